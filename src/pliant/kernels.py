@@ -1,0 +1,138 @@
+"""How every compiled kernel of pliant is made, and the small vector helpers that kernels share.
+
+Three decorators and nothing else:
+
+``kernel``    a serial compiled function, called from Python
+``parallel``  the same with ``prange`` loops; only for loops longer than about 1e4
+``inline``    a helper that is pasted into the kernels that call it, also across files
+
+Rules (see docs/kernels.md): results must not depend on the number of threads, so a parallel loop writes
+only to its own slot and sums run over fixed chunks in order; no ``raise`` in a parallel loop; one signature per kernel.
+
+Machine code is cached on disk. Numba notices edits of a kernel's own file only, so the cache folder is keyed on every
+file that holds an ``inline`` helper. Therefore: a compiled function that is called from another file must be ``inline``.
+
+``PLIANT_BOUNDSCHECK=1`` compiles everything serially with bounds checks.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import os
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+BOUNDSCHECK = os.environ.get("PLIANT_BOUNDSCHECK", "") not in ("", "0")
+PACKAGE = Path(__file__).parent
+# `reassoc` slows short row loops fourfold and dropping NaN handling breaks geometric tests, so no fastmath=True.
+FASTMATH = {"contract", "nsz", "arcp"}
+CHUNK = 1024  # length of the partial sums of `chunked_dot` and friends; fixed, so that threads cannot matter
+
+
+def _cache_folder() -> str | None:
+    """A writable folder for machine code, keyed on what can change it; None if there is none."""
+    key = hashlib.sha256(f"{sys.version}{BOUNDSCHECK}".encode())
+    for file in sorted(PACKAGE.rglob("*.py")):
+        text = file.read_bytes()
+        if b"@inline" in text:
+            key.update(text)
+    name = f"kernels-{key.hexdigest()[:12]}"
+    homes = [os.environ.get("PLIANT_CACHE"), os.environ.get("XDG_CACHE_HOME"), os.path.expanduser("~/.cache")]
+    for home in [Path(h) / "pliant" for h in homes if h] + [Path(tempfile.gettempdir()) / "pliant-cache"]:
+        try:
+            (home / name).mkdir(parents=True, exist_ok=True)
+            with tempfile.TemporaryFile(dir=home / name):
+                return str(home / name)
+        except OSError:
+            continue
+    return None
+
+
+CACHE = None if os.environ.get("NUMBA_CACHE_DIR") else _cache_folder()
+if CACHE:
+    os.environ["NUMBA_CACHE_DIR"] = CACHE
+CAN_CACHE = bool(os.environ.get("NUMBA_CACHE_DIR"))
+
+import numba  # noqa: E402  the cache folder must be known before numba is imported
+import numpy as np  # noqa: E402
+from numba import prange  # noqa: E402
+
+__all__ = ["kernel", "parallel", "inline", "prange", "CHUNK"]
+
+
+def kernel(function: Callable[..., Any]) -> Any:
+    """Compile a serial kernel."""
+    return numba.njit(cache=CAN_CACHE, fastmath=FASTMATH, boundscheck=BOUNDSCHECK, error_model="numpy")(function)
+
+
+def parallel(function: Callable[..., Any]) -> Any:
+    """Compile a kernel whose ``prange`` loops run on all threads."""
+    return numba.njit(
+        cache=CAN_CACHE, fastmath=FASTMATH, boundscheck=BOUNDSCHECK, parallel=not BOUNDSCHECK, error_model="numpy"
+    )(function)
+
+
+def inline(function: Callable[..., Any]) -> Any:
+    """Compile a helper that is pasted into its callers."""
+    return numba.njit(forceinline=True, fastmath=FASTMATH, boundscheck=BOUNDSCHECK, error_model="numpy")(function)
+
+
+# 3-vectors inside kernels are tuples of floats: no allocation, and LLVM keeps them in registers.
+
+
+@inline
+def load(a, i):  # type: ignore[no-untyped-def]
+    return a[i, 0], a[i, 1], a[i, 2]
+
+
+@inline
+def store(a, i, u):  # type: ignore[no-untyped-def]
+    a[i, 0] = u[0]
+    a[i, 1] = u[1]
+    a[i, 2] = u[2]
+
+
+@inline
+def add(u, v):  # type: ignore[no-untyped-def]
+    return u[0] + v[0], u[1] + v[1], u[2] + v[2]
+
+
+@inline
+def sub(u, v):  # type: ignore[no-untyped-def]
+    return u[0] - v[0], u[1] - v[1], u[2] - v[2]
+
+
+@inline
+def scale(s, u):  # type: ignore[no-untyped-def]
+    return s * u[0], s * u[1], s * u[2]
+
+
+@inline
+def axpy(s, u, v):  # type: ignore[no-untyped-def]
+    """s u + v."""
+    return s * u[0] + v[0], s * u[1] + v[1], s * u[2] + v[2]
+
+
+@inline
+def dot(u, v):  # type: ignore[no-untyped-def]
+    return u[0] * v[0] + u[1] * v[1] + u[2] * v[2]
+
+
+@inline
+def cross(u, v):  # type: ignore[no-untyped-def]
+    return u[1] * v[2] - u[2] * v[1], u[2] * v[0] - u[0] * v[2], u[0] * v[1] - u[1] * v[0]
+
+
+@inline
+def norm(u):  # type: ignore[no-untyped-def]
+    return math.sqrt(u[0] * u[0] + u[1] * u[1] + u[2] * u[2])
+
+
+def contiguous(a: Any, dtype: Any = np.float64) -> np.ndarray:
+    """The array as kernels want it: C order, one dtype, writeable, so that no second signature is compiled."""
+    out = np.ascontiguousarray(a, dtype=dtype)
+    return out if out.flags.writeable else out.copy()
