@@ -132,6 +132,21 @@ def norm(u):  # type: ignore[no-untyped-def]
     return math.sqrt(u[0] * u[0] + u[1] * u[1] + u[2] * u[2])
 
 
+SMALL = 20_000  # items below which a second thread costs more than it brings, most of all on a busy machine
+
+
+def use_threads(items: int) -> None:
+    """Run the parallel loops that follow on all threads, or on one where there is little to do. Results do not depend on it."""
+    numba.set_num_threads(1 if items < SMALL else allowed_threads())
+
+
+def allowed_threads() -> int:
+    """How many threads kernels may use: PLIANT_THREADS, or all cores."""
+    most = int(numba.config.NUMBA_NUM_THREADS)
+    wanted = os.environ.get("PLIANT_THREADS", "")
+    return max(1, min(most, int(wanted))) if wanted.isdigit() else most
+
+
 def contiguous(a: Any, dtype: Any = np.float64) -> np.ndarray:
     """The array as kernels want it: C order, one dtype, writeable, so that no second signature is compiled."""
     out = np.ascontiguousarray(a, dtype=dtype)

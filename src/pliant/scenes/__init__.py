@@ -1,1 +1,48 @@
+"""The scenes that ship with pliant, one per file, each with what it expects to see.
 
+A scene file has a docstring (its first line is what `pliant scenes` prints), a function `make` whose keyword parameters are the
+scene's parameters, and a function `expect` that looks at the finished simulation and returns sentences with measured figures;
+it raises AssertionError if what should be seen is not.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+from typing import Any
+
+from pliant.geometry.mesh import PliantError
+from pliant.reading import nearest
+from pliant.scene import Scene
+
+SCENES = {
+    "bowl": "pliant.scenes.bowl",
+    "slope": "pliant.scenes.slope",
+    "column": "pliant.scenes.column",
+    "cantilever": "pliant.scenes.cantilever",
+    "tumble": "pliant.scenes.tumble",
+    "pendulum": "pliant.scenes.pendulum",
+}
+
+
+def module(name: str) -> Any:
+    """The module of a scene by its name."""
+    if name not in SCENES:
+        raise PliantError(f"There is no scene '{name}': {nearest(name, SCENES)}")
+    return importlib.import_module(SCENES[name])
+
+
+def parameters(name: str) -> dict[str, Any]:
+    """The parameters of a scene and their defaults."""
+    return {k: p.default for k, p in inspect.signature(module(name).make).parameters.items()}
+
+
+def make(name: str, **values: Any) -> Scene:
+    """A scene by its name; unknown parameters list the known ones."""
+    known = parameters(name)
+    for key in values:
+        if key not in known:
+            raise PliantError(f"The scene '{name}' has no parameter '{key}': {nearest(key, known)}")
+    scene = module(name).make(**values)
+    scene.name = name
+    return scene

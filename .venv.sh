@@ -1,0 +1,18 @@
+# Sourced by ./pliant and ./test: makes .venv on first use and installs again when pyproject.toml has changed.
+ready() { # ready EXTRAS STAMP
+    local venv="$here/.venv" stamp="$here/.venv/.$2-installed"
+    if [ -x "$venv/bin/python" ] && [ -f "$stamp" ] && cmp -s "$stamp" "$here/pyproject.toml"; then return; fi
+    local python
+    for python in python3 python; do
+        if command -v "$python" > /dev/null && "$python" -c 'import sys; sys.exit(sys.version_info < (3, 10))'; then break; fi
+        python=""
+    done
+    if [ -z "$python" ]; then echo "pliant needs Python 3.10 or newer, and found none." >&2; exit 1; fi
+    if [ ! -x "$venv/bin/python" ]; then
+        echo "Making $venv with $("$python" --version) ..." >&2
+        "$python" -m venv "$venv"
+    fi
+    echo "Installing pliant and what it needs (once; a minute or two) ..." >&2
+    "$venv/bin/python" -m pip install --quiet --disable-pip-version-check --editable "$here$1"
+    cp "$here/pyproject.toml" "$stamp"
+}

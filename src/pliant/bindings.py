@@ -1,0 +1,112 @@
+"""Skin points and the bodies they are bound to: forwards positions, backwards impulses.
+
+A skin point is a weighted sum of nodes, or a place fixed in a rigid frame. The binding gives positions; its transpose
+carries impulses, so that forces on the skin and on the body have the same sum and the same moment.
+"""
+
+from __future__ import annotations
+
+import math
+
+from pliant.bodies.rigid import inverse_inertia_times, load4, rotate
+from pliant.kernels import add, axpy, cross, dot, kernel, load, parallel, prange, scale, store, sub
+
+
+@parallel
+def skin_positions(start, node, weight, frame, local, x, position, rotation, out):  # type: ignore[no-untyped-def]
+    """World positions of all skin points."""
+    for p in prange(len(frame)):
+        f = frame[p]
+        if f >= 0:
+            store(out, p, add(load(position, f), rotate(load4(rotation, f), load(local, p))))
+        elif start[p + 1] == start[p]:
+            store(out, p, load(local, p))
+        else:
+            u = (0.0, 0.0, 0.0)
+            for k in range(start[p], start[p + 1]):
+                u = axpy(weight[k], load(x, node[k]), u)
+            store(out, p, u)
+
+
+@kernel
+def spread(row_start, row_point, row_weight, at, impulse, start, node, weight, frame, position, on_nodes, on_frames, turning):  # type: ignore[no-untyped-def]
+    """Carry row impulses to nodes and frames; frames take them at `at`, so that both sides have the same moment."""
+    for r in range(len(at)):
+        i = load(impulse, r)
+        for k in range(row_start[r], row_start[r + 1]):
+            p, w = row_point[k], row_weight[k]
+            f = frame[p]
+            if f >= 0:
+                share = scale(w, i)
+                store(on_frames, f, add(load(on_frames, f), share))
+                arm = sub(load(at, r), load(position, f))
+                store(turning, f, add(load(turning, f), cross(arm, share)))
+            else:
+                for m in range(start[p], start[p + 1]):
+                    n = node[m]
+                    store(on_nodes, n, axpy(w * weight[m], i, load(on_nodes, n)))
+
+
+@kernel
+def point_forces(point, force, place, start, node, weight, frame, position, on_nodes, on_frames, turning):  # type: ignore[no-untyped-def]
+    """Carry forces on skin points (at their places) to nodes and frames."""
+    for k in range(len(point)):
+        p, i = point[k], load(force, k)
+        f = frame[p]
+        if f >= 0:
+            store(on_frames, f, add(load(on_frames, f), i))
+            arm = sub(load(place, p), load(position, f))
+            store(turning, f, add(load(turning, f), cross(arm, i)))
+        else:
+            for m in range(start[p], start[p + 1]):
+                store(on_nodes, node[m], axpy(weight[m], i, load(on_nodes, node[m])))
+
+
+@kernel
+def explicit_give(  # type: ignore[no-untyped-def]
+    row_start, row_point, row_weight, direction, at, start, node, weight, frame,
+    node_mobility, position, rotation, inverse, inverse_inertia, node_load, frame_count, frame_turn, out,
+):  # fmt: skip
+    """Absolute row sums of the Delassus matrix, D_r = sum_s |W_rs| (an upper bound of it), explicit nodes and frames.
+
+    Nodes: sum |w_r| m^-1 q with q the total |weight| all rows put on the node (3.3 of the methods page). Frames: N/M + rho_r sum rho
+    with rho = sqrt((r x u) J^-1 (r x u)) (3.4). The three scratch arrays come in zeroed.
+    """
+    rows = len(at)
+    for sweep in range(2):
+        for r in range(rows):
+            u, total = load(direction, r), 0.0
+            for k in range(row_start[r], row_start[r + 1]):
+                p, w = row_point[k], abs(row_weight[k])
+                f = frame[p]
+                if f >= 0:
+                    if inverse[f] == 0.0:
+                        continue
+                    turn = cross(sub(load(at, r), load(position, f)), u)
+                    j = load(inverse_inertia, f)
+                    rho = w * math.sqrt(dot(turn, inverse_inertia_times(load4(rotation, f), j, turn)))
+                    if sweep == 0:
+                        frame_count[f] += w
+                        frame_turn[f] += rho
+                    else:
+                        total += w * frame_count[f] * inverse[f] + rho * frame_turn[f]
+                else:
+                    for m in range(start[p], start[p + 1]):
+                        n = node[m]
+                        share = w * abs(weight[m])
+                        if sweep == 0:
+                            node_load[n] += share
+                        else:
+                            total += share * node_load[n] * node_mobility[n]
+            if sweep == 1:
+                out[r] = total
+
+
+@kernel
+def row_vectors(row_start, row_point, row_weight, field, out):  # type: ignore[no-untyped-def]
+    """Weighted sum of a skin field over each row."""
+    for r in range(len(out)):
+        u = (0.0, 0.0, 0.0)
+        for k in range(row_start[r], row_start[r + 1]):
+            u = axpy(row_weight[k], load(field, row_point[k]), u)
+        store(out, r, u)

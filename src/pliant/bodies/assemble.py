@@ -1,0 +1,37 @@
+"""Elements of all bodies, joined into one group per element type and material law."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from pliant.bodies.body import BodyParts, ElementPart
+from pliant.bodies.elements import Elements
+from pliant.bodies.springs import Springs
+from pliant.bodies.tet4 import Tet4
+from pliant.bodies.tet10 import Tet10
+from pliant.geometry.mesh import Floats, Ints
+
+
+def element_groups(parts: list[BodyParts], node_start: Ints) -> tuple[list[Elements], list[Ints]]:
+    """Groups in the order in which their kind first appears, and the body of each of their elements."""
+    found: dict[tuple[str, str], list[tuple[int, ElementPart]]] = {}
+    for body, part in enumerate(parts):
+        for element in part.elements:
+            found.setdefault((element.kind, element.law), []).append((body, element))
+    rest = np.concatenate([p.nodes for p in parts] or [np.zeros((0, 3))])
+    groups: list[Elements] = []
+    owners: list[Ints] = []
+    for (kind, law), members in found.items():
+        nodes = np.concatenate([e.nodes + node_start[b] for b, e in members]).astype(np.int64)
+        values = {k: np.concatenate([e.values[k] for _, e in members]) for k in members[0][1].values}
+        groups.append(_group(kind, law, nodes, rest, values))
+        owners.append(np.repeat([b for b, _ in members], [len(e.nodes) for _, e in members]).astype(np.int64))
+    return groups, owners
+
+
+def _group(kind: str, law: str, nodes: Ints, rest: Floats, values: dict[str, Floats]) -> Elements:
+    if kind == "springs":
+        length = np.linalg.norm(rest[nodes[:, 1]] - rest[nodes[:, 0]], axis=1)
+        return Springs(nodes, length, **values)
+    cls = Tet4 if kind == "tet4" else Tet10
+    return cls(nodes, rest, **values, law=law)

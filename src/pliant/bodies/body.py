@@ -1,0 +1,301 @@
+"""One body of a scene as arrays of its own, before all bodies are joined into a world."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from pliant.bodies.materials import lame
+from pliant.bodies.rigid import matrix_to_quaternion, quaternion_to_matrix, rotation_vector_to_quaternion
+from pliant.bodies.springs import bending_pairs, surface_edges, tet_edges
+from pliant.geometry.embed import embed
+from pliant.detect.closest import vertex_areas
+from pliant.geometry.mass import mass_of_surface, principal
+from pliant.geometry.mesh import Floats, Ints, PliantError, Surface, TetMesh
+from pliant.geometry.resolve import resolve
+from pliant.geometry.shape import Shape
+from pliant.geometry.topology import elevate, split_eight, subdivided_skin
+from pliant.scene import Body
+
+
+@dataclass
+class FramePart:
+    """A rigid frame: centre of mass and principal axes."""
+
+    position: Floats
+    rotation: Floats  # quaternion
+    velocity: Floats
+    spin: Floats  # angular momentum
+    mass: float
+    moments: Floats  # (3,)
+    fixed: bool
+    damping: float
+
+    def local(self, place: Floats) -> Floats:
+        """A world place in the frame."""
+        return (place - self.position) @ quaternion_to_matrix(self.rotation)
+
+
+@dataclass
+class ElementPart:
+    """Elements of one body, still in the body's own node numbers."""
+
+    kind: str  # tet4, tet10 or springs
+    law: str
+    nodes: Ints  # (E, c)
+    values: dict[str, Floats]  # per element
+
+
+@dataclass
+class BodyParts:
+    """The arrays of one body, in world coordinates at the start and in numbers of its own."""
+
+    points: Floats = field(default_factory=lambda: np.zeros((0, 3)))  # skin points
+    surface_points: int = 0  # how many of them are on the surface; they come first
+    faces: Ints = field(default_factory=lambda: np.zeros((0, 3), np.int64))
+    tets: Ints = field(default_factory=lambda: np.zeros((0, 4), np.int64))  # on skin points
+    bind_start: Ints = field(default_factory=lambda: np.zeros(1, np.int64))
+    bind_node: Ints = field(default_factory=lambda: np.zeros(0, np.int64))
+    bind_weight: Floats = field(default_factory=lambda: np.zeros(0))
+    local: Floats = field(default_factory=lambda: np.zeros((0, 3)))  # places in the frame
+    nodes: Floats = field(default_factory=lambda: np.zeros((0, 3)))
+    node_mass: Floats = field(default_factory=lambda: np.zeros(0))  # that does not come from elements
+    velocity: Floats = field(default_factory=lambda: np.zeros((0, 3)))  # of nodes
+    elements: list[ElementPart] = field(default_factory=list)
+    frame: FramePart | None = None
+    analytic: tuple[str, tuple[float, ...]] | None = None
+
+
+def body_parts(body: Body) -> BodyParts:
+    """Arrays of a body; errors name it."""
+    try:
+        shape = resolve(body.shape, solid=body.model == "fem" or (body.model == "springs" and body.network == "tets"))
+        make = {"fem": _fem, "springs": _springs, "rigid": _framed, "static": _framed}[body.model]
+        return make(body, shape)
+    except PliantError as error:
+        raise PliantError(f"Body '{body.name}': {error}") from None
+
+
+def _placing(body: Body) -> tuple[Floats, Floats]:
+    """Rotation matrix and shift of a body."""
+    turn = np.array(body.rotation)
+    if len(turn) == 3:
+        quaternion = rotation_vector_to_quaternion(np.radians(turn))
+    else:
+        length = float(np.linalg.norm(turn))
+        if length == 0:
+            raise PliantError("the rotation quaternion is zero; no rotation is (1, 0, 0, 0).")
+        quaternion = turn / length
+    return quaternion_to_matrix(quaternion), np.array(body.position)
+
+
+def _per_element(value: Any, count: int, name: str) -> Floats:
+    if isinstance(value, list):
+        if len(value) != count:
+            raise PliantError(f"{name} has {len(value)} values for {count} elements: give one number or one per element.")
+        return np.array(value, np.float64)
+    return np.full(count, float(value))
+
+
+# -- soft bodies
+
+
+def _fem(body: Body, shape: Shape) -> BodyParts:
+    assert shape.tets is not None
+    rotation, shift = _placing(body)
+    mesh = shape.tets.moved(shift, rotation)
+    material, count = body.material, len(mesh.tets)
+    lam, mu = lame(_per_element(material.youngs_modulus, count, "youngs_modulus"), material.poisson_ratio)
+    values = {
+        "lam": np.broadcast_to(lam, count).astype(np.float64),
+        "mu": np.broadcast_to(mu, count).astype(np.float64),
+        "density": _per_element(material.density, count, "density"),
+        "rayleigh": np.full(count, material.stiffness_damping),
+    }
+    if body.element == "quadratic":
+        parts = _quadratic_skin(mesh)
+        _, elements = elevate(mesh)
+        parts.elements = [ElementPart("tet10", material.law, elements, values)]
+    else:
+        parts = _node_skin(mesh.points, mesh.boundary, mesh.tets)
+        parts.elements = [ElementPart("tet4", material.law, mesh.tets, values)]
+    if body.skin is not None:
+        if body.element == "quadratic":
+            raise PliantError("an embedded `skin` rides in 4-node elements; use element = \"linear\".")
+        surface = resolve(body.skin, solid=False).surface().moved(shift, rotation)
+        _embedded_skin(parts, surface, mesh)
+    parts.node_mass = np.zeros(len(parts.nodes))
+    weights = np.zeros(len(parts.nodes))
+    np.add.at(weights, parts.elements[0].nodes, (values["density"] * mesh.volumes)[:, None])
+    parts.velocity = _start_velocity(body, parts.nodes, weights)
+    return parts
+
+
+def _springs(body: Body, shape: Shape) -> BodyParts:
+    rotation, shift = _placing(body)
+    material = body.material
+    if body.network == "tets":
+        assert shape.tets is not None
+        mesh = shape.tets.moved(shift, rotation)
+        parts = _node_skin(mesh.points, mesh.boundary, mesh.tets)
+        pairs = tet_edges(mesh.tets)
+        share = _per_element(material.density, len(mesh.tets), "density") * mesh.volumes / 4.0
+        parts.node_mass = np.bincount(mesh.tets.ravel(), np.repeat(share, 4), minlength=len(mesh.points))
+        if body.skin is not None:
+            _embedded_skin(parts, resolve(body.skin, solid=False).surface().moved(shift, rotation), mesh)
+    else:
+        if body.skin is not None:
+            raise PliantError("an embedded `skin` needs tetrahedra to ride in; use network = \"tets\".")
+        surface = shape.surface().moved(shift, rotation)
+        parts = _node_skin(surface.points, surface.faces, np.zeros((0, 4), np.int64))
+        pairs = np.concatenate([surface_edges(surface.faces), bending_pairs(surface.faces)])
+        parts.node_mass = _surface_mass(surface, material.density, material.thickness)
+    count = len(pairs)
+    values = {
+        "stiffness": _per_element(material.spring_stiffness, count, "spring_stiffness"),
+        "damping": np.full(count, material.spring_damping),
+        "rayleigh": np.full(count, material.stiffness_damping),
+    }
+    parts.elements = [ElementPart("springs", "springs", pairs, values)]
+    parts.velocity = _start_velocity(body, parts.nodes, parts.node_mass)
+    return parts
+
+
+def _surface_mass(surface: Surface, density: Any, thickness: float) -> Floats:
+    """Mass of each point: of the volume inside a closed surface, or of an open sheet, shared by area."""
+    if isinstance(density, list):
+        raise PliantError("a surface network has no elements with volume: give density as one number.")
+    area = vertex_areas(surface.points, surface.faces)
+    try:
+        total = density * mass_of_surface(surface).volume
+    except PliantError:  # open: a sheet
+        total = density * thickness * float(area.sum())
+    return total * area / area.sum()
+
+
+def _start_velocity(body: Body, points: Floats, weights: Floats) -> Floats:
+    centre = weights @ points / weights.sum()
+    return np.array(body.velocity) + np.cross(np.array(body.angular_velocity), points - centre)
+
+
+def _node_skin(nodes: Floats, faces: Ints, tets: Ints) -> BodyParts:
+    """Skin points are the nodes themselves, those of the surface first."""
+    surface = np.unique(faces)
+    order = np.concatenate([surface, np.setdiff1d(np.arange(len(nodes)), surface)])
+    place = np.empty(len(nodes), np.int64)
+    place[order] = np.arange(len(nodes))
+    return BodyParts(
+        points=nodes[order],
+        surface_points=len(surface),
+        faces=place[faces],
+        tets=place[tets],
+        bind_start=np.arange(len(nodes) + 1),
+        bind_node=order,
+        bind_weight=np.ones(len(nodes)),
+        local=np.zeros((len(nodes), 3)),
+        nodes=nodes,
+    )
+
+
+def _embedded_skin(parts: BodyParts, surface: Surface, mesh: TetMesh) -> None:
+    """The surface of the body becomes a finer one that rides in the tets; its nodes follow as interior points."""
+    ride = embed(surface.points, mesh)
+    count = len(surface.points)
+    nodes = np.arange(len(mesh.points))
+    parts.points = np.concatenate([surface.points, mesh.points])
+    parts.surface_points = count
+    parts.faces = surface.faces
+    parts.tets = mesh.tets + count
+    parts.bind_start = np.concatenate([4 * np.arange(count), 4 * count + np.arange(len(nodes) + 1)])
+    parts.bind_node = np.concatenate([mesh.tets[ride.tet].ravel(), nodes])
+    parts.bind_weight = np.concatenate([ride.weights.ravel(), np.ones(len(nodes))])
+    parts.local = np.zeros((len(parts.points), 3))
+
+
+def _quadratic_skin(mesh: TetMesh) -> BodyParts:
+    """Corners and edge middles of 10-node elements, with curved faces split in four and tets in eight."""
+    nodes, elements = elevate(mesh)
+    skin = subdivided_skin(elements, len(nodes))
+    points = np.zeros((len(skin.offsets) - 1, 3))
+    owner = np.repeat(np.arange(len(points)), np.diff(skin.offsets))
+    np.add.at(points, owner, skin.weights[:, None] * nodes[skin.nodes])
+    return BodyParts(
+        points=points,
+        surface_points=skin.n_surface,
+        faces=skin.faces,
+        tets=skin.point_of_node[split_eight(elements, nodes)],
+        bind_start=skin.offsets,
+        bind_node=skin.nodes,
+        bind_weight=skin.weights,
+        local=np.zeros((len(points), 3)),
+        nodes=nodes,
+    )
+
+
+# -- rigid and static bodies
+
+
+def _framed(body: Body, shape: Shape) -> BodyParts:
+    rotation, shift = _placing(body)
+    if shape.name == "plane":
+        if body.model != "static":
+            raise PliantError("a plane has no end and no mass: use model = \"static\".")
+        frame = _fixed_frame(rotation, shift)
+        return BodyParts(frame=frame, analytic=shape.analytic)
+    surface = shape.surface()
+    if body.model == "static":
+        frame = _fixed_frame(rotation, shift)
+    else:
+        frame = _moving_frame(body, shape, rotation, shift)
+    points = surface.points @ rotation.T + shift
+    inner = np.zeros((0, 4), np.int64)
+    count = len(points)
+    if shape.tets is not None:  # the inside of a rigid body is made of tets as well
+        skin = _node_skin(shape.tets.points @ rotation.T + shift, shape.tets.boundary, shape.tets.tets)
+        points, count, inner = skin.points, skin.surface_points, skin.tets
+        faces = skin.faces
+    else:
+        faces = surface.faces
+    return BodyParts(
+        points=points,
+        surface_points=count,
+        faces=faces,
+        tets=inner,
+        bind_start=np.zeros(len(points) + 1, np.int64),
+        local=frame.local(points),
+        frame=frame,
+        analytic=shape.analytic,
+    )
+
+
+def _fixed_frame(rotation: Floats, shift: Floats) -> FramePart:
+    zero = np.zeros(3)
+    return FramePart(shift, matrix_to_quaternion(rotation), zero, zero, 1.0, np.ones(3), True, 0.0)
+
+
+def _moving_frame(body: Body, shape: Shape, rotation: Floats, shift: Floats) -> FramePart:
+    """Frame at the centre of mass along the principal axes; shapes known exactly keep their own axes."""
+    density = body.material.density
+    if isinstance(density, list):
+        raise PliantError("a rigid body has one density; give one number.")
+    whole = mass_of_surface(shape.surface())
+    moments, axes = principal(whole.inertia)
+    centre = whole.centre
+    if shape.analytic is not None:  # symmetric about their axes, and the signed distance is written in them
+        moments, axes, centre = np.diag(whole.inertia).copy(), np.eye(3), np.zeros(3)
+    turned = rotation @ axes
+    omega = np.array(body.angular_velocity)
+    moments = density * moments
+    return FramePart(
+        position=rotation @ centre + shift,
+        rotation=matrix_to_quaternion(turned),
+        velocity=np.array(body.velocity),
+        spin=turned @ (moments * (turned.T @ omega)),
+        mass=density * whole.volume,
+        moments=moments,
+        fixed=bool(body.motions),
+        damping=body.material.mass_damping,
+    )
+

@@ -1,0 +1,48 @@
+"""What the world asks of any kind of element: tetrahedra, springs, later others.
+
+A world holds a handful of element groups, each for all bodies at once. A group never sees bodies or integrators, only
+nodes: it turns positions and velocities into one force per *corner* (element, local node). The world gathers corners to
+nodes over a fixed incidence list, so results do not depend on threads.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from pliant.geometry.mesh import Floats, Ints
+
+
+class Elements(Protocol):
+    """E elements with c corners each; every array is (E, ...) in the order of `nodes`."""
+
+    name: str  # "tet4 corotated", "springs", ...: shown in timings and messages
+    nodes: Ints  # (E, c) world node numbers
+    rayleigh: Floats  # [s] (E,) stiffness-proportional damping b of C = a M + b K
+
+    @property
+    def mass(self) -> Floats:
+        """Lumped mass per corner [kg], (E, c)."""
+        ...
+
+    def forces(self, x: Floats, v: Floats, out: Floats) -> None:
+        """Write elastic forces plus damping -b K v into out, (E * c, 3) [N]."""
+        ...
+
+    def energy(self, x: Floats) -> Floats:
+        """Elastic energy per element [J], (E,)."""
+        ...
+
+    def stiffness(self, x: Floats, out: Floats) -> None:
+        """Write the tangent -df/dx, projected to be positive semi-definite, into out: blocks of the upper triangle.
+
+        out is (E, c (c + 1) / 2, 3, 3), block (a, b) with a <= b at index a c - a (a - 1) / 2 + (b - a).
+        """
+        ...
+
+    def stable_dt(self, node_mass: Floats) -> Floats:
+        """Largest stable step of an explicit scheme, 2 / omega_max per element at rest, with damping [s], (E,)."""
+        ...
+
+    def stretch(self, x: Floats) -> Floats:
+        """Smallest det F of each element (1 at rest, <= 0 inverted); springs: length / rest length. (E,)"""
+        ...

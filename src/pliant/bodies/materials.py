@@ -1,0 +1,112 @@
+"""Material laws by name, elastic constants, and the stress numbers people look at.
+
+A law is any object with `energy` and `stress` (and, if it likes, `tangent`) as in `Law`; `register_material` makes it
+known under a name, from inside or outside the package. The four laws of pliant also have compiled kernels.
+"""
+
+from __future__ import annotations
+
+import difflib
+from typing import Any, Protocol
+
+import numpy as np
+
+from pliant.bodies.laws.corotated import Corotated
+from pliant.bodies.laws.linear import Linear
+from pliant.bodies.laws.neo_hookean import NeoHookean
+from pliant.bodies.laws.stvk import StVenantKirchhoff
+from pliant.geometry.mesh import Floats, PliantError
+
+
+class Law(Protocol):
+    """An elastic energy density of the deformation gradient F, for n points at once.
+
+    A law may also have ``tangent(F, lam, mu) -> (n, 3, 3, 3, 3)``, dP_ij / dF_kl [Pa]; without it central differences
+    of `stress` are taken.
+    """
+
+    def energy(self, F: Floats, lam: Floats, mu: Floats) -> Floats:
+        """Energy per rest volume [J/m^3], (n,), from F (n, 3, 3) and the Lamé constants (n,) [Pa]; zero at F = 1."""
+        ...
+
+    def stress(self, F: Floats, lam: Floats, mu: Floats) -> Floats:
+        """First Piola-Kirchhoff stress P = d energy / d F [Pa], (n, 3, 3)."""
+        ...
+
+
+LAWS: dict[str, Law] = {
+    "linear": Linear(),
+    "corotated": Corotated(),
+    "stvk": StVenantKirchhoff(),
+    "neo-hookean": NeoHookean(),
+}
+
+
+def register_material(name: str, law: Law) -> None:
+    """Make a law known under a name; a name that exists is refused, so that saved scenes keep their meaning."""
+    if name in LAWS:
+        raise PliantError(f"material law {name!r} is registered already; choose another name")
+    missing = [method for method in ("energy", "stress") if not callable(getattr(law, method, None))]
+    if missing:
+        raise PliantError(
+            f"material law {name!r} has no method {' and '.join(missing)}; "
+            "a law needs energy(F, lam, mu) -> (n,) and stress(F, lam, mu) -> (n, 3, 3)"
+        )
+    LAWS[name] = law
+
+
+def find_law(name: str) -> Law:
+    """The law of that name; an unknown one is an error that lists the near ones."""
+    if name in LAWS:
+        return LAWS[name]
+    near = difflib.get_close_matches(name, LAWS, n=2, cutoff=0.4)
+    hint = f"did you mean {' or '.join(map(repr, near))}? " if near else ""
+    raise PliantError(f"unknown material law {name!r}; {hint}known: {', '.join(LAWS)}")
+
+
+def lame(youngs_modulus: Any, poisson_ratio: Any) -> tuple[Any, Any]:
+    """Lamé constants lam = E nu / ((1 + nu) (1 - 2 nu)) and mu = E / (2 (1 + nu)) [Pa]; numbers or arrays."""
+    E, nu = np.asarray(youngs_modulus, dtype=np.float64), np.asarray(poisson_ratio, dtype=np.float64)
+    if not np.all(np.isfinite(E) & (E > 0.0)):
+        raise PliantError(f"youngs_modulus is {_worst(E, E <= 0.0)}; allowed: greater than 0 [Pa]")
+    if not np.all((nu > -1.0) & (nu < 0.5)):
+        raise PliantError(
+            f"poisson_ratio is {_worst(nu, (nu <= -1.0) | (nu >= 0.5))}; allowed: greater than -1 and less than 0.5 "
+            "(at 0.5 the material is incompressible and its stiffness infinite; 0.49 is nearly so)"
+        )
+    lam, mu = E * nu / ((1.0 + nu) * (1.0 - 2.0 * nu)), E / (2.0 * (1.0 + nu))
+    return (float(lam), float(mu)) if lam.ndim == 0 and mu.ndim == 0 else (lam, mu)
+
+
+def _worst(values: Floats, bad: Any) -> float:
+    """The first offending value, for a message."""
+    wrong = values[bad | ~np.isfinite(values)] if values.ndim else values
+    return float(wrong.flat[0])
+
+
+def von_mises(sigma: Floats) -> Floats:
+    """sqrt(3/2 s:s) with s the deviator of the Cauchy stress, (n, 3, 3) -> (n,) [Pa]."""
+    s = sigma - np.trace(sigma, axis1=-2, axis2=-1)[..., None, None] / 3.0 * np.eye(3)
+    return np.sqrt(1.5 * np.einsum("...ij,...ij->...", s, s))
+
+
+def law_tangent(law: Law, F: Floats, lam: Floats, mu: Floats) -> Floats:
+    """dP/dF of any law, (n, 3, 3, 3, 3): its own, or central differences of its stress (error about 1e-9)."""
+    own = getattr(law, "tangent", None)
+    if own is not None:
+        return np.asarray(own(F, lam, mu), dtype=np.float64)
+    out = np.empty((len(F), 3, 3, 3, 3))
+    h = 6e-6 * np.maximum(1.0, np.abs(F).max(axis=(1, 2), initial=0.0))  # cube root of the rounding error
+    for k in range(3):
+        for l in range(3):
+            dF = np.zeros_like(F)
+            dF[:, k, l] = h
+            out[..., k, l] = (law.stress(F + dF, lam, mu) - law.stress(F - dF, lam, mu)) / (2.0 * h)[:, None, None]
+    return out
+
+
+def projected_tangent(law: Law, F: Floats, lam: Floats, mu: Floats) -> Floats:
+    """The symmetric positive semi-definite matrix nearest to dP/dF, (n, 9, 9): negative eigenvalues set to zero."""
+    H = law_tangent(law, F, lam, mu).reshape(-1, 9, 9)
+    values, vectors = np.linalg.eigh(0.5 * (H + np.swapaxes(H, 1, 2)))
+    return (vectors * np.maximum(values, 0.0)[:, None, :]) @ np.swapaxes(vectors, 1, 2)

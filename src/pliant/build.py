@@ -1,0 +1,219 @@
+"""From a Scene to a World: every body is turned into arrays, and the arrays of all bodies are joined.
+
+This is the only place that loops over bodies. Errors name the body.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from pliant.bodies.assemble import element_groups
+from pliant.bodies.body import body_parts
+from pliant.contact.method import choose, make_method
+from pliant.contact.several import Several
+from pliant.geometry.mesh import Floats, Ints, PliantError
+from pliant.model import ANALYTIC, IMPLICIT, SCHEMES, SYMPLECTIC, Bodies, Frames, Model, Nodes, Skin, State
+from pliant.pairs import pair_table
+from pliant.scene import Scene, Where
+from pliant.wiring import Draft, chosen, joined, starts, wire_attachments, wire_drives, wire_loads
+from pliant.world import World
+
+SAFETY = 0.9  # of the stable step; stretched elements are stiffer than they are at rest
+
+
+def build(scene: Scene) -> tuple[World, Several]:
+    """The world of a scene and the contact that acts in it."""
+    scene = scene.sampled()
+    if not scene.bodies:
+        raise PliantError("The scene has no bodies: add one with scene.add(...) or a [[bodies]] table.")
+    parts = [body_parts(body) for body in scene.bodies]
+    draft = Draft(parts, starts([len(p.nodes) for p in parts]), starts([len(p.points) for p in parts]))
+    for index, part in enumerate(parts):
+        if part.frame is not None:
+            draft.frames[index] = len(draft.frames)
+    model, state = _model(scene, draft)
+    world = World(model, state, pair_table([], [], np.zeros(0), np.zeros(0), np.zeros(0, bool), []), scene.solver)
+    contact = _contact(scene, world)
+    return world, contact
+
+
+def _model(scene: Scene, draft: Draft) -> tuple[Model, State]:
+    parts, names = draft.parts, [b.name for b in scene.bodies]
+    anchors = np.full(len(parts), -1, np.int64)
+    for i, part in enumerate(parts):
+        if part.frame is not None:
+            anchors[i] = draft.point_in_frame(i, np.zeros(3))
+    bodies = _bodies(scene, draft, anchors)
+    nodes = _nodes(scene, draft)
+    frames = _frames(draft)
+    loads, drives = wire_loads(scene, draft), wire_drives(scene, draft)
+    attachments = wire_attachments(scene, draft)
+    groups, group_body = element_groups(parts, draft.node_start)
+    for group in groups:
+        np.add.at(nodes.mass, group.nodes, group.mass)
+    _refuse_massless(nodes, names)
+    nodes.inverse = np.where(nodes.inverse > 0, 1.0 / nodes.mass, 0.0)
+    skin = _skin(draft)
+    start, corner, corners = _incidence([g.nodes for g in groups], len(nodes.mass))
+    model = Model(
+        bodies, nodes, frames, skin, groups, group_body, loads, drives, attachments, np.array(scene.gravity), start, corner,
+        corners,
+    )  # fmt: skip
+    _choose_schemes(scene, model)
+    state = State(
+        x=nodes.rest.copy(),
+        v=joined([p.velocity for p in parts], (3,)),
+        position=joined([p.frame.position[None] for p in parts if p.frame], (3,)),
+        rotation=joined([p.frame.rotation[None] for p in parts if p.frame], (4,)),
+        velocity=joined([p.frame.velocity[None] for p in parts if p.frame], (3,)),
+        spin=joined([p.frame.spin[None] for p in parts if p.frame], (3,)),
+    )
+    return model, state
+
+
+def _bodies(scene: Scene, draft: Draft, anchors: Ints) -> Bodies:
+    parts = draft.parts
+    static = [b.friction if b.static_friction is None else b.static_friction for b in scene.bodies]
+    parameters = np.zeros((len(parts), 3))
+    for i, part in enumerate(parts):
+        if part.analytic:
+            parameters[i, : len(part.analytic[1])] = part.analytic[1]
+    return Bodies(
+        names=[b.name for b in scene.bodies],
+        kind=[b.model for b in scene.bodies],
+        frame=np.array([draft.frames.get(i, -1) for i in range(len(parts))], np.int64),
+        node_start=draft.node_start,
+        point_start=draft.point_start,
+        surface=np.array([p.surface_points for p in parts], np.int64),
+        face_start=starts([len(p.faces) for p in parts]),
+        friction=np.array([b.friction for b in scene.bodies]),
+        static_friction=np.array(static),
+        analytic=np.array([ANALYTIC[p.analytic[0]] if p.analytic else -1 for p in parts], np.int64),
+        parameters=parameters,
+        anchor=anchors,
+    )
+
+
+def _nodes(scene: Scene, draft: Draft) -> Nodes:
+    parts = draft.parts
+    count = [len(p.nodes) for p in parts]
+    inverse = np.ones(sum(count))  # becomes 1/m once masses are known
+    for i, body in enumerate(scene.bodies):
+        held = [*body.fixed, *(m.where or Where() for m in body.motions if parts[i].frame is None)]
+        for where in held:
+            inverse[draft.node_start[i] + chosen(where, parts[i].nodes, body.name)] = 0.0
+    return Nodes(
+        body=np.repeat(np.arange(len(parts)), count),
+        rest=joined([p.nodes for p in parts], (3,)),
+        mass=joined([p.node_mass for p in parts]),
+        inverse=inverse,
+        damping=np.repeat([b.material.mass_damping for b in scene.bodies], count).astype(np.float64),
+        scheme=np.full(sum(count), SYMPLECTIC, np.int64),
+    )
+
+
+def _frames(draft: Draft) -> Frames:
+    framed = [(i, p.frame) for i, p in enumerate(draft.parts) if p.frame is not None]
+    moments = joined([f.moments[None] for _, f in framed], (3,))
+    fixed = np.array([f.fixed for _, f in framed], bool)
+    mass = np.array([f.mass for _, f in framed], np.float64)
+    with np.errstate(divide="ignore"):
+        return Frames(
+            body=np.array([i for i, _ in framed], np.int64),
+            mass=mass,
+            inverse=np.where(fixed, 0.0, 1.0 / mass),
+            inertia=moments,
+            inverse_inertia=np.where(fixed[:, None], 0.0, 1.0 / moments),
+            damping=np.array([f.damping for _, f in framed], np.float64),
+        )
+
+
+def _skin(draft: Draft) -> Skin:
+    parts, extra = draft.parts, len(draft.extra_body)
+    counts = [np.diff(p.bind_start) for p in parts]
+    frame = [np.full(len(p.points), draft.frames.get(i, -1), np.int64) for i, p in enumerate(parts)]
+    return Skin(
+        body=joined([np.repeat(np.arange(len(parts)), [len(p.points) for p in parts]), np.full(extra, -1)], dtype=np.int64),
+        start=starts(joined([*counts, np.zeros(extra)], dtype=np.int64).tolist()),
+        node=joined([p.bind_node + s for p, s in zip(parts, draft.node_start, strict=False)], dtype=np.int64),
+        weight=joined([p.bind_weight for p in parts]),
+        frame=joined([*frame, np.array(draft.extra_frame)], dtype=np.int64),
+        local=joined([*[p.local for p in parts], np.array(draft.extra_local).reshape(-1, 3)], (3,)),
+        faces=joined([p.faces + s for p, s in zip(parts, draft.point_start, strict=False)], (3,), np.int64),
+        face_body=np.repeat(np.arange(len(parts)), [len(p.faces) for p in parts]),
+        tets=joined([p.tets + s for p, s in zip(parts, draft.point_start, strict=False)], (4,), np.int64),
+        tet_body=np.repeat(np.arange(len(parts)), [len(p.tets) for p in parts]),
+    )
+
+
+def _incidence(groups: list[Ints], nodes: int) -> tuple[Ints, Ints, int]:
+    """CSR list of the corners at each node, in the order of groups and elements."""
+    flat = joined([g.ravel() for g in groups], dtype=np.int64)
+    start = np.concatenate([[0], np.cumsum(np.bincount(flat, minlength=nodes))]).astype(np.int64)
+    return start, np.argsort(flat, kind="stable"), len(flat)
+
+
+def _refuse_massless(nodes: Nodes, names: list[str]) -> None:
+    bare = np.flatnonzero(nodes.mass <= 0)
+    if len(bare):
+        name = names[nodes.body[bare[0]]]
+        raise PliantError(
+            f"{len(bare)} nodes of body '{name}' belong to no element and have no mass (first: node {bare[0]}): remove unused points."
+        )
+
+
+def _choose_schemes(scene: Scene, model: Model) -> None:
+    """Explicit where the step is stable with it, else implicit; a stated scheme is kept and its limit noted."""
+    limit = stable_steps(model)
+    for i, body in enumerate(scene.bodies):
+        mine = slice(model.bodies.node_start[i], model.bodies.node_start[i + 1])
+        if mine.start == mine.stop:
+            continue
+        scheme = body.integrator
+        if scheme == "auto":
+            scheme = "symplectic" if scene.dt <= limit[i] else "implicit"
+            why = f"dt = {scene.dt:g} s is {'within' if scheme != 'implicit' else 'above'} its explicit limit of {limit[i]:.3g} s"
+            model.notes.append(f"{body.name} is integrated with the {scheme} scheme: {why}.")
+        elif scheme != "implicit" and scene.dt > limit[i]:
+            model.notes.append(
+                f"{body.name} is stable up to dt = {limit[i]:.3g} s with the {scheme} scheme, so every step of {scene.dt:g} s is divided into "
+                f"{int(np.ceil(scene.dt / limit[i]))}; integrator = \"implicit\" takes it whole."
+            )
+        model.nodes.scheme[mine] = SCHEMES[scheme]
+
+
+def stable_steps(model: Model) -> Floats:
+    """Largest stable step of each body under an explicit scheme [s], (B,); inf where there are no elements."""
+    limit = np.full(len(model.bodies), np.inf)
+    for group, body in zip(model.groups, model.group_body, strict=True):
+        np.minimum.at(limit, body, SAFETY * group.stable_dt(model.nodes.mass))
+    return limit
+
+
+def explicit_limit(model: Model) -> float:
+    """Largest step that all explicit bodies of the world take [s]."""
+    first = model.bodies.node_start[:-1]
+    some = first < model.bodies.node_start[1:]
+    explicit = np.zeros(len(first), bool)
+    explicit[some] = model.nodes.scheme[first[some]] != IMPLICIT
+    return float(stable_steps(model)[explicit].min(initial=np.inf))
+
+
+def _contact(scene: Scene, world: World) -> Several:
+    """The contact methods of a scene in table order, and the pair table in the world."""
+    model = world.model
+    names = [b.name for b in scene.bodies]
+    options = dict(scene.contact) if isinstance(scene.contact, dict) else {"method": scene.contact}
+    method = options.pop("method", "auto")
+    if method == "auto":
+        method, why = choose(model.bodies.kind)
+        model.notes.append(f"contact = \"{method}\": {why}.")
+    methods = [method]
+    for pair in scene.pairs:
+        if pair.method and pair.method not in methods:
+            methods.append(pair.method)
+    fixed_frames = np.zeros(len(names), bool)
+    fixed_frames[model.frames.body[model.frames.inverse == 0.0]] = True
+    world.pairs = pair_table(scene.pairs, names, model.bodies.friction, model.bodies.static_friction, ~fixed_frames, methods)
+    return Several({m: make_method(m, options if i == 0 else None) for i, m in enumerate(methods)})
+

@@ -1,0 +1,63 @@
+"""Coulomb friction in impulse form, one sweep, shared by the methods (10 of the methods page).
+
+With the predicted slip u_t of a step, the stretch e of the tangential anchor since it stuck, and D_t the give of the row along it:
+    wanted impulse = -(u_t + beta e) / (dt D_t)
+If that is within mu_s |I_n| the contact sticks; else it slides with mu_d |I_n| against the slip and the anchor starts anew. The anchor
+is what stops a body at rest from creeping.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from pliant.geometry.mesh import Floats, Ints
+from pliant.motion import Motion, Rows
+
+BETA = 0.2  # share of the anchor's stretch that is taken back per step
+
+
+@dataclass
+class Friction:
+    """Tangential impulses [N s], (r, 3), and whether each row sticks."""
+
+    impulse: Floats
+    sticks: np.ndarray
+
+
+def coulomb(motion: Motion, rows: Rows, normal_impulse: Floats, mu_s: Floats, mu_d: Floats, stretch: Floats) -> Friction:
+    """Friction for the predicted motion, before anything of this step has been pushed along the tangent."""
+    n = rows.normal
+    slip = tangential(rows.sums(motion.end - motion.start), n)
+    want = slip + BETA * tangential(stretch, n)
+    size = np.linalg.norm(want, axis=1)
+    direction = np.divide(want, size[:, None], out=np.zeros_like(want), where=size[:, None] > 0)
+    give = motion.give(rows, direction)
+    wanted = np.divide(size, motion.dt * give, out=np.zeros_like(size), where=give > 0)
+    sticks = wanted <= mu_s * normal_impulse
+    length = np.where(sticks, wanted, np.minimum(wanted, mu_d * normal_impulse))
+    return Friction(-length[:, None] * direction, sticks)
+
+
+def tangential(u: Floats, n: Floats) -> Floats:
+    """The part of u across n."""
+    return u - np.einsum("ri,ri->r", u, n)[:, None] * n
+
+
+def recall(memory: dict[str, np.ndarray], name: str, key: Ints) -> Floats:
+    """What is remembered under a name for the contacts with these keys, zero for new ones."""
+    known = memory.get("key", np.zeros(0, np.int64))
+    values = memory.get(name, np.zeros((0, 3) if name == "stretch" else 0))
+    out = np.zeros((len(key), *values.shape[1:]))
+    if len(known):
+        at = np.minimum(np.searchsorted(known, key), len(known) - 1)
+        same = known[at] == key
+        out[same] = values[at[same]]
+    return out
+
+
+def remember(key: Ints, **values: Floats) -> dict[str, np.ndarray]:
+    """Memory for the next step, sorted by the contacts' keys."""
+    order = np.argsort(key, kind="stable")
+    return {"key": key[order], **{name: value[order] for name, value in values.items()}}

@@ -1,0 +1,85 @@
+"""The method `ground`: points of skins against static, rigid and soft bodies, by discrete penalty impulses.
+
+The first and simplest method. Points that end the predicted step inside another body get an impulse
+    I = s / (dt D) * depth,     D the give of the contact, s = k dt^2 D the only number that matters for stability,
+which is a penalty spring k = s / (dt^2 D) taken at the end of the step (DPF, 9.1 and 11.6-2 of the methods page; stable for s < 4/3,
+a static partner and s = 1 end on the surface). Friction as in contact/friction.py.
+
+Where we differ: D is the absolute row sum over all contacts of the step, so stacked and shared contacts stay stable; k of an
+enduring contact changes by at most a tenth a step, so that a shorter step does not kick what is at rest.
+
+Limitations: looks at the end of the step only, so thin bodies can be crossed within one; sees points in bodies, not edges crossing
+edges; bodies rest a few g dt^2 deep; no self-contact. Surfaces must be closed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from pliant.contact.contacts import Contacts
+from pliant.contact.friction import coulomb, recall, remember, tangential
+from pliant.contact.method import Answer, Memory
+from pliant.detect.closest import vertex_areas
+from pliant.detect.penetration import Hits, Penetration
+from pliant.geometry.mesh import Floats, PliantError
+from pliant.motion import Motion, Rows
+
+
+@dataclass(frozen=True)
+class Ground:
+    """Discrete penalty contact of skin points."""
+
+    stiffness: float = 0.5  # s = k dt^2 D, 0 < s < 4/3
+
+    needs: ClassVar[frozenset[str]] = frozenset({"triangles"})
+
+    def __post_init__(self) -> None:
+        if not 0.0 < self.stiffness < 4.0 / 3.0:
+            raise PliantError(f"stiffness = {self.stiffness}: s = k dt^2 D must be above 0 and below 4/3, where the method is stable.")
+
+    def respond(self, motion: Motion, memory: Memory) -> Answer:
+        hits = motion.kept(Penetration).find(motion)
+        if len(hits) == 0:
+            return Answer(Contacts.none(motion.dt))
+        rows = contact_rows(motion, hits)
+        key = hits.point * len(motion.bodies) + hits.b
+        k = self.spring(motion, rows, recall(memory, "k", key))
+        impulse = -motion.dt * k * hits.gap
+        mu_s, mu_d = motion.pairs.friction(hits.a, hits.b)
+        stretch = recall(memory, "stretch", key)
+        friction = coulomb(motion, rows, impulse, mu_s, mu_d, stretch)
+        motion.push(rows, impulse[:, None] * rows.normal + friction.impulse)
+        slip = tangential(rows.sums(motion.end - motion.start), rows.normal)
+        contacts = Contacts(
+            a=hits.a, b=hits.b, feature_a=hits.point, feature_b=hits.face, point=rows.at, normal=rows.normal, gap=hits.gap,
+            impulse=impulse, friction=friction.impulse, sticking=friction.sticks.astype(np.float64), slip=slip,
+            area=vertex_areas(motion.end, motion.skin.faces)[hits.point], dt=motion.dt,
+        )  # fmt: skip
+        held = np.where(friction.sticks[:, None], tangential(stretch, rows.normal) + slip, 0.0)
+        return Answer(contacts, remember(key, stretch=held, k=k))
+
+    def spring(self, motion: Motion, rows: Rows, before: Floats) -> Floats:
+        """Penalty stiffness k of each contact [N/m]: from its give when it is new, then it changes slowly."""
+        give = motion.give(rows)
+        unit = np.divide(1.0, motion.dt**2 * give, out=np.zeros_like(give), where=give > 0.0)
+        k = self.stiffness * unit
+        known = before > 0.0
+        slow = np.clip(k, 0.9 * before, 1.1 * before)
+        return np.minimum(np.where(known, slow, k), max(1.0, self.stiffness) * unit)
+
+
+def contact_rows(motion: Motion, hits: Hits) -> Rows:
+    """Four points a row: the point, and the corners of the face with its weights, or the anchor of an analytic shape."""
+    exact = hits.face < 0
+    faces = motion.skin.faces
+    corners = faces[np.where(exact, 0, hits.face)] if len(faces) else np.zeros((len(hits), 3), np.int64)
+    anchor = np.repeat(motion.bodies.anchor[hits.b][:, None], 3, axis=1)
+    others = np.where(exact[:, None], anchor, corners)
+    weights = np.where(exact[:, None], [1.0, 0.0, 0.0], hits.weights)
+    points = np.concatenate([hits.point[:, None], others], axis=1)
+    # both sides take the impulse half way between the point and where it comes out, so that no moment is made
+    at = motion.end[hits.point] - 0.5 * hits.gap[:, None] * hits.normal
+    return Rows.dense(points, np.concatenate([np.ones((len(hits), 1)), -weights], axis=1), hits.normal, at)

@@ -1,0 +1,96 @@
+"""The protocol of a contact method, the registry, and how a scene's choice becomes an object."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+
+from pliant.contact.contacts import Contacts
+from pliant.geometry.mesh import Floats, PliantError
+from pliant.motion import Motion
+from pliant.reading import nearest
+
+Memory = dict[str, np.ndarray]
+
+
+@dataclass
+class Answer:
+    """What a method says after it has looked and pushed."""
+
+    contacts: Contacts
+    memory: Memory = field(default_factory=dict)  # arrays that outlive the step, keyed by stable ids
+    again: float | None = None  # [s] repeat the step from the same start with this shorter dt
+    shown: Floats | None = None  # [m] (p, 3) displacement of skin points that is drawn, never integrated
+    warnings: list[str] = field(default_factory=list)
+
+
+@runtime_checkable
+class ContactMethod(Protocol):
+    """Any object with these two names is a contact method."""
+
+    needs: frozenset[str]  # of: "triangles", "surfels", "inside", "tets"
+
+    def respond(self, motion: Motion, memory: Memory) -> Answer:
+        """Look at the motion, push, and say what touched."""
+        ...
+
+
+def methods() -> dict[str, type]:
+    """The methods that ship with pliant; adding one is adding a line."""
+    from pliant.contact.ground import Ground
+    from pliant.contact.nothing import Nothing
+
+    return {"ground": Ground, "none": Nothing}
+
+
+_REGISTERED: dict[str, type] = {}
+
+
+def register_method(name: str, method: type) -> None:
+    """Make a method of your own known by name."""
+    _REGISTERED[name] = method
+
+
+def find_method(name: str) -> type:
+    """A method by its name, or by `module:Class`."""
+    known = {**methods(), **_REGISTERED}
+    if name in known:
+        return known[name]
+    if ":" in name:
+        module, _, attribute = name.partition(":")
+        try:
+            return getattr(importlib.import_module(module), attribute)
+        except (ImportError, AttributeError) as error:
+            raise PliantError(f"The contact method '{name}' cannot be imported: {error}.") from None
+    raise PliantError(f"There is no contact method '{name}': {nearest(name, [*known, 'auto'])}")
+
+
+def make_method(name: str, options: Mapping[str, Any] | None = None) -> ContactMethod:
+    """The method with its options; an unknown option lists the known ones."""
+    cls = find_method(name)
+    options = dict(options or {})
+    known = list(getattr(cls, "__dataclass_fields__", {}))
+    for key in options:
+        if known and key not in known or not known and not callable(getattr(cls, "__init__", None)):
+            raise PliantError(f"The contact method '{name}' has no option '{key}': {nearest(key, known)}")
+    try:
+        method = cls(**options)
+    except TypeError as error:
+        raise PliantError(f"The contact method '{name}' does not take these options: {error}.") from None
+    if not isinstance(method, ContactMethod):
+        raise PliantError(f"'{name}' is not a contact method: it needs the attribute `needs` and the method `respond`.")
+    return method
+
+
+def choose(kinds: list[str]) -> tuple[str, str]:
+    """The method that `contact = "auto"` stands for, and why, from the kinds of bodies in the scene."""
+    soft = any(k in ("fem", "springs") for k in kinds)
+    moving = sum(k in ("fem", "springs", "rigid") for k in kinds)
+    if moving == 0 or len(kinds) < 2:
+        return "none", "nothing in the scene can touch anything else"
+    what = "soft and rigid bodies" if soft and "rigid" in kinds else "soft bodies" if soft else "rigid bodies"
+    return "ground", f"{what} meet others through the points of their skin"

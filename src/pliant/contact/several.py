@@ -1,0 +1,37 @@
+"""Several contact methods in one scene, in table order, each seeing the pushes of those before it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pliant.contact.contacts import Contacts
+from pliant.contact.method import Answer, ContactMethod
+from pliant.motion import Motion
+
+
+@dataclass(frozen=True)
+class Several:
+    """The methods of a scene by name; the first is the rule, the others serve the pairs that name them."""
+
+    methods: dict[str, ContactMethod]
+
+    def respond(self, motion: Motion, memory: dict[str, dict]) -> tuple[Answer, dict[str, dict]]:
+        """Let every method look and push; the answers joined, and the new memory of each."""
+        answers: list[Answer] = []
+        new: dict[str, dict] = {}
+        table = motion.pairs
+        for index, (name, method) in enumerate(self.methods.items()):
+            motion.pairs = table.for_method(index)
+            answer = method.respond(motion, memory.get(name, {}))
+            if answer.again is not None:
+                return answer, memory
+            answers.append(answer)
+            new[name] = answer.memory
+        motion.pairs = table
+        shown = [a.shown for a in answers if a.shown is not None]
+        joined = Answer(
+            Contacts.joined([a.contacts for a in answers]),
+            shown=sum(shown) if shown else None,  # type: ignore[arg-type]
+            warnings=[w for a in answers for w in a.warnings],
+        )
+        return joined, new

@@ -1,0 +1,157 @@
+"""Skin points of one body inside another: which, how deep, and where on the surface they would come out.
+
+For every pair of bodies whose boxes overlap, each surface point of the one is tested against the other: by signed distance where the
+shape is known exactly, else by the closest point of its surface. Points to all bodies, one call, in a fixed order.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from pliant.bodies.rigid import load4, rotate, rotate_back
+from pliant.detect.analytic import signed_distance
+from pliant.detect.closest import closest_on_body, face_neighbours, normals, pseudo_normal
+from pliant.detect.tree import Tree
+from pliant.geometry.mesh import Floats, Ints
+from pliant.kernels import dot, kernel, load, norm, parallel, prange, scale, store, sub
+from pliant.motion import Motion
+
+
+@dataclass
+class Hits:
+    """Skin points inside other bodies."""
+
+    point: Ints  # (h,) skin point of A
+    a: Ints  # (h,) its body
+    b: Ints  # (h,) the body it is in
+    face: Ints  # (h,) face of B where it would come out, -1 for an analytic shape
+    weights: Floats  # (h, 3) on that face
+    normal: Floats  # (h, 3) out of B
+    gap: Floats  # [m] (h,) negative
+
+    def __len__(self) -> int:
+        return len(self.point)
+
+
+class Penetration:
+    """Finds points inside bodies; keeps what does not change between steps."""
+
+    def __init__(self, motion: Motion) -> None:
+        skin = motion.skin
+        self.faces, self.bodies = skin.faces, motion.bodies
+        self.tree = Tree.build(motion.end, skin.faces, motion.bodies.face_start)
+        self.neighbour = face_neighbours(skin.faces)
+        self.face_normal = np.zeros((len(skin.faces), 3))
+        self.vertex_normal = np.zeros((len(skin), 3))
+
+    def find(self, motion: Motion) -> Hits:
+        """All points inside other bodies at the end of the motion."""
+        bodies, points, tree = self.bodies, motion.end, self.tree
+        tree.refit(points, self.faces)
+        normals(points, self.faces, self.face_normal, self.vertex_normal)
+        a, b = _body_pairs(motion, tree)
+        count = _candidates(
+            a, b, bodies.point_start, bodies.surface, points, tree.root, tree.low, tree.high, bodies.analytic, False,
+            np.zeros(1, np.int64), np.zeros(1, np.int64),
+        )  # fmt: skip
+        pair, point = np.empty(count, np.int64), np.empty(count, np.int64)
+        _candidates(
+            a, b, bodies.point_start, bodies.surface, points, tree.root, tree.low, tree.high, bodies.analytic, True, pair, point
+        )
+        face, gap = np.full(count, -1, np.int64), np.zeros(count)
+        weights, normal = np.zeros((count, 3)), np.zeros((count, 3))
+        _inside(
+            b[pair], point, points, bodies.analytic, bodies.parameters, bodies.frame, motion.position, motion.rotation,
+            tree.root, tree.first, tree.count, tree.second, tree.order, tree.low, tree.high, self.faces, self.neighbour,
+            self.face_normal, self.vertex_normal, face, weights, normal, gap,
+        )  # fmt: skip
+        inside = gap < 0.0
+        owner = pair[inside]
+        return Hits(point[inside], a[owner], b[owner], face[inside], weights[inside], normal[inside], gap[inside])
+
+
+def _body_pairs(motion: Motion, tree: Tree) -> tuple[Ints, Ints]:
+    """Ordered pairs (points of a, surface of b) of bodies that may meet and whose boxes overlap."""
+    bodies = motion.bodies
+    count = len(bodies)
+    low, high = np.full((count, 3), np.inf), np.full((count, 3), -np.inf)
+    has = tree.root[1:] > tree.root[:-1]
+    low[has], high[has] = tree.low[tree.root[:-1][has]], tree.high[tree.root[:-1][has]]
+    plane = bodies.analytic == 0
+    low[plane], high[plane] = -np.inf, np.inf
+    order = np.argsort(low[:, 0], kind="stable")  # sweep along x: each body against those that start before it ends
+    behind = np.searchsorted(low[order, 0], high[order, 0], side="right") - np.arange(count) - 1
+    behind = np.maximum(behind, 0)
+    first = np.repeat(np.arange(count), behind)
+    step = np.arange(len(first)) - np.repeat(np.cumsum(behind) - behind, behind) + 1
+    i, j = order[first], order[first + step]
+    touch = ((low[i] <= high[j]) & (low[j] <= high[i])).all(axis=1)
+    i, j = i[touch], j[touch]
+    a, b = np.concatenate([i, j]), np.concatenate([j, i])
+    keep = motion.pairs.meet(a, b) & (bodies.surface[a] > 0)
+    a, b = a[keep], b[keep]
+    sorting = np.lexsort((b, a))
+    return a[sorting], b[sorting]
+
+
+@kernel
+def _candidates(a, b, point_start, surface, points, root, low, high, analytic, fill, pair, point):  # type: ignore[no-untyped-def]
+    """Surface points of a in the box of b (all of them for a plane), counted, or written if `fill`."""
+    used = 0
+    for k in range(len(a)):
+        plane = analytic[b[k]] == 0
+        r = root[b[k]]
+        for p in range(point_start[a[k]], point_start[a[k]] + surface[a[k]]):
+            inside = True
+            for axis in range(3):
+                x = points[p, axis]
+                inside = inside and (plane or (low[r, axis] <= x <= high[r, axis]))
+            if inside:
+                if fill:
+                    pair[used], point[used] = k, p
+                used += 1
+    return used
+
+
+@parallel
+def _inside(  # type: ignore[no-untyped-def]
+    body, point, points, analytic, parameters, frame, position, rotation, root, first, count, second, order, low, high,
+    faces, neighbour, face_normal, vertex_normal, face, weights, normal, gap,
+):  # fmt: skip
+    """Signed distance of each candidate point to its body; gap >= 0 where it is outside."""
+    chunks = (len(point) + 255) // 256
+    for chunk in prange(chunks):
+        stack = np.empty(128, np.int64)
+        for k in range(256 * chunk, min(256 * chunk + 256, len(point))):
+            p, b = load(points, point[k]), body[k]
+            if analytic[b] >= 0:
+                f = frame[b]
+                q = load4(rotation, f)
+                local = rotate_back(q, sub(p, load(position, f)))
+                d, n = signed_distance(analytic[b], parameters[b, 0], parameters[b, 1], parameters[b, 2], local)
+                gap[k] = d
+                store(normal, k, rotate(q, n))
+                continue
+            square, f, u, v, w = closest_on_body(
+                p, root[b], root[b + 1], first, count, second, order, low, high, points, faces, stack
+            )
+            if f < 0:
+                gap[k] = np.inf
+                continue
+            n = pseudo_normal(f, (u, v, w), faces, neighbour, face_normal, vertex_normal)
+            c0, c1, c2 = load(points, faces[f, 0]), load(points, faces[f, 1]), load(points, faces[f, 2])
+            out = (
+                u * c0[0] + v * c1[0] + w * c2[0] - p[0],
+                u * c0[1] + v * c1[1] + w * c2[1] - p[1],
+                u * c0[2] + v * c1[2] + w * c2[2] - p[2],
+            )
+            depth = norm(out)
+            face[k] = f
+            weights[k, 0], weights[k, 1], weights[k, 2] = u, v, w
+            if dot(out, n) > 0.0:
+                gap[k] = -depth
+                store(normal, k, scale(1.0 / depth, out))
+            else:
+                gap[k] = depth

@@ -1,0 +1,205 @@
+"""What can be wrong with a triangle surface, and the repairs that change neither its shape nor its parts."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from pliant.geometry.flat_faces import FLAT, flatness, without_flat_faces
+from pliant.geometry.mesh import Floats, Ints, Surface
+from pliant.geometry.report import REFUSED, Report
+from pliant.geometry.self_intersection import self_intersections
+from pliant.geometry.surface_topology import Edges, diagonal, labels, oriented, split_vertices, volume_of, weld_map
+
+INTERSECTION_LIMIT = 200_000  # faces; above, the search for self-intersections is left out
+
+
+def diagnose_surface(mesh: Surface, report: Report) -> None:
+    """Fill the report."""
+    bad = np.nonzero(~np.isfinite(mesh.points).all(axis=1))[0]
+    report.add(
+        "non-finite", bad, "{n} {vertex has|vertices have} coordinates that are not numbers (NaN or infinite).", REFUSED
+    )
+    report.add("empty", (), "The surface has no faces.", REFUSED, count=int(not len(mesh.faces)))
+    if report.refused:
+        return
+    faces, origin = _repaired(mesh, report)
+    if not len(faces):
+        report.add("empty", (), "No face with an area is left.", REFUSED, count=1)
+        return
+    edges = Edges(faces)
+    _openings(mesh.points, edges, report)
+    _crossings(mesh.points, faces, origin, report)
+    _parts(mesh.points, faces, edges, report)
+
+
+def repair_surface(mesh: Surface, report: Report) -> Surface:
+    """The surface after the repairs that its report announces."""
+    faces, _ = _repaired(mesh, Report(report.kind, ""))
+    used, local = np.unique(faces, return_inverse=True)
+    return Surface(mesh.points[used], local.reshape(-1, 3))
+
+
+def _repaired(mesh: Surface, report: Report) -> tuple[Ints, Ints]:
+    """The faces after all repairs (in the old vertices), and the face of the file that each came from."""
+    unused = np.setdiff1d(np.arange(len(mesh.points)), mesh.faces)
+    report.add("unused-vertices", unused, "{n} {vertex belongs|vertices belong} to no face.", "repaired: left out")
+    faces, origin = _joined(mesh.points, mesh.faces, report)
+    faces, origin = _without_bad_faces(mesh.points, faces, origin, report)
+    return _turned(mesh.points, faces, origin, report), origin
+
+
+def _joined(points: Floats, faces: Ints, report: Report) -> tuple[Ints, Ints]:
+    to = weld_map(points, faces)
+    twins = np.nonzero(to != np.arange(len(to)))[0]
+    gap = float(np.linalg.norm(points[twins] - points[to[twins]], axis=1).max()) if len(twins) else 0.0
+    report.add(
+        "duplicate-vertices",
+        twins,
+        "{n} {vertex on an open edge lies|vertices on open edges lie} on top of another vertex: "
+        "faces are not connected there.",
+        "repaired: welded",
+        worst=f"{gap:.3g} m apart" if gap > 0 else "",
+    )
+    joined = to[faces]
+    collapsed = (joined == np.roll(joined, 1, axis=1)).any(axis=1)
+    report.add(
+        "collapsed-faces", np.nonzero(collapsed)[0], "{n} {face uses|faces use} a vertex twice.", "repaired: left out"
+    )
+    keep = np.nonzero(~collapsed)[0]
+    return joined[keep], keep
+
+
+def _without_bad_faces(points: Floats, faces: Ints, origin: Ints, report: Report) -> tuple[Ints, Ints]:
+    """Repeated faces are dropped; flat ones are removed by splitting a neighbour, which keeps the surface closed."""
+    turned = np.take_along_axis(faces, (np.argmin(faces, axis=1)[:, None] + np.arange(3)) % 3, axis=1)
+    _, first = np.unique(turned, axis=0, return_index=True)
+    repeated = np.setdiff1d(np.arange(len(faces)), first)
+    report.add(
+        "duplicate-faces",
+        origin[repeated],
+        "{n} {face is a copy of another|faces are copies of others}.",
+        "repaired: left out",
+    )
+    faces, origin = np.delete(faces, repeated, axis=0), np.delete(origin, repeated)
+    _, group, count = np.unique(np.sort(faces, axis=1), axis=0, return_inverse=True, return_counts=True)
+    walls = np.nonzero(count[group.reshape(-1)] > 1)[0]
+    report.add(
+        "double-walls",
+        origin[walls],
+        "{n} {face lies|faces lie} back to back on another face: a wall without thickness between two parts.",
+    )
+    flat = np.nonzero(flatness(points, faces) < FLAT)[0]
+    if not len(flat):
+        return faces, origin
+    faces, origin, left = without_flat_faces(points, faces, origin)
+    report.add(
+        "flat-faces",
+        (),
+        "{n} {face has|faces have} no area.",
+        "repaired: their neighbours are split",
+        count=len(flat) - left,
+    )
+    report.add(
+        "flat-faces-kept", (), "{n} {face has|faces have} no area and no neighbour that could be split.", count=left
+    )
+    return faces, origin
+
+
+def _turned(points: Floats, faces: Ints, origin: Ints, report: Report) -> Ints:
+    turn = oriented(points, faces)
+    report.add(
+        "flipped-faces",
+        origin[turn.against],
+        "{n} {face is|faces are} turned against the neighbours.",
+        "repaired: turned so that neighbours agree",
+    )
+    report.add(
+        "inward-parts",
+        turn.inward,
+        "{n} closed {part has its|parts have their} faces turned inwards.",
+        "repaired: turned outwards",
+        worst=_volumes(points, faces, Edges(faces).part, turn.inward),
+    )
+    report.add(
+        "cavities",
+        turn.cavities,
+        "{n} {part looks inwards and lies|parts look inwards and lie} inside another part: "
+        "taken as {a hollow|hollows}.",
+    )
+    report.add(
+        "one-sided",
+        origin[turn.moebius],
+        "{n} {face belongs|faces belong} to a patch with only one side (Moebius strip).",
+    )
+    return turn.faces
+
+
+def _volumes(points: Floats, faces: Ints, part: Ints, which: Ints) -> str:
+    return f"{volume_of(points, faces, part)[which].min():.4g} m^3" if len(which) else ""
+
+
+def _openings(points: Floats, edges: Edges, report: Report) -> None:
+    opened = edges.ends[edges.count == 1]
+    if len(opened):
+        names, local = np.unique(opened, return_inverse=True)
+        loop = labels(len(names), local.reshape(-1, 2))[local.reshape(-1, 2)[:, 0]]
+        length = np.bincount(loop, weights=np.linalg.norm(points[opened[:, 0]] - points[opened[:, 1]], axis=1))
+        report.add(
+            "boundary-edges",
+            np.unique(opened[:, 0]),
+            f"The surface is open: {{n}} {{edge belongs|edges belong}} to one face only "
+            f"(holes: {len(length)}; ids are vertices). It has no inside.",
+            count=len(opened),
+            worst=f"a hole of {length.max():.4g} m round",
+        )
+    crowded = np.nonzero(edges.count > 2)[0]
+    report.add(
+        "non-manifold-edges",
+        np.unique(edges.ends[crowded, 0]),
+        "{n} {edge belongs|edges belong} to more than two faces (ids are vertices): "
+        "inside and outside are ambiguous there.",
+        count=len(crowded),
+        worst=f"{edges.count.max()} faces at one edge",
+    )
+    report.add(
+        "non-manifold-vertices", split_vertices(edges), "At {n} {vertex|vertices} two sheets touch in a single point."
+    )
+
+
+def _crossings(points: Floats, faces: Ints, origin: Ints, report: Report) -> None:
+    if len(faces) > INTERSECTION_LIMIT:
+        report.notices.append(
+            f"Self-intersections were not looked for: {len(faces)} faces are more than {INTERSECTION_LIMIT}."
+        )
+        return
+    pairs = self_intersections(points, faces)
+    guilty, often = np.unique(pairs, return_counts=True)
+    worst = f"face {origin[guilty[np.argmax(often)]]} cuts {often.max()} others" if len(guilty) else ""
+    report.add(
+        "self-intersections",
+        origin[guilty],
+        "{n} {face cuts|faces cut} through other faces of the surface.",
+        worst=worst,
+    )
+
+
+def _parts(points: Floats, faces: Ints, edges: Edges, report: Report) -> None:
+    part = edges.part
+    sizes = np.bincount(part)
+    report.add(
+        "components",
+        (),
+        "The surface consists of {n} separate parts; they are kept as one body.",
+        count=len(sizes) if len(sizes) > 1 else 0,
+        worst=f"the smallest has {sizes.min()} faces",
+    )
+    closed = np.ones(int(part.max()) + 1, dtype=bool)
+    closed[part[np.nonzero(edges.count[edges.of_corner] == 1)[0] // 3]] = False
+    volume = np.abs(volume_of(points, faces, part))
+    thin = np.nonzero(closed & (volume < 1e-9 * diagonal(points) ** 3))[0]
+    report.add(
+        "no-volume",
+        thin,
+        "{n} closed {part encloses|parts enclose} next to no volume.",
+        worst=f"{volume.min():.3g} m^3",
+    )

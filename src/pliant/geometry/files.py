@@ -1,0 +1,153 @@
+"""Reading meshes and point clouds from files: one call, whatever the format.
+
+    read("ball.msh")                                  # TetMesh
+    read("femur.off", unit="mm", up="y")              # Surface
+    read("scan.ply", size=0.18, rotation=[0, 0, 1, 90])  # Surface or PointCloud
+
+`read` changes nothing but units and axes; `pliant.geometry.check` says what is wrong with the result and repairs it.
+"""
+
+from __future__ import annotations
+
+import difflib
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from pliant.geometry.formats.abaqus import read_inp
+from pliant.geometry.formats.cloud import read_npy, read_xyz
+from pliant.geometry.formats.gmsh import read_msh
+from pliant.geometry.formats.obj import read_obj
+from pliant.geometry.formats.off import read_off
+from pliant.geometry.formats.ply import read_ply
+from pliant.geometry.formats.raw import Raw, damaged
+from pliant.geometry.formats.stl import read_stl
+from pliant.geometry.formats.tetgen import read_tetgen
+from pliant.geometry.formats.through_meshio import read_medit, read_vtk, read_vtu
+from pliant.geometry.mesh import Floats, PliantError, Surface, TetMesh
+from pliant.geometry.units import Rotation, placement
+
+log = logging.getLogger("pliant")
+
+FORMATS: dict[str, Callable[[Path], Raw]] = {
+    ".obj": read_obj,
+    ".ply": read_ply,
+    ".stl": read_stl,
+    ".off": read_off,
+    ".xyz": read_xyz,
+    ".pwn": read_xyz,
+    ".xyzn": read_xyz,
+    ".pts": read_xyz,
+    ".npy": read_npy,
+    ".msh": read_msh,
+    ".vtk": read_vtk,
+    ".vtu": read_vtu,
+    ".mesh": read_medit,
+    ".meshb": read_medit,
+    ".node": read_tetgen,
+    ".ele": read_tetgen,
+    ".inp": read_inp,
+}
+
+
+@dataclass(frozen=True)
+class PointCloud:
+    """Points of a surface, with outward normals if they are known."""
+
+    points: Floats  # [m], (n, 3)
+    normals: Floats | None = None  # (n, 3)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "points", np.ascontiguousarray(self.points, dtype=np.float64).reshape(-1, 3))
+        if self.normals is not None:
+            normals = np.ascontiguousarray(self.normals, dtype=np.float64).reshape(-1, 3)
+            if len(normals) != len(self.points):
+                raise PliantError(f"a point cloud has {len(self.points)} points but {len(normals)} normals.")
+            object.__setattr__(self, "normals", normals)
+
+
+Mesh = Surface | TetMesh | PointCloud
+
+
+@dataclass(frozen=True)
+class File:
+    """A file's content, placed, and what reading had to say about it."""
+
+    path: Path
+    mesh: Mesh
+    notices: list[str] = field(default_factory=list)
+
+
+def read(
+    path: str | Path,
+    *,
+    unit: str = "m",
+    up: str = "z",
+    size: float | None = None,
+    rotation: Rotation | None = None,
+) -> Mesh:
+    """The surface, tetrahedral mesh or point cloud in a file, in metres and z up; notices go to the log.
+
+    unit      unit of the file's coordinates: m, cm, mm, um, in, ft, ...
+    up        axis of the file that points up: x, y, z, -x, -y, -z
+    size      instead of a unit: the largest extent along the file's axes [m]
+    rotation  after `up`: axis times angle [rad] (3 numbers), axis and angle [degrees] (4 numbers), or a 3x3 matrix
+    """
+    file = open_file(path, unit=unit, up=up, size=size, rotation=rotation)
+    for notice in file.notices:
+        log.info("%s: %s", file.path, notice)
+    return file.mesh
+
+
+def open_file(
+    path: str | Path,
+    *,
+    unit: str = "m",
+    up: str = "z",
+    size: float | None = None,
+    rotation: Rotation | None = None,
+) -> File:
+    """Like `read`, with the notices."""
+    where = Path(path)
+    reader = _reader(where)
+    try:
+        raw = reader(where)
+    except OSError as error:
+        raise PliantError(f"{where}: cannot be opened ({error.strerror or error}).") from None
+    except PliantError:
+        raise
+    except (ValueError, LookupError, TypeError, ArithmeticError, MemoryError) as error:
+        what = f"the file is damaged in a way that its reader did not expect ({type(error).__name__}: {error})"
+        raise damaged(where, what) from error
+    if not len(raw.points):
+        raise damaged(where, "the file holds no points")
+    place = placement(raw.points, unit, up, size, rotation)
+    points = place.points(raw.points)
+    notices = list(raw.notices)
+    if len(raw.tets):
+        return File(where, TetMesh(points, raw.tets), notices)
+    if len(raw.faces):
+        return File(where, Surface(points, raw.faces), notices)
+    normals = None if raw.normals is None else place.directions(raw.normals)
+    return File(where, PointCloud(points, normals), notices)
+
+
+def _reader(path: Path) -> Callable[[Path], Raw]:
+    """The reader for a file's name, after looking whether the file is there."""
+    if path.is_dir():
+        raise PliantError(f"{path} is a folder; name a file in it.")
+    if not path.exists():
+        near = [p.name for p in path.parent.iterdir()] if path.parent.is_dir() else []
+        close = difflib.get_close_matches(path.name, near, n=3)
+        hint = f" Did you mean {', '.join(close)}?" if close else ""
+        raise PliantError(f"{path} does not exist (looked for it from {Path.cwd()}).{hint}")
+    suffix = path.suffix.lower()
+    if suffix not in FORMATS:
+        raise PliantError(
+            f"{path}: files of type '{suffix or 'no suffix'}' are not read; pliant reads {', '.join(FORMATS)}. "
+            "Convert it, e.g. with `meshio convert`, MeshLab or ParaView."
+        )
+    return FORMATS[suffix]

@@ -1,0 +1,94 @@
+"""Volume, mass, centre and inertia tensor of solids, by exact integrals over tetrahedra."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from pliant.geometry.mesh import Floats, PliantError, Surface, TetMesh
+from pliant.geometry.topology import unique_edges
+
+
+@dataclass(frozen=True)
+class Mass:
+    """What a rigid motion of a solid needs to know about it."""
+
+    volume: float  # [m^3]
+    mass: float  # [kg]
+    centre: Floats  # [m], (3,) centre of mass
+    inertia: Floats  # [kg m^2], (3, 3) about the centre of mass, in the axes of the points
+
+    def about(self, point: Floats | tuple[float, float, float]) -> Floats:
+        """Inertia tensor about another point [kg m^2]: I + m (|d|^2 1 - d d^T) (parallel axes)."""
+        d = np.asarray(point, dtype=np.float64) - self.centre
+        return self.inertia + self.mass * (d @ d * np.eye(3) - np.outer(d, d))
+
+
+def mass_of_tets(mesh: TetMesh, density: float | Floats = 1.0) -> Mass:
+    """Mass of a tet mesh.
+
+    density: [kg/m^3], one value or one per tet
+    """
+    rho = np.asarray(density, dtype=np.float64)
+    if rho.ndim and rho.shape != (len(mesh.tets),):
+        raise PliantError(f"density has shape {rho.shape}; it must be one number or one per tet, ({len(mesh.tets)},)")
+    return _integrated(mesh.points[mesh.tets], mesh.volumes, np.broadcast_to(rho, mesh.volumes.shape))
+
+
+def mass_of_surface(surface: Surface, density: float = 1.0) -> Mass:
+    """Mass of the solid inside a closed surface, as signed tets between its faces and one point.
+
+    density: [kg/m^3]
+    """
+    check_closed(surface)
+    apex = surface.points[np.unique(surface.faces)].mean(axis=0)  # near the solid, so that little cancels
+    x = np.empty((len(surface.faces), 4, 3))
+    x[:, 0] = apex
+    x[:, 1:] = surface.points[surface.faces]
+    volumes = np.linalg.det(x[:, 1:] - apex) / 6.0
+    if volumes.sum() <= 0:
+        raise PliantError(
+            f"the surface encloses {volumes.sum():.3g} m^3: it is inside out (or flat); reverse the order of its faces"
+        )
+    return _integrated(x, volumes, np.full(len(volumes), float(density)))
+
+
+def check_closed(surface: Surface) -> None:
+    """Every edge must be run through as often one way as the other; that is what the integrals need."""
+    if not len(surface.faces):
+        raise PliantError("the surface has no faces, so it encloses nothing")
+    pairs = np.stack([surface.faces, np.roll(surface.faces, -1, axis=1)], axis=2).reshape(-1, 2)
+    edges, number = unique_edges(pairs)
+    sense = np.where(pairs[:, 0] < pairs[:, 1], 1.0, -1.0)
+    faulty = np.flatnonzero(np.bincount(number, sense, minlength=len(edges)))
+    if faulty.size:
+        single = int((np.bincount(number, minlength=len(edges)) == 1).sum())
+        what = f"is open: {single} boundary edges" if single else f"turns over: {faulty.size} edges join unlike sides"
+        raise PliantError(
+            f"the surface {what} (first: between points {edges[faulty[0]].tolist()}), so it encloses no volume; "
+            "close the holes or orient the faces alike"
+        )
+
+
+def _integrated(x: Floats, volumes: Floats, density: Floats) -> Mass:
+    """Sum over tets (m, 4, 3); int x dV = V/4 S, int x x^T dV = V/20 (sum_i x_i x_i^T + S S^T) with S = sum_i x_i."""
+    rho_v = density * volumes
+    mass = float(rho_v.sum())
+    if not mass > 0:
+        raise PliantError(f"the mass is {mass:.3g} kg; it must be positive, check density and orientation")
+    centre = (rho_v[:, None] * x.sum(axis=1)).sum(axis=0) / (4.0 * mass)
+    y = x - centre
+    total = y.sum(axis=1)
+    second = np.einsum("m,mai,maj->ij", rho_v, y, y) + np.einsum("m,mi,mj->ij", rho_v, total, total)
+    second /= 20.0
+    return Mass(float(volumes.sum()), mass, centre, np.trace(second) * np.eye(3) - second)
+
+
+def principal(inertia: Floats) -> tuple[Floats, Floats]:
+    """Principal moments (3,) [kg m^2], ascending, and a right-handed R (3, 3): inertia = R diag(moments) R^T."""
+    inertia = np.asarray(inertia, dtype=np.float64)
+    moments, axes = np.linalg.eigh(0.5 * (inertia + inertia.T))
+    if np.linalg.det(axes) < 0:
+        axes[:, 2] = -axes[:, 2]
+    return moments, axes

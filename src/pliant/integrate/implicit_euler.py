@@ -1,0 +1,181 @@
+"""Implicit Euler for soft bodies: A v' = M v + dt (f_ext + f_el(x)),  A = M + dt C + dt^2 K,  C = a M + b K.
+
+One linear solve per step, with K the tangent at the start of the step (5 of the methods page). A also says how an implicit body
+answers a contact impulse: dv = A^-1 J^T I, which spreads the impulse as the body's stiffness would within the step.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pliant.geometry.mesh import Floats, Ints
+from pliant.integrate import cg
+from pliant.integrate.blocks import BlockMatrix, BlockPattern
+from pliant.integrate.direct import Factors, factorise
+from pliant.kernels import axpy, dot, kernel, load, store
+from pliant.model import IMPLICIT, Model
+
+if TYPE_CHECKING:
+    from pliant.motion import Motion, Rows
+
+TOLERANCE = 1e-8  # of a step's solve; exact_momentum keeps the sum of impulses right whatever this is
+ROUGH = 1e-2  # of the solves behind `give`, which needs two digits
+MOST_DIRECTIONS = 16
+
+
+class ImplicitEuler:
+    """The implicit bodies of a world: their matrix, and the solves with it."""
+
+    def __init__(self, model: Model, solver: str) -> None:
+        nodes, start = model.nodes, model.bodies.node_start
+        self.model = model
+        self.mine = nodes.scheme == IMPLICIT
+        bodies = np.zeros(len(model.bodies), bool)
+        bodies[nodes.body[self.mine]] = True
+        self.bodies = bodies
+        self.groups = [g for g, b in zip(model.groups, model.group_body, strict=True) if bodies[b].any()]
+        self.pattern = BlockPattern.build([g.nodes for g in self.groups], start, bodies)
+        self.blocks, self.parts = self.pattern.element_blocks()
+        self.values = np.empty((len(self.pattern.indices), 3, 3))
+        self.free = nodes.inverse > 0.0
+        self.direct = solver == "direct"
+        self.matrix: BlockMatrix | None = None
+        self.factors: Factors | None = None
+        self.iterations = 0  # of all solves of the step, the worst body of each
+        self.trouble: list[str] = []
+
+    def assemble(self, x: Floats, dt: float) -> None:
+        """A at positions x."""
+        for group, part in zip(self.groups, self.parts, strict=True):
+            group.stiffness(x, part)
+        rayleigh = np.concatenate([g.rayleigh for g in self.groups] or [np.zeros(0)])
+        nodes = self.model.nodes
+        self.matrix = self.pattern.assemble(
+            self.blocks, dt * rayleigh + dt * dt, nodes.mass * (1.0 + dt * nodes.damping), self.values
+        )
+        self.factors = factorise(self.matrix, self.free, self.bodies) if self.direct else None
+
+    def step(self, x: Floats, v: Floats, force: Floats, dt: float, out_x: Floats, out_v: Floats) -> None:
+        """Write positions and velocities after dt; prescribed nodes have theirs in out_v already."""
+        self.iterations, self.trouble = 0, []
+        self.assemble(x, dt)
+        nodes, mine = self.model.nodes, self.mine
+        rhs = nodes.mass[:, None] * (v + dt * self.model.gravity) + dt * force
+        guess = np.where(self.free[:, None], v, out_v)
+        found = self._solve(rhs, guess, self.bodies, TOLERANCE)
+        out_v[mine] = found[mine]
+        moved = mine & self.free
+        out_x[moved] = x[moved] + dt * found[moved]
+
+    def respond(self, impulse: Floats) -> Floats:
+        """dv = A^-1 impulse on the implicit nodes (n, 3), zero elsewhere; only bodies that are pushed are solved."""
+        pushed = np.zeros(len(self.bodies), bool)
+        pushed[self.model.nodes.body[(impulse != 0.0).any(axis=1)]] = True
+        pushed &= self.bodies
+        if not pushed.any():
+            return np.zeros_like(impulse)
+        found = self._solve(impulse, np.zeros_like(impulse), pushed, TOLERANCE)
+        return np.where(self.mine[:, None], found, 0.0)
+
+    def _solve(self, rhs: Floats, guess: Floats, active: np.ndarray, tolerance: float) -> Floats:
+        exact = tolerance == TOLERANCE
+        if self.factors is not None:
+            found = self.factors.solve(rhs, guess, tolerance, exact_momentum=exact)
+        else:
+            assert self.matrix is not None
+            found = cg.solve(self.matrix, rhs, guess, self.free, active, tolerance, exact_momentum=exact)
+        self.iterations += int(found.iterations.max(initial=0))
+        for body in np.flatnonzero(found.status) if exact else []:
+            self.trouble.append(f"{self.model.bodies.names[body]}: {cg.MEANING[int(found.status[body])]}")
+        return found.x
+
+    def residual(self, x: Floats, v: Floats, force: Floats, dt: float, new_v: Floats) -> Floats:
+        """(A v' - M v - dt f) / dt: the force that holds fixed and prescribed nodes (zero at the others) [N], (n, 3)."""
+        assert self.matrix is not None
+        rhs = self.model.nodes.mass[:, None] * (v + dt * self.model.gravity) + dt * force
+        return np.where(self.mine[:, None], (self.matrix @ new_v - rhs) / dt, 0.0)
+
+    def give(self, motion: Motion, rows: Rows, direction: Floats) -> Floats:
+        """The implicit bodies' part of the absolute row sums of the Delassus matrix.
+
+        A row of |J A^-1 J^T| would take a solve per contact. Contacts that push a body in like directions (within 60
+        degrees of the first) mostly have W_rs > 0, so the sum over them is one solve with all of them pushing at once;
+        the sums of the few directions are added by size. Solves are rough, two digits are enough.
+        """
+        skin, mine = motion.skin, self.mine
+        out = np.zeros(len(rows))
+        group = np.full((len(rows), 2), -1, np.int64)
+        axes = np.zeros((len(self.bodies), MOST_DIRECTIONS, 3))
+        count = np.zeros(len(self.bodies), np.int64)
+        _directions(rows.start, rows.point, rows.weight, direction, skin.body, self.bodies, axes, count, group)
+        for k in range(int(count.max(initial=0))):
+            load_k = np.zeros_like(motion.x)
+            _push_together(
+                rows.start, rows.point, rows.weight, direction, skin.body, skin.start, skin.node, skin.weight, self.bodies,
+                group, k, load_k,
+            )  # fmt: skip
+            load_k[~mine] = 0.0
+            found = self._solve(load_k, np.zeros_like(load_k), count > k, ROUGH)
+            _add_response(
+                rows.start, rows.point, rows.weight, direction, skin.body, skin.start, skin.node, skin.weight, self.bodies,
+                found, out,
+            )  # fmt: skip
+        return out
+
+
+@kernel
+def _directions(row_start, row_point, row_weight, direction, point_body, mine, axes, count, group):  # type: ignore[no-untyped-def]
+    """Sort each row's two sides (0: positive weights, 1: negative) into few directions per body."""
+    for r in range(len(direction)):
+        for side in range(2):
+            body = -1
+            for k in range(row_start[r], row_start[r + 1]):
+                b = point_body[row_point[k]]
+                if (row_weight[k] > 0.0) == (side == 0) and b >= 0 and mine[b]:
+                    body = b
+            if body < 0:
+                continue
+            d = load(direction, r)
+            if side == 1:
+                d = (-d[0], -d[1], -d[2])
+            best, likeness = -1, -2.0
+            for g in range(count[body]):
+                c = axes[body, g, 0] * d[0] + axes[body, g, 1] * d[1] + axes[body, g, 2] * d[2]
+                if c > likeness:
+                    best, likeness = g, c
+            if likeness < 0.5 and count[body] < len(axes[body]):
+                best = count[body]
+                axes[body, best, 0], axes[body, best, 1], axes[body, best, 2] = d
+                count[body] += 1
+            group[r, side] = best
+
+
+@kernel
+def _push_together(row_start, row_point, row_weight, direction, point_body, start, node, weight, mine, group, wanted, out):  # type: ignore[no-untyped-def]
+    """Unit impulses of all row sides of one direction, on nodes."""
+    for r in range(len(direction)):
+        for k in range(row_start[r], row_start[r + 1]):
+            p, w = row_point[k], row_weight[k]
+            side = 0 if w > 0.0 else 1
+            if point_body[p] < 0 or not mine[point_body[p]] or group[r, side] != wanted:
+                continue
+            for m in range(start[p], start[p + 1]):
+                store(out, node[m], axpy(w * weight[m], load(direction, r), load(out, node[m])))
+
+
+@kernel
+def _add_response(row_start, row_point, row_weight, direction, point_body, start, node, weight, mine, found, out):  # type: ignore[no-untyped-def]
+    """Add |direction . response| of each side of each row."""
+    for r in range(len(direction)):
+        for side in range(2):
+            total = 0.0
+            for k in range(row_start[r], row_start[r + 1]):
+                p, w = row_point[k], row_weight[k]
+                if (w > 0.0) != (side == 0) or point_body[p] < 0 or not mine[point_body[p]]:
+                    continue
+                for m in range(start[p], start[p + 1]):
+                    total += w * weight[m] * dot(load(direction, r), load(found, node[m]))
+            out[r] += abs(total)
+

@@ -1,0 +1,54 @@
+"""The books of a world: energies and momenta now."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pliant.bodies.rigid import angular_velocities
+from pliant.geometry.mesh import Floats
+
+if TYPE_CHECKING:
+    from pliant.world import World
+
+
+@dataclass(frozen=True)
+class Books:
+    """Energies [J] and momenta of all movable bodies."""
+
+    kinetic: float
+    elastic: float
+    gravity: float  # energy in the field of gravity, zero at the origin
+    momentum: Floats  # [kg m/s] (3,)
+    angular_momentum: Floats  # [kg m^2/s] (3,) about the origin
+    contact: float  # work of contact and attachments on the bodies so far
+    drives: float  # work of what holds fixed and prescribed nodes, so far
+
+    @property
+    def total(self) -> float:
+        """Kinetic, elastic and gravity [J]."""
+        return self.kinetic + self.elastic + self.gravity
+
+
+def books(world: World) -> Books:
+    """The books at this moment."""
+    nodes, frames, state, g = world.model.nodes, world.model.frames, world.state, world.model.gravity
+    omega = np.empty_like(state.spin)
+    angular_velocities(state.rotation, state.spin, frames.inverse_inertia, omega)
+    mass = np.where(frames.inverse > 0, frames.mass, 0.0)
+    moving = (frames.inverse > 0)[:, None]
+    spin = np.where(moving, state.spin, 0.0)
+    p_nodes, p_frames = nodes.mass[:, None] * state.v, mass[:, None] * state.velocity
+    kinetic = 0.5 * np.sum(p_nodes * state.v) + 0.5 * np.sum(p_frames * state.velocity) + 0.5 * np.sum(spin * omega)
+    turning = np.cross(state.x, p_nodes).sum(axis=0) + np.cross(state.position, p_frames).sum(axis=0) + spin.sum(axis=0)
+    return Books(
+        kinetic=float(kinetic),
+        elastic=float(world.elastic_energy(state.x).sum()),
+        gravity=-float(nodes.mass @ (state.x @ g)) - float(mass @ (state.position @ g)),
+        momentum=p_nodes.sum(axis=0) + p_frames.sum(axis=0),
+        angular_momentum=turning,
+        contact=state.books.get("contact", 0.0),
+        drives=state.books.get("drives", 0.0),
+    )

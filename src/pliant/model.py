@@ -1,0 +1,178 @@
+"""The flat arrays of a world: what is fixed for an epoch (Model) and what moves (State).
+
+All deformable nodes of all bodies are in one array, all rigid frames in one, all skin points and faces in one. Body b owns the
+ranges start[b] : start[b + 1]. Skin points of a body are ordered: surface, then interior; behind all bodies
+come points that no body shows (ends of attachments, loads on rigid bodies, anchors of analytic shapes).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+import numpy as np
+
+from pliant.bodies.elements import Elements
+from pliant.geometry.mesh import Floats, Ints
+from pliant.table import Tables
+
+SYMPLECTIC, VERLET, IMPLICIT = 0, 1, 2
+SCHEMES = {"symplectic": SYMPLECTIC, "verlet": VERLET, "implicit": IMPLICIT}
+ANALYTIC = {"plane": 0, "ball": 1, "box": 2, "capsule": 3, "cylinder": 4, "torus": 5}
+
+
+@dataclass
+class Bodies:
+    """What is known per body."""
+
+    names: list[str]
+    kind: list[str]  # fem, springs, rigid, static
+    frame: Ints  # (B,) its rigid frame, -1 for soft bodies
+    node_start: Ints  # (B + 1,)
+    point_start: Ints  # (B + 1,) skin points
+    surface: Ints  # (B,) how many of its skin points are on the surface (they come first)
+    face_start: Ints  # (B + 1,)
+    friction: Floats  # (B,) sliding
+    static_friction: Floats  # (B,)
+    analytic: Ints  # (B,) kind of signed distance, -1 for none
+    parameters: Floats  # (B, 3) of the signed distance [m]
+    anchor: Ints  # (B,) skin point fixed in its frame that stands for its analytic shape, -1 for none
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+
+@dataclass
+class Nodes:
+    """Deformable nodes."""
+
+    body: Ints  # (n,)
+    rest: Floats  # [m] (n, 3)
+    mass: Floats  # [kg] (n,)
+    inverse: Floats  # [1/kg] (n,), 0 where fixed or prescribed
+    damping: Floats  # [1/s] (n,) mass-proportional
+    scheme: Ints  # (n,)
+
+
+@dataclass
+class Frames:
+    """Rigid frames: centre of mass and principal axes; static and prescribed ones have inverse mass 0."""
+
+    body: Ints  # (f,)
+    mass: Floats  # [kg] (f,)
+    inverse: Floats  # [1/kg] (f,)
+    inertia: Floats  # [kg m^2] (f, 3) principal moments
+    inverse_inertia: Floats  # (f, 3)
+    damping: Floats  # [1/s] (f,)
+
+
+@dataclass
+class Skin:
+    """What touches: points bound to nodes (weighted sums) or to a frame (a fixed place in it)."""
+
+    body: Ints  # (p,) -1 for points no body shows
+    start: Ints  # (p + 1,) CSR over nodes; empty for frame-bound points
+    node: Ints
+    weight: Floats
+    frame: Ints  # (p,) -1: bound to nodes
+    local: Floats  # [m] (p, 3) in the frame, or in the world if neither nodes nor frame
+    faces: Ints  # (m, 3) skin points, anticlockwise from outside
+    face_body: Ints  # (m,)
+    tets: Ints  # (t, 4) skin points
+    tet_body: Ints  # (t,)
+
+    def __len__(self) -> int:
+        return len(self.body)
+
+
+@dataclass
+class Loads:
+    """Forces of the scene as data: which points, faces, nodes and frames, how much of which table."""
+
+    tables: Tables
+    point: Ints  # skin points that carry a share of a force
+    point_table: Ints
+    point_share: Floats
+    face: Ints  # faces under traction or pressure
+    face_table: Ints
+    face_follows: Ints  # 1 pressure, 0 traction
+    face_area: Floats  # [m^2] at rest, for tractions
+    body: Ints  # whole bodies
+    body_table: Ints
+    body_is_torque: Ints
+
+
+@dataclass
+class Drives:
+    """Prescribed motion: nodes and frames that follow tables."""
+
+    node: Ints  # (k,)
+    node_motion: Ints  # (k,) which motion
+    frame: Ints  # (l,)
+    frame_motion: Ints
+    shift: Tables  # [m]
+    turn: Tables  # [degree] rotation vectors
+    about: Floats  # (motions, 3)
+    base_position: Floats  # (l, 3) frames at the start
+    base_rotation: Floats  # (l, 4)
+
+
+@dataclass
+class Attachments:
+    """Springs, strings and welds between skin points."""
+
+    a: Ints
+    b: Ints
+    stiffness: Floats  # [N/m]; inf: weld
+    damping: Floats  # [N s/m]
+    length: Floats  # [m]
+    one_sided: Ints  # 1: pulls only
+
+
+@dataclass
+class Model:
+    """Everything that stays as it is between two epochs."""
+
+    bodies: Bodies
+    nodes: Nodes
+    frames: Frames
+    skin: Skin
+    groups: list[Elements]
+    group_body: list[Ints]  # body of each element of each group
+    loads: Loads
+    drives: Drives
+    attachments: Attachments
+    gravity: Floats  # (3,) [m/s^2]
+    # corner forces of all groups are gathered to nodes over this list
+    corner_start: Ints = field(default_factory=lambda: np.zeros(1, np.int64))
+    corner: Ints = field(default_factory=lambda: np.zeros(0, np.int64))
+    corners: int = 0
+    notes: list[str] = field(default_factory=list)  # what was decided while building, for the user
+
+
+@dataclass
+class State:
+    """The whole truth of a moment. Saving and loading it continues a run bit for bit."""
+
+    x: Floats  # [m] (n, 3) nodes
+    v: Floats  # [m/s] (n, 3)
+    position: Floats  # [m] (f, 3) frames
+    rotation: Floats  # (f, 4) quaternions w x y z
+    velocity: Floats  # [m/s] (f, 3)
+    spin: Floats  # [kg m^2/s] (f, 3) angular momentum in the world; for prescribed frames the angular velocity
+    time: float = 0.0
+    step: int = 0
+    last_dt: float = 0.0  # Verlet's kick spans half of the last and half of the next step
+    memory: dict[str, dict[str, np.ndarray]] = field(default_factory=dict)  # per contact method
+    values: dict[str, Any] = field(default_factory=dict)  # what `sim.set` changed, by path
+    books: dict[str, float] = field(default_factory=dict)  # energies dissipated and work done so far [J]
+
+    def copy(self) -> State:
+        """A state that shares nothing with this one."""
+        values = {f.name: getattr(self, f.name) for f in fields(self)}
+        for name, value in values.items():
+            if isinstance(value, np.ndarray):
+                values[name] = value.copy()
+        values["memory"] = {m: {k: a.copy() for k, a in d.items()} for m, d in self.memory.items()}
+        values["values"], values["books"] = dict(self.values), dict(self.books)
+        return State(**values)

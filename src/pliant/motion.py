@@ -1,0 +1,170 @@
+"""Motion: all that a contact method sees of the world, and the three verbs by which it answers.
+
+`start` and `end` are the skin points at both ends of the step. `push` carries impulses to the bodies and predicts `end` anew,
+`give` says how readily contacts yield, `rewind` puts owners of points back. Formulas are written once, for rows:
+a contact is a few (skin point, signed weight) pairs that sum to zero.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, TypeVar
+
+import numpy as np
+
+from pliant import bindings
+from pliant.bodies.rigid import angular_velocities, fly
+from pliant.geometry.mesh import Floats, Ints
+
+if TYPE_CHECKING:
+    from pliant.pairs import PairTable
+    from pliant.world import World
+
+Kept = TypeVar("Kept")
+
+
+@dataclass
+class Rows:
+    """Contacts as sparse rows over skin points (CSR); weights of a row sum to zero, the positive side is body A."""
+
+    start: Ints  # (r + 1,)
+    point: Ints
+    weight: Floats
+    normal: Floats  # (r, 3) unit, out of B towards A
+    at: Floats  # [m] (r, 3) where the impulse acts on rigid bodies, the same for both sides
+
+    def __len__(self) -> int:
+        return len(self.at)
+
+    @staticmethod
+    def dense(points: Ints, weights: Floats, normal: Floats, at: Floats) -> Rows:
+        """Rows that all have the same number of points, given as (r, k) arrays."""
+        r, k = points.shape
+        flat = np.ascontiguousarray(points, np.int64).ravel(), np.ascontiguousarray(weights, np.float64).ravel()
+        return Rows(k * np.arange(r + 1), *flat, np.ascontiguousarray(normal), np.ascontiguousarray(at))
+
+    def sums(self, field: Floats) -> Floats:
+        """Weighted sum of a skin field over each row, (r, 3): relative position or velocity of A and B."""
+        out = np.empty((len(self), 3))
+        bindings.row_vectors(self.start, self.point, self.weight, field, out)
+        return out
+
+
+class Motion:
+    """One step as the bodies would take it, open to be pushed."""
+
+    def __init__(self, world: World, dt: float, x: Floats, v: Floats, velocity: Floats, spin: Floats) -> None:
+        model, state = world.model, world.state
+        self._world = world
+        self.dt = dt
+        self.time = state.time
+        self.skin = model.skin
+        self.bodies = model.bodies
+        self.frames = model.frames
+        self.pairs: PairTable = world.pairs
+        self.x, self.v = x, v  # nodes at the end of the step
+        self.velocity_frames, self.spin = velocity, spin
+        self.position, self.rotation = np.empty_like(state.position), np.empty_like(state.rotation)
+        self._fly()
+        self.start = world.skin_positions(state.x, state.position, state.rotation)
+        self.pushes = 0
+        self.contact_work = 0.0  # [J] done on the bodies by all pushes so far
+        self.rewound_energy = 0.0  # [J] potential energy moved by `rewind`
+        self.impulse_on_fixed = np.zeros((len(model.nodes.mass), 3))  # [N s] pushes that fixed nodes took
+
+    def _fly(self) -> None:
+        state, frames = self._world.state, self._world.model.frames
+        fly(
+            state.position, state.rotation, self.velocity_frames, self.spin, frames.inverse, frames.inverse_inertia,
+            self.dt, self.position, self.rotation,
+        )  # fmt: skip
+        self._world.drive_frames(self.time + self.dt, self.position, self.rotation)
+
+    @cached_property
+    def end(self) -> Floats:
+        """Skin points at the end of the step [m], (p, 3)."""
+        return self._world.skin_positions(self.x, self.position, self.rotation)
+
+    @property
+    def velocity(self) -> Floats:
+        """Mean velocity of the skin points over the step [m/s], (p, 3)."""
+        return (self.end - self.start) / self.dt
+
+    def _spread(self, rows: Rows, impulses: Floats) -> tuple[Floats, Floats, Floats]:
+        skin = self.skin
+        on_nodes, on_frames = np.zeros_like(self.x), np.zeros_like(self.position)
+        turning = np.zeros_like(self.position)
+        bindings.spread(
+            rows.start, rows.point, rows.weight, rows.at, np.ascontiguousarray(impulses), skin.start, skin.node, skin.weight,
+            skin.frame, self.position, on_nodes, on_frames, turning,
+        )  # fmt: skip
+        return on_nodes, on_frames, turning
+
+    def push(self, rows: Rows, impulses: Floats) -> None:
+        """Carry impulses [N s], (r, 3), on side A (and their opposites on B) to the bodies and predict `end` anew."""
+        if len(rows) == 0:
+            return
+        world, frames = self._world, self._world.model.frames
+        on_nodes, on_frames, turning = self._spread(rows, impulses)
+        before = rows.sums(self.velocity)
+        dv = world.mobility(on_nodes, self.dt)
+        self.v += dv
+        self.x += self.dt * dv
+        self.impulse_on_fixed += np.where((world.model.nodes.inverse == 0.0)[:, None], on_nodes, 0.0)
+        free = frames.inverse > 0.0
+        self.velocity_frames[free] += on_frames[free] * frames.inverse[free, None]
+        self.spin[free] += turning[free]
+        self._fly()
+        self.__dict__.pop("end", None)
+        self.pushes += 1
+        self.contact_work += 0.5 * float(np.sum(impulses * (before + rows.sums(self.velocity))))
+
+    def give(self, rows: Rows, direction: Floats | None = None) -> Floats:
+        """How readily each contact yields [1/kg], (r,): the absolute row sum D of the Delassus matrix.
+
+        One sweep of impulses b / D cannot overshoot as a whole. `direction` is the row's normal unless given.
+        """
+        direction = rows.normal if direction is None else np.ascontiguousarray(direction)
+        world, frames, skin = self._world, self._world.model.frames, self.skin
+        out = np.zeros(len(rows))
+        bindings.explicit_give(
+            rows.start, rows.point, rows.weight, direction, rows.at, skin.start, skin.node, skin.weight, skin.frame,
+            world.explicit_mobility, self.position, self.rotation, frames.inverse, frames.inverse_inertia,
+            np.zeros(len(self.x)), np.zeros(len(self.position)), np.zeros(len(self.position)), out,
+        )  # fmt: skip
+        if world.implicit is not None:
+            out += world.implicit.give(self, rows, direction)
+        return out
+
+    def rewind(self, points: Ints) -> None:
+        """Put the owners of skin points back to where they started: the node if the point is one node, else the body.
+
+        Velocities stay; the potential energy that this moves is booked. A later push moves owners again, so rewind last.
+        """
+        world, state, skin = self._world, self._world.state, self.skin
+        before = world.potential_energy(self.x, self.position)
+        points = np.asarray(points, np.int64)
+        count = skin.start[points + 1] - skin.start[points]
+        back = np.zeros(len(self.x), bool)
+        back[skin.node[skin.start[points[count == 1]]]] = True
+        back |= np.isin(world.model.nodes.body, skin.body[points[count > 1]])
+        self.x[back] = state.x[back]
+        framed = np.unique(skin.frame[points])
+        framed = framed[framed >= 0]
+        self.position[framed], self.rotation[framed] = state.position[framed], state.rotation[framed]
+        self.__dict__.pop("end", None)
+        self.rewound_energy += world.potential_energy(self.x, self.position) - before
+
+    def kept(self, kind: type[Kept]) -> Kept:
+        """Something derived from the model alone (a tree, an adjacency), made once per epoch as kind(motion)."""
+        kept = self._world.kept
+        if kind not in kept:
+            kept[kind] = kind(self)  # type: ignore[call-arg]
+        return kept[kind]
+
+    def angular_velocity(self) -> Floats:
+        """Angular velocity of all frames [rad/s], (f, 3)."""
+        out = np.empty_like(self.spin)
+        angular_velocities(self.rotation, self.spin, self._world.model.frames.inverse_inertia, out)
+        return out

@@ -1,0 +1,75 @@
+"""Error messages for scenes: where, what, the nearest right name, the allowed range."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+from typing import Any
+
+from pydantic import BaseModel, ValidationError
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """'; did you mean X?' or the list of names, for an unknown name."""
+    names = sorted(known)
+    close = difflib.get_close_matches(str(name), names, n=3, cutoff=0.5)
+    if close:
+        return f"did you mean {' or '.join(close)}?"
+    return f"known are {', '.join(names)}."
+
+
+def _fields_at(model: type[BaseModel], path: tuple[Any, ...]) -> list[str]:
+    """Names allowed beside the last part of a path through nested models."""
+    for part in path[:-1]:
+        if isinstance(part, str) and part in model.model_fields:
+            inner = _model_in(model.model_fields[part].annotation)
+            model = inner or model
+    return list(model.model_fields)
+
+
+def _model_in(annotation: Any) -> type[BaseModel] | None:
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return annotation
+    for inner in getattr(annotation, "__args__", ()):
+        if (found := _model_in(inner)) is not None:
+            return found
+    return None
+
+
+def _place(path: tuple[Any, ...]) -> str:
+    text = ""
+    for part in path:
+        text += f"[{part}]" if isinstance(part, int) else (f".{part}" if text else str(part))
+    return text
+
+
+def explain(error: ValidationError, model: type[BaseModel]) -> str:
+    """One sentence per problem, instead of pydantic's report."""
+    sentences = []
+    for item in error.errors(include_url=False):
+        path, kind = tuple(item["loc"]), item["type"]
+        place = _place(path) or model.__name__.lower()
+        if kind == "extra_forbidden":
+            sentences.append(f"unknown key '{place}': {nearest(str(path[-1]), _fields_at(model, path))}")
+        elif kind == "missing":
+            sentences.append(f"'{place}' is missing.")
+        elif kind == "value_error":
+            text = str(item["ctx"]["error"])
+            sentences.append(f"{place}: {text}" + ("" if text[-1:] in ".?" else "."))
+        elif kind in ("greater_than", "less_than", "greater_than_equal", "less_than_equal"):
+            sentences.append(f"{place} = {item['input']}: {_range(model, path) or item['msg']}.")
+        else:
+            sentences.append(f"{place} = {item['input']!r}: {item['msg']}.")
+    return " ".join(dict.fromkeys(sentences))
+
+
+def _range(model: type[BaseModel], path: tuple[Any, ...]) -> str:
+    """The allowed range of a number, both bounds in one sentence."""
+    for part in path[:-1]:
+        if isinstance(part, str) and part in model.model_fields:
+            model = _model_in(model.model_fields[part].annotation) or model
+    field = model.model_fields.get(str(path[-1]))
+    words = {"gt": "above", "ge": "at least", "lt": "below", "le": "at most"}
+    rules = [r for rule in (field.metadata if field else []) for r in (getattr(rule, "metadata", None) or [rule])]
+    bounds = [f"{word} {getattr(r, key)}" for r in rules for key, word in words.items() if getattr(r, key, None) is not None]
+    return f"must be {' and '.join(bounds)}" if bounds else ""

@@ -1,0 +1,179 @@
+"""A run in other formats: vtu files with a pvd index, ply skins, csv of the step table."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from xml.sax.saxutils import quoteattr
+
+import numpy as np
+
+from pliant.geometry.mesh import Floats, Ints, PliantError, TetMesh
+from pliant.record.journal import Array
+from pliant.record.run import Cells, Run
+
+# Faces of a quadratic tetrahedron seen from outside, as corners and then the middles between corners 1-2, 2-3, 3-1;
+# nodes in VTK's order (corners, then edges 01 12 02 03 13 23).
+QUADRATIC_FACES = np.array([[1, 2, 3, 5, 9, 8], [0, 3, 2, 7, 9, 6], [0, 1, 3, 4, 8, 7], [0, 2, 1, 6, 5, 4]])
+FACE_SPLIT = np.array([[0, 3, 5], [3, 1, 4], [5, 4, 2], [3, 4, 5]])
+MESHIO_NAMES = {"tets": "tetra", "tets10": "tetra10", "triangles": "triangle", "vertices": "vertex"}
+
+
+def export(
+    run: Run, to: str, out: str | Path, frames: Sequence[int] | None = None, body: int | str | None = None
+) -> list[Path]:
+    """Write a run as `vtu`, `ply` or `csv`; returns the files, the one to open first.
+
+    vtu: OUT.pvd and OUT_0000.vtu ...; ply: OUT_0000.ply ... with the skin of all bodies or of one (`body`: id or name);
+    csv: OUT.csv with one line per step. `frames` chooses frames (all unless given).
+    """
+    if to not in WRITERS:
+        raise PliantError(f"cannot export to {to!r}; formats are {', '.join(WRITERS)}")
+    if to != "ply" and body is not None:
+        raise PliantError(f"`body` chooses the skin in ply files; {to} files hold all bodies")
+    if to == "csv" and frames is not None:
+        raise PliantError("`frames` chooses vtu and ply files; a csv file holds every step")
+    out = Path(out)
+    stem = out.with_suffix("") if out.suffix in (".vtu", ".pvd", ".ply", ".csv") else out
+    stem.parent.mkdir(parents=True, exist_ok=True)
+    chosen = [run.index(i) for i in (range(run.frames) if frames is None else frames)]
+    return WRITERS[to](run, stem, chosen, body)
+
+
+def _numbered(stem: Path, i: int, suffix: str) -> Path:
+    return stem.with_name(f"{stem.name}_{i:04d}{suffix}")
+
+
+# ------------------------------------------------------------------------------------------------ vtu
+
+
+def _vtu(run: Run, stem: Path, frames: list[int], body: int | str | None) -> list[Path]:
+    import meshio
+
+    paths = []
+    for i in frames:
+        cells = run.cells(i)
+        blocks = {name: block for name, block in cells.blocks.items() if len(block)}
+        splits = np.cumsum([len(block) for block in blocks.values()])[:-1]
+        fields = {where: {n: _vtk_rows(run.field(n, i)) for n, w in run.fields(i).items() if w == where}
+                  for where in ("point", "cell")}  # fmt: skip
+        mesh = meshio.Mesh(
+            run.points(i),
+            [(MESHIO_NAMES[name], block.reshape(len(block), -1)) for name, block in blocks.items()],
+            point_data=fields["point"],
+            cell_data={n: np.split(v, splits) for n, v in {"body": cells.body, **fields["cell"]}.items() if blocks},
+        )
+        paths.append(_numbered(stem, i, ".vtu"))
+        meshio.write(paths[-1], mesh)
+    return [_pvd(run, stem, frames, paths), *paths]
+
+
+def _vtk_rows(values: Array) -> Array:
+    """Tensors as rows of components, truth values as bytes."""
+    values = values.astype(np.uint8) if values.dtype.kind == "b" else values
+    return values.reshape(len(values), -1) if values.ndim > 1 else values
+
+
+def _pvd(run: Run, stem: Path, frames: list[int], paths: list[Path]) -> Path:
+    times = run.times
+    rows = [
+        f'    <DataSet timestep="{float(times[i])!r}" part="0" file={quoteattr(path.name)}/>'
+        for i, path in zip(frames, paths, strict=True)
+    ]
+    path = stem.with_name(stem.name + ".pvd")
+    lines = ['<?xml version="1.0"?>', '<VTKFile type="Collection" version="0.1" byte_order="LittleEndian">']
+    path.write_text("\n".join([*lines, "  <Collection>", *rows, "  </Collection>", "</VTKFile>", ""]))
+    return path
+
+
+# ------------------------------------------------------------------------------------------------ ply
+
+
+def skin(cells: Cells, body: int | None = None) -> Ints:
+    """Triangles (m, 3) seen from outside: those drawn, and for bodies without any the boundary of their tetrahedra."""
+    ends = np.cumsum([len(block) for block in cells.blocks.values()])
+    owner = dict(zip(cells.blocks, np.split(cells.body, ends[:-1]), strict=True))
+    shell = np.unique(owner["triangles"])
+    own = {name: np.ones(len(ids), bool) if body is None else ids == body for name, ids in owner.items()}
+    bare = {name: own[name] & ~np.isin(ids, shell) for name, ids in owner.items()}
+    return np.concatenate(
+        [
+            cells.triangles[own["triangles"]],
+            TetMesh(np.zeros((0, 3)), cells.tets[bare["tets"]]).boundary,
+            _quadratic_boundary(cells.tets10[bare["tets10"]]),
+        ]
+    )
+
+
+def _quadratic_boundary(tets: Ints) -> Ints:
+    """Outer faces of quadratic tetrahedra, each as four triangles."""
+    faces = tets[:, QUADRATIC_FACES].reshape(-1, 6)
+    _, first, count = np.unique(np.sort(faces[:, :3], axis=1), axis=0, return_index=True, return_counts=True)
+    return faces[np.sort(first[count == 1])][:, FACE_SPLIT].reshape(-1, 3)
+
+
+def _ply(run: Run, stem: Path, frames: list[int], body: int | str | None) -> list[Path]:
+    paths = []
+    for i in frames:
+        cells = run.cells(i)
+        chosen = None if body is None else _body_id(cells, body)
+        faces = skin(cells, chosen)
+        ends = len(cells.body) - len(cells.vertices)
+        surfels = cells.vertices if chosen is None else cells.vertices[cells.body[ends:] == chosen]
+        used = np.unique(np.concatenate([faces.ravel(), surfels]))
+        scalars = {n: run.field(n, i)[used] for n, where in run.fields(i).items() if where == "point"}
+        paths.append(_numbered(stem, i, ".ply"))
+        _write_ply(paths[-1], run.points(i)[used], np.searchsorted(used, faces), scalars)
+    return paths
+
+
+def _body_id(cells: Cells, body: int | str) -> int:
+    ids = [number for number, name in cells.bodies.items() if body in (number, name)]
+    if not ids:
+        raise PliantError(f"there is no body {body!r} in this frame; bodies are {cells.bodies}")
+    return ids[0]
+
+
+def _write_ply(path: Path, points: Floats, faces: Ints, fields: dict[str, Array]) -> None:
+    """Binary little-endian ply; every component of a field is a property of its own."""
+    columns: dict[str, Array] = {axis: points[:, k] for k, axis in enumerate("xyz")}
+    for name, values in fields.items():
+        columns |= split_columns(name.replace(" ", "_"), values)
+    vertices = np.zeros(len(points), dtype=[(name, "<f8") for name in columns])
+    for name, column in columns.items():
+        vertices[name] = column
+    triangles = np.zeros(len(faces), dtype=[("count", "u1"), ("nodes", "<i4", (3,))])
+    triangles["count"], triangles["nodes"] = 3, faces
+    header = ["ply", "format binary_little_endian 1.0", f"element vertex {len(points)}"]
+    header += [f"property double {name}" for name in columns]
+    header += [f"element face {len(faces)}", "property list uchar int vertex_indices", "end_header", ""]
+    path.write_bytes("\n".join(header).encode() + vertices.tobytes() + triangles.tobytes())
+
+
+# ------------------------------------------------------------------------------------------------ csv
+
+
+def split_columns(name: str, values: Array) -> dict[str, Array]:
+    """One column per component: name, or name_x name_y name_z, or name_0 name_1 ..."""
+    if values.ndim == 1:
+        return {name: values}
+    flat = values.reshape(len(values), -1)
+    ends = "xyz" if flat.shape[1] == 3 else [str(k) for k in range(flat.shape[1])]
+    return {f"{name}_{end}": flat[:, k] for k, end in enumerate(ends)}
+
+
+def _csv(run: Run, stem: Path, frames: list[int], body: int | str | None) -> list[Path]:
+    columns: dict[str, Array] = {}
+    for name, values in run.series().items():
+        columns |= split_columns(name, values)
+    if not columns:
+        raise PliantError(f"{run.path} has no steps to write as csv")
+    text = {name: [repr(value) for value in column.tolist()] for name, column in columns.items()}
+    lines = [",".join(f'"{name}"' if "," in name else name for name in text)]
+    lines += [",".join(row) for row in zip(*text.values(), strict=True)]
+    path = stem.with_name(stem.name + ".csv")
+    path.write_text("\n".join([*lines, ""]))
+    return [path]
+
+
+WRITERS = {"vtu": _vtu, "ply": _ply, "csv": _csv}

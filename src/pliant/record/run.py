@@ -1,0 +1,252 @@
+"""Reading a run: frames, fields, contacts, series and checkpoints, from a run file or from the journal beside it."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from pliant.geometry.mesh import Floats, Ints, PliantError
+from pliant.record import vtkhdf
+from pliant.record.journal import Array, Entry, JournalReader, Record
+from pliant.record.layout import CELL_TYPES, fill_value
+
+FORMAT = 1
+NO_CELLS = {name: np.zeros((0, nodes) if nodes > 1 else 0, dtype=np.int64) for name, (_, nodes) in CELL_TYPES.items()}
+
+
+def run_paths(path: str | Path) -> tuple[Path, Path]:
+    """The run file and the journal of a run, named by either of them or without suffix."""
+    path = Path(path)
+    stem = path.with_suffix("") if path.suffix in (".vtkhdf", ".journal") else path
+    return stem.with_name(stem.name + ".vtkhdf"), stem.with_name(stem.name + ".journal")
+
+
+@dataclass(frozen=True)
+class Cells:
+    """What is drawn over the points of a frame; cell fields run over tets, tets10, triangles, vertices in turn."""
+
+    tets: Ints = field(default_factory=lambda: NO_CELLS["tets"])  # (T, 4)
+    tets10: Ints = field(default_factory=lambda: NO_CELLS["tets10"])  # (Q, 10): corners, then edges 01 12 02 03 13 23
+    triangles: Ints = field(default_factory=lambda: NO_CELLS["triangles"])  # (F, 3)
+    vertices: Ints = field(default_factory=lambda: NO_CELLS["vertices"])  # (S,), surfels
+    body: Ints = field(default_factory=lambda: np.zeros(0, dtype=np.int64))  # (T + Q + F + S,), body id of each cell
+    bodies: dict[int, str] = field(default_factory=dict)  # name of each body id
+    parents: dict[int, int] = field(default_factory=dict)  # fragment id -> id of the body it broke off
+
+    def __post_init__(self) -> None:
+        for name, (_, nodes) in CELL_TYPES.items():
+            shape = (-1, nodes) if nodes > 1 else (-1,)
+            object.__setattr__(self, name, np.asarray(getattr(self, name), dtype=np.int64).reshape(shape))
+        object.__setattr__(self, "body", np.asarray(self.body, dtype=np.int64).reshape(-1))
+
+    @property
+    def blocks(self) -> dict[str, Ints]:
+        """The cells of each kind, in the order of cell fields."""
+        return {name: getattr(self, name) for name in CELL_TYPES}
+
+    @property
+    def count(self) -> int:
+        """Cells of all kinds."""
+        return sum(len(block) for block in self.blocks.values())
+
+
+class Run:
+    """A run on disk. Close it, or use it as a context, when it is no longer read."""
+
+    def __init__(self, entries: Sequence[Entry], path: Path, close: Callable[[], None] = lambda: None) -> None:
+        self.path = path
+        self.entries = entries
+        self.dropped_bytes = 0  # broken tail of the journal, left out
+        self._close = close
+        self._at: dict[str, list[int]] = defaultdict(list)  # positions of the records of each kind
+        for i, entry in enumerate(entries):
+            self._at[entry.kind].append(i)
+
+    @classmethod
+    def open(cls, path: str | Path) -> Run:
+        """Open NAME.vtkhdf, or the journal of a run that is going on or was killed, whichever knows more."""
+        published, journal = run_paths(path)
+        reader = _reader(journal, required=not published.exists())
+        if reader is not None:
+            run = cls(reader.entries, published, reader.close)
+            run.dropped_bytes = reader.dropped_bytes
+        elif published.exists():
+            file, entries = vtkhdf.read(published)
+            run = cls(entries, published, file.close)
+        else:
+            raise PliantError(f"there is no run {path}: neither {published} nor {journal} exists")
+        if run.header.get("format", 0) > FORMAT:
+            run.close()
+            raise PliantError(f"{path} was written by a newer pliant ({run.header.get('pliant')}); update pliant")
+        return run
+
+    def close(self) -> None:
+        """Close the file."""
+        self._close()
+
+    def __enter__(self) -> Run:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    # -------------------------------------------------------------------------------------------- the whole run
+
+    @property
+    def header(self) -> dict[str, Any]:
+        """Version, scene, seed and options as given to the recorder."""
+        return self.entries[0].meta
+
+    @property
+    def status(self) -> str:
+        """`finished`, `interrupted` or `failed`; `unfinished` for a run that goes on or was killed."""
+        ends = self._at["end"]
+        return str(self.entries[ends[-1]].meta["status"]) if ends else "unfinished"
+
+    @property
+    def message(self) -> str:
+        """What was said at the end of the run."""
+        ends = self._at["end"]
+        return str(self.entries[ends[-1]].meta["message"]) if ends else ""
+
+    @property
+    def frames(self) -> int:
+        """Number of frames."""
+        return len(self._at["frame"])
+
+    @property
+    def times(self) -> Floats:
+        """Time of each frame [s]."""
+        return np.array([self.entries[i].meta["time"] for i in self._at["frame"]], dtype=np.float64)
+
+    @property
+    def steps(self) -> Ints:
+        """Step number of each frame."""
+        return np.array([self.entries[i].meta["step"] for i in self._at["frame"]], dtype=np.int64)
+
+    def series(self) -> dict[str, Array]:
+        """The scalars of every step: name -> one row per step; NaN, -1 or 0 where a step did not have it."""
+        return self._table("step")
+
+    def pairs(self) -> dict[str, Array]:
+        """Sums per body pair and step: name -> one row each; `row` is the row of `series()` they belong to."""
+        return self._table("pair")
+
+    # -------------------------------------------------------------------------------------------- one frame
+
+    def index(self, i: int) -> int:
+        """The number of a frame counted from the first; -1 is the last one."""
+        if not -self.frames <= i < self.frames:
+            raise PliantError(f"{self.path} has no frame {i}: it has {self.frames}, counted from 0")
+        return i % self.frames
+
+    def points(self, i: int) -> Floats:
+        """Points to draw in frame i [m], (P, 3)."""
+        return self._frame(i).load("points")
+
+    def cells(self, i: int) -> Cells:
+        """What is drawn over them."""
+        entry = self._before("topology", self._number(i))
+        assert entry is not None  # a recorder refuses frames before the first topology
+        arrays, meta = entry.record().arrays, entry.meta
+        return Cells(**arrays, bodies=dict(meta["bodies"]), parents=dict(meta["parents"]))
+
+    def fields(self, i: int) -> dict[str, str]:
+        """Names of the fields of frame i, each with `point` or `cell`."""
+        split = [name.split("/", 1) for name in self._frame(i).specs if name.startswith(("point/", "cell/"))]
+        return {name: where for where, name in split}
+
+    def field(self, name: str, i: int) -> Array:
+        """A field of frame i, one row per point or per cell."""
+        known = self.fields(i)
+        if name not in known:
+            raise PliantError(f"frame {i} of {self.path} has no field {name!r}; it has {sorted(known) or 'none'}")
+        return self._frame(i).load(f"{known[name]}/{name}")
+
+    def contacts(self, i: int) -> dict[str, Array]:
+        """The contact rows of frame i: name -> array."""
+        entry = self._frame(i)
+        names = [name for name in entry.specs if name.startswith("contact/")]
+        return {name.removeprefix("contact/"): entry.load(name) for name in names}
+
+    def frame_meta(self, i: int) -> dict[str, Any]:
+        """Time, step and counts of frame i."""
+        return self._frame(i).meta
+
+    # -------------------------------------------------------------------------------------------- checkpoints
+
+    def state(self, frame: int | None = None) -> Record:
+        """The last checkpoint, or the last one at or before a frame."""
+        return self.entries[self.state_number(frame)].record()
+
+    def state_number(self, frame: int | None = None) -> int:
+        """Position of that checkpoint among the records."""
+        latest = np.inf if frame is None else self._frame(frame).meta["time"]
+        numbers = [i for i in self._at["state"] if self.entries[i].meta["time"] <= latest]
+        if not numbers:
+            where = "" if frame is None else f" at or before frame {frame}"
+            raise PliantError(f"{self.path} has no checkpoint{where}, so it cannot be resumed from there; run it again")
+        return numbers[-1]
+
+    def model(self, frame: int | None = None) -> Record | None:
+        """The model that the checkpoint of `state(frame)` belongs to, or None when none was recorded."""
+        entry = self._before("model", self.state_number(frame))
+        return None if entry is None else entry.record()
+
+    # -------------------------------------------------------------------------------------------- inside
+
+    def _number(self, i: int) -> int:
+        return self._at["frame"][self.index(i)]
+
+    def _frame(self, i: int) -> Entry:
+        return self.entries[self._number(i)]
+
+    def _before(self, kind: str, number: int) -> Entry | None:
+        before = [i for i in self._at[kind] if i < number]
+        return self.entries[before[-1]] if before else None
+
+    def _table(self, table: str) -> dict[str, Array]:
+        batches = []
+        for i in self._at["step"]:
+            entry = self.entries[i]
+            names = [name for name in entry.specs if name.startswith(table + "/")]
+            batches.append({name.split("/", 1)[1]: entry.load(name) for name in names})
+        return stacked(batches)
+
+
+def _reader(journal: Path, required: bool) -> JournalReader | None:
+    """The journal, if there is one with a good header; `required` turns a bad one into an error."""
+    try:
+        reader = JournalReader(journal)
+    except PliantError:
+        if required and journal.exists():
+            raise
+        return None
+    if reader.entries and reader.entries[0].kind == "header":
+        return reader
+    reader.close()
+    if required:
+        raise PliantError(f"{journal} is damaged: its first record is broken, and there is no run file beside it")
+    return None
+
+
+def stacked(batches: Sequence[dict[str, Array]]) -> dict[str, Array]:
+    """Tables under each other; a column missing from one is filled with NaN, -1 (integers) or 0 (unsigned)."""
+    sizes = [max((len(column) for column in batch.values()), default=0) for batch in batches]
+    first = {name: batch[name] for batch in reversed(batches) for name in batch}
+    order = list(dict.fromkeys(name for batch in batches for name in batch))
+    result = {}
+    for name in order:
+        dtype = np.result_type(*[batch[name].dtype for batch in batches if name in batch])
+        inner = first[name].shape[1:]
+        parts = [
+            batch[name] if name in batch else np.full((size, *inner), fill_value(dtype), dtype)
+            for batch, size in zip(batches, sizes, strict=True)
+        ]
+        result[name] = np.concatenate(parts)
+    return result

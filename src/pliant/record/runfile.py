@@ -1,0 +1,343 @@
+"""Recording a run so that it cannot be lost.
+
+While a run lasts, NAME.journal is the truth: every record is appended to it whole. NAME.vtkhdf is a view of it for
+ParaView, rewritten under a temporary name and put in place at frame 0, whenever the journal has grown by a quarter, and
+at the end, when it holds everything and the journal is removed.
+
+    recorder = Recorder("fall", {"scene": text, "seed": 1}, every=0.02)
+    recorder.topology(cells, len(points), ...)
+    recorder.step({"dt": dt, "kinetic": energy})
+    recorder.frame(time, step, points, point_fields={"velocity": v}, contacts={"depth": d})
+    if recorder.checkpoint_due: recorder.state(time, step, arrays)
+    recorder.close("finished")
+"""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Mapping
+from contextlib import suppress
+from datetime import datetime, timezone
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from pliant.geometry.mesh import PliantError
+from pliant.record import vtkhdf
+from pliant.record.checks import column_of, numeric, refuse_names, with_rows
+from pliant.record.journal import Array, Entry, JournalWriter, Record, head_text, parsed_head
+from pliant.record.run import FORMAT, Cells, Run, run_paths, stacked
+from pliant.record.size import estimate_bytes, human
+from pliant.record.vtkhdf import TEMPORARY
+
+__all__ = ["Cells", "Recorder", "Run", "estimate_bytes", "fold", "human", "resume_writer"]
+
+GROWTH = 1.25  # publish when the journal is this many times larger: all publishing together writes at most 5 journals
+PATIENCE = 5.0  # [s] how long the end of a run waits for a program that holds the run file
+STATUSES = ("finished", "interrupted", "failed")
+
+
+class Recorder:
+    """Writes a run; made by `Recorder(...)` for a new one and by `resume_writer` for one that goes on.
+
+    `every` [s] is the simulated time between frames (0: every step); every `checkpoint_every`-th frame is followed by a
+    checkpoint. Both only say when something is due: the run loop asks `next_frame_time` and `checkpoint_due`.
+    """
+
+    def __init__(
+        self,
+        path: str | Path,
+        header: Mapping[str, Any],
+        every: float,
+        checkpoint_every: int = 10,
+        overwrite: bool = False,
+        sync: bool = False,
+    ) -> None:
+        if not (np.isfinite(every) and every >= 0):
+            raise PliantError(f"every = {every} is not a time between frames; give seconds, or 0 for every step")
+        if checkpoint_every < 1:
+            raise PliantError(f"checkpoint_every = {checkpoint_every}: give the frames from one checkpoint to the next")
+        self.path, journal = run_paths(path)
+        for old in (self.path, journal):
+            if old.exists() and not overwrite:
+                raise PliantError(f"{old} exists: resume that run, choose another name, or allow overwriting it")
+        meta = {
+            "format": FORMAT,
+            "pliant": _version(),
+            "created": datetime.now(timezone.utc).isoformat(timespec="seconds"),
+            **header,
+            "every": float(every),
+            "checkpoint_every": int(checkpoint_every),
+        }
+        self._start(_new_journal(journal, meta, sync))
+
+    @classmethod
+    def _reopened(cls, path: Path, writer: JournalWriter) -> Recorder:
+        recorder = cls.__new__(cls)
+        recorder.path = path
+        recorder._start(writer)
+        return recorder
+
+    def _start(self, writer: JournalWriter) -> None:
+        self._writer = writer
+        self._published = 0  # size of the journal when it was last published
+        self._steps: list[Mapping[str, Any]] = []
+        self._pairs: list[dict[str, Array]] = []
+        self._rows = 0  # rows of the step table that are in the journal
+        self._last: dict[str, Entry] = {}  # newest record of each kind
+        self._first_time = 0.0
+        self._frames = 0
+        self._fresh = False  # whether the newest frame has no checkpoint yet
+        self._shapes: dict[str, tuple[int, ...]] = {}  # shape per row of every field, contact array and column
+        for entry in writer.entries:
+            self._note(entry)
+
+    # -------------------------------------------------------------------------------------------- what is due
+
+    @property
+    def header(self) -> dict[str, Any]:
+        """The header of the run, with `every` and `checkpoint_every`."""
+        return self._writer.entries[0].meta
+
+    @property
+    def frames(self) -> int:
+        """Frames recorded so far."""
+        return self._frames
+
+    @property
+    def next_frame_time(self) -> float:
+        """Time at which the next frame is due [s]; counted from the first frame, so that rounding does not add up."""
+        return self._first_time + self._frames * self.header["every"] if self._frames else -np.inf
+
+    @property
+    def checkpoint_due(self) -> bool:
+        """Whether the frame just recorded is to be followed by a checkpoint."""
+        return self._fresh and (self._frames - 1) % int(self.header["checkpoint_every"]) == 0
+
+    @property
+    def size(self) -> int:
+        """Bytes in the journal."""
+        return self._writer.size
+
+    def run(self) -> Run:
+        """What has been recorded so far, to read; valid until the recorder is closed."""
+        return Run(list(self._writer.entries), self.path)
+
+    # -------------------------------------------------------------------------------------------- recording
+
+    def topology(self, cells: Cells, points: int) -> None:
+        """What is drawn from the next frame on, over `points` points. The same again is not recorded again."""
+        if len(cells.body) != cells.count:
+            raise PliantError(f"topology: `body` has {len(cells.body)} ids for {cells.count} cells; give one per cell")
+        for name, block in cells.blocks.items():
+            if block.size and (block.min() < 0 or block.max() >= points):
+                raise PliantError(
+                    f"topology: {name} use points {block.min()} to {block.max()}, but there are {points} points"
+                )
+        arrays = {name: block for name, block in cells.blocks.items() if len(block)}
+        meta = {
+            "points": int(points),
+            "bodies": [[int(body), name] for body, name in cells.bodies.items()],
+            "parents": [[int(body), int(parent)] for body, parent in cells.parents.items()],
+        }
+        self._changed("topology", meta, {**arrays, "body": cells.body})
+
+    def model(self, arrays: Mapping[str, Array], meta: Mapping[str, Any] | None = None) -> None:
+        """The model of the epoch that begins now. The same again is not recorded again."""
+        self._changed("model", dict(meta or {}), arrays)
+
+    def step(self, values: Mapping[str, Any], pairs: Mapping[str, Array] | None = None) -> None:
+        """Numbers of one step (scalars or short vectors), and arrays with one row per touching pair of bodies.
+
+        They are kept until the next frame or checkpoint, and written with it.
+        """
+        if pairs:
+            rows = {len(column) for column in pairs.values()}
+            if len(rows) > 1:
+                raise PliantError(
+                    f"step: the columns of `pairs` have different lengths {sorted(rows)}; one row per pair"
+                )
+            row = np.full(rows.pop(), self._rows + len(self._steps), dtype=np.int64)
+            self._pairs.append({"row": row, **{name: np.array(column) for name, column in pairs.items()}})
+        self._steps.append(dict(values))
+
+    def frame(
+        self,
+        time: float,
+        step: int,
+        points: Array,
+        point_fields: Mapping[str, Array] | None = None,
+        cell_fields: Mapping[str, Array] | None = None,
+        contacts: Mapping[str, Array] | None = None,
+        shown: Array | None = None,
+    ) -> None:
+        """What is seen at a moment: points to draw (P, 3), fields over points and cells, contact rows.
+
+        `shown` is the displacement that is drawn but not simulated; `points` contain it, it is kept as a point field.
+        """
+        if "topology" not in self._last:
+            raise PliantError("frame: say what is drawn over the points first (`topology`)")
+        counts = {
+            "points": self._last["topology"].meta["points"],
+            "cells": self._last["topology"].specs["body"].shape[0],
+        }
+        point_fields = dict(point_fields or {}) | ({} if shown is None else {"shown": shown})
+        refuse_names(point_fields, cell_fields or {})
+        arrays = {"points": with_rows(np.asarray(points, dtype=np.float64).reshape(-1, 3), counts["points"], "points")}
+        for name, values in point_fields.items():
+            arrays[f"point/{name}"] = with_rows(numeric(values, name), counts["points"], name)
+        for name, values in (cell_fields or {}).items():
+            arrays[f"cell/{name}"] = with_rows(numeric(values, name), counts["cells"], name)
+        for name, values in (contacts or {}).items():
+            arrays[f"contact/{name}"] = numeric(values, name)
+        self._check_shapes(arrays)
+        self._flush_steps()
+        self._append("frame", {"time": float(time), "step": int(step), "counts": counts}, arrays)
+        if self._writer.size >= GROWTH * self._published and vtkhdf.publish(self._writer.entries, self.path):
+            self._published = self._writer.size
+
+    def state(self, time: float, step: int, arrays: Mapping[str, Array], meta: Mapping[str, Any] | None = None) -> None:
+        """A checkpoint: all that is needed to go on from here."""
+        self._flush_steps()
+        self._append("state", {**(meta or {}), "time": float(time), "step": int(step)}, arrays)
+
+    def close(self, status: str, message: str = "") -> Path:
+        """End the run: everything goes into the run file, and the journal is removed. Returns the run file."""
+        if status not in STATUSES:
+            raise PliantError(f"status {status!r} is not one of {', '.join(STATUSES)}")
+        self._flush_steps()
+        self._append("end", {"status": status, "message": message}, {})
+        _absorb(self._writer, self.path)
+        return self.path
+
+    # -------------------------------------------------------------------------------------------- inside
+
+    def _append(self, kind: str, meta: Mapping[str, Any], arrays: Mapping[str, Array]) -> None:
+        self._note(self._writer.append(kind, meta, arrays))
+
+    def _note(self, entry: Entry) -> None:
+        """Keep account of a record, be it new or found in the journal."""
+        if entry.kind == "frame":
+            self._first_time = self._first_time if self._frames else entry.meta["time"]
+            self._frames += 1
+        self._fresh = entry.kind == "frame" or (self._fresh and entry.kind != "state")
+        if entry.kind == "step":
+            self._rows += next((spec.shape[0] for name, spec in entry.specs.items() if name.startswith("step/")), 0)
+        if entry.kind in ("frame", "step"):
+            self._shapes.update({name: spec.shape[1:] for name, spec in entry.specs.items()})
+        self._last[entry.kind] = entry
+
+    def _changed(self, kind: str, meta: dict[str, Any], arrays: Mapping[str, Array]) -> None:
+        last = self._last.get(kind)
+        meta = parsed_head(head_text(kind, meta, {})).meta  # as it will be read back
+        if last is not None and last.meta == meta and last.specs.keys() == arrays.keys():
+            if all(_identical(last.load(name), np.asarray(array)) for name, array in arrays.items()):
+                return
+        self._append(kind, meta, arrays)
+
+    def _flush_steps(self) -> None:
+        if not self._steps:
+            return
+        names = dict.fromkeys(name for values in self._steps for name in values)
+        arrays = {f"step/{name}": column_of([values.get(name) for values in self._steps], name) for name in names}
+        arrays |= {f"pair/{name}": numeric(column, name) for name, column in stacked(self._pairs).items()}
+        self._check_shapes(arrays)
+        self._append("step", {}, arrays)
+        self._steps, self._pairs = [], []
+
+    def _check_shapes(self, arrays: Mapping[str, Array]) -> None:
+        for name, array in arrays.items():
+            known = self._shapes.get(name, array.shape[1:])
+            if array.shape[1:] != known:
+                raise PliantError(
+                    f"{name} had shape {known} per row in earlier records and has {array.shape[1:]} now; "
+                    "a name keeps its shape during a run, so give the new one another name"
+                )
+
+
+def resume_writer(path: str | Path, frame: int | None = None, sync: bool = False) -> tuple[Recorder, Record]:
+    """Go on with a run from its last checkpoint, or the last one at or before a frame.
+
+    Everything recorded after that checkpoint is dropped, so that repeating it gives the same records. Returns the
+    recorder and the checkpoint; the model it belongs to is `recorder.run().model()`.
+    """
+    published, journal = run_paths(path)
+    with Run.open(path) as run:
+        state = run.state(frame)
+        count = run.state_number(frame) + 1
+        if not _is_journal(run):
+            _rebuild(run, count, journal)
+    for rest in (published, journal):
+        rest.with_name(rest.name + TEMPORARY).unlink(missing_ok=True)
+    writer = JournalWriter(journal, sync)
+    writer.cut(count)
+    return Recorder._reopened(published, writer), state
+
+
+def fold(path: str | Path) -> Path:
+    """Bring the run file up to date with the journal of a run that was killed, and remove the journal."""
+    published, journal = run_paths(path)
+    with Run.open(path) as run:
+        from_journal = _is_journal(run)
+    if from_journal:
+        _absorb(JournalWriter(journal), published)
+    return published
+
+
+def _is_journal(run: Run) -> bool:
+    return run.entries[0].end > 0
+
+
+def _rebuild(run: Run, count: int, journal: Path) -> None:
+    """Write the journal again from a run file that has absorbed it."""
+    temporary = journal.with_name(journal.name + TEMPORARY)
+    temporary.unlink(missing_ok=True)
+    writer = JournalWriter(temporary)
+    for entry in run.entries[:count]:
+        writer.append(entry.kind, entry.meta, entry.record().arrays)
+    writer.close()
+    os.replace(temporary, journal)
+
+
+def _new_journal(journal: Path, header: Mapping[str, Any], sync: bool) -> JournalWriter:
+    """A journal that has its header from the moment it exists."""
+    if not journal.parent.is_dir():
+        raise PliantError(f"cannot record to {journal}: the folder {journal.parent} does not exist; create it first")
+    if journal.exists():
+        JournalWriter(journal).close()  # refuses a journal that another process is writing
+    temporary = journal.with_name(journal.name + TEMPORARY)
+    temporary.unlink(missing_ok=True)
+    writer = JournalWriter(temporary)
+    writer.append("header", header)
+    writer.close()
+    os.replace(temporary, journal)
+    return JournalWriter(journal, sync)
+
+
+def _absorb(writer: JournalWriter, path: Path) -> None:
+    """Publish the whole journal and remove it; it stays if the run file cannot be written."""
+    done = vtkhdf.publish(writer.entries, path, PATIENCE)
+    writer.close()
+    if not done:
+        warnings.warn(
+            f"{path} could not be written (is the disk full, or does another program hold it?); nothing is lost: "
+            f"the run is in {writer.path}, and opening or resuming it reads that",
+            stacklevel=3,
+        )
+        return
+    with suppress(PermissionError):  # Windows: somebody reads it; it holds the same records
+        writer.path.unlink(missing_ok=True)
+
+
+def _version() -> str:
+    try:
+        return version("pliant")
+    except PackageNotFoundError:
+        return "unknown"
+
+
+def _identical(a: Array, b: Array) -> bool:
+    return a.dtype == b.dtype and a.shape == b.shape and a.tobytes() == b.tobytes()

@@ -1,0 +1,308 @@
+"""The published run file: records laid out so that VTK and ParaView read them as they are, and read back as records.
+
+`/VTKHDF` is a temporal UnstructuredGrid, version 2.2, one part per topology. `Points` and every field have one block of
+rows per frame; connectivity, offsets, types and `body` one block per topology, to which the offsets under `Steps`
+point. A frame without a field that other frames have points at a block of fill values (NaN, -1 or 0).
+`/pliant` holds the rest: contact rows, the step and pair tables, states, models, and `records`, the head of every
+record in order, from which the place of every array follows. The file is thus the journal in another order, and the
+journal can be written again from it.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pliant.geometry.mesh import PliantError
+from pliant.record.journal import Array, Entry, Head, Spec, head_text, parsed_head
+from pliant.record.layout import (
+    BODY,
+    CELL_TYPES,
+    CONNECTIVITY,
+    FRAME_GROUPS,
+    POINTS,
+    TABLES,
+    Layout,
+    Place,
+    as_bytes,
+    fill_value,
+)
+
+if TYPE_CHECKING:
+    import h5py
+
+VERSION = (2, 2)
+TEMPORARY = ".part"
+BLOCK_BYTES = 1 << 20  # small blocks are collected up to about this size before they are written
+
+
+# ------------------------------------------------------------------------------------------------ writing
+
+
+def publish(entries: Sequence[Entry], path: Path, patience: float = 0.0) -> bool:
+    """Write the records to `path` whole: to a temporary file that then takes its place.
+
+    False when the file could not be replaced within `patience` seconds (on Windows: another program holds it), or the
+    disk is full; `path` is then as it was.
+    """
+    temporary = path.with_name(path.name + TEMPORARY)
+    try:
+        write(entries, temporary)
+        _take_place(temporary, path, patience)
+    except (OSError, RuntimeError):  # h5py reports a full disk as either
+        with suppress(OSError):
+            temporary.unlink(missing_ok=True)
+        return False
+    return True
+
+
+def _take_place(temporary: Path, path: Path, patience: float) -> None:
+    deadline = time.monotonic() + patience
+    while True:
+        try:
+            return os.replace(temporary, path)
+        except PermissionError:
+            if time.monotonic() >= deadline:
+                raise
+            time.sleep(0.1)
+
+
+def write(entries: Sequence[Entry], path: Path) -> None:
+    """Write the records as a VTKHDF file."""
+    import h5py
+
+    layout = Layout(entries)
+    with h5py.File(path, "w") as file:
+        root = file.create_group("VTKHDF")
+        root.attrs["Version"] = np.array(VERSION, dtype=np.int64)
+        root.attrs.create("Type", np.bytes_("UnstructuredGrid"))
+        fillers = _create_datasets(file, layout)
+        _write_steps(root, layout, fillers)
+        _write_cells(root, layout)
+        blocks = _Blocks(file, layout)
+        for entry, places in zip(entries, layout.places, strict=True):
+            for name, place in places.items():
+                if place.start is None:
+                    _write_whole(file, place, entry.specs[name], entry.load(name))
+                elif place.rows:
+                    blocks.add(place.dataset, place.start, place.rows, entry.load(name))
+        blocks.flush()
+        _write_contact_offsets(file, layout)
+        texts = [head_text(entry.kind, entry.meta, entry.specs) for entry in entries]
+        file.create_dataset("pliant/records", data=texts, dtype=h5py.string_dtype())
+
+
+def _create_datasets(file: h5py.File, layout: Layout) -> dict[str, int]:
+    """Create every dataset at its final size; returns where the fill block of each field begins."""
+    frames = [(layout.heads[i], layout.places[i]) for i in layout.numbers("frame")]
+    fillers = {}
+    for dataset, rows in layout.rows.items():
+        dtype = layout.dtypes[dataset]
+        missing = 0
+        if dataset.startswith((FRAME_GROUPS["point"], FRAME_GROUPS["cell"])) and dataset != BODY:
+            missing = _rows_missing(frames, dataset)
+            fillers[dataset] = rows
+        shape = (rows + missing, *layout.row_shape[dataset])
+        # Only tables and fields can have gaps; a fill value elsewhere would write everything twice.
+        gaps = missing or dataset.startswith(tuple(TABLES.values()))
+        file.create_dataset(dataset, shape=shape, dtype=dtype, fillvalue=fill_value(dtype) if gaps else None)
+    for dataset, shape in ((POINTS, (0, 3)), (CONNECTIVITY, (0,))):
+        if dataset not in layout.rows:
+            file.create_dataset(dataset, shape=shape, dtype=np.float64 if dataset == POINTS else np.int64)
+    return fillers
+
+
+def _rows_missing(frames: Iterable[tuple[Head, dict[str, Place]]], dataset: str) -> int:
+    """The most rows that a frame without this field needs."""
+    counter = "points" if dataset.startswith(FRAME_GROUPS["point"]) else "cells"
+    most = 0
+    for head, places in frames:
+        if all(place.dataset != dataset for place in places.values()):
+            most = max(most, head.meta["counts"][counter])
+    return most
+
+
+class _Blocks:
+    """Collects neighbouring rows of a dataset, because small writes cost more than their bytes."""
+
+    def __init__(self, file: h5py.File, layout: Layout) -> None:
+        self.file, self.layout = file, layout
+        self.waiting: dict[str, list[Array]] = {}
+        self.begin: dict[str, int] = {}
+        self.end: dict[str, int] = {}
+
+    def add(self, dataset: str, start: int, rows: int, array: Array) -> None:
+        """`rows` rows of a dataset from `start` on."""
+        if self.end.get(dataset) != start:  # the first rows, or rows after a gap
+            self._write(dataset)
+            self.begin[dataset] = start
+        stored = array.view(np.uint8) if array.dtype.kind == "b" else array
+        stored = stored.reshape(rows, *self.layout.row_shape[dataset])
+        self.waiting.setdefault(dataset, []).append(stored)
+        self.end[dataset] = start + rows
+        if stored.nbytes * len(self.waiting[dataset]) > BLOCK_BYTES:
+            self._write(dataset)
+
+    def flush(self) -> None:
+        """Write what is waiting."""
+        for dataset in self.waiting:
+            self._write(dataset)
+
+    def _write(self, dataset: str) -> None:
+        if waiting := self.waiting.get(dataset):
+            rows = waiting[0] if len(waiting) == 1 else np.concatenate(waiting)
+            self.file[dataset][self.begin[dataset] : self.end[dataset]] = rows
+            self.waiting[dataset] = []
+            self.begin[dataset] = self.end[dataset]
+
+
+def _write_whole(file: h5py.File, place: Place, spec: Spec, array: Array) -> None:
+    if as_bytes(spec):
+        raw = np.frombuffer(array.tobytes(), dtype=np.uint8)
+        file.create_dataset(place.dataset, data=raw).attrs["dtype"] = spec.dtype
+    else:
+        file.create_dataset(place.dataset, data=array.view(np.uint8) if array.dtype.kind == "b" else array)
+
+
+def _write_cells(root: h5py.Group, layout: Layout) -> None:
+    """Sizes, offsets and types of the cells, one part per topology."""
+    sizes: dict[str, list[int]] = {"NumberOfPoints": [], "NumberOfCells": [], "NumberOfConnectivityIds": []}
+    offsets, types = [np.zeros(0, np.int64)], [np.zeros(0, np.uint8)]
+    for i in layout.numbers("topology"):
+        head = layout.heads[i]
+        counts = [head.specs[name].shape[0] if name in head.specs else 0 for name in CELL_TYPES]
+        nodes = np.repeat([nodes for _, nodes in CELL_TYPES.values()], counts)
+        offsets.append(np.concatenate([[0], np.cumsum(nodes)]))
+        types.append(np.repeat(np.array([kind for kind, _ in CELL_TYPES.values()], np.uint8), counts))
+        sizes["NumberOfPoints"].append(head.meta["points"])
+        sizes["NumberOfCells"].append(sum(counts))
+        sizes["NumberOfConnectivityIds"].append(int(nodes.sum()))
+    for name, values in sizes.items():
+        root.create_dataset(name, data=np.array(values, dtype=np.int64))
+    root.create_dataset("Offsets", data=np.concatenate(offsets).astype(np.int64))
+    root.create_dataset("Types", data=np.concatenate(types))
+
+
+def _write_steps(root: h5py.Group, layout: Layout, fillers: dict[str, int]) -> None:
+    """The table that tells VTK where the parts of every frame begin."""
+    steps = _steps(layout)
+    group = root.create_group("Steps")
+    group.attrs["NSteps"] = len(steps["Values"])
+    for name, values in steps.items():
+        group.create_dataset(name, data=values)
+    for where in ("point", "cell"):
+        offsets = group.create_group("PointDataOffsets" if where == "point" else "CellDataOffsets")
+        for dataset in [*fillers, BODY] if BODY in layout.rows else fillers:
+            if dataset.startswith(FRAME_GROUPS[where] + "/"):
+                data = _field_offsets(layout, dataset, fillers.get(dataset, 0))
+                offsets.create_dataset(dataset.rsplit("/", 1)[1], data=data)
+
+
+def _steps(layout: Layout) -> dict[str, Array]:
+    times, starts, tops, cells, ids = [], [], [], [], []
+    topology, cell_count, next_cells, id_count, next_ids = -1, 0, 0, 0, 0
+    for head, places in zip(layout.heads, layout.places, strict=True):
+        if head.kind == "topology":
+            topology, cell_count, id_count = topology + 1, next_cells, next_ids
+            next_cells += head.specs["body"].shape[0]
+            next_ids += sum(place.rows for place in places.values() if place.dataset == CONNECTIVITY)
+        elif head.kind == "frame":
+            times.append(head.meta["time"])
+            starts.append(places["points"].start)
+            tops.append(topology)
+            cells.append(cell_count)
+            ids.append(id_count)
+    as_ints = lambda values: np.array(values, dtype=np.int64)
+    return {
+        "Values": np.array(times, dtype=np.float64),
+        "PartOffsets": as_ints(tops),
+        "NumberOfParts": np.ones(len(times), dtype=np.int64),
+        "PointOffsets": as_ints(starts),
+        "CellOffsets": as_ints(cells).reshape(-1, 1),
+        "ConnectivityIdOffsets": as_ints(ids).reshape(-1, 1),
+    }
+
+
+def _field_offsets(layout: Layout, dataset: str, filler: int) -> Array:
+    """First row of a field in every frame; `body` belongs to the topology of the frame."""
+    offsets = []
+    body = 0
+    for head, places in zip(layout.heads, layout.places, strict=True):
+        if head.kind == "topology":
+            body = places["body"].start or 0
+        elif head.kind == "frame":
+            own = [place.start for place in places.values() if place.dataset == dataset]
+            offsets.append(body if dataset == BODY else own[0] if own else filler)
+    return np.array(offsets, dtype=np.int64)
+
+
+def _write_contact_offsets(file: h5py.File, layout: Layout) -> None:
+    """Rows `offsets[i]` to `offsets[i + 1]` of a contact array belong to frame i."""
+    frames = [layout.places[i] for i in layout.numbers("frame")]
+    for dataset in layout.rows:
+        group, _, field = dataset.rpartition("/")
+        if group == FRAME_GROUPS["contact"]:
+            counts = [sum(place.rows for place in places.values() if place.dataset == dataset) for places in frames]
+            data = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+            file.create_dataset(f"pliant/contact_offsets/{field}", data=data)
+
+
+# ------------------------------------------------------------------------------------------------ reading
+
+
+def read(path: Path) -> tuple[h5py.File, list[Entry]]:
+    """The open file and its records; arrays are read when asked for."""
+    import h5py
+
+    try:
+        file = h5py.File(path, "r")
+    except OSError as error:
+        raise PliantError(
+            f"{path} cannot be read as HDF5 ({error}): it is another kind of file, or damaged or cut short; "
+            "copy it again from where it was made"
+        ) from None
+    if "pliant/records" not in file:
+        file.close()
+        raise PliantError(f"{path} is an HDF5 file, but not a run of pliant: it has no /pliant/records")
+    try:
+        heads = [parsed_head(text) for text in file["pliant/records"][:]]
+    except (OSError, ValueError):
+        file.close()
+        raise PliantError(f"{path} is damaged: its list of records cannot be read; copy it again") from None
+    layout = Layout(heads)
+    entries = []
+    for head, places in zip(heads, layout.places, strict=True):
+        entries.append(Entry(head.kind, head.meta, head.specs, _Loader(file, head, places)))
+    return file, entries
+
+
+@dataclass(frozen=True)
+class _Loader:
+    """Reads the arrays of one record from an open file."""
+
+    file: h5py.File
+    head: Head
+    places: dict[str, Place]
+
+    def __call__(self, name: str) -> Array:
+        spec = self.head.specs[name]
+        dtype = np.dtype(spec.dtype)
+        values = self._stored(self.places[name])
+        if as_bytes(spec) and self.places[name].start is None:
+            raw = values.tobytes()
+            return np.frombuffer(raw, dtype=dtype).reshape(spec.shape).copy() if raw else np.zeros(spec.shape, dtype)
+        return values.astype(dtype, copy=False).reshape(spec.shape)
+
+    def _stored(self, place: Place) -> Array:
+        try:
+            dataset = self.file[place.dataset]
+            return np.asarray(dataset[()] if place.start is None else dataset[place.start : place.start + place.rows])
+        except (KeyError, OSError) as error:
+            raise PliantError(f"the run file is damaged: {place.dataset} cannot be read ({error})") from None

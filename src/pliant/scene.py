@@ -1,0 +1,364 @@
+"""What a user writes: bodies, materials, loads, pairs, gravity, contact, dt, duration. Plain validated data, no numerics.
+
+A Scene is read from and written to TOML; every field says its unit. Unknown keys are errors that name the nearest key.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, WithJsonSchema, field_validator, model_validator
+
+from pliant.geometry.mesh import PliantError, Surface, TetMesh
+from pliant.reading import explain
+from pliant.table import Table, as_table
+
+if TYPE_CHECKING:
+    from pliant.simulation import Simulation
+
+Finite = Annotated[float, Field(allow_inf_nan=False)]
+Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+NotNegative = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+Vector = tuple[Finite, Finite, Finite]
+PerElement = Positive | list[Positive]
+
+_TABLE_SCHEMA = WithJsonSchema(
+    {
+        "description": "a number, a vector, or a table {times = [...], values = [...]}",
+        "anyOf": [{"type": "number"}, {"type": "array"}, {"type": "object"}],
+    }
+)
+_SHAPE_SCHEMA = WithJsonSchema(
+    {
+        "description": 'the name of a shape, a table {kind = "ball", radius = 0.1, ...} or {file = "foot.obj", ...}',
+        "anyOf": [{"type": "string"}, {"type": "object"}],
+    }
+)
+TableLike = Annotated[Table, _TABLE_SCHEMA]
+
+
+class Spec(BaseModel):
+    """Base of everything in a scene: unknown keys are refused, assignments are checked."""
+
+    model_config = ConfigDict(extra="forbid", validate_assignment=True, arbitrary_types_allowed=True)
+
+    def __init__(self, **values: Any) -> None:
+        try:
+            super().__init__(**values)
+        except ValidationError as error:
+            raise PliantError(explain(error, type(self))) from None
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        try:
+            super().__setattr__(name, value)
+        except ValidationError as error:
+            raise PliantError(explain(error, type(self))) from None
+
+
+class Material(Spec):
+    """What a body is made of. Stiffness and density may be given per element, as lists as long as the elements."""
+
+    law: str = "corotated"  # linear, corotated, stvk, neo-hookean, or one registered with register_material
+    youngs_modulus: PerElement = 1e5  # [Pa]
+    poisson_ratio: Annotated[float, Field(gt=-1, lt=0.5)] = 0.3
+    density: PerElement = 1000.0  # [kg/m^3]
+    mass_damping: NotNegative = 0.0  # [1/s] a of Rayleigh's C = a M + b K
+    stiffness_damping: NotNegative = 0.0  # [s] b of Rayleigh's C = a M + b K
+    spring_stiffness: PerElement = 1000.0  # [N/m] of each spring; only for springs
+    spring_damping: NotNegative = 0.0  # [N s/m] along each spring; only for springs
+    thickness: Positive = 0.001  # [m] of a sheet of springs, for its mass; only for open surfaces
+
+
+class Where(Spec):
+    """Which vertices: those with all given conditions true, in world coordinates at the start."""
+
+    ids: list[int] | None = None  # vertex numbers of the body
+    side: Literal["-x", "+x", "-y", "+y", "-z", "+z"] | None = None  # the extreme vertices in that direction
+    x: tuple[float, float] | None = None  # [m] lower and upper bound
+    y: tuple[float, float] | None = None
+    z: tuple[float, float] | None = None
+
+
+class Load(Spec):
+    """A force on a body: on all of it, or on the vertices or faces chosen by `where`."""
+
+    kind: Literal["force", "torque", "traction", "pressure"] = "force"
+    # force [N] in all; torque [N m] about the centre of mass; traction [Pa], a dead load; pressure [Pa], follows the face
+    value: TableLike
+    where: Where | None = None
+    at: Vector | None = None  # [m] rigid bodies: the point of attack, which rides with the body
+
+    @field_validator("value", mode="before")
+    @classmethod
+    def _table(cls, value: Any) -> Table:
+        return as_table(value)
+
+    @model_validator(mode="after")
+    def _sizes(self) -> Load:
+        want = 1 if self.kind == "pressure" else 3
+        if self.value.width != want:
+            raise ValueError(f"a {self.kind} needs {'a number' if want == 1 else 'three numbers'}, got {self.value.width}")
+        return self
+
+
+class Motion(Spec):
+    """Prescribed motion of a rigid frame or of chosen vertices: turned about a point, then shifted."""
+
+    where: Where | None = None  # None: the whole body
+    shift: TableLike = Table.constant((0.0, 0.0, 0.0))  # [m]
+    turn: TableLike = Table.constant((0.0, 0.0, 0.0))  # [degree] rotation vector: direction is the axis, length the angle
+    about: Vector | None = None  # [m] point of the turn; None: centre of the chosen vertices or of the body
+
+    @field_validator("shift", "turn", mode="before")
+    @classmethod
+    def _table(cls, value: Any) -> Table:
+        table = as_table(value)
+        if table.width != 3:
+            raise ValueError("needs three numbers at each time")
+        return table
+
+
+class Body(Spec):
+    """One body: a shape, a model of how it gives way, a material and where it starts."""
+
+    name: str = ""
+    shape: Annotated[Any, _SHAPE_SCHEMA] = "box"
+    model: Literal["fem", "springs", "rigid", "static"] = "fem"
+    element: Literal["linear", "quadratic"] = "linear"  # fem: 4-node or 10-node tetrahedra
+    network: Literal["tets", "surface"] = "tets"  # springs: along the edges of tetrahedra, or of the surface with bending
+    skin: Annotated[Any, _SHAPE_SCHEMA] | None = None  # a finer surface that rides in the tets and is what touches
+    material: Material = Field(default_factory=Material)
+    integrator: Literal["auto", "symplectic", "verlet", "implicit"] = "auto"
+    position: Vector = (0.0, 0.0, 0.0)  # [m] where the shape's origin goes
+    rotation: Vector | tuple[Finite, Finite, Finite, Finite] = (0.0, 0.0, 0.0)  # [degree] vector, or quaternion w x y z
+    velocity: Vector = (0.0, 0.0, 0.0)  # [m/s]
+    angular_velocity: Vector = (0.0, 0.0, 0.0)  # [rad/s] about the centre of mass
+    friction: NotNegative = 0.3  # coefficient while sliding; a pair takes the geometric mean of both bodies
+    static_friction: NotNegative | None = None  # coefficient while sticking; None: the same
+    fixed: list[Where] = []  # vertices that never move
+    motions: list[Motion] = []
+    loads: list[Load] = []
+
+    @field_validator("shape", "skin")
+    @classmethod
+    def _shape(cls, value: Any) -> Any:
+        from pliant.geometry.shape import Shape
+
+        if value is None or isinstance(value, Shape | TetMesh | Surface):
+            return value
+        if isinstance(value, str):
+            return {"kind": value}
+        if isinstance(value, dict) and ("kind" in value) != ("file" in value):
+            return value
+        raise ValueError('a shape is a name, a table with `kind` or `file`, or a Shape, TetMesh or Surface')
+
+    @model_validator(mode="after")
+    def _sense(self) -> Body:
+        static = self.static_friction
+        if static is not None and static < self.friction:
+            raise ValueError(f"static_friction {static} is below friction {self.friction}: a body at rest holds at least as well")
+        if self.model in ("rigid", "static"):
+            for name in ("fixed", "skin"):
+                if getattr(self, name):
+                    raise ValueError(f"`{name}` is for soft bodies; this one is {self.model}")
+        if self.model == "static" and (any(self.velocity) or any(self.angular_velocity) or self.loads):
+            raise ValueError("a static body has no velocity and no loads; use `motions` to move it, or model = \"rigid\"")
+        if self.element == "quadratic" and self.model != "fem":
+            raise ValueError("10-node elements are for model = \"fem\"")
+        return self
+
+
+class Pair(Spec):
+    """What happens between two bodies (or within one, a = b) where it differs from the rule."""
+
+    a: str
+    b: str
+    contact: bool = True  # False: they pass through each other
+    method: str | None = None  # None: the scene's
+    friction: NotNegative | None = None  # None: geometric mean of the two bodies
+    static_friction: NotNegative | None = None
+
+
+class End(Spec):
+    """One end of an attachment: a vertex of a body, a point of a body, or a point of the world."""
+
+    body: str | None = None  # None: the world
+    vertex: int | None = None
+    at: Vector | None = None  # [m] world coordinates at the start; a soft body takes its nearest vertex
+
+    @model_validator(mode="after")
+    def _one(self) -> End:
+        if (self.vertex is None) == (self.at is None):
+            raise ValueError("give either `vertex` or `at`")
+        if self.vertex is not None and self.body is None:
+            raise ValueError("`vertex` needs a `body`")
+        return self
+
+
+class Attachment(Spec):
+    """A spring, a string (pulls only when taut) or a weld between two points."""
+
+    kind: Literal["spring", "string", "weld"] = "spring"
+    a: End
+    b: End
+    stiffness: Positive = 1000.0  # [N/m] springs and strings
+    damping: NotNegative = 0.0  # [N s/m] springs and taut strings
+    length: NotNegative | None = None  # [m] at rest; None: the distance at the start
+
+
+class Change(Spec):
+    """Something that changes during the run: gravity, a friction coefficient, a material."""
+
+    set: str  # "gravity", "ball.friction", "ball.material.youngs_modulus", "pair.ball.floor.friction"
+    to: TableLike
+
+    @field_validator("to", mode="before")
+    @classmethod
+    def _table(cls, value: Any) -> Table:
+        return as_table(value)
+
+
+class Scene(Spec):
+    """A world to be: what is in it, what pulls at it, and for how long."""
+
+    name: str = "scene"
+    about: str = ""  # what there is to see
+    gravity: Vector = (0.0, 0.0, -9.81)  # [m/s^2]
+    dt: Positive = 0.005  # [s]
+    duration: Positive = 1.0  # [s]
+    contact: str | dict[str, Any] = "auto"  # a method, or {method = "ground", ...options}
+    bodies: list[Body] = []
+    pairs: list[Pair] = []
+    attachments: list[Attachment] = []
+    changes: list[Change] = []
+    solver: Literal["cg", "direct"] = "cg"  # for implicit bodies
+
+    def add(self, body: Body | None = None, /, **values: Any) -> Body:
+        """Add a body, given whole or by its fields; a body without a name gets one from its shape."""
+        if body is None:
+            body = Body(**values)
+        elif values:
+            body = body.model_copy(update=values)
+        if not body.name:
+            kind = body.shape.get("kind", "body") if isinstance(body.shape, dict) else "body"
+            taken = {b.name for b in self.bodies}
+            names = [kind] + [f"{kind}{i}" for i in range(2, len(self.bodies) + 3)]
+            body.name = next(n for n in names if n not in taken)
+        if any(b.name == body.name for b in self.bodies):
+            raise PliantError(f"There are two bodies named '{body.name}': results are asked for by name, so name one differently.")
+        self.bodies.append(body)
+        return body
+
+    def attach(self, **values: Any) -> Attachment:
+        """Add an attachment between two points."""
+        self.attachments.append(Attachment(**values))
+        return self.attachments[-1]
+
+    def pair(self, a: str, b: str, **values: Any) -> Pair:
+        """Say what is different between two bodies: method, friction, or no contact at all."""
+        self.pairs.append(Pair(a=a, b=b, **values))
+        return self.pairs[-1]
+
+    def change(self, set: str, to: Any) -> Change:
+        """Change gravity, friction or material during the run; `to` is a table over time."""
+        self.changes.append(Change(set=set, to=to))
+        return self.changes[-1]
+
+    def simulate(self, **options: Any) -> Simulation:
+        """Build the world and return a simulation that is ready to step; options override fields (dt, duration, contact)."""
+        from pliant.simulation import Simulation
+
+        known = ("dt", "duration", "contact", "gravity", "solver")
+        for key in options:
+            if key not in known:
+                raise PliantError(f"simulate() has no option '{key}'; it takes {', '.join(known)}.")
+        return Simulation(self.copy_with(**options))
+
+    def copy_with(self, **values: Any) -> Scene:
+        """A copy in which some fields differ, validated."""
+        copy = self.model_copy(deep=False)
+        for key, value in values.items():
+            setattr(copy, key, value)
+        return copy
+
+    def sampled(self) -> Scene:
+        """A copy in which callables have become tables, one value a step over the whole duration."""
+        count = math.ceil(self.duration / self.dt - 1e-9) + 1
+
+        def sample(spec: Any) -> Any:
+            if isinstance(spec, Table):
+                return spec.sampled(self.dt, count)
+            if isinstance(spec, list):
+                return [sample(item) for item in spec]
+            if isinstance(spec, BaseModel):
+                return spec.model_copy(update={k: sample(getattr(spec, k)) for k in type(spec).model_fields})
+            return spec
+
+        return sample(self)
+
+    @classmethod
+    def from_toml(cls, text: str, source: str = "the text") -> Scene:
+        """Read a scene; errors name the place."""
+        import tomlkit
+        from tomlkit.exceptions import ParseError
+
+        try:
+            data = tomlkit.parse(text).unwrap()
+        except ParseError as error:
+            raise PliantError(f"{source} is not valid TOML: {error}.") from None
+        try:
+            return cls._named(cls.model_validate(data))
+        except PliantError as error:
+            raise PliantError(f"In {source}: {error}") from None
+
+    @classmethod
+    def load(cls, path: str | Path) -> Scene:
+        """Read a scene file."""
+        path = Path(path)
+        if not path.is_file():
+            raise PliantError(f"There is no scene file {path} (looked from {Path.cwd()}).")
+        scene = cls.from_toml(path.read_text(), str(path))
+        for body in scene.bodies:
+            for shape in (body.shape, body.skin):
+                if isinstance(shape, dict) and "file" in shape:  # files are named relative to the scene
+                    shape["file"] = str((path.parent / shape["file"]).resolve())
+        return scene
+
+    @staticmethod
+    def _named(scene: Scene) -> Scene:
+        bodies, scene.bodies = scene.bodies, []
+        for body in bodies:
+            scene.add(body)
+        return scene
+
+    def to_toml(self) -> str:
+        """The scene as TOML; defaults are left out."""
+        import tomlkit
+
+        return tomlkit.dumps(_plain(self, "scene"))
+
+
+def _plain(value: Any, path: str) -> Any:
+    """Data that TOML can hold; meshes given as arrays and callables cannot be written down."""
+    if isinstance(value, Table):
+        return value.plain(path)
+    if isinstance(value, Spec):
+        fields = type(value).model_fields
+        kept = {k: v for k in fields if (v := getattr(value, k)) is not None and v != fields[k].get_default(call_default_factory=True)}
+        return {k: _plain(v, f"{path}.{k}") for k, v in kept.items()}
+    if isinstance(value, dict):
+        return {k: _plain(v, f"{path}.{k}") for k, v in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(v, f"{path}[{i}]") for i, v in enumerate(value)]
+    if isinstance(value, str | int | float | bool):
+        return value
+    raise PliantError(
+        f"{path} is a {type(value).__name__} made in Python, which a scene file cannot hold: "
+        "save it as a mesh file and name it with shape = {file = ...}."
+    )
+
+
+Callback = Callable[..., Any]

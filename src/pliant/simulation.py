@@ -1,0 +1,162 @@
+"""A simulation: a scene's world and its contact, stepped by the user; plain numpy arrays out."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from pliant.build import build, explicit_limit
+from pliant.changes import apply_change, value_at
+from pliant.contact.contacts import Contacts
+from pliant.geometry.mesh import Floats, Ints, PliantError
+from pliant.measure.books import Books, books
+from pliant.model import State
+from pliant.reading import nearest
+from pliant.scene import Scene
+from pliant.step import StepReport, step
+from pliant.world import World
+
+
+class Simulation:
+    """Step with `step()` or `run(until=...)`; ask for positions, contacts and energies at any time."""
+
+    def __init__(self, scene: Scene) -> None:
+        self.scene = scene.sampled()
+        self.world: World
+        self.world, self.contact = build(self.scene)
+        self.dt = scene.dt
+        self.report: StepReport | None = None
+        self.notes = list(self.world.model.notes)
+        self._apply_changes()
+        self._pieces = self._divide()
+
+    # -- moving on
+
+    def _divide(self) -> int:
+        """Into how many parts an explicit body's stable step divides each step."""
+        limit = explicit_limit(self.world.model)
+        return max(1, math.ceil(self.dt / limit - 1e-9)) if math.isfinite(limit) else 1
+
+    def step(self, dt: float | None = None) -> StepReport:
+        """One step of dt (the scene's unless given), divided if explicit bodies need it."""
+        left = self.dt if dt is None else dt
+        piece = left / max(1, math.ceil(left / (self.dt / self._pieces) - 1e-9))
+        while left > 1e-9 * piece:
+            self._apply_changes()
+            self.report = step(self.world, self.contact, min(piece, left))
+            left -= self.report.dt
+        assert self.report is not None
+        self._check_finite()
+        return self.report
+
+    def run(self, until: float | None = None, each: Callable[[StepReport], Any] | None = None) -> Simulation:
+        """Step until a time [s] (the scene's duration unless given); `each` is called after every step."""
+        until = self.scene.duration if until is None else until
+        while self.time < until - 1e-9 * self.dt:
+            report = self.step(min(self.dt, until - self.time))
+            if each is not None:
+                each(report)
+        return self
+
+    def _check_finite(self) -> None:
+        state, model = self.world.state, self.world.model
+        bad = np.flatnonzero(~np.isfinite(state.x).all(axis=1))
+        frames = np.flatnonzero(~np.isfinite(state.position).all(axis=1))
+        if len(bad) or len(frames):
+            body = model.nodes.body[bad[0]] if len(bad) else model.frames.body[frames[0]]
+            raise PliantError(
+                f"Body '{model.bodies.names[body]}' has positions that are not finite after step {state.step} (t = {state.time:.4g} s). "
+                "Likely the step is too long for its stiffness or speed: use a smaller dt, or integrator = \"implicit\"."
+            )
+
+    # -- what is true now
+
+    @property
+    def time(self) -> float:
+        return self.world.state.time
+
+    @property
+    def state(self) -> State:
+        return self.world.state
+
+    def index(self, body: str) -> int:
+        """Number of a body by its name."""
+        names = self.world.model.bodies.names
+        if body not in names:
+            raise PliantError(f"There is no body '{body}': {nearest(body, names)}")
+        return names.index(body)
+
+    def points(self, body: str | None = None) -> Floats:
+        """Skin points of a body (surface first, then inside) or of all bodies [m], (p, 3)."""
+        state, bodies = self.world.state, self.world.model.bodies
+        everything = self.world.skin_positions(state.x, state.position, state.rotation)
+        if body is None:
+            return everything[: bodies.point_start[-1]]
+        i = self.index(body)
+        return everything[bodies.point_start[i] : bodies.point_start[i + 1]]
+
+    def faces(self, body: str) -> Ints:
+        """Triangles of a body's surface, in its own point numbers, (m, 3)."""
+        bodies, i = self.world.model.bodies, self.index(body)
+        return self.world.model.skin.faces[bodies.face_start[i] : bodies.face_start[i + 1]] - bodies.point_start[i]
+
+    def nodes(self, body: str) -> slice:
+        """Where a soft body's nodes are in `state.x` and `state.v`."""
+        bodies, i = self.world.model.bodies, self.index(body)
+        return slice(int(bodies.node_start[i]), int(bodies.node_start[i + 1]))
+
+    def pose(self, body: str) -> tuple[Floats, Floats]:
+        """Centre of mass [m] and orientation (quaternion of the principal axes) of a rigid or static body."""
+        frame = self.world.model.bodies.frame[self.index(body)]
+        if frame < 0:
+            raise PliantError(f"Body '{body}' is soft and has no pose; ask for its points.")
+        return self.world.state.position[frame].copy(), self.world.state.rotation[frame].copy()
+
+    def centre(self, body: str) -> Floats:
+        """Centre of mass [m], (3,)."""
+        i, model = self.index(body), self.world.model
+        if model.bodies.frame[i] >= 0:
+            return self.pose(body)[0]
+        mine = self.nodes(body)
+        return model.nodes.mass[mine] @ self.world.state.x[mine] / model.nodes.mass[mine].sum()
+
+    def contacts(self, a: str | None = None, b: str | None = None) -> Contacts:
+        """Contacts of the last step: all of them, those of body a, or those of a with b (forces act on a)."""
+        if self.report is None:
+            return Contacts.none(self.dt)
+        if a is None:
+            return self.report.contacts
+        return self.report.contacts.between(self.index(a), None if b is None else self.index(b))
+
+    def reaction(self, body: str) -> Floats:
+        """Force that held a soft body's fixed and prescribed vertices in the last step [N], (3,)."""
+        return self.world.reaction[self.nodes(body)].sum(axis=0)
+
+    def books(self) -> Books:
+        """Energies and momenta now, and what was gained or lost so far."""
+        return books(self.world)
+
+    # -- changing things
+
+    def set(self, path: str, value: Any) -> None:
+        """Change gravity, friction or a material from now on: sim.set("ball.material.youngs_modulus", 2e5)."""
+        apply_change(self.world, self.scene, path, value)
+        self.world.state.values[path] = value
+        self._pieces = self._divide()
+
+    def _apply_changes(self) -> None:
+        """Values that the scene's tables have at this time."""
+        for change in self.scene.changes:
+            value = value_at(change, self.world.state.time)
+            if self.world.state.values.get(change.set) != value:
+                self.set(change.set, value)
+
+    def equilibrium(self, tolerance: float = 1e-8) -> Simulation:
+        """Put every soft body where its forces balance under gravity and loads (no contact, no time), at rest."""
+        from pliant.statics import settle
+
+        settle(self.world, tolerance)
+        return self

@@ -1,0 +1,64 @@
+"""The step, on one screen."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from pliant.attachments import pull_together
+from pliant.contact.contacts import Contacts
+from pliant.contact.several import Several
+from pliant.geometry.mesh import Floats
+from pliant.kernels import use_threads
+from pliant.world import World
+
+
+@dataclass
+class StepReport:
+    """What one step did."""
+
+    dt: float  # [s] taken
+    time: float  # [s] at its end
+    step: int
+    contacts: Contacts
+    max_depth: float  # [m]
+    solver_iterations: int  # of implicit bodies, all solves of the step
+    shown: Floats | None = None
+    warnings: list[str] = field(default_factory=list)
+    timings: dict[str, float] = field(default_factory=dict)  # [s] per stage
+
+
+def step(world: World, contact: Several, dt: float) -> StepReport:
+    """Advance the world by dt, or by less if a method asks for it."""
+    use_threads(world.size)
+    clock = [time.perf_counter()]
+
+    def lap() -> None:
+        clock.append(time.perf_counter())
+
+    motion = world.free_motion(dt)  # every body on its own, by its integrator
+    lap()
+    pull_together(motion, world.model.attachments)  # springs, strings, welds
+    lap()
+    answer, memory = contact.respond(motion, world.state.memory)  # look, push, look again
+    lap()
+    if answer.again is not None:
+        return step(world, contact, answer.again)
+    world.commit(motion)
+    world.state.memory = memory
+    lap()
+    stages = ("free motion", "attachments", "contact", "commit")
+    implicit = world.implicit
+    return StepReport(
+        dt=dt,
+        time=world.state.time,
+        step=world.state.step,
+        contacts=answer.contacts,
+        max_depth=float(-np.minimum(answer.contacts.gap, 0.0).min(initial=0.0)),
+        solver_iterations=implicit.iterations if implicit else 0,
+        shown=answer.shown,
+        warnings=answer.warnings + (implicit.trouble if implicit else []),
+        timings=dict(zip(stages, np.diff(clock).tolist(), strict=True)),
+    )

@@ -1,0 +1,177 @@
+"""World: a scene as flat arrays, the free motion of all bodies, and the end of a step."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pliant import bindings
+from pliant.bodies.rigid import kick_frames, product, quaternion_to_matrix, rotation_vector_to_quaternion
+from pliant.geometry.mesh import Floats
+from pliant.integrate.explicit import kick_nodes
+from pliant.integrate.implicit_euler import ImplicitEuler
+from pliant.kernels import axpy, load, parallel, prange, store
+from pliant.loads import add_loads
+from pliant.model import IMPLICIT, Model, State
+from pliant.motion import Motion
+
+if TYPE_CHECKING:
+    from pliant.pairs import PairTable
+
+
+class World:
+    """All bodies of a scene: Model (fixed for an epoch), State (the moment) and how they move on their own."""
+
+    def __init__(self, model: Model, state: State, pairs: PairTable, solver: str = "cg") -> None:
+        self.model, self.state, self.pairs = model, state, pairs
+        nodes = model.nodes
+        self.explicit_mobility = np.where(nodes.scheme == IMPLICIT, 0.0, nodes.inverse)
+        self.implicit = ImplicitEuler(model, solver) if (nodes.scheme == IMPLICIT).any() else None
+        self.size = sum(len(g.nodes) for g in model.groups) + len(model.skin)  # how much work a step is, in items
+        self.reaction = np.zeros_like(state.x)  # [N] that holds fixed and prescribed nodes, of the last step
+        self.kept: dict[type, Any] = {}  # what contact methods derive from the model, once per epoch
+        self._corner = np.empty((model.corners, 3))
+        self._force = np.zeros_like(state.x)
+
+    # -- what acts
+
+    def forces(self, x: Floats, v: Floats, position: Floats, rotation: Floats, time: float) -> tuple[Floats, Floats, Floats]:
+        """Elastic forces, damping and loads (gravity apart): on nodes (n, 3), on frames (f, 3), torques (f, 3)."""
+        model, offset = self.model, 0
+        for group in model.groups:
+            count = group.nodes.size
+            group.forces(x, v, self._corner[offset : offset + count])
+            offset += count
+        on_nodes, on_frames, torque = np.empty_like(x), np.zeros_like(position), np.zeros_like(position)
+        gather(model.corner_start, model.corner, self._corner, on_nodes)
+        add_loads(self, x, position, rotation, time, on_nodes, on_frames, torque)
+        return on_nodes, on_frames, torque
+
+    def elastic_energy(self, x: Floats) -> Floats:
+        """Elastic energy of each body [J], (B,)."""
+        out = np.zeros(len(self.model.bodies))
+        for group, body in zip(self.model.groups, self.model.group_body, strict=True):
+            out += np.bincount(body, group.energy(x), minlength=len(out))
+        return out
+
+    def potential_energy(self, x: Floats, position: Floats) -> float:
+        """Elastic energy and energy in the field of gravity [J]."""
+        nodes, frames, g = self.model.nodes, self.model.frames, self.model.gravity
+        weight = float(nodes.mass @ (x @ g)) + float(np.where(frames.inverse > 0, frames.mass, 0.0) @ (position @ g))
+        return float(self.elastic_energy(x).sum()) - weight
+
+    # -- how bodies move on their own
+
+    def free_motion(self, dt: float) -> Motion:
+        """Every body on its own, by its integrator, for one step."""
+        model, state = self.model, self.state
+        implicit = model.nodes.scheme == IMPLICIT
+        # implicit bodies damp with the velocity at the end of the step, through their matrix
+        v_damping = np.where(implicit[:, None], 0.0, state.v)
+        force, on_frames, torque = self.forces(state.x, v_damping, state.position, state.rotation, state.time)
+        x, v = np.empty_like(state.x), np.empty_like(state.v)
+        kick_nodes(
+            model.nodes.scheme, model.nodes.inverse, model.nodes.damping, model.gravity, force, state.x, state.v, dt,
+            state.last_dt, x, v,
+        )  # fmt: skip
+        self.drive_nodes(state.time + dt, dt, x, v)
+        if self.implicit is not None:
+            self.implicit.step(state.x, state.v, force, dt, x, v)
+        velocity, spin = np.empty_like(state.velocity), np.empty_like(state.spin)
+        frames = model.frames
+        kick_frames(
+            state.velocity, state.spin, frames.inverse, frames.damping, on_frames, torque, model.gravity, dt, velocity, spin
+        )
+        self._force = force
+        return Motion(self, dt, x, v, velocity, spin)
+
+    def drive_nodes(self, time: float, dt: float, x: Floats, v: Floats) -> None:
+        """Put prescribed nodes where they belong at this time."""
+        drives, nodes = self.model.drives, self.model.nodes
+        if len(drives.node) == 0:
+            fixed = nodes.inverse == 0.0
+            v[fixed] = 0.0
+            return
+        v[nodes.inverse == 0.0] = 0.0
+        turn, shift = self._driven(time)
+        k, about = drives.node_motion, drives.about[drives.node_motion]
+        there = about + np.einsum("kij,kj->ki", turn[k], nodes.rest[drives.node] - about) + shift[k]
+        v[drives.node] = (there - self.state.x[drives.node]) / dt
+        x[drives.node] = there
+
+    def drive_frames(self, time: float, position: Floats, rotation: Floats) -> None:
+        """Put prescribed frames where they belong at this time."""
+        drives = self.model.drives
+        if len(drives.frame) == 0:
+            return
+        turn, shift = self._driven(time)
+        vectors = np.radians(drives.turn(time))
+        for i, (frame, k) in enumerate(zip(drives.frame, drives.frame_motion, strict=True)):
+            about = drives.about[k]
+            position[frame] = about + turn[k] @ (drives.base_position[i] - about) + shift[k]
+            rotation[frame] = product(rotation_vector_to_quaternion(vectors[k]), drives.base_rotation[i])
+
+    def _driven(self, time: float) -> tuple[Floats, Floats]:
+        """Rotation matrices (m, 3, 3) and shifts (m, 3) of all motions."""
+        drives = self.model.drives
+        vectors = np.radians(drives.turn(time))
+        turn = np.array([quaternion_to_matrix(rotation_vector_to_quaternion(u)) for u in vectors])
+        return turn, drives.shift(time)
+
+    # -- what contact asks
+
+    def skin_positions(self, x: Floats, position: Floats, rotation: Floats) -> Floats:
+        """Places of all skin points [m], (p, 3)."""
+        skin = self.model.skin
+        out = np.empty((len(skin), 3))
+        bindings.skin_positions(skin.start, skin.node, skin.weight, skin.frame, skin.local, x, position, rotation, out)
+        return out
+
+    def mobility(self, impulse: Floats, dt: float) -> Floats:
+        """Change of velocity of all nodes under impulses on them [m/s], (n, 3)."""
+        dv = self.explicit_mobility[:, None] * impulse
+        return dv if self.implicit is None else dv + self.implicit.respond(impulse)
+
+    # -- the end of a step
+
+    def commit(self, motion: Motion) -> None:
+        """The motion, as pushed, becomes the state."""
+        state, dt = self.state, motion.dt
+        self.reaction = self._reactions(motion)
+        drives = self.model.drives
+        if len(drives.frame):
+            motion.velocity_frames[drives.frame] = (motion.position - state.position)[drives.frame] / dt
+        books = state.books
+        books["contact"] = books.get("contact", 0.0) + motion.contact_work
+        books["rewound"] = books.get("rewound", 0.0) + motion.rewound_energy
+        books["drives"] = books.get("drives", 0.0) + float(np.sum(self.reaction * (motion.x - state.x)))
+        state.x, state.v = motion.x, motion.v
+        state.position, state.rotation = motion.position, motion.rotation
+        state.velocity, state.spin = motion.velocity_frames, motion.spin
+        state.time += dt
+        state.step += 1
+        state.last_dt = dt
+
+    def _reactions(self, motion: Motion) -> Floats:
+        """Forces that hold fixed and prescribed nodes: what their acceleration needs beyond what acts on them [N]."""
+        nodes, state, dt = self.model.nodes, self.state, motion.dt
+        held = (nodes.inverse == 0.0)[:, None]
+        if not held.any():
+            return np.zeros_like(state.x)
+        acceleration = (motion.v - state.v) / dt - self.model.gravity + nodes.damping[:, None] * motion.v
+        needed = nodes.mass[:, None] * acceleration - self._force
+        if self.implicit is not None:
+            soft = self.implicit.residual(state.x, state.v, self._force, dt, motion.v)
+            needed = np.where(self.implicit.mine[:, None], soft, needed)
+        return np.where(held, needed - motion.impulse_on_fixed / dt, 0.0)
+
+
+@parallel
+def gather(start, corner, force, out):  # type: ignore[no-untyped-def]
+    """Sum corner forces at each node, in the order of the incidence list."""
+    for i in prange(len(out)):
+        u = (0.0, 0.0, 0.0)
+        for k in range(start[i], start[i + 1]):
+            u = axpy(1.0, load(force, corner[k]), u)
+        store(out, i, u)

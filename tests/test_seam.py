@@ -1,0 +1,82 @@
+"""The seam where bodies touch: a contact method of thirty lines by a user, and an implicit column on the ground."""
+
+import numpy as np
+import pytest
+
+from pliant import Answer, Contacts, Rows, Scene, register_method
+
+
+class Floor:
+    """A user's method, plain NumPy: points below z = 0 are put back onto it, without friction."""
+
+    needs = frozenset()
+
+    def respond(self, motion, memory):
+        below = np.flatnonzero((motion.end[:, 2] < 0) & (motion.skin.body > 0))
+        if len(below) == 0:
+            return Answer(Contacts.none(motion.dt))
+        floor = np.full(len(below), motion.bodies.anchor[0])
+        normal = np.tile([0.0, 0.0, 1.0], (len(below), 1))
+        rows = Rows.dense(np.stack([below, floor], 1), np.tile([1.0, -1.0], (len(below), 1)), normal, motion.end[below])
+        impulse = -motion.end[below, 2] / (motion.dt * motion.give(rows))
+        motion.push(rows, impulse[:, None] * normal)
+        contacts = Contacts.unknown(len(below), motion.dt)
+        contacts.a[:], contacts.b[:] = motion.skin.body[below], 0
+        contacts.normal[:], contacts.impulse[:], contacts.gap[:] = normal, impulse, motion.end[below, 2]
+        return Answer(contacts, {"touched": below})
+
+
+@pytest.mark.parametrize("model", ["rigid", "fem", "springs"])
+def test_a_user_method_carries_the_weight(model):
+    register_method("floor", Floor)
+    scene = Scene(dt=0.002, contact="floor")
+    scene.add(name="ground", shape="plane", model="static")
+    scene.add(
+        name="b", shape=dict(kind="box", size=(0.2, 0.2, 0.2), edge=0.1), model=model, position=(0, 0, 0.101),
+        material=dict(youngs_modulus=1e5, mass_damping=8.0, spring_stiffness=3000.0),
+    )  # fmt: skip
+    sim = scene.simulate().run(until=1.5)
+    forces = []
+    sim.run(until=2.0, each=lambda report: forces.append(sim.contacts("b", "ground").total_force[2]))
+    assert np.mean(forces) == pytest.approx(8.0 * 9.81, rel=1e-3)
+    assert sim.points("b")[:, 2].min() > -1e-3
+    assert "touched" in sim.state.memory["floor"]
+
+
+@pytest.mark.parametrize("youngs_modulus", [3e6, 1e7, 1e9])
+@pytest.mark.parametrize("dt", [0.002, 0.01, 0.03])
+def test_implicit_column_of_40_nodes_stands_on_the_ground(youngs_modulus, dt):
+    """The contact node stays within half an element of the ground at any stiffness and step; the ground carries the weight."""
+    height = 0.9
+    scene = Scene(dt=dt)
+    scene.add(name="ground", shape="plane", model="static")
+    scene.add(
+        name="column", shape=dict(kind="box", size=(0.1, 0.1, height), edge=0.1), position=(0, 0, height / 2),
+        integrator="implicit", material=dict(youngs_modulus=youngs_modulus, poisson_ratio=0.3, mass_damping=1.0),
+    )  # fmt: skip
+    sim = scene.simulate()
+    assert len(sim.state.x) == 40
+    lowest = []
+    sim.run(until=2.0, each=lambda report: lowest.append(sim.points("column")[:, 2].min()))
+    assert min(lowest) > -0.05
+    weight = 9.81 * sim.world.model.nodes.mass.sum()
+    assert sim.contacts("column", "ground").total_force[2] == pytest.approx(weight, rel=1e-3)
+
+
+def test_the_same_impulse_reaches_both_sides():
+    """Two soft boxes collide in free space: linear and angular momentum of the whole stay what they were."""
+    scene = Scene(dt=0.002, gravity=(0, 0, 0))
+    box = dict(kind="box", size=(0.2, 0.2, 0.2), edge=0.1)
+    soft = dict(youngs_modulus=5e4)
+    scene.add(name="a", shape=box, position=(0, 0, 0), velocity=(1, 0, 0.1), material=soft, friction=0.5)
+    scene.add(name="b", shape=box, position=(0.25, 0.05, 0.07), velocity=(-1, 0, 0), material=soft, friction=0.5)
+    sim = scene.simulate()
+    first = sim.books()
+    touched = 0
+    for _ in range(150):
+        touched += len(sim.step().contacts)
+    last = sim.books()
+    assert touched > 10
+    assert np.abs(last.momentum - first.momentum).max() < 1e-12
+    assert np.abs(last.angular_momentum - first.angular_momentum).max() < 1e-2 * np.abs(first.angular_momentum).max()
+    assert sim.centre("a")[0] < sim.centre("b")[0]
