@@ -10,7 +10,7 @@ import numpy as np
 from pliant.bodies.materials import lame
 from pliant.geometry.mesh import PliantError
 from pliant.reading import nearest
-from pliant.scene import Body, Change, Material, Pair, Scene
+from pliant.scene import Body, Change, Material, Scene
 from pliant.world import World
 
 MATERIAL = ("youngs_modulus", "poisson_ratio", "mass_damping", "stiffness_damping", "spring_stiffness", "spring_damping")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from pathlib import Path
 from typing import Annotated, Any
@@ -26,6 +27,155 @@ def say(text: str = "") -> None:
     from rich.console import Console
 
     Console(soft_wrap=True, highlight=False).print(text)
+
+
+@app.command()
+def demo(
+    out: Annotated[Path | None, typer.Option(help="Folder for the results.")] = None,
+    pictures: Annotated[bool, typer.Option(help="Make a picture and a movie.")] = True,
+) -> None:
+    """Drop two soft bodies into a rigid bowl, and show what pliant measures. Under a minute, once compiled."""
+    from pliant.terminal import free_name
+
+    scene = _scene("bowl", [], None, None, None)
+    _run(scene, free_name((out or Path("runs")) / "demo"), None, 10, pictures, "auto", False)
+
+
+@app.command()
+def run(
+    scene: Annotated[str, typer.Argument(help="A scene file (.toml) or the name of a scene that ships with pliant.")],
+    dt: Annotated[float | None, typer.Option(help="Length of a step [s], instead of the scene's.")] = None,
+    duration: Annotated[float | None, typer.Option(help="Simulated time [s], instead of the scene's.")] = None,
+    contact: Annotated[str | None, typer.Option(help="Contact method, instead of the scene's.")] = None,
+    out: Annotated[Path | None, typer.Option(help="Run file to write; default runs/NAME.vtkhdf.")] = None,
+    every: Annotated[float | None, typer.Option(help="Simulated time between frames [s]; default a 100th of the run; 0: every step.")] = None,
+    checkpoint_every: Annotated[int, typer.Option(help="Frames between checkpoints, from which a run resumes.")] = 10,
+    set: Annotated[list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="A parameter of a shipped scene, or a field of a scene file such as gravity=[0,0,-1.6]. Repeatable.")] = None,
+    threads: Annotated[int | None, typer.Option(help="Threads for large scenes; default all cores. Results do not depend on it.")] = None,
+    pictures: Annotated[bool, typer.Option(help="Make a picture and a movie at the end.")] = True,
+    colour: Annotated[str, typer.Option(help="Field that colours the pictures: auto, none, von_mises, depth, pressure, speed, displacement.")] = "auto",
+    as_json: Json = False,
+) -> None:
+    """Run a scene: progress, a run file that ParaView opens, a picture, a movie and a summary.
+
+    Ctrl-C stops it cleanly; `pliant resume` goes on from there, also after a crash.
+    """
+    if threads is not None:
+        os.environ["PLIANT_THREADS"] = str(threads)
+    _run(_scene(scene, set or [], dt, duration, contact), out, every, checkpoint_every, pictures, colour, as_json)
+
+
+@app.command()
+def resume(
+    path: Annotated[Path, typer.Argument(help="A run file that was stopped, killed or failed.")],
+    duration: Annotated[float | None, typer.Option(help="Run until this simulated time [s]; default as planned.")] = None,
+    pictures: Annotated[bool, typer.Option(help="Make a picture and a movie at the end.")] = True,
+    colour: Annotated[str, typer.Option(help="Field that colours the pictures.")] = "auto",
+    as_json: Json = False,
+) -> None:
+    """Go on with a run from its last checkpoint; the result is the same, bit for bit, as without the stop."""
+    from pliant import running
+
+    sim, recorder = running.reopen(path, duration)
+    if not as_json:
+        say(f"Resuming {path} at t = {sim.time:.4g} s of {sim.scene.duration:.4g} s.")
+    _finish(sim, recorder, pictures, colour, as_json)
+
+
+@app.command()
+def info(path: Annotated[Path, typer.Argument(help="A run file.")], as_json: Json = False) -> None:
+    """Say what is in a run file: scene, frames, fields, how it ended."""
+    from pliant.terminal import run_facts, run_text
+
+    facts = run_facts(path)
+    print(json.dumps(facts, indent=2)) if as_json else say(run_text(facts))
+
+
+@app.command()
+def export(
+    path: Annotated[Path, typer.Argument(help="A run file.")],
+    to: Annotated[str, typer.Option(help="vtu, ply, csv, png, mp4 or gif.")] = "vtu",
+    out: Annotated[Path | None, typer.Option(help="Where to write; default beside the run file.")] = None,
+    body: Annotated[str | None, typer.Option(help="Only this body (vtu and ply).")] = None,
+    colour: Annotated[str, typer.Option(help="Field that colours png, mp4 and gif.")] = "auto",
+    at: Annotated[float | None, typer.Option(help="Time of the picture [s] (png); default the end.")] = None,
+) -> None:
+    """Write a run in another format: VTU series, PLY sequence, CSV of the time series, picture or movie."""
+    from pliant.record import Run
+    from pliant.terminal import export_run
+
+    with Run.open(path) as opened:
+        written = export_run(opened, to, out, body, colour, at)
+    say(f"Wrote {written[0]}" + (f" and {len(written) - 1} more." if len(written) > 1 else "."))
+
+
+@app.command()
+def check(
+    path: Annotated[Path, typer.Argument(help="A mesh or point cloud file.")],
+    unit: Annotated[str, typer.Option(help="Unit of the numbers in the file: m, cm, mm, in ...")] = "m",
+    up: Annotated[str, typer.Option(help="Axis that points up in the file: x, y, z, -y ...")] = "z",
+    as_json: Json = False,
+) -> None:
+    """Say in sentences what is wrong with a mesh file, and what pliant will do about it."""
+    from pliant.geometry.check import diagnose
+    from pliant.geometry.files import read
+
+    report = diagnose(read(path, unit=unit, up=up))
+    print(json.dumps(report.as_dict(), indent=2)) if as_json else say(report.text())
+    if report.refused:
+        raise typer.Exit(1)
+
+
+def _scene(name: str, settings: list[str], dt: float | None, duration: float | None, contact: str | None) -> Any:
+    """A scene from a file or by name, with what the command line changes."""
+    from pliant import scenes as shipped
+    from pliant.geometry.mesh import PliantError
+    from pliant.reading import nearest
+    from pliant.scene import Scene
+
+    values = parse_settings(settings)
+    if name.endswith(".toml") or "/" in name:
+        scene = Scene.load(name)
+        for key, value in values.items():
+            if key not in Scene.model_fields:
+                raise PliantError(f"A scene has no field '{key}': {nearest(key, Scene.model_fields)}")
+            setattr(scene, key, value)
+    else:
+        scene = shipped.make(name, **values)
+    for key, value in (("dt", dt), ("duration", duration), ("contact", contact)):
+        if value is not None:
+            setattr(scene, key, value)
+    return scene
+
+
+def _run(scene: Any, out: Path | None, every: float | None, checkpoint_every: int, pictures: bool, colour: str, as_json: bool) -> None:
+    from pliant import running
+    from pliant.terminal import free_name, size_note
+    from pliant.warm import announce, warm
+
+    warm(scene, quiet=as_json)
+    with announce(quiet=as_json):
+        sim, recorder = running.start(scene, out or free_name(Path("runs") / scene.name), every, checkpoint_every)
+    if not as_json:
+        say(f"[bold]{scene.name}[/]: {len(scene.bodies)} bodies, {len(sim.state.x)} nodes, dt = {sim.dt:g} s, {sim.scene.duration:g} s.")
+        for note in [*sim.notes, size_note(sim, recorder)]:
+            say(f"  {note}")
+    _finish(sim, recorder, pictures, colour, as_json)
+
+
+def _finish(sim: Any, recorder: Any, pictures: bool, colour: str, as_json: bool) -> None:
+    """Run to the end with a progress bar, make pictures, print the summary, exit with the right code."""
+    from pliant import running
+    from pliant.terminal import leave_pictures, progress_bar, summary_facts, summary_table
+    from pliant.warm import announce
+
+    with announce(quiet=as_json), progress_bar(sim, hidden=as_json) as update:
+        outcome = running.run(sim, recorder, update)
+    made = leave_pictures(outcome, colour, say=(lambda text: None) if as_json else say) if pictures else []
+    facts = summary_facts(outcome, made)
+    print(json.dumps(facts, indent=2)) if as_json else summary_table(outcome, facts)
+    if outcome.status != "finished":
+        raise typer.Exit({"interrupted": 130, "failed": 1}[outcome.status])
 
 
 @app.command()

@@ -6,7 +6,6 @@ A Scene is read from and written to TOML; every field says its unit. Unknown key
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -154,6 +153,11 @@ class Body(Spec):
         if isinstance(value, dict) and ("kind" in value) != ("file" in value):
             return value
         raise ValueError('a shape is a name, a table with `kind` or `file`, or a Shape, TetMesh or Surface')
+
+    @property
+    def needs_tets(self) -> bool:
+        """Whether its model lives on tetrahedra."""
+        return self.model == "fem" or (self.model == "springs" and self.network == "tets")
 
     @model_validator(mode="after")
     def _sense(self) -> Body:
@@ -360,5 +364,3 @@ def _plain(value: Any, path: str) -> Any:
         "save it as a mesh file and name it with shape = {file = ...}."
     )
 
-
-Callback = Callable[..., Any]

@@ -55,8 +55,9 @@ class Simulation:
     def run(self, until: float | None = None, each: Callable[[StepReport], Any] | None = None) -> Simulation:
         """Step until a time [s] (the scene's duration unless given); `each` is called after every step."""
         until = self.scene.duration if until is None else until
-        while self.time < until - 1e-9 * self.dt:
-            report = self.step(min(self.dt, until - self.time))
+        steps = max(0, math.ceil((until - self.time) / self.dt - 1e-9))
+        for left in range(steps, 0, -1):  # equal steps: a short last one would kick what is at rest
+            report = self.step((until - self.time) / left)
             if each is not None:
                 each(report)
         return self

@@ -13,7 +13,6 @@ from pliant.reading import nearest
 from pliant.scene import Attachment, End, Load, Scene, Where
 from pliant.table import Table, Tables
 
-
 Place = tuple[int, Floats]  # a skin point and where it is at the start
 
 

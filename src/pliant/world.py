@@ -7,7 +7,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pliant import bindings
-from pliant.bodies.rigid import kick_frames, product, quaternion_to_matrix, rotation_vector_to_quaternion
+from pliant.bodies.rigid import (
+    angular_velocities,
+    kick_frames,
+    product,
+    quaternion_to_matrix,
+    rotation_vector_to_quaternion,
+)
 from pliant.geometry.mesh import Floats
 from pliant.integrate.explicit import kick_nodes
 from pliant.integrate.implicit_euler import ImplicitEuler
@@ -127,6 +133,19 @@ class World:
         out = np.empty((len(skin), 3))
         bindings.skin_positions(skin.start, skin.node, skin.weight, skin.frame, skin.local, x, position, rotation, out)
         return out
+
+    def skin_velocities(self) -> Floats:
+        """Velocities of all skin points now [m/s], (p, 3)."""
+        skin, state = self.model.skin, self.state
+        omega = np.empty_like(state.spin)
+        angular_velocities(state.rotation, state.spin, self.model.frames.inverse_inertia, omega)
+        # the binding is linear: nodes' velocities go where their positions would, and frames turn about themselves
+        carried = self.skin_positions(state.v, np.zeros_like(state.position), state.rotation)
+        framed = skin.frame >= 0
+        f = skin.frame[framed]
+        carried[framed] = state.velocity[f] + np.cross(omega[f], carried[framed])
+        carried[~framed & (np.diff(skin.start) == 0)] = 0.0
+        return carried
 
     def mobility(self, impulse: Floats, dt: float) -> Floats:
         """Change of velocity of all nodes under impulses on them [m/s], (n, 3)."""

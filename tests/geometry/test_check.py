@@ -78,7 +78,9 @@ def repaired(mesh: Surface) -> Surface:
 # Surfaces ------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("mesh", [CUBE, sphere(), KUHN, PointCloud(np.eye(3), np.eye(3))], ids=["cube", "sphere", "tets", "points"])
+@pytest.mark.parametrize(
+    "mesh", [CUBE, sphere(), KUHN, PointCloud(np.eye(3), np.eye(3))], ids=["cube", "sphere", "tets", "points"]
+)
 def test_nothing_is_found_where_nothing_is_wrong(mesh: Mesh) -> None:
     report = diagnose(mesh)
     assert report.clean and not report.refused
@@ -99,7 +101,7 @@ def test_weld_reaches_1e_8_of_the_diagonal_and_no_further() -> None:
     for gap, welded in [(0.5e-8, True), (2e-8, False)]:
         points = np.concatenate([CORNERS, CORNERS[:1] + [gap * np.sqrt(3), 0, 0]])
         faces = CUBE.faces.copy()
-        faces[faces[:, 0] == 0, 0] = 8  # some faces use the twin
+        faces[np.nonzero(faces[:, 0] == 0)[0][0], 0] = 8  # one face uses the twin
         assert ("duplicate-vertices" in codes(diagnose(Surface(points, faces)))) == welded
 
 
@@ -160,7 +162,8 @@ def test_non_manifold_edge_and_vertex() -> None:
     assert report.count("non-manifold-edges") == 1
     assert report.count("non-manifold-vertices") == 0
     touching = Surface(
-        np.concatenate([CORNERS, CORNERS[:7] - 1]), np.concatenate([CUBE.faces, np.append(np.arange(8, 15), 0)[CUBE.faces]])
+        np.concatenate([CORNERS, CORNERS[:7] - 1]),
+        np.concatenate([CUBE.faces, np.append(np.arange(8, 15), 0)[CUBE.faces]]),
     )
     report = diagnose(touching)
     assert codes(report) == {"non-manifold-vertices": 1, "components": 2}
@@ -196,7 +199,11 @@ def test_inward_parts_and_hollows() -> None:
 def test_moebius_strip_is_named() -> None:
     n = 12
     t = 2 * np.pi * np.arange(n) / n
-    rim = [[(2 + s * np.cos(a / 2)) * np.cos(a), (2 + s * np.cos(a / 2)) * np.sin(a), s * np.sin(a / 2)] for a in t for s in (-0.5, 0.5)]
+    rim = [
+        [(2 + s * np.cos(a / 2)) * np.cos(a), (2 + s * np.cos(a / 2)) * np.sin(a), s * np.sin(a / 2)]
+        for a in t
+        for s in (-0.5, 0.5)
+    ]
     faces = []
     for i in range(n):
         a, b = 2 * i, 2 * i + 1
@@ -248,7 +255,7 @@ def exact_crossing(p: np.ndarray, q: np.ndarray) -> bool:
     return False
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(st.integers(0, 10**6))
 def test_self_intersections_equal_the_exact_oracle(seed: int) -> None:
     rng = np.random.default_rng(seed)
@@ -266,7 +273,9 @@ def test_box_pairs_equal_brute_force(seed: int, n: int) -> None:
     high = low + rng.integers(0, 4, (n, 3))
     pairs = {tuple(p) for p in _overlapping_boxes(low, high).tolist()}
     brute = {
-        (i, j) for i, j in product(range(n), repeat=2) if i < j and (low[i] <= high[j]).all() and (low[j] <= high[i]).all()
+        (i, j)
+        for i, j in product(range(n), repeat=2)
+        if i < j and (low[i] <= high[j]).all() and (low[j] <= high[i]).all()
     }
     assert pairs == brute
 
@@ -320,7 +329,9 @@ def test_some_inverted_tets_are_refused_with_ids() -> None:
 
 
 def test_copies_and_unused_nodes_are_left_out_together_with_turning() -> None:
-    mesh = TetMesh(np.concatenate([CORNERS, [[5.0, 5, 5]]]), np.concatenate([KUHN.tets, KUHN.tets[2:3, ::-1]])[:, [1, 0, 2, 3]])
+    mesh = TetMesh(
+        np.concatenate([CORNERS, [[5.0, 5, 5]]]), np.concatenate([KUHN.tets, KUHN.tets[2:3, ::-1]])[:, [1, 0, 2, 3]]
+    )
     report = diagnose(TetMesh(mesh.points, mesh.tets[[0, 1, 2, 3, 4, 5, 2]]))
     assert codes(report) == {"unused-nodes": 1, "duplicate-tets": 1, "inverted": 7}
     fixed = repair(TetMesh(mesh.points, mesh.tets[[0, 1, 2, 3, 4, 5, 2]]), report)
@@ -335,7 +346,7 @@ def test_flat_tet_sliver_and_crowded_face() -> None:
     assert flat.refused and flat.count("flat-tets") == 1
     crowded = diagnose(TetMesh(points, np.array([[0, 1, 2, 3], [0, 1, 2, 4], [0, 1, 2, 5]])))
     assert crowded.refused and crowded.count("crowded-faces") == 1
-    thin = points.copy()
+    thin = points[:4].copy()
     thin[3, 2] = 1e-5
     report = diagnose(TetMesh(thin, np.array([[0, 1, 2, 3]])))
     assert codes(report) == {"slivers": 1} and not report.refused
@@ -345,7 +356,9 @@ def test_dihedral_angles_of_regular_and_corner_tetrahedra() -> None:
     regular = np.array([[1, 1, 1], [1, -1, -1], [-1, 1, -1], [-1, -1, 1.0]])
     assert np.allclose(dihedral_angles(regular[None]), np.degrees(np.arccos(1 / 3)))
     corner = np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1.0]])
-    assert np.sort(dihedral_angles(corner[None])[0]) == pytest.approx([np.degrees(np.arccos(1 / np.sqrt(3)))] * 3 + [90] * 3)
+    assert np.sort(dihedral_angles(corner[None])[0]) == pytest.approx(
+        [np.degrees(np.arccos(1 / np.sqrt(3)))] * 3 + [90] * 3
+    )
 
 
 def test_tet_parts_pinched_edges_and_cracks() -> None:
@@ -353,7 +366,10 @@ def test_tet_parts_pinched_edges_and_cracks() -> None:
     assert codes(diagnose(two)) == {"components": 2}
     crack = TetMesh(np.concatenate([CORNERS, CORNERS + [1, 0, 0]]), np.concatenate([KUHN.tets, KUHN.tets + 8]))
     assert codes(diagnose(crack)) == {"components": 2, "coincident-nodes": 8}
-    hinge = TetMesh(np.array([[0, 0, 0], [0, 0, 1], [1, 0, 0], [1, 1, 0], [-1, 0, 0], [-1, -1, 0.0]]), np.array([[0, 2, 3, 1], [0, 4, 5, 1]]))
+    hinge = TetMesh(
+        np.array([[0, 0, 0], [0, 0, 1], [1, 0, 0], [1, 1, 0], [-1, 0, 0], [-1, -1, 0.0]]),
+        np.array([[0, 2, 3, 1], [0, 4, 5, 1]]),
+    )
     assert codes(diagnose(hinge)) == {"components": 2, "non-manifold-edges": 1}
 
 
@@ -400,10 +416,11 @@ def test_load_reads_checks_and_repairs(tmp_path: Path) -> None:
 
 # The collected files -------------------------------------------------------------------------------------------------
 
-# Defects as the folder's README states them. Exceptions: non-manifold edges are edges here (there: corners at them); the
-# faces that lie on each other in bunny_res2 are reported as copies and double walls; the flat face of degtri_four is removed.
+# Defects as the folder's README states them. Exceptions: non-manifold edges are edges here (there: corners at them);
+# faces that lie on each other in bunny_res2 are reported as copies and double walls; degtri_four loses its flat face.
 KNOWN = {
-    "surface/bunny_res2_holes.ply": {"boundary-edges": 123, "unused-vertices": 25, "duplicate-faces": 6, "double-walls": 162},
+    "surface/bunny_res2_holes.ply": {"boundary-edges": 123, "unused-vertices": 25, "duplicate-faces": 6,
+                                     "double-walls": 162},
     "surface/chess_king.obj": {"duplicate-vertices": 3082, "boundary-edges": 14, "self-intersections": 28},
     "surface/chess_knight.obj": {"boundary-edges": 14, "self-intersections": 32},
     "surface/chess_pawn.obj": {"duplicate-vertices": 2098, "boundary-edges": 0, "self-intersections": 0},
@@ -413,7 +430,8 @@ KNOWN = {
     "dirty/cgal_building.off": {"boundary-edges": 489, "non-manifold-vertices": 2, "self-intersections": 9},
     "dirty/cgal_caps_and_needles.off": {"boundary-edges": 9, "components": 3},
     "dirty/cgal_degtri_four.off": {"flat-faces": 1},
-    "dirty/cgal_elephant-with-holes.off": {"duplicate-vertices": 65, "boundary-edges": 1353, "non-manifold-vertices": 65},
+    "dirty/cgal_elephant-with-holes.off": {"duplicate-vertices": 65, "boundary-edges": 1353,
+                                           "non-manifold-vertices": 65},
     "dirty/cgal_non_manifold.off": {"duplicate-vertices": 4, "non-manifold-edges": 1},
     "dirty/cgal_non_manifold_vertex.off": {"boundary-edges": 22, "non-manifold-vertices": 1, "components": 2},
     "dirty/cgal_spheres_intersecting.off": {"self-intersections": 88, "components": 2},

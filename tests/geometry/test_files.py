@@ -122,7 +122,14 @@ OBJ_FACES = {
 
 @pytest.mark.parametrize("style", OBJ_FACES)
 def test_obj_cube(tmp_path: Path, style: str) -> None:
-    lines = ["# cube", "mtllib a.mtl", *(f"v {x} {y} {z} 0.5 nan 0.5" for x, y, z in CORNERS), "vn 0 0 1", "o a", "s off"]
+    lines = [
+        "# cube",
+        "mtllib a.mtl",
+        *(f"v {x} {y} {z} 0.5 nan 0.5" for x, y, z in CORNERS),
+        "vn 0 0 1",
+        "o a",
+        "s off",
+    ]
     lines += [f"f {face}" for face in OBJ_FACES[style]]
     mesh = read(write(tmp_path, "a.obj", "\n".join(lines)))
     assert isinstance(mesh, Surface)
@@ -140,7 +147,9 @@ def test_obj_without_faces_is_a_point_cloud(tmp_path: Path) -> None:
 @pytest.mark.parametrize("head", ["OFF\n8 6 0", "OFF 8 6 0", "8 6 0", "# c\nOFF\n\n# c\n8 6", "COFF\n8 6 12"])
 def test_off_cube(tmp_path: Path, head: str) -> None:
     colour = " 255 0 0 255" if head.startswith("C") else ""
-    rows = [f"{x} {y} {z}{colour}" for x, y, z in CORNERS] + ["4 " + " ".join(map(str, q)) + " 0.5 0.5 0.5" for q in QUADS]
+    rows = [f"{x} {y} {z}{colour}" for x, y, z in CORNERS] + [
+        "4 " + " ".join(map(str, q)) + " 0.5 0.5 0.5" for q in QUADS
+    ]
     mesh = read(write(tmp_path, "a.off", head + "\n" + "\n".join(rows)))
     assert isinstance(mesh, Surface)
     assert volume(mesh) == pytest.approx(1.0)
@@ -150,12 +159,17 @@ def ply_cube(form: str, counter: str = "uchar", mixed: bool = False) -> bytes:
     """A cube of quads, or with one quad as two triangles, with properties before, between and after."""
     faces = [*QUADS[1:], QUADS[0][:3], [QUADS[0][0], *QUADS[0][2:]]] if mixed else QUADS
     head = (
-        f"ply\nformat {form} 1.0\ncomment x\nelement vertex 8\nproperty double x\nproperty double y\nproperty double z\n"
-        f"property uchar red\nelement face {len(faces)}\nproperty uchar flags\nproperty list {counter} int vertex_indices\n"
+        f"ply\nformat {form} 1.0\ncomment x\nelement vertex 8\n"
+        "property double x\nproperty double y\nproperty double z\nproperty uchar red\n"
+        f"element face {len(faces)}\nproperty uchar flags\nproperty list {counter} int vertex_indices\n"
         "element edge 1\nproperty int vertex1\nproperty int vertex2\nend_header\n"
     ).encode()
     if form == "ascii":
-        rows = [f"{x} {y} {z} 7" for x, y, z in CORNERS] + [f"1 {len(q)} " + " ".join(map(str, q)) for q in faces] + ["0 1"]
+        rows = (
+            [f"{x} {y} {z} 7" for x, y, z in CORNERS]
+            + [f"1 {len(q)} " + " ".join(map(str, q)) for q in faces]
+            + ["0 1"]
+        )
         return head + "\n".join(rows).encode()
     order = "<" if "little" in form else ">"
     kind = {"uchar": "u1", "int": "i4"}[counter]
@@ -207,7 +221,9 @@ def test_stl_keeps_every_triangle_apart(tmp_path: Path, binary: bool) -> None:
 
 
 @given(st.integers(5, 14), st.integers(0, 10**6), st.sampled_from([0, 1, 2]))
-def test_polygons_of_any_shape_keep_area_and_side(tmp_path_factory: pytest.TempPathFactory, n: int, seed: int, drop: int) -> None:
+def test_polygons_of_any_shape_keep_area_and_side(
+    tmp_path_factory: pytest.TempPathFactory, n: int, seed: int, drop: int
+) -> None:
     """A star-shaped, mostly concave polygon in any coordinate plane, turned either way."""
     rng = np.random.default_rng(seed)
     angle, radius = 2 * np.pi * np.arange(n) / n, rng.uniform(0.2, 2.0, n)
@@ -326,7 +342,8 @@ DAMAGED = {
         ("OFF\n3 1 0\n0 0 0\n1 0 0\n0 1 0\n3 0 1\n", "line 6: a face announces 3 corners but lists 2"),
         ("4OFF\n1 0 0\n0 0 0 0\n", "not three-dimensional"),
     ],
-    "a.stl": [("solid a\nendsolid a\n", "no triangles"), ("solid a\nvertex 0 0 0\nendfacet\n", "line 3"), ("xx", "holds 0")],
+    "a.stl": [("solid a\nendsolid a\n", "no triangles"),
+              ("solid a\nvertex 0 0 0\nendfacet\n", "line 3"), ("xx", "holds 0")],
     "a.ply": [
         ("plx", "starts with 'ply'"),
         ("ply\nformat ascii 1.0\nelement vertex x\nend_header\n", "line 3"),
@@ -334,7 +351,8 @@ DAMAGED = {
         (ply_cube("binary_little_endian")[:-30], "ends in row 4 of 6 of 'face'"),
         (ply_cube("ascii").replace(b"property double z\n", b"property double w\n"), "x, y and z"),
     ],
-    "a.xyz": [("1 2\n", "line 1"), ("1 2 3\n1 2 3 4\n", "line 2: this row has 4 columns"), ("C 1 2 3\n", "'C 1 2 3'"), ("", "no p")],
+    "a.xyz": [("1 2\n", "line 1"),
+              ("1 2 3\n1 2 3 4\n", "line 2: this row has 4 columns"), ("C 1 2 3\n", "'C 1 2 3'"), ("", "no p")],
     "a.msh": [
         ("", "empty"),
         ("hello\n", "starts with .MeshFormat"),
@@ -356,7 +374,8 @@ DAMAGED = {
     "a.vtk": [
         ("#vtk DataFile Version 2.0\n", "first line should read"),
         ("# vtk DataFile Version 2.0\nt\nASCII\nDATASET POLYDATA\n", "holds a POLYDATA"),
-        ("# vtk DataFile Version 2.0\nt\nASCII\nDATASET UNSTRUCTURED_GRID\nPOINTS 0 float\nCELLS 2 0\nCELL_TYPES 1\n10\n", "announces 2"),
+        ("# vtk DataFile Version 2.0\nt\nASCII\nDATASET UNSTRUCTURED_GRID\n"
+         "POINTS 0 float\nCELLS 2 0\nCELL_TYPES 1\n10\n", "announces 2"),
     ],
     "a.vtu": [("<VTKFile", "XML is broken"), ("", "XML is broken")],
     "a.mesh": [("MeshVersionFormatted 1\nDimension 3\nVertices\n4\n0 0 0 0\n", "Medit|no tetrahedra")],
@@ -443,7 +462,9 @@ def test_any_damage_gives_a_mesh_or_a_sentence(tmp_path: Path, data: st.DataObje
     except PliantError as error:
         assert str(path.parent) in str(error)
     else:
-        cells = mesh.tets if isinstance(mesh, TetMesh) else mesh.faces if isinstance(mesh, Surface) else np.zeros(0, int)
+        cells = (
+            mesh.tets if isinstance(mesh, TetMesh) else mesh.faces if isinstance(mesh, Surface) else np.zeros(0, int)
+        )
         assert len(mesh.points) > 0
         assert not len(cells) or 0 <= cells.min() <= cells.max() < len(mesh.points)
 
@@ -473,7 +494,9 @@ FILES = sorted(p for p in DATA.rglob("*") if p.suffix.lower() in {*FORMATS, *OTH
 
 
 @pytest.mark.parametrize("path", FILES or [None], ids=lambda p: p.relative_to(DATA).as_posix() if p else "no data")
-def test_collected_file_is_read_or_refused_with_its_true_reason(path: Path | None, capfd: pytest.CaptureFixture[str]) -> None:
+def test_collected_file_is_read_or_refused_with_its_true_reason(
+    path: Path | None, capfd: pytest.CaptureFixture[str]
+) -> None:
     if path is None:
         pytest.skip("the collected files are not here")
     name = path.relative_to(DATA).as_posix()
@@ -501,7 +524,9 @@ def counts() -> dict[str, tuple[int, int]]:
     out = {}
     text = (DATA / "README.md").read_text() if (DATA / "README.md").exists() else ""
     for folder, table in re.findall(r"^## (surface|points|tet|dirty)/(.*?)(?=^## )", text, re.MULTILINE | re.DOTALL):
-        for name, v, cells in re.findall(r"^\| (\S+) \|[^|]*\| (\d+) v(?:, (\d+) (?:tri|tets)| \(points\)) \|", table, re.MULTILINE):
+        for name, v, cells in re.findall(
+            r"^\| (\S+) \|[^|]*\| (\d+) v(?:, (\d+) (?:tri|tets)| \(points\)) \|", table, re.MULTILINE
+        ):
             out[f"{folder}/{name}"] = (int(v), int(cells or 0))
     for name, v in [("tet/polyfem_sphere_coarse_P2.msh", 18), ("tet/polyfem_sphere_coarse_P4.msh", 18)]:
         out[name] = (v, 30)  # nodes between corners are left out

@@ -71,7 +71,7 @@ class BodyParts:
 def body_parts(body: Body) -> BodyParts:
     """Arrays of a body; errors name it."""
     try:
-        shape = resolve(body.shape, solid=body.model == "fem" or (body.model == "springs" and body.network == "tets"))
+        shape = resolve(body.shape, solid=body.needs_tets)
         make = {"fem": _fem, "springs": _springs, "rigid": _framed, "static": _framed}[body.model]
         return make(body, shape)
     except PliantError as error:

@@ -1,4 +1,4 @@
-"""Tetrahedra in blocks of 64, one per SIMD lane: the steps of which the kernels in `tet_kernels` are made.
+"""Tetrahedra in blocks of 64, one per SIMD lane: the steps that the kernels are made of.
 
 The scratch of a block is one flat array; row r of lane k is s[64 r + k]. With constant rows and one base pointer the
 compiler sees that loads and stores cannot collide and uses the full vector width. Loops over lanes are branch free and
@@ -13,7 +13,7 @@ from pliant.bodies.polar import newton_rotation
 from pliant.kernels import inline
 
 LANES = 64
-LINEAR, COROTATED, STVK = 0, 1, 2  # codes of the laws; the remaining one is neo-Hookean
+LINEAR, COROTATED, STVK, NEO_HOOKEAN = 0, 1, 2, 3  # codes of the laws that have kernels
 
 # Rows of the scratch. Control points: 3 rows each, up to ten; TET: the four corners of one evaluation point; SPIN: sum
 # of S sigma over the points, whose skew part is what the rotation at the centroid misses.
@@ -95,22 +95,22 @@ def copy(s, source, target, rows):  # type: ignore[no-untyped-def]
 
 
 @inline
-def gradient(s, source):  # type: ignore[no-untyped-def]
-    """F = [x1 - x0, x2 - x0, x3 - x0] B, the deformation gradient of the four corners at source."""
+def gradient(s):  # type: ignore[no-untyped-def]
+    """F = [x1 - x0, x2 - x0, x3 - x0] B, the deformation gradient of the corners TET."""
     for k in range(LANES):
-        x = s[(source + 0) * LANES + k]
-        y = s[(source + 1) * LANES + k]
-        z = s[(source + 2) * LANES + k]
+        x = s[(TET + 0) * LANES + k]
+        y = s[(TET + 1) * LANES + k]
+        z = s[(TET + 2) * LANES + k]
         edges = (
-            s[(source + 3) * LANES + k] - x,
-            s[(source + 6) * LANES + k] - x,
-            s[(source + 9) * LANES + k] - x,
-            s[(source + 4) * LANES + k] - y,
-            s[(source + 7) * LANES + k] - y,
-            s[(source + 10) * LANES + k] - y,
-            s[(source + 5) * LANES + k] - z,
-            s[(source + 8) * LANES + k] - z,
-            s[(source + 11) * LANES + k] - z,
+            s[(TET + 3) * LANES + k] - x,
+            s[(TET + 6) * LANES + k] - x,
+            s[(TET + 9) * LANES + k] - x,
+            s[(TET + 4) * LANES + k] - y,
+            s[(TET + 7) * LANES + k] - y,
+            s[(TET + 10) * LANES + k] - y,
+            s[(TET + 5) * LANES + k] - z,
+            s[(TET + 8) * LANES + k] - z,
+            s[(TET + 11) * LANES + k] - z,
         )
         put(s, F, k, product(edges, matrix(s, B, k)))
 
@@ -152,21 +152,21 @@ def neo_hookean_stress(s):  # type: ignore[no-untyped-def]
 
 
 @inline
-def point_energy(s, law, share):  # type: ignore[no-untyped-def]
-    """Add share * volume * psi to WORK."""
-    if law <= COROTATED:
-        for k in range(LANES):
-            m = linear.rotated_strain(matrix(s, F, k), matrix(s, R, k))
-            psi = linear.density(m, s[LAM * LANES + k], s[MU * LANES + k])
-            s[WORK * LANES + k] += share * s[VOLUME * LANES + k] * psi
-    elif law == STVK:
-        for k in range(LANES):
-            psi = linear.density(stvk.green(matrix(s, F, k)), s[LAM * LANES + k], s[MU * LANES + k])
-            s[WORK * LANES + k] += share * s[VOLUME * LANES + k] * psi
-    else:
-        for k in range(LANES):
-            psi = neo_hookean.density(matrix(s, F, k), s[LAM * LANES + k], s[MU * LANES + k])
-            s[WORK * LANES + k] += share * s[VOLUME * LANES + k] * psi
+def hooke_energy(s, share):  # type: ignore[no-untyped-def]
+    """WORK += share * volume * psi."""
+    for k in range(LANES):
+        m = linear.rotated_strain(matrix(s, F, k), matrix(s, R, k))
+        psi = linear.density(m, s[LAM * LANES + k], s[MU * LANES + k])
+        s[WORK * LANES + k] += share * s[VOLUME * LANES + k] * psi
+
+
+@inline
+def hyperelastic_energy(s, law, share):  # type: ignore[no-untyped-def]
+    """WORK += share * volume * psi."""
+    for k in range(LANES):
+        f, lam, mu = matrix(s, F, k), s[LAM * LANES + k], s[MU * LANES + k]
+        psi = linear.density(stvk.green(f), lam, mu) if law == STVK else neo_hookean.density(f, lam, mu)
+        s[WORK * LANES + k] += share * s[VOLUME * LANES + k] * psi
 
 
 @inline

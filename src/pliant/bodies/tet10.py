@@ -4,7 +4,7 @@ Control points: the four corners, then the six edges in the order of TET_EDGES. 
 and lie on it only where it is straight. At rest the element is straight: edge points are the midpoints.
 
     x(l) = sum_I B_I(l) b_I,  B = l_m^2 for corners and 2 l_m l_n for edges
-    F(l) = sum_m z_m g_m^T,   z_m = 2 sum_k l_k b_(m,k)              (a linear tet in every point, see `tet_kernels`)
+    F(l) = sum_m z_m g_m^T,   z_m = 2 sum_k l_k b_(m,k)              (a linear tet in every point, see `tet_blocks`)
 
 Quadrature: four points (l = 0.585, 0.138, 0.138, 0.138 and permutations), weight V/4, exact for polynomials of degree
 2. That is what the stiffness at rest is, so it is exact; strains in four points are 24 numbers = 30 - 6 rigid modes, so

@@ -1,7 +1,7 @@
 """What linear and quadratic tetrahedra have in common: all but their shape functions.
 
 The gradient of an element in an evaluation point is that of a linear tet whose corners are weighted sums of control
-points (see `tet_kernels`): `weights` and `controls` of a subclass say which. Built-in laws run in compiled kernels,
+points (see `tet_blocks`): `weights` and `controls` of a subclass say which. Built-in laws run in compiled kernels,
 any other law in NumPy over the same points (`pointwise`).
 
 Damping is -b K v with K the *projected* tangent, the very matrix that `stiffness` writes, so it never adds energy
@@ -16,11 +16,13 @@ from typing import ClassVar
 import numba
 import numpy as np
 
-from pliant.bodies import pointwise, tet_kernels
+from pliant.bodies import pointwise, tet_stiffness
 from pliant.bodies.lanes import COROTATED, LANES, LINEAR, ROWS
 from pliant.bodies.laws.corotated import proper_rotation
 from pliant.bodies.materials import find_law
 from pliant.bodies.stable import frequency_bound, stable_step
+from pliant.bodies.tet_hooke import evaluate_hooke
+from pliant.bodies.tet_hyperelastic import evaluate_hyperelastic
 from pliant.geometry.mesh import Floats, Ints, PliantError
 from pliant.kernels import contiguous
 
@@ -102,10 +104,11 @@ class Tets:
         return out
 
     def _evaluate(self, x: Floats, v: Floats, rate: bool, out: Floats, energy: Floats) -> None:
-        tet_kernels.evaluate(
-            self._code, self.nodes, self.inverse, self.volume, self.lam, self.mu, self.rayleigh,
-            self.weights, self.controls, x, v, rate, out, energy, self._scratch,
+        tets = (
+            self.nodes, self.inverse, self.volume, self.lam, self.mu, self.rayleigh, self.weights, self.controls
         )  # fmt: skip
+        evaluate = evaluate_hooke if self._code in (LINEAR, COROTATED) else evaluate_hyperelastic
+        evaluate(self._code, tets, x, v, rate, out, energy, self._scratch)
 
     def stiffness(self, x: Floats, out: Floats) -> None:
         """Upper blocks of the tangent -df/dx, made positive semi-definite, (E, c (c + 1) / 2, 3, 3) [N/m]."""
@@ -116,7 +119,7 @@ class Tets:
             self._stiffness(self._code, x, slice(None), out)
 
     def _stiffness(self, code: int, x: Floats, part: slice, out: Floats) -> None:
-        tet_kernels.stiffness(
+        tet_stiffness.stiffness(
             code, self.nodes[part], contiguous(self.inverse[:, part]), self.volume[part], self.lam[part], self.mu[part],
             self.weights, self.controls, x, out, self._small,
         )  # fmt: skip
@@ -133,7 +136,7 @@ class Tets:
     def stretch(self, x: Floats) -> Floats:
         """Smallest det F of each element, (E,): 1 at rest, <= 0 inverted."""
         out = np.empty(len(self.nodes))
-        tet_kernels.least_stretch(self.nodes, self.inverse, self.watched, self.controls, x, out)
+        tet_stiffness.least_stretch(self.nodes, self.inverse, self.watched, self.controls, x, out)
         return out
 
     def stress(self, x: Floats) -> Floats:

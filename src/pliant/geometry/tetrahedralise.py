@@ -18,6 +18,7 @@ import time
 import zipfile
 from collections.abc import Callable
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
@@ -43,7 +44,8 @@ class Filled:
     """A filled surface and how it came about."""
 
     mesh: TetMesh
-    distance: float  # [m]; largest distance between the given surface and the boundary of the mesh, either way
+    distance: float  # [m]; largest distance of the mesh's boundary from the given surface
+    lost: float  # [m]; largest distance of the given surface from the mesh's boundary: large where walls or gaps were lost
     seconds: float  # time it took; 0 if it was found on disk
 
 
@@ -88,21 +90,24 @@ def fill(
     if found is None:
         found = _turned(_run(ready, edge, deviation / size, timeout, progress))
         _verify(found)
-        _save(kept, found)
         seconds = time.monotonic() - started
     else:
         seconds = 0.0
-    distance = _distance(ready, found, holes)
-    if distance > 3.0 * deviation:
+    distance, lost = _distances(ready, found)
+    if distance > 3.0 * deviation and not holes:  # where a hole was closed the boundary leaves the surface by intent
         raise PliantError(
-            f"the tetrahedra stray {distance:.3g} m from the surface although {deviation:.3g} m were allowed: "
-            "thin walls or narrow gaps were lost. Allow less deviation, or a shorter edge."
+            f"the tetrahedra stray {distance:.3g} m from the surface although {deviation:.3g} m were allowed. "
+            "Allow less deviation, or a shorter edge."
         )
+    if seconds > 0:
+        _save(kept, found)
     text = f"{len(found.tets)} tetrahedra, {len(found.points)} nodes, at most {distance:.3g} m from the surface"
+    if lost > 3.0 * deviation:
+        text += f"; parts of the surface up to {lost:.3g} m away were lost (overlaps, inner walls, thin gaps)"
     log.info("filled a surface: %s (%.1f s)", text, seconds)
     if progress:
         progress(f"filled: {text}")
-    return Filled(found, distance, seconds)
+    return Filled(found, distance, lost, seconds)
 
 
 def _closed(surface: Surface, holes: bool) -> Surface:
@@ -167,8 +172,6 @@ def _run(surface: Surface, edge: float, epsilon: float, timeout: float, progress
 
 
 def _require_pytetwild() -> None:
-    from importlib.util import find_spec
-
     if find_spec("pytetwild") is None:
         raise PliantError("filling a surface with tetrahedra needs pytetwild: pip install pytetwild")
 
@@ -220,17 +223,12 @@ def _verify(mesh: TetMesh) -> None:
         raise PliantError("pytetwild made tetrahedra that overlap (a face of three of them). Choose another edge.")
 
 
-def _distance(surface: Surface, mesh: TetMesh, holes: bool) -> float:
-    """Largest distance between surface and boundary, measured at nodes and middles of faces, both ways.
-
-    Where holes were closed the boundary is far from the surface by intent: then only the surface's own points count.
-    """
+def _distances(surface: Surface, mesh: TetMesh) -> tuple[float, float]:
+    """Largest distance of boundary from surface (at nodes and middles of faces), and of surface from boundary."""
     skin = mesh.surface()
-    one = distance_to(skin, np.unique(surface.points[surface.faces].reshape(-1, 3), axis=0)).max()
-    if holes:
-        return float(one)
-    middles = skin.points[skin.faces].mean(axis=1)
-    return float(max(one, distance_to(surface, np.concatenate([skin.points, middles])).max()))
+    places = np.concatenate([skin.points, skin.points[skin.faces].mean(axis=1)])
+    corners = surface.points[np.unique(surface.faces)]
+    return float(distance_to(surface, places).max()), float(distance_to(skin, corners).max())
 
 
 def _kept(surface: Surface, edge: float, deviation: float) -> Path | None:

@@ -11,6 +11,7 @@ body is slender; bodies are a Python loop.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -73,19 +74,20 @@ class Factors:
         x = np.where(free[:, None], 0.0, x0)
         r = np.where(free[:, None], rhs - (matrix @ x.ravel()).reshape(-1, 3), 0.0)
         blocks = self._diagonal(body)
-        reference = _size(np.linalg.solve(blocks, r[free][:, :, None]), r[free])
+        inverse = np.linalg.inv(blocks)
+        reference = _size(inverse, r[free])
         if not np.isfinite(reference):
             return x0, 0, np.nan, NOT_FINITE
         size, count = reference, 0
         while size > tolerance * reference and count < most:
             x[free] += self.parts[body].solve(r[free].ravel()).reshape(-1, 3)
             r = np.where(free[:, None], rhs - (matrix @ x.ravel()).reshape(-1, 3), 0.0)
-            before, size, count = size, _size(np.linalg.solve(blocks, r[free][:, :, None]), r[free]), count + 1
+            before, size, count = size, _size(inverse, r[free]), count + 1
             if not size < 0.5 * before:  # rounding is reached
                 break
         if not np.isfinite(size):
             return x0, count, np.nan, NOT_FINITE
-        rounding = ROUNDING * _size(blocks @ x[free][:, :, None], x[free])
+        rounding = ROUNDING * _size(blocks, x[free])
         done = size <= max(tolerance * reference, rounding)
         return x, count, size / reference if reference else 0.0, CONVERGED if done else OUT_OF_ITERATIONS
 
@@ -100,9 +102,9 @@ class Factors:
         return self.matrix.values[pattern.diagonal[rows][self._loose(body)]]
 
 
-def _size(z: Floats, r: Floats) -> float:
-    """sqrt(r . z), with z (k, 3, 1) = P r the norm of a residual as in `cg`, with z = D x that of a solution."""
-    return float(np.sqrt(np.sum(r * z[:, :, 0])))
+def _size(blocks: NDArray[Any], u: Floats) -> float:
+    """sqrt(u . D u) for diagonal blocks (k, 3, 3) and u (k, 3)."""
+    return float(np.sqrt(np.einsum("ki,kij,kj->", u, blocks, u)))
 
 
 def factorise(matrix: BlockMatrix, free: NDArray[np.bool_], active: NDArray[np.bool_] | None = None) -> Factors:

@@ -37,6 +37,7 @@ OVERSHOOT = 0.5  # for a quadratic energy, f.dx of a step that is half as long a
 HALVINGS = 20  # of one step before Newton counts as failed
 LEAST_SHIFT, MOST_SHIFT = 1e-8, 100.0  # of the tangent, over the mean stiffness of a node
 STAGE = 100  # iterations at one part of the load before Newton counts as failed
+RUNAWAY = 20.0  # sizes of the body that a part of the load may move it before Newton counts as failed
 SMALLEST = 1 / 256  # part of the load below which a body counts as without equilibrium
 ROUNDING = 16 * np.finfo(float).eps  # forces come from differences of positions: their rounding is this times K |x|
 NOISE = 1e-13  # of an energy, relative
@@ -70,16 +71,16 @@ class Equilibrium:
     def complaint(self, names: Sequence[str] | None = None) -> str:
         """One sentence for each body that failed; empty if all converged."""
         lines = []
-        for body in np.flatnonzero(~self.converged):
+        for body in np.flatnonzero(~self.converged).tolist():
             lines.append(
-                f"{_name(body, names)} found no static equilibrium beyond {100 * self.load[body]:.3g} % of its load, after "
-                f"{self.iterations[body]} iterations: it may buckle, turn about its fixed vertices or be too soft; reduce "
-                f"the load, fix more vertices or step through time with damping"
+                f"{_name(body, names)} found no static equilibrium beyond {100 * self.load[body]:.3g} % of its load, "
+                f"after {self.iterations[body]} iterations: it may buckle, turn about its fixed vertices or be too "
+                f"soft; reduce the load, fix more vertices or step through time with damping"
             )
         return "\n".join(lines)
 
 
-def _name(body: np.integer, names: Sequence[str] | None) -> str:
+def _name(body: int, names: Sequence[str] | None) -> str:
     return f"body {body}" if names is None else f'body "{names[body]}"'
 
 
@@ -136,7 +137,7 @@ def check_held(matrix: BlockMatrix, free: Bools, active: Bools, names: Sequence[
     adrift = np.unique(body[~held[part] & active[body]])
     if len(adrift):
         raise PliantError(
-            f"no static equilibrium of {', '.join(_name(body, names) for body in adrift)}: "
+            f"no static equilibrium of {', '.join(_name(body, names) for body in adrift.tolist())}: "
             f"nothing holds it or a part of it, so any load sets that moving and without load it may be anywhere; fix "
             f"vertices of it (three that are not in line stop every rigid motion), or step through time instead"
         )
@@ -255,7 +256,8 @@ class _Walk:
         self.iterations[self.running] += 1
         self.stage[self.running] += 1
         calm = self.running & self.calm()
-        late = (self.stage >= STAGE) | (self.iterations >= max_iterations)
+        away = self.largest(np.linalg.norm(self.x - self.good, axis=1)) > RUNAWAY * self.size
+        late = away | (self.stage >= STAGE) | (self.iterations >= max_iterations)
         stuck = self.running & ~calm & (broken | late | (self.shift > MOST_SHIFT))
         nodes = calm[self.owner]
         self.good[nodes] = self.x[nodes]

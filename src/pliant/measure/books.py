@@ -32,8 +32,8 @@ class Books:
         return self.kinetic + self.elastic + self.gravity
 
 
-def books(world: World) -> Books:
-    """The books at this moment."""
+def books(world: World, elastic: bool = True) -> Books:
+    """The books at this moment; the elastic energy costs a pass over all elements and is NaN if not asked for."""
     nodes, frames, state, g = world.model.nodes, world.model.frames, world.state, world.model.gravity
     omega = np.empty_like(state.spin)
     angular_velocities(state.rotation, state.spin, frames.inverse_inertia, omega)
@@ -45,7 +45,7 @@ def books(world: World) -> Books:
     turning = np.cross(state.x, p_nodes).sum(axis=0) + np.cross(state.position, p_frames).sum(axis=0) + spin.sum(axis=0)
     return Books(
         kinetic=float(kinetic),
-        elastic=float(world.elastic_energy(state.x).sum()),
+        elastic=float(world.elastic_energy(state.x).sum()) if elastic else np.nan,
         gravity=-float(nodes.mass @ (state.x @ g)) - float(mass @ (state.position @ g)),
         momentum=p_nodes.sum(axis=0) + p_frames.sum(axis=0),
         angular_momentum=turning,

@@ -90,7 +90,7 @@ def _section(path: Path, data: bytes, name: str, binary: bool, order: str, parse
 
 
 def _nodes(read: Cursor) -> tuple[list[int], Floats]:
-    """blocks, nodes, lowest and highest number; per block: dimension, entity, parametric, count, numbers, coordinates."""
+    """Blocks, nodes, lowest, highest number; per block dimension, entity, parametric, count, numbers, coordinates."""
     blocks, announced = read.sizes(4)[:2]
     ids, points = [np.zeros(0, dtype=np.int64)], [np.zeros((0, 3))]
     for _ in range(blocks):
@@ -106,7 +106,7 @@ def _nodes(read: Cursor) -> tuple[list[int], Floats]:
 
 
 def _elements(read: Cursor) -> dict[str, list[Ints]]:
-    """blocks, elements, lowest and highest number; per block: dimension, entity, type, count, rows of number and nodes."""
+    """Blocks, elements, lowest, highest number; per block dimension, entity, type, count, rows of number and nodes."""
     blocks, announced = read.sizes(4)[:2]
     kinds: dict[str, list[Ints]] = {}
     made = 0

@@ -1,0 +1,84 @@
+"""State and scene as plain arrays and text, so that a run can go on from a file alone."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from typing import Any
+
+import numpy as np
+
+from pliant.geometry.mesh import PliantError, Surface, TetMesh
+from pliant.geometry.shape import Shape
+from pliant.model import State
+from pliant.scene import Scene
+
+_PLAIN = ("time", "step", "last_dt")  # scalars, kept exactly as 8-byte arrays
+
+
+def freeze(state: State) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+    """A state as arrays and JSON; floats go into arrays, where no digit is lost."""
+    arrays = {f.name: getattr(state, f.name) for f in fields(State) if isinstance(getattr(state, f.name), np.ndarray)}
+    arrays |= {name: np.array([getattr(state, name)]) for name in _PLAIN}
+    arrays["books"] = np.array(list(state.books.values()), np.float64)
+    for method, memory in state.memory.items():
+        arrays |= {f"memory/{method}/{name}": array for name, array in memory.items()}
+    return arrays, {"books": list(state.books), "methods": list(state.memory), "values": state.values}
+
+
+def thaw(arrays: dict[str, np.ndarray], meta: dict[str, Any]) -> State:
+    """The state that `freeze` took apart."""
+    values: dict[str, Any] = {name: np.array(arrays[name]) for name in ("x", "v", "position", "rotation", "velocity", "spin")}
+    values |= {"time": float(arrays["time"][0]), "step": int(arrays["step"][0]), "last_dt": float(arrays["last_dt"][0])}
+    memory: dict[str, dict[str, np.ndarray]] = {method: {} for method in meta["methods"]}
+    for name, array in arrays.items():
+        if name.startswith("memory/"):
+            _, method, key = name.split("/", 2)
+            memory[method][key] = np.array(array)
+    books = dict(zip(meta["books"], arrays["books"].tolist(), strict=True))
+    changed = {k: tuple(v) if isinstance(v, list) else v for k, v in meta["values"].items()}
+    return State(**values, memory=memory, books=books, values=changed)
+
+
+def pack_scene(scene: Scene) -> tuple[str, dict[str, np.ndarray]]:
+    """A scene as TOML and the meshes that TOML cannot hold or that lie in files of the user, which may change."""
+    from pliant.geometry.resolve import resolve
+
+    arrays: dict[str, np.ndarray] = {}
+    bodies = []
+    for i, body in enumerate(scene.bodies):
+        update: dict[str, Any] = {}
+        for part in ("shape", "skin"):
+            spec = getattr(body, part)
+            if spec is None or (isinstance(spec, dict) and "kind" in spec):
+                continue
+            shape = resolve(spec, solid=part == "shape" and body.needs_tets)
+            arrays |= {f"{part}/{i}/{name}": array for name, array in _mesh_arrays(shape).items()}
+            update[part] = {"kind": "recorded", "number": i}
+        bodies.append(body.model_copy(update=update))
+    return scene.sampled().model_copy(update={"bodies": bodies}).to_toml(), arrays
+
+
+def _mesh_arrays(shape: Shape) -> dict[str, np.ndarray]:
+    arrays: dict[str, np.ndarray] = {}
+    if shape.tets is not None:
+        arrays |= {"points": shape.tets.points, "tets": shape.tets.tets}
+    if shape.skin is not None:
+        arrays |= {"skin_points": shape.skin.points, "skin_faces": shape.skin.faces}
+    return arrays
+
+
+def unpack_scene(text: str, arrays: dict[str, np.ndarray]) -> Scene:
+    """The scene that `pack_scene` wrote down."""
+    scene = Scene.from_toml(text, "the scene in the run file")
+    for body in scene.bodies:
+        for part in ("shape", "skin"):
+            spec = getattr(body, part)
+            if isinstance(spec, dict) and spec.get("kind") == "recorded":
+                own = f"{part}/{spec['number']}/"
+                found = {k.removeprefix(own): np.array(v) for k, v in arrays.items() if k.startswith(own)}
+                if not found:
+                    raise PliantError(f"The run file lacks the mesh of body '{body.name}', so the run cannot go on.")
+                tets = TetMesh(found["points"], found["tets"]) if "tets" in found else None
+                skin = Surface(found["skin_points"], found["skin_faces"]) if "skin_faces" in found else None
+                setattr(body, part, Shape("recorded", tets, skin))
+    return scene

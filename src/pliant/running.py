@@ -1,0 +1,266 @@
+"""A recorded run: the loop that steps, records, watches, shows progress, and can be stopped, killed and resumed."""
+
+from __future__ import annotations
+
+import math
+import signal
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import numpy as np
+
+from pliant.bodies.materials import von_mises
+from pliant.changes import apply_change
+from pliant.geometry.mesh import Floats, PliantError
+from pliant.guards import Guard, check_start
+from pliant.measure.books import books
+from pliant.record import Cells, Recorder, resume_writer
+from pliant.record.snapshot import freeze, pack_scene, thaw, unpack_scene
+from pliant.scene import Scene
+from pliant.simulation import Simulation
+from pliant.step import StepReport
+
+FRAMES = 100  # of a run, unless `every` is given
+
+
+@dataclass
+class Progress:
+    """What the progress bar shows, updated after every step."""
+
+    time: float
+    duration: float
+    steps: int
+    contacts: int
+    max_depth: float
+
+
+@dataclass
+class Outcome:
+    """How a run ended."""
+
+    status: str  # finished, interrupted or failed
+    message: str
+    path: Path
+    simulation: Simulation
+    steps: int  # taken by this call
+    seconds: float  # of wall time
+    max_depth: float  # [m]
+    max_contacts: int
+    notes: list[str] = field(default_factory=list)
+    timings: dict[str, float] = field(default_factory=dict)  # [s] per stage
+
+
+def start(scene: Scene, out: str | Path, every: float | None = None, checkpoint_every: int = 10) -> tuple[Simulation, Recorder]:
+    """Build a scene and open its run file."""
+    sim = Simulation(scene)
+    sim.notes += check_start(sim)
+    text, meshes = pack_scene(sim.scene)
+    every = scene.duration / FRAMES if every is None else every
+    header = {"scene": text, "name": scene.name, "kinds": sim.world.model.bodies.kind}
+    recorder = Recorder(out, header, every, checkpoint_every)
+    recorder.model(meshes)
+    return sim, recorder
+
+
+def reopen(path: str | Path, duration: float | None = None) -> tuple[Simulation, Recorder]:
+    """The simulation of a run file as it was at its last checkpoint, ready to go on."""
+    recorder, record = resume_writer(path)
+    model = recorder.run().model()
+    scene = unpack_scene(recorder.header["scene"], dict(model.arrays) if model else {})
+    sim = Simulation(scene)
+    state = thaw(dict(record.arrays), record.meta)
+    for key, value in state.values.items():
+        apply_change(sim.world, sim.scene, key, value)
+    sim.world.state = state
+    if duration is not None:
+        sim.scene.duration = duration
+    return sim, recorder
+
+
+def run(sim: Simulation, recorder: Recorder, progress: Callable[[Progress], None] | None = None) -> Outcome:
+    """Step to the scene's duration and record. Ctrl-C and errors end with a run file that can be read and resumed."""
+    loop = _Loop(sim, recorder, progress)
+    began = time.perf_counter()
+    status, message = "finished", ""
+    with _Interruptible() as asked:
+        try:
+            status = loop.go(asked)
+        except PliantError as error:
+            status, message = "failed", str(error)
+    if status != "failed":  # a state that failed would fail again; resume goes back to the one before
+        arrays, meta = freeze(sim.state)
+        recorder.state(sim.time, sim.state.step, arrays, meta)
+    path = recorder.close(status, message)
+    seconds = time.perf_counter() - began
+    return Outcome(
+        status, message, path, sim, loop.steps, seconds, loop.max_depth, loop.max_contacts,
+        list(dict.fromkeys(sim.notes + loop.notes)), loop.timings,
+    )  # fmt: skip
+
+
+class _Interruptible:
+    """Turns Ctrl-C into a question that the loop asks between steps."""
+
+    def __enter__(self) -> Callable[[], bool]:
+        self.stop = False
+        try:
+            self.before = signal.signal(signal.SIGINT, self._note)
+        except ValueError:  # not in the main thread: nobody can interrupt
+            self.before = None
+        return lambda: self.stop
+
+    def _note(self, number: int, frame: FrameType | None) -> None:
+        self.stop = True
+
+    def __exit__(self, *_: object) -> None:
+        if self.before is not None:
+            signal.signal(signal.SIGINT, self.before)
+
+
+class _Loop:
+    def __init__(self, sim: Simulation, recorder: Recorder, progress: Callable[[Progress], None] | None) -> None:
+        self.sim, self.recorder, self.progress = sim, recorder, progress
+        self.guard = Guard(sim)
+        self.cells, self.tet_groups = drawn_cells(sim)
+        self.rest = sim.points()
+        self.steps, self.max_depth, self.max_contacts = 0, 0.0, 0
+        self.notes: list[str] = []
+        self.timings: dict[str, float] = {}
+        self.recorder.topology(self.cells, len(self.rest))
+
+    def go(self, asked: Callable[[], bool]) -> str:
+        """Frame by frame to the end; "interrupted" if asked to stop."""
+        sim, recorder = self.sim, self.recorder
+        if recorder.frames == 0:
+            self.record()
+        end = sim.scene.duration
+        while sim.time < end - 1e-9 * sim.dt:
+            due = recorder.next_frame_time if recorder.header["every"] > 0 else sim.time + sim.dt
+            until = end if due > end - 1e-6 * sim.dt else due
+            for left in range(max(1, math.ceil((until - sim.time) / sim.dt - 1e-9)), 0, -1):
+                self.take(sim.step((until - sim.time) / left))
+                if asked():
+                    return "interrupted"
+            self.record()
+        return "finished"
+
+    def take(self, report: StepReport) -> None:
+        """Account for one step."""
+        self.steps += 1
+        self.guard.after_step(report.dt)
+        self.max_depth = max(self.max_depth, report.max_depth)
+        self.max_contacts = max(self.max_contacts, len(report.contacts))
+        for stage, seconds in report.timings.items():
+            self.timings[stage] = self.timings.get(stage, 0.0) + seconds
+        self.notes += [w for w in report.warnings if w not in self.notes]
+        self.recorder.step(step_values(self.sim, report), pair_sums(report))
+        if self.progress is not None:
+            sim = self.sim
+            self.progress(Progress(sim.time, sim.scene.duration, self.steps, len(report.contacts), report.max_depth))
+
+    def record(self) -> None:
+        """A frame, and a checkpoint if one is due."""
+        sim, began = self.sim, time.perf_counter()
+        stretches, notes = self.guard.at_frame()
+        self.notes += notes
+        points = sim.points()
+        contacts = sim.contacts()
+        shown = sim.report.shown if sim.report else None
+        if shown is not None:
+            shown = shown[: len(points)]
+            points = points + shown
+        fields = point_fields(sim, points - self.rest)
+        cells = cell_fields(sim, self.cells, self.tet_groups, stretches)
+        self.recorder.frame(sim.time, sim.state.step, points, fields, cells, contacts.arrays(), shown)
+        if self.recorder.checkpoint_due:
+            arrays, meta = freeze(sim.state)
+            self.recorder.state(sim.time, sim.state.step, arrays, meta)
+        self.timings["record"] = self.timings.get("record", 0.0) + time.perf_counter() - began
+
+
+def step_values(sim: Simulation, report: StepReport) -> dict[str, Any]:
+    """Numbers of one step for the run file."""
+    now = books(sim.world, elastic=False)
+    return {
+        "time": report.time, "dt": report.dt, "kinetic": now.kinetic, "gravity": now.gravity, "contact_work": now.contact,
+        "drive_work": now.drives, "momentum": now.momentum, "angular_momentum": now.angular_momentum,
+        "contacts": len(report.contacts), "max_depth": report.max_depth, "iterations": report.solver_iterations,
+        **{f"seconds {stage}": seconds for stage, seconds in report.timings.items()},
+    }  # fmt: skip
+
+
+def pair_sums(report: StepReport) -> dict[str, np.ndarray]:
+    """Force on the first body of every touching pair, once a step."""
+    contacts = report.contacts
+    if len(contacts) == 0:
+        return {}
+    pair, row = np.unique(np.stack([contacts.a, contacts.b], axis=1), axis=0, return_inverse=True)
+    force = np.zeros((len(pair), 3))
+    np.add.at(force, row.ravel(), contacts.force)
+    return {"a": pair[:, 0], "b": pair[:, 1], "force": force}
+
+
+def point_fields(sim: Simulation, displacement: Floats) -> dict[str, np.ndarray]:
+    """Fields over the skin points, in single precision: they are for looking."""
+    world, count = sim.world, len(displacement)
+    contacts = sim.contacts()
+    velocity = world.skin_velocities()[:count]
+    depth, pressure = np.zeros(count), np.zeros(count)
+    force = np.zeros((count, 3))
+    if len(contacts):
+        np.maximum.at(depth, contacts.feature_a, -contacts.gap)
+        np.add.at(pressure, contacts.feature_a, np.nan_to_num(contacts.pressure))
+        np.add.at(force, contacts.feature_a, contacts.force)
+    fields = {"displacement": displacement, "velocity": velocity, "depth": depth, "pressure": pressure, "contact_force": force}
+    return {name: values.astype(np.float32) for name, values in fields.items()}
+
+
+def drawn_cells(sim: Simulation) -> tuple[Cells, list[tuple[int, np.ndarray, int]]]:
+    """Tets of soft bodies whose skin is their own, triangles of all others; and where each tet gets its element fields.
+
+    The second value is, for each drawn body with tets, (group, elements of it, tets per element).
+    """
+    model = sim.world.model
+    skin, bodies = model.skin, model.bodies
+    single = np.diff(skin.start)  # embedded skins hang on four nodes
+    tets, tet_body, where, faces, face_body = [], [], [], [], []
+    for body in range(len(bodies)):
+        points = slice(bodies.point_start[body], bodies.point_start[body] + bodies.surface[body])
+        own = skin.tets[skin.tet_body == body]
+        if bodies.kind[body] == "fem" and len(own) and single[points].max(initial=0) < 4:
+            group = next(i for i, owner in enumerate(model.group_body) if (owner == body).any())
+            elements = np.flatnonzero(model.group_body[group] == body)
+            tets.append(own)
+            tet_body.append(np.full(len(own), body))
+            where.append((group, elements, len(own) // len(elements)))
+        else:
+            mine = skin.faces[bodies.face_start[body] : bodies.face_start[body + 1]]
+            faces.append(mine)
+            face_body.append(np.full(len(mine), body))
+    empty = np.zeros(0, np.int64)
+    cells = Cells(
+        tets=np.concatenate(tets) if tets else empty,
+        triangles=np.concatenate(faces) if faces else empty,
+        body=np.concatenate([*tet_body, *face_body, empty]),
+        bodies=dict(enumerate(bodies.names)),
+    )
+    return cells, where
+
+
+def cell_fields(
+    sim: Simulation, cells: Cells, where: list[tuple[int, np.ndarray, int]], stretches: list[Floats]
+) -> dict[str, np.ndarray]:
+    """Von Mises stress [Pa] and det F of every drawn cell; NaN and 1 where a cell is not an element."""
+    stress, volume = np.full(cells.count, np.nan, np.float32), np.ones(cells.count, np.float32)
+    values = {g: von_mises(sim.world.model.groups[g].stress(sim.state.x)) for g in {g for g, _, _ in where}}  # type: ignore[attr-defined]
+    offset = 0
+    for group, elements, pieces in where:
+        mine = slice(offset, offset + len(elements) * pieces)
+        stress[mine] = np.repeat(values[group][elements], pieces)
+        volume[mine] = np.repeat(stretches[group][elements], pieces)
+        offset = mine.stop
+    return {"von_mises": stress, "det_F": volume}

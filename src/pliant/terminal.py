@@ -1,0 +1,202 @@
+"""What the command line prints and leaves behind: progress, summary, pictures, facts about runs."""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from pliant.geometry.mesh import PliantError
+from pliant.reading import nearest
+from pliant.record import Recorder, Run, estimate_bytes, human
+from pliant.running import Outcome, Progress
+from pliant.simulation import Simulation
+
+
+def free_name(path: Path) -> Path:
+    """The path, or the path with the first number that makes it new: nothing is overwritten."""
+    tries = [path] + [path.with_name(f"{path.name}-{i}") for i in range(2, 10000)]
+    return next(p for p in tries if not any(p.with_name(p.name + end).exists() for end in (".vtkhdf", ".journal")))
+
+
+def size_note(sim: Simulation, recorder: Recorder) -> str:
+    """How large the run file will be, in a sentence."""
+    every = recorder.header["every"] or sim.dt
+    frames = math.ceil(sim.scene.duration / every) + 1
+    points, skin = int(sim.world.model.bodies.point_start[-1]), sim.world.model.skin
+    states = math.ceil(frames / recorder.header["checkpoint_every"]) + 1
+    held = 8 * sum(a.size for a in (sim.state.x, sim.state.v, sim.state.position, sim.state.rotation))
+    cells = {"tets": len(skin.tets), "triangles": len(skin.faces)}
+    size = estimate_bytes(points, cells, {"point/fields": 44, "cell/fields": 8}, frames, states, held)
+    return f"{frames} frames, about {human(size)}, in {recorder.path}."
+
+
+@contextmanager
+def progress_bar(sim: Simulation, hidden: bool = False) -> Iterator[Callable[[Progress], None] | None]:
+    """A bar over simulated time with steps per second, contacts and depth; plain lines where there is no terminal."""
+    if hidden:
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, TextColumn, TimeRemainingColumn
+    from rich.progress import Progress as Bar
+
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        yield _lines()
+        return
+    columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[state]}"), TimeRemainingColumn())
+    with Bar(*columns, console=console, transient=True, refresh_per_second=5) as bar:
+        task = bar.add_task("running", total=sim.scene.duration, completed=sim.time, state="")
+
+        def update(now: Progress) -> None:
+            elapsed = bar.tasks[0].elapsed or 1e-9
+            state = f"t {now.time:.3f} of {now.duration:g} s  {now.steps / elapsed:.0f} steps/s  {now.contacts} contacts  depth {_length(now.max_depth)}"
+            bar.update(task, completed=now.time, state=state)
+
+        yield update
+
+
+def _lines() -> Callable[[Progress], None]:
+    """A line at every tenth of the run, for logs."""
+    said = [0]
+
+    def update(now: Progress) -> None:
+        tenth = int(10 * now.time / now.duration + 1e-9)
+        if tenth > said[0]:
+            said[0] = tenth
+            print(f"  t = {now.time:.3f} of {now.duration:g} s, {now.steps} steps, {now.contacts} contacts", file=sys.stderr, flush=True)
+
+    return update
+
+
+def _length(metres: float) -> str:
+    return f"{1000 * metres:.2f} mm" if metres < 0.1 else f"{metres:.3f} m"
+
+
+def leave_pictures(outcome: Outcome, colour: str, say: Callable[[str], None]) -> list[Path]:
+    """A still and a short movie beside the run file; a sentence instead if this machine cannot draw."""
+    from pliant.look import movie, still
+
+    with Run.open(outcome.path) as run:
+        if run.frames == 0:
+            return []
+        try:
+            say("Drawing ...")
+            made = [still(run, outcome.path.with_suffix(".png"), field=colour)]
+            if run.frames > 1:
+                made.append(movie(run, outcome.path.with_suffix(".mp4"), field=colour))
+            return made
+        except PliantError as error:
+            say(f"No pictures: {error}")
+            return []
+
+
+def summary_facts(outcome: Outcome, made: list[Path]) -> dict[str, Any]:
+    """The end of a run, for programs."""
+    sim, books = outcome.simulation, outcome.simulation.books()
+    pairs = _pair_forces(sim)
+    return {
+        "status": outcome.status, "message": outcome.message, "run": str(outcome.path), "pictures": [str(p) for p in made],
+        "time": sim.time, "steps": sim.state.step, "seconds": outcome.seconds, "max_depth": outcome.max_depth,
+        "max_contacts": outcome.max_contacts, "kinetic": books.kinetic, "elastic": books.elastic, "gravity": books.gravity,
+        "contact_work": books.contact, "pairs": pairs, "notes": outcome.notes, "timings": outcome.timings,
+    }  # fmt: skip
+
+
+def _pair_forces(sim: Simulation) -> list[dict[str, Any]]:
+    """Force, contacts and area of every touching pair at the end."""
+    contacts, names = sim.contacts(), sim.world.model.bodies.names
+    found = []
+    for a, b in np.unique(np.sort(np.stack([contacts.a, contacts.b], axis=1), axis=1), axis=0):
+        between = contacts.between(int(a), int(b))
+        found.append(
+            {"a": names[a], "b": names[b], "contacts": len(between), "force": between.total_force.tolist(),
+             "area": float(np.nansum(between.area))}
+        )  # fmt: skip
+    return found
+
+
+def summary_table(outcome: Outcome, facts: dict[str, Any]) -> None:
+    """The end of a run, for people."""
+    from rich.console import Console
+    from rich.table import Table
+
+    console = Console(highlight=False)
+    if outcome.message:
+        console.print(f"[bold red]{outcome.status}[/]: {outcome.message}", soft_wrap=True)
+    for note in outcome.notes[len(outcome.simulation.notes) :]:
+        console.print(f"  {note}", soft_wrap=True)
+    if facts["pairs"]:
+        table = Table("force on", "from", "contacts", "force [N]", "area [cm²]", title="contact at the end", box=None, title_justify="left")
+        for pair in facts["pairs"]:
+            force = ", ".join(f"{f:.3g}" for f in pair["force"])
+            table.add_row(pair["a"], pair["b"], str(pair["contacts"]), f"({force})", f"{1e4 * pair['area']:.3g}")
+        console.print(table)
+    table = Table(box=None, show_header=False)
+    rate = outcome.steps / outcome.seconds if outcome.seconds > 0 else math.inf
+    table.add_row("end", f"{outcome.status} at t = {facts['time']:.4g} s after {facts['steps']} steps, {outcome.seconds:.1f} s, {rate:.0f} steps/s")
+    table.add_row("deepest contact", f"{_length(facts['max_depth'])}, up to {facts['max_contacts']} contacts")
+    table.add_row("energy [J]", f"kinetic {facts['kinetic']:.3g}, elastic {facts['elastic']:.3g}, work of contact {facts['contact_work']:.3g}")
+    table.add_row("time spent", ", ".join(f"{stage} {seconds:.1f} s" for stage, seconds in outcome.timings.items()))
+    for path in [facts["run"], *facts["pictures"]]:
+        table.add_row("wrote", path)
+    console.print(table)
+    if outcome.status == "interrupted":
+        console.print(f"Go on with: pliant resume {facts['run']}", soft_wrap=True)
+
+
+def run_facts(path: Path) -> dict[str, Any]:
+    """What is in a run file."""
+    with Run.open(path) as run:
+        cells = run.cells(run.frames - 1) if run.frames else None
+        return {
+            "run": str(run.path), "status": run.status, "message": run.message, "scene": run.header.get("name", ""),
+            "pliant": run.header.get("pliant", ""), "created": run.header.get("created", ""), "frames": run.frames,
+            "from": float(run.times[0]) if run.frames else None, "to": float(run.times[-1]) if run.frames else None,
+            "steps": int(run.steps[-1]) if run.frames else 0, "bodies": list(cells.bodies.values()) if cells else [],
+            "points": len(run.points(run.frames - 1)) if run.frames else 0, "cells": cells.count if cells else 0,
+            "fields": run.fields(run.frames - 1) if run.frames else {}, "series": list(run.series()) if run.frames else [],
+            "bytes": sum(p.stat().st_size for p in (run.path, run.path.with_suffix(".journal")) if p.exists()),
+        }  # fmt: skip
+
+
+def run_text(facts: dict[str, Any]) -> str:
+    """The facts of a run in sentences."""
+    lines = [
+        f"[bold]{facts['run']}[/]: scene {facts['scene']}, {facts['status']}, {human(facts['bytes'])}, pliant {facts['pliant']}, {facts['created']}.",
+    ]
+    if facts["message"]:
+        lines.append(f"It ended with: {facts['message']}")
+    if facts["frames"]:
+        lines.append(f"{facts['frames']} frames from t = {facts['from']:.4g} s to {facts['to']:.4g} s, {facts['steps']} steps.")
+        lines.append(f"Bodies: {', '.join(facts['bodies'])}; {facts['points']} points, {facts['cells']} cells.")
+        lines.append(f"Fields: {', '.join(f'{k} ({v})' for k, v in facts['fields'].items())}.")
+        lines.append(f"Per step: {', '.join(facts['series'])}.")
+    if facts["status"] != "finished":
+        lines.append(f"Go on with: pliant resume {facts['run']}")
+    return "\n".join(lines)
+
+
+def export_run(run: Run, to: str, out: Path | None, body: str | None, colour: str, at: float | None) -> list[Path]:
+    """Write a run in another format; returns what was written."""
+    known = ("vtu", "ply", "csv", "png", "mp4", "gif")
+    if to not in known:
+        raise PliantError(f"A run cannot be exported to '{to}': {nearest(to, known)}")
+    target = out or run.path.with_suffix("." + to)
+    if to == "png":
+        from pliant.look import still
+
+        return [still(run, target, time=at, field=colour)]
+    if to in ("mp4", "gif"):
+        from pliant.look import movie
+
+        return [movie(run, target, field=colour)]
+    from pliant.record import export
+
+    return export(run, to, out or run.path.with_suffix(""), body=body)

@@ -1,0 +1,137 @@
+"""Compiling kernels ahead of the first run, in two processes, with a progress line.
+
+Numba compiles a kernel when it is first called. A job is a tiny world that calls some of them; which jobs a scene needs follows from
+its bodies. A job that is done leaves a mark in the cache folder, so later starts skip it.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from pliant.kernels import CACHE
+from pliant.scene import Scene
+
+
+def _tets() -> None:
+    from pliant import Scene
+
+    scene = Scene(contact="none", solver="direct", dt=0.01)
+    scene.add(shape={"kind": "box", "size": (1, 1, 1), "edge": 1.0}, integrator="implicit", fixed=[{"side": "-z"}])
+    sim = scene.simulate()
+    sim.step()
+    sim.books()
+    group = sim.world.model.groups[0]
+    group.stretch(sim.state.x)
+    group.stress(sim.state.x)  # type: ignore[attr-defined]
+
+
+def _solver() -> None:
+    import numpy as np
+
+    from pliant.integrate import cg
+    from pliant.integrate.blocks import BlockPattern
+
+    start = np.array([0, 2, 2 + cg.LARGE])  # a small and a large body take different kernels
+    pattern = BlockPattern.build([np.array([[0, 1]])], start)
+    flat, _ = pattern.element_blocks()
+    flat[:] = np.eye(3)
+    count = int(start[-1])
+    matrix = pattern.assemble(flat, np.ones(1), np.ones(count))
+    cg.solve(matrix, np.ones((count, 3)), np.zeros((count, 3)), np.ones(count, bool), exact_momentum=True)
+    _ = matrix @ np.ones((count, 3))
+
+
+def _contact() -> None:
+    from pliant import Scene
+
+    scene = Scene(dt=0.01)
+    scene.add(name="ground", shape="plane", model="static")
+    box = {"kind": "box", "size": (1, 1, 1), "edge": 1.0}
+    scene.add(name="a", shape=box, model="rigid", position=(0, 0, 0.49))
+    scene.add(name="b", shape={"kind": "bowl", "radius": 1.0, "thickness": 0.3, "edge": 0.3}, model="rigid", position=(0, 0, 0.9))
+    sim = scene.simulate()
+    sim.step()
+    sim.books()
+
+
+def _springs() -> None:
+    from pliant import Scene
+
+    scene = Scene(contact="none", solver="direct", dt=0.01)
+    scene.add(shape={"kind": "box", "size": (1, 1, 1), "edge": 1.0}, model="springs", integrator="implicit")
+    scene.add(shape={"kind": "box", "size": (1, 1, 1), "edge": 1.0}, model="springs", integrator="symplectic", position=(3, 0, 0))
+    sim = scene.simulate()
+    sim.step()
+    sim.books()
+
+
+JOBS: dict[str, Callable[[], None]] = {"tets": _tets, "contact": _contact, "solver": _solver, "springs": _springs}
+
+
+def needed(scene: Scene) -> list[str]:
+    """The jobs whose kernels a scene calls."""
+    models = {body.model for body in scene.bodies}
+    jobs = ["tets"] if "fem" in models else []
+    jobs += ["contact"] if len(scene.bodies) > 1 or "rigid" in models else []
+    jobs += ["solver"] if models & {"fem", "springs"} else []
+    return jobs + (["springs"] if "springs" in models else [])
+
+
+def warm(scene: Scene | None = None, quiet: bool = False) -> None:
+    """Compile what a scene needs (everything if there is none) that is not compiled yet."""
+    jobs = [j for j in (needed(scene) if scene is not None else JOBS) if not _mark(j).exists()] if CACHE else []
+    if not jobs:
+        return
+    began = time.perf_counter()
+    context = multiprocessing.get_context("spawn")
+    with _line(quiet) as show, context.Pool(min(2, len(jobs))) as pool:
+        show(f"Compiling kernels for {', '.join(jobs)} (first run only; half a minute or so) ...")
+        for done, job in enumerate(pool.imap_unordered(_job, jobs, chunksize=1), 1):
+            rest = [j for j in jobs if not _mark(j).exists()]
+            show(f"Compiled {job}, {done} of {len(jobs)} after {time.perf_counter() - began:.0f} s; left: {', '.join(rest) or 'none'} ...")
+
+
+def _mark(job: str) -> Path:
+    return Path(CACHE or "") / f"{job}.done"
+
+
+def _job(job: str) -> str:
+    JOBS[job]()
+    _mark(job).touch()
+    return job
+
+
+@contextmanager
+def _line(quiet: bool) -> Iterator[Callable[[str], None]]:
+    """A line on the error stream that is written over, and wiped at the end; plain lines if that is no terminal."""
+    terminal = sys.stderr.isatty()
+
+    def show(text: str) -> None:
+        if not quiet:
+            print(f"\r\x1b[K{text}" if terminal else text, end="" if terminal else "\n", file=sys.stderr, flush=True)
+
+    yield show
+    if terminal:
+        show("")
+
+
+@contextmanager
+def announce(quiet: bool = False) -> Iterator[None]:
+    """While this lasts, a kernel that has to be compiled is named on a progress line instead of a silent wait."""
+    from numba.core import event
+
+    class Listener(event.Listener):
+        def on_start(self, found: Any) -> None:
+            show(f"Compiling {found.data['dispatcher'].py_func.__name__} (first run only) ...")
+
+        def on_end(self, found: Any) -> None:
+            pass
+
+    with _line(quiet or not sys.stderr.isatty()) as show, event.install_listener("numba:compile", Listener()):
+        yield
