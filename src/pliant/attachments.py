@@ -84,29 +84,31 @@ def _welds(motion: Motion, attachments: Attachments, which: Ints) -> None:
     a, b, dt = attachments.a[which], attachments.b[which], motion.dt
     number, island = _islands(motion, a, b)
 
-    def totals(values: Floats) -> Floats:
-        return np.bincount(island, np.einsum("ri,ri->r", *values), minlength=number)[island][:, None]
+    def totals(u: Floats, v: Floats) -> Floats:
+        """Inner product over each island, repeated for its welds, (r, 1)."""
+        sums: Floats = np.bincount(island, np.einsum("ri,ri->r", u, v), minlength=number).astype(np.float64)
+        return sums[island][:, None]
 
     gap = motion.end[a] - motion.end[b]
     length, along = _unit(gap)
     give = motion.give(_rows(motion, a, b, along))[:, None]
     step = np.where(give > 0, 1.0 / np.where(give > 0, give, 1.0), 0.0)
     residual = -gap / dt
-    begun = np.maximum(totals((residual, residual)), 1e-300)
+    begun = np.maximum(totals(residual, residual), 1e-300)
     z = step * residual
-    p, old = z.copy(), totals((residual, z))
+    p, old = z.copy(), totals(residual, z)
     for _ in range(SWEEPS):
         rows = _rows(motion, a, b, along)
         before = motion.end[a] - motion.end[b]
         motion.push(rows, p)
         response = ((motion.end[a] - motion.end[b]) - before) / dt
-        curvature = totals((p, response))
+        curvature = totals(p, response)
         alpha = np.divide(old, curvature, out=np.zeros_like(old), where=curvature > 0)
         motion.push(rows, (alpha - 1.0) * p)
         residual = -(motion.end[a] - motion.end[b]) / dt  # measured, not updated: rigid turns are not linear
-        if (totals((residual, residual)) <= CLOSED**2 * begun).all():
+        if (totals(residual, residual) <= CLOSED**2 * begun).all():
             break
         z = step * residual
-        new = totals((residual, z))
+        new = totals(residual, z)
         p = z + np.divide(new, old, out=np.zeros_like(new), where=old > 0) * p
         old = new

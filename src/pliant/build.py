@@ -176,8 +176,8 @@ def _choose_schemes(scene: Scene, model: Model) -> None:
             model.notes.append(f"{body.name} is integrated with the {scheme} scheme: {why}.")
         elif scheme != "implicit" and scene.dt > limit[i]:
             model.notes.append(
-                f"{body.name} is stable up to dt = {limit[i]:.3g} s with the {scheme} scheme, so every step of {scene.dt:g} s is divided into "
-                f"{int(np.ceil(scene.dt / limit[i]))}; integrator = \"implicit\" takes it whole."
+                f"{body.name} is stable up to dt = {limit[i]:.3g} s with the {scheme} scheme, so every step of {scene.dt:g} s "
+                f"is divided into {int(np.ceil(scene.dt / limit[i]))}; integrator = \"implicit\" takes it whole."
             )
         model.nodes.scheme[mine] = SCHEMES[scheme]
 

@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 
 from pliant.bodies.materials import lame
+from pliant.bodies.springs import Springs
+from pliant.bodies.tets import Tets
 from pliant.geometry.mesh import PliantError
 from pliant.reading import nearest
 from pliant.scene import Body, Change, Material, Scene
@@ -87,10 +89,8 @@ def _material(world: World, body: Body, name: str, value: Any) -> None:
         if not mine.any():
             continue
         group.rayleigh[mine] = material.stiffness_damping
-        if hasattr(group, "set_material"):
-            lam, mu = group.lam.copy(), group.mu.copy()
-            lam[mine], mu[mine] = lame(np.asarray(material.youngs_modulus, np.float64), material.poisson_ratio)
-            group.set_material(lam, mu)
-        else:
-            group.stiffness_constant[mine] = material.spring_stiffness  # type: ignore[attr-defined]
-            group.damping[mine] = material.spring_damping  # type: ignore[attr-defined]
+        if isinstance(group, Springs):
+            group.spring_stiffness[mine] = material.spring_stiffness
+            group.damping[mine] = material.spring_damping
+        elif isinstance(group, Tets):
+            group.lam[mine], group.mu[mine] = lame(np.asarray(material.youngs_modulus, np.float64), material.poisson_ratio)

@@ -19,6 +19,17 @@ app = typer.Typer(
     add_completion=False,
 )
 
+Settings = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="NAME=VALUE",
+        help="A parameter of a shipped scene, or a field of a scene file such as gravity=[0,0,-1.6]. Repeatable.",
+    ),
+]
+Colour = Annotated[
+    str, typer.Option(help="Field that colours pictures: auto, none, von_mises, depth, pressure, speed, displacement.")
+]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for programs instead of text.")]
 
 
@@ -48,12 +59,12 @@ def run(
     duration: Annotated[float | None, typer.Option(help="Simulated time [s], instead of the scene's.")] = None,
     contact: Annotated[str | None, typer.Option(help="Contact method, instead of the scene's.")] = None,
     out: Annotated[Path | None, typer.Option(help="Run file to write; default runs/NAME.vtkhdf.")] = None,
-    every: Annotated[float | None, typer.Option(help="Simulated time between frames [s]; default a 100th of the run; 0: every step.")] = None,
+    every: Annotated[float | None, typer.Option(help="Time between frames [s]; default a 100th of the run; 0: every step.")] = None,
     checkpoint_every: Annotated[int, typer.Option(help="Frames between checkpoints, from which a run resumes.")] = 10,
-    set: Annotated[list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="A parameter of a shipped scene, or a field of a scene file such as gravity=[0,0,-1.6]. Repeatable.")] = None,
+    settings: Settings = None,
     threads: Annotated[int | None, typer.Option(help="Threads for large scenes; default all cores. Results do not depend on it.")] = None,
     pictures: Annotated[bool, typer.Option(help="Make a picture and a movie at the end.")] = True,
-    colour: Annotated[str, typer.Option(help="Field that colours the pictures: auto, none, von_mises, depth, pressure, speed, displacement.")] = "auto",
+    colour: Colour = "auto",
     as_json: Json = False,
 ) -> None:
     """Run a scene: progress, a run file that ParaView opens, a picture, a movie and a summary.
@@ -62,7 +73,7 @@ def run(
     """
     if threads is not None:
         os.environ["PLIANT_THREADS"] = str(threads)
-    _run(_scene(scene, set or [], dt, duration, contact), out, every, checkpoint_every, pictures, colour, as_json)
+    _run(_scene(scene, settings or [], dt, duration, contact), out, every, checkpoint_every, pictures, colour, as_json)
 
 
 @app.command()
@@ -70,7 +81,7 @@ def resume(
     path: Annotated[Path, typer.Argument(help="A run file that was stopped, killed or failed.")],
     duration: Annotated[float | None, typer.Option(help="Run until this simulated time [s]; default as planned.")] = None,
     pictures: Annotated[bool, typer.Option(help="Make a picture and a movie at the end.")] = True,
-    colour: Annotated[str, typer.Option(help="Field that colours the pictures.")] = "auto",
+    colour: Colour = "auto",
     as_json: Json = False,
 ) -> None:
     """Go on with a run from its last checkpoint; the result is the same, bit for bit, as without the stop."""
@@ -97,7 +108,7 @@ def export(
     to: Annotated[str, typer.Option(help="vtu, ply, csv, png, mp4 or gif.")] = "vtu",
     out: Annotated[Path | None, typer.Option(help="Where to write; default beside the run file.")] = None,
     body: Annotated[str | None, typer.Option(help="Only this body (vtu and ply).")] = None,
-    colour: Annotated[str, typer.Option(help="Field that colours png, mp4 and gif.")] = "auto",
+    colour: Colour = "auto",
     at: Annotated[float | None, typer.Option(help="Time of the picture [s] (png); default the end.")] = None,
 ) -> None:
     """Write a run in another format: VTU series, PLY sequence, CSV of the time series, picture or movie."""
@@ -117,10 +128,9 @@ def check(
     as_json: Json = False,
 ) -> None:
     """Say in sentences what is wrong with a mesh file, and what pliant will do about it."""
-    from pliant.geometry.check import diagnose
-    from pliant.geometry.files import read
+    from pliant.geometry.check import check_file
 
-    report = diagnose(read(path, unit=unit, up=up))
+    _, report = check_file(path, unit=unit, up=up)
     print(json.dumps(report.as_dict(), indent=2)) if as_json else say(report.text())
     if report.refused:
         raise typer.Exit(1)

@@ -21,7 +21,8 @@ def overlaps(world: World) -> list[tuple[str, str, float, Floats]]:
     state = world.state
     still = Motion(world, 1e-12, state.x.copy(), np.zeros_like(state.v), np.zeros_like(state.velocity), state.spin * 0)
     hits = still.kept(Penetration).find(still)
-    names, found = world.model.bodies.names, {}
+    names = world.model.bodies.names
+    found: dict[tuple[str, ...], tuple[str, str, float, Floats]] = {}
     for k in np.argsort(hits.gap, kind="stable"):  # deepest first
         pair = tuple(sorted((names[hits.a[k]], names[hits.b[k]])))
         found.setdefault(pair, (names[hits.a[k]], names[hits.b[k]], float(-hits.gap[k]), hits.normal[k]))

@@ -33,29 +33,35 @@ FASTMATH = {"contract", "nsz", "arcp"}
 CHUNK = 1024  # length of the partial sums of `chunked_dot` and friends; fixed, so that threads cannot matter
 
 
-def _cache_folder() -> str | None:
-    """A writable folder for machine code, keyed on what can change it; None if there is none."""
+def _key() -> str:
+    """Changes with Python and with every file that holds inline helpers."""
     key = hashlib.sha256(f"{sys.version}{BOUNDSCHECK}".encode())
     for file in sorted(PACKAGE.rglob("*.py")):
         text = file.read_bytes()
         if b"@inline" in text:
             key.update(text)
-    name = f"kernels-{key.hexdigest()[:12]}"
+    return key.hexdigest()[:12]
+
+
+def _cache_folder() -> str | None:
+    """A writable folder for machine code; None if there is none."""
     homes = [os.environ.get("PLIANT_CACHE"), os.environ.get("XDG_CACHE_HOME"), os.path.expanduser("~/.cache")]
     for home in [Path(h) / "pliant" for h in homes if h] + [Path(tempfile.gettempdir()) / "pliant-cache"]:
+        folder = home / f"kernels-{KEY}"
         try:
-            (home / name).mkdir(parents=True, exist_ok=True)
-            with tempfile.TemporaryFile(dir=home / name):
-                return str(home / name)
+            folder.mkdir(parents=True, exist_ok=True)
+            with tempfile.TemporaryFile(dir=folder):
+                return str(folder)
         except OSError:
             continue
     return None
 
 
-CACHE = None if os.environ.get("NUMBA_CACHE_DIR") else _cache_folder()
+KEY = _key()
+CACHE = os.environ.get("NUMBA_CACHE_DIR") or _cache_folder()  # worker processes inherit their parent's
 if CACHE:
     os.environ["NUMBA_CACHE_DIR"] = CACHE
-CAN_CACHE = bool(os.environ.get("NUMBA_CACHE_DIR"))
+CAN_CACHE = CACHE is not None
 
 import numba  # noqa: E402  the cache folder must be known before numba is imported
 import numpy as np  # noqa: E402
@@ -142,7 +148,7 @@ def use_threads(items: int) -> None:
 
 def allowed_threads() -> int:
     """How many threads kernels may use: PLIANT_THREADS, or all cores."""
-    most = int(numba.config.NUMBA_NUM_THREADS)
+    most = int(numba.config.NUMBA_NUM_THREADS)  # type: ignore[attr-defined]
     wanted = os.environ.get("PLIANT_THREADS", "")
     return max(1, min(most, int(wanted))) if wanted.isdigit() else most
 

@@ -59,8 +59,10 @@ def start(scene: Scene, out: str | Path, every: float | None = None, checkpoint_
     sim = Simulation(scene)
     sim.notes += check_start(sim)
     text, meshes = pack_scene(sim.scene)
-    every = scene.duration / FRAMES if every is None else every
+    if every is None:  # whole steps, so that dt stays what it is
+        every = scene.dt * max(1, round(scene.duration / FRAMES / scene.dt))
     header = {"scene": text, "name": scene.name, "kinds": sim.world.model.bodies.kind}
+    Path(out).parent.mkdir(parents=True, exist_ok=True)
     recorder = Recorder(out, header, every, checkpoint_every)
     recorder.model(meshes)
     return sim, recorder

@@ -7,12 +7,14 @@ import numpy as np
 from pliant.geometry.mesh import Floats, PliantError
 from pliant.integrate.blocks import BlockMatrix, BlockPattern
 from pliant.integrate.equilibrium import Equilibrium, StaticProblem, solve_static
+from pliant.kernels import use_threads
 from pliant.loads import add_loads
 from pliant.world import World, gather
 
 
 def settle(world: World, tolerance: float = 1e-8) -> Equilibrium:
     """Move every soft body to where its forces balance under gravity and the loads of this moment, at rest."""
+    use_threads(world.size)
     model, state = world.model, world.state
     soft = np.diff(model.bodies.node_start) > 0
     if not soft.any():

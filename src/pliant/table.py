@@ -26,7 +26,7 @@ class Table:
 
     @classmethod
     def constant(cls, value: Any) -> Table:
-        array = np.asarray(value, dtype=np.float64)
+        array: Floats = np.asarray(value, dtype=np.float64)
         return cls(np.zeros(1), array.reshape(1, -1), scalar=array.ndim == 0)
 
     def __call__(self, t: float) -> Floats:

@@ -52,11 +52,12 @@ def progress_bar(sim: Simulation, hidden: bool = False) -> Iterator[Callable[[Pr
         return
     columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[state]}"), TimeRemainingColumn())
     with Bar(*columns, console=console, transient=True, refresh_per_second=5) as bar:
-        task = bar.add_task("running", total=sim.scene.duration, completed=sim.time, state="")
+        task = bar.add_task("running", total=sim.scene.duration, completed=sim.time, state="")  # type: ignore[arg-type]
 
         def update(now: Progress) -> None:
             elapsed = bar.tasks[0].elapsed or 1e-9
-            state = f"t {now.time:.3f} of {now.duration:g} s  {now.steps / elapsed:.0f} steps/s  {now.contacts} contacts  depth {_length(now.max_depth)}"
+            state = f"t {now.time:.3f} of {now.duration:g} s  {now.steps / elapsed:.0f} steps/s  {now.contacts} contacts"
+            state += f"  depth {_length(now.max_depth)}"
             bar.update(task, completed=now.time, state=state)
 
         yield update
@@ -133,16 +134,18 @@ def summary_table(outcome: Outcome, facts: dict[str, Any]) -> None:
     for note in outcome.notes[len(outcome.simulation.notes) :]:
         console.print(f"  {note}", soft_wrap=True)
     if facts["pairs"]:
-        table = Table("force on", "from", "contacts", "force [N]", "area [cm²]", title="contact at the end", box=None, title_justify="left")
+        table = Table("force on", "from", "contacts", "force (N)", "area (cm²)", title="contact at the end", box=None, title_justify="left")
         for pair in facts["pairs"]:
             force = ", ".join(f"{f:.3g}" for f in pair["force"])
             table.add_row(pair["a"], pair["b"], str(pair["contacts"]), f"({force})", f"{1e4 * pair['area']:.3g}")
         console.print(table)
     table = Table(box=None, show_header=False)
     rate = outcome.steps / outcome.seconds if outcome.seconds > 0 else math.inf
-    table.add_row("end", f"{outcome.status} at t = {facts['time']:.4g} s after {facts['steps']} steps, {outcome.seconds:.1f} s, {rate:.0f} steps/s")
+    took = f"{facts['steps']} steps, {outcome.seconds:.1f} s, {rate:.0f} steps/s"
+    table.add_row("end", f"{outcome.status} at t = {facts['time']:.4g} s after {took}")
     table.add_row("deepest contact", f"{_length(facts['max_depth'])}, up to {facts['max_contacts']} contacts")
-    table.add_row("energy [J]", f"kinetic {facts['kinetic']:.3g}, elastic {facts['elastic']:.3g}, work of contact {facts['contact_work']:.3g}")
+    energy = f"kinetic {facts['kinetic']:.3g}, elastic {facts['elastic']:.3g}, work of contact {facts['contact_work']:.3g}"
+    table.add_row("energy (J)", energy)
     table.add_row("time spent", ", ".join(f"{stage} {seconds:.1f} s" for stage, seconds in outcome.timings.items()))
     for path in [facts["run"], *facts["pictures"]]:
         table.add_row("wrote", path)
@@ -168,9 +171,8 @@ def run_facts(path: Path) -> dict[str, Any]:
 
 def run_text(facts: dict[str, Any]) -> str:
     """The facts of a run in sentences."""
-    lines = [
-        f"[bold]{facts['run']}[/]: scene {facts['scene']}, {facts['status']}, {human(facts['bytes'])}, pliant {facts['pliant']}, {facts['created']}.",
-    ]
+    made = f"{human(facts['bytes'])}, pliant {facts['pliant']}, {facts['created']}"
+    lines = [f"[bold]{facts['run']}[/]: scene {facts['scene']}, {facts['status']}, {made}."]
     if facts["message"]:
         lines.append(f"It ended with: {facts['message']}")
     if facts["frames"]:

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from pliant.kernels import CACHE
+from pliant.kernels import CACHE, KEY
 from pliant.scene import Scene
 
 
@@ -98,7 +98,8 @@ def warm(scene: Scene | None = None, quiet: bool = False) -> None:
 
 
 def _mark(job: str) -> Path:
-    return Path(CACHE or "") / f"{job}.done"
+    assert CACHE is not None
+    return Path(CACHE) / f"{job}-{KEY}.done"
 
 
 def _job(job: str) -> str:

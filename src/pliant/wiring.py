@@ -120,7 +120,9 @@ def wire_drives(scene: Scene, draft: Draft) -> Drives:
     node: list[Ints] = []
     node_motion: list[Ints] = []
     frame, frame_motion, base_p, base_r = [], [], [], []
-    shift, turn, about = [], [], []
+    shift: list[Table] = []
+    turn: list[Table] = []
+    about: list[Floats] = []
     for i, body in enumerate(scene.bodies):
         part = draft.parts[i]
         for motion in body.motions:
@@ -156,11 +158,10 @@ def wire_drives(scene: Scene, draft: Draft) -> Drives:
 
 def wire_attachments(scene: Scene, draft: Draft) -> Attachments:
     names = [b.name for b in scene.bodies]
-    a, b, stiffness, damping, length, one_sided = [], [], [], [], [], []
+    rows: list[tuple[int, int, float, float, float, int]] = []
 
-    def add(first: tuple[int, Floats], second: tuple[int, Floats], k: float, c: float, rest: float, pulls: int) -> None:
-        for values, value in zip((a, b, stiffness, damping, length, one_sided), (first[0], second[0], k, c, rest, pulls), strict=True):
-            values.append(value)
+    def add(first: Place, second: Place, k: float, c: float, rest: float, pulls: int) -> None:
+        rows.append((first[0], second[0], k, c, rest, pulls))
 
     for item in scene.attachments:
         ends = _end(item.a, draft, names), _end(item.b, draft, names)
@@ -179,10 +180,9 @@ def wire_attachments(scene: Scene, draft: Draft) -> Attachments:
             if distance > 0:
                 ends = _meet(item, ends, draft, names)
             add(*ends, np.inf, 0.0, 0.0, 0)
-    return Attachments(
-        np.array(a, np.int64), np.array(b, np.int64), np.array(stiffness, np.float64), np.array(damping, np.float64),
-        np.array(length, np.float64), np.array(one_sided, np.int64),
-    )  # fmt: skip
+    columns = np.array(rows, np.float64).reshape(-1, 6).T
+    a, b, one_sided = (np.ascontiguousarray(columns[i], np.int64) for i in (0, 1, 5))
+    return Attachments(a, b, columns[2].copy(), columns[3].copy(), columns[4].copy(), one_sided)
 
 
 def _meet(item: Attachment, ends: tuple[Place, Place], draft: Draft, names: list[str]) -> tuple[Place, Place]:

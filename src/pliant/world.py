@@ -95,14 +95,12 @@ class World:
     def drive_nodes(self, time: float, dt: float, x: Floats, v: Floats) -> None:
         """Put prescribed nodes where they belong at this time."""
         drives, nodes = self.model.drives, self.model.nodes
-        if len(drives.node) == 0:
-            fixed = nodes.inverse == 0.0
-            v[fixed] = 0.0
-            return
         v[nodes.inverse == 0.0] = 0.0
+        if len(drives.node) == 0:
+            return
         turn, shift = self._driven(time)
         k, about = drives.node_motion, drives.about[drives.node_motion]
-        there = about + np.einsum("kij,kj->ki", turn[k], nodes.rest[drives.node] - about) + shift[k]
+        there = about + np.einsum("kij,kj->ki", quaternion_to_matrix(turn[k]), nodes.rest[drives.node] - about) + shift[k]
         v[drives.node] = (there - self.state.x[drives.node]) / dt
         x[drives.node] = there
 
@@ -111,19 +109,17 @@ class World:
         drives = self.model.drives
         if len(drives.frame) == 0:
             return
+        k = drives.frame_motion
         turn, shift = self._driven(time)
-        vectors = np.radians(drives.turn(time))
-        for i, (frame, k) in enumerate(zip(drives.frame, drives.frame_motion, strict=True)):
-            about = drives.about[k]
-            position[frame] = about + turn[k] @ (drives.base_position[i] - about) + shift[k]
-            rotation[frame] = product(rotation_vector_to_quaternion(vectors[k]), drives.base_rotation[i])
+        about = drives.about[k]
+        moved = np.einsum("kij,kj->ki", quaternion_to_matrix(turn[k]), drives.base_position - about)
+        position[drives.frame] = about + moved + shift[k]
+        rotation[drives.frame] = product(turn[k], drives.base_rotation)
 
     def _driven(self, time: float) -> tuple[Floats, Floats]:
-        """Rotation matrices (m, 3, 3) and shifts (m, 3) of all motions."""
+        """Quaternions (m, 4) and shifts (m, 3) of all motions."""
         drives = self.model.drives
-        vectors = np.radians(drives.turn(time))
-        turn = np.array([quaternion_to_matrix(rotation_vector_to_quaternion(u)) for u in vectors])
-        return turn, drives.shift(time)
+        return rotation_vector_to_quaternion(np.radians(drives.turn(time))), drives.shift(time)
 
     # -- what contact asks
 

@@ -7,7 +7,11 @@ from hypothesis import strategies as st
 
 from pliant import Scene
 from pliant.bodies.rigid import (
-    angular_velocities, fly, matrix_to_quaternion, quaternion_to_matrix, rotation_vector_to_quaternion,
+    angular_velocities,
+    fly,
+    matrix_to_quaternion,
+    quaternion_to_matrix,
+    rotation_vector_to_quaternion,
 )  # fmt: skip
 
 

@@ -78,9 +78,7 @@ def repaired(mesh: Surface) -> Surface:
 # Surfaces ------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    "mesh", [CUBE, sphere(), KUHN, PointCloud(np.eye(3), np.eye(3))], ids=["cube", "sphere", "tets", "points"]
-)
+@pytest.mark.parametrize("mesh", [CUBE, sphere(), KUHN, PointCloud(np.eye(3), np.eye(3))], ids=["cube", "sphere", "tets", "points"])
 def test_nothing_is_found_where_nothing_is_wrong(mesh: Mesh) -> None:
     report = diagnose(mesh)
     assert report.clean and not report.refused
@@ -199,11 +197,7 @@ def test_inward_parts_and_hollows() -> None:
 def test_moebius_strip_is_named() -> None:
     n = 12
     t = 2 * np.pi * np.arange(n) / n
-    rim = [
-        [(2 + s * np.cos(a / 2)) * np.cos(a), (2 + s * np.cos(a / 2)) * np.sin(a), s * np.sin(a / 2)]
-        for a in t
-        for s in (-0.5, 0.5)
-    ]
+    rim = [[(2 + s * np.cos(a / 2)) * np.cos(a), (2 + s * np.cos(a / 2)) * np.sin(a), s * np.sin(a / 2)] for a in t for s in (-0.5, 0.5)]
     faces = []
     for i in range(n):
         a, b = 2 * i, 2 * i + 1
@@ -240,9 +234,7 @@ def exact_crossing(p: np.ndarray, q: np.ndarray) -> bool:
 
     def side(a, b, c, d) -> int:  # type: ignore[no-untyped-def]
         u, v, w = ([Fraction(float(y)) - Fraction(float(x)) for x, y in zip(a, e, strict=True)] for e in (b, c, d))
-        det = (
-            u[0] * (v[1] * w[2] - v[2] * w[1]) - u[1] * (v[0] * w[2] - v[2] * w[0]) + u[2] * (v[0] * w[1] - v[1] * w[0])
-        )
+        det = u[0] * (v[1] * w[2] - v[2] * w[1]) - u[1] * (v[0] * w[2] - v[2] * w[0]) + u[2] * (v[0] * w[1] - v[1] * w[0])
         return (det > 0) - (det < 0)
 
     for s, t in ((p, q), (q, p)):
@@ -272,11 +264,7 @@ def test_box_pairs_equal_brute_force(seed: int, n: int) -> None:
     low = rng.integers(0, 8, (n, 3)).astype(float)
     high = low + rng.integers(0, 4, (n, 3))
     pairs = {tuple(p) for p in _overlapping_boxes(low, high).tolist()}
-    brute = {
-        (i, j)
-        for i, j in product(range(n), repeat=2)
-        if i < j and (low[i] <= high[j]).all() and (low[j] <= high[i]).all()
-    }
+    brute = {(i, j) for i, j in product(range(n), repeat=2) if i < j and (low[i] <= high[j]).all() and (low[j] <= high[i]).all()}
     assert pairs == brute
 
 
@@ -329,9 +317,7 @@ def test_some_inverted_tets_are_refused_with_ids() -> None:
 
 
 def test_copies_and_unused_nodes_are_left_out_together_with_turning() -> None:
-    mesh = TetMesh(
-        np.concatenate([CORNERS, [[5.0, 5, 5]]]), np.concatenate([KUHN.tets, KUHN.tets[2:3, ::-1]])[:, [1, 0, 2, 3]]
-    )
+    mesh = TetMesh(np.concatenate([CORNERS, [[5.0, 5, 5]]]), np.concatenate([KUHN.tets, KUHN.tets[2:3, ::-1]])[:, [1, 0, 2, 3]])
     report = diagnose(TetMesh(mesh.points, mesh.tets[[0, 1, 2, 3, 4, 5, 2]]))
     assert codes(report) == {"unused-nodes": 1, "duplicate-tets": 1, "inverted": 7}
     fixed = repair(TetMesh(mesh.points, mesh.tets[[0, 1, 2, 3, 4, 5, 2]]), report)
@@ -356,9 +342,7 @@ def test_dihedral_angles_of_regular_and_corner_tetrahedra() -> None:
     regular = np.array([[1, 1, 1], [1, -1, -1], [-1, 1, -1], [-1, -1, 1.0]])
     assert np.allclose(dihedral_angles(regular[None]), np.degrees(np.arccos(1 / 3)))
     corner = np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1.0]])
-    assert np.sort(dihedral_angles(corner[None])[0]) == pytest.approx(
-        [np.degrees(np.arccos(1 / np.sqrt(3)))] * 3 + [90] * 3
-    )
+    assert np.sort(dihedral_angles(corner[None])[0]) == pytest.approx([np.degrees(np.arccos(1 / np.sqrt(3)))] * 3 + [90] * 3)
 
 
 def test_tet_parts_pinched_edges_and_cracks() -> None:
@@ -455,10 +439,9 @@ FILES = sorted(p for p in DATA.rglob("*") if p.suffix.lower() in FORMATS) if DAT
 
 def collected() -> list:  # type: ignore[type-arg]
     heavy = [pytest.mark.slow]
-    return [
-        pytest.param(p, id=p.relative_to(DATA).as_posix(), marks=heavy if p.stat().st_size > 400_000 else [])
-        for p in FILES
-    ] or [pytest.param(None, id="no data")]
+    return [pytest.param(p, id=p.relative_to(DATA).as_posix(), marks=heavy if p.stat().st_size > 400_000 else []) for p in FILES] or [
+        pytest.param(None, id="no data")
+    ]
 
 
 @pytest.mark.parametrize("path", collected())

@@ -147,9 +147,7 @@ def test_obj_without_faces_is_a_point_cloud(tmp_path: Path) -> None:
 @pytest.mark.parametrize("head", ["OFF\n8 6 0", "OFF 8 6 0", "8 6 0", "# c\nOFF\n\n# c\n8 6", "COFF\n8 6 12"])
 def test_off_cube(tmp_path: Path, head: str) -> None:
     colour = " 255 0 0 255" if head.startswith("C") else ""
-    rows = [f"{x} {y} {z}{colour}" for x, y, z in CORNERS] + [
-        "4 " + " ".join(map(str, q)) + " 0.5 0.5 0.5" for q in QUADS
-    ]
+    rows = [f"{x} {y} {z}{colour}" for x, y, z in CORNERS] + ["4 " + " ".join(map(str, q)) + " 0.5 0.5 0.5" for q in QUADS]
     mesh = read(write(tmp_path, "a.off", head + "\n" + "\n".join(rows)))
     assert isinstance(mesh, Surface)
     assert volume(mesh) == pytest.approx(1.0)
@@ -165,11 +163,7 @@ def ply_cube(form: str, counter: str = "uchar", mixed: bool = False) -> bytes:
         "element edge 1\nproperty int vertex1\nproperty int vertex2\nend_header\n"
     ).encode()
     if form == "ascii":
-        rows = (
-            [f"{x} {y} {z} 7" for x, y, z in CORNERS]
-            + [f"1 {len(q)} " + " ".join(map(str, q)) for q in faces]
-            + ["0 1"]
-        )
+        rows = [f"{x} {y} {z} 7" for x, y, z in CORNERS] + [f"1 {len(q)} " + " ".join(map(str, q)) for q in faces] + ["0 1"]
         return head + "\n".join(rows).encode()
     order = "<" if "little" in form else ">"
     kind = {"uchar": "u1", "int": "i4"}[counter]
@@ -200,8 +194,7 @@ def test_ply_point_cloud_with_normals(tmp_path: Path) -> None:
 
 def stl_text(corners: np.ndarray) -> str:
     facets = "".join(
-        "facet normal 0 0 0\nouter loop\n" + "".join(f"vertex {x} {y} {z}\n" for x, y, z in t) + "endloop\nendfacet\n"
-        for t in corners
+        "facet normal 0 0 0\nouter loop\n" + "".join(f"vertex {x} {y} {z}\n" for x, y, z in t) + "endloop\nendfacet\n" for t in corners
     )
     return f"solid a\n{facets}endsolid a\n"
 
@@ -221,9 +214,7 @@ def test_stl_keeps_every_triangle_apart(tmp_path: Path, binary: bool) -> None:
 
 
 @given(st.integers(5, 14), st.integers(0, 10**6), st.sampled_from([0, 1, 2]))
-def test_polygons_of_any_shape_keep_area_and_side(
-    tmp_path_factory: pytest.TempPathFactory, n: int, seed: int, drop: int
-) -> None:
+def test_polygons_of_any_shape_keep_area_and_side(tmp_path_factory: pytest.TempPathFactory, n: int, seed: int, drop: int) -> None:
     """A star-shaped, mostly concave polygon in any coordinate plane, turned either way."""
     rng = np.random.default_rng(seed)
     angle, radius = 2 * np.pi * np.arange(n) / n, rng.uniform(0.2, 2.0, n)
@@ -462,9 +453,7 @@ def test_any_damage_gives_a_mesh_or_a_sentence(tmp_path: Path, data: st.DataObje
     except PliantError as error:
         assert str(path.parent) in str(error)
     else:
-        cells = (
-            mesh.tets if isinstance(mesh, TetMesh) else mesh.faces if isinstance(mesh, Surface) else np.zeros(0, int)
-        )
+        cells = mesh.tets if isinstance(mesh, TetMesh) else mesh.faces if isinstance(mesh, Surface) else np.zeros(0, int)
         assert len(mesh.points) > 0
         assert not len(cells) or 0 <= cells.min() <= cells.max() < len(mesh.points)
 
@@ -494,9 +483,7 @@ FILES = sorted(p for p in DATA.rglob("*") if p.suffix.lower() in {*FORMATS, *OTH
 
 
 @pytest.mark.parametrize("path", FILES or [None], ids=lambda p: p.relative_to(DATA).as_posix() if p else "no data")
-def test_collected_file_is_read_or_refused_with_its_true_reason(
-    path: Path | None, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_collected_file_is_read_or_refused_with_its_true_reason(path: Path | None, capfd: pytest.CaptureFixture[str]) -> None:
     if path is None:
         pytest.skip("the collected files are not here")
     name = path.relative_to(DATA).as_posix()
@@ -524,9 +511,7 @@ def counts() -> dict[str, tuple[int, int]]:
     out = {}
     text = (DATA / "README.md").read_text() if (DATA / "README.md").exists() else ""
     for folder, table in re.findall(r"^## (surface|points|tet|dirty)/(.*?)(?=^## )", text, re.MULTILINE | re.DOTALL):
-        for name, v, cells in re.findall(
-            r"^\| (\S+) \|[^|]*\| (\d+) v(?:, (\d+) (?:tri|tets)| \(points\)) \|", table, re.MULTILINE
-        ):
+        for name, v, cells in re.findall(r"^\| (\S+) \|[^|]*\| (\d+) v(?:, (\d+) (?:tri|tets)| \(points\)) \|", table, re.MULTILINE):
             out[f"{folder}/{name}"] = (int(v), int(cells or 0))
     for name, v in [("tet/polyfem_sphere_coarse_P2.msh", 18), ("tet/polyfem_sphere_coarse_P4.msh", 18)]:
         out[name] = (v, 30)  # nodes between corners are left out

@@ -7,6 +7,7 @@ from itertools import permutations
 import numpy as np
 import pytest
 
+from pliant.bodies.tet4 import Tet4
 from pliant.geometry.mesh import PliantError
 from pliant.integrate.blocks import BlockPattern
 from pliant.integrate.equilibrium import StaticProblem, solve_static
@@ -18,9 +19,7 @@ def grid(nx, ny, nz, h):
     """A block of cubes, each cut into six tetrahedra."""
     shape = (nx + 1, ny + 1, nz + 1)
     node = np.arange(np.prod(shape)).reshape(shape)
-    corner = np.stack(
-        [node[a : nx + a, b : ny + b, c : nz + c].ravel() for a in (0, 1) for b in (0, 1) for c in (0, 1)]
-    )
+    corner = np.stack([node[a : nx + a, b : ny + b, c : nz + c].ravel() for a in (0, 1) for b in (0, 1) for c in (0, 1)])
     tets = np.concatenate([corner[[0, p, p + q, 7]].T for p, q, _ in permutations((4, 2, 1))])
     points = h * np.stack(np.meshgrid(*map(np.arange, shape), indexing="ij"), axis=-1).reshape(-1, 3)
     flip = np.linalg.det(points[tets][:, 1:] - points[tets][:, :1]) < 0
@@ -179,6 +178,42 @@ def test_linear_body_takes_one_newton_iteration():
     found = solve_static(linear_tets(points, tets, 1e5, 0.3, 1000.0), points, points[:, 2] > 0.01)
     assert found.converged[0] and found.iterations[0] == 1 and found.load[0] == 1
     assert found.relative[0] <= 1e-8
+
+
+@pytest.mark.parametrize(
+    ("law", "traction"),
+    [("corotated", lambda stretch, e: e * (stretch - 1)), ("stvk", lambda stretch, e: 0.5 * e * stretch * (stretch**2 - 1))],
+    ids=["corotated", "stvk"],
+)
+def test_bar_of_real_tets_stretches_uniformly_under_end_traction(law, traction):
+    """nu = 0, first Piola stress P(stretch) = dead traction: E (s - 1) corotated, E s (s^2 - 1) / 2 St. Venant-Kirchhoff."""
+    e, stretch, h = 1e4, 1.6, 0.1
+    points, tets = grid(2, 2, 5, h)
+    group = Tet4(tets, points, 0.0, e / 2, 1000.0, law=law)
+    pattern = BlockPattern.build([group.nodes], np.array([0, len(points)]))
+    flat, (part,) = pattern.element_blocks()
+    end = np.isclose(points[:, 2], 0.5)
+    face = tets[end[tets].sum(axis=1) == 3]
+    external = np.zeros_like(points)
+    np.add.at(external, face[end[face]], [0, 0, traction(stretch, e) * h * h / 6])
+
+    def internal(x):
+        corner, out = np.empty((tets.size, 3)), np.zeros_like(x)
+        group.forces(x, np.zeros_like(x), corner)
+        np.add.at(out, tets.ravel(), corner)
+        return out
+
+    def tangent(x):
+        group.stiffness(x, part)
+        return pattern.assemble(flat, np.ones(len(tets)), np.zeros(len(points)))
+
+    def energy(x, load):
+        return np.array([group.energy(x).sum() - load[0] * np.sum(external * x)])
+
+    problem = StaticProblem(pattern, internal, lambda x: external, tangent, energy)
+    found = solve_static(problem, points, points[:, 2] > 0.01, tolerance=1e-11)
+    assert found.converged[0]
+    np.testing.assert_allclose(found.x, points * [1, 1, stretch], atol=1e-8)
 
 
 def test_patch_moved_boundary_gives_linear_interior():

@@ -10,8 +10,8 @@ import numpy as np
 from pliant.bodies.materials import lame
 from pliant.bodies.rigid import matrix_to_quaternion, quaternion_to_matrix, rotation_vector_to_quaternion
 from pliant.bodies.springs import bending_pairs, surface_edges, tet_edges
-from pliant.geometry.embed import embed
 from pliant.detect.closest import vertex_areas
+from pliant.geometry.embed import embed
 from pliant.geometry.mass import mass_of_surface, principal
 from pliant.geometry.mesh import Floats, Ints, PliantError, Surface, TetMesh
 from pliant.geometry.resolve import resolve
@@ -142,7 +142,7 @@ def _springs(body: Body, shape: Shape) -> BodyParts:
         parts = _node_skin(mesh.points, mesh.boundary, mesh.tets)
         pairs = tet_edges(mesh.tets)
         share = _per_element(material.density, len(mesh.tets), "density") * mesh.volumes / 4.0
-        parts.node_mass = np.bincount(mesh.tets.ravel(), np.repeat(share, 4), minlength=len(mesh.points))
+        parts.node_mass = np.bincount(mesh.tets.ravel(), np.repeat(share, 4), minlength=len(mesh.points)).astype(np.float64)
         if body.skin is not None:
             _embedded_skin(parts, resolve(body.skin, solid=False).surface().moved(shift, rotation), mesh)
     else:

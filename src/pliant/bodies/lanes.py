@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from pliant.bodies.laws import linear, neo_hookean, stvk
 from pliant.bodies.matrix3 import combined, product, transposed
-from pliant.bodies.polar import newton_rotation
+from pliant.bodies.polar import fast_rotation
 from pliant.kernels import inline
 
 LANES = 64
@@ -119,7 +119,7 @@ def gradient(s):  # type: ignore[no-untyped-def]
 def rotations(s):  # type: ignore[no-untyped-def]
     """R of F in every lane; lanes with TRUSTED = 0 must be redone by singular values."""
     for k in range(LANES):
-        r, good = newton_rotation(matrix(s, F, k))
+        r, good = fast_rotation(matrix(s, F, k))
         put(s, R, k, r)
         s[TRUSTED * LANES + k] = 1.0 if good else 0.0
 

@@ -110,22 +110,20 @@ def kick_frames(velocity, spin, inverse, damping, force, torque, gravity, dt, ou
 
 
 def rotation_vector_to_quaternion(vector: Floats) -> Floats:
-    """Unit quaternion (w, x, y, z) of a rotation vector [rad]."""
-    angle = float(np.linalg.norm(vector))
-    axis = np.asarray(vector) / angle if angle > 0 else np.zeros(3)
-    return np.array([math.cos(angle / 2), *(math.sin(angle / 2) * axis)])
+    """Unit quaternions (w, x, y, z) of rotation vectors [rad], (..., 3) to (..., 4)."""
+    half = 0.5 * np.linalg.norm(vector, axis=-1, keepdims=True)
+    return np.concatenate([np.cos(half), 0.5 * np.sinc(half / np.pi) * vector], axis=-1)
 
 
 def quaternion_to_matrix(q: Floats) -> Floats:
-    """3x3 rotation matrix of a unit quaternion."""
-    w, x, y, z = q
-    return np.array(
-        [
-            [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
-            [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
-            [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
-        ]
-    )
+    """Rotation matrices of unit quaternions, (..., 4) to (..., 3, 3)."""
+    w, x, y, z = np.moveaxis(np.asarray(q), -1, 0)
+    rows = [
+        [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
+        [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
+        [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
+    ]
+    return np.stack([np.stack(row, axis=-1) for row in rows], axis=-2)
 
 
 def matrix_to_quaternion(matrix: Floats) -> Floats:
@@ -137,10 +135,5 @@ def matrix_to_quaternion(matrix: Floats) -> Floats:
 
 
 def product(a: Floats, b: Floats) -> Floats:
-    """Quaternion product a b."""
-    return np.array(_product(tuple(a), tuple(b)))
-
-
-@kernel
-def _product(a, b):  # type: ignore[no-untyped-def]
-    return quaternion_product(a, b)
+    """Quaternion products a b, (..., 4)."""
+    return np.stack(quaternion_product.py_func(np.moveaxis(a, -1, 0), np.moveaxis(b, -1, 0)), axis=-1)

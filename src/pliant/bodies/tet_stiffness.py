@@ -6,7 +6,7 @@ import math
 
 from pliant.bodies.lanes import COROTATED
 from pliant.bodies.matrix3 import IDENTITY, determinant, product, transposed
-from pliant.bodies.polar import newton_rotation, signed_svd
+from pliant.bodies.polar import fast_rotation, signed_svd
 from pliant.bodies.tangent import tangent, tangent_block
 from pliant.kernels import inline, kernel, parallel, prange, sub
 
@@ -118,7 +118,7 @@ def stiffness(law, nodes, inverse, volume, lam, mu, weights, controls, x, out, s
             r = IDENTITY
             if law == COROTATED:
                 f = _gradient_at(x, nodes, e, weights, controls, centre, inverse)
-                r, good = newton_rotation(f)
+                r, good = fast_rotation(f)
                 if not good:
                     r = _svd_rotation(f)
             out[e] = 0.0

@@ -148,4 +148,4 @@ def vertex_areas(points: Floats, faces: Ints) -> Floats:
         return np.zeros(len(points))
     a, b, c = points[faces[:, 0]], points[faces[:, 1]], points[faces[:, 2]]
     area = 0.5 * np.linalg.norm(np.cross(b - a, c - a), axis=1)
-    return np.bincount(faces.ravel(), np.repeat(area / 3.0, 3), minlength=len(points))
+    return np.bincount(faces.ravel(), np.repeat(area / 3.0, 3), minlength=len(points)).astype(np.float64)

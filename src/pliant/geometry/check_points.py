@@ -15,9 +15,7 @@ NEIGHBOURS = 4
 def diagnose_points(cloud: PointCloud, report: Report) -> None:
     """Fill the report."""
     bad = np.nonzero(~np.isfinite(cloud.points).all(axis=1))[0]
-    report.add(
-        "non-finite", bad, "{n} {point has|points have} coordinates that are not numbers (NaN or infinite).", REFUSED
-    )
+    report.add("non-finite", bad, "{n} {point has|points have} coordinates that are not numbers (NaN or infinite).", REFUSED)
     report.add("empty", (), "The cloud has no points.", REFUSED, count=int(not len(cloud.points)))
     if report.refused:
         return

@@ -16,9 +16,7 @@ INTERSECTION_LIMIT = 200_000  # faces; above, the search for self-intersections 
 def diagnose_surface(mesh: Surface, report: Report) -> None:
     """Fill the report."""
     bad = np.nonzero(~np.isfinite(mesh.points).all(axis=1))[0]
-    report.add(
-        "non-finite", bad, "{n} {vertex has|vertices have} coordinates that are not numbers (NaN or infinite).", REFUSED
-    )
+    report.add("non-finite", bad, "{n} {vertex has|vertices have} coordinates that are not numbers (NaN or infinite).", REFUSED)
     report.add("empty", (), "The surface has no faces.", REFUSED, count=int(not len(mesh.faces)))
     if report.refused:
         return
@@ -55,16 +53,13 @@ def _joined(points: Floats, faces: Ints, report: Report) -> tuple[Ints, Ints]:
     report.add(
         "duplicate-vertices",
         twins,
-        "{n} {vertex on an open edge lies|vertices on open edges lie} on top of another vertex: "
-        "faces are not connected there.",
+        "{n} {vertex on an open edge lies|vertices on open edges lie} on top of another vertex: faces are not connected there.",
         "repaired: welded",
         worst=f"{gap:.3g} m apart" if gap > 0 else "",
     )
     joined = to[faces]
     collapsed = (joined == np.roll(joined, 1, axis=1)).any(axis=1)
-    report.add(
-        "collapsed-faces", np.nonzero(collapsed)[0], "{n} {face uses|faces use} a vertex twice.", "repaired: left out"
-    )
+    report.add("collapsed-faces", np.nonzero(collapsed)[0], "{n} {face uses|faces use} a vertex twice.", "repaired: left out")
     keep = np.nonzero(~collapsed)[0]
     return joined[keep], keep
 
@@ -99,9 +94,7 @@ def _without_bad_faces(points: Floats, faces: Ints, origin: Ints, report: Report
         "repaired: their neighbours are split",
         count=len(flat) - left,
     )
-    report.add(
-        "flat-faces-kept", (), "{n} {face has|faces have} no area and no neighbour that could be split.", count=left
-    )
+    report.add("flat-faces-kept", (), "{n} {face has|faces have} no area and no neighbour that could be split.", count=left)
     return faces, origin
 
 
@@ -123,8 +116,7 @@ def _turned(points: Floats, faces: Ints, origin: Ints, report: Report) -> Ints:
     report.add(
         "cavities",
         turn.cavities,
-        "{n} {part looks inwards and lies|parts look inwards and lie} inside another part: "
-        "taken as {a hollow|hollows}.",
+        "{n} {part looks inwards and lies|parts look inwards and lie} inside another part: taken as {a hollow|hollows}.",
     )
     report.add(
         "one-sided",
@@ -156,21 +148,16 @@ def _openings(points: Floats, edges: Edges, report: Report) -> None:
     report.add(
         "non-manifold-edges",
         np.unique(edges.ends[crowded, 0]),
-        "{n} {edge belongs|edges belong} to more than two faces (ids are vertices): "
-        "inside and outside are ambiguous there.",
+        "{n} {edge belongs|edges belong} to more than two faces (ids are vertices): inside and outside are ambiguous there.",
         count=len(crowded),
         worst=f"{edges.count.max()} faces at one edge",
     )
-    report.add(
-        "non-manifold-vertices", split_vertices(edges), "At {n} {vertex|vertices} two sheets touch in a single point."
-    )
+    report.add("non-manifold-vertices", split_vertices(edges), "At {n} {vertex|vertices} two sheets touch in a single point.")
 
 
 def _crossings(points: Floats, faces: Ints, origin: Ints, report: Report) -> None:
     if len(faces) > INTERSECTION_LIMIT:
-        report.notices.append(
-            f"Self-intersections were not looked for: {len(faces)} faces are more than {INTERSECTION_LIMIT}."
-        )
+        report.notices.append(f"Self-intersections were not looked for: {len(faces)} faces are more than {INTERSECTION_LIMIT}.")
         return
     pairs = self_intersections(points, faces)
     guilty, often = np.unique(pairs, return_counts=True)

@@ -8,18 +8,14 @@ from pliant.geometry.mesh import TET_EDGES, TET_FACES, Floats, Ints, TetMesh
 from pliant.geometry.report import REFUSED, Report
 from pliant.geometry.surface_topology import Edges, labels
 
-ZERO = (
-    1e-12  # |volume| over the cube of the longest edge: 0.118 for a regular tetrahedron; below this there is no volume
-)
+ZERO = 1e-12  # |volume| over the cube of the longest edge: 0.118 for a regular tetrahedron; below this there is no volume
 SLIVER = 1e-4  # the same; below this a tetrahedron is a sliver
 
 
 def diagnose_tets(mesh: TetMesh, report: Report) -> None:
     """Fill the report."""
     bad = np.nonzero(~np.isfinite(mesh.points).all(axis=1))[0]
-    report.add(
-        "non-finite", bad, "{n} {node has|nodes have} coordinates that are not numbers (NaN or infinite).", REFUSED
-    )
+    report.add("non-finite", bad, "{n} {node has|nodes have} coordinates that are not numbers (NaN or infinite).", REFUSED)
     report.add("empty", (), "The mesh has no tetrahedra.", REFUSED, count=int(not len(mesh.tets)))
     if report.refused:
         return
@@ -101,9 +97,7 @@ def dihedral_angles(x: Floats) -> Floats:
 
 def _faces(mesh: TetMesh, tets: Ints, report: Report) -> None:
     faces = tets[:, TET_FACES].reshape(-1, 3)
-    _, first, group, count = np.unique(
-        np.sort(faces, axis=1), axis=0, return_index=True, return_inverse=True, return_counts=True
-    )
+    _, first, group, count = np.unique(np.sort(faces, axis=1), axis=0, return_index=True, return_inverse=True, return_counts=True)
     group = group.reshape(-1)
     crowded = np.nonzero(count > 2)[0]
     report.add(

@@ -89,9 +89,7 @@ class Report:
     def verdict(self) -> str:
         if self.refused:
             return "The mesh is refused."
-        return (
-            "The mesh is used after repair." if any(f.repaired for f in self.findings) else "The mesh is used as it is."
-        )
+        return "The mesh is used after repair." if any(f.repaired for f in self.findings) else "The mesh is used as it is."
 
     def as_dict(self) -> dict[str, Any]:
         """The report as plain data, for JSON."""
@@ -100,8 +98,7 @@ class Report:
     def require_usable(self) -> None:
         """Raise if the mesh is refused."""
         reasons = [
-            f.sentence
-            + (f" (ids {', '.join(map(str, f.ids))}{', ...' if f.count > len(f.ids) else ''})" if f.ids else "")
+            f.sentence + (f" (ids {', '.join(map(str, f.ids))}{', ...' if f.count > len(f.ids) else ''})" if f.ids else "")
             for f in self.findings
             if f.action == REFUSED
         ]

@@ -1,4 +1,4 @@
-"""From what a scene says of a shape to the shape itself."""
+"""From what a scene says of a shape to the shape itself: by name, from a mesh file, or a mesh made in Python."""
 
 from __future__ import annotations
 
@@ -6,22 +6,28 @@ from typing import Any
 
 from pliant.geometry.mesh import PliantError, Surface, TetMesh
 from pliant.geometry.shape import Shape
+from pliant.reading import nearest
 
 PLANE = Shape("plane", None, None, ("plane", ()))
+FILE_KEYS = ("file", "unit", "up", "size", "rotation", "edge")  # of shape = {file = ...}
 
 
 def resolve(spec: Any, solid: bool) -> Shape:
     """A Shape from a name with parameters, a mesh file, a mesh or a Shape; with tetrahedra if `solid`."""
+    edge = None
     if isinstance(spec, Shape):
         shape = spec
     elif isinstance(spec, TetMesh):
         shape = Shape("mesh", spec)
     elif isinstance(spec, Surface):
         shape = Shape("surface", None, spec)
+    elif "file" in spec:
+        edge = spec.get("edge")
+        shape = _from_file(dict(spec))
     else:
         shape = _named(dict(spec))
     if solid and shape.tets is None:
-        raise PliantError(f"the shape '{shape.name}' is a surface; this model needs tetrahedra.")
+        return _filled(shape, edge)
     return shape
 
 
@@ -34,3 +40,25 @@ def _named(spec: dict[str, Any]) -> Shape:
             raise PliantError(f"a plane has no parameters (it is z = 0 of the body's frame), not {', '.join(spec)}.")
         return PLANE
     return make(kind, **spec)
+
+
+def _from_file(spec: dict[str, Any]) -> Shape:
+    """The mesh in a file, checked and repaired as `pliant check` says."""
+    from pliant.geometry.check import load
+
+    for key in spec:
+        if key not in FILE_KEYS:
+            raise PliantError(f"a shape from a file has no '{key}': {nearest(key, FILE_KEYS)}")
+    mesh, _ = load(spec["file"], **{k: v for k, v in spec.items() if k not in ("file", "edge")})
+    if isinstance(mesh, TetMesh):
+        return Shape(spec["file"], mesh)
+    if isinstance(mesh, Surface):
+        return Shape(spec["file"], None, mesh)
+    raise PliantError(f"{spec['file']} is a point cloud; a body needs a surface or tetrahedra: make a surface of it first.")
+
+
+def _filled(shape: Shape, edge: float | None) -> Shape:
+    """The shape with tetrahedra inside; its surface becomes that of the tetrahedra."""
+    from pliant.geometry.tetrahedralise import tetrahedralise
+
+    return Shape(shape.name, tetrahedralise(shape.surface(), edge))

@@ -82,9 +82,7 @@ def _cutting(points: Floats, faces: Ints, pairs: Ints) -> Flags:
     meets = ~_one_side(above_p) & ~_one_side(above_q)
     cut = np.zeros(len(pairs), dtype=bool)
     across = np.nonzero(~flat & straddles & meets & (shared < 2))[0]
-    cut[across] = _sections_overlap(
-        p[across], q[across], above_q[across], above_p[across], n[across], m[across], eps[across]
-    )
+    cut[across] = _sections_overlap(p[across], q[across], above_q[across], above_p[across], n[across], m[across], eps[across])
     level = np.nonzero(flat & (shared < 3))[0]
     cut[level] = _overlap_in_plane(p[level], q[level], n[level], eps[level])
     return cut

@@ -45,7 +45,7 @@ class Filled:
 
     mesh: TetMesh
     distance: float  # [m]; largest distance of the mesh's boundary from the given surface
-    lost: float  # [m]; largest distance of the given surface from the mesh's boundary: large where walls or gaps were lost
+    lost: float  # [m]; largest distance of the given surface from the boundary; large where walls or gaps were lost
     seconds: float  # time it took; 0 if it was found on disk
 
 
@@ -135,9 +135,7 @@ def _check_sizes(surface: Surface, size: float, edge: float, deviation: float) -
     if not 0 < edge <= size:
         raise PliantError(f"edge = {edge:g} m must be positive and not longer than the body's diagonal ({size:.4g} m).")
     if not 0 < deviation <= 0.1 * size:
-        raise PliantError(
-            f"deviation = {deviation:g} m must be positive and below a tenth of the diagonal ({size:.4g} m)."
-        )
+        raise PliantError(f"deviation = {deviation:g} m must be positive and below a tenth of the diagonal ({size:.4g} m).")
     expected = abs(_volume(surface)) / (edge**3 / (6.0 * np.sqrt(2.0)))
     if expected > MOST:
         raise PliantError(f"edge = {edge:g} m would make about {expected:.2g} tetrahedra; choose a longer edge.")
@@ -146,19 +144,13 @@ def _check_sizes(surface: Surface, size: float, edge: float, deviation: float) -
 def _run(surface: Surface, edge: float, epsilon: float, timeout: float, progress: Progress | None) -> TetMesh:
     """pytetwild in a process of its own, in a folder of its own (it leaves files behind)."""
     _require_pytetwild()
-    environment = os.environ | {
-        "PYTHONPATH": os.pathsep.join([str(Path(__file__).parents[2]), *filter(None, sys.path)])
-    }
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(Path(__file__).parents[2]), *filter(None, sys.path)])}
     with tempfile.TemporaryDirectory(prefix="pliant-tets-") as folder:
         source, target, words = (Path(folder) / name for name in ("in.npz", "out.npz", "words.txt"))
-        np.savez(
-            source, points=surface.points, faces=surface.faces, edge=edge, epsilon=epsilon, stop_energy=STOP_ENERGY
-        )
+        np.savez(source, points=surface.points, faces=surface.faces, edge=edge, epsilon=epsilon, stop_energy=STOP_ENERGY)
         command = [sys.executable, "-m", CHILD, str(source), str(target)]
         with words.open("wb") as sink:
-            child = subprocess.Popen(
-                command, cwd=folder, env=environment, stdout=sink, stderr=sink, stdin=subprocess.DEVNULL
-            )
+            child = subprocess.Popen(command, cwd=folder, env=environment, stdout=sink, stderr=sink, stdin=subprocess.DEVNULL)
             try:
                 _wait(child, timeout, progress)
             finally:
@@ -215,9 +207,7 @@ def _verify(mesh: TetMesh) -> None:
         raise PliantError("pytetwild found no inside: the surface encloses no volume, or its faces are turned inwards.")
     bad = np.nonzero(~(mesh.volumes > 0))[0]
     if len(bad):
-        raise PliantError(
-            f"pytetwild made {len(bad)} tetrahedra without volume (first: {bad[0]}). Choose another edge."
-        )
+        raise PliantError(f"pytetwild made {len(bad)} tetrahedra without volume (first: {bad[0]}). Choose another edge.")
     faces = np.sort(mesh.tets[:, TET_FACES].reshape(-1, 3), axis=1)
     if np.unique(faces, axis=0, return_counts=True)[1].max() > 2:
         raise PliantError("pytetwild made tetrahedra that overlap (a face of three of them). Choose another edge.")

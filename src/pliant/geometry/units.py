@@ -87,9 +87,7 @@ def _about(axis: Floats, angle: float) -> Floats:
     return np.eye(3) + np.sin(angle) * k + (1 - np.cos(angle)) * (k @ k)
 
 
-def placement(
-    points: Floats, unit: str = "m", up: str = "z", size: float | None = None, rotation: Rotation | None = None
-) -> Placement:
+def placement(points: Floats, unit: str = "m", up: str = "z", size: float | None = None, rotation: Rotation | None = None) -> Placement:
     """The scale and the turn that a file needs; `size` [m] is the largest extent along the file's own axes."""
     if up not in UPWARD:
         raise PliantError(f"up = '{up}' is not an axis; use one of {', '.join(UPWARD)}.")

@@ -1,8 +1,8 @@
 """Static equilibrium of deformable bodies: internal + external force = 0 on free nodes, without time stepping.
 
-Newton's method with the positive semi-definite tangent of the elements, K dx = f(x), and a step length per body: halved
-until the potential energy E falls enough (Armijo, E(x + t dx) <= E(x) - c t f.dx), or, where forces have no energy
-(follower pressure), until the work f(x + t dx).dx shows that the step does not end far beyond balance along dx. No step
+Newton's method with the positive semi-definite tangent of the elements, K dx = f(x), and a step length t per body: halved
+until the work f(x + t dx).dx shows that the step does not end far beyond balance along dx and, unless forces have no
+energy (follower pressure), until the potential energy falls (Armijo, E(x + t dx) <= E(x) - c t f.dx). No step
 is longer than the body. Where the tangent is singular (slack springs) or its step leads nowhere, a growing multiple of
 the unit matrix is added (Levenberg). A body for which all this fails goes back to its last equilibrium and takes a
 smaller part of its load; parts grow again when they succeed. Line search by work and automatic increments: Crisfield
@@ -240,11 +240,10 @@ class _Walk:
             if not waiting.any():
                 break
             new = self.evaluate(self.x + trial[self.owner][:, None] * step)
+            good = self.work(new, step) >= -OVERSHOOT * slope
             if by_energy:
                 noise = NOISE * (np.abs(old.energy) + np.abs(new.energy))
-                good = new.energy <= old.energy - ARMIJO * trial * slope + noise
-            else:
-                good = self.work(new, step) >= -OVERSHOOT * slope
+                good &= new.energy <= old.energy - ARMIJO * trial * slope + noise
             good &= waiting & np.isfinite(new.residual) & (slope > 0)
             length[good] = trial[good]
             waiting = waiting & ~good

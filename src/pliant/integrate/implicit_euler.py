@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pliant.geometry.mesh import Floats, Ints
+from pliant.geometry.mesh import Floats
 from pliant.integrate import cg
 from pliant.integrate.blocks import BlockMatrix, BlockPattern
 from pliant.integrate.direct import Factors, factorise

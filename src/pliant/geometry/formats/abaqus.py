@@ -56,9 +56,7 @@ def _keyword(path: Path, line: str, number: int) -> tuple[str, str, int]:
     parts = [p.strip().upper() for p in line[1:].split(",")]
     options = {key.strip(): value.strip() for key, _, value in (p.partition("=") for p in parts[1:])}
     if parts[0] in ("NODE", "ELEMENT") and "INPUT" in options:
-        raise damaged(
-            path, f"nodes or elements are in another file ({options['INPUT']})", number, "Write them into one file."
-        )
+        raise damaged(path, f"nodes or elements are in another file ({options['INPUT']})", number, "Write them into one file.")
     if parts[0] == "INCLUDE":
         raise damaged(path, "*INCLUDE is not followed", number, "Write nodes and elements into one file.")
     if parts[0] == "NODE":

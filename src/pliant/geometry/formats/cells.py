@@ -46,9 +46,7 @@ def assembled(path: Path, points: Floats, blocks: Iterable[Block], notices: list
     if tets:
         beside = [f"{len(c)} of type {n}" for n, c in whole.items() if not n.startswith("tetra")]
         if beside:
-            said.append(
-                f"Beside the tetrahedra the file holds {', '.join(beside)}; they are not needed and were left out."
-            )
+            said.append(f"Beside the tetrahedra the file holds {', '.join(beside)}; they are not needed and were left out.")
         return _without_middle_nodes(points, np.concatenate(tets), whole, said)
     faces = [_corners(name, nodes, 3, said) for name, nodes in whole.items() if name.startswith("triangle")]
     if quads:

@@ -41,9 +41,7 @@ def read_npy(path: Path) -> Raw:
         raise damaged(path, f"not a NumPy array of numbers ({error})", fix="Write it with numpy.save.") from None
     if not isinstance(array, np.ndarray) or array.dtype.kind not in "fiu" or array.ndim != 2 or array.shape[1] < 3:
         what = f"an array of {array.dtype} with shape {array.shape}" if isinstance(array, np.ndarray) else "an archive"
-        raise damaged(
-            path, f"this is {what}", fix="A point cloud is (n, 3), or (n, 6) with normals, in floating point."
-        )
+        raise damaged(path, f"this is {what}", fix="A point cloud is (n, 3), or (n, 6) with normals, in floating point.")
     return _columns(array.astype(np.float64), path)
 
 
@@ -59,6 +57,4 @@ def _columns(table: Floats, path: Path) -> Raw:
             left = more.shape[1] - 3
             notices = [f"{left} columns after the normals were left out."] if left else []
             return Raw(points, normals=np.ascontiguousarray(more[:, :3]), notices=notices)
-    return Raw(
-        points, notices=[f"{more.shape[1]} columns after the coordinates are not unit normals and were left out."]
-    )
+    return Raw(points, notices=[f"{more.shape[1]} columns after the coordinates are not unit normals and were left out."])

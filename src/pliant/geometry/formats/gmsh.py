@@ -26,9 +26,7 @@ def read_msh(path: Path) -> Raw:
     if head.startswith(b"$NOD"):
         return _text(path, 1)
     if not head.startswith(b"$"):
-        raise damaged(
-            path, f"a Gmsh file starts with $MeshFormat, but '{shown(head[:40].decode('latin-1'))}' stands there"
-        )
+        raise damaged(path, f"a Gmsh file starts with $MeshFormat, but '{shown(head[:40].decode('latin-1'))}' stands there")
     words = head.split(b"$MeshFormat", 1)[-1].split()[:3]
     if len(words) < 3 or b"$MeshFormat" not in head:
         raise damaged(path, "the version line after $MeshFormat is missing")
@@ -80,9 +78,7 @@ def _announced(path: Path, name: str, rows: list[Row]) -> list[Row]:
         raise damaged(path, f"the ${name} section is empty", opening)
     line, words = rows[1]
     if len(words) != 1 or not words[0].isdigit():
-        raise damaged(
-            path, f"${name} should begin with the number of its rows, but '{shown(words)}' stands there", line
-        )
+        raise damaged(path, f"${name} should begin with the number of its rows, but '{shown(words)}' stands there", line)
     if len(rows) - 2 != int(words[0]):
         raise damaged(path, f"${name} announces {words[0]} rows but holds {len(rows) - 2}", line)
     return rows[2:]

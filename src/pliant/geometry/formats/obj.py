@@ -63,9 +63,7 @@ def _corners(words: list[str], seen: int, path: Path, line: int) -> list[int]:
         try:
             index = int(word.split("/", 1)[0])
         except ValueError:
-            raise damaged(
-                path, f"a face corner should be a vertex number, but '{shown(word)}' stands there", line
-            ) from None
+            raise damaged(path, f"a face corner should be a vertex number, but '{shown(word)}' stands there", line) from None
         if index == 0 or index < -seen:
             raise damaged(path, f"a face uses vertex {index}, but vertices are numbered from 1 (or back from -1)", line)
         ring.append(index - 1 if index > 0 else seen + index)

@@ -41,9 +41,7 @@ def read_off(path: Path) -> Raw:
         corners.extend(ring[1:])
         counts.append(ring[0])
         lines.append(line)
-    tri, notices = triangulated(
-        x[:, :3], np.array(corners, dtype=np.int64), np.array(counts, dtype=np.int64), path, np.array(lines)
-    )
+    tri, notices = triangulated(x[:, :3], np.array(corners, dtype=np.int64), np.array(counts, dtype=np.int64), path, np.array(lines))
     return Raw(np.ascontiguousarray(x[:, :3]), tri, normals=x[:, 3:] if normals else None, notices=notices)
 
 

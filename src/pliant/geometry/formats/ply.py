@@ -15,9 +15,7 @@ from pliant.geometry.formats.raw import Raw, damaged, floats, shown
 from pliant.geometry.mesh import Floats, Ints
 
 TYPES = {
-    **dict(
-        zip("char uchar short ushort int uint float double".split(), "i1 u1 i2 u2 i4 u4 f4 f8".split(), strict=True)
-    ),
+    **dict(zip("char uchar short ushort int uint float double".split(), "i1 u1 i2 u2 i4 u4 f4 f8".split(), strict=True)),
     **dict(
         zip(
             "int8 uint8 int16 uint16 int32 uint32 float32 float64".split(),
@@ -132,19 +130,13 @@ def _binary(path: Path, element: Element, data: bytes, offset: int, order: str) 
         [
             f
             for p in element.properties
-            for f in (
-                [(p[0], order + p[1])]
-                if len(p) == 2
-                else [(p[0] + "#", order + p[2]), (p[0], order + p[1], (lengths[p[0]],))]
-            )
+            for f in ([(p[0], order + p[1])] if len(p) == 2 else [(p[0] + "#", order + p[2]), (p[0], order + p[1], (lengths[p[0]],))])
         ]
     )
     if offset + element.rows * record.itemsize <= len(data):
         table = np.frombuffer(data, record, element.rows, offset)
         if all((table[name + "#"] == length).all() for name, length in lengths.items()):
-            return {
-                name: table[name].reshape(-1) for name in record.names or ()
-            }, offset + element.rows * record.itemsize
+            return {name: table[name].reshape(-1) for name in record.names or ()}, offset + element.rows * record.itemsize
     return _walk(path, element, data, offset, order)
 
 
@@ -168,9 +160,7 @@ def _first_lengths(element: Element, data: bytes, offset: int, order: str) -> di
 def _walk(path: Path, element: Element, data: bytes, offset: int, order: str) -> tuple[Columns, int]:
     out: dict[str, list[np.ndarray]] = {p[0]: [] for p in element.properties}
     out |= {p[0] + "#": [] for p in element.properties if len(p) == 3}
-    kinds = [
-        (p[0], np.dtype(order + p[1]), np.dtype(order + p[2]) if len(p) == 3 else None) for p in element.properties
-    ]
+    kinds = [(p[0], np.dtype(order + p[1]), np.dtype(order + p[2]) if len(p) == 3 else None) for p in element.properties]
     for row in range(element.rows):
         for name, kind, counter in kinds:
             try:

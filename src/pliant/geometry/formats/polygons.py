@@ -10,9 +10,7 @@ from pliant.geometry.formats.raw import damaged
 from pliant.geometry.mesh import Floats, Ints
 
 
-def triangulated(
-    points: Floats, corners: Ints, counts: Ints, path: Path, lines: Ints | None = None
-) -> tuple[Ints, list[str]]:
+def triangulated(points: Floats, corners: Ints, counts: Ints, path: Path, lines: Ints | None = None) -> tuple[Ints, list[str]]:
     """Triangles in the order of the polygons, and notices; `corners` holds all polygons one after the other."""
     start = np.cumsum(counts) - counts
     outside = (corners < 0) | (corners >= len(points))
@@ -21,8 +19,7 @@ def triangulated(
         face = int(np.searchsorted(start, bad, side="right")) - 1
         raise damaged(
             path,
-            f"face {face} (counted from 0) uses vertex {corners[bad]} (counted from 0), "
-            f"but the file has {len(points)} vertices",
+            f"face {face} (counted from 0) uses vertex {corners[bad]} (counted from 0), but the file has {len(points)} vertices",
             int(lines[face]) if lines is not None else None,
         )
     notices = []

@@ -23,9 +23,7 @@ def read_stl(path: Path) -> Raw:
     if announced < 0 or found < announced:
         raise damaged(path, f"the binary STL announces {max(announced, 0)} triangles but holds {max(found, 0)}")
     raw = _soup(np.frombuffer(data, FACET, announced, HEADER)["corners"].astype(np.float64), path)
-    raw.notices.append(
-        f"{len(data) - HEADER - announced * FACET.itemsize} bytes after the last triangle were left out."
-    )
+    raw.notices.append(f"{len(data) - HEADER - announced * FACET.itemsize} bytes after the last triangle were left out.")
     return raw
 
 

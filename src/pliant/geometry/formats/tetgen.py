@@ -36,9 +36,7 @@ def read_tetgen(path: Path) -> Raw:
     cells = []
     for line, words in rows:
         if len(words) < 1 + corners:
-            raise damaged(
-                ele, f"a tetrahedron needs a number and {corners} nodes, but '{shown(words)}' stands there", line
-            )
+            raise damaged(ele, f"a tetrahedron needs a number and {corners} nodes, but '{shown(words)}' stands there", line)
         cells.append(integers(words[1 : 1 + corners], ele, line, "nodes"))
     tets = renumbered(ids, np.array(cells, dtype=np.int64).reshape(-1, corners), ele, "tetrahedron")
     return assembled(path, np.array(points, dtype=np.float64).reshape(-1, 3), [("tetra", tets)])

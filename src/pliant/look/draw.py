@@ -1,0 +1,252 @@
+"""A picture drawn off screen: bodies coloured by a field, floor and shadow, caption; one canvas draws many frames."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pliant.geometry.mesh import TET_FACES, Floats, Ints, PliantError
+from pliant.look import caption, fields
+from pliant.look.screen import hidden_plotter
+from pliant.look.source import Film, Picture, from_simulation
+from pliant.look.stage import (
+    BACKGROUND,
+    RED,
+    Camera,
+    Floor,
+    colour_map,
+    framed,
+    light_direction,
+    plain_colours,
+    surroundings,
+)
+from pliant.look.surface import Shading, with_surfels_as_triangles
+from pliant.reading import nearest
+
+if TYPE_CHECKING:
+    from PIL import Image
+
+    from pliant.record import Run
+    from pliant.simulation import Simulation
+
+FINER = 2  # drawn this many times larger and reduced: smoother edges for less time than multisampling takes
+GLASS = 0.28  # opacity of bodies to look through
+
+View = Camera | tuple[float, float] | None  # a camera, or azimuth and elevation [degree] to look from
+
+
+def still(
+    source: Run | Simulation,
+    path: str | Path,
+    time: float | None = None,
+    field: str = "auto",
+    size: tuple[int, int] = (1280, 960),
+    camera: View = None,
+    limits: tuple[float, float] | None = None,
+    transparent: Collection[str] = (),
+    edges: bool = False,
+) -> Path:
+    """A png of a simulation as it is now, or of the frame of a run nearest to a time (the last unless given).
+
+    field: von_mises, speed, displacement, depth, pressure, ..., `body` for plain colours, or `auto`; limits: range of
+    its colours; transparent: names of bodies to look through; edges: draw the edges of the triangles.
+    """
+    picture = _moment(source, time)
+    field = fields.choose(field, picture.point_fields, picture.kinds)
+    scale = scale_of(field, fields.sample(picture, field), limits)
+    path = Path(path)
+    if path.suffix.lower() not in (".png", ".jpg", ".jpeg"):
+        raise PliantError(f"cannot write a still to {path.name}: name it .png or .jpg")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with Canvas(surroundings([picture]), size, scale, camera, transparent, edges) as canvas:
+        canvas.draw(picture).save(path)
+    return path
+
+
+def _moment(source: Run | Simulation, time: float | None) -> Picture:
+    from pliant.simulation import Simulation
+
+    if isinstance(source, Simulation):
+        if time is not None:
+            raise PliantError("a simulation is drawn as it is now; give a recorded run to choose a time")
+        return from_simulation(source)
+    film = Film(source)
+    i = source.frames - 1 if time is None else int(np.argmin(np.abs(source.times - time)))
+    return film.picture(i)
+
+
+def scale_of(field: str, samples: Floats, limits: tuple[float, float] | None) -> fields.Scale | None:
+    """The colour scale of a field, or None for plain colours."""
+    if field == "body":
+        return None
+    low, high = fields.limits_of(samples) if limits is None else limits
+    if not low < high:
+        raise PliantError(f"limits = ({low}, {high}): the first must be below the second")
+    return fields.Scale(field, float(low), float(high))
+
+
+class Canvas:
+    """Draws pictures of one size with one camera and one colour scale. Close it, or use it as a context."""
+
+    def __init__(
+        self,
+        around: Floats,
+        size: tuple[int, int],
+        scale: fields.Scale | None = None,
+        camera: View = None,
+        transparent: Collection[str] = (),
+        edges: bool = False,
+    ) -> None:
+        """`around` [m]: points that must be seen and that the floor lies under."""
+        if len(size) != 2 or min(size) < 16:
+            raise PliantError(f"size = {size}: give width and height in pixels, at least 16 each")
+        self.size, self.scale, self.transparent, self.edges = size, scale, frozenset(transparent), edges
+        self.around = around
+        self.camera = camera if isinstance(camera, Camera) else framed(around, size, *(camera or ()), aside=scale is not None)
+        self.light = light_direction(self.camera)
+        self.plotter = hidden_plotter((FINER * size[0], FINER * size[1]))
+        self._actors: dict[str, Any] = {}
+        self._floors: list[Floor] | None = None
+        self._shading: tuple[Ints, Shading] | None = None
+        self._set_up()
+
+    def __enter__(self) -> Canvas:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Give the window back."""
+        self.plotter.close()
+
+    def draw(self, picture: Picture) -> Image.Image:
+        """One picture, with its caption."""
+        from PIL import Image
+
+        picture = with_surfels_as_triangles(picture)
+        self._show_floors(picture)
+        self._show_bodies(picture)
+        self._show_inverted(picture.inverted)
+        self.plotter.renderer.ResetCameraClippingRange()
+        self.plotter.render()
+        image = Image.fromarray(self.plotter.screenshot(return_img=True)).reduce(FINER)
+        tile = self._floors[0].tile if self._floors else None
+        caption.write(image, picture.title, picture.time, tile, len(picture.inverted), self.scale)
+        return image
+
+    # -------------------------------------------------------------------------------------------- parts
+
+    def _set_up(self) -> None:
+        import pyvista
+
+        plotter, camera = self.plotter, self.camera
+        plotter.set_background([c / 255 for c in BACKGROUND])
+        plotter.camera_position = [camera.position, camera.focus, camera.up]
+        plotter.camera.view_angle = camera.angle
+        focus = np.array(camera.focus)
+        sun = pyvista.Light(position=focus - self.light, focal_point=focus, light_type="scene light", intensity=0.58)
+        front = pyvista.Light(light_type="headlight", intensity=0.42)
+        side = pyvista.Light(position=(1.0, -0.4, 0.5), focal_point=(0, 0, 0), light_type="camera light", intensity=0.22)
+        for light in (sun, front, side):
+            light.positional = False
+            plotter.add_light(light)
+
+    def _show_floors(self, picture: Picture) -> None:
+        import pyvista
+
+        if self._floors is None:
+            self._floors = [Floor(plane, self.around, self.light) for plane in picture.planes]
+            for i, floor in enumerate(self._floors):
+                quad = pyvista.PolyData(floor.corners, faces=[4, 0, 1, 2, 3])
+                quad.active_texture_coordinates = np.array([[0, 0], [1, 0], [1, 1], [0, 1]], np.float32)
+                blank = pyvista.Texture(np.zeros((2, 2, 3), np.uint8))
+                self._actors[f"floor {i}"] = self.plotter.add_mesh(quad, texture=blank, lighting=False)
+        for i, floor in enumerate(self._floors):
+            image = floor.image(picture.points, picture.triangles)
+            texture = pyvista.Texture(np.ascontiguousarray(image[::-1]))
+            texture.interpolate = True
+            self._actors[f"floor {i}"].texture = texture
+
+    def _show_bodies(self, picture: Picture) -> None:
+        for name in self.transparent:
+            if name not in picture.names.values():
+                raise PliantError(f"transparent: there is no body {name!r}: {nearest(name, picture.names.values())}")
+        shading = self._shading_of(picture)
+        points, normals = picture.points[shading.point], shading.normals(picture.points)
+        colours = self._colours(picture)[shading.point] if len(shading.point) else np.zeros((0, 3), np.uint8)
+        glass = [body for body, name in picture.names.items() if name in self.transparent]
+        clear = np.isin(picture.triangle_body, glass)
+        self._show("bodies", points, shading.triangles[~clear], normals, colours, 1.0)
+        self._show("glass, far side", points, shading.triangles[clear], normals, colours, GLASS)
+        self._show("glass, near side", points, shading.triangles[clear], normals, colours, GLASS)
+
+    def _shading_of(self, picture: Picture) -> Shading:
+        if self._shading is None or not np.array_equal(self._shading[0], picture.triangles):
+            self._shading = (picture.triangles, Shading.of(picture.points, picture.triangles))
+        return self._shading[1]
+
+    def _colours(self, picture: Picture) -> np.ndarray:
+        """Colour of every point, (P, 3) bytes."""
+        plain = plain_colours(picture, by_field=self.scale is not None)
+        owner = np.full(len(picture.points), -1, np.int64)
+        owner[picture.triangles] = picture.triangle_body[:, None]
+        table = np.array([*plain.values(), (0, 0, 0)], np.uint8)
+        colours = table[_rank(owner, list(plain))]
+        if self.scale is not None:
+            values = fields.values(picture, self.scale.field)
+            shown = np.isin(owner, list(fields.coloured_bodies(picture, self.scale.field))) & np.isfinite(values)
+            colours[shown] = colour_map(self.scale.fraction(values[shown]))
+        return colours
+
+    def _show_inverted(self, tets: Floats) -> None:
+        """Red, and in front of the skin that hides them."""
+        corners = np.arange(4 * len(tets)).reshape(-1, 4)
+        triangles = corners[:, TET_FACES].reshape(-1, 3)
+        points = tets.reshape(-1, 3)
+        normals = np.tile(np.array(self.camera.position) - np.array(self.camera.focus), (len(points), 1))
+        self._show("inverted", points, triangles, normals, np.full((len(points), 3), RED, np.uint8), 1.0)
+
+    def _show(
+        self, name: str, points: Floats, triangles: Ints, normals: Floats, colours: np.ndarray, opacity: float
+    ) -> None:
+        """Put triangles in place of those that had this name."""
+        import pyvista
+
+        if len(triangles) == 0:
+            if name in self._actors:
+                self._actors[name].visibility = False
+            return
+        mesh = pyvista.PolyData.from_regular_faces(points.astype(np.float32), triangles)
+        mesh.point_data["colour"] = colours
+        mesh.point_data.active_normals = normals.astype(np.float32)
+        if name not in self._actors:
+            self._actors[name] = self._added(name, mesh, opacity)
+        actor = self._actors[name]
+        actor.visibility = True
+        actor.mapper.SetInputData(mesh)
+
+    def _added(self, name: str, mesh: Any, opacity: float) -> Any:
+        actor = self.plotter.add_mesh(
+            mesh, scalars="colour", rgb=True, smooth_shading=False, ambient=0.38, diffuse=0.72, specular=0.1, specular_power=16,
+            opacity=opacity, show_edges=self.edges, edge_color=(70, 76, 88), edge_opacity=0.35, line_width=FINER,
+        )  # fmt: skip
+        actor.prop.interpolation = "Phong"
+        if name == "inverted":
+            actor.mapper.SetResolveCoincidentTopologyToPolygonOffset()
+            actor.mapper.SetRelativeCoincidentTopologyPolygonOffsetParameters(0.0, -66000.0)
+        # glass is drawn in order of distance, roughly; software drivers lose it under depth peeling
+        if name.startswith("glass"):
+            actor.prop.culling = "front" if name == "glass, far side" else "back"
+        return actor
+
+
+def _rank(values: Ints, known: Sequence[int]) -> Ints:
+    """Position of each value in a list; its length for values that are not in it."""
+    order = np.argsort(np.array(known, np.int64), kind="stable")
+    ordered = np.array(known, np.int64)[order]
+    at = np.minimum(np.searchsorted(ordered, values), len(known) - 1)
+    return np.where(ordered[at] == values, order[at], len(known))

@@ -1,0 +1,127 @@
+"""Fields that colour a picture: which there are, what they are called, their unit, and their range."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from pliant.geometry.mesh import Floats, PliantError
+from pliant.look.source import Picture
+
+TITLES = {
+    "von_mises": ("von Mises stress", "Pa"),
+    "depth": ("contact depth", "m"),
+    "pressure": ("contact pressure", "Pa"),
+    "speed": ("speed", "m/s"),
+    "velocity": ("speed", "m/s"),
+    "displacement": ("displacement", "m"),
+    "contact_force": ("contact force", "N"),
+    "shown": ("drawn displacement", "m"),
+}
+FROM = {"speed": "velocity"}  # made from another recorded field
+ELEMENTS_ONLY = {"von_mises", "det_F"}  # rigid bodies have none
+TOUCHING = {"depth", "pressure", "contact_force"}  # zero where nothing touches
+PREFIXES = ((1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""), (1e-3, "m"), (1e-6, "µ"), (1e-9, "n"))
+HIDDEN = {"normal", "radius"}  # shape of surfels, not a quantity
+
+
+def choose(field: str, available: Collection[str], kinds: Mapping[int, str]) -> str:
+    """The field to draw: one that is there, or `body` for plain colours; `auto` takes what tells most."""
+    names = offered(available)
+    if field == "auto":
+        if "von_mises" in names and "fem" in kinds.values():
+            return "von_mises"
+        return next((name for name in ("speed", "displacement") if name in names), "body")
+    if field not in names:
+        raise PliantError(f"there is no field {field!r} to colour by; this picture has {', '.join(names)} (or auto)")
+    return field
+
+
+def offered(available: Collection[str]) -> list[str]:
+    """Names a picture can be coloured by."""
+    made = {name for name, source in FROM.items() if source in available}
+    return sorted((set(available) | made) - HIDDEN) + ["body"]
+
+
+def source_of(field: str, available: Collection[str]) -> str:
+    """The recorded field behind a name."""
+    return field if field in available else FROM.get(field, field)
+
+
+def values(picture: Picture, field: str) -> Floats:
+    """Magnitude of a field at the points, (P,); NaN where it is not known."""
+    name = source_of(field, picture.point_fields)
+    if name not in picture.point_fields:
+        return np.full(len(picture.points), np.nan)
+    rows = np.asarray(picture.point_fields[name], np.float64)
+    rows = rows if rows.ndim == 1 else np.linalg.norm(rows.reshape(len(rows), -1), axis=1)
+    return np.nan_to_num(rows) if field in TOUCHING else rows
+
+
+def coloured_bodies(picture: Picture, field: str) -> set[int]:
+    """Bodies that show the field; the others keep a plain colour."""
+    if field == "body":
+        return set()
+    plain = {"static", "rigid"} if field in ELEMENTS_ONLY else {"static"}
+    return {body for body in picture.names if picture.kinds.get(body) not in plain}
+
+
+def sample(picture: Picture, field: str) -> Floats:
+    """Values that are seen, for the range of colours."""
+    bodies = list(coloured_bodies(picture, field))
+    seen = [
+        picture.triangles[np.isin(picture.triangle_body, bodies)].ravel(),
+        picture.surfels[np.isin(picture.surfel_body, bodies)],
+    ]
+    found = values(picture, field)[np.unique(np.concatenate(seen))]
+    return found[np.isfinite(found)]
+
+
+def limits_of(samples: Floats) -> tuple[float, float]:
+    """Range of colours: from 0 (or the lowest negative) to where all but 4 % of what is not zero lies, rounded up."""
+    positive = samples[samples > 0.0]
+    top = round_up(float(np.quantile(positive, 0.96))) if len(positive) else 1.0
+    low = float(samples.min(initial=0.0))
+    return (-round_up(-low) if low < 0.0 else 0.0), top
+
+
+def round_up(value: float) -> float:
+    """The next number of the series 1, 1.2, 1.6, 2, 2.4, 3, 4, 5, 6, 8, 10, which all divide by four neatly."""
+    if not value > 1e-300:
+        return 1.0
+    power = 10.0 ** np.floor(np.log10(value))
+    steps = np.array([1.0, 1.2, 1.6, 2.0, 2.4, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0])
+    return float(power * steps[np.searchsorted(steps, value / power * (1 - 1e-9))])
+
+
+@dataclass(frozen=True)
+class Scale:
+    """What a colour bar says."""
+
+    field: str
+    low: float
+    high: float
+
+    @property
+    def _prefix(self) -> tuple[float, str]:
+        """Factor and letter that make the numbers short; only for fields with a unit."""
+        if not TITLES.get(self.field, ("", ""))[1]:
+            return 1.0, ""
+        largest = max(abs(self.low), abs(self.high))
+        return next((p for p in PREFIXES if largest >= 0.9999 * p[0]), PREFIXES[-1])
+
+    @property
+    def title(self) -> str:
+        name, unit = TITLES.get(self.field, (self.field.replace("_", " "), ""))
+        return f"{name} [{self._prefix[1]}{unit}]" if unit else name
+
+    def labels(self, count: int = 5) -> list[str]:
+        """Numbers at equal distances from low to high."""
+        ticks = np.linspace(self.low, self.high, count) / self._prefix[0]
+        return [f"{tick:.4g}" for tick in ticks]
+
+    def fraction(self, values: Floats) -> Floats:
+        """Where values lie in the range, 0 to 1; NaN stays."""
+        return np.clip((values - self.low) / (self.high - self.low), 0.0, 1.0)

@@ -1,0 +1,148 @@
+"""Curves over the time of a run: energies, contact forces, depths and numbers of contacts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pliant.geometry.mesh import Floats, PliantError
+from pliant.look.stage import BODIES
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from pliant.record import Run
+
+ENERGIES = {
+    "kinetic": "kinetic", "elastic": "elastic", "gravity": "gravity", "total": "total",
+    "contact_work": "work of contact", "drive_work": "work of prescribed motion",
+}  # fmt: skip
+MOST_PAIRS = 8  # curves of the pairs with the largest forces; the others are summed
+
+
+def plots(run: Run, stem: str | Path) -> list[Path]:
+    """All plots the run has data for: STEM_energy.png, STEM_force.png, STEM_depth.png."""
+    stem = Path(stem)
+    known = run.series()
+    written = []
+    if any(name in known for name in ENERGIES):
+        written.append(plot_energies(run, stem.with_name(stem.name + "_energy.png")))
+    if len(run.pairs().get("force", [])):
+        written.append(plot_forces(run, stem.with_name(stem.name + "_force.png")))
+    if "max_depth" in known:
+        written.append(plot_depths(run, stem.with_name(stem.name + "_depth.png")))
+    return written
+
+
+def plot_energies(run: Run, path: str | Path) -> Path:
+    """Energies over time; gravity is drawn from its lowest value on, because its zero means nothing."""
+    series = run.series()
+    names = [name for name in ENERGIES if name in series]
+    if not names:
+        raise PliantError(_lacks(run, "energies", ENERGIES, series))
+    time = _time(run, series)
+    figure, (axes,) = _figure()
+    for i, name in enumerate(names):
+        shift = np.nanmin(series[name]) if name == "gravity" else 0.0
+        label = ENERGIES[name] + (" (from its lowest)" if name == "gravity" else "")
+        axes.plot(time, series[name] - shift, color=_colour(i), label=label)
+    axes.axhline(0.0, color="0.75", linewidth=0.8, zorder=0)
+    return _finish(figure, axes, run, "energy [J]", path)
+
+
+def plot_forces(run: Run, path: str | Path) -> Path:
+    """Size of the contact force of each pair of bodies over time."""
+    series, pairs = run.series(), run.pairs()
+    if not {"row", "a", "b", "force"} <= pairs.keys():
+        raise PliantError(_lacks(run, "contact forces", ("a", "b", "force"), pairs))
+    time = _time(run, series)
+    figure, (axes,) = _figure()
+    for i, (label, force) in enumerate(_pair_forces(pairs, len(time), run.cells(-1).bodies).items()):
+        axes.plot(time, force, color=_colour(i), label=label)
+    axes.set_ylim(bottom=0.0)
+    return _finish(figure, axes, run, "contact force [N]", path)
+
+
+def _pair_forces(pairs: Mapping[str, np.ndarray], steps: int, names: Mapping[int, str]) -> dict[str, Floats]:
+    """Force of each pair in each step, (steps,), largest pairs first."""
+    ends = np.sort(np.stack([pairs["a"], pairs["b"]], axis=1), axis=1)
+    turn = np.where(pairs["a"] <= pairs["b"], 1.0, -1.0)[:, None]  # rows a-b and b-a of a step belong together
+    found, which = np.unique(ends, axis=0, return_inverse=True)
+    vectors = np.zeros((len(found), steps, 3))
+    np.add.at(vectors, (which.ravel(), pairs["row"]), turn * pairs["force"])
+    size = np.linalg.norm(vectors, axis=2)
+    order = np.argsort(-size.sum(axis=1), kind="stable")
+    title = lambda k: " – ".join(names.get(int(body), f"body {body}") for body in found[k])
+    curves = {title(k): size[k] for k in order[:MOST_PAIRS]}
+    if len(order) > MOST_PAIRS:
+        curves[f"{len(order) - MOST_PAIRS} other pairs, sum"] = size[order[MOST_PAIRS:]].sum(axis=0)
+    return curves
+
+
+def plot_depths(run: Run, path: str | Path) -> Path:
+    """Deepest penetration and number of contacts over time."""
+    series = run.series()
+    if "max_depth" not in series:
+        raise PliantError(_lacks(run, "depths", ("max_depth", "contacts"), series))
+    time = _time(run, series)
+    figure, panels = _figure(2 if "contacts" in series else 1)
+    depth = np.asarray(series["max_depth"], np.float64)
+    factor, unit = (1e3, "mm") if np.nanmax(depth, initial=0.0) < 0.1 else (1.0, "m")
+    panels[0].plot(time, factor * depth, color=_colour(1))
+    panels[0].set_ylabel(f"deepest penetration [{unit}]")
+    panels[0].set_ylim(bottom=0.0)
+    if "contacts" in series:
+        panels[1].plot(time, series["contacts"], color=_colour(0))
+        panels[1].set_ylim(bottom=0.0)
+    return _finish(figure, panels[-1], run, "contacts" if "contacts" in series else panels[0].get_ylabel(), path)
+
+
+# ------------------------------------------------------------------------------------------------ paper
+
+
+def _time(run: Run, series: Mapping[str, np.ndarray]) -> Floats:
+    if "time" in series:
+        return series["time"]
+    if "dt" in series:
+        return np.cumsum(series["dt"])
+    raise PliantError(_lacks(run, "times", ("time", "dt"), series))
+
+
+def _lacks(run: Run, what: str, wanted: Any, known: Mapping[str, Any]) -> str:
+    return f"{run.path} has no {what} to plot (columns {', '.join(wanted)}); it has {', '.join(sorted(known)) or 'none'}"
+
+
+def _colour(i: int) -> tuple[float, ...]:
+    return tuple(c / 255 for c in BODIES[i % len(BODIES)])
+
+
+def _figure(rows: int = 1) -> tuple[Figure, list[Axes]]:
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(8.0, 4.6), dpi=130, layout="constrained")
+    FigureCanvasAgg(figure)
+    panels = list(figure.subplots(rows, 1, sharex=True, squeeze=False)[:, 0])
+    for axes in panels:
+        axes.grid(color="0.9", linewidth=0.8)
+        axes.spines[["top", "right"]].set_visible(False)
+        axes.set_axisbelow(True)
+    return figure, panels
+
+
+def _finish(figure: Figure, axes: Axes, run: Run, label: str, path: str | Path) -> Path:
+    """Titles and labels, and the file."""
+    figure.suptitle(str(run.header.get("name") or run.path.stem), x=0.01, ha="left", fontsize=11, fontweight="bold")
+    axes.set_xlabel("time [s]")
+    axes.set_ylabel(label)
+    axes.margins(x=0.01)
+    if axes.get_legend_handles_labels()[1]:
+        axes.legend(frameon=False, fontsize=9)
+    path = Path(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    figure.savefig(path)
+    return path

@@ -1,0 +1,75 @@
+"""A window that nobody sees: drawing with no display, or a sentence that says what the machine lacks."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+from typing import TYPE_CHECKING
+
+from pliant.geometry.mesh import PliantError
+
+if TYPE_CHECKING:
+    import pyvista
+
+CHOICE = "VTK_DEFAULT_OPENGL_WINDOW"  # VTK 9.4 and later read it whenever a window is made
+EGL, OSMESA = "vtkEGLRenderWindow", "vtkOSOpenGLRenderWindow"
+
+
+def hidden_plotter(size: tuple[int, int]) -> pyvista.Plotter:
+    """An off-screen pyvista plotter without lights."""
+    try:
+        import pyvista
+    except ImportError:
+        raise PliantError("pictures need pyvista, which is not installed: pip install pyvista") from None
+    with _chosen_window():
+        return pyvista.Plotter(off_screen=True, window_size=list(size), lighting="none")
+
+
+@contextmanager
+def _chosen_window() -> Iterator[None]:
+    """Windows made inside need no display on Linux; the user's own choice is left as it is."""
+    if not sys.platform.startswith("linux") or CHOICE in os.environ:
+        yield
+        return
+    window = _displayless_window()
+    if window is None and not os.environ.get("DISPLAY"):
+        raise PliantError(
+            "pictures cannot be drawn here: there is no display, and no driver that works without one. "
+            "Install Mesa's EGL (Debian, Ubuntu: apt install libegl1 libgl1-mesa-dri; Fedora: dnf install mesa-libEGL "
+            "mesa-dri-drivers), or look at the run file with ParaView"
+        )
+    if window is not None:
+        os.environ[CHOICE] = window
+    try:
+        yield
+    finally:
+        os.environ.pop(CHOICE, None)
+
+
+@cache
+def _displayless_window() -> str | None:
+    """The kind of window that works without a display. VTK crashes if asked to draw with one that does not."""
+    import vtkmodules.vtkRenderingOpenGL2 as opengl
+    from vtkmodules.vtkCommonCore import vtkLogger
+
+    if hasattr(opengl, EGL):
+        loud = vtkLogger.GetCurrentVerbosityCutoff()
+        vtkLogger.SetStderrVerbosity(vtkLogger.VERBOSITY_OFF)  # it warns about every way that fails
+        try:
+            works = opengl.vtkEGLRenderWindow().SupportsOpenGL()
+        finally:
+            vtkLogger.SetStderrVerbosity(vtkLogger.ConvertToVerbosity(loud))
+        if works:
+            return EGL
+    if hasattr(opengl, OSMESA):
+        for name in ("libOSMesa.so.8", "libOSMesa.so.6", "libOSMesa.so"):
+            try:
+                ctypes.CDLL(name)
+            except OSError:
+                continue
+            return OSMESA
+    return None

@@ -1,0 +1,193 @@
+"""Everything around the bodies: colours, camera, light, and the floor with its shadow."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+
+from pliant.geometry.mesh import Floats, Ints, PliantError
+from pliant.look.fields import round_up
+from pliant.look.source import Picture, Plane
+
+BACKGROUND = (249, 250, 252)
+TILES = ((238, 240, 244), (226, 229, 235))
+STATIC = (186, 190, 197)
+STONE = (214, 208, 198)  # movable bodies that do not know the field
+RED = (226, 28, 36)  # inverted elements
+BODIES = (
+    (88, 146, 204), (235, 146, 70), (104, 172, 98), (206, 100, 114), (146, 118, 190), (208, 172, 60), (72, 172, 168), (190, 126, 166),
+)  # fmt: skip
+# low to high: quiet blue-green to yellow to red, all of middle brightness, so that shading stays visible
+COLOURS = ((94, 160, 196), (127, 196, 184), (190, 218, 150), (246, 214, 112), (240, 146, 74), (208, 62, 64))
+
+VIEW_ANGLE = 24.0  # [degree] of the height of the picture
+FLOOR_PIXELS, SHADOW_PIXELS = 1024, 256
+SHADOW = 0.26  # how dark
+SPREAD = np.array([[i, j, k] for i in (-1, 0, 1) for j in (-1, 0, 1) for k in (-1, 0, 1) if (i, j, k) != (0, 0, 0)])
+
+
+def colour_map(fraction: Floats) -> np.ndarray:
+    """Colours of fractions 0 to 1, (n, 3) bytes."""
+    stops = np.linspace(0.0, 1.0, len(COLOURS))
+    table = np.array(COLOURS, np.float64)
+    return np.stack([np.interp(fraction, stops, table[:, k]) for k in range(3)], axis=-1).round().astype(np.uint8)
+
+
+def plain_colours(picture: Picture, by_field: bool) -> dict[int, tuple[int, int, int]]:
+    """Colour of each body that does not show a field."""
+    colours = {}
+    moving = [body for body in picture.names if picture.kinds.get(body) != "static"]
+    for body in picture.names:
+        if picture.kinds.get(body) == "static":
+            colours[body] = STATIC
+        else:
+            colours[body] = STONE if by_field else BODIES[moving.index(body) % len(BODIES)]
+    return colours
+
+
+# ------------------------------------------------------------------------------------------------ camera
+
+
+@dataclass(frozen=True)
+class Camera:
+    """Where the picture is taken from."""
+
+    position: tuple[float, float, float]  # [m]
+    focus: tuple[float, float, float]  # [m]
+    up: tuple[float, float, float] = (0.0, 0.0, 1.0)
+    angle: float = VIEW_ANGLE  # [degree] of the height of the picture
+
+
+def extremes(points: Floats) -> Floats:
+    """The few points that decide how much room all of them need."""
+    return points[np.unique(np.argmax(points @ SPREAD.T, axis=0))] if len(points) else points
+
+
+def framed(
+    points: Floats, size: tuple[int, int], azimuth: float = -58.0, elevation: float = 33.0, aside: bool = False
+) -> Camera:
+    """A camera that sees all points, from a direction [degree]; azimuth 0 looks along -x, -90 along +y.
+
+    `aside` leaves room for a colour bar on the right.
+    """
+    if len(points) == 0:
+        raise PliantError("there is nothing to look at: no body of this picture has points or triangles")
+    a, e = np.radians([azimuth, elevation])
+    back = np.array([np.cos(e) * np.cos(a), np.cos(e) * np.sin(a), np.sin(e)])
+    right = np.array([-np.sin(a), np.cos(a), 0.0])
+    up = np.cross(back, right)
+    half = np.tan(np.radians(VIEW_ANGLE) / 2.0)
+    high, wide = 0.80 * half, (0.78 if aside else 0.86) * half * size[0] / size[1]
+    left = 0.12 * half * size[0] / size[1] if aside else 0.0
+    focus = 0.5 * (points.min(axis=0) + points.max(axis=0))
+    distance = 1.0
+    for _ in range(8):  # perspective: the middle of what is seen depends on where it is seen from
+        x, y, z = (points - focus) @ right, (points - focus) @ up, (points - focus) @ back
+        distance = float((np.maximum(np.abs(x) / wide, np.abs(y) / high) + z).max())
+        depth = np.maximum(distance - z, 1e-9)
+        u, v = x / depth, y / depth
+        focus = focus + 0.5 * distance * ((u.min() + u.max()) * right + (v.min() + v.max()) * up)
+    distance = max(distance, 1e-6, 1e-3 * float(np.abs(points).max()))
+    focus = focus + left * distance * right
+    return Camera(tuple(focus + distance * back), tuple(focus))
+
+
+def light_direction(camera: Camera) -> Floats:
+    """Where the main light shines to: over the left shoulder of the viewer, downwards."""
+    view = np.array(camera.focus) - np.array(camera.position)
+    a = np.arctan2(view[1], view[0]) - np.radians(42.0)
+    return np.array([0.42 * np.cos(a), 0.42 * np.sin(a), -0.91])
+
+
+# ------------------------------------------------------------------------------------------------ floor
+
+
+class Floor:
+    """A finite part of a plane, tiled, fading into the background, with the shadow of what is above it."""
+
+    def __init__(self, plane: Plane, points: Floats, light: Floats) -> None:
+        """`points` [m]: what the floor must lie under, over the whole movie."""
+        self.plane, self.light = plane, light
+        flat = (points - plane.point) @ plane.axes.T
+        low, high = flat[:, :2].min(axis=0), flat[:, :2].max(axis=0)
+        room = float(np.linalg.norm(np.ptp(flat, axis=0)))
+        self.tile = round_up(0.16 * room)  # [m]
+        self.half = float(0.5 * (high - low).max() + 0.9 * room)
+        self.centre = 0.5 * (low + high)
+        self._paint()
+
+    def _paint(self) -> None:
+        """The floor without shadow, and what full shadow takes away from it."""
+        along = (np.arange(FLOOR_PIXELS) + 0.5) / FLOOR_PIXELS * 2.0 - 1.0
+        u, v = np.meshgrid(along, along)
+        place = self.centre + self.half * np.stack([u, v], axis=-1)
+        odd = (np.floor(place / self.tile).sum(axis=-1).astype(np.int64) % 2)[..., None]
+        tiles = np.where(odd == 1, TILES[0], TILES[1]).astype(np.float32)
+        fade = (1.0 - np.clip((np.hypot(u, v) - 0.45) / 0.53, 0.0, 1.0))[..., None].astype(np.float32)
+        fade = fade * fade * (3.0 - 2.0 * fade)
+        background = np.array(BACKGROUND, np.float32)
+        self._bright = background + (tiles - background) * fade
+        self._dark = -SHADOW * tiles * fade
+        # rows of weights that stretch the coarse shadow to the pixels of the floor
+        at = np.clip((np.arange(FLOOR_PIXELS) + 0.5) * SHADOW_PIXELS / FLOOR_PIXELS - 0.5, 0, SHADOW_PIXELS - 1.001)
+        first, part = at.astype(np.int64), (at % 1.0).astype(np.float32)
+        self._stretch = np.zeros((FLOOR_PIXELS, SHADOW_PIXELS), np.float32)
+        rows = np.arange(FLOOR_PIXELS)
+        self._stretch[rows, first], self._stretch[rows, first + 1] = 1.0 - part, part
+
+    @property
+    def corners(self) -> Floats:
+        """Corners of the floor [m], (4, 3), in the order of the texture coordinates 00, 10, 11, 01."""
+        flat = self.centre + self.half * np.array([[-1, -1], [1, -1], [1, 1], [-1, 1]])
+        return self.plane.point + flat @ self.plane.axes[:2]
+
+    def image(self, points: Floats, triangles: Ints) -> np.ndarray:
+        """The floor with the shadow of triangles, (n, n, 3) bytes; row 0 is at the second coordinate's start."""
+        shadow = self._stretch @ self.shadow(points, triangles) @ self._stretch.T
+        return (self._bright + shadow[..., None] * self._dark).astype(np.uint8)
+
+    def shadow(self, points: Floats, triangles: Ints) -> np.ndarray:
+        """How much light is missing, 0 to 1, (n, n): soft, and softer from high above."""
+        from scipy.ndimage import gaussian_filter
+
+        n = SHADOW_PIXELS
+        flat = (points - self.plane.point) @ self.plane.axes.T
+        slant = self.light @ self.plane.axes.T
+        if slant[2] > -0.2 or len(triangles) == 0:  # a wall
+            return np.zeros((n, n), np.float32)
+        height = np.maximum(flat[:, 2], 0.0)
+        place = flat[:, :2] - height[:, None] * slant[:2] / slant[2]
+        pixel = (0.5 + 0.5 * (place - self.centre) / self.half) * n
+        at, share = _inside(pixel[triangles])
+        low = height[triangles].min(axis=1)[share] < 0.06 * self.half
+        cover = [_covered(at[chosen], n) for chosen in (low, ~low)]
+        near, far = gaussian_filter(cover[0], 1.6), gaussian_filter(cover[1], 4.5)
+        return 1.0 - (1.0 - near) * (1.0 - 0.8 * far)
+
+
+def _inside(corners: Floats) -> tuple[Floats, Ints]:
+    """Points spread over triangles of the plane, about three per unit of area, and the triangle of each."""
+    a, b = corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]
+    area = np.nan_to_num(0.5 * np.abs(a[:, 0] * b[:, 1] - a[:, 1] * b[:, 0]))
+    count = 1 + np.minimum(3.0 * area, 4e4).astype(np.int64)
+    owner = np.repeat(np.arange(len(corners)), count)
+    # the sequence of multiples of two irrational numbers fills the square evenly; its upper half is folded down
+    k = np.arange(len(owner))
+    s, t = (0.7548776662466927 * k) % 1.0, (0.5698402909980532 * k) % 1.0
+    over = s + t > 1.0
+    s, t = np.where(over, 1.0 - s, s), np.where(over, 1.0 - t, t)
+    return corners[owner, 0] + s[:, None] * a[owner] + t[:, None] * b[owner], owner
+
+
+def _covered(at: Floats, n: int) -> np.ndarray:
+    """1 where a point lies in a pixel, (n, n); rows are the second coordinate."""
+    at = at[((at >= 0) & (at < n)).all(axis=1)].astype(np.int64)
+    return (np.bincount(at[:, 1] * n + at[:, 0], minlength=n * n) > 0).astype(np.float32).reshape(n, n)
+
+
+def surroundings(pictures: Iterable[Picture]) -> Floats:
+    """Points that decide how much room the movable bodies of some pictures need [m]."""
+    found = [extremes(picture.movable_points()) for picture in pictures]
+    return np.concatenate([np.zeros((0, 3)), *found])

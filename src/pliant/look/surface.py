@@ -1,0 +1,115 @@
+"""Triangles as they are shaded: smooth except across creases; surfels as discs; points without normals as beads."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
+from scipy.spatial import cKDTree
+
+from pliant.geometry.mesh import Floats, Ints
+from pliant.look.source import NO_POINTS, Picture
+
+CREASE = np.cos(np.radians(48.0))  # sharper edges are kept
+SIDES = 10  # of a disc
+
+
+@dataclass(frozen=True)
+class Shading:
+    """Corners of triangles joined into points that share a normal; stays valid while the topology does."""
+
+    point: Ints  # (Q,) the point of the picture behind each shaded point
+    triangles: Ints  # (F, 3) over shaded points
+
+    @staticmethod
+    def of(points: Floats, triangles: Ints) -> Shading:
+        """Corners around a point stay together unless a crease divides them."""
+        count = len(triangles)
+        normal = face_normals(points, triangles)
+        normal /= np.maximum(np.linalg.norm(normal, axis=1, keepdims=True), 1e-300)
+        # a side is (triangle, k): from its corner k to the next; equal sides of two triangles are neighbours in order
+        ends = np.stack([triangles, np.roll(triangles, -1, axis=1)], axis=2).reshape(-1, 2)
+        key = ends.min(axis=1) * (int(triangles.max(initial=0)) + 1) + ends.max(axis=1)
+        order = np.argsort(key, kind="stable")
+        a, b = order[:-1], order[1:]
+        smooth = (key[a] == key[b]) & (np.einsum("ij,ij->i", normal[a // 3], normal[b // 3]) > CREASE)
+        a, b = a[smooth], b[smooth]
+        same_way = ends[a, 0] == ends[b, 0]
+        a_next, b_next = a - a % 3 + (a + 1) % 3, b - b % 3 + (b + 1) % 3
+        first = np.concatenate([a, a_next])
+        second = np.concatenate([np.where(same_way, b, b_next), np.where(same_way, b_next, b)])
+        links = coo_array((np.ones(len(first), bool), (first, second)), shape=(3 * count, 3 * count))
+        number, label = connected_components(links, directed=False)
+        point = np.zeros(number, np.int64)
+        point[label] = triangles.ravel()
+        return Shading(point, label.reshape(-1, 3).astype(np.int64))
+
+    def normals(self, points: Floats) -> Floats:
+        """Unit normals of the shaded points, means over their triangles weighted by area."""
+        normal, count = face_normals(points[self.point], self.triangles), len(self.point)
+        corner, share = self.triangles.ravel(), np.repeat(normal, 3, axis=0)
+        total = np.stack([np.bincount(corner, share[:, k], minlength=count) for k in range(3)], axis=1)
+        return total / np.maximum(np.linalg.norm(total, axis=1, keepdims=True), 1e-300)
+
+
+def face_normals(points: Floats, triangles: Ints) -> Floats:
+    """Normals of triangles with the length of twice their area [m^2]."""
+    x = points[triangles]
+    return np.cross(x[:, 1] - x[:, 0], x[:, 2] - x[:, 0])
+
+
+def with_surfels_as_triangles(picture: Picture) -> Picture:
+    """Surfels become discs (point fields `normal`, `radius`), points without normals little octahedra."""
+    if len(picture.surfels) == 0:
+        return picture
+    fields, at = picture.point_fields, picture.surfels
+    centre = picture.points[at]
+    radius = np.asarray(fields["radius"], np.float64)[at] if "radius" in fields else _spacing(centre)
+    if "normal" in fields:
+        offsets, faces = _disc(np.asarray(fields["normal"], np.float64)[at])
+    else:
+        offsets, faces = _bead(len(at))
+    each = offsets.shape[1]
+    base = len(picture.points) + each * np.arange(len(at))
+    new = (centre[:, None] + radius[:, None, None] * offsets).reshape(-1, 3)
+    behind = np.concatenate([np.arange(len(picture.points)), np.repeat(at, each)])
+    return replace(
+        picture,
+        points=np.concatenate([picture.points, new]),
+        triangles=np.concatenate([picture.triangles, (base[:, None, None] + faces).reshape(-1, 3)]),
+        triangle_body=np.concatenate([picture.triangle_body, np.repeat(picture.surfel_body, len(faces))]),
+        point_fields={name: np.asarray(values)[behind] for name, values in fields.items()},
+        surfels=NO_POINTS,
+        surfel_body=NO_POINTS,
+    )
+
+
+def _spacing(points: Floats) -> Floats:
+    """A radius for points that have none: 0.4 of the usual distance to the next one."""
+    if len(points) < 2:
+        return np.full(len(points), 0.01)
+    distance, _ = cKDTree(points).query(points, k=2)
+    return np.full(len(points), 0.4 * float(np.median(distance[:, 1])))
+
+
+def _disc(normal: Floats) -> tuple[Floats, Ints]:
+    """Centre and rim of unit discs, (S, 1 + SIDES, 3), and the triangles of one of them."""
+    n = normal / np.maximum(np.linalg.norm(normal, axis=1, keepdims=True), 1e-300)
+    helper = np.where(np.abs(n[:, 2:]) < 0.9, [[0.0, 0.0, 1.0]], [[1.0, 0.0, 0.0]])
+    u = np.cross(helper, n)
+    u /= np.maximum(np.linalg.norm(u, axis=1, keepdims=True), 1e-300)
+    v = np.cross(n, u)
+    angle = 2.0 * np.pi * np.arange(SIDES) / SIDES
+    rim = np.cos(angle)[None, :, None] * u[:, None] + np.sin(angle)[None, :, None] * v[:, None]
+    k = np.arange(SIDES)
+    faces = np.stack([np.zeros(SIDES, np.int64), 1 + k, 1 + (k + 1) % SIDES], axis=1)
+    return np.concatenate([np.zeros((len(n), 1, 3)), rim], axis=1), faces
+
+
+def _bead(count: int) -> tuple[Floats, Ints]:
+    """Corners of octahedra, (S, 6, 3), and the triangles of one of them."""
+    corners = np.concatenate([np.eye(3), -np.eye(3)])
+    faces = [[0, 1, 2], [1, 3, 2], [3, 4, 2], [4, 0, 2], [1, 0, 5], [3, 1, 5], [4, 3, 5], [0, 4, 5]]
+    return np.broadcast_to(corners, (count, 6, 3)), np.array(faces, np.int64)
