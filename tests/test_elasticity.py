@@ -132,7 +132,7 @@ def test_torque_of_a_twisted_bar(element):
 
 
 @pytest.mark.parametrize("element", ["linear", "quadratic"])
-@pytest.mark.parametrize("stretch", [0.5, 0.8, 1.3, 2.0])
+@pytest.mark.parametrize("stretch", [1.1, 1.5, 3.0])
 def test_uniaxial_stress_of_the_neo_hookean_law(element, stretch):
     """P11(l, t) of the energy of the law, with the side stretch t from P22 = 0; the pull on the end is P11 A."""
     nu, side, length = 0.3, 0.2, 0.4
@@ -146,7 +146,8 @@ def test_uniaxial_stress_of_the_neo_hookean_law(element, stretch):
 
     t = brentq(lambda b: piola(stretch, b)[1], 0.3, 2.0)
     pull = piola(stretch, t)[0]
-    pulls = [dict(kind="traction", where=dict(side=f"{sign}x"), value=(float(f"{sign}1") * pull, 0, 0)) for sign in "+-"]
+    ends = (("+x", pull), ("-x", -pull))  # a free bar that is pulled stays in line; pushed, it would turn over
+    pulls = [dict(kind="traction", where=dict(side=end), value=(force, 0, 0)) for end, force in ends]
     scene = bar(
         length, side, 0.2, element, "neo-hookean", nu, fixed=[], loads=pulls, integrator="implicit",
         material=dict(mass_damping=20.0),

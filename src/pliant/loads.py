@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pliant import bindings
-from pliant.geometry.mesh import Floats
+from pliant.geometry.mesh import Floats, Ints
+from pliant.model import Skin
 
 if TYPE_CHECKING:
     from pliant.world import World
@@ -32,13 +33,24 @@ def add_loads(
             push = -0.5 * value[:, :1] * np.cross(b - a, c - a)
             force = np.where(loads.face_follows[:, None] == 1, push, value * loads.face_area[:, None])
             points.append(corners.ravel())
-            forces.append(np.repeat(force / 3.0, 3, axis=0))
+            forces.append((_shares(skin, corners)[:, :, None] * force[:, None, :]).reshape(-1, 3))
         bindings.point_forces(
             np.concatenate(points), np.ascontiguousarray(np.concatenate(forces)), place, skin.start, skin.node, skin.weight,
             skin.frame, position, on_nodes, on_frames, torque,
         )  # fmt: skip
     if len(loads.body):
         _on_whole_bodies(world, x, values, on_nodes, on_frames, torque)
+
+
+def _shares(skin: Skin, corners: Ints) -> Floats:
+    """Part of a face's force that each corner takes, (f, 3).
+
+    A 10-node face is drawn as four triangles over its corners and edge middles. A uniform load has the consistent forces of
+    the element if it all acts at the middles (the rule of three edge middles is exact for degree 2), a third of the face each.
+    """
+    middle = (skin.start[corners + 1] - skin.start[corners] > 1).astype(np.float64)
+    total = middle.sum(axis=1, keepdims=True)
+    return np.where(total > 0, middle / np.maximum(total, 1.0), 1.0 / 3.0)
 
 
 def _on_whole_bodies(world: World, x: Floats, values: Floats, on_nodes: Floats, on_frames: Floats, torque: Floats) -> None:

@@ -53,7 +53,7 @@ def settle(world: World, tolerance: float = 1e-8) -> Equilibrium:
     x = state.x.copy()
     world.drive_nodes(state.time, 1.0, x, np.zeros_like(x))
     problem = StaticProblem(pattern, internal, external, tangent, None if follows else energy)
-    found = solve_static(problem, x, model.nodes.inverse > 0, soft, tolerance)
+    found = solve_static(problem, x, model.nodes.inverse > 0, soft, tolerance, names=model.bodies.names)
     if not found.converged.all():
         raise PliantError(found.complaint(model.bodies.names))
     state.x, state.v = found.x, np.zeros_like(found.x)

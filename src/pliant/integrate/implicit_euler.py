@@ -6,6 +6,7 @@ answers a contact impulse: dv = A^-1 J^T I, which spreads the impulse as the bod
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
 TOLERANCE = 1e-8  # of a step's solve; exact_momentum keeps the sum of impulses right whatever this is
 ROUGH = 1e-2  # of the solves behind `give`, which needs two digits
-MOST_DIRECTIONS = 16
+MOST_AXES = 8
 
 
 class ImplicitEuler:
@@ -100,21 +101,22 @@ class ImplicitEuler:
     def give(self, motion: Motion, rows: Rows, direction: Floats) -> Floats:
         """The implicit bodies' part of the absolute row sums of the Delassus matrix.
 
-        A row of |J A^-1 J^T| would take a solve per contact. Contacts that push a body in like directions (within 60
-        degrees of the first) mostly have W_rs > 0, so the sum over them is one solve with all of them pushing at once;
-        the sums of the few directions are added by size. Solves are rough, two digits are enough.
+        A row of |J A^-1 J^T| would take a solve per contact. Contacts that push a body along like axes (within 60 degrees
+        of the first) mostly have W_rs > 0 once they all push the same way, so the sum of |W_rs| over them is one solve with
+        all pushing at once; the sums of the few axes are added by size. Solves are rough, two digits are enough.
         """
         skin, mine = motion.skin, self.mine
         out = np.zeros(len(rows))
         group = np.full((len(rows), 2), -1, np.int64)
-        axes = np.zeros((len(self.bodies), MOST_DIRECTIONS, 3))
+        sense = np.zeros((len(rows), 2))
+        axes = np.zeros((len(self.bodies), MOST_AXES, 3))
         count = np.zeros(len(self.bodies), np.int64)
-        _directions(rows.start, rows.point, rows.weight, direction, skin.body, self.bodies, axes, count, group)
+        _axes(rows.start, rows.point, rows.weight, direction, skin.body, self.bodies, axes, count, group, sense)
         for k in range(int(count.max(initial=0))):
             load_k = np.zeros_like(motion.x)
             _push_together(
                 rows.start, rows.point, rows.weight, direction, skin.body, skin.start, skin.node, skin.weight, self.bodies,
-                group, k, load_k,
+                group, sense, k, load_k,
             )  # fmt: skip
             load_k[~mine] = 0.0
             found = self._solve(load_k, np.zeros_like(load_k), count > k, ROUGH)
@@ -126,8 +128,8 @@ class ImplicitEuler:
 
 
 @kernel
-def _directions(row_start, row_point, row_weight, direction, point_body, mine, axes, count, group):  # type: ignore[no-untyped-def]
-    """Sort each row's two sides (0: positive weights, 1: negative) into few directions per body."""
+def _axes(row_start, row_point, row_weight, direction, point_body, mine, axes, count, group, sense):  # type: ignore[no-untyped-def]
+    """Sort each row's two sides (0: positive weights, 1: negative) to few axes per body, and say which way each pushes."""
     for r in range(len(direction)):
         for side in range(2):
             body = -1
@@ -140,21 +142,22 @@ def _directions(row_start, row_point, row_weight, direction, point_body, mine, a
             d = load(direction, r)
             if side == 1:
                 d = (-d[0], -d[1], -d[2])
-            best, likeness = -1, -2.0
+            best, likeness, way = -1, -1.0, 1.0
             for g in range(count[body]):
                 c = axes[body, g, 0] * d[0] + axes[body, g, 1] * d[1] + axes[body, g, 2] * d[2]
-                if c > likeness:
-                    best, likeness = g, c
+                if abs(c) > likeness:
+                    best, likeness, way = g, abs(c), math.copysign(1.0, c)
             if likeness < 0.5 and count[body] < len(axes[body]):
                 best = count[body]
                 axes[body, best, 0], axes[body, best, 1], axes[body, best, 2] = d
                 count[body] += 1
-            group[r, side] = best
+                way = 1.0
+            group[r, side], sense[r, side] = best, way
 
 
 @kernel
-def _push_together(row_start, row_point, row_weight, direction, point_body, start, node, weight, mine, group, wanted, out):  # type: ignore[no-untyped-def]
-    """Unit impulses of all row sides of one direction, on nodes."""
+def _push_together(row_start, row_point, row_weight, direction, point_body, start, node, weight, mine, group, sense, wanted, out):  # type: ignore[no-untyped-def]
+    """Unit impulses of all row sides along one axis, on nodes."""
     for r in range(len(direction)):
         for k in range(row_start[r], row_start[r + 1]):
             p, w = row_point[k], row_weight[k]
@@ -162,7 +165,7 @@ def _push_together(row_start, row_point, row_weight, direction, point_body, star
             if point_body[p] < 0 or not mine[point_body[p]] or group[r, side] != wanted:
                 continue
             for m in range(start[p], start[p + 1]):
-                store(out, node[m], axpy(w * weight[m], load(direction, r), load(out, node[m])))
+                store(out, node[m], axpy(sense[r, side] * w * weight[m], load(direction, r), load(out, node[m])))
 
 
 @kernel

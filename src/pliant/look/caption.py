@@ -60,11 +60,11 @@ def _colour_bar(image: Image.Image, pen: ImageDraw, scale: Scale, width: int, he
 
     labels, small = scale.labels(), font(round(0.9 * unit))
     room = max(pen.textlength(label, small) for label in labels)
-    thick, tall = round(0.9 * unit), round(0.46 * height)
-    left, top = round(width - 1.6 * unit - room - thick), round(0.27 * height)
+    thick, tall = round(0.9 * unit), round(0.44 * height)
+    left, top = round(width - 1.6 * unit - room - thick), round(3.2 * unit)
     ramp = colour_map(np.linspace(1.0, 0.0, tall))[:, None].repeat(thick, axis=1)
     image.paste(Image.fromarray(ramp), (left, top))
     for label, at in zip(labels, np.linspace(top + tall - 1, top, len(labels)), strict=True):
         pen.line([(left + thick, at), (left + thick + 0.25 * unit, at)], QUIET)
         pen.text((left + thick + 0.5 * unit, at), label, INK, small, anchor="lm")
-    pen.text((width - unit, top - 1.2 * unit), scale.title, INK, small, anchor="rs")
+    pen.text((width - unit, top - 1.0 * unit), scale.title, INK, small, anchor="rs")

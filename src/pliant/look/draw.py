@@ -10,11 +10,13 @@ import numpy as np
 
 from pliant.geometry.mesh import TET_FACES, Floats, Ints, PliantError
 from pliant.look import caption, fields
+from pliant.look.glass import containers
 from pliant.look.screen import hidden_plotter
 from pliant.look.source import Film, Picture, from_simulation
 from pliant.look.stage import (
     BACKGROUND,
     RED,
+    STONE,
     Camera,
     Floor,
     colour_map,
@@ -33,7 +35,7 @@ if TYPE_CHECKING:
     from pliant.simulation import Simulation
 
 FINER = 2  # drawn this many times larger and reduced: smoother edges for less time than multisampling takes
-GLASS = 0.28  # opacity of bodies to look through
+GLASS = 0.22  # opacity of bodies to look through
 
 View = Camera | tuple[float, float] | None  # a camera, or azimuth and elevation [degree] to look from
 
@@ -46,13 +48,14 @@ def still(
     size: tuple[int, int] = (1280, 960),
     camera: View = None,
     limits: tuple[float, float] | None = None,
-    transparent: Collection[str] = (),
+    transparent: Collection[str] | None = None,
     edges: bool = False,
 ) -> Path:
     """A png of a simulation as it is now, or of the frame of a run nearest to a time (the last unless given).
 
     field: von_mises, speed, displacement, depth, pressure, ..., `body` for plain colours, or `auto`; limits: range of
-    its colours; transparent: names of bodies to look through; edges: draw the edges of the triangles.
+    its colours; transparent: names of bodies to look through (unless given: containers that hide what is in them);
+    edges: draw the edges of the triangles.
     """
     picture = _moment(source, time)
     field = fields.choose(field, picture.point_fields, picture.kinds)
@@ -61,7 +64,10 @@ def still(
     if path.suffix.lower() not in (".png", ".jpg", ".jpeg"):
         raise PliantError(f"cannot write a still to {path.name}: name it .png or .jpg")
     path.parent.mkdir(parents=True, exist_ok=True)
-    with Canvas(surroundings([picture]), size, scale, camera, transparent, edges) as canvas:
+    around = surroundings([picture])
+    view = viewpoint(around, size, camera, scale)
+    glass = containers(picture, view) if transparent is None else transparent
+    with Canvas(around, size, view, scale, glass, edges) as canvas:
         canvas.draw(picture).save(path)
     return path
 
@@ -88,6 +94,13 @@ def scale_of(field: str, samples: Floats, limits: tuple[float, float] | None) ->
     return fields.Scale(field, float(low), float(high))
 
 
+def viewpoint(around: Floats, size: tuple[int, int], camera: View, scale: fields.Scale | None) -> Camera:
+    """The camera asked for; one that sees all points unless it is given whole."""
+    if isinstance(camera, Camera):
+        return camera
+    return framed(around, size, *(camera or ()), aside=scale is not None)
+
+
 class Canvas:
     """Draws pictures of one size with one camera and one colour scale. Close it, or use it as a context."""
 
@@ -95,18 +108,17 @@ class Canvas:
         self,
         around: Floats,
         size: tuple[int, int],
+        camera: Camera,
         scale: fields.Scale | None = None,
-        camera: View = None,
         transparent: Collection[str] = (),
         edges: bool = False,
     ) -> None:
-        """`around` [m]: points that must be seen and that the floor lies under."""
+        """`around` [m]: points that the floor lies under."""
         if len(size) != 2 or min(size) < 16:
             raise PliantError(f"size = {size}: give width and height in pixels, at least 16 each")
         self.size, self.scale, self.transparent, self.edges = size, scale, frozenset(transparent), edges
         self.around = around
-        self.camera = camera if isinstance(camera, Camera) else framed(around, size, *(camera or ()), aside=scale is not None)
-        self.light = light_direction(self.camera)
+        self.camera, self.light = camera, light_direction(camera)
         self.plotter = hidden_plotter((FINER * size[0], FINER * size[1]))
         self._actors: dict[str, Any] = {}
         self._floors: list[Floor] | None = None
@@ -149,9 +161,8 @@ class Canvas:
         plotter.camera.view_angle = camera.angle
         focus = np.array(camera.focus)
         sun = pyvista.Light(position=focus - self.light, focal_point=focus, light_type="scene light", intensity=0.58)
-        front = pyvista.Light(light_type="headlight", intensity=0.42)
-        side = pyvista.Light(position=(1.0, -0.4, 0.5), focal_point=(0, 0, 0), light_type="camera light", intensity=0.22)
-        for light in (sun, front, side):
+        front = pyvista.Light(light_type="headlight", intensity=0.5)
+        for light in (sun, front):
             light.positional = False
             plotter.add_light(light)
 
@@ -194,11 +205,13 @@ class Canvas:
         plain = plain_colours(picture, by_field=self.scale is not None)
         owner = np.full(len(picture.points), -1, np.int64)
         owner[picture.triangles] = picture.triangle_body[:, None]
-        table = np.array([*plain.values(), (0, 0, 0)], np.uint8)
+        clear = {body for body, name in picture.names.items() if name in self.transparent}
+        table = np.array([*(STONE if body in clear else colour for body, colour in plain.items()), (0, 0, 0)], np.uint8)
         colours = table[_rank(owner, list(plain))]
         if self.scale is not None:
             values = fields.values(picture, self.scale.field)
-            shown = np.isin(owner, list(fields.coloured_bodies(picture, self.scale.field))) & np.isfinite(values)
+            painted = fields.coloured_bodies(picture, self.scale.field) - clear
+            shown = np.isin(owner, list(painted)) & np.isfinite(values)
             colours[shown] = colour_map(self.scale.fraction(values[shown]))
         return colours
 

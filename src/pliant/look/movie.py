@@ -13,7 +13,8 @@ import numpy as np
 
 from pliant.geometry.mesh import PliantError
 from pliant.look import fields
-from pliant.look.draw import Canvas, View, scale_of
+from pliant.look.draw import Canvas, View, scale_of, viewpoint
+from pliant.look.glass import containers
 from pliant.look.source import Film
 from pliant.look.stage import extremes
 
@@ -33,7 +34,7 @@ def movie(
     size: tuple[int, int] = (960, 720),
     camera: View = None,
     limits: tuple[float, float] | None = None,
-    transparent: Collection[str] = (),
+    transparent: Collection[str] | None = None,
     edges: bool = False,
     frames: Sequence[int] | None = None,
     progress: Callable[[int, int], object] | None = None,
@@ -57,7 +58,10 @@ def movie(
     wanted = {fields.source_of(field, available)}
     around, samples = _survey(film, chosen, field, wanted)
     path.parent.mkdir(parents=True, exist_ok=True)
-    with Canvas(around, size, scale_of(field, samples, limits), camera, transparent, edges) as canvas:
+    scale = scale_of(field, samples, limits)
+    view = viewpoint(around, size, camera, scale)
+    glass = containers(film.picture(chosen[-1], ()), view) if transparent is None else transparent
+    with Canvas(around, size, view, scale, glass, edges) as canvas:
         writer = _writer(path, size, fps)
         try:
             for done, i in enumerate(chosen):

@@ -26,7 +26,10 @@ def hidden_plotter(size: tuple[int, int]) -> pyvista.Plotter:
     except ImportError:
         raise PliantError("pictures need pyvista, which is not installed: pip install pyvista") from None
     with _chosen_window():
-        return pyvista.Plotter(off_screen=True, window_size=list(size), lighting="none")
+        plotter = pyvista.Plotter(off_screen=True, window_size=list(size), lighting="none")
+    plotter.disable_anti_aliasing()  # pictures are drawn larger and reduced instead
+    plotter.render_window.SetMultiSamples(0)
+    return plotter
 
 
 @contextmanager

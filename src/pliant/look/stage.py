@@ -130,6 +130,7 @@ class Floor:
         background = np.array(BACKGROUND, np.float32)
         self._bright = background + (tiles - background) * fade
         self._dark = -SHADOW * tiles * fade
+        self._plain = self._bright.astype(np.uint8)
         # rows of weights that stretch the coarse shadow to the pixels of the floor
         at = np.clip((np.arange(FLOOR_PIXELS) + 0.5) * SHADOW_PIXELS / FLOOR_PIXELS - 0.5, 0, SHADOW_PIXELS - 1.001)
         first, part = at.astype(np.int64), (at % 1.0).astype(np.float32)
@@ -145,8 +146,19 @@ class Floor:
 
     def image(self, points: Floats, triangles: Ints) -> np.ndarray:
         """The floor with the shadow of triangles, (n, n, 3) bytes; row 0 is at the second coordinate's start."""
-        shadow = self._stretch @ self.shadow(points, triangles) @ self._stretch.T
-        return (self._bright + shadow[..., None] * self._dark).astype(np.uint8)
+        shadow = self.shadow(points, triangles)
+        image = self._plain.copy()
+        rows, columns = (self._pixels_of(np.flatnonzero(shadow.max(axis=axis) > 0.004)) for axis in (1, 0))
+        part = self._stretch[rows] @ shadow @ self._stretch[columns].T
+        image[rows, columns] = self._bright[rows, columns] + part[..., None] * self._dark[rows, columns]
+        return image
+
+    def _pixels_of(self, coarse: Ints) -> slice:
+        """The pixels of the floor around some of the shadow's."""
+        if len(coarse) == 0:
+            return slice(0, 0)
+        times = FLOOR_PIXELS // SHADOW_PIXELS
+        return slice(max(0, int(coarse[0]) - 1) * times, (int(coarse[-1]) + 2) * times)
 
     def shadow(self, points: Floats, triangles: Ints) -> np.ndarray:
         """How much light is missing, 0 to 1, (n, n): soft, and softer from high above."""
@@ -160,15 +172,15 @@ class Floor:
         height = np.maximum(flat[:, 2], 0.0)
         place = flat[:, :2] - height[:, None] * slant[:2] / slant[2]
         pixel = (0.5 + 0.5 * (place - self.centre) / self.half) * n
-        at, share = _inside(pixel[triangles])
+        at, share = scattered(pixel[triangles])
         low = height[triangles].min(axis=1)[share] < 0.06 * self.half
         cover = [_covered(at[chosen], n) for chosen in (low, ~low)]
         near, far = gaussian_filter(cover[0], 1.6), gaussian_filter(cover[1], 4.5)
         return 1.0 - (1.0 - near) * (1.0 - 0.8 * far)
 
 
-def _inside(corners: Floats) -> tuple[Floats, Ints]:
-    """Points spread over triangles of the plane, about three per unit of area, and the triangle of each."""
+def scattered(corners: Floats) -> tuple[Floats, Ints]:
+    """Points spread over triangles, about three per unit of area in the first two coordinates; the triangle of each."""
     a, b = corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]
     area = np.nan_to_num(0.5 * np.abs(a[:, 0] * b[:, 1] - a[:, 1] * b[:, 0]))
     count = 1 + np.minimum(3.0 * area, 4e4).astype(np.int64)

@@ -37,7 +37,7 @@ from pliant.record.vtkhdf import TEMPORARY
 __all__ = ["Cells", "Recorder", "Run", "estimate_bytes", "fold", "human", "resume_writer"]
 
 GROWTH = 1.25  # publish when the journal is this many times larger: all publishing together writes at most 5 journals
-REST = 10.0  # times a publication that must pass before the next: publishing takes at most a tenth of the run
+PAUSE = 0.5  # [s] between publications: a small run must not spend its time on them
 PATIENCE = 5.0  # [s] how long the end of a run waits for a program that holds the run file
 STATUSES = ("finished", "interrupted", "failed")
 
@@ -85,7 +85,7 @@ class Recorder:
 
     def _start(self, writer: JournalWriter) -> None:
         self._writer = writer
-        self._rest_until = -np.inf
+        self._rest_until = -np.inf  # when the next publication may begin
         self._published = 0  # size of the journal when it was last published
         self._steps: list[Mapping[str, Any]] = []
         self._pairs: list[dict[str, Array]] = []
@@ -199,11 +199,10 @@ class Recorder:
         self._check_shapes(arrays)
         self._flush_steps()
         self._append("frame", {"time": float(time), "step": int(step), "counts": counts}, arrays)
-        if self._writer.size >= GROWTH * self._published and monotonic() >= self._rest_until:
-            began = monotonic()
-            if vtkhdf.publish(self._writer.entries, self.path):
-                self._published = self._writer.size
-            self._rest_until = monotonic() + REST * (monotonic() - began)
+        due = self._writer.size >= GROWTH * self._published and monotonic() >= self._rest_until
+        if due and vtkhdf.publish(self._writer.entries, self.path):
+            self._published = self._writer.size
+            self._rest_until = monotonic() + PAUSE
 
     def state(self, time: float, step: int, arrays: Mapping[str, Array], meta: Mapping[str, Any] | None = None) -> None:
         """A checkpoint: all that is needed to go on from here."""
