@@ -4,7 +4,7 @@
 
 Everything is measured in one run, medians; "x CSR" is wall time as a multiple of the matrix-vector product (one thread,
 float64, 32-bit indices) of the linear elements. CPU time stands beside it because a busy machine spoils wall time. Rows
-are forces summed to nodes; "K" is the stiffness blocks; "bytes/tet" is what an element keeps.
+are forces summed to nodes; "K" is the stiffness blocks; "B/tet" is what an element keeps in bytes, "thr" threads.
 """
 
 from __future__ import annotations
@@ -66,7 +66,8 @@ def gather(start, corner, forces, out):  # type: ignore[no-untyped-def]
     """Sum of corner forces per node."""
     for n in prange(out.shape[0]):
         x, y, z = 0.0, 0.0, 0.0
-        for c in corner[start[n] : start[n + 1]]:
+        for j in range(start[n], start[n + 1]):
+            c = corner[j]
             x += forces[c, 0]
             y += forces[c, 1]
             z += forces[c, 2]
@@ -130,7 +131,7 @@ def main() -> None:
     csr_wall, csr_cpu = timed(lambda: matrix @ vector, given.repeat)
 
     table = Table(title=f"{len(tets)} tets, {len(points)} nodes, {matrix.nnz} entries in the stiffness matrix")
-    for heading in ("what", "threads", "wall ms", "CPU ms", "x CSR", "ns/tet", "K ms", "bytes/tet"):
+    for heading in ("what", "thr", "wall ms", "CPU ms", "x CSR", "ns/tet", "K ms", "B/tet"):
         table.add_column(heading, justify="left" if heading == "what" else "right", no_wrap=True)
     table.add_row("SciPy CSR", "1", f"{1e3 * csr_wall:.2f}", f"{1e3 * csr_cpu:.2f}", "1.00", "", "", "")
     meshes = [(Tet4, points, tets, law) for law in LAWS]

@@ -57,4 +57,6 @@ def settle(world: World, tolerance: float = 1e-8) -> Equilibrium:
     if not found.converged.all():
         raise PliantError(found.complaint(model.bodies.names))
     state.x, state.v = found.x, np.zeros_like(found.x)
+    held = (model.nodes.inverse == 0.0)[:, None]
+    world.reaction = np.where(held, -internal(found.x) - external(found.x), 0.0)
     return found

@@ -17,8 +17,10 @@ from pathlib import Path
 import numpy as np
 
 from pliant.geometry.mesh import PliantError
-from pliant.record import vtkhdf
+from pliant.record import runfile, vtkhdf
 from pliant.record.runfile import Cells, Recorder, resume_writer
+
+runfile.PAUSE = 0.0  # publish as often as the journal grows, however quick the toy is
 
 HEADER = {"scene": 'name = "toy"\n', "seed": 3, "created": "2024-01-01T00:00:00+00:00"}
 STEPS = 3  # steps per frame

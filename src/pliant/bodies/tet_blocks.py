@@ -114,7 +114,6 @@ def finish(s, corners, out, energy, first, count):  # type: ignore[no-untyped-de
         if energy.shape[0] > 0:
             energy[first + k] = s[WORK * LANES + k]
         if out.shape[0] > 0:
-            at = 3 * corners * (first + k)
-            target = out[at : at + 3 * corners]
-            for j in range(3 * corners):
-                target[j] = s[(row + j) * LANES + k]
+            for a in range(corners):
+                for i in range(3):
+                    out[(first + k) * corners + a, i] = s[(row + 3 * a + i) * LANES + k]

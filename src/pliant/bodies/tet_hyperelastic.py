@@ -59,7 +59,6 @@ def evaluate_hyperelastic(law, tets, x, v, rate, out, energy, scratch):  # type:
     chunks = scratch.shape[0]
     count, corners = tets[0].shape
     blocks = (count + LANES - 1) // LANES
-    flat = out.reshape(out.size)
     for chunk in prange(chunks):
         s = scratch[chunk]
         for block in range(chunk * blocks // chunks, (chunk + 1) * blocks // chunks):
@@ -67,4 +66,4 @@ def evaluate_hyperelastic(law, tets, x, v, rate, out, energy, scratch):  # type:
             used = min(LANES, count - first)
             begin(s, tets, x, v, rate, first, used)
             _block(s, law, tets[6], tets[7], rate, out.shape[0] > 0, energy.shape[0] > 0)
-            finish(s, corners, flat, energy, first, used)
+            finish(s, corners, out, energy, first, used)

@@ -15,6 +15,7 @@ from pliant.look.screen import hidden_plotter
 from pliant.look.source import Film, Picture, from_simulation
 from pliant.look.stage import (
     BACKGROUND,
+    CREASES,
     RED,
     STONE,
     Camera,
@@ -139,9 +140,10 @@ class Canvas:
         """One picture, with its caption."""
         from PIL import Image
 
+        solid = len(picture.triangles)
         picture = with_surfels_as_triangles(picture)
         self._show_floors(picture)
-        self._show_bodies(picture)
+        self._show_bodies(picture, solid)
         self._show_inverted(picture.inverted)
         self.plotter.renderer.ResetCameraClippingRange()
         self.plotter.render()
@@ -182,7 +184,8 @@ class Canvas:
             texture.interpolate = True
             self._actors[f"floor {i}"].texture = texture
 
-    def _show_bodies(self, picture: Picture) -> None:
+    def _show_bodies(self, picture: Picture, solid: int) -> None:
+        """All triangles; the first `solid` of them with lines along their sharp edges."""
         for name in self.transparent:
             if name not in picture.names.values():
                 raise PliantError(f"transparent: there is no body {name!r}: {nearest(name, picture.names.values())}")
@@ -194,6 +197,8 @@ class Canvas:
         self._show("bodies", points, shading.triangles[~clear], normals, colours, 1.0)
         self._show("glass, far side", points, shading.triangles[clear], normals, colours, GLASS)
         self._show("glass, near side", points, shading.triangles[clear], normals, colours, GLASS)
+        lined = ~clear[shading.crease_triangle] & (shading.crease_triangle < solid)
+        self._show_creases(picture.points, shading.creases[lined])
 
     def _shading_of(self, picture: Picture) -> Shading:
         if self._shading is None or not np.array_equal(self._shading[0], picture.triangles):
@@ -215,13 +220,30 @@ class Canvas:
             colours[shown] = colour_map(self.scale.fraction(values[shown]))
         return colours
 
+    def _show_creases(self, points: Floats, creases: Ints) -> None:
+        """Thin lines along sharp edges, which two faces of one brightness would hide."""
+        import pyvista
+
+        if len(creases) == 0:
+            if "creases" in self._actors:
+                self._actors["creases"].visibility = False
+            return
+        lines = np.column_stack([np.full(len(creases), 2), creases]).ravel()
+        mesh = pyvista.PolyData(points.astype(np.float32), lines=lines)
+        if "creases" not in self._actors:
+            actor = self.plotter.add_mesh(mesh, color=CREASES, opacity=1.0, line_width=FINER, lighting=False)
+            actor.mapper.SetRelativeCoincidentTopologyLineOffsetParameters(0.0, -1.0)
+            self._actors["creases"] = actor
+        self._actors["creases"].visibility = True
+        self._actors["creases"].mapper.SetInputData(mesh)
+
     def _show_inverted(self, tets: Floats) -> None:
         """Red, and in front of the skin that hides them."""
         corners = np.arange(4 * len(tets)).reshape(-1, 4)
         triangles = corners[:, TET_FACES].reshape(-1, 3)
         points = tets.reshape(-1, 3)
-        normals = np.tile(np.array(self.camera.position) - np.array(self.camera.focus), (len(points), 1))
-        self._show("inverted", points, triangles, normals, np.full((len(points), 3), RED, np.uint8), 1.0)
+        colours, normals = np.full((len(points), 3), RED, np.uint8), np.ones((len(points), 3))
+        self._show("inverted", points, triangles, normals, colours, 1.0)
 
     def _show(
         self, name: str, points: Floats, triangles: Ints, normals: Floats, colours: np.ndarray, opacity: float
@@ -244,11 +266,12 @@ class Canvas:
 
     def _added(self, name: str, mesh: Any, opacity: float) -> Any:
         actor = self.plotter.add_mesh(
-            mesh, scalars="colour", rgb=True, smooth_shading=False, ambient=0.38, diffuse=0.72, specular=0.1, specular_power=16,
+            mesh, scalars="colour", rgb=True, smooth_shading=False, ambient=0.46, diffuse=0.62, specular=0.1, specular_power=16,
             opacity=opacity, show_edges=self.edges, edge_color=(70, 76, 88), edge_opacity=0.35, line_width=FINER,
         )  # fmt: skip
         actor.prop.interpolation = "Phong"
         if name == "inverted":
+            actor.prop.lighting = False
             actor.mapper.SetResolveCoincidentTopologyToPolygonOffset()
             actor.mapper.SetRelativeCoincidentTopologyPolygonOffsetParameters(0.0, -66000.0)
         # glass is drawn in order of distance, roughly; software drivers lose it under depth peeling

@@ -42,6 +42,7 @@ def plot_energies(run: Run, path: str | Path) -> Path:
     """Energies over time; gravity is drawn from its lowest value on, because its zero means nothing."""
     series = run.series()
     names = [name for name in ENERGIES if name in series]
+    names = [name for name in names if not name.endswith("_work") or np.any(series[name])]  # nothing worked: no curve
     if not names:
         raise PliantError(_lacks(run, "energies", ENERGIES, series))
     time = _time(run, series)
@@ -139,7 +140,8 @@ def _finish(figure: Figure, axes: Axes, run: Run, label: str, path: str | Path) 
     figure.suptitle(str(run.header.get("name") or run.path.stem), x=0.01, ha="left", fontsize=11, fontweight="bold")
     axes.set_xlabel("time [s]")
     axes.set_ylabel(label)
-    axes.margins(x=0.01)
+    for panel in figure.axes:
+        panel.margins(x=0.01)
     if axes.get_legend_handles_labels()[1]:
         axes.legend(frameon=False, fontsize=9)
     path = Path(path)

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from pliant.geometry.mesh import Floats, Ints, PliantError
-from pliant.look.fields import round_up
 from pliant.look.source import Picture, Plane
 
 BACKGROUND = (249, 250, 252)
 TILES = ((238, 240, 244), (226, 229, 235))
 STATIC = (186, 190, 197)
 STONE = (214, 208, 198)  # movable bodies that do not know the field
+CREASES = (92, 98, 110)
 RED = (226, 28, 36)  # inverted elements
 BODIES = (
     (88, 146, 204), (235, 146, 70), (104, 172, 98), (206, 100, 114), (146, 118, 190), (208, 172, 60), (72, 172, 168), (190, 126, 166),
@@ -79,7 +79,7 @@ def framed(
     right = np.array([-np.sin(a), np.cos(a), 0.0])
     up = np.cross(back, right)
     half = np.tan(np.radians(VIEW_ANGLE) / 2.0)
-    high, wide = 0.80 * half, (0.78 if aside else 0.86) * half * size[0] / size[1]
+    high, wide = 0.76 * half, (0.74 if aside else 0.82) * half * size[0] / size[1]
     left = 0.12 * half * size[0] / size[1] if aside else 0.0
     focus = 0.5 * (points.min(axis=0) + points.max(axis=0))
     distance = 1.0
@@ -113,7 +113,7 @@ class Floor:
         flat = (points - plane.point) @ plane.axes.T
         low, high = flat[:, :2].min(axis=0), flat[:, :2].max(axis=0)
         room = float(np.linalg.norm(np.ptp(flat, axis=0)))
-        self.tile = round_up(0.16 * room)  # [m]
+        self.tile = tile_size(0.15 * room)  # [m]
         self.half = float(0.5 * (high - low).max() + 0.9 * room)
         self.centre = 0.5 * (low + high)
         self._paint()
@@ -177,6 +177,13 @@ class Floor:
         cover = [_covered(at[chosen], n) for chosen in (low, ~low)]
         near, far = gaussian_filter(cover[0], 1.6), gaussian_filter(cover[1], 4.5)
         return 1.0 - (1.0 - near) * (1.0 - 0.8 * far)
+
+
+def tile_size(length: float) -> float:
+    """The number of the series 1, 2, 5, 10, ... nearest to a length, by ratio [m]."""
+    power = 10.0 ** np.floor(np.log10(max(length, 1e-300)))
+    steps = np.array([1.0, 2.0, 5.0, 10.0])
+    return float(power * steps[np.argmin(np.abs(np.log(steps * power / max(length, 1e-300))))])
 
 
 def scattered(corners: Floats) -> tuple[Floats, Ints]:

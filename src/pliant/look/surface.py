@@ -22,6 +22,8 @@ class Shading:
 
     point: Ints  # (Q,) the point of the picture behind each shaded point
     triangles: Ints  # (F, 3) over shaded points
+    creases: Ints  # (E, 2) points of the picture at the ends of sharp edges
+    crease_triangle: Ints  # (E,) a triangle beside each
 
     @staticmethod
     def of(points: Floats, triangles: Ints) -> Shading:
@@ -34,8 +36,10 @@ class Shading:
         key = ends.min(axis=1) * (int(triangles.max(initial=0)) + 1) + ends.max(axis=1)
         order = np.argsort(key, kind="stable")
         a, b = order[:-1], order[1:]
-        smooth = (key[a] == key[b]) & (np.einsum("ij,ij->i", normal[a // 3], normal[b // 3]) > CREASE)
-        a, b = a[smooth], b[smooth]
+        shared = key[a] == key[b]
+        smooth = np.einsum("ij,ij->i", normal[a // 3], normal[b // 3]) > CREASE
+        sharp = a[shared & ~smooth]
+        a, b = a[shared & smooth], b[shared & smooth]
         same_way = ends[a, 0] == ends[b, 0]
         a_next, b_next = a - a % 3 + (a + 1) % 3, b - b % 3 + (b + 1) % 3
         first = np.concatenate([a, a_next])
@@ -44,7 +48,7 @@ class Shading:
         number, label = connected_components(links, directed=False)
         point = np.zeros(number, np.int64)
         point[label] = triangles.ravel()
-        return Shading(point, label.reshape(-1, 3).astype(np.int64))
+        return Shading(point, label.reshape(-1, 3).astype(np.int64), ends[sharp], sharp // 3)
 
     def normals(self, points: Floats) -> Floats:
         """Unit normals of the shaded points, means over their triangles weighted by area."""
