@@ -23,9 +23,11 @@ def pull_together(motion: Motion, attachments: Attachments) -> None:
     """Push everything that attachments push in this step."""
     if len(attachments.a) == 0:
         return
+    motion.account = "attachments"
     weld = np.isinf(attachments.stiffness)
     _springs(motion, attachments, np.flatnonzero(~weld))
     _welds(motion, attachments, np.flatnonzero(weld))
+    motion.account = "contact"
 
 
 def _rows(motion: Motion, a: Ints, b: Ints, direction: Floats) -> Rows:

@@ -13,7 +13,7 @@ from pliant.contact.method import choose, make_method
 from pliant.contact.several import Several
 from pliant.geometry.mesh import Floats, Ints, PliantError
 from pliant.model import ANALYTIC, IMPLICIT, SCHEMES, SYMPLECTIC, Bodies, Frames, Model, Nodes, Skin, State
-from pliant.pairs import pair_table
+from pliant.pairs import PairTable, pair_table
 from pliant.scene import Scene, Where
 from pliant.wiring import Draft, chosen, joined, starts, wire_attachments, wire_drives, wire_loads
 from pliant.world import World
@@ -26,15 +26,15 @@ def build(scene: Scene) -> tuple[World, Several]:
     scene = scene.sampled()
     if not scene.bodies:
         raise PliantError("The scene has no bodies: add one with scene.add(...) or a [[bodies]] table.")
-    parts = [body_parts(body) for body in scene.bodies]
+    contact, why = _contact(scene)
+    parts = [body_parts(body, contact.needs) for body in scene.bodies]
     draft = Draft(parts, starts([len(p.nodes) for p in parts]), starts([len(p.points) for p in parts]))
     for index, part in enumerate(parts):
         if part.frame is not None:
             draft.frames[index] = len(draft.frames)
     model, state = _model(scene, draft)
-    world = World(model, state, pair_table([], [], np.zeros(0), np.zeros(0), np.zeros(0, bool), []), scene.solver)
-    contact = _contact(scene, world)
-    return world, contact
+    model.notes += why
+    return World(model, state, _pairs(scene, model, list(contact.methods)), scene.solver), contact
 
 
 def _model(scene: Scene, draft: Draft) -> tuple[Model, State]:
@@ -199,21 +199,19 @@ def explicit_limit(model: Model) -> float:
     return float(stable_steps(model)[explicit].min(initial=np.inf))
 
 
-def _contact(scene: Scene, world: World) -> Several:
-    """The contact methods of a scene in table order, and the pair table in the world."""
-    model = world.model
-    names = [b.name for b in scene.bodies]
+def _contact(scene: Scene) -> tuple[Several, list[str]]:
+    """The contact methods of a scene in table order, and why they were chosen."""
     options = dict(scene.contact) if isinstance(scene.contact, dict) else {"method": scene.contact}
-    method = options.pop("method", "auto")
+    method, why = options.pop("method", "auto"), []
     if method == "auto":
-        method, why = choose(model.bodies.kind)
-        model.notes.append(f"contact = \"{method}\": {why}.")
-    methods = [method]
-    for pair in scene.pairs:
-        if pair.method and pair.method not in methods:
-            methods.append(pair.method)
-    fixed_frames = np.zeros(len(names), bool)
-    fixed_frames[model.frames.body[model.frames.inverse == 0.0]] = True
-    world.pairs = pair_table(scene.pairs, names, model.bodies.friction, model.bodies.static_friction, ~fixed_frames, methods)
-    return Several({m: make_method(m, options if i == 0 else None) for i, m in enumerate(methods)})
+        method, reason = choose([b.model for b in scene.bodies])
+        why.append(f"contact = \"{method}\": {reason}.")
+    others = [p.method for p in scene.pairs if p.method and p.method != method]
+    return Several({method: make_method(method, options), **{m: make_method(m) for m in dict.fromkeys(others)}}), why
 
+
+def _pairs(scene: Scene, model: Model, methods: list[str]) -> PairTable:
+    bodies, frames = model.bodies, model.frames
+    movable = np.ones(len(bodies), bool)
+    movable[frames.body[frames.inverse == 0.0]] = False
+    return pair_table(scene.pairs, bodies.names, bodies.friction, bodies.static_friction, movable, methods)

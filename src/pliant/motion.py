@@ -69,8 +69,8 @@ class Motion:
         self._fly()
         self.start = world.skin_positions(state.x, state.position, state.rotation)
         self.pushes = 0
-        self.contact_work = 0.0  # [J] done on the bodies by all pushes so far
-        self.rewound_energy = 0.0  # [J] potential energy moved by `rewind`
+        self.books: dict[str, float] = {}  # [J] work done on the bodies, by account
+        self.account = "contact"  # where pushes are booked
         self.impulse_on_fixed = np.zeros((len(model.nodes.mass), 3))  # [N s] pushes that fixed nodes took
 
     def _fly(self) -> None:
@@ -118,7 +118,10 @@ class Motion:
         self._fly()
         self.__dict__.pop("end", None)
         self.pushes += 1
-        self.contact_work += 0.5 * float(np.sum(impulses * (before + rows.sums(self.velocity))))
+        self._book(self.account, 0.5 * float(np.sum(impulses * (before + rows.sums(self.velocity)))))
+
+    def _book(self, account: str, work: float) -> None:
+        self.books[account] = self.books.get(account, 0.0) + work
 
     def give(self, rows: Rows, direction: Floats | None = None) -> Floats:
         """How readily each contact yields [1/kg], (r,): the absolute row sum D of the Delassus matrix.
@@ -154,7 +157,7 @@ class Motion:
         framed = framed[framed >= 0]
         self.position[framed], self.rotation[framed] = state.position[framed], state.rotation[framed]
         self.__dict__.pop("end", None)
-        self.rewound_energy += world.potential_energy(self.x, self.position) - before
+        self._book("rewound", world.potential_energy(self.x, self.position) - before)
 
     def kept(self, kind: type[Kept]) -> Kept:
         """Something derived from the model alone (a tree, an adjacency), made once per epoch as kind(motion)."""

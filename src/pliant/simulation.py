@@ -146,7 +146,8 @@ class Simulation:
         """Change gravity, friction or a material from now on: sim.set("ball.material.youngs_modulus", 2e5)."""
         apply_change(self.world, self.scene, path, value)
         self.world.state.values[path] = value
-        self._pieces = self._divide()
+        if ".material." in path:
+            self._pieces = self._divide()
 
     def _apply_changes(self) -> None:
         """Values that the scene's tables have at this time."""

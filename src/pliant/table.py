@@ -39,7 +39,7 @@ class Table:
         """Rows at 0, dt, 2 dt, ... instead of a callable; a run can then be saved and resumed."""
         if self.function is None:
             return self
-        times = dt * np.arange(count)
+        times: Floats = dt * np.arange(count, dtype=np.float64)
         return Table(times, np.array([self(t) for t in times]), scalar=self.scalar)
 
     def plain(self, path: str) -> Any:

@@ -106,7 +106,8 @@ def summary_facts(outcome: Outcome, made: list[Path]) -> dict[str, Any]:
         "status": outcome.status, "message": outcome.message, "run": str(outcome.path), "pictures": [str(p) for p in made],
         "time": sim.time, "steps": sim.state.step, "seconds": outcome.seconds, "max_depth": outcome.max_depth,
         "max_contacts": outcome.max_contacts, "kinetic": books.kinetic, "elastic": books.elastic, "gravity": books.gravity,
-        "contact_work": books.contact, "pairs": pairs, "notes": outcome.notes, "timings": outcome.timings,
+        "contact_work": books.contact, "attachment_work": books.attachments, "pairs": pairs,
+        "notes": outcome.notes, "timings": outcome.timings,
     }  # fmt: skip
 
 

@@ -64,8 +64,10 @@ class World:
     def potential_energy(self, x: Floats, position: Floats) -> float:
         """Elastic energy and energy in the field of gravity [J]."""
         nodes, frames, g = self.model.nodes, self.model.frames, self.model.gravity
-        weight = float(nodes.mass @ (x @ g)) + float(np.where(frames.inverse > 0, frames.mass, 0.0) @ (position @ g))
-        return float(self.elastic_energy(x).sum()) - weight
+        moving = np.where(frames.inverse > 0, frames.mass, 0.0)
+        # sums, not BLAS: its last digits depend on its threads
+        weight = np.sum(nodes.mass[:, None] * x * g) + np.sum(moving[:, None] * position * g)
+        return float(self.elastic_energy(x).sum() - weight)
 
     # -- how bodies move on their own
 
@@ -157,10 +159,9 @@ class World:
         drives = self.model.drives
         if len(drives.frame):
             motion.velocity_frames[drives.frame] = (motion.position - state.position)[drives.frame] / dt
-        books = state.books
-        books["contact"] = books.get("contact", 0.0) + motion.contact_work
-        books["rewound"] = books.get("rewound", 0.0) + motion.rewound_energy
-        books["drives"] = books.get("drives", 0.0) + float(np.sum(self.reaction * (motion.x - state.x)))
+        motion.books["drives"] = float(np.sum(self.reaction * (motion.x - state.x)))
+        for account, work in motion.books.items():
+            state.books[account] = state.books.get(account, 0.0) + work
         state.x, state.v = motion.x, motion.v
         state.position, state.rotation = motion.position, motion.rotation
         state.velocity, state.spin = motion.velocity_frames, motion.spin

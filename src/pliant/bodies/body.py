@@ -68,12 +68,15 @@ class BodyParts:
     analytic: tuple[str, tuple[float, ...]] | None = None
 
 
-def body_parts(body: Body) -> BodyParts:
-    """Arrays of a body; errors name it."""
+def body_parts(body: Body, needs: frozenset[str] = frozenset()) -> BodyParts:
+    """Arrays of a body, with what the contact methods of the scene need of its shape; errors name it."""
     try:
-        shape = resolve(body.shape, solid=body.needs_tets)
-        make = {"fem": _fem, "springs": _springs, "rigid": _framed, "static": _framed}[body.model]
-        return make(body, shape)
+        framed = body.model in ("rigid", "static")
+        shape = resolve(body.shape, solid=body.needs_tets or (framed and "tets" in needs))
+        parts = _framed(body, shape, "tets" in needs) if framed else (_fem if body.model == "fem" else _springs)(body, shape)
+        if "tets" in needs and len(parts.tets) == 0:
+            raise PliantError("the contact method needs tetrahedra inside, and this body has none (a plane or a network of its surface).")
+        return parts
     except PliantError as error:
         raise PliantError(f"Body '{body.name}': {error}") from None
 
@@ -237,37 +240,24 @@ def _quadratic_skin(mesh: TetMesh) -> BodyParts:
 # -- rigid and static bodies
 
 
-def _framed(body: Body, shape: Shape) -> BodyParts:
+def _framed(body: Body, shape: Shape, inside: bool) -> BodyParts:
+    """A rigid or static body: its surface, and tetrahedra inside if they are asked for."""
     rotation, shift = _placing(body)
     if shape.name == "plane":
         if body.model != "static":
             raise PliantError("a plane has no end and no mass: use model = \"static\".")
-        frame = _fixed_frame(rotation, shift)
-        return BodyParts(frame=frame, analytic=shape.analytic)
-    surface = shape.surface()
-    if body.model == "static":
-        frame = _fixed_frame(rotation, shift)
+        return BodyParts(frame=_fixed_frame(rotation, shift), analytic=shape.analytic)
+    frame = _fixed_frame(rotation, shift) if body.model == "static" else _moving_frame(body, shape, rotation, shift)
+    if inside:
+        assert shape.tets is not None
+        parts = _node_skin(shape.tets.points @ rotation.T + shift, shape.tets.boundary, shape.tets.tets)
     else:
-        frame = _moving_frame(body, shape, rotation, shift)
-    points = surface.points @ rotation.T + shift
-    inner = np.zeros((0, 4), np.int64)
-    count = len(points)
-    if shape.tets is not None:  # the inside of a rigid body is made of tets as well
-        skin = _node_skin(shape.tets.points @ rotation.T + shift, shape.tets.boundary, shape.tets.tets)
-        points, count, inner = skin.points, skin.surface_points, skin.tets
-        faces = skin.faces
-    else:
-        faces = surface.faces
-    return BodyParts(
-        points=points,
-        surface_points=count,
-        faces=faces,
-        tets=inner,
-        bind_start=np.zeros(len(points) + 1, np.int64),
-        local=frame.local(points),
-        frame=frame,
-        analytic=shape.analytic,
-    )
+        surface = shape.surface().moved(shift, rotation)
+        parts = BodyParts(points=surface.points, surface_points=len(surface.points), faces=surface.faces)
+    parts.nodes, parts.bind_node, parts.bind_weight = np.zeros((0, 3)), np.zeros(0, np.int64), np.zeros(0)
+    parts.bind_start = np.zeros(len(parts.points) + 1, np.int64)
+    parts.local, parts.frame, parts.analytic = frame.local(parts.points), frame, shape.analytic
+    return parts
 
 
 def _fixed_frame(rotation: Floats, shift: Floats) -> FramePart:

@@ -67,35 +67,44 @@ def _gather_material(s, inverse, volume, lam, mu, first, count):  # type: ignore
 
 @inline
 def begin(s, tets, x, v, rate, first, count):  # type: ignore[no-untyped-def]
-    """Fill the lanes of a block; tets = (nodes, inverse, volume, lam, mu, rayleigh, weights, controls)."""
+    """Fill the lanes of a block; tets = (nodes, inverse, volume, lam, mu, rayleigh, weights, controls).
+
+    Positions of linear tets go straight to TET, unless TET is needed for velocities first.
+    """
     nodes, inverse, volume, lam, mu, rayleigh, weights, _ = tets
     _gather_material(s, inverse, volume, lam, mu, first, count)
     fill(s, WORK, 1, 0.0)
-    _gather(s, X, nodes, x, rayleigh, False, first, count)
+    quadratic = weights.shape[0] > 1
+    if quadratic or rate:
+        _gather(s, X, nodes, x, rayleigh, False, first, count)
+    else:
+        _gather(s, TET, nodes, x, rayleigh, False, first, count)
     if rate:
         _gather(s, V, nodes, v, rayleigh, True, first, count)
-    if weights.shape[0] > 1:
+    if quadratic:
         fill(s, OUT, 30, 0.0)
         fill(s, SPIN, 9, 0.0)
 
 
 @inline
-def point_gradient(s, row, weights, controls, point):  # type: ignore[no-untyped-def]
-    """F = gradient of the control points from `row` on, in an evaluation point."""
+def _corners(s, row, weights, controls, point):  # type: ignore[no-untyped-def]
+    """TET = corners of the linear tet of an evaluation point, from the control points at `row`."""
     if weights.shape[0] > 1:
         corners_of_point(s, row, weights[point], controls)
     else:
         copy(s, row, TET, 12)
-    gradient(s)
 
 
 @inline
 def point_gradients(s, weights, controls, point, rate):  # type: ignore[no-untyped-def]
     """F of the positions; RATE = b dF/dt if there is damping."""
     if rate:
-        point_gradient(s, V, weights, controls, point)
+        _corners(s, V, weights, controls, point)
+        gradient(s)
         copy(s, F, RATE, 9)
-    point_gradient(s, X, weights, controls, point)
+    if rate or weights.shape[0] > 1:
+        _corners(s, X, weights, controls, point)
+    gradient(s)
 
 
 @inline

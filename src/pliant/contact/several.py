@@ -15,6 +15,11 @@ class Several:
 
     methods: dict[str, ContactMethod]
 
+    @property
+    def needs(self) -> frozenset[str]:
+        """What any of them needs of the bodies' shapes."""
+        return frozenset().union(*(m.needs for m in self.methods.values()))
+
     def respond(self, motion: Motion, memory: dict[str, dict]) -> tuple[Answer, dict[str, dict]]:
         """Let every method look and push; the answers joined, and the new memory of each."""
         answers: list[Answer] = []

@@ -14,19 +14,21 @@ from pliant.look.glass import containers
 from pliant.look.screen import hidden_plotter
 from pliant.look.source import Film, Picture, from_simulation
 from pliant.look.stage import (
+    AZIMUTH,
     BACKGROUND,
     CREASES,
+    ELEVATION,
     RED,
     STONE,
     Camera,
     Floor,
     colour_map,
+    extremes,
     framed,
     light_direction,
     plain_colours,
-    surroundings,
 )
-from pliant.look.surface import Shading, with_surfels_as_triangles
+from pliant.look.surface import Shading, with_surfels_as_triangles, without_lost_points
 from pliant.reading import nearest
 
 if TYPE_CHECKING:
@@ -58,19 +60,31 @@ def still(
     its colours; transparent: names of bodies to look through (unless given: containers that hide what is in them);
     edges: draw the edges of the triangles.
     """
-    picture = _moment(source, time)
-    field = fields.choose(field, picture.point_fields, picture.kinds)
-    scale = scale_of(field, fields.sample(picture, field), limits)
     path = Path(path)
     if path.suffix.lower() not in (".png", ".jpg", ".jpeg"):
         raise PliantError(f"cannot write a still to {path.name}: name it .png or .jpg")
     path.parent.mkdir(parents=True, exist_ok=True)
-    around = surroundings([picture])
+    draw(_moment(source, time), field, size, camera, limits, transparent, edges).save(path)
+    return path
+
+
+def draw(
+    picture: Picture,
+    field: str = "auto",
+    size: tuple[int, int] = (1280, 960),
+    camera: View = None,
+    limits: tuple[float, float] | None = None,
+    transparent: Collection[str] | None = None,
+    edges: bool = False,
+) -> Image.Image:
+    """A picture as an image; options as for `still`."""
+    field = fields.choose(field, picture.point_fields, picture.kinds)
+    scale = scale_of(field, fields.sample(picture, field), limits)
+    around = extremes(picture.movable_points())
     view = viewpoint(around, size, camera, scale)
     glass = containers(picture, view) if transparent is None else transparent
     with Canvas(around, size, view, scale, glass, edges) as canvas:
-        canvas.draw(picture).save(path)
-    return path
+        return canvas.draw(picture)
 
 
 def _moment(source: Run | Simulation, time: float | None) -> Picture:
@@ -99,7 +113,8 @@ def viewpoint(around: Floats, size: tuple[int, int], camera: View, scale: fields
     """The camera asked for; one that sees all points unless it is given whole."""
     if isinstance(camera, Camera):
         return camera
-    return framed(around, size, *(camera or ()), aside=scale is not None)
+    azimuth, elevation = camera or (AZIMUTH, ELEVATION)
+    return framed(around, size, azimuth, elevation, aside=scale is not None)
 
 
 class Canvas:
@@ -140,6 +155,7 @@ class Canvas:
         """One picture, with its caption."""
         from PIL import Image
 
+        picture = without_lost_points(picture)
         solid = len(picture.triangles)
         picture = with_surfels_as_triangles(picture)
         self._show_floors(picture)
@@ -175,7 +191,7 @@ class Canvas:
             self._floors = [Floor(plane, self.around, self.light) for plane in picture.planes]
             for i, floor in enumerate(self._floors):
                 quad = pyvista.PolyData(floor.corners, faces=[4, 0, 1, 2, 3])
-                quad.active_texture_coordinates = np.array([[0, 0], [1, 0], [1, 1], [0, 1]], np.float32)
+                quad.active_texture_coordinates = np.array([[0.0, 0.0], [1.0, 0.0], [1.0, 1.0], [0.0, 1.0]])
                 blank = pyvista.Texture(np.zeros((2, 2, 3), np.uint8))
                 self._actors[f"floor {i}"] = self.plotter.add_mesh(quad, texture=blank, lighting=False)
         for i, floor in enumerate(self._floors):
@@ -197,8 +213,8 @@ class Canvas:
         self._show("bodies", points, shading.triangles[~clear], normals, colours, 1.0)
         self._show("glass, far side", points, shading.triangles[clear], normals, colours, GLASS)
         self._show("glass, near side", points, shading.triangles[clear], normals, colours, GLASS)
-        lined = ~clear[shading.crease_triangle] & (shading.crease_triangle < solid)
-        self._show_creases(picture.points, shading.creases[lined])
+        lined = ~clear & (np.arange(len(clear)) < solid)
+        self._show_creases(picture.points, shading.creases_seen(picture.points, np.array(self.camera.position), lined))
 
     def _shading_of(self, picture: Picture) -> Shading:
         if self._shading is None or not np.array_equal(self._shading[0], picture.triangles):
@@ -229,7 +245,7 @@ class Canvas:
                 self._actors["creases"].visibility = False
             return
         lines = np.column_stack([np.full(len(creases), 2), creases]).ravel()
-        mesh = pyvista.PolyData(points.astype(np.float32), lines=lines)
+        mesh = pyvista.PolyData(points, lines=lines)
         if "creases" not in self._actors:
             actor = self.plotter.add_mesh(mesh, color=CREASES, opacity=1.0, line_width=FINER, lighting=False)
             actor.mapper.SetRelativeCoincidentTopologyLineOffsetParameters(0.0, -1.0)
@@ -249,15 +265,15 @@ class Canvas:
         self, name: str, points: Floats, triangles: Ints, normals: Floats, colours: np.ndarray, opacity: float
     ) -> None:
         """Put triangles in place of those that had this name."""
-        import pyvista
+        from pyvista import PolyData
 
         if len(triangles) == 0:
             if name in self._actors:
                 self._actors[name].visibility = False
             return
-        mesh = pyvista.PolyData.from_regular_faces(points.astype(np.float32), triangles)
+        mesh = PolyData.from_regular_faces(points, triangles.astype(int))
         mesh.point_data["colour"] = colours
-        mesh.point_data.active_normals = normals.astype(np.float32)
+        mesh.point_data.active_normals = normals
         if name not in self._actors:
             self._actors[name] = self._added(name, mesh, opacity)
         actor = self._actors[name]

@@ -8,25 +8,22 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import Any
 
 from pliant.geometry.mesh import PliantError
-
-if TYPE_CHECKING:
-    import pyvista
 
 CHOICE = "VTK_DEFAULT_OPENGL_WINDOW"  # VTK 9.4 and later read it whenever a window is made
 EGL, OSMESA = "vtkEGLRenderWindow", "vtkOSOpenGLRenderWindow"
 
 
-def hidden_plotter(size: tuple[int, int]) -> pyvista.Plotter:
+def hidden_plotter(size: tuple[int, int]) -> Any:
     """An off-screen pyvista plotter without lights."""
     try:
         import pyvista
     except ImportError:
         raise PliantError("pictures need pyvista, which is not installed: pip install pyvista") from None
     with _chosen_window():
-        plotter = pyvista.Plotter(off_screen=True, window_size=list(size), lighting="none")
+        plotter: Any = pyvista.Plotter(off_screen=True, window_size=list(size), lighting="none")
     plotter.disable_anti_aliasing()  # pictures are drawn larger and reduced instead
     plotter.render_window.SetMultiSamples(0)
     return plotter

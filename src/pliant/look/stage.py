@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -22,6 +21,7 @@ BODIES = (
 # low to high: quiet blue-green to yellow to red, all of middle brightness, so that shading stays visible
 COLOURS = ((94, 160, 196), (127, 196, 184), (190, 218, 150), (246, 214, 112), (240, 146, 74), (208, 62, 64))
 
+AZIMUTH, ELEVATION = -58.0, 33.0  # [degree] where the camera stands unless told
 VIEW_ANGLE = 24.0  # [degree] of the height of the picture
 FLOOR_PIXELS, SHADOW_PIXELS = 1024, 256
 SHADOW = 0.26  # how dark
@@ -66,7 +66,7 @@ def extremes(points: Floats) -> Floats:
 
 
 def framed(
-    points: Floats, size: tuple[int, int], azimuth: float = -58.0, elevation: float = 33.0, aside: bool = False
+    points: Floats, size: tuple[int, int], azimuth: float = AZIMUTH, elevation: float = ELEVATION, aside: bool = False
 ) -> Camera:
     """A camera that sees all points, from a direction [degree]; azimuth 0 looks along -x, -90 along +y.
 
@@ -204,9 +204,3 @@ def _covered(at: Floats, n: int) -> np.ndarray:
     """1 where a point lies in a pixel, (n, n); rows are the second coordinate."""
     at = at[((at >= 0) & (at < n)).all(axis=1)].astype(np.int64)
     return (np.bincount(at[:, 1] * n + at[:, 0], minlength=n * n) > 0).astype(np.float32).reshape(n, n)
-
-
-def surroundings(pictures: Iterable[Picture]) -> Floats:
-    """Points that decide how much room the movable bodies of some pictures need [m]."""
-    found = [extremes(picture.movable_points()) for picture in pictures]
-    return np.concatenate([np.zeros((0, 3)), *found])

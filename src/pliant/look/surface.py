@@ -23,7 +23,7 @@ class Shading:
     point: Ints  # (Q,) the point of the picture behind each shaded point
     triangles: Ints  # (F, 3) over shaded points
     creases: Ints  # (E, 2) points of the picture at the ends of sharp edges
-    crease_triangle: Ints  # (E,) a triangle beside each
+    beside: Ints  # (E, 2) the triangles beside each
 
     @staticmethod
     def of(points: Floats, triangles: Ints) -> Shading:
@@ -38,7 +38,7 @@ class Shading:
         a, b = order[:-1], order[1:]
         shared = key[a] == key[b]
         smooth = np.einsum("ij,ij->i", normal[a // 3], normal[b // 3]) > CREASE
-        sharp = a[shared & ~smooth]
+        sharp = np.stack([a, b], axis=1)[shared & ~smooth]
         a, b = a[shared & smooth], b[shared & smooth]
         same_way = ends[a, 0] == ends[b, 0]
         a_next, b_next = a - a % 3 + (a + 1) % 3, b - b % 3 + (b + 1) % 3
@@ -48,7 +48,7 @@ class Shading:
         number, label = connected_components(links, directed=False)
         point = np.zeros(number, np.int64)
         point[label] = triangles.ravel()
-        return Shading(point, label.reshape(-1, 3).astype(np.int64), ends[sharp], sharp // 3)
+        return Shading(point, label.reshape(-1, 3).astype(np.int64), ends[sharp[:, 0]], sharp // 3)
 
     def normals(self, points: Floats) -> Floats:
         """Unit normals of the shaded points, means over their triangles weighted by area."""
@@ -57,11 +57,35 @@ class Shading:
         total = np.stack([np.bincount(corner, share[:, k], minlength=count) for k in range(3)], axis=1)
         return total / np.maximum(np.linalg.norm(total, axis=1, keepdims=True), 1e-300)
 
+    def creases_seen(self, points: Floats, place: Floats, lined: np.ndarray) -> Ints:
+        """Sharp edges of chosen triangles (a mask) that a place sees one side of, (e, 2)."""
+        x = points[self.creases[:, 0]]
+        normal = face_normals(points[self.point], self.triangles)[self.beside]
+        facing = (np.einsum("esk,ek->es", normal, place - x) > 0.0).any(axis=1)
+        return self.creases[facing & lined[self.beside[:, 0]]]
+
 
 def face_normals(points: Floats, triangles: Ints) -> Floats:
     """Normals of triangles with the length of twice their area [m^2]."""
     x = points[triangles]
     return np.cross(x[:, 1] - x[:, 0], x[:, 2] - x[:, 0])
+
+
+def without_lost_points(picture: Picture) -> Picture:
+    """Without what hangs on points that are not finite, as in the last frame of a run that failed."""
+    lost: np.ndarray = np.isfinite(picture.points).sum(axis=1) < 3
+    if not lost.any():
+        return picture
+    kept, surfels = ~lost[picture.triangles].any(axis=1), ~lost[picture.surfels]
+    return replace(
+        picture,
+        points=np.where(lost[:, None], 0.0, picture.points),
+        triangles=picture.triangles[kept],
+        triangle_body=picture.triangle_body[kept],
+        surfels=picture.surfels[surfels],
+        surfel_body=picture.surfel_body[surfels],
+        inverted=picture.inverted[np.isfinite(picture.inverted).all(axis=(1, 2))],
+    )
 
 
 def with_surfels_as_triangles(picture: Picture) -> Picture:

@@ -23,7 +23,8 @@ class Books:
     gravity: float  # energy in the field of gravity, zero at the origin
     momentum: Floats  # [kg m/s] (3,)
     angular_momentum: Floats  # [kg m^2/s] (3,) about the origin
-    contact: float  # work of contact and attachments on the bodies so far
+    contact: float  # work of contact on the bodies so far
+    attachments: float  # work of springs, strings and welds on the bodies so far
     drives: float  # work of what holds fixed and prescribed nodes, so far
 
     @property
@@ -46,9 +47,10 @@ def books(world: World, elastic: bool = True) -> Books:
     return Books(
         kinetic=float(kinetic),
         elastic=float(world.elastic_energy(state.x).sum()) if elastic else np.nan,
-        gravity=-float(nodes.mass @ (state.x @ g)) - float(mass @ (state.position @ g)),
+        gravity=-float(np.sum(nodes.mass[:, None] * state.x * g) + np.sum(mass[:, None] * state.position * g)),
         momentum=p_nodes.sum(axis=0) + p_frames.sum(axis=0),
         angular_momentum=turning,
         contact=state.books.get("contact", 0.0),
+        attachments=state.books.get("attachments", 0.0),
         drives=state.books.get("drives", 0.0),
     )
