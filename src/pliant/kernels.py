@@ -67,6 +67,8 @@ import numba  # noqa: E402  the cache folder must be known before numba is impor
 import numpy as np  # noqa: E402
 from numba import prange  # noqa: E402
 
+numba.config.CACHE_DIR = CACHE or ""  # type: ignore[attr-defined]  # also where numba was imported before us
+
 __all__ = ["kernel", "parallel", "inline", "prange", "CHUNK"]
 
 

@@ -163,3 +163,23 @@ def test_impossible_springs_are_refused(bad):
     good = {"rest_length": 1.0, "stiffness": 1.0, "damping": 0.0, "rayleigh": 0.0}
     with pytest.raises(PliantError, match=next(iter(bad))):
         Springs([[0, 1]], **{**good, **bad})
+
+
+def test_dashpots_damp_implicit_bodies_too():
+    """Two masses on a spring with a dashpot, stepped implicitly: the free decay is that of implicit Euler's recurrence."""
+    from pliant import Scene, TetMesh
+
+    points = np.vstack([np.zeros(3), np.eye(3)])
+    decay = {}
+    for damping in (0.0, 5.0):
+        scene = Scene(dt=0.01, gravity=(0, 0, 0), contact="none")
+        scene.add(
+            name="b", shape=TetMesh(points, [[0, 1, 2, 3]]), model="springs", integrator="implicit",
+            material=dict(spring_stiffness=1e-6, spring_damping=damping, density=24.0),
+        )  # fmt: skip
+        sim = scene.simulate()
+        sim.state.v[0], sim.state.v[1] = (-1, 0, 0), (1, 0, 0)
+        sim.step()
+        decay[damping] = sim.state.v[1, 0] - sim.state.v[0, 0]
+    assert decay[0.0] == pytest.approx(2.0, rel=1e-6)
+    assert decay[5.0] < 1.9

@@ -1,21 +1,23 @@
-"""Pictures need pyvista; the plots need matplotlib."""
+"""A run and a picture to draw, shared by the tests of this folder."""
 
 from __future__ import annotations
 
-import sys
+import importlib.util
 from pathlib import Path
 
 import pytest
 
-pytest.importorskip("pyvista")
-sys.path.insert(0, str(Path(__file__).parent))
 
-import scene as falling  # noqa: E402
-
-from pliant.record import Run  # noqa: E402
+@pytest.fixture(scope="session")
+def falling():
+    """The module falling.py beside this file."""
+    spec = importlib.util.spec_from_file_location("look_falling", Path(__file__).with_name("falling.py"))
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 @pytest.fixture(scope="session")
-def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
+def run(falling, tmp_path_factory):
     """Six frames of a sinking box beside a ball."""
     return falling.record(tmp_path_factory.mktemp("look") / "falling")

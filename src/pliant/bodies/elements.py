@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from typing import Protocol
 
+import numpy as np
+
 from pliant.geometry.mesh import Floats, Ints
 
 
@@ -32,9 +34,11 @@ class Elements(Protocol):
         """Elastic energy per element [J], (E,)."""
         ...
 
-    def stiffness(self, x: Floats, out: Floats) -> None:
+    def stiffness(self, x: Floats, out: Floats, dt: float = np.inf) -> None:
         """Write the tangent -df/dx, projected to be positive semi-definite, into out: blocks of the upper triangle.
 
+        An implicit step of dt scales it with dt b + dt^2; elements with dashpots c add the stiffness c / (b + dt) that these
+        amount to in such a step. Others have no use for dt.
         out is (E, c (c + 1) / 2, 3, 3), block (a, b) with a <= b at index a c - a (a - 1) / 2 + (b - a).
         """
         ...

@@ -69,9 +69,9 @@ class Springs:
         """k/2 (l - L)^2 [J], (S,)."""
         return 0.5 * self.spring_stiffness * (self.lengths(x) - self.rest_length) ** 2
 
-    def stiffness(self, x: Floats, out: Floats) -> None:
-        """Blocks (i, i), (i, j), (j, j) of the projected tangent, (S, 3, 3, 3) [N/m]."""
-        tangent_blocks(self.nodes, self.rest_length, self.spring_stiffness, x, out)
+    def stiffness(self, x: Floats, out: Floats, dt: float = np.inf) -> None:
+        """Blocks (i, i), (i, j), (j, j) of the projected tangent, (S, 3, 3, 3) [N/m], with dashpots c as c / (b + dt)."""
+        tangent_blocks(self.nodes, self.rest_length, self.spring_stiffness, self.damping / (self.rayleigh + dt), x, out)
 
     def stable_dt(self, node_mass: Floats) -> Floats:
         """Largest stable explicit step per spring [s], (S,).
@@ -108,13 +108,13 @@ def spring_forces(nodes, rest, stiffness, damping, rayleigh, x, v, out):  # type
 
 
 @parallel
-def tangent_blocks(nodes, rest, stiffness, x, out):  # type: ignore[no-untyped-def]
+def tangent_blocks(nodes, rest, stiffness, dashpot, x, out):  # type: ignore[no-untyped-def]
     for s in prange(nodes.shape[0]):
         e = sub(load(x, nodes[s, 1]), load(x, nodes[s, 0]))
         length = norm(e)
         along, side = 0.0, 0.0
         if length > COINCIDENT:
-            along = stiffness[s] / (length * length)
+            along = (stiffness[s] + dashpot[s]) / (length * length)
             side = stiffness[s] * max(0.0, 1.0 - rest[s] / length)
         for i in range(3):
             for j in range(3):

@@ -110,7 +110,7 @@ class Tets:
         evaluate = evaluate_hooke if self._code in (LINEAR, COROTATED) else evaluate_hyperelastic
         evaluate(self._code, tets, x, v, rate, out, energy, self._scratch)
 
-    def stiffness(self, x: Floats, out: Floats) -> None:
+    def stiffness(self, x: Floats, out: Floats, dt: float = np.inf) -> None:
         """Upper blocks of the tangent -df/dx, made positive semi-definite, (E, c (c + 1) / 2, 3, 3) [N/m]."""
         if self._code is None:
             for part in pointwise.batches(len(self.nodes)):

@@ -50,7 +50,7 @@ class ImplicitEuler:
     def assemble(self, x: Floats, dt: float) -> None:
         """A at positions x."""
         for group, part in zip(self.groups, self.parts, strict=True):
-            group.stiffness(x, part)
+            group.stiffness(x, part, dt)
         rayleigh = np.concatenate([g.rayleigh for g in self.groups] or [np.zeros(0)])
         nodes = self.model.nodes
         self.matrix = self.pattern.assemble(

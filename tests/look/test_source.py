@@ -1,0 +1,95 @@
+"""Pictures from runs and simulations."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from pliant.geometry.mesh import PliantError
+from pliant.look.source import Film, from_run, from_simulation, planes_of
+from pliant.record import Cells, Recorder, Run
+from pliant.scene import Scene
+
+
+def test_a_frame_has_the_skin_of_its_tets_and_the_triangles_of_the_others(run, falling):
+    picture = from_run(run, 3)
+    soft, ball = picture.triangle_body == 1, picture.triangle_body == 2
+    assert set(picture.triangle_body) == {1, 2}
+    area = np.linalg.norm(np.cross(*np.diff(picture.points[picture.triangles], axis=1).swapaxes(0, 1)), axis=1) / 2
+    assert area[soft].sum() == pytest.approx(6 * 0.2**2)
+    assert np.array_equal(picture.triangles[ball], run.cells(3).triangles)
+    assert picture.time == pytest.approx(0.3) and picture.title == "falling"
+    assert picture.kinds == {0: "static", 1: "fem", 2: "rigid"}
+    stress = picture.point_fields["von_mises"]
+    np.testing.assert_allclose(stress[picture.triangles[soft]], 4000.0)
+    assert np.isnan(stress[picture.triangles[ball]]).all()
+
+
+def test_only_the_fields_asked_for_are_read(run):
+    assert set(from_run(run, 0, {"velocity"}).point_fields) == {"velocity"}
+
+
+def test_the_ground_comes_from_the_scene_of_the_run(run, falling, tmp_path):
+    (plane,) = from_run(run, 0).planes
+    np.testing.assert_allclose(plane.axes, np.eye(3))
+    assert from_run(falling.record(tmp_path / "bare", 1, planes=False), 0).planes == ()
+
+
+def test_a_tilted_plane_has_a_tilted_normal():
+    scene = Scene(bodies=[dict(name="slope", shape="plane", model="static", rotation=(0, 30, 0), position=(1, 2, 3))])
+    (plane,) = planes_of(scene)
+    np.testing.assert_allclose(plane.axes[2], [0.5, 0, np.sqrt(0.75)], atol=1e-12)
+    np.testing.assert_allclose(plane.point, [1, 2, 3])
+    np.testing.assert_allclose(plane.axes @ plane.axes.T, np.eye(3), atol=1e-12)
+
+
+def test_inverted_tets_are_found_from_det_F_or_from_the_points(tmp_path):
+    points = np.array([[0.0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, -1.0], [0, 0, 1.0]])
+    cells = Cells(tets=[[0, 1, 2, 3], [0, 1, 2, 4]], body=[0, 0], bodies={0: "soft"})
+    recorder = Recorder(tmp_path / "turned", {"kinds": ["fem"]}, every=0.1)
+    recorder.topology(cells, 5)
+    recorder.frame(0.0, 0, points)
+    recorder.frame(0.1, 1, points, cell_fields={"det_F": np.array([1.0, -0.5])})
+    film = Film(recorder.run())
+    np.testing.assert_array_equal(film.picture(0).inverted, points[cells.tets[:1]])
+    np.testing.assert_array_equal(film.picture(1).inverted, points[cells.tets[1:]])
+    recorder.close("finished")
+
+
+def test_a_film_follows_changes_of_topology(tmp_path):
+    recorder = Recorder(tmp_path / "breaks", {"kinds": ["fem"]}, every=0.1)
+    points = np.random.default_rng(0).random((8, 3))
+    recorder.topology(Cells(tets=[[0, 1, 2, 3], [4, 5, 6, 7]], body=[0, 0], bodies={0: "whole"}), 8)
+    recorder.frame(0.0, 0, points)
+    parts = Cells(tets=[[0, 1, 2, 3], [4, 5, 6, 7]], body=[0, 1], bodies={0: "whole", 1: "part"}, parents={1: 0})
+    recorder.topology(parts, 8)
+    recorder.frame(0.1, 1, points)
+    film = Film(recorder.run())
+    assert set(film.picture(0).triangle_body) == {0}
+    later = film.picture(1)
+    assert later.triangle_body.tolist() == [0] * 4 + [1] * 4 and later.kinds == {0: "fem", 1: "fem"}
+    assert set(film.picture(0).triangle_body) == {0}
+    recorder.close("finished")
+
+
+def test_a_run_without_frames_says_so(tmp_path):
+    recorder = Recorder(tmp_path / "empty", {}, every=0.1)
+    with pytest.raises(PliantError, match="no frames to draw"):
+        Film(recorder.run())
+    recorder.close("failed")
+
+
+def test_a_simulation_and_its_run_give_the_same_picture(tmp_path):
+    from pliant import running
+
+    scene = Scene(dt=0.01, duration=0.03)
+    scene.add(name="ground", shape="plane", model="static")
+    scene.add(name="soft", shape=dict(kind="box", size=(0.2, 0.2, 0.2), edge=0.1), position=(0, 0, 0.101))
+    sim, recorder = running.start(scene, tmp_path / "drop", every=0.01)
+    with Run.open(running.run(sim, recorder).path) as run:
+        now, then = from_simulation(sim), from_run(run, -1)
+    np.testing.assert_allclose(now.points, then.points)
+    assert len(now.triangles) == len(then.triangles) and now.kinds == then.kinds and now.title == then.title
+    for name in ("von_mises", "velocity", "depth", "displacement"):
+        np.testing.assert_allclose(now.point_fields[name], then.point_fields[name], rtol=1e-5, atol=1e-7)
+    assert np.nanmax(now.point_fields["von_mises"]) > 0.0
