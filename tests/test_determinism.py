@@ -40,7 +40,7 @@ def same(a, b):
 
 @pytest.mark.parametrize("integrator", ["symplectic", "implicit"])
 def test_run_twice(integrator):
-    first, second = (mixed(integrator).simulate().run(until=0.2) for _ in range(2))
+    first, second = (mixed(integrator).simulate().run(until=0.1) for _ in range(2))
     assert len(first.report.contacts) > 4
     assert same(first.state, second.state)
 
@@ -55,7 +55,7 @@ def test_one_and_two_threads(integrator, monkeypatch):
     ends = []
     for threads in ("1", "2"):
         monkeypatch.setenv("PLIANT_THREADS", threads)
-        sim = mixed(integrator).simulate().run(until=0.12)
+        sim = mixed(integrator).simulate().run(until=0.04)
         assert numba.get_num_threads() == int(threads)
         ends.append(sim)
     numba.set_num_threads(1)

@@ -80,3 +80,16 @@ def test_the_same_impulse_reaches_both_sides():
     assert np.abs(last.momentum - first.momentum).max() < 1e-12
     assert np.abs(last.angular_momentum - first.angular_momentum).max() < 1e-2 * np.abs(first.angular_momentum).max()
     assert sim.centre("a")[0] < sim.centre("b")[0]
+
+
+def test_work_of_contact_is_nothing_at_rest_and_what_was_lost_before():
+    scene = Scene(dt=0.002)
+    scene.add(name="ground", shape="plane", model="static")
+    scene.add(name="b", shape=dict(kind="box", size=(0.2, 0.2, 0.2), edge=0.2), model="rigid", position=(0, 0, 0.2))
+    sim = scene.simulate()
+    first = sim.books()
+    sim.run(until=1.0)
+    rest = sim.books()
+    assert rest.contact == pytest.approx(rest.total - first.total, rel=0.02)
+    sim.run(until=2.0)
+    assert sim.books().contact == pytest.approx(rest.contact, rel=1e-6)

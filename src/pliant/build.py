@@ -9,6 +9,7 @@ import numpy as np
 
 from pliant.bodies.assemble import element_groups
 from pliant.bodies.body import body_parts
+from pliant.bodies.materials import find_law
 from pliant.contact.method import choose, make_method
 from pliant.contact.several import Several
 from pliant.geometry.mesh import Floats, Ints, PliantError
@@ -26,6 +27,7 @@ def build(scene: Scene) -> tuple[World, Several]:
     scene = scene.sampled()
     if not scene.bodies:
         raise PliantError("The scene has no bodies: add one with scene.add(...) or a [[bodies]] table.")
+    _check_laws(scene)
     contact, why = _contact(scene)
     parts = [body_parts(body, contact.needs) for body in scene.bodies]
     draft = Draft(parts, starts([len(p.nodes) for p in parts]), starts([len(p.points) for p in parts]))
@@ -35,6 +37,15 @@ def build(scene: Scene) -> tuple[World, Several]:
     model, state = _model(scene, draft)
     model.notes += why
     return World(model, state, _pairs(scene, model, list(contact.methods)), scene.solver), contact
+
+
+def _check_laws(scene: Scene) -> None:
+    """Laws are looked up for groups of bodies; an unknown one is refused here, where its body is known."""
+    for body in scene.bodies:
+        try:
+            find_law(body.material.law)
+        except PliantError as error:
+            raise PliantError(f"Body '{body.name}': {error}") from None
 
 
 def _model(scene: Scene, draft: Draft) -> tuple[Model, State]:

@@ -61,6 +61,7 @@ def _friction(world: World, body: Body, name: str, value: float) -> None:
 def _pair(world: World, scene: Scene, a: str, b: str, name: str, value: float) -> None:
     if name not in ("friction", "static_friction"):
         raise PliantError(f"'{name}' of a pair cannot be changed during a run; friction and static_friction can.")
+    _body(scene, a), _body(scene, b)
     pair = next((p for p in scene.pairs if {p.a, p.b} == {a, b}), None)
     if pair is None:
         raise PliantError(f"The pair {a} and {b} is not stated in the scene: add it with scene.pair(...) to be able to change it.")

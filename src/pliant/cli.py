@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import sys
 from pathlib import Path
@@ -27,10 +28,22 @@ Settings = Annotated[
         help="A parameter of a shipped scene, or a field of a scene file such as gravity=[0,0,-1.6]. Repeatable.",
     ),
 ]
-Colour = Annotated[
-    str, typer.Option(help="Field that colours pictures: auto, none, von_mises, depth, pressure, speed, displacement.")
-]
+COLOURS = ("auto", "body", "von_mises", "det_F", "depth", "pressure", "contact_force", "speed", "displacement")
+
+
+def _colour(value: str) -> str:
+    """A field that pictures can be coloured by, refused before the run rather than after it."""
+    from pliant.geometry.mesh import PliantError
+    from pliant.reading import nearest
+
+    if value not in COLOURS:
+        raise PliantError(f"Pictures cannot be coloured by '{value}': {nearest(value, COLOURS)}")
+    return value
+
+
+Colour = Annotated[str, typer.Option(callback=_colour, help=f"What colours pictures: {', '.join(COLOURS)}.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for programs instead of text.")]
+Threads = Annotated[int | None, typer.Option(min=1, help="Threads for large scenes; default all cores. Results do not depend on it.")]
 
 
 def say(text: str = "") -> None:
@@ -38,6 +51,24 @@ def say(text: str = "") -> None:
     from rich.console import Console
 
     Console(soft_wrap=True, highlight=False).print(text)
+
+
+def tell(facts: Any) -> None:
+    """Print for programs: JSON has no NaN and no infinity, they become null."""
+
+    def plain(value: Any) -> Any:
+        if isinstance(value, dict):
+            return {key: plain(item) for key, item in value.items()}
+        if isinstance(value, list | tuple):
+            return [plain(item) for item in value]
+        return None if isinstance(value, float) and not math.isfinite(value) else value
+
+    print(json.dumps(plain(facts), indent=2, allow_nan=False))
+
+
+def _use_threads(threads: int | None) -> None:
+    if threads is not None:
+        os.environ["PLIANT_THREADS"] = str(threads)
 
 
 @app.command()
@@ -62,7 +93,8 @@ def run(
     every: Annotated[float | None, typer.Option(help="Time between frames [s]; default a 100th of the run; 0: every step.")] = None,
     checkpoint_every: Annotated[int, typer.Option(help="Frames between checkpoints, from which a run resumes.")] = 10,
     settings: Settings = None,
-    threads: Annotated[int | None, typer.Option(help="Threads for large scenes; default all cores. Results do not depend on it.")] = None,
+    threads: Threads = None,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the run file if there is one of that name.")] = False,
     pictures: Annotated[bool, typer.Option(help="Make a picture and a movie at the end.")] = True,
     colour: Colour = "auto",
     as_json: Json = False,
@@ -71,15 +103,16 @@ def run(
 
     Ctrl-C stops it cleanly; `pliant resume` goes on from there, also after a crash.
     """
-    if threads is not None:
-        os.environ["PLIANT_THREADS"] = str(threads)
-    _run(_scene(scene, settings or [], dt, duration, contact), out, every, checkpoint_every, pictures, colour, as_json)
+    _use_threads(threads)
+    made = _scene(scene, settings or [], dt, duration, contact)
+    _run(made, out, every, checkpoint_every, pictures, colour, as_json, overwrite)
 
 
 @app.command()
 def resume(
     path: Annotated[Path, typer.Argument(help="A run file that was stopped, killed or failed.")],
     duration: Annotated[float | None, typer.Option(help="Run until this simulated time [s]; default as planned.")] = None,
+    threads: Threads = None,
     pictures: Annotated[bool, typer.Option(help="Make a picture and a movie at the end.")] = True,
     colour: Colour = "auto",
     as_json: Json = False,
@@ -87,9 +120,12 @@ def resume(
     """Go on with a run from its last checkpoint; the result is the same, bit for bit, as without the stop."""
     from pliant import running
 
+    _use_threads(threads)
     sim, recorder = running.reopen(path, duration)
     if not as_json:
         say(f"Resuming {path} at t = {sim.time:.4g} s of {sim.scene.duration:.4g} s.")
+        if sim.time >= sim.scene.duration:
+            say("  It had reached its end; --duration makes it longer.")
     _finish(sim, recorder, pictures, colour, as_json)
 
 
@@ -99,7 +135,7 @@ def info(path: Annotated[Path, typer.Argument(help="A run file.")], as_json: Jso
     from pliant.terminal import run_facts, run_text
 
     facts = run_facts(path)
-    print(json.dumps(facts, indent=2)) if as_json else say(run_text(facts))
+    tell(facts) if as_json else say(run_text(facts))
 
 
 @app.command()
@@ -107,9 +143,10 @@ def export(
     path: Annotated[Path, typer.Argument(help="A run file.")],
     to: Annotated[str, typer.Option(help="vtu, ply, csv, png, mp4 or gif.")] = "vtu",
     out: Annotated[Path | None, typer.Option(help="Where to write; default beside the run file.")] = None,
-    body: Annotated[str | None, typer.Option(help="Only this body (vtu and ply).")] = None,
+    body: Annotated[str | None, typer.Option(help="Only this body (ply).")] = None,
     colour: Colour = "auto",
     at: Annotated[float | None, typer.Option(help="Time of the picture [s] (png); default the end.")] = None,
+    as_json: Json = False,
 ) -> None:
     """Write a run in another format: VTU series, PLY sequence, CSV of the time series, picture or movie."""
     from pliant.record import Run
@@ -117,6 +154,9 @@ def export(
 
     with Run.open(path) as opened:
         written = export_run(opened, to, out, body, colour, at)
+    if as_json:
+        tell([str(path) for path in written])
+        return
     say(f"Wrote {written[0]}" + (f" and {len(written) - 1} more." if len(written) > 1 else "."))
 
 
@@ -131,7 +171,7 @@ def check(
     from pliant.geometry.check import check_file
 
     _, report = check_file(path, unit=unit, up=up)
-    print(json.dumps(report.as_dict(), indent=2)) if as_json else say(report.text())
+    tell(report.as_dict()) if as_json else say(report.text())
     if report.refused:
         raise typer.Exit(1)
 
@@ -146,11 +186,14 @@ def _scene(name: str, settings: list[str], dt: float | None, duration: float | N
     values = parse_settings(settings)
     if name.endswith(".toml") or "/" in name:
         scene = Scene.load(name)
+        if "name" not in scene.model_fields_set:
+            scene.name = Path(name).stem
         for key, value in values.items():
             if key not in Scene.model_fields:
                 raise PliantError(f"A scene has no field '{key}': {nearest(key, Scene.model_fields)}")
             setattr(scene, key, value)
     else:
+        _check_numbers(values, shipped.parameters(name))
         scene = shipped.make(name, **values)
     for key, value in (("dt", dt), ("duration", duration), ("contact", contact)):
         if value is not None:
@@ -158,14 +201,32 @@ def _scene(name: str, settings: list[str], dt: float | None, duration: float | N
     return scene
 
 
-def _run(scene: Any, out: Path | None, every: float | None, checkpoint_every: int, pictures: bool, colour: str, as_json: bool) -> None:
+def _check_numbers(values: dict[str, Any], defaults: dict[str, Any]) -> None:
+    """Refuse text where a scene wants a number."""
+    from pliant.geometry.mesh import PliantError
+
+    for key, value in values.items():
+        if isinstance(defaults.get(key), float) and (isinstance(value, bool) or not isinstance(value, int | float)):
+            raise PliantError(f"--set {key}={value}: {key} is a number, {defaults[key]:g} unless given.")
+
+
+def _run(
+    scene: Any,
+    out: Path | None,
+    every: float | None,
+    checkpoint_every: int,
+    pictures: bool,
+    colour: str,
+    as_json: bool,
+    overwrite: bool = False,
+) -> None:
     from pliant import running
     from pliant.terminal import free_name, size_note
     from pliant.warm import announce, warm
 
     warm(scene, quiet=as_json)
     with announce(quiet=as_json):
-        sim, recorder = running.start(scene, out or free_name(Path("runs") / scene.name), every, checkpoint_every)
+        sim, recorder = running.start(scene, out or free_name(Path("runs") / scene.name), every, checkpoint_every, overwrite)
     if not as_json:
         say(f"[bold]{scene.name}[/]: {len(scene.bodies)} bodies, {len(sim.state.x)} nodes, dt = {sim.dt:g} s, {sim.scene.duration:g} s.")
         for note in [*sim.notes, size_note(sim, recorder)]:
@@ -181,9 +242,10 @@ def _finish(sim: Any, recorder: Any, pictures: bool, colour: str, as_json: bool)
 
     with announce(quiet=as_json), progress_bar(sim, hidden=as_json) as update:
         outcome = running.run(sim, recorder, update)
-    made = leave_pictures(outcome, colour, say=(lambda text: None) if as_json else say) if pictures else []
+    wanted = pictures and outcome.status != "interrupted"  # who stops a run does not want to wait for a movie
+    made = leave_pictures(outcome, colour, say=(lambda text: None) if as_json else say) if wanted else []
     facts = summary_facts(outcome, made)
-    print(json.dumps(facts, indent=2)) if as_json else summary_table(outcome, facts)
+    tell(facts) if as_json else summary_table(outcome, facts)
     if outcome.status != "finished":
         raise typer.Exit({"interrupted": 130, "failed": 1}[outcome.status])
 
@@ -198,7 +260,7 @@ def scenes(as_json: Json = False) -> None:
 
     found = {n: (shipped.module(n).__doc__.splitlines()[0], shipped.parameters(n)) for n in shipped.SCENES}
     if as_json:
-        print(json.dumps({n: {"about": about, "parameters": p} for n, (about, p) in found.items()}, indent=2))
+        tell({n: {"about": about, "parameters": p} for n, (about, p) in found.items()})
         return
     table = Table("scene", "what happens", "parameters (--set NAME=VALUE)", box=None, pad_edge=False)
     for name, (about, parameters) in found.items():

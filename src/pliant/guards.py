@@ -7,13 +7,14 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from pliant.detect.penetration import Penetration
-from pliant.geometry.mesh import Floats, PliantError
+from pliant.geometry.mesh import Floats, Ints, PliantError
 from pliant.motion import Motion
 from pliant.simulation import Simulation
 from pliant.world import World
 
 OVERLAP = 0.02  # of the smaller body: deeper than this at the start is a mistake
 INVERTED = 0.05  # of a body's elements: more than this is not a passing squeeze
+FAR = 10.0  # body lengths a step: what goes faster than this must have a reason
 
 
 def overlaps(world: World) -> list[tuple[str, str, float, Floats]]:
@@ -37,6 +38,8 @@ def check_start(sim: Simulation) -> list[str]:
         if depth < 1e-9 * size:
             continue
         shift = depth * normal
+        if sim.world.model.bodies.kind[sim.index(a)] == "static":  # move what is meant to move
+            a, b, shift = b, a, -shift
         cure = f"move {a} by ({shift[0]:.3g}, {shift[1]:.3g}, {shift[2]:.3g}) m"
         text = f"{a} and {b} overlap by {depth:.3g} m at the start"
         if depth > OVERLAP * size:
@@ -59,46 +62,75 @@ class Guard:
 
     sim: Simulation
     suspects: set[str] = field(default_factory=set)  # bodies with too many inverted elements at the last frame
+    inverted: dict[str, tuple[int, str]] = field(default_factory=dict)  # the worst of each body so far: how many, in words
     extent: Floats = field(init=False)  # [m] (B,)
+    speed: float = field(init=False)  # [m/s] of the fastest at the start
+    since: float = field(init=False)  # [s]
 
     def __post_init__(self) -> None:
-        sizes = [_size(self.sim, n) for n in self.sim.world.model.bodies.names]
-        self.extent = np.array(sizes)
+        sim, state = self.sim, self.sim.state
+        self.extent = np.array([_size(sim, n) for n in sim.world.model.bodies.names])
+        self.speed = float(np.linalg.norm(np.concatenate([state.v, state.velocity]), axis=1).max(initial=0.0))
+        self.since = state.time
+
+    @property
+    def notes(self) -> list[str]:
+        """What was seen and let pass."""
+        return [text + "." for _, text in self.inverted.values()]
 
     def after_step(self, dt: float) -> None:
-        """Refuse a node or frame that moves further in a step than its body is large."""
+        """Refuse a node that leaves its body, and a body that goes far faster than a fall could make it."""
         model, state = self.sim.world.model, self.sim.world.state
-        far = np.linalg.norm(state.v, axis=1) * dt > self.extent[model.nodes.body]
-        fast = np.linalg.norm(state.velocity, axis=1) * dt > 10 * self.extent[model.frames.body]
-        if far.any() or fast.any():
-            body = model.nodes.body[np.argmax(far)] if far.any() else model.frames.body[np.argmax(fast)]
-            what = f"node {int(np.argmax(far)) - model.bodies.node_start[body]} of " if far.any() else ""
+        nodes, frames = model.nodes, model.frames
+        mean = _means(nodes.body, nodes.mass, state.v, len(model.bodies))
+        mean[frames.body] = state.velocity
+        torn = np.linalg.norm(state.v - mean[nodes.body], axis=1) * dt > self.extent[nodes.body]
+        pace = np.linalg.norm(mean, axis=1)
+        fall = self.speed + float(np.linalg.norm(model.gravity)) * (state.time - self.since)
+        gone = (pace * dt > FAR * self.extent) & (pace > 3.0 * fall)  # a light body may leave a heavy one twice as fast
+        gone[frames.body[~np.isfinite(state.rotation).all(axis=1)]] = True
+        if torn.any() or gone.any():
+            node = int(np.argmax(torn))
+            body = nodes.body[node] if torn.any() else np.argmax(gone)
+            what = f"node {node - model.bodies.node_start[body]} of body" if torn.any() else "body"
             raise PliantError(
-                f"{what}body '{model.bodies.names[body]}' runs away: it moved further than the body is large in step {state.step} "
+                f"{what} '{model.bodies.names[body]}' runs away: it moved further than the body is large in step {state.step} "
                 f"(t = {state.time:.4g} s). Likely the step is too long for the speed or the stiffness: use a smaller dt, more "
                 "damping, or integrator = \"implicit\"."
             )
 
-    def at_frame(self) -> tuple[list[Floats], list[str]]:
-        """Smallest det F per element of each group, and sentences; refuses bodies that stay inverted."""
-        world, notes, now = self.sim.world, [], set()
-        stretches = [group.stretch(world.state.x) for group in world.model.groups]
+    def stretches(self) -> list[Floats]:
+        """Smallest det F of each element, per group."""
+        world = self.sim.world
+        return [group.stretch(world.state.x) for group in world.model.groups]
+
+    def at_frame(self, stretches: list[Floats]) -> None:
+        """Note inverted elements; refuse bodies of which many stay so from one frame to the next."""
+        world, before = self.sim.world, self.suspects
+        self.suspects = set()
         for group, owner, stretch in zip(world.model.groups, world.model.group_body, stretches, strict=True):
-            if not group.name.startswith("tet"):
+            bad = np.flatnonzero(stretch <= 0)
+            if len(bad) == 0 or not group.name.startswith("tet"):
                 continue
-            count = np.bincount(owner, minlength=len(world.model.bodies))
-            bad = np.bincount(owner[stretch <= 0], minlength=len(count))
-            for body in np.flatnonzero(bad):
-                name = world.model.bodies.names[body]
-                worst = int(np.flatnonzero((owner == body) & (stretch <= 0))[0] - np.flatnonzero(owner == body)[0])
-                text = f"{bad[body]} of {count[body]} elements of {name} are inverted (first: {worst}) at t = {world.state.time:.4g} s"
-                if bad[body] > INVERTED * count[body]:
-                    now.add(name)
-                    if name in self.suspects:
-                        raise PliantError(
-                            f"{text}, and stay so. Likely it is squeezed harder than its mesh can follow: use a smaller dt, a stiffer "
-                            "material, a finer mesh or law = \"neo-hookean\"."
-                        )
-                notes.append(text + ".")
-        self.suspects = now
-        return stretches, notes
+            for body in np.unique(owner[bad]):
+                self._look(body, bad[owner[bad] == body], np.flatnonzero(owner == body), before)
+
+    def _look(self, body: int, bad: Ints, own: Ints, before: set[str]) -> None:
+        name = self.sim.world.model.bodies.names[body]
+        text = f"{len(bad)} of {len(own)} elements of {name} were inverted (first: {bad[0] - own[0]}) at t = {self.sim.time:.4g} s"
+        if len(bad) > INVERTED * len(own):
+            self.suspects.add(name)
+            if name in before:
+                raise PliantError(
+                    f"{text}, step {self.sim.state.step}, and stay so. Likely the body is squeezed harder than its mesh can follow: use "
+                    "a smaller dt, a stiffer material, a finer mesh or law = \"neo-hookean\"."
+                )
+        if len(bad) > self.inverted.get(name, (0, ""))[0]:
+            self.inverted[name] = (len(bad), text)
+
+
+def _means(owner: Ints, mass: Floats, v: Floats, count: int) -> Floats:
+    """Velocity of the centre of mass of each body's nodes (count, 3); zero for bodies without any."""
+    total = np.bincount(owner, mass, minlength=count)
+    sums = np.stack([np.bincount(owner, mass * v[:, axis], minlength=count) for axis in range(3)], axis=1)
+    return np.divide(sums, total[:, None], out=np.zeros((count, 3)), where=total[:, None] > 0)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, TypeVar
 import numpy as np
 
 from pliant import bindings
-from pliant.bodies.rigid import angular_velocities, fly
+from pliant.bodies.rigid import fly
 from pliant.geometry.mesh import Floats, Ints
 
 if TYPE_CHECKING:
@@ -69,8 +69,9 @@ class Motion:
         self._fly()
         self.start = world.skin_positions(state.x, state.position, state.rotation)
         self.pushes = 0
-        self.books: dict[str, float] = {}  # [J] work done on the bodies, by account
         self.account = "contact"  # where pushes are booked
+        self.pushed: dict[str, tuple[Floats, Floats, Floats]] = {}  # impulses on nodes, frames, and turning, by account
+        self.rewound = 0.0  # [J] potential energy moved by `rewind`
         self.impulse_on_fixed = np.zeros((len(model.nodes.mass), 3))  # [N s] pushes that fixed nodes took
 
     def _fly(self) -> None:
@@ -107,7 +108,6 @@ class Motion:
             return
         world, frames = self._world, self._world.model.frames
         on_nodes, on_frames, turning = self._spread(rows, impulses)
-        before = rows.sums(self.velocity)
         dv = world.mobility(on_nodes, self.dt)
         self.v += dv
         self.x += self.dt * dv
@@ -118,10 +118,27 @@ class Motion:
         self._fly()
         self.__dict__.pop("end", None)
         self.pushes += 1
-        self._book(self.account, 0.5 * float(np.sum(impulses * (before + rows.sums(self.velocity)))))
+        for total, part in zip(self._booked(), (on_nodes, on_frames, turning), strict=True):
+            total += part
 
-    def _book(self, account: str, work: float) -> None:
-        self.books[account] = self.books.get(account, 0.0) + work
+    def _booked(self) -> tuple[Floats, Floats, Floats]:
+        if self.account not in self.pushed:
+            empty = np.zeros_like(self.x), np.zeros_like(self.position), np.zeros_like(self.position)
+            self.pushed[self.account] = empty
+        return self.pushed[self.account]
+
+    def work(self) -> dict[str, float]:
+        """Work of all pushes on the bodies [J], by account: impulse times the mean of the velocities before and after the step.
+
+        Summed over everything that acts this is the change of kinetic energy; at rest it is nothing.
+        """
+        state = self._world.state
+        v, velocity = 0.5 * (state.v + self.v), 0.5 * (state.velocity + self.velocity_frames)
+        omega = 0.5 * (self._world.angular_velocities(state.rotation, state.spin) + self.angular_velocity())
+        return {
+            account: float(np.sum(on_nodes * v) + np.sum(on_frames * velocity) + np.sum(turning * omega))
+            for account, (on_nodes, on_frames, turning) in self.pushed.items()
+        }
 
     def give(self, rows: Rows, direction: Floats | None = None) -> Floats:
         """How readily each contact yields [1/kg], (r,): the absolute row sum D of the Delassus matrix.
@@ -157,7 +174,7 @@ class Motion:
         framed = framed[framed >= 0]
         self.position[framed], self.rotation[framed] = state.position[framed], state.rotation[framed]
         self.__dict__.pop("end", None)
-        self._book("rewound", world.potential_energy(self.x, self.position) - before)
+        self.rewound += world.potential_energy(self.x, self.position) - before
 
     def kept(self, kind: type[Kept]) -> Kept:
         """Something derived from the model alone (a tree, an adjacency), made once per epoch as kind(motion)."""
@@ -168,6 +185,4 @@ class Motion:
 
     def angular_velocity(self) -> Floats:
         """Angular velocity of all frames [rad/s], (f, 3)."""
-        out = np.empty_like(self.spin)
-        angular_velocities(self.rotation, self.spin, self._world.model.frames.inverse_inertia, out)
-        return out
+        return self._world.angular_velocities(self.rotation, self.spin)

@@ -43,11 +43,30 @@ def _place(path: tuple[Any, ...]) -> str:
     return text
 
 
+RANGE = {
+    "greater_than": "must be above ",
+    "greater_than_equal": "must be at least ",
+    "less_than": "must be below ",
+    "less_than_equal": "must be at most ",
+}
+
+
+def _named_path(path: tuple[Any, ...], kind: str) -> tuple[Any, ...]:
+    """The path without the types that pydantic puts in where a field may have several, as in youngs_modulus.list[float]."""
+    keep = len(path) - 1 if kind == "extra_forbidden" else -1  # an unknown key may look like anything
+    types = ("float", "int", "str", "bool")
+    return tuple(p for i, p in enumerate(path) if i == keep or isinstance(p, int) or (p.isidentifier() and p not in types))
+
+
 def explain(error: ValidationError, model: type[BaseModel]) -> str:
     """One sentence per problem, instead of pydantic's report."""
     sentences = []
-    for item in error.errors(include_url=False):
-        path, kind = tuple(item["loc"]), item["type"]
+    items = [(_named_path(tuple(item["loc"]), item["type"]), item) for item in error.errors(include_url=False)]
+    out_of_range = {path for path, item in items if item["type"] in RANGE}
+    for path, item in items:
+        kind = item["type"]
+        if path in out_of_range and kind not in RANGE:
+            continue  # the other types that the field could have had
         place = _place(path) or model.__name__.lower()
         if kind == "extra_forbidden":
             sentences.append(f"unknown key '{place}': {nearest(str(path[-1]), _fields_at(model, path))}")
@@ -56,8 +75,9 @@ def explain(error: ValidationError, model: type[BaseModel]) -> str:
         elif kind == "value_error":
             text = str(item["ctx"]["error"])
             sentences.append(f"{place}: {text}" + ("" if text[-1:] in ".?" else "."))
-        elif kind in ("greater_than", "less_than", "greater_than_equal", "less_than_equal"):
-            sentences.append(f"{place} = {item['input']}: {_range(model, path) or item['msg']}.")
+        elif kind in RANGE:
+            bound = RANGE[kind] + str(next(iter(item["ctx"].values())))
+            sentences.append(f"{place} = {item['input']}: {_range(model, path) or bound}.")
         else:
             sentences.append(f"{place} = {item['input']!r}: {item['msg']}.")
     return " ".join(dict.fromkeys(sentences))

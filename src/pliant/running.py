@@ -14,12 +14,11 @@ from typing import Any
 import numpy as np
 
 from pliant.bodies.materials import von_mises
-from pliant.changes import apply_change
 from pliant.geometry.mesh import Floats, PliantError
 from pliant.guards import Guard, check_start
 from pliant.measure.books import books
-from pliant.record import Cells, Recorder, resume_writer
-from pliant.record.snapshot import freeze, pack_scene, thaw, unpack_scene
+from pliant.record import Cells, Record, Recorder, resume_writer
+from pliant.record.snapshot import freeze, pack_scene, read_meshes, thaw, unpack_scene
 from pliant.scene import Scene
 from pliant.simulation import Simulation
 from pliant.step import StepReport
@@ -54,18 +53,27 @@ class Outcome:
     timings: dict[str, float] = field(default_factory=dict)  # [s] per stage
 
 
-def start(scene: Scene, out: str | Path, every: float | None = None, checkpoint_every: int = 10) -> tuple[Simulation, Recorder]:
-    """Build a scene and open its run file."""
-    sim = Simulation(scene)
+def start(
+    scene: Scene, out: str | Path, every: float | None = None, checkpoint_every: int = 10, overwrite: bool = False
+) -> tuple[Simulation, Recorder]:
+    """Build a scene and open its run file, which from then on holds all that is needed to go on."""
+    sim = Simulation(read_meshes(scene))
     sim.notes += check_start(sim)
     text, meshes = pack_scene(sim.scene)
     if every is None:  # whole steps, so that dt stays what it is
         every = scene.dt * max(1, round(scene.duration / FRAMES / scene.dt))
     header = {"scene": text, "name": scene.name, "kinds": sim.world.model.bodies.kind}
-    Path(out).parent.mkdir(parents=True, exist_ok=True)
-    recorder = Recorder(out, header, every, checkpoint_every)
-    recorder.model(meshes)
-    return sim, recorder
+    try:
+        Path(out).parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise PliantError(f"Cannot make the folder {Path(out).parent} for the run: {error.strerror}.") from None
+    begin = [Record("model", {}, meshes), _checkpoint(sim)]
+    return sim, Recorder(out, header, every, checkpoint_every, overwrite, begin=begin)
+
+
+def _checkpoint(sim: Simulation) -> Record:
+    arrays, meta = freeze(sim.state)
+    return Record("state", {**meta, "time": sim.time, "step": sim.state.step, "duration": sim.scene.duration}, arrays)
 
 
 def reopen(path: str | Path, duration: float | None = None) -> tuple[Simulation, Recorder]:
@@ -76,10 +84,9 @@ def reopen(path: str | Path, duration: float | None = None) -> tuple[Simulation,
     sim = Simulation(scene)
     state = thaw(dict(record.arrays), record.meta)
     for key, value in state.values.items():
-        apply_change(sim.world, sim.scene, key, value)
+        sim.set(key, value)
     sim.world.state = state
-    if duration is not None:
-        sim.scene.duration = duration
+    sim.scene.duration = record.meta["duration"] if duration is None else duration
     return sim, recorder
 
 
@@ -94,18 +101,17 @@ def run(sim: Simulation, recorder: Recorder, progress: Callable[[Progress], None
         except PliantError as error:
             status, message = "failed", str(error)
     if status != "failed":  # a state that failed would fail again; resume goes back to the one before
-        arrays, meta = freeze(sim.state)
-        recorder.state(sim.time, sim.state.step, arrays, meta)
+        loop.save()
     path = recorder.close(status, message)
     seconds = time.perf_counter() - began
     return Outcome(
         status, message, path, sim, loop.steps, seconds, loop.max_depth, loop.max_contacts,
-        list(dict.fromkeys(sim.notes + loop.notes)), loop.timings,
+        list(dict.fromkeys([*sim.notes, *loop.notes, *loop.guard.notes])), loop.timings,
     )  # fmt: skip
 
 
 class _Interruptible:
-    """Turns Ctrl-C into a question that the loop asks between steps."""
+    """Turns Ctrl-C into a question that the loop asks between steps; a second one does not wait for the step to end."""
 
     def __enter__(self) -> Callable[[], bool]:
         self.stop = False
@@ -116,6 +122,8 @@ class _Interruptible:
         return lambda: self.stop
 
     def _note(self, number: int, frame: FrameType | None) -> None:
+        if self.stop:
+            raise KeyboardInterrupt
         self.stop = True
 
     def __exit__(self, *_: object) -> None:
@@ -128,7 +136,7 @@ class _Loop:
         self.sim, self.recorder, self.progress = sim, recorder, progress
         self.guard = Guard(sim)
         self.cells, self.tet_groups = drawn_cells(sim)
-        self.rest = sim.points()
+        self.rest = recorder.run().points(0) if recorder.frames else sim.points()
         self.steps, self.max_depth, self.max_contacts = 0, 0.0, 0
         self.notes: list[str] = []
         self.timings: dict[str, float] = {}
@@ -144,13 +152,13 @@ class _Loop:
             due = recorder.next_frame_time if recorder.header["every"] > 0 else sim.time + sim.dt
             until = end if due > end - 1e-6 * sim.dt else due
             for left in range(max(1, math.ceil((until - sim.time) / sim.dt - 1e-9)), 0, -1):
-                self.take(sim.step((until - sim.time) / left))
+                self.take(sim.step((until - sim.time) / left), at_frame=left == 1)
                 if asked():
                     return "interrupted"
             self.record()
         return "finished"
 
-    def take(self, report: StepReport) -> None:
+    def take(self, report: StepReport, at_frame: bool) -> None:
         """Account for one step."""
         self.steps += 1
         self.guard.after_step(report.dt)
@@ -159,7 +167,7 @@ class _Loop:
         for stage, seconds in report.timings.items():
             self.timings[stage] = self.timings.get(stage, 0.0) + seconds
         self.notes += [w for w in report.warnings if w not in self.notes]
-        self.recorder.step(step_values(self.sim, report), pair_sums(report))
+        self.recorder.step(step_values(self.sim, report, elastic=at_frame), pair_sums(report))
         if self.progress is not None:
             sim = self.sim
             self.progress(Progress(sim.time, sim.scene.duration, self.steps, len(report.contacts), report.max_depth))
@@ -167,8 +175,7 @@ class _Loop:
     def record(self) -> None:
         """A frame, and a checkpoint if one is due."""
         sim, began = self.sim, time.perf_counter()
-        stretches, notes = self.guard.at_frame()
-        self.notes += notes
+        stretches = self.guard.stretches()
         points = sim.points()
         contacts = sim.contacts()
         shown = sim.report.shown if sim.report else None
@@ -178,18 +185,25 @@ class _Loop:
         fields = point_fields(sim, points - self.rest)
         cells = cell_fields(sim, self.cells, self.tet_groups, stretches)
         self.recorder.frame(sim.time, sim.state.step, points, fields, cells, contacts.arrays(), shown)
+        self.guard.at_frame(stretches)  # after the frame, so that what went wrong can be seen, and before its checkpoint
         if self.recorder.checkpoint_due:
-            arrays, meta = freeze(sim.state)
-            self.recorder.state(sim.time, sim.state.step, arrays, meta)
+            self.save()
         self.timings["record"] = self.timings.get("record", 0.0) + time.perf_counter() - began
 
+    def save(self) -> None:
+        """A checkpoint, unless this moment has one."""
+        if self.recorder.saved_step != self.sim.state.step:
+            record = _checkpoint(self.sim)
+            self.recorder.state(self.sim.time, self.sim.state.step, record.arrays, record.meta)
 
-def step_values(sim: Simulation, report: StepReport) -> dict[str, Any]:
-    """Numbers of one step for the run file."""
-    now = books(sim.world, elastic=False)
+
+def step_values(sim: Simulation, report: StepReport, elastic: bool = False) -> dict[str, Any]:
+    """Numbers of one step for the run file; the elastic energy costs a pass over the elements and is NaN unless asked for."""
+    now = books(sim.world, elastic=elastic)
     return {
-        "time": report.time, "dt": report.dt, "kinetic": now.kinetic, "gravity": now.gravity, "contact_work": now.contact,
-        "drive_work": now.drives, "momentum": now.momentum, "angular_momentum": now.angular_momentum,
+        "time": report.time, "dt": report.dt, "kinetic": now.kinetic, "elastic": now.elastic, "gravity": now.gravity,
+        "contact_work": now.contact, "attachment_work": now.attachments, "drive_work": now.drives,
+        "momentum": now.momentum, "angular_momentum": now.angular_momentum,
         "contacts": len(report.contacts), "max_depth": report.max_depth, "iterations": report.solver_iterations,
         **{f"seconds {stage}": seconds for stage, seconds in report.timings.items()},
     }  # fmt: skip

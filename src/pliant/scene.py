@@ -151,7 +151,7 @@ class Body(Spec):
         if isinstance(value, str):
             return {"kind": value}
         if isinstance(value, dict) and ("kind" in value) != ("file" in value):
-            return value
+            return {k: list(v) if isinstance(v, tuple) else v for k, v in value.items()}  # as a file would hold it
         raise ValueError('a shape is a name, a table with `kind` or `file`, or a Shape, TetMesh or Surface')
 
     @property
@@ -314,7 +314,7 @@ class Scene(Spec):
         except ParseError as error:
             raise PliantError(f"{source} is not valid TOML: {error}.") from None
         try:
-            return cls._named(cls.model_validate(data))
+            return cls._named(cls(**data))
         except PliantError as error:
             raise PliantError(f"In {source}: {error}") from None
 

@@ -132,11 +132,16 @@ class World:
         bindings.skin_positions(skin.start, skin.node, skin.weight, skin.frame, skin.local, x, position, rotation, out)
         return out
 
+    def angular_velocities(self, rotation: Floats, spin: Floats) -> Floats:
+        """Of all frames [rad/s], (f, 3)."""
+        out = np.empty_like(spin)
+        angular_velocities(rotation, spin, self.model.frames.inverse_inertia, out)
+        return out
+
     def skin_velocities(self) -> Floats:
         """Velocities of all skin points now [m/s], (p, 3)."""
         skin, state = self.model.skin, self.state
-        omega = np.empty_like(state.spin)
-        angular_velocities(state.rotation, state.spin, self.model.frames.inverse_inertia, omega)
+        omega = self.angular_velocities(state.rotation, state.spin)
         # the binding is linear: nodes' velocities go where their positions would, and frames turn about themselves
         carried = self.skin_positions(state.v, np.zeros_like(state.position), state.rotation)
         framed = skin.frame >= 0
@@ -156,11 +161,10 @@ class World:
         """The motion, as pushed, becomes the state."""
         state, dt = self.state, motion.dt
         self.reaction = self._reactions(motion)
-        drives = self.model.drives
-        if len(drives.frame):
-            motion.velocity_frames[drives.frame] = (motion.position - state.position)[drives.frame] / dt
-        motion.books["drives"] = float(np.sum(self.reaction * (motion.x - state.x)))
-        for account, work in motion.books.items():
+        frames = self.model.drives.frame
+        motion.velocity_frames[frames] = (motion.position - state.position)[frames] / dt
+        drives = {"drives": float(np.sum(self.reaction * (motion.x - state.x))), "rewound": motion.rewound}
+        for account, work in (motion.work() | drives).items():
             state.books[account] = state.books.get(account, 0.0) + work
         state.x, state.v = motion.x, motion.v
         state.position, state.rotation = motion.position, motion.rotation

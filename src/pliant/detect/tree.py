@@ -1,7 +1,9 @@
-"""A bounding-volume tree over the faces of all bodies: one flat array of boxes, one root per body.
+"""A bounding-volume tree over primitives of all bodies: one flat array of boxes, one root per body.
 
-Faces of a body are ordered once along a Morton curve and halved down to leaves of four. Nodes lie depth first, children after
-their parent, so boxes of moved faces are refit in one backward pass, O(n).
+Primitives are points, edges, faces or tetrahedra (rows of `corners`), at rest or swept along straight paths, or bare boxes. The
+primitives of a body are ordered once by median splits; leaves are runs of LEAF of them, inner nodes are runs of `arity` nodes of the
+level below. Nodes are stored level by level, leaves of all bodies first, so boxes of moved primitives are refit in one
+pass from the leaves up, O(n).
 """
 
 from __future__ import annotations
@@ -10,98 +12,192 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from pliant.detect.boxes import CHEAP, boxes_of, check_finite, leaf_boxes, refit_inner, refit_nodes, surface_sum
 from pliant.geometry.mesh import Floats, Ints
-from pliant.kernels import kernel
+from pliant.kernels import contiguous, kernel, use_threads
 
 LEAF = 4
+ARITY = 4
+WORN = 1.5  # sum of surface areas, relative to the best since it was built, at which a tree is built anew
 
 
 @dataclass
 class Tree:
-    """Nodes i: faces order[first[i] : first[i] + count[i]] in a leaf, else children i + 1 and second[i]."""
+    """Node i has children first[i] : first[i] + count[i]; for a leaf (i < level[1]) these are places in `order`."""
 
-    root: Ints  # (B + 1,) first node of each body's tree; equal to the next where a body has no faces
-    first: Ints
-    count: Ints  # 0 for inner nodes
-    second: Ints
-    order: Ints  # faces in tree order
+    start: Ints  # (B + 1,) places of each body's primitives
+    order: Ints  # (n,) primitive at each place
+    corners: Ints  # (n, k) points of the primitive at each place; k = 0 for bare boxes
+    root: Ints  # (B,) -1 for a body without primitives
+    first: Ints  # (nodes,)
+    count: Ints  # (nodes,)
+    level: Ints  # (levels + 1,) nodes of level k are level[k] : level[k + 1]
+    box_low: Floats  # (n, 3) boxes of primitives, by place
+    box_high: Floats
     low: Floats  # (nodes, 3)
     high: Floats
+    best: float = np.inf  # [m^2] smallest sum of surface areas since it was built
+    builds: int = 1
 
     @staticmethod
-    def build(points: Floats, faces: Ints, face_start: Ints) -> Tree:
-        """A tree per body over its faces."""
-        order = np.empty(len(faces), np.int64)
-        centre = points[faces].mean(axis=1) if len(faces) else np.zeros((0, 3))
-        for b in range(len(face_start) - 1):
-            mine = slice(face_start[b], face_start[b + 1])
-            order[mine] = face_start[b] + np.argsort(_morton(centre[mine]), kind="stable")
-        size = max(1, 2 * len(faces) + 1)
-        arrays = [np.zeros(size, np.int64) for _ in range(3)]
-        root = np.zeros(len(face_start), np.int64)
-        used = _split(face_start, root, *arrays)
-        first, count, second = (a[:used].copy() for a in arrays)
-        tree = Tree(root, first, count, second, order, np.zeros((used, 3)), np.zeros((used, 3)))
-        tree.refit(points, faces)
+    def build(
+        points: Floats, corners: Ints, start: Ints, end: Floats | None = None, margin: float = 0.0, arity: int = ARITY
+    ) -> Tree:
+        """A tree per body over its primitives, rows start[b] : start[b + 1] of `corners`, swept from `points` to `end`."""
+        low, high = boxes_of(points, corners, end, margin)
+        tree = Tree.of_boxes(low, high, start, arity)
+        tree.corners = np.ascontiguousarray(np.asarray(corners, dtype=np.int64)[tree.order])
         return tree
 
-    def refit(self, points: Floats, faces: Ints) -> None:
-        """Boxes for where the points are now."""
-        _refit(self.first, self.count, self.second, self.order, points, faces, self.low, self.high)
+    @staticmethod
+    def of_boxes(low: Floats, high: Floats, start: Ints | None = None, arity: int = ARITY) -> Tree:
+        """A tree per body over bare boxes start[b] : start[b + 1]; one body if no `start` is given."""
+        low, high = contiguous(low).reshape(-1, 3), contiguous(high).reshape(-1, 3)
+        check_finite(low, high)
+        start = np.array([0, len(low)]) if start is None else contiguous(start, np.int64)
+        root, first, count, level = _structure(start, arity)
+        order = median_order(0.5 * low + 0.5 * high, start)
+        boxes = [np.zeros((len(first), 3)) for _ in range(2)]
+        tree = Tree(start, order, np.zeros((len(low), 0), np.int64), root, first, count, level, low[order], high[order], *boxes)
+        tree._refit_nodes()
+        return tree
+
+    def refit(self, points: Floats, end: Floats | None = None, margin: float = 0.0) -> None:
+        """Boxes for where the points are now, or go from here to `end`; a tree that has worn out is built anew."""
+        points = contiguous(points)
+        end = points if end is None else contiguous(end)
+        use_threads(len(self.order) // CHEAP)
+        bad = np.zeros(self.level[1], np.uint8)
+        leaf_boxes(self.first, self.count, self.corners, points, end, margin, self.box_low, self.box_high, self.low, self.high, bad)
+        if bad.any():
+            check_finite(points, end, "points")
+        refit_inner(self.level, self.first, self.count, self.low, self.high)
+        if self.worn():
+            self.rebuild()
+
+    def refit_boxes(self, low: Floats, high: Floats) -> None:
+        """The same for bare boxes, in the order of the primitives."""
+        check_finite(low, high)
+        self.box_low[:], self.box_high[:] = low[self.order], high[self.order]
+        self._refit_nodes()
+        if self.worn():
+            self.rebuild()
+
+    def worn(self) -> bool:
+        """Whether the sum of surface areas has grown so much that pairs would be found slowly."""
+        now = self.area()
+        self.best = min(self.best, now)
+        return now > WORN * self.best
+
+    def area(self) -> float:
+        """Sum of the surface areas of all nodes [m^2]."""
+        return float(surface_sum(self.low, self.high))
+
+    def rebuild(self) -> None:
+        """Order the primitives anew for where they are now."""
+        place = median_order(0.5 * self.box_low + 0.5 * self.box_high, self.start)
+        for name in ("order", "corners", "box_low", "box_high"):
+            setattr(self, name, getattr(self, name)[place])
+        self._refit_nodes()
+        self.best = self.area()
+        self.builds += 1
+
+    def body_boxes(self) -> tuple[Floats, Floats]:
+        """Box of each body (B, 3), (B, 3); low > high where it has no primitives."""
+        low, high = np.full((len(self.root), 3), np.inf), np.full((len(self.root), 3), -np.inf)
+        has = self.root >= 0
+        low[has], high[has] = self.low[self.root[has]], self.high[self.root[has]]
+        return low, high
+
+    def _refit_nodes(self) -> None:
+        refit_nodes(self.level, self.first, self.count, self.box_low, self.box_high, self.low, self.high)
 
 
-def _morton(centre: Floats) -> Ints:
-    """Place of each centre along a Morton curve through their box, 20 bits an axis."""
-    if len(centre) == 0:
-        return np.zeros(0, np.int64)
-    low, span = centre.min(axis=0), np.ptp(centre, axis=0)
-    cell = ((centre - low) / np.where(span > 0, span, 1.0) * (2**20 - 1)).astype(np.int64)
-    code = np.zeros(len(centre), np.int64)
-    for bit in range(20):
-        for axis in range(3):
-            code |= ((cell[:, axis] >> bit) & 1) << (3 * bit + axis)
-    return code
+def _structure(start: Ints, arity: int) -> tuple[Ints, Ints, Ints, Ints]:
+    """(root, first, count, level) of balanced trees over runs of primitives."""
+    size, begin, unit, body = np.diff(start), start[:-1], LEAF, np.arange(len(start) - 1)
+    root = np.full(len(start) - 1, -1, np.int64)
+    first, count, level, used = [], [], [0], 0
+    size, begin, body = size[size > 0], begin[size > 0], body[size > 0]
+    while len(body):
+        nodes = (size + unit - 1) // unit
+        offset = np.cumsum(nodes) - nodes
+        inside = np.arange(nodes.sum()) - np.repeat(offset, nodes)
+        first.append(np.repeat(begin, nodes) + unit * inside)
+        count.append(np.minimum(unit, np.repeat(size, nodes) - unit * inside))
+        top = nodes == 1
+        root[body[top]] = used + offset[top]
+        size, begin, body = nodes[~top], used + offset[~top], body[~top]
+        used += int(nodes.sum())
+        level.append(used)
+        unit = arity
+    if len(level) == 1:
+        level.append(0)
+    joined = [np.concatenate([*part, np.zeros(0, np.int64)]) for part in (first, count)]
+    return root, joined[0], joined[1], np.array(level)
+
+
+def median_order(centre: Floats, start: Ints) -> Ints:
+    """Primitives of each body by median splits of their centres along the longest axis, down to leaves."""
+    order = np.arange(len(centre))
+    _median_splits(centre, start, order)
+    return order
 
 
 @kernel
-def _split(face_start, root, first, count, second):  # type: ignore[no-untyped-def]
-    """Halve ranges of ordered faces; a stack holds (low, high, parent whose second child this is, or -1)."""
-    stack = np.empty((128, 3), np.int64)
-    used = 0
-    for b in range(len(face_start) - 1):
-        root[b] = used
-        if face_start[b + 1] == face_start[b]:
-            continue
-        stack[0, 0], stack[0, 1], stack[0, 2] = face_start[b], face_start[b + 1], -1
+def _median_splits(centre, start, order):  # type: ignore[no-untyped-def]
+    """Split so that the left part holds a power of two of full leaves: runs of such leaves are the nodes, whatever the arity."""
+    stack = np.empty((128, 2), np.int64)
+    for b in range(len(start) - 1):
+        stack[0, 0], stack[0, 1] = start[b], start[b + 1]
         top = 1
         while top > 0:
             top -= 1
-            lo, hi, parent = stack[top, 0], stack[top, 1], stack[top, 2]
-            if parent >= 0:
-                second[parent] = used
-            node = used
-            used += 1
+            lo, hi = stack[top, 0], stack[top, 1]
             if hi - lo <= LEAF:
-                first[node], count[node] = lo, hi - lo
                 continue
-            mid = (lo + hi) // 2
-            stack[top, 0], stack[top, 1], stack[top, 2] = mid, hi, node
-            stack[top + 1, 0], stack[top + 1, 1], stack[top + 1, 2] = lo, mid, -1
+            half = LEAF
+            while 2 * half < hi - lo:
+                half *= 2
+            _select(centre[:, _longest_axis(centre, order, lo, hi)], order, lo, hi, lo + half)
+            stack[top, 0], stack[top, 1] = lo, lo + half
+            stack[top + 1, 0], stack[top + 1, 1] = lo + half, hi
             top += 2
-    root[len(face_start) - 1] = used
-    return used
 
 
 @kernel
-def _refit(first, count, second, order, points, faces, low, high):  # type: ignore[no-untyped-def]
-    for i in range(len(first) - 1, -1, -1):
-        for axis in range(3):
-            lo, hi = np.inf, -np.inf
-            if count[i] == 0:
-                lo = min(low[i + 1, axis], low[second[i], axis])
-                hi = max(high[i + 1, axis], high[second[i], axis])
-            for k in range(first[i], first[i] + count[i]):
-                for corner in range(3):
-                    x = points[faces[order[k], corner], axis]
-                    lo, hi = min(lo, x), max(hi, x)
-            low[i, axis], high[i, axis] = lo, hi
+def _longest_axis(centre, order, lo, hi):  # type: ignore[no-untyped-def]
+    best, widest = 0, -1.0
+    for axis in range(3):
+        low, high = np.inf, -np.inf
+        for k in range(lo, hi):
+            x = centre[order[k], axis]
+            low, high = min(low, x), max(high, x)
+        if high - low > widest:
+            best, widest = axis, high - low
+    return best
+
+
+@kernel
+def _select(key, order, lo, hi, nth):  # type: ignore[no-untyped-def]
+    """Put the smallest keys of order[lo:hi] before place nth (Hoare's quickselect); equal keys in the order of their numbers."""
+    left, right = lo, hi - 1
+    while left < right:
+        pivot = order[(left + right) // 2]
+        x = key[pivot]
+        i, j = left, right
+        while i <= j:
+            while key[order[i]] < x or (key[order[i]] == x and order[i] < pivot):
+                i += 1
+            while key[order[j]] > x or (key[order[j]] == x and order[j] > pivot):
+                j -= 1
+            if i <= j:
+                order[i], order[j] = order[j], order[i]
+                i += 1
+                j -= 1
+        if nth <= j:
+            right = j
+        elif nth >= i:
+            left = i
+        else:
+            return

@@ -52,11 +52,11 @@ def _chosen_window() -> Iterator[None]:
 
 @cache
 def _displayless_window() -> str | None:
-    """The kind of window that works without a display. VTK crashes if asked to draw with one that does not."""
+    """The kind of window that works without a display. VTK crashes if one is made that does not."""
     import vtkmodules.vtkRenderingOpenGL2 as opengl
     from vtkmodules.vtkCommonCore import vtkLogger
 
-    if hasattr(opengl, EGL):
+    if hasattr(opengl, EGL) and _loads("libEGL.so.1"):
         loud = vtkLogger.GetCurrentVerbosityCutoff()
         vtkLogger.SetStderrVerbosity(vtkLogger.VERBOSITY_OFF)  # it warns about every way that fails
         try:
@@ -65,11 +65,15 @@ def _displayless_window() -> str | None:
             vtkLogger.SetStderrVerbosity(vtkLogger.ConvertToVerbosity(loud))
         if works:
             return EGL
-    if hasattr(opengl, OSMESA):
-        for name in ("libOSMesa.so.8", "libOSMesa.so.6", "libOSMesa.so"):
-            try:
-                ctypes.CDLL(name)
-            except OSError:
-                continue
-            return OSMESA
+    if hasattr(opengl, OSMESA) and any(_loads(f"libOSMesa.so{version}") for version in (".8", ".6", "")):
+        return OSMESA
     return None
+
+
+def _loads(library: str) -> bool:
+    """Whether the system has a shared library."""
+    try:
+        ctypes.CDLL(library)
+    except OSError:
+        return False
+    return True

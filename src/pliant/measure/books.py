@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pliant.bodies.rigid import angular_velocities
 from pliant.geometry.mesh import Floats
 
 if TYPE_CHECKING:
@@ -36,8 +35,7 @@ class Books:
 def books(world: World, elastic: bool = True) -> Books:
     """The books at this moment; the elastic energy costs a pass over all elements and is NaN if not asked for."""
     nodes, frames, state, g = world.model.nodes, world.model.frames, world.state, world.model.gravity
-    omega = np.empty_like(state.spin)
-    angular_velocities(state.rotation, state.spin, frames.inverse_inertia, omega)
+    omega = world.angular_velocities(state.rotation, state.spin)
     mass = np.where(frames.inverse > 0, frames.mass, 0.0)
     moving = (frames.inverse > 0)[:, None]
     spin = np.where(moving, state.spin, 0.0)

@@ -71,6 +71,8 @@ class Run:
     def open(cls, path: str | Path) -> Run:
         """Open NAME.vtkhdf, or the journal of a run that is going on or was killed, whichever knows more."""
         published, journal = run_paths(path)
+        if Path(path).is_file() and Path(path) not in (published, journal):
+            raise PliantError(f"{path} is not a run: runs are files NAME.vtkhdf, and NAME.journal while they last")
         reader = _reader(journal, required=not published.exists())
         if reader is not None:
             run = cls(reader.entries, published, reader.close)

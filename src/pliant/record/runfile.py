@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime, timezone
 from importlib.metadata import PackageNotFoundError, version
@@ -47,6 +47,7 @@ class Recorder:
 
     `every` [s] is the simulated time between frames (0: every step); every `checkpoint_every`-th frame is followed by a
     checkpoint. Both only say when something is due: the run loop asks `next_frame_time` and `checkpoint_due`.
+    `begin`: records (the model, a first checkpoint) without which the run must not exist, not even if it is killed now.
     """
 
     def __init__(
@@ -57,6 +58,7 @@ class Recorder:
         checkpoint_every: int = 10,
         overwrite: bool = False,
         sync: bool = False,
+        begin: Sequence[Record] = (),
     ) -> None:
         if not (np.isfinite(every) and every >= 0):
             raise PliantError(f"every = {every} is not a time between frames; give seconds, or 0 for every step")
@@ -65,7 +67,7 @@ class Recorder:
         self.path, journal = run_paths(path)
         for old in (self.path, journal):
             if old.exists() and not overwrite:
-                raise PliantError(f"{old} exists: resume that run, choose another name, or allow overwriting it")
+                raise PliantError(f"{old} exists: resume that run, choose another name, or overwrite it (--overwrite)")
         meta = {
             "format": FORMAT,
             "pliant": _version(),
@@ -74,7 +76,7 @@ class Recorder:
             "every": float(every),
             "checkpoint_every": int(checkpoint_every),
         }
-        self._start(_new_journal(journal, meta, sync))
+        self._start(_new_journal(journal, [Record("header", meta, {}), *begin], sync))
 
     @classmethod
     def _reopened(cls, path: Path, writer: JournalWriter) -> Recorder:
@@ -119,6 +121,11 @@ class Recorder:
     def checkpoint_due(self) -> bool:
         """Whether the frame just recorded is to be followed by a checkpoint."""
         return self._fresh and (self._frames - 1) % int(self.header["checkpoint_every"]) == 0
+
+    @property
+    def saved_step(self) -> int:
+        """Step of the newest checkpoint; -1 if there is none."""
+        return int(self._last["state"].meta["step"]) if "state" in self._last else -1
 
     @property
     def size(self) -> int:
@@ -307,16 +314,20 @@ def _rebuild(run: Run, count: int, journal: Path) -> None:
     os.replace(temporary, journal)
 
 
-def _new_journal(journal: Path, header: Mapping[str, Any], sync: bool) -> JournalWriter:
-    """A journal that has its header from the moment it exists."""
+def _new_journal(journal: Path, begin: Sequence[Record], sync: bool) -> JournalWriter:
+    """A journal that has its first records from the moment it exists."""
     if not journal.parent.is_dir():
         raise PliantError(f"cannot record to {journal}: the folder {journal.parent} does not exist; create it first")
     if journal.exists():
         JournalWriter(journal).close()  # refuses a journal that another process is writing
     temporary = journal.with_name(journal.name + TEMPORARY)
-    temporary.unlink(missing_ok=True)
-    writer = JournalWriter(temporary)
-    writer.append("header", header)
+    try:
+        temporary.unlink(missing_ok=True)
+        writer = JournalWriter(temporary)
+    except OSError as error:
+        raise PliantError(f"cannot record to {journal}: {error.strerror}; choose another place") from None
+    for record in begin:
+        writer.append(record.kind, record.meta, record.arrays)
     writer.close()
     os.replace(temporary, journal)
     return JournalWriter(journal, sync)

@@ -39,21 +39,42 @@ def thaw(arrays: dict[str, np.ndarray], meta: dict[str, Any]) -> State:
     return State(**values, memory=memory, books=books, values=changed)
 
 
-def pack_scene(scene: Scene) -> tuple[str, dict[str, np.ndarray]]:
-    """A scene as TOML and the meshes that TOML cannot hold or that lie in files of the user, which may change."""
+def read_meshes(scene: Scene) -> Scene:
+    """A copy in which meshes from files and surfaces to be filled are there, so that what runs is what is recorded."""
     from pliant.geometry.resolve import resolve
 
-    arrays: dict[str, np.ndarray] = {}
     bodies = []
-    for i, body in enumerate(scene.bodies):
+    for body in scene.bodies:
         update: dict[str, Any] = {}
         for part in ("shape", "skin"):
             spec = getattr(body, part)
-            if spec is None or (isinstance(spec, dict) and "kind" in spec):
+            if spec is not None and not _named(spec):
+                try:
+                    update[part] = resolve(spec, solid=part == "shape" and body.needs_tets)
+                except PliantError as error:
+                    raise PliantError(f"Body '{body.name}': {error}") from None
+        bodies.append(body.model_copy(update=update))
+    return scene.model_copy(update={"bodies": bodies})
+
+
+def _named(spec: Any) -> bool:
+    return isinstance(spec, dict) and "kind" in spec
+
+
+def pack_scene(scene: Scene) -> tuple[str, dict[str, np.ndarray]]:
+    """A scene as TOML and the meshes that TOML cannot hold or that lie in files of the user, which may change."""
+    arrays: dict[str, np.ndarray] = {}
+    bodies = []
+    for i, body in enumerate(read_meshes(scene).bodies):
+        update: dict[str, Any] = {}
+        for part in ("shape", "skin"):
+            spec = getattr(body, part)
+            if spec is None or _named(spec):
                 continue
-            shape = resolve(spec, solid=part == "shape" and body.needs_tets)
-            arrays |= {f"{part}/{i}/{name}": array for name, array in _mesh_arrays(shape).items()}
+            arrays |= {f"{part}/{i}/{name}": array for name, array in _mesh_arrays(spec).items()}
             update[part] = {"kind": "recorded", "number": i}
+            if spec.analytic is not None:
+                update[part]["analytic"] = spec.analytic
         bodies.append(body.model_copy(update=update))
     return scene.sampled().model_copy(update={"bodies": bodies}).to_toml(), arrays
 
@@ -76,9 +97,10 @@ def unpack_scene(text: str, arrays: dict[str, np.ndarray]) -> Scene:
             if isinstance(spec, dict) and spec.get("kind") == "recorded":
                 own = f"{part}/{spec['number']}/"
                 found = {k.removeprefix(own): np.array(v) for k, v in arrays.items() if k.startswith(own)}
-                if not found:
+                if not found and "analytic" not in spec:
                     raise PliantError(f"The run file lacks the mesh of body '{body.name}', so the run cannot go on.")
                 tets = TetMesh(found["points"], found["tets"]) if "tets" in found else None
                 skin = Surface(found["skin_points"], found["skin_faces"]) if "skin_faces" in found else None
-                setattr(body, part, Shape("recorded", tets, skin))
+                exact = spec.get("analytic")
+                setattr(body, part, Shape("recorded", tets, skin, (exact[0], tuple(exact[1])) if exact else None))
     return scene

@@ -1,0 +1,110 @@
+"""Makes the pictures of the documentation with pliant itself:  .venv/bin/python docs/make_pictures.py [NAME ...]"""
+
+import sys
+import tempfile
+from pathlib import Path
+
+from PIL import Image
+
+from pliant import Scene, running, scenes
+from pliant.look import draw, from_run, from_simulation, movie
+from pliant.record import Run
+
+HERE = Path(__file__).parent
+PICTURES = HERE / "pictures"
+SIZE = (720, 540)
+
+# One of each shape for the contact sheet, with parameters that show it well.
+SHAPES = {
+    "box": {"size": (0.3, 0.2, 0.15)},
+    "ball": {"radius": 0.1},
+    "ellipsoid": {"radii": (0.15, 0.1, 0.07)},
+    "cylinder": {"radius": 0.08, "height": 0.2},
+    "capsule": {"radius": 0.06, "length": 0.15},
+    "torus": {"major": 0.1, "minor": 0.04},
+    "plate": {"size": (0.3, 0.2), "thickness": 0.02},
+    "membrane": {"size": (0.3, 0.2)},
+    "wedge": {"size": (0.3, 0.15, 0.12)},
+    "arch_stone": {"inner": 0.2, "outer": 0.3, "angle": 0.6, "depth": 0.15},
+    "bowl": {"radius": 0.15, "thickness": 0.02},
+    "socket": {"radius": 0.1, "thickness": 0.02},
+    "chain": {},
+    "lathe": {"profile": [(0.06, 0.0), (0.09, 0.06), (0.05, 0.13), (0.03, 0.2), (0.045, 0.22)]},
+    "pawn": {},
+    "rook": {},
+    "bishop": {},
+    "queen": {},
+    "teapot": {},
+    "mouth": {},
+    "foot": {},
+    "bunny": {},
+    "bust": {},
+    "room": {},
+}
+
+
+def save(image: Image.Image, name: str) -> None:
+    path = PICTURES / name
+    image.save(path, optimize=True)
+    print(f"{path.relative_to(HERE.parent)}: {path.stat().st_size // 1000} kB")
+
+
+def recorded(scene: Scene, folder: Path) -> Path:
+    sim, recorder = running.start(scene, folder / scene.name)
+    return running.run(sim, recorder).path
+
+
+def make_shapes(folder: Path) -> None:
+    columns, size = 6, (240, 200)
+    rows = -(-len(SHAPES) // columns)
+    sheet = Image.new("RGB", (columns * size[0], rows * size[1]), "white")
+    for i, (kind, parameters) in enumerate(SHAPES.items()):
+        scene = Scene(name=kind, contact="none")
+        scene.add(shape={"kind": kind, **parameters}, model="static")
+        picture = draw(from_simulation(scene.simulate()), "body", (2 * size[0], 2 * size[1]))
+        sheet.paste(picture.resize(size), (i % columns * size[0], i // columns * size[1]))
+    save(sheet.quantize(64), "shapes.png")
+
+
+def make_demo(folder: Path) -> None:
+    path = recorded(scenes.make("bowl"), folder)
+    with Run.open(path) as run:
+        save(draw(from_run(run, run.frames - 1), size=SIZE), "demo.png")
+        movie(run, PICTURES / "demo.gif", fps=12, size=(280, 210), frames=range(0, 81, 4))
+    print(f"docs/pictures/demo.gif: {(PICTURES / 'demo.gif').stat().st_size // 1000} kB")
+
+
+def make_own_mesh(folder: Path) -> None:
+    path = recorded(Scene.load(HERE.parent / "examples" / "02_own_mesh.toml"), folder)
+    with Run.open(path) as run:
+        save(draw(from_run(run, run.frames - 1), size=SIZE), "own-mesh.png")
+
+
+def make_cantilever(folder: Path) -> None:
+    path = recorded(scenes.make("cantilever"), folder)
+    with Run.open(path) as run:
+        save(draw(from_run(run, run.frames - 1), size=SIZE, camera=(-80, 12)), "cantilever.png")
+
+
+def make_ground(folder: Path) -> None:
+    """Pressure under a soft block that carries a rigid ball."""
+    scene = Scene(name="ground", dt=0.002, duration=0.6)
+    scene.add(name="floor", shape="plane", model="static")
+    soft = {"youngs_modulus": 4e4, "poisson_ratio": 0.4, "stiffness_damping": 0.01}
+    scene.add(name="cushion", shape={"kind": "box", "size": (0.3, 0.3, 0.1), "edge": 0.02}, position=(0, 0, 0.05), material=soft)
+    scene.add(name="ball", shape={"kind": "ball", "radius": 0.08}, model="rigid", position=(0, 0, 0.19), material={"density": 7800.0})
+    path = recorded(scene, folder)
+    with Run.open(path) as run:
+        picture = from_run(run, run.frames - 1)
+        save(draw(picture, "pressure", SIZE, transparent=["ball"]), "ground.png")
+
+
+MAKE = {
+    "shapes": make_shapes, "demo": make_demo, "own-mesh": make_own_mesh, "cantilever": make_cantilever, "ground": make_ground,
+}  # fmt: skip
+
+if __name__ == "__main__":
+    PICTURES.mkdir(exist_ok=True)
+    for name in sys.argv[1:] or MAKE:
+        with tempfile.TemporaryDirectory() as temporary:
+            MAKE[name](Path(temporary))
