@@ -62,6 +62,10 @@ CACHE = os.environ.get("NUMBA_CACHE_DIR") or _cache_folder()  # worker processes
 if CACHE:
     os.environ["NUMBA_CACHE_DIR"] = CACHE
 CAN_CACHE = CACHE is not None
+# Threads that wait spin only briefly: on a busy machine a spinning thread keeps the one it waits for from running
+# (88k tets, two threads, load 4: 15.6 ms a call with the default, 5.6 ms so).
+os.environ.setdefault("GOMP_SPINCOUNT", "10000")
+os.environ.setdefault("KMP_BLOCKTIME", "1")
 
 import numba  # noqa: E402  the cache folder must be known before numba is imported
 import numpy as np  # noqa: E402

@@ -1,0 +1,275 @@
+"""Consistent penetration depth: how far, and which way, points inside a body are from coming out together.
+
+Heidelberger et al. 2004 (section 2 of the methods page). A colliding point with a neighbour outside is a border point: where its edges
+leave the body the surface is known, x_i with interpolated normal n_i, and with weights 1 / |x_i - p|^2
+    D(p) = sum w_i (x_i - p).n_i / sum w_i,    r(p) = unit(sum w_i n_i).
+From there depth and direction spread inwards, a layer at a time, using only points of earlier layers, m_j = 1 / |p_j - p|^2:
+    D(p) = sum m_j ((p_j - p).r(p_j) + D(p_j)) / sum m_j,    r(p) = unit(sum m_j r(p_j)).
+For a plane both are exact. The triangle where a point comes out is the one that the ray p + t r meets at t nearest to D.
+
+What cannot be resolved is said, never guessed: points that no layer reaches (a body wholly inside another), directions that
+cancel (a body that has passed half through a thin one), and depths that are not positive.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from pliant.detect.closest import closest_on_triangle
+from pliant.detect.discrete import edge_triangle
+from pliant.detect.tree import Tree
+from pliant.geometry.mesh import Floats, Ints
+from pliant.geometry.topology import Csr
+from pliant.kernels import axpy, cross, dot, inline, load, norm, parallel, prange, scale, store, sub
+
+RESOLVED, UNREACHED, CANCELLED, NOT_POSITIVE = 0, 1, 2, 3
+MEANING = {
+    RESOLVED: "resolved",
+    UNREACHED: "no edge of its body leaves the other one near it: the body is wholly inside",
+    CANCELLED: "directions cancel: the body is more than half through",
+    NOT_POSITIVE: "its depth is not positive",
+}
+STACK = 256
+SMALL = 1e-12  # of the mean edge: distances below this count as this
+
+
+@dataclass(frozen=True)
+class Depths:
+    """One row per colliding (point, body), ordered by body and point."""
+
+    point: Ints  # (c,)
+    body: Ints  # (c,) the body it is in
+    depth: Floats  # [m] (c,) D, NaN if not resolved
+    direction: Floats  # (c, 3) r, unit, out of the body; NaN if not resolved
+    face: Ints  # (c,) where it comes out, -1 if not resolved
+    weights: Floats  # (c, 3) of that place on the face, not negative, sum one
+    ray: Floats  # [m] (c,) distance to that place along r
+    status: Ints  # (c,) RESOLVED, UNREACHED, CANCELLED or NOT_POSITIVE
+
+    def count(self, status: int) -> int:
+        return int(np.count_nonzero(self.status == status))
+
+
+def penetration_depths(
+    points: Floats, point: Ints, body: Ints, neighbours: Csr, tree: Tree, faces: Ints, vertex_normal: Floats, edge: float
+) -> Depths:
+    """Depth of each colliding point in the body it is in.
+
+    points (p, 3); point, body (c,): the collisions, from point-in-tetrahedron tests; neighbours: points joined by an edge of a
+    tetrahedron; tree: over `faces` of all bodies; vertex_normal (p, 3), area-weighted; edge [m]: mean length.
+    """
+    order = np.lexsort((point, body))
+    point, body = np.ascontiguousarray(point[order]), np.ascontiguousarray(body[order])
+    key = body * len(points) + point
+    count = len(point)
+    depth, direction = np.zeros(count), np.zeros((count, 3))
+    layer = np.full(count, -1, np.int64)
+    status = np.full(count, UNREACHED, np.int64)
+    shape = (tree.root, tree.level, tree.first, tree.count, tree.order, tree.low, tree.high)
+    links = (neighbours.offsets, neighbours.indices)
+    tiny = (SMALL * edge) ** 2
+    _borders(points, point, body, key, links, shape, faces, vertex_normal, tiny, depth, direction, layer, status)
+    current = 0
+    while _spread(points, point, body, key, links, tiny, current, depth, direction, layer, status):
+        current += 1
+    status[(status == RESOLVED) & (depth <= 0.0)] = NOT_POSITIVE
+    face, weights, ray = np.full(count, -1, np.int64), np.zeros((count, 3)), np.full(count, np.nan)
+    _ways_out(points, point, body, shape, faces, depth, direction, status, face, weights, ray)
+    lost = status != RESOLVED
+    depth[lost], direction[lost] = np.nan, np.nan
+    return Depths(point, body, depth, direction, face, weights, ray, status)
+
+
+@inline
+def _find(key, wanted):  # type: ignore[no-untyped-def]
+    """Place of a key in the sorted list, -1 if it is not there."""
+    low, high = 0, len(key)
+    while low < high:
+        mid = (low + high) // 2
+        if key[mid] < wanted:
+            low = mid + 1
+        else:
+            high = mid
+    return low if low < len(key) and key[low] == wanted else -1
+
+
+@inline
+def _apart(p, q, low, high, i):  # type: ignore[no-untyped-def]
+    """Whether the box of segment pq misses box i."""
+    for axis in range(3):
+        if max(p[axis], q[axis]) < low[i, axis] or min(p[axis], q[axis]) > high[i, axis]:
+            return True
+    return False
+
+
+@inline
+def _segment_hit(p, q, b, shape, points, faces, wanted, outward, stack):  # type: ignore[no-untyped-def]
+    """(s, face, w1, w2) of the hit p + s (q - p) of body b's surface with s nearest to `wanted`; face -1 if there is none.
+
+    outward: only faces whose normal has a positive part along q - p.
+    """
+    root, level, first, count, order, low, high = shape
+    best, face, u, v = np.inf, -1, 0.0, 0.0
+    top = 0
+    if root[b] >= 0:
+        stack[0] = root[b]
+        top = 1
+    while top > 0:
+        top -= 1
+        i = stack[top]
+        if _apart(p, q, low, high, i):
+            continue
+        for k in range(first[i], first[i] + count[i]):
+            if i >= level[1]:
+                stack[top] = k
+                top += 1
+                continue
+            f = order[k]
+            x, y, z = load(points, faces[f, 0]), load(points, faces[f, 1]), load(points, faces[f, 2])
+            hit, s, w1, w2 = edge_triangle(p, q, x, y, z)
+            if not hit or (outward and dot(cross(sub(y, x), sub(z, x)), sub(q, p)) <= 0.0):
+                continue
+            # of equal hits the lower face, so that the tree cannot matter
+            if abs(s - wanted) < abs(best - wanted) or (s == best and f < face):
+                best, face, u, v = s, f, w1, w2
+    return best, face, u, v
+
+
+@parallel
+def _borders(points, point, body, key, links, shape, faces, vertex_normal, tiny, depth, direction, layer, status):  # type: ignore[no-untyped-def]
+    """Depth and direction of points with an edge that leaves the body."""
+    start, other = links
+    for chunk in prange((len(point) + 255) // 256):
+        stack = np.empty(STACK, np.int64)
+        for k in range(256 * chunk, min(256 * chunk + 256, len(point))):
+            p = load(points, point[k])
+            total, along = 0.0, 0.0
+            n = (0.0, 0.0, 0.0)
+            for e in range(start[point[k]], start[point[k] + 1]):
+                if _find(key, body[k] * len(points) + other[e]) >= 0:
+                    continue
+                q = load(points, other[e])
+                s, face, u, v = _segment_hit(p, q, body[k], shape, points, faces, 1.0, False, stack)
+                if face < 0:
+                    continue  # the far end is in a third body, or the surface is met only at the point itself
+                m = scale(1.0 - u - v, load(vertex_normal, faces[face, 0]))
+                m = axpy(u, load(vertex_normal, faces[face, 1]), m)
+                m = axpy(v, load(vertex_normal, faces[face, 2]), m)
+                length = norm(m)
+                if length == 0.0:
+                    continue
+                m = scale(1.0 / length, m)
+                way = scale(s, sub(q, p))
+                w = 1.0 / max(dot(way, way), tiny)
+                total += w
+                along += w * dot(way, m)
+                n = axpy(w, m, n)
+            if total == 0.0:
+                continue
+            length = norm(n)
+            layer[k] = 0
+            if length <= 1e-9 * total:
+                status[k] = CANCELLED
+                continue
+            depth[k] = along / total
+            store(direction, k, scale(1.0 / length, n))
+            status[k] = RESOLVED
+
+
+@parallel
+def _spread(points, point, body, key, links, tiny, current, depth, direction, layer, status):  # type: ignore[no-untyped-def]
+    """One more layer; whether there was one."""
+    start, other = links
+    chunks = (len(point) + 255) // 256
+    grew = np.zeros(chunks, np.int64)
+    for chunk in prange(chunks):
+        for k in range(256 * chunk, min(256 * chunk + 256, len(point))):
+            if layer[k] >= 0:
+                continue
+            p = load(points, point[k])
+            total, along, reached = 0.0, 0.0, False
+            n = (0.0, 0.0, 0.0)
+            for e in range(start[point[k]], start[point[k] + 1]):
+                j = _find(key, body[k] * len(points) + other[e])
+                if j < 0 or layer[j] < 0 or layer[j] > current or status[j] != RESOLVED:
+                    continue
+                reached = True
+                way, r = sub(load(points, other[e]), p), load(direction, j)
+                m = 1.0 / max(dot(way, way), tiny)
+                total += m
+                along += m * (dot(way, r) + depth[j])
+                n = axpy(m, r, n)
+            if not reached:
+                continue
+            grew[chunk] = 1
+            layer[k] = current + 1
+            length = norm(n)
+            if length <= 1e-9 * total:
+                status[k] = CANCELLED
+                continue
+            depth[k] = along / total
+            store(direction, k, scale(1.0 / length, n))
+            status[k] = RESOLVED
+    return grew.sum() > 0
+
+
+@parallel
+def _ways_out(points, point, body, shape, faces, depth, direction, status, face, weights, ray):  # type: ignore[no-untyped-def]
+    """The face that the ray along r meets at the depth nearest to D, else the closest one."""
+    root, level, first, count, order, low, high = shape
+    for chunk in prange((len(point) + 255) // 256):
+        stack = np.empty(STACK, np.int64)
+        for k in range(256 * chunk, min(256 * chunk + 256, len(point))):
+            if status[k] != RESOLVED:
+                continue
+            p, r, b = load(points, point[k]), load(direction, k), body[k]
+            reach = 0.0
+            for axis in range(3):
+                reach += (high[root[b], axis] - low[root[b], axis]) ** 2
+            reach = np.sqrt(reach)
+            s, f, u, v = _segment_hit(p, axpy(reach, r, p), b, shape, points, faces, depth[k] / reach, True, stack)
+            if f >= 0:
+                h = (max(1.0 - u - v, 0.0), max(u, 0.0), max(v, 0.0))
+                ray[k] = s * reach
+            else:
+                f, h0, h1, h2 = _closest(p, b, shape, points, faces, stack)
+                h = (h0, h1, h2)
+                ray[k] = depth[k]
+            total = h[0] + h[1] + h[2]
+            face[k] = f
+            store(weights, k, scale(1.0 / total, h))
+
+
+@inline
+def _closest(p, b, shape, points, faces, stack):  # type: ignore[no-untyped-def]
+    """(face, three weights) of the closest point of body b's surface."""
+    root, level, first, count, order, low, high = shape
+    best, face = np.inf, -1
+    h = (1.0, 0.0, 0.0)
+    stack[0] = root[b]
+    top = 1
+    while top > 0:
+        top -= 1
+        i = stack[top]
+        gap = 0.0
+        for axis in range(3):
+            d = max(low[i, axis] - p[axis], 0.0, p[axis] - high[i, axis])
+            gap += d * d
+        if gap > best:
+            continue
+        for k in range(first[i], first[i] + count[i]):
+            if i >= level[1]:
+                stack[top] = k
+                top += 1
+                continue
+            f = order[k]
+            x, y, z = load(points, faces[f, 0]), load(points, faces[f, 1]), load(points, faces[f, 2])
+            w = closest_on_triangle(p, x, y, z)
+            d = sub(p, axpy(w[0], x, axpy(w[1], y, scale(w[2], z))))
+            square = dot(d, d)
+            if square < best or (square == best and f < face):
+                best, face = square, f
+                h = w
+    return face, h[0], h[1], h[2]
