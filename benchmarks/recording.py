@@ -1,9 +1,13 @@
-"""What recording costs: appending a frame, publishing the run file, bytes per node and frame.
+"""What recording costs: as a share of the steps of a real world, and piece by piece.
 
-    python benchmarks/recording.py [--nodes 50000] [--tets 88000] [--frames 60]
+    python benchmarks/recording.py [--tets 88000] [--frames 60] [--steps 40] [--parts]
 
-A frame holds points and velocity per node, von Mises stress and the inverted flag per tetrahedron, contact rows of
-2 % of the nodes; every tenth frame is followed by a checkpoint.
+The world is a grid of soft balls that land on the ground, run once with explicit and once with implicit steps through the loop of
+`pliant run` and its defaults, a frame every 4 steps. Recording is all that the loop does beside stepping: fields and frames, tables,
+checkpoints, publishing during the run and at its end. Wall time and CPU time; bytes per node and frame.
+
+--parts: instead the recorder alone. A frame holds points and velocity per node, von Mises stress and the inverted flag per
+tetrahedron, contact rows of 2 % of the nodes; every tenth frame is followed by a checkpoint.
 """
 
 from __future__ import annotations
@@ -17,6 +21,7 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
+from pliant import Scene, running
 from pliant.record import vtkhdf
 from pliant.record.runfile import Cells, Recorder, Run, human
 
@@ -26,6 +31,8 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--nodes", type=int, default=50_000)
     parser.add_argument("--tets", type=int, default=88_000)
     parser.add_argument("--frames", type=int, default=60)
+    parser.add_argument("--steps", type=int, default=40, help="of the real world")
+    parser.add_argument("--parts", action="store_true", help="measure the recorder alone")
     return parser.parse_args()
 
 
@@ -72,8 +79,71 @@ def record(path: Path, nodes: int, tets: int, frames: int) -> dict[str, np.ndarr
     }
 
 
+def balls(tets: int, integrator: str, dt: float, steps: int) -> Scene:
+    """About so many tetrahedra in 16 soft balls just above the ground."""
+    scene = Scene(name="balls", dt=dt, duration=steps * dt)
+    scene.add(name="ground", shape="plane", model="static")
+    radius = 0.1
+    edge = radius * (16 * 16.0 / tets) ** (1 / 3)  # a ball of radius r holds about 16 (r / edge)^3 of them
+    for i in range(16):
+        at = (0.25 * (i % 4), 0.25 * (i // 4), radius + 1e-3)
+        material = dict(youngs_modulus=5e4, stiffness_damping=0.002 if integrator == "implicit" else 0.0)
+        shape = dict(kind="ball", radius=radius, edge=edge)
+        scene.add(name=f"ball{i}", shape=shape, position=at, velocity=(0, 0, -1.0), integrator=integrator, material=material)
+    return scene
+
+
+def share(tets: int, integrator: str, steps: int, folder: Path) -> dict[str, float]:
+    """Run the world; how much of the time was not stepping."""
+    dt = 0.004
+    for warming in (True, False):
+        sim, recorder = running.start(balls(tets, integrator, dt, 4 if warming else steps), folder / f"{integrator}{warming}", every=4 * dt)
+        stepping = [0.0, 0.0]
+        step = sim.step
+
+        def timed(*args: float, step=step, spent=stepping):  # type: ignore[no-untyped-def]
+            begin = time.perf_counter(), time.process_time()
+            report = step(*args)
+            spent[0] += time.perf_counter() - begin[0]
+            spent[1] += time.process_time() - begin[1]
+            return report
+
+        sim.step = timed  # type: ignore[method-assign]
+        begin = time.perf_counter(), time.process_time()
+        outcome = running.run(sim, recorder)
+        wall, cpu = time.perf_counter() - begin[0], time.process_time() - begin[1]
+    nodes, frames = len(sim.state.x), steps // 4 + 1
+    return {
+        "tets": sum(len(g.nodes) for g in sim.world.model.groups), "nodes": nodes, "contacts": outcome.max_contacts,
+        "step": 1e3 * stepping[0] / steps, "recording": 1e3 * (wall - stepping[0]) / steps,
+        "share": 100 * (wall - stepping[0]) / wall, "cpu share": 100 * (cpu - stepping[1]) / cpu,
+        "bytes": outcome.path.stat().st_size / nodes / frames,
+    }  # fmt: skip
+
+
+def compare(options: argparse.Namespace) -> None:
+    """The share of recording in two kinds of steps."""
+    table = Table(
+        "steps", "tets", "nodes", "contacts", "step (ms)", "recording (ms/step)", "share", "of CPU time", "bytes per node and frame",
+        title=f"recording in {options.steps} steps, a frame every 4",
+    )  # fmt: skip
+    with tempfile.TemporaryDirectory() as folder:
+        for integrator in ("symplectic", "implicit"):
+            got = share(options.tets, integrator, options.steps, Path(folder))
+            table.add_row(
+                integrator, f"{got['tets']:.0f}", f"{got['nodes']:.0f}", f"{got['contacts']:.0f}", f"{got['step']:.1f}",
+                f"{got['recording']:.2f}", f"{got['share']:.1f} %", f"{got['cpu share']:.1f} %", f"{got['bytes']:.0f}",
+            )  # fmt: skip
+    Console(width=140).print(table)
+
+
 def main() -> None:
     options = arguments()
+    parts(options) if options.parts else compare(options)
+
+
+def parts(options: argparse.Namespace) -> None:
+    """The recorder alone."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "run"
         cost = record(path, options.nodes, options.tets, options.frames)

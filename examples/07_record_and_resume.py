@@ -40,5 +40,7 @@ with Run.open(whole.path) as a, Run.open(half.path) as b:
     print("fields:", ", ".join(a.fields(last)))
     series, pairs = a.series(), a.pairs()
     print(f"per step: {len(series['time'])} rows of {', '.join(n for n in series if not n.startswith('seconds'))}")
-    print(f"largest force between two bodies {np.linalg.norm(pairs['force'], axis=1).max():.1f} N, deepest {1000 * series['max_depth'].max():.2f} mm")
-    print(f"contacts in the last frame: {len(a.contacts(last).get('gap', []))}, top speed {np.linalg.norm(a.field('velocity', last), axis=1).max():.2f} m/s")
+    force, depth = np.linalg.norm(pairs["force"], axis=1), series["max_depth"]
+    print(f"largest force between two bodies {force.max():.1f} N, deepest contact {1000 * depth.max():.2f} mm")
+    touching, speed = a.contacts(last).get("gap", []), np.linalg.norm(a.field("velocity", last), axis=1)
+    print(f"contacts in the last frame: {len(touching)}, top speed {speed.max():.2f} m/s")

@@ -33,7 +33,7 @@ def pile(steps=40):
     return scene
 
 
-def machine(steps=40):
+def machine(steps=20):
     """Prescribed motion, a weld, a string, loads, and tables that change gravity, friction and an explicit body's stiffness."""
     end = steps * DT
     scene = Scene(name="machine", dt=DT, duration=end)
@@ -41,7 +41,7 @@ def machine(steps=40):
     rod = dict(kind="box", size=(0.3, 0.04, 0.04), edge=0.04)
     scene.add(name="rod", shape=rod, model="rigid", position=(0, 0.6, 0.4), motions=[dict(turn=dict(times=[0, end], values=[[0, 0, 0], [0, 20, 90]]))])
     cube = dict(kind="box", size=(0.1, 0.1, 0.1), edge=0.05)
-    scene.add(name="rider", shape=cube, position=(0.2, 0.6, 0.4), material=SOFT, integrator="symplectic")
+    scene.add(name="rider", shape=cube, position=(0.2, 0.6, 0.4), material=dict(SOFT, youngs_modulus=3e3), integrator="symplectic")
     scene.attach(kind="weld", a=dict(body="rod", at=(0.15, 0.6, 0.4)), b=dict(body="rider", at=(0.15, 0.6, 0.4)))
     scene.pair("rod", "rider", contact=False)
     scene.add(
@@ -51,7 +51,7 @@ def machine(steps=40):
     scene.add(name="brick", shape=cube, model="rigid", position=(-0.3, 0, 0.05), loads=[dict(value=(6.0, 0, 0))], friction=0.5)
     scene.attach(kind="string", a=dict(at=(-0.3, 0.0, 0.5)), b=dict(body="brick", at=(-0.3, 0, 0.1)), stiffness=500.0)
     scene.change("gravity", dict(times=[0, end / 2, end], values=[[0, 0, -9.81], [0, 0, -9.81], [1, 0, -4]]))
-    scene.change("rider.material.youngs_modulus", dict(times=[0, end / 2], values=[3e4, 4e5]))
+    scene.change("rider.material.youngs_modulus", dict(times=[0, end / 2], values=[3e3, 3e4]))
     scene.change("brick.friction", dict(times=[0, end], values=[0.5, 0.1]))
     return scene
 
@@ -115,17 +115,16 @@ def test_the_scenes_touch_stick_and_slide(whole):
         assert len(run.state().arrays["memory/ground/key"]) > 3
         sticking = np.concatenate([run.contacts(i).get("sticking", np.zeros(0)) for i in range(run.frames)])
         assert 0 < np.nanmean(sticking) < 1
-    assert len(whole[machine].simulation.contacts("brick", "ground"))
+    assert whole[machine].max_contacts >= 4
 
 
-@pytest.mark.parametrize("make", [pile, machine])
-@pytest.mark.parametrize("n", [1, 5, 13, 22, 39])
+@pytest.mark.parametrize("make, n", [(pile, 1), (pile, 5), (pile, 22), (pile, 39), (machine, 4), (machine, 10), (machine, 17)])
 def test_n_steps_and_the_rest_are_all_steps(make, n, whole, tmp_path):
     path = tmp_path / "run"
     first = stopped(*running.start(make(), path, every=5 * DT, checkpoint_every=2), after=n)
     assert (first.status, first.steps) == ("interrupted", n)
     rest = running.run(*running.reopen(path))
-    assert (rest.status, rest.steps) == ("finished", 40 - n)
+    assert (rest.status, rest.steps) == ("finished", whole[make].steps - n)
     assert_same_run(path, whole[make].path)
     assert os.listdir(tmp_path) == ["run.vtkhdf"]
 
@@ -179,7 +178,7 @@ def test_meshes_from_files_and_from_python_are_in_the_run(tmp_path):
         made.add(name="cube", shape=dict(file=str(file), unit="cm"), position=(0, 0, 0.049), material=SOFT, integrator="implicit")
         made.add(name="stone", shape=dict(file=str(file), unit="cm"), model="rigid", position=(0.3, 0, 0.05))
         made.add(name="dice", shape=mesh, position=(0.6, 0, 0.049), material=SOFT, integrator="implicit")
-        made.add(name="knob", shape=make_shape("ball", radius=0.05, edge=0.03), model="static", position=(0, 0, 0.14))
+        made.add(name="knob", shape=make_shape("ball", radius=0.05, edge=0.03), model="static", position=(0, 0, 0.1485))
         made.pair("cube", "knob", friction=0.1)
         return made
 
@@ -233,7 +232,7 @@ def test_the_record_is_what_the_simulation_did(tmp_path):
         series = run.series()
         assert run.frames == 11 and run.header["name"] == "pile"
         for i in range(1, 11):
-            report = sim.step()
+            report = sim.step(float(series["dt"][i - 1]))
             assert np.array_equal(run.points(i), sim.points())
             assert np.array_equal(run.contacts(i)["impulse"], report.contacts.impulse) if len(report.contacts) else True
             books = sim.books()
@@ -255,7 +254,7 @@ def test_vtk_reads_every_frame(whole):
     vtk.SetFileName(str(whole[machine].path))
     vtk.UpdateInformation()
     with Run.open(whole[machine].path) as run:
-        assert vtk.GetNumberOfSteps() == run.frames == 9
+        assert vtk.GetNumberOfSteps() == run.frames == 5
         for i in range(run.frames):
             vtk.SetStep(i)
             vtk.Update()
@@ -450,3 +449,19 @@ def test_a_run_that_fails_is_readable_and_can_be_tried_again(tmp_path):
         assert run.message == outcome.message
     again, _ = running.reopen(outcome.path)
     assert again.state.step == 6 and np.isfinite(again.state.x).all()
+
+
+@pytest.mark.parametrize("element", ["linear", "quadratic"])
+@pytest.mark.parametrize("law", ["linear", "corotated", "stvk", "neo-hookean"])
+def test_the_recorded_stress_is_that_of_the_elements(law, element):
+    """From forces (the virial) as from the law; turned and shifted far from the origin, with damping that does not show."""
+    scene = Scene(contact="none")
+    material = dict(SOFT, law=law)
+    scene.add(shape=dict(kind="box", size=(0.2, 0.1, 0.1), edge=0.05), position=(5, -3, 8), rotation=(20, 50, 10), element=element, material=material)
+    sim = scene.simulate()
+    (group,) = sim.world.model.groups
+    x = sim.state.x + 0.004 * np.random.default_rng(4).standard_normal(sim.state.x.shape)
+    expected = group.stress(x)
+    got = running.mean_stress(group, x, group.stretch(x))
+    assert np.abs(expected).max() > 1e3
+    assert np.allclose(got, expected, rtol=1e-9, atol=1e-9 * np.abs(expected).max())

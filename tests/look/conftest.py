@@ -21,3 +21,23 @@ def falling():
 def run(falling, tmp_path_factory):
     """Six frames of a sinking box beside a ball."""
     return falling.record(tmp_path_factory.mktemp("look") / "falling")
+
+
+@pytest.fixture(scope="session")
+def can_draw():
+    """Whether this machine can draw off screen; why not, if it cannot."""
+    from pliant.geometry.mesh import PliantError
+    from pliant.look.screen import hidden_plotter
+
+    try:
+        hidden_plotter((16, 16)).close()
+    except PliantError as error:
+        return str(error)
+    return ""
+
+
+@pytest.fixture(autouse=True)
+def skip_where_nothing_can_be_drawn(request, can_draw):
+    """Tests that make pictures need a driver, which only the system can bring."""
+    if can_draw and request.module.__name__.endswith(("test_draw", "test_movie")):
+        pytest.skip(can_draw)

@@ -1,0 +1,327 @@
+"""The command line: what it prints for people and for programs, its exit codes, and one sentence for every wrong input."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import subprocess
+import sys
+
+import meshio
+import numpy as np
+import pytest
+
+from pliant import PliantError, cli
+from pliant.look import fields
+from pliant.record import Run
+
+SCENE = """
+dt = 0.005
+duration = 0.05
+
+[[bodies]]
+name = "ground"
+shape = "plane"
+model = "static"
+
+[[bodies]]
+name = "ball"
+shape = {kind = "ball", radius = 0.1, edge = 0.06}
+position = [0, 0, 0.1]
+material = {youngs_modulus = 1e5}
+"""
+
+
+@pytest.fixture
+def pliant(monkeypatch, capsys):
+    """Calls the command line in this process: exit code, output, error output."""
+    monkeypatch.setenv("PLIANT_THREADS", "1")  # put back afterwards, should an option change it
+
+    def call(*arguments):
+        monkeypatch.setattr(sys, "argv", ["pliant", *map(str, arguments)])
+        with pytest.raises(SystemExit) as ended:
+            cli.main()
+        told = capsys.readouterr()
+        return ended.value.code or 0, told.out, told.err
+
+    return call
+
+
+@pytest.fixture
+def in_folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture(scope="module")
+def run_file(tmp_path_factory):
+    """A run made by a process of its own, as a user would."""
+    folder = tmp_path_factory.mktemp("run")
+    command = [sys.executable, "-m", "pliant", "run", "column", "--duration", "0.1", "--no-pictures", "--out", "column"]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True)
+    assert done.returncode == 0 and "finished at t = 0.1 s after 10 steps" in done.stdout
+    assert os.listdir(folder) == ["column.vtkhdf"]
+    return folder / "column.vtkhdf"
+
+
+def strict(text):
+    """JSON as every program reads it: NaN and Infinity are not part of it."""
+
+    def refuse(word):
+        raise AssertionError(f"{word} is not JSON")
+
+    return json.loads(text, parse_constant=refuse)
+
+
+# -- for programs
+
+
+def test_scenes_as_json(pliant):
+    code, out, _ = pliant("scenes", "--json")
+    found = strict(out)
+    assert code == 0 and found["bowl"]["parameters"]["edge"] == 0.025 and found["bowl"]["about"].endswith(".")
+
+
+def test_the_schema_knows_ranges_and_refuses_unknown_keys(pliant, in_folder):
+    code, out, err = pliant("schema")
+    schema = strict(out)
+    assert err == ""
+    ratio = schema["$defs"]["Material"]["properties"]["poisson_ratio"]
+    assert code == 0 and (ratio["exclusiveMinimum"], ratio["exclusiveMaximum"], ratio["default"]) == (-1, 0.5, 0.3)
+    assert schema["additionalProperties"] is False and schema["$defs"]["Body"]["additionalProperties"] is False
+    assert pliant("schema", "--out", "scene.json")[0] == 0
+    assert json.loads((in_folder / "scene.json").read_text()) == schema
+
+
+def test_run_as_json_prints_json_and_nothing_else(pliant, in_folder):
+    (in_folder / "fall.toml").write_text(SCENE)
+    code, out, err = pliant("run", "fall.toml", "--no-pictures", "--json", "--threads", "1")
+    facts = strict(out)
+    assert (code, err) == (0, "")
+    assert facts["status"] == "finished" and facts["steps"] == 10 and facts["run"] == "runs/fall.vtkhdf"
+    (pair,) = facts["pairs"]
+    assert {pair["a"], pair["b"]} == {"ground", "ball"} and len(pair["force"]) == 3
+    code, out, _ = pliant("run", "fall.toml", "--no-pictures", "--json")
+    assert strict(out)["run"] == "runs/fall-2.vtkhdf", "nothing is overwritten unasked"
+
+
+def test_a_failed_run_is_still_json_and_exits_with_1(pliant, in_folder):
+    (in_folder / "bang.toml").write_text(SCENE + "loads = [{value = [1e9, 0, 0], where = {ids = [3]}}]\n")
+    code, out, err = pliant("run", "bang.toml", "--no-pictures", "--json")
+    facts = strict(out)
+    assert code == 1 and facts["status"] == "failed" and "'ball' runs away" in facts["message"]
+    code, out, err = pliant("run", "bang.toml", "--no-pictures", "--out", "again")
+    assert code == 1 and "of body 'ball' runs away" in out and "Traceback" not in out + err
+    code, out, _ = pliant("info", "again")
+    assert code == 0 and "failed" in out and "It ended with: node" in out
+
+
+def test_info(pliant, run_file):
+    code, out, _ = pliant("info", run_file, "--json")
+    facts = strict(out)
+    assert code == 0 and facts["status"] == "finished" and facts["scene"] == "column" and facts["frames"] == 11
+    assert facts["bodies"] == ["ground", "column"] and facts["fields"]["von_mises"] == "cell"
+    assert facts["bytes"] == run_file.stat().st_size
+    code, text, _ = pliant("info", run_file)
+    assert code == 0 and "11 frames from t = 0 s to 0.1 s, 10 steps." in text
+
+
+@pytest.mark.parametrize("given", ["tets.msh", "nothing.obj"])
+def test_check_as_json(pliant, in_folder, given):
+    from pliant.geometry.solids import box
+
+    mesh = box((1, 1, 1), edge=1.0).tets
+    meshio.write("tets.msh", meshio.Mesh(mesh.points, [("tetra", mesh.tets)]), file_format="gmsh")
+    code, out, err = pliant("check", given, "--json")
+    if given == "tets.msh":
+        assert code == 0 and strict(out)
+    else:
+        assert code == 2 and out == "" and "nothing.obj does not exist" in err
+
+
+# -- export
+
+
+def test_export_vtu(pliant, run_file, in_folder):
+    code, out, _ = pliant("export", run_file, "--to", "vtu", "--out", "series/column", "--json")
+    written = strict(out)
+    assert code == 0 and written[0] == "series/column.pvd" and len(written) == 12
+    with Run.open(run_file) as run:
+        for i, name in enumerate(written[1:]):
+            mesh = meshio.read(in_folder / name)
+            assert np.array_equal(mesh.points, run.points(i))
+            assert np.array_equal(mesh.point_data["displacement"], run.field("displacement", i))
+    from vtkmodules.vtkIOXML import vtkXMLUnstructuredGridReader
+
+    reader = vtkXMLUnstructuredGridReader()
+    reader.SetFileName(written[-1])
+    reader.Update()
+    assert reader.GetOutput().GetNumberOfPoints() == 40
+
+
+def test_export_ply(pliant, run_file, in_folder):
+    code, out, _ = pliant("export", run_file, "--to", "ply", "--body", "column", "--out", "skin")
+    assert code == 0 and out.strip() == "Wrote skin_0000.ply and 10 more."
+    mesh = meshio.read("skin_0010.ply")
+    faces = mesh.cells_dict["triangle"]
+    edges = np.sort(np.concatenate([faces[:, [0, 1]], faces[:, [1, 2]], faces[:, [2, 0]]]), axis=1)
+    assert (np.unique(edges, axis=0, return_counts=True)[1] == 2).all(), "the skin is closed"
+    a, b, c = (mesh.points[faces[:, k]] for k in range(3))
+    assert np.einsum("ij,ij->i", a, np.cross(b, c)).sum() / 6 == pytest.approx(1 / 81, rel=0.1)
+
+
+def test_export_csv(pliant, run_file, in_folder):
+    assert pliant("export", run_file, "--to", "csv", "--out", "steps")[0] == 0
+    with open("steps.csv") as file:
+        rows = list(csv.DictReader(file))
+    assert len(rows) == 10 and float(rows[-1]["time"]) == pytest.approx(0.1)
+    with Run.open(run_file) as run:
+        assert [float(row["kinetic"]) for row in rows] == run.series()["kinetic"].tolist()
+
+
+@pytest.mark.parametrize("colour", cli.COLOURS)
+def test_the_colours_on_offer_are_those_that_can_be_drawn(colour, run_file):
+    with Run.open(run_file) as run:
+        assert fields.choose(colour, run.fields(0), {0: "static", 1: "fem"})
+
+
+# -- for people
+
+
+def test_help_lists_every_command(pliant):
+    code, out, _ = pliant("--help")
+    assert code == 0
+    for name in ("demo", "run", "resume", "info", "export", "check", "scenes", "schema"):
+        assert f" {name} " in out
+
+
+def test_run_says_what_it_does(pliant, in_folder):
+    code, out, err = pliant("run", "slope", "--set", "angle=5", "--dt", "0.01", "--duration", "0.1", "--no-pictures")
+    assert code == 0
+    assert "slope: 2 bodies, 0 nodes, dt = 0.01 s, 0.1 s." in out and "11 frames, about" in out
+    assert "finished at t = 0.1 s after 10 steps" in out and "runs/slope.vtkhdf" in out
+    assert "t = 0.100 of 0.1 s, 10 steps" in err, "progress in a log"
+
+
+def test_resume_says_where_it_goes_on(pliant, in_folder):
+    (in_folder / "fall.toml").write_text(SCENE)
+    pliant("run", "fall.toml", "--no-pictures", "--out", "fall")
+    code, out, _ = pliant("resume", "fall", "--no-pictures")
+    assert code == 0 and "It had reached its end; --duration makes it longer." in out
+    code, out, _ = pliant("resume", "fall.vtkhdf", "--duration", "0.06", "--no-pictures")
+    assert code == 0 and "Resuming fall.vtkhdf at t = 0.05 s of 0.06 s." in out and "after 12 steps" in out
+
+
+def test_overwriting_is_asked_for(pliant, in_folder):
+    (in_folder / "fall.toml").write_text(SCENE)
+    for duration, more, code in (("0.02", [], 0), ("0.03", [], 2), ("0.04", ["--overwrite"], 0)):
+        got, _, err = pliant("run", "fall.toml", "--no-pictures", "--out", "fall", "--duration", duration, *more)
+        assert got == code and (code == 0 or "fall.vtkhdf exists" in err and "--overwrite" in err)
+    with Run.open("fall") as run:
+        assert run.times[-1] == pytest.approx(0.04)
+
+
+def test_pictures_are_left_beside_the_run(pliant, in_folder):
+    pytest.importorskip("pyvista")
+    (in_folder / "fall.toml").write_text(SCENE)
+    code, out, _ = pliant("run", "fall.toml", "--every", "0.025", "--json")
+    facts = strict(out)
+    if not facts["pictures"]:
+        pytest.skip("this machine cannot draw")
+    assert code == 0 and facts["pictures"] == ["runs/fall.png", "runs/fall.mp4"]
+    assert (in_folder / "runs/fall.png").read_bytes()[:4] == b"\x89PNG" and (in_folder / "runs/fall.mp4").stat().st_size > 1000
+
+
+# -- wrong input: exit code 2, one sentence
+
+
+def changed(old, new):
+    assert SCENE.count(old) == 1
+    return SCENE.replace(old, new)
+
+
+WRONG_FILES = {
+    "key of a material": (changed("youngs_modulus", "youngs_modulos"), ["wrong.toml", "youngs_modulos", "did you mean youngs_modulus?"]),
+    "key of the scene": (changed("duration", "duratoin"), ["wrong.toml", "duratoin", "did you mean duration?"]),
+    "poisson_ratio 0.5": (changed("youngs_modulus = 1e5", "poisson_ratio = 0.5"), ["wrong.toml", "poisson_ratio = 0.5", "above -1", "below 0.5"]),
+    "missing mesh": (changed('kind = "ball", radius = 0.1, edge = 0.06', 'file = "foot.obj"'), ["'ball'", "foot.obj does not exist", "looked"]),
+    "broken TOML": (changed("dt = 0.005", "dt = = 0.005"), ["wrong.toml", "not valid TOML", "line 2"]),
+    "negative dt": (changed("dt = 0.005", "dt = -0.005"), ["wrong.toml", "dt = -0.005", "above 0"]),
+    "unknown shape": (changed('"ball", radius', '"bal", radius'), ["'ball'", "unknown shape 'bal'", "did you mean ball"]),
+    "parameter of a shape": (changed("radius", "radios"), ["'ball'", "radios", "did you mean radius?"]),
+    "unknown model": (changed('"static"', '"statik"'), ["wrong.toml", "model", "statik", "static"]),
+    "two bodies of a name": (changed('"ground"', '"ball"'), ["wrong.toml", "two bodies named 'ball'"]),
+    "position of two numbers": (changed("[0, 0, 0.1]", "[0, 0]"), ["wrong.toml", "position"]),
+    "position in words": (changed("[0, 0, 0.1]", '"up"'), ["wrong.toml", "position", "up"]),
+    "overlap": (changed("[0, 0, 0.1]", "[0, 0, 0.05]"), ["ball and ground overlap by 0.05 m", "move ball by (0, 0, 0.05) m"]),
+    "no bodies": ("dt = 0.01\n", ["no bodies", "[[bodies]]"]),
+    "unknown contact": (changed("dt = 0.005", 'dt = 0.005\ncontact = "grond"'), ["no contact method 'grond'", "did you mean ground?"]),
+    "not text": ("\0\x01\udcff\udcfe", ["wrong.toml"]),
+}
+
+
+def assert_sentence(answer, words):
+    code, out, err = answer
+    assert code == 2, (code, out, err)
+    assert err.startswith("Error: ") and err.count("\n") == 1 and "Traceback" not in err, err
+    for word in words:
+        assert word in err, err
+
+
+@pytest.mark.parametrize("mistake", WRONG_FILES)
+def test_a_mistake_in_a_file_gets_a_sentence(mistake, pliant, in_folder):
+    text, words = WRONG_FILES[mistake]
+    (in_folder / "wrong.toml").write_bytes(text.encode(errors="surrogateescape"))
+    assert_sentence(pliant("run", "wrong.toml", "--no-pictures"), words)
+    assert os.listdir(in_folder) == ["wrong.toml"], "a run that cannot start leaves nothing"
+
+
+WRONG_COMMANDS = {
+    "unknown scene": (["run", "bowll"], ["no scene 'bowll'", "did you mean bowl?"]),
+    "no such file": (["run", "nope.toml"], ["no scene file nope.toml", "looked from"]),
+    "unknown parameter": (["run", "bowl", "--set", "edg=3"], ["'bowl' has no parameter 'edg'", "did you mean edge?"]),
+    "text for a number": (["run", "column", "--set", "height=tall"], ["height=tall", "number"]),
+    "number out of range": (["run", "bowl", "--set", "edge=-1"], ["edge", "above 0", "-1"]),
+    "setting without value": (["run", "bowl", "--set", "edge"], ["NAME=VALUE", "'edge'"]),
+    "unknown contact": (["run", "column", "--contact", "grond"], ["'grond'", "did you mean ground?"]),
+    "negative dt": (["run", "column", "--dt", "-1"], ["dt = -1", "above 0"]),
+    "no duration": (["run", "column", "--duration", "0"], ["duration = 0", "above 0"]),
+    "negative every": (["run", "column", "--every", "-1"], ["every = -1", "seconds"]),
+    "field of a file": (["run", "good.toml", "--set", "gravty=[0,0,0]"], ["'gravty'", "did you mean gravity?"]),
+    "value of a field": (["run", "good.toml", "--set", "gravity=5"], ["gravity"]),
+    "colour": (["run", "column", "--colour", "dept"], ["'dept'", "did you mean depth"]),
+    "folder that cannot be": (["run", "column", "--out", "good.toml/run"], ["good.toml"]),
+    "info on nothing": (["info", "nothing"], ["no run nothing", "nothing.vtkhdf"]),
+    "info on a scene": (["info", "good.toml"], ["good.toml is not a run"]),
+    "resume of a scene": (["resume", "good.toml"], ["good.toml is not a run"]),
+    "false run file": (["info", "false.vtkhdf"], ["false.vtkhdf cannot be read"]),
+    "other HDF5": (["info", "other.vtkhdf"], ["other.vtkhdf", "not a run of pliant"]),
+    "export format": (["export", "RUN", "--to", "vtuu"], ["'vtuu'", "did you mean vtu?"]),
+    "export of a body": (["export", "RUN", "--to", "ply", "--body", "colum"], ["colum"]),
+    "mesh format": (["check", "good.toml"], ["good.toml", ".toml", ".obj"]),
+}
+
+
+@pytest.mark.parametrize("mistake", WRONG_COMMANDS)
+def test_a_mistake_on_the_command_line_gets_a_sentence(mistake, pliant, in_folder, run_file):
+    import h5py
+
+    (in_folder / "good.toml").write_text(SCENE)
+    (in_folder / "false.vtkhdf").write_text("no HDF5")
+    h5py.File(in_folder / "other.vtkhdf", "w").close()
+    arguments, words = WRONG_COMMANDS[mistake]
+    assert_sentence(pliant(*[str(run_file) if a == "RUN" else a for a in arguments]), words)
+
+
+@pytest.mark.parametrize("arguments", [["run"], ["frobnicate"], ["run", "column", "--dt", "x"], ["run", "column", "--threads", "0"]])
+def test_wrong_usage_exits_with_2_and_points_to_the_help(arguments, pliant):
+    code, _, err = pliant(*arguments)
+    assert code == 2 and "--help" in err and "Traceback" not in err
+
+
+def test_settings_are_read_as_toml_and_as_text():
+    values = cli.parse_settings(["a=1", "b=2.5", "c=[0, 0, 1]", "d=fem", 'e="x y"', "f=true", "g=a=b"])
+    assert values == {"a": 1, "b": 2.5, "c": [0, 0, 1], "d": "fem", "e": "x y", "f": True, "g": "a=b"}
+    with pytest.raises(PliantError, match="NAME=VALUE"):
+        cli.parse_settings(["=3"])

@@ -1,0 +1,167 @@
+"""The examples run, their scene files are valid, and the documentation names what there is."""
+
+import inspect
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from pliant import scene as scene_module
+from pliant.geometry.shapes import SHAPES
+from pliant.scene import Scene, Spec
+
+ROOT = Path(__file__).parents[1]
+EXAMPLES = ROOT / "examples"
+DOCS = ROOT / "docs"
+
+# What each example must print: its own comparison with theory, or the promise it makes.
+PROMISES = {
+    "01_drop_a_ball.py": r"first contact at 0\.20\d s, in theory 0\.202 s",
+    "03_cantilever.py": r"quadratic edge 0\.050 m, .* [-+]0\.\d\d % of theory, held by 2\.000 N",
+    "04_own_material.py": r"log-neo-hookean  stretch (1\.\d+)\n(.*\n)*exact for log-neo-hookean: \1",
+    "05_own_contact.py": r"rigid    the floor carries 78\.\d+ N of 78\.48 N",
+    "06_attachments_and_changes.py": r"gravity \(0\.0, 0\.0, 0\.0\)",
+    "07_record_and_resume.py": r"equal bit for bit: True",
+}
+
+
+def test_every_example_is_listed():
+    assert sorted(PROMISES) == sorted(p.name for p in EXAMPLES.glob("[0-9]*.py"))
+
+
+@pytest.mark.parametrize("name", sorted(PROMISES))
+def test_example_runs(name, tmp_path):
+    done = subprocess.run([sys.executable, EXAMPLES / name], capture_output=True, text=True, cwd=tmp_path, env=os.environ, timeout=300)
+    assert done.returncode == 0, done.stderr
+    assert re.search(PROMISES[name], done.stdout), done.stdout
+
+
+@pytest.mark.parametrize("path", sorted(EXAMPLES.glob("*.toml")), ids=lambda p: p.name)
+def test_scene_file_of_example_is_valid(path):
+    scene = Scene.load(path)
+    assert len(scene.bodies) > 1
+    assert Scene.from_toml(scene.to_toml()).to_toml() == scene.to_toml()
+
+
+def test_scene_file_with_an_own_mesh_runs():
+    """The first steps of 02_own_mesh.toml, with the surface as a rigid body: no tetrahedra have to be made."""
+    scene = Scene.load(EXAMPLES / "02_own_mesh.toml")
+    scene.bodies[1].model = "rigid"
+    sim = scene.simulate()
+    low, high = sim.points("bunny").min(axis=0), sim.points("bunny").max(axis=0)
+    assert 0.1 < high[2] - low[2] < 0.2  # read in millimetres with y up
+    sim.run(until=0.2)
+    assert len(sim.contacts("bunny", "ground")) > 0
+
+
+def test_bunny_is_what_its_program_writes():
+    """bunny.obj and the shape it was made of have the same faces, and points within the digits of the file."""
+    import numpy as np
+
+    from pliant import shapes
+    from pliant.geometry.files import read
+
+    made = shapes.make("bunny", height=0.15, edge=0.012).surface()
+    found = read(EXAMPLES / "bunny.obj", unit="mm", up="y")
+    assert np.array_equal(found.faces, made.faces)
+    assert np.abs(found.points - made.points).max() < 1e-5
+
+
+# -- the documentation
+
+
+def block(language):
+    """The first block of a language in the README."""
+    return re.search(rf"```{language}\n(.*?)```", (ROOT / "README.md").read_text(), re.S).group(1)
+
+
+def test_python_of_the_readme_runs(capsys):
+    """The ball has fallen by its free fall and lies in the ground's hands: a force upwards on it."""
+    names = {}
+    exec(block("python"), names)
+    sim = names["sim"]
+    assert sim.centre("ball")[2] < 0.3 - 0.15
+    assert sim.contacts("ball", "ground").total_force[2] > 9.81 * sim.world.model.nodes.mass.sum()
+    assert "(" in capsys.readouterr().out
+
+
+def test_scene_of_the_readme_is_valid():
+    scene = Scene.from_toml(block("toml"))
+    assert [b.name for b in scene.bodies] == ["ground", "bunny"]
+    assert len(block("toml").splitlines()) <= 12
+
+
+def documented_fields(model):
+    """(field, default) of each row of the table under the model's heading in docs/scene.md."""
+    text = (DOCS / "scene.md").read_text()
+    section = re.search(rf"^## {model}\n(.*?)(?=^## |\Z)", text, re.M | re.S)
+    assert section, f"docs/scene.md has no section {model}"
+    return re.findall(r"^\| `(\w+)` \| (.*?) \|", section.group(1), re.M)
+
+
+def default_of(field):
+    """The default of a field, as the documentation writes it."""
+    if field.is_required():
+        return "required"
+    value = field.get_default(call_default_factory=True)
+    if isinstance(value, Spec):
+        return "defaults"
+    if value is None:
+        return "none"
+    return f"`{scene_module._plain(value, '') if not isinstance(value, str) else quoted(value)}`".replace("True", "true")
+
+
+def quoted(text):
+    return f'"{text}"'
+
+
+MODELS = [n for n, c in vars(scene_module).items() if inspect.isclass(c) and issubclass(c, Spec) and c is not Spec]
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_scene_reference_has_every_field_with_its_default(model):
+    fields = getattr(scene_module, model).model_fields
+    rows = documented_fields(model)
+    assert [name for name, _ in rows] == list(fields)
+
+    def plain(text):  # 0.0 and 0 are the same number
+        return re.sub(r"(\d)\.0\b", r"\1", text)
+
+    assert {name: plain(default) for name, default in rows} == {name: plain(default_of(f)) for name, f in fields.items()}
+
+
+def test_shapes_page_has_every_shape_with_its_parameters():
+    text = (DOCS / "shapes.md").read_text()
+    rows = dict(re.findall(r"^\| `(\w+)` \| (.*?) \|", text, re.M))
+    assert set(rows) == {*SHAPES, "plane"}
+    for name, function in SHAPES.items():
+        parameters = [p for p in inspect.signature(function).parameters if p not in ("edge", "name")]
+        assert re.findall(r"`(\w+)`", rows[name]) == parameters, name
+
+
+def test_links_between_pages_lead_somewhere():
+    for page in [ROOT / "README.md", *DOCS.rglob("*.md")]:
+        for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text()):
+            assert (page.parent / target).exists(), f"{page.relative_to(ROOT)} links to {target}, which does not exist"
+
+
+def test_pages_name_files_that_exist():
+    """Paths of this project in backticks (src/..., tests/..., contact/ground.py in the architecture page) are there."""
+    for page in [ROOT / "README.md", *DOCS.rglob("*.md")]:
+        for path in re.findall(r"`((?:src|tests|examples|docs|benchmarks)/[\w./-]+)`", page.read_text()):
+            assert (ROOT / path).exists(), f"{page.relative_to(ROOT)} names {path}, which does not exist"
+    for path in re.findall(r"`([\w/]+\.py)`", (DOCS / "architecture.md").read_text()):
+        assert (ROOT / "src/pliant" / path).exists() or (ROOT / path).exists(), f"architecture.md names {path}, which does not exist"
+
+
+def test_citation_names_the_version_and_the_five_sources():
+    text = (ROOT / "CITATION.cff").read_text()
+    version = re.search(r'^version = "(.*)"', (ROOT / "pyproject.toml").read_text(), re.M).group(1)
+    assert f"\nversion: {version}\n" in text and "\nlicense: Apache-2.0\n" in text
+    sources = text.split("\nreferences:\n")[1]
+    assert len(re.findall(r"^  - type: ", sources, re.M)) == 5
+    for author in ("Spillmann", "Darmstadt", "Pauly", "Keiser", "Motheram"):
+        assert author in sources

@@ -1,0 +1,91 @@
+"""Every scene that ships runs in a small version through the run loop, without alarms, and shows what it promises."""
+
+from __future__ import annotations
+
+import inspect
+
+import pytest
+
+from pliant import PliantError, Scene, running, scenes
+from pliant.record import Run
+
+SMALL = {
+    "bowl": dict(edge=0.05, duration=1.2),
+    "slope": dict(dt=0.005),
+    "column": dict(duration=0.6),
+    "cantilever": dict(edge=0.1, duration=2.0),
+    "tumble": dict(duration=1.0),
+    "pendulum": dict(edge=0.06, duration=0.4),
+}
+OTHER = [
+    ("slope", dict(model="fem", dt=0.005)),
+    ("slope", dict(angle=25.0, friction=0.3, dt=0.005)),  # slides back
+    ("column", dict(youngs_modulus=1e8, duration=0.5)),
+    ("bowl", dict(edge=0.05, youngs_modulus=2e5, duration=1.2)),
+    ("pendulum", dict(length=0.3, edge=0.06, duration=0.3)),
+]
+
+
+def run_and_expect(name, values, folder):
+    outcome = running.run(*running.start(scenes.make(name, **values), folder / name))
+    assert outcome.status == "finished", outcome.message
+    assert not [note for note in outcome.notes if "overlap" in note or "inverted" in note], outcome.notes
+    said = scenes.module(name).expect(outcome.simulation)
+    assert said and all(isinstance(sentence, str) and sentence.endswith(".") for sentence in said)
+    with Run.open(outcome.path) as run:
+        assert run.status == "finished" and run.frames > 20
+        assert abs(run.times[-1] - outcome.simulation.scene.duration) < 1e-9
+
+
+def test_every_scene_has_a_small_version():
+    assert SMALL.keys() == scenes.SCENES.keys()
+
+
+@pytest.mark.parametrize("name", scenes.SCENES)
+def test_the_small_version_keeps_its_promise(name, tmp_path):
+    run_and_expect(name, SMALL[name], tmp_path)
+
+
+@pytest.mark.parametrize("name, values", OTHER)
+def test_so_do_other_parameters(name, values, tmp_path):
+    run_and_expect(name, values, tmp_path)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", scenes.SCENES)
+def test_the_whole_scene_keeps_its_promise(name, tmp_path):
+    run_and_expect(name, {}, tmp_path)
+
+
+@pytest.mark.parametrize("name", scenes.SCENES)
+def test_a_scene_says_what_it_is_and_survives_toml(name):
+    module = scenes.module(name)
+    assert module.__doc__.splitlines()[0].endswith(".") and module.make.__doc__ and module.expect.__doc__
+    defaults = scenes.parameters(name)
+    assert all(p.kind is p.POSITIONAL_OR_KEYWORD for p in inspect.signature(module.make).parameters.values())
+    assert {"dt", "duration"} <= defaults.keys()
+    scene = scenes.make(name)
+    assert scene.name == name and scene.about
+    text = scene.to_toml()
+    assert Scene.from_toml(text).to_toml() == text
+
+
+@pytest.mark.parametrize("name", scenes.SCENES)
+def test_a_spoilt_state_breaks_the_promise(name):
+    """`expect` looks at the state, it does not only talk."""
+    sim = scenes.make(name, **SMALL[name]).simulate()
+    sim.run(until=2 * sim.dt)
+    state = sim.state
+    state.x[:, 2] *= -3.0
+    state.v *= 0.0
+    state.position[:] += (7.0, 0, -9.0)
+    state.spin *= 0.5
+    with pytest.raises(AssertionError):
+        scenes.module(name).expect(sim)
+
+
+def test_wrong_names_get_the_nearest():
+    with pytest.raises(PliantError, match="no scene 'bowls': did you mean bowl"):
+        scenes.make("bowls")
+    with pytest.raises(PliantError, match="'bowl' has no parameter 'edges': did you mean edge"):
+        scenes.make("bowl", edges=3)
