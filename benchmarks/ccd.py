@@ -7,7 +7,7 @@ Two parts, each on the same inputs for everyone:
 * published queries with exact truth, one call per query for ipctk, one call per file for pliant: misses, false hits, error of
   the time of impact, queries per second;
 * candidate pairs of two bumpy sheets that meet, or slide past each other, batched on both sides. ipctk's batch answers a smaller
-  question, the least time of all pairs, and may cut later pairs short; pliant answers every pair exactly.
+  question, the least time of all pairs, and cuts later pairs short; pliant is measured on every pair and on the least time.
 
 Wall times are the best of several runs; on a busy machine only the ratios of one run mean something.
 """
@@ -160,7 +160,7 @@ def meshes(console: Console, points: int, ipctk: Any) -> None:
     edges = np.unique(np.sort(np.vstack([both[:, [0, 1]], both[:, [1, 2]], both[:, [2, 0]]]), axis=1), axis=0)
     first, second = np.flatnonzero(edges[:, 0] < points), np.flatnonzero(edges[:, 0] >= points)
     numbers = np.arange(2 * points)[:, None]
-    table = Table("scene", "pairs", "who", "threads", "hits", "close calls", "million queries/s", "pliant is faster by")
+    table = Table("scene", "pairs", "who", "threads", "hits", "close calls", "million queries/s", "time / pliant")
     for name in ("meeting", "passing close"):
         start, end = scene(name, x, rng)
         over = near(start, end, numbers[:points], both[count:]) + [0, count]
@@ -191,14 +191,17 @@ def compare(
         with_threads(threads)
         ours = seconds(lambda: continuous.impact_times(start, end, corners, face), 7)
         hits = np.isfinite(continuous.impact_times(start, end, corners, face)).sum()
-        kernel(start, end, corners, raw)
-        table.add_row(*title, "pliant", str(threads), str(hits), str(np.isnan(raw).sum()), f"{n / ours / 1e6:.2f}", "1")
+        kernel(start, end, corners, 1.0, raw)
+        table.add_row(*title, "pliant, every pair", str(threads), str(hits), str(np.isnan(raw).sum()), f"{n / ours / 1e6:.2f}", "1")
+        rows = (corners, corners[:0]) if face else (corners[:0], corners)
+        least = seconds(lambda rows=rows: continuous.first_impact(start, end, *rows), 7)
+        table.add_row(*title, "pliant, least time", str(threads), "-", "-", f"{n / least / 1e6:.2f}", f"{least / ours:.2f}")
         if ipctk is None:
             continue
         ipctk.set_num_threads(threads)
         for who, ccd in (("ipctk Additive", ipctk.AdditiveCCD()), ("ipctk TightInclusion", ipctk.TightInclusionCCD())):
             took = seconds(lambda ccd=ccd: theirs[kind].compute_collision_free_stepsize(theirs["mesh"], start, end, 0.0, ccd), 3)
-            table.add_row(*title, who, str(threads), "-", "-", f"{n / took / 1e6:.2f}", f"{took / ours:.1f}")
+            table.add_row(*title, who, str(threads), "-", "-", f"{n / took / 1e6:.2f}", f"{took / ours:.1f} / {took / least:.1f}")
 
 
 def main() -> None:

@@ -1,6 +1,6 @@
 """What recording costs: as a share of the steps of a real world, and piece by piece.
 
-    python benchmarks/recording.py [--tets 88000] [--frames 60] [--steps 40] [--parts]
+    python benchmarks/recording.py [--tets 88000] [--frames 60] [--steps 100] [--parts]
 
 The world is a grid of soft balls that land on the ground, run once with explicit and once with implicit steps through the loop of
 `pliant run` and its defaults, a frame every 4 steps. Recording is all that the loop does beside stepping: fields and frames, tables,
@@ -31,7 +31,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--nodes", type=int, default=50_000)
     parser.add_argument("--tets", type=int, default=88_000)
     parser.add_argument("--frames", type=int, default=60)
-    parser.add_argument("--steps", type=int, default=40, help="of the real world")
+    parser.add_argument("--steps", type=int, default=100, help="of the real world")
     parser.add_argument("--parts", action="store_true", help="measure the recorder alone")
     return parser.parse_args()
 
@@ -80,15 +80,14 @@ def record(path: Path, nodes: int, tets: int, frames: int) -> dict[str, np.ndarr
 
 
 def balls(tets: int, integrator: str, dt: float, steps: int) -> Scene:
-    """About so many tetrahedra in 16 soft balls just above the ground."""
+    """About so many tetrahedra in soft balls of 6860 just above the ground."""
     scene = Scene(name="balls", dt=dt, duration=steps * dt)
     scene.add(name="ground", shape="plane", model="static")
     radius = 0.1
-    edge = radius * (16 * 16.0 / tets) ** (1 / 3)  # a ball of radius r holds about 16 (r / edge)^3 of them
-    for i in range(16):
+    shape = dict(kind="ball", radius=radius, edge=0.01427)
+    for i in range(max(1, round(tets / 6860))):
         at = (0.25 * (i % 4), 0.25 * (i // 4), radius + 1e-3)
         material = dict(youngs_modulus=5e4, stiffness_damping=0.002 if integrator == "implicit" else 0.0)
-        shape = dict(kind="ball", radius=radius, edge=edge)
         scene.add(name=f"ball{i}", shape=shape, position=at, velocity=(0, 0, -1.0), integrator=integrator, material=material)
     return scene
 

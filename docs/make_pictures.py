@@ -25,7 +25,7 @@ SHAPES = {
     "plate": {"size": (0.3, 0.2), "thickness": 0.02},
     "membrane": {"size": (0.3, 0.2)},
     "wedge": {"size": (0.3, 0.15, 0.12)},
-    "arch_stone": {"inner": 0.2, "outer": 0.3, "angle": 0.6, "depth": 0.15},
+    "arch_stone": {"inner": 0.2, "outer": 0.3, "angle": 35.0, "depth": 0.15},
     "bowl": {"radius": 0.15, "thickness": 0.02},
     "socket": {"radius": 0.1, "thickness": 0.02},
     "chain": {},

@@ -99,7 +99,7 @@ def test_a_scene_read_from_toml_runs_like_the_one_it_was_written_from():
 
 def test_what_toml_cannot_hold_is_said():
     scene = Scene()
-    scene.add(name="f", loads=[dict(value=lambda t: (0, 0, t))])
+    scene.add(name="f", shape="plane", loads=[dict(value=lambda t: (0, 0, t))])
     with pytest.raises(PliantError, match=r"scene.bodies\[0\].loads\[0\].value is a Python function"):
         scene.to_toml()
     scene = Scene()
@@ -126,13 +126,13 @@ BAD = {
     "negative stiffness of one element": ("[[bodies]]\nmaterial = {youngs_modulus = [1, -1]}", r"youngs_modulus\[1\] = -1: must be above 0"),
     "no step": ("dt = 0", "dt = 0: must be above 0"),
     "negative friction": ("[[bodies]]\nfriction = -0.1", "friction = -0.1: must be at least 0"),
-    "static below sliding friction": ("[[bodies]]\nfriction = 0.5\nstatic_friction = 0.2", "static_friction 0.2 is below friction 0.5"),
+    "static below sliding friction": ('[[bodies]]\nshape = "plane"\nfriction = 0.5\nstatic_friction = 0.2', "static_friction 0.2 is below friction 0.5"),
     "unknown model": ('[[bodies]]\nmodel = "femm"', "'fem'"),
     "not a number": ("dt = nan", "dt"),
     "two numbers": ("gravity = [0, 1]", "gravity"),
     "shape without a kind": ("[[bodies]]\nshape = {radius = 1}", "`kind` or `file`"),
     "descending times": ('[[changes]]\nset = "gravity"\nto = {times = [1, 0], values = [[0, 0, 0], [0, 0, 0]]}', "times must ascend"),
-    "static body with a load": ('[[bodies]]\nmodel = "static"\nloads = [{value = [0, 0, 1]}]', "no velocity and no loads"),
+    "static body with a load": ('[[bodies]]\nshape = "plane"\nmodel = "static"\nloads = [{value = [0, 0, 1]}]', "no velocity and no loads"),
     "not TOML": ("a = [", "is not valid TOML"),
 }
 
@@ -149,7 +149,7 @@ def test_two_bodies_of_one_name_and_names_from_shapes():
     scene = Scene()
     assert [scene.add(shape=dict(kind="ball", radius=0.1)).name for _ in range(3)] == ["ball", "ball2", "ball3"]
     with pytest.raises(PliantError, match="two bodies named 'ball2'"):
-        scene.add(name="ball2")
+        scene.add(name="ball2", shape="plane")
 
 
 def test_assignments_are_checked_too():
@@ -225,7 +225,7 @@ def test_options_of_simulate_override_the_scene_and_leave_it(options):
 
 def test_callables_are_sampled_at_the_steps():
     scene = Scene(dt=0.1, duration=1.0)
-    scene.add(name="b", loads=[dict(value=lambda t: (t * t, 0, 0))])
+    scene.add(name="b", shape="plane", loads=[dict(value=lambda t: (t * t, 0, 0))])
     table = scene.sampled().bodies[0].loads[0].value
     assert table.function is None and len(table.times) == 11
     assert table.values[:, 0] == pytest.approx(np.linspace(0, 1, 11) ** 2)

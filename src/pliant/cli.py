@@ -43,6 +43,16 @@ def _colour(value: str) -> str:
 
 Colour = Annotated[str, typer.Option(callback=_colour, help=f"What colours pictures: {', '.join(COLOURS)}.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for programs instead of text.")]
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        from pliant import __version__
+
+        print(__version__)
+        raise typer.Exit
+
+
 Threads = Annotated[int | None, typer.Option(min=1, help="Threads for large scenes; default all cores. Results do not depend on it.")]
 
 
@@ -69,6 +79,13 @@ def tell(facts: Any) -> None:
 def _use_threads(threads: int | None) -> None:
     if threads is not None:
         os.environ["PLIANT_THREADS"] = str(threads)
+
+
+@app.callback()
+def _start(
+    version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and stop.")] = False,
+) -> None:
+    pass
 
 
 @app.command()
@@ -185,7 +202,10 @@ def _scene(name: str, settings: list[str], dt: float | None, duration: float | N
 
     values = parse_settings(settings)
     if name.endswith(".toml") or "/" in name:
-        scene = Scene.load(name)
+        try:
+            scene = Scene.load(name)
+        except UnicodeDecodeError:
+            raise PliantError(f"{name} is not a text file, so it is no scene.") from None
         if "name" not in scene.model_fields_set:
             scene.name = Path(name).stem
         for key, value in values.items():
@@ -271,9 +291,13 @@ def scenes(as_json: Json = False) -> None:
 @app.command()
 def schema(out: Annotated[Path | None, typer.Option(help="Write to this file instead of the screen.")] = None) -> None:
     """Print the JSON schema of scene files, for completion and checks in editors."""
+    import warnings
+
     from pliant.scene import Scene
 
-    text = json.dumps(Scene.model_json_schema(), indent=2)
+    with warnings.catch_warnings():  # a default that is a table over time has no JSON; its description says what it is
+        warnings.simplefilter("ignore")
+        text = json.dumps(Scene.model_json_schema(), indent=2)
     if out is None:
         print(text)
     else:
@@ -294,7 +318,7 @@ def main() -> None:
     from pliant.geometry.mesh import PliantError
 
     try:
-        app()
+        app(prog_name="pliant")
     except PliantError as error:
         print(f"Error: {error}", file=sys.stderr)
         sys.exit(2)

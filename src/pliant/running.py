@@ -13,11 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from pliant.bodies.materials import von_mises
 from pliant.geometry.mesh import Floats, PliantError
 from pliant.guards import Guard, check_start
 from pliant.measure.books import books
 from pliant.record import Cells, Record, Recorder, resume_writer
+from pliant.record.elements import element_stress, element_stretch
 from pliant.record.snapshot import freeze, pack_scene, read_meshes, thaw, unpack_scene
 from pliant.scene import Scene
 from pliant.simulation import Simulation
@@ -84,7 +84,7 @@ def reopen(path: str | Path, duration: float | None = None) -> tuple[Simulation,
     sim = Simulation(scene)
     state = thaw(dict(record.arrays), record.meta)
     for key, value in state.values.items():
-        sim.set(key, value)
+        sim._set(key, value)
     sim.world.state = state
     sim.scene.duration = record.meta["duration"] if duration is None else duration
     return sim, recorder
@@ -149,11 +149,13 @@ class _Loop:
             self.record()
         end = sim.scene.duration
         while sim.time < end - 1e-9 * sim.dt:
+            if asked():
+                return "interrupted"
             due = recorder.next_frame_time if recorder.header["every"] > 0 else sim.time + sim.dt
             until = end if due > end - 1e-6 * sim.dt else due
             for left in range(max(1, math.ceil((until - sim.time) / sim.dt - 1e-9)), 0, -1):
                 self.take(sim.step((until - sim.time) / left), at_frame=left == 1)
-                if asked():
+                if left > 1 and asked():
                     return "interrupted"
             self.record()
         return "finished"
@@ -161,12 +163,12 @@ class _Loop:
     def take(self, report: StepReport, at_frame: bool) -> None:
         """Account for one step."""
         self.steps += 1
-        self.guard.after_step(report.dt)
         self.max_depth = max(self.max_depth, report.max_depth)
         self.max_contacts = max(self.max_contacts, len(report.contacts))
         for stage, seconds in report.timings.items():
             self.timings[stage] = self.timings.get(stage, 0.0) + seconds
         self.notes += [w for w in report.warnings if w not in self.notes]
+        self.guard.after_step(report.dt)
         self.recorder.step(step_values(self.sim, report, elastic=at_frame), pair_sums(report))
         if self.progress is not None:
             sim = self.sim
@@ -175,7 +177,7 @@ class _Loop:
     def record(self) -> None:
         """A frame, and a checkpoint if one is due."""
         sim, began = self.sim, time.perf_counter()
-        stretches = self.guard.stretches()
+        stretches = [element_stretch(group, sim.state.x) for group in sim.world.model.groups]
         points = sim.points()
         contacts = sim.contacts()
         shown = sim.report.shown if sim.report else None
@@ -229,7 +231,8 @@ def point_fields(sim: Simulation, displacement: Floats) -> dict[str, np.ndarray]
     force = np.zeros((count, 3))
     if len(contacts):
         np.maximum.at(depth, contacts.feature_a, -contacts.gap)
-        np.add.at(pressure, contacts.feature_a, np.nan_to_num(contacts.pressure))
+        push = np.divide(contacts.impulse, contacts.dt * contacts.area, out=np.zeros(len(contacts)), where=contacts.area > 0)
+        np.add.at(pressure, contacts.feature_a, np.nan_to_num(push))
         np.add.at(force, contacts.feature_a, contacts.force)
     fields = {"displacement": displacement, "velocity": velocity, "depth": depth, "pressure": pressure, "contact_force": force}
     return {name: values.astype(np.float32) for name, values in fields.items()}
@@ -272,7 +275,7 @@ def cell_fields(
 ) -> dict[str, np.ndarray]:
     """Von Mises stress [Pa] and det F of every drawn cell; NaN and 1 where a cell is not an element."""
     stress, volume = np.full(cells.count, np.nan, np.float32), np.ones(cells.count, np.float32)
-    values = {g: von_mises(sim.world.model.groups[g].stress(sim.state.x)) for g in {g for g, _, _ in where}}  # type: ignore[attr-defined]
+    values = {g: element_stress(sim.world.model.groups[g], sim.state.x, stretches[g]) for g in {g for g, _, _ in where}}
     offset = 0
     for group, elements, pieces in where:
         mine = slice(offset, offset + len(elements) * pieces)

@@ -103,12 +103,16 @@ class Load(Spec):
         return self
 
 
+def _nothing() -> Table:
+    return Table.constant((0.0, 0.0, 0.0))
+
+
 class Motion(Spec):
     """Prescribed motion of a rigid frame or of chosen vertices: turned about a point, then shifted."""
 
     where: Where | None = None  # None: the whole body
-    shift: TableLike = Table.constant((0.0, 0.0, 0.0))  # [m]
-    turn: TableLike = Table.constant((0.0, 0.0, 0.0))  # [degree] rotation vector: direction is the axis, length the angle
+    shift: TableLike = Field(default_factory=_nothing)  # [m]
+    turn: TableLike = Field(default_factory=_nothing)  # [degree] rotation vector: direction is the axis, length the angle
     about: Vector | None = None  # [m] point of the turn; None: centre of the chosen vertices or of the body
 
     @field_validator("shift", "turn", mode="before")
@@ -124,7 +128,7 @@ class Body(Spec):
     """One body: a shape, a model of how it gives way, a material and where it starts."""
 
     name: str = ""
-    shape: Annotated[Any, _SHAPE_SCHEMA] = "box"
+    shape: Annotated[Any, _SHAPE_SCHEMA]
     model: Literal["fem", "springs", "rigid", "static"] = "fem"
     element: Literal["linear", "quadratic"] = "linear"  # fem: 4-node or 10-node tetrahedra
     network: Literal["tets", "surface"] = "tets"  # springs: along the edges of tetrahedra, or of the surface with bending

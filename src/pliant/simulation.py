@@ -43,6 +43,8 @@ class Simulation:
     def step(self, dt: float | None = None) -> StepReport:
         """One step of dt (the scene's unless given), divided if explicit bodies need it."""
         left = self.dt if dt is None else dt
+        if not (math.isfinite(left) and left > 0):
+            raise PliantError(f"A step of {left} s: it must be above 0.")
         piece = left / max(1, math.ceil(left / (self.dt / self._pieces) - 1e-9))
         while left > 1e-9 * piece:
             self._apply_changes()
@@ -55,6 +57,8 @@ class Simulation:
     def run(self, until: float | None = None, each: Callable[[StepReport], Any] | None = None) -> Simulation:
         """Step until a time [s] (the scene's duration unless given); `each` is called after every step."""
         until = self.scene.duration if until is None else until
+        if not until >= self.time - 1e-9 * self.dt:
+            raise PliantError(f"The simulation is at t = {self.time:.6g} s and cannot run until {until:.6g} s.")
         steps = max(0, math.ceil((until - self.time) / self.dt - 1e-9))
         for left in range(steps, 0, -1):  # equal steps: a short last one would kick what is at rest
             report = self.step((until - self.time) / left)
@@ -122,15 +126,14 @@ class Simulation:
         if model.bodies.frame[i] >= 0:
             return self.pose(body)[0]
         mine = self.nodes(body)
-        return model.nodes.mass[mine] @ self.world.state.x[mine] / model.nodes.mass[mine].sum()
+        mass = model.nodes.mass[mine]
+        return np.sum(mass[:, None] * self.world.state.x[mine], axis=0) / mass.sum()
 
     def contacts(self, a: str | None = None, b: str | None = None) -> Contacts:
         """Contacts of the last step: all of them, those of body a, or those of a with b (forces act on a)."""
-        if self.report is None:
-            return Contacts.none(self.dt)
-        if a is None:
-            return self.report.contacts
-        return self.report.contacts.between(self.index(a), None if b is None else self.index(b))
+        ids = [None if body is None else self.index(body) for body in (a, b)]
+        everything = Contacts.none(self.dt) if self.report is None else self.report.contacts
+        return everything if ids[0] is None else everything.between(ids[0], ids[1])
 
     def reaction(self, body: str) -> Floats:
         """Force that held a soft body's fixed and prescribed vertices in the last step [N], (3,)."""
@@ -144,6 +147,11 @@ class Simulation:
 
     def set(self, path: str, value: Any) -> None:
         """Change gravity, friction or a material from now on: sim.set("ball.material.youngs_modulus", 2e5)."""
+        if any(change.set == path for change in self.scene.changes):
+            raise PliantError(f"'{path}' follows a table of the scene (`changes`), which would undo this at the next step.")
+        self._set(path, value)
+
+    def _set(self, path: str, value: Any) -> None:
         apply_change(self.world, self.scene, path, value)
         self.world.state.values[path] = value
         if ".material." in path:
@@ -154,7 +162,7 @@ class Simulation:
         for change in self.scene.changes:
             value = value_at(change, self.world.state.time)
             if self.world.state.values.get(change.set) != value:
-                self.set(change.set, value)
+                self._set(change.set, value)
 
     def equilibrium(self, tolerance: float = 1e-8) -> Simulation:
         """Put every soft body where its forces balance under gravity and loads (no contact, no time), at rest."""

@@ -14,7 +14,7 @@ import numpy as np
 from pliant.geometry.mesh import PliantError
 from pliant.reading import nearest
 from pliant.record import Recorder, Run, estimate_bytes, human
-from pliant.running import Outcome, Progress
+from pliant.running import Outcome, Progress, drawn_cells
 from pliant.simulation import Simulation
 
 
@@ -24,16 +24,28 @@ def free_name(path: Path) -> Path:
     return next(p for p in tries if not any(p.with_name(p.name + end).exists() for end in (".vtkhdf", ".journal")))
 
 
-def size_note(sim: Simulation, recorder: Recorder) -> str:
-    """How large the run file will be, in a sentence."""
-    every = recorder.header["every"] or sim.dt
-    frames = math.ceil(sim.scene.duration / every) + 1
-    points, skin = int(sim.world.model.bodies.point_start[-1]), sim.world.model.skin
+FIELD_BYTES = {"point/fields": 44, "cell/fields": 8}  # of what running.py records in every frame
+STEP_BYTES = 300  # of a step's row in the tables
+
+
+def expected_frames(sim: Simulation, recorder: Recorder) -> int:
+    """How many frames the whole run will have."""
+    return math.ceil(sim.scene.duration / (recorder.header["every"] or sim.dt) - 1e-6) + 1
+
+
+def expected_bytes(sim: Simulation, recorder: Recorder) -> int:
+    """How large the run file will be, without contact rows."""
+    frames, points = expected_frames(sim, recorder), int(sim.world.model.bodies.point_start[-1])
+    cells = {name: len(block) for name, block in drawn_cells(sim)[0].blocks.items()}
     states = math.ceil(frames / recorder.header["checkpoint_every"]) + 1
     held = 8 * sum(a.size for a in (sim.state.x, sim.state.v, sim.state.position, sim.state.rotation))
-    cells = {"tets": len(skin.tets), "triangles": len(skin.faces)}
-    size = estimate_bytes(points, cells, {"point/fields": 44, "cell/fields": 8}, frames, states, held)
-    return f"{frames} frames, about {human(size)}, in {recorder.path}."
+    steps = math.ceil(sim.scene.duration / sim.dt)
+    return estimate_bytes(points, cells, FIELD_BYTES, frames, states, held) + steps * STEP_BYTES
+
+
+def size_note(sim: Simulation, recorder: Recorder) -> str:
+    """How large the run file will be, in a sentence."""
+    return f"{expected_frames(sim, recorder)} frames, about {human(expected_bytes(sim, recorder))}, in {recorder.path}."
 
 
 @contextmanager

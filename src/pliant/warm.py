@@ -20,6 +20,7 @@ from pliant.scene import Scene
 
 def _tets() -> None:
     from pliant import Scene
+    from pliant.record.elements import element_stress, element_stretch
 
     scene = Scene(contact="none", solver="direct", dt=0.01)
     scene.add(shape={"kind": "box", "size": (1, 1, 1), "edge": 1.0}, integrator="implicit", fixed=[{"side": "-z"}])
@@ -28,7 +29,7 @@ def _tets() -> None:
     sim.books()
     group = sim.world.model.groups[0]
     group.stretch(sim.state.x)
-    group.stress(sim.state.x)  # type: ignore[attr-defined]
+    element_stress(group, sim.state.x, element_stretch(group, sim.state.x))
 
 
 def _solver() -> None:

@@ -163,3 +163,33 @@ def test_a_soft_plate_lies_on_a_static_body(kind, exact):
     forces = []
     sim.run(until=2.0, each=lambda report: forces.append(sim.contacts("pad", "base").total_force[2]))
     assert np.mean(forces) == pytest.approx(16 * G, rel=0.02)
+
+
+@pytest.mark.parametrize("model", ["rigid", "fem"])
+def test_area_of_a_flat_base_is_its_area_and_pressure_times_area_the_weight(model):
+    from pliant import Scene
+
+    scene = Scene(dt=0.002)
+    scene.add(name="ground", shape="plane", model="static")
+    scene.add(
+        name="b", shape=dict(kind="box", size=(0.4, 0.4, 0.2), edge=0.1), model=model, position=(0, 0, 0.1),
+        material=dict(youngs_modulus=1e6, poisson_ratio=0.0, mass_damping=5.0),
+    )  # fmt: skip
+    sim = scene.simulate().run(until=1.0)
+    contacts = sim.contacts("b", "ground")
+    assert contacts.area.sum() == pytest.approx(0.16, rel=1e-3)
+    assert (contacts.pressure * contacts.area).sum() == pytest.approx(0.032 * 1000 * 9.81, rel=1e-3)
+
+
+def test_area_between_two_meshes_is_counted_once():
+    from pliant import Scene
+
+    scene = Scene(dt=0.002)
+    scene.add(name="ground", shape="plane", model="static")
+    soft = dict(youngs_modulus=1e6, poisson_ratio=0.0, mass_damping=5.0)
+    scene.add(name="low", shape=dict(kind="box", size=(0.3, 0.3, 0.1), edge=0.05), position=(0, 0, 0.05), material=soft)
+    top = dict(kind="box", size=(0.16, 0.16, 0.08), edge=0.04)
+    scene.add(name="high", shape=top, position=(0.002, 0.001, 0.14), material=soft)
+    sim = scene.simulate().run(until=1.0)
+    # nine points of the lower box are under the upper one, whose own points stand for all of its base
+    assert sim.contacts("high", "low").area.sum() == pytest.approx(0.5 * 0.16**2 + 0.5 * 9 * 0.05**2, rel=0.02)

@@ -291,7 +291,7 @@ def test_size_is_the_largest_extent_also_when_turned(tmp_path: Path) -> None:
 def test_rotation_forms_agree(tmp_path: Path) -> None:
     path = write(tmp_path, "a.xyz", "1 0 0\n0 1 0\n")
     quarter = [[0, -1, 0], [1, 0, 0], [0, 0, 1]]
-    for form in ([0, 0, np.pi / 2], [0, 0, 5, 90], quarter):
+    for form in ([0, 0, 90], [0, 0, 5, 90], quarter):
         assert np.allclose(points_of(path, rotation=form), [[0, 1, 0], [-1, 0, 0]])
     assert np.array_equal(rotation_matrix([0, 0, 0]), np.eye(3))
 

@@ -37,9 +37,9 @@ SOLIDS: list[tuple[str, dict[str, Any]]] = [
     ("torus", {"major": 0.3, "minor": 0.1}),
     ("wedge", {"size": (0.4, 0.3, 0.2)}),
     ("wedge", {"size": (0.2, 0.3, 0.4), "ridge": 0.5}),
-    ("arch_stone", {"inner": 1.0, "outer": 1.4, "angle": 0.3, "depth": 0.4}),
+    ("arch_stone", {"inner": 1.0, "outer": 1.4, "angle": 17.0, "depth": 0.4}),
     ("bowl", {"radius": 0.1, "thickness": 0.01}),
-    ("bowl", {"radius": 0.1, "thickness": 0.02, "opening": 2.0}),
+    ("bowl", {"radius": 0.1, "thickness": 0.02, "opening": 115.0}),
     ("socket", {"radius": 0.1, "thickness": 0.02}),
     ("chain", {"links": 3}),
     ("lathe", {"profile": DOMED_POST}),
@@ -96,7 +96,7 @@ ROUND: list[tuple[str, dict[str, Any], float]] = [
     ("cylinder", {"radius": 1.0, "height": 1.5}, 1.5 * pi),
     ("capsule", {"radius": 1.0, "length": 1.0}, pi + 4 / 3 * pi),
     ("torus", {"major": 2.0, "minor": 1.0}, 4 * pi**2),
-    ("arch_stone", {"inner": 1.0, "outer": 2.0, "angle": 1.0, "depth": 1.0}, 1.5),
+    ("arch_stone", {"inner": 1.0, "outer": 2.0, "angle": 180 / np.pi, "depth": 1.0}, 1.5),
     ("lathe", {"profile": DOMED_POST}, pi * 0.25 + 2 / 3 * pi * 0.125),
 ]
 
@@ -248,7 +248,7 @@ def test_bad_parameters_are_named(kind: str, parameters: dict[str, Any], says: s
 
 
 def test_unknown_parameter_lists_the_allowed_ones_with_defaults() -> None:
-    with pytest.raises(PliantError, match="radius, thickness, opening = 1.57.*, edge = None"):
+    with pytest.raises(PliantError, match="radius, thickness, opening = 90.0, edge = None"):
         make("bowl", radius=1, wall=0.1)
 
 

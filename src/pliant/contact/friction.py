@@ -2,8 +2,9 @@
 
 With the predicted slip u_t of a step, the stretch e of the tangential anchor since it stuck, and D_t the give of the row along it:
     wanted impulse = -(u_t + beta e) / (dt D_t)
-If that is within mu_s |I_n| the contact sticks; else it slides with mu_d |I_n| against the slip and the anchor starts anew. The anchor
-is what stops a body at rest from creeping.
+If that is within mu_s |I_n| the contact sticks; else it slides with mu_d |I_n| against the slip and drags its anchor behind, stretched to
+what holds just that impulse (return mapping). The anchor is what stops a body at rest from creeping; one that started anew at every
+slip would let go of its share, and a body would creep from about 0.85 mu on.
 """
 
 from __future__ import annotations
@@ -20,10 +21,11 @@ BETA = 0.2  # share of the anchor's stretch that is taken back per step
 
 @dataclass
 class Friction:
-    """Tangential impulses [N s], (r, 3), and whether each row sticks."""
+    """Tangential impulses, whether each row sticks, and what the anchor of a sliding row is stretched to."""
 
-    impulse: Floats
-    sticks: np.ndarray
+    impulse: Floats  # [N s] (r, 3)
+    sticks: np.ndarray  # (r,) bool
+    dragged: Floats  # [m] (r, 3)
 
 
 def coulomb(motion: Motion, rows: Rows, normal_impulse: Floats, mu_s: Floats, mu_d: Floats, stretch: Floats) -> Friction:
@@ -37,7 +39,8 @@ def coulomb(motion: Motion, rows: Rows, normal_impulse: Floats, mu_s: Floats, mu
     wanted = np.divide(size, motion.dt * give, out=np.zeros_like(size), where=give > 0)
     sticks = wanted <= mu_s * normal_impulse
     length = np.where(sticks, wanted, np.minimum(wanted, mu_d * normal_impulse))
-    return Friction(-length[:, None] * direction, sticks)
+    dragged = (length * motion.dt * give / BETA)[:, None] * direction
+    return Friction(-length[:, None] * direction, sticks, dragged)
 
 
 def tangential(u: Floats, n: Floats) -> Floats:

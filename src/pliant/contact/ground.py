@@ -22,7 +22,6 @@ import numpy as np
 from pliant.contact.contacts import Contacts
 from pliant.contact.friction import coulomb, recall, remember, tangential
 from pliant.contact.method import Answer, Memory
-from pliant.detect.closest import vertex_areas
 from pliant.detect.penetration import Hits, Penetration
 from pliant.geometry.mesh import Floats, PliantError
 from pliant.motion import Motion, Rows
@@ -41,7 +40,8 @@ class Ground:
             raise PliantError(f"stiffness = {self.stiffness}: s = k dt^2 D must be above 0 and below 4/3, where the method is stable.")
 
     def respond(self, motion: Motion, memory: Memory) -> Answer:
-        hits = motion.kept(Penetration).find(motion)
+        finder = motion.kept(Penetration)
+        hits = finder.find(motion)
         if len(hits) == 0:
             return Answer(Contacts.none(motion.dt))
         rows = contact_rows(motion, hits)
@@ -56,9 +56,9 @@ class Ground:
         contacts = Contacts(
             a=hits.a, b=hits.b, feature_a=hits.point, feature_b=hits.face, point=rows.at, normal=rows.normal, gap=hits.gap,
             impulse=impulse, friction=friction.impulse, sticking=friction.sticks.astype(np.float64), slip=slip,
-            area=vertex_areas(motion.end, motion.skin.faces)[hits.point], dt=motion.dt,
+            area=finder.areas(motion, hits), dt=motion.dt,
         )  # fmt: skip
-        held = np.where(friction.sticks[:, None], tangential(stretch, rows.normal) + slip, 0.0)
+        held = np.where(friction.sticks[:, None], tangential(stretch, rows.normal) + slip, friction.dragged)
         return Answer(contacts, remember(key, stretch=held, k=k))
 
     def spring(self, motion: Motion, rows: Rows, before: Floats) -> Floats:

@@ -1,1 +1,29 @@
+"""Collision detection on bare arrays: what touches what, and when.
 
+The public names load when they are first used.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+_WHERE = {
+    "vertex_face_toi": "pliant.detect.continuous",
+    "edge_edge_toi": "pliant.detect.continuous",
+    "first_impact": "pliant.detect.continuous",
+    "box_pairs": "pliant.detect.pairs",
+    "triangle_pairs": "pliant.detect.triangles",
+    "points_in_tets": "pliant.detect.grid",
+}
+__all__ = list(_WHERE)
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _WHERE:
+        raise AttributeError(f"module 'pliant.detect' has no attribute '{name}'")
+    return getattr(importlib.import_module(_WHERE[name]), name)
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -60,25 +60,28 @@ def box_distance2(p, low, high, i):  # type: ignore[no-untyped-def]
 
 
 @inline
-def closest_on_body(p, root, end, first, count, second, order, low, high, points, faces, stack):  # type: ignore[no-untyped-def]
-    """(squared distance, face, weights) of the nearest face of the body whose tree spans nodes root : end."""
+def closest_on_body(p, root, leaves, first, count, order, low, high, points, faces, stack):  # type: ignore[no-untyped-def]
+    """(squared distance, face, weights) of the nearest face of the body whose tree has this root, -1 if it has none."""
     best, face, u, v, w = np.inf, -1, 0.0, 0.0, 0.0
-    top = 0
-    if end > root:
-        stack[0] = root
-        top = 1
+    stack[0] = root
+    top = 1 if root >= 0 else 0
     while top > 0:
         top -= 1
         i = stack[top]
         if box_distance2(p, low, high, i) > best:
             continue
-        if count[i] == 0:
-            near, far = i + 1, second[i]
-            if box_distance2(p, low, high, far) < box_distance2(p, low, high, near):
-                near, far = far, near
-            stack[top] = far
-            stack[top + 1] = near
-            top += 2
+        if i >= leaves:
+            near, nearest = first[i], np.inf
+            for child in range(first[i], first[i] + count[i]):
+                distance = box_distance2(p, low, high, child)
+                if distance < nearest:
+                    near, nearest = child, distance
+            for child in range(first[i], first[i] + count[i]):  # the nearest child comes last, so it is looked at first
+                if child != near:
+                    stack[top] = child
+                    top += 1
+            stack[top] = near
+            top += 1
             continue
         for k in range(first[i], first[i] + count[i]):
             f = order[k]
@@ -140,6 +143,19 @@ def face_neighbours(faces: Ints) -> Ints:
     left, right = order[:-1][same], order[1:][same]
     out[left], out[right] = right // 3, left // 3
     return out.reshape(-1, 3)
+
+
+@kernel
+def facing_areas(points, faces, start, around, point, normal, out):  # type: ignore[no-untyped-def]
+    """A third of the faces around each point, as seen along -normal: what of the surface there faces the other body [m^2]."""
+    for k in range(len(point)):
+        n, area = load(normal, k), 0.0
+        for j in range(start[point[k]], start[point[k] + 1]):
+            f = around[j]
+            a = load(points, faces[f, 0])
+            size = cross(sub(load(points, faces[f, 1]), a), sub(load(points, faces[f, 2]), a))
+            area += max(0.0, -dot(size, n)) / 6.0
+        out[k] = area
 
 
 def vertex_areas(points: Floats, faces: Ints) -> Floats:

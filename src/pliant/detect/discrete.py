@@ -92,8 +92,9 @@ def segments_meet_2d(a, b, c, d):  # type: ignore[no-untyped-def]
 
 @inline
 def point_in_triangle_2d(p, a, b, c):  # type: ignore[no-untyped-def]
+    """Whether the closed triangle abc of the plane holds p; one without area holds nothing, its edges do."""
     u, v, w = turn(a, b, p), turn(b, c, p), turn(c, a, p)
-    return (u >= 0 and v >= 0 and w >= 0) or (u <= 0 and v <= 0 and w <= 0)
+    return turn(a, b, c) != 0 and ((u >= 0 and v >= 0 and w >= 0) or (u <= 0 and v <= 0 and w <= 0))
 
 
 @inline
@@ -172,7 +173,7 @@ def one_side(d0, d1, d2):  # type: ignore[no-untyped-def]
 
 @inline
 def triangles_touch(p0, p1, p2, q0, q1, q2):  # type: ignore[no-untyped-def]
-    """Whether two triangles share a point (Moeller 1997, coplanar case included)."""
+    """Whether two triangles share a point (Moeller 1997, coplanar case included); two without area are never found to."""
     e, f = sub(q1, q0), sub(q2, q0)
     nq, size = cross(e, f), spread(e, f)
     a0, a1, a2 = height(nq, size, sub(p0, q0)), height(nq, size, sub(p1, q0)), height(nq, size, sub(p2, q0))
@@ -195,7 +196,8 @@ def triangles_touch(p0, p1, p2, q0, q1, q2):  # type: ignore[no-untyped-def]
     axis = largest_axis(cross(np, nq))
     low, high = crossing_interval(p0[axis], p1[axis], p2[axis], a0, a1, a2)
     first, last = crossing_interval(q0[axis], q1[axis], q2[axis], b0, b1, b2)
-    return low <= last and first <= high
+    slack = ROUNDING * (abs(low) + abs(high) + abs(first) + abs(last))
+    return low <= last + slack and first <= high + slack
 
 
 @inline

@@ -8,6 +8,7 @@ cubic are found without rounding (`polynomial.py`). Features are closed: touchin
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import cached_property
 
 from pliant.detect.polynomial import Polynomial, Root, common_divisor, minus, plus, times, trimmed, unit_roots
 from pliant.geometry.mesh import Floats
@@ -50,38 +51,38 @@ class _Query:
     def __init__(self, cubic: Polynomial, insides: list[Polynomial], ends: list[tuple[Vector, Vector, Vector]]) -> None:
         self.cubic = cubic
         self.insides = insides  # none negative at a root of the cubic: contact; all zero: no plane there
-        self.ends = [(_cross(_sub(b, a), _sub(p, a)), _dot(_sub(p, a), _sub(p, b))) for p, a, b in ends]
+        self.ends = ends
+
+    @cached_property
+    def touches(self) -> list[tuple[Vector, Polynomial]]:
+        """Per end: what is zero when the point is on the line of the edge, and then not positive when on the edge."""
+        return [(_cross(_sub(b, a), _sub(p, a)), _dot(_sub(p, a), _sub(p, b))) for p, a, b in self.ends]
 
     def meets_at(self, root: Root) -> bool:
         """Whether the features meet at a time when their four corners lie in a plane."""
-        signs = [root.sign_of(p) for p in self.insides]
-        if min(signs) < 0:
-            return False
-        if max(signs) > 0:
-            return True
+        plane = False
+        for p in self.insides:
+            sign = root.sign_of(p)
+            if sign < 0:
+                return False
+            plane |= sign > 0
         # no area, parallel edges: all corners on a line or two, so an end point lies on an edge
-        return any(
-            root.sign_of(dot) <= 0 and not any(root.sign_of(c) for c in line) for line, dot in self.ends
-        )
+        return plane or any(root.sign_of(dot) <= 0 and not any(root.sign_of(c) for c in line) for line, dot in self.touches)
 
     def events(self) -> Iterable[Root]:
         """Times at which contact can begin when all corners stay in one plane: a point comes to lie on an edge."""
         yield START
-        for line, dot in self.ends:
+        for line, dot in self.touches:
             divisor: Polynomial = []
             for component in line:
                 divisor = common_divisor(divisor, component)
-            if divisor:
-                yield from (root for root in unit_roots(divisor) if root.sign_of(dot) <= 0)
-            elif dot:  # on the line of the edge all the time
-                yield from (root for root in unit_roots(dot))
+            # without a divisor the point is on the line of the edge all the time, and comes in over an end
+            yield from unit_roots(divisor or dot) if divisor or dot else ()
 
     def time(self) -> float:
         """Earliest time of contact, inf if none."""
         if self.cubic:
             return next((root.time() for root in unit_roots(self.cubic) if self.meets_at(root)), NEVER)
-        if self.meets_at(START):
-            return 0.0
         return min((root.time() for root in self.events() if self.meets_at(root)), default=NEVER)
 
 

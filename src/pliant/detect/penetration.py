@@ -12,9 +12,10 @@ import numpy as np
 
 from pliant.bodies.rigid import load4, rotate, rotate_back
 from pliant.detect.analytic import signed_distance
-from pliant.detect.closest import closest_on_body, face_neighbours, normals, pseudo_normal
+from pliant.detect.closest import closest_on_body, face_neighbours, facing_areas, normals, pseudo_normal
 from pliant.detect.tree import Tree
 from pliant.geometry.mesh import Floats, Ints
+from pliant.geometry.topology import listed
 from pliant.kernels import dot, kernel, load, norm, parallel, prange, scale, store, sub
 from pliant.motion import Motion
 
@@ -43,28 +44,34 @@ class Penetration:
         self.faces, self.bodies = skin.faces, motion.bodies
         self.tree = Tree.build(motion.end, skin.faces, motion.bodies.face_start)
         self.neighbour = face_neighbours(skin.faces)
+        self.around = listed(skin.faces.ravel(), np.repeat(np.arange(len(skin.faces)), 3), len(skin))
         self.face_normal = np.zeros((len(skin.faces), 3))
         self.vertex_normal = np.zeros((len(skin), 3))
+
+    def areas(self, motion: Motion, hits: Hits) -> Floats:
+        """Area that each hit stands for [m^2]; where both bodies have points in each other, each side counts half."""
+        out = np.empty(len(hits))
+        facing_areas(motion.end, self.faces, self.around.offsets, self.around.indices, hits.point, hits.normal, out)
+        count = len(self.bodies)
+        mutual = np.isin(hits.a * count + hits.b, hits.b * count + hits.a)
+        return np.where(mutual, 0.5 * out, out)
 
     def find(self, motion: Motion) -> Hits:
         """All points inside other bodies at the end of the motion."""
         bodies, points, tree = self.bodies, motion.end, self.tree
-        tree.refit(points, self.faces)
+        tree.refit(points)
         normals(points, self.faces, self.face_normal, self.vertex_normal)
-        a, b = _body_pairs(motion, tree)
-        count = _candidates(
-            a, b, bodies.point_start, bodies.surface, points, tree.root, tree.low, tree.high, bodies.analytic, False,
-            np.zeros(1, np.int64), np.zeros(1, np.int64),
-        )  # fmt: skip
+        low, high = _boxes(motion, tree)
+        a, b = _body_pairs(motion, low, high)
+        none = np.zeros(1, np.int64)
+        count = _candidates(a, b, bodies.point_start, bodies.surface, points, low, high, False, none, none.copy())
         pair, point = np.empty(count, np.int64), np.empty(count, np.int64)
-        _candidates(
-            a, b, bodies.point_start, bodies.surface, points, tree.root, tree.low, tree.high, bodies.analytic, True, pair, point
-        )
+        _candidates(a, b, bodies.point_start, bodies.surface, points, low, high, True, pair, point)
         face, gap = np.full(count, -1, np.int64), np.zeros(count)
         weights, normal = np.zeros((count, 3)), np.zeros((count, 3))
         _inside(
             b[pair], point, points, bodies.analytic, bodies.parameters, bodies.frame, motion.position, motion.rotation,
-            tree.root, tree.first, tree.count, tree.second, tree.order, tree.low, tree.high, self.faces, self.neighbour,
+            tree.root, tree.level[1], tree.first, tree.count, tree.order, tree.low, tree.high, self.faces, self.neighbour,
             self.face_normal, self.vertex_normal, face, weights, normal, gap,
         )  # fmt: skip
         inside = gap < 0.0
@@ -72,15 +79,28 @@ class Penetration:
         return Hits(point[inside], a[owner], b[owner], face[inside], weights[inside], normal[inside], gap[inside])
 
 
-def _body_pairs(motion: Motion, tree: Tree) -> tuple[Ints, Ints]:
+def _boxes(motion: Motion, tree: Tree) -> tuple[Floats, Floats]:
+    """Box of each body, (B, 3) twice: of its faces, widened to that of the exact shape, which bulges out between its points."""
+    bodies = motion.bodies
+    low, high = np.full((len(bodies), 3), np.inf), np.full((len(bodies), 3), -np.inf)
+    has = tree.root >= 0
+    low[has], high[has] = tree.low[tree.root[has]], tree.high[tree.root[has]]
+    low[bodies.analytic == 0], high[bodies.analytic == 0] = -np.inf, np.inf  # a plane has no end
+    round_ = np.flatnonzero((bodies.analytic > 0) & (bodies.analytic != 2))
+    w, x, y, z = motion.rotation[bodies.frame[round_]].T
+    along = np.abs(np.stack([2 * (x * z + w * y), 2 * (y * z - w * x), 1 - 2 * (x * x + y * y)], axis=1))  # the shape's axis
+    across = np.sqrt(np.maximum(0.0, 1.0 - along**2))
+    kind, a, b = bodies.analytic[round_][:, None], bodies.parameters[round_, :1], bodies.parameters[round_, 1:2]
+    half = np.select([kind == 1, kind == 3, kind == 4], [a + 0.0 * along, a + b * along, a * across + b * along], a * across + b)
+    centre = motion.position[bodies.frame[round_]]
+    low[round_], high[round_] = np.minimum(low[round_], centre - half), np.maximum(high[round_], centre + half)
+    return low, high
+
+
+def _body_pairs(motion: Motion, low: Floats, high: Floats) -> tuple[Ints, Ints]:
     """Ordered pairs (points of a, surface of b) of bodies that may meet and whose boxes overlap."""
     bodies = motion.bodies
     count = len(bodies)
-    low, high = np.full((count, 3), np.inf), np.full((count, 3), -np.inf)
-    has = tree.root[1:] > tree.root[:-1]
-    low[has], high[has] = tree.low[tree.root[:-1][has]], tree.high[tree.root[:-1][has]]
-    plane = bodies.analytic == 0
-    low[plane], high[plane] = -np.inf, np.inf
     order = np.argsort(low[:, 0], kind="stable")  # sweep along x: each body against those that start before it ends
     behind = np.searchsorted(low[order, 0], high[order, 0], side="right") - np.arange(count) - 1
     behind = np.maximum(behind, 0)
@@ -97,17 +117,15 @@ def _body_pairs(motion: Motion, tree: Tree) -> tuple[Ints, Ints]:
 
 
 @kernel
-def _candidates(a, b, point_start, surface, points, root, low, high, analytic, fill, pair, point):  # type: ignore[no-untyped-def]
-    """Surface points of a in the box of b (all of them for a plane), counted, or written if `fill`."""
+def _candidates(a, b, point_start, surface, points, low, high, fill, pair, point):  # type: ignore[no-untyped-def]
+    """Surface points of a in the box of b, counted, or written if `fill`."""
     used = 0
     for k in range(len(a)):
-        plane = analytic[b[k]] == 0
-        r = root[b[k]]
+        box = b[k]
         for p in range(point_start[a[k]], point_start[a[k]] + surface[a[k]]):
             inside = True
             for axis in range(3):
-                x = points[p, axis]
-                inside = inside and (plane or (low[r, axis] <= x <= high[r, axis]))
+                inside = inside and low[box, axis] <= points[p, axis] <= high[box, axis]
             if inside:
                 if fill:
                     pair[used], point[used] = k, p
@@ -117,7 +135,7 @@ def _candidates(a, b, point_start, surface, points, root, low, high, analytic, f
 
 @parallel
 def _inside(  # type: ignore[no-untyped-def]
-    body, point, points, analytic, parameters, frame, position, rotation, root, first, count, second, order, low, high,
+    body, point, points, analytic, parameters, frame, position, rotation, root, leaves, first, count, order, low, high,
     faces, neighbour, face_normal, vertex_normal, face, weights, normal, gap,
 ):  # fmt: skip
     """Signed distance of each candidate point to its body; gap >= 0 where it is outside."""
@@ -135,7 +153,7 @@ def _inside(  # type: ignore[no-untyped-def]
                 store(normal, k, rotate(q, n))
                 continue
             square, f, u, v, w = closest_on_body(
-                p, root[b], root[b + 1], first, count, second, order, low, high, points, faces, stack
+                p, root[b], leaves, first, count, order, low, high, points, faces, stack
             )
             if f < 0:
                 gap[k] = np.inf

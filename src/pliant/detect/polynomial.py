@@ -7,9 +7,10 @@ bisection with Descartes' rule of signs (Collins and Akritas 1976, "Polynomial r
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import comb, gcd
+from math import gcd
 
 Polynomial = list[int]
+PATIENCE = 4  # halvings of a piece before the common divisor is worth its cost
 
 
 def trimmed(p: Polynomial) -> Polynomial:
@@ -94,20 +95,18 @@ def on_piece(p: Polynomial, level: int, index: int) -> Polynomial:
 
 
 def bernstein_signs(p: Polynomial) -> tuple[int, int]:
-    """(changes of sign, sign of the first that is not zero) of the Bernstein coefficients of p on [0, 1].
+    """(changes of sign, sign of the last that is not zero) of the Bernstein coefficients of p on [0, 1].
 
-    Descartes: the number of roots in (0, 1) is the number of changes, or less by an even number.
+    Descartes: the number of roots in (0, 1) is the number of changes, or less by an even number. The coefficients are, up
+    to positive factors, those of (1 + x)^n p(1 / (1 + x)).
     """
-    n = len(p) - 1
-    changes, first, last = 0, 0, 0
-    for i in range(n + 1):
-        # times comb(n, i) > 0, which changes no sign
-        b = sum(p[j] * comb(n - j, i - j) for j in range(i + 1))
+    changes, last = 0, 0
+    for b in shifted(p[::-1], 1):
         if b:
             sign = 1 if b > 0 else -1
             changes += last == -sign
-            first, last = first or sign, sign
-    return changes, first
+            last = sign
+    return changes, last
 
 
 @dataclass
@@ -123,27 +122,35 @@ class Root:
     def refine(self) -> None:
         """Halve the piece."""
         left = on_piece(self.local, 1, 0)
+        middle = sum(left)
+        # without a root in between, the sign stays what it is just after the left end
+        begin = left[0] or left[1]
         self.level, self.index = self.level + 1, 2 * self.index
-        if sum(left) == 0:
+        if middle == 0:
             self.index, self.exact = self.index + 1, True
-        elif bernstein_signs(left)[0] % 2:
+        elif (middle > 0) != (begin > 0):
             self.local = left
         else:
             self.local, self.index = shifted(left, 1), self.index + 1
+
+    def is_root_of(self, p: Polynomial) -> bool:
+        """Whether the root, known to lie in a piece, is one of p too: then of their common divisor, which has no other there."""
+        divisor = common_divisor(self.whole, p)
+        return len(divisor) > 1 and bernstein_signs(on_piece(divisor, self.level, self.index))[0] % 2 == 1
 
     def sign_of(self, p: Polynomial) -> int:
         """Sign of p at the root."""
         if not p:
             return 0
-        if not self.exact:
-            divisor = common_divisor(self.whole, p)
-            if len(divisor) > 1 and bernstein_signs(on_piece(divisor, self.level, self.index))[0] % 2:
-                return 0
+        tries = 0
         while not self.exact:
             changes, sign = bernstein_signs(on_piece(p, self.level, self.index))
             if changes == 0:
                 return sign
+            if tries == PATIENCE and self.is_root_of(p):
+                return 0
             self.refine()
+            tries += 1
         value = on_piece(p, self.level, self.index)[0]
         return (value > 0) - (value < 0)
 
@@ -151,9 +158,8 @@ class Root:
         """The root as a float, to about one unit in the last place, never after the root."""
         while not self.exact and self.level < 1100 and self.index.bit_length() < 54:
             self.refine()
-        # an integer quotient is rounded correctly and may round up; one bit less than a double holds is exact
-        excess = max(self.index.bit_length() - 53, 0)
-        return (self.index >> excess) / (1 << (self.level - excess)) if self.level >= excess else float(self.index)
+        excess = max(self.index.bit_length() - 53, 0)  # cut off, because division would round it, possibly up
+        return (self.index >> excess) / (1 << (self.level - excess))
 
 
 def unit_roots(p: Polynomial) -> list[Root]:

@@ -17,7 +17,7 @@ from pliant.geometry.mesh import Floats, Ints
 from pliant.kernels import contiguous, kernel, use_threads
 
 LEAF = 4
-ARITY = 4
+ARITY = 8  # measured in benchmarks/broad_phase.py against 2 and 4
 WORN = 1.5  # sum of surface areas, relative to the best since it was built, at which a tree is built anew
 
 
@@ -57,9 +57,10 @@ class Tree:
         start = np.array([0, len(low)]) if start is None else contiguous(start, np.int64)
         root, first, count, level = _structure(start, arity)
         order = median_order(0.5 * low + 0.5 * high, start)
-        boxes = [np.zeros((len(first), 3)) for _ in range(2)]
-        tree = Tree(start, order, np.zeros((len(low), 0), np.int64), root, first, count, level, low[order], high[order], *boxes)
+        bare, node = np.zeros((len(low), 0), np.int64), np.zeros((len(first), 3))
+        tree = Tree(start, order, bare, root, first, count, level, low[order], high[order], node, node.copy())
         tree._refit_nodes()
+        tree.best = tree.area()
         return tree
 
     def refit(self, points: Floats, end: Floats | None = None, margin: float = 0.0) -> None:
@@ -94,20 +95,14 @@ class Tree:
         return float(surface_sum(self.low, self.high))
 
     def rebuild(self) -> None:
-        """Order the primitives anew for where they are now."""
-        place = median_order(0.5 * self.box_low + 0.5 * self.box_high, self.start)
+        """Order the primitives anew for where they are now, as a new tree would."""
+        back = np.argsort(self.order)
+        place = back[median_order((0.5 * self.box_low + 0.5 * self.box_high)[back], self.start)]
         for name in ("order", "corners", "box_low", "box_high"):
             setattr(self, name, getattr(self, name)[place])
         self._refit_nodes()
         self.best = self.area()
         self.builds += 1
-
-    def body_boxes(self) -> tuple[Floats, Floats]:
-        """Box of each body (B, 3), (B, 3); low > high where it has no primitives."""
-        low, high = np.full((len(self.root), 3), np.inf), np.full((len(self.root), 3), -np.inf)
-        has = self.root >= 0
-        low[has], high[has] = self.low[self.root[has]], self.high[self.root[has]]
-        return low, high
 
     def _refit_nodes(self) -> None:
         refit_nodes(self.level, self.first, self.count, self.box_low, self.box_high, self.low, self.high)
@@ -140,7 +135,7 @@ def _structure(start: Ints, arity: int) -> tuple[Ints, Ints, Ints, Ints]:
 def median_order(centre: Floats, start: Ints) -> Ints:
     """Primitives of each body by median splits of their centres along the longest axis, down to leaves."""
     order = np.arange(len(centre))
-    _median_splits(centre, start, order)
+    _median_splits(centre.copy(), start, order)
     return order
 
 
@@ -159,40 +154,40 @@ def _median_splits(centre, start, order):  # type: ignore[no-untyped-def]
             half = LEAF
             while 2 * half < hi - lo:
                 half *= 2
-            _select(centre[:, _longest_axis(centre, order, lo, hi)], order, lo, hi, lo + half)
+            _select(centre, _longest_axis(centre, lo, hi), order, lo, hi, lo + half)
             stack[top, 0], stack[top, 1] = lo, lo + half
             stack[top + 1, 0], stack[top + 1, 1] = lo + half, hi
             top += 2
 
 
 @kernel
-def _longest_axis(centre, order, lo, hi):  # type: ignore[no-untyped-def]
-    best, widest = 0, -1.0
-    for axis in range(3):
-        low, high = np.inf, -np.inf
-        for k in range(lo, hi):
-            x = centre[order[k], axis]
-            low, high = min(low, x), max(high, x)
-        if high - low > widest:
-            best, widest = axis, high - low
-    return best
+def _longest_axis(centre, lo, hi):  # type: ignore[no-untyped-def]
+    lx, ly, lz, hx, hy, hz = np.inf, np.inf, np.inf, -np.inf, -np.inf, -np.inf
+    for k in range(lo, hi):
+        x, y, z = centre[k, 0], centre[k, 1], centre[k, 2]
+        lx, ly, lz, hx, hy, hz = min(lx, x), min(ly, y), min(lz, z), max(hx, x), max(hy, y), max(hz, z)
+    if hx - lx >= hy - ly and hx - lx >= hz - lz:
+        return 0
+    return 1 if hy - ly >= hz - lz else 2
 
 
 @kernel
-def _select(key, order, lo, hi, nth):  # type: ignore[no-untyped-def]
-    """Put the smallest keys of order[lo:hi] before place nth (Hoare's quickselect); equal keys in the order of their numbers."""
+def _select(centre, axis, order, lo, hi, nth):  # type: ignore[no-untyped-def]
+    """Put the smallest of order[lo:hi] before place nth (Hoare's quickselect), centres along with them; ties go by number."""
     left, right = lo, hi - 1
     while left < right:
-        pivot = order[(left + right) // 2]
-        x = key[pivot]
+        middle = (left + right) // 2
+        x, pivot = centre[middle, axis], order[middle]
         i, j = left, right
         while i <= j:
-            while key[order[i]] < x or (key[order[i]] == x and order[i] < pivot):
+            while centre[i, axis] < x or (centre[i, axis] == x and order[i] < pivot):
                 i += 1
-            while key[order[j]] > x or (key[order[j]] == x and order[j] > pivot):
+            while centre[j, axis] > x or (centre[j, axis] == x and order[j] > pivot):
                 j -= 1
             if i <= j:
                 order[i], order[j] = order[j], order[i]
+                for c in range(3):
+                    centre[i, c], centre[j, c] = centre[j, c], centre[i, c]
                 i += 1
                 j -= 1
         if nth <= j:

@@ -7,38 +7,39 @@ each task on its own with a stack. Every task writes to its own slot; slots that
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pliant.detect.tree import Tree
 from pliant.geometry.mesh import Ints
 from pliant.kernels import inline, kernel, parallel, prange, use_threads
 
-TASKS = 512
-STACK = 4096
-ROOM = 64
+TASKS = 512  # pairs of nodes to start from, at least
+STACK = 4096  # pairs a walk can put off: the depth of both trees times the square of the arity is far less
+ROOM = 1 << 20  # leaf pairs to provide for at first, over all tasks
 
 
-def leaf_pairs(tree: Tree, a: Ints, b: Ints) -> Ints:
-    """Pairs (k, 2) of leaves with overlapping boxes, of bodies a and b; for a body with itself each pair once, and each leaf with itself."""
+def leaf_pairs(tree: Tree, a: Ints, b: Ints) -> NDArray[np.int32]:
+    """Pairs (k, 2) of leaves with overlapping boxes, of bodies a and b; of a body with itself each pair once, and each leaf with itself."""
     tasks = _tasks(tree, np.stack([tree.root[a], tree.root[b]], axis=1))
-    use_threads(int(np.diff(tree.start)[np.unique(np.concatenate([a, b]))].sum()))
-    room = np.full(len(tasks), ROOM, np.int64)
+    use_threads(4 * int(tree.level[1]) if len(tasks) >= TASKS else 0)
+    room = np.full(len(tasks), max(64, ROOM // max(1, len(tasks))), np.int64)
     while True:
-        offset = np.concatenate([[0], np.cumsum(room)])
-        found = np.empty((offset[-1], 2), np.int64)
-        count = np.zeros(len(tasks), np.int64)
-        _walk(tasks, tree.level, tree.first, tree.count, tree.low, tree.high, offset, found, count)
+        offset = np.cumsum(room) - room
+        found, count = np.empty((int(room.sum()), 2), np.int32), np.zeros(len(tasks), np.int64)
+        _walk(tasks, tree.level, tree.first, tree.count, tree.low, tree.high, offset, room, found, count)
         if (count <= room).all():
             break
         room = count
-    if np.array_equal(room, count):
-        return found
-    keep = np.arange(offset[-1]) - np.repeat(offset[:-1], room) < np.repeat(count, room)
-    return found[keep]
+    pairs = np.empty((int(count.sum()), 2), np.int32)
+    _gather(offset, count, found, pairs)
+    return pairs
 
 
 def _tasks(tree: Tree, pairs: Ints) -> Ints:
     """Overlapping node pairs that together cover the given pairs of roots."""
     pairs = pairs[(pairs >= 0).all(axis=1)]
+    i, j = pairs[:, 0], pairs[:, 1]
+    pairs = pairs[((tree.low[i] <= tree.high[j]) & (tree.low[j] <= tree.high[i])).all(axis=1)]
     leaves, widest = tree.level[1], int(tree.count.max(initial=1)) ** 2
     while 0 < len(pairs) < TASKS and (pairs >= leaves).any():
         out = np.empty((len(pairs) * widest, 2), np.int64)
@@ -86,14 +87,14 @@ def _widen(pairs, level, first, count, low, high, out):  # type: ignore[no-untyp
 
 
 @parallel
-def _walk(tasks, level, first, count, low, high, offset, found, used):  # type: ignore[no-untyped-def]
+def _walk(tasks, level, first, count, low, high, offset, room, found, used):  # type: ignore[no-untyped-def]
     leaves, n = level[1], len(tasks)
     for chunk in prange((n + 15) // 16):
         stack = np.empty((STACK, 2), np.int64)
         for k in range(16 * chunk, min(16 * chunk + 16, n)):
             stack[0, 0], stack[0, 1] = tasks[k, 0], tasks[k, 1]
-            top = int(overlap(low, high, tasks[k, 0], tasks[k, 1]))
-            at, end = offset[k], offset[k + 1]
+            top = 1
+            at, end = offset[k], offset[k] + room[k]
             while top > 0:
                 top -= 1
                 i, j = stack[top, 0], stack[top, 1]
@@ -104,3 +105,13 @@ def _walk(tasks, level, first, count, low, high, offset, found, used):  # type: 
                 else:
                     top = _descend(i, j, leaves, first, count, low, high, stack, top)
             used[k] = at - offset[k]
+
+
+@kernel
+def _gather(offset, count, found, pairs):  # type: ignore[no-untyped-def]
+    """The filled parts of the slots one after the other."""
+    at = 0
+    for k in range(len(offset)):
+        for j in range(offset[k], offset[k] + count[k]):
+            pairs[at, 0], pairs[at, 1] = found[j, 0], found[j, 1]
+            at += 1

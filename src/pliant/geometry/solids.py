@@ -1,4 +1,4 @@
-"""Plain solids as structured tetrahedra. Lengths in metres, angles in radians; ``edge`` is the target edge length."""
+"""Plain solids as structured tetrahedra. Lengths in metres, angles in degrees; ``edge`` is the target edge length."""
 
 from __future__ import annotations
 
@@ -186,11 +186,12 @@ def arch_stone(inner: float, outer: float, angle: float, depth: float, edge: flo
     """A stone of a round arch: a piece of a ring, symmetric about the xz plane, its middle along +x. Origin: the centre
     of the arch, half-way through its depth, so stones of one arch only differ by a rotation about z.
 
-    inner, outer: radii of the arch [m]; angle: that the stone spans [rad]; depth: along z [m]
+    inner, outer: radii of the arch [m]; angle: that the stone spans [degree]; depth: along z [m]
     """
     r1 = number("arch_stone", "outer", outer)
     r0 = number("arch_stone", "inner", inner, below=r1)
-    span, deep = number("arch_stone", "angle", angle, below=np.pi + 1e-12), number("arch_stone", "depth", depth)
+    span = np.radians(number("arch_stone", "angle", angle, below=180.0 + 1e-9))
+    deep = number("arch_stone", "depth", depth)
     middle = 0.5 * span * (r0 + r1)
     h = edge_length("arch_stone", edge, min(r1 - r0, middle, deep), middle * (r1 - r0) * deep)
     points, tets = brick(cells(r1 - r0, h), cells(middle, h), cells(deep, h))

@@ -57,7 +57,7 @@ def unit_length(unit: str) -> float:
 
 
 def rotation_matrix(rotation: Rotation) -> Floats:
-    """A 3x3 rotation from a vector (axis times angle [rad]), from axis and angle in degrees, or from itself."""
+    """A 3x3 rotation from a vector (axis times angle, in degrees), from axis and angle in degrees, or from itself."""
     given = np.asarray(rotation, dtype=np.float64)
     if given.shape == (3, 3):
         if not np.allclose(given @ given.T, np.eye(3), atol=1e-6) or np.linalg.det(given) < 0:
@@ -68,14 +68,14 @@ def rotation_matrix(rotation: Rotation) -> Floats:
         return given
     if given.shape == (3,):
         angle = float(np.linalg.norm(given))
-        return _about(given / angle, angle) if angle > 0 else np.eye(3)
+        return _about(given / angle, np.deg2rad(angle)) if angle > 0 else np.eye(3)
     if given.shape == (4,):
         length = float(np.linalg.norm(given[:3]))
         if not length > 0:
             raise PliantError("rotation: the axis (first three numbers) has no length; give e.g. [0, 0, 1, 90].")
         return _about(given[:3] / length, np.deg2rad(given[3]))
     raise PliantError(
-        f"rotation has shape {given.shape}; give three numbers (axis times angle in radians), "
+        f"rotation has shape {given.shape}; give three numbers (axis times angle in degrees), "
         "four (axis, then angle in degrees) or a 3x3 matrix."
     )
 

@@ -15,11 +15,11 @@ FOOT = 0.4  # [rad], half angle of the flat foot under a bowl, seen from the cen
 SKIRT = 0.65  # [rad], where the foot's side has run into the sphere
 
 
-def bowl(radius: float, thickness: float, opening: float = np.pi / 2, edge: float | None = None) -> Shape:
+def bowl(radius: float, thickness: float, opening: float = 90.0, edge: float | None = None) -> Shape:
     """A round shell with a flat foot, open at the top. It stands on z = 0; origin: the middle of its foot.
 
     radius: outer [m]; thickness: of the wall [m]
-    opening: half angle of the mouth, seen from the centre of the sphere [rad]; pi/2 is a hemisphere, more is a dish
+    opening: half angle of the mouth, seen from the centre of the sphere [degree]; 90 is a hemisphere, more is a dish
     """
     outer = number("bowl", "radius", radius)
     wall = number("bowl", "thickness", thickness, below=outer)
@@ -27,12 +27,12 @@ def bowl(radius: float, thickness: float, opening: float = np.pi / 2, edge: floa
     return solid("bowl", points + [0.0, 0.0, outer], tets)
 
 
-def socket(radius: float, thickness: float, opening: float = np.pi / 3, edge: float | None = None) -> Shape:
+def socket(radius: float, thickness: float, opening: float = 60.0, edge: float | None = None) -> Shape:
     """A shell that wraps round a ball and holds it, with a flat foot below. Origin: the centre of the cavity, so a ball
     placed at the same point fits; the foot is at z = -(radius + thickness).
 
     radius: of the cavity [m]; thickness: of the wall [m]
-    opening: half angle of the mouth, seen from the centre [rad]; below pi/2 the ball cannot fall out
+    opening: half angle of the mouth, seen from the centre [degree]; below 90 the ball cannot fall out
     """
     r, wall = number("socket", "radius", radius), number("socket", "thickness", thickness)
     return solid("socket", *_shell("socket", r, wall, opening, edge))
@@ -41,7 +41,7 @@ def socket(radius: float, thickness: float, opening: float = np.pi / 3, edge: fl
 def _shell(kind: str, inner: float, wall: float, opening: float, edge: float | None) -> tuple[Floats, Ints]:
     """Rings of equal angle from the foot to the mouth, straight lines from the outer to the inner face."""
     outer = inner + wall
-    reach = np.pi - number(kind, "opening", opening, above=0.1, below=np.pi - SKIRT - 0.1)
+    reach = np.radians(180.0 - number(kind, "opening", opening, above=6.0, below=174.0 - np.degrees(SKIRT)))
     volume = 2.0 / 3.0 * np.pi * (outer**3 - inner**3) * (1.0 - np.cos(reach))
     h = edge_length(kind, min(max(wall, outer / 8.0), 3.0 * wall) if edge is None else edge, wall, volume)
     middle = 0.5 * (inner + outer)
@@ -64,7 +64,7 @@ def _chord(a: float, b: float, turn: Floats, total: float) -> Floats:
 
 
 def ball_and_socket(
-    radius: float, thickness: float, gap: float, opening: float = np.pi / 3, edge: float | None = None
+    radius: float, thickness: float, gap: float, opening: float = 60.0, edge: float | None = None
 ) -> list[Placed]:
     """A ball held in a socket, as two placed shapes (ball first). Origin: the centre of the ball.
 

@@ -38,6 +38,7 @@ __all__ = ["Cells", "Recorder", "Run", "estimate_bytes", "fold", "human", "resum
 
 GROWTH = 1.25  # publish when the journal is this many times larger: all publishing together writes at most 5 journals
 PAUSE = 0.5  # [s] between publications: a small run must not spend its time on them
+QUICK = 0.0125  # [s] a publication that takes longer makes the pause longer in proportion: a 40th of the time at most
 PATIENCE = 5.0  # [s] how long the end of a run waits for a program that holds the run file
 STATUSES = ("finished", "interrupted", "failed")
 
@@ -207,9 +208,10 @@ class Recorder:
         self._flush_steps()
         self._append("frame", {"time": float(time), "step": int(step), "counts": counts}, arrays)
         due = self._writer.size >= GROWTH * self._published and monotonic() >= self._rest_until
+        began = monotonic()
         if due and vtkhdf.publish(self._writer.entries, self.path):
             self._published = self._writer.size
-            self._rest_until = monotonic() + PAUSE
+            self._rest_until = monotonic() + PAUSE * max(1.0, (monotonic() - began) / QUICK)
 
     def state(self, time: float, step: int, arrays: Mapping[str, Array], meta: Mapping[str, Any] | None = None) -> None:
         """A checkpoint: all that is needed to go on from here."""

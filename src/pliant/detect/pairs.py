@@ -1,0 +1,144 @@
+"""Pairs of primitives whose boxes overlap, from pairs of leaves; sorted by number, so that the history of the tree cannot matter.
+
+A pair of leaves keeps one bit per pair of its primitives, so boxes are tested once: chunks of pairs of leaves are
+marked and counted, the counts are summed up, and each chunk writes to its own place.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pliant.detect.tree import LEAF, Tree
+from pliant.detect.walk import leaf_pairs, overlap
+from pliant.geometry.mesh import Floats, Ints
+from pliant.kernels import inline, kernel, parallel, prange, use_threads
+
+CHUNK = 256
+
+
+def box_pairs(low_a: Floats, high_a: Floats, low_b: Floats | None = None, high_b: Floats | None = None) -> Ints:
+    """All pairs (k, 2) of overlapping boxes, sorted: of set a and set b, or i < j within set a. Touching counts."""
+    low_a, high_a = np.asarray(low_a, float).reshape(-1, 3), np.asarray(high_a, float).reshape(-1, 3)
+    if low_b is None or high_b is None:
+        tree = Tree.of_boxes(low_a, high_a)
+        return pairs_between(tree, np.array([[0, 0]]))
+    low, high = np.concatenate([low_a, np.reshape(low_b, (-1, 3))]), np.concatenate([high_a, np.reshape(high_b, (-1, 3))])
+    tree = Tree.of_boxes(low, high, np.array([0, len(low_a), len(low)]))
+    return pairs_between(tree, np.array([[0, 1]])) - np.array([0, len(low_a)])
+
+
+def pairs_between(tree: Tree, bodies: Ints, shared: bool = False) -> Ints:
+    """Pairs (k, 2), i < j, sorted, of primitives with overlapping boxes, for a list (m, 2) of pairs of bodies.
+
+    (b, b) is a body with itself. Primitives that share a corner are left out unless `shared`; bare boxes have no corners.
+    """
+    place = place_pairs(tree, bodies, shared)
+    key = np.empty(len(place), np.int64)
+    _keys(place, tree.order, key)
+    return sorted_pairs(key)
+
+
+def near_bodies(tree: Tree) -> Ints:
+    """Pairs (k, 2), a < b, of bodies whose boxes overlap."""
+    body = np.flatnonzero(tree.root >= 0)
+    root = tree.root[body]
+    return body[box_pairs(tree.low[root], tree.high[root])]
+
+
+def place_pairs(tree: Tree, bodies: Ints, shared: bool = False) -> NDArray[np.int32]:
+    """The same by places in the tree's order, unsorted."""
+    bodies = np.unique(np.sort(np.asarray(bodies, dtype=np.int64).reshape(-1, 2), axis=1), axis=0)
+    leaves = leaf_pairs(tree, bodies[:, 0], bodies[:, 1])
+    mask = np.empty(len(leaves), np.uint16)
+    count = np.zeros((len(leaves) + CHUNK - 1) // CHUNK, np.int64)
+    use_threads(len(leaves))
+    _mark(leaves, tree.first, tree.count, tree.box_low, tree.box_high, tree.corners, shared, mask, count)
+    offset = np.cumsum(count) - count
+    place = np.empty((int(count.sum()), 2), np.int32)
+    _write(leaves, tree.first, mask, offset, place)
+    return place
+
+
+def sorted_pairs(key: Ints) -> Ints:
+    """Keys i << 32 | j as sorted pairs (k, 2)."""
+    key.sort()
+    out = np.empty((len(key), 2), np.int64)
+    _unpack(key, out)
+    return out
+
+
+@inline
+def share(corners, p, q):  # type: ignore[no-untyped-def]
+    """Whether the primitives at places p and q have a corner in common."""
+    common = False
+    for i in range(corners.shape[1]):
+        for j in range(corners.shape[1]):
+            common |= corners[p, i] == corners[q, j]
+    return common
+
+
+@inline
+def ones(mask):  # type: ignore[no-untyped-def]
+    """How many bits of a 16-bit mask are set."""
+    m = np.int64(mask)
+    m = (m & 0x5555) + ((m >> 1) & 0x5555)
+    m = (m & 0x3333) + ((m >> 2) & 0x3333)
+    m = (m & 0x0F0F) + ((m >> 4) & 0x0F0F)
+    return (m & 0xFF) + (m >> 8)
+
+
+@inline
+def lowest(mask):  # type: ignore[no-untyped-def]
+    """Place of the lowest bit that is set."""
+    return ones((mask & -mask) - 1)
+
+
+@parallel
+def _mark(leaves, first, count, low, high, corners, shared, mask, total):  # type: ignore[no-untyped-def]
+    """Bit LEAF i + j of a pair of leaves: boxes of primitive i of the one and j of the other overlap."""
+    for chunk in prange(len(total)):
+        sum_ = 0
+        for k in range(CHUNK * chunk, min(CHUNK * chunk + CHUNK, len(leaves))):
+            a, b = leaves[k, 0], leaves[k, 1]
+            bits = 0
+            for i in range(count[a]):
+                p = first[a] + i
+                for j in range(i + 1 if a == b else 0, count[b]):
+                    bits |= np.int64(overlap(low, high, p, first[b] + j)) << (LEAF * i + j)
+            if not shared and corners.shape[1] > 0:
+                left = bits
+                while left:
+                    bit = lowest(left)
+                    left &= left - 1
+                    if share(corners, first[a] + bit // LEAF, first[b] + bit % LEAF):
+                        bits ^= 1 << bit
+            mask[k] = bits
+            sum_ += ones(bits)
+        total[chunk] = sum_
+
+
+@parallel
+def _write(leaves, first, mask, offset, place):  # type: ignore[no-untyped-def]
+    for chunk in prange(len(offset)):
+        at = offset[chunk]
+        for k in range(CHUNK * chunk, min(CHUNK * chunk + CHUNK, len(leaves))):
+            left = np.int64(mask[k])
+            while left:
+                bit = lowest(left)
+                left &= left - 1
+                place[at, 0], place[at, 1] = first[leaves[k, 0]] + bit // LEAF, first[leaves[k, 1]] + bit % LEAF
+                at += 1
+
+
+@kernel
+def _keys(place, order, key):  # type: ignore[no-untyped-def]
+    for k in range(len(place)):
+        i, j = order[place[k, 0]], order[place[k, 1]]
+        key[k] = min(i, j) << 32 | max(i, j)
+
+
+@kernel
+def _unpack(key, out):  # type: ignore[no-untyped-def]
+    for k in range(len(key)):
+        out[k, 0], out[k, 1] = key[k] >> 32, key[k] & 0xFFFFFFFF

@@ -1,0 +1,47 @@
+"""Pairs of triangles that intersect: overlapping boxes from the tree, then the exact test."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from pliant.detect.discrete import triangles_touch
+from pliant.detect.pairs import place_pairs, sorted_pairs
+from pliant.detect.tree import Tree
+from pliant.geometry.mesh import Floats, Ints
+from pliant.kernels import contiguous, load, parallel, prange, use_threads
+
+
+def triangle_pairs(points_a: Floats, faces_a: Ints, points_b: Floats | None = None, faces_b: Ints | None = None) -> Ints:
+    """All pairs (k, 2) of intersecting triangles, sorted: of surfaces a and b, or i < j without a common corner of one. Touching counts."""
+    points, faces = contiguous(points_a).reshape(-1, 3), contiguous(faces_a, np.int64).reshape(-1, 3)
+    if points_b is None or faces_b is None:
+        return intersecting(Tree.build(points, faces, np.array([0, len(faces)])), points, np.array([[0, 0]]))
+    both = np.concatenate([points, np.reshape(points_b, (-1, 3))])
+    joined = np.concatenate([faces, np.reshape(faces_b, (-1, 3)) + len(points)])
+    tree = Tree.build(both, joined, np.array([0, len(faces), len(joined)]))
+    return intersecting(tree, both, np.array([[0, 1]])) - np.array([0, len(faces)])
+
+
+def intersecting(tree: Tree, points: Floats, bodies: Ints) -> Ints:
+    """Pairs (k, 2), i < j, sorted, of intersecting faces for a list (m, 2) of pairs of bodies; the tree must be fit to the points.
+
+    (b, b) is a body with itself, without faces that have a common corner.
+    """
+    place = place_pairs(tree, bodies)
+    key = np.empty(len(place), np.int64)
+    use_threads(len(place))
+    _test(place, tree.order, tree.corners, contiguous(points), key)
+    return sorted_pairs(key[key >= 0])
+
+
+@parallel
+def _test(place, order, corners, points, key):  # type: ignore[no-untyped-def]
+    """i << 32 | j for triangles that touch, else -1."""
+    for k in prange(len(place)):
+        p, q = place[k, 0], place[k, 1]
+        touch = triangles_touch(
+            load(points, corners[p, 0]), load(points, corners[p, 1]), load(points, corners[p, 2]),
+            load(points, corners[q, 0]), load(points, corners[q, 1]), load(points, corners[q, 2]),
+        )  # fmt: skip
+        i, j = order[p], order[q]
+        key[k] = min(i, j) << 32 | max(i, j) if touch else -1
