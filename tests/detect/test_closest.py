@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 
 from pliant import shapes
 from pliant.detect.analytic import signed_distance
-from pliant.detect.closest import closest_on_body, closest_on_triangle, face_neighbours, normals, pseudo_normal, vertex_areas
+from pliant.detect.closest import closest_on_body, closest_on_triangle, face_neighbours, normals, pseudo_normal
 from pliant.detect.tree import Tree
+from pliant.geometry.mass import vertex_areas
 
 coordinates = st.floats(-2, 2).map(lambda x: 0.0 if abs(x) < 1e-9 else x)
 points3 = st.tuples(coordinates, coordinates, coordinates)

@@ -10,9 +10,8 @@ import numpy as np
 from pliant.bodies.materials import lame
 from pliant.bodies.rigid import matrix_to_quaternion, quaternion_to_matrix, rotation_vector_to_quaternion
 from pliant.bodies.springs import bending_pairs, surface_edges, tet_edges
-from pliant.detect.closest import vertex_areas
 from pliant.geometry.embed import embed
-from pliant.geometry.mass import mass_of_surface, principal
+from pliant.geometry.mass import mass_of_surface, principal, vertex_areas
 from pliant.geometry.mesh import Floats, Ints, PliantError, Surface, TetMesh
 from pliant.geometry.resolve import resolve
 from pliant.geometry.shape import Shape

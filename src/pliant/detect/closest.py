@@ -11,7 +11,7 @@ import math
 
 import numpy as np
 
-from pliant.geometry.mesh import Floats, Ints
+from pliant.geometry.mesh import Ints
 from pliant.kernels import axpy, cross, dot, inline, kernel, load, norm, store, sub
 
 
@@ -156,12 +156,3 @@ def facing_areas(points, faces, start, around, point, normal, out):  # type: ign
             size = cross(sub(load(points, faces[f, 1]), a), sub(load(points, faces[f, 2]), a))
             area += max(0.0, -dot(size, n)) / 6.0
         out[k] = area
-
-
-def vertex_areas(points: Floats, faces: Ints) -> Floats:
-    """A third of the area of the faces around each point [m^2], (p,)."""
-    if len(faces) == 0:
-        return np.zeros(len(points))
-    a, b, c = points[faces[:, 0]], points[faces[:, 1]], points[faces[:, 2]]
-    area = 0.5 * np.linalg.norm(np.cross(b - a, c - a), axis=1)
-    return np.bincount(faces.ravel(), np.repeat(area / 3.0, 3), minlength=len(points)).astype(np.float64)

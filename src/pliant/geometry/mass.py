@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pliant.geometry.mesh import Floats, PliantError, Surface, TetMesh
+from pliant.geometry.mesh import Floats, Ints, PliantError, Surface, TetMesh
 from pliant.geometry.topology import unique_edges
 
 
@@ -92,3 +92,12 @@ def principal(inertia: Floats) -> tuple[Floats, Floats]:
     if np.linalg.det(axes) < 0:
         axes[:, 2] = -axes[:, 2]
     return moments, axes
+
+
+def vertex_areas(points: Floats, faces: Ints) -> Floats:
+    """A third of the area of the faces around each point [m^2], (p,)."""
+    if len(faces) == 0:
+        return np.zeros(len(points))
+    a, b, c = points[faces[:, 0]], points[faces[:, 1]], points[faces[:, 2]]
+    area = 0.5 * np.linalg.norm(np.cross(b - a, c - a), axis=1)
+    return np.bincount(faces.ravel(), np.repeat(area / 3.0, 3), minlength=len(points)).astype(np.float64)
