@@ -16,9 +16,33 @@ from pliant.kernels import axpy, cross, dot, inline, kernel, load, norm, store, 
 
 
 @inline
+def closest_on_segment(p, a, b):  # type: ignore[no-untyped-def]
+    """(squared distance, t) of the point a + t (b - a) of segment ab nearest to p."""
+    ab, ap = sub(b, a), sub(p, a)
+    square = dot(ab, ab)
+    t = min(max(dot(ap, ab) / square, 0.0), 1.0) if square > 0.0 else 0.0
+    d = axpy(-t, ab, ap)
+    return dot(d, d), t
+
+
+@inline
+def _closest_on_edges(p, a, b, c):  # type: ignore[no-untyped-def]
+    """Barycentric weights of the nearest point of the three edges: the answer for a triangle without area."""
+    (d, t), (e, u), (f, v) = closest_on_segment(p, a, b), closest_on_segment(p, b, c), closest_on_segment(p, c, a)
+    if d <= e and d <= f:
+        return 1.0 - t, t, 0.0
+    if e <= f:
+        return 0.0, 1.0 - u, u
+    return v, 0.0, 1.0 - v
+
+
+@inline
 def closest_on_triangle(p, a, b, c):  # type: ignore[no-untyped-def]
     """Barycentric weights of the point of triangle abc nearest to p, by Voronoi regions (Ericson 2005, 5.1.5)."""
     ab, ac, ap = sub(b, a), sub(c, a), sub(p, a)
+    n = cross(ab, ac)
+    if dot(n, n) <= 1e-24 * dot(ab, ab) * dot(ac, ac):  # regions of a triangle without area are nothing but rounding
+        return _closest_on_edges(p, a, b, c)
     d1, d2 = dot(ab, ap), dot(ac, ap)
     if d1 <= 0.0 and d2 <= 0.0:
         return 1.0, 0.0, 0.0
