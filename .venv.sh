@@ -10,7 +10,11 @@ ready() { # ready EXTRAS STAMP
     if [ -z "$python" ]; then echo "pliant needs Python 3.10 or newer, and found none." >&2; exit 1; fi
     if [ ! -x "$venv/bin/python" ]; then
         echo "Making $venv with $("$python" --version) ..." >&2
-        "$python" -m venv "$venv"
+        if ! "$python" -m venv "$venv"; then
+            rm -rf "$venv"
+            echo "Python's venv module does not work here (Debian, Ubuntu: apt install python3-venv)." >&2
+            exit 1
+        fi
     fi
     echo "Installing pliant and what it needs (once; a minute or two) ..." >&2
     "$venv/bin/python" -m pip install --quiet --disable-pip-version-check --editable "$here$1"

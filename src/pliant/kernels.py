@@ -20,8 +20,10 @@ from __future__ import annotations
 import hashlib
 import math
 import os
+import shutil
 import sys
 import tempfile
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -49,12 +51,21 @@ def _cache_folder() -> str | None:
     for home in [Path(h) / "pliant" for h in homes if h] + [Path(tempfile.gettempdir()) / "pliant-cache"]:
         folder = home / f"kernels-{KEY}"
         try:
-            folder.mkdir(parents=True, exist_ok=True)
+            if not folder.exists():
+                folder.mkdir(parents=True, exist_ok=True)
+                _forget_old(home)
             with tempfile.TemporaryFile(dir=folder):
                 return str(folder)
         except OSError:
             continue
     return None
+
+
+def _forget_old(home: Path) -> None:
+    """Remove machine code of versions that nobody has started for a month."""
+    for old in home.glob("kernels-*"):
+        if time.time() - old.stat().st_mtime > 30 * 86400:
+            shutil.rmtree(old, ignore_errors=True)
 
 
 KEY = _key()

@@ -79,8 +79,9 @@ class Contacts:
 
     @property
     def pressure(self) -> Floats:
-        """Normal force over area [Pa], (r,)."""
-        return self.impulse / self.dt / self.area
+        """Normal force over area [Pa], (r,); NaN where the area is not known or nothing."""
+        known = self.area > 0.0
+        return np.where(known, self.impulse / self.dt / np.where(known, self.area, 1.0), np.nan)
 
     @property
     def total_force(self) -> Floats:
