@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pliant.detect.closest import closest_on_triangle
+from pliant.detect.closest import closest_on_body
 from pliant.detect.discrete import edge_triangle
 from pliant.detect.tree import Tree
 from pliant.geometry.mesh import Floats, Ints
@@ -234,42 +234,9 @@ def _ways_out(points, point, body, shape, faces, depth, direction, status, face,
                 h = (max(1.0 - u - v, 0.0), max(u, 0.0), max(v, 0.0))
                 ray[k] = s * reach
             else:
-                f, h0, h1, h2 = _closest(p, b, shape, points, faces, stack)
+                _, f, h0, h1, h2 = closest_on_body(p, root[b], level[1], first, count, order, low, high, points, faces, stack)
                 h = (h0, h1, h2)
                 ray[k] = depth[k]
             total = h[0] + h[1] + h[2]
             face[k] = f
             store(weights, k, scale(1.0 / total, h))
-
-
-@inline
-def _closest(p, b, shape, points, faces, stack):  # type: ignore[no-untyped-def]
-    """(face, three weights) of the closest point of body b's surface."""
-    root, level, first, count, order, low, high = shape
-    best, face = np.inf, -1
-    h = (1.0, 0.0, 0.0)
-    stack[0] = root[b]
-    top = 1
-    while top > 0:
-        top -= 1
-        i = stack[top]
-        gap = 0.0
-        for axis in range(3):
-            d = max(low[i, axis] - p[axis], 0.0, p[axis] - high[i, axis])
-            gap += d * d
-        if gap > best:
-            continue
-        for k in range(first[i], first[i] + count[i]):
-            if i >= level[1]:
-                stack[top] = k
-                top += 1
-                continue
-            f = order[k]
-            x, y, z = load(points, faces[f, 0]), load(points, faces[f, 1]), load(points, faces[f, 2])
-            w = closest_on_triangle(p, x, y, z)
-            d = sub(p, axpy(w[0], x, axpy(w[1], y, scale(w[2], z))))
-            square = dot(d, d)
-            if square < best or (square == best and f < face):
-                best, face = square, f
-                h = w
-    return face, h[0], h[1], h[2]
