@@ -121,16 +121,20 @@ def step_rows(table: Table, csr: float, sim: Simulation, repeat: int) -> None:
 
 
 def peak_per_tet(cells: int) -> float:
-    """Peak memory of a process that builds the world and steps it once, less that of one with a tiny world, per tet [bytes]."""
+    """Peak memory of a process that builds the world and steps it once, less that of one with a tiny world, per tet [bytes].
+
+    From /proc, since getrusage tells of the parent too; NaN where there is none.
+    """
     code = (
-        "import resource, sys; sys.path.insert(0, sys.argv[2]); import foundation\n"
+        "import sys; sys.path.insert(0, sys.argv[2]); import foundation\n"
         "sim = foundation.world(int(sys.argv[1]), 'linear', 'corotated'); sim.step()\n"
-        "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)"
+        "print(next(line.split()[1] for line in open('/proc/self/status') if line.startswith('VmHWM')))"
     )
-    unit = 1 if sys.platform == "darwin" else 1024
+    if not os.path.exists("/proc/self/status"):
+        return np.nan
     here = os.path.dirname(os.path.abspath(__file__))
     peaks = [
-        unit * int(subprocess.run([sys.executable, "-c", code, str(n), here], capture_output=True, text=True, check=True).stdout)
+        1024 * int(subprocess.run([sys.executable, "-c", code, str(n), here], capture_output=True, text=True, check=True).stdout)
         for n in (2, cells)
     ]
     return (peaks[1] - peaks[0]) / (5 * cells**3)
