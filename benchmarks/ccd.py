@@ -21,7 +21,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import numba
 import numpy as np
 from rich.console import Console
 from rich.table import Table
@@ -51,8 +50,8 @@ def seconds(call: Callable[[], Any], runs: int = 5) -> float:
 
 
 def with_threads(number: int) -> None:
+    """Let pliant use so many threads."""
     os.environ["PLIANT_THREADS"] = str(number)
-    numba.set_num_threads(number)
 
 
 # published queries
