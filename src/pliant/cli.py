@@ -245,6 +245,8 @@ def _run(
     from pliant.warm import announce, warm
 
     warm(scene, quiet=as_json)
+    if not as_json:
+        _show_log()
     with announce(quiet=as_json):
         sim, recorder = running.start(scene, out or free_name(Path("runs") / scene.name), every, checkpoint_every, overwrite)
     if not as_json:
@@ -252,6 +254,16 @@ def _run(
         for note in [*sim.notes, size_note(sim, recorder)]:
             say(f"  {note}")
     _finish(sim, recorder, pictures, colour, as_json)
+
+
+def _show_log() -> None:
+    """What the library has to say while it reads and fills meshes."""
+    import logging
+
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(logging.Formatter("  %(message)s"))
+    logging.getLogger("pliant").addHandler(handler)
+    logging.getLogger("pliant").setLevel(logging.INFO)
 
 
 def _finish(sim: Any, recorder: Any, pictures: bool, colour: str, as_json: bool) -> None:

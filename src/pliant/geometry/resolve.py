@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import logging
 from typing import Any
 
 from pliant.geometry.mesh import PliantError, Surface, TetMesh
 from pliant.geometry.shape import Shape
 from pliant.reading import nearest
 
+log = logging.getLogger("pliant")
 PLANE = Shape("plane", None, None, ("plane", ()))
 FILE_KEYS = ("file", "unit", "up", "size", "rotation", "edge")  # of shape = {file = ...}
 
@@ -61,4 +63,5 @@ def _filled(shape: Shape, edge: float | None) -> Shape:
     """The shape with tetrahedra inside; its surface becomes that of the tetrahedra."""
     from pliant.geometry.tetrahedralise import tetrahedralise
 
+    log.info("%s: a surface, to be filled with tetrahedra (once; the result is kept)", shape.name)
     return Shape(shape.name, tetrahedralise(shape.surface(), edge))
