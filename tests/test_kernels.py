@@ -31,6 +31,38 @@ def test_compiled_functions_of_other_files_are_inline():
                 assert not re.search(rf"\b{name}\(", body.split("\n", 2)[2]), f"{module} calls the kernel {origin}.{name} inside a kernel"
 
 
+def test_a_kernel_has_one_signature():
+    """A second one means that some call passes another dtype, order or read-only array, and everything compiles twice."""
+    done = subprocess.run([sys.executable, __file__], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "{}"
+
+
+def kernels_with_several_signatures():
+    """Run what calls most kernels, in a process of its own: other tests call them in their own ways."""
+    from numba.core.dispatcher import Dispatcher
+
+    from pliant import Scene
+
+    for integrator in ("symplectic", "implicit"):
+        scene = Scene(dt=0.002)
+        scene.add(name="ground", shape="plane", model="static")
+        box = dict(kind="box", size=(0.2, 0.2, 0.2), edge=0.1)
+        scene.add(name="a", shape=box, position=(0, 0, 0.099), integrator=integrator)
+        scene.add(name="b", shape=box, position=(0.01, 0, 0.298), model="springs", integrator=integrator)
+        scene.add(name="c", shape=box, position=(0, 0.01, 0.497), model="rigid")
+        scene.add(name="d", shape=box, position=(0, 0.01, 0.696), element="quadratic", integrator=integrator)
+        scene.attach(kind="weld", a=dict(body="c", at=(0, 0, 0.6)), b=dict(body="d", at=(0, 0, 0.6)))
+        sim = scene.simulate().run(until=0.01)
+        sim.books()
+    return {
+        f"{name}.{key}": len(value.signatures)
+        for name, module in list(sys.modules.items())
+        if name.startswith("pliant.")
+        for key, value in vars(module).items()
+        if isinstance(value, Dispatcher) and not value.targetoptions.get("forceinline") and len(value.signatures) > 1
+    }
+
+
 @pytest.mark.slow
 def test_nothing_is_read_or_written_out_of_bounds():
     """The seam, detection and depth, compiled with bounds checks."""
@@ -40,3 +72,7 @@ def test_nothing_is_read_or_written_out_of_bounds():
     env.pop("NUMBA_CACHE_DIR", None)
     done = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout[-3000:]
+
+
+if __name__ == "__main__":
+    print(kernels_with_several_signatures())
