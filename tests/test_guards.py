@@ -69,7 +69,7 @@ def test_a_body_inside_another_is_refused():
     scene = Scene()
     scene.add(name="shell", shape=dict(kind="ball", radius=0.3, edge=0.1), model="rigid")
     scene.add(name="pea", shape=dict(kind="ball", radius=0.02, edge=0.02), position=(0.01, 0, 0))
-    with pytest.raises(PliantError, match="pea and shell overlap"):
+    with pytest.raises(PliantError, match="(pea and shell|shell and pea) overlap"):
         check_start(scene.simulate())
 
 

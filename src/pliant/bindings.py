@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 
-from pliant.bodies.rigid import inverse_inertia_times, load4, rotate
+from pliant.bodies.rigid import inverse_inertia_times, load4, rotate, rotate_back
 from pliant.kernels import add, axpy, cross, dot, kernel, load, parallel, prange, scale, store, sub
 
 
@@ -100,6 +100,25 @@ def explicit_give(  # type: ignore[no-untyped-def]
                             total += share * node_load[n] * node_mobility[n]
             if sweep == 1:
                 out[r] = total
+
+
+@kernel
+def row_displacements(  # type: ignore[no-untyped-def]
+    row_start, row_point, row_weight, at, start, end, frame, position0, rotation0, position1, rotation1, out
+):
+    """How far side A of each row moved against side B: nodes by their points, frames by their matter that is at `at` in the end."""
+    for r in range(len(at)):
+        u = (0.0, 0.0, 0.0)
+        for k in range(row_start[r], row_start[r + 1]):
+            p, f = row_point[k], frame[row_point[k]]
+            if f >= 0:
+                here = load(at, r)
+                local = rotate_back(load4(rotation1, f), sub(here, load(position1, f)))
+                there = add(load(position0, f), rotate(load4(rotation0, f), local))
+                u = axpy(row_weight[k], sub(here, there), u)
+            else:
+                u = axpy(row_weight[k], sub(load(end, p), load(start, p)), u)
+        store(out, r, u)
 
 
 @kernel

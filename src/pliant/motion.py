@@ -92,6 +92,15 @@ class Motion:
         """Mean velocity of the skin points over the step [m/s], (p, 3)."""
         return (self.end - self.start) / self.dt
 
+    def slide(self, rows: Rows) -> Floats:
+        """How far side A of each row moves against side B in the step, where they touch [m], (r, 3)."""
+        state, out = self._world.state, np.empty((len(rows), 3))
+        bindings.row_displacements(
+            rows.start, rows.point, rows.weight, rows.at, self.start, self.end, self.skin.frame, state.position, state.rotation,
+            self.position, self.rotation, out,
+        )  # fmt: skip
+        return out
+
     def _spread(self, rows: Rows, impulses: Floats) -> tuple[Floats, Floats, Floats]:
         skin = self.skin
         on_nodes, on_frames = np.zeros_like(self.x), np.zeros_like(self.position)

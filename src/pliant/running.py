@@ -229,6 +229,7 @@ def point_fields(sim: Simulation, displacement: Floats) -> dict[str, np.ndarray]
     velocity = world.skin_velocities()[:count]
     depth, pressure = np.zeros(count), np.zeros(count)
     force = np.zeros((count, 3))
+    contacts = contacts.select(contacts.feature_a < count)  # the centre of an exact ball is not a point of its skin
     if len(contacts):
         np.maximum.at(depth, contacts.feature_a, -contacts.gap)
         push = np.divide(contacts.impulse, contacts.dt * contacts.area, out=np.zeros(len(contacts)), where=contacts.area > 0)

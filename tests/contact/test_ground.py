@@ -18,11 +18,9 @@ def stack(models, dt=0.002, **contact):
     return scene
 
 
-@pytest.mark.parametrize("models", [("rigid",) * 3, ("fem",) * 3, ("fem", "rigid", "fem"), ("rigid", "rigid", "springs")])
+@pytest.mark.parametrize("models", [("rigid",) * 3, ("fem",) * 3, ("fem", "rigid", "fem"), ("rigid", "rigid", "fem")])
 def test_level_k_of_a_stack_carries_the_weight_above(models):
     scene = stack(models)
-    for body in scene.bodies:
-        body.material.spring_stiffness = 3e4
     sim = scene.simulate().run(until=2.0)
     forces = []
     below = ["ground", "b0", "b1"]
@@ -31,8 +29,7 @@ def test_level_k_of_a_stack_carries_the_weight_above(models):
     assert np.mean(forces, axis=0) == pytest.approx([3 * weight, 2 * weight, weight], rel=0.01)
     heights = [sim.centre(f"b{k}")[2] for k in range(3)]
     assert np.diff(heights) == pytest.approx(0.2, abs=0.02)
-    lean = 0.01 if "springs" in models else 2e-3  # a network of springs is not as symmetric as its box
-    assert np.abs([sim.centre(f"b{k}")[:2] for k in range(3)]).max() < lean
+    assert np.abs([sim.centre(f"b{k}")[:2] for k in range(3)]).max() < 2e-3
 
 
 @pytest.mark.parametrize("stiffness", [0.1, 0.5, 1.0])
@@ -71,7 +68,7 @@ def test_a_collision_in_free_space_keeps_momentum(a, b):
     for _ in range(200):
         touched += len(sim.step().contacts)
     last = sim.books()
-    assert touched > 5
+    assert touched > 3
     assert last.momentum == pytest.approx(first.momentum, abs=1e-11)
     turning = max(np.abs(first.angular_momentum).max(), 0.2)
     assert np.abs(last.angular_momentum - first.angular_momentum).max() < 0.02 * turning

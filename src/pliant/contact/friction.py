@@ -31,7 +31,7 @@ class Friction:
 def coulomb(motion: Motion, rows: Rows, normal_impulse: Floats, mu_s: Floats, mu_d: Floats, stretch: Floats) -> Friction:
     """Friction for the predicted motion, before anything of this step has been pushed along the tangent."""
     n = rows.normal
-    slip = tangential(rows.sums(motion.end - motion.start), n)
+    slip = tangential(motion.slide(rows), n)
     want = slip + BETA * tangential(stretch, n)
     size = np.linalg.norm(want, axis=1)
     direction = np.divide(want, size[:, None], out=np.zeros_like(want), where=size[:, None] > 0)

@@ -52,7 +52,7 @@ class Ground:
         stretch = recall(memory, "stretch", key)
         friction = coulomb(motion, rows, impulse, mu_s, mu_d, stretch)
         motion.push(rows, impulse[:, None] * rows.normal + friction.impulse)
-        slip = tangential(rows.sums(motion.end - motion.start), rows.normal)
+        slip = tangential(motion.slide(rows), rows.normal)
         contacts = Contacts(
             a=hits.a, b=hits.b, feature_a=hits.point, feature_b=hits.face, point=rows.at, normal=rows.normal, gap=hits.gap,
             impulse=impulse, friction=friction.impulse, sticking=friction.sticks.astype(np.float64), slip=slip,
@@ -81,5 +81,5 @@ def contact_rows(motion: Motion, hits: Hits) -> Rows:
     weights = np.where(exact[:, None], [1.0, 0.0, 0.0], hits.weights)
     points = np.concatenate([hits.point[:, None], others], axis=1)
     # both sides take the impulse half way between the point and where it comes out, so that no moment is made
-    at = motion.end[hits.point] - 0.5 * hits.gap[:, None] * hits.normal
+    at = motion.end[hits.point] - (hits.radius + 0.5 * hits.gap)[:, None] * hits.normal
     return Rows.dense(points, np.concatenate([np.ones((len(hits), 1)), -weights], axis=1), hits.normal, at)

@@ -1,7 +1,8 @@
 """Skin points of one body inside another: which, how deep, and where on the surface they would come out.
 
 For every pair of bodies whose boxes overlap, each surface point of the one is tested against the other: by signed distance where the
-shape is known exactly, else by the closest point of its surface. Points to all bodies, one call, in a fixed order.
+shape is known exactly, else by the closest point of its surface. An exact ball is tested as what it is, its centre with a
+radius, so that it rolls. Points to all bodies, one call, in a fixed order.
 """
 
 from __future__ import annotations
@@ -24,7 +25,8 @@ from pliant.motion import Motion
 class Hits:
     """Skin points inside other bodies."""
 
-    point: Ints  # (h,) skin point of A
+    point: Ints  # (h,) skin point of A; the anchor of an exact ball
+    radius: Floats  # [m] (h,) of that ball, 0 for points
     a: Ints  # (h,) its body
     b: Ints  # (h,) the body it is in
     face: Ints  # (h,) face of B where it would come out, -1 for an analytic shape
@@ -49,11 +51,12 @@ class Penetration:
         self.vertex_normal = np.zeros((len(skin), 3))
 
     def areas(self, motion: Motion, hits: Hits) -> Floats:
-        """Area that each hit stands for [m^2]; where both bodies have points in each other, each side counts half."""
+        """Area that each hit stands for [m^2], NaN for exact balls; where both bodies have points in each other, each counts half."""
         out = np.empty(len(hits))
         facing_areas(motion.end, self.faces, self.around.offsets, self.around.indices, hits.point, hits.normal, out)
         count = len(self.bodies)
         mutual = np.isin(hits.a * count + hits.b, hits.b * count + hits.a)
+        out[hits.radius > 0.0] = np.nan
         return np.where(mutual, 0.5 * out, out)
 
     def find(self, motion: Motion) -> Hits:
@@ -64,19 +67,22 @@ class Penetration:
         low, high = _boxes(motion, tree)
         a, b = _body_pairs(motion, low, high)
         none = np.zeros(1, np.int64)
-        count = _candidates(a, b, bodies.point_start, bodies.surface, points, low, high, False, none, none.copy())
+        round_ = np.where(bodies.analytic == 1, bodies.parameters[:, 0], 0.0)
+        given = (a, b, bodies.point_start, bodies.surface, bodies.anchor, round_, points, low, high)
+        count = _candidates(*given, False, none, none.copy())
         pair, point = np.empty(count, np.int64), np.empty(count, np.int64)
-        _candidates(a, b, bodies.point_start, bodies.surface, points, low, high, True, pair, point)
+        _candidates(*given, True, pair, point)
+        radius = round_[a[pair]]
         face, gap = np.full(count, -1, np.int64), np.zeros(count)
         weights, normal = np.zeros((count, 3)), np.zeros((count, 3))
         _inside(
-            b[pair], point, points, bodies.analytic, bodies.parameters, bodies.frame, motion.position, motion.rotation,
+            b[pair], point, radius, points, bodies.analytic, bodies.parameters, bodies.frame, motion.position, motion.rotation,
             tree.root, tree.level[1], tree.first, tree.count, tree.order, tree.low, tree.high, self.faces, self.neighbour,
             self.face_normal, self.vertex_normal, face, weights, normal, gap,
         )  # fmt: skip
         inside = gap < 0.0
         owner = pair[inside]
-        return Hits(point[inside], a[owner], b[owner], face[inside], weights[inside], normal[inside], gap[inside])
+        return Hits(point[inside], radius[inside], a[owner], b[owner], face[inside], weights[inside], normal[inside], gap[inside])
 
 
 def _boxes(motion: Motion, tree: Tree) -> tuple[Floats, Floats]:
@@ -117,15 +123,18 @@ def _body_pairs(motion: Motion, low: Floats, high: Floats) -> tuple[Ints, Ints]:
 
 
 @kernel
-def _candidates(a, b, point_start, surface, points, low, high, fill, pair, point):  # type: ignore[no-untyped-def]
-    """Surface points of a in the box of b, counted, or written if `fill`."""
+def _candidates(a, b, point_start, surface, anchor, radius, points, low, high, fill, pair, point):  # type: ignore[no-untyped-def]
+    """Surface points of a (of a ball its centre) in the box of b, counted, or written if `fill`."""
     used = 0
     for k in range(len(a)):
-        box = b[k]
-        for p in range(point_start[a[k]], point_start[a[k]] + surface[a[k]]):
+        box, r = b[k], radius[a[k]]
+        first, last = point_start[a[k]], point_start[a[k]] + surface[a[k]]
+        if r > 0.0:
+            first, last = anchor[a[k]], anchor[a[k]] + 1
+        for p in range(first, last):
             inside = True
             for axis in range(3):
-                inside = inside and low[box, axis] <= points[p, axis] <= high[box, axis]
+                inside = inside and low[box, axis] - r <= points[p, axis] <= high[box, axis] + r
             if inside:
                 if fill:
                     pair[used], point[used] = k, p
@@ -135,7 +144,7 @@ def _candidates(a, b, point_start, surface, points, low, high, fill, pair, point
 
 @parallel
 def _inside(  # type: ignore[no-untyped-def]
-    body, point, points, analytic, parameters, frame, position, rotation, root, leaves, first, count, order, low, high,
+    body, point, radius, points, analytic, parameters, frame, position, rotation, root, leaves, first, count, order, low, high,
     faces, neighbour, face_normal, vertex_normal, face, weights, normal, gap,
 ):  # fmt: skip
     """Signed distance of each candidate point to its body; gap >= 0 where it is outside."""
@@ -149,7 +158,7 @@ def _inside(  # type: ignore[no-untyped-def]
                 q = load4(rotation, f)
                 local = rotate_back(q, sub(p, load(position, f)))
                 d, n = signed_distance(analytic[b], parameters[b, 0], parameters[b, 1], parameters[b, 2], local)
-                gap[k] = d
+                gap[k] = d - radius[k]
                 store(normal, k, rotate(q, n))
                 continue
             square, f, u, v, w = closest_on_body(
@@ -168,8 +177,9 @@ def _inside(  # type: ignore[no-untyped-def]
             depth = norm(out)
             face[k] = f
             weights[k, 0], weights[k, 1], weights[k, 2] = u, v, w
-            if dot(out, n) > 0.0:
-                gap[k] = -depth
-                store(normal, k, scale(1.0 / depth, out))
-            else:
-                gap[k] = depth
+            side = 1.0 if dot(out, n) > 0.0 else -1.0
+            gap[k] = -side * depth - radius[k]
+            if depth > 0.0:
+                store(normal, k, scale(side / depth, out))
+            else:  # on the surface itself
+                store(normal, k, scale(1.0 / norm(n), n))
