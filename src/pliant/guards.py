@@ -100,7 +100,7 @@ class Guard:
             raise PliantError(
                 f"{what} '{model.bodies.names[body]}' runs away: it moved further than the body is large in step {state.step} "
                 f"(t = {state.time:.4g} s). Likely the step is too long for the speed or the stiffness: use a smaller dt, more "
-                "damping, or integrator = \"implicit\"."
+                "damping, or integrator = \"implicit\" if it is not; or a length is in the wrong unit."
             )
 
     def at_frame(self, stretches: list[Floats]) -> None:

@@ -23,6 +23,7 @@ from pliant.scene import Scene
 from pliant.simulation import Simulation
 from pliant.step import StepReport
 
+DEEP = 0.3  # of the smallest body: contacts deeper than this are said to be wrong
 FRAMES = 100  # of a run, unless `every` is given
 
 
@@ -103,6 +104,12 @@ def run(sim: Simulation, recorder: Recorder, progress: Callable[[Progress], None
     if status != "failed":  # a state that failed would fail again; resume goes back to the one before
         loop.save()
     path = recorder.close(status, message)
+    smallest = float(loop.guard.extent.min(initial=math.inf))
+    if loop.max_depth > DEEP * smallest:
+        loop.notes.append(
+            f"Contacts were up to {loop.max_depth:.3g} m deep, and the smallest body is {smallest:.3g} m large: the step of {sim.dt:g} s "
+            "is too long for such speeds, so what this run shows of contact is wrong. Use a smaller dt."
+        )
     seconds = time.perf_counter() - began
     return Outcome(
         status, message, path, sim, loop.steps, seconds, loop.max_depth, loop.max_contacts,

@@ -131,7 +131,7 @@ def _pair_forces(sim: Simulation) -> list[dict[str, Any]]:
         between = contacts.between(int(a), int(b))
         found.append(
             {"a": names[a], "b": names[b], "contacts": len(between), "force": between.total_force.tolist(),
-             "area": float(np.nansum(between.area))}
+             "area": float(np.nansum(between.area)) if np.isfinite(between.area).any() else np.nan}
         )  # fmt: skip
     return found
 
@@ -150,7 +150,8 @@ def summary_table(outcome: Outcome, facts: dict[str, Any]) -> None:
         table = Table("force on", "from", "contacts", "force (N)", "area (cm²)", title="contact at the end", box=None, title_justify="left")
         for pair in facts["pairs"]:
             force = ", ".join(f"{f:.3g}" for f in pair["force"])
-            table.add_row(pair["a"], pair["b"], str(pair["contacts"]), f"({force})", f"{1e4 * pair['area']:.3g}")
+            area = f"{1e4 * pair['area']:.3g}" if math.isfinite(pair["area"]) else "-"
+            table.add_row(pair["a"], pair["b"], str(pair["contacts"]), f"({force})", area)
         console.print(table)
     table = Table(box=None, show_header=False)
     rate = outcome.steps / outcome.seconds if outcome.seconds > 0 else math.inf

@@ -26,7 +26,7 @@ from pliant.geometry.units import Rotation
 __all__ = ["Finding", "Report", "diagnose", "repair", "check_file", "load"]
 
 LARGE = 20.0  # [m]; a body larger than this was probably drawn in millimetres
-SMALL = 1e-4  # [m]
+SMALL = 1e-3  # [m]
 
 
 def diagnose(mesh: Mesh, name: str = "", notices: list[str] | None = None) -> Report:
