@@ -311,3 +311,11 @@ def test_nothing_touches_nothing():
     found = tree.candidates(none, none, np.array([[0, 1], [0, 0]]))
     assert found.vertex_face.shape == (0, 2) and found.edge_edge.shape == (0, 2)
     assert len(near_bodies(tree.tree)) == 0
+
+
+def test_faces_without_points_and_boxes_inside_out_are_refused():
+    points, faces = np.eye(3), np.array([[0, 1, 2]])
+    with pytest.raises(PliantError, match="surface b name points outside 0 to 2"):
+        detect.triangle_pairs(points, faces, points, faces + 5)
+    with pytest.raises(PliantError, match="lower corner above"):
+        detect.box_pairs(points + 1, points)

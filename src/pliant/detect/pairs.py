@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from pliant.detect.tree import LEAF, Tree
 from pliant.detect.walk import leaf_pairs, overlap
-from pliant.geometry.mesh import Floats, Ints
+from pliant.geometry.mesh import Floats, Ints, PliantError
 from pliant.kernels import inline, kernel, parallel, prange, use_threads
 
 CHUNK = 256
@@ -20,12 +20,20 @@ CHUNK = 256
 def box_pairs(low_a: Floats, high_a: Floats, low_b: Floats | None = None, high_b: Floats | None = None) -> Ints:
     """All pairs (k, 2) of overlapping boxes, sorted: of set a and set b, or i < j within set a. Touching counts."""
     low_a, high_a = np.asarray(low_a, float).reshape(-1, 3), np.asarray(high_a, float).reshape(-1, 3)
+    _refuse_inverted(low_a, high_a)
     if low_b is None or high_b is None:
         tree = Tree.of_boxes(low_a, high_a)
         return pairs_between(tree, np.array([[0, 0]]))
     low, high = np.concatenate([low_a, np.reshape(low_b, (-1, 3))]), np.concatenate([high_a, np.reshape(high_b, (-1, 3))])
+    _refuse_inverted(low, high)
     tree = Tree.of_boxes(low, high, np.array([0, len(low_a), len(low)]))
     return pairs_between(tree, np.array([[0, 1]])) - np.array([0, len(low_a)])
+
+
+def _refuse_inverted(low: Floats, high: Floats) -> None:
+    bad = np.flatnonzero((low > high).any(axis=1))
+    if len(bad):
+        raise PliantError(f"{len(bad)} boxes have a lower corner above their upper one (first: box {bad[0]}): they would meet nothing.")
 
 
 def pairs_between(tree: Tree, bodies: Ints, shared: bool = False) -> Ints:

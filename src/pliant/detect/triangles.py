@@ -7,19 +7,28 @@ import numpy as np
 from pliant.detect.discrete import triangles_touch
 from pliant.detect.pairs import place_pairs, sorted_pairs
 from pliant.detect.tree import Tree
-from pliant.geometry.mesh import Floats, Ints
+from pliant.geometry.mesh import Floats, Ints, PliantError
 from pliant.kernels import contiguous, load, parallel, prange, use_threads
 
 
 def triangle_pairs(points_a: Floats, faces_a: Ints, points_b: Floats | None = None, faces_b: Ints | None = None) -> Ints:
     """All pairs (k, 2) of intersecting triangles, sorted: of surfaces a and b, or i < j without a common corner of one. Touching counts."""
-    points, faces = contiguous(points_a).reshape(-1, 3), contiguous(faces_a, np.int64).reshape(-1, 3)
+    points, faces = _surface(points_a, faces_a, "a")
     if points_b is None or faces_b is None:
         return intersecting(Tree.build(points, faces, np.array([0, len(faces)])), points, np.array([[0, 0]]))
-    both = np.concatenate([points, np.reshape(points_b, (-1, 3))])
-    joined = np.concatenate([faces, np.reshape(faces_b, (-1, 3)) + len(points)])
+    others, theirs = _surface(points_b, faces_b, "b")
+    both, joined = np.concatenate([points, others]), np.concatenate([faces, theirs + len(points)])
     tree = Tree.build(both, joined, np.array([0, len(faces), len(joined)]))
     return intersecting(tree, both, np.array([[0, 1]])) - np.array([0, len(faces)])
+
+
+def _surface(points: Floats, faces: Ints, name: str) -> tuple[Floats, Ints]:
+    """The arrays as kernels want them; faces must name points that are there, since kernels do not look."""
+    points, faces = contiguous(points).reshape(-1, 3), contiguous(faces, np.int64).reshape(-1, 3)
+    bad = np.flatnonzero(((faces < 0) | (faces >= len(points))).any(axis=1))
+    if len(bad):
+        raise PliantError(f"{len(bad)} triangles of surface {name} name points outside 0 to {len(points) - 1} (first: triangle {bad[0]}).")
+    return points, faces
 
 
 def intersecting(tree: Tree, points: Floats, bodies: Ints) -> Ints:
