@@ -93,3 +93,29 @@ def test_work_of_contact_is_nothing_at_rest_and_what_was_lost_before():
     assert rest.contact == pytest.approx(rest.total - first.total, rel=0.02)
     sim.run(until=2.0)
     assert sim.books().contact == pytest.approx(rest.contact, rel=1e-6)
+
+
+class Freeze:
+    """Puts everything back to where it started; velocities go on growing."""
+
+    needs = frozenset()
+
+    def respond(self, motion, memory):
+        motion.rewind(np.flatnonzero(motion.skin.body >= 0))
+        return Answer(Contacts.none(motion.dt))
+
+
+@pytest.mark.parametrize("model", ["rigid", "fem"])
+def test_rewind_puts_owners_back_and_books_the_energy(model):
+    register_method("freeze", Freeze)
+    scene = Scene(dt=0.01, contact="freeze")
+    scene.add(name="b", shape=dict(kind="box", size=(0.2, 0.2, 0.2), edge=0.1), model=model, position=(0, 0, 1))
+    sim = scene.simulate()
+    before = sim.points("b")
+    for _ in range(5):
+        sim.step()
+    assert np.abs(sim.points("b") - before).max() < 1e-15
+    v = sim.state.velocity[0] if model == "rigid" else sim.state.v.mean(axis=0)
+    assert v == pytest.approx([0, 0, -0.4905], abs=1e-12)
+    lifted = 8.0 * 9.81 * 0.01 * 9.81 * 0.01 * (1 + 2 + 3 + 4 + 5)  # m g times what each step would have fallen
+    assert sim.state.books["rewound"] == pytest.approx(lifted, rel=1e-9)

@@ -68,7 +68,6 @@ class Motion:
         self.position, self.rotation = np.empty_like(state.position), np.empty_like(state.rotation)
         self._fly()
         self.start = world.skin_positions(state.x, state.position, state.rotation)
-        self.pushes = 0
         self.account = "contact"  # where pushes are booked
         self.pushed: dict[str, tuple[Floats, Floats, Floats]] = {}  # impulses on nodes, frames, and turning, by account
         self.rewound = 0.0  # [J] potential energy moved by `rewind`
@@ -126,7 +125,6 @@ class Motion:
         self.spin[free] += turning[free]
         self._fly()
         self.__dict__.pop("end", None)
-        self.pushes += 1
         for total, part in zip(self._booked(), (on_nodes, on_frames, turning), strict=True):
             total += part
 
