@@ -190,3 +190,19 @@ def test_area_between_two_meshes_is_counted_once():
     sim = scene.simulate().run(until=1.0)
     # nine points of the lower box are under the upper one, whose own points stand for all of its base
     assert sim.contacts("high", "low").area.sum() == pytest.approx(0.5 * 0.16**2 + 0.5 * 9 * 0.05**2, rel=0.02)
+
+
+def test_an_exact_ball_takes_no_share_of_the_area():
+    """Points of a block inside an exact ball stand for all of their area, and the ball's own row for none."""
+    from pliant import Scene
+
+    scene = Scene(dt=0.002)
+    scene.add(name="ground", shape="plane", model="static")
+    soft = dict(youngs_modulus=1e5, mass_damping=10.0)
+    scene.add(name="block", shape=dict(kind="box", size=(0.2, 0.2, 0.1), edge=0.02), position=(0, 0, 0.05), material=soft)
+    ball = dict(kind="ball", radius=0.05)
+    scene.add(name="ball", shape=ball, model="rigid", position=(0.003, 0.002, 0.1499), material=dict(mass_damping=5.0))
+    contacts = scene.simulate().run(until=0.8).contacts("block", "ball")
+    known = np.isfinite(contacts.area)
+    assert known.sum() >= 1 and (~known).sum() == 1
+    assert contacts.area[known].min() > 0.5 * 0.02**2

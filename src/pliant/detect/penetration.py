@@ -55,7 +55,8 @@ class Penetration:
         out = np.empty(len(hits))
         facing_areas(motion.end, self.faces, self.around.offsets, self.around.indices, hits.point, hits.normal, out)
         count = len(self.bodies)
-        mutual = np.isin(hits.a * count + hits.b, hits.b * count + hits.a)
+        point = hits.radius == 0.0  # a ball has no area of its own, so it is no side to share with
+        mutual = np.isin(hits.a * count + hits.b, (hits.b * count + hits.a)[point])
         out[hits.radius > 0.0] = np.nan
         return np.where(mutual, 0.5 * out, out)
 
