@@ -210,15 +210,21 @@ def explicit_limit(model: Model) -> float:
     return float(stable_steps(model)[explicit].min(initial=np.inf))
 
 
+def methods_of(scene: Scene) -> list[str]:
+    """Names of the contact methods of a scene, the rule first."""
+    rule = scene.contact.get("method", "auto") if isinstance(scene.contact, dict) else scene.contact
+    if rule == "auto":
+        rule, _ = choose([b.model for b in scene.bodies])
+    return list(dict.fromkeys([rule, *(p.method for p in scene.pairs if p.method)]))
+
+
 def _contact(scene: Scene) -> tuple[Several, list[str]]:
     """The contact methods of a scene in table order, and why they were chosen."""
-    options = dict(scene.contact) if isinstance(scene.contact, dict) else {"method": scene.contact}
-    method, why = options.pop("method", "auto"), []
-    if method == "auto":
-        method, reason = choose([b.model for b in scene.bodies])
-        why.append(f"contact = \"{method}\": {reason}.")
-    others = [p.method for p in scene.pairs if p.method and p.method != method]
-    return Several({method: make_method(method, options), **{m: make_method(m) for m in dict.fromkeys(others)}}), why
+    rule, *others = methods_of(scene)
+    options = {k: v for k, v in scene.contact.items() if k != "method"} if isinstance(scene.contact, dict) else {}
+    asked = scene.contact.get("method", "auto") if isinstance(scene.contact, dict) else scene.contact
+    why = [f"contact = \"{rule}\": {choose([b.model for b in scene.bodies])[1]}."] if asked == "auto" else []
+    return Several({rule: make_method(rule, options), **{m: make_method(m) for m in others}}), why
 
 
 def _pairs(scene: Scene, model: Model, methods: list[str]) -> PairTable:

@@ -301,6 +301,33 @@ def scenes(as_json: Json = False) -> None:
 
 
 @app.command()
+def reproduce(
+    source: Annotated[str, typer.Argument(help="Which source; without one, list them and their experiments.")] = "",
+    experiments: Annotated[list[str] | None, typer.Argument(help="Ids of experiments; default all.")] = None,
+    out: Annotated[Path | None, typer.Option(help="Folder for plots, pictures and results.json; default runs/SOURCE.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Compute the experiments of the papers again: plots, and lines "published / here / agrees"."""
+    from pliant import reproduce as again
+
+    if not source:
+        for name in again.SOURCES:
+            say(f"[bold]{name}[/]: {(again.source(name).__doc__ or '').splitlines()[0]}")
+            for i, run in again.experiments(name).items():
+                say(f"  {i}: {(run.__doc__ or '').splitlines()[0]}")
+        return
+    folder = out or Path("runs") / source
+    found = {}
+    for i, lines in again.reproduce(source, experiments, folder):
+        found[i] = [vars(line) for line in lines]
+        if not as_json:
+            say(f"[bold]{i}[/]")
+            for line in lines:
+                say(f"  {line.text()}")
+    tell(found) if as_json else say(f"Plots and pictures are in {folder}.")
+
+
+@app.command()
 def schema(out: Annotated[Path | None, typer.Option(help="Write to this file instead of the screen.")] = None) -> None:
     """Print the JSON schema of scene files, for completion and checks in editors."""
     import warnings

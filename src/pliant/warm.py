@@ -11,9 +11,12 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+from pliant.build import methods_of
+from pliant.contact.method import METHODS
 from pliant.kernels import CACHE, KEY
 from pliant.scene import Scene
 
@@ -48,15 +51,18 @@ def _solver() -> None:
     _ = matrix @ np.ones((count, 3))
 
 
-def _contact() -> None:
+def _contact(method: str) -> None:
+    """A rigid and a soft box and a static bowl, each touching the next."""
     from pliant import Scene
 
-    scene = Scene(dt=0.01)
-    scene.add(name="ground", shape="plane", model="static")
+    scene = Scene(dt=0.01, contact=method)
     box = {"kind": "box", "size": (1, 1, 1), "edge": 1.0}
+    scene.add(name="ground", shape="plane", model="static")
     scene.add(name="a", shape=box, model="rigid", position=(0, 0, 0.49))
     scene.add(name="b", shape={"kind": "bowl", "radius": 1.0, "thickness": 0.3, "edge": 0.3}, model="rigid", position=(0, 0, 0.9))
+    scene.add(name="c", shape=box, position=(0.9, 0, 0.49))
     sim = scene.simulate()
+    sim.step()
     sim.step()
     sim.books()
 
@@ -72,14 +78,16 @@ def _springs() -> None:
     sim.books()
 
 
-JOBS: dict[str, Callable[[], None]] = {"tets": _tets, "contact": _contact, "solver": _solver, "springs": _springs}
+JOBS: dict[str, Callable[[], None]] = {"tets": _tets, "solver": _solver, "springs": _springs}
+JOBS |= {f"contact {name}": partial(_contact, name) for name in METHODS if name != "none"}
 
 
 def needed(scene: Scene) -> list[str]:
     """The jobs whose kernels a scene calls."""
     models = {body.model for body in scene.bodies}
     jobs = ["tets"] if "fem" in models else []
-    jobs += ["contact"] if len(scene.bodies) > 1 or "rigid" in models else []
+    if len(scene.bodies) > 1 or "rigid" in models:
+        jobs += [job for job in (f"contact {name}" for name in methods_of(scene)) if job in JOBS] or ["contact ground"]
     jobs += ["solver"] if models & {"fem", "springs"} else []
     return jobs + (["springs"] if "springs" in models else [])
 

@@ -39,14 +39,10 @@ class ContactMethod(Protocol):
         ...
 
 
-def methods() -> dict[str, type]:
-    """The methods that ship with pliant; adding one is adding a line."""
-    from pliant.contact.ground import Ground
-    from pliant.contact.nothing import Nothing
-
-    return {"ground": Ground, "none": Nothing}
-
-
+METHODS = {  # the methods that ship with pliant; adding one is adding a line
+    "ground": "pliant.contact.ground:Ground",
+    "none": "pliant.contact.nothing:Nothing",
+}
 _REGISTERED: dict[str, type] = {}
 
 
@@ -57,16 +53,16 @@ def register_method(name: str, method: type) -> None:
 
 def find_method(name: str) -> type:
     """A method by its name, or by `module:Class`."""
-    known = {**methods(), **_REGISTERED}
-    if name in known:
-        return known[name]
-    if ":" in name:
-        module, _, attribute = name.partition(":")
-        try:
-            return getattr(importlib.import_module(module), attribute)
-        except (ImportError, AttributeError) as error:
-            raise PliantError(f"The contact method '{name}' cannot be imported: {error}.") from None
-    raise PliantError(f"There is no contact method '{name}': {nearest(name, [*known, 'auto'])}")
+    if name in _REGISTERED:
+        return _REGISTERED[name]
+    place = METHODS.get(name, name)
+    if ":" not in place:
+        raise PliantError(f"There is no contact method '{name}': {nearest(name, [*METHODS, *_REGISTERED, 'auto'])}")
+    module, _, attribute = place.partition(":")
+    try:
+        return getattr(importlib.import_module(module), attribute)
+    except (ImportError, AttributeError) as error:
+        raise PliantError(f"The contact method '{name}' cannot be imported: {error}.") from None
 
 
 def make_method(name: str, options: Mapping[str, Any] | None = None) -> ContactMethod:
