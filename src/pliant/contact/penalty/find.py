@@ -37,12 +37,14 @@ class Finder:
         self.open = np.zeros(len(bodies), bool)
         self.open[self.edge_body[(self.edge_faces < 0).any(axis=1)]] = True
         self.exact = (bodies.analytic >= 0) & (bodies.analytic != BOX)
+        self.vertex_face: Ints = np.zeros((0, 2), np.int64)  # pairs that may have met in the last motion looked at
 
     def new(self, motion: Motion, known: Records) -> tuple[Records, Floats]:
         """Pairs that begin to press during the motion and are not known yet, and when, in [0, 1]."""
         pairs = meeting(motion, *swept_bodies(motion))
         as_ball = self.balls_meet(motion, pairs)
         found = self.tree.candidates(motion.start, motion.end, self.meshes(motion, pairs[~as_ball]))
+        self.vertex_face = found.vertex_face
         parts = [
             self._vertex_face(motion, found.vertex_face, known),
             self._edge_edge(motion, found.edge_edge, known),

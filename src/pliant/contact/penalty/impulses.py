@@ -3,7 +3,8 @@
 With N(t) = e x f, P(t) = N.r and L = |N| the gap of a pair is sigma P / L and its normal sigma N / L (9.2 of the methods page; the weights
 drop out, because the foot lies in the plane of the features), so that
     I = -k dt  integral of P N / L^2  over the times in which sigma P < 0.
-`exact` takes L(t) as it is, by Gauss-Legendre with four points an interval (eight where the squares of L vary by more than four);
+`exact` takes L(t) as it is, by Gauss-Legendre with four points an interval, eight where L^2 varies more than fourfold, and in pieces where
+it varies more than sixteenfold;
 `constant` puts L_k^2 = (L_0 + ... + L_4) / 5 in its place as the thesis does, whose integrand is a polynomial that four points
 integrate exactly. Discrete is the depth and normal at the end of the step, for all of it.
 
@@ -26,6 +27,7 @@ from pliant.geometry.mesh import Floats
 from pliant.kernels import axpy, contiguous, cross, dot, inline, kernel, parallel, prange, scale, store, use_threads
 
 DISCRETE, EXACT, CONSTANT = 0, 1, 2
+WIDE = 16.0  # most / least L^2 of a piece that one quadrature takes
 FLAT = 1e-12  # |N|^2 / (|e|^2 |f|^2) below which there is no normal
 # Gauss-Legendre on [-1, 1]: four points, then eight
 NODES = np.array([
@@ -76,11 +78,12 @@ class Known:
 
 
 @inline
-def factors(n, x, y):  # type: ignore[no-untyped-def]
-    """Bernstein coefficients of L^2 = |n + t x + t^2 y|^2: L_0 ... L_4."""
-    m = axpy(0.5, x, n)
-    o = (n[0] + x[0] + y[0], n[1] + x[1] + y[1], n[2] + x[2] + y[2])
-    return dot(n, n), dot(n, m), (2.0 * dot(m, m) + dot(n, o)) / 3.0, dot(m, o), dot(o, o)
+def factors(n, x, y, low, high):  # type: ignore[no-untyped-def]
+    """Bernstein coefficients L_0 ... L_4 on [low, high] of L^2 = |n + t x + t^2 y|^2."""
+    a = (n[0] + low * (x[0] + low * y[0]), n[1] + low * (x[1] + low * y[1]), n[2] + low * (x[2] + low * y[2]))
+    b = axpy(0.5 * (high - low), axpy(2.0 * low, y, x), a)
+    c = (n[0] + high * (x[0] + high * y[0]), n[1] + high * (x[1] + high * y[1]), n[2] + high * (x[2] + high * y[2]))
+    return dot(a, a), dot(a, b), (2.0 * dot(b, b) + dot(a, c)) / 3.0, dot(b, c), dot(c, c)
 
 
 @inline
@@ -108,16 +111,38 @@ def quadrature(n, x, y, p, square, blend, other, low, high, first, count):  # ty
 
 
 @inline
-def integrate(n, x, y, p, sigma, since, square, eight, blend, other):  # type: ignore[no-untyped-def]
-    """(push, time, lever) over the times in [since, 1] at which sigma P < 0: at most two intervals, since P has at most three roots."""
+def sweep(n, x, y, p, square, floor, blend, other, low, high):  # type: ignore[no-untyped-def]
+    """(quadrature over [low, high], whether N stays away from zero); in pieces in which L^2 varies less than sixteenfold."""
+    if square > 0.0:
+        return quadrature(n, x, y, p, square, blend, other, low, high, 0, 4), True
+    push, good = (0.0, 0.0, 0.0), True
+    t, h, least_piece = low, high - low, (high - low) / 100.0
+    while t < high:
+        end = t + h if t + 1.001 * h < high else high
+        l0, l1, l2, l3, l4 = factors(n, x, y, t, end)
+        least, most = min(min(min(l0, l1), min(l2, l3)), l4), max(max(max(l0, l1), max(l2, l3)), l4)
+        if (least <= floor or most > WIDE * least) and h > least_piece:
+            h *= 0.5
+            continue
+        good = good and least > floor
+        first, count = (4, 8) if most > 4.0 * least else (0, 4)
+        g = quadrature(n, x, y, p, 0.0, blend, other, t, end, first, count)
+        push = (push[0] + g[0], push[1] + g[1], push[2] + g[2])
+        t, h = end, 2.0 * h
+    return push, good
+
+
+@inline
+def integrate(n, x, y, p, sigma, since, square, floor, blend, other):  # type: ignore[no-untyped-def]
+    """(push, time, lever, good) over the times in [since, 1] at which sigma P < 0: at most two intervals, P having at most three roots."""
     b = bernstein(p)
     b = (sigma * b[0], sigma * b[1], sigma * b[2], sigma * b[3])
-    push, time, lever = (0.0, 0.0, 0.0), 0.0, 0.0
+    push, time, lever, good = (0.0, 0.0, 0.0), 0.0, 0.0, True
     if min(min(b[0], b[1]), min(b[2], b[3])) >= 0.0:
-        return push, time, lever
-    first, count = (4, 8) if eight else (0, 4)
+        return push, time, lever, good
     if since <= 0.0 and max(max(b[0], b[1]), max(b[2], b[3])) < 0.0:
-        return quadrature(n, x, y, p, square, blend, other, 0.0, 1.0, first, count), 1.0, 0.5
+        push, good = sweep(n, x, y, p, square, floor, blend, other, 0.0, 1.0)
+        return push, 1.0, 0.5, good
     noise = 1e-15 * max(max(abs(b[0]), abs(b[1])), max(abs(b[2]), abs(b[3])))
     middle, late = critical_points(b)
     t0, v0 = max(since, 0.0), value(b, max(since, 0.0))
@@ -137,12 +162,13 @@ def integrate(n, x, y, p, sigma, since, square, eight, blend, other):  # type: i
         if high < 0.0 and k == 2 and v1 < 0.0:
             high = 1.0
         if high > low:
-            g = quadrature(n, x, y, p, square, blend, other, low, high, first, count)
+            g, fine = sweep(n, x, y, p, square, floor, blend, other, low, high)
+            good = good and fine
             push = (push[0] + g[0], push[1] + g[1], push[2] + g[2])
             time += high - low
             lever += 0.5 * (high * high - low * low)
         t0, v0 = t1, v1
-    return push, time, lever
+    return push, time, lever, good
 
 
 @inline
@@ -171,19 +197,21 @@ def press(mode, kind, corners, sigma, since, blend, other, start, end, push, tim
         towards = (other[i, 0], other[i, 1], other[i, 2])
         if mode != DISCRETE:
             m, x, y, p = normal_and_cubic(begin, last)
-            l0, l1, l2, l3, l4 = factors(m, x, y)
-            least, most = min(min(min(l0, l1), min(l2, l3)), l4), max(max(max(l0, l1), max(l2, l3)), l4)
-            if least > FLAT * size and not flat:
+            given = 0.0
+            if mode == CONSTANT:
+                l0, l1, l2, l3, l4 = factors(m, x, y, 0.0, 1.0)
+                given = 0.2 * (l0 + l1 + l2 + l3 + l4)
+            g, time[i], lever[i], good = integrate(m, x, y, p, sigma[i], since[i], given, FLAT * size, share, towards)
+            if good and not flat:
                 store(normal, i, scale(sigma[i] / math.sqrt(square), n))
                 gap[i] = sigma[i] * dot(n, last[2]) / math.sqrt(square)
-                given = 0.2 * (l0 + l1 + l2 + l3 + l4) if mode == CONSTANT else 0.0
-                g, time[i], lever[i] = integrate(m, x, y, p, sigma[i], since[i], given, most > 4.0 * least, share, towards)
                 store(push, i, g)
                 continue
             guarded[i] = True
             n = largest_normal(m, x, y)
             square = dot(n, n)
             flat = square == 0.0
+            time[i], lever[i] = 0.0, 0.0
         if flat:
             continue
         n = scale(sigma[i] / math.sqrt(square), n)

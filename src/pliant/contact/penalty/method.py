@@ -13,7 +13,6 @@ Limitations: straight paths within a step; bodies that start inside each other a
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, fields
 from typing import ClassVar
 
@@ -23,12 +22,15 @@ from pliant.contact.contacts import Contacts
 from pliant.contact.friction import tangential
 from pliant.contact.method import Answer, Memory
 from pliant.contact.penalty.find import Finder
-from pliant.contact.penalty.impulses import CONSTANT, DISCRETE, EXACT, pressed
+from pliant.contact.penalty.impulses import CONSTANT, DISCRETE, EXACT
 from pliant.contact.penalty.inside import at_the_end, points_inside
+from pliant.contact.penalty.neighbours import Neighbours
 from pliant.contact.penalty.options import Options
 from pliant.contact.penalty.records import EDGE_EDGE, Records
 from pliant.contact.penalty.round import Handled, handle
+from pliant.contact.penalty.rules import Redefinition
 from pliant.contact.penalty.shapes import shape_gaps
+from pliant.contact.penalty.stages import admit, finish, ready
 from pliant.detect.closest import facing_areas
 from pliant.detect.penetration import Penetration
 from pliant.geometry.mesh import Floats, PliantError
@@ -50,7 +52,7 @@ class Penalty(Options):
 
     def respond(self, motion: Motion, memory: Memory) -> Answer:
         if self.detection == "discrete":
-            return respond_at_the_end(self, motion, recall(memory))
+            return respond_at_the_end(self, motion, memory)
         return respond_along(self, DISCRETE, motion, memory)
 
 
@@ -73,40 +75,64 @@ class ContinuousPenalty(Options):
 
 def respond_along(options: Options, mode: int, motion: Motion, memory: Memory) -> Answer:
     """Pairs by continuous detection: rounds of impulses until nothing new presses."""
-    finder = motion.kept(Finder)
-    records = recall(memory)
-    fresh, since = finder.new(motion, records)
-    if not memory:  # bodies that start inside each other
-        overlapping = apart_from(motion, finder, points_inside(motion)[0], Records.joined([records, fresh]))
-        fresh, since = Records.joined([fresh, overlapping]), np.concatenate([since, np.zeros(len(overlapping))])
-    batch, since = Records.joined([records, fresh]), np.concatenate([np.zeros(len(records)), since])
+    finder, rules = motion.kept(Finder), options.rules()
+    batch = seen = recall(memory)
+    since = np.zeros(len(batch))
     done: list[Handled] = []
-    for _ in range(options.rounds):
-        if len(batch) == 0:
+    for k in range(options.rounds + 1):
+        fresh, begun = newcomers(motion, finder, seen, rules, not memory and k == 0)
+        if k == options.rounds or len(fresh) + len(batch) == 0:
             break
+        whole, since = Records.joined([batch, fresh]), np.concatenate([since, begun])
+        seen = Records.joined([seen, fresh])
+        batch, _ = ready(motion.end, whole, rules)
+        since = carried(batch, whole, since)
         done.append(handle(options, mode, motion, batch, since, shape_gaps(motion, batch), done))
-        batch, since = finder.new(motion, Records.joined([h.records for h in done]))
-    warnings = tell(options, done, len(batch))
-    return finish(motion, done, batch, warnings, endures)
+        batch, since = Records.none(), np.zeros(0)
+    contacts = [report(motion, h) for h in done]
+    records = Records.joined([Records.none(), *(h.records for h in done)])
+    records, counts = end_of_step(motion, finder, records, rules)
+    return answer(motion, contacts, Records.joined([records, fresh]), tell(options, done, len(fresh), counts.get("refused", 0)))
 
 
-def respond_at_the_end(options: Options, motion: Motion, before: Records) -> Answer:
+def newcomers(motion: Motion, finder: Finder, seen: Records, rules: Redefinition, first: bool) -> tuple[Records, Floats]:
+    """Pairs that begin to press, put right where they are hooked (11.5), and when; in the first step also those that start inside."""
+    found, since = finder.new(motion, seen)
+    if first:
+        inside = points_inside(motion)[0]
+        taken = finder.vertex_keys(motion, Records.joined([seen, found]))
+        apart = ~np.isin(finder.vertex_key(motion, inside.feature_a, inside.b), taken) & ~finder.open[inside.b]
+        found = Records.joined([found, inside.select(apart & (inside.feature_a < motion.bodies.point_start[-1]))])
+        since = np.concatenate([since, np.zeros(len(found) - len(since))])
+    if len(found) == 0:
+        return found, since
+    new, _ = admit(motion.end, found, seen, motion.kept(Neighbours), rules)
+    return new, carried(new, found, since)
+
+
+def end_of_step(motion: Motion, finder: Finder, records: Records, rules: Redefinition) -> tuple[Records, dict[str, int]]:
+    """The records that go on: vertices on the face they are under now, without pairs that have come apart (11.1, 11.3)."""
+    if len(records) == 0:
+        return records, {}
+    known = shape_gaps(motion, records)
+    records = records.select(~known.rows | (known.after < 0.0))
+    return finish(motion.start, motion.end, records, motion.kept(Neighbours), finder.tree.tree, finder.vertex_face, rules)
+
+
+def respond_at_the_end(options: Options, motion: Motion, memory: Memory) -> Answer:
     """Pairs by their places at the end of the step: found anew every step, in one round."""
     records, known = at_the_end(motion, motion.kept(Finder))
-    inherit(records, before)
+    before = recall(memory)
+    records.stiffness, records.stretch = carried(records, before, before.stiffness), carried(records, before, before.stretch)
+    records.age = carried(records, before, before.age)
     done = [handle(options, DISCRETE, motion, records, np.zeros(len(records)), known, [])] if len(records) else []
-    return finish(motion, done, Records.none(), tell(options, done, 0), lambda _, records: np.ones(len(records), bool))
+    return answer(motion, [report(motion, h) for h in done], records, tell(options, done, 0, 0))
 
 
-def finish(
-    motion: Motion, done: list[Handled], left: Records, warnings: list[str], keep: Callable[[Motion, Records], np.ndarray]
-) -> Answer:
-    """Contacts of the step, and the records that go on into the next: those that `keep` says, and pairs that were found too late."""
-    contacts = Contacts.joined([report(motion, h) for h in done]) if done else Contacts.none(motion.dt)
-    records = Records.joined([h.records for h in done]) if done else Records.none()
-    records = Records.joined([records.select(keep(motion, records)), left])
+def answer(motion: Motion, contacts: list[Contacts], records: Records, warnings: list[str]) -> Answer:
     records.age += 1
-    return Answer(contacts, remember(records), warnings=warnings)
+    memory = {f.name: getattr(records, f.name) for f in fields(Records)}
+    return Answer(Contacts.joined(contacts) if contacts else Contacts.none(motion.dt), memory, warnings=warnings)
 
 
 def report(motion: Motion, done: Handled) -> Contacts:
@@ -140,19 +166,8 @@ def areas(motion: Motion, records: Records, normal: Floats) -> Floats:
     return out
 
 
-def endures(motion: Motion, records: Records) -> np.ndarray:
-    """Whether each record still penetrates at the end of the step."""
-    look = pressed(DISCRETE, records, np.zeros(len(records)), motion.start, motion.end, shape_gaps(motion, records))
-    return look.gap < 0.0
-
-
-def apart_from(motion: Motion, finder: Finder, records: Records, known: Records) -> Records:
-    """Records of vertices that have none with that body yet."""
-    key = finder.vertex_key(motion, records.feature_a, records.b)
-    return records.select(~np.isin(key, finder.vertex_keys(motion, known)))
-
-
-def tell(options: Options, done: list[Handled], left: int) -> list[str]:
+def tell(options: Options, done: list[Handled], left: int, refused: int) -> list[str]:
+    """What went on in the step that a user should know of."""
     warnings = []
     if left:
         warnings.append(
@@ -162,6 +177,8 @@ def tell(options: Options, done: list[Handled], left: int) -> list[str]:
     guarded = sum(h.guarded for h in done)
     if guarded:
         warnings.append(f"{guarded} contacts on faces or edges that turn over within the step took the depth at its end.")
+    if refused:
+        warnings.append(f"{refused} vertices were kept from going back and forth between two faces.")
     return warnings
 
 
@@ -172,17 +189,13 @@ def recall(memory: Memory) -> Records:
     return Records(**{f.name: memory[f.name].copy() for f in fields(Records)})
 
 
-def remember(records: Records) -> Memory:
-    return {f.name: getattr(records, f.name) for f in fields(Records)}
-
-
-def inherit(records: Records, before: Records) -> None:
-    """Stiffness and anchors of pairs that were there in the last step."""
-    if len(before) == 0 or len(records) == 0:
-        return
-    both = np.concatenate([before.key, records.key])
-    _, first, which = np.unique(both, axis=0, return_index=True, return_inverse=True)
-    source = first[which.reshape(-1)][len(before):]
-    same = source < len(before)
-    records.stiffness[same], records.stretch[same] = before.stiffness[source[same]], before.stretch[source[same]]
-    records.age[same] = before.age[source[same]]
+def carried(records: Records, source: Records, values: np.ndarray) -> np.ndarray:
+    """For each record the value that the source has under the same key, else zero."""
+    out = np.zeros((len(records), *values.shape[1:]), values.dtype)
+    if len(source) and len(records):
+        both = np.concatenate([source.key, records.key])
+        _, first, which = np.unique(both, axis=0, return_index=True, return_inverse=True)
+        place = first[which.reshape(-1)][len(source) :]
+        same = place < len(source)
+        out[same] = values[place[same]]
+    return out

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
+from pliant.contact.penalty.rules import Redefinition
 from pliant.geometry.mesh import PliantError
 
 
@@ -23,6 +25,11 @@ class Options:
     k_fd: float = 25.0  # [N s/m] yamane-nakamura: damper of the anchor
     k_omega: float = 10000.0  # [s/m] yamane-nakamura: how fast sliding friction sets in with speed
     rounds: int = 5  # looks for new contacts in a step
+    redefinition: bool | dict[str, Any] = True  # pairs follow what slides (thesis ch. 6); false, or rules by name as in rules.py
+
+    def rules(self) -> Redefinition:
+        """How pairs endure."""
+        return replace(Redefinition.of(self.redefinition), reproject=self.reproject)
 
     def check(self, limit: float) -> None:
         """Refuse what cannot work; `limit` is where s becomes unstable."""
@@ -35,6 +42,7 @@ class Options:
             raise PliantError(
                 f"s = {self.s}: k dt^2 D must be above 0 and below {limit:.4g}, where contacts become unstable; implicit = true allows up to 16."
             )
+        self.rules()
         if self.friction not in ("coulomb", "yamane-nakamura"):
             raise PliantError(f'friction = "{self.friction}": there are "coulomb" and "yamane-nakamura".')
         for name, low, high in (("damping", 0.0, 10.0), ("blend", 0.0, 0.99), ("rounds", 1, 100)):

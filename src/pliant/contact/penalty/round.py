@@ -63,9 +63,8 @@ def follow(options: Options, motion: Motion, batch: Records) -> None:
     """
     if options.reproject:
         foot, ok = foot_weights(batch, motion.end)
-        side = np.where((batch.kind == VERTEX_FACE)[:, None], -foot, np.abs(foot) * np.array([1.0, 1.0, 1.0, 1.0]))
-        near = ok & np.where(batch.kind == EDGE_EDGE, (np.abs(foot) <= 1.0 + 1e-9).all(axis=1), (side[:, 1:] >= -FAR).all(axis=1))
-        batch.weights = np.where(near[:, None], foot, batch.weights)
+        inside = np.where(batch.kind == VERTEX_FACE, (foot[:, 1:] <= FAR).all(axis=1), (np.abs(foot) <= 1.0 + 1e-9).all(axis=1))
+        batch.weights = np.where((ok & inside)[:, None], foot, batch.weights)
 
 
 def contact_rows(motion: Motion, batch: Records, look: Pressed, pushed: np.ndarray) -> Rows:
