@@ -13,14 +13,16 @@ from __future__ import annotations
 
 import numpy as np
 
+from pliant.contact.penalty.impulses import foot_weights
 from pliant.contact.penalty.records import EDGE_EDGE, VERTEX_FACE, VERTEX_SHAPE, Records
 from pliant.contact.penalty.shapes import BALL, BOX, meeting, points_in_shapes, swept_bodies
 from pliant.detect.candidates import FeatureTree
-from pliant.detect.crossings import Crossings, crossings
+from pliant.detect.crossings import COPLANAR, Crossings, crossings
 from pliant.geometry.mesh import Floats, Ints
 from pliant.geometry.topology import topology
 from pliant.motion import Motion
 
+TOUCHING = 1e-9  # of the size of two edges: nearer than this they have no sides
 FLAT_EDGE = 1e-12  # 1 - cosine of the angle between the faces of an edge that counts as flat
 
 
@@ -101,12 +103,45 @@ class Finder:
         e, g = e[keep], g[keep]
         corners = np.concatenate([self.edges[e], self.edges[g]], axis=1)
         found = crossings(motion.start, motion.end, corners, False)
-        root = found.first()
-        rows = np.flatnonzero(root >= 0)
+        root = np.where(found.flags & COPLANAR, -1, found.first())
+        touching = self._touching(motion.start, e, g, found.cubic)
+        rows = np.flatnonzero((root >= 0) & ~touching)
         rows = rows[~self.flat(motion.start, e[rows]) & ~self.flat(motion.start, g[rows])]
-        root, e, g = root[rows], e[rows], g[rows]
-        made = make(EDGE_EDGE, self.edge_body[e], self.edge_body[g], e, g, corners[rows], found.weights[rows, root], found.sigma[rows])
-        return made, found.roots[rows, root]
+        made = self._edges(rows, e, g, corners, found.weights[rows, root[rows]], found.sigma[rows])
+        begun = self._begun(motion, np.flatnonzero(touching), e, g, corners, found.cubic)
+        return Records.joined([made, begun]), np.concatenate([found.roots[rows, root[rows]], np.zeros(len(begun))])
+
+    def _edges(self, rows: Ints, e: Ints, g: Ints, corners: Ints, weights: Floats, sigma: Floats) -> Records:
+        e, g = e[rows], g[rows]
+        return make(EDGE_EDGE, self.edge_body[e], self.edge_body[g], e, g, corners[rows], weights, sigma)
+
+    def _touching(self, points: Floats, e: Ints, g: Ints, cubic: Floats) -> np.ndarray:
+        """Whether two edges of closed bodies start the step on each other, to rounding: P(0) then does not tell their sides."""
+        length = np.linalg.norm(points[self.edges[:, 1]] - points[self.edges[:, 0]], axis=1)
+        size = length[e] * length[g] * (length[e] + length[g])
+        return (np.abs(cubic[:, 0]) <= TOUCHING * size) & ~self.open[self.edge_body[e]] & ~self.open[self.edge_body[g]]
+
+    def _begun(self, motion: Motion, rows: Ints, e: Ints, g: Ints, corners: Ints, cubic: Floats) -> Records:
+        """Edges that start on each other and end inside both bodies."""
+        rows = rows[~self.flat(motion.start, e[rows]) & ~self.flat(motion.start, g[rows])]
+        sigma = self.side(motion.start, e[rows], g[rows], corners[rows])
+        enters = sigma * cubic[rows].sum(axis=1) < 0.0
+        made = self._edges(rows[enters], e, g, corners, np.zeros((int(enters.sum()), 4)), sigma[enters])
+        made.weights, ok = foot_weights(made, motion.end)
+        return made.select(ok & (np.abs(made.weights) <= 1.0).all(axis=1))
+
+    def side(self, points: Floats, e: Ints, g: Ints, corners: Ints) -> Floats:
+        """1 or -1: which of the normals between two edges points out of the second body and into the first; 0 if none does."""
+        x = points[corners]
+        normal = np.cross(x[:, 1] - x[:, 0], x[:, 3] - x[:, 2])
+        first, second = (np.einsum("ri,ri->r", normal, self.outward(points, edge)) for edge in (e, g))
+        return np.where(first * second < 0.0, np.sign(second), 0.0)
+
+    def outward(self, points: Floats, edge: Ints) -> Floats:
+        """Sum of the normals of the faces of each edge."""
+        faces = self.edge_faces[edge]
+        n = [np.where(f[:, None] >= 0, face_normals(points, self.faces[np.maximum(f, 0)]), 0.0) for f in faces.T]
+        return n[0] + n[1]
 
     def flat(self, points: Floats, edge: Ints) -> np.ndarray:
         """Whether both faces of each edge lie in one plane."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from pliant.contact.penalty.find import Finder, face_normals, make, shape_records
+from pliant.contact.penalty.find import Finder, make, shape_records
 from pliant.contact.penalty.impulses import Known, foot_weights
 from pliant.contact.penalty.records import EDGE_EDGE, VERTEX_FACE, Records
 from pliant.contact.penalty.shapes import meeting, swept_bodies
@@ -53,20 +53,11 @@ def edges_crossing(motion: Motion, finder: Finder) -> Records:
     made = make(EDGE_EDGE, finder.edge_body[e], finder.edge_body[g], e, g, corners, np.zeros((len(e), 4)), np.ones(len(e)))
     made.weights, ok = foot_weights(made, points)
     x = points[corners]
-    normal = np.cross(x[:, 1] - x[:, 0], x[:, 3] - x[:, 2])
-    outer = [_outward(finder, points, edge) for edge in (e, g)]
-    made.sigma = np.where(np.einsum("ri,ri->r", normal, outer[1] - outer[0]) >= 0.0, 1.0, -1.0)
-    normal *= made.sigma[:, None]
-    keep = ok & (np.abs(made.weights) <= 1.0).all(axis=1) & (np.einsum("ri,ri->r", normal, x[:, 0] - x[:, 2]) < 0.0)
-    keep &= (np.einsum("ri,ri->r", normal, outer[1]) > 0.0) & (np.einsum("ri,ri->r", normal, outer[0]) < 0.0)
+    made.sigma = finder.side(points, e, g, corners)
+    gap = made.sigma * np.einsum("ri,ri->r", np.cross(x[:, 1] - x[:, 0], x[:, 3] - x[:, 2]), x[:, 0] - x[:, 2])
+    keep = ok & (np.abs(made.weights) <= 1.0).all(axis=1) & (gap < 0.0)
     keep &= ~finder.flat(points, e) & ~finder.flat(points, g) & (_pierces(finder, points, e, g) | _pierces(finder, points, g, e))
     return made.select(keep)
-
-
-def _outward(finder: Finder, points: Floats, edge: Ints) -> Floats:
-    """Sum of the normals of the faces of each edge."""
-    faces = finder.edge_faces[edge]
-    return sum(np.where(f[:, None] >= 0, face_normals(points, finder.faces[np.maximum(f, 0)]), 0.0) for f in faces.T)  # type: ignore[return-value]
 
 
 def _pierces(finder: Finder, points: Floats, edge: Ints, other: Ints) -> np.ndarray:

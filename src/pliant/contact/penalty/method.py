@@ -23,7 +23,7 @@ from pliant.contact.friction import tangential
 from pliant.contact.method import Answer, Memory
 from pliant.contact.penalty.find import Finder
 from pliant.contact.penalty.impulses import CONSTANT, DISCRETE, EXACT
-from pliant.contact.penalty.inside import at_the_end, points_inside
+from pliant.contact.penalty.inside import at_the_end, edges_crossing, points_inside
 from pliant.contact.penalty.neighbours import Neighbours
 from pliant.contact.penalty.options import Options
 from pliant.contact.penalty.records import EDGE_EDGE, Records
@@ -102,7 +102,9 @@ def newcomers(motion: Motion, finder: Finder, seen: Records, rules: Redefinition
         inside = points_inside(motion)[0]
         taken = finder.vertex_keys(motion, Records.joined([seen, found]))
         apart = ~np.isin(finder.vertex_key(motion, inside.feature_a, inside.b), taken) & ~finder.open[inside.b]
-        found = Records.joined([found, inside.select(apart & (inside.feature_a < motion.bodies.point_start[-1]))])
+        edges = edges_crossing(motion, finder)
+        edges = edges.select(carried(edges, found, np.ones(len(found))) == 0.0)
+        found = Records.joined([found, inside.select(apart & (inside.feature_a < motion.bodies.point_start[-1])), edges])
         since = np.concatenate([since, np.zeros(len(found) - len(since))])
     if len(found) == 0:
         return found, since
