@@ -515,7 +515,7 @@ def test_new_edge_pairs_are_those_of_all_pairs():
     """Where a corner of a block slides on to another face of the floor: against every pair of edges at the vertex and at shared corners."""
     rng = np.random.default_rng(4)
     box = box_surface((0.4, 0.4, 0.4), 0.2)
-    ground = plane(rng, 60)
+    ground = plane(rng, 60, bumps=0.005)
     points, faces, body = join(ground, (box.points + [0.5, 0.5, 0.19], box.faces))
     near = Neighbours.of(faces, body)
     normal = near.normals(points)
@@ -530,6 +530,8 @@ def test_new_edge_pairs_are_those_of_all_pairs():
     for c in set(faces[f]) & set(faces[old]):
         for g in near.vertex_edges.of(c):
             for e in near.vertex_edges.of(v):
+                if (near.edge_faces[[e, g]] >= 0).all() and any(np.ptp(normal[near.edge_faces[k]], axis=0).max() < 1e-9 for k in (e, g)):
+                    continue
                 a, b, c_, d = points[[*near.edges[e], *near.edges[g]]]
                 n = np.cross(b - a, d - c_)
                 if np.linalg.norm(n) < 1e-6 * np.linalg.norm(b - a) * np.linalg.norm(d - c_) or abs(n @ normal[old]) < 1e-6 * np.linalg.norm(n):

@@ -66,9 +66,14 @@ def ready(points: Floats, records: Records, rules: Redefinition) -> tuple[Record
 def finish(
     start: Floats, end: Floats, records: Records, neighbours: Neighbours, tree: Tree, vertex_face: Ints, rules: Redefinition
 ) -> tuple[Records, Counts]:  # fmt: skip
-    """At the end of a step, when positions are final: redefine, begin new edge pairs, drop what is resolved. Arguments as of `resolved`."""
+    """At the end of a step, when positions are final: redefine, begin new edge pairs, drop what is resolved. Arguments as of `resolved`.
+
+    Pairs that are hooked no more push again; regular ones stay regular, because the push of an enduring contact must not come and go.
+    """
     normals = neighbours.normals(end)
     reference = reference_normals(end, records, records, neighbours, normals) if rules.deep else None
+    freed = records.hooked & ~categories(end, records, neighbours, rules.categories, reference, normals)
+    records = replace(records, hooked=records.hooked & ~freed, active=records.active | freed)
     done = redefine(end, records, neighbours, rules, reference, normals)
     records, counts = done.records, done.counts
     if rules.edges:
