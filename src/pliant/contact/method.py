@@ -42,6 +42,8 @@ class ContactMethod(Protocol):
 METHODS = {  # the methods that ship with pliant; adding one is adding a line
     "ground": "pliant.contact.ground:Ground",
     "none": "pliant.contact.nothing:Nothing",
+    "penalty": "pliant.contact.penalty.method:Penalty",
+    "continuous-penalty": "pliant.contact.penalty.method:ContinuousPenalty",
 }
 _REGISTERED: dict[str, type] = {}
 
