@@ -10,7 +10,8 @@ New pairs come with vertices that change their face: edges at the vertex against
 normal is turned to the side of the old face's normal n_ref.
 
 Where we differ: if the new face is turned by more than 45 degrees against the old one (a hooked pair that was put right), n_ref is the new
-face's normal. Edges with n . n_ref = 0 have no side that it could tell and are left out.
+face's normal. Edges with n . n_ref = 0 have no side that it could tell and are left out. So are edges between two faces in one plane: they
+are no edges of the shape, and what they would do the vertices around them do.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ from pliant.geometry.mesh import Floats, Ints
 from pliant.kernels import contiguous, cross, dot, inline, kernel, load, norm, scale, sub
 
 RELAXED = 0.3  # eps_E: how far beyond its ends an edge may slide, in its lengths, before its pairs are dismissed
+FLAT = 1e-12  # 1 - cosine of the angle between the faces of an edge that counts as flat
 LEVEL = 1e-6  # |n . n_ref| below which the reference does not tell the sides of two edges
 HANDLE, CANDIDATE, DISMISS = 0, 1, 2
 
@@ -89,7 +91,8 @@ def new_edge_pairs(
 ) -> Records:  # fmt: skip
     """Pairs of edges that begin where vertices changed their face, without those there are.
 
-    changed: rows of the records with a new face (`Redefined.changed`): from `before` to `feature_b`. The lower edge is the first, as in `FeatureTree.candidates`. Stiffness is 0: not chosen yet.
+    changed: rows of the records with a new face (`Redefined.changed`): from `before` to `feature_b`. The lower edge is the first, as in
+    `FeatureTree.candidates`. Stiffness is 0: not chosen yet.
     """
     moved = records.select(changed & (records.kind == VERTEX_FACE) & (records.before >= 0))
     if len(moved) == 0:
@@ -144,10 +147,17 @@ def _tests(vertex, face, faces, start):  # type: ignore[no-untyped-def]
 
 
 @inline
+def is_flat(e, edge_faces, normal):  # type: ignore[no-untyped-def]
+    """Whether both faces of an edge lie in one plane."""
+    g = edge_faces[e, 1]
+    return g >= 0 and dot(load(normal, edge_faces[e, 0]), load(normal, g)) > 1.0 - FLAT
+
+
+@inline
 def new_pair(points, edges, edge_faces, two_sided, normal, e, g, ref, rule, relaxed):  # type: ignore[no-untyped-def]
     """(state, sigma) of edges e and g as a pair that may begin; DISMISS if it may not."""
     a, b, c, d = edges[e, 0], edges[e, 1], edges[g, 0], edges[g, 1]
-    if a == c or a == d or b == c or b == d:
+    if a == c or a == d or b == c or b == d or is_flat(g, edge_faces, normal):
         return DISMISS, 1.0
     x, z = load(points, a), load(points, c)
     u, v, r = sub(load(points, b), x), sub(load(points, d), z), sub(x, z)
@@ -181,6 +191,8 @@ def _new(  # type: ignore[no-untyped-def]
                 g = around[j]
                 for m in range(start[v], start[v + 1]):
                     e = around[m]
+                    if is_flat(e, edge_faces, normal):
+                        continue
                     state, side = new_pair(points, edges, edge_faces, two_sided, normal, e, g, ref, rule, relaxed)
                     if state == DISMISS:
                         continue

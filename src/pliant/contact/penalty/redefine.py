@@ -18,7 +18,7 @@ Where we differ, in order of the search:
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,8 +29,8 @@ from pliant.contact.penalty.records import VERTEX_FACE, Records
 from pliant.contact.penalty.rules import CATEGORIES, OFF, Redefinition
 from pliant.detect.closest import closest_on_triangle
 from pliant.detect.crossings import SLACK, row_weights
-from pliant.geometry.mesh import Floats
-from pliant.kernels import contiguous, dot, inline, load, norm, parallel, prange, scale, sub, use_threads
+from pliant.geometry.mesh import Floats, Ints
+from pliant.kernels import contiguous, dot, inline, kernel, load, norm, parallel, prange, scale, sub, use_threads
 
 FINE, MOVED, WALKED, ALONE, REFUSED = 0, 1, 2, 3, 4
 BETTER = 1e-6  # of the size of a face: by how much a face must be shallower to be worth a change
@@ -186,30 +186,40 @@ def redefine(
     )  # fmt: skip
     for name, code in (("redefined", MOVED), ("walked", WALKED), ("alone", ALONE), ("refused", REFUSED)):
         counts[name] = int(np.count_nonzero(status == code))
-    return _merged(_moved(records, neighbours, face, weights, rules.hooked == "skip"), face != records.feature_b, counts)
-
-
-def _moved(records: Records, neighbours: Neighbours, face: np.ndarray, weights: Floats, skip: bool) -> Records:
     changed = face != records.feature_b
-    out = records.select(np.arange(len(records)))
-    out.feature_b, out.weights = face, weights
-    out.corners[changed, 1:] = neighbours.faces[face[changed]]
-    out.before[changed] = records.feature_b[changed]
-    out.hooked[changed] = False
-    out.active[changed] = True
-    if skip:
-        out.active[out.hooked] = False
-    return out
+    moved = replace(records, weights=weights)
+    if changed.any():
+        moved = _moved(moved, neighbours, face, changed)
+    if rules.hooked == "skip":
+        moved.active = moved.active & ~moved.hooked
+    keep = np.ones(r, np.bool_)
+    _repeated(moved.kind, moved.a, moved.b, moved.feature_a, moved.feature_b, moved.hooked, moved.age, np.full(len(points), -1), keep)
+    counts["merged"] = r - int(np.count_nonzero(keep))
+    return Redefined(moved.select(keep), changed[keep], counts) if counts["merged"] else Redefined(moved, changed, counts)
 
 
-def _merged(records: Records, changed: np.ndarray, counts: dict[str, int]) -> Redefined:
-    """One row per vertex and body: a regular one before a hooked one, then the oldest. A body with itself: per vertex and face."""
-    face = records.kind == VERTEX_FACE
-    itself = records.a == records.b
-    keys = np.stack([records.feature_a, np.where(itself, -1, records.b), np.where(itself, records.feature_b, -1)])
-    order = np.lexsort((np.arange(len(face)), -records.age, records.hooked, *keys[::-1], ~face))
-    same = (keys[:, order[1:]] == keys[:, order[:-1]]).all(axis=0) & face[order[1:]] & face[order[:-1]]
-    keep = np.ones(len(face), np.bool_)
-    keep[order[1:][same]] = False
-    counts["merged"] = int(np.count_nonzero(~keep))
-    return Redefined(records.select(keep), changed[keep], counts) if counts["merged"] else Redefined(records, changed, counts)
+def _moved(records: Records, neighbours: Neighbours, face: Ints, changed: NDArray[np.bool_]) -> Records:
+    corners = records.corners.copy()
+    corners[changed, 1:] = neighbours.faces[face[changed]]
+    return replace(
+        records, feature_b=face, corners=corners, before=np.where(changed, records.feature_b, records.before),
+        hooked=records.hooked & ~changed, active=records.active | changed,
+    )  # fmt: skip
+
+
+@kernel
+def _repeated(kind, a, b, vertex, face, hooked, age, last, keep):  # type: ignore[no-untyped-def]
+    """One row per vertex and body (a body with itself: per vertex and face): a regular one before a hooked one, then the oldest."""
+    earlier = np.empty(len(kind), np.int64)  # row before this one with the same vertex; `last` begins as -1 for every point
+    for i in range(len(kind)):
+        if kind[i] != VERTEX_FACE:
+            continue
+        earlier[i] = last[vertex[i]]
+        last[vertex[i]] = i
+        j = earlier[i]
+        while j >= 0:
+            if keep[j] and b[j] == b[i] and (a[i] != b[i] or face[j] == face[i]):
+                better = hooked[i] < hooked[j] or (hooked[i] == hooked[j] and age[i] > age[j])
+                keep[j if better else i] = False
+                break
+            j = earlier[j]

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from pliant.contact.penalty.category import categories, reference_normals
-from pliant.contact.penalty.edges import DISMISS, HANDLE, edge_states, new_edge_pairs
+from pliant.contact.penalty.edges import CANDIDATE, DISMISS, HANDLE, edge_states, new_edge_pairs
 from pliant.contact.penalty.neighbours import Neighbours
 from pliant.contact.penalty.records import EDGE_EDGE, VERTEX_FACE, Records
 from pliant.contact.penalty.redefine import redefine
@@ -20,13 +22,11 @@ Counts = dict[str, int]
 def admit(points: Floats, new: Records, known: Records, neighbours: Neighbours, rules: Redefinition) -> tuple[Records, Counts]:
     """Categorise new pairs and put hooked ones right, where the step is predicted to end and before any impulse (11.5).
 
-    Vertices that have a pair with the same body among the `known` come in only as hooked ones of a body with itself. Returns the new pairs
-    only, with edge pairs that began through redefinition.
+    known: the pairs there are. Returns the new ones only, and with them the edge pairs that began through redefinition.
     """
     normals = neighbours.normals(points)
     reference = reference_normals(points, new, known, neighbours, normals) if rules.deep else None
-    new = new.select(np.arange(len(new)))
-    new.hooked = categories(points, new, neighbours, rules.categories, reference, normals)
+    new = replace(new, hooked=categories(points, new, neighbours, rules.categories, reference, normals))
     counts = {"hooked": int(np.count_nonzero(new.hooked))}
     if rules.hooked == "off":
         return new, counts
@@ -54,20 +54,26 @@ def ready(points: Floats, records: Records, rules: Redefinition) -> tuple[Record
         return records, {}
     states = edge_states(points, records)
     edge = records.kind == EDGE_EDGE
-    out = records.select(np.arange(len(records)))
-    out.active[edge] = (states.state == HANDLE)[edge] & ~(records.hooked[edge] & (rules.hooked == "skip"))
+    on = (states.state == HANDLE) & ~(records.hooked & (rules.hooked == "skip"))
+    out = replace(records, active=np.where(edge, on, records.active))
     if rules.reproject:
-        out.weights[edge] = states.weights[edge]
+        out.weights = np.where(edge[:, None], states.weights, records.weights)
     keep = states.state != DISMISS
-    return out.select(keep), {"dismissed": int(np.count_nonzero(~keep)), "candidates": int(np.count_nonzero(keep & edge & ~out.active))}
+    waiting = int(np.count_nonzero(states.state == CANDIDATE))
+    return out if keep.all() else out.select(keep), {"dismissed": int(np.count_nonzero(~keep)), "candidates": waiting}
 
 
 def finish(
     start: Floats, end: Floats, records: Records, neighbours: Neighbours, tree: Tree, vertex_face: Ints, rules: Redefinition
 ) -> tuple[Records, Counts]:  # fmt: skip
-    """At the end of a step, when positions are final: redefine, begin new edge pairs, drop what is resolved. Arguments as of `resolved`."""
+    """At the end of a step, when positions are final: redefine, begin new edge pairs, drop what is resolved. Arguments as of `resolved`.
+
+    Pairs that are hooked no more push again; regular ones stay regular, because the push of an enduring contact must not come and go.
+    """
     normals = neighbours.normals(end)
     reference = reference_normals(end, records, records, neighbours, normals) if rules.deep else None
+    freed = records.hooked & ~categories(end, records, neighbours, rules.categories, reference, normals)
+    records = replace(records, hooked=records.hooked & ~freed, active=records.active | freed)
     done = redefine(end, records, neighbours, rules, reference, normals)
     records, counts = done.records, done.counts
     if rules.edges:
