@@ -88,6 +88,7 @@ def respond_along(options: Options, mode: int, motion: Motion, memory: Memory) -
         whole, since = Records.joined([batch, fresh]), np.concatenate([since, begun])
         seen = Records.joined([seen, fresh])
         batch, _ = ready(motion.end, whole, rules)
+        batch = plausible(motion, motion.kept(Neighbours), whole, batch, Records.none())
         since = carried(batch, whole, since)
         done.append(handle(options, mode, motion, batch, since, shape_gaps(motion, batch), done))
         batch, since = Records.none(), np.zeros(0)

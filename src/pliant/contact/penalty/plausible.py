@@ -17,21 +17,27 @@ from pliant.contact.penalty.resolve import gaps
 from pliant.geometry.mesh import Floats
 from pliant.motion import Motion
 
-DEEPER = 2.0  # times the deepest contact of the two bodies, or their way in the step
+DEEPER = 1.0  # times the deepest contact of the two bodies, or their way in the step
 
 
 def plausible(motion: Motion, neighbours: Neighbours, old: Records, new: Records, known: Records) -> Records:
-    """The new records, without the moves and the beginnings among them that would be too deep; `old` is what they were made from."""
-    fresh = lookup(new, old) < 0
+    """The new records, without the moves and the beginnings among them that would be too deep; `old` is what they were made from.
+
+    A pair that has rested while its bodies sank into each other does not wake up as long as it would be too deep.
+    """
+    place = lookup(new, old)
+    woken = (place >= 0) & new.active
+    woken[woken] = ~old.active[place[woken]]
+    fresh = (place < 0) | woken
     if not fresh.any():
         return new
+    new = new.select(np.arange(len(new)))
     there = Records.joined([old, known])
     there = there.select(there.active & ~there.hooked)
     depth = -gaps(motion.end, new, neighbours)
-    allowed = DEEPER * np.maximum(deepest(motion, neighbours, there, new), ways(motion, new))
-    wrong = fresh & (depth > allowed)
-    back = np.full(len(new), -1, np.int64)
-    moved = wrong & (new.kind == VERTEX_FACE) & (new.before >= 0)
+    wrong = fresh & (depth > DEEPER * np.maximum(deepest(motion, neighbours, there, new), ways(motion, new)))
+    back = np.where(wrong & woken, place, -1)
+    moved = wrong & (new.kind == VERTEX_FACE) & (place < 0) & (new.before >= 0)
     back[moved] = lookup(with_face(new.select(moved)), old)
     for f in fields(Records):
         getattr(new, f.name)[back >= 0] = getattr(old, f.name)[back[back >= 0]]
