@@ -3,8 +3,8 @@
 With N(t) = e x f, P(t) = N.r and L = |N| the gap of a pair is sigma P / L and its normal sigma N / L (9.2 of the methods page; the weights
 drop out, because the foot lies in the plane of the features), so that
     I = -k dt  integral of P N / L^2  over the times in which sigma P < 0.
-`exact` takes L(t) as it is, by Gauss-Legendre with four points an interval, eight where L^2 varies more than fourfold, and in pieces where
-it varies more than sixteenfold;
+`exact` takes L(t) as it is, by Gauss-Legendre with four points an interval, eight where L^2 varies by more than a half, and in pieces where
+it varies more than fourfold;
 `constant` puts L_k^2 = (L_0 + ... + L_4) / 5 in its place as the thesis does, whose integrand is a polynomial that four points
 integrate exactly. Discrete is the depth and normal at the end of the step, for all of it.
 
@@ -27,7 +27,7 @@ from pliant.geometry.mesh import Floats
 from pliant.kernels import axpy, contiguous, cross, dot, inline, kernel, parallel, prange, scale, store, use_threads
 
 DISCRETE, EXACT, CONSTANT = 0, 1, 2
-WIDE = 16.0  # most / least L^2 of a piece that one quadrature takes
+CALM, WIDE = 1.5, 4.0  # most / least L^2 of a piece that four and eight points integrate
 FLAT = 1e-12  # |N|^2 / (|e|^2 |f|^2) below which there is no normal
 # Gauss-Legendre on [-1, 1]: four points, then eight
 NODES = np.array([
@@ -112,7 +112,7 @@ def quadrature(n, x, y, p, square, blend, other, low, high, first, count):  # ty
 
 @inline
 def sweep(n, x, y, p, square, floor, blend, other, low, high):  # type: ignore[no-untyped-def]
-    """(quadrature over [low, high], whether N stays away from zero); in pieces in which L^2 varies less than sixteenfold."""
+    """(quadrature over [low, high], whether N stays away from zero); in pieces in which L^2 varies less than fourfold."""
     if square > 0.0:
         return quadrature(n, x, y, p, square, blend, other, low, high, 0, 4), True
     push, good = (0.0, 0.0, 0.0), True
@@ -125,7 +125,7 @@ def sweep(n, x, y, p, square, floor, blend, other, low, high):  # type: ignore[n
             h *= 0.5
             continue
         good = good and least > floor
-        first, count = (4, 8) if most > 4.0 * least else (0, 4)
+        first, count = (4, 8) if most > CALM * least else (0, 4)
         g = quadrature(n, x, y, p, 0.0, blend, other, t, end, first, count)
         push = (push[0] + g[0], push[1] + g[1], push[2] + g[2])
         t, h = end, 2.0 * h

@@ -21,11 +21,13 @@ import numpy as np
 from pliant.contact.contacts import Contacts
 from pliant.contact.friction import tangential
 from pliant.contact.method import Answer, Memory
+from pliant.contact.penalty.category import categories
 from pliant.contact.penalty.find import Finder
 from pliant.contact.penalty.impulses import CONSTANT, DISCRETE, EXACT
 from pliant.contact.penalty.inside import at_the_end, edges_crossing, points_inside
 from pliant.contact.penalty.neighbours import Neighbours
 from pliant.contact.penalty.options import Options
+from pliant.contact.penalty.plausible import lookup, plausible
 from pliant.contact.penalty.records import EDGE_EDGE, Records
 from pliant.contact.penalty.round import Handled, handle
 from pliant.contact.penalty.rules import Redefinition
@@ -86,6 +88,7 @@ def respond_along(options: Options, mode: int, motion: Motion, memory: Memory) -
         whole, since = Records.joined([batch, fresh]), np.concatenate([since, begun])
         seen = Records.joined([seen, fresh])
         batch, _ = ready(motion.end, whole, rules)
+        batch = plausible(motion, motion.kept(Neighbours), whole, batch, Records.none())
         since = carried(batch, whole, since)
         done.append(handle(options, mode, motion, batch, since, shape_gaps(motion, batch), done))
         batch, since = Records.none(), np.zeros(0)
@@ -108,7 +111,12 @@ def newcomers(motion: Motion, finder: Finder, seen: Records, rules: Redefinition
         since = np.concatenate([since, np.zeros(len(found) - len(since))])
     if len(found) == 0:
         return found, since
-    new, _ = admit(motion.end, found, seen, motion.kept(Neighbours), rules)
+    neighbours = motion.kept(Neighbours)
+    new, _ = admit(motion.end, found, seen, neighbours, rules)
+    if rules.hooked == "skip":
+        found.hooked = categories(motion.end, found, neighbours, rules.categories)
+        found.active &= ~found.hooked
+    new = plausible(motion, neighbours, found, new, seen)
     return new, carried(new, found, since)
 
 
@@ -118,7 +126,9 @@ def end_of_step(motion: Motion, finder: Finder, records: Records, rules: Redefin
         return records, {}
     known = shape_gaps(motion, records)
     records = records.select(~known.rows | (known.after < 0.0))
-    return finish(motion.start, motion.end, records, motion.kept(Neighbours), finder.tree.tree, finder.vertex_face, rules)
+    neighbours = motion.kept(Neighbours)
+    new, counts = finish(motion.start, motion.end, records, neighbours, finder.tree.tree, finder.vertex_face, rules)
+    return plausible(motion, neighbours, records, new, Records.none()), counts
 
 
 def respond_at_the_end(options: Options, motion: Motion, memory: Memory) -> Answer:
@@ -194,10 +204,6 @@ def recall(memory: Memory) -> Records:
 def carried(records: Records, source: Records, values: np.ndarray) -> np.ndarray:
     """For each record the value that the source has under the same key, else zero."""
     out = np.zeros((len(records), *values.shape[1:]), values.dtype)
-    if len(source) and len(records):
-        both = np.concatenate([source.key, records.key])
-        _, first, which = np.unique(both, axis=0, return_index=True, return_inverse=True)
-        place = first[which.reshape(-1)][len(source) :]
-        same = place < len(source)
-        out[same] = values[place[same]]
+    place = lookup(records, source)
+    out[place >= 0] = values[place[place >= 0]]
     return out
