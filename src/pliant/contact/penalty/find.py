@@ -45,13 +45,16 @@ class Finder:
         """Pairs that begin to press during the motion and are not known yet, and when, in [0, 1]."""
         pairs = meeting(motion, *swept_bodies(motion))
         as_ball = self.balls_meet(motion, pairs)
-        found = self.tree.candidates(motion.start, motion.end, self.meshes(motion, pairs[~as_ball]))
-        self.vertex_face = found.vertex_face
-        parts = [
-            self._vertex_face(motion, found.vertex_face, known),
-            self._edge_edge(motion, found.edge_edge, known),
-            self._vertex_shape(motion, pairs, as_ball, known),
-        ]
+        meshes = self.meshes(motion, pairs[~as_ball])
+        parts = [self._vertex_shape(motion, pairs, as_ball, known)]
+        self.vertex_face = np.zeros((0, 2), np.int64)
+        if len(meshes) or (known.kind == EDGE_EDGE).any():  # the end of the step asks the tree about known edges
+            found = self.tree.candidates(motion.start, motion.end, meshes)
+            self.vertex_face = found.vertex_face
+            if len(found.vertex_face):
+                parts.append(self._vertex_face(motion, found.vertex_face, known))
+            if len(found.edge_edge):
+                parts.append(self._edge_edge(motion, found.edge_edge, known))
         return Records.joined([records for records, _ in parts]), np.concatenate([since for _, since in parts])
 
     def balls_meet(self, motion: Motion, pairs: Ints) -> np.ndarray:
@@ -77,6 +80,8 @@ class Finder:
         found = crossings(motion.start, motion.end, corners, True)
         both = found.inside & ((found.turn == 1) | (self.open[b][:, None] & (found.turn == -1)))
         rows = np.flatnonzero(both.any(axis=1))
+        if len(rows) == 0:
+            return Records.none(), np.zeros(0)
         root = both[rows].argmax(axis=1)
         vertex, face, b, corners = vertex[rows], face[rows], b[rows], corners[rows]
         since, sigma = found.roots[rows, root], np.where(found.turn[rows, root] == 1, 1.0, -1.0)
@@ -106,6 +111,8 @@ class Finder:
         root = np.where(found.flags & COPLANAR, -1, found.first())
         touching = self._touching(motion.start, e, g, found.cubic)
         rows = np.flatnonzero((root >= 0) & ~touching)
+        if len(rows) == 0 and not touching.any():
+            return Records.none(), np.zeros(0)
         rows = rows[~self.flat(motion.start, e[rows]) & ~self.flat(motion.start, g[rows])]
         made = self._edges(rows, e, g, corners, found.weights[rows, root[rows]], found.sigma[rows])
         begun = self._begun(motion, np.flatnonzero(touching), e, g, corners, found.cubic)
@@ -159,6 +166,8 @@ class Finder:
         ordered = np.concatenate([np.where(first[:, None], balls, balls[:, ::-1]), other, other[:, ::-1]])
         points = np.arange(len(ordered)) >= len(balls)
         ordered = ordered[~points | self.exact[ordered[:, 1]] & (motion.bodies.surface[ordered[:, 0]] > 0)]
+        if len(ordered) == 0:
+            return Records.none(), np.zeros(0)
         a, b = np.ascontiguousarray(ordered[:, 0]), np.ascontiguousarray(ordered[:, 1])
         pair, point = points_in_shapes(motion, a, b)
         a, b = a[pair], b[pair]

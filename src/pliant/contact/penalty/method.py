@@ -28,7 +28,7 @@ from pliant.contact.penalty.inside import at_the_end, edges_crossing, points_ins
 from pliant.contact.penalty.neighbours import Neighbours
 from pliant.contact.penalty.options import Options
 from pliant.contact.penalty.plausible import lookup, plausible
-from pliant.contact.penalty.records import EDGE_EDGE, Records
+from pliant.contact.penalty.records import EDGE_EDGE, VERTEX_SHAPE, Records
 from pliant.contact.penalty.round import Handled, handle
 from pliant.contact.penalty.rules import Redefinition
 from pliant.contact.penalty.shapes import shape_gaps
@@ -87,9 +87,10 @@ def respond_along(options: Options, mode: int, motion: Motion, memory: Memory) -
             break
         whole, since = Records.joined([batch, fresh]), np.concatenate([since, begun])
         seen = Records.joined([seen, fresh])
-        batch, _ = ready(motion.end, whole, rules)
-        batch = plausible(motion, motion.kept(Neighbours), whole, batch, Records.none())
-        since = carried(batch, whole, since)
+        batch = whole
+        if (whole.kind == EDGE_EDGE).any():
+            batch = plausible(motion, motion.kept(Neighbours), whole, ready(motion.end, whole, rules)[0], Records.none())
+            since = carried(batch, whole, since)
         done.append(handle(options, mode, motion, batch, since, shape_gaps(motion, batch), done))
         batch, since = Records.none(), np.zeros(0)
     contacts = [report(motion, h) for h in done]
@@ -109,7 +110,7 @@ def newcomers(motion: Motion, finder: Finder, seen: Records, rules: Redefinition
         edges = edges.select(carried(edges, found, np.ones(len(found))) == 0.0)
         found = Records.joined([found, inside.select(apart & (inside.feature_a < motion.bodies.point_start[-1])), edges])
         since = np.concatenate([since, np.zeros(len(found) - len(since))])
-    if len(found) == 0:
+    if (found.kind == VERTEX_SHAPE).all():
         return found, since
     neighbours = motion.kept(Neighbours)
     new, _ = admit(motion.end, found, seen, neighbours, rules)
@@ -126,6 +127,8 @@ def end_of_step(motion: Motion, finder: Finder, records: Records, rules: Redefin
         return records, {}
     known = shape_gaps(motion, records)
     records = records.select(~known.rows | (known.after < 0.0))
+    if (records.kind == VERTEX_SHAPE).all():
+        return records, {}
     neighbours = motion.kept(Neighbours)
     new, counts = finish(motion.start, motion.end, records, neighbours, finder.tree.tree, finder.vertex_face, rules)
     return plausible(motion, neighbours, records, new, Records.none()), counts
