@@ -110,7 +110,8 @@ def irregular(size: float, points: int = 400, seed: int = 1) -> Surface:
 def expect(sim: Simulation) -> list[str]:
     """What each figure shows, with its rule and without it."""
     figure = sim.scene.about.split()[1]
-    redefinition = sim.scene.contact["redefinition"]
+    contact = sim.scene.contact
+    redefinition = contact["redefinition"] if isinstance(contact, dict) else None
     said, right = {"6.1": _left, "6.2": _kept, "6.3": _pressed, "6.4": _stays, "6.9": _helped}[figure](sim)
     assert right == (redefinition == RULES[figure][1]), f"Fig. {figure} with {redefinition}: {said}"
     return [said]
