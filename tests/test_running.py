@@ -117,7 +117,7 @@ def test_the_scenes_touch_stick_and_slide(whole):
         assert run.frames == 9
         assert {name.split("/", 1)[0] for name in run.state().arrays} >= {"x", "rotation", "memory"}
         assert len(run.state().arrays["memory/ground/key"]) > 3
-        sticking = np.concatenate([run.contacts(i).get("sticking", np.zeros(0)) for i in range(run.frames)])
+        sticking = np.concatenate([run.contact_rows(i).get("sticking", np.zeros(0)) for i in range(run.frames)])
         assert 0 < np.nanmean(sticking) < 1
     assert whole[machine].max_contacts >= 4
 
@@ -238,7 +238,7 @@ def test_the_record_is_what_the_simulation_did(tmp_path):
         for i in range(1, 11):
             report = sim.step(float(series["dt"][i - 1]))
             assert np.array_equal(run.points(i), sim.points())
-            assert np.array_equal(run.contacts(i)["impulse"], report.contacts.impulse) if len(report.contacts) else True
+            assert np.array_equal(run.contact_rows(i)["impulse"], report.contacts.impulse) if len(report.contacts) else True
             books = sim.books()
             for name in ("kinetic", "elastic", "gravity"):
                 assert series[name][i - 1] == getattr(books, name)

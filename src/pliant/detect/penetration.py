@@ -13,10 +13,9 @@ import numpy as np
 
 from pliant.bodies.rigid import load4, rotate, rotate_back
 from pliant.detect.analytic import signed_distance
-from pliant.detect.closest import closest_on_body, face_neighbours, facing_areas, normals, pseudo_normal
+from pliant.detect.closest import closest_on_body, face_neighbours, normals, pseudo_normal
 from pliant.detect.tree import Tree
 from pliant.geometry.mesh import Floats, Ints
-from pliant.geometry.topology import listed
 from pliant.kernels import dot, kernel, load, norm, parallel, prange, scale, store, sub
 from pliant.motion import Motion
 
@@ -46,19 +45,8 @@ class Penetration:
         self.faces, self.bodies = skin.faces, motion.bodies
         self.tree = Tree.build(motion.end, skin.faces, motion.bodies.face_start)
         self.neighbour = face_neighbours(skin.faces)
-        self.around = listed(skin.faces.ravel(), np.repeat(np.arange(len(skin.faces)), 3), len(skin))
         self.face_normal = np.zeros((len(skin.faces), 3))
         self.vertex_normal = np.zeros((len(skin), 3))
-
-    def areas(self, motion: Motion, hits: Hits) -> Floats:
-        """Area that each hit stands for [m^2], NaN for exact balls; where both bodies have points in each other, each counts half."""
-        out = np.empty(len(hits))
-        facing_areas(motion.end, self.faces, self.around.offsets, self.around.indices, hits.point, hits.normal, out)
-        count = len(self.bodies)
-        point = hits.radius == 0.0  # a ball has no area of its own, so it is no side to share with
-        mutual = np.isin(hits.a * count + hits.b, (hits.b * count + hits.a)[point])
-        out[hits.radius > 0.0] = np.nan
-        return np.where(mutual, 0.5 * out, out)
 
     def find(self, motion: Motion) -> Hits:
         """All points inside other bodies at the end of the motion."""
