@@ -60,7 +60,8 @@ def _model(scene: Scene, draft: Draft) -> tuple[Model, State]:
     frames = _frames(draft)
     loads, drives = wire_loads(scene, draft), wire_drives(scene, draft)
     attachments = wire_attachments(scene, draft)
-    groups, group_body = element_groups(parts, draft.node_start, [b.integrator if SCHEMES.get(b.integrator) in STAGED else "" for b in scene.bodies])
+    staged = [b.integrator if SCHEMES.get(b.integrator) in STAGED else "" for b in scene.bodies]
+    groups, group_body = element_groups(parts, draft.node_start, staged)
     for group in groups:
         np.add.at(nodes.mass, group.nodes, group.mass)
     _refuse_massless(nodes, names)
@@ -190,14 +191,14 @@ def _choose_schemes(scene: Scene, model: Model) -> None:
     for i, body in enumerate(scene.bodies):
         if not soft[i]:
             continue
-        scheme = body.integrator
+        scheme: str = body.integrator
         if scheme == "auto":
             scheme, why = _choice(body, scene.dt, float(limit[i]))
             model.notes.append(f"{body.name} is integrated with the {scheme} scheme: {why}.")
         model.nodes.scheme[model.bodies.node_start[i] : model.bodies.node_start[i + 1]] = SCHEMES[scheme]
     limit = stable_steps(model)
     names = {code: name for name, code in SCHEMES.items()}
-    for i in np.flatnonzero(soft & (scene.dt > limit)):
+    for i in np.flatnonzero(soft & (scene.dt > limit)).tolist():
         scheme = names[int(model.nodes.scheme[model.bodies.node_start[i]])]
         model.notes.append(_too_long(scene.bodies[i], scheme, scene.dt, float(limit[i])))
 

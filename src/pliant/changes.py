@@ -17,8 +17,8 @@ from pliant.reading import nearest
 from pliant.scene import Body, Change, Material, Scene
 from pliant.world import World
 
-MATERIAL = ("youngs_modulus", "poisson_ratio", "mass_damping", "stiffness_damping", "spring_stiffness", "spring_damping")
-MATERIAL += ("vertex_damping", "adaptive_force", "adaptive_cap")
+MATERIAL = ("youngs_modulus", "poisson_ratio", "mass_damping", "stiffness_damping", "spring_stiffness", "spring_damping",
+            "vertex_damping", "adaptive_force", "adaptive_cap")  # fmt: skip
 
 
 def value_at(change: Change, time: float) -> Any:

@@ -17,9 +17,9 @@ from pliant.bodies.rigid import (
 from pliant.geometry.mesh import Floats
 from pliant.integrate.explicit import kick_nodes
 from pliant.integrate.implicit_euler import ImplicitEuler
+from pliant.integrate.runge_kutta import RungeKutta
 from pliant.kernels import axpy, load, parallel, prange, store
 from pliant.loads import add_loads
-from pliant.integrate.runge_kutta import RungeKutta
 from pliant.model import IMPLICIT, STAGED, Model, State
 from pliant.motion import Motion
 

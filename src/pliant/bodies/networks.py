@@ -17,7 +17,6 @@ from pliant.geometry.voxels import lattice
 from pliant.scene import Body
 
 
-
 @dataclass
 class Network:
     """Vertices joined by springs, in the coordinates of the shape."""

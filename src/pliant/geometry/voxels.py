@@ -34,7 +34,7 @@ def lattice(surface: Surface, spacing: float | None = None) -> Lattice:
     spacing = float((high - low).max()) / CELLS if spacing is None else spacing
     counts = np.maximum(1, np.ceil((high - low) / spacing - 1e-6)).astype(np.int64)
     if counts.prod() > MOST:
-        raise PliantError(f"spacing = {spacing:g} m cuts the body's box into {counts.prod()} cells; take a larger one (at most {MOST} cells).")
+        raise PliantError(f"spacing = {spacing:g} m cuts the body's box into {counts.prod()} cells (at most {MOST}): take a larger one.")
     origin = 0.5 * (low + high) - 0.5 * spacing * counts
     cell = np.indices(counts).reshape(3, -1).T
     quarter = 0.25 + 0.5 * np.indices((2, 2, 2)).reshape(3, 8).T

@@ -2,11 +2,12 @@ r"""Runge-Kutta schemes of order eight for soft bodies: Cooper-Verner in one ste
 
     y = (x, v),  y' = (v, F(x, v, t) / m + g - d v):   stages y_s = y + h sum_j a_sj y'_j at t + c_s h (12.2 of the methods page)
 
-Elastic forces, dashpots, damping d of vertices and loads are those of the stage. Rigid bodies and bodies of other schemes stay where the step
-began. Prescribed vertices move evenly from start to end of the step. Contact acts afterwards, as an impulse: it adds dv to the velocity and
-dt dv to the place (3.6 of the methods page, gamma_V = 1), so a contact reaches its goal in the same step as with Verlet. As if it had acted at
-the start of the step, it fades with the damping of the step, dv = I / (m (1 + dt d)); else what rests on the ground, where v = -g dt / 2
-stands for rest, would be carried in part by damping.
+Elastic forces, dashpots, damping d of vertices and loads are those of the stage. Rigid bodies and bodies of other schemes stay where
+the step began. Prescribed vertices move evenly from start to end of the step.
+
+Contact acts afterwards, as an impulse: it adds dv to the velocity and dt dv to the place (3.6 of the methods page, gamma_V = 1), so a
+contact reaches its goal in the same step as with Verlet. As if it had acted at the start of the step, it fades with the damping of the
+step, dv = I / (m (1 + dt d)); else what rests on the ground, where v = -g dt / 2 stands for rest, would be carried in part by damping.
 
 Dormand-Prince divides a step for each body by itself; bodies at different times within the step are evaluated together. Its first try is
 its stable step, and nothing is remembered from one step to the next, so a resumed run goes on bit for bit.
@@ -133,7 +134,8 @@ class Scheme:
                 return now, mean
             h, first = h * _growth(error, taken), None
             self._refuse_standstill(h, passed, dt)
-        raise PliantError(f"{self._name(np.argmin(passed))} needs more than {MOST_PARTS} parts of one step: use a smaller dt or a larger tolerance.")
+        worst = self._name(np.argmin(passed))
+        raise PliantError(f"{worst} needs more than {MOST_PARTS} parts of one step: use a smaller dt or a larger tolerance.")
 
     def _first_step(self) -> Floats:
         """The stable step of each body [s]."""
