@@ -33,7 +33,8 @@ def per_element(value: Any, count: int, name: str, what: str = "element") -> Flo
     """One number for all, or a list with one for each."""
     if isinstance(value, list):
         if len(value) != count:
-            raise PliantError(f"{name} has {len(value)} values for {count} {what}s: give one number or one per {what}.")
+            plural = "vertices" if what == "vertex" else f"{what}s"
+            raise PliantError(f"{name} has {len(value)} values for {count} {plural}: give one number or one per {what}.")
         return np.array(value, np.float64)
     return np.full(count, float(value))
 

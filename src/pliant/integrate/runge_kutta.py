@@ -76,7 +76,8 @@ class Scheme:
         """One step of all its bodies, into x and v; `force` becomes the mean over the step."""
         state, mine = self.world.state, self.nodes
         now = state.x[mine], np.where(self.free, state.v[mine], v[mine])
-        first = force[mine]
+        # forces at the start are known, unless a prescribed vertex goes on with another velocity
+        first = force[mine] if (now[1] == state.v[mine]).all() else None
         if self.code == COOPER_VERNER:
             whole = np.full(len(self.bodies), dt)
             self._stages(now, first, np.zeros(len(self.bodies)), whole)
@@ -90,8 +91,7 @@ class Scheme:
         """Rates and forces at all stages of a step h [s] of each body, which is `passed` [s] into the step of the world."""
         for s in range(len(self.tableau.b)):
             at = self._combined(self.tableau.a[s, :s], start, h)
-            known = first if s == 0 else None
-            force = self._forces(at, passed + self.tableau.c[s] * h) if known is None else known
+            force = first if s == 0 and first is not None else self._forces(at, passed + self.tableau.c[s] * h)
             damping, inverse = self.world.damping[self.nodes, None], self.world.model.nodes.inverse[self.nodes, None]
             self.force[s] = force
             self.rates[0, s] = at[1]
