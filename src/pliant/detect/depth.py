@@ -54,13 +54,14 @@ class Depths:
 
 def penetration_depths(
     points: Floats, point: Ints, body: Ints, neighbours: Csr, tree: Tree, faces: Ints, vertex_normal: Floats, edge: float,
-    point_body: Ints | None = None,
+    point_body: Ints | None = None, normal_of: Ints | None = None,
 ) -> Depths:  # fmt: skip
     """Depth of each colliding point in the body it is in.
 
     points (p, 3); point, body (c,): the collisions, from point-in-tetrahedron tests; neighbours: points joined by an edge of a
     tetrahedron; tree: over `faces` of all bodies; vertex_normal (p, 3), area-weighted; edge [m]: mean length; point_body (p,): for
-    points that may be inside their own body, whose faces around them and their neighbours are then not ways out.
+    points that may be inside their own body, whose faces around them and their neighbours are then not ways out; normal_of (m, 3): which
+    row of vertex_normal each corner of each face has, if that is not the row of its point (a sharp edge has several).
     """
     order = np.lexsort((point, body))
     point, body = np.ascontiguousarray(point[order]), np.ascontiguousarray(body[order])
@@ -73,7 +74,8 @@ def penetration_depths(
     links = (neighbours.offsets, neighbours.indices)
     tiny = (SMALL * edge) ** 2
     own = np.zeros(count, np.bool_) if point_body is None else point_body[point] == body
-    _borders(points, point, body, own, key, links, shape, faces, vertex_normal, tiny, depth, direction, layer, status)
+    normal_of = faces if normal_of is None else normal_of
+    _borders(points, point, body, own, key, links, shape, faces, normal_of, vertex_normal, tiny, depth, direction, layer, status)
     current = 0
     while _spread(points, point, body, key, links, tiny, current, depth, direction, layer, status):
         current += 1
@@ -161,7 +163,7 @@ def _segment_hit(p, q, b, shape, points, faces, wanted, outward, i_p, i_q, stack
 
 
 @parallel
-def _borders(points, point, body, own, key, links, shape, faces, vertex_normal, tiny, depth, direction, layer, status):  # type: ignore[no-untyped-def]
+def _borders(points, point, body, own, key, links, shape, faces, normal_of, vertex_normal, tiny, depth, direction, layer, status):  # type: ignore[no-untyped-def]
     """Depth and direction of points with an edge that leaves the body."""
     start, other = links
     for chunk in prange((len(point) + 255) // 256):
@@ -178,9 +180,9 @@ def _borders(points, point, body, own, key, links, shape, faces, vertex_normal, 
                 s, face, u, v = _segment_hit(p, q, body[k], shape, points, faces, 1.0, False, i_p, i_q, stack)
                 if face < 0:
                     continue  # the far end is in a third body, or the surface is met only at the point itself
-                m = scale(1.0 - u - v, load(vertex_normal, faces[face, 0]))
-                m = axpy(u, load(vertex_normal, faces[face, 1]), m)
-                m = axpy(v, load(vertex_normal, faces[face, 2]), m)
+                m = scale(1.0 - u - v, load(vertex_normal, normal_of[face, 0]))
+                m = axpy(u, load(vertex_normal, normal_of[face, 1]), m)
+                m = axpy(v, load(vertex_normal, normal_of[face, 2]), m)
                 length = norm(m)
                 if length == 0.0:
                     continue
