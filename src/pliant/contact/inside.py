@@ -191,7 +191,8 @@ class Finder:
             motion.end, point, body, self.links, self.tree, skin.faces, self.corner_normal, self.edge, skin.body, self.normal_of
         )
         out = Collisions(
-            found.point, skin.body[found.point], found.body, found.face, found.weights, found.direction, found.depth, found.ray, found.status
+            found.point, skin.body[found.point], found.body, found.face, found.weights, found.direction, found.depth, found.ray,
+            found.status,
         )  # fmt: skip
         bad = np.flatnonzero(out.status == NOT_POSITIVE)
         if len(bad) == 0:
