@@ -43,6 +43,8 @@ def pull_apart(motion: Motion, finder: Finder, found: Collisions, memory: Memory
 
 def pace(motion: Motion, finder: Finder, rows: Rows, lost: np.ndarray, depth: Floats) -> Floats:
     """How far each row is to be closed [m]: a found one all of its depth, a lost one what is missing of the pace."""
+    if not lost.any():
+        return depth
     moved = np.einsum("ri,ri->r", motion.slide(rows), rows.normal)
     return np.where(lost, np.clip(PACE * finder.edge - moved, 0.0, depth), depth)
 

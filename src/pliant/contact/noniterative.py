@@ -83,7 +83,7 @@ class Noniterative:
         carriers, give = (rows, motion.give(rows)) if self.mode == "moment" else paper_rows(motion, rows)
         unit = np.divide(1.0, motion.dt * give, out=np.zeros_like(give), where=give > 0.0)
         impulse = close * unit
-        n, more, began = rows.normal, impulse, motion.slide(rows)
+        n, more, began = rows.normal, impulse, motion.slide(rows) if self.sweeps > 1 else np.zeros(0)
         for _ in range(self.sweeps - 1):
             motion.push(carriers, more[:, None] * n)
             left = close - np.einsum("ri,ri->r", motion.slide(rows) - began, n)
