@@ -1,0 +1,126 @@
+"""Normals of raw scans: principal axes of neighbourhoods, then one orientation for all of them.
+
+Hoppe et al. 1992: the normal is the axis along which the k nearest samples spread least; orientation spreads over a minimum spanning tree
+of the neighbourhood graph with weights 1 - |n_i . n_j|, so that it crosses creases last. Each connected component starts at its highest
+sample with n_z > 0; its sign is then that of the enclosed volume sum A x.n / 3 about its centre, or the one that faces the scanner.
+
+Limitations: the tree cannot tell the two sides of a sheet thinner than the spacing, nor a crease sharper than the neighbourhood
+resolves; `suspects` points at samples that disagree with most of their neighbours. An open, nearly flat patch encloses no volume: it keeps
+n_z > 0 at its top. A cavity inside a solid is turned outwards like a solid of its own.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from pliant.detect.surfels.axes import smallest_axis
+from pliant.geometry.mesh import Floats, Ints, PliantError
+from pliant.geometry.surface_topology import labels
+from pliant.kernels import dot, kernel, load, store, sub
+
+SMOOTH, RAW = 16, 32  # neighbours for clean and for noisy scans
+NOISY = 0.02  # median surface variation above which a scan counts as noisy
+LINKS = 12  # neighbours in the graph that carries the orientation
+FLAT = 1e-2  # |volume| / area^1.5 below which a component encloses nothing
+
+
+def principal_normals(points: Floats, graph: Ints, k: int | None = None) -> tuple[Floats, Floats]:
+    """(normals (n, 3) of either sign, surface variation (n,)) from the k nearest samples; None: 16, or 32 where the scan is noisy."""
+    normals, variation = np.empty_like(points), np.empty(len(points))
+    _principal(points, graph, min(k or SMOOTH, graph.shape[1]), normals, variation)
+    if k is None and np.median(variation) > NOISY:
+        _principal(points, graph, min(RAW, graph.shape[1]), normals, variation)
+    return normals, variation
+
+
+def components(graph: Ints) -> Ints:
+    """Connected components (n,) of the symmetrised graph of the nearest neighbours."""
+    return labels(len(graph), links(graph))
+
+
+def links(graph: Ints) -> Ints:
+    """Pairs (e, 2) of samples joined in the graph that carries the orientation."""
+    near = graph[:, 1 : LINKS + 1]
+    return np.stack([np.repeat(np.arange(len(graph)), near.shape[1]), near.ravel()], axis=1)
+
+
+def oriented(points: Floats, normals: Floats, graph: Ints, areas: Floats, eyes: Floats | None = None) -> tuple[Floats, list[str]]:
+    """Normals (n, 3) that agree with each other and point outwards, and what could not be decided.
+
+    `eyes` [m]: where the scanner stood, one point or one per sample; preferred to the enclosed volume.
+    """
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import breadth_first_order, minimum_spanning_tree
+
+    pairs, notes = links(graph), []
+    pairs = np.unique(np.sort(pairs[pairs[:, 0] != pairs[:, 1]], axis=1), axis=0)
+    weight = 1.0 - np.abs(np.einsum("ij,ij->i", normals[pairs[:, 0]], normals[pairs[:, 1]])) + 1e-9  # zero would be no edge
+    tree = minimum_spanning_tree(csr_array((weight, pairs.T), shape=(len(points), len(points))))
+    part, out = labels(len(points), pairs), normals.copy()
+    for p in range(int(part.max()) + 1):
+        own = np.flatnonzero(part == p)
+        root = own[np.argmax(points[own, 2])]
+        out[root] *= 1.0 if out[root, 2] >= 0.0 else -1.0
+        order, before = breadth_first_order(tree, root, directed=False)
+        _spread(order.astype(np.int64), before.astype(np.int64), out)
+        sign, sure = _side(points[own], out[own], areas[own], None if eyes is None else np.broadcast_to(eyes, points.shape)[own])
+        out[own] *= sign
+        if not sure:
+            notes.append(f"part {p} ({len(own)} points) encloses no volume: the side of its normals is a guess (upwards)")
+    return out, notes
+
+
+def _side(points: Floats, normals: Floats, areas: Floats, eyes: Floats | None) -> tuple[float, bool]:
+    """(sign, certain) of one component."""
+    if eyes is not None:
+        seen = np.einsum("ij,ij->i", normals, eyes - points) > 0.0
+        return (1.0, True) if 2 * seen.sum() >= len(seen) else (-1.0, True)
+    volume = float(areas @ np.einsum("ij,ij->i", points - np.average(points, axis=0, weights=areas), normals)) / 3.0
+    if abs(volume) < FLAT * areas.sum() ** 1.5:
+        return 1.0, False
+    return float(np.sign(volume)), True
+
+
+def suspects(normals: Floats, graph: Ints) -> np.ndarray:
+    """Samples (n,) whose normal is opposed to more than half of their neighbours': where orientation may have failed."""
+    near = graph[:, 1 : LINKS + 1]
+    return np.asarray((np.einsum("ij,ikj->ik", normals, normals[near]) < 0.0).mean(axis=1) > 0.5)
+
+
+def unit(normals: Floats, what: str) -> Floats:
+    """Normals of length 1; refused if one has no direction."""
+    length = np.linalg.norm(normals, axis=1)
+    bad = np.flatnonzero(~(np.isfinite(length) & (length > 0.0)))
+    if len(bad):
+        raise PliantError(
+            f"{what}: {len(bad)} normals have no direction (the first is that of point {bad[0]}). Without any normals they are estimated."
+        )
+    return normals / length[:, None]
+
+
+@kernel
+def _principal(points, graph, k, normals, variation):  # type: ignore[no-untyped-def]
+    """C = sum (x_j - m)(x_j - m)^T over the k nearest; n its smallest axis, variation l0 / (l0 + l1 + l2)."""
+    for i in range(len(points)):
+        x = load(points, i)
+        mx = my = mz = xx = xy = xz = yy = yz = zz = 0.0
+        for c in range(k):
+            d = sub(load(points, graph[i, c]), x)
+            mx, my, mz = mx + d[0], my + d[1], mz + d[2]
+            xx, xy, xz = xx + d[0] * d[0], xy + d[0] * d[1], xz + d[0] * d[2]
+            yy, yz, zz = yy + d[1] * d[1], yz + d[1] * d[2], zz + d[2] * d[2]
+        values, n = smallest_axis(
+            xx - mx * mx / k, xy - mx * my / k, xz - mx * mz / k, yy - my * my / k, yz - my * mz / k, zz - mz * mz / k
+        )
+        store(normals, i, n)
+        total = values[0] + values[1] + values[2]
+        variation[i] = max(values[0], 0.0) / total if total > 0.0 else 0.0
+
+
+@kernel
+def _spread(order, before, normals):  # type: ignore[no-untyped-def]
+    """Turn each normal to agree with that of the sample it was reached from."""
+    for i in order[1:]:
+        if dot(load(normals, i), load(normals, before[i])) < 0.0:
+            for a in range(3):
+                normals[i, a] = -normals[i, a]
