@@ -17,7 +17,7 @@ NEEDED = {"plane": 0, "ball": 1, "box": 3, "capsule": 2, "cylinder": 2, "torus":
 
 @dataclass(frozen=True)
 class Exact:
-    """plane (inside below z = 0), ball (radius), box (half sizes), capsule, cylinder (radius, half length), torus (large, small radius) [m]."""
+    """plane (below z = 0), ball (radius), box (half sizes), capsule and cylinder (radius, half length), torus (large, small radius) [m]."""
 
     kind: str
     sizes: tuple[float, ...] = ()

@@ -29,6 +29,7 @@ CHUNK = 64
 MOST = 30  # iterations
 FOLLOW = 10  # iterations in which samples around are chosen anew; later a choice that flips back and forth would never end
 CLOSE = 1e-6  # of h: the step at which iteration ends
+NEARLY = 1e-3  # of h: steps as small as this come from samples that enter and leave the kernel; there is no nearer
 NEEDED = 9  # samples within 3 h for a quadric
 COMMON = 0.1  # |sum theta n| / sum theta below which samples have no common side
 SIDE = 0.5  # of the spacing: how far beyond a rim sample the surface is taken to reach
@@ -92,7 +93,7 @@ def _settle(points, normals, spacing, reach, graph, factor, width, mode, x, q, s
         relax = relaxed(relax, step, last) if iteration > 0 else 1.0
         q = add(q, limited(scale(relax, step), h))
         last = step
-    return s, h, q, n, flag | LOST, MOST
+    return s, h, q, n, flag if norm(last) < NEARLY * h else flag | LOST, MOST
 
 
 @inline

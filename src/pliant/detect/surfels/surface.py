@@ -58,7 +58,7 @@ class PointSurface:
         points, normals = contiguous(self.points).reshape(-1, 3), contiguous(self.normals).reshape(-1, 3)
         areas = contiguous(self.areas).reshape(-1)
         if not len(points) == len(normals) == len(areas):
-            raise PliantError(f"a point surface needs as many normals and areas as points: {len(points)}, not {len(normals)} and {len(areas)}.")
+            raise PliantError(f"{len(points)} points of a surface need as many normals and areas, not {len(normals)} and {len(areas)}.")
         if len(points) < LEAST:
             raise PliantError(f"a point surface needs at least {LEAST} different points, not {len(points)}.")
         if not np.isfinite(points).all() or not (np.isfinite(areas) & (areas > 0.0)).all():
