@@ -52,6 +52,10 @@ def estimated_areas(distances: Floats, graph: Ints, estimator: str = "auto", tot
         areas = np.mean([neighbour_areas(distances, k) for k in SPAN], axis=0) if estimator == "auto" else neighbour_areas(distances)
     else:
         areas = gaussian_areas(distances)
+    alone = ~np.isfinite(distances[:, 1]) if distances.shape[1] > 1 else np.ones(len(areas), bool)
+    if alone.all():
+        raise PliantError("areas cannot be estimated: no sample has a neighbour that faces its way.")
+    areas[alone] = np.median(areas[~alone])  # nothing of its own sheet is near
     return rescaled(clipped(areas, graph), total)
 
 

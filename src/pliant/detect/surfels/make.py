@@ -20,9 +20,10 @@ from pliant.detect.surfels.neighbours import KDTree
 from pliant.detect.surfels.normals import oriented, principal_normals, suspects, unit
 from pliant.detect.surfels.sample import spread_samples
 from pliant.detect.surfels.surface import NEIGHBOURS, PointSurface
+from pliant.detect.surfels.thick import THIN, consolidated, flat_size, skin
 from pliant.geometry.files import PointCloud, read
 from pliant.geometry.mass import vertex_areas
-from pliant.geometry.mesh import Floats, Ints, PliantError, Surface, TetMesh
+from pliant.geometry.mesh import Floats, Ints, Surface, TetMesh
 from pliant.geometry.units import Rotation
 
 
@@ -92,6 +93,7 @@ def from_cloud(
     given = cloud if isinstance(cloud, PointCloud) else PointCloud(np.asarray(cloud))
     check(given.points, name, least=0)
     source, notes = _chosen(given.points, drop_outliers, name)
+    given, source = _thin_layer(given, source, notes, name)
     made = _made(given, source, view, neighbours, estimator, area, name)
     if smooth:
         foot = made.project(made.points, width=2.0 * float(np.median(made.spacing)))
@@ -122,6 +124,24 @@ def _chosen(points: Floats, drop: bool, name: str) -> tuple[Ints, list[str]]:
     return chosen, notes
 
 
+def _thin_layer(cloud: PointCloud, source: Ints, notes: list[str], name: str) -> tuple[PointCloud, Ints]:
+    """The cloud, or what a thick one stands for: fewer points that average its noise, or the skin of what it fills."""
+    if cloud.normals is not None or (size := flat_size(cloud.points[source])) == THIN:
+        return cloud, source
+    points, normals = cloud.points.copy(), None
+    if size is None:
+        rows, out = skin(points[source])
+        notes.append(f"the points fill a body: only its skin of {len(rows)} points is used")
+        normals = np.zeros_like(points)
+        normals[source[rows]] = out
+    else:
+        feet, rows = consolidated(points[source], size)
+        notes.append(f"noise is larger than the spacing: {len(rows)} points that average {size} each are used")
+        points[source[rows]] = feet
+    check(points[source[rows]], name)
+    return PointCloud(points, normals), source[rows]
+
+
 def _made(
     cloud: PointCloud, source: Ints, view: Floats | None, k: int | None, estimator: str, area: float | None, name: str
 ) -> PointSurface:
@@ -139,8 +159,6 @@ def _made(
     if (doubt := int(suspects(normals, graph).sum())) > 0:
         notes.append(f"{doubt} normals are opposed to most of their neighbours': thin parts or sharp creases")
     areas = estimated_areas(own_side(points, normals, graph), graph, estimator, area)
-    if not (areas > 0.0).all():
-        raise PliantError(f"{name}: areas could not be estimated, because points nearly coincide. Merge or thin them out.")
     return PointSurface(points, normals, areas, variation=variation, notes=tuple(notes), given=graph)
 
 

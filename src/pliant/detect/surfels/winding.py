@@ -1,7 +1,7 @@
 """How often a sampled surface winds around a point: 1 inside, 0 outside, in between where it has holes.
 
-w(x) = 1/(4 pi) sum A_i (s_i - x).n_i / |s_i - x|^3  [Barill et al. 2018]. Clusters of samples that are far away count as one, by their Taylor
-expansion about the centroid c of their area, with d = s - c and r = c - x:
+w(x) = 1/(4 pi) sum A_i (s_i - x).n_i / |s_i - x|^3  [Barill et al. 2018]. Clusters of samples that are far away count as one, by their
+Taylor expansion about the centroid c of their area, with d = s - c and r = c - x:
     r.D / r^3  +  tr(M) / r^3 - 3 r.M r / r^5  -  3/2 V.r / r^5 + 15/2 T(r, r, r) / r^7,
     D = sum A n,   M = sum A d n^T,   T = sum A d d n,   V = sum A (|d|^2 n + 2 (d.n) d).
 
