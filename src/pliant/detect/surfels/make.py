@@ -17,7 +17,7 @@ import numpy as np
 from pliant.detect.surfels.areas import estimated_areas, own_side
 from pliant.detect.surfels.clean import check, merged, outliers
 from pliant.detect.surfels.neighbours import KDTree
-from pliant.detect.surfels.normals import oriented, principal_normals, suspects, unit
+from pliant.detect.surfels.normals import FLAT, oriented, principal_normals, suspects, unit
 from pliant.detect.surfels.sample import spread_samples
 from pliant.detect.surfels.surface import NEIGHBOURS, PointSurface
 from pliant.detect.surfels.thick import THIN, consolidated, flat_size, skin
@@ -25,6 +25,8 @@ from pliant.geometry.files import PointCloud, read
 from pliant.geometry.mass import vertex_areas
 from pliant.geometry.mesh import Floats, Ints, Surface, TetMesh
 from pliant.geometry.units import Rotation
+
+FEW = 200  # vertices below which a mesh is too coarse to stand for its surface
 
 
 def from_file(
@@ -46,12 +48,12 @@ def from_file(
 
 def from_mesh(mesh: Surface | TetMesh, *, spacing: float | None = None, name: str = "the surface") -> PointSurface:
     """Vertices with a third of the area of their faces and their area-weighted normal; or, with `spacing` [m], samples on the faces."""
-    surface = mesh.surface() if isinstance(mesh, TetMesh) else mesh
+    surface, notes = _outward(mesh)
     check(surface.points, name, least=0)
     if spacing is not None:
         points, normals, areas = spread_samples(surface, spacing)
         check(points, f"{name} sampled every {spacing:g} m")
-        return PointSurface(points, normals, areas, notes=(f"sampled from {len(surface.faces)} triangles",))
+        return PointSurface(points, normals, areas, notes=(*notes, f"sampled from {len(surface.faces)} triangles"))
     place = merged(surface.points) if len(surface.points) else np.zeros(0, np.int64)
     faces, count = place[surface.faces], int(place.max()) + 1 if len(place) else 0
     first = np.unique(place, return_index=True)[1]
@@ -59,7 +61,6 @@ def from_mesh(mesh: Surface | TetMesh, *, spacing: float | None = None, name: st
     area, normal = vertex_areas(points, faces), _vertex_normals(points, faces, count)
     length = np.linalg.norm(normal, axis=1)
     keep = (area > 0.0) & (length > 1e-9 * area)
-    notes = []
     if count < len(place):
         notes.append(f"{len(place) - count} vertices lie on others and were merged")
     if (area == 0.0).any():
@@ -67,6 +68,8 @@ def from_mesh(mesh: Surface | TetMesh, *, spacing: float | None = None, name: st
     if (lost := int((~keep & (area > 0.0)).sum())) > 0:
         notes.append(f"{lost} vertices have faces that face opposite ways, so no normal, and were left out")
     check(points[keep], f"{name} ({'; '.join(notes)})" if notes else name)
+    if keep.sum() < FEW:
+        notes.append(f"only {int(keep.sum())} vertices stand for the surface: give a spacing to sample its faces")
     return PointSurface(points[keep], normal[keep] / length[keep, None], area[keep], source=first[keep], notes=tuple(notes))
 
 
@@ -130,7 +133,11 @@ def _thin_layer(cloud: PointCloud, source: Ints, notes: list[str], name: str) ->
         return cloud, source
     points, normals = cloud.points.copy(), None
     if size is None:
-        rows, out = skin(points[source])
+        found = skin(points[source])
+        if found is None:
+            notes.append("the points are neither a thin layer nor a filled body: normals are doubtful")
+            return cloud, source
+        rows, out = found
         notes.append(f"the points fill a body: only its skin of {len(rows)} points is used")
         normals = np.zeros_like(points)
         normals[source[rows]] = out
@@ -160,6 +167,19 @@ def _made(
         notes.append(f"{doubt} normals are opposed to most of their neighbours': thin parts or sharp creases")
     areas = estimated_areas(own_side(points, normals, graph), graph, estimator, area)
     return PointSurface(points, normals, areas, variation=variation, notes=tuple(notes), given=graph)
+
+
+def _outward(mesh: Surface | TetMesh) -> tuple[Surface, list[str]]:
+    """The surface, turned round if it is inside out as a whole."""
+    if isinstance(mesh, TetMesh):
+        tets = np.where((mesh.volumes < 0.0)[:, None], mesh.tets[:, [0, 2, 1, 3]], mesh.tets)
+        return TetMesh(mesh.points, tets).surface(), []
+    x = mesh.points[mesh.faces] - mesh.points.mean(axis=0) if len(mesh.faces) else np.zeros((0, 3, 3))
+    vector = np.cross(x[:, 1] - x[:, 0], x[:, 2] - x[:, 0])
+    volume = float(np.einsum("ij,ij->", x.mean(axis=1), vector)) / 6.0
+    if volume < -FLAT * (0.5 * np.linalg.norm(vector, axis=1).sum()) ** 1.5:
+        return Surface(mesh.points, mesh.faces[:, ::-1]), ["the surface was inside out and was turned round"]
+    return mesh, []
 
 
 def _vertex_normals(points: Floats, faces: Ints, count: int) -> Floats:

@@ -13,25 +13,28 @@ import numpy as np
 
 from pliant.detect.surfels.neighbours import KDTree, squared
 from pliant.detect.surfels.quadric import plane_normal, quadric_foot
-from pliant.geometry.mesh import Floats, Ints, PliantError
+from pliant.geometry.mesh import Floats, Ints
 from pliant.kernels import axpy, dot, kernel, load, scale, store, sub
 
 THICK = 0.05  # median surface variation above which a neighbourhood is not flat
 THIN = 32  # points of the neighbourhood in which a thin layer is flat, if not in a smaller one
 SIZES = (12, THIN, 64, 128, 256, 512, 1024)
+FEW = 1000  # points below which coarseness cannot be told from noise: taken as a thin layer
 PROBES = 400  # points at which neighbourhoods are tried
 AROUND = 24  # neighbours that tell skin from inside
 LOPSIDED = 0.3  # |mean direction of the neighbours|: 0 inside, 1/2 on a flat skin
-SKIN = 0.6  # share of all points above which the skin is not told from the inside
+SKIN = 0.6  # share of all points from which on they do not fill a body
 
 
 def flat_size(points: Floats) -> int | None:
     """How many points a flat neighbourhood has, at least 32; None if there is none. Clouds too small to tell count as flat."""
     probes = np.arange(0, len(points), max(len(points) // PROBES, 1))
     tree = KDTree(points)
+    if len(points) < FEW:
+        return THIN
     for k in SIZES:
         if k > len(points) // 4:
-            return THIN if k <= THIN else None
+            return None
         near = tree.nearest(points[probes], k)[1]
         spread = points[near] - points[near].mean(axis=1, keepdims=True)
         values = np.linalg.eigvalsh(np.einsum("ikj,ikl->ijl", spread, spread))
@@ -54,15 +57,15 @@ def consolidated(points: Floats, k: int) -> tuple[Floats, Ints]:
     return feet, rows
 
 
-def skin(points: Floats) -> tuple[Ints, Floats]:
-    """(rows, outward directions) of the points of a filled body that have neighbours on one side only."""
+def skin(points: Floats) -> tuple[Ints, Floats] | None:
+    """(rows, outward directions) of the points of a filled body that have neighbours on one side only; None if nearly all have."""
     near = KDTree(points).nearest(points, min(AROUND + 1, len(points)))[1][:, 1:]
     way = points[near] - points[:, None]
     mean = (way / np.linalg.norm(way, axis=2, keepdims=True)).mean(axis=1)
     length = np.linalg.norm(mean, axis=1)
     rows = np.flatnonzero(length > LOPSIDED)
     if len(rows) > SKIN * len(points):
-        raise PliantError("the points are neither a thin layer nor a filled body: no surface can be told from them.")
+        return None
     return rows, -mean[rows] / length[rows, None]
 
 
