@@ -9,10 +9,11 @@ from pliant.geometry.mesh import Floats, Ints, PliantError
 from pliant.geometry.surface_topology import diagonal, labels
 
 SAME = 1e-9  # of the diagonal of the box: points nearer than this are one
+LEAST = 4  # points of a surface
 LINE = 1e-6  # of the longest extent: points thinner than this across are no surface
 LONELY = 16  # neighbours whose mean distance tells an outlier
 MADS = 6.0  # median absolute deviations beyond the median
-ALONE = 2.0  # and so many times the mean distance of its neighbours
+ALONE = 3.0  # and so many times the mean distance of its neighbours
 
 
 def merged(points: Floats) -> Ints:
@@ -27,20 +28,23 @@ def merged(points: Floats) -> Ints:
     return rank[part]
 
 
-def check(points: Floats, what: str, least: int = 4) -> None:
-    """Refuse points that cannot be a surface."""
+def check_finite(points: Floats, what: str) -> None:
     bad = np.flatnonzero(~np.isfinite(points).all(axis=1))
     if len(bad):
         raise PliantError(f"{what}: {len(bad)} points have coordinates that are not numbers (the first is point {bad[0]}).")
-    if len(points) < least:
-        raise PliantError(f"{what}: {len(points)} different points are left, at least {least} are needed for a surface.")
+
+
+def check(points: Floats, what: str) -> None:
+    """Refuse points that cannot be a surface."""
+    if len(points) < LEAST:
+        raise PliantError(f"{what}: {len(points)} different points are left, at least {LEAST} are needed for a surface.")
     extent = np.linalg.svd(points - points.mean(axis=0), compute_uv=False)
     if extent[1] < LINE * extent[0]:
         raise PliantError(f"{what}: all {len(points)} points lie on one line, which is no surface.")
 
 
 def outliers(points: Floats, graph: Ints) -> np.ndarray:
-    """(n,) points farther from their neighbours than median + 6 MAD, and than twice what is usual among those neighbours.
+    """(n,) points farther from their neighbours than median + 6 MAD, and than three times what is usual among those neighbours.
 
     The second condition keeps sparse parts of a scan, and regular samples, whose MAD is nearly zero.
     """

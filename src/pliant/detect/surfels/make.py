@@ -15,9 +15,10 @@ from pathlib import Path
 import numpy as np
 
 from pliant.detect.surfels.areas import estimated_areas, own_side
-from pliant.detect.surfels.clean import check, merged, outliers
+from pliant.detect.surfels.clean import check, check_finite, merged, outliers
 from pliant.detect.surfels.neighbours import KDTree
 from pliant.detect.surfels.normals import FLAT, oriented, principal_normals, suspects, unit
+from pliant.detect.surfels.rims import rims
 from pliant.detect.surfels.sample import spread_samples
 from pliant.detect.surfels.surface import NEIGHBOURS, PointSurface
 from pliant.detect.surfels.thick import THIN, consolidated, flat_size, skin
@@ -49,7 +50,7 @@ def from_file(
 def from_mesh(mesh: Surface | TetMesh, *, spacing: float | None = None, name: str = "the surface") -> PointSurface:
     """Vertices with a third of the area of their faces and their area-weighted normal; or, with `spacing` [m], samples on the faces."""
     surface, notes = _outward(mesh)
-    check(surface.points, name, least=0)
+    check_finite(surface.points, name)
     if spacing is not None:
         points, normals, areas = spread_samples(surface, spacing)
         check(points, f"{name} sampled every {spacing:g} m")
@@ -94,7 +95,7 @@ def from_cloud(
     area           [m^2] of the whole surface if it is known
     """
     given = cloud if isinstance(cloud, PointCloud) else PointCloud(np.asarray(cloud))
-    check(given.points, name, least=0)
+    check_finite(given.points, name)
     source, notes = _chosen(given.points, drop_outliers, name)
     given, source = _thin_layer(given, source, notes, name)
     made = _made(given, source, view, neighbours, estimator, area, name)
@@ -165,7 +166,7 @@ def _made(
         normals, notes = oriented(points, normals, graph, rough, eyes)
     if (doubt := int(suspects(normals, graph).sum())) > 0:
         notes.append(f"{doubt} normals are opposed to most of their neighbours': thin parts or sharp creases")
-    areas = estimated_areas(own_side(points, normals, graph), graph, estimator, area)
+    areas = estimated_areas(own_side(points, normals, graph), graph, estimator, area, rims(points, normals, graph)[0])
     return PointSurface(points, normals, areas, variation=variation, notes=tuple(notes), given=graph)
 
 

@@ -31,7 +31,10 @@ def principal_normals(points: Floats, graph: Ints, k: int | None = None) -> tupl
     normals, variation = np.empty_like(points), np.empty(len(points))
     _principal(points, graph, min(k or SMOOTH, graph.shape[1]), normals, variation)
     if k is None and np.median(variation) > NOISY:
-        _principal(points, graph, min(RAW, graph.shape[1]), normals, variation)
+        wide, flatter = np.empty_like(points), np.empty(len(points))
+        _principal(points, graph, min(RAW, graph.shape[1]), wide, flatter)
+        if np.median(flatter) < np.median(variation):  # noise fades in a larger neighbourhood, curvature grows
+            return wide, flatter
     return normals, variation
 
 

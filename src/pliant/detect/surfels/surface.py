@@ -12,6 +12,7 @@ from functools import cached_property
 import numpy as np
 
 from pliant.detect.surfels.answers import FAR, MEDIAL, OFF, Projection
+from pliant.detect.surfels.clean import LEAST
 from pliant.detect.surfels.clusters import Spheres
 from pliant.detect.surfels.neighbours import KDTree, Neighbours, UniformGrid
 from pliant.detect.surfels.normals import suspects, unit
@@ -22,7 +23,6 @@ from pliant.geometry.mesh import Floats, Ints, PliantError
 from pliant.kernels import contiguous, use_threads
 
 NEIGHBOURS = 52  # samples within 4 spacings of a sample on a regular surface
-LEAST = 4
 SURE = 2.0  # spacings beyond which the winding number decides the side
 METHODS = ("mls", "aa")
 
