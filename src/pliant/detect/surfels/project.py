@@ -71,7 +71,7 @@ def _settle(points, normals, spacing, reach, graph, factor, width, mode, x, q, s
     relax, last, flag, n, h = 1.0, (0.0, 0.0, 0.0), LOST, load(normals, s), spacing[s]
     for iteration in range(MOST):
         if iteration < FOLLOW:
-            s = nearest_around(points, graph, s, q)
+            s = nearest_around(points, normals, graph, s, q, OPPOSITE)
         h = width_at(points, spacing, reach, graph, s, q, factor, width)
         total, mean, side, opposed, near = weigh(points, normals, graph, s, q, h, OPPOSITE, theta)
         if not (total > 1e-12 and norm(side) > COMMON * total):
@@ -110,7 +110,7 @@ def implicit_all(points, normals, spacing, reach, graph, factor, width, queries,
     theta = np.empty(graph.shape[1])
     for i in range(len(queries)):
         q = load(queries, i)
-        s = nearest_around(points, graph, sample[i], q)
+        s = nearest_around(points, normals, graph, sample[i], q, OPPOSITE)
         h = width_at(points, spacing, reach, graph, s, q, factor, width)
         total, mean, side, _, _ = weigh(points, normals, graph, s, q, h, OPPOSITE, theta)
         if not (total > 1e-12 and norm(side) > COMMON * total):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from pliant.detect.surfels.neighbours import KDTree
+from pliant.detect.surfels.neighbours import UniformGrid
 from pliant.geometry.mesh import Floats, PliantError, Surface
 from pliant.kernels import kernel
 
@@ -24,7 +24,7 @@ def spread_samples(surface: Surface, spacing: float) -> tuple[Floats, Floats, Fl
     points, normals, areas = _pieces(surface, spacing / FINE)
     order = np.random.default_rng(0).permutation(len(points))
     points, normals, areas = points[order], normals[order], areas[order]
-    start, near = KDTree(points).within(points, APART * spacing)
+    start, near = UniformGrid(points, APART * spacing).within(points, APART * spacing)
     owner = np.full(len(points), -1, np.int64)
     _thin(points, normals, start, near, owner)
     kept = np.unique(owner)

@@ -12,6 +12,7 @@ from functools import cached_property
 import numpy as np
 
 from pliant.detect.surfels.answers import FAR, MEDIAL, OFF, Projection
+from pliant.detect.surfels.areas import OPPOSITE
 from pliant.detect.surfels.clean import LEAST
 from pliant.detect.surfels.clusters import Spheres
 from pliant.detect.surfels.neighbours import KDTree, Neighbours, UniformGrid
@@ -23,6 +24,7 @@ from pliant.geometry.mesh import Floats, Ints, PliantError
 from pliant.kernels import contiguous, use_threads
 
 NEIGHBOURS = 52  # samples within 4 spacings of a sample on a regular surface
+NEAR = 8  # nearest samples among which opposed ones are looked for
 SURE = 2.0  # spacings beyond which the winding number decides the side
 METHODS = ("mls", "aa")
 
@@ -186,13 +188,32 @@ class PointSurface:
     def _first(self, points: Floats, start: Projection | None) -> tuple[Ints, Floats]:
         """(samples, feet) to start from: planes of the nearest samples, or of the last feet."""
         if start is None:
-            sample = self.nearest(points)
+            sample = self._facing(points) if self._thin else self.nearest(points)
             base, normal = self.points[sample], self.normals[sample]
         elif len(start.sample) != len(points):
             raise PliantError(f"{len(points)} queries cannot start from a projection of {len(start.sample)}.")
         else:
             sample, base, normal = start.sample.copy(), start.points, start.normals
         return sample, points - np.einsum("ij,ij->i", points - base, normal)[:, None] * normal
+
+    @cached_property
+    def _thin(self) -> bool:
+        """Whether any sample has an opposed one among its nearest."""
+        near = self.graph[:, 1 : NEAR + 1]
+        return bool((np.einsum("ij,ikj->ik", self.normals, self.normals[near]) <= OPPOSITE).any())
+
+    def _facing(self, points: Floats) -> Ints:
+        """(m,) nearest sample, or the nearest opposed one if their planes disagree on the side and its plane is nearer.
+
+        Where a sheet or a crevice is thinner than the spacing, the nearest sample may be on the wrong side of it.
+        """
+        near = self.search.nearest(points, min(NEAR, len(self)))[1]
+        normals = self.normals[near]
+        height = np.einsum("ikj,ikj->ik", points[:, None] - self.points[near], normals)
+        opposed = np.einsum("ikj,ij->ik", normals, normals[:, 0]) <= OPPOSITE
+        other, row = opposed.argmax(axis=1), np.arange(len(points))
+        swap = opposed[row, other] & (height[:, 0] * height[row, other] < 0.0) & (np.abs(height[row, other]) < np.abs(height[:, 0]))
+        return np.where(swap, near[row, other], near[:, 0])
 
     def _medial(self, points: Floats, foot: Floats, normals: Floats) -> np.ndarray:
         """Whether samples with a quite different normal are nearly as near as the foot: two feet, so the distance has a kink."""

@@ -11,7 +11,7 @@ import math
 
 import numpy as np
 
-from pliant.detect.surfels.neighbours import KDTree, squared
+from pliant.detect.surfels.neighbours import KDTree, UniformGrid, squared
 from pliant.detect.surfels.quadric import plane_normal, quadric_foot
 from pliant.geometry.mesh import Floats, Ints
 from pliant.kernels import axpy, dot, kernel, load, scale, store, sub
@@ -48,7 +48,7 @@ def consolidated(points: Floats, k: int) -> tuple[Floats, Ints]:
     """(points (c, 3), rows they started from (c,)): fewer points, on quadrics fitted to their k nearest."""
     tree = KDTree(points)
     width = float(np.median(tree.nearest(points[:: max(len(points) // PROBES, 1)], k)[0][:, -1])) / 3.0
-    start, near = tree.within(points, width)
+    start, near = UniformGrid(points, width).within(points, width)
     kept = np.zeros(len(points), bool)
     _thin(start, near, kept)
     rows = np.flatnonzero(kept)

@@ -16,14 +16,14 @@ CUT = 4.0  # widths at which weights end
 
 
 @inline
-def nearest_around(points, graph, s, q):  # type: ignore[no-untyped-def]
-    """Walk from sample s to the sample nearest to q; at most 64 steps."""
+def nearest_around(points, normals, graph, s, q, opposite):  # type: ignore[no-untyped-def]
+    """Walk from sample s to the sample nearest to q on the same sheet; at most 64 steps."""
     best = squared(points, s, q)
     for _ in range(64):
-        here = s
+        here, n = s, load(normals, s)
         for c in range(1, graph.shape[1]):
             d = squared(points, graph[here, c], q)
-            if d < best:
+            if d < best and dot(load(normals, graph[here, c]), n) > opposite:
                 best, s = d, graph[here, c]
         if s == here:
             break
