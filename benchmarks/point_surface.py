@@ -88,7 +88,7 @@ def asking(surface: PointSurface, queries: Floats, repeat: int) -> Table:
     first = row("project, mls", lambda: surface.project(queries))
     moved = queries + 0.1 * np.sqrt(surface.areas.mean()) * first.normals[:, [1, 2, 0]]
     row("project, mls, moved 0.1 spacing", lambda: surface.project(moved))
-    row("the same from the last feet", lambda: surface.project(moved, start=first))
+    row("the same from the last samples", lambda: surface.project(moved, start=first.sample))
     for step in ("simple", "almost orthogonal", "orthogonal"):
         row(f"project, aa, {step}", lambda step=step: surface.project(queries, "aa", step))
     row("signed distance, fast", lambda: surface.fast_distance(queries))

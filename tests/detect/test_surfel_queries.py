@@ -150,12 +150,26 @@ def test_a_warm_start_finds_the_same_feet():
     q = directions(300, 7) * [2.01, 1.01, 1.01]
     first = surface.project(q)
     moved = q + 0.3 * surface.spacing.mean() * directions(300, 8)
-    cold, warm = surface.project(moved), surface.project(moved, start=first)
+    cold, warm = surface.project(moved), surface.project(moved, start=first.sample)
     assert np.abs(cold.points - warm.points).max() < 1e-4 * surface.spacing.mean()
-    again = surface.project(moved, start=warm)
-    assert again.iterations.mean() < cold.iterations.mean()
-    with pytest.raises(PliantError, match="cannot start"):
-        surface.project(q[:5], start=first)
+    turn, shift = shapes.rotation(1), np.array([0.1, 0.2, 0.3])
+    posed = Posed(surface, turn, shift).project(moved @ turn.T + shift, start=first.sample)
+    assert np.allclose(warm.points @ turn.T + shift, posed.points, atol=1e-9)
+    for wrong in (first.sample[:5], first.sample - len(surface)):
+        with pytest.raises(PliantError, match="cannot start"):
+            surface.project(q, start=wrong)
+
+
+def test_a_warm_start_keeps_feet_on_their_sheet():
+    """A point pushed through the middle of a plate stays with the side it came from."""
+    x = np.concatenate([lattice(21, 0.1, 0.2), lattice(21, 0.1, -0.2)])
+    plate = PointSurface(x, np.sign(x[:, 2:]) * [0, 0, 1], np.full(len(x), 0.01))
+    sample = plate.project(np.array([[0.02, 0.03, 0.25]])).sample
+    for z in (0.1, 0.0, -0.1):
+        foot = plate.project(np.array([[0.02, 0.03, z]]), start=sample)
+        sample = foot.sample
+        assert foot.distance[0] == pytest.approx(z - 0.2, abs=1e-9)
+    assert plate.project(np.array([[0.02, 0.03, -0.1]])).distance[0] == pytest.approx(-0.1, abs=1e-9)
 
 
 def test_far_queries_find_their_foot_and_say_so():

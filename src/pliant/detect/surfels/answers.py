@@ -43,7 +43,8 @@ class Projection:
 class Shape(Protocol):
     """Anything with an outside. Queries (m, 3) and answers are in the shape's own coordinates."""
 
-    def project(self, points: Floats) -> Projection: ...
+    def project(self, points: Floats, *, start: Ints | None = None) -> Projection:
+        """Feet of the queries. `start` (m,): `sample` of their last projection, which spares the search; exact shapes need none."""
 
     def signed_distance(self, points: Floats) -> Floats:
         """(m,) [m], negative inside."""

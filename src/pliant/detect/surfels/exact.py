@@ -8,7 +8,7 @@ import numpy as np
 
 from pliant.detect.analytic import signed_distance
 from pliant.detect.surfels.answers import Projection
-from pliant.geometry.mesh import Floats, PliantError
+from pliant.geometry.mesh import Floats, Ints, PliantError
 from pliant.kernels import contiguous, kernel, load, store
 from pliant.model import ANALYTIC
 
@@ -34,8 +34,8 @@ class Exact:
         a, b, c = (*self.sizes, 0.0, 0.0, 0.0)[:3]
         return ANALYTIC[self.kind], float(a), float(b), float(c)
 
-    def project(self, points: Floats) -> Projection:
-        """Nearest points of the surface; all of them valid."""
+    def project(self, points: Floats, *, start: Ints | None = None) -> Projection:
+        """Nearest points of the surface; all of them valid, and found without a start."""
         points = contiguous(points).reshape(-1, 3)
         distance, normals, count = np.empty(len(points)), np.empty_like(points), len(points)
         _distances(*self.numbers, points, distance, normals)

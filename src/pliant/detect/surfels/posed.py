@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from pliant.detect.surfels.answers import Projection, Shape
-from pliant.geometry.mesh import Floats
+from pliant.geometry.mesh import Floats, Ints
 
 
 @dataclass(frozen=True)
@@ -24,9 +24,9 @@ class Posed:
     def to_world(self, points: Floats) -> Floats:
         return np.asarray(points) @ np.asarray(self.rotation).T + self.translation
 
-    def project(self, points: Floats) -> Projection:
-        """Feet and normals in world coordinates."""
-        found = self.shape.project(self.to_body(points))
+    def project(self, points: Floats, *, start: Ints | None = None) -> Projection:
+        """Feet and normals in world coordinates; a start is one of samples, so it stays good when the body moves."""
+        found = self.shape.project(self.to_body(points), start=start)
         return replace(found, points=self.to_world(found.points), normals=found.normals @ np.asarray(self.rotation).T)
 
     def signed_distance(self, points: Floats) -> Floats:

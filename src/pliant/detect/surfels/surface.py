@@ -158,7 +158,8 @@ class PointSurface:
         points: Floats,
         method: str = "mls",
         step: str = "almost orthogonal",
-        start: Projection | None = None,
+        *,
+        start: Ints | None = None,
         width: float = 0.0,
         medial: bool = False,
     ) -> Projection:
@@ -166,7 +167,7 @@ class PointSurface:
 
         method   mls: quadric moving least squares; aa: Alexa and Adamson's implicit surface
         step     of aa: simple, almost orthogonal, orthogonal
-        start    the last projection of the same queries: no search, and the foot stays on the sheet it was on
+        start    (m,) `sample` of the last projection of the same queries: no search, and feet stay on the sheet they were on
         width    [m] a constant width h in place of one that follows the spacing
         medial   also look for queries that another part of the surface is as near to (one search by radius)
         """
@@ -185,16 +186,16 @@ class PointSurface:
             flags[self._medial(points, foot, normals)] |= MEDIAL
         return Projection(foot, normals, distance, sample, flags, taken)
 
-    def _first(self, points: Floats, start: Projection | None) -> tuple[Ints, Floats]:
-        """(samples, feet) to start from: planes of the nearest samples, or of the last feet."""
+    def _first(self, points: Floats, start: Ints | None) -> tuple[Ints, Floats]:
+        """(samples, feet) to start from: on the planes of the nearest samples, or of the last ones."""
         if start is None:
             sample = self._facing(points) if self._thin else self.nearest(points)
-            base, normal = self.points[sample], self.normals[sample]
-        elif len(start.sample) != len(points):
-            raise PliantError(f"{len(points)} queries cannot start from a projection of {len(start.sample)}.")
+        elif len(start) != len(points) or (len(start) and not (0 <= start.min() and start.max() < len(self))):
+            raise PliantError(f"{len(points)} queries cannot start from these {len(start)} samples of a surface of {len(self)}.")
         else:
-            sample, base, normal = start.sample.copy(), start.points, start.normals
-        return sample, points - np.einsum("ij,ij->i", points - base, normal)[:, None] * normal
+            sample = np.array(start, dtype=np.int64)
+        normal = self.normals[sample]
+        return sample, points - np.einsum("ij,ij->i", points - self.points[sample], normal)[:, None] * normal
 
     @cached_property
     def _thin(self) -> bool:
