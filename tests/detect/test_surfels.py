@@ -141,6 +141,14 @@ def test_orientation_turns_no_normal_the_wrong_way():
     assert (np.einsum("ij,ij->i", out, x) > 0).all() and not notes
 
 
+def test_normals_against_their_neighbours_are_suspect():
+    x = fibonacci(500)
+    wrong = x.copy()
+    wrong[[7, 300]] *= -1
+    surface = PointSurface(x, wrong, np.full(500, 4 * np.pi / 500))
+    assert np.array_equal(np.flatnonzero(surface.suspect), [7, 300])
+
+
 def test_each_part_is_turned_outwards():
     x = np.concatenate([fibonacci(600), 0.5 * fibonacci(500) + [3, 0, 0]])
     made = from_cloud(x)

@@ -38,11 +38,6 @@ def principal_normals(points: Floats, graph: Ints, k: int | None = None) -> tupl
     return normals, variation
 
 
-def components(graph: Ints) -> Ints:
-    """Connected components (n,) of the symmetrised graph of the nearest neighbours."""
-    return labels(len(graph), links(graph))
-
-
 def links(graph: Ints) -> Ints:
     """Pairs (e, 2) of samples joined in the graph that carries the orientation."""
     near = graph[:, 1 : LINKS + 1]
