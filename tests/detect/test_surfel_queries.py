@@ -236,6 +236,15 @@ def test_answers_do_not_depend_on_threads(monkeypatch):
         assert np.array_equal(a, b)
 
 
+@pytest.mark.parametrize("surface", [ball(300), ball(300).moved(fibonacci(300))])
+def test_no_queries_are_fine_and_queries_that_are_not_numbers_are_refused(surface):
+    none, bad = np.zeros((0, 3)), np.array([[0, 0, 1.0], [np.nan, 0, 0]])
+    assert len(surface.project(none, medial=True).points) == len(surface.signed_distance(none)) == len(surface.winding(none)) == 0
+    for ask in (surface.project, surface.signed_distance, surface.fast_distance, surface.winding, surface.implicit):
+        with pytest.raises(PliantError, match="query 1"):
+            ask(bad)
+
+
 def test_unknown_methods_are_refused():
     with pytest.raises(PliantError, match="mls, aa"):
         ball(100).project(np.zeros((1, 3)), "nearest")

@@ -42,7 +42,7 @@ class KDTree:
         return cKDTree(self.points)
 
     def nearest(self, queries: Floats, k: int) -> tuple[Floats, Ints]:
-        queries = contiguous(queries).reshape(-1, 3)
+        queries = as_queries(queries)
         _check_k(k, len(self.points))
         distance, index = np.empty((len(queries), k)), np.empty((len(queries), k), np.int64)
         left, ask = np.arange(len(queries)), min(k + EXTRA, len(self.points))
@@ -56,7 +56,7 @@ class KDTree:
         return distance, index
 
     def within(self, queries: Floats, radius: Floats | float) -> tuple[Ints, Ints]:
-        queries = contiguous(queries).reshape(-1, 3)
+        queries = as_queries(queries)
         radii = contiguous(np.broadcast_to(radius, len(queries)))
         found = self.tree.query_ball_point(queries, radii * (1 + 1e-12), return_sorted=True)
         count = np.fromiter((len(f) for f in found), np.int64, len(found))
@@ -81,14 +81,14 @@ class UniformGrid:
         _fill(self.points, self.low, self.cell, self.key, self.start, self.held)
 
     def nearest(self, queries: Floats, k: int) -> tuple[Floats, Ints]:
-        queries = contiguous(queries).reshape(-1, 3)
+        queries = as_queries(queries)
         _check_k(k, len(self.points))
         distance, index = np.empty((len(queries), k)), np.empty((len(queries), k), np.int64)
         _nearest(self.points, self.low, self.high, self.cell, self.key, self.start, self.held, queries, distance, index)
         return np.sqrt(distance), index
 
     def within(self, queries: Floats, radius: Floats | float) -> tuple[Ints, Ints]:
-        queries = contiguous(queries).reshape(-1, 3)
+        queries = as_queries(queries)
         radii = contiguous(np.broadcast_to(radius, len(queries)))
         start, none = np.zeros(len(queries) + 1, np.int64), np.empty(0, np.int64)
         grid = (self.points, self.low, self.high, self.cell, self.key, self.start, self.held)
@@ -97,6 +97,15 @@ class UniformGrid:
         flat = np.empty(int(start[-1]), np.int64)
         _within(*grid, queries, radii, start, flat, False)
         return start, flat
+
+
+def as_queries(points: Floats) -> Floats:
+    """Points (m, 3) to ask about, as kernels take them; refused if they are not finite."""
+    queries = contiguous(points).reshape(-1, 3)
+    bad = np.flatnonzero(~np.isfinite(queries).all(axis=1))
+    if len(bad):
+        raise PliantError(f"{len(bad)} queries have coordinates that are not finite (the first is query {bad[0]}).")
+    return queries
 
 
 def _check_k(k: int, count: int) -> None:

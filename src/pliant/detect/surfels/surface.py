@@ -15,7 +15,7 @@ from pliant.detect.surfels.answers import FAR, MEDIAL, OFF, Projection
 from pliant.detect.surfels.areas import OPPOSITE
 from pliant.detect.surfels.clean import LEAST
 from pliant.detect.surfels.clusters import Spheres
-from pliant.detect.surfels.neighbours import KDTree, Neighbours, UniformGrid
+from pliant.detect.surfels.neighbours import KDTree, Neighbours, UniformGrid, as_queries
 from pliant.detect.surfels.normals import suspects, unit
 from pliant.detect.surfels.project import QUADRIC, STEPS, implicit_all, project_all
 from pliant.detect.surfels.rims import rims
@@ -171,7 +171,7 @@ class PointSurface:
         width    [m] a constant width h in place of one that follows the spacing
         medial   also look for queries that another part of the surface is as near to (one search by radius)
         """
-        points = contiguous(points).reshape(-1, 3)
+        points = as_queries(points)
         if method not in METHODS or step not in STEPS:
             raise PliantError(f"projection '{method}', '{step}' is not known; methods: {', '.join(METHODS)}; steps: {', '.join(STEPS)}.")
         sample, foot = self._first(points, start)
@@ -228,7 +228,7 @@ class PointSurface:
 
     def implicit(self, points: Floats, width: float = 0.0) -> tuple[Floats, Floats]:
         """f (m,) [m] and its gradient (m, 3) of Alexa and Adamson's implicit surface, h held fixed; NaN beyond all weights."""
-        points = contiguous(points).reshape(-1, 3)
+        points = as_queries(points)
         value, gradient = np.empty(len(points)), np.empty_like(points)
         implicit_all(
             self.points, self.normals, self.spacing, self.reach, self.graph, float(self.width), float(width), points, self.nearest(points),
@@ -238,7 +238,7 @@ class PointSurface:
 
     def fast_distance(self, points: Floats) -> Floats:
         """(m,) [m] in front of the plane of the nearest sample: error about l^2 / R, wrong sides near sharp edges."""
-        points = contiguous(points).reshape(-1, 3)
+        points = as_queries(points)
         sample = self.nearest(points)
         return np.asarray(np.einsum("ij,ij->i", points - self.points[sample], self.normals[sample]))
 
@@ -251,7 +251,7 @@ class PointSurface:
 
         A query whose foot lies in a hole is as far as its nearest sample.
         """
-        points = contiguous(points).reshape(-1, 3)
+        points = as_queries(points)
         found = self.project(points)
         distance, near = found.distance.copy(), self.spacing[found.sample]
         off = found.has(OFF)

@@ -15,8 +15,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from pliant.detect.surfels.clusters import Spheres
+from pliant.detect.surfels.neighbours import as_queries
 from pliant.geometry.mesh import Floats
-from pliant.kernels import axpy, contiguous, dot, inline, kernel, load, norm, parallel, prange, scale, sub, use_threads
+from pliant.kernels import axpy, dot, inline, kernel, load, norm, parallel, prange, scale, sub, use_threads
 
 CHUNK = 16
 OPEN = 4.0  # a cluster counts as one beyond so many of its radii; see the accuracy test
@@ -45,7 +46,7 @@ def winding_number(
     spheres: Spheres, moments: Moments, points: Floats, normals: Floats, areas: Floats, queries: Floats, opening: float | None = None
 ) -> Floats:
     """(m,) winding numbers; `opening`: radii beyond which clusters count as one, None: as the work demands, inf: sample by sample."""
-    queries = contiguous(queries).reshape(-1, 3)
+    queries = as_queries(queries)
     if opening is None:
         opening = OPEN if len(queries) * len(points) > PAIRS else np.inf
     out = np.empty(len(queries))
