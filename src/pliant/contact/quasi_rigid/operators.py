@@ -12,7 +12,7 @@ from pliant.contact.quasi_rigid.galerkin import assemble, blobs, displacement, m
 from pliant.contact.quasi_rigid.response import Response
 from pliant.geometry.mesh import Floats, Ints, PliantError
 
-DENSE = 4000  # nodes up to which the matrix is stored (128 MB)
+DENSE = 3000  # nodes up to which the matrix is stored (72 MB); beyond, blocks are smaller and multiply faster
 
 
 class Operator(Protocol):
