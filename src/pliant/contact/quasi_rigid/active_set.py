@@ -2,8 +2,8 @@
 
     K_cc P_c = -q_c,   c <- { P - s / K_ii > 0 }
 
-Two to eight guesses from a good start; without one, a few conjugate gradients make it. Not globally convergent for every positive definite K: a set
-that comes back, or more than 50 sets, hand over to conjugate gradients.
+Two to eight guesses from a good start; without one, a few conjugate gradients make it. Not globally convergent for every positive
+definite K: a set that comes back, or more than 50 sets, hand over to conjugate gradients.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Cholesky factors A = U^T U of dense symmetric matrices, with the same bits for any number of threads.
 
-LAPACK would be faster by a factor of two to four, but its last digits depend on its threads. Right-looking in blocks of 64 rows of U: all inner
-loops run along rows, which are contiguous.
+LAPACK would be faster by a factor of two to four, but its last digits depend on its threads. Right-looking in blocks of 64 rows of U:
+all inner loops run along rows, which are contiguous.
 """
 
 from __future__ import annotations

@@ -56,7 +56,8 @@ class Clusters:
             a, b = front.T
             distance = np.linalg.norm(self.centre[a] - self.centre[b], axis=1)
             reach = self.radius[a] + self.radius[b]
-            across = np.any((distance[:, None] - reach[:, None] <= cuts) & (distance[:, None] + reach[:, None] >= cuts) & np.isfinite(cuts), axis=1)
+            low, high = (distance - reach)[:, None], (distance + reach)[:, None]
+            across = np.any((low <= cuts) & (high >= cuts) & np.isfinite(cuts), axis=1)
             beyond = (a != b) & (distance - reach > np.max(cuts, initial=0.0))
             apart = (a != b) & (reach < APART * distance) & ~across & ~beyond
             far.append(front[apart])

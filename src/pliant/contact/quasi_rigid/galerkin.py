@@ -1,6 +1,7 @@
 """The elastic matrix K_ij = g(d_ij; tau_i^2 + tau_j^2) between Gaussian blobs of force, and its products with forces.
 
-Each node carries a force P [N], spread over its surroundings as a Gaussian of variance tau^2 = (0.5)^2 A / 2 (section 2.2a of the methods page).
+Each node carries a force P [N], spread over its surroundings as a Gaussian of variance tau^2 = (0.5)^2 A / 2 (section 2.2a of the
+methods page).
 The displacement [m] of the blob of node i is u_i = sum_j K_ij P_j. K is symmetric, and positive definite on a plane.
 
 A response is coded as terms (C, 1/b^2, cut-off radius), each

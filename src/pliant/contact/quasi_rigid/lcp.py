@@ -1,7 +1,7 @@
 """The elastic contact problem: forces P >= 0 and separations s = K P + q >= 0 with s P = 0 [Pauly, Pai, Guibas 2004, (9)].
 
-q [m] is the separation of the undeformed surfaces, negative where they overlap; K [m/N] the elastic matrix. For K symmetric and positive definite
-this is min 1/2 P'KP + q'P over P >= 0, and has exactly one solution. Section 2.7 of the methods page.
+q [m] is the separation of the undeformed surfaces, negative where they overlap; K [m/N] the elastic matrix. For K symmetric and positive
+definite this is min 1/2 P'KP + q'P over P >= 0, and has exactly one solution. Section 2.7 of the methods page.
 
     solve(operator, q)                            at a given position
     solve_load(operator, gap, rows, load)         at a given load: the position is found too (load.py)
@@ -71,18 +71,27 @@ def checked(operator: Operator | Floats, q: Floats) -> tuple[Operator, Floats]:
 
 
 def solve(
-    operator: Operator | Floats, q: Floats, method: str = "auto", start: Floats | None = None, tolerance: float = 1e-8, most: int | None = None
+    operator: Operator | Floats,
+    q: Floats,
+    method: str = "auto",
+    start: Floats | None = None,
+    tolerance: float = 1e-8,
+    most: int | None = None,
 ) -> Solution:
     """Solve the contact problem.
 
-    `start` are forces to begin with, as those of the last step (their support is the first active set). `tolerance` bounds the residual, `most` the
-    iterations (by default 50 sets, 1000 gradients, 200 sweeps, 50 n pivots). A problem that is not solved within them says so in `status`.
+    `start` are forces to begin with, as those of the last step (their support is the first active set). `tolerance` bounds the residual,
+    `most` the iterations (by default 50 sets, 1000 gradients, 200 sweeps, 50 n pivots). A problem that is not solved within them says so
+    in `status`.
     """
     from pliant.contact.quasi_rigid import active_set, gauss_seidel, lemke, polonsky_keer
 
     methods = {
-        "active-set": active_set.solve, "conjugate-gradients": polonsky_keer.solve, "gauss-seidel": gauss_seidel.solve, "lemke": lemke.solve,
-    }  # fmt: skip
+        "active-set": active_set.solve,
+        "conjugate-gradients": polonsky_keer.solve,
+        "gauss-seidel": gauss_seidel.solve,
+        "lemke": lemke.solve,
+    }
     K, q = checked(operator, q)
     if method == "auto":
         method = "active-set" if K.size <= ACTIVE_SET else "conjugate-gradients"

@@ -1,7 +1,8 @@
-"""Lemke's complementary pivoting on a dense tableau with the covering vector e: exact, slow, takes any matrix; the oracle of the other solvers.
+"""Lemke's complementary pivoting on a dense tableau with the covering vector e: exact, slow, takes any matrix; the oracle of the other
+solvers.
 
-Ends with a solution for every strictly copositive matrix (Boussinesq: all entries positive) and every positive definite one. If it ends on a ray there is no
-solution to be found, and that is an error with the facts.
+Ends with a solution for every strictly copositive matrix (Boussinesq: all entries positive) and every positive definite one. If it ends
+on a ray there is no solution to be found, and that is an error with the facts.
 """
 
 from __future__ import annotations
@@ -60,7 +61,7 @@ def solve(K: Operator, q: Floats, start: Floats | None, tolerance: float, most: 
     """See lcp.solve; pivoting has no use for a start."""
     n = K.size
     if n > MOST:
-        raise PliantError(f"Lemke's method is for small problems: {n} nodes are more than {MOST}. Use 'active-set' or 'conjugate-gradients'.")
+        raise PliantError(f"Lemke's method is for small problems: {n} nodes are more than {MOST}. Use 'active-set' instead.")
     matrix = K.block(np.arange(n))
     unit, size = float(np.max(K.diagonal)), float(np.max(np.abs(q)))  # lengths in units of q, forces of q / K
     table = np.hstack([np.eye(n), -matrix / unit, -np.ones((n, 1)), q[:, None] / size])
@@ -68,12 +69,13 @@ def solve(K: Operator, q: Floats, start: Floats | None, tolerance: float, most: 
     count, status = _lemke(table, basis, 50 * n if most is None else most)
     if status == 1:
         raise PliantError(
-            f"Lemke's method ended on a ray after {count} pivots: the problem has no solution that it can reach. Smallest separation {q.min():.3g}, "
-            f"asymmetry {np.max(np.abs(matrix - matrix.T)):.3g}, smallest diagonal {K.diagonal.min():.3g}. Is the matrix positive definite?"
+            f"Lemke's method ended on a ray after {count} pivots: the problem has no solution that it can reach. "
+            f"Smallest separation {q.min():.3g}, asymmetry {np.max(np.abs(matrix - matrix.T)):.3g}, "
+            f"smallest diagonal {K.diagonal.min():.3g}. Is the matrix positive definite?"
         )
     force = np.zeros(n)
     inside = (basis >= n) & (basis < 2 * n)
     force[basis[inside] - n] = np.maximum(table[inside, -1], 0.0) * size / unit
-    s = matrix @ force + q
+    s = K @ force + q
     error = lcp.residual(K.diagonal, q, force, s)
     return lcp.Solution(force, s, lcp.SOLVED if status == 0 and error <= tolerance else lcp.STALLED, int(count), error, "lemke")

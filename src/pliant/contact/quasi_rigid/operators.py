@@ -1,4 +1,4 @@
-"""The elastic matrix as something that multiplies: dense, without a matrix, in blocks (far_field.py), or by FFT on a grid (patch_fft.py)."""
+"""The elastic matrix as something that multiplies: stored, computed anew, in blocks (far_field.py), or by FFT on a grid (patch_fft.py)."""
 
 from __future__ import annotations
 

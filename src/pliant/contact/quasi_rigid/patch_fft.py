@@ -1,7 +1,8 @@
 """The elastic matrix of a regular grid, multiplied by fast Fourier transforms.
 
 Zero padding to twice the size makes the product exact for a single patch: nothing repeats. Two kinds of nodes:
-`gauss`, the Gaussian blobs of galerkin.py, for every response; `love`, uniform squares with the displacement taken at their centres [Love 1929], for Boussinesq.
+`gauss`, the Gaussian blobs of galerkin.py, for every response; `love`, uniform squares with the displacement taken at their centres
+[Love 1929], for Boussinesq.
 """
 
 from __future__ import annotations
@@ -60,7 +61,7 @@ class Patch:
     @cached_property
     def values(self) -> Floats:
         """K by the distance in steps along x and y, (nx, ny)."""
-        x, y = (self.spacing * np.arange(n) for n in self.shape)
+        x, y = (self.spacing * np.arange(n, dtype=np.float64) for n in self.shape)
         if isinstance(self.response, Boussinesq) and self.nodes == "love":
             return self.response.c / self.spacing**2 * love(x[:, None], y[None], self.spacing)
         return self.response.g(np.hypot(x[:, None], y[None]), WIDTH**2 * self.spacing**2)

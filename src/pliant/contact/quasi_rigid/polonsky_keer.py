@@ -1,7 +1,8 @@
 """Conjugate gradients with P >= 0 [Polonsky, Keer 1999], for any operator that multiplies (2.7 of the methods page).
 
-Gradients run over the loaded nodes; forces that would pull are cut to zero; unloaded nodes that overlap get a force by steepest descent, which restarts the
-conjugation. With a total force instead of a position, the mean of s over the loaded nodes is removed (it is the unknown approach) and P rescaled.
+Gradients run over the loaded nodes; forces that would pull are cut to zero; unloaded nodes that overlap get a force by steepest descent,
+which restarts the conjugation. With a total force instead of a position, the mean of s over the loaded nodes is removed (it is the
+unknown approach) and P rescaled.
 
 A product K t is reused for the separations wherever nothing was cut, so most iterations cost one product and not two.
 """

@@ -185,9 +185,9 @@ class Tabulated(_Adds):
         r, values = np.asarray(self.r, dtype=np.float64), np.asarray(self.values, dtype=np.float64)
         _positive("C", self.c)
         if r.ndim != 1 or len(r) < 4 or r.shape != values.shape or not np.all(np.isfinite(values)):
-            raise PliantError(f"A tabulated response needs at least four radii and as many finite values, not {r.shape} and {values.shape}.")
+            raise PliantError(f"A table needs at least four radii and as many finite values, not {r.shape} and {values.shape}.")
         if r[0] <= 0.0 or np.any(np.diff(r) <= 0.0):
-            raise PliantError("The radii of a tabulated response must be positive and rising: sort them and drop r = 0, where C / r takes over.")
+            raise PliantError("The radii of a table must be positive and rising: sort them, and drop r = 0, where C / r takes over.")
         object.__setattr__(self, "r", r)
         object.__setattr__(self, "values", values)
 
