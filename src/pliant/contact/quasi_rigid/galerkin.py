@@ -22,7 +22,7 @@ import numpy as np
 from pliant.contact.quasi_rigid.bessel import decay, smooth_i0e
 from pliant.contact.quasi_rigid.response import Response
 from pliant.geometry.mesh import Floats
-from pliant.kernels import allowed_threads, contiguous, inline, parallel, prange
+from pliant.kernels import allowed_threads, contiguous, inline, kernel, parallel, prange
 
 WIDTH = 0.5  # sigma / sqrt(A); wider blobs make the pressure oscillate (2.2 of the methods page)
 PIECE = 256  # nodes in a piece of a row; fixed, so that threads cannot matter
@@ -86,6 +86,12 @@ def balanced(k, count):  # type: ignore[no-untyped-def]
     return k // 2 if k % 2 == 0 else count - 1 - k // 2
 
 
+@kernel
+def row_at(nodes, at, terms, tables, start, stop, out):  # type: ignore[no-untyped-def]
+    """`fill_row` as a call, because compiling it takes seconds."""
+    fill_row(nodes, at, terms, tables, start, stop, out)
+
+
 @parallel
 def _assemble(nodes, terms, tables, out):  # type: ignore[no-untyped-def]
     n = nodes.shape[1]
@@ -93,7 +99,7 @@ def _assemble(nodes, terms, tables, out):  # type: ignore[no-untyped-def]
     for k in prange(tiles):
         first = balanced(k, tiles) * TILE
         for i in range(first, min(first + TILE, n)):
-            fill_row(nodes, (nodes[0, i], nodes[1, i], nodes[2, i], nodes[3, i]), terms, tables, first, n, out[i, first:])
+            row_at(nodes, (nodes[0, i], nodes[1, i], nodes[2, i], nodes[3, i]), terms, tables, first, n, out[i, first:])
         for start in range(first, n, TILE):
             for i in range(first, min(first + TILE, n)):
                 for j in range(start, min(start + TILE, n)):
@@ -109,7 +115,7 @@ def _direct(targets, sources, force, terms, tables, scratch, out):  # type: igno
         for j in range(sources.shape[1]):
             if force[j] != 0.0:
                 at = (sources[0, j], sources[1, j], sources[2, j], sources[3, j])
-                fill_row(targets, at, terms, tables, start, stop, scratch[k])
+                row_at(targets, at, terms, tables, start, stop, scratch[k])
                 for i in range(stop - start):
                     out[start + i] += force[j] * scratch[k, i]
 

@@ -8,9 +8,10 @@ from pliant.kernels import inline, kernel, parallel, prange
 RANK = 40  # highest rank of a block
 
 
-@inline
-def blob(nodes, i):  # type: ignore[no-untyped-def]
-    return nodes[0, i], nodes[1, i], nodes[2, i], nodes[3, i]
+@kernel
+def row_of(nodes, i, terms, tables, start, stop, out):  # type: ignore[no-untyped-def]
+    """K between node i and the nodes start..stop; a call of its own, because compiling it takes seconds."""
+    fill_row(nodes, (nodes[0, i], nodes[1, i], nodes[2, i], nodes[3, i]), terms, tables, start, stop, out)
 
 
 @inline
@@ -51,7 +52,7 @@ def cross(nodes, terms, tables, a, b, floor, tolerance, u, v, done):  # type: ig
     done[:] = False
     row, norm2 = 0, 0.0
     for k in range(RANK):
-        fill_row(nodes, blob(nodes, a[0] + row), terms, tables, b[0], b[1], v[k])
+        row_of(nodes, a[0] + row, terms, tables, b[0], b[1], v[k])
         for l in range(k):
             axpy_row(-u[l, row], v[l], v[k])
         done[row] = True
@@ -62,7 +63,7 @@ def cross(nodes, terms, tables, a, b, floor, tolerance, u, v, done):  # type: ig
         pivot = v[k, column]
         for j in range(nb):
             v[k, j] /= pivot
-        fill_row(nodes, blob(nodes, b[0] + column), terms, tables, a[0], a[1], u[k])
+        row_of(nodes, b[0] + column, terms, tables, a[0], a[1], u[k])
         for l in range(k):
             axpy_row(-v[l, column], u[l], u[k])
         size2 = inner(u[k], u[k]) * inner(v[k], v[k])
@@ -104,7 +105,7 @@ def fill_near(nodes, terms, tables, sides, at, out):  # type: ignore[no-untyped-
         nb = sides[k, 3] - sides[k, 2]
         for i in range(sides[k, 1] - sides[k, 0]):
             row = out[at[k] + i * nb : at[k] + (i + 1) * nb]
-            fill_row(nodes, blob(nodes, sides[k, 0] + i), terms, tables, sides[k, 2], sides[k, 3], row)
+            row_of(nodes, sides[k, 0] + i, terms, tables, sides[k, 2], sides[k, 3], row)
 
 
 @kernel
