@@ -17,6 +17,7 @@ from pliant.geometry.mesh import Floats, Ints
 from pliant.kernels import allowed_threads, contiguous, inline, kernel, parallel, prange
 
 BLOCK = 64
+SINGULAR = 1e-13  # pivots below this part of the largest diagonal are taken for zero, as of two nodes at one place
 NARROW = 256  # columns that are updated together, so that the panel stays in the cache
 
 
@@ -28,11 +29,11 @@ def subtract(c, row, out):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def factor_corner(a, first):  # type: ignore[no-untyped-def]
-    """Factor the square on the diagonal in place; False if a pivot is not positive."""
+def factor_corner(a, first, least):  # type: ignore[no-untyped-def]
+    """Factor the square on the diagonal in place; False if a pivot is not above the least."""
     last = first + BLOCK
     for k in range(first, last):
-        if not a[k, k] > 0.0:
+        if not a[k, k] > least:
             return False
         a[k, k] = math.sqrt(a[k, k])
         for j in range(k + 1, last):
@@ -70,12 +71,12 @@ def update_rows(a, panel, row, start, stop):  # type: ignore[no-untyped-def]
 
 
 @parallel
-def _factor(a, panel):  # type: ignore[no-untyped-def]
+def _factor(a, panel, least):  # type: ignore[no-untyped-def]
     """Upper triangle of `a` becomes U; False if it is not positive definite. Sides are multiples of BLOCK."""
     n = a.shape[0]
     for first in range(0, n, BLOCK):
         rest = first + BLOCK
-        if not factor_corner(a, first):
+        if not factor_corner(a, first, least):
             return False
         for k in prange((n - rest + NARROW - 1) // NARROW):
             solve_columns(a, panel, first, rest + k * NARROW, min(rest + (k + 1) * NARROW, n))
@@ -119,7 +120,7 @@ def _gather(matrix, chosen, out):  # type: ignore[no-untyped-def]
 
 @dataclass(frozen=True)
 class Factor:
-    """U of a positive definite matrix of size n, padded with ones to whole blocks."""
+    """U of a positive definite matrix of size n, padded to whole blocks."""
 
     u: Floats
     n: int
@@ -132,9 +133,10 @@ class Factor:
         size = -(-n // BLOCK) * BLOCK
         u = np.zeros((size, size))
         _gather(matrix, chosen, u)
-        u[np.arange(n, size), np.arange(n, size)] = 1.0
+        u[np.arange(n, size), np.arange(n, size)] = np.max(np.diagonal(u), initial=0.0)
         numba.set_num_threads(1 if n < 4 * BLOCK else allowed_threads())
-        return cls(u, n) if _factor(u, np.empty((BLOCK, size))) else None
+        least = SINGULAR * float(np.max(np.diagonal(u), initial=0.0))
+        return cls(u, n) if _factor(u, np.empty((BLOCK, size)), least) else None
 
     def solve(self, b: Floats) -> Floats:
         """A^-1 b for b of shape (n,) or (n, m)."""

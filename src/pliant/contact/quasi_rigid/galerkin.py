@@ -6,8 +6,9 @@ The displacement [m] of the blob of node i is u_i = sum_j K_ij P_j. K is symmetr
 
 A response is coded as terms (C, 1/b^2, cut-off radius), each
     g = C sqrt(pi/2) exp(-d^2/2S^2) [ b/(s S) I0e(d^2 b^2/(4 s^2 S^2)) - b/S^2 ],  S^2 = s^2 + b^2,  0 beyond the cut-off,
-which is Boussinesq's law for 1/b = 0, and tables w(r) of what is added to such a term: w is smooth, so that it is
-taken at the mean radius sqrt(d^2 + pi/2 s^2) of the blob instead of being integrated over it (exact at d = 0 for w linear in r).
+which is Boussinesq's law for 1/b = 0, and tables w(r) of what is added to such a term. w is smooth, so that its mean over a blob is
+taken at two radii instead of being integrated, [w(r + s) + w(r - s)]/2 with r^2 = d^2 + s^2 (1 + (pi/2 - 1) s^2/(s^2 + d^2)): right to
+second order for d >> s, and exact at d = 0 for w linear in r.
 
 Nodes are an array (4, n) of x, y, z and tau^2, so that the loops over a row vectorise.
 """
@@ -66,18 +67,28 @@ def add_term(nodes, at, term, start, stop, out):  # type: ignore[no-untyped-def]
 
 
 @inline
+def look_up(table, r):  # type: ignore[no-untyped-def]
+    """w(r) from a table (step, far, w(-step), w(0), w(step), ...): cubic between its values, far / r beyond them."""
+    last = len(table) - 5
+    x = r / table[0]
+    k = np.uint32(min(x, last - 1.0))
+    t = x - k
+    a, b, c, d = table[k + 2], table[k + 3], table[k + 4], table[k + 5]
+    w = b + 0.5 * t * (c - a + t * (2.0 * a - 5.0 * b + 4.0 * c - d + t * (3.0 * (b - c) + d - a)))
+    return w if x <= last else table[1] / r
+
+
+@inline
 def add_table(nodes, at, table, start, stop, out):  # type: ignore[no-untyped-def]
-    """A table (step, far, w(-step), w(0), w(step), ...), cubic between its values and far / r beyond them."""
+    """The mean of a tabulated w over a blob."""
     x, y, z, tau2 = at
-    step, far, last = table[0], table[1], len(table) - 5
     for j in range(stop - start):
         dx, dy, dz = nodes[0, start + j] - x, nodes[1, start + j] - y, nodes[2, start + j] - z
-        r = math.sqrt(dx * dx + dy * dy + dz * dz + 0.5 * math.pi * (nodes[3, start + j] + tau2))
-        k = np.uint32(min(r / step, last - 1.0))
-        t = r / step - k
-        a, b, c, d = table[k + 2], table[k + 3], table[k + 4], table[k + 5]
-        w = b + 0.5 * t * (c - a + t * (2.0 * a - 5.0 * b + 4.0 * c - d + t * (3.0 * (b - c) + d - a)))
-        out[j] += w if r <= last * step else far / r
+        d2 = dx * dx + dy * dy + dz * dz
+        s2 = nodes[3, start + j] + tau2
+        r = math.sqrt(d2 + s2 * (1.0 + (0.5 * math.pi - 1.0) * s2 / (s2 + d2)))
+        s = math.sqrt(s2)
+        out[j] += 0.5 * (look_up(table, r + s) + look_up(table, r - s))
 
 
 @inline

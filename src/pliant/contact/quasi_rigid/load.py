@@ -51,7 +51,7 @@ def solve_load(
     found: lcp.Solution | None = None
     if K.size <= lcp.ACTIVE_SET:
         contact = gap - _gaps(rows, x) < 0.0 if start is None else start.contact
-        found = _bordered(K, gap, rows, load, contact)
+        found = _bordered(K, gap, rows, load, contact, tolerance)
     elif rows.shape[1] == 1 and np.ptp(rows) == 0.0:
         one = float(rows[0, 0])
         found = polonsky_keer.solve(K, gap, None if start is None else start.P, tolerance, None, total=float(load[0]) / one)
@@ -100,7 +100,9 @@ def _solution(
     return lcp.Solution(force, s, lcp.SOLVED if error <= tolerance else lcp.STALLED, count, error, name, x)
 
 
-def _bordered(K: Operator, gap: Floats, rows: Floats, load: Floats, contact: np.ndarray) -> lcp.Solution | None:
+def _bordered(
+    K: Operator, gap: Floats, rows: Floats, load: Floats, contact: np.ndarray, tolerance: float
+) -> lcp.Solution | None:
     """Active sets of the problem with its border; None if they do not settle."""
     seen = set()
     for count in range(1, SETS + 1):
@@ -120,7 +122,8 @@ def _bordered(K: Operator, gap: Floats, rows: Floats, load: Floats, contact: np.
         s[nodes] = 0.0
         after = force - s / K.diagonal > 0.0
         if np.array_equal(after, contact):
-            return _solution(K, gap, rows, load, force, x, count, "active-set", 1e-8)
+            found = _solution(K, gap, rows, load, force, x, count, "active-set", tolerance)
+            return found if found.solved else None
         seen.add(contact.tobytes())
         contact = after
         if contact.tobytes() in seen:

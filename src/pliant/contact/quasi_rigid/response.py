@@ -152,7 +152,12 @@ class LayerCut(_Adds):
 
     @property
     def code(self) -> Code:
-        return np.array([[self.c, 0.0, self.radius]]), NO_TABLE
+        return np.array([[self.c, 0.0, self.reach]]), NO_TABLE
+
+    @property
+    def reach(self) -> float:
+        """The radius and a bit, so that rounding does not decide about nodes of a lattice that lie on it."""
+        return (1.0 + 1e-9) * self.radius
 
     @property
     def volume(self) -> float:
@@ -160,10 +165,10 @@ class LayerCut(_Adds):
 
     def f(self, r: Floats) -> Floats:
         r = np.asarray(r)
-        return np.where(r <= self.radius, self.c / r, 0.0)
+        return np.where(r <= self.reach, self.c / r, 0.0)
 
     def g(self, d: Floats, s2: Floats | float) -> Floats:
-        return np.where(np.asarray(d) <= self.radius, Boussinesq(self.c).g(d, s2), 0.0)
+        return np.where(np.asarray(d) <= self.reach, Boussinesq(self.c).g(d, s2), 0.0)
 
     def fourier(self, k: Floats) -> Floats:
         k = np.asarray(k)
@@ -223,8 +228,10 @@ class Tabulated(_Adds):
         return np.where(r <= self.r[-1], inside, self._far / r)
 
     def g(self, d: Floats, s2: Floats | float) -> Floats:
-        r = np.sqrt(np.square(d) + 0.5 * math.pi * s2)  # the mean radius, see galerkin.py
-        return Boussinesq(self.c).g(d, s2) + self.f(r) - self.c / r
+        d2, s = np.square(d), np.sqrt(s2)
+        r = np.sqrt(d2 + s2 * (1.0 + (0.5 * math.pi - 1.0) * s2 / (s2 + d2)))  # see galerkin.py
+        smooth = [self.f(each) - self.c / each for each in (r + s, r - s)]
+        return Boussinesq(self.c).g(d, s2) + 0.5 * (smooth[0] + smooth[1])
 
     def fourier(self, k: Floats) -> Floats:
         k = np.atleast_1d(np.asarray(k, dtype=np.float64))

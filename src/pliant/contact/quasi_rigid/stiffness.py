@@ -23,7 +23,7 @@ def contact_stiffness(operator: Operator | Floats, contact: np.ndarray, rows: Fl
     """
     K = lcp.Dense(operator) if isinstance(operator, np.ndarray) else operator
     nodes = np.flatnonzero(contact)
-    J = np.ascontiguousarray(rows[nodes], dtype=np.float64).reshape(len(nodes), -1)
+    J = np.asarray(rows, dtype=np.float64).reshape(K.size, -1)[nodes]
     if len(nodes) == 0:
         return np.zeros((J.shape[1], J.shape[1]))
     if len(nodes) <= lcp.ACTIVE_SET:
