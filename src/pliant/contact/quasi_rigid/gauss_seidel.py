@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from pliant.contact.quasi_rigid import lcp
-from pliant.contact.quasi_rigid.operators import Operator
+from pliant.contact.quasi_rigid.operators import Dense, Operator
 from pliant.geometry.mesh import Floats
 from pliant.kernels import kernel
 
@@ -30,12 +30,12 @@ def _sweep(matrix, relaxation, force, s):  # type: ignore[no-untyped-def]
 
 def solve(K: Operator, q: Floats, start: Floats | None, tolerance: float, most: int | None) -> lcp.Solution:
     """See lcp.solve."""
-    matrix = K.block(np.arange(K.size))
+    K = Dense(K.block(np.arange(K.size)))
     force = np.zeros(K.size) if start is None else start.copy()
     s = K @ force + q
     error, count, limit = np.inf, 0, 200 if most is None else most
     while error > tolerance and count < limit:
-        _sweep(matrix, RELAXATION, force, s)
+        _sweep(K.matrix, RELAXATION, force, s)
         count += 1
         error = lcp.residual(K.diagonal, q, force, s)
     s = K @ force + q

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from pliant.contact.quasi_rigid import lcp
-from pliant.contact.quasi_rigid.operators import Operator
+from pliant.contact.quasi_rigid.operators import Dense, Operator
 from pliant.geometry.mesh import Floats, PliantError
 from pliant.kernels import kernel
 
@@ -62,15 +62,15 @@ def solve(K: Operator, q: Floats, start: Floats | None, tolerance: float, most: 
     n = K.size
     if n > MOST:
         raise PliantError(f"Lemke's method is for small problems: {n} nodes are more than {MOST}. Use 'active-set' instead.")
-    matrix = K.block(np.arange(n))
+    K = Dense(K.block(np.arange(n)))
     unit, size = float(np.max(K.diagonal)), float(np.max(np.abs(q)))  # lengths in units of q, forces of q / K
-    table = np.hstack([np.eye(n), -matrix / unit, -np.ones((n, 1)), q[:, None] / size])
+    table = np.hstack([np.eye(n), -K.matrix / unit, -np.ones((n, 1)), q[:, None] / size])
     basis = np.arange(n)
     count, status = _lemke(table, basis, 50 * n if most is None else most)
     if status == 1:
         raise PliantError(
             f"Lemke's method ended on a ray after {count} pivots: the problem has no solution that it can reach. "
-            f"Smallest separation {q.min():.3g}, asymmetry {np.max(np.abs(matrix - matrix.T)):.3g}, "
+            f"Smallest separation {q.min():.3g}, asymmetry {np.max(np.abs(K.matrix - K.matrix.T)):.3g}, "
             f"smallest diagonal {K.diagonal.min():.3g}. Is the matrix positive definite?"
         )
     force = np.zeros(n)

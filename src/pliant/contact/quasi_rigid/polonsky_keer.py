@@ -26,8 +26,8 @@ def dot(a: Floats, b: Floats) -> float:
 
 def solve(K: Operator, q: Floats, start: Floats | None, tolerance: float, most: int | None, total: float | None = None) -> lcp.Solution:
     """See lcp.solve. With `total` [N] the forces add up to it, q is relative to an unknown approach, and that is returned as position."""
-    force = _first(K, q, start, total)
-    u, fresh = K @ force, 0  # displacements K P, and how many iterations ago they were computed from P
+    force, u = _first(K, q, start, total)  # u are the displacements K P
+    fresh = 0  # iterations since u was computed from P
     t, old, conjugate, status, count = np.zeros(K.size), 1.0, 0.0, lcp.STALLED, 0
     limit = 1000 if most is None else most
     while True:
@@ -62,11 +62,15 @@ def solve(K: Operator, q: Floats, start: Floats | None, tolerance: float, most: 
     return lcp.Solution(force, s, status, count, error, NAME, None if total is None else np.array([approach]))
 
 
-def _first(K: Operator, q: Floats, start: Floats | None, total: float | None) -> Floats:
-    """Forces to begin with: given, or a fifth of what would close each overlap if it were alone."""
+def _first(K: Operator, q: Floats, start: Floats | None, total: float | None) -> tuple[Floats, Floats]:
+    """Forces to begin with and their displacements: given, or as the overlap, scaled to the least energy or to the total."""
+    if start is not None and np.any(start > 0.0):
+        scale = 1.0 if total is None else total / float(np.sum(start))
+        return scale * start, scale * (K @ start)
     level = 0.0 if total is None else 0.5 * float(np.min(q) + np.mean(q)) + 1e-3 * float(np.ptp(q))
-    force = start.copy() if start is not None and np.any(start > 0.0) else 0.2 * np.maximum(level - q, 0.0) / K.diagonal
-    if total is not None:
-        force = force if np.any(force > 0.0) else np.ones(K.size)
-        force *= total / np.sum(force)
-    return force
+    force = np.maximum(level - q, 0.0) / K.diagonal
+    force = force if np.any(force > 0.0) else np.ones(K.size)
+    u = K @ force
+    work = dot(force, u)
+    scale = total / float(np.sum(force)) if total is not None else -dot(q, force) / work if work > 0.0 else 1.0
+    return scale * force, scale * u
