@@ -16,12 +16,14 @@ from pliant.contact.quasi_rigid import (
     active_set,
     assemble,
     blobs,
+    carried,
     compliance,
     contact_stiffness,
     displacement,
     elastic,
     load,
     polonsky_keer,
+    pressure,
     solve,
     solve_load,
 )  # fmt: skip
@@ -407,3 +409,49 @@ def test_threads_change_no_bit(monkeypatch):
     monkeypatch.setenv("PLIANT_THREADS", "2")
     for a, m in zip(one, ("active-set", "conjugate-gradients"), strict=True):
         assert np.array_equal(a.P, solve(K, q, method=m).P)
+
+
+def relaxed(spacing, half, seed=0):
+    """Uneven nodes: a hexagonal lattice shaken by a fifth of its spacing."""
+    points, areas = hexagonal(spacing, half)
+    points[:, :2] += 0.2 * spacing * np.random.default_rng(seed).uniform(-1, 1, (len(points), 2))
+    return points, areas
+
+
+def test_smoothed_pressure_scatters_less_and_keeps_the_force():
+    points, areas = relaxed(1 / 12, 1.6)
+    found = solve(elastic(points, areas, Boussinesq(1.0 / math.pi)), np.sum(points**2, axis=1) / 20 - 0.1)
+    inner = np.hypot(points[:, 0], points[:, 1]) < 0.8
+    exact = PEAK * np.sqrt(1 - np.sum(points[inner, :2] ** 2, axis=1))
+    raw = np.sqrt(np.mean((found.P[inner] / areas[inner] - exact) ** 2)) / PEAK
+    smooth = np.sqrt(np.mean((pressure(points, areas, found.P)[inner] - exact) ** 2)) / PEAK
+    assert smooth < 0.6 * raw and smooth < 0.04
+    k = np.arange(-1.5, 1.5, 0.03)
+    at = np.column_stack([np.repeat(k, len(k)), np.tile(k, len(k)), np.zeros(len(k) ** 2)])
+    assert np.sum(pressure(points, areas, found.P, at)) * 0.03**2 == pytest.approx(np.sum(found.P), rel=2e-3)
+
+
+def test_coarse_pressure_is_a_good_start_for_finer_nodes():
+    """2.9: forces keep their sum, gradients need fewer iterations, the answer is the same."""
+    coarse, coarse_areas, q, K = hertz(5)
+    first = solve(K, q)
+    points, areas, q, K = hertz(14)
+    start = carried(coarse, coarse_areas, first.P, points, areas)
+    assert np.sum(start) == pytest.approx(np.sum(first.P), rel=0.03)
+    cold, warm = (solve(K, q, method="conjugate-gradients", tolerance=1e-6, start=each) for each in (None, start))
+    assert warm.iterations < cold.iterations
+    assert np.max(np.abs(warm.P - cold.P)) < 1e-3 * np.max(cold.P)
+
+
+@pytest.mark.parametrize("across, active, bar", [(3.0, 30, 0.045), (3.8, 50, 0.03), (5.4, 100, 0.02)])
+def test_2_9_few_nodes_suffice(across, active, bar):
+    """Force at 30, 50 and 100 nodes in contact, at ten offsets of the lattice."""
+    points, areas = hexagonal(1 / across, 2.0)
+    K = elastic(points, areas, Boussinesq(1.0 / math.pi))
+    errors, counts = [], []
+    for offset in np.random.default_rng(0).uniform(0, 1 / across, (10, 2)):
+        found = solve(K, np.sum((points[:, :2] - offset) ** 2, axis=1) / 20 - 0.1)
+        errors.append(abs(np.sum(found.P) / FORCE - 1))
+        counts.append(np.count_nonzero(found.contact))
+    assert np.mean(counts) == pytest.approx(active, rel=0.15)
+    assert max(errors) < bar

@@ -16,8 +16,10 @@ from pliant.contact.quasi_rigid.patch_fft import Patch
 from pliant.contact.quasi_rigid.response import Boussinesq, LayerCut, Response, Sum, Tabulated, VolumePreserving, compliance
 from pliant.contact.quasi_rigid.stiffening import stiffening
 from pliant.contact.quasi_rigid.stiffness import contact_stiffness
+from pliant.contact.quasi_rigid.traction import carried, pressure
 
 __all__ = [
     "Boussinesq", "Dense", "Direct", "LayerCut", "Operator", "Patch", "Response", "Solution", "Sum", "Tabulated", "VolumePreserving",
-    "assemble", "blobs", "compliance", "contact_stiffness", "displacement", "elastic", "solve", "solve_load", "stiffening",
+    "assemble", "blobs", "carried", "compliance", "contact_stiffness", "displacement", "elastic", "pressure",
+    "solve", "solve_load", "stiffening",
 ]  # fmt: skip

@@ -6,8 +6,8 @@ x is how far the body moves in (approach [m], tilts [rad], ...), the columns of 
 and J^T P is the load that works on it: a column of ones is the approach, whose load is the total force; columns (y, -x) are small tilts
 about the x and y axes, whose loads are moments.
 
-This is the smallest elastic energy under the constraint J^T P = load, with x as its multipliers. Up to 3000 nodes: an active set with a
-border,
+This is the smallest elastic energy under the constraint J^T P = load, with x as its multipliers. As long as at most 3000 nodes touch: an
+active set with a border,
     [K_cc  -J_c] [P_c]   [-gap_c]
     [J_c^T   0 ] [ x ] = [ load ],
 beyond, or where that does not settle: Newton's method on x with the contact stiffness J_c^T K_cc^-1 J_c, halved until the dual energy
@@ -16,7 +16,7 @@ rises.
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.optimize import nnls
@@ -48,11 +48,9 @@ def solve_load(
     if not _possible(rows, load):
         return lcp.Solution(np.zeros(K.size), gap.copy(), IMPOSSIBLE, 0, np.inf, "load", np.zeros(rows.shape[1]))
     x = _first(gap, rows, load) if start is None or start.position is None else start.position
-    found: lcp.Solution | None = None
-    if K.size <= lcp.ACTIVE_SET:
-        contact = gap - _gaps(rows, x) < 0.0 if start is None else start.contact
-        found = _bordered(K, gap, rows, load, contact, tolerance)
-    elif rows.shape[1] == 1 and np.ptp(rows) == 0.0:
+    contact = gap - _gaps(rows, x) < 0.0 if start is None else start.contact
+    found = _bordered(K, gap, rows, load, contact, tolerance)
+    if found is None and rows.shape[1] == 1 and np.ptp(rows) == 0.0:
         one = float(rows[0, 0])
         found = polonsky_keer.solve(K, gap, None if start is None else start.P, tolerance, None, total=float(load[0]) / one)
         assert found.position is not None
@@ -68,11 +66,11 @@ def _possible(rows: Floats, load: Floats) -> bool:
 
 
 def _first(gap: Floats, rows: Floats, load: Floats) -> Floats:
-    """A motion in the sense of the load that brings a tenth of the nodes into contact."""
+    """A motion in the sense of the load that brings a tenth of the nodes into contact, or as many as are solved exactly."""
     way = load / np.maximum(np.sum(rows**2, axis=0), 1e-300)
     closing = _gaps(rows, way)
     ahead = closing > 0.5 * np.max(closing)
-    return np.quantile(gap[ahead] / closing[ahead], 0.1) * way
+    return np.quantile(gap[ahead] / closing[ahead], min(0.1, 0.5 * lcp.ACTIVE_SET / len(gap))) * way
 
 
 def _gaps(rows: Floats, x: Floats) -> Floats:
@@ -103,32 +101,73 @@ def _solution(
 def _bordered(
     K: Operator, gap: Floats, rows: Floats, load: Floats, contact: np.ndarray, tolerance: float
 ) -> lcp.Solution | None:
-    """Active sets of the problem with its border; None if they do not settle."""
+    """Active sets of the problem with its border; None if they stay too large or do not settle."""
     seen = set()
+    cuts = 0
     for count in range(1, SETS + 1):
         nodes = np.flatnonzero(contact)
-        factor = Factor.of(K.block(nodes)) if len(nodes) >= rows.shape[1] else None
+        border = Border.of(K, nodes, rows) if rows.shape[1] <= len(nodes) <= lcp.ACTIVE_SET else None
+        if border is None:
+            return None
+        force = np.zeros(K.size)
+        force[nodes], x = border.solve(-gap[nodes], load)
+        s = K @ force + gap - _gaps(rows, x)
+        pull = force - np.where(contact, 0.0, s) / K.diagonal
+        after = pull > 0.0
+        if np.array_equal(after, contact):
+            return _refined(K, gap, rows, load, border, nodes, force, x, count, tolerance)
+        if np.count_nonzero(after) > lcp.ACTIVE_SET:  # a first set that is too small overlaps far around: go on with the worst of it
+            after, cuts = pull >= np.partition(pull, -lcp.ACTIVE_SET // 2)[-lcp.ACTIVE_SET // 2], cuts + 1
+        seen.add(contact.tobytes())
+        contact = after
+        if contact.tobytes() in seen or cuts > 3:
+            return None
+    return None
+
+
+def _refined(
+    K: Operator, gap: Floats, rows: Floats, load: Floats, border: Border,
+    nodes: np.ndarray, force: Floats, x: Floats, count: int, tolerance: float,
+) -> lcp.Solution | None:
+    """Correct where K multiplies only nearly as its blocks say (far_field.py); None if that does not help."""
+    for _ in range(4):
+        found = _solution(K, gap, rows, load, force, x, count, "active-set", tolerance)
+        if found.solved:
+            return found
+        change, turn = border.solve(-found.s[nodes], load - _carried(rows, force))
+        force, x = force.copy(), x + turn
+        force[nodes] = np.maximum(force[nodes] + change, 0.0)
+    return None
+
+
+@dataclass(frozen=True)
+class Border:
+    """The matrix of some nodes with its border, ready to be solved."""
+
+    factor: Factor
+    J: Floats
+    give: Floats  # K_cc^-1 J_c
+    stiffness: Floats  # J_c^T K_cc^-1 J_c
+
+    @classmethod
+    def of(cls, K: Operator, nodes: np.ndarray, rows: Floats) -> Border | None:
+        """None if the matrix is not positive definite, or the nodes cannot hold all motions."""
+        factor = Factor.of(K.block(nodes))
         if factor is None:
             return None
         J = rows[nodes]
-        give = factor.solve(np.column_stack([J, gap[nodes]]))
-        stiffness = products(J, give[:, :-1])
-        if np.linalg.cond(stiffness / np.sqrt(np.outer(np.diag(stiffness), np.diag(stiffness)))) > 1e10:
+        give = factor.solve(J)
+        stiffness = products(J, give)
+        size = np.sqrt(np.diag(stiffness))
+        if not np.all(size > 0.0) or np.linalg.cond(stiffness / np.outer(size, size)) > 1e10:
             return None
-        x = np.asarray(np.linalg.solve(stiffness, load + products(J, give[:, -1:])[:, 0]), dtype=np.float64)
-        force = np.zeros(K.size)
-        force[nodes] = _gaps(give[:, :-1], x) - give[:, -1]
-        s = K @ force + gap - _gaps(rows, x)
-        s[nodes] = 0.0
-        after = force - s / K.diagonal > 0.0
-        if np.array_equal(after, contact):
-            found = _solution(K, gap, rows, load, force, x, count, "active-set", tolerance)
-            return found if found.solved else None
-        seen.add(contact.tobytes())
-        contact = after
-        if contact.tobytes() in seen:
-            return None
-    return None
+        return cls(factor, J, give, stiffness)
+
+    def solve(self, gap: Floats, load: Floats) -> tuple[Floats, Floats]:
+        """P and x with K_cc P - J_c x = gap and J_c^T P = load."""
+        free = self.factor.solve(gap)
+        x = np.asarray(np.linalg.solve(self.stiffness, load - _carried(self.J, free)), dtype=np.float64)
+        return _gaps(self.give, x) + free, x
 
 
 def _newton(K: Operator, gap: Floats, rows: Floats, load: Floats, x: Floats, start: Floats | None, tolerance: float) -> lcp.Solution:
