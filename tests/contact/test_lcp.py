@@ -1,6 +1,7 @@
 """Solvers of the elastic contact problem: against each other, against their conditions, and against contact mechanics."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -372,6 +373,20 @@ def test_stance_on_a_large_operator():
     far = Hierarchical.build(blobs(points, math.sqrt(3) / 2 / 64), Boussinesq(1.0 / math.pi), 1e-7)
     found = load._newton(far, gap, rows, wanted, load._first(gap, rows, wanted), None, 1e-6)
     assert found.solved and found.position == pytest.approx(exact.position, abs=1e-6)
+
+
+def test_stance_of_many_nodes_from_few():
+    """A coarse answer, carried over, starts the active set of an operator that has no dense matrix."""
+    wanted = np.array([0.1, 0.02, -0.03])
+    (gap, rows, K), (finer_gap, finer_rows, finer) = stance(6), stance(17)
+    points, finer_points = (np.column_stack([-r[:, 2], r[:, 1], np.zeros(len(r))]) for r in (rows, finer_rows))
+    coarse = solve_load(K, gap, rows, wanted)
+    start = replace(coarse, P=carried(points, 1 / 36, coarse.P, finer_points, 1 / 17**2))
+    found = solve_load(finer, finer_gap, finer_rows, wanted, start=start, tolerance=1e-7)
+    assert isinstance(finer, Hierarchical) and found.solved and found.method == "active-set"
+    check_conditions(finer, finer_gap - finer_rows @ found.position, found, 1e-6)
+    assert finer_rows.T @ found.P == pytest.approx(wanted, abs=1e-7)
+    assert found.position == pytest.approx(coarse.position, abs=0.02 * 0.1)
 
 
 @pytest.mark.parametrize("wanted", [(-0.1, 0.0, 0.0), (0.1, 0.2, 0.0), (0.0, 0.0, 0.0)])

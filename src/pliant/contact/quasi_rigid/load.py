@@ -98,9 +98,7 @@ def _solution(
     return lcp.Solution(force, s, lcp.SOLVED if error <= tolerance else lcp.STALLED, count, error, name, x)
 
 
-def _bordered(
-    K: Operator, gap: Floats, rows: Floats, load: Floats, contact: np.ndarray, tolerance: float
-) -> lcp.Solution | None:
+def _bordered(K: Operator, gap: Floats, rows: Floats, load: Floats, contact: np.ndarray, tolerance: float) -> lcp.Solution | None:
     """Active sets of the problem with its border; None if they stay too large or do not settle."""
     seen = set()
     cuts = 0
@@ -126,8 +124,16 @@ def _bordered(
 
 
 def _refined(
-    K: Operator, gap: Floats, rows: Floats, load: Floats, border: Border,
-    nodes: np.ndarray, force: Floats, x: Floats, count: int, tolerance: float,
+    K: Operator,
+    gap: Floats,
+    rows: Floats,
+    load: Floats,
+    border: Border,
+    nodes: np.ndarray,
+    force: Floats,
+    x: Floats,
+    count: int,
+    tolerance: float,
 ) -> lcp.Solution | None:
     """Correct where K multiplies only nearly as its blocks say (far_field.py); None if that does not help."""
     for _ in range(4):
