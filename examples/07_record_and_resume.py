@@ -42,5 +42,5 @@ with Run.open(whole.path) as a, Run.open(half.path) as b:
     print(f"per step: {len(series['time'])} rows of {', '.join(n for n in series if not n.startswith('seconds'))}")
     force, depth = np.linalg.norm(pairs["force"], axis=1), series["max_depth"]
     print(f"largest force between two bodies {force.max():.1f} N, deepest contact {1000 * depth.max():.2f} mm")
-    touching, speed = a.contacts(last).get("gap", []), np.linalg.norm(a.field("velocity", last), axis=1)
+    touching, speed = a.contacts().gap, np.linalg.norm(a.field("velocity", last), axis=1)
     print(f"contacts in the last frame: {len(touching)}, top speed {speed.max():.2f} m/s")

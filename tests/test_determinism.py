@@ -45,7 +45,7 @@ def test_run_twice(integrator):
     assert same(first.state, second.state)
 
 
-@pytest.mark.parametrize("integrator", ["symplectic", "verlet", "implicit"])
+@pytest.mark.parametrize("integrator", ["symplectic", "verlet", "implicit", "cooper-verner", "dop853"])
 def test_one_and_two_threads(integrator, monkeypatch):
     import numba
 
@@ -80,7 +80,7 @@ def test_one_and_two_threads_in_the_static_solve(monkeypatch):
     assert same(*ends)
 
 
-@pytest.mark.parametrize("integrator", ["symplectic", "verlet", "implicit"])
+@pytest.mark.parametrize("integrator", ["symplectic", "verlet", "implicit", "cooper-verner", "dop853"])
 def test_a_far_away_body_changes_no_bit(integrator):
     alone = mixed(integrator).simulate()
     beside = mixed(integrator, far=True).simulate()

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from pliant.contact.pressure import Pressure, point_pressure
 from pliant.geometry.mesh import Floats, PliantError
 from pliant.guards import Guard, check_start
 from pliant.measure.books import books
@@ -234,14 +235,16 @@ def point_fields(sim: Simulation, displacement: Floats) -> dict[str, np.ndarray]
     world, count = sim.world, len(displacement)
     contacts = sim.contacts()
     velocity = world.skin_velocities()[:count]
-    depth, pressure = np.zeros(count), np.zeros(count)
-    force = np.zeros((count, 3))
-    contacts = contacts.select(contacts.feature_a < count)  # the centre of an exact ball is not a point of its skin
+    depth, pressure, force = np.zeros(count), np.zeros(count), np.zeros((count, 3))
     if len(contacts):
-        np.maximum.at(depth, contacts.feature_a, -contacts.gap)
-        push = np.divide(contacts.impulse, contacts.dt * contacts.area, out=np.zeros(len(contacts)), where=contacts.area > 0)
-        np.add.at(pressure, contacts.feature_a, np.nan_to_num(push))
-        np.add.at(force, contacts.feature_a, contacts.force)
+        points = world.skin_positions(sim.state.x, sim.state.position, sim.state.rotation)
+        normal_force = contacts.normal_force[:, None] * contacts.normal
+        surface = world.kept.setdefault(Pressure, Pressure(world.model))
+        pressure = np.nan_to_num(point_pressure(points, surface, contacts.support, normal_force)[:count])
+        support, row = contacts.support, contacts.support.row
+        shown = support.point < count  # the centre of an exact ball is not a point of its skin
+        np.maximum.at(depth, support.point[shown], np.where(support.weight != 0.0, contacts.depth[row], 0.0)[shown])
+        np.add.at(force, support.point[shown], (support.weight[:, None] * contacts.force[row])[shown])
     fields = {"displacement": displacement, "velocity": velocity, "depth": depth, "pressure": pressure, "contact_force": force}
     return {name: values.astype(np.float32) for name, values in fields.items()}
 

@@ -78,7 +78,27 @@ def _springs() -> None:
     sim.books()
 
 
-JOBS: dict[str, Callable[[], None]] = {"tets": _tets, "solver": _solver, "springs": _springs}
+def _networks() -> None:
+    from pliant import Scene
+
+    scene = Scene(contact="none", dt=0.01)
+    box = {"kind": "box", "size": (1, 1, 1), "edge": 1.0}
+    scene.add(shape=box, model="springs", network="all-pairs")
+    scene.add(shape=box, model="springs", network="voxels", spacing=0.5, position=(3, 0, 0), integrator="symplectic")
+    sim = scene.simulate()
+    sim.step()
+    sim.books()
+
+
+def _stages() -> None:
+    from pliant import Scene
+
+    scene = Scene(contact="none", dt=0.01)
+    scene.add(shape={"kind": "box", "size": (1, 1, 1), "edge": 1.0}, model="springs", integrator="cooper-verner")
+    scene.simulate().step()
+
+
+JOBS: dict[str, Callable[[], None]] = {"tets": _tets, "solver": _solver, "springs": _springs, "networks": _networks, "stages": _stages}
 JOBS |= {f"contact {name}": partial(_contact, name) for name in METHODS if name != "none"}
 
 
@@ -89,7 +109,9 @@ def needed(scene: Scene) -> list[str]:
     if len(scene.bodies) > 1 or "rigid" in models:
         jobs += [job for job in (f"contact {name}" for name in methods_of(scene)) if job in JOBS] or ["contact ground"]
     jobs += ["solver"] if models & {"fem", "springs"} else []
-    return jobs + (["springs"] if "springs" in models else [])
+    jobs += ["springs"] if "springs" in models else []
+    jobs += ["networks"] if any(b.model == "springs" and b.network in ("all-pairs", "voxels") for b in scene.bodies) else []
+    return jobs + (["stages"] if any(b.integrator in ("cooper-verner", "dop853") for b in scene.bodies) else [])
 
 
 def warm(scene: Scene | None = None, quiet: bool = False) -> None:

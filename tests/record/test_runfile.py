@@ -70,8 +70,8 @@ def test_what_is_read_is_what_was_recorded(toy, tmp_path):
             for name, values in fields.items():
                 got = run.field(name, i)
                 assert np.array_equal(got, values) and got.dtype == values.dtype, name
-            assert run.contacts(i).keys() == contacts.keys()
-            assert all(np.array_equal(run.contacts(i)[name], contacts[name]) for name in contacts)
+            assert run.contact_rows(i).keys() == contacts.keys()
+            assert all(np.array_equal(run.contact_rows(i)[name], contacts[name]) for name in contacts)
             want, got = toy.cells(i // 3)[0], run.cells(i)
             assert all(np.array_equal(want.blocks[name], got.blocks[name]) for name in want.blocks)
             assert np.array_equal(want.body, got.body)
@@ -229,7 +229,7 @@ def test_contact_rows_are_found_by_offsets_in_hdf5(toy, tmp_path):
     toy.play(tmp_path / "run", FRAMES)
     with Run.open(tmp_path / "run") as run, h5py.File(tmp_path / "run.vtkhdf") as file:
         for i in range(FRAMES):
-            for name, rows in run.contacts(i).items():
+            for name, rows in run.contact_rows(i).items():
                 begin, end = file[f"pliant/contact_offsets/{name}"][i : i + 2]
                 assert np.array_equal(file[f"pliant/contacts/{name}"][begin:end], rows)
 
@@ -270,7 +270,7 @@ def test_odd_names(tmp_path):
     recorder.close("finished")
     with Run.open(tmp_path / "run") as run:
         for name in names:
-            assert run.field(name, 0) == fields[name] == run.contacts(0)[name] == run.state().arrays[name]
+            assert run.field(name, 0) == fields[name] == run.contact_rows(0)[name] == run.state().arrays[name]
 
 
 @pytest.mark.parametrize(
@@ -305,7 +305,7 @@ def test_errors_of_files(toy, tmp_path):
     with h5py.File(tmp_path / "run.vtkhdf", "a") as file:
         del file["pliant/contacts/depth"]
     with Run.open(tmp_path / "run") as run, pytest.raises(PliantError, match="damaged: pliant/contacts/depth"):
-        run.contacts(3)
+        run.contact_rows(3)
     with h5py.File(tmp_path / "run.vtkhdf", "a") as file:
         file["pliant/records"][2] = "{"
     with pytest.raises(PliantError, match="list of records"):

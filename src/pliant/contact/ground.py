@@ -19,9 +19,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from pliant.contact.contacts import Contacts
+from pliant.contact.contacts import Contacts, Support
 from pliant.contact.friction import coulomb, recall, remember, tangential
 from pliant.contact.method import Answer, Memory
+from pliant.contact.pressure import Pressure
 from pliant.detect.penetration import Hits, Penetration
 from pliant.geometry.mesh import Floats, PliantError
 from pliant.motion import Motion, Rows
@@ -55,8 +56,8 @@ class Ground:
         slip = tangential(motion.slide(rows), rows.normal)
         contacts = Contacts(
             a=hits.a, b=hits.b, feature_a=hits.point, feature_b=hits.face, point=rows.at, normal=rows.normal, gap=hits.gap,
-            impulse=impulse, friction=friction.impulse, sticking=friction.sticks.astype(np.float64), slip=slip,
-            area=finder.areas(motion, hits), dt=motion.dt,
+            impulse=impulse, friction_impulse=friction.impulse, sticking=friction.sticks.astype(np.float64), slip=slip,
+            area=motion.kept(Pressure).row_areas(motion, rows, impulse), dt=motion.dt, support=Support.of(rows),
         )  # fmt: skip
         held = np.where(friction.sticks[:, None], tangential(stretch, rows.normal) + slip, friction.dragged)
         return Answer(contacts, remember(key, stretch=held, k=k))

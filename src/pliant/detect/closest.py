@@ -167,16 +167,3 @@ def face_neighbours(faces: Ints) -> Ints:
     left, right = order[:-1][same], order[1:][same]
     out[left], out[right] = right // 3, left // 3
     return out.reshape(-1, 3)
-
-
-@kernel
-def facing_areas(points, faces, start, around, point, normal, out):  # type: ignore[no-untyped-def]
-    """A third of the faces around each point, as seen along -normal: what of the surface there faces the other body [m^2]."""
-    for k in range(len(point)):
-        n, area = load(normal, k), 0.0
-        for j in range(start[point[k]], start[point[k] + 1]):
-            f = around[j]
-            a = load(points, faces[f, 0])
-            size = cross(sub(load(points, faces[f, 1]), a), sub(load(points, faces[f, 2]), a))
-            area += max(0.0, -dot(size, n)) / 6.0
-        out[k] = area

@@ -13,10 +13,9 @@ import numpy as np
 
 from pliant.bodies.rigid import load4, rotate, rotate_back
 from pliant.detect.analytic import signed_distance
-from pliant.detect.closest import closest_on_body, face_neighbours, facing_areas, normals, pseudo_normal
+from pliant.detect.closest import closest_on_body, face_neighbours, normals, pseudo_normal
 from pliant.detect.tree import Tree
 from pliant.geometry.mesh import Floats, Ints
-from pliant.geometry.topology import listed
 from pliant.kernels import dot, kernel, load, norm, parallel, prange, scale, store, sub
 from pliant.motion import Motion
 
@@ -46,27 +45,16 @@ class Penetration:
         self.faces, self.bodies = skin.faces, motion.bodies
         self.tree = Tree.build(motion.end, skin.faces, motion.bodies.face_start)
         self.neighbour = face_neighbours(skin.faces)
-        self.around = listed(skin.faces.ravel(), np.repeat(np.arange(len(skin.faces)), 3), len(skin))
         self.face_normal = np.zeros((len(skin.faces), 3))
         self.vertex_normal = np.zeros((len(skin), 3))
-
-    def areas(self, motion: Motion, hits: Hits) -> Floats:
-        """Area that each hit stands for [m^2], NaN for exact balls; where both bodies have points in each other, each counts half."""
-        out = np.empty(len(hits))
-        facing_areas(motion.end, self.faces, self.around.offsets, self.around.indices, hits.point, hits.normal, out)
-        count = len(self.bodies)
-        point = hits.radius == 0.0  # a ball has no area of its own, so it is no side to share with
-        mutual = np.isin(hits.a * count + hits.b, (hits.b * count + hits.a)[point])
-        out[hits.radius > 0.0] = np.nan
-        return np.where(mutual, 0.5 * out, out)
 
     def find(self, motion: Motion) -> Hits:
         """All points inside other bodies at the end of the motion."""
         bodies, points, tree = self.bodies, motion.end, self.tree
         tree.refit(points)
         normals(points, self.faces, self.face_normal, self.vertex_normal)
-        low, high = _boxes(motion, tree)
-        a, b = _body_pairs(motion, low, high)
+        low, high = body_boxes(motion, tree)
+        a, b = body_pairs(motion, low, high)
         none = np.zeros(1, np.int64)
         round_ = np.where(bodies.analytic == 1, bodies.parameters[:, 0], 0.0)
         given = (a, b, bodies.point_start, bodies.surface, bodies.anchor, round_, points, low, high)
@@ -76,7 +64,7 @@ class Penetration:
         radius = round_[a[pair]]
         face, gap = np.full(count, -1, np.int64), np.zeros(count)
         weights, normal = np.zeros((count, 3)), np.zeros((count, 3))
-        _inside(
+        signed_gaps(
             b[pair], point, radius, points, bodies.analytic, bodies.parameters, bodies.frame, motion.position, motion.rotation,
             tree.root, tree.level[1], tree.first, tree.count, tree.order, tree.low, tree.high, self.faces, self.neighbour,
             self.face_normal, self.vertex_normal, face, weights, normal, gap,
@@ -86,7 +74,7 @@ class Penetration:
         return Hits(point[inside], radius[inside], a[owner], b[owner], face[inside], weights[inside], normal[inside], gap[inside])
 
 
-def _boxes(motion: Motion, tree: Tree) -> tuple[Floats, Floats]:
+def body_boxes(motion: Motion, tree: Tree) -> tuple[Floats, Floats]:
     """Box of each body, (B, 3) twice: of its faces, widened to that of the exact shape, which bulges out between its points."""
     bodies = motion.bodies
     low, high = np.full((len(bodies), 3), np.inf), np.full((len(bodies), 3), -np.inf)
@@ -104,7 +92,7 @@ def _boxes(motion: Motion, tree: Tree) -> tuple[Floats, Floats]:
     return low, high
 
 
-def _body_pairs(motion: Motion, low: Floats, high: Floats) -> tuple[Ints, Ints]:
+def body_pairs(motion: Motion, low: Floats, high: Floats) -> tuple[Ints, Ints]:
     """Ordered pairs (points of a, surface of b) of bodies that may meet and whose boxes overlap."""
     bodies = motion.bodies
     count = len(bodies)
@@ -144,7 +132,7 @@ def _candidates(a, b, point_start, surface, anchor, radius, points, low, high, f
 
 
 @parallel
-def _inside(  # type: ignore[no-untyped-def]
+def signed_gaps(  # type: ignore[no-untyped-def]
     body, point, radius, points, analytic, parameters, frame, position, rotation, root, leaves, first, count, order, low, high,
     faces, neighbour, face_normal, vertex_normal, face, weights, normal, gap,
 ):  # fmt: skip

@@ -6,14 +6,18 @@ from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from pliant.geometry.mesh import Floats, Ints, PliantError
+from pliant.reading import nearest
 from pliant.record import vtkhdf
 from pliant.record.journal import Array, Entry, JournalReader, Record
 from pliant.record.layout import CELL_TYPES, fill_value
+
+if TYPE_CHECKING:
+    from pliant.contact.contacts import Contacts
 
 FORMAT = 1
 NO_CELLS = {name: np.zeros((0, nodes) if nodes > 1 else 0, dtype=np.int64) for name, (_, nodes) in CELL_TYPES.items()}
@@ -170,8 +174,32 @@ class Run:
             raise PliantError(f"frame {i} of {self.path} has no field {name!r}; it has {sorted(known) or 'none'}")
         return self._frame(i).load(f"{known[name]}/{name}")
 
-    def contacts(self, i: int) -> dict[str, Array]:
-        """The contact rows of frame i: name -> array."""
+    def contacts(self, a: str | None = None, b: str | None = None, t: float | None = None) -> Contacts:
+        """Contacts of the frame at time t [s], or the last one before it (of the last frame unless given).
+
+        All of them, those of body a, or those of a with b; with names given, forces act on a.
+        """
+        from pliant.contact.contacts import Contacts  # reading a run does not need the kernels
+
+        i = self.frame_at(t)
+        rows = Contacts.of_arrays(self.contact_rows(i))
+        names = {name: number for number, name in self.cells(i).bodies.items()}
+        for body in (a, b):
+            if body is not None and body not in names:
+                raise PliantError(f"{self.path} has no body '{body}': {nearest(body, names)}")
+        return rows if a is None else rows.between(names[a], None if b is None else names[b])
+
+    def frame_at(self, t: float | None = None) -> int:
+        """The last frame at or before time t [s], or of the run."""
+        if t is None:
+            return self.index(-1)
+        before = np.flatnonzero(self.times <= t * (1 + 1e-9) + 1e-12)
+        if len(before) == 0:
+            raise PliantError(f"{self.path} has no frame at or before t = {t:g} s: it has {self.frames} frames from {self.times[0]:g} s on")
+        return int(before[-1])
+
+    def contact_rows(self, i: int) -> dict[str, Array]:
+        """The contact rows of frame i as they were recorded: name -> array."""
         entry = self._frame(i)
         names = [name for name in entry.specs if name.startswith("contact/")]
         return {name.removeprefix("contact/"): entry.load(name) for name in names}

@@ -18,7 +18,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from pliant.contact.contacts import Contacts
+from pliant.contact.contacts import Contacts, Support
 from pliant.contact.friction import tangential
 from pliant.contact.method import Answer, Memory
 from pliant.contact.penalty.category import categories
@@ -33,8 +33,7 @@ from pliant.contact.penalty.round import Handled, handle
 from pliant.contact.penalty.rules import Redefinition
 from pliant.contact.penalty.shapes import shape_gaps
 from pliant.contact.penalty.stages import admit, finish, ready
-from pliant.detect.closest import facing_areas
-from pliant.detect.penetration import Penetration
+from pliant.contact.pressure import Pressure
 from pliant.geometry.mesh import Floats, PliantError
 from pliant.motion import Motion
 
@@ -161,24 +160,9 @@ def report(motion: Motion, done: Handled) -> Contacts:
     gap = done.gap + np.einsum("ri,ri->r", slide - done.slide, rows.normal)
     return Contacts(
         a=records.a, b=records.b, feature_a=records.feature_a, feature_b=records.feature_b, point=rows.at, normal=rows.normal,
-        gap=gap, impulse=done.impulse, friction=done.friction, sticking=done.sticks.astype(np.float64), slip=slip,
-        area=areas(motion, records, rows.normal), dt=motion.dt,
+        gap=gap, impulse=done.impulse, friction_impulse=done.friction, sticking=done.sticks.astype(np.float64), slip=slip,
+        area=motion.kept(Pressure).row_areas(motion, rows, done.impulse), dt=motion.dt, support=Support.of(rows),
     )  # fmt: skip
-
-
-def areas(motion: Motion, records: Records, normal: Floats) -> Floats:
-    """Area that each vertex stands for [m^2], half where both bodies have vertices in each other; none for edges, NaN for balls."""
-    around, out = motion.kept(Penetration).around, np.zeros(len(records))
-    vertex = np.flatnonzero(records.kind != EDGE_EDGE)
-    part = np.empty(len(vertex))
-    point = np.ascontiguousarray(records.feature_a[vertex])
-    facing_areas(motion.end, motion.skin.faces, around.offsets, around.indices, point, np.ascontiguousarray(normal[vertex]), part)
-    count = len(motion.bodies)
-    shown = point < motion.bodies.point_start[-1]
-    a, b = records.a[vertex], records.b[vertex]
-    mutual = np.isin(a * count + b, (b * count + a)[shown])
-    out[vertex] = np.where(shown, np.where(mutual, 0.5 * part, part), np.nan)
-    return out
 
 
 def tell(options: Options, done: list[Handled], left: int, refused: int) -> list[str]:

@@ -1,0 +1,34 @@
+"""Surfaces given by points alone: how big, which way, how far, inside or outside.
+
+The public names load when they are first used.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+_WHERE = {
+    "PointSurface": "pliant.detect.surfels.surface",
+    "Projection": "pliant.detect.surfels.answers",
+    "Shape": "pliant.detect.surfels.answers",
+    "Posed": "pliant.detect.surfels.posed",
+    "Exact": "pliant.detect.surfels.exact",
+    "Spheres": "pliant.detect.surfels.clusters",
+    "active_samples": "pliant.detect.surfels.active",
+    "active_against_exact": "pliant.detect.surfels.active",
+    "from_mesh": "pliant.detect.surfels.make",
+    "from_cloud": "pliant.detect.surfels.make",
+    "from_file": "pliant.detect.surfels.make",
+}
+__all__ = list(_WHERE)
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _WHERE:
+        raise AttributeError(f"module 'pliant.detect.surfels' has no attribute '{name}'")
+    return getattr(importlib.import_module(_WHERE[name]), name)
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -1,0 +1,100 @@
+"""The area that each sample stands for, from the density of the samples around it.
+
+Two estimators. k nearest neighbours (the density of Keiser et al. 2004, section 5): A = pi r_k^2 / k, r_k the distance of the k-th
+neighbour without the sample itself. Gaussian: A = 1 / sum_j exp(-d_j^2 / 2 h^2) / (2 pi h^2), itself included, h^2 = A of k = 8. The first
+is unbiased for random samples but off by up to 18 % on regular ones; the second is exact on regular ones and 11 % low on random ones.
+`estimated_areas` therefore asks how regular the samples are: where the distance of the nearest neighbour varies by more than
+35 % they count as random, and the first is averaged over k = 6 ... 16.
+
+At a rim density is one-sided: areas would come out 1.5 times too large on edges and 2.6 times in corners. No area may exceed twice the
+median around it, nor that of a rim sample the median of the samples around that are not on the rim.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from pliant.detect.surfels.neighbours import squared
+from pliant.geometry.mesh import Floats, Ints, PliantError
+from pliant.kernels import dot, kernel, load
+
+IRREGULAR = 0.35  # coefficient of variation of the nearest distance above which samples count as random
+OPPOSITE = -0.25  # cosine of normals below which a neighbour lies on another sheet
+SPAN = range(6, 17)  # neighbours averaged over for random samples
+AROUND = 24  # neighbours whose areas bound a sample's
+WIDTH = 8  # neighbours that set the Gaussian's width
+ESTIMATORS = ("auto", "gaussian", "neighbours")
+
+
+def neighbour_areas(distances: Floats, k: int = WIDTH) -> Floats:
+    """pi r_k^2 / k [m^2]; column 0 of `distances` (n, K) is the sample itself, infinite where there are fewer neighbours."""
+    count = np.minimum(np.isfinite(distances).sum(axis=1) - 1, k)
+    r = np.take_along_axis(distances, count[:, None], 1)[:, 0]
+    return np.pi * r * r / np.maximum(count, 1)
+
+
+def gaussian_areas(distances: Floats) -> Floats:
+    """1 / sum_j exp(-d_j^2 / 2 h^2) / (2 pi h^2) [m^2], h^2 = A of the 8th neighbour."""
+    square = np.maximum(neighbour_areas(distances), np.finfo(float).tiny)
+    return 2.0 * np.pi * square / np.exp(-0.5 * distances**2 / square[:, None]).sum(axis=1)
+
+
+def irregularity(distances: Floats) -> float:
+    """Coefficient of variation of the distance of the nearest neighbour: 0 on a lattice, 0.52 for random samples."""
+    first = distances[:, 1][np.isfinite(distances[:, 1])]
+    return float(first.std() / first.mean()) if len(first) else 0.0
+
+
+def estimated_areas(
+    distances: Floats, graph: Ints, estimator: str = "auto", total: float | None = None, rim: np.ndarray | None = None
+) -> Floats:
+    """Areas [m^2] (n,), clipped by those around, summing up to `total` [m^2] if it is given; `rim`: samples at edges and holes."""
+    if estimator not in ESTIMATORS:
+        raise PliantError(f"'{estimator}' is no estimator of areas; there are {', '.join(ESTIMATORS)}.")
+    random = irregularity(distances) > IRREGULAR if estimator == "auto" else estimator == "neighbours"
+    if random:
+        areas = np.mean([neighbour_areas(distances, k) for k in SPAN], axis=0) if estimator == "auto" else neighbour_areas(distances)
+    else:
+        areas = gaussian_areas(distances)
+    alone = ~np.isfinite(distances[:, 1]) if distances.shape[1] > 1 else np.ones(len(areas), bool)
+    if alone.all():
+        raise PliantError("areas cannot be estimated: no sample has a neighbour that faces its way.")
+    areas[alone] = np.median(areas[~alone])  # nothing of its own sheet is near
+    return rescaled(clipped(areas, graph, rim), total)
+
+
+def clipped(areas: Floats, graph: Ints, rim: np.ndarray | None = None) -> Floats:
+    """Not more than twice the median around; on a rim not more than the median of those around that are not on it."""
+    out = np.minimum(areas, 2.0 * np.median(areas[graph[:, 1 : AROUND + 1]], axis=1))
+    if rim is None or not rim.any():
+        return out
+    near = graph[rim, 1:]
+    inner = np.ma.median(np.ma.masked_array(out[near], rim[near]), axis=1)
+    out[rim] = np.minimum(out[rim], np.ma.filled(inner, np.inf))
+    return out
+
+
+def rescaled(areas: Floats, total: float | None) -> Floats:
+    if total is None:
+        return areas
+    if not (np.isfinite(total) and total > 0.0):
+        raise PliantError(f"the total area of a surface must be above zero, not {total} m^2.")
+    return areas * (total / areas.sum())
+
+
+def own_side(points: Floats, normals: Floats, graph: Ints) -> Floats:
+    """Distances (n, K) [m] of the neighbours on the same sheet, ascending, then infinite: the back of a thin sheet does not count."""
+    distances = np.full(graph.shape, np.inf)
+    _own_side(points, normals, graph, OPPOSITE, distances)
+    return distances
+
+
+@kernel
+def _own_side(points, normals, graph, opposite, distances):  # type: ignore[no-untyped-def]
+    for i in range(len(graph)):
+        x, n, count = load(points, i), load(normals, i), 0
+        for c in range(graph.shape[1]):
+            j = graph[i, c]
+            if dot(load(normals, j), n) > opposite:
+                distances[i, count] = np.sqrt(squared(points, j, x))
+                count += 1

@@ -1,0 +1,190 @@
+"""Point surfaces from what people have: scans, meshes, files.
+
+    from_file("foot.ply", unit="mm")          # a scan or a mesh
+    from_mesh(surface)                        # its vertices, with the areas and normals of its faces
+    from_mesh(surface, spacing=0.002)         # samples on its faces, evenly spread
+    from_cloud(points, view=scanner_position)  # normals, areas, outliers and repeats are dealt with
+
+What had to be decided on the way stands in `notes` of the result.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from pliant.detect.surfels.areas import estimated_areas, own_side
+from pliant.detect.surfels.clean import check, check_finite, merged, outliers
+from pliant.detect.surfels.neighbours import KDTree
+from pliant.detect.surfels.normals import FLAT, oriented, principal_normals, suspects, unit
+from pliant.detect.surfels.rims import rims
+from pliant.detect.surfels.sample import spread_samples
+from pliant.detect.surfels.surface import NEIGHBOURS, PointSurface
+from pliant.detect.surfels.thick import THIN, consolidated, flat_size, skin
+from pliant.geometry.files import PointCloud, read
+from pliant.geometry.mass import vertex_areas
+from pliant.geometry.mesh import Floats, Ints, Surface, TetMesh
+from pliant.geometry.units import Rotation
+
+FEW = 200  # vertices below which a mesh is too coarse to stand for its surface
+
+
+def from_file(
+    path: str | Path,
+    *,
+    unit: str = "m",
+    up: str = "z",
+    size: float | None = None,
+    rotation: Rotation | None = None,
+    spacing: float | None = None,
+    smooth: bool = False,
+) -> PointSurface:
+    """The point surface of a mesh or point cloud in a file; see `geometry.files.read`, `from_mesh` and `from_cloud`."""
+    mesh = read(path, unit=unit, up=up, size=size, rotation=rotation)
+    if isinstance(mesh, PointCloud):
+        return from_cloud(mesh, smooth=smooth, name=str(path))
+    return from_mesh(mesh, spacing=spacing, name=str(path))
+
+
+def from_mesh(mesh: Surface | TetMesh, *, spacing: float | None = None, name: str = "the surface") -> PointSurface:
+    """Vertices with a third of the area of their faces and their area-weighted normal; or, with `spacing` [m], samples on the faces."""
+    surface, notes = _outward(mesh)
+    check_finite(surface.points, name)
+    if spacing is not None:
+        points, normals, areas = spread_samples(surface, spacing)
+        check(points, f"{name} sampled every {spacing:g} m")
+        return PointSurface(points, normals, areas, notes=(*notes, f"sampled from {len(surface.faces)} triangles"))
+    place = merged(surface.points) if len(surface.points) else np.zeros(0, np.int64)
+    faces, count = place[surface.faces], int(place.max()) + 1 if len(place) else 0
+    first = np.unique(place, return_index=True)[1]
+    points = surface.points[first]
+    area, normal = vertex_areas(points, faces), _vertex_normals(points, faces, count)
+    length = np.linalg.norm(normal, axis=1)
+    keep = (area > 0.0) & (length > 1e-9 * area)
+    if count < len(place):
+        notes.append(f"{len(place) - count} vertices lie on others and were merged")
+    if (area == 0.0).any():
+        notes.append(f"{int((area == 0.0).sum())} vertices belong to no face with an area and were left out")
+    if (lost := int((~keep & (area > 0.0)).sum())) > 0:
+        notes.append(f"{lost} vertices have faces that face opposite ways, so no normal, and were left out")
+    check(points[keep], f"{name} ({'; '.join(notes)})" if notes else name)
+    if keep.sum() < FEW:
+        notes.append(f"only {int(keep.sum())} vertices stand for the surface: give a spacing to sample its faces")
+    return PointSurface(points[keep], normal[keep] / length[keep, None], area[keep], source=first[keep], notes=tuple(notes))
+
+
+def from_cloud(
+    cloud: PointCloud | Floats,
+    *,
+    view: Floats | None = None,
+    drop_outliers: bool = True,
+    smooth: bool = False,
+    neighbours: int | None = None,
+    estimator: str = "auto",
+    area: float | None = None,
+    name: str = "the point cloud",
+) -> PointSurface:
+    """The surface of a scan.
+
+    view           [m] where the scanner stood, one point or one per point: decides the side of the normals
+    drop_outliers  leave out points far from all others
+    smooth         one projection onto the moving least-squares surface with twice the width: against noise
+    neighbours     used for normals; None: 16, or 32 where the scan is noisy
+    estimator      of areas: auto, gaussian (regular samples), neighbours (8 nearest)
+    area           [m^2] of the whole surface if it is known
+    """
+    given = cloud if isinstance(cloud, PointCloud) else PointCloud(np.asarray(cloud))
+    check_finite(given.points, name)
+    source, notes = _chosen(given.points, drop_outliers, name)
+    given, source = _thin_layer(given, source, notes, name)
+    made = _made(given, source, view, neighbours, estimator, area, name)
+    if smooth:
+        foot = made.project(made.points, width=2.0 * float(np.median(made.spacing)))
+        moved = np.where(foot.valid[:, None], foot.points, made.points)
+        notes.append(f"smoothed by {float(np.sqrt(np.mean((moved - made.points) ** 2) * 3)):.3g} m (rms)")
+        smoothed = np.array(given.points)
+        smoothed[source] = moved
+        made = _made(PointCloud(smoothed, given.normals), source, view, neighbours, estimator, area, name)
+    return PointSurface(
+        made.points, made.normals, made.areas, source=source, variation=made.variation, notes=(*notes, *made.notes), given=made.given
+    )
+
+
+def _chosen(points: Floats, drop: bool, name: str) -> tuple[Ints, list[str]]:
+    """Rows to keep, and why others were not."""
+    notes = []
+    chosen = np.unique(merged(points), return_index=True)[1] if len(points) else np.zeros(0, np.int64)
+    chosen = np.sort(chosen)
+    if len(chosen) < len(points):
+        notes.append(f"{len(points) - len(chosen)} points lie on others and were merged")
+    check(points[chosen], name)
+    if drop and len(chosen) > 8:
+        alone = outliers(points[chosen], KDTree(points[chosen]).nearest(points[chosen], min(17, len(chosen)))[1])
+        if alone.any():
+            notes.append(f"{int(alone.sum())} points lie far from all others and were left out")
+            chosen = chosen[~alone]
+            check(points[chosen], name)
+    return chosen, notes
+
+
+def _thin_layer(cloud: PointCloud, source: Ints, notes: list[str], name: str) -> tuple[PointCloud, Ints]:
+    """The cloud, or what a thick one stands for: fewer points that average its noise, or the skin of what it fills."""
+    if cloud.normals is not None or (size := flat_size(cloud.points[source])) == THIN:
+        return cloud, source
+    points, normals = cloud.points.copy(), None
+    if size is None:
+        found = skin(points[source])
+        if found is None:
+            notes.append("the points are neither a thin layer nor a filled body: normals are doubtful")
+            return cloud, source
+        rows, out = found
+        notes.append(f"the points fill a body: only its skin of {len(rows)} points is used")
+        normals = np.zeros_like(points)
+        normals[source[rows]] = out
+    else:
+        feet, rows = consolidated(points[source], size)
+        notes.append(f"noise is larger than the spacing: {len(rows)} points that average {size} each are used")
+        points[source[rows]] = feet
+    check(points[source[rows]], name)
+    return PointCloud(points, normals), source[rows]
+
+
+def _made(
+    cloud: PointCloud, source: Ints, view: Floats | None, k: int | None, estimator: str, area: float | None, name: str
+) -> PointSurface:
+    """Neighbours, normals and areas of chosen points."""
+    points = np.ascontiguousarray(cloud.points[source])
+    notes: list[str] = []
+    graph = KDTree(points).nearest(points, min(NEIGHBOURS, len(points)))[1]
+    normals, variation = principal_normals(points, graph, k)
+    if cloud.normals is not None:
+        normals = unit(cloud.normals[source], name)
+    else:
+        rough = estimated_areas(own_side(points, np.ones_like(points), graph), graph)
+        eyes = None if view is None else np.broadcast_to(view, cloud.points.shape)[source]
+        normals, notes = oriented(points, normals, graph, rough, eyes)
+    if (doubt := int(suspects(normals, graph).sum())) > 0:
+        notes.append(f"{doubt} normals are opposed to most of their neighbours': thin parts or sharp creases")
+    areas = estimated_areas(own_side(points, normals, graph), graph, estimator, area, rims(points, normals, graph)[0])
+    return PointSurface(points, normals, areas, variation=variation, notes=tuple(notes), given=graph)
+
+
+def _outward(mesh: Surface | TetMesh) -> tuple[Surface, list[str]]:
+    """The surface, turned round if it is inside out as a whole."""
+    if isinstance(mesh, TetMesh):
+        tets = np.where((mesh.volumes < 0.0)[:, None], mesh.tets[:, [0, 2, 1, 3]], mesh.tets)
+        return TetMesh(mesh.points, tets).surface(), []
+    x = mesh.points[mesh.faces] - mesh.points.mean(axis=0) if len(mesh.faces) else np.zeros((0, 3, 3))
+    vector = np.cross(x[:, 1] - x[:, 0], x[:, 2] - x[:, 0])
+    volume = float(np.einsum("ij,ij->", x.mean(axis=1), vector)) / 6.0
+    if volume < -FLAT * (0.5 * np.linalg.norm(vector, axis=1).sum()) ** 1.5:
+        return Surface(mesh.points, mesh.faces[:, ::-1]), ["the surface was inside out and was turned round"]
+    return mesh, []
+
+
+def _vertex_normals(points: Floats, faces: Ints, count: int) -> Floats:
+    """Sum of a third of the area vectors of the faces around each vertex [m^2]."""
+    a, b, c = points[faces[:, 0]], points[faces[:, 1]], points[faces[:, 2]]
+    third = np.repeat(np.cross(b - a, c - a) / 6.0, 3, axis=0)
+    return np.stack([np.bincount(faces.ravel(), third[:, i], minlength=count) for i in range(3)], axis=1)
