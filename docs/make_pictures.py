@@ -118,7 +118,7 @@ def make_redefinition(folder: Path) -> None:
             picture = replace(from_simulation(sim), marks=marks_of(sim))
             image = draw(picture, "body", (2 * size[0], 2 * size[1]), camera, transparent=[b.name for b in scene.bodies], edges=True)
             sheet.paste(image.resize(size), (rule * size[0], i * size[1]))
-    save(sheet.quantize(128), "redefinition.png")
+    save(sheet.quantize(256, method=Image.Quantize.FASTOCTREE), "redefinition.png")
 
 
 MAKE = {
