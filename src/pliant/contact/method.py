@@ -42,6 +42,7 @@ class ContactMethod(Protocol):
 METHODS = {  # the methods that ship with pliant; adding one is adding a line
     "ground": "pliant.contact.ground:Ground",
     "none": "pliant.contact.nothing:Nothing",
+    "reversal": "pliant.contact.reversal:Reversal",
 }
 _REGISTERED: dict[str, type] = {}
 
