@@ -176,10 +176,10 @@ class Motion:
         """Put the owners of skin points back to where they started: the node if the point is one node, else the body.
 
         Velocities stay; the potential energy that this moves is booked. What is prescribed stays where it belongs. A later push
-        moves owners again, so rewind last.
+        that moves moves owners again, so rewind last.
         """
         world, state, skin = self._world, self._world.state, self.skin
-        before = world.potential_energy(self.x, self.position)
+        before = self.potential()
         points = np.asarray(points, np.int64)
         count = skin.start[points + 1] - skin.start[points]
         back = np.zeros(len(self.x), bool)
@@ -192,7 +192,11 @@ class Motion:
         framed = framed[self.frames.inverse[framed] > 0.0]
         self.position[framed], self.rotation[framed] = state.position[framed], state.rotation[framed]
         self.__dict__.pop("end", None)
-        self.rewound += world.potential_energy(self.x, self.position) - before
+        self.rewound += float((self.potential() - before).sum())
+
+    def potential(self) -> Floats:
+        """Elastic energy and energy in the field of gravity of each body at the end of the step [J], (B,)."""
+        return self._world.potential_energy(self.x, self.position)
 
     def kept(self, kind: type[Kept]) -> Kept:
         """Something derived from the model alone (a tree, an adjacency), made once per epoch as kind(motion)."""
