@@ -66,7 +66,7 @@ class World:
         nodes, frames, g = self.model.nodes, self.model.frames, self.model.gravity
         count, moving = len(self.model.bodies), np.where(frames.inverse > 0, frames.mass, 0.0)
         # sums, not BLAS: its last digits depend on its threads
-        weight = np.bincount(nodes.body, np.sum(nodes.mass[:, None] * x * g, axis=1), count)
+        weight = np.bincount(nodes.body, np.sum(nodes.mass[:, None] * x * g, axis=1), count).astype(np.float64)  # integers if empty
         weight += np.bincount(frames.body, np.sum(moving[:, None] * position * g, axis=1), count)
         return self.elastic_energy(x) - weight
 

@@ -92,8 +92,13 @@ def velocities(motion: Motion, rows: Rows) -> Floats:
 
 
 def to_turn(response: str, points: Points) -> Floats:
-    """The part of each velocity that is turned round, (r, 3): all of it, v - V, or its part along the normal."""
+    """The part of each velocity that is turned round, (r, 3): all of it, v - V, or its part along the normal.
+
+    "altogether" is v - V whether bodies approach or not.
+    """
     v, n = points.velocity, points.rows.normal
+    if response == "altogether":
+        return v - points.mean(v)
     if response == "invert":
         return np.where(points.fixed[:, None], 0.0, v)
     if response == "relative":

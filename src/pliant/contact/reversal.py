@@ -4,8 +4,8 @@
 velocities become -e v and their positions those of before the step. That pushes against the world: momentum is not kept, a
 partner that moves along is not seen, points that part already are turned back. `relative` and `normal` turn back what is left of the
 velocity in the frame of the mean velocity of both bodies' colliding points, all of it or along the normal; formulas in
-`rebound.py`. Momentum is kept, and the step is taken anew with the new velocities; only what crosses even then is set back, and
-takes the mean velocity of its pair.
+`rebound.py`. Momentum is kept, and the step is taken anew with the new velocities; what crosses even then moves on together with
+its partner, at their mean velocity, and only what crosses after that is set back.
 
 Where we differ: points inside exact shapes collide too; a rigid body collides as one point, at the middle of its colliding points with
 the inertia that it has there; what still crosses after TRIES rounds is set back as whole bodies; bodies that lie one inside the
@@ -65,7 +65,10 @@ class Reversal:
         stuck = key[np.isin(key, memory.get("stuck", np.zeros(0, np.int64)))]  # they overlapped as the step began
         record = Record()
         self.turn_back(motion, found, stuck, record)
-        left = self.set_back(motion, found, stuck, record) if self.backtracking else np.zeros(0, np.int64)
+        left = np.zeros(0, np.int64)
+        if self.backtracking:
+            now = found if self.response == "invert" else self.move_together(motion, stuck, record)
+            left = self.set_back(motion, now, stuck, record)
         names = [" and ".join(motion.bodies.names[b] for b in pair) for pair in found.pairs[found.contained]]
         warnings = [f"Of {pair} one was wholly inside the other; they are pushed apart." for pair in names]
         return Answer(record.contacts(motion), {"stuck": left} if len(left) else {}, warnings=warnings)
@@ -91,11 +94,19 @@ class Reversal:
         motion.push(points.rows, back, moves)
         record.impulses[-1] = impulse + back
 
+    def move_together(self, motion: Motion, stuck: Ints, record: Record) -> Colliding:
+        """Let what still collides move on with its partner, first across the surface, then altogether."""
+        for how in (self.response, self.response, "altogether", "altogether"):
+            found = self.look(motion)
+            free = ~np.isin(_keys(motion, found), stuck)
+            if not free.any():
+                return found
+            self.stop(motion, found, free, record, how, move=True)
+        return self.look(motion)
+
     def set_back(self, motion: Motion, found: Colliding, stuck: Ints, record: Record) -> Ints:
         """Set back what collides until nothing does that did not before the step; keys of the pairs that still do."""
         whole = np.zeros(len(motion.bodies), bool)
-        if self.response != "invert":
-            found = self.look(motion)
         for round_ in range(TRIES + ROUNDS):
             free = ~np.isin(_keys(motion, found), stuck)
             if not free.any():
@@ -105,20 +116,19 @@ class Reversal:
             if round_ > TRIES and (before == whole).all():
                 break
             if self.response != "invert":
-                self.stop(motion, found, free, record)
+                self.stop(motion, found, free, record, "altogether", move=False)
             mine = (motion.skin.body >= 0) & whole[motion.skin.body]
             mine[found.point[free[found.pair]]] = True
             motion.rewind(np.flatnonzero(mine))
             found = self.look(motion)
         return _keys(motion, found)
 
-    def stop(self, motion: Motion, found: Colliding, free: np.ndarray, record: Record) -> None:
-        """Points that are set back take the mean velocity of their pair."""
+    def stop(self, motion: Motion, found: Colliding, free: np.ndarray, record: Record, how: str, move: bool) -> None:
+        """Points take the mean velocity of their pair."""
         points = Points.of(motion, found)
-        left = (points.velocity - points.mean(points.velocity)) * free[points.pair][:, None]
-        impulse = points.balanced(-points.mass[:, None] * left)
+        impulse = points.balanced(-points.mass[:, None] * to_turn(how, points) * free[points.pair][:, None])
         record.add(motion, found, points, _gaps(motion, found), impulse)
-        motion.push(points.rows, impulse, move=False)
+        motion.push(points.rows, impulse, move)
 
 
 def _keys(motion: Motion, found: Colliding) -> Ints:
