@@ -13,9 +13,10 @@ from pliant.bodies.materials import find_law
 from pliant.contact.method import choose, make_method
 from pliant.contact.several import Several
 from pliant.geometry.mesh import Floats, Ints, PliantError
-from pliant.model import ANALYTIC, IMPLICIT, SCHEMES, SYMPLECTIC, Bodies, Frames, Model, Nodes, Skin, State
+from pliant.integrate.stability import stable_step
+from pliant.model import ANALYTIC, SCHEMES, STAGED, SYMPLECTIC, Bodies, Frames, Model, Nodes, Skin, State
 from pliant.pairs import PairTable, pair_table
-from pliant.scene import Scene, Where
+from pliant.scene import Body, Scene, Where
 from pliant.wiring import Draft, chosen, joined, starts, wire_attachments, wire_drives, wire_loads
 from pliant.world import World
 
@@ -59,7 +60,8 @@ def _model(scene: Scene, draft: Draft) -> tuple[Model, State]:
     frames = _frames(draft)
     loads, drives = wire_loads(scene, draft), wire_drives(scene, draft)
     attachments = wire_attachments(scene, draft)
-    groups, group_body = element_groups(parts, draft.node_start)
+    staged = [b.integrator if SCHEMES.get(b.integrator) in STAGED else "" for b in scene.bodies]
+    groups, group_body = element_groups(parts, draft.node_start, staged)
     for group in groups:
         np.add.at(nodes.mass, group.nodes, group.mass)
     _refuse_massless(nodes, names)
@@ -102,6 +104,8 @@ def _bodies(scene: Scene, draft: Draft, anchors: Ints) -> Bodies:
         analytic=np.array([ANALYTIC[p.analytic[0]] if p.analytic else -1 for p in parts], np.int64),
         parameters=parameters,
         anchor=anchors,
+        tolerance=np.array([b.tolerance for b in scene.bodies]),
+        unsafe=np.array([b.unsafe for b in scene.bodies], bool),
     )
 
 
@@ -119,6 +123,7 @@ def _nodes(scene: Scene, draft: Draft) -> Nodes:
         mass=joined([p.node_mass for p in parts]),
         inverse=inverse,
         damping=np.repeat([b.material.mass_damping for b in scene.bodies], count).astype(np.float64),
+        drag=np.repeat([drag_of(b) for b in scene.bodies], count, axis=0).astype(np.float64),
         scheme=np.full(sum(count), SYMPLECTIC, np.int64),
     )
 
@@ -173,41 +178,69 @@ def _refuse_massless(nodes: Nodes, names: list[str]) -> None:
         )
 
 
+def drag_of(body: Body) -> tuple[float, float, float]:
+    """Damping of each vertex of a body of springs: c [N s/m], reference force [N] (0: none) and largest factor."""
+    material = body.material
+    return material.vertex_damping if body.model == "springs" else 0.0, material.adaptive_force or 0.0, material.adaptive_cap
+
+
 def _choose_schemes(scene: Scene, model: Model) -> None:
     """Explicit where the step is stable with it, else implicit; a stated scheme is kept and its limit noted."""
+    soft = np.diff(model.bodies.node_start) > 0
     limit = stable_steps(model)
     for i, body in enumerate(scene.bodies):
-        mine = slice(model.bodies.node_start[i], model.bodies.node_start[i + 1])
-        if mine.start == mine.stop:
+        if not soft[i]:
             continue
-        scheme = body.integrator
+        scheme: str = body.integrator
         if scheme == "auto":
-            scheme = "symplectic" if scene.dt <= limit[i] else "implicit"
-            why = f"dt = {scene.dt:g} s is {'within' if scheme != 'implicit' else 'above'} its explicit limit of {limit[i]:.3g} s"
+            scheme, why = _choice(body, scene.dt, float(limit[i]))
             model.notes.append(f"{body.name} is integrated with the {scheme} scheme: {why}.")
-        elif scheme != "implicit" and scene.dt > limit[i]:
-            model.notes.append(
-                f"{body.name} is stable up to dt = {limit[i]:.3g} s with the {scheme} scheme, so every step of {scene.dt:g} s "
-                f"is divided into {int(np.ceil(scene.dt / limit[i]))}; integrator = \"implicit\" takes it whole."
-            )
-        model.nodes.scheme[mine] = SCHEMES[scheme]
+        model.nodes.scheme[model.bodies.node_start[i] : model.bodies.node_start[i + 1]] = SCHEMES[scheme]
+    limit = stable_steps(model)
+    names = {code: name for name, code in SCHEMES.items()}
+    for i in np.flatnonzero(soft & (scene.dt > limit)).tolist():
+        scheme = names[int(model.nodes.scheme[model.bodies.node_start[i]])]
+        model.notes.append(_too_long(scene.bodies[i], scheme, scene.dt, float(limit[i])))
+
+
+def _choice(body: Body, dt: float, limit: float) -> tuple[str, str]:
+    """What "auto" stands for, and why."""
+    if body.model == "springs" and body.network == "all-pairs":
+        return "verlet", "springs between all pairs take no implicit steps, and it has the longest stable step per force evaluation"
+    if dt <= limit:
+        return "symplectic", f"dt = {dt:g} s is within its explicit limit of {limit:.3g} s"
+    return "implicit", f"dt = {dt:g} s is above its explicit limit of {limit:.3g} s"
+
+
+def _too_long(body: Body, scheme: str, dt: float, limit: float) -> str:
+    """What is done about a step above the limit, and what else could be."""
+    text = f"{body.name} is stable up to dt = {limit:.3g} s with the {scheme} scheme"
+    if body.model == "springs" and body.material.vertex_damping > 0:
+        factor = f" times adaptive_cap = {body.material.adaptive_cap:g}" if body.material.adaptive_force else ""
+        text += f" (vertex_damping = {body.material.vertex_damping:g} N s/m{factor} is part of that)"
+    if body.unsafe:
+        return text + f", and dt = {dt:g} s is kept because the body is `unsafe`: it may well explode."
+    text += f", so every step of {dt:g} s is divided into {int(np.ceil(dt / limit))}"
+    full = body.model == "springs" and body.network == "all-pairs"
+    return text + ("." if full else "; integrator = \"implicit\" takes it whole.")
 
 
 def stable_steps(model: Model) -> Floats:
-    """Largest stable step of each body under an explicit scheme [s], (B,); inf where there are no elements."""
-    limit = np.full(len(model.bodies), np.inf)
+    """Largest stable step of each body under its scheme [s], (B,); inf where there is no limit."""
+    count, nodes = len(model.bodies), model.nodes
+    elastic = np.full(count, np.inf)
     for group, body in zip(model.groups, model.group_body, strict=True):
-        np.minimum.at(limit, body, SAFETY * group.stable_dt(model.nodes.mass))
-    return limit
+        np.minimum.at(elastic, body, group.stable_dt(nodes.mass))
+    factor = np.where(nodes.drag[:, 1] > 0, nodes.drag[:, 2], 1.0)
+    rate, scheme = np.zeros(count), np.full(count, SYMPLECTIC)
+    np.maximum.at(rate, nodes.body, nodes.damping + nodes.drag[:, 0] * factor * nodes.inverse)
+    scheme[nodes.body] = nodes.scheme
+    return SAFETY * stable_step(scheme, elastic, rate)
 
 
 def explicit_limit(model: Model) -> float:
     """Largest step that all explicit bodies of the world take [s]."""
-    first = model.bodies.node_start[:-1]
-    some = first < model.bodies.node_start[1:]
-    explicit = np.zeros(len(first), bool)
-    explicit[some] = model.nodes.scheme[first[some]] != IMPLICIT
-    return float(stable_steps(model)[explicit].min(initial=np.inf))
+    return float(stable_steps(model)[~model.bodies.unsafe].min(initial=np.inf))
 
 
 def methods_of(scene: Scene) -> list[str]:

@@ -7,15 +7,18 @@ from typing import Any
 
 import numpy as np
 
+from pliant.bodies.all_pairs import AllPairs
 from pliant.bodies.materials import lame
 from pliant.bodies.springs import Springs
 from pliant.bodies.tets import Tets
+from pliant.build import drag_of
 from pliant.geometry.mesh import PliantError
 from pliant.reading import nearest
 from pliant.scene import Body, Change, Material, Scene
 from pliant.world import World
 
-MATERIAL = ("youngs_modulus", "poisson_ratio", "mass_damping", "stiffness_damping", "spring_stiffness", "spring_damping")
+MATERIAL = ("youngs_modulus", "poisson_ratio", "mass_damping", "stiffness_damping", "spring_stiffness", "spring_damping",
+            "vertex_damping", "adaptive_force", "adaptive_cap")  # fmt: skip
 
 
 def value_at(change: Change, time: float) -> Any:
@@ -83,6 +86,7 @@ def _material(world: World, body: Body, name: str, value: Any) -> None:
     material: Material = body.material
     model, i = world.model, world.model.bodies.names.index(body.name)
     model.nodes.damping[model.nodes.body == i] = material.mass_damping
+    model.nodes.drag[model.nodes.body == i] = drag_of(body)
     if model.bodies.frame[i] >= 0:
         model.frames.damping[model.bodies.frame[i]] = material.mass_damping
     for group, owner in zip(model.groups, model.group_body, strict=True):
@@ -90,7 +94,7 @@ def _material(world: World, body: Body, name: str, value: Any) -> None:
         if not mine.any():
             continue
         group.rayleigh[mine] = material.stiffness_damping
-        if isinstance(group, Springs):
+        if isinstance(group, Springs | AllPairs):
             group.spring_stiffness[mine] = material.spring_stiffness
             group.damping[mine] = material.spring_damping
         elif isinstance(group, Tets):

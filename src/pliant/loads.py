@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
 
 def add_loads(
-    world: World, x: Floats, position: Floats, rotation: Floats, time: float, on_nodes: Floats, on_frames: Floats, torque: Floats
+    world: World, x: Floats, position: Floats, rotation: Floats, time: float | Floats, on_nodes: Floats, on_frames: Floats, torque: Floats
 ) -> None:
-    """Add all loads of the scene at this time."""
+    """Add all loads of the scene at this time, or each table's at its own."""
     loads, skin = world.model.loads, world.model.skin
     if len(loads.tables.start) == 1:
         return

@@ -13,11 +13,13 @@ from typing import Any
 import numpy as np
 
 from pliant.bodies.elements import Elements
+from pliant.geometry.blocks import Bools
 from pliant.geometry.mesh import Floats, Ints
 from pliant.table import Tables
 
-SYMPLECTIC, VERLET, IMPLICIT = 0, 1, 2
-SCHEMES = {"symplectic": SYMPLECTIC, "verlet": VERLET, "implicit": IMPLICIT}
+SYMPLECTIC, VERLET, IMPLICIT, COOPER_VERNER, DOP853 = 0, 1, 2, 3, 4
+SCHEMES = {"symplectic": SYMPLECTIC, "verlet": VERLET, "implicit": IMPLICIT, "cooper-verner": COOPER_VERNER, "dop853": DOP853}
+STAGED = (COOPER_VERNER, DOP853)  # Runge-Kutta schemes: forces at stages within the step
 ANALYTIC = {"plane": 0, "ball": 1, "box": 2, "capsule": 3, "cylinder": 4, "torus": 5}
 
 
@@ -37,6 +39,8 @@ class Bodies:
     analytic: Ints  # (B,) kind of signed distance, -1 for none
     parameters: Floats  # (B, 3) of the signed distance [m]
     anchor: Ints  # (B,) skin point fixed in its frame that stands for its analytic shape, -1 for none
+    tolerance: Floats  # (B,) of adaptive steps, in parts of the body's size
+    unsafe: Bools  # (B,) its stable step does not divide the step
 
     def __len__(self) -> int:
         return len(self.names)
@@ -51,6 +55,7 @@ class Nodes:
     mass: Floats  # [kg] (n,)
     inverse: Floats  # [1/kg] (n,), 0 where fixed or prescribed
     damping: Floats  # [1/s] (n,) mass-proportional
+    drag: Floats  # (n, 3) c [N s/m] of the force -c v, force at which it is c [N] (0: always), largest factor of c
     scheme: Ints  # (n,)
 
 

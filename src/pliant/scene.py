@@ -66,8 +66,12 @@ class Material(Spec):
     density: PerElement = 1000.0  # [kg/m^3]
     mass_damping: NotNegative = 0.0  # [1/s] a of Rayleigh's C = a M + b K
     stiffness_damping: NotNegative = 0.0  # [s] b of Rayleigh's C = a M + b K
-    spring_stiffness: PerElement = 1000.0  # [N/m] of each spring; only for springs
+    spring_stiffness: PerElement = 1000.0  # [N/m] of each spring; all-pairs: a list is per vertex, a spring has the geometric mean
     spring_damping: NotNegative = 0.0  # [N s/m] along each spring; only for springs
+    vertex_mass: PerElement | None = None  # [kg] of each vertex; None: from density; only for springs
+    vertex_damping: NotNegative = 0.0  # [N s/m] c of the force -c v on each vertex; only for springs
+    adaptive_force: Positive | None = None  # [N] f: vertex_damping times min(|spring force on the vertex| / f, cap); None: constant
+    adaptive_cap: Positive = 10.0  # largest factor of adaptive damping
     thickness: Positive = 0.001  # [m] of a sheet of springs, for its mass; only for open surfaces
 
 
@@ -131,10 +135,14 @@ class Body(Spec):
     shape: Annotated[Any, _SHAPE_SCHEMA]
     model: Literal["fem", "springs", "rigid", "static"] = "fem"
     element: Literal["linear", "quadratic"] = "linear"  # fem: 4-node or 10-node tetrahedra
-    network: Literal["tets", "surface"] = "tets"  # springs: along the edges of tetrahedra, or of the surface with bending
+    network: Literal["tets", "surface", "all-pairs", "voxels"] = "tets"
+    # springs: along the edges of tetrahedra; of the surface, with bending; between all vertices of the surface; of a lattice inside it
+    spacing: Positive | None = None  # [m] voxels: edge of a cell; None: an eighth of the longest side
     skin: Annotated[Any, _SHAPE_SCHEMA] | None = None  # a finer surface that rides in the tets and is what touches
     material: Material = Field(default_factory=Material)
-    integrator: Literal["auto", "symplectic", "verlet", "implicit"] = "auto"
+    integrator: Literal["auto", "symplectic", "verlet", "implicit", "cooper-verner", "dop853"] = "auto"
+    tolerance: Positive = 1e-6  # dop853: error of a step, in parts of the body's size
+    unsafe: bool = False  # keep steps that are too long for an explicit body, to see how they fail
     position: Vector = (0.0, 0.0, 0.0)  # [m] where the shape's origin goes
     rotation: Vector | tuple[Finite, Finite, Finite, Finite] = (0.0, 0.0, 0.0)  # [degree] vector, or quaternion w x y z
     velocity: Vector = (0.0, 0.0, 0.0)  # [m/s]
@@ -176,6 +184,11 @@ class Body(Spec):
             raise ValueError("a static body has no velocity and no loads; use `motions` to move it, or model = \"rigid\"")
         if self.element == "quadratic" and self.model != "fem":
             raise ValueError("10-node elements are for model = \"fem\"")
+        if self.model == "springs" and self.network == "all-pairs" and self.integrator == "implicit":
+            raise ValueError(
+                "springs between all pairs have a full stiffness matrix, which is never formed, so they take no implicit steps; "
+                'use integrator = "verlet" (what "auto" takes), or network = "tets", "surface" or "voxels"'
+            )
         return self
 
 

@@ -97,11 +97,12 @@ class Tables:
             values[start[i] : start[i + 1], : table.width] = table.values
         return cls(start, np.concatenate([t.times for t in tables] or [np.zeros(0)]), values)
 
-    def __call__(self, t: float) -> Floats:
-        """All values at time t, (k, 3)."""
+    def __call__(self, t: float | Floats) -> Floats:
+        """All values at time t, or each at a time of its own, (k, 3)."""
         last = self.start[1:] - 1
         # rows of table k with times <= t: a count per table, without a loop over tables
-        passed = np.concatenate([[0], np.cumsum(self.times <= t)])
+        reached = self.times <= (np.repeat(t, np.diff(self.start)) if isinstance(t, np.ndarray) else t)
+        passed = np.concatenate([[0], np.cumsum(reached)])
         row = self.start[:-1] + np.maximum(passed[self.start[1:]] - passed[self.start[:-1]] - 1, 0)
         following = np.minimum(row + 1, last)
         span = self.times[following] - self.times[row]

@@ -17,9 +17,10 @@ from pliant.bodies.rigid import (
 from pliant.geometry.mesh import Floats
 from pliant.integrate.explicit import kick_nodes
 from pliant.integrate.implicit_euler import ImplicitEuler
+from pliant.integrate.runge_kutta import RungeKutta
 from pliant.kernels import axpy, load, parallel, prange, store
 from pliant.loads import add_loads
-from pliant.model import IMPLICIT, Model, State
+from pliant.model import IMPLICIT, STAGED, Model, State
 from pliant.motion import Motion
 
 if TYPE_CHECKING:
@@ -34,25 +35,44 @@ class World:
         nodes = model.nodes
         self.explicit_mobility = np.where(nodes.scheme == IMPLICIT, 0.0, nodes.inverse)
         self.implicit = ImplicitEuler(model, solver) if (nodes.scheme == IMPLICIT).any() else None
-        self.size = sum(len(g.nodes) for g in model.groups) + len(model.skin)  # how much work a step is, in items
+        self.staged = RungeKutta(self) if np.isin(nodes.scheme, STAGED).any() else None
+        self.size = sum(g.work for g in model.groups) + len(model.skin)  # how much work a step is, in items
         self.reaction = np.zeros_like(state.x)  # [N] that holds fixed and prescribed nodes, of the last step
         self.kept: dict[type, Any] = {}  # what contact methods derive from the model, once per epoch
+        self.damping = nodes.damping  # [1/s] (n,) of each node, with that of its vertex under the forces last asked for
         self._corner = np.empty((model.corners, 3))
         self._force = np.zeros_like(state.x)
 
     # -- what acts
 
-    def forces(self, x: Floats, v: Floats, position: Floats, rotation: Floats, time: float) -> tuple[Floats, Floats, Floats]:
-        """Elastic forces, damping and loads (gravity apart): on nodes (n, 3), on frames (f, 3), torques (f, 3)."""
+    def forces(
+        self, x: Floats, v: Floats, position: Floats, rotation: Floats, time: float | Floats, scheme: int | None = None
+    ) -> tuple[Floats, Floats, Floats]:
+        """Elastic forces, damping and loads (gravity apart): on nodes (n, 3), on frames (f, 3), torques (f, 3).
+
+        `scheme`: only bodies with this Runge-Kutta scheme have moved since the last call. A time may be given for each table of loads.
+        """
         model, offset = self.model, 0
         for group in model.groups:
             count = group.nodes.size
-            group.forces(x, v, self._corner[offset : offset + count])
+            if scheme is None or model.nodes.scheme[group.nodes[0, 0]] == scheme:
+                group.forces(x, v, self._corner[offset : offset + count])
             offset += count
         on_nodes, on_frames, torque = np.empty_like(x), np.zeros_like(position), np.zeros_like(position)
         gather(model.corner_start, model.corner, self._corner, on_nodes)
+        self.damping = self._damping(on_nodes)
         add_loads(self, x, position, rotation, time, on_nodes, on_frames, torque)
         return on_nodes, on_frames, torque
+
+    def _damping(self, elastic: Floats) -> Floats:
+        """Damping of each node [1/s]: a of the body, and c / m min(|F| / f, cap) of the vertex ((3) of Motheram, Tribble)."""
+        nodes = self.model.nodes
+        c, reference, cap = nodes.drag.T
+        if not c.any():
+            return nodes.damping
+        size = np.sqrt(np.einsum("ni,ni->n", elastic, elastic))
+        factor = np.divide(size, reference, out=np.ones_like(size), where=reference > 0.0)
+        return nodes.damping + c / nodes.mass * np.where(reference > 0.0, np.minimum(factor, cap), 1.0)
 
     def elastic_energy(self, x: Floats) -> Floats:
         """Elastic energy of each body [J], (B,)."""
@@ -74,19 +94,21 @@ class World:
 
     def free_motion(self, dt: float) -> Motion:
         """Every body on its own, by its integrator, for one step."""
-        model, state = self.model, self.state
-        implicit = model.nodes.scheme == IMPLICIT
+        model, state, nodes = self.model, self.state, self.model.nodes
+        implicit = nodes.scheme == IMPLICIT
         # implicit bodies damp with the velocity at the end of the step, through their matrix
         v_damping = np.where(implicit[:, None], 0.0, state.v)
         force, on_frames, torque = self.forces(state.x, v_damping, state.position, state.rotation, state.time)
         x, v = np.empty_like(state.x), np.empty_like(state.v)
         kick_nodes(
-            model.nodes.scheme, model.nodes.inverse, model.nodes.damping, model.gravity, force, state.x, state.v, dt,
-            state.last_dt, x, v,
+            nodes.scheme, nodes.inverse, self.damping, model.gravity, force, state.x, state.v, dt, state.last_dt, x, v,
         )  # fmt: skip
         self.drive_nodes(state.time + dt, dt, x, v)
         if self.implicit is not None:
-            self.implicit.step(state.x, state.v, force, dt, x, v)
+            self.implicit.step(state.x, state.v, force, self.damping, dt, x, v)
+        if self.staged is not None:
+            force = self.staged.step(force, dt, x, v)
+            self.explicit_mobility = np.where(self.staged.mine, nodes.inverse / (1.0 + dt * self.damping), self.explicit_mobility)
         velocity, spin = np.empty_like(state.velocity), np.empty_like(state.spin)
         frames = model.frames
         kick_frames(
@@ -180,7 +202,7 @@ class World:
         held = (nodes.inverse == 0.0)[:, None]
         if not held.any():
             return np.zeros_like(state.x)
-        acceleration = (motion.v - state.v) / dt - self.model.gravity + nodes.damping[:, None] * motion.v
+        acceleration = (motion.v - state.v) / dt - self.model.gravity + self.damping[:, None] * motion.v
         needed = nodes.mass[:, None] * acceleration - self._force
         if self.implicit is not None:
             soft = self.implicit.residual(state.x, state.v, self._force, dt, motion.v)

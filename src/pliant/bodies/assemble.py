@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from pliant.bodies.all_pairs import AllPairs
 from pliant.bodies.body import BodyParts, ElementPart
 from pliant.bodies.elements import Elements
 from pliant.bodies.springs import Springs
@@ -12,24 +13,30 @@ from pliant.bodies.tet10 import Tet10
 from pliant.geometry.mesh import Floats, Ints
 
 
-def element_groups(parts: list[BodyParts], node_start: Ints) -> tuple[list[Elements], list[Ints]]:
-    """Groups in the order in which their kind first appears, and the body of each of their elements."""
-    found: dict[tuple[str, str], list[tuple[int, ElementPart]]] = {}
+def element_groups(parts: list[BodyParts], node_start: Ints, staged: list[str]) -> tuple[list[Elements], list[Ints]]:
+    """Groups in the order in which their kind first appears, and the body of each of their elements.
+
+    Bodies with a Runge-Kutta scheme, which asks for forces many times a step, are `staged` and do not share groups with others.
+    """
+    found: dict[tuple[str, str, str], list[tuple[int, ElementPart]]] = {}
     for body, part in enumerate(parts):
         for element in part.elements:
-            found.setdefault((element.kind, element.law), []).append((body, element))
+            found.setdefault((element.kind, element.law, staged[body]), []).append((body, element))
     rest = np.concatenate([p.nodes for p in parts] or [np.zeros((0, 3))])
     groups: list[Elements] = []
     owners: list[Ints] = []
-    for (kind, law), members in found.items():
+    for (kind, law, _), members in found.items():
         nodes = np.concatenate([e.nodes + node_start[b] for b, e in members]).astype(np.int64)
         values = {k: np.concatenate([e.values[k] for _, e in members]) for k in members[0][1].values}
-        groups.append(_group(kind, law, nodes, rest, values))
+        start = np.concatenate([[0], np.cumsum([len(e.nodes) for _, e in members])]).astype(np.int64)
+        groups.append(_group(kind, law, nodes, start, rest, values))
         owners.append(np.repeat([b for b, _ in members], [len(e.nodes) for _, e in members]).astype(np.int64))
     return groups, owners
 
 
-def _group(kind: str, law: str, nodes: Ints, rest: Floats, values: dict[str, Floats]) -> Elements:
+def _group(kind: str, law: str, nodes: Ints, start: Ints, rest: Floats, values: dict[str, Floats]) -> Elements:
+    if kind == "all-pairs":
+        return AllPairs(nodes, start, rest[nodes[:, 0]], **values)
     if kind == "springs":
         length = np.linalg.norm(rest[nodes[:, 1]] - rest[nodes[:, 0]], axis=1)
         return Springs(nodes, length, **values)

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
 from pliant.bodies.materials import lame
+from pliant.bodies.networks import network, per_element
 from pliant.bodies.rigid import matrix_to_quaternion, quaternion_to_matrix, rotation_vector_to_quaternion
-from pliant.bodies.springs import bending_pairs, surface_edges, tet_edges
 from pliant.geometry.embed import embed
-from pliant.geometry.mass import mass_of_surface, principal, vertex_areas
+from pliant.geometry.mass import mass_of_surface, principal
 from pliant.geometry.mesh import Floats, Ints, PliantError, Surface, TetMesh
 from pliant.geometry.resolve import resolve
 from pliant.geometry.shape import Shape
@@ -41,7 +40,7 @@ class FramePart:
 class ElementPart:
     """Elements of one body, still in the body's own node numbers."""
 
-    kind: str  # tet4, tet10 or springs
+    kind: str  # tet4, tet10, springs or all-pairs
     law: str
     nodes: Ints  # (E, c)
     values: dict[str, Floats]  # per element
@@ -71,8 +70,12 @@ def body_parts(body: Body, needs: frozenset[str] = frozenset()) -> BodyParts:
     """Arrays of a body, with what the contact methods of the scene need of its shape; errors name it."""
     try:
         framed = body.model in ("rigid", "static")
-        shape = resolve(body.shape, solid=body.needs_tets or (framed and "tets" in needs))
-        parts = _framed(body, shape, "tets" in needs) if framed else (_fem if body.model == "fem" else _springs)(body, shape)
+        fillable = framed or (body.model == "springs" and body.network == "all-pairs")
+        shape = resolve(body.shape, solid=body.needs_tets or (fillable and "tets" in needs))
+        if framed:
+            parts = _framed(body, shape, "tets" in needs)
+        else:
+            parts = _fem(body, shape) if body.model == "fem" else _springs(body, shape, "tets" in needs)
         if "tets" in needs and len(parts.tets) == 0:
             raise PliantError("the contact method needs tetrahedra inside, and this body has none (a plane or a network of its surface).")
         return parts
@@ -93,14 +96,6 @@ def _placing(body: Body) -> tuple[Floats, Floats]:
     return quaternion_to_matrix(quaternion), np.array(body.position)
 
 
-def _per_element(value: Any, count: int, name: str) -> Floats:
-    if isinstance(value, list):
-        if len(value) != count:
-            raise PliantError(f"{name} has {len(value)} values for {count} elements: give one number or one per element.")
-        return np.array(value, np.float64)
-    return np.full(count, float(value))
-
-
 # -- soft bodies
 
 
@@ -109,11 +104,11 @@ def _fem(body: Body, shape: Shape) -> BodyParts:
     rotation, shift = _placing(body)
     mesh = shape.tets.moved(shift, rotation)
     material, count = body.material, len(mesh.tets)
-    lam, mu = lame(_per_element(material.youngs_modulus, count, "youngs_modulus"), material.poisson_ratio)
+    lam, mu = lame(per_element(material.youngs_modulus, count, "youngs_modulus"), material.poisson_ratio)
     values = {
         "lam": np.broadcast_to(lam, count).astype(np.float64),
         "mu": np.broadcast_to(mu, count).astype(np.float64),
-        "density": _per_element(material.density, count, "density"),
+        "density": per_element(material.density, count, "density"),
         "rayleigh": np.full(count, material.stiffness_damping),
     }
     if body.element == "quadratic":
@@ -135,46 +130,24 @@ def _fem(body: Body, shape: Shape) -> BodyParts:
     return parts
 
 
-def _springs(body: Body, shape: Shape) -> BodyParts:
+def _springs(body: Body, shape: Shape, inside: bool) -> BodyParts:
     rotation, shift = _placing(body)
     material = body.material
-    if body.network == "tets":
-        assert shape.tets is not None
-        mesh = shape.tets.moved(shift, rotation)
-        parts = _node_skin(mesh.points, mesh.boundary, mesh.tets)
-        pairs = tet_edges(mesh.tets)
-        share = _per_element(material.density, len(mesh.tets), "density") * mesh.volumes / 4.0
-        parts.node_mass = np.bincount(mesh.tets.ravel(), np.repeat(share, 4), minlength=len(mesh.points)).astype(np.float64)
-        if body.skin is not None:
-            _embedded_skin(parts, resolve(body.skin, solid=False).surface().moved(shift, rotation), mesh)
-    else:
-        if body.skin is not None:
-            raise PliantError("an embedded `skin` needs tetrahedra to ride in; use network = \"tets\".")
-        surface = shape.surface().moved(shift, rotation)
-        parts = _node_skin(surface.points, surface.faces, np.zeros((0, 4), np.int64))
-        pairs = np.concatenate([surface_edges(surface.faces), bending_pairs(surface.faces)])
-        parts.node_mass = _surface_mass(surface, material.density, material.thickness)
-    count = len(pairs)
+    net = network(body, shape, None if body.skin is None else resolve(body.skin, solid=False).surface(), inside)
+    parts = _node_skin(net.points @ rotation.T + shift, net.faces, net.tets)
+    if net.skin is not None:
+        _embedded_skin(parts, net.skin.moved(shift, rotation), TetMesh(parts.nodes, net.tets))
+    kind, ends = ("springs", net.pairs) if net.pairs is not None else ("all-pairs", np.arange(len(net.points))[:, None])
+    count, what = len(ends), "spring" if kind == "springs" else "vertex"
     values = {
-        "stiffness": _per_element(material.spring_stiffness, count, "spring_stiffness"),
+        "stiffness": per_element(material.spring_stiffness, count, "spring_stiffness", what),
         "damping": np.full(count, material.spring_damping),
         "rayleigh": np.full(count, material.stiffness_damping),
     }
-    parts.elements = [ElementPart("springs", "springs", pairs, values)]
+    parts.elements = [ElementPart(kind, "springs", ends, values)]
+    parts.node_mass = net.mass
     parts.velocity = _start_velocity(body, parts.nodes, parts.node_mass)
     return parts
-
-
-def _surface_mass(surface: Surface, density: Any, thickness: float) -> Floats:
-    """Mass of each point: of the volume inside a closed surface, or of an open sheet, shared by area."""
-    if isinstance(density, list):
-        raise PliantError("a surface network has no elements with volume: give density as one number.")
-    area = vertex_areas(surface.points, surface.faces)
-    try:
-        total = density * mass_of_surface(surface).volume
-    except PliantError:  # open: a sheet
-        total = density * thickness * float(area.sum())
-    return total * area / area.sum()
 
 
 def _start_velocity(body: Body, points: Floats, weights: Floats) -> Floats:

@@ -22,6 +22,11 @@ class Elements(Protocol):
     rayleigh: Floats  # [s] (E,) stiffness-proportional damping b of C = a M + b K
 
     @property
+    def work(self) -> int:
+        """How much a force evaluation is to do, in springs or tetrahedra."""
+        ...
+
+    @property
     def mass(self) -> Floats:
         """Lumped mass per corner [kg], (E, c)."""
         ...

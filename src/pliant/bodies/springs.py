@@ -53,6 +53,10 @@ class Springs:
                 )
 
     @property
+    def work(self) -> int:
+        return len(self.nodes)
+
+    @property
     def mass(self) -> Floats:
         """Zero, (S, 2) [kg]."""
         return np.zeros(self.nodes.shape)
@@ -138,6 +142,11 @@ def surface_edges(faces: Ints) -> Ints:
 def tet_edges(tets: Ints) -> Ints:
     """The edges of tetrahedra (m, 4), each once, (S, 2)."""
     return _unique(np.asarray(tets, dtype=np.int64)[:, TET_EDGES])
+
+
+def cell_pairs(cells: Ints) -> Ints:
+    """Every two of the eight corners of cells (m, 8), each pair once, (S, 2): a lattice with up to 26 springs at a point."""
+    return _unique(np.asarray(cells, dtype=np.int64)[:, np.stack(np.triu_indices(8, 1), axis=1)])
 
 
 def bending_pairs(faces: Ints) -> Ints:

@@ -82,6 +82,10 @@ class Tets:
         """Raise if the rest shape is one that this kind of element cannot have."""
 
     @property
+    def work(self) -> int:
+        return len(self.nodes)
+
+    @property
     def mass(self) -> Floats:
         """Lumped mass per corner [kg], (E, c): the same for every corner."""
         share = self.density * self.volume / self.corners

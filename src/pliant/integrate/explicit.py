@@ -8,15 +8,15 @@ Both let a contact reach its goal in the same step (gamma = 1 in 3.6 of the meth
 from __future__ import annotations
 
 from pliant.kernels import axpy, load, parallel, prange, scale, store
-from pliant.model import IMPLICIT, VERLET
+from pliant.model import VERLET
 
 
 @parallel
 def kick_nodes(scheme, inverse, damping, gravity, force, x, v, dt, last_dt, out_x, out_v):  # type: ignore[no-untyped-def]
-    """Write positions and velocities of explicit nodes after dt; fixed and implicit nodes stay as they are."""
+    """Write positions and velocities of explicit nodes after dt; fixed nodes and those of other schemes stay as they are."""
     g = (gravity[0], gravity[1], gravity[2])
     for i in prange(len(x)):
-        if scheme[i] == IMPLICIT or inverse[i] == 0.0:
+        if scheme[i] > VERLET or inverse[i] == 0.0:
             store(out_x, i, load(x, i))
             store(out_v, i, load(v, i))
             continue

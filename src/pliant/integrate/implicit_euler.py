@@ -47,21 +47,19 @@ class ImplicitEuler:
         self.iterations = 0  # of all solves of the step, the worst body of each
         self.trouble: list[str] = []
 
-    def assemble(self, x: Floats, dt: float) -> None:
-        """A at positions x."""
+    def assemble(self, x: Floats, dt: float, damping: Floats) -> None:
+        """A at positions x, with the damping [1/s] of each node."""
         for group, part in zip(self.groups, self.parts, strict=True):
             group.stiffness(x, part, dt)
         rayleigh = np.concatenate([g.rayleigh for g in self.groups] or [np.zeros(0)])
-        nodes = self.model.nodes
-        self.matrix = self.pattern.assemble(
-            self.blocks, dt * rayleigh + dt * dt, nodes.mass * (1.0 + dt * nodes.damping), self.values
-        )
+        mass = self.model.nodes.mass * (1.0 + dt * damping)
+        self.matrix = self.pattern.assemble(self.blocks, dt * rayleigh + dt * dt, mass, self.values)
         self.factors = factorise(self.matrix, self.free, self.bodies) if self.direct else None
 
-    def step(self, x: Floats, v: Floats, force: Floats, dt: float, out_x: Floats, out_v: Floats) -> None:
+    def step(self, x: Floats, v: Floats, force: Floats, damping: Floats, dt: float, out_x: Floats, out_v: Floats) -> None:
         """Write positions and velocities after dt; prescribed nodes have theirs in out_v already."""
         self.iterations, self.trouble = 0, []
-        self.assemble(x, dt)
+        self.assemble(x, dt, damping)
         nodes, mine = self.model.nodes, self.mine
         rhs = nodes.mass[:, None] * (v + dt * self.model.gravity) + dt * force
         guess = np.where(self.free[:, None], v, out_v)
