@@ -10,7 +10,7 @@ A fixed point has all the weight in V.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -36,7 +36,7 @@ class Points:
     fixed: np.ndarray  # (r,) bool
 
     @staticmethod
-    def of(motion: Motion, found: Colliding) -> Points:
+    def of(motion: Motion, found: Colliding, response: str) -> Points:
         skin, count = motion.skin, len(found.point)
         group = np.where(skin.frame[found.point] >= 0, 2 * found.pair + found.side, 2 * len(found) + np.arange(count))
         _, first, member = np.unique(group, return_index=True, return_inverse=True)
@@ -46,7 +46,16 @@ class Points:
         rows = Rows(np.arange(len(point) + 1), point, np.ones(len(point)), outward, at)
         give = motion.give(rows)
         mass = np.divide(1.0, give, out=np.zeros_like(give), where=give > 0.0)
-        return Points(len(found), pair, side, rows, member, velocities(motion, rows), mass, give == 0.0)
+        points = Points(len(found), pair, side, rows, member, velocities(motion, rows), mass, give == 0.0)
+        return points.aimed(motion) if response in ("relative", "altogether") else points
+
+    def aimed(self, motion: Motion) -> Points:
+        """The same with the mass that each point has along v - V, where that is what is turned round; nodes have the same along all lines."""
+        away = self.velocity - self.mean(self.velocity)
+        size = np.linalg.norm(away, axis=1)
+        line = np.divide(away, size[:, None], out=self.rows.normal.copy(), where=size[:, None] > 0.0)
+        give = motion.give(self.rows, line)
+        return replace(self, mass=np.divide(1.0, give, out=np.zeros_like(give), where=give > 0.0))
 
     def total(self, values: Floats) -> Floats:
         """Sum of a field (r,) or (r, 3) over the pair of each point, given back to the points."""

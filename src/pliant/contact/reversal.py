@@ -79,7 +79,7 @@ class Reversal:
 
     def turn_back(self, motion: Motion, found: Colliding, stuck: Ints, record: Record) -> None:
         """Stop what collides, then give it back the share of its speed that restitution and energy leave it."""
-        points, gap = Points.of(motion, found), _gaps(motion, found)
+        points, gap = Points.of(motion, found, self.response), _gaps(motion, found)
         out = (np.isin(_keys(motion, found), stuck) | (found.contained & (not self.backtracking)))[points.pair][:, None]
         turned = np.where(out, 0.0, to_turn(self.response, points))
         impulse = points.balanced(-points.mass[:, None] * turned) + np.where(out, apart(motion, points, found, gap), 0.0)
@@ -125,7 +125,7 @@ class Reversal:
 
     def stop(self, motion: Motion, found: Colliding, free: np.ndarray, record: Record, how: str, move: bool) -> None:
         """Points take the mean velocity of their pair."""
-        points = Points.of(motion, found)
+        points = Points.of(motion, found, how)
         impulse = points.balanced(-points.mass[:, None] * to_turn(how, points) * free[points.pair][:, None])
         record.add(motion, found, points, _gaps(motion, found), impulse)
         motion.push(points.rows, impulse, move)

@@ -8,7 +8,7 @@ from pliant.simulation import Simulation
 
 
 def make(
-    bunny: float = 40.0, teapot: float = 10.0, speed: float = 8.0, damping: float = 1.0, response: str = "normal",
+    bunny: float = 40.0, teapot: float = 10.0, speed: float = 5.0, damping: float = 1.0, response: str = "normal",
     integrator: str = "cooper-verner", bunny_file: str = "", teapot_file: str = "", dt: float = 0.002, duration: float = 0.3,
 ) -> Scene:  # fmt: skip
     """bunny, teapot [N/m]: stiffness of each spring; speed [m/s] of each; files: surfaces to be the bunny and the teapot."""

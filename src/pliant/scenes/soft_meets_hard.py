@@ -8,8 +8,8 @@ from pliant.simulation import Simulation
 
 
 def make(
-    soft: float = 5.0, hard: float = 100.0, speed: float = 8.0, damping: float = 1.0, response: str = "normal", edge: float = 0.26,
-    integrator: str = "cooper-verner", dt: float = 0.002, duration: float = 0.5,
+    soft: float = 5.0, hard: float = 100.0, speed: float = 1.5, damping: float = 1.0, response: str = "normal", edge: float = 0.26,
+    integrator: str = "cooper-verner", dt: float = 0.004, duration: float = 0.8,
 ) -> Scene:  # fmt: skip
     """soft, hard [N/m]: stiffness of each spring of the large and of the small sphere; speed [m/s] of each."""
     scene = Scene(dt=dt, duration=duration, gravity=(0, 0, 0), contact=contact(response), about="The softer body gives way.")

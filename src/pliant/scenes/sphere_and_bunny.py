@@ -8,8 +8,8 @@ from pliant.simulation import Simulation
 
 
 def make(
-    stiffness: float = 40.0, speed: float = 10.0, damping: float = 1.0, response: str = "normal", edge: float = 0.16,
-    integrator: str = "cooper-verner", file: str = "", dt: float = 0.002, duration: float = 0.3,
+    stiffness: float = 40.0, speed: float = 3.0, damping: float = 1.0, response: str = "normal", edge: float = 0.16,
+    integrator: str = "cooper-verner", file: str = "", dt: float = 0.002, duration: float = 0.4,
 ) -> Scene:  # fmt: skip
     """stiffness [N/m] of each spring; speed [m/s] of each; file: a surface to be the bunny."""
     scene = Scene(dt=dt, duration=duration, gravity=(0, 0, 0), contact=contact(response), about="A sphere is dented, a tail is pressed in.")

@@ -17,14 +17,14 @@ from pliant.scene import Scene
 from pliant.simulation import Simulation
 
 
-def surface(kind: str, file: str, size: float, **made: Any) -> dict[str, Any]:
+def surface(kind: str, file: str, extent: float, **made: Any) -> dict[str, Any]:
     """A shape by code, or the user's surface of this size [m] if a file is named."""
-    return {"file": file, "size": size} if file else {"kind": kind, **made}
+    return {"file": file, "size": extent} if file else {"kind": kind, **made}
 
 
 def body(stiffness: float, damping: float = 1.0, mass: float = 1.0, integrator: str = "cooper-verner") -> dict[str, Any]:
-    """Fields of a body with springs [N/m] between all vertices, mass [kg] per vertex, and adaptive damping [N s/m]."""
-    adaptive = {"vertex_damping": damping, "adaptive_force": 10.0, "adaptive_cap": 10.0} if damping else {}
+    """Fields of a body with springs [N/m] between all vertices, mass [kg] per vertex, and damping [N s/m] that adapts to forces of 10 N per kg."""
+    adaptive = {"vertex_damping": damping, "adaptive_force": 10.0 * mass, "adaptive_cap": 10.0} if damping else {}
     return {
         "model": "springs", "network": "all-pairs", "integrator": integrator,
         "material": {"spring_stiffness": stiffness, "vertex_mass": mass, **adaptive},

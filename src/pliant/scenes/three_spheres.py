@@ -8,7 +8,7 @@ from pliant.simulation import Simulation
 
 
 def make(
-    stiffness: float = 40.0, speed: float = 4.0, top_speed: float = 20.0, damping: float = 1.0, response: str = "normal",
+    stiffness: float = 40.0, speed: float = 2.0, top_speed: float = 10.0, damping: float = 1.0, response: str = "normal",
     fineness: float = 0.16, integrator: str = "cooper-verner", dt: float = 0.002, duration: float = 0.4,
 ) -> Scene:  # fmt: skip
     """stiffness [N/m] of each spring; speeds [m/s] of the two lower spheres and of the top one; fineness: edge over radius."""

@@ -8,7 +8,7 @@ from pliant.simulation import Simulation
 
 
 def make(
-    damping: float = 1.0, backtracking: bool = True, unsafe: bool = False, stiffness: float = 40.0, speed: float = 8.0,
+    damping: float = 1.0, backtracking: bool = True, unsafe: bool = False, stiffness: float = 40.0, speed: float = 5.0,
     response: str = "normal", integrator: str = "cooper-verner", file: str = "", dt: float = 0.002, duration: float = 0.3,
 ) -> Scene:  # fmt: skip
     """damping c [N s/m] of the published adaptive law: 0, 1 or 2000 there. speed [m/s] of each.

@@ -9,8 +9,8 @@ from pliant.simulation import Simulation
 
 
 def make(
-    stiffness: float = 40.0, speed: float = 10.0, damping: float = 1.0, response: str = "normal", edge: float = 0.16,
-    integrator: str = "cooper-verner", file: str = "", dt: float = 0.002, duration: float = 0.4,
+    stiffness: float = 40.0, speed: float = 5.0, damping: float = 1.0, response: str = "normal", edge: float = 0.125,
+    integrator: str = "cooper-verner", file: str = "", dt: float = 0.001, duration: float = 0.4,
 ) -> Scene:  # fmt: skip
     """stiffness [N/m] of each spring and 1 kg per vertex of the finer sphere; speed [m/s] of each; file: a surface for both.
 
