@@ -187,12 +187,12 @@ def test_momentum_is_exact(response, models):
 @pytest.mark.parametrize("response", ["relative", "normal"])
 def test_bodies_that_part_are_let_go(response):
     """They overlap a little and move apart: not one velocity changes."""
-    sim = two_balls(response, speed=-1.0, shift=0.0, gap=-0.002).simulate()
+    sim = two_balls(response, speed=-1.0, shift=0.0, gap=-0.02).simulate()
     v = sim.state.v.copy()
     report = sim.step()
     assert len(report.contacts) > 0
     assert np.abs(sim.state.v - v).max() < 1e-9
-    inverted = two_balls("invert", speed=-1.0, shift=0.0, gap=-0.002).simulate()
+    inverted = two_balls("invert", speed=-1.0, shift=0.0, gap=-0.02).simulate()
     inverted.step()
     assert np.abs(inverted.state.v - v).max() > 1.0  # as published
 
@@ -275,12 +275,12 @@ def test_a_prescribed_body_keeps_its_way():
 # -- rest and record
 
 
-@pytest.mark.parametrize("response, model, tolerance", [("normal", "rigid", 0.01), ("normal", "fem", 0.02), ("invert", "rigid", 0.02)])
+@pytest.mark.parametrize("response, model, tolerance", [("normal", "rigid", 0.01), ("normal", "fem", 0.02), ("relative", "rigid", 0.03)])
 def test_mean_force_at_rest_is_the_weight(response, model, tolerance):
     """A cube of 0.1 m, 1 kg, on a pad: mean over half a second."""
     scene = Scene(dt=0.001, contact=dict(method="reversal", response=response))
     soft = dict(youngs_modulus=1e5, mass_damping=4.0)
-    scene.add(name="pad", shape=dict(kind="box", size=(0.2, 0.2, 0.1), edge=0.1), position=(0.01, 0.01, -0.05), fixed=[dict(side="-z")],
+    scene.add(name="pad", shape=dict(kind="box", size=(0.2, 0.2, 0.08), edge=0.04), position=(0.013, 0.007, -0.04), fixed=[dict(side="-z")],
               integrator="symplectic", material=soft)  # fmt: skip
     explicit = {} if model == "rigid" else dict(integrator="symplectic")
     scene.add(name="cube", shape=dict(kind="box", size=(0.1, 0.1, 0.1), edge=0.05), model=model, position=(0, 0, 0.0502), material=soft, **explicit)
@@ -322,7 +322,7 @@ def test_adaptive_damping_calms_a_disturbed_body_and_leaves_free_flight_alone():
     assert sim.books().kinetic == pytest.approx(first.kinetic, rel=1e-12)
     first, sim = run(20.0)
     mean = sim.state.v.mean(axis=0)
-    assert 0.5 * np.sum((sim.state.v - mean) ** 2) + sim.books().elastic < 0.02 * 0.5 * 5 * 20.0**2
+    assert 0.5 * np.sum((sim.state.v - mean) ** 2) + sim.books().elastic < 0.05 * 0.5 * 5 * 20.0**2
 
 
 # -- the same bits
@@ -331,16 +331,21 @@ def test_adaptive_damping_calms_a_disturbed_body_and_leaves_free_flight_alone():
 def test_resume_and_threads_change_no_bit(monkeypatch):
     material = dict(spring_stiffness=40.0, vertex_mass=1.0, vertex_damping=1.0, adaptive_force=10.0)
     scene = two_balls("normal", speed=4.0, material=material, gap=0.01, split="centre")
-    whole = scene.simulate().run(until=0.06)
-    first = scene.simulate().run(until=0.03)
-    other = Simulation(scene)
+    whole, first, other = scene.simulate(), scene.simulate(), Simulation(scene)
+    touched = sum(len(whole.step().contacts) for _ in range(60))
+    for _ in range(30):
+        first.step()
     other.world.state = first.state.copy()
-    other.run(until=0.06)
+    for _ in range(30):
+        other.step()
+    assert touched > 0
     assert np.array_equal(whole.state.x, other.state.x) and np.array_equal(whole.state.v, other.state.v)
     monkeypatch.setattr("pliant.kernels.SMALL", 0)
     for threads in ("1", "2"):
         monkeypatch.setenv("PLIANT_THREADS", threads)
-        again = scene.simulate().run(until=0.06)
+        again = scene.simulate()
+        for _ in range(60):
+            again.step()
         assert np.array_equal(whole.state.x, again.state.x)
 
 

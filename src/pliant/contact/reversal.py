@@ -58,20 +58,21 @@ class Reversal:
             raise PliantError(f"restitution = {self.restitution}: it is a ratio of speeds, from 0 (none left) to 1 (all of it).")
 
     def respond(self, motion: Motion, memory: Memory) -> Answer:
+        stuck = memory.get("stuck")  # pairs that overlapped as the step began
+        if stuck is None:
+            stuck = motion.kept(Collisions).overlapping(motion)
         found = self.look(motion)
         if len(found) == 0:
-            return Answer(Contacts.none(motion.dt))
-        key = _keys(motion, found)
-        stuck = key[np.isin(key, memory.get("stuck", np.zeros(0, np.int64)))]  # they overlapped as the step began
+            return Answer(Contacts.none(motion.dt), {"stuck": stuck[:0]})
         record = Record()
         self.turn_back(motion, found, stuck, record)
-        left = np.zeros(0, np.int64)
+        left = stuck[:0]
         if self.backtracking:
             now = found if self.response == "invert" else self.move_together(motion, stuck, record)
             left = self.set_back(motion, now, stuck, record)
         names = [" and ".join(motion.bodies.names[b] for b in pair) for pair in found.pairs[found.contained]]
         warnings = [f"Of {pair} one was wholly inside the other; they are pushed apart." for pair in names]
-        return Answer(record.contacts(motion), {"stuck": left} if len(left) else {}, warnings=warnings)
+        return Answer(record.contacts(motion), {"stuck": left}, warnings=warnings)
 
     def look(self, motion: Motion) -> Colliding:
         """What collides at the end of the motion as it is now."""

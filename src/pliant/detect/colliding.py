@@ -90,6 +90,13 @@ class Collisions:
         nested = _nested(motion, finder, tree, near, crossing)
         return _numbered(motion, [*parts, *_inside(motion, finder, nested)], nested)
 
+    def overlapping(self, motion: Motion) -> Ints:
+        """Pairs of bodies whose triangles cross as the step begins, as sorted keys a * bodies + b."""
+        tree, body = Tree.build(motion.start, motion.skin.faces, self.start), motion.skin.face_body
+        near = near_bodies(tree)
+        crossing = intersecting(tree, motion.start, near[motion.pairs.meet(near[:, 0], near[:, 1])])
+        return np.unique(body[crossing[:, 0]] * len(motion.bodies) + body[crossing[:, 1]])
+
 
 def _corners(motion: Motion, finder: Penetration, crossing: Ints) -> _Found:
     """The six corners of each two intersecting triangles."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pliant.scene import Scene
-from pliant.scenes.springy import body, check_whole, contact, surface, watched
+from pliant.scenes.springy import body, check, contact, surface
 from pliant.simulation import Simulation
 
 
@@ -22,8 +22,7 @@ def make(
 
 def expect(sim: Simulation) -> list[str]:
     """More than nine tenths of the deformation are the soft one's."""
-    watch = watched(sim.scene)
-    check_whole(sim, watch)
+    watch = check(sim)
     soft, hard = (watch.peak[n] for n in ("soft", "hard"))
     share = soft.rms / (soft.rms + hard.rms)
     assert share > 0.9, f"the soft sphere takes only {100 * share:.0f} % of the deformation"

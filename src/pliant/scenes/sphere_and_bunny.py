@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pliant.scene import Scene
-from pliant.scenes.springy import body, check_whole, contact, surface, watched
+from pliant.scenes.springy import body, check, contact, surface
 from pliant.simulation import Simulation
 
 
@@ -22,8 +22,7 @@ def make(
 
 def expect(sim: Simulation) -> list[str]:
     """The sphere is dented inwards, and so is the bunny where it was hit."""
-    watch = watched(sim.scene)
-    check_whole(sim, watch)
+    watch = check(sim)
     sphere, bunny = (watch.peak[n] for n in ("sphere", "bunny"))
-    assert sphere.dent > 0.01 and bunny.dent > 0.01, f"dents of {sphere.dent:.4f} m and {bunny.dent:.4f} m cannot be seen"
-    return [f"The sphere is dented by {1000 * sphere.dent:.0f} mm, the bunny by {1000 * bunny.dent:.0f} mm where they touched first."]
+    assert sphere.dent > 0.01 and bunny.dent > 0.002, f"dents of {sphere.dent:.4f} m and {bunny.dent:.4f} m cannot be seen"
+    return [f"The sphere is dented by {1000 * sphere.dent:.0f} mm, the bunny by {1000 * bunny.dent:.0f} mm, on average where they touched."]

@@ -6,13 +6,14 @@ all that is said), meet at 5 to 15 m/s and take steps of 2 ms, a seventh of what
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from pliant.geometry.mass import vertex_areas
-from pliant.geometry.mesh import Floats
+from pliant.geometry.mesh import Floats, Ints
 from pliant.scene import Scene
 from pliant.simulation import Simulation
 
@@ -42,8 +43,8 @@ class Deformed:
 
     rms: float = 0.0  # [m] root of the mean square of the displacements, by area
     largest: float = 0.0  # [m]
-    dent: float = 0.0  # [m] mean displacement of the vertices that touched first, along the line of impact
-    shift: float = 0.0  # [m] mean displacement of these vertices across that line, as a vector
+    dent: float = 0.0  # [m] mean displacement inwards of the vertices that have touched so far, when it is largest
+    shift: float = 0.0  # [m] root mean square of their displacement along the surface at that moment
 
 
 class Watch:
@@ -55,29 +56,34 @@ class Watch:
         self.rest = {n: sim.points(n) for n in self.names}
         self.area = {n: vertex_areas(self.rest[n], sim.faces(n)) for n in self.names}
         self.peak = {n: Deformed() for n in self.names}
-        self.first: dict[str, tuple[Any, Floats]] = {}  # vertices that touched first, and the line of impact
+        self.normal = {n: vertex_normals(self.rest[n], sim.faces(n)) for n in self.names}
+        self.touched = {n: np.zeros(len(self.rest[n]), bool) for n in self.names}
 
     def look(self) -> None:
         """After every step."""
         contacts, model = self.sim.contacts(), self.sim.world.model
         for name in self.names:
             i = self.sim.index(name)
-            mine = np.unique(contacts.feature_a[contacts.a == i]) - model.bodies.point_start[i]
-            if name not in self.first and len(mine):
-                line = contacts.normal[contacts.a == i].mean(axis=0)
-                self.first[name] = mine, line / np.linalg.norm(line)
+            self.touched[name][contacts.feature_a[contacts.a == i] - model.bodies.point_start[i]] = True
             self._keep(name)
 
     def _keep(self, name: str) -> None:
         u = displacements(self.rest[name], self.sim.points(name), self.area[name])
-        area, peak = self.area[name], self.peak[name]
+        area, peak, mine = self.area[name], self.peak[name], self.touched[name]
         peak.rms = max(peak.rms, float(np.sqrt(area @ np.sum(u * u, axis=1) / area.sum())))
         peak.largest = max(peak.largest, float(np.linalg.norm(u, axis=1).max()))
-        if name in self.first:
-            mine, line = self.first[name]
-            mean = u[mine].mean(axis=0)
-            peak.dent = max(peak.dent, float(mean @ line))
-            peak.shift = max(peak.shift, float(np.linalg.norm(mean - (mean @ line) * line)))
+        if mine.any():
+            inwards = -np.einsum("ni,ni->n", u[mine], self.normal[name][mine])
+            along = u[mine] + inwards[:, None] * self.normal[name][mine]
+            if inwards.mean() > peak.dent:
+                peak.dent, peak.shift = float(inwards.mean()), float(np.sqrt(np.mean(np.sum(along**2, axis=1))))
+
+
+def vertex_normals(points: Floats, faces: Ints) -> Floats:
+    """Unit normals of vertices, by the area of the faces around them, (n, 3)."""
+    normal = np.cross(points[faces[:, 1]] - points[faces[:, 0]], points[faces[:, 2]] - points[faces[:, 0]])
+    out = np.stack([np.bincount(faces.ravel(), np.repeat(normal[:, k], 3), len(points)) for k in range(3)], axis=1)
+    return out / np.linalg.norm(out, axis=1)[:, None]
 
 
 def displacements(rest: Floats, now: Floats, weight: Floats) -> Floats:
@@ -97,16 +103,17 @@ def watched(scene: Scene) -> Watch:
     return watch
 
 
-def check_whole(sim: Simulation, watch: Watch) -> None:
-    """Bodies have met, part again, are whole, and have nearly found their shape again."""
-    assert len(watch.first) == len(watch.names), "some bodies did not touch"
-    for name in watch.names:
+def check(sim: Simulation) -> Watch:
+    """Bodies part as they should in the end, have met on the way, and have about their shape again; the run that tells, watched."""
+    names = [b.name for b in sim.scene.bodies]
+    velocity = {n: sim.state.v[sim.nodes(n)].mean(axis=0) for n in names}
+    middle = {n: sim.points(n).mean(axis=0) for n in names}
+    for a, b in itertools.combinations(names, 2):
+        assert (velocity[a] - velocity[b]) @ (middle[a] - middle[b]) > 0.0, f"{a} and {b} do not part"
+    watch = watched(sim.scene)
+    assert all(t.any() for t in watch.touched.values()), "some bodies did not touch"
+    for name in names:
         left = displacements(watch.rest[name], sim.points(name), watch.area[name])
         size = float(np.ptp(watch.rest[name], axis=0).max())
         assert np.linalg.norm(left, axis=1).max() < 0.25 * size, f"{name} has lost its shape"
-    velocity = {n: sim.state.v[sim.nodes(n)].mean(axis=0) for n in watch.names}
-    middle = {n: sim.points(n).mean(axis=0) for n in watch.names}
-    for a in watch.names:
-        for b in watch.names:
-            if a < b:
-                assert (velocity[a] - velocity[b]) @ (middle[a] - middle[b]) > 0.0, f"{a} and {b} do not part"
+    return watch

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pliant.scene import Scene
-from pliant.scenes.springy import body, check_whole, contact, surface, watched
+from pliant.scenes.springy import body, check, contact, surface
 from pliant.simulation import Simulation
 
 
@@ -26,8 +26,7 @@ def make(
 
 def expect(sim: Simulation) -> list[str]:
     """All three touch and are dented, the fast one most for its size."""
-    watch = watched(sim.scene)
-    check_whole(sim, watch)
+    watch = check(sim)
     assert min(p.largest for p in watch.peak.values()) > 0.02, "a sphere is not dented"
     sizes = {n: len(sim.faces(n)) for n in watch.names}
     return [

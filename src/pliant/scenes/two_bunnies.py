@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pliant.scene import Scene
-from pliant.scenes.springy import body, check_whole, contact, surface, watched
+from pliant.scenes.springy import body, check, contact, surface
 from pliant.simulation import Simulation
 
 
@@ -28,7 +28,6 @@ def make(
 
 def expect(sim: Simulation) -> list[str]:
     """They bounce off each other and find their shape again."""
-    watch = watched(sim.scene)
-    check_whole(sim, watch)
+    watch = check(sim)
     said = [f"The bunnies are at most {1000 * p.rms:.1f} mm from their shape (rms)." for p in (watch.peak["one"],)]
     return said + [note if note.endswith(".") else note + "." for note in sim.notes if "damping" in note]

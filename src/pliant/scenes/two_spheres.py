@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pliant.geometry.resolve import resolve
 from pliant.scene import Scene
-from pliant.scenes.springy import body, check_whole, contact, surface, watched
+from pliant.scenes.springy import body, check, contact, surface
 from pliant.simulation import Simulation
 
 
@@ -30,8 +30,7 @@ def make(
 
 def expect(sim: Simulation) -> list[str]:
     """Both are deformed by the same amount, within 3 %, and part as fast as each other."""
-    watch = watched(sim.scene)
-    check_whole(sim, watch)
+    watch = check(sim)
     fine, coarse = (watch.peak[n] for n in ("fine", "coarse"))
     ratio = coarse.rms / fine.rms
     assert abs(ratio - 1) < 0.03, f"the coarse sphere is deformed {ratio:.3f} times as much as the fine one"
