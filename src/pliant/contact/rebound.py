@@ -47,11 +47,13 @@ class Points:
         give = motion.give(rows)
         mass = np.divide(1.0, give, out=np.zeros_like(give), where=give > 0.0)
         points = Points(len(found), pair, side, rows, member, velocities(motion, rows), mass, give == 0.0)
-        return points.aimed(motion) if response in ("relative", "altogether") else points
+        if response == "normal":
+            return points
+        mean = 0.0 if response == "invert" else points.mean(points.velocity)
+        return points.aimed(motion, points.velocity - mean)
 
-    def aimed(self, motion: Motion) -> Points:
-        """The same with the mass that each point has along v - V, where that is what is turned round; nodes have the same along all lines."""
-        away = self.velocity - self.mean(self.velocity)
+    def aimed(self, motion: Motion, away: Floats) -> Points:
+        """The same with the mass that each point has along what is turned round, (r, 3); nodes have the same along all lines."""
         size = np.linalg.norm(away, axis=1)
         line = np.divide(away, size[:, None], out=self.rows.normal.copy(), where=size[:, None] > 0.0)
         give = motion.give(self.rows, line)
@@ -60,7 +62,7 @@ class Points:
     def total(self, values: Floats) -> Floats:
         """Sum of a field (r,) or (r, 3) over the pair of each point, given back to the points."""
         if values.ndim == 1:
-            return np.bincount(self.pair, values, self.pairs)[self.pair]
+            return np.bincount(self.pair, values, self.pairs).astype(np.float64)[self.pair]
         return np.stack([self.total(values[:, axis]) for axis in range(3)], axis=1)
 
     def mean(self, values: Floats, some: np.ndarray | None = None) -> Floats:
@@ -83,7 +85,7 @@ class Points:
         slot, count = self.side * self.pairs + self.pair, 2 * self.pairs
         along = np.einsum("ri,ri->r", self.velocity, self.rows.normal) * np.where(self.side == 0, 1.0, -1.0)
         weight = np.where(self.fixed, 1.0, self.mass)
-        mass, sums = np.bincount(slot, weight, count), np.bincount(slot, weight * along, count)
+        mass, sums = (np.bincount(slot, w, count).astype(np.float64) for w in (weight, weight * along))
         mean = np.divide(sums, mass, out=np.zeros(count), where=mass > 0.0)
         return mean.reshape(2, -1), mass.reshape(2, -1), (np.bincount(slot, self.fixed, count) > 0).reshape(2, -1)
 

@@ -81,16 +81,17 @@ class Reversal:
     def turn_back(self, motion: Motion, found: Colliding, stuck: Ints, record: Record) -> None:
         """Stop what collides, then give it back the share of its speed that restitution and energy leave it."""
         points, gap = Points.of(motion, found, self.response), _gaps(motion, found)
-        out = (np.isin(_keys(motion, found), stuck) | (found.contained & (not self.backtracking)))[points.pair][:, None]
+        before = np.isin(_keys(motion, found), stuck)  # `invert` knows only bodies that are wholly inside
+        out = ((found.contained & (before | (not self.backtracking))) | (before & (self.response != "invert")))[points.pair][:, None]
         turned = np.where(out, 0.0, to_turn(self.response, points))
         impulse = points.balanced(-points.mass[:, None] * turned) + np.where(out, apart(motion, points, found, gap), 0.0)
         record.add(motion, found, points, gap)
-        before = motion.potential()
+        potential = motion.potential()
         moves = self.response != "invert"
         motion.push(points.rows, impulse, moves)
         e = np.full(len(points.pair), self.restitution)
         if moves:
-            e = restitution(self.restitution, turned, points, found, motion.potential() - before)
+            e = restitution(self.restitution, turned, points, found, motion.potential() - potential)
         back = points.balanced(-(e * points.mass)[:, None] * turned)
         motion.push(points.rows, back, moves)
         record.impulses[-1] = impulse + back
@@ -156,7 +157,8 @@ class Record:
         """What is known of each responding point before anything moves."""
         rows, size = points.rows, len(points.pair)
         known = ~found.stands_in
-        hits = Hits(found.point, found.radius, found.body, found.other, found.face, np.zeros_like(found.at), rows.normal[points.member], gap)
+        towards, none = rows.normal[points.member], np.zeros_like(found.at)
+        hits = Hits(found.point, found.radius, found.body, found.other, found.face, none, towards, gap)
         area = motion.kept(Penetration).areas(motion, hits)
         deepest = np.full(size, np.nan)
         np.fmin.at(deepest, points.member, gap)

@@ -37,6 +37,11 @@ class Colliding:
     def __len__(self) -> int:
         return len(self.pairs)
 
+    @staticmethod
+    def none() -> Colliding:
+        ids, vectors, no = np.zeros(0, np.int64), np.zeros((0, 3)), np.zeros(0, bool)
+        return Colliding(np.zeros((0, 2), np.int64), vectors, no, ids, ids, ids, ids, vectors, np.zeros(0), no)
+
     @property
     def body(self) -> Ints:
         """Body of each point."""
@@ -72,7 +77,9 @@ class Collisions:
     def tree(self, motion: Motion, split: str, depth: int) -> Tree:
         """The tree over all faces, fit to the end of the motion; points inside shapes use the median one in any case."""
         if split == "median":
-            return motion.kept(Penetration).tree
+            tree = motion.kept(Penetration).tree
+            tree.refit(motion.end)
+            return tree
         if depth not in self.trees:
             self.trees[depth] = centre_tree(motion.end, motion.skin.faces, self.start, depth)
         self.trees[depth].refit(motion.end)
@@ -81,20 +88,28 @@ class Collisions:
     def find(self, motion: Motion, split: str = "median", depth: int = 12) -> Colliding:
         """All colliding points at the end of the motion."""
         finder = motion.kept(Penetration)
-        hits = finder.find(motion, exact=True)
+        known = bool((motion.bodies.analytic >= 0).any())
+        hits = finder.find(motion, exact=True) if known else None
         tree = self.tree(motion, split, depth)
-        near = near_bodies(tree)
-        near = near[motion.pairs.meet(near[:, 0], near[:, 1])]
+        near = self.near(motion, tree)
+        if len(near) == 0 and not hits:
+            return Colliding.none()
+        if hits is None:
+            finder.fit(motion)
         crossing = intersecting(tree, motion.end, near)
-        parts = [_corners(motion, finder, crossing), *_exact(motion, hits)]
+        parts = [_corners(motion, finder, crossing), *(_exact(motion, hits) if hits else ())]
         nested = _nested(motion, finder, tree, near, crossing)
         return _numbered(motion, [*parts, *_inside(motion, finder, nested)], nested)
+
+    def near(self, motion: Motion, tree: Tree) -> Ints:
+        """Pairs (k, 2) of bodies that are to meet and whose boxes overlap."""
+        near = near_bodies(tree)
+        return near[motion.pairs.meet(near[:, 0], near[:, 1])]
 
     def overlapping(self, motion: Motion) -> Ints:
         """Pairs of bodies whose triangles cross as the step begins, as sorted keys a * bodies + b."""
         tree, body = Tree.build(motion.start, motion.skin.faces, self.start), motion.skin.face_body
-        near = near_bodies(tree)
-        crossing = intersecting(tree, motion.start, near[motion.pairs.meet(near[:, 0], near[:, 1])])
+        crossing = intersecting(tree, motion.start, self.near(motion, tree))
         return np.unique(body[crossing[:, 0]] * len(motion.bodies) + body[crossing[:, 1]])
 
 
@@ -164,7 +179,7 @@ def _numbered(motion: Motion, parts: list[_Found], nested: Ints) -> Colliding:
     pair = np.searchsorted(pairs, key)
     side = (found.body > found.other).astype(np.int64)
     outward = np.where(side[:, None] == 0, found.normal, -found.normal)
-    normal = np.stack([np.bincount(pair, outward[:, axis], len(pairs)) for axis in range(3)], axis=1)
+    normal = np.stack([np.bincount(pair, outward[:, axis], len(pairs)) for axis in range(3)], axis=1, dtype=np.float64)
     both = np.stack([pairs // count, pairs % count], axis=1)
     _, first = np.unique(pair * points + found.point, return_index=True)
     return Colliding(

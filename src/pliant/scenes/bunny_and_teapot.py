@@ -11,7 +11,7 @@ def make(
     bunny: float = 40.0, teapot: float = 10.0, speed: float = 2.0, sideways: float = 1.0, damping: float = 1.0, response: str = "normal",
     integrator: str = "cooper-verner", bunny_file: str = "", teapot_file: str = "", dt: float = 0.002, duration: float = 0.4,
 ) -> Scene:  # fmt: skip
-    """bunny, teapot [N/m]: stiffness of each spring; speed [m/s] of each; sideways [m/s]: of the bunny, across; files: surfaces to be the bunny and the teapot."""
+    """bunny, teapot [N/m]: stiffness of each spring; speed [m/s] of each, sideways [m/s] of the bunny; files: surfaces to be the two."""
     scene = Scene(dt=dt, duration=duration, gravity=(0, 0, 0), contact=contact(response), about="The softer teapot deforms more.")
     small, pot = surface("bunny", bunny_file, 1.6, height=1.6), surface("teapot", teapot_file, 3.0, size=3.0)
     scene.add(

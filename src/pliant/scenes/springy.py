@@ -24,7 +24,7 @@ def surface(kind: str, file: str, extent: float, **made: Any) -> dict[str, Any]:
 
 
 def body(stiffness: float, damping: float = 1.0, mass: float = 1.0, integrator: str = "cooper-verner") -> dict[str, Any]:
-    """Fields of a body with springs [N/m] between all vertices, mass [kg] per vertex, and damping [N s/m] that adapts to forces of 10 N per kg."""
+    """Fields of a body with springs [N/m] between all vertices, mass [kg] per vertex, and damping [N s/m] adapted to forces of 10 N/kg."""
     adaptive = {"vertex_damping": damping, "adaptive_force": 10.0 * mass, "adaptive_cap": 10.0} if damping else {}
     return {
         "model": "springs", "network": "all-pairs", "integrator": integrator,
