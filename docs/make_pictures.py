@@ -99,8 +99,18 @@ def make_ground(folder: Path) -> None:
         save(draw(picture, "pressure", SIZE, transparent=["ball"]), "ground.png")
 
 
+def make_reversal(folder: Path) -> None:
+    """Before, in and after a collision."""
+    sim, size = scenes.make("sphere-and-bunny", integrator="verlet").simulate(), (360, 300)
+    sheet = Image.new("RGB", (3 * size[0], size[1]), "white")
+    for k, until in enumerate((0.0, 0.14, 0.4)):
+        sheet.paste(draw(from_simulation(sim.run(until=until)), size=(2 * size[0], 2 * size[1])).resize(size), (k * size[0], 0))
+    save(sheet.quantize(96), "reversal.png")
+
+
 MAKE = {
     "shapes": make_shapes, "demo": make_demo, "own-mesh": make_own_mesh, "cantilever": make_cantilever, "ground": make_ground,
+    "reversal": make_reversal,
 }  # fmt: skip
 
 if __name__ == "__main__":
