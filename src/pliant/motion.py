@@ -26,7 +26,10 @@ Kept = TypeVar("Kept")
 
 @dataclass
 class Rows:
-    """Contacts as sparse rows over skin points (CSR); weights of a row sum to zero, the positive side is body A."""
+    """Contacts as sparse rows over skin points (CSR); weights of a row sum to zero, the positive side is body A.
+
+    A row of one point pushes against the world.
+    """
 
     start: Ints  # (r + 1,)
     point: Ints
@@ -112,21 +115,26 @@ class Motion:
         )  # fmt: skip
         return on_nodes, on_frames, turning
 
-    def push(self, rows: Rows, impulses: Floats) -> None:
-        """Carry impulses [N s], (r, 3), on side A (and their opposites on B) to the bodies and predict `end` anew."""
+    def push(self, rows: Rows, impulses: Floats, move: bool = True) -> None:
+        """Carry impulses [N s], (r, 3), on side A (and their opposites on B) to the bodies and predict `end` anew.
+
+        With `move` false they act at the end of the step: velocities change, `end` does not.
+        """
         if len(rows) == 0:
             return
         world, frames = self._world, self._world.model.frames
         on_nodes, on_frames, turning = self._spread(rows, impulses)
         dv = world.mobility(on_nodes, self.dt)
         self.v += dv
-        self.x += self.dt * dv
+        if move:
+            self.x += self.dt * dv
         self.impulse_on_fixed += np.where((world.model.nodes.inverse == 0.0)[:, None], on_nodes, 0.0)
         free = frames.inverse > 0.0
         self.velocity_frames[free] += on_frames[free] * frames.inverse[free, None]
         self.spin[free] += turning[free]
-        self._fly()
-        self.__dict__.pop("end", None)
+        if move:
+            self._fly()
+            self.__dict__.pop("end", None)
         for total, part in zip(self._booked(), (on_nodes, on_frames, turning), strict=True):
             total += part
 
@@ -169,21 +177,28 @@ class Motion:
     def rewind(self, points: Ints) -> None:
         """Put the owners of skin points back to where they started: the node if the point is one node, else the body.
 
-        Velocities stay; the potential energy that this moves is booked. A later push moves owners again, so rewind last.
+        Velocities stay; the potential energy that this moves is booked. What is prescribed stays where it belongs. A later push
+        that moves moves owners again, so rewind last.
         """
         world, state, skin = self._world, self._world.state, self.skin
-        before = world.potential_energy(self.x, self.position)
+        before = self.potential()
         points = np.asarray(points, np.int64)
         count = skin.start[points + 1] - skin.start[points]
         back = np.zeros(len(self.x), bool)
         back[skin.node[skin.start[points[count == 1]]]] = True
         back |= np.isin(world.model.nodes.body, skin.body[points[count > 1]])
+        back &= world.model.nodes.inverse > 0.0
         self.x[back] = state.x[back]
         framed = np.unique(skin.frame[points])
         framed = framed[framed >= 0]
+        framed = framed[self.frames.inverse[framed] > 0.0]
         self.position[framed], self.rotation[framed] = state.position[framed], state.rotation[framed]
         self.__dict__.pop("end", None)
-        self.rewound += world.potential_energy(self.x, self.position) - before
+        self.rewound += float((self.potential() - before).sum())
+
+    def potential(self) -> Floats:
+        """Elastic energy and energy in the field of gravity of each body at the end of the step [J], (B,)."""
+        return self._world.potential_energy(self.x, self.position)
 
     def kept(self, kind: type[Kept]) -> Kept:
         """Something derived from the model alone (a tree, an adjacency), made once per epoch as kind(motion)."""
