@@ -101,7 +101,6 @@ def make_ground(folder: Path) -> None:
         save(draw(picture, "pressure", SIZE, transparent=["ball"]), "ground.png")
 
 
-<<<<<<< HEAD
 def make_redefinition(folder: Path) -> None:
     """Feature pairs by state in the figures of thesis ch. 6, with their rule off and on."""
     views = {
@@ -120,7 +119,8 @@ def make_redefinition(folder: Path) -> None:
             image = draw(picture, "body", (2 * size[0], 2 * size[1]), camera, transparent=[b.name for b in scene.bodies], edges=True)
             sheet.paste(image.resize(size), (rule * size[0], i * size[1]))
     save(sheet.quantize(256, method=Image.Quantize.FASTOCTREE), "redefinition.png")
-=======
+
+
 def make_reversal(folder: Path) -> None:
     """Before, in and after a collision."""
     sim, size = scenes.make("sphere-and-bunny", integrator="verlet").simulate(), (360, 300)
@@ -128,16 +128,12 @@ def make_reversal(folder: Path) -> None:
     for k, until in enumerate((0.0, 0.14, 0.4)):
         sheet.paste(draw(from_simulation(sim.run(until=until)), size=(2 * size[0], 2 * size[1])).resize(size), (k * size[0], 0))
     save(sheet.quantize(96), "reversal.png")
->>>>>>> main
 
 
 MAKE = {
     "shapes": make_shapes, "demo": make_demo, "own-mesh": make_own_mesh, "cantilever": make_cantilever, "ground": make_ground,
-<<<<<<< HEAD
     "redefinition": make_redefinition,
-=======
     "reversal": make_reversal,
->>>>>>> main
 }  # fmt: skip
 
 if __name__ == "__main__":

@@ -22,16 +22,13 @@ SCENES = {
     "cantilever": "pliant.scenes.cantilever",
     "tumble": "pliant.scenes.tumble",
     "pendulum": "pliant.scenes.pendulum",
-<<<<<<< HEAD
     "hooked": "pliant.scenes.hooked",
-=======
     "two-spheres": "pliant.scenes.two_spheres",
     "soft-meets-hard": "pliant.scenes.soft_meets_hard",
     "sphere-and-bunny": "pliant.scenes.sphere_and_bunny",
     "bunny-and-teapot": "pliant.scenes.bunny_and_teapot",
     "three-spheres": "pliant.scenes.three_spheres",
     "two-bunnies": "pliant.scenes.two_bunnies",
->>>>>>> main
 }
 
 
