@@ -16,6 +16,7 @@ SMALL = {
     "cantilever": dict(edge=0.1, duration=2.0),
     "tumble": dict(duration=1.0),
     "pendulum": dict(edge=0.06, duration=0.4),
+    "hooked": dict(),
     "two-spheres": dict(integrator="verlet"),
     "soft-meets-hard": dict(integrator="verlet"),
     "sphere-and-bunny": dict(integrator="verlet", dt=0.004),

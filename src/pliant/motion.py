@@ -69,7 +69,8 @@ class Motion:
         self.pairs: PairTable = world.pairs
         self.x, self.v = x, v  # nodes at the end of the step
         self.velocity_frames, self.spin = velocity, spin
-        self.position, self.rotation = np.empty_like(state.position), np.empty_like(state.rotation)
+        self.position_start, self.rotation_start = state.position, state.rotation  # frames at the start of the step
+        self.position, self.rotation = np.empty_like(state.position), np.empty_like(state.rotation)  # and at its end
         self._fly()
         self.start = world.skin_positions(state.x, state.position, state.rotation)
         self.account = "contact"  # where pushes are booked

@@ -22,6 +22,7 @@ SCENES = {
     "cantilever": "pliant.scenes.cantilever",
     "tumble": "pliant.scenes.tumble",
     "pendulum": "pliant.scenes.pendulum",
+    "hooked": "pliant.scenes.hooked",
     "two-spheres": "pliant.scenes.two_spheres",
     "soft-meets-hard": "pliant.scenes.soft_meets_hard",
     "sphere-and-bunny": "pliant.scenes.sphere_and_bunny",
