@@ -61,6 +61,7 @@ class Motion:
         self.time = state.time
         self.skin = model.skin
         self.bodies = model.bodies
+        self.nodes = model.nodes
         self.frames = model.frames
         self.pairs: PairTable = world.pairs
         self.x, self.v = x, v  # nodes at the end of the step

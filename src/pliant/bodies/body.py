@@ -71,10 +71,11 @@ def body_parts(body: Body, needs: frozenset[str] = frozenset()) -> BodyParts:
     """Arrays of a body, with what the contact methods of the scene need of its shape; errors name it."""
     try:
         framed = body.model in ("rigid", "static")
-        shape = resolve(body.shape, solid=body.needs_tets or (framed and "tets" in needs))
+        plane = isinstance(body.shape, dict) and body.shape.get("kind") == "plane"  # known exactly, and nothing to fill
+        shape = resolve(body.shape, solid=body.needs_tets or (framed and "tets" in needs and not plane))
         parts = _framed(body, shape, "tets" in needs) if framed else (_fem if body.model == "fem" else _springs)(body, shape)
-        if "tets" in needs and len(parts.tets) == 0:
-            raise PliantError("the contact method needs tetrahedra inside, and this body has none (a plane or a network of its surface).")
+        if "tets" in needs and len(parts.tets) == 0 and parts.analytic is None:
+            raise PliantError("the contact method needs tetrahedra inside, and this body has none: use a solid shape (network = \"tets\").")
         return parts
     except PliantError as error:
         raise PliantError(f"Body '{body.name}': {error}") from None

@@ -41,6 +41,7 @@ class ContactMethod(Protocol):
 
 METHODS = {  # the methods that ship with pliant; adding one is adding a line
     "ground": "pliant.contact.ground:Ground",
+    "noniterative": "pliant.contact.noniterative:Noniterative",
     "none": "pliant.contact.nothing:Nothing",
 }
 _REGISTERED: dict[str, type] = {}

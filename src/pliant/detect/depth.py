@@ -53,12 +53,14 @@ class Depths:
 
 
 def penetration_depths(
-    points: Floats, point: Ints, body: Ints, neighbours: Csr, tree: Tree, faces: Ints, vertex_normal: Floats, edge: float
-) -> Depths:
+    points: Floats, point: Ints, body: Ints, neighbours: Csr, tree: Tree, faces: Ints, vertex_normal: Floats, edge: float,
+    point_body: Ints | None = None,
+) -> Depths:  # fmt: skip
     """Depth of each colliding point in the body it is in.
 
     points (p, 3); point, body (c,): the collisions, from point-in-tetrahedron tests; neighbours: points joined by an edge of a
-    tetrahedron; tree: over `faces` of all bodies; vertex_normal (p, 3), area-weighted; edge [m]: mean length.
+    tetrahedron; tree: over `faces` of all bodies; vertex_normal (p, 3), area-weighted; edge [m]: mean length; point_body (p,): for
+    points that may be inside their own body, whose faces around them and their neighbours are then not ways out.
     """
     order = np.lexsort((point, body))
     point, body = np.ascontiguousarray(point[order]), np.ascontiguousarray(body[order])
@@ -70,16 +72,28 @@ def penetration_depths(
     shape = (tree.root, tree.level, tree.first, tree.count, tree.order, tree.low, tree.high)
     links = (neighbours.offsets, neighbours.indices)
     tiny = (SMALL * edge) ** 2
-    _borders(points, point, body, key, links, shape, faces, vertex_normal, tiny, depth, direction, layer, status)
+    own = np.zeros(count, np.bool_) if point_body is None else point_body[point] == body
+    _borders(points, point, body, own, key, links, shape, faces, vertex_normal, tiny, depth, direction, layer, status)
     current = 0
     while _spread(points, point, body, key, links, tiny, current, depth, direction, layer, status):
         current += 1
     status[(status == RESOLVED) & (depth <= 0.0)] = NOT_POSITIVE
     face, weights, ray = np.full(count, -1, np.int64), np.zeros((count, 3)), np.full(count, np.nan)
-    _ways_out(points, point, body, shape, faces, depth, direction, status, face, weights, ray)
+    _ways_out(points, point, body, own, shape, faces, depth, direction, status, face, weights, ray)
+    status[(status == RESOLVED) & (face < 0)] = UNREACHED
     lost = status != RESOLVED
     depth[lost], direction[lost] = np.nan, np.nan
     return Depths(point, body, depth, direction, face, weights, ray, status)
+
+
+def ways_out(points: Floats, point: Ints, body: Ints, direction: Floats, tree: Tree, faces: Ints, own: np.ndarray) -> tuple[Ints, Floats, Floats]:
+    """(face, weights, distance) where points first leave bodies along given directions; the closest face if the ray meets none."""
+    shape = (tree.root, tree.level, tree.first, tree.count, tree.order, tree.low, tree.high)
+    count = len(point)
+    face, weights, ray = np.full(count, -1, np.int64), np.zeros((count, 3)), np.full(count, np.nan)
+    depth, status = np.zeros(count), np.full(count, RESOLVED, np.int64)
+    _ways_out(points, point, body, own, shape, faces, depth, direction, status, face, weights, ray)
+    return face, weights, ray
 
 
 @inline
@@ -105,10 +119,17 @@ def _apart(p, q, low, high, i):  # type: ignore[no-untyped-def]
 
 
 @inline
-def _segment_hit(p, q, b, shape, points, faces, wanted, outward, stack):  # type: ignore[no-untyped-def]
+def _touches(faces, f, i, j):  # type: ignore[no-untyped-def]
+    """Whether face f has corner i or j."""
+    a, b, c = faces[f, 0], faces[f, 1], faces[f, 2]
+    return a == i or b == i or c == i or a == j or b == j or c == j
+
+
+@inline
+def _segment_hit(p, q, b, shape, points, faces, wanted, outward, i_p, i_q, stack):  # type: ignore[no-untyped-def]
     """(s, face, w1, w2) of the hit p + s (q - p) of body b's surface with s nearest to `wanted`; face -1 if there is none.
 
-    outward: only faces whose normal has a positive part along q - p.
+    outward: only faces whose normal has a positive part along q - p. Faces with corners i_p or i_q (-1: none) do not count.
     """
     root, level, first, count, order, low, high = shape
     best, face, u, v = np.inf, -1, 0.0, 0.0
@@ -127,6 +148,8 @@ def _segment_hit(p, q, b, shape, points, faces, wanted, outward, stack):  # type
                 top += 1
                 continue
             f = order[k]
+            if i_p >= 0 and _touches(faces, f, i_p, i_q):
+                continue
             x, y, z = load(points, faces[f, 0]), load(points, faces[f, 1]), load(points, faces[f, 2])
             hit, s, w1, w2 = edge_triangle(p, q, x, y, z)
             if not hit or (outward and dot(cross(sub(y, x), sub(z, x)), sub(q, p)) <= 0.0):
@@ -138,7 +161,7 @@ def _segment_hit(p, q, b, shape, points, faces, wanted, outward, stack):  # type
 
 
 @parallel
-def _borders(points, point, body, key, links, shape, faces, vertex_normal, tiny, depth, direction, layer, status):  # type: ignore[no-untyped-def]
+def _borders(points, point, body, own, key, links, shape, faces, vertex_normal, tiny, depth, direction, layer, status):  # type: ignore[no-untyped-def]
     """Depth and direction of points with an edge that leaves the body."""
     start, other = links
     for chunk in prange((len(point) + 255) // 256):
@@ -151,7 +174,8 @@ def _borders(points, point, body, key, links, shape, faces, vertex_normal, tiny,
                 if _find(key, body[k] * len(points) + other[e]) >= 0:
                     continue
                 q = load(points, other[e])
-                s, face, u, v = _segment_hit(p, q, body[k], shape, points, faces, 1.0, False, stack)
+                i_p, i_q = (point[k], other[e]) if own[k] else (-1, -1)
+                s, face, u, v = _segment_hit(p, q, body[k], shape, points, faces, 1.0, False, i_p, i_q, stack)
                 if face < 0:
                     continue  # the far end is in a third body, or the surface is met only at the point itself
                 m = scale(1.0 - u - v, load(vertex_normal, faces[face, 0]))
@@ -216,7 +240,7 @@ def _spread(points, point, body, key, links, tiny, current, depth, direction, la
 
 
 @parallel
-def _ways_out(points, point, body, shape, faces, depth, direction, status, face, weights, ray):  # type: ignore[no-untyped-def]
+def _ways_out(points, point, body, own, shape, faces, depth, direction, status, face, weights, ray):  # type: ignore[no-untyped-def]
     """The face that the ray along r meets at the depth nearest to D, else the closest one."""
     root, level, first, count, order, low, high = shape
     for chunk in prange((len(point) + 255) // 256):
@@ -229,10 +253,13 @@ def _ways_out(points, point, body, shape, faces, depth, direction, status, face,
             for axis in range(3):
                 reach += (high[root[b], axis] - low[root[b], axis]) ** 2
             reach = np.sqrt(reach)
-            s, f, u, v = _segment_hit(p, axpy(reach, r, p), b, shape, points, faces, depth[k] / reach, True, stack)
+            i_p = point[k] if own[k] else -1
+            s, f, u, v = _segment_hit(p, axpy(reach, r, p), b, shape, points, faces, depth[k] / reach, True, i_p, i_p, stack)
             if f >= 0:
                 h = (max(1.0 - u - v, 0.0), max(u, 0.0), max(v, 0.0))
                 ray[k] = s * reach
+            elif own[k]:
+                continue  # the closest face is one around the point itself
             else:
                 _, f, h0, h1, h2 = closest_on_body(p, root[b], level[1], first, count, order, low, high, points, faces, stack)
                 h = (h0, h1, h2)

@@ -65,8 +65,8 @@ class Penetration:
         bodies, points, tree = self.bodies, motion.end, self.tree
         tree.refit(points)
         normals(points, self.faces, self.face_normal, self.vertex_normal)
-        low, high = _boxes(motion, tree)
-        a, b = _body_pairs(motion, low, high)
+        low, high = body_boxes(motion, tree)
+        a, b = body_pairs(motion, low, high)
         none = np.zeros(1, np.int64)
         round_ = np.where(bodies.analytic == 1, bodies.parameters[:, 0], 0.0)
         given = (a, b, bodies.point_start, bodies.surface, bodies.anchor, round_, points, low, high)
@@ -76,7 +76,7 @@ class Penetration:
         radius = round_[a[pair]]
         face, gap = np.full(count, -1, np.int64), np.zeros(count)
         weights, normal = np.zeros((count, 3)), np.zeros((count, 3))
-        _inside(
+        signed_gaps(
             b[pair], point, radius, points, bodies.analytic, bodies.parameters, bodies.frame, motion.position, motion.rotation,
             tree.root, tree.level[1], tree.first, tree.count, tree.order, tree.low, tree.high, self.faces, self.neighbour,
             self.face_normal, self.vertex_normal, face, weights, normal, gap,
@@ -86,7 +86,7 @@ class Penetration:
         return Hits(point[inside], radius[inside], a[owner], b[owner], face[inside], weights[inside], normal[inside], gap[inside])
 
 
-def _boxes(motion: Motion, tree: Tree) -> tuple[Floats, Floats]:
+def body_boxes(motion: Motion, tree: Tree) -> tuple[Floats, Floats]:
     """Box of each body, (B, 3) twice: of its faces, widened to that of the exact shape, which bulges out between its points."""
     bodies = motion.bodies
     low, high = np.full((len(bodies), 3), np.inf), np.full((len(bodies), 3), -np.inf)
@@ -104,7 +104,7 @@ def _boxes(motion: Motion, tree: Tree) -> tuple[Floats, Floats]:
     return low, high
 
 
-def _body_pairs(motion: Motion, low: Floats, high: Floats) -> tuple[Ints, Ints]:
+def body_pairs(motion: Motion, low: Floats, high: Floats) -> tuple[Ints, Ints]:
     """Ordered pairs (points of a, surface of b) of bodies that may meet and whose boxes overlap."""
     bodies = motion.bodies
     count = len(bodies)
@@ -144,7 +144,7 @@ def _candidates(a, b, point_start, surface, anchor, radius, points, low, high, f
 
 
 @parallel
-def _inside(  # type: ignore[no-untyped-def]
+def signed_gaps(  # type: ignore[no-untyped-def]
     body, point, radius, points, analytic, parameters, frame, position, rotation, root, leaves, first, count, order, low, high,
     faces, neighbour, face_normal, vertex_normal, face, weights, normal, gap,
 ):  # fmt: skip

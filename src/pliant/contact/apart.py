@@ -1,0 +1,105 @@
+"""What has no depth: points whose way out cannot be told get pulled apart along the last good direction.
+
+A body wholly inside another has no border; one that is more than half through a thin one gets opposite fronts. A point that loses its
+direction, or whose direction turns over from one step to the next, goes on along its own last one, else along the last mean direction of
+its pair of bodies, else along the line of centres. Along it the bodies come apart by PACE mean edges a step at least: closing all of
+the way in one step would shoot them apart.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from pliant.contact.friction import recall
+from pliant.contact.inside import Collisions, Finder
+from pliant.contact.method import Memory
+from pliant.detect.depth import CANCELLED, RESOLVED, ways_out
+from pliant.geometry.mesh import Floats, Ints
+from pliant.motion import Motion, Rows
+
+PACE = 0.01  # mean edges a step
+TURNED = -0.5  # cosine between directions of successive steps below which a point has passed to the other side
+AGREE = 0.5  # length of the mean direction of a pair that is worth remembering
+
+
+def pull_apart(motion: Motion, finder: Finder, found: Collisions, memory: Memory) -> tuple[Collisions, np.ndarray, list[str]]:
+    """Collisions of which every row has a way out, which rows were lost, and what to say about them."""
+    before = recall(memory, "way", contact_key(motion, found)) if "way" in memory else np.zeros((len(found), 3))
+    turned = (found.status == RESOLVED) & (found.face >= 0) & (np.einsum("hi,hi->h", found.normal, before) < TURNED)
+    lost = (found.status != RESOLVED) | turned
+    rows = np.flatnonzero(lost)
+    if len(rows) == 0:
+        return found, lost, []
+    warnings = _report(motion, found.select(rows))
+    direction = _directions(motion, found.select(rows), before[rows], memory)
+    own = found.a[rows] == found.b[rows]
+    face, weights, ray = ways_out(motion.end, found.point[rows], found.b[rows], direction, finder.tree, motion.skin.faces, own)
+    found.face[rows], found.weights[rows], found.normal[rows] = face, weights, direction
+    found.depth[rows] = found.ray[rows] = ray
+    known = np.ones(len(found), bool)
+    known[rows] = face >= 0
+    return found.select(known), lost[known], warnings
+
+
+def pace(motion: Motion, finder: Finder, rows: Rows, lost: np.ndarray, depth: Floats) -> Floats:
+    """How far each row is to be closed [m]: a found one all of its depth, a lost one what is missing of the pace."""
+    moved = np.einsum("ri,ri->r", motion.slide(rows), rows.normal)
+    return np.where(lost, np.clip(PACE * finder.edge - moved, 0.0, depth), depth)
+
+
+def contact_key(motion: Motion, found: Collisions) -> Ints:
+    """A number for each (point, body), the same in every step."""
+    return found.point * len(motion.bodies) + found.b
+
+
+def remember_pairs(motion: Motion, found: Collisions, lost: np.ndarray, memory: Memory) -> Memory:
+    """The mean direction of each pair of bodies in contact, where its rows agree; else what was known of it."""
+    key = found.a * len(motion.bodies) + found.b
+    pair, row = np.unique(key, return_inverse=True)
+    good = ~lost & (found.face >= 0)
+    count = np.bincount(row[good], minlength=len(pair))
+    sums = np.stack([np.bincount(row[good], found.normal[good, k], minlength=len(pair)) for k in range(3)], axis=1)
+    length = np.linalg.norm(sums, axis=1)
+    agree = (length > AGREE * count) & (np.bincount(row[lost], minlength=len(pair)) == 0)
+    way = np.where(agree[:, None], sums / np.where(length > 0.0, length, 1.0)[:, None], _pair_ways(memory, pair))
+    return {"pair": pair, "pair_way": way}
+
+
+def _pair_ways(memory: Memory, pair: Ints) -> Floats:
+    if len(memory.get("pair", ())) == 0:
+        return np.zeros((len(pair), 3))
+    at = np.minimum(np.searchsorted(memory["pair"], pair), len(memory["pair"]) - 1)
+    return np.where((memory["pair"][at] == pair)[:, None], memory["pair_way"][at], 0.0)
+
+
+def _directions(motion: Motion, lost: Collisions, before: Floats, memory: Memory) -> Floats:
+    """Each row's own last direction, or its pair's (seen from either side), or the line of centres, or up."""
+    count = len(motion.bodies)
+    pairs, back = _pair_ways(memory, lost.a * count + lost.b), -_pair_ways(memory, lost.b * count + lost.a)
+    centre = _centres(motion)
+    line = centre[lost.a] - centre[lost.b]
+    up = np.tile([0.0, 0.0, 1.0], (len(lost), 1))
+    out = np.zeros((len(lost), 3))
+    for choice in (before, pairs, back, line, up):
+        length = np.linalg.norm(choice, axis=1)
+        take = (np.abs(out).max(axis=1, initial=0.0) == 0.0) & (length > 1e-12)
+        out[take] = choice[take] / length[take, None]
+    return out
+
+
+def _centres(motion: Motion) -> Floats:
+    """Mean of each body's points at the start of the step [m], (B, 3)."""
+    shown = motion.skin.body >= 0
+    body, x = motion.skin.body[shown], motion.start[shown]
+    sums = np.stack([np.bincount(body, x[:, k], minlength=len(motion.bodies)) for k in range(3)], axis=1)
+    return sums / np.maximum(np.bincount(body, minlength=len(motion.bodies)), 1)[:, None]
+
+
+def _report(motion: Motion, lost: Collisions) -> list[str]:
+    names, count = motion.bodies.names, len(motion.bodies)
+    pairs = np.unique(lost.a * count + lost.b)
+    some = ", ".join(f"{names[k // count]} in {names[k % count]}" for k in pairs[:3]) + (", ..." if len(pairs) > 3 else "")
+    through = int(np.count_nonzero((lost.status == CANCELLED) | (lost.status == RESOLVED)))
+    kinds = [f"{through} more than half through"] if through else []
+    kinds += [f"{len(lost) - through} with no border near"] if len(lost) > through else []
+    return [f"noniterative: no depth for {len(lost)} points ({', '.join(kinds)}) of {some}; pulled apart along the last good direction."]

@@ -1,0 +1,142 @@
+"""The method `noniterative`: contact forces of soft bodies in closed form, without iterations and without a stiffness.
+
+Spillmann, Becker and Teschner (sections 1-3 of the methods page): every point that would end the step inside another body, d_i from coming out,
+gets the force that takes it there together with all the others,
+    f_i = d_i / (dt^2 D_i),   D_i = q_i w_i + sum_j h_ij q_j w_j,   -h_ij f_i on the corners of the triangle where it comes out,
+which is one sweep of l1-Jacobi on the contacts of the step: it cannot diverge and closes the gaps exactly on average. Impulses are dt f.
+
+Where we differ: the reaction is spread by h (mode "moment", 3.3: no ghost torque); mode "paper" spreads it as published, contact/closure.py.
+D is `motion.give`, the same sum carried through the bindings, so it also holds for points bound to several nodes, for rigid bodies (3.4) and, with
+A^-1 in place of 1/m, for implicit ones. In mode "paper" points bound to several nodes have w = sum weight^2 w_node, and rows that
+touch implicit or free rigid bodies take `motion.give` of the published weights. Friction is Coulomb's law on top (3.5) with the anchors of
+contact/friction.py: a stick impulse alone undoes the slip of one step but not what gaps opened, so bodies at rest would creep.
+Exact shapes count as what they are. What has no depth is pulled apart and reported (contact/apart.py).
+
+Limitations: looks at the end of the step only, at points in bodies; dissipates (restitution 0); bodies that start deep inside each other fly apart with
+depth / dt; needs tetrahedra.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from pliant.contact import closure
+from pliant.contact.apart import contact_key, pace, pull_apart, remember_pairs
+from pliant.contact.contacts import Contacts
+from pliant.contact.friction import coulomb, recall, remember, tangential
+from pliant.contact.inside import Collisions, Finder
+from pliant.contact.method import Answer, Memory
+from pliant.geometry.mesh import Floats, PliantError
+from pliant.model import IMPLICIT
+from pliant.motion import Motion, Rows
+
+
+@dataclass(frozen=True)
+class Noniterative:
+    """Closed-form contact forces."""
+
+    mode: str = "moment"  # how the reaction is spread: "moment" or "paper"
+    sweeps: int = 1  # of projected Jacobi; 1 is the paper
+    depth: str = "propagated"  # what is closed: the consistent depth, or the distance along the "ray"
+
+    needs: ClassVar[frozenset[str]] = frozenset({"triangles", "tets"})
+
+    def __post_init__(self) -> None:
+        for name, known in (("mode", ("moment", "paper")), ("depth", ("propagated", "ray"))):
+            if getattr(self, name) not in known:
+                raise PliantError(f"{name} = \"{getattr(self, name)}\": it is one of {', '.join(known)}.")
+        if self.sweeps < 1:
+            raise PliantError(f"sweeps = {self.sweeps}: at least one is needed to close a gap.")
+
+    def respond(self, motion: Motion, memory: Memory) -> Answer:
+        return self.answer(motion, memory, motion.kept(Finder).find(motion))
+
+    def answer(self, motion: Motion, memory: Memory, found: Collisions) -> Answer:
+        """Everything after detection."""
+        finder = motion.kept(Finder)
+        found, lost, warnings = pull_apart(motion, finder, found, memory)
+        if len(found) == 0:
+            return Answer(Contacts.none(motion.dt), warnings=warnings)
+        rows = contact_rows(motion, found)
+        depth = found.ray if self.depth == "ray" else found.depth
+        key = contact_key(motion, found)
+        stretch = recall(memory, "stretch", key)
+        impulse, friction, sticks, dragged = self._push(motion, rows, found, pace(motion, finder, rows, lost, depth), stretch)
+        slip = tangential(motion.slide(rows), rows.normal)
+        contacts = Contacts(
+            a=found.a, b=found.b, feature_a=found.point, feature_b=found.face, point=rows.at, normal=rows.normal, gap=-depth,
+            impulse=impulse, friction=friction, sticking=sticks.astype(np.float64), slip=slip, area=finder.areas(motion, found),
+            dt=motion.dt,
+        )  # fmt: skip
+        held = np.where(sticks[:, None], tangential(stretch, rows.normal) + slip, dragged)
+        kept = remember(key, stretch=held, way=found.normal) | remember_pairs(motion, found, lost, memory)
+        return Answer(contacts, kept, warnings=warnings)
+
+    def _push(
+        self, motion: Motion, rows: Rows, found: Collisions, close: Floats, stretch: Floats
+    ) -> tuple[Floats, Floats, np.ndarray, Floats]:
+        """Sweeps of normal impulses, friction with the last one; (impulse, friction, sticks, dragged anchors)."""
+        carriers, give = (rows, motion.give(rows)) if self.mode == "moment" else paper_rows(motion, rows)
+        unit = np.divide(1.0, motion.dt * give, out=np.zeros_like(give), where=give > 0.0)
+        impulse = close * unit
+        n, more, began = rows.normal, impulse, motion.slide(rows) if self.sweeps > 1 else None
+        for _ in range(self.sweeps - 1):
+            motion.push(carriers, more[:, None] * n)
+            left = close - np.einsum("ri,ri->r", motion.slide(rows) - began, n)
+            more = np.maximum(left * unit, -impulse)
+            impulse = impulse + more
+        mu_s, mu_d = motion.pairs.friction(found.a, found.b)
+        rub = coulomb(motion, rows, impulse, mu_s, mu_d, stretch)
+        if carriers is rows:
+            motion.push(rows, more[:, None] * n + rub.impulse)
+        else:
+            motion.push(carriers, more[:, None] * n)
+            motion.push(rows, rub.impulse)
+        return impulse, rub.impulse, rub.sticks, rub.dragged
+
+
+def contact_rows(motion: Motion, found: Collisions) -> Rows:
+    """Four points a row: the point, and the corners of the face with its weights, or the anchor of an exact shape."""
+    exact = (found.face < 0)[:, None]
+    corners = motion.skin.faces[np.maximum(found.face, 0)] if len(motion.skin.faces) else np.zeros((len(found), 3), np.int64)
+    others = np.where(exact, motion.bodies.anchor[found.b][:, None], corners)
+    points = np.concatenate([found.point[:, None], others], axis=1)
+    weights = np.concatenate([np.ones((len(found), 1)), -found.weights], axis=1)
+    # frames take the impulse half way between the point and where it comes out, on the line that soft bodies take it along
+    at = motion.end[found.point] + 0.5 * found.ray[:, None] * found.normal
+    return Rows.dense(points, weights, found.normal, at)
+
+
+def paper_rows(motion: Motion, rows: Rows) -> tuple[Rows, Floats]:
+    """The rows with the published shares c_j h_ij m_j / S_i in place of h_ij, and their D."""
+    points, weights = rows.point.reshape(-1, 4), rows.weight.reshape(-1, 4)
+    inverse = skin_inverse_masses(motion)
+    found = closure.paper(points[:, 0], points[:, 1:], -weights[:, 1:], inverse)
+    spread = np.concatenate([np.ones((len(rows), 1)), -found.shares], axis=1)
+    carriers = Rows.dense(points, spread, rows.normal, rows.at)
+    other = _not_lumped(motion)[points].any(axis=1)
+    return carriers, np.where(other, motion.give(carriers), found.give) if other.any() else found.give
+
+
+def skin_inverse_masses(motion: Motion) -> Floats:
+    """sum weight^2 w of each skin point [1/kg], (p,): 1/m of a node, 1/M of a rigid frame, 0 where fixed."""
+    skin = motion.skin
+    terms = np.concatenate([skin.weight**2 * motion.nodes.inverse[skin.node], [0.0]])
+    out = np.add.reduceat(terms, skin.start[:-1]) * (np.diff(skin.start) > 0)
+    framed = skin.frame >= 0
+    out[framed] = motion.frames.inverse[skin.frame[framed]]
+    return out
+
+
+def _not_lumped(motion: Motion) -> np.ndarray:
+    """Points whose body does not answer with a mass of their own: of implicit bodies and of free rigid frames, (p,) bool."""
+    skin = motion.skin
+    implicit = np.zeros(len(motion.bodies) + 1, bool)  # the last for points no body shows
+    implicit[motion.nodes.body[motion.nodes.scheme == IMPLICIT]] = True
+    framed = skin.frame >= 0
+    out = implicit[skin.body]
+    out[framed] = motion.frames.inverse[skin.frame[framed]] > 0.0
+    return out
