@@ -1,4 +1,4 @@
-"""How deep bodies are in one another as they stand now, looked for anew and not as a contact method saw it."""
+"""How deep bodies are in one another as they stand now, looked for anew over all points."""
 
 from __future__ import annotations
 
@@ -7,32 +7,36 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pliant.detect.penetration import Penetration
+from pliant.contact.inside import remaining
 from pliant.geometry.mesh import TET_EDGES, Floats
-from pliant.motion import Motion
 
 if TYPE_CHECKING:
+    from pliant.simulation import Simulation
     from pliant.world import World
 
 
 @dataclass(frozen=True)
 class Overlap:
-    """Depth of all surface points that are inside another body."""
+    """Depth of all points that are inside another body, or inside their own if that may touch itself."""
 
-    depth: Floats  # [m] (h,) distance to the nearest point of the other surface
-    edge: float  # [m] mean edge of the tetrahedra of all bodies that move
+    depth: Floats  # [m] (h,)
+    edge: float  # [m] mean edge of the tetrahedra of soft bodies at rest
 
     @property
     def worst(self) -> float:
         """The deepest point, as a part of the mean edge."""
         return float(self.depth.max(initial=0.0)) / self.edge
 
+    @property
+    def typical(self) -> float:
+        """Median over the points inside, as a part of the mean edge."""
+        return float(np.median(self.depth)) / self.edge if len(self.depth) else 0.0
 
-def overlap(world: World) -> Overlap:
-    """All surface points against all bodies that they may meet; self-contact is not looked at."""
-    state = world.state
-    still = Motion(world, 1e-12, state.x.copy(), np.zeros_like(state.v), np.zeros_like(state.velocity), state.spin * 0)
-    return Overlap(-still.kept(Penetration).find(still).gap, mean_edge(world))
+
+def overlap(sim: Simulation) -> Overlap:
+    """Where the simulation stands now."""
+    depth = remaining(sim).depth
+    return Overlap(depth[np.isfinite(depth)], mean_edge(sim.world))
 
 
 def mean_edge(world: World) -> float:

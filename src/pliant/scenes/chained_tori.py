@@ -71,7 +71,7 @@ def expect(sim: Simulation) -> list[str]:
     assert apart.max(initial=0.0) < 2.0 * MAJOR + MINOR, f"two neighbours are {1000 * apart.max():.1f} mm apart: the chain is torn"
     sheet = sim.points("membrane")
     assert centres[:, 2].min() > sheet[:, 2].min(), "a ring has gone through the membrane"
-    found, books = overlap(sim.world), sim.books()
+    found, books = overlap(sim), sim.books()
     return [
         f"The membrane sags by {-1000 * sheet[:, 2].min():.0f} mm; {len(sim.contacts())} contacts; kinetic energy {books.kinetic:.2e} J.",
         f"The deepest point is {100 * found.worst:.1f} % of an edge inside another body; "

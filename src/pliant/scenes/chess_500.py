@@ -50,7 +50,7 @@ def expect(sim: Simulation) -> list[str]:
     soft = points[np.array([k == "fem" for k in sim.world.model.bodies.kind])[skin]]
     wall = sim.scene.bodies[1]
     half = wall.position[0] - 0.5 * wall.shape["size"][0]
-    found = overlap(sim.world)
+    found = overlap(sim)
     assert soft[:, 2].min() > -0.005 and np.abs(soft[:, :2]).max() < half + 0.005, "a piece has gone through the container"
     assert np.median(found.depth) < 0.05 * found.edge if len(found.depth) else True, "the pieces are inside each other"
     books = sim.books()

@@ -37,7 +37,7 @@ def make(
 
 def expect(sim: Simulation) -> list[str]:
     """The bars bend little, the cube a lot, and no point is deeper than a hundredth of an edge."""
-    found = overlap(sim.world)
+    found = overlap(sim)
     lower, upper = sim.contacts("lower", "cube").total_force[2], sim.contacts("upper", "cube").total_force[2]
     waist = sim.points("upper")[:, 2].min() - sim.points("lower")[:, 2].max()
     sag = -float(sim.points("lower")[:, 2].max())

@@ -18,7 +18,7 @@ def make(
     scene = Scene(dt=dt, duration=duration, contact="noniterative", about="High stress in the contact, no penetration that can be seen.")
     thick, long = 0.04, 0.2
     tall = layers * thick
-    anchor = dict(kind="box", size=(0.26, 0.26, 0.03), edge=0.05)
+    anchor = dict(kind="box", size=(0.16, 0.16, 0.03), edge=0.04)
     scene.add(name="floor", shape=anchor, model="static", position=(0, 0, -0.015), friction=friction)
     way = {"times": [0.0, 0.1, 0.5 * duration], "values": [[0, 0, 0], [0, 0, 0], [0, 0, -squeeze * tall]]}
     scene.add(name="press", shape=anchor, model="static", position=(0, 0, tall + 0.016), motions=[{"shift": way}], friction=friction)
@@ -36,7 +36,7 @@ def make(
 
 def expect(sim: Simulation) -> list[str]:
     """The bars are as flat as the anchors demand, and no point is deeper than a hundredth of an edge."""
-    found = overlap(sim.world)
+    found = overlap(sim)
     press = sim.contacts("press").total_force[2]
     gap = sim.points("press")[:, 2].min() - sim.points("floor")[:, 2].max()
     speed = float(abs(sim.state.v).max())
