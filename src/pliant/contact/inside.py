@@ -32,6 +32,7 @@ from pliant.motion import Motion
 if TYPE_CHECKING:
     from pliant.simulation import Simulation
 
+SHARP = np.cos(np.radians(45.0))  # faces that meet at a larger angle do not share normals: a normal half way round an edge is no way out
 SHALLOW = 0.01  # of the mean edge: points without a positive depth that are no deeper exert no force
 
 
@@ -80,7 +81,9 @@ class Finder:
         ends = motion.start[skin.tets[:, TET_EDGES]]
         mean = np.linalg.norm(ends[:, :, 0] - ends[:, :, 1], axis=2).mean() if len(ends) else 1.0
         self.edge = float(2.0 ** np.round(np.log2(mean)))  # [m] a power of two, so that a resumed run finds the same
+        self.normal_of = smooth_corners(rest_points(motion), skin.faces, self.neighbour)
         self.face_normal, self.vertex_normal = np.zeros((len(skin.faces), 3)), np.zeros((len(skin), 3))
+        self.corner_normal = np.zeros((int(self.normal_of.max(initial=-1)) + 1, 3))
         self.selfish = np.flatnonzero(motion.pairs.meet(np.arange(len(bodies)), np.arange(len(bodies))))
         self._refuse(motion)
 
@@ -104,7 +107,7 @@ class Finder:
         """All points inside bodies at the end of the motion."""
         x = motion.end
         self.tree.refit(x)
-        _face_normals(x, motion.skin.faces, self.face_normal, self.vertex_normal)
+        _normals(x, motion.skin.faces, self.normal_of, self.face_normal, self.vertex_normal, self.corner_normal)
         low, high = body_boxes(motion, self.tree)
         a, b = body_pairs(motion, low, high)
         exact = motion.bodies.analytic[b] >= 0
@@ -185,7 +188,7 @@ class Finder:
         skin = motion.skin
         use_threads(16 * len(point))
         found = penetration_depths(
-            motion.end, point, body, self.links, self.tree, skin.faces, self.vertex_normal, self.edge, skin.body
+            motion.end, point, body, self.links, self.tree, skin.faces, self.corner_normal, self.edge, skin.body, self.normal_of
         )
         out = Collisions(
             found.point, skin.body[found.point], found.body, found.face, found.weights, found.direction, found.depth, found.ray, found.status
@@ -207,6 +210,34 @@ class Finder:
         facing_areas(motion.end, motion.skin.faces, self.around.offsets, self.around.indices, found.point, found.normal, out)
         mutual = np.isin(found.a * count + found.b, found.b * count + found.a)
         return np.where(mutual, 0.5 * out, out)
+
+
+def rest_points(motion: Motion) -> Floats:
+    """Skin points with every body at rest in its own frame [m], (p, 3): the same at any time of a run."""
+    skin = motion.skin
+    out = skin.local.copy()
+    owner = np.repeat(np.arange(len(skin)), np.diff(skin.start))
+    np.add.at(out, owner, skin.weight[:, None] * motion.nodes.rest[skin.node])
+    return out
+
+
+def smooth_corners(points: Floats, faces: Ints, neighbour: Ints) -> Ints:
+    """Which normal each corner of each face has, (m, 3): faces around a vertex share one across edges that are not sharp."""
+    from scipy.sparse import coo_matrix
+    from scipy.sparse.csgraph import connected_components
+
+    x = points[faces]
+    normal = np.cross(x[:, 1] - x[:, 0], x[:, 2] - x[:, 0])
+    normal /= np.maximum(np.linalg.norm(normal, axis=1, keepdims=True), 1e-300)
+    f, k = np.nonzero(neighbour >= 0)
+    g = neighbour[f, k]
+    smooth = np.einsum("ei,ei->e", normal[f], normal[g]) > SHARP
+    f, g, k = f[smooth], g[smooth], k[smooth]
+    ends = [((k + step) % 3) for step in (1, 2)]  # the edge across from corner k
+    here = np.concatenate([3 * f + end for end in ends])
+    there = np.concatenate([3 * g + np.argmax(faces[g] == faces[f, end][:, None], axis=1) for end in ends])
+    links = coo_matrix((np.ones(len(here)), (here, there)), shape=(faces.size, faces.size))
+    return connected_components(links, directed=False)[1].astype(np.int64).reshape(faces.shape)
 
 
 def remaining(sim: Simulation) -> Collisions:
@@ -274,14 +305,15 @@ def _points_in_shapes(  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _face_normals(points, faces, face_normal, vertex_normal):  # type: ignore[no-untyped-def]
-    """Unit face normals and area-weighted vertex normals."""
-    vertex_normal[:] = 0.0
+def _normals(points, faces, normal_of, face_normal, vertex_normal, corner_normal):  # type: ignore[no-untyped-def]
+    """Unit face normals, and area-weighted sums of them per vertex and per smooth part of a vertex."""
+    vertex_normal[:], corner_normal[:] = 0.0, 0.0
     for f in range(len(faces)):
-        i, j, k = faces[f, 0], faces[f, 1], faces[f, 2]
-        x = load(points, i)
-        n = cross(sub(load(points, j), x), sub(load(points, k), x))
+        x = load(points, faces[f, 0])
+        n = cross(sub(load(points, faces[f, 1]), x), sub(load(points, faces[f, 2]), x))
         length = norm(n)
         store(face_normal, f, scale(1.0 / length if length > 0.0 else 0.0, n))
-        for v in (i, j, k):
-            store(vertex_normal, v, axpy(1.0, n, load(vertex_normal, v)))
+        for k in range(3):
+            i, j = faces[f, k], normal_of[f, k]
+            store(vertex_normal, i, axpy(1.0, n, load(vertex_normal, i)))
+            store(corner_normal, j, axpy(1.0, n, load(corner_normal, j)))

@@ -54,13 +54,14 @@ class Depths:
 
 def penetration_depths(
     points: Floats, point: Ints, body: Ints, neighbours: Csr, tree: Tree, faces: Ints, vertex_normal: Floats, edge: float,
-    point_body: Ints | None = None,
+    point_body: Ints | None = None, normal_of: Ints | None = None,
 ) -> Depths:  # fmt: skip
     """Depth of each colliding point in the body it is in.
 
     points (p, 3); point, body (c,): the collisions, from point-in-tetrahedron tests; neighbours: points joined by an edge of a
     tetrahedron; tree: over `faces` of all bodies; vertex_normal (p, 3), area-weighted; edge [m]: mean length; point_body (p,): for
-    points that may be inside their own body, whose faces around them and their neighbours are then not ways out.
+    points that may be inside their own body, whose faces around them and their neighbours are then not ways out; normal_of (m, 3): which
+    row of vertex_normal each corner of each face has, if that is not the row of its point (a sharp edge has several).
     """
     order = np.lexsort((point, body))
     point, body = np.ascontiguousarray(point[order]), np.ascontiguousarray(body[order])
@@ -69,11 +70,12 @@ def penetration_depths(
     depth, direction = np.zeros(count), np.zeros((count, 3))
     layer = np.full(count, -1, np.int64)
     status = np.full(count, UNREACHED, np.int64)
-    shape = (tree.root, tree.level, tree.first, tree.count, tree.order, tree.low, tree.high)
+    shape = _shape(tree)
     links = (neighbours.offsets, neighbours.indices)
     tiny = (SMALL * edge) ** 2
     own = np.zeros(count, np.bool_) if point_body is None else point_body[point] == body
-    _borders(points, point, body, own, key, links, shape, faces, vertex_normal, tiny, depth, direction, layer, status)
+    normal_of = faces if normal_of is None else normal_of
+    _borders(points, point, body, own, key, links, shape, faces, normal_of, vertex_normal, tiny, depth, direction, layer, status)
     current = 0
     while _spread(points, point, body, key, links, tiny, current, depth, direction, layer, status):
         current += 1
@@ -88,12 +90,16 @@ def penetration_depths(
 
 def ways_out(points: Floats, point: Ints, body: Ints, direction: Floats, tree: Tree, faces: Ints, own: np.ndarray) -> tuple[Ints, Floats, Floats]:
     """(face, weights, distance) where points first leave bodies along given directions; the closest face if the ray meets none."""
-    shape = (tree.root, tree.level, tree.first, tree.count, tree.order, tree.low, tree.high)
+    shape = _shape(tree)
     count = len(point)
     face, weights, ray = np.full(count, -1, np.int64), np.zeros((count, 3)), np.full(count, np.nan)
     depth, status = np.zeros(count), np.full(count, RESOLVED, np.int64)
     _ways_out(points, point, body, own, shape, faces, depth, direction, status, face, weights, ray)
     return face, weights, ray
+
+
+def _shape(tree: Tree) -> tuple[np.ndarray, ...]:
+    return tree.root, tree.level, tree.first, tree.count, tree.order, tree.low, tree.high, tree.box_low, tree.box_high
 
 
 @inline
@@ -111,11 +117,20 @@ def _find(key, wanted):  # type: ignore[no-untyped-def]
 
 @inline
 def _apart(p, q, low, high, i):  # type: ignore[no-untyped-def]
-    """Whether the box of segment pq misses box i."""
-    for axis in range(3):
-        if max(p[axis], q[axis]) < low[i, axis] or min(p[axis], q[axis]) > high[i, axis]:
-            return True
-    return False
+    """Whether segment pq misses box i: a plane across x, y, z or across the segment and one of them lies between (Ericson 2005, 5.3.3)."""
+    ex, ey, ez = high[i, 0] - low[i, 0], high[i, 1] - low[i, 1], high[i, 2] - low[i, 2]
+    dx, dy, dz = q[0] - p[0], q[1] - p[1], q[2] - p[2]
+    mx = p[0] + q[0] - low[i, 0] - high[i, 0]
+    my = p[1] + q[1] - low[i, 1] - high[i, 1]
+    mz = p[2] + q[2] - low[i, 2] - high[i, 2]
+    ax, ay, az = abs(dx), abs(dy), abs(dz)
+    # rounding must not lose a face that lies in the side of its box
+    slack = 1e-13 * (abs(p[0]) + abs(p[1]) + abs(p[2]) + abs(q[0]) + abs(q[1]) + abs(q[2]) + ex + ey + ez)
+    beside = (abs(mx) > ex + ax + slack) | (abs(my) > ey + ay + slack) | (abs(mz) > ez + az + slack)
+    slack *= ax + ay + az
+    beside |= abs(my * dz - mz * dy) > ey * az + ez * ay + slack
+    beside |= abs(mz * dx - mx * dz) > ex * az + ez * ax + slack
+    return beside | (abs(mx * dy - my * dx) > ex * ay + ey * ax + slack)
 
 
 @inline
@@ -131,7 +146,7 @@ def _segment_hit(p, q, b, shape, points, faces, wanted, outward, i_p, i_q, stack
 
     outward: only faces whose normal has a positive part along q - p. Faces with corners i_p or i_q (-1: none) do not count.
     """
-    root, level, first, count, order, low, high = shape
+    root, level, first, count, order, low, high, face_low, face_high = shape
     best, face, u, v = np.inf, -1, 0.0, 0.0
     top = 0
     if root[b] >= 0:
@@ -140,15 +155,14 @@ def _segment_hit(p, q, b, shape, points, faces, wanted, outward, i_p, i_q, stack
     while top > 0:
         top -= 1
         i = stack[top]
-        if _apart(p, q, low, high, i):
-            continue
         for k in range(first[i], first[i] + count[i]):
             if i >= level[1]:
-                stack[top] = k
-                top += 1
+                if not _apart(p, q, low, high, k):
+                    stack[top] = k
+                    top += 1
                 continue
             f = order[k]
-            if i_p >= 0 and _touches(faces, f, i_p, i_q):
+            if _apart(p, q, face_low, face_high, k) or (i_p >= 0 and _touches(faces, f, i_p, i_q)):
                 continue
             x, y, z = load(points, faces[f, 0]), load(points, faces[f, 1]), load(points, faces[f, 2])
             hit, s, w1, w2 = edge_triangle(p, q, x, y, z)
@@ -161,7 +175,7 @@ def _segment_hit(p, q, b, shape, points, faces, wanted, outward, i_p, i_q, stack
 
 
 @parallel
-def _borders(points, point, body, own, key, links, shape, faces, vertex_normal, tiny, depth, direction, layer, status):  # type: ignore[no-untyped-def]
+def _borders(points, point, body, own, key, links, shape, faces, normal_of, vertex_normal, tiny, depth, direction, layer, status):  # type: ignore[no-untyped-def]
     """Depth and direction of points with an edge that leaves the body."""
     start, other = links
     for chunk in prange((len(point) + 255) // 256):
@@ -178,9 +192,9 @@ def _borders(points, point, body, own, key, links, shape, faces, vertex_normal, 
                 s, face, u, v = _segment_hit(p, q, body[k], shape, points, faces, 1.0, False, i_p, i_q, stack)
                 if face < 0:
                     continue  # the far end is in a third body, or the surface is met only at the point itself
-                m = scale(1.0 - u - v, load(vertex_normal, faces[face, 0]))
-                m = axpy(u, load(vertex_normal, faces[face, 1]), m)
-                m = axpy(v, load(vertex_normal, faces[face, 2]), m)
+                m = scale(1.0 - u - v, load(vertex_normal, normal_of[face, 0]))
+                m = axpy(u, load(vertex_normal, normal_of[face, 1]), m)
+                m = axpy(v, load(vertex_normal, normal_of[face, 2]), m)
                 length = norm(m)
                 if length == 0.0:
                     continue
@@ -242,7 +256,7 @@ def _spread(points, point, body, key, links, tiny, current, depth, direction, la
 @parallel
 def _ways_out(points, point, body, own, shape, faces, depth, direction, status, face, weights, ray):  # type: ignore[no-untyped-def]
     """The face that the ray along r meets at the depth nearest to D, else the closest one."""
-    root, level, first, count, order, low, high = shape
+    root, level, first, count, order, low, high, _, _ = shape
     for chunk in prange((len(point) + 255) // 256):
         stack = np.empty(STACK, np.int64)
         for k in range(256 * chunk, min(256 * chunk + 256, len(point))):
