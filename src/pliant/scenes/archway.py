@@ -13,7 +13,7 @@ INNER, OUTER, DEPTH = 0.25, 0.31, 0.1  # [m]
 
 
 def make(
-    stones: int = 9, drop: int = 2, friction: float = 0.95, youngs_modulus: float = 2e4, density: float = 150.0, dt: float = 0.0004,
+    stones: int = 9, drop: int = 2, friction: float = 0.95, youngs_modulus: float = 2e4, density: float = 150.0, dt: float = 0.00037,
     duration: float = 10.0,
 ) -> Scene:  # fmt: skip
     """stones: of the arch, 375 tets each; drop: how many balls fall on it; friction of all bodies.

@@ -18,7 +18,7 @@ PITCH = 0.058  # [m] between its turns
 
 def make(
     links: int = 200, youngs_modulus: float = 1.5e4, membrane_modulus: float = 3e4, height: float = 0.05, friction: float = 0.3,
-    dt: float = 0.00025, duration: float = 4.0,
+    dt: float = 0.0002, duration: float = 4.0,
 ) -> Scene:  # fmt: skip
     """links: rings of the chain; height [m] over the membrane at the start; moduli [Pa] of rings and membrane.
 
