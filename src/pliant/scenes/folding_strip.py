@@ -20,7 +20,7 @@ def make(
     scene = Scene(dt=dt, duration=duration, contact="noniterative", about="Self-contact: layers of one body carry each other.")
     scene.add(name="ground", shape="plane", model="static", friction=friction)
     top = length + 0.01
-    way = {"times": [0.0, 1.5], "values": [[0, 0, 0], [0.03, 0, -(top - 6.0 * thickness)]]}
+    way = {"times": [0.0, 1.5], "values": [[0, 0, 0], [0.03, 0, -(top - 3.5 * thickness)]]}
     scene.add(
         name="strip", shape=dict(kind="box", size=(thickness, width, length), edge=edge), position=(0, 0, top - 0.5 * length),
         material=dict(youngs_modulus=youngs_modulus, poisson_ratio=0.3, density=250.0, mass_damping=3.0, stiffness_damping=1.5e-4),

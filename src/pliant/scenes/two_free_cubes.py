@@ -9,12 +9,13 @@ from pliant.simulation import Simulation
 
 
 def make(
-    speed: float = 1.0, youngs_modulus: float = 1e5, ratio: float = 1.0, mode: str = "moment", friction: float = 0.3, dt: float = 0.0005,
+    speed: float = 1.0, youngs_modulus: float = 1e5, ratio: float = 1.0, mode: str = "moment", friction: float = 0.3, dt: float = 0.0001,
     duration: float = 0.25,
 ) -> Scene:  # fmt: skip
     """speed [m/s] at which they meet, off centre; ratio: density of the small cube over that of the large one; mode: of the method.
 
-    Cubes of 0.2 and 0.15 m with 125 and 64 points. No gravity, no ground, no damping, so rho g H / E = 0.
+    Cubes of 0.2 and 0.15 m with 125 and 64 points. No gravity, no ground, no damping, so rho g H / E = 0. Forces are balanced where the bodies would
+    end the step and act where they start it, so the error of angular momentum shrinks with dt: 0.25 % at 0.5 ms.
     """
     contact = {"method": "noniterative", "mode": mode}
     scene = Scene(dt=dt, duration=duration, gravity=(0, 0, 0), contact=contact, about="Contact forces that come in pairs, and without moment.")
