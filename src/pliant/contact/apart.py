@@ -25,7 +25,7 @@ AGREE = 0.5  # length of the mean direction of a pair that is worth remembering
 def pull_apart(motion: Motion, finder: Finder, found: Collisions, memory: Memory) -> tuple[Collisions, np.ndarray, list[str]]:
     """Collisions of which every row has a way out, which rows were lost, and what to say about them."""
     before = recall(memory, "way", contact_key(motion, found)) if "way" in memory else np.zeros((len(found), 3))
-    turned = (found.status == RESOLVED) & (found.face >= 0) & (np.einsum("hi,hi->h", found.normal, before) < TURNED)
+    turned = (found.status == RESOLVED) & (np.einsum("hi,hi->h", found.normal, before) < TURNED)
     lost = (found.status != RESOLVED) | turned
     rows = np.flatnonzero(lost)
     if len(rows) == 0:
@@ -43,6 +43,8 @@ def pull_apart(motion: Motion, finder: Finder, found: Collisions, memory: Memory
 
 def pace(motion: Motion, finder: Finder, rows: Rows, lost: np.ndarray, depth: Floats) -> Floats:
     """How far each row is to be closed [m]: a found one all of its depth, a lost one what is missing of the pace."""
+    if not lost.any():
+        return depth
     moved = np.einsum("ri,ri->r", motion.slide(rows), rows.normal)
     return np.where(lost, np.clip(PACE * finder.edge - moved, 0.0, depth), depth)
 
@@ -56,7 +58,7 @@ def remember_pairs(motion: Motion, found: Collisions, lost: np.ndarray, memory: 
     """The mean direction of each pair of bodies in contact, where its rows agree; else what was known of it."""
     key = found.a * len(motion.bodies) + found.b
     pair, row = np.unique(key, return_inverse=True)
-    good = ~lost & (found.face >= 0)
+    good = ~lost
     count = np.bincount(row[good], minlength=len(pair))
     sums = np.stack([np.bincount(row[good], found.normal[good, k], minlength=len(pair)) for k in range(3)], axis=1)
     length = np.linalg.norm(sums, axis=1)

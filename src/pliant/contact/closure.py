@@ -29,7 +29,7 @@ class Closure:
 
 def crowding(point: Ints, corners: Ints, weights: Floats, count: int) -> Floats:
     """q_v = chi_v + s_v of each of `count` vertices: how many collisions share it, (count,)."""
-    own = np.bincount(point, minlength=count)
+    own = np.bincount(point, minlength=count).astype(np.float64)
     return own + np.bincount(corners.ravel(), weights.ravel(), minlength=count)
 
 

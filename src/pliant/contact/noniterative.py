@@ -1,19 +1,20 @@
 """The method `noniterative`: contact forces of soft bodies in closed form, without iterations and without a stiffness.
 
-Spillmann, Becker and Teschner (sections 1-3 of the methods page): every point that would end the step inside another body, d_i from coming out,
-gets the force that takes it there together with all the others,
+Spillmann, Becker and Teschner (sections 1-3 of the methods page). Every point that would end the step inside another body, d_i from
+coming out, gets the force that takes it there together with all the others,
     f_i = d_i / (dt^2 D_i),   D_i = q_i w_i + sum_j h_ij q_j w_j,   -h_ij f_i on the corners of the triangle where it comes out,
-which is one sweep of l1-Jacobi on the contacts of the step: it cannot diverge and closes the gaps exactly on average. Impulses are dt f.
+one sweep of l1-Jacobi on the contacts of the step: it cannot diverge and closes the gaps exactly on average. Impulses are dt f.
 
-Where we differ: the reaction is spread by h (mode "moment", 3.3: no ghost torque); mode "paper" spreads it as published, contact/closure.py.
-D is `motion.give`, the same sum carried through the bindings, so it also holds for points bound to several nodes, for rigid bodies (3.4) and, with
-A^-1 in place of 1/m, for implicit ones. In mode "paper" points bound to several nodes have w = sum weight^2 w_node, and rows that
-touch implicit or free rigid bodies take `motion.give` of the published weights. Friction is Coulomb's law on top (3.5) with the anchors of
-contact/friction.py: a stick impulse alone undoes the slip of one step but not what gaps opened, so bodies at rest would creep.
-Exact shapes count as what they are. What has no depth is pulled apart and reported (contact/apart.py).
+Where we differ: the reaction is spread by h (mode "moment", 3.3: no ghost torque); "paper" spreads it as published, contact/closure.py.
+D is `motion.give`, the same sum carried through the bindings: it also holds for points bound to several nodes, for rigid bodies (3.4)
+and, with A^-1 in place of 1/m, for implicit ones. In mode "paper" points bound to several nodes have w = sum weight^2 w_node, and rows
+that touch implicit or free rigid bodies take `motion.give` of the published weights. Normals are not shared across sharp edges
+(contact/inside.py). Friction is Coulomb's law on top (3.5) with the anchors of contact/friction.py: the stick impulse of 3.5 undoes
+the slip of one step, but not that of steps in which the contact was open, so bodies at rest would creep. Exact shapes count as what
+they are. What has no depth is pulled apart and reported (contact/apart.py).
 
-Limitations: looks at the end of the step only, at points in bodies; dissipates (restitution 0); bodies that start deep inside each other fly apart with
-depth / dt; needs tetrahedra.
+Limitations: looks at the end of the step only, at points in bodies; dissipates (restitution 0); bodies that start deep inside each
+other fly apart with depth / dt; needs tetrahedra.
 """
 
 from __future__ import annotations
@@ -82,7 +83,7 @@ class Noniterative:
         carriers, give = (rows, motion.give(rows)) if self.mode == "moment" else paper_rows(motion, rows)
         unit = np.divide(1.0, motion.dt * give, out=np.zeros_like(give), where=give > 0.0)
         impulse = close * unit
-        n, more, began = rows.normal, impulse, motion.slide(rows) if self.sweeps > 1 else None
+        n, more, began = rows.normal, impulse, motion.slide(rows) if self.sweeps > 1 else np.zeros(0)
         for _ in range(self.sweeps - 1):
             motion.push(carriers, more[:, None] * n)
             left = close - np.einsum("ri,ri->r", motion.slide(rows) - began, n)

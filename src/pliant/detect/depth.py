@@ -88,7 +88,9 @@ def penetration_depths(
     return Depths(point, body, depth, direction, face, weights, ray, status)
 
 
-def ways_out(points: Floats, point: Ints, body: Ints, direction: Floats, tree: Tree, faces: Ints, own: np.ndarray) -> tuple[Ints, Floats, Floats]:
+def ways_out(
+    points: Floats, point: Ints, body: Ints, direction: Floats, tree: Tree, faces: Ints, own: np.ndarray
+) -> tuple[Ints, Floats, Floats]:
     """(face, weights, distance) where points first leave bodies along given directions; the closest face if the ray meets none."""
     shape = _shape(tree)
     count = len(point)
