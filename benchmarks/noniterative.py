@@ -91,7 +91,8 @@ def watched(scene: Scene, seconds: float) -> tuple[list[Row], Simulation]:
             steps.append(since(began))
         laps = LAPS[-WINDOW:]
         contacts = statistics.median(lap.contacts for lap in laps)
-        rows.append(Row(sim.time, contacts, medians(steps), medians([lap.detection for lap in laps]), medians([lap.response for lap in laps])))
+        looked, answered = medians([lap.detection for lap in laps]), medians([lap.response for lap in laps])
+        rows.append(Row(sim.time, contacts, medians(steps), looked, answered))
     return rows, sim
 
 
@@ -146,7 +147,8 @@ def stiffness_table(steps: int = 60) -> Table:
 def arch_sentence(seconds: float = 1.0) -> str:
     rows, sim = watched(scenes.make("archway", drop=0), seconds)
     wall, cpu = statistics.median(r.step[1] for r in rows), statistics.median(r.step[0] for r in rows)
-    return f"archway: {rows[-1].contacts:.0f} contacts, {1 / wall:.0f} steps/s by wall clock, {1 / cpu:.0f} by CPU time, dt = {1e3 * sim.dt:g} ms."
+    pace = f"{1 / wall:.0f} steps/s by wall clock, {1 / cpu:.0f} by CPU time"
+    return f"archway: {rows[-1].contacts:.0f} contacts, {pace}, dt = {1e3 * sim.dt:g} ms."
 
 
 def peak(name: str, values: str) -> float:
@@ -170,7 +172,7 @@ def main() -> None:
     os.environ["PLIANT_THREADS"] = str(given.threads)
     register_method("timed", Timed)
     console = Console(width=120)
-    across = max(2, round(7 * (given.count / 500) ** (1 / 3)))
+    across = max(2, round(10 * (given.count / 500) ** (1 / 3)))
     for name, values in (("chess-500", {"count": given.count, "across": across}), ("chained-tori", {"links": given.links})):
         rows, _ = watched(scenes.make(name, **values), given.seconds)
         console.print(stage_table(name, rows), fit_sentence(rows))

@@ -1,7 +1,7 @@
 """Spillmann, Becker, Teschner: contact forces without iterations for soft bodies (S1 to S5).
 
-Time steps, densities, sizes and dampings are not published; ours are in the scenes. Each experiment runs a scene that ships with pliant, looks
-for overlaps anew after steps, and compares with what the paper says in words or numbers.
+Time steps, densities, sizes and dampings are not published; ours are in the scenes. Each experiment runs a scene that ships with
+pliant, looks for overlaps anew after steps, and compares with what the paper says in words or numbers.
 """
 
 from __future__ import annotations
@@ -113,10 +113,10 @@ def _squeezed(name: str, label: str, what: str, folder: Path, **values: Any) -> 
     worst, last = 100 * max(seen.depth), 100 * seen.depth[-1]
     force = float(np.linalg.norm((sim.contacts().force).sum(axis=0)))
     return [
-        Line(what, "no visible penetration", f"deepest point after a step {worst:.2f} % of an edge", worst < 5.0, "visible means above 5 %"),
+        Line(what, "no visible penetration", f"deepest point after a step {worst:.2f} % of an edge", worst < 5.0, "bar: 5 %"),
         Line("at rest", "a collision-free state", f"{last:.2f} % of an edge, {len(sim.contacts())} contacts", last < 1.0, "bar: 1 %"),
         Line("kinetic energy at the end", "stable", f"{rest(seen):.1e} of its peak", rest(seen) < 1e-2),
-        Line("sum of contact forces on A sides", "not given", f"{force:.2f} N", None, "each has its opposite on B, so momentum is kept to rounding"),
+        Line("sum of contact forces on A sides", "not given", f"{force:.2f} N", None, "each has its opposite on B"),
     ]
 
 

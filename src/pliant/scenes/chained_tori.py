@@ -22,8 +22,8 @@ def make(
 ) -> Scene:  # fmt: skip
     """links: rings of the chain; height [m] over the membrane at the start; moduli [Pa] of rings and membrane.
 
-    Rings of 360 tets, radii 20 and 6 mm, 500 kg/m^3: rho g H / E = 0.033 for a heap 0.1 m high. The membrane is a plate 10 mm thick, held at its
-    rim. Rayleigh damping of 4 / s (rings), 8 / s (membrane) and 0.1 ms brings them to rest.
+    Rings of 360 tets, radii 20 and 6 mm, 500 kg/m^3: rho g H / E = 0.033 for a heap 0.1 m high. The membrane is a plate 10 mm
+    thick, held at its rim. Rayleigh damping of 4 / s (rings), 8 / s (membrane) and 0.1 ms brings them to rest.
     """
     scene = Scene(dt=dt, duration=duration, contact="noniterative", about="A chain on a membrane that gives way: many contacts that rest.")
     places = spiral(links)
@@ -32,8 +32,9 @@ def make(
     common = dict(integrator="verlet", friction=friction)
     edges = [{"side": s} for s in ("-x", "+x", "-y", "+y")]
     scene.add(
-        name="membrane", shape=dict(kind="plate", size=(wide, wide), thickness=0.01, edge=wide / cells), position=(0, 0, -0.005), fixed=edges,
-        material=dict(youngs_modulus=membrane_modulus, poisson_ratio=0.3, density=200.0, mass_damping=8.0, stiffness_damping=1e-4), **common,
+        name="membrane", shape=dict(kind="plate", size=(wide, wide), thickness=0.01, edge=wide / cells), position=(0, 0, -0.005),
+        material=dict(youngs_modulus=membrane_modulus, poisson_ratio=0.3, density=200.0, mass_damping=8.0, stiffness_damping=1e-4),
+        fixed=edges, **common,
     )  # fmt: skip
     material = dict(youngs_modulus=youngs_modulus, poisson_ratio=0.3, density=500.0, mass_damping=4.0, stiffness_damping=1e-4)
     for k, (place, turn) in enumerate(places):

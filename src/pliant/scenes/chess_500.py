@@ -13,13 +13,13 @@ ROOM = 0.043  # [m] across for one piece at the start
 
 
 def make(
-    count: int = 500, across: int = 7, youngs_modulus: float = 1e4, friction: float = 0.3, seed: int = 1, dt: float = 0.00011,
-    duration: float = 0.8,
+    count: int = 500, across: int = 10, youngs_modulus: float = 1e4, friction: float = 0.3, seed: int = 1, dt: float = 0.00011,
+    duration: float = 0.5,
 ) -> Scene:  # fmt: skip
     """count: pieces; across: how many of them fit side by side into the container; seed: of how they are turned.
 
-    Pieces of 101 or 105 points and 174 or 180 tets, together 51,000 and 87,750; density 200 kg/m^3: rho g H / E = 0.05 for the
-    whole pile of about 0.25 m. Rayleigh damping of 2 / s and 0.015 ms calms them.
+    Pieces of 101 or 105 points and 174 or 180 tets, together 51,000 and 87,750; density 200 kg/m^3: rho g H / E = 0.03 for the
+    whole pile of about 0.15 m. Rayleigh damping of 2 / s and 0.015 ms calms them.
     """
     scene = Scene(dt=dt, duration=duration, contact="noniterative", about="Many soft bodies: contacts grow while the container fills.")
     wide = across * ROOM

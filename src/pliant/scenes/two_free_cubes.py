@@ -14,19 +14,19 @@ def make(
 ) -> Scene:  # fmt: skip
     """speed [m/s] at which they meet, off centre; ratio: density of the small cube over that of the large one; mode: of the method.
 
-    Cubes of 0.2 and 0.15 m with 125 and 64 points. No gravity, no ground, no damping, so rho g H / E = 0. Forces are balanced where the bodies would
-    end the step and act where they start it, so the error of angular momentum shrinks with dt: 0.25 % at 0.5 ms.
+    Cubes of 0.2 and 0.15 m with 125 and 64 points. No gravity, no ground, no damping, so rho g H / E = 0. Forces are balanced
+    where the bodies would end the step and act where they start it, so the error of angular momentum shrinks with dt: 0.25 % at 0.5 ms.
     """
     contact = {"method": "noniterative", "mode": mode}
-    scene = Scene(dt=dt, duration=duration, gravity=(0, 0, 0), contact=contact, about="Contact forces that come in pairs, and without moment.")
+    scene = Scene(dt=dt, duration=duration, gravity=(0, 0, 0), contact=contact, about="Contact forces come in pairs, without moment.")
     common = dict(integrator="verlet", friction=friction)
     scene.add(
         name="large", shape=dict(kind="box", size=(0.2, 0.2, 0.2), edge=0.05), velocity=(0.5 * speed, 0, 0),
         material=dict(youngs_modulus=youngs_modulus, poisson_ratio=0.3, density=1000.0), **common,
     )  # fmt: skip
     scene.add(
-        name="small", shape=dict(kind="box", size=(0.15, 0.15, 0.15), edge=0.05), position=(0.21, 0.06, 0.04), velocity=(-0.5 * speed, 0, 0),
-        rotation=(10, 20, 15), material=dict(youngs_modulus=youngs_modulus, poisson_ratio=0.3, density=1000.0 * ratio), **common,
+        name="small", shape=dict(kind="box", size=(0.15, 0.15, 0.15), edge=0.05), position=(0.21, 0.06, 0.04), rotation=(10, 20, 15),
+        velocity=(-0.5 * speed, 0, 0), material=dict(youngs_modulus=youngs_modulus, poisson_ratio=0.3, density=1000.0 * ratio), **common,
     )  # fmt: skip
     return scene
 
