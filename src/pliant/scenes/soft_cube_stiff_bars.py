@@ -43,6 +43,7 @@ def expect(sim: Simulation) -> list[str]:
     waist = sim.points("upper")[:, 2].min() - sim.points("lower")[:, 2].max()
     sag = -float(sim.points("lower")[:, 2].max())
     assert found.worst < 0.01, f"the deepest point is {100 * found.worst:.2f} % of an edge inside another body"
+    assert waist > 0.0, "the bars have passed through the cube"
     assert abs(sim.centre("cube")[0]) < 0.05 and abs(sim.centre("cube")[1]) < 0.05, "the cube has slipped out"
     return [
         f"The cube is {1000 * waist:.1f} mm thick between the bars; they press with {-lower:.1f} N and {upper:.1f} N.",

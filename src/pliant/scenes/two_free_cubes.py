@@ -33,10 +33,9 @@ def make(
 
 def expect(sim: Simulation) -> list[str]:
     """Momentum to rounding; angular momentum to a thousandth of what either body has about the common centre of mass."""
-    now, then = sim.books(), Simulation(sim.scene).books()
-    nodes = sim.world.model.nodes
-    pace = np.abs(nodes.mass[:, None] * sim.state.v).sum()
-    turning = yardstick(Simulation(sim.scene))
+    start = Simulation(sim.scene)
+    now, then = sim.books(), start.books()
+    pace, turning = np.abs(start.world.model.nodes.mass[:, None] * start.state.v).sum(), yardstick(start)
     lost = float(np.abs(now.momentum - then.momentum).max() / pace)
     turned = float(np.linalg.norm(now.angular_momentum - then.angular_momentum) / turning)
     assert lost < 1e-12, f"momentum changed by {lost:.1e} of the sum of its sizes"
