@@ -101,7 +101,7 @@ def make_ground(folder: Path) -> None:
 
 # Scenes of the method noniterative: parameters, where the camera stands, and the field shown.
 NONITERATIVE = {
-    "squeezed-bars": ({}, None, "von_mises"),
+    "squeezed-bars": ({}, None, "body"),
     "soft-cube-stiff-bars": ({}, None, "von_mises"),
     "archway": ({"duration": 1.0}, (-70, 15), "body"),
     "chess-500": ({}, (-58, 40), "body"),

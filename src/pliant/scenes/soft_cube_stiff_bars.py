@@ -41,11 +41,11 @@ def expect(sim: Simulation) -> list[str]:
     found = overlap(sim)
     lower, upper = sim.contacts("lower", "cube").total_force[2], sim.contacts("upper", "cube").total_force[2]
     waist = sim.points("upper")[:, 2].min() - sim.points("lower")[:, 2].max()
-    sag = -float(sim.points("lower")[:, 2].max())
+    sag = -float(sim.centre("lower")[2]) - 0.025
     assert found.worst < 0.01, f"the deepest point is {100 * found.worst:.2f} % of an edge inside another body"
     assert waist > 0.0, "the bars have passed through the cube"
     assert abs(sim.centre("cube")[0]) < 0.05 and abs(sim.centre("cube")[1]) < 0.05, "the cube has slipped out"
     return [
         f"The cube is {1000 * waist:.1f} mm thick between the bars; they press with {-lower:.1f} N and {upper:.1f} N.",
-        f"The lower bar sags by {1000 * sag:.2f} mm; the deepest point is {100 * found.worst:.3f} % of an edge inside another body.",
+        f"The lower bar sags in the mean by {1000 * sag:.2f} mm; the deepest point is {100 * found.worst:.3f} % of an edge inside another body.",
     ]
