@@ -21,7 +21,7 @@ SMALL = {
     "archway": dict(drop=0, duration=0.15),
     "chess-500": dict(count=8, across=2, duration=0.08),
     "chained-tori": dict(links=3, height=0.003, duration=0.06),
-    "folding-strip": dict(length=0.1, width=0.02, duration=0.15),
+    "folding-strip": dict(length=0.1, width=0.02, duration=0.4),
     "two-free-cubes": dict(dt=0.0002, duration=0.1),
 }
 OTHER = [

@@ -28,7 +28,7 @@ def make(
         name="cube", shape=dict(kind="box", size=(side, side, side), edge=edge), position=(0, 0, 0.5 * side),
         material=dict(law=law, youngs_modulus=soft, poisson_ratio=0.3, density=500.0, mass_damping=10.0, stiffness_damping=1e-3), **common,
     )  # fmt: skip
-    way = {"times": [0.0, 0.05, 0.6 * duration], "values": [[0, 0, 0], [0, 0, 0], [0, 0, -squeeze * side]]}
+    way = {"times": [0.0, 0.05 * duration, 0.6 * duration], "values": [[0, 0, 0], [0, 0, 0], [0, 0, -squeeze * side]]}
     scene.add(
         name="upper", shape=dict(kind="box", size=(thick, 0.4, thick), edge=edge), position=(0, 0, side + 0.5 * thick + 0.001),
         material=bar, motions=[{"where": {"side": s}, "shift": way} for s in ("-y", "+y")], **common,
