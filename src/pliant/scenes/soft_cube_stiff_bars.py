@@ -47,5 +47,5 @@ def expect(sim: Simulation) -> list[str]:
     assert abs(sim.centre("cube")[0]) < 0.05 and abs(sim.centre("cube")[1]) < 0.05, "the cube has slipped out"
     return [
         f"The cube is {1000 * waist:.1f} mm thick between the bars; they press with {-lower:.1f} N and {upper:.1f} N.",
-        f"The lower bar sags in the mean by {1000 * sag:.2f} mm; the deepest point is {100 * found.worst:.3f} % of an edge inside another body.",
+        f"The lower bar sags by {1000 * sag:.2f} mm; the deepest point is {100 * found.worst:.3f} % of an edge inside another body.",
     ]
