@@ -23,6 +23,13 @@ SMALL = {
     "bunny-and-teapot": dict(integrator="verlet", dt=0.004),
     "three-spheres": dict(integrator="verlet", dt=0.004),
     "two-bunnies": dict(integrator="verlet", dt=0.004, duration=0.4),
+    "squeezed-bars": dict(layers=1, edge=0.02, dt=0.0003, duration=0.3),
+    "soft-cube-stiff-bars": dict(edge=0.05, squeeze=0.1, dt=0.0002, duration=0.2),
+    "archway": dict(drop=0, duration=0.15),
+    "chess-500": dict(count=8, across=2, duration=0.08),
+    "chained-tori": dict(links=3, height=0.003, duration=0.06),
+    "folding-strip": dict(length=0.1, width=0.02, duration=0.4),
+    "two-free-cubes": dict(dt=0.0002, duration=0.1),
 }
 OTHER = [
     ("slope", dict(model="fem", dt=0.005)),

@@ -29,6 +29,13 @@ SCENES = {
     "bunny-and-teapot": "pliant.scenes.bunny_and_teapot",
     "three-spheres": "pliant.scenes.three_spheres",
     "two-bunnies": "pliant.scenes.two_bunnies",
+    "squeezed-bars": "pliant.scenes.squeezed_bars",
+    "soft-cube-stiff-bars": "pliant.scenes.soft_cube_stiff_bars",
+    "archway": "pliant.scenes.archway",
+    "chess-500": "pliant.scenes.chess_500",
+    "chained-tori": "pliant.scenes.chained_tori",
+    "folding-strip": "pliant.scenes.folding_strip",
+    "two-free-cubes": "pliant.scenes.two_free_cubes",
 }
 
 
