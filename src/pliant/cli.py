@@ -178,6 +178,32 @@ def export(
 
 
 @app.command()
+def contacts(
+    path: Annotated[Path, typer.Argument(help="A run file.")],
+    pair: Annotated[tuple[str, str] | None, typer.Option(help="Two bodies; what acts on the first is shown.")] = None,
+    at: Annotated[float | None, typer.Option(help="Time [s]; default the end.")] = None,
+    out: Annotated[Path | None, typer.Option(help="Stem of the csv and png; default RUN_contacts.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Say what touched what, how hard and over which area; write the history as csv and as a plot."""
+    from rich.console import Console
+
+    from pliant.record import Run
+    from pliant.terminal import contact_facts, pair_table
+
+    with Run.open(path) as opened:
+        facts = contact_facts(opened, pair, at, out)
+    if as_json:
+        tell(facts)
+        return
+    if facts["pairs"]:
+        Console(highlight=False).print(pair_table(facts["pairs"], f"contact at t = {facts['time']:.4g} s"))
+    else:
+        say(f"Nothing touches at t = {facts['time']:.4g} s.")
+    say("\n".join(f"Wrote {p}" for p in facts["wrote"]))
+
+
+@app.command()
 def check(
     path: Annotated[Path, typer.Argument(help="A mesh or point cloud file.")],
     unit: Annotated[str, typer.Option(help="Unit of the numbers in the file: m, cm, mm, in ...")] = "m",

@@ -17,6 +17,7 @@ from pliant.contact.pressure import Pressure, point_pressure
 from pliant.geometry.mesh import Floats, PliantError
 from pliant.guards import Guard, check_start
 from pliant.measure.books import books
+from pliant.measure.pairs import per_pair
 from pliant.record import Cells, Record, Recorder, resume_writer
 from pliant.record.elements import element_stress, element_stretch
 from pliant.record.snapshot import freeze, pack_scene, read_meshes, thaw, unpack_scene
@@ -177,7 +178,7 @@ class _Loop:
             self.timings[stage] = self.timings.get(stage, 0.0) + seconds
         self.notes += [w for w in report.warnings if w not in self.notes]
         self.guard.after_step(report.dt)
-        self.recorder.step(step_values(self.sim, report, elastic=at_frame), pair_sums(report))
+        self.recorder.step(step_values(self.sim, report, elastic=at_frame), per_pair(report.contacts))
         if self.progress is not None:
             sim = self.sim
             self.progress(Progress(sim.time, sim.scene.duration, self.steps, len(report.contacts), report.max_depth))
@@ -217,17 +218,6 @@ def step_values(sim: Simulation, report: StepReport, elastic: bool = False) -> d
         "contacts": len(report.contacts), "max_depth": report.max_depth, "iterations": report.solver_iterations,
         **{f"seconds {stage}": seconds for stage, seconds in report.timings.items()},
     }  # fmt: skip
-
-
-def pair_sums(report: StepReport) -> dict[str, np.ndarray]:
-    """Force on the first body of every touching pair, once a step."""
-    contacts = report.contacts
-    if len(contacts) == 0:
-        return {}
-    pair, row = np.unique(np.stack([contacts.a, contacts.b], axis=1), axis=0, return_inverse=True)
-    force = np.zeros((len(pair), 3))
-    np.add.at(force, row.ravel(), contacts.force)
-    return {"a": pair[:, 0], "b": pair[:, 1], "force": force}
 
 
 def point_fields(sim: Simulation, displacement: Floats) -> dict[str, np.ndarray]:

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from pliant.geometry.mesh import PliantError
+from pliant.measure.pairs import pair_series, per_pair
 from pliant.reading import nearest
 from pliant.record import Recorder, Run, estimate_bytes, human
 from pliant.running import Outcome, Progress, drawn_cells
@@ -125,15 +126,34 @@ def summary_facts(outcome: Outcome, made: list[Path]) -> dict[str, Any]:
 
 def _pair_forces(sim: Simulation) -> list[dict[str, Any]]:
     """Force, contacts and area of every touching pair at the end."""
-    contacts, names = sim.contacts(), sim.world.model.bodies.names
-    found = []
-    for a, b in np.unique(np.sort(np.stack([contacts.a, contacts.b], axis=1), axis=1), axis=0):
-        between = contacts.between(int(a), int(b))
-        found.append(
-            {"a": names[a], "b": names[b], "contacts": len(between), "force": between.total_force.tolist(),
-             "area": float(np.nansum(between.area)) if np.isfinite(between.area).any() else np.nan}
-        )  # fmt: skip
-    return found
+    return pair_rows(per_pair(sim.contacts()), dict(enumerate(sim.world.model.bodies.names)))
+
+
+def pair_rows(pairs: dict[str, np.ndarray], names: dict[int, str]) -> list[dict[str, Any]]:
+    """One dictionary of plain numbers per pair, with the names of its bodies."""
+    rows = [dict(zip(pairs, values, strict=True)) for values in zip(*(v.tolist() for v in pairs.values()), strict=True)]
+    return [{**row, "a": names[row["a"]], "b": names[row["b"]]} for row in rows]
+
+
+def turned(row: dict[str, Any]) -> dict[str, Any]:
+    """The same pair, with what acts on the other body."""
+    opposite = {name: [-x for x in row[name]] for name in ("force", "friction", "torque")}
+    return {**row, **opposite, "a": row["b"], "b": row["a"]}
+
+
+def pair_table(pairs: list[dict[str, Any]], title: str) -> Any:
+    """What touches what, for people."""
+    from rich.table import Table
+
+    heads = ("force on", "from", "contacts", "force (N)", "friction", "area (cm²)", "pressure, peak (Pa)", "depth")
+    table = Table(*heads, title=title, box=None, title_justify="left", pad_edge=False)
+    for pair in pairs:
+        area = pair["area"]
+        pressure = f"{pair['normal_force'] / area:.3g}, {pair['pressure']:.3g}" if area > 0.0 else "-"
+        sizes = (f"{np.linalg.norm(pair[name]):.3g}" for name in ("force", "friction"))
+        cm2 = f"{1e4 * area:.3g}" if area > 0.0 else "-"
+        table.add_row(pair["a"], pair["b"], str(pair["contacts"]), *sizes, cm2, pressure, _length(pair["depth"]))
+    return table
 
 
 def summary_table(outcome: Outcome, facts: dict[str, Any]) -> None:
@@ -147,12 +167,7 @@ def summary_table(outcome: Outcome, facts: dict[str, Any]) -> None:
     for note in outcome.notes[len(outcome.simulation.notes) :]:
         console.print(f"  {note}", soft_wrap=True)
     if facts["pairs"]:
-        table = Table("force on", "from", "contacts", "force (N)", "area (cm²)", title="contact at the end", box=None, title_justify="left")
-        for pair in facts["pairs"]:
-            force = ", ".join(f"{f:.3g}" for f in pair["force"])
-            area = f"{1e4 * pair['area']:.3g}" if math.isfinite(pair["area"]) else "-"
-            table.add_row(pair["a"], pair["b"], str(pair["contacts"]), f"({force})", area)
-        console.print(table)
+        console.print(pair_table(facts["pairs"], "contact at the end"))
     table = Table(box=None, show_header=False)
     rate = outcome.steps / outcome.seconds if outcome.seconds > 0 else math.inf
     took = f"{facts['steps']} steps, {outcome.seconds:.1f} s, {rate:.0f} steps/s"
@@ -197,6 +212,30 @@ def run_text(facts: dict[str, Any]) -> str:
     if facts["status"] != "finished":
         lines.append(f"Go on with: pliant resume {facts['run']}")
     return "\n".join(lines)
+
+
+def contact_facts(run: Run, pair: tuple[str, str] | None, at: float | None, out: Path | None) -> dict[str, Any]:
+    """Contacts of a run at a time, per pair, and its history of one pair or of all as csv and plot."""
+    from pliant.look.plots import plot_forces, plot_pair
+    from pliant.record.export import write_csv
+
+    frame = run.frame_at(at)
+    contacts = run.contacts(t=at) if pair is None else run.contacts(*pair, t=at)
+    stem = out or run.path.with_name(run.path.stem + "_contacts")
+    stem.parent.mkdir(parents=True, exist_ok=True)
+    csv, png = stem.with_name(stem.name + ".csv"), stem.with_name(stem.name + ".png")
+    names, written = run.cells(frame).bodies, []
+    if pair is not None:
+        written = [write_csv(csv, pair_series(run, *pair)), plot_pair(run, *pair, png)]
+    elif "row" in run.pairs():
+        pairs = run.pairs()
+        columns = {"time": run.series()["time"][pairs["row"]], **{n: v for n, v in pairs.items() if n != "row"}}
+        columns |= {end: np.array([names.get(int(i), str(i)) for i in pairs[end]]) for end in ("a", "b")}
+        written = [write_csv(csv, columns), plot_forces(run, png)]
+    rows = pair_rows(per_pair(contacts), names)
+    if pair is not None:  # on the first of the two, however they are numbered
+        rows = [r if r["a"] == pair[0] else turned(r) for r in rows]
+    return {"time": float(run.times[frame]), "pairs": rows, "wrote": [str(p) for p in written]}
 
 
 def export_run(run: Run, to: str, out: Path | None, body: str | None, colour: str, at: float | None) -> list[Path]:

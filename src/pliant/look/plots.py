@@ -84,6 +84,25 @@ def _pair_forces(pairs: Mapping[str, np.ndarray], steps: int, names: Mapping[int
     return curves
 
 
+def plot_pair(run: Run, a: str, b: str, path: str | Path) -> Path:
+    """Normal and friction force, area and largest pressure of one pair over time."""
+    from pliant.measure.pairs import pair_series
+
+    found = pair_series(run, a, b)
+    if "force" not in found:
+        raise PliantError(f"{run.path}: nothing touched anything, so there is no contact of {a} and {b} to plot.")
+    figure, panels = _figure(3)
+    time = found["time"]
+    panels[0].plot(time, found["normal_force"], color=_colour(0), label="normal")
+    panels[0].plot(time, np.linalg.norm(found["friction"], axis=1), color=_colour(1), label="friction")
+    panels[0].set_ylabel("force [N]")
+    panels[0].legend()
+    panels[1].plot(time, 1e4 * found["area"], color=_colour(0))
+    panels[1].set_ylabel("area [cm²]")
+    panels[2].plot(time, found["pressure"], color=_colour(0))
+    return _finish(figure, panels[2], run, f"largest pressure [Pa], {a} – {b}", path)
+
+
 def plot_depths(run: Run, path: str | Path) -> Path:
     """Deepest penetration and number of contacts over time."""
     series = run.series()

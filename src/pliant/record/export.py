@@ -163,17 +163,21 @@ def split_columns(name: str, values: Array) -> dict[str, Array]:
 
 
 def _csv(run: Run, stem: Path, frames: list[int], body: int | str | None) -> list[Path]:
-    columns: dict[str, Array] = {}
-    for name, values in run.series().items():
-        columns |= split_columns(name, values)
-    if not columns:
+    if not run.series():
         raise PliantError(f"{run.path} has no steps to write as csv")
-    text = {name: [repr(value) for value in column.tolist()] for name, column in columns.items()}
+    return [write_csv(stem.with_name(stem.name + ".csv"), run.series())]
+
+
+def write_csv(path: Path, table: dict[str, Array]) -> Path:
+    """Columns under each other, vectors split into components."""
+    columns: dict[str, Array] = {}
+    for name, values in table.items():
+        columns |= split_columns(name, values)
+    text = {name: [v if isinstance(v, str) else repr(v) for v in column.tolist()] for name, column in columns.items()}
     lines = [",".join(f'"{name}"' if "," in name else name for name in text)]
     lines += [",".join(row) for row in zip(*text.values(), strict=True)]
-    path = stem.with_name(stem.name + ".csv")
     path.write_text("\n".join([*lines, ""]))
-    return [path]
+    return path
 
 
 WRITERS = {"vtu": _vtu, "ply": _ply, "csv": _csv}

@@ -1,0 +1,76 @@
+"""Contacts per pair: sums against the rows, history of a run, and the command that shows them."""
+
+from __future__ import annotations
+
+import csv
+import json
+
+import numpy as np
+import pytest
+
+from pliant import Scene, running
+from pliant.geometry.mesh import PliantError
+from pliant.measure.pairs import pair_series, per_pair
+from pliant.record import Run
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    """A soft box lies on a soft pad that lies on the ground: rows of both bodies in each other."""
+    scene = Scene(dt=0.005, duration=0.2)
+    scene.add(name="ground", shape="plane", model="static")
+    soft = dict(youngs_modulus=2e5, mass_damping=5.0)
+    scene.add(name="pad", shape=dict(kind="box", size=(0.3, 0.3, 0.1), edge=0.1), position=(0, 0, 0.05), material=soft)
+    scene.add(name="box", shape=dict(kind="box", size=(0.2, 0.2, 0.1), edge=0.1), position=(0.01, 0.02, 0.15), material=soft)
+    path = tmp_path_factory.mktemp("run") / "a"
+    sim, recorder = running.start(scene, path, every=0.05)
+    running.run(sim, recorder)
+    return sim, path.with_suffix(".vtkhdf")
+
+
+def test_sums_of_a_pair_are_those_of_its_rows_in_both_directions(run):
+    sim, _ = run
+    table = per_pair(sim.contacts())
+    names = sim.world.model.bodies.names
+    assert len(table["a"]) == 2 and (table["a"] < table["b"]).all()
+    for i in range(2):
+        rows = sim.contacts(names[table["a"][i]], names[table["b"][i]])
+        assert table["force"][i] == pytest.approx(rows.total_force, rel=1e-12, abs=1e-12)
+        assert table["torque"][i] == pytest.approx(rows.total_torque(), rel=1e-12, abs=1e-12)
+        assert table["centre"][i] == pytest.approx(rows.center_of_pressure, rel=1e-12)
+        assert table["area"][i] == pytest.approx(rows.total_area, rel=1e-12)
+        assert table["pressure"][i] == pytest.approx(np.nanmax(rows.pressure)) and table["contacts"][i] == len(rows)
+        assert table["depth"][i] == pytest.approx(rows.depth.max())
+    assert per_pair(sim.contacts().select(np.zeros(len(sim.contacts()), bool))) == {}
+
+
+def test_history_of_a_pair_turns_with_the_body_asked_for(run):
+    sim, path = run
+    with Run.open(path) as opened:
+        on_box, on_pad = pair_series(opened, "box", "pad"), pair_series(opened, "pad", "box")
+        assert on_box["force"] == pytest.approx(-on_pad["force"]) and on_box["area"] == pytest.approx(on_pad["area"])
+        assert on_box["force"][-1] == pytest.approx(sim.contacts("box", "pad").total_force, rel=1e-12)
+        assert len(on_box["time"]) == 40 and on_box["force"][-1, 2] > 0
+        assert not pair_series(opened, "box", "ground")["force"].any()
+        with pytest.raises(PliantError, match="no body 'bok'"):
+            pair_series(opened, "bok", "pad")
+
+
+def test_the_command_shows_and_writes_them(run, tmp_path, capsys):
+    from typer.testing import CliRunner
+
+    from pliant.cli import app
+
+    _, path = run
+    stem = tmp_path / "out"
+    done = CliRunner().invoke(app, ["contacts", str(path), "--pair", "box", "pad", "--out", str(stem), "--json"])
+    assert done.exit_code == 0, done.output
+    facts = json.loads(done.output)
+    assert facts["pairs"][0]["a"] == "box" and facts["pairs"][0]["force"][2] > 0
+    rows = list(csv.DictReader(stem.with_suffix(".csv").open()))
+    assert len(rows) == 40 and float(rows[-1]["force_z"]) == pytest.approx(facts["pairs"][0]["force"][2], rel=1e-9)
+    assert stem.with_suffix(".png").stat().st_size > 10_000
+    done = CliRunner().invoke(app, ["contacts", str(path), "--out", str(stem)])
+    assert done.exit_code == 0 and "ground" in done.output
+    rows = list(csv.DictReader(stem.with_suffix(".csv").open()))
+    assert {(r["a"], r["b"]) for r in rows} == {("ground", "pad"), ("pad", "box")}
