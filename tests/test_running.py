@@ -20,6 +20,7 @@ from pliant.contact.contacts import Contacts
 from pliant.geometry.mesh import PliantError
 from pliant.geometry.shapes import make as make_shape
 from pliant.geometry.solids import box
+from pliant.measure.pairs import per_pair
 from pliant.record import Run, read_journal
 from pliant.record.elements import element_stress, element_stretch
 
@@ -247,7 +248,7 @@ def test_the_record_is_what_the_simulation_did(tmp_path):
             assert series["contacts"][i - 1] == len(report.contacts)
         last = run.pairs()["row"] == 9
         total = run.pairs()["force"][last].sum(axis=0)
-        assert np.allclose(total, sim.contacts().force.sum(axis=0), rtol=1e-12, atol=1e-12)
+        assert np.allclose(total, per_pair(sim.contacts())["force"].sum(axis=0), rtol=1e-12, atol=1e-12)
         assert {"seconds free motion", "seconds contact"} <= series.keys()
 
 
