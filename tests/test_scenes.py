@@ -16,6 +16,7 @@ SMALL = {
     "cantilever": dict(edge=0.1, duration=2.0),
     "tumble": dict(duration=1.0),
     "pendulum": dict(edge=0.06, duration=0.4),
+    "hooked": dict(),
 }
 OTHER = [
     ("slope", dict(model="fem", dt=0.005)),

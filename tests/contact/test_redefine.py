@@ -577,6 +577,10 @@ def test_fig_6_1_a_vertex_that_leaves_through_the_side_is_resolved():
     assert (gaps(end, record, near) < 0).all()
     args = (start, end, record, near, *step_of(tree, start, end))
     assert resolved(*args).all() and not resolved(*args, "gap").any()
+    onto = start.copy()
+    onto[body == 1, 0] = start[body == 1, 0] - start[v, 0] + 0.5  # the step ends on the side: out
+    assert resolved(start, onto, record, near, *step_of(tree, start, onto)).all()
+    assert resolved(onto, end, record, near, *step_of(tree, onto, end)).all()  # and begins there
     half = start.copy()
     half[body == 1, 0] += 0.04  # still inside
     assert not resolved(start, half, record, near, *step_of(tree, start, half)).any()

@@ -22,6 +22,7 @@ SCENES = {
     "cantilever": "pliant.scenes.cantilever",
     "tumble": "pliant.scenes.tumble",
     "pendulum": "pliant.scenes.pendulum",
+    "hooked": "pliant.scenes.hooked",
 }
 
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from pliant.contact.penalty.edges import edge_states
 from pliant.contact.penalty.neighbours import Neighbours
 from pliant.contact.penalty.records import EDGE_EDGE, VERTEX_FACE, Records
-from pliant.detect.crossings import crossings
+from pliant.detect.crossings import Crossings, crossings
 from pliant.detect.discrete import edge_triangle
 from pliant.detect.tree import Tree
 from pliant.geometry.mesh import Floats, Ints
@@ -67,9 +67,10 @@ def _left(start: Floats, end: Floats, records: Records, neighbours: Neighbours, 
         return out
     pair, wanted = vertex_face[of], wanted[of]
     found = crossings(start, end, np.concatenate([pair[:, :1], neighbours.faces[pair[:, 1]]], axis=1), True)
-    row, which = np.nonzero(found.inside & (found.turn != 0))
+    turn = _ends(found)
+    row, which = np.nonzero(found.inside & (turn != 0))
     # of crossings at the same time (through an edge) the one inwards counts last, so that no pair is lost
-    order = np.lexsort((found.turn[row, which], found.roots[row, which], wanted[row]))
+    order = np.lexsort((turn[row, which], found.roots[row, which], wanted[row]))
     row, which = row[order], which[order]
     last = np.flatnonzero(np.append(wanted[row][1:] != wanted[row][:-1], True)) if len(row) else row
     place = np.searchsorted(wanted[row[last]], key)
@@ -77,9 +78,16 @@ def _left(start: Floats, end: Floats, records: Records, neighbours: Neighbours, 
     known[known] = wanted[row[last[place[known]]]] == key[known]
     event = last[place[known]]
     at = rows[known]
-    outwards = found.turn[row[event], which[event]] * records.sigma[at] < 0.0
+    outwards = turn[row[event], which[event]] * records.sigma[at] < 0.0
     out[at] = outwards & (pair[row[event], 1] != records.feature_b[at])
     return out
+
+
+def _ends(found: Crossings) -> Ints:
+    """Turns, also of vertices that are on the plane when the step begins or ends: from the side they were on, or to the one they go to."""
+    before, after = np.sign(found.cubic[:, 0]).astype(np.int64), np.sign(found.cubic.sum(axis=1)).astype(np.int64)
+    at = np.where(found.roots == 1.0, before[:, None], np.where(found.roots == 0.0, -after[:, None], 0))
+    return np.where(found.turn == 0, at, found.turn)
 
 
 def _free(points: Floats, edge: Ints, body: Ints, touching: Records, neighbours: Neighbours, tree: Tree) -> NDArray[np.bool_]:
