@@ -23,6 +23,11 @@ SCENES = {
     "tumble": "pliant.scenes.tumble",
     "pendulum": "pliant.scenes.pendulum",
     "hooked": "pliant.scenes.hooked",
+    "particle-on-plane": "pliant.scenes.particle_on_plane",
+    "bar-on-cube": "pliant.scenes.bar_on_cube",
+    "cube-on-bar": "pliant.scenes.cube_on_bar",
+    "bunny-in-bowl": "pliant.scenes.bunny_in_bowl",
+    "cloth-on-ball": "pliant.scenes.cloth_on_ball",
 }
 
 
