@@ -16,7 +16,7 @@ BAR, CUBE = (1.6, 0.3, 0.3), 0.5  # [m]
 
 
 def make(
-    method: str = "continuous-penalty", stiffness: float = 5000.0, edge: float = 0.1, youngs_modulus: float = 1e5, dt: float = 0.01,
+    method: str = "continuous-penalty", stiffness: float = 5000.0, edge: float = 0.1, youngs_modulus: float = 3e5, dt: float = 0.01,
     duration: float = 2.0,
 ) -> Scene:  # fmt: skip
     """method: penalty or continuous-penalty; stiffness [N/m] of each contact, 0: automatic; edge [m] of the bar's elements."""

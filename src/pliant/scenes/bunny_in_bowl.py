@@ -14,12 +14,12 @@ from pliant.scene import Scene
 from pliant.simulation import Simulation
 
 SIZE = 0.15  # [m] of the soft body
-BOWL = 0.16  # [m] outer radius
+BOWL, WALL, DROP = 0.16, 0.02, 0.03  # [m] outer radius, thickness, height above the ground
 
 
 def make(
-    file: str = "", up: str = "y", edge: float = 0.018, youngs_modulus: float = 3e4, method: str = "continuous-penalty", s: float = 0.5,
-    dt: float = 0.002, duration: float = 2.5,
+    file: str = "", up: str = "y", edge: float = 0.0115, youngs_modulus: float = 3e4, method: str = "continuous-penalty", s: float = 0.5,
+    dt: float = 0.001, duration: float = 2.0,
 ) -> Scene:  # fmt: skip
     """file: your own body, with the axis that is `up` in it; edge [m] of its elements; s: k dt^2 D of the automatic stiffness."""
     scene = Scene(dt=dt, duration=duration, contact={"method": method, "s": s}, about="A soft body of free form comes to rest in a bowl.")
@@ -29,10 +29,10 @@ def make(
     shape, middle = soft_shape(file, up, edge)
     scene.add(name="plane", shape="plane", model="static", friction=0.5)
     scene.add(
-        name="bowl", shape=dict(kind="bowl", radius=BOWL, thickness=0.02, edge=0.03), model="rigid", position=(0, 0, 0.05),
+        name="bowl", shape=dict(kind="bowl", radius=BOWL, thickness=WALL, edge=0.03), model="rigid", position=(0, 0, DROP),
         material=dict(density=2000.0), friction=0.3,
     )  # fmt: skip
-    place = np.array([0.01, 0.0, 0.05 + BOWL + 0.02]) - middle
+    place = np.array([0.01, 0.0, DROP + 0.1]) - middle
     scene.add(name="bunny", shape=shape, position=tuple(place), material=soft, friction=0.3)
     return scene
 
