@@ -71,6 +71,36 @@ def test_p15_a_block_that_can_tilt_keeps_its_momentum():
     assert lost[1] < 0.15 * lost[0]
 
 
+def cube_on_bar(redefinition):
+    """Speed along a soft bar of a cube sent over it at 1 m/s, after 0.25 s; how many hooked pairs pushed."""
+    scene = Scene(dt=0.002, contact=dict(method="continuous-penalty", redefinition=redefinition))
+    soft = dict(youngs_modulus=2e5, poisson_ratio=0.3, density=1000.0, stiffness_damping=0.01)
+    scene.add(
+        name="bar", shape=dict(kind="box", size=(1.2, 0.4, 0.2), edge=0.1), position=(0.4, 0, -0.1), friction=0.0, material=soft,
+        fixed=[dict(side="-z")],
+    )  # fmt: skip
+    scene.add(
+        name="cube", shape=dict(kind="box", size=(0.2, 0.2, 0.2), edge=0.1), model="rigid", position=(0, 0.013, 0.1), rotation=(0, 0, 7),
+        velocity=(1, 0, 0), friction=0.0, material=dict(density=1000.0),
+    )  # fmt: skip
+    sim, pushing = scene.simulate(), []
+    frame = sim.world.model.bodies.frame[sim.index("cube")]
+    sim.run(until=0.25, each=lambda _: pushing.append(np.count_nonzero(_memory(sim)["hooked"] & _memory(sim)["active"])))
+    return float(sim.state.velocity[frame, 0]), sum(pushing)
+
+
+def _memory(sim):
+    return sim.state.memory["continuous-penalty"]
+
+
+def test_a_cube_slides_on_a_soft_bar_and_eq_6_3_as_printed_stops_it():
+    """Why two edges need both of their surfaces to agree (category.py)."""
+    speed, pushing = cube_on_bar(True)
+    assert abs(speed - 1.0) < 0.01 and pushing == 0
+    assert cube_on_bar({"categories": "printed"})[0] < 0.5
+    assert cube_on_bar(False)[0] < 0.5
+
+
 def test_figures_are_known():
     with pytest.raises(PliantError, match="6.9"):
         make("6.5")

@@ -18,6 +18,8 @@ from pliant.geometry.mesh import Floats, Ints
 from pliant.kernels import kernel, load
 from pliant.motion import Motion
 
+DEPTH = 0.1  # of the mean edge: half the depth up to which crossing edges are found
+
 
 def points_inside(motion: Motion) -> tuple[Records, Known]:
     """Points that end the step inside other bodies, with the face where they would come out, or the exact shape; balls as balls."""
@@ -48,7 +50,11 @@ def edges_crossing(motion: Motion, finder: Finder) -> Records:
     pairs = finder.meshes(motion, pairs[~finder.balls_meet(motion, pairs)])
     pairs = np.ascontiguousarray(pairs[pairs[:, 0] != pairs[:, 1]])
     points = motion.end
-    e, g = finder.tree.candidates(points, points, pairs).edge_edge.T
+    if len(pairs) == 0:
+        return Records.none()
+    # edges that are through each other are apart by their depth: boxes must be wider than that
+    margin = DEPTH * float(np.linalg.norm(points[finder.edges[:, 1]] - points[finder.edges[:, 0]], axis=1).mean())
+    e, g = finder.tree.candidates(points, points, pairs, margin).edge_edge.T
     corners = np.concatenate([finder.edges[e], finder.edges[g]], axis=1)
     made = make(EDGE_EDGE, finder.edge_body[e], finder.edge_body[g], e, g, corners, np.zeros((len(e), 4)), np.ones(len(e)))
     made.weights, ok = foot_weights(made, points)

@@ -40,7 +40,8 @@ class Options:
             raise PliantError(f"stiffness = {self.stiffness}: a contact needs a stiffness above 0 N/m.")
         if not 0.0 < self.s < (16.0 if self.implicit else limit):
             raise PliantError(
-                f"s = {self.s}: k dt^2 D must be above 0 and below {limit:.4g}, where contacts become unstable; implicit = true allows up to 16."
+                f"s = {self.s}: k dt^2 D must be above 0 and below {limit:.4g}, where contacts become unstable; "
+                "implicit = true allows up to 16."
             )
         self.rules()
         if self.friction not in ("coulomb", "yamane-nakamura"):

@@ -1,7 +1,8 @@
 """When an enduring pair ends (6.2.1 of the thesis; 11.1 of the methods page).
 
 A pair is resolved when its gap at the end of the step is not negative. Besides:
-* vertex-face: when the last of B's faces that the vertex crosses in the step is another one, and it crosses it outwards;
+* vertex-face: when the last of B's faces that the vertex crosses in the step is another one, and it crosses it outwards, unless that one
+  looks the other way: then the vertex is through a thin body;
 * edge-edge: when one of the two edges no longer touches the other body: no pair of its end points with that body is left, and it pierces
   none of its faces.
 Pairs of a vertex with another part of its own body end by their gap alone, as a body has no outside towards itself. Pairs with exact shapes
@@ -13,6 +14,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from pliant.contact.penalty.category import HALF
 from pliant.contact.penalty.edges import edge_states
 from pliant.contact.penalty.neighbours import Neighbours
 from pliant.contact.penalty.records import EDGE_EDGE, VERTEX_FACE, Records
@@ -79,7 +81,11 @@ def _left(start: Floats, end: Floats, records: Records, neighbours: Neighbours, 
     event = last[place[known]]
     at = rows[known]
     outwards = turn[row[event], which[event]] * records.sigma[at] < 0.0
-    out[at] = outwards & (pair[row[event], 1] != records.feature_b[at])
+    way_out = pair[row[event], 1]
+    # out on the far side of a thin body is through it, not free of it
+    normals = neighbours.normals(start)
+    through = records.sigma[at] * np.einsum("ij,ij->i", normals[way_out], normals[records.feature_b[at]]) < -HALF
+    out[at] = outwards & (way_out != records.feature_b[at]) & ~through
     return out
 
 
