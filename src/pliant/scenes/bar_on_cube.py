@@ -16,13 +16,13 @@ BAR, CUBE = (1.6, 0.3, 0.3), 0.5  # [m]
 
 
 def make(
-    method: str = "continuous-penalty", stiffness: float = 5000.0, edge: float = 0.1, youngs_modulus: float = 3e5, dt: float = 0.01,
-    duration: float = 2.0,
+    method: str = "continuous-penalty", stiffness: float = 5000.0, edge: float = 0.1, youngs_modulus: float = 1e5,
+    redefinition: bool = False, dt: float = 0.01, duration: float = 2.0,
 ) -> Scene:  # fmt: skip
-    """method: penalty or continuous-penalty; stiffness [N/m] of each contact, 0: automatic; edge [m] of the bar's elements."""
-    contact = {"method": method, "stiffness": stiffness if stiffness > 0.0 else "auto"}
+    """method: penalty or continuous-penalty; stiffness [N/m] of each contact, 0: automatic; edge [m] of the bar's elements; redefinition: off as in that section."""
+    contact = {"method": method, "stiffness": stiffness if stiffness > 0.0 else "auto", "redefinition": redefinition}
     scene = Scene(dt=dt, duration=duration, contact=contact, about="Contact of a soft and a rigid body, both free.")
-    soft = dict(youngs_modulus=youngs_modulus, poisson_ratio=0.3, density=520.0, stiffness_damping=0.005)
+    soft = dict(youngs_modulus=youngs_modulus, poisson_ratio=0.3, density=520.0, stiffness_damping=0.01, mass_damping=2.0)
     scene.add(name="ground", shape="plane", model="static", friction=0.4)
     scene.add(
         name="cube", shape=dict(kind="box", size=(CUBE, CUBE, CUBE), edge=0.25), model="rigid", position=(0, 0, 0.5 * CUBE + 0.05),
