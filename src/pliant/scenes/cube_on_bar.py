@@ -38,6 +38,11 @@ def velocity(sim: Simulation) -> np.ndarray:
     return sim.state.velocity[sim.world.model.bodies.frame[sim.index("cube")]]
 
 
+def mass(sim: Simulation) -> float:
+    """Of the cube [kg]."""
+    return float(sim.world.model.frames.mass[sim.world.model.bodies.frame[sim.index("cube")]])
+
+
 def hooked(sim: Simulation) -> int:
     """Pairs that are hooked and push."""
     memory = sim.state.memory.get(sim.scene.contact["method"], {})
