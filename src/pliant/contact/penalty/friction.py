@@ -5,8 +5,8 @@ Section 10 of the methods page. `coulomb` is the impulse form that all methods s
 so that a contact that slips a little does not at once drop to mu_d and shed its load on the others.
 
 `yamane-nakamura` is the model of the thesis (5.3): f_s = k_FP (p_ref - p) - k_FD v sticks while |f_s| <= mu_s f_n, else
-f_d = -mu_d f_n w(|v|) v / |v|, w(x) = 1 - exp(-k_w x), and the anchor starts anew. The sliding force is clamped so that it cannot turn the slip
-around within the step; without that k_w = 10000 needs steps of 0.2 ms.
+f_d = -mu_d f_n w(|v|) v / |v|, w(x) = 1 - exp(-k_w x), and the anchor starts anew. The sliding force is clamped so that it cannot turn the
+slip around within the step; without that k_w = 10000 needs steps of 0.2 ms.
 """
 
 from __future__ import annotations
