@@ -17,6 +17,11 @@ SMALL = {
     "tumble": dict(duration=1.0),
     "pendulum": dict(edge=0.06, duration=0.4),
     "hooked": dict(),
+    "particle-on-plane": dict(),
+    "bar-on-cube": dict(duration=1.5),
+    "cube-on-bar": dict(duration=0.3),
+    "bunny-in-bowl": dict(dt=0.002, duration=0.8),
+    "cloth-on-ball": dict(edge=0.05, duration=0.5),
 }
 OTHER = [
     ("slope", dict(model="fem", dt=0.005)),

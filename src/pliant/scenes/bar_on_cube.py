@@ -16,11 +16,11 @@ BAR, CUBE = (1.6, 0.3, 0.3), 0.5  # [m]
 
 
 def make(
-    method: str = "continuous-penalty", stiffness: float = 5000.0, edge: float = 0.1, youngs_modulus: float = 1e5,
-    redefinition: bool = False, dt: float = 0.01, duration: float = 2.0,
+    method: str = "continuous-penalty", stiffness: float = 5000.0, s: float = 0.5, edge: float = 0.1,
+    youngs_modulus: float = 1e5, redefinition: bool = False, dt: float = 0.01, duration: float = 2.0,
 ) -> Scene:  # fmt: skip
-    """method: penalty or continuous-penalty; stiffness [N/m] of each contact, 0: automatic; edge [m] of the bar's elements; redefinition: off as in that section."""
-    contact = {"method": method, "stiffness": stiffness if stiffness > 0.0 else "auto", "redefinition": redefinition}
+    """stiffness [N/m] of each contact, 0: automatic by s; edge [m] of the bar's elements; redefinition: off as in that section."""
+    contact = {"method": method, "stiffness": stiffness if stiffness > 0.0 else "auto", "s": s, "redefinition": redefinition}
     scene = Scene(dt=dt, duration=duration, contact=contact, about="Contact of a soft and a rigid body, both free.")
     soft = dict(youngs_modulus=youngs_modulus, poisson_ratio=0.3, density=520.0, stiffness_damping=0.01, mass_damping=2.0)
     scene.add(name="ground", shape="plane", model="static", friction=0.4)
