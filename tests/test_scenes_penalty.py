@@ -19,7 +19,7 @@ def expected(name, **values):
 
 @pytest.mark.parametrize("method, dt", [("continuous-penalty", 0.14), ("continuous-penalty", 0.17), ("penalty", 0.11), ("penalty", 0.13)])
 def test_particle_on_plane_at_published_steps(method, dt):
-    expected("particle-on-plane", method=method, stiffness=100.0, dt=dt, duration=50 * dt)
+    expected("particle-on-plane", method=method, stiffness=100.0, dt=dt, duration=15 * dt)
 
 
 @pytest.mark.parametrize("method, heights", [

@@ -1,6 +1,7 @@
 """A soft bunny, or a body of your own, drops into a rigid bowl that drops onto the ground.
 
-Section 7.2 of the thesis on continuous penalty forces (Fig. 7.13); sizes, masses and material are ours. `file` names a surface or tetrahedra of your own.
+Section 7.2 of the thesis on continuous penalty forces (Fig. 7.13); sizes, masses and material are ours.
+`file` names a surface or tetrahedra of your own.
 """
 
 from __future__ import annotations

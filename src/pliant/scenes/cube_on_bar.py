@@ -1,10 +1,11 @@
 """A rigid cube slides along a soft bar: pairs that follow it leave its speed alone, pairs that do not stop it.
 
-Sections 7.2 and 7.3 of the thesis on continuous penalty forces; sizes, masses, speed and material are ours. The bar lies on fixed supports: its bottom
-does not move.
+Sections 7.2 and 7.3 of the thesis on continuous penalty forces; sizes, masses, speed and material are ours. The bottom of the bar is fixed.
 """
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 
@@ -18,19 +19,26 @@ def make(
     redefinition: bool = True, friction: float = 0.0, static_friction: float = 0.0, speed: float = 1.0, edge: float = 0.1,
     method: str = "continuous-penalty", model: str = "coulomb", dt: float = 0.002, duration: float = 0.6,
 ) -> Scene:  # fmt: skip
-    """redefinition: whether pairs follow what slides; friction, static_friction (0: the same); speed [m/s]; edge [m] of the bar; model of friction."""
+    """redefinition: whether pairs follow what slides; static_friction, 0: the same; speed [m/s]; edge [m] of the bar; model of friction."""
     contact = {"method": method, "redefinition": redefinition, "friction": model}
     scene = Scene(dt=dt, duration=duration, contact=contact, about="Sliding over the triangles of a soft body.")
     soft = dict(youngs_modulus=2e5, poisson_ratio=0.3, density=1000.0, stiffness_damping=0.01)
     rub = dict(friction=friction, static_friction=max(friction, static_friction))
     scene.add(
-        name="bar", shape=dict(kind="box", size=BAR, edge=edge), position=(0, 0, -0.5 * BAR[2]), material=soft, fixed=[dict(side="-z")], **rub,
+        name="bar", shape=dict(kind="box", size=BAR, edge=edge), position=(0, 0, -0.5 * BAR[2]), material=soft,
+        fixed=[dict(side="-z")], **rub,
     )  # fmt: skip
     scene.add(
         name="cube", shape=dict(kind="box", size=(CUBE, CUBE, CUBE), edge=CUBE), model="rigid", position=(-0.35, 0.02, 0.5 * CUBE),
         rotation=(0, 0, 7), velocity=(speed, 0, 0), material=dict(density=800.0), **rub,
     )  # fmt: skip
     return scene
+
+
+def options(sim: Simulation) -> dict[str, Any]:
+    """Of the contact method."""
+    assert isinstance(sim.scene.contact, dict)
+    return sim.scene.contact
 
 
 def velocity(sim: Simulation) -> np.ndarray:
@@ -45,7 +53,7 @@ def mass(sim: Simulation) -> float:
 
 def hooked(sim: Simulation) -> int:
     """Pairs that are hooked and push."""
-    memory = sim.state.memory.get(sim.scene.contact["method"], {})
+    memory = sim.state.memory.get(options(sim)["method"], {})
     return int(np.count_nonzero(memory["hooked"] & memory["active"])) if "hooked" in memory else 0
 
 
@@ -58,7 +66,7 @@ def expect(sim: Simulation) -> list[str]:
         theory = start**2 / (2 * 9.81 * cube.friction)
         assert abs(now[0]) < 0.01 * start and way < 1.1 * theory, f"{said} Coulomb: it stops after {1000 * theory:.1f} mm."
         return [said, f"Coulomb: it stops after {1000 * theory:.1f} mm."]
-    if sim.scene.contact["redefinition"]:
+    if options(sim)["redefinition"]:
         assert abs(now[0] / start - 1) < 0.02 and hooked(sim) == 0, said
     else:
         assert now[0] < 0.5 * start, said

@@ -11,8 +11,8 @@ from pliant.simulation import Simulation
 
 
 def make(
-    angle: float = 10.0, speed: float = 3.0, friction: float = 0.3, static_friction: float = 0.0, model: str = "rigid", contact: str = "auto",
-    dt: float = 0.002, duration: float = 2.0,
+    angle: float = 10.0, speed: float = 3.0, friction: float = 0.3, static_friction: float = 0.0, model: str = "rigid",
+    contact: str = "auto", dt: float = 0.002, duration: float = 2.0,
 ) -> Scene:  # fmt: skip
     """angle [degree] of the slope, speed [m/s] up it, static_friction (0: the same), model rigid or fem, contact method."""
     scene = Scene(dt=dt, duration=duration, contact=contact, about="Sliding, stopping and sticking by Coulomb's law.")

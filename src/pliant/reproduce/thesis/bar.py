@@ -1,9 +1,9 @@
 """T3, T4 and T5: a soft bar on a rigid cube (7.1.2, Figs. 7.4 to 7.7).
 
-Masses, sizes and the material are not published; ours are in scenes/bar_on_cube.py, with the weight that the published depths say, and without
-redefinition, as in that section. Jitter is the root mean square of the second difference of the force after 0.8 s, when the bar only sways, as a part of
-the bar's weight. In the thesis an impulse moves one vertex; here it goes through the implicit solve of the bar, which moves its neighbours with it: contacts are
-heavier, so critical steps are longer, and s grows slower than k dt^2.
+Masses, sizes and the material are not published; ours are in scenes/bar_on_cube.py, with the weight that the published depths say, and
+without redefinition, as in that section. Jitter is the root mean square of the second difference of the force after 0.8 s, when the bar
+only sways, as a part of the bar's weight. In the thesis an impulse moves one vertex; here it goes through the implicit solve of the bar,
+which moves its neighbours with it: contacts are heavier, critical steps are longer, and s grows slower than k dt^2.
 """
 
 from __future__ import annotations
@@ -78,10 +78,22 @@ def steps(folder: Path) -> list[Line]:
     peak = float(first.time[first.force[:, 2].argmax()])
     said = "; ".join(f"{dt}: {100 * rough[DPF][dt]:.1f} and {100 * rough[CPF][dt]:.1f} %" for dt in beyond)
     return [
-        Line("T3 first peak of the force", "0.3 s", f"{peak:.2f} s", abs(peak - 0.3) < 0.06, "the height of the fall is ours, chosen for this"),
+        Line(
+            "T3 first peak of the force",
+            "0.3 s",
+            f"{peak:.2f} s",
+            abs(peak - 0.3) < 0.06,
+            "the height of the fall is ours, chosen for this",
+        ),
         Line("T3 DPF is smooth up to", "0.008 s", f"{limit[DPF]:.3f} s", abs(limit[DPF] - 0.008) < 0.0015, SOLVE),
         Line("T3 CPF is smooth up to", "0.011 s", f"{limit[CPF]:.3f} s", abs(limit[CPF] - 0.011) < 0.0015, SOLVE),
-        Line("T3 smooth steps of CPF are longer", "by 1.22 'roughly' (1.375)", f"{limit[CPF] / max(limit[DPF], 1e-9):.2f}", limit[CPF] > limit[DPF], "E31"),
+        Line(
+            "T3 smooth steps of CPF are longer",
+            "by 1.22 'roughly' (1.375)",
+            f"{limit[CPF] / max(limit[DPF], 1e-9):.2f}",
+            limit[CPF] > limit[DPF],
+            "E31",
+        ),
         Line("T3 jitter where DPF jitters, DPF and CPF", "CPF smoother", said, better),
     ]
 
@@ -99,32 +111,89 @@ def stiffnesses(folder: Path) -> list[Line]:
         found = share(ratio) if ratio > 1.0 else 0.0
         calm = max(rough.values()) < 100 * ROUGH
         case = f"T4 dt = {dt} s, k = {k:g} N/m"
-        lines.append(Line(f"{case}: jitter", "CPF much smoother", f"DPF {rough[DPF]:.2f} %, CPF {rough[CPF]:.2f} %", rough[CPF] <= rough[DPF], "both are smooth here: s is too small" if calm else ""))
-        lines.append(Line(f"{case}: depth of CPF over DPF", "1.4-2.0", f"{ratio:.2f}, which is s = {found:.2f}", DEEPER[0] <= ratio <= DEEPER[1], SOLVE))
+        lines.append(
+            Line(
+                f"{case}: jitter",
+                "CPF much smoother",
+                f"DPF {rough[DPF]:.2f} %, CPF {rough[CPF]:.2f} %",
+                rough[CPF] <= rough[DPF],
+                "both are smooth here: s is too small" if calm else "",
+            )
+        )
+        lines.append(
+            Line(
+                f"{case}: depth of CPF over DPF",
+                "1.4-2.0",
+                f"{ratio:.2f}, which is s = {found:.2f}",
+                DEEPER[0] <= ratio <= DEEPER[1],
+                SOLVE,
+            )
+        )
     for s in (0.5, 0.6):
         both = dropped(0.01, 0.0, s=s)
         ratio = mean_depth(both[CPF]) / mean_depth(both[DPF])
         theory = (1.0 - 0.5 * s) / (1.0 - s)
-        lines.append(Line(f"T4 automatic stiffness, s = {s}: depth of CPF over DPF", f"1.4-2.0; theory {theory:.2f}", f"{ratio:.2f}", DEEPER[0] <= ratio <= DEEPER[1], BOUND))
+        lines.append(
+            Line(
+                f"T4 automatic stiffness, s = {s}: depth of CPF over DPF",
+                f"1.4-2.0; theory {theory:.2f}",
+                f"{ratio:.2f}",
+                DEEPER[0] <= ratio <= DEEPER[1],
+                BOUND,
+            )
+        )
         alone = resting(CPF, s) / resting(DPF, s)
-        lines.append(Line(f"T4 a particle at rest, s = {s}: depth of CPF over DPF", f"1.4-2.0; theory {theory:.2f}", f"{alone:.4f}", abs(alone - theory) < 1e-3))
+        lines.append(
+            Line(
+                f"T4 a particle at rest, s = {s}: depth of CPF over DPF",
+                f"1.4-2.0; theory {theory:.2f}",
+                f"{alone:.4f}",
+                abs(alone - theory) < 1e-3,
+            )
+        )
     return lines
 
 
 def depths(folder: Path) -> list[Line]:
     """T5: dt = 0.01 s, k varied (Fig. 7.7; 7000 in the text, 8000 in its caption, E34)."""
     runs = {k: dropped(0.01, k) for k in (1000.0, 3000.0, 5000.0, 7000.0, 8000.0, 10000.0)}
-    plot(folder / "T5.png", [(f"dt = 0.01 s, k = {k:g} N/m", "summed depth [m]", {SHORT[m]: (h.time, h.depth) for m, h in both.items()}) for k, both in runs.items()])
+    plot(
+        folder / "T5.png",
+        [
+            (f"dt = 0.01 s, k = {k:g} N/m", "summed depth [m]", {SHORT[m]: (h.time, h.depth) for m, h in both.items()})
+            for k, both in runs.items()
+        ],
+    )
     rough = {m: {k: roughness(both[m]) for k, both in runs.items()} for m in (DPF, CPF)}
     limit = {m: smooth_up_to(rough[m]) for m in (DPF, CPF)}
     lines = []
     for method, k, depth in ((CPF, 7000.0, 0.1), (DPF, 3000.0, 0.28)):
         here = mean_depth(runs[k][method])
-        lines.append(Line(f"T5 {SHORT[method]} summed depth at k = {k:g} N/m", f"{depth} m", f"{here:.3f} m", 0.5 * depth < here < 2 * depth, "the weight is ours, from these two figures"))
-        lines.append(Line(f"T5 {SHORT[method]} is smooth up to k", f"{k:g} N/m", f"{limit[method]:g} N/m", abs(limit[method] - k) < 0.2 * k, SOLVE))
+        lines.append(
+            Line(
+                f"T5 {SHORT[method]} summed depth at k = {k:g} N/m",
+                f"{depth} m",
+                f"{here:.3f} m",
+                0.5 * depth < here < 2 * depth,
+                "the weight is ours, from these two figures",
+            )
+        )
+        lines.append(
+            Line(f"T5 {SHORT[method]} is smooth up to k", f"{k:g} N/m", f"{limit[method]:g} N/m", abs(limit[method] - k) < 0.2 * k, SOLVE)
+        )
     both = runs[limit[CPF]][CPF], runs[limit[DPF]][DPF] if limit[DPF] in runs else runs[1000.0][DPF]
     return [
         *lines,
-        Line("T5 CPF stays smooth with stiffer contacts", "7000 against 3000", f"{limit[CPF]:g} against {limit[DPF]:g} N/m", limit[CPF] > limit[DPF]),
-        Line("T5 least smooth depth of CPF over DPF", "0.1 / 0.28 = 0.36", f"{mean_depth(both[0]) / mean_depth(both[1]):.2f}", mean_depth(both[0]) < mean_depth(both[1])),
+        Line(
+            "T5 CPF stays smooth with stiffer contacts",
+            "7000 against 3000",
+            f"{limit[CPF]:g} against {limit[DPF]:g} N/m",
+            limit[CPF] > limit[DPF],
+        ),
+        Line(
+            "T5 least smooth depth of CPF over DPF",
+            "0.1 / 0.28 = 0.36",
+            f"{mean_depth(both[0]) / mean_depth(both[1]):.2f}",
+            mean_depth(both[0]) < mean_depth(both[1]),
+        ),
     ]

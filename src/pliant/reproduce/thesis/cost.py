@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -77,7 +78,7 @@ def measured(kind: int, count: int = 500_000) -> Cost:
     known = Known(np.zeros(count, bool), np.zeros(count), np.zeros(count), np.zeros((count, 3)))
     since, normals = np.zeros(count), around.normals(end)
     category = best(lambda: categories(end, records, around, "span", None, normals), count)
-    impulse = {m: best(lambda m=m: pressed(m, records, since, start, end, known), count) for m in (DISCRETE, EXACT, CONSTANT)}
+    impulse = {m: best(partial(pressed, m, records, since, start, end, known), count) for m in (DISCRETE, EXACT, CONSTANT)}
     return Cost(category, impulse[DISCRETE], impulse[EXACT], impulse[CONSTANT])
 
 

@@ -43,7 +43,7 @@ def found(method: str) -> float:
 def limits(folder: Path) -> list[Line]:
     """T1: m = 1 kg, h = 0.1 m, k = 100 N/m: which steps are stable, and the critical step by bisection.
 
-    The printed matrix 7.11 of CPF has k / 2m in both rows: it would be stable up to s = 8/3. The right one (Eq. 7.9 misprinted too) gives s = 2.
+    The printed matrix 7.11 of CPF has k / 2m in both rows and would be stable up to s = 8/3; the right one is up to s = 2 (7.9 is misprinted too).
     """
     panels, lines = [], []
     for (method, dt), calm in FIGURES.items():
@@ -56,13 +56,26 @@ def limits(folder: Path) -> list[Line]:
     steps = {method: found(method) for method in (CPF, DPF)}
     for method, formula in ((CPF, "sqrt(2m/k)"), (DPF, "sqrt(4m/3k)")):
         theory = critical(method, 100.0, 1.0)
-        lines.append(Line(f"T1 {SHORT[method]} critical step", f"{formula} = {theory:.4f} s", f"{steps[method]:.4f} s", abs(steps[method] / theory - 1) < 0.01))
+        lines.append(
+            Line(
+                f"T1 {SHORT[method]} critical step",
+                f"{formula} = {theory:.4f} s",
+                f"{steps[method]:.4f} s",
+                abs(steps[method] / theory - 1) < 0.01,
+            )
+        )
     ratio = steps[CPF] / steps[DPF]
     printed = float(np.sqrt(8 / 300))
     return [
         *lines,
         Line("T1 critical step of CPF over DPF", "1.22", f"{ratio:.3f}", abs(ratio - 1.2247) < 0.01),
-        Line("T1 CPF limit that the printed matrix 7.11 has", "0.142 s", f"{printed:.4f} s", False, "7.11 is misprinted, the limit is right (E29, E30)"),
+        Line(
+            "T1 CPF limit that the printed matrix 7.11 has",
+            "0.142 s",
+            f"{printed:.4f} s",
+            False,
+            "7.11 is misprinted, the limit is right (E29, E30)",
+        ),
     ]
 
 
@@ -76,5 +89,8 @@ def damping(folder: Path) -> list[Line]:
     plot(folder / "T2.png", [("k = 1000 N/m, dt = 0.01 s", "height [m]", {SHORT[m]: (time, z) for m, z in curves.items()}),
                              ("first collision", "force [N]", force)])  # fmt: skip
     peak = {m: float(z[z.argmin() :].max()) for m, z in curves.items()}
-    lines = [Line(f"T2 {SHORT[m]} first rebound", f"{p:.10f} m by the recurrence", f"{peak[m]:.10f} m", abs(peak[m] - p) < 1e-9) for m, p in PEAKS.items()]
+    lines = [
+        Line(f"T2 {SHORT[m]} first rebound", f"{p:.10f} m by the recurrence", f"{peak[m]:.10f} m", abs(peak[m] - p) < 1e-9)
+        for m, p in PEAKS.items()
+    ]
     return [*lines, Line("T2 who damps more", "DPF", f"CPF comes back {peak[CPF] / peak[DPF]:.2f} times higher", peak[CPF] > peak[DPF])]

@@ -69,7 +69,15 @@ def stops(folder: Path) -> list[Line]:
             here = f"goes back {back:.3f} m, then " + ("holds" if held(seen) else "slides")
             stays = held(seen) and back < 0.01
             lines.append(Line(f"T8 {label}", published, here, stays == (published == "holds"), REASONS[name, mu]))
-            lines.append(Line(f"T8 {label}: top", f"1.2 s; Coulomb {STOP:.3f} s", f"{top:.3f} s, {x.max():.3f} m", abs(top - STOP) < 0.08, UNITS if options is YN else ""))
+            lines.append(
+                Line(
+                    f"T8 {label}: top",
+                    f"1.2 s; Coulomb {STOP:.3f} s",
+                    f"{top:.3f} s, {x.max():.3f} m",
+                    abs(top - STOP) < 0.08,
+                    UNITS if options is YN else "",
+                )
+            )
     plot(folder / "T8.png", [("slope of 10 degrees", "way up [m]", curves)])
     found, tangent = threshold(), math.tan(math.radians(10))
     why = "the thesis finds 0.4, 2.3 times Coulomb's (E40); impulse form, static = sliding"
