@@ -1,8 +1,8 @@
 """A turned soft bar drops onto a rigid cube that drops onto the ground.
 
 Section 7.1.2 of the thesis on continuous penalty forces. It publishes k, dt and forces, neither sizes nor masses nor the material. The bar
-here weighs 75 kg, which is what its depths say (k times summed depth is the weight: 7000 N/m x 0.1 m, 3000 N/m x 0.28 m), and a node 0.27 kg,
-near the 0.24 to 0.30 kg that its critical time steps say.
+here weighs 75 kg, which is what its depths say (k times summed depth is the weight: 7000 N/m x 0.1 m, 3000 N/m x 0.28 m), and a node
+0.27 kg, near the 0.24 to 0.30 kg that its critical time steps say.
 """
 
 from __future__ import annotations

@@ -102,14 +102,38 @@ def pairs(folder: Path) -> list[Line]:
     for name, kind in KINDS.items():
         cost, (whole, category, continuous, discrete) = measured(kind), PUBLISHED[name]
         lines += [
-            Line(f"T10 {name}, category and impulse", f"{whole} us", f"{cost.total:.2f} us", cost.total < 0.5, "bar: below 0.5 us on one core of today"),
+            Line(
+                f"T10 {name}, category and impulse",
+                f"{whole} us",
+                f"{cost.total:.2f} us",
+                cost.total < 0.5,
+                "bar: below 0.5 us on one core of today",
+            ),
             Line(f"T10 {name}, category", f"{category} us", f"{cost.category:.2f} us", cost.category < category),
-            Line(f"T10 {name}, impulse of CPF over DPF", f"{continuous / discrete:.1f}", f"{cost.continuous / cost.discrete:.1f}", cost.continuous < 3 * cost.discrete, "exact integral here, bar: 3"),
-        ]  # fmt: skip
+            Line(
+                f"T10 {name}, impulse of CPF over DPF",
+                f"{continuous / discrete:.1f}",
+                f"{cost.continuous / cost.discrete:.1f}",
+                cost.continuous < 3 * cost.discrete,
+                "exact integral here, bar: 3",
+            ),
+        ]
     ratio = step({"method": CPF}) / step({"method": DPF, "detection": "discrete"})
     longer = np.sqrt(1.5)  # the critical step of CPF over that of DPF
     return [
         *lines,
-        Line("T10 whole step, CCD + CPF over DCD + DPF, equal dt", "3-4 (cited, not measured)", f"{ratio:.2f}", None, "bunny landing in its bowl; solving the bunny is in both"),
-        Line("T10 the same, each with its largest dt", "not measured", f"{ratio / longer:.2f}", None, "T1: CPF takes steps 1.22 times as long"),
-    ]  # fmt: skip
+        Line(
+            "T10 whole step, CCD + CPF over DCD + DPF, equal dt",
+            "3-4 (cited, not measured)",
+            f"{ratio:.2f}",
+            None,
+            "bunny landing in its bowl; solving the bunny is in both",
+        ),
+        Line(
+            "T10 the same, each with its largest dt",
+            "not measured",
+            f"{ratio / longer:.2f}",
+            None,
+            "T1: CPF takes steps 1.22 times as long",
+        ),
+    ]
