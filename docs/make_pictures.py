@@ -148,11 +148,21 @@ def make_noniterative(folder: Path) -> None:
         save(draw(from_simulation(sim), field, SIZE, camera=camera).quantize(128), f"{name}.png")
 
 
+def make_thesis(folder: Path) -> None:
+    """A bar on a cube, a cube sliding on a bar, a bunny in a bowl and a cloth on a ball."""
+    sheet, size = Image.new("RGB", (4 * 320, 240), "white"), (640, 480)
+    for i, (name, time) in enumerate((("bar-on-cube", 0.5), ("cube-on-bar", 0.5), ("bunny-in-bowl", 0.3), ("cloth-on-ball", 0.8))):
+        sim = scenes.make(name).simulate().run(until=time)
+        sheet.paste(draw(from_simulation(sim), "body", size, edges=True).resize((320, 240)), (i * 320, 0))
+    save(sheet.quantize(128), "thesis.png")
+
+
 MAKE = {
     "shapes": make_shapes, "demo": make_demo, "own-mesh": make_own_mesh, "cantilever": make_cantilever, "ground": make_ground,
     "redefinition": make_redefinition,
     "reversal": make_reversal,
     "noniterative": make_noniterative,
+    "thesis": make_thesis,
 }  # fmt: skip
 
 if __name__ == "__main__":

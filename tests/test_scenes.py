@@ -30,6 +30,11 @@ SMALL = {
     "chained-tori": dict(links=3, height=0.003, duration=0.06),
     "folding-strip": dict(length=0.1, width=0.02, duration=0.4),
     "two-free-cubes": dict(dt=0.0002, duration=0.1),
+    "particle-on-plane": dict(),
+    "bar-on-cube": dict(duration=1.5),
+    "cube-on-bar": dict(duration=0.3),
+    "bunny-in-bowl": dict(dt=0.002, duration=0.8),
+    "cloth-on-ball": dict(edge=0.05, duration=0.5),
 }
 OTHER = [
     ("slope", dict(model="fem", dt=0.005)),

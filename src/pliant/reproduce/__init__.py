@@ -19,6 +19,7 @@ from pliant.reading import nearest
 SOURCES: dict[str, str] = {
     "motheram": "pliant.reproduce.motheram",
     "spillmann": "pliant.reproduce.spillmann",
+    "thesis": "pliant.reproduce.thesis",
 }
 
 

@@ -36,6 +36,11 @@ SCENES = {
     "chained-tori": "pliant.scenes.chained_tori",
     "folding-strip": "pliant.scenes.folding_strip",
     "two-free-cubes": "pliant.scenes.two_free_cubes",
+    "particle-on-plane": "pliant.scenes.particle_on_plane",
+    "bar-on-cube": "pliant.scenes.bar_on_cube",
+    "cube-on-bar": "pliant.scenes.cube_on_bar",
+    "bunny-in-bowl": "pliant.scenes.bunny_in_bowl",
+    "cloth-on-ball": "pliant.scenes.cloth_on_ball",
 }
 
 

@@ -11,17 +11,19 @@ from pliant.simulation import Simulation
 
 
 def make(
-    angle: float = 10.0, speed: float = 3.0, friction: float = 0.3, model: str = "rigid", dt: float = 0.002, duration: float = 2.0
-) -> Scene:
-    """angle [degree] of the slope, speed [m/s] up it, model rigid or fem."""
-    scene = Scene(dt=dt, duration=duration, about="Sliding, stopping and sticking by Coulomb's law.")
+    angle: float = 10.0, speed: float = 3.0, friction: float = 0.3, static_friction: float = 0.0, model: str = "rigid",
+    contact: str = "auto", dt: float = 0.002, duration: float = 2.0,
+) -> Scene:  # fmt: skip
+    """angle [degree] of the slope, speed [m/s] up it, static_friction (0: the same), model rigid or fem, contact method."""
+    scene = Scene(dt=dt, duration=duration, contact=contact, about="Sliding, stopping and sticking by Coulomb's law.")
     turn = math.radians(angle)
     up = np.array([math.cos(turn), 0.0, math.sin(turn)])
     normal = np.array([-math.sin(turn), 0.0, math.cos(turn)])
-    scene.add(name="slope", shape="plane", model="static", rotation=(0, -angle, 0), friction=friction)
+    rub = dict(friction=friction, static_friction=max(friction, static_friction))
+    scene.add(name="slope", shape="plane", model="static", rotation=(0, -angle, 0), **rub)
     scene.add(
         name="block", shape=dict(kind="box", size=(0.4, 0.4, 0.2), edge=0.2), model=model, position=tuple(0.1 * normal),
-        rotation=(0, -angle, 0), velocity=tuple(speed * up), friction=friction, material=dict(youngs_modulus=1e6, density=500.0),
+        rotation=(0, -angle, 0), velocity=tuple(speed * up), material=dict(youngs_modulus=1e6, density=500.0), **rub,
     )  # fmt: skip
     return scene
 

@@ -1,0 +1,39 @@
+"""Experiments of the thesis on continuous penalty forces: the quick ones run, all are there."""
+
+import numpy as np
+import pytest
+
+from pliant.reproduce import experiments, reproduce
+from pliant.reproduce.thesis.bar import share
+from pliant.reproduce.thesis.watch import jitter
+
+
+def test_all_ten_are_there_and_say_what_they_do():
+    known = experiments("thesis")
+    assert list(known) == [f"T{i}" for i in range(1, 11)]
+    assert all(run.__doc__.startswith(f"{name}:") for name, run in known.items())
+
+
+def test_t1_and_t2_agree_but_for_the_misprint(tmp_path):
+    found = dict(reproduce("thesis", ["T1", "T2"], tmp_path))
+    differs = [line for lines in found.values() for line in lines if not line.agrees]
+    assert len(differs) == 1 and "7.11 is misprinted" in differs[0].why
+    assert (tmp_path / "T1.png").exists() and (tmp_path / "T2.png").exists()
+
+
+@pytest.mark.slow
+def test_t6_agrees(tmp_path):
+    lines = dict(reproduce("thesis", ["T6"], tmp_path))["T6"]
+    assert all(line.agrees for line in lines), [line.text() for line in lines]
+
+
+def test_jitter_is_blind_to_steady_change_and_sees_what_alternates():
+    steady = np.linspace(0.0, 900.0, 100)
+    assert jitter(steady) == pytest.approx(0.0, abs=1e-9)
+    assert jitter(steady + (-1.0) ** np.arange(100)) == pytest.approx(4.0)
+
+
+@pytest.mark.parametrize("s, ratio", [(4 / 9, 1.4), (2 / 3, 2.0)])
+def test_the_published_depths_are_those_of_s_between_0_44_and_0_67(s, ratio):
+    """(1 - s/2) / (1 - s), section 9.4."""
+    assert share(ratio) == pytest.approx(s)
