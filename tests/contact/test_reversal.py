@@ -294,7 +294,7 @@ def test_record_of_contacts():
     nodes = sim.world.model.nodes
     gained = (nodes.mass[sim.nodes("a"), None] * (sim.state.v[sim.nodes("a")] - [2.0, 0.1, 0.0])).sum(axis=0)
     assert on_a.total_force * sim.dt == pytest.approx(gained, abs=1e-9)
-    assert set(report.contacts.arrays()) >= {"a", "b", "feature_a", "feature_b", "point", "normal", "gap", "impulse", "friction", "area"}
+    assert set(report.contacts.arrays()) >= {"a", "b", "feature_a", "feature_b", "point", "normal", "gap", "impulse", "friction_impulse", "area"}
     assert np.isfinite(report.contacts.gap).all() and report.contacts.gap.min() < 0 and (report.contacts.area >= 0).all()
     assert np.linalg.norm(report.contacts.normal, axis=1) == pytest.approx(1.0)
     assert report.max_depth == pytest.approx(-report.contacts.gap.min())
