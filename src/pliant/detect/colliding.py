@@ -99,8 +99,10 @@ class Collisions:
         if len(near) == 0 and not hits:
             return Colliding.none()
         crossing = intersecting(tree, motion.end, near)
-        parts = [_corners(motion, crossing), *(_exact(motion, hits) if hits else ())]
         nested = _nested(motion, finder, tree, near, crossing)
+        if len(crossing) == 0 and len(nested) == 0 and not hits:
+            return Colliding.none()
+        parts = [_corners(motion, crossing), *(_exact(motion, hits) if hits else ())]
         return _numbered(motion, [*parts, *_inside(motion, finder, nested)], nested)
 
     def near(self, motion: Motion, tree: Tree) -> Ints:
@@ -137,7 +139,8 @@ def _corners(motion: Motion, crossing: Ints) -> _Found:
 def unit_normals(points: Floats, faces: Ints) -> Floats:
     """Of triangles, (k, 3); zero for those without area."""
     a, b, c = points[faces[:, 0]], points[faces[:, 1]], points[faces[:, 2]]
-    normal = np.cross(b - a, c - a)
+    (ux, uy, uz), (vx, vy, vz) = (b - a).T, (c - a).T
+    normal = np.stack([uy * vz - uz * vy, uz * vx - ux * vz, ux * vy - uy * vx], axis=1)
     length = np.sqrt(np.einsum("ki,ki->k", normal, normal))
     return normal / np.where(length > 0.0, length, 1.0)[:, None]
 
@@ -153,12 +156,15 @@ def _exact(motion: Motion, hits: Hits) -> list[_Found]:
 
 def _nested(motion: Motion, finder: Penetration, tree: Tree, near: Ints, crossing: Ints) -> Ints:
     """Pairs (k, 2) of bodies, the first wholly inside the second: boxes nest, no triangles cross, and a point is inside."""
-    body, count = motion.skin.face_body, len(motion.bodies)
-    cross = np.isin(near[:, 0] * count + near[:, 1], body[crossing[:, 0]] * count + body[crossing[:, 1]])
-    inner, outer = np.concatenate([near[~cross], near[~cross][:, ::-1]]).T
+    inner, outer = np.concatenate([near, near[:, ::-1]]).T
     low, high = tree.low[tree.root], tree.high[tree.root]
     fits = ((low[inner] >= low[outer]) & (high[inner] <= high[outer])).all(axis=1) & (motion.bodies.analytic[outer] < 0)
     inner, outer = inner[fits], outer[fits]
+    if len(inner) == 0:
+        return np.zeros((0, 2), np.int64)
+    body, count = motion.skin.face_body, len(motion.bodies)
+    apart = ~np.isin(np.minimum(inner, outer) * count + np.maximum(inner, outer), body[crossing[:, 0]] * count + body[crossing[:, 1]])
+    inner, outer = inner[apart], outer[apart]
     if len(inner) == 0:
         return np.zeros((0, 2), np.int64)
     finder.fit(motion)
