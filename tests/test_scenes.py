@@ -16,10 +16,10 @@ SMALL = {
     "cantilever": dict(edge=0.1, duration=2.0),
     "tumble": dict(duration=1.0),
     "pendulum": dict(edge=0.06, duration=0.4),
-    "two-spheres": dict(integrator="verlet"),
+    "two-spheres": dict(integrator="verlet", duration=0.3),
     "soft-meets-hard": dict(integrator="verlet"),
     "sphere-and-bunny": dict(integrator="verlet", dt=0.004),
-    "bunny-and-teapot": dict(integrator="verlet", dt=0.004),
+    "bunny-and-teapot": dict(integrator="verlet", dt=0.008),
     "three-spheres": dict(integrator="verlet", dt=0.004),
     "two-bunnies": dict(integrator="verlet", dt=0.004, duration=0.4),
 }
