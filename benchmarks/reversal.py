@@ -1,7 +1,7 @@
 """How fast `reversal` is: python benchmarks/reversal.py [tree] [spheres] [many]
 
 tree     CPU time to find crossing triangles of two spheres that overlap a little, with both trees and without one, over their size
-spheres  three spheres of 720 triangles with springs between all vertices, that meet in flight or lie on each other: simulated over real time
+spheres  three spheres of 720 triangles with springs between all vertices, in flight or stacked: simulated over real time
 many     3, 30 and 300 spheres that collide in a row: CPU time per step and body
 
 CPU time of one thread (PLIANT_THREADS=1), best of three.

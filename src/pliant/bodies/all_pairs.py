@@ -234,7 +234,7 @@ def damped(block, pack, at, w, damping, rayleigh, s):  # type: ignore[no-untyped
 
 @inline
 def energies(block, pack, at, w, s):  # type: ignore[no-untyped-def]
-    """Half of each spring's energy to both of its ends, with (l - L)^2 = (l^2 - L^2)^2 / (l^2 + L^2 + 2 sqrt(l^2 L^2)): one root, no loss."""
+    """Half of each spring's energy to both ends, with (l - L)^2 = (l^2 - L^2)^2 / (l^2 + L^2 + 2 sqrt(l^2 L^2)): one root, no loss."""
     x, y, z = pack[at], pack[at + LANES], pack[at + 2 * LANES]
     rx, ry, rz = pack[at + REST * LANES], pack[at + (REST + 1) * LANES], pack[at + (REST + 2) * LANES]
     for l in range(LANES):

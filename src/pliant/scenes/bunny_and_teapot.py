@@ -48,10 +48,8 @@ def expect(sim: Simulation) -> list[str]:
     assert peak["teapot"].rms > peak["bunny"].rms, "the teapot should deform more"
     slant = slants(sim.scene)
     assert slant["normal", 0.0]["bunny"] < slant["invert", 0.0]["bunny"], f"way sideways over way inwards: {slant}"
-    told = "; ".join(
-        f"{'inverted' if r == 'invert' else 'reflected'}, {'sideways' if s else 'head-on'}: bunny {v['bunny']:.2f}, teapot {v['teapot']:.2f}"
-        for (r, s), v in slant.items()
-    )
+    how = {"invert": "inverted", "normal": "reflected", 0.0: "head-on", 1.0: "sideways"}
+    told = "; ".join(f"{how[r]}, {how[s]}: bunny {v['bunny']:.2f}, teapot {v['teapot']:.2f}" for (r, s), v in slant.items())
     return [
         f"At most the bunny is {1000 * peak['bunny'].rms:.1f} mm and the teapot {1000 * peak['teapot'].rms:.1f} mm from its shape (rms).",
         f"Vertices that touched are carried along the surface by this share of the way inwards: {told}.",
