@@ -1,7 +1,7 @@
 """How fast `reversal` is: python benchmarks/reversal.py [tree] [spheres] [many]
 
 tree     CPU time to find crossing triangles of two spheres that overlap a little, with both trees and without one, over their size
-spheres  three spheres of 720 triangles with springs between all vertices: simulated over real time
+spheres  three spheres of 720 triangles with springs between all vertices, in flight or stacked: simulated over real time
 many     3, 30 and 300 spheres that collide in a row: CPU time per step and body
 
 CPU time of one thread (PLIANT_THREADS=1), best of three.
@@ -57,14 +57,34 @@ def tree() -> None:
 
 
 def spheres() -> None:
-    print("scheme, dt [ms] | simulated / CPU time | simulated / wall time")
-    for integrator, dt in (("verlet", 0.01), ("cooper-verner", 0.02), ("cooper-verner", 0.01)):
-        sim = scenes.make("three-spheres", integrator=integrator, dt=dt, duration=2.0).simulate()
-        sim.run(until=0.2)
-        cpu, wall = time.process_time(), time.perf_counter()
-        sim.run()
-        cpu, wall = time.process_time() - cpu, time.perf_counter() - wall
-        print(f"{integrator}, {1e3 * dt:g}{' divided' if sim._pieces > 1 else ''} | {1.8 / cpu:.1f} | {1.8 / wall:.1f}")
+    print("scheme, dt [ms] | simulated / CPU time | simulated / wall time | steps with contact")
+    for integrator, dt in (("verlet", 0.012), ("verlet", 0.01), ("cooper-verner", 0.02), ("cooper-verner", 0.01)):
+        pace(f"in flight, {integrator}, {1e3 * dt:g}", scenes.make("three-spheres", integrator=integrator, dt=dt, duration=2.0))
+    pace("stacked, verlet, 12", stack(0.012))
+
+
+def stack(dt: float) -> Scene:
+    """Three of the spheres on the ground and on each other, which touch all the time."""
+    scene = Scene(dt=dt, duration=1.5, contact=dict(method="reversal", split="centre"))
+    scene.add(name="ground", shape="plane", model="static")
+    soft = dict(spring_stiffness=40.0, vertex_mass=1.0, vertex_damping=1.0, adaptive_force=10.0)
+    for k in range(3):
+        scene.add(
+            name=f"b{k}", shape=dict(kind="ball", radius=0.5, edge=0.08), model="springs", network="all-pairs", integrator="verlet",
+            position=(0.01 * k, 0, 0.51 + 1.01 * k), material=soft,
+        )  # fmt: skip
+    return scene
+
+
+def pace(what: str, scene: Scene) -> None:
+    """Simulated time over time taken, after a few steps that warm up."""
+    sim = scene.simulate().run(until=5 * scene.dt)
+    cpu, wall, steps, touching, begin = time.process_time(), time.perf_counter(), 0, 0, sim.time
+    while sim.time < scene.duration - 1e-9:
+        touching += len(sim.step().contacts) > 0
+        steps += 1
+    cpu, wall, simulated = time.process_time() - cpu, time.perf_counter() - wall, sim.time - begin
+    print(f"{what}{' divided' if sim._pieces > 1 else ''} | {simulated / cpu:.1f} | {simulated / wall:.1f} | {touching} of {steps}")
 
 
 def many() -> None:

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from pliant import PliantError, Scene
 from pliant.contact.reversal import Reversal
-from pliant.detect import brute_force
+from pliant.detect import brute_force, triangles
 from pliant.detect.boxes import boxes_of
 from pliant.detect.centre_tree import cells, centre_tree
 from pliant.detect.colliding import Collisions
@@ -71,6 +71,21 @@ def test_P14_pairs_of_both_trees_equal_brute_force_and_refit_equals_rebuild(seed
     again.box_low[:], again.box_high[:] = (b[again.order] for b in boxes_of(moved, faces))
     again._refit_nodes()
     assert np.array_equal(rebuilt.low, again.low) and np.array_equal(rebuilt.high, again.high)
+
+
+@given(st.integers(0, 2**31), st.lists(st.integers(0, 60), min_size=2, max_size=4))
+@settings(max_examples=20, deadline=None)
+def test_crossings_of_few_faces_are_those_of_many(seed, sizes):
+    """One serial walk, the walk made for threads, and each triangle against each find the same."""
+    start = np.concatenate([[0], np.cumsum(sizes)])
+    points, faces = soup(seed, start[-1])
+    bodies = np.array([(i, j) for i in range(len(sizes)) for j in range(i + 1, len(sizes))])
+    tree = Tree.build(points, faces, start)
+    few = intersecting(tree, points, bodies)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(triangles, "SMALL", 0)
+        assert np.array_equal(few, intersecting(tree, points, bodies))
+    assert np.array_equal(few, every_pair(points, faces, start, bodies))
 
 
 def test_the_centre_tree_halves_boxes_along_their_longest_axis():
@@ -294,7 +309,7 @@ def test_record_of_contacts():
     nodes = sim.world.model.nodes
     gained = (nodes.mass[sim.nodes("a"), None] * (sim.state.v[sim.nodes("a")] - [2.0, 0.1, 0.0])).sum(axis=0)
     assert on_a.total_force * sim.dt == pytest.approx(gained, abs=1e-9)
-    assert set(report.contacts.arrays()) >= {"a", "b", "feature_a", "feature_b", "point", "normal", "gap", "impulse", "friction", "area"}
+    assert set(report.contacts.arrays()) >= {"a", "b", "feature_a", "feature_b", "point", "normal", "gap", "impulse", "friction_impulse", "area"}
     assert np.isfinite(report.contacts.gap).all() and report.contacts.gap.min() < 0 and (report.contacts.area >= 0).all()
     assert np.linalg.norm(report.contacts.normal, axis=1) == pytest.approx(1.0)
     assert report.max_depth == pytest.approx(-report.contacts.gap.min())

@@ -30,7 +30,7 @@ X, REST, WEIGHT, SUM, V = 0, 3, 6, 7, 10
 BLOCK = 13 * LANES
 ROWS_PER_JOB, MOST_JOBS = 256, 16
 COINCIDENT2 = 1e-24  # [m^2]
-ELASTIC, DAMPED, MEASURES = 0, 1, 2  # what a pass over all pairs sums
+ELASTIC, DAMPED, ENERGY, STRETCH = 0, 1, 2, 3  # what a pass over all pairs sums
 
 
 class AllPairs:
@@ -77,17 +77,17 @@ class AllPairs:
 
     def energy(self, x: Floats) -> Floats:
         """Half of the energy k/2 (l - L)^2 of every spring at a vertex [J], (n,)."""
-        return self._measures(x)[:, 0].copy()
+        return self._measured(x, ENERGY)
 
     def stretch(self, x: Floats) -> Floats:
         """Mean of length / rest length over the springs at a vertex, (n,)."""
         sizes = np.diff(self.start)
-        return self._measures(x)[:, 1] / np.repeat(np.maximum(sizes - 1, 1), sizes)
+        return self._measured(x, STRETCH) / np.repeat(np.maximum(sizes - 1, 1), sizes)
 
-    def _measures(self, x: Floats) -> Floats:
+    def _measured(self, x: Floats, what: int) -> Floats:
         out = np.empty((len(self.nodes), 3))
-        self._pass(x, x, MEASURES, out)
-        return out
+        self._pass(x, x, what, out)
+        return out[:, 0].copy()
 
     def _pass(self, x: Floats, v: Floats, what: int, out: Floats) -> None:
         over_pairs(
@@ -169,8 +169,10 @@ def row(pack, i, what, damping, rayleigh, s):  # type: ignore[no-untyped-def]
             elastic(block, pack, at, w, s)
         elif what == DAMPED:
             damped(block, pack, at, w, damping, rayleigh, s)
+        elif what == ENERGY:
+            energies(block, pack, at, w, s)
         else:
-            measures(block, pack, at, w, s)
+            stretches(block, pack, at, w, s)
     for a in range(3):
         total = 0.0
         for l in range(LANES):
@@ -231,21 +233,32 @@ def damped(block, pack, at, w, damping, rayleigh, s):  # type: ignore[no-untyped
 
 
 @inline
-def measures(block, pack, at, w, s):  # type: ignore[no-untyped-def]
-    """Half of each spring's energy, and its length over rest length, to both of its ends."""
+def energies(block, pack, at, w, s):  # type: ignore[no-untyped-def]
+    """Half of each spring's energy to both ends, with (l - L)^2 = (l^2 - L^2)^2 / (l^2 + L^2 + 2 sqrt(l^2 L^2)): one root, no loss."""
     x, y, z = pack[at], pack[at + LANES], pack[at + 2 * LANES]
     rx, ry, rz = pack[at + REST * LANES], pack[at + (REST + 1) * LANES], pack[at + (REST + 2) * LANES]
     for l in range(LANES):
         dx, dy, dz = apart(block, l, X, x, y, z)
         ex, ey, ez = apart(block, l, REST, rx, ry, rz)
-        now, then = math.sqrt(dx * dx + dy * dy + dz * dz), math.sqrt(ex * ex + ey * ey + ez * ez)
-        k = w * block[WEIGHT * LANES + l]
-        half = 0.25 * k * (now - then) * (now - then)
-        ratio = now / max(then, 1e-300) if k > 0.0 else 0.0
+        now, then = dx * dx + dy * dy + dz * dz, ex * ex + ey * ey + ez * ez
+        sum2 = now + then + 2.0 * math.sqrt(now * then)
+        half = 0.25 * w * block[WEIGHT * LANES + l] * (now - then) * (now - then) / max(sum2, COINCIDENT2)
         block[SUM * LANES + l] += half
-        block[(SUM + 1) * LANES + l] += ratio
         s[l] += half
-        s[LANES + l] += ratio
+
+
+@inline
+def stretches(block, pack, at, w, s):  # type: ignore[no-untyped-def]
+    """Length over rest length to both ends."""
+    x, y, z = pack[at], pack[at + LANES], pack[at + 2 * LANES]
+    rx, ry, rz = pack[at + REST * LANES], pack[at + (REST + 1) * LANES], pack[at + (REST + 2) * LANES]
+    for l in range(LANES):
+        dx, dy, dz = apart(block, l, X, x, y, z)
+        ex, ey, ez = apart(block, l, REST, rx, ry, rz)
+        now, then = dx * dx + dy * dy + dz * dz, ex * ex + ey * ey + ez * ez
+        ratio = math.sqrt(now / max(then, 1e-300)) if w * block[WEIGHT * LANES + l] > 0.0 else 0.0
+        block[SUM * LANES + l] += ratio
+        s[l] += ratio
 
 
 @parallel

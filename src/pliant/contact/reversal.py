@@ -141,7 +141,9 @@ def _keys(motion: Motion, found: Colliding) -> Ints:
 
 def _gaps(motion: Motion, found: Colliding) -> Floats:
     """Signed distance of each colliding point to the other body [m], NaN for what stands for an exact shape."""
-    gap = motion.kept(Penetration).measure(motion, found.point, found.body, found.other, found.radius).gap
+    finder = motion.kept(Penetration)
+    finder.fit(motion)
+    gap = finder.measure(motion, found.point, found.body, found.other, found.radius).gap
     gap[found.stands_in] = np.nan
     return gap
 

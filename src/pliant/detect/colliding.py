@@ -18,6 +18,8 @@ from pliant.detect.triangles import intersecting
 from pliant.geometry.mesh import Floats, Ints
 from pliant.motion import Motion
 
+FEW = 40  # bodies up to which boxes are compared each with each
+
 
 @dataclass
 class Colliding:
@@ -73,6 +75,8 @@ class Collisions:
     def __init__(self, motion: Motion) -> None:
         self.trees: dict[int, Tree] = {}
         self.start = motion.bodies.face_start
+        self.body = np.flatnonzero(np.diff(self.start) > 0)
+        self.each = np.triu_indices(len(self.body) if len(self.body) <= FEW else 0, 1)
 
     def tree(self, motion: Motion, split: str, depth: int) -> Tree:
         """The tree over all faces, fit to the end of the motion; points inside shapes use the median one in any case."""
@@ -94,17 +98,24 @@ class Collisions:
         near = self.near(motion, tree)
         if len(near) == 0 and not hits:
             return Colliding.none()
-        if hits is None:
-            finder.fit(motion)
         crossing = intersecting(tree, motion.end, near)
-        parts = [_corners(motion, finder, crossing), *(_exact(motion, hits) if hits else ())]
         nested = _nested(motion, finder, tree, near, crossing)
+        if len(crossing) == 0 and len(nested) == 0 and not hits:
+            return Colliding.none()
+        parts = [_corners(motion, crossing), *(_exact(motion, hits) if hits else ())]
         return _numbered(motion, [*parts, *_inside(motion, finder, nested)], nested)
 
     def near(self, motion: Motion, tree: Tree) -> Ints:
         """Pairs (k, 2) of bodies that are to meet and whose boxes overlap."""
-        near = near_bodies(tree)
+        near = near_bodies(tree) if len(self.body) > FEW else self.near_few(tree)
         return near[motion.pairs.meet(near[:, 0], near[:, 1])]
+
+    def near_few(self, tree: Tree) -> Ints:
+        """What `near_bodies` finds, each box against each other, which is quicker for few bodies."""
+        low, high = tree.low[tree.root[self.body]], tree.high[tree.root[self.body]]
+        i, j = self.each
+        touch = ((low[i] <= high[j]) & (low[j] <= high[i])).all(axis=1)
+        return np.stack([self.body[i[touch]], self.body[j[touch]]], axis=1)
 
     def overlapping(self, motion: Motion) -> Ints:
         """Pairs of bodies whose triangles cross as the step begins, as sorted keys a * bodies + b."""
@@ -113,14 +124,25 @@ class Collisions:
         return np.unique(body[crossing[:, 0]] * len(motion.bodies) + body[crossing[:, 1]])
 
 
-def _corners(motion: Motion, finder: Penetration, crossing: Ints) -> _Found:
+def _corners(motion: Motion, crossing: Ints) -> _Found:
     """The six corners of each two intersecting triangles."""
     skin, i, j = motion.skin, crossing.T[0], crossing.T[1]
+    normal = unit_normals(motion.end, skin.faces[np.concatenate([i, j])])
+    apart = np.roll(normal, len(i), axis=0) - normal
     face, partner = np.concatenate([i, j]).repeat(3), np.concatenate([j, i]).repeat(3)
     point = skin.faces[np.concatenate([i, j])].ravel()
-    outward = finder.face_normal[partner] - finder.face_normal[face]
     none = np.zeros(len(point))
-    return _Found(skin.face_body[face], skin.face_body[partner], point, partner, motion.end[point], none, none > 0, outward)
+    body, other = skin.face_body[face], skin.face_body[partner]
+    return _Found(body, other, point, partner, motion.end[point], none, none > 0, apart.repeat(3, axis=0))
+
+
+def unit_normals(points: Floats, faces: Ints) -> Floats:
+    """Of triangles, (k, 3); zero for those without area."""
+    a, b, c = points[faces[:, 0]], points[faces[:, 1]], points[faces[:, 2]]
+    (ux, uy, uz), (vx, vy, vz) = (b - a).T, (c - a).T
+    normal = np.stack([uy * vz - uz * vy, uz * vx - ux * vz, ux * vy - uy * vx], axis=1)
+    length = np.sqrt(np.einsum("ki,ki->k", normal, normal))
+    return normal / np.where(length > 0.0, length, 1.0)[:, None]
 
 
 def _exact(motion: Motion, hits: Hits) -> list[_Found]:
@@ -134,12 +156,18 @@ def _exact(motion: Motion, hits: Hits) -> list[_Found]:
 
 def _nested(motion: Motion, finder: Penetration, tree: Tree, near: Ints, crossing: Ints) -> Ints:
     """Pairs (k, 2) of bodies, the first wholly inside the second: boxes nest, no triangles cross, and a point is inside."""
-    body, count = motion.skin.face_body, len(motion.bodies)
-    cross = np.isin(near[:, 0] * count + near[:, 1], body[crossing[:, 0]] * count + body[crossing[:, 1]])
-    inner, outer = np.concatenate([near[~cross], near[~cross][:, ::-1]]).T
+    inner, outer = np.concatenate([near, near[:, ::-1]]).T
     low, high = tree.low[tree.root], tree.high[tree.root]
     fits = ((low[inner] >= low[outer]) & (high[inner] <= high[outer])).all(axis=1) & (motion.bodies.analytic[outer] < 0)
     inner, outer = inner[fits], outer[fits]
+    if len(inner) == 0:
+        return np.zeros((0, 2), np.int64)
+    body, count = motion.skin.face_body, len(motion.bodies)
+    apart = ~np.isin(np.minimum(inner, outer) * count + np.maximum(inner, outer), body[crossing[:, 0]] * count + body[crossing[:, 1]])
+    inner, outer = inner[apart], outer[apart]
+    if len(inner) == 0:
+        return np.zeros((0, 2), np.int64)
+    finder.fit(motion)
     first = finder.measure(motion, motion.bodies.point_start[inner], inner, outer, np.zeros(len(inner)))
     inside = first.gap < 0.0
     return np.stack([inner[inside], outer[inside]], axis=1)
@@ -147,6 +175,8 @@ def _nested(motion: Motion, finder: Penetration, tree: Tree, near: Ints, crossin
 
 def _inside(motion: Motion, finder: Penetration, nested: Ints) -> list[_Found]:
     """All surface points of bodies inside others and of those around them; the shallowest point tells the normal."""
+    if len(nested) == 0:
+        return []
     (pair, point), (around, outer) = (surface_points(motion, nested[:, k]) for k in range(2))
     hits = finder.measure(motion, point, nested[pair, 0], nested[pair, 1], np.zeros(len(point)))
     order = np.lexsort((-hits.gap, pair))
@@ -190,12 +220,12 @@ def _numbered(motion: Motion, parts: list[_Found], nested: Ints) -> Colliding:
 
 def unit_or_apart(motion: Motion, pairs: Ints, normal: Floats) -> Floats:
     """Normals of length one; where normals cancel each other, the line from centre to centre as the step began."""
-    length = np.linalg.norm(normal, axis=1)
-    middle = np.stack([_centres(motion, pairs[:, k]) for k in range(2)])
-    apart = middle[0] - middle[1]
-    apart[np.linalg.norm(apart, axis=1) == 0.0] = (0.0, 0.0, 1.0)
-    clear = length > 1e-6
-    out = np.where(clear[:, None], normal, apart)
+    unclear = np.linalg.norm(normal, axis=1) <= 1e-6
+    out = normal.copy()
+    if unclear.any():
+        apart = _centres(motion, pairs[unclear, 0]) - _centres(motion, pairs[unclear, 1])
+        apart[np.linalg.norm(apart, axis=1) == 0.0] = (0.0, 0.0, 1.0)
+        out[unclear] = apart
     return out / np.linalg.norm(out, axis=1)[:, None]
 
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from pliant.detect.crossing import crossing_keys
 from pliant.detect.discrete import triangles_touch
 from pliant.detect.pairs import place_pairs, sorted_pairs
 from pliant.detect.tree import Tree
 from pliant.geometry.mesh import Floats, Ints, PliantError
-from pliant.kernels import contiguous, load, parallel, prange, use_threads
+from pliant.kernels import SMALL, contiguous, load, parallel, prange, use_threads
 
 
 def triangle_pairs(points_a: Floats, faces_a: Ints, points_b: Floats | None = None, faces_b: Ints | None = None) -> Ints:
@@ -36,6 +37,8 @@ def intersecting(tree: Tree, points: Floats, bodies: Ints) -> Ints:
 
     (b, b) is a body with itself, without faces that have a common corner.
     """
+    if len(tree.order) < SMALL and (bodies[:, 0] < bodies[:, 1]).all():
+        return sorted_pairs(crossing_keys(tree, contiguous(points), bodies[:, 0], bodies[:, 1]))
     place = place_pairs(tree, bodies)
     key = np.empty(len(place), np.int64)
     use_threads(len(place))

@@ -8,7 +8,7 @@ from pliant.simulation import Simulation
 
 
 def make(
-    bunny: float = 40.0, teapot: float = 10.0, speed: float = 2.0, sideways: float = 1.0, damping: float = 1.0, response: str = "normal",
+    bunny: float = 40.0, teapot: float = 10.0, speed: float = 2.0, sideways: float = 0.0, damping: float = 1.0, response: str = "normal",
     integrator: str = "cooper-verner", bunny_file: str = "", teapot_file: str = "", dt: float = 0.002, duration: float = 0.4,
 ) -> Scene:  # fmt: skip
     """bunny, teapot [N/m]: stiffness of each spring; speed [m/s] of each, sideways [m/s] of the bunny; files: surfaces to be the two."""
@@ -22,20 +22,35 @@ def make(
     return scene
 
 
-def expect(sim: Simulation) -> list[str]:
-    """The teapot deforms more than the bunny; reflecting along the normal shifts vertices sideways less than inverting velocities."""
-    now, method = check(sim), sim.scene.contact
+def slants(scene: Scene) -> dict[tuple[str, float], dict[str, float]]:
+    """Way of the vertices that touched along the surface (rms) over their way inwards (mean), of each body, when it is dented most.
+
+    By response, `invert` and `normal`, and sideways speed of the bunny [m/s], 0 (head-on) and 1.
+    """
+    method = scene.contact
     assert isinstance(method, dict)
-    runs = {method["response"]: now}
+    bunny, teapot = scene.bodies
+    out = {}
     for response in ("invert", "normal"):
-        if response not in runs:
-            runs[response] = watched(sim.scene.copy_with(contact={**method, "response": response}))
-    bunny, teapot = (now.peak[n] for n in ("bunny", "teapot"))
-    assert teapot.rms > bunny.rms, "the teapot should deform more"
-    slant = {r: [w.peak[n].shift / w.peak[n].dent for n in ("bunny", "teapot")] for r, w in runs.items()}
-    assert sum(slant["normal"]) < sum(slant["invert"]), f"sideways over inwards: {slant}"
-    told = "; ".join(f"{r}: bunny {slant[r][0]:.2f}, teapot {slant[r][1]:.2f}" for r in ("invert", "normal"))
+        for sideways in (0.0, 1.0):
+            moving = bunny.model_copy(update={"velocity": (sideways, bunny.velocity[1], 0.0)})
+            peak = watched(scene.copy_with(contact={**method, "response": response}, bodies=[moving, teapot])).peak
+            out[response, sideways] = {name: p.shift / p.dent for name, p in peak.items()}
+    return out
+
+
+def expect(sim: Simulation) -> list[str]:
+    """The teapot deforms more than the bunny; head-on, the bunny's vertices go sideways less if reflected along the normal than inverted.
+
+    Nothing is promised of the teapot's: head-on they go sideways more, else less.
+    """
+    peak = check(sim).peak
+    assert peak["teapot"].rms > peak["bunny"].rms, "the teapot should deform more"
+    slant = slants(sim.scene)
+    assert slant["normal", 0.0]["bunny"] < slant["invert", 0.0]["bunny"], f"way sideways over way inwards: {slant}"
+    how = {"invert": "inverted", "normal": "reflected", 0.0: "head-on", 1.0: "sideways"}
+    told = "; ".join(f"{how[r]}, {how[s]}: bunny {v['bunny']:.2f}, teapot {v['teapot']:.2f}" for (r, s), v in slant.items())
     return [
-        f"At most the bunny is {1000 * bunny.rms:.1f} mm and the teapot {1000 * teapot.rms:.1f} mm from its shape (rms).",
-        f"Vertices that touched are carried sideways by this share of the way inwards, velocities inverted and reflected: {told}.",
+        f"At most the bunny is {1000 * peak['bunny'].rms:.1f} mm and the teapot {1000 * peak['teapot'].rms:.1f} mm from its shape (rms).",
+        f"Vertices that touched are carried along the surface by this share of the way inwards: {told}.",
     ]
