@@ -99,8 +99,27 @@ def make_ground(folder: Path) -> None:
         save(draw(picture, "pressure", SIZE, transparent=["ball"]), "ground.png")
 
 
+# Scenes of the method noniterative: parameters, where the camera stands, and the field shown.
+NONITERATIVE = {
+    "squeezed-bars": ({}, None, "von_mises"),
+    "soft-cube-stiff-bars": ({}, None, "von_mises"),
+    "archway": ({"duration": 1.0}, (-70, 15), "body"),
+    "chess-500": ({}, (-58, 40), "body"),
+    "chained-tori": ({}, None, "body"),
+    "folding-strip": ({}, (-75, 15), "body"),
+    "two-free-cubes": ({"duration": 0.1}, None, "body"),
+}
+
+
+def make_noniterative(folder: Path) -> None:
+    for name, (values, camera, field) in NONITERATIVE.items():
+        sim = scenes.make(name, **values).simulate().run()
+        save(draw(from_simulation(sim), field, SIZE, camera=camera).quantize(128), f"{name}.png")
+
+
 MAKE = {
     "shapes": make_shapes, "demo": make_demo, "own-mesh": make_own_mesh, "cantilever": make_cantilever, "ground": make_ground,
+    "noniterative": make_noniterative,
 }  # fmt: skip
 
 if __name__ == "__main__":

@@ -16,6 +16,13 @@ SMALL = {
     "cantilever": dict(edge=0.1, duration=2.0),
     "tumble": dict(duration=1.0),
     "pendulum": dict(edge=0.06, duration=0.4),
+    "squeezed-bars": dict(layers=1, edge=0.02, dt=0.0003, duration=0.3),
+    "soft-cube-stiff-bars": dict(edge=0.05, squeeze=0.1, dt=0.0002, duration=0.2),
+    "archway": dict(drop=0, duration=0.15),
+    "chess-500": dict(count=8, across=2, duration=0.08),
+    "chained-tori": dict(links=3, height=0.003, duration=0.06),
+    "folding-strip": dict(length=0.1, width=0.02, duration=0.15),
+    "two-free-cubes": dict(dt=0.0002, duration=0.1),
 }
 OTHER = [
     ("slope", dict(model="fem", dt=0.005)),

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from pliant.simulation import Simulation
 
 SHARP = np.cos(np.radians(45.0))  # faces that meet at a larger angle do not share normals: a normal half way round an edge is no way out
+BEYOND = 4.0  # times the distance to the closest surface: no depth along a sensible direction is larger
 SHALLOW = 0.01  # of the mean edge: points without a positive depth that are no deeper exert no force
 
 
@@ -183,7 +184,11 @@ class Finder:
         return face, weights, normal, gap
 
     def _with_depth(self, motion: Motion, point: Ints, body: Ints) -> Collisions:
-        """Consistent depths; points without a positive one get the closest way out if they are not shallow, else they are left out."""
+        """Consistent depths; points without a positive one get the closest way out if they are not shallow, else they are left out.
+
+        A point that lies on a surface, to rounding, does not meet it when it looks along its edges, and would get the depth of some other
+        side; so would one near an edge. Whoever is far deeper than the closest surface is away gets the closest way out, too.
+        """
         skin = motion.skin
         use_threads(16 * len(point))
         found = penetration_depths(
@@ -193,11 +198,13 @@ class Finder:
             found.point, skin.body[found.point], found.body, found.face, found.weights, found.direction, found.depth, found.ray,
             found.status,
         )  # fmt: skip
-        bad = np.flatnonzero(out.status == NOT_POSITIVE)
+        bad = np.flatnonzero((out.status == NOT_POSITIVE) | ((out.depth > SHALLOW * self.edge) & (out.a != out.b)))
         if len(bad) == 0:
             return out
         face, weights, normal, gap = self.closest(motion, out.point[bad], out.b[bad])
-        deep = (gap < -SHALLOW * self.edge) & (out.a[bad] != out.b[bad])
+        beyond = out.depth[bad] > BEYOND * np.abs(gap)
+        out.status[bad[beyond]] = NOT_POSITIVE
+        deep = (gap < -SHALLOW * self.edge) & (out.a[bad] != out.b[bad]) & (out.status[bad] == NOT_POSITIVE)
         rows = bad[deep]
         out.face[rows], out.weights[rows], out.normal[rows] = face[deep], weights[deep], normal[deep]
         out.depth[rows] = out.ray[rows] = -gap[deep]

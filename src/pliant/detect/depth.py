@@ -277,9 +277,10 @@ def _ways_out(points, point, body, own, shape, faces, depth, direction, status, 
             elif own[k]:
                 continue  # the closest face is one around the point itself
             else:
-                _, f, h0, h1, h2 = closest_on_body(p, root[b], level[1], first, count, order, low, high, points, faces, stack)
+                square, f, h0, h1, h2 = closest_on_body(p, root[b], level[1], first, count, order, low, high, points, faces, stack)
                 h = (h0, h1, h2)
-                ray[k] = depth[k]
+                ray[k] = np.sqrt(square)  # a point on the surface meets none; its depth must not be more than this
+                depth[k] = min(depth[k], ray[k])
             total = h[0] + h[1] + h[2]
             face[k] = f
             store(weights, k, scale(1.0 / total, h))

@@ -1,6 +1,7 @@
 """Chess pieces, turned on the lathe. Each stands on z = 0; origin: the middle of its base.
 
-Profiles are drawn in any frame and scaled to the wanted height.
+Profiles are drawn in any frame and scaled to the wanted height. With `sides` a piece is coarse: so many points round in each of `levels`
+heights, none on the axis, and a rook without merlons.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from pliant.geometry.blocks import Bools, disc
 from pliant.geometry.lathe import HalfPlane, half_plane, lathe, revolve
 from pliant.geometry.mesh import Floats
 from pliant.geometry.shape import Shape, cells, edge_length, number, solid
+from pliant.geometry.turned import turned
 
 Pair = tuple[float, float]
 
@@ -58,7 +60,7 @@ def _stem(base: float, foot: float, top: Pair, hollow: float) -> Floats:
     return sweep((foot, 0.40 * base), top, hollow)
 
 
-def pawn(height: float = 0.048, edge: float | None = None) -> Shape:
+def pawn(height: float = 0.048, edge: float | None = None, sides: int | None = None, levels: int = 21) -> Shape:
     """A pawn: plinth, hollow stem, collar and ball. It stands on z = 0; origin: the middle of its base.
 
     height: [m]; the base is 0.6 height wide
@@ -66,10 +68,11 @@ def pawn(height: float = 0.048, edge: float | None = None) -> Shape:
     h = number("pawn", "height", height)
     stem = _stem(0.30, 0.215, (0.105, 0.56), 0.035)
     parts = [plinth(0.30), stem, collar(0.185, 0.56, 0.615), knob(0.105, 0.615, 0.19)]
-    return lathe(drawn(*parts, height=h), edge, "pawn")
+    profile = drawn(*parts, height=h)
+    return lathe(profile, edge, "pawn") if sides is None else turned("pawn", profile, sides, levels)
 
 
-def bishop(height: float = 0.068, edge: float | None = None) -> Shape:
+def bishop(height: float = 0.068, edge: float | None = None, sides: int | None = None, levels: int = 21) -> Shape:
     """A bishop: plinth, slim stem, collar, a mitre drawn out to a small knob. It stands on z = 0; origin: the middle
     of its base.
 
@@ -78,10 +81,11 @@ def bishop(height: float = 0.068, edge: float | None = None) -> Shape:
     h = number("bishop", "height", height)
     head = [sweep((0.085, 0.58), (0.055, 0.90), -0.085), knob(0.042, 0.915, 0.05)]
     parts = [plinth(0.24), _stem(0.24, 0.17, (0.085, 0.53), 0.025), collar(0.15, 0.53, 0.58), *head]
-    return lathe(drawn(*parts, height=h), edge, "bishop")
+    profile = drawn(*parts, height=h)
+    return lathe(profile, edge, "bishop") if sides is None else turned("bishop", profile, sides, levels)
 
 
-def queen(height: float = 0.085, edge: float | None = None) -> Shape:
+def queen(height: float = 0.085, edge: float | None = None, sides: int | None = None, levels: int = 21) -> Shape:
     """A queen: plinth, tall stem, collar, flared crown with a knob. It stands on z = 0; origin: the middle of its base.
 
     height: [m]; the base is 0.44 height wide
@@ -90,10 +94,11 @@ def queen(height: float = 0.085, edge: float | None = None) -> Shape:
     crown = [sweep((0.075, 0.665), (0.145, 0.87), 0.02), sweep((0.105, 0.87), (0.045, 0.92), 0.0)]
     parts = [plinth(0.22), _stem(0.22, 0.155, (0.075, 0.61), 0.025), collar(0.13, 0.61, 0.665)]
     parts += [*crown, knob(0.045, 0.92, 0.055)]
-    return lathe(drawn(*parts, height=h), edge, "queen")
+    profile = drawn(*parts, height=h)
+    return lathe(profile, edge, "queen") if sides is None else turned("queen", profile, sides, levels)
 
 
-def rook(height: float = 0.054, edge: float | None = None) -> Shape:
+def rook(height: float = 0.054, edge: float | None = None, sides: int | None = None, levels: int = 21) -> Shape:
     """A rook: plinth, stem and a turret with six merlons round a sunken floor. It stands on z = 0; origin: the middle
     of its base.
 
@@ -104,6 +109,8 @@ def rook(height: float = 0.054, edge: float | None = None) -> Shape:
     """
     tall = number("rook", "height", height)
     parts = [plinth(0.30), _stem(0.30, 0.22, (0.165, 0.68), 0.02), collar(0.24, 0.68, 0.86)]
+    if sides is not None:
+        return turned("rook", drawn(*parts, np.array([[0.24, 1.0]]), height=tall), sides, levels)
     body = drawn(*parts, height=0.86 * tall)
     h = edge_length("rook", 0.06 * tall if edge is None else edge, 0.3 * tall, np.pi * 0.09 * tall**3)
     half = half_plane(body, h)

@@ -16,7 +16,9 @@ from typing import Any
 from pliant.geometry.mesh import PliantError
 from pliant.reading import nearest
 
-SOURCES: dict[str, str] = {}
+SOURCES: dict[str, str] = {
+    "spillmann": "pliant.reproduce.spillmann",
+}
 
 
 @dataclass(frozen=True)

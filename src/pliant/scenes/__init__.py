@@ -22,6 +22,13 @@ SCENES = {
     "cantilever": "pliant.scenes.cantilever",
     "tumble": "pliant.scenes.tumble",
     "pendulum": "pliant.scenes.pendulum",
+    "squeezed-bars": "pliant.scenes.squeezed_bars",
+    "soft-cube-stiff-bars": "pliant.scenes.soft_cube_stiff_bars",
+    "archway": "pliant.scenes.archway",
+    "chess-500": "pliant.scenes.chess_500",
+    "chained-tori": "pliant.scenes.chained_tori",
+    "folding-strip": "pliant.scenes.folding_strip",
+    "two-free-cubes": "pliant.scenes.two_free_cubes",
 }
 
 

@@ -1,0 +1,46 @@
+"""How deep bodies are in one another as they stand now, looked for anew over all points."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pliant.contact.inside import remaining
+from pliant.geometry.mesh import TET_EDGES, Floats
+
+if TYPE_CHECKING:
+    from pliant.simulation import Simulation
+    from pliant.world import World
+
+
+@dataclass(frozen=True)
+class Overlap:
+    """Depth of all points that are inside another body, or inside their own if that may touch itself."""
+
+    depth: Floats  # [m] (h,)
+    edge: float  # [m] mean edge of the tetrahedra of soft bodies at rest
+
+    @property
+    def worst(self) -> float:
+        """The deepest point, as a part of the mean edge."""
+        return float(self.depth.max(initial=0.0)) / self.edge
+
+    @property
+    def typical(self) -> float:
+        """Median over the points inside, as a part of the mean edge."""
+        return float(np.median(self.depth)) / self.edge if len(self.depth) else 0.0
+
+
+def overlap(sim: Simulation) -> Overlap:
+    """Where the simulation stands now."""
+    depth = remaining(sim).depth
+    return Overlap(depth[np.isfinite(depth)], mean_edge(sim.world))
+
+
+def mean_edge(world: World) -> float:
+    """Mean edge of all tetrahedra of soft bodies at rest [m]."""
+    tets = [group.nodes[:, :4] for group in world.model.groups if group.name.startswith("tet")]
+    ends = world.model.nodes.rest[np.concatenate(tets)[:, TET_EDGES]]
+    return float(np.linalg.norm(ends[:, :, 1] - ends[:, :, 0], axis=2).mean())

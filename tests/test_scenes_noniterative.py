@@ -1,0 +1,147 @@
+"""The scenes of the non-iterative contact forces in small versions: depth after every step, rest, momentum, and what falls."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from pliant import scenes, shapes
+from pliant.contact.inside import remaining_depth
+from pliant.measure.overlap import mean_edge, overlap
+
+
+def watched(name, every=5, **values):
+    """Run to the end; the deepest point after any looked-at step in mean edges, and kinetic energies."""
+    sim = scenes.make(name, **values).simulate()
+    depth, kinetic = [], []
+
+    def look(report):
+        if report.step % every == 0:
+            depth.append(overlap(sim).worst)
+            kinetic.append(sim.books().kinetic)
+
+    sim.run(each=look)
+    return sim, np.array(depth), np.array(kinetic)
+
+
+SQUEEZED = [
+    ("squeezed-bars", dict(layers=2, edge=0.02, dt=0.0002, duration=0.5)),
+    ("soft-cube-stiff-bars", dict(edge=0.05, dt=0.00025, duration=0.5)),
+]
+
+
+@pytest.mark.parametrize("name, values", SQUEEZED)
+def test_squeezed_bodies_are_apart_after_every_step_and_at_rest(name, values):
+    sim, depth, _ = watched(name, **values)
+    assert depth.max() < 0.05, f"{100 * depth.max():.2f} % of an edge"
+    assert depth[-1] < 0.01
+    assert depth.max() > 0.0 and len(sim.contacts()) > 20  # they do touch
+    scenes.module(name).expect(sim)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["squeezed-bars", "soft-cube-stiff-bars"])
+def test_so_are_the_whole_scenes_and_they_come_to_rest(name):
+    sim, depth, kinetic = watched(name, every=20)
+    assert depth.max() < 0.05 and depth[-10:].max() < 0.01
+    assert kinetic[-10:].max() < 1e-3 * kinetic.max()
+    scenes.module(name).expect(sim)
+
+
+@pytest.mark.parametrize("ratio", [1.0, 30.0, 1000.0])
+def test_two_free_cubes_keep_momentum_at_every_ratio_of_masses(ratio):
+    sim, depth, _ = watched("two-free-cubes", ratio=ratio, dt=0.0004, duration=0.12)
+    then = sim.scene.simulate().books()
+    size = np.abs(sim.world.model.nodes.mass[:, None] * sim.state.v).sum()
+    assert np.abs(sim.books().momentum - then.momentum).max() < 1e-12 * size
+    assert depth.max() > 0.0, "they did not meet"
+    assert depth.max() < 0.05
+
+
+def test_the_error_of_angular_momentum_shrinks_with_the_step():
+    from pliant.scenes.two_free_cubes import yardstick
+
+    errors = []
+    for dt in (0.0008, 0.0002):
+        sim = scenes.make("two-free-cubes", dt=dt, duration=0.12).simulate()
+        then, size = sim.books().angular_momentum, yardstick(sim)
+        sim.run()
+        errors.append(np.linalg.norm(sim.books().angular_momentum - then) / size)
+    assert errors[1] < 0.5 * errors[0], errors
+    assert errors[1] < 2e-3, errors
+
+
+def test_chess_pieces_fall_into_the_container():
+    sim, depth, _ = watched("chess-500", every=20, count=8, across=2, duration=0.12)
+    assert scenes.module("chess-500").expect(sim)
+    assert depth.max() < 0.1
+    assert len(sim.contacts()) > 0
+
+
+def test_the_whole_chess_set_has_the_published_size():
+    pieces = {kind: shapes.make(kind, sides=5).tets for kind in ("pawn", "rook", "bishop", "queen")}
+    points, tets = (125 * sum(len(getattr(m, what)) for m in pieces.values()) for what in ("points", "tets"))
+    assert abs(points / 50_400 - 1) < 0.02 and abs(tets / 88_200 - 1) < 0.01
+    assert all((m.volumes > 0).all() for m in pieces.values())
+
+
+def test_coarse_pieces_weigh_what_fine_ones_do():
+    for kind in ("pawn", "bishop", "queen"):
+        coarse, fine = (shapes.make(kind, height=0.06, **how).tets.volumes.sum() for how in ({"sides": 5}, {"edge": 0.003}))
+        assert abs(coarse / fine - 1) < 0.03, kind
+
+
+def test_chained_rings_start_apart_and_stay_linked():
+    sim = scenes.make("chained-tori", links=5, height=0.005, dt=0.0002, duration=0.12).simulate()
+    assert remaining_depth(sim) == 0.0
+    sim.run()
+    assert len(sim.contacts()) > 0
+    assert scenes.module("chained-tori").expect(sim)
+    assert overlap(sim).worst < 0.05
+
+
+@pytest.mark.parametrize("links, tets", [(200, 80_000)])
+def test_the_whole_chain_has_the_published_size(links, tets):
+    scene = scenes.make("chained-tori", links=links)
+    ring = shapes.make(**scene.bodies[1].shape).tets
+    sheet = shapes.make(**scene.bodies[0].shape).tets
+    assert abs((links * len(ring.tets) + len(sheet.tets)) / tets - 1) < 0.02
+    assert len(scene.bodies) == links + 1
+
+
+def test_the_stones_of_the_arch_are_those_of_the_paper():
+    scene = scenes.make("archway")
+    stone = shapes.make(**scene.bodies[1].shape).tets
+    assert len(stone.tets) == 375
+    assert remaining_depth(scene.simulate()) < 1e-12  # they touch and do not overlap
+
+
+@pytest.mark.slow
+def test_the_arch_stands_and_falls_without_friction():
+    sim, _, kinetic = watched("archway", every=100, drop=0, duration=2.0)
+    assert scenes.module("archway").expect(sim)
+    assert kinetic[-1] < 0.05 * kinetic.max()
+    loose, _, _ = watched("archway", every=1000, drop=0, friction=0.2, duration=2.0)
+    assert scenes.module("archway").expect(loose)
+
+
+@pytest.mark.slow
+def test_the_strip_folds_onto_itself_and_rests():
+    sim, _, kinetic = watched("folding-strip", every=50)
+    assert scenes.module("folding-strip").expect(sim)
+    assert kinetic[-1] < 1e-2 * kinetic.max()
+
+
+def test_self_contact_holds_two_layers_apart():
+    """Depth after the steps in which the strip first lies on itself."""
+    sim = scenes.make("folding-strip", length=0.2, width=0.02, duration=1.0).simulate()
+    assert mean_edge(sim.world) > 0.0 and remaining_depth(sim) == 0.0
+
+
+HEIGHTS = {"squeezed-bars": 0.12, "soft-cube-stiff-bars": 0.2, "archway": 0.28, "chess-500": 0.15, "chained-tori": 0.1, "folding-strip": 0.4}
+
+
+@pytest.mark.parametrize("name, height", HEIGHTS.items())
+def test_bodies_hardly_sag_under_their_own_weight(name, height):
+    soft = [b for b in scenes.make(name).bodies if b.model == "fem"]
+    assert all(b.material.density * 9.81 * height / b.material.youngs_modulus <= 0.0501 for b in soft)
