@@ -103,7 +103,7 @@ def main() -> None:
     for count in options.vertices:
         evaluation(count, options.repeat, table)
     console.print(table)
-    table = Table("balls", "vertices each", "integrator", "contact", "steps / s", "x real time", "CPU ms / step", title=f"steps of {DT:g} s")
+    table = Table("balls", "vertices each", "integrator", "contact", "steps / s", "x real time", "CPU ms / step", title=f"dt = {DT:g} s")
     for count in options.bodies:
         for integrator, contact in (("verlet", "none"), ("verlet", "ground"), ("cooper-verner", "none")):
             pace(count, integrator, contact, 30 if count < 100 else 7, table)
