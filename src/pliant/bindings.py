@@ -48,6 +48,18 @@ def spread(row_start, row_point, row_weight, at, impulse, start, node, weight, f
 
 
 @kernel
+def shift(dv, dt, impulse, inverse, v, x, on_fixed):  # type: ignore[no-untyped-def]
+    """Velocities and places of nodes change by dv and dt dv; fixed nodes take their impulse."""
+    for n in range(len(dv)):
+        if inverse[n] == 0.0:
+            store(on_fixed, n, add(load(on_fixed, n), load(impulse, n)))
+        change = load(dv, n)
+        if change[0] != 0.0 or change[1] != 0.0 or change[2] != 0.0:
+            store(v, n, add(load(v, n), change))
+            store(x, n, axpy(dt, change, load(x, n)))
+
+
+@kernel
 def point_forces(point, force, place, start, node, weight, frame, position, on_nodes, on_frames, turning):  # type: ignore[no-untyped-def]
     """Carry forces on skin points (at their places) to nodes and frames."""
     for k in range(len(point)):
@@ -70,10 +82,10 @@ def explicit_give(  # type: ignore[no-untyped-def]
     """Absolute row sums of the Delassus matrix, D_r = sum_s |W_rs| (an upper bound of it), explicit nodes and frames.
 
     Nodes: sum |w_r| m^-1 q with q the total |weight| all rows put on the node (3.3 of the methods page). Frames: N/M + rho_r sum rho
-    with rho = sqrt((r x u) J^-1 (r x u)) (3.4). The three scratch arrays come in zeroed.
+    with rho = sqrt((r x u) J^-1 (r x u)) (3.4). The three scratch arrays come in zeroed and are left so, by a third sweep.
     """
     rows = len(at)
-    for sweep in range(2):
+    for sweep in range(3):
         for r in range(rows):
             u, total = load(direction, r), 0.0
             for k in range(row_start[r], row_start[r + 1]):
@@ -81,6 +93,9 @@ def explicit_give(  # type: ignore[no-untyped-def]
                 f = frame[p]
                 if f >= 0:
                     if inverse[f] == 0.0:
+                        continue
+                    if sweep == 2:
+                        frame_count[f], frame_turn[f] = 0.0, 0.0
                         continue
                     turn = cross(sub(load(at, r), load(position, f)), u)
                     j = load(inverse_inertia, f)
@@ -96,6 +111,8 @@ def explicit_give(  # type: ignore[no-untyped-def]
                         share = w * abs(weight[m])
                         if sweep == 0:
                             node_load[n] += share
+                        elif sweep == 2:
+                            node_load[n] = 0.0
                         else:
                             total += share * node_load[n] * node_mobility[n]
             if sweep == 1:

@@ -117,23 +117,17 @@ class Motion:
             return
         world, frames = self._world, self._world.model.frames
         on_nodes, on_frames, turning = self._spread(rows, impulses)
-        dv = world.mobility(on_nodes, self.dt)
-        self.v += dv
-        self.x += self.dt * dv
-        self.impulse_on_fixed += np.where((world.model.nodes.inverse == 0.0)[:, None], on_nodes, 0.0)
+        bindings.shift(world.mobility(on_nodes, self.dt), self.dt, on_nodes, self.nodes.inverse, self.v, self.x, self.impulse_on_fixed)
         free = frames.inverse > 0.0
         self.velocity_frames[free] += on_frames[free] * frames.inverse[free, None]
         self.spin[free] += turning[free]
         self._fly()
         self.__dict__.pop("end", None)
-        for total, part in zip(self._booked(), (on_nodes, on_frames, turning), strict=True):
-            total += part
-
-    def _booked(self) -> tuple[Floats, Floats, Floats]:
         if self.account not in self.pushed:
-            empty = np.zeros_like(self.x), np.zeros_like(self.position), np.zeros_like(self.position)
-            self.pushed[self.account] = empty
-        return self.pushed[self.account]
+            self.pushed[self.account] = (on_nodes, on_frames, turning)
+            return
+        for total, part in zip(self.pushed[self.account], (on_nodes, on_frames, turning), strict=True):
+            total += part
 
     def work(self) -> dict[str, float]:
         """Work of all pushes on the bodies [J], by account: impulse times the mean of the velocities before and after the step.
@@ -159,7 +153,7 @@ class Motion:
         bindings.explicit_give(
             rows.start, rows.point, rows.weight, direction, rows.at, skin.start, skin.node, skin.weight, skin.frame,
             world.explicit_mobility, self.position, self.rotation, frames.inverse, frames.inverse_inertia,
-            np.zeros(len(self.x)), np.zeros(len(self.position)), np.zeros(len(self.position)), out,
+            *world.loads, out,
         )  # fmt: skip
         if world.implicit is not None:
             out += world.implicit.give(self, rows, direction)
