@@ -71,6 +71,7 @@ class Motion:
         self.start = world.skin_positions(state.x, state.position, state.rotation)
         self.account = "contact"  # where pushes are booked
         self.pushed: dict[str, tuple[Floats, Floats, Floats]] = {}  # impulses on nodes, frames, and turning, by account
+        self._gave: tuple[Rows | None, Floats] = None, np.zeros(0)  # the last answer of `give`
         self.rewound = 0.0  # [J] potential energy moved by `rewind`
         self.impulse_on_fixed = np.zeros((len(model.nodes.mass), 3))  # [N s] pushes that fixed nodes took
 
@@ -149,6 +150,8 @@ class Motion:
         """
         direction = rows.normal if direction is None else np.ascontiguousarray(direction)
         world, frames, skin = self._world, self._world.model.frames, self.skin
+        if not world.directed and self._gave[0] is rows:
+            return self._gave[1]
         out = np.zeros(len(rows))
         bindings.explicit_give(
             rows.start, rows.point, rows.weight, direction, rows.at, skin.start, skin.node, skin.weight, skin.frame,
@@ -157,6 +160,7 @@ class Motion:
         )  # fmt: skip
         if world.implicit is not None:
             out += world.implicit.give(self, rows, direction)
+        self._gave = rows, out
         return out
 
     def rewind(self, points: Ints) -> None:

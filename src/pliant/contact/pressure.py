@@ -13,7 +13,7 @@ import numpy as np
 from pliant.contact.contacts import Support
 from pliant.geometry.mesh import Floats
 from pliant.geometry.topology import listed
-from pliant.kernels import axpy, cross, dot, inline, kernel, load, norm, scale, store, sub
+from pliant.kernels import cross, dot, inline, kernel, load, norm, scale, sub
 from pliant.model import Model
 from pliant.motion import Motion, Rows
 
@@ -26,15 +26,17 @@ class Pressure:
         self.faces = skin.faces
         self.around = listed(skin.faces.ravel(), np.repeat(np.arange(len(skin.faces)), 3), len(skin))
         self.soft = (skin.frame < 0) & (np.diff(skin.start) > 0)
-        self._force, self._pressure = np.zeros((len(skin), 3)), np.zeros(len(skin))  # zero between calls: few points are touched
+        # zero between calls, as few points are touched
+        self._force, self._pressure, self._touched = np.zeros((len(skin), 3)), np.zeros(len(skin)), np.zeros(len(skin), bool)
 
     def row_areas(self, motion: Motion, rows: Rows, impulse: Floats) -> Floats:
         """Area that each row stands for [m^2], (r,): of its soft side if it has one; NaN where neither side has a surface."""
-        out = np.empty(len(rows))
-        _row_areas(
-            rows.start, rows.point, rows.weight, rows.normal, impulse, motion.end, self.faces, self.around.offsets, self.around.indices,
-            self.soft, self._force, self._pressure, out,
-        )  # fmt: skip
+        out, force, pressure = np.empty(len(rows)), self._force, self._pressure
+        _on_points(Support.of(rows).row, rows.point, rows.weight, impulse[:, None] * rows.normal, force, self._touched)
+        touched = np.flatnonzero(self._touched)
+        _over_areas(motion.end, self.faces, self.around.offsets, self.around.indices, touched, force, pressure)
+        _row_areas(rows.start, rows.point, rows.weight, impulse, pressure, self.soft, out)
+        force[touched], pressure[touched], self._touched[touched] = 0.0, 0.0, False
         return out
 
 
@@ -69,54 +71,31 @@ def facing_area(points, faces, start, around, point, n):  # type: ignore[no-unty
     return area
 
 
-@inline
-def _pressure(points, faces, start, around, i, force):  # type: ignore[no-untyped-def]
-    """|f_i| / A_i, NaN where no face looks against the force."""
-    f = load(force, i)
-    size = norm(f)
-    if size == 0.0:
-        return 0.0
-    area = facing_area(points, faces, start, around, i, scale(1.0 / size, f))
-    return size / area if area > 0.0 else np.nan
-
-
 @kernel
 def _over_areas(points, faces, start, around, chosen, force, out):  # type: ignore[no-untyped-def]
     for k in range(len(chosen)):
-        out[chosen[k]] = _pressure(points, faces, start, around, chosen[k], force)
-
-
-@inline
-def _row_pressure(first, last, point, weight, pressure, soft):  # type: ignore[no-untyped-def]
-    """Pressure of the side that knows it: a soft one rather than a hard one, A rather than B; 0 if neither does."""
-    best, found = 0.0, -1
-    for side in (1.0, -1.0):
-        p, share, gives = 0.0, 0.0, 0
-        for k in range(first, last):
-            w = side * weight[k]
-            if w > 0.0 and pressure[point[k]] > 0.0:
-                p += w * pressure[point[k]]
-                share += w
-                gives = max(gives, 1 if soft[point[k]] else 0)
-        if share > 0.0 and gives > found:
-            best, found = p / share, gives
-    return best
+        i = chosen[k]
+        f = load(force, i)
+        size = norm(f)
+        if size == 0.0:
+            continue
+        area = facing_area(points, faces, start, around, i, scale(1.0 / size, f))
+        out[i] = size / area if area > 0.0 else np.nan
 
 
 @kernel
-def _row_areas(  # type: ignore[no-untyped-def]
-    row_start, point, weight, normal, impulse, points, faces, start, around, soft, force, pressure, out
-):
-    """Impulse over the pressure that it makes. The scratch fields `force` and `pressure` come in zeroed and are left so."""
+def _row_areas(start, point, weight, impulse, pressure, soft, out):  # type: ignore[no-untyped-def]
+    """Force over the pressure of the side that knows it: a soft one rather than a hard one, A rather than B."""
     for r in range(len(out)):
-        for k in range(row_start[r], row_start[r + 1]):
-            store(force, point[k], axpy(weight[k] * impulse[r], load(normal, r), load(force, point[k])))
-    for k in range(len(point)):
-        if pressure[point[k]] == 0.0:
-            pressure[point[k]] = _pressure(points, faces, start, around, point[k], force)
-    for r in range(len(out)):
-        best = _row_pressure(row_start[r], row_start[r + 1], point, weight, pressure, soft)
+        best, found = 0.0, -1
+        for side in (1.0, -1.0):
+            p, share, gives = 0.0, 0.0, 0
+            for k in range(start[r], start[r + 1]):
+                w = side * weight[k]
+                if w > 0.0 and pressure[point[k]] > 0.0:
+                    p += w * pressure[point[k]]
+                    share += w
+                    gives = max(gives, 1 if soft[point[k]] else 0)
+            if share > 0.0 and gives > found:
+                best, found = p / share, gives
         out[r] = impulse[r] / best if best > 0.0 else np.nan
-    for k in range(len(point)):
-        store(force, point[k], (0.0, 0.0, 0.0))
-        pressure[point[k]] = 0.0

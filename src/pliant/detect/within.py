@@ -1,9 +1,9 @@
 """Points of bodies in tetrahedra of other bodies, pair by pair of bodies whose boxes overlap.
 
-Of a pair only the points of the one in the box of the other are looked at, and of its tetrahedra those that meet the box around these
-points; boxes around runs of BLOCK tetrahedra pass over most of them. What is left is tested all against all: for the few points and
-tetrahedra of a contact that is several times faster than the grid (detect/grid.py), where each tetrahedron also meets the points of its
-own body. Pairs for which it would be more than MANY tests go to the grid. The answer is the same.
+Of a pair only the points of the one in the box of the other are looked at. They are compared with boxes around runs of BLOCK
+tetrahedra, and those in such a box with the tetrahedra of the run. For the few points of a contact that is several times faster than
+the grid (detect/grid.py), where each tetrahedron also meets the points of its own body. Pairs with more than MANY points times runs go to
+the grid. The answer is the same.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Within:
         slot = np.cumsum(size[a]) - size[a]  # where the points of each pair are marked
         hit, large = np.zeros(int(size[a].sum()), np.uint8), np.zeros(len(a), np.uint8)
         use_threads(len(hit))
-        room = int(size.max(initial=0)), int(np.diff(self.tet_start).max(initial=0))
+        room = int(size.max(initial=0)), int(np.diff(self.block_start).max(initial=0))
         _search(
             a, b, low, high, x, self.point_start, self.counts, self.tets, self.low, self.high, self.block_start, self.block,
             self.block_low, self.block_high, slot, room[0], room[1], hit, large,
@@ -131,54 +131,61 @@ def _points_near(first, last, counts, x, box, near, number):  # type: ignore[no-
 
 
 @inline
-def _tets_near(first, last, block, block_low, block_high, low, high, box, chosen):  # type: ignore[no-untyped-def]
-    """List the tetrahedra that meet the box; how many."""
+def _blocks_near(first, last, low, high, box, chosen):  # type: ignore[no-untyped-def]
+    """List the blocks of tetrahedra that meet the box; how many."""
     used = 0
     for k in range(first, last):
-        if not _meets(box, block_low, block_high, k):
-            continue
-        for t in range(block[k], block[k + 1]):
-            if _meets(box, low, high, t):
-                chosen[used] = t
-                used += 1
+        if _meets(box, low, high, k):
+            chosen[used] = k
+            used += 1
     return used
 
 
 @inline
-def _test(near, number, points, chosen, count, x, tets, low, high, slot, hit):  # type: ignore[no-untyped-def]
-    """Mark the points that are in one of the tetrahedra."""
-    for c in range(count):
-        t = chosen[c]
-        box = (low[t, 0], low[t, 1], low[t, 2], high[t, 0], high[t, 1], high[t, 2])
-        for k in range(points):
+def _box(low, high, i):  # type: ignore[no-untyped-def]
+    return low[i, 0], low[i, 1], low[i, 2], high[i, 0], high[i, 1], high[i, 2]
+
+
+@inline
+def _test(near, number, some, count, first, last, x, tets, low, high, slot, hit):  # type: ignore[no-untyped-def]
+    """Mark those of some near points that are in one of the tetrahedra first : last."""
+    for t in range(first, last):
+        box = _box(low, high, t)
+        for m in range(count):
+            k = some[m]
             if not in_box(near, k, box) or hit[slot + number[k]]:
                 continue
-            i, j, m, n = load(x, tets[t, 0]), load(x, tets[t, 1]), load(x, tets[t, 2]), load(x, tets[t, 3])
-            w = tet_weights(load(near, k), i, j, m, n)
-            if min(w[0], w[1], w[2], w[3]) >= -TOLERANCE and not is_flat(i, j, m, n):
+            c0, c1, c2, c3 = load(x, tets[t, 0]), load(x, tets[t, 1]), load(x, tets[t, 2]), load(x, tets[t, 3])
+            w = tet_weights(load(near, k), c0, c1, c2, c3)
+            if min(w[0], w[1], w[2], w[3]) >= -TOLERANCE and not is_flat(c0, c1, c2, c3):
                 hit[slot + number[k]] = 1
 
 
 @parallel
 def _search(  # type: ignore[no-untyped-def]
     a, b, low, high, x, point_start, counts, tets, tet_low, tet_high, block_start, block, block_low, block_high, slot, most_points,
-    most_tets, hit, large,
+    most_blocks, hit, large,
 ):  # fmt: skip
     """Each pair marks its points in its own slots; or says that it is large."""
     for pile in prange(STRIDES):
         near, number = np.empty((most_points, 3)), np.empty(most_points, np.int64)
-        chosen = np.empty(most_tets, np.int64)
+        some, chosen = np.empty(most_points, np.int64), np.empty(most_blocks, np.int64)
         for k in range(pile, len(a), STRIDES):
             box = _common(low, high, a[k], b[k])
             points, around = _points_near(point_start[a[k]], point_start[a[k] + 1], counts, x, box, near, number)
             if points == 0:
                 continue
-            first, last = block_start[b[k]], block_start[b[k] + 1]
-            count = _tets_near(first, last, block, block_low, block_high, tet_low, tet_high, around, chosen)
-            if points * count > MANY:
+            blocks = _blocks_near(block_start[b[k]], block_start[b[k] + 1], block_low, block_high, around, chosen)
+            if points * blocks > MANY:
                 large[k] = 1
-            else:
-                _test(near, number, points, chosen, count, x, tets, tet_low, tet_high, slot[k], hit)
+                continue
+            for c in range(blocks):
+                box, count = _box(block_low, block_high, chosen[c]), 0
+                for m in range(points):
+                    some[count] = m
+                    count += in_box(near, m, box)
+                first, last = block[chosen[c]], block[chosen[c] + 1]
+                _test(near, number, some, count, first, last, x, tets, tet_low, tet_high, slot[k], hit)
 
 
 @kernel
