@@ -48,15 +48,17 @@ def spread(row_start, row_point, row_weight, at, impulse, start, node, weight, f
 
 
 @kernel
-def shift(dv, dt, impulse, inverse, v, x, on_fixed):  # type: ignore[no-untyped-def]
-    """Velocities and places of nodes change by dv and dt dv; fixed nodes take their impulse."""
-    for n in range(len(dv)):
+def kick(impulse, mobility, inverse, dt, v, x, on_fixed):  # type: ignore[no-untyped-def]
+    """Impulses on nodes change their velocities and where they end; fixed nodes take them. Most nodes have none."""
+    for n in range(len(impulse)):
+        i = load(impulse, n)
+        if i[0] == 0.0 and i[1] == 0.0 and i[2] == 0.0:
+            continue
         if inverse[n] == 0.0:
-            store(on_fixed, n, add(load(on_fixed, n), load(impulse, n)))
-        change = load(dv, n)
-        if change[0] != 0.0 or change[1] != 0.0 or change[2] != 0.0:
-            store(v, n, add(load(v, n), change))
-            store(x, n, axpy(dt, change, load(x, n)))
+            store(on_fixed, n, add(load(on_fixed, n), i))
+        dv = scale(mobility[n], i)
+        store(v, n, add(load(v, n), dv))
+        store(x, n, axpy(dt, dv, load(x, n)))
 
 
 @kernel
@@ -82,10 +84,10 @@ def explicit_give(  # type: ignore[no-untyped-def]
     """Absolute row sums of the Delassus matrix, D_r = sum_s |W_rs| (an upper bound of it), explicit nodes and frames.
 
     Nodes: sum |w_r| m^-1 q with q the total |weight| all rows put on the node (3.3 of the methods page). Frames: N/M + rho_r sum rho
-    with rho = sqrt((r x u) J^-1 (r x u)) (3.4). The three scratch arrays come in zeroed and are left so, by a third sweep.
+    with rho = sqrt((r x u) J^-1 (r x u)) (3.4). The three scratch arrays come in zeroed.
     """
     rows = len(at)
-    for sweep in range(3):
+    for sweep in range(2):
         for r in range(rows):
             u, total = load(direction, r), 0.0
             for k in range(row_start[r], row_start[r + 1]):
@@ -93,9 +95,6 @@ def explicit_give(  # type: ignore[no-untyped-def]
                 f = frame[p]
                 if f >= 0:
                     if inverse[f] == 0.0:
-                        continue
-                    if sweep == 2:
-                        frame_count[f], frame_turn[f] = 0.0, 0.0
                         continue
                     turn = cross(sub(load(at, r), load(position, f)), u)
                     j = load(inverse_inertia, f)
@@ -111,8 +110,6 @@ def explicit_give(  # type: ignore[no-untyped-def]
                         share = w * abs(weight[m])
                         if sweep == 0:
                             node_load[n] += share
-                        elif sweep == 2:
-                            node_load[n] = 0.0
                         else:
                             total += share * node_load[n] * node_mobility[n]
             if sweep == 1:

@@ -118,7 +118,11 @@ class Motion:
             return
         world, frames = self._world, self._world.model.frames
         on_nodes, on_frames, turning = self._spread(rows, impulses)
-        bindings.shift(world.mobility(on_nodes, self.dt), self.dt, on_nodes, self.nodes.inverse, self.v, self.x, self.impulse_on_fixed)
+        bindings.kick(on_nodes, world.explicit_mobility, self.nodes.inverse, self.dt, self.v, self.x, self.impulse_on_fixed)
+        if world.implicit is not None:
+            dv = world.implicit.respond(on_nodes)
+            self.v += dv
+            self.x += self.dt * dv
         free = frames.inverse > 0.0
         self.velocity_frames[free] += on_frames[free] * frames.inverse[free, None]
         self.spin[free] += turning[free]
@@ -156,7 +160,7 @@ class Motion:
         bindings.explicit_give(
             rows.start, rows.point, rows.weight, direction, rows.at, skin.start, skin.node, skin.weight, skin.frame,
             world.explicit_mobility, self.position, self.rotation, frames.inverse, frames.inverse_inertia,
-            *world.loads, out,
+            np.zeros(len(self.x)), np.zeros(len(self.position)), np.zeros(len(self.position)), out,
         )  # fmt: skip
         if world.implicit is not None:
             out += world.implicit.give(self, rows, direction)

@@ -40,7 +40,6 @@ class World:
         self.reaction = np.zeros_like(state.x)  # [N] that holds fixed and prescribed nodes, of the last step
         self.kept: dict[type, Any] = {}  # what contact methods derive from the model, once per epoch
         self.damping = nodes.damping  # [1/s] (n,) of each node, with that of its vertex under the forces last asked for
-        self.loads = np.zeros(len(state.x)), np.zeros(len(state.position)), np.zeros(len(state.position))  # scratch of `Motion.give`
         self.directed = self.implicit is not None or bool((model.frames.inverse > 0.0).any())  # do contacts yield by direction?
         self._held = np.flatnonzero(nodes.inverse == 0.0)
         self._corner = np.empty((model.corners, 3))

@@ -26,17 +26,13 @@ class Pressure:
         self.faces = skin.faces
         self.around = listed(skin.faces.ravel(), np.repeat(np.arange(len(skin.faces)), 3), len(skin))
         self.soft = (skin.frame < 0) & (np.diff(skin.start) > 0)
-        # zero between calls, as few points are touched
-        self._force, self._pressure, self._touched = np.zeros((len(skin), 3)), np.zeros(len(skin)), np.zeros(len(skin), bool)
 
     def row_areas(self, motion: Motion, rows: Rows, impulse: Floats) -> Floats:
         """Area that each row stands for [m^2], (r,): of its soft side if it has one; NaN where neither side has a surface."""
-        out, force, pressure = np.empty(len(rows)), self._force, self._pressure
-        _on_points(Support.of(rows).row, rows.point, rows.weight, impulse[:, None] * rows.normal, force, self._touched)
-        touched = np.flatnonzero(self._touched)
-        _over_areas(motion.end, self.faces, self.around.offsets, self.around.indices, touched, force, pressure)
+        pushed = impulse[:, None] * rows.normal
+        pressure = point_pressure(motion.end, self, Support.of(rows), pushed)
+        out = np.empty(len(rows))
         _row_areas(rows.start, rows.point, rows.weight, impulse, pressure, self.soft, out)
-        force[touched], pressure[touched], self._touched[touched] = 0.0, 0.0, False
         return out
 
 

@@ -42,7 +42,7 @@ class Within:
         self._refit(x)
         size = np.diff(self.point_start)
         slot = np.cumsum(size[a]) - size[a]  # where the points of each pair are marked
-        hit, large = np.zeros(int(size[a].sum()), np.uint8), np.zeros(len(a), np.uint8)
+        hit, large = np.zeros(int(size[a].sum()), np.bool_), np.zeros(len(a), np.bool_)
         use_threads(len(hit))
         room = int(size.max(initial=0)), int(np.diff(self.block_start).max(initial=0))
         _search(
@@ -158,7 +158,7 @@ def _test(near, number, some, count, first, last, x, tets, low, high, slot, hit)
             c0, c1, c2, c3 = load(x, tets[t, 0]), load(x, tets[t, 1]), load(x, tets[t, 2]), load(x, tets[t, 3])
             w = tet_weights(load(near, k), c0, c1, c2, c3)
             if min(w[0], w[1], w[2], w[3]) >= -TOLERANCE and not is_flat(c0, c1, c2, c3):
-                hit[slot + number[k]] = 1
+                hit[slot + number[k]] = True
 
 
 @parallel
@@ -177,7 +177,7 @@ def _search(  # type: ignore[no-untyped-def]
                 continue
             blocks = _blocks_near(block_start[b[k]], block_start[b[k] + 1], block_low, block_high, around, chosen)
             if points * blocks > MANY:
-                large[k] = 1
+                large[k] = True
                 continue
             for c in range(blocks):
                 box, count = _box(block_low, block_high, chosen[c]), 0
