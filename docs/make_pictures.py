@@ -2,12 +2,14 @@
 
 import sys
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 
 from PIL import Image
 
 from pliant import Scene, running, scenes
-from pliant.look import draw, from_run, from_simulation, movie
+from pliant.look import Camera, draw, from_run, from_simulation, movie
+from pliant.look.pairs import marks_of
 from pliant.record import Run
 
 HERE = Path(__file__).parent
@@ -99,9 +101,38 @@ def make_ground(folder: Path) -> None:
         save(draw(picture, "pressure", SIZE, transparent=["ball"]), "ground.png")
 
 
+def make_redefinition(folder: Path) -> None:
+    """Feature pairs by state in the figures of thesis ch. 6, with their rule off and on."""
+    views = {
+        "6.1": (0.06, Camera((0.85, -1.5, 0.3), (0.45, 0.05, 0.0))), "6.2": (0.1, Camera((0.4, -1.7, 1.1), (-0.2, 0.0, 0.1))),
+        "6.3": (0.1, Camera((0.45, -0.9, 0.55), (0.17, 0.0, 0.0))), "6.4": (0.32, Camera((0.55, -1.2, 0.6), (0.15, 0.0, 0.0))),
+        "6.9": (0.03, Camera((0.9, -2.2, 0.5), (0.1, -0.3, 0.1))),
+    }  # fmt: skip
+    size = (480, 330)
+    sheet = Image.new("RGB", (2 * size[0], len(views) * size[1]), "white")
+    for i, (figure, (time, camera)) in enumerate(views.items()):
+        for rule in (False, True):
+            scene = scenes.make("hooked", figure=figure, rule=rule)
+            scene.name = f"{figure}, rule {'on' if rule else 'off'}"
+            sim = scene.simulate().run(until=time)
+            picture = replace(from_simulation(sim), marks=marks_of(sim))
+            image = draw(picture, "body", (2 * size[0], 2 * size[1]), camera, transparent=[b.name for b in scene.bodies], edges=True)
+            sheet.paste(image.resize(size), (rule * size[0], i * size[1]))
+    save(sheet.quantize(256, method=Image.Quantize.FASTOCTREE), "redefinition.png")
+
+
+def make_reversal(folder: Path) -> None:
+    """Before, in and after a collision."""
+    sim, size = scenes.make("sphere-and-bunny", integrator="verlet").simulate(), (360, 300)
+    sheet = Image.new("RGB", (3 * size[0], size[1]), "white")
+    for k, until in enumerate((0.0, 0.14, 0.4)):
+        sheet.paste(draw(from_simulation(sim.run(until=until)), size=(2 * size[0], 2 * size[1])).resize(size), (k * size[0], 0))
+    save(sheet.quantize(96), "reversal.png")
+
+
 # Scenes of the method noniterative: parameters, where the camera stands, and the field shown.
 NONITERATIVE = {
-    "squeezed-bars": ({}, None, "von_mises"),
+    "squeezed-bars": ({}, None, "body"),
     "soft-cube-stiff-bars": ({}, None, "von_mises"),
     "archway": ({"duration": 1.0}, (-70, 15), "body"),
     "chess-500": ({}, (-58, 40), "body"),
@@ -119,6 +150,8 @@ def make_noniterative(folder: Path) -> None:
 
 MAKE = {
     "shapes": make_shapes, "demo": make_demo, "own-mesh": make_own_mesh, "cantilever": make_cantilever, "ground": make_ground,
+    "redefinition": make_redefinition,
+    "reversal": make_reversal,
     "noniterative": make_noniterative,
 }  # fmt: skip
 

@@ -17,6 +17,7 @@ from pliant import Scene, kernels, running
 from pliant.bodies.materials import von_mises
 from pliant.contact import method
 from pliant.contact.contacts import Contacts
+from pliant.geometry.mesh import PliantError
 from pliant.geometry.shapes import make as make_shape
 from pliant.geometry.solids import box
 from pliant.record import Run, read_journal
@@ -466,3 +467,25 @@ def test_the_recorded_stress_is_that_of_the_elements(law, element):
     assert expected.max() > 1e3 and np.ptp(stretch) > 0.1
     assert np.allclose(stress, expected, rtol=1e-9, atol=1e-9 * expected.max())
     assert np.allclose(stretch, group.stretch(x), rtol=0, atol=1e-11)
+
+
+def test_contacts_of_a_run_are_those_of_the_simulation(tmp_path):
+    """Force, torque, pressure and what carries them, read back at a time; turned towards the body that is asked for."""
+    scene = Scene(dt=0.01, duration=0.1)
+    scene.add(name="ground", shape="plane", model="static")
+    scene.add(name="box", shape=dict(kind="box", size=(0.2, 0.2, 0.1), edge=0.1), position=(0, 0, 0.05), integrator="implicit")
+    sim, recorder = running.start(scene, tmp_path / "a", every=0.02)
+    running.run(sim, recorder)
+    now = sim.contacts("box", "ground")
+    with Run.open(tmp_path / "a.vtkhdf") as opened:
+        read = opened.contacts("box", "ground")
+        assert np.array_equal(read.force, now.force) and np.array_equal(read.support.point, now.support.point)
+        assert read.total_torque() == pytest.approx(now.total_torque(), abs=1e-12)
+        assert (read.pressure * read.area).sum() == pytest.approx(read.normal_force.sum(), rel=1e-12)
+        assert opened.contacts("ground", "box").total_force == pytest.approx(-now.total_force, abs=1e-12)
+        assert read.center_of_pressure == pytest.approx([0, 0, 0], abs=2e-3)
+        assert len(opened.contacts(t=0.0)) == 0 and opened.frame_at(0.05) == 2
+        with pytest.raises(PliantError, match="no body 'boks'"):
+            opened.contacts("boks")
+        with pytest.raises(PliantError, match="no frame at or before"):
+            opened.contacts(t=-1.0)

@@ -29,7 +29,7 @@ def build(scene: Scene) -> tuple[World, Several]:
     if not scene.bodies:
         raise PliantError("The scene has no bodies: add one with scene.add(...) or a [[bodies]] table.")
     _check_laws(scene)
-    contact, why = _contact(scene)
+    contact, why = contact_of(scene)
     parts = [body_parts(body, contact.needs) for body in scene.bodies]
     draft = Draft(parts, starts([len(p.nodes) for p in parts]), starts([len(p.points) for p in parts]))
     for index, part in enumerate(parts):
@@ -251,7 +251,7 @@ def methods_of(scene: Scene) -> list[str]:
     return list(dict.fromkeys([rule, *(p.method for p in scene.pairs if p.method)]))
 
 
-def _contact(scene: Scene) -> tuple[Several, list[str]]:
+def contact_of(scene: Scene) -> tuple[Several, list[str]]:
     """The contact methods of a scene in table order, and why they were chosen."""
     rule, *others = methods_of(scene)
     options = {k: v for k, v in scene.contact.items() if k != "method"} if isinstance(scene.contact, dict) else {}

@@ -93,6 +93,8 @@ class Guard:
         fall = self.speed + float(np.linalg.norm(model.gravity)) * (state.time - self.since)
         gone = (pace * dt > FAR * self.extent) & (pace > 3.0 * fall)  # a light body may leave a heavy one twice as fast
         gone[frames.body[~np.isfinite(state.rotation).all(axis=1)]] = True
+        way[model.bodies.unsafe[nodes.body]] = 0.0  # asked for, to be looked at
+        gone &= ~model.bodies.unsafe
         torn = way.max(initial=0.0) > 1.0
         if torn or gone.any():
             body = nodes.body[np.argmax(way)] if torn else np.argmax(gone)

@@ -26,7 +26,10 @@ Kept = TypeVar("Kept")
 
 @dataclass
 class Rows:
-    """Contacts as sparse rows over skin points (CSR); weights of a row sum to zero, the positive side is body A."""
+    """Contacts as sparse rows over skin points (CSR); weights of a row sum to zero, the positive side is body A.
+
+    A row of one point pushes against the world.
+    """
 
     start: Ints  # (r + 1,)
     point: Ints
@@ -66,7 +69,8 @@ class Motion:
         self.pairs: PairTable = world.pairs
         self.x, self.v = x, v  # nodes at the end of the step
         self.velocity_frames, self.spin = velocity, spin
-        self.position, self.rotation = np.empty_like(state.position), np.empty_like(state.rotation)
+        self.position_start, self.rotation_start = state.position, state.rotation  # frames at the start of the step
+        self.position, self.rotation = np.empty_like(state.position), np.empty_like(state.rotation)  # and at its end
         self._fly()
         self.start = world.skin_positions(state.x, state.position, state.rotation)
         self.account = "contact"  # where pushes are booked
@@ -112,22 +116,27 @@ class Motion:
         )  # fmt: skip
         return on_nodes, on_frames, turning
 
-    def push(self, rows: Rows, impulses: Floats) -> None:
-        """Carry impulses [N s], (r, 3), on side A (and their opposites on B) to the bodies and predict `end` anew."""
+    def push(self, rows: Rows, impulses: Floats, move: bool = True) -> None:
+        """Carry impulses [N s], (r, 3), on side A (and their opposites on B) to the bodies and predict `end` anew.
+
+        With `move` false they act at the end of the step: velocities change, `end` does not.
+        """
         if len(rows) == 0:
             return
         world, frames = self._world, self._world.model.frames
         on_nodes, on_frames, turning = self._spread(rows, impulses)
-        bindings.kick(on_nodes, world.explicit_mobility, self.nodes.inverse, self.dt, self.v, self.x, self.impulse_on_fixed)
+        moved = self.dt if move else 0.0
+        bindings.kick(on_nodes, world.explicit_mobility, self.nodes.inverse, moved, self.v, self.x, self.impulse_on_fixed)
         if world.implicit is not None:
             dv = world.implicit.respond(on_nodes)
             self.v += dv
-            self.x += self.dt * dv
+            self.x += moved * dv
         free = frames.inverse > 0.0
         self.velocity_frames[free] += on_frames[free] * frames.inverse[free, None]
         self.spin[free] += turning[free]
-        self._fly()
-        self.__dict__.pop("end", None)
+        if move:
+            self._fly()
+            self.__dict__.pop("end", None)
         if self.account not in self.pushed:
             self.pushed[self.account] = (on_nodes, on_frames, turning)
             return
@@ -170,21 +179,28 @@ class Motion:
     def rewind(self, points: Ints) -> None:
         """Put the owners of skin points back to where they started: the node if the point is one node, else the body.
 
-        Velocities stay; the potential energy that this moves is booked. A later push moves owners again, so rewind last.
+        Velocities stay; the potential energy that this moves is booked. What is prescribed stays where it belongs. A later push
+        that moves moves owners again, so rewind last.
         """
         world, state, skin = self._world, self._world.state, self.skin
-        before = world.potential_energy(self.x, self.position)
+        before = self.potential()
         points = np.asarray(points, np.int64)
         count = skin.start[points + 1] - skin.start[points]
         back = np.zeros(len(self.x), bool)
         back[skin.node[skin.start[points[count == 1]]]] = True
         back |= np.isin(world.model.nodes.body, skin.body[points[count > 1]])
+        back &= world.model.nodes.inverse > 0.0
         self.x[back] = state.x[back]
         framed = np.unique(skin.frame[points])
         framed = framed[framed >= 0]
+        framed = framed[self.frames.inverse[framed] > 0.0]
         self.position[framed], self.rotation[framed] = state.position[framed], state.rotation[framed]
         self.__dict__.pop("end", None)
-        self.rewound += world.potential_energy(self.x, self.position) - before
+        self.rewound += float((self.potential() - before).sum())
+
+    def potential(self) -> Floats:
+        """Elastic energy and energy in the field of gravity of each body at the end of the step [J], (B,)."""
+        return self._world.potential_energy(self.x, self.position)
 
     def kept(self, kind: type[Kept]) -> Kept:
         """Something derived from the model alone (a tree, an adjacency), made once per epoch as kind(motion)."""

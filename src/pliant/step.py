@@ -56,7 +56,7 @@ def step(world: World, contact: Several, dt: float) -> StepReport:
         time=world.state.time,
         step=world.state.step,
         contacts=answer.contacts,
-        max_depth=float(-np.minimum(answer.contacts.gap, 0.0).min(initial=0.0)),
+        max_depth=float(-np.fmin(answer.contacts.gap, 0.0).min(initial=0.0)),
         solver_iterations=implicit.iterations if implicit else 0,
         shown=answer.shown,
         warnings=answer.warnings + (implicit.trouble if implicit else []),

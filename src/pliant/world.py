@@ -83,13 +83,14 @@ class World:
             out += np.bincount(body, group.energy(x), minlength=len(out))
         return out
 
-    def potential_energy(self, x: Floats, position: Floats) -> float:
-        """Elastic energy and energy in the field of gravity [J]."""
+    def potential_energy(self, x: Floats, position: Floats) -> Floats:
+        """Elastic energy and energy in the field of gravity of each body [J], (B,)."""
         nodes, frames, g = self.model.nodes, self.model.frames, self.model.gravity
-        moving = np.where(frames.inverse > 0, frames.mass, 0.0)
+        count, moving = len(self.model.bodies), np.where(frames.inverse > 0, frames.mass, 0.0)
         # sums, not BLAS: its last digits depend on its threads
-        weight = np.sum(nodes.mass[:, None] * x * g) + np.sum(moving[:, None] * position * g)
-        return float(self.elastic_energy(x).sum() - weight)
+        weight = np.bincount(nodes.body, np.sum(nodes.mass[:, None] * x * g, axis=1), count).astype(np.float64)  # integers if empty
+        weight += np.bincount(frames.body, np.sum(moving[:, None] * position * g, axis=1), count)
+        return self.elastic_energy(x) - weight
 
     # -- how bodies move on their own
 
@@ -173,11 +174,6 @@ class World:
         carried[framed] = state.velocity[f] + np.cross(omega[f], carried[framed])
         carried[~framed & (np.diff(skin.start) == 0)] = 0.0
         return carried
-
-    def mobility(self, impulse: Floats, dt: float) -> Floats:
-        """Change of velocity of all nodes under impulses on them [m/s], (n, 3)."""
-        dv = self.explicit_mobility[:, None] * impulse
-        return dv if self.implicit is None else dv + self.implicit.respond(impulse)
 
     # -- the end of a step
 

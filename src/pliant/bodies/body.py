@@ -69,11 +69,8 @@ class BodyParts:
 def body_parts(body: Body, needs: frozenset[str] = frozenset()) -> BodyParts:
     """Arrays of a body, with what the contact methods of the scene need of its shape; errors name it."""
     try:
-        framed = body.model in ("rigid", "static")
-        plane = isinstance(body.shape, dict) and body.shape.get("kind") == "plane"  # known exactly, and nothing to fill
-        fillable = (framed and not plane) or (body.model == "springs" and body.network == "all-pairs")
-        shape = resolve(body.shape, solid=body.needs_tets or (fillable and "tets" in needs))
-        if framed:
+        shape = resolve(body.shape, solid=is_filled(body, needs))
+        if body.model in ("rigid", "static"):
             parts = _framed(body, shape, "tets" in needs)
         else:
             parts = _fem(body, shape) if body.model == "fem" else _springs(body, shape, "tets" in needs)
@@ -82,6 +79,13 @@ def body_parts(body: Body, needs: frozenset[str] = frozenset()) -> BodyParts:
         return parts
     except PliantError as error:
         raise PliantError(f"Body '{body.name}': {error}") from None
+
+
+def is_filled(body: Body, needs: frozenset[str]) -> bool:
+    """Whether a body has tetrahedra inside: its model lives on them, or a contact method needs them."""
+    plane = isinstance(body.shape, dict) and body.shape.get("kind") == "plane"  # known exactly, and nothing to fill
+    fillable = (body.model in ("rigid", "static") and not plane) or (body.model == "springs" and body.network == "all-pairs")
+    return body.needs_tets or (fillable and "tets" in needs)
 
 
 def _placing(body: Body) -> tuple[Floats, Floats]:

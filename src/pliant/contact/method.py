@@ -43,6 +43,9 @@ METHODS = {  # the methods that ship with pliant; adding one is adding a line
     "ground": "pliant.contact.ground:Ground",
     "noniterative": "pliant.contact.noniterative:Noniterative",
     "none": "pliant.contact.nothing:Nothing",
+    "penalty": "pliant.contact.penalty.method:Penalty",
+    "continuous-penalty": "pliant.contact.penalty.method:ContinuousPenalty",
+    "reversal": "pliant.contact.reversal:Reversal",
 }
 _REGISTERED: dict[str, type] = {}
 

@@ -7,7 +7,7 @@ radius, so that it rolls. Points to all bodies, one call, in a fixed order.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import numpy as np
 
@@ -36,6 +36,10 @@ class Hits:
     def __len__(self) -> int:
         return len(self.point)
 
+    def select(self, rows: np.ndarray) -> Hits:
+        """Some of them, by mask or index."""
+        return Hits(**{f.name: getattr(self, f.name)[rows] for f in fields(Hits)})
+
 
 class Penetration:
     """Finds points inside bodies; keeps what does not change between steps."""
@@ -48,30 +52,39 @@ class Penetration:
         self.face_normal = np.zeros((len(skin.faces), 3))
         self.vertex_normal = np.zeros((len(skin), 3))
 
-    def find(self, motion: Motion) -> Hits:
-        """All points inside other bodies at the end of the motion."""
-        bodies, points, tree = self.bodies, motion.end, self.tree
-        tree.refit(points)
-        normals(points, self.faces, self.face_normal, self.vertex_normal)
-        low, high = body_boxes(motion, tree)
+    def fit(self, motion: Motion) -> None:
+        """Boxes and normals for the end of the motion."""
+        self.tree.refit(motion.end)
+        normals(motion.end, self.faces, self.face_normal, self.vertex_normal)
+
+    def find(self, motion: Motion, exact: bool = False) -> Hits:
+        """All points inside other bodies at the end of the motion; `exact`: only inside shapes known exactly."""
+        bodies, points = self.bodies, motion.end
+        self.fit(motion)
+        low, high = body_boxes(motion, self.tree)
         a, b = body_pairs(motion, low, high)
+        if exact:
+            a, b = a[bodies.analytic[b] >= 0], b[bodies.analytic[b] >= 0]
         none = np.zeros(1, np.int64)
         round_ = np.where(bodies.analytic == 1, bodies.parameters[:, 0], 0.0)
         given = (a, b, bodies.point_start, bodies.surface, bodies.anchor, round_, points, low, high)
         count = _candidates(*given, False, none, none.copy())
         pair, point = np.empty(count, np.int64), np.empty(count, np.int64)
         _candidates(*given, True, pair, point)
-        radius = round_[a[pair]]
+        hits = self.measure(motion, point, a[pair], b[pair], round_[a[pair]])
+        return hits.select(hits.gap < 0.0)
+
+    def measure(self, motion: Motion, point: Ints, a: Ints, b: Ints, radius: Floats) -> Hits:
+        """Signed distance of points of bodies a (balls, with their radius) to bodies b, inside or not; fit to the motion before."""
+        bodies, tree, count = self.bodies, self.tree, len(point)
         face, gap = np.full(count, -1, np.int64), np.zeros(count)
         weights, normal = np.zeros((count, 3)), np.zeros((count, 3))
         signed_gaps(
-            b[pair], point, radius, points, bodies.analytic, bodies.parameters, bodies.frame, motion.position, motion.rotation,
+            b, point, radius, motion.end, bodies.analytic, bodies.parameters, bodies.frame, motion.position, motion.rotation,
             tree.root, tree.level[1], tree.first, tree.count, tree.order, tree.low, tree.high, self.faces, self.neighbour,
             self.face_normal, self.vertex_normal, face, weights, normal, gap,
         )  # fmt: skip
-        inside = gap < 0.0
-        owner = pair[inside]
-        return Hits(point[inside], radius[inside], a[owner], b[owner], face[inside], weights[inside], normal[inside], gap[inside])
+        return Hits(point, radius, a, b, face, weights, normal, gap)
 
 
 def body_boxes(motion: Motion, tree: Tree) -> tuple[Floats, Floats]:

@@ -54,3 +54,16 @@ def _test(place, order, corners, points, key):  # type: ignore[no-untyped-def]
         )  # fmt: skip
         i, j = order[p], order[q]
         key[k] = min(i, j) << 32 | max(i, j) if touch else -1
+
+
+def every_pair(points: Floats, faces: Ints, start: Ints, bodies: Ints) -> Ints:
+    """What `intersecting` finds, without a tree: each face start[b] : start[b + 1] of a body against each of another."""
+    pairs = []
+    for a, b in np.asarray(bodies).tolist():
+        i, j = np.arange(start[a], start[a + 1]), np.arange(start[b], start[b + 1])
+        pairs.append(np.stack([np.repeat(i, len(j)), np.tile(j, len(i))], axis=1))
+    place = np.concatenate(pairs).astype(np.int32)
+    key = np.empty(len(place), np.int64)
+    use_threads(len(place))
+    _test(place, np.arange(len(faces)), contiguous(faces, np.int64), contiguous(points), key)
+    return sorted_pairs(key[key >= 0])

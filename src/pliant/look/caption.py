@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -45,6 +46,17 @@ def write(image: Image.Image, title: str, time: float, tile: float | None, inver
         pen.text((unit, height - 1.0 * unit), f"tiles {length_words(tile)}", QUIET, font(round(0.85 * unit)), anchor="ls")
     if scale is not None:
         _colour_bar(image, pen, scale, width, height, unit)
+
+
+def legend(image: Image.Image, entries: Mapping[str, tuple[int, int, int]]) -> None:
+    """Coloured words in the lower right corner, the first on top."""
+    from PIL import ImageDraw
+
+    pen = ImageDraw.Draw(image)
+    width, height = image.size
+    unit = max(height // 40, 9)
+    for i, (words, colour) in enumerate(reversed(list(entries.items()))):
+        pen.text((width - unit, height - (1.0 + 1.4 * i) * unit), words, colour, font(unit, bold=True), anchor="rs")
 
 
 def length_words(metres: float) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +12,7 @@ import numpy as np
 from pliant.geometry.mesh import TET_FACES, Floats, Ints, PliantError
 from pliant.look import caption, fields
 from pliant.look.glass import containers
+from pliant.look.pairs import STATES, marks_of, show
 from pliant.look.screen import hidden_plotter
 from pliant.look.source import Film, Picture, from_simulation
 from pliant.look.stage import (
@@ -53,18 +55,19 @@ def still(
     limits: tuple[float, float] | None = None,
     transparent: Collection[str] | None = None,
     edges: bool = False,
+    pairs: bool = False,
 ) -> Path:
     """A png of a simulation as it is now, or of the frame of a run nearest to a time (the last unless given).
 
     field: von_mises, speed, displacement, depth, pressure, ..., `body` for plain colours, or `auto`; limits: range of
     its colours; transparent: names of bodies to look through (unless given: containers that hide what is in them);
-    edges: draw the edges of the triangles.
+    edges: draw the edges of the triangles; pairs: mark the feature pairs of the penalty methods by state (simulations only).
     """
     path = Path(path)
     if path.suffix.lower() not in (".png", ".jpg", ".jpeg"):
         raise PliantError(f"cannot write a still to {path.name}: name it .png or .jpg")
     path.parent.mkdir(parents=True, exist_ok=True)
-    draw(_moment(source, time), field, size, camera, limits, transparent, edges).save(path)
+    draw(_moment(source, time, pairs), field, size, camera, limits, transparent, edges).save(path)
     return path
 
 
@@ -87,13 +90,16 @@ def draw(
         return canvas.draw(picture)
 
 
-def _moment(source: Run | Simulation, time: float | None) -> Picture:
+def _moment(source: Run | Simulation, time: float | None, pairs: bool = False) -> Picture:
     from pliant.simulation import Simulation
 
     if isinstance(source, Simulation):
         if time is not None:
             raise PliantError("a simulation is drawn as it is now; give a recorded run to choose a time")
-        return from_simulation(source)
+        picture = from_simulation(source)
+        return replace(picture, marks=marks_of(source)) if pairs else picture
+    if pairs:
+        raise PliantError("a recorded run does not hold feature pairs; draw the simulation itself")
     film = Film(source)
     i = source.frames - 1 if time is None else int(np.argmin(np.abs(source.times - time)))
     return film.picture(i)
@@ -138,6 +144,7 @@ class Canvas:
         self.plotter = hidden_plotter((FINER * size[0], FINER * size[1]))
         self._actors: dict[str, Any] = {}
         self._floors: list[Floor] | None = None
+        self._marks: list[Any] = []
         self._shading: tuple[Ints, Shading] | None = None
         self._set_up()
 
@@ -161,11 +168,14 @@ class Canvas:
         self._show_floors(picture)
         self._show_bodies(picture, solid)
         self._show_inverted(picture.inverted)
+        self._marks = show(self.plotter, picture.marks, self._marks, FINER)
         self.plotter.renderer.ResetCameraClippingRange()
         self.plotter.render()
         image = Image.fromarray(self.plotter.screenshot(return_img=True)).reduce(FINER)
         tile = self._floors[0].tile if self._floors else None
         caption.write(image, picture.title, picture.time, tile, len(picture.inverted), self.scale)
+        if picture.marks is not None:
+            caption.legend(image, {f"{n} {name}": STATES[name] for name, n in picture.marks.counts.items() if n})
         return image
 
     # -------------------------------------------------------------------------------------------- parts

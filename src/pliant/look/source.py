@@ -13,6 +13,7 @@ from pliant.geometry.mesh import Floats, Ints, PliantError
 from pliant.record.export import skin
 
 if TYPE_CHECKING:
+    from pliant.look.pairs import Marks
     from pliant.record import Cells, Run
     from pliant.scene import Scene
     from pliant.simulation import Simulation
@@ -45,6 +46,7 @@ class Picture:
     surfel_body: Ints = field(default_factory=lambda: NO_POINTS)  # (S,)
     inverted: Floats = field(default_factory=lambda: NO_TETS)  # [m] (K, 4, 3) corners of elements turned inside out
     planes: tuple[Plane, ...] = ()
+    marks: Marks | None = None  # feature pairs to draw
 
     def moving(self, body: Ints) -> np.ndarray:
         """Whether the body of each number can move."""

@@ -41,16 +41,18 @@ def thaw(arrays: dict[str, np.ndarray], meta: dict[str, Any]) -> State:
 
 def read_meshes(scene: Scene) -> Scene:
     """A copy in which meshes from files and surfaces to be filled are there, so that what runs is what is recorded."""
+    from pliant.bodies.body import is_filled
+    from pliant.build import contact_of
     from pliant.geometry.resolve import resolve
 
-    bodies = []
+    needs, bodies = contact_of(scene)[0].needs, []
     for body in scene.bodies:
         update: dict[str, Any] = {}
         for part in ("shape", "skin"):
             spec = getattr(body, part)
             if spec is not None and not _named(spec):
                 try:
-                    update[part] = resolve(spec, solid=part == "shape" and body.needs_tets)
+                    update[part] = resolve(spec, solid=part == "shape" and is_filled(body, needs))
                 except PliantError as error:
                     raise PliantError(f"Body '{body.name}': {error}") from None
         bodies.append(body.model_copy(update=update))

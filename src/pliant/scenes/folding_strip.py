@@ -7,7 +7,6 @@ import numpy as np
 from pliant.scene import Scene
 from pliant.simulation import Simulation
 
-
 LOWERED = 1.5  # [s] when the held end has come down
 
 

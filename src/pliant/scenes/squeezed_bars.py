@@ -21,7 +21,7 @@ def make(
     tall = layers * thick
     anchor = dict(kind="box", size=(0.16, 0.16, 0.03), edge=0.04)
     scene.add(name="floor", shape=anchor, model="static", position=(0, 0, -0.015), friction=friction)
-    way = {"times": [0.0, 0.1, 0.4 * duration], "values": [[0, 0, 0], [0, 0, 0], [0, 0, -squeeze * tall]]}
+    way = {"times": [0.0, 0.08 * duration, 0.4 * duration], "values": [[0, 0, 0], [0, 0, 0], [0, 0, -squeeze * tall]]}
     scene.add(name="press", shape=anchor, model="static", position=(0, 0, tall + 0.016), motions=[{"shift": way}], friction=friction)
     material = dict(youngs_modulus=youngs_modulus, poisson_ratio=0.3, density=1000.0, mass_damping=10.0, stiffness_damping=3e-4)
     for layer in range(layers):

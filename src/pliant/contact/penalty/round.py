@@ -1,0 +1,123 @@
+"""One round of a step: impulses of a batch of records that have not been handled yet, pushed all at once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from pliant.contact.penalty.friction import rub
+from pliant.contact.penalty.impulses import DISCRETE, Known, Pressed, foot_weights, pressed
+from pliant.contact.penalty.options import Options
+from pliant.contact.penalty.records import EDGE_EDGE, VERTEX_FACE, Records
+from pliant.contact.penalty.shapes import BALL
+from pliant.detect.closest import normals
+from pliant.geometry.mesh import Floats
+from pliant.motion import Motion, Rows
+
+FAR = 0.5  # weights below -FAR are not followed: the foot has left the face for good
+CHANGE = 0.1  # of the stiffness of an enduring record in a step, at most
+MOST = 16.0  # of k dt^2 D in the implicit continuous form, beyond which its damping fades (9.4)
+
+
+@dataclass
+class Handled:
+    """Records that have had their impulse in this step."""
+
+    records: Records
+    pushed: np.ndarray  # (r,) bool: those that got one
+    rows: Rows  # of those that were pushed, one row each, as are the fields that follow
+    impulse: Floats  # [N s] along the normal
+    friction: Floats  # [N s] (p, 3)
+    sticks: np.ndarray
+    dragged: Floats  # [m] (p, 3) stretch that a sliding anchor is left with
+    gap: Floats  # [m] at the end as predicted
+    slide: Floats  # [m] (p, 3) as predicted
+    guarded: int
+
+
+def handle(
+    options: Options, mode: int, motion: Motion, batch: Records, since: Floats, known: Known, before: list[Handled]
+) -> Handled:
+    """Push a batch; `before` are the batches of earlier rounds, which share the give of the bodies."""
+    look = pressed(mode, batch, since, motion.start, motion.end, known, options.blend, _vertex_normals(options, motion, batch))
+    pushed = batch.active & (look.size > 0.0)
+    follow(options, motion, batch)
+    rows = contact_rows(motion, batch, look, pushed)
+    give = motion.give(joined_rows([h.rows for h in before] + [rows]))[-len(rows):] if pushed.any() else np.zeros(0)
+    k = spring(options, mode, motion.dt, give, batch.stiffness[pushed])
+    batch.stiffness[pushed] = k
+    impulse = normal_impulses(options, motion, rows, k, give, look, pushed)
+    mu_s, mu_d = motion.pairs.friction(batch.a[pushed], batch.b[pushed])
+    slide = motion.slide(rows)
+    friction = rub(options, motion, rows, impulse, mu_s, mu_d, batch.stretch[pushed])
+    motion.push(rows, impulse[:, None] * rows.normal + friction.impulse)
+    guarded = int(np.count_nonzero(look.guarded & pushed))
+    return Handled(batch, pushed, rows, impulse, friction.impulse, friction.sticks, friction.dragged, look.gap[pushed], slide, guarded)
+
+
+def follow(options: Options, motion: Motion, batch: Records) -> None:
+    """Move the weights to the foot of each contact at the end of the step, so that impulses act in one line and make no moment.
+
+    A foot that has gone far beyond its face is not followed: its weights would grow without bound.
+    """
+    if options.reproject:
+        foot, ok = foot_weights(batch, motion.end)
+        inside = np.where(batch.kind == VERTEX_FACE, (foot[:, 1:] <= FAR).all(axis=1), (np.abs(foot) <= 1.0 + 1e-9).all(axis=1))
+        batch.weights = np.where((ok & inside)[:, None], foot, batch.weights)
+
+
+def contact_rows(motion: Motion, batch: Records, look: Pressed, pushed: np.ndarray) -> Rows:
+    """Rows of the pushed records; both sides take the impulse half way between the point and its foot."""
+    corners, weights = batch.corners[pushed], batch.weights[pushed]
+    first = np.where((batch.kind[pushed] == EDGE_EDGE)[:, None], [1.0, 1.0, 0.0, 0.0], [1.0, 0.0, 0.0, 0.0]) * weights
+    point = np.einsum("rk,rki->ri", first, motion.end[corners])
+    bodies = motion.bodies
+    ball = (bodies.analytic[batch.a] == BALL) & (batch.feature_a == bodies.anchor[batch.a]) & (batch.kind != EDGE_EDGE)
+    radius = np.where(ball, bodies.parameters[batch.a, 0], 0.0)[pushed]
+    at = point - (radius + 0.5 * look.gap[pushed])[:, None] * look.normal[pushed]
+    return Rows.dense(corners, weights, look.direction()[pushed], at)
+
+
+def joined_rows(parts: list[Rows]) -> Rows:
+    """Rows of four points each, one after the other."""
+    point, weight = (np.concatenate([getattr(p, name) for p in parts]) for name in ("point", "weight"))
+    normal, at = (np.concatenate([getattr(p, name) for p in parts]) for name in ("normal", "at"))
+    return Rows(4 * np.arange(len(at) + 1), point, weight, normal, at)
+
+
+def spring(options: Options, mode: int, dt: float, give: Floats, before: Floats) -> Floats:
+    """Stiffness [N/m] of each contact: as given, or from its give when it is new, then it changes slowly."""
+    unit = np.divide(1.0, dt**2 * give, out=np.zeros_like(give), where=give > 0.0)
+    if not isinstance(options.stiffness, str):
+        k = np.where(give > 0.0, options.stiffness, 0.0)
+        return np.minimum(k, MOST * unit) if options.implicit and mode != DISCRETE else k
+    k = options.s * unit
+    slow = np.clip(k, (1.0 - CHANGE) * before, (1.0 + CHANGE) * before)
+    return np.minimum(np.where(before > 0.0, slow, k), max(1.0, options.s) * unit)
+
+
+def normal_impulses(
+    options: Options, motion: Motion, rows: Rows, k: Floats, give: Floats, look: Pressed, pushed: np.ndarray
+) -> Floats:
+    """[N s] (p,): the spring's, less what it itself takes off the gap if implicit (11.6-4), and damping that never pulls."""
+    dt = motion.dt
+    impulse = k * dt * look.size[pushed]
+    if options.damping > 0.0:
+        root = np.sqrt(np.divide(k, give, out=np.zeros_like(k), where=give > 0.0))  # sqrt(k m)
+        speed = np.einsum("ri,ri->r", motion.slide(rows), rows.normal) / dt
+        impulse = np.maximum(impulse - 2.0 * options.damping * root * dt * look.time[pushed] * speed, 0.0)
+    return impulse / (1.0 + k * dt**2 * give * look.lever[pushed]) if options.implicit else impulse
+
+
+def _vertex_normals(options: Options, motion: Motion, batch: Records) -> Floats | None:
+    """Inward normals of the vertices of vertex-face records, towards which blended normals are turned (11.6-5)."""
+    if options.blend == 0.0:
+        return None
+    faces, skin = motion.skin.faces, motion.skin
+    face_normal, vertex_normal = np.zeros((len(faces), 3)), np.zeros((len(skin), 3))
+    normals(motion.end, faces, face_normal, vertex_normal)
+    own = -vertex_normal[np.where(batch.kind == VERTEX_FACE, batch.feature_a, 0)]
+    length = np.linalg.norm(own, axis=1, keepdims=True)
+    unit = np.divide(own, length, out=np.zeros_like(own), where=length > 0.0)
+    return np.where((batch.kind == VERTEX_FACE)[:, None], unit, 0.0)

@@ -1,0 +1,85 @@
+"""The rules of `Redefinition` in the order of a step (7.2 of the methods page): new pairs, before impulses, end of the step."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from pliant.contact.penalty.category import categories, reference_normals
+from pliant.contact.penalty.edges import CANDIDATE, DISMISS, HANDLE, edge_states, new_edge_pairs
+from pliant.contact.penalty.neighbours import Neighbours
+from pliant.contact.penalty.records import EDGE_EDGE, VERTEX_FACE, Records
+from pliant.contact.penalty.redefine import redefine
+from pliant.contact.penalty.resolve import resolved
+from pliant.contact.penalty.rules import Redefinition
+from pliant.detect.tree import Tree
+from pliant.geometry.mesh import Floats, Ints
+
+Counts = dict[str, int]
+
+
+def admit(points: Floats, new: Records, known: Records, neighbours: Neighbours, rules: Redefinition) -> tuple[Records, Counts]:
+    """Categorise new pairs and put hooked ones right, where the step is predicted to end and before any impulse (11.5).
+
+    known: the pairs there are. Returns the new ones only, and with them the edge pairs that began through redefinition.
+    """
+    normals = neighbours.normals(points)
+    reference = reference_normals(points, new, known, neighbours, normals) if rules.deep else None
+    new = replace(new, hooked=categories(points, new, neighbours, rules.categories, reference, normals))
+    counts = {"hooked": int(np.count_nonzero(new.hooked))}
+    if rules.hooked == "off":
+        return new, counts
+    late = new.hooked & (new.kind == VERTEX_FACE)
+    done = redefine(points, new.select(late), neighbours, rules, _some(reference, late), normals)
+    rest = new.select(~late)
+    if rules.hooked == "skip":
+        rest.active &= ~rest.hooked
+    parts = [rest, done.records]
+    if rules.edges:
+        there = Records.joined([known, rest, done.records])
+        changed = np.concatenate([np.zeros(len(known) + len(rest), bool), done.changed])
+        parts.append(new_edge_pairs(points, there, changed, neighbours, rules.categories, normals=normals))
+        counts["new edges"] = len(parts[2])
+    return Records.joined(parts), counts | done.counts
+
+
+def _some(reference: Floats | None, rows: np.ndarray) -> Floats | None:
+    return None if reference is None else reference[rows]
+
+
+def ready(points: Floats, records: Records, rules: Redefinition) -> tuple[Records, Counts]:
+    """Before impulses: pairs of edges that do not overlap wait as candidates, those far apart are dismissed (11.4)."""
+    if not rules.edges:
+        return records, {}
+    states = edge_states(points, records)
+    edge = records.kind == EDGE_EDGE
+    on = (states.state == HANDLE) & ~(records.hooked & (rules.hooked == "skip"))
+    out = replace(records, active=np.where(edge, on, records.active))
+    if rules.reproject:
+        out.weights = np.where(edge[:, None], states.weights, records.weights)
+    keep = states.state != DISMISS
+    waiting = int(np.count_nonzero(states.state == CANDIDATE))
+    return out if keep.all() else out.select(keep), {"dismissed": int(np.count_nonzero(~keep)), "candidates": waiting}
+
+
+def finish(
+    start: Floats, end: Floats, records: Records, neighbours: Neighbours, tree: Tree, vertex_face: Ints, rules: Redefinition
+) -> tuple[Records, Counts]:  # fmt: skip
+    """At the end of a step, when positions are final: redefine, begin new edge pairs, drop what is resolved. Arguments as of `resolved`.
+
+    Pairs that are hooked no more push again; regular ones stay regular, because the push of an enduring contact must not come and go.
+    """
+    normals = neighbours.normals(end)
+    reference = reference_normals(end, records, records, neighbours, normals) if rules.deep else None
+    freed = records.hooked & ~categories(end, records, neighbours, rules.categories, reference, normals)
+    records = replace(records, hooked=records.hooked & ~freed, active=records.active | freed)
+    done = redefine(end, records, neighbours, rules, reference, normals)
+    records, counts = done.records, done.counts
+    if rules.edges:
+        new = new_edge_pairs(end, records, done.changed, neighbours, rules.categories, normals=normals)
+        records = Records.joined([records, new])
+        counts["new edges"] = len(new)
+    over = resolved(start, end, records, neighbours, tree, vertex_face, rules.resolution, normals)
+    counts["resolved"] = int(np.count_nonzero(over))
+    return records.select(~over), counts

@@ -1,0 +1,207 @@
+"""Points of bodies whose surfaces cross: all corners of intersecting triangles, and points inside shapes known exactly.
+
+Surfaces that do not cross may still lie one inside the other: where the boxes of two bodies nest and no triangles intersect, one point
+decides.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from pliant.detect.centre_tree import centre_tree
+from pliant.detect.pairs import near_bodies
+from pliant.detect.penetration import Hits, Penetration
+from pliant.detect.tree import Tree
+from pliant.detect.triangles import intersecting
+from pliant.geometry.mesh import Floats, Ints
+from pliant.motion import Motion
+
+
+@dataclass
+class Colliding:
+    """Pairs of bodies that overlap, and the points of both with which they do; points are grouped by nothing, a pair has many."""
+
+    pairs: Ints  # (P, 2) bodies a < b
+    normal: Floats  # (P, 3) unit, out of b towards a
+    contained: np.ndarray  # (P,) bool: one is wholly inside the other, no triangles cross
+    pair: Ints  # (k,) row of `pairs`
+    side: Ints  # (k,) 0 for a point of a, 1 of b
+    point: Ints  # (k,) skin point
+    face: Ints  # (k,) a face of the other body that it crosses, -1 for none
+    at: Floats  # [m] (k, 3) where
+    radius: Floats  # [m] (k,) of an exact ball, whose point is its centre; else 0
+    stands_in: np.ndarray  # (k,) bool: the point stands for an exact shape, and is not itself what touches
+
+    def __len__(self) -> int:
+        return len(self.pairs)
+
+    @staticmethod
+    def none() -> Colliding:
+        ids, vectors, no = np.zeros(0, np.int64), np.zeros((0, 3)), np.zeros(0, bool)
+        return Colliding(np.zeros((0, 2), np.int64), vectors, no, ids, ids, ids, ids, vectors, np.zeros(0), no)
+
+    @property
+    def body(self) -> Ints:
+        """Body of each point."""
+        return self.pairs[self.pair, self.side]
+
+    @property
+    def other(self) -> Ints:
+        """The body that each point collides with."""
+        return self.pairs[self.pair, 1 - self.side]
+
+
+@dataclass
+class _Found:
+    """Points of one kind, before pairs are numbered."""
+
+    body: Ints
+    other: Ints
+    point: Ints
+    face: Ints
+    at: Floats
+    radius: Floats
+    stands_in: np.ndarray
+    normal: Floats  # (k, 3) out of `other`, not of unit length; zero where it is told by another point
+
+
+class Collisions:
+    """Finds colliding points with a tree of either kind; keeps what does not change between steps."""
+
+    def __init__(self, motion: Motion) -> None:
+        self.trees: dict[int, Tree] = {}
+        self.start = motion.bodies.face_start
+
+    def tree(self, motion: Motion, split: str, depth: int) -> Tree:
+        """The tree over all faces, fit to the end of the motion; points inside shapes use the median one in any case."""
+        if split == "median":
+            tree = motion.kept(Penetration).tree
+            tree.refit(motion.end)
+            return tree
+        if depth not in self.trees:
+            self.trees[depth] = centre_tree(motion.end, motion.skin.faces, self.start, depth)
+        self.trees[depth].refit(motion.end)
+        return self.trees[depth]
+
+    def find(self, motion: Motion, split: str = "median", depth: int = 12) -> Colliding:
+        """All colliding points at the end of the motion."""
+        finder = motion.kept(Penetration)
+        known = bool((motion.bodies.analytic >= 0).any())
+        hits = finder.find(motion, exact=True) if known else None
+        tree = self.tree(motion, split, depth)
+        near = self.near(motion, tree)
+        if len(near) == 0 and not hits:
+            return Colliding.none()
+        if hits is None:
+            finder.fit(motion)
+        crossing = intersecting(tree, motion.end, near)
+        parts = [_corners(motion, finder, crossing), *(_exact(motion, hits) if hits else ())]
+        nested = _nested(motion, finder, tree, near, crossing)
+        return _numbered(motion, [*parts, *_inside(motion, finder, nested)], nested)
+
+    def near(self, motion: Motion, tree: Tree) -> Ints:
+        """Pairs (k, 2) of bodies that are to meet and whose boxes overlap."""
+        near = near_bodies(tree)
+        return near[motion.pairs.meet(near[:, 0], near[:, 1])]
+
+    def overlapping(self, motion: Motion) -> Ints:
+        """Pairs of bodies whose triangles cross as the step begins, as sorted keys a * bodies + b."""
+        tree, body = Tree.build(motion.start, motion.skin.faces, self.start), motion.skin.face_body
+        crossing = intersecting(tree, motion.start, self.near(motion, tree))
+        return np.unique(body[crossing[:, 0]] * len(motion.bodies) + body[crossing[:, 1]])
+
+
+def _corners(motion: Motion, finder: Penetration, crossing: Ints) -> _Found:
+    """The six corners of each two intersecting triangles."""
+    skin, i, j = motion.skin, crossing.T[0], crossing.T[1]
+    face, partner = np.concatenate([i, j]).repeat(3), np.concatenate([j, i]).repeat(3)
+    point = skin.faces[np.concatenate([i, j])].ravel()
+    outward = finder.face_normal[partner] - finder.face_normal[face]
+    none = np.zeros(len(point))
+    return _Found(skin.face_body[face], skin.face_body[partner], point, partner, motion.end[point], none, none > 0, outward)
+
+
+def _exact(motion: Motion, hits: Hits) -> list[_Found]:
+    """Points inside exact shapes, and the anchors of these shapes on the other side, where the points come out."""
+    none = np.full(len(hits), -1)
+    at = motion.end[hits.point] - (hits.radius + 0.5 * hits.gap)[:, None] * hits.normal
+    points = _Found(hits.a, hits.b, hits.point, none, at, hits.radius, none > 0, hits.normal)
+    anchors = _Found(hits.b, hits.a, motion.bodies.anchor[hits.b], none, at, 0.0 * hits.radius, none < 0, 0.0 * hits.normal)
+    return [points, anchors]
+
+
+def _nested(motion: Motion, finder: Penetration, tree: Tree, near: Ints, crossing: Ints) -> Ints:
+    """Pairs (k, 2) of bodies, the first wholly inside the second: boxes nest, no triangles cross, and a point is inside."""
+    body, count = motion.skin.face_body, len(motion.bodies)
+    cross = np.isin(near[:, 0] * count + near[:, 1], body[crossing[:, 0]] * count + body[crossing[:, 1]])
+    inner, outer = np.concatenate([near[~cross], near[~cross][:, ::-1]]).T
+    low, high = tree.low[tree.root], tree.high[tree.root]
+    fits = ((low[inner] >= low[outer]) & (high[inner] <= high[outer])).all(axis=1) & (motion.bodies.analytic[outer] < 0)
+    inner, outer = inner[fits], outer[fits]
+    first = finder.measure(motion, motion.bodies.point_start[inner], inner, outer, np.zeros(len(inner)))
+    inside = first.gap < 0.0
+    return np.stack([inner[inside], outer[inside]], axis=1)
+
+
+def _inside(motion: Motion, finder: Penetration, nested: Ints) -> list[_Found]:
+    """All surface points of bodies inside others and of those around them; the shallowest point tells the normal."""
+    (pair, point), (around, outer) = (surface_points(motion, nested[:, k]) for k in range(2))
+    hits = finder.measure(motion, point, nested[pair, 0], nested[pair, 1], np.zeros(len(point)))
+    order = np.lexsort((-hits.gap, pair))
+    first = order[np.searchsorted(pair[order], np.arange(len(nested)))]
+    normal = np.zeros((len(point), 3))
+    normal[first] = hits.normal[first]
+    found = []
+    for k, rows, mine, out in ((0, pair, point, normal), (1, around, outer, np.zeros((len(outer), 3)))):
+        none = np.zeros(len(mine))
+        face = np.full(len(mine), -1)
+        found.append(_Found(nested[rows, k], nested[rows, 1 - k], mine, face, motion.end[mine], none, none > 0, out))
+    return found
+
+
+def surface_points(motion: Motion, body: Ints) -> tuple[Ints, Ints]:
+    """(row of `body`, skin point) of all surface points of the bodies."""
+    bodies = motion.bodies
+    size = bodies.surface[body]
+    row = np.repeat(np.arange(len(body)), size)
+    return row, np.repeat(bodies.point_start[body] - np.cumsum(size) + size, size) + np.arange(len(row))
+
+
+def _numbered(motion: Motion, parts: list[_Found], nested: Ints) -> Colliding:
+    """Each point once per pair, pairs numbered, and the mean normal of each pair."""
+    found = _Found(*(np.concatenate([getattr(p, name) for p in parts]) for name in _Found.__dataclass_fields__))
+    count, points = len(motion.bodies), len(motion.skin)
+    key = np.minimum(found.body, found.other) * count + np.maximum(found.body, found.other)
+    inside = np.sort(nested, axis=1) @ np.array([count, 1]) if len(nested) else np.zeros(0, np.int64)
+    pairs = np.unique(np.concatenate([key, inside]))
+    pair = np.searchsorted(pairs, key)
+    side = (found.body > found.other).astype(np.int64)
+    outward = np.where(side[:, None] == 0, found.normal, -found.normal)
+    normal = np.stack([np.bincount(pair, outward[:, axis], len(pairs)) for axis in range(3)], axis=1, dtype=np.float64)
+    both = np.stack([pairs // count, pairs % count], axis=1)
+    _, first = np.unique(pair * points + found.point, return_index=True)
+    return Colliding(
+        both, unit_or_apart(motion, both, normal), np.isin(pairs, inside), pair[first], side[first], found.point[first],
+        found.face[first], found.at[first], found.radius[first], found.stands_in[first],
+    )  # fmt: skip
+
+
+def unit_or_apart(motion: Motion, pairs: Ints, normal: Floats) -> Floats:
+    """Normals of length one; where normals cancel each other, the line from centre to centre as the step began."""
+    length = np.linalg.norm(normal, axis=1)
+    middle = np.stack([_centres(motion, pairs[:, k]) for k in range(2)])
+    apart = middle[0] - middle[1]
+    apart[np.linalg.norm(apart, axis=1) == 0.0] = (0.0, 0.0, 1.0)
+    clear = length > 1e-6
+    out = np.where(clear[:, None], normal, apart)
+    return out / np.linalg.norm(out, axis=1)[:, None]
+
+
+def _centres(motion: Motion, body: Ints) -> Floats:
+    """Mean of the surface points of bodies as the step began, (k, 3)."""
+    rows, point = surface_points(motion, body)
+    size = motion.bodies.surface[body]
+    sums = np.stack([np.bincount(rows, motion.start[point, axis], len(body)) for axis in range(3)], axis=1)
+    return sums / np.maximum(size, 1)[:, None]
