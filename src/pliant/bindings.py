@@ -48,6 +48,20 @@ def spread(row_start, row_point, row_weight, at, impulse, start, node, weight, f
 
 
 @kernel
+def kick(impulse, mobility, inverse, dt, v, x, on_fixed):  # type: ignore[no-untyped-def]
+    """Impulses on nodes change their velocities and where they end; fixed nodes take them. Most nodes have none."""
+    for n in range(len(impulse)):
+        i = load(impulse, n)
+        if i[0] == 0.0 and i[1] == 0.0 and i[2] == 0.0:
+            continue
+        if inverse[n] == 0.0:
+            store(on_fixed, n, add(load(on_fixed, n), i))
+        dv = scale(mobility[n], i)
+        store(v, n, add(load(v, n), dv))
+        store(x, n, axpy(dt, dv, load(x, n)))
+
+
+@kernel
 def point_forces(point, force, place, start, node, weight, frame, position, on_nodes, on_frames, turning):  # type: ignore[no-untyped-def]
     """Carry forces on skin points (at their places) to nodes and frames."""
     for k in range(len(point)):

@@ -75,6 +75,7 @@ class Motion:
         self.start = world.skin_positions(state.x, state.position, state.rotation)
         self.account = "contact"  # where pushes are booked
         self.pushed: dict[str, tuple[Floats, Floats, Floats]] = {}  # impulses on nodes, frames, and turning, by account
+        self._gave: tuple[Rows | None, Floats] = None, np.zeros(0)  # the last answer of `give`
         self.rewound = 0.0  # [J] potential energy moved by `rewind`
         self.impulse_on_fixed = np.zeros((len(model.nodes.mass), 3))  # [N s] pushes that fixed nodes took
 
@@ -124,25 +125,23 @@ class Motion:
             return
         world, frames = self._world, self._world.model.frames
         on_nodes, on_frames, turning = self._spread(rows, impulses)
-        dv = world.mobility(on_nodes, self.dt)
-        self.v += dv
-        if move:
-            self.x += self.dt * dv
-        self.impulse_on_fixed += np.where((world.model.nodes.inverse == 0.0)[:, None], on_nodes, 0.0)
+        moved = self.dt if move else 0.0
+        bindings.kick(on_nodes, world.explicit_mobility, self.nodes.inverse, moved, self.v, self.x, self.impulse_on_fixed)
+        if world.implicit is not None:
+            dv = world.implicit.respond(on_nodes)
+            self.v += dv
+            self.x += moved * dv
         free = frames.inverse > 0.0
         self.velocity_frames[free] += on_frames[free] * frames.inverse[free, None]
         self.spin[free] += turning[free]
         if move:
             self._fly()
             self.__dict__.pop("end", None)
-        for total, part in zip(self._booked(), (on_nodes, on_frames, turning), strict=True):
-            total += part
-
-    def _booked(self) -> tuple[Floats, Floats, Floats]:
         if self.account not in self.pushed:
-            empty = np.zeros_like(self.x), np.zeros_like(self.position), np.zeros_like(self.position)
-            self.pushed[self.account] = empty
-        return self.pushed[self.account]
+            self.pushed[self.account] = (on_nodes, on_frames, turning)
+            return
+        for total, part in zip(self.pushed[self.account], (on_nodes, on_frames, turning), strict=True):
+            total += part
 
     def work(self) -> dict[str, float]:
         """Work of all pushes on the bodies [J], by account: impulse times the mean of the velocities before and after the step.
@@ -164,6 +163,8 @@ class Motion:
         """
         direction = rows.normal if direction is None else np.ascontiguousarray(direction)
         world, frames, skin = self._world, self._world.model.frames, self.skin
+        if not world.directed and self._gave[0] is rows:
+            return self._gave[1]
         out = np.zeros(len(rows))
         bindings.explicit_give(
             rows.start, rows.point, rows.weight, direction, rows.at, skin.start, skin.node, skin.weight, skin.frame,
@@ -172,6 +173,7 @@ class Motion:
         )  # fmt: skip
         if world.implicit is not None:
             out += world.implicit.give(self, rows, direction)
+        self._gave = rows, out
         return out
 
     def rewind(self, points: Ints) -> None:

@@ -40,6 +40,8 @@ class World:
         self.reaction = np.zeros_like(state.x)  # [N] that holds fixed and prescribed nodes, of the last step
         self.kept: dict[type, Any] = {}  # what contact methods derive from the model, once per epoch
         self.damping = nodes.damping  # [1/s] (n,) of each node, with that of its vertex under the forces last asked for
+        self.directed = self.implicit is not None or bool((model.frames.inverse > 0.0).any())  # do contacts yield by direction?
+        self._held = np.flatnonzero(nodes.inverse == 0.0)
         self._corner = np.empty((model.corners, 3))
         self._force = np.zeros_like(state.x)
 
@@ -120,7 +122,7 @@ class World:
     def drive_nodes(self, time: float, dt: float, x: Floats, v: Floats) -> None:
         """Put prescribed nodes where they belong at this time."""
         drives, nodes = self.model.drives, self.model.nodes
-        v[nodes.inverse == 0.0] = 0.0
+        v[self._held] = 0.0
         if len(drives.node) == 0:
             return
         turn, shift = self._driven(time)
@@ -173,11 +175,6 @@ class World:
         carried[~framed & (np.diff(skin.start) == 0)] = 0.0
         return carried
 
-    def mobility(self, impulse: Floats, dt: float) -> Floats:
-        """Change of velocity of all nodes under impulses on them [m/s], (n, 3)."""
-        dv = self.explicit_mobility[:, None] * impulse
-        return dv if self.implicit is None else dv + self.implicit.respond(impulse)
-
     # -- the end of a step
 
     def commit(self, motion: Motion) -> None:
@@ -198,16 +195,18 @@ class World:
 
     def _reactions(self, motion: Motion) -> Floats:
         """Forces that hold fixed and prescribed nodes: what their acceleration needs beyond what acts on them [N]."""
-        nodes, state, dt = self.model.nodes, self.state, motion.dt
-        held = (nodes.inverse == 0.0)[:, None]
-        if not held.any():
-            return np.zeros_like(state.x)
-        acceleration = (motion.v - state.v) / dt - self.model.gravity + self.damping[:, None] * motion.v
-        needed = nodes.mass[:, None] * acceleration - self._force
+        nodes, state, dt, held = self.model.nodes, self.state, motion.dt, self._held
+        out = np.zeros_like(state.x)
+        if len(held) == 0:
+            return out
+        v = motion.v[held]
+        acceleration = (v - state.v[held]) / dt - self.model.gravity + self.damping[held, None] * v
+        needed = nodes.mass[held, None] * acceleration - self._force[held]
         if self.implicit is not None:
             soft = self.implicit.residual(state.x, state.v, self._force, dt, motion.v)
-            needed = np.where(self.implicit.mine[:, None], soft, needed)
-        return np.where(held, needed - motion.impulse_on_fixed / dt, 0.0)
+            needed = np.where(self.implicit.mine[held, None], soft[held], needed)
+        out[held] = needed - motion.impulse_on_fixed[held] / dt
+        return out
 
 
 @parallel

@@ -78,15 +78,20 @@ def _directions(motion: Motion, lost: Collisions, before: Floats, memory: Memory
     """Each row's own last direction, or its pair's (seen from either side), or the line of centres, or up."""
     count = len(motion.bodies)
     pairs, back = _pair_ways(memory, lost.a * count + lost.b), -_pair_ways(memory, lost.b * count + lost.a)
-    centre = _centres(motion)
-    line = centre[lost.a] - centre[lost.b]
-    up = np.tile([0.0, 0.0, 1.0], (len(lost), 1))
     out = np.zeros((len(lost), 3))
-    for choice in (before, pairs, back, line, up):
-        length = np.linalg.norm(choice, axis=1)
-        take = (np.abs(out).max(axis=1, initial=0.0) == 0.0) & (length > 1e-12)
-        out[take] = choice[take] / length[take, None]
+    if _choose(out, before, pairs, back):
+        centre = _centres(motion)
+        _choose(out, centre[lost.a] - centre[lost.b], np.tile([0.0, 0.0, 1.0], (len(lost), 1)))
     return out
+
+
+def _choose(out: Floats, *choices: Floats) -> bool:
+    """Fill rows of `out` that are zero with the unit of the first choice that is not; whether any is left."""
+    for choice in choices:
+        length = np.linalg.norm(choice, axis=1)
+        take = ~out.any(axis=1) & (length > 1e-12)
+        out[take] = choice[take] / length[take, None]
+    return not out.any(axis=1).all()
 
 
 def _centres(motion: Motion) -> Floats:

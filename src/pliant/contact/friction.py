@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from pliant.geometry.mesh import Floats, Ints
+from pliant.kernels import axpy, dot, kernel, load, store
 from pliant.motion import Motion, Rows
 
 BETA = 0.2  # share of the anchor's stretch that is taken back per step
@@ -44,8 +45,17 @@ def coulomb(motion: Motion, rows: Rows, normal_impulse: Floats, mu_s: Floats, mu
 
 
 def tangential(u: Floats, n: Floats) -> Floats:
-    """The part of u across n."""
-    return u - np.einsum("ri,ri->r", u, n)[:, None] * n
+    """The part of u across n, of each row."""
+    out = np.empty_like(u)
+    _tangential(u, n, out)
+    return out
+
+
+@kernel
+def _tangential(u, n, out):  # type: ignore[no-untyped-def]
+    for r in range(len(out)):
+        v, m = load(u, r), load(n, r)
+        store(out, r, axpy(-dot(v, m), m, v))
 
 
 def recall(memory: dict[str, np.ndarray], name: str, key: Ints) -> Floats:

@@ -1,7 +1,7 @@
 """Points of bodies inside bodies, with depth and way out: what `noniterative` looks at.
 
 Bodies whose boxes overlap are looked at, and of them only points and tetrahedra in the common part of the boxes. Points in
-tetrahedra are found through the grid (detect/grid.py) and get their consistent depth (detect/depth.py); points in planes, and in rigid or
+tetrahedra are found pair by pair (detect/within.py) and get their consistent depth (detect/depth.py); points in planes, and in rigid or
 static boxes, balls, capsules, cylinders and tori, get theirs from the exact signed distance. All points of a body count, those
 inside too; of a body with an embedded skin only the points of the skin, and inside it is what its skin encloses.
 
@@ -18,12 +18,12 @@ import numpy as np
 
 from pliant.bodies.rigid import load4, rotate, rotate_back
 from pliant.detect.analytic import signed_distance
-from pliant.detect.boxes import boxes_of
 from pliant.detect.closest import face_neighbours
 from pliant.detect.depth import NOT_POSITIVE, RESOLVED, penetration_depths
 from pliant.detect.grid import Inside, points_in_tets
 from pliant.detect.penetration import body_boxes, body_pairs, signed_gaps
 from pliant.detect.tree import Tree
+from pliant.detect.within import Within
 from pliant.geometry.mesh import TET_EDGES, Floats, Ints, PliantError
 from pliant.geometry.topology import Csr, listed
 from pliant.kernels import axpy, cross, kernel, load, norm, scale, store, sub, use_threads
@@ -68,19 +68,19 @@ class Finder:
     def __init__(self, motion: Motion) -> None:
         skin, bodies = motion.skin, motion.bodies
         self.tree = Tree.build(motion.end, skin.faces, bodies.face_start)
-        self.tet_start = np.searchsorted(skin.tet_body, np.arange(len(bodies) + 1))
         used = np.zeros(len(skin), bool)
         used[skin.tets] = True
         surface = np.arange(len(skin)) < (bodies.point_start[:-1] + bodies.surface)[skin.body]
         riding = surface & ~used & (skin.body >= 0)
         self.embedded = np.zeros(len(bodies), bool)
-        self.embedded[skin.body[riding]] = np.diff(self.tet_start)[skin.body[riding]] > 0
+        self.embedded[skin.body[riding]] = np.isin(skin.body[riding], skin.tet_body)
         self.counts = (skin.body >= 0) & ~(self.embedded[skin.body] & ~surface)
         self.links = self._links(motion)
         self.neighbour = face_neighbours(skin.faces)
         ends = motion.start[skin.tets[:, TET_EDGES]]
         mean = np.linalg.norm(ends[:, :, 0] - ends[:, :, 1], axis=2).mean() if len(ends) else 1.0
         self.edge = float(2.0 ** np.round(np.log2(mean)))  # [m] a power of two, so that a resumed run finds the same
+        self.within = Within(skin.tets, skin.tet_body, bodies.point_start, self.counts, self.edge)
         self.normal_of = smooth_corners(rest_points(motion), skin.faces, self.neighbour)
         self.face_normal, self.vertex_normal = np.zeros((len(skin.faces), 3)), np.zeros((len(skin), 3))
         self.corner_normal = np.zeros((int(self.normal_of.max(initial=-1)) + 1, 3))
@@ -130,21 +130,10 @@ class Finder:
 
     def _in_tets(self, motion: Motion, a: Ints, b: Ints, low: Floats, high: Floats) -> tuple[Ints, Ints]:
         """(point, body) of points in tetrahedra of bodies, each once."""
-        skin, x, count = motion.skin, motion.end, len(motion.bodies)
-        points, tets = np.zeros(len(skin), np.bool_), np.zeros(len(skin.tets), np.bool_)
-        if len(a):
-            tet_low, tet_high = boxes_of(x, skin.tets)
-            _mark(a, b, low, high, motion.bodies.point_start, self.tet_start, self.counts, x, tet_low, tet_high, points, tets)
-        point, tet = np.flatnonzero(points), np.flatnonzero(tets)
-        hits = points_in_tets(
-            x[point], x, skin.tets[tet], point_group=skin.body[point], tet_group=skin.tet_body[tet], cell=self.edge
-        ).once(skin.tet_body[tet])
-        point, body = point[hits.point], skin.tet_body[tet[hits.tet]]
-        meet = np.isin(skin.body[point] * count + body, a * count + b, kind="table")
-        point, body = point[meet], body[meet]
+        point, body = self.within.find(motion.end, a, b, low, high)
         if len(self.selfish):
             mine = self._in_themselves(motion)
-            point, body = np.concatenate([point, mine]), np.concatenate([body, skin.body[mine]])
+            point, body = np.concatenate([point, mine]), np.concatenate([body, motion.skin.body[mine]])
         return self._within_skin(motion, point, body) if self.embedded.any() else (point, body)
 
     def _in_themselves(self, motion: Motion) -> Ints:
@@ -257,25 +246,6 @@ def remaining(sim: Simulation) -> Collisions:
 def remaining_depth(sim: Simulation) -> float:
     """Largest of them [m]; 0 if nothing is inside anything."""
     return float(np.nanmax(remaining(sim).depth, initial=0.0))
-
-
-@kernel
-def _mark(a, b, low, high, point_start, tet_start, counts, x, tet_low, tet_high, points, tets):  # type: ignore[no-untyped-def]
-    """Points of a and tetrahedra of b in the common part of both boxes, of all pairs."""
-    for k in range(len(a)):
-        i, j, some = a[k], b[k], False
-        lx, ly, lz = max(low[i, 0], low[j, 0]), max(low[i, 1], low[j, 1]), max(low[i, 2], low[j, 2])
-        hx, hy, hz = min(high[i, 0], high[j, 0]), min(high[i, 1], high[j, 1]), min(high[i, 2], high[j, 2])
-        for p in range(point_start[i], point_start[i + 1]):
-            u, v, w = load(x, p)
-            if (lx <= u) & (u <= hx) & (ly <= v) & (v <= hy) & (lz <= w) & (w <= hz) & counts[p]:
-                points[p] = some = True
-        if not some:
-            continue
-        for t in range(tet_start[j], tet_start[j + 1]):
-            below = (tet_low[t, 0] <= hx) & (tet_low[t, 1] <= hy) & (tet_low[t, 2] <= hz)
-            if below & (lx <= tet_high[t, 0]) & (ly <= tet_high[t, 1]) & (lz <= tet_high[t, 2]):
-                tets[t] = True
 
 
 @kernel

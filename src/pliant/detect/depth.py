@@ -105,9 +105,15 @@ def _shape(tree: Tree) -> tuple[np.ndarray, ...]:
 
 
 @inline
-def _find(key, wanted):  # type: ignore[no-untyped-def]
-    """Place of a key in the sorted list, -1 if it is not there."""
-    low, high = 0, len(key)
+def _find(key, wanted, near):  # type: ignore[no-untyped-def]
+    """Place of a key in the sorted list, -1 if it is not there. It is looked for in ever wider steps from a place nearby."""
+    low, high, step = near, near + 1, 1
+    while low > 0 and key[low] > wanted:
+        low, high = max(low - step, 0), low
+        step *= 2
+    while high < len(key) and key[high] < wanted:
+        low, high = high, min(high + step, len(key))
+        step *= 2
     while low < high:
         mid = (low + high) // 2
         if key[mid] < wanted:
@@ -136,6 +142,21 @@ def _apart(p, q, low, high, i):  # type: ignore[no-untyped-def]
 
 
 @inline
+def _beside(box, low, high, i):  # type: ignore[no-untyped-def]
+    """Whether the box around a segment misses box i."""
+    above = (box[0] > high[i, 0]) | (box[1] > high[i, 1]) | (box[2] > high[i, 2])
+    return above | (box[3] < low[i, 0]) | (box[4] < low[i, 1]) | (box[5] < low[i, 2])
+
+
+@inline
+def _around(p, q):  # type: ignore[no-untyped-def]
+    """Box around segment pq, with slack for rounding as in `_apart`."""
+    slack = 1e-13 * (abs(p[0]) + abs(p[1]) + abs(p[2]) + abs(q[0]) + abs(q[1]) + abs(q[2]))
+    lx, ly, lz = min(p[0], q[0]) - slack, min(p[1], q[1]) - slack, min(p[2], q[2]) - slack
+    return lx, ly, lz, max(p[0], q[0]) + slack, max(p[1], q[1]) + slack, max(p[2], q[2]) + slack
+
+
+@inline
 def _touches(faces, f, i, j):  # type: ignore[no-untyped-def]
     """Whether face f has corner i or j."""
     a, b, c = faces[f, 0], faces[f, 1], faces[f, 2]
@@ -150,6 +171,7 @@ def _segment_hit(p, q, b, shape, points, faces, wanted, outward, i_p, i_q, stack
     """
     root, level, first, count, order, low, high, face_low, face_high = shape
     best, face, u, v = np.inf, -1, 0.0, 0.0
+    box = _around(p, q)  # most boxes miss it by this cheap test: edges are short
     top = 0
     if root[b] >= 0:
         stack[0] = root[b]
@@ -159,12 +181,12 @@ def _segment_hit(p, q, b, shape, points, faces, wanted, outward, i_p, i_q, stack
         i = stack[top]
         for k in range(first[i], first[i] + count[i]):
             if i >= level[1]:
-                if not _apart(p, q, low, high, k):
+                if not (_beside(box, low, high, k) or _apart(p, q, low, high, k)):
                     stack[top] = k
                     top += 1
                 continue
             f = order[k]
-            if _apart(p, q, face_low, face_high, k) or (i_p >= 0 and _touches(faces, f, i_p, i_q)):
+            if _beside(box, face_low, face_high, k) or _apart(p, q, face_low, face_high, k) or (i_p >= 0 and _touches(faces, f, i_p, i_q)):
                 continue
             x, y, z = load(points, faces[f, 0]), load(points, faces[f, 1]), load(points, faces[f, 2])
             hit, s, w1, w2 = edge_triangle(p, q, x, y, z)
@@ -187,7 +209,7 @@ def _borders(points, point, body, own, key, links, shape, faces, normal_of, vert
             total, along = 0.0, 0.0
             n = (0.0, 0.0, 0.0)
             for e in range(start[point[k]], start[point[k] + 1]):
-                if _find(key, body[k] * len(points) + other[e]) >= 0:
+                if _find(key, body[k] * len(points) + other[e], k) >= 0:
                     continue
                 q = load(points, other[e])
                 i_p, i_q = (point[k], other[e]) if own[k] else (-1, -1)
@@ -232,7 +254,7 @@ def _spread(points, point, body, key, links, tiny, current, depth, direction, la
             total, along, reached = 0.0, 0.0, False
             n = (0.0, 0.0, 0.0)
             for e in range(start[point[k]], start[point[k] + 1]):
-                j = _find(key, body[k] * len(points) + other[e])
+                j = _find(key, body[k] * len(points) + other[e], k)
                 if j < 0 or layer[j] < 0 or layer[j] > current or status[j] != RESOLVED:
                     continue
                 reached = True

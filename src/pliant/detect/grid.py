@@ -101,7 +101,8 @@ class _Grid:
         size = hashed or 2 * len(points)
         key, entry = np.empty(len(points), np.int64), np.empty(len(points), np.int64)
         start, held = np.zeros(size + 1, np.int64), np.empty(len(points), np.int64)
-        used = _fill(points, low.min(axis=0), high.max(axis=0), cell, hashed is not None, key, entry, start, held)
+        least, most = (np.array([pick(side) for side in ends.T]) for pick, ends in ((np.min, low), (np.max, high)))  # faster than by axis
+        used = _fill(points, least, most, cell, hashed is not None, key, entry, start, held)
         held = held[:used]
         return _Grid(cell, hashed is not None, start, held, key[held], points[held])
 
@@ -220,7 +221,7 @@ def _fill(points, low, high, cell, hashed, key, entry, start, held):  # type: ig
 
 
 @inline
-def _is_flat(a, b, c, d):  # type: ignore[no-untyped-def]
+def is_flat(a, b, c, d):  # type: ignore[no-untyped-def]
     """|det| negligible against the cube of the longest edge."""
     e, f, g, h, i, j = sub(b, a), sub(c, a), sub(d, a), sub(c, b), sub(d, b), sub(d, c)
     longest = max(dot(e, e), dot(f, f), dot(g, g), dot(h, h), dot(i, i), dot(j, j))
@@ -228,7 +229,7 @@ def _is_flat(a, b, c, d):  # type: ignore[no-untyped-def]
 
 
 @inline
-def _in_box(x, h, box):  # type: ignore[no-untyped-def]
+def in_box(x, h, box):  # type: ignore[no-untyped-def]
     """Without branches, which would be guessed wrong too often."""
     low = (box[0] <= x[h, 0]) & (box[1] <= x[h, 1]) & (box[2] <= x[h, 2])
     return low & (x[h, 0] <= box[3]) & (x[h, 1] <= box[4]) & (x[h, 2] <= box[5])
@@ -254,7 +255,7 @@ def _look(  # type: ignore[no-untyped-def]
             a, b = load(corners, tets[t, 0]), load(corners, tets[t, 1])
             c, d = load(corners, tets[t, 2]), load(corners, tets[t, 3])
             box = (low[t, 0], low[t, 1], low[t, 2], high[t, 0], high[t, 1], high[t, 2])
-            if _is_flat(a, b, c, d):
+            if is_flat(a, b, c, d):
                 flat[t] = 1
                 continue
             i0, j0, k0 = _cell(low[t, 0], inverse), _cell(low[t, 1], inverse), _cell(low[t, 2], inverse)
@@ -269,10 +270,12 @@ def _look(  # type: ignore[no-untyped-def]
                         e = _entry(i, j, k, hashed, size)
                         first, last = (np.int64(0), len(held)) if everything else (start[e], start[e + 1])
                         for h in range(first, last):
-                            if not (_in_box(x, h, box) & (everything or hashed or key[h] == _pack(i, j, k))):
+                            if not (in_box(x, h, box) & (everything or hashed or key[h] == _pack(i, j, k))):
+                                continue
+                            if not _may(held[h], t, tets, point_group, tet_group, same):
                                 continue
                             w = tet_weights(load(x, h), a, b, c, d)
-                            if min(w[0], w[1], w[2], w[3]) >= -TOLERANCE and _may(held[h], t, tets, point_group, tet_group, same):
+                            if min(w[0], w[1], w[2], w[3]) >= -TOLERANCE:
                                 if at < end:
                                     point[at], tet[at] = held[h], t
                                     weights[at, 0], weights[at, 1], weights[at, 2], weights[at, 3] = w

@@ -108,20 +108,35 @@ def body_boxes(motion: Motion, tree: Tree) -> tuple[Floats, Floats]:
 def body_pairs(motion: Motion, low: Floats, high: Floats) -> tuple[Ints, Ints]:
     """Ordered pairs (points of a, surface of b) of bodies that may meet and whose boxes overlap."""
     bodies = motion.bodies
-    count = len(bodies)
     order = np.argsort(low[:, 0], kind="stable")  # sweep along x: each body against those that start before it ends
-    behind = np.searchsorted(low[order, 0], high[order, 0], side="right") - np.arange(count) - 1
-    behind = np.maximum(behind, 0)
-    first = np.repeat(np.arange(count), behind)
-    step = np.arange(len(first)) - np.repeat(np.cumsum(behind) - behind, behind) + 1
-    i, j = order[first], order[first + step]
-    touch = ((low[i] <= high[j]) & (low[j] <= high[i])).all(axis=1)
-    i, j = i[touch], j[touch]
+    none = np.zeros(0, np.int64)
+    met = _sweep(order, low, high, False, none, none.copy())
+    i, j = np.empty(met, np.int64), np.empty(met, np.int64)
+    _sweep(order, low, high, True, i, j)
     a, b = np.concatenate([i, j]), np.concatenate([j, i])
     keep = motion.pairs.meet(a, b) & (bodies.surface[a] > 0)
     a, b = a[keep], b[keep]
     sorting = np.lexsort((b, a))
     return a[sorting], b[sorting]
+
+
+@kernel
+def _sweep(order, low, high, fill, first, second):  # type: ignore[no-untyped-def]
+    """Pairs of boxes that overlap, counted, or written if `fill`; `order`: by where they start along x."""
+    used = 0
+    for k in range(len(order)):
+        i = order[k]
+        for m in range(k + 1, len(order)):
+            j = order[m]
+            if low[j, 0] > high[i, 0]:
+                break
+            apart = (low[i, 0] > high[j, 0]) | (low[i, 1] > high[j, 1]) | (low[i, 2] > high[j, 2])
+            if apart | (low[j, 1] > high[i, 1]) | (low[j, 2] > high[i, 2]):
+                continue
+            if fill:
+                first[used], second[used] = i, j
+            used += 1
+    return used
 
 
 @kernel
