@@ -67,11 +67,14 @@ class Noniterative:
         depth = found.ray if self.depth == "ray" else found.depth
         key = contact_key(motion, found)
         stretch = recall(memory, "stretch", key)
+        before = motion.slide(rows)
         impulse, friction, sticks, dragged = self._push(motion, rows, found, pace(motion, finder, rows, lost, depth), stretch)
-        slip = tangential(motion.slide(rows), rows.normal)
+        after = motion.slide(rows)
+        slip = tangential(after, rows.normal)
         contacts = Contacts(
-            a=found.a, b=found.b, feature_a=found.point, feature_b=found.face, point=rows.at, normal=rows.normal, gap=-depth,
-            impulse=impulse, friction_impulse=friction, sticking=sticks.astype(np.float64), slip=slip,
+            a=found.a, b=found.b, feature_a=found.point, feature_b=found.face, point=rows.at, normal=rows.normal,
+            gap=np.einsum("ri,ri->r", after - before, rows.normal) - depth, impulse=impulse, friction_impulse=friction,
+            sticking=sticks.astype(np.float64), slip=slip,
             area=motion.kept(Pressure).row_areas(motion, rows, impulse), dt=motion.dt, support=Support.of(rows),
         )  # fmt: skip
         held = np.where(sticks[:, None], tangential(stretch, rows.normal) + slip, dragged)
