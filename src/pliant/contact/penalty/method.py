@@ -19,9 +19,10 @@ from typing import ClassVar
 import numpy as np
 
 from pliant.contact.contacts import Contacts, Support
-from pliant.contact.friction import tangential
+from pliant.contact.friction import anchored, tangential
 from pliant.contact.method import Answer, Memory
 from pliant.contact.penalty.category import categories
+from pliant.contact.penalty.deep import ways_out
 from pliant.contact.penalty.find import Finder
 from pliant.contact.penalty.impulses import CONSTANT, DISCRETE, EXACT
 from pliant.contact.penalty.inside import at_the_end, edges_crossing, points_inside
@@ -36,6 +37,8 @@ from pliant.contact.penalty.stages import admit, finish, ready
 from pliant.contact.pressure import Pressure
 from pliant.geometry.mesh import Floats, PliantError
 from pliant.motion import Motion
+
+OFTEN = 0.1  # of the records in a step: so many refused moves are worth a word
 
 
 @dataclass(frozen=True)
@@ -112,7 +115,7 @@ def newcomers(motion: Motion, finder: Finder, seen: Records, rules: Redefinition
     if (found.kind == VERTEX_SHAPE).all():
         return found, since
     neighbours = motion.kept(Neighbours)
-    new, _ = admit(motion.end, found, seen, neighbours, rules)
+    new, _ = admit(motion.end, found, seen, neighbours, rules, ways_out(motion, found) if rules.deep else None)
     if rules.hooked == "skip":
         found.hooked = categories(motion.end, found, neighbours, rules.categories)
         found.active &= ~found.hooked
@@ -129,7 +132,8 @@ def end_of_step(motion: Motion, finder: Finder, records: Records, rules: Redefin
     if (records.kind == VERTEX_SHAPE).all():
         return records, {}
     neighbours = motion.kept(Neighbours)
-    new, counts = finish(motion.start, motion.end, records, neighbours, finder.tree.tree, finder.vertex_face, rules)
+    ways = ways_out(motion, records) if rules.deep else None
+    new, counts = finish(motion.start, motion.end, records, neighbours, finder.tree.tree, finder.vertex_face, rules, ways)
     return plausible(motion, neighbours, records, new, Records.none()), counts
 
 
@@ -154,7 +158,7 @@ def report(motion: Motion, done: Handled) -> Contacts:
     rows, records = done.rows, done.records.select(done.pushed)
     slide = motion.slide(rows)
     slip = tangential(slide, rows.normal)
-    held = np.where(done.sticks[:, None], tangential(records.stretch, rows.normal) + slip, done.dragged)
+    held = anchored(records.stretch, slip, done.sticks, done.dragged, rows.normal)
     done.records.stretch[:] = 0.0
     done.records.stretch[done.pushed] = held
     gap = done.gap + np.einsum("ri,ri->r", slide - done.slide, rows.normal)
@@ -170,14 +174,16 @@ def tell(options: Options, done: list[Handled], left: int, refused: int) -> list
     warnings = []
     if left:
         warnings.append(
-            f"{left} pairs still began to touch after {options.rounds} rounds of contact: they push from the next step on. "
+            f"Pairs still began to touch after {options.rounds} rounds of contact: they push from the next step on. "
             "A smaller dt, or more `rounds`, resolves them in time."
         )
-    guarded = sum(h.guarded for h in done)
-    if guarded:
-        warnings.append(f"{guarded} contacts on faces or edges that turn over within the step took the depth at its end.")
-    if refused:
-        warnings.append(f"{refused} vertices were kept from going back and forth between two faces.")
+    if any(h.guarded for h in done):
+        warnings.append("Contacts on faces or edges that turn over within a step took the depth at its end; a smaller dt avoids that.")
+    if refused > OFTEN * sum(len(h.records) for h in done):
+        warnings.append(
+            "Many vertices are nearly under two faces, and were kept from going back and forth between them: contacts are deep "
+            "for the size of the triangles there. A smaller dt, or a larger `s`, makes them shallower."
+        )
     return warnings
 
 

@@ -19,6 +19,7 @@ class Options:
     damping: float = 0.0  # zeta of the normal damping, a share of critical
     reproject: bool = True  # weights follow the foot of the contact; False: those of the first touch, as in the thesis
     blend: float = 0.0  # share by which the normal of a face is turned towards that of the vertex, 0 to below 1
+    spread: bool = False  # normal impulses go to the ring of a vertex (11.6-3); for bodies stepped explicitly
     friction: str = "coulomb"  # or "yamane-nakamura"
     stribeck: float = 0.2  # [m/s] coulomb: slip speed over which static friction fades into sliding friction
     k_fp: float = 100.0  # [N/m] yamane-nakamura: spring of the anchor

@@ -54,10 +54,10 @@ def lookup(records: Records, source: Records) -> np.ndarray:
     """Place in the source of the record with the same key, -1 for none, (r,)."""
     if len(source) == 0 or len(records) == 0:
         return np.full(len(records), -1, np.int64)
-    both = np.concatenate([source.key, records.key])
-    _, first, which = np.unique(both, axis=0, return_index=True, return_inverse=True)
-    place = first[which.reshape(-1)][len(source) :]
-    return np.where(place < len(source), place, -1)
+    order = np.argsort(source.key, kind="stable")
+    key = source.key[order]
+    at = np.minimum(np.searchsorted(key, records.key), len(key) - 1)
+    return np.where(key[at] == records.key, order[at], -1)
 
 
 def deepest(motion: Motion, neighbours: Neighbours, there: Records, rows: Records) -> Floats:

@@ -55,5 +55,5 @@ class Records:
 
     @property
     def key(self) -> Ints:
-        """(r, 3) kind and both features: what makes a record the same in the next step."""
-        return np.stack([self.kind, self.feature_a, np.where(self.kind == VERTEX_SHAPE, self.b, self.feature_b)], axis=1)
+        """(r,) kind and both features in one number: what makes a record the same in the next step."""
+        return self.kind << 60 | self.feature_a << 30 | np.where(self.kind == VERTEX_SHAPE, self.b, self.feature_b)
