@@ -6,11 +6,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pliant.contact.penalty.friction import rub
+from pliant.contact.friction import Friction, tangential
+from pliant.contact.penalty.friction import rub, stribeck
 from pliant.contact.penalty.impulses import DISCRETE, Known, Pressed, foot_weights, pressed
 from pliant.contact.penalty.options import Options
 from pliant.contact.penalty.records import EDGE_EDGE, VERTEX_FACE, Records
 from pliant.contact.penalty.shapes import BALL
+from pliant.contact.penalty.solve import rubbed, solved
 from pliant.contact.penalty.spreading import over_rings
 from pliant.detect.closest import normals
 from pliant.geometry.mesh import Floats
@@ -50,18 +52,35 @@ def handle(
     give = yields(motion, before, rows, wide)
     k = spring(options, mode, motion.dt, give, batch.stiffness[pushed])
     batch.stiffness[pushed] = k
-    impulse = normal_impulses(options, motion, rows, k, give, look, pushed)
     mu_s, mu_d = motion.pairs.friction(batch.a[pushed], batch.b[pushed])
     slide = motion.slide(rows)
-    friction = rub(options, motion, rows, impulse, mu_s, mu_d, batch.stretch[pushed])
-    if options.spread:
-        motion.push(wide, impulse[:, None] * rows.normal)
-        motion.push(rows, friction.impulse)
+    a, b = spring_and_damper(options, motion.dt, rows, slide, k, give, look, pushed)
+    if options.implicit and options.sweeps > 1 and len(rows) > 0:
+        impulse, friction = push_together(options, motion, rows, wide, a, b, give, mu_s, mu_d, batch.stretch[pushed])
     else:
-        motion.push(rows, impulse[:, None] * rows.normal + friction.impulse)
+        impulse = a / (1.0 + b * give) if options.implicit else a
+        friction = rub(options, motion, rows, impulse, mu_s, mu_d, batch.stretch[pushed])
+        if options.spread:
+            motion.push(wide, impulse[:, None] * rows.normal)
+        motion.push(rows, friction.impulse if options.spread else impulse[:, None] * rows.normal + friction.impulse)
     guarded = int(np.count_nonzero(look.guarded & pushed))
     given = (impulse, friction.impulse, friction.sticks, friction.dragged, look.gap[pushed], slide, guarded)
     return Handled(batch, pushed, rows, wide, *given)
+
+
+def push_together(
+    options: Options, motion: Motion, rows: Rows, wide: Rows, a: Floats, b: Floats, give: Floats, mu_s: Floats, mu_d: Floats,
+    stretch: Floats,
+) -> tuple[Floats, Friction]:  # fmt: skip
+    """Normal impulses and friction of contacts that hear of each other, pushed."""
+    slip = tangential(motion.slide(rows), rows.normal)
+    impulse = solved(motion, rows, wide, a, b, give, options.sweeps)
+    if options.friction == "coulomb":
+        mu = stribeck(mu_s, mu_d, np.linalg.norm(slip, axis=1) / motion.dt, options.stribeck)
+        return impulse, rubbed(motion, rows, mu * impulse, stretch, options.sweeps)
+    friction = rub(options, motion, rows, impulse, mu_s, mu_d, stretch)
+    motion.push(rows, friction.impulse)
+    return impulse, friction
 
 
 def follow(options: Options, motion: Motion, batch: Records) -> None:
@@ -109,23 +128,20 @@ def spring(options: Options, mode: int, dt: float, give: Floats, before: Floats)
     if not isinstance(options.stiffness, str):
         k = np.where(give > 0.0, options.stiffness, 0.0)
         return np.minimum(k, MOST * unit) if options.implicit and mode != DISCRETE else k
-    k = options.s * unit
+    k = options.share * unit
     slow = np.clip(k, (1.0 - CHANGE) * before, (1.0 + CHANGE) * before)
-    return np.minimum(np.where(before > 0.0, slow, k), max(1.0, options.s) * unit)
+    return np.minimum(np.where(before > 0.0, slow, k), max(1.0, options.share) * unit)
 
 
-def normal_impulses(
-    options: Options, motion: Motion, rows: Rows, k: Floats, give: Floats, look: Pressed, pushed: np.ndarray
-) -> Floats:
-    """[N s] (p,): the spring's, less what it itself takes off the gap if implicit (11.6-4), and damping that never pulls."""
-    dt, time = motion.dt, look.time[pushed]
-    root = np.sqrt(np.divide(k, give, out=np.zeros_like(k), where=give > 0.0))  # sqrt(k m)
-    damper = 2.0 * options.damping * root * dt * time
-    impulse = k * dt * look.size[pushed]
-    if options.damping > 0.0:
-        speed = np.einsum("ri,ri->r", motion.slide(rows), rows.normal) / dt
-        impulse = np.maximum(impulse - damper * speed, 0.0)
-    return impulse / (1.0 + (k * dt**2 * look.lever[pushed] + damper) * give) if options.implicit else impulse
+def spring_and_damper(
+    options: Options, dt: float, rows: Rows, slide: Floats, k: Floats, give: Floats, look: Pressed, pushed: np.ndarray
+) -> tuple[Floats, Floats]:  # fmt: skip
+    """(a, b) of the normal impulse a - b u, u being the change of speed that all impulses make: springs and dampers that never pull."""
+    time = look.time[pushed]
+    damper = 2.0 * options.zeta * np.sqrt(np.divide(k, give, out=np.zeros_like(k), where=give > 0.0)) * dt * time
+    speed = np.einsum("ri,ri->r", slide, rows.normal) / dt
+    a = np.maximum(k * dt * look.size[pushed] - damper * speed, 0.0)
+    return a, k * dt**2 * look.lever[pushed] + damper
 
 
 def _vertex_normals(options: Options, motion: Motion, batch: Records) -> Floats | None:
