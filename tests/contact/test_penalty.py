@@ -371,7 +371,7 @@ def test_bodies_that_start_inside_each_other_come_apart():
 
 
 @pytest.mark.parametrize("options, words", [
-    (dict(stiffness="hard"), "auto"), (dict(s=2.5), "implicit"), (dict(friction="glue"), "yamane"), (dict(damping=-1.0), "damping"),
+    (dict(stiffness="hard"), "auto"), (dict(s=2.5, implicit=False), "implicit"), (dict(friction="glue"), "yamane"), (dict(damping=-1.0), "damping"),
     (dict(integral="rough"), "constant"), (dict(redefinition=dict(faces="odd")), "faces"), (dict(stiffness=-5.0), "above 0"),
 ])  # fmt: skip
 def test_bad_options_are_refused_with_a_reason(options, words):

@@ -16,7 +16,7 @@ class Options:
     stiffness: float | str = "auto"  # [N/m] of each contact; "auto": s / (dt^2 D), D the give of the contact
     s: float | None = None  # of stiffness "auto": k dt^2 D, below 16; not implicit: below 2 (continuous) or 4/3 (discrete). None: 8, or 0.5
     implicit: bool = True  # impulses know what they will do to the gaps: stable for any stiffness; False: as published
-    sweeps: int = 30  # implicit: how often contacts hear of each other in a round, at most; 1: never
+    sweeps: int = 10  # implicit: how often contacts hear of each other in a round, at most; 1: never
     damping: float | None = None  # zeta of the normal damping, a share of critical. None: 0.3, or 0 if not implicit
     reproject: bool = True  # weights follow the foot of the contact; False: those of the first touch, as in the thesis
     blend: float = 0.0  # share by which the normal of a face is turned towards that of the vertex, 0 to below 1
