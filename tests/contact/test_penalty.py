@@ -70,6 +70,7 @@ def test_g15_growth_of_a_disturbance(method, ratios):
         assert np.abs(np.linalg.eigvals(matrix)).max() == pytest.approx(radius, abs=1e-8)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method, limit", [("continuous-penalty", np.sqrt(2 / 100)), ("penalty", np.sqrt(4 / 300))])
 def test_stability_limit_by_bisection(method, limit):
     """sqrt(2 m / k) and sqrt(4 m / 3 k), within one percent: below it a drop comes to rest, above it does not."""
@@ -129,7 +130,7 @@ def slid(sim, down, settle=0.3, until=0.5):
 
 
 @pytest.mark.parametrize("method", BOTH)
-@pytest.mark.parametrize("dt", [0.001, 0.01])
+@pytest.mark.parametrize("dt", [pytest.param(0.001, marks=pytest.mark.slow), 0.01])
 def test_a_block_sticks_if_and_only_if_tan_is_below_mu(method, dt):
     """One percent below mu = tan 10 degrees (G32: 0.1763269807) it slides, one percent above it holds."""
     for part, holds in ((0.99, False), (1.01, True)):
