@@ -44,14 +44,15 @@ def coulomb(motion: Motion, rows: Rows, normal_impulse: Floats, mu_s: Floats, mu
 
 
 def anchored(stretch: Floats, slip: Floats, sticks: np.ndarray, dragged: Floats, normal: Floats) -> Floats:
-    """Stretch of the anchors after the step, (r, 3): longer by the slip, but of a sliding contact no longer than what it can hold.
+    """Stretch of the anchors after the step, (r, 3): longer by the slip if it sticks, else dragged behind.
 
     A contact that slides back takes its anchor back with it. If it stayed dragged, its friction would push along the motion.
     """
     held = tangential(stretch, normal) + slip
     size, most = np.linalg.norm(held, axis=1), np.linalg.norm(dragged, axis=1)
     fade = np.divide(most, size, out=np.ones_like(size), where=~sticks & (size > most))
-    return fade[:, None] * held
+    forward = ~sticks & (np.einsum("ri,ri->r", slip, dragged) >= 0.0)
+    return np.where(forward[:, None], dragged, fade[:, None] * held)
 
 
 def tangential(u: Floats, n: Floats) -> Floats:

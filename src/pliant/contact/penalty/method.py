@@ -13,7 +13,7 @@ Limitations: straight paths within a step; bodies that start inside each other a
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -29,7 +29,7 @@ from pliant.contact.penalty.inside import at_the_end, edges_crossing, points_ins
 from pliant.contact.penalty.neighbours import Neighbours
 from pliant.contact.penalty.options import Options
 from pliant.contact.penalty.plausible import lookup, plausible
-from pliant.contact.penalty.records import EDGE_EDGE, VERTEX_SHAPE, Records
+from pliant.contact.penalty.records import EDGE_EDGE, NAMES, VERTEX_SHAPE, Records
 from pliant.contact.penalty.round import Handled, handle
 from pliant.contact.penalty.rules import Redefinition
 from pliant.contact.penalty.shapes import shape_gaps
@@ -149,7 +149,7 @@ def respond_at_the_end(options: Options, motion: Motion, memory: Memory) -> Answ
 
 def answer(motion: Motion, contacts: list[Contacts], records: Records, warnings: list[str]) -> Answer:
     records.age += 1
-    memory = {f.name: getattr(records, f.name) for f in fields(Records)}
+    memory = {name: getattr(records, name) for name in NAMES}
     return Answer(Contacts.joined(contacts) if contacts else Contacts.none(motion.dt), memory, warnings=warnings)
 
 
@@ -191,7 +191,7 @@ def recall(memory: Memory) -> Records:
     """Records of the last step."""
     if "kind" not in memory:
         return Records.none()
-    return Records(**{f.name: memory[f.name].copy() for f in fields(Records)})
+    return Records(**{name: memory[name].copy() for name in NAMES})
 
 
 def carried(records: Records, source: Records, values: np.ndarray) -> np.ndarray:
