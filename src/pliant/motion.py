@@ -97,6 +97,11 @@ class Motion:
         """Mean velocity of the skin points over the step [m/s], (p, 3)."""
         return (self.end - self.start) / self.dt
 
+    @property
+    def explicit(self) -> np.ndarray:
+        """Nodes that impulses move one by one, (n,) bool; those of implicit bodies move together."""
+        return self._world.explicit_mobility > 0.0
+
     def slide(self, rows: Rows) -> Floats:
         """How far side A of each row moves against side B in the step, where they touch [m], (r, 3)."""
         state, out = self._world.state, np.empty((len(rows), 3))

@@ -64,6 +64,7 @@ def test_p15_a_block_that_cannot_tilt_keeps_its_momentum(method):
     assert max(sliding_block(0.002, True, seed, method) for seed in (1, 2)) <= 1e-12
 
 
+@pytest.mark.slow
 def test_p15_a_block_that_can_tilt_keeps_its_momentum():
     """To 1e-6 for dt = 0.25 ms. What is lost is due to tilt, and tilt to depth: of second order in dt."""
     lost = [sliding_block(dt, False, 1) for dt in (0.001, 0.00025)]
@@ -93,6 +94,7 @@ def _memory(sim):
     return sim.state.memory["continuous-penalty"]
 
 
+@pytest.mark.slow
 def test_a_cube_slides_on_a_soft_bar_and_eq_6_3_as_printed_stops_it():
     """Why two edges need both of their surfaces to agree (category.py)."""
     speed, pushing = cube_on_bar(True)

@@ -14,7 +14,7 @@ R = 0.01  # [m] of the ball that stands for a particle
 
 def particle(method, k, dt, height=0.1, **options):
     """A ball of 1 kg over a plane, k in N/m; its height is that of its lowest point."""
-    scene = Scene(dt=dt, contact=dict(method=method, stiffness=k, **options))
+    scene = Scene(dt=dt, contact=dict(method=method, stiffness=k, **dict(implicit=False) | options))
     scene.add(name="plane", shape="plane", model="static")
     ball = dict(kind="ball", radius=R, edge=R)
     scene.add(name="ball", shape=ball, model="rigid", position=(0, 0, height + R), material=dict(density=1.0))
@@ -70,6 +70,7 @@ def test_g15_growth_of_a_disturbance(method, ratios):
         assert np.abs(np.linalg.eigvals(matrix)).max() == pytest.approx(radius, abs=1e-8)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method, limit", [("continuous-penalty", np.sqrt(2 / 100)), ("penalty", np.sqrt(4 / 300))])
 def test_stability_limit_by_bisection(method, limit):
     """sqrt(2 m / k) and sqrt(4 m / 3 k), within one percent: below it a drop comes to rest, above it does not."""
@@ -90,7 +91,7 @@ def test_stability_limit_by_bisection(method, limit):
 def test_implicit_rests_at_its_depth_for_any_stiffness(method, s):
     dt = 0.1
     k = s / dt**2
-    z = heights(particle(method, k, dt, height=0.02, implicit=True), 300)
+    z = heights(particle(method, k, dt, height=0.02, implicit=True, damping=0.0), 300)
     assert np.ptp(z[-20:]) < 1e-6
     # continuous: -mg/k exactly (9.4); discrete: the end gap v' = (v* - h x k)/(1 + s) puts it there too
     assert z[-1] == pytest.approx(-G / k, rel=1e-3)
@@ -129,13 +130,13 @@ def slid(sim, down, settle=0.3, until=0.5):
 
 
 @pytest.mark.parametrize("method", BOTH)
-@pytest.mark.parametrize("dt", [0.001, 0.01])
+@pytest.mark.parametrize("dt", [pytest.param(0.001, marks=pytest.mark.slow), 0.01])
 def test_a_block_sticks_if_and_only_if_tan_is_below_mu(method, dt):
     """One percent below mu = tan 10 degrees (G32: 0.1763269807) it slides, one percent above it holds."""
     for part, holds in ((0.99, False), (1.01, True)):
-        sim, down = slope(method, 10.0, 0.1763269807 * part, dt, damping=0.5)
+        sim, down = slope(method, 10.0, 0.1763269807 * part, dt)
         moved = slid(sim, down)
-        assert (moved < 2e-4) == holds, moved
+        assert moved == pytest.approx(0.0, abs=2e-5) if holds else moved > 4e-3, moved
 
 
 @pytest.mark.parametrize("dt", [0.002, 0.01])
@@ -143,7 +144,7 @@ def test_static_friction_holds_with_damping_within_four_percent(dt):
     """mu_d = 0.1 and normal damping 0.5: holds from mu_s = 1.04 tan on, and not from 0.98 tan on."""
     for part, holds in ((1.04, True), (0.98, False)):
         sim, down = slope("continuous-penalty", 10.0, 0.1, dt, static=0.1763269807 * part, damping=0.5)
-        assert (slid(sim, down) < 2e-4) == holds
+        assert (abs(slid(sim, down)) < 2e-4) == holds
 
 
 @pytest.mark.parametrize("method", BOTH)
@@ -163,7 +164,7 @@ def test_g32_a_block_sent_up_a_slope_stops_where_theory_says(method):
 @pytest.mark.parametrize("ground", ["plane", "box"])
 def test_sliding_acceleration(method, ground):
     """g (sin - mu cos) within one percent, on an exact plane and over the triangles of a box."""
-    sim, down = slope(method, 20.0, 0.15, 0.005, ground=ground, speed=0.2, damping=0.5)
+    sim, down = slope(method, 20.0, 0.15, 0.005, ground=ground, speed=0.2)
     before = sim.run(until=0.2).state.velocity[1] @ down
     after = sim.run(until=0.6).state.velocity[1] @ down
     turn = np.radians(20)
@@ -184,7 +185,7 @@ def test_yamane_nakamura_slides_and_holds():
     """A stiff anchor holds at mu_s above tan and lets go below; sliding loses g mu cos."""
     anchors = dict(friction="yamane-nakamura", k_fp=2e5, k_fd=1e3, k_omega=100.0)
     sim, down = slope("continuous-penalty", 10.0, 0.3, 0.002, static=0.6, damping=0.5, **anchors)
-    assert slid(sim, down) < 1e-3
+    assert abs(slid(sim, down)) < 1e-3
     sim, down = slope("continuous-penalty", 10.0, 0.05, 0.002, damping=0.5, speed=0.5, **anchors)
     before = sim.run(until=0.2).state.velocity[1] @ down
     turn = np.radians(10)
@@ -214,7 +215,7 @@ def test_edges_that_cross_carry(method, options):
     contacts = sim.contacts("above", "below")
     assert len(contacts) == 1 and abs(contacts.normal[0, 2]) == pytest.approx(1.0, abs=1e-3)
     assert sim.centre("above")[2] == pytest.approx(0.1 * np.sqrt(2), abs=2e-3)
-    assert contacts.area[0] == 0.0
+    assert contacts.area[0] > 0.0 and np.isfinite(contacts.pressure[0])  # that of the vertices at the ends of the edges
 
 
 @pytest.mark.parametrize("method", BOTH)
@@ -233,16 +234,18 @@ def test_a_thin_plate_is_not_crossed_at_high_speed(method):
 @pytest.mark.parametrize("method", BOTH)
 def test_a_pile_of_coarse_boxes_stands(method):
     """Boxes of eight corners turned against each other: every level rests on eight crossings of edges and carries what is above."""
-    scene = Scene(dt=0.002, contact=dict(method=method, damping=0.3))
+    scene = Scene(dt=0.004, contact=method)
     scene.add(name="ground", shape="plane", model="static")
     for k in range(3):
-        box = dict(kind="box", size=(0.2, 0.2, 0.2), edge=0.2)
-        scene.add(name=f"b{k}", shape=box, model="rigid", position=(0.01 * k, 0, 0.1 + 0.2 * k), rotation=(0, 0, 12 * k))
-    sim, below, forces = scene.simulate().run(until=0.6), ["ground", "b0", "b1"], []
-    sim.run(until=1.0, each=lambda _: forces.append([sim.contacts(f"b{k}", below[k]).total_force[2] for k in range(3)]))
-    assert np.mean(forces, axis=0) == pytest.approx([3 * 8 * G, 2 * 8 * G, 8 * G], rel=0.02)
-    assert [sim.centre(f"b{k}")[2] for k in range(3)] == pytest.approx([0.1, 0.3, 0.5], abs=0.01)
-    assert sim.books().kinetic < 1e-2
+        box = dict(kind="box", size=(0.1, 0.1, 0.1), edge=0.1)
+        scene.add(name=f"b{k}", shape=box, model="rigid", position=(0.005 * k, 0, 0.05 + 0.1 * k), rotation=(0, 0, 12 * k))
+    sim, below, forces = scene.simulate().run(until=0.5), ["ground", "b0", "b1"], []
+    sim.run(until=0.7, each=lambda _: forces.append([sim.contacts(f"b{k}", below[k]).total_force[2] for k in range(3)]))
+    assert np.mean(forces, axis=0) == pytest.approx([3 * G, 2 * G, G], rel=0.005)
+    assert np.std(forces, axis=0).max() < 0.02 * G
+    sunk = [0.05 + 0.1 * k - sim.centre(f"b{k}")[2] for k in range(3)]
+    assert 0.0 < sunk[0] < sunk[1] < sunk[2] < 0.0015
+    assert np.abs(sim.centre("b2")[:2] - [0.01, 0.0]).max() < 1e-3
 
 
 def test_redefinition_lets_a_block_slide_over_triangles():
@@ -369,7 +372,7 @@ def test_bodies_that_start_inside_each_other_come_apart():
 
 
 @pytest.mark.parametrize("options, words", [
-    (dict(stiffness="hard"), "auto"), (dict(s=2.5), "implicit"), (dict(friction="glue"), "yamane"), (dict(damping=-1.0), "damping"),
+    (dict(stiffness="hard"), "auto"), (dict(s=2.5, implicit=False), "implicit"), (dict(friction="glue"), "yamane"), (dict(damping=-1.0), "damping"),
     (dict(integral="rough"), "constant"), (dict(redefinition=dict(faces="odd")), "faces"), (dict(stiffness=-5.0), "above 0"),
 ])  # fmt: skip
 def test_bad_options_are_refused_with_a_reason(options, words):

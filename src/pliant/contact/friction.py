@@ -44,6 +44,18 @@ def coulomb(motion: Motion, rows: Rows, normal_impulse: Floats, mu_s: Floats, mu
     return Friction(-length[:, None] * direction, sticks, dragged)
 
 
+def anchored(stretch: Floats, slip: Floats, sticks: np.ndarray, dragged: Floats, normal: Floats) -> Floats:
+    """Stretch of the anchors after the step, (r, 3): longer by the slip if it sticks, else dragged behind.
+
+    A contact that slides back takes its anchor back with it. If it stayed dragged, its friction would push along the motion.
+    """
+    held = tangential(stretch, normal) + slip
+    size, most = np.linalg.norm(held, axis=1), np.linalg.norm(dragged, axis=1)
+    fade = np.divide(most, size, out=np.ones_like(size), where=~sticks & (size > most))
+    forward = ~sticks & (np.einsum("ri,ri->r", slip, dragged) >= 0.0)
+    return np.where(forward[:, None], dragged, fade[:, None] * held)
+
+
 def tangential(u: Floats, n: Floats) -> Floats:
     """The part of u across n, of each row."""
     out = np.empty_like(u)

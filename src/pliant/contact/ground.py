@@ -20,7 +20,7 @@ from typing import ClassVar
 import numpy as np
 
 from pliant.contact.contacts import Contacts, Support
-from pliant.contact.friction import coulomb, recall, remember, tangential
+from pliant.contact.friction import anchored, coulomb, recall, remember, tangential
 from pliant.contact.method import Answer, Memory
 from pliant.contact.pressure import Pressure
 from pliant.detect.penetration import Hits, Penetration
@@ -59,7 +59,7 @@ class Ground:
             impulse=impulse, friction_impulse=friction.impulse, sticking=friction.sticks.astype(np.float64), slip=slip,
             area=motion.kept(Pressure).row_areas(motion, rows, impulse), dt=motion.dt, support=Support.of(rows),
         )  # fmt: skip
-        held = np.where(friction.sticks[:, None], tangential(stretch, rows.normal) + slip, friction.dragged)
+        held = anchored(stretch, slip, friction.sticks, friction.dragged, rows.normal)
         return Answer(contacts, remember(key, stretch=held, k=k))
 
     def spring(self, motion: Motion, rows: Rows, before: Floats) -> Floats:

@@ -27,7 +27,7 @@ import numpy as np
 from pliant.contact import closure
 from pliant.contact.apart import contact_key, pace, pull_apart, remember_pairs
 from pliant.contact.contacts import Contacts, Support
-from pliant.contact.friction import coulomb, recall, remember, tangential
+from pliant.contact.friction import anchored, coulomb, recall, remember, tangential
 from pliant.contact.inside import Collisions, Finder
 from pliant.contact.method import Answer, Memory
 from pliant.contact.pressure import Pressure
@@ -77,7 +77,7 @@ class Noniterative:
             sticking=sticks.astype(np.float64), slip=slip,
             area=motion.kept(Pressure).row_areas(motion, rows, impulse), dt=motion.dt, support=Support.of(rows),
         )  # fmt: skip
-        held = np.where(sticks[:, None], tangential(stretch, rows.normal) + slip, dragged)
+        held = anchored(stretch, slip, sticks, dragged, rows.normal)
         kept = remember(key, stretch=held, way=found.normal) | remember_pairs(motion, found, lost, memory)
         return Answer(contacts, kept, warnings=warnings)
 

@@ -19,7 +19,7 @@ def make(
     duration: float = 1.0,
 ) -> Scene:  # fmt: skip
     """edge [m] and stiffness [N/m] of the springs."""
-    contact = {"method": method, "s": 1.5 if method == "continuous-penalty" else 1.0, "damping": 0.3}
+    contact = {"method": method, "s": 1.5 if method == "continuous-penalty" else 1.0, "damping": 0.3, "implicit": False}
     scene = Scene(dt=dt, duration=duration, contact=contact, about="Cloth on a ball, with self-contact.")
     cloth = dict(spring_stiffness=stiffness, spring_damping=0.05, density=300.0, thickness=0.002, mass_damping=1.0)
     scene.add(name="ground", shape="plane", model="static", friction=friction)

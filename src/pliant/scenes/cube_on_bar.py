@@ -20,7 +20,7 @@ def make(
     method: str = "continuous-penalty", model: str = "coulomb", dt: float = 0.002, duration: float = 0.6,
 ) -> Scene:  # fmt: skip
     """redefinition: whether pairs follow what slides; static_friction, 0: the same; speed [m/s]; edge [m] of the bar; model of friction."""
-    contact = {"method": method, "redefinition": redefinition, "friction": model}
+    contact = {"method": method, "redefinition": redefinition, "friction": model, "implicit": False}
     scene = Scene(dt=dt, duration=duration, contact=contact, about="Sliding over the triangles of a soft body.")
     soft = dict(youngs_modulus=2e5, poisson_ratio=0.3, density=1000.0, stiffness_damping=0.01)
     rub = dict(friction=friction, static_friction=max(friction, static_friction))

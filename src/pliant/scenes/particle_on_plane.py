@@ -23,7 +23,7 @@ def make(
     duration: float = 1.5,
 ) -> Scene:  # fmt: skip
     """method: penalty or continuous-penalty; stiffness [N/m], mass [kg], height [m] of the fall."""
-    contact = {"method": method, "stiffness": stiffness}
+    contact = {"method": method, "stiffness": stiffness, "implicit": False}
     scene = Scene(dt=dt, duration=duration, contact=contact, about="The largest stable time step of penalty forces.")
     ball = dict(kind="ball", radius=RADIUS, edge=RADIUS)
     density = mass / mass_of_surface(shapes.make("ball", radius=RADIUS, edge=RADIUS).surface()).volume

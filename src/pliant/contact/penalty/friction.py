@@ -37,7 +37,7 @@ def yamane_nakamura(
 
 
 def rub(options: Options, motion: Motion, rows: Rows, impulse: Floats, mu_s: Floats, mu_d: Floats, stretch: Floats) -> Friction:
-    """Tangential impulses for the predicted motion, by the model that the options name."""
+    """Tangential impulses for the predicted motion, by the model that the options name; not pushed yet."""
     slip = tangential(motion.slide(rows), rows.normal)
     speed = np.linalg.norm(slip, axis=1) / motion.dt
     if options.friction == "coulomb":

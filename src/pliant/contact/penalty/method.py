@@ -13,22 +13,23 @@ Limitations: straight paths within a step; bodies that start inside each other a
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 
 from pliant.contact.contacts import Contacts, Support
-from pliant.contact.friction import tangential
+from pliant.contact.friction import anchored, tangential
 from pliant.contact.method import Answer, Memory
 from pliant.contact.penalty.category import categories
+from pliant.contact.penalty.deep import ways_out
 from pliant.contact.penalty.find import Finder
 from pliant.contact.penalty.impulses import CONSTANT, DISCRETE, EXACT
 from pliant.contact.penalty.inside import at_the_end, edges_crossing, points_inside
 from pliant.contact.penalty.neighbours import Neighbours
 from pliant.contact.penalty.options import Options
 from pliant.contact.penalty.plausible import lookup, plausible
-from pliant.contact.penalty.records import EDGE_EDGE, VERTEX_SHAPE, Records
+from pliant.contact.penalty.records import EDGE_EDGE, NAMES, VERTEX_SHAPE, Records
 from pliant.contact.penalty.round import Handled, handle
 from pliant.contact.penalty.rules import Redefinition
 from pliant.contact.penalty.shapes import shape_gaps
@@ -36,6 +37,8 @@ from pliant.contact.penalty.stages import admit, finish, ready
 from pliant.contact.pressure import Pressure
 from pliant.geometry.mesh import Floats, PliantError
 from pliant.motion import Motion
+
+OFTEN = 0.1  # of the records in a step: so many refused moves are worth a word
 
 
 @dataclass(frozen=True)
@@ -112,7 +115,7 @@ def newcomers(motion: Motion, finder: Finder, seen: Records, rules: Redefinition
     if (found.kind == VERTEX_SHAPE).all():
         return found, since
     neighbours = motion.kept(Neighbours)
-    new, _ = admit(motion.end, found, seen, neighbours, rules)
+    new, _ = admit(motion.end, found, seen, neighbours, rules, ways_out(motion, found) if rules.deep else None)
     if rules.hooked == "skip":
         found.hooked = categories(motion.end, found, neighbours, rules.categories)
         found.active &= ~found.hooked
@@ -129,7 +132,8 @@ def end_of_step(motion: Motion, finder: Finder, records: Records, rules: Redefin
     if (records.kind == VERTEX_SHAPE).all():
         return records, {}
     neighbours = motion.kept(Neighbours)
-    new, counts = finish(motion.start, motion.end, records, neighbours, finder.tree.tree, finder.vertex_face, rules)
+    ways = ways_out(motion, records) if rules.deep else None
+    new, counts = finish(motion.start, motion.end, records, neighbours, finder.tree.tree, finder.vertex_face, rules, ways)
     return plausible(motion, neighbours, records, new, Records.none()), counts
 
 
@@ -145,7 +149,7 @@ def respond_at_the_end(options: Options, motion: Motion, memory: Memory) -> Answ
 
 def answer(motion: Motion, contacts: list[Contacts], records: Records, warnings: list[str]) -> Answer:
     records.age += 1
-    memory = {f.name: getattr(records, f.name) for f in fields(Records)}
+    memory = {name: getattr(records, name) for name in NAMES}
     return Answer(Contacts.joined(contacts) if contacts else Contacts.none(motion.dt), memory, warnings=warnings)
 
 
@@ -154,7 +158,7 @@ def report(motion: Motion, done: Handled) -> Contacts:
     rows, records = done.rows, done.records.select(done.pushed)
     slide = motion.slide(rows)
     slip = tangential(slide, rows.normal)
-    held = np.where(done.sticks[:, None], tangential(records.stretch, rows.normal) + slip, done.dragged)
+    held = anchored(records.stretch, slip, done.sticks, done.dragged, rows.normal)
     done.records.stretch[:] = 0.0
     done.records.stretch[done.pushed] = held
     gap = done.gap + np.einsum("ri,ri->r", slide - done.slide, rows.normal)
@@ -170,14 +174,16 @@ def tell(options: Options, done: list[Handled], left: int, refused: int) -> list
     warnings = []
     if left:
         warnings.append(
-            f"{left} pairs still began to touch after {options.rounds} rounds of contact: they push from the next step on. "
+            f"Pairs still began to touch after {options.rounds} rounds of contact: they push from the next step on. "
             "A smaller dt, or more `rounds`, resolves them in time."
         )
-    guarded = sum(h.guarded for h in done)
-    if guarded:
-        warnings.append(f"{guarded} contacts on faces or edges that turn over within the step took the depth at its end.")
-    if refused:
-        warnings.append(f"{refused} vertices were kept from going back and forth between two faces.")
+    if any(h.guarded for h in done):
+        warnings.append("Contacts on faces or edges that turn over within a step took the depth at its end; a smaller dt avoids that.")
+    if refused > OFTEN * sum(len(h.records) for h in done):
+        warnings.append(
+            "Many vertices are nearly under two faces, and were kept from going back and forth between them: contacts are deep "
+            "for the size of the triangles there. A smaller dt, or a larger `s`, makes them shallower."
+        )
     return warnings
 
 
@@ -185,7 +191,7 @@ def recall(memory: Memory) -> Records:
     """Records of the last step."""
     if "kind" not in memory:
         return Records.none()
-    return Records(**{f.name: memory[f.name].copy() for f in fields(Records)})
+    return Records(**{name: memory[name].copy() for name in NAMES})
 
 
 def carried(records: Records, source: Records, values: np.ndarray) -> np.ndarray:

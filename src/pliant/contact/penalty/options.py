@@ -14,11 +14,13 @@ class Options:
     """Springs between features, their friction, and how many rounds of a step look for new ones."""
 
     stiffness: float | str = "auto"  # [N/m] of each contact; "auto": s / (dt^2 D), D the give of the contact
-    s: float = 0.5  # of stiffness "auto": k dt^2 D, below 2 (continuous) or 4/3 (discrete) unless implicit
-    implicit: bool = False  # the impulse knows what it will do to the gap: stable for any stiffness
-    damping: float = 0.0  # zeta of the normal damping, a share of critical
+    s: float | None = None  # of stiffness "auto": k dt^2 D, below 16; not implicit: below 2 (continuous) or 4/3 (discrete). None: 8, or 0.5
+    implicit: bool = True  # impulses know what they will do to the gaps: stable for any stiffness; False: as published
+    sweeps: int = 10  # implicit: how often contacts hear of each other in a round, at most; 1: never
+    damping: float | None = None  # zeta of the normal damping, a share of critical. None: 0.3, or 0 if not implicit
     reproject: bool = True  # weights follow the foot of the contact; False: those of the first touch, as in the thesis
     blend: float = 0.0  # share by which the normal of a face is turned towards that of the vertex, 0 to below 1
+    spread: bool = False  # normal impulses go to the ring of a vertex (11.6-3); for bodies stepped explicitly
     friction: str = "coulomb"  # or "yamane-nakamura"
     stribeck: float = 0.2  # [m/s] coulomb: slip speed over which static friction fades into sliding friction
     k_fp: float = 100.0  # [N/m] yamane-nakamura: spring of the anchor
@@ -31,6 +33,16 @@ class Options:
         """How pairs endure."""
         return replace(Redefinition.of(self.redefinition), reproject=self.reproject)
 
+    @property
+    def share(self) -> float:
+        """k dt^2 D of stiffness "auto"."""
+        return self.s if self.s is not None else (8.0 if self.implicit else 0.5)
+
+    @property
+    def zeta(self) -> float:
+        """Share of critical damping."""
+        return self.damping if self.damping is not None else (0.3 if self.implicit else 0.0)
+
     def check(self, limit: float) -> None:
         """Refuse what cannot work; `limit` is where s becomes unstable."""
         if isinstance(self.stiffness, str):
@@ -38,15 +50,17 @@ class Options:
                 raise PliantError(f'stiffness = "{self.stiffness}": give "auto" or a number [N/m] per contact.')
         elif not self.stiffness > 0.0:
             raise PliantError(f"stiffness = {self.stiffness}: a contact needs a stiffness above 0 N/m.")
-        if not 0.0 < self.s < (16.0 if self.implicit else limit):
+        if not 0.0 < self.share < (16.0 if self.implicit else limit):
             raise PliantError(
-                f"s = {self.s}: k dt^2 D must be above 0 and below {limit:.4g}, where contacts become unstable; "
-                "implicit = true allows up to 16."
+                f"s = {self.s}: k dt^2 D must be above 0 and below {16.0 if self.implicit else limit:.4g}, where contacts become unstable"
+                + ("." if self.implicit else "; implicit = true allows up to 16.")
             )
         self.rules()
         if self.friction not in ("coulomb", "yamane-nakamura"):
             raise PliantError(f'friction = "{self.friction}": there are "coulomb" and "yamane-nakamura".')
-        for name, low, high in (("damping", 0.0, 10.0), ("blend", 0.0, 0.99), ("rounds", 1, 100)):
+        if not 0.0 <= self.zeta <= 10.0:
+            raise PliantError(f"damping = {self.damping}: it must be between 0 and 10.")
+        for name, low, high in (("blend", 0.0, 0.99), ("rounds", 1, 100), ("sweeps", 1, 1000)):
             if not low <= getattr(self, name) <= high:
                 raise PliantError(f"{name} = {getattr(self, name)}: it must be between {low} and {high}.")
         for name in ("stribeck", "k_fp", "k_fd", "k_omega"):

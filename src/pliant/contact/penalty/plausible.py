@@ -7,12 +7,10 @@ on its side is found regular under its top, at the depth of half a box, and is t
 
 from __future__ import annotations
 
-from dataclasses import fields
-
 import numpy as np
 
 from pliant.contact.penalty.neighbours import Neighbours
-from pliant.contact.penalty.records import VERTEX_FACE, Records
+from pliant.contact.penalty.records import NAMES, VERTEX_FACE, Records
 from pliant.contact.penalty.resolve import gaps
 from pliant.geometry.mesh import Floats
 from pliant.motion import Motion
@@ -39,8 +37,8 @@ def plausible(motion: Motion, neighbours: Neighbours, old: Records, new: Records
     back = np.where(wrong & woken, place, -1)
     moved = wrong & (new.kind == VERTEX_FACE) & (place < 0) & (new.before >= 0)
     back[moved] = lookup(with_face(new.select(moved)), old)
-    for f in fields(Records):
-        getattr(new, f.name)[back >= 0] = getattr(old, f.name)[back[back >= 0]]
+    for name in NAMES:
+        getattr(new, name)[back >= 0] = getattr(old, name)[back[back >= 0]]
     return new.select(~wrong | (back >= 0))
 
 
@@ -54,10 +52,10 @@ def lookup(records: Records, source: Records) -> np.ndarray:
     """Place in the source of the record with the same key, -1 for none, (r,)."""
     if len(source) == 0 or len(records) == 0:
         return np.full(len(records), -1, np.int64)
-    both = np.concatenate([source.key, records.key])
-    _, first, which = np.unique(both, axis=0, return_index=True, return_inverse=True)
-    place = first[which.reshape(-1)][len(source) :]
-    return np.where(place < len(source), place, -1)
+    order = np.argsort(source.key, kind="stable")
+    key = source.key[order]
+    at = np.minimum(np.searchsorted(key, records.key), len(key) - 1)
+    return np.where(key[at] == records.key, order[at], -1)
 
 
 def deepest(motion: Motion, neighbours: Neighbours, there: Records, rows: Records) -> Floats:

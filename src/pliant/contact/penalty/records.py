@@ -47,13 +47,16 @@ class Records:
 
     def select(self, rows: np.ndarray) -> Records:
         """Some rows, by mask or index."""
-        return Records(**{f.name: getattr(self, f.name)[rows] for f in fields(Records)})
+        return Records(**{name: getattr(self, name)[rows] for name in NAMES})
 
     @staticmethod
     def joined(parts: list[Records]) -> Records:
-        return Records(**{f.name: np.concatenate([getattr(p, f.name) for p in parts]) for f in fields(Records)})
+        return Records(**{name: np.concatenate([getattr(p, name) for p in parts]) for name in NAMES})
 
     @property
     def key(self) -> Ints:
-        """(r, 3) kind and both features: what makes a record the same in the next step."""
-        return np.stack([self.kind, self.feature_a, np.where(self.kind == VERTEX_SHAPE, self.b, self.feature_b)], axis=1)
+        """(r,) kind and both features in one number: what makes a record the same in the next step."""
+        return self.kind << 60 | self.feature_a << 30 | np.where(self.kind == VERTEX_SHAPE, self.b, self.feature_b)
+
+
+NAMES = tuple(f.name for f in fields(Records))

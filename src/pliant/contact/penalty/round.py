@@ -6,11 +6,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pliant.contact.penalty.friction import rub
+from pliant.contact.friction import Friction, tangential
+from pliant.contact.penalty.friction import rub, stribeck
 from pliant.contact.penalty.impulses import DISCRETE, Known, Pressed, foot_weights, pressed
 from pliant.contact.penalty.options import Options
 from pliant.contact.penalty.records import EDGE_EDGE, VERTEX_FACE, Records
 from pliant.contact.penalty.shapes import BALL
+from pliant.contact.penalty.solve import rubbed, solved
+from pliant.contact.penalty.spreading import over_rings
 from pliant.detect.closest import normals
 from pliant.geometry.mesh import Floats
 from pliant.motion import Motion, Rows
@@ -27,6 +30,7 @@ class Handled:
     records: Records
     pushed: np.ndarray  # (r,) bool: those that got one
     rows: Rows  # of those that were pushed, one row each, as are the fields that follow
+    wide: Rows  # the same over the rings of their vertices, if impulses are spread
     impulse: Floats  # [N s] along the normal
     friction: Floats  # [N s] (p, 3)
     sticks: np.ndarray
@@ -44,16 +48,39 @@ def handle(
     pushed = batch.active & (look.size > 0.0)
     follow(options, motion, batch)
     rows = contact_rows(motion, batch, look, pushed)
-    give = motion.give(joined_rows([h.rows for h in before] + [rows]))[-len(rows):] if pushed.any() else np.zeros(0)
+    wide = over_rings(motion, rows) if options.spread else rows
+    give = yields(motion, before, rows, wide)
     k = spring(options, mode, motion.dt, give, batch.stiffness[pushed])
     batch.stiffness[pushed] = k
-    impulse = normal_impulses(options, motion, rows, k, give, look, pushed)
     mu_s, mu_d = motion.pairs.friction(batch.a[pushed], batch.b[pushed])
     slide = motion.slide(rows)
-    friction = rub(options, motion, rows, impulse, mu_s, mu_d, batch.stretch[pushed])
-    motion.push(rows, impulse[:, None] * rows.normal + friction.impulse)
+    a, b = spring_and_damper(options, motion.dt, rows, slide, k, give, look, pushed)
+    if options.implicit and options.sweeps > 1 and len(rows) > 0:
+        impulse, friction = push_together(options, motion, rows, wide, a, b, give, mu_s, mu_d, batch.stretch[pushed])
+    else:
+        impulse = a / (1.0 + b * give) if options.implicit else a
+        friction = rub(options, motion, rows, impulse, mu_s, mu_d, batch.stretch[pushed])
+        if options.spread:
+            motion.push(wide, impulse[:, None] * rows.normal)
+        motion.push(rows, friction.impulse if options.spread else impulse[:, None] * rows.normal + friction.impulse)
     guarded = int(np.count_nonzero(look.guarded & pushed))
-    return Handled(batch, pushed, rows, impulse, friction.impulse, friction.sticks, friction.dragged, look.gap[pushed], slide, guarded)
+    given = (impulse, friction.impulse, friction.sticks, friction.dragged, look.gap[pushed], slide, guarded)
+    return Handled(batch, pushed, rows, wide, *given)
+
+
+def push_together(
+    options: Options, motion: Motion, rows: Rows, wide: Rows, a: Floats, b: Floats, give: Floats, mu_s: Floats, mu_d: Floats,
+    stretch: Floats,
+) -> tuple[Floats, Friction]:  # fmt: skip
+    """Normal impulses and friction of contacts that hear of each other, pushed."""
+    slip = tangential(motion.slide(rows), rows.normal)
+    impulse = solved(motion, rows, wide, a, b, give, options.sweeps)
+    if options.friction == "coulomb":
+        mu = stribeck(mu_s, mu_d, np.linalg.norm(slip, axis=1) / motion.dt, options.stribeck)
+        return impulse, rubbed(motion, rows, mu * impulse, stretch, options.sweeps)
+    friction = rub(options, motion, rows, impulse, mu_s, mu_d, stretch)
+    motion.push(rows, friction.impulse)
+    return impulse, friction
 
 
 def follow(options: Options, motion: Motion, batch: Records) -> None:
@@ -79,11 +106,20 @@ def contact_rows(motion: Motion, batch: Records, look: Pressed, pushed: np.ndarr
     return Rows.dense(corners, weights, look.direction()[pushed], at)
 
 
+def yields(motion: Motion, before: list[Handled], rows: Rows, wide: Rows) -> Floats:
+    """D of each row, with all that has been pushed in the step; where impulses are spread, the larger of that of vertices and rings."""
+    if len(rows) == 0:
+        return np.zeros(0)
+    give = motion.give(joined_rows([*(h.rows for h in before), rows]))[-len(rows) :]
+    return give if wide is rows else np.maximum(give, motion.give(joined_rows([*(h.wide for h in before), wide]))[-len(rows) :])
+
+
 def joined_rows(parts: list[Rows]) -> Rows:
-    """Rows of four points each, one after the other."""
-    point, weight = (np.concatenate([getattr(p, name) for p in parts]) for name in ("point", "weight"))
-    normal, at = (np.concatenate([getattr(p, name) for p in parts]) for name in ("normal", "at"))
-    return Rows(4 * np.arange(len(at) + 1), point, weight, normal, at)
+    """Rows one after the other."""
+    if len(parts) == 1:
+        return parts[0]
+    point, weight, normal, at = (np.concatenate([getattr(p, name) for p in parts]) for name in ("point", "weight", "normal", "at"))
+    return Rows(np.concatenate([[0], np.cumsum(np.concatenate([np.diff(p.start) for p in parts]))]), point, weight, normal, at)
 
 
 def spring(options: Options, mode: int, dt: float, give: Floats, before: Floats) -> Floats:
@@ -92,22 +128,20 @@ def spring(options: Options, mode: int, dt: float, give: Floats, before: Floats)
     if not isinstance(options.stiffness, str):
         k = np.where(give > 0.0, options.stiffness, 0.0)
         return np.minimum(k, MOST * unit) if options.implicit and mode != DISCRETE else k
-    k = options.s * unit
+    k = options.share * unit
     slow = np.clip(k, (1.0 - CHANGE) * before, (1.0 + CHANGE) * before)
-    return np.minimum(np.where(before > 0.0, slow, k), max(1.0, options.s) * unit)
+    return np.minimum(np.where(before > 0.0, slow, k), max(1.0, options.share) * unit)
 
 
-def normal_impulses(
-    options: Options, motion: Motion, rows: Rows, k: Floats, give: Floats, look: Pressed, pushed: np.ndarray
-) -> Floats:
-    """[N s] (p,): the spring's, less what it itself takes off the gap if implicit (11.6-4), and damping that never pulls."""
-    dt = motion.dt
-    impulse = k * dt * look.size[pushed]
-    if options.damping > 0.0:
-        root = np.sqrt(np.divide(k, give, out=np.zeros_like(k), where=give > 0.0))  # sqrt(k m)
-        speed = np.einsum("ri,ri->r", motion.slide(rows), rows.normal) / dt
-        impulse = np.maximum(impulse - 2.0 * options.damping * root * dt * look.time[pushed] * speed, 0.0)
-    return impulse / (1.0 + k * dt**2 * give * look.lever[pushed]) if options.implicit else impulse
+def spring_and_damper(
+    options: Options, dt: float, rows: Rows, slide: Floats, k: Floats, give: Floats, look: Pressed, pushed: np.ndarray
+) -> tuple[Floats, Floats]:  # fmt: skip
+    """(a, b) of the normal impulse a - b u, u being the change of speed that all impulses make: springs and dampers that never pull."""
+    time = look.time[pushed]
+    damper = 2.0 * options.zeta * np.sqrt(np.divide(k, give, out=np.zeros_like(k), where=give > 0.0)) * dt * time
+    speed = np.einsum("ri,ri->r", slide, rows.normal) / dt
+    a = np.maximum(k * dt * look.size[pushed] - damper * speed, 0.0)
+    return a, k * dt**2 * look.lever[pushed] + damper
 
 
 def _vertex_normals(options: Options, motion: Motion, batch: Records) -> Floats | None:

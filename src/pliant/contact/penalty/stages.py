@@ -19,13 +19,16 @@ from pliant.geometry.mesh import Floats, Ints
 Counts = dict[str, int]
 
 
-def admit(points: Floats, new: Records, known: Records, neighbours: Neighbours, rules: Redefinition) -> tuple[Records, Counts]:
+def admit(
+    points: Floats, new: Records, known: Records, neighbours: Neighbours, rules: Redefinition, ways: Floats | None = None
+) -> tuple[Records, Counts]:  # fmt: skip
     """Categorise new pairs and put hooked ones right, where the step is predicted to end and before any impulse (11.5).
 
-    known: the pairs there are. Returns the new ones only, and with them the edge pairs that began through redefinition.
+    known: the pairs there are. ways: directions out of B that are known (deep.py), zero where none is; the neighbours' pushes stand in
+    for those. Returns the new ones only, and with them the edge pairs that began through redefinition.
     """
     normals = neighbours.normals(points)
-    reference = reference_normals(points, new, known, neighbours, normals) if rules.deep else None
+    reference = _reference(points, new, known, neighbours, normals, rules, ways)
     new = replace(new, hooked=categories(points, new, neighbours, rules.categories, reference, normals))
     counts = {"hooked": int(np.count_nonzero(new.hooked))}
     if rules.hooked == "off":
@@ -42,6 +45,16 @@ def admit(points: Floats, new: Records, known: Records, neighbours: Neighbours, 
         parts.append(new_edge_pairs(points, there, changed, neighbours, rules.categories, normals=normals))
         counts["new edges"] = len(parts[2])
     return Records.joined(parts), counts | done.counts
+
+
+def _reference(
+    points: Floats, records: Records, known: Records, neighbours: Neighbours, normals: Floats, rules: Redefinition, ways: Floats | None
+) -> Floats | None:  # fmt: skip
+    """Directions that tell deep from hooked pairs (11.6-1): the known ways out, else where neighbouring contacts push."""
+    if not rules.deep:
+        return None
+    pushes = reference_normals(points, records, known, neighbours, normals)
+    return pushes if ways is None else np.where((ways != 0.0).any(axis=1, keepdims=True), ways, pushes)
 
 
 def _some(reference: Floats | None, rows: np.ndarray) -> Floats | None:
@@ -64,14 +77,16 @@ def ready(points: Floats, records: Records, rules: Redefinition) -> tuple[Record
 
 
 def finish(
-    start: Floats, end: Floats, records: Records, neighbours: Neighbours, tree: Tree, vertex_face: Ints, rules: Redefinition
+    start: Floats, end: Floats, records: Records, neighbours: Neighbours, tree: Tree, vertex_face: Ints, rules: Redefinition,
+    ways: Floats | None = None,
 ) -> tuple[Records, Counts]:  # fmt: skip
-    """At the end of a step, when positions are final: redefine, begin new edge pairs, drop what is resolved. Arguments as of `resolved`.
+    """At the end of a step, when positions are final: redefine, begin new edge pairs, drop what is resolved.
 
+    Arguments as of `resolved` and `admit`.
     Pairs that are hooked no more push again; regular ones stay regular, because the push of an enduring contact must not come and go.
     """
     normals = neighbours.normals(end)
-    reference = reference_normals(end, records, records, neighbours, normals) if rules.deep else None
+    reference = _reference(end, records, records, neighbours, normals, rules, ways)
     freed = records.hooked & ~categories(end, records, neighbours, rules.categories, reference, normals)
     records = replace(records, hooked=records.hooked & ~freed, active=records.active | freed)
     done = redefine(end, records, neighbours, rules, reference, normals)

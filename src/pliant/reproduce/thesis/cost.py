@@ -39,9 +39,9 @@ class Cost:
         return self.category + self.continuous
 
 
-def made(kind: int, count: int) -> tuple[Records, Floats, Floats, Neighbours]:
+def made(kind: int, count: int, seed: int = 0) -> tuple[Records, Floats, Floats, Neighbours]:
     """Tetrahedra in rows, each second one pressed into the one before: shallow, with motion of a tenth of their size."""
-    rng = np.random.default_rng(0)
+    rng = np.random.default_rng(seed)
     corner = np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0], [0.3, 0.3, -1]])
     tip = np.array([[0.3, 0.3, -0.02], [1.3, 0.2, 0.9], [0.2, 1.3, 0.9], [-0.6, -0.6, 0.9]])
     place = 5.0 * np.arange(count)[:, None, None] * np.array([1.0, 0.0, 0.0])
@@ -118,7 +118,8 @@ def pairs(folder: Path) -> list[Line]:
                 "exact integral here, bar: 3",
             ),
         ]
-    ratio = step({"method": CPF}) / step({"method": DPF, "detection": "discrete"})
+    springs = {"implicit": False}
+    ratio = step({"method": CPF, **springs}) / step({"method": DPF, "detection": "discrete", **springs})
     longer = np.sqrt(1.5)  # the critical step of CPF over that of DPF
     return [
         *lines,

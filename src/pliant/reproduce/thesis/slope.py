@@ -27,7 +27,7 @@ def sent(static: float, sliding: float, duration: float, speed: float = 3.0, **o
     """The cube sent up, watched."""
     scene = scenes.make("slope", friction=sliding, static_friction=static, speed=speed, dt=0.005, duration=duration)
     scene.bodies[1].material.density = 100.0 / (0.4 * 0.4 * 0.2)
-    scene.contact = {"method": CPF, **options}
+    scene.contact = {"method": CPF, "implicit": False, **options}
     return History(scene.simulate(), "block", "slope").run()
 
 

@@ -1,0 +1,82 @@
+"""Implicit springs of all contacts of a round together (11.6-4 of the methods page).
+
+An implicit contact knows that its own impulse shortens the way in. With u = W j the change of its speed by the impulses j of all contacts,
+    j = max(0, a - b u),     a = k dt (push) - c (speed),   b = k dt^2 (lever) + c,   c = 2 zeta sqrt(k / D) dt (time).
+One sweep takes u = D j, where D, the absolute row sum of W, counts every neighbour as if it pushed against the contact: safe, but soft
+where many contacts carry one body. So further sweeps follow, j <- max(0, j + (a - b u - j) / (1 + b D)) with the u that came out, speeded
+up by Nesterov's momentum, until nothing changes any more. Friction follows in the same way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from pliant.contact.friction import BETA, Friction, tangential
+from pliant.geometry.mesh import Floats
+from pliant.motion import Motion, Rows
+
+Sweep = Callable[[Floats, Floats], Floats]
+ENOUGH = 1e-3  # of the largest impulse, or of the most that friction can be: a smaller change ends the sweeps
+
+
+def solved(motion: Motion, rows: Rows, wide: Rows, a: Floats, b: Floats, give: Floats, sweeps: int) -> Floats:
+    """Normal impulses [N s] (r,), pushed on `wide`; u is what happens to `rows`."""
+    before, step = motion.slide(rows), 1.0 / (1.0 + b * give)
+
+    def better(j: Floats, u: Floats) -> Floats:
+        return np.maximum(j + step[:, None] * (a[:, None] - b[:, None] * u - j), 0.0)
+
+    def heard() -> Floats:
+        return np.einsum("ri,ri->r", motion.slide(rows) - before, rows.normal)[:, None] / motion.dt
+
+    def push(change: Floats) -> None:
+        motion.push(wide, change * wide.normal)
+
+    return sweep(better, heard, push, np.zeros((len(rows), 1)), 0.0, sweeps)[:, 0]
+
+
+def rubbed(motion: Motion, rows: Rows, most: Floats, stretch: Floats, sweeps: int) -> Friction:
+    """Coulomb friction of all rows together, pushed: none slips, and each takes back a share of its anchor's stretch, unless that takes
+    more than `most` [N s] (r,). An anchor that slides starts anew, as the impulses do not need its pull."""
+    n = rows.normal
+    back = BETA * tangential(stretch, n)
+    want = tangential(motion.slide(rows), n) + back
+    size = np.linalg.norm(want, axis=1, keepdims=True)
+    give = motion.give(rows, np.divide(want, size, out=np.zeros_like(want), where=size > 0.0))[:, None]
+    step = np.divide(1.0, motion.dt * give, out=np.zeros_like(give), where=give > 0.0)
+
+    def better(j: Floats, u: Floats) -> Floats:
+        new = tangential(j - step * (u + back), n)
+        length = np.linalg.norm(new, axis=1)
+        return new * np.divide(most, length, out=np.ones_like(length), where=length > most)[:, None]
+
+    def heard() -> Floats:
+        return tangential(motion.slide(rows), n)
+
+    def push(change: Floats) -> None:
+        motion.push(rows, change)
+
+    impulse = sweep(better, heard, push, np.zeros_like(want), float(most.max()), sweeps)
+    sticks = np.linalg.norm(impulse, axis=1) < (1.0 - ENOUGH) * most
+    return Friction(impulse, sticks, np.zeros_like(want))
+
+
+def sweep(better: Sweep, heard: Callable[[], Floats], push: Callable[[Floats], None], j: Floats, size: float, sweeps: int) -> Floats:
+    """Impulses j that `better(j, u)` leaves as they are, of about that size, pushed; u is what is `heard` of all of them."""
+    u, pace = heard(), 1.0
+    last, last_u = j, u
+    for _ in range(sweeps):
+        faster = 0.5 * (1.0 + np.sqrt(1.0 + 4.0 * pace**2))
+        ahead = (pace - 1.0) / faster
+        y, u_y = j + ahead * (j - last), u + ahead * (u - last_u)
+        new = better(y, u_y)
+        pace = 1.0 if np.sum((y - new) * (new - j)) > 0.0 else faster  # start anew when the momentum leads astray
+        change = new - j
+        push(change)
+        last, last_u, j = j, u, new
+        if np.abs(change).max() <= ENOUGH * max(size, np.abs(j).max()):
+            break
+        u = heard()
+    return j
