@@ -20,7 +20,8 @@ def make(
     youngs_modulus: float = 1e5, redefinition: bool = False, dt: float = 0.01, duration: float = 2.0,
 ) -> Scene:  # fmt: skip
     """stiffness [N/m] of each contact, 0: automatic by s; edge [m] of the bar's elements; redefinition: off as in that section."""
-    contact = {"method": method, "stiffness": stiffness if stiffness > 0.0 else "auto", "s": s, "redefinition": redefinition, "implicit": False}
+    k = stiffness if stiffness > 0.0 else "auto"
+    contact = {"method": method, "stiffness": k, "s": s, "redefinition": redefinition, "implicit": False}
     scene = Scene(dt=dt, duration=duration, contact=contact, about="Contact of a soft and a rigid body, both free.")
     soft = dict(youngs_modulus=youngs_modulus, poisson_ratio=0.3, density=520.0, stiffness_damping=0.01, mass_damping=2.0)
     scene.add(name="ground", shape="plane", model="static", friction=0.4)

@@ -23,7 +23,8 @@ def make(
     dt: float = 0.001, duration: float = 2.0,
 ) -> Scene:  # fmt: skip
     """file: your own body, with the axis that is `up` in it; edge [m] of its elements; s: k dt^2 D of the automatic stiffness."""
-    scene = Scene(dt=dt, duration=duration, contact={"method": method, "s": s, "implicit": False}, about="A soft body of free form comes to rest in a bowl.")
+    contact = {"method": method, "s": s, "implicit": False}
+    scene = Scene(dt=dt, duration=duration, contact=contact, about="A soft body of free form comes to rest in a bowl.")
     soft = dict(
         law="neo-hookean", youngs_modulus=youngs_modulus, poisson_ratio=0.35, density=1000.0, stiffness_damping=0.01, mass_damping=0.5
     )
