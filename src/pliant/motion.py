@@ -73,6 +73,7 @@ class Motion:
         self.position, self.rotation = np.empty_like(state.position), np.empty_like(state.rotation)  # and at its end
         self._fly()
         self.start = world.skin_positions(state.x, state.position, state.rotation)
+        self._slid: tuple[Rows, Floats, Floats] | None = None  # the last answer of `slide`
         self.account = "contact"  # where pushes are booked
         self.pushed: dict[str, tuple[Floats, Floats, Floats]] = {}  # impulses on nodes, frames, and turning, by account
         self._gave: tuple[Rows | None, Floats] = None, np.zeros(0)  # the last answer of `give`
@@ -104,11 +105,14 @@ class Motion:
 
     def slide(self, rows: Rows) -> Floats:
         """How far side A of each row moves against side B in the step, where they touch [m], (r, 3)."""
+        if self._slid is not None and self._slid[0] is rows and self._slid[1] is self.end:
+            return self._slid[2]  # nothing was pushed since the last time
         state, out = self._world.state, np.empty((len(rows), 3))
         bindings.row_displacements(
             rows.start, rows.point, rows.weight, rows.at, self.start, self.end, self.skin.frame, state.position, state.rotation,
             self.position, self.rotation, out,
         )  # fmt: skip
+        self._slid = (rows, self.end, out)
         return out
 
     def _spread(self, rows: Rows, impulses: Floats) -> tuple[Floats, Floats, Floats]:
