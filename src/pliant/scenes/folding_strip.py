@@ -12,7 +12,7 @@ LOWERED = 1.5  # [s] when the held end has come down
 
 def make(
     length: float = 0.4, width: float = 0.06, thickness: float = 0.01, youngs_modulus: float = 2e4, edge: float = 0.01,
-    friction: float = 0.4, dt: float = 0.00029, duration: float = 2.5,
+    friction: float = 0.4, dt: float = 0.00029, duration: float = 6.0,
 ) -> Scene:  # fmt: skip
     """length, width, thickness [m] of the strip; edge [m] of its elements.
 

@@ -9,7 +9,7 @@ from pliant.simulation import Simulation
 
 def make(
     squeeze: float = 0.18, edge: float = 0.025, soft: float = 3e4, stiff: float = 5e6, law: str = "stvk", friction: float = 0.3,
-    dt: float = 0.0001, duration: float = 0.6,
+    dt: float = 0.0001, duration: float = 2.0,
 ) -> Scene:  # fmt: skip
     """squeeze: part of the cube's height by which the ends of the upper bar come down; edge [m]; soft, stiff: moduli [Pa].
 
