@@ -12,7 +12,7 @@ from pliant.geometry.mesh import Floats, PliantError
 
 MOST = 300  # cells along a side, unless a sensor is given
 SPREAD = 6  # pieces along a side that the force of a node is spread in
-WIDE = 0.5  # standard deviation of that spread, in spacings
+WIDE = 1.0  # standard deviation of that spread, in spacings
 LOW = 0.05  # of the peak: cells below do not count as loaded
 
 

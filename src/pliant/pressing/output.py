@@ -57,6 +57,8 @@ def surface_of(found: Pressed, which: int) -> tuple[Floats, Ints, dict[str, Any]
     else:
         points, u = deformed(side, result, which)
         faces, normals, areas = found.things[which].faces, sampled.normals @ side.rotation.T, sampled.areas
+        mine = result.contact & (result.owner == which)
+        normals[result.sample[mine]] = (1.0 if which == 0 else -1.0) * result.normals[mine]
     on = np.zeros(len(points))
     touching = result.contact
     if touching.any():
@@ -117,7 +119,7 @@ def picture(found: Pressed, path: Path) -> None:
             points, faces, np.zeros(len(faces), np.int64), {0: found.things[0].name}, {0: "rigid"},
             fields, float("nan"), title_of(found), surfels, np.zeros(len(surfels), np.int64),
         ),
-        field="pressure", camera=(-60.0, 48.0), limits=(0.0, max(found.peak, 1e-30)),
+        field="pressure", camera=(-60.0, 58.0), limits=(0.0, max(found.peak, 1e-30)),
     )  # fmt: skip
     image.save(path)
 

@@ -33,6 +33,8 @@ from pliant.reading import nearest
 
 RESPONSES = ("boussinesq", "volume-preserving", "layer")
 TILTS = ("fixed", "free")
+DEEP = 0.2  # of the largest extent: dents beyond are no local deformation
+FEW = 150  # samples in contact below which smoothing would lower the peak
 BROAD = 2.0  # contact radii: how far a push is felt unless a layer is given
 
 
@@ -65,8 +67,9 @@ class Pressed:
 
     @property
     def peak(self) -> float:
-        """[Pa] highest pressure, smoothed over a spacing."""
-        return float(np.max(self.result.smooth_pressure, initial=0.0))
+        """[Pa] highest pressure, smoothed over a spacing; of the nodes as they are where only few touch."""
+        few = np.count_nonzero(self.result.contact) < FEW
+        return float(np.max(self.result.pressure if few else self.result.smooth_pressure, initial=0.0))
 
     @property
     def centre(self) -> Floats:
@@ -149,6 +152,8 @@ def press(
     if materials[0] is None and materials[1] is None:
         raise PliantError("Both objects are rigid: give young (of the first) or young_b (of the second), such as 1MPa.")
     sides = _placed((things[0], things[1]), way, align)
+    if deep is not None:
+        _check_depth(deep, sides)
     thick = None if layer is None else quantities.length("layer", layer)
     solid = tuple(replace(s, response=None if c is None else Boussinesq(c)) for s, c in zip(sides, materials, strict=True))
     where = None if at is None else np.asarray(at, np.float64) + solid[0].translation
@@ -198,6 +203,17 @@ def _placed(things: tuple[Thing, Thing], way: Floats, align: bool) -> tuple[Side
             raise PliantError("An exact shape on an exact plane has no samples: give it by name or as a file.")
         return a, floor_under(a, way)
     return touching(aligned(a, b, way) if align else a, b, way), b
+
+
+def _check_depth(depth: float, sides: tuple[Side, Side]) -> None:
+    """A dent must be small against the objects; most who ask for more have the wrong unit."""
+    for which, side in zip(("first", "second"), sides, strict=True):
+        if side.nodes is not None and depth > DEEP * (extent := np.ptp(side.nodes.points, axis=0)).max():
+            size = " x ".join(f"{1e3 * e:.3g}" for e in extent)
+            raise PliantError(
+                f"depth = {1e3 * depth:.3g} mm is too much for the {which} object, which is {size} mm large: dents must be small. "
+                "Is the unit of the file right? `unit` and `size` set it."
+            )
 
 
 def _response(kind: str, c: float | None, layer: float) -> Response | None:

@@ -181,7 +181,7 @@ def _shared(sides: Pair, owners: tuple[int, ...], options: Options, mode: str) -
             wide *= 2.0
             chosen, known = (owner[more], nodes.sample[more]), (owner, nodes.sample, force)
             owner, nodes = gather(sides, owners, wide * depth)
-            more, force = np.flatnonzero(_same(chosen, (owner, nodes.sample)) >= 0), _mapped(known, owner, nodes.sample)
+            more, force = np.flatnonzero(_same(chosen, (owner, nodes.sample)) >= 0), mapped(known, owner, nodes.sample)
         within = more
     return _settled(problem, found, options, mode, grown, iterations, depth)
 
@@ -290,7 +290,7 @@ def started(options: Options, owner: Ints, nodes: Nodes) -> Floats | None:
     if last is None or not np.any(last.contact):
         return None
     if last.level == options.level:
-        return _mapped((last.owner, last.sample, last.P), owner, nodes.sample)
+        return mapped((last.owner, last.sample, last.P), owner, nodes.sample)
     return np.where(nodes.gap < 0.0, carried(last.points, last.areas, last.P, nodes.points, nodes.areas), 0.0)
 
 
@@ -302,7 +302,8 @@ def _same(known: tuple[Ints, Ints], wanted: tuple[Ints, Ints]) -> Ints:
     return np.where(one[order][place] == two, order[place], -1) if len(one) else np.full(len(two), -1)
 
 
-def _mapped(known: tuple[Ints, Ints, Floats], owner: Ints, sample: Ints) -> Floats:
+def mapped(known: tuple[Ints, Ints, Floats], owner: Ints, sample: Ints) -> Floats:
+    """Values known for some (owner, sample) at others, 0 where they are not known."""
     place = _same(known[:2], (owner, sample))
     return np.where(place >= 0, known[2][place], 0.0)
 

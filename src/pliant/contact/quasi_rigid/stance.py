@@ -13,7 +13,7 @@ import numpy as np
 from pliant.contact.quasi_rigid import lcp
 from pliant.contact.quasi_rigid.levels import coarser, levels_of
 from pliant.contact.quasi_rigid.load import solve_load
-from pliant.contact.quasi_rigid.resolve import Pair, Problem, contact_normals, gather, master, resolve, together
+from pliant.contact.quasi_rigid.resolve import Pair, Problem, contact_normals, gather, mapped, master, resolve, together
 from pliant.contact.quasi_rigid.result import ContactResult
 from pliant.contact.quasi_rigid.side import Side
 from pliant.contact.quasi_rigid.traction import carried
@@ -21,8 +21,8 @@ from pliant.geometry.mesh import Floats, PliantError
 from pliant.geometry.units import rotation_matrix
 
 LOOK = 0.25  # of the object: how far above the partner samples may come to touch, at first
-TURN = 0.2  # [rad] most that a step turns
-STEPS = (60, 12)  # on the coarsest level, on others
+TURN = 0.04  # [rad] most that a step turns
+STEPS = (200, 12)  # on the coarsest level, on others
 CLOSE = 1e-5  # of the depth, or of the object on coarse levels: motion that counts as none
 WIDER = 0.5  # of the depth: samples outside that take part
 
@@ -47,7 +47,7 @@ def rest(
             n = contact_normals(sides, problem.owner, problem.nodes.normals, problem.nodes.facing)
             rows = np.hstack([np.sum(n * e, axis=1)[:, None], np.cross(problem.nodes.points - at, n) @ axes.T])
             load = np.concatenate([[force], np.zeros(len(axes))])
-            found = solve_load(problem.K, problem.nodes.gap, rows, load, start=_started(last, problem))
+            found = solve_load(problem.K, problem.nodes.gap, rows, load, start=_started(last, problem, sides))
             _check(found, tilt)
             assert found.position is not None
             x = found.position * min(1.0, TURN / max(float(np.linalg.norm(found.position[1:])), 1e-300))
@@ -81,11 +81,16 @@ def _reached(last: tuple[Problem, lcp.Solution]) -> float:
     return float(np.max(problem.nodes.gap[found.contact], initial=0.0) - np.min(problem.nodes.gap, initial=0.0))
 
 
-def _started(last: tuple[Problem, lcp.Solution] | None, problem: Problem) -> lcp.Solution | None:
+def _started(last: tuple[Problem, lcp.Solution] | None, problem: Problem, sides: Pair) -> lcp.Solution | None:
+    """The last forces, of the same samples or from a coarser level."""
     if last is None or not np.any(last[1].contact):
         return None
     before, found = last
-    force = carried(before.nodes.points, before.areas, found.P, problem.nodes.points, problem.areas)
+    if all(one.nodes is two.nodes for one, two in zip(before.sides, sides, strict=True)):
+        force = mapped((before.owner, before.nodes.sample, found.P), problem.owner, problem.nodes.sample)
+    else:
+        force = carried(before.nodes.points, before.areas, found.P, problem.nodes.points, problem.areas)
+        force[force < 0.1 * float(np.max(force, initial=0.0))] = 0.0  # beyond the rim
     position = found.position
     return replace(found, P=force, s=np.zeros(len(force)), position=None if position is None else np.zeros_like(position))
 
