@@ -108,6 +108,7 @@ def title_of(found: Pressed) -> str:
 def picture(found: Pressed, path: Path) -> None:
     """A's pressed side, coloured by pressure: A is turned over so that this side is seen from above."""
     from pliant.look.draw import draw
+    from pliant.look.fields import round_up
     from pliant.look.source import NO_POINTS, Picture
 
     points, faces, fields, _ = surface_of(found, 0 if found.a.nodes is not None else 1)
@@ -119,7 +120,7 @@ def picture(found: Pressed, path: Path) -> None:
             points, faces, np.zeros(len(faces), np.int64), {0: found.things[0].name}, {0: "rigid"},
             fields, float("nan"), title_of(found), surfels, np.zeros(len(surfels), np.int64),
         ),
-        field="pressure", camera=(-60.0, 58.0), limits=(0.0, max(found.peak, 1e-30)),
+        field="pressure", camera=(-60.0, 58.0), limits=(0.0, round_up(found.peak)),
     )  # fmt: skip
     image.save(path)
 
