@@ -69,7 +69,11 @@ def test_wrong_options_are_said(options, why):
 
 
 def test_wrong_objects_are_said():
-    for a, b, why in (("plane", "plane", "second object"), (Exact("ball", (1.0,)), "plane", "no samples"), (3, "plane", "cannot be pressed")):
+    for a, b, why in (
+        ("plane", "plane", "second object"),
+        (Exact("ball", (1.0,)), "plane", "no samples"),
+        (3, "plane", "cannot be pressed"),
+    ):
         with pytest.raises(PliantError, match=why):
             pliant.press(a, b, depth="1mm")
 
@@ -77,9 +81,12 @@ def test_wrong_objects_are_said():
 def test_refined_triangles_keep_the_surface():
     surface = make("box", size=(0.2, 0.1, 0.05), edge=0.1).surface()
     fine = refined(surface, 0.012)
-    area = lambda s: 0.5 * np.linalg.norm(
-        np.cross(s.points[s.faces[:, 1]] - s.points[s.faces[:, 0]], s.points[s.faces[:, 2]] - s.points[s.faces[:, 0]]), axis=1
-    ).sum()
+    area = lambda s: (
+        0.5
+        * np.linalg.norm(
+            np.cross(s.points[s.faces[:, 1]] - s.points[s.faces[:, 0]], s.points[s.faces[:, 2]] - s.points[s.faces[:, 0]]), axis=1
+        ).sum()
+    )
     assert area(fine) == pytest.approx(area(surface), rel=1e-12)
     ends = np.sort(fine.faces[:, [[0, 1], [1, 2], [2, 0]]].reshape(-1, 2), axis=1)
     edges, count = np.unique(ends, axis=0, return_counts=True)
@@ -99,7 +106,9 @@ def test_first_touch_of_two_balls():
     assert placed.translation[2] == pytest.approx(math.sqrt(4 - 0.36), abs=2e-3)
     sampled = touching(a, Side(ball(1.0, 5000)), np.array([0.0, 0.0, -1.0]))
     assert sampled.translation[2] == pytest.approx(placed.translation[2], abs=2e-3)
-    swapped = touching(Side(Exact("ball", (1.0,)), translation=np.array([0.6, 0.0, -3.0])), Side(ball(1.0, 5000)), np.array([0.0, 0.0, -1.0]))
+    swapped = touching(
+        Side(Exact("ball", (1.0,)), translation=np.array([0.6, 0.0, -3.0])), Side(ball(1.0, 5000)), np.array([0.0, 0.0, -1.0])
+    )
     assert swapped.translation[2] == pytest.approx(math.sqrt(4 - 0.36), abs=2e-3)
     with pytest.raises(PliantError, match="never touches.*passes it at 1\\d\\d\\d mm"):
         touching(Side(ball(1.0, 5000), translation=np.array([3.0, 0.0, 5.0])), b, np.array([0.0, 0.0, -1.0]))

@@ -228,9 +228,10 @@ def press(
     shape = sensor_shape(sensor, measured)
     with announce(quiet=as_json):
         found = press_together(
-            a, b, depth=depth, force=force, direction=numbers("direction", direction), tilt=tilt, at=None if at is None else numbers("at", at),
-            response=response, layer=layer, young=None if young == "rigid" else young, poisson=poisson,
-            young_b=None if young_b == "rigid" else young_b, poisson_b=poisson_b, unit=unit, up=up, size=size, spacing=spacing, align=align,
+            a, b, depth=depth, force=force, direction=numbers("direction", direction), tilt=tilt,
+            at=None if at is None else numbers("at", at), response=response, layer=layer,
+            young=None if young == "rigid" else young, poisson=poisson, young_b=None if young_b == "rigid" else young_b,
+            poisson_b=poisson_b, unit=unit, up=up, size=size, spacing=spacing, align=align,
         )  # fmt: skip
     facts, text = report(found, shape, measured)
     if out is not None:

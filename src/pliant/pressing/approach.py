@@ -62,7 +62,9 @@ def touching(a: Side, b: Side, direction: Floats) -> Side:
         gone += max(least, 0.0) if least < asked else max(asked, close)
         if gone > far:
             break
-    raise PliantError(f"The first object never touches the second on its way; it passes it at {1e3 * nearest:.4g} mm. Align them, or turn the direction.")
+    raise PliantError(
+        f"The first object never touches the second on its way; it passes it at {1e3 * nearest:.4g} mm. Align them, or turn the direction."
+    )
 
 
 def _clearance(other: Side, x: Floats) -> Floats:

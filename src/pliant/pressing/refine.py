@@ -38,7 +38,7 @@ def _cut(faces: Ints, middle: Ints) -> Ints:
         if len(chosen) == 0:
             continue
         marked = middle[chosen] >= 0
-        shift = np.argmax(marked, axis=1) if number == 1 else np.argmin(marked, axis=1) + 1 if number == 2 else np.zeros(len(chosen), np.int64)
+        shift = np.argmin(marked, axis=1) + 1 if number == 2 else np.argmax(marked, axis=1)
         turn = (shift[:, None] + np.arange(3)) % 3
         (a, b, c), (ab, bc, ca) = np.take_along_axis(faces[chosen], turn, 1).T, np.take_along_axis(middle[chosen], turn, 1).T
         if number == 1:

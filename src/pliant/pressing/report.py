@@ -55,8 +55,8 @@ def report(found: Pressed, sensor: tuple[int, int] | None, measured: Path | None
         facts["measured"] = compared(found.map(sensor), read_measured(measured))
         m = facts["measured"]
         lines.append(
-            f"  measured       correlation {m['correlation']:.3f}, peak {100 * m['peak_error']:+.0f} %, area {100 * m['area_error']:+.0f} %, "
-            f"centre {1e3 * m['centre_error']:.2g} mm away"
+            f"  measured       correlation {m['correlation']:.3f}, peak {100 * m['peak_error']:+.0f} %, "
+            f"area {100 * m['area_error']:+.0f} %, centre {1e3 * m['centre_error']:.2g} mm away"
         )
     return facts, "\n".join([*lines, *(f"  note: {note}" for note in found.notes)])
 

@@ -148,7 +148,8 @@ def press(
     metres = None if size is None else quantities.length("size", size)
     apart = None if spacing is None else quantities.length("spacing", spacing)
     things = tuple(thing(each, unit=unit, up=up, size=metres, spacing=apart) for each in (a, b))
-    materials = [None if e is None else compliance(quantities.pressure("young", e), nu) for e, nu in ((young, poisson), (young_b, poisson_b))]
+    moduli = ((young, poisson), (young_b, poisson_b))
+    materials = [None if e is None else compliance(quantities.pressure("young", e), nu) for e, nu in moduli]
     if materials[0] is None and materials[1] is None:
         raise PliantError("Both objects are rigid: give young (of the first) or young_b (of the second), such as 1MPa.")
     sides = _placed((things[0], things[1]), way, align)
@@ -161,7 +162,7 @@ def press(
     if response != "boussinesq":
         if thick is None:
             thick = BROAD * _contact_radius(solid[0], solid[1], way, deep, load)
-            notes.append(f"a push is felt {1e3 * thick:.3g} mm far, twice the radius of the contact of solid bodies: give a layer to choose")
+            notes.append(f"a push is felt {1e3 * thick:.3g} mm far, twice the radius of a solid body's contact: give a layer to choose")
         solid = tuple(replace(s, response=_response(response, c, thick)) for s, c in zip(solid, materials, strict=True))
     found = _pressed(solid[0], solid[1], way, deep, load, tilt == "free", where)
     notes += _remarks(found[1], response, thick, materials)
@@ -268,7 +269,7 @@ def _remarks(result: ContactResult, response: str, layer: float | None, material
     if touching < 40:
         notes.append(f"only {touching} samples touch: force to about {5 if touching > 15 else 20} %; use a smaller spacing")
     if len(result.spikes):
-        notes.append(f"{len(result.spikes)} samples are displaced by more than half their radius of curvature: thin parts, not to be trusted")
+        notes.append(f"{len(result.spikes)} samples are displaced by more than half their radius of curvature: do not trust them")
     if result.off:
         notes.append(f"{result.off} overlapping samples lie over holes of the other surface and were left out")
     if response != "boussinesq" and layer is not None and touching:

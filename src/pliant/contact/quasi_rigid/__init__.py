@@ -27,8 +27,7 @@ from pliant.contact.quasi_rigid.surface import deformed, shared_surfaces
 from pliant.contact.quasi_rigid.traction import carried, pressure
 
 __all__ = [
-    "Boussinesq", "ContactResult", "Dense", "Direct", "LayerCut", "Operator", "Patch", "Response", "Side", "Solution", "Sum", "Tabulated", "VolumePreserving",
-    "assemble", "blobs", "carried", "compliance", "contact_stiffness", "deformed", "displacement", "elastic", "pressure", "resolve", "rest",
-    "shared_surfaces",
-    "solve", "solve_load", "stiffening",
+    "Boussinesq", "ContactResult", "Dense", "Direct", "LayerCut", "Operator", "Patch", "Response", "Side", "Solution", "Sum", "Tabulated",
+    "VolumePreserving", "assemble", "blobs", "carried", "compliance", "contact_stiffness", "deformed", "displacement", "elastic",
+    "pressure", "resolve", "rest", "shared_surfaces", "solve", "solve_load", "stiffening",
 ]  # fmt: skip

@@ -7,17 +7,19 @@ the foot: n_A.n_B > -0.2 means a steep wall or the far side of a thin part. Both
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from pliant.contact.quasi_rigid.side import Side
-from pliant.detect.surfels.active import active_against_exact, active_samples
+from pliant.detect.surfels.active import Active, active_against_exact, active_samples
 from pliant.detect.surfels.exact import Exact
+from pliant.detect.surfels.surface import PointSurface
 from pliant.geometry.mesh import Floats, Ints, PliantError
 
 STEEP = -0.2  # n_A.n_B above which surfaces do not face each other
-REACH = 0.3  # of the smaller object: how deep samples are looked for
+NODE_ARRAYS = ("sample", "points", "normals", "areas", "gap", "feet", "facing", "start")
+REACH = 0.02, 0.3  # of the smaller object: how deep samples are looked for, at first and at most
 
 
 @dataclass(frozen=True)
@@ -40,8 +42,7 @@ class Nodes:
 
     def at(self, chosen: Ints | np.ndarray) -> Nodes:
         """Some of them."""
-        arrays = (self.sample, self.points, self.normals, self.areas, self.gap, self.feet, self.facing, self.start)
-        return Nodes(*(each[chosen] for each in arrays), self.steep, self.off)  # type: ignore[arg-type]
+        return replace(self, **{name: getattr(self, name)[chosen] for name in NODE_ARRAYS})
 
     @property
     def depth(self) -> float:
@@ -57,8 +58,7 @@ def active(mine: Side, other: Side, margin: float) -> Nodes:
     if isinstance(other.shape, Exact):
         found = active_against_exact(mine.nodes, other.shape, rotation=turn, translation=shift, margin=margin)
     else:
-        reach = REACH * min(mine.size, other.size) + margin
-        found = active_samples(mine.nodes, other.shape, reach, rotation=turn, translation=shift, margin=margin)  # type: ignore[arg-type]
+        found = _inside(mine, other, turn, shift, margin)
     sample = found.sample
     points, normals = mine.world(mine.nodes.points[sample]), mine.normals(sample)
     feet = other.project(points)
@@ -69,6 +69,18 @@ def active(mine: Side, other: Side, margin: float) -> Nodes:
         int(np.count_nonzero(inside & ~facing)), int(np.count_nonzero(inside & facing & ~feet.valid)),
     )  # fmt: skip
     return nodes.at(np.flatnonzero(facing & feet.valid & (feet.distance < margin)))
+
+
+def _inside(mine: Side, other: Side, turn: Floats, shift: Floats, margin: float) -> Active:
+    """Samples inside a sampled surface: looked for twice as deep as long as some are nearly as deep as was looked."""
+    assert mine.nodes is not None and isinstance(other.shape, PointSurface)
+    size = min(mine.size, other.size)
+    reach = REACH[0] * size
+    while True:
+        found = active_samples(mine.nodes, other.shape, reach + margin, rotation=turn, translation=shift, margin=margin)
+        if -np.min(found.distance, initial=0.0) < 0.5 * reach or reach >= REACH[1] * size:
+            return found
+        reach *= 2.0
 
 
 def around(mine: Side, sample: Ints, more: Ints) -> Ints:

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from pliant.contact.quasi_rigid import lcp
-from pliant.contact.quasi_rigid.active import Nodes, active, around
+from pliant.contact.quasi_rigid.active import NODE_ARRAYS, Nodes, active, around
 from pliant.contact.quasi_rigid.galerkin import blobs, displacement
 from pliant.contact.quasi_rigid.operators import Operator
 from pliant.contact.quasi_rigid.patches import operator
@@ -85,7 +85,9 @@ def resolve(
     sides = coarser(a, level), coarser(b, level)
     options = Options(margin, rounds or (SPLIT if mode == "split" else ROUNDS), tolerance, start, level)
     if mode == "split":
-        return _split(sides, options)
+        from pliant.contact.quasi_rigid.split import split
+
+        return split(sides, options)
     if mode == "merged":
         return _shared(sides, (0, 1), options, mode)
     return _shared(sides, (master(*sides),), options, mode)
@@ -149,9 +151,8 @@ def gather(sides: Pair, owners: tuple[int, ...], margin: float) -> tuple[Ints, N
     """Nodes of some sides nearer than margin [m] to the other: (owner, nodes)."""
     found = [active(sides[i], sides[1 - i], margin) for i in owners]
     owner = np.repeat(owners, [len(each) for each in found])
-    names = ("sample", "points", "normals", "areas", "gap", "feet", "facing", "start")
-    joined = (np.concatenate([getattr(each, name) for each in found]) for name in names)
-    return owner, Nodes(*joined, sum(n.steep for n in found), sum(n.off for n in found))
+    joined = {name: np.concatenate([getattr(each, name) for each in found]) for name in NODE_ARRAYS}
+    return owner, Nodes(**joined, steep=sum(n.steep for n in found), off=sum(n.off for n in found))
 
 
 def _shared(sides: Pair, owners: tuple[int, ...], options: Options, mode: str) -> ContactResult:
@@ -159,7 +160,7 @@ def _shared(sides: Pair, owners: tuple[int, ...], options: Options, mode: str) -
     owner, nodes = gather(sides, owners, 0.0)
     depth = nodes.depth
     if len(nodes) == 0:
-        return _apart(nodes, owner, mode, options.level)
+        return apart(nodes, owner, mode, options.level)
     inner = options.margin if options.margin is not None else 0.0 if response.positive else INNER
     wide = inner if response.positive else max(inner, WIDE)
     if wide > 0.0:
@@ -187,8 +188,9 @@ def _shared(sides: Pair, owners: tuple[int, ...], options: Options, mode: str) -
 
 
 def _lifted(
-    problem: Problem, found: lcp.Solution, sides: Pair, owner: Ints, nodes: Nodes, within: Ints, response: Response, depth: float, wide: float
-) -> tuple[Ints, bool]:
+    problem: Problem, found: lcp.Solution, sides: Pair, owner: Ints, nodes: Nodes, within: Ints, response: Response, depth: float,
+    wide: float,
+) -> tuple[Ints, bool]:  # fmt: skip
     """Nodes of the next problem: those that the contact lifts into the partner, and a ring; and whether to look farther out."""
     rest = np.setdiff1d(np.arange(len(nodes)), within, assume_unique=True)
     if len(rest) == 0:
@@ -259,7 +261,8 @@ def _settled(
     )  # fmt: skip
 
 
-def _apart(nodes: Nodes, owner: Ints, mode: str, level: int) -> ContactResult:
+def apart(nodes: Nodes, owner: Ints, mode: str, level: int) -> ContactResult:
+    """Nothing touches."""
     none = np.zeros(0)
     return ContactResult(
         owner, nodes.sample, nodes.points, nodes.points, nodes.normals, nodes.areas, nodes.gap, none, none, none, none, lcp.APART, mode,
@@ -306,80 +309,3 @@ def mapped(known: tuple[Ints, Ints, Floats], owner: Ints, sample: Ints) -> Float
     """Values known for some (owner, sample) at others, 0 where they are not known."""
     place = _same(known[:2], (owner, sample))
     return np.where(place >= 0, known[2][place], 0.0)
-
-
-# ------------------------------------------------------------------------------------------------ the paper's way
-
-
-def _split(sides: Pair, options: Options) -> ContactResult:
-    if sides[0].nodes is None or sides[1].nodes is None:
-        raise PliantError("Mode split solves a problem on either surface, so both need samples: use master with an exact shape.")
-    response = together(sides)
-    halves = [_half(sides, i, response, options) for i in (0, 1)]
-    if min(len(h.nodes) for h in halves) == 0:
-        return _apart(halves[0].nodes, halves[0].owner, "split", options.level)
-    q, depth = [h.nodes.gap for h in halves], max(h.nodes.depth for h in halves)
-    found: list[lcp.Solution | None] = [None, None]
-    iterations = rounds = 0
-    for rounds in range(1, options.rounds + 1):
-        found = [lcp.solve(h.K, q[i], start=_last(found[i], options, h)) for i, h in enumerate(halves)]
-        iterations += sum(f.iterations for f in found)  # type: ignore[union-attr]
-        state = [_moved(halves, found, q, i) for i in (0, 1)]
-        s = [each[0] for each in state]
-        left = max(float(max(-np.min(s[i]), np.max(np.abs(s[i][found[i].contact]), initial=0.0))) / depth for i in (0, 1))  # type: ignore[union-attr]
-        if left <= options.tolerance:
-            break
-        q = [s[i] - (found[i].s - q[i]) for i in (0, 1)]  # type: ignore[union-attr]
-    return _mean(sides, halves, [f for f in found if f is not None], state, iterations, rounds, left, options)
-
-
-def _half(sides: Pair, i: int, response: Response, options: Options) -> Problem:
-    owner, nodes = gather(sides, (i,), 0.0)
-    margin = options.margin if options.margin is not None else 0.0 if response.positive else WIDE
-    if margin > 0.0 and len(nodes):
-        owner, nodes = gather(sides, (i,), margin * nodes.depth)
-    return Problem.of(sides, owner, nodes, response, 1)
-
-
-def _last(found: lcp.Solution | None, options: Options, half: Problem) -> Floats | None:
-    return started(options, half.owner, half.nodes) if found is None else found.P
-
-
-def _moved(halves: list[Problem], found: list[lcp.Solution | None], q: list[Floats], i: int) -> tuple[Floats, ...]:
-    """(separation, moved nodes, contact normals, own displacement, partner's) of the nodes of side i, moved along their own normals."""
-    mine, other, sides = halves[i], halves[1 - i], halves[i].sides
-    here, there = found[i], found[1 - i]
-    assert here is not None and there is not None
-    pair = sides if i == 0 else (sides[1], sides[0])
-    u = shares(pair, here.s - q[i], mine.blobs, here.P)[0]
-    y = mine.nodes.points - u[:, None] * mine.nodes.normals
-    feet = sides[1 - i].project(y, mine.nodes.start)
-    u_other = np.zeros(len(y))
-    if sides[1 - i].response is not None:
-        source = np.ascontiguousarray(other.blobs[:, there.contact])
-        u_other = displacement(blobs(feet.points, mine.areas), source, there.P[there.contact], sides[1 - i].response)  # type: ignore[arg-type]
-    s = np.where(feet.valid, feet.distance + u_other, here.s)
-    n = mine.nodes.normals - np.where(feet.valid[:, None], feet.normals, mine.nodes.facing)
-    n *= (1.0 if i == 0 else -1.0) / np.maximum(np.linalg.norm(n, axis=1, keepdims=True), 1e-300)
-    return s, y, n, u, u_other
-
-
-def _mean(
-    sides: Pair, halves: list[Problem], found: list[lcp.Solution], state: list[tuple[Floats, ...]], iterations: int, rounds: int,
-    left: float, options: Options,
-) -> ContactResult:  # fmt: skip
-    """Both answers with half their forces and areas: pressures are those found, the wrench is the mean, (w_A - w_B)/2."""
-    one, two = halves
-    join = lambda pick: np.concatenate([pick(0), pick(1)])
-    owner, contact = np.concatenate([one.owner, two.owner]), join(lambda i: found[i].contact)
-    sample, own = join(lambda i: halves[i].nodes.sample), join(lambda i: state[i][3])
-    status = next((f.status for f in found if not f.solved), found[0].status)
-    places = np.arange(len(owner))
-    return ContactResult(
-        owner, sample, join(lambda i: halves[i].nodes.points), join(lambda i: state[i][1]), join(lambda i: state[i][2]),
-        0.5 * join(lambda i: halves[i].areas), join(lambda i: halves[i].nodes.gap), 0.5 * join(lambda i: found[i].P),
-        join(lambda i: state[i][0]), np.concatenate([state[0][3], state[1][4]]), np.concatenate([state[0][4], state[1][3]]), status,
-        "split", iterations, rounds, 0, left, (float(found[0].P.sum()), float(found[1].P.sum())),
-        spikes(sides, owner, sample, own, contact), one.nodes.steep + two.nodes.steep, one.nodes.off + two.nodes.off,
-        ((places[owner == 0], one.K), (places[owner == 1], two.K)), level=options.level,
-    )  # fmt: skip

@@ -120,6 +120,4 @@ class ContactResult:
 
     def swapped(self) -> ContactResult:
         """The same with A and B exchanged."""
-        return replace(
-            self, owner=1 - self.owner, normals=-self.normals, u_a=self.u_b, u_b=self.u_a, sides=(self.sides[1], self.sides[0])
-        )
+        return replace(self, owner=1 - self.owner, normals=-self.normals, u_a=self.u_b, u_b=self.u_a, sides=(self.sides[1], self.sides[0]))

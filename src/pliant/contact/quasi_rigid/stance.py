@@ -40,10 +40,11 @@ def rest(
     axes = _across(e) if tilt else np.zeros((0, 3))
     last: tuple[Problem, lcp.Solution] | None = None
     coarsest = levels_of(a, b) - 1
+    margin = LOOK * min(a.size, b.size)
     for level in range(coarsest, -1, -1):
-        for step in range(STEPS[level != coarsest]):
+        for _ in range(STEPS[level != coarsest]):
             sides = coarser(a, level), coarser(b, level)
-            problem = _problem(sides, last if level != coarsest else None)
+            problem = _problem(sides, margin)
             n = contact_normals(sides, problem.owner, problem.nodes.normals, problem.nodes.facing)
             rows = np.hstack([np.sum(n * e, axis=1)[:, None], np.cross(problem.nodes.points - at, n) @ axes.T])
             load = np.concatenate([[force], np.zeros(len(axes))])
@@ -54,31 +55,28 @@ def rest(
             turn = rotation_matrix(np.degrees(x[1:] @ axes))
             a, at = a.moved(turn, at, x[0] * e), at + x[0] * e
             last = problem, found
-            depth = float(np.max(np.sum(rows * found.position, axis=1) - problem.nodes.gap))
-            moved = float(np.max(np.abs(rows @ x)))
-            if moved <= max(tolerance, 1e-3 if level else 0.0) * depth:
+            gap = problem.nodes.gap - np.sum(rows * found.position, axis=1)
+            depth, top = float(-np.min(gap)), float(np.max(gap[found.contact]))
+            cramped = level != coarsest and top > 0.8 * margin  # the contact goes on beyond the nodes
+            if level != coarsest:
+                margin = 2.0 * margin if cramped else margin
+            if float(np.max(np.abs(rows @ x))) <= max(tolerance, 1e-3 if level else 0.0) * depth and not cramped:
                 break
         else:
             if level == coarsest and tilt:
-                raise PliantError("It does not come to rest: it rocks or rolls on under this load. Hold it (tilt fixed), or load it elsewhere.")
+                raise PliantError(
+                    "It does not come to rest: it rocks or rolls on under this load. Hold it (tilt fixed), or load it elsewhere."
+                )
+        margin = max(WIDER * depth, 1.5 * top)
     return a, resolve(a, b)
 
 
-def _problem(sides: Pair, last: tuple[Problem, lcp.Solution] | None) -> Problem:
+def _problem(sides: Pair, margin: float) -> Problem:
     """Nodes that may touch: at first all that face the partner within a quarter of the object, later those around the contact."""
-    who = master(*sides)
-    size = min(sides[0].size, sides[1].size)
-    margin = LOOK * size if last is None else WIDER * max(last[0].nodes.depth, _reached(last))
-    owner, nodes = gather(sides, (who,), margin)
+    owner, nodes = gather(sides, (master(*sides),), margin)
     if len(nodes) == 0:
         raise PliantError("The objects are too far apart to find where they would touch: bring them nearer first.")
     return Problem.of(sides, owner, nodes, together(sides), 1)
-
-
-def _reached(last: tuple[Problem, lcp.Solution]) -> float:
-    """[m] height over the partner up to which the last contact reached."""
-    problem, found = last
-    return float(np.max(problem.nodes.gap[found.contact], initial=0.0) - np.min(problem.nodes.gap, initial=0.0))
 
 
 def _started(last: tuple[Problem, lcp.Solution] | None, problem: Problem, sides: Pair) -> lcp.Solution | None:
