@@ -69,7 +69,7 @@ def row(table: Table, name: str, work: Callable[[], object], note: str) -> None:
 def foot(table: Table) -> None:
     """Volume preserving, on a plane; then every sample within 4 b displaced. The sole of this foot is flat: thousands of samples touch."""
     surface = scan("foot", 55_000, edge=0.012)
-    response = VolumePreserving(compliance(2e5, 0.49), 0.01)
+    response = VolumePreserving(compliance(2e5, 0.49), 0.007)
     plane = Side(Exact("plane"))
     side = Side(surface, response, translation=np.array([0.0, 0.0, -float(surface.points[:, 2].min()) - 0.001]))
     set_up(table, f"foot of {len(surface)} points", side, plane)

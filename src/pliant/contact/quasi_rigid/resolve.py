@@ -33,6 +33,9 @@ from pliant.reading import nearest
 
 MODES = ("master", "split", "merged")
 INNER, WIDE = 0.3, 0.5  # of the depth: nodes of the first problem, and those looked at around it, where a push can lift
+ROUGH, EXACT = 1e-3, 1e-9  # of the depth: overlap of other nodes that counts, while looking for nodes and in the end
+NEARLY = 1e-5  # of the depth: what is solved, and counts in the end, where many nodes take part
+FEW = 200  # nodes that are solved exactly at once
 GROWTH = 20  # enlargements at most
 ROUNDS, SPLIT = 8, 3
 SPIKE = 0.5  # displacement times curvature
@@ -165,31 +168,51 @@ def _shared(sides: Pair, owners: tuple[int, ...], options: Options, mode: str) -
     wide = inner if response.positive else max(inner, WIDE)
     if wide > 0.0:
         owner, nodes = gather(sides, owners, wide * depth)
-    within, force, grown, iterations = np.flatnonzero(nodes.gap <= inner * depth), started(options, owner, nodes), 0, 0
+    force, grown, iterations = started(options, owner, nodes), 0, 0
+    within = np.flatnonzero((nodes.gap <= inner * depth) | (False if force is None else force > 0.0))
+    rough = not response.positive  # who takes part is found roughly first, and checked exactly in the end
+    problem: Problem | None = None
     while True:
-        problem = Problem.of(sides, owner[within], nodes.at(within), response, len(owners))
-        found = lcp.solve(problem.K, problem.nodes.gap, start=force[within] if force is not None else None)
+        if problem is None:
+            problem = Problem.of(sides, owner[within], nodes.at(within), response, len(owners))
+        found = _solved(problem, None if force is None else force[within], rough)
         iterations += found.iterations
-        if response.positive or grown == GROWTH:
+        if response.positive or (grown >= GROWTH and not rough):
             break
         force = np.zeros(len(owner))
         force[within] = found.P
-        more, far = _lifted(problem, found, sides, owner, nodes, within, response, depth, wide)
-        if len(more) == len(within) and not far:
-            break
+        low = ROUGH if rough else EXACT if problem.K.size <= lcp.ACTIVE_SET else NEARLY
+        more, far = _lifted(problem, found, sides, owner, nodes, within, response, depth, wide, low)
+        if grown >= GROWTH or (len(more) == len(within) and not far):
+            if not rough:
+                break
+            rough = False
+            continue
         grown += 1
         if far:
             wide *= 2.0
             chosen, known = (owner[more], nodes.sample[more]), (owner, nodes.sample, force)
             owner, nodes = gather(sides, owners, wide * depth)
             more, force = np.flatnonzero(_same(chosen, (owner, nodes.sample)) >= 0), mapped(known, owner, nodes.sample)
-        within = more
+        within, problem = more, None
     return _settled(problem, found, options, mode, grown, iterations, depth)
+
+
+def _solved(problem: Problem, start: Floats | None, rough: bool) -> lcp.Solution:
+    """Forces; only nearly right if rough, and then quicker."""
+    if rough and len(problem.nodes) > FEW:
+        return lcp.solve(problem.K, problem.nodes.gap, "conjugate-gradients", start, tolerance=0.1 * ROUGH)
+    return exactly(problem.K, problem.nodes.gap, start)
+
+
+def exactly(K: Operator, q: Floats, start: Floats | None) -> lcp.Solution:
+    """Forces to rounding, or of many nodes, whose matrix is compressed to 1e-6 itself, to 1e-5 of the depth."""
+    return lcp.solve(K, q, start=start, tolerance=1e-8 if K.size <= lcp.ACTIVE_SET else NEARLY)
 
 
 def _lifted(
     problem: Problem, found: lcp.Solution, sides: Pair, owner: Ints, nodes: Nodes, within: Ints, response: Response, depth: float,
-    wide: float,
+    wide: float, tolerance: float,
 ) -> tuple[Ints, bool]:  # fmt: skip
     """Nodes of the next problem: those that the contact lifts into the partner, and a ring; and whether to look farther out."""
     rest = np.setdiff1d(np.arange(len(nodes)), within, assume_unique=True)
@@ -198,7 +221,7 @@ def _lifted(
     loaded, target = found.contact, blobs(nodes.points[rest], nodes.areas[rest])
     source = np.ascontiguousarray(problem.blobs[:, loaded])
     s = nodes.gap[rest] + displacement(target, source, found.P[loaded], response)
-    low = rest[s < -1e-9 * depth]
+    low = rest[s < -tolerance * depth]
     if len(low) == 0:
         return within, False
     ring = [low]
@@ -250,7 +273,7 @@ def _settled(
         if left <= options.tolerance or rounds >= options.rounds:
             break
         q, facing, rounds = s - u, np.where(valid[:, None], normals, facing), rounds + 1
-        found = lcp.solve(problem.K, q, start=found.P)
+        found = exactly(problem.K, q, found.P)
         iterations += found.iterations
     total = tuple(float(np.sum(found.P[problem.owner == i])) for i in (0, 1)) if mode == "merged" else (found.P.sum(),) * 2
     return ContactResult(
@@ -294,7 +317,8 @@ def started(options: Options, owner: Ints, nodes: Nodes) -> Floats | None:
         return None
     if last.level == options.level:
         return mapped((last.owner, last.sample, last.P), owner, nodes.sample)
-    return np.where(nodes.gap < 0.0, carried(last.points, last.areas, last.P, nodes.points, nodes.areas), 0.0)
+    force = carried(last.points, last.areas, last.P, nodes.points, nodes.areas)
+    return np.where(force > 0.05 * np.max(force, initial=0.0), force, 0.0)
 
 
 def _same(known: tuple[Ints, Ints], wanted: tuple[Ints, Ints]) -> Ints:

@@ -37,9 +37,18 @@ def reach_of(response: Response, contact_radius: float) -> tuple[float, float]:
 
 
 def displacements(
-    points: Floats, normals: Floats, areas: Floats, response: Response | None, result: ContactResult, which: int
+    points: Floats,
+    normals: Floats,
+    areas: Floats,
+    response: Response | None,
+    result: ContactResult,
+    which: int,
+    wanted: np.ndarray | None = None,
 ) -> tuple[Floats, Floats]:
-    """(u (n,) [m] into the object, directions (n, 3)) of points of side `which` (0: A, 1: B), in world coordinates."""
+    """(u (n,) [m] into the object, directions (n, 3)) of points of side `which` (0: A, 1: B), in world coordinates.
+
+    wanted  (n,) which of them; the others stay
+    """
     u, way = np.zeros(len(points)), -normals
     touching = np.flatnonzero(result.contact)
     if response is None or len(touching) == 0:
@@ -48,7 +57,7 @@ def displacements(
     x, outward = result.points[touching], (1.0 if which == 0 else -1.0) * result.normals[touching]
     middle = x.mean(axis=0)
     box = np.linalg.norm(points - middle, axis=1) <= end + np.max(np.linalg.norm(x - middle, axis=1))
-    chosen = np.flatnonzero(box)
+    chosen = np.flatnonzero(box if wanted is None else box & wanted)
     far, nearest = cKDTree(x).query(points[chosen], workers=1)
     agree = np.sum(normals[chosen] * outward[nearest], axis=1)
     keep = (far < end) & (agree > 0.0)
@@ -63,16 +72,17 @@ def displacements(
 
 
 def deformed(side: Side, result: ContactResult, which: int) -> tuple[Floats, Floats]:
-    """(points (n, 3) of all samples of a side after contact, u (n,)), in world coordinates; contact nodes lie where the surfaces meet."""
+    """(points (n, 3) of all samples of a side after contact, u (n,)), in world coordinates; nodes in contact lie where the surfaces meet."""
     surface = _sampled(side)
     points = side.world(surface.points)
     normals = surface.normals @ side.rotation.T
-    u, way = displacements(points, normals, surface.areas, side.response, result, which)
+    known = result.owner == which if result.level == 0 else np.zeros(len(result.owner), bool)
+    wanted = np.ones(len(points), bool)
+    wanted[result.sample[known]] = False
+    u, way = displacements(points, normals, surface.areas, side.response, result, which, wanted)
     points = points + u[:, None] * way
-    if result.level == 0:
-        mine = result.contact & (result.owner == which)
-        points[result.sample[mine]] = result.deformed[mine]
-        u[result.sample[mine]] = (result.u_a, result.u_b)[which][mine]
+    points[result.sample[known]] = result.deformed[known]
+    u[result.sample[known]] = (result.u_a, result.u_b)[which][known]
     return points, u
 
 
