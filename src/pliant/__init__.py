@@ -23,6 +23,7 @@ _WHERE = {
     "PliantError": "pliant.geometry.mesh",
     "Surface": "pliant.geometry.mesh",
     "TetMesh": "pliant.geometry.mesh",
+    "press": "pliant.pressing.tool",
     "shapes": "pliant.geometry.shapes",
 }
 __all__ = ["__version__", *_WHERE]

@@ -38,7 +38,8 @@ def write(image: Image.Image, title: str, time: float, tile: float | None, inver
     width, height = image.size
     unit = max(height // 40, 9)
     pen.text((unit, unit), title, INK, font(round(1.15 * unit), bold=True))
-    pen.text((unit, 2.7 * unit), f"t = {time:.3f} s", QUIET, font(unit))
+    if np.isfinite(time):  # a static picture has none
+        pen.text((unit, 2.7 * unit), f"t = {time:.3f} s", QUIET, font(unit))
     if inverted:
         words = f"{inverted} inverted element{'s' if inverted > 1 else ''}"
         pen.text((unit, 4.2 * unit), words, RED, font(unit, bold=True))

@@ -123,7 +123,7 @@ def _ply(run: Run, stem: Path, frames: list[int], body: int | str | None) -> lis
         used = np.unique(np.concatenate([faces.ravel(), surfels]))
         scalars = {n: run.field(n, i)[used] for n, where in run.fields(i).items() if where == "point"}
         paths.append(_numbered(stem, i, ".ply"))
-        _write_ply(paths[-1], run.points(i)[used], np.searchsorted(used, faces), scalars)
+        write_ply(paths[-1], run.points(i)[used], np.searchsorted(used, faces), scalars)
     return paths
 
 
@@ -134,7 +134,7 @@ def _body_id(cells: Cells, body: int | str) -> int:
     return ids[0]
 
 
-def _write_ply(path: Path, points: Floats, faces: Ints, fields: dict[str, Array]) -> None:
+def write_ply(path: Path, points: Floats, faces: Ints, fields: dict[str, Array]) -> None:
     """Binary little-endian ply; every component of a field is a property of its own."""
     columns: dict[str, Array] = {axis: points[:, k] for k, axis in enumerate("xyz")}
     for name, values in fields.items():

@@ -1,0 +1,94 @@
+"""Patches that do not feel each other: opposite sides of a thin part are near through the body, not along the surface (2.6 of the
+methods page). Each such group of nodes has an elastic matrix of its own."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
+from scipy.spatial import cKDTree
+
+from pliant.contact.quasi_rigid.operators import Operator, elastic
+from pliant.contact.quasi_rigid.response import Response
+from pliant.geometry.mesh import Floats, Ints
+
+TOGETHER = 0.5  # n_i.n_j of neighbours in one patch: 60 degrees
+NEAR = 2.0  # spacings between neighbours
+
+
+@dataclass(frozen=True)
+class Blocks:
+    """Operators of groups of nodes that do not act on each other."""
+
+    groups: tuple[Ints, ...]
+    parts: tuple[Operator, ...]
+
+    @cached_property
+    def owner(self) -> Ints:
+        owner = np.empty(self.size, np.int64)
+        for i, group in enumerate(self.groups):
+            owner[group] = i
+        return owner
+
+    @cached_property
+    def place(self) -> Ints:
+        place = np.empty(self.size, np.int64)
+        for group in self.groups:
+            place[group] = np.arange(len(group))
+        return place
+
+    @property
+    def size(self) -> int:
+        return sum(len(group) for group in self.groups)
+
+    @cached_property
+    def diagonal(self) -> Floats:
+        out = np.empty(self.size)
+        for group, part in zip(self.groups, self.parts, strict=True):
+            out[group] = part.diagonal
+        return out
+
+    def __matmul__(self, force: Floats) -> Floats:
+        out = np.empty(self.size)
+        for group, part in zip(self.groups, self.parts, strict=True):
+            out[group] = part @ force[group]
+        return out
+
+    def block(self, nodes: Ints) -> Floats:
+        out = np.zeros((len(nodes), len(nodes)))
+        for i, part in enumerate(self.parts):
+            mine = np.flatnonzero(self.owner[nodes] == i)
+            out[np.ix_(mine, mine)] = part.block(self.place[nodes[mine]])
+        return out
+
+
+def operator(points: Floats, normals: Floats, areas: Floats, response: Response) -> Operator:
+    """K of the nodes; in blocks where patches face opposite ways."""
+    found = groups(points, normals, areas)
+    if len(found) == 1:
+        return elastic(points, areas, response)
+    return Blocks(tuple(found), tuple(elastic(points[g], areas[g], response) for g in found))
+
+
+def groups(points: Floats, normals: Floats, areas: Floats) -> list[Ints]:
+    """Nodes by patch; patches are together if their mean normals are within 90 degrees, or both are with a third one."""
+    mean = np.sum(areas[:, None] * normals, axis=0)
+    if len(points) < 2 or np.min(normals @ mean) > 0.707 * np.linalg.norm(mean):  # all within 45 degrees: one patch for sure
+        return [np.arange(len(points))]
+    spacing = np.sqrt(areas)
+    pairs = cKDTree(points).query_pairs(NEAR * float(spacing.max()), output_type="ndarray")
+    close = np.linalg.norm(points[pairs[:, 0]] - points[pairs[:, 1]], axis=1) <= NEAR * np.max(spacing[pairs], axis=1)
+    agree = np.sum(normals[pairs[:, 0]] * normals[pairs[:, 1]], axis=1) >= TOGETHER
+    count, label = _components(pairs[close & agree], len(points))
+    mean = np.stack([np.bincount(label, areas * normals[:, k], minlength=count) for k in range(3)], axis=1)
+    mean /= np.maximum(np.linalg.norm(mean, axis=1, keepdims=True), 1e-300)
+    count, joined = _components(np.argwhere(mean @ mean.T > 0.0), count)
+    return [np.flatnonzero(joined[label] == i) for i in range(count)]
+
+
+def _components(pairs: Ints, count: int) -> tuple[int, Ints]:
+    links = coo_array((np.ones(len(pairs), bool), (pairs[:, 0], pairs[:, 1])), shape=(count, count))
+    return connected_components(links, directed=False)

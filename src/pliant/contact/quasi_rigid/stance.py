@@ -1,0 +1,110 @@
+"""Where an object comes to rest under a load: pushed along a direction, and tilting freely if it may.
+
+The contact problem with a given load (load.py) is linear in the motion of the object; its answer moves the object, and the problem is set
+up anew there, until nothing moves. First on the coarsest level with everything that could touch, then on finer ones.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from pliant.contact.quasi_rigid import lcp
+from pliant.contact.quasi_rigid.levels import coarser, levels_of
+from pliant.contact.quasi_rigid.load import solve_load
+from pliant.contact.quasi_rigid.resolve import Pair, Problem, contact_normals, gather, mapped, master, resolve, together
+from pliant.contact.quasi_rigid.result import ContactResult
+from pliant.contact.quasi_rigid.side import Side
+from pliant.contact.quasi_rigid.traction import carried
+from pliant.geometry.mesh import Floats, PliantError
+from pliant.geometry.units import rotation_matrix
+
+LOOK = 0.25  # of the object: how far above the partner samples may come to touch, at first
+TURN = 0.04  # [rad] most that a step turns
+STEPS = (200, 12)  # on the coarsest level, on others
+CLOSE = 1e-5  # of the depth, or of the object on coarse levels: motion that counts as none
+WIDER = 0.5  # of the depth: samples outside that take part
+
+
+def rest(
+    a: Side, b: Side, direction: Floats, force: float, *, tilt: bool = False, at: Floats | None = None, tolerance: float = CLOSE
+) -> tuple[Side, ContactResult]:
+    """A at rest under a force [N] along a direction, and its contact.
+
+    a     where it touches B, or nearly so
+    tilt  may A turn about the axes across the direction? The force acts at `at` [m], a point of the world that goes with A
+    """
+    e = np.asarray(direction, np.float64) / np.linalg.norm(direction)
+    at = a.translation if at is None else np.asarray(at, np.float64)
+    axes = _across(e) if tilt else np.zeros((0, 3))
+    last: tuple[Problem, lcp.Solution] | None = None
+    coarsest = levels_of(a, b) - 1
+    margin = LOOK * min(a.size, b.size)
+    for level in range(coarsest, -1, -1):
+        for _ in range(STEPS[level != coarsest]):
+            sides = coarser(a, level), coarser(b, level)
+            problem = _problem(sides, margin)
+            n = contact_normals(sides, problem.owner, problem.nodes.normals, problem.nodes.facing)
+            rows = np.hstack([np.sum(n * e, axis=1)[:, None], np.cross(problem.nodes.points - at, n) @ axes.T])
+            load = np.concatenate([[force], np.zeros(len(axes))])
+            found = solve_load(problem.K, problem.nodes.gap, rows, load, start=_started(last, problem, sides))
+            _check(found, tilt)
+            assert found.position is not None
+            x = found.position * min(1.0, TURN / max(float(np.linalg.norm(found.position[1:])), 1e-300))
+            turn = rotation_matrix(np.degrees(x[1:] @ axes))
+            a, at = a.moved(turn, at, x[0] * e), at + x[0] * e
+            last = problem, found
+            gap = problem.nodes.gap - np.sum(rows * found.position, axis=1)
+            depth, top = float(-np.min(gap)), float(np.max(gap[found.contact]))
+            cramped = level != coarsest and top > 0.8 * margin  # the contact goes on beyond the nodes
+            if level != coarsest:
+                margin = 2.0 * margin if cramped else margin
+            if float(np.max(np.abs(rows @ x))) <= max(tolerance, 1e-3 if level else 0.0) * depth and not cramped:
+                break
+        else:
+            if level == coarsest and tilt:
+                raise PliantError(
+                    "It does not come to rest: it rocks or rolls on under this load. Hold it (tilt fixed), or load it elsewhere."
+                )
+        margin = max(WIDER * depth, 1.5 * top)
+    return a, resolve(a, b)
+
+
+def _problem(sides: Pair, margin: float) -> Problem:
+    """Nodes that may touch: at first all that face the partner within a quarter of the object, later those around the contact."""
+    owner, nodes = gather(sides, (master(*sides),), margin)
+    if len(nodes) == 0:
+        raise PliantError("The objects are too far apart to find where they would touch: bring them nearer first.")
+    return Problem.of(sides, owner, nodes, together(sides), 1)
+
+
+def _started(last: tuple[Problem, lcp.Solution] | None, problem: Problem, sides: Pair) -> lcp.Solution | None:
+    """The last forces, of the same samples or from a coarser level."""
+    if last is None or not np.any(last[1].contact):
+        return None
+    before, found = last
+    if all(one.nodes is two.nodes for one, two in zip(before.sides, sides, strict=True)):
+        force = mapped((before.owner, before.nodes.sample, found.P), problem.owner, problem.nodes.sample)
+    else:
+        force = carried(before.nodes.points, before.areas, found.P, problem.nodes.points, problem.areas)
+        force[force < 0.1 * float(np.max(force, initial=0.0))] = 0.0  # beyond the rim
+    position = found.position
+    return replace(found, P=force, s=np.zeros(len(force)), position=None if position is None else np.zeros_like(position))
+
+
+def _check(found: lcp.Solution, tilt: bool) -> None:
+    if found.solved:
+        return
+    if "no forces" in found.status:
+        why = "its line of action passes outside everything that can touch, so the object tips over" if tilt else "nothing faces it"
+        raise PliantError(f"This load cannot be carried: {why}. Hold the object (tilt fixed), move the load, or turn the object.")
+    raise PliantError(f"The contact under this load was not found ({found.status}, residual {found.residual:.1e}).")
+
+
+def _across(e: Floats) -> Floats:
+    """Two unit vectors across a direction."""
+    helper = np.eye(3)[int(np.argmin(np.abs(e)))]
+    u = np.cross(e, helper)
+    u /= np.linalg.norm(u)
+    return np.stack([u, np.cross(e, u)])

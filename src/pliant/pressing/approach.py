@@ -1,0 +1,102 @@
+"""Bringing two objects together along a direction, to where they first touch."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from pliant.contact.quasi_rigid.side import Side
+from pliant.detect.surfels.exact import Exact
+from pliant.detect.surfels.surface import PointSurface
+from pliant.geometry.mesh import Floats, PliantError
+
+BATCH = 512
+CLOSE = 1e-6  # of the object: near enough to count as touching
+STEPS = 4000
+
+
+def floor_under(a: Side, direction: Floats) -> Side:
+    """The plane across the direction that the first sample of A in that direction touches."""
+    assert a.nodes is not None
+    x = a.world(a.nodes.points)
+    first = x[int(np.argmax(x @ direction))]
+    return Side(Exact("plane"), rotation=_towards(-direction), translation=first)
+
+
+def _towards(z: Floats) -> Floats:
+    """A rotation that brings (0, 0, 1) to z."""
+    x = np.cross(z, np.eye(3)[int(np.argmin(np.abs(z)))])
+    x = np.array([1.0, 0.0, 0.0]) if abs(z[2]) > 1.0 - 1e-12 else x / np.linalg.norm(x)
+    return np.column_stack([x, np.cross(z, x), z])
+
+
+def aligned(a: Side, b: Side, direction: Floats) -> Side:
+    """A moved across the direction, its centre in line with that of B."""
+    offset = _middle(b) - _middle(a)
+    return a.moved(np.eye(3), np.zeros(3), offset - (offset @ direction) * direction)
+
+
+def touching(a: Side, b: Side, direction: Floats) -> Side:
+    """A drawn back, and then moved along the direction until it first touches B.
+
+    A sample cannot touch before it has moved as far as its distance: only those for which that has been used up are asked again.
+    """
+    mine, other, sign = (a, b, 1.0) if a.nodes is not None else (b, a, -1.0)
+    assert mine.nodes is not None
+    back = _ends(a, direction)[1] - _ends(b, direction)[0]
+    if not np.isfinite(back):
+        raise PliantError("A plane has no end to start from: press onto 'plane', which is put where the object first touches it.")
+    a = a.moved(np.eye(3), np.zeros(3), -(back + 1e-3 * mine.size) * direction)
+    mine, other = (a, b) if sign > 0 else (b, a)
+    assert mine.nodes is not None
+    far = _ends(b, direction)[1] - _ends(a, direction)[0]
+    x, bound = mine.world(mine.nodes.points), np.zeros(len(mine.nodes))
+    gone, nearest, close = 0.0, np.inf, CLOSE * mine.size
+    for _ in range(STEPS):
+        chosen = np.argpartition(bound, BATCH)[:BATCH] if len(bound) > BATCH else np.arange(len(bound))
+        bound[chosen] = gone + _clearance(other, x[chosen] + sign * gone * direction)
+        least = float(np.min(bound)) - gone
+        asked = float(np.min(bound[chosen])) - gone
+        nearest = min(nearest, max(asked, 0.0))
+        if asked <= close:
+            return a.moved(np.eye(3), np.zeros(3), gone * direction)
+        gone += max(least, 0.0) if least < asked else max(asked, close)
+        if gone > far:
+            break
+    raise PliantError(
+        f"The first object never touches the second on its way; it passes it at {1e3 * nearest:.4g} mm. Align them, or turn the direction."
+    )
+
+
+def _clearance(other: Side, x: Floats) -> Floats:
+    """Distance that is surely free: of the surface where it is near, less a spacing of the nearest sample where it is far."""
+    shape = other.shape
+    if isinstance(shape, Exact):
+        return other.project(x).distance
+    assert isinstance(shape, PointSurface)
+    body = np.ascontiguousarray((x - other.translation) @ other.rotation)
+    far, sample = shape.search.nearest(body, 1)
+    free, spacing = far[:, 0], shape.spacing[sample[:, 0]]
+    near = free < 4.0 * spacing
+    out = free - spacing
+    if near.any():
+        found = other.project(x[near])
+        out[near] = np.where(found.valid, found.distance, free[near])
+    return out
+
+
+def _middle(side: Side) -> Floats:
+    if side.nodes is None:
+        return side.translation
+    x = side.world(side.nodes.points)
+    return 0.5 * (x.min(axis=0) + x.max(axis=0))
+
+
+def _ends(side: Side, direction: Floats) -> tuple[float, float]:
+    """Lowest and highest place along a direction [m]."""
+    if side.nodes is None:
+        assert isinstance(side.shape, Exact)
+        radius = np.inf if side.shape.kind == "plane" else float(np.linalg.norm(side.shape.sizes))
+        middle = float(side.translation @ direction)
+        return middle - radius, middle + radius
+    along = side.world(side.nodes.points) @ direction
+    return float(along.min()), float(along.max())

@@ -1,0 +1,108 @@
+"""What is pressed: a file, a shape by name, a mesh, points or an exact shape become a surface with samples, in metres with z up."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from pliant.detect.surfels.exact import Exact
+from pliant.detect.surfels.make import from_cloud, from_mesh
+from pliant.detect.surfels.surface import PointSurface
+from pliant.geometry.files import PointCloud, read
+from pliant.geometry.mesh import Floats, Ints, PliantError, Surface, TetMesh
+from pliant.geometry.shape import Shape
+from pliant.pressing.refine import refined
+
+NO_FACES = np.zeros((0, 3), np.int64)
+ENOUGH = 8000  # vertices with which a mesh is taken as it is; below, its triangles are cut
+SAMPLES = 20000  # then, about
+LONGEST = 1.8  # edge in spacings: halved edges are 0.9 to 1.8 spacings long
+
+
+@dataclass(frozen=True)
+class Thing:
+    """A surface, the triangles between its samples if they are known, and what was decided on the way."""
+
+    name: str
+    shape: PointSurface | Exact
+    faces: Ints  # (m, 3) of samples; empty for point clouds
+    notes: tuple[str, ...] = ()
+
+
+def thing(spec: Any, *, unit: str = "m", up: str = "z", size: float | None = None, spacing: float | None = None) -> Thing:
+    """From "plane", a path, the name of a shape, {"kind": ...}, a mesh, a cloud, points (n, 3), a PointSurface or an Exact shape."""
+    if isinstance(spec, PointSurface):
+        return Thing("points", spec, NO_FACES, spec.notes)
+    if isinstance(spec, Exact):
+        return Thing(spec.kind, spec, NO_FACES)
+    if isinstance(spec, str) and spec == "plane":
+        return Thing("plane", Exact("plane"), NO_FACES)
+    if isinstance(spec, str | Path):
+        from pliant.geometry.shapes import SHAPES
+
+        name = str(spec)
+        if name in SHAPES and not Path(name).exists():
+            return _from_shape(name, {}, spacing)
+        return _from_mesh(Path(name).stem, read(spec, unit=unit, up=up, size=size), spacing)
+    if isinstance(spec, dict):
+        given = dict(spec)
+        if "kind" not in given:
+            raise PliantError(f"a shape to press needs a kind, as in {{'kind': 'ball', 'radius': 0.1}}, not {spec}.")
+        return _from_shape(given.pop("kind"), given, spacing)
+    if isinstance(spec, Shape):
+        return _from_mesh(spec.name, spec.surface(), spacing)
+    if isinstance(spec, Surface | TetMesh | PointCloud):
+        return _from_mesh("mesh", spec, spacing)
+    if isinstance(spec, np.ndarray):
+        return _from_mesh("points", PointCloud(spec), spacing)
+    raise PliantError(f"{type(spec).__name__} cannot be pressed: give a file, the name of a shape, a mesh, points or 'plane'.")
+
+
+def _from_shape(kind: str, parameters: dict[str, Any], spacing: float | None) -> Thing:
+    from pliant.geometry.shapes import make
+
+    made = make(kind, **parameters)
+    return _from_mesh(made.name, made.surface(), spacing)
+
+
+def _from_mesh(name: str, mesh: Surface | TetMesh | PointCloud, spacing: float | None) -> Thing:
+    if isinstance(mesh, PointCloud):
+        made = from_cloud(mesh, name=name)
+        return Thing(name, made, NO_FACES, made.notes)
+    surface = mesh.surface() if isinstance(mesh, TetMesh) else mesh
+    x = surface.points[surface.faces]
+    area = 0.5 * float(np.sum(np.linalg.norm(np.cross(x[:, 1] - x[:, 0], x[:, 2] - x[:, 0]), axis=1))) if len(x) else 0.0
+    notes: tuple[str, ...] = ()
+    if spacing is None and len(surface.points) < ENOUGH and area > 0.0:
+        spacing = math.sqrt(area / SAMPLES)
+    if spacing is not None:
+        count = len(surface.points)
+        surface = refined(surface, LONGEST * spacing)
+        notes = (f"its {count} vertices became {len(surface.points)}, about {1e3 * spacing:.3g} mm apart",)
+    made = from_mesh(surface, name=name)
+    return Thing(name, made, _between_samples(surface, made), (*made.notes, *notes))
+
+
+def _between_samples(surface: Surface, made: PointSurface) -> Ints:
+    """The triangles with samples for corners; vertices at one place are one sample, those left out take their triangles with them."""
+    far, sample = made.search.nearest(surface.points, 1)
+    sample = np.where(far[:, 0] <= 1e-9 * float(np.ptp(surface.points)), sample[:, 0], -1)
+    faces = sample[surface.faces]
+    distinct = (faces[:, 0] != faces[:, 1]) & (faces[:, 1] != faces[:, 2]) & (faces[:, 2] != faces[:, 0])
+    return faces[distinct & (faces.min(axis=1) >= 0)]
+
+
+def centre_of(surface: PointSurface) -> Floats:
+    """(3,) [m] centre of the enclosed volume, from integral x_i dV = 1/2 sum A x_i^2 n_i; of the area if it encloses none."""
+    middle = np.average(surface.points, axis=0, weights=surface.areas)
+    volume = surface.volume
+    if not volume > 1e-3 * surface.area**1.5:
+        return middle
+    x = surface.points - middle
+    centre = middle + 0.5 * np.sum(surface.areas[:, None] * x**2 * surface.normals, axis=0) / volume
+    inside = np.all((centre > surface.points.min(axis=0)) & (centre < surface.points.max(axis=0)))
+    return centre if inside else middle

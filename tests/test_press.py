@@ -1,0 +1,272 @@
+"""`pliant.press` and its command: quantities, the way to the first touch, loads, maps, files, and real scans."""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import pliant
+from pliant import PliantError, cli
+from pliant.contact.quasi_rigid import Side
+from pliant.detect.surfels import Exact, PointSurface
+from pliant.geometry.files import read
+from pliant.geometry.mesh import Surface
+from pliant.geometry.shapes import make
+from pliant.pressing import quantities
+from pliant.pressing.approach import touching
+from pliant.pressing.maps import PressureMap, compared, read_measured
+from pliant.pressing.objects import centre_of, thing
+from pliant.pressing.refine import refined
+
+DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
+
+
+def fibonacci(count):
+    i = np.arange(count) + 0.5
+    polar, around = np.arccos(1 - 2 * i / count), np.pi * (1 + np.sqrt(5)) * i
+    return np.stack([np.cos(around) * np.sin(polar), np.sin(around) * np.sin(polar), np.cos(polar)], axis=1)
+
+
+def ball(radius, count=20000):
+    x = fibonacci(count)
+    return PointSurface(radius * x, x, np.full(count, 4 * np.pi * radius**2 / count))
+
+
+# ------------------------------------------------------------------------------------------------ input
+
+
+def test_quantities_have_units():
+    assert quantities.length("depth", "2mm") == pytest.approx(0.002) and quantities.length("depth", 0.5) == 0.5
+    assert quantities.force("force", "0.5 kN") == 500 and quantities.force("force", "1e2N") == 100
+    assert quantities.pressure("young", "1.2MPa") == pytest.approx(1.2e6)
+    for text, why in (("2 miles", "'miles' is not known"), ("two mm", "not a number"), ("-2mm", "above zero"), ("nan", "not a number")):
+        with pytest.raises(PliantError, match=why):
+            quantities.length("depth", text)
+
+
+@pytest.mark.parametrize(
+    ("options", "why"),
+    [
+        ({}, "either a depth"),
+        ({"depth": "1mm", "force": "1N"}, "either a depth"),
+        ({"depth": "1mm", "tilt": "fre"}, "did you mean free"),
+        ({"depth": "1mm", "tilt": "free"}, "give a force"),
+        ({"depth": "1mm", "young": None}, "Both objects are rigid"),
+        ({"depth": "1mm", "direction": (0, 0, 0)}, "no length"),
+        ({"depth": "1mm", "direction": (0, 1)}, "three numbers"),
+        ({"depth": "1mm", "response": "jelly", "layer": 0.01}, "no response 'jelly'"),
+        ({"depth": "1m"}, "Is the unit of the file right"),
+    ],
+)
+def test_wrong_options_are_said(options, why):
+    with pytest.raises(PliantError, match=why):
+        pliant.press(ball(0.1, 2000), **options)
+
+
+def test_wrong_objects_are_said():
+    for a, b, why in (
+        ("plane", "plane", "second object"),
+        (Exact("ball", (1.0,)), "plane", "no samples"),
+        (3, "plane", "cannot be pressed"),
+    ):
+        with pytest.raises(PliantError, match=why):
+            pliant.press(a, b, depth="1mm")
+
+
+def test_refined_triangles_keep_the_surface():
+    surface = make("box", size=(0.2, 0.1, 0.05), edge=0.1).surface()
+    fine = refined(surface, 0.012)
+    area = lambda s: (
+        0.5
+        * np.linalg.norm(
+            np.cross(s.points[s.faces[:, 1]] - s.points[s.faces[:, 0]], s.points[s.faces[:, 2]] - s.points[s.faces[:, 0]]), axis=1
+        ).sum()
+    )
+    assert area(fine) == pytest.approx(area(surface), rel=1e-12)
+    ends = np.sort(fine.faces[:, [[0, 1], [1, 2], [2, 0]]].reshape(-1, 2), axis=1)
+    edges, count = np.unique(ends, axis=0, return_counts=True)
+    assert np.all(count == 2) and np.linalg.norm(fine.points[edges[:, 0]] - fine.points[edges[:, 1]], axis=1).max() <= 0.012
+    made = thing(Surface(surface.points, surface.faces))
+    assert 8000 < len(made.shape) < 60000 and made.faces.max() == len(made.shape) - 1
+    assert np.allclose(centre_of(made.shape), surface.points.mean(axis=0), atol=2e-4)
+
+
+# ------------------------------------------------------------------------------------------------ the way there
+
+
+def test_first_touch_of_two_balls():
+    """Off centre by d, centres meet at sqrt(4 - d^2)."""
+    a, b = Side(ball(1.0, 5000), translation=np.array([0.6, 0.0, 7.0])), Side(Exact("ball", (1.0,)))
+    placed = touching(a, b, np.array([0.0, 0.0, -1.0]))
+    assert placed.translation[2] == pytest.approx(math.sqrt(4 - 0.36), abs=2e-3)
+    sampled = touching(a, Side(ball(1.0, 5000)), np.array([0.0, 0.0, -1.0]))
+    assert sampled.translation[2] == pytest.approx(placed.translation[2], abs=2e-3)
+    swapped = touching(
+        Side(Exact("ball", (1.0,)), translation=np.array([0.6, 0.0, -3.0])), Side(ball(1.0, 5000)), np.array([0.0, 0.0, -1.0])
+    )
+    assert swapped.translation[2] == pytest.approx(math.sqrt(4 - 0.36), abs=2e-3)
+    with pytest.raises(PliantError, match="never touches.*passes it at 1\\d\\d\\d mm"):
+        touching(Side(ball(1.0, 5000), translation=np.array([3.0, 0.0, 5.0])), b, np.array([0.0, 0.0, -1.0]))
+
+
+def test_hertz_through_the_tool():
+    """Ball on plane: force, area, mean and peak pressure, stiffness."""
+    depth, young, poisson = 1e-3, 1e6, 0.3
+    found = pliant.press(ball(0.1, 60000), depth="1mm", young="1MPa", poisson=poisson)
+    effective, a = young / (1 - poisson**2), math.sqrt(0.1 * depth)
+    assert found.force == pytest.approx(4 / 3 * effective * math.sqrt(0.1) * depth**1.5, rel=0.02)
+    assert found.area == pytest.approx(math.pi * a * a, rel=0.05)
+    assert found.peak == pytest.approx(1.5 * found.mean, rel=0.1)
+    assert found.stiffness == pytest.approx(2 * effective * a, rel=0.03)
+    assert np.allclose(found.centre[:2], 0, atol=0.02 * a) and found.tilt == 0.0 and found.depth == depth
+
+
+@pytest.mark.parametrize("direction", [(0, 0, -1), (1, 0, 0), (1, 2, -2)])
+def test_direction_does_not_matter_for_a_ball(direction):
+    found = pliant.press(ball(0.1), depth="2mm", direction=direction)
+    other = pliant.press(ball(0.1), depth="2mm")
+    way = np.array(direction) / np.linalg.norm(direction)
+    assert found.force == pytest.approx(other.force, rel=0.02)
+    assert np.allclose(found.centre / np.linalg.norm(found.centre), way, atol=0.01)
+
+
+@pytest.mark.parametrize("response", ["boussinesq", "volume-preserving", "layer"])
+def test_force_and_depth_are_the_same_press(response):
+    options = {"response": response} if response == "boussinesq" else {"response": response, "layer": "20mm"}
+    deep = pliant.press(ball(0.1), depth="2mm", **options)
+    loaded = pliant.press(ball(0.1), force=deep.force, **options)
+    assert loaded.depth == pytest.approx(0.002, rel=1e-4) and loaded.force == pytest.approx(deep.force, rel=1e-4)
+    assert loaded.area == pytest.approx(deep.area, rel=1e-9) and loaded.peak == pytest.approx(deep.peak, rel=1e-3)
+
+
+def test_two_soft_balls_pressed_and_aligned():
+    high = ball(0.1)
+    off = PointSurface(high.points + [0.03, 0.02, 0.5], high.normals, high.areas)
+    found = pliant.press(off, ball(0.1), depth="2mm", align=True, young_b="1MPa", poisson=0.3, poisson_b=0.3)
+    effective = 1e6 / (2 * (1 - 0.09))
+    assert found.force == pytest.approx(4 / 3 * effective * math.sqrt(0.05) * 0.002**1.5, rel=0.04)
+    assert np.allclose(found.centre, [0, 0, 0.1 - 0.001], atol=1e-3)
+    assert np.allclose(found.result.u_a, found.result.u_b)
+
+
+def test_free_tilt_puts_the_centre_of_pressure_under_the_load():
+    foot = make("foot", edge=0.012)
+    found = pliant.press(foot, force="500N", tilt="free", young="200kPa", spacing="4mm")
+    assert found.force == pytest.approx(500, rel=1e-3) and 0.0 < found.tilt < 15.0
+    under = centre_of(found.things[0].shape)
+    assert np.allclose(found.centre[:2], under[:2], atol=5e-4)
+
+
+# ------------------------------------------------------------------------------------------------ maps and files
+
+
+def test_map_keeps_force_and_centre():
+    found = pliant.press(ball(0.1), depth="2mm")
+    for shape in (None, (37, 13), (5, 5)):
+        grid = found.map(shape)
+        assert grid.force == pytest.approx(found.result.force, rel=1e-9)
+        assert np.allclose(grid.corner + grid.centre, found.centre @ grid.axes.T, atol=0.6 * grid.cell.max())
+        assert shape is None or grid.values.shape == shape
+
+
+def test_compared_maps():
+    values = np.zeros((8, 4))
+    values[2:5, 1:3] = [[1, 2], [3, 4], [2, 1]]
+    grid = PressureMap(values, np.zeros(2), np.array([0.01, 0.01]), np.eye(3)[:2])
+    same = compared(grid, 7.0 * values)
+    assert same["correlation"] == pytest.approx(1) and same["peak_error"] == pytest.approx(0) and same["centre_error"] == pytest.approx(0)
+    moved = compared(grid, np.roll(values, 2, axis=0))
+    assert moved["centre_error"] == pytest.approx(0.02) and moved["area_error"] == 0 and moved["correlation"] < 0.5
+    with pytest.raises(PliantError, match="cells"):
+        compared(grid, values[:4])
+
+
+def test_measured_maps_are_read_or_refused(tmp_path):
+    good = tmp_path / "map.csv"
+    good.write_text("# a sensor\n1;2;3\n4;5;6\n")
+    assert np.array_equal(read_measured(good), [[1, 4], [2, 5], [3, 6]])  # the longer side first
+    for text, why in (("1,2\n3\n", "different lengths"), ("a,b\n", "not a table"), ("0,0\n0,0\n", "above zero"), ("", "or none")):
+        good.write_text(text)
+        with pytest.raises(PliantError, match=why):
+            read_measured(good)
+    with pytest.raises(PliantError, match="does not exist"):
+        read_measured(tmp_path / "none.csv")
+
+
+def test_what_is_saved_can_be_read(tmp_path):
+    foot = make("foot", edge=0.015)
+    found = pliant.press(foot, depth="3mm", young="200kPa", response="volume-preserving", layer="20mm", spacing="4mm", young_b="1MPa")
+    names = {path.name for path in found.save(tmp_path, (37, 13))}
+    assert names >= {"a.ply", "b.ply", "map.csv", "map.png", "facts.json"}
+    deformed = read(tmp_path / "a.ply")
+    assert isinstance(deformed, Surface) and np.array_equal(deformed.faces, found.things[0].faces)
+    touch = found.result.sample[found.result.contact]
+    assert np.allclose(deformed.points[touch], found.result.deformed[found.result.contact], atol=1e-6)
+    floor = read(tmp_path / "b.ply")
+    assert floor.points[:, 2].min() < -1e-4 and floor.points[:, 2].max() > 0  # dented, with a rim
+    grid = np.loadtxt(tmp_path / "map.csv", delimiter=",")
+    assert grid.shape == (37, 13) and grid.max() > 0
+    assert json.loads((tmp_path / "facts.json").read_text())["force"] == pytest.approx(found.force)
+
+
+@pytest.fixture
+def command(monkeypatch, capsys, tmp_path):
+    monkeypatch.setenv("PLIANT_THREADS", "1")
+    monkeypatch.chdir(tmp_path)
+
+    def call(*arguments):
+        monkeypatch.setattr(sys, "argv", ["pliant", "press", *map(str, arguments)])
+        with pytest.raises(SystemExit) as ended:
+            cli.main()
+        told = capsys.readouterr()
+        return ended.value.code or 0, told.out, told.err
+
+    return call
+
+
+def test_command(command, tmp_path):
+    np.save(tmp_path / "ball.npy", 100.0 * fibonacci(6000))
+    code, out, _ = command("ball.npy", "plane", "--depth", "2mm", "--unit", "mm", "--out", "here", "--sensor", "12x10", "--json")
+    facts = json.loads(out)
+    exact = 4 / 3 * 1e6 / (1 - 0.45**2) * math.sqrt(0.1) * 0.002**1.5
+    assert code == 0 and facts["force"] == pytest.approx(exact, rel=0.1) and "here/map.csv" in facts["files"]
+    code, out, _ = command("ball.npy", "--force", "20N", "--unit", "mm", "--measured", "here/map.csv")
+    assert code == 0 and "force          20 N" in out and "correlation 0.9" in out and "note: " in out
+    for arguments, why in (
+        (("ball.npy", "--depth", "2mm", "--sensor", "12by10"), "rows and columns"),
+        (("ball.npy", "--depth", "2mm", "--direction", "down"), "three numbers"),
+        (("bal.npy", "--depth", "2mm"), "Did you mean ball.npy"),
+        (("ball.npy", "--depth", "2mm", "--young", "rigid"), "Both objects are rigid"),
+    ):
+        code, _, error = command(*arguments)
+        assert code == 2 and why in error and "Traceback" not in error
+
+
+# ------------------------------------------------------------------------------------------------ real scans
+
+FILES = [p for folder in ("points", "surface") for p in sorted((DATA / folder).glob("*"))] if DATA.exists() else []
+MUST = {
+    "foot_find_template.obj", "femur.off", "igea_40k.ply", "max_planck_10k.obj", "kitten.xyz", "sphere-pc.obj", "sphere_20k.xyz",
+    "bunny_res2_holes.ply",
+}  # fmt: skip
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not FILES, reason="the shared data is not here")
+@pytest.mark.parametrize("path", FILES, ids=lambda p: p.name)
+def test_every_scan_is_pressed_or_refused(path):
+    """On a plane, scaled to 20 cm, 2 mm deep, and with the force found again from the depth."""
+    try:
+        found = pliant.press(str(path), depth="2mm", size="20cm", response="volume-preserving", layer="10mm")
+    except PliantError as error:
+        assert path.name not in MUST and len(str(error)) > 20, error
+        return
+    assert found.result.solved and found.force > 0 and 0 < found.area < 0.02
+    assert found.result.penetration < 1e-6 and np.isfinite(found.peak)
+    again = pliant.press(str(path), force=found.force, size="20cm", response="volume-preserving", layer="10mm")
+    assert again.depth == pytest.approx(0.002, rel=1e-3)
