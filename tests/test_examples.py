@@ -25,6 +25,7 @@ PROMISES = {
     "05_own_contact.py": r"rigid    the floor carries 78\.\d+ N of 78\.48 N",
     "06_attachments_and_changes.py": r"gravity \(0\.0, 0\.0, 0\.0\)",
     "08_springs.py": r"every 0\.068\d s, in theory 0\.0686 s\n(.*\n)*voxels: .* carries 1\.00 weights\n(.*\n)*damping adaptive: flies at 3\.000",
+    "09_press_a_foot.py": r"foot: 400\.0 N on .*\nball: 14\.\d+ N, by Hertz 14\.65 N, \+0\.\d %",
     "07_record_and_resume.py": r"equal bit for bit: True",
 }
 

@@ -72,7 +72,7 @@ def displacements(
 
 
 def deformed(side: Side, result: ContactResult, which: int) -> tuple[Floats, Floats]:
-    """(points (n, 3) of all samples of a side after contact, u (n,)), in world coordinates; nodes in contact lie where the surfaces meet."""
+    """(points (n, 3) of all samples of a side after contact, u (n,)), in world coordinates; those in contact lie where surfaces meet."""
     surface = _sampled(side)
     points = side.world(surface.points)
     normals = surface.normals @ side.rotation.T
