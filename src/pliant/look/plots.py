@@ -100,7 +100,7 @@ def plot_pair(run: Run, a: str, b: str, path: str | Path) -> Path:
     panels[1].plot(time, 1e4 * found["area"], color=_colour(0))
     panels[1].set_ylabel("area [cm²]")
     panels[2].plot(time, found["pressure"], color=_colour(0))
-    return _finish(figure, panels[2], run, f"largest pressure [Pa], {a} – {b}", path)
+    return _finish(figure, panels[2], run, "peak pressure [Pa]", path)
 
 
 def plot_depths(run: Run, path: str | Path) -> Path:
