@@ -229,7 +229,9 @@ def point_fields(sim: Simulation, displacement: Floats) -> dict[str, np.ndarray]
     if len(contacts):
         points = world.skin_positions(sim.state.x, sim.state.position, sim.state.rotation)
         normal_force = contacts.normal_force[:, None] * contacts.normal
-        surface = world.kept.setdefault(Pressure, Pressure(world.model))
+        if Pressure not in world.kept:  # a method of the user's may not have made it
+            world.kept[Pressure] = Pressure(world.model)
+        surface = world.kept[Pressure]
         pressure = np.nan_to_num(point_pressure(points, surface, contacts.support, normal_force)[:count])
         support, row = contacts.support, contacts.support.row
         shown = support.point < count  # the centre of an exact ball is not a point of its skin

@@ -13,8 +13,6 @@ from pliant.reading import nearest
 if TYPE_CHECKING:
     from pliant.record import Run
 
-VECTORS = ("force", "friction", "torque", "centre")
-
 
 def per_pair(contacts: Contacts) -> dict[str, np.ndarray]:
     """Sums over the rows of each touching pair a < b, on a: force and friction [N], torque about the origin [N m], centre of
