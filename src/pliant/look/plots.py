@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 
 ENERGIES = {
     "kinetic": "kinetic", "elastic": "elastic", "gravity": "gravity", "total": "total",
-    "contact_work": "work of contact", "drive_work": "work of prescribed motion",
+    "contact_work": "work of contact", "friction_work": "of friction, a part of it", "drive_work": "work of prescribed motion",
+    "load_work": "work of loads", "lost": "lost by damping and integration",
 }  # fmt: skip
 MOST_PAIRS = 8  # curves of the pairs with the largest forces; the others are summed
 
