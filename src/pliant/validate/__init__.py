@@ -1,8 +1,8 @@
 """Validation problems: what theory says, what comes out here, under every contact method that can be asked.
 
-A problem is a function `run(method, quick) -> list[Check]` in one of the files beside this one, wrapped by `problem(...)` with the methods it makes
-sense for and, for those it does not, why. `quick` halves what may be halved (meshes, times); tolerances stay. A check holds one number
-against its reference. What fails is shown as failing.
+A problem is a function `run(method, quick) -> list[Check]` in one of the files beside this one, wrapped by `problem(...)` with the methods
+it makes sense for and, for those it does not, why. `quick` halves what may be halved (meshes, times); tolerances stay. A check holds one
+number against its reference. What fails is shown as failing.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from pliant.contact.method import METHODS
 from pliant.geometry.mesh import PliantError
 from pliant.reading import nearest
 
-FILES = ("statics",)  # in the order of the table; adding one is adding a name
+FILES = ("statics", "friction")  # in the order of the table; adding one is adding a name
 ALL = tuple(name for name in METHODS if name != "none")
 NO_CONTACT = ("none",)  # a problem about bodies alone
 

@@ -14,7 +14,8 @@ SIZE, DENSITY = 0.1, 1000.0
 
 def pad_scene(method: str, dt: float, youngs_modulus: float, scale: float = 1.0) -> Scene:
     """A cube of 0.1 m on a pad of 0.2 x 0.2 x 0.05 m that is fixed at its bottom; E scales with size, so that rho g L / E stays."""
-    omega = np.sqrt(youngs_modulus / (DENSITY * SIZE**2) / scale)  # of the cube on a spring E A / L: damped critically, over after 12 / omega
+    # of the cube on a spring E A / L: damped critically, and at rest after 12 / omega
+    omega = np.sqrt(youngs_modulus / (DENSITY * SIZE**2) / scale)
     scene = Scene(dt=dt, duration=max(60 * dt, 12.0 / omega), contact=method)
     material = dict(youngs_modulus=youngs_modulus * scale, density=DENSITY, poisson_ratio=0.3, mass_damping=2.0 * omega)
     shared = dict(material=material, integrator="implicit", friction=0.5)
