@@ -34,7 +34,9 @@ def test_reported_forces_obey_newton_while_the_block_brakes(damping):
 
 
 def test_a_method_that_cannot_says_why_and_the_others_go_on(tmp_path):
-    ran = CliRunner().invoke(app, ["compare", "slope", "--contact", "ground,grund", "--duration", "0.01", "--json", "--out", str(tmp_path / "a.png")])
+    ran = CliRunner().invoke(
+        app, ["compare", "slope", "--contact", "ground,grund", "--duration", "0.01", "--json", "--out", str(tmp_path / "a.png")]
+    )
     assert ran.exit_code == 0, ran.output
     found = json.loads(ran.output)
     assert "no contact method 'grund'" in found["grund"]["failure"] and found["ground"]["force"] < 1e-6

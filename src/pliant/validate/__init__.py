@@ -17,7 +17,7 @@ from pliant.contact.method import METHODS
 from pliant.geometry.mesh import PliantError
 from pliant.reading import nearest
 
-FILES = ("statics", "friction")  # in the order of the table; adding one is adding a name
+FILES = ("statics", "friction", "dynamics", "elasticity")  # in the order of the table; adding one is adding a name
 ALL = tuple(name for name in METHODS if name != "none")
 NO_CONTACT = ("none",)  # a problem about bodies alone
 

@@ -6,18 +6,24 @@ import numpy as np
 
 from pliant.geometry.mesh import Floats
 from pliant.simulation import Simulation
+from pliant.step import StepReport
 
 G = 9.81  # [m/s^2]
 
 
-def mean_force(sim: Simulation, a: str, b: str, steps: int) -> Floats:
-    """Mean of the contact force on a from b over the next steps [N], (3,): impulses over time."""
-    impulse, start = np.zeros(3), sim.time
+def mean_forces(sim: Simulation, pairs: list[tuple[str, str]], steps: int) -> Floats:
+    """Mean of the contact force on the first of each pair from the second over the next steps [N], (pairs, 3): impulses over time."""
+    impulse, start = np.zeros((len(pairs), 3)), sim.time
+
+    def add(report: StepReport) -> None:
+        for k, (a, b) in enumerate(pairs):
+            impulse[k] += sim.contacts(a, b).total_force * report.dt
+
     for _ in range(steps):
-        sim.step(each=lambda report: np.add(impulse, between(sim, a, b) * report.dt, out=impulse))
+        sim.step(each=add)
     return impulse / (sim.time - start)
 
 
-def between(sim: Simulation, a: str, b: str) -> Floats:
-    """Contact force on a from b in the last step or part of one [N], (3,)."""
-    return sim.contacts(a, b).total_force
+def mean_force(sim: Simulation, a: str, b: str, steps: int) -> Floats:
+    """The same for one pair, (3,)."""
+    return mean_forces(sim, [(a, b)], steps)[0]

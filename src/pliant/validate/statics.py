@@ -7,7 +7,7 @@ import numpy as np
 from pliant import Scene
 from pliant.simulation import Simulation
 from pliant.validate import Check, problem
-from pliant.validate.carried import G, mean_force
+from pliant.validate.carried import G, mean_force, mean_forces
 
 SIZE, DENSITY = 0.1, 1000.0
 
@@ -49,3 +49,22 @@ def scale(method: str, quick: bool) -> list[Check]:
         force = mean_force(sim, "cube", "pad", 20)[2]
         checks.append(Check(f"force at {factor:g} times the size", DENSITY * (SIZE * factor) ** 3 * G, force, 0.005, "N"))
     return checks
+
+
+@problem("stack", "12")
+def stack(method: str, quick: bool) -> list[Check]:
+    """A stack of soft cubes: the one at level k carries (N - k) of them."""
+    count, edge = (3, 0.05) if quick else (5, 0.05)
+    weight, modulus = DENSITY * SIZE**3 * G, 1e6
+    omega = np.sqrt(modulus / (DENSITY * SIZE**2)) / count  # of the whole stack, about
+    scene = Scene(dt=2e-3, duration=12.0 / omega, contact=method)
+    scene.add(name="floor", shape=dict(kind="box", size=(1, 1, 0.2), edge=0.5), model="static", position=(0, 0, -0.1))
+    material = dict(youngs_modulus=modulus, density=DENSITY, poisson_ratio=0.3, mass_damping=2.0 * omega)
+    for k in range(count):  # each is shifted a little: no vertex lies on another
+        place = (0.003 * (k % 2), 0.004 * ((k + 1) % 2), (k + 0.5) * SIZE)
+        cube = dict(kind="box", size=(SIZE,) * 3, edge=edge)
+        scene.add(name=f"cube {k}", shape=cube, position=place, material=material, integrator="implicit", friction=0.5)
+    sim = Simulation(scene).run()
+    names = ["floor", *(f"cube {k}" for k in range(count))]
+    forces = mean_forces(sim, list(zip(names[1:], names[:-1], strict=True)), 20)
+    return [Check(f"force under cube {k}", (count - k) * weight, float(forces[k][2]), 0.01, "N") for k in range(count)]
