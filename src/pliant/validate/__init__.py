@@ -10,8 +10,9 @@ from __future__ import annotations
 import importlib
 import math
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from typing import Any
 
 from pliant.contact.method import METHODS
 from pliant.geometry.mesh import PliantError
@@ -33,7 +34,7 @@ class Check:
     unit: str = ""
     scale: float | None = None
     why: str = ""  # the reason where it fails, or what limits it
-    curve: tuple[Sequence[float], Sequence[float]] | None = None  # x and y to plot, if the number is the end of a story
+    curve: tuple[Any, Any] | None = None  # x and y to plot, if the number is the end of a story
 
     @property
     def error(self) -> float:
