@@ -103,6 +103,14 @@ class Motion:
         """Nodes that impulses move one by one, (n,) bool; those of implicit bodies move together."""
         return self._world.explicit_mobility > 0.0
 
+    @property
+    def inertia(self) -> Floats:
+        """Impulse per velocity of each node that is pushed alone, its damper included [kg], (n,); its mass where it is held."""
+        world = self._world
+        alone = world.explicit_mobility > 0.0
+        damped = np.where(self.nodes.inverse > 0.0, self.nodes.mass * (1.0 + self.dt * world.damping), self.nodes.mass)
+        return np.divide(1.0, world.explicit_mobility, out=damped, where=alone)
+
     def slide(self, rows: Rows) -> Floats:
         """How far side A of each row moves against side B in the step, where they touch [m], (r, 3)."""
         if self._slid is not None and self._slid[0] is rows and self._slid[1] is self.end:
@@ -157,13 +165,25 @@ class Motion:
 
         Summed over everything that acts this is the change of kinetic energy; at rest it is nothing.
         """
-        state = self._world.state
-        v, velocity = 0.5 * (state.v + self.v), 0.5 * (state.velocity + self.velocity_frames)
-        omega = 0.5 * (self._world.angular_velocities(state.rotation, state.spin) + self.angular_velocity())
+        v = 0.5 * (self._world.state.v + self.v)
+        velocity, omega = self._mean_velocity_of_frames()
         return {
             account: float(np.sum(on_nodes * v) + np.sum(on_frames * velocity) + np.sum(turning * omega))
             for account, (on_nodes, on_frames, turning) in self.pushed.items()
         }
+
+    def work_on_driven(self) -> float:
+        """The part of that work that prescribed frames took [J]."""
+        velocity, omega = self._mean_velocity_of_frames()
+        driven = self._world.model.drives.frame
+        parts = [np.sum((f * velocity)[driven]) + np.sum((turning * omega)[driven]) for _, f, turning in self.pushed.values()]
+        return float(sum(parts))
+
+    def _mean_velocity_of_frames(self) -> tuple[Floats, Floats]:
+        """Of both ends of the step: centre [m/s] and turning [rad/s], (f, 3) each."""
+        state = self._world.state
+        omega = self._world.angular_velocities(state.rotation, state.spin) + self.angular_velocity()
+        return 0.5 * (state.velocity + self.velocity_frames), 0.5 * omega
 
     def give(self, rows: Rows, direction: Floats | None = None) -> Floats:
         """How readily each contact yields [1/kg], (r,): the absolute row sum D of the Delassus matrix.

@@ -158,6 +158,11 @@ class Contacts:
         """[m^2] of the rows that know theirs."""
         return float(np.nansum(self.area))
 
+    @property
+    def friction_work(self) -> float:
+        """Work of friction on both bodies together in the step [J]; below zero, except while stuck contacts spring back."""
+        return float(np.nansum(self.friction_impulse * self.slip) / self.dt) if len(self) else 0.0
+
     def total_torque(self, about: Floats | tuple[float, float, float] = (0.0, 0.0, 0.0)) -> Floats:
         """Moment of all forces on A about a point of the world [N m], (3,)."""
         return np.cross(self.point - np.asarray(about), self.force).sum(axis=0)
