@@ -88,8 +88,8 @@ class Collisions:
         if len(own):
             name = motion.bodies.names[own[0]]
             raise PliantError(
-                f"Body '{name}' is to meet itself, but the method `reversal` turns bodies back from each other and knows no "
-                f"self-contact: state another method for the pair ('{name}', '{name}'), \"noniterative\" or \"continuous-penalty\", or drop it."
+                f"Body '{name}' is to meet itself, but the method `reversal` turns bodies back from each other and knows no self-contact: "
+                f"state another method for the pair ('{name}', '{name}'), \"noniterative\" or \"continuous-penalty\", or drop it."
             )
 
     def tree(self, motion: Motion, split: str, depth: int) -> Tree:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from pliant.detect.walk import overlap
-from pliant.kernels import add, axpy, cross, inline, kernel, load, norm, scale, store, sub
+from pliant.kernels import axpy, cross, inline, kernel, load, norm, scale, store, sub
 
 
 @inline
