@@ -26,7 +26,7 @@ def slants(scene: Scene) -> dict[tuple[str, float], dict[str, float]]:
     """Way of the vertices that touched along the surface (rms) over their way inwards (mean), of each body.
 
     By response, `invert` and `normal`, and sideways speed of the bunny [m/s], 0 (head-on) and 1. Both responses are compared at
-    the same depth, the smaller one of their deepest dents: a dent that grows on takes in vertices that face elsewhere.
+    the same depth, half of the smaller one of their deepest dents: a dent that grows on takes in vertices that face elsewhere.
     """
     method = scene.contact
     assert isinstance(method, dict)
@@ -35,7 +35,7 @@ def slants(scene: Scene) -> dict[tuple[str, float], dict[str, float]]:
     for sideways in (0.0, 1.0):
         moving = bunny.model_copy(update={"velocity": (sideways, bunny.velocity[1], 0.0)})
         runs = {r: watched(scene.copy_with(contact={**method, "response": r}, bodies=[moving, teapot])) for r in ("invert", "normal")}
-        depth = {name: min(run.peak[name].dent for run in runs.values()) for name in (bunny.name, teapot.name)}
+        depth = {name: 0.5 * min(run.peak[name].dent for run in runs.values()) for name in (bunny.name, teapot.name)}
         out |= {(r, sideways): {name: run.slant(name, d) for name, d in depth.items()} for r, run in runs.items()}
     return out
 
