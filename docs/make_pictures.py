@@ -122,12 +122,13 @@ def make_redefinition(folder: Path) -> None:
 
 
 def make_reversal(folder: Path) -> None:
-    """Before, in and after a collision."""
-    sim, size = scenes.make("sphere-and-bunny", integrator="verlet").simulate(), (360, 300)
+    """Before, in and after a collision, on one scale: what stands out is the dent."""
+    sim, size = scenes.make("sphere-and-bunny", integrator="verlet").simulate(), (480, 400)
     sheet = Image.new("RGB", (3 * size[0], size[1]), "white")
-    for k, until in enumerate((0.0, 0.14, 0.4)):
-        sheet.paste(draw(from_simulation(sim.run(until=until)), size=(2 * size[0], 2 * size[1])).resize(size), (k * size[0], 0))
-    save(sheet.quantize(96), "reversal.png")
+    for k, until in enumerate((0.0, 0.14, 0.3)):
+        image = draw(from_simulation(sim.run(until=until)), "speed", size=(2 * size[0], 2 * size[1]), camera=(-62, 12), limits=(0.0, 4.0))
+        sheet.paste(image.resize(size), (k * size[0], 0))
+    save(sheet.quantize(256), "reversal.png")
 
 
 # Scenes of the method noniterative: parameters, where the camera stands, and the field shown.

@@ -77,6 +77,7 @@ class Motion:
         self.account = "contact"  # where pushes are booked
         self.pushed: dict[str, tuple[Floats, Floats, Floats]] = {}  # impulses on nodes, frames, and turning, by account
         self._gave: tuple[Rows | None, Floats] = None, np.zeros(0)  # the last answer of `give`
+        self._stored: tuple[Floats | None, Floats] = None, np.zeros(0)  # the last answer of `potential`
         self.rewound = 0.0  # [J] potential energy moved by `rewind`
         self.impulse_on_fixed = np.zeros((len(model.nodes.mass), 3))  # [N s] pushes that fixed nodes took
 
@@ -229,7 +230,9 @@ class Motion:
 
     def potential(self) -> Floats:
         """Elastic energy and energy in the field of gravity of each body at the end of the step [J], (B,)."""
-        return self._world.potential_energy(self.x, self.position)
+        if self._stored[0] is not self.end:  # something has moved since the last time
+            self._stored = self.end, self._world.potential_energy(self.x, self.position)
+        return self._stored[1]
 
     def kept(self, kind: type[Kept]) -> Kept:
         """Something derived from the model alone (a tree, an adjacency), made once per epoch as kind(motion)."""

@@ -72,6 +72,8 @@ class Simulation:
 
     def _check_finite(self) -> None:
         state, model = self.world.state, self.world.model
+        if np.isfinite(state.x).all() and np.isfinite(state.position).all():
+            return
         bad = np.flatnonzero(~np.isfinite(state.x).all(axis=1))
         frames = np.flatnonzero(~np.isfinite(state.position).all(axis=1))
         if len(bad) or len(frames):
