@@ -59,7 +59,7 @@ class Noniterative:
 
     def answer(self, motion: Motion, memory: Memory, found: Collisions) -> Answer:
         """Everything after detection."""
-        finder = motion.kept(Finder)
+        finder, surface = motion.kept(Finder), motion.kept(Pressure)
         found, lost, warnings = pull_apart(motion, finder, found, memory)
         if len(found) == 0:
             return Answer(Contacts.none(motion.dt), warnings=warnings)
@@ -67,7 +67,7 @@ class Noniterative:
         depth = found.ray if self.depth == "ray" else found.depth
         key = contact_key(motion, found)
         stretch = recall(memory, "stretch", key)
-        before = motion.slide(rows)
+        before, there = motion.slide(rows), motion.end
         impulse, friction, sticks, dragged = self._push(motion, rows, found, pace(motion, finder, rows, lost, depth), stretch)
         after = motion.slide(rows)
         slip = tangential(after, rows.normal)
@@ -75,7 +75,7 @@ class Noniterative:
             a=found.a, b=found.b, feature_a=found.point, feature_b=found.face, point=rows.at, normal=rows.normal,
             gap=np.einsum("ri,ri->r", after - before, rows.normal) - depth, impulse=impulse, friction_impulse=friction,
             sticking=sticks.astype(np.float64), slip=slip,
-            area=motion.kept(Pressure).row_areas(motion, rows, impulse), dt=motion.dt, support=Support.of(rows),
+            area=lambda: surface.row_areas(there, rows, impulse), dt=motion.dt, support=Support.of(rows),
         )  # fmt: skip
         held = anchored(stretch, slip, sticks, dragged, rows.normal)
         kept = remember(key, stretch=held, way=found.normal) | remember_pairs(motion, found, lost, memory)
@@ -95,6 +95,11 @@ class Noniterative:
             more = np.maximum(left * unit, -impulse)
             impulse = impulse + more
         mu_s, mu_d = motion.pairs.friction(found.a, found.b)
+        if motion.coupled:
+            motion.push(carriers, more[:, None] * n)
+            rub = coulomb(motion, rows, impulse, mu_s, mu_d, stretch)
+            motion.push(rows, rub.impulse)
+            return impulse, rub.impulse, rub.sticks, rub.dragged
         rub = coulomb(motion, rows, impulse, mu_s, mu_d, stretch)
         if carriers is rows:
             motion.push(rows, more[:, None] * n + rub.impulse)
