@@ -176,7 +176,8 @@ class Finder:
         """Consistent depths; points without a positive one get the closest way out if they are not shallow, else they are left out.
 
         A point that lies on a surface, to rounding, does not meet it when it looks along its edges, and would get the depth of some other
-        side; so would one near an edge. Whoever is far deeper than the closest surface is away gets the closest way out, too.
+        side; so would one near an edge. Whoever is far deeper than the closest surface is away gets the closest way out, too, unless its
+        own is more that of the other points of the two bodies: rims of boxes on each other are next to a side, but leave with the others.
         """
         skin = motion.skin
         use_threads(16 * len(point))
@@ -192,6 +193,7 @@ class Finder:
             return out
         face, weights, normal, gap = self.closest(motion, out.point[bad], out.b[bad])
         beyond = out.depth[bad] > BEYOND * np.abs(gap)
+        beyond[beyond] = ~agree_better(out, bad[beyond], normal[beyond], len(motion.bodies))
         out.status[bad[beyond]] = NOT_POSITIVE
         deep = (gap < -SHALLOW * self.edge) & (out.a[bad] != out.b[bad]) & (out.status[bad] == NOT_POSITIVE)
         rows = bad[deep]
@@ -199,6 +201,18 @@ class Finder:
         out.depth[rows] = out.ray[rows] = -gap[deep]
         out.status[rows] = RESOLVED
         return out.select(out.status != NOT_POSITIVE)
+
+
+def agree_better(found: Collisions, rows: Ints, other: Floats, bodies: int) -> np.ndarray:
+    """Whether the way out of each row, more than another one, is that of the resolved rest of its pair of bodies, (rows,) bool."""
+    pair = np.minimum(found.a, found.b) * bodies + np.maximum(found.a, found.b)
+    sign = np.where(found.a < found.b, 1.0, -1.0)[:, None]  # what is out for one is in for the other
+    some, place = np.unique(pair[rows], return_inverse=True)
+    rest = (found.status == RESOLVED) & np.isin(pair, some)
+    rest[rows] = False
+    mean = np.zeros((len(some), 3))
+    np.add.at(mean, np.searchsorted(some, pair[rest]), (sign * found.normal)[rest])
+    return np.einsum("ri,ri->r", sign[rows] * (found.normal[rows] - other), mean[place]) > 0.0
 
 
 def rest_points(motion: Motion) -> Floats:
