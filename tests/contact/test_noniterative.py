@@ -5,8 +5,10 @@ import pytest
 
 from pliant import PliantError, Scene
 from pliant.contact import closure
+from pliant.contact.contacts import Contacts
 from pliant.contact.inside import Finder, remaining, remaining_depth, smooth_corners
 from pliant.contact.noniterative import Noniterative, contact_rows, paper_rows, skin_inverse_masses
+from pliant.contact.pressure import Pressure
 from pliant.detect.closest import face_neighbours
 from pliant.geometry.mesh import TetMesh
 from pliant.geometry.shapes import make
@@ -296,6 +298,31 @@ def test_boxes_a_nanometre_apart_do_not_touch(shift):
     motion = sim.world.free_motion(0.0)
     found = motion.kept(Finder).find(motion)
     assert not ((found.a > 0) & (found.b > 0)).any()
+
+
+def test_areas_of_rows_are_force_over_pressure_of_the_points_that_carry_them():
+    """Brute force: p_i = |f_i| / A_i with A_i a third of the faces around i, as seen along f_i."""
+    motion = overlapping().world.free_motion(1e-3)
+    rows = contact_rows(motion, Finder(motion).find(motion))
+    impulse, skin, x = np.linspace(1.0, 2.0, len(rows)), motion.skin, motion.end
+    point, weight = rows.point.reshape(-1, 4), rows.weight.reshape(-1, 4)
+    force = np.zeros_like(x)
+    np.add.at(force, point, weight[:, :, None] * (impulse[:, None] * rows.normal)[:, None])
+    size = np.linalg.norm(force, axis=1)
+    faces = np.cross(x[skin.faces[:, 1]] - x[skin.faces[:, 0]], x[skin.faces[:, 2]] - x[skin.faces[:, 0]]) / 2
+    area = np.zeros(len(x))
+    for k in range(3):
+        i = skin.faces[:, k]
+        np.add.at(area, i, np.maximum(0.0, -np.einsum("fi,fi->f", faces, force[i] / np.maximum(size[i], 1e-300)[:, None])) / 3)
+    assert motion.kept(Pressure).row_areas(x, rows, impulse) == pytest.approx(impulse * area[point[:, 0]] / size[point[:, 0]], rel=1e-9)
+
+
+def test_areas_are_worked_out_once_when_they_are_asked_for():
+    asked, contacts = [], Contacts.unknown(3, 0.1)
+    contacts.area = lambda: asked.append(True) or np.arange(3.0)
+    assert not asked
+    assert contacts.select(np.array([2, 1])).area.tolist() == [2, 1] and contacts.total_area == 3.0
+    assert len(asked) == 1
 
 
 # -- refinement

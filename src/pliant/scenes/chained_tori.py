@@ -76,7 +76,7 @@ def expect(sim: Simulation) -> list[str]:
     found, books = overlap(sim), sim.books()
     nodes, first = sim.world.model.nodes, sim.nodes(rings[0]).start
     fall = 9.81 * float(nodes.mass[first:].sum() * nodes.rest[first:, 2].min())  # [J] what the chain had when it met the membrane
-    assert sim.time < RESTS or books.kinetic < 1e-4 * fall, f"kinetic energy {books.kinetic:.1e} J of {fall:.1e} J: it does not come to rest"
+    assert sim.time < RESTS or books.kinetic < 1e-4 * fall, f"kinetic energy {books.kinetic:.1e} J of {fall:.1e} J: no rest"
     return [
         f"The membrane sags by {-1000 * sheet[:, 2].min():.0f} mm; {len(sim.contacts())} contacts; kinetic energy {books.kinetic:.2e} J.",
         f"The deepest point is {100 * found.worst:.1f} % of an edge inside another body; "
