@@ -68,7 +68,7 @@ def test_the_error_of_angular_momentum_shrinks_with_the_step():
         sim.run()
         errors.append(np.linalg.norm(sim.books().angular_momentum - then) / size)
     assert errors[1] < 0.5 * errors[0], errors
-    assert errors[1] < 2e-3, errors
+    assert errors[1] < 1e-3, errors
 
 
 def test_chess_pieces_fall_into_the_container():
