@@ -195,7 +195,9 @@ def test_a_point_sticks_from_the_tangent_of_the_angle_on(excess, sticks):
     assert bool(report.contacts.sticking[0]) is sticks
 
 
-@pytest.mark.parametrize("integrator, dt, part", [("verlet", 0.002, 0.01), ("implicit", 0.004, 0.02), ("implicit", 0.001, 0.02)])
+@pytest.mark.parametrize("integrator, dt, part", [
+    ("verlet", 0.002, 0.01), ("implicit", 0.004, 0.02), pytest.param("implicit", 0.001, 0.02, marks=pytest.mark.slow),
+])  # fmt: skip
 @pytest.mark.parametrize("side", [1, -1])
 def test_a_block_sticks_from_the_tangent_of_the_angle_on(integrator, dt, part, side):
     """Within one percent, implicit ones two. Below it slides with the speed at which damping takes what is left over."""
