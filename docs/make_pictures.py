@@ -136,7 +136,7 @@ NONITERATIVE = {
     "squeezed-bars": ({}, None, "body"),
     "soft-cube-stiff-bars": ({}, None, "von_mises"),
     "archway": ({"duration": 1.0}, (-70, 15), "body"),
-    "chess-500": ({}, (-58, 40), "body"),
+    "chess-500": ({"duration": 0.66}, (-58, 40), "body"),
     "chained-tori": ({}, None, "body"),
     "folding-strip": ({}, (-75, 15), "body"),
     "two-free-cubes": ({"duration": 0.1}, None, "body"),

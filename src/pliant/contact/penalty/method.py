@@ -165,7 +165,7 @@ def report(motion: Motion, done: Handled) -> Contacts:
     return Contacts(
         a=records.a, b=records.b, feature_a=records.feature_a, feature_b=records.feature_b, point=rows.at, normal=rows.normal,
         gap=gap, impulse=done.impulse, friction_impulse=done.friction, sticking=done.sticks.astype(np.float64), slip=slip,
-        area=motion.kept(Pressure).row_areas(motion, rows, done.impulse), dt=motion.dt, support=Support.of(rows),
+        area=motion.kept(Pressure).row_areas(motion.end, rows, done.impulse), dt=motion.dt, support=Support.of(rows),
     )  # fmt: skip
 
 
