@@ -17,10 +17,10 @@ BAR, CUBE = (2.2, 0.26, 0.26), 0.5  # [m]
 
 def make(
     method: str = "continuous-penalty", stiffness: float = 5000.0, s: float = 0.5, edge: float = 0.18, response: str = "mass",
-    youngs_modulus: float = 3e5, redefinition: bool = False, dt: float = 0.01, duration: float = 2.0,
+    youngs_modulus: float = 3e5, fall: float = 0.45, redefinition: bool = False, dt: float = 0.01, duration: float = 2.0,
 ) -> Scene:  # fmt: skip
     """stiffness [N/m] of each contact, 0: automatic by s; edge [m] of the bar's elements; response "mass" or "system", what impulses on
-    the bar go through; redefinition: off as in that section."""
+    the bar go through; fall [m] of the bar; redefinition: off as in that section."""
     k = stiffness if stiffness > 0.0 else "auto"
     contact = {"method": method, "stiffness": k, "s": s, "redefinition": redefinition, "response": response, "implicit": False}
     scene = Scene(dt=dt, duration=duration, contact=contact, about="Contact of a soft and a rigid body, both free.")
@@ -31,7 +31,7 @@ def make(
         material=dict(density=200.0), friction=0.4,
     )  # fmt: skip
     scene.add(
-        name="bar", shape=dict(kind="box", size=BAR, edge=edge), position=(0, 0, CUBE + 0.5 * BAR[2] + 0.45), rotation=(0, 0, 30),
+        name="bar", shape=dict(kind="box", size=BAR, edge=edge), position=(0, 0, CUBE + 0.5 * BAR[2] + fall), rotation=(0, 0, 30),
         material=soft, friction=0.4,
     )  # fmt: skip
     return scene

@@ -24,6 +24,7 @@ ROUGH = 0.02  # of the weight: jitter that is seen in the plot
 DEEPER = (1.4, 2.0)  # published range of the depth of CPF over DPF
 REGIME = (0.44, 0.67)  # the s that it belongs to
 OPEN = "sizes and masses are not published"
+SUNK = "k dt^2 is 0.8 instead of 0.5 (E33), and springs so soft let our bar slip off the cube: no contact at rest to compare"
 Both = dict[str, History]
 
 
@@ -107,13 +108,16 @@ def steps(folder: Path) -> list[Line]:
 
 
 def stiffnesses(folder: Path) -> list[Line]:
-    """T4: dt and k together (Figs. 7.5 and 7.6). The published k = 500 at 0.04 s breaks k dt^2 = 0.5, which wants 312.5 (E33)."""
+    """T4: dt and k together (Figs. 7.5 and 7.6). The published k = 500 at 0.04 s breaks k dt^2 = 0.5, which wants 312.5 (E33).
+
+    The bar is laid down, not dropped: the softest springs would let it fall through the cube.
+    """
     cases = ((0.005, 20000.0), (0.01, 5000.0), (0.02, 1250.0), (0.04, 500.0))
-    runs = {case: dropped(*case) for case in cases}
+    runs = {case: dropped(*case, fall=0.02) for case in cases}
     plot(folder / "T4.png", [(f"dt = {dt} s, k = {k:g} N/m", "force on the bar [N]", forces(both)) for (dt, k), both in runs.items()])
     lines = []
     for (dt, k), both in runs.items():
-        lines += compared(f"T4 dt = {dt} s, k = {k:g} N/m", k, both)
+        lines += compared(f"T4 dt = {dt} s, k = {k:g} N/m", k, both, SUNK if k == 500.0 else OPEN)
     for s in (0.5, 0.6):
         alone = resting(CPF, s) / resting(DPF, s)
         what = f"T4 a particle at rest, s = {s}: depth of CPF over DPF"
@@ -122,14 +126,14 @@ def stiffnesses(folder: Path) -> list[Line]:
     return lines
 
 
-def compared(case: str, stiffness: float, both: Both) -> list[Line]:
+def compared(case: str, stiffness: float, both: Both, reason: str) -> list[Line]:
     """Jitter and depth of both methods in one of the published cases."""
     rough, s = {m: 100 * roughness(h) for m, h in both.items()}, share(both[DPF], stiffness)
     ratio, calm = mean_depth(both[CPF]) / mean_depth(both[DPF]), max(rough.values()) < 100 * ROUGH
     inside = REGIME[0] <= s <= REGIME[1]
     why = f"s = {s:.2f} here, theory {expected_ratio(s):.2f}"
     said = f"DPF {rough[DPF]:.2f} %, CPF {rough[CPF]:.2f} %"
-    here = f"both smooth here, s = {s:.2f}" if calm else ""
+    here = f"both smooth here, s = {s:.2f}" if calm else ("" if rough[CPF] <= rough[DPF] else reason)
     return [
         Line(f"{case}: jitter", "CPF much smoother", said, rough[CPF] <= rough[DPF], here),
         Line(
@@ -137,7 +141,7 @@ def compared(case: str, stiffness: float, both: Both) -> list[Line]:
             "1.4-2.0",
             f"{ratio:.2f}",
             DEEPER[0] <= ratio <= DEEPER[1],
-            why if inside else f"{why}: outside 0.44-0.67, where 1.4-2.0 belongs; {OPEN}",
+            why if inside else f"{why}: outside 0.44-0.67, where 1.4-2.0 belongs; {reason}",
         ),
     ]
 
