@@ -7,6 +7,8 @@ a contact is a few (skin point, signed weight) pairs that sum to zero.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, TypeVar
@@ -94,6 +96,8 @@ class Motion:
         self._stored: tuple[Floats | None, Floats] = None, np.zeros(0)  # the last answer of `potential`
         self.rewound = 0.0  # [J] potential energy moved by `rewind`
         self.impulse_on_fixed = np.zeros((len(model.nodes.mass), 3))  # [N s] pushes that fixed nodes took
+        self._mobility, self._system = world.explicit_mobility, world.implicit  # what impulses on nodes go through
+        self.unsolved = np.zeros_like(x)  # [m/s] that implicit nodes got `by_mass`, of which their systems do not know
 
     def _fly(self) -> None:
         state, frames = self._world.state, self._world.model.frames
@@ -116,7 +120,17 @@ class Motion:
     @property
     def explicit(self) -> np.ndarray:
         """Nodes that impulses move one by one, (n,) bool; those of implicit bodies move together."""
-        return self._world.explicit_mobility > 0.0
+        return self._mobility > 0.0
+
+    @contextmanager
+    def by_mass(self) -> Iterator[None]:
+        """Meanwhile impulses move the nodes of implicit bodies one by one, by their masses, not all together through their system."""
+        world = self._world
+        self._mobility, self._system = np.where(world.explicit_mobility > 0.0, world.explicit_mobility, self.nodes.inverse), None
+        try:
+            yield
+        finally:
+            self._mobility, self._system = world.explicit_mobility, world.implicit
 
     @cached_property
     def inertia(self) -> Floats:
@@ -129,7 +143,7 @@ class Motion:
     @property
     def coupled(self) -> bool:
         """Whether an impulse along one direction also moves matter along another: implicit bodies."""
-        return self._world.implicit is not None
+        return self._system is not None
 
     def slide(self, rows: Rows) -> Floats:
         """How far side A of each row moves against side B in the step, where they touch [m], (r, 3)."""
@@ -157,13 +171,15 @@ class Motion:
             skin.frame, self.position, touched.slot, touched.node, touched.impulse, on_frames, turning,
         )  # fmt: skip
         node, impulse, moved = touched.node[:count].copy(), touched.impulse[:count].copy(), self.dt if move else 0.0
-        bindings.kick(node, impulse, world.explicit_mobility, self.nodes.inverse, moved, self.v, self.x, self.impulse_on_fixed)
-        if world.implicit is not None:
+        bindings.kick(node, impulse, self._mobility, self.nodes.inverse, moved, self.v, self.x, self.impulse_on_fixed)
+        if self._system is not None:
             on_nodes = np.zeros_like(self.x)
             on_nodes[node] = impulse
-            dv = world.implicit.respond(on_nodes)
+            dv = self._system.respond(on_nodes)
             self.v += dv
             self.x += moved * dv
+        elif world.implicit is not None:
+            self.unsolved[node] += (self._mobility - world.explicit_mobility)[node, None] * impulse
         free = self.frames.inverse > 0.0
         if free.any():
             self.velocity_frames[free] += on_frames[free] * self.frames.inverse[free, None]
@@ -217,11 +233,11 @@ class Motion:
         out = np.zeros(len(rows))
         bindings.explicit_give(
             rows.start, rows.point, rows.weight, direction, rows.at, self.kept(Touched).alone, skin.start, skin.node, skin.weight,
-            skin.frame, world.explicit_mobility, self.position, self.rotation, frames.inverse, frames.inverse_inertia,
+            skin.frame, self._mobility, self.position, self.rotation, frames.inverse, frames.inverse_inertia,
             np.zeros(len(self.x)), np.zeros(len(self.position)), np.zeros(len(self.position)), out,
         )  # fmt: skip
-        if world.implicit is not None:
-            out += world.implicit.give(self, rows, direction)
+        if self._system is not None:
+            out += self._system.give(self, rows, direction)
         self._gave = rows, out
         return out
 

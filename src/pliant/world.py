@@ -215,7 +215,7 @@ class World:
         acceleration = (v - state.v[held]) / dt - self.model.gravity + self.damping[held, None] * v
         needed = nodes.mass[held, None] * acceleration - self._force[held]
         if self.implicit is not None:
-            soft = self.implicit.residual(state.x, state.v, self._force, dt, motion.v)
+            soft = self.implicit.residual(state.x, state.v, self._force, dt, motion.v - motion.unsolved)
             needed = np.where(self.implicit.mine[held, None], soft[held], needed)
         out[held] = needed - motion.impulse_on_fixed[held] / dt
         return out

@@ -44,6 +44,8 @@ def momenta(motion: Motion) -> Floats:
     """
     out = np.zeros((len(motion.bodies), 3))
     _sum(motion.nodes.body, motion.inertia, motion.v, out)
+    if motion.unsolved.any():  # pushed by mass, beside the damper
+        _sum(motion.nodes.body, motion.nodes.mass - motion.inertia, motion.unsolved, out)
     _sum(motion.frames.body, motion.frames.mass, motion.velocity_frames, out)
     out[motion.kept(Held).body] = 0.0
     return out
