@@ -85,6 +85,8 @@ class Skin:
     face_body: Ints  # (m,)
     tets: Ints  # (t, 4) skin points
     tet_body: Ints  # (t,)
+    normal: Floats = field(default_factory=lambda: np.zeros((0, 3)))  # (p, 3) of points without faces; (0, 3): none
+    area: Floats = field(default_factory=lambda: np.zeros(0))  # [m^2] (p,) of points without faces, else 0; (0,): none
 
     def __len__(self) -> int:
         return len(self.body)

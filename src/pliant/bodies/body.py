@@ -64,6 +64,8 @@ class BodyParts:
     elements: list[ElementPart] = field(default_factory=list)
     frame: FramePart | None = None
     analytic: tuple[str, tuple[float, ...]] | None = None
+    normals: Floats | None = None  # (p, 3) of skin points without faces, in the frame or at rest
+    areas: Floats | None = None  # [m^2] (p,) that they stand for
 
 
 def body_parts(body: Body, needs: frozenset[str] = frozenset()) -> BodyParts:
