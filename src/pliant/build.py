@@ -106,6 +106,7 @@ def _bodies(scene: Scene, draft: Draft, anchors: Ints) -> Bodies:
         anchor=anchors,
         tolerance=np.array([b.tolerance for b in scene.bodies]),
         unsafe=np.array([b.unsafe for b in scene.bodies], bool),
+        gives=joined([p.gives[None] for p in parts], (4,)),
     )
 
 
