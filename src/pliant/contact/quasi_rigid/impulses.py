@@ -20,11 +20,12 @@ from pliant.motion import Motion
 SWEEPS, ENOUGH = 8, 1e-4
 
 
-def push_apart(motion: Motion, patch: Patch, implicit: bool) -> Floats:
-    """Push along the normals; impulses of the rows [N s], (r,)."""
+def push_apart(motion: Motion, patch: Patch, implicit: list[bool]) -> Floats:
+    """Push along the normals, some pairs implicitly; impulses of the rows [N s], (r,)."""
     rows, impulse = patch.rows, motion.dt * patch.force
-    motion.push(rows, impulse[:, None] * rows.normal)
-    beta = np.array([motion.dt * ((motion.dt if implicit else 0.0) + damping(motion, touch)) for touch in patch.touches])
+    motion.push(rows, impulse[:, None] * rows.normal, start=True)
+    ahead = [motion.dt if end else 0.0 for end in implicit]
+    beta = np.array([motion.dt * (t + damping(motion, touch)) for t, touch in zip(ahead, patch.touches, strict=True)])
     if not beta.any():
         return impulse
     give, parts = motion.give(rows), patch.parts()
@@ -39,7 +40,7 @@ def push_apart(motion: Motion, patch: Patch, implicit: bool) -> Floats:
             left = K @ (motion.dt * patch.force[p] - impulse[p]) - b * apart[p]
             change[p] = factor.solve(left)
         change = np.maximum(impulse + change, 0.0) - impulse
-        motion.push(rows, change[:, None] * rows.normal)
+        motion.push(rows, change[:, None] * rows.normal, start=True)
         impulse = impulse + change
         if np.abs(change).sum() <= ENOUGH * impulse.sum():
             break

@@ -36,14 +36,16 @@ from pliant.geometry.mesh import Floats, PliantError
 from pliant.motion import Motion
 from pliant.reading import nearest
 
-INTEGRATIONS = ("symplectic", "implicit")
+INTEGRATIONS = ("auto", "symplectic", "implicit")
+SLACK = 1.0 + 1e-9  # by which rounding may exceed a limit
+NO_IDS, NO_VALUES = np.zeros(0, np.int64), np.zeros(0)
 
 
 @dataclass(frozen=True)
 class QuasiRigid:
     """Elastic contact of quasi-rigid bodies with each other and with rigid, static and soft ones."""
 
-    integration: str = "symplectic"  # or implicit
+    integration: str = "auto"  # symplectic, implicit; auto: symplectic, but implicit against soft bodies
     mode: str = "master"  # who carries forces: master, merged or split
     level: int = 0  # 0: all samples; 1, 2, ...: clusters of them, faster and coarser
     accuracy: float | None = None  # instead of a level: from coarse to fine until the wrench changes by less than this part
@@ -60,61 +62,54 @@ class QuasiRigid:
             raise PliantError(f"steps = {self.steps}, level = {self.level}, accuracy = {self.accuracy}: at least 4, at least 0, above 0.")
 
     def respond(self, motion: Motion, memory: Memory) -> Answer:
-        how, implicit = How(self.mode, self.level, self.accuracy), self.integration == "implicit"
+        how = How(self.mode, self.level, self.accuracy)
+        known = dict(zip(memory.get("pair", NO_IDS).tolist(), memory.get("period", NO_VALUES).tolist(), strict=True))
         touches = look(motion, "start", how, memory)
+        period = {t.pair(motion): known.get(t.pair(motion), np.inf) for t in touches}
         contacts, kept = Contacts.none(motion.dt), {}
-        period = np.array([_known(memory, motion, touch) for touch in touches])
         if touches:
             patch = patch_of(motion, touches)
-            if not implicit:
-                limit = longest(motion, patch, motion.give(patch.rows), period, self.steps)
-                if motion.dt > (1.0 + 1e-9) * limit:
-                    return Answer(contacts, again=limit)
-            contacts, stretch = self._push(motion, patch, memory, implicit)
+            implicit = [self.integration == "implicit" or (self.integration == "auto" and t.soft(motion)) for t in touches]
+            limit = longest(motion, patch, list(period.values()), implicit, self.steps)
+            if motion.dt > SLACK * limit:
+                return Answer(contacts, again=limit)
+            contacts, stretch = _push(motion, patch, memory, implicit)
             kept = remember(patch.key, stretch=stretch, P=patch.force, at=patch.rows.at, area=patch.area)
-        ends = look(motion, "end", how, kept | _levels(motion, touches))
-        before = {(t.a, t.b) for t in touches}
-        scale = dict(zip(((t.a, t.b) for t in touches), period, strict=True))
+        ends = look(motion, "end", how, kept | _pairs(motion, touches, period))
         for touch in ends:
-            if (touch.a, touch.b) not in before:
-                sooner, scale[touch.a, touch.b] = traced_back(motion, touch, self.steps)
+            if touch.pair(motion) not in period:
+                sooner, period[touch.pair(motion)] = traced_back(motion, touch, self.steps)
                 if sooner is not None:
                     return Answer(Contacts.none(motion.dt), again=sooner)
-        kept |= _levels(motion, ends, scale)
+        both = list({t.pair(motion): t for t in [*touches, *ends]}.values())
+        kept |= _pairs(motion, sorted(both, key=lambda t: t.pair(motion)), period)
         return Answer(contacts, kept, shown=lambda: shown(motion, ends), warnings=_warnings(motion, touches))
 
-    def _push(self, motion: Motion, patch: Patch, memory: Memory, implicit: bool) -> tuple[Contacts, Floats]:
-        """Push apart, then rub; the record, and how far anchors are stretched."""
-        rows = patch.rows
-        impulse = push_apart(motion, patch, implicit)
-        mu_s, mu_d = motion.pairs.friction(patch.a, patch.b)
-        stretch = recall(memory, "stretch", patch.key)
-        friction = coulomb(motion, rows, impulse, mu_s, mu_d, stretch)
-        motion.push(rows, friction.impulse)
-        slip = tangential(motion.slide(rows), rows.normal)
-        contacts = Contacts(
-            a=patch.a, b=patch.b, feature_a=rows.point[::12].copy(), feature_b=np.full(len(rows), -1), point=rows.at, normal=rows.normal,
-            gap=patch.gap, impulse=impulse, friction_impulse=friction.impulse, sticking=friction.sticks.astype(np.float64), slip=slip,
-            area=patch.area, dt=motion.dt, support=Support.of(rows),
-        )  # fmt: skip
-        return contacts, anchored(stretch, slip, friction.sticks, friction.dragged, rows.normal)
+
+def _push(motion: Motion, patch: Patch, memory: Memory, implicit: list[bool]) -> tuple[Contacts, Floats]:
+    """Push apart, then rub; the record, and how far anchors are stretched."""
+    rows = patch.rows
+    impulse = push_apart(motion, patch, implicit)
+    mu_s, mu_d = motion.pairs.friction(patch.a, patch.b)
+    stretch = recall(memory, "stretch", patch.key)
+    friction = coulomb(motion, rows, impulse, mu_s, mu_d, stretch)
+    motion.push(rows, friction.impulse, start=True)
+    slip = tangential(motion.slide(rows), rows.normal)
+    contacts = Contacts(
+        a=patch.a, b=patch.b, feature_a=rows.point[::12].copy(), feature_b=np.full(len(rows), -1), point=rows.at, normal=rows.normal,
+        gap=patch.gap, impulse=impulse, friction_impulse=friction.impulse, sticking=friction.sticks.astype(np.float64), slip=slip,
+        area=patch.area, dt=motion.dt, support=Support.of(rows),
+    )  # fmt: skip
+    return contacts, anchored(stretch, slip, friction.sticks, friction.dragged, rows.normal)
 
 
-def _known(memory: Memory, motion: Motion, touch: Touch) -> float:
-    """Time scale of a contact that was found when it began [s]; infinite if it is not known."""
-    pair = touch.a * len(motion.bodies) + touch.b
-    known = memory.get("pair", np.zeros(0, np.int64))
-    at = int(np.searchsorted(known, pair))
-    return float(memory["period"][at]) if at < len(known) and known[at] == pair else np.inf
-
-
-def _levels(motion: Motion, touches: list[Touch], scale: dict[tuple[int, int], float] | None = None) -> Memory:
+def _pairs(motion: Motion, touches: list[Touch], period: dict[int, float]) -> Memory:
     """What is remembered of each pair."""
-    scale = scale or {}
+    pair = [touch.pair(motion) for touch in touches]
     return {
-        "pair": np.array([t.a * len(motion.bodies) + t.b for t in touches], np.int64),
-        "level": np.array([t.result.level for t in touches], np.int64),
-        "period": np.array([scale.get((t.a, t.b), np.inf) for t in touches]),
+        "pair": np.array(pair, np.int64),
+        "level": np.array([touch.result.level for touch in touches], np.int64),
+        "period": np.array([period[p] for p in pair]),
     }
 
 

@@ -18,7 +18,6 @@ from pliant.geometry.mesh import Floats, PliantError
 from pliant.motion import Motion
 
 SEEN, AIM = 0.02, 0.01  # of the depth to come: where a new contact may first be seen, and where it is looked for
-LOCAL = 6.0  # steps for half a period of a node of a soft partner
 FEWEST = 1e-4  # of the step: shorter ones are refused
 
 
@@ -35,15 +34,12 @@ def _inverse_mass(force: Floats, give: Floats) -> float:
     return float(np.sum(force * give)) / (float(force.sum()) * len(force))
 
 
-def longest(motion: Motion, patch: Patch, give: Floats, period: Floats, steps: int) -> float:
-    """Longest step [s] for the contacts that there are."""
-    limit = math.inf
-    for touch, part, known in zip(patch.touches, patch.parts(), period, strict=True):
-        limit = min(limit, known / steps, time_scale(patch, part, touch.result.depth, give) / steps)
-        if min(motion.bodies.frame[touch.a], motion.bodies.frame[touch.b]) < 0:
-            (_, K), *_ = touch.result.operators
-            stiff = float(np.max(give[part] / np.min(K.diagonal)))
-            limit = min(limit, math.pi / (LOCAL * math.sqrt(stiff)) if stiff > 0.0 else math.inf)
+def longest(motion: Motion, patch: Patch, period: list[float], implicit: list[bool], steps: int) -> float:
+    """Longest step [s] for the contacts that there are and are not implicit."""
+    limit, give = math.inf, motion.give(patch.rows)
+    for touch, part, known, free in zip(patch.touches, patch.parts(), period, implicit, strict=True):
+        if not free:
+            limit = min(limit, known / steps, time_scale(patch, part, touch.result.depth, give) / steps)
     if limit < FEWEST * motion.dt:
         names = [motion.bodies.names[b] for b in (patch.touches[0].a, patch.touches[0].b)]
         raise PliantError(
@@ -59,10 +55,10 @@ def traced_back(motion: Motion, touch: Touch, steps: int) -> tuple[float | None,
     rows, force = patch.rows, patch.force
     inverse = _inverse_mass(force, motion.give(rows))
     total, depth = float(force.sum()), touch.result.depth
-    closing = -float(np.sum(force * np.sum(motion.slide(rows) * rows.normal, axis=1))) / (total * motion.dt)
+    closing = -float(np.sum(force * np.sum(motion.row_velocity(rows) * rows.normal, axis=1))) / total
     if closing <= 0.0 or inverse <= 0.0:
         return None, math.inf
-    weight = float(np.linalg.norm(motion._world.model.gravity)) / inverse
+    weight = float(np.linalg.norm(motion.gravity)) / inverse
     impact = depth * (1.25 * closing**2 / (inverse * total * depth)) ** 0.4
     scale = max(impact, depth * (weight / total) ** (2.0 / 3.0))  # no finer than what bodies at rest sink in
     period = math.pi * math.sqrt(scale / (1.5 * total * (scale / depth) ** 1.5 * inverse))

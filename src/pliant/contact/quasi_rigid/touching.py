@@ -20,7 +20,7 @@ from pliant.geometry.mesh import Floats, Ints, PliantError
 from pliant.model import RESPONSES
 from pliant.motion import Motion
 
-NO_IDS, NO_VALUES, NO_VECTORS = np.zeros(0, np.int64), np.zeros(0), np.zeros((0, 3))
+NO_IDS = np.zeros(0, np.int64)
 SHIFT = 2**32  # of a pair against the samples in the key of a node
 
 
@@ -45,6 +45,14 @@ class Touch:
     @property
     def touches(self) -> bool:
         return bool(np.any(self.result.contact))
+
+    def pair(self, motion: Motion) -> int:
+        """Stable id of the pair."""
+        return self.a * len(motion.bodies) + self.b
+
+    def soft(self, motion: Motion) -> bool:
+        """Whether one of the two has no frame."""
+        return bool(min(motion.bodies.frame[self.a], motion.bodies.frame[self.b]) < 0)
 
 
 class Candidates:
@@ -139,8 +147,8 @@ def look(motion: Motion, when: str, how: How, last: dict[str, np.ndarray]) -> li
 def side_of(motion: Motion, body: int, when: str, surfels: Surfels | None) -> Side:
     """A body as one side of a contact."""
     carried = motion.kept(Carried)
-    samples = None if carried.riding[body] is None else carried.rest(body)
-    return Side(carried.posed(motion, body, when, surfels), response_of(motion.bodies.gives[body]), samples=samples if carried.exact[body] else None)
+    samples = carried.rest(body) if carried.exact[body] is not None and carried.riding[body] is not None else None
+    return Side(carried.posed(motion, body, when, surfels), response_of(motion.bodies.gives[body]), samples=samples)
 
 
 def response_of(gives: Floats) -> Response | None:
@@ -174,13 +182,13 @@ def node_keys(bodies: int, touch: Touch, nodes: Ints) -> Ints:
 
 def remembered(memory: dict[str, np.ndarray], pair: int) -> ContactResult | None:
     """Forces of the last step between two bodies, as a start for the next solution."""
-    if "key" not in memory:
+    at = int(np.searchsorted(memory.get("pair", NO_IDS), pair))
+    if at == len(memory.get("pair", NO_IDS)) or memory["pair"][at] != pair:
         return None
     first, last = np.searchsorted(memory["key"], [2 * pair * SHIFT, 2 * (pair + 1) * SHIFT])
     if first == last:
         return None
     key, force = memory["key"][first:last], memory["P"][first:last]
-    at = np.searchsorted(memory["pair"], pair)
     none = np.zeros(len(key))
     return ContactResult(
         key // SHIFT % 2, key % SHIFT, memory["at"][first:last], memory["at"][first:last], np.zeros((len(key), 3)), memory["area"][first:last],
