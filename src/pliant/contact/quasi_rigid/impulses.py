@@ -12,6 +12,7 @@ from __future__ import annotations
 import numpy as np
 
 from pliant.contact.quasi_rigid.cholesky import Factor
+from pliant.contact.quasi_rigid.operators import Dense
 from pliant.contact.quasi_rigid.rows import Patch
 from pliant.contact.quasi_rigid.touching import Touch
 from pliant.geometry.mesh import Floats, Ints, PliantError
@@ -29,8 +30,8 @@ def push_apart(motion: Motion, patch: Patch, implicit: list[bool]) -> Floats:
     if not beta.any():
         return impulse
     give, parts = motion.give(rows), patch.parts()
-    matrices = [_block(t, n) for t, n in zip(patch.touches, patch.nodes, strict=True)]
-    factors = [Factor.of(K + np.diag(b * give[p])) for K, b, p in zip(matrices, beta, parts, strict=True)]
+    matrices = [Dense(_block(t, n)) for t, n in zip(patch.touches, patch.nodes, strict=True)]
+    factors = [Factor.of(K.matrix + np.diag(b * give[p])) for K, b, p in zip(matrices, beta, parts, strict=True)]
     for _ in range(SWEEPS):
         apart = np.sum(motion.slide(rows) * rows.normal, axis=1) / motion.dt
         change = np.empty_like(impulse)

@@ -1,6 +1,6 @@
 """The method `quasi-rigid`: bodies that are rigid but give way locally [Pauly, Pai, Guibas 2004]; part 2 of the methods page.
 
-Every pair of bodies that are near each other is an elastic contact problem (resolve.py): nodal forces P >= 0 and separations s = K P + q >= 0
+Every pair of bodies near each other is an elastic contact problem (resolve.py): nodal forces P >= 0 and separations s = K P + q >= 0
 with s P = 0, from the shapes at the start of the step. The forces are impulses on the rigid frames; the dents are drawn, not simulated.
 
     symplectic   impulse dt P of the start; steps are shortened to a fiftieth of an impact, and to first contact (pace.py)

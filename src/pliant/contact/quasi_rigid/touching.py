@@ -82,8 +82,8 @@ class Candidates:
         if len(hard):
             one, two = names[self.i[hard[0]]], names[self.j[hard[0]]]
             raise PliantError(
-                f"Contact of '{one}' and '{two}': the method `quasi-rigid` needs at least one of them to be quasi-rigid, since only then the "
-                "surface gives way. Make one of them model = \"quasi-rigid\", name another method for this pair "
+                f"Contact of '{one}' and '{two}': the method `quasi-rigid` needs at least one of them to be quasi-rigid, since only then "
+                "a surface gives way. Make one of them model = \"quasi-rigid\", name another method for this pair "
                 f"(scene.pair(\"{one}\", \"{two}\", method=...)), or let them pass (contact=False)."
             )
         bare = [b for b in np.unique(np.concatenate([self.i, self.j])) if carried.riding[b] is None]
@@ -191,6 +191,6 @@ def remembered(memory: dict[str, np.ndarray], pair: int) -> ContactResult | None
     key, force = memory["key"][first:last], memory["P"][first:last]
     none = np.zeros(len(key))
     return ContactResult(
-        key // SHIFT % 2, key % SHIFT, memory["at"][first:last], memory["at"][first:last], np.zeros((len(key), 3)), memory["area"][first:last],
-        none, force, none, none, none, "solved", "master", 0, 0, 0, 0.0, (0.0, 0.0), NO_IDS, 0, 0, level=int(memory["level"][at]),
+        key // SHIFT % 2, key % SHIFT, memory["at"][first:last], memory["at"][first:last], np.zeros((len(key), 3)),
+        memory["area"][first:last], none, force, none, none, none, "solved", "master", 0, 0, 0, 0.0, (0.0, 0.0), NO_IDS, 0, 0, level=int(memory["level"][at]),
     )  # fmt: skip
