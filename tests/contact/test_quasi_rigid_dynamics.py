@@ -182,16 +182,21 @@ def test_mass_of_samples_is_that_of_the_surface():
 
 
 def test_it_goes_on_from_a_saved_state_bit_for_bit():
-    scene = ball_scene(dt=0.002, radius=0.1, spacing=0.015, above=0.001, youngs=1e5, velocity=(0.3, 0, -0.5))
-    whole = scene.simulate().run(until=0.02)
-    saved = whole.state.copy()
-    whole.run(until=0.03)
-    again = scene.simulate()
-    again.world.state = saved
-    again.run(until=0.03)
+    """From every step on: before, at and after first contact."""
+    scene = ball_scene(dt=0.002, radius=0.1, spacing=0.015, above=0.0005, youngs=1e5, velocity=(0.3, 0, -0.5))
+    whole = scene.simulate()
+    saved = []
+    for _ in range(4):
+        saved.append(whole.state.copy())
+        steps(whole, whole.time + 0.001)
     assert len(whole.contacts()) > 0
-    for name in ("position", "rotation", "velocity", "spin"):
-        assert np.array_equal(getattr(whole.state, name), getattr(again.state, name)), name
+    for state in saved:
+        again = scene.simulate()
+        again.world.state = state
+        while again.time < whole.time - 1e-12:
+            steps(again, again.time + 0.001)
+        for name in ("position", "rotation", "velocity", "spin"):
+            assert np.array_equal(getattr(whole.state, name), getattr(again.state, name)), name
 
 
 def test_dents_are_drawn_while_in_contact_and_recorded(tmp_path):
