@@ -161,7 +161,7 @@ def make_quasi_rigid(folder: Path) -> None:
     """A ball on a slab, a foot on the ground, two busts, a ball in a socket."""
     sheet, size = Image.new("RGB", (4 * 320, 240), "white"), (640, 480)
     shots = (
-        ("ball-on-plane", {"density": 9000.0, "layer": 0.05}, 0.2, (-60, 8)), ("foot-on-ground", {}, 0.3, (-60, -25)),
+        ("ball-on-plane", {"density": 9000.0, "layer": 0.05}, 0.2, (-60, 8)), ("foot-on-ground", {}, 0.3, (-50, 15)),
         ("bust-kiss", {}, 0.024, (-80, 10)), ("ball-joint", {}, 0.1, None),
     )  # fmt: skip
     for i, (name, values, time, camera) in enumerate(shots):
