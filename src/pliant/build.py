@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from pliant.bodies.assemble import element_groups
-from pliant.bodies.body import body_parts
+from pliant.bodies.body import BodyParts, body_parts
 from pliant.bodies.materials import find_law
 from pliant.contact.method import choose, make_method
 from pliant.contact.several import Several
@@ -106,7 +106,19 @@ def _bodies(scene: Scene, draft: Draft, anchors: Ints) -> Bodies:
         anchor=anchors,
         tolerance=np.array([b.tolerance for b in scene.bodies]),
         unsafe=np.array([b.unsafe for b in scene.bodies], bool),
+        modulus=np.array([_modulus(b, p) for b, p in zip(scene.bodies, parts, strict=True)]),
     )
+
+
+def _modulus(body: Body, part: BodyParts) -> float:
+    """Young's modulus of a body [Pa]: who keeps its shape in contact."""
+    if part.frame is not None:
+        return np.inf
+    if body.model != "springs":
+        return float(np.mean(body.material.youngs_modulus))
+    faces = part.points[part.faces] if len(part.faces) else np.ones((1, 3, 3))
+    length = np.linalg.norm(faces[:, 1] - faces[:, 0], axis=1).mean()
+    return float(np.mean(body.material.spring_stiffness) / max(length, 1e-300))
 
 
 def _nodes(scene: Scene, draft: Draft) -> Nodes:
