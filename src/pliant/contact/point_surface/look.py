@@ -50,8 +50,13 @@ class Look:
     sampled: np.ndarray  # (B,) bool
 
     def areas(self) -> Floats:
-        """Area that each hit stands for [m^2]: half its surfel's where both bodies have surfels, so that pairs make one patch."""
-        return self.surfaces.areas[self.hits.surfel] * np.where(self.sampled[self.hits.other], 0.5, 1.0)
+        """Area that each hit stands for [m^2]: of its surfel as seen along the normal, so that the sides of a box do not count.
+
+        Half of it where both bodies have surfels, so that the two sides make one patch.
+        """
+        facing = -np.einsum("ri,ri->r", self.surfaces.normals[self.hits.surfel], self.hits.normal)
+        half = np.where(self.sampled[self.hits.other], 0.5, 1.0)
+        return self.surfaces.areas[self.hits.surfel] * half * np.maximum(facing, 0.0)
 
     def warnings(self, motion: Motion) -> list[str]:
         deep = self.hits.deep
