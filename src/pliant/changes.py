@@ -8,7 +8,9 @@ from typing import Any
 import numpy as np
 
 from pliant.bodies.all_pairs import AllPairs
+from pliant.bodies.body import point_values
 from pliant.bodies.materials import lame
+from pliant.bodies.points import Points
 from pliant.bodies.springs import Springs
 from pliant.bodies.tets import Tets
 from pliant.build import drag_of
@@ -18,7 +20,8 @@ from pliant.scene import Body, Change, Material, Scene
 from pliant.world import World
 
 MATERIAL = ("youngs_modulus", "poisson_ratio", "mass_damping", "stiffness_damping", "spring_stiffness", "spring_damping",
-            "vertex_damping", "adaptive_force", "adaptive_cap")  # fmt: skip
+            "vertex_damping", "adaptive_force", "adaptive_cap", "hourglass", "volume_stiffness", "yield_strain", "creep_time",
+            "max_plastic_strain", "temperature")  # fmt: skip
 
 
 def value_at(change: Change, time: float) -> Any:
@@ -97,5 +100,9 @@ def _material(world: World, body: Body, name: str, value: Any) -> None:
         if isinstance(group, Springs | AllPairs):
             group.spring_stiffness[mine] = material.spring_stiffness
             group.damping[mine] = material.spring_damping
+        elif isinstance(group, Points):
+            for key, array in point_values(material, int(mine.sum())).items():
+                if key != "density":
+                    getattr(group, key)[mine] = array
         elif isinstance(group, Tets):
             group.lam[mine], group.mu[mine] = lame(np.asarray(material.youngs_modulus, np.float64), material.poisson_ratio)

@@ -28,7 +28,7 @@ class Bodies:
     """What is known per body."""
 
     names: list[str]
-    kind: list[str]  # fem, springs, rigid, static
+    kind: list[str]  # fem, springs, points, rigid, static
     frame: Ints  # (B,) its rigid frame, -1 for soft bodies
     node_start: Ints  # (B + 1,)
     point_start: Ints  # (B + 1,) skin points
@@ -172,6 +172,7 @@ class State:
     step: int = 0
     last_dt: float = 0.0  # Verlet's kick spans half of the last and half of the next step
     memory: dict[str, dict[str, np.ndarray]] = field(default_factory=dict)  # per contact method
+    elements: dict[str, dict[str, np.ndarray]] = field(default_factory=dict)  # per group that remembers: what flowed and broke
     values: dict[str, Any] = field(default_factory=dict)  # what `sim.set` changed, by path
     books: dict[str, float] = field(default_factory=dict)  # energies dissipated and work done so far [J]
 
@@ -182,5 +183,6 @@ class State:
             if isinstance(value, np.ndarray):
                 values[name] = value.copy()
         values["memory"] = {m: {k: a.copy() for k, a in d.items()} for m, d in self.memory.items()}
+        values["elements"] = {m: {k: a.copy() for k, a in d.items()} for m, d in self.elements.items()}
         values["values"], values["books"] = dict(self.values), dict(self.books)
         return State(**values)

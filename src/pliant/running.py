@@ -88,7 +88,7 @@ def reopen(path: str | Path, duration: float | None = None) -> tuple[Simulation,
     state = thaw(dict(record.arrays), record.meta)
     for key, value in state.values.items():
         sim._set(key, value)
-    sim.world.state = state
+    sim.world.recall(state)
     sim.scene.duration = record.meta["duration"] if duration is None else duration
     return sim, recorder
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pliant import bindings
+from pliant.bodies.points import Points
 from pliant.bodies.rigid import (
     angular_velocities,
     kick_frames,
@@ -44,6 +45,7 @@ class World:
         self._held = np.flatnonzero(nodes.inverse == 0.0)
         self._corner = np.empty((model.corners, 3))
         self._force = np.zeros_like(state.x)
+        self.points = [(number, group) for number, group in enumerate(model.groups) if isinstance(group, Points)]
 
     # -- what acts
 
@@ -192,6 +194,23 @@ class World:
         state.time += dt
         state.step += 1
         state.last_dt = dt
+        self._flow(dt)
+
+    def _flow(self, dt: float) -> None:
+        """Let what is plastic flow; the energy that this takes is booked."""
+        for number, group in self.points:
+            lost = group.flow(self.state.x, dt)
+            kept = group.memory()
+            if kept:
+                self.state.books["plastic"] = self.state.books.get("plastic", 0.0) - lost
+                self.state.elements[str(number)] = kept
+
+    def recall(self, state: State) -> None:
+        """Go on from a state that was saved."""
+        self.state = state
+        for number, group in self.points:
+            if str(number) in state.elements:
+                group.recall(state.elements[str(number)])
 
     def _reactions(self, motion: Motion) -> Floats:
         """Forces that hold fixed and prescribed nodes: what their acceleration needs beyond what acts on them [N]."""
