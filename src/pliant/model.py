@@ -41,7 +41,7 @@ class Bodies:
     anchor: Ints  # (B,) skin point fixed in its frame that stands for its analytic shape, -1 for none
     tolerance: Floats  # (B,) of adaptive steps, in parts of the body's size
     unsafe: Bools  # (B,) its stable step does not divide the step
-    modulus: Floats  # (B,) [Pa] Young's modulus, the mean of its elements; of springs their stiffness over their length; inf if it has a frame
+    modulus: Floats  # (B,) [Pa] Young's modulus; of springs their stiffness over their length; inf if it has a frame
 
     def __len__(self) -> int:
         return len(self.names)

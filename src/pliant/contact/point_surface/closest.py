@@ -79,8 +79,9 @@ def respond_closest(options: Options, motion: Motion, seen: Look) -> Answer:
     slip = tangential(motion.slide(rows), normal)
     contacts = Contacts(
         a=springs.a, b=springs.b, feature_a=carried.point[springs.one, 0],
-        feature_b=np.where(springs.two >= 0, carried.point[np.maximum(springs.two, 0), 0], -1), point=springs.at, normal=normal, gap=-length,
-        impulse=impulse, friction_impulse=friction.impulse, sticking=friction.sticks.astype(np.float64), slip=slip, area=springs.area,
+        feature_b=np.where(springs.two >= 0, carried.point[np.maximum(springs.two, 0), 0], -1), point=springs.at, normal=normal,
+        gap=-length, impulse=impulse, friction_impulse=friction.impulse,
+        sticking=friction.sticks.astype(np.float64), slip=slip, area=springs.area,
         dt=motion.dt, support=Support.of(rows),
     )  # fmt: skip
     return Answer(contacts, remembered(motion, seen), warnings=seen.warnings(motion))
@@ -120,7 +121,8 @@ def springs_of_pair(
     at = moved.points[moved.kept]
     area = surfaces.areas[hits.surfel[moved.kept]] * (0.5 if sampled[b] else 1.0)
     if options.resample and len(at):
-        sample = np.stack([np.where(body[hits.surfel] == a, hits.surfel, hits.sample), np.where(body[hits.surfel] == a, hits.sample, hits.surfel)], 1)
+        mine = body[hits.surfel] == a
+        sample = np.stack([np.where(mine, hits.surfel, hits.sample), np.where(mine, hits.sample, hits.surfel)], axis=1)
         spacing = min(surfaces.wide[k] for k in (a, b) if sampled[k])
         share_a = float(motion.kept(Yielding).share(np.array([a]), np.array([b]), options.weight)[0])
         at = resampled(Between(surfaces, a, b, share_a, float(spacing)), at, sample[moved.kept]).points

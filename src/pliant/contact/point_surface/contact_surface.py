@@ -1,7 +1,7 @@
 """The common contact surface Phi of two bodies, F(x) = E_a f_a(x) - E_b f_b(x) = 0 inside both ((3) of Keiser et al.).
 
-Every colliding surfel moves along the line to its foot on the other surface until F = 0, found with Brent's method. A surfel that leaves the
-common volume on its way, or finds no change of sign, is left out.
+Every colliding surfel moves along the line to its foot on the other surface until F = 0, found with Brent's method. A surfel that leaves
+the common volume on its way, or finds no change of sign, is left out.
 
 Where we differ: the weights are E, not 1/E as printed, which would make the stiffer body give way (4.3 of the methods page).
 """
@@ -43,7 +43,10 @@ def moved_to_contact(surfaces: Surfaces, hits: Hits, share: Floats, start: Float
     kept, looked = np.zeros(count, bool), np.zeros(count, np.int64)
     guess = share if start is None else np.where(np.isfinite(start), start, share)
     use_threads(4 * COST * count)
-    _move(*surfaces.numbers, surfaces.fixed.body, hits.surfel, hits.other, hits.sample, hits.gap, hits.normal, share, guess, points, kept, looked)
+    _move(
+        *surfaces.numbers, surfaces.fixed.body, hits.surfel, hits.other, hits.sample, hits.gap, hits.normal, share, guess, points, kept,
+        looked,
+    )  # fmt: skip
     return Moved(points, kept, looked)
 
 
@@ -58,8 +61,9 @@ def difference(points, normals, spacing, reach, lift, graph, kind, sizes, positi
 
 @parallel
 def _move(  # type: ignore[no-untyped-def]
-    points, normals, spacing, reach, lift, graph, kind, sizes, position, rotation, body, surfel, other, sample, gap, normal, share, guess, out, kept, looked
-):
+    points, normals, spacing, reach, lift, graph, kind, sizes, position, rotation, body, surfel, other, sample, gap, normal, share, guess,
+    out, kept, looked,
+):  # fmt: skip
     count = len(surfel)
     for chunk in prange((count + CHUNK - 1) // CHUNK):
         square = np.empty(graph.shape[1])
@@ -84,15 +88,17 @@ def _move(  # type: ignore[no-untyped-def]
 
 @kernel
 def _root(  # type: ignore[no-untyped-def]
-    points, normals, spacing, reach, lift, graph, kind, sizes, position, rotation, i, a, s, b, x, line, share, guess, first, tol, most, square
-):
+    points, normals, spacing, reach, lift, graph, kind, sizes, position, rotation, i, a, s, b, x, line, share, guess, first, tol, most,
+    square,
+):  # fmt: skip
     """(found, t, evaluations): Brent's method for F(x + t line) = 0, t from 0 (where F is `first`) to 1."""
     tb, tc, fb, fc, looked = min(max(guess, 0.0), 1.0), 0.0, first, first, 0
     ta, fa, d, e = 0.0, first, 1.0, 1.0
     while looked < MOST:
         inside, fb = difference(
-            points, normals, spacing, reach, lift, graph, kind, sizes, position, rotation, i, a, s, b, axpy(tb, line, x), share, most, square
-        )
+            points, normals, spacing, reach, lift, graph, kind, sizes, position, rotation, i, a, s, b, axpy(tb, line, x), share, most,
+            square,
+        )  # fmt: skip
         looked += 1
         if not inside:
             return False, tb, looked

@@ -1,4 +1,4 @@
-"""The implicit surfaces of bodies, inside kernels: f(x) = n(x).(x - a(x)), negative inside (Alexa, Adamson 2004; (1) of Keiser et al. 2004).
+"""The implicit surfaces of bodies, inside kernels: f(x) = n(x).(x - a(x)), negative inside (Alexa, Adamson 2004; (1) of Keiser et al.).
 
 Where we differ: the plain f is not zero on the samples themselves, it is about h^2 / R there, so that a ball is felt too small by that.
 What f is at each sample at rest (`lift`) is taken off again with the same weights. Samples that face the other way have no weight.

@@ -20,12 +20,14 @@ def stiffness_of(options: Options, motion: Motion, seen: Look, a: Ints, b: Ints)
     """Pressure per depth [Pa/m] and per speed [Pa s/m] of each contact, (r,), (r,).
 
     A given k is that of either body's spring, two in series make k / 2. Auto: s / (dt^2 D) with the longest dt so far, so that a step that
-    was divided does not stiffen what is at rest. Damping c = 2 zeta sqrt(k / D).
+    was divided does not stiffen what is at rest, but not stiffer than a layer of the softer body one surfel spacing thick: then bodies
+    overlap by strain times spacing, and a stiffer contact would only crush phyxels. Damping c = 2 zeta sqrt(k / D).
     """
-    give = motion.kept(Yielding).pair_give(a, b)
+    yielding = motion.kept(Yielding)
+    give = yielding.pair_give(a, b)
     safe = np.where(give > 0.0, give, np.inf)
     if isinstance(options.stiffness, str):
-        k = options.s / (max(motion.dt, seen.longest) ** 2 * safe)
+        k = np.minimum(options.s / (max(motion.dt, seen.longest) ** 2 * safe), np.minimum(yielding.layer[a], yielding.layer[b]))
     else:
         k = np.full(len(a), 0.5 * float(options.stiffness))
     return k, 2.0 * options.damping * np.sqrt(k / safe)

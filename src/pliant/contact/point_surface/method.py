@@ -1,6 +1,7 @@
 """The method `point-surface`: surfels inside implicit surfaces, a common contact surface, penalty and friction on it.
 
-Keiser, Müller, Heidelberger, Teschner, Gross: Contact Handling for Deformable Point-Based Objects (2004); part 4 of the methods page. A step:
+Keiser, Müller, Heidelberger, Teschner, Gross: Contact Handling for Deformable Point-Based Objects (2004); part 4 of the methods
+page. A step:
     surfels in overlapping boxes -> inside the other's implicit surface? -> pressure from the depth -> friction -> push;
     colliding surfels move onto the contact surface in what is drawn.
 Force is taken at the start of the step: with symplectic bodies and without damping the energy of a collision is kept.
@@ -70,8 +71,9 @@ class PointSurface(Options):
         motion.push(rows, impulse[:, None] * rows.normal + friction.impulse)
         slip = tangential(motion.slide(rows), rows.normal)
         contacts = Contacts(
-            a=a, b=hits.other, feature_a=carried.point[hits.surfel, 0], feature_b=other_features(carried, hits), point=at, normal=rows.normal,
-            gap=hits.gap, impulse=impulse, friction_impulse=friction.impulse, sticking=friction.sticks.astype(np.float64), slip=slip,
+            a=a, b=hits.other, feature_a=carried.point[hits.surfel, 0], feature_b=other_features(carried, hits), point=at,
+            normal=rows.normal, gap=hits.gap, impulse=impulse, friction_impulse=friction.impulse,
+            sticking=friction.sticks.astype(np.float64), slip=slip,
             area=area, dt=motion.dt, support=Support.of(rows),
         )  # fmt: skip
         held = anchored(seen.stretch, slip, friction.sticks, friction.dragged, rows.normal)

@@ -1,4 +1,4 @@
-"""An even sampling of the contact surface of two bodies: relaxation, deletion and insertion until nothing changes (4.4 of the methods page).
+"""An even sampling of the contact surface of two bodies: relaxation, deletion and insertion until nothing changes (4.4 of the methods).
 
 Points push their neighbours away within 1.6 spacings along the surface and are put back onto F = 0 along its gradient; of two nearer than
 0.6 spacings one goes; where neighbours leave more than 120 degrees free and there is common volume beyond, one is added. Normals are the

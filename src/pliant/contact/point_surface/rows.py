@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from pliant.contact.point_surface.hits import Hits
 from pliant.contact.point_surface.shares import shares
 from pliant.contact.point_surface.surfaces import Surfaces
-from pliant.contact.point_surface.hits import Hits
 from pliant.detect.surfels.carried import Carried
 from pliant.detect.surfels.neighbours import KDTree
 from pliant.geometry.mesh import Floats, Ints

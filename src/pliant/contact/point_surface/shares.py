@@ -17,6 +17,7 @@ from pliant.geometry.mesh import Floats, Ints
 from pliant.kernels import axpy, cross, dot, kernel, load, sub
 
 WIDE = 2.2  # spacings that a contact is spread over
+LEAST = 0.2  # factor by which a weight may be reduced to move their centre
 
 
 def shares(surfaces: Surfaces, hits: Hits) -> tuple[Ints, Ints, Floats]:
@@ -40,7 +41,8 @@ def _shares(points, normals, spacing, graph, queries, sample, gap, normal, deep,
             surfel[count], weight[count] = s, 1.0
             count += 1
         elif s >= 0:
-            count = _share(points, normals, spacing, graph, s, axpy(-gap[r], load(normal, r), load(queries, r)), load(normal, r), surfel, weight, count)
+            n = load(normal, r)
+            count = _share(points, normals, spacing, graph, s, axpy(-gap[r], n, load(queries, r)), n, surfel, weight, count)
         start[r + 1] = count
     return count
 
@@ -74,8 +76,8 @@ def _share(points, normals, spacing, graph, s, foot, n, surfel, weight, count): 
     for k in range(first, count):
         d = sub(load(points, surfel[k]), foot)
         least = min(least, 1.0 + a * dot(d, u) + b * dot(d, v))
-    if least < 0.0:  # the foot is beyond a rim: no share may pull
-        a, b = a / (1.0 - least), b / (1.0 - least)
+    if least < LEAST:  # the foot is beyond a rim: no share may pull
+        a, b = a * (1.0 - LEAST) / (1.0 - least), b * (1.0 - LEAST) / (1.0 - least)
     total += a * mu + b * mv
     for k in range(first, count):
         d = sub(load(points, surfel[k]), foot)

@@ -35,8 +35,9 @@ class Neighbourhoods:
 
     @staticmethod
     def of(
-        rest: Floats, normals: Floats, areas: Floats, start: Ints, kind: Ints | None = None, sizes: Floats | None = None, lifted: bool = True
-    ) -> Neighbourhoods:
+        rest: Floats, normals: Floats, areas: Floats, start: Ints, kind: Ints | None = None, sizes: Floats | None = None,
+        lifted: bool = True,
+    ) -> Neighbourhoods:  # fmt: skip
         """From samples at rest, body after body."""
         count = len(start) - 1
         graph, reach = np.full((len(rest), AROUND), -1, np.int64), np.empty(len(rest))
@@ -52,7 +53,8 @@ class Neighbourhoods:
             lifts(rest, normals, spacing, reach, graph, lift)
         kind = np.full(count, -1, np.int64) if kind is None else contiguous(kind, np.int64)
         sizes = np.zeros((count, 3)) if sizes is None else contiguous(sizes)
-        return Neighbourhoods(contiguous(start, np.int64), np.repeat(np.arange(count), np.diff(start)), graph, reach, rest, lift, kind, sizes)
+        body = np.repeat(np.arange(count), np.diff(start))
+        return Neighbourhoods(contiguous(start, np.int64), body, graph, reach, rest, lift, kind, sizes)
 
     def __len__(self) -> int:
         """How many bodies there are."""
@@ -98,7 +100,8 @@ class Surfaces:
         """What the kernels of fields take first."""
         fixed = self.fixed
         return (
-            self.points, self.normals, self.spacing, fixed.reach, fixed.lift, fixed.graph, fixed.kind, fixed.sizes, self.position, self.rotation,
+            self.points, self.normals, self.spacing, fixed.reach, fixed.lift, fixed.graph, fixed.kind, fixed.sizes, self.position,
+            self.rotation,
         )  # fmt: skip
 
     def distances(self, queries: Floats, other: Ints, sample: Ints) -> tuple[Floats, Floats, Ints, Ints]:

@@ -32,6 +32,8 @@ class Yielding:
             facing = np.bincount(carried.body, now.areas * np.maximum(now.normals[:, axis], 0.0), minlength=len(self.give))
             self.give[frames.body] = np.maximum(self.give[frames.body], TURNING * facing[frames.body] * frames.inverse)
         self.modulus = motion.bodies.modulus  # (B,) [Pa]
+        spacing = np.sqrt(np.bincount(carried.body, carried.area, minlength=len(self.give)) / np.maximum(np.diff(carried.start), 1))
+        self.layer = self.modulus / np.maximum(spacing, 1e-300)  # (B,) [Pa/m] of a layer one mean surfel spacing thick
 
     def pair_give(self, a: Ints, b: Ints) -> Floats:
         """D of both bodies together [m^2/kg]; a body in itself gives twice."""
