@@ -107,12 +107,13 @@ def _bodies(scene: Scene, draft: Draft, anchors: Ints) -> Bodies:
         tolerance=np.array([b.tolerance for b in scene.bodies]),
         unsafe=np.array([b.unsafe for b in scene.bodies], bool),
         modulus=np.array([_modulus(b, p) for b, p in zip(scene.bodies, parts, strict=True)]),
+        gives=joined([p.gives[None] for p in parts], (4,)),
     )
 
 
 def _modulus(body: Body, part: BodyParts) -> float:
     """Young's modulus of a body [Pa]: who keeps its shape in contact."""
-    if part.frame is not None:
+    if body.model in ("rigid", "static"):
         return np.inf
     if body.model != "springs":
         return float(np.mean(body.material.youngs_modulus))

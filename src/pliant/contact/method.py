@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol, runtime_checkable
 
@@ -24,7 +24,8 @@ class Answer:
     contacts: Contacts
     memory: Memory = field(default_factory=dict)  # arrays that outlive the step, keyed by stable ids
     again: float | None = None  # [s] repeat the step from the same start with this shorter dt
-    shown: Floats | None = None  # [m] (p, 3) displacement of skin points that is drawn, never integrated
+    shown: Floats | Callable[[], Floats] | None = None
+    # [m] (p, 3) displacement of skin points that is drawn, never integrated; or what computes it when it is asked for
     warnings: list[str] = field(default_factory=list)
 
 
@@ -43,6 +44,7 @@ METHODS = {  # the methods that ship with pliant; adding one is adding a line
     "ground": "pliant.contact.ground:Ground",
     "noniterative": "pliant.contact.noniterative:Noniterative",
     "none": "pliant.contact.nothing:Nothing",
+    "quasi-rigid": "pliant.contact.quasi_rigid.method:QuasiRigid",
     "penalty": "pliant.contact.penalty.method:Penalty",
     "continuous-penalty": "pliant.contact.penalty.method:ContinuousPenalty",
     "point-surface": "pliant.contact.point_surface.method:PointSurface",

@@ -34,17 +34,13 @@ class Moved:
     looked: Ints  # (r,) evaluations of F
 
 
-def moved_to_contact(surfaces: Surfaces, hits: Hits, share: Floats, start: Floats | None = None) -> Moved:
-    """Bring hits onto the contact surface. `share` (r,): part of the way that the surfel's own body gives way.
-
-    `start` (r,): part of the way that was taken in the last step, NaN where unknown; a good one saves evaluations.
-    """
+def moved_to_contact(surfaces: Surfaces, hits: Hits, share: Floats) -> Moved:
+    """Bring hits onto the contact surface. `share` (r,): part of the overlap that the surfel's own body gives way."""
     count, points = len(hits), np.empty((len(hits), 3))
     kept, looked = np.zeros(count, bool), np.zeros(count, np.int64)
-    guess = share if start is None else np.where(np.isfinite(start), start, share)
     use_threads(4 * COST * count)
     _move(
-        *surfaces.numbers, surfaces.fixed.body, hits.surfel, hits.other, hits.sample, hits.gap, hits.normal, share, guess, points, kept,
+        *surfaces.numbers, surfaces.fixed.body, hits.surfel, hits.other, hits.sample, hits.gap, hits.normal, share, points, kept,
         looked,
     )  # fmt: skip
     return Moved(points, kept, looked)
@@ -61,7 +57,7 @@ def difference(points, normals, spacing, reach, lift, graph, kind, sizes, positi
 
 @parallel
 def _move(  # type: ignore[no-untyped-def]
-    points, normals, spacing, reach, lift, graph, kind, sizes, position, rotation, body, surfel, other, sample, gap, normal, share, guess,
+    points, normals, spacing, reach, lift, graph, kind, sizes, position, rotation, body, surfel, other, sample, gap, normal, share,
     out, kept, looked,
 ):  # fmt: skip
     count = len(surfel)
@@ -78,9 +74,9 @@ def _move(  # type: ignore[no-untyped-def]
                 store(out, r, foot if share[r] >= 1.0 else x)
                 kept[r] = state != LOST
                 continue
-            # F > 0 at the surfel and F < 0 at its foot; the guess halves what is left at once
+            # F > 0 at the surfel and F < 0 at its foot; where f is linear the root is at `share`
             kept[r], t, looked[r] = _root(
-                points, normals, spacing, reach, lift, graph, kind, sizes, position, rotation, i, a, s, b, x, line, share[r], guess[r],
+                points, normals, spacing, reach, lift, graph, kind, sizes, position, rotation, i, a, s, b, x, line, share[r],
                 -share[r] * gap[r], CLOSE * l / max(norm(line), 1e-300), OUTSIDE * l, square,
             )  # fmt: skip
             store(out, r, axpy(t, line, x))
@@ -88,11 +84,11 @@ def _move(  # type: ignore[no-untyped-def]
 
 @kernel
 def _root(  # type: ignore[no-untyped-def]
-    points, normals, spacing, reach, lift, graph, kind, sizes, position, rotation, i, a, s, b, x, line, share, guess, first, tol, most,
+    points, normals, spacing, reach, lift, graph, kind, sizes, position, rotation, i, a, s, b, x, line, share, first, tol, most,
     square,
 ):  # fmt: skip
     """(found, t, evaluations): Brent's method for F(x + t line) = 0, t from 0 (where F is `first`) to 1."""
-    tb, tc, fb, fc, looked = min(max(guess, 0.0), 1.0), 0.0, first, first, 0
+    tb, tc, fb, fc, looked = share, 0.0, first, first, 0
     ta, fa, d, e = 0.0, first, 1.0, 1.0
     while looked < MOST:
         inside, fb = difference(

@@ -45,7 +45,6 @@ class Look:
     hits: Hits
     key: Ints  # (r,) of the hits, the same in every step
     stretch: Floats  # (r, 3) [m] of the anchors
-    way: Floats  # (r,) part of the way to the contact surface in the last step, NaN: new
     longest: float  # [s] the longest step so far
     sampled: np.ndarray  # (B,) bool
 
@@ -82,9 +81,9 @@ def surfaces_at(motion: Motion, when: str, published: bool = False) -> Surfaces:
     return Surfaces(fixed.published if published else fixed.near, now.points, now.normals, now.areas, where, turn)
 
 
-def look(options: Options, motion: Motion, memory: Memory) -> Look:
-    """Who is inside whom at the start of the step."""
-    surfaces, count = surfaces_at(motion, "start", options.surface == "published"), len(motion.bodies)
+def look(options: Options, motion: Motion, memory: Memory, when: str = "start") -> Look:
+    """Who is inside whom at one end of the step."""
+    surfaces, count = surfaces_at(motion, when, options.surface == "published"), len(motion.bodies)
     low, high = boxes(surfaces)
     pairs = overlapping(low, high)
     pairs = pairs[motion.pairs.meet(pairs[:, 0], pairs[:, 1])]
@@ -99,9 +98,8 @@ def look(options: Options, motion: Motion, memory: Memory) -> Look:
     before = _directions(memory, key)
     hits, found.sample = inside(surfaces, found, before, first="longest" not in memory)
     key = hits.surfel * count + hits.other
-    way = recall(memory, "way", key) if "way" in memory else np.zeros(len(key))
     return Look(
-        surfaces, low, high, found, hits, key, recall(memory, "stretch", key), np.where(way > 0.0, way, np.nan),
+        surfaces, low, high, found, hits, key, recall(memory, "stretch", key),
         float(memory["longest"][0]) if "longest" in memory else 0.0, motion.kept(Fixed).sampled,
     )  # fmt: skip
 
@@ -115,8 +113,8 @@ def _directions(memory: Memory, key: Ints) -> Floats:
     return out
 
 
-def remembered(motion: Motion, seen: Look, stretch: Floats | None = None, way: Floats | None = None) -> Memory:
-    """What the next step starts from: samples of all candidates that are near, and directions, anchors and ways of hits."""
+def remembered(motion: Motion, seen: Look, stretch: Floats | None = None) -> Memory:
+    """What the next step starts from: samples of all candidates that are near, and directions and anchors of hits."""
     count, found, hits = len(motion.bodies), seen.found, seen.hits
     near = np.flatnonzero((found.sample >= 0) & (seen.surfaces.fixed.body[found.surfel] != found.other))
     near = near[np.argsort(found.surfel[near] * count + found.other[near], kind="stable")]
@@ -127,6 +125,5 @@ def remembered(motion: Motion, seen: Look, stretch: Floats | None = None, way: F
         "key": seen.key[order],
         "direction": hits.normal[order],
         "stretch": (np.zeros((len(hits), 3)) if stretch is None else stretch)[order],
-        "way": (np.zeros(len(hits)) if way is None else np.nan_to_num(way))[order],
         "longest": np.array([max(seen.longest, motion.dt)]),
     }

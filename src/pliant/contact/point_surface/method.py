@@ -77,8 +77,8 @@ class PointSurface(Options):
             area=area, dt=motion.dt, support=Support.of(rows),
         )  # fmt: skip
         held = anchored(seen.stretch, slip, friction.sticks, friction.dragged, rows.normal)
-        shown, way = self.shown(motion, carried, seen, share) if self.show else (None, np.full(len(hits), np.nan))
-        return Answer(contacts, remembered(motion, seen, held, way), shown=shown, warnings=seen.warnings(motion))
+        shown = (lambda: self.shown(motion)) if self.show else None  # worked out when somebody looks
+        return Answer(contacts, remembered(motion, seen, held), shown=shown, warnings=seen.warnings(motion))
 
     def rub(self, motion: Motion, rows: Rows, impulse: Floats, seen: Look, a: np.ndarray) -> Friction:
         """Coulomb friction with anchors, or sliding friction as published."""
@@ -90,17 +90,18 @@ class PointSurface(Options):
             return published_friction(motion, rows, impulse, mu_d)
         return coulomb(motion, rows, impulse, mu_s, mu_d, seen.stretch)
 
-    def shown(self, motion: Motion, carried: Carried, seen: Look, share: Floats) -> tuple[Floats, Floats]:
-        """Displacement of skin points onto the contact surface [m], (p, 3), and the part of the way each hit went."""
-        hits = seen.hits
-        moved = moved_to_contact(seen.surfaces, hits, share, seen.way)
+    def shown(self, motion: Motion) -> Floats:
+        """Displacement of skin points onto the contact surface at the end of the step [m], (p, 3)."""
+        carried, seen = motion.kept(Carried), look(self, motion, {}, "end")
+        hits, body = seen.hits, seen.surfaces.fixed.body
+        share = motion.kept(Yielding).share(body[hits.surfel], hits.other, self.weight)
+        moved = moved_to_contact(seen.surfaces, hits, share)
         vector = moved.points - seen.surfaces.points[hits.surfel]
-        size = np.linalg.norm(vector, axis=1)
+        own = np.flatnonzero(moved.kept & (carried.weight[hits.surfel, 0] == 1.0))  # surfels that are skin points
+        order = own[np.argsort(np.linalg.norm(vector[own], axis=1), kind="stable")]  # of several bodies the deepest decides
         out = np.zeros((len(motion.skin), 3))
-        own = moved.kept & (carried.weight[hits.surfel, 0] == 1.0)  # surfels that are skin points
-        order = np.flatnonzero(own)[np.argsort(size[own], kind="stable")]  # of several bodies the deepest decides
         out[carried.point[hits.surfel[order], 0]] = vector[order]
-        return out, np.where(moved.kept, size / np.maximum(-hits.gap, 1e-300), np.nan)
+        return out
 
 
 def other_features(carried: Carried, hits: Hits) -> np.ndarray:

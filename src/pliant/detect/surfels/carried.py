@@ -79,7 +79,7 @@ class Carried:
     def _wire(self) -> None:
         """Where normals of deforming bodies come from."""
         around = listed(self.faces.ravel(), np.repeat(np.arange(len(self.faces)), 3), len(self.body))
-        self._around = around.offsets, around.indices
+        self.around = around.offsets, around.indices
         self._kind = np.where(self.frame >= 0, FRAMED, np.where(np.diff(around.offsets) > 0, FACED, LOOSE))
         loose = np.unique(self.body[self._kind == LOOSE])
         found = {int(b): tangent_weights(r) for b in loose if (r := self.riding[b]) is not None}
@@ -112,7 +112,7 @@ class Carried:
         return Surfels(points, vector, areas)
 
     def _vectors(self, points: Floats, rotation: Floats, out: Floats, chosen: Ints) -> None:
-        offsets, indices = self._around
+        offsets, indices = self.around
         _area_vectors(
             chosen, self._kind, points, self.frame, rotation, self._normal, self.faces, offsets, indices, self._near, self._tangent, out
         )
