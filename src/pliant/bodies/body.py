@@ -168,7 +168,7 @@ def _springs(body: Body, shape: Shape, inside: bool) -> BodyParts:
 
 def _points(body: Body, shape: Shape, inside: bool) -> BodyParts:
     """Phyxels, and the surface (with tets inside if contact needs them) riding on them; phyxels follow as interior points."""
-    rotation, shift = _placing(body)
+    rotation, shift = placing(body)
     places, volume = _phyxels(body, shape)
     skin = None if body.skin is None else resolve(body.skin, solid=False).surface()
     tets = np.zeros((0, 4), np.int64)
