@@ -17,6 +17,7 @@ from pliant.scene import Scene
 
 SCENES = {
     "bowl": "pliant.scenes.bowl",
+    "cradle": "pliant.scenes.cradle",
     "slope": "pliant.scenes.slope",
     "column": "pliant.scenes.column",
     "cantilever": "pliant.scenes.cantilever",

@@ -88,8 +88,7 @@ def _root(  # type: ignore[no-untyped-def]
     square,
 ):  # fmt: skip
     """(found, t, evaluations): Brent's method for F(x + t line) = 0, t from 0 (where F is `first`) to 1."""
-    tb, tc, fb, fc, looked = share, 0.0, first, first, 0
-    ta, fa, d, e = 0.0, first, 1.0, 1.0
+    ta, fa, tb, tc, fc, d, e, beyond, looked = 0.0, first, share, 0.0, first, share, share, False, 0
     while looked < MOST:
         inside, fb = difference(
             points, normals, spacing, reach, lift, graph, kind, sizes, position, rotation, i, a, s, b, axpy(tb, line, x), share, most,
@@ -98,13 +97,11 @@ def _root(  # type: ignore[no-untyped-def]
         looked += 1
         if not inside:
             return False, tb, looked
-        if looked == 1 and fb > 0.0:  # the root is beyond the guess: between it and the foot
-            ta, fa, tb = tb, fb, 1.0
+        if looked == 1 and fb > 0.0:  # the root is between here and the foot
+            ta, fa, tc, fc, tb, d, e, beyond = tb, fb, tb, fb, 1.0, 1.0 - tb, 1.0 - tb, True
             continue
-        if looked <= 2 and fb > 0.0:
+        if looked == 2 and beyond and fb > 0.0:
             return False, tb, looked
-        if looked == 1 or (looked == 2 and tb == 1.0):
-            tc, fc, d, e = ta, fa, tb - ta, tb - ta
         ta, tb, tc, fa, fb, fc, d, e, done = brent_step(ta, tb, tc, fa, fb, fc, d, e, tol)
         if done:
             return True, tb, looked

@@ -19,6 +19,7 @@ from pliant.motion import Motion
 
 if TYPE_CHECKING:
     from pliant.contact.point_surface.options import Options
+    from pliant.pairs import PairTable
 
 
 class Fixed:
@@ -81,15 +82,14 @@ def surfaces_at(motion: Motion, when: str, published: bool = False) -> Surfaces:
     return Surfaces(fixed.published if published else fixed.near, now.points, now.normals, now.areas, where, turn)
 
 
-def look(options: Options, motion: Motion, memory: Memory, when: str = "start") -> Look:
-    """Who is inside whom at one end of the step."""
+def look(options: Options, motion: Motion, memory: Memory, pairs: PairTable, when: str = "start") -> Look:
+    """Who is inside whom at one end of the step, of the pairs that meet."""
     surfaces, count = surfaces_at(motion, when, options.surface == "published"), len(motion.bodies)
     low, high = boxes(surfaces)
-    pairs = overlapping(low, high)
-    pairs = pairs[motion.pairs.meet(pairs[:, 0], pairs[:, 1])]
-    found = candidates(surfaces, pairs, low, high)
+    near = overlapping(low, high)
+    found = candidates(surfaces, near[pairs.meet(near[:, 0], near[:, 1])], low, high)
     everyone = np.arange(count)
-    own = folded(surfaces, everyone[motion.pairs.meet(everyone, everyone) & (motion.bodies.frame < 0)])
+    own = folded(surfaces, everyone[pairs.meet(everyone, everyone) & (motion.bodies.frame < 0)])
     key = found.surfel * count + found.other
     found.sample = recalled(key, memory.get("near", np.zeros(0, np.int64)), memory.get("sample", np.zeros(0, np.int64)))
     search(surfaces, found)

@@ -36,6 +36,7 @@ from pliant.contact.point_surface.yielding import Yielding
 from pliant.detect.surfels.carried import Carried
 from pliant.geometry.mesh import Floats
 from pliant.motion import Motion, Rows
+from pliant.pairs import PairTable
 
 
 @dataclass(frozen=True)
@@ -45,7 +46,7 @@ class PointSurface(Options):
     needs: ClassVar[frozenset[str]] = frozenset({"surfels"})
 
     def respond(self, motion: Motion, memory: Memory) -> Answer:
-        seen = look(self, motion, memory)
+        seen = look(self, motion, memory, motion.pairs)
         shorter = shorter_step(motion, seen, self.substeps)
         if shorter is not None:
             return Answer(Contacts.none(motion.dt), memory, again=shorter)
@@ -77,7 +78,8 @@ class PointSurface(Options):
             area=area, dt=motion.dt, support=Support.of(rows),
         )  # fmt: skip
         held = anchored(seen.stretch, slip, friction.sticks, friction.dragged, rows.normal)
-        shown = (lambda: self.shown(motion)) if self.show else None  # worked out when somebody looks
+        pairs = motion.pairs  # of this method
+        shown = (lambda: self.shown(motion, pairs)) if self.show else None  # worked out when somebody looks
         return Answer(contacts, remembered(motion, seen, held), shown=shown, warnings=seen.warnings(motion))
 
     def rub(self, motion: Motion, rows: Rows, impulse: Floats, seen: Look, a: np.ndarray) -> Friction:
@@ -90,9 +92,9 @@ class PointSurface(Options):
             return published_friction(motion, rows, impulse, mu_d)
         return coulomb(motion, rows, impulse, mu_s, mu_d, seen.stretch)
 
-    def shown(self, motion: Motion) -> Floats:
+    def shown(self, motion: Motion, pairs: PairTable) -> Floats:
         """Displacement of skin points onto the contact surface at the end of the step [m], (p, 3)."""
-        carried, seen = motion.kept(Carried), look(self, motion, {}, "end")
+        carried, seen = motion.kept(Carried), look(self, motion, {}, pairs, "end")
         hits, body = seen.hits, seen.surfaces.fixed.body
         share = motion.kept(Yielding).share(body[hits.surfel], hits.other, self.weight)
         moved = moved_to_contact(seen.surfaces, hits, share)

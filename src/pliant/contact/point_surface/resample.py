@@ -24,6 +24,7 @@ PACE = 0.2  # of the reach: how far in one round
 ROUNDS, LOOPS = 10, 6  # of relaxation, and of relaxation with insertion and deletion
 NEAREST = 0.6  # spacings
 AROUND = 8  # neighbours that must leave no gap
+NEXT = 1.5  # spacings within which they are neighbours
 BACK = 8  # steps back onto the surface
 CLOSE = 1e-5  # of the spacing: how near to F = 0
 OUTSIDE = 0.05  # of the spacing
@@ -138,7 +139,8 @@ def _filled(between: Between, points: Floats, sample: Ints) -> tuple[Floats, Int
     """With points added where the surface goes on without neighbours, and how many."""
     if len(points) < 4:
         return points, sample, 0
-    graph = KDTree(points).nearest(points, min(AROUND + 1, len(points)))[1]
+    far, graph = KDTree(points).nearest(points, min(AROUND + 1, len(points)))
+    graph = np.where(far < NEXT * between.spacing, graph, graph[:, :1])  # what is beyond a hole does not fill it
     gap, out = rims(points, _normals(between, points, sample), graph)
     at = np.flatnonzero(gap)
     new, found, kept = between.onto(points[at] + between.spacing * out[at], sample[at])
