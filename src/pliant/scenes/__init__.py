@@ -18,6 +18,9 @@ from pliant.scene import Scene
 SCENES = {
     "bowl": "pliant.scenes.bowl",
     "cradle": "pliant.scenes.cradle",
+    "flattened-head": "pliant.scenes.flattened_head",
+    "pile": "pliant.scenes.pile",
+    "rider": "pliant.scenes.rider",
     "slope": "pliant.scenes.slope",
     "column": "pliant.scenes.column",
     "cantilever": "pliant.scenes.cantilever",

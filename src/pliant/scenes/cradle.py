@@ -10,8 +10,8 @@ from pliant.simulation import Simulation
 
 
 def make(
-    balls: int = 3, model: str = "rigid", speed: float = 0.25, stiffness: float = 2e5, damping: float = 0.0, dt: float = 0.001,
-    duration: float = 4.0,
+    balls: int = 3, model: str = "rigid", speed: float = 0.15, stiffness: float = 2e5, damping: float = 0.0, dt: float = 0.004,
+    duration: float = 6.0,
 ) -> Scene:  # fmt: skip
     """Balls of radius 1 m; model rigid or points, speed [m/s] of the first, stiffness [N/m^3] of contact, damping as a share of critical."""
     contact = {"method": "point-surface", "stiffness": stiffness, "damping": damping}
@@ -31,7 +31,7 @@ def chain(count: int, exponent: float = 2.0) -> Floats:
 
     Pressure that grows with the depth over the overlap of two balls makes a force that grows with its square (4.7 of the methods page).
     """
-    x, v, dt = np.arange(count, dtype=np.float64), np.zeros(count), 1e-3
+    x, v, dt = np.arange(count, dtype=np.float64), np.zeros(count), 2e-4
     v[0] = 1.0
 
     def force(x: Floats) -> Floats:
@@ -39,7 +39,7 @@ def chain(count: int, exponent: float = 2.0) -> Floats:
         return np.concatenate([[0.0], push]) - np.concatenate([push, [0.0]])
 
     f = force(x)
-    for _ in range(20_000):
+    for _ in range(60_000):
         v += 0.5 * dt * f
         x += dt * v
         f = force(x)
