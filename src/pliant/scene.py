@@ -149,7 +149,7 @@ class Body(Spec):
     # springs: along the edges of tetrahedra; of the surface, with bending; between all vertices of the surface; of a lattice inside it
     spacing: Positive | None = None  # [m] voxels: edge of a cell; None: an eighth of the longest side
     # points: cube root of the volume of a phyxel; None: for 400 of them
-    phyxels: Literal["bcc", "cubic", "nodes", "centres"] = "bcc"  # points: on a lattice inside the surface, or at nodes or centres of tets
+    phyxels: Literal["cubic", "bcc", "nodes", "centres"] = "cubic"  # points: on a lattice inside the surface, or at nodes or centres of tets
     support: Annotated[float, Field(ge=1.5, le=5.0)] = 3.0  # points: how far a phyxel sees, in mean distances to its ten neighbours
     skin: Annotated[Any, _SHAPE_SCHEMA] | None = None  # a finer surface that rides in the tets and is what touches
     material: Material = Field(default_factory=Material)
