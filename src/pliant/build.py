@@ -67,7 +67,7 @@ def _model(scene: Scene, draft: Draft) -> tuple[Model, State]:
     _refuse_massless(nodes, names)
     nodes.inverse = np.where(nodes.inverse > 0, 1.0 / nodes.mass, 0.0)
     skin = _skin(draft)
-    start, corner, corners = _incidence([g.nodes for g in groups], len(nodes.mass))
+    start, corner, corners = incidence([g.nodes for g in groups], len(nodes.mass))
     model = Model(
         bodies, nodes, frames, skin, groups, group_body, loads, drives, attachments, np.array(scene.gravity), start, corner,
         corners,
@@ -106,6 +106,7 @@ def _bodies(scene: Scene, draft: Draft, anchors: Ints) -> Bodies:
         anchor=anchors,
         tolerance=np.array([b.tolerance for b in scene.bodies]),
         unsafe=np.array([b.unsafe for b in scene.bodies], bool),
+        parent=np.full(len(parts), -1, np.int64),
     )
 
 
@@ -162,7 +163,7 @@ def _skin(draft: Draft) -> Skin:
     )
 
 
-def _incidence(groups: list[Ints], nodes: int) -> tuple[Ints, Ints, int]:
+def incidence(groups: list[Ints], nodes: int) -> tuple[Ints, Ints, int]:
     """CSR list of the corners at each node, in the order of groups and elements."""
     flat = joined([g.ravel() for g in groups], dtype=np.int64)
     start = np.concatenate([[0], np.cumsum(np.bincount(flat, minlength=nodes))]).astype(np.int64)

@@ -41,9 +41,18 @@ class Bodies:
     anchor: Ints  # (B,) skin point fixed in its frame that stands for its analytic shape, -1 for none
     tolerance: Floats  # (B,) of adaptive steps, in parts of the body's size
     unsafe: Bools  # (B,) its stable step does not divide the step
+    parent: Ints  # (B,) the body it broke off, -1 for those of the scene
 
     def __len__(self) -> int:
         return len(self.names)
+
+    def family(self, body: int) -> Ints:
+        """A body and all that broke off it."""
+        found = [body]
+        for fragment in np.flatnonzero(self.parent >= 0).tolist():  # in order of birth: parents come first
+            if self.parent[fragment] in found:
+                found.append(fragment)
+        return np.array(found, np.int64)
 
 
 @dataclass
