@@ -29,7 +29,7 @@ from pliant.kernels import contiguous
 ROUNDS = 60  # of the power iteration behind `stable_dt`
 MARGIN = 1.04  # of omega: how far the iteration may be from its limit
 SMALL = 1e-6  # of a spacing: displacements in that iteration
-REFRESH = 0.3  # plastic strain at which the present shape becomes the reference
+REFRESH = 0.3  # strain of a plastic body at which the present shape becomes its reference
 MATERIAL = (
     "lam", "mu", "density", "bulk", "rayleigh", "hourglass", "support", "yield_strain", "creep_time", "max_plastic_strain", "shape_only",
     "tear_strain",
@@ -219,8 +219,8 @@ class Points:
         """Let phyxels beyond their yield strain creep for dt and tear what is overstretched; the energy that this takes [J]."""
         lost = 0.0
         if np.isfinite(self.yield_strain).any():
-            self.plastic, lost = plasticity.crept(self, x, dt)
-            lost += self._refresh(x)
+            self.plastic, strain, lost = plasticity.crept(self, x, dt)
+            lost += self._refresh(x, strain)
         return lost + self._tear(x)
 
     def _tear(self, x: Floats) -> float:
@@ -257,10 +257,9 @@ class Points:
             out[low:high] = rank[number]
         return out
 
-    def _refresh(self, x: Floats) -> float:
+    def _refresh(self, x: Floats, strain: Floats) -> float:
         """Make the present shape the reference of bodies that have flowed far from theirs (3.5); the energy that this takes [J]."""
-        size = np.sqrt(np.einsum("ij,ij->i", self.plastic, self.plastic))
-        far = np.flatnonzero(np.maximum.reduceat(size, self.start[:-1]) > REFRESH)
+        far = np.flatnonzero(np.maximum.reduceat(strain, self.start[:-1]) > REFRESH)
         if len(far) == 0:
             return 0.0
         before = float(self.energy(x).sum())
