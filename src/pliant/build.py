@@ -67,7 +67,7 @@ def _model(scene: Scene, draft: Draft) -> tuple[Model, State]:
     _refuse_massless(nodes, names)
     nodes.inverse = np.where(nodes.inverse > 0, 1.0 / nodes.mass, 0.0)
     skin = _skin(draft)
-    start, corner, corners = _incidence([g.nodes for g in groups], len(nodes.mass))
+    start, corner, corners = incidence([g.nodes for g in groups], len(nodes.mass))
     model = Model(
         bodies, nodes, frames, skin, groups, group_body, loads, drives, attachments, np.array(scene.gravity), start, corner,
         corners,
@@ -108,6 +108,7 @@ def _bodies(scene: Scene, draft: Draft, anchors: Ints) -> Bodies:
         unsafe=np.array([b.unsafe for b in scene.bodies], bool),
         modulus=np.array([_modulus(b, p) for b, p in zip(scene.bodies, parts, strict=True)]),
         gives=joined([p.gives[None] for p in parts], (4,)),
+        parent=np.full(len(parts), -1, np.int64),
     )
 
 
@@ -186,7 +187,7 @@ def _surfels(draft: Draft) -> dict[str, Floats]:
     return {"normal": joined([*normals, np.zeros((extra, 3))], (3,)), "area": joined([*areas, np.zeros(extra)])}
 
 
-def _incidence(groups: list[Ints], nodes: int) -> tuple[Ints, Ints, int]:
+def incidence(groups: list[Ints], nodes: int) -> tuple[Ints, Ints, int]:
     """CSR list of the corners at each node, in the order of groups and elements."""
     flat = joined([g.ravel() for g in groups], dtype=np.int64)
     start = np.concatenate([[0], np.cumsum(np.bincount(flat, minlength=nodes))]).astype(np.int64)

@@ -44,9 +44,18 @@ class Bodies:
     unsafe: Bools  # (B,) its stable step does not divide the step
     modulus: Floats  # (B,) [Pa] Young's modulus; of springs their stiffness over their length; inf if rigid
     gives: Floats  # (B, 4) of quasi-rigid bodies: C [m^2/N], kind of response, its length [m], damping [s]; C = 0: rigid
+    parent: Ints  # (B,) the body it broke off, -1 for those of the scene
 
     def __len__(self) -> int:
         return len(self.names)
+
+    def family(self, body: int) -> Ints:
+        """A body and all that broke off it."""
+        found = [body]
+        for fragment in np.flatnonzero(self.parent >= 0).tolist():  # in order of birth: parents come first
+            if self.parent[fragment] in found:
+                found.append(fragment)
+        return np.array(found, np.int64)
 
 
 @dataclass

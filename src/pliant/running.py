@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from pliant.contact.pressure import Pressure, point_pressure
+from pliant.fracture import rest_points
 from pliant.geometry.mesh import Floats, PliantError
 from pliant.guards import Guard, check_start
 from pliant.measure.books import books
@@ -88,7 +89,7 @@ def reopen(path: str | Path, duration: float | None = None) -> tuple[Simulation,
     state = thaw(dict(record.arrays), record.meta)
     for key, value in state.values.items():
         sim._set(key, value)
-    sim.world.recall(state)
+    sim.recall(state)
     sim.scene.duration = record.meta["duration"] if duration is None else duration
     return sim, recorder
 
@@ -144,11 +145,18 @@ class _Loop:
     def __init__(self, sim: Simulation, recorder: Recorder, progress: Callable[[Progress], None] | None) -> None:
         self.sim, self.recorder, self.progress = sim, recorder, progress
         self.guard = Guard(sim)
-        self.cells, self.tet_groups = drawn_cells(sim)
-        self.rest = recorder.run().points(0) if recorder.frames else sim.points()
+        self.first = recorder.run().points(0) if recorder.frames else sim.points()
         self.steps, self.max_depth, self.max_contacts = 0, 0.0, 0
         self.notes: list[str] = []
         self.timings: dict[str, float] = {}
+        self.show()
+
+    def show(self) -> None:
+        """What is drawn from now on."""
+        sim = self.sim
+        self.epoch = sim.epoch
+        self.cells, self.tet_groups = drawn_cells(sim)
+        self.rest = rest_points(sim.epoch, sim.world.model, self.first)
         self.recorder.topology(self.cells, len(self.rest))
 
     def go(self, asked: Callable[[], bool]) -> str:
@@ -177,6 +185,9 @@ class _Loop:
         for stage, seconds in report.timings.items():
             self.timings[stage] = self.timings.get(stage, 0.0) + seconds
         self.notes += [w for w in report.warnings if w not in self.notes]
+        if self.sim.epoch is not self.epoch:
+            self.guard = Guard(self.sim, inverted=self.guard.inverted)
+            self.show()
         self.guard.after_step(report.dt)
         self.recorder.step(step_values(self.sim, report, elastic=at_frame), per_pair(report.contacts))
         if self.progress is not None:
@@ -269,6 +280,7 @@ def drawn_cells(sim: Simulation) -> tuple[Cells, list[tuple[int, np.ndarray, int
         triangles=np.concatenate(faces) if faces else empty,
         body=np.concatenate([*tet_body, *face_body, empty]),
         bodies=dict(enumerate(bodies.names)),
+        parents={int(b): int(bodies.parent[b]) for b in np.flatnonzero(bodies.parent >= 0)},
     )
     return cells, where
 

@@ -82,6 +82,7 @@ class Material(Spec):
     flow: Literal["shape", "full"] = "shape"  # what flows: the deviator, which keeps the volume, or all of the strain
     creep_time: NotNegative = 0.0  # [s] in which strain beyond the yield strain becomes permanent (to 1 - 1/e); 0: at once
     max_plastic_strain: Positive | None = None  # permanent strain never grows beyond this; None: no limit
+    tear_strain: Positive | None = None  # neighbours part when they are further apart than at the start by this part; None: never
     softening: tuple[Finite, Finite] | None = None  # [degree C] between these temperatures stiffness falls linearly to soft_modulus
     soft_modulus: Positive = 1.0  # [Pa] Young's modulus above the second temperature of `softening`
     temperature: Finite = 20.0  # [degree C]; changes over time with scene.change("BODY.material.temperature", table)
@@ -152,7 +153,8 @@ class Body(Spec):
     spacing: Positive | None = None
     # [m] voxels: edge of a cell; None: an eighth of the longest side. quasi-rigid: between points of the skin; None: about 4000 points
     # points: cube root of the volume of a phyxel; None: for 400 of them
-    phyxels: Literal["bcc", "cubic", "nodes", "centres"] = "bcc"  # points: on a lattice inside the surface, or at nodes or centres of tets
+    phyxels: Literal["cubic", "bcc", "nodes", "centres"] = "cubic"
+    # points: on a lattice inside the surface, or at the nodes or centres of tets
     support: Annotated[float, Field(ge=1.5, le=5.0)] = 3.0  # points: how far a phyxel sees, in mean distances to its ten neighbours
     skin: Annotated[Any, _SHAPE_SCHEMA] | None = None  # a finer surface that rides in the tets and is what touches
     material: Material = Field(default_factory=Material)

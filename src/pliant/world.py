@@ -32,7 +32,7 @@ class World:
     """All bodies of a scene: Model (fixed for an epoch), State (the moment) and how they move on their own."""
 
     def __init__(self, model: Model, state: State, pairs: PairTable, solver: str = "cg") -> None:
-        self.model, self.state, self.pairs = model, state, pairs
+        self.model, self.state, self.pairs, self.solver = model, state, pairs, solver
         nodes = model.nodes
         self.explicit_mobility = np.where(nodes.scheme == IMPLICIT, 0.0, nodes.inverse)
         self.implicit = ImplicitEuler(model, solver) if (nodes.scheme == IMPLICIT).any() else None
@@ -197,13 +197,22 @@ class World:
         self._flow(dt)
 
     def _flow(self, dt: float) -> None:
-        """Let what is plastic flow; the energy that this takes is booked."""
+        """Let what is plastic flow and what is overstretched tear; the energy that this takes is booked."""
         for number, group in self.points:
             lost = group.flow(self.state.x, dt)
             kept = group.memory()
             if kept:
                 self.state.books["plastic"] = self.state.books.get("plastic", 0.0) - lost
                 self.state.elements[str(number)] = kept
+
+    def renew(self) -> bool:
+        """Whether neighbourhoods of phyxels have changed since the last call; what hangs on them follows."""
+        changed = [group for _, group in self.points if group.renewed]
+        for group in changed:
+            group.renewed = False
+        if changed and self.implicit is not None:
+            self.implicit = ImplicitEuler(self.model, self.solver)
+        return bool(changed)
 
     def recall(self, state: State) -> None:
         """Go on from a state that was saved."""

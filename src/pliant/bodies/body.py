@@ -225,6 +225,7 @@ def point_values(material: Material, count: int) -> dict[str, Floats]:
         "yield_strain": material.yield_strain or np.inf,
         "creep_time": material.creep_time,
         "max_plastic_strain": material.max_plastic_strain or np.inf,
+        "tear_strain": material.tear_strain or np.inf,
         "shape_only": float(material.flow == "shape"),
     }
     values = {name: np.full(count, value, np.float64) for name, value in numbers.items()}

@@ -63,6 +63,8 @@ def neighbourhoods(rest: Floats, factor: float, allowed: Allowed | None = None) 
     """The neighbourhoods of the phyxels (m, 3) of one body with c = factor; `allowed` says which pairs may see each other."""
     radius = factor * _mean_distance(rest)
     limit = MOST_GROWTH * radius
+    if allowed is not None:  # what is drawn out loses neighbours and parts in the end
+        limit = radius = np.minimum(radius, allowed.radius)
     while True:
         start, own, other = _pairs(rest, radius, allowed)
         found = _moments(rest, start, own, other, radius)

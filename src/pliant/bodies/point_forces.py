@@ -18,7 +18,7 @@ Damping (b of C = a M + b K): S + b dS/dt without the geometric part, and x + b 
 from __future__ import annotations
 
 from pliant.bodies.matrix3 import IDENTITY, cofactor, combined, determinant, inner, product, transposed
-from pliant.kernels import axpy, dot, inline, load, parallel, prange, store, sub
+from pliant.kernels import axpy, dot, inline, kernel, load, parallel, prange, store, sub
 
 ZERO = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
 
@@ -83,10 +83,10 @@ def gradient(start, other, weight, inverse, nodes, rest, x, i):  # type: ignore[
     return product(c, load9(inverse, i))
 
 
-@parallel
+@kernel
 def gradients(start, other, weight, inverse, nodes, rest, x, out):  # type: ignore[no-untyped-def]
     """F of all phyxels, (m, 9)."""
-    for i in prange(len(out)):
+    for i in range(len(out)):
         store9(out, i, gradient(start, other, weight, inverse, nodes, rest, x, i))
 
 
@@ -142,12 +142,12 @@ def pair_forces(start, other, weight, near, nodes, rest, stiff, rayleigh, x, v, 
         store(out, i, force)
 
 
-@parallel
+@kernel
 def energies(  # type: ignore[no-untyped-def]
     start, other, weight, near, inverse, projector, nodes, rest, volume, whole, lam, mu, bulk, stiff, plastic, x, out,
 ):  # fmt: skip
     """Energy of every phyxel [J], (m,)."""
-    for i in prange(len(out)):
+    for i in range(len(out)):
         f, t = gradient(start, other, weight, inverse, nodes, rest, x, i), load9(projector, i)
         strain = combined(1.0, green(f, t), -1.0, load9(plastic, i))
         total = 0.5 * volume[i] * inner(strain, hooke(strain, lam[i], mu[i], t))

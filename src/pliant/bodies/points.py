@@ -16,6 +16,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import connected_components
 
 from pliant.bodies import plasticity, point_forces
 from pliant.bodies.bonds import Bonds
@@ -27,7 +29,11 @@ from pliant.kernels import contiguous
 ROUNDS = 60  # of the power iteration behind `stable_dt`
 MARGIN = 1.04  # of omega: how far the iteration may be from its limit
 SMALL = 1e-6  # of a spacing: displacements in that iteration
-REFRESH = 0.3  # plastic strain at which the present shape becomes the reference
+REFRESH = 0.3  # strain of a plastic body at which the present shape becomes its reference
+MATERIAL = (
+    "lam", "mu", "density", "bulk", "rayleigh", "hourglass", "support", "yield_strain", "creep_time", "max_plastic_strain", "shape_only",
+    "tear_strain",
+)  # fmt: skip
 NOBODY = np.zeros((0, 2), np.int64)
 
 
@@ -36,7 +42,7 @@ class Points:
 
     rest (m, 3) [m], volume (m,) [m^3]; all others are numbers or (m,): lam, mu, bulk (k_v of the volume term) [Pa], density [kg/m^3],
     rayleigh [s], hourglass (parts of Young's modulus), support (radius in mean distances, the same all over a body), and
-    yield_strain (inf: elastic), creep_time [s], max_plastic_strain, shape_only (1: flow keeps the volume), strength [Pa].
+    yield_strain (inf: elastic), creep_time [s], max_plastic_strain, shape_only (1: flow keeps the volume), tear_strain (inf: never).
     Material arrays may be changed in place.
     """
 
@@ -59,7 +65,7 @@ class Points:
         creep_time: Floats | float = 0.0,
         max_plastic_strain: Floats | float = np.inf,
         shape_only: Floats | float = 1.0,
-        strength: Floats | float = np.inf,
+        tear_strain: Floats | float = np.inf,
     ) -> None:
         self.nodes: Ints = contiguous(nodes, np.int64).reshape(-1, 1)
         self.start: Ints = contiguous(start, np.int64)
@@ -73,7 +79,7 @@ class Points:
         self.lam, self.mu, self.density, self.rayleigh = each(lam), each(mu), each(density), each(rayleigh)
         self.bulk, self.hourglass, self.support = each(bulk), each(hourglass), each(support)
         self.yield_strain, self.creep_time, self.max_plastic_strain = each(yield_strain), each(creep_time), each(max_plastic_strain)
-        self.shape_only, self.strength = each(shape_only), each(strength)
+        self.shape_only, self.tear_strain = each(shape_only), each(tear_strain)
         self.plastic = np.zeros((count, 9))
         self.past = np.zeros(count)  # plastic strain before the reference in use
         self.cut: list[Ints] = [NOBODY] * (len(self.start) - 1)  # pairs in each body's own numbers
@@ -91,6 +97,7 @@ class Points:
 
     def _join(self) -> None:
         self.around = joined(self._parts)
+        self.renewed = True  # neighbourhoods are not those that others may have derived something from
         self._known: _Frequencies | None = None
         self._bonds: Bonds | None = None
 
@@ -209,16 +216,50 @@ class Points:
     # -- what flows and breaks
 
     def flow(self, x: Floats, dt: float) -> float:
-        """Let phyxels beyond their yield strain creep for dt; the energy that this takes [J]. Refreshes what has flowed far."""
-        if not np.isfinite(self.yield_strain).any():
-            return 0.0
-        self.plastic, lost = plasticity.crept(self, x, dt)
-        return lost + self._refresh(x)
+        """Let phyxels beyond their yield strain creep for dt and tear what is overstretched; the energy that this takes [J]."""
+        lost = 0.0
+        if np.isfinite(self.yield_strain).any():
+            self.plastic, strain, lost = plasticity.crept(self, x, dt)
+            lost += self._refresh(x, strain)
+        return lost + self._tear(x)
 
-    def _refresh(self, x: Floats) -> float:
+    def _tear(self, x: Floats) -> float:
+        """Cut pairs that are longer than they were at the start by more than the tear strain (3.6); the energy that this takes [J]."""
+        if not np.isfinite(self.tear_strain).any():
+            return 0.0
+        n, torn = self.around, np.zeros(len(self.around.other), bool)
+        plasticity.overstretched(n.start, n.other, self.nodes, self._origin, self.tear_strain, x, torn)
+        if not torn.any():
+            return 0.0
+        before = float(self.energy(x).sum())
+        own = np.repeat(np.arange(len(self.nodes)), np.diff(n.start))[torn]
+        body = np.searchsorted(self.start, own, side="right") - 1
+        for b in np.unique(body).tolist():
+            pairs = np.stack([own, n.other[torn]], axis=1)[body == b] - self.start[b]
+            self.cut[b] = np.concatenate([self.cut[b], pairs])
+        self._renew(np.unique(body))
+        return before - float(self.energy(x).sum())
+
+    def parts(self) -> Ints | None:
+        """Which connected part of its body each phyxel is in, 0 being the largest, (m,); None if every body is in one piece (3.6)."""
+        own = np.repeat(np.arange(len(self.nodes)), np.diff(self.around.start))
+        graph = csr_array((np.ones(len(own), np.int8), (own, self.around.other)), shape=(len(self.nodes),) * 2)
+        count, label = connected_components(graph, directed=False)
+        if count == len(self.start) - 1:
+            return None
+        out = np.empty(len(self.nodes), np.int64)
+        for low, high in zip(self.start[:-1], self.start[1:], strict=True):
+            mine, mass = label[low:high], (self.density * self.whole)[low:high]
+            names, number = np.unique(mine, return_inverse=True)
+            order = np.argsort(-np.bincount(number, mass), kind="stable")
+            rank = np.empty(len(names), np.int64)
+            rank[order] = np.arange(len(names))
+            out[low:high] = rank[number]
+        return out
+
+    def _refresh(self, x: Floats, strain: Floats) -> float:
         """Make the present shape the reference of bodies that have flowed far from theirs (3.5); the energy that this takes [J]."""
-        size = np.sqrt(np.einsum("ij,ij->i", self.plastic, self.plastic))
-        far = np.flatnonzero(np.maximum.reduceat(size, self.start[:-1]) > REFRESH)
+        far = np.flatnonzero(np.maximum.reduceat(strain, self.start[:-1]) > REFRESH)
         if len(far) == 0:
             return 0.0
         before = float(self.energy(x).sum())
@@ -239,10 +280,23 @@ class Points:
             self._parts[b] = neighbourhoods(self.rest[mine], float(self.support[mine.start]), allowed)
         self._join()
 
+    def regrouped(self, nodes: Ints, order: Ints, start: Ints) -> Points:
+        """The same phyxels in another order, with other nodes and bodies; state and material go with them."""
+        values = {name: getattr(self, name)[order] for name in MATERIAL}
+        made = Points(nodes, start, self._origin[order], self.whole[order], **values)
+        memory, place = self._memory(), np.argsort(order)
+        cut = np.sort(place[memory.pop("cut")], axis=1)
+        same = np.searchsorted(start, cut[:, 0], side="right") == np.searchsorted(start, cut[:, 1], side="right")
+        made.recall({name: array[order] for name, array in memory.items()} | {"cut": cut[same]})
+        return made
+
     def memory(self) -> dict[str, np.ndarray]:
         """What a checkpoint keeps of the phyxels; arrays are replaced, never written to."""
-        if not np.isfinite(self.yield_strain).any() and not np.isfinite(self.strength).any():
+        if not np.isfinite(self.yield_strain).any() and not np.isfinite(self.tear_strain).any():
             return {}
+        return self._memory()
+
+    def _memory(self) -> dict[str, np.ndarray]:
         cut = [c + low for c, low in zip(self.cut, self.start[:-1], strict=True)]
         return {"plastic": self.plastic, "past": self.past, "rest": self.rest, "volume": self.volume, "cut": np.concatenate(cut)}
 

@@ -22,10 +22,9 @@ from pliant.kernels import contiguous, kernel
 POINTS = 400  # in a body, unless the spacing is given
 FEWEST = 8  # points below which there is no neighbourhood worth the name
 MOST = 30_000_000  # pieces of the box; more than this is taken for a mistake in `spacing`
-LATTICES = ("bcc", "cubic")
 
 
-def fill(surface: Surface, spacing: float | None = None, lattice: str = "bcc") -> tuple[Floats, Floats]:
+def fill(surface: Surface, spacing: float | None = None, lattice: str = "cubic") -> tuple[Floats, Floats]:
     """Points inside a closed surface (n, 3) [m] and their volumes (n,) [m^3]; spacing^3 is the volume of one, None: for 400 points."""
     volume = mass_of_surface(surface).volume  # refuses an open surface
     spacing = (volume / POINTS) ** (1.0 / 3.0) if spacing is None else spacing

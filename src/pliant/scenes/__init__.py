@@ -45,6 +45,9 @@ SCENES = {
     "cube-on-bar": "pliant.scenes.cube_on_bar",
     "bunny-in-bowl": "pliant.scenes.bunny_in_bowl",
     "cloth-on-ball": "pliant.scenes.cloth_on_ball",
+    "hanging-bar": "pliant.scenes.hanging_bar",
+    "melting-bust": "pliant.scenes.melting_bust",
+    "torn-head": "pliant.scenes.torn_head",
 }
 
 
