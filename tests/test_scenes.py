@@ -35,6 +35,10 @@ SMALL = {
     "cube-on-bar": dict(duration=0.3),
     "bunny-in-bowl": dict(dt=0.002, duration=0.8),
     "cloth-on-ball": dict(edge=0.05, duration=0.5),
+    "cradle": dict(balls=2, dt=0.02),
+    "flattened-head": dict(edge=0.02, press=0.03, dt=0.001, duration=0.2),
+    "pile": dict(busts=1, edge=0.026, spacing=0.035, duration=0.05),
+    "rider": dict(edge=0.015, gap=0.05, duration=0.04),
 }
 OTHER = [
     ("slope", dict(model="fem", dt=0.005)),

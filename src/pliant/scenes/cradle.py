@@ -13,7 +13,7 @@ def make(
     balls: int = 3, model: str = "rigid", speed: float = 0.15, stiffness: float = 2e5, damping: float = 0.0, dt: float = 0.004,
     duration: float = 6.0,
 ) -> Scene:  # fmt: skip
-    """Balls of radius 1 m; model rigid or points, speed [m/s] of the first, stiffness [N/m^3] of contact, damping as a share of critical."""
+    """Balls of radius 1 m; model rigid or points, speed [m/s] of the first, stiffness [N/m^3] of contact, damping (share of critical)."""
     contact = {"method": "point-surface", "stiffness": stiffness, "damping": damping}
     scene = Scene(dt=dt, duration=duration, contact=contact, gravity=(0, 0, 0), about="Impacts through a row of touching balls.")
     shape: dict[str, object] = {"kind": "ball", "radius": 1.0}

@@ -9,7 +9,7 @@ from pliant.simulation import Simulation
 
 
 def make(
-    edge: float = 0.008, youngs_modulus: float = 4.5e4, gap: float = 0.012, fall: float = 0.02, dt: float = 0.0005, duration: float = 0.6
+    edge: float = 0.008, youngs_modulus: float = 3e4, gap: float = 0.012, fall: float = 0.02, dt: float = 0.0005, duration: float = 0.6
 ) -> Scene:
     """edge [m] of triangles, youngs_modulus [Pa] of the mouth, gap [m] between its lips, fall [m] of the bunny."""
     scene = Scene(dt=dt, duration=duration, contact={"method": "point-surface", "damping": 0.5}, about="Complex bodies, and self-contact.")
@@ -20,7 +20,7 @@ def make(
         friction=0.8, material=dict(youngs_modulus=youngs_modulus, **calm),
     )  # fmt: skip
     scene.add(
-        name="rider", shape=dict(kind="bunny", height=0.12, edge=edge), model="points", spacing=0.016, position=(0.02, 0, 0.2 + fall),
+        name="rider", shape=dict(kind="bunny", height=0.12, edge=min(edge, 0.0095)), model="points", spacing=0.016, position=(0.02, 0, 0.2 + fall),
         friction=0.8, material=dict(youngs_modulus=1e5, **calm),
     )  # fmt: skip
     scene.pair("mouth", "mouth")

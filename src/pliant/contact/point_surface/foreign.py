@@ -21,7 +21,7 @@ from pliant.geometry.mesh import Floats, PliantError
 
 
 class Foreign:
-    """Bodies given by surfels at rest (places (s, 3), normals (s, 3), areas (s,)) and a binding (s, n), dense or sparse, to their points."""
+    """Bodies given by surfels at rest (places (s, 3), normals (s, 3), areas (s,)) and a binding (s, n), dense or sparse, to points."""
 
     def __init__(self, bodies: Sequence[tuple[Floats, Floats, Floats, Any]]) -> None:
         self.bindings = [b[3] for b in bodies]
