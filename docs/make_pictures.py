@@ -131,6 +131,18 @@ def make_reversal(folder: Path) -> None:
     save(sheet.quantize(256), "reversal.png")
 
 
+def make_point_surface(folder: Path) -> None:
+    """Two busts in full contact, and a head pressed into a table."""
+    from pliant.reproduce.keiser import colliding_busts
+
+    size = (480, 360)
+    sheet = Image.new("RGB", (2 * size[0], size[1]), "white")
+    for k, (scene, until) in enumerate(((colliding_busts(), 0.046), (scenes.make("flattened-head", edge=0.006), 0.5))):
+        image = draw(from_simulation(scene.simulate().run(until=until)), "body", (2 * size[0], 2 * size[1]))
+        sheet.paste(image.resize(size), (k * size[0], 0))
+    save(sheet.quantize(128), "point-surface.png")
+
+
 # Scenes of the method noniterative: parameters, where the camera stands, and the field shown.
 NONITERATIVE = {
     "squeezed-bars": ({}, None, "body"),
@@ -179,6 +191,7 @@ MAKE = {
     "redefinition": make_redefinition,
     "reversal": make_reversal,
     "noniterative": make_noniterative,
+    "point-surface": make_point_surface,
     "thesis": make_thesis,
     "quasi-rigid": make_quasi_rigid,
 }  # fmt: skip

@@ -29,7 +29,7 @@ class Bodies:
     """What is known per body."""
 
     names: list[str]
-    kind: list[str]  # fem, springs, rigid, quasi-rigid, static
+    kind: list[str]  # fem, springs, points, rigid, quasi-rigid, static
     frame: Ints  # (B,) its rigid frame, -1 for soft bodies
     node_start: Ints  # (B + 1,)
     point_start: Ints  # (B + 1,) skin points
@@ -42,10 +42,20 @@ class Bodies:
     anchor: Ints  # (B,) skin point fixed in its frame that stands for its analytic shape, -1 for none
     tolerance: Floats  # (B,) of adaptive steps, in parts of the body's size
     unsafe: Bools  # (B,) its stable step does not divide the step
+    modulus: Floats  # (B,) [Pa] Young's modulus; of springs their stiffness over their length; inf if rigid
     gives: Floats  # (B, 4) of quasi-rigid bodies: C [m^2/N], kind of response, its length [m], damping [s]; C = 0: rigid
+    parent: Ints  # (B,) the body it broke off, -1 for those of the scene
 
     def __len__(self) -> int:
         return len(self.names)
+
+    def family(self, body: int) -> Ints:
+        """A body and all that broke off it."""
+        found = [body]
+        for fragment in np.flatnonzero(self.parent >= 0).tolist():  # in order of birth: parents come first
+            if self.parent[fragment] in found:
+                found.append(fragment)
+        return np.array(found, np.int64)
 
 
 @dataclass
@@ -173,6 +183,7 @@ class State:
     step: int = 0
     last_dt: float = 0.0  # Verlet's kick spans half of the last and half of the next step
     memory: dict[str, dict[str, np.ndarray]] = field(default_factory=dict)  # per contact method
+    elements: dict[str, dict[str, np.ndarray]] = field(default_factory=dict)  # per group that remembers: what flowed and broke
     values: dict[str, Any] = field(default_factory=dict)  # what `sim.set` changed, by path
     books: dict[str, float] = field(default_factory=dict)  # energies dissipated and work done so far [J]
 
@@ -187,5 +198,6 @@ class State:
             if isinstance(value, np.ndarray):
                 values[name] = value.copy()
         values["memory"] = {m: {k: a.copy() for k, a in d.items()} for m, d in self.memory.items()}
+        values["elements"] = {m: {k: a.copy() for k, a in d.items()} for m, d in self.elements.items()}
         values["values"], values["books"] = dict(self.values), dict(self.books)
         return State(**values)

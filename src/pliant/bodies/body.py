@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from pliant.bodies.materials import lame
 from pliant.bodies.networks import network, per_element
+from pliant.bodies.point_skin import ride
 from pliant.bodies.rigid import matrix_to_quaternion, quaternion_to_matrix, rotation_vector_to_quaternion
 from pliant.geometry.embed import embed
+from pliant.geometry.filling import fill
 from pliant.geometry.mass import Mass, mass_of_surface, principal
 from pliant.geometry.mesh import Floats, Ints, PliantError, Surface, TetMesh
 from pliant.geometry.resolve import resolve
 from pliant.geometry.shape import Shape
 from pliant.geometry.topology import elevate, split_eight, subdivided_skin
-from pliant.scene import Body
+from pliant.scene import Body, Material
 
 
 @dataclass
@@ -40,7 +43,7 @@ class FramePart:
 class ElementPart:
     """Elements of one body, still in the body's own node numbers."""
 
-    kind: str  # tet4, tet10, springs or all-pairs
+    kind: str  # tet4, tet10, springs, all-pairs or points
     law: str
     nodes: Ints  # (E, c)
     values: dict[str, Floats]  # per element
@@ -80,7 +83,7 @@ def body_parts(body: Body, needs: frozenset[str] = frozenset()) -> BodyParts:
         elif body.model in ("rigid", "static"):
             parts = _framed(body, shape, "tets" in needs)
         else:
-            parts = _fem(body, shape) if body.model == "fem" else _springs(body, shape, "tets" in needs)
+            parts = SOFT[body.model](body, shape, "tets" in needs)
         if "tets" in needs and len(parts.tets) == 0 and parts.analytic is None:
             raise PliantError("the contact method needs tetrahedra inside, and this body has none: use a solid shape (network = \"tets\").")
         return parts
@@ -92,6 +95,7 @@ def is_filled(body: Body, needs: frozenset[str]) -> bool:
     """Whether a body has tetrahedra inside: its model lives on them, or a contact method needs them."""
     plane = isinstance(body.shape, dict) and body.shape.get("kind") == "plane"  # known exactly, and nothing to fill
     fillable = (body.model in ("rigid", "static") and not plane) or (body.model == "springs" and body.network == "all-pairs")
+    fillable |= body.model == "points"
     return body.needs_tets or (fillable and "tets" in needs)
 
 
@@ -111,7 +115,7 @@ def placing(body: Body) -> tuple[Floats, Floats]:
 # -- soft bodies
 
 
-def _fem(body: Body, shape: Shape) -> BodyParts:
+def _fem(body: Body, shape: Shape, inside: bool) -> BodyParts:
     assert shape.tets is not None
     rotation, shift = placing(body)
     mesh = shape.tets.moved(shift, rotation)
@@ -160,6 +164,73 @@ def _springs(body: Body, shape: Shape, inside: bool) -> BodyParts:
     parts.node_mass = net.mass
     parts.velocity = _start_velocity(body, parts.nodes, parts.node_mass)
     return parts
+
+
+def _points(body: Body, shape: Shape, inside: bool) -> BodyParts:
+    """Phyxels, and the surface (with tets inside if contact needs them) riding on them; phyxels follow as interior points."""
+    rotation, shift = placing(body)
+    places, volume = _phyxels(body, shape)
+    skin = None if body.skin is None else resolve(body.skin, solid=False).surface()
+    tets = np.zeros((0, 4), np.int64)
+    if skin is None and inside and shape.tets is not None:
+        parts = _node_skin(shape.tets.points, shape.tets.boundary, shape.tets.tets)
+        points, surface, faces, tets = parts.points, parts.surface_points, parts.faces, parts.tets
+    else:
+        skin = shape.surface() if skin is None else skin
+        points, surface, faces = skin.points, len(skin.points), skin.faces
+    riding, count = ride(points, places), np.arange(len(places))
+    values = point_values(body.material, len(places)) | {"volume": volume, "support": np.full(len(places), body.support)}
+    nodes = places @ rotation.T + shift
+    return BodyParts(
+        points=np.concatenate([points @ rotation.T + shift, nodes]),
+        surface_points=surface,
+        faces=faces,
+        tets=tets,
+        bind_start=np.concatenate([riding.start, riding.start[-1] + 1 + count]),
+        bind_node=np.concatenate([riding.node, count]),
+        bind_weight=np.concatenate([riding.weight, np.ones(len(places))]),
+        local=np.zeros((len(points) + len(places), 3)),
+        nodes=nodes,
+        node_mass=np.zeros(len(places)),
+        velocity=_start_velocity(body, nodes, values["density"] * volume),
+        elements=[ElementPart("points", "points", count[:, None], values)],
+    )
+
+
+def _phyxels(body: Body, shape: Shape) -> tuple[Floats, Floats]:
+    """Places [m] and volumes [m^3] of the phyxels of a body, in the coordinates of its shape."""
+    if not body.on_mesh:
+        return fill(shape.surface(), body.spacing, body.phyxels)
+    assert shape.tets is not None
+    mesh = shape.tets
+    if body.phyxels == "centres":
+        return mesh.points[mesh.tets].mean(axis=1), mesh.volumes
+    share = np.bincount(mesh.tets.ravel(), np.repeat(mesh.volumes / 4.0, 4), minlength=len(mesh.points)).astype(np.float64)
+    used = share > 0.0
+    return mesh.points[used], share[used]
+
+
+def point_values(material: Material, count: int) -> dict[str, Floats]:
+    """What each phyxel is made of, at the temperature of the material."""
+    modulus = per_element(material.youngs_modulus, count, "youngs_modulus", "phyxel")
+    left = np.ones(count)
+    if material.softening is not None:
+        cold, hot = material.softening
+        share = np.clip((material.temperature - cold) / (hot - cold), 0.0, 1.0)
+        left = (1.0 - share) + share * material.soft_modulus / modulus
+    lam, mu = lame(modulus * left, material.poisson_ratio)
+    numbers = {
+        "rayleigh": material.stiffness_damping,
+        "hourglass": material.hourglass,
+        "yield_strain": material.yield_strain or np.inf,
+        "creep_time": material.creep_time,
+        "max_plastic_strain": material.max_plastic_strain or np.inf,
+        "tear_strain": material.tear_strain or np.inf,
+        "shape_only": float(material.flow == "shape"),
+    }
+    values = {name: np.full(count, value, np.float64) for name, value in numbers.items()}
+    density = per_element(material.density, count, "density", "phyxel")
+    return values | {"lam": lam, "mu": mu, "bulk": material.volume_stiffness * left, "density": density}
 
 
 def _start_velocity(body: Body, points: Floats, weights: Floats) -> Floats:
@@ -219,6 +290,9 @@ def _quadratic_skin(mesh: TetMesh) -> BodyParts:
         local=np.zeros((len(points), 3)),
         nodes=nodes,
     )
+
+
+SOFT: dict[str, Callable[[Body, Shape, bool], BodyParts]] = {"fem": _fem, "springs": _springs, "points": _points}
 
 
 # -- rigid and static bodies

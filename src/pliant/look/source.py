@@ -85,7 +85,9 @@ def from_simulation(sim: Simulation) -> Picture:
     from pliant.running import cell_fields, drawn_cells, point_fields
 
     model, state = sim.world.model, sim.world.state
-    points = sim.points()
+    points, shown = sim.points(), sim.report.shown if sim.report else None
+    if shown is not None:
+        points = points + shown[: len(points)]
     rest = sim.world.skin_positions(model.nodes.rest, state.position, state.rotation)[: len(points)]
     fields = point_fields(sim, points - rest)
     cells, where = drawn_cells(sim)

@@ -23,6 +23,8 @@ def freeze(state: State) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
     arrays["books"] = np.array(list(state.books.values()), np.float64)
     for method, memory in state.memory.items():
         arrays |= {f"memory/{method}/{name}": array for name, array in memory.items()}
+    for group, kept in state.elements.items():
+        arrays |= {f"elements/{group}/{name}": array for name, array in kept.items()}
     return arrays, {"books": list(state.books), "methods": list(state.memory), "values": state.values}
 
 
@@ -31,13 +33,17 @@ def thaw(arrays: dict[str, np.ndarray], meta: dict[str, Any]) -> State:
     values: dict[str, Any] = {name: np.array(arrays[name]) for name in ("x", "v", "position", "rotation", "velocity", "spin")}
     values |= {"time": float(arrays["time"][0]), "step": int(arrays["step"][0]), "last_dt": float(arrays["last_dt"][0])}
     memory: dict[str, dict[str, np.ndarray]] = {method: {} for method in meta["methods"]}
+    elements: dict[str, dict[str, np.ndarray]] = {}
     for name, array in arrays.items():
         if name.startswith("memory/"):
             _, method, key = name.split("/", 2)
             memory[method][key] = np.array(array)
+        elif name.startswith("elements/"):
+            _, group, key = name.split("/", 2)
+            elements.setdefault(group, {})[key] = np.array(array)
     books = dict(zip(meta["books"], arrays["books"].tolist(), strict=True))
     changed = {k: tuple(v) if isinstance(v, list) else v for k, v in meta["values"].items()}
-    return State(**values, memory=memory, books=books, values=changed)
+    return State(**values, memory=memory, elements=elements, books=books, values=changed)
 
 
 def read_meshes(scene: Scene) -> Scene:

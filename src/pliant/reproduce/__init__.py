@@ -17,6 +17,7 @@ from pliant.geometry.mesh import PliantError
 from pliant.reading import nearest
 
 SOURCES: dict[str, str] = {
+    "keiser": "pliant.reproduce.keiser",
     "motheram": "pliant.reproduce.motheram",
     "spillmann": "pliant.reproduce.spillmann",
     "thesis": "pliant.reproduce.thesis",

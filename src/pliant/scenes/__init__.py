@@ -17,6 +17,10 @@ from pliant.scene import Scene
 
 SCENES = {
     "bowl": "pliant.scenes.bowl",
+    "cradle": "pliant.scenes.cradle",
+    "flattened-head": "pliant.scenes.flattened_head",
+    "pile": "pliant.scenes.pile",
+    "rider": "pliant.scenes.rider",
     "slope": "pliant.scenes.slope",
     "column": "pliant.scenes.column",
     "cantilever": "pliant.scenes.cantilever",
@@ -47,6 +51,9 @@ SCENES = {
     "ball-joint": "pliant.scenes.ball_joint",
     "head-in-room": "pliant.scenes.head_in_room",
     "bust-kiss": "pliant.scenes.bust_kiss",
+    "hanging-bar": "pliant.scenes.hanging_bar",
+    "melting-bust": "pliant.scenes.melting_bust",
+    "torn-head": "pliant.scenes.torn_head",
 }
 
 
