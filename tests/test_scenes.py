@@ -35,8 +35,8 @@ SMALL = {
     "cube-on-bar": dict(duration=0.3),
     "bunny-in-bowl": dict(dt=0.002, duration=0.8),
     "cloth-on-ball": dict(edge=0.05, duration=0.5),
-    "hanging-bar": dict(spacing=0.0625, youngs_modulus=2e5, duration=1.0),
-    "melting-bust": dict(edge=0.03, spacing=0.026, duration=2.0),
+    "hanging-bar": dict(spacing=0.0625),
+    "melting-bust": dict(edge=0.025, spacing=0.026, dt=0.002, duration=2.5),
     "torn-head": dict(edge=0.025, spacing=0.024, drop=0.1, duration=0.7),
 }
 OTHER = [

@@ -6,9 +6,9 @@ the step (1 for creep_time = 0):
     volume kept  d = dev(e - e_p), |d| = sqrt(2/3 d:d):   e_p += c (1 - y / |d|) d   where |d| > y   (radial return)
     as published |e - e_p| = sqrt(e:e):                   e_p += c (e - e_p)         where it is > y  (Müller et al. 2004)
 
-then what it has grown by is shortened to max_plastic_strain. When a plastic body is strained far the present shape becomes the reference, X <- x,
-v <- v det F, and e_p <- -R (e - e_p) R^T with the rotation R of F: the elastic energy of each phyxel stays what it was (but for det F),
-and its stress where the elastic stretch is small.
+then what it has grown by is shortened to max_plastic_strain. When a plastic body is strained far the present shape becomes the
+reference, X <- x, v <- v det F, and e_p <- -R (e - e_p) R^T with the rotation R of F: the elastic energy of each phyxel stays what it
+was (but for det F), and its stress where the elastic stretch is small.
 """
 
 from __future__ import annotations
