@@ -1,5 +1,6 @@
 """Bodies of phyxels: golden numbers of part 3 of the methods page, exactness for affine motion, conservation, plastic flow, skin."""
 
+import numba
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -379,3 +380,37 @@ def test_implicit_steps_are_stable_and_come_to_rest_in_the_same_place():
 def test_statics_are_refused_with_a_reason():
     with pytest.raises(PliantError, match="mass_damping"):
         ball().simulate().equilibrium()
+
+
+def test_forces_do_not_depend_on_threads():
+    x, group = bar((8, 5, 5), rayleigh=1e-3)
+    x, v = wobbled(x), wobbled(x, 1)
+    found = []
+    for threads in (1, numba.config.NUMBA_NUM_THREADS):
+        numba.set_num_threads(threads)
+        found.append(forces(group, x, v))
+    assert (found[0] == found[1]).all()
+
+
+@pytest.mark.slow
+def test_strain_converges_with_the_spacing():
+    """Observed order: the strain in the middle of a clamped bar under its weight converges with the spacing."""
+    errors = []
+    for n in (4, 8):
+        h = 0.5 / n
+        counts = (2 * n, n, n)
+        x = h * (np.indices(counts).reshape(3, -1).T + 0.5)
+        lam, mu = lame(E, 0.0)
+        group = Points(np.arange(len(x)), np.array([0, len(x)]), x, np.full(len(x), h**3), lam, mu, RHO, support=2.0)
+        held, y, v = x[:, 0] < h, x.copy(), np.zeros_like(x)
+        mass, dt = group.mass[0, 0], 0.8 * group.stable_dt(np.full(len(x), group.mass[0, 0]))[0]
+        for _ in range(int(6.0 / dt)):
+            v = (v + dt * (forces(group, y) / mass + [0.005, 0, 0])) / (1 + dt * 5.0)
+            v[held] = 0.0
+            y += dt * v
+        layers = [np.abs(x[:, 0] - at) < 0.51 * h for at in (0.375, 0.625)]
+        a, b = (x[k, 0].mean() for k in layers)
+        grown = (y - x)[layers[1], 0].mean() - (y - x)[layers[0], 0].mean()
+        exact = 0.005 * RHO / E * ((1.0 - a) ** 2 - (1.0 - b) ** 2) / 2
+        errors.append(abs(grown / exact - 1.0))
+    assert errors[1] < 0.5 * errors[0] and errors[1] < 0.01
