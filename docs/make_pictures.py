@@ -84,7 +84,7 @@ def make_points(folder: Path) -> None:
             for column, time in enumerate(times):
                 frame = int(abs(run.times - time).argmin())
                 sheet.paste(draw(from_run(run, frame), "body", SIZE), (column * SIZE[0], row * SIZE[1]))
-    save(sheet.resize(SIZE).quantize(64), "point-bodies.png")
+    save(sheet.resize(SIZE, Image.Resampling.LANCZOS).quantize(256), "point-bodies.png")
 
 
 def make_own_mesh(folder: Path) -> None:

@@ -113,6 +113,23 @@ def test_parts_that_meet_again_do_not_grow_together(torn):
     assert g == pytest.approx(f, abs=1e-9 * np.abs(f).max())
 
 
+def test_parts_collide():
+    """Thrown at each other the parts meet as two bodies, bounce, and keep momentum."""
+    sim = thrown(pulled(ground=True))
+    while len(sim.world.model.bodies) == 4:
+        sim.step()
+    a, b = sim.nodes("bar"), sim.nodes("bar.2")
+    mass, side = sim.world.model.nodes.mass, np.sign(sim.centre("bar.2")[0] - sim.centre("bar")[0])
+    sim.state.v[a], sim.state.v[b] = [side, 0, 0], [-side, 0, 0]
+    before, met = sim.books().momentum, 0.0
+    for _ in range(200):
+        sim.step()
+        met = max(met, float(np.abs(sim.contacts("bar", "bar.2").total_force).max(initial=0.0)))
+    speed = side * (np.average(sim.state.v[b, 0], weights=mass[b]) - np.average(sim.state.v[a, 0], weights=mass[a]))
+    assert met > 0.0 and speed > 0.2
+    assert np.abs(sim.books().momentum - before).max() < 1e-10
+
+
 def test_cut_pairs_stay_cut():
     """A crack that is not through: its pairs are gone and do not come back when it closes."""
     scene = pulled()

@@ -362,18 +362,18 @@ def test_energy_is_kept_to_second_order_of_the_step():
 
 
 def test_implicit_steps_are_stable_and_come_to_rest_in_the_same_place():
-    """Twenty times the explicit limit; the tangent is approximate, the rest position is not."""
+    """Far more than thirty times the explicit limit; the tangent is approximate, the rest position is not."""
     ends = []
-    for integrator, dt in (("symplectic", 0.002), ("implicit", 0.05)):
-        scene = Scene(dt=dt, duration=5.0, contact="none")
+    for integrator, dt, duration in (("symplectic", 0.0014, 3.0), ("implicit", 0.05, 8.0)):
+        scene = Scene(dt=dt, duration=duration, contact="none")
         scene.add(
             name="b", shape=dict(kind="box", size=(0.2, 0.2, 0.6), edge=0.1), model="points", spacing=0.1, fixed=[dict(side="+z")],
-            integrator=integrator, material=dict(youngs_modulus=1e5, mass_damping=5.0),
+            integrator=integrator, material=dict(youngs_modulus=1e7, mass_damping=10.0),
         )  # fmt: skip
         sim = scene.simulate().run()
-        assert np.abs(sim.state.v).max() < 1e-3
+        assert np.abs(sim.state.v).max() < 1e-5 and (integrator == "symplectic") == (sim._pieces > 1)
         ends.append(sim.state.x - sim.world.model.nodes.rest)
-    assert np.abs(ends[0]).max() > 0.01
+    assert np.abs(ends[0]).max() > 1e-4
     assert ends[1] == pytest.approx(ends[0], abs=0.01 * np.abs(ends[0]).max())  # soft modes are slow
 
 

@@ -89,6 +89,7 @@ class Points:
         self._parts = list(self._first)
         self._pull, self._hold = np.empty((count, 9)), np.empty((count, 9))
         self._join()
+        self.renewed = False  # are neighbourhoods others than those that something may have been derived from?
 
     def _neighbourhoods(self, allowed: list[Allowed | None]) -> list[Neighbourhoods]:
         return [
@@ -98,7 +99,7 @@ class Points:
 
     def _join(self) -> None:
         self.around = joined(self._parts)
-        self.renewed = True  # neighbourhoods are not those that others may have derived something from
+        self.renewed = True
         self._known: _Frequencies | None = None
         self._bonds: Bonds | None = None
 
