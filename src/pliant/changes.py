@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from pliant.bodies.all_pairs import AllPairs
-from pliant.bodies.body import point_values
 from pliant.bodies.materials import lame
+from pliant.bodies.phyxels import point_values
 from pliant.bodies.points import Points
 from pliant.bodies.quasi_rigid import gives_of
 from pliant.bodies.springs import Springs

@@ -9,16 +9,16 @@ import numpy as np
 
 from pliant.bodies.materials import lame
 from pliant.bodies.networks import network, per_element
+from pliant.bodies.phyxels import phyxels, point_values
 from pliant.bodies.point_skin import ride
 from pliant.bodies.rigid import matrix_to_quaternion, quaternion_to_matrix, rotation_vector_to_quaternion
 from pliant.geometry.embed import embed
-from pliant.geometry.filling import fill
 from pliant.geometry.mass import Mass, mass_of_surface, principal
 from pliant.geometry.mesh import Floats, Ints, PliantError, Surface, TetMesh
 from pliant.geometry.resolve import resolve
 from pliant.geometry.shape import Shape
 from pliant.geometry.topology import elevate, split_eight, subdivided_skin
-from pliant.scene import Body, Material
+from pliant.scene import Body
 
 
 @dataclass
@@ -169,7 +169,7 @@ def _springs(body: Body, shape: Shape, inside: bool) -> BodyParts:
 def _points(body: Body, shape: Shape, inside: bool) -> BodyParts:
     """Phyxels, and the surface (with tets inside if contact needs them) riding on them; phyxels follow as interior points."""
     rotation, shift = placing(body)
-    places, volume = _phyxels(body, shape)
+    places, volume = phyxels(body, shape)
     skin = None if body.skin is None else resolve(body.skin, solid=False).surface()
     tets = np.zeros((0, 4), np.int64)
     if skin is None and inside and shape.tets is not None:
@@ -195,42 +195,6 @@ def _points(body: Body, shape: Shape, inside: bool) -> BodyParts:
         velocity=_start_velocity(body, nodes, values["density"] * volume),
         elements=[ElementPart("points", "points", count[:, None], values)],
     )
-
-
-def _phyxels(body: Body, shape: Shape) -> tuple[Floats, Floats]:
-    """Places [m] and volumes [m^3] of the phyxels of a body, in the coordinates of its shape."""
-    if not body.on_mesh:
-        return fill(shape.surface(), body.spacing, body.phyxels)
-    assert shape.tets is not None
-    mesh = shape.tets
-    if body.phyxels == "centres":
-        return mesh.points[mesh.tets].mean(axis=1), mesh.volumes
-    share = np.bincount(mesh.tets.ravel(), np.repeat(mesh.volumes / 4.0, 4), minlength=len(mesh.points)).astype(np.float64)
-    used = share > 0.0
-    return mesh.points[used], share[used]
-
-
-def point_values(material: Material, count: int) -> dict[str, Floats]:
-    """What each phyxel is made of, at the temperature of the material."""
-    modulus = per_element(material.youngs_modulus, count, "youngs_modulus", "phyxel")
-    left = np.ones(count)
-    if material.softening is not None:
-        cold, hot = material.softening
-        share = np.clip((material.temperature - cold) / (hot - cold), 0.0, 1.0)
-        left = (1.0 - share) + share * material.soft_modulus / modulus
-    lam, mu = lame(modulus * left, material.poisson_ratio)
-    numbers = {
-        "rayleigh": material.stiffness_damping,
-        "hourglass": material.hourglass,
-        "yield_strain": material.yield_strain or np.inf,
-        "creep_time": material.creep_time,
-        "max_plastic_strain": material.max_plastic_strain or np.inf,
-        "tear_strain": material.tear_strain or np.inf,
-        "shape_only": float(material.flow == "shape"),
-    }
-    values = {name: np.full(count, value, np.float64) for name, value in numbers.items()}
-    density = per_element(material.density, count, "density", "phyxel")
-    return values | {"lam": lam, "mu": mu, "bulk": material.volume_stiffness * left, "density": density}
 
 
 def _start_velocity(body: Body, points: Floats, weights: Floats) -> Floats:
