@@ -98,7 +98,22 @@ def _stages() -> None:
     scene.simulate().step()
 
 
-JOBS: dict[str, Callable[[], None]] = {"tets": _tets, "solver": _solver, "springs": _springs, "networks": _networks, "stages": _stages}
+def _press() -> None:
+    """Few nodes, many nodes, a given load, and two objects."""
+    from pliant import press
+
+    ball = {"kind": "ball", "radius": 0.1}
+    for response, depth in (("boussinesq", "1mm"), ("volume-preserving", "20mm")):
+        found = press(ball, depth=depth, response=response, layer="60mm")
+        found.map((8, 8))
+        _ = found.stiffness, found.peak
+    press(ball, force="20N", tilt="free")
+    press(ball, ball, depth="1mm", young_b="1MPa")
+
+
+JOBS: dict[str, Callable[[], None]] = {
+    "tets": _tets, "solver": _solver, "springs": _springs, "networks": _networks, "stages": _stages, "press": _press
+}  # fmt: skip
 JOBS |= {f"contact {name}": partial(_contact, name) for name in METHODS if name != "none"}
 
 

@@ -21,6 +21,7 @@ from pliant.contact.quasi_rigid.operators import Operator
 from pliant.geometry.mesh import Floats
 
 REFRESH = 25  # iterations after which K P is computed anew, so that rounding does not pile up
+PRECONDITIONED = 200  # iterations after which it goes on as the original
 NAME = "conjugate-gradients"
 
 
@@ -49,6 +50,8 @@ def solve(K: Operator, q: Floats, start: Floats | None, tolerance: float, most: 
         if error <= tolerance or count >= limit:
             status = lcp.SOLVED if error <= tolerance else lcp.STALLED
             break
+        if count == PRECONDITIONED:  # very uneven nodes come and go too much
+            inverse, scaled, conjugate = None, 1.0, 0.0
         gradient = np.where(loaded, s, 0.0)
         down = gradient if inverse is None else np.where(loaded, inverse @ gradient, 0.0)
         size = dot(gradient, down)

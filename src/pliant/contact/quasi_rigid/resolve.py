@@ -220,7 +220,7 @@ def _solved(problem: Problem, start: Floats | None, rough: bool) -> lcp.Solution
 
 
 def exactly(K: Operator, q: Floats, start: Floats | None) -> lcp.Solution:
-    """Forces to rounding, or of many nodes, whose matrix is compressed too, to 1e-4 of the depth."""
+    """Forces to rounding, or of many nodes, whose matrix is compressed too, to 1e-5 of the depth."""
     return lcp.solve(K, q, start=start, tolerance=1e-8 if K.size <= lcp.ACTIVE_SET else lcp.NEARLY)
 
 
