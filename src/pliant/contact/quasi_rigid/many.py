@@ -44,7 +44,8 @@ def many(
     within = np.union1d(np.flatnonzero((nodes.gap <= 0.0) | (force > 0.0)), ring(sides, owner, nodes, np.flatnonzero(force > 0.0)))
     while True:
         problem = Problem.of(sides, owner[within], nodes.at(within), response, len(owners))
-        found = lcp.solve(problem.K, problem.nodes.gap, METHOD, force[within], tolerance=lcp.NEARLY)
+        tolerance = lcp.NEARLY * depth / float(np.max(np.abs(problem.nodes.gap)))  # of the depth, not of the widest gap
+        found = lcp.solve(problem.K, problem.nodes.gap, METHOD, force[within], tolerance=tolerance)
         iterations += found.iterations
         if response.positive or grown >= GROWTH:
             break
