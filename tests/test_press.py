@@ -249,7 +249,7 @@ def test_command(command, tmp_path):
 
 # ------------------------------------------------------------------------------------------------ real scans
 
-FILES = [p for folder in ("points", "surface") for p in sorted((DATA / folder).glob("*"))] if DATA.exists() else []
+FILES = [p for folder in ("points", "surface", "dirty", "tet") for p in sorted((DATA / folder).glob("*"))] if DATA.exists() else []
 MUST = {
     "foot_find_template.obj", "femur.off", "igea_40k.ply", "max_planck_10k.obj", "kitten.xyz", "sphere-pc.obj", "sphere_20k.xyz",
     "bunny_res2_holes.ply",

@@ -228,7 +228,7 @@ def press(
     direction: Annotated[str, typer.Option(help="The way A moves, three numbers.")] = "0,0,-1",
     tilt: Annotated[str, typer.Option(help="fixed, or free: under a force, A turns until its load is balanced.")] = "fixed",
     at: Annotated[str | None, typer.Option(help="Where the force acts on A [m], three numbers; default the centre of its volume.")] = None,
-    response: Annotated[str, typer.Option(help="boussinesq (solid), volume-preserving (flesh), layer, or a file of `pliant response`.")] = "boussinesq",
+    response: Annotated[str, typer.Option(help="boussinesq, volume-preserving (flesh, rubber), layer, or a table (.csv).")] = "boussinesq",
     layer: Annotated[str | None, typer.Option(help="How far a push is felt, such as 15mm; default twice the contact's radius.")] = None,
     young: Annotated[str, typer.Option(help="Young's modulus of A, such as 200kPa; rigid.")] = "1MPa",
     poisson: Annotated[float, typer.Option(help="Poisson's ratio of A.")] = 0.45,
