@@ -106,6 +106,7 @@ def _bodies(scene: Scene, draft: Draft, anchors: Ints) -> Bodies:
         anchor=anchors,
         tolerance=np.array([b.tolerance for b in scene.bodies]),
         unsafe=np.array([b.unsafe for b in scene.bodies], bool),
+        gives=joined([p.gives[None] for p in parts], (4,)),
     )
 
 
@@ -159,7 +160,18 @@ def _skin(draft: Draft) -> Skin:
         face_body=np.repeat(np.arange(len(parts)), [len(p.faces) for p in parts]),
         tets=joined([p.tets + s for p, s in zip(parts, draft.point_start, strict=False)], (4,), np.int64),
         tet_body=np.repeat(np.arange(len(parts)), [len(p.tets) for p in parts]),
+        **_surfels(draft),
     )
+
+
+def _surfels(draft: Draft) -> dict[str, Floats]:
+    """Normals and areas of points without faces, if any body has such."""
+    parts, extra = draft.parts, len(draft.extra_body)
+    if all(p.areas is None for p in parts):
+        return {}
+    normals = [np.zeros_like(p.points) if p.normals is None else p.normals for p in parts]
+    areas = [np.zeros(len(p.points)) if p.areas is None else p.areas for p in parts]
+    return {"normal": joined([*normals, np.zeros((extra, 3))], (3,)), "area": joined([*areas, np.zeros(extra)])}
 
 
 def _incidence(groups: list[Ints], nodes: int) -> tuple[Ints, Ints, int]:

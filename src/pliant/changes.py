@@ -9,6 +9,7 @@ import numpy as np
 
 from pliant.bodies.all_pairs import AllPairs
 from pliant.bodies.materials import lame
+from pliant.bodies.quasi_rigid import gives_of
 from pliant.bodies.springs import Springs
 from pliant.bodies.tets import Tets
 from pliant.build import drag_of
@@ -89,6 +90,8 @@ def _material(world: World, body: Body, name: str, value: Any) -> None:
     model.nodes.drag[model.nodes.body == i] = drag_of(body)
     if model.bodies.frame[i] >= 0:
         model.frames.damping[model.bodies.frame[i]] = material.mass_damping
+    if body.model == "quasi-rigid":
+        model.bodies.gives[i] = gives_of(body)
     for group, owner in zip(model.groups, model.group_body, strict=True):
         mine = owner == i
         if not mine.any():

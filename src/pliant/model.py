@@ -20,6 +20,7 @@ from pliant.table import Tables
 SYMPLECTIC, VERLET, IMPLICIT, COOPER_VERNER, DOP853 = 0, 1, 2, 3, 4
 SCHEMES = {"symplectic": SYMPLECTIC, "verlet": VERLET, "implicit": IMPLICIT, "cooper-verner": COOPER_VERNER, "dop853": DOP853}
 STAGED = (COOPER_VERNER, DOP853)  # Runge-Kutta schemes: forces at stages within the step
+RESPONSES = {"boussinesq": 0, "volume-preserving": 1, "layer": 2}  # how the surface of a quasi-rigid body gives way
 ANALYTIC = {"plane": 0, "ball": 1, "box": 2, "capsule": 3, "cylinder": 4, "torus": 5}
 
 
@@ -28,7 +29,7 @@ class Bodies:
     """What is known per body."""
 
     names: list[str]
-    kind: list[str]  # fem, springs, rigid, static
+    kind: list[str]  # fem, springs, rigid, quasi-rigid, static
     frame: Ints  # (B,) its rigid frame, -1 for soft bodies
     node_start: Ints  # (B + 1,)
     point_start: Ints  # (B + 1,) skin points
@@ -41,6 +42,7 @@ class Bodies:
     anchor: Ints  # (B,) skin point fixed in its frame that stands for its analytic shape, -1 for none
     tolerance: Floats  # (B,) of adaptive steps, in parts of the body's size
     unsafe: Bools  # (B,) its stable step does not divide the step
+    gives: Floats  # (B, 4) of quasi-rigid bodies: C [m^2/N], kind of response, its length [m], damping [s]; C = 0: rigid
 
     def __len__(self) -> int:
         return len(self.names)
@@ -85,6 +87,8 @@ class Skin:
     face_body: Ints  # (m,)
     tets: Ints  # (t, 4) skin points
     tet_body: Ints  # (t,)
+    normal: Floats = field(default_factory=lambda: np.zeros((0, 3)))  # (p, 3) of points without faces; (0, 3): none
+    area: Floats = field(default_factory=lambda: np.zeros(0))  # [m^2] (p,) of points without faces, else 0; (0,): none
 
     def __len__(self) -> int:
         return len(self.body)

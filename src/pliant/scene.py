@@ -73,6 +73,8 @@ class Material(Spec):
     adaptive_force: Positive | None = None  # [N] f: vertex_damping times min(|spring force on the vertex| / f, cap); None: constant
     adaptive_cap: Positive = 10.0  # largest factor of adaptive damping
     thickness: Positive = 0.001  # [m] of a sheet of springs, for its mass; only for open surfaces
+    response: Literal["boussinesq", "volume-preserving", "layer"] = "boussinesq"  # of quasi-rigid bodies: solid, flesh, layer on a core
+    layer: Positive | None = None  # [m] how far a push on a quasi-rigid body is felt; not for boussinesq
 
 
 class Where(Spec):
@@ -133,11 +135,12 @@ class Body(Spec):
 
     name: str = ""
     shape: Annotated[Any, _SHAPE_SCHEMA]
-    model: Literal["fem", "springs", "rigid", "static"] = "fem"
+    model: Literal["fem", "springs", "rigid", "quasi-rigid", "static"] = "fem"
     element: Literal["linear", "quadratic"] = "linear"  # fem: 4-node or 10-node tetrahedra
     network: Literal["tets", "surface", "all-pairs", "voxels"] = "tets"
     # springs: along the edges of tetrahedra; of the surface, with bending; between all vertices of the surface; of a lattice inside it
-    spacing: Positive | None = None  # [m] voxels: edge of a cell; None: an eighth of the longest side
+    spacing: Positive | None = None
+    # [m] voxels: edge of a cell; None: an eighth of the longest side. quasi-rigid: between points of the skin; None: about 4000 points
     skin: Annotated[Any, _SHAPE_SCHEMA] | None = None  # a finer surface that rides in the tets and is what touches
     material: Material = Field(default_factory=Material)
     integrator: Literal["auto", "symplectic", "verlet", "implicit", "cooper-verner", "dop853"] = "auto"
@@ -156,15 +159,16 @@ class Body(Spec):
     @field_validator("shape", "skin")
     @classmethod
     def _shape(cls, value: Any) -> Any:
+        from pliant.geometry.files import PointCloud
         from pliant.geometry.shape import Shape
 
-        if value is None or isinstance(value, Shape | TetMesh | Surface):
+        if value is None or isinstance(value, Shape | TetMesh | Surface | PointCloud):
             return value
         if isinstance(value, str):
             return {"kind": value}
         if isinstance(value, dict) and ("kind" in value) != ("file" in value):
             return {k: list(v) if isinstance(v, tuple) else v for k, v in value.items()}  # as a file would hold it
-        raise ValueError('a shape is a name, a table with `kind` or `file`, or a Shape, TetMesh or Surface')
+        raise ValueError('a shape is a name, a table with `kind` or `file`, or a Shape, TetMesh, Surface or PointCloud')
 
     @property
     def needs_tets(self) -> bool:
@@ -176,7 +180,7 @@ class Body(Spec):
         static = self.static_friction
         if static is not None and static < self.friction:
             raise ValueError(f"static_friction {static} is below friction {self.friction}: a body at rest holds at least as well")
-        if self.model in ("rigid", "static"):
+        if self.model in ("rigid", "quasi-rigid", "static"):
             for name in ("fixed", "skin"):
                 if getattr(self, name):
                     raise ValueError(f"`{name}` is for soft bodies; this one is {self.model}")

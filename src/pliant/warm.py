@@ -111,17 +111,37 @@ def _press() -> None:
     press(ball, ball, depth="1mm", young_b="1MPa")
 
 
+def _quasi_rigid() -> None:
+    """A ball on the floor, another one and a soft box on it, explicit and implicit."""
+    from pliant import Scene
+
+    for integration in ("symplectic", "implicit"):
+        scene = Scene(dt=1e-4, contact={"method": "quasi-rigid", "integration": integration})
+        ball = {"shape": {"kind": "ball", "radius": 0.1}, "model": "quasi-rigid", "spacing": 0.02}
+        scene.add(name="ground", shape="plane", model="static")
+        scene.add(name="a", position=(0, 0, 0.098), **ball)
+        scene.add(name="b", position=(0, 0.05, 0.27), **ball)
+        scene.add(name="c", shape={"kind": "box", "size": (0.2, 0.2, 0.2), "edge": 0.1}, position=(0.199, 0, 0.2))
+        scene.pair("ground", "c", contact=False)
+        sim = scene.simulate()
+        sim.step()
+        sim.step()
+        _ = sim.report.shown if sim.report else None
+        sim.books()
+
+
 JOBS: dict[str, Callable[[], None]] = {
     "tets": _tets, "solver": _solver, "springs": _springs, "networks": _networks, "stages": _stages, "press": _press
 }  # fmt: skip
-JOBS |= {f"contact {name}": partial(_contact, name) for name in METHODS if name != "none"}
+JOBS |= {f"contact {name}": partial(_contact, name) for name in METHODS if name not in ("none", "quasi-rigid")}
+JOBS |= {"contact quasi-rigid": _quasi_rigid}
 
 
 def needed(scene: Scene) -> list[str]:
     """The jobs whose kernels a scene calls."""
     models = {body.model for body in scene.bodies}
     jobs = ["tets"] if "fem" in models else []
-    if len(scene.bodies) > 1 or "rigid" in models:
+    if len(scene.bodies) > 1 or models & {"rigid", "quasi-rigid"}:
         jobs += [job for job in (f"contact {name}" for name in methods_of(scene)) if job in JOBS] or ["contact ground"]
     jobs += ["solver"] if models & {"fem", "springs"} else []
     jobs += ["springs"] if "springs" in models else []

@@ -34,9 +34,10 @@ class Several:
             new[name] = answer.memory
         motion.pairs = table
         shown = [a.shown for a in answers if a.shown is not None]
+        drawn = shown[0] if len(shown) == 1 else None if not shown else lambda: sum(s() if callable(s) else s for s in shown)
         joined = Answer(
             Contacts.joined([a.contacts for a in answers]),
-            shown=sum(shown) if shown else None,  # type: ignore[arg-type]
+            shown=drawn,
             warnings=[w for a in answers for w in a.warnings],
         )
         return joined, new

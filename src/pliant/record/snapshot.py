@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from pliant.geometry.files import PointCloud
 from pliant.geometry.mesh import PliantError, Surface, TetMesh
 from pliant.geometry.shape import Shape
 from pliant.model import State
@@ -87,6 +88,9 @@ def _mesh_arrays(shape: Shape) -> dict[str, np.ndarray]:
         arrays |= {"points": shape.tets.points, "tets": shape.tets.tets}
     if shape.skin is not None:
         arrays |= {"skin_points": shape.skin.points, "skin_faces": shape.skin.faces}
+    if shape.cloud is not None:
+        arrays["cloud_points"] = shape.cloud.points
+        arrays |= {} if shape.cloud.normals is None else {"cloud_normals": shape.cloud.normals}
     return arrays
 
 
@@ -104,5 +108,6 @@ def unpack_scene(text: str, arrays: dict[str, np.ndarray]) -> Scene:
                 tets = TetMesh(found["points"], found["tets"]) if "tets" in found else None
                 skin = Surface(found["skin_points"], found["skin_faces"]) if "skin_faces" in found else None
                 exact = spec.get("analytic")
-                setattr(body, part, Shape("recorded", tets, skin, (exact[0], tuple(exact[1])) if exact else None))
+                cloud = PointCloud(found["cloud_points"], found.get("cloud_normals")) if "cloud_points" in found else None
+                setattr(body, part, Shape("recorded", tets, skin, (exact[0], tuple(exact[1])) if exact else None, cloud))
     return scene

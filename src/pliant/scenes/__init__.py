@@ -41,6 +41,12 @@ SCENES = {
     "cube-on-bar": "pliant.scenes.cube_on_bar",
     "bunny-in-bowl": "pliant.scenes.bunny_in_bowl",
     "cloth-on-ball": "pliant.scenes.cloth_on_ball",
+    "ball-on-plane": "pliant.scenes.ball_on_plane",
+    "spinning-ball": "pliant.scenes.spinning_ball",
+    "foot-on-ground": "pliant.scenes.foot_on_ground",
+    "ball-joint": "pliant.scenes.ball_joint",
+    "head-in-room": "pliant.scenes.head_in_room",
+    "bust-kiss": "pliant.scenes.bust_kiss",
 }
 
 
