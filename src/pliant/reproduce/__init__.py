@@ -18,6 +18,7 @@ from pliant.reading import nearest
 
 SOURCES: dict[str, str] = {
     "motheram": "pliant.reproduce.motheram",
+    "pauly": "pliant.reproduce.pauly",
     "spillmann": "pliant.reproduce.spillmann",
     "thesis": "pliant.reproduce.thesis",
 }

@@ -11,7 +11,7 @@ from pliant.geometry.mesh import Floats, Ints
 from pliant.kernels import contiguous, kernel
 
 LEAF = 64  # most nodes of a cluster that is not split
-APART = 1.0  # clusters are far if the sum of their radii is below this part of the distance of their centres
+APART = 0.85  # clusters are far if the sum of their radii is below this part of the distance of their centres
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from pliant.contact.quasi_rigid.result import ContactResult
 from pliant.contact.quasi_rigid.side import Side
 from pliant.contact.quasi_rigid.tree_sum import tree_displacement
 from pliant.detect.surfels.surface import PointSurface
-from pliant.geometry.mesh import Floats, PliantError
+from pliant.geometry.mesh import Floats, Ints, PliantError
 
 AWAY = 0.3  # n.n_c below which displacements fade, to nothing at 0: the far side of the object
 
@@ -55,7 +55,7 @@ def displacements(
     if response is None or len(touching) == 0:
         return u, way
     near_end, end = reach_of(response, math.sqrt(result.area / math.pi))
-    x, outward = result.points[touching], (1.0 if which == 0 else -1.0) * result.normals[touching]
+    x, outward = _on_surface(result, touching, which), (1.0 if which == 0 else -1.0) * result.normals[touching]
     middle = x.mean(axis=0)
     box = np.linalg.norm(points - middle, axis=1) <= end + np.max(np.linalg.norm(x - middle, axis=1))
     chosen = np.flatnonzero(box if wanted is None else box & wanted)
@@ -70,6 +70,16 @@ def displacements(
     mixed = turn * outward[nearest] + (1.0 - turn) * normals[chosen]
     way[chosen] = -mixed / np.linalg.norm(mixed, axis=1, keepdims=True)
     return u, way
+
+
+def _on_surface(result: ContactResult, nodes: Ints, which: int) -> Floats:
+    """Where forces act on a side before it gives way: at its own nodes, and at the feet of the other's.
+
+    A force that is off the surface by z displaces a net volume of 2 pi C z, which a response that keeps volumes must not.
+    """
+    own = result.owner[nodes] == which
+    way = np.where(result.owner[nodes] == 0, 1.0, -1.0) * np.where(own, 0.0, result.gap[nodes])
+    return result.points[nodes] + way[:, None] * result.normals[nodes]
 
 
 def deformed(side: Side, result: ContactResult, which: int) -> tuple[Floats, Floats]:
