@@ -37,6 +37,7 @@ MODES = ("master", "split", "merged")
 INNER, WIDE = 0.3, 0.5  # of the depth: nodes of the first problem, and those looked at around it, where a push can lift
 ROUGH, EXACT = 1e-3, 1e-9  # of the depth: overlap of other nodes that counts, while looking for nodes and in the end
 FEW = 200  # nodes that are solved exactly at once
+COARSE = 300  # nodes of a coarse level beyond which gradients are good enough
 GROWTH = 20  # enlargements at most
 ROUNDS, SPLIT = 8, 3
 AROUND = 9  # neighbours of a node, and itself
@@ -168,10 +169,10 @@ def _shared(sides: Pair, owners: tuple[int, ...], options: Options, mode: str) -
     if len(nodes) == 0:
         return apart(nodes, owner, mode, options.level)
     inner = options.margin if options.margin is not None else 0.0 if response.positive else INNER
-    wide = inner if response.positive else max(inner, WIDE)
+    wide = inner if response.positive else max(inner, WIDE, _reached(options.start, depth))
     if wide > 0.0:
         owner, nodes = gather(sides, owners, wide * depth)
-    if len(nodes) > lcp.ACTIVE_SET:
+    if len(nodes) > (COARSE if options.level else lcp.ACTIVE_SET):
         from pliant.contact.quasi_rigid.many import many
 
         return many(sides, owners, options, mode, owner, nodes, response, wide)
@@ -230,15 +231,16 @@ def lifted(
 ) -> tuple[Ints, bool]:  # fmt: skip
     """Nodes of the next problem: those that the contact lifts into the partner, and a ring; and whether to look farther out."""
     rest = np.setdiff1d(np.arange(len(nodes)), within, assume_unique=True)
+    at_end = bool(np.any(found.contact & (problem.nodes.gap > 0.8 * wide * depth)))
     if len(rest) == 0:
-        return within, bool(np.any(found.contact & (problem.nodes.gap > 0.8 * wide * depth)))
+        return within, at_end
     loaded, target = found.contact, blobs(nodes.points[rest], nodes.areas[rest])
     source = np.ascontiguousarray(problem.blobs[:, loaded])
     s = nodes.gap[rest] + displaced(target, source, found.P[loaded], response)
     low = rest[s < -tolerance * depth]
     if len(low) == 0:
-        return within, False
-    return np.union1d(within, ring(sides, owner, nodes, low)), bool(np.any(nodes.gap[low] > 0.8 * wide * depth))
+        return within, at_end
+    return np.union1d(within, ring(sides, owner, nodes, low)), at_end or bool(np.any(nodes.gap[low] > 0.8 * wide * depth))
 
 
 def ring(sides: Pair, owner: Ints, nodes: Nodes, chosen: Ints) -> Ints:
@@ -355,6 +357,11 @@ def started(options: Options, owner: Ints, nodes: Nodes) -> Floats | None:
         return mapped((last.owner, last.sample, last.P), owner, nodes.sample)
     force = carried(last.points, last.areas, last.P, nodes.points, nodes.areas)
     return np.where(force > 0.05 * np.max(force, initial=0.0), force, 0.0)
+
+
+def _reached(last: ContactResult | None, depth: float) -> float:
+    """How far out the last contact reached, and a bit, as a part of the depth; 0 if there was none."""
+    return 0.0 if last is None else 1.4 * float(np.max(last.gap[last.contact], initial=0.0)) / depth
 
 
 def _same(known: tuple[Ints, Ints], wanted: tuple[Ints, Ints]) -> Ints:
