@@ -157,12 +157,27 @@ def make_thesis(folder: Path) -> None:
     save(sheet.quantize(128), "thesis.png")
 
 
+def make_quasi_rigid(folder: Path) -> None:
+    """A ball on a slab, a foot on the ground, two busts, a ball in a socket."""
+    sheet, size = Image.new("RGB", (4 * 320, 240), "white"), (640, 480)
+    shots = (
+        ("ball-on-plane", {"density": 9000.0, "layer": 0.05}, 0.2, (-60, 8)), ("foot-on-ground", {}, 0.3, (-50, 15)),
+        ("bust-kiss", {}, 0.024, (-80, 10)), ("ball-joint", {}, 0.1, None),
+    )  # fmt: skip
+    for i, (name, values, time, camera) in enumerate(shots):
+        run = Run.open(recorded(scenes.make(name, **values).copy_with(duration=time), folder))
+        image = draw(from_run(run, -1), "pressure", size, camera=camera)
+        sheet.paste(image.resize((320, 240)), (i * 320, 0))
+    save(sheet.quantize(128), "quasi-rigid.png")
+
+
 MAKE = {
     "shapes": make_shapes, "demo": make_demo, "own-mesh": make_own_mesh, "cantilever": make_cantilever, "ground": make_ground,
     "redefinition": make_redefinition,
     "reversal": make_reversal,
     "noniterative": make_noniterative,
     "thesis": make_thesis,
+    "quasi-rigid": make_quasi_rigid,
 }  # fmt: skip
 
 if __name__ == "__main__":

@@ -35,6 +35,12 @@ SMALL = {
     "cube-on-bar": dict(duration=0.3),
     "bunny-in-bowl": dict(dt=0.002, duration=0.8),
     "cloth-on-ball": dict(edge=0.05, duration=0.5),
+    "ball-on-plane": dict(spacing=0.008),
+    "spinning-ball": dict(youngs_modulus=3e7, spacing=0.03, duration=1.3),
+    "foot-on-ground": dict(spacing=0.006, duration=0.3),
+    "ball-joint": dict(dt=0.004),
+    "head-in-room": dict(spacing=0.04, walls="hard", duration=0.6),
+    "bust-kiss": dict(spacing=0.006, duration=0.06),
 }
 OTHER = [
     ("slope", dict(model="fem", dt=0.005)),

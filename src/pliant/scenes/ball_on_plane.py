@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from pliant.bodies.rigid import quaternion_to_matrix
@@ -24,7 +26,7 @@ def make(
         dt=dt, duration=duration, contact=dict(method="quasi-rigid", integration="implicit"),
         about="What goes in under the ball comes out around it; forces equal the weight.",
     )  # fmt: skip
-    flesh = dict(youngs_modulus=youngs_modulus, poisson_ratio=0.45, density=density, stiffness_damping=0.03)
+    flesh: dict[str, Any] = dict(youngs_modulus=youngs_modulus, poisson_ratio=0.45, density=density, stiffness_damping=0.03)
     flesh |= dict(response="volume-preserving", layer=layer) if layer > 0 else {}
     gives = dict(model="quasi-rigid", material=flesh)
     slab = dict(name="slab", shape=dict(kind="box", size=(5 * radius, 5 * radius, radius)), position=(0, 0, -0.5 * radius))

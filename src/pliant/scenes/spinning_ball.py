@@ -1,4 +1,4 @@
-"""A spinning ball is put on an incline: it slips, rolls at the time and speed of theory, and rolls back (Pauly, Pai, Guibas 2004, Fig. 8)."""
+"""A spinning ball on an incline slips, rolls at the time and speed of theory, and rolls back (Pauly, Pai, Guibas 2004, Fig. 8)."""
 
 from __future__ import annotations
 
@@ -57,6 +57,7 @@ def expect(sim: Simulation) -> list[str]:
     assert abs(v - after) < 0.01 * speed, f"speed {v:.4f} m/s at {now:g} s, theory {after:.4f} m/s"
     assert abs(way - wanted) < 0.01 * (0.5 * speed * rolls + speed * later), f"way {way:.4f} m, theory {wanted:.4f} m"
     return [
-        f"At {now:g} s the ball rolls at {v:.4f} m/s (theory {after:.4f}), {way:.4f} m up (theory {wanted:.4f}); it turns with {w:.4f} rad/s.",
+        f"At {now:g} s the ball rolls at {v:.4f} m/s (theory {after:.4f}) and turns with {w:.4f} rad/s.",
+        f"It is {way:.4f} m up the incline (theory {wanted:.4f}).",
         f"In theory it slips until {rolls:.4f} s, when it is at {speed:.4f} m/s.",
     ]

@@ -14,7 +14,7 @@ from pliant.contact.quasi_rigid.result import ContactResult
 from pliant.contact.quasi_rigid.side import Side
 from pliant.contact.quasi_rigid.tree_sum import tree_displacement
 from pliant.detect.surfels.surface import PointSurface
-from pliant.geometry.mesh import Floats, Ints, PliantError
+from pliant.geometry.mesh import Floats, PliantError
 
 AWAY = 0.3  # n.n_c below which displacements fade, to nothing at 0: the far side of the object
 
@@ -55,7 +55,7 @@ def displacements(
     if response is None or len(touching) == 0:
         return u, way
     near_end, end = reach_of(response, math.sqrt(result.area / math.pi))
-    x, outward = _on_surface(result, touching, which), (1.0 if which == 0 else -1.0) * result.normals[touching]
+    x, outward = _on_side(result, which)[touching], (1.0 if which == 0 else -1.0) * result.normals[touching]
     middle = x.mean(axis=0)
     box = np.linalg.norm(points - middle, axis=1) <= end + np.max(np.linalg.norm(x - middle, axis=1))
     chosen = np.flatnonzero(box if wanted is None else box & wanted)
@@ -72,14 +72,10 @@ def displacements(
     return u, way
 
 
-def _on_surface(result: ContactResult, nodes: Ints, which: int) -> Floats:
-    """Where forces act on a side before it gives way: at its own nodes, and at the feet of the other's.
-
-    A force that is off the surface by z displaces a net volume of 2 pi C z, which a response that keeps volumes must not.
-    """
-    own = result.owner[nodes] == which
-    way = np.where(result.owner[nodes] == 0, 1.0, -1.0) * np.where(own, 0.0, result.gap[nodes])
-    return result.points[nodes] + way[:, None] * result.normals[nodes]
+def _on_side(result: ContactResult, which: int) -> Floats:
+    """(n, 3) [m] where nodes press on a side before deformation: they themselves, or their feet if they are samples of the other one."""
+    away = np.where(result.owner == which, 0.0, np.where(result.owner == 0, result.gap, -result.gap))
+    return np.asarray(result.points + away[:, None] * result.normals)
 
 
 def deformed(side: Side, result: ContactResult, which: int) -> tuple[Floats, Floats]:

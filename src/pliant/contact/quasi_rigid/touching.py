@@ -73,8 +73,8 @@ class Candidates:
                 self.local[b] = 0.5 * (riding.points.min(axis=0) + riding.points.max(axis=0))
                 self.radius[b] = np.linalg.norm(riding.points - self.local[b], axis=1).max()
         self.soft = np.flatnonzero((motion.bodies.frame < 0) & np.isin(np.arange(count), np.concatenate([self.i, self.j])))
-        for b in self.soft:  # neighbours and spheres of rest, which moved surfaces refit
-            _ = carried.rest(int(b)).graph, carried.rest(int(b)).spheres
+        for soft in self.soft.tolist():  # neighbours and spheres of rest, which moved surfaces refit
+            _ = carried.rest(soft).graph, carried.rest(soft).spheres
 
     def _refuse(self, motion: Motion, carried: Carried) -> None:
         names, gives = motion.bodies.names, motion.bodies.gives[:, 0] > 0.0
@@ -86,7 +86,7 @@ class Candidates:
                 "a surface gives way. Make one of them model = \"quasi-rigid\", name another method for this pair "
                 f"(scene.pair(\"{one}\", \"{two}\", method=...)), or let them pass (contact=False)."
             )
-        bare = [b for b in np.unique(np.concatenate([self.i, self.j])) if carried.riding[b] is None]
+        bare = [b for b in np.unique(np.concatenate([self.i, self.j])).tolist() if carried.riding[b] is None]
         both = np.flatnonzero(np.isin(self.i, bare) & np.isin(self.j, bare))
         shapeless = [b for b in bare if carried.exact[b] is None]
         if len(both) or shapeless:
@@ -182,15 +182,12 @@ def node_keys(bodies: int, touch: Touch, nodes: Ints) -> Ints:
 
 def remembered(memory: dict[str, np.ndarray], pair: int) -> ContactResult | None:
     """Forces of the last step between two bodies, as a start for the next solution."""
-    at = int(np.searchsorted(memory.get("pair", NO_IDS), pair))
-    if at == len(memory.get("pair", NO_IDS)) or memory["pair"][at] != pair:
-        return None
-    first, last = np.searchsorted(memory["key"], [2 * pair * SHIFT, 2 * (pair + 1) * SHIFT])
+    first, last = np.searchsorted(memory.get("key", NO_IDS), [2 * pair * SHIFT, 2 * (pair + 1) * SHIFT])
     if first == last:
         return None
-    key, force = memory["key"][first:last], memory["P"][first:last]
-    none = np.zeros(len(key))
+    key, at, area, force = (memory[name][first:last] for name in ("key", "at", "area", "P"))
+    none, level = np.zeros(len(key)), int(memory["level"][np.searchsorted(memory["pair"], pair)])
     return ContactResult(
-        key // SHIFT % 2, key % SHIFT, memory["at"][first:last], memory["at"][first:last], np.zeros((len(key), 3)),
-        memory["area"][first:last], none, force, none, none, none, "solved", "master", 0, 0, 0, 0.0, (0.0, 0.0), NO_IDS, 0, 0, level=int(memory["level"][at]),
+        key // SHIFT % 2, key % SHIFT, at, at, np.zeros((len(key), 3)), area, none, force, none, none, none, "solved", "master",
+        0, 0, 0, 0.0, (0.0, 0.0), NO_IDS, 0, 0, level=level,
     )  # fmt: skip
