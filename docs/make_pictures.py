@@ -192,7 +192,8 @@ def make_quasi_rigid(folder: Path) -> None:
         ("bust-kiss", {}, 0.024, (-80, 10)), ("ball-joint", {}, 0.1, None),
     )  # fmt: skip
     for i, (name, values, time, camera) in enumerate(shots):
-        image = draw(from_run(Run.open(recorded(scenes.make(name, **values).copy_with(duration=time), folder)), -1), "pressure", size, camera=camera)
+        run = Run.open(recorded(scenes.make(name, **values).copy_with(duration=time), folder))
+        image = draw(from_run(run, -1), "pressure", size, camera=camera)
         sheet.paste(image.resize((320, 240)), (i * 320, 0))
     save(sheet.quantize(128), "quasi-rigid.png")
 

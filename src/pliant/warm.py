@@ -111,6 +111,19 @@ def _stages() -> None:
     scene.simulate().step()
 
 
+def _press() -> None:
+    """Few nodes, many nodes, a given load, and two objects."""
+    from pliant import press
+
+    ball = {"kind": "ball", "radius": 0.1}
+    for response, depth in (("boussinesq", "1mm"), ("volume-preserving", "20mm")):
+        found = press(ball, depth=depth, response=response, layer="60mm")
+        found.map((8, 8))
+        _ = found.stiffness, found.peak
+    press(ball, force="20N", tilt="free")
+    press(ball, ball, depth="1mm", young_b="1MPa")
+
+
 def _quasi_rigid() -> None:
     """A ball on the floor, another one and a soft box on it, explicit and implicit."""
     from pliant import Scene
@@ -131,7 +144,7 @@ def _quasi_rigid() -> None:
 
 
 JOBS: dict[str, Callable[[], None]] = {"tets": _tets, "solver": _solver, "springs": _springs, "networks": _networks}
-JOBS |= {"points": _points, "stages": _stages}
+JOBS |= {"points": _points, "stages": _stages, "press": _press}
 JOBS |= {f"contact {name}": partial(_contact, name) for name in METHODS if name not in ("none", "quasi-rigid")}
 JOBS |= {"contact quasi-rigid": _quasi_rigid}
 

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from pliant import PliantError, Scene
+from pliant.bodies.rigid import quaternion_to_matrix, rotation_vector_to_quaternion
 from pliant.geometry.files import PointCloud
 from pliant.geometry.mass import mass_of_samples, mass_of_surface
 from pliant.geometry.shapes import make
@@ -132,6 +133,26 @@ def test_decoupled_friction_against_cattaneo_and_mindlin():
     c_over_a = math.sqrt(contacts.area[contacts.sticking == 1].sum() / contacts.total_area)
     assert c_over_a == pytest.approx(0.938, abs=0.03)
     assert abs(sim.centre("ball")[0]) < 1e-4  # it sticks
+
+
+@pytest.mark.parametrize("contact", ["quasi-rigid", IMPLICIT])
+def test_a_turned_and_scaled_scene_gives_the_turned_and_scaled_result(contact):
+    """Lengths, speeds and gravity times s, E times s^2, times as they are; everything turned by Q."""
+    ends = []
+    for s, turn in ((1.0, (0, 0, 0)), (10.0, (25.0, -40.0, 60.0))):
+        Q = quaternion_to_matrix(rotation_vector_to_quaternion(np.radians(turn)))
+        scene = Scene(dt=0.002, gravity=tuple(Q @ [0, 0, -9.81 * s]), contact=contact)
+        scene.add(name="floor", shape="plane", model="static", rotation=turn)
+        material = dict(youngs_modulus=3e5 * s * s, stiffness_damping=1e-3)
+        scene.add(
+            name="ring", shape=dict(kind="torus", major=0.1 * s, minor=0.04 * s, edge=0.02 * s), model="quasi-rigid", spacing=0.01 * s,
+            position=tuple(Q @ [0, 0, 0.0405 * s]), rotation=turn, velocity=tuple(Q @ [0.3 * s, 0, -0.2 * s]),
+            angular_velocity=tuple(Q @ [1, 2, 3]), material=material,
+        )  # fmt: skip
+        sim = scene.simulate().run(until=0.03)
+        assert len(sim.contacts())
+        ends.append(sim.points("ring") @ Q / s)
+    assert np.abs(ends[1] - ends[0]).max() < 1e-6
 
 
 def test_a_soft_partner_carries_the_ball():

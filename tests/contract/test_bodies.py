@@ -9,6 +9,7 @@ from pliant.bodies.rigid import quaternion_to_matrix, rotation_vector_to_quatern
 BOX = dict(kind="box", size=(0.3, 0.2, 0.2), edge=0.1)
 KINDS = {
     "rigid": dict(model="rigid"),
+    "quasi-rigid": dict(model="quasi-rigid"),
     **{f"tet4 {law}": dict(material=dict(law=law)) for law in ("linear", "corotated", "stvk", "neo-hookean")},
     **{f"tet10 {law}": dict(element="quadratic", material=dict(law=law)) for law in ("corotated", "neo-hookean")},
     "springs": dict(model="springs"),
@@ -21,7 +22,7 @@ STAGED = ("cooper-verner", "dop853")
 
 
 def schemes(kind):
-    if kind == "rigid":
+    if kind in ("rigid", "quasi-rigid"):
         return ["symplectic"]
     staged = STAGED if "springs" in kind or kind == "tet4 corotated" else ()
     return ["symplectic", "verlet", *(["implicit"] if kind != "all-pairs springs" else []), *staged]
@@ -29,7 +30,7 @@ def schemes(kind):
 
 CASES = [(kind, scheme) for kind in KINDS for scheme in schemes(kind)]
 QUICK = {  # of each kind one scheme, and of each scheme one kind; the others are slow
-    ("rigid", "symplectic"), ("tet4 linear", "symplectic"), ("tet4 corotated", "implicit"), ("tet4 corotated", "dop853"), ("tet4 stvk", "symplectic"),
+    ("rigid", "symplectic"), ("quasi-rigid", "symplectic"), ("tet4 linear", "symplectic"), ("tet4 corotated", "implicit"), ("tet4 corotated", "dop853"), ("tet4 stvk", "symplectic"),
     ("tet4 neo-hookean", "verlet"), ("tet10 corotated", "symplectic"), ("tet10 neo-hookean", "verlet"), ("springs", "implicit"),
     ("surface springs", "verlet"), ("points", "symplectic"), ("all-pairs springs", "cooper-verner"), ("voxel springs", "verlet"),
 }  # fmt: skip
@@ -50,8 +51,9 @@ def scene_of(kind, scheme, scale=1.0, turn=None, gravity=(0, 0, -9.81), ground=F
     if ground:
         scene.add(name="ground", shape="plane", model="static", rotation=rotation)
     shape = {**BOX, "size": [scale * s for s in BOX["size"]], "edge": scale * BOX["edge"]}
-    if kind in ("voxel springs", "points"):
-        fields["spacing"] = (0.1 if kind == "voxel springs" else 0.05) * scale
+    spacings = {"voxel springs": 0.1, "points": 0.05, "quasi-rigid": 0.1}
+    if kind in spacings:
+        fields["spacing"] = spacings[kind] * scale
     more = {k: place(v) if k in ("velocity", "position") else tuple(Q @ v) if k == "angular_velocity" else v for k, v in fields.items()}
     scene.add(**{"name": "b", **KINDS[kind], "shape": shape, "material": material, "integrator": scheme, "rotation": rotation, **more})
     return scene, Q

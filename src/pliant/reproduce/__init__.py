@@ -19,6 +19,7 @@ from pliant.reading import nearest
 SOURCES: dict[str, str] = {
     "keiser": "pliant.reproduce.keiser",
     "motheram": "pliant.reproduce.motheram",
+    "pauly": "pliant.reproduce.pauly",
     "spillmann": "pliant.reproduce.spillmann",
     "thesis": "pliant.reproduce.thesis",
 }

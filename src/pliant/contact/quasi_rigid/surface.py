@@ -8,10 +8,11 @@ import math
 import numpy as np
 from scipy.spatial import cKDTree
 
-from pliant.contact.quasi_rigid.galerkin import blobs, displacement
+from pliant.contact.quasi_rigid.galerkin import blobs
 from pliant.contact.quasi_rigid.response import LayerCut, Response, Sum, Tabulated, VolumePreserving
 from pliant.contact.quasi_rigid.result import ContactResult
 from pliant.contact.quasi_rigid.side import Side
+from pliant.contact.quasi_rigid.tree_sum import tree_displacement
 from pliant.detect.surfels.surface import PointSurface
 from pliant.geometry.mesh import Floats, PliantError
 
@@ -64,7 +65,7 @@ def displacements(
     chosen, far, nearest, agree = chosen[keep], far[keep], nearest[keep], agree[keep]
     fade = _smooth((end - far) / (end - near_end)) * _smooth(agree / AWAY)
     source = np.ascontiguousarray(blobs(x, result.areas[touching]))
-    u[chosen] = fade * displacement(blobs(points[chosen], areas[chosen]), source, result.P[touching], response)
+    u[chosen] = fade * tree_displacement(blobs(points[chosen], areas[chosen]), source, result.P[touching], response)
     turn = _smooth((agree - 0.5) / 0.4)[:, None]  # contact normals on what faces the partner, own ones on flanks
     mixed = turn * outward[nearest] + (1.0 - turn) * normals[chosen]
     way[chosen] = -mixed / np.linalg.norm(mixed, axis=1, keepdims=True)
