@@ -11,6 +11,8 @@ from typing import Annotated, Any
 
 import typer
 
+from pliant import cli_view
+
 app = typer.Typer(
     help="Contact between soft, quasi-rigid and rigid bodies: simulate it and measure it.\n\n"
     "Start with `pliant demo`, then `pliant scenes` and `pliant run NAME`.",
@@ -424,6 +426,9 @@ def warm() -> None:
     from pliant.warm import warm as compile_all
 
     compile_all()
+
+
+cli_view.register(app)
 
 
 def main() -> None:

@@ -25,7 +25,7 @@ MOST_PAIRS = 8  # curves of the pairs with the largest forces; the others are su
 
 
 def plots(run: Run, stem: str | Path) -> list[Path]:
-    """All plots the run has data for: STEM_energy.png, STEM_force.png, STEM_depth.png."""
+    """All plots the run has data for: STEM_energy.png, STEM_force.png, STEM_depth.png, STEM_momentum.png."""
     stem = Path(stem)
     known = run.series()
     written = []
@@ -35,6 +35,8 @@ def plots(run: Run, stem: str | Path) -> list[Path]:
         written.append(plot_forces(run, stem.with_name(stem.name + "_force.png")))
     if "max_depth" in known:
         written.append(plot_depths(run, stem.with_name(stem.name + "_depth.png")))
+    if {"momentum", "angular_momentum"} <= known.keys():
+        written.append(plot_momenta(run, stem.with_name(stem.name + "_momentum.png")))
     return written
 
 
@@ -50,9 +52,25 @@ def plot_energies(run: Run, path: str | Path) -> Path:
     for i, name in enumerate(names):
         shift = np.nanmin(series[name]) if name == "gravity" else 0.0
         label = ENERGIES[name] + (" (from its lowest)" if name == "gravity" else "")
-        axes.plot(time, series[name] - shift, color=_colour(i), label=label)
+        known = np.isfinite(series[name])  # the elastic energy is only taken at frames
+        axes.plot(time[known], (series[name] - shift)[known], color=_colour(i), label=label)
     axes.axhline(0.0, color="0.75", linewidth=0.8, zorder=0)
     return _finish(figure, axes, run, "energy [J]", path)
+
+
+def plot_momenta(run: Run, path: str | Path) -> Path:
+    """Linear and angular momentum of everything that can move, over time."""
+    series = run.series()
+    if not {"momentum", "angular_momentum"} <= series.keys():
+        raise PliantError(_lacks(run, "momenta", ("momentum", "angular_momentum"), series))
+    time = _time(run, series)
+    figure, panels = _figure(2)
+    for panel, name, label in zip(panels, ("momentum", "angular_momentum"), ("kg m/s", "kg m²/s, about the origin"), strict=True):
+        for k, axis in enumerate("xyz"):
+            panel.plot(time, series[name][:, k], color=_colour(k), label=axis)
+        panel.axhline(0.0, color="0.75", linewidth=0.8, zorder=0)
+        panel.set_ylabel(f"{name.replace('_', ' ')}\n[{label}]")
+    return _finish(figure, panels[1], run, panels[1].get_ylabel(), path)
 
 
 def plot_forces(run: Run, path: str | Path) -> Path:

@@ -121,6 +121,12 @@ class Run:
         return str(self.entries[ends[-1]].meta["message"]) if ends else ""
 
     @property
+    def notes(self) -> list[str]:
+        """What was decided and warned of on the way, said at the end of the run."""
+        ends = self._at["end"]
+        return [str(note) for note in self.entries[ends[-1]].meta.get("notes", [])] if ends else []
+
+    @property
     def frames(self) -> int:
         """Number of frames."""
         return len(self._at["frame"])
