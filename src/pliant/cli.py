@@ -30,7 +30,7 @@ Settings = Annotated[
         help="A parameter of a shipped scene, or a field of a scene file such as gravity=[0,0,-1.6]. Repeatable.",
     ),
 ]
-COLOURS = ("auto", "body", "von_mises", "det_F", "depth", "pressure", "contact_force", "speed", "displacement")
+COLOURS = ("auto", "body", "von_mises", "det_F", "depth", "pressure", "traction", "contact_force", "speed", "displacement")
 
 
 def _colour(value: str) -> str:

@@ -2,19 +2,74 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+if TYPE_CHECKING:
+    from pliant.live.server import Server
+
 RunFile = Annotated[Path, typer.Argument(help="A run file.")]
+Host = Annotated[str, typer.Option(help="Address to listen at; another than this machine's own shows the page to the network.")]
+Port = Annotated[int | None, typer.Option(help="Port; default the first free one from 8700 on, 0: any that is free.")]
+Browser = Annotated[bool, typer.Option(help="Open the page in the default browser.")]
 Colour = Annotated[str, typer.Option(help="What colours bodies at first: pressure, von_mises, speed, body ...")]
 
 
 def register(app: typer.Typer) -> None:
     """Add the commands of this file."""
-    for command in (report,):
+    for command in (view, report):
         app.command()(command)
+
+
+def view(
+    path: RunFile,
+    html: Annotated[Path | None, typer.Option(help="Write one html file that plays without a server, and stop.")] = None,
+    host: Host = "127.0.0.1",
+    port: Port = None,
+    colour: Colour = "auto",
+    browser: Browser = True,
+) -> None:
+    """Play a run in the browser: time line, fields, contacts, cuts, curves. Ctrl-C ends it."""
+    from pliant.cli import say
+    from pliant.live.html import write_page
+    from pliant.live.reel import Reel
+    from pliant.live.viewing import serve
+    from pliant.record import Run, human
+
+    with Run.open(path) as run:
+        if html is not None:
+            written = write_page(Reel(run, colour), html)
+            say(f"Wrote {written}, {human(written.stat().st_size)}: open it in any browser, no server and no network needed.")
+            return
+        with serve(run, colour, host, port) as server:
+            stay(server, browser)
+
+
+def stay(server: Server, browser: bool, alive: Callable[[], bool] = lambda: True) -> None:
+    """Say the address, open it, and wait for Ctrl-C."""
+    import signal
+    import threading
+    import webbrowser
+
+    from pliant.cli import say
+
+    say(f"Open {server.address} in a browser. Ctrl-C ends this.")
+    if server.host not in ("127.0.0.1", "localhost", "::1"):
+        say("  Everybody who can reach this machine can see it, and in `live` change it.")
+    over = threading.Event()
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGTERM, lambda *_: over.set())
+    if browser:
+        webbrowser.open(server.address)
+    try:
+        while alive() and not over.wait(0.2):
+            pass
+    except KeyboardInterrupt:
+        pass
+    say("Closed.")
 
 
 def report(

@@ -80,13 +80,13 @@ def plot_forces(run: Run, path: str | Path) -> Path:
         raise PliantError(_lacks(run, "contact forces", ("a", "b", "force"), pairs))
     time = _time(run, series)
     figure, (axes,) = _figure()
-    for i, (label, force) in enumerate(_pair_forces(pairs, len(time), run.cells(-1).bodies).items()):
+    for i, (label, force) in enumerate(pair_forces(pairs, len(time), run.cells(-1).bodies).items()):
         axes.plot(time, force, color=_colour(i), label=label)
     axes.set_ylim(bottom=0.0)
     return _finish(figure, axes, run, "contact force [N]", path)
 
 
-def _pair_forces(pairs: Mapping[str, np.ndarray], steps: int, names: Mapping[int, str]) -> dict[str, Floats]:
+def pair_forces(pairs: Mapping[str, np.ndarray], steps: int, names: Mapping[int, str]) -> dict[str, Floats]:
     """Force of each pair in each step, (steps,), largest pairs first."""
     ends = np.sort(np.stack([pairs["a"], pairs["b"]], axis=1), axis=1)
     turn = np.where(pairs["a"] <= pairs["b"], 1.0, -1.0)[:, None]  # rows a-b and b-a of a step belong together
