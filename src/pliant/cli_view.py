@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -20,7 +19,7 @@ Colour = Annotated[str, typer.Option(help="What colours bodies at first: pressur
 
 def register(app: typer.Typer) -> None:
     """Add the commands of this file."""
-    for command in (view, report):
+    for command in (view, live, report):
         app.command()(command)
 
 
@@ -48,7 +47,39 @@ def view(
             stay(server, browser)
 
 
-def stay(server: Server, browser: bool, alive: Callable[[], bool] = lambda: True) -> None:
+def live(
+    scene: Annotated[str, typer.Argument(help="A scene file (.toml) or the name of a scene that ships with pliant.")],
+    dt: Annotated[float | None, typer.Option(help="Length of a step [s], instead of the scene's.")] = None,
+    contact: Annotated[str | None, typer.Option(help="Contact method, instead of the scene's.")] = None,
+    settings: Annotated[list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="As for `pliant run`. Repeatable.")] = None,
+    folder: Annotated[Path, typer.Option(help="Where scenes and runs are saved from the page.")] = Path("runs"),
+    start: Annotated[bool, typer.Option(help="Begin at once instead of paused.")] = False,
+    host: Host = "127.0.0.1",
+    port: Port = None,
+    colour: Colour = "auto",
+    browser: Browser = True,
+) -> None:
+    """Run a scene in the browser: pull at bodies, change settings, drop more, save what was done. Ctrl-C ends it."""
+    from pliant.cli import _scene
+    from pliant.live.orders import obey
+    from pliant.live.playing import serve
+    from pliant.live.session import Session
+    from pliant.warm import announce, warm
+
+    made = _scene(scene, settings or [], dt, None, contact)
+    warm(made)
+    with announce():
+        session = Session(made, folder, colour)
+    try:
+        with serve(session, host, port) as server:
+            if start:
+                obey(session, {"do": "start"})
+            stay(server, browser)
+    finally:
+        session.close()
+
+
+def stay(server: Server, browser: bool) -> None:
     """Say the address, open it, and wait for Ctrl-C."""
     import signal
     import threading
@@ -65,7 +96,7 @@ def stay(server: Server, browser: bool, alive: Callable[[], bool] = lambda: True
     if browser:
         webbrowser.open(server.address)
     try:
-        while alive() and not over.wait(0.2):
+        while not over.wait(0.2):
             pass
     except KeyboardInterrupt:
         pass
