@@ -8,6 +8,7 @@ import numpy as np
 
 from pliant.geometry.mesh import PliantError
 from pliant.live.hand import with_hand
+from pliant.live.standing import standing
 from pliant.reading import nearest
 from pliant.scene import Body, Material, Scene
 from pliant.simulation import Simulation
@@ -77,13 +78,19 @@ def _free(scene: Scene, shape: str) -> str:
     return next(name for i in range(1, len(taken) + 2) if (name := f"dropped {shape}" + (f" {i}" if i > 1 else "")) not in taken)
 
 
-def as_written(given: Scene, sim: Simulation) -> Scene:
-    """The scene with the settings of now and all bodies, in the shapes that the user named."""
+def as_it_stands(given: Scene, sim: Simulation) -> Scene:
+    """A scene that begins with what is there now: settings, all bodies in the shapes that the user named, places and velocities.
+
+    Soft bodies begin in their rest shape, placed and moving as a whole as they are. Bodies that are held somewhere stay where they began.
+    """
     named = {body.name: body for body in given.bodies}
     bodies = []
     for body in sim.scene.bodies:
         first = named.get(body.name)
-        bodies.append(body if first is None else body.model_copy(update={"shape": first.shape, "skin": first.skin}))
+        update: dict[str, Any] = {} if first is None else {"shape": first.shape, "skin": first.skin}
+        if body.model != "static" and not body.fixed and not body.motions:
+            update |= standing(body, sim)
+        bodies.append(body.model_copy(update=update))
     return sim.scene.model_copy(update={"bodies": bodies})
 
 

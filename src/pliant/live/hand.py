@@ -64,9 +64,8 @@ class Hand:
         size = float(np.ptp(sim.points(name), axis=0).max())
         stiffness = strength * mass * GRAVITY / (SAG * size)
         damping = DAMPING * 2.0 * float(np.sqrt(stiffness * mass))
-        hand = Hand(
-            sim.world, point, _place(sim.world, point), stiffness, damping, STRONGEST * strength * mass * GRAVITY, model.attachments, deque()
-        )
+        most = STRONGEST * strength * mass * GRAVITY
+        hand = Hand(sim.world, point, _place(sim.world, point), stiffness, damping, most, model.attachments, deque())
         model.attachments = hand._spring()
         hand.reach()
         return hand

@@ -152,14 +152,14 @@ def drop(session: Session, order: Order) -> Said:
 
 
 def save_scene(session: Session, order: Order) -> Said:
-    """Settings of now and all bodies; they start where they started, dropped ones where they were dropped."""
-    scene: Scene = change.as_written(session.given, session.sim)
+    """Everything as it stands, as a scene to begin from."""
+    scene: Scene = change.as_it_stands(session.given, session.sim)
     text = scene.to_toml()
     session.folder.mkdir(parents=True, exist_ok=True)
     stem = f"{scene.name}-live"
     path = next(p for i in range(1, 10000) if not (p := session.folder / (f"{stem}.toml" if i == 1 else f"{stem}-{i}.toml")).exists())
     path.write_text(text, encoding="utf-8")
-    return {"say": f"Saved {path}: settings as they are now, bodies where they started. Pulls are not in it; a recorded run has them."}
+    return {"say": f"Saved {path}: settings, places and velocities of now; soft bodies begin undeformed."}
 
 
 def record(session: Session, order: Order) -> Said:

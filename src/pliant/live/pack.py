@@ -39,7 +39,7 @@ def pack(meta: Mapping[str, Any], arrays: Mapping[str, np.ndarray], small: bool 
 
 def narrowed(array: np.ndarray) -> tuple[np.ndarray, list[float], list[float]]:
     """16 bits for each number, and lowest value and step of each column."""
-    rows = array.reshape(len(array), -1) if array.ndim > 1 else array[:, None]
+    rows = array.reshape(len(array), int(np.prod(array.shape[1:])))
     known = np.isfinite(rows)
     low = np.where(known, rows, np.inf).min(axis=0, initial=np.inf)
     high = np.where(known, rows, -np.inf).max(axis=0, initial=-np.inf)

@@ -18,8 +18,8 @@ from pliant.geometry.mesh import PliantError
 from pliant.live import change, shown
 from pliant.live.hand import Hand, with_hand
 from pliant.live.history import History
-from pliant.live.pack import pack
 from pliant.live.pace import Pace
+from pliant.live.pack import pack
 from pliant.live.tape import Tape
 from pliant.look import fields
 from pliant.look.glass import containers
@@ -162,7 +162,7 @@ class Session:
         self._words = shown.words(picture, survey, glass) | {
             "kind": "live", "epoch": self.epoch, "field": fields.choose(self.field, picture.point_fields, picture.kinds), "curves": [],
             "dt": self.sim.dt, "gravity": scene.gravity, "method": next(iter(self.sim.contact.methods)),
-            "shapes": list(change.ACROSS), "kinds": list(change.KINDS),
+            "notes": self.sim.notes, "shapes": list(change.ACROSS), "kinds": list(change.KINDS),
             "materials": [{"name": b.name, "friction": b.friction, "stiffness": change.stiffness(b)} for b in scene.bodies],
         }  # fmt: skip
         soft = [i for i, k in enumerate(model.bodies.kind) if k == "fem"]
@@ -201,9 +201,10 @@ class Session:
                 "point": hand.point, "to": self.sim.world.model.skin.local[-1], "force": float(np.linalg.norm(force)), "rate": hand.rate,
             }  # fmt: skip
         return {
-            "version": self.version, "topology": self.epoch, "time": self.sim.time, "step": self.sim.state.step, "contacts": len(self.sim.contacts()),
-            "depth": report.max_depth if report else 0.0, "inverted": len(picture.inverted), "running": self.running, "wall": self.pace.wall,
-            "ratio": self.pace.ratio if self.running else None, "rate": self.pace.rate if self.running else None,
-            "warnings": self.warnings, "pull": pulled, "ranges": dict(self.ranges), "recording": self.tape is not None,
+            "version": self.version, "topology": self.epoch, "time": self.sim.time, "step": self.sim.state.step,
+            "contacts": len(self.sim.contacts()), "depth": report.max_depth if report else 0.0, "inverted": len(picture.inverted),
+            "running": self.running, "wall": self.pace.wall, "ratio": self.pace.ratio if self.running else None,
+            "rate": self.pace.rate if self.running else None, "warnings": list(self.trouble), "pull": pulled,
+            "ranges": dict(self.ranges), "recording": self.tape is not None,
             "pairs": picture.marks.counts if picture.marks is not None else None,
         }  # fmt: skip

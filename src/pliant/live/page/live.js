@@ -101,7 +101,7 @@ class Live {
       "speed": meta.ratio === null ? "paused" : `${meta.ratio.toFixed(2)} × real time`,
       "steps": meta.rate === null ? `${meta.step}` : `${meta.step}, ${meta.rate.toFixed(0)} per s`,
       "contacts": `${meta.contacts}`, "deepest": `${(1000 * meta.depth).toFixed(2)} mm`,
-      ...(meta.pull ? { "pull": `${short(meta.pull.force)} N, ${meta.pull.rate.toFixed(0)} updates/s` } : {}),
+      ...(meta.pull ? { "pull": `${short(meta.pull.force)} N`, "its updates": `force ${(meta.rate ?? 0).toFixed(0)}/s, pointer ${meta.pull.rate.toFixed(0)}/s` } : {}),
     }));
     const words = [...(slow ? ["Slower than real time: it takes every step, and the clock waits."] : []), ...meta.warnings];
     const key = words.join("|");

@@ -10,7 +10,6 @@ class App {
     this.panel = new Panel(this);
     this.plots = [];
     this.showCurves(words.curves);
-    if (words.notes?.length) document.getElementById("panel").append(heading("Notes"), element("ul", { className: "notes" }, ...words.notes.map((n) => element("li", {}, n))));
     this.listen();
   }
 

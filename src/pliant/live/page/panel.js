@@ -37,6 +37,7 @@ class Panel {
       element("div", { className: "bodies" }, ...stage.bodies.map((b) => this.body(b))),
       heading("Save what is shown"),
       row(button("save-picture", "picture (png)", () => this.picture()), ...(app.player ? [button("save-movie", "movie (webm)", () => this.movie())] : [])),
+      ...(stage.words.notes?.length ? [heading("Notes"), element("ul", { className: "notes" }, ...stage.words.notes.map((n) => element("li", {}, n)))] : []),
     );
     this.bar();
   }

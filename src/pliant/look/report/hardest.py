@@ -89,6 +89,7 @@ def _draw(flat: Floats, triangles: Ints, pressure: Floats, title: str, path: Pat
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.colors import LinearSegmentedColormap
     from matplotlib.figure import Figure
+    from matplotlib.tri import Triangulation
 
     from pliant.look.fields import Scale, round_up
     from pliant.look.stage import COLOURS
@@ -99,10 +100,9 @@ def _draw(flat: Floats, triangles: Ints, pressure: Floats, title: str, path: Pat
     FigureCanvasAgg(figure)
     axes = figure.subplots()
     colours = LinearSegmentedColormap.from_list("pliant", [tuple(c / 255 for c in colour) for colour in COLOURS])
-    shown = axes.tripcolor(
-        factor * flat[:, 0], factor * flat[:, 1], triangles, pressure, shading="gouraud", cmap=colours, vmin=0.0, vmax=scale.high
-    )
-    axes.triplot(factor * flat[:, 0], factor * flat[:, 1], triangles, color="white", linewidth=0.3, alpha=0.5)
+    mesh = Triangulation(factor * flat[:, 0], factor * flat[:, 1], triangles)
+    shown = axes.tripcolor(mesh, pressure, shading="gouraud", cmap=colours, vmin=0.0, vmax=scale.high)
+    axes.triplot(mesh, color="white", linewidth=0.3, alpha=0.5)
     axes.set_aspect("equal")
     axes.set_xlabel("mm" if factor > 1 else "m")
     axes.set_title(title, fontsize=10, loc="left")

@@ -91,7 +91,9 @@ def _shape(shape: Any) -> str:
     if not isinstance(shape, dict):
         return "a mesh"
     name = str(shape.get("kind") or shape.get("file"))
-    return "a mesh, kept in the run file" if name == "recorded" else name + _options({k: v for k, v in shape.items() if k not in ("kind", "file")})
+    if name == "recorded":
+        return "a mesh, kept in the run file"
+    return name + _options({k: v for k, v in shape.items() if k not in ("kind", "file")})
 
 
 def _options(values: dict[str, Any]) -> str:
