@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 from pliant.contact.method import METHODS
 from pliant.live.html import page
@@ -17,7 +18,7 @@ def serve(session: Session, host: str = "127.0.0.1", port: int | None = None) ->
     return Server(
         {
             "/": lambda asked: ("text/html; charset=utf-8", page().encode()),
-            "/manifest": lambda asked: (BYTES, pack(session.moment.words | {"methods": [*METHODS]}, {})),
+            "/manifest": lambda asked: (BYTES, pack(_words(session), {})),
             "/topology": lambda asked: (BYTES, session.moment.topology),
             "/next": lambda asked: (BYTES, session.next(int(asked["after"]), _chosen(asked))),
             "/curves": lambda asked: ("application/json", _curves(session)),
@@ -26,6 +27,12 @@ def serve(session: Session, host: str = "127.0.0.1", port: int | None = None) ->
         host,
         port,
     )
+
+
+def _words(session: Session) -> dict[str, Any]:
+    """What the page must know; the methods it may choose, with the scene's own."""
+    words = session.moment.words
+    return words | {"methods": list(dict.fromkeys([*METHODS, words["method"]]))}
 
 
 def _curves(session: Session) -> bytes:

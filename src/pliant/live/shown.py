@@ -56,7 +56,7 @@ def words(picture: Picture, known: Survey, glass: Collection[str] = ()) -> dict[
         ],
         "fields": [_field(picture, name, known.ranges[name]) for name in offered],
         "floors": [_floor(plane, known.around) for plane in picture.planes],
-        "camera": {"position": camera.position, "focus": camera.focus, "angle": VIEW_ANGLE},
+        "camera": {"position": camera.position, "focus": camera.focus, "angle": VIEW_ANGLE, "aspect": WINDOW[0] / WINDOW[1]},
         "size": float(np.linalg.norm(np.ptp(known.around, axis=0))),
         "colours": {"ramp": COLOURS, "background": BACKGROUND, "tiles": TILES, "states": dict(STATES)},
     }  # fmt: skip

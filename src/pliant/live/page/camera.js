@@ -10,6 +10,14 @@ class Camera {
     this.home = { position: [...position], focus: [...focus] };
   }
 
+  // See all of what another camera sees, from where this one looks, in a window of this shape.
+  see({ position, focus, aspect: wide }, aspect, room = 1) {
+    const direction = this.direction, away = length(sub(position, focus)) * Math.max(1, wide / aspect) * room;
+    this.home = { position: add(focus, scale(away, unit(sub(position, focus)))), focus: [...focus] };
+    this.focus = [...focus];
+    this.stand(...direction, away);
+  }
+
   get distance() { return length(sub(this.position, this.focus)); }
 
   // azimuth and elevation [degree] that the camera stands at

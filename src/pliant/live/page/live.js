@@ -77,7 +77,9 @@ class Live {
       if (topology.meta.number !== number || words.epoch !== number) return; // it has changed again; the next picture tells
       const field = app.stage.options.field;
       this.epoch = number; this.held = null; app.stage.pull = null;
+      const more = words.bodies.length !== app.stage.bodies.length;
       app.stage.take(words);
+      if (more) app.stage.look(); // what was dropped must be seen
       app.stage.options.field = words.fields.some((f) => f.name === field) ? field : "body";
       this.topology = topology;
       this.build(words); app.panel.build();

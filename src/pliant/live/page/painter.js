@@ -103,14 +103,27 @@ class Painter {
     gl.drawElements(options.lines ? gl.LINES : gl.TRIANGLES, index.length, gl.UNSIGNED_INT, 0);
   }
 
-  discs({ centres, normals, values, plain, radii }, options) {
+  // Data of discs: a texture of this name, 1024 wide; sent again only when the array is another one.
+  texture(unit, name, array) {
+    const gl = this.gl, bytes = array instanceof Uint8Array;
+    let held = this.buffers.get(name);
+    if (!held) this.buffers.set(name, (held = { id: gl.createTexture(), array: null }));
+    gl.activeTexture(gl.TEXTURE0 + unit); gl.bindTexture(gl.TEXTURE_2D, held.id);
+    if (held.array === array) return;
+    held.array = array;
+    gl.texParameteri(gl.TEXTURE_2D, gl.TEXTURE_MIN_FILTER, gl.NEAREST); gl.texParameteri(gl.TEXTURE_2D, gl.TEXTURE_MAG_FILTER, gl.NEAREST);
+    const [inside, kind] = bytes ? [gl.RGBA8, gl.UNSIGNED_BYTE] : [gl.RGBA32F, gl.FLOAT];
+    gl.texImage2D(gl.TEXTURE_2D, 0, inside, 1024, array.length / 4096, 0, gl.RGBA, kind, array);
+  }
+
+  discs({ count, places, shapes, plains }, options) {
     const gl = this.gl;
-    if (!radii.length) return;
-    this.use("disc", options);
-    this.attribute(0, "disc x", centres, 3, 1); this.attribute(1, "disc n", normals, 3, 1); this.attribute(2, "disc v", values, 1, 1);
-    this.attribute(3, "disc c", plain, 4, 1); this.attribute(4, "disc r", radii, 1, 1);
-    gl.drawArraysInstanced(gl.TRIANGLE_STRIP, 0, 4, radii.length);
-    for (let i = 0; i < 5; i++) gl.vertexAttribDivisor(i, 0);
+    if (!count) return;
+    const at = this.use("disc", options);
+    for (const [unit, name, array] of [[0, "places", places], [1, "shapes", shapes], [2, "plains", plains]]) {
+      this.texture(unit, name, array); gl.uniform1i(at[name], unit);
+    }
+    gl.drawArrays(gl.TRIANGLES, 0, 6 * count);
   }
 
   // ten numbers each: ends, colour, whether it has a head

@@ -14,6 +14,7 @@ class Stage {
     this.frame = null; this.topology = null; this.pull = null;
     this.take(words);
     this.camera = new Camera(words.camera, words.size);
+    this.look();
   }
 
   // Bodies, fields and floors; after a change of bodies, again.
@@ -24,9 +25,12 @@ class Stage {
     this.bodies = words.bodies.map((b) => ({ ...b, shown: kept.get(b.name) ?? (b.glass ? "glass" : "solid") }));
   }
 
+  // Everything in the window; what runs live may go anywhere and gets more room.
+  look() { this.camera.see(this.words.camera, (this.canvas.clientWidth || 1) / (this.canvas.clientHeight || 1), this.words.kind === "live" ? 1.35 : 1); }
+
   get field() { return this.words.fields.find((f) => f.name === this.options.field) ?? null; }
 
-  setTopology(topology) { this.topology = topology; this.edges = null; this.regroup(); }
+  setTopology(topology) { this.topology = topology; this.soft = null; this.regroup(); }
 
   // Triangles of solid and of glass bodies; hidden ones are in neither.
   regroup() {
@@ -65,20 +69,22 @@ class Stage {
   prepare() {
     const { arrays } = this.frame, t = this.topology.arrays, count = arrays.points.length / 3, field = this.field;
     const raw = field ? arrays[`field/${field.name}`] : null, painted = new Set(field ? field.bodies : []);
-    const values = new Float32Array(count), plain = new Uint8Array(4 * count);
+    const values = new Float32Array(count), words = new Uint32Array(count), plain = new Uint8Array(words.buffer), owner = t.owner;
+    const on = this.bodies.map((b) => !!raw && painted.has(b.id) && b.shown === "solid");
+    const colours = new Uint32Array(new Uint8Array(this.bodies.flatMap((b, i) => [...(field ? b.quiet : b.colour), on[i] ? 255 : 0])).buffer);
     for (let i = 0; i < count; i++) {
-      const body = this.bodies[t.owner[i]], on = raw && painted.has(body.id) && body.shown === "solid", colour = field ? body.quiet : body.colour;
-      values[i] = on && !Number.isNaN(raw[i]) ? raw[i] : UNKNOWN;
-      plain[4 * i] = colour[0]; plain[4 * i + 1] = colour[1]; plain[4 * i + 2] = colour[2]; plain[4 * i + 3] = on ? 255 : 0;
+      const body = owner[i], value = on[body] ? raw[i] : UNKNOWN;
+      values[i] = value === value ? value : UNKNOWN; // NaN is not equal to itself
+      words[i] = colours[body];
     }
     this.values = values; this.plain = plain; this.range = this.rangeOf(values);
-    const shade = (array, width) => {
-      const out = new array.constructor(width * t.point.length);
-      for (let i = 0; i < t.point.length; i++) for (let k = 0; k < width; k++) out[width * i + k] = array[width * t.point[i] + k];
+    const point = t.point, shade = (array) => {
+      const out = new array.constructor(point.length);
+      for (let i = 0; i < point.length; i++) out[i] = array[point[i]];
       return out;
     };
     const positions = gathered(arrays.points, t.point);
-    this.mesh = { positions, normals: normalsOf(positions, t.triangles), values: shade(values, 1), plain: shade(plain, 4), soft: this.softness() };
+    this.mesh = { positions, normals: normalsOf(positions, t.triangles), values: shade(values), plain: new Uint8Array(shade(words).buffer), soft: this.softness() };
     this.discs = this.discsOf();
     this.marks = this.marksOf();
   }
@@ -93,20 +99,25 @@ class Stage {
 
   softness() {
     const { owner, point } = this.topology.arrays;
-    return Float32Array.from(point, (p) => (this.tetOwner.has(owner[p]) ? 1 : 0));
+    this.soft ??= Float32Array.from(point, (p) => (this.tetOwner.has(owner[p]) ? 1 : 0));
+    return this.soft;
   }
 
+  // Four numbers for each disc in three lists, filled up to whole rows of 1024.
   discsOf() {
-    const at = this.topology.arrays.surfels, arrays = this.frame.arrays, kept = [], all = arrays["surfel/radius"] ?? [];
-    for (let i = 0; i < at.length; i++) if (this.bodies[this.topology.arrays.owner[at[i]]].shown !== "hidden") kept.push(i);
-    const n = kept.length, out = { centres: new Float32Array(3 * n), normals: new Float32Array(3 * n), values: new Float32Array(n), plain: new Uint8Array(4 * n), radii: new Float32Array(n) };
-    for (let j = 0; j < n; j++) {
-      const i = kept[j], p = at[i];
-      for (let k = 0; k < 3; k++) { out.centres[3 * j + k] = arrays.points[3 * p + k]; out.normals[3 * j + k] = arrays["surfel/normal"][3 * i + k]; }
-      for (let k = 0; k < 4; k++) out.plain[4 * j + k] = this.plain[4 * p + k];
-      out.values[j] = this.values[p]; out.radii[j] = all[i];
+    const at = this.topology.arrays.surfels, { owner } = this.topology.arrays, arrays = this.frame.arrays, x = arrays.points;
+    const room = 4096 * Math.ceil(at.length / 1024), normals = arrays["surfel/normal"], radii = arrays["surfel/radius"];
+    const places = new Float32Array(room), shapes = new Float32Array(room), plains = new Uint8Array(room), hidden = this.bodies.map((b) => b.shown === "hidden");
+    const from = new Uint32Array(this.plain.buffer), to = new Uint32Array(plains.buffer);
+    let count = 0;
+    for (let i = 0; i < at.length; i++) {
+      const p = at[i], j = 4 * count;
+      if (hidden[owner[p]]) continue;
+      places[j] = x[3 * p]; places[j + 1] = x[3 * p + 1]; places[j + 2] = x[3 * p + 2]; places[j + 3] = radii[i];
+      shapes[j] = normals[3 * i]; shapes[j + 1] = normals[3 * i + 1]; shapes[j + 2] = normals[3 * i + 2]; shapes[j + 3] = this.values[p];
+      to[count++] = from[p];
     }
-    return out;
+    return { count, places, shapes, plains };
   }
 
   // Contacts, feature pairs and the pull as dots and sticks.
