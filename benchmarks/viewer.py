@@ -136,7 +136,8 @@ def soak(browser: Any, address: str, seconds: float) -> dict[str, float]:
         time.sleep(0.2)
     return {
         "rounds of three clients": rounds, "threads after the first round": threads[0], "threads after the last": threads[-1],
-        "threads at rest": threading.active_count(), "MB after the first round": memory[0], "MB after the last": memory[-1],
+        "threads at rest": threading.active_count(), "MB after the first round": memory[0],
+        "MB after half of them": memory[len(memory) // 2], "MB after the last": memory[-1],
     }  # fmt: skip
 
 

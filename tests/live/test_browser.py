@@ -10,6 +10,8 @@ from pliant.live.reel import Reel
 from pliant.live.session import Session
 from pliant.record import Run
 
+pytestmark = pytest.mark.browser
+
 
 def background(tab) -> int:
     r, g, b = tab.value("pliant.stage.words.colours.background")
@@ -48,6 +50,7 @@ def test_a_run_plays_in_the_page(run_file, tab, shots):
         assert "speed [" in page.page.inner_text("#bar-title") and "m/s" in page.page.inner_text("#bar-title")
         page.page.check("#show-points")
         page.page.check("#show-forces")
+        page.page.check("#show-carrying")
         page.page.check("#show-pairs")
         assert sum(a != b for a, b in zip(page.pixels(), after, strict=True)) > 0
         page.page.wait_for_timeout(200)

@@ -42,6 +42,8 @@ def test_frames_hold_points_fields_and_contacts_of_the_run(run_file, unpacked):
         contacts = run.contacts()
         assert meta["contacts"] == len(contacts) > 0
         np.testing.assert_allclose(arrays["contact/force"].reshape(-1, 3).sum(axis=0), contacts.total_force, rtol=1e-5, atol=1e-6)
+        carrying = np.flatnonzero(np.linalg.norm(run.field("contact_force", i), axis=1) > 0)
+        assert set(carrying.tolist()) <= set(arrays["contact/carrying"].tolist())
         assert sum(meta["pairs"].values()) > 0  # every frame of this run has a checkpoint, so pairs are known
 
 

@@ -7,6 +7,7 @@ import json
 import random
 import socket
 import threading
+import time
 
 import pytest
 
@@ -99,6 +100,21 @@ def test_nonsense_silence_and_vanishing_clients_are_survived(server):
     assert asked(server, "/") == (200, b"hello")
     for link in held:
         link.close()
+
+
+def test_clients_that_come_and_go_leave_no_thread(server):
+    before = threading.active_count()
+    for _ in range(5):
+        links = [http.client.HTTPConnection("127.0.0.1", server.port, timeout=10) for _ in range(12)]
+        for link in links:
+            link.request("GET", "/")
+            assert link.getresponse().read() == b"hello"
+        for link in links:
+            link.close()
+    end = time.monotonic() + 20.0
+    while threading.active_count() > before and time.monotonic() < end:
+        time.sleep(0.05)
+    assert threading.active_count() <= before
 
 
 def test_the_address_is_freed_and_a_taken_one_is_refused_with_a_sentence():

@@ -104,7 +104,7 @@ def frame(picture: Picture, chosen: Collection[str], contacts: Contacts | None =
     if len(picture.surfels):
         out |= _surfels(picture)
     if contacts is not None and len(contacts):
-        out |= _contacts(contacts)
+        out |= _contacts(contacts, len(picture.points))
     if picture.marks is not None:
         out |= _marks(picture.marks)
     return out
@@ -128,12 +128,15 @@ def _surfels(picture: Picture) -> dict[str, np.ndarray]:
     return {"surfel/normal": normal, "surfel/radius": radius}
 
 
-def _contacts(contacts: Contacts) -> dict[str, np.ndarray]:
+def _contacts(contacts: Contacts, count: int) -> dict[str, np.ndarray]:
+    """Rows of contacts, and the skin points that carry them; of `count` points, those behind are in no body."""
+    carrying = np.unique(contacts.support.point[contacts.support.weight != 0.0])
     if len(contacts) > MOST_ROWS:
         contacts = contacts.select(np.argsort(-contacts.normal_force, kind="stable")[:MOST_ROWS])
     return {
         "contact/point": _near_zero(contacts.point), "contact/normal": _near_zero(contacts.normal),
-        "contact/force": _near_zero(contacts.force), "contact/sticking": np.nan_to_num(contacts.sticking, nan=0.5),
+        "contact/carrying": carrying[carrying < count], "contact/force": _near_zero(contacts.force),
+        "contact/sticking": np.nan_to_num(contacts.sticking, nan=0.5),
     }  # fmt: skip
 
 

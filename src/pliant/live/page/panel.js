@@ -23,7 +23,7 @@ class Panel {
       check("frame-range", "range of this moment", o.frameRange, (on) => this.set("frameRange", on)),
       heading("Contact"),
       toggle("show-points", "contact points", "points"), toggle("show-normals", "normals", "normals"), toggle("show-forces", "force arrows", "forces"),
-      toggle("show-pairs", "feature pairs by state", "pairs"),
+      toggle("show-carrying", "skin points that carry it", "carrying"), toggle("show-pairs", "feature pairs by state", "pairs"),
       slider("force-scale", "arrow length", 0.1, 4, 0.05, o.forceScale, (v) => this.set("forceScale", v)),
       element("div", { id: "pair-counts", className: "legend" }),
       heading("Shape"),

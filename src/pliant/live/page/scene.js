@@ -1,14 +1,14 @@
 // The scene as it stands: a topology, a frame, and what is to be shown of them.
 
 const UNKNOWN = -1e30;
-const CONTACT = { sticks: [0.13, 0.35, 0.75], slips: [0.85, 0.2, 0.12], normal: [0.2, 0.55, 0.3], force: [0.78, 0.1, 0.32] };
+const CONTACT = { sticks: [0.13, 0.35, 0.75], slips: [0.85, 0.2, 0.12], normal: [0.2, 0.55, 0.3], carries: [0.95, 0.7, 0.1], force: [0.78, 0.1, 0.32] };
 
 class Stage {
   constructor(canvas, words) {
     this.canvas = canvas;
     this.painter = new Painter(canvas, words.colours);
     this.options = {
-      field: words.field, frameRange: false, points: false, normals: false, forces: false, pairs: false, wire: false, creases: true,
+      field: words.field, frameRange: false, points: false, normals: false, forces: false, carrying: false, pairs: false, wire: false, creases: true,
       shadow: true, cut: "off", cutAt: 0.5, follow: "", forceScale: 1,
     };
     this.frame = null; this.topology = null; this.pull = null;
@@ -138,6 +138,9 @@ class Stage {
     this.largestForce = Math.max(largest, 0.999 * (this.largestForce ?? 0));
     const per = (0.2 * size * this.options.forceScale) / this.largestForce;
     out.forces = sticks(rows, (i) => [...at(x, i), ...add(at(x, i), scale(per, at(f, i))), ...CONTACT.force, 1]);
+    out.carrying = gathered(a.points, a["contact/carrying"] ?? []);
+    out.carryTints = new Float32Array(out.carrying.length);
+    for (let i = 0; i < out.carrying.length; i += 3) out.carryTints.set(CONTACT.carries, i);
     const states = Object.values(this.words.colours.states).map((c) => c.map((v) => v / 255));
     const dots = a["mark/dots"] ?? [], lines = a["mark/lines"] ?? [];
     out.pairDots = Float32Array.from(dots);
@@ -184,6 +187,7 @@ class Stage {
     if (o.normals) p.sticks("normals", m.normals, 1.6, opacity);
     if (o.forces) p.sticks("forces", m.forces, 2, opacity);
     if (o.points) p.dots("contacts", m.points, m.tints, 6, opacity);
+    if (o.carrying) p.dots("carrying", m.carrying, m.carryTints, 5, opacity);
     if (o.pairs) { p.sticks("pairs", m.pairLines, 2, opacity); p.dots("pair dots", m.pairDots, m.pairTints, 7, opacity); }
     if (this.pull) {
       p.sticks("pull", new Float32Array([...this.pull.from, ...this.pull.to, 0.9, 0.45, 0.05, 1]), 3, opacity);

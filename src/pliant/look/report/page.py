@@ -83,7 +83,7 @@ def _stills(run: Run, field: str, count: int, hardest: Hardest | None) -> str:
 
 def _encoded(image: Image.Image) -> str:
     data = io.BytesIO()
-    image.quantize(255).save(data, "PNG", optimize=True)  # a quarter of the size, and no difference to see
+    image.convert("RGB").save(data, "PNG", optimize=True)
     return base64.b64encode(data.getvalue()).decode()
 
 
