@@ -14,9 +14,11 @@ import http.client
 import json
 import os
 import platform
+import re
 import shutil
+import subprocess
+import sys
 import tempfile
-import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -63,7 +65,7 @@ def _recorded(path: Path, cells: Cells, points: np.ndarray, normal: np.ndarray |
     return Run.open(path)
 
 
-def sending(address: str, port: int, seconds: float) -> dict[str, float]:
+def sending(port: int, seconds: float) -> dict[str, float]:
     """Frames that a plain client gets one after the other."""
     link = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
     count, size, began, cpu = 0, 0, time.perf_counter(), time.process_time()
@@ -115,10 +117,14 @@ def receiving(browser: Any, address: str, seconds: float) -> dict[str, float]:
     return {"received frames/s": out[0], "drawn frames/s while playing": out[2]}
 
 
-def soak(browser: Any, address: str, seconds: float) -> dict[str, float]:
-    """Three clients connect, play and leave, again and again; what is left over."""
-    resident = lambda: int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 1e6
-    threads, memory, rounds, end = [], [], 0, time.monotonic() + seconds
+def soak(browser: Any, path: Path, seconds: float) -> dict[str, float]:
+    """Three clients connect, play and leave, again and again; what is left over in the process of `pliant view` (Linux)."""
+    command = [sys.executable, "-m", "pliant", "view", str(path), "--no-browser", "--port", "0"]
+    server = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env={**os.environ, "PYTHONUNBUFFERED": "1"})
+    assert server.stdout is not None
+    address = server.stdout.readline().split()[1]
+    told = lambda name: int(re.search(rf"{name}:\s+(\d+)", Path(f"/proc/{server.pid}/status").read_text())[1])  # type: ignore[index]
+    threads, memory, rounds, before, end = [], [], 0, told("Threads"), time.monotonic() + seconds
     while time.monotonic() < end or rounds < 3:
         pages = [opened(browser, address, 400, 300) for _ in range(3)]
         for page in pages:
@@ -126,18 +132,18 @@ def soak(browser: Any, address: str, seconds: float) -> dict[str, float]:
         pages[0].wait_for_timeout(500)
         for page in pages:
             page.close()
-        pages[0] = pages[1] = pages[2] = None
-        time.sleep(0.3)
         rounds += 1
-        threads.append(threading.active_count())
-        memory.append(resident())
-    settle = time.monotonic() + 25  # the browser keeps a connection for the next page; the server drops it when it is silent
-    while threading.active_count() > 2 and time.monotonic() < settle:
+        threads.append(told("Threads"))
+        memory.append(told("VmRSS") / 1e3)
+    settle = time.monotonic() + 30  # the browser keeps connections for the next page; the server drops those that are silent
+    while told("Threads") > before and time.monotonic() < settle:
         time.sleep(0.2)
+    after = told("Threads")
+    server.terminate()
+    server.wait()
     return {
-        "rounds of three clients": rounds, "threads after the first round": threads[0], "threads after the last": threads[-1],
-        "threads at rest": threading.active_count(), "MB after the first round": memory[0],
-        "MB after half of them": memory[len(memory) // 2], "MB after the last": memory[-1],
+        "rounds of three clients": rounds, "threads before": before, "most threads": max(threads), "threads after": after,
+        "MB after the first round": memory[0], "MB after half of them": memory[len(memory) // 2], "MB after the last": memory[-1],
     }  # fmt: skip
 
 
@@ -151,9 +157,9 @@ def main() -> None:
         for make in (triangles_run, surfels_run):
             run, what = make(Path(folder) / make.__name__)
             with run, serve(run, "pressure", port=0) as server:
-                results[what] = sending(server.address, server.port, each) | receiving(browser, server.address, each)
+                results[what] = sending(server.port, each) | receiving(browser, server.address, each)
                 if make is triangles_run:
-                    results["soak"] = soak(browser, server.address, options.seconds)
+                    results["soak"] = soak(browser, run.path, options.seconds)
     for what, numbers in results.items():
         print(what if isinstance(numbers, dict) else f"{what}: {numbers}")
         for name, value in numbers.items() if isinstance(numbers, dict) else ():

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+COARSE = ("surfel/normal", "surfel/radius", "contact/normal")  # always in 16 bits: only the eye needs them
 LAST = 65534  # the largest number that stands for a value
 
 
@@ -23,7 +24,7 @@ def pack(meta: Mapping[str, Any], arrays: Mapping[str, np.ndarray], small: bool 
         if array.dtype.kind == "f":
             head["type"] = "f32"
             array = np.asarray(array, np.float32)
-            if small:
+            if small or name in COARSE:
                 array, low, step = narrowed(array)
                 head |= {"type": "u16", "low": low, "step": step}
         else:
@@ -40,6 +41,9 @@ def pack(meta: Mapping[str, Any], arrays: Mapping[str, np.ndarray], small: bool 
 def narrowed(array: np.ndarray) -> tuple[np.ndarray, list[float], list[float]]:
     """16 bits for each number, and lowest value and step of each column."""
     rows = array.reshape(len(array), int(np.prod(array.shape[1:])))
+    if rows.size and np.isfinite(low := rows.min(axis=0)).all() and np.isfinite(high := rows.max(axis=0)).all():  # the usual case, quick
+        step = np.maximum((high.astype(np.float64) - low) / LAST, 1e-30)
+        return np.rint((rows - low) * (1.0 / step).astype(np.float32)).astype(np.uint16), low.tolist(), step.tolist()
     known = np.isfinite(rows)
     low = np.where(known, rows, np.inf).min(axis=0, initial=np.inf)
     high = np.where(known, rows, -np.inf).max(axis=0, initial=-np.inf)

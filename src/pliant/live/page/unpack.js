@@ -18,9 +18,9 @@ function unpack(buffer) {
 // Numbers in 16 bits; 65535 stands for NaN.
 function widened(raw, { low, step }) {
   const out = new Float32Array(raw.length), width = low.length;
-  for (let i = 0; i < raw.length; i++) {
-    const k = i % width;
-    out[i] = raw[i] === 65535 ? NaN : low[k] + step[k] * raw[i];
+  for (let k = 0; k < width; k++) {
+    const from = low[k], by = step[k];
+    for (let i = k; i < raw.length; i += width) out[i] = raw[i] === 65535 ? NaN : from + by * raw[i];
   }
   return out;
 }
