@@ -61,7 +61,7 @@ def reset(session: Session, order: Order) -> Said:
     session.running = False
     session.sim = with_hand(Simulation(read_meshes(session.given)))
     session.pace, session.history, session.trouble, session.ranges = Pace(), History(), {}, {}
-    session._begin()
+    session.begin_epoch()
     return {"say": f"Back to the start. {said}".strip()}
 
 
@@ -83,7 +83,7 @@ def set_method(session: Session, order: Order) -> Said:
 
 def set_gravity(session: Session, order: Order) -> Said:
     session.sim.set("gravity", tuple(float(v) for v in order["to"]))
-    session._words["gravity"] = session.sim.scene.gravity
+    session.words["gravity"] = session.sim.scene.gravity
     return {"say": "Gravity is changed."}
 
 
@@ -105,7 +105,7 @@ def set_stiffness(session: Session, order: Order) -> Said:
 
 def _note_materials(session: Session) -> None:
     bodies = session.sim.scene.bodies
-    session._words["materials"] = [{"name": b.name, "friction": b.friction, "stiffness": change.stiffness(b)} for b in bodies]
+    session.words["materials"] = [{"name": b.name, "friction": b.friction, "stiffness": change.stiffness(b)} for b in bodies]
 
 
 def _rebuild(session: Session, **values: Any) -> None:
@@ -114,7 +114,7 @@ def _rebuild(session: Session, **values: Any) -> None:
     new = change.rebuilt(session.sim, scene)
     release(session, {})
     session.sim = new
-    session._begin()
+    session.begin_epoch()
     if session.tape is not None:
         session.tape.take(new)
 

@@ -65,7 +65,7 @@ class Session:
         self._orders: queue.Queue[tuple[Callable[[], dict[str, Any]], Future[dict[str, Any]]]] = queue.Queue()
         self._news = Condition()
         self._spent = 0.0  # [s] of the last picture
-        self._begin()
+        self.begin_epoch()
         self._thread = Thread(target=self._go, name="pliant simulation", daemon=True)
         self._thread.start()
 
@@ -150,7 +150,7 @@ class Session:
     def warnings(self) -> list[str]:
         return [*self.sim.notes, *self.trouble]
 
-    def _begin(self) -> None:
+    def begin_epoch(self) -> None:
         """A new epoch: other bodies, fields or colours."""
         self.epoch += 1
         picture = from_simulation(self.sim)
@@ -159,7 +159,7 @@ class Session:
         self.ranges = {n: self._wider(n, survey.ranges[n]) for n in survey.ranges}
         model, scene = self.sim.world.model, self.sim.scene
         glass = containers(picture, framed(survey.around, shown.WINDOW))
-        self._words = shown.words(picture, survey, glass) | {
+        self.words = shown.words(picture, survey, glass) | {
             "kind": "live", "epoch": self.epoch, "field": fields.choose(self.field, picture.point_fields, picture.kinds), "curves": [],
             "dt": self.sim.dt, "gravity": scene.gravity, "method": next(iter(self.sim.contact.methods)),
             "notes": self.sim.notes, "shapes": list(change.ACROSS), "kinds": list(change.KINDS),
@@ -185,7 +185,7 @@ class Session:
         for name in self.ranges:
             self.ranges[name] = self._wider(name, fields.limits_of(fields.sample(picture, name)))
         self.version += 1
-        moment = Moment(self.version, self.epoch, picture, self.sim.contacts(), self._meta(picture), self._words, self._topology)
+        moment = Moment(self.version, self.epoch, picture, self.sim.contacts(), self._meta(picture), self.words, self._topology)
         with self._news:
             self.moment = moment
             self._news.notify_all()

@@ -2,7 +2,7 @@
 
 class Live {
   constructor(app, words) {
-    this.app = app; this.version = 0; this.topologies = new Map(); this.received = 0; this.strength = 1;
+    this.app = app; this.version = 0; this.topologies = new Map(); this.received = 0; this.strength = 1; this.drop = { shape: "ball", kind: "soft" };
     this.held = null; this.wish = null; this.busy = false; this.epoch = words.epoch; this.meta = null;
     this.box = element("div", {});
     document.getElementById("panel").prepend(this.box);
@@ -30,8 +30,9 @@ class Live {
       element("div", {}, "Drag a body to pull it; drag beside it, or with shift, to turn the view."),
       slider("strength", "strength", -2, 2, 0.1, Math.log10(this.strength), (v) => (this.strength = 10 ** v)),
       heading("Drop a body"),
-      choice("drop-shape", "shape", words.shapes, "ball", () => {}), choice("drop-kind", "made", words.kinds, "soft", () => {}),
-      row(button("drop", "drop it from above", () => order({ do: "drop", shape: document.getElementById("drop-shape").value, kind: document.getElementById("drop-kind").value }))),
+      choice("drop-shape", "shape", words.shapes, this.drop.shape, (v) => (this.drop.shape = v)),
+      choice("drop-kind", "made", words.kinds, this.drop.kind, (v) => (this.drop.kind = v)),
+      row(button("drop", "drop it from above", () => order({ do: "drop", ...this.drop }))),
       heading("Keep"),
       row(button("record", "record a run", () => order({ do: "record" })), button("save-scene", "save as scene", () => order({ do: "save-scene" }))),
     );
