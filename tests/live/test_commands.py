@@ -20,16 +20,20 @@ def typed(*words: str):
     return CliRunner().invoke(app, list(words), catch_exceptions=False)
 
 
-def test_a_page_and_a_report_are_written(run_file, tmp_path):
+def test_a_page_is_written(run_file, tmp_path):
     result = typed("view", str(run_file), "--html", str(tmp_path / "a.html"))
     assert result.exit_code == 0 and "no server" in result.output
     assert (tmp_path / "a.html").stat().st_size > 50000
+
+
+@pytest.mark.slow
+def test_a_report_is_written(run_file, tmp_path):
     result = typed("report", str(run_file), "--out", str(tmp_path / "b.html"), "--stills", "1")
     assert result.exit_code == 0 and (tmp_path / "b.html").exists()
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGINT for one process")
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.slow)])
 def test_the_address_is_said_and_freed_at_the_end(run_file, number):
     command = [sys.executable, "-m", "pliant", "view", str(run_file), "--no-browser", "--port", "0"]
     begin = lambda: signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell may have it ignored

@@ -31,8 +31,12 @@ def dropped(tmp_path_factory):
         yield run
 
 
-def test_the_page_has_all_parts_and_loads_nothing(dropped, tmp_path, can_draw):
-    page = report(dropped, tmp_path / "drop.html", stills=3).read_text("utf-8")
+@pytest.fixture(scope="module")
+def page(dropped, tmp_path_factory):
+    return report(dropped, tmp_path_factory.mktemp("page") / "drop.html", stills=3).read_text("utf-8")
+
+
+def test_the_page_has_all_parts_and_loads_nothing(dropped, page, can_draw):
     for heading in ("What was simulated", "looked like", "materials", "Curves", "hardest contact", "touched what", "warnings", "do it again"):
         assert heading in page
     assert "<b>drop</b>" not in page and "&lt;b&gt;drop" in page and "A box &amp; the ground." in page
@@ -44,8 +48,7 @@ def test_the_page_has_all_parts_and_loads_nothing(dropped, tmp_path, can_draw):
     assert all(note.replace('"', "&quot;") in page for note in dropped.notes) and dropped.notes
 
 
-def test_the_table_of_pairs_has_the_peak_of_the_run(dropped, tmp_path):
-    page = report(dropped, tmp_path / "drop.html", stills=1).read_text("utf-8")
+def test_the_table_of_pairs_has_the_peak_of_the_run(dropped, page):
     peak = np.linalg.norm(dropped.pairs()["force"], axis=1).max()
     assert f">{peak:.4g}<" in page
 
