@@ -198,6 +198,29 @@ def make_quasi_rigid(folder: Path) -> None:
     save(sheet.quantize(128), "quasi-rigid.png")
 
 
+def make_view(folder: Path) -> None:
+    """The page of `pliant view`, in headless Chromium (pip install playwright; Debian: apt install chromium)."""
+    import shutil
+
+    from playwright.sync_api import sync_playwright
+
+    from pliant.live.viewing import serve
+
+    ways = ["--headless=new", "--use-angle=swiftshader", "--enable-unsafe-swiftshader", "--no-sandbox"]
+    with Run.open(recorded(scenes.make("bowl"), folder)) as run, serve(run, "pressure", port=0) as server, sync_playwright() as play:
+        browser = play.chromium.launch(executable_path=shutil.which("chromium"), args=ways)
+        page = browser.new_page(viewport={"width": 1280, "height": 720})
+        page.goto(server.address)
+        page.wait_for_timeout(3000)
+        page.check("#show-forces")
+        page.evaluate("pliant.stage.camera.zoom(0.75)")
+        page.evaluate("pliant.player.seek(20)")
+        page.wait_for_timeout(2000)
+        page.screenshot(path=folder / "view.png")
+        browser.close()
+    save(Image.open(folder / "view.png").convert("RGB").resize((1024, 576), Image.Resampling.LANCZOS), "view.png")
+
+
 MAKE = {
     "shapes": make_shapes, "demo": make_demo, "own-mesh": make_own_mesh, "cantilever": make_cantilever, "ground": make_ground,
     "points": make_points,
@@ -207,6 +230,7 @@ MAKE = {
     "point-surface": make_point_surface,
     "thesis": make_thesis,
     "quasi-rigid": make_quasi_rigid,
+    "view": make_view,
 }  # fmt: skip
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 import typer
 
-from pliant import cli_proof
+from pliant import cli_proof, cli_view
 
 app = typer.Typer(
     help="Contact between soft, quasi-rigid and rigid bodies: simulate it and measure it.\n\n"
@@ -30,8 +30,8 @@ Settings = Annotated[
         help="A parameter of a shipped scene, or a field of a scene file such as gravity=[0,0,-1.6]. Repeatable.",
     ),
 ]
-COLOURS = ("auto", "body", "von_mises", "det_F", "depth", "pressure", "contact_force", "speed", "displacement", "max_displacement",
-           "max_pressure", "wear")  # fmt: skip
+COLOURS = ("auto", "body", "von_mises", "det_F", "depth", "pressure", "traction", "contact_force", "speed", "displacement",
+           "max_displacement", "max_pressure", "wear")  # fmt: skip
 
 
 def _colour(value: str) -> str:
@@ -454,6 +454,7 @@ def warm() -> None:
 
 
 cli_proof.register(app)
+cli_view.register(app)
 
 
 def main() -> None:

@@ -110,18 +110,17 @@ def run(sim: Simulation, recorder: Recorder, progress: Callable[[Progress], None
             status, message = "failed", str(error)
     if status != "failed":  # a state that failed would fail again; resume goes back to the one before
         loop.save()
-    path = recorder.close(status, message)
     smallest = float(loop.guard.extent.min(initial=math.inf))
     if loop.max_depth > DEEP * smallest:
         loop.notes.append(
             f"Contacts were up to {loop.max_depth:.3g} m deep, and the smallest body is {smallest:.3g} m large: the step of {sim.dt:g} s "
             "is too long for such speeds, so what this run shows of contact is wrong. Use a smaller dt."
         )
-    loop.notes += loop.accounts()
+    notes = list(dict.fromkeys([*sim.notes, *loop.notes, *loop.accounts(), *loop.guard.notes]))
+    path = recorder.close(status, message, notes)
     seconds = time.perf_counter() - began
     return Outcome(
-        status, message, path, sim, loop.steps, seconds, loop.max_depth, loop.max_contacts, loop.imbalance,
-        list(dict.fromkeys([*sim.notes, *loop.notes, *loop.guard.notes])), loop.timings,
+        status, message, path, sim, loop.steps, seconds, loop.max_depth, loop.max_contacts, loop.imbalance, notes, loop.timings,
     )  # fmt: skip
 
 
