@@ -76,6 +76,17 @@ def make_demo(folder: Path) -> None:
     print(f"docs/pictures/demo.gif: {(PICTURES / 'demo.gif').stat().st_size // 1000} kB")
 
 
+def make_points(folder: Path) -> None:
+    """A bust that melts, and one that tears, each at two times."""
+    sheet = Image.new("RGB", (2 * SIZE[0], 2 * SIZE[1]), "white")
+    for row, (name, times) in enumerate({"melting-bust": (1.35, 3.0), "torn-head": (0.15, 0.45)}.items()):
+        with Run.open(recorded(scenes.make(name), folder)) as run:
+            for column, time in enumerate(times):
+                frame = int(abs(run.times - time).argmin())
+                sheet.paste(draw(from_run(run, frame), "body", SIZE), (column * SIZE[0], row * SIZE[1]))
+    save(sheet.resize(SIZE, Image.Resampling.LANCZOS).quantize(256), "point-bodies.png")
+
+
 def make_own_mesh(folder: Path) -> None:
     path = recorded(Scene.load(HERE.parent / "examples" / "02_own_mesh.toml"), folder)
     with Run.open(path) as run:
@@ -171,6 +182,7 @@ def make_thesis(folder: Path) -> None:
 
 MAKE = {
     "shapes": make_shapes, "demo": make_demo, "own-mesh": make_own_mesh, "cantilever": make_cantilever, "ground": make_ground,
+    "points": make_points,
     "redefinition": make_redefinition,
     "reversal": make_reversal,
     "noniterative": make_noniterative,

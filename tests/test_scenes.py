@@ -39,6 +39,9 @@ SMALL = {
     "flattened-head": dict(edge=0.02, press=0.03, dt=0.001, duration=0.2),
     "pile": dict(busts=1, edge=0.026, spacing=0.035, duration=0.05),
     "rider": dict(edge=0.015, gap=0.05, duration=0.04),
+    "hanging-bar": dict(spacing=0.0625),
+    "melting-bust": dict(edge=0.025, spacing=0.026, dt=0.002, duration=2.5),
+    "torn-head": dict(edge=0.025, spacing=0.024, drop=0.1, duration=0.7),
 }
 OTHER = [
     ("slope", dict(model="fem", dt=0.005)),

@@ -54,7 +54,7 @@ def check_start(sim: Simulation) -> list[str]:
 
 def _size(sim: Simulation, body: str) -> float:
     points = sim.points(body)
-    return float(np.ptp(points, axis=0).max()) if len(points) > 1 else np.inf
+    return (float(np.ptp(points, axis=0).max()) or np.inf) if len(points) else np.inf  # a speck has no size to be measured by
 
 
 @dataclass

@@ -32,7 +32,6 @@ class Simulation:
         self.report: StepReport | None = None
         self.notes = list(self.world.model.notes)
         self.epoch = whole_epoch(self.world.model)
-        self.world.renew()
         self._apply_changes()
         self._pieces = self._divide()
 

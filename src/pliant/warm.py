@@ -90,6 +90,19 @@ def _networks() -> None:
     sim.books()
 
 
+def _points() -> None:
+    from pliant import Scene
+
+    scene = Scene(contact="none", dt=0.001)
+    box = {"kind": "box", "size": (1, 1, 1), "edge": 1.0}
+    plastic = {"yield_strain": 0.01, "tear_strain": 1.0, "stiffness_damping": 1e-4}
+    scene.add(shape=box, model="points", spacing=0.3, material=plastic)
+    sim = scene.simulate()
+    sim.step()
+    sim.books()
+    sim.world.model.groups[0].stretch(sim.state.x)
+
+
 def _stages() -> None:
     from pliant import Scene
 
@@ -98,7 +111,8 @@ def _stages() -> None:
     scene.simulate().step()
 
 
-JOBS: dict[str, Callable[[], None]] = {"tets": _tets, "solver": _solver, "springs": _springs, "networks": _networks, "stages": _stages}
+JOBS: dict[str, Callable[[], None]] = {"tets": _tets, "solver": _solver, "springs": _springs, "networks": _networks}
+JOBS |= {"points": _points, "stages": _stages}
 JOBS |= {f"contact {name}": partial(_contact, name) for name in METHODS if name != "none"}
 
 
@@ -110,6 +124,7 @@ def needed(scene: Scene) -> list[str]:
         jobs += [job for job in (f"contact {name}" for name in methods_of(scene)) if job in JOBS] or ["contact ground"]
     jobs += ["solver"] if models & {"fem", "springs"} else []
     jobs += ["springs"] if "springs" in models else []
+    jobs += ["points"] if "points" in models else []
     jobs += ["networks"] if any(b.model == "springs" and b.network in ("all-pairs", "voxels") for b in scene.bodies) else []
     return jobs + (["stages"] if any(b.integrator in ("cooper-verner", "dop853") for b in scene.bodies) else [])
 

@@ -14,6 +14,7 @@ KINDS = {
     "springs": dict(model="springs"),
     "surface springs": dict(model="springs", network="surface"),
     "all-pairs springs": dict(model="springs", network="all-pairs", material=dict(spring_stiffness=100.0, spring_damping=0.1)),
+    "points": dict(model="points", spacing=0.05),
     "voxel springs": dict(model="springs", network="voxels", material=dict(spring_stiffness=300.0, spring_damping=0.3)),
 }
 STAGED = ("cooper-verner", "dop853")
@@ -30,7 +31,7 @@ CASES = [(kind, scheme) for kind in KINDS for scheme in schemes(kind)]
 QUICK = {  # of each kind one scheme, and of each scheme one kind; the others are slow
     ("rigid", "symplectic"), ("tet4 linear", "symplectic"), ("tet4 corotated", "implicit"), ("tet4 corotated", "dop853"), ("tet4 stvk", "symplectic"),
     ("tet4 neo-hookean", "verlet"), ("tet10 corotated", "symplectic"), ("tet10 neo-hookean", "verlet"), ("springs", "implicit"),
-    ("surface springs", "verlet"), ("all-pairs springs", "cooper-verner"), ("voxel springs", "verlet"),
+    ("surface springs", "verlet"), ("points", "symplectic"), ("all-pairs springs", "cooper-verner"), ("voxel springs", "verlet"),
 }  # fmt: skip
 SOME = [case if case in QUICK else pytest.param(*case, marks=pytest.mark.slow) for case in CASES]
 MATERIAL = dict(youngs_modulus=5e4, poisson_ratio=0.3, density=1000.0, mass_damping=0.5, stiffness_damping=1e-3, spring_stiffness=1000.0, spring_damping=1.0)
@@ -49,8 +50,8 @@ def scene_of(kind, scheme, scale=1.0, turn=None, gravity=(0, 0, -9.81), ground=F
     if ground:
         scene.add(name="ground", shape="plane", model="static", rotation=rotation)
     shape = {**BOX, "size": [scale * s for s in BOX["size"]], "edge": scale * BOX["edge"]}
-    if kind == "voxel springs":
-        fields["spacing"] = 0.1 * scale
+    if kind in ("voxel springs", "points"):
+        fields["spacing"] = (0.1 if kind == "voxel springs" else 0.05) * scale
     more = {k: place(v) if k in ("velocity", "position") else tuple(Q @ v) if k == "angular_velocity" else v for k, v in fields.items()}
     scene.add(**{"name": "b", **KINDS[kind], "shape": shape, "material": material, "integrator": scheme, "rotation": rotation, **more})
     return scene, Q

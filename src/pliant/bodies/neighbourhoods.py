@@ -22,6 +22,7 @@ from pliant.geometry.mesh import Floats, Ints, PliantError
 
 NEAREST = 10  # neighbours that make the mean distance
 FLAT = 1e-4  # ratio of the eigenvalues of A below which a neighbourhood is flat
+WORN = 0.03  # the same for one that has lost neighbours: nearly flat ones would be stiff beyond all others
 GROW, MOST_GROWTH = 1.2, 3.0
 REACH = 2.0  # radii at the start: phyxels further apart than this never become neighbours
 
@@ -72,7 +73,7 @@ def neighbourhoods(rest: Floats, factor: float, allowed: Allowed | None = None) 
         flat = (size[:, 0] < FLAT * size[:, 2]) | (size[:, 2] == 0.0)
         grown = np.where(flat, np.minimum(radius * GROW, limit), radius)
         if not (grown > radius * (1.0 + 1e-9)).any():
-            return _inverted(found)
+            return _inverted(found, FLAT if allowed is None else WORN)
         radius = grown
 
 
@@ -137,10 +138,10 @@ def _moments(rest: Floats, start: Ints, own: Ints, other: Ints, radius: Floats) 
     return Neighbourhoods(start, other, weight, near, A, B, np.tile(np.eye(3).ravel(), (m, 1)), total, radius, 0)
 
 
-def _inverted(found: Neighbourhoods) -> Neighbourhoods:
+def _inverted(found: Neighbourhoods, flat: float) -> Neighbourhoods:
     """A replaced by its inverse, without flat directions."""
     values, vectors = np.linalg.eigh(found.inverse.reshape(-1, 3, 3))
-    kept = values > FLAT * values[:, 2:]
+    kept = values > flat * values[:, 2:]
     kept &= values[:, 2:] > 0.0
     shares = np.divide(1.0, values, out=np.zeros_like(values), where=kept)
     singular = ~kept.all(axis=1)

@@ -2,7 +2,7 @@
 
 A point belongs to the piece of the phyxel that carries most of it, a face to the piece of most of its corners. Corners on the other
 side of the crack are doubled and bound anew, so that each piece has a whole rim. Rims are closed by a fan to their middle; where
-tets fill the skin, the boundary of a piece's tets is closed already.
+tets fill the skin, the boundary of a piece's tets is closed already. Specks of a few phyxels have no skin: they cannot carry one.
 """
 
 from __future__ import annotations
@@ -13,6 +13,8 @@ import numpy as np
 
 from pliant.bodies.point_skin import ride
 from pliant.geometry.mesh import TET_FACES, Floats, Ints
+
+SPECK = 5  # phyxels below which a piece has no skin
 
 
 @dataclass(frozen=True)
@@ -44,6 +46,7 @@ class Piece:
 
 def pieces_of(whole: Whole, label: Ints, count: int) -> list[Piece]:
     """The pieces of a body; label (m,) is the piece of each phyxel."""
+    label = np.where(np.bincount(label, minlength=count)[label] < SPECK, -1 - label, label)  # below zero: without a skin
     side = label[whole.carrier]
     home = _majority(side[whole.tets]) if len(whole.tets) else _majority(side[whole.faces])
     return [_piece(whole, label, home, piece) for piece in range(count)]
@@ -56,7 +59,7 @@ def _majority(sides: Ints) -> Ints:
 
 
 def _piece(whole: Whole, label: Ints, home: Ints, piece: int) -> Piece:
-    mine = np.flatnonzero(label == piece)
+    mine = np.flatnonzero((label == piece) | (label == -1 - piece))
     if len(whole.tets):
         tets = whole.tets[home == piece]
         faces, face_source = _boundary(tets, whole.faces)
@@ -78,7 +81,7 @@ def _piece(whole: Whole, label: Ints, home: Ints, piece: int) -> Piece:
     source = np.concatenate([surface, np.full(len(rims), -1), inside, len(whole.points) - len(whole.phyxels) + mine])
     return Piece(
         source=source.astype(np.int64),
-        home=(source < 0) | (label[whole.carrier][source] == piece),
+        home=(source < 0) | np.isin(label[whole.carrier][source], (piece, -1 - piece)),
         surface=len(surface) + len(rims),
         faces=np.concatenate([faces, caps]),
         face_source=np.concatenate([face_source, np.full(len(caps), -1)]).astype(np.int64),

@@ -6,9 +6,9 @@ the step (1 for creep_time = 0):
     volume kept  d = dev(e - e_p), |d| = sqrt(2/3 d:d):   e_p += c (1 - y / |d|) d   where |d| > y   (radial return)
     as published |e - e_p| = sqrt(e:e):                   e_p += c (e - e_p)         where it is > y  (Müller et al. 2004)
 
-then e_p is shortened to max_plastic_strain. When a plastic body is strained far the present shape becomes the reference, X <- x,
-v <- v det F, and e_p <- -R (e - e_p) R^T with the rotation R of F: the elastic energy of each phyxel stays what it was (but for det F),
-and its stress where the elastic stretch is small.
+then what it has grown by is shortened to max_plastic_strain. When a plastic body is strained far the present shape becomes the
+reference, X <- x, v <- v det F, and e_p <- -R (e - e_p) R^T with the rotation R of F: the elastic energy of each phyxel stays what it
+was (but for det F), and its stress where the elastic stretch is small.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from pliant.bodies.points import Points
 
 
+ROUNDING = 1.0 + 1e-12  # strain that has flowed back to the yield strain stays there
 SQUASHED = 0.1  # det F below which a phyxel that becomes its own reference forgets strain and keeps its volume
 
 
@@ -38,7 +39,8 @@ def crept(points: Points, x: Floats, dt: float) -> tuple[Floats, Floats, float]:
         share = np.where(points.creep_time > 0.0, -np.expm1(-dt / points.creep_time), 1.0)
     _creep(
         n.start, n.other, n.weight, n.inverse, n.projector, points.nodes, points.rest, points.volume, points.lam, points.mu,
-        points.yield_strain, share, points.max_plastic_strain, points.past, points.shape_only, points.plastic, x, out, size, lost,
+        points.yield_strain, share, points.max_plastic_strain, points.past, points.shape_only,
+        points.plastic, points.base, x, out, size, lost,
     )  # fmt: skip
     return out, size, float(lost.sum())
 
@@ -64,15 +66,17 @@ def rereferenced(points: Points, x: Floats) -> Reference:
     R = np.where(full[:, None, None], U @ V, np.eye(3))
     elastic = np.where(full[:, None, None], R @ e @ np.swapaxes(R, 1, 2), 0.0)
     J = np.where(full, J, 1.0)
-    size = np.sqrt(np.einsum("ij,ij->i", points.plastic, points.plastic))
+    grown = points.plastic - points.base
+    size = np.sqrt(np.where(points.shape_only > 0.0, 2.0 / 3.0, 1.0) * np.einsum("ij,ij->i", grown, grown))
     place, plastic = np.ascontiguousarray(x[points.nodes[:, 0]]), np.ascontiguousarray(-elastic.reshape(-1, 9))
     return Reference(place, points.volume * J, plastic, points.past + size)
 
 
 @kernel
 def _creep(  # type: ignore[no-untyped-def]
-    start, other, weight, inverse, projector, nodes, rest, volume, lam, mu, limit, share, most, past, shape_only, plastic, x, out, whole, lost
-):
+    start, other, weight, inverse, projector, nodes, rest, volume, lam, mu, limit, share, most, past, shape_only, plastic,
+    base, x, out, whole, lost,
+):  # fmt: skip
     for i in range(len(out)):
         before, t = load9(plastic, i), load9(projector, i)
         after = before
@@ -85,11 +89,12 @@ def _creep(  # type: ignore[no-untyped-def]
                 moved = combined(1.0, elastic, -(elastic[0] + elastic[4] + elastic[8]) / 3.0, IDENTITY)
                 scale = 2.0 / 3.0
             size = math.sqrt(scale * inner(moved, moved))
-            if size > limit[i]:
+            if size > limit[i] * ROUNDING:
                 after = combined(1.0, before, share[i] * (1.0 - limit[i] / size if shape_only[i] > 0.0 else 1.0), moved)
-                reached, allowed = math.sqrt(scale * inner(after, after)), max(most[i] - past[i], 0.0)
+                grown = combined(1.0, after, -1.0, load9(base, i))
+                reached, allowed = math.sqrt(scale * inner(grown, grown)), max(most[i] - past[i], 0.0)
                 if reached > allowed:
-                    after = combined(allowed / reached, after, 0.0, IDENTITY)
+                    after = combined(1.0, load9(base, i), allowed / reached, grown)
                 left = combined(1.0, strain, -1.0, after)
                 stored = inner(elastic, hooke(elastic, lam[i], mu[i], t)) - inner(left, hooke(left, lam[i], mu[i], t))
                 lost[i] = 0.5 * volume[i] * stored

@@ -81,13 +81,15 @@ class Points:
         self.yield_strain, self.creep_time, self.max_plastic_strain = each(yield_strain), each(creep_time), each(max_plastic_strain)
         self.shape_only, self.tear_strain = each(shape_only), each(tear_strain)
         self.plastic = np.zeros((count, 9))
-        self.past = np.zeros(count)  # plastic strain before the reference in use
+        self.base = np.zeros((count, 9))  # e_p when the reference in use was taken
+        self.past = np.zeros(count)  # size of the plastic strain before that
         self.cut: list[Ints] = [NOBODY] * (len(self.start) - 1)  # pairs in each body's own numbers
         self._first = self._neighbourhoods([None] * (len(self.start) - 1))
         self._origin = self.rest
         self._parts = list(self._first)
         self._pull, self._hold = np.empty((count, 9)), np.empty((count, 9))
         self._join()
+        self.renewed = False  # are neighbourhoods others than those that something may have been derived from?
 
     def _neighbourhoods(self, allowed: list[Allowed | None]) -> list[Neighbourhoods]:
         return [
@@ -97,7 +99,7 @@ class Points:
 
     def _join(self) -> None:
         self.around = joined(self._parts)
-        self.renewed = True  # neighbourhoods are not those that others may have derived something from
+        self.renewed = True
         self._known: _Frequencies | None = None
         self._bonds: Bonds | None = None
 
@@ -269,6 +271,7 @@ class Points:
         self.volume = np.where(mine, now.volume, self.volume)
         self.past = np.where(mine, now.past, self.past)
         self.plastic = np.where(mine[:, None], now.plastic, self.plastic)
+        self.base = np.where(mine[:, None], now.plastic, self.base)
         self._renew(far)
         return before - float(self.energy(x).sum())
 
@@ -298,12 +301,13 @@ class Points:
 
     def _memory(self) -> dict[str, np.ndarray]:
         cut = [c + low for c, low in zip(self.cut, self.start[:-1], strict=True)]
-        return {"plastic": self.plastic, "past": self.past, "rest": self.rest, "volume": self.volume, "cut": np.concatenate(cut)}
+        names = ("plastic", "base", "past", "rest", "volume")
+        return {name: getattr(self, name) for name in names} | {"cut": np.concatenate(cut)}
 
     def recall(self, memory: dict[str, np.ndarray]) -> None:
         """Be as a checkpoint says."""
-        self.plastic, self.past = contiguous(memory["plastic"]), contiguous(memory["past"])
-        self.volume = contiguous(memory["volume"])
+        self.plastic, self.base = contiguous(memory["plastic"]), contiguous(memory["base"])
+        self.past, self.volume = contiguous(memory["past"]), contiguous(memory["volume"])
         cut, body = memory["cut"], np.searchsorted(self.start, memory["cut"][:, 0], side="right") - 1
         rest, old = contiguous(memory["rest"]), self.rest
         pairs = [cut[body == b] - low for b, low in enumerate(self.start[:-1])]

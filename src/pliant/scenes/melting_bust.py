@@ -26,7 +26,7 @@ def make(
         position=(0, 0, 1e-6),
         material=dict(
             youngs_modulus=youngs_modulus, soft_modulus=soft_modulus, softening=(SOFT, LIQUID), temperature=COLD, poisson_ratio=0.4,
-            yield_strain=0.05, creep_time=0.05, mass_damping=2.0, stiffness_damping=2e-4,
+            yield_strain=0.05, creep_time=0.05, mass_damping=5.0, stiffness_damping=2e-4,
         ),
     )  # fmt: skip
     times = [0.0, 0.1 * duration, 0.4 * duration, 0.6 * duration, 0.75 * duration]
