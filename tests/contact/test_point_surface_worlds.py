@@ -163,7 +163,8 @@ def test_G30_the_chain_of_masses():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("model", ["rigid", "points"])
-def test_G30_cradle_keeps_energy_and_hits_the_chain(model):
-    sim = cradle.make(model=model, dt=0.004 if model == "rigid" else 0.002).simulate().run()
+@pytest.mark.parametrize("values", [{}, {"model": "points", "speed": 0.25, "dt": 0.002, "duration": 4.0}])
+def test_G30_cradle_keeps_energy_and_hits_the_chain(values):
+    """Faceted point balls need more overlap than rigid ones, which are exact, to forget their facets."""
+    sim = cradle.make(**values).simulate().run()
     assert cradle.expect(sim)

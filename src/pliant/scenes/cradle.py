@@ -17,7 +17,7 @@ def make(
     contact = {"method": "point-surface", "stiffness": stiffness, "damping": damping}
     scene = Scene(dt=dt, duration=duration, contact=contact, gravity=(0, 0, 0), about="Impacts through a row of touching balls.")
     shape: dict[str, object] = {"kind": "ball", "radius": 1.0}
-    soft: dict[str, object] = {"spacing": 0.4, "shape": {**shape, "edge": 0.12}} if model == "points" else {"shape": shape}
+    soft: dict[str, object] = {"spacing": 0.4, "shape": {**shape, "edge": 0.08}} if model == "points" else {"shape": shape}
     for i in range(balls):
         scene.add(
             name=f"ball {i + 1}", model=model, position=(2.0 * i, 0, 0), velocity=(speed if i == 0 else 0.0, 0, 0), friction=0.0,

@@ -7,20 +7,19 @@ import numpy as np
 from pliant.scene import Scene
 from pliant.simulation import Simulation
 
-
 RESTS = 2.5  # [s] from when on nothing should move
 
 
 def make(
-    busts: int = 3, edge: float = 0.018, spacing: float = 0.024, youngs_modulus: float = 1e6, yield_strain: float = 0.03, dt: float = 0.0004,
-    duration: float = 3.0,
+    busts: int = 3, edge: float = 0.018, spacing: float = 0.024, youngs_modulus: float = 2e6, yield_strain: float = 0.02,
+    dt: float = 0.0003, duration: float = 3.0,
 ) -> Scene:  # fmt: skip
-    """busts: how many, up to three; edge [m] of triangles, spacing [m] of phyxels, youngs_modulus [Pa], strain at which busts stay deformed, dt and duration [s]."""
+    """busts: how many, up to three; edge [m] of triangles, spacing [m] of phyxels; strain at which busts stay deformed."""
     scene = Scene(dt=dt, duration=duration, contact={"method": "point-surface", "damping": 0.5}, about="Plastic bodies pile up and rest.")
     scene.add(name="ground", shape="plane", model="static", friction=0.6)
     material = dict(
         youngs_modulus=youngs_modulus, density=1000.0, volume_stiffness=0.5 * youngs_modulus, yield_strain=yield_strain,
-        max_plastic_strain=0.3, mass_damping=2.0, stiffness_damping=1e-4,
+        max_plastic_strain=0.2, mass_damping=2.0, stiffness_damping=1e-4,
     )  # fmt: skip
     places = (((0.0, 0.0, 0.002), (0, 0, 0)), ((0.03, 0.02, 0.32), (0, 0, 90)), ((-0.02, 0.0, 0.64), (0, 0, 200)))
     for k, (position, rotation) in enumerate(places[:busts]):

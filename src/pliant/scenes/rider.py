@@ -20,7 +20,8 @@ def make(
         friction=0.8, material=dict(youngs_modulus=youngs_modulus, **calm),
     )  # fmt: skip
     scene.add(
-        name="rider", shape=dict(kind="bunny", height=0.12, edge=min(edge, 0.0095)), model="points", spacing=0.016, position=(0.02, 0, 0.2 + fall),
+        name="rider", shape=dict(kind="bunny", height=0.12, edge=min(edge, 0.0095)), model="points", spacing=0.016,
+        position=(0.02, 0, 0.2 + fall),
         friction=0.8, material=dict(youngs_modulus=1e5, **calm),
     )  # fmt: skip
     scene.pair("mouth", "mouth")

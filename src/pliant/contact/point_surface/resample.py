@@ -147,8 +147,8 @@ def _filled(between: Between, points: Floats, sample: Ints) -> tuple[Floats, Int
     new, found = _thinned(new[kept], found[kept], between.spacing)
     if len(new) == 0:
         return points, sample, 0
-    far = KDTree(points).nearest(new, 1)[0][:, 0] > NEAREST * between.spacing
-    return np.concatenate([points, new[far]]), np.concatenate([sample, found[far]]), int(far.sum())
+    alone = KDTree(points).nearest(new, 1)[0][:, 0] > NEAREST * between.spacing
+    return np.concatenate([points, new[alone]]), np.concatenate([sample, found[alone]]), int(alone.sum())
 
 
 def _normals(between: Between, points: Floats, sample: Ints) -> Floats:
