@@ -34,11 +34,12 @@ LAPS: list[Lap] = []
 
 @dataclass(frozen=True)
 class Lap:
-    """CPU and wall time [s] of the two halves of one answer."""
+    """CPU and wall time [s] of the two halves of one answer, and of the areas of its contacts, which are worked out when asked for."""
 
     contacts: int
     detection: tuple[float, float]
     response: tuple[float, float]
+    areas: tuple[float, float]
 
 
 def clock() -> tuple[float, float]:
@@ -58,7 +59,8 @@ class Timed(Noniterative):
         found = motion.kept(Finder).find(motion)
         looked, between = since(began), clock()
         answer = self.answer(motion, memory, found)
-        LAPS.append(Lap(len(answer.contacts), looked, since(between)))
+        answered, between = since(between), clock()
+        LAPS.append(Lap(len(answer.contacts.area), looked, answered, since(between)))
         return answer
 
 
@@ -71,6 +73,7 @@ class Row:
     step: tuple[float, float]
     detection: tuple[float, float]
     response: tuple[float, float]
+    areas: tuple[float, float]
 
 
 def medians(pairs: list[tuple[float, float]]) -> tuple[float, float]:
@@ -91,8 +94,8 @@ def watched(scene: Scene, seconds: float) -> tuple[list[Row], Simulation]:
             steps.append(since(began))
         laps = LAPS[-WINDOW:]
         contacts = statistics.median(lap.contacts for lap in laps)
-        looked, answered = medians([lap.detection for lap in laps]), medians([lap.response for lap in laps])
-        rows.append(Row(sim.time, contacts, medians(steps), looked, answered))
+        looked, answered, asked = (medians([getattr(lap, part) for lap in laps]) for part in ("detection", "response", "areas"))
+        rows.append(Row(sim.time, contacts, medians(steps), looked, answered, asked))
     return rows, sim
 
 
@@ -105,11 +108,11 @@ def line_fit(contacts: np.ndarray, seconds: np.ndarray) -> tuple[float, float, f
 
 def stage_table(name: str, rows: list[Row], lines: int = 12) -> Table:
     table = Table(title=f"{name}: CPU / wall time [ms], medians of {WINDOW} steps")
-    for heading in ("t [s]", "contacts", "step", "detection", "response", "the rest"):
+    for heading in ("t [s]", "contacts", "step", "detection", "response", "areas", "the rest"):
         table.add_column(heading, justify="right", no_wrap=True)
     for row in rows[:: max(1, len(rows) // lines)] + rows[-1:]:
-        rest = tuple(s - d - r for s, d, r in zip(row.step, row.detection, row.response, strict=True))
-        cells = [f"{1e3 * a:.1f} / {1e3 * b:.1f}" for a, b in (row.step, row.detection, row.response, rest)]
+        rest = tuple(s - d - r - a for s, d, r, a in zip(row.step, row.detection, row.response, row.areas, strict=True))
+        cells = [f"{1e3 * a:.1f} / {1e3 * b:.1f}" for a, b in (row.step, row.detection, row.response, row.areas, rest)]
         table.add_row(f"{row.time:.3f}", f"{row.contacts:.0f}", *cells)
     return table
 

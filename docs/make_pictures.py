@@ -105,7 +105,7 @@ def make_redefinition(folder: Path) -> None:
     """Feature pairs by state in the figures of thesis ch. 6, with their rule off and on."""
     views = {
         "6.1": (0.06, Camera((0.85, -1.5, 0.3), (0.45, 0.05, 0.0))), "6.2": (0.1, Camera((0.4, -1.7, 1.1), (-0.2, 0.0, 0.1))),
-        "6.3": (0.1, Camera((0.45, -0.9, 0.55), (0.17, 0.0, 0.0))), "6.4": (0.32, Camera((0.55, -1.2, 0.6), (0.15, 0.0, 0.0))),
+        "6.3": (0.07, Camera((0.45, -0.9, 0.55), (0.17, 0.0, 0.0))), "6.4": (0.32, Camera((0.55, -1.2, 0.6), (0.15, 0.0, 0.0))),
         "6.9": (0.03, Camera((0.9, -2.2, 0.5), (0.1, -0.3, 0.1))),
     }  # fmt: skip
     size = (480, 330)
@@ -122,12 +122,13 @@ def make_redefinition(folder: Path) -> None:
 
 
 def make_reversal(folder: Path) -> None:
-    """Before, in and after a collision."""
-    sim, size = scenes.make("sphere-and-bunny", integrator="verlet").simulate(), (360, 300)
+    """Before, in and after a collision, on one scale: what stands out is the dent."""
+    sim, size = scenes.make("sphere-and-bunny", integrator="verlet").simulate(), (480, 400)
     sheet = Image.new("RGB", (3 * size[0], size[1]), "white")
-    for k, until in enumerate((0.0, 0.14, 0.4)):
-        sheet.paste(draw(from_simulation(sim.run(until=until)), size=(2 * size[0], 2 * size[1])).resize(size), (k * size[0], 0))
-    save(sheet.quantize(96), "reversal.png")
+    for k, until in enumerate((0.0, 0.14, 0.3)):
+        image = draw(from_simulation(sim.run(until=until)), "speed", size=(2 * size[0], 2 * size[1]), camera=(-62, 12), limits=(0.0, 4.0))
+        sheet.paste(image.resize(size), (k * size[0], 0))
+    save(sheet.quantize(256), "reversal.png")
 
 
 # Scenes of the method noniterative: parameters, where the camera stands, and the field shown.
@@ -135,7 +136,7 @@ NONITERATIVE = {
     "squeezed-bars": ({}, None, "body"),
     "soft-cube-stiff-bars": ({}, None, "von_mises"),
     "archway": ({"duration": 1.0}, (-70, 15), "body"),
-    "chess-500": ({}, (-58, 40), "body"),
+    "chess-500": ({"duration": 0.66}, (-58, 40), "body"),
     "chained-tori": ({}, None, "body"),
     "folding-strip": ({}, (-75, 15), "body"),
     "two-free-cubes": ({"duration": 0.1}, None, "body"),
@@ -151,9 +152,12 @@ def make_noniterative(folder: Path) -> None:
 def make_thesis(folder: Path) -> None:
     """A bar on a cube, a cube sliding on a bar, a bunny in a bowl and a cloth on a ball."""
     sheet, size = Image.new("RGB", (4 * 320, 240), "white"), (640, 480)
-    for i, (name, time) in enumerate((("bar-on-cube", 0.5), ("cube-on-bar", 0.5), ("bunny-in-bowl", 0.3), ("cloth-on-ball", 0.8))):
+    low = Camera((0.55, -0.85, 0.32), (0.02, 0.0, 0.1))  # below the rim of the cloth, which is drawn translucent: the ball is seen
+    views = (("bar-on-cube", 1.0, None, None), ("cube-on-bar", 0.5, None, None), ("bunny-in-bowl", 0.3, None, None),
+             ("cloth-on-ball", 0.8, low, ["cloth"]))  # fmt: skip
+    for i, (name, time, camera, clear) in enumerate(views):
         sim = scenes.make(name).simulate().run(until=time)
-        sheet.paste(draw(from_simulation(sim), "body", size, edges=True).resize((320, 240)), (i * 320, 0))
+        sheet.paste(draw(from_simulation(sim), "body", size, camera, transparent=clear, edges=True).resize((320, 240)), (i * 320, 0))
     save(sheet.quantize(128), "thesis.png")
 
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from pliant.reproduce import experiments, reproduce
-from pliant.reproduce.thesis.bar import share
-from pliant.reproduce.thesis.watch import jitter
+from pliant.reproduce.thesis.bar import ROUGH, dropped, expected_ratio, mean_depth, roughness, share
+from pliant.reproduce.thesis.watch import CPF, DPF, jitter
 
 
 def test_all_ten_are_there_and_say_what_they_do():
@@ -36,4 +36,21 @@ def test_jitter_is_blind_to_steady_change_and_sees_what_alternates():
 @pytest.mark.parametrize("s, ratio", [(4 / 9, 1.4), (2 / 3, 2.0)])
 def test_the_published_depths_are_those_of_s_between_0_44_and_0_67(s, ratio):
     """(1 - s/2) / (1 - s), section 9.4."""
-    assert share(ratio) == pytest.approx(s)
+    assert expected_ratio(s) == pytest.approx(ratio)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("dt, stiffness", [(0.01, 5000.0), (0.009, 5000.0), (0.005, 20000.0)])
+def test_t3_t4_depth_ratio_and_jitter_where_s_is_that_of_the_thesis(dt, stiffness):
+    """s between 0.44 and 0.67 by the depth of DPF alone: CPF is 1.4 to 2.0 times deeper, and no rougher where DPF jitters."""
+    both = dropped(dt, stiffness)
+    assert 0.44 < share(both[DPF], stiffness) < 0.67
+    assert 1.4 < mean_depth(both[CPF]) / mean_depth(both[DPF]) < 2.0
+    assert roughness(both[CPF]) < max(ROUGH, roughness(both[DPF]))
+
+
+@pytest.mark.slow
+def test_t3_t5_continuous_forces_stay_smooth_longer():
+    """k dt^2 = 0.5: the discrete force jitters by more than ten times as much as the continuous one."""
+    both = dropped(0.01, 5000.0)
+    assert roughness(both[CPF]) < ROUGH < 0.1 < roughness(both[DPF])

@@ -7,7 +7,7 @@ from pliant import scenes
 from pliant.reproduce.thesis.sliding import Slide
 from pliant.scenes.bunny_in_bowl import BOWL, SIZE, WALL
 from pliant.scenes.cube_on_bar import CUBE, hooked, velocity
-from pliant.scenes.particle_on_plane import LIMITS, critical, predicted
+from pliant.scenes.particle_on_plane import LIMITS, RADIUS, critical, predicted
 
 
 def expected(name, **values):
@@ -93,6 +93,22 @@ def test_bunny_in_bowl_stays_inside_at_the_impact():
     assert inverted < 0.001 * len(group.nodes)
 
 
+@pytest.mark.slow
+def test_bunny_in_bowl_comes_to_rest():
+    """At automatic stiffness: rest, no deeper than 2 % of the body all along, under 0.1 % inverted at impact, none at rest."""
+    sim = scenes.make("bunny-in-bowl").simulate()
+    group, deepest, inverted = sim.world.model.groups[0], [], []
+
+    def look(report):
+        deepest.append(report.max_depth)
+        inverted.append(int(np.count_nonzero(group.stretch(sim.state.x) <= 0)))
+
+    sim.run(each=look)
+    assert "rests" in scenes.module("bunny-in-bowl").expect(sim)[0]
+    assert max(deepest) < 0.02 * SIZE, max(deepest)
+    assert max(inverted) < 0.001 * len(group.nodes) and inverted[-1] == 0
+
+
 def test_bunny_in_bowl_takes_a_file(tmp_path):
     points = 0.5 * np.array([[x, y, z] for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)]) + [3.0, 0.0, 0.0]
     faces = [(0, 1, 3, 2), (4, 6, 7, 5), (0, 4, 5, 1), (2, 3, 7, 6), (0, 2, 6, 4), (1, 5, 7, 3)]
@@ -110,6 +126,14 @@ def test_bar_on_cube_weighs_on_the_cube(method):
     sim.run(until=1.0)
     sim.run(until=2.0, each=lambda report: force.append(sim.contacts("bar", "cube").total_force[2]))
     assert np.mean(force) == pytest.approx(9.81 * sim.world.model.nodes.mass.sum(), rel=0.05)
+
+
+def test_particle_on_plane_is_not_deep_for_its_size(tmp_path):
+    """The scene at its defaults says nothing that worries."""
+    from pliant import running
+
+    sim, recorder = running.start(scenes.make("particle-on-plane", duration=0.3), tmp_path / "particle")
+    assert running.run(sim, recorder).max_depth < running.DEEP * 2 * RADIUS
 
 
 def test_cloth_meets_itself_and_stays_over_the_ball():

@@ -29,31 +29,49 @@ def skin_positions(start, node, weight, frame, local, x, position, rotation, out
 
 
 @kernel
-def spread(row_start, row_point, row_weight, at, impulse, start, node, weight, frame, position, on_nodes, on_frames, turning):  # type: ignore[no-untyped-def]
-    """Carry row impulses to nodes and frames; frames take them at `at`, so that both sides have the same moment."""
+def spread(  # type: ignore[no-untyped-def]
+    row_start, row_point, row_weight, at, impulse, alone, start, node, weight, frame, position, slot, touched, on_nodes, on_frames, turning
+):
+    """Carry row impulses to nodes and frames; frames take them at `at`, so that both sides have the same moment.
+
+    Only some nodes are reached: on_nodes[k] is for node touched[k], and how many there are is the answer. slot (n,) comes and goes as -1.
+    """
+    used = 0
     for r in range(len(at)):
         i = load(impulse, r)
         for k in range(row_start[r], row_start[r + 1]):
             p, w = row_point[k], row_weight[k]
-            f = frame[p]
-            if f >= 0:
-                share = scale(w, i)
+            if alone[p] >= 0:
+                used = _add(slot, touched, on_nodes, used, alone[p], w, i)
+            elif frame[p] >= 0:
+                f, share = frame[p], scale(w, i)
                 store(on_frames, f, add(load(on_frames, f), share))
                 arm = sub(load(at, r), load(position, f))
                 store(turning, f, add(load(turning, f), cross(arm, share)))
             else:
                 for m in range(start[p], start[p + 1]):
-                    n = node[m]
-                    store(on_nodes, n, axpy(w * weight[m], i, load(on_nodes, n)))
+                    used = _add(slot, touched, on_nodes, used, node[m], w * weight[m], i)
+    for k in range(used):
+        slot[touched[k]] = -1
+    return used
 
 
 @kernel
-def kick(impulse, mobility, inverse, dt, v, x, on_fixed):  # type: ignore[no-untyped-def]
-    """Impulses on nodes change their velocities and where they end; fixed nodes take them. Most nodes have none."""
-    for n in range(len(impulse)):
-        i = load(impulse, n)
-        if i[0] == 0.0 and i[1] == 0.0 and i[2] == 0.0:
-            continue
+def _add(slot, touched, on_nodes, used, n, w, i):  # type: ignore[no-untyped-def]
+    """Add w i to node n, in a new place if it has none; how many places are used then."""
+    if slot[n] < 0:
+        slot[n], touched[used] = used, n
+        store(on_nodes, used, scale(w, i))
+        return used + 1
+    store(on_nodes, slot[n], axpy(w, i, load(on_nodes, slot[n])))
+    return used
+
+
+@kernel
+def kick(node, impulse, mobility, inverse, dt, v, x, on_fixed):  # type: ignore[no-untyped-def]
+    """Impulses on some nodes change their velocities and where they end; fixed nodes take them."""
+    for k in range(len(node)):
+        n, i = node[k], load(impulse, k)
         if inverse[n] == 0.0:
             store(on_fixed, n, add(load(on_fixed, n), i))
         dv = scale(mobility[n], i)
@@ -78,7 +96,7 @@ def point_forces(point, force, place, start, node, weight, frame, position, on_n
 
 @kernel
 def explicit_give(  # type: ignore[no-untyped-def]
-    row_start, row_point, row_weight, direction, at, start, node, weight, frame,
+    row_start, row_point, row_weight, direction, at, alone, start, node, weight, frame,
     node_mobility, position, rotation, inverse, inverse_inertia, node_load, frame_count, frame_turn, out,
 ):  # fmt: skip
     """Absolute row sums of the Delassus matrix, D_r = sum_s |W_rs| (an upper bound of it), explicit nodes and frames.
@@ -92,8 +110,13 @@ def explicit_give(  # type: ignore[no-untyped-def]
             u, total = load(direction, r), 0.0
             for k in range(row_start[r], row_start[r + 1]):
                 p, w = row_point[k], abs(row_weight[k])
-                f = frame[p]
-                if f >= 0:
+                f, n = frame[p], alone[p]
+                if n >= 0:
+                    if sweep == 0:
+                        node_load[n] += w
+                    else:
+                        total += w * node_load[n] * node_mobility[n]
+                elif f >= 0:
                     if inverse[f] == 0.0:
                         continue
                     turn = cross(sub(load(at, r), load(position, f)), u)
@@ -118,20 +141,25 @@ def explicit_give(  # type: ignore[no-untyped-def]
 
 @kernel
 def row_displacements(  # type: ignore[no-untyped-def]
-    row_start, row_point, row_weight, at, start, end, frame, position0, rotation0, position1, rotation1, out
-):
+    row_start, row_point, row_weight, at, begin, x, alone, start, node, weight, local, frame,
+    position0, rotation0, position1, rotation1, out,
+):  # fmt: skip
     """How far side A of each row moved against side B: nodes by their points, frames by their matter that is at `at` in the end."""
     for r in range(len(at)):
         u = (0.0, 0.0, 0.0)
         for k in range(row_start[r], row_start[r + 1]):
-            p, f = row_point[k], frame[row_point[k]]
-            if f >= 0:
-                here = load(at, r)
-                local = rotate_back(load4(rotation1, f), sub(here, load(position1, f)))
-                there = add(load(position0, f), rotate(load4(rotation0, f), local))
-                u = axpy(row_weight[k], sub(here, there), u)
+            p, w = row_point[k], row_weight[k]
+            if alone[p] >= 0:
+                u = axpy(w, sub(load(x, alone[p]), load(begin, p)), u)
+            elif frame[p] >= 0:
+                f, here = frame[p], load(at, r)
+                inside = rotate_back(load4(rotation1, f), sub(here, load(position1, f)))
+                u = axpy(w, sub(here, add(load(position0, f), rotate(load4(rotation0, f), inside))), u)
             else:
-                u = axpy(row_weight[k], sub(load(end, p), load(start, p)), u)
+                end = load(local, p) if start[p + 1] == start[p] else (0.0, 0.0, 0.0)
+                for m in range(start[p], start[p + 1]):
+                    end = axpy(weight[m], load(x, node[m]), end)
+                u = axpy(w, sub(end, load(begin, p)), u)
         store(out, r, u)
 
 

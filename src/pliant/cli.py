@@ -11,6 +11,8 @@ from typing import Annotated, Any
 
 import typer
 
+from pliant import cli_proof
+
 app = typer.Typer(
     help="Contact between soft, quasi-rigid and rigid bodies: simulate it and measure it.\n\n"
     "Start with `pliant demo`, then `pliant scenes` and `pliant run NAME`.",
@@ -28,7 +30,8 @@ Settings = Annotated[
         help="A parameter of a shipped scene, or a field of a scene file such as gravity=[0,0,-1.6]. Repeatable.",
     ),
 ]
-COLOURS = ("auto", "body", "von_mises", "det_F", "depth", "pressure", "contact_force", "speed", "displacement")
+COLOURS = ("auto", "body", "von_mises", "det_F", "depth", "pressure", "contact_force", "speed", "displacement", "max_displacement",
+           "max_pressure", "wear")  # fmt: skip
 
 
 def _colour(value: str) -> str:
@@ -182,17 +185,18 @@ def contacts(
     path: Annotated[Path, typer.Argument(help="A run file.")],
     pair: Annotated[tuple[str, str] | None, typer.Option(help="Two bodies; what acts on the first is shown.")] = None,
     at: Annotated[float | None, typer.Option(help="Time [s]; default the end.")] = None,
-    out: Annotated[Path | None, typer.Option(help="Stem of the csv and png; default RUN_contacts.")] = None,
+    to: Annotated[str, typer.Option(help="The history as csv or parquet (needs pandas and pyarrow).")] = "csv",
+    out: Annotated[Path | None, typer.Option(help="Stem of the table and png; default RUN_contacts.")] = None,
     as_json: Json = False,
 ) -> None:
-    """Say what touched what, how hard and over which area; write the history as csv and as a plot."""
+    """Say what touched what, how hard and over which area; write the history as a table and as a plot."""
     from rich.console import Console
 
     from pliant.record import Run
     from pliant.terminal import contact_facts, pair_table
 
     with Run.open(path) as opened:
-        facts = contact_facts(opened, pair, at, out)
+        facts = contact_facts(opened, pair, at, out, to)
     if as_json:
         tell(facts)
         return
@@ -424,6 +428,9 @@ def warm() -> None:
     from pliant.warm import warm as compile_all
 
     compile_all()
+
+
+cli_proof.register(app)
 
 
 def main() -> None:

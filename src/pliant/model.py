@@ -176,6 +176,10 @@ class State:
     values: dict[str, Any] = field(default_factory=dict)  # what `sim.set` changed, by path
     books: dict[str, float] = field(default_factory=dict)  # energies dissipated and work done so far [J]
 
+    def book(self, account: str, joules: float) -> None:
+        """Add to an account of the books."""
+        self.books[account] = self.books.get(account, 0.0) + joules
+
     def copy(self) -> State:
         """A state that shares nothing with this one."""
         values = {f.name: getattr(self, f.name) for f in fields(self)}

@@ -7,6 +7,8 @@ a contact is a few (skin point, signed weight) pairs that sum to zero.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, TypeVar
@@ -54,6 +56,20 @@ class Rows:
         return out
 
 
+class Touched:
+    """What pushes look up: made once (`motion.kept(Touched)`)."""
+
+    def __init__(self, motion: Motion) -> None:
+        skin, count = motion.skin, len(motion.x)
+        self.slot = np.full(count, -1, np.int64)  # of each node in the other two; -1 between pushes
+        self.node, self.impulse = np.empty(count, np.int64), np.empty((count, 3))  # room for those that a push reaches
+        first = np.minimum(skin.start[:-1], max(len(skin.node) - 1, 0))
+        alone = (skin.frame < 0) & (np.diff(skin.start) == 1)
+        alone[alone] = skin.weight[first[alone]] == 1.0
+        self.alone = np.full(len(skin), -1, np.int64)  # the node of each point that is just this node, as most are; else -1
+        self.alone[alone] = skin.node[first[alone]]
+
+
 class Motion:
     """One step as the bodies would take it, open to be pushed."""
 
@@ -74,12 +90,15 @@ class Motion:
         self.position, self.rotation = np.empty_like(state.position), np.empty_like(state.rotation)  # and at its end
         self._fly()
         self.start = world.skin_positions(state.x, state.position, state.rotation)
-        self._slid: tuple[Rows, Floats, Floats] | None = None  # the last answer of `slide`
+        self._slid: tuple[Rows, Floats] | None = None  # the last answer of `slide`
         self.account = "contact"  # where pushes are booked
-        self.pushed: dict[str, tuple[Floats, Floats, Floats]] = {}  # impulses on nodes, frames, and turning, by account
+        self.pushed: dict[str, list[tuple[Ints, Floats, Floats, Floats]]] = {}  # nodes, impulses on them and on frames, turning, by account
         self._gave: tuple[Rows | None, Floats] = None, np.zeros(0)  # the last answer of `give`
+        self._stored: tuple[Floats | None, Floats] = None, np.zeros(0)  # the last answer of `potential`
         self.rewound = 0.0  # [J] potential energy moved by `rewind`
         self.impulse_on_fixed = np.zeros((len(model.nodes.mass), 3))  # [N s] pushes that fixed nodes took
+        self._mobility, self._system = world.explicit_mobility, world.implicit  # what impulses on nodes go through
+        self.unsolved = np.zeros_like(x)  # [m/s] that implicit nodes got `by_mass`, of which their systems do not know
 
     def _fly(self) -> None:
         state, frames = self._world.state, self._world.model.frames
@@ -102,18 +121,41 @@ class Motion:
     @property
     def explicit(self) -> np.ndarray:
         """Nodes that impulses move one by one, (n,) bool; those of implicit bodies move together."""
-        return self._world.explicit_mobility > 0.0
+        return self._mobility > 0.0
+
+    @contextmanager
+    def by_mass(self) -> Iterator[None]:
+        """Meanwhile impulses move the nodes of implicit bodies one by one, by their masses, not all together through their system."""
+        world = self._world
+        self._mobility, self._system = np.where(world.explicit_mobility > 0.0, world.explicit_mobility, self.nodes.inverse), None
+        try:
+            yield
+        finally:
+            self._mobility, self._system = world.explicit_mobility, world.implicit
+
+    @cached_property
+    def inertia(self) -> Floats:
+        """Impulse per velocity of each node that is pushed alone, its damper included [kg], (n,); its mass where it is held."""
+        world = self._world
+        alone = world.explicit_mobility > 0.0
+        damped = np.where(self.nodes.inverse > 0.0, self.nodes.mass * (1.0 + self.dt * world.damping), self.nodes.mass)
+        return np.divide(1.0, world.explicit_mobility, out=damped, where=alone)
+
+    @property
+    def coupled(self) -> bool:
+        """Whether an impulse along one direction also moves matter along another: implicit bodies."""
+        return self._system is not None
 
     def slide(self, rows: Rows) -> Floats:
         """How far side A of each row moves against side B in the step, where they touch [m], (r, 3)."""
-        if self._slid is not None and self._slid[0] is rows and self._slid[1] is self.end:
-            return self._slid[2]  # nothing was pushed since the last time
-        state, out = self._world.state, np.empty((len(rows), 3))
+        if self._slid is not None and self._slid[0] is rows:
+            return self._slid[1]  # nothing was pushed since the last time
+        state, skin, out = self._world.state, self.skin, np.empty((len(rows), 3))
         bindings.row_displacements(
-            rows.start, rows.point, rows.weight, rows.at, self.start, self.end, self.skin.frame, state.position, state.rotation,
-            self.position, self.rotation, out,
+            rows.start, rows.point, rows.weight, rows.at, self.start, self.x, self.kept(Touched).alone, skin.start, skin.node, skin.weight,
+            skin.local, skin.frame, state.position, state.rotation, self.position, self.rotation, out,
         )  # fmt: skip
-        self._slid = (rows, self.end, out)
+        self._slid = (rows, out)
         return out
 
     def row_velocity(self, rows: Rows) -> Floats:
@@ -125,16 +167,6 @@ class Motion:
         )  # fmt: skip
         return out
 
-    def _spread(self, rows: Rows, impulses: Floats, frames: Floats) -> tuple[Floats, Floats, Floats]:
-        skin = self.skin
-        on_nodes, on_frames = np.zeros_like(self.x), np.zeros_like(self.position)
-        turning = np.zeros_like(self.position)
-        bindings.spread(
-            rows.start, rows.point, rows.weight, rows.at, np.ascontiguousarray(impulses), skin.start, skin.node, skin.weight,
-            skin.frame, frames, on_nodes, on_frames, turning,
-        )  # fmt: skip
-        return on_nodes, on_frames, turning
-
     def push(self, rows: Rows, impulses: Floats, move: bool = True, start: bool = False) -> None:
         """Carry impulses [N s], (r, 3), on side A (and their opposites on B) to the bodies and predict `end` anew.
 
@@ -143,38 +175,62 @@ class Motion:
         """
         if len(rows) == 0:
             return
-        world, frames = self._world, self._world.model.frames
-        on_nodes, on_frames, turning = self._spread(rows, impulses, self.position_start if start else self.position)
-        moved = self.dt if move else 0.0
-        bindings.kick(on_nodes, world.explicit_mobility, self.nodes.inverse, moved, self.v, self.x, self.impulse_on_fixed)
-        if world.implicit is not None:
-            dv = world.implicit.respond(on_nodes)
+        world, skin, touched = self._world, self.skin, self.kept(Touched)
+        on_frames, turning = np.zeros_like(self.position), np.zeros_like(self.position)
+        count = bindings.spread(
+            rows.start, rows.point, rows.weight, rows.at, np.ascontiguousarray(impulses), touched.alone, skin.start, skin.node, skin.weight,
+            skin.frame, self.position_start if start else self.position, touched.slot, touched.node, touched.impulse, on_frames, turning,
+        )  # fmt: skip
+        node, impulse, moved = touched.node[:count].copy(), touched.impulse[:count].copy(), self.dt if move else 0.0
+        bindings.kick(node, impulse, self._mobility, self.nodes.inverse, moved, self.v, self.x, self.impulse_on_fixed)
+        if self._system is not None:
+            on_nodes = np.zeros_like(self.x)
+            on_nodes[node] = impulse
+            dv = self._system.respond(on_nodes)
             self.v += dv
             self.x += moved * dv
-        free = frames.inverse > 0.0
-        self.velocity_frames[free] += on_frames[free] * frames.inverse[free, None]
-        self.spin[free] += turning[free]
+        elif world.implicit is not None:
+            self.unsolved[node] += (self._mobility - world.explicit_mobility)[node, None] * impulse
+        free = self.frames.inverse > 0.0
+        if free.any():
+            self.velocity_frames[free] += on_frames[free] * self.frames.inverse[free, None]
+            self.spin[free] += turning[free]
+            if move:
+                self._fly()
         if move:
-            self._fly()
-            self.__dict__.pop("end", None)
-        if self.account not in self.pushed:
-            self.pushed[self.account] = (on_nodes, on_frames, turning)
-            return
-        for total, part in zip(self.pushed[self.account], (on_nodes, on_frames, turning), strict=True):
-            total += part
+            self._moved()
+        self.pushed.setdefault(self.account, []).append((node, impulse, on_frames, turning))
+
+    def _moved(self) -> None:
+        """Forget what was known of the end of the step."""
+        self.__dict__.pop("end", None)
+        self._slid = None
 
     def work(self) -> dict[str, float]:
         """Work of all pushes on the bodies [J], by account: impulse times the mean of the velocities before and after the step.
 
         Summed over everything that acts this is the change of kinetic energy; at rest it is nothing.
         """
+        state, (velocity, omega) = self._world.state, self._mean_velocity_of_frames()
+        out = dict.fromkeys(self.pushed, 0.0)
+        for account, pushes in self.pushed.items():
+            for node, impulse, on_frames, turning in pushes:
+                out[account] += float(np.sum(impulse * (0.5 * (state.v[node] + self.v[node]))))
+                out[account] += float(np.sum(on_frames * velocity) + np.sum(turning * omega))
+        return out
+
+    def work_on_driven(self) -> float:
+        """The part of that work that prescribed frames took [J]."""
+        velocity, omega = self._mean_velocity_of_frames()
+        driven = self._world.model.drives.frame
+        pushes = [push for account in self.pushed.values() for push in account]
+        return float(sum(np.sum((f * velocity)[driven]) + np.sum((turning * omega)[driven]) for _, _, f, turning in pushes))
+
+    def _mean_velocity_of_frames(self) -> tuple[Floats, Floats]:
+        """Of both ends of the step: centre [m/s] and turning [rad/s], (f, 3) each."""
         state = self._world.state
-        v, velocity = 0.5 * (state.v + self.v), 0.5 * (state.velocity + self.velocity_frames)
-        omega = 0.5 * (self._world.angular_velocities(state.rotation, state.spin) + self.angular_velocity())
-        return {
-            account: float(np.sum(on_nodes * v) + np.sum(on_frames * velocity) + np.sum(turning * omega))
-            for account, (on_nodes, on_frames, turning) in self.pushed.items()
-        }
+        omega = self._world.angular_velocities(state.rotation, state.spin) + self.angular_velocity()
+        return 0.5 * (state.velocity + self.velocity_frames), 0.5 * omega
 
     def give(self, rows: Rows, direction: Floats | None = None) -> Floats:
         """How readily each contact yields [1/kg], (r,): the absolute row sum D of the Delassus matrix.
@@ -187,12 +243,12 @@ class Motion:
             return self._gave[1]
         out = np.zeros(len(rows))
         bindings.explicit_give(
-            rows.start, rows.point, rows.weight, direction, rows.at, skin.start, skin.node, skin.weight, skin.frame,
-            world.explicit_mobility, self.position, self.rotation, frames.inverse, frames.inverse_inertia,
+            rows.start, rows.point, rows.weight, direction, rows.at, self.kept(Touched).alone, skin.start, skin.node, skin.weight,
+            skin.frame, self._mobility, self.position, self.rotation, frames.inverse, frames.inverse_inertia,
             np.zeros(len(self.x)), np.zeros(len(self.position)), np.zeros(len(self.position)), out,
         )  # fmt: skip
-        if world.implicit is not None:
-            out += world.implicit.give(self, rows, direction)
+        if self._system is not None:
+            out += self._system.give(self, rows, direction)
         self._gave = rows, out
         return out
 
@@ -215,12 +271,14 @@ class Motion:
         framed = framed[framed >= 0]
         framed = framed[self.frames.inverse[framed] > 0.0]
         self.position[framed], self.rotation[framed] = state.position[framed], state.rotation[framed]
-        self.__dict__.pop("end", None)
+        self._moved()
         self.rewound += float((self.potential() - before).sum())
 
     def potential(self) -> Floats:
         """Elastic energy and energy in the field of gravity of each body at the end of the step [J], (B,)."""
-        return self._world.potential_energy(self.x, self.position)
+        if self._stored[0] is not self.end:  # something has moved since the last time
+            self._stored = self.end, self._world.potential_energy(self.x, self.position)
+        return self._stored[1]
 
     def kept(self, kind: type[Kept]) -> Kept:
         """Something derived from the model alone (a tree, an adjacency), made once per epoch as kind(motion)."""

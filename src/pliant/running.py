@@ -13,10 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from pliant.contact.pressure import Pressure, point_pressure
+from pliant.contact.pressure import point_pressure
 from pliant.geometry.mesh import Floats, PliantError
 from pliant.guards import Guard, check_start
 from pliant.measure.books import books
+from pliant.measure.history import FIELDS, History, surface_of
 from pliant.measure.pairs import per_pair
 from pliant.record import Cells, Record, Recorder, resume_writer
 from pliant.record.elements import element_stress, element_stretch
@@ -27,6 +28,8 @@ from pliant.step import StepReport
 
 DEEP = 0.3  # of the smallest body: contacts deeper than this are said to be wrong
 FRAMES = 100  # of a run, unless `every` is given
+UNBALANCED = 1e-6  # part of all contact impulses by which they may miss the change of momentum
+FROM_NOWHERE = 0.02  # part of the energy that moved by which it may grow without a reason
 
 
 @dataclass
@@ -52,6 +55,7 @@ class Outcome:
     seconds: float  # of wall time
     max_depth: float  # [m]
     max_contacts: int
+    imbalance: float = 0.0  # largest part of the contact impulses of a step that the momenta of the bodies miss
     notes: list[str] = field(default_factory=list)
     timings: dict[str, float] = field(default_factory=dict)  # [s] per stage
 
@@ -70,12 +74,13 @@ def start(
         Path(out).parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise PliantError(f"Cannot make the folder {Path(out).parent} for the run: {error.strerror}.") from None
-    begin = [Record("model", {}, meshes), _checkpoint(sim)]
+    begin = [Record("model", {}, meshes), _checkpoint(sim, History(sim))]
     return sim, Recorder(out, header, every, checkpoint_every, overwrite, begin=begin)
 
 
-def _checkpoint(sim: Simulation) -> Record:
+def _checkpoint(sim: Simulation, history: History) -> Record:
     arrays, meta = freeze(sim.state)
+    arrays |= {f"history/{name}": values for name, values in history.fields.items()}
     return Record("state", {**meta, "time": sim.time, "step": sim.state.step, "duration": sim.scene.duration}, arrays)
 
 
@@ -112,9 +117,10 @@ def run(sim: Simulation, recorder: Recorder, progress: Callable[[Progress], None
             f"Contacts were up to {loop.max_depth:.3g} m deep, and the smallest body is {smallest:.3g} m large: the step of {sim.dt:g} s "
             "is too long for such speeds, so what this run shows of contact is wrong. Use a smaller dt."
         )
+    loop.notes += loop.accounts()
     seconds = time.perf_counter() - began
     return Outcome(
-        status, message, path, sim, loop.steps, seconds, loop.max_depth, loop.max_contacts,
+        status, message, path, sim, loop.steps, seconds, loop.max_depth, loop.max_contacts, loop.imbalance,
         list(dict.fromkeys([*sim.notes, *loop.notes, *loop.guard.notes])), loop.timings,
     )  # fmt: skip
 
@@ -145,11 +151,16 @@ class _Loop:
         self.sim, self.recorder, self.progress = sim, recorder, progress
         self.guard = Guard(sim)
         self.cells, self.tet_groups = drawn_cells(sim)
-        self.rest = recorder.run().points(0) if recorder.frames else sim.points()
-        self.steps, self.max_depth, self.max_contacts = 0, 0.0, 0
+        self.history = History(sim)
+        if recorder.frames:
+            self.history.rest = recorder.run().points(0)
+            saved = recorder.run().state().arrays
+            self.history.restore({name: np.array(saved[f"history/{name}"]) for name in FIELDS})
+        self.steps, self.max_depth, self.max_contacts, self.imbalance = 0, 0.0, 0, 0.0
+        self.moved = 0.0  # [J] most energy that was kinetic, or was given or lost by bodies
         self.notes: list[str] = []
         self.timings: dict[str, float] = {}
-        self.recorder.topology(self.cells, len(self.rest))
+        self.recorder.topology(self.cells, len(self.history.rest))
 
     def go(self, asked: Callable[[], bool]) -> str:
         """Frame by frame to the end; "interrupted" if asked to stop."""
@@ -163,7 +174,8 @@ class _Loop:
             due = recorder.next_frame_time if recorder.header["every"] > 0 else sim.time + sim.dt
             until = end if due > end - 1e-6 * sim.dt else due
             for left in range(max(1, math.ceil((until - sim.time) / sim.dt - 1e-9)), 0, -1):
-                self.take(sim.step((until - sim.time) / left), at_frame=left == 1)
+                report = sim.step((until - sim.time) / left, each=lambda part: self.history.take(part.contacts))
+                self.take(report, at_frame=left == 1)
                 if left > 1 and asked():
                     return "interrupted"
             self.record()
@@ -178,7 +190,10 @@ class _Loop:
             self.timings[stage] = self.timings.get(stage, 0.0) + seconds
         self.notes += [w for w in report.warnings if w not in self.notes]
         self.guard.after_step(report.dt)
-        self.recorder.step(step_values(self.sim, report, elastic=at_frame), per_pair(report.contacts))
+        self.imbalance = max(self.imbalance, report.balance.error)
+        values = step_values(self.sim, report, elastic=at_frame)
+        self.moved = max(self.moved, values["kinetic"], abs(values["contact_work"]))
+        self.recorder.step(values, per_pair(report.contacts))
         if self.progress is not None:
             sim = self.sim
             self.progress(Progress(sim.time, sim.scene.duration, self.steps, len(report.contacts), report.max_depth))
@@ -193,7 +208,7 @@ class _Loop:
         if shown is not None:
             shown = shown[: len(points)]
             points = points + shown
-        fields = point_fields(sim, points - self.rest)
+        fields = point_fields(sim, points - self.history.rest) | {n: v.astype(np.float32) for n, v in self.history.fields.items()}
         cells = cell_fields(sim, self.cells, self.tet_groups, stretches)
         self.recorder.frame(sim.time, sim.state.step, points, fields, cells, contacts.arrays(), shown)
         self.guard.at_frame(stretches)  # after the frame, so that what went wrong can be seen, and before its checkpoint
@@ -204,8 +219,25 @@ class _Loop:
     def save(self) -> None:
         """A checkpoint, unless this moment has one."""
         if self.recorder.saved_step != self.sim.state.step:
-            record = _checkpoint(self.sim)
+            record = _checkpoint(self.sim, self.history)
             self.recorder.state(self.sim.time, self.sim.state.step, record.arrays, record.meta)
+
+
+    def accounts(self) -> list[str]:
+        """What is wrong with the books of this run, in sentences."""
+        wrong, now = [], self.sim.books()
+        if self.imbalance > UNBALANCED:
+            wrong.append(
+                f"The contacts reported miss the change of momentum of a body by {self.imbalance:.2g} of their impulses in the worst step: "
+                "forces of this run are wrong by as much. Implicit bodies: was their solve said to end early?"
+            )
+        scale = max(self.moved, abs(now.start - now.total))
+        if -now.lost > FROM_NOWHERE * scale:
+            wrong.append(
+                f"Energy of {-now.lost:.3g} J came from nowhere, {-now.lost / scale:.1%} of what moved in this run: "
+                "the step is too long. Use a smaller dt, or integrator = \"implicit\"."
+            )
+        return wrong
 
 
 def step_values(sim: Simulation, report: StepReport, elastic: bool = False) -> dict[str, Any]:
@@ -213,7 +245,8 @@ def step_values(sim: Simulation, report: StepReport, elastic: bool = False) -> d
     now = books(sim.world, elastic=elastic)
     return {
         "time": report.time, "dt": report.dt, "kinetic": now.kinetic, "elastic": now.elastic, "gravity": now.gravity,
-        "contact_work": now.contact, "attachment_work": now.attachments, "drive_work": now.drives,
+        "contact_work": now.contact, "friction_work": now.friction, "attachment_work": now.attachments, "drive_work": now.drives,
+        "load_work": now.loads, "lost": now.lost, "imbalance": report.balance.error,
         "momentum": now.momentum, "angular_momentum": now.angular_momentum,
         "contacts": len(report.contacts), "max_depth": report.max_depth, "iterations": report.solver_iterations,
         **{f"seconds {stage}": seconds for stage, seconds in report.timings.items()},
@@ -229,10 +262,7 @@ def point_fields(sim: Simulation, displacement: Floats) -> dict[str, np.ndarray]
     if len(contacts):
         points = world.skin_positions(sim.state.x, sim.state.position, sim.state.rotation)
         normal_force = contacts.normal_force[:, None] * contacts.normal
-        if Pressure not in world.kept:  # a method of the user's may not have made it
-            world.kept[Pressure] = Pressure(world.model)
-        surface = world.kept[Pressure]
-        pressure = np.nan_to_num(point_pressure(points, surface, contacts.support, normal_force)[:count])
+        pressure = np.nan_to_num(point_pressure(points, surface_of(sim), contacts.support, normal_force)[:count])
         support, row = contacts.support, contacts.support.row
         shown = support.point < count  # the centre of an exact ball is not a point of its skin
         np.maximum.at(depth, support.point[shown], np.where(support.weight != 0.0, contacts.depth[row], 0.0)[shown])

@@ -40,16 +40,20 @@ class Simulation:
         limit = explicit_limit(self.world.model)
         return max(1, math.ceil(self.dt / limit - 1e-9)) if math.isfinite(limit) else 1
 
-    def step(self, dt: float | None = None) -> StepReport:
-        """One step of dt (the scene's unless given), divided if explicit bodies need it."""
+    def step(self, dt: float | None = None, each: Callable[[StepReport], Any] | None = None) -> StepReport:
+        """One step of dt (the scene's unless given), divided if explicit bodies need it; `each` is called after every part."""
         left = self.dt if dt is None else dt
         if not (math.isfinite(left) and left > 0):
             raise PliantError(f"A step of {left} s: it must be above 0.")
+        if "start" not in self.state.books:
+            self.state.books["start"] = self.books().total
         piece = left / max(1, math.ceil(left / (self.dt / self._pieces) - 1e-9))
         while left > 1e-9 * piece:
             self._apply_changes()
             self.report = step(self.world, self.contact, min(piece, left))
             left -= self.report.dt
+            if each is not None:
+                each(self.report)
         assert self.report is not None
         self._check_finite()
         return self.report
@@ -68,6 +72,8 @@ class Simulation:
 
     def _check_finite(self) -> None:
         state, model = self.world.state, self.world.model
+        if np.isfinite(state.x).all() and np.isfinite(state.position).all():
+            return
         bad = np.flatnonzero(~np.isfinite(state.x).all(axis=1))
         frames = np.flatnonzero(~np.isfinite(state.position).all(axis=1))
         if len(bad) or len(frames):
@@ -152,10 +158,17 @@ class Simulation:
         self._set(path, value)
 
     def _set(self, path: str, value: Any) -> None:
+        before = self._potential()
         apply_change(self.world, self.scene, path, value)
+        if "start" in self.state.books:
+            self.state.book("changes", self._potential() - before)
         self.world.state.values[path] = value
         if ".material." in path:
             self._pieces = self._divide()
+
+    def _potential(self) -> float:
+        """Elastic energy and energy in the field of gravity [J]."""
+        return float(self.world.potential_energy(self.state.x, self.state.position).sum())
 
     def _apply_changes(self) -> None:
         """Values that the scene's tables have at this time."""

@@ -14,6 +14,7 @@ from pliant.contact.contacts import Contacts
 from pliant.contact.several import Several
 from pliant.geometry.mesh import Floats
 from pliant.kernels import use_threads
+from pliant.measure.balance import Balance, balance, momenta
 from pliant.world import World
 
 
@@ -25,6 +26,7 @@ class StepReport:
     time: float  # [s] at its end
     step: int
     contacts: Contacts
+    balance: Balance  # of contact impulses and momentum
     max_depth: float  # [m]
     solver_iterations: int  # of implicit bodies, all solves of the step
     drawn: Floats | Callable[[], Floats] | None = None  # see Answer.shown
@@ -48,13 +50,16 @@ def step(world: World, contact: Several, dt: float) -> StepReport:
     motion = world.free_motion(dt)  # every body on its own, by its integrator
     lap()
     pull_together(motion, world.model.attachments)  # springs, strings, welds
+    before = momenta(motion)
     lap()
     answer, memory = contact.respond(motion, world.state.memory)  # look, push, look again
     lap()
     if answer.again is not None:
         return step(world, contact, answer.again)
+    checked = balance(motion, before, answer.contacts)
     world.commit(motion)
     world.state.memory = memory
+    world.state.book("friction", answer.contacts.friction_work)
     lap()
     stages = ("free motion", "attachments", "contact", "commit")
     implicit = world.implicit
@@ -63,6 +68,7 @@ def step(world: World, contact: Several, dt: float) -> StepReport:
         time=world.state.time,
         step=world.state.step,
         contacts=answer.contacts,
+        balance=checked,
         max_depth=float(-np.fmin(answer.contacts.gap, 0.0).min(initial=0.0)),
         solver_iterations=implicit.iterations if implicit else 0,
         drawn=answer.shown,

@@ -13,6 +13,7 @@ import numpy as np
 
 from pliant.geometry.mesh import PliantError
 from pliant.measure.pairs import pair_series, per_pair
+from pliant.measure.pairs import pair_table as all_pairs
 from pliant.reading import nearest
 from pliant.record import Recorder, Run, estimate_bytes, human
 from pliant.running import Outcome, Progress, drawn_cells
@@ -25,7 +26,7 @@ def free_name(path: Path) -> Path:
     return next(p for p in tries if not any(p.with_name(p.name + end).exists() for end in (".vtkhdf", ".journal")))
 
 
-FIELD_BYTES = {"point/fields": 44, "cell/fields": 8}  # of what running.py records in every frame
+FIELD_BYTES = {"point/fields": 56, "cell/fields": 8}  # of what running.py records in every frame
 STEP_BYTES = 300  # of a step's row in the tables
 
 
@@ -119,7 +120,8 @@ def summary_facts(outcome: Outcome, made: list[Path]) -> dict[str, Any]:
         "status": outcome.status, "message": outcome.message, "run": str(outcome.path), "pictures": [str(p) for p in made],
         "time": sim.time, "steps": sim.state.step, "seconds": outcome.seconds, "max_depth": outcome.max_depth,
         "max_contacts": outcome.max_contacts, "kinetic": books.kinetic, "elastic": books.elastic, "gravity": books.gravity,
-        "contact_work": books.contact, "attachment_work": books.attachments, "pairs": pairs,
+        "contact_work": books.contact, "friction_work": books.friction, "attachment_work": books.attachments,
+        "drive_work": books.drives, "load_work": books.loads, "lost": books.lost, "imbalance": outcome.imbalance, "pairs": pairs,
         "notes": outcome.notes, "timings": outcome.timings,
     }  # fmt: skip
 
@@ -173,8 +175,13 @@ def summary_table(outcome: Outcome, facts: dict[str, Any]) -> None:
     took = f"{facts['steps']} steps, {outcome.seconds:.1f} s, {rate:.0f} steps/s"
     table.add_row("end", f"{outcome.status} at t = {facts['time']:.4g} s after {took}")
     table.add_row("deepest contact", f"{_length(facts['max_depth'])}, up to {facts['max_contacts']} contacts")
-    energy = f"kinetic {facts['kinetic']:.3g}, elastic {facts['elastic']:.3g}, work of contact {facts['contact_work']:.3g}"
-    table.add_row("energy (J)", energy)
+    now = ("kinetic", "elastic", "gravity")
+    table.add_row("energy (J)", ", ".join(f"{name} {facts[name]:.3g}" for name in now))
+    works = {"contact_work": "contact", "friction_work": "friction of that", "attachment_work": "attachments",
+             "drive_work": "prescribed motion", "load_work": "loads"}  # fmt: skip
+    done = [f"{name} {facts[key]:.3g}" for key, name in works.items() if facts[key] != 0.0]
+    table.add_row("work so far (J)", ", ".join([*done, f"lost by damping and integration {facts['lost']:.3g}"]))
+    table.add_row("contact impulses", f"account for the momentum of every body to {facts['imbalance']:.1g}")
     table.add_row("time spent", ", ".join(f"{stage} {seconds:.1f} s" for stage, seconds in outcome.timings.items()))
     for path in [facts["run"], *facts["pictures"]]:
         table.add_row("wrote", path)
@@ -214,24 +221,25 @@ def run_text(facts: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
-def contact_facts(run: Run, pair: tuple[str, str] | None, at: float | None, out: Path | None) -> dict[str, Any]:
-    """Contacts of a run at a time, per pair, and its history of one pair or of all as csv and plot."""
+def contact_facts(run: Run, pair: tuple[str, str] | None, at: float | None, out: Path | None, to: str = "csv") -> dict[str, Any]:
+    """Contacts of a run at a time, per pair, and its history of one pair or of all as csv or parquet and plot."""
     from pliant.look.plots import plot_forces, plot_pair
-    from pliant.record.export import write_csv
+    from pliant.record.export import write_csv, write_parquet
+
+    writers = {"csv": write_csv, "parquet": write_parquet}
+    if to not in writers:
+        raise PliantError(f"Contacts cannot be written as '{to}': {nearest(to, writers)}")
 
     frame = run.frame_at(at)
     contacts = run.contacts(t=at) if pair is None else run.contacts(*pair, t=at)
     stem = out or run.path.with_name(run.path.stem + "_contacts")
     stem.parent.mkdir(parents=True, exist_ok=True)
-    csv, png = stem.with_name(stem.name + ".csv"), stem.with_name(stem.name + ".png")
+    table, png = stem.with_name(f"{stem.name}.{to}"), stem.with_name(stem.name + ".png")
     names, written = run.cells(frame).bodies, []
     if pair is not None:
-        written = [write_csv(csv, pair_series(run, *pair)), plot_pair(run, *pair, png)]
+        written = [writers[to](table, pair_series(run, *pair)), plot_pair(run, *pair, png)]
     elif "row" in run.pairs():
-        pairs = run.pairs()
-        columns = {"time": run.series()["time"][pairs["row"]], **{n: v for n, v in pairs.items() if n != "row"}}
-        columns |= {end: np.array([names.get(int(i), str(i)) for i in pairs[end]]) for end in ("a", "b")}
-        written = [write_csv(csv, columns), plot_forces(run, png)]
+        written = [writers[to](table, all_pairs(run)), plot_forces(run, png)]
     rows = pair_rows(per_pair(contacts), names)
     if pair is not None:  # on the first of the two, however they are numbered
         rows = [r if r["a"] == pair[0] else turned(r) for r in rows]

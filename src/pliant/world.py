@@ -183,15 +183,27 @@ class World:
         self.reaction = self._reactions(motion)
         frames = self.model.drives.frame
         motion.velocity_frames[frames] = (motion.position - state.position)[frames] / dt
-        drives = {"drives": float(np.sum(self.reaction * (motion.x - state.x))), "rewound": motion.rewound}
-        for account, work in (motion.work() | drives).items():
-            state.books[account] = state.books.get(account, 0.0) + work
+        for account, work in (motion.work() | {"rewound": motion.rewound, "loads": self._work_of_loads(motion)}).items():
+            state.book(account, work)
+        # what is pushed against a prescribed frame is taken by what moves it
+        state.book("drives", float(np.sum(self.reaction * (motion.x - state.x))) - motion.work_on_driven())
         state.x, state.v = motion.x, motion.v
         state.position, state.rotation = motion.position, motion.rotation
         state.velocity, state.spin = motion.velocity_frames, motion.spin
         state.time += dt
         state.step += 1
         state.last_dt = dt
+
+    def _work_of_loads(self, motion: Motion) -> float:
+        """Work of the scene's loads over the step [J], with the forces they had at its start."""
+        state = self.state
+        if len(self.model.loads.tables.start) == 1:
+            return 0.0
+        on_nodes, on_frames, torque = np.zeros_like(state.x), np.zeros_like(state.position), np.zeros_like(state.position)
+        add_loads(self, state.x, state.position, state.rotation, state.time, on_nodes, on_frames, torque)
+        turned = 0.5 * motion.dt * (self.angular_velocities(state.rotation, state.spin) + motion.angular_velocity())
+        moved = np.sum(on_nodes * (motion.x - state.x)) + np.sum(on_frames * (motion.position - state.position))
+        return float(moved + np.sum(torque * turned))
 
     def _reactions(self, motion: Motion) -> Floats:
         """Forces that hold fixed and prescribed nodes: what their acceleration needs beyond what acts on them [N]."""
@@ -203,7 +215,7 @@ class World:
         acceleration = (v - state.v[held]) / dt - self.model.gravity + self.damping[held, None] * v
         needed = nodes.mass[held, None] * acceleration - self._force[held]
         if self.implicit is not None:
-            soft = self.implicit.residual(state.x, state.v, self._force, dt, motion.v)
+            soft = self.implicit.residual(state.x, state.v, self._force, dt, motion.v - motion.unsolved)
             needed = np.where(self.implicit.mine[held, None], soft[held], needed)
         out[held] = needed - motion.impulse_on_fixed[held] / dt
         return out

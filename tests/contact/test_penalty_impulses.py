@@ -7,8 +7,10 @@ from hypothesis import strategies as st
 
 from pliant.contact.penalty.find import make
 from pliant.contact.penalty.friction import stribeck, yamane_nakamura
-from pliant.contact.penalty.impulses import CONSTANT, DISCRETE, EXACT, Known, foot_weights, linear_push, pressed
+from pliant.contact.penalty.impulses import CONSTANT, DISCRETE, EXACT, Known, factors, foot_weights, linear_push, pressed
 from pliant.contact.penalty.records import EDGE_EDGE, VERTEX_FACE
+from pliant.detect.continuous import frame
+from pliant.detect.crossings import normal_and_cubic
 
 VF_START = np.array([[0.3, 0.25, 0.1], [0, 0, 0], [1, 0, 0], [0, 1, 0]])
 VF_END = VF_START + np.array([[0.05, -0.1, -0.4], [0, 0, 0.05], [0, 0.1, -0.02], [0.05, 0, 0.1]])
@@ -39,6 +41,18 @@ def test_g10_g11_vertex_face(mode, expected):
     if mode != DISCRETE:
         assert 1.0 - look.time[0] == pytest.approx(0.2275885433, **NINE)
         assert look.lever[0] == pytest.approx(0.5 * (1 - 0.2275885433**2), **NINE)
+
+
+def test_g10_normals_and_factors():
+    corners = [tuple(tuple(map(float, p)) for p in x) for x in (VF_START, VF_END)]
+    n, x, y, cubic = normal_and_cubic(frame(True, corners[0]), frame(True, corners[1]))
+    n, x, y = map(np.array, (n, x, y))
+    assert cubic == pytest.approx((0.1, -0.4415, 0.008625, 0.00285), **NINE)
+    assert n + 0.5 * x == pytest.approx((0.035, -0.025, 1.0), **NINE)
+    assert n + x + y == pytest.approx((0.075, -0.0535, 0.995), **NINE)
+    found = factors(tuple(n), tuple(x), tuple(y), 0.0, 1.0)
+    assert found == pytest.approx((1.0, 1.0, 0.9995666666666667, 0.9989625, 0.99851225), **NINE)
+    assert np.sqrt(sum(found) / 5) == pytest.approx(0.9997040979, **NINE)
 
 
 @pytest.mark.parametrize("mode, expected", [

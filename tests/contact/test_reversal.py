@@ -370,3 +370,10 @@ def test_bad_options_are_refused(options, text):
         Reversal(**options)
     with pytest.raises(PliantError, match="depth of 0 to 30"):
         centre_tree(np.zeros((3, 3)), np.array([[0, 1, 2]]), np.array([0, 1]), 31)
+
+
+def test_self_contact_is_refused_with_the_way_out():
+    scene = two_balls("normal")
+    scene.pair("a", "a")
+    with pytest.raises(PliantError, match="Body 'a' is to meet itself.*continuous-penalty"):
+        scene.simulate().step()

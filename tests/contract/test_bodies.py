@@ -137,7 +137,8 @@ def test_a_body_at_rest_on_the_ground_weighs_what_it_weighs(kind, scheme):
     assert np.abs(np.mean(forces, axis=0)[:2]).max() < 0.01 * weight
 
 
-REST = [(kind, method) for kind in KINDS if "springs" in kind for method in ("noniterative", "reversal") if (kind, method) != ("surface springs", "noniterative")]
+OTHER = ("noniterative", "reversal", "penalty", "continuous-penalty")
+REST = [(kind, method) for kind in KINDS if "springs" in kind for method in OTHER if (kind, method) != ("surface springs", "noniterative")]
 
 
 @pytest.mark.parametrize("kind, method", REST)

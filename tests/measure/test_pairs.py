@@ -74,3 +74,20 @@ def test_the_command_shows_and_writes_them(run, tmp_path, capsys):
     assert done.exit_code == 0 and "ground" in done.output
     rows = list(csv.DictReader(stem.with_suffix(".csv").open()))
     assert {(r["a"], r["b"]) for r in rows} == {("ground", "pad"), ("pad", "box")}
+
+
+def test_the_same_history_as_pandas_and_parquet(run, tmp_path):
+    pandas = pytest.importorskip("pandas")
+    pytest.importorskip("pyarrow")
+    from typer.testing import CliRunner
+
+    from pliant.cli import app
+
+    sim, path = run
+    with Run.open(path) as opened:
+        one, everything = opened.pandas("box", "pad"), opened.pandas()
+    assert one["force_z"].iloc[-1] == pytest.approx(sim.contacts("box", "pad").total_force[2], rel=1e-12) and len(one) == 40
+    assert set(zip(everything["a"], everything["b"], strict=True)) == {("ground", "pad"), ("pad", "box")}
+    done = CliRunner().invoke(app, ["contacts", str(path), "--pair", "box", "pad", "--to", "parquet", "--out", str(tmp_path / "x")])
+    assert done.exit_code == 0, done.output
+    pandas.testing.assert_frame_equal(pandas.read_parquet(tmp_path / "x.parquet"), one)

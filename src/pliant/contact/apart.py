@@ -15,6 +15,7 @@ from pliant.contact.inside import Collisions, Finder
 from pliant.contact.method import Memory
 from pliant.detect.depth import CANCELLED, RESOLVED, ways_out
 from pliant.geometry.mesh import Floats, Ints
+from pliant.kernels import add, kernel, load, norm, scale, store
 from pliant.motion import Motion, Rows
 
 PACE = 0.01  # mean edges a step
@@ -50,21 +51,35 @@ def pace(motion: Motion, finder: Finder, rows: Rows, lost: np.ndarray, depth: Fl
 
 
 def contact_key(motion: Motion, found: Collisions) -> Ints:
-    """A number for each (point, body), the same in every step."""
-    return found.point * len(motion.bodies) + found.b
+    """A number for each (body, point), the same in every step, in the order in which they are found."""
+    return found.b * len(motion.skin) + found.point
 
 
 def remember_pairs(motion: Motion, found: Collisions, lost: np.ndarray, memory: Memory) -> Memory:
     """The mean direction of each pair of bodies in contact, where its rows agree; else what was known of it."""
-    key = found.a * len(motion.bodies) + found.b
-    pair, row = np.unique(key, return_inverse=True)
-    good = ~lost
-    count = np.bincount(row[good], minlength=len(pair))
-    sums = np.stack([np.bincount(row[good], found.normal[good, k], minlength=len(pair)) for k in range(3)], axis=1)
-    length = np.linalg.norm(sums, axis=1)
-    agree = (length > AGREE * count) & (np.bincount(row[lost], minlength=len(pair)) == 0)
-    way = np.where(agree[:, None], sums / np.where(length > 0.0, length, 1.0)[:, None], _pair_ways(memory, pair))
+    key = found.b * len(motion.bodies) + found.a
+    order = np.argsort(key, kind="stable")
+    pair, way, agree = np.empty(len(key), np.int64), np.empty((len(key), 3)), np.empty(len(key), np.bool_)
+    count = _mean_ways(key, order, found.normal, lost, pair, way, agree)
+    pair, way, agree = pair[:count], way[:count], agree[:count]
+    way[~agree] = _pair_ways(memory, pair[~agree])
     return {"pair": pair, "pair_way": way}
+
+
+@kernel
+def _mean_ways(key, order, normal, lost, pair, way, agree):  # type: ignore[no-untyped-def]
+    """Unit mean of the normals of each pair, and whether they agree and none is lost; how many pairs there are."""
+    used, k = 0, 0
+    while k < len(order):
+        u, rows, good, here = (0.0, 0.0, 0.0), 0, True, key[order[k]]
+        while k < len(order) and key[order[k]] == here:
+            u, rows, good = add(u, load(normal, order[k])), rows + 1, good and not lost[order[k]]
+            k += 1
+        length = norm(u)
+        pair[used], agree[used] = here, good and length > AGREE * rows
+        store(way, used, scale(1.0 / length if length > 0.0 else 0.0, u))
+        used += 1
+    return used
 
 
 def _pair_ways(memory: Memory, pair: Ints) -> Floats:
@@ -77,7 +92,7 @@ def _pair_ways(memory: Memory, pair: Ints) -> Floats:
 def _directions(motion: Motion, lost: Collisions, before: Floats, memory: Memory) -> Floats:
     """Each row's own last direction, or its pair's (seen from either side), or the line of centres, or up."""
     count = len(motion.bodies)
-    pairs, back = _pair_ways(memory, lost.a * count + lost.b), -_pair_ways(memory, lost.b * count + lost.a)
+    pairs, back = _pair_ways(memory, lost.b * count + lost.a), -_pair_ways(memory, lost.a * count + lost.b)
     out = np.zeros((len(lost), 3))
     if _choose(out, before, pairs, back):
         centre = _centres(motion)

@@ -5,7 +5,9 @@ What a row cannot know is NaN. Force per pair, pressure, area, torque and centre
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, fields
+from typing import Any
 
 import numpy as np
 
@@ -48,6 +50,25 @@ class Support:
         return Support(**{f.name: np.concatenate([getattr(p, f.name) for p in parts]) for f in fields(Support)})
 
 
+class Later:
+    """A column that may be given as a function without arguments, which is called when the column is first read."""
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = f"_{name}"
+
+    def __get__(self, contacts: Any, owner: type | None = None) -> Floats:
+        if contacts is None:
+            raise AttributeError(self.name)  # so a dataclass sees that there is no default
+        value = getattr(contacts, self.name)
+        if callable(value):
+            value = value()
+            setattr(contacts, self.name, value)
+        return value
+
+    def __set__(self, contacts: Any, value: Floats | Callable[[], Floats]) -> None:
+        setattr(contacts, self.name, value)
+
+
 @dataclass
 class Contacts:
     """All contacts of a step."""
@@ -63,7 +84,7 @@ class Contacts:
     friction_impulse: Floats  # [N s] (r, 3) tangential, on A
     sticking: Floats  # (r,) 1 sticks, 0 slips, NaN unknown
     slip: Floats  # [m] (r, 3) tangential displacement of A against B in the step
-    area: Floats  # [m^2] (r,) that the row stands for
+    area: Later = Later()  # [m^2] (r,) that the row stands for; worked out when asked for
     dt: float = np.nan  # [s] of the step
     support: Support = field(default_factory=Support)
 
@@ -157,6 +178,11 @@ class Contacts:
     def total_area(self) -> float:
         """[m^2] of the rows that know theirs."""
         return float(np.nansum(self.area))
+
+    @property
+    def friction_work(self) -> float:
+        """Work of friction on both bodies together in the step [J]; below zero, except while stuck contacts spring back."""
+        return float(np.nansum(self.friction_impulse * self.slip) / self.dt) if len(self) else 0.0
 
     def total_torque(self, about: Floats | tuple[float, float, float] = (0.0, 0.0, 0.0)) -> Floats:
         """Moment of all forces on A about a point of the world [N m], (3,)."""

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from pliant.geometry.mesh import Floats, Ints
-from pliant.kernels import axpy, dot, kernel, load, store
+from pliant.kernels import add, axpy, contiguous, dot, kernel, load, norm, scale, store
 from pliant.motion import Motion, Rows
 
 BETA = 0.2  # share of the anchor's stretch that is taken back per step
@@ -31,17 +31,34 @@ class Friction:
 
 def coulomb(motion: Motion, rows: Rows, normal_impulse: Floats, mu_s: Floats, mu_d: Floats, stretch: Floats) -> Friction:
     """Friction for the predicted motion, before anything of this step has been pushed along the tangent."""
-    n = rows.normal
-    slip = tangential(motion.slide(rows), n)
-    want = slip + BETA * tangential(stretch, n)
-    size = np.linalg.norm(want, axis=1)
-    direction = np.divide(want, size[:, None], out=np.zeros_like(want), where=size[:, None] > 0)
+    direction, size = np.empty((len(rows), 3)), np.empty(len(rows))
+    _wanted(motion.slide(rows), stretch, rows.normal, direction, size)
     give = motion.give(rows, direction)
-    wanted = np.divide(size, motion.dt * give, out=np.zeros_like(size), where=give > 0)
-    sticks = wanted <= mu_s * normal_impulse
-    length = np.where(sticks, wanted, np.minimum(wanted, mu_d * normal_impulse))
-    dragged = (length * motion.dt * give / BETA)[:, None] * direction
-    return Friction(-length[:, None] * direction, sticks, dragged)
+    out = Friction(np.empty((len(rows), 3)), np.empty(len(rows), np.bool_), np.empty((len(rows), 3)))
+    _limited(direction, size, give, normal_impulse, mu_s, mu_d, motion.dt, out.impulse, out.sticks, out.dragged)
+    return out
+
+
+@kernel
+def _wanted(slide, stretch, normal, direction, size):  # type: ignore[no-untyped-def]
+    """u_t + beta e of each row: its length and unit direction."""
+    for r in range(len(size)):
+        n = load(normal, r)
+        u = axpy(BETA, load(stretch, r), load(slide, r))
+        u = axpy(-dot(u, n), n, u)
+        size[r] = norm(u)
+        store(direction, r, scale(1.0 / size[r] if size[r] > 0.0 else 0.0, u))
+
+
+@kernel
+def _limited(direction, size, give, normal_impulse, mu_s, mu_d, dt, impulse, sticks, dragged):  # type: ignore[no-untyped-def]
+    """The impulse that is wanted, or what the cone leaves of it; whether it sticks, and what it drags its anchor to."""
+    for r in range(len(size)):
+        wanted = size[r] / (dt * give[r]) if give[r] > 0.0 else 0.0
+        sticks[r] = wanted <= mu_s[r] * normal_impulse[r]
+        length = wanted if sticks[r] else min(wanted, mu_d[r] * normal_impulse[r])
+        store(impulse, r, scale(-length, load(direction, r)))
+        store(dragged, r, scale(length * dt * give[r] / BETA, load(direction, r)))
 
 
 def anchored(stretch: Floats, slip: Floats, sticks: np.ndarray, dragged: Floats, normal: Floats) -> Floats:
@@ -49,11 +66,21 @@ def anchored(stretch: Floats, slip: Floats, sticks: np.ndarray, dragged: Floats,
 
     A contact that slides back takes its anchor back with it. If it stayed dragged, its friction would push along the motion.
     """
-    held = tangential(stretch, normal) + slip
-    size, most = np.linalg.norm(held, axis=1), np.linalg.norm(dragged, axis=1)
-    fade = np.divide(most, size, out=np.ones_like(size), where=~sticks & (size > most))
-    forward = ~sticks & (np.einsum("ri,ri->r", slip, dragged) >= 0.0)
-    return np.where(forward[:, None], dragged, fade[:, None] * held)
+    out = np.empty_like(stretch)
+    _anchored(stretch, slip, sticks, dragged, normal, out)
+    return out
+
+
+@kernel
+def _anchored(stretch, slip, sticks, dragged, normal, out):  # type: ignore[no-untyped-def]
+    for r in range(len(out)):
+        old, u, n, d = load(stretch, r), load(slip, r), load(normal, r), load(dragged, r)
+        held = add(axpy(-dot(old, n), n, old), u)
+        if not sticks[r] and dot(u, d) >= 0.0:
+            held = d
+        elif not sticks[r] and norm(held) > norm(d):
+            held = scale(norm(d) / norm(held), held)
+        store(out, r, held)
 
 
 def tangential(u: Floats, n: Floats) -> Floats:
@@ -75,11 +102,31 @@ def recall(memory: dict[str, np.ndarray], name: str, key: Ints) -> Floats:
     known = memory.get("key", np.zeros(0, np.int64))
     values = memory.get(name, np.zeros((0, 3) if name == "stretch" else 0))
     out = np.zeros((len(key), *values.shape[1:]))
-    if len(known):
-        at = np.minimum(np.searchsorted(known, key), len(known) - 1)
-        same = known[at] == key
-        out[same] = values[at[same]]
+    if len(values) and len(key):
+        _recall(contiguous(known, np.int64), contiguous(values).reshape(len(known), -1), key, out.reshape(len(key), -1))
     return out
+
+
+@kernel
+def _recall(known, values, key, out):  # type: ignore[no-untyped-def]
+    """Keys mostly come in order: each is looked for in ever wider steps from the place of the one before."""
+    low = 0
+    for r in range(len(key)):
+        high, step = low, 1
+        while low > 0 and known[low - 1] >= key[r]:
+            low, step = max(low - step, 0), 2 * step
+        step = 1
+        while high < len(known) and known[high] < key[r]:
+            low, high, step = high + 1, min(high + step, len(known)), 2 * step
+        while low < high:
+            middle = (low + high) // 2
+            if known[middle] < key[r]:
+                low = middle + 1
+            else:
+                high = middle
+        if low < len(known) and known[low] == key[r]:
+            for k in range(out.shape[1]):
+                out[r, k] = values[low, k]
 
 
 def remember(key: Ints, **values: Floats) -> dict[str, np.ndarray]:

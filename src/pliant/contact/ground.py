@@ -57,7 +57,7 @@ class Ground:
         contacts = Contacts(
             a=hits.a, b=hits.b, feature_a=hits.point, feature_b=hits.face, point=rows.at, normal=rows.normal, gap=hits.gap,
             impulse=impulse, friction_impulse=friction.impulse, sticking=friction.sticks.astype(np.float64), slip=slip,
-            area=motion.kept(Pressure).row_areas(motion, rows, impulse), dt=motion.dt, support=Support.of(rows),
+            area=motion.kept(Pressure).row_areas(motion.end, rows, impulse), dt=motion.dt, support=Support.of(rows),
         )  # fmt: skip
         held = anchored(stretch, slip, friction.sticks, friction.dragged, rows.normal)
         return Answer(contacts, remember(key, stretch=held, k=k))

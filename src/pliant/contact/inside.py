@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
 SHARP = np.cos(np.radians(45.0))  # faces that meet at a larger angle do not share normals: a normal half way round an edge is no way out
 BEYOND = 4.0  # times the distance to the closest surface: no depth along a sensible direction is larger
+ALONG, ACROSS = 0.9, 0.5  # cosines with the mean way of a pair: of a way that goes with the others, and of one that does not
 SHALLOW = 0.01  # of the mean edge: points without a positive depth that are no deeper exert no force
 
 
@@ -176,7 +177,9 @@ class Finder:
         """Consistent depths; points without a positive one get the closest way out if they are not shallow, else they are left out.
 
         A point that lies on a surface, to rounding, does not meet it when it looks along its edges, and would get the depth of some other
-        side; so would one near an edge. Whoever is far deeper than the closest surface is away gets the closest way out, too.
+        side; so would one near an edge. Whoever is far deeper than the closest surface is away gets the closest way out, too, unless its
+        own is that of the other points of the two bodies and the closest is not: rims of boxes on each other are next to a side, but
+        leave with the others.
         """
         skin = motion.skin
         use_threads(16 * len(point))
@@ -192,6 +195,7 @@ class Finder:
             return out
         face, weights, normal, gap = self.closest(motion, out.point[bad], out.b[bad])
         beyond = out.depth[bad] > BEYOND * np.abs(gap)
+        beyond[beyond] = ~agree(out, bad[beyond], normal[beyond], len(motion.bodies))
         out.status[bad[beyond]] = NOT_POSITIVE
         deep = (gap < -SHALLOW * self.edge) & (out.a[bad] != out.b[bad]) & (out.status[bad] == NOT_POSITIVE)
         rows = bad[deep]
@@ -199,6 +203,20 @@ class Finder:
         out.depth[rows] = out.ray[rows] = -gap[deep]
         out.status[rows] = RESOLVED
         return out.select(out.status != NOT_POSITIVE)
+
+
+def agree(found: Collisions, rows: Ints, other: Floats, bodies: int) -> np.ndarray:
+    """Whether the way out of each row, and not another one, is that of the resolved rest of its pair of bodies, (rows,) bool."""
+    pair = np.minimum(found.a, found.b) * bodies + np.maximum(found.a, found.b)
+    sign = np.where(found.a < found.b, 1.0, -1.0)[:, None]  # what is out for one is in for the other
+    some, place = np.unique(pair[rows], return_inverse=True)
+    rest = (found.status == RESOLVED) & np.isin(pair, some)
+    rest[rows] = False
+    at, mean = np.searchsorted(some, pair[rest]), np.zeros((len(some), 3))
+    np.add.at(mean, at, (sign * found.normal)[rest])
+    mean /= np.maximum(np.bincount(at, minlength=len(some)), 1)[:, None]
+    own, theirs = (np.einsum("ri,ri->r", sign[rows] * way, mean[place]) for way in (found.normal[rows], other))
+    return (own > ALONG) & (theirs < ACROSS)
 
 
 def rest_points(motion: Motion) -> Floats:

@@ -10,8 +10,9 @@ D is `motion.give`, the same sum carried through the bindings: it also holds for
 and, with A^-1 in place of 1/m, for implicit ones. In mode "paper" points bound to several nodes have w = sum weight^2 w_node, and rows
 that touch implicit or free rigid bodies take `motion.give` of the published weights. Normals are not shared across sharp edges
 (contact/inside.py). Friction is Coulomb's law on top (3.5) with the anchors of contact/friction.py: the stick impulse of 3.5 undoes
-the slip of one step, but not that of steps in which the contact was open, so bodies at rest would creep. Exact shapes count as what
-they are. What has no depth is pulled apart and reported (contact/apart.py).
+the slip of one step, but not that of steps in which the contact was open, so bodies at rest would creep. Implicit bodies spread under
+their load within the step: their friction is computed after the normal impulses have acted. Exact shapes count as what they are.
+What has no depth is pulled apart and reported (contact/apart.py).
 
 Limitations: looks at the end of the step only, at points in bodies; dissipates (restitution 0); bodies that start deep inside each
 other fly apart with depth / dt; needs tetrahedra.
@@ -59,7 +60,7 @@ class Noniterative:
 
     def answer(self, motion: Motion, memory: Memory, found: Collisions) -> Answer:
         """Everything after detection."""
-        finder = motion.kept(Finder)
+        finder, surface = motion.kept(Finder), motion.kept(Pressure)
         found, lost, warnings = pull_apart(motion, finder, found, memory)
         if len(found) == 0:
             return Answer(Contacts.none(motion.dt), warnings=warnings)
@@ -67,7 +68,7 @@ class Noniterative:
         depth = found.ray if self.depth == "ray" else found.depth
         key = contact_key(motion, found)
         stretch = recall(memory, "stretch", key)
-        before = motion.slide(rows)
+        before, there = motion.slide(rows), motion.end
         impulse, friction, sticks, dragged = self._push(motion, rows, found, pace(motion, finder, rows, lost, depth), stretch)
         after = motion.slide(rows)
         slip = tangential(after, rows.normal)
@@ -75,7 +76,7 @@ class Noniterative:
             a=found.a, b=found.b, feature_a=found.point, feature_b=found.face, point=rows.at, normal=rows.normal,
             gap=np.einsum("ri,ri->r", after - before, rows.normal) - depth, impulse=impulse, friction_impulse=friction,
             sticking=sticks.astype(np.float64), slip=slip,
-            area=motion.kept(Pressure).row_areas(motion, rows, impulse), dt=motion.dt, support=Support.of(rows),
+            area=lambda: surface.row_areas(there, rows, impulse), dt=motion.dt, support=Support.of(rows),
         )  # fmt: skip
         held = anchored(stretch, slip, sticks, dragged, rows.normal)
         kept = remember(key, stretch=held, way=found.normal) | remember_pairs(motion, found, lost, memory)
@@ -95,10 +96,15 @@ class Noniterative:
             more = np.maximum(left * unit, -impulse)
             impulse = impulse + more
         mu_s, mu_d = motion.pairs.friction(found.a, found.b)
-        rub = coulomb(motion, rows, impulse, mu_s, mu_d, stretch)
-        if carriers is rows:
+        if motion.coupled:  # what normal impulses move along the tangent is no slip
+            motion.push(carriers, more[:, None] * n)
+            rub = coulomb(motion, rows, impulse, mu_s, mu_d, stretch)
+            motion.push(rows, rub.impulse)
+        elif carriers is rows:
+            rub = coulomb(motion, rows, impulse, mu_s, mu_d, stretch)
             motion.push(rows, more[:, None] * n + rub.impulse)
         else:
+            rub = coulomb(motion, rows, impulse, mu_s, mu_d, stretch)
             motion.push(carriers, more[:, None] * n)
             motion.push(rows, rub.impulse)
         return impulse, rub.impulse, rub.sticks, rub.dragged

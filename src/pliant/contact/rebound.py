@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from pliant import bindings
+from pliant.contact.rebound_sums import balance, pair_means, point_velocities, respond_together, turn_along_normals
 from pliant.detect.colliding import Colliding
 from pliant.geometry.mesh import Floats, Ints
 from pliant.motion import Motion, Rows
@@ -31,26 +31,26 @@ class Points:
     side: Ints  # (r,) 0 for body a of the pair, 1 for b
     rows: Rows  # one point each
     member: Ints  # (k,) row that each point of `Colliding` went to
+    first: Ints  # (r,) the first of these points
     velocity: Floats  # [m/s] (r, 3) at the end of the free step
     mass: Floats  # [kg] (r,) that the point stands for; 0 if fixed
     fixed: np.ndarray  # (r,) bool
 
     @staticmethod
     def of(motion: Motion, found: Colliding, response: str) -> Points:
-        skin, count = motion.skin, len(found.point)
-        group = np.where(skin.frame[found.point] >= 0, 2 * found.pair + found.side, 2 * len(found) + np.arange(count))
-        _, first, member = np.unique(group, return_index=True, return_inverse=True)
-        at = np.stack([np.bincount(member, found.at[:, axis]) for axis in range(3)], axis=1) / np.bincount(member)[:, None]
+        count = len(found.point)
+        member, first, at = np.empty(count, np.int64), np.full(count, -1), np.zeros((count, 3))
+        used = respond_together(found.pair, found.side, found.point, found.at, motion.skin.frame, len(found), member, first, at)
+        first = first[:used]
         pair, side, point = found.pair[first], found.side[first], found.point[first]
         outward = np.where(side[:, None] == 0, found.normal[pair], -found.normal[pair])
-        rows = Rows(np.arange(len(point) + 1), point, np.ones(len(point)), outward, at)
+        rows = Rows(np.arange(used + 1), point, np.ones(used), outward, at[:used])
         give = motion.give(rows)
         mass = np.divide(1.0, give, out=np.zeros_like(give), where=give > 0.0)
-        points = Points(len(found), pair, side, rows, member, velocities(motion, rows), mass, give == 0.0)
+        points = Points(len(found), pair, side, rows, member, first, velocities(motion, rows), mass, give == 0.0)
         if response == "normal":
             return points
-        mean = 0.0 if response == "invert" else points.mean(points.velocity)
-        return points.aimed(motion, points.velocity - mean)
+        return points.aimed(motion, points.velocity if response == "invert" else points.velocity - points.mean(points.velocity))
 
     def aimed(self, motion: Motion, away: Floats) -> Points:
         """The same with the mass that each point has along what is turned round, (r, 3); nodes have the same along all lines."""
@@ -59,26 +59,17 @@ class Points:
         give = motion.give(self.rows, line)
         return replace(self, mass=np.divide(1.0, give, out=np.zeros_like(give), where=give > 0.0))
 
-    def total(self, values: Floats) -> Floats:
-        """Sum of a field (r,) or (r, 3) over the pair of each point, given back to the points."""
-        if values.ndim == 1:
-            return np.bincount(self.pair, values, self.pairs).astype(np.float64)[self.pair]
-        return np.stack([self.total(values[:, axis]) for axis in range(3)], axis=1)
-
-    def mean(self, values: Floats, some: np.ndarray | None = None) -> Floats:
-        """Mean of a field over (some of) the points of a pair, by mass, or over its fixed points if it has some."""
-        some = np.ones(len(self.pair), bool) if some is None else some
-        weight = np.where(self.total(self.fixed * some) > 0, self.fixed, self.mass) * some
-        total = self.total(weight)
-        if values.ndim == 1:
-            return np.divide(self.total(weight * values), total, out=np.zeros_like(values), where=total > 0.0)
-        return np.stack([self.mean(values[:, axis], some) for axis in range(3)], axis=1)
+    def mean(self, values: Floats) -> Floats:
+        """Mean of a field (r, 3) over the points of a pair, by mass, or over its fixed points if it has some."""
+        out = np.empty_like(values)
+        pair_means(self.pair, self.pairs, self.mass, self.fixed, values, out)
+        return out
 
     def balanced(self, impulse: Floats) -> Floats:
         """Impulses of which fixed points take what the others of their pair leave."""
-        number = self.total(self.fixed.astype(np.float64))
-        share = np.divide(self.fixed, number, out=np.zeros_like(number), where=number > 0)
-        return impulse - share[:, None] * self.total(impulse)
+        out = impulse.copy()
+        balance(self.pair, self.pairs, self.fixed, out)
+        return out
 
     def sides(self) -> tuple[Floats, Floats, np.ndarray]:
         """Mean velocity along the normal [m/s] and mass [kg] of the points of each side, and whether some are fixed, (2, P)."""
@@ -92,14 +83,14 @@ class Points:
 
 def velocities(motion: Motion, rows: Rows) -> Floats:
     """Of nodes at the end of the step, and of rigid bodies where they are touched; of prescribed ones by how far they go, (r, 3)."""
-    skin, frame = motion.skin, motion.skin.frame[rows.point]
-    carried = np.empty((len(skin), 3))
-    bindings.row_vectors(skin.start, skin.node, skin.weight, motion.v, carried)
-    if len(motion.frames.inverse) == 0:
-        return carried[rows.point]
-    rigid = motion.velocity_frames[frame] + np.cross(motion.angular_velocity()[frame], rows.at - motion.position[frame])
-    framed = np.where((motion.frames.inverse[frame] > 0.0)[:, None], rigid, motion.slide(rows) / motion.dt)
-    return np.where((frame >= 0)[:, None], framed, carried[rows.point])
+    skin, inverse, out = motion.skin, motion.frames.inverse, np.empty((len(rows), 3))
+    slid = motion.slide(rows) / motion.dt if (inverse == 0.0).any() else out
+    omega = motion.angular_velocity() if len(inverse) else motion.position
+    point_velocities(
+        rows.point, rows.at, skin.start, skin.node, skin.weight, skin.frame, motion.v, inverse, motion.velocity_frames, omega,
+        motion.position, slid, out,
+    )  # fmt: skip
+    return out
 
 
 def to_turn(response: str, points: Points) -> Floats:
@@ -115,14 +106,9 @@ def to_turn(response: str, points: Points) -> Floats:
     if response == "relative":
         first, second = points.sides()[0]
         return (v - points.mean(v)) * (first < second)[points.pair][:, None]
-    along = np.einsum("ri,ri->r", v, n) * np.where(points.side == 0, 1.0, -1.0)
-    active = np.ones(len(along), bool)
-    while True:  # V is the mean of the points that approach it
-        change = np.where(points.side == 0, 1.0, -1.0) * (along - points.mean(along, active))
-        nearer = active & ((change < 0.0) | points.fixed)
-        if (nearer == active).all():
-            return np.where(active, change, 0.0)[:, None] * n
-        active = nearer
+    turned = np.empty_like(v)
+    turn_along_normals(points.pair, points.side, points.pairs, points.mass, points.fixed, v, n, turned)
+    return turned
 
 
 def restitution(most: float, turned: Floats, points: Points, found: Colliding, gained: Floats) -> Floats:

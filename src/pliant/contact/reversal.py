@@ -28,6 +28,7 @@ from pliant.contact.contacts import Contacts, Support
 from pliant.contact.method import Answer, Memory
 from pliant.contact.pressure import Pressure, point_pressure
 from pliant.contact.rebound import Points, apart, restitution, to_turn
+from pliant.contact.rebound_sums import told
 from pliant.detect.colliding import Colliding, Collisions
 from pliant.detect.penetration import Penetration
 from pliant.geometry.mesh import Floats, Ints, PliantError
@@ -82,11 +83,13 @@ class Reversal:
     def turn_back(self, motion: Motion, found: Colliding, stuck: Ints, record: Record) -> None:
         """Stop what collides, then give it back the share of its speed that restitution and energy leave it."""
         points, gap = Points.of(motion, found, self.response), _gaps(motion, found)
-        before = np.isin(_keys(motion, found), stuck)  # `invert` knows only bodies that are wholly inside
+        before = _among(motion, found, stuck)  # `invert` knows only bodies that are wholly inside
         out = ((found.contained & (before | (not self.backtracking))) | (before & (self.response != "invert")))[points.pair][:, None]
         turned = np.where(out, 0.0, to_turn(self.response, points))
-        impulse = points.balanced(-points.mass[:, None] * turned) + np.where(out, apart(motion, points, found, gap), 0.0)
-        record.add(motion, found, points, gap)
+        impulse = points.balanced(-points.mass[:, None] * turned)
+        if out.any():
+            impulse += np.where(out, apart(motion, points, found, gap), 0.0)
+        record.add(found, points, gap)
         potential = motion.potential()
         moves = self.response != "invert"
         motion.push(points.rows, impulse, moves)
@@ -101,7 +104,7 @@ class Reversal:
         """Let what still collides move on with its partner, first across the surface, then altogether."""
         for how in (self.response, self.response, "altogether", "altogether"):
             found = self.look(motion)
-            free = ~np.isin(_keys(motion, found), stuck)
+            free = ~_among(motion, found, stuck)
             if not free.any():
                 return found
             self.stop(motion, found, free, record, how, move=True)
@@ -111,7 +114,7 @@ class Reversal:
         """Set back what collides until nothing does that did not before the step; keys of the pairs that still do."""
         whole = np.zeros(len(motion.bodies), bool)
         for round_ in range(TRIES + ROUNDS):
-            free = ~np.isin(_keys(motion, found), stuck)
+            free = ~_among(motion, found, stuck)
             if not free.any():
                 break
             before = whole.copy()
@@ -130,13 +133,18 @@ class Reversal:
         """Points take the mean velocity of their pair."""
         points = Points.of(motion, found, how)
         impulse = points.balanced(-points.mass[:, None] * to_turn(how, points) * free[points.pair][:, None])
-        record.add(motion, found, points, _gaps(motion, found), impulse)
+        record.add(found, points, _gaps(motion, found), impulse)
         motion.push(points.rows, impulse, move)
 
 
 def _keys(motion: Motion, found: Colliding) -> Ints:
     """A number for each pair of bodies."""
     return found.pairs @ np.array([len(motion.bodies), 1])
+
+
+def _among(motion: Motion, found: Colliding, stuck: Ints) -> np.ndarray:
+    """Which pairs are among these keys, (P,) bool."""
+    return np.isin(_keys(motion, found), stuck) if len(stuck) else np.zeros(len(found), bool)
 
 
 def _gaps(motion: Motion, found: Colliding) -> Floats:
@@ -152,40 +160,31 @@ def _gaps(motion: Motion, found: Colliding) -> Floats:
 class Record:
     """The contacts of a step as they are found, in one round or several, and the impulses that they got."""
 
-    parts: list[Contacts] = field(default_factory=list)
+    parts: list[tuple[np.ndarray, ...]] = field(default_factory=list)  # a, b, point, face, where, normal, gap, share of what passed
     impulses: list[Floats] = field(default_factory=list)  # [N s] (r, 3) each
-    shares: list[Floats] = field(default_factory=list)  # where both bodies have points, each tells half of what passed; 0: tells nothing
 
-    def add(self, motion: Motion, found: Colliding, points: Points, gap: Floats, impulse: Floats | None = None) -> None:
+    def add(self, found: Colliding, points: Points, gap: Floats, impulse: Floats | None = None) -> None:
         """What is known of each responding point before anything moves."""
-        rows, size = points.rows, len(points.pair)
-        known = ~found.stands_in
-        deepest = np.full(size, np.nan)
-        np.fmin.at(deepest, points.member, gap)
-        first = np.unique(points.member, return_index=True)[1]
-        part = Contacts.unknown(size, motion.dt)
-        part.a[:], part.b[:] = found.body[first], found.other[first]
-        part.feature_a[:], part.feature_b[:] = rows.point, found.face[first]
-        part.point[:], part.normal[:], part.gap[:] = rows.at, rows.normal, deepest
-        real = np.bincount(points.member, known, size) > 0
-        told = np.bincount(2 * points.pair + points.side, real, 2 * points.pairs).reshape(-1, 2) > 0
-        self.parts.append(part)
+        rows, first, size = points.rows, points.first, len(points.pair)
+        deepest, share = np.full(size, np.nan), np.zeros(size)
+        told(points.member, gap, found.stands_in, points.pair, points.side, points.pairs, deepest, share)
+        a, b = found.pairs[points.pair, points.side], found.pairs[points.pair, 1 - points.side]
+        self.parts.append((a, b, rows.point, found.face[first], rows.at, rows.normal, deepest, share))
         self.impulses.append(np.zeros((size, 3)) if impulse is None else impulse)
-        self.shares.append(np.where(real, np.where(told.all(axis=1), 0.5, 1.0)[points.pair], 0.0))
 
     def contacts(self, motion: Motion) -> Contacts:
         """Each point once per pair, with all that it got."""
-        rows = Contacts.joined(self.parts)
-        share, impulse = np.concatenate(self.shares), np.concatenate(self.impulses)
-        _, first, place = np.unique(rows.feature_a * len(motion.bodies) + rows.b, return_index=True, return_inverse=True)
-        told = share[:, None] * impulse
-        total = np.stack([np.bincount(place, told[:, axis]) for axis in range(3)], axis=1)
-        out = rows.select(first)
-        out.impulse[:] = np.einsum("ri,ri->r", total, out.normal)
-        out.friction_impulse[:] = total - out.impulse[:, None] * out.normal
+        *columns, share = (np.concatenate(c) for c in zip(*self.parts, strict=True))
+        _, first, place = np.unique(columns[2] * len(motion.bodies) + columns[1], return_index=True, return_inverse=True)
+        passed = share[:, None] * np.concatenate(self.impulses)
+        total = np.stack([np.bincount(place, passed[:, axis]) for axis in range(3)], axis=1)
         real = share[first] > 0.0
-        out = out.select(real)
-        out.support = Support(np.ones(len(out), np.int64), out.feature_a, 1.0 / share[first][real])
+        first, total = first[real], total[real]
+        out = Contacts.unknown(len(first), motion.dt)
+        out.a, out.b, out.feature_a, out.feature_b, out.point, out.normal, out.gap = (c[first] for c in columns)
+        out.impulse = np.einsum("ri,ri->r", total, out.normal)
+        out.friction_impulse = total - out.impulse[:, None] * out.normal
+        out.support = Support(np.ones(len(out), np.int64), out.feature_a, 1.0 / share[first])
         pressure = point_pressure(motion.end, motion.kept(Pressure), out.support, out.impulse[:, None] * out.normal)[out.feature_a]
-        out.area[:] = np.divide(np.abs(out.impulse), pressure, out=np.full(len(out), np.nan), where=pressure > 0.0)
+        out.area = np.divide(np.abs(out.impulse), pressure, out=np.full(len(out), np.nan), where=pressure > 0.0)
         return out

@@ -11,11 +11,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from pliant.detect.centre_tree import centre_tree
+from pliant.detect.colliding_sums import corners, nests, number_pairs, overlapping_boxes
 from pliant.detect.pairs import near_bodies
 from pliant.detect.penetration import Hits, Penetration
 from pliant.detect.tree import Tree
 from pliant.detect.triangles import intersecting
-from pliant.geometry.mesh import Floats, Ints
+from pliant.geometry.mesh import Floats, Ints, PliantError
 from pliant.motion import Motion
 
 FEW = 40  # bodies up to which boxes are compared each with each
@@ -76,7 +77,20 @@ class Collisions:
         self.trees: dict[int, Tree] = {}
         self.start = motion.bodies.face_start
         self.body = np.flatnonzero(np.diff(self.start) > 0)
-        self.each = np.triu_indices(len(self.body) if len(self.body) <= FEW else 0, 1)
+        i, j = np.triu_indices(len(self.body) if len(self.body) <= FEW else 0, 1)
+        self.each = np.stack([self.body[i], self.body[j]], axis=1)
+        self.refuse_self_contact(motion)
+
+    def refuse_self_contact(self, motion: Motion) -> None:
+        """A crossing of one surface tells no inside, and its corners have no partner to turn back from."""
+        every = np.arange(len(motion.bodies))
+        own = np.flatnonzero(motion.pairs.meet(every, every))
+        if len(own):
+            name = motion.bodies.names[own[0]]
+            raise PliantError(
+                f"Body '{name}' is to meet itself, but the method `reversal` turns bodies back from each other and knows no self-contact: "
+                f"state another method for the pair ('{name}', '{name}'), \"noniterative\" or \"continuous-penalty\", or drop it."
+            )
 
     def tree(self, motion: Motion, split: str, depth: int) -> Tree:
         """The tree over all faces, fit to the end of the motion; points inside shapes use the median one in any case."""
@@ -93,8 +107,8 @@ class Collisions:
         """All colliding points at the end of the motion."""
         finder = motion.kept(Penetration)
         known = bool((motion.bodies.analytic >= 0).any())
-        hits = finder.find(motion, exact=True) if known else None
         tree = self.tree(motion, split, depth)
+        hits = finder.find_exact(motion, tree) if known else None
         near = self.near(motion, tree)
         if len(near) == 0 and not hits:
             return Colliding.none()
@@ -108,14 +122,13 @@ class Collisions:
     def near(self, motion: Motion, tree: Tree) -> Ints:
         """Pairs (k, 2) of bodies that are to meet and whose boxes overlap."""
         near = near_bodies(tree) if len(self.body) > FEW else self.near_few(tree)
-        return near[motion.pairs.meet(near[:, 0], near[:, 1])]
+        return near if len(near) == 0 else near[motion.pairs.meet(near[:, 0], near[:, 1])]
 
     def near_few(self, tree: Tree) -> Ints:
         """What `near_bodies` finds, each box against each other, which is quicker for few bodies."""
-        low, high = tree.low[tree.root[self.body]], tree.high[tree.root[self.body]]
-        i, j = self.each
-        touch = ((low[i] <= high[j]) & (low[j] <= high[i])).all(axis=1)
-        return np.stack([self.body[i[touch]], self.body[j[touch]]], axis=1)
+        touch = np.empty(len(self.each), np.bool_)
+        overlapping_boxes(self.each, tree.root, tree.low, tree.high, touch)
+        return self.each[touch]
 
     def overlapping(self, motion: Motion) -> Ints:
         """Pairs of bodies whose triangles cross as the step begins, as sorted keys a * bodies + b."""
@@ -126,23 +139,12 @@ class Collisions:
 
 def _corners(motion: Motion, crossing: Ints) -> _Found:
     """The six corners of each two intersecting triangles."""
-    skin, i, j = motion.skin, crossing.T[0], crossing.T[1]
-    normal = unit_normals(motion.end, skin.faces[np.concatenate([i, j])])
-    apart = np.roll(normal, len(i), axis=0) - normal
-    face, partner = np.concatenate([i, j]).repeat(3), np.concatenate([j, i]).repeat(3)
-    point = skin.faces[np.concatenate([i, j])].ravel()
-    none = np.zeros(len(point))
-    body, other = skin.face_body[face], skin.face_body[partner]
-    return _Found(body, other, point, partner, motion.end[point], none, none > 0, apart.repeat(3, axis=0))
-
-
-def unit_normals(points: Floats, faces: Ints) -> Floats:
-    """Of triangles, (k, 3); zero for those without area."""
-    a, b, c = points[faces[:, 0]], points[faces[:, 1]], points[faces[:, 2]]
-    (ux, uy, uz), (vx, vy, vz) = (b - a).T, (c - a).T
-    normal = np.stack([uy * vz - uz * vy, uz * vx - ux * vz, ux * vy - uy * vx], axis=1)
-    length = np.sqrt(np.einsum("ki,ki->k", normal, normal))
-    return normal / np.where(length > 0.0, length, 1.0)[:, None]
+    skin, count = motion.skin, 6 * len(crossing)
+    body, other, point, face = np.empty((4, count), np.int64)
+    at, normal = np.empty((count, 3)), np.empty((count, 3))
+    corners(crossing, skin.faces, skin.face_body, motion.end, body, other, point, face, at, normal)
+    none = np.zeros(count)
+    return _Found(body, other, point, face, at, none, none > 0, normal)
 
 
 def _exact(motion: Motion, hits: Hits) -> list[_Found]:
@@ -156,12 +158,12 @@ def _exact(motion: Motion, hits: Hits) -> list[_Found]:
 
 def _nested(motion: Motion, finder: Penetration, tree: Tree, near: Ints, crossing: Ints) -> Ints:
     """Pairs (k, 2) of bodies, the first wholly inside the second: boxes nest, no triangles cross, and a point is inside."""
+    if not nests(near, tree.root, tree.low, tree.high):
+        return np.zeros((0, 2), np.int64)
     inner, outer = np.concatenate([near, near[:, ::-1]]).T
     low, high = tree.low[tree.root], tree.high[tree.root]
     fits = ((low[inner] >= low[outer]) & (high[inner] <= high[outer])).all(axis=1) & (motion.bodies.analytic[outer] < 0)
     inner, outer = inner[fits], outer[fits]
-    if len(inner) == 0:
-        return np.zeros((0, 2), np.int64)
     body, count = motion.skin.face_body, len(motion.bodies)
     apart = ~np.isin(np.minimum(inner, outer) * count + np.maximum(inner, outer), body[crossing[:, 0]] * count + body[crossing[:, 1]])
     inner, outer = inner[apart], outer[apart]
@@ -201,19 +203,15 @@ def surface_points(motion: Motion, body: Ints) -> tuple[Ints, Ints]:
 
 def _numbered(motion: Motion, parts: list[_Found], nested: Ints) -> Colliding:
     """Each point once per pair, pairs numbered, and the mean normal of each pair."""
-    found = _Found(*(np.concatenate([getattr(p, name) for p in parts]) for name in _Found.__dataclass_fields__))
-    count, points = len(motion.bodies), len(motion.skin)
-    key = np.minimum(found.body, found.other) * count + np.maximum(found.body, found.other)
+    found = parts[0] if len(parts) == 1 else _Found(*(np.concatenate([getattr(p, n) for p in parts]) for n in _Found.__dataclass_fields__))
+    count = len(motion.bodies)
     inside = np.sort(nested, axis=1) @ np.array([count, 1]) if len(nested) else np.zeros(0, np.int64)
-    pairs = np.unique(np.concatenate([key, inside]))
-    pair = np.searchsorted(pairs, key)
+    keys, pair, first, normal = number_pairs(found.body, found.other, found.point, found.normal, inside, count, len(motion.skin))
+    both = np.stack([keys // count, keys % count], axis=1)
     side = (found.body > found.other).astype(np.int64)
-    outward = np.where(side[:, None] == 0, found.normal, -found.normal)
-    normal = np.stack([np.bincount(pair, outward[:, axis], len(pairs)) for axis in range(3)], axis=1, dtype=np.float64)
-    both = np.stack([pairs // count, pairs % count], axis=1)
-    _, first = np.unique(pair * points + found.point, return_index=True)
+    contained = np.isin(keys, inside) if len(inside) else np.zeros(len(keys), bool)
     return Colliding(
-        both, unit_or_apart(motion, both, normal), np.isin(pairs, inside), pair[first], side[first], found.point[first],
+        both, unit_or_apart(motion, both, normal), contained, pair[first], side[first], found.point[first],
         found.face[first], found.at[first], found.radius[first], found.stands_in[first],
     )  # fmt: skip
 

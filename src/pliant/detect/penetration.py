@@ -7,6 +7,7 @@ radius, so that it rolls. Points to all bodies, one call, in a fixed order.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, fields
 
 import numpy as np
@@ -57,17 +58,24 @@ class Penetration:
         self.tree.refit(motion.end)
         normals(motion.end, self.faces, self.face_normal, self.vertex_normal)
 
-    def find(self, motion: Motion, exact: bool = False) -> Hits:
-        """All points inside other bodies at the end of the motion; `exact`: only inside shapes known exactly."""
-        bodies, points = self.bodies, motion.end
+    def find(self, motion: Motion) -> Hits:
+        """All points inside other bodies at the end of the motion."""
         self.fit(motion)
         low, high = body_boxes(motion, self.tree)
+        return self._among(motion, low, high, *body_pairs(motion, low, high))
+
+    def find_exact(self, motion: Motion, tree: Tree) -> Hits:
+        """Those inside shapes known exactly, which takes no more than boxes: of any tree that is fit to the end of the motion."""
+        low, high = body_boxes(motion, tree)
         a, b = body_pairs(motion, low, high)
-        if exact:
-            a, b = a[bodies.analytic[b] >= 0], b[bodies.analytic[b] >= 0]
-        none = np.zeros(1, np.int64)
+        known = self.bodies.analytic[b] >= 0
+        return self._among(motion, low, high, a[known], b[known])
+
+    def _among(self, motion: Motion, low: Floats, high: Floats, a: Ints, b: Ints) -> Hits:
+        """Points of bodies a inside bodies b."""
+        bodies, none = self.bodies, np.zeros(1, np.int64)
         round_ = np.where(bodies.analytic == 1, bodies.parameters[:, 0], 0.0)
-        given = (a, b, bodies.point_start, bodies.surface, bodies.anchor, round_, points, low, high)
+        given = (a, b, bodies.point_start, bodies.surface, bodies.anchor, round_, motion.end, low, high)
         count = _candidates(*given, False, none, none.copy())
         pair, point = np.empty(count, np.int64), np.empty(count, np.int64)
         _candidates(*given, True, pair, point)
@@ -90,19 +98,36 @@ class Penetration:
 def body_boxes(motion: Motion, tree: Tree) -> tuple[Floats, Floats]:
     """Box of each body, (B, 3) twice: of its faces, widened to that of the exact shape, which bulges out between its points."""
     bodies = motion.bodies
-    low, high = np.full((len(bodies), 3), np.inf), np.full((len(bodies), 3), -np.inf)
-    has = tree.root >= 0
-    low[has], high[has] = tree.low[tree.root[has]], tree.high[tree.root[has]]
-    low[bodies.analytic == 0], high[bodies.analytic == 0] = -np.inf, np.inf  # a plane has no end
-    round_ = np.flatnonzero((bodies.analytic > 0) & (bodies.analytic != 2))
-    w, x, y, z = motion.rotation[bodies.frame[round_]].T
-    along = np.abs(np.stack([2 * (x * z + w * y), 2 * (y * z - w * x), 1 - 2 * (x * x + y * y)], axis=1))  # the shape's axis
-    across = np.sqrt(np.maximum(0.0, 1.0 - along**2))
-    kind, a, b = bodies.analytic[round_][:, None], bodies.parameters[round_, :1], bodies.parameters[round_, 1:2]
-    half = np.select([kind == 1, kind == 3, kind == 4], [a + 0.0 * along, a + b * along, a * across + b * along], a * across + b)
-    centre = motion.position[bodies.frame[round_]]
-    low[round_], high[round_] = np.minimum(low[round_], centre - half), np.maximum(high[round_], centre + half)
+    low, high = np.empty((len(bodies), 3)), np.empty((len(bodies), 3))
+    _boxes(tree.root, tree.low, tree.high, bodies.analytic, bodies.parameters, bodies.frame, motion.position, motion.rotation, low, high)
     return low, high
+
+
+@kernel
+def _boxes(root, node_low, node_high, analytic, parameters, frame, position, rotation, low, high):  # type: ignore[no-untyped-def]
+    for body in range(len(root)):
+        kind, a, b = analytic[body], parameters[body, 0], parameters[body, 1]
+        for axis in range(3):
+            low[body, axis] = node_low[root[body], axis] if root[body] >= 0 else np.inf
+            high[body, axis] = node_high[root[body], axis] if root[body] >= 0 else -np.inf
+            if kind == 0:  # a plane has no end
+                low[body, axis], high[body, axis] = -np.inf, np.inf
+        if kind > 0 and kind != 2:
+            w, x, y, z = load4(rotation, frame[body])
+            line = (2.0 * (x * z + w * y), 2.0 * (y * z - w * x), 1.0 - 2.0 * (x * x + y * y))  # the shape's axis
+            for axis in range(3):
+                along = abs(line[axis])
+                across = math.sqrt(max(0.0, 1.0 - along * along))
+                half = a * across + b
+                if kind == 1:
+                    half = a
+                elif kind == 3:
+                    half = a + b * along
+                elif kind == 4:
+                    half = a * across + b * along
+                centre = position[frame[body], axis]
+                low[body, axis] = min(low[body, axis], centre - half)
+                high[body, axis] = max(high[body, axis], centre + half)
 
 
 def body_pairs(motion: Motion, low: Floats, high: Floats) -> tuple[Ints, Ints]:

@@ -18,11 +18,14 @@ TITLES = {
     "velocity": ("speed", "m/s"),
     "displacement": ("displacement", "m"),
     "contact_force": ("contact force", "N"),
+    "max_displacement": ("largest displacement so far", "m"),
+    "max_pressure": ("largest pressure so far", "Pa"),
+    "wear": ("pressure times slip so far", "J/m²"),
     "shown": ("drawn displacement", "m"),
 }
 FROM = {"speed": "velocity"}  # made from another recorded field
 ELEMENTS_ONLY = {"von_mises", "det_F"}  # rigid bodies have none
-TOUCHING = {"depth", "pressure", "contact_force"}  # zero where nothing touches
+TOUCHING = {"depth", "pressure", "contact_force", "max_pressure", "wear"}  # zero where nothing touches
 PREFIXES = ((1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""), (1e-3, "m"), (1e-6, "µ"), (1e-9, "n"))
 HIDDEN = {"normal", "radius"}  # shape of surfels, not a quantity
 

@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 
 ENERGIES = {
     "kinetic": "kinetic", "elastic": "elastic", "gravity": "gravity", "total": "total",
-    "contact_work": "work of contact", "drive_work": "work of prescribed motion",
+    "contact_work": "work of contact", "friction_work": "of friction, a part of it", "drive_work": "work of prescribed motion",
+    "load_work": "work of loads", "lost": "lost by damping and integration",
 }  # fmt: skip
 MOST_PAIRS = 8  # curves of the pairs with the largest forces; the others are summed
 
@@ -140,11 +141,11 @@ def _colour(i: int) -> tuple[float, ...]:
     return tuple(c / 255 for c in BODIES[i % len(BODIES)])
 
 
-def _figure(rows: int = 1) -> tuple[Figure, list[Axes]]:
+def _figure(rows: int = 1, height: float = 4.6) -> tuple[Figure, list[Axes]]:
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(8.0, 4.6), dpi=130, layout="constrained")
+    figure = Figure(figsize=(8.0, height), dpi=130, layout="constrained")
     FigureCanvasAgg(figure)
     panels = list(figure.subplots(rows, 1, sharex=True, squeeze=False)[:, 0])
     for axes in panels:
@@ -156,14 +157,29 @@ def _figure(rows: int = 1) -> tuple[Figure, list[Axes]]:
 
 def _finish(figure: Figure, axes: Axes, run: Run, label: str, path: str | Path) -> Path:
     """Titles and labels, and the file."""
-    figure.suptitle(str(run.header.get("name") or run.path.stem), x=0.01, ha="left", fontsize=11, fontweight="bold")
-    axes.set_xlabel("time [s]")
     axes.set_ylabel(label)
-    for panel in figure.axes:
-        panel.margins(x=0.01)
     if axes.get_legend_handles_labels()[1]:
         axes.legend(frameon=False, fontsize=9)
+    return _save(figure, axes, str(run.header.get("name") or run.path.stem), "time [s]", path)
+
+
+def _save(figure: Figure, lowest: Axes, title: str, along: str, path: str | Path) -> Path:
+    figure.suptitle(title, x=0.01, ha="left", fontsize=11, fontweight="bold")
+    lowest.set_xlabel(along)
+    for panel in figure.axes:
+        panel.margins(x=0.01)
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path)
     return path
+
+
+def panels_of(curves: Mapping[str, Mapping[str, tuple[Any, Any]]], title: str, along: str, path: str | Path) -> Path:
+    """One panel for each label of y, with curves by name as (x, y)."""
+    figure, panels = _figure(len(curves), height=1.6 + 1.9 * len(curves))
+    for axes, (label, lines) in zip(panels, curves.items(), strict=True):
+        for i, (name, (x, y)) in enumerate(lines.items()):
+            axes.plot(x, y, color=_colour(i), label=name, linewidth=1.2)
+        axes.set_ylabel(label, fontsize=9)
+    panels[0].legend(frameon=False, fontsize=9, ncols=3)
+    return _save(figure, panels[-1], title, along, path)

@@ -22,14 +22,29 @@ class Books:
     gravity: float  # energy in the field of gravity, zero at the origin
     momentum: Floats  # [kg m/s] (3,)
     angular_momentum: Floats  # [kg m^2/s] (3,) about the origin
-    contact: float  # work of contact on the bodies so far
-    attachments: float  # work of springs, strings and welds on the bodies so far
-    drives: float  # work of what holds fixed and prescribed nodes, so far
+    # work on the bodies so far
+    contact: float  # of contact, normal and friction
+    friction: float  # of friction alone, a part of it
+    attachments: float  # of springs, strings and welds
+    drives: float  # of what holds fixed and prescribed parts
+    loads: float  # of the scene's forces, tractions and pressures
+    changes: float  # of changing gravity and materials, and of putting bodies back (`rewind`)
+    start: float  # total before the first step; NaN if no step was taken
 
     @property
     def total(self) -> float:
         """Kinetic, elastic and gravity [J]."""
         return self.kinetic + self.elastic + self.gravity
+
+    @property
+    def given(self) -> float:
+        """All work on the bodies so far [J]."""
+        return self.contact + self.attachments + self.drives + self.loads + self.changes
+
+    @property
+    def lost(self) -> float:
+        """What is gone without being given to anything [J]: by damping and by the integrators. Below zero it came from nowhere."""
+        return self.start + self.given - self.total
 
 
 def books(world: World, elastic: bool = True) -> Books:
@@ -48,7 +63,7 @@ def books(world: World, elastic: bool = True) -> Books:
         gravity=-float(np.sum(nodes.mass[:, None] * state.x * g) + np.sum(mass[:, None] * state.position * g)),
         momentum=p_nodes.sum(axis=0) + p_frames.sum(axis=0),
         angular_momentum=turning,
-        contact=state.books.get("contact", 0.0),
-        attachments=state.books.get("attachments", 0.0),
-        drives=state.books.get("drives", 0.0),
+        changes=state.books.get("changes", 0.0) + state.books.get("rewound", 0.0),
+        start=state.books.get("start", np.nan),
+        **{account: state.books.get(account, 0.0) for account in ("contact", "friction", "attachments", "drives", "loads")},
     )

@@ -44,6 +44,16 @@ def per_pair(contacts: Contacts) -> dict[str, np.ndarray]:
     }  # fmt: skip
 
 
+def pair_table(run: Run) -> dict[str, np.ndarray]:
+    """All pairs of a run: time [s], names of the bodies and the columns of `per_pair`, one row for each pair that touches in a step."""
+    pairs = run.pairs()
+    if "row" not in pairs:
+        return {}
+    names = run.cells(-1).bodies
+    columns = {"time": run.series()["time"][pairs["row"]], **{n: v for n, v in pairs.items() if n != "row"}}
+    return columns | {end: np.array([names.get(int(i), str(i)) for i in pairs[end]]) for end in ("a", "b")}
+
+
 def pair_series(run: Run, a: str, b: str) -> dict[str, np.ndarray]:
     """The history of one pair: time [s] and the columns of `per_pair`, acting on a, one row per step; zero where they do not touch."""
     names = {name: number for number, name in run.cells(-1).bodies.items()}

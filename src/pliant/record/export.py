@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 from xml.sax.saxutils import quoteattr
 
 import numpy as np
@@ -11,6 +12,9 @@ import numpy as np
 from pliant.geometry.mesh import Floats, Ints, PliantError, TetMesh
 from pliant.record.journal import Array
 from pliant.record.run import Cells, Run
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 # Faces of a quadratic tetrahedron seen from outside, as corners and then the middles between corners 1-2, 2-3, 3-1;
 # nodes in VTK's order (corners, then edges 01 12 02 03 13 23).
@@ -168,11 +172,35 @@ def _csv(run: Run, stem: Path, frames: list[int], body: int | str | None) -> lis
     return [write_csv(stem.with_name(stem.name + ".csv"), run.series())]
 
 
-def write_csv(path: Path, table: dict[str, Array]) -> Path:
-    """Columns under each other, vectors split into components."""
+def flat_columns(table: dict[str, Array]) -> dict[str, Array]:
+    """All columns, vectors split into components."""
     columns: dict[str, Array] = {}
     for name, values in table.items():
         columns |= split_columns(name, values)
+    return columns
+
+
+def data_frame(table: dict[str, Array]) -> DataFrame:
+    """The same columns as a table of pandas."""
+    try:
+        import pandas
+    except ImportError:
+        raise PliantError("This needs pandas: pip install pandas.") from None
+    return pandas.DataFrame(flat_columns(table))
+
+
+def write_parquet(path: Path, table: dict[str, Array]) -> Path:
+    """The same columns as a parquet file."""
+    try:
+        data_frame(table).to_parquet(path)
+    except ImportError:
+        raise PliantError("Writing parquet needs pyarrow: pip install pyarrow. csv needs nothing.") from None
+    return path
+
+
+def write_csv(path: Path, table: dict[str, Array]) -> Path:
+    """Columns under each other, vectors split into components."""
+    columns = flat_columns(table)
     text = {name: [v if isinstance(v, str) else repr(v) for v in column.tolist()] for name, column in columns.items()}
     lines = [",".join(f'"{name}"' if "," in name else name for name in text)]
     lines += [",".join(row) for row in zip(*text.values(), strict=True)]

@@ -17,6 +17,8 @@ from pliant.record.journal import Array, Entry, JournalReader, Record
 from pliant.record.layout import CELL_TYPES, fill_value
 
 if TYPE_CHECKING:
+    from pandas import DataFrame
+
     from pliant.contact.contacts import Contacts
 
 FORMAT = 1
@@ -142,6 +144,15 @@ class Run:
     def pairs(self) -> dict[str, Array]:
         """Sums per body pair and step: name -> one row each; `row` is the row of `series()` they belong to."""
         return self._table("pair")
+
+    def pandas(self, a: str | None = None, b: str | None = None) -> DataFrame:
+        """Contact per pair and step as a table of pandas: of a with b (acting on a, one row per step), or of all that touch."""
+        from pliant.measure.pairs import pair_series, pair_table
+        from pliant.record.export import data_frame
+
+        if (a is None) != (b is None):
+            raise PliantError("run.pandas takes the names of two bodies, or none for all pairs.")
+        return data_frame(pair_table(self) if a is None or b is None else pair_series(self, a, b))
 
     # -------------------------------------------------------------------------------------------- one frame
 

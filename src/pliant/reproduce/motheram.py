@@ -75,7 +75,7 @@ def bunny_and_teapot(folder: Path) -> list[Line]:
     for sideways, how in ((0.0, "head-on"), (1.0, "1 m/s sideways")):
         for name in ("bunny", "teapot"):
             turned, reflected = slant["invert", sideways][name], slant["normal", sideways][name]
-            what = f"M4 way of contact vertices along the surface over inwards, {name}, {how}"
+            what = f"M4 way of contact vertices along the surface over inwards at the same depth, {name}, {how}"
             text = f"{turned:.2f} inverted, {reflected:.2f} reflected along the normal"
             lines.append(Line(what, "visible inverted, blamed on it", text, turned > 0.2 and reflected < turned, OPEN))
     return lines

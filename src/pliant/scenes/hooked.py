@@ -37,7 +37,7 @@ def make(figure: str = "6.4", rule: bool = True, dt: float = 0.002, duration: fl
     if figure not in RULES:
         raise PliantError(f"figure = '{figure}': there are {', '.join(RULES)}.")
     build, time = {
-        "6.1": (_needle, 0.12), "6.2": (_floor, 0.4), "6.3": (_bed, 0.12), "6.4": (_turned, 0.36), "6.9": (_deep, 0.04),
+        "6.1": (_needle, 0.12), "6.2": (_floor, 0.4), "6.3": (_bed, 0.08), "6.4": (_turned, 0.36), "6.9": (_deep, 0.04),
     }[figure]  # fmt: skip
     stiffness = {"6.1": {"s": 0.002}, "6.9": {"stiffness": 2000.0}}.get(figure, {})
     contact = {"method": "continuous-penalty", "implicit": False, "redefinition": RULES[figure][int(rule)], **stiffness}

@@ -14,7 +14,7 @@ from pliant.geometry.mesh import Floats
 from pliant.scene import Scene
 from pliant.simulation import Simulation
 
-RADIUS = 0.01  # [m] of the ball that stands for the particle; what counts is its lowest point
+RADIUS = 0.1  # [m] of the ball that stands for the particle; what counts is its lowest point
 LIMITS = {"penalty": 4.0 / 3.0, "continuous-penalty": 2.0}  # of s
 
 

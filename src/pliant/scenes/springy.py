@@ -58,6 +58,7 @@ class Watch:
         self.peak = {n: Deformed() for n in self.names}
         self.normal = {n: vertex_normals(self.rest[n], sim.faces(n)) for n in self.names}
         self.touched = {n: np.zeros(len(self.rest[n]), bool) for n in self.names}
+        self.dents: dict[str, list[tuple[float, float]]] = {n: [] for n in self.names}  # dent and shift [m] after each step with some
 
     def look(self) -> None:
         """After every step."""
@@ -75,8 +76,15 @@ class Watch:
         if mine.any():
             inwards = -np.einsum("ni,ni->n", u[mine], self.normal[name][mine])
             along = u[mine] + inwards[:, None] * self.normal[name][mine]
-            if inwards.mean() > peak.dent:
-                peak.dent, peak.shift = float(inwards.mean()), float(np.sqrt(np.mean(np.sum(along**2, axis=1))))
+            dent, shift = float(inwards.mean()), float(np.sqrt(np.mean(np.sum(along**2, axis=1))))
+            self.dents[name].append((dent, shift))
+            if dent > peak.dent:
+                peak.dent, peak.shift = dent, shift
+
+    def slant(self, name: str, depth: float) -> float:
+        """Way of the vertices that touched along the surface over their way inwards, when that is first as large as `depth` [m]."""
+        dent, shift = next((d, s) for d, s in self.dents[name] if d >= depth)
+        return shift / dent
 
 
 def vertex_normals(points: Floats, faces: Ints) -> Floats:

@@ -3,7 +3,8 @@
 Seen along the contact normal n the lines of two edges cross at s of the first and t of the second:
     a + s (b - a) - c - t (d - c) = gap n,     gap = sigma P / |N|.
 Both within [0, 1]: the pair pushes. Within [-0.3, 1.3]: it waits as a candidate. Else, or if the edges have become parallel, it is
-dismissed.
+dismissed. A pair that pushes goes on to do so up to [-0.05, 1.05] (ours): at the very end of an edge its push moves it out, without
+the push it comes back, and the force would come and go with every step.
 
 New pairs come with vertices that change their face: edges at the vertex against edges at the corners that the old and the new face share
 (all corners of the new face if they share none). They are kept if regular, penetrating and within the relaxed interval. Their
@@ -31,6 +32,7 @@ from pliant.geometry.mesh import Floats, Ints
 from pliant.kernels import contiguous, cross, dot, inline, kernel, load, norm, scale, sub
 
 RELAXED = 0.3  # eps_E: how far beyond its ends an edge may slide, in its lengths, before its pairs are dismissed
+HELD = 0.05  # the same for a pair that pushes, before it only waits
 FLAT = 1e-12  # 1 - cosine of the angle between the faces of an edge that counts as flat
 LEVEL = 1e-6  # |n . n_ref| below which the reference does not tell the sides of two edges
 HANDLE, CANDIDATE, DISMISS = 0, 1, 2
@@ -44,6 +46,11 @@ class EdgeStates:
     s: Floats  # (r,) place along the first edge
     t: Floats  # (r,) along the second
     gap: Floats  # [m] (r,) negative: penetrating
+
+    @property
+    def beyond(self) -> Floats:
+        """(r,) how far the crossing is beyond the nearest end of an edge, in its lengths; not above 0: within both."""
+        return np.maximum(np.maximum(-self.s, self.s - 1.0), np.maximum(-self.t, self.t - 1.0))
 
     @property
     def weights(self) -> Floats:

@@ -55,9 +55,10 @@ class Penalty(Options):
             raise PliantError(f'detection = "{self.detection}": there are "continuous" and "discrete".')
 
     def respond(self, motion: Motion, memory: Memory) -> Answer:
-        if self.detection == "discrete":
-            return respond_at_the_end(self, motion, memory)
-        return respond_along(self, DISCRETE, motion, memory)
+        with self.through(motion):
+            if self.detection == "discrete":
+                return respond_at_the_end(self, motion, memory)
+            return respond_along(self, DISCRETE, motion, memory)
 
 
 @dataclass(frozen=True)
@@ -74,7 +75,8 @@ class ContinuousPenalty(Options):
             raise PliantError(f'integral = "{self.integral}": there are "exact" and "constant".')
 
     def respond(self, motion: Motion, memory: Memory) -> Answer:
-        return respond_along(self, EXACT if self.integral == "exact" else CONSTANT, motion, memory)
+        with self.through(motion):
+            return respond_along(self, EXACT if self.integral == "exact" else CONSTANT, motion, memory)
 
 
 def respond_along(options: Options, mode: int, motion: Motion, memory: Memory) -> Answer:
@@ -165,7 +167,7 @@ def report(motion: Motion, done: Handled) -> Contacts:
     return Contacts(
         a=records.a, b=records.b, feature_a=records.feature_a, feature_b=records.feature_b, point=rows.at, normal=rows.normal,
         gap=gap, impulse=done.impulse, friction_impulse=done.friction, sticking=done.sticks.astype(np.float64), slip=slip,
-        area=motion.kept(Pressure).row_areas(motion, rows, done.impulse), dt=motion.dt, support=Support.of(rows),
+        area=motion.kept(Pressure).row_areas(motion.end, rows, done.impulse), dt=motion.dt, support=Support.of(rows),
     )  # fmt: skip
 
 

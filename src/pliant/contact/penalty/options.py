@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from typing import Any
 
 from pliant.contact.penalty.rules import Redefinition
 from pliant.geometry.mesh import PliantError
+from pliant.motion import Motion
 
 
 @dataclass(frozen=True)
@@ -16,6 +18,7 @@ class Options:
     stiffness: float | str = "auto"  # [N/m] of each contact; "auto": s / (dt^2 D), D the give of the contact
     s: float | None = None  # of stiffness "auto": k dt^2 D, below 16; not implicit: below 2 (continuous) or 4/3 (discrete). None: 8, or 0.5
     implicit: bool = True  # impulses know what they will do to the gaps: stable for any stiffness; False: as published
+    response: str = "system"  # impulses on implicit bodies go through their system; "mass": to the masses they meet, as in the thesis
     sweeps: int = 10  # implicit: how often contacts hear of each other in a round, at most; 1: never
     damping: float | None = None  # zeta of the normal damping, a share of critical. None: 0.3, or 0 if not implicit
     reproject: bool = True  # weights follow the foot of the contact; False: those of the first touch, as in the thesis
@@ -32,6 +35,10 @@ class Options:
     def rules(self) -> Redefinition:
         """How pairs endure."""
         return replace(Redefinition.of(self.redefinition), reproject=self.reproject)
+
+    def through(self, motion: Motion) -> AbstractContextManager[None]:
+        """What impulses go through meanwhile."""
+        return motion.by_mass() if self.response == "mass" else nullcontext()
 
     @property
     def share(self) -> float:
@@ -56,6 +63,8 @@ class Options:
                 + ("." if self.implicit else "; implicit = true allows up to 16.")
             )
         self.rules()
+        if self.response not in ("system", "mass"):
+            raise PliantError(f'response = "{self.response}": there are "system" and "mass".')
         if self.friction not in ("coulomb", "yamane-nakamura"):
             raise PliantError(f'friction = "{self.friction}": there are "coulomb" and "yamane-nakamura".')
         if not 0.0 <= self.zeta <= 10.0:

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from pliant.contact.penalty.category import categories, reference_normals
-from pliant.contact.penalty.edges import CANDIDATE, DISMISS, HANDLE, edge_states, new_edge_pairs
+from pliant.contact.penalty.edges import CANDIDATE, DISMISS, HANDLE, HELD, edge_states, new_edge_pairs
 from pliant.contact.penalty.neighbours import Neighbours
 from pliant.contact.penalty.records import EDGE_EDGE, VERTEX_FACE, Records
 from pliant.contact.penalty.redefine import redefine
@@ -67,7 +67,8 @@ def ready(points: Floats, records: Records, rules: Redefinition) -> tuple[Record
         return records, {}
     states = edge_states(points, records)
     edge = records.kind == EDGE_EDGE
-    on = (states.state == HANDLE) & ~(records.hooked & (rules.hooked == "skip"))
+    held = (states.state == CANDIDATE) & records.active & (states.beyond <= HELD)
+    on = ((states.state == HANDLE) | held) & ~(records.hooked & (rules.hooked == "skip"))
     out = replace(records, active=np.where(edge, on, records.active))
     if rules.reproject:
         out.weights = np.where(edge[:, None], states.weights, records.weights)

@@ -67,8 +67,8 @@ def stops(folder: Path) -> list[Line]:
             curves[label] = (seen.time[:800], x[:800])
             top, back = float(seen.time[x.argmax()]), float(x.max() - x[-1])
             here = f"goes back {back:.3f} m, then " + ("holds" if held(seen) else "slides")
-            stays = held(seen) and back < 0.01
-            lines.append(Line(f"T8 {label}", published, here, stays == (published == "holds"), REASONS[name, mu]))
+            same = held(seen) and back < 0.01 if published == "holds" else not held(seen)
+            lines.append(Line(f"T8 {label}", published, here, same, REASONS[name, mu]))
             lines.append(
                 Line(
                     f"T8 {label}: top",

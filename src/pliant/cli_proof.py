@@ -1,0 +1,92 @@
+"""Commands that prove things: validation against theory, and methods against each other."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+Json = Annotated[bool, typer.Option("--json", help="Print JSON for programs instead of text.")]
+
+
+def validate(
+    names: Annotated[list[str] | None, typer.Argument(help="Problems; default all. `pliant validate --list` lists them.")] = None,
+    method: Annotated[list[str] | None, typer.Option(help="Only this contact method. Repeatable.")] = None,
+    quick: Annotated[bool, typer.Option("--quick", help="Fewer settings and coarser meshes: minutes instead of many.")] = False,
+    listed: Annotated[bool, typer.Option("--list", help="List the problems and stop.")] = False,
+    out: Annotated[Path | None, typer.Option(help="Folder for results.json, validation.md and plots.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Compare pliant with theory: static contact, friction, impact, elasticity, under every method that can be asked.
+
+    Exits with 1 if anything fails.
+    """
+    from pliant import validate as proof
+    from pliant.cli import say, tell
+    from pliant.validate import output
+
+    if listed:
+        for each in proof.problems(names).values():
+            say(f"[bold]{each.name}[/]: {each.about} ({', '.join(each.methods)})")
+        return
+    results = []
+    for result in proof.validate(names, method, quick):
+        results.append(result)
+        if not as_json:
+            verdict = "[green]pass[/]" if result.passed else "[bold red]FAIL[/]"
+            say(f"[bold]{result.problem.name}[/] under {result.method}: {verdict}, {result.seconds:.1f} s")
+            for what, reference, here, error, _, verdict in output.lines(result):
+                say(f"    {what}: reference {reference}, here {here}, error {error}: {verdict}")
+    written = output.write(results, out) if out is not None else []
+    passed = sum(r.passed for r in results)
+    if as_json:
+        tell(output.facts(results))
+    else:
+        say(f"{passed} of {len(results)} pass.")
+        for path in written:
+            say(f"Wrote {path}")
+    if passed < len(results):
+        raise typer.Exit(1)
+
+
+def compare(
+    scene: Annotated[str, typer.Argument(help="A scene file (.toml) or the name of a scene that ships with pliant.")],
+    contact: Annotated[str, typer.Option(help="Methods, with commas between.")] = "ground,noniterative,penalty,continuous-penalty",
+    dt: Annotated[float | None, typer.Option(help="Length of a step [s], instead of the scene's.")] = None,
+    duration: Annotated[float | None, typer.Option(help="Simulated time [s], instead of the scene's.")] = None,
+    settings: Annotated[list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="A parameter of the scene. Repeatable.")] = None,
+    out: Annotated[Path | None, typer.Option(help="The plot; default runs/SCENE_compare.png.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Run the same scene under several contact methods: one table and one plot of time, depth, energy, momentum, jitter and force."""
+    from rich.console import Console
+    from rich.table import Table
+
+    from pliant.cli import _scene, say, tell
+    from pliant.measure.compare import COLUMNS, compare, plot
+
+    made = _scene(scene, settings or [], dt, duration, None)
+    trials = []
+    for trial in compare(made, [name.strip() for name in contact.split(",")]):
+        trials.append(trial)
+        if not as_json:
+            say(f"{trial.method}: " + (trial.failure or f"{len(trial.time)} steps in {trial.seconds:.1f} s"))
+    done = [t for t in trials if not t.failure]
+    path = plot(done, f"{made.name} under several methods", out or Path("runs") / f"{made.name}_compare.png") if done else None
+    if as_json:
+        tell({t.method: {"failure": t.failure} if t.failure else t.table for t in trials})
+        return
+    table = Table("method", *COLUMNS, box=None, pad_edge=False)
+    for trial in done:
+        table.add_row(trial.method, *(f"{value:.3g}" for value in trial.table.values()))
+    Console(highlight=False).print(table)
+    say("\n".join(f"[dim]{name}: {what}[/]" for name, what in COLUMNS.items()))
+    if path is not None:
+        say(f"Wrote {path}")
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands."""
+    app.command()(validate)
+    app.command()(compare)

@@ -1,0 +1,82 @@
+"""What the skin went through so far: largest displacement, largest pressure, and wear, gathered over all steps of a run."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pliant.contact.contacts import Contacts
+from pliant.contact.pressure import Pressure, point_pressure
+from pliant.geometry.mesh import Floats
+from pliant.kernels import kernel
+
+if TYPE_CHECKING:
+    from pliant.simulation import Simulation
+
+FIELDS = ("max_displacement", "max_pressure", "wear")
+
+
+class History:
+    """Call `take` after every step, or part of one; the fields run over all skin points that bodies show."""
+
+    def __init__(self, sim: Simulation) -> None:
+        self.sim = sim
+        self.rest = sim.points()
+        self.max_displacement = np.zeros(len(self.rest))  # [m]
+        self.max_pressure = np.zeros(len(self.rest))  # [Pa]
+        self.wear = np.zeros(len(self.rest))  # [J/m^2] pressure times slip, summed: Archard's law without its coefficient
+
+    def take(self, contacts: Contacts) -> None:
+        """Account for the step that was just taken."""
+        world, state, count = self.sim.world, self.sim.state, len(self.rest)
+        points = world.skin_positions(state.x, state.position, state.rotation)
+        _largest(points, self.rest, self.max_displacement)
+        if len(contacts) == 0:
+            return
+        pushed = contacts.normal_force[:, None] * contacts.normal
+        pressure = np.nan_to_num(point_pressure(points, surface_of(self.sim), contacts.support, pushed)[:count])
+        np.maximum(self.max_pressure, pressure, out=self.max_pressure)
+        slip = np.nan_to_num(np.linalg.norm(contacts.slip, axis=1))
+        rubbed, force = np.zeros((2, len(points)))
+        support = contacts.support
+        _shares(support.row, support.point, support.weight, np.abs(contacts.normal_force), slip, force, rubbed)
+        # a point that carries several contacts slides by their mean, weighted with what each presses
+        self.wear += pressure * np.divide(rubbed, force, out=np.zeros_like(force), where=force > 0.0)[:count]
+
+    @property
+    def fields(self) -> dict[str, Floats]:
+        """The fields by name."""
+        return {name: getattr(self, name) for name in FIELDS}
+
+    def restore(self, fields: dict[str, np.ndarray]) -> None:
+        """Go on from fields that were saved."""
+        for name in FIELDS:
+            getattr(self, name)[:] = fields[name]
+
+
+def surface_of(sim: Simulation) -> Pressure:
+    """Faces around the skin points, made once."""
+    kept = sim.world.kept
+    if Pressure not in kept:  # a method of the user's may not have made it
+        kept[Pressure] = Pressure(sim.world.model)
+    return kept[Pressure]  # type: ignore[no-any-return]
+
+
+@kernel
+def _largest(points, rest, out):  # type: ignore[no-untyped-def]
+    """out = max(out, |points - rest|)."""
+    for i in range(len(rest)):
+        square = 0.0
+        for k in range(3):
+            square += (points[i, k] - rest[i, k]) ** 2
+        out[i] = max(out[i], np.sqrt(square))
+
+
+@kernel
+def _shares(row, point, weight, force, slip, on_points, rubbed):  # type: ignore[no-untyped-def]
+    """Force of each point's share of its contacts, and force times slip."""
+    for k in range(len(row)):
+        share = abs(weight[k]) * force[row[k]]
+        on_points[point[k]] += share
+        rubbed[point[k]] += share * slip[row[k]]
