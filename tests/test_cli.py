@@ -242,7 +242,7 @@ def changed(old, new):
 
 
 WRONG_FILES = {
-    "key of a material": (changed("youngs_modulus", "youngs_modulos"), ["wrong.toml", "youngs_modulos", "did you mean youngs_modulus?"]),
+    "key of a material": (changed("youngs_modulus", "youngs_modulos"), ["wrong.toml", "youngs_modulos", "did you mean youngs_modulus"]),
     "key of the scene": (changed("duration", "duratoin"), ["wrong.toml", "duratoin", "did you mean duration?"]),
     "poisson_ratio 0.5": (changed("youngs_modulus = 1e5", "poisson_ratio = 0.5"), ["wrong.toml", "poisson_ratio = 0.5", "above -1", "below 0.5"]),
     "missing mesh": (changed('kind = "ball", radius = 0.1, edge = 0.06', 'file = "foot.obj"'), ["'ball'", "foot.obj does not exist", "looked"]),

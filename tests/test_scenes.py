@@ -39,7 +39,7 @@ SMALL = {
     "spinning-ball": dict(youngs_modulus=3e7, spacing=0.03, duration=1.3),
     "foot-on-ground": dict(spacing=0.006, duration=0.3),
     "ball-joint": dict(dt=0.004),
-    "head-in-room": dict(spacing=0.04, walls="hard", duration=0.6),
+    "head-in-room": dict(spacing=0.04, walls="hard", duration=0.4),
     "bust-kiss": dict(spacing=0.006, duration=0.06),
     "cradle": dict(balls=2, dt=0.02),
     "flattened-head": dict(edge=0.02, press=0.03, dt=0.001, duration=0.2),

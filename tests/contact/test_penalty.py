@@ -360,19 +360,17 @@ def test_stiffness_endures(method):
 
 
 def test_rounds_end_and_say_so():
-    """A heap that falls together needs several looks in a step; with one allowed the rest waits for the next step, and that is said."""
+    """A block that runs into a row of others starts one after the other in the same step; with one look allowed the rest waits, and that is said."""
     told = {}
     for rounds in (1, 5):
-        scene = Scene(dt=0.01, contact=dict(method="continuous-penalty", rounds=rounds))
-        scene.add(name="ground", shape="plane", model="static")
+        scene = Scene(dt=0.01, gravity=(0, 0, 0), contact=dict(method="continuous-penalty", rounds=rounds))
         for k in range(4):
             box = dict(kind="box", size=(0.1, 0.1, 0.1), edge=0.1)
-            where = dict(position=(0.004 * k, 0, 0.06 + 0.105 * k), velocity=(0, 0, -0.5 - 0.5 * k), rotation=(0, 0, 12 * k))
+            where = dict(position=(0.101 * k, 0.003 * k, 0.002 * k), velocity=(3.0 if k == 0 else 0.0, 0, 0))
             scene.add(name=f"b{k}", shape=box, model="rigid", **where)
         sim, told[rounds] = scene.simulate(), 0
-        for _ in range(15):
+        for _ in range(5):
             told[rounds] += any(f"after {rounds} rounds" in text for text in sim.step().warnings)
-        assert sim.centre("b0")[2] < sim.centre("b1")[2] < sim.centre("b2")[2] < sim.centre("b3")[2]
     assert told[1] > told[5]
 
 

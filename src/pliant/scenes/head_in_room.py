@@ -12,7 +12,7 @@ from pliant.simulation import Simulation
 
 def make(
     height: float = 0.6, scan: str = "", unit: str = "m", up: str = "z", youngs_modulus: float = 1e6, damping: float = 1e-3,
-    walls: str = "soft", spacing: float = 0.025, dt: float = 0.01, duration: float = 1.2,
+    walls: str = "soft", spacing: float = 0.025, dt: float = 0.001, duration: float = 1.2,
 ) -> Scene:  # fmt: skip
     """height [m] of the head, scan: file with a head of your own, damping [s], walls soft or hard, spacing [m] of the head's skin."""
     scene = Scene(dt=dt, duration=duration, contact="quasi-rigid", about="Impacts of a shape with details on walls that are not flat.")
@@ -32,12 +32,7 @@ def make(
 
 def expect(sim: Simulation) -> list[str]:
     """The head stays in the room and does not gain energy."""
-    centre, head = sim.centre("head"), next(b for b in sim.scene.bodies if b.name == "head")
-    books, frame = sim.books(), sim.world.model.bodies.frame[sim.index("head")]
-    mass, inertia = float(sim.world.model.frames.mass[frame]), sim.world.model.frames.inertia[frame]
-    speed, spin = (float(np.sum(np.square(u))) for u in (head.velocity, head.angular_velocity))
-    first = 0.5 * mass * speed + 0.5 * float(inertia.max()) * spin + mass * 9.81 * 1.0  # at most: its middle is below 1 m
+    centre, books = sim.centre("head"), sim.books()
     assert np.all(np.abs(centre[:2]) < 1.25) and centre[2] > 0.0, f"the head left the room: it is at {centre}"
-    last = books.kinetic + mass * 9.81 * float(centre[2])
-    assert last < first, f"the head has {last:.4g} J and began with less than {first:.4g} J"
+    assert books.total < books.start, f"the head has {books.total:.4g} J and began with {books.start:.4g} J"
     return [f"The head is at {centre.round(2).tolist()} m with {books.kinetic:.3g} J of motion; contact took {-books.contact:.3g} J."]

@@ -15,11 +15,10 @@ import numpy as np
 
 from pliant.contact.point_surface.field import LOST, distance
 from pliant.contact.point_surface.hits import Hits
-from pliant.contact.point_surface.surfaces import COST, Surfaces
+from pliant.contact.point_surface.surfaces import Surfaces
 from pliant.geometry.mesh import Floats, Ints
-from pliant.kernels import axpy, inline, kernel, load, norm, parallel, prange, store, sub, use_threads
+from pliant.kernels import axpy, inline, kernel, load, norm, store, sub
 
-CHUNK = 32
 CLOSE = 1e-6  # of the spacing: how near to F = 0 a surfel is brought
 OUTSIDE = 0.05  # of the spacing: how far outside a body a surfel counts as having left it
 MOST = 40  # evaluations of F
@@ -38,7 +37,6 @@ def moved_to_contact(surfaces: Surfaces, hits: Hits, share: Floats) -> Moved:
     """Bring hits onto the contact surface. `share` (r,): part of the overlap that the surfel's own body gives way."""
     count, points = len(hits), np.empty((len(hits), 3))
     kept, looked = np.zeros(count, bool), np.zeros(count, np.int64)
-    use_threads(4 * COST * count)
     _move(
         *surfaces.numbers, surfaces.fixed.body, hits.surfel, hits.other, hits.sample, hits.gap, hits.normal, share, points, kept,
         looked,
@@ -55,31 +53,29 @@ def difference(points, normals, spacing, reach, lift, graph, kind, sizes, positi
     return inside, (1.0 - share) * fa - share * fb
 
 
-@parallel
+@kernel
 def _move(  # type: ignore[no-untyped-def]
     points, normals, spacing, reach, lift, graph, kind, sizes, position, rotation, body, surfel, other, sample, gap, normal, share,
     out, kept, looked,
 ):  # fmt: skip
-    count = len(surfel)
-    for chunk in prange((count + CHUNK - 1) // CHUNK):
-        square = np.empty(graph.shape[1])
-        for r in range(chunk * CHUNK, min((chunk + 1) * CHUNK, count)):
-            i, s, b = surfel[r], sample[r], other[r]
-            a, x, l = body[i], load(points, i), spacing[i]
-            foot = axpy(-gap[r], load(normal, r), x)
-            state, f, n, s = distance(points, normals, spacing, reach, lift, graph, kind, sizes, position, rotation, s, b, foot, square)
-            foot = axpy(-f, n, foot) if state != LOST else foot
-            line = sub(foot, x)
-            if share[r] >= 1.0 or share[r] <= 0.0:  # one of them keeps its shape
-                store(out, r, foot if share[r] >= 1.0 else x)
-                kept[r] = state != LOST
-                continue
-            # F > 0 at the surfel and F < 0 at its foot; where f is linear the root is at `share`
-            kept[r], t, looked[r] = _root(
-                points, normals, spacing, reach, lift, graph, kind, sizes, position, rotation, i, a, s, b, x, line, share[r],
-                -share[r] * gap[r], CLOSE * l / max(norm(line), 1e-300), OUTSIDE * l, square,
-            )  # fmt: skip
-            store(out, r, axpy(t, line, x))
+    square = np.empty(graph.shape[1])
+    for r in range(len(surfel)):
+        i, s, b = surfel[r], sample[r], other[r]
+        a, x, l = body[i], load(points, i), spacing[i]
+        foot = axpy(-gap[r], load(normal, r), x)
+        state, f, n, s = distance(points, normals, spacing, reach, lift, graph, kind, sizes, position, rotation, s, b, foot, square)
+        foot = axpy(-f, n, foot) if state != LOST else foot
+        line = sub(foot, x)
+        if share[r] >= 1.0 or share[r] <= 0.0:  # one of them keeps its shape
+            store(out, r, foot if share[r] >= 1.0 else x)
+            kept[r] = state != LOST
+            continue
+        # F > 0 at the surfel and F < 0 at its foot; where f is linear the root is at `share`
+        kept[r], t, looked[r] = _root(
+            points, normals, spacing, reach, lift, graph, kind, sizes, position, rotation, i, a, s, b, x, line, share[r],
+            -share[r] * gap[r], CLOSE * l / max(norm(line), 1e-300), OUTSIDE * l, square,
+        )  # fmt: skip
+        store(out, r, axpy(t, line, x))
 
 
 @kernel
