@@ -136,3 +136,23 @@ def tip_or_slide(method: str, quick: bool) -> list[Check]:
         Check("path after 0.4 s of the block that stands (mu 0.9, 24 degrees)", 0.0, float(found[0.9, 24.0][0]), 0.01, "m", scale=0.1),
         Check("lies down (mu 0.9, 29 degrees): 1 yes", 1.0, float(found[0.9, 29.0][1] < 0.15), 0.0),
     ]
+
+
+@problem("overhang", "20")
+def overhang(method: str, quick: bool) -> list[Check]:
+    """Four blocks on each other, the k-th from above sticking out by L/(2 k): with 0.9 of it they stand, with 1.1 of it the top falls."""
+    length, high, checks = 0.2, 0.05, []
+    for part in (0.9, 1.1):
+        scene = Scene(dt=2e-3, duration=1.0, contact=method)
+        scene.add(name="floor", shape=dict(kind="box", size=(4.0, 2.0, 0.2), edge=1.0), model="static", position=(0, 0, -0.1), friction=0.6)
+        out = part * length / 2.0 / np.array([np.inf, 3.0, 2.0, 1.0])  # of each block beyond the one below
+        for k, x in enumerate(np.cumsum(out)):
+            block = dict(kind="box", size=(length, 0.1, high), edge=0.05)
+            place = (float(x), 0.002 * (k % 2), (k + 0.5) * high)
+            scene.add(name=f"block {k}", shape=block, model="rigid", position=place, friction=0.6)
+        fallen = 3.5 * high - Simulation(scene).run(until=0.6).centre("block 3")[2]
+        if part < 1.0:
+            checks.append(Check("fall of the top block at 0.9", 0.0, float(fallen), 0.02, "m", scale=high))
+        else:
+            checks.append(Check("the top block falls at 1.1: 1 yes", 1.0, float(fallen > 0.2 * high), 0.0))
+    return checks
