@@ -10,9 +10,11 @@ transform) and once with free ones, which is what pliant solves.
 from __future__ import annotations
 
 import argparse
+import importlib.util
 import math
 import os
 import subprocess
+import sys
 import time
 from collections.abc import Callable
 
@@ -146,7 +148,8 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--large", default="10000,20000")
     parser.add_argument("--grid", type=int, default=256)
-    parser.add_argument("--tamaas", help="a Python interpreter that has tamaas")
+    here = sys.executable if importlib.util.find_spec("tamaas") else None
+    parser.add_argument("--tamaas", default=here, help="a Python interpreter that has tamaas; default: this one, if it has")
     given = parser.parse_args()
     os.environ["PLIANT_THREADS"] = str(given.threads)
     table = Table("what", "wall ms", "CPU ms", "", title=f"{given.threads} threads")

@@ -75,6 +75,15 @@ def foot(table: Table) -> None:
     set_up(table, f"foot of {len(surface)} points", side, plane)
     fine = resolve(side, plane)
     deeper = side.moved(np.eye(3), np.zeros(3), 0.02e-3 * DOWN)
+    climbed = resolve(side, plane, accuracy=0.02)
+    note = f"stops at level {climbed.level}, force {100 * (climbed.force / fine.force - 1):+.1f} %; bar 200 ms"
+    row(table, "  coarse to fine until 2 %, and displace", lambda: deformed(side, resolve(side, plane, accuracy=0.02), 0), note)
+    for rung in climbed.levels:
+        table.add_row(
+            f"    {rung.nodes} nodes", "", f"{1e3 * rung.seconds:.1f}",
+            f"{rung.active} active, {rung.touching} touch, force {100 * (rung.force / fine.force - 1):+.1f} %, "
+            f"change {100 * rung.change:.1f} %",
+        )  # fmt: skip
     for level in (3, 2, 1, 0):
         found = resolve(side, plane, level=level)
         moved = np.count_nonzero(np.abs(deformed(side, found, 0)[1]) > 1e-6)

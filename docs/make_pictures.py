@@ -76,6 +76,17 @@ def make_demo(folder: Path) -> None:
     print(f"docs/pictures/demo.gif: {(PICTURES / 'demo.gif').stat().st_size // 1000} kB")
 
 
+def make_points(folder: Path) -> None:
+    """A bust that melts, and one that tears, each at two times."""
+    sheet = Image.new("RGB", (2 * SIZE[0], 2 * SIZE[1]), "white")
+    for row, (name, times) in enumerate({"melting-bust": (1.35, 3.0), "torn-head": (0.15, 0.45)}.items()):
+        with Run.open(recorded(scenes.make(name), folder)) as run:
+            for column, time in enumerate(times):
+                frame = int(abs(run.times - time).argmin())
+                sheet.paste(draw(from_run(run, frame), "body", SIZE), (column * SIZE[0], row * SIZE[1]))
+    save(sheet.resize(SIZE, Image.Resampling.LANCZOS).quantize(256), "point-bodies.png")
+
+
 def make_own_mesh(folder: Path) -> None:
     path = recorded(Scene.load(HERE.parent / "examples" / "02_own_mesh.toml"), folder)
     with Run.open(path) as run:
@@ -131,6 +142,18 @@ def make_reversal(folder: Path) -> None:
     save(sheet.quantize(256), "reversal.png")
 
 
+def make_point_surface(folder: Path) -> None:
+    """Two busts in full contact, and a head pressed into a table."""
+    from pliant.reproduce.keiser import colliding_busts
+
+    size = (480, 360)
+    sheet = Image.new("RGB", (2 * size[0], size[1]), "white")
+    for k, (scene, until) in enumerate(((colliding_busts(), 0.046), (scenes.make("flattened-head", edge=0.006), 0.5))):
+        image = draw(from_simulation(scene.simulate().run(until=until)), "body", (2 * size[0], 2 * size[1]))
+        sheet.paste(image.resize(size), (k * size[0], 0))
+    save(sheet.quantize(128), "point-surface.png")
+
+
 # Scenes of the method noniterative: parameters, where the camera stands, and the field shown.
 NONITERATIVE = {
     "squeezed-bars": ({}, None, "body"),
@@ -161,12 +184,53 @@ def make_thesis(folder: Path) -> None:
     save(sheet.quantize(128), "thesis.png")
 
 
+def make_quasi_rigid(folder: Path) -> None:
+    """A ball on a slab, a foot on the ground, two busts, a ball in a socket."""
+    sheet, size = Image.new("RGB", (4 * 320, 240), "white"), (640, 480)
+    shots = (
+        ("ball-on-plane", {"density": 9000.0, "layer": 0.05}, 0.2, (-60, 8)), ("foot-on-ground", {}, 0.3, (-50, 15)),
+        ("bust-kiss", {}, 0.024, (-80, 10)), ("ball-joint", {}, 0.1, None),
+    )  # fmt: skip
+    for i, (name, values, time, camera) in enumerate(shots):
+        run = Run.open(recorded(scenes.make(name, **values).copy_with(duration=time), folder))
+        image = draw(from_run(run, -1), "pressure", size, camera=camera)
+        sheet.paste(image.resize((320, 240)), (i * 320, 0))
+    save(sheet.quantize(128), "quasi-rigid.png")
+
+
+def make_view(folder: Path) -> None:
+    """The page of `pliant view`, in headless Chromium (pip install playwright; Debian: apt install chromium)."""
+    import shutil
+
+    from playwright.sync_api import sync_playwright
+
+    from pliant.live.viewing import serve
+
+    ways = ["--headless=new", "--use-angle=swiftshader", "--enable-unsafe-swiftshader", "--no-sandbox"]
+    with Run.open(recorded(scenes.make("bowl"), folder)) as run, serve(run, "pressure", port=0) as server, sync_playwright() as play:
+        browser = play.chromium.launch(executable_path=shutil.which("chromium"), args=ways)
+        page = browser.new_page(viewport={"width": 1280, "height": 720})
+        page.goto(server.address)
+        page.wait_for_timeout(3000)
+        page.check("#show-forces")
+        page.evaluate("pliant.stage.camera.zoom(0.75)")
+        page.evaluate("pliant.player.seek(20)")
+        page.wait_for_timeout(2000)
+        page.screenshot(path=folder / "view.png")
+        browser.close()
+    save(Image.open(folder / "view.png").convert("RGB").resize((1024, 576), Image.Resampling.LANCZOS), "view.png")
+
+
 MAKE = {
     "shapes": make_shapes, "demo": make_demo, "own-mesh": make_own_mesh, "cantilever": make_cantilever, "ground": make_ground,
+    "points": make_points,
     "redefinition": make_redefinition,
     "reversal": make_reversal,
     "noniterative": make_noniterative,
+    "point-surface": make_point_surface,
     "thesis": make_thesis,
+    "quasi-rigid": make_quasi_rigid,
+    "view": make_view,
 }  # fmt: skip
 
 if __name__ == "__main__":

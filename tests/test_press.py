@@ -249,7 +249,7 @@ def test_command(command, tmp_path):
 
 # ------------------------------------------------------------------------------------------------ real scans
 
-FILES = [p for folder in ("points", "surface") for p in sorted((DATA / folder).glob("*"))] if DATA.exists() else []
+FILES = [p for folder in ("points", "surface", "dirty", "tet") for p in sorted((DATA / folder).glob("*"))] if DATA.exists() else []
 MUST = {
     "foot_find_template.obj", "femur.off", "igea_40k.ply", "max_planck_10k.obj", "kitten.xyz", "sphere-pc.obj", "sphere_20k.xyz",
     "bunny_res2_holes.ply",
@@ -266,7 +266,7 @@ def test_every_scan_is_pressed_or_refused(path):
     except PliantError as error:
         assert path.name not in MUST and len(str(error)) > 20, error
         return
-    assert found.result.solved and found.force > 0 and 0 < found.area < 0.02
+    assert found.result.solved and found.force > 0 and 0 < found.area < 0.042  # the face of a cube, and half a spacing around
     assert found.result.penetration < 2e-5 and np.isfinite(found.peak)
     again = pliant.press(str(path), force=found.force, size="20cm", response="volume-preserving", layer="10mm")
     assert again.depth == pytest.approx(0.002, rel=1e-3)

@@ -171,3 +171,21 @@ def row_vectors(row_start, row_point, row_weight, field, out):  # type: ignore[n
         for k in range(row_start[r], row_start[r + 1]):
             u = axpy(row_weight[k], load(field, row_point[k]), u)
         store(out, r, u)
+
+
+@kernel
+def row_velocities(  # type: ignore[no-untyped-def]
+    row_start, row_point, row_weight, at, start, node, weight, frame, v, position, velocity, omega, out
+):
+    """Velocity of side A of each row against side B: nodes by their points, frames by their matter that is at `at`."""
+    for r in range(len(at)):
+        u = (0.0, 0.0, 0.0)
+        for k in range(row_start[r], row_start[r + 1]):
+            p, f = row_point[k], frame[row_point[k]]
+            if f >= 0:
+                turning = cross(load(omega, f), sub(load(at, r), load(position, f)))
+                u = axpy(row_weight[k], add(load(velocity, f), turning), u)
+            else:
+                for m in range(start[p], start[p + 1]):
+                    u = axpy(row_weight[k] * weight[m], load(v, node[m]), u)
+        store(out, r, u)

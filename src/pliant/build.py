@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from pliant.bodies.assemble import element_groups
-from pliant.bodies.body import body_parts
+from pliant.bodies.body import BodyParts, body_parts
 from pliant.bodies.materials import find_law
 from pliant.contact.method import choose, make_method
 from pliant.contact.several import Several
@@ -67,7 +67,7 @@ def _model(scene: Scene, draft: Draft) -> tuple[Model, State]:
     _refuse_massless(nodes, names)
     nodes.inverse = np.where(nodes.inverse > 0, 1.0 / nodes.mass, 0.0)
     skin = _skin(draft)
-    start, corner, corners = _incidence([g.nodes for g in groups], len(nodes.mass))
+    start, corner, corners = incidence([g.nodes for g in groups], len(nodes.mass))
     model = Model(
         bodies, nodes, frames, skin, groups, group_body, loads, drives, attachments, np.array(scene.gravity), start, corner,
         corners,
@@ -106,7 +106,21 @@ def _bodies(scene: Scene, draft: Draft, anchors: Ints) -> Bodies:
         anchor=anchors,
         tolerance=np.array([b.tolerance for b in scene.bodies]),
         unsafe=np.array([b.unsafe for b in scene.bodies], bool),
+        modulus=np.array([_modulus(b, p) for b, p in zip(scene.bodies, parts, strict=True)]),
+        gives=joined([p.gives[None] for p in parts], (4,)),
+        parent=np.full(len(parts), -1, np.int64),
     )
+
+
+def _modulus(body: Body, part: BodyParts) -> float:
+    """Young's modulus of a body [Pa]: who keeps its shape in contact."""
+    if body.model in ("rigid", "static"):
+        return np.inf
+    if body.model != "springs":
+        return float(np.mean(body.material.youngs_modulus))
+    faces = part.points[part.faces] if len(part.faces) else np.ones((1, 3, 3))
+    length = np.linalg.norm(faces[:, 1] - faces[:, 0], axis=1).mean()
+    return float(np.mean(body.material.spring_stiffness) / max(length, 1e-300))
 
 
 def _nodes(scene: Scene, draft: Draft) -> Nodes:
@@ -159,10 +173,21 @@ def _skin(draft: Draft) -> Skin:
         face_body=np.repeat(np.arange(len(parts)), [len(p.faces) for p in parts]),
         tets=joined([p.tets + s for p, s in zip(parts, draft.point_start, strict=False)], (4,), np.int64),
         tet_body=np.repeat(np.arange(len(parts)), [len(p.tets) for p in parts]),
+        **_surfels(draft),
     )
 
 
-def _incidence(groups: list[Ints], nodes: int) -> tuple[Ints, Ints, int]:
+def _surfels(draft: Draft) -> dict[str, Floats]:
+    """Normals and areas of points without faces, if any body has such."""
+    parts, extra = draft.parts, len(draft.extra_body)
+    if all(p.areas is None for p in parts):
+        return {}
+    normals = [np.zeros_like(p.points) if p.normals is None else p.normals for p in parts]
+    areas = [np.zeros(len(p.points)) if p.areas is None else p.areas for p in parts]
+    return {"normal": joined([*normals, np.zeros((extra, 3))], (3,)), "area": joined([*areas, np.zeros(extra)])}
+
+
+def incidence(groups: list[Ints], nodes: int) -> tuple[Ints, Ints, int]:
     """CSR list of the corners at each node, in the order of groups and elements."""
     flat = joined([g.ravel() for g in groups], dtype=np.int64)
     start = np.concatenate([[0], np.cumsum(np.bincount(flat, minlength=nodes))]).astype(np.int64)
@@ -207,6 +232,8 @@ def _choice(body: Body, dt: float, limit: float) -> tuple[str, str]:
     """What "auto" stands for, and why."""
     if body.model == "springs" and body.network == "all-pairs":
         return "verlet", "springs between all pairs take no implicit steps, and it has the longest stable step per force evaluation"
+    if body.model == "points":
+        return "symplectic", "its forces are exact and cheap; the implicit scheme knows only part of its stiffness"
     if dt <= limit:
         return "symplectic", f"dt = {dt:g} s is within its explicit limit of {limit:.3g} s"
     return "implicit", f"dt = {dt:g} s is above its explicit limit of {limit:.3g} s"

@@ -9,6 +9,9 @@ import numpy as np
 
 from pliant.bodies.all_pairs import AllPairs
 from pliant.bodies.materials import lame
+from pliant.bodies.phyxels import point_values
+from pliant.bodies.points import Points
+from pliant.bodies.quasi_rigid import gives_of
 from pliant.bodies.springs import Springs
 from pliant.bodies.tets import Tets
 from pliant.build import drag_of
@@ -18,7 +21,8 @@ from pliant.scene import Body, Change, Material, Scene
 from pliant.world import World
 
 MATERIAL = ("youngs_modulus", "poisson_ratio", "mass_damping", "stiffness_damping", "spring_stiffness", "spring_damping",
-            "vertex_damping", "adaptive_force", "adaptive_cap")  # fmt: skip
+            "vertex_damping", "adaptive_force", "adaptive_cap", "hourglass", "volume_stiffness", "yield_strain", "creep_time",
+            "max_plastic_strain", "tear_strain", "temperature")  # fmt: skip
 
 
 def value_at(change: Change, time: float) -> Any:
@@ -56,7 +60,7 @@ def _body(scene: Scene, name: str) -> Body:
 def _friction(world: World, body: Body, name: str, value: float) -> None:
     setattr(body, name, value)
     bodies = world.model.bodies
-    i = bodies.names.index(body.name)
+    i = bodies.family(bodies.names.index(body.name))
     bodies.friction[i] = body.friction
     bodies.static_friction[i] = body.friction if body.static_friction is None else body.static_friction
 
@@ -85,17 +89,25 @@ def _material(world: World, body: Body, name: str, value: Any) -> None:
     setattr(body.material, name, value)
     material: Material = body.material
     model, i = world.model, world.model.bodies.names.index(body.name)
-    model.nodes.damping[model.nodes.body == i] = material.mass_damping
-    model.nodes.drag[model.nodes.body == i] = drag_of(body)
+    family = model.bodies.family(i)
+    own = np.isin(model.nodes.body, family)
+    model.nodes.damping[own] = material.mass_damping
+    model.nodes.drag[own] = drag_of(body)
     if model.bodies.frame[i] >= 0:
         model.frames.damping[model.bodies.frame[i]] = material.mass_damping
+    if body.model == "quasi-rigid":
+        model.bodies.gives[i] = gives_of(body)
     for group, owner in zip(model.groups, model.group_body, strict=True):
-        mine = owner == i
+        mine = np.isin(owner, family)
         if not mine.any():
             continue
         group.rayleigh[mine] = material.stiffness_damping
         if isinstance(group, Springs | AllPairs):
             group.spring_stiffness[mine] = material.spring_stiffness
             group.damping[mine] = material.spring_damping
+        elif isinstance(group, Points):
+            for key, array in point_values(material, int(mine.sum())).items():
+                if key != "density":
+                    getattr(group, key)[mine] = array
         elif isinstance(group, Tets):
             group.lam[mine], group.mu[mine] = lame(np.asarray(material.youngs_modulus, np.float64), material.poisson_ratio)

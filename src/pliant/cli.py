@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 import typer
 
-from pliant import cli_proof
+from pliant import cli_proof, cli_view
 
 app = typer.Typer(
     help="Contact between soft, quasi-rigid and rigid bodies: simulate it and measure it.\n\n"
@@ -30,8 +30,8 @@ Settings = Annotated[
         help="A parameter of a shipped scene, or a field of a scene file such as gravity=[0,0,-1.6]. Repeatable.",
     ),
 ]
-COLOURS = ("auto", "body", "von_mises", "det_F", "depth", "pressure", "contact_force", "speed", "displacement", "max_displacement",
-           "max_pressure", "wear")  # fmt: skip
+COLOURS = ("auto", "body", "von_mises", "det_F", "depth", "pressure", "traction", "contact_force", "speed", "displacement",
+           "max_displacement", "max_pressure", "wear")  # fmt: skip
 
 
 def _colour(value: str) -> str:
@@ -232,7 +232,7 @@ def press(
     direction: Annotated[str, typer.Option(help="The way A moves, three numbers.")] = "0,0,-1",
     tilt: Annotated[str, typer.Option(help="fixed, or free: under a force, A turns until its load is balanced.")] = "fixed",
     at: Annotated[str | None, typer.Option(help="Where the force acts on A [m], three numbers; default the centre of its volume.")] = None,
-    response: Annotated[str, typer.Option(help="boussinesq (solid), volume-preserving (flesh, rubber) or layer.")] = "boussinesq",
+    response: Annotated[str, typer.Option(help="boussinesq, volume-preserving (flesh, rubber), layer, or a table (.csv).")] = "boussinesq",
     layer: Annotated[str | None, typer.Option(help="How far a push is felt, such as 15mm; default twice the contact's radius.")] = None,
     young: Annotated[str, typer.Option(help="Young's modulus of A, such as 200kPa; rigid.")] = "1MPa",
     poisson: Annotated[float, typer.Option(help="Poisson's ratio of A.")] = 0.45,
@@ -243,6 +243,8 @@ def press(
     size: Annotated[str | None, typer.Option(help="Instead of a unit: the largest extent of each file, such as 25cm.")] = None,
     spacing: Annotated[str | None, typer.Option(help="Of samples on meshes, such as 1mm.")] = None,
     align: Annotated[bool, typer.Option("--align", help="Bring the middles of both in line first.")] = False,
+    crop: Annotated[str | None, typer.Option(help="The part of A that is used, such as z<50mm,x>-2cm.")] = None,
+    crop_b: Annotated[str | None, typer.Option(help="The part of B that is used.")] = None,
     sensor: Annotated[str | None, typer.Option(help="Cells of the pressure map, such as 37x13.")] = None,
     measured: Annotated[Path | None, typer.Option(help="A measured map (rows of numbers) to compare with.")] = None,
     out: Annotated[Path | None, typer.Option(help="Folder for pictures, map and surfaces.")] = None,
@@ -261,7 +263,7 @@ def press(
             a, b, depth=depth, force=force, direction=numbers("direction", direction), tilt=tilt,
             at=None if at is None else numbers("at", at), response=response, layer=layer,
             young=None if young == "rigid" else young, poisson=poisson, young_b=None if young_b == "rigid" else young_b,
-            poisson_b=poisson_b, unit=unit, up=up, size=size, spacing=spacing, align=align,
+            poisson_b=poisson_b, unit=unit, up=up, size=size, spacing=spacing, align=align, crop=crop, crop_b=crop_b,
         )  # fmt: skip
     facts, text = report(found, shape, measured)
     if out is not None:
@@ -269,6 +271,27 @@ def press(
     tell(facts) if as_json else say(text)
     if out is not None and not as_json:
         say(f"Wrote {', '.join(Path(path).name for path in facts['files'])} in {out}.")
+
+
+@app.command()
+def response(
+    out: Annotated[Path, typer.Argument(help="The table to write, a .csv file for `pliant press --response`.")],
+    thickness: Annotated[str | None, typer.Option(help="Compute it: a layer on rigid ground, such as 20mm; or")] = None,
+    measured: Annotated[Path | None, typer.Option(help="take it from rows of radius [m], displacement [m].")] = None,
+    load: Annotated[str, typer.Option(help="The force that the measured displacements belong to.")] = "1N",
+    young: Annotated[str, typer.Option(help="Young's modulus, such as 200kPa.")] = "1MPa",
+    poisson: Annotated[float, typer.Option(help="Poisson's ratio.")] = 0.45,
+    threads: Threads = None,
+    as_json: Json = False,
+) -> None:
+    """Tabulate how a surface gives way around a force, with finite elements or from measurements."""
+    from pliant.pressing.tabulate import tabulated
+    from pliant.warm import announce
+
+    _use_threads(threads)
+    with announce(quiet=as_json):
+        facts, text = tabulated(out, thickness, measured, load, young, poisson)
+    tell(facts) if as_json else say(text)
 
 
 def _scene(name: str, settings: list[str], dt: float | None, duration: float | None, contact: str | None) -> Any:
@@ -431,6 +454,7 @@ def warm() -> None:
 
 
 cli_proof.register(app)
+cli_view.register(app)
 
 
 def main() -> None:

@@ -20,6 +20,7 @@ from pliant.table import Tables
 SYMPLECTIC, VERLET, IMPLICIT, COOPER_VERNER, DOP853 = 0, 1, 2, 3, 4
 SCHEMES = {"symplectic": SYMPLECTIC, "verlet": VERLET, "implicit": IMPLICIT, "cooper-verner": COOPER_VERNER, "dop853": DOP853}
 STAGED = (COOPER_VERNER, DOP853)  # Runge-Kutta schemes: forces at stages within the step
+RESPONSES = {"boussinesq": 0, "volume-preserving": 1, "layer": 2}  # how the surface of a quasi-rigid body gives way
 ANALYTIC = {"plane": 0, "ball": 1, "box": 2, "capsule": 3, "cylinder": 4, "torus": 5}
 
 
@@ -28,7 +29,7 @@ class Bodies:
     """What is known per body."""
 
     names: list[str]
-    kind: list[str]  # fem, springs, rigid, static
+    kind: list[str]  # fem, springs, points, rigid, quasi-rigid, static
     frame: Ints  # (B,) its rigid frame, -1 for soft bodies
     node_start: Ints  # (B + 1,)
     point_start: Ints  # (B + 1,) skin points
@@ -41,9 +42,20 @@ class Bodies:
     anchor: Ints  # (B,) skin point fixed in its frame that stands for its analytic shape, -1 for none
     tolerance: Floats  # (B,) of adaptive steps, in parts of the body's size
     unsafe: Bools  # (B,) its stable step does not divide the step
+    modulus: Floats  # (B,) [Pa] Young's modulus; of springs their stiffness over their length; inf if rigid
+    gives: Floats  # (B, 4) of quasi-rigid bodies: C [m^2/N], kind of response, its length [m], damping [s]; C = 0: rigid
+    parent: Ints  # (B,) the body it broke off, -1 for those of the scene
 
     def __len__(self) -> int:
         return len(self.names)
+
+    def family(self, body: int) -> Ints:
+        """A body and all that broke off it."""
+        found = [body]
+        for fragment in np.flatnonzero(self.parent >= 0).tolist():  # in order of birth: parents come first
+            if self.parent[fragment] in found:
+                found.append(fragment)
+        return np.array(found, np.int64)
 
 
 @dataclass
@@ -85,6 +97,8 @@ class Skin:
     face_body: Ints  # (m,)
     tets: Ints  # (t, 4) skin points
     tet_body: Ints  # (t,)
+    normal: Floats = field(default_factory=lambda: np.zeros((0, 3)))  # (p, 3) of points without faces; (0, 3): none
+    area: Floats = field(default_factory=lambda: np.zeros(0))  # [m^2] (p,) of points without faces, else 0; (0,): none
 
     def __len__(self) -> int:
         return len(self.body)
@@ -169,6 +183,7 @@ class State:
     step: int = 0
     last_dt: float = 0.0  # Verlet's kick spans half of the last and half of the next step
     memory: dict[str, dict[str, np.ndarray]] = field(default_factory=dict)  # per contact method
+    elements: dict[str, dict[str, np.ndarray]] = field(default_factory=dict)  # per group that remembers: what flowed and broke
     values: dict[str, Any] = field(default_factory=dict)  # what `sim.set` changed, by path
     books: dict[str, float] = field(default_factory=dict)  # energies dissipated and work done so far [J]
 
@@ -183,5 +198,6 @@ class State:
             if isinstance(value, np.ndarray):
                 values[name] = value.copy()
         values["memory"] = {m: {k: a.copy() for k, a in d.items()} for m, d in self.memory.items()}
+        values["elements"] = {m: {k: a.copy() for k, a in d.items()} for m, d in self.elements.items()}
         values["values"], values["books"] = dict(self.values), dict(self.books)
         return State(**values)

@@ -83,6 +83,7 @@ class Motion:
         self.nodes = model.nodes
         self.frames = model.frames
         self.pairs: PairTable = world.pairs
+        self.gravity = model.gravity  # [m/s^2] (3,)
         self.x, self.v = x, v  # nodes at the end of the step
         self.velocity_frames, self.spin = velocity, spin
         self.position_start, self.rotation_start = state.position, state.rotation  # frames at the start of the step
@@ -157,10 +158,20 @@ class Motion:
         self._slid = (rows, out)
         return out
 
-    def push(self, rows: Rows, impulses: Floats, move: bool = True) -> None:
+    def row_velocity(self, rows: Rows) -> Floats:
+        """How fast side A of each row moves against side B at the end of the step, where they touch [m/s], (r, 3)."""
+        skin, out = self.skin, np.empty((len(rows), 3))
+        bindings.row_velocities(
+            rows.start, rows.point, rows.weight, rows.at, skin.start, skin.node, skin.weight, skin.frame, self.v, self.position,
+            self.velocity_frames, self.angular_velocity(), out,
+        )  # fmt: skip
+        return out
+
+    def push(self, rows: Rows, impulses: Floats, move: bool = True, start: bool = False) -> None:
         """Carry impulses [N s], (r, 3), on side A (and their opposites on B) to the bodies and predict `end` anew.
 
-        With `move` false they act at the end of the step: velocities change, `end` does not.
+        With `move` false they act at the end of the step: velocities change, `end` does not. With `start` true `rows.at` are places at
+        the start of the step, and so are the levers that turn frames: together they keep angular momentum to rounding.
         """
         if len(rows) == 0:
             return
@@ -168,7 +179,7 @@ class Motion:
         on_frames, turning = np.zeros_like(self.position), np.zeros_like(self.position)
         count = bindings.spread(
             rows.start, rows.point, rows.weight, rows.at, np.ascontiguousarray(impulses), touched.alone, skin.start, skin.node, skin.weight,
-            skin.frame, self.position, touched.slot, touched.node, touched.impulse, on_frames, turning,
+            skin.frame, self.position_start if start else self.position, touched.slot, touched.node, touched.impulse, on_frames, turning,
         )  # fmt: skip
         node, impulse, moved = touched.node[:count].copy(), touched.impulse[:count].copy(), self.dt if move else 0.0
         bindings.kick(node, impulse, self._mobility, self.nodes.inverse, moved, self.v, self.x, self.impulse_on_fixed)

@@ -93,7 +93,7 @@ def reopen(path: str | Path, duration: float | None = None) -> tuple[Simulation,
     state = thaw(dict(record.arrays), record.meta)
     for key, value in state.values.items():
         sim._set(key, value)
-    sim.world.state = state
+    sim.recall(state)
     sim.scene.duration = record.meta["duration"] if duration is None else duration
     return sim, recorder
 
@@ -110,18 +110,17 @@ def run(sim: Simulation, recorder: Recorder, progress: Callable[[Progress], None
             status, message = "failed", str(error)
     if status != "failed":  # a state that failed would fail again; resume goes back to the one before
         loop.save()
-    path = recorder.close(status, message)
     smallest = float(loop.guard.extent.min(initial=math.inf))
     if loop.max_depth > DEEP * smallest:
         loop.notes.append(
             f"Contacts were up to {loop.max_depth:.3g} m deep, and the smallest body is {smallest:.3g} m large: the step of {sim.dt:g} s "
             "is too long for such speeds, so what this run shows of contact is wrong. Use a smaller dt."
         )
-    loop.notes += loop.accounts()
+    notes = list(dict.fromkeys([*sim.notes, *loop.notes, *loop.accounts(), *loop.guard.notes]))
+    path = recorder.close(status, message, notes)
     seconds = time.perf_counter() - began
     return Outcome(
-        status, message, path, sim, loop.steps, seconds, loop.max_depth, loop.max_contacts, loop.imbalance,
-        list(dict.fromkeys([*sim.notes, *loop.notes, *loop.guard.notes])), loop.timings,
+        status, message, path, sim, loop.steps, seconds, loop.max_depth, loop.max_contacts, loop.imbalance, notes, loop.timings,
     )  # fmt: skip
 
 
@@ -150,16 +149,21 @@ class _Loop:
     def __init__(self, sim: Simulation, recorder: Recorder, progress: Callable[[Progress], None] | None) -> None:
         self.sim, self.recorder, self.progress = sim, recorder, progress
         self.guard = Guard(sim)
-        self.cells, self.tet_groups = drawn_cells(sim)
-        self.history = History(sim)
+        self.history = History(sim, recorder.run().points(0) if recorder.frames else None)
         if recorder.frames:
-            self.history.rest = recorder.run().points(0)
             saved = recorder.run().state().arrays
             self.history.restore({name: np.array(saved[f"history/{name}"]) for name in FIELDS})
         self.steps, self.max_depth, self.max_contacts, self.imbalance = 0, 0.0, 0, 0.0
         self.moved = 0.0  # [J] most energy that was kinetic, or was given or lost by bodies
         self.notes: list[str] = []
         self.timings: dict[str, float] = {}
+        self.show()
+
+    def show(self) -> None:
+        """What is drawn from now on."""
+        self.epoch = self.sim.epoch
+        self.history.follow()
+        self.cells, self.tet_groups = drawn_cells(self.sim)
         self.recorder.topology(self.cells, len(self.history.rest))
 
     def go(self, asked: Callable[[], bool]) -> str:
@@ -189,6 +193,9 @@ class _Loop:
         for stage, seconds in report.timings.items():
             self.timings[stage] = self.timings.get(stage, 0.0) + seconds
         self.notes += [w for w in report.warnings if w not in self.notes]
+        if self.sim.epoch is not self.epoch:
+            self.guard = Guard(self.sim, inverted=self.guard.inverted)
+            self.show()
         self.guard.after_step(report.dt)
         self.imbalance = max(self.imbalance, report.balance.error)
         values = step_values(self.sim, report, elastic=at_frame)
@@ -299,6 +306,7 @@ def drawn_cells(sim: Simulation) -> tuple[Cells, list[tuple[int, np.ndarray, int
         triangles=np.concatenate(faces) if faces else empty,
         body=np.concatenate([*tet_body, *face_body, empty]),
         bodies=dict(enumerate(bodies.names)),
+        parents={int(b): int(bodies.parent[b]) for b in np.flatnonzero(bodies.parent >= 0)},
     )
     return cells, where
 

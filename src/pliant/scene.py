@@ -73,6 +73,19 @@ class Material(Spec):
     adaptive_force: Positive | None = None  # [N] f: vertex_damping times min(|spring force on the vertex| / f, cap); None: constant
     adaptive_cap: Positive = 10.0  # largest factor of adaptive damping
     thickness: Positive = 0.001  # [m] of a sheet of springs, for its mass; only for open surfaces
+    response: Literal["boussinesq", "volume-preserving", "layer"] = "boussinesq"  # of quasi-rigid bodies: solid, flesh, layer on a core
+    layer: Positive | None = None  # [m] how far a push on a quasi-rigid body is felt; not for boussinesq
+    # the rest is for points
+    hourglass: NotNegative = 0.1  # stiffness, in parts of youngs_modulus, against motions that the strain of phyxels cannot see
+    volume_stiffness: NotNegative = 0.0  # [Pa] k of the energy k/2 (V/V0 - 1)^2 per volume
+    yield_strain: Positive | None = None  # elastic strain beyond which it stays deformed; None: never
+    flow: Literal["shape", "full"] = "shape"  # what flows: the deviator, which keeps the volume, or all of the strain
+    creep_time: NotNegative = 0.0  # [s] in which strain beyond the yield strain becomes permanent (to 1 - 1/e); 0: at once
+    max_plastic_strain: Positive | None = None  # permanent strain never grows beyond this; None: no limit
+    tear_strain: Positive | None = None  # neighbours part when they are further apart than at the start by this part; None: never
+    softening: tuple[Finite, Finite] | None = None  # [degree C] between these temperatures stiffness falls linearly to soft_modulus
+    soft_modulus: Positive = 1.0  # [Pa] Young's modulus above the second temperature of `softening`
+    temperature: Finite = 20.0  # [degree C]; changes over time with scene.change("BODY.material.temperature", table)
 
 
 class Where(Spec):
@@ -133,11 +146,16 @@ class Body(Spec):
 
     name: str = ""
     shape: Annotated[Any, _SHAPE_SCHEMA]
-    model: Literal["fem", "springs", "rigid", "static"] = "fem"
+    model: Literal["fem", "springs", "points", "rigid", "quasi-rigid", "static"] = "fem"
     element: Literal["linear", "quadratic"] = "linear"  # fem: 4-node or 10-node tetrahedra
     network: Literal["tets", "surface", "all-pairs", "voxels"] = "tets"
     # springs: along the edges of tetrahedra; of the surface, with bending; between all vertices of the surface; of a lattice inside it
-    spacing: Positive | None = None  # [m] voxels: edge of a cell; None: an eighth of the longest side
+    spacing: Positive | None = None
+    # [m] voxels: edge of a cell; None: an eighth of the longest side. quasi-rigid: between points of the skin; None: about 4000 points
+    # points: cube root of the volume of a phyxel; None: for 400 of them
+    phyxels: Literal["cubic", "bcc", "nodes", "centres"] = "cubic"
+    # points: on a lattice inside the surface, or at the nodes or centres of tets
+    support: Annotated[float, Field(ge=1.5, le=5.0)] = 3.0  # points: how far a phyxel sees, in mean distances to its ten neighbours
     skin: Annotated[Any, _SHAPE_SCHEMA] | None = None  # a finer surface that rides in the tets and is what touches
     material: Material = Field(default_factory=Material)
     integrator: Literal["auto", "symplectic", "verlet", "implicit", "cooper-verner", "dop853"] = "auto"
@@ -156,32 +174,40 @@ class Body(Spec):
     @field_validator("shape", "skin")
     @classmethod
     def _shape(cls, value: Any) -> Any:
+        from pliant.geometry.files import PointCloud
         from pliant.geometry.shape import Shape
 
-        if value is None or isinstance(value, Shape | TetMesh | Surface):
+        if value is None or isinstance(value, Shape | TetMesh | Surface | PointCloud):
             return value
         if isinstance(value, str):
             return {"kind": value}
         if isinstance(value, dict) and ("kind" in value) != ("file" in value):
             return {k: list(v) if isinstance(v, tuple) else v for k, v in value.items()}  # as a file would hold it
-        raise ValueError('a shape is a name, a table with `kind` or `file`, or a Shape, TetMesh or Surface')
+        raise ValueError('a shape is a name, a table with `kind` or `file`, or a Shape, TetMesh, Surface or PointCloud')
 
     @property
     def needs_tets(self) -> bool:
         """Whether its model lives on tetrahedra."""
-        return self.model == "fem" or (self.model == "springs" and self.network == "tets")
+        return self.model == "fem" or (self.model == "springs" and self.network == "tets") or self.on_mesh
+
+    @property
+    def on_mesh(self) -> bool:
+        """Whether it is made of phyxels that lie on tetrahedra."""
+        return self.model == "points" and self.phyxels in ("nodes", "centres")
 
     @model_validator(mode="after")
     def _sense(self) -> Body:
         static = self.static_friction
         if static is not None and static < self.friction:
             raise ValueError(f"static_friction {static} is below friction {self.friction}: a body at rest holds at least as well")
-        if self.model in ("rigid", "static"):
+        if self.model in ("rigid", "quasi-rigid", "static"):
             for name in ("fixed", "skin"):
                 if getattr(self, name):
                     raise ValueError(f"`{name}` is for soft bodies; this one is {self.model}")
         if self.model == "static" and (any(self.velocity) or any(self.angular_velocity) or self.loads):
             raise ValueError("a static body has no velocity and no loads; use `motions` to move it, or model = \"rigid\"")
+        if self.material.softening is not None and not self.material.softening[0] < self.material.softening[1]:
+            raise ValueError(f"softening runs from a lower to a higher temperature, not {self.material.softening}")
         if self.element == "quadratic" and self.model != "fem":
             raise ValueError("10-node elements are for model = \"fem\"")
         if self.model == "springs" and self.network == "all-pairs" and self.integrator == "implicit":

@@ -11,6 +11,7 @@ import numpy as np
 from pliant.build import build, explicit_limit
 from pliant.changes import apply_change, value_at
 from pliant.contact.contacts import Contacts
+from pliant.fracture import Broken, break_up, parted, whole_epoch
 from pliant.geometry.mesh import Floats, Ints, PliantError
 from pliant.measure.books import Books, books
 from pliant.model import State
@@ -30,6 +31,7 @@ class Simulation:
         self.dt = scene.dt
         self.report: StepReport | None = None
         self.notes = list(self.world.model.notes)
+        self.epoch = whole_epoch(self.world.model)
         self._apply_changes()
         self._pieces = self._divide()
 
@@ -54,9 +56,30 @@ class Simulation:
             left -= self.report.dt
             if each is not None:
                 each(self.report)
+            if self.world.renew():
+                piece = min(piece, self._break_up())
         assert self.report is not None
         self._check_finite()
         return self.report
+
+    def _break_up(self) -> float:
+        """Make bodies of what has parted; the longest step that all bodies now take [s]."""
+        broken = parted(self.world, self.epoch)
+        if broken is not None:
+            self.world, self.epoch = break_up(self.world, self.epoch, broken)
+            self.world.renew()
+            assert self.report is not None
+            self.report.contacts, self.report.shown = Contacts.none(self.report.dt), None  # in numbers of points that are no more
+        self._pieces = self._divide()
+        return self.dt / self._pieces
+
+    def recall(self, state: State) -> None:
+        """Go on from a state that was saved."""
+        if "broken" in state.elements:
+            self.world, self.epoch = break_up(self.world, self.epoch, Broken.of(state.elements["broken"]))
+        self.world.recall(state)
+        self.world.renew()
+        self._pieces = self._divide()
 
     def run(self, until: float | None = None, each: Callable[[StepReport], Any] | None = None) -> Simulation:
         """Step until a time [s] (the scene's duration unless given); `each` is called after every step."""

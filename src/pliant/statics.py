@@ -19,6 +19,11 @@ def settle(world: World, tolerance: float = 1e-8) -> Equilibrium:
     soft = np.diff(model.bodies.node_start) > 0
     if not soft.any():
         raise PliantError("There is no soft body in the scene, so there is nothing to bring to equilibrium.")
+    if world.points:
+        raise PliantError(
+            "Bodies of points have no exact stiffness matrix, without which a static equilibrium is not found: "
+            "let them come to rest in time instead, with mass_damping."
+        )
     pattern = BlockPattern.build([g.nodes for g in model.groups], model.bodies.node_start, soft)
     blocks, parts = pattern.element_blocks()
     scale = np.ones(sum(len(g.nodes) for g in model.groups))

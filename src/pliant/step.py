@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 
@@ -27,9 +29,14 @@ class StepReport:
     balance: Balance  # of contact impulses and momentum
     max_depth: float  # [m]
     solver_iterations: int  # of implicit bodies, all solves of the step
-    shown: Floats | None = None
+    drawn: Floats | Callable[[], Floats] | None = None  # see Answer.shown
     warnings: list[str] = field(default_factory=list)
     timings: dict[str, float] = field(default_factory=dict)  # [s] per stage
+
+    @cached_property
+    def shown(self) -> Floats | None:
+        """Displacement of skin points that is drawn, never integrated [m], (p, 3)."""
+        return self.drawn() if callable(self.drawn) else self.drawn
 
 
 def step(world: World, contact: Several, dt: float) -> StepReport:
@@ -64,7 +71,7 @@ def step(world: World, contact: Several, dt: float) -> StepReport:
         balance=checked,
         max_depth=float(-np.fmin(answer.contacts.gap, 0.0).min(initial=0.0)),
         solver_iterations=implicit.iterations if implicit else 0,
-        shown=answer.shown,
+        drawn=answer.shown,
         warnings=answer.warnings + (implicit.trouble if implicit else []),
         timings=dict(zip(stages, np.diff(clock).tolist(), strict=True)),
     )

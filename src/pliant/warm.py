@@ -90,6 +90,19 @@ def _networks() -> None:
     sim.books()
 
 
+def _points() -> None:
+    from pliant import Scene
+
+    scene = Scene(contact="none", dt=0.001)
+    box = {"kind": "box", "size": (1, 1, 1), "edge": 1.0}
+    plastic = {"yield_strain": 0.01, "tear_strain": 1.0, "stiffness_damping": 1e-4}
+    scene.add(shape=box, model="points", spacing=0.3, material=plastic)
+    sim = scene.simulate()
+    sim.step()
+    sim.books()
+    sim.world.model.groups[0].stretch(sim.state.x)
+
+
 def _stages() -> None:
     from pliant import Scene
 
@@ -98,18 +111,53 @@ def _stages() -> None:
     scene.simulate().step()
 
 
-JOBS: dict[str, Callable[[], None]] = {"tets": _tets, "solver": _solver, "springs": _springs, "networks": _networks, "stages": _stages}
-JOBS |= {f"contact {name}": partial(_contact, name) for name in METHODS if name != "none"}
+def _press() -> None:
+    """Few nodes, many nodes, a given load, and two objects."""
+    from pliant import press
+
+    ball = {"kind": "ball", "radius": 0.1}
+    for response, depth in (("boussinesq", "1mm"), ("volume-preserving", "20mm")):
+        found = press(ball, depth=depth, response=response, layer="60mm")
+        found.map((8, 8))
+        _ = found.stiffness, found.peak
+    press(ball, force="20N", tilt="free")
+    press(ball, ball, depth="1mm", young_b="1MPa")
+
+
+def _quasi_rigid() -> None:
+    """A ball on the floor, another one and a soft box on it, explicit and implicit."""
+    from pliant import Scene
+
+    for integration in ("symplectic", "implicit"):
+        scene = Scene(dt=1e-4, contact={"method": "quasi-rigid", "integration": integration})
+        ball = {"shape": {"kind": "ball", "radius": 0.1}, "model": "quasi-rigid", "spacing": 0.02}
+        scene.add(name="ground", shape="plane", model="static")
+        scene.add(name="a", position=(0, 0, 0.098), **ball)
+        scene.add(name="b", position=(0, 0.05, 0.27), **ball)
+        scene.add(name="c", shape={"kind": "box", "size": (0.2, 0.2, 0.2), "edge": 0.1}, position=(0.199, 0, 0.2))
+        scene.pair("ground", "c", contact=False)
+        sim = scene.simulate()
+        sim.step()
+        sim.step()
+        _ = sim.report.shown if sim.report else None
+        sim.books()
+
+
+JOBS: dict[str, Callable[[], None]] = {"tets": _tets, "solver": _solver, "springs": _springs, "networks": _networks}
+JOBS |= {"points": _points, "stages": _stages, "press": _press}
+JOBS |= {f"contact {name}": partial(_contact, name) for name in METHODS if name not in ("none", "quasi-rigid")}
+JOBS |= {"contact quasi-rigid": _quasi_rigid}
 
 
 def needed(scene: Scene) -> list[str]:
     """The jobs whose kernels a scene calls."""
     models = {body.model for body in scene.bodies}
     jobs = ["tets"] if "fem" in models else []
-    if len(scene.bodies) > 1 or "rigid" in models:
+    if len(scene.bodies) > 1 or models & {"rigid", "quasi-rigid"}:
         jobs += [job for job in (f"contact {name}" for name in methods_of(scene)) if job in JOBS] or ["contact ground"]
     jobs += ["solver"] if models & {"fem", "springs"} else []
     jobs += ["springs"] if "springs" in models else []
+    jobs += ["points"] if "points" in models else []
     jobs += ["networks"] if any(b.model == "springs" and b.network in ("all-pairs", "voxels") for b in scene.bodies) else []
     return jobs + (["stages"] if any(b.integrator in ("cooper-verner", "dop853") for b in scene.bodies) else [])
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pliant import bindings
+from pliant.bodies.points import Points
 from pliant.bodies.rigid import (
     angular_velocities,
     kick_frames,
@@ -31,7 +32,7 @@ class World:
     """All bodies of a scene: Model (fixed for an epoch), State (the moment) and how they move on their own."""
 
     def __init__(self, model: Model, state: State, pairs: PairTable, solver: str = "cg") -> None:
-        self.model, self.state, self.pairs = model, state, pairs
+        self.model, self.state, self.pairs, self.solver = model, state, pairs, solver
         nodes = model.nodes
         self.explicit_mobility = np.where(nodes.scheme == IMPLICIT, 0.0, nodes.inverse)
         self.implicit = ImplicitEuler(model, solver) if (nodes.scheme == IMPLICIT).any() else None
@@ -44,6 +45,7 @@ class World:
         self._held = np.flatnonzero(nodes.inverse == 0.0)
         self._corner = np.empty((model.corners, 3))
         self._force = np.zeros_like(state.x)
+        self.points = [(number, group) for number, group in enumerate(model.groups) if isinstance(group, Points)]
 
     # -- what acts
 
@@ -193,6 +195,32 @@ class World:
         state.time += dt
         state.step += 1
         state.last_dt = dt
+        self._flow(dt)
+
+    def _flow(self, dt: float) -> None:
+        """Let what is plastic flow and what is overstretched tear; the energy that this takes is booked."""
+        for number, group in self.points:
+            lost = group.flow(self.state.x, dt)
+            kept = group.memory()
+            if kept:
+                self.state.books["plastic"] = self.state.books.get("plastic", 0.0) - lost
+                self.state.elements[str(number)] = kept
+
+    def renew(self) -> bool:
+        """Whether neighbourhoods of phyxels have changed since the last call; what hangs on them follows."""
+        changed = [group for _, group in self.points if group.renewed]
+        for group in changed:
+            group.renewed = False
+        if changed and self.implicit is not None:
+            self.implicit = ImplicitEuler(self.model, self.solver)
+        return bool(changed)
+
+    def recall(self, state: State) -> None:
+        """Go on from a state that was saved."""
+        self.state = state
+        for number, group in self.points:
+            if str(number) in state.elements:
+                group.recall(state.elements[str(number)])
 
     def _work_of_loads(self, motion: Motion) -> float:
         """Work of the scene's loads over the step [J], with the forces they had at its start."""

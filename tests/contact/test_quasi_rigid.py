@@ -363,3 +363,18 @@ def test_free_tilt_brings_the_centre_of_pressure_under_the_load(at):
 def test_a_load_outside_the_sole_tips_it_over():
     with pytest.raises(PliantError, match="tips over"):
         rest(Side(sole(), Boussinesq(UNIT)), PLANE, np.array([0, 0, -1.0]), 1.0, tilt=True, at=np.array([14.0, 0.0, 0.0]))
+
+
+@pytest.mark.parametrize("soft", ["plane", "both"])
+def test_fig4_the_partner_of_the_nodes_keeps_its_volume_too(soft):
+    """Forces act on the plane at the feet of the ball's nodes, not at the nodes, which are below it."""
+    grid = np.stack(np.meshgrid(*[np.linspace(-1.2, 1.2, 121)] * 2), axis=-1).reshape(-1, 2)
+    x = np.column_stack([grid, np.zeros(len(grid))])
+    slab = PointSurface(x, np.tile([0.0, 0, 1], (len(x), 1)), np.full(len(x), 0.02**2))
+    response = VolumePreserving(1.0, 0.25)
+    a = Side(ball(20000), None if soft == "plane" else response, translation=np.array([0, 0, 0.96]))
+    b = Side(Exact("plane"), response, samples=slab)
+    found = resolve(a, b)
+    u = deformed(b, found, 1)[1]
+    assert np.max(u) == pytest.approx(0.04 if soft == "plane" else 0.02, rel=0.1)
+    assert abs(np.sum(u)) < 0.01 * np.sum(np.maximum(u, 0.0))

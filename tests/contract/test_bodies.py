@@ -9,18 +9,20 @@ from pliant.bodies.rigid import quaternion_to_matrix, rotation_vector_to_quatern
 BOX = dict(kind="box", size=(0.3, 0.2, 0.2), edge=0.1)
 KINDS = {
     "rigid": dict(model="rigid"),
+    "quasi-rigid": dict(model="quasi-rigid"),
     **{f"tet4 {law}": dict(material=dict(law=law)) for law in ("linear", "corotated", "stvk", "neo-hookean")},
     **{f"tet10 {law}": dict(element="quadratic", material=dict(law=law)) for law in ("corotated", "neo-hookean")},
     "springs": dict(model="springs"),
     "surface springs": dict(model="springs", network="surface"),
     "all-pairs springs": dict(model="springs", network="all-pairs", material=dict(spring_stiffness=100.0, spring_damping=0.1)),
+    "points": dict(model="points", spacing=0.05),
     "voxel springs": dict(model="springs", network="voxels", material=dict(spring_stiffness=300.0, spring_damping=0.3)),
 }
 STAGED = ("cooper-verner", "dop853")
 
 
 def schemes(kind):
-    if kind == "rigid":
+    if kind in ("rigid", "quasi-rigid"):
         return ["symplectic"]
     staged = STAGED if "springs" in kind or kind == "tet4 corotated" else ()
     return ["symplectic", "verlet", *(["implicit"] if kind != "all-pairs springs" else []), *staged]
@@ -28,9 +30,9 @@ def schemes(kind):
 
 CASES = [(kind, scheme) for kind in KINDS for scheme in schemes(kind)]
 QUICK = {  # of each kind one scheme, and of each scheme one kind; the others are slow
-    ("rigid", "symplectic"), ("tet4 linear", "symplectic"), ("tet4 corotated", "implicit"), ("tet4 corotated", "dop853"), ("tet4 stvk", "symplectic"),
+    ("rigid", "symplectic"), ("quasi-rigid", "symplectic"), ("tet4 linear", "symplectic"), ("tet4 corotated", "implicit"), ("tet4 corotated", "dop853"), ("tet4 stvk", "symplectic"),
     ("tet4 neo-hookean", "verlet"), ("tet10 corotated", "symplectic"), ("tet10 neo-hookean", "verlet"), ("springs", "implicit"),
-    ("surface springs", "verlet"), ("all-pairs springs", "cooper-verner"), ("voxel springs", "verlet"),
+    ("surface springs", "verlet"), ("points", "symplectic"), ("all-pairs springs", "cooper-verner"), ("voxel springs", "verlet"),
 }  # fmt: skip
 SOME = [case if case in QUICK else pytest.param(*case, marks=pytest.mark.slow) for case in CASES]
 MATERIAL = dict(youngs_modulus=5e4, poisson_ratio=0.3, density=1000.0, mass_damping=0.5, stiffness_damping=1e-3, spring_stiffness=1000.0, spring_damping=1.0)
@@ -49,8 +51,9 @@ def scene_of(kind, scheme, scale=1.0, turn=None, gravity=(0, 0, -9.81), ground=F
     if ground:
         scene.add(name="ground", shape="plane", model="static", rotation=rotation)
     shape = {**BOX, "size": [scale * s for s in BOX["size"]], "edge": scale * BOX["edge"]}
-    if kind == "voxel springs":
-        fields["spacing"] = 0.1 * scale
+    spacings = {"voxel springs": 0.1, "points": 0.05, "quasi-rigid": 0.1}
+    if kind in spacings:
+        fields["spacing"] = spacings[kind] * scale
     more = {k: place(v) if k in ("velocity", "position") else tuple(Q @ v) if k == "angular_velocity" else v for k, v in fields.items()}
     scene.add(**{"name": "b", **KINDS[kind], "shape": shape, "material": material, "integrator": scheme, "rotation": rotation, **more})
     return scene, Q

@@ -7,6 +7,7 @@ import numpy as np
 from pliant.bodies.all_pairs import AllPairs
 from pliant.bodies.body import BodyParts, ElementPart
 from pliant.bodies.elements import Elements
+from pliant.bodies.points import Points
 from pliant.bodies.springs import Springs
 from pliant.bodies.tet4 import Tet4
 from pliant.bodies.tet10 import Tet10
@@ -37,6 +38,8 @@ def element_groups(parts: list[BodyParts], node_start: Ints, staged: list[str]) 
 def _group(kind: str, law: str, nodes: Ints, start: Ints, rest: Floats, values: dict[str, Floats]) -> Elements:
     if kind == "all-pairs":
         return AllPairs(nodes, start, rest[nodes[:, 0]], **values)
+    if kind == "points":
+        return Points(nodes, start, rest[nodes[:, 0]], **values)
     if kind == "springs":
         length = np.linalg.norm(rest[nodes[:, 1]] - rest[nodes[:, 0]], axis=1)
         return Springs(nodes, length, **values)

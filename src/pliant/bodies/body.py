@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from pliant.bodies.materials import lame
 from pliant.bodies.networks import network, per_element
+from pliant.bodies.phyxels import phyxels, point_values
+from pliant.bodies.point_skin import ride
 from pliant.bodies.rigid import matrix_to_quaternion, quaternion_to_matrix, rotation_vector_to_quaternion
 from pliant.geometry.embed import embed
-from pliant.geometry.mass import mass_of_surface, principal
+from pliant.geometry.mass import Mass, mass_of_surface, principal
 from pliant.geometry.mesh import Floats, Ints, PliantError, Surface, TetMesh
 from pliant.geometry.resolve import resolve
 from pliant.geometry.shape import Shape
@@ -40,7 +43,7 @@ class FramePart:
 class ElementPart:
     """Elements of one body, still in the body's own node numbers."""
 
-    kind: str  # tet4, tet10, springs or all-pairs
+    kind: str  # tet4, tet10, springs, all-pairs or points
     law: str
     nodes: Ints  # (E, c)
     values: dict[str, Floats]  # per element
@@ -64,16 +67,23 @@ class BodyParts:
     elements: list[ElementPart] = field(default_factory=list)
     frame: FramePart | None = None
     analytic: tuple[str, tuple[float, ...]] | None = None
+    normals: Floats | None = None  # (p, 3) of skin points without faces, in the frame or at rest
+    areas: Floats | None = None  # [m^2] (p,) that they stand for
+    gives: Floats = field(default_factory=lambda: np.zeros(4))  # see model.Bodies
 
 
 def body_parts(body: Body, needs: frozenset[str] = frozenset()) -> BodyParts:
     """Arrays of a body, with what the contact methods of the scene need of its shape; errors name it."""
     try:
         shape = resolve(body.shape, solid=is_filled(body, needs))
-        if body.model in ("rigid", "static"):
+        if body.model == "quasi-rigid":
+            from pliant.bodies.quasi_rigid import quasi_rigid_parts
+
+            parts = quasi_rigid_parts(body, shape)
+        elif body.model in ("rigid", "static"):
             parts = _framed(body, shape, "tets" in needs)
         else:
-            parts = _fem(body, shape) if body.model == "fem" else _springs(body, shape, "tets" in needs)
+            parts = SOFT[body.model](body, shape, "tets" in needs)
         if "tets" in needs and len(parts.tets) == 0 and parts.analytic is None:
             raise PliantError("the contact method needs tetrahedra inside, and this body has none: use a solid shape (network = \"tets\").")
         return parts
@@ -85,10 +95,11 @@ def is_filled(body: Body, needs: frozenset[str]) -> bool:
     """Whether a body has tetrahedra inside: its model lives on them, or a contact method needs them."""
     plane = isinstance(body.shape, dict) and body.shape.get("kind") == "plane"  # known exactly, and nothing to fill
     fillable = (body.model in ("rigid", "static") and not plane) or (body.model == "springs" and body.network == "all-pairs")
+    fillable |= body.model == "points"
     return body.needs_tets or (fillable and "tets" in needs)
 
 
-def _placing(body: Body) -> tuple[Floats, Floats]:
+def placing(body: Body) -> tuple[Floats, Floats]:
     """Rotation matrix and shift of a body."""
     turn = np.array(body.rotation)
     if len(turn) == 3:
@@ -104,9 +115,9 @@ def _placing(body: Body) -> tuple[Floats, Floats]:
 # -- soft bodies
 
 
-def _fem(body: Body, shape: Shape) -> BodyParts:
+def _fem(body: Body, shape: Shape, inside: bool) -> BodyParts:
     assert shape.tets is not None
-    rotation, shift = _placing(body)
+    rotation, shift = placing(body)
     mesh = shape.tets.moved(shift, rotation)
     material, count = body.material, len(mesh.tets)
     lam, mu = lame(per_element(material.youngs_modulus, count, "youngs_modulus"), material.poisson_ratio)
@@ -136,7 +147,7 @@ def _fem(body: Body, shape: Shape) -> BodyParts:
 
 
 def _springs(body: Body, shape: Shape, inside: bool) -> BodyParts:
-    rotation, shift = _placing(body)
+    rotation, shift = placing(body)
     material = body.material
     net = network(body, shape, None if body.skin is None else resolve(body.skin, solid=False).surface(), inside)
     parts = _node_skin(net.points @ rotation.T + shift, net.faces, net.tets)
@@ -153,6 +164,37 @@ def _springs(body: Body, shape: Shape, inside: bool) -> BodyParts:
     parts.node_mass = net.mass
     parts.velocity = _start_velocity(body, parts.nodes, parts.node_mass)
     return parts
+
+
+def _points(body: Body, shape: Shape, inside: bool) -> BodyParts:
+    """Phyxels, and the surface (with tets inside if contact needs them) riding on them; phyxels follow as interior points."""
+    rotation, shift = placing(body)
+    places, volume = phyxels(body, shape)
+    skin = None if body.skin is None else resolve(body.skin, solid=False).surface()
+    tets = np.zeros((0, 4), np.int64)
+    if skin is None and inside and shape.tets is not None:
+        parts = _node_skin(shape.tets.points, shape.tets.boundary, shape.tets.tets)
+        points, surface, faces, tets = parts.points, parts.surface_points, parts.faces, parts.tets
+    else:
+        skin = shape.surface() if skin is None else skin
+        points, surface, faces = skin.points, len(skin.points), skin.faces
+    riding, count = ride(points, places), np.arange(len(places))
+    values = point_values(body.material, len(places)) | {"volume": volume, "support": np.full(len(places), body.support)}
+    nodes = places @ rotation.T + shift
+    return BodyParts(
+        points=np.concatenate([points @ rotation.T + shift, nodes]),
+        surface_points=surface,
+        faces=faces,
+        tets=tets,
+        bind_start=np.concatenate([riding.start, riding.start[-1] + 1 + count]),
+        bind_node=np.concatenate([riding.node, count]),
+        bind_weight=np.concatenate([riding.weight, np.ones(len(places))]),
+        local=np.zeros((len(points) + len(places), 3)),
+        nodes=nodes,
+        node_mass=np.zeros(len(places)),
+        velocity=_start_velocity(body, nodes, values["density"] * volume),
+        elements=[ElementPart("points", "points", count[:, None], values)],
+    )
 
 
 def _start_velocity(body: Body, points: Floats, weights: Floats) -> Floats:
@@ -214,17 +256,27 @@ def _quadratic_skin(mesh: TetMesh) -> BodyParts:
     )
 
 
+SOFT: dict[str, Callable[[Body, Shape, bool], BodyParts]] = {"fem": _fem, "springs": _springs, "points": _points}
+
+
 # -- rigid and static bodies
 
 
 def _framed(body: Body, shape: Shape, inside: bool) -> BodyParts:
     """A rigid or static body: its surface, and tetrahedra inside if they are asked for."""
-    rotation, shift = _placing(body)
+    rotation, shift = placing(body)
+    if shape.cloud is not None:
+        from pliant.bodies.quasi_rigid import cloud_parts
+
+        return cloud_parts(body, shape)
     if shape.name == "plane":
         if body.model != "static":
             raise PliantError("a plane has no end and no mass: use model = \"static\".")
-        return BodyParts(frame=_fixed_frame(rotation, shift), analytic=shape.analytic)
-    frame = _fixed_frame(rotation, shift) if body.model == "static" else _moving_frame(body, shape, rotation, shift)
+        return BodyParts(frame=fixed_frame(rotation, shift), analytic=shape.analytic)
+    if body.model == "static":
+        frame = fixed_frame(rotation, shift)
+    else:
+        frame = moving_frame(body, mass_of_surface(shape.surface()), shape.analytic is not None, rotation, shift)
     if inside:
         assert shape.tets is not None
         parts = _node_skin(shape.tets.points @ rotation.T + shift, shape.tets.boundary, shape.tets.tets)
@@ -237,20 +289,19 @@ def _framed(body: Body, shape: Shape, inside: bool) -> BodyParts:
     return parts
 
 
-def _fixed_frame(rotation: Floats, shift: Floats) -> FramePart:
+def fixed_frame(rotation: Floats, shift: Floats) -> FramePart:
     zero = np.zeros(3)
     return FramePart(shift, matrix_to_quaternion(rotation), zero, zero, 1.0, np.ones(3), True, 0.0)
 
 
-def _moving_frame(body: Body, shape: Shape, rotation: Floats, shift: Floats) -> FramePart:
+def moving_frame(body: Body, whole: Mass, exact: bool, rotation: Floats, shift: Floats) -> FramePart:
     """Frame at the centre of mass along the principal axes; shapes known exactly keep their own axes."""
     density = body.material.density
     if isinstance(density, list):
         raise PliantError("a rigid body has one density; give one number.")
-    whole = mass_of_surface(shape.surface())
     moments, axes = principal(whole.inertia)
     centre = whole.centre
-    if shape.analytic is not None:  # symmetric about their axes, and the signed distance is written in them
+    if exact:  # symmetric about their axes, and the signed distance is written in them
         moments, axes, centre = np.diag(whole.inertia).copy(), np.eye(3), np.zeros(3)
     turned = rotation @ axes
     omega = np.array(body.angular_velocity)

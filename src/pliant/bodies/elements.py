@@ -7,7 +7,7 @@ nodes over a fixed incidence list, so results do not depend on threads.
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -55,3 +55,13 @@ class Elements(Protocol):
     def stretch(self, x: Floats) -> Floats:
         """Smallest det F of each element (1 at rest, <= 0 inverted); springs: length / rest length. (E,)"""
         ...
+
+
+def couples(group: Any) -> Ints:
+    """The nodes that `stiffness` writes blocks for, (S, c): those of the elements, unless a group couples others."""
+    return getattr(group, "couples", group.nodes)
+
+
+def couple_rayleigh(group: Any) -> Floats:
+    """Stiffness damping of what `couples` lists [s], (S,)."""
+    return getattr(group, "couple_rayleigh", group.rayleigh)

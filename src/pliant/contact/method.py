@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol, runtime_checkable
 
@@ -24,7 +24,8 @@ class Answer:
     contacts: Contacts
     memory: Memory = field(default_factory=dict)  # arrays that outlive the step, keyed by stable ids
     again: float | None = None  # [s] repeat the step from the same start with this shorter dt
-    shown: Floats | None = None  # [m] (p, 3) displacement of skin points that is drawn, never integrated
+    shown: Floats | Callable[[], Floats] | None = None
+    # [m] (p, 3) displacement of skin points that is drawn, never integrated; or what computes it when it is asked for
     warnings: list[str] = field(default_factory=list)
 
 
@@ -43,10 +44,13 @@ METHODS = {  # the methods that ship with pliant; adding one is adding a line
     "ground": "pliant.contact.ground:Ground",
     "noniterative": "pliant.contact.noniterative:Noniterative",
     "none": "pliant.contact.nothing:Nothing",
+    "quasi-rigid": "pliant.contact.quasi_rigid.method:QuasiRigid",
     "penalty": "pliant.contact.penalty.method:Penalty",
     "continuous-penalty": "pliant.contact.penalty.method:ContinuousPenalty",
+    "point-surface": "pliant.contact.point_surface.method:PointSurface",
     "reversal": "pliant.contact.reversal:Reversal",
 }
+SOFT = ("fem", "springs", "points")  # kinds of bodies that deform
 _REGISTERED: dict[str, type] = {}
 
 
@@ -88,9 +92,11 @@ def make_method(name: str, options: Mapping[str, Any] | None = None) -> ContactM
 
 def choose(kinds: list[str]) -> tuple[str, str]:
     """The method that `contact = "auto"` stands for, and why, from the kinds of bodies in the scene."""
-    soft = any(k in ("fem", "springs") for k in kinds)
-    moving = sum(k in ("fem", "springs", "rigid") for k in kinds)
+    soft = any(k in SOFT for k in kinds)
+    moving = sum(k in (*SOFT, "rigid", "quasi-rigid") for k in kinds)
     if moving == 0 or len(kinds) < 2:
         return "none", "nothing in the scene can touch anything else"
+    if "quasi-rigid" in kinds:
+        return "quasi-rigid", "surfaces of quasi-rigid bodies give way only under it"
     what = "soft and rigid bodies" if soft and "rigid" in kinds else "soft bodies" if soft else "rigid bodies"
     return "ground", f"{what} meet others through the points of their skin"

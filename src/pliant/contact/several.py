@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+
+import numpy as np
 
 from pliant.contact.contacts import Contacts
 from pliant.contact.method import Answer, ContactMethod
+from pliant.geometry.mesh import Floats
 from pliant.motion import Motion
+
+
+def _sum(shown: list[Floats | Callable[[], Floats]]) -> Floats:
+    """Displacements that several methods draw."""
+    return np.sum([each() if callable(each) else each for each in shown], axis=0)
 
 
 @dataclass(frozen=True)
@@ -34,9 +43,10 @@ class Several:
             new[name] = answer.memory
         motion.pairs = table
         shown = [a.shown for a in answers if a.shown is not None]
+        drawn = shown[0] if len(shown) == 1 else (lambda: _sum(shown)) if shown else None
         joined = Answer(
             Contacts.joined([a.contacts for a in answers]),
-            shown=sum(shown) if shown else None,  # type: ignore[arg-type]
+            shown=drawn,
             warnings=[w for a in answers for w in a.warnings],
         )
         return joined, new

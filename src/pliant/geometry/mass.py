@@ -54,6 +54,39 @@ def mass_of_surface(surface: Surface, density: float = 1.0) -> Mass:
     return _integrated(x, volumes, np.full(len(volumes), float(density)))
 
 
+def mass_of_samples(points: Floats, normals: Floats, areas: Floats, density: float = 1.0) -> Mass:
+    """Mass of the solid inside a surface given by samples, by the divergence theorem; holes count as flat lids seen from the middle.
+
+    V = 1/3 sum A x.n, int x_i dV = 1/2 sum A x_i^2 n_i, int x_i x_j dV = 1/3 sum A x_i^3 n_i if i = j, else the mean of
+    1/2 sum A x_i^2 x_j n_i and the same with i and j exchanged.
+    """
+    middle = np.sum(areas[:, None] * points, axis=0) / areas.sum()
+    x, weighted = points - middle, areas[:, None] * normals
+    volume = float(np.sum(weighted * x)) / 3.0
+    if not volume > 1e-3 * float(areas.sum()) ** 1.5 / (6.0 * np.sqrt(np.pi)):
+        raise PliantError(
+            f"the samples enclose {volume:.3g} m^3: too little to have a mass. The surface is open, or its normals do not all point out"
+        )
+    centre = 0.5 * np.sum(weighted * x**2, axis=0) / volume
+    y = x - centre
+    cross = 0.5 * np.einsum("ni,ni,nj->ij", weighted, y**2, y)
+    second = 0.5 * (cross + cross.T)
+    np.fill_diagonal(second, np.sum(weighted * y**3, axis=0) / 3.0)
+    inertia = density * (np.trace(second) * np.eye(3) - second)
+    if np.linalg.eigvalsh(inertia)[0] <= 0.0:
+        raise PliantError("the samples enclose a solid without inertia: the surface has large holes, or normals that point inwards")
+    return Mass(volume, density * volume, middle + centre, inertia)
+
+
+def is_closed(surface: Surface) -> bool:
+    """Whether it encloses a volume."""
+    try:
+        check_closed(surface)
+    except PliantError:
+        return False
+    return True
+
+
 def check_closed(surface: Surface) -> None:
     """Every edge must be run through as often one way as the other; that is what the integrals need."""
     if not len(surface.faces):

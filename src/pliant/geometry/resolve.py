@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from typing import Any
 
+from pliant.geometry.files import PointCloud
 from pliant.geometry.mesh import PliantError, Surface, TetMesh
 from pliant.geometry.shape import Shape
 from pliant.reading import nearest
@@ -23,6 +24,8 @@ def resolve(spec: Any, solid: bool) -> Shape:
         shape = Shape("mesh", spec)
     elif isinstance(spec, Surface):
         shape = Shape("surface", None, spec)
+    elif isinstance(spec, PointCloud):
+        shape = Shape("the point cloud", None, cloud=spec)
     elif "file" in spec:
         edge = spec.get("edge")
         shape = _from_file(dict(spec))
@@ -56,7 +59,7 @@ def _from_file(spec: dict[str, Any]) -> Shape:
         return Shape(spec["file"], mesh)
     if isinstance(mesh, Surface):
         return Shape(spec["file"], None, mesh)
-    raise PliantError(f"{spec['file']} is a point cloud; a body needs a surface or tetrahedra: make a surface of it first.")
+    return Shape(spec["file"], None, cloud=mesh)
 
 
 def _filled(shape: Shape, edge: float | None) -> Shape:

@@ -6,11 +6,14 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from pliant.geometry.mesh import Floats, Ints, PliantError, Surface, TetMesh
+
+if TYPE_CHECKING:
+    from pliant.geometry.files import PointCloud
 
 MAX_TETS = 20_000_000  # more than this is taken for a unit mistake (mm written where metres are meant)
 
@@ -27,6 +30,7 @@ class Shape:
     tets: TetMesh | None  # None: a pure surface
     skin: Surface | None = None  # a surface of its own; None: the boundary of the tets
     analytic: tuple[str, tuple[float, ...]] | None = None
+    cloud: PointCloud | None = None  # points of a surface without triangles; then there are neither tets nor a skin
 
     def surface(self) -> Surface:
         """The skin, or the boundary of the tets if the shape has no skin of its own."""
@@ -36,6 +40,11 @@ class Shape:
     def _surface(self) -> Surface:
         if self.skin is not None:
             return self.skin
+        if self.cloud is not None:
+            raise PliantError(
+                f"{self.name} is a point cloud; this body needs a surface or tetrahedra: make a surface of it first, "
+                "or use model = \"quasi-rigid\" (or rigid, static), which take points."
+            )
         if self.tets is None:
             raise PliantError(f"shape '{self.name}' has neither tets nor a skin; give it one of them")
         return self.tets.surface()

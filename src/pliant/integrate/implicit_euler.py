@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pliant.bodies.elements import couple_rayleigh, couples
 from pliant.geometry.mesh import Floats
 from pliant.integrate import cg
 from pliant.integrate.blocks import BlockMatrix, BlockPattern
@@ -37,7 +38,7 @@ class ImplicitEuler:
         bodies[nodes.body[self.mine]] = True
         self.bodies = bodies
         self.groups = [g for g, b in zip(model.groups, model.group_body, strict=True) if bodies[b].any()]
-        self.pattern = BlockPattern.build([g.nodes for g in self.groups], start, bodies)
+        self.pattern = BlockPattern.build([couples(g) for g in self.groups], start, bodies)
         self.blocks, self.parts = self.pattern.element_blocks()
         self.values = np.empty((len(self.pattern.indices), 3, 3))
         self.free = nodes.inverse > 0.0
@@ -51,7 +52,7 @@ class ImplicitEuler:
         """A at positions x, with the damping [1/s] of each node."""
         for group, part in zip(self.groups, self.parts, strict=True):
             group.stiffness(x, part, dt)
-        rayleigh = np.concatenate([g.rayleigh for g in self.groups] or [np.zeros(0)])
+        rayleigh = np.concatenate([couple_rayleigh(g) for g in self.groups] or [np.zeros(0)])
         mass = self.model.nodes.mass * (1.0 + dt * damping)
         self.matrix = self.pattern.assemble(self.blocks, dt * rayleigh + dt * dt, mass, self.values)
         self.factors = factorise(self.matrix, self.free, self.bodies) if self.direct else None

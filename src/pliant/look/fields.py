@@ -21,11 +21,12 @@ TITLES = {
     "max_displacement": ("largest displacement so far", "m"),
     "max_pressure": ("largest pressure so far", "Pa"),
     "wear": ("pressure times slip so far", "J/m²"),
+    "traction": ("contact traction", "Pa"),
     "shown": ("drawn displacement", "m"),
 }
-FROM = {"speed": "velocity"}  # made from another recorded field
+FROM = {"speed": "velocity", "traction": "contact_force"}  # made from another recorded field
 ELEMENTS_ONLY = {"von_mises", "det_F"}  # rigid bodies have none
-TOUCHING = {"depth", "pressure", "contact_force", "max_pressure", "wear"}  # zero where nothing touches
+TOUCHING = {"depth", "pressure", "contact_force", "traction", "max_pressure", "wear"}  # zero where nothing touches
 PREFIXES = ((1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""), (1e-3, "m"), (1e-6, "µ"), (1e-9, "n"))
 HIDDEN = {"normal", "radius"}  # shape of surfels, not a quantity
 
@@ -60,7 +61,21 @@ def values(picture: Picture, field: str) -> Floats:
         return np.full(len(picture.points), np.nan)
     rows = np.asarray(picture.point_fields[name], np.float64)
     rows = rows if rows.ndim == 1 else np.linalg.norm(rows.reshape(len(rows), -1), axis=1)
+    if field == "traction" and name == "contact_force":
+        area = point_areas(picture)
+        rows = np.divide(rows, area, out=np.zeros_like(rows), where=area > 0.0)
     return np.nan_to_num(rows) if field in TOUCHING else rows
+
+
+def point_areas(picture: Picture) -> Floats:
+    """A third of the triangles around each point, and the disc of each surfel [m^2], (P,)."""
+    x, count = picture.points[picture.triangles], len(picture.points)
+    area = 0.5 * np.linalg.norm(np.cross(x[:, 1] - x[:, 0], x[:, 2] - x[:, 0]), axis=1)
+    total = np.bincount(picture.triangles.ravel(), np.repeat(area / 3.0, 3), minlength=count).astype(np.float64)
+    if "radius" in picture.point_fields:
+        radius = np.asarray(picture.point_fields["radius"], np.float64)[picture.surfels]
+        np.add.at(total, picture.surfels, np.pi * radius**2)
+    return total
 
 
 def coloured_bodies(picture: Picture, field: str) -> set[int]:

@@ -56,7 +56,7 @@ def movie(
     available = set().union(*(film.fields(i) for i in chosen))
     field = fields.choose(field, available, film.picture(chosen[0], ()).kinds)
     wanted = {fields.source_of(field, available)}
-    around, samples = _survey(film, chosen, field, wanted)
+    around, samples = survey(film, chosen, field, wanted)
     path.parent.mkdir(parents=True, exist_ok=True)
     scale = scale_of(field, samples, limits)
     view = viewpoint(around, size, camera, scale)
@@ -74,7 +74,7 @@ def movie(
         return writer.finish()
 
 
-def _survey(film: Film, chosen: Sequence[int], field: str, wanted: set[str]) -> tuple[np.ndarray, np.ndarray]:
+def survey(film: Film, chosen: Sequence[int], field: str, wanted: set[str]) -> tuple[np.ndarray, np.ndarray]:
     """What has to be seen over all frames, and values that show the range of the field."""
     around, samples = [], []
     for i in chosen:

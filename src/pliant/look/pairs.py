@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -42,20 +43,28 @@ def _colours(state: Ints) -> np.ndarray:
 
 def marks_of(sim: Simulation) -> Marks:
     """Pairs as they stand after the last step."""
-    known = [m for m in sim.state.memory.values() if {"kind", "corners", "before", "hooked", "active"} <= m.keys()]
+    return marks_in(sim.state.memory, sim.world.skin_positions(sim.state.x, sim.state.position, sim.state.rotation))
+
+
+def marks_in(memory: Mapping[str, Mapping[str, np.ndarray]], end: Floats) -> Marks:
+    """Pairs in the memory of contact methods; `end` [m]: places of the skin points, of those behind it nothing is drawn."""
+    known = [m for m in memory.values() if {"kind", "corners", "before", "hooked", "active"} <= m.keys()]
     parts = {k: np.concatenate([m[k] for m in known]) if known else np.zeros(0, bool) for k in ("hooked", "active")}
     before, kind = (np.concatenate([m[k] for m in known]) if known else np.zeros(0, np.int64) for k in ("before", "kind"))
     corners = np.concatenate([m["corners"] for m in known]) if known else np.zeros((0, 4), np.int64)
     flags = [np.ones(len(kind), bool), before >= 0, (kind == EDGE_EDGE) & ~parts["active"], parts["hooked"]]
     state = np.max([i * flag for i, flag in enumerate(flags)], axis=0).astype(np.int64) if len(kind) else kind
-    end = sim.world.skin_positions(sim.state.x, sim.state.position, sim.state.rotation)
+    counts = {name: int(np.count_nonzero(state == i)) for i, name in enumerate(STATES)}
+    many = (kind == VERTEX_FACE) | (kind == EDGE_EDGE)  # of the others only the vertex is drawn
+    seen = np.where(many, (corners < len(end)).all(axis=1), corners[:, 0] < len(end))
+    kind, corners, state = kind[seen], corners[seen], state[seen]
     face, edge = kind == VERTEX_FACE, kind == EDGE_EDGE
     outline = corners[face][:, [[1, 2], [2, 3], [3, 1]]].reshape(-1, 2)
     edges = corners[edge].reshape(-1, 2)
     return Marks(
         dots=end[corners[~edge, 0]], dot_state=state[~edge], lines=end[np.concatenate([outline, edges])],
         line_state=np.concatenate([np.repeat(state[face], 3), np.repeat(state[edge], 2)]),
-        counts={name: int(np.count_nonzero(state == i)) for i, name in enumerate(STATES)},
+        counts=counts,
     )  # fmt: skip
 
 

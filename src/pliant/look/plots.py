@@ -26,7 +26,7 @@ MOST_PAIRS = 8  # curves of the pairs with the largest forces; the others are su
 
 
 def plots(run: Run, stem: str | Path) -> list[Path]:
-    """All plots the run has data for: STEM_energy.png, STEM_force.png, STEM_depth.png."""
+    """All plots the run has data for: STEM_energy.png, STEM_force.png, STEM_depth.png, STEM_momentum.png."""
     stem = Path(stem)
     known = run.series()
     written = []
@@ -36,6 +36,8 @@ def plots(run: Run, stem: str | Path) -> list[Path]:
         written.append(plot_forces(run, stem.with_name(stem.name + "_force.png")))
     if "max_depth" in known:
         written.append(plot_depths(run, stem.with_name(stem.name + "_depth.png")))
+    if {"momentum", "angular_momentum"} <= known.keys():
+        written.append(plot_momenta(run, stem.with_name(stem.name + "_momentum.png")))
     return written
 
 
@@ -51,9 +53,25 @@ def plot_energies(run: Run, path: str | Path) -> Path:
     for i, name in enumerate(names):
         shift = np.nanmin(series[name]) if name == "gravity" else 0.0
         label = ENERGIES[name] + (" (from its lowest)" if name == "gravity" else "")
-        axes.plot(time, series[name] - shift, color=_colour(i), label=label)
+        known = np.isfinite(series[name])  # the elastic energy is only taken at frames
+        axes.plot(time[known], (series[name] - shift)[known], color=_colour(i), label=label)
     axes.axhline(0.0, color="0.75", linewidth=0.8, zorder=0)
     return _finish(figure, axes, run, "energy [J]", path)
+
+
+def plot_momenta(run: Run, path: str | Path) -> Path:
+    """Linear and angular momentum of everything that can move, over time."""
+    series = run.series()
+    if not {"momentum", "angular_momentum"} <= series.keys():
+        raise PliantError(_lacks(run, "momenta", ("momentum", "angular_momentum"), series))
+    time = _time(run, series)
+    figure, panels = _figure(2)
+    for panel, name, label in zip(panels, ("momentum", "angular_momentum"), ("kg m/s", "kg m²/s, about the origin"), strict=True):
+        for k, axis in enumerate("xyz"):
+            panel.plot(time, series[name][:, k], color=_colour(k), label=axis)
+        panel.axhline(0.0, color="0.75", linewidth=0.8, zorder=0)
+        panel.set_ylabel(f"{name.replace('_', ' ')}\n[{label}]")
+    return _finish(figure, panels[1], run, panels[1].get_ylabel(), path)
 
 
 def plot_forces(run: Run, path: str | Path) -> Path:
@@ -63,13 +81,13 @@ def plot_forces(run: Run, path: str | Path) -> Path:
         raise PliantError(_lacks(run, "contact forces", ("a", "b", "force"), pairs))
     time = _time(run, series)
     figure, (axes,) = _figure()
-    for i, (label, force) in enumerate(_pair_forces(pairs, len(time), run.cells(-1).bodies).items()):
+    for i, (label, force) in enumerate(pair_forces(pairs, len(time), run.cells(-1).bodies).items()):
         axes.plot(time, force, color=_colour(i), label=label)
     axes.set_ylim(bottom=0.0)
     return _finish(figure, axes, run, "contact force [N]", path)
 
 
-def _pair_forces(pairs: Mapping[str, np.ndarray], steps: int, names: Mapping[int, str]) -> dict[str, Floats]:
+def pair_forces(pairs: Mapping[str, np.ndarray], steps: int, names: Mapping[int, str]) -> dict[str, Floats]:
     """Force of each pair in each step, (steps,), largest pairs first."""
     ends = np.sort(np.stack([pairs["a"], pairs["b"]], axis=1), axis=1)
     turn = np.where(pairs["a"] <= pairs["b"], 1.0, -1.0)[:, None]  # rows a-b and b-a of a step belong together

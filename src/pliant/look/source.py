@@ -85,13 +85,18 @@ def from_simulation(sim: Simulation) -> Picture:
     from pliant.running import cell_fields, drawn_cells, point_fields
 
     model, state = sim.world.model, sim.world.state
-    points = sim.points()
+    points, shown = sim.points(), sim.report.shown if sim.report else None
+    if shown is not None:
+        points = points + shown[: len(points)]
     rest = sim.world.skin_positions(model.nodes.rest, state.position, state.rotation)[: len(points)]
     fields = point_fields(sim, points - rest)
     cells, where = drawn_cells(sim)
     stretches = [group.stretch(state.x) for group in model.groups]
     for name, values in cell_fields(sim, cells, where, stretches).items():
         fields[name] = averaged(cells, values, len(points))
+    bodies = model.bodies
+    bare = np.flatnonzero((np.diff(bodies.face_start) == 0) & (bodies.surface > 0)).tolist()  # bodies of points have no triangles
+    surfels = [np.arange(bodies.point_start[b], bodies.point_start[b] + bodies.surface[b]) for b in bare]
     tet_groups = [g for g, group in enumerate(model.groups) if group.name.startswith("tet")]
     turned = [state.x[model.groups[g].nodes[stretches[g] <= 0.0, :4]] for g in tet_groups]
     return Picture(
@@ -103,6 +108,8 @@ def from_simulation(sim: Simulation) -> Picture:
         point_fields=fields,
         time=sim.time,
         title=sim.scene.name,
+        surfels=np.concatenate([NO_POINTS, *surfels]),
+        surfel_body=np.repeat(np.array(bare, np.int64), [len(s) for s in surfels]),
         inverted=np.concatenate([NO_TETS, *turned]),
         planes=planes_of(sim.scene),
     )

@@ -94,7 +94,7 @@ def with_surfels_as_triangles(picture: Picture) -> Picture:
         return picture
     fields, at = picture.point_fields, picture.surfels
     centre = picture.points[at]
-    radius = np.asarray(fields["radius"], np.float64)[at] if "radius" in fields else _spacing(centre)
+    radius = np.asarray(fields["radius"], np.float64)[at] if "radius" in fields else spacing(centre)
     if "normal" in fields:
         offsets, faces = _disc(np.asarray(fields["normal"], np.float64)[at])
     else:
@@ -114,7 +114,7 @@ def with_surfels_as_triangles(picture: Picture) -> Picture:
     )
 
 
-def _spacing(points: Floats) -> Floats:
+def spacing(points: Floats) -> Floats:
     """A radius for points that have none: 0.4 of the usual distance to the next one."""
     if len(points) < 2:
         return np.full(len(points), 0.01)

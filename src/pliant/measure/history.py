@@ -8,6 +8,7 @@ import numpy as np
 
 from pliant.contact.contacts import Contacts
 from pliant.contact.pressure import Pressure, point_pressure
+from pliant.fracture import rest_points
 from pliant.geometry.mesh import Floats
 from pliant.kernels import kernel
 
@@ -20,15 +21,29 @@ FIELDS = ("max_displacement", "max_pressure", "wear")
 class History:
     """Call `take` after every step, or part of one; the fields run over all skin points that bodies show."""
 
-    def __init__(self, sim: Simulation) -> None:
-        self.sim = sim
-        self.rest = sim.points()
+    def __init__(self, sim: Simulation, first: Floats | None = None) -> None:
+        self.sim, self.epoch = sim, sim.epoch
+        self.first = sim.points() if first is None else first  # [m] (p, 3) where points were before the first step, in the first epoch
+        self.rest = rest_points(sim.epoch, sim.world.model, self.first)
         self.max_displacement = np.zeros(len(self.rest))  # [m]
         self.max_pressure = np.zeros(len(self.rest))  # [Pa]
         self.wear = np.zeros(len(self.rest))  # [J/m^2] pressure times slip, summed: Archard's law without its coefficient
 
+    def follow(self) -> None:
+        """Go on with the points that bodies have now: after a fracture each takes over from the point it was."""
+        before, now = self.epoch, self.sim.epoch
+        if before is now:
+            return
+        self.rest, self.epoch = rest_points(now, self.sim.world.model, self.first), now
+        was, is_ = before.source[: len(self.max_pressure)], now.source[: len(self.rest)]
+        for name in FIELDS:
+            known = np.zeros(len(before.first.skin))
+            np.maximum.at(known, was[was >= 0], getattr(self, name)[was >= 0])
+            setattr(self, name, np.where(is_ >= 0, known[is_], 0.0))
+
     def take(self, contacts: Contacts) -> None:
         """Account for the step that was just taken."""
+        self.follow()
         world, state, count = self.sim.world, self.sim.state, len(self.rest)
         points = world.skin_positions(state.x, state.position, state.rotation)
         _largest(points, self.rest, self.max_displacement)

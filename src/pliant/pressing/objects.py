@@ -15,6 +15,7 @@ from pliant.detect.surfels.surface import PointSurface
 from pliant.geometry.files import PointCloud, read
 from pliant.geometry.mesh import Floats, Ints, PliantError, Surface, TetMesh
 from pliant.geometry.shape import Shape
+from pliant.pressing.crop import cropped
 from pliant.pressing.refine import refined
 
 NO_FACES = np.zeros((0, 3), np.int64)
@@ -33,7 +34,9 @@ class Thing:
     notes: tuple[str, ...] = ()
 
 
-def thing(spec: Any, *, unit: str = "m", up: str = "z", size: float | None = None, spacing: float | None = None) -> Thing:
+def thing(
+    spec: Any, *, unit: str = "m", up: str = "z", size: float | None = None, spacing: float | None = None, crop: str | None = None
+) -> Thing:
     """From "plane", a path, the name of a shape, {"kind": ...}, a mesh, a cloud, points (n, 3), a PointSurface or an Exact shape."""
     if isinstance(spec, PointSurface):
         return Thing("points", spec, NO_FACES, spec.notes)
@@ -47,7 +50,7 @@ def thing(spec: Any, *, unit: str = "m", up: str = "z", size: float | None = Non
         name = str(spec)
         if name in SHAPES and not Path(name).exists():
             return _from_shape(name, {}, spacing)
-        return _from_mesh(Path(name).stem, read(spec, unit=unit, up=up, size=size), spacing)
+        return _from_mesh(Path(name).stem, _part(read(spec, unit=unit, up=up, size=size), crop), spacing)
     if isinstance(spec, dict):
         given = dict(spec)
         if "kind" not in given:
@@ -56,10 +59,14 @@ def thing(spec: Any, *, unit: str = "m", up: str = "z", size: float | None = Non
     if isinstance(spec, Shape):
         return _from_mesh(spec.name, spec.surface(), spacing)
     if isinstance(spec, Surface | TetMesh | PointCloud):
-        return _from_mesh("mesh", spec, spacing)
+        return _from_mesh("mesh", _part(spec, crop), spacing)
     if isinstance(spec, np.ndarray):
-        return _from_mesh("points", PointCloud(spec), spacing)
+        return _from_mesh("points", _part(PointCloud(spec), crop), spacing)
     raise PliantError(f"{type(spec).__name__} cannot be pressed: give a file, the name of a shape, a mesh, points or 'plane'.")
+
+
+def _part(mesh: Surface | TetMesh | PointCloud, crop: str | None) -> Surface | TetMesh | PointCloud:
+    return mesh if crop is None else cropped(mesh, crop)
 
 
 def _from_shape(kind: str, parameters: dict[str, Any], spacing: float | None) -> Thing:

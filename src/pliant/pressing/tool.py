@@ -18,7 +18,7 @@ import numpy as np
 
 from pliant.contact.quasi_rigid.levels import levels_of
 from pliant.contact.quasi_rigid.resolve import resolve
-from pliant.contact.quasi_rigid.response import Boussinesq, LayerCut, Response, VolumePreserving, compliance
+from pliant.contact.quasi_rigid.response import Boussinesq, LayerCut, Response, Tabulated, VolumePreserving, compliance
 from pliant.contact.quasi_rigid.result import ContactResult
 from pliant.contact.quasi_rigid.side import Side
 from pliant.contact.quasi_rigid.stance import rest
@@ -29,6 +29,7 @@ from pliant.pressing import quantities
 from pliant.pressing.approach import aligned, floor_under, touching
 from pliant.pressing.maps import PressureMap, pressure_map
 from pliant.pressing.objects import Thing, centre_of, thing
+from pliant.pressing.tabulate import read_response
 from pliant.reading import nearest
 
 RESPONSES = ("boussinesq", "volume-preserving", "layer")
@@ -128,6 +129,8 @@ def press(
     size: float | str | None = None,
     spacing: float | str | None = None,
     align: bool = False,
+    crop: str | None = None,
+    crop_b: str | None = None,
 ) -> Pressed:
     """Press A onto B.
 
@@ -137,17 +140,18 @@ def press(
     direction  the way A moves
     tilt       with a force, "free": A turns until its load is balanced; "fixed": it keeps its attitude
     at         [m] (3,) where the force acts on A, in the file's place; None: the centre of its volume
-    response   boussinesq (solid), volume-preserving (flesh, rubber), layer (a thin layer on a hard core)
+    response   boussinesq (solid), volume-preserving (flesh, rubber), layer (a thin layer on a hard core), or a file of `pliant response`
     layer      [m] or "15mm": how far a push is felt; None: twice the radius of the contact
     young, poisson, young_b, poisson_b   of A and B; None: rigid
     unit, up, size   of files, see docs/files.md; spacing [m]: of samples on the faces of meshes
+    crop, crop_b   parts of files that are used, such as "z<50mm,x>-2cm", in metres with z up if no unit is given
     align      move A across the direction until its middle is in line with that of B
     """
     way = _direction(direction)
     deep, load = _goal(depth, force, tilt)
     metres = None if size is None else quantities.length("size", size)
     apart = None if spacing is None else quantities.length("spacing", spacing)
-    things = tuple(thing(each, unit=unit, up=up, size=metres, spacing=apart) for each in (a, b))
+    things = tuple(thing(each, unit=unit, up=up, size=metres, spacing=apart, crop=part) for each, part in ((a, crop), (b, crop_b)))
     moduli = ((young, poisson), (young_b, poisson_b))
     materials = [None if e is None else compliance(quantities.pressure("young", e), nu) for e, nu in moduli]
     if materials[0] is None and materials[1] is None:
@@ -160,7 +164,7 @@ def press(
     where = None if at is None else np.asarray(at, np.float64) + solid[0].translation
     notes = [f"{t.name}: {note}" for t in things for note in t.notes]
     if response != "boussinesq":
-        if thick is None:
+        if thick is None and response in RESPONSES:
             thick = BROAD * _contact_radius(solid[0], solid[1], way, deep, load)
             notes.append(f"a push is felt {1e3 * thick:.3g} mm far, twice the radius of a solid body's contact: give a layer to choose")
         solid = tuple(replace(s, response=_response(response, c, thick)) for s, c in zip(solid, materials, strict=True))
@@ -217,11 +221,15 @@ def _check_depth(depth: float, sides: tuple[Side, Side]) -> None:
             )
 
 
-def _response(kind: str, c: float | None, layer: float) -> Response | None:
-    if kind not in RESPONSES:
-        raise PliantError(f"There is no response '{kind}': {nearest(kind, RESPONSES)}")
+def _response(kind: str, c: float | None, layer: float | None) -> Response | None:
+    if kind not in RESPONSES and not kind.endswith(".csv"):
+        raise PliantError(f"There is no response '{kind}': {nearest(kind, RESPONSES)} A table is a .csv file of `pliant response`.")
     if c is None:
         return None
+    if kind not in RESPONSES:
+        table = read_response(kind)
+        return Tabulated(table.r, table.values * c / table.c, c)
+    assert layer is not None
     return VolumePreserving(c, layer) if kind == "volume-preserving" else LayerCut(c, layer)
 
 
@@ -272,7 +280,7 @@ def _remarks(result: ContactResult, response: str, layer: float | None, material
         notes.append(f"{len(result.spikes)} samples are displaced by more than half their radius of curvature: do not trust them")
     if result.off:
         notes.append(f"{result.off} overlapping samples lie over holes of the other surface and were left out")
-    if response != "boussinesq" and layer is not None and touching:
+    if response != "boussinesq" and touching:
         kind = _response(response, sum(c for c in materials if c is not None), layer)
         assert kind is not None
         times = stiffening(kind, math.sqrt(result.area / math.pi))

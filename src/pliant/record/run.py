@@ -123,6 +123,12 @@ class Run:
         return str(self.entries[ends[-1]].meta["message"]) if ends else ""
 
     @property
+    def notes(self) -> list[str]:
+        """What was decided and warned of on the way, said at the end of the run."""
+        ends = self._at["end"]
+        return [str(note) for note in self.entries[ends[-1]].meta.get("notes", [])] if ends else []
+
+    @property
     def frames(self) -> int:
         """Number of frames."""
         return len(self._at["frame"])
@@ -172,6 +178,10 @@ class Run:
         assert entry is not None  # a recorder refuses frames before the first topology
         arrays, meta = entry.record().arrays, entry.meta
         return Cells(**arrays, bodies=dict(meta["bodies"]), parents=dict(meta["parents"]))
+
+    def topology_number(self, i: int) -> int:
+        """Position among the records of what is drawn in frame i: equal numbers, equal cells."""
+        return max(k for k in self._at["topology"] if k < self._number(i))
 
     def fields(self, i: int) -> dict[str, str]:
         """Names of the fields of frame i, each with `point` or `cell`."""
@@ -233,6 +243,12 @@ class Run:
             where = "" if frame is None else f" at or before frame {frame}"
             raise PliantError(f"{self.path} has no checkpoint{where}, so it cannot be resumed from there; run it again")
         return numbers[-1]
+
+    def checkpoint_at(self, i: int) -> Record | None:
+        """The checkpoint of the very step of frame i, if one was taken."""
+        step = self._frame(i).meta["step"]
+        numbers = [k for k in self._at["state"] if self.entries[k].meta["step"] == step]
+        return self.entries[numbers[-1]].record() if numbers else None
 
     def model(self, frame: int | None = None) -> Record | None:
         """The model that the checkpoint of `state(frame)` belongs to, or None when none was recorded."""

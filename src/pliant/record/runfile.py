@@ -218,12 +218,15 @@ class Recorder:
         self._flush_steps()
         self._append("state", {**(meta or {}), "time": float(time), "step": int(step)}, arrays)
 
-    def close(self, status: str, message: str = "") -> Path:
-        """End the run: everything goes into the run file, and the journal is removed. Returns the run file."""
+    def close(self, status: str, message: str = "", notes: Sequence[str] = ()) -> Path:
+        """End the run: everything goes into the run file, and the journal is removed. Returns the run file.
+
+        `notes`: what was decided and warned of on the way.
+        """
         if status not in STATUSES:
             raise PliantError(f"status {status!r} is not one of {', '.join(STATUSES)}")
         self._flush_steps()
-        self._append("end", {"status": status, "message": message}, {})
+        self._append("end", {"status": status, "message": message, "notes": list(notes)}, {})
         _absorb(self._writer, self.path)
         return self.path
 

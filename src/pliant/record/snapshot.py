@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from pliant.geometry.files import PointCloud
 from pliant.geometry.mesh import PliantError, Surface, TetMesh
 from pliant.geometry.shape import Shape
 from pliant.model import State
@@ -22,6 +23,8 @@ def freeze(state: State) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
     arrays["books"] = np.array(list(state.books.values()), np.float64)
     for method, memory in state.memory.items():
         arrays |= {f"memory/{method}/{name}": array for name, array in memory.items()}
+    for group, kept in state.elements.items():
+        arrays |= {f"elements/{group}/{name}": array for name, array in kept.items()}
     return arrays, {"books": list(state.books), "methods": list(state.memory), "values": state.values}
 
 
@@ -30,13 +33,17 @@ def thaw(arrays: dict[str, np.ndarray], meta: dict[str, Any]) -> State:
     values: dict[str, Any] = {name: np.array(arrays[name]) for name in ("x", "v", "position", "rotation", "velocity", "spin")}
     values |= {"time": float(arrays["time"][0]), "step": int(arrays["step"][0]), "last_dt": float(arrays["last_dt"][0])}
     memory: dict[str, dict[str, np.ndarray]] = {method: {} for method in meta["methods"]}
+    elements: dict[str, dict[str, np.ndarray]] = {}
     for name, array in arrays.items():
         if name.startswith("memory/"):
             _, method, key = name.split("/", 2)
             memory[method][key] = np.array(array)
+        elif name.startswith("elements/"):
+            _, group, key = name.split("/", 2)
+            elements.setdefault(group, {})[key] = np.array(array)
     books = dict(zip(meta["books"], arrays["books"].tolist(), strict=True))
     changed = {k: tuple(v) if isinstance(v, list) else v for k, v in meta["values"].items()}
-    return State(**values, memory=memory, books=books, values=changed)
+    return State(**values, memory=memory, elements=elements, books=books, values=changed)
 
 
 def read_meshes(scene: Scene) -> Scene:
@@ -87,6 +94,9 @@ def _mesh_arrays(shape: Shape) -> dict[str, np.ndarray]:
         arrays |= {"points": shape.tets.points, "tets": shape.tets.tets}
     if shape.skin is not None:
         arrays |= {"skin_points": shape.skin.points, "skin_faces": shape.skin.faces}
+    if shape.cloud is not None:
+        arrays["cloud_points"] = shape.cloud.points
+        arrays |= {} if shape.cloud.normals is None else {"cloud_normals": shape.cloud.normals}
     return arrays
 
 
@@ -104,5 +114,6 @@ def unpack_scene(text: str, arrays: dict[str, np.ndarray]) -> Scene:
                 tets = TetMesh(found["points"], found["tets"]) if "tets" in found else None
                 skin = Surface(found["skin_points"], found["skin_faces"]) if "skin_faces" in found else None
                 exact = spec.get("analytic")
-                setattr(body, part, Shape("recorded", tets, skin, (exact[0], tuple(exact[1])) if exact else None))
+                cloud = PointCloud(found["cloud_points"], found.get("cloud_normals")) if "cloud_points" in found else None
+                setattr(body, part, Shape("recorded", tets, skin, (exact[0], tuple(exact[1])) if exact else None, cloud))
     return scene

@@ -17,7 +17,9 @@ from pliant.geometry.mesh import PliantError
 from pliant.reading import nearest
 
 SOURCES: dict[str, str] = {
+    "keiser": "pliant.reproduce.keiser",
     "motheram": "pliant.reproduce.motheram",
+    "pauly": "pliant.reproduce.pauly",
     "spillmann": "pliant.reproduce.spillmann",
     "thesis": "pliant.reproduce.thesis",
 }

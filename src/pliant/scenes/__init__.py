@@ -17,6 +17,10 @@ from pliant.scene import Scene
 
 SCENES = {
     "bowl": "pliant.scenes.bowl",
+    "cradle": "pliant.scenes.cradle",
+    "flattened-head": "pliant.scenes.flattened_head",
+    "pile": "pliant.scenes.pile",
+    "rider": "pliant.scenes.rider",
     "slope": "pliant.scenes.slope",
     "column": "pliant.scenes.column",
     "cantilever": "pliant.scenes.cantilever",
@@ -41,6 +45,15 @@ SCENES = {
     "cube-on-bar": "pliant.scenes.cube_on_bar",
     "bunny-in-bowl": "pliant.scenes.bunny_in_bowl",
     "cloth-on-ball": "pliant.scenes.cloth_on_ball",
+    "ball-on-plane": "pliant.scenes.ball_on_plane",
+    "spinning-ball": "pliant.scenes.spinning_ball",
+    "foot-on-ground": "pliant.scenes.foot_on_ground",
+    "ball-joint": "pliant.scenes.ball_joint",
+    "head-in-room": "pliant.scenes.head_in_room",
+    "bust-kiss": "pliant.scenes.bust_kiss",
+    "hanging-bar": "pliant.scenes.hanging_bar",
+    "melting-bust": "pliant.scenes.melting_bust",
+    "torn-head": "pliant.scenes.torn_head",
 }
 
 

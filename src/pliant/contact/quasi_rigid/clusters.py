@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
 
 from pliant.geometry.mesh import Floats, Ints
+from pliant.kernels import contiguous, kernel
 
 LEAF = 64  # most nodes of a cluster that is not split
-APART = 0.6  # clusters are far if the sum of their radii is below this part of the distance of their centres
+APART = 0.85  # clusters are far if the sum of their radii is below this part of the distance of their centres
 
 
 @dataclass(frozen=True)
@@ -26,24 +28,12 @@ class Clusters:
     @classmethod
     def of(cls, points: Floats) -> Clusters:
         """Halve at the median along the longest side of the box until no cluster exceeds LEAF."""
-        order = np.arange(len(points))
-        ranges, child, centre, radius = [(0, len(points))], [], [], []
-        at = 0
-        while at < len(ranges):
-            start, stop = ranges[at]
-            here = points[order[start:stop]]
-            low, high = here.min(axis=0), here.max(axis=0)
-            centre.append(0.5 * (low + high))
-            radius.append(np.sqrt(np.max(np.sum((here - centre[-1]) ** 2, axis=1))))
-            child.append((-1, -1))
-            if stop - start > LEAF:
-                middle = (stop - start) // 2
-                order[start:stop] = order[start:stop][np.argpartition(here[:, np.argmax(high - low)], middle)]
-                child[-1] = (len(ranges), len(ranges) + 1)
-                ranges += [(start, start + middle), (start + middle, stop)]
-            at += 1
-        start_stop = np.array(ranges)
-        return cls(order, start_stop[:, 0].copy(), start_stop[:, 1].copy(), np.array(child), np.array(centre), np.array(radius))
+        nodes = contiguous(points.T)
+        order, places = tree(nodes, LEAF)
+        balls = np.empty((places.shape[1], 4))
+        surround(contiguous(nodes[:, order]), contiguous(places[:2].T, np.int64), balls)
+        start, stop, child = places[0].copy(), places[1].copy(), np.ascontiguousarray(places[2:].T)
+        return cls(order, start, stop, child, np.ascontiguousarray(balls[:, :3]), balls[:, 3].copy())
 
     def pairs(self, cuts: Floats) -> tuple[Ints, Ints]:
         """Near and far pairs (m, 2) of clusters, a <= b, that cover every pair of nodes once.
@@ -83,3 +73,47 @@ class Clusters:
         wide, other = np.where(first, a, b), np.where(first, b, a)
         others = np.concatenate([np.stack([self.child[wide, k], other], 1) for k in (0, 1)])
         return np.concatenate([own, others])
+
+
+def tree(nodes: Floats, leaf: int) -> tuple[Ints, Ints]:
+    """(order (n,), places (4, c): first, end, left and right child, -1 for a leaf) of nodes (3 or 4, n)."""
+    n = nodes.shape[1]
+    order, places = np.arange(n), np.full((4, 4 * (n // max(leaf // 2, 1)) + 8), -1, np.int64)
+    used = _split(contiguous(nodes), order, places, leaf)
+    return order, np.ascontiguousarray(places[:, :used])
+
+
+@kernel
+def _split(nodes, order, places, leaf):  # type: ignore[no-untyped-def]
+    """Halve at the median place along the longest side of the box; number of clusters."""
+    places[0, 0], places[1, 0] = 0, len(order)
+    used, at = 1, 0
+    while at < used:
+        first, end = places[0, at], places[1, at]
+        if end - first > leaf:
+            axis, widest = 0, -1.0
+            for k in range(3):
+                low, high = np.inf, -np.inf
+                for p in range(first, end):
+                    low, high = min(low, nodes[k, order[p]]), max(high, nodes[k, order[p]])
+                if high - low > widest:
+                    axis, widest = k, high - low
+            middle = (first + end) // 2
+            order[first:end] = order[first:end][np.argsort(nodes[axis][order[first:end]], kind="mergesort")]
+            places[2, at], places[3, at] = used, used + 1
+            places[0, used], places[1, used], places[0, used + 1], places[1, used + 1] = first, middle, middle, end
+            used += 2
+        at += 1
+    return used
+
+
+@kernel
+def surround(nodes, ranges, balls):  # type: ignore[no-untyped-def]
+    """A ball around each range of nodes: centre of the box, and radius."""
+    for k in range(len(ranges)):
+        x, y, z = nodes[0, ranges[k, 0] : ranges[k, 1]], nodes[1, ranges[k, 0] : ranges[k, 1]], nodes[2, ranges[k, 0] : ranges[k, 1]]
+        cx, cy, cz = 0.5 * (x.min() + x.max()), 0.5 * (y.min() + y.max()), 0.5 * (z.min() + z.max())
+        far = 0.0
+        for i in range(len(x)):
+            far = max(far, (x[i] - cx) ** 2 + (y[i] - cy) ** 2 + (z[i] - cz) ** 2)
+        balls[k, 0], balls[k, 1], balls[k, 2], balls[k, 3] = cx, cy, cz, math.sqrt(far)

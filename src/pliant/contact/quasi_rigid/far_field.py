@@ -1,8 +1,8 @@
 """The elastic matrix of many nodes: near blocks as they are, far blocks as products of few columns and rows.
 
 Blocks of clusters that are far apart have low rank, because the response varies little across them. Adaptive cross approximation
-[Bebendorf 2000] finds it from a few rows and columns until what it adds is below the tolerance. Factors are kept in single precision
-(relative rounding 6e-8), near blocks in double.
+[Bebendorf 2000] finds it from a few rows and columns until what it adds is below the tolerance. Blocks are kept in single precision
+(relative rounding 6e-8), sums run in double.
 Memory and products grow as n log n. Blocks are stored once for both triangles, so the operator is symmetric to the last bit of its sums.
 """
 
@@ -113,7 +113,7 @@ def _places(sizes: Ints) -> Ints:
 
 def _near_blocks(nodes: Floats, code: Code, sides: Ints) -> Blocks:
     at = _places((sides[:, 1] - sides[:, 0]) * (sides[:, 3] - sides[:, 2]))
-    data = np.empty(at[-1])
+    data = np.empty(at[-1], dtype=np.float32)
     fill_near(nodes, *code, sides, at, data)
     return Blocks(sides, at, data, np.zeros(len(sides), dtype=np.int64))
 

@@ -22,6 +22,7 @@ from pliant.reading import nearest
 
 SOLVED, APART, STALLED = "solved", "apart", "not solved: iterations used up"
 INDEFINITE = "not solved: the matrix is not positive definite"
+NEARLY = 1e-5  # residual that is enough where many nodes take part, whose matrix is compressed
 ACTIVE_SET = 3000  # nodes up to which `auto` takes the active set
 
 

@@ -1,7 +1,8 @@
 """From coarse to fine: clusters of samples first, and finer ones only as far as the wanted accuracy needs (2.9 of the methods page).
 
-A level stands for clusters of at most 8, 32, 128, ... samples, each with a representative on the surface. The pressure found on one level
-is the start of the next. 40 to 100 nodes in contact give the force to 1-3 %.
+A level stands for clusters of at most 8, 32, 128, ... samples, each with a representative on the surface; what clusters do to each other
+follows from their samples (coarse.py). The pressure found on one level is the start of the next. 40 to 100 nodes in contact give the
+force to 1-3 %.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from pliant.contact.quasi_rigid.coarse import Parts
 from pliant.contact.quasi_rigid.result import ContactResult, Rung
 from pliant.contact.quasi_rigid.side import Side
 from pliant.detect.surfels.surface import PointSurface
@@ -21,14 +23,14 @@ SIZES = (8, 32, 128, 512)  # samples of a cluster
 LEAST = 150  # clusters of the coarsest level
 
 
-def ladder(surface: PointSurface) -> tuple[PointSurface, ...]:
-    """The surface and its coarser levels; built once and kept with the surface."""
+def ladder(surface: PointSurface) -> tuple[tuple[PointSurface, Parts | None], ...]:
+    """The surface and its coarser levels with their clusters; built once and kept with the surface."""
     if "ladder" not in surface.__dict__:
-        found = [surface]
+        found: list[tuple[PointSurface, Parts | None]] = [(surface, None)]
         for size in SIZES:
             if len(surface.spheres.cut(size)) >= LEAST and len(surface) > 2 * size:
                 level = surface.level(size)
-                found.append(PointSurface(level.points, level.normals, level.areas))
+                found.append((PointSurface(level.points, level.normals, level.areas), Parts.of(surface, level, size)))
         surface.__dict__["ladder"] = tuple(found)
     return surface.__dict__["ladder"]  # type: ignore[no-any-return]
 
@@ -38,7 +40,8 @@ def coarser(side: Side, level: int) -> Side:
     if level == 0 or side.nodes is None:
         return side
     steps = ladder(side.nodes)
-    return replace(side, samples=steps[min(level, len(steps) - 1)])
+    samples, parts = steps[min(level, len(steps) - 1)]
+    return replace(side, samples=samples, parts=parts)
 
 
 def levels_of(a: Side, b: Side) -> int:

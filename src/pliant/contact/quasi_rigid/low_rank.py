@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from pliant.contact.quasi_rigid.galerkin import fill_row
 from pliant.kernels import inline, kernel, parallel, prange
 
@@ -103,9 +105,10 @@ def pack(sides, place, rank, scratch, at, out):  # type: ignore[no-untyped-def]
 def fill_near(nodes, terms, tables, sides, at, out):  # type: ignore[no-untyped-def]
     for k in prange(len(sides)):
         nb = sides[k, 3] - sides[k, 2]
+        row = np.empty(nb)
         for i in range(sides[k, 1] - sides[k, 0]):
-            row = out[at[k] + i * nb : at[k] + (i + 1) * nb]
             row_of(nodes, sides[k, 0] + i, terms, tables, sides[k, 2], sides[k, 3], row)
+            out[at[k] + i * nb : at[k] + (i + 1) * nb] = row
 
 
 @kernel

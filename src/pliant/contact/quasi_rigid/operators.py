@@ -88,7 +88,11 @@ class Direct:
 
 def elastic(points: Floats, areas: Floats, response: Response, dense_up_to: int = DENSE, tolerance: float = 1e-6) -> Operator:
     """K for points [m] with areas [m^2]: stored if there are few, in blocks of low rank with a relative error of `tolerance` if many."""
-    nodes = blobs(points, areas)
+    return of_blobs(blobs(points, areas), response, dense_up_to, tolerance)
+
+
+def of_blobs(nodes: Floats, response: Response, dense_up_to: int = DENSE, tolerance: float = 1e-6) -> Operator:
+    """The same for nodes (4, n) of `blobs`."""
     if nodes.shape[1] <= dense_up_to:
         return Dense(assemble(nodes, response))
     from pliant.contact.quasi_rigid.far_field import Hierarchical

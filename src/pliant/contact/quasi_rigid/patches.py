@@ -11,12 +11,14 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 from scipy.spatial import cKDTree
 
+from pliant.contact.quasi_rigid.coarse import Members, between_clusters
 from pliant.contact.quasi_rigid.operators import Operator, elastic
 from pliant.contact.quasi_rigid.response import Response
 from pliant.geometry.mesh import Floats, Ints
 
 TOGETHER = 0.5  # n_i.n_j of neighbours in one patch: 60 degrees
 NEAR = 2.0  # spacings between neighbours
+COMPRESSED = 1e-4  # error of blocks of the matrix of many nodes; products are ten times better
 
 
 @dataclass(frozen=True)
@@ -65,21 +67,34 @@ class Blocks:
         return out
 
 
-def operator(points: Floats, normals: Floats, areas: Floats, response: Response) -> Operator:
-    """K of the nodes; in blocks where patches face opposite ways."""
-    found = groups(points, normals, areas)
-    if len(found) == 1:
-        return elastic(points, areas, response)
-    return Blocks(tuple(found), tuple(elastic(points[g], areas[g], response) for g in found))
+def operator(
+    points: Floats, normals: Floats, areas: Floats, response: Response, members: Members | None = None, near: Ints | None = None
+) -> Operator:
+    """K of the nodes, or of the clusters that they stand for; in blocks where patches face opposite ways."""
+    found = groups(points, normals, areas, near)
+    parts = tuple(_one(points, areas, response, members, None if len(found) == 1 else group) for group in found)
+    return parts[0] if len(parts) == 1 else Blocks(tuple(found), parts)
 
 
-def groups(points: Floats, normals: Floats, areas: Floats) -> list[Ints]:
-    """Nodes by patch; patches are together if their mean normals are within 90 degrees, or both are with a third one."""
+def _one(points: Floats, areas: Floats, response: Response, members: Members | None, group: Ints | None) -> Operator:
+    """K of a group; None: of all."""
+    if members is not None:
+        return between_clusters(members if group is None else members.at(group), response, COMPRESSED)
+    if group is not None:
+        points, areas = points[group], areas[group]
+    return elastic(points, areas, response, tolerance=COMPRESSED)
+
+
+def groups(points: Floats, normals: Floats, areas: Floats, near: Ints | None = None) -> list[Ints]:
+    """Nodes by patch; patches are together if their mean normals are within 90 degrees, or both are with a third one.
+
+    near  (p, 2) pairs of neighbours, if they are known
+    """
     mean = np.sum(areas[:, None] * normals, axis=0)
     if len(points) < 2 or np.min(normals @ mean) > 0.707 * np.linalg.norm(mean):  # all within 45 degrees: one patch for sure
         return [np.arange(len(points))]
     spacing = np.sqrt(areas)
-    pairs = cKDTree(points).query_pairs(NEAR * float(spacing.max()), output_type="ndarray")
+    pairs = cKDTree(points).query_pairs(NEAR * float(spacing.max()), output_type="ndarray") if near is None else near
     close = np.linalg.norm(points[pairs[:, 0]] - points[pairs[:, 1]], axis=1) <= NEAR * np.max(spacing[pairs], axis=1)
     agree = np.sum(normals[pairs[:, 0]] * normals[pairs[:, 1]], axis=1) >= TOGETHER
     count, label = _components(pairs[close & agree], len(points))

@@ -15,12 +15,14 @@ next round: q = s - K P with s the true distance of the moved nodes.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
 from pliant.contact.quasi_rigid import lcp
 from pliant.contact.quasi_rigid.active import NODE_ARRAYS, Nodes, active, around
+from pliant.contact.quasi_rigid.coarse import Members
 from pliant.contact.quasi_rigid.galerkin import blobs, displacement
 from pliant.contact.quasi_rigid.operators import Operator
 from pliant.contact.quasi_rigid.patches import operator
@@ -34,10 +36,11 @@ from pliant.reading import nearest
 MODES = ("master", "split", "merged")
 INNER, WIDE = 0.3, 0.5  # of the depth: nodes of the first problem, and those looked at around it, where a push can lift
 ROUGH, EXACT = 1e-3, 1e-9  # of the depth: overlap of other nodes that counts, while looking for nodes and in the end
-NEARLY = 1e-5  # of the depth: what is solved, and counts in the end, where many nodes take part
 FEW = 200  # nodes that are solved exactly at once
+COARSE = 300  # nodes of a coarse level beyond which gradients are good enough
 GROWTH = 20  # enlargements at most
 ROUNDS, SPLIT = 8, 3
+AROUND = 9  # neighbours of a node, and itself
 SPIKE = 0.5  # displacement times curvature
 
 Pair = tuple[Side, Side]
@@ -52,6 +55,7 @@ class Options:
     tolerance: float
     start: ContactResult | None
     level: int
+    whole: Pair  # the two objects with all their samples
 
 
 def resolve(
@@ -86,7 +90,7 @@ def resolve(
     from pliant.contact.quasi_rigid.levels import coarser
 
     sides = coarser(a, level), coarser(b, level)
-    options = Options(margin, rounds or (SPLIT if mode == "split" else ROUNDS), tolerance, start, level)
+    options = Options(margin, rounds or (SPLIT if mode == "split" else ROUNDS), tolerance, start, level, (a, b))
     if mode == "split":
         from pliant.contact.quasi_rigid.split import split
 
@@ -165,9 +169,13 @@ def _shared(sides: Pair, owners: tuple[int, ...], options: Options, mode: str) -
     if len(nodes) == 0:
         return apart(nodes, owner, mode, options.level)
     inner = options.margin if options.margin is not None else 0.0 if response.positive else INNER
-    wide = inner if response.positive else max(inner, WIDE)
+    wide = inner if response.positive else max(inner, WIDE, _reached(options.start, depth))
     if wide > 0.0:
         owner, nodes = gather(sides, owners, wide * depth)
+    if len(nodes) > (COARSE if options.level else lcp.ACTIVE_SET):
+        from pliant.contact.quasi_rigid.many import many
+
+        return many(sides, owners, options, mode, owner, nodes, response, wide)
     force, grown, iterations = started(options, owner, nodes), 0, 0
     within = np.flatnonzero((nodes.gap <= inner * depth) | (False if force is None else force > 0.0))
     rough = not response.positive  # who takes part is found roughly first, and checked exactly in the end
@@ -181,8 +189,8 @@ def _shared(sides: Pair, owners: tuple[int, ...], options: Options, mode: str) -
             break
         force = np.zeros(len(owner))
         force[within] = found.P
-        low = ROUGH if rough else EXACT if problem.K.size <= lcp.ACTIVE_SET else NEARLY
-        more, far = _lifted(problem, found, sides, owner, nodes, within, response, depth, wide, low)
+        low = ROUGH if rough else EXACT
+        more, far = lifted(problem, found, sides, owner, nodes, within, response, depth, wide, low)
         if grown >= GROWTH or (len(more) == len(within) and not far):
             if not rough:
                 break
@@ -191,11 +199,18 @@ def _shared(sides: Pair, owners: tuple[int, ...], options: Options, mode: str) -
         grown += 1
         if far:
             wide *= 2.0
-            chosen, known = (owner[more], nodes.sample[more]), (owner, nodes.sample, force)
-            owner, nodes = gather(sides, owners, wide * depth)
-            more, force = np.flatnonzero(_same(chosen, (owner, nodes.sample)) >= 0), mapped(known, owner, nodes.sample)
+            owner, nodes, more, force = farther(sides, owners, wide * depth, owner, nodes, more, force)
         within, problem = more, None
-    return _settled(problem, found, options, mode, grown, iterations, depth)
+    return settled(problem, found, options, mode, grown, iterations, depth)
+
+
+def farther(
+    sides: Pair, owners: tuple[int, ...], margin: float, owner: Ints, nodes: Nodes, within: Ints, force: Floats
+) -> tuple[Ints, Nodes, Ints, Floats]:
+    """(owner, nodes, within, force) of nodes within a larger margin [m]."""
+    chosen, known = (owner[within], nodes.sample[within]), (owner, nodes.sample, force)
+    owner, nodes = gather(sides, owners, margin)
+    return owner, nodes, np.flatnonzero(_same(chosen, (owner, nodes.sample)) >= 0), mapped(known, owner, nodes.sample)
 
 
 def _solved(problem: Problem, start: Floats | None, rough: bool) -> lcp.Solution:
@@ -206,29 +221,35 @@ def _solved(problem: Problem, start: Floats | None, rough: bool) -> lcp.Solution
 
 
 def exactly(K: Operator, q: Floats, start: Floats | None) -> lcp.Solution:
-    """Forces to rounding, or of many nodes, whose matrix is compressed to 1e-6 itself, to 1e-5 of the depth."""
-    return lcp.solve(K, q, start=start, tolerance=1e-8 if K.size <= lcp.ACTIVE_SET else NEARLY)
+    """Forces to rounding, or of many nodes, whose matrix is compressed too, to 1e-5 of the depth."""
+    return lcp.solve(K, q, start=start, tolerance=1e-8 if K.size <= lcp.ACTIVE_SET else lcp.NEARLY)
 
 
-def _lifted(
+def lifted(
     problem: Problem, found: lcp.Solution, sides: Pair, owner: Ints, nodes: Nodes, within: Ints, response: Response, depth: float,
-    wide: float, tolerance: float,
+    wide: float, tolerance: float, displaced: Callable[[Floats, Floats, Floats, Response], Floats] = displacement,
 ) -> tuple[Ints, bool]:  # fmt: skip
     """Nodes of the next problem: those that the contact lifts into the partner, and a ring; and whether to look farther out."""
     rest = np.setdiff1d(np.arange(len(nodes)), within, assume_unique=True)
+    at_end = bool(np.any(found.contact & (problem.nodes.gap > 0.8 * wide * depth)))
     if len(rest) == 0:
-        return within, bool(np.any(found.contact & (problem.nodes.gap > 0.8 * wide * depth)))
+        return within, at_end
     loaded, target = found.contact, blobs(nodes.points[rest], nodes.areas[rest])
     source = np.ascontiguousarray(problem.blobs[:, loaded])
-    s = nodes.gap[rest] + displacement(target, source, found.P[loaded], response)
+    s = nodes.gap[rest] + displaced(target, source, found.P[loaded], response)
     low = rest[s < -tolerance * depth]
     if len(low) == 0:
-        return within, False
-    ring = [low]
+        return within, at_end
+    return np.union1d(within, ring(sides, owner, nodes, low)), at_end or bool(np.any(nodes.gap[low] > 0.8 * wide * depth))
+
+
+def ring(sides: Pair, owner: Ints, nodes: Nodes, chosen: Ints) -> Ints:
+    """Chosen nodes and those next to them."""
+    found = [chosen]
     for i in (0, 1):
         mine = np.flatnonzero(owner == i)
-        ring.append(mine[around(sides[i], nodes.sample[low[owner[low] == i]], nodes.sample[mine])] if len(mine) else mine)
-    return np.union1d(within, np.concatenate(ring)), bool(np.any(nodes.gap[low] > 0.8 * wide * depth))
+        found.append(mine[around(sides[i], nodes.sample[chosen[owner[chosen] == i]], nodes.sample[mine])] if len(mine) else mine)
+    return np.unique(np.concatenate(found))
 
 
 @dataclass(frozen=True)
@@ -249,7 +270,12 @@ class Problem:
             c = np.array([sides[0].compliance, sides[1].compliance])
             at = at + (c[owner] / c.sum())[:, None] * (nodes.feet - at)
         outward = np.where((owner == 1)[:, None], -nodes.normals, nodes.normals)
-        return cls(sides, owner, nodes, areas, blobs(at, areas), operator(at, outward, areas, response))
+        near = _neighbours(sides, owner, nodes)
+        if all(side.parts is None for side in sides):
+            return cls(sides, owner, nodes, areas, blobs(at, areas), operator(at, outward, areas, response, near=near))
+        members = [Members.of(sides[i], nodes.sample[owner == i], (at - nodes.points)[owner == i], parts) for i in np.unique(owner)]
+        both = members[0] if len(members) == 1 else Members.joined(*members)
+        return cls(sides, owner, nodes, areas, both.blobs, operator(at, outward, areas, response, both, near))
 
     def met(self, force: Floats, u: Floats, facing: Floats) -> tuple[Floats, Floats, Floats, Floats]:
         """(contact normals, moved nodes, u_A, u_B)."""
@@ -259,7 +285,19 @@ class Problem:
         return n, self.nodes.points + step[:, None] * n, u_a, u_b
 
 
-def _settled(
+def _neighbours(sides: Pair, owner: Ints, nodes: Nodes) -> Ints | None:
+    """(p, 2) pairs of nodes that are neighbours on their surface; None if nodes of both take part."""
+    side = sides[int(owner[0])] if len(owner) else None
+    if side is None or side.nodes is None or owner[0] != owner[-1]:
+        return None
+    place = np.full(len(side.nodes), -1)
+    place[nodes.sample] = np.arange(len(nodes))
+    near = place[side.nodes.graph[nodes.sample, 1:AROUND]]
+    one = np.broadcast_to(np.arange(len(nodes))[:, None], near.shape)
+    return np.stack([one[near >= 0], near[near >= 0]], axis=1)
+
+
+def settled(
     problem: Problem, found: lcp.Solution, options: Options, mode: str, grown: int, iterations: int, depth: float
 ) -> ContactResult:
     """Go on until the moved nodes lie on the other surface."""
@@ -319,6 +357,11 @@ def started(options: Options, owner: Ints, nodes: Nodes) -> Floats | None:
         return mapped((last.owner, last.sample, last.P), owner, nodes.sample)
     force = carried(last.points, last.areas, last.P, nodes.points, nodes.areas)
     return np.where(force > 0.05 * np.max(force, initial=0.0), force, 0.0)
+
+
+def _reached(last: ContactResult | None, depth: float) -> float:
+    """How far out the last contact reached, and a bit, as a part of the depth; 0 if there was none."""
+    return 0.0 if last is None else 1.4 * float(np.max(last.gap[last.contact], initial=0.0)) / depth
 
 
 def _same(known: tuple[Ints, Ints], wanted: tuple[Ints, Ints]) -> Ints:

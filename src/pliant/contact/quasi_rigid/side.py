@@ -7,6 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
+from pliant.contact.quasi_rigid.coarse import Parts
 from pliant.contact.quasi_rigid.response import Response
 from pliant.detect.surfels.answers import Projection
 from pliant.detect.surfels.exact import Exact
@@ -24,6 +25,7 @@ class Side:
     rotation: Floats = field(default_factory=lambda: np.eye(3))  # (3, 3) body to world
     translation: Floats = field(default_factory=lambda: np.zeros(3))  # [m] (3,)
     samples: PointSurface | None = None  # nodes of an exact shape, which has none of its own; or fewer than the shape has
+    parts: Parts | None = None  # of which samples these fewer are clusters
 
     def __post_init__(self) -> None:
         if isinstance(self.shape, Posed):

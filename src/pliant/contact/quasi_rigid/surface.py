@@ -8,10 +8,11 @@ import math
 import numpy as np
 from scipy.spatial import cKDTree
 
-from pliant.contact.quasi_rigid.galerkin import blobs, displacement
+from pliant.contact.quasi_rigid.galerkin import blobs
 from pliant.contact.quasi_rigid.response import LayerCut, Response, Sum, Tabulated, VolumePreserving
 from pliant.contact.quasi_rigid.result import ContactResult
 from pliant.contact.quasi_rigid.side import Side
+from pliant.contact.quasi_rigid.tree_sum import tree_displacement
 from pliant.detect.surfels.surface import PointSurface
 from pliant.geometry.mesh import Floats, PliantError
 
@@ -54,7 +55,7 @@ def displacements(
     if response is None or len(touching) == 0:
         return u, way
     near_end, end = reach_of(response, math.sqrt(result.area / math.pi))
-    x, outward = result.points[touching], (1.0 if which == 0 else -1.0) * result.normals[touching]
+    x, outward = _on_side(result, which)[touching], (1.0 if which == 0 else -1.0) * result.normals[touching]
     middle = x.mean(axis=0)
     box = np.linalg.norm(points - middle, axis=1) <= end + np.max(np.linalg.norm(x - middle, axis=1))
     chosen = np.flatnonzero(box if wanted is None else box & wanted)
@@ -64,11 +65,17 @@ def displacements(
     chosen, far, nearest, agree = chosen[keep], far[keep], nearest[keep], agree[keep]
     fade = _smooth((end - far) / (end - near_end)) * _smooth(agree / AWAY)
     source = np.ascontiguousarray(blobs(x, result.areas[touching]))
-    u[chosen] = fade * displacement(blobs(points[chosen], areas[chosen]), source, result.P[touching], response)
+    u[chosen] = fade * tree_displacement(blobs(points[chosen], areas[chosen]), source, result.P[touching], response)
     turn = _smooth((agree - 0.5) / 0.4)[:, None]  # contact normals on what faces the partner, own ones on flanks
     mixed = turn * outward[nearest] + (1.0 - turn) * normals[chosen]
     way[chosen] = -mixed / np.linalg.norm(mixed, axis=1, keepdims=True)
     return u, way
+
+
+def _on_side(result: ContactResult, which: int) -> Floats:
+    """(n, 3) [m] where nodes press on a side before deformation: they themselves, or their feet if they are samples of the other one."""
+    away = np.where(result.owner == which, 0.0, np.where(result.owner == 0, result.gap, -result.gap))
+    return np.asarray(result.points + away[:, None] * result.normals)
 
 
 def deformed(side: Side, result: ContactResult, which: int) -> tuple[Floats, Floats]:

@@ -5,7 +5,7 @@ the paper's levels: a cluster of a level holds at most `size` samples and is not
 by moving the centre towards the farthest sample, 1/2, 1/3, ... of the way (Badoiu and Clarkson 2003), within 1-2 % of the smallest.
 
 Where we differ: in the paper the sphere's centre stands for a cluster. It lies inside the surface by more than typical penetrations
-(0.013 R for 128 of 20k samples of a ball); here it is projected onto the surface first (`PointSurface.level`).
+(0.013 R for 128 of 20k samples of a ball); here it is the centre of area, projected onto the surface (`PointSurface.level`).
 """
 
 from __future__ import annotations

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from pliant.detect.surfels.neighbours import UniformGrid
-from pliant.geometry.mesh import Floats, PliantError, Surface
+from pliant.geometry.mesh import Floats, Ints, PliantError, Surface
 from pliant.kernels import kernel
 
 FINE = 3.0  # pieces per spacing that samples are chosen from
@@ -24,9 +23,9 @@ def spread_samples(surface: Surface, spacing: float) -> tuple[Floats, Floats, Fl
     points, normals, areas = _pieces(surface, spacing / FINE)
     order = np.random.default_rng(0).permutation(len(points))
     points, normals, areas = points[order], normals[order], areas[order]
-    start, near = UniformGrid(points, APART * spacing).within(points, APART * spacing)
-    owner = np.full(len(points), -1, np.int64)
-    _thin(points, normals, start, near, owner)
+    owner, reach = np.full(len(points), -1, np.int64), APART * spacing
+    cell, around = _cells(points, reach)
+    _thin(points, normals, reach * reach, cell, around, np.full(len(around), -1), np.full(len(points), -1), owner)
     kept = np.unique(owner)
     place = np.searchsorted(kept, owner)
     total = np.bincount(place, areas, minlength=len(kept)).astype(np.float64)
@@ -66,28 +65,44 @@ def _centres(m):  # type: ignore[no-untyped-def]
     return out
 
 
+def _cells(points: Floats, size: float) -> tuple[Ints, Ints]:
+    """(cell of each point (n,), cells around each cell and itself (c, 27), -1 where there is none), of cubes of a size."""
+    place = np.floor((points - points.min(axis=0)) / size).astype(np.int64) + 1
+    high = place.max(axis=0) + 2
+
+    def number(x: Ints) -> Ints:
+        return (x[..., 0] * high[1] + x[..., 1]) * high[2] + x[..., 2]
+
+    known, first, cell = np.unique(number(place), return_index=True, return_inverse=True)
+    shift = np.stack(np.meshgrid(*[np.arange(-1, 2)] * 3, indexing="ij"), axis=-1).reshape(-1, 3)
+    wanted = number(place[first][:, None] + shift)
+    found = np.minimum(np.searchsorted(known, wanted), len(known) - 1)
+    return cell, np.where(known[found] == wanted, found, -1)
+
+
 @kernel
-def _thin(points, normals, start, near, owner):  # type: ignore[no-untyped-def]
-    """Keep a piece if no kept one of its side is near; others go to the nearest kept one of their side."""
+def _thin(points, normals, reach2, cell, around, head, after, owner):  # type: ignore[no-untyped-def]
+    """Keep a piece if no kept one of its side is near; others go to the nearest kept one of their side. Cells list the kept ones."""
     for i in range(len(points)):
-        kept = True
-        for c in range(start[i], start[i + 1]):
-            j = near[c]
-            if j < i and owner[j] == j and _facing(normals, i, j) > 0.0:
-                kept = False
-                break
-        if kept:
-            owner[i] = i
+        if _nearest_kept(points, normals, reach2, around[cell[i]], head, after, i) < 0:
+            owner[i], after[i], head[cell[i]] = i, head[cell[i]], i
     for i in range(len(points)):
-        best = np.inf
-        if owner[i] == i:
-            continue
-        for c in range(start[i], start[i + 1]):
-            j = near[c]
-            if owner[j] == j and _facing(normals, i, j) > 0.0:
-                d = (points[i, 0] - points[j, 0]) ** 2 + (points[i, 1] - points[j, 1]) ** 2 + (points[i, 2] - points[j, 2]) ** 2
-                if d < best:
-                    best, owner[i] = d, j
+        if owner[i] < 0:
+            owner[i] = _nearest_kept(points, normals, reach2, around[cell[i]], head, after, i)
+
+
+@kernel
+def _nearest_kept(points, normals, reach2, cells, head, after, i):  # type: ignore[no-untyped-def]
+    """Nearest kept piece within reach that faces the same way, the first of equal ones; -1 if there is none."""
+    best, found = reach2, -1
+    for c in cells:
+        j = head[c] if c >= 0 else -1
+        while j >= 0:
+            d = (points[i, 0] - points[j, 0]) ** 2 + (points[i, 1] - points[j, 1]) ** 2 + (points[i, 2] - points[j, 2]) ** 2
+            if (d < best or (d == best and (found < 0 or j < found))) and _facing(normals, i, j) > 0.0:
+                best, found = d, j
+            j = after[j]
+    return found
 
 
 @kernel

@@ -34,7 +34,7 @@ class Level:
     """Clusters of about one size: one representative for each."""
 
     nodes: Ints  # (c,) of the tree of spheres
-    points: Floats  # (c, 3) [m] sphere centres projected onto the surface
+    points: Floats  # (c, 3) [m] centres of area projected onto the surface
     normals: Floats  # (c, 3) direction of sum A n
     areas: Floats  # (c,) [m^2] sum A
     radius: Floats  # (c,) [m] of the spheres
@@ -144,8 +144,9 @@ class PointSurface:
         length = np.linalg.norm(vector, axis=1)
         first = self.normals[samples[start[:-1]]]  # of a cluster that wraps around something and has no side
         normals = np.where(length[:, None] > 0.0, vector / np.maximum(length, np.finfo(float).tiny)[:, None], first)
-        feet = self.project(self.spheres.centre[nodes]).points
-        return Level(nodes, feet, normals, self.spheres.sums(self.areas)[nodes], self.spheres.radius[nodes], start, samples)
+        areas = self.spheres.sums(self.areas)[nodes]
+        feet = self.project(self.spheres.sums(self.areas[:, None] * self.points)[nodes] / areas[:, None]).points
+        return Level(nodes, feet, normals, areas, self.spheres.radius[nodes], start, samples)
 
     # Queries ----------------------------------------------------------------------------------------------------------
 

@@ -1,0 +1,93 @@
+"""Quasi-rigid bodies: a rigid frame, and a surface that gives way only while something presses on it [Pauly, Pai, Guibas 2004].
+
+The skin is made fine enough to carry pressure: triangles are cut to `spacing`, and put onto the exact shape where there is one. Mass
+and inertia come from the surface; of a point cloud, or a surface with holes, from its samples by the divergence theorem. Points without
+triangles also serve as rigid and static bodies.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from pliant.bodies.body import BodyParts, FramePart, fixed_frame, moving_frame, placing
+from pliant.detect.surfels.clean import merged
+from pliant.detect.surfels.exact import Exact
+from pliant.detect.surfels.make import from_cloud, from_mesh
+from pliant.detect.surfels.riding import LONGEST
+from pliant.detect.surfels.surface import PointSurface
+from pliant.geometry.mass import Mass, is_closed, mass_of_samples, mass_of_surface
+from pliant.geometry.mesh import Floats, PliantError, Surface
+from pliant.geometry.shape import Shape
+from pliant.geometry.subdivide import subdivided
+from pliant.model import RESPONSES
+from pliant.scene import Body
+
+SAMPLES = 4000  # of a body unless it says its spacing
+
+
+def quasi_rigid_parts(body: Body, shape: Shape) -> BodyParts:
+    """A body that gives way locally."""
+    if shape.name == "plane":
+        rotation, shift = placing(body)
+        parts = BodyParts(frame=fixed_frame(rotation, shift), analytic=shape.analytic)
+    elif shape.cloud is not None:
+        parts = cloud_parts(body, shape)
+    else:
+        parts = _meshed(body, shape)
+    parts.gives = gives_of(body)
+    return parts
+
+
+def _meshed(body: Body, shape: Shape) -> BodyParts:
+    rotation, shift = placing(body)
+    skin = shape.surface()
+    x = skin.points[skin.faces]
+    area = 0.5 * float(np.linalg.norm(np.cross(x[:, 1] - x[:, 0], x[:, 2] - x[:, 0]), axis=1).sum())
+    place = merged(skin.points)  # what shares a place moves together, so that dents do not tear seams
+    skin = Surface(skin.points[np.unique(place, return_index=True)[1]], place[skin.faces])
+    fine = subdivided(skin, LONGEST * (body.spacing or math.sqrt(area / SAMPLES))).surface
+    if shape.analytic is not None:
+        fine = Surface(Exact(*shape.analytic).project(fine.points).points, fine.faces)
+    whole = mass_of_surface(fine) if is_closed(fine) else _mass(from_mesh(fine))
+    frame = moving_frame(body, whole, shape.analytic is not None, rotation, shift)
+    points = fine.points @ rotation.T + shift
+    parts = BodyParts(points=points, surface_points=len(points), faces=fine.faces, frame=frame, analytic=shape.analytic)
+    return _bound(parts, frame)
+
+
+def cloud_parts(body: Body, shape: Shape) -> BodyParts:
+    """A body with a frame whose skin are the points of a scan."""
+    assert shape.cloud is not None
+    rotation, shift = placing(body)
+    made = from_cloud(shape.cloud, name=shape.name)
+    frame = fixed_frame(rotation, shift) if body.model == "static" else moving_frame(body, _mass(made), False, rotation, shift)
+    points, normals = made.points @ rotation.T + shift, made.normals @ rotation.T
+    parts = BodyParts(points=points, surface_points=len(points), frame=frame)
+    parts.normals, parts.areas = frame.local(normals + frame.position), made.areas
+    return _bound(parts, frame)
+
+
+def _bound(parts: BodyParts, frame: FramePart) -> BodyParts:
+    """All points fixed in the frame."""
+    parts.bind_start, parts.local = np.zeros(len(parts.points) + 1, np.int64), frame.local(parts.points)
+    return parts
+
+
+def _mass(surface: PointSurface) -> Mass:
+    return mass_of_samples(surface.points, surface.normals, surface.areas)
+
+
+def gives_of(body: Body) -> Floats:
+    """C [m^2/N], kind of response, its length [m], damping [s]."""
+    material, kind = body.material, body.material.response
+    if isinstance(material.youngs_modulus, list):
+        raise PliantError("a quasi-rigid body has one Young's modulus; give one number.")
+    if kind != "boussinesq" and material.layer is None:
+        raise PliantError(
+            f"response = \"{kind}\" needs `layer` [m]: how far a push is felt; about twice the radius of the contacts to come for flesh "
+            "and rubber, the thickness of the layer on a hard core."
+        )
+    c = (1.0 - material.poisson_ratio**2) / (math.pi * material.youngs_modulus)
+    return np.array([c, RESPONSES[kind], material.layer or np.inf, material.stiffness_damping])

@@ -1,0 +1,119 @@
+"""Commands that show runs in the browser and as pages; `cli.py` adds them to the others."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from pliant.live.server import Server
+
+RunFile = Annotated[Path, typer.Argument(help="A run file.")]
+Host = Annotated[str, typer.Option(help="Address to listen at; another than this machine's own shows the page to the network.")]
+Port = Annotated[int | None, typer.Option(help="Port; default the first free one from 8700 on, 0: any that is free.")]
+Browser = Annotated[bool, typer.Option(help="Open the page in the default browser.")]
+Colour = Annotated[str, typer.Option(help="What colours bodies at first: pressure, von_mises, speed, body ...")]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands of this file."""
+    for command in (view, live, report):
+        app.command()(command)
+
+
+def view(
+    path: RunFile,
+    html: Annotated[Path | None, typer.Option(help="Write one html file that plays without a server, and stop.")] = None,
+    host: Host = "127.0.0.1",
+    port: Port = None,
+    colour: Colour = "auto",
+    browser: Browser = True,
+) -> None:
+    """Play a run in the browser: time line, fields, contacts, cuts, curves. Ctrl-C ends it."""
+    from pliant.cli import say
+    from pliant.live.html import write_page
+    from pliant.live.reel import Reel
+    from pliant.live.viewing import serve
+    from pliant.record import Run, human
+
+    with Run.open(path) as run:
+        if html is not None:
+            written = write_page(Reel(run, colour), html)
+            say(f"Wrote {written}, {human(written.stat().st_size)}: open it in any browser, no server and no network needed.")
+            return
+        with serve(run, colour, host, port) as server:
+            stay(server, browser)
+
+
+def live(
+    scene: Annotated[str, typer.Argument(help="A scene file (.toml) or the name of a scene that ships with pliant.")],
+    dt: Annotated[float | None, typer.Option(help="Length of a step [s], instead of the scene's.")] = None,
+    contact: Annotated[str | None, typer.Option(help="Contact method, instead of the scene's.")] = None,
+    settings: Annotated[list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="As for `pliant run`. Repeatable.")] = None,
+    folder: Annotated[Path, typer.Option(help="Where scenes and runs are saved from the page.")] = Path("runs"),
+    start: Annotated[bool, typer.Option(help="Begin at once instead of paused.")] = False,
+    host: Host = "127.0.0.1",
+    port: Port = None,
+    colour: Colour = "auto",
+    browser: Browser = True,
+) -> None:
+    """Run a scene in the browser: pull at bodies, change settings, drop more, save what was done. Ctrl-C ends it."""
+    from pliant.cli import _scene
+    from pliant.live.orders import obey
+    from pliant.live.playing import serve
+    from pliant.live.session import Session
+    from pliant.warm import announce, warm
+
+    made = _scene(scene, settings or [], dt, None, contact)
+    warm(made)
+    with announce():
+        session = Session(made, folder, colour)
+    try:
+        with serve(session, host, port) as server:
+            if start:
+                obey(session, {"do": "start"})
+            stay(server, browser)
+    finally:
+        session.close()
+
+
+def stay(server: Server, browser: bool) -> None:
+    """Say the address, open it, and wait for Ctrl-C."""
+    import signal
+    import threading
+    import webbrowser
+
+    from pliant.cli import say
+
+    over = threading.Event()
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGTERM, lambda *_: over.set())
+    say(f"Open {server.address} in a browser. Ctrl-C ends this.")
+    if server.host not in ("127.0.0.1", "localhost", "::1"):
+        say("  Everybody who can reach this machine can see it, and in `live` change it.")
+    if browser:
+        webbrowser.open(server.address)
+    try:
+        while not over.wait(0.2):
+            pass
+    except KeyboardInterrupt:
+        pass
+    say("Closed.")
+
+
+def report(
+    path: RunFile,
+    out: Annotated[Path | None, typer.Option(help="The page to write; default RUN_report.html.")] = None,
+    stills: Annotated[int, typer.Option(min=1, max=40, help="Pictures along the time line.")] = 6,
+    colour: Colour = "auto",
+) -> None:
+    """Write one html page about a run: scene, pictures, curves, pressure map, pairs, warnings, how to do it again."""
+    from pliant.cli import say
+    from pliant.look.report import report as write
+    from pliant.record import Run
+
+    with Run.open(path) as run:
+        written = write(run, out or run.path.with_name(run.path.stem + "_report.html"), colour, stills)
+    say(f"Wrote {written}.")

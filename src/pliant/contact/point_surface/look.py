@@ -1,0 +1,129 @@
+"""Looking at a step: surfaces at its start, who is inside whom, and what is remembered from the step before."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pliant.contact.friction import recall
+from pliant.contact.method import Memory
+from pliant.contact.point_surface.candidates import Candidates, boxes, candidates, overlapping, recalled
+from pliant.contact.point_surface.hits import Hits, inside, search
+from pliant.contact.point_surface.self_contact import folded
+from pliant.contact.point_surface.surfaces import Neighbourhoods, Surfaces
+from pliant.detect.surfels.carried import Carried
+from pliant.geometry.mesh import Floats, Ints
+from pliant.motion import Motion
+
+if TYPE_CHECKING:
+    from pliant.contact.point_surface.options import Options
+    from pliant.pairs import PairTable
+
+
+class Fixed:
+    """The neighbourhoods of a world's surfels; made once (`motion.kept(Fixed)`)."""
+
+    def __init__(self, motion: Motion) -> None:
+        carried, bodies = motion.kept(Carried), motion.bodies
+        known = [r for r in carried.riding if r is not None]
+        points, normals = (np.concatenate([np.zeros((0, 3)), *(getattr(r, n) for r in known)]) for n in ("points", "normals"))
+        kind = np.where(bodies.frame >= 0, bodies.analytic, -1)
+        self.near = Neighbourhoods.of(points, normals, carried.area, carried.start, kind, bodies.parameters)
+        self.published = replace(self.near, lift=np.zeros_like(self.near.lift))
+        self.sampled = np.diff(carried.start) > 0  # (B,) bool: does the body have surfels?
+
+
+@dataclass
+class Look:
+    """What a step begins with."""
+
+    surfaces: Surfaces
+    low: Floats  # (B, 3) [m] boxes
+    high: Floats
+    found: Candidates
+    hits: Hits
+    key: Ints  # (r,) of the hits, the same in every step
+    stretch: Floats  # (r, 3) [m] of the anchors
+    longest: float  # [s] the longest step so far
+    sampled: np.ndarray  # (B,) bool
+
+    def areas(self) -> Floats:
+        """Area that each hit stands for [m^2]: of its surfel as seen along the normal, so that the sides of a box do not count.
+
+        Half of it where both bodies have surfels, so that the two sides make one patch.
+        """
+        facing = -np.einsum("ri,ri->r", self.surfaces.normals[self.hits.surfel], self.hits.normal)
+        half = np.where(self.sampled[self.hits.other], 0.5, 1.0)
+        return self.surfaces.areas[self.hits.surfel] * half * np.maximum(facing, 0.0)
+
+    def warnings(self, motion: Motion) -> list[str]:
+        deep = self.hits.deep
+        if not deep.any():
+            return []
+        names, body = motion.bodies.names, self.surfaces.fixed.body[self.hits.surfel[deep]]
+        pairs = sorted({(names[a], names[b]) for a, b in zip(body.tolist(), self.hits.other[deep].tolist(), strict=True)})
+        some = ", ".join(f"{a} in {b}" for a, b in pairs[:3]) + (", ..." if len(pairs) > 3 else "")
+        return [
+            f"point-surface: {int(deep.sum())} surfels are deeper than three widths ({some}) and go on along their last good direction. "
+            "A larger `stiffness` or a shorter dt makes contacts shallower."
+        ]
+
+
+def surfaces_at(motion: Motion, when: str, published: bool = False) -> Surfaces:
+    """All bodies at the "start" or "end" of the step."""
+    carried, fixed, bodies = motion.kept(Carried), motion.kept(Fixed), motion.bodies
+    now = carried.at(motion, when)
+    position, rotation = (motion.position_start, motion.rotation_start) if when == "start" else (motion.position, motion.rotation)
+    where, turn = np.zeros((len(bodies), 3)), np.tile([1.0, 0.0, 0.0, 0.0], (len(bodies), 1))
+    framed = bodies.frame >= 0
+    where[framed], turn[framed] = position[bodies.frame[framed]], rotation[bodies.frame[framed]]
+    return Surfaces(fixed.published if published else fixed.near, now.points, now.normals, now.areas, where, turn)
+
+
+def look(options: Options, motion: Motion, memory: Memory, pairs: PairTable, when: str = "start") -> Look:
+    """Who is inside whom at one end of the step, of the pairs that meet."""
+    surfaces, count = surfaces_at(motion, when, options.surface == "published"), len(motion.bodies)
+    low, high = boxes(surfaces)
+    near = overlapping(low, high)
+    found = candidates(surfaces, near[pairs.meet(near[:, 0], near[:, 1])], low, high)
+    everyone = np.arange(count)
+    own = folded(surfaces, everyone[pairs.meet(everyone, everyone) & (motion.bodies.frame < 0)])
+    key = found.surfel * count + found.other
+    found.sample = recalled(key, memory.get("near", np.zeros(0, np.int64)), memory.get("sample", np.zeros(0, np.int64)))
+    search(surfaces, found)
+    found = Candidates(*(np.concatenate([getattr(found, n), getattr(own, n)]) for n in ("surfel", "other", "sample")))
+    key = found.surfel * count + found.other
+    before = _directions(memory, key)
+    hits, found.sample = inside(surfaces, found, before, first="longest" not in memory)
+    key = hits.surfel * count + hits.other
+    return Look(
+        surfaces, low, high, found, hits, key, recall(memory, "stretch", key),
+        float(memory["longest"][0]) if "longest" in memory else 0.0, motion.kept(Fixed).sampled,
+    )  # fmt: skip
+
+
+def _directions(memory: Memory, key: Ints) -> Floats:
+    """Last good direction of each candidate, (c, 3), zero for none."""
+    out = np.zeros((len(key), 3))
+    if len(memory.get("key", ())):
+        at = recalled(key, memory["key"], np.arange(len(memory["key"])))
+        out[at >= 0] = memory["direction"][at[at >= 0]]
+    return out
+
+
+def remembered(motion: Motion, seen: Look, stretch: Floats | None = None) -> Memory:
+    """What the next step starts from: samples of all candidates that are near, and directions and anchors of hits."""
+    count, found, hits = len(motion.bodies), seen.found, seen.hits
+    near = np.flatnonzero((found.sample >= 0) & (seen.surfaces.fixed.body[found.surfel] != found.other))
+    near = near[np.argsort(found.surfel[near] * count + found.other[near], kind="stable")]
+    order = np.argsort(seen.key, kind="stable")
+    return {
+        "near": found.surfel[near] * count + found.other[near],
+        "sample": found.sample[near],
+        "key": seen.key[order],
+        "direction": hits.normal[order],
+        "stretch": (np.zeros((len(hits), 3)) if stretch is None else stretch)[order],
+        "longest": np.array([max(seen.longest, motion.dt)]),
+    }

@@ -1,0 +1,111 @@
+"""The method `point-surface`: surfels inside implicit surfaces, a common contact surface, penalty and friction on it.
+
+Keiser, Müller, Heidelberger, Teschner, Gross: Contact Handling for Deformable Point-Based Objects (2004); part 4 of the methods
+page. A step:
+    surfels in overlapping boxes -> inside the other's implicit surface? -> pressure from the depth -> friction -> push;
+    colliding surfels move onto the contact surface in what is drawn.
+Force is taken at the start of the step: with symplectic bodies and without damping the energy of a collision is kept.
+
+Where we differ (every published variant is an option): force from the smooth gap, pressure = (k / 2) depth, half of it from either body's
+surfels, in place of springs between closest surfels; forces times area, not density; the transpose of the binding carries them;
+the contact surface weighs with E, not 1/E; damping counts once and never pulls; friction sticks; pairs do not depend on their order.
+
+Limitations: bodies overlap by pressure / (k / 2), which the drawn surfaces hide; nothing is seen within a step, which is therefore divided
+when bodies move more than half a spacing; surfels deeper than 3 h go on along their last good direction; edges are rounded over h.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from pliant.contact.contacts import Contacts, Support
+from pliant.contact.friction import Friction, anchored, coulomb, tangential
+from pliant.contact.method import Answer, Memory
+from pliant.contact.point_surface.closest import respond_closest
+from pliant.contact.point_surface.contact_surface import moved_to_contact
+from pliant.contact.point_surface.forces import normal_impulses, published_friction, stiffness_of
+from pliant.contact.point_surface.hits import Hits
+from pliant.contact.point_surface.look import Look, look, remembered
+from pliant.contact.point_surface.options import Options
+from pliant.contact.point_surface.rows import gap_rows, keiser_rows
+from pliant.contact.point_surface.strides import shorter_step
+from pliant.contact.point_surface.yielding import Yielding
+from pliant.detect.surfels.carried import Carried
+from pliant.geometry.mesh import Floats
+from pliant.motion import Motion, Rows
+from pliant.pairs import PairTable
+
+
+@dataclass(frozen=True)
+class PointSurface(Options):
+    """Contact of surfels with the surfaces of other bodies."""
+
+    needs: ClassVar[frozenset[str]] = frozenset({"surfels"})
+
+    def respond(self, motion: Motion, memory: Memory) -> Answer:
+        seen = look(self, motion, memory, motion.pairs)
+        shorter = shorter_step(motion, seen, self.substeps)
+        if shorter is not None:
+            return Answer(Contacts.none(motion.dt), memory, again=shorter)
+        if self.force == "closest":
+            return respond_closest(self, motion, seen)
+        if len(seen.hits) == 0:
+            return Answer(Contacts.none(motion.dt), remembered(motion, seen))
+        return self.push(motion, seen)
+
+    def push(self, motion: Motion, seen: Look) -> Answer:
+        """Pressure and friction of all hits, and where they are drawn."""
+        hits, surfaces, carried = seen.hits, seen.surfaces, motion.kept(Carried)
+        a = surfaces.fixed.body[hits.surfel]
+        share = motion.kept(Yielding).share(a, hits.other, self.weight)
+        at = surfaces.points[hits.surfel] - (share * hits.gap)[:, None] * hits.normal
+        rows = gap_rows(motion, carried, surfaces, hits, at)
+        if self.distribution == "keiser":
+            rows = keiser_rows(motion, a, hits.other, hits.normal, at)
+        area = seen.areas()
+        k, c = stiffness_of(self, motion, seen, a, hits.other)
+        impulse = normal_impulses(motion, rows, hits.gap, area, k, c)
+        friction = self.rub(motion, rows, impulse, seen, a)
+        motion.push(rows, impulse[:, None] * rows.normal + friction.impulse)
+        slip = tangential(motion.slide(rows), rows.normal)
+        contacts = Contacts(
+            a=a, b=hits.other, feature_a=carried.point[hits.surfel, 0], feature_b=other_features(carried, hits), point=at,
+            normal=rows.normal, gap=hits.gap, impulse=impulse, friction_impulse=friction.impulse,
+            sticking=friction.sticks.astype(np.float64), slip=slip,
+            area=area, dt=motion.dt, support=Support.of(rows),
+        )  # fmt: skip
+        held = anchored(seen.stretch, slip, friction.sticks, friction.dragged, rows.normal)
+        pairs = motion.pairs  # of this method
+        shown = (lambda: self.shown(motion, pairs)) if self.show else None  # worked out when somebody looks
+        return Answer(contacts, remembered(motion, seen, held), shown=shown, warnings=seen.warnings(motion))
+
+    def rub(self, motion: Motion, rows: Rows, impulse: Floats, seen: Look, a: np.ndarray) -> Friction:
+        """Coulomb friction with anchors, or sliding friction as published."""
+        mu_s, mu_d = motion.pairs.friction(a, seen.hits.other)
+        if not mu_s.any():
+            none = np.zeros_like(rows.normal)
+            return Friction(none, np.zeros(len(rows), bool), none)
+        if self.friction == "published":
+            return published_friction(motion, rows, impulse, mu_d)
+        return coulomb(motion, rows, impulse, mu_s, mu_d, seen.stretch)
+
+    def shown(self, motion: Motion, pairs: PairTable) -> Floats:
+        """Displacement of skin points onto the contact surface at the end of the step [m], (p, 3)."""
+        carried, seen = motion.kept(Carried), look(self, motion, {}, pairs, "end")
+        hits, body = seen.hits, seen.surfaces.fixed.body
+        share = motion.kept(Yielding).share(body[hits.surfel], hits.other, self.weight)
+        moved = moved_to_contact(seen.surfaces, hits, share)
+        vector = moved.points - seen.surfaces.points[hits.surfel]
+        own = np.flatnonzero(moved.kept & (carried.weight[hits.surfel, 0] == 1.0))  # surfels that are skin points
+        order = own[np.argsort(np.linalg.norm(vector[own], axis=1), kind="stable")]  # of several bodies the deepest decides
+        out = np.zeros((len(motion.skin), 3))
+        out[carried.point[hits.surfel[order], 0]] = vector[order]
+        return out
+
+
+def other_features(carried: Carried, hits: Hits) -> np.ndarray:
+    """Skin point nearest to the contact on the other body, -1 for an exact shape."""
+    return np.where(hits.sample >= 0, carried.point[np.maximum(hits.sample, 0), 0], -1)

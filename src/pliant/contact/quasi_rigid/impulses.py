@@ -1,0 +1,65 @@
+"""From nodal forces to impulses: explicit, or with the forces at the end of the step and damping through the contact's own stiffness.
+
+With g' the speed at which nodes separate after the step, theta = 1 (implicit) or 0 (symplectic) and the damping time tau:
+    Q = P - K_cc^-1 (theta dt + tau) g',     lambda = dt Q
+which is (K_cc + beta W) lambda = dt K_cc P - beta g'_0 with beta = dt (theta dt + tau) and W the Delassus matrix of the rows; 2.11 of the
+methods page, written for nodes, so that soft partners and several contacts at once are in it. W is replaced by its absolute row sums
+D (`give`) and a few sweeps are made: K + beta D exceeds K + beta W, so they cannot overshoot. Nodes do not pull: lambda >= 0.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from pliant.contact.quasi_rigid.cholesky import Factor
+from pliant.contact.quasi_rigid.operators import Dense
+from pliant.contact.quasi_rigid.rows import Patch
+from pliant.contact.quasi_rigid.touching import Touch
+from pliant.geometry.mesh import Floats, Ints, PliantError
+from pliant.motion import Motion
+
+SWEEPS, ENOUGH = 8, 1e-4
+
+
+def push_apart(motion: Motion, patch: Patch, implicit: list[bool]) -> Floats:
+    """Push along the normals, some pairs implicitly; impulses of the rows [N s], (r,)."""
+    rows, impulse = patch.rows, motion.dt * patch.force
+    motion.push(rows, impulse[:, None] * rows.normal, start=True)
+    ahead = [motion.dt if end else 0.0 for end in implicit]
+    beta = np.array([motion.dt * (t + damping(motion, touch)) for t, touch in zip(ahead, patch.touches, strict=True)])
+    if not beta.any():
+        return impulse
+    give, parts = motion.give(rows), patch.parts()
+    matrices = [Dense(_block(t, n)) for t, n in zip(patch.touches, patch.nodes, strict=True)]
+    factors = [Factor.of(K.matrix + np.diag(b * give[p])) for K, b, p in zip(matrices, beta, parts, strict=True)]
+    for _ in range(SWEEPS):
+        apart = np.sum(motion.slide(rows) * rows.normal, axis=1) / motion.dt
+        change = np.empty_like(impulse)
+        for K, factor, b, p in zip(matrices, factors, beta, parts, strict=True):
+            if factor is None:
+                raise PliantError("The elastic matrix of the nodes in contact is not positive definite: are two of them at the same place?")
+            left = K @ (motion.dt * patch.force[p] - impulse[p]) - b * apart[p]
+            change[p] = factor.solve(left)
+        change = np.maximum(impulse + change, 0.0) - impulse
+        motion.push(rows, change[:, None] * rows.normal, start=True)
+        impulse = impulse + change
+        if np.abs(change).sum() <= ENOUGH * impulse.sum():
+            break
+    return impulse
+
+
+def damping(motion: Motion, touch: Touch) -> float:
+    """Damping time of a pair [s]: of both bodies, by how much each gives way."""
+    (c_a, *_, t_a), (c_b, *_, t_b) = motion.bodies.gives[touch.a], motion.bodies.gives[touch.b]
+    return float((c_a * t_a + c_b * t_b) / (c_a + c_b))
+
+
+def _block(touch: Touch, nodes: Ints) -> Floats:
+    """K of the nodes that carry force; in mode split each half of them carries half of the forces."""
+    out, many = np.zeros((len(nodes), len(nodes))), len(touch.result.operators)
+    for own, K in touch.result.operators:
+        place = np.full(len(touch.result.P), -1)
+        place[own] = np.arange(len(own))
+        mine = np.flatnonzero(place[nodes] >= 0)
+        out[np.ix_(mine, mine)] = many * K.block(place[nodes[mine]])
+    return out

@@ -1,0 +1,124 @@
+"""The method `quasi-rigid`: bodies that are rigid but give way locally [Pauly, Pai, Guibas 2004]; part 2 of the methods page.
+
+Every pair of bodies near each other is an elastic contact problem (resolve.py): nodal forces P >= 0 and separations s = K P + q >= 0
+with s P = 0, from the shapes at the start of the step. The forces are impulses on the rigid frames; the dents are drawn, not simulated.
+
+    symplectic   impulse dt P of the start; steps are shortened to a fiftieth of an impact, and to first contact (pace.py)
+    implicit     forces of the end of the step through the stiffness of the contact (impulses.py): any step, dissipative
+
+Friction is decoupled: Coulomb's law at each node with the normal force found without it, with anchors (contact/friction.py); drilling
+moments come out of the patch. `material.stiffness_damping` of the bodies is the only other loss.
+
+Where we differ: the paper splits the problem between the two surfaces, which does not determine the forces (resolve.py); ours are
+shared, so that action is reaction. The paper's friction slides only; ours holds.
+
+Limitations: at least one of two bodies must be quasi-rigid; soft partners count as rigid within a step; no self-contact; flat on flat
+and deep contacts are beyond the half-space that responses come from; friction does not shift the surface sideways (no Mindlin slip).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from pliant.contact.contacts import Contacts, Support
+from pliant.contact.friction import anchored, coulomb, recall, remember, tangential
+from pliant.contact.method import Answer, Memory
+from pliant.contact.quasi_rigid.impulses import push_apart
+from pliant.contact.quasi_rigid.pace import longest, traced_back
+from pliant.contact.quasi_rigid.resolve import MODES
+from pliant.contact.quasi_rigid.rows import Patch, patch_of
+from pliant.contact.quasi_rigid.shown import shown
+from pliant.contact.quasi_rigid.touching import How, Touch, look
+from pliant.geometry.mesh import Floats, PliantError
+from pliant.motion import Motion
+from pliant.reading import nearest
+
+INTEGRATIONS = ("auto", "symplectic", "implicit")
+SLACK = 1.0 + 1e-9  # by which rounding may exceed a limit
+NO_IDS, NO_VALUES = np.zeros(0, np.int64), np.zeros(0)
+
+
+@dataclass(frozen=True)
+class QuasiRigid:
+    """Elastic contact of quasi-rigid bodies with each other and with rigid, static and soft ones."""
+
+    integration: str = "auto"  # symplectic, implicit; auto: symplectic, but implicit against soft bodies
+    mode: str = "master"  # who carries forces: master, merged or split
+    level: int = 0  # 0: all samples; 1, 2, ...: clusters of them, faster and coarser
+    accuracy: float | None = None  # instead of a level: from coarse to fine until the wrench changes by less than this part
+    steps: int = 50  # steps per half period of a contact, if symplectic
+
+    needs: ClassVar[frozenset[str]] = frozenset({"surfels"})
+
+    def __post_init__(self) -> None:
+        if self.integration not in INTEGRATIONS:
+            raise PliantError(f"integration = '{self.integration}': {nearest(self.integration, INTEGRATIONS)}")
+        if self.mode not in MODES:
+            raise PliantError(f"mode = '{self.mode}': {nearest(self.mode, MODES)}")
+        if self.steps < 4 or self.level < 0 or (self.accuracy is not None and not self.accuracy > 0.0):
+            raise PliantError(f"steps = {self.steps}, level = {self.level}, accuracy = {self.accuracy}: at least 4, at least 0, above 0.")
+
+    def respond(self, motion: Motion, memory: Memory) -> Answer:
+        how = How(self.mode, self.level, self.accuracy)
+        known = dict(zip(memory.get("pair", NO_IDS).tolist(), memory.get("period", NO_VALUES).tolist(), strict=True))
+        touches = look(motion, "start", how, memory)
+        period = {t.pair(motion): known.get(t.pair(motion), np.inf) for t in touches}
+        contacts, kept = Contacts.none(motion.dt), {}
+        if touches:
+            patch = patch_of(motion, touches)
+            implicit = [self.integration == "implicit" or (self.integration == "auto" and t.soft(motion)) for t in touches]
+            limit = longest(motion, patch, list(period.values()), implicit, self.steps)
+            if motion.dt > SLACK * limit:
+                return Answer(contacts, again=limit)
+            contacts, stretch = _push(motion, patch, memory, implicit)
+            kept = remember(patch.key, stretch=stretch, P=patch.force, at=patch.rows.at, area=patch.area)
+        ends = look(motion, "end", how, kept | _pairs(motion, touches, period))
+        for touch in ends:
+            if touch.pair(motion) not in period:
+                sooner, period[touch.pair(motion)] = traced_back(motion, touch, self.steps)
+                if sooner is not None:
+                    return Answer(Contacts.none(motion.dt), again=sooner)
+        both = list({t.pair(motion): t for t in [*touches, *ends]}.values())
+        kept |= _pairs(motion, sorted(both, key=lambda t: t.pair(motion)), period)
+        return Answer(contacts, kept, shown=lambda: shown(motion, ends), warnings=_warnings(motion, touches))
+
+
+def _push(motion: Motion, patch: Patch, memory: Memory, implicit: list[bool]) -> tuple[Contacts, Floats]:
+    """Push apart, then rub; the record, and how far anchors are stretched."""
+    rows = patch.rows
+    impulse = push_apart(motion, patch, implicit)
+    mu_s, mu_d = motion.pairs.friction(patch.a, patch.b)
+    stretch = recall(memory, "stretch", patch.key)
+    friction = coulomb(motion, rows, impulse, mu_s, mu_d, stretch)
+    motion.push(rows, friction.impulse, start=True)
+    slip = tangential(motion.slide(rows), rows.normal)
+    contacts = Contacts(
+        a=patch.a, b=patch.b, feature_a=rows.point[::12].copy(), feature_b=np.full(len(rows), -1), point=rows.at, normal=rows.normal,
+        gap=patch.gap, impulse=impulse, friction_impulse=friction.impulse, sticking=friction.sticks.astype(np.float64), slip=slip,
+        area=patch.area, dt=motion.dt, support=Support.of(rows),
+    )  # fmt: skip
+    return contacts, anchored(stretch, slip, friction.sticks, friction.dragged, rows.normal)
+
+
+def _pairs(motion: Motion, touches: list[Touch], period: dict[int, float]) -> Memory:
+    """What is remembered of each pair."""
+    pair = [touch.pair(motion) for touch in touches]
+    return {
+        "pair": np.array(pair, np.int64),
+        "level": np.array([touch.result.level for touch in touches], np.int64),
+        "period": np.array([period[p] for p in pair]),
+    }
+
+
+def _warnings(motion: Motion, touches: list[Touch]) -> list[str]:
+    names, out = motion.bodies.names, []
+    for touch in touches:
+        pair = f"'{names[touch.a]}' and '{names[touch.b]}'"
+        if not touch.result.solved:
+            out.append(f"The contact of {pair} was {touch.result.status}.")
+        if len(touch.result.spikes):
+            out.append(f"Between {pair} thin parts or spikes are pressed deeper than half their radius of curvature: do not trust them.")
+    return out

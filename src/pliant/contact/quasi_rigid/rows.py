@@ -1,0 +1,127 @@
+"""Nodes of elastic contacts as rows over skin points: a surfel of one body against the place of the other that it meets."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from pliant.contact.quasi_rigid.side import Side
+from pliant.contact.quasi_rigid.touching import Touch, node_keys
+from pliant.detect.surfels.carried import Carried
+from pliant.geometry.mesh import Floats, Ints
+from pliant.kernels import cross, dot, kernel, load, sub
+from pliant.motion import Motion, Rows
+
+WIDTH = 12  # skin points of a row: three under the surfel, three under each corner of the triangle that it meets
+
+
+@dataclass(frozen=True)
+class Patch:
+    """All nodes that carry force, of all pairs, as rows."""
+
+    touches: list[Touch]
+    nodes: list[Ints]  # of each touch
+    rows: Rows
+    a: Ints  # (r,) body of the surfel
+    b: Ints  # (r,) the other one
+    key: Ints  # (r,) stable ids
+    force: Floats  # (r,) [N]
+    gap: Floats  # (r,) [m] before deformation
+    area: Floats  # (r,) [m^2]
+
+    def parts(self) -> list[slice]:
+        """Rows of each touch."""
+        ends = np.cumsum([0, *(len(n) for n in self.nodes)])
+        return [slice(int(i), int(j)) for i, j in zip(ends[:-1], ends[1:], strict=True)]
+
+
+def patch_of(motion: Motion, touches: list[Touch]) -> Patch:
+    """Rows of the nodes that carry force."""
+    nodes = [np.flatnonzero(t.result.contact) for t in touches]
+    point, weight, normal, at, a, b, key = [], [], [], [], [], [], []
+    for touch, chosen in zip(touches, nodes, strict=True):
+        result = touch.result
+        owner = result.owner[chosen]
+        points, weights = np.zeros((len(chosen), WIDTH), np.int64), np.zeros((len(chosen), WIDTH))
+        for side in (0, 1):
+            mine = np.flatnonzero(owner == side)
+            if len(mine):
+                points[mine], weights[mine] = _supports(motion, touch, side, chosen[mine])
+        point.append(points)
+        weight.append(weights)
+        normal.append(np.where(owner == 0, -1.0, 1.0)[:, None] * result.normals[chosen])
+        at.append(result.deformed[chosen])
+        a.append(np.where(owner == 0, touch.a, touch.b))
+        b.append(np.where(owner == 0, touch.b, touch.a))
+        key.append(node_keys(len(motion.bodies), touch, chosen))
+    rows = Rows.dense(np.concatenate(point), np.concatenate(weight), np.concatenate(normal), np.concatenate(at))
+    force, gap, area = (
+        np.concatenate([getattr(t.result, name)[n] for t, n in zip(touches, nodes, strict=True)]) for name in ("P", "gap", "areas")
+    )
+    return Patch(touches, nodes, rows, np.concatenate(a), np.concatenate(b), np.concatenate(key), force, gap, area)
+
+
+def _supports(motion: Motion, touch: Touch, side: int, chosen: Ints) -> tuple[Ints, Floats]:
+    """(skin points, signed weights), (k, WIDTH): plus on the body of the nodes, minus on the other."""
+    carried, result = motion.kept(Carried), touch.result
+    bodies = (touch.a, touch.b)
+    own, other = bodies[side], bodies[1 - side]
+    if result.level == 0:
+        surfel = carried.start[own] + result.sample[chosen]
+    else:
+        surfel = _nearest(carried, own, touch.sides[side], result.points[chosen])
+    points, weights = np.zeros((len(chosen), WIDTH), np.int64), np.zeros((len(chosen), WIDTH))
+    points[:, :3], weights[:, :3] = carried.point[surfel], carried.weight[surfel]
+    if carried.riding[other] is None:  # a plane
+        points[:, 3:], weights[:, 3] = motion.bodies.anchor[other], -1.0
+        return points, weights
+    corner, share = _feet_on(carried, other, touch.sides[1 - side], result.deformed[chosen])
+    points[:, 3:] = carried.point[corner].reshape(len(chosen), 9)
+    weights[:, 3:] = -(share[:, :, None] * carried.weight[corner]).reshape(len(chosen), 9)
+    return points, weights
+
+
+def _local(side: Side, points: Floats) -> Floats:
+    return np.ascontiguousarray((points - side.translation) @ side.rotation)
+
+
+def _nearest(carried: Carried, body: int, side: Side, points: Floats) -> Ints:
+    """Surfels nearest to points of the world."""
+    samples = side.shape if not carried.exact[body] else carried.rest(body)
+    return carried.start[body] + samples.nearest(_local(side, points))  # type: ignore[union-attr]
+
+
+def _feet_on(carried: Carried, body: int, side: Side, points: Floats) -> tuple[Ints, Floats]:
+    """(surfels, weights), (k, 3): the triangle between surfels that each point lies over; one surfel where there are no triangles."""
+    samples = side.shape if not carried.exact[body] else carried.rest(body)
+    near = _nearest(carried, body, side, points)
+    corner, share = np.repeat(near[:, None], 3, axis=1), np.zeros((len(points), 3))
+    share[:, 0] = 1.0
+    offsets, indices = carried.around
+    _triangles(_local(side, points), near, samples.points, carried.start[body], carried.faces, offsets, indices, corner, share)  # type: ignore[union-attr]
+    return corner, share
+
+
+@kernel
+def _triangles(queries, near, points, first, faces, offsets, indices, corner, share):  # type: ignore[no-untyped-def]
+    """Of the triangles around the nearest surfel the one over which a query lies best: largest smallest barycentric coordinate."""
+    for q in range(len(queries)):
+        best = -1e300
+        for k in range(offsets[near[q]], offsets[near[q] + 1]):
+            f = indices[k]
+            a, b, c = load(points, faces[f, 0] - first), load(points, faces[f, 1] - first), load(points, faces[f, 2] - first)
+            n = cross(sub(b, a), sub(c, a))
+            size = dot(n, n)
+            if size == 0.0:
+                continue
+            d = sub(load(queries, q), a)
+            v, w = dot(cross(d, sub(c, a)), n) / size, dot(cross(sub(b, a), d), n) / size
+            u = 1.0 - v - w
+            least = min(u, v, w)
+            if least > best:
+                best = least
+                u, v, w = max(u, 0.0), max(v, 0.0), max(w, 0.0)
+                total = u + v + w
+                corner[q, 0], corner[q, 1], corner[q, 2] = faces[f, 0], faces[f, 1], faces[f, 2]
+                share[q, 0], share[q, 1], share[q, 2] = u / total, v / total, w / total

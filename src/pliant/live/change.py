@@ -1,0 +1,103 @@
+"""Changes to a simulation that goes on: another dt, another method, one body more. The next simulation takes over the state."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from pliant.geometry.mesh import PliantError
+from pliant.live.hand import with_hand
+from pliant.live.standing import standing
+from pliant.reading import nearest
+from pliant.scene import Body, Material, Scene
+from pliant.simulation import Simulation
+
+SHARE = 0.16  # size of a dropped body, of the size of the scene
+GAP = 0.25  # between it and what is highest, of its size
+ACROSS = {  # shapes that can be dropped, by their size
+    "ball": lambda s: {"kind": "ball", "radius": s / 2, "edge": s / 4},
+    "box": lambda s: {"kind": "box", "size": [s, s, s], "edge": s / 3},
+    "torus": lambda s: {"kind": "torus", "major": s / 3, "minor": s / 6, "edge": s / 5},
+    "capsule": lambda s: {"kind": "capsule", "radius": s / 4, "length": s / 2, "edge": s / 5},
+    "cylinder": lambda s: {"kind": "cylinder", "radius": s / 2, "height": s / 2, "edge": s / 4},
+}
+STIFF = {"soft": 5e4, "stiff": 1e6}  # [Pa] unless the scene has a soft body to copy
+KINDS = ("soft", "stiff", "rigid")
+
+
+def rebuilt(sim: Simulation, scene: Scene) -> Simulation:
+    """A simulation of a changed scene that goes on from this one.
+
+    Bodies may have been added at the end. Positions, velocities, time and books are kept; the memory of contact (anchors of friction,
+    feature pairs) is kept if bodies and methods are the same, and begins anew otherwise.
+    """
+    new = with_hand(Simulation(scene))
+    old, now = sim.state, new.state
+    for name in ("x", "v", "position", "rotation", "velocity", "spin"):
+        kept = getattr(old, name)
+        getattr(now, name)[: len(kept)] = kept
+    now.time, now.step, now.last_dt, now.books = old.time, old.step, old.last_dt, dict(old.books)
+    now.values = dict(old.values)
+    if [b.name for b in scene.bodies] == sim.world.model.bodies.names and list(new.contact.methods) == list(sim.contact.methods):
+        now.memory = old.copy().memory
+    return new
+
+
+def dropped(sim: Simulation, shape: str, kind: str) -> Body:
+    """A body above the middle of everything, at rest; soft ones are made of what the first soft body is made of."""
+    if shape not in ACROSS:
+        raise PliantError(f"There is no '{shape}' to drop: {nearest(shape, ACROSS)}")
+    if kind not in KINDS:
+        raise PliantError(f"A dropped body cannot be '{kind}': {nearest(kind, KINDS)}")
+    points, model = sim.points(), sim.world.model
+    movable = np.isin(model.skin.body[: len(points)], [i for i, k in enumerate(model.bodies.kind) if k != "static"])
+    seen = points[movable] if movable.any() else points
+    if len(seen) == 0:
+        raise PliantError("There is nothing in the scene to drop a body onto.")
+    low, high = seen.min(axis=0), seen.max(axis=0)
+    size = SHARE * max(float(np.linalg.norm(high - low)), 1e-9)
+    middle = 0.5 * (low + high)
+    top = max(float(points[:, 2].max()), float(high[2])) + (0.5 + GAP) * size * 1.2
+    material = Material()
+    soft = [b.material for b in sim.scene.bodies if b.model == "fem" and not isinstance(b.material.youngs_modulus, list)]
+    if kind == "soft" and soft:
+        material = soft[0].model_copy()
+        if isinstance(material.density, list):
+            material.density = float(np.mean(material.density))
+    elif kind != "rigid":
+        material = Material(youngs_modulus=STIFF[kind], stiffness_damping=0.002)
+    return Body(
+        name=_free(sim.scene, shape), shape=ACROSS[shape](size), model="rigid" if kind == "rigid" else "fem", material=material,
+        position=(float(middle[0]), float(middle[1]), top), friction=0.4,
+    )  # fmt: skip
+
+
+def _free(scene: Scene, shape: str) -> str:
+    taken = {body.name for body in scene.bodies}
+    return next(name for i in range(1, len(taken) + 2) if (name := f"dropped {shape}" + (f" {i}" if i > 1 else "")) not in taken)
+
+
+def as_it_stands(given: Scene, sim: Simulation) -> Scene:
+    """A scene that begins with what is there now: settings, all bodies in the shapes that the user named, places and velocities.
+
+    Soft bodies begin in their rest shape, placed and moving as a whole as they are. Bodies that are held somewhere stay where they began.
+    """
+    named = {body.name: body for body in given.bodies}
+    bodies = []
+    for body in sim.scene.bodies:
+        first = named.get(body.name)
+        update: dict[str, Any] = {} if first is None else {"shape": first.shape, "skin": first.skin}
+        if body.model != "static" and not body.fixed and not body.motions:
+            update |= standing(body, sim)
+        bodies.append(body.model_copy(update=update))
+    return sim.scene.model_copy(update={"bodies": bodies})
+
+
+def stiffness(body: Body) -> tuple[str, float] | None:
+    """Path and value [Pa or N/m] of what makes a soft body stiff; None for others."""
+    name = {"fem": "youngs_modulus", "springs": "spring_stiffness"}.get(body.model)
+    if name is None:
+        return None
+    value: Any = getattr(body.material, name)
+    return f"{body.name}.material.{name}", float(np.mean(value))

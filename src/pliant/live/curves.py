@@ -1,0 +1,64 @@
+"""Curves beside the scene: contact force per pair, depth, energies, number of contacts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pliant.geometry.mesh import Floats
+from pliant.look.plots import ENERGIES, pair_forces
+from pliant.look.stage import BODIES
+
+if TYPE_CHECKING:
+    from pliant.record import Run
+
+MOST = 1500  # points of a curve that is drawn; extremes are kept
+
+
+def run_curves(run: Run) -> list[dict[str, Any]]:
+    """All plots that the run has data for."""
+    series, pairs = run.series(), run.pairs()
+    if "time" not in series:
+        return []
+    time = np.asarray(series["time"], np.float64)
+    forces = pair_forces(pairs, len(time), run.cells(-1).bodies) if {"row", "a", "b", "force"} <= pairs.keys() else {}
+    return plots_of(time, series, forces)
+
+
+def plots_of(time: Floats, series: Mapping[str, np.ndarray], forces: Mapping[str, Floats]) -> list[dict[str, Any]]:
+    """Plots from the table of steps [s], (n,), and forces of pairs [N], (n,) each."""
+    plots = []
+    if forces:
+        plots.append(_plot("contact force", "N", time, forces))
+    if "max_depth" in series:
+        plots.append(_plot("deepest penetration", "m", time, {"depth": series["max_depth"]}))
+    energies = {title: series[name] for name, title in ENERGIES.items() if name in series and np.any(np.nan_to_num(series[name]))}
+    if "gravity" in energies:
+        energies["gravity"] = energies["gravity"] - np.nanmin(energies["gravity"])
+    if energies:
+        plots.append(_plot("energy", "J", time, energies))
+    if "contacts" in series:
+        plots.append(_plot("contacts", "", time, {"contacts": series["contacts"]}))
+    return plots
+
+
+def _plot(title: str, unit: str, time: Floats, curves: Mapping[str, np.ndarray]) -> dict[str, Any]:
+    lines = []
+    for k, (name, values) in enumerate(curves.items()):
+        x, y = thinned(time, np.asarray(values, np.float64))
+        lines.append({"name": name, "colour": BODIES[k % len(BODIES)], "x": x, "y": y})
+    return {"title": title, "unit": unit, "curves": lines}
+
+
+def thinned(x: Floats, y: Floats) -> tuple[Floats, Floats]:
+    """The finite values; where they are many, lowest and highest of each stretch."""
+    known = np.isfinite(y)
+    x, y = x[known], y[known]
+    if len(x) <= MOST:
+        return x, y
+    kept = []
+    for part in np.array_split(np.arange(len(x)), MOST // 2):
+        kept += sorted({int(part[np.argmin(y[part])]), int(part[np.argmax(y[part])])})
+    return x[kept], y[kept]

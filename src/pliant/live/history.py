@@ -1,0 +1,53 @@
+"""The last steps of a live simulation, for the curves beside it."""
+
+from __future__ import annotations
+
+from collections import deque
+from threading import Lock
+from typing import Any
+
+import numpy as np
+
+from pliant.live.curves import plots_of
+from pliant.measure.books import books
+from pliant.measure.pairs import per_pair
+from pliant.simulation import Simulation
+from pliant.step import StepReport
+
+KEPT = 2000  # steps
+MOST_PAIRS = 8
+
+
+class History:
+    """Numbers of the last steps."""
+
+    def __init__(self) -> None:
+        self.steps: deque[tuple[float, int, float, float, float, float]] = deque(maxlen=KEPT)
+        self.forces: deque[dict[tuple[int, int], float]] = deque(maxlen=KEPT)
+        self._lock = Lock()  # one thread steps, others ask
+
+    def take(self, sim: Simulation, report: StepReport) -> None:
+        """One step more."""
+        now = books(sim.world, elastic=False)
+        sums = per_pair(report.contacts)
+        size = np.linalg.norm(sums["force"], axis=1) if sums else np.zeros(0)
+        force = {(int(a), int(b)): float(f) for a, b, f in zip(sums.get("a", []), sums.get("b", []), size, strict=True)}
+        with self._lock:
+            self.steps.append((report.time, len(report.contacts), report.max_depth, now.kinetic, now.gravity, now.contact))
+            self.forces.append(force)
+
+    def curves(self, names: list[str]) -> list[dict[str, Any]]:
+        """Plots, as for a run."""
+        with self._lock:
+            rows, forces = list(self.steps), list(self.forces)
+        if not rows:
+            return []
+        columns = np.array(rows, np.float64).T
+        series = dict(zip(("time", "contacts", "max_depth", "kinetic", "gravity", "contact_work"), columns, strict=True))
+        totals: dict[tuple[int, int], float] = {}
+        for row in forces:
+            for pair, force in row.items():
+                totals[pair] = totals.get(pair, 0.0) + force
+        largest = sorted(totals, key=lambda pair: -totals[pair])[:MOST_PAIRS]
+        curves = {f"{names[a]} – {names[b]}": np.array([row.get((a, b), 0.0) for row in forces]) for a, b in sorted(largest)}
+        return plots_of(series["time"], series, curves)

@@ -1,0 +1,70 @@
+"""The page: its pieces in `page/` put into one file, with or without the data of a run inside."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import json
+from collections.abc import Callable
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pliant.geometry.mesh import PliantError
+
+if TYPE_CHECKING:
+    from pliant.live.reel import Reel
+
+SCRIPTS = (
+    "unpack", "matrix", "camera", "shaders", "painter", "shapes", "scene", "plots", "sources", "controls", "panel", "player", "live",
+    "main",
+)  # fmt: skip
+POLICY = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:; media-src blob:; connect-src {}"
+LARGEST = 400e6  # bytes of a file that a browser still opens
+
+
+@cache
+def _piece(name: str) -> str:
+    return (files("pliant.live") / "page" / name).read_text("utf-8")
+
+
+def page(data: str = "", connect: str = "'self'") -> str:
+    """The whole page; `data`: a script that holds a run, instead of a server."""
+    script = "\n".join(_piece(f"{name}.js") for name in SCRIPTS)
+    parts = {
+        "POLICY": POLICY.format(connect), "STYLE": _piece("page.css"), "DATA": data,
+        "SCRIPT": f"(() => {{\n'use strict';\n{script}\n}})();",
+    }  # fmt: skip
+    out = _piece("page.html")
+    for name, text in parts.items():
+        out = out.replace(f"<!--{name}-->", text)
+    return out
+
+
+def write_page(reel: Reel, path: str | Path, progress: Callable[[int, int], object] | None = None) -> Path:
+    """A run as one html file that plays without a server, with all of its fields, the curves and the camera."""
+    path = Path(path)
+    if path.suffix.lower() not in (".html", ".htm"):
+        raise PliantError(f"cannot write a page to {path.name}: name it .html")
+    frames, count = [], len(reel.words["times"])
+    for i in range(count):
+        frames.append(_text(reel.frame(i, reel.fields, small=True)))
+        if sum(map(len, frames)) > LARGEST:
+            raise PliantError(
+                f"the page would be larger than {LARGEST / 1e6:.0f} MB after {i + 1} of {count} frames, more than a browser opens; "
+                "record fewer frames (--every), or use `pliant view` without --html"
+            )
+        if progress is not None:
+            progress(i + 1, count)
+    held = {
+        "manifest": _text(reel.manifest()), "frames": frames,
+        "topologies": {number: _text(reel.topology(number)) for number in sorted(set(reel.words["topologies"]))},
+    }  # fmt: skip
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(page(f"<script>const PLIANT_DATA = {json.dumps(held)};</script>", "'none'"), encoding="utf-8")
+    return path
+
+
+def _text(block: bytes) -> str:
+    return base64.b64encode(gzip.compress(block, 6, mtime=0)).decode()

@@ -1,0 +1,148 @@
+// A simulation that runs while one looks: orders to it, pictures from it.
+
+class Live {
+  constructor(app, words) {
+    this.app = app; this.version = 0; this.topologies = new Map(); this.received = 0; this.strength = 1; this.drop = { shape: "ball", kind: "soft" };
+    this.held = null; this.wish = null; this.busy = false; this.epoch = words.epoch; this.meta = null;
+    this.box = element("div", {});
+    document.getElementById("panel").prepend(this.box);
+    this.build(words);
+  }
+
+  build(words) {
+    const order = (what) => this.order(what), soft = words.materials.filter((m) => m.stiffness);
+    this.chosen = words.materials.find((m) => m.name === this.chosen?.name) ?? soft[0] ?? words.materials[0];
+    const axis = (k) => element("input", { id: `gravity-${"xyz"[k]}`, type: "number", step: "any", value: words.gravity[k], "aria-label": `gravity ${"xyz"[k]}`, onchange: () => order({ do: "gravity", to: [0, 1, 2].map((i) => Number(document.getElementById(`gravity-${"xyz"[i]}`).value)) }) });
+    this.facts = element("dl", { className: "facts" });
+    this.warnings = element("ul", { className: "notes", id: "warnings" });
+    this.box.replaceChildren(
+      heading("Simulation"),
+      row(button("start", "start", () => order({ do: this.meta?.running ? "pause" : "start" }), "space"), button("step", "one step", () => order({ do: "step" }), "right arrow"), button("reset", "reset", () => order({ do: "reset" }))),
+      this.facts, this.warnings,
+      heading("Settings"),
+      number("dt", "dt [s]", words.dt, (v) => order({ do: "dt", to: v })),
+      element("label", {}, element("span", {}, "gravity"), element("span", { className: "vector" }, axis(0), axis(1), axis(2))),
+      choice("method", "contact", words.methods, words.method, (v) => order({ do: "method", to: v })),
+      choice("of", "of body", words.materials.map((m) => m.name), this.chosen.name, (name) => { this.chosen = words.materials.find((m) => m.name === name); this.material(); }),
+      number("friction", "friction", 0, (v) => { this.chosen.friction = v; order({ do: "friction", body: this.chosen.name, to: v }); }),
+      number("stiffness", "stiffness", 0, (v) => { this.chosen.stiffness[1] = v; order({ do: "stiffness", body: this.chosen.name, to: v }); }),
+      heading("Hand"),
+      element("div", {}, "Drag a body to pull it; drag beside it, or with shift, to turn the view."),
+      slider("strength", "strength", -2, 2, 0.1, Math.log10(this.strength), (v) => (this.strength = 10 ** v)),
+      heading("Drop a body"),
+      choice("drop-shape", "shape", words.shapes, this.drop.shape, (v) => (this.drop.shape = v)),
+      choice("drop-kind", "made", words.kinds, this.drop.kind, (v) => (this.drop.kind = v)),
+      row(button("drop", "drop it from above", () => order({ do: "drop", ...this.drop }))),
+      heading("Keep"),
+      row(button("record", "record a run", () => order({ do: "record" })), button("save-scene", "save as scene", () => order({ do: "save-scene" }))),
+    );
+    document.getElementById("start").classList.add("main");
+    this.material();
+  }
+
+  material() {
+    const { friction, stiffness } = this.chosen, box = document.getElementById("stiffness");
+    document.getElementById("friction").value = friction;
+    box.disabled = !stiffness; box.value = stiffness ? stiffness[1] : "";
+    box.parentElement.firstChild.textContent = stiffness?.[0].endsWith("spring_stiffness") ? "springs [N/m]" : "Young's [Pa]";
+  }
+
+  async order(what) {
+    let answer;
+    try { answer = await this.app.source.order(what); } catch { answer = { ok: false, say: "The simulation does not answer." }; }
+    if (answer.say) say(answer.say, !answer.ok, answer.ok ? 5 : 10);
+    return answer;
+  }
+
+  begin() { this.listen(); this.watch(); }
+
+  refetch() { this.version = Math.min(this.version, (this.meta?.version ?? 1) - 1); }
+
+  // Pictures as they come; each is asked for when the one before has been taken.
+  async listen() {
+    for (;;) {
+      try {
+        const frame = await this.app.source.next(this.version, this.app.stage.options.field);
+        if (frame) { await this.take(frame); await new Promise((drawn) => requestAnimationFrame(drawn)); }
+      } catch (error) {
+        say(`No answer from the simulation; trying again. (${error.message})`, true, 2);
+        await new Promise((over) => setTimeout(over, 1000));
+      }
+    }
+  }
+
+  async take(frame) {
+    const { app } = this, number = frame.meta.topology;
+    if (number !== this.epoch || !app.stage.topology) {
+      const [words, topology] = await Promise.all([app.source.manifest(), app.source.topology(number)]);
+      if (topology.meta.number !== number || words.epoch !== number) return; // it has changed again; the next picture tells
+      const field = app.stage.options.field;
+      this.epoch = number; this.held = null; app.stage.pull = null;
+      const more = words.bodies.length !== app.stage.bodies.length;
+      app.stage.take(words);
+      if (more) app.stage.look(); // what was dropped must be seen
+      app.stage.options.field = words.fields.some((f) => f.name === field) ? field : "body";
+      this.topology = topology;
+      this.build(words); app.panel.build();
+    }
+    frame.topology = this.topology;
+    const field = app.stage.field;
+    if (field && frame.meta.range) [field.low, field.high] = frame.meta.range;
+    this.version = frame.meta.version; this.meta = frame.meta; this.received++;
+    const pull = frame.meta.pull;
+    app.show(frame);
+    app.stage.pull = pull ? { from: app.stage.place(pull.point), to: pull.to } : null;
+    this.tell(frame.meta);
+  }
+
+  tell(meta) {
+    document.getElementById("start").textContent = meta.running ? "pause" : "start";
+    document.getElementById("record").textContent = meta.recording ? "end and save run" : "record a run";
+    const slow = meta.running && meta.ratio !== null && meta.ratio < 0.95;
+    this.facts.replaceChildren(...facts({
+      "simulated": `${meta.time.toFixed(3)} s`, "running for": `${meta.wall.toFixed(1)} s`,
+      "speed": meta.ratio === null ? "paused" : `${meta.ratio.toFixed(2)} × real time`,
+      "steps": meta.rate === null ? `${meta.step}` : `${meta.step}, ${meta.rate.toFixed(0)} per s`,
+      "contacts": `${meta.contacts}`, "deepest": `${(1000 * meta.depth).toFixed(2)} mm`,
+      ...(meta.pull ? { "pull": `${short(meta.pull.force)} N`, "its updates": `force ${(meta.rate ?? 0).toFixed(0)}/s, pointer ${meta.pull.rate.toFixed(0)}/s` } : {}),
+    }));
+    const words = [...(slow ? ["Slower than real time: it takes every step, and the clock waits."] : []), ...meta.warnings];
+    const key = words.join("|");
+    if (key !== this.told) { this.told = key; this.warnings.replaceChildren(...words.map((w, i) => element("li", { className: slow && i === 0 ? "slow" : "" }, w))); }
+  }
+
+  async watch() {
+    for (;;) {
+      try { this.app.showCurves(await (await fetch("/curves")).json()); } catch { /* the loop of pictures says so */ }
+      await new Promise((over) => setTimeout(over, 700));
+    }
+  }
+
+  // The pointer went down: is there something to pull?
+  grab(x, y) {
+    const { stage } = this.app, hit = stage.frame && stage.pick(x, y);
+    if (!hit || hit.body.kind === "static") return false;
+    this.held = { point: hit.point, far: dot(sub(stage.place(hit.point), stage.camera.position), scale(-1, stage.camera.axes().back)) };
+    this.wish = null;
+    this.order({ do: "grab", point: hit.point, strength: this.strength }).then((answer) => { if (!answer.ok) this.held = null; });
+    return true;
+  }
+
+  // The pointer moves in the plane through the point that was grabbed.
+  pullTo(x, y) {
+    if (!this.held) return;
+    const { camera, canvas } = this.app.stage, along = camera.ray(x, y, canvas.clientWidth / canvas.clientHeight);
+    const ahead = dot(along, scale(-1, camera.axes().back));
+    this.wish = add(camera.position, scale(this.held.far / ahead, along));
+    if (!this.busy) this.send();
+  }
+
+  // One order at a time, always the newest place.
+  async send() {
+    this.busy = true;
+    while (this.wish && this.held) { const to = this.wish; this.wish = null; await this.order({ do: "pull", to }); }
+    this.busy = false;
+  }
+
+  release() { this.held = null; this.wish = null; this.order({ do: "release" }); }
+}

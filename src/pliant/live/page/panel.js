@@ -1,0 +1,117 @@
+// The panel on the left: what is shown and how; and the colour bar, pictures and movies.
+
+class Panel {
+  constructor(app) {
+    this.app = app;
+    this.root = document.getElementById("panel");
+    this.looks = element("div", {});
+    this.root.append(this.looks);
+    this.build();
+  }
+
+  get stage() { return this.app.stage; }
+
+  set(name, value) { this.stage.options[name] = value; this.stage.frame && this.stage.prepare(); this.app.redraw(); }
+
+  build() {
+    const { stage, app } = this, o = stage.options, toggle = (id, words, name) => check(id, words, o[name], (on) => this.set(name, on));
+    const names = stage.words.fields.map((f) => ({ value: f.name, words: f.title }));
+    const bodies = ["", ...stage.bodies.map((b) => b.name)].map((n) => ({ value: n, words: n || "nothing" }));
+    this.looks.replaceChildren(
+      heading("Colour"),
+      choice("field", "by", [...names, { value: "body", words: "body" }], o.field, (name) => { o.field = name; app.refetch(); }),
+      check("frame-range", "range of this moment", o.frameRange, (on) => this.set("frameRange", on)),
+      heading("Contact"),
+      toggle("show-points", "contact points", "points"), toggle("show-normals", "normals", "normals"), toggle("show-forces", "force arrows", "forces"),
+      toggle("show-carrying", "skin points that carry it", "carrying"), toggle("show-pairs", "feature pairs by state", "pairs"),
+      slider("force-scale", "arrow length", 0.1, 4, 0.05, o.forceScale, (v) => this.set("forceScale", v)),
+      element("div", { id: "pair-counts", className: "legend" }),
+      heading("Shape"),
+      toggle("wireframe", "wireframe", "wire"), toggle("shadow", "shadow", "shadow"),
+      choice("cut", "cut soft bodies", ["off", "x", "y", "z"], o.cut, (v) => this.set("cut", v)),
+      slider("cut-at", "at", 0, 1, 0.005, o.cutAt, (v) => this.set("cutAt", v)),
+      heading("Camera"),
+      row(...Object.keys(PRESETS).map((name) => button(`camera-${name}`, name, () => { stage.camera.preset(name); app.redraw(); }))),
+      choice("follow", "follow", bodies, o.follow, (name) => { o.follow = name; }),
+      heading("Bodies"),
+      element("div", { className: "bodies" }, ...stage.bodies.map((b) => this.body(b))),
+      heading("Save what is shown"),
+      row(button("save-picture", "picture (png)", () => this.picture()), ...(app.player ? [button("save-movie", "movie (webm)", () => this.movie())] : [])),
+      ...(stage.words.notes?.length ? [heading("Notes"), element("ul", { className: "notes" }, ...stage.words.notes.map((n) => element("li", {}, n)))] : []),
+    );
+    this.bar();
+  }
+
+  body(body) {
+    const swatch = element("i", { className: "swatch", style: `background: rgb(${body.colour})` });
+    const change = (shown) => { body.shown = shown; this.stage.regroup(); this.app.redraw(); };
+    const label = choice(`body-${body.name}`, body.name, ["solid", "glass", "hidden"], body.shown, change);
+    label.firstChild.prepend(swatch);
+    return label;
+  }
+
+  // The colour bar; numbers are short, the unit has the prefix.
+  bar() {
+    const field = this.stage.field, box = document.getElementById("bar");
+    box.hidden = !field;
+    if (!field) return;
+    const [low, high] = this.stage.range ?? [field.low, field.high], [factor, unit] = prefixed(Math.max(Math.abs(low), Math.abs(high)), field.unit);
+    this.barWords = field.title + (unit ? ` [${unit}]` : "");
+    this.barLabels = [0, 0.5, 1].map((f) => short((low + f * (high - low)) / factor));
+    const key = [this.barWords, ...this.barLabels].join();
+    if (key === this.barKey) return;
+    this.barKey = key;
+    document.getElementById("bar-title").textContent = this.barWords;
+    document.getElementById("bar-labels").replaceChildren(...this.barLabels.map((l) => element("span", {}, l)));
+    const stops = this.stage.words.colours.ramp.map((c) => `rgb(${c})`).join(", ");
+    document.getElementById("bar-ramp").setAttribute("style", `background: linear-gradient(to right, ${stops})`);
+  }
+
+  show(meta) {
+    this.bar();
+    document.getElementById("title").textContent = this.stage.words.title;
+    document.getElementById("clock").textContent = `t = ${meta.time.toFixed(4)} s, step ${meta.step}, ${meta.contacts} contacts` + (meta.inverted ? `, ${meta.inverted} inverted elements` : "");
+    const states = this.stage.words.colours.states, counts = meta.pairs;
+    document.getElementById("pair-counts").replaceChildren(...(counts ? Object.entries(counts).map(([name, n]) =>
+      element("span", {}, element("i", { className: "swatch", style: `background: rgb(${states[name]})` }), `${n} ${name}`)) : [this.stage.options.pairs ? "none recorded at this moment" : ""]));
+  }
+
+  // The canvas with title, time and colour bar on it.
+  composed() {
+    this.stage.draw();
+    const from = this.stage.canvas, paper = element("canvas", { width: from.width - (from.width % 2), height: from.height - (from.height % 2) }), pen = paper.getContext("2d"), u = Math.max(9, from.height / 45);
+    pen.drawImage(from, 0, 0);
+    pen.fillStyle = "#2c3038"; pen.textBaseline = "top"; pen.font = `bold ${1.15 * u}px sans-serif`;
+    pen.fillText(this.stage.words.title, u, u);
+    pen.font = `${u}px sans-serif`;
+    pen.fillText(`t = ${this.stage.frame.meta.time.toFixed(4)} s`, u, 2.7 * u);
+    if (this.stage.field) {
+      const left = paper.width - 15 * u, ramp = pen.createLinearGradient(left, 0, paper.width - u, 0);
+      this.stage.words.colours.ramp.forEach((c, i, all) => ramp.addColorStop(i / (all.length - 1), `rgb(${c})`));
+      pen.textAlign = "right"; pen.fillText(this.barWords, paper.width - u, u);
+      pen.fillStyle = ramp; pen.fillRect(left, 2.5 * u, 14 * u, 0.8 * u); pen.fillStyle = "#2c3038";
+      this.barLabels.forEach((l, i) => { pen.textAlign = ["left", "center", "right"][i]; pen.fillText(l, left + 7 * u * i, 3.6 * u); });
+    }
+    return paper;
+  }
+
+  picture() { this.composed().toBlob((blob) => download(blob, `${this.stage.words.title}_${this.stage.frame.meta.time.toFixed(4)}s.png`)); }
+
+  async movie() {
+    if (!window.MediaRecorder) return say("This browser cannot record movies.", true);
+    const player = this.app.player, first = this.composed(), pen = first.getContext("2d"), stream = first.captureStream(0), [track] = stream.getVideoTracks();
+    const recorder = new MediaRecorder(stream, { videoBitsPerSecond: 8e6 }), parts = [];
+    recorder.ondataavailable = (e) => parts.push(e.data);
+    const done = new Promise((over) => (recorder.onstop = over));
+    player.pause(); recorder.start();
+    for (let i = 0; i < player.count; i++) {
+      await player.seek(i);
+      pen.drawImage(this.composed(), 0, 0); track.requestFrame();
+      say(`Movie: frame ${i + 1} of ${player.count}`);
+      await new Promise((next) => setTimeout(next, 33));
+    }
+    recorder.stop(); await done;
+    download(new Blob(parts, { type: "video/webm" }), `${this.stage.words.title}.webm`);
+    say("Movie saved.");
+  }
+}

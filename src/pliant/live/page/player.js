@@ -1,0 +1,91 @@
+// Plays the frames of a run: what time it is, what is loaded, and the bar at the bottom.
+
+const SPEEDS = [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10];
+const ROOM = 300e6; // bytes of frames that are kept
+const AHEAD = 4;
+
+class Player {
+  constructor(app, words) {
+    this.app = app; this.times = words.times; this.topologies = words.topologies; this.count = words.times.length;
+    this.at = 0; this.time = words.times[0]; this.playing = false; this.loop = true; this.received = 0;
+    this.frames = new Map(); this.asked = new Map(); this.held = 0; this.known = new Map();
+    const whole = words.times[this.count - 1] - words.times[0];
+    this.speed = SPEEDS.find((s) => whole / s <= 12) ?? 10;
+    this.build();
+  }
+
+  build() {
+    this.bar = element("input", { id: "time", type: "range", min: 0, max: this.count - 1, step: 1, value: 0, "aria-label": "frame", oninput: (e) => { this.pause(); this.seek(Number(e.target.value)); } });
+    this.play_ = button("play", "play", () => (this.playing ? this.pause() : this.play()), "space");
+    this.words = element("span", { id: "where", style: "min-width: 7.5rem; text-align: right; font-variant-numeric: tabular-nums" });
+    document.getElementById("timeline").replaceChildren(
+      button("to-start", "|◀", () => { this.pause(); this.seek(0); }, "first frame"), button("step-back", "◀", () => this.stepBy(-1), "left arrow"), this.play_,
+      button("step-forward", "▶", () => this.stepBy(1), "right arrow"), this.bar, this.words,
+      choice("speed", "speed", SPEEDS.map((s) => ({ value: String(s), words: `${s} ×` })), String(this.speed), (v) => (this.speed = Number(v))),
+      check("loop", "loop", this.loop, (on) => (this.loop = on)),
+    );
+    this.play_.classList.add("main");
+  }
+
+  play() {
+    if (this.at === this.count - 1) this.time = this.times[0];
+    this.playing = true; this.play_.textContent = "pause"; this.last = performance.now();
+    this.app.tick();
+  }
+
+  pause() { this.playing = false; this.play_.textContent = "play"; }
+
+  stepBy(n) { this.pause(); this.seek(Math.max(0, Math.min(this.count - 1, this.at + n))); }
+
+  seekTime(time) { this.pause(); this.seek(this.indexAt(time)); }
+
+  indexAt(time) {
+    let low = 0, high = this.count - 1;
+    while (low < high) { const mid = (low + high + 1) >> 1; if (this.times[mid] <= time + 1e-12) low = mid; else high = mid - 1; }
+    return low;
+  }
+
+  // Frame i with the field that is shown, from what is held or from the source.
+  async load(i) {
+    const field = this.app.stage.options.field, key = `${i} ${this.app.inside ? "" : field}`;
+    if (this.frames.has(key)) return this.frames.get(key);
+    if (!this.asked.has(key)) this.asked.set(key, this.fetch(i, field, key));
+    return this.asked.get(key);
+  }
+
+  async fetch(i, field, key) {
+    try {
+      const number = this.topologies[i];
+      if (!this.known.has(number)) this.known.set(number, this.app.source.topology(number));
+      const [frame, topology] = await Promise.all([this.app.source.frame(i, field), this.known.get(number)]);
+      frame.topology = topology; this.received++;
+      this.frames.set(key, frame); this.held += frame.bytes;
+      for (const [old, value] of this.frames) { if (this.held < ROOM) break; this.frames.delete(old); this.held -= value.bytes; }
+      return frame;
+    } finally { this.asked.delete(key); }
+  }
+
+  async seek(i) {
+    this.at = i; this.time = this.times[i];
+    const frame = await this.load(i);
+    if (this.at === i) this.app.show(frame, i);
+  }
+
+  // One turn of the screen while playing: time goes on only as fast as frames come.
+  turn(now) {
+    const whole = this.times[this.count - 1], dt = Math.min(0.1, (now - this.last) / 1000);
+    this.last = now;
+    let time = this.time + dt * this.speed;
+    if (time >= whole) {
+      if (this.loop && this.at === this.count - 1) time = this.times[0];
+      else { time = whole; if (!this.loop && this.at === this.count - 1) this.pause(); }
+    }
+    const i = this.indexAt(time), key = `${i} ${this.app.inside ? "" : this.app.stage.options.field}`, frame = this.frames.get(key);
+    for (let k = 0; k <= AHEAD; k++) this.load(Math.min(i + k, this.count - 1)).catch((e) => { this.pause(); say(e.message, true); });
+    if (!frame) return;
+    this.time = time;
+    if (i !== this.at || this.app.shownField !== this.app.stage.options.field) { this.at = i; this.app.show(frame, i); }
+  }
+
+  shown(i) { this.bar.value = i; this.words.textContent = `${this.times[i].toFixed(4)} s, ${i + 1}/${this.count}`; }
+}

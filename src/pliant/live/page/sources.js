@@ -1,0 +1,32 @@
+// Where frames come from: a server, or data inside this file. Both give the same blocks.
+
+async function inflated(text) {
+  const bytes = Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
+  return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"))).arrayBuffer();
+}
+
+class FileSource {
+  constructor(data) { this.data = data; }
+  async manifest() { return unpack(await inflated(this.data.manifest)).meta; }
+  async topology(number) { return unpack(await inflated(this.data.topologies[number])); }
+  async frame(i) { return unpack(await inflated(this.data.frames[i])); }
+}
+
+class ServerSource {
+  async get(path) {
+    const answer = await fetch(path);
+    if (!answer.ok) throw new Error(await answer.text());
+    return answer.arrayBuffer();
+  }
+  async manifest() { return unpack(await this.get("/manifest")).meta; }
+  async topology(number) { return unpack(await this.get(`/topology?number=${number}`)); }
+  async frame(i, field) { return unpack(await this.get(`/frame?number=${i}&field=${encodeURIComponent(field)}`)); }
+  async next(after, field) {
+    const block = await this.get(`/next?after=${after}&field=${encodeURIComponent(field)}`);
+    return block.byteLength ? unpack(block) : null;
+  }
+  async order(what) {
+    const answer = await fetch("/do", { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(what) });
+    return answer.ok ? answer.json() : { ok: false, say: await answer.text() };
+  }
+}

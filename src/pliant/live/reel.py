@@ -1,0 +1,86 @@
+"""A recorded run for the page: what it is, its topologies and its frames, as blocks of bytes made on demand."""
+
+from __future__ import annotations
+
+from threading import Lock
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pliant.contact.contacts import Contacts
+from pliant.geometry.mesh import PliantError
+from pliant.live import shown
+from pliant.live.curves import run_curves
+from pliant.live.pack import pack
+from pliant.look import fields
+from pliant.look.glass import containers
+from pliant.look.pairs import marks_in
+from pliant.look.source import Film, Picture
+from pliant.look.stage import framed
+from pliant.record.snapshot import thaw
+
+if TYPE_CHECKING:
+    from pliant.record import Run
+
+LOOKED_AT = 24  # frames that ranges of colours are chosen from
+
+
+class Reel:
+    """Frames of a run as the page wants them. Several clients may ask at once; the file is read by one of them at a time."""
+
+    def __init__(self, run: Run, field: str = "auto") -> None:
+        self.run, self._film, self._lock = run, Film(run), Lock()
+        chosen = np.unique(np.linspace(0, run.frames - 1, min(LOOKED_AT, run.frames)).round().astype(int)).tolist()
+        pictures = [self._film.picture(i) for i in chosen]
+        last = pictures[-1]
+        names = fields.offered(set().union(*(picture.point_fields for picture in pictures)))
+        self.fields = [name for name in names if name not in ("shown", "velocity")]  # speed says it
+        self.survey = shown.survey(pictures, self.fields)
+        start = fields.choose(field, last.point_fields, last.kinds)
+        camera = framed(self.survey.around, shown.WINDOW)
+        self.words: dict[str, Any] = shown.words(last, self.survey, containers(last, camera)) | {
+            "kind": "run", "times": run.times, "steps": run.steps, "field": start, "curves": run_curves(run),
+            "topologies": [run.topology_number(i) for i in range(run.frames)], "status": run.status, "notes": run.notes,
+        }  # fmt: skip
+
+    def manifest(self) -> bytes:
+        """What the page must know first."""
+        return pack(self.words, {})
+
+    def topology(self, number: int) -> bytes:
+        """What is drawn over the points of the frames that name this number."""
+        known = self.words["topologies"]
+        if number not in known:
+            raise PliantError(f"there is no topology {number} in {self.run.path.name}")
+        first = known.index(number)
+        with self._lock:
+            picture, cells = self._film.picture(first, ()), self.run.cells(first)
+        tets = np.concatenate([cells.tets, cells.tets10[:, :4]])
+        return pack({"number": number}, shown.topology(picture, tets, cells.body[: len(tets)]))
+
+    def frame(self, i: int, chosen: list[str], small: bool = False) -> bytes:
+        """Frame i with the values of chosen fields; `small`: in 16 bits."""
+        if not 0 <= i < self.run.frames:
+            raise PliantError(f"there is no frame {i}: the run has {self.run.frames}")
+        unknown = [name for name in chosen if name not in self.fields]
+        if unknown:
+            raise PliantError(f"there is no field {unknown[0]!r}; there are {', '.join(self.fields)}")
+        with self._lock:
+            picture, contacts = self._picture(i, chosen)
+        meta = {
+            "frame": i, "time": picture.time, "step": int(self.run.steps[i]), "topology": self.words["topologies"][i],
+            "contacts": len(contacts), "inverted": len(picture.inverted),
+            "pairs": picture.marks.counts if picture.marks is not None else None,
+        }  # fmt: skip
+        return pack(meta, shown.frame(picture, chosen, contacts), small)
+
+    def _picture(self, i: int, chosen: list[str]) -> tuple[Picture, Contacts]:
+        recorded = self.run.fields(i)
+        wanted = {fields.source_of(name, recorded) for name in chosen}
+        picture = self._film.picture(i, wanted)
+        checkpoint = self.run.checkpoint_at(i)
+        if checkpoint is not None and "methods" in checkpoint.meta:
+            memory = thaw(dict(checkpoint.arrays), checkpoint.meta).memory
+            if any("corners" in held for held in memory.values()):
+                picture = Picture(**{**vars(picture), "marks": marks_in(memory, picture.points)})
+        return picture, Contacts.of_arrays(self.run.contact_rows(i))

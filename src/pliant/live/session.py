@@ -1,0 +1,210 @@
+"""A simulation that a page drives: one thread owns it, others leave orders and read what it last showed."""
+
+from __future__ import annotations
+
+import queue
+import time
+from collections.abc import Callable
+from concurrent.futures import Future
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from threading import Condition, Thread
+from typing import Any
+
+import numpy as np
+
+from pliant.contact.contacts import Contacts
+from pliant.geometry.mesh import PliantError
+from pliant.live import change, shown
+from pliant.live.hand import Hand, with_hand
+from pliant.live.history import History
+from pliant.live.pace import Pace
+from pliant.live.pack import pack
+from pliant.live.tape import Tape
+from pliant.look import fields
+from pliant.look.glass import containers
+from pliant.look.pairs import marks_of
+from pliant.look.source import Picture, from_simulation
+from pliant.look.stage import framed
+from pliant.record.snapshot import read_meshes
+from pliant.scene import Scene
+from pliant.simulation import Simulation
+
+FRAME = 1.0 / 30.0  # [s] of wall time between pictures, at least
+SHARE = 0.25  # of the time may go into pictures
+PATIENCE = 120.0  # [s] for an order: a rebuild may fill a surface with tetrahedra
+HOLD = 2.0  # [s] that a client waits for the next picture before it asks again
+
+
+@dataclass(frozen=True)
+class Moment:
+    """What was last shown."""
+
+    version: int
+    epoch: int
+    picture: Picture
+    contacts: Contacts
+    meta: dict[str, Any]
+    words: dict[str, Any] = field(default_factory=dict)  # of its epoch
+    topology: bytes = b""
+
+
+class Session:
+    """Runs a scene; `order` is called from any thread and returns when the order was carried out."""
+
+    def __init__(self, scene: Scene, folder: Path = Path("runs"), field: str = "auto") -> None:
+        self.given, self.folder, self.field = scene, folder, field
+        self.sim = with_hand(Simulation(read_meshes(scene)))
+        self.pace, self.history = Pace(), History()
+        self.hand: Hand | None = None
+        self.tape: Tape | None = None
+        self.running, self.over = False, False
+        self.epoch, self.version = 0, 0
+        self.trouble: dict[str, None] = {}  # warnings so far, in order
+        self.ranges: dict[str, tuple[float, float]] = {}
+        self._orders: queue.Queue[tuple[Callable[[], dict[str, Any]], Future[dict[str, Any]]]] = queue.Queue()
+        self._news = Condition()
+        self._spent = 0.0  # [s] of the last picture
+        self.begin_epoch()
+        self._thread = Thread(target=self._go, name="pliant simulation", daemon=True)
+        self._thread.start()
+
+    # -- from other threads
+
+    def order(self, carry_out: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+        """Have something done between two steps, and its answer."""
+        answer: Future[dict[str, Any]] = Future()
+        self._orders.put((carry_out, answer))
+        return answer.result(PATIENCE)
+
+    def next(self, after: int, chosen: list[str]) -> bytes:
+        """The picture after one that is known, as soon as there is one; nothing if there is none for a while."""
+        with self._news:
+            self._news.wait_for(lambda: self.moment.version > after or self.over, HOLD)
+            moment = self.moment
+        if moment.version <= after:
+            return b""
+        known = [name for name in chosen if name in fields.offered(moment.picture.point_fields)]
+        meta = dict(moment.meta)
+        if known and known[0] != "body":
+            meta["range"] = moment.meta["ranges"].get(known[0], (0.0, 1.0))
+        return pack(meta, shown.frame(moment.picture, known, moment.contacts))
+
+    def close(self) -> None:
+        """Stop, and save what is being recorded."""
+        self.over = True
+        self._orders.put((lambda: {}, Future()))
+        self._thread.join()
+
+    # -- the thread that owns the simulation
+
+    def _go(self) -> None:
+        while not self.over:
+            self._take_orders(wait=not self.running)
+            if self.running:
+                wait = self.pace.ahead(self.sim.time)
+                if wait > 0.0:
+                    time.sleep(min(wait, 0.01))
+                    continue
+                self.advance()
+            if time.perf_counter() > self._due:
+                self.publish()
+        if self.tape is not None:
+            self.tape.close(self.warnings)
+        with self._news:
+            self._news.notify_all()
+
+    def _take_orders(self, wait: bool) -> None:
+        """Carry out what was asked for; `wait` for an order if there is nothing else to do."""
+        while True:
+            try:
+                carry_out, answer = self._orders.get(timeout=0.25) if wait else self._orders.get_nowait()
+            except queue.Empty:
+                return
+            try:
+                answer.set_result(carry_out())
+            except Exception as error:  # the page is told; the simulation goes on
+                answer.set_exception(error if isinstance(error, PliantError | ValueError | KeyError) else PliantError(str(error)))
+            wait = False
+
+    def advance(self) -> None:
+        """Exactly one step of dt."""
+        try:
+            if self.hand is not None:
+                self.hand.reach()
+            report = self.sim.step()
+        except PliantError as error:
+            self.running = False
+            self.trouble[str(error)] = None
+            self.publish()
+            return
+        self.trouble |= dict.fromkeys(report.warnings)
+        self.history.take(self.sim, report)
+        self.pace.stepped(self.sim.time)
+        if self.tape is not None:
+            self.tape.step(self.sim, report)
+
+    # -- what is shown
+
+    @property
+    def warnings(self) -> list[str]:
+        return [*self.sim.notes, *self.trouble]
+
+    def begin_epoch(self) -> None:
+        """A new epoch: other bodies, fields or colours."""
+        self.epoch += 1
+        picture = from_simulation(self.sim)
+        names = [n for n in fields.offered(picture.point_fields) if n not in ("velocity", "shown")]
+        survey = shown.survey([picture], names)
+        self.ranges = {n: self._wider(n, survey.ranges[n]) for n in survey.ranges}
+        model, scene = self.sim.world.model, self.sim.scene
+        glass = containers(picture, framed(survey.around, shown.WINDOW))
+        self.words = shown.words(picture, survey, glass) | {
+            "kind": "live", "epoch": self.epoch, "field": fields.choose(self.field, picture.point_fields, picture.kinds), "curves": [],
+            "dt": self.sim.dt, "gravity": scene.gravity, "method": next(iter(self.sim.contact.methods)),
+            "notes": self.sim.notes, "shapes": list(change.ACROSS), "kinds": list(change.KINDS),
+            "materials": [{"name": b.name, "friction": b.friction, "stiffness": change.stiffness(b)} for b in scene.bodies],
+        }  # fmt: skip
+        soft = [i for i, k in enumerate(model.bodies.kind) if k == "fem"]
+        inside = np.isin(model.skin.tet_body, soft)
+        tets, owner = model.skin.tets[inside], model.skin.tet_body[inside]
+        self._topology = pack({"number": self.epoch}, shown.topology(picture, tets, owner))
+        self._due = 0.0
+        self.publish(picture)
+
+    def _wider(self, name: str, found: tuple[float, float]) -> tuple[float, float]:
+        low, high = self.ranges.get(name, (0.0, 0.0))
+        return min(low, found[0]), max(high, found[1]) if found[1] != 1.0 or high == 0.0 else high
+
+    def publish(self, picture: Picture | None = None) -> None:
+        """Show the simulation as it is now."""
+        began = time.perf_counter()
+        picture = from_simulation(self.sim) if picture is None else picture
+        if any("corners" in memory for memory in self.sim.state.memory.values()):
+            picture = replace(picture, marks=marks_of(self.sim))
+        for name in self.ranges:
+            self.ranges[name] = self._wider(name, fields.limits_of(fields.sample(picture, name)))
+        self.version += 1
+        moment = Moment(self.version, self.epoch, picture, self.sim.contacts(), self._meta(picture), self.words, self._topology)
+        with self._news:
+            self.moment = moment
+            self._news.notify_all()
+        spent = time.perf_counter() - began
+        self._due = time.perf_counter() + max(FRAME, spent / SHARE)
+
+    def _meta(self, picture: Picture) -> dict[str, Any]:
+        report, hand = self.sim.report, self.hand
+        pulled = None
+        if hand is not None:
+            force = hand.force
+            pulled = {
+                "point": hand.point, "to": self.sim.world.model.skin.local[-1], "force": float(np.linalg.norm(force)), "rate": hand.rate,
+            }  # fmt: skip
+        return {
+            "version": self.version, "topology": self.epoch, "time": self.sim.time, "step": self.sim.state.step,
+            "contacts": len(self.sim.contacts()), "depth": report.max_depth if report else 0.0, "inverted": len(picture.inverted),
+            "running": self.running, "wall": self.pace.wall, "ratio": self.pace.ratio if self.running else None,
+            "rate": self.pace.rate if self.running else None, "warnings": list(self.trouble), "pull": pulled,
+            "ranges": dict(self.ranges), "recording": self.tape is not None,
+            "pairs": picture.marks.counts if picture.marks is not None else None,
+        }  # fmt: skip

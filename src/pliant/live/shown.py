@@ -1,0 +1,147 @@
+"""What the page shows of a picture: topology, fields and contacts as arrays; and what stays the same, as words."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pliant.geometry.mesh import Floats, Ints
+from pliant.look import fields
+from pliant.look.pairs import STATES, Marks
+from pliant.look.source import NO_POINTS, Picture
+from pliant.look.stage import AZIMUTH, BACKGROUND, COLOURS, ELEVATION, TILES, VIEW_ANGLE, extremes, framed, plain_colours, tile_size
+from pliant.look.surface import Shading
+
+if TYPE_CHECKING:
+    from pliant.contact.contacts import Contacts
+
+NO_TETS = np.zeros((0, 4), np.int64)
+WINDOW = (1000, 700)  # the page's canvas, roughly, for the first camera
+MOST_ROWS = 20000  # contacts drawn
+
+
+@dataclass(frozen=True)
+class Survey:
+    """What is known of all frames: where things are, and the range of each field."""
+
+    around: Floats  # [m] (n, 3) points that must be seen
+    ranges: dict[str, tuple[float, float]] = field(default_factory=dict)
+
+
+def survey(pictures: Sequence[Picture], names: Collection[str]) -> Survey:
+    """Range of fields over some pictures."""
+    around = np.concatenate([extremes(picture.movable_points()) for picture in pictures])
+    ranges = {}
+    for name in names:
+        if name != "body":
+            found = [fields.sample(picture, name) for picture in pictures]
+            ranges[name] = fields.limits_of(np.concatenate(found))
+    return Survey(around, ranges)
+
+
+def words(picture: Picture, known: Survey, glass: Collection[str] = ()) -> dict[str, Any]:
+    """What the page must know before the first frame: bodies, fields, floors, camera, colours."""
+    plain = {by_field: plain_colours(picture, by_field) for by_field in (False, True)}
+    offered = [name for name in fields.offered(picture.point_fields) if name in known.ranges]
+    camera = framed(known.around, WINDOW, AZIMUTH, ELEVATION)
+    return {
+        "title": picture.title,
+        "bodies": [
+            {"id": body, "name": name, "kind": picture.kinds.get(body, ""), "colour": plain[False][body], "quiet": plain[True][body],
+             "glass": name in glass}
+            for body, name in picture.names.items()
+        ],
+        "fields": [_field(picture, name, known.ranges[name]) for name in offered],
+        "floors": [_floor(plane, known.around) for plane in picture.planes],
+        "camera": {"position": camera.position, "focus": camera.focus, "angle": VIEW_ANGLE, "aspect": WINDOW[0] / WINDOW[1]},
+        "size": float(np.linalg.norm(np.ptp(known.around, axis=0))),
+        "colours": {"ramp": COLOURS, "background": BACKGROUND, "tiles": TILES, "states": dict(STATES)},
+    }  # fmt: skip
+
+
+def _field(picture: Picture, name: str, limits: tuple[float, float]) -> dict[str, Any]:
+    title, unit = fields.TITLES.get(name, (name.replace("_", " "), ""))
+    bodies = sorted(fields.coloured_bodies(picture, name))
+    return {"name": name, "title": title, "unit": unit, "low": limits[0], "high": limits[1], "bodies": bodies}
+
+
+def _floor(plane: Any, around: Floats) -> dict[str, Any]:
+    flat = (around - plane.point) @ plane.axes.T
+    room = float(np.linalg.norm(np.ptp(flat, axis=0)))
+    low, high = flat[:, :2].min(axis=0), flat[:, :2].max(axis=0)
+    half = float(0.5 * (high - low).max() + 0.9 * room)
+    return {"point": plane.point, "axes": plane.axes, "centre": 0.5 * (low + high), "half": half, "tile": tile_size(0.15 * room)}
+
+
+# ------------------------------------------------------------------------------------------------ arrays
+
+
+def topology(picture: Picture, tets: Ints = NO_TETS, tet_body: Ints = NO_POINTS) -> dict[str, np.ndarray]:
+    """Triangles with shared normals, the body of each point, tets for cuts, surfels, sharp edges."""
+    owner = np.zeros(len(picture.points), np.int64)
+    row = np.zeros(max(picture.names, default=0) + 1, np.int64)  # place of each body in the list
+    row[list(picture.names)] = np.arange(len(picture.names))
+    owner[tets] = row[tet_body][:, None]
+    owner[picture.surfels] = row[picture.surfel_body]
+    owner[picture.triangles] = row[picture.triangle_body][:, None]
+    points = np.nan_to_num(picture.points)
+    shading = Shading.of(points, picture.triangles)
+    return {
+        "point": shading.point, "triangles": shading.triangles, "owner": owner.astype(np.uint16 if len(row) < 65536 else np.uint32),
+        "tets": tets, "surfels": picture.surfels, "creases": shading.creases,
+    }  # fmt: skip
+
+
+def frame(picture: Picture, chosen: Collection[str], contacts: Contacts | None = None) -> dict[str, np.ndarray]:
+    """Points, values of the chosen fields, surfels, contacts and feature pairs."""
+    out: dict[str, np.ndarray] = {"points": _near_zero(picture.points)}
+    for name in chosen:
+        if name != "body":
+            out[f"field/{name}"] = fields.values(picture, name)
+    if len(picture.surfels):
+        out |= _surfels(picture)
+    if contacts is not None and len(contacts):
+        out |= _contacts(contacts, len(picture.points))
+    if picture.marks is not None:
+        out |= _marks(picture.marks)
+    return out
+
+
+def _near_zero(points: Floats) -> Floats:
+    """Places that are not finite would hide everything else."""
+    return np.where(np.isfinite(points), points, 0.0)
+
+
+def _surfels(picture: Picture) -> dict[str, np.ndarray]:
+    """Normal (zero: faces the viewer) and radius [m] of each surfel."""
+    at, known = picture.surfels, picture.point_fields
+    if "radius" in known:
+        radius = np.asarray(known["radius"], np.float64)[at]
+    else:
+        from pliant.look.surface import spacing
+
+        radius = spacing(picture.points[at])
+    normal = np.asarray(known["normal"], np.float64)[at] if "normal" in known else np.zeros((len(at), 3))
+    return {"surfel/normal": normal, "surfel/radius": radius}
+
+
+def _contacts(contacts: Contacts, count: int) -> dict[str, np.ndarray]:
+    """Rows of contacts, and the skin points that carry them; of `count` points, those behind are in no body."""
+    carrying = np.unique(contacts.support.point[contacts.support.weight != 0.0])
+    if len(contacts) > MOST_ROWS:
+        contacts = contacts.select(np.argsort(-contacts.normal_force, kind="stable")[:MOST_ROWS])
+    return {
+        "contact/point": _near_zero(contacts.point), "contact/normal": _near_zero(contacts.normal),
+        "contact/carrying": carrying[carrying < count], "contact/force": _near_zero(contacts.force),
+        "contact/sticking": np.nan_to_num(contacts.sticking, nan=0.5),
+    }  # fmt: skip
+
+
+def _marks(marks: Marks) -> dict[str, np.ndarray]:
+    return {
+        "mark/dots": marks.dots, "mark/dot_state": marks.dot_state, "mark/lines": marks.lines.reshape(-1, 3),
+        "mark/line_state": marks.line_state,
+    }  # fmt: skip

@@ -1,0 +1,106 @@
+"""A run as one self-contained html page."""
+
+from __future__ import annotations
+
+import base64
+import io
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pliant.geometry.mesh import PliantError
+from pliant.look.plots import plots
+from pliant.look.report import words
+from pliant.look.report.hardest import Hardest, hardest_contact, plot_map
+from pliant.look.report.html import figure, page, section, text
+
+if TYPE_CHECKING:
+    from PIL import Image
+
+    from pliant.record import Run
+
+STILLS = 6
+SIZE = (640, 480)  # of a still
+PLOTS = {
+    "energy": "Energies. Gravity is counted from its lowest value.", "force": "Contact force of each pair of bodies.",
+    "depth": "Deepest penetration and number of contacts.", "momentum": "Momentum books: everything that can move.",
+}  # fmt: skip
+
+
+def report(run: Run, path: str | Path, field: str = "auto", stills: int = STILLS) -> Path:
+    """Write the report of a run; `stills` pictures along the time line, coloured by a field."""
+    path = Path(path)
+    if path.suffix.lower() not in (".html", ".htm"):
+        raise PliantError(f"cannot write a report to {path.name}: name it .html")
+    if run.frames == 0:
+        raise PliantError(f"{run.path} has no frames to report: the run ended before its first one")
+    hardest = hardest_contact(run)
+    parts = [
+        section("What was simulated", words.summary(run)),
+        section("What it looked like", _stills(run, field, stills, hardest)),
+        section("Bodies and materials", words.bodies(run)),
+        section("Curves", _curves(run)),
+        section("The hardest contact", _hardest(run, hardest)),
+        section("What touched what", words.pairs(run)),
+        section("Notes and warnings", words.warnings(run)),
+        section("How to do it again", words.again(run)),
+    ]
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(page(words.title(run), parts), encoding="utf-8")
+    return path
+
+
+def _stills(run: Run, field: str, count: int, hardest: Hardest | None) -> str:
+    """Pictures at equal distances in time, with one camera and one scale; a sentence where this machine cannot draw."""
+    from pliant.look import fields
+    from pliant.look.draw import Canvas, scale_of, viewpoint
+    from pliant.look.glass import containers
+    from pliant.look.movie import survey
+    from pliant.look.source import Film
+
+    film = Film(run)
+    chosen = sorted(set(np.linspace(0, run.frames - 1, max(1, min(count, run.frames))).round().astype(int).tolist()))
+    if hardest is not None and hardest.frame not in chosen:
+        chosen = sorted({*chosen, hardest.frame})
+    available = set().union(*(film.fields(i) for i in chosen))
+    field = fields.choose(field, available, film.picture(chosen[0], ()).kinds)
+    wanted = {fields.source_of(field, available)}
+    around, samples = survey(film, chosen, field, wanted)
+    scale = scale_of(field, samples, None)
+    camera = viewpoint(around, SIZE, None, scale)
+    shown = []
+    try:
+        with Canvas(around, SIZE, camera, scale, containers(film.picture(chosen[-1], ()), camera)) as canvas:
+            for i in chosen:
+                mark = ", the hardest contact" if hardest is not None and i == hardest.frame else ""
+                shown.append(figure(_encoded(canvas.draw(film.picture(i, wanted))), f"t = {run.times[i]:.4g} s{mark}"))
+    except PliantError as error:
+        return text(f"No pictures: {error}.")
+    return f"<div class='stills'>{''.join(shown)}</div>"
+
+
+def _encoded(image: Image.Image) -> str:
+    data = io.BytesIO()
+    image.convert("RGB").save(data, "PNG", optimize=True)
+    return base64.b64encode(data.getvalue()).decode()
+
+
+def _curves(run: Run) -> str:
+    with tempfile.TemporaryDirectory() as folder:
+        made = plots(run, Path(folder) / "plot")
+        files = {path.stem.split("_")[-1]: base64.b64encode(path.read_bytes()).decode() for path in made}
+    shown = [figure(files[name], caption) for name, caption in PLOTS.items() if name in files]
+    return f"<div class='plots'>{''.join(shown)}</div>" if shown else text("The run holds no series to plot.")
+
+
+def _hardest(run: Run, hardest: Hardest | None) -> str:
+    if hardest is None:
+        return text("Nothing touched anything in a recorded frame.")
+    said = words.hardest(hardest)
+    with tempfile.TemporaryDirectory() as folder:
+        made = plot_map(run, hardest, Path(folder) / "map.png")
+        if made is None:
+            return said + text("There is no map: the method does not know the pressure over the surface.")
+        return said + f"<div class='plots'>{figure(base64.b64encode(made.read_bytes()).decode(), 'Pressure, seen along the normal.')}</div>"

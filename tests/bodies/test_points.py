@@ -1,0 +1,416 @@
+"""Bodies of phyxels: golden numbers of part 3 of the methods page, exactness for affine motion, conservation, plastic flow, skin."""
+
+import numba
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pliant import PliantError, Scene
+from pliant.bodies.materials import lame
+from pliant.bodies.point_skin import ride
+from pliant.bodies.points import Points
+from pliant.geometry.filling import contained, fill
+from pliant.geometry.mass import mass_of_surface
+from pliant.geometry.shapes import make
+from pliant.geometry.voxels import winding_numbers
+
+E, NU, H, RHO = 1e4, 0.3, 0.1, 1000.0
+
+
+def lattice(nx=12, ny=5, nz=5):
+    return H * (np.indices((nx, ny, nz)).reshape(3, -1).T + 0.5)
+
+
+def bar(counts=(12, 5, 5), nu=NU, **values):
+    """A lattice of phyxels as one group of elements."""
+    x = lattice(*counts)
+    lam, mu = lame(E, nu)
+    return x, Points(np.arange(len(x)), np.array([0, len(x)]), x, np.full(len(x), H**3), lam, mu, RHO, **values)
+
+
+def forces(group, x, v=None):
+    out = np.empty_like(x)
+    group.forces(x, np.zeros_like(x) if v is None else v, out)
+    return out
+
+
+def tangent(group, x, step=1e-6):
+    """-df/dx by differences, symmetrised."""
+    columns = []
+    for k in range(x.size):
+        moved = x.copy()
+        moved.flat[k] += step
+        columns.append(-forces(group, moved).ravel() / step)
+    K = np.array(columns)
+    return 0.5 * (K + K.T)
+
+
+@pytest.fixture(scope="module")
+def stiffness():
+    """Tangents at rest of the golden bar, by hourglass coefficient."""
+    return {c: tangent(bar(hourglass=c)[1], lattice()) for c in (0.0, 0.1)}
+
+
+def wobbled(x, seed=0, size=0.02):
+    return x + size * np.random.default_rng(seed).standard_normal(x.shape)
+
+
+# -- elasticity
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.integers(0, 10_000))
+def test_affine_motion_is_reproduced_g22(seed):
+    rng = np.random.default_rng(seed)
+    x, group = bar((4, 3, 3))
+    A, shift = np.eye(3) + 0.5 * rng.standard_normal((3, 3)), rng.standard_normal(3)
+    moved = x @ A.T + shift
+    assert np.abs(group.gradients(moved) - A).max() < 1e-12
+    e = 0.5 * (A.T @ A - np.eye(3))
+    lam, mu = lame(E, NU)
+    energy = 0.5 * (2 * mu * np.sum(e * e) + lam * np.trace(e) ** 2) * len(x) * H**3
+    assert group.energy(moved).sum() == pytest.approx(energy, rel=1e-11)  # nothing of it is hourglass energy
+
+
+@pytest.mark.parametrize("values", [dict(), dict(bulk=1e5), dict(hourglass=1.0), dict(support=2.0)], ids=str)
+def test_forces_are_the_gradient_of_the_energy_and_sum_to_zero_g22(values):
+    x, group = bar((5, 4, 3), **values)
+    x = wobbled(x)
+    f = forces(group, x)
+    size = np.abs(f).sum()
+    assert np.abs(f.sum(axis=0)).max() < 1e-12 * size
+    assert np.abs(np.cross(x, f).sum(axis=0)).max() < 1e-12 * size
+    u = np.random.default_rng(1).standard_normal(x.shape)
+    slope = (group.energy(x + 1e-6 * u).sum() - group.energy(x - 1e-6 * u).sum()) / 2e-6
+    assert -np.sum(f * u) == pytest.approx(slope, rel=1e-6)
+
+
+def test_damping_takes_energy_and_keeps_momentum():
+    x, group = bar((5, 4, 3), rayleigh=1e-3)
+    v = np.random.default_rng(2).standard_normal(x.shape)
+    elastic = forces(group, x)
+    damping = forces(group, x, v) - elastic
+    assert np.sum(damping * v) < 0.0
+    assert np.abs(damping.sum(axis=0)).max() < 1e-12 * np.abs(damping).sum()
+    assert np.abs(np.cross(x, damping).sum(axis=0)).max() < 1e-12 * np.abs(damping).sum()
+    spin = np.cross([1.0, 2.0, 3.0], x)
+    assert np.abs(forces(group, x, spin) - elastic).max() < 1e-9 * np.abs(damping).max()
+
+
+def test_rigid_motion_costs_nothing():
+    x, group = bar((4, 3, 3), bulk=1e4)
+    turn = np.linalg.qr(np.random.default_rng(0).standard_normal((3, 3)))[0]
+    turn *= np.linalg.det(turn)
+    assert group.energy(x @ turn.T + 5.0).sum() < 1e-20 * E * len(x) * H**3
+
+
+def test_uniaxial_energy_g23():
+    """Young's modulus is Young's modulus: the strain has its half (without it the ratio would be 4)."""
+    x, group = bar((4, 4, 4))
+    e = 1e-4
+    stretch = np.diag([1 + e, 1 - NU * e, 1 - NU * e])
+    assert group.energy(x @ stretch).sum() / (0.5 * E * e * e * len(x) * H**3) == pytest.approx(1.0, abs=1e-3)
+
+
+def test_zero_energy_modes_g24(stiffness):
+    """Without the hourglass energy 14 modes are all but free, with it the six rigid ones."""
+    for c, count in ((0.0, 14), (0.1, 6)):
+        values = np.linalg.eigvalsh(stiffness[c])
+        assert (values < 1e-3 * values[-1]).sum() == count
+        assert np.abs(values[:6]).max() < 1e-8 * values[-1]
+
+
+def extension(K):
+    """Mean extension of the bar between its end layers over the exact one: one end held along x, the other pulled."""
+    x = lattice()
+    low, high = x[:, 0] < H, x[:, 0] > x[:, 0].max() - 1e-9
+    free = np.ones((len(x), 3), bool)
+    free[low, 0] = False
+    middle = np.flatnonzero(low & (np.abs(x[:, 1:] - 0.25) < 1e-9).all(axis=1))
+    free[middle, 1:] = False  # and one phyxel above it sideways, against turning
+    free[np.flatnonzero(low & (np.abs(x[:, 1] - 0.25) < 1e-9))[-1], 1] = False
+    load = np.zeros_like(x)
+    load[high, 0] = 1.0 / high.sum()
+    u, mine = np.zeros(x.size), free.ravel()
+    u[mine] = np.linalg.solve(K[np.ix_(mine, mine)], load.ravel()[mine])
+    return u.reshape(-1, 3)[high, 0].mean() * E * 0.25 / (x[high, 0][0] - x[low, 0][0])
+
+
+def test_bar_extension_within_a_percent_g24(stiffness):
+    assert extension(stiffness[0.1]) == pytest.approx(0.993, abs=0.01)
+    assert extension(stiffness[0.1]) == pytest.approx(1.0, abs=0.01)
+    assert extension(stiffness[0.0]) == pytest.approx(1.13, abs=0.02)  # soft
+
+
+def test_critical_step_g25(stiffness):
+    """2 / omega_max = 1.87 h / c; what `stable_dt` says is a little less."""
+    _, group = bar()
+    lam, mu = lame(E, NU)
+    wave = np.sqrt((lam + 2 * mu) / RHO)
+    mass = group.mass[0, 0]
+    exact = 2.0 / np.sqrt(np.linalg.eigvalsh(stiffness[0.1])[-1] / mass)
+    assert exact * wave / H == pytest.approx(1.87, abs=0.1)
+    said = group.stable_dt(np.full(len(group.nodes), mass))
+    assert (0.93 * exact < said).all() and (said < exact).all()
+    group.lam *= 4.0
+    group.mu *= 4.0
+    assert group.stable_dt(np.full(len(group.nodes), mass)) == pytest.approx(0.5 * said, rel=1e-9)
+
+
+@pytest.mark.slow
+def test_axial_frequency_g26():
+    """First axial mode of a free bar without lateral contraction: pi sqrt(E / rho) / L, 3 % for this coarse one."""
+    x, group = bar((12, 4, 4), nu=0.0)
+    values, vectors = np.linalg.eigh(tangent(group, x) / group.mass[0, 0])
+    axial = np.cos(np.pi * x[:, 0] / 1.2)
+    shares = np.abs(axial @ vectors.reshape(len(x), 3, -1)[:, 0])
+    omega = np.sqrt(values[np.argmax(shares)])
+    assert omega == pytest.approx(8.12, rel=0.01)
+    assert omega == pytest.approx(np.pi * np.sqrt(E / RHO) / 1.2, rel=0.03)
+
+
+def test_flat_neighbourhoods_are_sheets():
+    """A plane of phyxels resists stretching in its plane, bends freely, and never divides by zero."""
+    x = lattice(6, 6, 1)
+    lam, mu = lame(E, NU)
+    group = Points(np.arange(len(x)), np.array([0, len(x)]), x, np.full(len(x), H**3), lam, mu, RHO)
+    assert group.around.flat == len(x)
+    bent = x.copy()
+    bent[:, 2] += 0.05 * (x[:, 0] - 0.3) ** 2
+    assert np.isfinite(forces(group, bent)).all()
+    stretched = x * [1.01, 1.0, 1.0]
+    assert group.energy(stretched).sum() > 30 * group.energy(bent).sum() > 0.0
+    f = forces(group, stretched)
+    assert np.abs(f[:, 2]).max() < 1e-9 * np.abs(f).max() and (f[x[:, 0] > 0.55, 0] < 0.0).all()
+
+
+def test_a_lone_phyxel_flies_on():
+    group = Points(np.arange(1), np.array([0, 1]), np.zeros((1, 3)), np.ones(1), 1.0, 1.0, 1.0)
+    assert (forces(group, np.ones((1, 3))) == 0.0).all() and group.energy(np.ones((1, 3))) == 0.0
+
+
+def test_bodies_of_a_group_do_not_see_each_other():
+    """Two bodies that interpenetrate, together and alone: the same bits."""
+    x, one = bar((4, 3, 3))
+    lam, mu = lame(E, NU)
+    both = np.concatenate([x, x + 0.05])
+    pair = Points(np.arange(len(both)), np.array([0, len(x), len(both)]), both, np.full(len(both), H**3), lam, mu, RHO)
+    moved = wobbled(x)
+    assert (forces(pair, np.concatenate([moved, both[len(x) :]]))[: len(x)] == forces(one, moved)).all()
+
+
+# -- plasticity
+
+
+def test_plastic_creep_g31():
+    """e = diag(.2, 0, 0), yield .05, half of the rest a step: .1, .15, .15."""
+    x, group = bar((4, 3, 3), yield_strain=0.05, creep_time=1.0, shape_only=0.0)
+    moved = x * [np.sqrt(1.4), 1.0, 1.0]
+    seen = []
+    for _ in range(3):
+        group.flow(moved, np.log(2.0))
+        seen.append(group.plastic[:, 0].copy())
+    assert np.abs(np.array(seen).T - [0.1, 0.15, 0.15]).max() < 1e-12
+
+
+def test_radial_return_keeps_the_volume_and_ends_on_the_yield_surface():
+    x, group = bar((4, 3, 3), yield_strain=0.02)
+    moved = x * [np.sqrt(1.2), np.sqrt(0.9), 1.0]
+    before = group.energy(moved).sum()
+    lost = group.flow(moved, 0.001)
+    ep = group.plastic.reshape(-1, 3, 3)
+    left = np.diag([0.1, -0.05, 0.0]) - ep
+    dev = left - np.trace(left, axis1=1, axis2=2)[:, None, None] * np.eye(3) / 3
+    assert np.abs(np.trace(ep, axis1=1, axis2=2)).max() < 1e-15
+    assert np.sqrt(2 / 3 * np.einsum("nij,nij->n", dev, dev)) == pytest.approx(0.02, rel=1e-12)
+    assert lost == pytest.approx(before - group.energy(moved).sum(), rel=1e-9) and lost > 0.0
+
+
+def test_a_new_reference_keeps_shape_energy_and_forces():
+    """Strain beyond the threshold: the present shape becomes the reference; affine, so energy and shape stay, volumes add up."""
+    x, group = bar((6, 5, 4), yield_strain=0.02)
+    stretch = np.diag([1.5, 1 / np.sqrt(1.5), 1 / np.sqrt(1.5)])
+    turn = np.linalg.qr(np.random.default_rng(3).standard_normal((3, 3)))[0]
+    turn *= np.linalg.det(turn)
+    moved = x @ (turn @ stretch).T
+    before = group.rest
+    group.flow(moved, 0.001)
+    assert (group.rest == moved).all() and (before == x).all()
+    assert np.abs(group.gradients(moved) - np.eye(3)).max() < 1e-12
+    assert group.volume.sum() == pytest.approx(len(x) * H**3, rel=1e-12)
+    dev = 0.02 * np.sqrt(1.5)  # Frobenius norm of the deviator on the yield surface
+    ee = -group.plastic.reshape(-1, 3, 3)
+    deviator = ee - np.trace(ee, axis1=1, axis2=2)[:, None, None] * np.eye(3) / 3
+    assert np.linalg.norm(deviator, axis=(1, 2)) == pytest.approx(dev, rel=1e-9)
+
+
+def hung(**material):
+    """A bar pulled by a constant force on one end, damped; the pull ends at t = 0.3."""
+    scene = Scene(dt=0.002, duration=1.0, gravity=(0, 0, 0), contact="none")
+    scene.add(
+        name="bar", shape=dict(kind="box", size=(1.2, 0.5, 0.5), edge=0.1), model="points", spacing=0.1, support=2.0, position=(0.6, 0, 0),
+        fixed=[dict(side="-x")], material=dict(youngs_modulus=1e5, poisson_ratio=0.0, mass_damping=20.0, **material),
+        loads=[dict(kind="force", where=dict(side="+x"), value=dict(times=[0, 0.01, 0.3, 0.31], values=[[0, 0, 0], [1500, 0, 0], [1500, 0, 0], [0, 0, 0]]))],
+    )  # fmt: skip
+    return scene.simulate().run(until=1.0)
+
+
+def stretch_of_the_middle(sim):
+    x, rest = sim.state.x[:, 0], sim.world.model.nodes.rest[:, 0]
+    middle = (rest > 0.3) & (rest < 0.9)
+    return np.polyfit(rest[middle], x[middle], 1)[0]
+
+
+def test_a_plastic_bar_keeps_its_permanent_strain():
+    """Loaded beyond yield it flows until max_plastic_strain; unloaded, Green's strain is that: stretch sqrt(1 + 2 e)."""
+    assert stretch_of_the_middle(hung()) == pytest.approx(1.0, abs=1e-3)
+    kept = stretch_of_the_middle(hung(yield_strain=0.01, max_plastic_strain=0.08, creep_time=0.01))
+    assert kept == pytest.approx(np.sqrt(1.16), rel=0.005)
+
+
+def test_temperature_softens_linearly():
+    scene = Scene(contact="none")
+    scene.add(
+        name="b", shape=dict(kind="box", size=(1, 1, 1)), model="points", spacing=0.25,
+        material=dict(youngs_modulus=1e5, soft_modulus=1e3, softening=(40, 80), poisson_ratio=0.0),
+    )  # fmt: skip
+    scene.change("b.material.temperature", dict(times=[0.0, 1.0], values=[20.0, 120.0]))
+    sim = scene.simulate()
+    (group,) = sim.world.model.groups
+    for time, modulus in ((0.0, 1e5), (0.2, 1e5), (0.4, 0.5 * (1e5 + 1e3)), (0.6, 1e3), (0.9, 1e3)):
+        sim.state.time = time
+        sim._apply_changes()
+        assert 2.0 * group.mu == pytest.approx(modulus, rel=1e-9)
+
+
+# -- making them
+
+
+@pytest.mark.parametrize("lattice_kind", ["cubic", "bcc"])
+@pytest.mark.parametrize("shape", [("ball", dict(radius=0.5)), ("box", dict(size=(1, 0.7, 0.4))), ("torus", dict(major=0.5, minor=0.2))], ids=str)
+def test_filling_keeps_volume_and_centre(lattice_kind, shape):
+    surface = make(shape[0], **shape[1]).surface()
+    whole = mass_of_surface(surface)
+    points, volume = fill(surface, 0.06, lattice_kind)
+    assert volume.sum() == pytest.approx(whole.volume, rel=1e-12) and (volume > 0).all()
+    assert (volume @ points / volume.sum() - whole.centre) == pytest.approx(0.0, abs=0.005)
+    assert len(points) == pytest.approx(whole.volume / 0.06**3, rel=0.25)
+
+
+def test_filling_knows_inside_from_outside():
+    """Columns of crossings and winding numbers agree, with a hole through the body too."""
+    surface = make("torus", major=0.5, minor=0.2, edge=0.1).surface()
+    low, piece, counts = np.array([-0.7, -0.7, -0.2]), np.array([0.07, 0.07, 0.04]), np.array([20, 20, 10])
+    at = low + piece * (np.indices(counts).reshape(3, -1).T + 0.5)
+    assert (contained(surface, low, piece, counts).ravel() == (winding_numbers(surface, at) > 0.5)).all()
+
+
+def test_wrong_spacings_are_refused():
+    with pytest.raises(PliantError, match="spacing"):
+        fill(make("ball", radius=0.5).surface(), 1.0)
+
+
+@pytest.mark.parametrize("phyxels", ["nodes", "centres"])
+def test_phyxels_on_tets(phyxels):
+    scene = Scene(contact="none")
+    scene.add(name="b", shape=dict(kind="ball", radius=0.5, edge=0.25), model="points", phyxels=phyxels)
+    sim = scene.simulate()
+    shape = make("ball", radius=0.5, edge=0.25)
+    assert len(sim.state.x) == len(shape.tets.points if phyxels == "nodes" else shape.tets.tets)
+    assert sim.world.model.nodes.mass.sum() == pytest.approx(1000 * shape.tets.volumes.sum())
+
+
+@settings(max_examples=10, deadline=None)
+@given(st.integers(0, 10_000))
+def test_skin_reproduces_affine_motion(seed):
+    rng = np.random.default_rng(seed)
+    phyxels, points = lattice(5, 5, 5), 0.7 * rng.random((40, 3)) - 0.1
+    A, shift = rng.standard_normal((3, 3)), rng.standard_normal(3)
+    found = ride(points, phyxels)
+    moved = np.add.reduceat(found.weight[:, None] * (phyxels @ A.T + shift)[found.node], found.start[:-1])
+    assert np.abs(moved - (points @ A.T + shift)).max() < 1e-12
+    assert np.abs(np.add.reduceat(found.weight, found.start[:-1]) - 1.0).max() < 1e-14
+
+
+# -- in a world
+
+
+def ball(**values):
+    scene = Scene(dt=0.001, duration=0.2, gravity=(0, 0, 0), contact="none")
+    scene.add(name="b", shape=dict(kind="ball", radius=0.2, edge=0.1), model="points", spacing=0.08, **values)
+    return scene
+
+
+def test_energy_is_kept_to_second_order_of_the_step():
+    """Undamped, started with a stretch: Verlet's energy error falls with the square of dt."""
+    errors = []
+    for dt in (0.002, 0.001):
+        sim = ball(integrator="verlet", material=dict(youngs_modulus=1e5)).simulate(dt=dt)
+        sim.state.x[:] = sim.state.x * [1.05, 1.0, 1.0]
+        energy = []
+        while sim.time < 0.1:
+            before = sim.state.v.copy()
+            sim.step()
+            mass, v = sim.world.model.nodes.mass[:, None], sim.state.v
+            previous = sim.state.x - sim.state.last_dt * v
+            if sim.time > 0.02:
+                kinetic = 0.5 * np.sum(mass * (0.5 * (before + v)) ** 2)  # at the place where the step began
+                energy.append(kinetic + sim.world.elastic_energy(previous).sum())
+        errors.append(np.ptp(energy) / np.mean(energy))
+    assert errors[1] < 0.01 and errors[0] / errors[1] == pytest.approx(4.0, rel=0.25)
+
+
+def test_implicit_steps_are_stable_and_come_to_rest_in_the_same_place():
+    """Far more than thirty times the explicit limit; the tangent is approximate, the rest position is not."""
+    ends = []
+    for integrator, dt, duration in (("symplectic", 0.0014, 3.0), ("implicit", 0.05, 8.0)):
+        scene = Scene(dt=dt, duration=duration, contact="none")
+        scene.add(
+            name="b", shape=dict(kind="box", size=(0.2, 0.2, 0.6), edge=0.1), model="points", spacing=0.1, fixed=[dict(side="+z")],
+            integrator=integrator, material=dict(youngs_modulus=1e7, mass_damping=10.0),
+        )  # fmt: skip
+        sim = scene.simulate().run()
+        assert np.abs(sim.state.v).max() < 1e-5 and (integrator == "symplectic") == (sim._pieces > 1)
+        ends.append(sim.state.x - sim.world.model.nodes.rest)
+    assert np.abs(ends[0]).max() > 1e-4
+    assert ends[1] == pytest.approx(ends[0], abs=0.01 * np.abs(ends[0]).max())  # soft modes are slow
+
+
+def test_statics_are_refused_with_a_reason():
+    with pytest.raises(PliantError, match="mass_damping"):
+        ball().simulate().equilibrium()
+
+
+def test_forces_do_not_depend_on_threads():
+    x, group = bar((8, 5, 5), rayleigh=1e-3)
+    x, v = wobbled(x), wobbled(x, 1)
+    found = []
+    for threads in (1, numba.config.NUMBA_NUM_THREADS):
+        numba.set_num_threads(threads)
+        found.append(forces(group, x, v))
+    assert (found[0] == found[1]).all()
+
+
+@pytest.mark.slow
+def test_strain_converges_with_the_spacing():
+    """Observed order: the strain in the middle of a clamped bar under its weight converges with the spacing."""
+    errors = []
+    for n in (4, 8):
+        h = 0.5 / n
+        counts = (2 * n, n, n)
+        x = h * (np.indices(counts).reshape(3, -1).T + 0.5)
+        lam, mu = lame(E, 0.0)
+        group = Points(np.arange(len(x)), np.array([0, len(x)]), x, np.full(len(x), h**3), lam, mu, RHO, support=2.0)
+        held, y, v = x[:, 0] < h, x.copy(), np.zeros_like(x)
+        mass, dt = group.mass[0, 0], 0.8 * group.stable_dt(np.full(len(x), group.mass[0, 0]))[0]
+        for _ in range(int(6.0 / dt)):
+            v = (v + dt * (forces(group, y) / mass + [0.005, 0, 0])) / (1 + dt * 5.0)
+            v[held] = 0.0
+            y += dt * v
+        layers = [np.abs(x[:, 0] - at) < 0.51 * h for at in (0.375, 0.625)]
+        a, b = (x[k, 0].mean() for k in layers)
+        grown = (y - x)[layers[1], 0].mean() - (y - x)[layers[0], 0].mean()
+        exact = 0.005 * RHO / E * ((1.0 - a) ** 2 - (1.0 - b) ** 2) / 2
+        errors.append(abs(grown / exact - 1.0))
+    assert errors[1] < 0.5 * errors[0] and errors[1] < 0.01

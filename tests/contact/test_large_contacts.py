@@ -1,0 +1,125 @@
+"""Contacts of many nodes: sums over trees, clusters that act as their samples, levels, preconditioning, and all of it together."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from pliant.contact.quasi_rigid import (
+    Boussinesq,
+    LayerCut,
+    Side,
+    Tabulated,
+    VolumePreserving,
+    assemble,
+    blobs,
+    displacement,
+    lcp,
+    resolve,
+    solve,
+)  # fmt: skip
+from pliant.contact.quasi_rigid.coarse import Members, between_clusters
+from pliant.contact.quasi_rigid.far_field import Hierarchical
+from pliant.contact.quasi_rigid.levels import coarser
+from pliant.contact.quasi_rigid.local_inverse import LocalInverse
+from pliant.contact.quasi_rigid.operators import Dense
+from pliant.contact.quasi_rigid.tree_sum import tree_displacement
+from pliant.detect.surfels import Exact, PointSurface
+
+PLANE = Side(Exact("plane"))
+R = np.geomspace(0.05, 1.0, 20)
+RESPONSES = {
+    "boussinesq": Boussinesq(0.3),
+    "volume preserving": VolumePreserving(0.3, 0.4),
+    "layer": LayerCut(0.3, 0.5),
+    "table": Tabulated(R, 0.3 / R * (1 - R), 0.3),
+}
+
+
+def ball(count, radius=1.0):
+    i = np.arange(count) + 0.5
+    polar, around = np.arccos(1 - 2 * i / count), np.pi * (1 + np.sqrt(5)) * i
+    x = np.stack([np.cos(around) * np.sin(polar), np.sin(around) * np.sin(polar), np.cos(polar)], axis=1)
+    return PointSurface(radius * x, x, np.full(count, 4 * np.pi * radius**2 / count))
+
+
+def patch(count, seed=0):
+    """Uneven nodes of a wavy patch [m] (n, 3), and their areas."""
+    side = int(np.sqrt(count))
+    rng = np.random.default_rng(seed)
+    x = (np.stack(np.meshgrid(*[np.arange(side)] * 2), axis=-1).reshape(-1, 2) + 0.3 * rng.random((side * side, 2))) / side
+    return np.column_stack([x, 0.05 * np.sin(3 * x[:, 0])]), np.full(side * side, 1.0 / side**2)
+
+
+@pytest.mark.parametrize("name", RESPONSES)
+def test_a_tree_of_forces_displaces_as_all_of_them(name):
+    x, areas = patch(2500)
+    nodes, force = blobs(x, areas), np.random.default_rng(1).random(len(x)) * (np.hypot(*(x[:, :2] - 0.5).T) < 0.4)
+    exact = displacement(nodes, nodes, force, RESPONSES[name])
+    size = np.max(np.abs(exact))
+    errors = [np.max(np.abs(tree_displacement(nodes, nodes, force, RESPONSES[name], opening) - exact)) / size for opening in (0.6, 0.3, 0.0)]
+    assert errors[2] < 1e-12 and errors[1] < 1e-3 and (errors[1] < 0.4 * errors[0] or errors[0] < 1e-6)
+    assert not tree_displacement(nodes, nodes, 0.0 * force, RESPONSES[name]).any()
+
+
+@pytest.mark.parametrize("name", ["boussinesq", "volume preserving"])
+def test_clusters_act_as_their_samples_do(name):
+    """K of clusters is w'Kw of their samples: exactly for near ones, to a percent of the diagonal for others."""
+    surface = ball(3000)
+    response = RESPONSES[name]
+    side = coarser(Side(surface, response), 1)
+    chosen = np.flatnonzero(side.nodes.points[:, 2] < -0.8)
+    members = Members.of(side, chosen, np.zeros((len(chosen), 3)), 1)
+    K = between_clusters(members, response, 1e-6).block(np.arange(len(chosen)))
+    w = np.zeros((members.nodes.shape[1], len(chosen)))
+    w[np.arange(len(w)), np.repeat(np.arange(len(chosen)), np.diff(members.first))] = members.weight
+    exact = w.T @ assemble(members.nodes, response) @ w
+    near = members.near(response).toarray() != 0.0
+    assert near.sum() > 5 * len(near) and np.allclose(K[near], exact[near], rtol=1e-12)
+    assert np.max(np.abs(K - exact)) < 0.01 * exact[0, 0] and np.array_equal(K, K.T)
+    turned = side.moved(np.array([[0.0, 1, 0], [-1, 0, 0], [0, 0, 1]]), np.ones(3), np.array([1.0, 2, 3]))  # kept from before the turn
+    again = between_clusters(Members.of(turned, chosen, np.zeros((len(chosen), 3)), 1), response, 1e-6)
+    assert np.allclose(again.block(np.arange(len(chosen))), K, rtol=1e-9)
+
+
+@pytest.mark.parametrize(("b", "bars"), [(0.1, (0.03, 0.08)), (0.4, (0.02, 0.06)), (1e6, (0.02, 0.06))])
+def test_coarse_levels_carry_the_force_of_the_fine_one(b, bars):
+    """Also where the response reaches less far than the contact, and pushes cancel: single blobs lost 14 and 24 % there."""
+    side = Side(ball(16000), VolumePreserving(0.3, b), translation=np.array([0, 0, 0.92]))
+    fine = resolve(side, PLANE).force
+    for level, bar in zip((1, 2), bars, strict=True):
+        assert resolve(side, PLANE, level=level).force == pytest.approx(fine, rel=bar)
+
+
+def test_a_local_inverse_makes_the_matrix_nearly_one():
+    x, areas = patch(400)
+    nodes = blobs(x, areas)
+    for response in (RESPONSES["boussinesq"], RESPONSES["volume preserving"]):
+        K, inverse = assemble(nodes, response), LocalInverse.of(nodes, response)
+        M = np.stack([inverse @ column for column in np.eye(len(K))])
+        assert np.allclose(M, M.T) and np.linalg.eigvalsh(M).min() > 0.0
+        spread = np.sort(np.linalg.eigvals(M @ K).real)
+        assert spread[-1] / spread[0] < 0.2 * np.linalg.cond(K)
+
+
+@pytest.mark.parametrize("name", ["boussinesq", "volume preserving"])
+def test_preconditioned_gradients_find_the_same_forces(name):
+    x, areas = patch(900)
+    K, q = Hierarchical.build(blobs(x, areas), RESPONSES[name]), np.sum((x[:, :2] - 0.5) ** 2, axis=1) - 0.1
+    many = solve(K, q, "conjugate-gradients", tolerance=1e-7)
+    few = solve(Dense(K.block(np.arange(K.size))), q, "active-set")
+    assert many.solved and many.P.sum() == pytest.approx(few.P.sum(), rel=1e-5)
+    assert np.max(np.abs(many.P - few.P)) < 1e-3 * few.P.max()
+
+
+@pytest.mark.parametrize("name", ["boussinesq", "volume preserving"])
+def test_many_nodes_and_few_are_solved_alike(name, monkeypatch):
+    """What is done beyond 3000 nodes, on 1000 of them."""
+    side = Side(ball(8000), RESPONSES[name], translation=np.array([0, 0, 0.9]))
+    few = resolve(side, PLANE)
+    monkeypatch.setattr(lcp, "ACTIVE_SET", 100)
+    many = resolve(side, PLANE)
+    assert many.solved and many.penetration < 2e-5 and len(many.P) >= many.contact.sum() > 150
+    assert many.force == pytest.approx(few.force, rel=1e-4) and many.area == pytest.approx(few.area, rel=0.01)
+    warm = resolve(side, PLANE, start=many)
+    assert warm.iterations < 0.5 * many.iterations and warm.force == pytest.approx(few.force, rel=1e-4)

@@ -1,0 +1,170 @@
+"""The method `point-surface` in running worlds: every kind of body, momentum, friction, divided steps, and what the paper prints."""
+
+import numpy as np
+import pytest
+
+from pliant import PliantError, Scene
+from pliant.contact.method import make_method
+from pliant.scenes import cradle
+
+SOFT = {"youngs_modulus": 1e5, "density": 1000.0}
+
+
+def two_balls(model_a, model_b, distance=0.18, mu=0.3, **options):
+    """Two balls of radius 0.1 m, 20 mm inside each other, sliding past each other."""
+    scene = Scene(dt=0.0005, gravity=(0, 0, 0), contact={"method": "point-surface", **options})
+    for name, model, x, v in (("a", model_a, 0.0, 0.3), ("b", model_b, distance, -0.1)):
+        spacing = {"spacing": 0.05} if model == "points" else {}
+        shape = {"kind": "ball", "radius": 0.1, "edge": 0.025}
+        scene.add(name=name, shape=shape, model=model, position=(x, 0, 0), velocity=(v, v, 0), friction=mu, material=SOFT, **spacing)
+    return scene.simulate()
+
+
+def momenta(sim):
+    """Momentum of each body, (B, 3)."""
+    model, state = sim.world.model, sim.state
+    out = np.zeros((len(model.bodies), 3))
+    np.add.at(out, model.nodes.body, model.nodes.mass[:, None] * state.v)
+    np.add.at(out, model.frames.body, model.frames.mass[:, None] * state.velocity)
+    return out
+
+
+@pytest.mark.parametrize("models", [("rigid", "rigid"), ("points", "rigid"), ("fem", "points"), ("springs", "fem")])
+def test_impulses_are_the_change_of_momentum(models):
+    sim = two_balls(*models)
+    before, free = momenta(sim), two_balls(*models)
+    free.world.pairs = free.world.pairs.__class__(**{**vars(free.world.pairs), "movable": np.zeros(2, bool)})  # nobody meets
+    sim.step(), free.step()
+    touch = sim.contacts("a", "b")
+    impulse = (touch.impulse[:, None] * touch.normal + touch.friction_impulse).sum(axis=0)
+    change = momenta(sim) - momenta(free)
+    scale = np.abs(impulse).max()
+    assert scale > 1e-4
+    assert change[0] == pytest.approx(impulse, abs=1e-10 * scale) and change[1] == pytest.approx(-impulse, abs=1e-10 * scale)
+    assert momenta(sim).sum(axis=0) == pytest.approx(before.sum(axis=0), abs=1e-12 * np.abs(before).max())
+
+
+def test_normal_forces_make_no_moment_between_soft_bodies():
+    sim = two_balls("points", "fem", mu=0.0)
+    about, size = sim.books().angular_momentum, 0.0
+    for _ in range(20):
+        sim.step()
+        size += float(np.abs(sim.contacts().impulse).sum()) * 0.1
+    assert size > 1e-3
+    assert sim.books().angular_momentum == pytest.approx(about, abs=1e-10 * size)
+
+
+def test_every_field_of_the_record_is_filled():
+    sim = two_balls("points", "rigid")
+    sim.step()
+    c = sim.contacts()
+    assert len(c) > 10
+    for name in ("point", "normal", "gap", "impulse", "friction_impulse", "sticking", "slip", "area"):
+        assert np.isfinite(getattr(c, name)).all(), name
+    assert (c.gap < 0).all() and (c.area >= 0).all() and (c.feature_a >= 0).all()
+    assert np.linalg.norm(c.normal, axis=1) == pytest.approx(1.0)
+    total = np.bincount(c.support.row, c.support.weight)
+    assert total == pytest.approx(0.0, abs=1e-12)
+    patch = np.pi * (0.1**2 - 0.09**2)  # the circle in which the balls cut each other; those of triangles are a little smaller
+    assert c.total_area == pytest.approx(patch, rel=0.25)
+
+
+def test_friction_stays_in_the_cone_and_sticks_below_it():
+    sim = two_balls("points", "rigid", mu=0.2)
+    for _ in range(5):
+        sim.step()
+    c = sim.contacts()
+    assert (np.linalg.norm(c.friction_impulse, axis=1) <= 0.2 * c.impulse * (1 + 1e-9)).all() and c.friction_impulse.any()
+    scene = Scene(dt=0.002, contact={"method": "point-surface"})
+    scene.add(name="slope", shape="plane", model="static", rotation=(0, -15, 0), friction=0.5)
+    up = np.array([-np.sin(np.radians(15)), 0, np.cos(np.radians(15))])
+    box = {"kind": "box", "size": (0.2, 0.2, 0.1), "edge": 0.1}
+    scene.add(name="box", shape=box, model="rigid", rotation=(0, -15, 0), position=tuple(0.05 * up), friction=0.5)
+    sim = scene.simulate().run(until=0.3)
+    start = sim.centre("box")
+    sim.run(until=0.6)
+    assert np.linalg.norm(sim.centre("box") - start) < 1e-5
+    assert sim.contacts("box", "slope").total_force == pytest.approx([0, 0, 4.0 * 9.81], abs=0.02)
+
+
+def test_a_fast_body_divides_the_step_and_does_not_pass_through():
+    scene = Scene(dt=0.01, gravity=(0, 0, 0), contact={"method": "point-surface", "substeps": 64})
+    scene.add(name="wall", shape={"kind": "box", "size": (0.1, 1.0, 1.0), "edge": 0.1}, model="static")
+    scene.add(name="ball", shape={"kind": "ball", "radius": 0.1}, model="rigid", position=(-0.17, 0, 0), velocity=(20.0, 0, 0))
+    sim = scene.simulate()
+    sim.run(until=0.04)
+    assert sim.state.step > 15
+    assert sim.centre("ball")[0] < 0.0 and sim.state.velocity[sim.world.model.bodies.frame[1], 0] < 0.0
+    scene.contact = {"method": "point-surface", "substeps": 1}
+    sim = scene.simulate().run(until=0.04)
+    assert sim.centre("ball")[0] > 0.2  # undivided it does pass
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"force": "closest"}, {"force": "closest", "resample": True}, {"force": "closest", "scale": "rho", "stiffness": 1.0},
+        {"force": "closest", "order": "published"}, {"distribution": "keiser"}, {"friction": "published"}, {"weight": "1/E"},
+        {"surface": "published"}, {"force": "closest", "damping_counts": 2},
+    ],
+)  # fmt: skip
+def test_published_variants_push_bodies_apart_and_keep_momentum(options):
+    sim = two_balls("points", "points", **options)
+    before = momenta(sim)
+    sim.step()
+    change = momenta(sim) - before
+    assert change[0, 0] < 0.0 < change[1, 0]
+    assert change.sum(axis=0) == pytest.approx(np.zeros(3), abs=1e-12 * np.abs(before).max())
+
+
+def test_errata_17_damping_counts_twice_as_printed():
+    one, two = (two_balls("rigid", "rigid", force="closest", mu=0.0, damping=0.05, damping_counts=k) for k in (1, 2))
+    none = two_balls("rigid", "rigid", force="closest", mu=0.0, damping=0.0)
+    total = []
+    for sim in (none, one, two):
+        sim.step()
+        total.append(sim.contacts().impulse.sum())
+    assert total[2] - total[0] == pytest.approx(2.0 * (total[1] - total[0]), rel=1e-6)
+
+
+def test_auto_stiffness_is_stable_for_any_step_and_rests():
+    for dt in (0.0005, 0.004):
+        scene = Scene(dt=dt, contact={"method": "point-surface"})
+        scene.add(name="ground", shape="plane", model="static")
+        scene.add(name="box", shape={"kind": "box", "size": (0.2, 0.2, 0.2), "edge": 0.1}, model="rigid", position=(0, 0, 0.1))
+        sim = scene.simulate().run(until=200 * dt + 0.2)
+        assert sim.contacts("box", "ground").total_force[2] == pytest.approx(8 * 9.81, rel=1e-3)
+        assert sim.contacts("box", "ground").total_area == pytest.approx(0.04, rel=0.13)  # edges count for one of their faces
+        assert sim.books().kinetic < 1e-6
+
+
+def test_the_drawn_surfaces_meet():
+    sim = two_balls("points", "points", mu=0.0)
+    sim.step()
+    shown = sim.report.shown
+    points = sim.points() + shown[: len(sim.points())]
+    moved = np.linalg.norm(shown[: len(points)], axis=1) > 0.0
+    assert moved.sum() > 10
+    assert np.abs(points[moved, 0] - 0.09).max() < 1e-3  # the middle between equal balls; undrawn they overlap by 20 mm
+
+
+def test_options_are_checked():
+    closest_only = ({"order": "published"}, {"scale": "rho"}, {"resample": True})
+    for bad in ({"stiffness": -1.0}, {"stiffness": "hard"}, {"s": 5.0}, {"damping": -0.1}, {"force": "none"}, {"substeps": 0}, *closest_only):
+        with pytest.raises(PliantError):
+            make_method("point-surface", bad)
+
+
+def test_G30_the_chain_of_masses():
+    assert cradle.chain(3) == pytest.approx([-0.03788, 0.03937, 0.99851], abs=1e-4)
+    assert cradle.chain(5) == pytest.approx([-0.03789, -0.01013, -0.00290, 0.05311, 0.99781], abs=1e-4)
+    assert cradle.chain(3, 1.0) == pytest.approx([-0.13026, 0.15023, 0.98003], abs=1e-4)
+    assert cradle.chain(3, 1.5) == pytest.approx([-0.07095, 0.07640, 0.99455], abs=1e-4)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("values", [{}, {"model": "points", "speed": 0.25, "dt": 0.002, "duration": 4.0}])
+def test_G30_cradle_keeps_energy_and_hits_the_chain(values):
+    """Faceted point balls need more overlap than rigid ones, which are exact, to forget their facets."""
+    sim = cradle.make(**values).simulate().run()
+    assert cradle.expect(sim)

@@ -1,0 +1,188 @@
+"""Pages in a real browser: they draw, play, recolour, step, pull, and play without a server."""
+
+from __future__ import annotations
+
+import pytest
+
+from pliant.live import playing, viewing
+from pliant.live.html import write_page
+from pliant.live.reel import Reel
+from pliant.live.session import Session
+from pliant.record import Run
+
+pytestmark = pytest.mark.browser
+
+
+def background(tab) -> int:
+    r, g, b = tab.value("pliant.stage.words.colours.background")
+    return (r << 16) | (g << 8) | b
+
+
+def test_a_run_plays_in_the_page(run_file, tab, shots):
+    with Run.open(run_file) as run, viewing.serve(run, port=0) as server:
+        page = tab(server.address)
+        # the canvas is not blank: bodies and floor differ from the background
+        seen, behind = page.pixels(), background(page)
+        assert sum(colour != behind for colour in seen) > 0.05 * len(seen)
+        assert len(set(seen)) > 50
+        # play advances the time
+        page.page.select_option("#speed", "0.1")
+        page.page.click("#play")
+        page.until("pliant.player.at >= 2")
+        page.page.click("#play")
+        assert not page.value("pliant.player.playing")
+        # the timeline, the buttons and the plots agree on where we are
+        page.page.click("#to-start")
+        page.until("pliant.stage.frame.meta.frame === 0")
+        page.page.click("#step-forward")
+        page.until("pliant.stage.frame.meta.frame === 1")
+        assert page.value("pliant.stage.frame.meta.time") == pytest.approx(run.times[1])
+        assert page.value("pliant.plots.map((p) => p.now)") == pytest.approx([run.times[1]] * len(page.value("pliant.plots.map((p) => 1)")))
+        # another field recolours, and the bar names it
+        page.value("pliant.player.seek(4)")
+        page.until("pliant.stage.frame.meta.frame === 4")
+        before = page.pixels()
+        page.page.select_option("#field", "speed")
+        page.until("pliant.shownField === 'speed'")
+        after = page.pixels()
+        changed = sum(a != b for a, b in zip(before, after, strict=True))
+        assert changed > 0.002 * len(after)
+        assert "speed [" in page.page.inner_text("#bar-title") and "m/s" in page.page.inner_text("#bar-title")
+        page.page.check("#show-points")
+        page.page.check("#show-forces")
+        page.page.check("#show-carrying")
+        page.page.check("#show-pairs")
+        assert sum(a != b for a, b in zip(page.pixels(), after, strict=True)) > 0
+        page.page.wait_for_timeout(200)
+        page.page.screenshot(path=shots / "view.png")
+        assert page.wrong == []
+
+
+def test_cut_wireframe_cameras_and_bodies_change_the_picture(run_file, tab, shots):
+    with Run.open(run_file) as run, viewing.serve(run, "von_mises", port=0) as server:
+        page = tab(server.address)
+        page.value("pliant.player.seek(6)")
+        page.until("pliant.stage.frame.meta.frame === 6")
+        last = page.pixels()
+        for change in (
+            lambda: page.page.select_option("#cut", "y"),
+            lambda: page.page.check("#wireframe"),
+            lambda: page.page.click("#camera-above"),
+            lambda: page.page.select_option("#body-ball", "hidden"),
+        ):
+            change()
+            now = page.pixels()
+            assert sum(a != b for a, b in zip(now, last, strict=True)) > 0.001 * len(now)
+            last = now
+        page.page.click("#camera-three-quarter")
+        page.page.uncheck("#wireframe")
+        page.page.select_option("#body-ball", "solid")
+        page.page.wait_for_timeout(200)
+        page.page.screenshot(path=shots / "cut.png")
+        # what is followed stays in the middle of the view
+        page.page.select_option("#follow", "ball")
+        away = "(() => { const s = pliant.stage; return sub3(s.camera.focus, s.centre(s.frame, 2)); })()".replace(
+            "sub3", "((a, b) => a.map((v, k) => v - b[k]))"
+        )
+        first = page.value(away)
+        page.value("pliant.player.seek(0)")
+        page.until("pliant.stage.frame.meta.frame === 0")
+        assert page.value(away) == pytest.approx(first, abs=1e-6)
+        assert page.wrong == []
+
+
+def test_a_picture_of_what_is_shown_is_saved(run_file, tab, tmp_path):
+    from PIL import Image
+
+    with Run.open(run_file) as run, viewing.serve(run, port=0) as server:
+        page = tab(server.address)
+        with page.page.expect_download() as saved:
+            page.page.click("#save-picture")
+        saved.value.save_as(tmp_path / "shown.png")
+        image = Image.open(tmp_path / "shown.png").convert("RGB")
+        assert abs(image.width - page.value("pliant.stage.canvas.width")) <= 1
+        assert len(image.getcolors(1 << 24)) > 50
+
+
+def test_one_file_plays_without_server_or_network(run_file, tab, shots, tmp_path):
+    with Run.open(run_file) as run:
+        path = write_page(Reel(run), tmp_path / "run.html")
+        times, points = run.times, run.points(3)
+    page = tab(path.as_uri())
+    assert len(set(page.pixels())) > 50
+    page.page.select_option("#speed", "0.1")
+    page.page.click("#play")
+    page.until("pliant.player.at >= 2")
+    page.page.click("#play")
+    # all fields are inside, points are right to 16 bits, curves are there
+    for name in page.value("pliant.stage.words.fields.map((f) => f.name)"):
+        page.page.select_option("#field", name)
+        page.until(f"pliant.shownField === '{name}'")
+        assert page.value(f"!!pliant.stage.frame.arrays['field/{name}']")
+    page.value("pliant.player.seek(3)")
+    page.until("pliant.stage.frame.meta.frame === 3")
+    shown = page.value("Array.from(pliant.stage.frame.arrays.points)")
+    assert shown == pytest.approx(points.ravel().tolist(), abs=1e-5)
+    assert page.value("pliant.player.times") == pytest.approx(times.tolist())
+    assert page.value("pliant.plots.length") >= 3
+    page.page.screenshot(path=shots / "file.png")
+    assert page.wrong == []
+    assert {url.split(":")[0] for url in page.asked} <= {"file", "data", "blob"}
+
+
+def test_live_steps_once_pulls_and_drops(scene, tab, shots, tmp_path):
+    session = Session(scene, tmp_path)
+    try:
+        with playing.serve(session, port=0) as server:
+            page = tab(server.address)
+            # a click on step is exactly one step
+            for expected in (1, 2, 3):
+                page.page.click("#step")
+                page.until(f"pliant.live.meta.step === {expected}")
+                page.page.wait_for_timeout(100)
+                assert page.value("pliant.live.meta.step") == expected == session.sim.state.step
+            assert session.sim.time == pytest.approx(3 * scene.dt)
+            # weightless and pulled upwards, the ball follows the pointer
+            page.page.fill("#gravity-z", "0")
+            page.page.press("#gravity-z", "Enter")
+            before = page.height_of("ball")
+            x, y = page.place_of("ball")
+            page.page.mouse.move(x, y)
+            page.page.mouse.down()
+            page.until("pliant.live.held !== null")
+            page.value("pliant.live.order({ do: 'start' })")
+            for k in range(10):
+                page.page.mouse.move(x, y - 12 * k)
+                page.page.wait_for_timeout(40)
+            page.until("pliant.live.meta.pull !== null && pliant.live.meta.pull.force > 0")
+            page.until(f"(() => {{ const s = pliant.stage; return s.centre(s.frame, 2)[2] > {before} + 0.02; }})()")
+            page.page.screenshot(path=shots / "live.png")
+            page.page.mouse.up()
+            page.until("pliant.live.meta.pull === null")
+            # one more body falls
+            page.page.click("#start")
+            page.until("pliant.live.meta.running === false")
+            step = session.sim.state.step
+            page.page.select_option("#drop-kind", "rigid")
+            page.page.click("#drop")
+            page.until("pliant.stage.bodies.length === 4 && pliant.stage.frame.meta.topology === pliant.live.epoch")
+            assert session.sim.state.step == step
+            page.page.screenshot(path=shots / "dropped.png")
+            page.page.click("#reset")
+            page.until("pliant.live.meta.step === 0 && pliant.stage.bodies.length === 3")
+            assert page.wrong == []
+    finally:
+        session.close()
+
+
+@pytest.mark.slow
+def test_a_movie_of_what_is_shown_is_saved(run_file, tab, tmp_path):
+    with Run.open(run_file) as run, viewing.serve(run, port=0) as server:
+        page = tab(server.address, size=(640, 420))
+        with page.page.expect_download(timeout=120000) as saved:
+            page.page.click("#save-movie")
+        saved.value.save_as(tmp_path / "shown.webm")
+        head = (tmp_path / "shown.webm").read_bytes()[:4]
+        assert head == b"\x1a\x45\xdf\xa3"  # EBML, the container of webm
+        assert (tmp_path / "shown.webm").stat().st_size > 5000
+        assert page.wrong == []

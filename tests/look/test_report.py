@@ -1,0 +1,74 @@
+"""The report page says what the run holds, and needs nothing else."""
+
+from __future__ import annotations
+
+import base64
+import re
+
+import numpy as np
+import pytest
+
+from pliant.geometry.mesh import PliantError
+from pliant.look.report import report
+from pliant.look.report.hardest import hardest_contact
+from pliant.look.report.html import figure, table, text
+from pliant.record import Run
+from pliant.running import run as carry_out
+from pliant.running import start
+from pliant.scene import Scene
+
+
+@pytest.fixture(scope="module")
+def dropped(tmp_path_factory):
+    """A soft box is dropped on the ground; the name of the scene tries to be html."""
+    scene = Scene(name="<b>drop</b>", dt=0.004, duration=0.12, about="A box & the ground.")
+    scene.add(name="ground", shape="plane", model="static")
+    scene.add(name="soft", shape=dict(kind="box", size=[0.1, 0.1, 0.1], edge=0.05), position=(0, 0, 0.06), material=dict(youngs_modulus=4e4), velocity=(0, 0, -0.5))
+    path = tmp_path_factory.mktemp("report") / "drop"
+    sim, recorder = start(scene, path, every=0.02)
+    carry_out(sim, recorder)
+    with Run.open(path) as run:
+        yield run
+
+
+@pytest.fixture(scope="module")
+def page(dropped, tmp_path_factory):
+    return report(dropped, tmp_path_factory.mktemp("page") / "drop.html", stills=3).read_text("utf-8")
+
+
+def test_the_page_has_all_parts_and_loads_nothing(dropped, page, can_draw):
+    for heading in ("What was simulated", "looked like", "materials", "Curves", "hardest contact", "touched what", "warnings", "do it again"):
+        assert heading in page
+    assert "<b>drop</b>" not in page and "&lt;b&gt;drop" in page and "A box &amp; the ground." in page
+    assert not re.search(r"(src|href)=(?!'data:)", page) and "<script" not in page
+    pictures = re.findall(r"data:image/png;base64,([A-Za-z0-9+/=]+)", page)
+    assert len(pictures) >= (1 if can_draw else 3) + 4  # stills; energy, force, depth, momentum; perhaps the map
+    assert all(base64.b64decode(p)[:8] == b"\x89PNG\r\n\x1a\n" for p in pictures)
+    assert "E = 4e+04 Pa" in page and "0.004 s" in page and "ground" in page and "pliant resume drop.vtkhdf" in page
+    assert all(note.replace('"', "&quot;") in page for note in dropped.notes) and dropped.notes
+
+
+def test_the_table_of_pairs_has_the_peak_of_the_run(dropped, page):
+    peak = np.linalg.norm(dropped.pairs()["force"], axis=1).max()
+    assert f">{peak:.4g}<" in page
+
+
+def test_the_hardest_contact_is_the_frame_with_the_largest_normal_force(dropped):
+    found = hardest_contact(dropped)
+    each = [float(dropped.contacts(t=t).normal_force.sum()) for t in dropped.times]
+    assert found is not None and found.frame == int(np.argmax(each))
+    assert found.contacts.normal_force.sum() == pytest.approx(max(each))
+    assert {found.a, found.b} == {"ground", "soft"}
+
+
+def test_runs_without_contacts_or_scene_are_reported_too(run, tmp_path):
+    page = report(run, tmp_path / "falling.html", stills=2).read_text("utf-8")
+    assert "Nothing touched anything in a recorded frame." in page
+    with pytest.raises(PliantError, match="name it .html"):
+        report(run, tmp_path / "falling.pdf")
+
+
+def test_words_are_escaped():
+    evil = "<script>alert(1)</script>'\""
+    for made in (text(evil), table([evil], [[evil]]), figure("", evil)):
+        assert "<script" not in made

@@ -1,0 +1,199 @@
+"""Bodies that tear: mass and momentum to the last bit, closed skins, marks that stay, runs that follow and resume."""
+
+from math import fsum
+
+import numpy as np
+import pytest
+
+from pliant import Scene, running
+from pliant.bodies.pieces import Whole, pieces_of
+from pliant.bodies.points import Points
+from pliant.fracture import break_up, parted
+from pliant.geometry.filling import fill
+from pliant.geometry.mass import mass_of_surface
+from pliant.geometry.mesh import Surface
+from pliant.geometry.shapes import make
+from pliant.record import Run
+from pliant.step import step
+
+
+def pulled(ground=False, **material):
+    """A bar whose halves fly apart; a bystander before and behind it among the bodies."""
+    scene = Scene(dt=0.002, duration=0.2, gravity=(0, 0, 0), contact="ground" if ground else "none")
+    if ground:
+        scene.add(name="floor", shape="plane", model="static", position=(0, 0, -0.8))
+    scene.add(name="first", shape=dict(kind="box", size=(0.1, 0.1, 0.1), edge=0.1), position=(5, 0, 0), velocity=(0, 1, 0))
+    scene.add(
+        name="bar", shape=dict(kind="box", size=(0.8, 0.3, 0.3), edge=0.1), model="points", spacing=0.1, support=2.0,
+        material=dict(youngs_modulus=2e4, tear_strain=0.3, **material),
+    )  # fmt: skip
+    scene.add(name="last", shape=dict(kind="ball", radius=0.1, edge=0.1), model="springs", position=(-5, 0, 0))
+    return scene
+
+
+def thrown(scene, speed=4.0):
+    sim = scene.simulate()
+    x, v = sim.state.x[sim.nodes("bar")], sim.state.v[sim.nodes("bar")]
+    v[:, 0] = np.sign(x[:, 0]) * speed  # halves of four layers each
+    return sim
+
+
+@pytest.fixture(scope="module")
+def torn():
+    sim = thrown(pulled())
+    while len(sim.world.model.bodies) == 3 and sim.time < 0.2:
+        sim.step()
+    return sim
+
+
+def exact(values):
+    """A sum that does not depend on the order."""
+    return [fsum(column) for column in np.asarray(values).reshape(len(values), -1).T]
+
+
+def test_a_split_keeps_mass_momentum_and_positions_to_the_last_bit():
+    sim = thrown(pulled())
+    while True:
+        sim._apply_changes()
+        sim.report = step(sim.world, sim.contact, sim.dt)
+        world = sim.world
+        broken = parted(world, sim.epoch) if world.renew() else None
+        if broken is not None:
+            break
+    after, epoch = break_up(world, sim.epoch, broken)
+    old, new = world.model.nodes, after.model.nodes
+    assert len(after.model.bodies) > len(world.model.bodies)
+    for left, right in ((old.mass, new.mass), (world.state.x, after.state.x), (world.state.v, after.state.v)):
+        assert exact(left) == exact(right)
+    assert exact(old.mass[:, None] * world.state.v) == exact(new.mass[:, None] * after.state.v)
+    turning = np.cross(world.state.x, old.mass[:, None] * world.state.v), np.cross(after.state.x, new.mass[:, None] * after.state.v)
+    assert exact(turning[0]) == exact(turning[1])
+    assert (np.sort(epoch.order) == np.arange(len(new.mass))).all()
+
+
+def test_parts_are_bodies_with_closed_skins_of_their_own(torn):
+    model = torn.world.model
+    bodies = model.bodies
+    assert bodies.names[:4] == ["first", "bar", "last", "bar.2"] and bodies.parent[:4].tolist() == [-1, -1, -1, 1]
+    assert (model.nodes.body == np.repeat(np.arange(len(bodies)), np.diff(bodies.node_start))).all()
+    rest = torn.world.skin_positions(model.nodes.rest, torn.state.position, torn.state.rotation)
+    volumes = []
+    for body in [1, *range(3, len(bodies))]:
+        faces = model.skin.faces[bodies.face_start[body] : bodies.face_start[body + 1]]
+        if len(faces):
+            assert (model.skin.body[faces] == body).all() and (faces < bodies.point_start[body] + bodies.surface[body]).all()
+            volumes.append(mass_of_surface(Surface(rest, faces)).volume)  # refuses an open one
+        own = model.skin.node[model.skin.start[bodies.point_start[body]] : model.skin.start[bodies.point_start[body + 1]]]
+        assert (model.nodes.body[own] == body).all()
+    assert sum(volumes) == pytest.approx(0.8 * 0.3 * 0.3, rel=1e-9)
+
+
+def test_bystanders_are_not_touched(torn):
+    """Not a bit of other bodies depends on whether one tears."""
+    whole = thrown(pulled(), 0.0)
+    for _ in range(torn.state.step):
+        whole.step()
+    for name in ("first", "last"):
+        assert (torn.points(name) == whole.points(name)).all()
+
+
+def test_parts_that_meet_again_do_not_grow_together(torn):
+    """Marks are the bodies: no neighbour is in another one, and pushing them back makes no force between them."""
+    world = torn.world
+    (group,) = [g for _, g in world.points]
+    own = np.repeat(np.arange(len(group.nodes)), np.diff(group.around.start))
+    body = world.model.nodes.body[group.nodes[:, 0]]
+    assert (body[own] == body[group.around.other]).all()
+    x = world.state.x.copy()
+    mine = world.model.nodes.body == 3
+    f, g = np.empty((len(group.nodes), 3)), np.empty((len(group.nodes), 3))
+    group.forces(x, 0.0 * x, f)
+    x[mine] += world.state.x[world.model.nodes.body == 1].mean(axis=0) - x[mine].mean(axis=0)
+    group.forces(x, 0.0 * x, g)
+    assert g == pytest.approx(f, abs=1e-9 * np.abs(f).max())
+
+
+def test_parts_collide():
+    """Thrown at each other the parts meet as two bodies, bounce, and keep momentum."""
+    sim = thrown(pulled(ground=True))
+    while len(sim.world.model.bodies) == 4:
+        sim.step()
+    a, b = sim.nodes("bar"), sim.nodes("bar.2")
+    mass, side = sim.world.model.nodes.mass, np.sign(sim.centre("bar.2")[0] - sim.centre("bar")[0])
+    sim.state.v[a], sim.state.v[b] = [side, 0, 0], [-side, 0, 0]
+    before, met = sim.books().momentum, 0.0
+    for _ in range(200):
+        sim.step()
+        met = max(met, float(np.abs(sim.contacts("bar", "bar.2").total_force).max(initial=0.0)))
+    speed = side * (np.average(sim.state.v[b, 0], weights=mass[b]) - np.average(sim.state.v[a, 0], weights=mass[a]))
+    assert met > 0.0 and speed > 0.2
+    assert np.abs(sim.books().momentum - before).max() < 1e-10
+
+
+def test_cut_pairs_stay_cut():
+    """A crack that is not through: its pairs are gone and do not come back when it closes."""
+    scene = pulled()
+    sim = scene.simulate()
+    (group,) = [g for _, g in sim.world.points]
+    assert isinstance(group, Points)
+    x, bar = sim.state.x.copy(), sim.nodes("bar")
+    moved = x[bar]
+    moved[(moved[:, 0] > 0.0) & (moved[:, 2] > 0.05), 0] += 0.05
+    before = len(group.around.other)
+    group.flow(x, 0.001)
+    cut = len(group.around.other)
+    assert cut < before and len(group.cut[0]) == (before - cut) // 2
+    group.flow(sim.state.x, 0.001)
+    assert len(group.around.other) == cut
+    assert group.parts() is None
+
+
+@pytest.mark.parametrize("tets", [False, True])
+def test_pieces_share_the_volume_of_the_whole(tets):
+    shape = make("ball", radius=0.5, edge=0.2)
+    surface, places = shape.surface(), fill(shape.surface(), 0.12)[0]
+    points = np.concatenate([shape.tets.points if tets else surface.points, places])
+    faces = shape.tets.boundary if tets else surface.faces
+    near = np.array([np.argmin(np.linalg.norm(places - p, axis=1)) for p in points])
+    whole = Whole(points, len(points) - len(places), faces, shape.tets.tets if tets else np.zeros((0, 4), np.int64), places, near)
+    label = (places @ [1.0, 0.3, 0.2] > 0.05).astype(np.int64)
+    total = 0.0
+    for number, piece in enumerate(pieces_of(whole, label, 2)):
+        own = places[label == number]
+        where = np.stack([np.add.reduceat(piece.weight * own[piece.node, k], piece.start[:-1]) for k in range(3)], axis=1)
+        total += mass_of_surface(Surface(where, piece.faces)).volume
+        known = piece.source >= 0
+        assert np.abs(where[known] - points[piece.source[known]]).max() < 1e-9
+    assert total == pytest.approx(mass_of_surface(surface).volume, rel=1e-9)
+
+
+def test_a_run_that_tears_is_recorded_and_resumed_bit_for_bit(tmp_path):
+    """Plastic and torn, over a floor whose anchor lies behind all points: stopped after the split, resumed, the same to the last bit."""
+    scene = pulled(ground=True, yield_strain=0.05, creep_time=0.01)
+
+    def begun(name, duration):
+        sim, recorder = running.start(scene.copy_with(duration=duration), tmp_path / name, every=0.01)
+        x, v = sim.state.x[sim.nodes("bar")], sim.state.v[sim.nodes("bar")]
+        v[:, 0] = np.sign(x[:, 0]) * 4.0
+        v[:, 2] = -2.0
+        return sim, recorder
+
+    straight = running.run(*begun("straight", 0.3))
+    assert straight.status == "finished", straight.message
+    running.run(*begun("stopped", 0.16))
+    sim, recorder = running.reopen(tmp_path / "stopped", duration=0.3)
+    assert len(sim.world.model.bodies) > 4
+    resumed = running.run(sim, recorder)
+    a, b = straight.simulation, resumed.simulation
+    assert a.world.model.bodies.names == b.world.model.bodies.names
+    for name in ("x", "v", "position", "rotation"):
+        assert (getattr(a.state, name) == getattr(b.state, name)).all(), name
+    for name, kept in a.state.elements.items():
+        assert all((kept[key] == b.state.elements[name][key]).all() for key in kept)
+    with Run.open(straight.path) as run:
+        first, last = run.cells(0), run.cells(run.frames - 1)
+        assert len(first.bodies) == 4 < len(last.bodies) and last.parents[4] == 2
+        assert len(run.points(run.frames - 1)) == a.world.model.bodies.point_start[-1]
+        assert np.isfinite(run.points(run.frames - 1)).all()
+    floor = a.points("bar")[: a.world.model.bodies.surface[2], 2].min()
+    assert floor > -0.85
