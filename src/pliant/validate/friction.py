@@ -10,6 +10,7 @@ from pliant.validate import Check, problem
 from pliant.validate.carried import G
 
 REVERSAL = {"reversal": "it has no friction: velocities are reversed, nothing resists sliding"}
+ROUNDED = {"point-surface": "its surfaces are rounded over a surfel spacing, so that sharp edges, on which this depends, carry nothing"}
 
 
 def block_scene(method: str, mu: float, gravity: tuple[float, float, float], speed: float = 0.0, soft: bool = False) -> Scene:
@@ -118,7 +119,7 @@ def sliding_ball(method: str, quick: bool) -> list[Check]:
     ]
 
 
-@problem("tip-or-slide", "16", refused=REVERSAL)
+@problem("tip-or-slide", "16", refused=REVERSAL | ROUNDED)
 def tip_or_slide(method: str, quick: bool) -> list[Check]:
     """A block 0.1 m wide and 0.2 m high slides down a slope if mu < 1/2 and tips over if the slope exceeds atan(1/2) and mu is large."""
     found = {}
@@ -138,21 +139,21 @@ def tip_or_slide(method: str, quick: bool) -> list[Check]:
     ]
 
 
-@problem("overhang", "20")
+SHAKES = {"reversal": "it chatters and has no friction: what is balanced on an edge is shaken off, at 0.9 too"}
+
+
+@problem("overhang", "20", refused=SHAKES | ROUNDED)
 def overhang(method: str, quick: bool) -> list[Check]:
-    """Four blocks on each other, the k-th from above sticking out by L/(2 k): with 0.9 of it they stand, with 1.1 of it the top falls."""
-    length, high, checks = 0.2, 0.05, []
+    """Three blocks on each other, the k-th from above sticking out by L/(2 k): with 0.9 of it they stand, with 1.1 of it the top falls."""
+    length, high, fallen = 0.2, 0.05, {}
     for part in (0.9, 1.1):
-        scene = Scene(dt=2e-3, duration=1.0, contact=method)
+        scene = Scene(dt=5e-4, duration=0.5, contact=method)
         scene.add(name="floor", shape=dict(kind="box", size=(4.0, 2.0, 0.2), edge=1.0), model="static", position=(0, 0, -0.1), friction=0.6)
-        out = part * length / 2.0 / np.array([np.inf, 3.0, 2.0, 1.0])  # of each block beyond the one below
-        for k, x in enumerate(np.cumsum(out)):
-            block = dict(kind="box", size=(length, 0.1, high), edge=0.05)
-            place = (float(x), 0.002 * (k % 2), (k + 0.5) * high)
+        for k, x in enumerate(np.cumsum([0.0, part * length / 4.0, part * length / 2.0])):
+            block, place = dict(kind="box", size=(length, 0.1, high), edge=0.05), (float(x), 0.002 * (k % 2), (k + 0.5) * high)
             scene.add(name=f"block {k}", shape=block, model="rigid", position=place, friction=0.6)
-        fallen = 3.5 * high - Simulation(scene).run(until=0.6).centre("block 3")[2]
-        if part < 1.0:
-            checks.append(Check("fall of the top block at 0.9", 0.0, float(fallen), 0.02, "m", scale=high))
-        else:
-            checks.append(Check("the top block falls at 1.1: 1 yes", 1.0, float(fallen > 0.2 * high), 0.0))
-    return checks
+        fallen[part] = float(2.5 * high - Simulation(scene).run().centre("block 2")[2])
+    return [
+        Check("fall of the top block at 0.9", 0.0, fallen[0.9], 0.05, "m", scale=high),
+        Check("the top block falls at 1.1: 1 yes", 1.0, float(fallen[1.1] > 0.2 * high), 0.0),
+    ]

@@ -17,10 +17,12 @@ from pliant.geometry.mesh import Floats
 from pliant.geometry.shape import Shape, solid
 from pliant.simulation import Simulation
 from pliant.validate import Check, problem
+from pliant.validate.carried import mean_force
 
 ROUND, TOUCH, SIZE = 0.2, 0.01, 0.05  # [m] radius of curvature, of the contact (about), and of the pad, which is as thick
 YOUNG, POISSON, DENSITY = 1e6, 0.3, 1000.0
 BARS = 0.1  # of the peak and the rms of pressure, at the finer mesh
+SMOOTH = {"point-surface": "its springs are no stiffer than a layer of the body one surfel spacing thick; whether that is all is not known"}
 CHATTER = {"reversal": "it reverses velocities, so that single points carry forces only in the mean over many steps, and no pressure"}
 
 
@@ -76,12 +78,13 @@ def hertz_errors(contacts: Contacts) -> tuple[float, float]:
 @problem("hertz-fem", "1", refused=CHATTER)
 def hertz_fem(method: str, quick: bool) -> list[Check]:
     """A soft round pad of finite elements against a rigid plate: Hertz's pressure at 6 elements (in full: 8) per radius of contact."""
+    why = SMOOTH.get(method, "")
     coarse, fine = (3, 6) if quick else (4, 8)
     before, (peak, miss) = hertz_errors(pressed(method, coarse)), hertz_errors(pressed(method, fine))
     return [
-        Check(f"peak pressure, {fine} elements, of Hertz's", 1.0, peak, BARS),
-        Check(f"rms error of pressure, {fine} elements", 0.0, miss, BARS, scale=1.0),
-        Check(f"rms error of pressure, {fine} over {coarse} elements, below 1", 0.0, miss / before[1], 1.0, scale=1.0),
+        Check(f"peak pressure, {fine} elements, of Hertz's", 1.0, peak, BARS, why=why),
+        Check(f"rms error of pressure, {fine} elements", 0.0, miss, BARS, scale=1.0, why=why),
+        Check(f"rms error of pressure, {fine} over {coarse} elements, below 1", 0.0, miss / before[1], 1.0, scale=1.0, why=why),
     ]
 
 
@@ -100,12 +103,13 @@ def contact_patch(method: str, quick: bool) -> list[Check]:
     scene.add(name="high", shape=high, position=(0, 0, 1.5 * size), loads=[push], **shared)
     sim = Simulation(scene)
     top = np.flatnonzero(sim.points("low")[:, 2] > 0.999 * size)
-    sunk = size - sim.run().points("low")[top, 2]
-    contacts, why = sim.contacts("high", "low"), "points carry forces on both sides, and those at rims less: no such method passes it exactly"
+    force = mean_force(sim.run(), "high", "low", 200)[2]
+    sunk, contacts = size - sim.points("low")[top, 2], sim.contacts("high", "low")
+    why = "points in bodies carry the force from both sides, those at rims less or nothing, as points in segments do [Zavarise 2009]"
     pressure, area = contacts.pressure, contacts.area
     spread = math.sqrt(float(np.nansum(area * (pressure / load - 1.0) ** 2) / np.nansum(area)))
     return [
-        Check("force", load * size**2, float(contacts.total_force[2]), 0.01, "N"),
+        Check("force", load * size**2, float(force), 0.01, "N"),
         Check("mean sinking of the interface", load * size / young, float(sunk.mean()), 0.05, "m", why=why),
         Check("largest deviation of the sinking", 0.0, float(np.abs(sunk * young / (load * size) - 1.0).max()), 0.1, scale=1.0, why=why),
         Check("rms deviation of the pressure by area", 0.0, spread, 0.1, scale=1.0, why=why),
