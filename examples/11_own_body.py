@@ -44,7 +44,8 @@ register_model("bed", Bed)
 for integrator in ("implicit", "verlet"):
     scene = Scene(dt=0.002, gravity=(0, 0, -9.81), contact="ground")
     material = {"spring_stiffness": 1000.0, "stiffness_damping": 0.02, "density": 200.0}
-    scene.add(name="bed", shape={"kind": "box", "size": (0.4, 0.4, 0.05), "edge": 0.05}, model="bed", material=material, integrator=integrator)
+    shape = {"kind": "box", "size": (0.4, 0.4, 0.05), "edge": 0.05}
+    scene.add(name="bed", shape=shape, model="bed", material=material, integrator=integrator)
     scene.add(name="load", shape={"kind": "box", "size": (0.5, 0.5, 0.1), "edge": 0.1}, model="rigid", position=(0, 0, 0.0751))
     sim = scene.simulate()
     top = sim.points("bed")[:, 2] > 0.024
