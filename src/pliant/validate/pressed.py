@@ -97,7 +97,7 @@ def flat_punch(method: str, quick: bool) -> list[Check]:
     a, depth, across = 0.01, 1e-4, 12 if quick else 24
     flat, areas = hexagonal(a / across, a)
     inside = np.hypot(flat[:, 0], flat[:, 1]) <= a
-    down = np.broadcast_to([0.0, 0.0, -1.0], (np.count_nonzero(inside), 3))
+    down = np.broadcast_to([0.0, 0.0, -1.0], flat[inside].shape)
     whole = areas[inside] * (math.pi * a * a / areas[inside].sum())  # the lattice cuts the rim: its area is that of the disc
     punch = Side(PointSurface(flat[inside], down, whole), translation=np.array([0.0, 0.0, -depth]))
     found = resolve(punch, Side(Exact("plane"), SOFT))
