@@ -11,7 +11,7 @@ import importlib
 import math
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from pliant.contact.method import METHODS
@@ -58,6 +58,7 @@ class Problem:
     run: Callable[[str, bool], list[Check]]
     methods: tuple[str, ...]
     refused: dict[str, str] = field(default_factory=dict)  # method -> why it makes no sense for it
+    limits: dict[str, str] = field(default_factory=dict)  # method -> why it fails, where a check does not say it itself
 
 
 @dataclass(frozen=True)
@@ -76,14 +77,18 @@ class Result:
 
 
 def problem(
-    name: str, source: str, methods: tuple[str, ...] = ALL, refused: dict[str, str] | None = None
+    name: str,
+    source: str,
+    methods: tuple[str, ...] = ALL,
+    refused: dict[str, str] | None = None,
+    limits: dict[str, str] | None = None,
 ) -> Callable[[Callable[[str, bool], list[Check]]], Problem]:
     """Make a problem of a function; its docstring's first line says what it is about."""
     without = refused or {}
 
     def wrap(run: Callable[[str, bool], list[Check]]) -> Problem:
         about = (run.__doc__ or "").strip().splitlines()[0]
-        return Problem(name, about, source, run, tuple(m for m in methods if m not in without), without)
+        return Problem(name, about, source, run, tuple(m for m in methods if m not in without), without, limits or {})
 
     return wrap
 
@@ -115,6 +120,7 @@ def attempt(each: Problem, method: str, quick: bool) -> Result:
     """One problem under one method; an error of pliant is a result too."""
     began = time.perf_counter()
     try:
-        return Result(each, method, each.run(method, quick), time.perf_counter() - began)
+        checks = [replace(check, why=check.why or each.limits.get(method, "")) for check in each.run(method, quick)]
+        return Result(each, method, checks, time.perf_counter() - began)
     except PliantError as error:
         return Result(each, method, [], time.perf_counter() - began, str(error))

@@ -11,6 +11,9 @@ from pliant.validate.carried import G, mean_force, mean_forces
 
 SIZE, DENSITY = 0.1, 1000.0
 SETTLES = {"point-surface": 20.0}  # its springs are soft: against this damping it sinks in more slowly
+SOFT = {
+    "point-surface": "its springs, taken at the start of the step, are soft: against this damping it still sinks, at 20 ms through the pad",
+}
 CHATTERS = {"reversal": "it chatters: forces are right in the mean over many steps only, and cubes slide without friction"}
 
 
@@ -28,7 +31,7 @@ def pad_scene(method: str, dt: float, youngs_modulus: float, scale: float = 1.0)
     return scene
 
 
-@problem("cube-on-pad", "12; IPC#23")
+@problem("cube-on-pad", "12; IPC#23", limits=SOFT)
 def cube_on_pad(method: str, quick: bool) -> list[Check]:
     """A soft cube on a soft pad: the pad carries its weight, for any dt and stiffness."""
     checks = []
@@ -41,7 +44,7 @@ def cube_on_pad(method: str, quick: bool) -> list[Check]:
     return checks
 
 
-@problem("scale", "12; chrono#462")
+@problem("scale", "12; chrono#462", limits=SOFT)
 def scale(method: str, quick: bool) -> list[Check]:
     """The same cube on the same pad at 0.1 and 10 times the size, rho g L / E held: the same numbers."""
     checks = []
