@@ -21,17 +21,17 @@ from pliant.step import StepReport
 from pliant.validate.carried import G
 
 ACTIONS = ("drop", "press", "slide")
+MODULUS, DENSITY, SIZE, DAMPING = 2e5, 1000.0, 0.1, 40.0
 MODELS: dict[str, dict[str, Any]] = {
     "tets": dict(integrator="implicit"),
     "tets of 10 nodes": dict(element="quadratic", integrator="implicit"),
     "springs": dict(model="springs", integrator="implicit"),
     "all-pairs springs": dict(model="springs", network="all-pairs", integrator="verlet"),
     "rigid": dict(model="rigid"),
-    "quasi-rigid": dict(model="quasi-rigid"),
+    "quasi-rigid": dict(model="quasi-rigid", spacing=SIZE / 5),
     "points": dict(model="points"),
 }
 MU = 0.4
-MODULUS, DENSITY, SIZE, DAMPING = 2e5, 1000.0, 0.1, 40.0
 BALANCED, CONE, CARRIES = 1e-8, 1e-6, 0.02
 STEP, REST, WINDOW = 2e-3, 0.6, 0.2  # [s] of a step, until rest, over which forces are averaged
 SLIDE = 0.1  # [s]
