@@ -11,7 +11,20 @@ from pliant.geometry.mesh import PliantError
 from pliant.validate import ALL, STATIC, Check, Problem, Result, attempt, output, problem, problems, validate
 
 # what is known to fail with `quick`: (problem, method) -> why; the page of the docs has the numbers
-KNOWN: dict[tuple[str, str], str] = {}
+POINTS = "soft springs at surfels of rounded surfaces: sinks, rounds edges, spreads pressure"
+KNOWN = {
+    ("contact-patch", "ground"): "points in bodies carry unevenly: pressure off by 98 % rms, its sum is right",
+    ("contact-patch", "noniterative"): "the same, by 22 % rms",
+    ("ball-on-slope", "noniterative"): "a ball is a polyhedron to it: rolls 14 % too slowly",
+    ("sliding-ball", "noniterative"): "the same, 7 %",
+    ("tip-or-slide", "ground"): "the block that stands moves by 1.4 mm in 0.4 s, 1 mm is asked; not looked into",
+    ("collision", "noniterative"): "angular momentum drifts by 1.4e-3 of m v R, 1e-3 is asked; falls with dt",
+    ("collision", "reversal"): "angular momentum drifts by 9 % of m v R: velocities are turned at single points",
+    **{(name, "point-surface"): POINTS for name in (
+        "cube-on-pad", "scale", "hertz-fem", "contact-patch", "stick-or-slide", "sliding-down", "stopping-distance", "ball-on-slope",
+        "sliding-ball", "collision",
+    )},
+}  # fmt: skip
 
 FAST = [
     ("two-balls", "quasi-rigid"), ("flat-punch", "quasi-rigid"), ("cone", "quasi-rigid"), ("patches", "quasi-rigid"),
