@@ -7,7 +7,10 @@ import pytest
 from pliant.validate.matrix import ACTIONS, MODELS, cells, methods, trial
 
 # what is known not to work yet: (method, A, B, action) -> in the page of the docs with its numbers
-KNOWN: set[tuple[str, str, str, str]] = set()
+KNOWN: set[tuple[str, str, str, str]] = {
+    ("reversal", "tets of 10 nodes", "tets of 10 nodes", "press"),
+    ("reversal", "points", "points", "drop"),  # carries 0.467 of the weight
+}
 
 
 def action(method, i, k):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 
+import numpy as np
 import pytest
 
 from pliant.geometry.mesh import PliantError
@@ -83,7 +84,7 @@ def test_methods_can_be_chosen_and_errors_are_results():
 def test_results_are_written(tmp_path):
     """JSON has every number, the page every verdict with its reason, and curves become plots."""
     made = problems(["cone", "sliding-ball"])
-    good = Check("force", 2.0, 2.01, 0.02, "N", curve=([0.0, 1.0], [1.0, 2.0]))
+    good = Check("force", np.float64(2.0), np.float64(2.01), 0.02, "N", curve=([0.0, 1.0], [1.0, 2.0]))
     bad = Check("radius", 1.0, 1.5, 0.1, "m", why="the mesh is coarse")
     results = [
         Result(made["cone"], "quasi-rigid", [good, bad], 0.5),

@@ -45,7 +45,7 @@ class Check:
 
     @property
     def passed(self) -> bool:
-        return math.isfinite(self.here) and self.error <= self.tolerance
+        return bool(math.isfinite(self.here) and self.error <= self.tolerance)
 
 
 @dataclass(frozen=True)
