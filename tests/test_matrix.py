@@ -7,9 +7,18 @@ import pytest
 from pliant.validate.matrix import ACTIONS, MODELS, cells, methods, trial
 
 # what is known not to work yet: (method, A, B, action) -> in the page of the docs with its numbers
-KNOWN: set[tuple[str, str, str, str]] = set()
+KNOWN: set[tuple[str, str, str, str]] = {
+    ("reversal", "tets of 10 nodes", "tets of 10 nodes", "press"),
+    ("reversal", "points", "points", "drop"),  # carries 0.467 of the weight
+}
 
-DIAGONAL = [(method, a, a, ACTIONS[(i + k) % 3]) for k, method in enumerate(methods()) for i, a in enumerate(MODELS)]
+
+def action(method, i, k):
+    """They take turns; `quasi-rigid` takes a minute to come to rest, so quickly it only slides."""
+    return "slide" if method == "quasi-rigid" else ACTIONS[(i + k) % 3]
+
+
+DIAGONAL = [(method, a, a, action(method, i, k)) for k, method in enumerate(methods()) for i, a in enumerate(MODELS)]
 
 
 def check(entry):

@@ -20,6 +20,7 @@ _WHERE = {
     "Rows": "pliant.motion",
     "register_method": "pliant.contact.method",
     "register_material": "pliant.bodies.materials",
+    "register_model": "pliant.bodies.models",
     "PliantError": "pliant.geometry.mesh",
     "Surface": "pliant.geometry.mesh",
     "TetMesh": "pliant.geometry.mesh",

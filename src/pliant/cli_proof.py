@@ -61,6 +61,7 @@ def compare(
 ) -> None:
     """Run the same scene under several contact methods: one table and one plot of time, depth, energy, momentum, jitter and force."""
     from rich.console import Console
+    from rich.markup import escape
     from rich.table import Table
 
     from pliant.cli import _scene, say, tell
@@ -78,10 +79,11 @@ def compare(
         tell({t.method: {"failure": t.failure} if t.failure else t.table for t in trials})
         return
     table = Table("method", *COLUMNS, box=None, pad_edge=False)
+    table.columns[0].no_wrap = True
     for trial in done:
         table.add_row(trial.method, *(f"{value:.3g}" for value in trial.table.values()))
     Console(highlight=False).print(table)
-    say("\n".join(f"[dim]{name}: {what}[/]" for name, what in COLUMNS.items()))
+    say("\n".join(f"[dim]{name}: {escape(what)}[/]" for name, what in COLUMNS.items()))
     if path is not None:
         say(f"Wrote {path}")
 

@@ -9,8 +9,9 @@ import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, WithJsonSchema, field_validator, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, WithJsonSchema, field_validator, model_validator
 
+from pliant.bodies.models import OWN, SHIPPED, known
 from pliant.geometry.mesh import PliantError, Surface, TetMesh
 from pliant.reading import explain
 from pliant.table import Table, as_table
@@ -36,6 +37,7 @@ _SHAPE_SCHEMA = WithJsonSchema(
         "anyOf": [{"type": "string"}, {"type": "object"}],
     }
 )
+_MODEL_SCHEMA = WithJsonSchema({"anyOf": [{"type": "string", "enum": list(SHIPPED)}, {"type": "string"}]})
 TableLike = Annotated[Table, _TABLE_SCHEMA]
 
 
@@ -146,7 +148,7 @@ class Body(Spec):
 
     name: str = ""
     shape: Annotated[Any, _SHAPE_SCHEMA]
-    model: Literal["fem", "springs", "points", "rigid", "quasi-rigid", "static"] = "fem"
+    model: Annotated[str, AfterValidator(known), _MODEL_SCHEMA] = "fem"  # or one of your own: bodies/models.py
     element: Literal["linear", "quadratic"] = "linear"  # fem: 4-node or 10-node tetrahedra
     network: Literal["tets", "surface", "all-pairs", "voxels"] = "tets"
     # springs: along the edges of tetrahedra; of the surface, with bending; between all vertices of the surface; of a lattice inside it
@@ -188,7 +190,7 @@ class Body(Spec):
     @property
     def needs_tets(self) -> bool:
         """Whether its model lives on tetrahedra."""
-        return self.model == "fem" or (self.model == "springs" and self.network == "tets") or self.on_mesh
+        return self.model == "fem" or self.model in OWN or (self.model == "springs" and self.network == "tets") or self.on_mesh
 
     @property
     def on_mesh(self) -> bool:

@@ -30,6 +30,11 @@ def element_groups(parts: list[BodyParts], node_start: Ints, staged: list[str]) 
         nodes = np.concatenate([e.nodes + node_start[b] for b, e in members]).astype(np.int64)
         values = {k: np.concatenate([e.values[k] for _, e in members]) for k in members[0][1].values}
         start = np.concatenate([[0], np.cumsum([len(e.nodes) for _, e in members])]).astype(np.int64)
+        make = members[0][1].make
+        if make is not None:  # a model from outside: a group for each body, as its `law` is the body's name
+            groups.append(make(nodes, rest))
+            owners.append(np.full(len(groups[-1].nodes), members[0][0], np.int64))
+            continue
         groups.append(_group(kind, law, nodes, start, rest, values))
         owners.append(np.repeat([b for b, _ in members], [len(e.nodes) for _, e in members]).astype(np.int64))
     return groups, owners

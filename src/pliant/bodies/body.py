@@ -7,7 +7,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from pliant.bodies.elements import Elements
 from pliant.bodies.materials import lame
+from pliant.bodies.models import OWN
 from pliant.bodies.networks import network, per_element
 from pliant.bodies.phyxels import phyxels, point_values
 from pliant.bodies.point_skin import ride
@@ -47,6 +49,7 @@ class ElementPart:
     law: str
     nodes: Ints  # (E, c)
     values: dict[str, Floats]  # per element
+    make: Callable[[Ints, Floats], Elements] | None = None  # of a model from outside: world nodes and their places -> elements
 
 
 @dataclass
@@ -83,7 +86,7 @@ def body_parts(body: Body, needs: frozenset[str] = frozenset()) -> BodyParts:
         elif body.model in ("rigid", "static"):
             parts = _framed(body, shape, "tets" in needs)
         else:
-            parts = SOFT[body.model](body, shape, "tets" in needs)
+            parts = SOFT.get(body.model, _own)(body, shape, "tets" in needs)
         if "tets" in needs and len(parts.tets) == 0 and parts.analytic is None:
             raise PliantError("the contact method needs tetrahedra inside, and this body has none: use a solid shape (network = \"tets\").")
         return parts
@@ -142,6 +145,20 @@ def _fem(body: Body, shape: Shape, inside: bool) -> BodyParts:
     parts.node_mass = np.zeros(len(parts.nodes))
     weights = np.zeros(len(parts.nodes))
     np.add.at(weights, parts.elements[0].nodes, (values["density"] * mesh.volumes)[:, None])
+    parts.velocity = _start_velocity(body, parts.nodes, weights)
+    return parts
+
+
+def _own(body: Body, shape: Shape, inside: bool) -> BodyParts:
+    """A model from outside: the nodes of the tetrahedra, and what its function makes of them."""
+    assert shape.tets is not None
+    rotation, shift = placing(body)
+    mesh = shape.tets.moved(shift, rotation)
+    parts = _node_skin(mesh.points, mesh.boundary, mesh.tets)
+    make = OWN[body.model]
+    parts.elements = [ElementPart(body.model, body.name, mesh.tets, {}, lambda tets, rest: make(tets, rest, body.material))]
+    parts.node_mass, weights = np.zeros(len(mesh.points)), np.zeros(len(mesh.points))
+    np.add.at(weights, mesh.tets, mesh.volumes[:, None])
     parts.velocity = _start_velocity(body, parts.nodes, weights)
     return parts
 

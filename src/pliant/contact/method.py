@@ -50,7 +50,6 @@ METHODS = {  # the methods that ship with pliant; adding one is adding a line
     "point-surface": "pliant.contact.point_surface.method:PointSurface",
     "reversal": "pliant.contact.reversal:Reversal",
 }
-SOFT = ("fem", "springs", "points")  # kinds of bodies that deform
 _REGISTERED: dict[str, type] = {}
 
 
@@ -92,8 +91,8 @@ def make_method(name: str, options: Mapping[str, Any] | None = None) -> ContactM
 
 def choose(kinds: list[str]) -> tuple[str, str]:
     """The method that `contact = "auto"` stands for, and why, from the kinds of bodies in the scene."""
-    soft = any(k in SOFT for k in kinds)
-    moving = sum(k in (*SOFT, "rigid", "quasi-rigid") for k in kinds)
+    soft = any(k not in ("rigid", "quasi-rigid", "static") for k in kinds)
+    moving = sum(k != "static" for k in kinds)
     if moving == 0 or len(kinds) < 2:
         return "none", "nothing in the scene can touch anything else"
     if "quasi-rigid" in kinds:

@@ -11,15 +11,16 @@ import importlib
 import math
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from pliant.contact.method import METHODS
 from pliant.geometry.mesh import PliantError
 from pliant.reading import nearest
 
-FILES = ("statics", "friction", "dynamics", "elasticity")  # in the order of the table; adding one is adding a name
-ALL = tuple(name for name in METHODS if name != "none")
+FILES = ("pressed", "statics", "hertz", "friction", "dynamics", "elasticity")  # in the order of the table; adding one is adding a name
+STATIC = ("quasi-rigid",)  # the static contact of surfaces that give way locally; asked where a problem says so
+ALL = tuple(name for name in METHODS if name not in ("none", *STATIC))
 NO_CONTACT = ("none",)  # a problem about bodies alone
 
 
@@ -44,7 +45,7 @@ class Check:
 
     @property
     def passed(self) -> bool:
-        return math.isfinite(self.here) and self.error <= self.tolerance
+        return bool(math.isfinite(self.here) and self.error <= self.tolerance)
 
 
 @dataclass(frozen=True)
@@ -57,6 +58,7 @@ class Problem:
     run: Callable[[str, bool], list[Check]]
     methods: tuple[str, ...]
     refused: dict[str, str] = field(default_factory=dict)  # method -> why it makes no sense for it
+    limits: dict[str, str] = field(default_factory=dict)  # method -> why it fails, where a check does not say it itself
 
 
 @dataclass(frozen=True)
@@ -75,14 +77,18 @@ class Result:
 
 
 def problem(
-    name: str, source: str, methods: tuple[str, ...] = ALL, refused: dict[str, str] | None = None
+    name: str,
+    source: str,
+    methods: tuple[str, ...] = ALL,
+    refused: dict[str, str] | None = None,
+    limits: dict[str, str] | None = None,
 ) -> Callable[[Callable[[str, bool], list[Check]]], Problem]:
     """Make a problem of a function; its docstring's first line says what it is about."""
     without = refused or {}
 
     def wrap(run: Callable[[str, bool], list[Check]]) -> Problem:
         about = (run.__doc__ or "").strip().splitlines()[0]
-        return Problem(name, about, source, run, tuple(m for m in methods if m not in without), without)
+        return Problem(name, about, source, run, tuple(m for m in methods if m not in without), without, limits or {})
 
     return wrap
 
@@ -102,8 +108,8 @@ def problems(names: list[str] | None = None) -> dict[str, Problem]:
 def validate(names: list[str] | None = None, methods: list[str] | None = None, quick: bool = False) -> Iterator[Result]:
     """Run problems under the methods they make sense for, one by one."""
     for method in methods or []:
-        if method not in (*ALL, *NO_CONTACT):
-            raise PliantError(f"There is no contact method '{method}': {nearest(method, ALL)}")
+        if method not in (*ALL, *STATIC, *NO_CONTACT):
+            raise PliantError(f"There is no contact method '{method}': {nearest(method, [*ALL, *STATIC])}")
     for each in problems(names).values():
         for method in each.methods:
             if methods is None or method in methods:
@@ -114,6 +120,7 @@ def attempt(each: Problem, method: str, quick: bool) -> Result:
     """One problem under one method; an error of pliant is a result too."""
     began = time.perf_counter()
     try:
-        return Result(each, method, each.run(method, quick), time.perf_counter() - began)
+        checks = [replace(check, why=check.why or each.limits.get(method, "")) for check in each.run(method, quick)]
+        return Result(each, method, checks, time.perf_counter() - began)
     except PliantError as error:
         return Result(each, method, [], time.perf_counter() - began, str(error))

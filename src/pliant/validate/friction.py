@@ -10,6 +10,11 @@ from pliant.validate import Check, problem
 from pliant.validate.carried import G
 
 REVERSAL = {"reversal": "it has no friction: velocities are reversed, nothing resists sliding"}
+ROUNDED = {"point-surface": "its surfaces are rounded over a surfel spacing, so that sharp edges, on which this depends, carry nothing"}
+LIMITS = {
+    "point-surface": "blocks are rounded over a surfel spacing and held by soft springs; which of the two it is has not been looked into",
+    "noniterative": "the points of a mesh touch: a ball is a polyhedron to it, which rolls over edges",
+}
 
 
 def block_scene(method: str, mu: float, gravity: tuple[float, float, float], speed: float = 0.0, soft: bool = False) -> Scene:
@@ -31,7 +36,7 @@ def leaning(degrees: float) -> tuple[float, float, float]:
     return (G * np.sin(np.radians(degrees)), 0.0, -G * np.cos(np.radians(degrees)))
 
 
-@problem("stick-or-slide", "13", refused=REVERSAL)
+@problem("stick-or-slide", "13", refused=REVERSAL, limits=LIMITS)
 def stick_or_slide(method: str, quick: bool) -> list[Check]:
     """A block on a slope of 20 degrees sticks as long as mu is at least tan(20 degrees); where it lets go is found by bisection."""
     checks, gravity, until = [], leaning(20.0), 0.3
@@ -47,7 +52,7 @@ def stick_or_slide(method: str, quick: bool) -> list[Check]:
     return checks
 
 
-@problem("sliding-down", "13", refused=REVERSAL)
+@problem("sliding-down", "13", refused=REVERSAL, limits=LIMITS)
 def sliding_down(method: str, quick: bool) -> list[Check]:
     """A block on a slope of 30 degrees with mu = 0.3 slides with g (sin - mu cos)."""
     expected = G * (np.sin(np.radians(30.0)) - 0.3 * np.cos(np.radians(30.0)))
@@ -66,7 +71,7 @@ def _speed(sim: Simulation) -> float:
     return float(sim.books().momentum[0] / (1000.0 * 0.2 * 0.2 * 0.1))
 
 
-@problem("stopping-distance", "14", refused=REVERSAL)
+@problem("stopping-distance", "14", refused=REVERSAL, limits=LIMITS)
 def stopping_distance(method: str, quick: bool) -> list[Check]:
     """A block that slides with 1 m/s on the flat with mu = 0.4 stops after v²/(2 mu g)."""
     expected, found = 1.0 / (2.0 * 0.4 * G), {}
@@ -84,7 +89,7 @@ def ball_scene(method: str, mu: float, gravity: tuple[float, float, float], spee
     return scene
 
 
-@problem("ball-on-slope", "15", refused=REVERSAL)
+@problem("ball-on-slope", "15", refused=REVERSAL, limits=LIMITS)
 def ball_on_slope(method: str, quick: bool) -> list[Check]:
     """A ball rolls down 20 degrees with 5/7 g sin if mu is large, and slips with g (sin - mu cos) if tan > 3.5 mu."""
     checks, angle = [], np.radians(20.0)
@@ -98,7 +103,7 @@ def ball_on_slope(method: str, quick: bool) -> list[Check]:
     return checks
 
 
-@problem("sliding-ball", "15", refused=REVERSAL)
+@problem("sliding-ball", "15", refused=REVERSAL, limits=LIMITS)
 def sliding_ball(method: str, quick: bool) -> list[Check]:
     """A ball that slides with 1 m/s without spin rolls with 5/7 of it after 2 v/(7 mu g)."""
     mu, when = 0.2, 2.0 / (7.0 * 0.2 * G)
@@ -118,7 +123,7 @@ def sliding_ball(method: str, quick: bool) -> list[Check]:
     ]
 
 
-@problem("tip-or-slide", "16", refused=REVERSAL)
+@problem("tip-or-slide", "16", refused=REVERSAL | ROUNDED)
 def tip_or_slide(method: str, quick: bool) -> list[Check]:
     """A block 0.1 m wide and 0.2 m high slides down a slope if mu < 1/2 and tips over if the slope exceeds atan(1/2) and mu is large."""
     found = {}
@@ -135,4 +140,24 @@ def tip_or_slide(method: str, quick: bool) -> list[Check]:
         Check("height of the block that slides (mu 0.3, 24 degrees)", 0.2, float(found[0.3, 24.0][1]), 0.02, "m"),
         Check("path after 0.4 s of the block that stands (mu 0.9, 24 degrees)", 0.0, float(found[0.9, 24.0][0]), 0.01, "m", scale=0.1),
         Check("lies down (mu 0.9, 29 degrees): 1 yes", 1.0, float(found[0.9, 29.0][1] < 0.15), 0.0),
+    ]
+
+
+SHAKES = {"reversal": "it chatters and has no friction: what is balanced on an edge is shaken off, at 0.9 too"}
+
+
+@problem("overhang", "20", refused=SHAKES | ROUNDED)
+def overhang(method: str, quick: bool) -> list[Check]:
+    """Three blocks on each other, the k-th from above sticking out by L/(2 k): with 0.9 of it they stand, with 1.1 of it the top falls."""
+    length, high, fallen = 0.2, 0.05, {}
+    for part in (0.9, 1.1):
+        scene = Scene(dt=5e-4, duration=0.5, contact=method)
+        scene.add(name="floor", shape=dict(kind="box", size=(4.0, 2.0, 0.2), edge=1.0), model="static", position=(0, 0, -0.1), friction=0.6)
+        for k, x in enumerate(np.cumsum([0.0, part * length / 4.0, part * length / 2.0])):
+            block, place = dict(kind="box", size=(length, 0.1, high), edge=0.05), (float(x), 0.002 * (k % 2), (k + 0.5) * high)
+            scene.add(name=f"block {k}", shape=block, model="rigid", position=place, friction=0.6)
+        fallen[part] = float(2.5 * high - Simulation(scene).run().centre("block 2")[2])
+    return [
+        Check("fall of the top block at 0.9", 0.0, fallen[0.9], 0.05, "m", scale=high),
+        Check("the top block falls at 1.1: 1 yes", 1.0, float(fallen[1.1] > 0.2 * high), 0.0),
     ]

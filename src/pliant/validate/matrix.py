@@ -21,18 +21,22 @@ from pliant.step import StepReport
 from pliant.validate.carried import G
 
 ACTIONS = ("drop", "press", "slide")
+MODULUS, DENSITY, SIZE, DAMPING = 2e5, 1000.0, 0.1, 40.0
 MODELS: dict[str, dict[str, Any]] = {
     "tets": dict(integrator="implicit"),
     "tets of 10 nodes": dict(element="quadratic", integrator="implicit"),
     "springs": dict(model="springs", integrator="implicit"),
     "all-pairs springs": dict(model="springs", network="all-pairs", integrator="verlet"),
     "rigid": dict(model="rigid"),
+    "quasi-rigid": dict(model="quasi-rigid", spacing=SIZE / 5),
+    "points": dict(model="points"),
 }
 MU = 0.4
-MODULUS, DENSITY, SIZE, DAMPING = 2e5, 1000.0, 0.1, 40.0
 BALANCED, CONE, CARRIES = 1e-8, 1e-6, 0.02
 STEP, REST, WINDOW = 2e-3, 0.6, 0.2  # [s] of a step, until rest, over which forces are averaged
 SLIDE = 0.1  # [s]
+CHATTERS = {"reversal": 1.0}  # [s] window of methods whose force is right only in the mean over many steps
+NO_CONE = {"reversal": "It has no law of friction: it sets velocities back, sideways too, so no cone of friction is asked of it."}
 
 
 @dataclass(frozen=True)
@@ -125,7 +129,7 @@ def trial(method: str, a: str, b: str, action: str) -> Cell:
         mean = watch.run(SLIDE if action == "slide" else REST)
         if action != "slide":
             weight = DENSITY * SIZE**3 * G * (3.0 if action == "press" else 1.0)
-            mean = watch.run(REST + WINDOW)
+            mean = watch.run(REST + CHATTERS.get(method, WINDOW))
             if not abs(mean - weight) <= CARRIES * weight:
                 wrong.append(f"carries {mean / weight:.3f} of what it should")
     except PliantError as error:
@@ -136,9 +140,17 @@ def trial(method: str, a: str, b: str, action: str) -> Cell:
         wrong.append("finds no contact")
     if not watch.imbalance <= BALANCED:
         wrong.append(f"impulses miss the momentum by {watch.imbalance:.1e}")
-    if not watch.cone <= CONE:
+    if method not in NO_CONE and not watch.cone <= CONE:
         wrong.append(f"friction leaves the cone by {watch.cone:.1e} of the force")
     return Cell(method, a, b, action, tuple(wrong))
+
+
+def _exceptions(method: str) -> list[str]:
+    """What is asked differently of a method, as sentences for the page."""
+    said = [NO_CONE[method]] if method in NO_CONE else []
+    if method in CHATTERS:
+        said.append(f"It chatters: what it carries is the mean over {CHATTERS[method]:g} s in place of {WINDOW:g} s.")
+    return [" ".join(said), ""] if said else []
 
 
 def page(found: list[Cell]) -> str:
@@ -154,7 +166,7 @@ def page(found: list[Cell]) -> str:
     by = {(c.method, c.a, c.b, c.action): c for c in found}
     for method in dict.fromkeys(c.method for c in found):
         columns = list(dict.fromkeys(c.b for c in found if c.method == method))
-        text += [f"## {method}", "", "| A \\ B | " + " | ".join(columns) + " |", "|---" * (len(columns) + 1) + "|"]
+        text += [f"## {method}", "", *_exceptions(method), "| A \\ B | " + " | ".join(columns) + " |", "|---" * (len(columns) + 1) + "|"]
         for a in dict.fromkeys(c.a for c in found if c.method == method):
             marks = ["".join(signs[by[method, a, b, act].mark] for act in ACTIONS if (method, a, b, act) in by) for b in columns]
             text.append(f"| {a} | " + " | ".join(f"`{m}`" for m in marks) + " |")

@@ -28,7 +28,8 @@ def facts(results: list[Result]) -> list[dict[str, Any]]:
 
 def _numbers(check: Check) -> dict[str, Any]:
     names = ("what", "reference", "here", "unit", "error", "tolerance", "passed", "why")
-    return {name: getattr(check, name) for name in names}
+    plain = {name: getattr(check, name) for name in names}
+    return {name: value.item() if hasattr(value, "item") else value for name, value in plain.items()}  # NumPy's numbers are not JSON
 
 
 def lines(result: Result) -> list[tuple[str, str, str, str, str, str]]:
