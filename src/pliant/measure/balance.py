@@ -19,12 +19,14 @@ class Balance:
     received: Floats  # (B, 3)
     reported: Floats  # (B, 3)
     size: float  # sum of the sizes of all impulses
+    momentum: float  # largest momentum of a body
 
     @property
     def error(self) -> float:
-        """The largest difference, as a part of all impulses; 0 without contact."""
+        """The largest difference, as a part of all impulses, or of a millionth of the momentum if that is more: below it is rounding."""
         worst = float(np.linalg.norm(self.received - self.reported, axis=1).max(initial=0.0))
-        return worst / self.size if self.size > 0.0 else worst
+        scale = max(self.size, 1e-6 * self.momentum)
+        return worst / scale if scale > 0.0 else worst
 
 
 class Held:
@@ -58,7 +60,8 @@ def balance(motion: Motion, before: Floats, contacts: Contacts) -> Balance:
     _sum(contacts.a, ones, impulse, reported)
     _sum(contacts.b, -ones, impulse, reported)
     reported[motion.kept(Held).body] = 0.0
-    return Balance(momenta(motion) - before, reported, float(np.linalg.norm(impulse, axis=1).sum()))
+    largest = float(np.linalg.norm(before, axis=1).max(initial=0.0))
+    return Balance(momenta(motion) - before, reported, float(np.linalg.norm(impulse, axis=1).sum()), largest)
 
 
 @kernel
