@@ -9,7 +9,6 @@ levels, all built once for an object) is on lines of its own. The paper: foot 95
 from __future__ import annotations
 
 import argparse
-import math
 import os
 import time
 from collections.abc import Callable
@@ -20,9 +19,8 @@ from rich.table import Table
 
 from pliant.contact.quasi_rigid import Boussinesq, Side, VolumePreserving, compliance, deformed, resolve
 from pliant.contact.quasi_rigid.levels import coarser, levels_of
-from pliant.detect.surfels import Exact, PointSurface, from_mesh
-from pliant.geometry.shapes import make
-from pliant.pressing.refine import refined
+from pliant.detect.surfels import Exact
+from pliant.reproduce.pauly import scan
 
 DOWN = np.array([0.0, 0.0, -1.0])
 
@@ -35,16 +33,6 @@ def timed(work: Callable[[], object], repeat: int = 5) -> tuple[float, float]:
         work()
         times.append((time.perf_counter() - wall, time.process_time() - cpu))
     return 1e3 * min(t[0] for t in times), 1e3 * min(t[1] for t in times)
-
-
-def scan(kind: str, points: int, **options: float) -> PointSurface:
-    """About so many samples of a shape."""
-    surface = make(kind, **options).surface()
-    low, high = 1e-4, 1e-2
-    while high / low > 1.02:
-        middle = math.sqrt(low * high)
-        low, high = (middle, high) if len(refined(surface, middle).points) > points else (low, middle)
-    return from_mesh(refined(surface, high))
 
 
 def set_up(table: Table, name: str, side: Side, other: Side) -> None:

@@ -17,11 +17,11 @@ from pliant.detect.surfels import Exact, PointSurface
 from pliant.geometry.files import read
 from pliant.geometry.mesh import Surface
 from pliant.geometry.shapes import make
+from pliant.geometry.subdivide import subdivided
 from pliant.pressing import quantities
 from pliant.pressing.approach import touching
 from pliant.pressing.maps import PressureMap, compared, read_measured
 from pliant.pressing.objects import centre_of, thing
-from pliant.pressing.refine import refined
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 
@@ -80,7 +80,7 @@ def test_wrong_objects_are_said():
 
 def test_refined_triangles_keep_the_surface():
     surface = make("box", size=(0.2, 0.1, 0.05), edge=0.1).surface()
-    fine = refined(surface, 0.012)
+    fine = subdivided(surface, 0.012).surface
     area = lambda s: (
         0.5
         * np.linalg.norm(

@@ -15,8 +15,8 @@ from pliant.detect.surfels.surface import PointSurface
 from pliant.geometry.files import PointCloud, read
 from pliant.geometry.mesh import Floats, Ints, PliantError, Surface, TetMesh
 from pliant.geometry.shape import Shape
+from pliant.geometry.subdivide import subdivided
 from pliant.pressing.crop import cropped
-from pliant.pressing.refine import refined
 
 NO_FACES = np.zeros((0, 3), np.int64)
 ENOUGH = 8000  # vertices with which a mesh is taken as it is; below, its triangles are cut
@@ -88,7 +88,7 @@ def _from_mesh(name: str, mesh: Surface | TetMesh | PointCloud, spacing: float |
         spacing = math.sqrt(area / SAMPLES)
     if spacing is not None:
         count = len(surface.points)
-        surface = refined(surface, LONGEST * spacing)
+        surface = subdivided(surface, LONGEST * spacing).surface
         notes = (f"its {count} vertices became {len(surface.points)}, about {1e3 * spacing:.3g} mm apart",)
     made = from_mesh(surface, name=name)
     return Thing(name, made, _between_samples(surface, made), (*made.notes, *notes))

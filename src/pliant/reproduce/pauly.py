@@ -19,8 +19,8 @@ from pliant.contact.quasi_rigid import Boussinesq, ContactResult, Side, VolumePr
 from pliant.detect.surfels import Exact, PointSurface, from_mesh
 from pliant.geometry.mesh import Floats
 from pliant.geometry.shapes import make
+from pliant.geometry.subdivide import subdivided
 from pliant.look import draw, from_simulation
-from pliant.pressing.refine import refined
 from pliant.reproduce import Experiment, Line
 from pliant.reproduce.thesis.watch import plot
 from pliant.simulation import Simulation
@@ -29,14 +29,14 @@ OPEN = "moduli, response radius and tolerances are not given"
 NONE = "picture only"
 
 
-def _scan(kind: str, points: int, **options: float) -> PointSurface:
+def scan(kind: str, points: int, **options: float) -> PointSurface:
     """About so many samples of a shape made by code."""
     surface = make(kind, **options).surface()
     low, high = 1e-4, 1e-2
     while high / low > 1.02:
         middle = math.sqrt(low * high)
-        low, high = (middle, high) if len(refined(surface, middle).points) > points else (low, middle)
-    return from_mesh(refined(surface, high))
+        low, high = (middle, high) if len(subdivided(surface, middle).surface.points) > points else (low, middle)
+    return from_mesh(subdivided(surface, high).surface)
 
 
 def _milliseconds(work: Any) -> float:
@@ -119,7 +119,7 @@ def volume(folder: Path) -> list[Line]:
 
 def foot(folder: Path) -> list[Line]:
     """Fig. 9: a foot of 55,061 samples on the ground, 11,317 displaced, 952 ms on three levels; pressures as a sensor sees them."""
-    surface = _scan("foot", 55_000, edge=0.012)
+    surface = scan("foot", 55_000, edge=0.012)
     side = Side(surface, VolumePreserving(compliance(2e5, 0.49), 0.007), translation=np.array([0, 0, -surface.points[:, 2].min() - 0.0005]))
     ground = Side(Exact("plane"))
     found = resolve(side, ground)
@@ -150,8 +150,8 @@ def foot(folder: Path) -> list[Line]:
 
 def joint(folder: Path) -> list[Line]:
     """Fig. 10: a femur's ball (44,513 samples) in a hip (141,221): a conforming contact, robust where the theory is not exact."""
-    ball = Side(_scan("ball", 44_500, radius=0.024), Boussinesq(compliance(1e7, 0.45)))
-    hip = Side(_scan("socket", 141_000, radius=0.0248, thickness=0.008), Boussinesq(compliance(1e7, 0.45)))
+    ball = Side(scan("ball", 44_500, radius=0.024), Boussinesq(compliance(1e7, 0.45)))
+    hip = Side(scan("socket", 141_000, radius=0.0248, thickness=0.008), Boussinesq(compliance(1e7, 0.45)))
     placed = ball.moved(np.eye(3), np.zeros(3), np.array([0.0, 0.0, -0.001]))
     found = resolve(placed, hip, level=1)
     spent = _milliseconds(lambda: resolve(placed, hip, level=1))
@@ -169,7 +169,7 @@ def joint(folder: Path) -> list[Line]:
 
 def kiss(folder: Path) -> list[Line]:
     """Fig. 1: two busts in contact; nodes and tractions. Crown to crown, and nose to nose, where the paper's method finds its limit."""
-    surface = _scan("bust", 50_000)
+    surface = scan("bust", 50_000)
     front, top = float(surface.points[:, 0].max()), float(surface.points[:, 2].max())
     one = Side(surface, Boussinesq(compliance(1e6, 0.3)))
     crown = Side(surface, one.response, rotation=np.diag([1.0, -1.0, -1.0]), translation=np.array([0.004, 0.003, 2 * top - 0.004]))
@@ -226,7 +226,7 @@ def room(folder: Path) -> list[Line]:
     sim.run(until=0.6, each=look)
     draw(from_simulation(sim), size=(640, 480)).save(folder / "Fig11.png")
     plot(folder / "Fig11-contacts.png", [("contacts of the head", "nodes", {"nodes": (np.arange(len(touched)), touched)})], x="step")
-    surface = _scan("bust", 52_800)
+    surface = scan("bust", 52_800)
     wall = Side(Exact("plane"), rotation=np.array([[0.0, 0, -1], [0, 1, 0], [1, 0, 0]]))
     wall = wall.moved(np.eye(3), np.zeros(3), np.array([float(surface.points[:, 0].max()) - 0.006, 0, 0]))
     head = Side(surface, Boussinesq(compliance(1e6, 0.3)))
