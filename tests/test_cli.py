@@ -325,3 +325,8 @@ def test_settings_are_read_as_toml_and_as_text():
     assert values == {"a": 1, "b": 2.5, "c": [0, 0, 1], "d": "fem", "e": "x y", "f": True, "g": "a=b"}
     with pytest.raises(PliantError, match="NAME=VALUE"):
         cli.parse_settings(["=3"])
+
+
+def test_a_name_that_looks_like_a_number_is_a_name(pliant, tmp_path):
+    code, out, err = pliant("run", "hooked", "--set", "figure=6.1", "--duration", "0.004", "--no-pictures", "--out", str(tmp_path / "a"))
+    assert code == 0, out + err

@@ -72,7 +72,7 @@ def stopped(sim, recorder, after):
     """Press Ctrl-C in the step with this number."""
 
     def press(now):
-        if now.steps == after:
+        if now.steps >= after:
             signal.raise_signal(signal.SIGINT)
 
     return running.run(sim, recorder, press)
@@ -128,9 +128,9 @@ def test_the_scenes_touch_stick_and_slide(whole):
 def test_n_steps_and_the_rest_are_all_steps(make, n, whole, tmp_path):
     path = tmp_path / "run"
     first = stopped(*running.start(make(), path, every=5 * DT, checkpoint_every=2), after=n)
-    assert (first.status, first.steps) == ("interrupted", n)
+    assert first.status == "interrupted" and n <= first.steps < n + 10  # parts of a step that is divided all count
     rest = running.run(*running.reopen(path))
-    assert (rest.status, rest.steps) == ("finished", whole[make].steps - n)
+    assert (rest.status, rest.steps) == ("finished", whole[make].steps - first.steps)
     assert_same_run(path, whole[make].path)
     assert os.listdir(tmp_path) == ["run.vtkhdf"]
 

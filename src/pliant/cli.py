@@ -323,10 +323,12 @@ def _scene(name: str, settings: list[str], dt: float | None, duration: float | N
 
 
 def _check_numbers(values: dict[str, Any], defaults: dict[str, Any]) -> None:
-    """Refuse text where a scene wants a number."""
+    """Refuse text where a scene wants a number, and take a number where it wants text."""
     from pliant.geometry.mesh import PliantError
 
     for key, value in values.items():
+        if isinstance(defaults.get(key), str) and isinstance(value, int | float) and not isinstance(value, bool):
+            values[key] = str(value)  # figure=6.1 is a name that looks like a number
         if isinstance(defaults.get(key), float) and (isinstance(value, bool) or not isinstance(value, int | float)):
             raise PliantError(f"--set {key}={value}: {key} is a number, {defaults[key]:g} unless given.")
 

@@ -78,10 +78,12 @@ def compare(
     if as_json:
         tell({t.method: {"failure": t.failure} if t.failure else t.table for t in trials})
         return
-    table = Table("method", *COLUMNS, box=None, pad_edge=False)
+    table = Table(box=None, pad_edge=False)
+    for head in ("method", *COLUMNS):
+        table.add_column(head, no_wrap=True, overflow="ignore")  # a number without its exponent is a wrong one
     table.columns[0].no_wrap = True
     for trial in done:
-        table.add_row(trial.method, *(f"{value:.3g}" for value in trial.table.values()))
+        table.add_row(trial.method, *(f"{value:.2g}" for value in trial.table.values()))
     Console(highlight=False).print(table)
     say("\n".join(f"[dim]{name}: {escape(what)}[/]" for name, what in COLUMNS.items()))
     if path is not None:

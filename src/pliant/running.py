@@ -178,26 +178,30 @@ class _Loop:
             due = recorder.next_frame_time if recorder.header["every"] > 0 else sim.time + sim.dt
             until = end if due > end - 1e-6 * sim.dt else due
             for left in range(max(1, math.ceil((until - sim.time) / sim.dt - 1e-9)), 0, -1):
-                report = sim.step((until - sim.time) / left, each=lambda part: self.history.take(part.contacts))
+                report = sim.step((until - sim.time) / left, each=self.part)
                 self.take(report, at_frame=left == 1)
                 if left > 1 and asked():
                     return "interrupted"
             self.record()
         return "finished"
 
-    def take(self, report: StepReport, at_frame: bool) -> None:
-        """Account for one step."""
+    def part(self, report: StepReport) -> None:
+        """Account for one step, or for a part of one that had to be divided."""
         self.steps += 1
         self.max_depth = max(self.max_depth, report.max_depth)
         self.max_contacts = max(self.max_contacts, len(report.contacts))
+        self.imbalance = max(self.imbalance, report.balance.error)
         for stage, seconds in report.timings.items():
             self.timings[stage] = self.timings.get(stage, 0.0) + seconds
         self.notes += [w for w in report.warnings if w not in self.notes]
+        self.history.take(report.contacts)
+
+    def take(self, report: StepReport, at_frame: bool) -> None:
+        """Watch and record one step of the scene."""
         if self.sim.epoch is not self.epoch:
             self.guard = Guard(self.sim, inverted=self.guard.inverted)
             self.show()
         self.guard.after_step(report.dt)
-        self.imbalance = max(self.imbalance, report.balance.error)
         values = step_values(self.sim, report, elastic=at_frame)
         self.moved = max(self.moved, values["kinetic"], abs(values["contact_work"]))
         self.recorder.step(values, per_pair(report.contacts))

@@ -31,5 +31,5 @@ def known(name: str) -> str:
     """The name, if there is such a model; for the scene."""
     if name not in SHIPPED and name not in OWN:
         names = [f"'{each}'" for each in (*SHIPPED, *OWN)]
-        raise ValueError(f"should be {', '.join(names[:-1])} or {names[-1]}")
+        raise ValueError(f"there is no '{name}'; it should be {', '.join(names[:-1])} or {names[-1]}")
     return name
