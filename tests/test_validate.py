@@ -12,7 +12,7 @@ from pliant.geometry.mesh import PliantError
 from pliant.validate import ALL, STATIC, Check, Problem, Result, attempt, output, problem, problems, validate
 
 # what is known to fail with `quick`: (problem, method) -> why; the page of the docs has the numbers
-POINTS = "soft springs at surfels of rounded surfaces: sinks, rounds edges, spreads pressure"
+POINTS = "fails; that its contacts are soft and its edges rounded is a guess, the cause is not established"
 KNOWN = {
     ("contact-patch", "ground"): "points in bodies carry unevenly: pressure off by 98 % rms, its sum is right",
     ("contact-patch", "noniterative"): "the same, by 22 % rms",
