@@ -57,7 +57,7 @@ def test_scene_file_with_an_own_mesh_runs():
     sim = scene.simulate()
     low, high = sim.points("bunny").min(axis=0), sim.points("bunny").max(axis=0)
     assert 0.1 < high[2] - low[2] < 0.2  # read in millimetres with y up
-    sim.run(until=0.2)
+    sim.run(until=0.3)
     assert len(sim.contacts("bunny", "ground")) > 0
 
 
