@@ -11,7 +11,7 @@ from pliant.simulation import Simulation
 def make(
     edge: float = 0.025, youngs_modulus: float = 4e4, contact: str = "noniterative", dt: float = 0.004, duration: float = 1.6
 ) -> Scene:
-    """edge [m]: size of the elements of the soft bodies; contact: a method, by default the one that takes a quarter of the time of "auto"."""
+    """edge [m]: size of the elements of the soft bodies; contact: the default that takes a quarter of the time "auto" takes."""
     scene = Scene(dt=dt, duration=duration, contact=contact, about="Soft bodies settle in a bowl that is free to rock on the ground.")
     soft = dict(youngs_modulus=youngs_modulus, poisson_ratio=0.4, density=1000.0, stiffness_damping=0.005)
     scene.add(name="ground", shape="plane", model="static", friction=0.6)

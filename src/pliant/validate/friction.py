@@ -123,7 +123,10 @@ def sliding_ball(method: str, quick: bool) -> list[Check]:
     ]
 
 
-@problem("tip-or-slide", "16", refused=REVERSAL | ROUNDED)
+ROCKS = {"ground": "its springs are as soft as dt is long: the block rocks on them, by a tenth of this at half the step; its foot stays"}
+
+
+@problem("tip-or-slide", "16", refused=REVERSAL | ROUNDED, limits=ROCKS)
 def tip_or_slide(method: str, quick: bool) -> list[Check]:
     """A block 0.1 m wide and 0.2 m high slides down a slope if mu < 1/2 and tips over if the slope exceeds atan(1/2) and mu is large."""
     found = {}
