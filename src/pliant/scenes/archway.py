@@ -28,7 +28,7 @@ def make(
     stone = dict(kind="arch_stone", inner=INNER, outer=OUTER, angle=angle, depth=DEPTH, edge=(OUTER - INNER) / 5)
     for k in range(stones):
         scene.add(
-            name=f"stone{k + 1}", shape=stone, rotation=_upright((k + 0.5) * angle), material=material, friction=friction,
+            name=f"stone{k + 1}", shape=stone, rotation=upright((k + 0.5) * angle), material=material, friction=friction,
             integrator="verlet",
         )  # fmt: skip
     for k in range(drop):
@@ -39,7 +39,7 @@ def make(
     return scene
 
 
-def _upright(turn: float) -> tuple[float, float, float, float]:
+def upright(turn: float) -> tuple[float, float, float, float]:
     """A quaternion that stands the arch's plane up (its z becomes -y) and then turns the stone's middle to this angle [degree]."""
     half = math.radians(0.5 * turn)
     a = (math.cos(half), 0.0, 0.0, math.sin(half))  # about z, in the plane of the arch

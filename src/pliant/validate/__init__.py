@@ -18,7 +18,7 @@ from pliant.contact.method import METHODS
 from pliant.geometry.mesh import PliantError
 from pliant.reading import nearest
 
-FILES = ("pressed", "statics", "hertz", "friction", "dynamics", "elasticity")  # in the order of the table; adding one is adding a name
+FILES = ("pressed", "statics", "hertz", "friction", "stability", "dynamics", "refinement", "elasticity")  # in the order of the table
 STATIC = ("quasi-rigid",)  # the static contact of surfaces that give way locally; asked where a problem says so
 ALL = tuple(name for name in METHODS if name not in ("none", *STATIC))
 NO_CONTACT = ("none",)  # a problem about bodies alone

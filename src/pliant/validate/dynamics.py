@@ -83,6 +83,20 @@ def rod_on_rod(method: str, quick: bool) -> list[Check]:
     ]
 
 
+@problem("cradle", "25, 26", refused=CHATTER)
+def cradle(method: str, quick: bool) -> list[Check]:
+    """A rod hits a row of two equal ones: by waves, as in Newton's cradle of sequential impacts, the last leaves and the others rest."""
+    time, edge, gap = 2.0 * LENGTH / WAVE, 0.025 if quick else 0.0125, 1e-3
+    scene = Scene(dt=2e-4, duration=2.0 * (time + gap / SPEED) + 0.5 * time, contact=method, gravity=(0, 0, 0))
+    for k in range(3):
+        rod(scene, f"rod {k}", (k - 1) * (LENGTH + gap), SPEED if k == 0 else 0.0, edge)
+    sim = Simulation(scene).run()
+    return [
+        Check(f"speed of rod {k} afterwards", SPEED if k == 2 else 0.0, velocity(sim, f"rod {k}"), 0.1, "m/s", scale=SPEED)
+        for k in range(3)
+    ]  # fmt: skip
+
+
 @problem("collision", "27")
 def collision(method: str, quick: bool) -> list[Check]:
     """Two soft balls of mass 1 : 3 collide off centre in free space: momentum stays, energy does not grow."""

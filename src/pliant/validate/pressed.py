@@ -91,6 +91,28 @@ def two_balls(method: str, quick: bool) -> list[Check]:
     ]
 
 
+@problem("roller", "3", methods=STATIC)
+def roller(method: str, quick: bool) -> list[Check]:
+    """A long roller on a plane: in its middle, p0 = sqrt(P E*/(pi R)) and a = 2 sqrt(P R/(pi E*)) with P the load per length there."""
+    radius, depth, reach, half = 0.1, 1e-4, 3e-3, 2.4e-2
+    flat, areas = hexagonal(5e-4 if quick else 2.5e-4, half)
+    kept = np.abs(flat[:, 0]) <= reach
+    points = flat[kept]
+    points[:, 2] = -np.sqrt(radius**2 - points[:, 0] ** 2)
+    normals = np.column_stack([points[:, 0], np.zeros(len(points)), points[:, 2]]) / radius
+    side = Side(PointSurface(points, normals, areas[kept] / -normals[:, 2]), SOFT, translation=np.array([0.0, 0.0, radius - depth]))
+    found = resolve(side, PLANE)
+    middle = np.abs(found.deformed[:, 1]) < 0.4 * half
+    length = float(areas[kept][np.abs(points[:, 1]) < 0.4 * half].sum()) / (float(areas[kept].sum()) / (2.0 * half))  # as sampled
+    load = float(found.P[middle].sum()) / length
+    peak, a = math.sqrt(load * MODULUS / (math.pi * radius)), 2.0 * math.sqrt(load * radius / (math.pi * MODULUS))
+    touching = middle & (found.P > 0.0)
+    return [
+        Check("peak pressure", peak, float(np.sort(found.pressure[middle])[-10:].mean()), 0.02, "Pa"),
+        Check("half the width", a, float(found.areas[touching].sum()) / (2.0 * length), 0.05, "m"),
+    ]
+
+
 @problem("flat-punch", "5", methods=STATIC)
 def flat_punch(method: str, quick: bool) -> list[Check]:
     """A rigid flat punch of 10 mm pushes a half-space in by 0.1 mm: P = 2 a E* d, p = P/(2 pi a²)/sqrt(1 - r²/a²)."""
