@@ -198,8 +198,10 @@ class Points:
         owner, bodies = np.repeat(np.arange(len(count)), count), len(count)
         at, none, force = np.zeros((len(node_mass), 3)), np.zeros((len(node_mass), 3)), np.empty((len(self.nodes), 3))
         at[self.nodes[:, 0]] = self.rest
+        still = np.empty_like(force)  # a reference that is not as large as the body was is under pressure
         kept, self.plastic, damping = self.plastic, np.zeros_like(self.plastic), self.rayleigh
         self.rayleigh = np.zeros_like(damping)
+        self.forces(at, none, still)
         size = SMALL * np.repeat(np.minimum.reduceat(self.around.radius, self.start[:-1]), count)
         u = np.random.default_rng(0).standard_normal((len(self.nodes), 3))
         top = np.zeros(bodies)
@@ -208,6 +210,7 @@ class Points:
             u /= np.maximum(np.maximum.reduceat(np.abs(u).max(axis=1), self.start[:-1])[owner] / size, 1e-300)[:, None]
             at[self.nodes[:, 0]] = self.rest + u
             self.forces(at, none, force)
+            force -= still
             energy = -np.bincount(owner, np.einsum("ij,ij->i", u, force), minlength=bodies)
             inertia = np.bincount(owner, mass * np.einsum("ij,ij->i", u, u), minlength=bodies)
             top = np.maximum(top, energy / np.maximum(inertia, 1e-300))
