@@ -115,7 +115,7 @@ def test_parts_that_meet_again_do_not_grow_together(torn):
 
 def test_parts_collide():
     """Thrown at each other the parts meet as two bodies, bounce, and keep momentum."""
-    sim = thrown(pulled(ground=True))
+    sim = thrown(pulled(ground=True).copy_with(contact={"method": "point-surface", "damping": 0.2}))
     while len(sim.world.model.bodies) == 4:
         sim.step()
     a, b = sim.nodes("bar"), sim.nodes("bar.2")
