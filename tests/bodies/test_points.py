@@ -8,12 +8,14 @@ from hypothesis import strategies as st
 
 from pliant import PliantError, Scene
 from pliant.bodies.materials import lame
+from pliant.bodies.phyxels import kernel_volumes, point_values
 from pliant.bodies.point_skin import ride
 from pliant.bodies.points import Points
 from pliant.geometry.filling import contained, fill
 from pliant.geometry.mass import mass_of_surface
 from pliant.geometry.shapes import make
 from pliant.geometry.voxels import winding_numbers
+from pliant.scene import Material
 
 E, NU, H, RHO = 1e4, 0.3, 0.1, 1000.0
 
@@ -111,6 +113,30 @@ def test_uniaxial_energy_g23():
     e = 1e-4
     stretch = np.diag([1 + e, 1 - NU * e, 1 - NU * e])
     assert group.energy(x @ stretch).sum() / (0.5 * E * e * e * len(x) * H**3) == pytest.approx(1.0, abs=1e-3)
+
+
+def test_published_strain_is_four_times_as_stiff_g23():
+    """Erratum 27: without the half the energy is 4 times that of Young's modulus, and what flows and holds keeps its numbers."""
+    values = {name: point_values(Material(youngs_modulus=E, strain=name, yield_strain=0.04), 1) for name in ("green", "mkn04")}
+    x, e = lattice(4, 4, 4), 1e-4
+    stretch, energies = np.diag([1 + e, 1 - NU * e, 1 - NU * e]), []
+    for name in ("green", "mkn04"):
+        numbers = {key: array[0] for key, array in values[name].items()}
+        group = Points(np.arange(len(x)), np.array([0, len(x)]), x, np.full(len(x), H**3), **numbers)
+        energies.append(group.energy(x @ stretch).sum() / (0.5 * E * e * e * len(x) * H**3))
+    assert energies[0] == pytest.approx(1.0, abs=1e-3) and energies[1] == pytest.approx(4.0, abs=0.002)
+    assert values["mkn04"]["yield_strain"] == 0.02  # F^T F - 1 is twice as large as Green's strain
+
+
+def test_published_volumes_are_too_large():
+    """Erratum 28: on the bar of 12 x 5 x 5 they add up to 1.82 volumes and 1.62 masses; the mean density is right."""
+    volume, density = kernel_volumes(lattice(), 3.0)
+    whole = len(volume) * H**3
+    assert volume.sum() / whole == pytest.approx(1.82, abs=0.01) and (volume * density).sum() / whole == pytest.approx(1.62, abs=0.01)
+    assert volume.max() / H**3 == pytest.approx(6.5, abs=0.05) and density.mean() == pytest.approx(1.0, abs=1e-12)
+    scene = Scene(contact="none")
+    scene.add(name="b", shape=dict(kind="box", size=(1.2, 0.5, 0.5)), model="points", spacing=0.1, volumes="sph", material=dict(strain="mkn04"))
+    assert scene.simulate().world.model.nodes.mass.sum() == pytest.approx(1.62 * 300.0, rel=0.01)
 
 
 def test_zero_energy_modes_g24(stiffness):
