@@ -160,6 +160,7 @@ class Body(Spec):
     # points: on a lattice inside the surface, or at the nodes or centres of tets
     support: Annotated[float, Field(ge=1.5, le=5.0)] = 3.0  # points: how far a phyxel sees, in mean distances to its ten neighbours
     volumes: Literal["share", "sph"] = "share"  # points: shares of the body's volume, or sums of kernels as published (too large)
+    tangent: Literal["bonds", "exact"] = "bonds"  # points, implicit: what a step knows of the stiffness; exact: all, in much more time
     skin: Annotated[Any, _SHAPE_SCHEMA] | None = None  # a finer surface that rides in the tets and is what touches
     material: Material = Field(default_factory=Material)
     integrator: Literal["auto", "symplectic", "verlet", "implicit", "cooper-verner", "dop853"] = "auto"

@@ -200,7 +200,8 @@ def _points(body: Body, shape: Shape, inside: bool) -> BodyParts:
     if body.volumes == "sph":
         volume, crowding = kernel_volumes(places, body.support)
         values["density"] = values["density"] * crowding
-    values |= {"volume": volume, "support": np.full(len(places), body.support)}
+    same = {"support": body.support, "exact": float(body.tangent == "exact")}  # all over the body
+    values |= {"volume": volume} | {name: np.full(len(places), value) for name, value in same.items()}
     nodes = places @ rotation.T + shift
     return BodyParts(
         points=np.concatenate([points @ rotation.T + shift, nodes]),
