@@ -1,7 +1,7 @@
 r"""What an implicit step knows of the stiffness of phyxels: bonds between neighbours.
 
-The exact tangent (`point_tangent`) couples every two phyxels that share a neighbour, about a thousand each. Here each pair of neighbours is a bond along
-its present direction u, K = k_ij u u^T, with
+The exact tangent (`point_tangent`) couples every two phyxels that share a neighbour, several hundred each. Here each pair of neighbours
+is a bond along its present direction u, K = k_ij u u^T, with
 
     k_ij = w_ij (k_i + k_j),   k_i = 5 G v_i |A_i^-1|,   3 G = lam + 2 mu + k_v,
 
