@@ -147,7 +147,9 @@ def test_published_volumes_are_too_large():
     assert volume.sum() / whole == pytest.approx(1.82, abs=0.01) and (volume * density).sum() / whole == pytest.approx(1.62, abs=0.01)
     assert volume.max() / H**3 == pytest.approx(6.5, abs=0.05) and density.mean() == pytest.approx(1.0, abs=1e-12)
     scene = Scene(contact="none")
-    scene.add(name="b", shape=dict(kind="box", size=(1.2, 0.5, 0.5)), model="points", spacing=0.1, volumes="sph", material=dict(strain="mkn04"))
+    scene.add(
+        name="b", shape=dict(kind="box", size=(1.2, 0.5, 0.5)), model="points", spacing=0.1, volumes="sph", material=dict(strain="mkn04")
+    )
     assert scene.simulate().world.model.nodes.mass.sum() == pytest.approx(1.62 * 300.0, rel=0.01)
 
 
