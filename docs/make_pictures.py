@@ -79,7 +79,7 @@ def make_demo(folder: Path) -> None:
 def make_points(folder: Path) -> None:
     """A bust that melts, and one that tears, each at two times."""
     sheet = Image.new("RGB", (2 * SIZE[0], 2 * SIZE[1]), "white")
-    for row, (name, times) in enumerate({"melting-bust": (1.35, 3.0), "torn-head": (0.15, 0.45)}.items()):
+    for row, (name, times) in enumerate({"melting-bust": (1.35, 3.0), "torn-head": (0.34, 1.5)}.items()):
         with Run.open(recorded(scenes.make(name), folder)) as run:
             for column, time in enumerate(times):
                 frame = int(abs(run.times - time).argmin())

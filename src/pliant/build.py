@@ -233,7 +233,7 @@ def _choice(body: Body, dt: float, limit: float) -> tuple[str, str]:
     if body.model == "springs" and body.network == "all-pairs":
         return "verlet", "springs between all pairs take no implicit steps, and it has the longest stable step per force evaluation"
     if body.model == "points":
-        return "symplectic", "its forces are exact and cheap; the implicit scheme knows only part of its stiffness"
+        return "symplectic", "its forces are cheap; implicit steps know all of its stiffness only with tangent = exact, and are dear then"
     if dt <= limit:
         return "symplectic", f"dt = {dt:g} s is within its explicit limit of {limit:.3g} s"
     return "implicit", f"dt = {dt:g} s is above its explicit limit of {limit:.3g} s"

@@ -157,6 +157,8 @@ def _skin(first: Model, broken: Broken, order: Ints, place: Ints) -> tuple[Skin,
         face_body=np.repeat(np.arange(count), np.diff(faces)),
         tets=joined([p["tets"] + s for p, s in zip(parts, points, strict=False)], (4,), np.int64),
         tet_body=np.repeat(np.arange(count), [len(p["tets"]) for p in parts]),
+        normal=first.skin.normal[known] if len(first.skin.normal) else first.skin.normal,  # of clouds, which do not break
+        area=first.skin.area[known] if len(first.skin.area) else first.skin.area,
     )
     face_source = joined([p["face_source"] for p in parts], dtype=np.int64)
     face_place = np.full(len(first.skin.faces), -1, np.int64)

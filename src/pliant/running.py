@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from pliant.contact.pressure import point_pressure
+from pliant.discs import disc_fields, loose_points
 from pliant.geometry.mesh import Floats, PliantError
 from pliant.guards import Guard, check_start
 from pliant.measure.books import books
@@ -279,11 +280,11 @@ def point_fields(sim: Simulation, displacement: Floats) -> dict[str, np.ndarray]
         np.maximum.at(depth, support.point[shown], np.where(support.weight != 0.0, contacts.depth[row], 0.0)[shown])
         np.add.at(force, support.point[shown], (support.weight[:, None] * contacts.force[row])[shown])
     fields = {"displacement": displacement, "velocity": velocity, "depth": depth, "pressure": pressure, "contact_force": force}
-    return {name: values.astype(np.float32) for name, values in fields.items()}
+    return {name: values.astype(np.float32) for name, values in fields.items()} | disc_fields(sim, count)
 
 
 def drawn_cells(sim: Simulation) -> tuple[Cells, list[tuple[int, np.ndarray, int]]]:
-    """Tets of soft bodies whose skin is their own, triangles of all others; and where each tet gets its element fields.
+    """Tets of soft bodies whose skin is their own, triangles of others, points of those without; and where tets get element fields.
 
     The second value is, for each drawn body with tets, (group, elements of it, tets per element).
     """
@@ -305,10 +306,12 @@ def drawn_cells(sim: Simulation) -> tuple[Cells, list[tuple[int, np.ndarray, int
             faces.append(mine)
             face_body.append(np.full(len(mine), body))
     empty = np.zeros(0, np.int64)
+    loose, loose_body = loose_points(model)
     cells = Cells(
         tets=np.concatenate(tets) if tets else empty,
         triangles=np.concatenate(faces) if faces else empty,
-        body=np.concatenate([*tet_body, *face_body, empty]),
+        vertices=loose,
+        body=np.concatenate([*tet_body, *face_body, loose_body]),
         bodies=dict(enumerate(bodies.names)),
         parents={int(b): int(bodies.parent[b]) for b in np.flatnonzero(bodies.parent >= 0)},
     )

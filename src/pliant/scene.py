@@ -78,6 +78,7 @@ class Material(Spec):
     response: Literal["boussinesq", "volume-preserving", "layer"] = "boussinesq"  # of quasi-rigid bodies: solid, flesh, layer on a core
     layer: Positive | None = None  # [m] how far a push on a quasi-rigid body is felt; not for boussinesq
     # the rest is for points
+    strain: Literal["green", "mkn04"] = "green"  # with its half, or without as published: then a body is four times as stiff
     hourglass: NotNegative = 0.1  # stiffness, in parts of youngs_modulus, against motions that the strain of phyxels cannot see
     volume_stiffness: NotNegative = 0.0  # [Pa] k of the energy k/2 (V/V0 - 1)^2 per volume
     yield_strain: Positive | None = None  # elastic strain beyond which it stays deformed; None: never
@@ -158,6 +159,8 @@ class Body(Spec):
     phyxels: Literal["cubic", "bcc", "nodes", "centres"] = "cubic"
     # points: on a lattice inside the surface, or at the nodes or centres of tets
     support: Annotated[float, Field(ge=1.5, le=5.0)] = 3.0  # points: how far a phyxel sees, in mean distances to its ten neighbours
+    volumes: Literal["share", "sph"] = "share"  # points: shares of the body's volume, or sums of kernels as published (too large)
+    tangent: Literal["bonds", "exact"] = "bonds"  # points, implicit: what a step knows of the stiffness; exact: all, in much more time
     skin: Annotated[Any, _SHAPE_SCHEMA] | None = None  # a finer surface that rides in the tets and is what touches
     material: Material = Field(default_factory=Material)
     integrator: Literal["auto", "symplectic", "verlet", "implicit", "cooper-verner", "dop853"] = "auto"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from pliant.bodies.elements import couples
 from pliant.geometry.mesh import Floats, PliantError
 from pliant.integrate.blocks import BlockMatrix, BlockPattern
 from pliant.integrate.equilibrium import Equilibrium, StaticProblem, solve_static
@@ -19,14 +20,15 @@ def settle(world: World, tolerance: float = 1e-8) -> Equilibrium:
     soft = np.diff(model.bodies.node_start) > 0
     if not soft.any():
         raise PliantError("There is no soft body in the scene, so there is nothing to bring to equilibrium.")
-    if world.points:
+    if any((group.exact == 0.0).any() for _, group in world.points):
         raise PliantError(
-            "Bodies of points have no exact stiffness matrix, without which a static equilibrium is not found: "
-            "let them come to rest in time instead, with mass_damping."
+            'Without their exact stiffness no static equilibrium of bodies of points is found: give them tangent = "exact", '
+            "or let them come to rest in time, with mass_damping."
         )
-    pattern = BlockPattern.build([g.nodes for g in model.groups], model.bodies.node_start, soft)
+    pairs = [couples(g) for g in model.groups]
+    pattern = BlockPattern.build(pairs, model.bodies.node_start, soft)
     blocks, parts = pattern.element_blocks()
-    scale = np.ones(sum(len(g.nodes) for g in model.groups))
+    scale = np.ones(sum(len(p) for p in pairs))
     nothing = np.zeros(len(state.x))
     corner, still = np.empty((model.corners, 3)), np.zeros_like(state.x)
 

@@ -5,7 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from pliant import running
+from pliant.discs import OVERLAP
+from pliant.geometry.files import PointCloud
 from pliant.geometry.mesh import PliantError
+from pliant.geometry.shapes import make
 from pliant.look.source import Film, from_run, from_simulation, planes_of
 from pliant.record import Cells, Recorder, Run
 from pliant.scene import Scene
@@ -93,3 +97,23 @@ def test_a_simulation_and_its_run_give_the_same_picture(tmp_path):
     for name in ("von_mises", "velocity", "depth", "displacement"):
         np.testing.assert_allclose(now.point_fields[name], then.point_fields[name], rtol=1e-5, atol=1e-7)
     assert np.nanmax(now.point_fields["von_mises"]) > 0.0
+
+
+def test_a_cloud_is_recorded_and_drawn_as_discs(tmp_path):
+    """Points, normals that turn with the body and radii that add up to its area: in the run file as in the simulation."""
+    surface = make("ball", radius=0.1, edge=0.02).surface()
+    scene = Scene(dt=0.01, duration=0.02, contact="none", gravity=(0, 0, 0))
+    scene.add(name="cloud", shape=PointCloud(surface.points), model="quasi-rigid", rotation=(0, 90, 0), angular_velocity=(0, 20, 0))
+    outcome = running.run(*running.start(scene, tmp_path / "cloud"))
+    now = from_simulation(outcome.simulation)
+    with Run.open(outcome.path) as run:
+        cells, then = run.cells(-1), from_run(run, run.frames - 1)
+        assert len(cells.triangles) == 0 and (cells.body == 0).all()
+    for picture in (now, then):
+        at, fields = picture.surfels, picture.point_fields
+        assert len(at) == len(surface.points)
+        outward = picture.points[at] / np.linalg.norm(picture.points[at], axis=1, keepdims=True)
+        assert np.einsum("ij,ij->i", fields["normal"][at], outward).min() > 0.99
+        area = np.pi * (np.asarray(fields["radius"], np.float64)[at] / OVERLAP) ** 2
+        assert area.sum() == pytest.approx(4 * np.pi * 0.01, rel=0.05)
+    assert (now.surfels == then.surfels).all() and np.abs(now.point_fields["normal"] - then.point_fields["normal"]).max() < 1e-6

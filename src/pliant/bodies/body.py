@@ -11,7 +11,7 @@ from pliant.bodies.elements import Elements
 from pliant.bodies.materials import lame
 from pliant.bodies.models import OWN
 from pliant.bodies.networks import network, per_element
-from pliant.bodies.phyxels import phyxels, point_values
+from pliant.bodies.phyxels import kernel_volumes, phyxels, point_values
 from pliant.bodies.point_skin import ride
 from pliant.bodies.rigid import matrix_to_quaternion, quaternion_to_matrix, rotation_vector_to_quaternion
 from pliant.geometry.embed import embed
@@ -196,7 +196,12 @@ def _points(body: Body, shape: Shape, inside: bool) -> BodyParts:
         skin = shape.surface() if skin is None else skin
         points, surface, faces = skin.points, len(skin.points), skin.faces
     riding, count = ride(points, places), np.arange(len(places))
-    values = point_values(body.material, len(places)) | {"volume": volume, "support": np.full(len(places), body.support)}
+    values = point_values(body.material, len(places))
+    if body.volumes == "sph":
+        volume, crowding = kernel_volumes(places, body.support)
+        values["density"] = values["density"] * crowding
+    same = {"support": body.support, "exact": float(body.tangent == "exact")}  # all over the body
+    values |= {"volume": volume} | {name: np.full(len(places), value) for name, value in same.items()}
     nodes = places @ rotation.T + shift
     return BodyParts(
         points=np.concatenate([points @ rotation.T + shift, nodes]),

@@ -1,7 +1,7 @@
 r"""What an implicit step knows of the stiffness of phyxels: bonds between neighbours.
 
-The exact tangent couples every two phyxels that share a neighbour, about a thousand each. Instead each pair of neighbours is a bond along
-its present direction u, K = k_ij u u^T, with
+The exact tangent (`point_tangent`) couples every two phyxels that share a neighbour, several hundred each. Here each pair of neighbours
+is a bond along its present direction u, K = k_ij u u^T, with
 
     k_ij = w_ij (k_i + k_j),   k_i = 5 G v_i |A_i^-1|,   3 G = lam + 2 mu + k_v,
 
@@ -26,12 +26,12 @@ if TYPE_CHECKING:
 
 
 class Bonds:
-    """The pairs of neighbours of a group of phyxels, each once."""
+    """The pairs of neighbours of some bodies of a group of phyxels, each once."""
 
-    def __init__(self, points: Points) -> None:
+    def __init__(self, points: Points, chosen: np.ndarray) -> None:
         around = points.around
         own = np.repeat(np.arange(len(points.nodes)), np.diff(around.start))
-        self.slot: Ints = np.flatnonzero(own < around.other)
+        self.slot: Ints = np.flatnonzero((own < around.other) & chosen[own])
         self.a, self.b = own[self.slot], around.other[self.slot]
         self.nodes: Ints = np.ascontiguousarray(np.stack([points.nodes[self.a, 0], points.nodes[self.b, 0]], axis=1))
         self.weight = around.weight[self.slot]

@@ -62,7 +62,7 @@ class Neighbourhoods:
 
 def neighbourhoods(rest: Floats, factor: float, allowed: Allowed | None = None) -> Neighbourhoods:
     """The neighbourhoods of the phyxels (m, 3) of one body with c = factor; `allowed` says which pairs may see each other."""
-    radius = factor * _mean_distance(rest)
+    radius = factor * mean_distance(rest)
     limit = MOST_GROWTH * radius
     if allowed is not None:  # what is drawn out loses neighbours and parts in the end
         limit = radius = np.minimum(radius, allowed.radius)
@@ -94,7 +94,8 @@ def joined(parts: list[Neighbourhoods]) -> Neighbourhoods:
     )
 
 
-def _mean_distance(points: Floats) -> Floats:
+def mean_distance(points: Floats) -> Floats:
+    """r of each phyxel [m]: mean distance to its ten nearest."""
     count = min(NEAREST, len(points) - 1)
     if count < 1:
         return np.ones(len(points))

@@ -15,6 +15,7 @@ from pliant.bodies.point_skin import ride
 from pliant.geometry.mesh import TET_FACES, Floats, Ints
 
 SPECK = 5  # phyxels below which a piece has no skin
+EVENED = (0.5, -0.53) * 8  # shares of the way to the middle of its neighbours that a point of a rim goes, one after the other
 
 
 @dataclass(frozen=True)
@@ -73,10 +74,11 @@ def _piece(whole: Whole, label: Ints, home: Ints, piece: int) -> Piece:
     number[shown] = np.arange(len(shown))
     faces, tets = number[faces], number[tets]
     caps, rims = _caps(faces, len(surface))
-    middles = np.array([whole.points[surface[rim]].mean(axis=0) for rim in rims]).reshape(-1, 3)
+    outside = _even(whole.points[surface], rims)
+    middles = np.array([outside[rim].mean(axis=0) for rim in rims]).reshape(-1, 3)
     if len(rims):  # middles come behind the surface, before the inside
         tets = np.where(tets >= len(surface), tets + len(rims), tets)
-    places = np.concatenate([whole.points[surface], middles, whole.points[inside]])
+    places = np.concatenate([outside, middles, whole.points[inside]])
     riding, phyxel = ride(places, whole.phyxels[mine]), np.arange(len(mine))
     source = np.concatenate([surface, np.full(len(rims), -1), inside, len(whole.points) - len(whole.phyxels) + mine])
     return Piece(
@@ -90,6 +92,18 @@ def _piece(whole: Whole, label: Ints, home: Ints, piece: int) -> Piece:
         node=np.concatenate([riding.node, phyxel]),
         weight=np.concatenate([riding.weight, np.ones(len(mine))]),
     )
+
+
+def _even(points: Floats, rims: list[Ints]) -> Floats:
+    """Points with every rim evened out along itself, to and fro so that it stays as long as it was (Taubin 1995).
+
+    Which face goes to which piece makes teeth, and where a body was drawn out before it broke they would be spikes.
+    """
+    out = points.copy()
+    for rim in rims:
+        for share in EVENED:
+            out[rim] += share * (0.5 * (np.roll(out[rim], 1, axis=0) + np.roll(out[rim], -1, axis=0)) - out[rim])
+    return out
 
 
 def _boundary(tets: Ints, known: Ints) -> tuple[Ints, Ints]:

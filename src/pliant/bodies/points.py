@@ -22,6 +22,7 @@ from scipy.sparse.csgraph import connected_components
 from pliant.bodies import plasticity, point_forces
 from pliant.bodies.bonds import Bonds
 from pliant.bodies.neighbourhoods import Allowed, Neighbourhoods, joined, neighbourhoods
+from pliant.bodies.point_tangent import Tangent
 from pliant.bodies.stable import stable_step
 from pliant.geometry.mesh import Floats, Ints
 from pliant.kernels import contiguous
@@ -32,7 +33,7 @@ SMALL = 1e-6  # of a spacing: displacements in that iteration
 REFRESH = 0.3  # strain of a plastic body at which the present shape becomes its reference
 MATERIAL = (
     "lam", "mu", "density", "bulk", "rayleigh", "hourglass", "support", "yield_strain", "creep_time", "max_plastic_strain", "shape_only",
-    "tear_strain",
+    "tear_strain", "exact",
 )  # fmt: skip
 NOBODY = np.zeros((0, 2), np.int64)
 
@@ -42,7 +43,8 @@ class Points:
 
     rest (m, 3) [m], volume (m,) [m^3]; all others are numbers or (m,): lam, mu, bulk (k_v of the volume term) [Pa], density [kg/m^3],
     rayleigh [s], hourglass (parts of Young's modulus), support (radius in mean distances, the same all over a body), and
-    yield_strain (inf: elastic), creep_time [s], max_plastic_strain, shape_only (1: flow keeps the volume), tear_strain (inf: never).
+    yield_strain (inf: elastic), creep_time [s], max_plastic_strain, shape_only (1: flow keeps the volume), tear_strain (inf: never),
+    exact (1: `stiffness` is the tangent, 0: bonds that stand for it; the same all over a body).
     Material arrays may be changed in place.
     """
 
@@ -66,6 +68,7 @@ class Points:
         max_plastic_strain: Floats | float = np.inf,
         shape_only: Floats | float = 1.0,
         tear_strain: Floats | float = np.inf,
+        exact: Floats | float = 0.0,
     ) -> None:
         self.nodes: Ints = contiguous(nodes, np.int64).reshape(-1, 1)
         self.start: Ints = contiguous(start, np.int64)
@@ -79,7 +82,7 @@ class Points:
         self.lam, self.mu, self.density, self.rayleigh = each(lam), each(mu), each(density), each(rayleigh)
         self.bulk, self.hourglass, self.support = each(bulk), each(hourglass), each(support)
         self.yield_strain, self.creep_time, self.max_plastic_strain = each(yield_strain), each(creep_time), each(max_plastic_strain)
-        self.shape_only, self.tear_strain = each(shape_only), each(tear_strain)
+        self.shape_only, self.tear_strain, self.exact = each(shape_only), each(tear_strain), each(exact)
         self.plastic = np.zeros((count, 9))
         self.base = np.zeros((count, 9))  # e_p when the reference in use was taken
         self.past = np.zeros(count)  # size of the plastic strain before that
@@ -101,7 +104,7 @@ class Points:
         self.around = joined(self._parts)
         self.renewed = True
         self._known: _Frequencies | None = None
-        self._bonds: Bonds | None = None
+        self._couplings: tuple[Bonds, Tangent] | None = None
 
     @property
     def work(self) -> int:
@@ -113,7 +116,7 @@ class Points:
         return (self.density * self.whole)[:, None]
 
     @property
-    def _stiff(self) -> Floats:
+    def stiffness_of_hourglass(self) -> Floats:
         """a of the hourglass energy [N/m times a squared length over a weight], (m,)."""
         modulus = self.mu * (3.0 * self.lam + 2.0 * self.mu) / (self.lam + self.mu)
         total = self.around.total
@@ -121,7 +124,7 @@ class Points:
 
     def forces(self, x: Floats, v: Floats, out: Floats) -> None:
         """Elastic and damping forces on each phyxel into out, (m, 3) [N]."""
-        n, rate, stiff = self.around, bool(self.rayleigh.any()), self._stiff
+        n, rate, stiff = self.around, bool(self.rayleigh.any()), self.stiffness_of_hourglass
         point_forces.stresses(
             n.start, n.other, n.weight, n.near, n.inverse, n.spread, n.projector, self.nodes, self.rest, self.volume, self.whole,
             self.lam, self.mu, self.bulk, stiff, self.rayleigh, self.plastic, x, v, rate, self._pull, self._hold,
@@ -135,7 +138,7 @@ class Points:
         n, out = self.around, np.empty(len(self.nodes))
         point_forces.energies(
             n.start, n.other, n.weight, n.near, n.inverse, n.projector, self.nodes, self.rest, self.volume, self.whole,
-            self.lam, self.mu, self.bulk, self._stiff, self.plastic, x, out,
+            self.lam, self.mu, self.bulk, self.stiffness_of_hourglass, self.plastic, x, out,
         )  # fmt: skip
         return out
 
@@ -163,24 +166,27 @@ class Points:
         return F @ S @ np.swapaxes(F, 1, 2) / J[:, None, None] + volume[:, None, None] * np.eye(3)
 
     def stiffness(self, x: Floats, out: Floats, dt: float = np.inf) -> None:
-        """Blocks of the bonds that stand for the tangent, (couples, 3, 3, 3) [N/m]; see `bonds`."""
-        self._bonded.stiffness(self, x, out)
+        """Blocks of the tangent, and of the bonds that stand for it where it is not asked for, (couples, 3, 3, 3) [N/m]."""
+        bonds, tangent = self._coupled
+        bonds.stiffness(self, x, out[: len(bonds.nodes)])
+        tangent.stiffness(self, x, out[len(bonds.nodes) :])
 
     @property
     def couples(self) -> Ints:
-        """Nodes of the bonds that `stiffness` writes, (P, 2)."""
-        return self._bonded.nodes
+        """Nodes of the pairs that `stiffness` writes, (P, 2)."""
+        return np.concatenate([part.nodes for part in self._coupled])
 
     @property
     def couple_rayleigh(self) -> Floats:
-        """Stiffness damping of each bond [s], (P,)."""
-        return self.rayleigh[self._bonded.a]
+        """Stiffness damping of each pair [s], (P,)."""
+        return np.concatenate([self.rayleigh[part.a] for part in self._coupled])
 
     @property
-    def _bonded(self) -> Bonds:
-        if self._bonds is None:
-            self._bonds = Bonds(self)
-        return self._bonds
+    def _coupled(self) -> tuple[Bonds, Tangent]:
+        if self._couplings is None:
+            exact = self.exact > 0.0
+            self._couplings = Bonds(self, ~exact), Tangent(self, exact)
+        return self._couplings
 
     def stable_dt(self, node_mass: Floats) -> Floats:
         """Largest stable explicit step per phyxel at rest, the same all over a body [s], (m,)."""
@@ -198,8 +204,10 @@ class Points:
         owner, bodies = np.repeat(np.arange(len(count)), count), len(count)
         at, none, force = np.zeros((len(node_mass), 3)), np.zeros((len(node_mass), 3)), np.empty((len(self.nodes), 3))
         at[self.nodes[:, 0]] = self.rest
+        still = np.empty_like(force)  # a reference that is not as large as the body was is under pressure
         kept, self.plastic, damping = self.plastic, np.zeros_like(self.plastic), self.rayleigh
         self.rayleigh = np.zeros_like(damping)
+        self.forces(at, none, still)
         size = SMALL * np.repeat(np.minimum.reduceat(self.around.radius, self.start[:-1]), count)
         u = np.random.default_rng(0).standard_normal((len(self.nodes), 3))
         top = np.zeros(bodies)
@@ -208,6 +216,7 @@ class Points:
             u /= np.maximum(np.maximum.reduceat(np.abs(u).max(axis=1), self.start[:-1])[owner] / size, 1e-300)[:, None]
             at[self.nodes[:, 0]] = self.rest + u
             self.forces(at, none, force)
+            force -= still
             energy = -np.bincount(owner, np.einsum("ij,ij->i", u, force), minlength=bodies)
             inertia = np.bincount(owner, mass * np.einsum("ij,ij->i", u, u), minlength=bodies)
             top = np.maximum(top, energy / np.maximum(inertia, 1e-300))

@@ -82,6 +82,7 @@ def planes_of(scene: Scene) -> tuple[Plane, ...]:
 
 def from_simulation(sim: Simulation) -> Picture:
     """A simulation as it is now; displacements are from the rest shape, and zero for rigid bodies."""
+    from pliant.discs import loose_points
     from pliant.running import cell_fields, drawn_cells, point_fields
 
     model, state = sim.world.model, sim.world.state
@@ -94,9 +95,7 @@ def from_simulation(sim: Simulation) -> Picture:
     stretches = [group.stretch(state.x) for group in model.groups]
     for name, values in cell_fields(sim, cells, where, stretches).items():
         fields[name] = averaged(cells, values, len(points))
-    bodies = model.bodies
-    bare = np.flatnonzero((np.diff(bodies.face_start) == 0) & (bodies.surface > 0)).tolist()  # bodies of points have no triangles
-    surfels = [np.arange(bodies.point_start[b], bodies.point_start[b] + bodies.surface[b]) for b in bare]
+    surfels, surfel_body = loose_points(model)
     tet_groups = [g for g, group in enumerate(model.groups) if group.name.startswith("tet")]
     turned = [state.x[model.groups[g].nodes[stretches[g] <= 0.0, :4]] for g in tet_groups]
     return Picture(
@@ -108,8 +107,8 @@ def from_simulation(sim: Simulation) -> Picture:
         point_fields=fields,
         time=sim.time,
         title=sim.scene.name,
-        surfels=np.concatenate([NO_POINTS, *surfels]),
-        surfel_body=np.repeat(np.array(bare, np.int64), [len(s) for s in surfels]),
+        surfels=surfels,
+        surfel_body=surfel_body,
         inverted=np.concatenate([NO_TETS, *turned]),
         planes=planes_of(sim.scene),
     )

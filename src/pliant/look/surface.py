@@ -93,24 +93,25 @@ def with_surfels_as_triangles(picture: Picture) -> Picture:
     if len(picture.surfels) == 0:
         return picture
     fields, at = picture.point_fields, picture.surfels
-    centre = picture.points[at]
-    radius = np.asarray(fields["radius"], np.float64)[at] if "radius" in fields else spacing(centre)
-    if "normal" in fields:
-        offsets, faces = _disc(np.asarray(fields["normal"], np.float64)[at])
-    else:
-        offsets, faces = _bead(len(at))
-    each = offsets.shape[1]
+    radius = np.asarray(fields["radius"], np.float64)[at] if "radius" in fields else spacing(picture.points[at])
+    normal = np.asarray(fields["normal"], np.float64)[at] if "normal" in fields else np.zeros((len(at), 3))
+    flat = (normal != 0.0).any(axis=1)
+    disc = _with_figures(picture, np.flatnonzero(flat), radius, *_disc(normal[flat]))
+    return replace(_with_figures(disc, np.flatnonzero(~flat), radius, *_bead(int((~flat).sum()))), surfels=NO_POINTS, surfel_body=NO_POINTS)
+
+
+def _with_figures(picture: Picture, chosen: Ints, radius: Floats, offsets: Floats, faces: Ints) -> Picture:
+    """The picture with a figure of triangles around each chosen surfel: corners at `offsets` (s, k, 3) times its radius."""
+    at, each = picture.surfels[chosen], offsets.shape[1]
     base = len(picture.points) + each * np.arange(len(at))
-    new = (centre[:, None] + radius[:, None, None] * offsets).reshape(-1, 3)
+    new = (picture.points[at, None] + radius[chosen, None, None] * offsets).reshape(-1, 3)
     behind = np.concatenate([np.arange(len(picture.points)), np.repeat(at, each)])
     return replace(
         picture,
         points=np.concatenate([picture.points, new]),
         triangles=np.concatenate([picture.triangles, (base[:, None, None] + faces).reshape(-1, 3)]),
-        triangle_body=np.concatenate([picture.triangle_body, np.repeat(picture.surfel_body, len(faces))]),
-        point_fields={name: np.asarray(values)[behind] for name, values in fields.items()},
-        surfels=NO_POINTS,
-        surfel_body=NO_POINTS,
+        triangle_body=np.concatenate([picture.triangle_body, np.repeat(picture.surfel_body[chosen], len(faces))]),
+        point_fields={name: np.asarray(values)[behind] for name, values in picture.point_fields.items()},
     )
 
 

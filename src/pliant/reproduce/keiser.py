@@ -162,7 +162,10 @@ def torn(folder: Path) -> list[Line]:
     sim = scenes.make("torn-head").simulate().run()
     draw(from_simulation(sim), size=(640, 480)).save(folder / "Fig9.png")
     said = scenes.module("torn-head").expect(sim)
-    return [Line("Fig9 parts of the head", "two objects", said[0], True, OPEN)]
+    return [
+        Line("Fig9 parts of the head", "two objects", said[0], True, OPEN),
+        Line("Fig9 the parts collide", "handled by contact", said[1], True, OPEN),
+    ]
 
 
 EXPERIMENTS: dict[str, Experiment] = {
