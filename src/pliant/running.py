@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from pliant.bodies.rigid import quaternion_to_matrix
 from pliant.contact.pressure import point_pressure
 from pliant.geometry.mesh import Floats, PliantError
 from pliant.guards import Guard, check_start
@@ -74,11 +75,12 @@ def start(
         Path(out).parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise PliantError(f"Cannot make the folder {Path(out).parent} for the run: {error.strerror}.") from None
-    begin = [Record("model", {}, meshes), _checkpoint(sim, History(sim))]
+    begin = [Record("model", {}, meshes), checkpoint(sim, History(sim))]
     return sim, Recorder(out, header, every, checkpoint_every, overwrite, begin=begin)
 
 
-def _checkpoint(sim: Simulation, history: History) -> Record:
+def checkpoint(sim: Simulation, history: History) -> Record:
+    """All that is needed to go on from here."""
     arrays, meta = freeze(sim.state)
     arrays |= {f"history/{name}": values for name, values in history.fields.items()}
     return Record("state", {**meta, "time": sim.time, "step": sim.state.step, "duration": sim.scene.duration}, arrays)
@@ -88,7 +90,8 @@ def reopen(path: str | Path, duration: float | None = None) -> tuple[Simulation,
     """The simulation of a run file as it was at its last checkpoint, ready to go on."""
     recorder, record = resume_writer(path)
     model = recorder.run().model()
-    scene = unpack_scene(recorder.header["scene"], dict(model.arrays) if model else {})
+    text = model.meta.get("scene") if model else None  # a run recorded in the browser may have changed its scene
+    scene = unpack_scene(text or recorder.header["scene"], dict(model.arrays) if model else {})
     sim = Simulation(scene)
     state = thaw(dict(record.arrays), record.meta)
     for key, value in state.values.items():
@@ -149,9 +152,10 @@ class _Loop:
     def __init__(self, sim: Simulation, recorder: Recorder, progress: Callable[[Progress], None] | None) -> None:
         self.sim, self.recorder, self.progress = sim, recorder, progress
         self.guard = Guard(sim)
-        self.history = History(sim, recorder.run().points(0) if recorder.frames else None)
+        saved = recorder.run().state().arrays if recorder.frames else {}
+        first = np.array(saved["history/first"]) if "history/first" in saved else recorder.run().points(0) if recorder.frames else None
+        self.history = History(sim, first)
         if recorder.frames:
-            saved = recorder.run().state().arrays
             self.history.restore({name: np.array(saved[f"history/{name}"]) for name in FIELDS})
         self.steps, self.max_depth, self.max_contacts, self.imbalance = 0, 0.0, 0, 0.0
         self.moved = 0.0  # [J] most energy that was kinetic, or was given or lost by bodies
@@ -230,7 +234,7 @@ class _Loop:
     def save(self) -> None:
         """A checkpoint, unless this moment has one."""
         if self.recorder.saved_step != self.sim.state.step:
-            record = _checkpoint(self.sim, self.history)
+            record = checkpoint(self.sim, self.history)
             self.recorder.state(self.sim.time, self.sim.state.step, record.arrays, record.meta)
 
 
@@ -279,18 +283,29 @@ def point_fields(sim: Simulation, displacement: Floats) -> dict[str, np.ndarray]
         np.maximum.at(depth, support.point[shown], np.where(support.weight != 0.0, contacts.depth[row], 0.0)[shown])
         np.add.at(force, support.point[shown], (support.weight[:, None] * contacts.force[row])[shown])
     fields = {"displacement": displacement, "velocity": velocity, "depth": depth, "pressure": pressure, "contact_force": force}
+    if len(world.model.skin.area):
+        fields |= surfel_fields(sim, count)
     return {name: values.astype(np.float32) for name, values in fields.items()}
 
 
+def surfel_fields(sim: Simulation, count: int) -> dict[str, np.ndarray]:
+    """Normal, and radius [m] of a disc of the same area, of points without triangles; they are fixed in frames. Others have radius 0."""
+    skin, state = sim.world.model.skin, sim.state
+    normal, turning = skin.normal[:count].copy(), skin.frame[:count] >= 0
+    turn = quaternion_to_matrix(state.rotation)[skin.frame[:count][turning]]
+    normal[turning] = np.einsum("nij,nj->ni", turn, normal[turning])
+    return {"normal": normal, "radius": np.sqrt(skin.area[:count] / np.pi)}
+
+
 def drawn_cells(sim: Simulation) -> tuple[Cells, list[tuple[int, np.ndarray, int]]]:
-    """Tets of soft bodies whose skin is their own, triangles of all others; and where each tet gets its element fields.
+    """Tets of soft bodies whose skin is their own, triangles of others, points of those that have none; where each tet gets its fields.
 
     The second value is, for each drawn body with tets, (group, elements of it, tets per element).
     """
     model = sim.world.model
     skin, bodies = model.skin, model.bodies
     single = np.diff(skin.start)  # embedded skins hang on four nodes
-    tets, tet_body, where, faces, face_body = [], [], [], [], []
+    tets, tet_body, where, faces, face_body, bare, bare_body = [], [], [], [], [], [], []
     for body in range(len(bodies)):
         points = slice(bodies.point_start[body], bodies.point_start[body] + bodies.surface[body])
         own = skin.tets[skin.tet_body == body]
@@ -304,11 +319,15 @@ def drawn_cells(sim: Simulation) -> tuple[Cells, list[tuple[int, np.ndarray, int
             mine = skin.faces[bodies.face_start[body] : bodies.face_start[body + 1]]
             faces.append(mine)
             face_body.append(np.full(len(mine), body))
+            if len(mine) == 0:
+                bare.append(np.arange(points.start, points.stop))
+                bare_body.append(np.full(len(bare[-1]), body))
     empty = np.zeros(0, np.int64)
     cells = Cells(
         tets=np.concatenate(tets) if tets else empty,
         triangles=np.concatenate(faces) if faces else empty,
-        body=np.concatenate([*tet_body, *face_body, empty]),
+        vertices=np.concatenate([*bare, empty]),
+        body=np.concatenate([*tet_body, *face_body, *bare_body, empty]),
         bodies=dict(enumerate(bodies.names)),
         parents={int(b): int(bodies.parent[b]) for b in np.flatnonzero(bodies.parent >= 0)},
     )

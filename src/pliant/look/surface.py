@@ -13,6 +13,7 @@ from pliant.geometry.mesh import Floats, Ints
 from pliant.look.source import NO_POINTS, Picture
 
 CREASE = np.cos(np.radians(48.0))  # sharper edges are kept
+COVER = 1.35  # radii of discs as they are drawn, by radii of discs of their area: so that no gaps are seen
 SIDES = 10  # of a disc
 
 
@@ -94,11 +95,8 @@ def with_surfels_as_triangles(picture: Picture) -> Picture:
         return picture
     fields, at = picture.point_fields, picture.surfels
     centre = picture.points[at]
-    radius = np.asarray(fields["radius"], np.float64)[at] if "radius" in fields else spacing(centre)
-    if "normal" in fields:
-        offsets, faces = _disc(np.asarray(fields["normal"], np.float64)[at])
-    else:
-        offsets, faces = _bead(len(at))
+    normal, radius = surfel_shapes(picture)
+    offsets, faces = _bead(len(at)) if normal is None else _disc(normal)
     each = offsets.shape[1]
     base = len(picture.points) + each * np.arange(len(at))
     new = (centre[:, None] + radius[:, None, None] * offsets).reshape(-1, 3)
@@ -112,6 +110,16 @@ def with_surfels_as_triangles(picture: Picture) -> Picture:
         surfels=NO_POINTS,
         surfel_body=NO_POINTS,
     )
+
+
+def surfel_shapes(picture: Picture) -> tuple[Floats | None, Floats]:
+    """Normals, None if there are none, and radii [m] of the surfels as they are drawn: so large that they overlap."""
+    fields, at = picture.point_fields, picture.surfels
+    normal = np.asarray(fields["normal"])[at] if "normal" in fields else None
+    if "radius" not in fields:
+        return normal, spacing(picture.points[at])
+    radius = COVER * np.asarray(fields["radius"])[at]
+    return normal, np.where(radius > 0.0, radius, spacing(picture.points[at])) if (radius <= 0.0).any() else radius
 
 
 def spacing(points: Floats) -> Floats:

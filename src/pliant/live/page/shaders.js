@@ -32,15 +32,15 @@ void main() {
   colour = vec4(lit(painted(v, p), normal, at), opacity);
 }`],
   disc: [`#version 300 es
-uniform highp sampler2D places, shapes; uniform sampler2D plains; // six corners for each, their data in textures: instances of four are slow
+uniform highp sampler2D places, shapes; uniform sampler2D plains; // a triangle around each, its data in textures: instances are slow
 uniform mat4 project; uniform vec3 eye; out vec3 at, n; out float v; out vec2 c; flat out vec4 p;
 void main() {
-  int disc = gl_VertexID / 6, corner = gl_VertexID - 6 * disc; corner = corner < 3 ? corner : 6 - corner; // 0 1 2, 3 2 1
+  int disc = gl_VertexID / 3, corner = gl_VertexID - 3 * disc;
   ivec2 cell = ivec2(disc & 1023, disc >> 10); vec4 place = texelFetch(places, cell, 0), shape = texelFetch(shapes, cell, 0);
   vec3 centre = place.xyz, normal = shape.xyz; float radius = place.w, value = shape.w; vec4 plain = texelFetch(plains, cell, 0);
   vec3 z = dot(normal, normal) > 1e-12 ? normalize(normal) : normalize(eye - centre);
   vec3 x = normalize(cross(abs(z.z) < 0.9 ? vec3(0.0, 0.0, 1.0) : vec3(1.0, 0.0, 0.0), z));
-  c = vec2(float(corner & 1), float(corner >> 1)) * 2.0 - 1.0;
+  c = corner == 0 ? vec2(0.0, 2.0) : vec2(corner == 1 ? -1.7320508 : 1.7320508, -1.0);
   at = centre + radius * (c.x * x + c.y * cross(z, x)); n = z; v = value; p = plain;
   gl_Position = project * vec4(at, 1.0);
 }`, `#version 300 es
