@@ -28,7 +28,7 @@ class Live {
       this.facts, this.warnings,
       heading("Settings"),
       number("dt", "dt [s]", words.dt, (v) => order({ do: "dt", to: v })),
-      element("label", {}, element("span", {}, "gravity [m/s²]"), element("span", { className: "vector" }, axis(0), axis(1), axis(2))),
+      element("label", {}, element("span", {}, "g [m/s²]"), element("span", { className: "vector" }, axis(0), axis(1), axis(2))),
       choice("method", "contact", words.methods, words.method, (v) => order({ do: "method", to: v })),
       choice("of", "of body", words.materials.map((m) => m.name), this.chosen.name, (name) => { this.chosen = words.materials.find((m) => m.name === name); this.material(); }),
       number("friction", "friction", 0, (v) => { this.chosen.friction = v; order({ do: "friction", body: this.chosen.name, to: v }); }),

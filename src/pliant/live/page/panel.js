@@ -124,7 +124,7 @@ class Panel {
     if (o.common) {
       const common = frame.meta.common;
       if (common?.length) common.forEach(([name, volume]) => line([rgb(COMMON), `${name}: ${short(1e6 * volume)} cm³`]));
-      else line([rgb(COMMON), common ? "nothing overlaps" : "..."]);
+      else line([rgb(COMMON), common ? "no closed skins overlap" : "..."]);
     }
     if (o.tree) line([rgb(TREE), `level ${o.level} of ${marks.deepest}: ${marks.nodeCount ?? 0} nodes` + (marks.nodeCount >= MOST_NODES ? " (more are not drawn)" : "")]);
     if (words.floors.length) line(`tiles of ${withUnit(words.floors[0].tile, "m")}`);

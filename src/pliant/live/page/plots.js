@@ -67,12 +67,13 @@ class Plot {
 
   timeAt(px) { const w = this.canvas.clientWidth; return this.box.start + ((px - LEFT) / Math.max(1, w - LEFT - RIGHT)) * (this.box.end - this.box.start); }
 
-  // Values where the cursor is: of the last step up to it.
+  // Values where the cursor is: of the last step up to it; without a cursor, the last ones.
   tell() {
+    const now = this.now ?? Infinity;
     this.data.curves.forEach(({ x, y }, k) => {
       let low = 0, high = x.length - 1;
-      while (low < high) { const mid = (low + high + 1) >> 1; if (x[mid] <= this.now + 1e-9) low = mid; else high = mid - 1; }
-      this.values[k].textContent = this.now === null || !x.length || x[0] > this.now + 1e-9 ? "" : short3(y[low] / this.factor);
+      while (low < high) { const mid = (low + high + 1) >> 1; if (x[mid] <= now + 1e-9) low = mid; else high = mid - 1; }
+      this.values[k].textContent = !x.length || x[0] > now + 1e-9 ? "" : short3(y[low] / this.factor);
     });
   }
 

@@ -11,7 +11,7 @@ vec3 lit(vec3 base, vec3 normal, vec3 at) {
   vec3 n = dot(normal, view) < 0.0 ? -normal : normal;
   float sunny = max(dot(n, -sun), 0.0), facing = max(dot(n, view), 0.0);
   vec3 halfway = normalize(view - sun);
-  return base * (0.46 + 0.36 * sunny + 0.31 * facing) + 0.1 * pow(max(dot(n, halfway), 0.0), 16.0);
+  return base * (0.5 + 0.35 * sunny + 0.29 * facing) + 0.1 * pow(max(dot(n, halfway), 0.0), 16.0);
 }
 vec3 painted(float value, vec4 plain) {
   bool known = plain.a > 0.5 && value > -1e29;
@@ -59,7 +59,7 @@ void main() {
   vec2 side = vec2(-along.y, along.x); float head = arrow > 0.5 ? min(5.0 * width, 0.6 * len) : 0.0;
   vec4 base; vec2 offset;
   if (gl_VertexID < 6) {
-    bool far = gl_VertexID == 1 || gl_VertexID == 2 || gl_VertexID == 4; float s = (gl_VertexID & 1) == 1 ? 1.0 : -1.0;
+    bool far = gl_VertexID == 1 || gl_VertexID == 2 || gl_VertexID == 4; float s = gl_VertexID == 2 || gl_VertexID > 3 ? 1.0 : -1.0;
     base = far ? q : p; offset = 0.5 * width * s * side - (far ? head * along : vec2(0.0));
   } else {
     base = q; int k = gl_VertexID - 6; offset = k == 0 ? vec2(0.0) : -head * along + 0.38 * head * (k == 1 ? 1.0 : -1.0) * side;
