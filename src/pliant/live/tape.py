@@ -26,7 +26,7 @@ class Tape:
         text, meshes = pack_scene(sim.scene)
         header = {"scene": text, "name": sim.scene.name, "kinds": sim.world.model.bodies.kind, "live": True}
         path.parent.mkdir(parents=True, exist_ok=True)
-        self.every = max(EVERY, sim.dt)
+        self.every = sim.dt * max(1, round(EVERY / sim.dt))  # whole steps, so that a run that goes on takes them too
         self.history = History(sim)
         self.recorder = Recorder(path, header, self.every, begin=[Record("model", {"scene": text}, meshes), checkpoint(sim, self.history)])
         self.show(sim)
