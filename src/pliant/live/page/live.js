@@ -111,11 +111,12 @@ class Live {
       "speed": meta.ratio === null ? "paused" : `${meta.ratio.toFixed(2)} × real time`,
       "steps": meta.rate === null ? `${meta.step}` : `${meta.step}, ${meta.rate.toFixed(0)} per s`,
       "contacts": `${meta.contacts}`, "deepest": `${(1000 * meta.depth).toFixed(2)} mm`,
-      ...(meta.pull ? { "pull": `${short(meta.pull.force)} N`, "its updates": `force ${(meta.rate ?? 0).toFixed(0)}/s, pointer ${meta.pull.rate.toFixed(0)}/s` } : {}),
+      "pull": meta.pull ? `${short(meta.pull.force)} N` : "–",
+      "force, pointer": meta.pull ? `${(meta.rate ?? 0).toFixed(0)}, ${meta.pull.rate.toFixed(0)} per s` : "–",
     }));
-    const words = [...(slow ? ["Slower than real time: it takes every step, and the clock waits."] : []), ...meta.warnings];
-    const key = words.join("|");
-    if (key !== this.told) { this.told = key; this.warnings.replaceChildren(...words.map((w, i) => element("li", { className: slow && i === 0 ? "slow" : "" }, w))); }
+    document.getElementById("hint").textContent = slow ? "Slower than real time: it takes every step, and the clock waits." : "";
+    const key = meta.warnings.join("|");
+    if (key !== this.told) { this.told = key; this.warnings.replaceChildren(...meta.warnings.map((w) => element("li", {}, w))); }
   }
 
   async watch() {

@@ -37,7 +37,11 @@ class Player {
 
   stepBy(n) { this.pause(); this.seek(Math.max(0, Math.min(this.count - 1, this.at + n))); }
 
-  seekTime(time) { this.pause(); this.seek(this.indexAt(time)); }
+  // The frame nearest to a time.
+  seekTime(time) {
+    const i = this.indexAt(time), next = Math.min(i + 1, this.count - 1);
+    this.pause(); this.seek(this.times[next] - time < time - this.times[i] ? next : i);
+  }
 
   indexAt(time) {
     let low = 0, high = this.count - 1;
