@@ -96,7 +96,7 @@ class Session:
         if common:
             self._common_until = time.monotonic() + 2.0 * HOLD
             if self.moment.common is None:
-                self.order(lambda: self.publish() or {})
+                self.order(self._published)
         with self._news:
             self._news.wait_for(lambda: self.moment.version > after or self.over, HOLD)
             moment = self.moment
@@ -197,6 +197,10 @@ class Session:
     def _wider(self, name: str, found: tuple[float, float]) -> tuple[float, float]:
         low, high = self.ranges.get(name, (0.0, 0.0))
         return min(low, found[0]), max(high, found[1]) if found[1] != 1.0 or high == 0.0 else high
+
+    def _published(self) -> dict[str, Any]:
+        self.publish()
+        return {}
 
     def publish(self, picture: Picture | None = None) -> None:
         """Show the simulation as it is now."""

@@ -1,8 +1,10 @@
 """What closed bodies have in common as they stand: the skin that bounds it, and its volume.
 
-Each skin is cut along its edges where the signed distance to the other body changes its sign, linearly, as its vertices say. The parts of both
-skins inside the other body bound the volume, which is a third of the sum of x . n over them (divergence theorem). A plane needs no skin:
-seen from a point of it, it adds nothing. Exact for planes; with other bodies it converges with the length of the edges.
+Each skin is cut along its edges where the signed distance to the other body changes its sign, linearly, as its vertices say. The parts
+of both skins inside the other body bound the volume, which is a third of the sum of x . n over them (divergence theorem). A plane needs
+no skin: seen from a point of it, it adds nothing. Exact for planes; with other bodies it converges with the length of the edges.
+
+Limits: where only edges cross and no vertex is inside, nothing is found; surfels, and skins with holes, have no inside.
 """
 
 from __future__ import annotations

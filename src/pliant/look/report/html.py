@@ -10,7 +10,8 @@ body { font: 15px/1.5 system-ui, -apple-system, "Segoe UI", Roboto, sans-serif; 
 main { max-width: 66rem; margin: 0 auto; padding: 1.5rem; }
 h1 { font-size: 1.7rem; margin: .5rem 0; } h2 { font-size: 1.15rem; margin: 2.2rem 0 .6rem; border-bottom: 1px solid #d8dce3; }
 table { border-collapse: collapse; width: 100%; background: #fff; } th, td { padding: .3rem .6rem; text-align: left; vertical-align: top; }
-th { color: #69707d; font-weight: 600; } tr + tr > * { border-top: 1px solid #eef0f4; } .facts th { width: 12rem; white-space: nowrap; font-weight: 500; }
+th { color: #69707d; font-weight: 600; } tr + tr > * { border-top: 1px solid #eef0f4; }
+.facts th { width: 12rem; white-space: nowrap; font-weight: 500; }
 td.number { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; } th.number { text-align: right; }
 .wide { overflow-x: auto; } figure { margin: 0; background: #fff; border: 1px solid #e2e5eb; border-radius: 6px; overflow: hidden; }
 figcaption { padding: .35rem .7rem; color: #6a717d; } img { display: block; width: 100%; height: auto; }

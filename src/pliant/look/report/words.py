@@ -141,8 +141,8 @@ def pairs(run: Run) -> str:
             f"{1e3 * column('depth'):.3g}",
         ))  # fmt: skip
     rows.sort(key=lambda row: -row[0])
-    heads = ("body", "with", "first touch (s)", "largest force (N)", "at (s)", "at the end (N)", "largest area (cm²)", "peak pressure (kPa)",
-             "deepest (mm)")  # fmt: skip
+    heads = ("body", "with", "first touch (s)", "largest force (N)", "at (s)", "at the end (N)", "largest area (cm²)",
+             "peak pressure (kPa)", "deepest (mm)")  # fmt: skip
     shown = table(heads, [row[1:] for row in rows[:MOST_PAIRS]], words=2)
     return shown + (text(f"and {len(rows) - MOST_PAIRS} more pairs.") if len(rows) > MOST_PAIRS else "")
 
