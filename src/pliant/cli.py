@@ -193,7 +193,7 @@ def contacts(
     from rich.console import Console
 
     from pliant.record import Run
-    from pliant.terminal import contact_facts, pair_table
+    from pliant.terminal import contact_facts, pair_table, parted_text
 
     with Run.open(path) as opened:
         facts = contact_facts(opened, pair, at, out, to)
@@ -203,7 +203,11 @@ def contacts(
     if facts["pairs"]:
         Console(highlight=False).print(pair_table(facts["pairs"], f"contact at t = {facts['time']:.4g} s"))
     else:
-        say(f"Nothing touches at t = {facts['time']:.4g} s.")
+        say(f"{f'{pair[0]} and {pair[1]} do not touch' if pair else 'Nothing touches'} at t = {facts['time']:.4g} s.")
+    if facts["parted"]:
+        say(parted_text(facts["parted"]))
+    elif pair and not facts["pairs"]:
+        say("They did not touch before.")
     say("\n".join(f"Wrote {p}" for p in facts["wrote"]))
 
 

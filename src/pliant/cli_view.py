@@ -89,16 +89,14 @@ def stay(server: Server, browser: bool) -> None:
 
     over = threading.Event()
     if threading.current_thread() is threading.main_thread():
-        signal.signal(signal.SIGTERM, lambda *_: over.set())
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, lambda *_: over.set())
     say(f"Open {server.address} in a browser. Ctrl-C ends this.")
     if server.host not in ("127.0.0.1", "localhost", "::1"):
         say("  Everybody who can reach this machine can see it, and in `live` change it.")
     if browser:
         webbrowser.open(server.address)
-    try:
-        while not over.wait(0.2):
-            pass
-    except KeyboardInterrupt:
+    while not over.wait(0.2):
         pass
     say("Closed.")
 

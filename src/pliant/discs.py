@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from pliant.model import Model
     from pliant.simulation import Simulation
 
-OVERLAP = 1.4  # radius of a disc over that of its area, so that neighbours close the surface
-
 
 def loose_points(model: Model) -> tuple[Ints, Ints]:
     """Skin points without triangles and the body of each: the surface of a cloud, all of a body that has no surface."""
@@ -27,14 +25,17 @@ def loose_points(model: Model) -> tuple[Ints, Ints]:
 
 
 def disc_fields(sim: Simulation, count: int) -> dict[str, np.ndarray]:
-    """`normal` (count, 3) and `radius` (count,) [m] of loose points, zero for others; a normal of zero faces whoever looks."""
+    """`normal` (count, 3) and `radius` (count,) [m] of loose points, zero for others; a normal of zero faces whoever looks.
+
+    Discs have the area of their point, balls the volume of their phyxel.
+    """
     model, state = sim.world.model, sim.world.state
     at, body = loose_points(model)
     if len(at) == 0:
         return {}
     skin, normal, radius = model.skin, np.zeros((count, 3)), np.zeros(count)
     if len(skin.area):
-        radius[at] = OVERLAP * np.sqrt(skin.area[at] / np.pi)
+        radius[at] = np.sqrt(skin.area[at] / np.pi)
         for b in np.unique(body[skin.frame[at] >= 0]).tolist():
             mine = at[body == b]
             normal[mine] = skin.normal[mine] @ quaternion_to_matrix(state.rotation[model.bodies.frame[b]]).T

@@ -75,11 +75,12 @@ def start(
         Path(out).parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise PliantError(f"Cannot make the folder {Path(out).parent} for the run: {error.strerror}.") from None
-    begin = [Record("model", {}, meshes), _checkpoint(sim, History(sim))]
+    begin = [Record("model", {}, meshes), checkpoint(sim, History(sim))]
     return sim, Recorder(out, header, every, checkpoint_every, overwrite, begin=begin)
 
 
-def _checkpoint(sim: Simulation, history: History) -> Record:
+def checkpoint(sim: Simulation, history: History) -> Record:
+    """All that is needed to go on from here."""
     arrays, meta = freeze(sim.state)
     arrays |= {f"history/{name}": values for name, values in history.fields.items()}
     return Record("state", {**meta, "time": sim.time, "step": sim.state.step, "duration": sim.scene.duration}, arrays)
@@ -89,7 +90,8 @@ def reopen(path: str | Path, duration: float | None = None) -> tuple[Simulation,
     """The simulation of a run file as it was at its last checkpoint, ready to go on."""
     recorder, record = resume_writer(path)
     model = recorder.run().model()
-    scene = unpack_scene(recorder.header["scene"], dict(model.arrays) if model else {})
+    text = model.meta.get("scene") if model else None  # a run recorded in the browser may have changed its scene
+    scene = unpack_scene(text or recorder.header["scene"], dict(model.arrays) if model else {})
     sim = Simulation(scene)
     state = thaw(dict(record.arrays), record.meta)
     for key, value in state.values.items():
@@ -150,9 +152,10 @@ class _Loop:
     def __init__(self, sim: Simulation, recorder: Recorder, progress: Callable[[Progress], None] | None) -> None:
         self.sim, self.recorder, self.progress = sim, recorder, progress
         self.guard = Guard(sim)
-        self.history = History(sim, recorder.run().points(0) if recorder.frames else None)
+        saved = recorder.run().state().arrays if recorder.frames else {}
+        first = np.array(saved["history/first"]) if "history/first" in saved else recorder.run().points(0) if recorder.frames else None
+        self.history = History(sim, first)
         if recorder.frames:
-            saved = recorder.run().state().arrays
             self.history.restore({name: np.array(saved[f"history/{name}"]) for name in FIELDS})
         self.steps, self.max_depth, self.max_contacts, self.imbalance = 0, 0.0, 0, 0.0
         self.moved = 0.0  # [J] most energy that was kinetic, or was given or lost by bodies
@@ -231,7 +234,7 @@ class _Loop:
     def save(self) -> None:
         """A checkpoint, unless this moment has one."""
         if self.recorder.saved_step != self.sim.state.step:
-            record = _checkpoint(self.sim, self.history)
+            record = checkpoint(self.sim, self.history)
             self.recorder.state(self.sim.time, self.sim.state.step, record.arrays, record.meta)
 
 

@@ -12,12 +12,14 @@ from typing import Any
 import numpy as np
 
 from pliant.geometry.mesh import PliantError
-from pliant.measure.pairs import pair_series, per_pair
+from pliant.measure.pairs import pair_series, parted, per_pair
 from pliant.measure.pairs import pair_table as all_pairs
 from pliant.reading import nearest
 from pliant.record import Recorder, Run, estimate_bytes, human
 from pliant.running import Outcome, Progress, drawn_cells
 from pliant.simulation import Simulation
+
+MOST_PARTED = 8  # pairs that are named
 
 
 def free_name(path: Path) -> Path:
@@ -243,7 +245,18 @@ def contact_facts(run: Run, pair: tuple[str, str] | None, at: float | None, out:
     rows = pair_rows(per_pair(contacts), names)
     if pair is not None:  # on the first of the two, however they are numbered
         rows = [r if r["a"] == pair[0] else turned(r) for r in rows]
-    return {"time": float(run.times[frame]), "pairs": rows, "wrote": [str(p) for p in written]}
+    time, asked = float(run.times[frame]), None if pair is None else set(pair)
+    apart = [row for row in parted(run, time) if asked is None or {row["a"], row["b"]} == asked]
+    return {"time": time, "pairs": rows, "parted": apart, "wrote": [str(p) for p in written]}
+
+
+def parted_text(rows: list[dict[str, Any]]) -> str:
+    """Sentences about pairs that touch no more."""
+    shown = [
+        f"{r['a']} and {r['b']} parted after t = {r['last']:.4g} s; their largest force was {r['largest']:.4g} N at {r['at']:.4g} s."
+        for r in rows[:MOST_PARTED]
+    ]
+    return "\n".join(shown + ([f"{len(rows) - MOST_PARTED} more pairs parted."] if len(rows) > MOST_PARTED else []))
 
 
 def export_run(run: Run, to: str, out: Path | None, body: str | None, colour: str, at: float | None) -> list[Path]:

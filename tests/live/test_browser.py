@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from pliant.live import playing, viewing
@@ -53,6 +54,12 @@ def test_a_run_plays_in_the_page(run_file, tab, shots):
         page.page.check("#show-carrying")
         page.page.check("#show-pairs")
         assert sum(a != b for a, b in zip(page.pixels(), after, strict=True)) > 0
+        # the hardest moment is a click away, and values at the cursor are told
+        page.page.click(".plot .peak >> nth=0")
+        force = np.linalg.norm(run.pairs()["force"], axis=1)
+        peak = run.series()["time"][run.pairs()["row"][np.argmax(force)]]
+        page.until(f"pliant.stage.frame.meta.frame === {int(np.argmin(np.abs(run.times - peak)))}")
+        assert all(float(words) >= 0 for words in page.page.locator(".plot .legend >> nth=0").locator("b").all_inner_texts())
         page.page.wait_for_timeout(200)
         page.page.screenshot(path=shots / "view.png")
         assert page.wrong == []
@@ -88,6 +95,34 @@ def test_cut_wireframe_cameras_and_bodies_change_the_picture(run_file, tab, shot
         page.value("pliant.player.seek(0)")
         page.until("pliant.stage.frame.meta.frame === 0")
         assert page.value(away) == pytest.approx(first, abs=1e-6)
+        assert page.wrong == []
+
+
+def test_trees_and_common_volumes_can_be_seen(run_file, tab, shots):
+    with Run.open(run_file) as run, viewing.serve(run, "body", port=0) as server:
+        page = tab(server.address)
+        page.value("pliant.player.seek(6)")
+        page.until("pliant.stage.frame.meta.frame === 6")
+        before = page.pixels()
+        page.page.check("#show-tree")
+        page.until("pliant.stage.tree !== null")
+        boxes = page.pixels()
+        assert sum(a != b for a, b in zip(before, boxes, strict=True)) > 0.002 * len(before)
+        # at level 0 there is one node for each body with a skin, and it holds all of its points
+        page.page.fill("#tree-level", "0")
+        page.until("pliant.stage.options.level === 0")
+        sticks = page.value("Array.from(pliant.stage.marks.nodes())")
+        assert len(sticks) == 2 * 12 * 10
+        ends = np.array(sticks).reshape(2, 12, 10)[:, :, :6].reshape(2, 24, 3)
+        cells, points = run.cells(6), run.points(6)
+        ball = points[np.unique(cells.tets)]
+        assert ends[1].min(axis=0) == pytest.approx(ball.min(axis=0), abs=1e-5) and ends[1].max(axis=0) == pytest.approx(ball.max(axis=0), abs=1e-5)
+        page.page.check("#show-common")
+        page.until("!!pliant.stage.frame.meta.common")
+        assert sum(a != b for a, b in zip(page.pixels(), boxes, strict=True)) > 0
+        page.page.wait_for_timeout(400)
+        assert "cm³" in page.page.inner_text("#legend")
+        page.page.screenshot(path=shots / "trees.png")
         assert page.wrong == []
 
 

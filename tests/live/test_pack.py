@@ -11,7 +11,7 @@ from hypothesis.extra import numpy as hnp
 
 from pliant.live.pack import LAST, narrowed, pack
 
-NUMBERS = {"f32": np.float32, "u32": np.uint32, "u16": np.uint16, "u8": np.uint8}
+NUMBERS = {"f32": np.float32, "u32": np.uint32, "u16": np.uint16, "u8": np.uint8, "i8": np.int8}
 
 
 def unpacked(block: bytes):
@@ -34,7 +34,7 @@ def unpacked(block: bytes):
 def test_arrays_and_words_come_back():
     given_arrays = {
         "points": np.arange(12.0).reshape(4, 3), "ids": np.array([0, 7, 2**31]), "bytes": np.arange(5, dtype=np.uint8),
-        "short": np.arange(3, dtype=np.uint16), "none": np.zeros((0, 3)),
+        "short": np.arange(3, dtype=np.uint16), "signed": np.arange(-3, 4, dtype=np.int8), "none": np.zeros((0, 3)),
     }  # fmt: skip
     meta, arrays = unpacked(pack({"time": 0.25, "name": "ü", "lost": np.nan, "list": np.arange(3)}, given_arrays))
     assert meta == {"time": 0.25, "name": "ü", "lost": None, "list": [0, 1, 2]}

@@ -11,10 +11,12 @@ import pytest
 from pliant.geometry.mesh import PliantError
 from pliant.live import shown
 from pliant.live.curves import MOST, thinned
+from pliant.live.hierarchy import hierarchy
 from pliant.live.html import page, write_page
 from pliant.live.reel import Reel
 from pliant.look import fields
 from pliant.look.source import Picture
+from pliant.look.surface import COVER
 from pliant.record import Run
 
 
@@ -33,12 +35,12 @@ def test_frames_hold_points_fields_and_contacts_of_the_run(run_file, unpacked):
         assert [body["name"] for body in words["bodies"]] == ["ground", "box", "ball"]
         assert words["times"] == pytest.approx(run.times.tolist())
         assert {"pressure", "traction", "depth", "von_mises", "speed"} <= {field["name"] for field in words["fields"]}
-        assert [plot["title"] for plot in words["curves"]] == ["contact force", "deepest penetration", "energy", "contacts"]
+        assert [plot["title"] for plot in words["curves"]] == ["contact force", "depth", "energy", "contacts"]
         i = run.frames - 1
         meta, arrays = unpacked(reel.frame(i, ["pressure", "speed"]))
         np.testing.assert_allclose(arrays["points"].reshape(-1, 3), run.points(i), atol=1e-7)
-        np.testing.assert_allclose(arrays["field/pressure"], run.field("pressure", i), rtol=1e-6)
-        np.testing.assert_allclose(arrays["field/speed"], np.linalg.norm(run.field("velocity", i), axis=1), rtol=1e-5, atol=1e-9)
+        for name, values in (("pressure", run.field("pressure", i)), ("speed", np.linalg.norm(run.field("velocity", i), axis=1))):
+            np.testing.assert_allclose(arrays[f"field/{name}"], values, atol=np.ptp(values) / 65000)  # in 16 bits
         contacts = run.contacts()
         assert meta["contacts"] == len(contacts) > 0
         np.testing.assert_allclose(arrays["contact/force"].reshape(-1, 3).sum(axis=0), contacts.total_force, rtol=1e-5, atol=1e-6)
@@ -58,7 +60,7 @@ def test_topology_says_whose_each_point_is(run_file, unpacked):
         assert len(arrays["tets"]) == cells.tets.size
 
 
-@pytest.mark.parametrize("ask", [lambda r: r.frame(-1, []), lambda r: r.frame(10**9, []), lambda r: r.frame(0, ["nothing"]), lambda r: r.topology(-3)])
+@pytest.mark.parametrize("ask", [lambda r: r.frame(-1, []), lambda r: r.frame(10**9, []), lambda r: r.frame(0, ["nothing"]), lambda r: r.topology(-3), lambda r: r.hierarchy(99)])
 def test_what_is_not_there_is_refused(run_file, ask):
     with Run.open(run_file) as run, pytest.raises(PliantError, match="there is no"):
         ask(Reel(run))
@@ -70,11 +72,50 @@ def test_bodies_of_points_are_discs_with_normal_and_radius():
     none = np.zeros((0, 3), np.int64)
     cloud = Picture(points, none, none[:, 0], {4: "cloud"}, {4: "points"}, {"normal": normal, "radius": radius}, surfels=np.arange(3), surfel_body=np.full(3, 4))
     arrays = shown.frame(cloud, [])
-    np.testing.assert_array_equal(arrays["surfel/normal"], normal)
-    np.testing.assert_array_equal(arrays["surfel/radius"], radius)
+    np.testing.assert_array_equal(arrays["surfel/normal"] / 127, normal)
+    np.testing.assert_array_equal(arrays["surfel/radius"], COVER * radius)
     assert shown.topology(cloud)["owner"].tolist() == [0, 0, 0]
     bare = shown.frame(Picture(**{**vars(cloud), "point_fields": {}}), [])
-    assert (bare["surfel/radius"] > 0).all() and not bare["surfel/normal"].any()  # discs that face the viewer
+    assert (bare["surfel/radius"] > 0).all() and "surfel/normal" not in bare  # discs that face the viewer
+
+
+def test_nodes_of_the_trees_hold_all_points_at_every_level(run_file, unpacked):
+    with Run.open(run_file) as run:
+        reel = Reel(run)
+        _, t = unpacked(reel.hierarchy(reel.words["topologies"][0]))
+        _, topology = unpacked(reel.topology(reel.words["topologies"][0]))
+    begin, end, depth, leaf, body = (t[f"tree/{name}"].astype(int) for name in ("begin", "end", "depth", "leaf", "body"))
+    owner, corners = topology["owner"], topology["point"][topology["triangles"]]
+    assert set(body.tolist()) == {1, 2} and depth.max() >= 2 and not t["tree/round"].any()
+    assert all((owner[t["tree/points"][b:e]] == o).all() for b, e, o in zip(begin, end, body, strict=True))
+    for level in range(depth.max() + 1):
+        chosen = np.flatnonzero((depth == level) | ((depth < level) & (leaf == 1)))
+        held = np.concatenate([t["tree/points"][begin[k] : end[k]] for k in chosen])
+        assert sorted(held.tolist()) == sorted(corners.tolist())  # each corner of each triangle once
+
+
+def test_bodies_of_surfels_have_spheres_that_hold_each_point_once():
+    chance = np.random.default_rng(2)
+    points, none = chance.normal(size=(200, 3)), np.zeros((0, 3), np.int64)
+    cloud = Picture(points, none, none[:, 0], {4: "cloud"}, {4: "quasi-rigid"}, surfels=np.arange(200), surfel_body=np.full(200, 4))
+    t = hierarchy(cloud)
+    leaves = np.flatnonzero(t["tree/leaf"])
+    held = np.concatenate([t["tree/points"][t["tree/begin"][k] : t["tree/end"][k]] for k in leaves])
+    assert sorted(held.tolist()) == list(range(200)) and t["tree/round"].all() and (t["tree/body"] == 0).all()
+    assert all(hierarchy(Picture(points, none, none[:, 0], {}, {}))[name].size == 0 for name in t)
+
+
+def test_what_bodies_have_in_common_is_told_by_pair(run_file, unpacked):
+    with Run.open(run_file) as run:
+        reel, i = Reel(run), run.frames - 1
+        meta, arrays = unpacked(reel.frame(i, [], common=True))
+        below = run.points(i)[: len(run.points(i))]
+        assert unpacked(reel.frame(i, []))[0]["common"] is None
+    names = [name for name, _ in meta["common"]]
+    assert names[0] == "ground – box" or "ground – box" in names
+    depth = max(0.0, -below[:, 2].min())
+    assert dict(meta["common"])["ground – box"] == pytest.approx(0.2 * 0.2 * depth, rel=0.2)
+    assert len(arrays["common/corners"]) % 9 == 0
 
 
 def test_traction_times_area_is_the_contact_force():

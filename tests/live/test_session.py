@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from pliant.geometry.files import PointCloud
 from pliant.geometry.mesh import PliantError
 from pliant.live import change
 from pliant.live.hand import GRAVITY, SAG, STRONGEST, Hand, with_hand
@@ -12,7 +13,10 @@ from pliant.live.orders import ORDERS, obey
 from pliant.live.pace import LATE, Pace
 from pliant.live.session import Session
 from pliant.live.standing import fitted, standing
+from pliant.look.source import from_simulation
 from pliant.record import Run
+from pliant.running import reopen
+from pliant.running import run as carry_out
 from pliant.scene import Scene
 from pliant.simulation import Simulation
 
@@ -215,7 +219,69 @@ def test_what_runs_takes_every_step_and_what_is_recorded_is_a_run(session, scene
         assert run.status == "finished" and run.frames >= 3
         assert len(run.series()["time"]) == steps
         np.testing.assert_allclose(np.diff(run.series()["time"]), scene.dt, rtol=1e-9)
+    # it can be resumed, and goes on as the simulation does that was not saved
+    resumed, recorder = reopen(said.split()[1].rstrip(":"), duration=session.sim.time + 3 * scene.dt)
+    assert carry_out(resumed, recorder).status == "finished" and resumed.state.step == steps + 3
+    for _ in range(3):
+        session.sim.step()
+    np.testing.assert_allclose(resumed.state.x, session.sim.state.x, rtol=0, atol=1e-12)
     said = obey(session, {"do": "save-scene"})["say"]
     assert [b.name for b in Scene.load(said.split()[1].rstrip(":")).bodies] == ["ground", "box", "ball"]
     curves = session.history.curves(session.sim.world.model.bodies.names)
-    assert [plot["title"] for plot in curves] == ["contact force", "deepest penetration", "energy", "contacts"]
+    assert [plot["title"] for plot in curves] == ["contact force", "depth", "energy", "contacts"]
+
+
+def test_a_recording_with_a_body_dropped_into_it_can_be_resumed(session):
+    for order in ("step", "record", "step"):
+        obey(session, {"do": order})
+    obey(session, {"do": "drop", "shape": "box", "kind": "rigid"})
+    for order in ("step", "step"):
+        obey(session, {"do": order})
+    path, time = obey(session, {"do": "record"})["say"].split()[1].rstrip(":"), session.sim.time
+    resumed, recorder = reopen(path)
+    assert resumed.scene.bodies[-1].name == "dropped box" and resumed.time == time
+    np.testing.assert_array_equal(resumed.points(), session.sim.points())
+    resumed.scene.duration = time + 2 * resumed.dt
+    assert carry_out(resumed, recorder).status == "finished"
+    with Run.open(path) as run:
+        assert len(run.points(-1)) == len(session.sim.points()) > len(run.points(0))
+        assert run.field("max_displacement", -1).shape == (len(run.points(-1)),)
+
+
+def test_what_breaks_gets_new_bodies_and_can_no_longer_be_rebuilt(tmp_path):
+    scene = Scene(name="tear", dt=0.002, contact="none")
+    soft = dict(youngs_modulus=1e3, tear_strain=0.02, density=1000.0)
+    shape = dict(kind="box", size=[0.06, 0.06, 0.3], edge=0.03)
+    scene.add(name="bar", model="points", shape=shape, material=soft, fixed=[dict(z=(0.12, 1.0))])
+    live = Session(scene, tmp_path)
+    try:
+        obey(live, {"do": "record"})
+        epoch = live.epoch
+        for _ in range(200):
+            obey(live, {"do": "step"})
+            if live.epoch != epoch:
+                break
+        assert live.epoch == epoch + 1 and len(live.moment.words["bodies"]) > 1
+        obey(live, {"do": "step"})
+        with pytest.raises(PliantError, match="broken into pieces"):
+            obey(live, {"do": "dt", "to": 0.001})
+        path = obey(live, {"do": "record"})["say"].split()[1].rstrip(":")
+        np.testing.assert_array_equal(reopen(path)[0].points(), live.sim.points())
+    finally:
+        live.close()
+
+
+def test_a_cloud_keeps_its_normals_with_a_hand_in_the_scene():
+    chance = np.random.default_rng(4)
+    points = chance.normal(size=(400, 3))
+    points /= 10.0 * np.linalg.norm(points, axis=1, keepdims=True)
+    scene = Scene(dt=0.002, contact="quasi-rigid")
+    scene.add(name="scan", model="quasi-rigid", shape=PointCloud(points, 10.0 * points), material=dict(youngs_modulus=1e6), angular_velocity=(0, 5, 0))
+    sim = with_hand(Simulation(scene))
+    for _ in range(10):
+        sim.step()
+    picture = from_simulation(sim)
+    outwards = picture.points - sim.centre("scan")
+    assert len(picture.surfels) == 400 and len(picture.triangles) == 0
+    np.testing.assert_allclose(picture.point_fields["normal"], 10.0 * outwards, atol=0.02)  # they turn with the body
+    assert np.pi * (picture.point_fields["radius"] ** 2).sum() == pytest.approx(4 * np.pi * 0.01, rel=0.2)

@@ -12,6 +12,7 @@ from pliant.geometry.mesh import PliantError
 from pliant.look.report import report
 from pliant.look.report.hardest import hardest_contact
 from pliant.look.report.html import figure, table, text
+from pliant.look.report.words import bodies
 from pliant.record import Run
 from pliant.running import run as carry_out
 from pliant.running import start
@@ -44,7 +45,7 @@ def test_the_page_has_all_parts_and_loads_nothing(dropped, page, can_draw):
     pictures = re.findall(r"data:image/png;base64,([A-Za-z0-9+/=]+)", page)
     assert len(pictures) >= (1 if can_draw else 3) + 4  # stills; energy, force, depth, momentum; perhaps the map
     assert all(base64.b64decode(p)[:8] == b"\x89PNG\r\n\x1a\n" for p in pictures)
-    assert "E = 4e+04 Pa" in page and "0.004 s" in page and "ground" in page and "pliant resume drop.vtkhdf" in page
+    assert "E = 40 kPa" in page and "0.004 s" in page and "ground" in page and "pliant resume drop.vtkhdf" in page
     assert all(note.replace('"', "&quot;") in page for note in dropped.notes) and dropped.notes
 
 
@@ -53,12 +54,24 @@ def test_the_table_of_pairs_has_the_peak_of_the_run(dropped, page):
     assert f">{peak:.4g}<" in page
 
 
-def test_the_hardest_contact_is_the_frame_with_the_largest_normal_force(dropped):
+def test_the_hardest_contact_is_the_frame_with_the_largest_force(dropped, page):
     found = hardest_contact(dropped)
-    each = [float(dropped.contacts(t=t).normal_force.sum()) for t in dropped.times]
+    each = [float(np.linalg.norm(dropped.contacts(t=t).total_force)) for t in dropped.times]
     assert found is not None and found.frame == int(np.argmax(each))
-    assert found.contacts.normal_force.sum() == pytest.approx(max(each))
+    assert np.linalg.norm(found.contacts.total_force) == pytest.approx(max(each))
     assert {found.a, found.b} == {"ground", "soft"}
+    peak = np.linalg.norm(dropped.pairs()["force"], axis=1).max()
+    assert peak > 1.01 * max(each)  # between two frames of this run: the page says both, and which is which
+    assert f"a force of {max(each):.4g} N" in page and f"with {peak:.4g} N, between two frames" in page
+
+
+def test_a_shape_from_a_file_keeps_its_name(tmp_path):
+    (tmp_path / "wedge.obj").write_text("v 0 0 0\nv .1 0 0\nv 0 .1 0\nv 0 0 .1\nf 1 3 2\nf 1 2 4\nf 2 3 4\nf 3 1 4\n")
+    scene = Scene(name="file", dt=0.01, duration=0.02)
+    scene.add(name="piece", model="rigid", shape=dict(file=str(tmp_path / "wedge.obj")))
+    carry_out(*start(scene, tmp_path / "file"))
+    with Run.open(tmp_path / "file") as run:
+        assert "wedge.obj, kept in the run file" in bodies(run) and str(tmp_path) not in bodies(run)
 
 
 def test_runs_without_contacts_or_scene_are_reported_too(run, tmp_path):

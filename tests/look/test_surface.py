@@ -12,7 +12,7 @@ from pliant.geometry.mesh import PliantError
 from pliant.look.glass import _seen, containers
 from pliant.look.source import Picture
 from pliant.look.stage import Camera, Floor, extremes, framed, scattered
-from pliant.look.surface import Shading, face_normals, with_surfels_as_triangles, without_lost_points
+from pliant.look.surface import COVER, Shading, face_normals, with_surfels_as_triangles, without_lost_points
 
 
 def test_a_box_has_flat_faces_and_twelve_sharp_edges(falling):
@@ -49,7 +49,7 @@ def test_surfels_become_discs_of_their_radius_and_normal():
         centre, np.zeros((0, 3), np.int64), np.zeros(0, np.int64), {0: "cloud"}, {0: "points"},
         {"normal": normal, "radius": radius, "depth": np.arange(20.0)}, surfels=np.arange(20), surfel_body=np.zeros(20, np.int64),
     )  # fmt: skip
-    drawn = with_surfels_as_triangles(cloud)
+    drawn, radius = with_surfels_as_triangles(cloud), COVER * radius
     owner = drawn.point_fields["depth"][drawn.triangles].astype(int)
     assert (owner == owner[:, :1]).all() and len(drawn.surfels) == 0
     away = drawn.points - centre[drawn.point_fields["depth"].astype(int)]

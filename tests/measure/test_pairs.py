@@ -10,7 +10,7 @@ import pytest
 
 from pliant import Scene, running
 from pliant.geometry.mesh import PliantError
-from pliant.measure.pairs import pair_series, per_pair
+from pliant.measure.pairs import pair_series, parted, per_pair
 from pliant.record import Run
 
 
@@ -51,7 +51,8 @@ def test_history_of_a_pair_turns_with_the_body_asked_for(run):
         assert on_box["force"] == pytest.approx(-on_pad["force"]) and on_box["area"] == pytest.approx(on_pad["area"])
         assert on_box["force"][-1] == pytest.approx(sim.contacts("box", "pad").total_force, rel=1e-12)
         assert len(on_box["time"]) == 40 and on_box["force"][-1, 2] > 0
-        assert not pair_series(opened, "box", "ground")["force"].any()
+        never = pair_series(opened, "box", "ground")
+        assert not never["force"].any() and np.isnan(never["centre"]).all()  # there is no centre of nothing
         with pytest.raises(PliantError, match="no body 'bok'"):
             pair_series(opened, "bok", "pad")
 
@@ -91,3 +92,20 @@ def test_the_same_history_as_pandas_and_parquet(run, tmp_path):
     done = CliRunner().invoke(app, ["contacts", str(path), "--pair", "box", "pad", "--to", "parquet", "--out", str(tmp_path / "x")])
     assert done.exit_code == 0, done.output
     pandas.testing.assert_frame_equal(pandas.read_parquet(tmp_path / "x.parquet"), one)
+
+
+def test_pairs_that_parted_are_told_with_their_last_touch(tmp_path):
+    scene = Scene(name="bounce", dt=0.002, duration=0.3, gravity=(0, 0, 0))
+    scene.add(name="ground", shape="plane", model="static")
+    ball = dict(kind="ball", radius=0.05, edge=0.05)
+    scene.add(name="ball", model="rigid", shape=ball, position=(0, 0, 0.052), velocity=(0, 0, -1.0))
+    running.run(*running.start(scene.copy_with(contact="penalty"), tmp_path / "bounce", every=0.01))
+    with Run.open(tmp_path / "bounce") as run:
+        force, time = pair_series(run, "ball", "ground"), run.series()["time"]
+        size = np.linalg.norm(force["force"], axis=1)
+        touched = np.flatnonzero(size > 0)
+        assert 0 < len(touched) and touched[-1] < len(time) - 1, "it left the ground again"
+        assert parted(run, 0.0) == [] and parted(run, float(time[touched[0]])) == []
+        (row,) = parted(run, float(time[-1]))
+        assert {row["a"], row["b"]} == {"ground", "ball"} and row["largest"] == pytest.approx(size.max())
+        assert row["last"] >= time[touched[-1]] and row["at"] == pytest.approx(time[np.argmax(size)])

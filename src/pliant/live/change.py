@@ -32,6 +32,8 @@ def rebuilt(sim: Simulation, scene: Scene) -> Simulation:
     Bodies may have been added at the end. Positions, velocities, time and books are kept; the memory of contact (anchors of friction,
     feature pairs) is kept if bodies and methods are the same, and begins anew otherwise.
     """
+    if len(sim.world.model.bodies) != len(sim.scene.bodies):
+        raise PliantError("A body has broken into pieces; from then on only gravity, friction and stiffness can be changed. Reset first.")
     new = with_hand(Simulation(scene))
     old, now = sim.state, new.state
     for name in ("x", "v", "position", "rotation", "velocity", "spin"):

@@ -33,7 +33,7 @@ def plots_of(time: Floats, series: Mapping[str, np.ndarray], forces: Mapping[str
     if forces:
         plots.append(_plot("contact force", "N", time, forces))
     if "max_depth" in series:
-        plots.append(_plot("deepest penetration", "m", time, {"depth": series["max_depth"]}))
+        plots.append(_plot("depth", "m", time, {"depth": series["max_depth"]}))
     energies = {title: series[name] for name, title in ENERGIES.items() if name in series and np.any(np.nan_to_num(series[name]))}
     if "gravity" in energies:
         energies["gravity"] = energies["gravity"] - np.nanmin(energies["gravity"])

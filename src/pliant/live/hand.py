@@ -13,8 +13,9 @@ from typing import Any
 
 import numpy as np
 
+from pliant.fracture import whole_epoch
 from pliant.geometry.mesh import Floats, PliantError
-from pliant.model import Attachments, Skin
+from pliant.model import Attachments
 from pliant.simulation import Simulation
 from pliant.world import World
 
@@ -26,12 +27,13 @@ STRONGEST = 20.0  # weights of the body: the hand follows the pointer only so fa
 
 def with_hand(sim: Simulation) -> Simulation:
     """Give a fresh simulation the skin point that the hand will be."""
-    skin = sim.world.model.skin
-    sim.world.model.skin = Skin(
-        body=np.append(skin.body, -1), start=np.append(skin.start, skin.start[-1]), node=skin.node, weight=skin.weight,
-        frame=np.append(skin.frame, -1), local=np.concatenate([skin.local, np.zeros((1, 3))]), faces=skin.faces, face_body=skin.face_body,
-        tets=skin.tets, tet_body=skin.tet_body,
+    skin, one = sim.world.model.skin, np.zeros((1, 3))
+    sim.world.model.skin = replace(
+        skin, body=np.append(skin.body, -1), start=np.append(skin.start, skin.start[-1]), frame=np.append(skin.frame, -1),
+        local=np.concatenate([skin.local, one]), normal=np.concatenate([skin.normal, one[: len(skin.area)]]),
+        area=np.append(skin.area, np.zeros(len(skin.area[:1]))),
     )  # fmt: skip
+    sim.epoch = whole_epoch(sim.world.model)  # so that the point outlives a fracture
     return sim
 
 

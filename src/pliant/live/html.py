@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from pliant.live.reel import Reel
 
 SCRIPTS = (
-    "unpack", "matrix", "camera", "shaders", "painter", "shapes", "scene", "plots", "sources", "controls", "panel", "player", "live",
-    "main",
+    "unpack", "matrix", "camera", "shaders", "painter", "shapes", "marks", "scene", "plots", "sources", "controls", "panel", "player",
+    "live", "main",
 )  # fmt: skip
 POLICY = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:; media-src blob:; connect-src {}"
 LARGEST = 400e6  # bytes of a file that a browser still opens
@@ -49,7 +49,7 @@ def write_page(reel: Reel, path: str | Path, progress: Callable[[int, int], obje
         raise PliantError(f"cannot write a page to {path.name}: name it .html")
     frames, count = [], len(reel.words["times"])
     for i in range(count):
-        frames.append(_text(reel.frame(i, reel.fields, small=True)))
+        frames.append(_text(reel.frame(i, reel.fields, small=True, common=True)))
         if sum(map(len, frames)) > LARGEST:
             raise PliantError(
                 f"the page would be larger than {LARGEST / 1e6:.0f} MB after {i + 1} of {count} frames, more than a browser opens; "
@@ -57,9 +57,11 @@ def write_page(reel: Reel, path: str | Path, progress: Callable[[int, int], obje
             )
         if progress is not None:
             progress(i + 1, count)
+    numbers = sorted(set(reel.words["topologies"]))
     held = {
         "manifest": _text(reel.manifest()), "frames": frames,
-        "topologies": {number: _text(reel.topology(number)) for number in sorted(set(reel.words["topologies"]))},
+        "topologies": {number: _text(reel.topology(number)) for number in numbers},
+        "hierarchies": {number: _text(reel.hierarchy(number)) for number in numbers},
     }  # fmt: skip
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(page(f"<script>const PLIANT_DATA = {json.dumps(held)};</script>", "'none'"), encoding="utf-8")

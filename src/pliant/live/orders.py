@@ -178,9 +178,9 @@ def record(session: Session, order: Order) -> Said:
 def _stop_tape(session: Session) -> str:
     if session.tape is None:
         return ""
-    path = session.tape.close(session.warnings)
+    path = session.tape.close(session.sim, session.warnings)
     session.tape = None
-    return f"Saved {path}: look at it with pliant view."
+    return f"Saved {path}: look at it with pliant view, go on with pliant resume."
 
 
 ORDERS: dict[str, Callable[[Session, Order], Said]] = {

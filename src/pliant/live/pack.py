@@ -1,7 +1,8 @@
 """Arrays and words in one block of bytes, as the page reads them (`page/unpack.js`).
 
 Four bytes with the length of a JSON text, the text, then the arrays one after the other, each at a multiple of four bytes. Arrays of
-floating point numbers go as float32, or in 16 bits between their smallest and largest value, where 65535 stands for NaN.
+floating point numbers go as float32, or in 16 bits between their smallest and largest value, where 65535 stands for NaN: what is only
+looked at always, places if the block is to be small.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-COARSE = ("surfel/normal", "surfel/radius", "contact/normal")  # always in 16 bits: only the eye needs them
+COARSE = ("surfel/", "field/", "contact/normal")  # always in 16 bits: only the eye needs them
 LAST = 65534  # the largest number that stands for a value
 
 
@@ -24,11 +25,11 @@ def pack(meta: Mapping[str, Any], arrays: Mapping[str, np.ndarray], small: bool 
         if array.dtype.kind == "f":
             head["type"] = "f32"
             array = np.asarray(array, np.float32)
-            if small or name in COARSE:
+            if small or name.startswith(COARSE):
                 array, low, step = narrowed(array)
                 head |= {"type": "u16", "low": low, "step": step}
         else:
-            head["type"] = {1: "u8", 2: "u16"}.get(array.dtype.itemsize, "u32")
+            head["type"] = "i8" if array.dtype == np.int8 else {1: "u8", 2: "u16"}.get(array.dtype.itemsize, "u32")
             array = array if array.dtype.itemsize < 4 else array.astype(np.uint32)
         data = np.ascontiguousarray(array).tobytes()
         parts.append(data + b"\0" * (-len(data) % 4))

@@ -11,6 +11,7 @@ from pliant.contact.contacts import Contacts
 from pliant.geometry.mesh import PliantError
 from pliant.live import shown
 from pliant.live.curves import run_curves
+from pliant.live.hierarchy import hierarchy
 from pliant.live.pack import pack
 from pliant.look import fields
 from pliant.look.glass import containers
@@ -49,17 +50,26 @@ class Reel:
 
     def topology(self, number: int) -> bytes:
         """What is drawn over the points of the frames that name this number."""
-        known = self.words["topologies"]
-        if number not in known:
-            raise PliantError(f"there is no topology {number} in {self.run.path.name}")
-        first = known.index(number)
+        first = self._first(number)
         with self._lock:
             picture, cells = self._film.picture(first, ()), self.run.cells(first)
         tets = np.concatenate([cells.tets, cells.tets10[:, :4]])
         return pack({"number": number}, shown.topology(picture, tets, cells.body[: len(tets)]))
 
-    def frame(self, i: int, chosen: list[str], small: bool = False) -> bytes:
-        """Frame i with the values of chosen fields; `small`: in 16 bits."""
+    def hierarchy(self, number: int) -> bytes:
+        """Trees over what the topology of this number draws."""
+        with self._lock:
+            picture = self._film.picture(self._first(number), ())
+            return pack({"number": number}, hierarchy(picture))
+
+    def _first(self, number: int) -> int:
+        known: list[int] = self.words["topologies"]
+        if number not in known:
+            raise PliantError(f"there is no topology {number} in {self.run.path.name}")
+        return known.index(number)
+
+    def frame(self, i: int, chosen: list[str], small: bool = False, common: bool = False) -> bytes:
+        """Frame i with the values of chosen fields; `small`: in 16 bits; `common`: with what bodies have in common."""
         if not 0 <= i < self.run.frames:
             raise PliantError(f"there is no frame {i}: the run has {self.run.frames}")
         unknown = [name for name in chosen if name not in self.fields]
@@ -67,12 +77,14 @@ class Reel:
             raise PliantError(f"there is no field {unknown[0]!r}; there are {', '.join(self.fields)}")
         with self._lock:
             picture, contacts = self._picture(i, chosen)
+            both = shown.in_common(picture) if common else None
         meta = {
             "frame": i, "time": picture.time, "step": int(self.run.steps[i]), "topology": self.words["topologies"][i],
             "contacts": len(contacts), "inverted": len(picture.inverted),
             "pairs": picture.marks.counts if picture.marks is not None else None,
+            "common": None if both is None else shown.volumes(picture, both),
         }  # fmt: skip
-        return pack(meta, shown.frame(picture, chosen, contacts), small)
+        return pack(meta, shown.frame(picture, chosen, contacts, both), small)
 
     def _picture(self, i: int, chosen: list[str]) -> tuple[Picture, Contacts]:
         recorded = self.run.fields(i)

@@ -17,6 +17,7 @@ from pliant.contact.contacts import Contacts
 from pliant.geometry.mesh import PliantError
 from pliant.live import change, shown
 from pliant.live.hand import Hand, with_hand
+from pliant.live.hierarchy import hierarchy
 from pliant.live.history import History
 from pliant.live.pace import Pace
 from pliant.live.pack import pack
@@ -26,6 +27,7 @@ from pliant.look.glass import containers
 from pliant.look.pairs import marks_of
 from pliant.look.source import Picture, from_simulation
 from pliant.look.stage import framed
+from pliant.measure.intersection import Intersection
 from pliant.record.snapshot import read_meshes
 from pliant.scene import Scene
 from pliant.simulation import Simulation
@@ -45,6 +47,7 @@ class Moment:
     picture: Picture
     contacts: Contacts
     meta: dict[str, Any]
+    common: Intersection | None = None  # if somebody wants to see it
     words: dict[str, Any] = field(default_factory=dict)  # of its epoch
     topology: bytes = b""
 
@@ -64,7 +67,7 @@ class Session:
         self.ranges: dict[str, tuple[float, float]] = {}
         self._orders: queue.Queue[tuple[Callable[[], dict[str, Any]], Future[dict[str, Any]]]] = queue.Queue()
         self._news = Condition()
-        self._spent = 0.0  # [s] of the last picture
+        self._common_until = 0.0  # [s] how long what bodies have in common is worked out, unless asked for again
         self.begin_epoch()
         self._thread = Thread(target=self._go, name="pliant simulation", daemon=True)
         self._thread.start()
@@ -77,8 +80,23 @@ class Session:
         self._orders.put((carry_out, answer))
         return answer.result(PATIENCE)
 
-    def next(self, after: int, chosen: list[str]) -> bytes:
+    def hierarchy(self) -> bytes:
+        """Trees over what is drawn now."""
+        made: list[bytes] = []
+
+        def build() -> dict[str, Any]:
+            made.append(pack({"number": self.epoch}, hierarchy(self.moment.picture)))
+            return {}
+
+        self.order(build)
+        return made[0]
+
+    def next(self, after: int, chosen: list[str], common: bool = False) -> bytes:
         """The picture after one that is known, as soon as there is one; nothing if there is none for a while."""
+        if common:
+            self._common_until = time.monotonic() + 2.0 * HOLD
+            if self.moment.common is None:
+                self.order(self._published)
         with self._news:
             self._news.wait_for(lambda: self.moment.version > after or self.over, HOLD)
             moment = self.moment
@@ -88,7 +106,7 @@ class Session:
         meta = dict(moment.meta)
         if known and known[0] != "body":
             meta["range"] = moment.meta["ranges"].get(known[0], (0.0, 1.0))
-        return pack(meta, shown.frame(moment.picture, known, moment.contacts))
+        return pack(meta, shown.frame(moment.picture, known, moment.contacts, moment.common))
 
     def close(self) -> None:
         """Stop, and save what is being recorded."""
@@ -110,7 +128,7 @@ class Session:
             if time.perf_counter() > self._due:
                 self.publish()
         if self.tape is not None:
-            self.tape.close(self.warnings)
+            self.tape.close(self.sim, self.warnings)
         with self._news:
             self._news.notify_all()
 
@@ -132,12 +150,16 @@ class Session:
         try:
             if self.hand is not None:
                 self.hand.reach()
-            report = self.sim.step()
+            epoch, tape = self.sim.epoch, self.tape
+            report = self.sim.step(each=None if tape is None else lambda part: tape.part(part.contacts))
         except PliantError as error:
             self.running = False
             self.trouble[str(error)] = None
             self.publish()
             return
+        if self.sim.epoch is not epoch:  # a body has broken: its points are others now
+            self.hand = None
+            self.begin_epoch()
         self.trouble |= dict.fromkeys(report.warnings)
         self.history.take(self.sim, report)
         self.pace.stepped(self.sim.time)
@@ -176,6 +198,10 @@ class Session:
         low, high = self.ranges.get(name, (0.0, 0.0))
         return min(low, found[0]), max(high, found[1]) if found[1] != 1.0 or high == 0.0 else high
 
+    def _published(self) -> dict[str, Any]:
+        self.publish()
+        return {}
+
     def publish(self, picture: Picture | None = None) -> None:
         """Show the simulation as it is now."""
         began = time.perf_counter()
@@ -184,8 +210,10 @@ class Session:
             picture = replace(picture, marks=marks_of(self.sim))
         for name in self.ranges:
             self.ranges[name] = self._wider(name, fields.limits_of(fields.sample(picture, name)))
-        self.version += 1
-        moment = Moment(self.version, self.epoch, picture, self.sim.contacts(), self._meta(picture), self.words, self._topology)
+        common = shown.in_common(picture) if time.monotonic() < self._common_until else None
+        meta = self._meta(picture) | {"common": None if common is None else shown.volumes(picture, common)}
+        self.version = meta["version"]
+        moment = Moment(self.version, self.epoch, picture, self.sim.contacts(), meta, common, self.words, self._topology)
         with self._news:
             self.moment = moment
             self._news.notify_all()
@@ -201,7 +229,7 @@ class Session:
                 "point": hand.point, "to": self.sim.world.model.skin.local[-1], "force": float(np.linalg.norm(force)), "rate": hand.rate,
             }  # fmt: skip
         return {
-            "version": self.version, "topology": self.epoch, "time": self.sim.time, "step": self.sim.state.step,
+            "version": self.version + 1, "topology": self.epoch, "time": self.sim.time, "step": self.sim.state.step,
             "contacts": len(self.sim.contacts()), "depth": report.max_depth if report else 0.0, "inverted": len(picture.inverted),
             "running": self.running, "wall": self.pace.wall, "ratio": self.pace.ratio if self.running else None,
             "rate": self.pace.rate if self.running else None, "warnings": list(self.trouble), "pull": pulled,

@@ -13,7 +13,8 @@ from pliant.look import fields
 from pliant.look.pairs import STATES, Marks
 from pliant.look.source import NO_POINTS, Picture
 from pliant.look.stage import AZIMUTH, BACKGROUND, COLOURS, ELEVATION, TILES, VIEW_ANGLE, extremes, framed, plain_colours, tile_size
-from pliant.look.surface import Shading
+from pliant.look.surface import Shading, surfel_shapes
+from pliant.measure.intersection import Intersection, intersection
 
 if TYPE_CHECKING:
     from pliant.contact.contacts import Contacts
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 NO_TETS = np.zeros((0, 4), np.int64)
 WINDOW = (1000, 700)  # the page's canvas, roughly, for the first camera
 MOST_ROWS = 20000  # contacts drawn
+MOST_PAIRS = 8  # whose common volume is told
 
 
 @dataclass(frozen=True)
@@ -95,8 +97,10 @@ def topology(picture: Picture, tets: Ints = NO_TETS, tet_body: Ints = NO_POINTS)
     }  # fmt: skip
 
 
-def frame(picture: Picture, chosen: Collection[str], contacts: Contacts | None = None) -> dict[str, np.ndarray]:
-    """Points, values of the chosen fields, surfels, contacts and feature pairs."""
+def frame(
+    picture: Picture, chosen: Collection[str], contacts: Contacts | None = None, common: Intersection | None = None
+) -> dict[str, np.ndarray]:
+    """Points, values of the chosen fields, surfels, contacts, feature pairs and what bodies have in common."""
     out: dict[str, np.ndarray] = {"points": _near_zero(picture.points)}
     for name in chosen:
         if name != "body":
@@ -107,25 +111,36 @@ def frame(picture: Picture, chosen: Collection[str], contacts: Contacts | None =
         out |= _contacts(contacts, len(picture.points))
     if picture.marks is not None:
         out |= _marks(picture.marks)
+    if common is not None:
+        out["common/corners"] = common.corners.reshape(-1, 3)
     return out
+
+
+def in_common(picture: Picture) -> Intersection:
+    """Where closed bodies overlap."""
+    planes = [(plane.body, plane.point, plane.axes[2]) for plane in picture.planes]
+    still = [body for body, kind in picture.kinds.items() if kind == "static"]
+    return intersection(np.nan_to_num(picture.points), picture.triangles, picture.triangle_body, planes, still)
+
+
+def volumes(picture: Picture, common: Intersection) -> list[list[Any]]:
+    """Names of pairs and what they have in common [m^3], the largest first."""
+    largest = sorted(common.volume.items(), key=lambda item: -item[1])
+    return [[f"{picture.names.get(a, a)} – {picture.names.get(b, b)}", volume] for (a, b), volume in largest[:MOST_PAIRS]]
 
 
 def _near_zero(points: Floats) -> Floats:
     """Places that are not finite would hide everything else."""
-    return np.where(np.isfinite(points), points, 0.0)
+    known = np.isfinite(points)
+    return points if known.all() else np.where(known, points, 0.0)
 
 
 def _surfels(picture: Picture) -> dict[str, np.ndarray]:
-    """Normal (zero: faces the viewer) and radius [m] of each surfel."""
-    at, known = picture.surfels, picture.point_fields
-    if "radius" in known:
-        radius = np.asarray(known["radius"], np.float64)[at]
-    else:
-        from pliant.look.surface import spacing
-
-        radius = spacing(picture.points[at])
-    normal = np.asarray(known["normal"], np.float64)[at] if "normal" in known else np.zeros((len(at), 3))
-    return {"surfel/normal": normal, "surfel/radius": radius}
+    """Normal in 127ths (none: they face the viewer) and radius [m] of each surfel."""
+    normal, radius = surfel_shapes(picture)
+    if normal is None:
+        return {"surfel/radius": radius}
+    return {"surfel/normal": np.rint(127.0 * normal).astype(np.int8), "surfel/radius": radius}
 
 
 def _contacts(contacts: Contacts, count: int) -> dict[str, np.ndarray]:

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
+
+from pliant.contact.contacts import Contacts
+from pliant.measure.history import History
 from pliant.measure.pairs import per_pair
-from pliant.record import Recorder
+from pliant.record import Record, Recorder
 from pliant.record.elements import element_stretch
 from pliant.record.snapshot import pack_scene
-from pliant.running import cell_fields, drawn_cells, point_fields, step_values
+from pliant.running import cell_fields, checkpoint, drawn_cells, point_fields, step_values
 from pliant.simulation import Simulation
 from pliant.step import StepReport
 
@@ -16,31 +20,56 @@ EVERY = 1.0 / 30.0  # [s] simulated time between frames
 
 
 class Tape:
-    """Steps and frames from now on. It holds no checkpoints: what a hand did cannot be done again."""
+    """Steps, frames and checkpoints from now on. A run that is resumed goes on as if the hand had let go."""
 
     def __init__(self, sim: Simulation, path: Path) -> None:
-        text, _ = pack_scene(sim.scene)
+        text, meshes = pack_scene(sim.scene)
         header = {"scene": text, "name": sim.scene.name, "kinds": sim.world.model.bodies.kind, "live": True}
         path.parent.mkdir(parents=True, exist_ok=True)
-        self.every = max(EVERY, sim.dt)
-        self.recorder = Recorder(path, header, self.every)
-        self.due = sim.time
-        self.take(sim)
+        self.every = sim.dt * max(1, round(EVERY / sim.dt))  # whole steps, so that a run that goes on takes them too
+        self.history = History(sim)
+        self.recorder = Recorder(path, header, self.every, begin=[Record("model", {"scene": text}, meshes), checkpoint(sim, self.history)])
+        self.show(sim)
+
+    def show(self, sim: Simulation) -> None:
+        """What is drawn from now on, beginning with a frame."""
+        self.epoch = sim.epoch
+        self.history.follow()
+        self.cells, self.where = drawn_cells(sim)
+        self.recorder.topology(self.cells, len(self.history.rest))
+        self.frame(sim)
+        self.due = sim.time + self.every
 
     def take(self, sim: Simulation) -> None:
-        """Another simulation goes on from here, with other bodies perhaps."""
-        self.cells, self.where = drawn_cells(sim)
-        self.rest = sim.points()
-        self.recorder.topology(self.cells, len(self.rest))
-        self.due = sim.time
+        """Another simulation goes on from here, with other settings or with more bodies behind the others."""
+        before = self.history
+        self.history = History(sim, np.concatenate([before.first, sim.points()[len(before.first) :]]))
+        self.history.restore({n: np.concatenate([v, np.zeros(len(self.history.rest) - len(v))]) for n, v in before.fields.items()})
+        text, meshes = pack_scene(sim.scene)
+        self.recorder.model(meshes, {"scene": text})
+        self.show(sim)
+        self.save(sim)  # a checkpoint of the scene before would not fit this one
+
+    def part(self, contacts: Contacts) -> None:
+        """One step, or a part of one that had to be divided."""
+        self.history.take(contacts)
 
     def step(self, sim: Simulation, report: StepReport) -> None:
         """One step, and a frame if one is due."""
+        if sim.epoch is not self.epoch:
+            self.show(sim)
         at_frame = sim.time >= self.due - 1e-9
         self.recorder.step(step_values(sim, report, elastic=at_frame), per_pair(report.contacts))
         if at_frame:
             self.frame(sim)
             self.due += self.every
+            if self.recorder.checkpoint_due:
+                self.save(sim)
+
+    def save(self, sim: Simulation) -> None:
+        """A checkpoint, with the places from which displacements count: bodies may have come after the first frame."""
+        record = checkpoint(sim, self.history)
+        self.recorder.state(sim.time, sim.state.step, {**record.arrays, "history/first": self.history.first}, record.meta)
 
     def frame(self, sim: Simulation) -> None:
         """What is to be seen now."""
@@ -49,10 +78,11 @@ class Tape:
         shown = sim.report.shown[: len(points)] if sim.report is not None and sim.report.shown is not None else None
         if shown is not None:
             points = points + shown
-        fields = point_fields(sim, points - self.rest)
+        fields = point_fields(sim, points - self.history.rest) | {n: v.astype(np.float32) for n, v in self.history.fields.items()}
         cells = cell_fields(sim, self.cells, self.where, stretches)
         self.recorder.frame(sim.time, sim.state.step, points, fields, cells, sim.contacts().arrays(), shown)
 
-    def close(self, notes: list[str]) -> Path:
-        """The run file."""
+    def close(self, sim: Simulation, notes: list[str]) -> Path:
+        """The run file, ending with a checkpoint."""
+        self.save(sim)
         return self.recorder.close("finished", "recorded in the browser", notes)

@@ -28,6 +28,7 @@ class Plane:
 
     point: Floats  # [m] (3,)
     axes: Floats  # (3, 3) rows: two directions in it, and its normal
+    body: int = -1  # its number
 
 
 @dataclass(frozen=True)
@@ -66,14 +67,14 @@ class Picture:
 def planes_of(scene: Scene) -> tuple[Plane, ...]:
     """The planes among the bodies of a scene."""
     found = []
-    for body in scene.bodies:
+    for number, body in enumerate(scene.bodies):
         shape = body.shape
         if shape == "plane" or (isinstance(shape, dict) and shape.get("kind") == "plane"):
             turn = np.array(body.rotation, np.float64)
             if len(turn) == 3:
                 turn = rotation_vector_to_quaternion(np.radians(turn))
             axes = quaternion_to_matrix(turn / np.linalg.norm(turn)).T
-            found.append(Plane(np.array(body.position, np.float64), axes))
+            found.append(Plane(np.array(body.position, np.float64), axes, number))
     return tuple(found)
 
 
@@ -82,7 +83,6 @@ def planes_of(scene: Scene) -> tuple[Plane, ...]:
 
 def from_simulation(sim: Simulation) -> Picture:
     """A simulation as it is now; displacements are from the rest shape, and zero for rigid bodies."""
-    from pliant.discs import loose_points
     from pliant.running import cell_fields, drawn_cells, point_fields
 
     model, state = sim.world.model, sim.world.state
@@ -95,7 +95,6 @@ def from_simulation(sim: Simulation) -> Picture:
     stretches = [group.stretch(state.x) for group in model.groups]
     for name, values in cell_fields(sim, cells, where, stretches).items():
         fields[name] = averaged(cells, values, len(points))
-    surfels, surfel_body = loose_points(model)
     tet_groups = [g for g, group in enumerate(model.groups) if group.name.startswith("tet")]
     turned = [state.x[model.groups[g].nodes[stretches[g] <= 0.0, :4]] for g in tet_groups]
     return Picture(
@@ -107,8 +106,8 @@ def from_simulation(sim: Simulation) -> Picture:
         point_fields=fields,
         time=sim.time,
         title=sim.scene.name,
-        surfels=surfels,
-        surfel_body=surfel_body,
+        surfels=cells.vertices,
+        surfel_body=cells.body[len(cells.body) - len(cells.vertices) :],
         inverted=np.concatenate([NO_TETS, *turned]),
         planes=planes_of(sim.scene),
     )

@@ -13,6 +13,7 @@ from pliant.geometry.mesh import Floats, Ints
 from pliant.look.source import NO_POINTS, Picture
 
 CREASE = np.cos(np.radians(48.0))  # sharper edges are kept
+COVER = 1.35  # radii of discs as they are drawn, by radii of discs of their area: so that no gaps are seen
 SIDES = 10  # of a disc
 
 
@@ -92,11 +93,9 @@ def with_surfels_as_triangles(picture: Picture) -> Picture:
     """Surfels become discs (point fields `normal`, `radius`), points without normals little octahedra."""
     if len(picture.surfels) == 0:
         return picture
-    fields, at = picture.point_fields, picture.surfels
-    radius = np.asarray(fields["radius"], np.float64)[at] if "radius" in fields else spacing(picture.points[at])
-    normal = np.asarray(fields["normal"], np.float64)[at] if "normal" in fields else np.zeros((len(at), 3))
-    flat = (normal != 0.0).any(axis=1)
-    disc = _with_figures(picture, np.flatnonzero(flat), radius, *_disc(normal[flat]))
+    normal, radius = surfel_shapes(picture)
+    flat = np.zeros(len(radius), bool) if normal is None else (normal != 0.0).any(axis=1)
+    disc = _with_figures(picture, np.flatnonzero(flat), radius, *_disc(np.zeros((0, 3)) if normal is None else normal[flat]))
     return replace(_with_figures(disc, np.flatnonzero(~flat), radius, *_bead(int((~flat).sum()))), surfels=NO_POINTS, surfel_body=NO_POINTS)
 
 
@@ -113,6 +112,18 @@ def _with_figures(picture: Picture, chosen: Ints, radius: Floats, offsets: Float
         triangle_body=np.concatenate([picture.triangle_body, np.repeat(picture.surfel_body[chosen], len(faces))]),
         point_fields={name: np.asarray(values)[behind] for name, values in picture.point_fields.items()},
     )
+
+
+def surfel_shapes(picture: Picture) -> tuple[Floats | None, Floats]:
+    """Normals, None if there are none, and radii [m] of the surfels as they are drawn: so large that they overlap."""
+    fields, at = picture.point_fields, picture.surfels
+    normal = np.asarray(fields["normal"])[at] if "normal" in fields else None
+    if "radius" not in fields:
+        return normal, spacing(picture.points[at])
+    radius = np.asarray(fields["radius"])[at]
+    if normal is not None:
+        radius = radius * np.where((normal != 0.0).any(axis=1), COVER, 1.0)
+    return normal, np.where(radius > 0.0, radius, spacing(picture.points[at])) if (radius <= 0.0).any() else radius
 
 
 def spacing(points: Floats) -> Floats:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -55,7 +55,10 @@ def pair_table(run: Run) -> dict[str, np.ndarray]:
 
 
 def pair_series(run: Run, a: str, b: str) -> dict[str, np.ndarray]:
-    """The history of one pair: time [s] and the columns of `per_pair`, acting on a, one row per step; zero where they do not touch."""
+    """The history of one pair: time [s] and the columns of `per_pair`, acting on a, one row per step.
+
+    Where they do not touch all is zero, but for the centre of pressure, which is NaN: there is none.
+    """
     names = {name: number for number, name in run.cells(-1).bodies.items()}
     for body in (a, b):
         if body not in names:
@@ -69,7 +72,27 @@ def pair_series(run: Run, a: str, b: str) -> dict[str, np.ndarray]:
     for name, values in pairs.items():
         if name in ("row", "a", "b"):
             continue
-        column = np.zeros((len(series["time"]), *values.shape[1:]))
+        column = np.full((len(series["time"]), *values.shape[1:]), np.nan if name == "centre" else 0.0)
         column[pairs["row"][mine]] = values[mine]
         out[name] = -column if names[a] > names[b] and name in ("force", "friction", "torque") else column
     return out
+
+
+def parted(run: Run, time: float) -> list[dict[str, Any]]:
+    """Pairs that touched before a time [s] but not in the last step up to it: names, when last, and their largest force [N] and when."""
+    pairs, steps = run.pairs(), run.series().get("time", np.zeros(0))
+    past = steps <= time * (1 + 1e-9) + 1e-12
+    if "row" not in pairs or not past.any():
+        return []
+    last, names = int(np.flatnonzero(past)[-1]), run.cells(-1).bodies
+    size, ends = np.linalg.norm(pairs["force"], axis=1), np.stack([pairs["a"], pairs["b"]], axis=1)
+    found = []
+    for a, b in np.unique(ends[past[pairs["row"]]], axis=0).tolist():
+        mine = np.flatnonzero((pairs["a"] == a) & (pairs["b"] == b) & past[pairs["row"]])
+        if pairs["row"][mine[-1]] < last:
+            peak = mine[np.argmax(size[mine])]
+            found.append({
+                "a": names.get(a, str(a)), "b": names.get(b, str(b)), "last": float(steps[pairs["row"][mine[-1]]]),
+                "largest": float(size[peak]), "at": float(steps[pairs["row"][peak]]),
+            })  # fmt: skip
+    return sorted(found, key=lambda row: -row["last"])

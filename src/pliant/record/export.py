@@ -201,7 +201,8 @@ def write_parquet(path: Path, table: dict[str, Array]) -> Path:
 def write_csv(path: Path, table: dict[str, Array]) -> Path:
     """Columns under each other, vectors split into components."""
     columns = flat_columns(table)
-    text = {name: [v if isinstance(v, str) else repr(v) for v in column.tolist()] for name, column in columns.items()}
+    word = lambda v: v if isinstance(v, str) else "" if v != v else repr(v)  # what is not known (NaN) is left empty
+    text = {name: [word(v) for v in column.tolist()] for name, column in columns.items()}
     lines = [",".join(f'"{name}"' if "," in name else name for name in text)]
     lines += [",".join(row) for row in zip(*text.values(), strict=True)]
     path.write_text("\n".join([*lines, ""]))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import fields
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -81,7 +82,7 @@ def pack_scene(scene: Scene) -> tuple[str, dict[str, np.ndarray]]:
             if spec is None or _named(spec):
                 continue
             arrays |= {f"{part}/{i}/{name}": array for name, array in _mesh_arrays(spec).items()}
-            update[part] = {"kind": "recorded", "number": i}
+            update[part] = {"kind": "recorded", "number": i, "name": Path(spec.name).name}
             if spec.analytic is not None:
                 update[part]["analytic"] = spec.analytic
         bodies.append(body.model_copy(update=update))
@@ -115,5 +116,5 @@ def unpack_scene(text: str, arrays: dict[str, np.ndarray]) -> Scene:
                 skin = Surface(found["skin_points"], found["skin_faces"]) if "skin_faces" in found else None
                 exact = spec.get("analytic")
                 cloud = PointCloud(found["cloud_points"], found.get("cloud_normals")) if "cloud_points" in found else None
-                setattr(body, part, Shape("recorded", tets, skin, (exact[0], tuple(exact[1])) if exact else None, cloud))
+                setattr(body, part, Shape(spec.get("name", "recorded"), tets, skin, (exact[0], tuple(exact[1])) if exact else None, cloud))
     return scene

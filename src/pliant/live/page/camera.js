@@ -69,3 +69,13 @@ class Camera {
     return unit(add(scale(-1, back), add(scale(x * t * aspect, right), scale(y * t, up))));
   }
 }
+
+// The directions x, y and z as they are seen, as lines of a small picture.
+function axesOf(camera, picture) {
+  const { right, up } = camera.axes();
+  ["x", "y", "z"].forEach((name, k) => {
+    const x = 30 + 20 * right[k], y = 30 - 20 * up[k], line = picture.querySelector(`#axis-${name}`), words = picture.querySelector(`#axis-name-${name}`);
+    line.setAttribute("x2", x.toFixed(1)); line.setAttribute("y2", y.toFixed(1));
+    words.setAttribute("x", (30 + 26 * right[k]).toFixed(1)); words.setAttribute("y", (33 - 26 * up[k]).toFixed(1));
+  });
+}

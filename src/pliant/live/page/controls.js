@@ -13,10 +13,11 @@ function element(tag, properties, ...children) {
 
 const heading = (words) => element("h3", {}, words);
 const button = (id, words, press, title = "") => element("button", { id, title, onclick: press, type: "button" }, words);
+const grid = (...children) => element("div", { className: "grid" }, ...children);
 const row = (...children) => element("div", { className: "row" }, ...children);
 
-function check(id, words, on, change) {
-  return element("label", { className: "check" }, element("input", { id, type: "checkbox", checked: on, onchange: (e) => change(e.target.checked) }), element("span", {}, words));
+function check(id, words, on, change, title = "") {
+  return element("label", { className: "check", title }, element("input", { id, type: "checkbox", checked: on, onchange: (e) => change(e.target.checked) }), element("span", {}, words));
 }
 
 function choice(id, words, options, chosen, change) {

@@ -5,8 +5,15 @@ class Live {
     this.app = app; this.version = 0; this.topologies = new Map(); this.received = 0; this.strength = 1; this.drop = { shape: "ball", kind: "soft" };
     this.held = null; this.wish = null; this.busy = false; this.epoch = words.epoch; this.meta = null;
     this.box = element("div", {});
-    document.getElementById("panel").prepend(this.box);
+    this.tabs = ["simulation", "view"].map((name) => button(`tab-${name}`, name, () => this.tab(name)));
+    document.getElementById("panel").prepend(element("div", { className: "tabs" }, ...this.tabs), this.box);
     this.build(words);
+  }
+
+  // One half of the panel at a time.
+  tab(name) {
+    this.tabs.forEach((b) => b.classList.toggle("on", b.id === `tab-${name}`));
+    this.box.hidden = name !== "simulation"; this.app.panel.looks.hidden = name === "simulation";
   }
 
   build(words) {
@@ -21,13 +28,13 @@ class Live {
       this.facts, this.warnings,
       heading("Settings"),
       number("dt", "dt [s]", words.dt, (v) => order({ do: "dt", to: v })),
-      element("label", {}, element("span", {}, "gravity"), element("span", { className: "vector" }, axis(0), axis(1), axis(2))),
+      element("label", {}, element("span", {}, "g [m/s²]"), element("span", { className: "vector" }, axis(0), axis(1), axis(2))),
       choice("method", "contact", words.methods, words.method, (v) => order({ do: "method", to: v })),
       choice("of", "of body", words.materials.map((m) => m.name), this.chosen.name, (name) => { this.chosen = words.materials.find((m) => m.name === name); this.material(); }),
       number("friction", "friction", 0, (v) => { this.chosen.friction = v; order({ do: "friction", body: this.chosen.name, to: v }); }),
       number("stiffness", "stiffness", 0, (v) => { this.chosen.stiffness[1] = v; order({ do: "stiffness", body: this.chosen.name, to: v }); }),
       heading("Hand"),
-      element("div", {}, "Drag a body to pull it; drag beside it, or with shift, to turn the view."),
+      element("div", { className: "hint" }, "Drag a body to pull it. Drag beside bodies to turn the view, with shift to move it."),
       slider("strength", "strength", -2, 2, 0.1, Math.log10(this.strength), (v) => (this.strength = 10 ** v)),
       heading("Drop a body"),
       choice("drop-shape", "shape", words.shapes, this.drop.shape, (v) => (this.drop.shape = v)),
@@ -54,7 +61,7 @@ class Live {
     return answer;
   }
 
-  begin() { this.listen(); this.watch(); }
+  begin() { this.tab("simulation"); this.listen(); this.watch(); }
 
   refetch() { this.version = Math.min(this.version, (this.meta?.version ?? 1) - 1); }
 
@@ -62,7 +69,7 @@ class Live {
   async listen() {
     for (;;) {
       try {
-        const frame = await this.app.source.next(this.version, this.app.stage.options.field);
+        const frame = await this.app.source.next(this.version, this.app.stage.wanted);
         if (frame) { await this.take(frame); await new Promise((drawn) => requestAnimationFrame(drawn)); }
       } catch (error) {
         say(`No answer from the simulation; trying again. (${error.message})`, true, 2);
@@ -104,11 +111,12 @@ class Live {
       "speed": meta.ratio === null ? "paused" : `${meta.ratio.toFixed(2)} × real time`,
       "steps": meta.rate === null ? `${meta.step}` : `${meta.step}, ${meta.rate.toFixed(0)} per s`,
       "contacts": `${meta.contacts}`, "deepest": `${(1000 * meta.depth).toFixed(2)} mm`,
-      ...(meta.pull ? { "pull": `${short(meta.pull.force)} N`, "its updates": `force ${(meta.rate ?? 0).toFixed(0)}/s, pointer ${meta.pull.rate.toFixed(0)}/s` } : {}),
+      "pull": meta.pull ? `${short(meta.pull.force)} N` : "–",
+      "force, pointer": meta.pull ? `${(meta.rate ?? 0).toFixed(0)}, ${meta.pull.rate.toFixed(0)} per s` : "–",
     }));
-    const words = [...(slow ? ["Slower than real time: it takes every step, and the clock waits."] : []), ...meta.warnings];
-    const key = words.join("|");
-    if (key !== this.told) { this.told = key; this.warnings.replaceChildren(...words.map((w, i) => element("li", { className: slow && i === 0 ? "slow" : "" }, w))); }
+    document.getElementById("hint").textContent = slow ? "Slower than real time: it takes every step, and the clock waits." : "";
+    const key = meta.warnings.join("|");
+    if (key !== this.told) { this.told = key; this.warnings.replaceChildren(...meta.warnings.map((w) => element("li", {}, w))); }
   }
 
   async watch() {

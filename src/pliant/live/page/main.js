@@ -4,7 +4,7 @@ class App {
   constructor(source, words, inside) {
     this.source = source; this.inside = inside;
     this.stage = new Stage(document.getElementById("canvas"), words);
-    this.dirty = true; this.ticking = false; this.shownField = null;
+    this.dirty = true; this.ticking = false; this.shownField = null; this.shownWanted = null;
     if (words.kind === "live") this.live = new Live(this, words);
     else this.player = new Player(this, words);
     this.panel = new Panel(this);
@@ -26,7 +26,7 @@ class App {
   show(frame, i) {
     if (this.stage.topology !== frame.topology) { this.stage.frame = null; this.stage.setTopology(frame.topology); }
     this.stage.setFrame(frame);
-    this.shownField = this.stage.options.field;
+    this.shownField = this.stage.options.field; this.shownWanted = this.stage.wanted;
     this.panel.show(frame.meta);
     if (this.player) { this.player.shown(i); this.plots.forEach((p) => p.cursor(frame.meta.time)); }
     this.redraw();
@@ -34,13 +34,22 @@ class App {
 
   redraw() { this.dirty = true; this.panel?.bar(); this.tick(); }
 
+  // A picture, and without a graphics card a smoother one once nothing has moved for a moment.
+  paint(fine = false) {
+    this.stage.draw(fine);
+    this.panel.legend();
+    axesOf(this.stage.camera, document.getElementById("axes"));
+    clearTimeout(this.rest);
+    if (!fine && this.stage.painter.soft && !this.player?.playing && !this.live?.meta?.running) this.rest = setTimeout(() => this.paint(true), 250);
+  }
+
   tick() {
     if (this.ticking) return;
     this.ticking = true;
     requestAnimationFrame((now) => {
       this.ticking = false;
       if (this.player?.playing) this.player.turn(now);
-      if (this.dirty) { this.dirty = false; this.stage.draw(); }
+      if (this.dirty) { this.dirty = false; this.paint(); }
       if (this.player?.playing) this.tick();
     });
   }
@@ -73,8 +82,9 @@ class App {
     canvas.addEventListener("webglcontextlost", () => say("The graphics card gave up; load the page again.", true, 600));
     new ResizeObserver(() => { this.redraw(); this.plots.forEach((p) => p.draw()); }).observe(canvas);
     document.addEventListener("keydown", (e) => {
-      if (/INPUT|SELECT|BUTTON/.test(e.target.tagName)) return;
-      const keys = this.player ? { " ": () => document.getElementById("play").click(), ArrowLeft: () => this.player.stepBy(-1), ArrowRight: () => this.player.stepBy(1) }
+      if (/^(text|number)$/.test(e.target.type) || e.target.tagName === "SELECT" || (e.target.type === "range" && e.key !== " ")) return;
+      if (/^[1-7]$/.test(e.key)) document.getElementById(`camera-${Object.keys(PRESETS)[e.key - 1]}`).click();
+      const keys = this.player ? { Home: () => document.getElementById("to-start").click(), End: () => document.getElementById("to-end").click(), " ": () => document.getElementById("play").click(), ArrowLeft: () => this.player.stepBy(-1), ArrowRight: () => this.player.stepBy(1) }
         : { " ": () => document.getElementById("start").click(), ArrowRight: () => document.getElementById("step").click() };
       if (keys[e.key]) { e.preventDefault(); keys[e.key](); }
     });

@@ -10,7 +10,8 @@ function drawnBySoftware() {
 
 class Painter {
   constructor(canvas, colours) {
-    const gl = canvas.getContext("webgl2", { alpha: false, antialias: !drawnBySoftware(), stencil: true, preserveDrawingBuffer: true });
+    this.soft = drawnBySoftware();
+    const gl = canvas.getContext("webgl2", { alpha: false, antialias: !this.soft, stencil: true, preserveDrawingBuffer: true });
     if (!gl) throw new Error("This browser cannot draw: it has no WebGL 2.");
     this.gl = gl; this.canvas = canvas;
     const bytes = (c) => c.map((x) => x / 255);
@@ -39,22 +40,22 @@ class Painter {
     return { p, at };
   }
 
-  // A buffer of this name on the card; sent again only when the array is another one.
-  buffer(name, array, target = this.gl.ARRAY_BUFFER) {
+  // A buffer of this name on the card; sent again only when the array is another one, or the same at another turn.
+  buffer(name, array, target = this.gl.ARRAY_BUFFER, turn = 0) {
     const gl = this.gl;
     let held = this.buffers.get(name);
-    if (!held) this.buffers.set(name, (held = { id: gl.createBuffer(), array: null, size: -1 }));
+    if (!held) this.buffers.set(name, (held = { id: gl.createBuffer(), array: null, size: -1, turn: 0 }));
     gl.bindBuffer(target, held.id);
-    if (held.array !== array) {
+    if (held.array !== array || held.turn !== turn) {
       if (held.size === array.byteLength) gl.bufferSubData(target, 0, array);
       else gl.bufferData(target, array, gl.DYNAMIC_DRAW);
-      held.array = array; held.size = array.byteLength;
+      held.array = array; held.size = array.byteLength; held.turn = turn;
     }
   }
 
-  attribute(place, name, array, width, each = 0, stride = 0, offset = 0) {
+  attribute(place, name, array, width, each = 0, stride = 0, offset = 0, turn = 0) {
     const gl = this.gl;
-    this.buffer(name, array);
+    this.buffer(name, array, gl.ARRAY_BUFFER, turn);
     gl.enableVertexAttribArray(place);
     const bytes = array instanceof Uint8Array;
     gl.vertexAttribPointer(place, width, bytes ? gl.UNSIGNED_BYTE : gl.FLOAT, bytes, stride, offset);
@@ -63,8 +64,9 @@ class Painter {
 
   constant(place) { this.gl.disableVertexAttribArray(place); this.gl.vertexAttrib4f(place, 0, 0, 0, 1); }
 
-  begin(camera) {
-    const gl = this.gl, ratio = Math.min(window.devicePixelRatio || 1, 2);
+  // `fine`: without a graphics card, twice as many pixels each way instead of smooth edges; for what stands still.
+  begin(camera, fine = false) {
+    const gl = this.gl, ratio = fine && this.soft ? 2 : Math.min(window.devicePixelRatio || 1, 2);
     const w = Math.max(1, Math.round(this.canvas.clientWidth * ratio)), h = Math.max(1, Math.round(this.canvas.clientHeight * ratio));
     if (this.canvas.width !== w || this.canvas.height !== h) { this.canvas.width = w; this.canvas.height = h; }
     this.window = [w, h]; this.ratio = ratio; this.eye = camera.position; this.project = camera.matrix(w / h);
@@ -100,38 +102,40 @@ class Painter {
     gl.disable(gl.BLEND); gl.depthMask(true);
   }
 
-  mesh(name, { positions, normals, values, plain, soft, index }, options) {
+  mesh(name, { positions, normals, values, plain, soft, index, turn = 0 }, options) {
     const gl = this.gl;
     if (!index.length) return;
     this.use("mesh", options);
-    this.attribute(0, `${name} x`, positions, 3); this.attribute(1, `${name} n`, normals, 3);
-    this.attribute(2, `${name} v`, values, 1); this.attribute(3, `${name} c`, plain, 4);
+    this.attribute(0, `${name} x`, positions, 3, 0, 0, 0, turn); this.attribute(1, `${name} n`, normals, 3, 0, 0, 0, turn);
+    this.attribute(2, `${name} v`, values, 1, 0, 0, 0, turn); this.attribute(3, `${name} c`, plain, 4, 0, 0, 0, turn);
     if (soft) this.attribute(4, `${name} s`, soft, 1); else this.constant(4);
     this.buffer(`${name} i ${options.part ?? ""}`, index, gl.ELEMENT_ARRAY_BUFFER);
     gl.drawElements(options.lines ? gl.LINES : gl.TRIANGLES, index.length, gl.UNSIGNED_INT, 0);
   }
 
-  // Data of discs: a texture of this name, 1024 wide; sent again only when the array is another one.
-  texture(unit, name, array) {
+  // Data of discs: a texture of this name, 1024 wide; sent again only when the array is another one, or the same at another turn.
+  texture(unit, name, array, turn) {
     const gl = this.gl, bytes = array instanceof Uint8Array;
     let held = this.buffers.get(name);
-    if (!held) this.buffers.set(name, (held = { id: gl.createTexture(), array: null }));
+    if (!held) this.buffers.set(name, (held = { id: gl.createTexture(), array: null, turn: 0, rows: 0 }));
     gl.activeTexture(gl.TEXTURE0 + unit); gl.bindTexture(gl.TEXTURE_2D, held.id);
-    if (held.array === array) return;
-    held.array = array;
+    if (held.array === array && held.turn === turn) return;
+    const rows = array.length / 4096, [inside, kind] = bytes ? [gl.RGBA8, gl.UNSIGNED_BYTE] : [gl.RGBA32F, gl.FLOAT];
+    held.array = array; held.turn = turn;
+    if (held.rows === rows) return gl.texSubImage2D(gl.TEXTURE_2D, 0, 0, 0, 1024, rows, gl.RGBA, kind, array);
+    held.rows = rows;
     gl.texParameteri(gl.TEXTURE_2D, gl.TEXTURE_MIN_FILTER, gl.NEAREST); gl.texParameteri(gl.TEXTURE_2D, gl.TEXTURE_MAG_FILTER, gl.NEAREST);
-    const [inside, kind] = bytes ? [gl.RGBA8, gl.UNSIGNED_BYTE] : [gl.RGBA32F, gl.FLOAT];
-    gl.texImage2D(gl.TEXTURE_2D, 0, inside, 1024, array.length / 4096, 0, gl.RGBA, kind, array);
+    gl.texImage2D(gl.TEXTURE_2D, 0, inside, 1024, rows, 0, gl.RGBA, kind, array);
   }
 
-  discs({ count, places, shapes, plains }, options) {
+  discs({ count, places, shapes, plains }, turn, options) {
     const gl = this.gl;
     if (!count) return;
     const at = this.use("disc", options);
     for (const [unit, name, array] of [[0, "places", places], [1, "shapes", shapes], [2, "plains", plains]]) {
-      this.texture(unit, name, array); gl.uniform1i(at[name], unit);
+      this.texture(unit, name, array, turn); gl.uniform1i(at[name], unit);
     }
-    gl.drawArrays(gl.TRIANGLES, 0, 6 * count);
+    gl.drawArrays(gl.TRIANGLES, 0, 3 * count);
   }
 
   // ten numbers each: ends, colour, whether it has a head

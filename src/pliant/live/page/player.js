@@ -17,10 +17,10 @@ class Player {
   build() {
     this.bar = element("input", { id: "time", type: "range", min: 0, max: this.count - 1, step: 1, value: 0, "aria-label": "frame", oninput: (e) => { this.pause(); this.seek(Number(e.target.value)); } });
     this.play_ = button("play", "play", () => (this.playing ? this.pause() : this.play()), "space");
-    this.words = element("span", { id: "where", style: "min-width: 7.5rem; text-align: right; font-variant-numeric: tabular-nums" });
+    this.words = element("span", { id: "where", className: "numbers" });
     document.getElementById("timeline").replaceChildren(
       button("to-start", "|◀", () => { this.pause(); this.seek(0); }, "first frame"), button("step-back", "◀", () => this.stepBy(-1), "left arrow"), this.play_,
-      button("step-forward", "▶", () => this.stepBy(1), "right arrow"), this.bar, this.words,
+      button("step-forward", "▶", () => this.stepBy(1), "right arrow"), button("to-end", "▶|", () => { this.pause(); this.seek(this.count - 1); }, "last frame"), this.bar, this.words,
       choice("speed", "speed", SPEEDS.map((s) => ({ value: String(s), words: `${s} ×` })), String(this.speed), (v) => (this.speed = Number(v))),
       check("loop", "loop", this.loop, (on) => (this.loop = on)),
     );
@@ -37,7 +37,11 @@ class Player {
 
   stepBy(n) { this.pause(); this.seek(Math.max(0, Math.min(this.count - 1, this.at + n))); }
 
-  seekTime(time) { this.pause(); this.seek(this.indexAt(time)); }
+  // The frame nearest to a time.
+  seekTime(time) {
+    const i = this.indexAt(time), next = Math.min(i + 1, this.count - 1);
+    this.pause(); this.seek(this.times[next] - time < time - this.times[i] ? next : i);
+  }
 
   indexAt(time) {
     let low = 0, high = this.count - 1;
@@ -47,17 +51,20 @@ class Player {
 
   // Frame i with the field that is shown, from what is held or from the source.
   async load(i) {
-    const field = this.app.stage.options.field, key = `${i} ${this.app.inside ? "" : field}`;
+    const wanted = this.app.stage.wanted, key = this.key(i);
     if (this.frames.has(key)) return this.frames.get(key);
-    if (!this.asked.has(key)) this.asked.set(key, this.fetch(i, field, key));
+    if (!this.asked.has(key)) this.asked.set(key, this.fetch(i, wanted, key));
     return this.asked.get(key);
   }
 
-  async fetch(i, field, key) {
+  // A file holds all fields in each frame.
+  key(i) { return this.app.inside ? i : `${i} ${this.app.stage.wanted}`; }
+
+  async fetch(i, wanted, key) {
     try {
       const number = this.topologies[i];
       if (!this.known.has(number)) this.known.set(number, this.app.source.topology(number));
-      const [frame, topology] = await Promise.all([this.app.source.frame(i, field), this.known.get(number)]);
+      const [frame, topology] = await Promise.all([this.app.source.frame(i, wanted), this.known.get(number)]);
       frame.topology = topology; this.received++;
       this.frames.set(key, frame); this.held += frame.bytes;
       for (const [old, value] of this.frames) { if (this.held < ROOM) break; this.frames.delete(old); this.held -= value.bytes; }
@@ -80,11 +87,11 @@ class Player {
       if (this.loop && this.at === this.count - 1) time = this.times[0];
       else { time = whole; if (!this.loop && this.at === this.count - 1) this.pause(); }
     }
-    const i = this.indexAt(time), key = `${i} ${this.app.inside ? "" : this.app.stage.options.field}`, frame = this.frames.get(key);
-    for (let k = 0; k <= AHEAD; k++) this.load(Math.min(i + k, this.count - 1)).catch((e) => { this.pause(); say(e.message, true); });
+    const i = this.indexAt(time), frame = this.frames.get(this.key(i));
+    for (let k = 0; k <= AHEAD; k++) this.load(this.loop ? (i + k) % this.count : Math.min(i + k, this.count - 1)).catch((e) => { this.pause(); say(e.message, true); });
     if (!frame) return;
     this.time = time;
-    if (i !== this.at || this.app.shownField !== this.app.stage.options.field) { this.at = i; this.app.show(frame, i); }
+    if (i !== this.at || this.app.shownWanted !== this.app.stage.wanted) { this.at = i; this.app.show(frame, i); }
   }
 
   shown(i) { this.bar.value = i; this.words.textContent = `${this.times[i].toFixed(4)} s, ${i + 1}/${this.count}`; }

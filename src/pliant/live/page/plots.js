@@ -18,12 +18,22 @@ function prefixed(largest, unit) {
   return [factor, `${letter}${unit}`];
 }
 
+const short3 = (v) => String(Number(v.toPrecision(3)));
 const short = (v) => String(Number(v.toPrecision(4)));
+
+function withUnit(value, unit) {
+  const [factor, full] = prefixed(Math.abs(value), unit);
+  return `${String(Number((value / factor).toPrecision(3)))} ${full}`.trim();
+}
+
+const LEFT = 44, RIGHT = 8, BELOW = 18;
 
 class Plot {
   constructor(data, seek) {
     this.canvas = element("canvas", {});
-    this.heading = element("h4", {});
+    this.words = element("span", {});
+    this.peak = element("button", { className: "peak", type: "button", title: "go to the largest value", onclick: () => seek && seek(this.most.x) });
+    this.heading = element("h4", {}, this.words, this.peak);
     this.legend = element("div", { className: "legend" });
     this.root = element("div", { className: "plot" }, this.heading, this.canvas, this.legend);
     this.now = null;
@@ -39,19 +49,33 @@ class Plot {
   show(data) {
     this.data = data;
     let low = 0, high = 0, start = Infinity, end = -Infinity;
+    this.most = { x: 0, y: -Infinity };
     for (const { x, y } of data.curves) for (let i = 0; i < y.length; i++) {
+      if (y[i] > this.most.y) this.most = { x: x[i], y: y[i] };
       low = Math.min(low, y[i]); high = Math.max(high, y[i]); start = Math.min(start, x[i]); end = Math.max(end, x[i]);
     }
     [this.factor, this.unit] = prefixed(Math.max(high, -low), data.unit);
     const room = 0.04 * (high - low || 1);
     this.box = { low: low < 0 ? low - room : 0, high: high + room, start: Number.isFinite(start) ? start : 0, end: end > start ? end : (Number.isFinite(start) ? start : 0) + 1 };
-    this.heading.textContent = data.title + (this.unit ? ` [${this.unit}]` : "");
-    this.legend.replaceChildren(...(data.curves.length > 1 ? data.curves : []).map((c) =>
-      element("span", {}, element("i", { className: "swatch", style: `background: rgb(${c.colour})` }), c.name)));
-    this.draw();
+    this.words.textContent = data.title + (this.unit ? ` [${this.unit}]` : "");
+    this.peak.textContent = this.most.y > 0 ? `max ${withUnit(this.most.y, data.unit)} at ${short(this.most.x)} s` : "";
+    this.values = data.curves.map(() => element("b", {}));
+    this.legend.replaceChildren(...data.curves.map((c, i) =>
+      element("span", {}, element("i", { className: "swatch", style: `background: rgb(${c.colour})` }), c.name, this.values[i])));
+    this.tell(); this.draw();
   }
 
-  timeAt(px) { const w = this.canvas.clientWidth; return this.box.start + ((px - 40) / Math.max(1, w - 48)) * (this.box.end - this.box.start); }
+  timeAt(px) { const w = this.canvas.clientWidth; return this.box.start + ((px - LEFT) / Math.max(1, w - LEFT - RIGHT)) * (this.box.end - this.box.start); }
+
+  // Values where the cursor is: of the last step up to it; without a cursor, the last ones.
+  tell() {
+    const now = this.now ?? Infinity;
+    this.data.curves.forEach(({ x, y }, k) => {
+      let low = 0, high = x.length - 1;
+      while (low < high) { const mid = (low + high + 1) >> 1; if (x[mid] <= now + 1e-9) low = mid; else high = mid - 1; }
+      this.values[k].textContent = !x.length || x[0] > now + 1e-9 ? "" : short3(y[low] / this.factor);
+    });
+  }
 
   draw() {
     const ratio = window.devicePixelRatio || 1, w = this.canvas.clientWidth || 280, h = this.canvas.clientHeight || 138, pen = this.canvas.getContext("2d");
@@ -59,25 +83,26 @@ class Plot {
     pen.setTransform(ratio, 0, 0, ratio, 0, 0);
     pen.clearRect(0, 0, w, h);
     const { low, high, start, end } = this.box;
-    const px = (x) => 40 + ((x - start) / (end - start)) * (w - 48), py = (y) => h - 18 - ((y - low) / (high - low)) * (h - 24);
+    const px = (x) => LEFT + ((x - start) / (end - start)) * (w - LEFT - RIGHT), py = (y) => h - BELOW - ((y - low) / (high - low)) * (h - BELOW - 6);
     pen.font = "10px system-ui, sans-serif"; pen.lineWidth = 1;
     pen.textAlign = "right"; pen.textBaseline = "middle";
     for (const v of ticks(low / this.factor, high / this.factor, 4)) {
       const y = py(v * this.factor);
-      pen.strokeStyle = v === 0 ? "#b9bfc9" : "#eceff3"; pen.beginPath(); pen.moveTo(40, y); pen.lineTo(w - 8, y); pen.stroke();
-      pen.fillStyle = "#6a717d"; pen.fillText(short(v), 36, y);
+      pen.strokeStyle = v === 0 ? "#b9bfc9" : "#eceff3"; pen.beginPath(); pen.moveTo(LEFT, y); pen.lineTo(w - RIGHT, y); pen.stroke();
+      pen.fillStyle = "#6a717d"; pen.fillText(short(v), LEFT - 5, y);
     }
     pen.textAlign = "center"; pen.textBaseline = "top";
-    for (const v of ticks(start, end, 4)) pen.fillText(short(v), px(v), h - 14);
+    for (const v of ticks(start, end, 4)) if (px(v) < w - 30) pen.fillText(short(v), px(v), h - BELOW + 5);
+    pen.textAlign = "right"; pen.fillText("t [s]", w - RIGHT, h - BELOW + 5);
     for (const { x, y, colour } of this.data.curves) {
-      pen.strokeStyle = `rgb(${colour})`; pen.lineWidth = 1.3; pen.beginPath();
+      pen.strokeStyle = `rgb(${colour})`; pen.lineWidth = 1.5; pen.lineJoin = "round"; pen.beginPath();
       for (let i = 0; i < x.length; i++) i ? pen.lineTo(px(x[i]), py(y[i])) : pen.moveTo(px(x[i]), py(y[i]));
       pen.stroke();
     }
     if (this.now !== null && this.now >= start - 1e-12) {
-      pen.strokeStyle = "#2c3038"; pen.lineWidth = 1; pen.beginPath(); pen.moveTo(px(this.now), 4); pen.lineTo(px(this.now), h - 18); pen.stroke();
+      pen.strokeStyle = "#2c3038"; pen.lineWidth = 1; pen.beginPath(); pen.moveTo(px(this.now), 2); pen.lineTo(px(this.now), h - BELOW); pen.stroke();
     }
   }
 
-  cursor(time) { this.now = time; this.draw(); }
+  cursor(time) { this.now = time; this.tell(); this.draw(); }
 }

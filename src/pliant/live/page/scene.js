@@ -1,17 +1,28 @@
 // The scene as it stands: a topology, a frame, and what is to be shown of them.
 
 const UNKNOWN = -1e30;
-const CONTACT = { sticks: [0.13, 0.35, 0.75], slips: [0.85, 0.2, 0.12], normal: [0.2, 0.55, 0.3], carries: [0.95, 0.7, 0.1], force: [0.78, 0.1, 0.32] };
+const NOWHERE = [0, 0, 0, 1e30];
+
+// An array of at least this length that is used again and again under a name.
+class Room {
+  constructor() { this.held = new Map(); }
+  of(name, kind, size) {
+    let array = this.held.get(name);
+    if (!array || array.length !== size || !(array instanceof kind)) this.held.set(name, (array = new kind(size)));
+    return array;
+  }
+}
 
 class Stage {
   constructor(canvas, words) {
     this.canvas = canvas;
     this.painter = new Painter(canvas, words.colours);
     this.options = {
-      field: words.field, frameRange: false, points: false, normals: false, forces: false, carrying: false, pairs: false, wire: false, creases: true,
-      shadow: true, cut: "off", cutAt: 0.5, follow: "", forceScale: 1,
+      field: words.field, frameRange: false, points: false, normals: false, forces: false, carrying: false, pairs: false, common: false, tree: false, level: 2,
+      wire: false, shadow: true, cut: "off", cutAt: 0.5, follow: "", forceScale: 1,
     };
-    this.frame = null; this.topology = null; this.pull = null;
+    this.frame = null; this.topology = null; this.tree = null; this.pull = null; this.room = new Room(); this.turns = 0;
+    this.marks = new Marks(this);
     this.take(words);
     this.camera = new Camera(words.camera, words.size);
     this.look();
@@ -30,23 +41,32 @@ class Stage {
 
   get field() { return this.words.fields.find((f) => f.name === this.options.field) ?? null; }
 
-  setTopology(topology) { this.topology = topology; this.soft = null; this.regroup(); }
+  // What a frame must hold, as the server is asked for it.
+  get wanted() { return `field=${encodeURIComponent(this.options.field)}${this.options.common ? "&common=1" : ""}`; }
+
+  setTopology(topology) { this.topology = topology; this.tree = null; this.edges = null; this.regroup(); }
 
   // Triangles of solid and of glass bodies; hidden ones are in neither.
   regroup() {
     if (!this.topology) return;
-    const { triangles, point, owner } = this.topology.arrays, parts = { solid: [], glass: [] };
-    for (let t = 0; t < triangles.length; t += 3) {
-      const part = parts[this.bodies[owner[point[triangles[t]]]].shown];
-      if (part) part.push(triangles[t], triangles[t + 1], triangles[t + 2]);
-    }
-    this.parts = { solid: new Uint32Array(parts.solid), glass: new Uint32Array(parts.glass) };
-    const edges = edgesOf(triangles, point), kept = [];
-    for (let e = 0; e < edges.length; e += 2) if (this.bodies[owner[point[edges[e]]]].shown !== "hidden") kept.push(edges[e], edges[e + 1]);
-    this.edges = new Uint32Array(kept);
+    const { triangles, point, owner, tets } = this.topology.arrays, place = this.bodies.map((b) => ["solid", "glass"].indexOf(b.shown)), count = [0, 0];
+    const part = new Int8Array(triangles.length / 3);
+    for (let t = 0; t < part.length; t++) { part[t] = place[owner[point[triangles[3 * t]]]]; if (part[t] >= 0) count[part[t]] += 3; }
+    const lists = count.map((n) => new Uint32Array(n)), used = [0, 0];
+    for (let t = 0; t < part.length; t++) if (part[t] >= 0) for (let k = 0; k < 3; k++) lists[part[t]][used[part[t]]++] = triangles[3 * t + k];
+    this.parts = { solid: lists[0], glass: lists[1] };
+    this.edges = null;
     this.tetOwner = new Set();
-    for (let t = 0; t < this.topology.arrays.tets.length; t += 4) this.tetOwner.add(owner[this.topology.arrays.tets[t]]);
+    for (let t = 0; t < tets.length; t += 4) this.tetOwner.add(owner[tets[t]]);
+    this.soft = Uint8Array.from(point, (p) => (this.tetOwner.has(owner[p]) ? 255 : 0));
     if (this.frame) this.prepare();
+  }
+
+  // Edges of bodies that are not hidden, worked out when they are first wanted.
+  shownEdges() {
+    if (this.edges) return this.edges;
+    const { triangles, point, owner } = this.topology.arrays, all = (this.topology.edges ??= edgesOf(triangles, point));
+    return (this.edges = all.filter((v) => this.bodies[owner[point[v]]].shown !== "hidden"));
   }
 
   setFrame(frame) {
@@ -65,89 +85,45 @@ class Stage {
     return count && point ? scale(1 / count, sum) : null;
   }
 
-  // Arrays for the card from the arrays of the frame.
+  // Arrays for the card from the arrays of the frame; they are used again, frame after frame.
   prepare() {
-    const { arrays } = this.frame, t = this.topology.arrays, count = arrays.points.length / 3, field = this.field;
+    const { arrays } = this.frame, { point, triangles, owner } = this.topology.arrays, count = arrays.points.length / 3, field = this.field, room = this.room;
     const raw = field ? arrays[`field/${field.name}`] : null, painted = new Set(field ? field.bodies : []);
-    const values = new Float32Array(count), words = new Uint32Array(count), plain = new Uint8Array(words.buffer), owner = t.owner;
+    const values = room.of("values", Float32Array, count), words = room.of("words", Uint32Array, count);
     const on = this.bodies.map((b) => !!raw && painted.has(b.id) && b.shown === "solid");
     const colours = new Uint32Array(new Uint8Array(this.bodies.flatMap((b, i) => [...(field ? b.quiet : b.colour), on[i] ? 255 : 0])).buffer);
+    let low = 0, high = -Infinity;
     for (let i = 0; i < count; i++) {
       const body = owner[i], value = on[body] ? raw[i] : UNKNOWN;
-      values[i] = value === value ? value : UNKNOWN; // NaN is not equal to itself
+      if (value > UNKNOWN) { values[i] = value; if (value > high) high = value; if (value < low) low = value; } else values[i] = UNKNOWN; // also NaN
       words[i] = colours[body];
     }
-    this.values = values; this.plain = plain; this.range = this.rangeOf(values);
-    const point = t.point, shade = (array) => {
-      const out = new array.constructor(point.length);
-      for (let i = 0; i < point.length; i++) out[i] = array[point[i]];
-      return out;
-    };
-    const positions = gathered(arrays.points, t.point);
-    this.mesh = { positions, normals: normalsOf(positions, t.triangles), values: shade(values), plain: new Uint8Array(shade(words).buffer), soft: this.softness() };
-    this.discs = this.discsOf();
-    this.marks = this.marksOf();
+    this.values = values; this.plain = new Uint8Array(words.buffer); this.largest = high > -Infinity ? high : null; this.turns++;
+    this.range = !field ? [0, 1] : this.options.frameRange ? [low, high > low ? high : low + 1] : [field.low, field.high];
+    const positions = room.of("x", Float32Array, 3 * point.length), shaded = room.of("v", Float32Array, point.length), tints = room.of("c", Uint32Array, point.length);
+    gather(arrays.points, point, positions);
+    for (let i = 0; i < point.length; i++) { shaded[i] = values[point[i]]; tints[i] = words[point[i]]; }
+    const normals = room.of("n", Float32Array, positions.length);
+    normalsOf(positions, triangles, normals);
+    this.mesh = { positions, normals, values: shaded, plain: new Uint8Array(tints.buffer), soft: this.soft };
+    this.discs = this.discsOf(words);
+    this.slice = null;
   }
 
-  rangeOf(values) {
-    if (!this.field) return [0, 1];
-    if (!this.options.frameRange) return [this.field.low, this.field.high];
-    let low = 0, high = 0;
-    for (const v of values) if (v > -1e29) { low = Math.min(low, v); high = Math.max(high, v); }
-    return [low, high > low ? high : low + 1];
-  }
-
-  softness() {
-    const { owner, point } = this.topology.arrays;
-    this.soft ??= Float32Array.from(point, (p) => (this.tetOwner.has(owner[p]) ? 1 : 0));
-    return this.soft;
-  }
-
-  // Four numbers for each disc in three lists, filled up to whole rows of 1024.
-  discsOf() {
-    const at = this.topology.arrays.surfels, { owner } = this.topology.arrays, arrays = this.frame.arrays, x = arrays.points;
-    const room = 4096 * Math.ceil(at.length / 1024), normals = arrays["surfel/normal"], radii = arrays["surfel/radius"];
-    const places = new Float32Array(room), shapes = new Float32Array(room), plains = new Uint8Array(room), hidden = this.bodies.map((b) => b.shown === "hidden");
-    const from = new Uint32Array(this.plain.buffer), to = new Uint32Array(plains.buffer);
+  // Four numbers for each disc in two lists, and a colour, filled up to whole rows of 1024.
+  discsOf(words) {
+    const { surfels: at, owner } = this.topology.arrays, arrays = this.frame.arrays, x = arrays.points, normals = arrays["surfel/normal"], radii = arrays["surfel/radius"];
+    const size = 1024 * Math.ceil(at.length / 1024), hidden = this.bodies.map((b) => b.shown === "hidden"), values = this.values;
+    const places = this.room.of("places", Float32Array, 4 * size), shapes = this.room.of("shapes", Float32Array, 4 * size), tints = this.room.of("plains", Uint32Array, size);
     let count = 0;
     for (let i = 0; i < at.length; i++) {
       const p = at[i], j = 4 * count;
       if (hidden[owner[p]]) continue;
       places[j] = x[3 * p]; places[j + 1] = x[3 * p + 1]; places[j + 2] = x[3 * p + 2]; places[j + 3] = radii[i];
-      shapes[j] = normals[3 * i]; shapes[j + 1] = normals[3 * i + 1]; shapes[j + 2] = normals[3 * i + 2]; shapes[j + 3] = this.values[p];
-      to[count++] = from[p];
+      if (normals) { shapes[j] = normals[3 * i]; shapes[j + 1] = normals[3 * i + 1]; shapes[j + 2] = normals[3 * i + 2]; } else shapes[j] = shapes[j + 1] = shapes[j + 2] = 0;
+      shapes[j + 3] = values[p]; tints[count++] = words[p];
     }
-    return { count, places, shapes, plains };
-  }
-
-  // Contacts, feature pairs and the pull as dots and sticks.
-  marksOf() {
-    const a = this.frame.arrays, x = a["contact/point"] ?? [], n = a["contact/normal"] ?? [], f = a["contact/force"] ?? [], out = {};
-    const stick = a["contact/sticking"] ?? [], size = this.words.size, sticks = (count, of) => {
-      const list = new Float32Array(10 * count);
-      for (let i = 0; i < count; i++) list.set(of(i), 10 * i);
-      return list;
-    };
-    const at = (array, i) => [array[3 * i], array[3 * i + 1], array[3 * i + 2]], rows = x.length / 3;
-    out.points = Float32Array.from(x);
-    out.tints = new Float32Array(3 * rows);
-    for (let i = 0; i < rows; i++) out.tints.set(stick[i] > 0.5 ? CONTACT.sticks : CONTACT.slips, 3 * i);
-    out.normals = sticks(rows, (i) => [...at(x, i), ...add(at(x, i), scale(0.05 * size, at(n, i))), ...CONTACT.normal, 0]);
-    let largest = 1e-30;
-    for (let i = 0; i < rows; i++) largest = Math.max(largest, length(at(f, i)));
-    this.largestForce = Math.max(largest, 0.999 * (this.largestForce ?? 0));
-    const per = (0.2 * size * this.options.forceScale) / this.largestForce;
-    out.forces = sticks(rows, (i) => [...at(x, i), ...add(at(x, i), scale(per, at(f, i))), ...CONTACT.force, 1]);
-    out.carrying = gathered(a.points, a["contact/carrying"] ?? []);
-    out.carryTints = new Float32Array(out.carrying.length);
-    for (let i = 0; i < out.carrying.length; i += 3) out.carryTints.set(CONTACT.carries, i);
-    const states = Object.values(this.words.colours.states).map((c) => c.map((v) => v / 255));
-    const dots = a["mark/dots"] ?? [], lines = a["mark/lines"] ?? [];
-    out.pairDots = Float32Array.from(dots);
-    out.pairTints = new Float32Array(dots.length);
-    for (let i = 0; i < dots.length / 3; i++) out.pairTints.set(states[a["mark/dot_state"][i]], 3 * i);
-    out.pairLines = sticks(lines.length / 6, (i) => [...at(lines, 2 * i), ...at(lines, 2 * i + 1), ...states[a["mark/line_state"][i]], 0]);
-    return out;
+    return { count, places, shapes, plains: new Uint8Array(tints.buffer) };
   }
 
   get cutPlane() {
@@ -161,38 +137,32 @@ class Stage {
     return high >= low ? plane : null;
   }
 
-  draw() {
-    const p = this.painter, o = this.options;
-    p.begin(this.camera);
-    for (const floor of this.words.floors) p.floor(floor);
-    if (!this.frame) return;
-    const cut = this.cutPlane ?? [0, 0, 0, 1e30], solid = { ...this.mesh, index: this.parts.solid };
-    if (o.shadow) for (const floor of this.words.floors.slice(0, 1)) {
-      p.shadow(floor, (how) => { p.mesh("mesh", solid, { ...how, cut, part: "solid" }); p.discs(this.discs, how); });
+  // Where the plane cuts soft bodies, made anew when either has changed.
+  sliced(plane) {
+    const key = plane.join();
+    if (this.slice?.key !== key) {
+      const { tets, owner } = this.topology.arrays, shown = this.bodies.map((b) => b.shown !== "hidden");
+      this.slice = { key, mesh: cutOf(this.frame.arrays.points, tets, this.values, this.plain, plane, (p) => shown[owner[p]]) };
     }
-    if (o.wire) p.mesh("mesh", { ...this.mesh, index: this.edges }, { range: this.range, cut, part: "edges", lines: true });
-    else p.mesh("mesh", solid, { range: this.range, cut, part: "solid" });
-    p.discs(this.discs, { range: this.range });
-    if (this.cutPlane) {
-      const visible = this.topology.arrays.tets;
-      p.mesh("cut", cutOf(this.frame.arrays.points, visible, this.values, this.plain, cut), { range: this.range });
-    }
-    if (!o.wire) p.blended(() => p.mesh("mesh", { ...this.mesh, index: this.parts.glass }, { range: this.range, opacity: 0.28, cut, part: "glass" }));
-    p.marked((opacity) => this.drawMarks(opacity));
-    p.drawn++;
+    return this.slice.mesh;
   }
 
-  drawMarks(opacity) {
-    const p = this.painter, o = this.options, m = this.marks;
-    if (o.normals) p.sticks("normals", m.normals, 1.6, opacity);
-    if (o.forces) p.sticks("forces", m.forces, 2, opacity);
-    if (o.points) p.dots("contacts", m.points, m.tints, 6, opacity);
-    if (o.carrying) p.dots("carrying", m.carrying, m.carryTints, 5, opacity);
-    if (o.pairs) { p.sticks("pairs", m.pairLines, 2, opacity); p.dots("pair dots", m.pairDots, m.pairTints, 7, opacity); }
-    if (this.pull) {
-      p.sticks("pull", new Float32Array([...this.pull.from, ...this.pull.to, 0.9, 0.45, 0.05, 1]), 3, opacity);
-      p.dots("hand", new Float32Array(this.pull.to), new Float32Array([0.9, 0.45, 0.05]), 9, opacity);
+  draw(fine = false) {
+    const p = this.painter, o = this.options, turn = this.turns;
+    p.begin(this.camera, fine);
+    for (const floor of this.words.floors) p.floor(floor);
+    if (!this.frame) return;
+    const plane = this.cutPlane, cut = plane ?? NOWHERE, range = this.range, solid = { ...this.mesh, index: this.parts.solid, turn };
+    if (o.shadow) for (const floor of this.words.floors.slice(0, 1)) {
+      p.shadow(floor, (how) => { p.mesh("mesh", solid, { ...how, cut, part: "solid" }); p.discs(this.discs, turn, how); });
     }
+    if (o.wire) p.mesh("mesh", { ...solid, index: this.shownEdges() }, { range, cut, part: "edges", lines: true });
+    else p.mesh("mesh", solid, { range, cut, part: "solid" });
+    p.discs(this.discs, turn, { range });
+    if (plane) p.mesh("cut", this.sliced(plane), { range });
+    if (!o.wire) p.blended(() => p.mesh("mesh", { ...solid, index: this.parts.glass }, { range, opacity: 0.28, cut, part: "glass" }));
+    this.marks.draw(p);
+    p.drawn++;
   }
 
   // The point of a body under the pointer, or null.

@@ -11,7 +11,7 @@ vec3 lit(vec3 base, vec3 normal, vec3 at) {
   vec3 n = dot(normal, view) < 0.0 ? -normal : normal;
   float sunny = max(dot(n, -sun), 0.0), facing = max(dot(n, view), 0.0);
   vec3 halfway = normalize(view - sun);
-  return base * (0.46 + 0.36 * sunny + 0.31 * facing) + 0.1 * pow(max(dot(n, halfway), 0.0), 16.0);
+  return base * (0.5 + 0.35 * sunny + 0.29 * facing) + 0.1 * pow(max(dot(n, halfway), 0.0), 16.0);
 }
 vec3 painted(float value, vec4 plain) {
   bool known = plain.a > 0.5 && value > -1e29;
@@ -32,15 +32,15 @@ void main() {
   colour = vec4(lit(painted(v, p), normal, at), opacity);
 }`],
   disc: [`#version 300 es
-uniform highp sampler2D places, shapes; uniform sampler2D plains; // six corners for each, their data in textures: instances of four are slow
+uniform highp sampler2D places, shapes; uniform sampler2D plains; // a triangle around each, its data in textures: instances are slow
 uniform mat4 project; uniform vec3 eye; out vec3 at, n; out float v; out vec2 c; flat out vec4 p;
 void main() {
-  int disc = gl_VertexID / 6, corner = gl_VertexID - 6 * disc; corner = corner < 3 ? corner : 6 - corner; // 0 1 2, 3 2 1
+  int disc = gl_VertexID / 3, corner = gl_VertexID - 3 * disc;
   ivec2 cell = ivec2(disc & 1023, disc >> 10); vec4 place = texelFetch(places, cell, 0), shape = texelFetch(shapes, cell, 0);
   vec3 centre = place.xyz, normal = shape.xyz; float radius = place.w, value = shape.w; vec4 plain = texelFetch(plains, cell, 0);
   vec3 z = dot(normal, normal) > 1e-12 ? normalize(normal) : normalize(eye - centre);
   vec3 x = normalize(cross(abs(z.z) < 0.9 ? vec3(0.0, 0.0, 1.0) : vec3(1.0, 0.0, 0.0), z));
-  c = vec2(float(corner & 1), float(corner >> 1)) * 2.0 - 1.0;
+  c = corner == 0 ? vec2(0.0, 2.0) : vec2(corner == 1 ? -1.7320508 : 1.7320508, -1.0);
   at = centre + radius * (c.x * x + c.y * cross(z, x)); n = z; v = value; p = plain;
   gl_Position = project * vec4(at, 1.0);
 }`, `#version 300 es
@@ -59,7 +59,7 @@ void main() {
   vec2 side = vec2(-along.y, along.x); float head = arrow > 0.5 ? min(5.0 * width, 0.6 * len) : 0.0;
   vec4 base; vec2 offset;
   if (gl_VertexID < 6) {
-    bool far = gl_VertexID == 1 || gl_VertexID == 2 || gl_VertexID == 4; float s = (gl_VertexID & 1) == 1 ? 1.0 : -1.0;
+    bool far = gl_VertexID == 1 || gl_VertexID == 2 || gl_VertexID == 4; float s = gl_VertexID == 2 || gl_VertexID > 3 ? 1.0 : -1.0;
     base = far ? q : p; offset = 0.5 * width * s * side - (far ? head * along : vec2(0.0));
   } else {
     base = q; int k = gl_VertexID - 6; offset = k == 0 ? vec2(0.0) : -head * along + 0.38 * head * (k == 1 ? 1.0 : -1.0) * side;

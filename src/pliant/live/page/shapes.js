@@ -1,28 +1,27 @@
 // Geometry that is worked out here: normals, edges, cuts, and what is under the pointer.
 
-function gathered(points, map) {
-  const out = new Float32Array(3 * map.length);
-  for (let i = 0; i < map.length; i++) {
+function gather(points, map, out) {
+  for (let i = 0, j = 0; i < map.length; i++, j += 3) {
     const k = 3 * map[i];
-    out[3 * i] = points[k]; out[3 * i + 1] = points[k + 1]; out[3 * i + 2] = points[k + 2];
+    out[j] = points[k]; out[j + 1] = points[k + 1]; out[j + 2] = points[k + 2];
   }
-  return out;
 }
 
-// Sums of the triangles' normals at each point; the card makes them unit vectors.
-function normalsOf(x, triangles) {
-  const out = new Float32Array(x.length);
+// Sums of the triangles' normals at each point, into `out`; the card makes them unit vectors.
+function normalsOf(x, triangles, out) {
+  out.fill(0);
   for (let t = 0; t < triangles.length; t += 3) {
     const a = 3 * triangles[t], b = 3 * triangles[t + 1], c = 3 * triangles[t + 2];
     const ux = x[b] - x[a], uy = x[b + 1] - x[a + 1], uz = x[b + 2] - x[a + 2];
     const vx = x[c] - x[a], vy = x[c + 1] - x[a + 1], vz = x[c + 2] - x[a + 2];
     const nx = uy * vz - uz * vy, ny = uz * vx - ux * vz, nz = ux * vy - uy * vx;
-    for (const k of [a, b, c]) { out[k] += nx; out[k + 1] += ny; out[k + 2] += nz; }
+    out[a] += nx; out[a + 1] += ny; out[a + 2] += nz;
+    out[b] += nx; out[b + 1] += ny; out[b + 2] += nz;
+    out[c] += nx; out[c + 1] += ny; out[c + 2] += nz;
   }
   let largest = 1e-30;
-  for (let i = 0; i < out.length; i++) largest = Math.max(largest, Math.abs(out[i]));
-  for (let i = 0; i < out.length; i++) out[i] /= largest; // areas of small bodies are tiny
-  return out;
+  for (let i = 0; i < out.length; i++) if (out[i] > largest) largest = out[i]; else if (-out[i] > largest) largest = -out[i];
+  for (let i = 0, by = 1 / largest; i < out.length; i++) out[i] *= by; // areas of small bodies are tiny
 }
 
 // Pairs of shaded points along every edge, each once.
@@ -38,14 +37,14 @@ function edgesOf(triangles, point) {
 
 const AROUND = [[0, 1], [0, 2], [0, 3], [1, 2], [1, 3], [2, 3]];
 
-// Where a plane cuts tetrahedra: triangles with values, colours by owner.
-function cutOf(points, tets, values, plain, [nx, ny, nz, d]) {
+// Where a plane cuts tetrahedra that are seen: triangles with values, colours by owner.
+function cutOf(points, tets, values, plain, [nx, ny, nz, d], seen) {
   const x = [], v = [], c = [], index = [];
   const side = (i) => nx * points[3 * i] + ny * points[3 * i + 1] + nz * points[3 * i + 2] - d;
   for (let t = 0; t < tets.length; t += 4) {
     const s = [side(tets[t]), side(tets[t + 1]), side(tets[t + 2]), side(tets[t + 3])];
     const above = (s[0] > 0) + (s[1] > 0) + (s[2] > 0) + (s[3] > 0);
-    if (above === 0 || above === 4) continue;
+    if (above === 0 || above === 4 || !seen(tets[t])) continue;
     const first = x.length / 3;
     for (const [i, j] of AROUND) {
       if (s[i] > 0 === s[j] > 0) continue;

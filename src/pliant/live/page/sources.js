@@ -9,6 +9,7 @@ class FileSource {
   constructor(data) { this.data = data; }
   async manifest() { return unpack(await inflated(this.data.manifest)).meta; }
   async topology(number) { return unpack(await inflated(this.data.topologies[number])); }
+  async hierarchy(number) { return unpack(await inflated(this.data.hierarchies[number])); }
   async frame(i) { return unpack(await inflated(this.data.frames[i])); }
 }
 
@@ -20,9 +21,10 @@ class ServerSource {
   }
   async manifest() { return unpack(await this.get("/manifest")).meta; }
   async topology(number) { return unpack(await this.get(`/topology?number=${number}`)); }
-  async frame(i, field) { return unpack(await this.get(`/frame?number=${i}&field=${encodeURIComponent(field)}`)); }
-  async next(after, field) {
-    const block = await this.get(`/next?after=${after}&field=${encodeURIComponent(field)}`);
+  async hierarchy(number) { return unpack(await this.get(`/hierarchy?number=${number}`)); }
+  async frame(i, wanted) { return unpack(await this.get(`/frame?number=${i}&${wanted}`)); }
+  async next(after, wanted) {
+    const block = await this.get(`/next?after=${after}&${wanted}`);
     return block.byteLength ? unpack(block) : null;
   }
   async order(what) {

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from pliant.record import Run
 
 MARGIN = 0.35  # of the width of the contact, around it
+MANY = 1500  # triangles, whose edges would hide the colours
 
 
 @dataclass(frozen=True)
@@ -30,7 +31,7 @@ class Hardest:
 
 
 def hardest_contact(run: Run) -> Hardest | None:
-    """The frame and pair with the largest normal force; None if no frame has contacts."""
+    """The recorded frame and pair with the largest force; None if no frame has contacts."""
     best: tuple[float, int, int, int] | None = None
     from pliant.contact.contacts import Contacts
     from pliant.measure.pairs import per_pair
@@ -38,8 +39,9 @@ def hardest_contact(run: Run) -> Hardest | None:
     for frame in range(run.frames):
         sums = per_pair(Contacts.of_arrays(run.contact_rows(frame)))
         if sums:
-            k = int(np.argmax(sums["normal_force"]))
-            found = (float(sums["normal_force"][k]), frame, int(sums["a"][k]), int(sums["b"][k]))
+            size = np.linalg.norm(sums["force"], axis=1)
+            k = int(np.argmax(size))
+            found = (float(size[k]), frame, int(sums["a"][k]), int(sums["b"][k]))
             best = found if best is None or found[0] > best[0] else best
     if best is None:
         return None
@@ -102,7 +104,8 @@ def _draw(flat: Floats, triangles: Ints, pressure: Floats, title: str, path: Pat
     colours = LinearSegmentedColormap.from_list("pliant", [tuple(c / 255 for c in colour) for colour in COLOURS])
     mesh = Triangulation(factor * flat[:, 0], factor * flat[:, 1], triangles)
     shown = axes.tripcolor(mesh, pressure, shading="gouraud", cmap=colours, vmin=0.0, vmax=scale.high)
-    axes.triplot(mesh, color="white", linewidth=0.3, alpha=0.5)
+    if len(triangles) < MANY:
+        axes.triplot(mesh, color="white", linewidth=0.3, alpha=0.5)
     axes.set_aspect("equal")
     axes.set_xlabel("mm" if factor > 1 else "m")
     axes.set_title(title, fontsize=10, loc="left")

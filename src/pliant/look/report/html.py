@@ -6,15 +6,16 @@ from collections.abc import Mapping, Sequence
 from html import escape
 
 STYLE = """
-body { font: 15px/1.5 system-ui, sans-serif; color: #2c3038; background: #f9fafc; margin: 0; }
-main { max-width: 62rem; margin: 0 auto; padding: 1.5rem; }
+body { font: 15px/1.5 system-ui, -apple-system, "Segoe UI", Roboto, sans-serif; color: #262a33; background: #f9fafc; margin: 0; }
+main { max-width: 66rem; margin: 0 auto; padding: 1.5rem; }
 h1 { font-size: 1.7rem; margin: .5rem 0; } h2 { font-size: 1.15rem; margin: 2.2rem 0 .6rem; border-bottom: 1px solid #d8dce3; }
 table { border-collapse: collapse; width: 100%; background: #fff; } th, td { padding: .3rem .6rem; text-align: left; vertical-align: top; }
-th { color: #6a717d; font-weight: 600; border-bottom: 1px solid #d8dce3; } tr + tr td { border-top: 1px solid #eef0f4; }
+th { color: #69707d; font-weight: 600; } tr + tr > * { border-top: 1px solid #eef0f4; }
+.facts th { width: 12rem; white-space: nowrap; font-weight: 500; }
 td.number { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; } th.number { text-align: right; }
 .wide { overflow-x: auto; } figure { margin: 0; background: #fff; border: 1px solid #e2e5eb; border-radius: 6px; overflow: hidden; }
 figcaption { padding: .35rem .7rem; color: #6a717d; } img { display: block; width: 100%; height: auto; }
-.stills { display: grid; grid-template-columns: repeat(auto-fill, minmax(18rem, 1fr)); gap: .8rem; }
+.stills { display: grid; grid-template-columns: repeat(auto-fill, minmax(19rem, 1fr)); gap: .8rem; }
 .plots { display: grid; grid-template-columns: repeat(auto-fill, minmax(27rem, 1fr)); gap: .8rem; }
 pre { background: #fff; border: 1px solid #e2e5eb; border-radius: 6px; padding: .8rem; overflow: auto; max-height: 30rem; }
 li.bad { color: #b3261e; } @media (max-width: 32rem) { .plots { grid-template-columns: 1fr; } }
@@ -53,7 +54,7 @@ def listing(items: Sequence[str], bad: Sequence[str] = ()) -> str:
 def facts(pairs: Mapping[str, str]) -> str:
     """A table of two columns."""
     rows = "".join(f"<tr><th>{escape(name)}</th><td>{escape(value)}</td></tr>" for name, value in pairs.items())
-    return f"<div class='wide'><table>{rows}</table></div>"
+    return f"<div class='wide'><table class='facts'>{rows}</table></div>"
 
 
 def table(heads: Sequence[str], rows: Sequence[Sequence[str]], words: int = 1) -> str:

@@ -42,7 +42,7 @@ def report(run: Run, path: str | Path, field: str = "auto", stills: int = STILLS
         section("What it looked like", _stills(run, field, stills, hardest)),
         section("Bodies and materials", words.bodies(run)),
         section("Curves", _curves(run)),
-        section("The hardest contact", _hardest(run, hardest)),
+        section("The hardest contact that was recorded", _hardest(run, hardest)),
         section("What touched what", words.pairs(run)),
         section("Notes and warnings", words.warnings(run)),
         section("How to do it again", words.again(run)),
@@ -62,8 +62,10 @@ def _stills(run: Run, field: str, count: int, hardest: Hardest | None) -> str:
 
     film = Film(run)
     chosen = sorted(set(np.linspace(0, run.frames - 1, max(1, min(count, run.frames))).round().astype(int).tolist()))
-    if hardest is not None and hardest.frame not in chosen:
-        chosen = sorted({*chosen, hardest.frame})
+    if hardest is not None and hardest.frame not in chosen:  # in place of its neighbour, but not of the first and the last
+        inner = chosen[1:-1]
+        near = min(inner, key=lambda i: abs(i - hardest.frame), default=None)
+        chosen = sorted({*(i for i in chosen if i != near), hardest.frame})
     available = set().union(*(film.fields(i) for i in chosen))
     field = fields.choose(field, available, film.picture(chosen[0], ()).kinds)
     wanted = {fields.source_of(field, available)}
@@ -98,7 +100,7 @@ def _curves(run: Run) -> str:
 def _hardest(run: Run, hardest: Hardest | None) -> str:
     if hardest is None:
         return text("Nothing touched anything in a recorded frame.")
-    said = words.hardest(hardest)
+    said = words.hardest(run, hardest)
     with tempfile.TemporaryDirectory() as folder:
         made = plot_map(run, hardest, Path(folder) / "map.png")
         if made is None:

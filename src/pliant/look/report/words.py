@@ -10,6 +10,7 @@ import numpy as np
 
 from pliant.geometry.mesh import PliantError
 from pliant.look.caption import length_words
+from pliant.look.fields import PREFIXES
 from pliant.look.report.hardest import Hardest
 from pliant.look.report.html import code, facts, folded, listing, table, text
 from pliant.measure.pairs import per_pair
@@ -92,7 +93,7 @@ def _shape(shape: Any) -> str:
         return "a mesh"
     name = str(shape.get("kind") or shape.get("file"))
     if name == "recorded":
-        return "a mesh, kept in the run file"
+        return f"{shape.get('name', 'a mesh')}, kept in the run file"
     return name + _options({k: v for k, v in shape.items() if k not in ("kind", "file")})
 
 
@@ -102,15 +103,22 @@ def _options(values: dict[str, Any]) -> str:
 
 def _material(body: Body) -> str:
     material = body.material
-    amount = lambda v, unit: f"{v:.4g} {unit}" if isinstance(v, float | int) else f"{min(v):.4g} to {max(v):.4g} {unit}"
+    amount = lambda v, unit: with_unit(v, unit) if isinstance(v, float | int) else f"{with_unit(min(v), unit)} to {with_unit(max(v), unit)}"
     if body.model == "static":
         return "-"
+    weight = f"{material.density:.4g} kg/m³" if isinstance(material.density, float | int) else amount(material.density, "kg/m³")
     if body.model == "rigid":
-        return amount(material.density, "kg/m³")
+        return weight
     if body.model == "springs":
         return f"springs of {amount(material.spring_stiffness, 'N/m')}"
-    elastic = f"{material.law}, E = {amount(material.youngs_modulus, 'Pa')}, ν = {material.poisson_ratio:g}"
-    return f"{elastic}, {amount(material.density, 'kg/m³')}"
+    law = material.response if body.model == "quasi-rigid" else material.law
+    return f"{law}, E = {amount(material.youngs_modulus, 'Pa')}, ν = {material.poisson_ratio:g}, {weight}"
+
+
+def with_unit(value: float, unit: str) -> str:
+    """A number with a prefix that makes it short."""
+    factor, letter = next((p for p in PREFIXES if abs(value) >= 0.9999 * p[0]), (1.0, ""))
+    return f"{value / factor:.4g} {letter}{unit}"
 
 
 def pairs(run: Run) -> str:
@@ -129,26 +137,34 @@ def pairs(run: Run) -> str:
         a, b = (names.get(int(found[end_][mine][0]), "?") for end_ in ("a", "b"))
         rows.append((
             float(size[peak]), a, b, f"{time[found['row'][mine][0]]:.4g}", f"{size[peak]:.4g}", f"{time[found['row'][mine][peak]]:.4g}",
-            f"{size[end][0]:.4g}" if end.any() else "apart", f"{1e4 * column('area'):.4g}", f"{column('pressure'):.4g}",
+            f"{size[end][0]:.4g}" if end.any() else "apart", f"{1e4 * column('area'):.4g}", f"{1e-3 * column('pressure'):.4g}",
             f"{1e3 * column('depth'):.3g}",
         ))  # fmt: skip
     rows.sort(key=lambda row: -row[0])
-    heads = ("body", "with", "first touch (s)", "largest force (N)", "at (s)", "at the end (N)", "largest area (cm²)", "peak pressure (Pa)",
-             "deepest (mm)")  # fmt: skip
+    heads = ("body", "with", "first touch (s)", "largest force (N)", "at (s)", "at the end (N)", "largest area (cm²)",
+             "peak pressure (kPa)", "deepest (mm)")  # fmt: skip
     shown = table(heads, [row[1:] for row in rows[:MOST_PAIRS]], words=2)
     return shown + (text(f"and {len(rows) - MOST_PAIRS} more pairs.") if len(rows) > MOST_PAIRS else "")
 
 
-def hardest(found: Hardest) -> str:
-    """The hardest contact in numbers."""
+def hardest(run: Run, found: Hardest) -> str:
+    """The hardest contact of the recorded frames in numbers, and that of all steps if it lies between frames."""
     sums = {name: value[0] for name, value in per_pair(found.contacts).items()}
-    area = float(sums["area"])
-    mean = f", {sums['normal_force'] / area:.3g} Pa on average over {1e4 * area:.3g} cm²" if area > 0 else ""
-    peak = f", {sums['pressure']:.3g} Pa at most" if sums["pressure"] > 0 else ""
-    return text(
-        f"{found.a} and {found.b} at t = {found.time:.4g} s: {sums['normal_force']:.4g} N normal force in {sums['contacts']} contacts"
-        f"{mean}{peak}, friction {np.linalg.norm(sums['friction']):.3g} N, {1e3 * sums['depth']:.3g} mm deep."
+    area, force = float(sums["area"]), float(np.linalg.norm(sums["force"]))
+    mean = f", {with_unit(sums['normal_force'] / area, 'Pa')} on average over {1e4 * area:.3g} cm²" if area > 0 else ""
+    peak = f", {with_unit(sums['pressure'], 'Pa')} at most" if sums["pressure"] > 0 else ""
+    said = (
+        f"{found.a} and {found.b} at t = {found.time:.4g} s: a force of {force:.4g} N ({sums['normal_force']:.4g} N along the normals, "
+        f"friction {np.linalg.norm(sums['friction']):.3g} N) in {sums['contacts']} contacts{mean}{peak}, {1e3 * sums['depth']:.3g} mm deep."
     )
+    all_steps = run.pairs()
+    size = np.linalg.norm(all_steps["force"], axis=1) if "row" in all_steps else np.zeros(0)
+    if size.max(initial=0.0) > 1.005 * force:
+        k, names = int(np.argmax(size)), run.cells(-1).bodies
+        ends = " and ".join(names.get(int(all_steps[end][k]), "?") for end in ("a", "b"))
+        when = run.series()["time"][all_steps["row"][k]]
+        said += f" Of all steps the hardest was that of {ends} at t = {when:.4g} s with {size[k]:.4g} N, between two frames."
+    return text(said)
 
 
 def warnings(run: Run) -> str:

@@ -1,0 +1,152 @@
+"""What closed bodies have in common as they stand: the skin that bounds it, and its volume.
+
+Each skin is cut along its edges where the signed distance to the other body changes its sign, linearly, as its vertices say. The parts
+of both skins inside the other body bound the volume, which is a third of the sum of x . n over them (divergence theorem). A plane needs
+no skin: seen from a point of it, it adds nothing. Exact for planes; with other bodies it converges with the length of the edges.
+
+Limits: where only edges cross and no vertex is inside, nothing is found; surfels, and skins with holes, have no inside.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from pliant.detect.closest import closest_on_body, face_neighbours, normals, pseudo_normal
+from pliant.detect.tree import Tree
+from pliant.geometry.mesh import Floats, Ints
+from pliant.kernels import axpy, contiguous, dot, kernel, load, norm, sub
+
+Half = tuple[int, Floats, Floats]  # body, a point of its plane [m], normal out of it
+
+
+@dataclass(frozen=True)
+class Intersection:
+    """Triangles of skins inside other bodies, and the volume of each pair."""
+
+    corners: Floats  # [m] (m, 3, 3)
+    body: Ints  # (m,) whose skin it is
+    volume: dict[tuple[int, int], float]  # [m^3] of each pair of bodies that overlap
+
+    @property
+    def total(self) -> float:
+        """Volume of all pairs [m^3]."""
+        return float(sum(self.volume.values()))
+
+
+def intersection(
+    points: Floats, triangles: Ints, body: Ints, planes: Sequence[Half] = (), still: Collection[int] = ()
+) -> Intersection:
+    """Of the skins of bodies with each other and with planes; pairs of `still` bodies are left out, and skins with holes."""
+    skins = _Skins(contiguous(points), triangles, body, still)
+    a, b, face, gap = skins.near()
+    parts = [(a, b, face, gap)]
+    for number, place, normal in planes:
+        mine = np.flatnonzero(skins.closed[skins.row] & ~skins.fixed[skins.row])
+        below = (skins.points[skins.faces[mine]] - place) @ normal
+        low = (below < 0.0).any(axis=1)
+        parts.append((skins.ids[skins.row[mine[low]]], np.full(int(low.sum()), number), mine[low], below[low]))
+    a, b, face, gap = (np.concatenate([part[k] for part in parts]) for k in range(4))
+    corners, source = clipped(skins.points[skins.faces[face]], gap)
+    return Intersection(corners, a[source], _volumes(corners, a[source], b[source], {n: place for n, place, _ in planes}))
+
+
+def clipped(corners: Floats, gap: Floats) -> tuple[Floats, Ints]:
+    """The parts of triangles (n, 3, 3) where a function, linear between its values (n, 3), is negative; the triangle of each."""
+    inside = gap < 0.0
+    count = inside.sum(axis=1)
+    kept, source = [corners[count == 3]], [np.flatnonzero(count == 3)]
+    for many in (1, 2):
+        rows = np.flatnonzero(count == many)
+        odd = np.argmax(inside[rows] if many == 1 else ~inside[rows], axis=1)  # the corner that is alone
+        turn = (odd[:, None] + np.arange(3)) % 3
+        x, g = corners[rows[:, None], turn], gap[rows[:, None], turn]
+        cut = [x[:, 0] + (g[:, 0] / (g[:, 0] - g[:, k]))[:, None] * (x[:, k] - x[:, 0]) for k in (1, 2)]
+        if many == 1:
+            kept.append(np.stack([x[:, 0], *cut], axis=1))
+            source.append(rows)
+        else:
+            kept += [np.stack([cut[0], x[:, 1], x[:, 2]], axis=1), np.stack([cut[0], x[:, 2], cut[1]], axis=1)]
+            source += [rows, rows]
+    return np.concatenate(kept), np.concatenate(source)
+
+
+def _volumes(corners: Floats, a: Ints, b: Ints, planes: dict[int, Floats]) -> dict[tuple[int, int], float]:
+    pair = np.stack([np.minimum(a, b), np.maximum(a, b)], axis=1)
+    found, which = np.unique(pair, axis=0, return_inverse=True)
+    count = np.bincount(which.ravel(), minlength=len(found))
+    middle = np.stack([np.bincount(which.ravel(), corners[:, 0, k], minlength=len(found)) for k in range(3)], axis=1) / count[:, None]
+    for k, (i, j) in enumerate(found.tolist()):
+        if i in planes or j in planes:
+            middle[k] = planes[i] if i in planes else planes[j]
+    x = corners - middle[which.ravel()][:, None]
+    sixth = np.einsum("ni,ni->n", x[:, 0], np.cross(x[:, 1], x[:, 2])) / 6.0
+    volume = np.bincount(which.ravel(), sixth, minlength=len(found))
+    return {(int(i), int(j)): max(float(v), 0.0) for (i, j), v in zip(found, volume, strict=True)}
+
+
+class _Skins:
+    """Skins of bodies in a tree, and which of their triangles are near other bodies."""
+
+    def __init__(self, points: Floats, triangles: Ints, body: Ints, still: Collection[int]) -> None:
+        order = np.argsort(body, kind="stable")
+        self.points, self.faces = points, contiguous(triangles[order], np.int64)
+        self.ids, self.row = np.unique(body[order], return_inverse=True)
+        self.start = np.searchsorted(self.row, np.arange(len(self.ids) + 1))
+        self.neighbour = face_neighbours(self.faces)
+        self.closed = np.ones(len(self.ids), bool)
+        self.closed[self.row[(self.neighbour < 0).any(axis=1)]] = False
+        self.fixed = np.isin(self.ids, list(still))
+
+    def near(self) -> tuple[Ints, Ints, Ints, Floats]:
+        """(body, other body, triangle, signed distance of its corners to the other) of triangles with a corner inside."""
+        none = np.zeros(0, np.int64)
+        if len(self.faces) == 0:
+            return none, none, none, np.zeros((0, 3))
+        tree = Tree.build(self.points, self.faces, self.start)
+        low, high = tree.low[tree.root], tree.high[tree.root]
+        back = np.argsort(tree.order)
+        face_low, face_high = tree.box_low[back], tree.box_high[back]
+        meet = (low[:, None] <= high[None]).all(axis=2) & (low[None] <= high[:, None]).all(axis=2)
+        meet &= self.closed[:, None] & self.closed[None] & ~(self.fixed[:, None] & self.fixed[None])
+        np.fill_diagonal(meet, False)
+        faces, others = [none], [none]
+        for i, j in np.argwhere(meet):
+            mine = slice(self.start[i], self.start[i + 1])
+            touch = (face_low[mine] <= high[j]).all(axis=1) & (low[j] <= face_high[mine]).all(axis=1)
+            faces.append(np.flatnonzero(touch) + self.start[i])
+            others.append(np.full(len(faces[-1]), j))
+        face, other = np.concatenate(faces), np.concatenate(others)
+        gap = self._gaps(tree, face, other)
+        keep = (gap < 0.0).any(axis=1)
+        face, other = face[keep], other[keep]
+        return self.ids[self.row[face]], self.ids[other], face, gap[keep]
+
+    def _gaps(self, tree: Tree, face: Ints, other: Ints) -> Floats:
+        """Signed distance of the corners of faces to other bodies, (n, 3); each point once."""
+        key = (other[:, None] * len(self.points) + self.faces[face]).ravel()
+        asked, back = np.unique(key, return_inverse=True)
+        gap, face_normal, vertex_normal = np.empty(len(asked)), np.zeros((len(self.faces), 3)), np.zeros((len(self.points), 3))
+        normals(self.points, self.faces, face_normal, vertex_normal)
+        _signed(
+            asked // len(self.points), asked % len(self.points), self.points, tree.root, tree.level[1], tree.first, tree.count, tree.order,
+            tree.low, tree.high, self.faces, self.neighbour, face_normal, vertex_normal, gap,
+        )  # fmt: skip
+        return gap[back.ravel()].reshape(-1, 3)
+
+
+@kernel
+def _signed(  # type: ignore[no-untyped-def]
+    body, point, points, root, leaves, first, count, order, low, high, faces, neighbour, face_normal, vertex_normal, gap
+):  # fmt: skip
+    """Signed distance of points to bodies, negative inside."""
+    stack = np.empty(128, np.int64)
+    for k in range(len(point)):
+        p = load(points, point[k])
+        _, f, u, v, w = closest_on_body(p, root[body[k]], leaves, first, count, order, low, high, points, faces, stack)
+        n = pseudo_normal(f, (u, v, w), faces, neighbour, face_normal, vertex_normal)
+        x, y, z = load(points, faces[f, 0]), load(points, faces[f, 1]), load(points, faces[f, 2])
+        out = sub(axpy(u, x, axpy(v, y, (w * z[0], w * z[1], w * z[2]))), p)
+        gap[k] = -norm(out) if dot(out, n) > 0.0 else norm(out)
