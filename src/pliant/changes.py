@@ -96,7 +96,7 @@ def _material(world: World, body: Body, name: str, value: Any) -> None:
     if model.bodies.frame[i] >= 0:
         model.frames.damping[model.bodies.frame[i]] = material.mass_damping
     if body.model == "quasi-rigid":
-        model.bodies.gives[i] = gives_of(body)
+        model.bodies.gives[i], model.bodies.tables[i] = gives_of(body)
     for group, owner in zip(model.groups, model.group_body, strict=True):
         mine = np.isin(owner, family)
         if not mine.any():

@@ -13,7 +13,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 
 from pliant.bodies.models import OWN, SHIPPED, known
 from pliant.geometry.mesh import PliantError, Surface, TetMesh
-from pliant.reading import explain
+from pliant.reading import explain, nearest
 from pliant.table import Table, as_table
 
 if TYPE_CHECKING:
@@ -31,6 +31,7 @@ _TABLE_SCHEMA = WithJsonSchema(
         "anyOf": [{"type": "number"}, {"type": "array"}, {"type": "object"}],
     }
 )
+SURFACE_RESPONSES = ("boussinesq", "volume-preserving", "layer")  # of quasi-rigid bodies, besides tables
 _SHAPE_SCHEMA = WithJsonSchema(
     {
         "description": 'the name of a shape, a table {kind = "ball", radius = 0.1, ...} or {file = "foot.obj", ...}',
@@ -75,8 +76,8 @@ class Material(Spec):
     adaptive_force: Positive | None = None  # [N] f: vertex_damping times min(|spring force on the vertex| / f, cap); None: constant
     adaptive_cap: Positive = 10.0  # largest factor of adaptive damping
     thickness: Positive = 0.001  # [m] of a sheet of springs, for its mass; only for open surfaces
-    response: Literal["boussinesq", "volume-preserving", "layer"] = "boussinesq"  # of quasi-rigid bodies: solid, flesh, layer on a core
-    layer: Positive | None = None  # [m] how far a push on a quasi-rigid body is felt; not for boussinesq
+    response: str = "boussinesq"  # of quasi-rigid bodies: boussinesq (solid), volume-preserving (flesh), layer (on a core), or a .csv table
+    layer: Positive | None = None  # [m] how far a push on a quasi-rigid body is felt; for volume-preserving and layer
     # the rest is for points
     hourglass: NotNegative = 0.1  # stiffness, in parts of youngs_modulus, against motions that the strain of phyxels cannot see
     volume_stiffness: NotNegative = 0.0  # [Pa] k of the energy k/2 (V/V0 - 1)^2 per volume
@@ -88,6 +89,13 @@ class Material(Spec):
     softening: tuple[Finite, Finite] | None = None  # [degree C] between these temperatures stiffness falls linearly to soft_modulus
     soft_modulus: Positive = 1.0  # [Pa] Young's modulus above the second temperature of `softening`
     temperature: Finite = 20.0  # [degree C]; changes over time with scene.change("BODY.material.temperature", table)
+
+    @field_validator("response")
+    @classmethod
+    def _known_response(cls, value: str) -> str:
+        if value not in SURFACE_RESPONSES and not value.endswith(".csv"):
+            raise ValueError(f"there is no response '{value}': {nearest(value, SURFACE_RESPONSES)} A table is a .csv file of `pliant response`")
+        return value
 
 
 class Where(Spec):
@@ -159,6 +167,8 @@ class Body(Spec):
     # points: on a lattice inside the surface, or at the nodes or centres of tets
     support: Annotated[float, Field(ge=1.5, le=5.0)] = 3.0  # points: how far a phyxel sees, in mean distances to its ten neighbours
     skin: Annotated[Any, _SHAPE_SCHEMA] | None = None  # a finer surface that rides in the tets and is what touches
+    core: Annotated[Any, _SHAPE_SCHEMA] | None = None
+    # quasi-rigid: a coarse solid that bends and stretches; the shape rides in it and gives way locally on top. None: rigid
     material: Material = Field(default_factory=Material)
     integrator: Literal["auto", "symplectic", "verlet", "implicit", "cooper-verner", "dop853"] = "auto"
     tolerance: Positive = 1e-6  # dop853: error of a step, in parts of the body's size
@@ -173,7 +183,7 @@ class Body(Spec):
     motions: list[Motion] = []
     loads: list[Load] = []
 
-    @field_validator("shape", "skin")
+    @field_validator("shape", "skin", "core")
     @classmethod
     def _shape(cls, value: Any) -> Any:
         from pliant.geometry.files import PointCloud
@@ -203,9 +213,11 @@ class Body(Spec):
         if static is not None and static < self.friction:
             raise ValueError(f"static_friction {static} is below friction {self.friction}: a body at rest holds at least as well")
         if self.model in ("rigid", "quasi-rigid", "static"):
-            for name in ("fixed", "skin"):
+            for name in ("skin",) if self.core is not None else ("fixed", "skin"):
                 if getattr(self, name):
                     raise ValueError(f"`{name}` is for soft bodies; this one is {self.model}")
+        if self.core is not None and self.model != "quasi-rigid":
+            raise ValueError(f"`core` is for quasi-rigid bodies; this one is {self.model}: give it a finer `skin` instead")
         if self.model == "static" and (any(self.velocity) or any(self.angular_velocity) or self.loads):
             raise ValueError("a static body has no velocity and no loads; use `motions` to move it, or model = \"rigid\"")
         if self.material.softening is not None and not self.material.softening[0] < self.material.softening[1]:
@@ -371,9 +383,11 @@ class Scene(Spec):
             raise PliantError(f"There is no scene file {path} (looked from {Path.cwd()}).")
         scene = cls.from_toml(path.read_text(), str(path))
         for body in scene.bodies:
-            for shape in (body.shape, body.skin):
+            for shape in (body.shape, body.skin, body.core):
                 if isinstance(shape, dict) and "file" in shape:  # files are named relative to the scene
                     shape["file"] = str((path.parent / shape["file"]).resolve())
+            if body.material.response.endswith(".csv"):
+                body.material.response = str((path.parent / body.material.response).resolve())
         return scene
 
     @staticmethod

@@ -11,7 +11,8 @@ import math
 
 import numpy as np
 
-from pliant.bodies.body import BodyParts, FramePart, fixed_frame, moving_frame, placing
+from pliant.bodies.body import SOFT, BodyParts, FramePart, fixed_frame, moving_frame, placing
+from pliant.bodies.response_table import read_table
 from pliant.detect.surfels.clean import merged
 from pliant.detect.surfels.exact import Exact
 from pliant.detect.surfels.make import from_cloud, from_mesh
@@ -19,6 +20,7 @@ from pliant.detect.surfels.riding import LONGEST
 from pliant.detect.surfels.surface import PointSurface
 from pliant.geometry.mass import Mass, is_closed, mass_of_samples, mass_of_surface
 from pliant.geometry.mesh import Floats, PliantError, Surface
+from pliant.geometry.resolve import resolve
 from pliant.geometry.shape import Shape
 from pliant.geometry.subdivide import subdivided
 from pliant.model import RESPONSES
@@ -29,19 +31,31 @@ SAMPLES = 4000  # of a body unless it says its spacing
 
 def quasi_rigid_parts(body: Body, shape: Shape) -> BodyParts:
     """A body that gives way locally."""
-    if shape.name == "plane":
+    if body.core is not None:
+        parts = _cored(body, shape)
+    elif shape.name == "plane":
         rotation, shift = placing(body)
         parts = BodyParts(frame=fixed_frame(rotation, shift), analytic=shape.analytic)
     elif shape.cloud is not None:
         parts = cloud_parts(body, shape)
     else:
         parts = _meshed(body, shape)
-    parts.gives = gives_of(body)
+    parts.gives, parts.table = gives_of(body)
     return parts
 
 
 def _meshed(body: Body, shape: Shape) -> BodyParts:
     rotation, shift = placing(body)
+    fine = _fine(body, shape)
+    whole = mass_of_surface(fine) if is_closed(fine) else _mass(from_mesh(fine))
+    frame = moving_frame(body, whole, shape.analytic is not None, rotation, shift)
+    points = fine.points @ rotation.T + shift
+    parts = BodyParts(points=points, surface_points=len(points), faces=fine.faces, frame=frame, analytic=shape.analytic)
+    return _bound(parts, frame)
+
+
+def _fine(body: Body, shape: Shape) -> Surface:
+    """The skin with triangles that are small enough to carry pressure."""
     skin = shape.surface()
     x = skin.points[skin.faces]
     area = 0.5 * float(np.linalg.norm(np.cross(x[:, 1] - x[:, 0], x[:, 2] - x[:, 0]), axis=1).sum())
@@ -50,11 +64,18 @@ def _meshed(body: Body, shape: Shape) -> BodyParts:
     fine = subdivided(skin, LONGEST * (body.spacing or math.sqrt(area / SAMPLES))).surface
     if shape.analytic is not None:
         fine = Surface(Exact(*shape.analytic).project(fine.points).points, fine.faces)
-    whole = mass_of_surface(fine) if is_closed(fine) else _mass(from_mesh(fine))
-    frame = moving_frame(body, whole, shape.analytic is not None, rotation, shift)
-    points = fine.points @ rotation.T + shift
-    parts = BodyParts(points=points, surface_points=len(points), faces=fine.faces, frame=frame, analytic=shape.analytic)
-    return _bound(parts, frame)
+    return fine
+
+
+def _cored(body: Body, shape: Shape) -> BodyParts:
+    """A detailed surface that rides in coarse tetrahedra: these carry large deformation, the response what is smaller than they are."""
+    if shape.cloud is not None or shape.name == "plane":
+        raise PliantError("a `core` needs a shape with triangles that ride in it.")
+    core = resolve(body.core, solid=True)
+    if core.tets is None:
+        raise PliantError("the `core` has no tetrahedra: give a solid shape.")
+    soft = body.model_copy(update={"model": "fem", "skin": _fine(body, shape), "core": None})
+    return SOFT["fem"](soft, core, False)
 
 
 def cloud_parts(body: Body, shape: Shape) -> BodyParts:
@@ -79,15 +100,19 @@ def _mass(surface: PointSurface) -> Mass:
     return mass_of_samples(surface.points, surface.normals, surface.areas)
 
 
-def gives_of(body: Body) -> Floats:
-    """C [m^2/N], kind of response, its length [m], damping [s]."""
+def gives_of(body: Body) -> tuple[Floats, Floats]:
+    """(C [m^2/N], kind of response, its length [m], damping [s]), and its table (k, 2) if it is one."""
     material, kind = body.material, body.material.response
     if isinstance(material.youngs_modulus, list):
         raise PliantError("a quasi-rigid body has one Young's modulus; give one number.")
+    c = (1.0 - material.poisson_ratio**2) / (math.pi * material.youngs_modulus)
+    if kind not in RESPONSES:
+        own, rows = read_table(kind)
+        rows = rows * [1.0, c / own]  # a table of another modulus
+        return np.array([c, RESPONSES["table"], np.inf, material.stiffness_damping]), rows
     if kind != "boussinesq" and material.layer is None:
         raise PliantError(
             f"response = \"{kind}\" needs `layer` [m]: how far a push is felt; about twice the radius of the contacts to come for flesh "
             "and rubber, the thickness of the layer on a hard core."
         )
-    c = (1.0 - material.poisson_ratio**2) / (math.pi * material.youngs_modulus)
-    return np.array([c, RESPONSES[kind], material.layer or np.inf, material.stiffness_damping])
+    return np.array([c, RESPONSES[kind], material.layer or np.inf, material.stiffness_damping]), np.zeros((0, 2))
