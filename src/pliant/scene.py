@@ -94,7 +94,8 @@ class Material(Spec):
     @classmethod
     def _known_response(cls, value: str) -> str:
         if value not in SURFACE_RESPONSES and not value.endswith(".csv"):
-            raise ValueError(f"there is no response '{value}': {nearest(value, SURFACE_RESPONSES)} A table is a .csv file of `pliant response`")
+            known = nearest(value, SURFACE_RESPONSES)
+            raise ValueError(f"there is no response '{value}': {known} A table is a .csv file of `pliant response`")
         return value
 
 

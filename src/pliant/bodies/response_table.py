@@ -1,4 +1,4 @@
-"""Tables of how a surface gives way around a force, as `pliant response` writes them: radii [m], displacements per force [m/N], and C [m^2/N]."""
+"""Tables of how a surface gives way around a force, as `pliant response` writes them: radii [m], displacements per force [m/N]."""
 
 from __future__ import annotations
 
