@@ -118,9 +118,9 @@ def test_G16_drilling_moment_of_a_spinning_patch():
     assert np.linalg.norm(contacts.total_force[:2]) < 0.02 * 0.3 * force
 
 
-@pytest.mark.parametrize("spin", [2.5, pytest.param(10.0, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("spin", [5.0, pytest.param(10.0, marks=pytest.mark.slow)])
 def test_G17_a_spinning_ball_rolls_at_the_time_and_speed_of_theory(spin):
-    """t = 2 R w / (7 mu g) and v = 2/7 R w: 0.9708 s and 2.8571 m/s for 10 rad/s; a quarter of both for a quarter of the spin.
+    """t = 2 R w / (7 mu g) and v = 2/7 R w: 0.9708 s and 2.8571 m/s for 10 rad/s, half of both for half of the spin.
 
     The ball sinks in by d = 0.8 % of R, so the ground's lever is R - d: t = r w / ((1 + q) mu g), q = r^2 / (0.4 R^2), 0.35 % more.
     """
