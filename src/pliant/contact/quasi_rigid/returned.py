@@ -4,7 +4,7 @@ Forces along the gradients of distances (slopes.py) return what they took, but d
 of a surface to another, where samples begin or cease to face each other, where a step is too long for what it meets. So each pair has an
 account of the work of its normal forces. While bodies part, forces are those of the energy that is left, P min(1, W / U), with W the
 account, U = -P.q / 2 the elastic energy that the problem s = K P + q has now. This is passivity control [Hannaford, Ryu 2002], by
-the force and not by added damping. A slack of half a percent leaves good contacts as they are.
+the force and not by added damping. A slack of two in a thousand leaves good contacts as they are.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from pliant.contact.quasi_rigid.rows import Patch
 from pliant.geometry.mesh import Floats
 from pliant.motion import Motion
 
-SLACK = 0.005  # of the most that was stored in a contact: what it may give back beyond what it took
+SLACK = 0.002  # of the most that was stored in a contact: what it may give back beyond what it took
 
 
 class Account(NamedTuple):

@@ -4,12 +4,17 @@ The elastic energy of the problem s = K P + q is U(q), and by the envelope theor
 they took if they act along grad q. Exact shapes have the gradient for their normal. The foot of a sampled one has the normal of a
 polynomial fitted there, which misses the gradient of the very distance by up to 8 % where samples are a seventh of a wave: a ball lost
 15 % of its energy on it. So the slope along the surface is measured, by central differences.
+
+Where both bodies give way the direction is C_A grad q - C_B n_A, as in resolve.py: a node that is not quite where two round surfaces meet
+has a normal that errs one way and a foot that errs the other. That is right to second order, but returns energy to a few percent only, which
+returned.py bounds.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
+from pliant.contact.quasi_rigid.levels import coarser
 from pliant.contact.quasi_rigid.result import ContactResult
 from pliant.contact.quasi_rigid.side import Side
 from pliant.detect.surfels.exact import Exact
@@ -21,13 +26,16 @@ STEEPEST = 0.5  # slopes above this are jumps from one part of the surface to an
 
 
 def directions(sides: tuple[Side, Side], result: ContactResult, chosen: Ints) -> Floats:
-    """(k, 3) unit vectors out of the surface that each chosen node meets."""
+    """(k, 3) unit vectors out of the surface that each chosen node meets, towards its own."""
     out = np.empty((len(chosen), 3))
     for i in (0, 1):
         mine = np.flatnonzero(result.owner[chosen] == i)
         if len(mine):
-            out[mine] = gradients(sides[1 - i], result.points[chosen[mine]])
-    return out
+            nodes, own, met = chosen[mine], sides[i], sides[1 - i]
+            out[mine] = own.compliance * gradients(met, result.points[nodes])
+            if met.compliance > 0.0:
+                out[mine] -= met.compliance * coarser(own, result.level).normals(result.sample[nodes])
+    return out / np.maximum(np.linalg.norm(out, axis=1, keepdims=True), 1e-300)
 
 
 def gradients(side: Side, points: Floats) -> Floats:
