@@ -60,6 +60,14 @@ class Spec(BaseModel):
             raise PliantError(explain(error, type(self))) from None
 
 
+class ResponseTable(Spec):
+    """How a surface gives way around a force, as a table; a file of `pliant response` holds the same."""
+
+    c: Positive  # [m^2/N] (1 - nu^2)/(pi E) of the material it was made for; a body scales it to its own
+    r: list[Positive]  # [m] rising
+    values: list[Finite]  # [m/N]
+
+
 class Material(Spec):
     """What a body is made of. Stiffness and density may be given per element, as lists as long as the elements."""
 
@@ -76,7 +84,8 @@ class Material(Spec):
     adaptive_force: Positive | None = None  # [N] f: vertex_damping times min(|spring force on the vertex| / f, cap); None: constant
     adaptive_cap: Positive = 10.0  # largest factor of adaptive damping
     thickness: Positive = 0.001  # [m] of a sheet of springs, for its mass; only for open surfaces
-    response: str = "boussinesq"  # of quasi-rigid bodies: boussinesq (solid), volume-preserving (flesh), layer (on a core), or a .csv table
+    response: str | ResponseTable = "boussinesq"
+    # of quasi-rigid bodies: boussinesq (solid), volume-preserving (flesh), layer (on a core), or a table, also as a .csv file
     layer: Positive | None = None  # [m] how far a push on a quasi-rigid body is felt; for volume-preserving and layer
     # the rest is for points
     hourglass: NotNegative = 0.1  # stiffness, in parts of youngs_modulus, against motions that the strain of phyxels cannot see
@@ -92,8 +101,8 @@ class Material(Spec):
 
     @field_validator("response")
     @classmethod
-    def _known_response(cls, value: str) -> str:
-        if value not in SURFACE_RESPONSES and not value.endswith(".csv"):
+    def _known_response(cls, value: str | ResponseTable) -> str | ResponseTable:
+        if isinstance(value, str) and value not in SURFACE_RESPONSES and not value.endswith(".csv"):
             known = nearest(value, SURFACE_RESPONSES)
             raise ValueError(f"there is no response '{value}': {known} A table is a .csv file of `pliant response`")
         return value
@@ -387,8 +396,9 @@ class Scene(Spec):
             for shape in (body.shape, body.skin, body.core):
                 if isinstance(shape, dict) and "file" in shape:  # files are named relative to the scene
                     shape["file"] = str((path.parent / shape["file"]).resolve())
-            if body.material.response.endswith(".csv"):
-                body.material.response = str((path.parent / body.material.response).resolve())
+            response = body.material.response
+            if isinstance(response, str) and response.endswith(".csv"):
+                body.material.response = str((path.parent / response).resolve())
         return scene
 
     @staticmethod

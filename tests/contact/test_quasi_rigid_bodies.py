@@ -13,6 +13,7 @@ from pliant.detect.surfels import Exact
 from pliant.detect.surfels.make import from_mesh
 from pliant.geometry.shapes import make
 from pliant.pressing.tabulate import write_response
+from pliant.record.snapshot import pack_scene, unpack_scene
 
 R = np.geomspace(1e-3, 0.2, 60)
 
@@ -68,12 +69,21 @@ def test_a_table_is_read_with_the_scene_and_a_bad_one_is_refused(tmp_path):
     scene = ball_scene(dict(response="table.csv"))
     (tmp_path / "scene.toml").write_text(scene.to_toml())
     loaded = Scene.load(tmp_path / "scene.toml")  # named relative to the scene
-    loaded.simulate().step()
+    sim = loaded.simulate()
+    sim.step()
+    loaded_table = sim.world.model.bodies.tables[1]
+    assert len(loaded_table) == len(R)
+    text, arrays = pack_scene(loaded)
+    (tmp_path / "table.csv").unlink()  # a run file has its own
+    again = unpack_scene(text, arrays).simulate()
+    assert np.array_equal(again.world.model.bodies.tables[1], loaded_table)
     with pytest.raises(PliantError, match="no file"):
         ball_scene(dict(response=str(tmp_path / "none.csv"))).simulate()
     (tmp_path / "bare.csv").write_text("1,2\n2,1\n3,0.5\n4,0.2\n")
     with pytest.raises(PliantError, match="does not say C"):
         ball_scene(dict(response=str(tmp_path / "bare.csv"))).simulate()
+    with pytest.raises(PliantError, match="rising"):
+        ball_scene(dict(response=dict(c=c, r=[1.0, 3.0, 2.0, 4.0], values=[4.0, 3.0, 2.0, 1.0]))).simulate()
     with pytest.raises(PliantError, match="no response"):
         ball_scene(dict(response="boussinesk"))
 
@@ -147,6 +157,18 @@ def test_a_core_falls_bounces_and_keeps_momentum():
     assert np.abs(last.momentum - first.momentum).max() < 1e-6 * size
     assert sim.centre("a")[2] > 0.1 and sim.state.v[sim.nodes("a"), 2].mean() > 0.1
     assert last.total <= 1.01 * first.total
+
+
+def test_a_run_with_a_core_from_meshes_goes_on_from_its_file():
+    scene = beam(0.01)
+    body = scene.bodies[0]
+    body.core, body.shape = make("box", size=(0.6, 0.1, 0.1), edge=0.1).tets, make("box", size=(0.6, 0.1, 0.1), edge=0.05).surface()
+    again = unpack_scene(*pack_scene(scene)).simulate()
+    first = scene.simulate()
+    assert len(again.world.model.nodes.rest) == len(first.world.model.nodes.rest) > 20
+    for sim in (first, again):
+        sim.step()
+    assert np.array_equal(first.points("beam"), again.points("beam"))
 
 
 def test_a_core_follows_its_edge_and_can_be_told_otherwise():

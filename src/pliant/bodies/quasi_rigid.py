@@ -12,7 +12,7 @@ import math
 import numpy as np
 
 from pliant.bodies.body import SOFT, BodyParts, FramePart, fixed_frame, moving_frame, placing
-from pliant.bodies.response_table import read_table
+from pliant.bodies.response_table import read_table, table_of
 from pliant.detect.surfels.clean import merged
 from pliant.detect.surfels.exact import Exact
 from pliant.detect.surfels.make import from_cloud, from_mesh
@@ -24,7 +24,7 @@ from pliant.geometry.resolve import resolve
 from pliant.geometry.shape import Shape
 from pliant.geometry.subdivide import subdivided
 from pliant.model import RESPONSES
-from pliant.scene import Body
+from pliant.scene import Body, ResponseTable
 
 SAMPLES = 4000  # of a body unless it says its spacing
 FINER = 0.65  # radius b of the response on a core, in mean edges of its tetrahedra: within 7 % of Hertz on top of cores of any edge
@@ -122,10 +122,9 @@ def gives_of(body: Body) -> tuple[Floats, Floats]:
     if isinstance(material.youngs_modulus, list):
         raise PliantError("a quasi-rigid body has one Young's modulus; give one number.")
     c = (1.0 - material.poisson_ratio**2) / (math.pi * material.youngs_modulus)
-    if kind not in RESPONSES:
-        own, rows = read_table(kind)
-        rows = rows * [1.0, c / own]  # a table of another modulus
-        return np.array([c, RESPONSES["table"], np.inf, material.stiffness_damping]), rows
+    if isinstance(kind, ResponseTable) or kind not in RESPONSES:
+        own, rows = read_table(kind) if isinstance(kind, str) else (kind.c, table_of(kind.r, kind.values))
+        return np.array([c, RESPONSES["table"], np.inf, material.stiffness_damping]), rows * [1.0, c / own]
     if kind != "boussinesq" and material.layer is None:
         raise PliantError(
             f"response = \"{kind}\" needs `layer` [m]: how far a push is felt; about twice the radius of the contacts to come for flesh "

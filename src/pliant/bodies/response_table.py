@@ -15,8 +15,17 @@ def read_table(path: str | Path) -> tuple[float, Floats]:
     rows = read_rows(path)
     for line in path.read_text(encoding="utf-8").splitlines():
         if line.startswith("# C ="):
-            return float(line.split("=")[1].split()[0]), rows
+            return float(line.split("=")[1].split()[0]), table_of(rows[:, 0].tolist(), rows[:, 1].tolist())
     raise PliantError(f"{path.name} does not say C, as in '# C = 2.5e-07 m^2/N': make it with `pliant response`.")
+
+
+def table_of(r: list[float], values: list[float]) -> Floats:
+    """Rows (k, 2) of radii and values, checked."""
+    if len(r) < 4 or len(r) != len(values):
+        raise PliantError(f"a response needs at least four radii and as many values, not {len(r)} and {len(values)}.")
+    if r[0] <= 0.0 or np.any(np.diff(r) <= 0.0):
+        raise PliantError("the radii of a response must be positive and rising: sort them, and drop r = 0, where C / r takes over.")
+    return np.column_stack([r, values])
 
 
 def read_rows(path: Path) -> Floats:

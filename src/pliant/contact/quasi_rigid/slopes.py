@@ -6,8 +6,8 @@ polynomial fitted there, which misses the gradient of the very distance by up to
 15 % of its energy on it. So the slope along the surface is measured, by central differences.
 
 Where both bodies give way the direction is C_A grad q - C_B n_A, as in resolve.py: a node that is not quite where two round surfaces meet
-has a normal that errs one way and a foot that errs the other. That is right to second order, but returns energy to a few percent only, which
-returned.py bounds.
+has a normal that errs one way and a foot that errs the other. That is right to second order, but returns energy to a few percent only,
+which returned.py bounds.
 """
 
 from __future__ import annotations
