@@ -93,6 +93,14 @@ def test_a_head_in_a_room_gains_no_energy_at_any_step(walls, dt):
     assert most <= 1.01 * start
 
 
+def test_implicit_steps_lose_energy_and_less_with_shorter_ones():
+    """Backward Euler: never a gain, and towards the elastic impact as dt shrinks."""
+    found = [impact(thrown("ball", dt, above=0.251, youngs=1e6, integration="implicit"), 0.08)[:2] for dt in (0.02, 5e-3, 1e-3)]
+    after = [last for _, last in found]
+    assert max(most for most, _ in found) <= 1.0
+    assert after[0] < after[1] < after[2] and after[2] > 0.75
+
+
 def test_steps_converge_in_first_order_within_an_impact():
     """Height of a ball while it is thrown back, with whole, half and quarter steps, all of them shorter than the contact asks for."""
     mass, hard = 300.0 * 4 / 3 * math.pi * 0.25**3, 1e6 / (1 - 0.4**2)

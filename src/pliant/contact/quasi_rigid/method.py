@@ -81,9 +81,9 @@ class QuasiRigid:
             if motion.dt > SLACK * limit:
                 return Answer(contacts, again=limit)
             accounts = [pair.account or opened(patch, part) for pair, part in zip(pairs.values(), patch.parts(), strict=True)]
-            patch, before = limited(motion, patch, accounts, implicit)
+            patch, before = limited(motion, patch, accounts)
             impulse = push_apart(motion, patch, implicit)
-            accounts = booked(motion, patch, before, accounts)
+            accounts = booked(motion, patch, impulse, before, accounts, implicit)
             pairs = {key: Pair(pair.period, now) for (key, pair), now in zip(pairs.items(), accounts, strict=True)}
             contacts, stretch = _rub(motion, patch, impulse, memory)
             kept = remember(patch.key, stretch=stretch, P=patch.force, at=patch.rows.at, area=patch.area)

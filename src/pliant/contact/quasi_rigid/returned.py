@@ -34,20 +34,28 @@ def opened(patch: Patch, part: slice) -> Account:
     return Account(energy, energy)
 
 
-def limited(motion: Motion, patch: Patch, accounts: list[Account], implicit: list[bool]) -> tuple[Patch, Floats]:
-    """(the contacts with forces that they can afford, speeds at which nodes part (r,) [m/s])."""
+def limited(motion: Motion, patch: Patch, accounts: list[Account]) -> tuple[Patch, Floats]:
+    """(the contacts with forces that they can afford, speeds at which nodes part (r,) [m/s]); soft bodies have their own losses."""
     apart, force = parting(motion, patch), patch.force.copy()
-    for part, account, free in zip(patch.parts(), accounts, implicit, strict=True):
+    for touch, part, account in zip(patch.touches, patch.parts(), accounts, strict=True):
         energy = _elastic(patch, part)
-        if not free and energy > 0.0 and float(np.sum(force[part] * apart[part])) > 0.0:
+        if not touch.soft(motion) and energy > 0.0 and float(np.sum(force[part] * apart[part])) > 0.0:
             force[part] *= min(1.0, max(0.0, (account.took + SLACK * account.most) / energy))
     return replace(patch, force=force), apart
 
 
-def booked(motion: Motion, patch: Patch, before: Floats, accounts: list[Account]) -> list[Account]:
-    """The accounts after the push: impulse times the mean of the speeds before and after it."""
-    work = motion.dt * patch.force * 0.5 * (before + parting(motion, patch))
-    took = [account.took - float(work[part].sum()) for account, part in zip(accounts, patch.parts(), strict=True)]
+def booked(
+    motion: Motion, patch: Patch, impulse: Floats, before: Floats, accounts: list[Account], implicit: list[bool]
+) -> list[Account]:
+    """The accounts after the push: impulse times the mean of the speeds before and after it.
+
+    Of symplectic contacts only the elastic impulse dt P counts, so that what damping took is not given back.
+    """
+    speed = 0.5 * (before + parting(motion, patch))
+    took = []
+    for account, part, whole in zip(accounts, patch.parts(), implicit, strict=True):
+        push = impulse[part] if whole else motion.dt * patch.force[part]
+        took.append(account.took - float(np.sum(push * speed[part])))
     return [Account(now, max(now, account.most)) for now, account in zip(took, accounts, strict=True)]
 
 
