@@ -21,7 +21,7 @@ from pliant.geometry.mesh import Floats, Ints, PliantError
 STEEP = -0.2  # n_A.n_B above which surfaces do not face each other
 NODE_ARRAYS = ("sample", "points", "normals", "areas", "gap", "feet", "facing", "start")
 REACH = 0.02, 0.3  # of the smaller object: how deep samples are looked for, at first and at most
-CROSSED = 3.0  # spacings: a surface that crosses another has samples nearer to it than this
+CROSSED = 1.5, 1.2  # spacings of both: a surface that crosses another has samples nearer than this to samples of it
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,7 @@ def _inside(mine: Side, other: Side, turn: Floats, shift: Floats, margin: float)
     """
     assert mine.nodes is not None and isinstance(other.shape, PointSurface)
     size = min(mine.size, other.size)
-    wide = CROSSED * math.sqrt(max(surface.area / len(surface) for surface in (mine.nodes, other.shape)))
+    wide = sum(c * math.sqrt(surface.area / len(surface)) for c, surface in zip(CROSSED, (mine.nodes, other.shape), strict=True))
     reach = max(REACH[0] * size, min(wide, REACH[1] * size))
     while True:
         found = active_samples(mine.nodes, other.shape, reach + margin, rotation=turn, translation=shift, margin=margin)
