@@ -6,6 +6,8 @@ with s P = 0, from the shapes at the start of the step. The forces are impulses 
     symplectic   impulse dt P of the start; steps are shortened to a fiftieth of an impact, and to first contact (pace.py)
     implicit     forces of the end of the step through the stiffness of the contact (impulses.py): any step, dissipative
 
+Forces act along gradients of distances (slopes.py), and no contact gives back more energy than it took (returned.py).
+
 Friction is decoupled: Coulomb's law at each node with the normal force found without it, with anchors (contact/friction.py); drilling
 moments come out of the patch. `material.stiffness_damping` of the bodies is the only other loss.
 
