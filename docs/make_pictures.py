@@ -185,17 +185,20 @@ def make_thesis(folder: Path) -> None:
 
 
 def make_quasi_rigid(folder: Path) -> None:
-    """A ball on a slab, a foot on the ground, two busts, a ball in a socket."""
-    sheet, size = Image.new("RGB", (4 * 320, 240), "white"), (640, 480)
+    """The six scenes, looked at from where the pressure is: from below, without the ground, or through the partner."""
+    sheet, size = Image.new("RGB", (3 * 400, 2 * 300), "white"), (800, 600)
+    nose, corner = Camera((0.36, -0.28, 0.3), (-0.01, 0.0, 0.225)), Camera((2.4, -1.2, 0.1), (0.7, 0.1, 0.45))
     shots = (
-        ("ball-on-plane", {"density": 9000.0, "layer": 0.05}, 0.2, (-60, 8)), ("foot-on-ground", {}, 0.3, (-50, 15)),
-        ("bust-kiss", {}, 0.024, (-80, 10)), ("ball-joint", {}, 0.1, None),
+        ("ball-on-plane", {"density": 9000.0, "layer": 0.05}, 0.2, (-60, -35), ["slab"]), ("foot-on-ground", {}, 0.3, (-60, -50), None),
+        ("bust-kiss", {}, 0.016, nose, ["right"]), ("ball-joint", {}, 0.1, (-60, -20), None),
+        ("spinning-ball", {"angle": 0.0}, 0.1, (-60, -50), None), ("head-in-room", {}, 0.264, corner, ["room"]),
     )  # fmt: skip
-    for i, (name, values, time, camera) in enumerate(shots):
+    for i, (name, values, time, camera, clear) in enumerate(shots):
         run = Run.open(recorded(scenes.make(name, **values).copy_with(duration=time), folder))
-        image = draw(from_run(run, -1), "pressure", size, camera=camera)
-        sheet.paste(image.resize((320, 240)), (i * 320, 0))
-    save(sheet.quantize(128), "quasi-rigid.png")
+        picture = replace(from_run(run, -1), planes=())
+        image = draw(picture, "pressure", size, camera=camera, transparent=clear)
+        sheet.paste(image.resize((400, 300)), (i % 3 * 400, i // 3 * 300))
+    save(sheet.quantize(256), "quasi-rigid.png")
 
 
 def make_view(folder: Path) -> None:

@@ -108,6 +108,7 @@ def _bodies(scene: Scene, draft: Draft, anchors: Ints) -> Bodies:
         unsafe=np.array([b.unsafe for b in scene.bodies], bool),
         modulus=np.array([_modulus(b, p) for b, p in zip(scene.bodies, parts, strict=True)]),
         gives=joined([p.gives[None] for p in parts], (4,)),
+        tables=[p.table for p in parts],
         parent=np.full(len(parts), -1, np.int64),
     )
 

@@ -96,7 +96,10 @@ def _material(world: World, body: Body, name: str, value: Any) -> None:
     if model.bodies.frame[i] >= 0:
         model.frames.damping[model.bodies.frame[i]] = material.mass_damping
     if body.model == "quasi-rigid":
-        model.bodies.gives[i] = gives_of(body)
+        gives, model.bodies.tables[i] = gives_of(body)
+        if body.core is not None:
+            gives[1:3] = model.bodies.gives[i, 1:3]  # which response rides on a core, and how wide it is, is the core's
+        model.bodies.gives[i] = gives
     for group, owner in zip(model.groups, model.group_body, strict=True):
         mine = np.isin(owner, family)
         if not mine.any():

@@ -228,6 +228,7 @@ def _bodies(old: Bodies, broken: Broken, ancestor: Ints, nodes: Ints, points: In
         point_start=points,
         surface=surface,
         face_start=faces,
+        tables=[old.tables[a] for a in ancestor],
         parent=np.concatenate([np.full(len(old), -1), broken.parent]).astype(np.int64),
         **{name: getattr(old, name)[ancestor] for name in per_body},
     )

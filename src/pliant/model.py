@@ -20,7 +20,7 @@ from pliant.table import Tables
 SYMPLECTIC, VERLET, IMPLICIT, COOPER_VERNER, DOP853 = 0, 1, 2, 3, 4
 SCHEMES = {"symplectic": SYMPLECTIC, "verlet": VERLET, "implicit": IMPLICIT, "cooper-verner": COOPER_VERNER, "dop853": DOP853}
 STAGED = (COOPER_VERNER, DOP853)  # Runge-Kutta schemes: forces at stages within the step
-RESPONSES = {"boussinesq": 0, "volume-preserving": 1, "layer": 2}  # how the surface of a quasi-rigid body gives way
+RESPONSES = {"boussinesq": 0, "volume-preserving": 1, "layer": 2, "table": 3}  # how the surface of a quasi-rigid body gives way
 ANALYTIC = {"plane": 0, "ball": 1, "box": 2, "capsule": 3, "cylinder": 4, "torus": 5}
 
 
@@ -44,6 +44,7 @@ class Bodies:
     unsafe: Bools  # (B,) its stable step does not divide the step
     modulus: Floats  # (B,) [Pa] Young's modulus; of springs their stiffness over their length; inf if rigid
     gives: Floats  # (B, 4) of quasi-rigid bodies: C [m^2/N], kind of response, its length [m], damping [s]; C = 0: rigid
+    tables: list[Floats]  # (k, 2) each: radii [m] and displacements per force [m/N] of bodies whose response is a table, else empty
     parent: Ints  # (B,) the body it broke off, -1 for those of the scene
 
     def __len__(self) -> int:

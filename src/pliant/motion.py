@@ -158,12 +158,16 @@ class Motion:
         self._slid = (rows, out)
         return out
 
-    def row_velocity(self, rows: Rows) -> Floats:
-        """How fast side A of each row moves against side B at the end of the step, where they touch [m/s], (r, 3)."""
+    def row_velocity(self, rows: Rows, start: bool = False) -> Floats:
+        """How fast side A of each row moves against side B at the end of the step, where they touch [m/s], (r, 3).
+
+        With `start` true `rows.at` are places at the start of the step, as in `push`.
+        """
         skin, out = self.skin, np.empty((len(rows), 3))
+        position, rotation = (self.position_start, self.rotation_start) if start else (self.position, self.rotation)
         bindings.row_velocities(
-            rows.start, rows.point, rows.weight, rows.at, skin.start, skin.node, skin.weight, skin.frame, self.v, self.position,
-            self.velocity_frames, self.angular_velocity(), out,
+            rows.start, rows.point, rows.weight, rows.at, skin.start, skin.node, skin.weight, skin.frame, self.v, position,
+            self.velocity_frames, self._world.angular_velocities(rotation, self.spin), out,
         )  # fmt: skip
         return out
 

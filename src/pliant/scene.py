@@ -13,7 +13,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 
 from pliant.bodies.models import OWN, SHIPPED, known
 from pliant.geometry.mesh import PliantError, Surface, TetMesh
-from pliant.reading import explain
+from pliant.reading import explain, nearest
 from pliant.table import Table, as_table
 
 if TYPE_CHECKING:
@@ -31,6 +31,7 @@ _TABLE_SCHEMA = WithJsonSchema(
         "anyOf": [{"type": "number"}, {"type": "array"}, {"type": "object"}],
     }
 )
+SURFACE_RESPONSES = ("boussinesq", "volume-preserving", "layer")  # of quasi-rigid bodies, besides tables
 _SHAPE_SCHEMA = WithJsonSchema(
     {
         "description": 'the name of a shape, a table {kind = "ball", radius = 0.1, ...} or {file = "foot.obj", ...}',
@@ -59,6 +60,14 @@ class Spec(BaseModel):
             raise PliantError(explain(error, type(self))) from None
 
 
+class ResponseTable(Spec):
+    """How a surface gives way around a force, as a table; a file of `pliant response` holds the same."""
+
+    c: Positive  # [m^2/N] (1 - nu^2)/(pi E) of the material it was made for; a body scales it to its own
+    r: list[Positive]  # [m] rising
+    values: list[Finite]  # [m/N]
+
+
 class Material(Spec):
     """What a body is made of. Stiffness and density may be given per element, as lists as long as the elements."""
 
@@ -75,8 +84,9 @@ class Material(Spec):
     adaptive_force: Positive | None = None  # [N] f: vertex_damping times min(|spring force on the vertex| / f, cap); None: constant
     adaptive_cap: Positive = 10.0  # largest factor of adaptive damping
     thickness: Positive = 0.001  # [m] of a sheet of springs, for its mass; only for open surfaces
-    response: Literal["boussinesq", "volume-preserving", "layer"] = "boussinesq"  # of quasi-rigid bodies: solid, flesh, layer on a core
-    layer: Positive | None = None  # [m] how far a push on a quasi-rigid body is felt; not for boussinesq
+    response: str | ResponseTable = "boussinesq"
+    # of quasi-rigid bodies: boussinesq (solid), volume-preserving (flesh), layer (on a core), or a table, also as a .csv file
+    layer: Positive | None = None  # [m] how far a push on a quasi-rigid body is felt; for volume-preserving and layer
     # the rest is for points
     strain: Literal["green", "mkn04"] = "green"  # with its half, or without as published: then a body is four times as stiff
     hourglass: NotNegative = 0.1  # stiffness, in parts of youngs_modulus, against motions that the strain of phyxels cannot see
@@ -89,6 +99,14 @@ class Material(Spec):
     softening: tuple[Finite, Finite] | None = None  # [degree C] between these temperatures stiffness falls linearly to soft_modulus
     soft_modulus: Positive = 1.0  # [Pa] Young's modulus above the second temperature of `softening`
     temperature: Finite = 20.0  # [degree C]; changes over time with scene.change("BODY.material.temperature", table)
+
+    @field_validator("response")
+    @classmethod
+    def _known_response(cls, value: str | ResponseTable) -> str | ResponseTable:
+        if isinstance(value, str) and value not in SURFACE_RESPONSES and not value.endswith(".csv"):
+            known = nearest(value, SURFACE_RESPONSES)
+            raise ValueError(f"there is no response '{value}': {known} A table is a .csv file of `pliant response`")
+        return value
 
 
 class Where(Spec):
@@ -162,6 +180,8 @@ class Body(Spec):
     volumes: Literal["share", "sph"] = "share"  # points: shares of the body's volume, or sums of kernels as published (too large)
     tangent: Literal["bonds", "exact"] = "bonds"  # points, implicit: what a step knows of the stiffness; exact: all, in much more time
     skin: Annotated[Any, _SHAPE_SCHEMA] | None = None  # a finer surface that rides in the tets and is what touches
+    core: Annotated[Any, _SHAPE_SCHEMA] | None = None
+    # quasi-rigid: a coarse solid that bends and stretches; the shape rides in it and gives way locally on top. None: rigid
     material: Material = Field(default_factory=Material)
     integrator: Literal["auto", "symplectic", "verlet", "implicit", "cooper-verner", "dop853"] = "auto"
     tolerance: Positive = 1e-6  # dop853: error of a step, in parts of the body's size
@@ -176,7 +196,7 @@ class Body(Spec):
     motions: list[Motion] = []
     loads: list[Load] = []
 
-    @field_validator("shape", "skin")
+    @field_validator("shape", "skin", "core")
     @classmethod
     def _shape(cls, value: Any) -> Any:
         from pliant.geometry.files import PointCloud
@@ -206,9 +226,11 @@ class Body(Spec):
         if static is not None and static < self.friction:
             raise ValueError(f"static_friction {static} is below friction {self.friction}: a body at rest holds at least as well")
         if self.model in ("rigid", "quasi-rigid", "static"):
-            for name in ("fixed", "skin"):
+            for name in ("skin",) if self.core is not None else ("fixed", "skin"):
                 if getattr(self, name):
                     raise ValueError(f"`{name}` is for soft bodies; this one is {self.model}")
+        if self.core is not None and self.model != "quasi-rigid":
+            raise ValueError(f"`core` is for quasi-rigid bodies; this one is {self.model}: give it a finer `skin` instead")
         if self.model == "static" and (any(self.velocity) or any(self.angular_velocity) or self.loads):
             raise ValueError("a static body has no velocity and no loads; use `motions` to move it, or model = \"rigid\"")
         if self.material.softening is not None and not self.material.softening[0] < self.material.softening[1]:
@@ -374,9 +396,12 @@ class Scene(Spec):
             raise PliantError(f"There is no scene file {path} (looked from {Path.cwd()}).")
         scene = cls.from_toml(path.read_text(), str(path))
         for body in scene.bodies:
-            for shape in (body.shape, body.skin):
+            for shape in (body.shape, body.skin, body.core):
                 if isinstance(shape, dict) and "file" in shape:  # files are named relative to the scene
                     shape["file"] = str((path.parent / shape["file"]).resolve())
+            response = body.material.response
+            if isinstance(response, str) and response.endswith(".csv"):
+                body.material.response = str((path.parent / response).resolve())
         return scene
 
     @staticmethod

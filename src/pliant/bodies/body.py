@@ -73,6 +73,7 @@ class BodyParts:
     normals: Floats | None = None  # (p, 3) of skin points without faces, in the frame or at rest
     areas: Floats | None = None  # [m^2] (p,) that they stand for
     gives: Floats = field(default_factory=lambda: np.zeros(4))  # see model.Bodies
+    table: Floats = field(default_factory=lambda: np.zeros((0, 2)))  # see model.Bodies
 
 
 def body_parts(body: Body, needs: frozenset[str] = frozenset()) -> BodyParts:

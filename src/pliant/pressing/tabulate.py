@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from pliant.bodies.response_table import read_rows, read_table
 from pliant.contact.quasi_rigid.response import Tabulated, compliance
 from pliant.geometry.mesh import Floats, PliantError, TetMesh
 from pliant.pressing import quantities
@@ -88,7 +89,7 @@ def _averaged(r: Floats, f: Floats, c: float, rings: int = 16) -> Tabulated:
 
 def measured_response(path: str | Path, load: float, c: float) -> Tabulated:
     """From rows of radius [m] and displacement [m] under a load [N]."""
-    rows = _rows(Path(path))
+    rows = read_rows(Path(path))
     order = np.argsort(rows[:, 0], kind="stable")
     return Tabulated(rows[order, 0], rows[order, 1] / load, c)
 
@@ -101,24 +102,8 @@ def write_response(response: Tabulated, path: str | Path, how: str) -> None:
 
 def read_response(path: str | Path) -> Tabulated:
     """From a file of `write_response`."""
-    path = Path(path)
-    rows = _rows(path)
-    for line in path.read_text(encoding="utf-8").splitlines():
-        if line.startswith("# C ="):
-            return Tabulated(rows[:, 0], rows[:, 1], float(line.split("=")[1].split()[0]))
-    raise PliantError(f"{path.name} does not say C, as in '# C = 2.5e-07 m^2/N': make it with `pliant response`.")
-
-
-def _rows(path: Path) -> Floats:
-    try:
-        rows = np.loadtxt(path, delimiter=",", ndmin=2)
-    except OSError:
-        raise PliantError(f"There is no file {path}.") from None
-    except ValueError as error:
-        raise PliantError(f"{path.name} is not a table of numbers with commas between them: {error}") from None
-    if rows.shape[1] != 2 or len(rows) < 4:
-        raise PliantError(f"{path.name} needs at least four rows of a radius and a displacement, not {rows.shape[0]} x {rows.shape[1]}.")
-    return rows
+    c, rows = read_table(path)
+    return Tabulated(rows[:, 0], rows[:, 1], c)
 
 
 def tabulated(

@@ -8,12 +8,14 @@ from typing import Any
 
 import numpy as np
 
+from pliant.bodies.response_table import read_table
 from pliant.geometry.files import PointCloud
 from pliant.geometry.mesh import PliantError, Surface, TetMesh
 from pliant.geometry.shape import Shape
 from pliant.model import State
-from pliant.scene import Scene
+from pliant.scene import ResponseTable, Scene
 
+PARTS = ("shape", "skin", "core")  # of a body that may be meshes
 _PLAIN = ("time", "step", "last_dt")  # scalars, kept exactly as 8-byte arrays
 
 
@@ -56,13 +58,18 @@ def read_meshes(scene: Scene) -> Scene:
     needs, bodies = contact_of(scene)[0].needs, []
     for body in scene.bodies:
         update: dict[str, Any] = {}
-        for part in ("shape", "skin"):
+        for part in PARTS:
             spec = getattr(body, part)
             if spec is not None and not _named(spec):
                 try:
-                    update[part] = resolve(spec, solid=part == "shape" and is_filled(body, needs))
+                    update[part] = resolve(spec, solid=part == "core" or (part == "shape" and is_filled(body, needs)))
                 except PliantError as error:
                     raise PliantError(f"Body '{body.name}': {error}") from None
+        response = body.material.response
+        if body.model == "quasi-rigid" and isinstance(response, str) and response.endswith(".csv"):
+            c, rows = read_table(response)
+            table = ResponseTable(c=c, r=rows[:, 0].tolist(), values=rows[:, 1].tolist())
+            update["material"] = body.material.model_copy(update={"response": table})
         bodies.append(body.model_copy(update=update))
     return scene.model_copy(update={"bodies": bodies})
 
@@ -77,7 +84,7 @@ def pack_scene(scene: Scene) -> tuple[str, dict[str, np.ndarray]]:
     bodies = []
     for i, body in enumerate(read_meshes(scene).bodies):
         update: dict[str, Any] = {}
-        for part in ("shape", "skin"):
+        for part in PARTS:
             spec = getattr(body, part)
             if spec is None or _named(spec):
                 continue
@@ -105,7 +112,7 @@ def unpack_scene(text: str, arrays: dict[str, np.ndarray]) -> Scene:
     """The scene that `pack_scene` wrote down."""
     scene = Scene.from_toml(text, "the scene in the run file")
     for body in scene.bodies:
-        for part in ("shape", "skin"):
+        for part in PARTS:
             spec = getattr(body, part)
             if isinstance(spec, dict) and spec.get("kind") == "recorded":
                 own = f"{part}/{spec['number']}/"

@@ -19,7 +19,7 @@ def make(
         dt=dt, duration=duration, contact=dict(method="quasi-rigid", integration="implicit"),
         about="Where the sole carries, and how much: pressure maps of a standing foot.",
     )  # fmt: skip
-    shape: dict[str, Any] = dict(file=scan, unit=unit, up=up) if scan else dict(kind="foot", edge=0.02)
+    shape: dict[str, Any] = dict(file=scan, unit=unit, up=up) if scan else dict(kind="foot", edge=0.01)
     scene.add(name="ground", shape="plane", model="static", friction=0.6)
     scene.add(
         name="foot", shape=shape, model="quasi-rigid", spacing=spacing, friction=0.6, position=(0, 0, _clearance(shape)),

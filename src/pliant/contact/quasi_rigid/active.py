@@ -7,6 +7,7 @@ the foot: n_A.n_B > -0.2 means a steep wall or the far side of a thin part. Both
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -20,6 +21,7 @@ from pliant.geometry.mesh import Floats, Ints, PliantError
 STEEP = -0.2  # n_A.n_B above which surfaces do not face each other
 NODE_ARRAYS = ("sample", "points", "normals", "areas", "gap", "feet", "facing", "start")
 REACH = 0.02, 0.3  # of the smaller object: how deep samples are looked for, at first and at most
+CROSSED = 1.5, 1.2  # spacings of both: a surface that crosses another has samples nearer than this to samples of it
 
 
 @dataclass(frozen=True)
@@ -72,10 +74,14 @@ def active(mine: Side, other: Side, margin: float) -> Nodes:
 
 
 def _inside(mine: Side, other: Side, turn: Floats, shift: Floats, margin: float) -> Active:
-    """Samples inside a sampled surface: looked for twice as deep as long as some are nearly as deep as was looked."""
+    """Samples inside a sampled surface: looked for twice as deep as long as some are nearly as deep as was looked.
+
+    The first look must find the rim of a deep overlap, so it is some spacings wide.
+    """
     assert mine.nodes is not None and isinstance(other.shape, PointSurface)
     size = min(mine.size, other.size)
-    reach = REACH[0] * size
+    wide = sum(c * math.sqrt(surface.area / len(surface)) for c, surface in zip(CROSSED, (mine.nodes, other.shape), strict=True))
+    reach = max(REACH[0] * size, min(wide, REACH[1] * size))
     while True:
         found = active_samples(mine.nodes, other.shape, reach + margin, rotation=turn, translation=shift, margin=margin)
         if -np.min(found.distance, initial=0.0) < 0.5 * reach or reach >= REACH[1] * size:

@@ -6,6 +6,8 @@ with s P = 0, from the shapes at the start of the step. The forces are impulses 
     symplectic   impulse dt P of the start; steps are shortened to a fiftieth of an impact, and to first contact (pace.py)
     implicit     forces of the end of the step through the stiffness of the contact (impulses.py): any step, dissipative
 
+Forces act along gradients of distances (slopes.py), and no contact gives back more energy than it took (returned.py).
+
 Friction is decoupled: Coulomb's law at each node with the normal force found without it, with anchors (contact/friction.py); drilling
 moments come out of the patch. `material.stiffness_damping` of the bodies is the only other loss.
 
@@ -19,7 +21,7 @@ and deep contacts are beyond the half-space that responses come from; friction d
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
@@ -29,6 +31,7 @@ from pliant.contact.method import Answer, Memory
 from pliant.contact.quasi_rigid.impulses import push_apart
 from pliant.contact.quasi_rigid.pace import longest, traced_back
 from pliant.contact.quasi_rigid.resolve import MODES
+from pliant.contact.quasi_rigid.returned import Account, booked, limited, opened
 from pliant.contact.quasi_rigid.rows import Patch, patch_of
 from pliant.contact.quasi_rigid.shown import shown
 from pliant.contact.quasi_rigid.touching import How, Touch, look
@@ -38,7 +41,13 @@ from pliant.reading import nearest
 
 INTEGRATIONS = ("auto", "symplectic", "implicit")
 SLACK = 1.0 + 1e-9  # by which rounding may exceed a limit
-NO_IDS, NO_VALUES = np.zeros(0, np.int64), np.zeros(0)
+
+
+class Pair(NamedTuple):
+    """What is remembered of two bodies that touch."""
+
+    period: float  # [s] time scale of their contact
+    account: Account | None  # None: they touched from the beginning
 
 
 @dataclass(frozen=True)
@@ -63,33 +72,38 @@ class QuasiRigid:
 
     def respond(self, motion: Motion, memory: Memory) -> Answer:
         how = How(self.mode, self.level, self.accuracy)
-        known = dict(zip(memory.get("pair", NO_IDS).tolist(), memory.get("period", NO_VALUES).tolist(), strict=True))
         touches = look(motion, "start", how, memory)
-        period = {t.pair(motion): known.get(t.pair(motion), np.inf) for t in touches}
+        known = _recalled(memory)
+        pairs = {t.pair(motion): known.get(t.pair(motion), Pair(np.inf, None)) for t in touches}
         contacts, kept = Contacts.none(motion.dt), {}
         if touches:
             patch = patch_of(motion, touches)
             implicit = [self.integration == "implicit" or (self.integration == "auto" and t.soft(motion)) for t in touches]
-            limit = longest(motion, patch, list(period.values()), implicit, self.steps)
+            limit = longest(motion, patch, [pair.period for pair in pairs.values()], implicit, self.steps)
             if motion.dt > SLACK * limit:
                 return Answer(contacts, again=limit)
-            contacts, stretch = _push(motion, patch, memory, implicit)
+            accounts = [pair.account or opened(patch, part) for pair, part in zip(pairs.values(), patch.parts(), strict=True)]
+            patch, before = limited(motion, patch, accounts)
+            impulse = push_apart(motion, patch, implicit)
+            accounts = booked(motion, patch, impulse, before, accounts, implicit)
+            pairs = {key: Pair(pair.period, now) for (key, pair), now in zip(pairs.items(), accounts, strict=True)}
+            contacts, stretch = _rub(motion, patch, impulse, memory)
             kept = remember(patch.key, stretch=stretch, P=patch.force, at=patch.rows.at, area=patch.area)
-        ends = look(motion, "end", how, kept | _pairs(motion, touches, period))
+        ends = look(motion, "end", how, kept | _pairs(motion, touches, pairs))
         for touch in ends:
-            if touch.pair(motion) not in period:
-                sooner, period[touch.pair(motion)] = traced_back(motion, touch, self.steps)
+            if touch.pair(motion) not in pairs:
+                sooner, period = traced_back(motion, touch, self.steps)
                 if sooner is not None:
                     return Answer(Contacts.none(motion.dt), again=sooner)
+                pairs[touch.pair(motion)] = Pair(period, Account(0.0, 0.0))
         both = list({t.pair(motion): t for t in [*touches, *ends]}.values())
-        kept |= _pairs(motion, sorted(both, key=lambda t: t.pair(motion)), period)
+        kept |= _pairs(motion, sorted(both, key=lambda t: t.pair(motion)), pairs)
         return Answer(contacts, kept, shown=lambda: shown(motion, ends), warnings=_warnings(motion, touches))
 
 
-def _push(motion: Motion, patch: Patch, memory: Memory, implicit: list[bool]) -> tuple[Contacts, Floats]:
-    """Push apart, then rub; the record, and how far anchors are stretched."""
+def _rub(motion: Motion, patch: Patch, impulse: Floats, memory: Memory) -> tuple[Contacts, Floats]:
+    """Friction; the record, and how far anchors are stretched."""
     rows = patch.rows
-    impulse = push_apart(motion, patch, implicit)
     mu_s, mu_d = motion.pairs.friction(patch.a, patch.b)
     stretch = recall(memory, "stretch", patch.key)
     friction = coulomb(motion, rows, impulse, mu_s, mu_d, stretch)
@@ -103,14 +117,24 @@ def _push(motion: Motion, patch: Patch, memory: Memory, implicit: list[bool]) ->
     return contacts, anchored(stretch, slip, friction.sticks, friction.dragged, rows.normal)
 
 
-def _pairs(motion: Motion, touches: list[Touch], period: dict[int, float]) -> Memory:
+def _pairs(motion: Motion, touches: list[Touch], pairs: dict[int, Pair]) -> Memory:
     """What is remembered of each pair."""
     pair = [touch.pair(motion) for touch in touches]
+    accounts = [pairs[p].account or Account(0.0, 0.0) for p in pair]
     return {
         "pair": np.array(pair, np.int64),
         "level": np.array([touch.result.level for touch in touches], np.int64),
-        "period": np.array([period[p] for p in pair]),
+        "period": np.array([pairs[p].period for p in pair]),
+        "energy": np.array(accounts).reshape(-1, 2),
     }
+
+
+def _recalled(memory: Memory) -> dict[int, Pair]:
+    """What is known of each pair from the last step."""
+    if "pair" not in memory:
+        return {}
+    columns = memory["pair"].tolist(), memory["period"].tolist(), memory["energy"].tolist()
+    return {pair: Pair(period, Account(*energy)) for pair, period, energy in zip(*columns, strict=True)}
 
 
 def _warnings(motion: Motion, touches: list[Touch]) -> list[str]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from pliant.contact.quasi_rigid.side import Side
+from pliant.contact.quasi_rigid.slopes import directions
 from pliant.contact.quasi_rigid.touching import Touch, node_keys
 from pliant.detect.surfels.carried import Carried
 from pliant.geometry.mesh import Floats, Ints
@@ -50,8 +51,9 @@ def patch_of(motion: Motion, touches: list[Touch]) -> Patch:
                 points[mine], weights[mine] = _supports(motion, touch, side, chosen[mine])
         point.append(points)
         weight.append(weights)
-        normal.append(np.where(owner == 0, -1.0, 1.0)[:, None] * result.normals[chosen])
-        at.append(result.deformed[chosen])
+        normal.append(directions(touch.sides, result, chosen))
+        moved = result.deformed[chosen] - result.points[chosen]
+        at.append(result.points[chosen] + np.sum(moved * normal[-1], axis=1, keepdims=True) * normal[-1])
         a.append(np.where(owner == 0, touch.a, touch.b))
         b.append(np.where(owner == 0, touch.b, touch.a))
         key.append(node_keys(len(motion.bodies), touch, chosen))

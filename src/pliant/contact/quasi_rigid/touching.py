@@ -12,7 +12,7 @@ import numpy as np
 
 from pliant.bodies.rigid import quaternion_to_matrix
 from pliant.contact.quasi_rigid.resolve import resolve
-from pliant.contact.quasi_rigid.response import Boussinesq, LayerCut, Response, VolumePreserving
+from pliant.contact.quasi_rigid.response import Boussinesq, LayerCut, Response, Tabulated, VolumePreserving
 from pliant.contact.quasi_rigid.result import ContactResult
 from pliant.contact.quasi_rigid.side import Side
 from pliant.detect.surfels.carried import Carried, Surfels
@@ -148,14 +148,30 @@ def side_of(motion: Motion, body: int, when: str, surfels: Surfels | None) -> Si
     """A body as one side of a contact."""
     carried = motion.kept(Carried)
     samples = carried.rest(body) if carried.exact[body] is not None and carried.riding[body] is not None else None
-    return Side(carried.posed(motion, body, when, surfels), response_of(motion.bodies.gives[body]), samples=samples)
+    return Side(carried.posed(motion, body, when, surfels), motion.kept(Responses).of(motion, body), samples=samples)
 
 
-def response_of(gives: Floats) -> Response | None:
-    """The response of a body from C, kind and length; None: rigid."""
+class Responses:
+    """The responses of bodies: made when they are first asked for, and anew when a material changes."""
+
+    def __init__(self, motion: Motion) -> None:
+        self.known: dict[int, tuple[bytes, Response | None]] = {}
+
+    def of(self, motion: Motion, body: int) -> Response | None:
+        """None: rigid."""
+        gives, table = motion.bodies.gives[body], motion.bodies.tables[body]
+        if self.known.get(body, (b"", None))[0] != gives.tobytes():
+            self.known[body] = gives.tobytes(), response_of(gives, table)
+        return self.known[body][1]
+
+
+def response_of(gives: Floats, table: Floats) -> Response | None:
+    """From C, kind and length, or a table; None: rigid."""
     c, kind, length = float(gives[0]), int(gives[1]), float(gives[2])
     if c == 0.0:
         return None
+    if kind == RESPONSES["table"]:
+        return Tabulated(table[:, 0], table[:, 1], c)
     if kind == RESPONSES["volume-preserving"]:
         return VolumePreserving(c, length)
     return LayerCut(c, length) if kind == RESPONSES["layer"] else Boussinesq(c)
