@@ -10,6 +10,7 @@ import numpy as np
 from pliant.contact.friction import recall
 from pliant.contact.method import Memory
 from pliant.contact.point_surface.candidates import Candidates, boxes, candidates, overlapping, recalled
+from pliant.contact.point_surface.creases import Creases
 from pliant.contact.point_surface.hits import Hits, inside, search
 from pliant.contact.point_surface.self_contact import folded
 from pliant.contact.point_surface.surfaces import Neighbourhoods, Surfaces
@@ -30,7 +31,10 @@ class Fixed:
         known = [r for r in carried.riding if r is not None]
         points, normals = (np.concatenate([np.zeros((0, 3)), *(getattr(r, n) for r in known)]) for n in ("points", "normals"))
         kind = np.where(bodies.frame >= 0, bodies.analytic, -1)
-        self.near = Neighbourhoods.of(points, normals, carried.area, carried.start, kind, bodies.parameters)
+        self.creases = Creases(carried, points)
+        self.near = Neighbourhoods.of(
+            points, normals, carried.area, carried.start, kind, bodies.parameters, sharp=self.creases.sharp
+        )
         self.published = replace(self.near, lift=np.zeros_like(self.near.lift))
         self.sampled = np.diff(carried.start) > 0  # (B,) bool: does the body have surfels?
 
@@ -48,15 +52,16 @@ class Look:
     stretch: Floats  # (r, 3) [m] of the anchors
     longest: float  # [s] the longest step so far
     sampled: np.ndarray  # (B,) bool
+    creases: Creases
 
     def areas(self) -> Floats:
         """Area that each hit stands for [m^2]: of its surfel as seen along the normal, so that the sides of a box do not count.
 
         Half of it where both bodies have surfels, so that the two sides make one patch.
         """
-        facing = -np.einsum("ri,ri->r", self.surfaces.normals[self.hits.surfel], self.hits.normal)
-        half = np.where(self.sampled[self.hits.other], 0.5, 1.0)
-        return self.surfaces.areas[self.hits.surfel] * half * np.maximum(facing, 0.0)
+        now, hits = self.surfaces, self.hits
+        facing = self.creases.facing(hits.surfel, now.normals, now.areas, now.fixed.body, now.rotation, hits.normal)
+        return np.where(self.sampled[hits.other], 0.5, 1.0) * facing
 
     def warnings(self, motion: Motion) -> list[str]:
         deep = self.hits.deep
@@ -101,6 +106,7 @@ def look(options: Options, motion: Motion, memory: Memory, pairs: PairTable, whe
     return Look(
         surfaces, low, high, found, hits, key, recall(memory, "stretch", key),
         float(memory["longest"][0]) if "longest" in memory else 0.0, motion.kept(Fixed).sampled,
+        motion.kept(Fixed).creases,
     )  # fmt: skip
 
 

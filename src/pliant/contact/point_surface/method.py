@@ -22,20 +22,21 @@ from typing import ClassVar
 import numpy as np
 
 from pliant.contact.contacts import Contacts, Support
-from pliant.contact.friction import Friction, anchored, coulomb, tangential
+from pliant.contact.friction import anchored, tangential
 from pliant.contact.method import Answer, Memory
 from pliant.contact.point_surface.closest import respond_closest
 from pliant.contact.point_surface.contact_surface import moved_to_contact
-from pliant.contact.point_surface.forces import normal_impulses, published_friction, stiffness_of
+from pliant.contact.point_surface.forces import implicit_of, stiffness_of
 from pliant.contact.point_surface.hits import Hits
 from pliant.contact.point_surface.look import Look, look, remembered
 from pliant.contact.point_surface.options import Options
 from pliant.contact.point_surface.rows import gap_rows, keiser_rows
 from pliant.contact.point_surface.strides import shorter_step
+from pliant.contact.point_surface.together import Pressing, press
 from pliant.contact.point_surface.yielding import Yielding
 from pliant.detect.surfels.carried import Carried
 from pliant.geometry.mesh import Floats
-from pliant.motion import Motion, Rows
+from pliant.motion import Motion
 from pliant.pairs import PairTable
 
 
@@ -66,10 +67,10 @@ class PointSurface(Options):
         if self.distribution == "keiser":
             rows = keiser_rows(motion, a, hits.other, hits.normal, at)
         area = seen.areas()
-        k, c = stiffness_of(self, motion, seen, a, hits.other)
-        impulse = normal_impulses(motion, rows, hits.gap, area, k, c)
-        friction = self.rub(motion, rows, impulse, seen, a)
-        motion.push(rows, impulse[:, None] * rows.normal + friction.impulse)
+        implicit = implicit_of(self, motion, a, hits.other)
+        k, c = stiffness_of(self, motion, seen, a, hits.other, implicit)
+        pressing = Pressing(hits.gap, area, k, c, implicit, *motion.pairs.friction(a, hits.other), seen.stretch)
+        impulse, friction = press(self, motion, rows, pressing)
         slip = tangential(motion.slide(rows), rows.normal)
         contacts = Contacts(
             a=a, b=hits.other, feature_a=carried.point[hits.surfel, 0], feature_b=other_features(carried, hits), point=at,
@@ -81,16 +82,6 @@ class PointSurface(Options):
         pairs = motion.pairs  # of this method
         shown = (lambda: self.shown(motion, pairs)) if self.show else None  # worked out when somebody looks
         return Answer(contacts, remembered(motion, seen, held), shown=shown, warnings=seen.warnings(motion))
-
-    def rub(self, motion: Motion, rows: Rows, impulse: Floats, seen: Look, a: np.ndarray) -> Friction:
-        """Coulomb friction with anchors, or sliding friction as published."""
-        mu_s, mu_d = motion.pairs.friction(a, seen.hits.other)
-        if not mu_s.any():
-            none = np.zeros_like(rows.normal)
-            return Friction(none, np.zeros(len(rows), bool), none)
-        if self.friction == "published":
-            return published_friction(motion, rows, impulse, mu_d)
-        return coulomb(motion, rows, impulse, mu_s, mu_d, seen.stretch)
 
     def shown(self, motion: Motion, pairs: PairTable) -> Floats:
         """Displacement of skin points onto the contact surface at the end of the step [m], (p, 3)."""
