@@ -75,7 +75,7 @@ def respond_closest(options: Options, motion: Motion, seen: Look) -> Answer:
         friction = coulomb(motion, rows, impulse, mu_s, mu_d, none)
     else:
         friction = Friction(none, np.zeros(len(rows), bool), none)
-    motion.push(rows, impulse[:, None] * normal + friction.impulse)
+    motion.push(rows, impulse[:, None] * normal + friction.impulse, start=True)
     slip = tangential(motion.slide(rows), normal)
     contacts = Contacts(
         a=springs.a, b=springs.b, feature_a=carried.point[springs.one, 0],

@@ -12,6 +12,7 @@ from pliant.contact.method import Memory
 from pliant.contact.point_surface.candidates import Candidates, boxes, candidates, overlapping, recalled
 from pliant.contact.point_surface.creases import Creases
 from pliant.contact.point_surface.hits import Hits, inside, search
+from pliant.contact.point_surface.round import Round, is_round, round_contacts
 from pliant.contact.point_surface.self_contact import folded
 from pliant.contact.point_surface.surfaces import Neighbourhoods, Surfaces
 from pliant.detect.surfels.carried import Carried
@@ -53,6 +54,9 @@ class Look:
     longest: float  # [s] the longest step so far
     sampled: np.ndarray  # (B,) bool
     creases: Creases
+    round: Round  # balls in closed form, whose surfels are not looked for
+    round_key: Ints  # (k,)
+    round_stretch: Floats  # (k, 3) [m]
 
     def areas(self) -> Floats:
         """Area that each hit stands for [m^2]: of its surfel as seen along the normal, so that the sides of a box do not count.
@@ -92,7 +96,10 @@ def look(options: Options, motion: Motion, memory: Memory, pairs: PairTable, whe
     surfaces, count = surfaces_at(motion, when, options.surface == "published"), len(motion.bodies)
     low, high = boxes(surfaces)
     near = overlapping(low, high)
-    found = candidates(surfaces, near[pairs.meet(near[:, 0], near[:, 1])], low, high)
+    near = near[pairs.meet(near[:, 0], near[:, 1])]
+    exact = is_round(surfaces.fixed.kind, near) & (when == "start") & (options.force == "gap")  # but surfels are drawn
+    balls = round_contacts(surfaces, near[exact])
+    found = candidates(surfaces, near[~exact], low, high)
     everyone = np.arange(count)
     own = folded(surfaces, everyone[pairs.meet(everyone, everyone) & (motion.bodies.frame < 0)])
     key = found.surfel * count + found.other
@@ -106,7 +113,8 @@ def look(options: Options, motion: Motion, memory: Memory, pairs: PairTable, whe
     return Look(
         surfaces, low, high, found, hits, key, recall(memory, "stretch", key),
         float(memory["longest"][0]) if "longest" in memory else 0.0, motion.kept(Fixed).sampled,
-        motion.kept(Fixed).creases,
+        motion.kept(Fixed).creases, balls, balls.a * count + balls.b,
+        recall({"key": memory.get("round", key[:0]), "stretch": memory.get("held", before[:0])}, "stretch", balls.a * count + balls.b),
     )  # fmt: skip
 
 
@@ -124,12 +132,15 @@ def remembered(motion: Motion, seen: Look, stretch: Floats | None = None) -> Mem
     count, found, hits = len(motion.bodies), seen.found, seen.hits
     near = np.flatnonzero((found.sample >= 0) & (seen.surfaces.fixed.body[found.surfel] != found.other))
     near = near[np.argsort(found.surfel[near] * count + found.other[near], kind="stable")]
-    order = np.argsort(seen.key, kind="stable")
+    order, rolling = np.argsort(seen.key, kind="stable"), np.argsort(seen.round_key, kind="stable")
+    stretch = np.zeros((len(hits) + len(seen.round), 3)) if stretch is None else stretch
     return {
         "near": found.surfel[near] * count + found.other[near],
         "sample": found.sample[near],
         "key": seen.key[order],
         "direction": hits.normal[order],
-        "stretch": (np.zeros((len(hits), 3)) if stretch is None else stretch)[order],
+        "stretch": stretch[: len(hits)][order],
+        "round": seen.round_key[rolling],
+        "held": stretch[len(hits) :][rolling],
         "longest": np.array([max(seen.longest, motion.dt)]),
     }

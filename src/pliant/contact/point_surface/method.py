@@ -27,12 +27,13 @@ from pliant.contact.method import Answer, Memory
 from pliant.contact.point_surface.closest import respond_closest
 from pliant.contact.point_surface.contact_surface import moved_to_contact
 from pliant.contact.point_surface.forces import implicit_of, stiffness_of
-from pliant.contact.point_surface.hits import Hits
+from pliant.contact.point_surface.levelled import level
 from pliant.contact.point_surface.look import Look, look, remembered
 from pliant.contact.point_surface.options import Options
-from pliant.contact.point_surface.rows import gap_rows, keiser_rows
+from pliant.contact.point_surface.round import critical
 from pliant.contact.point_surface.strides import shorter_step
 from pliant.contact.point_surface.together import Pressing, press
+from pliant.contact.point_surface.touching import touching
 from pliant.contact.point_surface.yielding import Yielding
 from pliant.detect.surfels.carried import Carried
 from pliant.geometry.mesh import Floats
@@ -53,32 +54,29 @@ class PointSurface(Options):
             return Answer(Contacts.none(motion.dt), memory, again=shorter)
         if self.force == "closest":
             return respond_closest(self, motion, seen)
-        if len(seen.hits) == 0:
+        if len(seen.hits) + len(seen.round) == 0:
             return Answer(Contacts.none(motion.dt), remembered(motion, seen))
         return self.push(motion, seen)
 
     def push(self, motion: Motion, seen: Look) -> Answer:
-        """Pressure and friction of all hits, and where they are drawn."""
-        hits, surfaces, carried = seen.hits, seen.surfaces, motion.kept(Carried)
-        a = surfaces.fixed.body[hits.surfel]
-        share = motion.kept(Yielding).share(a, hits.other, self.weight)
-        at = surfaces.points[hits.surfel] - (share * hits.gap)[:, None] * hits.normal
-        rows = gap_rows(motion, carried, surfaces, hits, at)
-        if self.distribution == "keiser":
-            rows = keiser_rows(motion, a, hits.other, hits.normal, at)
-        area = seen.areas()
-        implicit = implicit_of(self, motion, a, hits.other)
-        k, c = stiffness_of(self, motion, seen, a, hits.other, implicit)
-        pressing = Pressing(hits.gap, area, k, c, implicit, *motion.pairs.friction(a, hits.other), seen.stretch)
+        """Pressure and friction of all contacts, and where they are drawn."""
+        found = touching(self, motion, seen)
+        rows, implicit = found.rows, implicit_of(self, motion, found.a, found.b)
+        rows.at = rows.at + implicit[:, None] * found.ahead  # forces are taken at the start of the step, or at its end
+        k, c = stiffness_of(self, motion, seen, found.a, found.b, implicit)
+        balls = slice(len(seen.hits), None)
+        c[balls] = self.damping * critical(motion, seen.round, k[balls])
+        pressing = Pressing(found.mean, found.area, k, c, implicit, *motion.pairs.friction(found.a, found.b), found.stretch)
         impulse, friction = press(self, motion, rows, pressing)
+        if self.distribution == "conjugate":
+            level(motion, seen, impulse[: len(seen.hits)], friction.impulse[: len(seen.hits)])
         slip = tangential(motion.slide(rows), rows.normal)
         contacts = Contacts(
-            a=a, b=hits.other, feature_a=carried.point[hits.surfel, 0], feature_b=other_features(carried, hits), point=at,
-            normal=rows.normal, gap=hits.gap, impulse=impulse, friction_impulse=friction.impulse,
-            sticking=friction.sticks.astype(np.float64), slip=slip,
-            area=area, dt=motion.dt, support=Support.of(rows),
+            a=found.a, b=found.b, feature_a=found.feature_a, feature_b=found.feature_b, point=found.point, normal=rows.normal,
+            gap=found.gap, impulse=impulse, friction_impulse=friction.impulse, sticking=friction.sticks.astype(np.float64), slip=slip,
+            area=found.area, dt=motion.dt, support=Support.of(rows),
         )  # fmt: skip
-        held = anchored(seen.stretch, slip, friction.sticks, friction.dragged, rows.normal)
+        held = anchored(found.stretch, slip, friction.sticks, friction.dragged, rows.normal)
         pairs = motion.pairs  # of this method
         shown = (lambda: self.shown(motion, pairs)) if self.show else None  # worked out when somebody looks
         return Answer(contacts, remembered(motion, seen, held), shown=shown, warnings=seen.warnings(motion))
@@ -96,7 +94,3 @@ class PointSurface(Options):
         out[carried.point[hits.surfel[order], 0]] = vector[order]
         return out
 
-
-def other_features(carried: Carried, hits: Hits) -> np.ndarray:
-    """Skin point nearest to the contact on the other body, -1 for an exact shape."""
-    return np.where(hits.sample >= 0, carried.point[np.maximum(hits.sample, 0), 0], -1)

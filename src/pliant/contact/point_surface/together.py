@@ -57,7 +57,7 @@ def at_once(options: Options, motion: Motion, rows: Rows, by: Pressing) -> tuple
     """From the depth at the start of the step."""
     impulse = normal_impulses(motion, rows, by.gap, by.area, by.k, by.c)
     friction = rub(options, motion, rows, impulse, by)
-    motion.push(rows, impulse[:, None] * rows.normal + friction.impulse)
+    motion.push(rows, impulse[:, None] * rows.normal + friction.impulse, start=True)
     return impulse, friction
 
 

@@ -48,7 +48,7 @@ class Yielding:
     def pair_whole(self, motion: Motion, a: Ints, b: Ints) -> Floats:
         """The same of bodies that move as one, against their dampers, under pressure on all that faces one way [m^2/kg]."""
         frames = motion.frames
-        inertia = np.bincount(motion.nodes.body, motion.inertia, minlength=len(self.give))
+        inertia = np.bincount(motion.nodes.body, motion.inertia, minlength=len(self.give)).astype(np.float64)  # of ints if there are none
         inertia[frames.body] = np.where(frames.inverse > 0.0, frames.mass * (1.0 + motion.dt * frames.damping), np.inf)
         whole = self.facing / np.where(inertia > 0.0, inertia, np.inf)
         return whole[a] + whole[b]
