@@ -29,19 +29,20 @@ def implicit_of(options: Options, motion: Motion, a: Ints, b: Ints) -> np.ndarra
 
 
 def stiffness_of(
-    options: Options, motion: Motion, seen: Look, a: Ints, b: Ints, implicit: np.ndarray | None = None
+    options: Options, motion: Motion, seen: Look, a: Ints, b: Ints, implicit: np.ndarray | None = None, part: float | Floats = 1.0
 ) -> tuple[Floats, Floats]:
     """Pressure per depth [Pa/m] and per speed [Pa s/m] of each contact, (r,), (r,).
 
     A given k is that of either body's spring, two in series make k / 2. Auto: s / (dt^2 D) with the longest dt so far, so that a step that
-    was divided does not stiffen what is at rest, but not stiffer than a layer of the softer body one surfel spacing thick: then bodies
-    overlap by strain times spacing, and a stiffer contact would only crush phyxels. D is the give of the point that yields most, but of
-    the bodies as one where contacts are implicit, which no stiffness makes unstable. Damping c = 2 zeta sqrt(k / D).
+    was divided does not stiffen what is at rest, but not stiffer than a layer of the softer body one surfel spacing thick (of meshes a
+    tenth of it): then bodies overlap by strain times spacing, and a stiffer contact would only crush phyxels. D is the give of the point
+    that yields most, but of the bodies as one where contacts are implicit, which no stiffness makes unstable; `part`: of their surface that
+    presses. Damping c = 2 zeta sqrt(k / D).
     """
     yielding = motion.kept(Yielding)
     give, s = yielding.pair_give(a, b), np.full(len(a), options.share(False))
     if implicit is not None:
-        give, s = np.where(implicit, yielding.pair_whole(motion, a, b), give), np.where(implicit, options.share(True), s)
+        give, s = np.where(implicit, part * yielding.pair_whole(motion, a, b), give), np.where(implicit, options.share(True), s)
     safe = np.where(give > 0.0, give, np.inf)
     if isinstance(options.stiffness, str):
         k = np.minimum(s / (max(motion.dt, seen.longest) ** 2 * safe), np.minimum(yielding.layer[a], yielding.layer[b]))

@@ -24,6 +24,11 @@ if TYPE_CHECKING:
     from pliant.pairs import PairTable
 
 
+GRAZING = 0.05  # of its area that a surfel must show to the surface it is in: else it passes by, as the side of a box does
+FINER = 2.0  # power of areas, so the fourth of spacings
+CLEARER = 1.3  # how much more than in proportion to that power
+
+
 class Fixed:
     """The neighbourhoods of a world's surfels; made once (`motion.kept(Fixed)`)."""
 
@@ -38,6 +43,19 @@ class Fixed:
         )
         self.published = replace(self.near, lift=np.zeros_like(self.near.lift))
         self.sampled = np.diff(carried.start) > 0  # (B,) bool: does the body have surfels?
+        self.area = carried.area  # (n,) [m^2] at rest
+        self.mean = np.bincount(carried.body, carried.area, minlength=len(bodies)) / np.maximum(np.diff(carried.start), 1)  # (B,)
+
+    def part(self, hits: Hits) -> Floats:
+        """Share of the pressure that the surfel of each hit stands for, (r,); the rest comes from surfels of the other body.
+
+        A half where both are sampled alike. A coarse side would be a poor sum over a fine contact, so the finer one counts for more, and
+        alone if its spacing is below 0.6 of the other's.
+        """
+        own = self.area[hits.surfel] ** FINER
+        other = np.where(hits.sample >= 0, self.area[np.maximum(hits.sample, 0)], self.mean[hits.other]) ** FINER
+        part = np.clip(CLEARER * (other / np.maximum(own + other, 1e-300) - 0.5) + 0.5, 0.0, 1.0)
+        return np.where(self.sampled[hits.other], part, 1.0)
 
 
 @dataclass
@@ -51,9 +69,9 @@ class Look:
     hits: Hits
     key: Ints  # (r,) of the hits, the same in every step
     stretch: Floats  # (r, 3) [m] of the anchors
+    force: Floats  # (r,) [N] in the last step
     longest: float  # [s] the longest step so far
-    sampled: np.ndarray  # (B,) bool
-    creases: Creases
+    fixed: Fixed
     round: Round  # balls in closed form, whose surfels are not looked for
     round_key: Ints  # (k,)
     round_stretch: Floats  # (k, 3) [m]
@@ -61,11 +79,9 @@ class Look:
     def areas(self) -> Floats:
         """Area that each hit stands for [m^2]: of its surfel as seen along the normal, so that the sides of a box do not count.
 
-        Half of it where both bodies have surfels, so that the two sides make one patch.
+        Where both bodies have surfels each has its part, so that the two sides make one patch.
         """
-        now, hits = self.surfaces, self.hits
-        facing = self.creases.facing(hits.surfel, now.normals, now.areas, now.fixed.body, now.rotation, hits.normal)
-        return np.where(self.sampled[hits.other], 0.5, 1.0) * facing
+        return self.fixed.part(self.hits) * facing(self.fixed, self.surfaces, self.hits)
 
     def warnings(self, motion: Motion) -> list[str]:
         deep = self.hits.deep
@@ -78,6 +94,11 @@ class Look:
             f"point-surface: {int(deep.sum())} surfels are deeper than three widths ({some}) and go on along their last good direction. "
             "A larger `stiffness` or a shorter dt makes contacts shallower."
         ]
+
+
+def facing(fixed: Fixed, surfaces: Surfaces, hits: Hits) -> Floats:
+    """Area of the surfel of each hit that faces the surface it is in [m^2], (r,)."""
+    return fixed.creases.facing(hits.surfel, surfaces.normals, surfaces.areas, surfaces.fixed.body, surfaces.rotation, hits.normal)
 
 
 def surfaces_at(motion: Motion, when: str, published: bool = False) -> Surfaces:
@@ -109,11 +130,13 @@ def look(options: Options, motion: Motion, memory: Memory, pairs: PairTable, whe
     key = found.surfel * count + found.other
     before = _directions(memory, key)
     hits, found.sample = inside(surfaces, found, before, first="longest" not in memory)
+    fixed = motion.kept(Fixed)
+    hits = hits.select((facing(fixed, surfaces, hits) > GRAZING * surfaces.areas[hits.surfel]) & (fixed.part(hits) > 0.0))
     key = hits.surfel * count + hits.other
     return Look(
-        surfaces, low, high, found, hits, key, recall(memory, "stretch", key),
-        float(memory["longest"][0]) if "longest" in memory else 0.0, motion.kept(Fixed).sampled,
-        motion.kept(Fixed).creases, balls, balls.a * count + balls.b,
+        surfaces, low, high, found, hits, key, recall(memory, "stretch", key), recall(memory, "force", key),
+        float(memory["longest"][0]) if "longest" in memory else 0.0, fixed,
+        balls, balls.a * count + balls.b,
         recall({"key": memory.get("round", key[:0]), "stretch": memory.get("held", before[:0])}, "stretch", balls.a * count + balls.b),
     )  # fmt: skip
 
@@ -127,8 +150,8 @@ def _directions(memory: Memory, key: Ints) -> Floats:
     return out
 
 
-def remembered(motion: Motion, seen: Look, stretch: Floats | None = None) -> Memory:
-    """What the next step starts from: samples of all candidates that are near, and directions and anchors of hits."""
+def remembered(motion: Motion, seen: Look, stretch: Floats | None = None, force: Floats | None = None) -> Memory:
+    """What the next step starts from: samples of all candidates that are near; directions, forces [N] and anchors of hits."""
     count, found, hits = len(motion.bodies), seen.found, seen.hits
     near = np.flatnonzero((found.sample >= 0) & (seen.surfaces.fixed.body[found.surfel] != found.other))
     near = near[np.argsort(found.surfel[near] * count + found.other[near], kind="stable")]
@@ -140,6 +163,7 @@ def remembered(motion: Motion, seen: Look, stretch: Floats | None = None) -> Mem
         "key": seen.key[order],
         "direction": hits.normal[order],
         "stretch": stretch[: len(hits)][order],
+        "force": (np.zeros(len(hits)) if force is None else force[: len(hits)])[order],
         "round": seen.round_key[rolling],
         "held": stretch[len(hits) :][rolling],
         "longest": np.array([max(seen.longest, motion.dt)]),

@@ -33,8 +33,9 @@ from pliant.contact.point_surface.options import Options
 from pliant.contact.point_surface.round import critical
 from pliant.contact.point_surface.strides import shorter_step
 from pliant.contact.point_surface.together import Pressing, press
-from pliant.contact.point_surface.touching import touching
+from pliant.contact.point_surface.touching import Touching, touching
 from pliant.contact.point_surface.yielding import Yielding
+from pliant.contact.pressure import Pressure
 from pliant.detect.surfels.carried import Carried
 from pliant.geometry.mesh import Floats
 from pliant.motion import Motion
@@ -63,10 +64,10 @@ class PointSurface(Options):
         found = touching(self, motion, seen)
         rows, implicit = found.rows, implicit_of(self, motion, found.a, found.b)
         rows.at = rows.at + implicit[:, None] * found.ahead  # forces are taken at the start of the step, or at its end
-        k, c = stiffness_of(self, motion, seen, found.a, found.b, implicit)
+        k, c = stiffness_of(self, motion, seen, found.a, found.b, implicit, found.part)
         balls = slice(len(seen.hits), None)
         c[balls] = self.damping * critical(motion, seen.round, k[balls])
-        pressing = Pressing(found.mean, found.area, k, c, implicit, *motion.pairs.friction(found.a, found.b), found.stretch)
+        pressing = Pressing(found.mean, found.area, k, c, implicit, *motion.pairs.friction(found.a, found.b), found.stretch, found.force)
         impulse, friction = press(self, motion, rows, pressing)
         if self.distribution == "conjugate":
             level(motion, seen, impulse[: len(seen.hits)], friction.impulse[: len(seen.hits)])
@@ -74,12 +75,23 @@ class PointSurface(Options):
         contacts = Contacts(
             a=found.a, b=found.b, feature_a=found.feature_a, feature_b=found.feature_b, point=found.point, normal=rows.normal,
             gap=found.gap, impulse=impulse, friction_impulse=friction.impulse, sticking=friction.sticks.astype(np.float64), slip=slip,
-            area=found.area, dt=motion.dt, support=Support.of(rows),
+            area=self.areas(motion, found, impulse), dt=motion.dt, support=Support.of(rows),
         )  # fmt: skip
         held = anchored(found.stretch, slip, friction.sticks, friction.dragged, rows.normal)
         pairs = motion.pairs  # of this method
         shown = (lambda: self.shown(motion, pairs)) if self.show else None  # worked out when somebody looks
-        return Answer(contacts, remembered(motion, seen, held), shown=shown, warnings=seen.warnings(motion))
+        return Answer(contacts, remembered(motion, seen, held, impulse / motion.dt), shown=shown, warnings=seen.warnings(motion))
+
+    def areas(self, motion: Motion, found: Touching, impulse: Floats) -> Floats:
+        """Area of each contact [m^2], (r,): of its surfel, but where a mesh deforms what the forces on its vertices say.
+
+        Between two meshes that do not match the depth of single surfels varies more than the pressure on the elements does.
+        """
+        meshed = np.isin(motion.bodies.kind, ("fem", "springs"))
+        rows = meshed[found.a] | meshed[found.b]
+        if not rows.any():
+            return found.area
+        return np.where(rows, motion.kept(Pressure).row_areas(motion.end, found.rows, impulse), found.area)
 
     def shown(self, motion: Motion, pairs: PairTable) -> Floats:
         """Displacement of skin points onto the contact surface at the end of the step [m], (p, 3)."""

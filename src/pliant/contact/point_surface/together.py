@@ -37,6 +37,7 @@ class Pressing:
     mu_s: Floats  # (r,)
     mu_d: Floats
     stretch: Floats  # [m] (r, 3) of the anchors
+    force: Floats  # [N] (r,) along the normal in the last step, where sweeps begin
 
     def select(self, rows: Ints) -> Pressing:
         return Pressing(**{f.name: getattr(self, f.name)[rows] for f in fields(self)})
@@ -67,7 +68,7 @@ def together(options: Options, motion: Motion, rows: Rows, by: Pressing) -> tupl
     moved = np.einsum("ri,ri->r", slide, rows.normal)
     speed = np.linalg.norm(tangential(slide, rows.normal), axis=1) / dt
     a = np.maximum(dt * by.area * (-by.k * (by.gap + moved) - by.c * moved / dt), 0.0)
-    impulse = solved(motion, rows, rows, a, dt * by.area * (by.k * dt + by.c), motion.give(rows), options.sweeps)
+    impulse = solved(motion, rows, rows, a, dt * by.area * (by.k * dt + by.c), motion.give(rows), options.sweeps, dt * by.force)
     if options.friction == "anchored" and by.mu_s.any():
         return impulse, rubbed(motion, rows, stribeck(by.mu_s, by.mu_d, speed, FADES) * impulse, by.stretch, options.sweeps)
     friction = rub(options, motion, rows, impulse, by)

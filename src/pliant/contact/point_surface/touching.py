@@ -18,6 +18,8 @@ from pliant.motion import Motion, Rows
 if TYPE_CHECKING:
     from pliant.contact.point_surface.options import Options
 
+PATCH = 1.0 / 64.0  # of its cross-section that a ball presses with: up to an eighth of its radius
+
 
 @dataclass
 class Touching:
@@ -32,6 +34,8 @@ class Touching:
     mean: Floats  # [m] (r,) the gap that pressure is made of
     area: Floats  # [m^2] (r,)
     stretch: Floats  # [m] (r, 3) of the anchors
+    force: Floats  # [N] (r,) in the last step
+    part: Floats  # (r,) of the surface of bodies as one that presses
     ahead: Floats  # [m] (r, 3) how far the place of contact moves in the step
     rows: Rows
 
@@ -63,7 +67,9 @@ def of_surfels(options: Options, motion: Motion, seen: Look) -> Touching:
     feature_b = np.where(hits.sample >= 0, carried.point[np.maximum(hits.sample, 0), 0], -1)  # -1 for an exact shape
     carrier, weight = carried.point[hits.surfel], carried.weight[hits.surfel]
     ahead = np.einsum("rc,rci->ri", weight, motion.end[carrier] - motion.start[carrier])
-    return Touching(a, b, carrier[:, 0], feature_b, point, hits.gap, hits.gap, seen.areas(), seen.stretch, ahead, rows)
+    return Touching(
+        a, b, carrier[:, 0], feature_b, point, hits.gap, hits.gap, seen.areas(), seen.stretch, seen.force, np.ones(len(a)), ahead, rows
+    )
 
 
 def of_balls(options: Options, motion: Motion, seen: Look) -> Touching:
@@ -76,5 +82,7 @@ def of_balls(options: Options, motion: Motion, seen: Look) -> Touching:
     moved, frame = motion.position - motion.position_start, motion.bodies.frame
     near = found.nearness[:, None]
     ahead = near * moved[frame[found.a]] + (1.0 - near) * moved[frame[found.b]]
-    none = np.full(len(found), -1)
-    return Touching(found.a, found.b, anchor[found.a], none, at, found.gap, 0.5 * found.gap, found.area, seen.round_stretch, ahead, rows)
+    return Touching(
+        found.a, found.b, anchor[found.a], np.full(len(found), -1), at, found.gap, 0.5 * found.gap, found.area, seen.round_stretch,
+        np.zeros(len(found)), np.full(len(found), PATCH), ahead, rows,
+    )  # fmt: skip

@@ -16,6 +16,7 @@ from pliant.kernels import kernel
 from pliant.model import IMPLICIT
 from pliant.motion import Motion
 
+THIN = 0.1  # spacings: the layer that a contact of a mesh is no stiffer than; phyxels have no shape inside, theirs is one spacing
 TURNING = 4.0  # give of a rigid body at its rim over that at its centre, as of a rod
 
 
@@ -39,7 +40,8 @@ class Yielding:
         self.implicit[motion.nodes.body[motion.nodes.scheme == IMPLICIT]] = True
         self.modulus = motion.bodies.modulus  # (B,) [Pa]
         spacing = np.sqrt(np.bincount(carried.body, carried.area, minlength=len(self.give)) / np.maximum(np.diff(carried.start), 1))
-        self.layer = self.modulus / np.maximum(spacing, 1e-300)  # (B,) [Pa/m] of a layer one mean surfel spacing thick
+        thin = np.where(np.array(motion.bodies.kind) == "points", 1.0, THIN)
+        self.layer = self.modulus / np.maximum(thin * spacing, 1e-300)  # (B,) [Pa/m] of a layer of so many mean surfel spacings
 
     def pair_give(self, a: Ints, b: Ints) -> Floats:
         """D of both bodies together [m^2/kg]; a body in itself gives twice."""
