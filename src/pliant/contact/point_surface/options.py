@@ -22,7 +22,7 @@ class Options:
     """Penalty on the common contact surface, its damping and friction."""
 
     stiffness: float | str = "auto"  # k [N/m^3], pressure is k / 2 times the depth; "auto": as stiff as is stable with the step
-    s: float | None = None  # of stiffness "auto": (k / 2) dt^2 D, D the give of both bodies per area. None: 8 where implicit, else 0.5
+    s: float | None = None  # of stiffness "auto": (k / 2) dt^2 D, D the give of both bodies per area. None: 32 where implicit, else 0.5
     implicit: bool | str = "auto"  # forces know what they will do to the gaps; "auto": of implicit bodies, and of rigid ones with damping
     sweeps: int = 10  # implicit: how often contacts hear of each other in a step, at most
     damping: float = 0.2  # zeta of the normal damping, a share of critical
@@ -42,7 +42,7 @@ class Options:
     def share(self, implicit: bool) -> float:
         """(k / 2) dt^2 D of stiffness "auto"; what is not implicit would be unstable from 4 on."""
         if implicit:
-            return 8.0 if self.s is None else self.s
+            return 32.0 if self.s is None else self.s
         return 0.5 if self.s is None else min(self.s, 3.9)
 
     def __post_init__(self) -> None:
