@@ -27,7 +27,6 @@ from pliant.contact.method import Answer, Memory
 from pliant.contact.point_surface.closest import respond_closest
 from pliant.contact.point_surface.contact_surface import moved_to_contact
 from pliant.contact.point_surface.forces import implicit_of, stiffness_of
-from pliant.contact.point_surface.levelled import level
 from pliant.contact.point_surface.look import Look, look, remembered
 from pliant.contact.point_surface.options import Options
 from pliant.contact.point_surface.round import critical
@@ -68,9 +67,7 @@ class PointSurface(Options):
         balls = slice(len(seen.hits), None)
         c[balls] = self.damping * critical(motion, seen.round, k[balls])
         pressing = Pressing(found.mean, found.area, k, c, implicit, *motion.pairs.friction(found.a, found.b), found.stretch, found.force)
-        impulse, friction = press(self, motion, rows, pressing)
-        if self.distribution == "conjugate":
-            level(motion, seen, impulse[: len(seen.hits)], friction.impulse[: len(seen.hits)])
+        impulse, friction = press(self, motion, seen, rows, pressing)
         slip = tangential(motion.slide(rows), rows.normal)
         contacts = Contacts(
             a=found.a, b=found.b, feature_a=found.feature_a, feature_b=found.feature_b, point=found.point, normal=rows.normal,

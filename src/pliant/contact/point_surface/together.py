@@ -14,8 +14,12 @@ import numpy as np
 
 from pliant.contact.friction import Friction, coulomb, tangential
 from pliant.contact.penalty.friction import stribeck
+from pliant.contact.penalty.round import joined_rows
 from pliant.contact.penalty.solve import rubbed, solved
 from pliant.contact.point_surface.forces import normal_impulses, published_friction
+from pliant.contact.point_surface.levelled import Line
+from pliant.contact.point_surface.look import Look
+from pliant.contact.point_surface.rows import chosen_rows
 from pliant.geometry.mesh import Floats, Ints
 from pliant.motion import Motion, Rows
 
@@ -43,26 +47,28 @@ class Pressing:
         return Pressing(**{f.name: getattr(self, f.name)[rows] for f in fields(self)})
 
 
-def press(options: Options, motion: Motion, rows: Rows, pressing: Pressing) -> tuple[Floats, Friction]:
+def press(options: Options, motion: Motion, seen: Look, rows: Rows, pressing: Pressing) -> tuple[Floats, Friction]:
     """Normal impulses [N s] and friction of all rows, pushed; first of those that are not implicit."""
+    line = Line(motion, seen, rows) if options.distribution == "conjugate" else None
     impulse = np.zeros(len(rows))
     friction = Friction(np.zeros((len(rows), 3)), np.zeros(len(rows), bool), np.zeros((len(rows), 3)))
     for which, pushed in ((np.flatnonzero(~pressing.implicit), at_once), (np.flatnonzero(pressing.implicit), together)):
         if len(which):
-            impulse[which], found = pushed(options, motion, chosen_rows(rows, which), pressing.select(which))
+            impulse[which], found = pushed(options, motion, chosen_rows(rows, which), pressing.select(which), line, which)
             friction.impulse[which], friction.sticks[which], friction.dragged[which] = found.impulse, found.sticks, found.dragged
     return impulse, friction
 
 
-def at_once(options: Options, motion: Motion, rows: Rows, by: Pressing) -> tuple[Floats, Friction]:
+def at_once(options: Options, motion: Motion, rows: Rows, by: Pressing, line: Line | None, which: Ints) -> tuple[Floats, Friction]:
     """From the depth at the start of the step."""
     impulse = normal_impulses(motion, rows, by.gap, by.area, by.k, by.c)
     friction = rub(options, motion, rows, impulse, by)
-    motion.push(rows, impulse[:, None] * rows.normal + friction.impulse, start=True)
+    level = None if line is None else line.moved(which, impulse, friction.impulse)
+    motion.push(rows if level is None else level, impulse[:, None] * rows.normal + friction.impulse, start=True)
     return impulse, friction
 
 
-def together(options: Options, motion: Motion, rows: Rows, by: Pressing) -> tuple[Floats, Friction]:
+def together(options: Options, motion: Motion, rows: Rows, by: Pressing, line: Line | None, which: Ints) -> tuple[Floats, Friction]:
     """Implicit impulses: each knows what all of them do to its gap."""
     dt, slide = motion.dt, motion.slide(rows)
     moved = np.einsum("ri,ri->r", slide, rows.normal)
@@ -70,9 +76,14 @@ def together(options: Options, motion: Motion, rows: Rows, by: Pressing) -> tupl
     a = np.maximum(dt * by.area * (-by.k * (by.gap + moved) - by.c * moved / dt), 0.0)
     impulse = solved(motion, rows, rows, a, dt * by.area * (by.k * dt + by.c), motion.give(rows), options.sweeps, dt * by.force)
     if options.friction == "anchored" and by.mu_s.any():
-        return impulse, rubbed(motion, rows, stribeck(by.mu_s, by.mu_d, speed, FADES) * impulse, by.stretch, options.sweeps)
-    friction = rub(options, motion, rows, impulse, by)
-    motion.push(rows, friction.impulse)
+        friction = rubbed(motion, rows, stribeck(by.mu_s, by.mu_d, speed, FADES) * impulse, by.stretch, options.sweeps)
+    else:
+        friction = rub(options, motion, rows, impulse, by)
+        motion.push(rows, friction.impulse)
+    level = None if line is None else line.moved(which, impulse, friction.impulse)
+    if level is not None:  # no force, only the moment that friction left
+        along = impulse[:, None] * rows.normal
+        motion.push(joined_rows([level, rows]), np.concatenate([along, -along]))
     return impulse, friction
 
 
@@ -84,13 +95,3 @@ def rub(options: Options, motion: Motion, rows: Rows, impulse: Floats, by: Press
     if options.friction == "published":
         return published_friction(motion, rows, impulse, by.mu_d)
     return coulomb(motion, rows, impulse, by.mu_s, by.mu_d, by.stretch)
-
-
-def chosen_rows(rows: Rows, which: Ints) -> Rows:
-    """Some of the rows."""
-    if len(which) == len(rows):
-        return rows
-    size = np.diff(rows.start)[which]
-    start = np.concatenate([[0], np.cumsum(size)])
-    entry = np.arange(start[-1]) + np.repeat(rows.start[which] - start[:-1], size)
-    return Rows(start, rows.point[entry], rows.weight[entry], rows.normal[which], rows.at[which])
