@@ -43,8 +43,7 @@ class Fixed:
         )
         self.published = replace(self.near, lift=np.zeros_like(self.near.lift))
         self.sampled = np.diff(carried.start) > 0  # (B,) bool: does the body have surfels?
-        self.area = carried.area  # (n,) [m^2] at rest
-        self.mean = np.bincount(carried.body, carried.area, minlength=len(bodies)) / np.maximum(np.diff(carried.start), 1)  # (B,)
+        self.mean = np.bincount(carried.body, carried.area, minlength=len(bodies)) / np.maximum(np.diff(carried.start), 1)  # (B,) [m^2]
 
     def part(self, hits: Hits) -> Floats:
         """Share of the pressure that the surfel of each hit stands for, (r,); the rest comes from surfels of the other body.
@@ -52,8 +51,7 @@ class Fixed:
         A half where both are sampled alike. A coarse side would be a poor sum over a fine contact, so the finer one counts for more, and
         alone if its spacing is below 0.6 of the other's.
         """
-        own = self.area[hits.surfel] ** FINER
-        other = np.where(hits.sample >= 0, self.area[np.maximum(hits.sample, 0)], self.mean[hits.other]) ** FINER
+        own, other = self.mean[self.near.body[hits.surfel]] ** FINER, self.mean[hits.other] ** FINER
         part = np.clip(CLEARER * (other / np.maximum(own + other, 1e-300) - 0.5) + 0.5, 0.0, 1.0)
         return np.where(self.sampled[hits.other], part, 1.0)
 
