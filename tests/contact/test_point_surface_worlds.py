@@ -5,6 +5,7 @@ import pytest
 
 from pliant import PliantError, Scene
 from pliant.contact.method import make_method
+from pliant.contact.point_surface.inner import Phyxels, inner_contacts
 from pliant.geometry.shapes import make
 from pliant.scenes import cradle
 from pliant.validate.statics import pad_scene
@@ -226,3 +227,32 @@ def test_friction_between_soft_bodies_turns_nothing():
         rubbed += float(np.abs(sim.step().contacts.friction_impulse).sum())
     turned = np.linalg.norm(sim.books().angular_momentum - start.angular_momentum)
     assert rubbed > 0.0 and turned < 5e-4 * np.linalg.norm(start.momentum) * 0.1
+
+
+# -- phyxels in their own body
+
+
+def test_phyxels_that_were_no_neighbours_push_each_other_apart():
+    scene = Scene(dt=1e-4, contact="point-surface", gravity=(0, 0, 0))
+    shape = {"kind": "box", "size": (0.3, 0.06, 0.06), "edge": 0.02}
+    scene.add(name="bar", shape=shape, model="points", spacing=0.02, material=SOFT)
+    scene.pair("bar", "bar")
+    sim = scene.simulate()
+    own = np.array([0])
+    assert len(inner_contacts(sim.world.free_motion(1e-4), own)) == 0  # neighbours at rest are left alone
+    x, rest = sim.world.state.x, sim.world.model.nodes.rest
+    x[rest[:, 0] > 0.07] -= [0.2, 0.005, 0.0]  # one end into the other
+    motion = sim.world.free_motion(1e-4)
+    found = inner_contacts(motion, own)
+    far = np.linalg.norm(x[:, None] - x[None], axis=2)
+    before = np.linalg.norm(rest[:, None] - rest[None], axis=2)
+    phyxels = motion.kept(Phyxels)
+    near = np.triu((far < 0.8 * phyxels.spacing[0]) & (before > phyxels.support[0]), 1)
+    assert len(found) == near.sum() > 0
+    assert found.gap.min() == pytest.approx(far[near].min() - 0.8 * phyxels.spacing[0])
+    sim.step()
+    inner = sim.contacts("bar", "bar")
+    assert len(inner) >= len(found)
+    assert momenta(sim)[0] == pytest.approx([0, 0, 0], abs=1e-12)
+    both = np.isin(inner.feature_a, found.one) & np.isin(inner.feature_b, found.two)
+    assert (inner.impulse[both] > 0.0).all() and both.sum() == len(found)

@@ -12,6 +12,7 @@ from pliant.contact.method import Memory
 from pliant.contact.point_surface.candidates import Candidates, boxes, candidates, overlapping, recalled
 from pliant.contact.point_surface.creases import Creases
 from pliant.contact.point_surface.hits import Hits, inside, search
+from pliant.contact.point_surface.inner import Inner, inner_contacts
 from pliant.contact.point_surface.round import Round, is_round, round_contacts
 from pliant.contact.point_surface.self_contact import folded
 from pliant.contact.point_surface.surfaces import Neighbourhoods, Surfaces
@@ -73,6 +74,11 @@ class Look:
     round: Round  # balls in closed form, whose surfels are not looked for
     round_key: Ints  # (k,)
     round_stretch: Floats  # (k, 3) [m]
+    inner: Inner  # phyxels of a body that meet each other
+
+    def __len__(self) -> int:
+        """How many contacts there are."""
+        return len(self.hits) + len(self.round) + len(self.inner)
 
     def areas(self) -> Floats:
         """Area that each hit stands for [m^2]: of its surfel as seen along the normal, so that the sides of a box do not count.
@@ -120,7 +126,8 @@ def look(options: Options, motion: Motion, memory: Memory, pairs: PairTable, whe
     balls = round_contacts(surfaces, near[exact])
     found = candidates(surfaces, near[~exact], low, high)
     everyone = np.arange(count)
-    own = folded(surfaces, everyone[pairs.meet(everyone, everyone) & (motion.bodies.frame < 0)])
+    itself = everyone[pairs.meet(everyone, everyone) & (motion.bodies.frame < 0)]
+    own = folded(surfaces, itself)
     key = found.surfel * count + found.other
     found.sample = recalled(key, memory.get("near", np.zeros(0, np.int64)), memory.get("sample", np.zeros(0, np.int64)))
     search(surfaces, found)
@@ -136,6 +143,7 @@ def look(options: Options, motion: Motion, memory: Memory, pairs: PairTable, whe
         float(memory["longest"][0]) if "longest" in memory else 0.0, fixed,
         balls, balls.a * count + balls.b,
         recall({"key": memory.get("round", key[:0]), "stretch": memory.get("held", before[:0])}, "stretch", balls.a * count + balls.b),
+        inner_contacts(motion, itself) if when == "start" and options.force == "gap" else Inner.none(),
     )  # fmt: skip
 
 
@@ -154,7 +162,7 @@ def remembered(motion: Motion, seen: Look, stretch: Floats | None = None, force:
     near = np.flatnonzero((found.sample >= 0) & (seen.surfaces.fixed.body[found.surfel] != found.other))
     near = near[np.argsort(found.surfel[near] * count + found.other[near], kind="stable")]
     order, rolling = np.argsort(seen.key, kind="stable"), np.argsort(seen.round_key, kind="stable")
-    stretch = np.zeros((len(hits) + len(seen.round), 3)) if stretch is None else stretch
+    stretch = np.zeros((len(seen), 3)) if stretch is None else stretch
     return {
         "near": found.surfel[near] * count + found.other[near],
         "sample": found.sample[near],
@@ -163,6 +171,6 @@ def remembered(motion: Motion, seen: Look, stretch: Floats | None = None, force:
         "stretch": stretch[: len(hits)][order],
         "force": (np.zeros(len(hits)) if force is None else force[: len(hits)])[order],
         "round": seen.round_key[rolling],
-        "held": stretch[len(hits) :][rolling],
+        "held": stretch[len(hits) : len(hits) + len(rolling)][rolling],
         "longest": np.array([max(seen.longest, motion.dt)]),
     }

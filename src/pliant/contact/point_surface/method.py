@@ -54,7 +54,7 @@ class PointSurface(Options):
             return Answer(Contacts.none(motion.dt), memory, again=shorter)
         if self.force == "closest":
             return respond_closest(self, motion, seen)
-        if len(seen.hits) + len(seen.round) == 0:
+        if len(seen) == 0:
             return Answer(Contacts.none(motion.dt), remembered(motion, seen))
         return self.push(motion, seen)
 
@@ -64,7 +64,7 @@ class PointSurface(Options):
         rows, implicit = found.rows, implicit_of(self, motion, found.a, found.b)
         rows.at = rows.at + implicit[:, None] * found.ahead  # forces are taken at the start of the step, or at its end
         k, c = stiffness_of(self, motion, seen, found.a, found.b, implicit, found.part)
-        balls = slice(len(seen.hits), None)
+        balls = slice(len(seen.hits), len(seen.hits) + len(seen.round))
         c[balls] = self.damping * critical(motion, seen.round, k[balls])
         pressing = Pressing(found.mean, found.area, k, c, implicit, *motion.pairs.friction(found.a, found.b), found.stretch, found.force)
         impulse, friction = press(self, motion, seen, rows, pressing)

@@ -1,4 +1,4 @@
-"""All contacts of a step in one form: surfels inside other bodies, and balls in closed form."""
+"""All contacts of a step in one form: surfels inside other bodies, balls in closed form, phyxels that meet their own body."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pliant.contact.penalty.round import joined_rows
+from pliant.contact.point_surface.inner import Inner
 from pliant.contact.point_surface.look import Look
 from pliant.contact.point_surface.rows import gap_rows, keiser_rows
 from pliant.contact.point_surface.yielding import Yielding
@@ -41,13 +42,15 @@ class Touching:
 
 
 def touching(options: Options, motion: Motion, seen: Look) -> Touching:
-    """All contacts of the step: first those of surfels, in the order of the hits."""
-    first, balls = of_surfels(options, motion, seen), of_balls(options, motion, seen)
-    if len(balls.a) == 0:
+    """All contacts of the step: those of surfels in the order of the hits, of balls, of phyxels."""
+    first = of_surfels(options, motion, seen)
+    more = [of_balls(options, motion, seen)] if len(seen.round) else []
+    more += [of_phyxels(motion, seen.inner)] if len(seen.inner) else []
+    if not more:
         return first
-    names = [n for n in Touching.__dataclass_fields__ if n != "rows"]
-    both = {n: np.concatenate([getattr(first, n), getattr(balls, n)]) for n in names}
-    return Touching(**both, rows=joined_rows([first.rows, balls.rows]))
+    parts, names = [first, *more], [n for n in Touching.__dataclass_fields__ if n != "rows"]
+    whole = {n: np.concatenate([getattr(p, n) for p in parts]) for n in names}
+    return Touching(**whole, rows=joined_rows([p.rows for p in parts]))
 
 
 def of_surfels(options: Options, motion: Motion, seen: Look) -> Touching:
@@ -86,3 +89,13 @@ def of_balls(options: Options, motion: Motion, seen: Look) -> Touching:
         found.a, found.b, anchor[found.a], np.full(len(found), -1), at, found.gap, 0.5 * found.gap, found.area, seen.round_stretch,
         np.zeros(len(found)), np.full(len(found), PATCH), ahead, rows,
     )  # fmt: skip
+
+
+def of_phyxels(motion: Motion, found: Inner) -> Touching:
+    """Phyxels of one body, pushed along the line between them."""
+    count, middle = len(found), 0.5 * (motion.start[found.one] + motion.start[found.two])
+    rows = Rows.dense(np.stack([found.one, found.two], axis=1), np.tile([1.0, -1.0], (count, 1)), found.normal, middle)
+    none, still = np.zeros(count), np.zeros((count, 3))
+    return Touching(
+        found.body, found.body, found.one, found.two, middle, found.gap, found.gap, found.area, still, none, np.ones(count), still, rows
+    )
