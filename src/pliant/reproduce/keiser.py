@@ -129,7 +129,7 @@ def performance(folder: Path) -> list[Line]:
     full = costs.hits > 0.8 * costs.hits.max()
     rate = 1.0 / float(np.median(costs.contact[full]))
     return [
-        Line("Fig5 surfels and phyxels of each", "10k, 390", f"{surfels[0]}, {phyxels[0]}", abs(surfels[0] / 10_000 - 1) < 0.1),
+        Line("Fig5 surfels and phyxels of each", "10k, 390", f"{surfels[0]}, {phyxels[0]}", bool(abs(surfels[0] / 10_000 - 1) < 0.1)),
         Line("Fig5 contact time over colliding surfels", "follows them", f"correlation {together:.2f}, {1e3 * first:.1f} ms and "
              f"{1e6 * slope:.1f} microseconds a surfel", together > 0.99,
              f"CPU time of one thread, least of {RUNS} runs"),  # fmt: skip
@@ -160,7 +160,7 @@ def newton(folder: Path) -> list[Line]:
         sim = scenes.make("cradle", model=model, **values).simulate().run()
         v, want = cradle.velocities(sim) / sim.scene.bodies[0].velocity[0], cradle.chain(3)
         here = ", ".join(f"{x:.4f}" for x in v) + f" (chain {', '.join(f'{x:.4f}' for x in want)})"
-        lines.append(Line(f"Fig7 velocities after the impact, {model}", "the last ball leaves", here, np.abs(v - want).max() < 0.005))
+        lines.append(Line(f"Fig7 velocities after the impact, {model}", "the last ball leaves", here, bool(np.abs(v - want).max() < 0.005)))
     return lines
 
 
