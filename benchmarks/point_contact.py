@@ -28,9 +28,7 @@ from pliant.reproduce.keiser import colliding_busts, curves, watched
 
 def busts() -> None:
     scene = colliding_busts()
-    sim = scene.simulate()
-    sim.step()
-    costs = watched(sim)
+    _, costs = watched(scene)
     first, slope, together = costs.slope
     full = costs.hits > 0.8 * costs.hits.max()
     print(f"colliding surfels at most {int(costs.hits.max())}, depth at most {1000 * costs.depth.max():.1f} mm")

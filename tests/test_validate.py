@@ -12,7 +12,6 @@ from pliant.geometry.mesh import PliantError
 from pliant.validate import ALL, STATIC, Check, Problem, Result, attempt, output, problem, problems, validate
 
 # what is known to fail with `quick`: (problem, method) -> why; the page of the docs has the numbers
-POINTS = "fails; that its contacts are soft and its edges rounded is a guess, the cause is not established"
 KNOWN = {
     ("contact-patch", "ground"): "points in bodies carry unevenly: pressure off by 98 % rms, its sum is right",
     ("contact-patch", "noniterative"): "the same, by 22 % rms",
@@ -21,10 +20,6 @@ KNOWN = {
     ("tip-or-slide", "ground"): "the block that stands rocks on soft springs by 1.4 mm, 1 mm is asked; by 0.15 mm at half the step",
     ("collision", "noniterative"): "angular momentum drifts by 1.4e-3 of m v R, 1e-3 is asked; falls with dt",
     ("collision", "reversal"): "angular momentum drifts by 9 % of m v R: velocities are turned at single points",
-    **{(name, "point-surface"): POINTS for name in (
-        "cube-on-pad", "scale", "hertz-fem", "contact-patch", "stick-or-slide", "sliding-down", "stopping-distance", "ball-on-slope",
-        "sliding-ball", "collision",
-    )},
 }  # fmt: skip
 
 FAST = [

@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -16,12 +17,14 @@ from pliant import scenes
 from pliant.detect.surfels.carried import Carried
 from pliant.geometry.mesh import Floats
 from pliant.look import draw, from_simulation
+from pliant.motion import Motion
 from pliant.reproduce import Experiment, Line
 from pliant.scene import Scene
 from pliant.scenes import cradle, flattened_head
 from pliant.simulation import Simulation
 
 OPEN = "E, k, friction and dt are not given"
+RUNS = 4  # of a collision that is timed
 
 
 def flattening(folder: Path) -> list[Line]:
@@ -51,7 +54,6 @@ class Costs:
     def slope(self) -> tuple[float, float, float]:
         """(intercept [s], slope [s per surfel], correlation) of contact time over colliding surfels."""
         touching = self.hits > 0
-        touching &= self.contact < 5.0 * np.median(self.contact[touching])  # steps that compiled something, or were interrupted
         slope, first = np.polyfit(self.hits[touching], self.contact[touching], 1)
         return float(first), float(slope), float(np.corrcoef(self.hits[touching], self.contact[touching])[0, 1])
 
@@ -68,16 +70,32 @@ def colliding_busts(edge: float = 0.0047, speed: float = 1.2, dt: float = 2e-4, 
     return scene
 
 
-def watched(sim: Simulation) -> Costs:
-    """Step to the end of the scene and note what each step took, in CPU time."""
-    rows = []
-    while sim.time < sim.scene.duration - 1e-9:
+class Timed:
+    """A contact that notes the CPU time of its last answer."""
+
+    def __init__(self, contact: Any) -> None:
+        self.contact, self.spent = contact, 0.0
+
+    def respond(self, motion: Motion, memory: dict[str, dict]) -> Any:
         began = time.process_time()
-        report = sim.step()
-        total = time.process_time() - began
-        share = report.timings["contact"] / sum(report.timings.values())
-        rows.append((total, share * total, len(report.contacts), report.max_depth))
-    return Costs(*np.array(rows).T)
+        answer = self.contact.respond(motion, memory)
+        self.spent = time.process_time() - began
+        return answer
+
+
+def watched(scene: Scene, runs: int = RUNS) -> tuple[Simulation, Costs]:
+    """A scene to its end, and what each step took: CPU time, the least of some runs, which all take the same steps."""
+    every = []
+    for _ in range(runs):
+        sim, rows = scene.simulate(), []
+        timed = Timed(sim.contact)
+        sim.contact = timed  # type: ignore[assignment]
+        while sim.time < scene.duration - 1e-9:
+            began = time.process_time()
+            report = sim.step()
+            rows.append((time.process_time() - began, timed.spent, len(report.contacts), report.max_depth))
+        every.append(rows)
+    return sim, Costs(*np.array(every).min(axis=0).T)
 
 
 def curves(costs: Costs, path: Path, dt: float) -> None:
@@ -102,8 +120,7 @@ def curves(costs: Costs, path: Path, dt: float) -> None:
 def performance(folder: Path) -> list[Line]:
     """Fig. 5: two busts of 10 thousand surfels and 390 phyxels collide: total time, contact time, colliding surfels."""
     scene = colliding_busts()
-    sim = scene.simulate()
-    costs = watched(sim)
+    sim, costs = watched(scene)
     curves(costs, folder / "Fig5.png", scene.dt)
     draw(from_simulation(sim), size=(640, 480)).save(folder / "Fig5-busts.png")
     surfels = np.diff(next(k for k in sim.world.kept.values() if isinstance(k, Carried)).start)
@@ -112,10 +129,11 @@ def performance(folder: Path) -> list[Line]:
     full = costs.hits > 0.8 * costs.hits.max()
     rate = 1.0 / float(np.median(costs.contact[full]))
     return [
-        Line("Fig5 surfels and phyxels of each", "10k, 390", f"{surfels[0]}, {phyxels[0]}", abs(surfels[0] / 10_000 - 1) < 0.1),
+        Line("Fig5 surfels and phyxels of each", "10k, 390", f"{surfels[0]}, {phyxels[0]}", bool(abs(surfels[0] / 10_000 - 1) < 0.1)),
         Line("Fig5 contact time over colliding surfels", "follows them", f"correlation {together:.2f}, {1e3 * first:.1f} ms and "
-             f"{1e6 * slope:.1f} microseconds a surfel", together > 0.99, "CPU time of one thread"),  # fmt: skip
-        Line("Fig5 contact steps a second in full contact", "interactive", f"{rate:.0f} at {int(costs.hits.max())} surfels", rate > 15,
+             f"{1e6 * slope:.1f} microseconds a surfel", together > 0.99,
+             f"CPU time of one thread, least of {RUNS} runs"),  # fmt: skip
+        Line("Fig5 contact steps a second in full contact", "interactive", f"{rate:.0f} at {int(costs.hits.max())} surfels", rate > 60,
              "one thread of this machine; the paper's Pentium 4 gave no figure in the text"),  # fmt: skip
     ]
 
@@ -142,7 +160,7 @@ def newton(folder: Path) -> list[Line]:
         sim = scenes.make("cradle", model=model, **values).simulate().run()
         v, want = cradle.velocities(sim) / sim.scene.bodies[0].velocity[0], cradle.chain(3)
         here = ", ".join(f"{x:.4f}" for x in v) + f" (chain {', '.join(f'{x:.4f}' for x in want)})"
-        lines.append(Line(f"Fig7 velocities after the impact, {model}", "the last ball leaves", here, np.abs(v - want).max() < 0.005))
+        lines.append(Line(f"Fig7 velocities after the impact, {model}", "the last ball leaves", here, bool(np.abs(v - want).max() < 0.005)))
     return lines
 
 

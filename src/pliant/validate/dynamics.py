@@ -13,7 +13,6 @@ LENGTH, WIDTH, MODULUS, DENSITY, SPEED = 0.5, 0.05, 1e5, 1000.0, 0.1
 WAVE = np.sqrt(MODULUS / DENSITY)  # [m/s] along a rod with nu = 0
 TURNS = {
     "noniterative": "a force and its reaction act a depth apart and not along one line; the drift falls with dt",
-    "point-surface": "the reaction goes to surfels on a smoothed surface; why it turns the bodies is not known",
     "reversal": "bodies are put back and velocities turned at single points, not along one line",
 }
 CHATTER = {"reversal": "it reverses velocities at once, so it has no contact force that follows a wave"}

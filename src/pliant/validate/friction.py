@@ -10,9 +10,7 @@ from pliant.validate import Check, problem
 from pliant.validate.carried import G
 
 REVERSAL = {"reversal": "it has no friction: velocities are reversed, nothing resists sliding"}
-ROUNDED = {"point-surface": "its surfaces are rounded over a surfel spacing, so that sharp edges, on which this depends, carry nothing"}
 LIMITS = {
-    "point-surface": "blocks are rounded over a surfel spacing and held by soft springs; which of the two it is has not been looked into",
     "noniterative": "the points of a mesh touch: a ball is a polyhedron to it, which rolls over edges",
 }
 
@@ -126,7 +124,7 @@ def sliding_ball(method: str, quick: bool) -> list[Check]:
 ROCKS = {"ground": "its springs are as soft as dt is long: the block rocks on them, by a tenth of this at half the step; its foot stays"}
 
 
-@problem("tip-or-slide", "16", refused=REVERSAL | ROUNDED, limits=ROCKS)
+@problem("tip-or-slide", "16", refused=REVERSAL, limits=ROCKS)
 def tip_or_slide(method: str, quick: bool) -> list[Check]:
     """A block 0.1 m wide and 0.2 m high slides down a slope if mu < 1/2 and tips over if the slope exceeds atan(1/2) and mu is large."""
     found = {}
@@ -149,7 +147,7 @@ def tip_or_slide(method: str, quick: bool) -> list[Check]:
 SHAKES = {"reversal": "it chatters and has no friction: what is balanced on an edge is shaken off, at 0.9 too"}
 
 
-@problem("overhang", "20", refused=SHAKES | ROUNDED)
+@problem("overhang", "20", refused=SHAKES)
 def overhang(method: str, quick: bool) -> list[Check]:
     """Three blocks on each other, the k-th from above sticking out by L/(2 k): with 0.9 of it they stand, with 1.1 of it the top falls."""
     length, high, fallen = 0.2, 0.05, {}

@@ -21,8 +21,10 @@ Sweep = Callable[[Floats, Floats], Floats]
 ENOUGH = 1e-3  # of the largest impulse, or of the most that friction can be: a smaller change ends the sweeps
 
 
-def solved(motion: Motion, rows: Rows, wide: Rows, a: Floats, b: Floats, give: Floats, sweeps: int) -> Floats:
-    """Normal impulses [N s] (r,), pushed on `wide`; u is what happens to `rows`."""
+def solved(
+    motion: Motion, rows: Rows, wide: Rows, a: Floats, b: Floats, give: Floats, sweeps: int, first: Floats | None = None
+) -> Floats:
+    """Normal impulses [N s] (r,), pushed on `wide`; u is what happens to `rows`. `first` (r,): where to start from, 0 unless given."""
     before, step = motion.slide(rows), 1.0 / (1.0 + b * give)
 
     def better(j: Floats, u: Floats) -> Floats:
@@ -34,7 +36,10 @@ def solved(motion: Motion, rows: Rows, wide: Rows, a: Floats, b: Floats, give: F
     def push(change: Floats) -> None:
         motion.push(wide, change * wide.normal)
 
-    return sweep(better, heard, push, np.zeros((len(rows), 1)), 0.0, sweeps)[:, 0]
+    start = np.zeros((len(rows), 1)) if first is None else first[:, None]
+    if start.any():
+        push(start)
+    return sweep(better, heard, push, start, 0.0, sweeps)[:, 0]
 
 
 def rubbed(motion: Motion, rows: Rows, most: Floats, stretch: Floats, sweeps: int) -> Friction:

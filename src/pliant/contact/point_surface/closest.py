@@ -75,7 +75,7 @@ def respond_closest(options: Options, motion: Motion, seen: Look) -> Answer:
         friction = coulomb(motion, rows, impulse, mu_s, mu_d, none)
     else:
         friction = Friction(none, np.zeros(len(rows), bool), none)
-    motion.push(rows, impulse[:, None] * normal + friction.impulse)
+    motion.push(rows, impulse[:, None] * normal + friction.impulse, start=True)
     slip = tangential(motion.slide(rows), normal)
     contacts = Contacts(
         a=springs.a, b=springs.b, feature_a=carried.point[springs.one, 0],
@@ -113,7 +113,7 @@ def springs_of_pair(
     options: Options, motion: Motion, surfaces: Surfaces, seen: Look, a: int, b: int, hits: Hits
 ) -> tuple[Springs, tuple[Floats, np.ndarray]]:
     """Contact surfels of one pair and the surfels closest to them; and where the hits went, and which of them."""
-    body, sampled = surfaces.fixed.body, seen.sampled
+    body, sampled = surfaces.fixed.body, seen.fixed.sampled
     if not sampled[a]:
         a, b = b, a
     share = motion.kept(Yielding).share(body[hits.surfel], hits.other, options.weight)

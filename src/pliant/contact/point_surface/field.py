@@ -1,7 +1,9 @@
 """The implicit surfaces of bodies, inside kernels: f(x) = n(x).(x - a(x)), negative inside (Alexa, Adamson 2004; (1) of Keiser et al.).
 
 Where we differ: the plain f is not zero on the samples themselves, it is about h^2 / R there, so that a ball is felt too small by that.
-What f is at each sample at rest (`lift`) is taken off again with the same weights. Samples that face the other way have no weight.
+What f is at each sample at rest (`lift`) is taken off again with the same weights. Samples lose weight as they face another way than the
+nearest one, and those on creases have none, so that a face is flat up to its edge. Of two faces the nearer sample decides, which at a
+convex edge is the greater distance, at a concave one the smaller.
 """
 
 from __future__ import annotations
@@ -20,6 +22,7 @@ from pliant.kernels import axpy, dot, inline, kernel, load, norm, parallel, pran
 CHUNK = 64
 COMMON = 0.1  # |sum theta n| / sum theta below which samples have no common side
 LOST, FOUND, DEEP = 0, 1, 2  # no field there; a good one; a sample is near, but beyond the support of the weights
+APART, ALIKE = 0.2, 0.8  # cosine of normals below which a sample has no weight, and above which it has all
 SUPPORT = 3.0  # widths h from the nearest sample beyond which the direction of the field is not trusted
 
 
@@ -58,8 +61,9 @@ def blended(points, normals, spacing, reach, lift, graph, s, q, square):  # type
         theta, j = 0.0, graph[s, c]
         if square[c] < CUT * CUT * h * h:
             n = load(normals, j)
-            if dot(n, own) > OPPOSITE:
-                theta = math.exp(-0.5 * square[c] / (h * h))
+            like = min((dot(n, own) - APART) / (ALIKE - APART), 1.0)
+            if like > 0.0:
+                theta = like * math.exp(-0.5 * square[c] / (h * h))
                 total += theta
                 mean, side = axpy(theta, sub(load(points, j), q), mean), axpy(theta, n, side)
                 raised += theta * lift[j]

@@ -16,18 +16,36 @@ if TYPE_CHECKING:
     from pliant.contact.point_surface.options import Options
 
 
-def stiffness_of(options: Options, motion: Motion, seen: Look, a: Ints, b: Ints) -> tuple[Floats, Floats]:
+def implicit_of(options: Options, motion: Motion, a: Ints, b: Ints) -> np.ndarray:
+    """Which contacts know what their impulses will do to the gap, (r,) bool.
+
+    Auto: those of bodies that are stepped implicitly, and, if there is damping, of rigid bodies with rigid ones. All others keep energy.
+    """
+    if not isinstance(options.implicit, str):
+        return np.full(len(a), options.implicit)
+    yielding = motion.kept(Yielding)
+    stepped = yielding.implicit[a] | yielding.implicit[b]
+    return stepped | (yielding.framed[a] & yielding.framed[b]) if options.damping > 0.0 else stepped
+
+
+def stiffness_of(
+    options: Options, motion: Motion, seen: Look, a: Ints, b: Ints, implicit: np.ndarray | None = None, part: float | Floats = 1.0
+) -> tuple[Floats, Floats]:
     """Pressure per depth [Pa/m] and per speed [Pa s/m] of each contact, (r,), (r,).
 
     A given k is that of either body's spring, two in series make k / 2. Auto: s / (dt^2 D) with the longest dt so far, so that a step that
-    was divided does not stiffen what is at rest, but not stiffer than a layer of the softer body one surfel spacing thick: then bodies
-    overlap by strain times spacing, and a stiffer contact would only crush phyxels. Damping c = 2 zeta sqrt(k / D).
+    was divided does not stiffen what is at rest, but not stiffer than a layer of the softer body one surfel spacing thick (of meshes a
+    tenth of it): then bodies overlap by strain times spacing, and a stiffer contact would only crush phyxels. D is the give of the point
+    that yields most, but of the bodies as one where contacts are implicit, which no stiffness makes unstable; `part`: of their surface that
+    presses. Damping c = 2 zeta sqrt(k / D).
     """
     yielding = motion.kept(Yielding)
-    give = yielding.pair_give(a, b)
+    give, s = yielding.pair_give(a, b), np.full(len(a), options.share(False))
+    if implicit is not None:
+        give, s = np.where(implicit, part * yielding.pair_whole(motion, a, b), give), np.where(implicit, options.share(True), s)
     safe = np.where(give > 0.0, give, np.inf)
     if isinstance(options.stiffness, str):
-        k = np.minimum(options.s / (max(motion.dt, seen.longest) ** 2 * safe), np.minimum(yielding.layer[a], yielding.layer[b]))
+        k = np.minimum(s / (max(motion.dt, seen.longest) ** 2 * safe), np.minimum(yielding.layer[a], yielding.layer[b]))
     else:
         k = np.full(len(a), 0.5 * float(options.stiffness))
     return k, 2.0 * options.damping * np.sqrt(k / safe)

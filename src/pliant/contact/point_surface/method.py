@@ -22,20 +22,22 @@ from typing import ClassVar
 import numpy as np
 
 from pliant.contact.contacts import Contacts, Support
-from pliant.contact.friction import Friction, anchored, coulomb, tangential
+from pliant.contact.friction import anchored, tangential
 from pliant.contact.method import Answer, Memory
 from pliant.contact.point_surface.closest import respond_closest
 from pliant.contact.point_surface.contact_surface import moved_to_contact
-from pliant.contact.point_surface.forces import normal_impulses, published_friction, stiffness_of
-from pliant.contact.point_surface.hits import Hits
+from pliant.contact.point_surface.forces import implicit_of, stiffness_of
 from pliant.contact.point_surface.look import Look, look, remembered
 from pliant.contact.point_surface.options import Options
-from pliant.contact.point_surface.rows import gap_rows, keiser_rows
+from pliant.contact.point_surface.round import critical
 from pliant.contact.point_surface.strides import shorter_step
+from pliant.contact.point_surface.together import Pressing, press
+from pliant.contact.point_surface.touching import Touching, touching
 from pliant.contact.point_surface.yielding import Yielding
+from pliant.contact.pressure import Pressure
 from pliant.detect.surfels.carried import Carried
 from pliant.geometry.mesh import Floats
-from pliant.motion import Motion, Rows
+from pliant.motion import Motion
 from pliant.pairs import PairTable
 
 
@@ -52,45 +54,41 @@ class PointSurface(Options):
             return Answer(Contacts.none(motion.dt), memory, again=shorter)
         if self.force == "closest":
             return respond_closest(self, motion, seen)
-        if len(seen.hits) == 0:
+        if len(seen) == 0:
             return Answer(Contacts.none(motion.dt), remembered(motion, seen))
         return self.push(motion, seen)
 
     def push(self, motion: Motion, seen: Look) -> Answer:
-        """Pressure and friction of all hits, and where they are drawn."""
-        hits, surfaces, carried = seen.hits, seen.surfaces, motion.kept(Carried)
-        a = surfaces.fixed.body[hits.surfel]
-        share = motion.kept(Yielding).share(a, hits.other, self.weight)
-        at = surfaces.points[hits.surfel] - (share * hits.gap)[:, None] * hits.normal
-        rows = gap_rows(motion, carried, surfaces, hits, at)
-        if self.distribution == "keiser":
-            rows = keiser_rows(motion, a, hits.other, hits.normal, at)
-        area = seen.areas()
-        k, c = stiffness_of(self, motion, seen, a, hits.other)
-        impulse = normal_impulses(motion, rows, hits.gap, area, k, c)
-        friction = self.rub(motion, rows, impulse, seen, a)
-        motion.push(rows, impulse[:, None] * rows.normal + friction.impulse)
+        """Pressure and friction of all contacts, and where they are drawn."""
+        found = touching(self, motion, seen)
+        rows, implicit = found.rows, implicit_of(self, motion, found.a, found.b)
+        rows.at = rows.at + implicit[:, None] * found.ahead  # forces are taken at the start of the step, or at its end
+        k, c = stiffness_of(self, motion, seen, found.a, found.b, implicit, found.part)
+        balls = slice(len(seen.hits), len(seen.hits) + len(seen.round))
+        c[balls] = self.damping * critical(motion, seen.round, k[balls])
+        pressing = Pressing(found.mean, found.area, k, c, implicit, *motion.pairs.friction(found.a, found.b), found.stretch, found.force)
+        impulse, friction = press(self, motion, seen, rows, pressing)
         slip = tangential(motion.slide(rows), rows.normal)
         contacts = Contacts(
-            a=a, b=hits.other, feature_a=carried.point[hits.surfel, 0], feature_b=other_features(carried, hits), point=at,
-            normal=rows.normal, gap=hits.gap, impulse=impulse, friction_impulse=friction.impulse,
-            sticking=friction.sticks.astype(np.float64), slip=slip,
-            area=area, dt=motion.dt, support=Support.of(rows),
+            a=found.a, b=found.b, feature_a=found.feature_a, feature_b=found.feature_b, point=found.point, normal=rows.normal,
+            gap=found.gap, impulse=impulse, friction_impulse=friction.impulse, sticking=friction.sticks.astype(np.float64), slip=slip,
+            area=self.areas(motion, found, impulse), dt=motion.dt, support=Support.of(rows),
         )  # fmt: skip
-        held = anchored(seen.stretch, slip, friction.sticks, friction.dragged, rows.normal)
+        held = anchored(found.stretch, slip, friction.sticks, friction.dragged, rows.normal)
         pairs = motion.pairs  # of this method
         shown = (lambda: self.shown(motion, pairs)) if self.show else None  # worked out when somebody looks
-        return Answer(contacts, remembered(motion, seen, held), shown=shown, warnings=seen.warnings(motion))
+        return Answer(contacts, remembered(motion, seen, held, impulse / motion.dt), shown=shown, warnings=seen.warnings(motion))
 
-    def rub(self, motion: Motion, rows: Rows, impulse: Floats, seen: Look, a: np.ndarray) -> Friction:
-        """Coulomb friction with anchors, or sliding friction as published."""
-        mu_s, mu_d = motion.pairs.friction(a, seen.hits.other)
-        if not mu_s.any():
-            none = np.zeros_like(rows.normal)
-            return Friction(none, np.zeros(len(rows), bool), none)
-        if self.friction == "published":
-            return published_friction(motion, rows, impulse, mu_d)
-        return coulomb(motion, rows, impulse, mu_s, mu_d, seen.stretch)
+    def areas(self, motion: Motion, found: Touching, impulse: Floats) -> Floats:
+        """Area of each contact [m^2], (r,): of its surfel, but where a mesh deforms what the forces on its vertices say.
+
+        Between two meshes that do not match the depth of single surfels varies more than the pressure on the elements does.
+        """
+        meshed = np.isin(motion.bodies.kind, ("fem", "springs"))
+        rows = meshed[found.a] | meshed[found.b]
+        if not rows.any():
+            return found.area
+        return np.where(rows, motion.kept(Pressure).row_areas(motion.end, found.rows, impulse), found.area)
 
     def shown(self, motion: Motion, pairs: PairTable) -> Floats:
         """Displacement of skin points onto the contact surface at the end of the step [m], (p, 3)."""
@@ -105,7 +103,3 @@ class PointSurface(Options):
         out[carried.point[hits.surfel[order], 0]] = vector[order]
         return out
 
-
-def other_features(carried: Carried, hits: Hits) -> np.ndarray:
-    """Skin point nearest to the contact on the other body, -1 for an exact shape."""
-    return np.where(hits.sample >= 0, carried.point[np.maximum(hits.sample, 0), 0], -1)

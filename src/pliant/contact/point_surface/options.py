@@ -22,7 +22,9 @@ class Options:
     """Penalty on the common contact surface, its damping and friction."""
 
     stiffness: float | str = "auto"  # k [N/m^3], pressure is k / 2 times the depth; "auto": as stiff as is stable with the step
-    s: float = 0.5  # of stiffness "auto": (k / 2) dt^2 D, D the give of both bodies per area; unstable from 4 on
+    s: float | None = None  # of stiffness "auto": (k / 2) dt^2 D, D the give of both bodies per area. None: 32 where implicit, else 0.5
+    implicit: bool | str = "auto"  # forces know what they will do to the gaps; "auto": of implicit bodies, and of rigid ones with damping
+    sweeps: int = 10  # implicit: how often contacts hear of each other in a step, at most
     damping: float = 0.2  # zeta of the normal damping, a share of critical
     substeps: int = 32  # most parts of a step when bodies move more than half a surfel spacing; 1: never divide
     show: bool = True  # move surfels onto the contact surface in what is drawn
@@ -37,14 +39,24 @@ class Options:
     damping_counts: int = 1  # 2: as (4) and (6) are printed, damping twice
     order: str = "free"  # all pairs from the same surfaces; "published": later pairs see surfaces moved by earlier ones (closest only)
 
+    def share(self, implicit: bool) -> float:
+        """(k / 2) dt^2 D of stiffness "auto"; what is not implicit would be unstable from 4 on."""
+        if implicit:
+            return 32.0 if self.s is None else self.s
+        return 0.5 if self.s is None else min(self.s, 3.9)
+
     def __post_init__(self) -> None:
         if isinstance(self.stiffness, str):
             if self.stiffness != "auto":
                 raise PliantError(f'stiffness = "{self.stiffness}": give "auto" or a number [N/m^3].')
         elif not self.stiffness > 0.0:
             raise PliantError(f"stiffness = {self.stiffness}: contact needs a stiffness above 0 N/m^3.")
-        if not 0.0 < self.s < 4.0:
-            raise PliantError(f"s = {self.s}: (k / 2) dt^2 D must be above 0 and below 4, where contacts become unstable.")
+        if self.s is not None and not 0.0 < self.s < (100.0 if self.implicit else 4.0):
+            raise PliantError(f"s = {self.s}: (k / 2) dt^2 D must be above 0 and below 100, and below 4 with implicit = false.")
+        if self.implicit not in (True, False, "auto"):
+            raise PliantError(f"implicit = {self.implicit!r}: it is true, false or \"auto\".")
+        if self.sweeps < 1:
+            raise PliantError(f"sweeps = {self.sweeps}: contacts must hear of each other at least once.")
         if not 0.0 <= self.damping <= 10.0:
             raise PliantError(f"damping = {self.damping}: it must be between 0 and 10.")
         if self.substeps < 1:

@@ -21,13 +21,23 @@ LEAST = 6  # volume points that take part at least
 WIDER = 1.001  # of the distance of the farthest of them: else its weight would be nothing
 
 
-def gap_rows(motion: Motion, carried: Carried, surfaces: Surfaces, hits: Hits, at: Floats) -> Rows:
-    """Surfel against the surfels around its foot, or against the anchor of an exact shape."""
+def gap_rows(motion: Motion, carried: Carried, surfaces: Surfaces, hits: Hits, at: Floats, moved: Floats | None = None) -> Rows:
+    """Surfel against the surfels around its foot, or against the anchor of an exact shape; `moved` [m] (r, 3): from the foot."""
     framed = motion.bodies.frame[hits.other] >= 0
     lone = hits.select(np.arange(len(hits)))
     lone.deep = lone.deep | framed  # one surfel carries a contact with a frame: where it acts is `at`
-    start, surfel, weight = shares(surfaces, lone)
+    start, surfel, weight = shares(surfaces, lone, moved)
     return _rows(motion, carried, hits.surfel, hits.other, start, surfel, weight, hits.normal, at)
+
+
+def chosen_rows(rows: Rows, which: Ints) -> Rows:
+    """Some of the rows."""
+    if len(which) == len(rows):
+        return rows
+    size = np.diff(rows.start)[which]
+    start = np.concatenate([[0], np.cumsum(size)])
+    entry = np.arange(start[-1]) + np.repeat(rows.start[which] - start[:-1], size)
+    return Rows(start, rows.point[entry], rows.weight[entry], rows.normal[which], rows.at[which])
 
 
 def closest_rows(motion: Motion, carried: Carried, one: Ints, two: Ints, other: Ints, normal: Floats, at: Floats) -> Rows:

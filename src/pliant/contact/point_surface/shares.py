@@ -20,14 +20,17 @@ WIDE = 2.2  # spacings that a contact is spread over
 LEAST = 0.2  # factor by which a weight may be reduced to move their centre
 
 
-def shares(surfaces: Surfaces, hits: Hits) -> tuple[Ints, Ints, Floats]:
-    """CSR (start (r + 1,), surfels, weights that sum to one) of the other side of each hit; nothing where its sample is -1."""
-    fixed, room = surfaces.fixed, surfaces.fixed.graph.shape[1]
+def shares(surfaces: Surfaces, hits: Hits, moved: Floats | None = None) -> tuple[Ints, Ints, Floats]:
+    """CSR (start (r + 1,), surfels, weights that sum to one) of the other side of each hit; nothing where its sample is -1.
+
+    `moved` [m] (r, 3): how far from the foot it is shared.
+    """
+    fixed, room = surfaces.fixed, surfaces.fixed.around.shape[1]
     start = np.zeros(len(hits) + 1, np.int64)
     surfel, weight = np.empty(len(hits) * room, np.int64), np.empty(len(hits) * room)
     count = _shares(
-        surfaces.points, surfaces.normals, surfaces.spacing, fixed.graph, surfaces.points[hits.surfel], hits.sample, hits.gap, hits.normal,
-        hits.deep, start, surfel, weight,
+        surfaces.points, surfaces.normals, surfaces.spacing, fixed.around, surfaces.points[hits.surfel] + (0.0 if moved is None else moved),
+        hits.sample, hits.gap, hits.normal, hits.deep, start, surfel, weight,
     )  # fmt: skip
     return start, surfel[:count].copy(), weight[:count].copy()
 

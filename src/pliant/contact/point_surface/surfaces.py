@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from pliant.contact.point_surface.creases import smooth_graph
 from pliant.contact.point_surface.field import distances, lifts
 from pliant.detect.surfels.neighbours import KDTree
 from pliant.geometry.mesh import Floats, Ints
@@ -26,7 +27,8 @@ class Neighbourhoods:
 
     start: Ints  # (B + 1,) samples of body b: start[b] to start[b + 1]
     body: Ints  # (n,)
-    graph: Ints  # (n, K) each sample and its nearest at rest, by distance; -1 behind those of a body with few
+    around: Ints  # (n, K) each sample and its nearest at rest, by distance; -1 behind those of a body with few
+    graph: Ints  # (n, K) the same without samples on creases, which no field is made of
     reach: Floats  # (n,) [m] of the neighbours at rest
     rest: Floats  # (n, 3) [m] samples at rest
     lift: Floats  # (n,) [m] f at the sample at rest, zero for the surface as published
@@ -36,25 +38,25 @@ class Neighbourhoods:
     @staticmethod
     def of(
         rest: Floats, normals: Floats, areas: Floats, start: Ints, kind: Ints | None = None, sizes: Floats | None = None,
-        lifted: bool = True,
+        lifted: bool = True, sharp: np.ndarray | None = None,
     ) -> Neighbourhoods:  # fmt: skip
-        """From samples at rest, body after body."""
+        """From samples at rest, body after body; `sharp` (n,) bool: those on creases."""
         count = len(start) - 1
-        graph, reach = np.full((len(rest), AROUND), -1, np.int64), np.empty(len(rest))
+        around, reach = np.full((len(rest), AROUND), -1, np.int64), np.empty(len(rest))
         for b in range(count):
             mine = slice(int(start[b]), int(start[b + 1]))
             k = min(AROUND, mine.stop - mine.start)
             if k:
                 far, near = KDTree(rest[mine]).nearest(rest[mine], k)
-                graph[mine, :k], reach[mine] = near + start[b], np.maximum(far[:, -1], 1e-300)
-        lift = np.zeros(len(rest))
+                around[mine, :k], reach[mine] = near + start[b], np.maximum(far[:, -1], 1e-300)
+        graph, lift = around if sharp is None or not sharp.any() else smooth_graph(around, sharp), np.zeros(len(rest))
         rest, normals, spacing = contiguous(rest), contiguous(normals), np.sqrt(contiguous(areas))
         if lifted:
             lifts(rest, normals, spacing, reach, graph, lift)
         kind = np.full(count, -1, np.int64) if kind is None else contiguous(kind, np.int64)
         sizes = np.zeros((count, 3)) if sizes is None else contiguous(sizes)
         body = np.repeat(np.arange(count), np.diff(start))
-        return Neighbourhoods(contiguous(start, np.int64), body, graph, reach, rest, lift, kind, sizes)
+        return Neighbourhoods(contiguous(start, np.int64), body, around, graph, reach, rest, lift, kind, sizes)
 
     def __len__(self) -> int:
         """How many bodies there are."""

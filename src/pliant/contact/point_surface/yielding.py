@@ -13,8 +13,10 @@ import numpy as np
 from pliant.detect.surfels.carried import Carried
 from pliant.geometry.mesh import Floats, Ints
 from pliant.kernels import kernel
+from pliant.model import IMPLICIT
 from pliant.motion import Motion
 
+THIN = 0.1  # spacings: the layer that a contact of a mesh is no stiffer than; phyxels have no shape inside, theirs is one spacing
 TURNING = 4.0  # give of a rigid body at its rim over that at its centre, as of a rod
 
 
@@ -28,16 +30,30 @@ class Yielding:
         _hang(carried.point, carried.weight, carried.area, skin.start, skin.node, skin.weight, hung)
         _largest(carried.body, carried.point, carried.weight, skin.start, skin.node, skin.weight, hung * motion.nodes.inverse, self.give)
         now = carried.at(motion, "start")
+        self.facing = np.zeros(len(self.give))  # (B,) [m^2] the largest area that a body shows along an axis
         for axis in range(3):
             facing = np.bincount(carried.body, now.areas * np.maximum(now.normals[:, axis], 0.0), minlength=len(self.give))
             self.give[frames.body] = np.maximum(self.give[frames.body], TURNING * facing[frames.body] * frames.inverse)
+            self.facing = np.maximum(self.facing, facing)
+        self.framed = motion.bodies.frame >= 0  # (B,) bool
+        self.implicit = np.zeros(len(self.give), bool)  # (B,): stepped implicitly
+        self.implicit[motion.nodes.body[motion.nodes.scheme == IMPLICIT]] = True
         self.modulus = motion.bodies.modulus  # (B,) [Pa]
         spacing = np.sqrt(np.bincount(carried.body, carried.area, minlength=len(self.give)) / np.maximum(np.diff(carried.start), 1))
-        self.layer = self.modulus / np.maximum(spacing, 1e-300)  # (B,) [Pa/m] of a layer one mean surfel spacing thick
+        thin = np.where(np.array(motion.bodies.kind) == "points", 1.0, THIN)
+        self.layer = self.modulus / np.maximum(thin * spacing, 1e-300)  # (B,) [Pa/m] of a layer of so many mean surfel spacings
 
     def pair_give(self, a: Ints, b: Ints) -> Floats:
         """D of both bodies together [m^2/kg]; a body in itself gives twice."""
         return self.give[a] + self.give[b]
+
+    def pair_whole(self, motion: Motion, a: Ints, b: Ints) -> Floats:
+        """The same of bodies that move as one, against their dampers, under pressure on all that faces one way [m^2/kg]."""
+        frames = motion.frames
+        inertia = np.bincount(motion.nodes.body, motion.inertia, minlength=len(self.give)).astype(np.float64)  # of ints if there are none
+        inertia[frames.body] = np.where(frames.inverse > 0.0, frames.mass * (1.0 + motion.dt * frames.damping), np.inf)
+        whole = self.facing / np.where(inertia > 0.0, inertia, np.inf)
+        return whole[a] + whole[b]
 
     def share(self, a: Ints, b: Ints, weight: str) -> Floats:
         """Part of the overlap that body a gives way, (r,): E_b / (E_a + E_b), 4.3 of the methods page."""
