@@ -8,8 +8,7 @@ Memory and products grow as n log n. Blocks are stored once for both triangles, 
 
 from __future__ import annotations
 
-import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 import numba
@@ -22,6 +21,7 @@ from pliant.contact.quasi_rigid.response import Code, Response
 from pliant.geometry.mesh import Floats, Ints
 from pliant.kernels import allowed_threads, contiguous
 
+SAMPLE = 64  # nodes at which the error is measured
 BATCH = 4_000_000  # numbers of scratch for blocks that are compressed together
 
 
@@ -48,7 +48,7 @@ class Gathering:
 
 @dataclass(frozen=True)
 class Hierarchical:
-    """K in blocks; `error` is the relative error of a product with random forces at a sample of nodes, measured when it was built."""
+    """K in blocks."""
 
     nodes: Floats  # (4, n), in the user's order
     response: Response
@@ -56,7 +56,6 @@ class Hierarchical:
     near: Blocks
     far: Blocks
     gathering: Gathering
-    error: float
 
     @classmethod
     def build(cls, nodes: Floats, response: Response, tolerance: float = 1e-6) -> Hierarchical:
@@ -67,9 +66,7 @@ class Hierarchical:
         near_pairs, far_pairs = clusters.pairs(response.code[0][:, 2])
         near = _near_blocks(placed, response.code, clusters.sides(near_pairs))
         far = _far_blocks(placed, response, clusters.sides(far_pairs), tolerance)
-        gathering = _gathering(clusters, near_pairs, far_pairs)
-        made = cls(nodes, response, clusters.order, near, far, gathering, math.nan)
-        return replace(made, error=made.measured_error())
+        return cls(nodes, response, clusters.order, near, far, _gathering(clusters, near_pairs, far_pairs))
 
     @property
     def size(self) -> int:
@@ -99,10 +96,11 @@ class Hierarchical:
     def block(self, nodes: Ints) -> Floats:
         return assemble(np.ascontiguousarray(self.nodes[:, nodes]), self.response)
 
-    def measured_error(self, sample: int = 64) -> float:
-        """Largest error of K P at a sample of nodes, over the largest displacement."""
+    @cached_property
+    def error(self) -> float:
+        """Largest error of K P for random forces at a sample of nodes, over the largest displacement; measured when asked for."""
         random = np.random.default_rng(0)
-        force, chosen = random.random(self.size), random.integers(0, self.size, sample)
+        force, chosen = random.random(self.size), random.integers(0, self.size, SAMPLE)
         exact = displacement(np.ascontiguousarray(self.nodes[:, chosen]), self.nodes, force, self.response)
         return float(np.max(np.abs((self @ force)[chosen] - exact)) / np.max(np.abs(exact)))
 
