@@ -188,7 +188,7 @@ def test_every_product_is_that_of_the_matrix(response):
 
 
 @pytest.mark.parametrize("tolerance", [1e-3, 1e-5])
-@pytest.mark.parametrize("response", [Boussinesq(1.0), VolumePreserving(1.0, 0.15), LayerCut(1.0, 0.2)])
+@pytest.mark.parametrize("response", [Boussinesq(1.0), VolumePreserving(1.0, 0.15), VolumePreserving(1.0, 0.03), LayerCut(1.0, 0.2)])
 def test_blocks_of_low_rank_keep_their_tolerance(response, tolerance):
     points, areas = surface(4000)
     nodes = blobs(points, areas)
