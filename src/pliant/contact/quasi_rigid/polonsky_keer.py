@@ -5,8 +5,8 @@ which restarts the conjugation. With a total force instead of a position, the me
 unknown approach) and P rescaled.
 
 Many nodes are preconditioned (local_inverse.py, two_level.py), which the original does not do; directions are then conjugated after Polak
-and Ribiere, who need no restart when single nodes come and go. A product K t is reused for the separations wherever nothing was cut, so most
-iterations cost one product and not two.
+and Ribiere, who need no restart when single nodes come and go. A product K t is reused for the separations wherever nothing was cut, so
+most iterations cost one product and not two.
 """
 
 from __future__ import annotations
