@@ -17,6 +17,7 @@ import numpy as np
 from pliant.contact.quasi_rigid.clusters import Clusters
 from pliant.contact.quasi_rigid.galerkin import assemble, displacement
 from pliant.contact.quasi_rigid.low_rank import RANK, apply, compress, fill_near, pack
+from pliant.contact.quasi_rigid.operators import ridged
 from pliant.contact.quasi_rigid.response import Code, Response
 from pliant.geometry.mesh import Floats, Ints
 from pliant.kernels import allowed_threads, contiguous
@@ -56,17 +57,18 @@ class Hierarchical:
     near: Blocks
     far: Blocks
     gathering: Gathering
+    ridge: float = 0.0  # part of the diagonal that was added to it
 
     @classmethod
-    def build(cls, nodes: Floats, response: Response, tolerance: float = 1e-6) -> Hierarchical:
+    def build(cls, nodes: Floats, response: Response, tolerance: float = 1e-6, ridge: float = 0.0) -> Hierarchical:
         """Compress K of nodes (4, n) to a relative error of about `tolerance`."""
         numba.set_num_threads(allowed_threads())
         clusters = Clusters.of(np.ascontiguousarray(nodes[:3].T))
         placed = np.ascontiguousarray(nodes[:, clusters.order])
         near_pairs, far_pairs = clusters.pairs(response.code[0][:, 2])
-        near = _near_blocks(placed, response.code, clusters.sides(near_pairs))
+        near = _near_blocks(placed, response.code, clusters.sides(near_pairs), ridge)
         far = _far_blocks(placed, response, clusters.sides(far_pairs), tolerance)
-        return cls(nodes, response, clusters.order, near, far, _gathering(clusters, near_pairs, far_pairs))
+        return cls(nodes, response, clusters.order, near, far, _gathering(clusters, near_pairs, far_pairs), ridge)
 
     @property
     def size(self) -> int:
@@ -79,7 +81,7 @@ class Hierarchical:
 
     @cached_property
     def diagonal(self) -> Floats:
-        return self.response.g(np.zeros(self.size), 2.0 * self.nodes[3])
+        return (1.0 + self.ridge) * self.response.g(np.zeros(self.size), 2.0 * self.nodes[3])
 
     def __matmul__(self, force: Floats) -> Floats:
         near, far, g = self.near, self.far, self.gathering
@@ -94,7 +96,7 @@ class Hierarchical:
         return out
 
     def block(self, nodes: Ints) -> Floats:
-        return assemble(np.ascontiguousarray(self.nodes[:, nodes]), self.response)
+        return ridged(assemble(np.ascontiguousarray(self.nodes[:, nodes]), self.response), self.ridge)
 
     @cached_property
     def error(self) -> float:
@@ -102,6 +104,7 @@ class Hierarchical:
         random = np.random.default_rng(0)
         force, chosen = random.random(self.size), random.integers(0, self.size, SAMPLE)
         exact = displacement(np.ascontiguousarray(self.nodes[:, chosen]), self.nodes, force, self.response)
+        exact += self.ridge / (1.0 + self.ridge) * self.diagonal[chosen] * force[chosen]
         return float(np.max(np.abs((self @ force)[chosen] - exact)) / np.max(np.abs(exact)))
 
 
@@ -109,10 +112,15 @@ def _places(sizes: Ints) -> Ints:
     return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
 
 
-def _near_blocks(nodes: Floats, code: Code, sides: Ints) -> Blocks:
+def _near_blocks(nodes: Floats, code: Code, sides: Ints, ridge: float) -> Blocks:
     at = _places((sides[:, 1] - sides[:, 0]) * (sides[:, 3] - sides[:, 2]))
     data = np.empty(at[-1], dtype=np.float32)
     fill_near(nodes, *code, sides, at, data)
+    if ridge > 0.0:
+        own = np.flatnonzero(sides[:, 0] == sides[:, 2])
+        count = sides[own, 1] - sides[own, 0]
+        row = np.arange(count.sum()) - np.repeat(np.cumsum(count) - count, count)
+        data[np.repeat(at[own], count) + row * np.repeat(count + 1, count)] *= 1.0 + ridge
     return Blocks(sides, at, data, np.zeros(len(sides), dtype=np.int64))
 
 

@@ -69,21 +69,22 @@ class Blocks:
 
 
 def operator(
-    points: Floats, normals: Floats, areas: Floats, response: Response, members: Members | None = None, near: Ints | None = None
-) -> Operator:
+    points: Floats, normals: Floats, areas: Floats, response: Response, members: Members | None = None, near: Ints | None = None,
+    ridge: float = 0.0,
+) -> Operator:  # fmt: skip
     """K of the nodes, or of the clusters that they stand for; in blocks where patches face opposite ways."""
     found = groups(points, normals, areas, near)
-    parts = tuple(_one(points, areas, response, members, None if len(found) == 1 else group) for group in found)
+    parts = tuple(_one(points, areas, response, members, None if len(found) == 1 else group, ridge) for group in found)
     return parts[0] if len(parts) == 1 else Blocks(tuple(found), parts)
 
 
-def _one(points: Floats, areas: Floats, response: Response, members: Members | None, group: Ints | None) -> Operator:
+def _one(points: Floats, areas: Floats, response: Response, members: Members | None, group: Ints | None, ridge: float) -> Operator:
     """K of a group; None: of all."""
     if members is not None:
-        return between_clusters(members if group is None else members.at(group), response, COMPRESSED)
+        return between_clusters(members if group is None else members.at(group), response, COMPRESSED, ridge)
     if group is not None:
         points, areas = points[group], areas[group]
-    return elastic(points, areas, response, tolerance=COMPRESSED)
+    return elastic(points, areas, response, tolerance=COMPRESSED, ridge=ridge)
 
 
 def groups(points: Floats, normals: Floats, areas: Floats, near: Ints | None = None) -> list[Ints]:
