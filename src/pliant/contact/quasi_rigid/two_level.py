@@ -51,7 +51,8 @@ class GroupInverse:
         return cls(group, spread, factor)
 
     def __matmul__(self, s: Floats) -> Floats:
-        return self.weight * self.factor.solve(np.bincount(self.group, self.weight * s, minlength=self.factor.n))[self.group]
+        total = np.bincount(self.group, self.weight * s, minlength=self.factor.n).astype(np.float64)
+        return self.weight * self.factor.solve(total)[self.group]
 
 
 @kernel
