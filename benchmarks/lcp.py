@@ -1,20 +1,15 @@
-"""How fast is the elastic contact problem? Kernels, a foot, many nodes, and Hertz on a grid against tamaas.
+"""How fast is the elastic contact problem? Kernels, a foot, and many nodes; for regular grids see hertz_grid.py.
 
-    python benchmarks/lcp.py [--threads 2] [--large 10000,20000] [--grid 256] [--tamaas /path/to/python/with/tamaas]
+    python benchmarks/lcp.py [--threads 2] [--large 10000,20000]
 
 Everything is one run on one machine; the best of three. CPU time stands beside wall time because a busy machine spoils the latter.
-tamaas runs in an interpreter of its own, with as many threads, once with periodic boundaries (its default, a quarter of the
-transform) and once with free ones, which is what pliant solves.
 """
 
 from __future__ import annotations
 
 import argparse
-import importlib.util
 import math
 import os
-import subprocess
-import sys
 import time
 from collections.abc import Callable
 
@@ -24,40 +19,16 @@ from rich.table import Table
 
 from pliant.contact.quasi_rigid import (
     Boussinesq,
-    Patch,
     VolumePreserving,
     assemble,
     blobs,
     compliance,
     displacement,
     elastic,
-    polonsky_keer,
     solve,
 )
 from pliant.contact.quasi_rigid.stiffening import hexagonal
 from pliant.geometry.mesh import Floats
-
-TAMAAS = """
-import sys, time, numpy as np, tamaas as tm
-tm.set_log_level(tm.LogLevel.error)
-n, tolerance = int(sys.argv[1]), float(sys.argv[2])
-x = np.linspace(-2, 2, n)
-side = n * (x[1] - x[0])
-for free in (False, True):
-    best = []
-    for _ in range(2):
-        model = tm.ModelFactory.createModel(tm.model_type.basic_2d, [side, side], [n, n])
-        model.E, model.nu = 1.0, 0.0
-        if free:
-            tm.ModelFactory.registerNonPeriodic(model, "free")
-        solver = tm.PolonskyKeerRey(model, -(x[:, None] ** 2 + x**2) / 20, tolerance)
-        if free:
-            solver.setIntegralOperator("free")
-        wall, cpu = time.perf_counter(), time.process_time()
-        solver.solve(0.13333333 / side**2)
-        best.append((time.perf_counter() - wall, time.process_time() - cpu))
-    print(*min(best), model.traction.max() / 0.06366198 - 1)
-"""
 
 
 def timed(work: Callable[[], object], repeat: int = 3) -> tuple[float, float]:
@@ -125,31 +96,10 @@ def large(table: Table, count: int) -> None:
     table.add_row("  solve to 1e-6", f"{whole[0] * 1e3:.0f}", f"{whole[1] * 1e3:.0f}", f"{found.iterations} iterations, force {error:+.1e}")
 
 
-def grid(table: Table, n: int, tamaas: str | None, threads: int) -> None:
-    """Hertz at a given force on n x n nodes of a square of four contact radii."""
-    x = np.linspace(-2, 2, n)
-    gap = ((x[:, None] ** 2 + x**2) / 20).ravel()
-    K = Patch((n, n), float(x[1] - x[0]), Boussinesq(1 / math.pi), "love")
-    found = polonsky_keer.solve(K, gap, None, 1e-7, None, total=0.13333333)
-    wall, cpu = timed(lambda: polonsky_keer.solve(K, gap, None, 1e-7, None, total=0.13333333))
-    peak = np.max(found.P) / K.spacing**2 / 0.06366198 - 1
-    table.add_row(f"Hertz on {n} x {n}", f"{wall * 1e3:.0f}", f"{cpu * 1e3:.0f}", f"{found.iterations} iterations, p0 {peak:+.1e}")
-    if tamaas:
-        env = {**os.environ, "OMP_NUM_THREADS": str(threads)}
-        done = subprocess.run([tamaas, "-c", TAMAAS, str(n), "1e-7"], capture_output=True, text=True, env=env, check=True)
-        for name, line in zip(("periodic", "free"), done.stdout.splitlines(), strict=True):
-            w, c, p = (float(each) for each in line.split())
-            ratio = f"pliant needs {cpu / c:.2f} of its CPU; p0 {p:+.1e}"
-            table.add_row(f"  tamaas, {name} boundaries", f"{w * 1e3:.0f}", f"{c * 1e3:.0f}", ratio)
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--large", default="10000,20000")
-    parser.add_argument("--grid", type=int, default=256)
-    here = sys.executable if importlib.util.find_spec("tamaas") else None
-    parser.add_argument("--tamaas", default=here, help="a Python interpreter that has tamaas; default: this one, if it has")
     given = parser.parse_args()
     os.environ["PLIANT_THREADS"] = str(given.threads)
     table = Table("what", "wall ms", "CPU ms", "", title=f"{given.threads} threads")
@@ -163,7 +113,6 @@ def main() -> None:
         foot(table, depth)
     for count in given.large.split(","):
         large(table, int(count))
-    grid(table, given.grid, given.tamaas, given.threads)
     Console(width=150).print(table)
 
 

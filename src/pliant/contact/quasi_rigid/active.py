@@ -92,5 +92,6 @@ def _inside(mine: Side, other: Side, turn: Floats, shift: Floats, margin: float)
 def around(mine: Side, sample: Ints, more: Ints) -> Ints:
     """Of `more` samples, the places of those that are chosen or are next to chosen ones: a ring."""
     assert mine.nodes is not None
-    ring = np.unique(mine.nodes.graph[sample, :9])
-    return np.flatnonzero(np.isin(more, ring))
+    ring = np.zeros(len(mine.nodes), bool)
+    ring[mine.nodes.graph[sample, :9]] = True
+    return np.flatnonzero(ring[more])

@@ -2,7 +2,8 @@
 
     K_cc P_c = -q_c,   c <- { P - s / K_ii > 0 }
 
-Without a start, a few conjugate gradients make the first guess, which is then right but for a few nodes. The first set is solved with a
+Without a start, a few conjugate gradients make the first guess, which is then right but for a few nodes; they are counted as iterations,
+as sets are. The first set is solved with a
 Cholesky factor; while later sets differ from it by few nodes, that factor preconditions conjugate gradients, which need about one
 product for each such node.
 
@@ -30,7 +31,10 @@ FACTORED = 300  # nodes up to which factoring again is cheaper
 
 def solve(K: Operator, q: Floats, start: Floats | None, tolerance: float, most: int | None) -> lcp.Solution:
     """See lcp.solve."""
-    guess = start if start is not None and np.any(start > 0.0) else polonsky_keer.solve(K, q, None, GUESS, 60).P
+    guess, before = start, 0  # gradients that were needed to guess
+    if guess is None or not np.any(guess > 0.0):
+        first = polonsky_keer.solve(K, q, None, GUESS, 60)
+        guess, before = first.P, first.iterations
     contact = guess > 0.0
     factored: Factored | None = None
     seen = set()
@@ -39,18 +43,19 @@ def solve(K: Operator, q: Floats, start: Floats | None, tolerance: float, most: 
         if factored is None or not factored.near(nodes):
             factored = Factored.of(K, nodes)
             if factored is None:
-                return lcp.Solution(guess, K @ guess + q, lcp.INDEFINITE, count, np.inf, "active-set")
+                return lcp.Solution(guess, K @ guess + q, lcp.INDEFINITE, before + count, np.inf, "active-set")
         force = factored.forces(K, nodes, -q)
         s = K @ force + q
         after = force - np.where(contact, 0.0, s) / K.diagonal > 0.0
         if np.array_equal(after, contact):
-            return _refined(K, q, factored, nodes, force, s, tolerance, count)
+            return _refined(K, q, factored, nodes, force, s, tolerance, before + count)
         seen.add(contact.tobytes())
         contact = after
         if contact.tobytes() in seen:
             break
     found = polonsky_keer.solve(K, q, np.maximum(force, 0.0), tolerance, None)
-    return lcp.Solution(found.P, found.s, found.status, count + found.iterations, found.residual, "active-set, then conjugate-gradients")
+    count += before + found.iterations
+    return lcp.Solution(found.P, found.s, found.status, count, found.residual, "active-set, then conjugate-gradients")
 
 
 def _refined(

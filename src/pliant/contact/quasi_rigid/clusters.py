@@ -11,7 +11,7 @@ from pliant.geometry.mesh import Floats, Ints
 from pliant.kernels import contiguous, kernel
 
 LEAF = 64  # most nodes of a cluster that is not split
-APART = 0.85  # clusters are far if the sum of their radii is below this part of the distance of their centres
+APART = 1.0  # clusters are far if the sum of their radii is below this part of the distance of their centres
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class Clusters:
 
     @classmethod
     def of(cls, points: Floats) -> Clusters:
-        """Halve at the median along the longest side of the box until no cluster exceeds LEAF."""
+        """Halve along the longest side of the box until no cluster exceeds LEAF; rows of whole leaves multiply faster."""
         nodes = contiguous(points.T)
         order, places = tree(nodes, LEAF)
         balls = np.empty((places.shape[1], 4))
@@ -85,7 +85,7 @@ def tree(nodes: Floats, leaf: int) -> tuple[Ints, Ints]:
 
 @kernel
 def _split(nodes, order, places, leaf):  # type: ignore[no-untyped-def]
-    """Halve at the median place along the longest side of the box; number of clusters."""
+    """Halve along the longest side of the box at a multiple of `leaf` nodes, so that leaves are full; number of clusters."""
     places[0, 0], places[1, 0] = 0, len(order)
     used, at = 1, 0
     while at < used:
@@ -98,7 +98,7 @@ def _split(nodes, order, places, leaf):  # type: ignore[no-untyped-def]
                     low, high = min(low, nodes[k, order[p]]), max(high, nodes[k, order[p]])
                 if high - low > widest:
                     axis, widest = k, high - low
-            middle = (first + end) // 2
+            middle = first + (end - first + 2 * leaf - 1) // (2 * leaf) * leaf
             order[first:end] = order[first:end][np.argsort(nodes[axis][order[first:end]], kind="mergesort")]
             places[2, at], places[3, at] = used, used + 1
             places[0, used], places[1, used], places[0, used + 1], places[1, used + 1] = first, middle, middle, end

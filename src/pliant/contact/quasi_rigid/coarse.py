@@ -20,7 +20,7 @@ from scipy.sparse import coo_array, csr_array
 from scipy.spatial import cKDTree
 
 from pliant.contact.quasi_rigid.galerkin import blobs, fill_row
-from pliant.contact.quasi_rigid.operators import Dense, Operator, of_blobs
+from pliant.contact.quasi_rigid.operators import Dense, Operator, of_blobs, ridged
 from pliant.contact.quasi_rigid.response import Response
 from pliant.detect.surfels.surface import Level, PointSurface
 from pliant.geometry.mesh import Floats, Ints
@@ -127,13 +127,14 @@ class Members:
         return contiguous(np.vstack([centre, np.bincount(cluster, self.weight * spread, minlength=len(self.area))]))
 
 
-def between_clusters(members: Members, response: Response, tolerance: float) -> Operator:
+def between_clusters(members: Members, response: Response, tolerance: float, ridge: float = 0.0) -> Operator:
     """K of clusters [m/N]."""
     nodes = members.blobs
-    K, near = of_blobs(nodes, response, tolerance=tolerance), members.near(response).tocoo()
+    K, near = of_blobs(nodes, response, tolerance=tolerance, ridge=ridge), members.near(response).tocoo()
     i, j = near.coords
     if isinstance(K, Dense):
         K.matrix[i, j] = near.data
+        ridged(K.matrix, ridge)
         return K
     distance = np.linalg.norm(nodes[:3, i] - nodes[:3, j], axis=0)
     change = near.data - response.g(distance, nodes[3, i] + nodes[3, j])

@@ -8,8 +8,7 @@ Memory and products grow as n log n. Blocks are stored once for both triangles, 
 
 from __future__ import annotations
 
-import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 import numba
@@ -18,10 +17,12 @@ import numpy as np
 from pliant.contact.quasi_rigid.clusters import Clusters
 from pliant.contact.quasi_rigid.galerkin import assemble, displacement
 from pliant.contact.quasi_rigid.low_rank import RANK, apply, compress, fill_near, pack
+from pliant.contact.quasi_rigid.operators import ridged
 from pliant.contact.quasi_rigid.response import Code, Response
 from pliant.geometry.mesh import Floats, Ints
 from pliant.kernels import allowed_threads, contiguous
 
+SAMPLE = 64  # nodes at which the error is measured
 BATCH = 4_000_000  # numbers of scratch for blocks that are compressed together
 
 
@@ -48,7 +49,7 @@ class Gathering:
 
 @dataclass(frozen=True)
 class Hierarchical:
-    """K in blocks; `error` is the relative error of a product with random forces at a sample of nodes, measured when it was built."""
+    """K in blocks."""
 
     nodes: Floats  # (4, n), in the user's order
     response: Response
@@ -56,20 +57,18 @@ class Hierarchical:
     near: Blocks
     far: Blocks
     gathering: Gathering
-    error: float
+    ridge: float = 0.0  # part of the diagonal that was added to it
 
     @classmethod
-    def build(cls, nodes: Floats, response: Response, tolerance: float = 1e-6) -> Hierarchical:
+    def build(cls, nodes: Floats, response: Response, tolerance: float = 1e-6, ridge: float = 0.0) -> Hierarchical:
         """Compress K of nodes (4, n) to a relative error of about `tolerance`."""
         numba.set_num_threads(allowed_threads())
         clusters = Clusters.of(np.ascontiguousarray(nodes[:3].T))
         placed = np.ascontiguousarray(nodes[:, clusters.order])
         near_pairs, far_pairs = clusters.pairs(response.code[0][:, 2])
-        near = _near_blocks(placed, response.code, clusters.sides(near_pairs))
+        near = _near_blocks(placed, response.code, clusters.sides(near_pairs), ridge)
         far = _far_blocks(placed, response, clusters.sides(far_pairs), tolerance)
-        gathering = _gathering(clusters, near_pairs, far_pairs)
-        made = cls(nodes, response, clusters.order, near, far, gathering, math.nan)
-        return replace(made, error=made.measured_error())
+        return cls(nodes, response, clusters.order, near, far, _gathering(clusters, near_pairs, far_pairs), ridge)
 
     @property
     def size(self) -> int:
@@ -82,7 +81,7 @@ class Hierarchical:
 
     @cached_property
     def diagonal(self) -> Floats:
-        return self.response.g(np.zeros(self.size), 2.0 * self.nodes[3])
+        return (1.0 + self.ridge) * self.response.g(np.zeros(self.size), 2.0 * self.nodes[3])
 
     def __matmul__(self, force: Floats) -> Floats:
         near, far, g = self.near, self.far, self.gathering
@@ -97,13 +96,15 @@ class Hierarchical:
         return out
 
     def block(self, nodes: Ints) -> Floats:
-        return assemble(np.ascontiguousarray(self.nodes[:, nodes]), self.response)
+        return ridged(assemble(np.ascontiguousarray(self.nodes[:, nodes]), self.response), self.ridge)
 
-    def measured_error(self, sample: int = 64) -> float:
-        """Largest error of K P at a sample of nodes, over the largest displacement."""
+    @cached_property
+    def error(self) -> float:
+        """Largest error of K P for random forces at a sample of nodes, over the largest displacement; measured when asked for."""
         random = np.random.default_rng(0)
-        force, chosen = random.random(self.size), random.integers(0, self.size, sample)
+        force, chosen = random.random(self.size), random.integers(0, self.size, SAMPLE)
         exact = displacement(np.ascontiguousarray(self.nodes[:, chosen]), self.nodes, force, self.response)
+        exact += self.ridge / (1.0 + self.ridge) * self.diagonal[chosen] * force[chosen]
         return float(np.max(np.abs((self @ force)[chosen] - exact)) / np.max(np.abs(exact)))
 
 
@@ -111,10 +112,15 @@ def _places(sizes: Ints) -> Ints:
     return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
 
 
-def _near_blocks(nodes: Floats, code: Code, sides: Ints) -> Blocks:
+def _near_blocks(nodes: Floats, code: Code, sides: Ints, ridge: float) -> Blocks:
     at = _places((sides[:, 1] - sides[:, 0]) * (sides[:, 3] - sides[:, 2]))
     data = np.empty(at[-1], dtype=np.float32)
     fill_near(nodes, *code, sides, at, data)
+    if ridge > 0.0:
+        own = np.flatnonzero(sides[:, 0] == sides[:, 2])
+        count = sides[own, 1] - sides[own, 0]
+        row = np.arange(count.sum()) - np.repeat(np.cumsum(count) - count, count)
+        data[np.repeat(at[own], count) + row * np.repeat(count + 1, count)] *= 1.0 + ridge
     return Blocks(sides, at, data, np.zeros(len(sides), dtype=np.int64))
 
 

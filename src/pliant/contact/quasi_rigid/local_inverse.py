@@ -1,7 +1,8 @@
 """What nearly inverts the elastic matrix of many nodes: a sparse factor G with G^T G close to K^-1 [Kolotilina, Yeremin 1993].
 
 Row i of G solves K on the node and its nearest nodes that come before it: pressures that vary from node to node, which conjugate gradients
-would find last, are found at once. Gradients then need 10 to 20 products in place of 40.
+would find last, are found at once. Long waves are left to the coarse part of two_level.py. Gradients then need 10 to 20 products in place
+of 40.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from pliant.contact.quasi_rigid.galerkin import fill_row
 from pliant.contact.quasi_rigid.operators import Operator
 from pliant.contact.quasi_rigid.patches import Blocks
 from pliant.contact.quasi_rigid.response import Response
+from pliant.contact.quasi_rigid.two_level import GroupInverse
 from pliant.geometry.mesh import Floats, Ints
 from pliant.kernels import contiguous, kernel
 
@@ -30,13 +32,25 @@ class Inverse(Protocol):
     def __matmul__(self, s: Floats) -> Floats: ...
 
 
-def local_inverse(K: Operator) -> Inverse | None:
-    """For an operator of many nodes; None for others, which are solved quickly anyway."""
+def nearly_inverse(K: Operator, loaded: np.ndarray) -> Inverse | None:
+    """For an operator of many nodes, of which some are loaded; None for others, which are solved quickly anyway."""
     if isinstance(K, Hierarchical):
-        return LocalInverse.of(K.nodes, K.response)
+        local, coarse = LocalInverse.of(K.nodes, K.response, K.ridge), GroupInverse.of(K, loaded)
+        return local if coarse is None else Together(local, coarse)
     if isinstance(K, Blocks):
-        return InBlocks(K, tuple(local_inverse(part) for part in K.parts))
+        return InBlocks(K, tuple(nearly_inverse(part, loaded[group]) for group, part in zip(K.groups, K.parts, strict=True)))
     return None
+
+
+@dataclass(frozen=True)
+class Together:
+    """The sum of both parts."""
+
+    local: LocalInverse
+    coarse: GroupInverse
+
+    def __matmul__(self, s: Floats) -> Floats:
+        return self.local @ s + self.coarse @ s
 
 
 @dataclass(frozen=True)
@@ -47,11 +61,11 @@ class LocalInverse:
     value: Floats  # (n, ROW)
 
     @classmethod
-    def of(cls, nodes: Floats, response: Response) -> LocalInverse:
+    def of(cls, nodes: Floats, response: Response, ridge: float = 0.0) -> LocalInverse:
         n = nodes.shape[1]
         near = cKDTree(nodes[:3].T).query(nodes[:3].T, k=min(LOOKED, n), workers=1)[1].reshape(n, -1)
         row, value = np.full((n, ROW), -1), np.zeros((n, ROW))
-        _factored(nodes, *response.code, contiguous(near, np.int64), row, value)
+        _factored(nodes, *response.code, 1.0 + ridge, contiguous(near, np.int64), row, value)
         return cls(row, value)
 
     def __matmul__(self, s: Floats) -> Floats:
@@ -80,7 +94,7 @@ def _row(nodes, i, terms, tables, stop, out):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _factored(nodes, terms, tables, near, row, value):  # type: ignore[no-untyped-def]
+def _factored(nodes, terms, tables, diagonal, near, row, value):  # type: ignore[no-untyped-def]
     """Rows of G: with L L^T = K of the row's nodes, the node itself last, the last row of L^-1."""
     few, a, x = np.empty((4, ROW)), np.empty((ROW, ROW)), np.empty(ROW)
     for i in range(len(near)):
@@ -96,6 +110,7 @@ def _factored(nodes, terms, tables, near, row, value):  # type: ignore[no-untype
                 few[c, k] = nodes[c, row[i, k]]
         for k in range(m):
             _row(few, k, terms, tables, m, a[k])
+            a[k, k] *= diagonal
         _lower(a, m)
         x[m - 1] = 1.0 / a[m - 1, m - 1]
         for k in range(m - 2, -1, -1):  # x L = e_last

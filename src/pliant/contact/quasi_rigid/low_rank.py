@@ -8,6 +8,7 @@ from pliant.contact.quasi_rigid.galerkin import fill_row
 from pliant.kernels import inline, kernel, parallel, prange
 
 RANK = 40  # highest rank of a block
+LOOKS = 3  # rows one after another that add nothing, after which a block is known
 
 
 @kernel
@@ -47,22 +48,65 @@ def largest(row, done):  # type: ignore[no-untyped-def]
     return place
 
 
+@inline
+def nearest_row(nodes, a, b):  # type: ignore[no-untyped-def]
+    """Row of block (a, b) whose node is nearest to the middle of the columns.
+
+    A response that is over within the block would end the search at once in a row that it does not reach.
+    """
+    x, y, z = np.mean(nodes[0, b[0] : b[1]]), np.mean(nodes[1, b[0] : b[1]]), np.mean(nodes[2, b[0] : b[1]])
+    place, least = 0, np.inf
+    for i in range(a[0], a[1]):
+        d2 = (nodes[0, i] - x) ** 2 + (nodes[1, i] - y) ** 2 + (nodes[2, i] - z) ** 2
+        if d2 < least:
+            place, least = i - a[0], d2
+    return place
+
+
+@inline
+def mark_here(nodes, first, row, count, done):  # type: ignore[no-untyped-def]
+    """A row is done, and with it those of nodes at nearly its place: nothing is left of them, whatever is left elsewhere."""
+    here = first + row
+    for i in range(count):
+        at = first + i
+        d2 = (nodes[0, at] - nodes[0, here]) ** 2 + (nodes[1, at] - nodes[1, here]) ** 2 + (nodes[2, at] - nodes[2, here]) ** 2
+        if d2 <= 0.1 * nodes[3, here]:
+            done[i] = True
+
+
+@inline
+def another_row(done, count, tried):  # type: ignore[no-untyped-def]
+    """A row that is not done, elsewhere in the block each time; -1 if all are."""
+    start = int(0.382 * count * tried) % count
+    for i in range(count):
+        if not done[(start + i) % count]:
+            return (start + i) % count
+    return -1
+
+
 @kernel
 def cross(nodes, terms, tables, a, b, floor, tolerance, u, v, done):  # type: ignore[no-untyped-def]
-    """Rank of block (a, b), ranges of nodes; its factors go to u, (RANK, na), and v, (RANK, nb)."""
+    """Rank of block (a, b), ranges of nodes; its factors go to u, (RANK, na), and v, (RANK, nb).
+
+    It is known when what was added is small and other rows agree.
+    """
     na, nb = a[1] - a[0], b[1] - b[0]
     done[:] = False
-    row, norm2 = 0, 0.0
-    for k in range(RANK):
+    row, norm2, k, small = nearest_row(nodes, a, b), 0.0, 0, 0
+    while k < RANK and row >= 0 and small < LOOKS:
         row_of(nodes, a[0] + row, terms, tables, b[0], b[1], v[k])
         for l in range(k):
             axpy_row(-u[l, row], v[l], v[k])
-        done[row] = True
+        mark_here(nodes, a[0], row, na, done)
         column = largest(v[k], done[na:])
-        if column < 0 or v[k, column] == 0.0:
+        if column < 0:
             return k
+        pivot, enough = v[k, column], tolerance * max(np.sqrt(max(norm2, 0.0) / (na * nb)), floor)
+        if abs(pivot) <= 2.0 * enough:
+            small += 1
+            row = another_row(done, na, small)
+            continue
         done[na + column] = True
-        pivot = v[k, column]
         for j in range(nb):
             v[k, j] /= pivot
         row_of(nodes, b[0] + column, terms, tables, a[0], a[1], u[k])
@@ -72,12 +116,10 @@ def cross(nodes, terms, tables, a, b, floor, tolerance, u, v, done):  # type: ig
         norm2 += size2
         for l in range(k):
             norm2 += 2.0 * inner(u[k], u[l]) * inner(v[k], v[l])
-        if size2 <= tolerance * tolerance * max(norm2, floor * floor * na * nb):
-            return k + 1
-        row = largest(u[k], done[:na])
-        if row < 0:
-            return k + 1
-    return RANK
+        k += 1
+        small = small + 1 if size2 <= enough * enough * na * nb else 0
+        row = largest(u[k - 1], done[:na]) if small == 0 else another_row(done, na, small)
+    return k
 
 
 @parallel

@@ -35,13 +35,15 @@ def many(
     depth, iterations, grown = nodes.depth, 0, 0
     force = started(options, owner, nodes)
     if force is None:
-        known = sketch(options, owners, response, wide * depth, options.level + 1)
+        known = sketch(options, owners, response, wide * depth, options.level + 2)
         if known is not None and known.margin > wide * depth:
             wide = known.margin / depth
             owner, nodes = gather(sides, owners, known.margin)
         force = np.zeros(len(nodes)) if known is None else known.on(nodes, len(owners))
     force[force < SMALL * np.max(force, initial=0.0)] = 0.0
-    within = np.union1d(np.flatnonzero((nodes.gap <= 0.0) | (force > 0.0)), ring(sides, owner, nodes, np.flatnonzero(force > 0.0)))
+    within = np.flatnonzero((nodes.gap <= 0.0) | (force > 0.0))
+    if not response.positive:
+        within = ring(sides, owner, nodes, ring(sides, owner, nodes, within))
     while True:
         problem = Problem.of(sides, owner[within], nodes.at(within), response, len(owners))
         tolerance = lcp.NEARLY * depth / float(np.max(np.abs(problem.nodes.gap)))  # of the depth, not of the widest gap

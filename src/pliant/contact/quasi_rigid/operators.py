@@ -86,15 +86,26 @@ class Direct:
         return assemble(np.ascontiguousarray(self.nodes[:, nodes]), self.response)
 
 
-def elastic(points: Floats, areas: Floats, response: Response, dense_up_to: int = DENSE, tolerance: float = 1e-6) -> Operator:
-    """K for points [m] with areas [m^2]: stored if there are few, in blocks of low rank with a relative error of `tolerance` if many."""
-    return of_blobs(blobs(points, areas), response, dense_up_to, tolerance)
+def elastic(
+    points: Floats, areas: Floats, response: Response, dense_up_to: int = DENSE, tolerance: float = 1e-6, ridge: float = 0.0
+) -> Operator:
+    """K for points [m] with areas [m^2]: stored if there are few, in blocks of low rank with a relative error of `tolerance` if many.
+
+    ridge  part of the diagonal that is added to it, where nodes may lie at one place
+    """
+    return of_blobs(blobs(points, areas), response, dense_up_to, tolerance, ridge)
 
 
-def of_blobs(nodes: Floats, response: Response, dense_up_to: int = DENSE, tolerance: float = 1e-6) -> Operator:
+def of_blobs(nodes: Floats, response: Response, dense_up_to: int = DENSE, tolerance: float = 1e-6, ridge: float = 0.0) -> Operator:
     """The same for nodes (4, n) of `blobs`."""
     if nodes.shape[1] <= dense_up_to:
-        return Dense(assemble(nodes, response))
+        return Dense(ridged(assemble(nodes, response), ridge))
     from pliant.contact.quasi_rigid.far_field import Hierarchical
 
-    return Hierarchical.build(nodes, response, tolerance)
+    return Hierarchical.build(nodes, response, tolerance, ridge)
+
+
+def ridged(matrix: Floats, ridge: float) -> Floats:
+    """The matrix with a larger diagonal, in place."""
+    matrix[np.diag_indices(len(matrix))] *= 1.0 + ridge
+    return matrix

@@ -15,6 +15,7 @@ from pliant.contact.quasi_rigid.coarse import Members, between_clusters
 from pliant.contact.quasi_rigid.operators import Operator, elastic
 from pliant.contact.quasi_rigid.response import Response
 from pliant.geometry.mesh import Floats, Ints
+from pliant.kernels import contiguous, dot, kernel, load, sub
 
 TOGETHER = 0.5  # n_i.n_j of neighbours in one patch: 60 degrees
 NEAR = 2.0  # spacings between neighbours
@@ -68,21 +69,22 @@ class Blocks:
 
 
 def operator(
-    points: Floats, normals: Floats, areas: Floats, response: Response, members: Members | None = None, near: Ints | None = None
-) -> Operator:
+    points: Floats, normals: Floats, areas: Floats, response: Response, members: Members | None = None, near: Ints | None = None,
+    ridge: float = 0.0,
+) -> Operator:  # fmt: skip
     """K of the nodes, or of the clusters that they stand for; in blocks where patches face opposite ways."""
     found = groups(points, normals, areas, near)
-    parts = tuple(_one(points, areas, response, members, None if len(found) == 1 else group) for group in found)
+    parts = tuple(_one(points, areas, response, members, None if len(found) == 1 else group, ridge) for group in found)
     return parts[0] if len(parts) == 1 else Blocks(tuple(found), parts)
 
 
-def _one(points: Floats, areas: Floats, response: Response, members: Members | None, group: Ints | None) -> Operator:
+def _one(points: Floats, areas: Floats, response: Response, members: Members | None, group: Ints | None, ridge: float) -> Operator:
     """K of a group; None: of all."""
     if members is not None:
-        return between_clusters(members if group is None else members.at(group), response, COMPRESSED)
+        return between_clusters(members if group is None else members.at(group), response, COMPRESSED, ridge)
     if group is not None:
         points, areas = points[group], areas[group]
-    return elastic(points, areas, response, tolerance=COMPRESSED)
+    return elastic(points, areas, response, tolerance=COMPRESSED, ridge=ridge)
 
 
 def groups(points: Floats, normals: Floats, areas: Floats, near: Ints | None = None) -> list[Ints]:
@@ -95,9 +97,10 @@ def groups(points: Floats, normals: Floats, areas: Floats, near: Ints | None = N
         return [np.arange(len(points))]
     spacing = np.sqrt(areas)
     pairs = cKDTree(points).query_pairs(NEAR * float(spacing.max()), output_type="ndarray") if near is None else near
-    close = np.linalg.norm(points[pairs[:, 0]] - points[pairs[:, 1]], axis=1) <= NEAR * np.max(spacing[pairs], axis=1)
-    agree = np.sum(normals[pairs[:, 0]] * normals[pairs[:, 1]], axis=1) >= TOGETHER
-    count, label = _components(pairs[close & agree], len(points))
+    label = np.arange(len(points))
+    _connect(contiguous(points), contiguous(normals), spacing, contiguous(pairs, np.int64), label)
+    label = np.unique(label, return_inverse=True)[1]
+    count = int(label.max()) + 1
     mean = np.stack([np.bincount(label, areas * normals[:, k], minlength=count) for k in range(3)], axis=1)
     mean /= np.maximum(np.linalg.norm(mean, axis=1, keepdims=True), 1e-300)
     count, joined = _components(np.argwhere(mean @ mean.T > 0.0), count)
@@ -107,3 +110,22 @@ def groups(points: Floats, normals: Floats, areas: Floats, near: Ints | None = N
 def _components(pairs: Ints, count: int) -> tuple[int, Ints]:
     links = coo_array((np.ones(len(pairs), bool), (pairs[:, 0], pairs[:, 1])), shape=(count, count))
     return connected_components(links, directed=False)
+
+
+@kernel
+def _connect(points, normals, spacing, pairs, label):  # type: ignore[no-untyped-def]
+    """Label nodes by the first node of their patch: neighbours that are near and face the same way are of one patch."""
+    for k in range(len(pairs)):
+        i, j = pairs[k, 0], pairs[k, 1]
+        d = sub(load(points, i), load(points, j))
+        reach = NEAR * max(spacing[i], spacing[j])
+        if dot(d, d) <= reach * reach and dot(load(normals, i), load(normals, j)) >= TOGETHER:
+            while label[i] != i:
+                label[i] = label[label[i]]
+                i = label[i]
+            while label[j] != j:
+                label[j] = label[label[j]]
+                j = label[j]
+            label[max(i, j)] = min(i, j)
+    for i in range(len(label)):  # a label is never above its node, so that those before it are final
+        label[i] = label[label[i]]

@@ -4,9 +4,9 @@ Gradients run over the loaded nodes; forces that would pull are cut to zero; unl
 which restarts the conjugation. With a total force instead of a position, the mean of s over the loaded nodes is removed (it is the
 unknown approach) and P rescaled.
 
-Many nodes are preconditioned (local_inverse.py), which the original does not do; directions are then conjugated after Polak and Ribiere,
-who need no restart when single nodes come and go. A product K t is reused for the separations wherever nothing was cut, so most
-iterations cost one product and not two.
+Many nodes are preconditioned (local_inverse.py, two_level.py), which the original does not do; directions are then conjugated after Polak
+and Ribiere, who need no restart when single nodes come and go. A product K t is reused for the separations wherever nothing was cut, so
+most iterations cost one product and not two.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import math
 import numpy as np
 
 from pliant.contact.quasi_rigid import lcp
-from pliant.contact.quasi_rigid.local_inverse import local_inverse
+from pliant.contact.quasi_rigid.local_inverse import nearly_inverse
 from pliant.contact.quasi_rigid.operators import Operator
 from pliant.geometry.mesh import Floats
 
@@ -33,7 +33,7 @@ def dot(a: Floats, b: Floats) -> float:
 def solve(K: Operator, q: Floats, start: Floats | None, tolerance: float, most: int | None, total: float | None = None) -> lcp.Solution:
     """See lcp.solve. With `total` [N] the forces add up to it, q is relative to an unknown approach, and that is returned as position."""
     force, u = _first(K, q, start, total)  # u are the displacements K P
-    inverse = local_inverse(K) if total is None else None
+    inverse = nearly_inverse(K, force > 0.0) if total is None else None
     scaled = 1.0 if inverse is None else 1.0 / K.diagonal  # of steepest descent, in the units of the gradients
     fresh = 0  # iterations since u was computed from P
     t, old, conjugate, status, count = np.zeros(K.size), math.inf, 0.0, lcp.STALLED, 0

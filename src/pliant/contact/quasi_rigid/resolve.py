@@ -40,7 +40,9 @@ FEW = 200  # nodes that are solved exactly at once
 COARSE = 300  # nodes of a coarse level beyond which gradients are good enough
 GROWTH = 20  # enlargements at most
 ROUNDS, SPLIT = 8, 3
+RIDGE = 5e-3  # of the diagonal, where nodes of both sides may lie at one place: they then share the force equally
 AROUND = 9  # neighbours of a node, and itself
+SLANT = 0.3  # least cosine between the normals of a contact and of a foot
 SPIKE = 0.5  # displacement times curvature
 
 Pair = tuple[Side, Side]
@@ -138,6 +140,11 @@ def contact_normals(sides: Pair, owner: Ints, mine: Floats, facing: Floats) -> F
     n_a, n_b = np.where(of_b, facing, mine), np.where(of_b, mine, facing)
     n = sides[1].compliance * n_a - sides[0].compliance * n_b
     return n / np.maximum(np.linalg.norm(n, axis=1, keepdims=True), 1e-300)
+
+
+def slant(n: Floats, facing: Floats) -> Floats:
+    """Cosine between contact normals and those at the feet: a distance over it is the way along the contact normal, which nodes go."""
+    return np.maximum(np.abs(np.sum(n * facing, axis=1)), SLANT)
 
 
 def feet_of(sides: Pair, owner: Ints, points: Floats, start: Ints) -> tuple[Floats, Floats, np.ndarray]:
@@ -268,14 +275,16 @@ class Problem:
         areas, at = nodes.areas / parts, nodes.points
         if parts == 2:  # where the surfaces will meet
             c = np.array([sides[0].compliance, sides[1].compliance])
-            at = at + (c[owner] / c.sum())[:, None] * (nodes.feet - at)
+            n = contact_normals(sides, owner, nodes.normals, nodes.facing)
+            step = np.where(owner == 0, 1.0, -1.0) * c[owner] / c.sum() * nodes.gap / slant(n, nodes.facing)
+            at = at + step[:, None] * n
         outward = np.where((owner == 1)[:, None], -nodes.normals, nodes.normals)
-        near = _neighbours(sides, owner, nodes)
+        near, ridge = _neighbours(sides, owner, nodes), RIDGE if parts == 2 else 0.0
         if all(side.parts is None for side in sides):
-            return cls(sides, owner, nodes, areas, blobs(at, areas), operator(at, outward, areas, response, near=near))
+            return cls(sides, owner, nodes, areas, blobs(at, areas), operator(at, outward, areas, response, near=near, ridge=ridge))
         members = [Members.of(sides[i], nodes.sample[owner == i], (at - nodes.points)[owner == i], parts) for i in np.unique(owner)]
         both = members[0] if len(members) == 1 else Members.joined(*members)
-        return cls(sides, owner, nodes, areas, both.blobs, operator(at, outward, areas, response, both, near))
+        return cls(sides, owner, nodes, areas, both.blobs, operator(at, outward, areas, response, both, near, ridge))
 
     def met(self, force: Floats, u: Floats, facing: Floats) -> tuple[Floats, Floats, Floats, Floats]:
         """(contact normals, moved nodes, u_A, u_B)."""
@@ -306,7 +315,7 @@ def settled(
         u = found.s - q
         n, y, u_a, u_b = problem.met(found.P, u, facing)
         distance, normals, valid = feet_of(problem.sides, problem.owner, y, nodes.start)
-        s = np.where(valid, distance + np.where(problem.owner == 0, u_b, u_a), found.s)
+        s = np.where(valid, distance / slant(n, normals) + np.where(problem.owner == 0, u_b, u_a), found.s)
         left = float(max(-np.min(s, initial=0.0), np.max(np.abs(s[found.contact]), initial=0.0))) / depth
         if left <= options.tolerance or rounds >= options.rounds:
             break
