@@ -39,17 +39,18 @@ def gaps(points: Floats, records: Records, neighbours: Neighbours, normals: Floa
 
 def resolved(
     start: Floats, end: Floats, records: Records, neighbours: Neighbours, tree: Tree, vertex_face: Ints, rule: str = "advanced",
-    normals: Floats | None = None,
+    normals: Floats | None = None, out: Ints | None = None,
 ) -> NDArray[np.bool_]:  # fmt: skip
     """Which pairs end with the step, (r,).
 
     tree: over all faces, with boxes that hold them where they end (those of the last `FeatureTree.candidates` do). vertex_face: the pairs
-    (k, 2) of vertices and faces that may cross during the step, of the same call. rule: as in `Redefinition.resolution`.
+    (k, 2) of vertices and faces that may cross during the step, of the same call. rule: as in `Redefinition.resolution`. out: `exits` of
+    the records, if at hand.
     """
     done = gaps(end, records, neighbours, normals) >= 0.0
     if rule == "gap" or len(records) == 0:
         return done
-    done |= _left(start, end, records, neighbours, vertex_face)
+    done |= (exits(start, end, records, neighbours, vertex_face) if out is None else out) >= 0
     edge = np.flatnonzero((records.kind == EDGE_EDGE) & ~done)
     touching = records.select(~done & (records.kind != EDGE_EDGE))
     for feature, other in ((records.feature_a[edge], records.b[edge]), (records.feature_b[edge], records.a[edge])):
@@ -57,9 +58,9 @@ def resolved(
     return done
 
 
-def _left(start: Floats, end: Floats, records: Records, neighbours: Neighbours, vertex_face: Ints) -> NDArray[np.bool_]:
-    """Vertices whose last crossing of a face of B leads out of it, through another face than that of the pair."""
-    out = np.zeros(len(records), np.bool_)
+def exits(start: Floats, end: Floats, records: Records, neighbours: Neighbours, vertex_face: Ints) -> Ints:
+    """The face by which a vertex leaves B in the step: that of its last crossing, if it leads out and is not the pair's; else -1, (r,)."""
+    out = np.full(len(records), -1, np.int64)
     rows = np.flatnonzero((records.kind == VERTEX_FACE) & (records.a != records.b))
     bodies = int(neighbours.body.max(initial=0)) + 2
     key = records.feature_a[rows] * bodies + records.b[rows]
@@ -85,7 +86,7 @@ def _left(start: Floats, end: Floats, records: Records, neighbours: Neighbours, 
     # out on the far side of a thin body is through it, not free of it
     normals = neighbours.normals(start)
     through = records.sigma[at] * np.einsum("ij,ij->i", normals[way_out], normals[records.feature_b[at]]) < -HALF
-    out[at] = outwards & (way_out != records.feature_b[at]) & ~through
+    out[at] = np.where(outwards & (way_out != records.feature_b[at]) & ~through, way_out, -1)
     return out
 
 
