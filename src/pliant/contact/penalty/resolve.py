@@ -18,6 +18,7 @@ from pliant.contact.penalty.category import HALF
 from pliant.contact.penalty.edges import edge_states
 from pliant.contact.penalty.neighbours import Neighbours
 from pliant.contact.penalty.records import EDGE_EDGE, VERTEX_FACE, Records
+from pliant.contact.penalty.rims import edges_at_rims
 from pliant.detect.crossings import Crossings, crossings
 from pliant.detect.discrete import edge_triangle
 from pliant.detect.tree import Tree
@@ -51,7 +52,7 @@ def resolved(
     if rule == "gap" or len(records) == 0:
         return done
     done |= (exits(start, end, records, neighbours, vertex_face) if out is None else out) >= 0
-    edge = np.flatnonzero((records.kind == EDGE_EDGE) & ~done)
+    edge = np.flatnonzero((records.kind == EDGE_EDGE) & ~done & ~edges_at_rims(end, records, edge_states(end, records)))
     touching = records.select(~done & (records.kind != EDGE_EDGE))
     for feature, other in ((records.feature_a[edge], records.b[edge]), (records.feature_b[edge], records.a[edge])):
         done[edge] |= _free(end, feature, other, touching, neighbours, tree)

@@ -12,6 +12,7 @@ from pliant.contact.penalty.neighbours import Neighbours
 from pliant.contact.penalty.records import EDGE_EDGE, VERTEX_FACE, Records
 from pliant.contact.penalty.redefine import redefine
 from pliant.contact.penalty.resolve import exits, resolved
+from pliant.contact.penalty.rims import at_rims
 from pliant.contact.penalty.rules import Redefinition
 from pliant.detect.tree import Tree
 from pliant.geometry.mesh import Floats, Ints
@@ -99,6 +100,7 @@ def finish(
     out = exits(start, end, records, neighbours, vertex_face) if rules.resolution == "advanced" else None
     if rules.edges and out is not None:
         new = heirs(end, records, out, neighbours, rules, normals)
+        records, out = at_rims(end, records, out, neighbours, normals)
         out = np.concatenate([out, np.full(len(new), -1)])
         records = ready(end, Records.joined([records, new]), rules, dismiss=False)[0]
     over = resolved(start, end, records, neighbours, tree, vertex_face, rules.resolution, normals, out)
