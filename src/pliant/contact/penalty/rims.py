@@ -2,8 +2,9 @@
 
 Where two faces with aligned rims press on each other, each corner of the common area is a vertex on a face if the vertex is inside the
 rim, and a pair of edges if it is outside. Both stand for the same contact, at the same depth, and the motion of a body at rest goes back
-and forth over the rim. So both are held as long as the vertex is not farther from the rim, on either side, than HOLD of the depth: the
-set of pairs stays the same, and with it the force. A vertex outside is marked in `before`, which is then -2 - (the face it left by).
+and forth over the rim. So both are held as long as the vertex is not farther from the rim, on either side, than HOLD of the depth and
+HELD of an edge: the set of pairs stays the same, and with it the force. A vertex outside is marked in `before`, which is then
+-2 - (the face it left by).
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from pliant.contact.penalty.edges import EdgeStates
+from pliant.contact.penalty.edges import HELD, EdgeStates
 from pliant.contact.penalty.neighbours import Neighbours
 from pliant.contact.penalty.records import VERTEX_FACE, Records
 from pliant.detect.closest import closest_on_triangle
@@ -30,8 +31,11 @@ def at_rims(end: Floats, records: Records, out: Ints, neighbours: Neighbours, no
         return records, out
     left = np.where(out[rows] >= 0, out[rows], -2 - records.before[rows])
     depth, beyond = np.zeros(len(rows)), np.zeros(len(rows))
-    _beyond(contiguous(end), records.feature_a[rows], records.feature_b[rows], records.sigma[rows], neighbours.faces, normals, depth, beyond)
-    held = (beyond <= HOLD * depth) & records.active[rows]
+    face = end[neighbours.faces[records.feature_b[rows]]]
+    size = np.linalg.norm(face - np.roll(face, 1, axis=1), axis=2).max(axis=1)
+    some = records.select(rows)
+    _beyond(contiguous(end), some.feature_a, some.feature_b, some.sigma, neighbours.faces, normals, depth, beyond)
+    held = (beyond <= np.minimum(HOLD * depth, HELD * size)) & records.active[rows]
     back = held & (beyond == 0.0) & (out[rows] < 0)
     before, out = records.before.copy(), out.copy()
     before[rows] = np.where(back, -1, np.where(held, -2 - left, before[rows]))
@@ -45,12 +49,11 @@ def foot_beyond(p, a, b, c, n):  # type: ignore[no-untyped-def]
     high = dot(n, sub(p, a))
     foot = sub(p, scale(high, n))
     w = closest_on_triangle(foot, a, b, c)
-    off = tuple_sum(w, a, b, c)
-    return high, norm(sub(foot, off))
+    return high, norm(sub(foot, weighted(w, a, b, c)))
 
 
 @inline
-def tuple_sum(w, a, b, c):  # type: ignore[no-untyped-def]
+def weighted(w, a, b, c):  # type: ignore[no-untyped-def]
     """w0 a + w1 b + w2 c."""
     return (
         w[0] * a[0] + w[1] * b[0] + w[2] * c[0], w[0] * a[1] + w[1] * b[1] + w[2] * c[1], w[0] * a[2] + w[1] * b[2] + w[2] * c[2]
@@ -67,8 +70,10 @@ def _beyond(points, vertex, face, sigma, faces, normal, depth, beyond):  # type:
 
 
 def edges_at_rims(points: Floats, records: Records, states: EdgeStates) -> np.ndarray:
-    """Which pairs of edges push and cross nearer to an end of an edge than HOLD of their depth, on either side of it, (r,)."""
+    """Which pairs of edges push and cross so near to an end of an edge, on either side of it, (r,)."""
     x = points[records.corners]
-    along = [np.linalg.norm(x[:, k + 1] - x[:, k], axis=1) for k in (0, 2)]
-    near = [length * np.minimum(np.abs(at), np.abs(1.0 - at)) for length, at in zip(along, (states.s, states.t), strict=True)]
-    return records.active & (np.minimum(*near) <= -HOLD * states.gap)
+    close = np.zeros(len(records), bool)
+    for k, at in ((0, states.s), (2, states.t)):
+        off = np.minimum(np.abs(at), np.abs(1.0 - at))
+        close |= (off <= HELD) & (off * np.linalg.norm(x[:, k + 1] - x[:, k], axis=1) <= -HOLD * states.gap)
+    return close & records.active & (states.beyond <= HELD)
