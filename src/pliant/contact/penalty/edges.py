@@ -98,8 +98,8 @@ def new_edge_pairs(
 ) -> Records:  # fmt: skip
     """Pairs of edges that begin where vertices changed their face, without those there are.
 
-    changed: rows of the records with a new face (`Redefined.changed`): from `before` to `feature_b`. leaves: the new faces are those by which
-    vertices leave the body, and the old ones tell the sides, whatever the angle between them. The lower edge is the first, as in
+    changed: rows of the records with a new face (`Redefined.changed`): from `before` to `feature_b`. leaves: the new faces are those by
+    which vertices leave the body, and the old ones tell the sides, whatever the angle between them. The lower edge is the first, as in
     `FeatureTree.candidates`. Stiffness is 0: not chosen yet.
     """
     moved = records.select(changed & (records.kind == VERTEX_FACE) & (records.before >= 0))
