@@ -94,11 +94,12 @@ def _states(points, kind, corners, sigma, relaxed, state, s, t, gap):  # type: i
 
 def new_edge_pairs(
     points: Floats, records: Records, changed: np.ndarray, neighbours: Neighbours, rule: str = "span", relaxed: float = RELAXED,
-    normals: Floats | None = None,
+    normals: Floats | None = None, leaves: bool = False,
 ) -> Records:  # fmt: skip
     """Pairs of edges that begin where vertices changed their face, without those there are.
 
-    changed: rows of the records with a new face (`Redefined.changed`): from `before` to `feature_b`. The lower edge is the first, as in
+    changed: rows of the records with a new face (`Redefined.changed`): from `before` to `feature_b`. leaves: the new faces are those by
+    which vertices leave the body, and the old ones tell the sides, whatever the angle between them. The lower edge is the first, as in
     `FeatureTree.candidates`. Stiffness is 0: not chosen yet.
     """
     moved = records.select(changed & (records.kind == VERTEX_FACE) & (records.before >= 0))
@@ -110,7 +111,7 @@ def new_edge_pairs(
     pair, sign, kept = np.empty((most, 2), np.int64), np.empty(most), np.empty(most, np.int64)
     count = _new(
         contiguous(points), moved.feature_a, moved.before, moved.feature_b, moved.sigma, neighbours.faces, *lists, neighbours.edges,
-        neighbours.edge_faces, neighbours.two_sided, normals, CATEGORIES[rule], relaxed, pair, sign, kept,
+        neighbours.edge_faces, neighbours.two_sided, normals, CATEGORIES[rule], relaxed, leaves, pair, sign, kept,
     )  # fmt: skip
     return _as_records(points, neighbours, pair[:count], sign[:count], kept[:count] == HANDLE, records)
 
@@ -182,12 +183,12 @@ def new_pair(points, edges, edge_faces, two_sided, normal, e, g, ref, rule, rela
 
 @kernel
 def _new(  # type: ignore[no-untyped-def]
-    points, vertex, old, new, sigma, faces, start, around, edges, edge_faces, two_sided, normal, rule, relaxed, pair, sign, kept
+    points, vertex, old, new, sigma, faces, start, around, edges, edge_faces, two_sided, normal, rule, relaxed, leaves, pair, sign, kept
 ):  # fmt: skip
     count = 0
     for i in range(len(vertex)):
         v = vertex[i]
-        turned = dot(load(normal, old[i]), load(normal, new[i])) < HALF
+        turned = not leaves and dot(load(normal, old[i]), load(normal, new[i])) < HALF
         ref = scale(sigma[i], load(normal, new[i] if turned else old[i]))
         common = shared(faces, old[i], new[i])
         for k in range(3):

@@ -22,7 +22,7 @@ from pliant.geometry.mesh import Floats, Ints
 from pliant.geometry.topology import topology
 from pliant.motion import Motion
 
-TOUCHING = 1e-9  # of the size of two edges: nearer than this they have no sides
+TOUCHING = 1e-9  # of the size of two edges, or of a face: features nearer than this have no sides
 FLAT_EDGE = 1e-12  # 1 - cosine of the angle between the faces of an edge that counts as flat
 
 
@@ -79,17 +79,21 @@ class Finder:
         corners = np.concatenate([vertex[:, None], self.faces[face]], axis=1)
         found = crossings(motion.start, motion.end, corners, True)
         both = found.inside & ((found.turn == 1) | (self.open[b][:, None] & (found.turn == -1)))
-        rows = np.flatnonzero(both.any(axis=1))
+        begun = ~both.any(axis=1) & ~self.open[b]
+        begun[begun] = _starts_on(motion, corners[begun], found.cubic[begun])
+        rows = np.flatnonzero(both.any(axis=1) | begun)
         if len(rows) == 0:
             return Records.none(), np.zeros(0)
-        root = both[rows].argmax(axis=1)
+        root, begun = both[rows].argmax(axis=1), begun[rows]
         vertex, face, b, corners = vertex[rows], face[rows], b[rows], corners[rows]
-        since, sigma = found.roots[rows, root], np.where(found.turn[rows, root] == 1, 1.0, -1.0)
+        since = np.where(begun, 0.0, found.roots[rows, root])
+        sigma = np.where(begun | (found.turn[rows, root] == 1), 1.0, -1.0)
         speed = _approach(found, rows, since, sigma, motion, corners)
         order = np.lexsort((face, since, -speed, self.vertex_key(motion, vertex, b)))
         first = order[_firsts(self.vertex_key(motion, vertex, b)[order])]
         first.sort()
         made = make(VERTEX_FACE, skin.body[vertex], b, vertex, face, corners, found.weights[rows, root], sigma)
+        made.weights[begun] = foot_weights(made.select(begun), motion.end)[0]
         return made.select(first), since[first]
 
     def vertex_key(self, motion: Motion, vertex: Ints, b: Ints) -> Ints:
@@ -216,6 +220,20 @@ def _approach(found: Crossings, rows: Ints, t: Floats, sigma: Floats, motion: Mo
     x = motion.start[corners] + t[:, None, None] * (motion.end[corners] - motion.start[corners])
     length = np.linalg.norm(np.cross(x[:, 2] - x[:, 1], x[:, 3] - x[:, 1]), axis=1)
     return -sigma * slope / np.where(length > 0.0, length, 1.0)
+
+
+def _starts_on(motion: Motion, corners: Ints, cubic: Floats) -> np.ndarray:
+    """Whether vertices start the step on their face, to rounding, so that P(0) does not tell their side, and end behind it, (m,)."""
+    x = motion.start[corners]
+    e, f = x[:, 2] - x[:, 1], x[:, 3] - x[:, 1]
+    size = np.sqrt(np.maximum(np.einsum("ri,ri->r", e, e), np.einsum("ri,ri->r", f, f)))
+    on = np.flatnonzero((np.abs(cubic[:, 0]) <= TOUCHING * size * np.linalg.norm(np.cross(e, f), axis=1)) & (cubic.sum(axis=1) < 0.0))
+    out = np.zeros(len(corners), bool)
+    rows = make(VERTEX_FACE, *(corners[on, 0],) * 4, corners[on], np.zeros((len(on), 4)), np.ones(len(on)))
+    for points in (motion.start, motion.end):
+        weights, ok = foot_weights(rows, points)
+        out[on] = ok & (weights[:, 1:] <= 0.0).all(axis=1) & (out[on] | (points is motion.start))
+    return out
 
 
 def _among(keys: Ints, known: Ints) -> np.ndarray:

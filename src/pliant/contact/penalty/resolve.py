@@ -18,6 +18,7 @@ from pliant.contact.penalty.category import HALF
 from pliant.contact.penalty.edges import edge_states
 from pliant.contact.penalty.neighbours import Neighbours
 from pliant.contact.penalty.records import EDGE_EDGE, VERTEX_FACE, Records
+from pliant.contact.penalty.rims import edges_at_rims
 from pliant.detect.crossings import Crossings, crossings
 from pliant.detect.discrete import edge_triangle
 from pliant.detect.tree import Tree
@@ -39,27 +40,28 @@ def gaps(points: Floats, records: Records, neighbours: Neighbours, normals: Floa
 
 def resolved(
     start: Floats, end: Floats, records: Records, neighbours: Neighbours, tree: Tree, vertex_face: Ints, rule: str = "advanced",
-    normals: Floats | None = None,
+    normals: Floats | None = None, out: Ints | None = None,
 ) -> NDArray[np.bool_]:  # fmt: skip
     """Which pairs end with the step, (r,).
 
     tree: over all faces, with boxes that hold them where they end (those of the last `FeatureTree.candidates` do). vertex_face: the pairs
-    (k, 2) of vertices and faces that may cross during the step, of the same call. rule: as in `Redefinition.resolution`.
+    (k, 2) of vertices and faces that may cross during the step, of the same call. rule: as in `Redefinition.resolution`. out: `exits` of
+    the records, if at hand.
     """
     done = gaps(end, records, neighbours, normals) >= 0.0
     if rule == "gap" or len(records) == 0:
         return done
-    done |= _left(start, end, records, neighbours, vertex_face)
-    edge = np.flatnonzero((records.kind == EDGE_EDGE) & ~done)
+    done |= (exits(start, end, records, neighbours, vertex_face) if out is None else out) >= 0
+    edge = np.flatnonzero((records.kind == EDGE_EDGE) & ~done & ~edges_at_rims(end, records, edge_states(end, records)))
     touching = records.select(~done & (records.kind != EDGE_EDGE))
     for feature, other in ((records.feature_a[edge], records.b[edge]), (records.feature_b[edge], records.a[edge])):
         done[edge] |= _free(end, feature, other, touching, neighbours, tree)
     return done
 
 
-def _left(start: Floats, end: Floats, records: Records, neighbours: Neighbours, vertex_face: Ints) -> NDArray[np.bool_]:
-    """Vertices whose last crossing of a face of B leads out of it, through another face than that of the pair."""
-    out = np.zeros(len(records), np.bool_)
+def exits(start: Floats, end: Floats, records: Records, neighbours: Neighbours, vertex_face: Ints) -> Ints:
+    """The face by which a vertex leaves B in the step: that of its last crossing, if it leads out and is not the pair's; else -1, (r,)."""
+    out = np.full(len(records), -1, np.int64)
     rows = np.flatnonzero((records.kind == VERTEX_FACE) & (records.a != records.b))
     bodies = int(neighbours.body.max(initial=0)) + 2
     key = records.feature_a[rows] * bodies + records.b[rows]
@@ -85,7 +87,7 @@ def _left(start: Floats, end: Floats, records: Records, neighbours: Neighbours, 
     # out on the far side of a thin body is through it, not free of it
     normals = neighbours.normals(start)
     through = records.sigma[at] * np.einsum("ij,ij->i", normals[way_out], normals[records.feature_b[at]]) < -HALF
-    out[at] = outwards & (way_out != records.feature_b[at]) & ~through
+    out[at] = np.where(outwards & (way_out != records.feature_b[at]) & ~through, way_out, -1)
     return out
 
 

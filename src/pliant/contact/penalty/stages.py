@@ -11,7 +11,8 @@ from pliant.contact.penalty.edges import CANDIDATE, DISMISS, HANDLE, HELD, edge_
 from pliant.contact.penalty.neighbours import Neighbours
 from pliant.contact.penalty.records import EDGE_EDGE, VERTEX_FACE, Records
 from pliant.contact.penalty.redefine import redefine
-from pliant.contact.penalty.resolve import resolved
+from pliant.contact.penalty.resolve import exits, resolved
+from pliant.contact.penalty.rims import at_rims
 from pliant.contact.penalty.rules import Redefinition
 from pliant.detect.tree import Tree
 from pliant.geometry.mesh import Floats, Ints
@@ -61,7 +62,7 @@ def _some(reference: Floats | None, rows: np.ndarray) -> Floats | None:
     return None if reference is None else reference[rows]
 
 
-def ready(points: Floats, records: Records, rules: Redefinition) -> tuple[Records, Counts]:
+def ready(points: Floats, records: Records, rules: Redefinition, dismiss: bool = True) -> tuple[Records, Counts]:
     """Before impulses: pairs of edges that do not overlap wait as candidates, those far apart are dismissed (11.4)."""
     if not rules.edges:
         return records, {}
@@ -72,7 +73,7 @@ def ready(points: Floats, records: Records, rules: Redefinition) -> tuple[Record
     out = replace(records, active=np.where(edge, on, records.active))
     if rules.reproject:
         out.weights = np.where(edge[:, None], states.weights, records.weights)
-    keep = states.state != DISMISS
+    keep = (states.state != DISMISS) | (not dismiss)
     waiting = int(np.count_nonzero(states.state == CANDIDATE))
     return out if keep.all() else out.select(keep), {"dismissed": int(np.count_nonzero(~keep)), "candidates": waiting}
 
@@ -96,6 +97,22 @@ def finish(
         new = new_edge_pairs(end, records, done.changed, neighbours, rules.categories, normals=normals)
         records = Records.joined([records, new])
         counts["new edges"] = len(new)
-    over = resolved(start, end, records, neighbours, tree, vertex_face, rules.resolution, normals)
+    out = exits(start, end, records, neighbours, vertex_face) if rules.resolution == "advanced" else None
+    if rules.edges and out is not None:
+        new = heirs(end, records, out, neighbours, rules, normals)
+        records, out = at_rims(end, records, out, neighbours, normals)
+        out = np.concatenate([out, np.full(len(new), -1)])
+        records = ready(end, Records.joined([records, new]), rules, dismiss=False)[0]
+    over = resolved(start, end, records, neighbours, tree, vertex_face, rules.resolution, normals, out)
     counts["resolved"] = int(np.count_nonzero(over))
     return records.select(~over), counts
+
+
+def heirs(end: Floats, records: Records, out: Ints, neighbours: Neighbours, rules: Redefinition, normals: Floats) -> Records:
+    """Pairs of edges that take over from vertices that leave a body sideways, over its rim, while they still press on it.
+
+    Such a vertex drags its edges across the rim. They are behind each other already, so that no search along the motion sees them enter.
+    """
+    leaves = out >= 0
+    gone = replace(records, before=np.where(leaves, records.feature_b, records.before), feature_b=np.where(leaves, out, records.feature_b))
+    return new_edge_pairs(end, gone, leaves, neighbours, rules.categories, normals=normals, leaves=True)
