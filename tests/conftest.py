@@ -6,6 +6,8 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # before NumPy loads: on a b
 
 from hypothesis import settings  # noqa: E402
 
-settings.register_profile("steady", derandomize=True)
+settings.register_profile("patient", deadline=None)  # how long an example takes says nothing on a busy machine
+settings.load_profile("patient")
+settings.register_profile("steady", settings.get_profile("patient"), derandomize=True)
 if os.environ.get("PLIANT_FUZZ", "") in ("", "0"):
     settings.load_profile("steady")

@@ -13,7 +13,7 @@ ARRAYS = ("x", "v", "position", "rotation", "velocity", "spin")
 
 def mixed(integrator="auto", far=False, dt=0.004, weld=True):
     """Soft, spring and rigid bodies that touch the ground and each other, with a weld."""
-    scene = Scene(dt=dt)
+    scene = Scene(dt=dt, contact="ground")
     soft = dict(youngs_modulus=5e4, poisson_ratio=0.4, stiffness_damping=0.002, spring_stiffness=800.0)
     scene.add(name="ground", shape="plane", model="static")
     scene.add(name="ring", shape=dict(kind="torus", major=0.09, minor=0.04, edge=0.04), position=(0, 0, 0.042), material=soft, integrator=integrator)

@@ -11,7 +11,7 @@ G = 9.81
 
 def slope(angle, friction, model="rigid", speed=0.0, dt=0.002, shape=None, **fields):
     """A body on a plane that falls towards +x by an angle [degree], sent down it with a speed."""
-    scene = Scene(dt=dt)
+    scene = Scene(dt=dt, contact="ground")
     turn = np.radians(angle)
     normal, down = np.array([np.sin(turn), 0, np.cos(turn)]), np.array([np.cos(turn), 0, -np.sin(turn)])
     scene.add(name="slope", shape="plane", model="static", rotation=(0, angle, 0), friction=friction)
@@ -138,7 +138,7 @@ def coefficients(scene, a="a", b="b"):
 
 
 def two(**pair):
-    scene = Scene()
+    scene = Scene(contact="ground")
     ball = dict(kind="ball", radius=0.1, edge=0.1)
     scene.add(name="a", shape=ball, model="rigid", friction=0.2, static_friction=0.4)
     scene.add(name="b", shape=ball, model="rigid", friction=0.8, static_friction=0.9, position=(1, 0, 0))
@@ -177,7 +177,7 @@ def test_static_friction_holds_what_sliding_friction_would_not(tilt, holds):
 
 
 def test_friction_of_a_pair_acts_between_these_two_only():
-    scene = Scene(dt=0.002)
+    scene = Scene(dt=0.002, contact="ground")
     scene.add(name="floor", shape="plane", model="static", friction=0.5)
     block = dict(kind="box", size=(0.2, 0.2, 0.1), edge=0.1)
     for y, name in enumerate("ab"):
@@ -193,7 +193,7 @@ def test_friction_of_a_pair_acts_between_these_two_only():
 def test_a_ball_that_rolls_keeps_rolling(ground, dt):
     """An exact ball touches as a ball, whatever its mesh: no resistance, no gain."""
     shape = "plane" if ground == "plane" else dict(kind="box", size=(4, 1, 0.1), edge=0.5)
-    scene = Scene(dt=dt)
+    scene = Scene(dt=dt, contact="ground")
     scene.add(name="g", shape=shape, model="static", position=(0, 0, 0 if ground == "plane" else -0.05), friction=0.5)
     ball = dict(kind="ball", radius=0.05)
     scene.add(name="b", shape=ball, model="rigid", position=(0, 0, 0.05), velocity=(0.6, 0, 0), angular_velocity=(0, 12, 0))
@@ -206,7 +206,7 @@ def test_a_ball_that_rolls_keeps_rolling(ground, dt):
 
 def test_a_turntable_carries_what_lies_on_it():
     """The matter of a driven exact shape moves where it touches, not only at its centre."""
-    scene = Scene(dt=0.002)
+    scene = Scene(dt=0.002, contact="ground")
     turn = dict(times=[0, 4], values=[[0, 0, 0], [0, 0, 120]])
     disc = dict(kind="cylinder", radius=1.0, height=0.1)
     scene.add(name="table", shape=disc, model="static", position=(0, 0, -0.05), friction=0.8, motions=[dict(turn=turn)])

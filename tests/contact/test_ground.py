@@ -44,7 +44,7 @@ def test_a_rigid_box_rests_less_than_a_few_g_dt2_deep_and_comes_to_rest(stiffnes
 def test_a_drop_never_gains_energy():
     """Kinetic and potential energy together only fall, whatever corner the box lands on."""
     for seed in range(4):
-        scene = Scene(dt=0.002)
+        scene = Scene(dt=0.002, contact="ground")
         scene.add(name="ground", shape="plane", model="static")
         rotation = tuple(np.random.default_rng(seed).uniform(-180, 180, 3))
         scene.add(name="b", shape=BOX, model="rigid", position=(0, 0, 0.4), rotation=rotation)
@@ -59,7 +59,7 @@ def test_a_drop_never_gains_energy():
 
 @pytest.mark.parametrize("a, b", [("rigid", "rigid"), ("fem", "rigid"), ("fem", "fem"), ("springs", "fem")])
 def test_a_collision_in_free_space_keeps_momentum(a, b):
-    scene = Scene(dt=0.001, gravity=(0, 0, 0))
+    scene = Scene(dt=0.001, gravity=(0, 0, 0), contact="ground")
     material = dict(youngs_modulus=1e5, spring_stiffness=3e3)
     scene.add(name="a", shape=BOX, model=a, velocity=(1, 0, 0), material=material)
     scene.add(name="b", shape=dict(kind="ball", radius=0.1, edge=0.05), model=b, position=(0.25, 0.03, 0.02), velocity=(-1, 0.2, 0), material=material)
@@ -78,7 +78,7 @@ def test_a_collision_in_free_space_keeps_momentum(a, b):
 def test_no_contact_no_impulse():
     """Bodies close to each other that do not touch fly to the last bit as if alone."""
     def fly(both):
-        scene = Scene(dt=0.002)
+        scene = Scene(dt=0.002, contact="ground")
         scene.add(name="a", shape=BOX, velocity=(1, 0, 0), angular_velocity=(1, 2, 3), integrator="symplectic")
         if both:
             scene.add(name="b", shape=BOX, model="rigid", position=(0, 0.5, 0), velocity=(1, 0, 0))
@@ -124,7 +124,8 @@ def test_pairs_may_have_methods_of_their_own():
 
 def test_auto_picks_and_says_why():
     sim = stack(("fem", "rigid")).simulate(contact="auto")
-    assert any('contact = "ground"' in note and "soft and rigid" in note for note in sim.notes)
+    assert any('contact = "noniterative"' in note and "closed form" in note for note in sim.notes)
+    assert any('contact = "continuous-penalty"' in note for note in stack(("rigid", "rigid")).simulate(contact="auto").notes)
     scene = Scene()
     scene.add(name="b", shape=BOX, model="rigid")
     assert any('contact = "none"' in note for note in scene.simulate().notes)
@@ -151,7 +152,7 @@ def test_a_soft_plate_lies_on_a_static_body(kind, exact):
     from pliant import shapes
 
     shape = shapes.make(kind, **made, edge=0.1)
-    scene = Scene(dt=0.004)
+    scene = Scene(dt=0.004, contact="ground")
     scene.add(name="base", shape=dict(kind=kind, **made, edge=0.1) if exact else shape.surface(), model="static", friction=0.8)
     top = shape.surface().points[:, 2].max()
     scene.add(name="pad", shape=dict(kind="box", size=(0.4, 0.4, 0.1), edge=0.1), position=(0, 0, top + 0.05), friction=0.8,
@@ -166,7 +167,7 @@ def test_a_soft_plate_lies_on_a_static_body(kind, exact):
 def test_area_of_a_flat_base_is_its_area_and_pressure_times_area_the_weight(model):
     from pliant import Scene
 
-    scene = Scene(dt=0.002)
+    scene = Scene(dt=0.002, contact="ground")
     scene.add(name="ground", shape="plane", model="static")
     scene.add(
         name="b", shape=dict(kind="box", size=(0.4, 0.4, 0.2), edge=0.1), model=model, position=(0, 0, 0.1),
@@ -181,7 +182,7 @@ def test_area_of_a_flat_base_is_its_area_and_pressure_times_area_the_weight(mode
 def test_area_between_two_meshes_is_counted_once():
     from pliant import Scene
 
-    scene = Scene(dt=0.002)
+    scene = Scene(dt=0.002, contact="ground")
     scene.add(name="ground", shape="plane", model="static")
     soft = dict(youngs_modulus=1e6, poisson_ratio=0.0, mass_damping=5.0)
     scene.add(name="low", shape=dict(kind="box", size=(0.3, 0.3, 0.1), edge=0.05), position=(0, 0, 0.05), material=soft)
@@ -197,7 +198,7 @@ def test_an_exact_ball_and_the_block_under_it_share_one_area():
     """The ball's own row stands for area of the block too: pressure times area is all of the force."""
     from pliant import Scene
 
-    scene = Scene(dt=0.002)
+    scene = Scene(dt=0.002, contact="ground")
     scene.add(name="ground", shape="plane", model="static")
     soft = dict(youngs_modulus=1e5, mass_damping=10.0)
     scene.add(name="block", shape=dict(kind="box", size=(0.2, 0.2, 0.1), edge=0.02), position=(0, 0, 0.05), material=soft)

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from pliant import running
-from pliant.discs import OVERLAP
 from pliant.geometry.files import PointCloud
 from pliant.geometry.mesh import PliantError
 from pliant.geometry.shapes import make
@@ -114,6 +113,6 @@ def test_a_cloud_is_recorded_and_drawn_as_discs(tmp_path):
         assert len(at) == len(surface.points)
         outward = picture.points[at] / np.linalg.norm(picture.points[at], axis=1, keepdims=True)
         assert np.einsum("ij,ij->i", fields["normal"][at], outward).min() > 0.99
-        area = np.pi * (np.asarray(fields["radius"], np.float64)[at] / OVERLAP) ** 2
+        area = np.pi * (np.asarray(fields["radius"], np.float64)[at]) ** 2
         assert area.sum() == pytest.approx(4 * np.pi * 0.01, rel=0.05)
     assert (now.surfels == then.surfels).all() and np.abs(now.point_fields["normal"] - then.point_fields["normal"]).max() < 1e-6

@@ -98,4 +98,6 @@ def choose(kinds: list[str]) -> tuple[str, str]:
         return "quasi-rigid", "surfaces of quasi-rigid bodies give way only under it"
     if "points" in kinds:
         return "point-surface", "it is made for bodies of points, which it meets through their surfels"
-    return "continuous-penalty", "it agrees with theory in every problem of `pliant validate` and lets nothing thin or fast through"
+    if "fem" in kinds and not set(kinds) - {"fem", "rigid", "static"}:
+        return "noniterative", "soft bodies with tetrahedra meet in closed form, with little depth and friction that never drives"
+    return "continuous-penalty", "vertices, faces and edges meet along their paths, so that nothing thin or fast slips through"
