@@ -42,7 +42,7 @@ class Bed:
 register_model("bed", Bed)
 
 for integrator in ("implicit", "verlet"):
-    scene = Scene(dt=0.005, gravity=(0, 0, -9.81), contact="ground")
+    scene = Scene(dt=0.002, gravity=(0, 0, -9.81), contact="ground")
     material = {"spring_stiffness": 1000.0, "stiffness_damping": 0.02, "density": 200.0}
     shape = {"kind": "box", "size": (0.4, 0.4, 0.05), "edge": 0.05}
     scene.add(name="bed", shape=shape, model="bed", material=material, integrator=integrator)
