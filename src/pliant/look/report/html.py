@@ -49,7 +49,7 @@ def text(words: str, kind: str = "") -> str:
 def legend(entries: Mapping[str, tuple[int, int, int]]) -> str:
     """Names with their colours, in a row."""
     swatch = lambda colour: f"<span class='swatch' style='background: rgb{tuple(int(c) for c in colour)}'></span>"
-    return f"<p>{''.join(swatch(colour) + escape(name) for name, colour in entries.items())}</p>"
+    return "".join(swatch(colour) + escape(name) for name, colour in entries.items())
 
 
 def beside(parts: Sequence[str]) -> str:
@@ -77,9 +77,10 @@ def table(heads: Sequence[str], rows: Sequence[Sequence[str]], words: int = 1) -
     return f"<div class='wide'><table><tr>{head}</tr>{body}</table></div>"
 
 
-def figure(png: str, caption: str) -> str:
-    """A picture (base64 of a png) with words under it."""
-    return f"<figure><img alt='{escape(caption)}' src='data:image/png;base64,{png}'><figcaption>{escape(caption)}</figcaption></figure>"
+def figure(png: str, caption: str, more: str = "") -> str:
+    """A picture (base64 of a png) with words under it, and more html after them."""
+    under = f"<figcaption>{escape(caption)}{more}</figcaption>"
+    return f"<figure><img alt='{escape(caption)}' src='data:image/png;base64,{png}'>{under}</figure>"
 
 
 def code(words: str) -> str:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pliant.geometry.mesh import PliantError
+from pliant.geometry.mesh import Floats, PliantError
 from pliant.look.plots import plots
 from pliant.look.report import words
 from pliant.look.report.hardest import Hardest, hardest_contact, plot_map
@@ -19,6 +19,8 @@ from pliant.look.report.html import beside, figure, legend, page, section, text
 if TYPE_CHECKING:
     from PIL import Image
 
+    from pliant.look.source import Film
+    from pliant.look.stage import Camera
     from pliant.record import Run
 
 STILLS = 6
@@ -42,7 +44,7 @@ def report(run: Run, path: str | Path, field: str = "auto", stills: int = STILLS
         words.lead(run),
         section("What was simulated", words.summary(run)),
         section("What it looked like", _stills(run, field, stills, hardest)),
-        section("Bodies and materials", words.bodies(run) + _who_is_who(run)),
+        section("Bodies and materials", words.bodies(run)),
         section("Curves", _curves(run)),
         section("The hardest contact that was recorded", _hardest(run, hardest)),
         section("What touched what", words.pairs(run)),
@@ -51,7 +53,7 @@ def report(run: Run, path: str | Path, field: str = "auto", stills: int = STILLS
         section("How to do it again", words.again(run)),
     ]
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(page(words.title(run), parts), encoding="utf-8")
+    path.write_text(page(f"{words.title(run)}: report of a pliant run", parts), encoding="utf-8")
     return path
 
 
@@ -75,37 +77,34 @@ def _stills(run: Run, field: str, count: int, hardest: Hardest | None) -> str:
     around, samples = survey(film, chosen, field, wanted)
     scale = scale_of(field, samples, None)
     camera = viewpoint(around, SIZE, None, scale)
-    shown = []
     try:
+        shown = [_who_is_who(film, around, camera)]
         with Canvas(around, SIZE, camera, scale, containers(film.picture(chosen[-1], ()), camera)) as canvas:
-            for i in chosen:
+            for i in chosen[1:] if len(chosen) > 1 and (hardest is None or hardest.frame > 0) else chosen:
                 mark = ", the hardest contact of those recorded" if hardest is not None and i == hardest.frame else ""
                 shown.append(figure(_encoded(canvas.draw(film.picture(i, wanted))), f"t = {run.times[i]:.4g} s{mark}"))
     except PliantError as error:
         return text(f"No pictures: {error}.")
-    what = "Colours tell bodies apart, see below." if scale is None else f"Coloured by {scale.title}; which body is which is shown below."
+    others = "" if scale is None else f" The others are coloured by {scale.title}."
+    what = f"The first picture tells which body is which.{others}"
     return text(what, "quiet") + f"<div class='stills'>{''.join(shown)}</div>"
 
 
-def _who_is_who(run: Run) -> str:
-    """The first frame with a colour for each body, and their names; nothing where this machine cannot draw."""
-    from pliant.look.draw import Canvas, viewpoint
+def _who_is_who(film: Film, around: Floats, camera: Camera) -> str:
+    """The first frame with a colour for each body, and their names."""
+    from pliant.look.draw import Canvas
     from pliant.look.glass import containers
-    from pliant.look.source import Film
-    from pliant.look.stage import STONE, extremes, plain_colours
+    from pliant.look.stage import STONE, plain_colours
 
-    picture = Film(run).picture(0, ())
-    around = extremes(picture.movable_points())
-    camera = viewpoint(around, SIZE, None, None)
-    try:
-        glass = containers(picture, camera)
-        with Canvas(around, SIZE, camera, None, glass) as canvas:
-            drawn = figure(_encoded(canvas.draw(picture)), "The bodies at the beginning.")
-    except PliantError:
-        return ""
-    colours = list(plain_colours(picture, by_field=False).items())[: words.MOST_BODIES]
-    name = lambda body: picture.names[body] + (" (as glass)" if picture.names[body] in glass else "")
-    return beside([drawn, legend({name(body): STONE if picture.names[body] in glass else colour for body, colour in colours})])
+    picture = film.picture(0, ())
+    glass = containers(picture, camera)
+    with Canvas(around, SIZE, camera, None, glass) as canvas:
+        drawn = _encoded(canvas.draw(picture))
+    names: dict[str, tuple[int, int, int]] = {}
+    for body, colour in list(plain_colours(picture, by_field=False).items())[: words.MOST_BODIES]:
+        clear = picture.names[body] in glass
+        names[picture.names[body] + (" (as glass)" if clear else "")] = STONE if clear else colour
+    return figure(drawn, f"t = {picture.time:.4g} s, a colour for each body:", legend(names))
 
 
 def _encoded(image: Image.Image) -> str:
@@ -130,5 +129,5 @@ def _hardest(run: Run, hardest: Hardest | None) -> str:
         made = plot_map(run, hardest, Path(folder) / "map.png")
         if made is None:
             return said + words.numbers(hardest) + text("There is no map: the pressure over the surface is not known.")
-        caption = f"Pressure between {hardest.a} and {hardest.b} alone, seen along the mean normal; places from its centre."
+        caption = f"Pressure between {hardest.a} and {hardest.b} alone, seen along the mean normal; distances from its centre."
         return said + beside([figure(base64.b64encode(made.read_bytes()).decode(), caption), words.numbers(hardest)])
