@@ -18,7 +18,8 @@ figcaption { padding: .35rem .7rem; color: #6a717d; } img { display: block; widt
 .stills, .plots { display: grid; grid-template-columns: repeat(auto-fill, minmax(27rem, 1fr)); gap: .8rem; }
 pre { background: #fff; border: 1px solid #e2e5eb; border-radius: 6px; padding: .8rem; overflow: auto; max-height: 30rem; }
 .lead { font-size: 1.05rem; } .quiet { color: #69707d; }
-.entry { white-space: nowrap; } .swatch { display: inline-block; width: .8em; height: .8em; border-radius: 2px; margin: 0 .35em 0 .9em; border: 1px solid #0003; }
+.entry { white-space: nowrap; }
+.swatch { display: inline-block; width: .8em; height: .8em; border-radius: 2px; margin: 0 .35em 0 .9em; border: 1px solid #0003; }
 li.bad { color: #b3261e; } @media (max-width: 32rem) { .stills, .plots { grid-template-columns: 1fr; } }
 """
 
