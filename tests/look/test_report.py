@@ -10,9 +10,10 @@ import pytest
 
 from pliant.geometry.mesh import PliantError
 from pliant.look.report import report
-from pliant.look.report.hardest import hardest_contact
-from pliant.look.report.html import figure, table, text
-from pliant.look.report.words import bodies
+from pliant.look.report.hardest import hardest_contact, pair_pressure, plot_map
+from pliant.look.report.html import figure, legend, table, text
+from pliant.look.report.words import bodies, lead, notes, warnings
+from pliant.look.source import Film
 from pliant.record import Run
 from pliant.running import run as carry_out
 from pliant.running import start
@@ -38,7 +39,7 @@ def page(dropped, tmp_path_factory):
 
 
 def test_the_page_has_all_parts_and_loads_nothing(dropped, page, can_draw):
-    for heading in ("What was simulated", "looked like", "materials", "Curves", "hardest contact", "touched what", "warnings", "do it again"):
+    for heading in ("What was simulated", "looked like", "materials", "Curves", "hardest contact", "touched what", "Warnings", "Notes", "do it again"):
         assert heading in page
     assert "<b>drop</b>" not in page and "&lt;b&gt;drop" in page and "A box &amp; the ground." in page
     assert not re.search(r"(src|href)=(?!'data:)", page) and "<script" not in page
@@ -65,6 +66,55 @@ def test_the_hardest_contact_is_the_frame_with_the_largest_force(dropped, page):
     assert f"a force of {max(each):.4g} N" in page and f"with {peak:.4g} N, between two frames" in page
 
 
+@pytest.fixture(scope="module")
+def stacked(tmp_path_factory):
+    """A box on a box on the ground: the lower one is touched from both sides."""
+    scene = Scene(name="stack", dt=0.004, duration=0.04)
+    scene.add(name="ground", shape="plane", model="static")
+    for name, z in (("lower", 0.0505), ("upper", 0.1515)):
+        shape = dict(kind="box", size=[0.1, 0.1, 0.1], edge=0.05)
+        scene.add(name=name, shape=shape, position=(0, 0, z), material=dict(youngs_modulus=4e4), velocity=(0, 0, -0.4))
+    path = tmp_path_factory.mktemp("stack") / "stack"
+    carry_out(*start(scene, path, every=0.004))
+    with Run.open(path) as run:
+        yield run
+
+
+def test_the_map_has_the_pressure_of_its_pair_only(dropped, stacked, tmp_path):
+    alone = hardest_contact(dropped)
+    picture = Film(dropped).picture(alone.frame, ("pressure",))
+    np.testing.assert_allclose(pair_pressure(picture.points, picture.triangles, alone.contacts), picture.point_fields["pressure"], rtol=1e-5)
+    found = hardest_contact(stacked)
+    assert {found.a, found.b} == {"ground", "lower"}
+    picture = Film(stacked).picture(found.frame, ("pressure",))
+    lower = picture.triangles[picture.triangle_body == 1]
+    z, corners = picture.points[:, 2], np.unique(lower)
+    top, foot = corners[z[corners] > 0.08], corners[z[corners] < 0.02]
+    pressure = pair_pressure(picture.points, lower, found.contacts)
+    assert (picture.point_fields["pressure"][top] > 0).any() and (pressure[top] == 0).all()
+    np.testing.assert_allclose(pressure[foot], picture.point_fields["pressure"][foot], rtol=1e-5)
+    assert pressure.max() == pytest.approx(np.nanmax(found.contacts.pressure))  # the text and the map say the same
+    assert plot_map(stacked, found, tmp_path / "map.png") is not None
+
+
+def test_the_page_begins_with_the_result(dropped, page):
+    assert "pliant simulates contact" in page and page.index("The largest contact force was") < page.index("What was simulated")
+    peak, imbalance = np.linalg.norm(dropped.pairs()["force"], axis=1).max(), dropped.series()["imbalance"].max()
+    assert f"force was {peak:.4g} N" in lead(dropped) and f"to {imbalance:.1g} of their size" in page
+    assert "pip install ." in page and "pip install pliant" not in page
+    assert "size = [0.1, 0.1, 0.1] m, edge = 0.05 m" in page
+
+
+def test_choices_are_no_warnings(dropped):
+    assert any("is integrated with" in note for note in dropped.notes)
+    assert "is integrated with" in notes(dropped) and "is integrated with" not in warnings(dropped)
+
+    class Bad:
+        notes, status, message, dropped_bytes = [*dropped.notes, "Energy came from nowhere."], "failed", "It broke.", 0
+
+    assert "Energy came from nowhere." in warnings(Bad) and "It broke." in warnings(Bad) and "nowhere" not in notes(Bad)
+
+
 def test_a_shape_from_a_file_keeps_its_name(tmp_path):
     (tmp_path / "wedge.obj").write_text("v 0 0 0\nv .1 0 0\nv 0 .1 0\nv 0 0 .1\nf 1 3 2\nf 1 2 4\nf 2 3 4\nf 3 1 4\n")
     scene = Scene(name="file", dt=0.01, duration=0.02)
@@ -83,5 +133,5 @@ def test_runs_without_contacts_or_scene_are_reported_too(run, tmp_path):
 
 def test_words_are_escaped():
     evil = "<script>alert(1)</script>'\""
-    for made in (text(evil), table([evil], [[evil]]), figure("", evil)):
+    for made in (text(evil), table([evil], [[evil]]), figure("", evil), legend({evil: (1, 2, 3)})):
         assert "<script" not in made

@@ -1,10 +1,13 @@
-"""What closed bodies have in common as they stand: the skin that bounds it, and its volume.
+"""What closed bodies have in common as they stand: its volume, and the skin that bounds it.
 
-Each skin is cut along its edges where the signed distance to the other body changes its sign, linearly, as its vertices say. The parts
-of both skins inside the other body bound the volume, which is a third of the sum of x . n over them (divergence theorem). A plane needs
-no skin: seen from a point of it, it adds nothing. Exact for planes; with other bodies it converges with the length of the edges.
+The volume of two bodies is summed over thin columns (columns.py); with a plane it is a third of the sum of x . n over the skin below it
+(divergence theorem), seen from a point of the plane, which then adds nothing: exact.
 
-Limits: where only edges cross and no vertex is inside, nothing is found; surfels, and skins with holes, have no inside.
+The bounding skin is for looking at. Each skin is cut along its edges where the signed distance to the other body changes its sign,
+linearly, as its vertices say. The cuts of two skins do not meet exactly, so no volume follows from them: about a wide and thin overlap
+the open slit along its rim would add far more than there is. Where only edges cross and no vertex is inside, nothing is drawn.
+
+Surfels, and skins with holes, have no inside.
 """
 
 from __future__ import annotations
@@ -18,6 +21,7 @@ from pliant.detect.closest import closest_on_body, face_neighbours, normals, pse
 from pliant.detect.tree import Tree
 from pliant.geometry.mesh import Floats, Ints
 from pliant.kernels import axpy, contiguous, dot, kernel, load, norm, sub
+from pliant.measure.columns import common_volume
 
 Half = tuple[int, Floats, Floats]  # body, a point of its plane [m], normal out of it
 
@@ -43,14 +47,16 @@ def intersection(
     skins = _Skins(contiguous(points), triangles, body, still)
     a, b, face, gap = skins.near()
     parts = [(a, b, face, gap)]
+    volume = skins.volumes()
     for number, place, normal in planes:
         mine = np.flatnonzero(skins.closed[skins.row] & ~skins.fixed[skins.row])
         below = (skins.points[skins.faces[mine]] - place) @ normal
         low = (below < 0.0).any(axis=1)
         parts.append((skins.ids[skins.row[mine[low]]], np.full(int(low.sum()), number), mine[low], below[low]))
+        volume |= _below(skins.points[skins.faces[mine[low]]], below[low], parts[-1][0], number, place)
     a, b, face, gap = (np.concatenate([part[k] for part in parts]) for k in range(4))
     corners, source = clipped(skins.points[skins.faces[face]], gap)
-    return Intersection(corners, a[source], _volumes(corners, a[source], b[source], {n: place for n, place, _ in planes}))
+    return Intersection(corners, a[source], {pair: v for pair, v in volume.items() if v > 0.0})
 
 
 def clipped(corners: Floats, gap: Floats) -> tuple[Floats, Ints]:
@@ -73,18 +79,13 @@ def clipped(corners: Floats, gap: Floats) -> tuple[Floats, Ints]:
     return np.concatenate(kept), np.concatenate(source)
 
 
-def _volumes(corners: Floats, a: Ints, b: Ints, planes: dict[int, Floats]) -> dict[tuple[int, int], float]:
-    pair = np.stack([np.minimum(a, b), np.maximum(a, b)], axis=1)
-    found, which = np.unique(pair, axis=0, return_inverse=True)
-    count = np.bincount(which.ravel(), minlength=len(found))
-    middle = np.stack([np.bincount(which.ravel(), corners[:, 0, k], minlength=len(found)) for k in range(3)], axis=1) / count[:, None]
-    for k, (i, j) in enumerate(found.tolist()):
-        if i in planes or j in planes:
-            middle[k] = planes[i] if i in planes else planes[j]
-    x = corners - middle[which.ravel()][:, None]
-    sixth = np.einsum("ni,ni->n", x[:, 0], np.cross(x[:, 1], x[:, 2])) / 6.0
-    volume = np.bincount(which.ravel(), sixth, minlength=len(found))
-    return {(int(i), int(j)): max(float(v), 0.0) for (i, j), v in zip(found, volume, strict=True)}
+def _below(corners: Floats, gap: Floats, body: Ints, plane: int, place: Floats) -> dict[tuple[int, int], float]:
+    """Volume of each body under a plane [m^3]."""
+    cut, source = clipped(corners, gap)
+    x = cut - place
+    ids, row = np.unique(body[source], return_inverse=True)
+    volume = np.bincount(row, np.einsum("ni,ni->n", x[:, 0], np.cross(x[:, 1], x[:, 2])) / 6.0, minlength=len(ids))
+    return {(min(i, plane), max(i, plane)): v for i, v in zip(ids.tolist(), volume.tolist(), strict=True)}
 
 
 class _Skins:
@@ -99,6 +100,23 @@ class _Skins:
         self.closed = np.ones(len(self.ids), bool)
         self.closed[self.row[(self.neighbour < 0).any(axis=1)]] = False
         self.fixed = np.isin(self.ids, list(still))
+        x = points[self.faces]
+        self.low = np.minimum.reduceat(x.min(axis=1), self.start[:-1], axis=0) if len(x) else np.zeros((0, 3))
+        self.high = np.maximum.reduceat(x.max(axis=1), self.start[:-1], axis=0) if len(x) else np.zeros((0, 3))
+
+    def meeting(self) -> Ints:
+        """Rows of closed bodies whose boxes meet, in both orders, (n, 2); not of two that stand still."""
+        meet = (self.low[:, None] <= self.high[None]).all(axis=2) & (self.low[None] <= self.high[:, None]).all(axis=2)
+        meet &= self.closed[:, None] & self.closed[None] & ~(self.fixed[:, None] & self.fixed[None])
+        np.fill_diagonal(meet, False)
+        return np.argwhere(meet)
+
+    def volumes(self) -> dict[tuple[int, int], float]:
+        """What each two bodies have in common [m^3]."""
+        mine = lambda i: self.faces[self.start[i] : self.start[i + 1]]
+        return {
+            (int(self.ids[i]), int(self.ids[j])): common_volume(self.points, mine(i), mine(j)) for i, j in self.meeting() if i < j
+        }
 
     def near(self) -> tuple[Ints, Ints, Ints, Floats]:
         """(body, other body, triangle, signed distance of its corners to the other) of triangles with a corner inside."""
@@ -106,14 +124,11 @@ class _Skins:
         if len(self.faces) == 0:
             return none, none, none, np.zeros((0, 3))
         tree = Tree.build(self.points, self.faces, self.start)
-        low, high = tree.low[tree.root], tree.high[tree.root]
+        low, high = self.low, self.high
         back = np.argsort(tree.order)
         face_low, face_high = tree.box_low[back], tree.box_high[back]
-        meet = (low[:, None] <= high[None]).all(axis=2) & (low[None] <= high[:, None]).all(axis=2)
-        meet &= self.closed[:, None] & self.closed[None] & ~(self.fixed[:, None] & self.fixed[None])
-        np.fill_diagonal(meet, False)
         faces, others = [none], [none]
-        for i, j in np.argwhere(meet):
+        for i, j in self.meeting():
             mine = slice(self.start[i], self.start[i + 1])
             touch = (face_low[mine] <= high[j]).all(axis=1) & (low[j] <= face_high[mine]).all(axis=1)
             faces.append(np.flatnonzero(touch) + self.start[i])

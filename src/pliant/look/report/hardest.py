@@ -52,42 +52,60 @@ def hardest_contact(run: Run) -> Hardest | None:
 
 
 def plot_map(run: Run, hardest: Hardest, path: Path) -> Path | None:
-    """Pressure over the surface that knows it best, seen along the mean normal; None if no field says it."""
+    """Pressure of the pair over the side that knows it best, seen along the mean normal; None if no points of a surface carry it."""
     from pliant.look.source import Film
 
-    picture = Film(run).picture(hardest.frame, ("pressure",))
-    pressure = np.nan_to_num(np.asarray(picture.point_fields.get("pressure", np.zeros(len(picture.points))), np.float64))
-    touched = [int(np.count_nonzero(pressure[np.unique(picture.triangles[picture.triangle_body == i])] > 0)) for i in hardest.ids]
-    if max(touched) < 3:
+    picture = Film(run).picture(hardest.frame, ())
+    best, most = None, 2
+    for body, name in zip(hardest.ids, (hardest.a, hardest.b), strict=True):
+        triangles = picture.triangles[picture.triangle_body == body]
+        pressure = pair_pressure(picture.points, triangles, hardest.contacts)
+        touched = int(np.count_nonzero(pressure))
+        if touched > most:
+            best, most = (triangles, pressure, name), touched
+    if best is None:
         return None
-    body = hardest.ids[int(np.argmax(touched))]
-    triangles = picture.triangles[picture.triangle_body == body]
-    flat, near = _flattened(picture.points, triangles, pressure, hardest.contacts)
-    name = (hardest.a, hardest.b)[hardest.ids.index(body)]
-    return _draw(flat, triangles[near], pressure, f"on {name}, t = {hardest.time:.4g} s", path)
+    triangles, pressure, name = best
+    flat, shown, reach = _flattened(picture.points, triangles, pressure, hardest.contacts)
+    other = hardest.b if name == hardest.a else hardest.a
+    return _draw(flat, triangles[shown], pressure, reach, f"{other} on {name}, t = {hardest.time:.4g} s", path)
 
 
-def _flattened(points: Floats, triangles: Ints, pressure: Floats, contacts: Contacts) -> tuple[Floats, np.ndarray]:
-    """Points in the plane of the contact [m], (P, 2), and which triangles lie in and around it."""
+def pair_pressure(points: Floats, triangles: Ints, contacts: Contacts) -> Floats:
+    """Pressure of contacts at the points of one body's triangles [Pa], (P,): as contact/pressure.py, but of these contacts alone."""
+    support, force = contacts.support, np.zeros((len(points), 3))
+    known = np.isin(support.point, triangles)
+    push = (contacts.normal_force[:, None] * contacts.normal)[support.row[known]]
+    np.add.at(force, support.point[known], support.weight[known, None] * np.nan_to_num(push))
+    size = np.linalg.norm(force, axis=1)
+    way = np.divide(force, size[:, None], out=np.zeros_like(force), where=size[:, None] > 0.0)
+    x = points[triangles]
+    face = np.cross(x[:, 1] - x[:, 0], x[:, 2] - x[:, 0])
+    seen = np.maximum(0.0, -np.einsum("fk,fck->fc", face, way[triangles])) / 6.0  # a third of a face for each corner, along its force
+    area = np.bincount(triangles.ravel(), seen.ravel(), minlength=len(points))
+    return np.divide(size, area, out=np.zeros(len(points)), where=area > 0.0)  # type: ignore[no-any-return]
+
+
+def _flattened(points: Floats, triangles: Ints, pressure: Floats, contacts: Contacts) -> tuple[Floats, Ints, float]:
+    """Points in the plane of the contact [m], (P, 2), the triangles that look at it, the nearest last, and how far it reaches [m]."""
     weight = np.maximum(contacts.normal_force, 0.0)
     normal = (weight[:, None] * contacts.normal).sum(axis=0)
     normal = normal / max(float(np.linalg.norm(normal)), 1e-300)
     helper = np.eye(3)[int(np.argmin(np.abs(normal)))]
     u = np.cross(helper, normal)
     u /= np.linalg.norm(u)
-    axes = np.stack([u, np.cross(normal, u)])
     centre = contacts.center_of_pressure
-    flat = (points - centre) @ axes.T
-    reach = float(np.linalg.norm(contacts.point[weight > 0] - centre, axis=1).max(initial=0.0)) * (1.0 + MARGIN)
-    nearest = np.linalg.norm(points[triangles] - centre, axis=2).min(axis=1)
-    reach = max(reach, 2.0 * float(nearest.min()))
+    flat = (points - centre) @ np.stack([u, np.cross(normal, u)]).T
+    reach = (1.0 + MARGIN) * float(np.abs(flat[pressure > 0.0]).max())
     x = points[triangles]
     face = np.cross(x[:, 1] - x[:, 0], x[:, 2] - x[:, 0])
-    side = np.sign(np.sum(face[(pressure[triangles] > 0).all(axis=1)] @ normal)) or 1.0  # the side that touches, not the far one
-    return flat, (nearest <= reach) & (side * (face @ normal) > 0)
+    side = np.sign(np.sum(face[(pressure[triangles] > 0).any(axis=1)] @ normal)) or 1.0  # the side that touches, not the far one
+    height = side * ((x.mean(axis=1) - centre) @ normal)
+    shown = np.flatnonzero((side * (face @ normal) > 0) & (np.abs(flat[triangles]).max(axis=2).min(axis=1) <= 1.5 * reach))
+    return flat, shown[np.argsort(height[shown])], reach
 
 
-def _draw(flat: Floats, triangles: Ints, pressure: Floats, title: str, path: Path) -> Path:
+def _draw(flat: Floats, triangles: Ints, pressure: Floats, reach: float, title: str, path: Path) -> Path:
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.colors import LinearSegmentedColormap
     from matplotlib.figure import Figure
@@ -97,8 +115,8 @@ def _draw(flat: Floats, triangles: Ints, pressure: Floats, title: str, path: Pat
     from pliant.look.stage import COLOURS
 
     scale = Scale("pressure", 0.0, round_up(float(pressure[triangles].max())))
-    factor = 1e3 if np.ptp(flat[triangles]) < 1.0 else 1.0
-    figure = Figure(figsize=(6.4, 4.8), dpi=130, layout="constrained")
+    factor = 1e3 if reach < 0.5 else 1.0
+    figure = Figure(figsize=(6.0, 4.8), dpi=130, layout="constrained")
     FigureCanvasAgg(figure)
     axes = figure.subplots()
     colours = LinearSegmentedColormap.from_list("pliant", [tuple(c / 255 for c in colour) for colour in COLOURS])
@@ -106,7 +124,7 @@ def _draw(flat: Floats, triangles: Ints, pressure: Floats, title: str, path: Pat
     shown = axes.tripcolor(mesh, pressure, shading="gouraud", cmap=colours, vmin=0.0, vmax=scale.high)
     if len(triangles) < MANY:
         axes.triplot(mesh, color="white", linewidth=0.3, alpha=0.5)
-    axes.set_aspect("equal")
+    axes.set(aspect="equal", xlim=(-factor * reach, factor * reach), ylim=(-factor * reach, factor * reach))
     axes.set_xlabel("mm" if factor > 1 else "m")
     axes.set_title(title, fontsize=10, loc="left")
     bar = figure.colorbar(shown, ax=axes, ticks=np.linspace(0.0, scale.high, 5), shrink=0.9)

@@ -15,10 +15,12 @@ th { color: #69707d; font-weight: 600; } tr + tr > * { border-top: 1px solid #ee
 td.number { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; } th.number { text-align: right; }
 .wide { overflow-x: auto; } figure { margin: 0; background: #fff; border: 1px solid #e2e5eb; border-radius: 6px; overflow: hidden; }
 figcaption { padding: .35rem .7rem; color: #6a717d; } img { display: block; width: 100%; height: auto; }
-.stills { display: grid; grid-template-columns: repeat(auto-fill, minmax(19rem, 1fr)); gap: .8rem; }
-.plots { display: grid; grid-template-columns: repeat(auto-fill, minmax(27rem, 1fr)); gap: .8rem; }
+.stills, .plots { display: grid; grid-template-columns: repeat(auto-fill, minmax(27rem, 1fr)); gap: .8rem; }
 pre { background: #fff; border: 1px solid #e2e5eb; border-radius: 6px; padding: .8rem; overflow: auto; max-height: 30rem; }
-li.bad { color: #b3261e; } @media (max-width: 32rem) { .plots { grid-template-columns: 1fr; } }
+.lead { font-size: 1.05rem; } .quiet { color: #69707d; }
+.entry { white-space: nowrap; }
+.swatch { display: inline-block; width: .8em; height: .8em; border-radius: 2px; margin: 0 .35em 0 .9em; border: 1px solid #0003; }
+li.bad { color: #b3261e; } @media (max-width: 32rem) { .stills, .plots { grid-template-columns: 1fr; } }
 """
 
 
@@ -40,9 +42,20 @@ def section(title: str, body: str) -> str:
     return f"<section><h2>{escape(title)}</h2>{body}</section>"
 
 
-def text(words: str) -> str:
-    """A paragraph."""
-    return f"<p>{escape(words)}</p>"
+def text(words: str, kind: str = "") -> str:
+    """A paragraph; of a `kind`: lead, quiet."""
+    return f"<p class='{kind}'>{escape(words)}</p>" if kind else f"<p>{escape(words)}</p>"
+
+
+def legend(entries: Mapping[str, tuple[int, int, int]]) -> str:
+    """Names with their colours, in a row."""
+    swatch = lambda colour: f"<span class='swatch' style='background: rgb{tuple(int(c) for c in colour)}'></span>"
+    return " ".join(f"<span class='entry'>{swatch(colour)}{escape(name)}</span>" for name, colour in entries.items())
+
+
+def beside(parts: Sequence[str]) -> str:
+    """Pieces of html next to each other where there is room."""
+    return f"<div class='plots'>{''.join(parts)}</div>"
 
 
 def listing(items: Sequence[str], bad: Sequence[str] = ()) -> str:
@@ -65,9 +78,10 @@ def table(heads: Sequence[str], rows: Sequence[Sequence[str]], words: int = 1) -
     return f"<div class='wide'><table><tr>{head}</tr>{body}</table></div>"
 
 
-def figure(png: str, caption: str) -> str:
-    """A picture (base64 of a png) with words under it."""
-    return f"<figure><img alt='{escape(caption)}' src='data:image/png;base64,{png}'><figcaption>{escape(caption)}</figcaption></figure>"
+def figure(png: str, caption: str, more: str = "") -> str:
+    """A picture (base64 of a png) with words under it, and more html after them."""
+    under = f"<figcaption>{escape(caption)}{more}</figcaption>"
+    return f"<figure><img alt='{escape(caption)}' src='data:image/png;base64,{png}'>{under}</figure>"
 
 
 def code(words: str) -> str:

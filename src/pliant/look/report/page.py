@@ -10,22 +10,25 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pliant.geometry.mesh import PliantError
+from pliant.geometry.mesh import Floats, PliantError
 from pliant.look.plots import plots
 from pliant.look.report import words
 from pliant.look.report.hardest import Hardest, hardest_contact, plot_map
-from pliant.look.report.html import figure, page, section, text
+from pliant.look.report.html import beside, figure, legend, page, section, text
 
 if TYPE_CHECKING:
     from PIL import Image
 
+    from pliant.look.source import Film
+    from pliant.look.stage import Camera
     from pliant.record import Run
 
 STILLS = 6
-SIZE = (640, 480)  # of a still
+SIZE = (640, 640)  # of a still: shown two in a row, its words are as large as those of the page
 PLOTS = {
     "energy": "Energies. Gravity is counted from its lowest value.", "force": "Contact force of each pair of bodies.",
-    "depth": "Deepest penetration and number of contacts.", "momentum": "Momentum books: everything that can move.",
+    "depth": "Deepest penetration and number of contacts.",
+    "momentum": "Momentum of everything that can move. How well the contacts account for it: see momentum balance, above.",
 }  # fmt: skip
 
 
@@ -38,17 +41,19 @@ def report(run: Run, path: str | Path, field: str = "auto", stills: int = STILLS
         raise PliantError(f"{run.path} has no frames to report: the run ended before its first one")
     hardest = hardest_contact(run)
     parts = [
+        words.lead(run),
         section("What was simulated", words.summary(run)),
         section("What it looked like", _stills(run, field, stills, hardest)),
         section("Bodies and materials", words.bodies(run)),
         section("Curves", _curves(run)),
         section("The hardest contact that was recorded", _hardest(run, hardest)),
         section("What touched what", words.pairs(run)),
-        section("Notes and warnings", words.warnings(run)),
+        section("Warnings", words.warnings(run)),
+        section("Notes", words.notes(run)),
         section("How to do it again", words.again(run)),
     ]
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(page(words.title(run), parts), encoding="utf-8")
+    path.write_text(page(f"{words.title(run)}: report of a pliant run", parts), encoding="utf-8")
     return path
 
 
@@ -72,15 +77,34 @@ def _stills(run: Run, field: str, count: int, hardest: Hardest | None) -> str:
     around, samples = survey(film, chosen, field, wanted)
     scale = scale_of(field, samples, None)
     camera = viewpoint(around, SIZE, None, scale)
-    shown = []
     try:
+        shown = [_who_is_who(film, around, camera)]
         with Canvas(around, SIZE, camera, scale, containers(film.picture(chosen[-1], ()), camera)) as canvas:
-            for i in chosen:
-                mark = ", the hardest contact" if hardest is not None and i == hardest.frame else ""
+            for i in chosen[1:] if len(chosen) > 1 and (hardest is None or hardest.frame > 0) else chosen:
+                mark = ", the hardest contact of those recorded" if hardest is not None and i == hardest.frame else ""
                 shown.append(figure(_encoded(canvas.draw(film.picture(i, wanted))), f"t = {run.times[i]:.4g} s{mark}"))
     except PliantError as error:
         return text(f"No pictures: {error}.")
-    return f"<div class='stills'>{''.join(shown)}</div>"
+    others = "" if scale is None else f" The others are coloured by {scale.title}."
+    what = f"The first picture tells which body is which.{others}"
+    return text(what, "quiet") + f"<div class='stills'>{''.join(shown)}</div>"
+
+
+def _who_is_who(film: Film, around: Floats, camera: Camera) -> str:
+    """The first frame with a colour for each body, and their names."""
+    from pliant.look.draw import Canvas
+    from pliant.look.glass import containers
+    from pliant.look.stage import STONE, plain_colours
+
+    picture = film.picture(0, ())
+    glass = containers(picture, camera)
+    with Canvas(around, SIZE, camera, None, glass) as canvas:
+        drawn = _encoded(canvas.draw(picture))
+    names: dict[str, tuple[int, int, int]] = {}
+    for body, colour in list(plain_colours(picture, by_field=False).items())[: words.MOST_BODIES]:
+        clear = picture.names[body] in glass
+        names[picture.names[body] + (" (as glass)" if clear else "")] = STONE if clear else colour
+    return figure(drawn, f"t = {picture.time:.4g} s, a colour for each body:", legend(names))
 
 
 def _encoded(image: Image.Image) -> str:
@@ -94,7 +118,7 @@ def _curves(run: Run) -> str:
         made = plots(run, Path(folder) / "plot")
         files = {path.stem.split("_")[-1]: base64.b64encode(path.read_bytes()).decode() for path in made}
     shown = [figure(files[name], caption) for name, caption in PLOTS.items() if name in files]
-    return f"<div class='plots'>{''.join(shown)}</div>" if shown else text("The run holds no series to plot.")
+    return beside(shown) if shown else text("The run holds no series to plot.")
 
 
 def _hardest(run: Run, hardest: Hardest | None) -> str:
@@ -104,5 +128,6 @@ def _hardest(run: Run, hardest: Hardest | None) -> str:
     with tempfile.TemporaryDirectory() as folder:
         made = plot_map(run, hardest, Path(folder) / "map.png")
         if made is None:
-            return said + text("There is no map: the method does not know the pressure over the surface.")
-        return said + f"<div class='plots'>{figure(base64.b64encode(made.read_bytes()).decode(), 'Pressure, seen along the normal.')}</div>"
+            return said + words.numbers(hardest) + text("There is no map: the pressure over the surface is not known.")
+        caption = f"Pressure between {hardest.a} and {hardest.b} alone, seen along the mean normal; distances from its centre."
+        return said + beside([figure(base64.b64encode(made.read_bytes()).decode(), caption), words.numbers(hardest)])

@@ -22,11 +22,52 @@ if TYPE_CHECKING:
 
 MOST_BODIES = 60  # rows of the table of bodies; the others are counted
 MOST_PAIRS = 40
+WHAT = (
+    "pliant simulates contact between soft, quasi-rigid and rigid bodies and measures it: "
+    "where they touch, how hard, and what it did to them."
+)
+CHOICES = ('contact = "', " is integrated with the ")  # words of notes that tell what pliant chose, and that are no reason to worry
+ANGLES, PLAIN = {"angle", "opening"}, {"ridge", "links", "sides", "levels", "name", "wavy_floor"}  # of shapes; the others are lengths
 
 
 def title(run: Run) -> str:
     """The name of what was simulated."""
     return str(run.header.get("name") or run.path.stem)
+
+
+def lead(run: Run) -> str:
+    """What this page is about, and the result, in a few sentences."""
+    series, names, found = run.series(), run.cells(-1).bodies, run.pairs()
+    said = [f"{len(names)} bodies were simulated for {run.times[-1] - run.times[0]:.4g} s; the run {_ending(run)}."]
+    if "row" in found and len(found["row"]):
+        size = np.linalg.norm(found["force"], axis=1)
+        k, end = int(np.argmax(size)), int(np.count_nonzero(found["row"] == len(series["time"]) - 1))
+        depth = length_words(float(np.nanmax(series["max_depth"], initial=0.0)))
+        said.append(
+            f"The largest contact force was {size[k]:.4g} N, between {names.get(int(found['a'][k]), '?')} and "
+            f"{names.get(int(found['b'][k]), '?')} at t = {series['time'][found['row'][k]]:.4g} s; contacts were at most {depth} deep, "
+            f"and {end} pair{'' if end == 1 else 's'} touched at the end."
+        )
+    else:
+        said.append("Nothing touched anything.")
+    if _balance(series):
+        said.append(f"Proof: {_balance(series)}.")
+    count = len(_split(run)[0])
+    said.append("There are no warnings." if count == 0 else f"Warnings, see below: {count}.")
+    return text(" ".join(said), "lead") + text(WHAT, "quiet")
+
+
+def _ending(run: Run) -> str:
+    return {"finished": "reached its end", "interrupted": "was interrupted", "failed": "failed"}.get(run.status, f"is {run.status}")
+
+
+def _balance(series: dict[str, np.ndarray]) -> str:
+    """How well the contacts account for momenta, in words; nothing if the run does not say it."""
+    known = series.get("imbalance", np.zeros(0))
+    known = known[np.isfinite(known)]
+    if len(known) == 0:
+        return ""
+    return f"the contact impulses account for the momentum of every body to {known.max():.1g} of their size in every step"
 
 
 def scene_of(run: Run) -> Scene | None:
@@ -50,6 +91,11 @@ def summary(run: Run) -> str:
         found["steps taken"] = f"from {np.nanmin(series['dt']):.3g} s to {np.nanmax(series['dt']):.3g} s"
     if "max_depth" in series:
         found["deepest contact"] = length_words(float(np.nanmax(series["max_depth"], initial=0.0)))
+    if _balance(series):
+        found["momentum balance"] = _balance(series)
+    if "lost" in series and np.isfinite(series["lost"]).any():
+        lost = float(series["lost"][np.isfinite(series["lost"])][-1])
+        found["energy balance"] = f"{lost:.3g} J lost by damping and integration" if lost >= 0.0 else f"{-lost:.3g} J came from nowhere"
     seconds = sum(float(np.nansum(v)) for name, v in series.items() if name.startswith("seconds "))
     if seconds:
         found["time spent stepping"] = f"{seconds:.1f} s"
@@ -94,11 +140,16 @@ def _shape(shape: Any) -> str:
     name = str(shape.get("kind") or shape.get("file"))
     if name == "recorded":
         return f"{shape.get('name', 'a mesh')}, kept in the run file"
-    return name + _options({k: v for k, v in shape.items() if k not in ("kind", "file")})
+    options = {k: v for k, v in shape.items() if k not in ("kind", "file")}
+    given = [f"{k} = {v}" + (_unit(k, v) if "kind" in shape else "") for k, v in options.items()]
+    return name + (f" ({', '.join(given)})" if given else "")
 
 
-def _options(values: dict[str, Any]) -> str:
-    return f" ({', '.join(f'{k} = {v}' for k, v in values.items())})" if values else ""
+def _unit(name: str, value: Any) -> str:
+    """Of a parameter of a shape that ships with pliant."""
+    if name in PLAIN or isinstance(value, str | bool) or value is None:
+        return ""
+    return "°" if name in ANGLES else " m"
 
 
 def _material(body: Body) -> str:
@@ -148,31 +199,57 @@ def pairs(run: Run) -> str:
 
 
 def hardest(run: Run, found: Hardest) -> str:
-    """The hardest contact of the recorded frames in numbers, and that of all steps if it lies between frames."""
-    sums = {name: value[0] for name, value in per_pair(found.contacts).items()}
-    area, force = float(sums["area"]), float(np.linalg.norm(sums["force"]))
-    mean = f", {with_unit(sums['normal_force'] / area, 'Pa')} on average over {1e4 * area:.3g} cm²" if area > 0 else ""
-    peak = f", {with_unit(sums['pressure'], 'Pa')} at most" if sums["pressure"] > 0 else ""
-    said = (
-        f"{found.a} and {found.b} at t = {found.time:.4g} s: a force of {force:.4g} N ({sums['normal_force']:.4g} N along the normals, "
-        f"friction {np.linalg.norm(sums['friction']):.3g} N) in {sums['contacts']} contacts{mean}{peak}, {1e3 * sums['depth']:.3g} mm deep."
-    )
+    """The hardest contact of the recorded frames in a sentence, and that of all steps if it lies between frames."""
+    force = float(np.linalg.norm(per_pair(found.contacts)["force"][0]))
+    said = f"{found.a} and {found.b} at t = {found.time:.4g} s: a force of {force:.4g} N."
     all_steps = run.pairs()
     size = np.linalg.norm(all_steps["force"], axis=1) if "row" in all_steps else np.zeros(0)
     if size.max(initial=0.0) > 1.005 * force:
         k, names = int(np.argmax(size)), run.cells(-1).bodies
         ends = " and ".join(names.get(int(all_steps[end][k]), "?") for end in ("a", "b"))
         when = run.series()["time"][all_steps["row"][k]]
-        said += f" Of all steps the hardest was that of {ends} at t = {when:.4g} s with {size[k]:.4g} N, between two frames."
+        said += (
+            f" Of all steps the hardest was that of {ends} at t = {when:.4g} s with {size[k]:.4g} N, between two frames: "
+            "its force is known, but not where it acted, so it has no map."
+        )
     return text(said)
 
 
-def warnings(run: Run) -> str:
-    """What was said on the way, what broke first."""
+def numbers(found: Hardest) -> str:
+    """The hardest contact of the recorded frames as a table."""
+    sums = {name: value[0] for name, value in per_pair(found.contacts).items()}
+    area = float(sums["area"])
+    shown = {
+        "pair": f"{found.a}, {found.b}", "time": f"{found.time:.4g} s", "force": f"{np.linalg.norm(sums['force']):.4g} N",
+        "along the normals": f"{sums['normal_force']:.4g} N", "friction": f"{np.linalg.norm(sums['friction']):.3g} N",
+        "contacts": f"{sums['contacts']}", "deepest": f"{1e3 * sums['depth']:.3g} mm",
+    }  # fmt: skip
+    if area > 0.0:
+        shown |= {"area": f"{1e4 * area:.3g} cm²", "mean pressure": with_unit(sums["normal_force"] / area, "Pa")}
+    if sums["pressure"] > 0.0:
+        shown["largest pressure"] = with_unit(sums["pressure"], "Pa")
+    return facts(shown)
+
+
+def _split(run: Run) -> tuple[list[str], list[str]]:
+    """What was said on the way: warnings, and notes about choices."""
+    harmless = [note for note in run.notes if any(words in note for words in CHOICES)]
     bad = [] if run.status == "finished" else [f"The run is {run.status}." + (f" {run.message}" if run.message else "")]
     if run.dropped_bytes:
         bad.append(f"The journal has a broken tail of {run.dropped_bytes} bytes, which was left out.")
-    return listing(run.notes, bad) if run.notes or bad else text("None.")
+    return bad + [note for note in run.notes if note not in harmless], harmless
+
+
+def warnings(run: Run) -> str:
+    """What went wrong or may have."""
+    bad = _split(run)[0]
+    return listing([], bad) if bad else text("None.")
+
+
+def notes(run: Run) -> str:
+    """What pliant chose; no reason to worry."""
+    harmless = _split(run)[1]
+    return text("What pliant chose by itself. Nothing here is wrong.", "quiet") + listing(harmless) if harmless else text("None.")
 
 
 def again(run: Run) -> str:
@@ -181,7 +258,7 @@ def again(run: Run) -> str:
     if not scene:
         return text("The run does not hold its scene.")
     kept = 'kind = "recorded"' in scene
-    lines = [f"pip install pliant=={run.header.get('pliant')}"]
+    lines = [f"pip install .    # in a checkout of pliant {run.header.get('pliant') or ''}".rstrip()]
     lines.append(f"pliant resume {run.path.name} --duration SECONDS    # goes on from its last checkpoint, bit for bit")
     if not kept:
         lines.append(f"pliant run {name}.toml    # the scene below, from the start")
