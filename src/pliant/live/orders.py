@@ -8,6 +8,7 @@ from typing import Any
 from pliant.contact.method import METHODS
 from pliant.geometry.mesh import PliantError
 from pliant.live import change
+from pliant.live.apart import apart
 from pliant.live.hand import Hand, with_hand
 from pliant.live.history import History
 from pliant.live.pace import Pace
@@ -15,7 +16,6 @@ from pliant.live.session import Session
 from pliant.live.tape import Tape
 from pliant.reading import nearest
 from pliant.record.snapshot import read_meshes
-from pliant.scene import Scene
 from pliant.simulation import Simulation
 
 Order = dict[str, Any]
@@ -153,13 +153,18 @@ def drop(session: Session, order: Order) -> Said:
 
 def save_scene(session: Session, order: Order) -> Said:
     """Everything as it stands, as a scene to begin from."""
-    scene: Scene = change.as_it_stands(session.given, session.sim)
+    scene, moved, refused = apart(change.as_it_stands(session.given, session.sim))
     text = scene.to_toml()
     session.folder.mkdir(parents=True, exist_ok=True)
     stem = f"{scene.name}-live"
     path = next(p for i in range(1, 10000) if not (p := session.folder / (f"{stem}.toml" if i == 1 else f"{stem}-{i}.toml")).exists())
     path.write_text(text, encoding="utf-8")
-    return {"say": f"Saved {path}: settings, places and velocities of now; soft bodies begin undeformed."}
+    said = f"Saved {path}: settings, places and velocities of now; soft bodies begin undeformed"
+    if moved:
+        said += ", so these were moved out of each other: " + ", ".join(f"{name} by {1e3 * far:.3g} mm" for name, far in moved.items())
+    if refused:
+        said += f". A run of it will be refused: {refused} To go on from exactly here, record a run and resume it"
+    return {"say": f"{said.rstrip('.')}."}
 
 
 def record(session: Session, order: Order) -> Said:
@@ -180,7 +185,7 @@ def _stop_tape(session: Session) -> str:
         return ""
     path = session.tape.close(session.sim, session.warnings)
     session.tape = None
-    return f"Saved {path}: look at it with pliant view, go on with pliant resume."
+    return f"Saved {path}: look at it with pliant view, go on with pliant resume and --duration above {session.sim.time:.3g}."
 
 
 ORDERS: dict[str, Callable[[Session, Order], Said]] = {
