@@ -143,7 +143,7 @@ def resume(
     _use_threads(threads)
     over = running.over_at(path, duration)
     if over is not None:
-        text = f"{path} is at t = {over:.4g} s. It had reached its end; --duration makes it longer. Give one above {over:.4g}; nothing was done."
+        text = f"It had reached its end; --duration makes it longer. Give one above {over:.4g} s; nothing was done."
         tell({"status": "finished", "message": text, "run": str(path), "time": over}) if as_json else say(text)
         return
     sim, recorder = running.reopen(path, duration)

@@ -11,6 +11,7 @@ from pliant.guards import check_start
 from pliant.live import change
 from pliant.live.apart import apart
 from pliant.live.hand import GRAVITY, SAG, STRONGEST, Hand, with_hand
+from pliant.live.history import History
 from pliant.live.orders import ORDERS, obey
 from pliant.live.pace import LATE, Pace
 from pliant.live.session import Session
@@ -218,7 +219,7 @@ def test_orders_step_exactly_and_change_what_they_say(session, scene):
 
 def test_bad_orders_are_refused_and_the_simulation_goes_on(session):
     for order in (
-        {}, {"do": "fly"}, {"do": 7}, {"do": "dt", "to": -1}, {"do": "dt", "to": "nan"}, {"do": "dt"}, {"do": "method", "to": "os:system"},
+        {}, {"do": "fly"}, {"do": 7}, {"do": "dt", "to": -1}, {"do": "dt", "to": "nan"}, {"do": "dt"}, {"do": "dt", "to": 10.0}, {"do": "method", "to": "os:system"},
         {"do": "gravity", "to": [1]}, {"do": "gravity", "to": 3}, {"do": "friction", "body": "nobody", "to": 1}, {"do": "friction", "body": "ball", "to": -1},
         {"do": "stiffness", "body": "box", "to": 1}, {"do": "grab", "point": -1}, {"do": "grab", "point": 1e9}, {"do": "pull", "to": [0, 0, 0]},
         {"do": "drop", "shape": "house", "kind": "soft"}, {"do": "drop"},
@@ -253,6 +254,45 @@ def test_what_runs_takes_every_step_and_what_is_recorded_is_a_run(session, scene
     assert [b.name for b in Scene.load(said.split()[1].rstrip(":")).bodies] == ["ground", "box", "ball"]
     curves = session.history.curves(session.sim.world.model.bodies.names)
     assert [plot["title"] for plot in curves] == ["contact force", "depth", "energy", "contacts"]
+    assert [curve["name"] for curve in curves[2]["curves"]][:3] == ["kinetic", "elastic", "gravity"]
+
+
+def test_a_step_is_at_most_as_long_as_a_fall_through_the_smallest_body(session):
+    longest = np.sqrt(2 * np.ptp(session.sim.points("ball"), axis=0).max() / GRAVITY)
+    obey(session, {"do": "dt", "to": 0.99 * longest})
+    with pytest.raises(PliantError, match="too long.*Give at most"):
+        obey(session, {"do": "dt", "to": 1.01 * longest})
+    assert session.sim.dt == 0.99 * longest
+
+
+def test_a_container_turns_to_glass_once_it_hides_something(tmp_path):
+    scene = Scene(name="case", dt=0.01, contact="none", gravity=(0, 0, 0))
+    scene.add(name="case", model="static", shape=dict(kind="box", size=[0.4, 0.4, 0.4]))
+    scene.add(name="ball", model="rigid", shape=dict(kind="ball", radius=0.05, edge=0.05), position=(0, 0, 0.5), velocity=(0, 0, -50))
+    live = Session(scene, tmp_path)
+    try:
+        assert live.moment.meta["glass"] == [] and live.moment.words["bodies"][0]["glass"] is False
+        live._looked = -np.inf
+        obey(live, {"do": "step"})
+        assert live.moment.meta["glass"] == ["case"]
+        obey(live, {"do": "reset"})
+        assert live.moment.meta["glass"] == []
+    finally:
+        live.close()
+
+
+def test_curves_keep_their_colours_when_others_come():
+    def history(*rows):
+        made = History()
+        for k, forces in enumerate(rows):
+            made.steps.append((0.1 * k, 1, 0.0, 1.0, np.nan, 0.0, 0.0))
+            made.forces.append(forces)
+            for pair in sorted(forces):
+                made.order.setdefault(pair, len(made.order))
+        return {c["name"]: c["colour"] for c in made.curves(["a", "b", "c"])[0]["curves"]}
+
+    before, after = history({(1, 2): 1.0}), history({(1, 2): 1.0}, {(0, 1): 5.0, (1, 2): 1.0})
+    assert before["b – c"] == after["b – c"] != after["a – b"]
 
 
 def test_a_recording_with_a_body_dropped_into_it_can_be_resumed(session):

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from pliant.contact.method import METHODS
 from pliant.geometry.mesh import PliantError
 from pliant.live import change
 from pliant.live.apart import apart
-from pliant.live.hand import Hand, with_hand
+from pliant.live.hand import GRAVITY, Hand, with_hand
 from pliant.live.history import History
 from pliant.live.pace import Pace
 from pliant.live.session import Session
@@ -60,7 +62,7 @@ def reset(session: Session, order: Order) -> Said:
     release(session, order)
     session.running = False
     session.sim = with_hand(Simulation(read_meshes(session.given)))
-    session.pace, session.history, session.trouble, session.ranges = Pace(), History(), {}, {}
+    session.pace, session.history, session.trouble, session.ranges, session.glass = Pace(), History(), {}, {}, set()
     session.begin_epoch()
     return {"say": f"Back to the start. {said}".strip()}
 
@@ -69,8 +71,22 @@ def reset(session: Session, order: Order) -> Said:
 
 
 def set_dt(session: Session, order: Order) -> Said:
-    _rebuild(session, dt=float(order["to"]))
+    dt, longest, smallest = float(order["to"]), *_longest(session)
+    if dt > longest:
+        raise PliantError(
+            f"dt = {dt:g} s is too long: in one step a body would fall further than the smallest is large, {smallest:.3g} m. "
+            f"Give at most {longest:.2g} s."
+        )
+    _rebuild(session, dt=dt)
     return {"say": f"dt = {session.sim.dt:g} s from now on."}
+
+
+def _longest(session: Session) -> tuple[float, float]:
+    """The longest step [s] in which a fall from rest is no longer than the smallest moving body, and its size [m]."""
+    bodies = session.sim.world.model.bodies
+    points = [session.sim.points(name) for name, kind in zip(bodies.names, bodies.kind, strict=True) if kind != "static"]
+    smallest = min((size for p in points if len(p) and (size := float(np.ptp(p, axis=0).max())) > 0.0), default=np.inf)
+    return max(session.given.dt, float(np.sqrt(2.0 * smallest / GRAVITY))), smallest
 
 
 def set_method(session: Session, order: Order) -> Said:

@@ -83,7 +83,10 @@ def _floor(plane: Any, around: Floats) -> dict[str, Any]:
     room = float(np.linalg.norm(np.ptp(flat, axis=0)))
     low, high = flat[:, :2].min(axis=0), flat[:, :2].max(axis=0)
     half = float(0.5 * (high - low).max() + 0.9 * room)
-    return {"body": plane.body, "point": plane.point, "axes": plane.axes, "centre": 0.5 * (low + high), "half": half, "tile": tile_size(0.15 * room)}
+    return {
+        "body": plane.body, "point": plane.point, "axes": plane.axes, "centre": 0.5 * (low + high), "half": half,
+        "tile": tile_size(0.15 * room),
+    }  # fmt: skip
 
 
 # ------------------------------------------------------------------------------------------------ arrays
