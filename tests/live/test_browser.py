@@ -74,6 +74,10 @@ def test_a_run_plays_in_the_page(run_file, tab, shots):
         page.page.wait_for_timeout(200)
         page.page.screenshot(path=shots / "view.png")
         assert page.wrong == []
+        # a server that has ended is said
+        page.page.route("**/frame*", lambda route: route.abort())
+        page.page.select_option("#field", "depth")
+        page.until("document.getElementById('message').textContent.includes('does not answer any more')")
 
 
 def test_cut_wireframe_cameras_and_bodies_change_the_picture(run_file, tab, shots):

@@ -14,6 +14,7 @@ from pliant.look.stage import BODIES
 if TYPE_CHECKING:
     from pliant.record import Run
 
+ENERGY_PLACE = {title: k for k, title in enumerate(sorted(ENERGIES.values(), key=lambda title: title == "total"))}  # runs keep no total
 MOST = 1500  # points of a curve that is drawn; extremes are kept
 
 
@@ -46,7 +47,7 @@ def plots_of(
     if "gravity" in energies:
         energies["gravity"] = energies["gravity"] - np.nanmin(energies["gravity"])
     if energies:
-        plots.append(_plot("energy", "J", time, energies, {title: k for k, title in enumerate(ENERGIES.values())}))
+        plots.append(_plot("energy", "J", time, energies, ENERGY_PLACE))
     if "contacts" in series:
         plots.append(_plot("contacts", "", time, {"contacts": series["contacts"]}))
     return plots

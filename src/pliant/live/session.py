@@ -181,8 +181,7 @@ class Session:
         names = [n for n in fields.offered(picture.point_fields) if n not in ("velocity", "shown")]
         survey = shown.survey([picture], names)
         self.ranges = {n: self._wider(n, survey.ranges[n]) for n in survey.ranges}
-        self._camera, self._looked = framed(survey.around, shown.WINDOW), time.monotonic()
-        self.glass |= containers(picture, self._camera)
+        self._look(picture)
         model, scene = self.sim.world.model, self.sim.scene
         self.words = shown.words(picture, survey, self.glass) | {
             "kind": "live", "epoch": self.epoch, "field": fields.choose(self.field, picture.point_fields, picture.kinds), "curves": [],
@@ -201,6 +200,11 @@ class Session:
         low, high = self.ranges.get(name, (0.0, 0.0))
         return min(low, found[0]), max(high, found[1]) if found[1] != 1.0 or high == 0.0 else high
 
+    def _look(self, picture: Picture) -> None:
+        """Find containers that hide something."""
+        self.glass |= containers(picture, framed(shown.survey([picture], ()).around, shown.WINDOW))
+        self._looked = time.monotonic()
+
     def _published(self) -> dict[str, Any]:
         self.publish()
         return {}
@@ -214,8 +218,7 @@ class Session:
         for name in self.ranges:
             self.ranges[name] = self._wider(name, shown.limits(fields.sample(picture, name), name))
         if time.monotonic() > self._looked + LOOK:
-            self.glass |= containers(picture, self._camera)
-            self._looked = time.monotonic()
+            self._look(picture)
         common = shown.in_common(picture) if time.monotonic() < self._common_until else None
         meta = self._meta(picture) | {"common": None if common is None else shown.volumes(picture, common)}
         self.version = meta["version"]

@@ -92,7 +92,7 @@ class Panel {
     const most = Math.max(field.most ?? 0, largest?.value ?? 0), above = !this.stage.options.frameRange && most > high * (1 + 1e-6);
     if (above) this.barLabels[2] += "+";
     const body = largest?.body, how = body && body.shown !== "solid" ? ` (${body.shown})` : "";
-    this.barNow = [!body ? "" : `largest now ${withUnit(largest.value, field.unit)}` + (Math.abs(largest.value) > TINY ? ` on ${body.name}${how}` : ""), above ? `range: 96 % of the values, largest ${withUnit(most, field.unit)}` : ""];
+    this.barNow = [!body ? "" : `largest now ${withUnit(largest.value, field.unit)}` + (Math.abs(largest.value) > TINY ? ` on ${body.name}${how}` : ""), ...(above ? ["the range holds 96 % of the values", ...(this.app.player ? [`largest of the run ${withUnit(most, field.unit)}`] : [])] : [])];
     const key = [this.barWords, ...this.barNow, ...this.barLabels].join();
     if (key === this.barKey) return;
     this.barKey = key;

@@ -36,12 +36,12 @@ class Plot {
   constructor(data, seek, peak) {
     this.canvas = element("canvas", {});
     this.words = element("span", {});
-    this.peak = seek ? element("button", { className: "peak", type: "button", title: "go to the largest value", onclick: () => peak(this.most.x, (t) => this.valueAt(this.most.curve, t)) })
+    this.peak = seek ? element("button", { className: "peak", type: "button", onclick: () => peak(this.most.x, (t) => this.valueAt(this.most.curve, t)) })
       : element("span", { className: "peak still" });
     this.heading = element("h4", {}, this.words, this.peak);
     this.legend = element("div", { className: "legend" });
     this.root = element("div", { className: "plot" }, this.heading, this.canvas, this.legend);
-    this.now = null;
+    this.now = null; this.seek = seek;
     const at = (event) => { const box = this.canvas.getBoundingClientRect(); seek(this.timeAt(event.clientX - box.left)); };
     if (seek) {
       this.canvas.addEventListener("pointerdown", (e) => { this.canvas.setPointerCapture(e.pointerId); this.held = true; at(e); });
@@ -63,8 +63,9 @@ class Plot {
     const room = 0.04 * (high - low || 1);
     this.box = { low: low < 0 ? low - room : 0, high: high + room, start: Number.isFinite(start) ? start : 0, end: end > start ? end : (Number.isFinite(start) ? start : 0) + 1 };
     this.words.textContent = data.title + (this.unit ? ` [${this.unit}]` : "");
-    const whose = data.curves.length > 1 && this.most.curve ? `${this.most.curve.name} ` : "";
-    this.peak.textContent = this.most.y > TINY ? `max ${whose}${withUnit(this.most.y, data.unit)} at ${short(this.most.x)} s` : "";
+    const { curve } = this.most, whose = data.curves.length > 1 && curve ? [element("i", { className: "swatch", style: `background: rgb(${curve.colour})` })] : [];
+    this.peak.replaceChildren(...(this.most.y > TINY ? [...whose, `max ${withUnit(this.most.y, data.unit)} at ${short(this.most.x)} s`] : []));
+    this.peak.title = `${curve ? `${curve.name}: ` : ""}the largest value` + (this.seek ? "; click to go there" : "");
     this.values = data.curves.map(() => element("b", {}));
     this.legend.replaceChildren(...data.curves.map((c, i) =>
       element("span", {}, element("i", { className: "swatch", style: `background: rgb(${c.colour})` }), c.name, this.values[i])));
