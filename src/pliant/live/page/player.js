@@ -92,13 +92,14 @@ class Player {
     const whole = this.times[this.count - 1], passed = (now - this.last) / 1000, dt = Math.min(0.1, passed);
     this.last = now;
     let time = this.time + dt * this.speed;
-    if (time >= whole) {
+    const ended = time >= whole;
+    if (ended) {
       if (this.loop && this.at === this.count - 1) time = this.times[0];
       else { time = whole; if (!this.loop && this.at === this.count - 1) this.pause(); }
     }
     const i = this.indexAt(time), frame = this.frames.get(this.key(i));
     for (let k = 0; k <= AHEAD; k++) this.load(this.loop ? (i + k) % this.count : Math.min(i + k, this.count - 1)).catch((e) => { this.pause(); say(e.message, true, 20); });
-    this.pace(passed, frame ? Math.max(0, time - this.time) : 0);
+    if (!ended) this.pace(passed, frame ? Math.max(0, time - this.time) : 0);
     if (!frame) return;
     this.time = time;
     if (i !== this.at || this.app.shownWanted !== this.app.stage.wanted) { this.at = i; this.app.show(frame, i); }
@@ -109,7 +110,7 @@ class Player {
     this.wall += wall; this.gone += gone;
     if (this.wall < 2) return;
     const speed = this.gone / this.wall;
-    this.hint(speed < 0.9 * this.speed && this.at < this.count - 1 ? `Plays at ${short3(speed)} × instead of ${this.speed} ×: frames do not come or are not drawn faster.` : "");
+    this.hint(speed < 0.9 * this.speed ? `Plays at ${short3(speed)} × instead of ${this.speed} ×: frames do not come or are not drawn faster.` : "");
     this.wall = 0; this.gone = 0;
   }
 

@@ -104,7 +104,7 @@ class Plot {
       pen.fillStyle = "#6a717d"; pen.fillText(short(v), LEFT - 5, y);
     }
     pen.textAlign = "center"; pen.textBaseline = "top";
-    for (const v of ticks(start, end, 6)) if (px(v) < w - 30) pen.fillText(short(v), px(v), h - BELOW + 5);
+    for (const v of ticks(start, end, 6)) if (px(v) < w - 40) pen.fillText(short(v), px(v), h - BELOW + 5);
     pen.textAlign = "right"; pen.fillText("t [s]", w - RIGHT, h - BELOW + 5);
     for (const { x, y, colour } of this.data.curves) {
       pen.strokeStyle = `rgb(${colour})`; pen.lineWidth = 1.5; pen.lineJoin = "round"; pen.beginPath();
