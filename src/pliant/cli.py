@@ -141,11 +141,14 @@ def resume(
     from pliant import running
 
     _use_threads(threads)
+    over = running.over_at(path, duration)
+    if over is not None:
+        text = f"It had reached its end; --duration makes it longer. Give one above {over:.4g} s; nothing was done."
+        tell({"status": "finished", "message": text, "run": str(path), "time": over}) if as_json else say(text)
+        return
     sim, recorder = running.reopen(path, duration)
     if not as_json:
         say(f"Resuming {path} at t = {sim.time:.4g} s of {sim.scene.duration:.4g} s.")
-        if sim.time >= sim.scene.duration:
-            say("  It had reached its end; --duration makes it longer.")
     _finish(sim, recorder, pictures, colour, as_json)
 
 

@@ -20,7 +20,7 @@ from pliant.guards import Guard, check_start
 from pliant.measure.books import books
 from pliant.measure.history import FIELDS, History, surface_of
 from pliant.measure.pairs import per_pair
-from pliant.record import Cells, Record, Recorder, resume_writer
+from pliant.record import Cells, Record, Recorder, Run, resume_writer
 from pliant.record.elements import element_stress, element_stretch
 from pliant.record.snapshot import freeze, pack_scene, read_meshes, thaw, unpack_scene
 from pliant.scene import Scene
@@ -84,6 +84,14 @@ def checkpoint(sim: Simulation, history: History) -> Record:
     arrays, meta = freeze(sim.state)
     arrays |= {f"history/{name}": values for name, values in history.fields.items()}
     return Record("state", {**meta, "time": sim.time, "step": sim.state.step, "duration": sim.scene.duration}, arrays)
+
+
+def over_at(path: str | Path, duration: float | None = None) -> float | None:
+    """Time [s] at which a run has finished, if nothing is left to do of it until `duration` (default as planned)."""
+    with Run.open(path) as run:
+        meta, finished = run.state().meta, run.status == "finished"
+    end = meta["duration"] if duration is None else duration
+    return float(meta["time"]) if finished and meta["time"] >= end else None
 
 
 def reopen(path: str | Path, duration: float | None = None) -> tuple[Simulation, Recorder]:

@@ -149,14 +149,14 @@ def pair_table(pairs: list[dict[str, Any]], title: str) -> Any:
     """What touches what, for people."""
     from rich.table import Table
 
-    heads = ("force on", "from", "contacts", "force (N)", "friction", "area (cm²)", "pressure, peak (Pa)", "depth")
+    heads = ("force on", "from", "contacts", "force\n(N)", "friction\n(N)", "area\n(cm²)", "pressure\n(kPa)", "peak\n(kPa)", "depth")
     table = Table(*heads, title=title, box=None, title_justify="left", pad_edge=False)
     for pair in pairs:
         area = pair["area"]
-        pressure = f"{pair['normal_force'] / area:.3g}, {pair['pressure']:.3g}" if area > 0.0 else "-"
+        pressures = (f"{1e-3 * p:.3g}" for p in (pair["normal_force"] / area, pair["pressure"])) if area > 0.0 else ("-", "-")
         sizes = (f"{np.linalg.norm(pair[name]):.3g}" for name in ("force", "friction"))
         cm2 = f"{1e4 * area:.3g}" if area > 0.0 else "-"
-        table.add_row(pair["a"], pair["b"], str(pair["contacts"]), *sizes, cm2, pressure, _length(pair["depth"]))
+        table.add_row(pair["a"], pair["b"], str(pair["contacts"]), *sizes, cm2, *pressures, _length(pair["depth"]))
     return table
 
 

@@ -58,11 +58,26 @@ def test_a_run_plays_in_the_page(run_file, tab, shots):
         page.page.click(".plot .peak >> nth=0")
         force = np.linalg.norm(run.pairs()["force"], axis=1)
         peak = run.series()["time"][run.pairs()["row"][np.argmax(force)]]
-        page.until(f"pliant.stage.frame.meta.frame === {int(np.argmin(np.abs(run.times - peak)))}")
+        row = run.pairs()["row"][np.argmax(force)]
+        pair = (run.pairs()["a"] == run.pairs()["a"][np.argmax(force)]) & (run.pairs()["b"] == run.pairs()["b"][np.argmax(force)])
+        after = int(np.searchsorted(run.times, run.series()["time"][row] - 1e-9))
+        value = lambda k: force[pair & np.isclose(run.series()["time"][run.pairs()["row"]], run.times[k])].max(initial=0.0)
+        page.until(f"pliant.stage.frame.meta.frame === {max((after - 1, after), key=value) if run.times[after] > peak + 1e-9 else after}")
         assert all(float(words) >= 0 for words in page.page.locator(".plot .legend >> nth=0").locator("b").all_inner_texts())
+        # the largest value counts glass bodies and names the body
+        page.page.select_option("#field", "pressure")
+        page.until("pliant.shownField === 'pressure'")
+        page.page.select_option("#body-box", "glass")
+        told = page.value("[pliant.stage.largest.value, pliant.stage.largest.body.name]")
+        assert told[0] == pytest.approx(float(page.value("Math.max(...pliant.stage.frame.arrays['field/pressure'])")))
+        assert f"on {told[1]}" in page.page.inner_text("#bar-now")
         page.page.wait_for_timeout(200)
         page.page.screenshot(path=shots / "view.png")
         assert page.wrong == []
+        # a server that has ended is said
+        page.page.route("**/frame*", lambda route: route.abort())
+        page.page.select_option("#field", "depth")
+        page.until("document.getElementById('message').textContent.includes('does not answer any more')")
 
 
 def test_cut_wireframe_cameras_and_bodies_change_the_picture(run_file, tab, shots):
@@ -76,6 +91,7 @@ def test_cut_wireframe_cameras_and_bodies_change_the_picture(run_file, tab, shot
             lambda: page.page.check("#wireframe"),
             lambda: page.page.click("#camera-above"),
             lambda: page.page.select_option("#body-ball", "hidden"),
+            lambda: page.page.select_option("#body-ground", "hidden"),
         ):
             change()
             now = page.pixels()
@@ -177,6 +193,14 @@ def test_live_steps_once_pulls_and_drops(scene, tab, shots, tmp_path):
                 page.page.wait_for_timeout(100)
                 assert page.value("pliant.live.meta.step") == expected == session.sim.state.step
             assert session.sim.time == pytest.approx(3 * scene.dt)
+            # what is refused or no number gives way to what was there, and notes move nothing
+            for wrong in ("-1", "10", ""):
+                page.page.fill("#dt", wrong)
+                page.page.press("#dt", "Enter")
+                page.until(f"document.getElementById('dt').value === '{scene.dt:g}'")
+            before = page.value("document.getElementById('dt').getBoundingClientRect().top")
+            page.value("pliant.live.tell({ ...pliant.live.meta, warnings: ['a long note '.repeat(40)] })")
+            assert page.value("document.getElementById('dt').getBoundingClientRect().top") == before
             # weightless and pulled upwards, the ball follows the pointer
             page.page.fill("#gravity-z", "0")
             page.page.press("#gravity-z", "Enter")

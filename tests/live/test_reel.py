@@ -127,6 +127,18 @@ def test_traction_times_area_is_the_contact_force():
     np.testing.assert_allclose(traction * area, np.linalg.norm(force, axis=1))
 
 
+def test_ranges_leave_out_rounding_noise_and_tell_the_largest_value():
+    points = np.array([[0.0, 0, 0], [2, 0, 0], [2, 2, 0], [0, 2, 0]])
+    values = {"pressure": np.array([1e-11, 3e-12, 0.0, 0.0]), "depth": np.array([0.0, 0.0, 0.0, 2e-3])}
+    picture = Picture(points, np.array([[0, 1, 2], [0, 2, 3]]), np.zeros(2, np.int64), {0: "a"}, {0: "rigid"}, values)
+    known = shown.survey([picture], ["pressure", "depth"])
+    assert known.ranges["pressure"] == (0.0, 1.0) and known.ranges["depth"] == (0.0, pytest.approx(2e-3))
+    many = Picture(np.repeat(points, 25, axis=0), np.arange(99).reshape(-1, 3), np.zeros(33, np.int64), {0: "a"}, {0: "rigid"}, {"pressure": np.r_[5e4, np.full(99, 1e4)]})
+    known = shown.survey([many], ["pressure"])
+    assert known.ranges["pressure"][1] < known.most["pressure"] == 5e4
+    assert {f["name"]: f["most"] for f in shown.words(many, known)["fields"]}["pressure"] == 5e4
+
+
 def test_long_curves_keep_their_extremes():
     x = np.linspace(0.0, 1.0, 20000)
     y = np.sin(40.0 * x)

@@ -29,8 +29,8 @@ KINDS = ("soft", "stiff", "rigid")
 def rebuilt(sim: Simulation, scene: Scene) -> Simulation:
     """A simulation of a changed scene that goes on from this one.
 
-    Bodies may have been added at the end. Positions, velocities, time and books are kept; the memory of contact (anchors of friction,
-    feature pairs) is kept if bodies and methods are the same, and begins anew otherwise.
+    Bodies may have been added at the end; the energy they bring is booked as given. Positions, velocities, time and books are kept; the
+    memory of contact (anchors of friction, feature pairs) is kept if bodies and methods are the same, and begins anew otherwise.
     """
     if len(sim.world.model.bodies) != len(sim.scene.bodies):
         raise PliantError("A body has broken into pieces; from then on only gravity, friction and stiffness can be changed. Reset first.")
@@ -41,6 +41,8 @@ def rebuilt(sim: Simulation, scene: Scene) -> Simulation:
         getattr(now, name)[: len(kept)] = kept
     now.time, now.step, now.last_dt, now.books = old.time, old.step, old.last_dt, dict(old.books)
     now.values = dict(old.values)
+    if "start" in now.books and len(scene.bodies) > len(sim.scene.bodies):
+        now.books["changes"] = now.books.get("changes", 0.0) + new.books().total - sim.books().total
     if [b.name for b in scene.bodies] == sim.world.model.bodies.names and list(new.contact.methods) == list(sim.contact.methods):
         now.memory = old.copy().memory
     return new

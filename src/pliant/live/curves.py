@@ -14,6 +14,7 @@ from pliant.look.stage import BODIES
 if TYPE_CHECKING:
     from pliant.record import Run
 
+ENERGY_PLACE = {title: k for k, title in enumerate(sorted(ENERGIES.values(), key=lambda title: title == "total"))}  # runs keep no total
 MOST = 1500  # points of a curve that is drawn; extremes are kept
 
 
@@ -24,31 +25,39 @@ def run_curves(run: Run) -> list[dict[str, Any]]:
         return []
     time = np.asarray(series["time"], np.float64)
     forces = pair_forces(pairs, len(time), run.cells(-1).bodies) if {"row", "a", "b", "force"} <= pairs.keys() else {}
-    return plots_of(time, series, forces)
+    first = {name: int(np.argmax(force > 0.0)) for name, force in forces.items()}
+    body = {name: k for k, name in enumerate(run.cells(-1).bodies.values())}
+    order = sorted(forces, key=lambda name: (first[name], [body.get(end, len(body)) for end in name.split(" – ")]))
+    return plots_of(time, series, forces, {name: k for k, name in enumerate(order)})
 
 
-def plots_of(time: Floats, series: Mapping[str, np.ndarray], forces: Mapping[str, Floats]) -> list[dict[str, Any]]:
-    """Plots from the table of steps [s], (n,), and forces of pairs [N], (n,) each."""
+def plots_of(
+    time: Floats, series: Mapping[str, np.ndarray], forces: Mapping[str, Floats], order: Mapping[str, int] | None = None
+) -> list[dict[str, Any]]:
+    """Plots from the table of steps [s], (n,), and forces of pairs [N], (n,) each.
+
+    A pair has the colour of its place in `order`, an energy that of its place among all energies: curves that come later change none.
+    """
     plots = []
     if forces:
-        plots.append(_plot("contact force", "N", time, forces))
+        plots.append(_plot("contact force", "N", time, forces, order))
     if "max_depth" in series:
         plots.append(_plot("depth", "m", time, {"depth": series["max_depth"]}))
     energies = {title: series[name] for name, title in ENERGIES.items() if name in series and np.any(np.nan_to_num(series[name]))}
     if "gravity" in energies:
         energies["gravity"] = energies["gravity"] - np.nanmin(energies["gravity"])
     if energies:
-        plots.append(_plot("energy", "J", time, energies))
+        plots.append(_plot("energy", "J", time, energies, ENERGY_PLACE))
     if "contacts" in series:
         plots.append(_plot("contacts", "", time, {"contacts": series["contacts"]}))
     return plots
 
 
-def _plot(title: str, unit: str, time: Floats, curves: Mapping[str, np.ndarray]) -> dict[str, Any]:
+def _plot(title: str, unit: str, time: Floats, curves: Mapping[str, np.ndarray], order: Mapping[str, int] | None = None) -> dict[str, Any]:
     lines = []
     for k, (name, values) in enumerate(curves.items()):
         x, y = thinned(time, np.asarray(values, np.float64))
-        lines.append({"name": name, "colour": BODIES[k % len(BODIES)], "x": x, "y": y})
+        lines.append({"name": name, "colour": BODIES[(order or {}).get(name, k) % len(BODIES)], "x": x, "y": y})
     return {"title": title, "unit": unit, "curves": lines}
 
 

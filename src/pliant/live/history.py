@@ -22,18 +22,21 @@ class History:
     """Numbers of the last steps."""
 
     def __init__(self) -> None:
-        self.steps: deque[tuple[float, int, float, float, float, float]] = deque(maxlen=KEPT)
+        self.steps: deque[tuple[float, int, float, float, float, float, float]] = deque(maxlen=KEPT)
         self.forces: deque[dict[tuple[int, int], float]] = deque(maxlen=KEPT)
+        self.order: dict[tuple[int, int], int] = {}  # pairs in the order in which they first touched, which is that of their colours
         self._lock = Lock()  # one thread steps, others ask
 
-    def take(self, sim: Simulation, report: StepReport) -> None:
-        """One step more."""
-        now = books(sim.world, elastic=False)
+    def take(self, sim: Simulation, report: StepReport, elastic: bool = False) -> None:
+        """One step more; the elastic energy costs a pass over the elements and is known only where asked for."""
+        now = books(sim.world, elastic=elastic)
         sums = per_pair(report.contacts)
         size = np.linalg.norm(sums["force"], axis=1) if sums else np.zeros(0)
         force = {(int(a), int(b)): float(f) for a, b, f in zip(sums.get("a", []), sums.get("b", []), size, strict=True)}
         with self._lock:
-            self.steps.append((report.time, len(report.contacts), report.max_depth, now.kinetic, now.gravity, now.contact))
+            self.steps.append((report.time, len(report.contacts), report.max_depth, now.kinetic, now.elastic, now.gravity, now.contact))
+            for pair in sorted(force):
+                self.order.setdefault(pair, len(self.order))
             self.forces.append(force)
 
     def curves(self, names: list[str]) -> list[dict[str, Any]]:
@@ -43,11 +46,13 @@ class History:
         if not rows:
             return []
         columns = np.array(rows, np.float64).T
-        series = dict(zip(("time", "contacts", "max_depth", "kinetic", "gravity", "contact_work"), columns, strict=True))
+        series = dict(zip(("time", "contacts", "max_depth", "kinetic", "elastic", "gravity", "contact_work"), columns, strict=True))
         totals: dict[tuple[int, int], float] = {}
         for row in forces:
             for pair, force in row.items():
                 totals[pair] = totals.get(pair, 0.0) + force
         largest = sorted(totals, key=lambda pair: -totals[pair])[:MOST_PAIRS]
-        curves = {f"{names[a]} – {names[b]}": np.array([row.get((a, b), 0.0) for row in forces]) for a, b in sorted(largest)}
-        return plots_of(series["time"], series, curves)
+        title = lambda pair: f"{names[pair[0]]} – {names[pair[1]]}"
+        shown = sorted(largest, key=self.order.__getitem__)
+        curves = {title(pair): np.array([row.get(pair, 0.0) for row in forces]) for pair in shown}
+        return plots_of(series["time"], series, curves, {title(pair): self.order[pair] for pair in shown})

@@ -5,17 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from pliant.contact.method import METHODS
 from pliant.geometry.mesh import PliantError
 from pliant.live import change
-from pliant.live.hand import Hand, with_hand
+from pliant.live.apart import apart
+from pliant.live.hand import GRAVITY, Hand, with_hand
 from pliant.live.history import History
 from pliant.live.pace import Pace
 from pliant.live.session import Session
 from pliant.live.tape import Tape
 from pliant.reading import nearest
 from pliant.record.snapshot import read_meshes
-from pliant.scene import Scene
 from pliant.simulation import Simulation
 
 Order = dict[str, Any]
@@ -60,7 +62,7 @@ def reset(session: Session, order: Order) -> Said:
     release(session, order)
     session.running = False
     session.sim = with_hand(Simulation(read_meshes(session.given)))
-    session.pace, session.history, session.trouble, session.ranges = Pace(), History(), {}, {}
+    session.pace, session.history, session.trouble, session.ranges, session.glass = Pace(), History(), {}, {}, set()
     session.begin_epoch()
     return {"say": f"Back to the start. {said}".strip()}
 
@@ -69,8 +71,22 @@ def reset(session: Session, order: Order) -> Said:
 
 
 def set_dt(session: Session, order: Order) -> Said:
-    _rebuild(session, dt=float(order["to"]))
+    dt, longest, smallest = float(order["to"]), *_longest(session)
+    if dt > longest:
+        raise PliantError(
+            f"dt = {dt:g} s is too long: in one step a body would fall further than the smallest is large, {smallest:.3g} m. "
+            f"Give at most {longest:.2g} s."
+        )
+    _rebuild(session, dt=dt)
     return {"say": f"dt = {session.sim.dt:g} s from now on."}
+
+
+def _longest(session: Session) -> tuple[float, float]:
+    """The longest step [s] in which a fall from rest is no longer than the smallest moving body, and its size [m]."""
+    bodies = session.sim.world.model.bodies
+    points = [session.sim.points(name) for name, kind in zip(bodies.names, bodies.kind, strict=True) if kind != "static"]
+    smallest = min((size for p in points if len(p) and (size := float(np.ptp(p, axis=0).max())) > 0.0), default=np.inf)
+    return max(session.given.dt, float(np.sqrt(2.0 * smallest / GRAVITY))), smallest
 
 
 def set_method(session: Session, order: Order) -> Said:
@@ -153,13 +169,18 @@ def drop(session: Session, order: Order) -> Said:
 
 def save_scene(session: Session, order: Order) -> Said:
     """Everything as it stands, as a scene to begin from."""
-    scene: Scene = change.as_it_stands(session.given, session.sim)
+    scene, moved, refused = apart(change.as_it_stands(session.given, session.sim))
     text = scene.to_toml()
     session.folder.mkdir(parents=True, exist_ok=True)
     stem = f"{scene.name}-live"
     path = next(p for i in range(1, 10000) if not (p := session.folder / (f"{stem}.toml" if i == 1 else f"{stem}-{i}.toml")).exists())
     path.write_text(text, encoding="utf-8")
-    return {"say": f"Saved {path}: settings, places and velocities of now; soft bodies begin undeformed."}
+    said = f"Saved {path}: settings, places and velocities of now; soft bodies begin undeformed"
+    if moved:
+        said += ", so these were moved out of each other: " + ", ".join(f"{name} by {1e3 * far:.3g} mm" for name, far in moved.items())
+    if refused:
+        said += f". A run of it will be refused: {refused} To go on from exactly here, record a run and resume it"
+    return {"say": f"{said.rstrip('.')}."}
 
 
 def record(session: Session, order: Order) -> Said:
@@ -180,7 +201,7 @@ def _stop_tape(session: Session) -> str:
         return ""
     path = session.tape.close(session.sim, session.warnings)
     session.tape = None
-    return f"Saved {path}: look at it with pliant view, go on with pliant resume."
+    return f"Saved {path}: look at it with pliant view, go on with pliant resume and --duration above {session.sim.time:.3g}."
 
 
 ORDERS: dict[str, Callable[[Session, Order], Said]] = {

@@ -35,6 +35,7 @@ from pliant.simulation import Simulation
 FRAME = 1.0 / 30.0  # [s] of wall time between pictures, at least
 SHARE = 0.25  # of the time may go into pictures
 PATIENCE = 120.0  # [s] for an order: a rebuild may fill a surface with tetrahedra
+LOOK = 0.5  # [s] between looks for containers that hide something
 HOLD = 2.0  # [s] that a client waits for the next picture before it asks again
 
 
@@ -65,6 +66,7 @@ class Session:
         self.epoch, self.version = 0, 0
         self.trouble: dict[str, None] = {}  # warnings so far, in order
         self.ranges: dict[str, tuple[float, float]] = {}
+        self.glass: set[str] = set()  # containers that have begun to hide something
         self._orders: queue.Queue[tuple[Callable[[], dict[str, Any]], Future[dict[str, Any]]]] = queue.Queue()
         self._news = Condition()
         self._common_until = 0.0  # [s] how long what bodies have in common is worked out, unless asked for again
@@ -161,7 +163,7 @@ class Session:
             self.hand = None
             self.begin_epoch()
         self.trouble |= dict.fromkeys(report.warnings)
-        self.history.take(self.sim, report)
+        self.history.take(self.sim, report, elastic=time.perf_counter() > self._due or not self.running)
         self.pace.stepped(self.sim.time)
         if self.tape is not None:
             self.tape.step(self.sim, report)
@@ -179,9 +181,9 @@ class Session:
         names = [n for n in fields.offered(picture.point_fields) if n not in ("velocity", "shown")]
         survey = shown.survey([picture], names)
         self.ranges = {n: self._wider(n, survey.ranges[n]) for n in survey.ranges}
+        self._look(picture)
         model, scene = self.sim.world.model, self.sim.scene
-        glass = containers(picture, framed(survey.around, shown.WINDOW))
-        self.words = shown.words(picture, survey, glass) | {
+        self.words = shown.words(picture, survey, self.glass) | {
             "kind": "live", "epoch": self.epoch, "field": fields.choose(self.field, picture.point_fields, picture.kinds), "curves": [],
             "dt": self.sim.dt, "gravity": scene.gravity, "method": next(iter(self.sim.contact.methods)),
             "notes": self.sim.notes, "shapes": list(change.ACROSS), "kinds": list(change.KINDS),
@@ -198,6 +200,11 @@ class Session:
         low, high = self.ranges.get(name, (0.0, 0.0))
         return min(low, found[0]), max(high, found[1]) if found[1] != 1.0 or high == 0.0 else high
 
+    def _look(self, picture: Picture) -> None:
+        """Find containers that hide something."""
+        self.glass |= containers(picture, framed(shown.survey([picture], ()).around, shown.WINDOW))
+        self._looked = time.monotonic()
+
     def _published(self) -> dict[str, Any]:
         self.publish()
         return {}
@@ -209,7 +216,9 @@ class Session:
         if any("corners" in memory for memory in self.sim.state.memory.values()):
             picture = replace(picture, marks=marks_of(self.sim))
         for name in self.ranges:
-            self.ranges[name] = self._wider(name, fields.limits_of(fields.sample(picture, name)))
+            self.ranges[name] = self._wider(name, shown.limits(fields.sample(picture, name), name))
+        if time.monotonic() > self._looked + LOOK:
+            self._look(picture)
         common = shown.in_common(picture) if time.monotonic() < self._common_until else None
         meta = self._meta(picture) | {"common": None if common is None else shown.volumes(picture, common)}
         self.version = meta["version"]
@@ -233,6 +242,6 @@ class Session:
             "contacts": len(self.sim.contacts()), "depth": report.max_depth if report else 0.0, "inverted": len(picture.inverted),
             "running": self.running, "wall": self.pace.wall, "ratio": self.pace.ratio if self.running else None,
             "rate": self.pace.rate if self.running else None, "warnings": list(self.trouble), "pull": pulled,
-            "ranges": dict(self.ranges), "recording": self.tape is not None,
+            "ranges": dict(self.ranges), "recording": self.tape is not None, "glass": sorted(self.glass),
             "pairs": picture.marks.counts if picture.marks is not None else None,
         }  # fmt: skip

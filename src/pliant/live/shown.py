@@ -19,6 +19,7 @@ from pliant.measure.intersection import Intersection, intersection
 if TYPE_CHECKING:
     from pliant.contact.contacts import Contacts
 
+NOISE = {"Pa": 1e-3, "m": 1e-9, "m/s": 1e-7, "N": 1e-7, "J/m²": 1e-9}  # values below are not worth a colour, by their unit
 NO_TETS = np.zeros((0, 4), np.int64)
 WINDOW = (1000, 700)  # the page's canvas, roughly, for the first camera
 MOST_ROWS = 20000  # contacts drawn
@@ -31,17 +32,24 @@ class Survey:
 
     around: Floats  # [m] (n, 3) points that must be seen
     ranges: dict[str, tuple[float, float]] = field(default_factory=dict)
+    most: dict[str, float] = field(default_factory=dict)  # the largest value, which may lie above the range
 
 
 def survey(pictures: Sequence[Picture], names: Collection[str]) -> Survey:
     """Range of fields over some pictures."""
     around = np.concatenate([extremes(picture.movable_points()) for picture in pictures])
-    ranges = {}
+    ranges, most = {}, {}
     for name in names:
         if name != "body":
-            found = [fields.sample(picture, name) for picture in pictures]
-            ranges[name] = fields.limits_of(np.concatenate(found))
-    return Survey(around, ranges)
+            found = np.concatenate([fields.sample(picture, name) for picture in pictures])
+            ranges[name], most[name] = limits(found, name), float(found.max(initial=0.0))
+    return Survey(around, ranges, most)
+
+
+def limits(values: Floats, name: str) -> tuple[float, float]:
+    """Range of colours of a field; what is only rounding noise counts as zero."""
+    noise = NOISE.get(fields.TITLES.get(name, ("", ""))[1], 0.0)
+    return fields.limits_of(np.where(np.abs(values) > noise, values, 0.0))
 
 
 def words(picture: Picture, known: Survey, glass: Collection[str] = ()) -> dict[str, Any]:
@@ -56,7 +64,7 @@ def words(picture: Picture, known: Survey, glass: Collection[str] = ()) -> dict[
              "glass": name in glass}
             for body, name in picture.names.items()
         ],
-        "fields": [_field(picture, name, known.ranges[name]) for name in offered],
+        "fields": [_field(picture, name, known.ranges[name]) | {"most": known.most.get(name)} for name in offered],
         "floors": [_floor(plane, known.around) for plane in picture.planes],
         "camera": {"position": camera.position, "focus": camera.focus, "angle": VIEW_ANGLE, "aspect": WINDOW[0] / WINDOW[1]},
         "size": float(np.linalg.norm(np.ptp(known.around, axis=0))),
@@ -75,7 +83,10 @@ def _floor(plane: Any, around: Floats) -> dict[str, Any]:
     room = float(np.linalg.norm(np.ptp(flat, axis=0)))
     low, high = flat[:, :2].min(axis=0), flat[:, :2].max(axis=0)
     half = float(0.5 * (high - low).max() + 0.9 * room)
-    return {"point": plane.point, "axes": plane.axes, "centre": 0.5 * (low + high), "half": half, "tile": tile_size(0.15 * room)}
+    return {
+        "body": plane.body, "point": plane.point, "axes": plane.axes, "centre": 0.5 * (low + high), "half": half,
+        "tile": tile_size(0.15 * room),
+    }  # fmt: skip
 
 
 # ------------------------------------------------------------------------------------------------ arrays

@@ -22,7 +22,9 @@ function check(id, words, on, change, title = "") {
 
 function choice(id, words, options, chosen, change) {
   const list = options.map((o) => (typeof o === "string" ? { value: o, words: o } : o));
-  const select = element("select", { id, onchange: (e) => change(e.target.value) }, ...list.map((o) => element("option", { value: o.value, selected: o.value === chosen }, o.words)));
+  let pointed = false; // a list opened with the pointer gives the arrow keys back
+  const chose = (e) => { change(e.target.value); if (pointed) e.target.blur(); };
+  const select = element("select", { id, onpointerdown: () => (pointed = true), onkeydown: (e) => { if (e.key === "Tab") pointed = false; }, onblur: () => (pointed = false), onchange: chose }, ...list.map((o) => element("option", { value: o.value, selected: o.value === chosen }, o.words)));
   return element("label", {}, element("span", {}, words), select);
 }
 
@@ -30,10 +32,18 @@ function slider(id, words, low, high, step, value, change) {
   return element("label", {}, element("span", {}, words), element("input", { id, type: "range", min: low, max: high, step, value, oninput: (e) => change(Number(e.target.value)) }));
 }
 
-// Enter or leaving the field sends the number.
-function number(id, words, value, change, step = "any") {
-  return element("label", {}, element("span", {}, words), element("input", { id, type: "number", step, value, onchange: (e) => change(Number(e.target.value)) }));
+// Enter or leaving the field sends the number; what is no number or is refused gives way to what was there before.
+function numberField(id, name, value, change) {
+  const took = async (e) => {
+    const field = e.target, text = field.value.trim(), before = field.before ?? "";
+    if (text === "" || !Number.isFinite(Number(text))) { field.value = before; return say(`${name}: give a number; it is still ${before}.`, true); }
+    const answer = await change(Number(text));
+    if (answer && !answer.ok) field.value = before; else field.before = text;
+  };
+  return element("input", { id, type: "number", step: "any", value, "aria-label": name, onfocus: (e) => (e.target.before = e.target.value), onchange: took });
 }
+
+function number(id, words, value, change) { return element("label", {}, element("span", {}, words), numberField(id, words, value, change)); }
 
 function facts(pairs) {
   return Object.entries(pairs).flatMap(([name, value]) => [element("dt", {}, name), element("dd", { id: `fact-${name.replace(/\W+/g, "-")}` }, value)]);

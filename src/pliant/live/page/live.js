@@ -3,6 +3,7 @@
 class Live {
   constructor(app, words) {
     this.app = app; this.version = 0; this.topologies = new Map(); this.received = 0; this.strength = 1; this.drop = { shape: "ball", kind: "soft" };
+    this.noted = new Set(); this.glassed = new Set();
     this.held = null; this.wish = null; this.busy = false; this.epoch = words.epoch; this.meta = null;
     this.box = element("div", {});
     this.tabs = ["simulation", "view"].map((name) => button(`tab-${name}`, name, () => this.tab(name)));
@@ -19,20 +20,20 @@ class Live {
   build(words) {
     const order = (what) => this.order(what), soft = words.materials.filter((m) => m.stiffness);
     this.chosen = words.materials.find((m) => m.name === this.chosen?.name) ?? soft[0] ?? words.materials[0];
-    const axis = (k) => element("input", { id: `gravity-${"xyz"[k]}`, type: "number", step: "any", value: words.gravity[k], "aria-label": `gravity ${"xyz"[k]}`, onchange: () => order({ do: "gravity", to: [0, 1, 2].map((i) => Number(document.getElementById(`gravity-${"xyz"[i]}`).value)) }) });
+    const axis = (k) => numberField(`gravity-${"xyz"[k]}`, `gravity ${"xyz"[k]}`, words.gravity[k], () => order({ do: "gravity", to: [0, 1, 2].map((i) => Number(document.getElementById(`gravity-${"xyz"[i]}`).value)) }));
     this.facts = element("dl", { className: "facts" });
     this.warnings = element("ul", { className: "notes", id: "warnings" });
     this.box.replaceChildren(
       heading("Simulation"),
       row(button("start", "start", () => order({ do: this.meta?.running ? "pause" : "start" }), "space"), button("step", "one step", () => order({ do: "step" }), "right arrow"), button("reset", "reset", () => order({ do: "reset" }))),
-      this.facts, this.warnings,
+      this.facts,
       heading("Settings"),
       number("dt", "dt [s]", words.dt, (v) => order({ do: "dt", to: v })),
       element("label", {}, element("span", {}, "g [m/s²]"), element("span", { className: "vector" }, axis(0), axis(1), axis(2))),
       choice("method", "contact", words.methods, words.method, (v) => order({ do: "method", to: v })),
       choice("of", "of body", words.materials.map((m) => m.name), this.chosen.name, (name) => { this.chosen = words.materials.find((m) => m.name === name); this.material(); }),
-      number("friction", "friction", 0, (v) => { this.chosen.friction = v; order({ do: "friction", body: this.chosen.name, to: v }); }),
-      number("stiffness", "stiffness", 0, (v) => { this.chosen.stiffness[1] = v; order({ do: "stiffness", body: this.chosen.name, to: v }); }),
+      number("friction", "friction", 0, (v) => this.change("friction", v, (m) => (m.friction = v))),
+      number("stiffness", "stiffness", 0, (v) => this.change("stiffness", v, (m) => (m.stiffness[1] = v))),
       heading("Hand"),
       element("div", { className: "hint" }, "Drag a body to pull it. Drag beside bodies to turn the view, with shift to move it."),
       slider("strength", "strength", -2, 2, 0.1, Math.log10(this.strength), (v) => (this.strength = 10 ** v)),
@@ -41,10 +42,20 @@ class Live {
       choice("drop-kind", "made", words.kinds, this.drop.kind, (v) => (this.drop.kind = v)),
       row(button("drop", "drop it from above", () => order({ do: "drop", ...this.drop }))),
       heading("Keep"),
-      row(button("record", "record a run", () => order({ do: "record" })), button("save-scene", "save as scene", () => order({ do: "save-scene" }))),
+      element("div", { className: "pair" }, button("record", "record a run", () => order({ do: "record" })), button("save-scene", "save as scene", () => order({ do: "save-scene" }))),
+      element("div", { className: "hint" }, "A recording holds what happens after the button was pressed: press it before what you want to keep."),
+      heading("Notes"), this.warnings,
     );
+    this.told = null; // the list is a new one
     document.getElementById("start").classList.add("main");
     this.material();
+  }
+
+  // A property of the chosen body; kept only if it was not refused.
+  async change(what, to, keep) {
+    const of = this.chosen, answer = await this.order({ do: what, body: of.name, to });
+    if (answer.ok) keep(of);
+    return answer;
   }
 
   material() {
@@ -92,6 +103,7 @@ class Live {
       this.topology = topology;
       this.build(words); app.panel.build();
     }
+    this.look(frame.meta.glass);
     frame.topology = this.topology;
     const field = app.stage.field;
     if (field && frame.meta.range) [field.low, field.high] = frame.meta.range;
@@ -102,9 +114,20 @@ class Live {
     this.tell(frame.meta);
   }
 
+  // Containers that have begun to hide something turn to glass, once: whoever wants them solid again has them so.
+  look(glass) {
+    const fresh = glass.filter((name) => !this.glassed.has(name)), { app } = this;
+    this.glassed = new Set(glass);
+    const turned = app.stage.bodies.filter((b) => fresh.includes(b.name) && b.shown === "solid");
+    if (!turned.length) return;
+    turned.forEach((b) => (b.shown = "glass"));
+    app.panel.build();
+    if (app.stage.topology === this.topology) app.stage.regroup();
+  }
+
   tell(meta) {
     document.getElementById("start").textContent = meta.running ? "pause" : "start";
-    document.getElementById("record").textContent = meta.recording ? "end and save run" : "record a run";
+    document.getElementById("record").textContent = meta.recording ? "stop and save" : "record a run";
     const slow = meta.running && meta.ratio !== null && meta.ratio < 0.95;
     this.facts.replaceChildren(...facts({
       "simulated": `${meta.time.toFixed(3)} s`, "running for": `${meta.wall.toFixed(1)} s`,
@@ -116,7 +139,11 @@ class Live {
     }));
     document.getElementById("hint").textContent = slow ? "Slower than real time: it takes every step, and the clock waits." : "";
     const key = meta.warnings.join("|");
-    if (key !== this.told) { this.told = key; this.warnings.replaceChildren(...meta.warnings.map((w) => element("li", {}, w))); }
+    if (key === this.told) return;
+    const fresh = meta.warnings.filter((w) => !this.noted.has(w));
+    if (fresh.length) say(fresh.at(-1), false, 10);
+    this.told = key; this.noted = new Set(meta.warnings);
+    this.warnings.replaceChildren(...(meta.warnings.length ? meta.warnings : ["nothing so far"]).map((w) => element("li", {}, w)));
   }
 
   async watch() {

@@ -17,7 +17,7 @@ class App {
     const same = curves.length === this.plots.length;
     if (same) curves.forEach((data, i) => this.plots[i].show(data));
     else {
-      this.plots = curves.map((data) => new Plot(data, this.player ? (t) => this.player.seekTime(t) : null));
+      this.plots = curves.map((data) => new Plot(data, this.player && ((t) => this.player.seekTime(t)), this.player && ((t, at) => this.player.seekPeak(t, at))));
       document.getElementById("plots").replaceChildren(...this.plots.map((p) => p.root));
       this.plots.forEach((p) => p.draw());
     }

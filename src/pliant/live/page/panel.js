@@ -20,7 +20,7 @@ class Panel {
     this.looks.replaceChildren(
       heading("Colour"),
       choice("field", "by", [...names, { value: "body", words: "body" }], o.field, (name) => { o.field = name; app.refetch(); }),
-      check("frame-range", "range of this moment", o.frameRange, (on) => this.set("frameRange", on), "else of the whole run"),
+      check("frame-range", "range of this moment", o.frameRange, (on) => this.set("frameRange", on), "else 96 % of the values of the whole run that are not zero; what is above has the last colour"),
       heading("Contact"),
       grid(
         toggle("show-points", "points", "points", "contact points: blue sticks, red slips"), toggle("show-normals", "normals", "normals", "normals of contacts"),
@@ -89,12 +89,15 @@ class Panel {
     const [low, high] = range ?? [field.low, field.high], [factor, unit] = prefixed(Math.max(Math.abs(low), Math.abs(high)), field.unit);
     this.barWords = field.title + (unit ? ` [${unit}]` : "");
     this.barLabels = [0, 0.5, 1].map((f) => short((low + f * (high - low)) / factor));
-    this.barNow = largest === null || largest === undefined ? "" : `largest now ${withUnit(largest, field.unit)}`;
-    const key = [this.barWords, this.barNow, ...this.barLabels].join();
+    const most = Math.max(field.most ?? 0, largest?.value ?? 0), above = !this.stage.options.frameRange && most > high * (1 + 1e-6);
+    if (above) this.barLabels[2] += "+";
+    const body = largest?.body, how = body && body.shown !== "solid" ? ` (${body.shown})` : "";
+    this.barNow = [!body ? "" : `largest now ${withUnit(largest.value, field.unit)}` + (Math.abs(largest.value) > TINY ? ` on ${body.name}${how}` : ""), ...(above ? ["the range holds 96 % of the values", ...(this.app.player ? [`largest of the run ${withUnit(most, field.unit)}`] : [])] : [])];
+    const key = [this.barWords, ...this.barNow, ...this.barLabels].join();
     if (key === this.barKey) return;
     this.barKey = key;
     document.getElementById("bar-title").textContent = this.barWords;
-    document.getElementById("bar-now").textContent = this.barNow;
+    document.getElementById("bar-now").replaceChildren(...this.barNow.map((l) => element("div", {}, l)));
     document.getElementById("bar-labels").replaceChildren(...this.barLabels.map((l) => element("span", {}, l)));
     const stops = this.stage.words.colours.ramp.map((c) => `rgb(${c})`).join(", ");
     document.getElementById("bar-ramp").setAttribute("style", `background: linear-gradient(to right, ${stops})`);
@@ -127,7 +130,7 @@ class Panel {
       else line([rgb(COMMON), common ? "no closed skins overlap" : "..."]);
     }
     if (o.tree) line([rgb(TREE), `level ${o.level} of ${marks.deepest}: ${marks.nodeCount ?? 0} nodes` + (marks.nodeCount >= MOST_NODES ? " (more are not drawn)" : "")]);
-    if (words.floors.length) line(`tiles of ${withUnit(words.floors[0].tile, "m")}`);
+    if (words.floors.some((f) => this.stage.bodies.find((b) => b.id === f.body)?.shown !== "hidden")) line(`tiles of ${withUnit(words.floors[0].tile, "m")}`);
     document.getElementById("legend").replaceChildren(...lines.map((l) => element("div", {}, ...l)));
   }
 
@@ -146,6 +149,7 @@ class Panel {
       pen.textAlign = "right"; pen.fillText(this.barWords, paper.width - u, u);
       pen.fillStyle = ramp; pen.fillRect(left, 2.5 * u, 14 * u, 0.8 * u); pen.fillStyle = "#2c3038";
       this.barLabels.forEach((l, i) => { pen.textAlign = ["left", "center", "right"][i]; pen.fillText(l, left + 7 * u * i, 3.6 * u); });
+      this.barNow.forEach((l, i) => pen.fillText(l, paper.width - u, (5 + 1.3 * i) * u));
     }
     return paper;
   }

@@ -29,11 +29,11 @@ class Player {
 
   play() {
     if (this.at === this.count - 1) this.time = this.times[0];
-    this.playing = true; this.play_.textContent = "pause"; this.last = performance.now();
+    this.playing = true; this.play_.textContent = "pause"; this.last = performance.now(); this.wall = 0; this.gone = 0;
     this.app.tick();
   }
 
-  pause() { this.playing = false; this.play_.textContent = "play"; }
+  pause() { this.playing = false; this.play_.textContent = "play"; this.hint(""); }
 
   stepBy(n) { this.pause(); this.seek(Math.max(0, Math.min(this.count - 1, this.at + n))); }
 
@@ -41,6 +41,14 @@ class Player {
   seekTime(time) {
     const i = this.indexAt(time), next = Math.min(i + 1, this.count - 1);
     this.pause(); this.seek(this.times[next] - time < time - this.times[i] ? next : i);
+  }
+
+  // Of the two frames around the moment of a largest value, the one where the value is larger.
+  seekPeak(time, valueAt) {
+    const i = this.indexAt(time), next = Math.min(i + 1, this.count - 1), value = (k) => valueAt(this.times[k]) ?? 0;
+    const best = this.times[i] < time - 1e-9 && value(next) > value(i) ? next : i;
+    this.pause(); this.seek(best);
+    if (Math.abs(this.times[best] - time) > 1e-9) say(`The largest value, at ${short(time)} s, is between two frames; this is the one of them where it is larger.`);
   }
 
   indexAt(time) {
@@ -74,25 +82,39 @@ class Player {
 
   async seek(i) {
     this.at = i; this.time = this.times[i];
-    const frame = await this.load(i);
+    let frame;
+    try { frame = await this.load(i); } catch (error) { return say(error.message, true, 20); }
     if (this.at === i) this.app.show(frame, i);
   }
 
   // One turn of the screen while playing: time goes on only as fast as frames come.
   turn(now) {
-    const whole = this.times[this.count - 1], dt = Math.min(0.1, (now - this.last) / 1000);
+    const whole = this.times[this.count - 1], passed = (now - this.last) / 1000, dt = Math.min(0.1, passed);
     this.last = now;
     let time = this.time + dt * this.speed;
-    if (time >= whole) {
+    const ended = time >= whole;
+    if (ended) {
       if (this.loop && this.at === this.count - 1) time = this.times[0];
       else { time = whole; if (!this.loop && this.at === this.count - 1) this.pause(); }
     }
     const i = this.indexAt(time), frame = this.frames.get(this.key(i));
-    for (let k = 0; k <= AHEAD; k++) this.load(this.loop ? (i + k) % this.count : Math.min(i + k, this.count - 1)).catch((e) => { this.pause(); say(e.message, true); });
+    for (let k = 0; k <= AHEAD; k++) this.load(this.loop ? (i + k) % this.count : Math.min(i + k, this.count - 1)).catch((e) => { this.pause(); say(e.message, true, 20); });
+    if (!ended) this.pace(passed, frame ? Math.max(0, time - this.time) : 0);
     if (!frame) return;
     this.time = time;
     if (i !== this.at || this.app.shownWanted !== this.app.stage.wanted) { this.at = i; this.app.show(frame, i); }
   }
+
+  // Say so if time goes on slower than asked for, judged every two seconds.
+  pace(wall, gone) {
+    this.wall += wall; this.gone += gone;
+    if (this.wall < 2) return;
+    const speed = this.gone / this.wall;
+    this.hint(speed < 0.9 * this.speed ? `Plays at ${short3(speed)} × instead of ${this.speed} ×: frames do not come or are not drawn faster.` : "");
+    this.wall = 0; this.gone = 0;
+  }
+
+  hint(words) { document.getElementById("hint").textContent = words; }
 
   shown(i) { this.bar.value = i; this.words.textContent = `${this.times[i].toFixed(4)} s, ${i + 1}/${this.count}`; }
 }

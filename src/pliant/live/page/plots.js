@@ -21,7 +21,10 @@ function prefixed(largest, unit) {
 const short3 = (v) => String(Number(v.toPrecision(3)));
 const short = (v) => String(Number(v.toPrecision(4)));
 
+const TINY = 1e-10; // rounding noise, in any unit
+
 function withUnit(value, unit) {
+  if (Math.abs(value) < TINY) value = 0;
   const [factor, full] = prefixed(Math.abs(value), unit);
   return `${String(Number((value / factor).toPrecision(3)))} ${full}`.trim();
 }
@@ -29,14 +32,16 @@ function withUnit(value, unit) {
 const LEFT = 44, RIGHT = 8, BELOW = 18;
 
 class Plot {
-  constructor(data, seek) {
+  // `seek` goes to a time, `peak` to the moment of the largest value of a curve; both are missing where time cannot be gone back in.
+  constructor(data, seek, peak) {
     this.canvas = element("canvas", {});
     this.words = element("span", {});
-    this.peak = element("button", { className: "peak", type: "button", title: "go to the largest value", onclick: () => seek && seek(this.most.x) });
+    this.peak = seek ? element("button", { className: "peak", type: "button", onclick: () => peak(this.most.x, (t) => this.valueAt(this.most.curve, t)) })
+      : element("span", { className: "peak still" });
     this.heading = element("h4", {}, this.words, this.peak);
     this.legend = element("div", { className: "legend" });
     this.root = element("div", { className: "plot" }, this.heading, this.canvas, this.legend);
-    this.now = null;
+    this.now = null; this.seek = seek;
     const at = (event) => { const box = this.canvas.getBoundingClientRect(); seek(this.timeAt(event.clientX - box.left)); };
     if (seek) {
       this.canvas.addEventListener("pointerdown", (e) => { this.canvas.setPointerCapture(e.pointerId); this.held = true; at(e); });
@@ -49,16 +54,18 @@ class Plot {
   show(data) {
     this.data = data;
     let low = 0, high = 0, start = Infinity, end = -Infinity;
-    this.most = { x: 0, y: -Infinity };
-    for (const { x, y } of data.curves) for (let i = 0; i < y.length; i++) {
-      if (y[i] > this.most.y) this.most = { x: x[i], y: y[i] };
+    this.most = { x: 0, y: -Infinity, curve: null };
+    for (const curve of data.curves) for (let i = 0, { x, y } = curve; i < y.length; i++) {
+      if (y[i] > this.most.y) this.most = { x: x[i], y: y[i], curve };
       low = Math.min(low, y[i]); high = Math.max(high, y[i]); start = Math.min(start, x[i]); end = Math.max(end, x[i]);
     }
     [this.factor, this.unit] = prefixed(Math.max(high, -low), data.unit);
     const room = 0.04 * (high - low || 1);
     this.box = { low: low < 0 ? low - room : 0, high: high + room, start: Number.isFinite(start) ? start : 0, end: end > start ? end : (Number.isFinite(start) ? start : 0) + 1 };
     this.words.textContent = data.title + (this.unit ? ` [${this.unit}]` : "");
-    this.peak.textContent = this.most.y > 0 ? `max ${withUnit(this.most.y, data.unit)} at ${short(this.most.x)} s` : "";
+    const { curve } = this.most, whose = data.curves.length > 1 && curve ? [element("i", { className: "swatch", style: `background: rgb(${curve.colour})` })] : [];
+    this.peak.replaceChildren(...(this.most.y > TINY ? [...whose, `max ${withUnit(this.most.y, data.unit)} at ${short(this.most.x)} s`] : []));
+    this.peak.title = `${curve ? `${curve.name}: ` : ""}the largest value` + (this.seek ? "; click to go there" : "");
     this.values = data.curves.map(() => element("b", {}));
     this.legend.replaceChildren(...data.curves.map((c, i) =>
       element("span", {}, element("i", { className: "swatch", style: `background: rgb(${c.colour})` }), c.name, this.values[i])));
@@ -67,13 +74,18 @@ class Plot {
 
   timeAt(px) { const w = this.canvas.clientWidth; return this.box.start + ((px - LEFT) / Math.max(1, w - LEFT - RIGHT)) * (this.box.end - this.box.start); }
 
-  // Values where the cursor is: of the last step up to it; without a cursor, the last ones.
+  // Value of a curve at the last step up to a time, or null before its first.
+  valueAt({ x, y }, time) {
+    let low = 0, high = x.length - 1;
+    while (low < high) { const mid = (low + high + 1) >> 1; if (x[mid] <= time + 1e-9) low = mid; else high = mid - 1; }
+    return !x.length || x[0] > time + 1e-9 ? null : y[low];
+  }
+
+  // Values where the cursor is; without a cursor, the last ones.
   tell() {
-    const now = this.now ?? Infinity;
-    this.data.curves.forEach(({ x, y }, k) => {
-      let low = 0, high = x.length - 1;
-      while (low < high) { const mid = (low + high + 1) >> 1; if (x[mid] <= now + 1e-9) low = mid; else high = mid - 1; }
-      this.values[k].textContent = !x.length || x[0] > now + 1e-9 ? "" : short3(y[low] / this.factor);
+    this.data.curves.forEach((curve, k) => {
+      const value = this.valueAt(curve, this.now ?? Infinity);
+      this.values[k].textContent = value === null ? "" : short3(Math.abs(value) < TINY ? 0 : value / this.factor);
     });
   }
 
@@ -92,7 +104,7 @@ class Plot {
       pen.fillStyle = "#6a717d"; pen.fillText(short(v), LEFT - 5, y);
     }
     pen.textAlign = "center"; pen.textBaseline = "top";
-    for (const v of ticks(start, end, 4)) if (px(v) < w - 30) pen.fillText(short(v), px(v), h - BELOW + 5);
+    for (const v of ticks(start, end, 6)) if (px(v) < w - 40) pen.fillText(short(v), px(v), h - BELOW + 5);
     pen.textAlign = "right"; pen.fillText("t [s]", w - RIGHT, h - BELOW + 5);
     for (const { x, y, colour } of this.data.curves) {
       pen.strokeStyle = `rgb(${colour})`; pen.lineWidth = 1.5; pen.lineJoin = "round"; pen.beginPath();

@@ -92,13 +92,14 @@ class Stage {
     const values = room.of("values", Float32Array, count), words = room.of("words", Uint32Array, count);
     const on = this.bodies.map((b) => !!raw && painted.has(b.id) && b.shown === "solid");
     const colours = new Uint32Array(new Uint8Array(this.bodies.flatMap((b, i) => [...(field ? b.quiet : b.colour), on[i] ? 255 : 0])).buffer);
-    let low = 0, high = -Infinity;
+    let low = 0, high = -Infinity, most = -Infinity, where = -1; // `most`: also of bodies that are glass or hidden
     for (let i = 0; i < count; i++) {
       const body = owner[i], value = on[body] ? raw[i] : UNKNOWN;
+      if (raw && raw[i] > most) { most = raw[i]; where = body; }
       if (value > UNKNOWN) { values[i] = value; if (value > high) high = value; if (value < low) low = value; } else values[i] = UNKNOWN; // also NaN
       words[i] = colours[body];
     }
-    this.values = values; this.plain = new Uint8Array(words.buffer); this.largest = high > -Infinity ? high : null; this.turns++;
+    this.values = values; this.plain = new Uint8Array(words.buffer); this.largest = where >= 0 ? { value: most, body: this.bodies[where] } : null; this.turns++;
     this.range = !field ? [0, 1] : this.options.frameRange ? [low, high > low ? high : low + 1] : [field.low, field.high];
     const positions = room.of("x", Float32Array, 3 * point.length), shaded = room.of("v", Float32Array, point.length), tints = room.of("c", Uint32Array, point.length);
     gather(arrays.points, point, positions);
@@ -150,10 +151,11 @@ class Stage {
   draw(fine = false) {
     const p = this.painter, o = this.options, turn = this.turns;
     p.begin(this.camera, fine);
-    for (const floor of this.words.floors) p.floor(floor);
+    const floors = this.words.floors.filter((f) => this.bodies.find((b) => b.id === f.body)?.shown !== "hidden");
+    for (const floor of floors) p.floor(floor);
     if (!this.frame) return;
     const plane = this.cutPlane, cut = plane ?? NOWHERE, range = this.range, solid = { ...this.mesh, index: this.parts.solid, turn };
-    if (o.shadow) for (const floor of this.words.floors.slice(0, 1)) {
+    if (o.shadow) for (const floor of floors.slice(0, 1)) {
       p.shadow(floor, (how) => { p.mesh("mesh", solid, { ...how, cut, part: "solid" }); p.discs(this.discs, turn, how); });
     }
     if (o.wire) p.mesh("mesh", { ...solid, index: this.shownEdges() }, { range, cut, part: "edges", lines: true });

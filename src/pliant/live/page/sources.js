@@ -15,7 +15,7 @@ class FileSource {
 
 class ServerSource {
   async get(path) {
-    const answer = await fetch(path);
+    const answer = await fetch(path).catch(() => { throw new Error("pliant does not answer any more: it was ended, or the network is gone. Start it again and load the page anew."); });
     if (!answer.ok) throw new Error(await answer.text());
     return answer.arrayBuffer();
   }
