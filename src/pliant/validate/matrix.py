@@ -162,6 +162,9 @@ def page(found: list[Cell]) -> str:
         "for drop, press and slide: `+` does what it must, `!` does not (listed below), `-` is refused with a sentence.", "",
         f"{good} of {len(found)} are right, {refused} are refused, {len(found) - good - refused} are wrong.", "",
     ]  # fmt: skip
+    absent = [name for name in methods() if name not in {c.method for c in found}]
+    if absent:
+        text += [f"Not tried in all pairs, only by the quick tests with each model on itself: {', '.join(absent)}.", ""]
     signs = {"ok": "+", "wrong": "!", "refused": "-"}
     by = {(c.method, c.a, c.b, c.action): c for c in found}
     for method in dict.fromkeys(c.method for c in found):
