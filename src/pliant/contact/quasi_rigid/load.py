@@ -195,7 +195,7 @@ def _newton(K: Operator, gap: Floats, rows: Floats, load: Floats, x: Floats, sta
         stiffness = contact_stiffness(K, found.contact, rows, 1e-4)
         size = np.trace(stiffness) * np.max(np.abs(rows), axis=0) ** 2 / np.sum(np.max(np.abs(rows), axis=0) ** 2)
         stiffness[np.diag_indices(len(x))] += 1e-10 * size  # few nodes in contact leave some motions free
-        step = np.linalg.solve(stiffness, missing)
+        step = np.linalg.lstsq(stiffness, missing, rcond=1e-14)[0]
         rise = float(np.sum(missing * step))
         for _ in range(30):
             trial, value = contact_at(x + step, found.P, accuracy)

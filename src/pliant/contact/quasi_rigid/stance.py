@@ -24,6 +24,7 @@ LOOK = 0.25  # of the object: how far above the partner samples may come to touc
 TURN = 0.04  # [rad] most that a step turns
 STEPS = (200, 12)  # on the coarsest level, on others
 CLOSE = 1e-5  # of the depth, or of the object on coarse levels: motion that counts as none
+MATCHED, MATCHES = 1e-4, 6  # of the force: miss that counts as none; moves towards it
 WIDER = 0.5  # of the depth: samples outside that take part
 
 
@@ -68,7 +69,23 @@ def rest(
                     "It does not come to rest: it rocks or rolls on under this load. Hold it (tilt fixed), or load it elsewhere."
                 )
         margin = max(WIDER * depth, 1.5 * top)
-    return a, resolve(a, b)
+    return _matched(a, b, e, force)
+
+
+def _matched(a: Side, b: Side, e: Floats, force: float) -> tuple[Side, ContactResult]:
+    """A moved along the direction until the contact, solved anew with both surfaces where they came to be, carries the force along it.
+
+    Without turning: what is left of the moments is that of the last stance.
+    """
+    found = resolve(a, b)
+    for _ in range(MATCHES):
+        missing = force - float(found.wrench_b()[:3] @ e)
+        stiffness = float(e @ found.stiffness()[:3, :3] @ e)
+        if abs(missing) <= MATCHED * force or stiffness <= 0.0:
+            break
+        a = a.moved(np.eye(3), np.zeros(3), missing / stiffness * e)
+        found = resolve(a, b)
+    return a, found
 
 
 def _problem(sides: Pair, margin: float) -> Problem:
@@ -99,7 +116,10 @@ def _check(found: lcp.Solution, tilt: bool) -> None:
     if "no forces" in found.status:
         why = "its line of action passes outside everything that can touch, so the object tips over" if tilt else "nothing faces it"
         raise PliantError(f"This load cannot be carried: {why}. Hold the object (tilt fixed), move the load, or turn the object.")
-    raise PliantError(f"The contact under this load was not found ({found.status}, residual {found.residual:.1e}).")
+    raise PliantError(
+        f"The contact under this load was not found ({found.status}, residual {found.residual:.1e}). "
+        "Hold the object (tilt fixed), load it elsewhere (--at), turn it (--up), or press by depth."
+    )
 
 
 def _across(e: Floats) -> Floats:
