@@ -156,7 +156,7 @@ def test_two_soft_balls_pressed_and_aligned():
 
 def test_rough_objects_carry_the_force_that_was_asked_for():
     """Along the direction, although their slopes push sideways too."""
-    found = press("bust", "bunny", force=5, young=1e6, young_b=1e6, spacing=0.006)
+    found = pliant.press("bust", "bunny", force=5, young=1e6, young_b=1e6, spacing=0.006)
     assert found.force == pytest.approx(5.0, rel=2e-4)
     assert found.result.force > 1.02 * found.force
 
