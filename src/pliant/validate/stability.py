@@ -13,8 +13,8 @@ from pliant.validate import Check, problem
 from pliant.validate.friction import REVERSAL
 
 THIN = (
-    "stones slip at joints that theory says hold; it stood with 100 sweeps or without redefinition (tried with continuous-penalty), "
-    "so that the cause is in how contacts are followed and solved; it is not established"
+    "coarse stones that meet rim to rim are driven apart, under penalties with energy from nowhere: how pairs at rims are followed and "
+    "solved is at fault, what in it is not established"
 )
 
 
