@@ -18,7 +18,7 @@ WAYS = ["--headless=new", "--use-angle=swiftshader", "--enable-unsafe-swiftshade
 
 def small_scene() -> Scene:
     """A soft ball falls onto a box that stands on the ground; quick to build and to step."""
-    scene = Scene(name="small", dt=0.004, duration=0.16)
+    scene = Scene(name="small", dt=0.004, duration=0.16, contact="ground")
     scene.add(name="ground", shape="plane", model="static")
     scene.add(name="box", shape=dict(kind="box", size=[0.2, 0.2, 0.1], edge=0.1), model="rigid", position=(0, 0, 0.051))
     soft = dict(youngs_modulus=5e4, stiffness_damping=0.005)

@@ -23,7 +23,7 @@ from pliant.scene import Scene
 @pytest.fixture(scope="module")
 def dropped(tmp_path_factory):
     """A soft box is dropped on the ground; the name of the scene tries to be html."""
-    scene = Scene(name="<b>drop</b>", dt=0.004, duration=0.12, about="A box & the ground.")
+    scene = Scene(name="<b>drop</b>", dt=0.004, duration=0.12, about="A box & the ground.", contact="ground")
     scene.add(name="ground", shape="plane", model="static")
     scene.add(name="soft", shape=dict(kind="box", size=[0.1, 0.1, 0.1], edge=0.05), position=(0, 0, 0.06), material=dict(youngs_modulus=4e4), velocity=(0, 0, -0.5))
     path = tmp_path_factory.mktemp("report") / "drop"
@@ -69,7 +69,7 @@ def test_the_hardest_contact_is_the_frame_with_the_largest_force(dropped, page):
 @pytest.fixture(scope="module")
 def stacked(tmp_path_factory):
     """A box on a box on the ground: the lower one is touched from both sides."""
-    scene = Scene(name="stack", dt=0.004, duration=0.04)
+    scene = Scene(name="stack", dt=0.004, duration=0.04, contact="ground")
     scene.add(name="ground", shape="plane", model="static")
     for name, z in (("lower", 0.0505), ("upper", 0.1515)):
         shape = dict(kind="box", size=[0.1, 0.1, 0.1], edge=0.05)

@@ -12,7 +12,7 @@ from pliant.simulation import Simulation
 
 
 def sliding_block(speed: float = 1.0, duration: float = 0.2) -> Scene:
-    scene = Scene(dt=0.002, duration=duration)
+    scene = Scene(dt=0.002, duration=duration, contact="ground")
     scene.add(name="ground", shape="plane", model="static")
     size = (0.2, 0.1, 0.05)
     scene.add(name="block", shape=dict(kind="box", size=size), model="rigid", position=(0, 0, 0.025), velocity=(speed, 0, 0),

@@ -17,7 +17,7 @@ from pliant.record import Run
 @pytest.fixture(scope="module")
 def run(tmp_path_factory):
     """A soft box lies on a soft pad that lies on the ground: rows of both bodies in each other."""
-    scene = Scene(dt=0.005, duration=0.2)
+    scene = Scene(dt=0.005, duration=0.2, contact="ground")
     scene.add(name="ground", shape="plane", model="static")
     soft = dict(youngs_modulus=2e5, mass_damping=5.0)
     scene.add(name="pad", shape=dict(kind="box", size=(0.3, 0.3, 0.1), edge=0.1), position=(0, 0, 0.05), material=soft)
@@ -95,7 +95,7 @@ def test_the_same_history_as_pandas_and_parquet(run, tmp_path):
 
 
 def test_pairs_that_parted_are_told_with_their_last_touch(tmp_path):
-    scene = Scene(name="bounce", dt=0.002, duration=0.3, gravity=(0, 0, 0))
+    scene = Scene(name="bounce", dt=0.002, duration=0.3, gravity=(0, 0, 0), contact="ground")
     scene.add(name="ground", shape="plane", model="static")
     ball = dict(kind="ball", radius=0.05, edge=0.05)
     scene.add(name="ball", model="rigid", shape=ball, position=(0, 0, 0.052), velocity=(0, 0, -1.0))
