@@ -155,7 +155,7 @@ def first_mode(sim):
 
 
 @pytest.mark.parametrize("scheme", ["symplectic", "verlet", "implicit"])
-@pytest.mark.parametrize("a, b", [(2.0, 0.0), (0.0, 0.004), (1.0, 0.002)])
+@pytest.mark.parametrize("a, b", [pytest.param(2.0, 0.0, marks=pytest.mark.slow), pytest.param(0.0, 0.004, marks=pytest.mark.slow), (1.0, 0.002)])
 def test_rayleigh_damping_of_a_mode(scheme, a, b):
     """zeta = a / (2 omega) + b omega / 2; implicit Euler adds its own omega dt / 2, which is taken off."""
     dt = 2e-4

@@ -14,6 +14,7 @@ def test_all_ten_are_there_and_say_what_they_do():
     assert all(run.__doc__.startswith(f"{name}:") for name, run in known.items())
 
 
+@pytest.mark.slow
 def test_t1_and_t2_agree_but_for_the_misprint(tmp_path):
     found = dict(reproduce("thesis", ["T1", "T2"], tmp_path))
     differs = [line for lines in found.values() for line in lines if not line.agrees]

@@ -49,6 +49,7 @@ SMALL = {
     "melting-bust": dict(edge=0.025, spacing=0.026, dt=0.002, duration=2.5),
     "torn-head": dict(edge=0.025, spacing=0.024, drop=0.1, duration=0.7),
 }
+LONG = ("bunny-in-bowl", "torn-head", "head-in-room", "spinning-ball", "ball-joint", "melting-bust")  # ten seconds and more, even small
 OTHER = [
     ("slope", dict(model="fem", dt=0.005)),
     ("slope", dict(angle=25.0, friction=0.3, dt=0.005)),  # slides back
@@ -73,7 +74,7 @@ def test_every_scene_has_a_small_version():
     assert SMALL.keys() == scenes.SCENES.keys()
 
 
-@pytest.mark.parametrize("name", scenes.SCENES)
+@pytest.mark.parametrize("name", [pytest.param(name, marks=pytest.mark.slow) if name in LONG else name for name in scenes.SCENES])
 def test_the_small_version_keeps_its_promise(name, tmp_path):
     run_and_expect(name, SMALL[name], tmp_path)
 

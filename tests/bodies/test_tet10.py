@@ -27,7 +27,7 @@ def matrix_at(group, x):
     return block_matrix(blocks, 10)[0]
 
 
-@pytest.mark.parametrize("law", ["linear", "corotated", "stvk", "neo-hookean"])
+@pytest.mark.parametrize("law", ["linear", "corotated", pytest.param("stvk", marks=pytest.mark.slow), "neo-hookean"])
 def test_G25_quadratic_stiffness(law):
     K = matrix_at(unit_tet(law), REST)
     assert K[0, 0] == pytest.approx(141.0256410256, abs=1e-9)
@@ -100,7 +100,7 @@ def test_degree_elevation_reproduces_the_linear_stiffness():
     assert np.allclose(E.T @ matrix_at(unit_tet("linear"), REST) @ E, block_matrix(blocks, 4)[0], atol=1e-10)
 
 
-@pytest.mark.parametrize("law", ["linear", "corotated", "stvk", "neo-hookean"])
+@pytest.mark.parametrize("law", ["linear", "corotated", pytest.param("stvk", marks=pytest.mark.slow), "neo-hookean"])
 def test_degree_elevation_reproduces_the_linear_element_when_strained(law):
     lam, mu = lame(1000.0, 0.3)
     x = UNIT + 0.3 * np.random.default_rng(2).normal(size=UNIT.shape)
