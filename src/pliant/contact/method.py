@@ -99,5 +99,5 @@ def choose(kinds: list[str]) -> tuple[str, str]:
     if "points" in kinds:
         return "point-surface", "it is made for bodies of points, which it meets through their surfels"
     if "fem" in kinds and not set(kinds) - {"fem", "rigid", "static"}:
-        return "noniterative", "soft bodies with tetrahedra meet in closed form, with little depth and friction that never drives"
+        return "noniterative", "soft bodies with tetrahedra meet in closed form, with little depth"
     return "continuous-penalty", "vertices, faces and edges meet along their paths, so that nothing thin or fast slips through"

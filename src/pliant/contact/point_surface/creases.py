@@ -15,8 +15,6 @@ from pliant.geometry.mesh import Floats, Ints
 from pliant.kernels import dot, kernel, load, norm, scale
 
 SHARP = 0.85  # length of the area vector over the area: below it faces lean more than 32 degrees away from the normal
-
-
 STEEP = 0.5  # cosine up to which all of the area of a surfel counts: two round surfaces lean away from each other twice
 
 
