@@ -21,7 +21,7 @@ from pliant.geometry.mesh import PliantError
 from pliant.geometry.shapes import make as make_shape
 from pliant.geometry.solids import box
 from pliant.measure.pairs import per_pair
-from pliant.record import Run, read_journal
+from pliant.record import Run, read_journal, runfile
 from pliant.record.elements import element_stress, element_stretch
 
 DT = 0.004
@@ -391,6 +391,22 @@ def test_three_kills(tmp_path):
 @pytest.mark.slow
 def test_fifty_kills(tmp_path):
     killed_runs(tmp_path, 50, seed=100)
+
+
+def test_killed_between_the_last_record_and_the_run_file(tmp_path, monkeypatch):
+    expected = whole_run(pile(6), tmp_path / "expected").path
+
+    def killed(writer, path):
+        path.with_name(path.name + ".part").write_bytes(b"half")
+        writer.close()
+
+    with monkeypatch.context() as patch:
+        patch.setattr(runfile, "_absorb", killed)
+        whole_run(pile(6), tmp_path / "run")
+    assert (tmp_path / "run.journal").exists()
+    assert running.over_at(tmp_path / "run") == pytest.approx(6 * DT)
+    assert_same_run(tmp_path / "run", expected)
+    assert sorted(path.name for path in tmp_path.glob("run.*")) == ["run.vtkhdf"]
 
 
 # -- Ctrl-C and failure

@@ -20,7 +20,7 @@ from pliant.guards import Guard, check_start
 from pliant.measure.books import books
 from pliant.measure.history import FIELDS, History, surface_of
 from pliant.measure.pairs import per_pair
-from pliant.record import Cells, Record, Recorder, Run, resume_writer
+from pliant.record import Cells, Record, Recorder, Run, fold, resume_writer
 from pliant.record.elements import element_stress, element_stretch
 from pliant.record.snapshot import freeze, pack_scene, read_meshes, thaw, unpack_scene
 from pliant.scene import Scene
@@ -87,11 +87,17 @@ def checkpoint(sim: Simulation, history: History) -> Record:
 
 
 def over_at(path: str | Path, duration: float | None = None) -> float | None:
-    """Time [s] at which a run has finished, if nothing is left to do of it until `duration` (default as planned)."""
+    """Time [s] at which a run has finished, if nothing is left to do of it until `duration` (default as planned).
+
+    A kill between its last record and its run file left the journal: the run file is written then.
+    """
     with Run.open(path) as run:
         meta, finished = run.state().meta, run.status == "finished"
     end = meta["duration"] if duration is None else duration
-    return float(meta["time"]) if finished and meta["time"] >= end else None
+    if not finished or meta["time"] < end:
+        return None
+    fold(path)
+    return float(meta["time"])
 
 
 def reopen(path: str | Path, duration: float | None = None) -> tuple[Simulation, Recorder]:
