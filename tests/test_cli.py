@@ -13,6 +13,8 @@ import numpy as np
 import pytest
 
 from pliant import PliantError, cli
+from pliant.cli.options import COLOURS
+from pliant.cli.scene import parse_settings
 from pliant.look import fields
 from pliant.record import Run
 
@@ -180,7 +182,7 @@ def test_export_csv(pliant, run_file, in_folder):
         assert [float(row["kinetic"]) for row in rows] == run.series()["kinetic"].tolist()
 
 
-@pytest.mark.parametrize("colour", cli.COLOURS)
+@pytest.mark.parametrize("colour", COLOURS)
 def test_the_colours_on_offer_are_those_that_can_be_drawn(colour, run_file):
     with Run.open(run_file) as run:
         assert fields.choose(colour, run.fields(0), {0: "static", 1: "fem"})
@@ -321,10 +323,10 @@ def test_wrong_usage_exits_with_2_and_points_to_the_help(arguments, pliant):
 
 
 def test_settings_are_read_as_toml_and_as_text():
-    values = cli.parse_settings(["a=1", "b=2.5", "c=[0, 0, 1]", "d=fem", 'e="x y"', "f=true", "g=a=b"])
+    values = parse_settings(["a=1", "b=2.5", "c=[0, 0, 1]", "d=fem", 'e="x y"', "f=true", "g=a=b"])
     assert values == {"a": 1, "b": 2.5, "c": [0, 0, 1], "d": "fem", "e": "x y", "f": True, "g": "a=b"}
     with pytest.raises(PliantError, match="NAME=VALUE"):
-        cli.parse_settings(["=3"])
+        parse_settings(["=3"])
 
 
 def test_a_name_that_looks_like_a_number_is_a_name(pliant, tmp_path):

@@ -1,4 +1,4 @@
-"""Commands that show runs in the browser and as pages; `cli.py` adds them to the others."""
+"""Commands that show runs in the browser and as pages."""
 
 from __future__ import annotations
 
@@ -10,17 +10,13 @@ import typer
 if TYPE_CHECKING:
     from pliant.live.server import Server
 
-RunFile = Annotated[Path, typer.Argument(help="A run file.")]
+from pliant.cli.options import Contact, Dt, RunFile, SceneName, Settings, say
+from pliant.cli.scene import wanted_scene
+
 Host = Annotated[str, typer.Option(help="Address to listen at; another than this machine's own shows the page to the network.")]
 Port = Annotated[int | None, typer.Option(help="Port; default the first free one from 8700 on, 0: any that is free.")]
 Browser = Annotated[bool, typer.Option(help="Open the page in the default browser.")]
 Colour = Annotated[str, typer.Option(help="What colours bodies at first: pressure, von_mises, speed, body ...")]
-
-
-def register(app: typer.Typer) -> None:
-    """Add the commands of this file."""
-    for command in (view, live, report):
-        app.command()(command)
 
 
 def view(
@@ -32,7 +28,6 @@ def view(
     browser: Browser = True,
 ) -> None:
     """Play a run in the browser: time line, fields, contacts, cuts, curves. Ctrl-C ends it."""
-    from pliant.cli import say
     from pliant.live.html import write_page
     from pliant.live.reel import Reel
     from pliant.live.viewing import serve
@@ -48,10 +43,10 @@ def view(
 
 
 def live(
-    scene: Annotated[str, typer.Argument(help="A scene file (.toml) or the name of a scene that ships with pliant.")],
-    dt: Annotated[float | None, typer.Option(help="Length of a step [s], instead of the scene's.")] = None,
-    contact: Annotated[str | None, typer.Option(help="Contact method, instead of the scene's.")] = None,
-    settings: Annotated[list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="As for `pliant run`. Repeatable.")] = None,
+    scene: SceneName,
+    dt: Dt = None,
+    contact: Contact = None,
+    settings: Settings = None,
     folder: Annotated[Path, typer.Option(help="Where scenes and runs are saved from the page.")] = Path("runs"),
     start: Annotated[bool, typer.Option(help="Begin at once instead of paused.")] = False,
     host: Host = "127.0.0.1",
@@ -60,13 +55,12 @@ def live(
     browser: Browser = True,
 ) -> None:
     """Run a scene in the browser: pull at bodies, change settings, drop more, save what was done. Ctrl-C ends it."""
-    from pliant.cli import _scene
     from pliant.live.orders import obey
     from pliant.live.playing import serve
     from pliant.live.session import Session
     from pliant.warm import announce, warm
 
-    made = _scene(scene, settings or [], dt, None, contact)
+    made = wanted_scene(scene, settings or [], dt, None, contact)
     warm(made)
     with announce():
         session = Session(made, folder, colour)
@@ -84,8 +78,6 @@ def stay(server: Server, browser: bool) -> None:
     import signal
     import threading
     import webbrowser
-
-    from pliant.cli import say
 
     over = threading.Event()
     if threading.current_thread() is threading.main_thread():
@@ -108,7 +100,6 @@ def report(
     colour: Colour = "auto",
 ) -> None:
     """Write one html page about a run: scene, pictures, curves, pressure map, pairs, warnings, how to do it again."""
-    from pliant.cli import say
     from pliant.look.report import report as write
     from pliant.record import Run
 

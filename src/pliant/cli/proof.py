@@ -1,4 +1,4 @@
-"""Commands that prove things: validation against theory, and methods against each other."""
+"""Commands that prove things: validation against theory, methods against each other, experiments of the papers."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from typing import Annotated
 
 import typer
 
-Json = Annotated[bool, typer.Option("--json", help="Print JSON for programs instead of text.")]
+from pliant.cli.options import Dt, Duration, Json, SceneName, Settings, say, tell
+from pliant.cli.scene import wanted_scene
 
 
 def validate(
@@ -23,7 +24,6 @@ def validate(
     Exits with 1 if anything fails.
     """
     from pliant import validate as proof
-    from pliant.cli import say, tell
     from pliant.validate import output
 
     if listed:
@@ -51,11 +51,11 @@ def validate(
 
 
 def compare(
-    scene: Annotated[str, typer.Argument(help="A scene file (.toml) or the name of a scene that ships with pliant.")],
+    scene: SceneName,
     contact: Annotated[str, typer.Option(help="Methods, with commas between.")] = "ground,noniterative,penalty,continuous-penalty",
-    dt: Annotated[float | None, typer.Option(help="Length of a step [s], instead of the scene's.")] = None,
-    duration: Annotated[float | None, typer.Option(help="Simulated time [s], instead of the scene's.")] = None,
-    settings: Annotated[list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="A parameter of the scene. Repeatable.")] = None,
+    dt: Dt = None,
+    duration: Duration = None,
+    settings: Settings = None,
     out: Annotated[Path | None, typer.Option(help="The plot; default runs/SCENE_compare.png.")] = None,
     as_json: Json = False,
 ) -> None:
@@ -64,10 +64,9 @@ def compare(
     from rich.markup import escape
     from rich.table import Table
 
-    from pliant.cli import _scene, say, tell
     from pliant.measure.compare import COLUMNS, compare, plot
 
-    made = _scene(scene, settings or [], dt, duration, None)
+    made = wanted_scene(scene, settings or [], dt, duration, None)
     trials = []
     for trial in compare(made, [name.strip() for name in contact.split(",")]):
         trials.append(trial)
@@ -90,7 +89,27 @@ def compare(
         say(f"Wrote {path}")
 
 
-def register(app: typer.Typer) -> None:
-    """Add the commands."""
-    app.command()(validate)
-    app.command()(compare)
+def reproduce(
+    source: Annotated[str, typer.Argument(help="Which source; without one, list them and their experiments.")] = "",
+    experiments: Annotated[list[str] | None, typer.Argument(help="Ids of experiments; default all.")] = None,
+    out: Annotated[Path | None, typer.Option(help="Folder for plots, pictures and results.json; default runs/SOURCE.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Compute the experiments of the papers again: plots, and lines "published / here / agrees"."""
+    from pliant import reproduce as again
+
+    if not source:
+        for name in again.SOURCES:
+            say(f"[bold]{name}[/]: {(again.source(name).__doc__ or '').splitlines()[0]}")
+            for i, run in again.experiments(name).items():
+                say(f"  {i}: {(run.__doc__ or '').splitlines()[0]}")
+        return
+    folder = out or Path("runs") / source
+    found = {}
+    for i, lines in again.reproduce(source, experiments, folder):
+        found[i] = [vars(line) for line in lines]
+        if not as_json:
+            say(f"[bold]{i}[/]")
+            for line in lines:
+                say(f"  {line.text()}")
+    tell(found) if as_json else say(f"Plots and pictures are in {folder}.")

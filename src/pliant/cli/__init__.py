@@ -1,0 +1,64 @@
+"""The command line. Every command imports what it needs when it runs, so that `pliant --help` is quick."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+
+from pliant.cli import press, proof, read, run, view
+
+app = typer.Typer(
+    help="Contact between soft, quasi-rigid and rigid bodies: simulate it and measure it.\n\n"
+    "Start with `pliant demo`, then `pliant scenes` and `pliant run NAME`.",
+    no_args_is_help=True,
+    rich_markup_mode="markdown",
+    pretty_exceptions_enable=False,
+    add_completion=False,
+)
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        from pliant import __version__
+
+        print(__version__)
+        raise typer.Exit
+
+
+@app.callback()
+def _start(
+    version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and stop.")] = False,
+) -> None:
+    pass
+
+
+COMMANDS = (
+    run.demo, run.run, run.resume, read.info, read.export, read.contacts, read.check, press.press, press.response, read.scenes,
+    proof.reproduce, proof.validate, proof.compare, view.view, view.live, view.report, read.schema,
+)  # fmt: skip
+for command in COMMANDS:  # in the order in which --help lists them
+    app.command()(command)
+
+
+@app.command(hidden=True)
+def warm() -> None:
+    """Compile all kernels into the cache, with a progress line."""
+    from pliant.warm import warm as compile_all
+
+    compile_all()
+
+
+def main() -> None:
+    """Run the command line; errors of input are sentences, not tracebacks."""
+    from pliant.geometry.mesh import PliantError
+
+    try:
+        app(prog_name="pliant")
+    except PliantError as error:
+        print(f"Error: {error}", file=sys.stderr)
+        sys.exit(2)
+    except KeyboardInterrupt:
+        print("Stopped.", file=sys.stderr)
+        sys.exit(130)

@@ -1,0 +1,118 @@
+"""Commands that read what is there: runs, meshes, the scenes that ship with pliant."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from pliant.cli.options import Colour, Json, RunFile, say, tell
+
+
+def info(path: RunFile, as_json: Json = False) -> None:
+    """Say what is in a run file: scene, frames, fields, how it ended."""
+    from pliant.terminal import run_facts, run_text
+
+    facts = run_facts(path)
+    tell(facts) if as_json else say(run_text(facts))
+
+
+def export(
+    path: RunFile,
+    to: Annotated[str, typer.Option(help="vtu, ply, csv, png, mp4 or gif.")] = "vtu",
+    out: Annotated[Path | None, typer.Option(help="Where to write; default beside the run file.")] = None,
+    body: Annotated[str | None, typer.Option(help="Only this body (ply).")] = None,
+    colour: Colour = "auto",
+    at: Annotated[float | None, typer.Option(help="Time of the picture [s] (png); default the end.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Write a run in another format: VTU series, PLY sequence, CSV of the time series, picture or movie."""
+    from pliant.record import Run
+    from pliant.terminal import export_run
+
+    with Run.open(path) as opened:
+        written = export_run(opened, to, out, body, colour, at)
+    if as_json:
+        tell([str(path) for path in written])
+        return
+    say(f"Wrote {written[0]}" + (f" and {len(written) - 1} more." if len(written) > 1 else "."))
+
+
+def contacts(
+    path: RunFile,
+    pair: Annotated[tuple[str, str] | None, typer.Option(help="Two bodies; what acts on the first is shown.")] = None,
+    at: Annotated[float | None, typer.Option(help="Time [s]; default the end.")] = None,
+    to: Annotated[str, typer.Option(help="The history as csv or parquet (needs pandas and pyarrow).")] = "csv",
+    out: Annotated[Path | None, typer.Option(help="Stem of the table and png; default RUN_contacts.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Say what touched what, how hard and over which area; write the history as a table and as a plot."""
+    from rich.console import Console
+
+    from pliant.record import Run
+    from pliant.terminal import contact_facts, pair_table, parted_text
+
+    with Run.open(path) as opened:
+        facts = contact_facts(opened, pair, at, out, to)
+    if as_json:
+        tell(facts)
+        return
+    if facts["pairs"]:
+        Console(highlight=False).print(pair_table(facts["pairs"], f"contact at t = {facts['time']:.4g} s"))
+    else:
+        say(f"{f'{pair[0]} and {pair[1]} do not touch' if pair else 'Nothing touches'} at t = {facts['time']:.4g} s.")
+    if facts["parted"]:
+        say(parted_text(facts["parted"]))
+    elif pair and not facts["pairs"]:
+        say("They did not touch before.")
+    say("\n".join(f"Wrote {p}" for p in facts["wrote"]))
+
+
+def check(
+    path: Annotated[Path, typer.Argument(help="A mesh or point cloud file.")],
+    unit: Annotated[str, typer.Option(help="Unit of the numbers in the file: m, cm, mm, in ...")] = "m",
+    up: Annotated[str, typer.Option(help="Axis that points up in the file: x, y, z, -y ...")] = "z",
+    as_json: Json = False,
+) -> None:
+    """Say in sentences what is wrong with a mesh file, and what pliant will do about it."""
+    from pliant.geometry.check import check_file
+
+    _, report = check_file(path, unit=unit, up=up)
+    tell(report.as_dict()) if as_json else say(report.text())
+    if report.refused:
+        raise typer.Exit(1)
+
+
+def scenes(as_json: Json = False) -> None:
+    """List the scenes that ship with pliant, with their parameters."""
+    from rich.console import Console
+    from rich.table import Table
+
+    from pliant import scenes as shipped
+
+    found = {n: (shipped.module(n).__doc__.splitlines()[0], shipped.parameters(n)) for n in shipped.SCENES}
+    if as_json:
+        tell({n: {"about": about, "parameters": p} for n, (about, p) in found.items()})
+        return
+    table = Table("scene", "what happens", "parameters (--set NAME=VALUE)", box=None, pad_edge=False)
+    for name, (about, parameters) in found.items():
+        table.add_row(f"[bold]{name}[/]", about, ", ".join(f"{k}={v}" for k, v in parameters.items()))
+    Console().print(table)
+
+
+def schema(out: Annotated[Path | None, typer.Option(help="Write to this file instead of the screen.")] = None) -> None:
+    """Print the JSON schema of scene files, for completion and checks in editors."""
+    import warnings
+
+    from pliant.scene import Scene
+
+    with warnings.catch_warnings():  # a default that is a table over time has no JSON; its description says what it is
+        warnings.simplefilter("ignore")
+        text = json.dumps(Scene.model_json_schema(), indent=2)
+    if out is None:
+        print(text)
+    else:
+        out.write_text(text + "\n")
+        say(f"Wrote {out}.")
