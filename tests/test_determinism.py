@@ -8,6 +8,7 @@ import pytest
 
 from pliant import Scene, kernels
 
+SCHEMES = ["symplectic", "implicit", *(pytest.param(scheme, marks=pytest.mark.slow) for scheme in ("verlet", "cooper-verner", "dop853"))]
 ARRAYS = ("x", "v", "position", "rotation", "velocity", "spin")
 
 
@@ -45,7 +46,7 @@ def test_run_twice(integrator):
     assert same(first.state, second.state)
 
 
-@pytest.mark.parametrize("integrator", ["symplectic", "verlet", "implicit", "cooper-verner", "dop853"])
+@pytest.mark.parametrize("integrator", SCHEMES)
 def test_one_and_two_threads(integrator, monkeypatch):
     import numba
 
@@ -80,7 +81,7 @@ def test_one_and_two_threads_in_the_static_solve(monkeypatch):
     assert same(*ends)
 
 
-@pytest.mark.parametrize("integrator", ["symplectic", "verlet", "implicit", "cooper-verner", "dop853"])
+@pytest.mark.parametrize("integrator", SCHEMES)
 def test_a_far_away_body_changes_no_bit(integrator):
     alone = mixed(integrator).simulate()
     beside = mixed(integrator, far=True).simulate()

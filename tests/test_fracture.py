@@ -113,6 +113,7 @@ def test_parts_that_meet_again_do_not_grow_together(torn):
     assert g == pytest.approx(f, abs=1e-9 * np.abs(f).max())
 
 
+@pytest.mark.slow
 def test_parts_collide():
     """Thrown at each other the parts meet as two bodies, bounce, and keep momentum."""
     sim = thrown(pulled(ground=True).copy_with(contact={"method": "point-surface", "damping": 0.2}))

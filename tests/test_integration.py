@@ -38,7 +38,7 @@ def test_observed_order_in_dt(scheme, order, law):
     assert np.polyfit(np.log(steps), np.log(errors), 1)[0] == pytest.approx(order, abs=0.2)
 
 
-@pytest.mark.parametrize("scheme", ["symplectic", "verlet"])
+@pytest.mark.parametrize("scheme", [pytest.param("symplectic", marks=pytest.mark.slow), "verlet"])
 @pytest.mark.parametrize("kind", [dict(), dict(element="quadratic"), dict(model="springs")])
 def test_energy_of_undamped_explicit_schemes_is_bounded(scheme, kind):
     """It swings by the order of the scheme and does not drift."""
@@ -154,7 +154,7 @@ def first_mode(sim):
     return np.sqrt(values[0]), shape.reshape(-1, 3)
 
 
-@pytest.mark.parametrize("scheme", ["symplectic", "verlet", "implicit"])
+@pytest.mark.parametrize("scheme", [pytest.param("symplectic", marks=pytest.mark.slow), "verlet", pytest.param("implicit", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("a, b", [pytest.param(2.0, 0.0, marks=pytest.mark.slow), pytest.param(0.0, 0.004, marks=pytest.mark.slow), (1.0, 0.002)])
 def test_rayleigh_damping_of_a_mode(scheme, a, b):
     """zeta = a / (2 omega) + b omega / 2; implicit Euler adds its own omega dt / 2, which is taken off."""

@@ -6,6 +6,7 @@ its bodies. A job that is done leaves a mark in the cache folder, so later start
 
 from __future__ import annotations
 
+import hashlib
 import multiprocessing
 import sys
 import time
@@ -17,8 +18,10 @@ from typing import Any
 
 from pliant.build import methods_of
 from pliant.contact.method import METHODS
-from pliant.kernels import CACHE, KEY
+from pliant.kernels import CACHE, KEY, PACKAGE
 from pliant.scene import Scene
+
+PLACE = hashlib.sha256(str(PACKAGE).encode()).hexdigest()[:12]  # numba keeps machine code by path: another copy compiles its own
 
 
 def _tets() -> None:
@@ -178,7 +181,7 @@ def warm(scene: Scene | None = None, quiet: bool = False) -> None:
 
 def _mark(job: str) -> Path:
     assert CACHE is not None
-    return Path(CACHE) / f"{job}-{KEY}.done"
+    return Path(CACHE) / f"{job}-{KEY}-{PLACE}.done"
 
 
 def _job(job: str) -> str:

@@ -141,6 +141,7 @@ def test_a_body_at_rest_on_the_ground_weighs_what_it_weighs(kind, scheme):
 
 OTHER = ("noniterative", "reversal", "penalty", "continuous-penalty")
 REST = [(kind, method) for kind in KINDS if "springs" in kind for method in OTHER if (kind, method) != ("surface springs", "noniterative")]
+REST = [pytest.param(*pair, marks=() if i % 4 == 0 else pytest.mark.slow) for i, pair in enumerate(REST)]
 
 
 @pytest.mark.parametrize("kind, method", REST)

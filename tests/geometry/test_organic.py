@@ -59,7 +59,7 @@ def test_default_is_a_sound_solid_of_a_few_thousand_tets(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ORGANIC)
-@pytest.mark.parametrize("edge", [0.062, 0.0571, 0.049, 0.0413])
+@pytest.mark.parametrize("edge", [0.0571, *(pytest.param(edge, marks=pytest.mark.slow) for edge in (0.062, 0.049, 0.0413))])
 def test_sound_at_other_edges(name: str, edge: float) -> None:
     check_solid(made(name, edge=edge), CHI.get(name, 2))
 
@@ -80,7 +80,7 @@ def test_size_and_place(name: str) -> None:
     np.testing.assert_allclose(made(name, **scale).points, 4.0 * mesh.points, atol=1e-9)
 
 
-@pytest.mark.parametrize("name", ORGANIC)
+@pytest.mark.parametrize("name", [name if i < 2 else pytest.param(name, marks=pytest.mark.slow) for i, name in enumerate(ORGANIC)])
 def test_volume_converges(name: str) -> None:
     coarse = 0.12 if name in ("mouth", "room") else 0.06
     volume = [float(np.sum(made(name, edge=coarse / k).volumes)) for k in (1, 1.5, 2)]

@@ -87,8 +87,8 @@ def random_kills(toy, folder: Path, count: int, frames: int, longest: float, see
         check_ended(path, folder / "whole" / "run")
 
 
-def test_ten_kills_at_random_moments(toy, tmp_path):
-    random_kills(toy, tmp_path, 10, frames=60, longest=0.15, seed=5)
+def test_five_kills_at_random_moments(toy, tmp_path):
+    random_kills(toy, tmp_path, 5, frames=60, longest=0.15, seed=5)
 
 
 @pytest.mark.slow
