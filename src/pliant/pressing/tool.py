@@ -27,6 +27,7 @@ from pliant.detect.surfels.exact import Exact
 from pliant.geometry.mesh import Floats, PliantError
 from pliant.pressing import quantities
 from pliant.pressing.approach import aligned, floor_under, touching
+from pliant.pressing.limits import check_depth, check_force
 from pliant.pressing.maps import PressureMap, pressure_map
 from pliant.pressing.objects import Thing, centre_of, thing
 from pliant.pressing.tabulate import read_response
@@ -34,7 +35,6 @@ from pliant.reading import nearest
 
 RESPONSES = ("boussinesq", "volume-preserving", "layer")
 TILTS = ("fixed", "free")
-DEEP = 0.2  # of the largest extent: dents beyond are no local deformation
 FEW = 150  # samples in contact below which smoothing would lower the peak
 BROAD = 2.0  # contact radii: how far a push is felt unless a layer is given
 
@@ -158,7 +158,9 @@ def press(
         raise PliantError("Both objects are rigid: give young (of the first) or young_b (of the second), such as 1MPa.")
     sides = _placed((things[0], things[1]), way, align)
     if deep is not None:
-        _check_depth(deep, sides)
+        check_depth(deep, sides)
+    if load is not None:
+        check_force(load, sides, materials)
     thick = None if layer is None else quantities.length("layer", layer)
     solid = tuple(replace(s, response=None if c is None else Boussinesq(c)) for s, c in zip(sides, materials, strict=True))
     where = None if at is None else np.asarray(at, np.float64) + solid[0].translation
@@ -171,7 +173,10 @@ def press(
     found = _pressed(solid[0], solid[1], way, deep, load, tilt == "free", where)
     notes += _remarks(found[1], response, thick, materials)
     gone = float((found[0].translation - solid[0].translation) @ way) if deep is None and tilt == "fixed" else deep
-    return Pressed((things[0], things[1]), found[0], solid[1], found[1], way, found[1].depth if gone is None else gone, tuple(notes))
+    gone = found[1].depth if gone is None else gone
+    if load is not None:
+        check_depth(gone, sides, f"force = {load:.4g} N presses it in by")
+    return Pressed((things[0], things[1]), found[0], solid[1], found[1], way, gone, tuple(notes))
 
 
 def _direction(direction: Any) -> Floats:
@@ -208,17 +213,6 @@ def _placed(things: tuple[Thing, Thing], way: Floats, align: bool) -> tuple[Side
             raise PliantError("An exact shape on an exact plane has no samples: give it by name or as a file.")
         return a, floor_under(a, way)
     return touching(aligned(a, b, way) if align else a, b, way), b
-
-
-def _check_depth(depth: float, sides: tuple[Side, Side]) -> None:
-    """A dent must be small against the objects; most who ask for more have the wrong unit."""
-    for which, side in zip(("first", "second"), sides, strict=True):
-        if side.nodes is not None and depth > DEEP * (extent := np.ptp(side.nodes.points, axis=0)).max():
-            size = " x ".join(f"{1e3 * e:.3g}" for e in extent)
-            raise PliantError(
-                f"depth = {1e3 * depth:.3g} mm is too much for the {which} object, which is {size} mm large: dents must be small. "
-                "Is the unit of the file right? `unit` and `size` set it."
-            )
 
 
 def _response(kind: str, c: float | None, layer: float | None) -> Response | None:
@@ -275,7 +269,10 @@ def _remarks(result: ContactResult, response: str, layer: float | None, material
     notes = []
     touching = int(result.contact.sum())
     if touching < 40:
-        notes.append(f"only {touching} samples touch: force to about {5 if touching > 15 else 20} %; use a smaller spacing")
+        notes.append(
+            f"only {touching} samples touch: force to about {5 if touching > 15 else 20} %, and the peak is that of a single sample, which "
+            "the map blurs by a spacing; use a smaller spacing"
+        )
     if len(result.spikes):
         notes.append(f"{len(result.spikes)} samples are displaced by more than half their radius of curvature: do not trust them")
     if result.off:
