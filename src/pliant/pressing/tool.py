@@ -19,7 +19,7 @@ import numpy as np
 from pliant.contact.quasi_rigid.levels import levels_of
 from pliant.contact.quasi_rigid.resolve import resolve
 from pliant.contact.quasi_rigid.response import Boussinesq, LayerCut, Response, Tabulated, VolumePreserving, compliance
-from pliant.contact.quasi_rigid.result import ContactResult
+from pliant.contact.quasi_rigid.result import FEW, ContactResult
 from pliant.contact.quasi_rigid.side import Side
 from pliant.contact.quasi_rigid.stance import rest
 from pliant.contact.quasi_rigid.stiffening import stiffening
@@ -35,7 +35,8 @@ from pliant.reading import nearest
 
 RESPONSES = ("boussinesq", "volume-preserving", "layer")
 TILTS = ("fixed", "free")
-FEW = 150  # samples in contact below which smoothing would lower the peak
+TIPPED = 20.0  # [degree] of turning that is told as tipping over
+SMOOTH = 150  # samples in contact below which smoothing would lower the peak
 BROAD = 2.0  # contact radii: how far a push is felt unless a layer is given
 
 
@@ -69,7 +70,7 @@ class Pressed:
     @property
     def peak(self) -> float:
         """[Pa] highest pressure, smoothed over a spacing; of the nodes as they are where only few touch."""
-        few = np.count_nonzero(self.result.contact) < FEW
+        few = np.count_nonzero(self.result.contact) < SMOOTH
         return float(np.max(self.result.pressure if few else self.result.smooth_pressure, initial=0.0))
 
     @property
@@ -85,7 +86,7 @@ class Pressed:
     @property
     def tilt(self) -> float:
         """[degree] by which A turned."""
-        return float(np.degrees(np.arccos(np.clip(0.5 * (np.trace(self.a.rotation) - 1.0), -1.0, 1.0))))
+        return _angle(self.a.rotation)
 
     def map(self, shape: tuple[int, int] | None = None) -> PressureMap:
         """Pressure on a grid across the direction; cells of a sample's size, or as many as a sensor has."""
@@ -171,7 +172,7 @@ def press(
             notes.append(f"a push is felt {1e3 * thick:.3g} mm far, twice the radius of a solid body's contact: give a layer to choose")
         solid = tuple(replace(s, response=_response(response, c, thick)) for s, c in zip(solid, materials, strict=True))
     found = _pressed(solid[0], solid[1], way, deep, load, tilt == "free", where)
-    notes += _remarks(found[1], response, thick, materials)
+    notes += [*_tipped(found[0], way), *_remarks(found[1], response, thick, materials)]
     gone = float((found[0].translation - solid[0].translation) @ way) if deep is None and tilt == "fixed" else deep
     gone = found[1].depth if gone is None else gone
     if load is not None:
@@ -256,6 +257,21 @@ def _pressed(
     return a, result
 
 
+def _tipped(a: Side, way: Floats) -> list[str]:
+    """Whether A turned so far that it stands on another side, and where to."""
+    angle, top = _angle(a.rotation), -a.rotation @ way
+    top = top + (top @ -way) * way
+    if angle < TIPPED:
+        return []
+    where = ", ".join(f"{c + 0.0:.2g}" for c in np.round(top / max(float(np.linalg.norm(top)), 1e-300), 3))
+    return [f"it does not stand on what touches first: it tips over by {angle:.0f}°, its top towards ({where}), and rests there"]
+
+
+def _angle(rotation: Floats) -> float:
+    """[degree]"""
+    return float(np.degrees(np.arccos(np.clip(0.5 * (np.trace(rotation) - 1.0), -1.0, 1.0))))
+
+
 def _why_apart(result: ContactResult) -> str:
     if result.off:
         return f"Nothing touches: at all {result.off} samples that overlap, the other surface has a hole."
@@ -268,7 +284,7 @@ def _remarks(result: ContactResult, response: str, layer: float | None, material
     """What a reader of the numbers must know."""
     notes = []
     touching = int(result.contact.sum())
-    if touching < 40:
+    if touching < FEW:
         notes.append(
             f"only {touching} samples touch: force to about {5 if touching > 15 else 20} %, and the peak is that of a single sample, which "
             "the map blurs by a spacing; use a smaller spacing"
