@@ -20,12 +20,18 @@ TURNS = 10000
 
 
 def rolled(points: Floats, at: Floats, e: Floats) -> Floats:
-    """(3, 3) the turn about `at` after which an object rests on a plane across e; none if it would roll on for ever.
+    """(3, 3) the turn about `at` after which an object rests on a plane across e; none if `at` is outside it: then nothing may stop it.
 
     points (n, 3), at (3,) [m]; e (3,) a unit vector
     """
-    x, size = _corners(points) - at, float(np.linalg.norm(np.ptp(points, axis=0)))
-    total = np.eye(3)
+    size, total = float(np.linalg.norm(np.ptp(points, axis=0))), np.eye(3)
+    try:
+        hull = ConvexHull(points)
+    except QhullError:  # all in a plane
+        return total
+    if np.any(hull.equations[:, :3] @ at + hull.equations[:, 3] > TOUCH * size):
+        return total
+    x = np.asarray(points[np.sort(hull.vertices)] - at, dtype=np.float64)
     for _ in range(TURNS):
         low = x @ e
         touch = x[low >= low.max() - TOUCH * size]
@@ -37,20 +43,10 @@ def rolled(points: Floats, at: Floats, e: Floats) -> Floats:
         pivot = touch[int(np.argmax(touch @ d))]
         below, ahead = np.minimum((x - pivot) @ e, 0.0), (x - pivot) @ d
         reach = ahead > TOUCH * size
-        if not reach.any():
-            break  # a load outside the object: nothing stops it
         angle = float(np.min(np.arctan2(-below[reach], ahead[reach])))
         turn = rotation_matrix(math.degrees(angle) * np.cross(d, e))  # brings cos(angle) e + sin(angle) d to e
         x, total = x @ turn.T, turn @ total
     return np.eye(3)
-
-
-def _corners(points: Floats) -> Floats:
-    """Corners of the convex hull; all points if they lie in a plane."""
-    try:
-        return np.asarray(points[np.sort(ConvexHull(points).vertices)], dtype=np.float64)
-    except QhullError:
-        return points
 
 
 def nearest_support(offsets: Floats) -> Floats:
