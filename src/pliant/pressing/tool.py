@@ -30,12 +30,12 @@ from pliant.pressing.approach import aligned, floor_under, touching
 from pliant.pressing.limits import check_depth, check_force
 from pliant.pressing.maps import PressureMap, pressure_map
 from pliant.pressing.objects import Thing, centre_of, thing
+from pliant.pressing.stood import angle_of, tipped, why_apart
 from pliant.pressing.tabulate import read_response
 from pliant.reading import nearest
 
 RESPONSES = ("boussinesq", "volume-preserving", "layer")
 TILTS = ("fixed", "free")
-TIPPED = 20.0  # [degree] of turning that is told as tipping over
 SMOOTH = 150  # samples in contact below which smoothing would lower the peak
 BROAD = 2.0  # contact radii: how far a push is felt unless a layer is given
 
@@ -86,7 +86,7 @@ class Pressed:
     @property
     def tilt(self) -> float:
         """[degree] by which A turned."""
-        return _angle(self.a.rotation)
+        return angle_of(self.a.rotation)
 
     def map(self, shape: tuple[int, int] | None = None) -> PressureMap:
         """Pressure on a grid across the direction; cells of a sample's size, or as many as a sensor has."""
@@ -172,7 +172,7 @@ def press(
             notes.append(f"a push is felt {1e3 * thick:.3g} mm far, twice the radius of a solid body's contact: give a layer to choose")
         solid = tuple(replace(s, response=_response(response, c, thick)) for s, c in zip(solid, materials, strict=True))
     found = _pressed(solid[0], solid[1], way, deep, load, tilt == "free", where)
-    notes += [*_tipped(found[0], way), *_remarks(found[1], response, thick, materials)]
+    notes += [*tipped(found[0], way), *_remarks(found[1], response, thick, materials)]
     gone = float((found[0].translation - solid[0].translation) @ way) if deep is None and tilt == "fixed" else deep
     gone = found[1].depth if gone is None else gone
     if load is not None:
@@ -251,33 +251,10 @@ def _pressed(
             at = a.world(centre_of(a.nodes)) if a.nodes is not None else a.translation
         a, result = rest(a, b, way, force, tilt=tilt, at=at)
     if result.status == "apart":
-        raise PliantError(_why_apart(result))
+        raise PliantError(why_apart(a, way, result))
     if not result.solved:
         raise PliantError(f"The contact problem was not solved: {result.status}. Try a smaller depth, or the boussinesq response.")
     return a, result
-
-
-def _tipped(a: Side, way: Floats) -> list[str]:
-    """Whether A turned so far that it stands on another side, and where to."""
-    angle, top = _angle(a.rotation), -a.rotation @ way
-    top = top + (top @ -way) * way
-    if angle < TIPPED:
-        return []
-    where = ", ".join(f"{c + 0.0:.2g}" for c in np.round(top / max(float(np.linalg.norm(top)), 1e-300), 3))
-    return [f"it does not stand on what touches first: it tips over by {angle:.0f}°, its top towards ({where}), and rests there"]
-
-
-def _angle(rotation: Floats) -> float:
-    """[degree]"""
-    return float(np.degrees(np.arccos(np.clip(0.5 * (np.trace(rotation) - 1.0), -1.0, 1.0))))
-
-
-def _why_apart(result: ContactResult) -> str:
-    if result.off:
-        return f"Nothing touches: at all {result.off} samples that overlap, the other surface has a hole."
-    if result.steep:
-        return f"Nothing touches: the surfaces do not face each other at the {result.steep} samples that overlap. Are normals inside out?"
-    return "Nothing touches at this depth."
 
 
 def _remarks(result: ContactResult, response: str, layer: float | None, materials: list[float | None]) -> list[str]:
