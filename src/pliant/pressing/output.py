@@ -120,7 +120,7 @@ def picture(found: Pressed, path: Path) -> None:
             points, faces, np.zeros(len(faces), np.int64), {0: found.things[0].name}, {0: "rigid"},
             fields, float("nan"), title_of(found), surfels, np.zeros(len(surfels), np.int64),
         ),
-        field="pressure", camera=(-60.0, 58.0), limits=(0.0, round_up(found.peak)),
+        field="pressure", camera=(-60.0, 58.0), limits=(0.0, round_up(float(np.max(fields["pressure"])))),
     )  # fmt: skip
     image.save(path)
 

@@ -37,6 +37,7 @@ from pliant.reading import nearest
 RESPONSES = ("boussinesq", "volume-preserving", "layer")
 TILTS = ("fixed", "free")
 SMOOTH = 150  # samples in contact below which smoothing would lower the peak
+MET = 1e-3  # of the force: a larger miss is told
 BROAD = 2.0  # contact radii: how far a push is felt unless a layer is given
 
 
@@ -128,6 +129,9 @@ def press(
     unit: str = "m",
     up: str = "z",
     size: float | str | None = None,
+    unit_b: str | None = None,
+    up_b: str | None = None,
+    size_b: float | str | None = None,
     spacing: float | str | None = None,
     align: bool = False,
     crop: str | None = None,
@@ -144,15 +148,20 @@ def press(
     response   boussinesq (solid), volume-preserving (flesh, rubber), layer (a thin layer on a hard core), or a file of `pliant response`
     layer      [m] or "15mm": how far a push is felt; None: twice the radius of the contact
     young, poisson, young_b, poisson_b   of A and B; None: rigid
-    unit, up, size   of files, see docs/files.md; spacing [m]: of samples on the faces of meshes
+    unit, up, size   of files, see docs/files.md; unit_b, up_b, size_b where those of B differ
+    spacing    [m] of samples on the faces of meshes
     crop, crop_b   parts of files that are used, such as "z<50mm,x>-2cm", in metres with z up if no unit is given
     align      move A across the direction until its middle is in line with that of B
     """
     way = _direction(direction)
     deep, load = _goal(depth, force, tilt)
-    metres = None if size is None else quantities.length("size", size)
+    unit_b, size_b = (unit, size) if unit_b is None and size_b is None else (unit_b or unit, size_b)
+    read = [(a, unit, up, size, crop), (b, unit_b, up_b or up, size_b, crop_b)]
     apart = None if spacing is None else quantities.length("spacing", spacing)
-    things = tuple(thing(each, unit=unit, up=up, size=metres, spacing=apart, crop=part) for each, part in ((a, crop), (b, crop_b)))
+    things = [
+        thing(each, unit=in_unit, up=upright, size=None if long is None else quantities.length("size", long), spacing=apart, crop=part)
+        for each, in_unit, upright, long, part in read
+    ]
     moduli = ((young, poisson), (young_b, poisson_b))
     materials = [None if e is None else compliance(quantities.pressure("young", e), nu) for e, nu in moduli]
     if materials[0] is None and materials[1] is None:
@@ -177,7 +186,11 @@ def press(
     gone = found[1].depth if gone is None else gone
     if load is not None:
         check_depth(gone, sides, f"force = {load:.4g} N presses it in by")
-    return Pressed((things[0], things[1]), found[0], solid[1], found[1], way, gone, tuple(notes))
+    pressed = Pressed((things[0], things[1]), found[0], solid[1], found[1], way, gone, tuple(notes))
+    if load is None or abs(pressed.force - load) <= MET * load:
+        return pressed
+    missed = 100.0 * (pressed.force / load - 1.0)
+    return replace(pressed, notes=(f"the force misses what was asked for by {missed:+.1f} %: samples that begin to touch make it jump", *notes))
 
 
 def _direction(direction: Any) -> Floats:

@@ -126,7 +126,10 @@ def _problem(sides: Pair, margin: float) -> Problem:
         margin *= 4.0
         owner, nodes = gather(sides, (master(*sides),), margin)
     if len(nodes) == 0:
-        raise PliantError("The objects are too far apart to find where they would touch: bring them nearer first.")
+        raise PliantError(
+            "Nothing that faces the other object is near enough to touch it. Are they far apart, is what comes first the rim of an open or "
+            "cropped surface, or are normals inside out? Bring them nearer, or turn the object (up) or the direction."
+        )
     return Problem.of(sides, owner, nodes, together(sides), 1)
 
 
