@@ -190,7 +190,7 @@ def press(
     if load is None or abs(pressed.force - load) <= MET * load:
         return pressed
     missed = 100.0 * (pressed.force / load - 1.0)
-    return replace(pressed, notes=(f"the force misses what was asked for by {missed:+.1f} %: samples that begin to touch make it jump", *notes))
+    return replace(pressed, notes=(f"the force misses what was asked for by {missed:+.1f} %: samples that meet late make it jump", *notes))
 
 
 def _direction(direction: Any) -> Floats:
