@@ -138,6 +138,7 @@ def test_check_as_json(pliant, in_folder, given):
     code, out, err = pliant("check", given, "--json")
     if given == "tets.msh":
         assert code == 0 and strict(out)
+        assert "0.25 x 0.25 x 0.25 m" in pliant("check", given, "--size", "25cm")[1]
     else:
         assert code == 2 and out == "" and "nothing.obj does not exist" in err
 

@@ -9,18 +9,22 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import pliant
 from pliant import PliantError, cli
 from pliant.contact.quasi_rigid import Side
+from pliant.contact.quasi_rigid.rolling import nearest_support, rolled
 from pliant.detect.surfels import Exact, PointSurface
 from pliant.geometry.files import read
 from pliant.geometry.mesh import Surface
 from pliant.geometry.shapes import make
 from pliant.geometry.subdivide import subdivided
+from pliant.geometry.units import rotation_matrix
 from pliant.pressing import quantities
 from pliant.pressing.approach import touching
-from pliant.pressing.maps import PressureMap, compared, read_measured
+from pliant.pressing.maps import PressureMap, compared, pressure_map, read_measured
 from pliant.pressing.objects import centre_of, thing
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
@@ -61,6 +65,9 @@ def test_quantities_have_units():
         ({"depth": "1mm", "direction": (0, 1)}, "three numbers"),
         ({"depth": "1mm", "response": "jelly", "layer": 0.01}, "no response 'jelly'"),
         ({"depth": "1m"}, "Is the unit of the file right"),
+        ({"force": "10MN"}, "the modulus is 1.254 MPa. Is the unit"),
+        ({"force": "5kN"}, "presses it in by .* too much for the first object"),
+        ({"depth": "1mm", "poisson": 0.5}, "below 0.5"),
     ],
 )
 def test_wrong_options_are_said(options, why):
@@ -169,6 +176,31 @@ def test_free_tilt_puts_the_centre_of_pressure_under_the_load():
     assert np.allclose(found.centre[:2], under[:2], atol=5e-4)
 
 
+def test_a_tall_block_tips_onto_its_long_side():
+    """Held up on a corner, the load beyond it: as a rigid body it rolls to where the centre is lowest, and its forces balance there."""
+    box = make("box", size=(0.05, 0.06, 0.2), edge=0.025)
+    turned = rotation_matrix((0.0, 40.0, 0.0))
+    surface = box.surface()
+    found = pliant.press(Surface(surface.points @ turned.T, surface.faces), force="20N", tilt="free", spacing="6mm")
+    lying = found.a.rotation @ turned
+    assert np.allclose(np.abs(lying[2]), [1, 0, 0], atol=0.02)  # the shortest side is upright
+    assert found.tilt == pytest.approx(50, abs=2) and any("tips over by 50" in note and "(1, 0, 0)" in note for note in found.notes)
+    with pytest.raises(PliantError, match=r"175 mm beside .* tips over towards \(1, "):
+        pliant.press(surface, force="20N", tilt="free", at=(0.2, 0.0, 0.0), spacing="6mm")
+
+
+@settings(max_examples=25)
+@given(st.integers(0, 10**6))
+def test_rolling_ends_with_the_load_above_the_support(seed):
+    """And lower than it began."""
+    rng = np.random.default_rng(seed)
+    points, e = rng.normal(size=(30, 3)) * rng.uniform(0.2, 1.0, 3), np.array([0.0, 0.0, -1.0])
+    at = rng.dirichlet(np.ones(30)) @ points
+    before, after = (points - at) @ e, (points - at) @ rolled(points, at, e).T
+    support = after[after @ e > np.max(after @ e) - 1e-8]
+    assert np.max(after @ e) <= before.max() + 1e-12 and np.linalg.norm(nearest_support(support * [1, 1, 0])) < 1e-7
+
+
 # ------------------------------------------------------------------------------------------------ maps and files
 
 
@@ -178,7 +210,16 @@ def test_map_keeps_force_and_centre():
         grid = found.map(shape)
         assert grid.force == pytest.approx(found.result.force, rel=1e-9)
         assert np.allclose(grid.corner + grid.centre, found.centre @ grid.axes.T, atol=0.6 * grid.cell.max())
+        assert np.allclose(np.cross(grid.axes[1], grid.axes[0]), [0, 0, 1])  # as seen from above
         assert shape is None or grid.values.shape == shape
+
+
+def test_fine_map_and_samples_have_the_same_peak():
+    """Both blur by a spacing, so a map with cells of that size shows what the table says."""
+    found = pliant.press(ball(0.1), depth="4mm")
+    assert np.count_nonzero(found.result.contact) > 150 and found.map().peak == pytest.approx(found.peak, rel=0.03)
+    across = pressure_map(found.result, np.array([1.0, 2.0, -2.0]) / 3.0)
+    assert np.allclose(np.cross(across.axes[1], across.axes[0]), np.array([-1.0, -2.0, 2.0]) / 3.0)
 
 
 def test_compared_maps():
@@ -187,6 +228,7 @@ def test_compared_maps():
     grid = PressureMap(values, np.zeros(2), np.array([0.01, 0.01]), np.eye(3)[:2])
     same = compared(grid, 7.0 * values)
     assert same["correlation"] == pytest.approx(1) and same["peak_error"] == pytest.approx(0) and same["centre_error"] == pytest.approx(0)
+    assert same["better"] == {} and compared(grid, values[::-1, ::-1])["better"] == {"turned by 180 degrees": pytest.approx(1)}
     moved = compared(grid, np.roll(values, 2, axis=0))
     assert moved["centre_error"] == pytest.approx(0.02) and moved["area_error"] == 0 and moved["correlation"] < 0.5
     with pytest.raises(PliantError, match="cells"):

@@ -36,7 +36,7 @@ def build(scene: Scene) -> tuple[World, Several]:
         if part.frame is not None:
             draft.frames[index] = len(draft.frames)
     model, state = _model(scene, draft)
-    model.notes += why
+    model.notes += [*(note for part in parts for note in part.notes), *why]
     return World(model, state, _pairs(scene, model, list(contact.methods)), scene.solver), contact
 
 

@@ -165,7 +165,13 @@ def test_merged_nodes_at_one_place_share_their_force():
     b = Side(other, soft, translation=np.array([0, 0, 1.9]))
     found, one = resolve(Side(surface, soft), b, "merged"), resolve(Side(surface, soft), b)
     assert found.solved and found.sides[0] == pytest.approx(found.sides[1], rel=1e-6)
-    assert found.force == pytest.approx(one.force, rel=0.03)
+    assert found.force == pytest.approx(one.force, rel=0.003)
+    # narrow responses feel how large a node is: taken for halves they lost 16 to 46 %; 6 % are left at any spacing, for merged nodes
+    # lie where the surfaces meet, a tenth of R deep
+    for b in (0.1, 0.2):
+        soft = VolumePreserving(UNIT, b)
+        pair = Side(surface, soft), Side(other, soft, translation=np.array([0, 0, 1.9]))
+        assert resolve(*pair, "merged").force == pytest.approx(resolve(*pair).force, rel=0.06)
 
 
 # ------------------------------------------------------------------------------------------------ contact mechanics

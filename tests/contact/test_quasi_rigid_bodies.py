@@ -138,6 +138,16 @@ def test_a_core_bends_and_its_surface_gives_way_on_top():
     assert found.force == pytest.approx(force, rel=0.1)
 
 
+def test_a_core_of_another_mass_is_told():
+    """A core of half the volume has half the mass: that is said. One that fills the shape is not spoken of."""
+    for height, times in ((0.05, 1), (0.1, 0)):
+        scene = Scene(contact="quasi-rigid")
+        core = dict(kind="box", size=(0.1, 0.1, height), edge=0.05)
+        scene.add(name="block", model="quasi-rigid", shape=dict(kind="box", size=(0.1, 0.1, 0.1)), core=core, spacing=0.03)
+        notes = [note for note in scene.simulate().notes if "that of its core" in note]
+        assert len(notes) == times and all("'block'" in note and "(-50 %)" in note for note in notes)
+
+
 def test_a_core_falls_bounces_and_keeps_momentum():
     """Two of them in free flight meet; the coarse solids carry mass, the surfaces the contact."""
     scene = Scene(dt=0.002, gravity=(0, 0, 0), contact="quasi-rigid")

@@ -74,6 +74,7 @@ class BodyParts:
     areas: Floats | None = None  # [m^2] (p,) that they stand for
     gives: Floats = field(default_factory=lambda: np.zeros(4))  # see model.Bodies
     table: Floats = field(default_factory=lambda: np.zeros((0, 2)))  # see model.Bodies
+    notes: list[str] = field(default_factory=list)  # what its user should know
 
 
 def body_parts(body: Body, needs: frozenset[str] = frozenset()) -> BodyParts:

@@ -28,6 +28,7 @@ from pliant.scene import Body, ResponseTable
 
 SAMPLES = 4000  # of a body unless it says its spacing
 FINER = 0.65  # radius b of the response on a core, in mean edges of its tetrahedra: within 7 % of Hertz on top of cores of any edge
+SAME_MASS = 0.1  # of the shape's: difference to the mass of a core that is not told; coarse tetrahedra cut corners off
 EDGES = ((0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3))
 
 
@@ -78,8 +79,25 @@ def _cored(body: Body, shape: Shape) -> BodyParts:
     core = resolve(body.core, solid=True)
     if core.tets is None:
         raise PliantError("the `core` has no tetrahedra: give a solid shape.")
-    soft = body.model_copy(update={"model": "fem", "skin": _fine(body, shape), "core": None})
-    return SOFT["fem"](soft, core, False)
+    fine = _fine(body, shape)
+    parts = SOFT["fem"](body.model_copy(update={"model": "fem", "skin": fine, "core": None}), core, False)
+    parts.notes += _core_mass(body, fine, parts)
+    return parts
+
+
+def _core_mass(body: Body, fine: Surface, parts: BodyParts) -> list[str]:
+    """That the core has the mass, where the shape's own would be another."""
+    values, tets = parts.elements[0].values, parts.nodes[parts.elements[0].nodes]
+    volumes = np.abs(np.linalg.det(tets[:, 1:] - tets[:, :1])) / 6.0
+    carried = float(np.sum(values["density"] * volumes))
+    whole = mass_of_surface(fine) if is_closed(fine) else _mass(from_mesh(fine))
+    own = float(np.mean(values["density"])) * whole.volume
+    if abs(carried - own) <= SAME_MASS * own:
+        return []
+    return [
+        f"The mass of '{body.name}' is that of its core, {carried:.3g} kg; filled, its shape would have {own:.3g} kg "
+        f"({100.0 * (carried / own - 1.0):+.0f} %). Make the core as large as the shape, or change the density."
+    ]
 
 
 def _on_core(parts: BodyParts, gives: Floats) -> Floats:

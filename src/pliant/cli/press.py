@@ -27,6 +27,9 @@ def press(
     unit: Annotated[str, typer.Option(help="Unit of the numbers in the files: m, cm, mm, in ...")] = "m",
     up: Annotated[str, typer.Option(help="Axis that points up in the files: x, y, z, -y ...")] = "z",
     size: Annotated[str | None, typer.Option(help="Instead of a unit: the largest extent of each file, such as 25cm.")] = None,
+    unit_b: Annotated[str | None, typer.Option(help="Unit of B's file, if it differs.")] = None,
+    up_b: Annotated[str | None, typer.Option(help="Axis that points up in B's file, if it differs.")] = None,
+    size_b: Annotated[str | None, typer.Option(help="Largest extent of B's file, if it differs.")] = None,
     spacing: Annotated[str | None, typer.Option(help="Of samples on meshes, such as 1mm.")] = None,
     align: Annotated[bool, typer.Option("--align", help="Bring the middles of both in line first.")] = False,
     crop: Annotated[str | None, typer.Option(help="The part of A that is used, such as z<50mm,x>-2cm.")] = None,
@@ -49,7 +52,8 @@ def press(
             a, b, depth=depth, force=force, direction=numbers("direction", direction), tilt=tilt,
             at=None if at is None else numbers("at", at), response=response, layer=layer,
             young=None if young == "rigid" else young, poisson=poisson, young_b=None if young_b == "rigid" else young_b,
-            poisson_b=poisson_b, unit=unit, up=up, size=size, spacing=spacing, align=align, crop=crop, crop_b=crop_b,
+            poisson_b=poisson_b, unit=unit, up=up, size=size, unit_b=unit_b, up_b=up_b, size_b=size_b, spacing=spacing, align=align,
+            crop=crop, crop_b=crop_b,
         )  # fmt: skip
     facts, text = report(found, shape, measured)
     if out is not None:

@@ -74,12 +74,14 @@ def check(
     path: Annotated[Path, typer.Argument(help="A mesh or point cloud file.")],
     unit: Annotated[str, typer.Option(help="Unit of the numbers in the file: m, cm, mm, in ...")] = "m",
     up: Annotated[str, typer.Option(help="Axis that points up in the file: x, y, z, -y ...")] = "z",
+    size: Annotated[str | None, typer.Option(help="Instead of a unit: the largest extent of the file, such as 25cm.")] = None,
     as_json: Json = False,
 ) -> None:
     """Say in sentences what is wrong with a mesh file, and what pliant will do about it."""
     from pliant.geometry.check import check_file
+    from pliant.pressing.quantities import length
 
-    _, report = check_file(path, unit=unit, up=up)
+    _, report = check_file(path, unit=unit, up=up, size=None if size is None else length("size", size))
     tell(report.as_dict()) if as_json else say(report.text())
     if report.refused:
         raise typer.Exit(1)

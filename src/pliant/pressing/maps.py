@@ -4,26 +4,34 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+from scipy.sparse import csr_array
+from scipy.special import ndtr
 
 from pliant.contact.quasi_rigid.result import ContactResult
 from pliant.geometry.mesh import Floats, PliantError
 
 MOST = 300  # cells along a side, unless a sensor is given
-SPREAD = 6  # pieces along a side that the force of a node is spread in
-WIDE = 1.0  # standard deviation of that spread, in spacings
+WIDE = 1.0  # standard deviation over which the force of a node is spread, in spacings
+FAR = 4.0  # standard deviations beyond which nothing of it is left
 LOW = 0.05  # of the peak: cells below do not count as loaded
 
 
 @dataclass(frozen=True)
 class PressureMap:
-    """Mean pressure in the cells of a grid."""
+    """Mean pressure in the cells of a grid, as seen by one who looks along the direction of the load: on a floor, from above."""
 
     values: Floats  # (rows, columns) [Pa]
-    corner: Floats  # (2,) [m] where the first cell begins, along the axes
+    corner: Floats  # (2,) [m] where the first cell begins: its coordinates along the axes
     cell: Floats  # (2,) [m] size of a cell along rows and columns
-    axes: Floats  # (2, 3) unit vectors along which rows and columns are counted
+    axes: Floats  # (2, 3) unit vectors along which rows and columns are counted; columns x rows is against the load
+
+    @property
+    def peak(self) -> float:
+        """[Pa] of the cell with the highest mean: below the peak at a sample if cells are large or few samples touch."""
+        return float(self.values.max(initial=0.0))
 
     @property
     def force(self) -> float:
@@ -44,6 +52,11 @@ class PressureMap:
             return np.full(2, np.nan)
         return np.array([np.sum(self.values.sum(axis=1) * place[0]), np.sum(self.values.sum(axis=0) * place[1])]) / total
 
+    def facts(self) -> dict[str, Any]:
+        """Size and peak, for programs."""
+        return {"rows": self.values.shape[0], "columns": self.values.shape[1], "cell": self.cell.tolist(), "corner": self.corner.tolist(),
+                "axes": self.axes.tolist(), "peak_pressure": self.peak, "area": self.area}  # fmt: skip
+
     def write(self, path: Path) -> None:
         """Numbers in rows, with a line above that says what they are."""
         names = [f"({', '.join(f'{c:.4g}' for c in axis)})" for axis in self.axes]
@@ -59,38 +72,36 @@ def pressure_map(result: ContactResult, direction: Floats, shape: tuple[int, int
     touching = result.contact
     x, force, spacing = result.deformed[touching], result.P[touching], np.sqrt(result.areas[touching])
     axes = _across(direction)
-    flat = x @ axes.T
-    if len(flat) == 0:
+    if len(x) == 0:
         return PressureMap(np.zeros(shape or (1, 1)), np.zeros(2), np.ones(2), axes)
-    room = 2.0 * float(np.median(spacing))
+    if np.ptp(x @ axes[1]) > np.ptp(x @ axes[0]):
+        axes = np.stack([axes[1], -axes[0]])
+    flat, room = x @ axes.T, 2.0 * float(np.median(spacing))
     low, high = flat.min(axis=0) - room, flat.max(axis=0) + room
-    if (high - low)[1] > (high - low)[0]:
-        axes, flat, low, high = axes[::-1], flat[:, ::-1], low[::-1], high[::-1]
     if shape is None:
         step = max(float(np.median(spacing)), float((high - low).max()) / MOST)
         shape = (max(int((high - low)[0] / step), 1), max(int((high - low)[1] / step), 1))
     cell = (high - low) / shape
-    quantiles = _gauss(SPREAD)
-    offsets = WIDE * np.stack(np.meshgrid(quantiles, quantiles), axis=-1).reshape(-1, 2)
-    places = (flat[:, None] + spacing[:, None, None] * offsets - low) / cell
-    index = np.clip(places.astype(np.int64), 0, np.array(shape) - 1).reshape(-1, 2)
-    weight = np.repeat(force / len(offsets), len(offsets))
-    total = np.bincount(index[:, 0] * shape[1] + index[:, 1], weight, minlength=shape[0] * shape[1])
-    return PressureMap(total.reshape(shape) / np.prod(cell), low, cell, axes)
+    shares = [_shares((flat[:, k] - low[k]) / cell[k], WIDE * spacing / cell[k], shape[k]) for k in (0, 1)]
+    total = np.asarray((csr_array(shares[0].T * force) @ csr_array(shares[1])).toarray(), dtype=np.float64)
+    return PressureMap(total / np.prod(cell), low, cell, axes)
 
 
-def _gauss(count: int) -> Floats:
-    """Middles of equal parts of a normal distribution, with its variance."""
-    from scipy.special import ndtri
+def _shares(place: Floats, wide: Floats, count: int) -> Floats:
+    """(n, count) how much of each normal distribution is in each cell along an axis; what is beyond the ends goes to the last cells.
 
-    found = ndtri((np.arange(count) + 0.5) / count)
-    return np.asarray(found / np.sqrt(np.mean(found**2)), dtype=np.float64)
+    place, wide   (n,) mean and standard deviation of the distributions, in cells
+    """
+    below = ndtr(np.clip((np.arange(count + 1) - place[:, None]) / wide[:, None], -FAR, FAR))
+    below[:, 0], below[:, -1] = 0.0, 1.0
+    below[below == ndtr(-FAR)], below[below == ndtr(FAR)] = 0.0, 1.0
+    return np.diff(below, axis=1)
 
 
 def _across(direction: Floats) -> Floats:
-    """Two axes across a direction: x and y of the world if it is vertical."""
+    """Axes of rows and columns across a direction, columns x rows against it: y and x of the world if it points down."""
     if abs(direction[2]) > 1.0 - 1e-9:
-        return np.eye(3)[:2]
+        return np.eye(3)[[1, 0]] if direction[2] < 0.0 else np.eye(3)[:2]
     u = np.cross([0.0, 0.0, 1.0], direction)
     u /= np.linalg.norm(u)
     return np.stack([u, np.cross(direction, u)])
@@ -114,17 +125,30 @@ def read_measured(path: str | Path) -> Floats:
     return values if values.shape[0] >= values.shape[1] else values.T
 
 
-def compared(computed: PressureMap, measured: Floats) -> dict[str, float]:
+TURNS = {"turned by 180 degrees": (-1, -1), "mirrored along its rows": (-1, 1), "mirrored along its columns": (1, -1)}
+BETTER = 0.05  # of a correlation: by which a turned map must be better to be spoken of
+
+
+def compared(computed: PressureMap, measured: Floats) -> dict[str, Any]:
     """How a computed map differs from a measured one of the same shape, which is taken to cover the same rectangle.
 
     Units of the measured values do not matter for correlation, area and centre; its peak is compared after scaling to the same force.
+    `better` tells of a map that was written down from another side.
     """
     if computed.values.shape != measured.shape:
         raise PliantError(f"The measured map has {measured.shape} cells, the computed one {computed.values.shape}.")
     other = PressureMap(measured * (computed.values.sum() / measured.sum()), computed.corner, computed.cell, computed.axes)
+    correlation = _correlation(computed.values, measured)
+    turned = {name: _correlation(computed.values, measured[::rows, ::columns]) for name, (rows, columns) in TURNS.items()}
+    best = max(turned, key=lambda name: turned[name])
     return {
-        "correlation": float(np.corrcoef(computed.values.ravel(), measured.ravel())[0, 1]),
-        "peak_error": float(computed.values.max() / other.values.max() - 1.0),
+        "correlation": correlation,
+        "peak_error": float(computed.peak / other.peak - 1.0),
         "area_error": float(computed.area / other.area - 1.0),
         "centre_error": float(np.linalg.norm(computed.centre - other.centre)),  # [m]
+        "better": {best: turned[best]} if turned[best] > correlation + BETTER else {},
     }
+
+
+def _correlation(one: Floats, two: Floats) -> float:
+    return float(np.corrcoef(one.ravel(), two.ravel())[0, 1])

@@ -14,7 +14,7 @@ from pliant.contact.quasi_rigid.traction import pressure
 from pliant.detect.surfels.exact import Exact
 from pliant.detect.surfels.surface import PointSurface
 from pliant.geometry.mesh import Floats, Ints, PliantError
-from pliant.pressing.maps import PressureMap
+from pliant.pressing.map_picture import draw_map
 from pliant.record.export import write_ply
 
 if TYPE_CHECKING:
@@ -27,14 +27,14 @@ DISC = 0.75  # radius of the disc drawn for a sample, in spacings
 def save(found: Pressed, folder: Path, sensor: tuple[int, int] | None) -> list[Path]:
     """Write everything; a machine that cannot draw leaves the pictures out and says so in facts.json."""
     folder.mkdir(parents=True, exist_ok=True)
-    facts, made = found.facts(), []
+    grid = found.map(sensor)
+    facts, made = found.facts() | {"map": grid.facts()}, []
     for which, name in ((0, "a"), (1, "b")):
         points, faces, fields, _ = surface_of(found, which)
         made.append(folder / f"{name}.ply")
         write_ply(made[-1], points, faces, fields)
-    grid = found.map(sensor)
     grid.write(folder / "map.csv")
-    draw_map(grid, folder / "map.png", found)
+    draw_map(grid, folder / "map.png", title_of(found), found.peak)
     made += [folder / "map.csv", folder / "map.png"]
     try:
         picture(found, folder / "press.png")
@@ -120,7 +120,7 @@ def picture(found: Pressed, path: Path) -> None:
             points, faces, np.zeros(len(faces), np.int64), {0: found.things[0].name}, {0: "rigid"},
             fields, float("nan"), title_of(found), surfels, np.zeros(len(surfels), np.int64),
         ),
-        field="pressure", camera=(-60.0, 58.0), limits=(0.0, round_up(found.peak)),
+        field="pressure", camera=(-60.0, 58.0), limits=(0.0, round_up(float(np.max(fields["pressure"])))),
     )  # fmt: skip
     image.save(path)
 
@@ -134,24 +134,3 @@ def _turned_over(direction: Floats, points: Floats) -> Floats:
     x = x - (x @ z) * z
     x /= np.linalg.norm(x)
     return np.stack([x, np.cross(z, x), z])
-
-
-def draw_map(grid: PressureMap, path: Path, found: Pressed) -> None:
-    """The map with a colour bar and the centre of pressure."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
-    high, wide = grid.cell * grid.values.shape
-    figure = Figure(figsize=(max(8.0 * wide / high, 3.2) + 2.2, 8.6), dpi=110, layout="constrained")
-    FigureCanvasAgg(figure)
-    axes = figure.subplots()
-    top = float(grid.values.max(initial=0.0))
-    scale, unit = (1e6, "MPa") if top >= 1e6 else (1e3, "kPa") if top >= 1e3 else (1.0, "Pa")
-    shown = axes.imshow(grid.values / scale, origin="lower", extent=(0.0, 1e3 * wide, 0.0, 1e3 * high), cmap="inferno", aspect="equal")
-    centre = 1e3 * grid.centre
-    axes.plot(centre[1], centre[0], "+", color="white", markersize=14, markeredgewidth=2)
-    axes.set_xlabel("mm")
-    axes.set_ylabel("mm")
-    figure.colorbar(shown, label=f"pressure [{unit}]")
-    figure.suptitle(title_of(found), x=0.01, ha="left", fontsize=10, fontweight="bold")
-    figure.savefig(path)

@@ -1,4 +1,4 @@
-"""Lengths, forces and pressures as people write them: 2mm, 500 N, 1.2MPa; a number alone is in SI units."""
+"""Lengths, forces and pressures as people write and read them: 2mm, 500 N, 1.2MPa; a number alone is in SI units."""
 
 from __future__ import annotations
 
@@ -26,6 +26,17 @@ def force(name: str, value: float | str) -> float:
 def pressure(name: str, value: float | str) -> float:
     """[Pa]"""
     return _read(name, value, PRESSURES, "200kPa")
+
+
+def scale_of(value: float) -> tuple[float, str]:
+    """(its size in Pa, its name) of the unit in which a pressure is told."""
+    return next(((PRESSURES[name], name) for name in ("GPa", "MPa", "kPa") if value >= PRESSURES[name]), (1.0, "Pa"))
+
+
+def pascals(value: float) -> str:
+    """A pressure [Pa] in words."""
+    size, name = scale_of(value)
+    return f"{value / size:.4g} {name}"
 
 
 def _read(name: str, value: float | str, units: Mapping[str, float], example: str) -> float:

@@ -19,7 +19,7 @@ import numpy as np
 from pliant.contact.quasi_rigid.levels import levels_of
 from pliant.contact.quasi_rigid.resolve import resolve
 from pliant.contact.quasi_rigid.response import Boussinesq, LayerCut, Response, Tabulated, VolumePreserving, compliance
-from pliant.contact.quasi_rigid.result import ContactResult
+from pliant.contact.quasi_rigid.result import FEW, ContactResult
 from pliant.contact.quasi_rigid.side import Side
 from pliant.contact.quasi_rigid.stance import rest
 from pliant.contact.quasi_rigid.stiffening import stiffening
@@ -27,15 +27,17 @@ from pliant.detect.surfels.exact import Exact
 from pliant.geometry.mesh import Floats, PliantError
 from pliant.pressing import quantities
 from pliant.pressing.approach import aligned, floor_under, touching
+from pliant.pressing.limits import check_depth, check_force
 from pliant.pressing.maps import PressureMap, pressure_map
 from pliant.pressing.objects import Thing, centre_of, thing
+from pliant.pressing.stood import angle_of, tipped, why_apart
 from pliant.pressing.tabulate import read_response
 from pliant.reading import nearest
 
 RESPONSES = ("boussinesq", "volume-preserving", "layer")
 TILTS = ("fixed", "free")
-DEEP = 0.2  # of the largest extent: dents beyond are no local deformation
-FEW = 150  # samples in contact below which smoothing would lower the peak
+SMOOTH = 150  # samples in contact below which smoothing would lower the peak
+MET = 1e-3  # of the force: a larger miss is told
 BROAD = 2.0  # contact radii: how far a push is felt unless a layer is given
 
 
@@ -69,7 +71,7 @@ class Pressed:
     @property
     def peak(self) -> float:
         """[Pa] highest pressure, smoothed over a spacing; of the nodes as they are where only few touch."""
-        few = np.count_nonzero(self.result.contact) < FEW
+        few = np.count_nonzero(self.result.contact) < SMOOTH
         return float(np.max(self.result.pressure if few else self.result.smooth_pressure, initial=0.0))
 
     @property
@@ -85,7 +87,7 @@ class Pressed:
     @property
     def tilt(self) -> float:
         """[degree] by which A turned."""
-        return float(np.degrees(np.arccos(np.clip(0.5 * (np.trace(self.a.rotation) - 1.0), -1.0, 1.0))))
+        return angle_of(self.a.rotation)
 
     def map(self, shape: tuple[int, int] | None = None) -> PressureMap:
         """Pressure on a grid across the direction; cells of a sample's size, or as many as a sensor has."""
@@ -127,6 +129,9 @@ def press(
     unit: str = "m",
     up: str = "z",
     size: float | str | None = None,
+    unit_b: str | None = None,
+    up_b: str | None = None,
+    size_b: float | str | None = None,
     spacing: float | str | None = None,
     align: bool = False,
     crop: str | None = None,
@@ -143,22 +148,29 @@ def press(
     response   boussinesq (solid), volume-preserving (flesh, rubber), layer (a thin layer on a hard core), or a file of `pliant response`
     layer      [m] or "15mm": how far a push is felt; None: twice the radius of the contact
     young, poisson, young_b, poisson_b   of A and B; None: rigid
-    unit, up, size   of files, see docs/files.md; spacing [m]: of samples on the faces of meshes
+    unit, up, size   of files, see docs/files.md; unit_b, up_b, size_b where those of B differ
+    spacing    [m] of samples on the faces of meshes
     crop, crop_b   parts of files that are used, such as "z<50mm,x>-2cm", in metres with z up if no unit is given
     align      move A across the direction until its middle is in line with that of B
     """
     way = _direction(direction)
     deep, load = _goal(depth, force, tilt)
-    metres = None if size is None else quantities.length("size", size)
+    unit_b, size_b = (unit, size) if unit_b is None and size_b is None else (unit_b or unit, size_b)
+    read = [(a, unit, up, size, crop), (b, unit_b, up_b or up, size_b, crop_b)]
     apart = None if spacing is None else quantities.length("spacing", spacing)
-    things = tuple(thing(each, unit=unit, up=up, size=metres, spacing=apart, crop=part) for each, part in ((a, crop), (b, crop_b)))
+    things = [
+        thing(each, unit=in_unit, up=upright, size=None if long is None else quantities.length("size", long), spacing=apart, crop=part)
+        for each, in_unit, upright, long, part in read
+    ]
     moduli = ((young, poisson), (young_b, poisson_b))
     materials = [None if e is None else compliance(quantities.pressure("young", e), nu) for e, nu in moduli]
     if materials[0] is None and materials[1] is None:
         raise PliantError("Both objects are rigid: give young (of the first) or young_b (of the second), such as 1MPa.")
     sides = _placed((things[0], things[1]), way, align)
     if deep is not None:
-        _check_depth(deep, sides)
+        check_depth(deep, sides)
+    if load is not None:
+        check_force(load, sides, materials)
     thick = None if layer is None else quantities.length("layer", layer)
     solid = tuple(replace(s, response=None if c is None else Boussinesq(c)) for s, c in zip(sides, materials, strict=True))
     where = None if at is None else np.asarray(at, np.float64) + solid[0].translation
@@ -169,9 +181,16 @@ def press(
             notes.append(f"a push is felt {1e3 * thick:.3g} mm far, twice the radius of a solid body's contact: give a layer to choose")
         solid = tuple(replace(s, response=_response(response, c, thick)) for s, c in zip(solid, materials, strict=True))
     found = _pressed(solid[0], solid[1], way, deep, load, tilt == "free", where)
-    notes += _remarks(found[1], response, thick, materials)
+    notes += [*tipped(found[0], way), *_remarks(found[1], response, thick, materials)]
     gone = float((found[0].translation - solid[0].translation) @ way) if deep is None and tilt == "fixed" else deep
-    return Pressed((things[0], things[1]), found[0], solid[1], found[1], way, found[1].depth if gone is None else gone, tuple(notes))
+    gone = found[1].depth if gone is None else gone
+    if load is not None:
+        check_depth(gone, sides, f"force = {load:.4g} N presses it in by")
+    pressed = Pressed((things[0], things[1]), found[0], solid[1], found[1], way, gone, tuple(notes))
+    if load is None or abs(pressed.force - load) <= MET * load:
+        return pressed
+    missed = 100.0 * (pressed.force / load - 1.0)
+    return replace(pressed, notes=(f"the force misses what was asked for by {missed:+.1f} %: samples that meet late make it jump", *notes))
 
 
 def _direction(direction: Any) -> Floats:
@@ -210,17 +229,6 @@ def _placed(things: tuple[Thing, Thing], way: Floats, align: bool) -> tuple[Side
     return touching(aligned(a, b, way) if align else a, b, way), b
 
 
-def _check_depth(depth: float, sides: tuple[Side, Side]) -> None:
-    """A dent must be small against the objects; most who ask for more have the wrong unit."""
-    for which, side in zip(("first", "second"), sides, strict=True):
-        if side.nodes is not None and depth > DEEP * (extent := np.ptp(side.nodes.points, axis=0)).max():
-            size = " x ".join(f"{1e3 * e:.3g}" for e in extent)
-            raise PliantError(
-                f"depth = {1e3 * depth:.3g} mm is too much for the {which} object, which is {size} mm large: dents must be small. "
-                "Is the unit of the file right? `unit` and `size` set it."
-            )
-
-
 def _response(kind: str, c: float | None, layer: float | None) -> Response | None:
     if kind not in RESPONSES and not kind.endswith(".csv"):
         raise PliantError(f"There is no response '{kind}': {nearest(kind, RESPONSES)} A table is a .csv file of `pliant response`.")
@@ -256,26 +264,21 @@ def _pressed(
             at = a.world(centre_of(a.nodes)) if a.nodes is not None else a.translation
         a, result = rest(a, b, way, force, tilt=tilt, at=at)
     if result.status == "apart":
-        raise PliantError(_why_apart(result))
+        raise PliantError(why_apart(a, way, result))
     if not result.solved:
         raise PliantError(f"The contact problem was not solved: {result.status}. Try a smaller depth, or the boussinesq response.")
     return a, result
-
-
-def _why_apart(result: ContactResult) -> str:
-    if result.off:
-        return f"Nothing touches: at all {result.off} samples that overlap, the other surface has a hole."
-    if result.steep:
-        return f"Nothing touches: the surfaces do not face each other at the {result.steep} samples that overlap. Are normals inside out?"
-    return "Nothing touches at this depth."
 
 
 def _remarks(result: ContactResult, response: str, layer: float | None, materials: list[float | None]) -> list[str]:
     """What a reader of the numbers must know."""
     notes = []
     touching = int(result.contact.sum())
-    if touching < 40:
-        notes.append(f"only {touching} samples touch: force to about {5 if touching > 15 else 20} %; use a smaller spacing")
+    if touching < FEW:
+        notes.append(
+            f"only {touching} samples touch: force to about {5 if touching > 15 else 20} %, and the peak is that of a single sample, which "
+            "the map blurs by a spacing; use a smaller spacing"
+        )
     if len(result.spikes):
         notes.append(f"{len(result.spikes)} samples are displaced by more than half their radius of curvature: do not trust them")
     if result.off:

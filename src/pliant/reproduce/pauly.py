@@ -17,7 +17,7 @@ import pliant
 from pliant import scenes
 from pliant.contact.quasi_rigid import Boussinesq, ContactResult, Side, VolumePreserving, compliance, deformed, resolve
 from pliant.detect.surfels import Exact, PointSurface, from_mesh
-from pliant.geometry.mesh import Floats
+from pliant.geometry.mesh import Floats, Surface
 from pliant.geometry.shapes import make
 from pliant.geometry.subdivide import subdivided
 from pliant.look import draw, from_simulation
@@ -29,14 +29,19 @@ OPEN = "moduli, response radius and tolerances are not given"
 NONE = "picture only"
 
 
-def scan(kind: str, points: int, **options: float) -> PointSurface:
-    """About so many samples of a shape made by code."""
+def scan(kind: str, points: int, sphere: float | None = None, **options: float) -> PointSurface:
+    """About so many samples of a shape made by code; those near a sphere [m] around the origin are put onto it, for flat triangles touch
+    with their corners."""
     surface = make(kind, **options).surface()
     low, high = 1e-4, 1e-2
     while high / low > 1.02:
         middle = math.sqrt(low * high)
         low, high = (middle, high) if len(subdivided(surface, middle).surface.points) > points else (low, middle)
-    return from_mesh(subdivided(surface, high).surface)
+    fine = subdivided(surface, high).surface
+    if sphere is not None:
+        far = np.linalg.norm(fine.points, axis=1, keepdims=True)
+        fine = Surface(np.where(np.abs(far - sphere) < 0.05 * sphere, fine.points * (sphere / far), fine.points), fine.faces)
+    return from_mesh(fine)
 
 
 def _milliseconds(work: Any) -> float:
@@ -56,8 +61,8 @@ def _dots(path: Path, panels: list[tuple[str, Floats, Floats]], aspect: str = "e
     FigureCanvasAgg(figure)
     for k, (title, x, value) in enumerate(panels):
         axis = figure.add_subplot(1, len(panels), k + 1)
-        shown = axis.scatter(1e3 * x[:, 0], 1e3 * x[:, 1], c=value, s=3, cmap="viridis", linewidths=0)
-        axis.set(title=title, xlabel="mm", aspect=aspect)
+        shown = axis.scatter(1e3 * x[:, 0], 1e3 * x[:, 1], c=value, s=min(max(8000.0 / len(x), 3.0), 60.0), cmap="viridis", linewidths=0)
+        axis.set(title=title, xlabel="mm", ylabel="mm", aspect=aspect)
         figure.colorbar(shown, ax=axis, shrink=0.8)
     figure.tight_layout()
     figure.savefig(path, dpi=100)
@@ -150,8 +155,8 @@ def foot(folder: Path) -> list[Line]:
 
 def joint(folder: Path) -> list[Line]:
     """Fig. 10: a femur's ball (44,513 samples) in a hip (141,221): a conforming contact, robust where the theory is not exact."""
-    ball = Side(scan("ball", 44_500, radius=0.024), Boussinesq(compliance(1e7, 0.45)))
-    hip = Side(scan("socket", 141_000, radius=0.0248, thickness=0.008), Boussinesq(compliance(1e7, 0.45)))
+    ball = Side(scan("ball", 44_500, sphere=0.024, radius=0.024), Boussinesq(compliance(1e7, 0.45)))
+    hip = Side(scan("socket", 141_000, sphere=0.0248, radius=0.0248, thickness=0.008), Boussinesq(compliance(1e7, 0.45)))
     placed = ball.moved(np.eye(3), np.zeros(3), np.array([0.0, 0.0, -0.001]))
     found = resolve(placed, hip, level=1)
     spent = _milliseconds(lambda: resolve(placed, hip, level=1))
@@ -169,7 +174,7 @@ def joint(folder: Path) -> list[Line]:
 
 def kiss(folder: Path) -> list[Line]:
     """Fig. 1: two busts in contact; nodes and tractions. Crown to crown, and nose to nose, where the paper's method finds its limit."""
-    surface = scan("bust", 50_000)
+    surface = scan("bust", 50_000, edge=0.006)
     front, top = float(surface.points[:, 0].max()), float(surface.points[:, 2].max())
     one = Side(surface, Boussinesq(compliance(1e6, 0.3)))
     crown = Side(surface, one.response, rotation=np.diag([1.0, -1.0, -1.0]), translation=np.array([0.004, 0.003, 2 * top - 0.004]))
@@ -218,13 +223,16 @@ def room(folder: Path) -> list[Line]:
     sim = Simulation(scenes.make("head-in-room", duration=0.6))
     touched: list[int] = []
     energy: list[float] = []
+    strongest: list[Any] = [0, None]
 
     def look(report: Any) -> None:
         touched.append(len(sim.contacts("head", "room").depth))
-        energy.append(sim.books().kinetic)
+        energy.append(sim.books().total / sim.books().start)
+        if touched[-1] > strongest[0]:
+            strongest[:] = touched[-1], from_simulation(sim)
 
     sim.run(until=0.6, each=look)
-    draw(from_simulation(sim), size=(640, 480)).save(folder / "Fig11.png")
+    draw(strongest[1], "pressure", size=(640, 480), transparent=["room"]).save(folder / "Fig11.png")
     plot(folder / "Fig11-contacts.png", [("contacts of the head", "nodes", {"nodes": (np.arange(len(touched)), touched)})], x="step")
     surface = scan("bust", 52_800)
     wall = Side(Exact("plane"), rotation=np.array([[0.0, 0, -1], [0, 1, 0], [1, 0, 0]]))
@@ -232,8 +240,10 @@ def room(folder: Path) -> list[Line]:
     head = Side(surface, Boussinesq(compliance(1e6, 0.3)))
     found = resolve(head, wall)
     spent = _milliseconds(lambda: resolve(head, wall))
+    bounces = touched[-1] == 0 < max(touched) and max(energy) < 1.0 + 1e-9
+    bounced = f"{max(touched)} nodes at most, energy at most {max(energy):.4f} of the start, {energy[-1]:.3f} after it"
     return [
-        Line("Fig11 the head bounces off and gains no energy", "bounces", f"{max(touched)} nodes at most", max(touched) > 0),
+        Line("Fig11 the head bounces off and gains no energy", "bounces", bounced, bounces),
         Line("Fig11 a resolution with 40-100 active nodes", "20-200 ms", f"{spent:.1f} ms of CPU, {len(found.P)} active", spent < 200),
     ]
 

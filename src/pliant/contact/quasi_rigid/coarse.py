@@ -94,7 +94,7 @@ class Members:
         area = parts.areas[chosen] / halves
         total = np.bincount(cluster, area, minlength=len(sample)).astype(np.float64)
         points = side.world(parts.nodes[:3, chosen].T) + shift[cluster]
-        nodes = contiguous(np.vstack([points.T, parts.nodes[3, chosen] / halves]))
+        nodes = contiguous(np.vstack([points.T, parts.nodes[3, chosen]]))
         return cls(nodes, area / total[cluster], first, total, (parts, sample) if halves == 1 and side.parts is not None else None)
 
     @classmethod

@@ -47,7 +47,9 @@ def solve_load(
         raise PliantError(f"There are {rows.shape[1]} motions (columns of rows), but {load.shape[0]} loads: give one for each.")
     if not _possible(rows, load):
         return lcp.Solution(np.zeros(K.size), gap.copy(), IMPOSSIBLE, 0, np.inf, "load", np.zeros(rows.shape[1]))
-    x = _first(gap, rows, load) if start is None or start.position is None else start.position
+    x = None if start is None else start.position
+    if x is None or not np.any(gap < _gaps(rows, x)):  # where nothing touches Newton's method finds no stiffness to go on with
+        x = _first(gap, rows, load)
     contact = gap - _gaps(rows, x) < 0.0 if start is None else start.contact
     found = _bordered(K, gap, rows, load, contact, tolerance)
     if found is None and rows.shape[1] == 1 and np.ptp(rows) == 0.0:

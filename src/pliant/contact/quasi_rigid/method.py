@@ -31,6 +31,7 @@ from pliant.contact.method import Answer, Memory
 from pliant.contact.quasi_rigid.impulses import push_apart
 from pliant.contact.quasi_rigid.pace import longest, traced_back
 from pliant.contact.quasi_rigid.resolve import MODES
+from pliant.contact.quasi_rigid.result import FEW
 from pliant.contact.quasi_rigid.returned import Account, booked, limited, opened
 from pliant.contact.quasi_rigid.rows import Patch, patch_of
 from pliant.contact.quasi_rigid.shown import shown
@@ -48,6 +49,8 @@ class Pair(NamedTuple):
 
     period: float  # [s] time scale of their contact
     account: Account | None  # None: they touched from the beginning
+    force: float = 0.0  # [N] of the last step
+    told: bool = False  # that few nodes touch
 
 
 @dataclass(frozen=True)
@@ -86,7 +89,7 @@ class QuasiRigid:
             patch, before = limited(motion, patch, accounts)
             impulse = push_apart(motion, patch, implicit)
             accounts = booked(motion, patch, impulse, before, accounts, implicit)
-            pairs = {key: Pair(pair.period, now) for (key, pair), now in zip(pairs.items(), accounts, strict=True)}
+            pairs = {key: pair._replace(account=now) for (key, pair), now in zip(pairs.items(), accounts, strict=True)}
             contacts, stretch = _rub(motion, patch, impulse, memory)
             kept = remember(patch.key, stretch=stretch, P=patch.force, at=patch.rows.at, area=patch.area)
         ends = look(motion, "end", how, kept | _pairs(motion, touches, pairs))
@@ -97,8 +100,10 @@ class QuasiRigid:
                     return Answer(Contacts.none(motion.dt), again=sooner)
                 pairs[touch.pair(motion)] = Pair(period, Account(0.0, 0.0))
         both = list({t.pair(motion): t for t in [*touches, *ends]}.values())
+        warnings = _warnings(motion, touches, pairs)
+        pairs |= {t.pair(motion): _watched(t, pairs[t.pair(motion)]) for t in touches}
         kept |= _pairs(motion, sorted(both, key=lambda t: t.pair(motion)), pairs)
-        return Answer(contacts, kept, shown=lambda: shown(motion, ends), warnings=_warnings(motion, touches))
+        return Answer(contacts, kept, shown=lambda: shown(motion, ends), warnings=warnings)
 
 
 def _rub(motion: Motion, patch: Patch, impulse: Floats, memory: Memory) -> tuple[Contacts, Floats]:
@@ -126,6 +131,8 @@ def _pairs(motion: Motion, touches: list[Touch], pairs: dict[int, Pair]) -> Memo
         "level": np.array([touch.result.level for touch in touches], np.int64),
         "period": np.array([pairs[p].period for p in pair]),
         "energy": np.array(accounts).reshape(-1, 2),
+        "force": np.array([pairs[p].force for p in pair]),
+        "told": np.array([pairs[p].told for p in pair], np.int64),
     }
 
 
@@ -133,11 +140,21 @@ def _recalled(memory: Memory) -> dict[int, Pair]:
     """What is known of each pair from the last step."""
     if "pair" not in memory:
         return {}
-    columns = memory["pair"].tolist(), memory["period"].tolist(), memory["energy"].tolist()
-    return {pair: Pair(period, Account(*energy)) for pair, period, energy in zip(*columns, strict=True)}
+    none = np.zeros(len(memory["pair"]))  # of a checkpoint that does not have it yet
+    columns = (memory.get(name, none).tolist() for name in ("pair", "period", "energy", "force", "told"))
+    return {pair: Pair(period, Account(*energy), force, bool(told)) for pair, period, energy, force, told in zip(*columns, strict=True)}
 
 
-def _warnings(motion: Motion, touches: list[Touch]) -> list[str]:
+def _scant(touch: Touch, before: Pair) -> bool:
+    """Whether few nodes touch although the force has stopped to grow: at first touch they always are few."""
+    return touch.result.force <= before.force and int(touch.result.contact.sum()) < FEW
+
+
+def _watched(touch: Touch, before: Pair) -> Pair:
+    return before._replace(force=touch.result.force, told=before.told or _scant(touch, before))
+
+
+def _warnings(motion: Motion, touches: list[Touch], pairs: dict[int, Pair]) -> list[str]:
     names, out = motion.bodies.names, []
     for touch in touches:
         pair = f"'{names[touch.a]}' and '{names[touch.b]}'"
@@ -145,4 +162,10 @@ def _warnings(motion: Motion, touches: list[Touch]) -> list[str]:
             out.append(f"The contact of {pair} was {touch.result.status}.")
         if len(touch.result.spikes):
             out.append(f"Between {pair} thin parts or spikes are pressed deeper than half their radius of curvature: do not trust them.")
+        before = pairs[touch.pair(motion)]
+        if not before.told and _scant(touch, before):
+            out.append(
+                f"Between {pair} fewer than {FEW} samples touch where the force is greatest: it is known to 5 to 20 %. "
+                "Give the body a smaller `spacing`."
+            )
     return out

@@ -272,6 +272,7 @@ class Problem:
 
     @classmethod
     def of(cls, sides: Pair, owner: Ints, nodes: Nodes, response: Response, parts: int) -> Problem:
+        """Each side's forces are spread over the whole areas of its samples, so that they cover the surface wherever the other's lie."""
         areas, at = nodes.areas / parts, nodes.points
         if parts == 2:  # where the surfaces will meet
             c = np.array([sides[0].compliance, sides[1].compliance])
@@ -281,10 +282,11 @@ class Problem:
         outward = np.where((owner == 1)[:, None], -nodes.normals, nodes.normals)
         near, ridge = _neighbours(sides, owner, nodes), RIDGE if parts == 2 else 0.0
         if all(side.parts is None for side in sides):
-            return cls(sides, owner, nodes, areas, blobs(at, areas), operator(at, outward, areas, response, near=near, ridge=ridge))
+            K = operator(at, outward, nodes.areas, response, near=near, ridge=ridge)
+            return cls(sides, owner, nodes, areas, blobs(at, nodes.areas), K)
         members = [Members.of(sides[i], nodes.sample[owner == i], (at - nodes.points)[owner == i], parts) for i in np.unique(owner)]
         both = members[0] if len(members) == 1 else Members.joined(*members)
-        return cls(sides, owner, nodes, areas, both.blobs, operator(at, outward, areas, response, both, near, ridge))
+        return cls(sides, owner, nodes, areas, both.blobs, operator(at, outward, nodes.areas, response, both, near, ridge))
 
     def met(self, force: Floats, u: Floats, facing: Floats) -> tuple[Floats, Floats, Floats, Floats]:
         """(contact normals, moved nodes, u_A, u_B)."""

@@ -62,8 +62,11 @@ class Response(Protocol):
 
 def compliance(youngs_modulus: float, poisson_ratio: float) -> float:
     """C = (1 - nu^2) / (pi E) [m^2/N]."""
-    if not youngs_modulus > 0.0 or not -1.0 < poisson_ratio <= 0.5:
-        raise PliantError(f"E = {youngs_modulus}, nu = {poisson_ratio}: Young's modulus must be positive and Poisson's ratio in (-1, 0.5].")
+    if not youngs_modulus > 0.0 or not -1.0 < poisson_ratio < 0.5:  # 0.5 would do here, but not for finite elements: one rule for all
+        raise PliantError(
+            f"E = {youngs_modulus}, nu = {poisson_ratio}: Young's modulus must be positive, and Poisson's ratio above -1 and below 0.5; "
+            "0.499 is nearly incompressible."
+        )
     return (1.0 - poisson_ratio**2) / (math.pi * youngs_modulus)
 
 

@@ -1,7 +1,8 @@
 """Where an object comes to rest under a load: pushed along a direction, and tilting freely if it may.
 
 The contact problem with a given load (load.py) is linear in the motion of the object; its answer moves the object, and the problem is set
-up anew there, until nothing moves. First on the coarsest level with everything that could touch, then on finer ones.
+up anew there, until nothing moves. First on the coarsest level with everything that could touch, then on finer ones. On a plane an object
+that may tilt first rolls as a rigid one to where it is stable (rolling.py), which may be on another side.
 """
 
 from __future__ import annotations
@@ -15,8 +16,10 @@ from pliant.contact.quasi_rigid.levels import coarser, levels_of
 from pliant.contact.quasi_rigid.load import solve_load
 from pliant.contact.quasi_rigid.resolve import Pair, Problem, contact_normals, gather, mapped, master, resolve, together
 from pliant.contact.quasi_rigid.result import ContactResult
+from pliant.contact.quasi_rigid.rolling import nearest_support, rolled
 from pliant.contact.quasi_rigid.side import Side
 from pliant.contact.quasi_rigid.traction import carried
+from pliant.detect.surfels.exact import Exact
 from pliant.geometry.mesh import Floats, PliantError
 from pliant.geometry.units import rotation_matrix
 
@@ -25,6 +28,11 @@ TURN = 0.04  # [rad] most that a step turns
 STEPS = (200, 12)  # on the coarsest level, on others
 CLOSE = 1e-5  # of the depth, or of the object on coarse levels: motion that counts as none
 MATCHED, MATCHES = 1e-4, 6  # of the force: miss that counts as none; moves towards it
+BALANCED = 0.05  # of the contact: centre of pressure beside the load that counts as none
+ROLLS = (
+    "It does not come to rest: under this load it rocks or rolls on, or any stance would do, as for a ball. Hold it (tilt fixed), or load "
+    "it elsewhere (at)."
+)
 WIDER = 0.5  # of the depth: samples outside that take part
 
 
@@ -39,6 +47,8 @@ def rest(
     e = np.asarray(direction, np.float64) / np.linalg.norm(direction)
     at = a.translation if at is None else np.asarray(at, np.float64)
     axes = _across(e) if tilt else np.zeros((0, 3))
+    if tilt:
+        a, at = _stable(a, b, e, at)
     last: tuple[Problem, lcp.Solution] | None = None
     coarsest = levels_of(a, b) - 1
     margin = LOOK * min(a.size, b.size)
@@ -50,7 +60,7 @@ def rest(
             rows = np.hstack([np.sum(n * e, axis=1)[:, None], np.cross(problem.nodes.points - at, n) @ axes.T])
             load = np.concatenate([[force], np.zeros(len(axes))])
             found = solve_load(problem.K, problem.nodes.gap, rows, load, start=_started(last, problem, sides))
-            _check(found, tilt)
+            _check(found, problem, e, at, tilt)
             assert found.position is not None
             x = found.position * min(1.0, TURN / max(float(np.linalg.norm(found.position[1:])), 1e-300))
             turn = rotation_matrix(np.degrees(x[1:] @ axes))
@@ -65,11 +75,32 @@ def rest(
                 break
         else:
             if level == coarsest and tilt:
-                raise PliantError(
-                    "It does not come to rest: it rocks or rolls on under this load. Hold it (tilt fixed), or load it elsewhere."
-                )
+                raise PliantError(ROLLS)
         margin = max(WIDER * depth, 1.5 * top)
-    return _matched(a, b, e, force)
+    a, result = _matched(a, b, e, force)
+    if tilt and not _balanced(result, at, e):
+        raise PliantError(ROLLS)
+    return a, result
+
+
+def _stable(a: Side, b: Side, e: Floats, at: Floats) -> tuple[Side, Floats]:
+    """A and the point of its load where it stands stably on B, if that is a plane across the load."""
+    if a.nodes is None or not isinstance(b.shape, Exact) or b.shape.kind != "plane" or b.rotation[:, 2] @ e > -1.0 + 1e-9:
+        return a, at
+    a = a.moved(rolled(a.world(a.nodes.points), at, e), at, np.zeros(3))
+    assert a.nodes is not None
+    shift = float(b.translation @ e - np.max(a.world(a.nodes.points) @ e)) * e
+    return a.moved(np.eye(3), np.zeros(3), shift), at + shift
+
+
+def _balanced(found: ContactResult, at: Floats, e: Floats) -> bool:
+    """The centre of pressure is under the load, to a part of the contact."""
+    touching = found.contact
+    if not touching.any():
+        return True  # nothing touches: that is said elsewhere
+    wide = float(np.max(np.ptp(found.points[touching], axis=0)) + np.sqrt(np.max(found.areas[touching])))
+    beside = found.centre - at
+    return float(np.linalg.norm(beside - (beside @ e) * e)) <= BALANCED * wide
 
 
 def _matched(a: Side, b: Side, e: Floats, force: float) -> tuple[Side, ContactResult]:
@@ -91,8 +122,14 @@ def _matched(a: Side, b: Side, e: Floats, force: float) -> tuple[Side, ContactRe
 def _problem(sides: Pair, margin: float) -> Problem:
     """Nodes that may touch: at first all that face the partner within a quarter of the object, later those around the contact."""
     owner, nodes = gather(sides, (master(*sides),), margin)
+    while len(nodes) == 0 and margin < LOOK * min(side.size for side in sides):  # a finer level may lie higher than the one before
+        margin *= 4.0
+        owner, nodes = gather(sides, (master(*sides),), margin)
     if len(nodes) == 0:
-        raise PliantError("The objects are too far apart to find where they would touch: bring them nearer first.")
+        raise PliantError(
+            "Nothing that faces the other object is near enough to touch it. Are they far apart, is what comes first the rim of an open or "
+            "cropped surface, or are normals inside out? Bring them nearer, or turn the object (up) or the direction."
+        )
     return Problem.of(sides, owner, nodes, together(sides), 1)
 
 
@@ -110,16 +147,22 @@ def _started(last: tuple[Problem, lcp.Solution] | None, problem: Problem, sides:
     return replace(found, P=force, s=np.zeros(len(force)), position=None if position is None else np.zeros_like(position))
 
 
-def _check(found: lcp.Solution, tilt: bool) -> None:
+def _check(found: lcp.Solution, problem: Problem, e: Floats, at: Floats, tilt: bool) -> None:
     if found.solved:
         return
+    if "no forces" in found.status and tilt:
+        beside = problem.nodes.points - at
+        q = nearest_support(beside - (beside @ e)[:, None] * e)
+        way = ", ".join(f"{c + 0.0:.2g}" for c in np.round(-q / max(float(np.linalg.norm(q)), 1e-300), 3))
+        raise PliantError(
+            f"This load cannot be carried: it passes {1e3 * float(np.linalg.norm(q)):.3g} mm beside everything that can touch, so the "
+            f"object tips over towards ({way}). Hold the object (tilt fixed), move the load (at) the other way, or turn the object."
+        )
     if "no forces" in found.status:
-        why = "its line of action passes outside everything that can touch, so the object tips over" if tilt else "nothing faces it"
-        raise PliantError(f"This load cannot be carried: {why}. Hold the object (tilt fixed), move the load, or turn the object.")
-    raise PliantError(
-        f"The contact under this load was not found ({found.status}, residual {found.residual:.1e}). "
-        "Hold the object (tilt fixed), load it elsewhere (--at), turn it (--up), or press by depth."
-    )
+        raise PliantError("This load cannot be carried: nothing faces it. Turn the object or the direction.")
+    if tilt:
+        raise PliantError(f"{ROLLS} ({found.status}, residual {found.residual:.1e})")
+    raise PliantError(f"The contact under this load was not found ({found.status}, residual {found.residual:.1e}). Press by depth.")
 
 
 def _across(e: Floats) -> Floats:
