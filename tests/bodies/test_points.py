@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.optimize import minimize_scalar
 
 from pliant import PliantError, Scene
 from pliant.bodies.materials import lame
@@ -87,7 +88,7 @@ def test_affine_motion_is_reproduced_g22(seed):
     assert group.energy(moved).sum() == pytest.approx(energy, rel=1e-11)  # nothing of it is hourglass energy
 
 
-@pytest.mark.parametrize("values", [dict(), dict(bulk=1e5), dict(hourglass=1.0), dict(support=2.0)], ids=str)
+@pytest.mark.parametrize("values", [dict(), dict(bulk=1e5), dict(hourglass=1.0), dict(support=2.0), dict(crush=1.0)], ids=str)
 def test_forces_are_the_gradient_of_the_energy_and_sum_to_zero_g22(values):
     x, group = bar((5, 4, 3), **values)
     x = wobbled(x)
@@ -117,6 +118,70 @@ def test_rigid_motion_costs_nothing():
     turn = np.linalg.qr(np.random.default_rng(0).standard_normal((3, 3)))[0]
     turn *= np.linalg.det(turn)
     assert group.energy(x @ turn.T + 5.0).sum() < 1e-20 * E * len(x) * H**3
+
+
+def squeezed(s, nu, crush):
+    """Energy per volume of a bar squeezed to s times its length, its sides free to move."""
+    x, group = bar((3, 3, 3), nu=nu, crush=crush)
+    return minimize_scalar(lambda t: group.energy(x * (t, t, s)).sum(), bounds=(0.5, 4.0), method="bounded", options={"xatol": 1e-9}).fun
+
+
+@pytest.mark.parametrize("nu", [0.0, 0.35, 0.45])
+def test_force_rises_however_much_a_bar_is_squeezed(nu):
+    """As published it falls from 42 % on (s = 1 / sqrt(3)); with `crush` it rises as far as the bar can be squeezed, sides free or held."""
+    s = np.linspace(1.0, 0.1, 46)
+    published, kept = (-np.gradient([squeezed(a, nu, crush) for a in s], s) for crush in (0.0, 1.0))
+    assert s[np.argmax(published)] == pytest.approx(3**-0.5, abs=0.021)
+    assert (np.diff(kept) > 0.0).all()
+    x, group = bar((3, 3, 3), nu=nu, crush=1.0)
+    held = np.array([group.energy(x * (1, 1, a)).sum() for a in np.linspace(1.0, -1.5, 126)])
+    assert (np.diff(held, 2) > 0.0).all()  # the energy is convex, through zero length and beyond
+
+
+def test_force_of_a_squeezed_bar_is_the_formula():
+    x, group = bar((3, 3, 3), crush=1.0)
+    lam, mu = lame(E, NU)
+    for part in (0.1, 0.5, 1.0, 1.5):
+        slope = (group.energy(x * (1, 1, 1 - part + 1e-6)).sum() - group.energy(x * (1, 1, 1 - part - 1e-6)).sum()) / 2e-6
+        assert -slope == pytest.approx((lam + 2 * mu) * (part - part**2 / 2 + part**3 / 2) * len(x) * H**3, rel=1e-6)
+
+
+def test_a_mirrored_body_is_at_rest_only_as_published():
+    x, group = bar((4, 3, 3))
+    mirrored = x * (1, 1, -1)
+    assert np.abs(forces(group, mirrored)).max() < 1e-9 * E * H**2
+    x, group = bar((4, 3, 3), crush=1.0)
+    assert np.abs(forces(group, mirrored)).max() > E * H**2
+    assert np.sum(forces(group, mirrored)[:, 2] * x[:, 2]) > 0.0  # back through itself
+
+
+def test_small_strains_do_not_see_what_resists_crushing():
+    """Its energy is of third order: stiffness and longest step at rest are as published."""
+    (x, plain), (_, kept) = bar((4, 3, 3)), bar((4, 3, 3), crush=1.0)
+    assert kept.stable_dt(kept.mass[:, 0]) == pytest.approx(plain.stable_dt(plain.mass[:, 0]), rel=1e-5)
+    sizes = [kept.energy(x * (1, 1, 1 - e)).sum() - plain.energy(x * (1, 1, 1 - e)).sum() for e in (0.02, 0.01)]
+    assert np.log2(sizes[0] / sizes[1]) == pytest.approx(3.0, abs=1e-6)
+
+
+def test_an_elastic_ball_that_was_crushed_springs_back():
+    """At 4 m/s it is pressed inside out in places (det F is negative), and has its shape again after."""
+    scene = Scene(dt=5e-4, duration=0.5, gravity=(0, 0, 0), contact="point-surface")
+    scene.add(name="ground", shape="plane", model="static")
+    scene.add(
+        name="ball", shape=dict(kind="ball", radius=0.1, edge=0.04), model="points", spacing=0.03, position=(0, 0, 0.101),
+        velocity=(0, 0, -4.0), material=dict(youngs_modulus=5e4, poisson_ratio=0.35, stiffness_damping=2e-3),
+    )  # fmt: skip
+    sim = scene.simulate()
+    group, least = sim.world.points[0][1], 1.0
+    while sim.time < 0.1:
+        sim.step()
+        least = min(least, np.linalg.det(group.gradients(sim.state.x)).min())
+    assert least < 0.0
+    sim.run()
+    x, rest = (a - a.mean(axis=0) for a in (sim.state.x, sim.world.model.nodes.rest))
+    U, _, V = np.linalg.svd(rest.T @ x)  # it turns as it flies
+    assert np.linalg.det(U @ V) > 0.0 and np.abs(x - rest @ U @ V).max() < 0.01 * 0.2
+    assert sim.centre("ball")[2] > 0.3  # and it has left the ground
 
 
 def test_uniaxial_energy_g23():
@@ -457,6 +522,14 @@ def test_tangent_is_the_derivative_of_the_forces():
         assert (K == K.T).all() or np.abs(K - K.T).max() < 1e-12 * np.abs(K).max()
         moved = np.linalg.eigvalsh(assembled(group, wobbled(x, size=0.03)))
         assert moved[0] > -1e-9 * moved[-1]
+
+
+def test_tangent_of_what_resists_crushing():
+    """U'' = 2 k_c (1 - V / V0) of it stands where that of the volume term does."""
+    x, group = bar((4, 3, 3), exact=1.0, crush=1.0)
+    lam, mu = lame(E, NU)
+    same = bar((4, 3, 3), exact=1.0, bulk=2.0 * (lam + 2.0 * mu) * (1.0 - 0.8**3))[1]
+    assert np.abs(assembled(group, 0.8 * x) - assembled(same, 0.8 * x)).max() < 1e-12 * np.abs(assembled(same, 0.8 * x)).max()
 
 
 def test_newton_converges_with_the_tangent():

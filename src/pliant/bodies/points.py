@@ -30,6 +30,7 @@ ROUNDS = 60  # of the power iteration behind `stable_dt`
 MARGIN = 1.04  # of omega: how far the iteration may be from its limit
 SMALL = 1e-6  # of a spacing: displacements in that iteration
 REFRESH = 0.3  # strain of a plastic body at which the present shape becomes its reference
+STRAINED = (3.0 * (1.0 + 2.0 * REFRESH) - 1.0) / 2.0  # stiffness at that strain over that at rest, along a stretch: until then steps must do
 MATERIAL = (
     "lam", "mu", "density", "bulk", "rayleigh", "hourglass", "support", "yield_strain", "creep_time", "max_plastic_strain", "shape_only",
     "tear_strain", "exact", "crush",
@@ -202,17 +203,20 @@ class Points:
             self._known = _Frequencies(self._frequencies(node_mass), self.mu.copy(), self.lam.copy(), self.bulk.copy())
             scale = np.ones(len(self.nodes))
         most = np.repeat(np.maximum.reduceat(scale, self.start[:-1]), np.diff(self.start))
-        omega2 = np.repeat(self._known.omega2, np.diff(self.start)) * most
+        omega2 = np.repeat(self._known.omega2, np.diff(self.start)) * most * np.where(np.isfinite(self.yield_strain), STRAINED, 1.0)
         return stable_step(omega2, self.rayleigh * omega2)
 
     def _frequencies(self, node_mass: Floats) -> Floats:
-        """omega_max^2 of each body [1/s^2], (B,): power iteration with forces of small displacements from rest, all bodies at once."""
+        """omega_max^2 of each body [1/s^2], (B,): power iteration with forces of small displacements, all bodies at once.
+
+        They are displacements from the reference, under the stress that was there when it was taken.
+        """
         count, mass = np.diff(self.start), node_mass[self.nodes[:, 0]]
         owner, bodies = np.repeat(np.arange(len(count)), count), len(count)
         at, none, force = np.zeros((len(node_mass), 3)), np.zeros((len(node_mass), 3)), np.empty((len(self.nodes), 3))
         at[self.nodes[:, 0]] = self.rest
-        still = np.empty_like(force)  # a reference that is not as large as the body was is under pressure
-        kept, self.plastic, damping = self.plastic, np.zeros_like(self.plastic), self.rayleigh
+        still = np.empty_like(force)  # what is under stress is not without force
+        kept, self.plastic, damping = self.plastic, self.base, self.rayleigh
         self.rayleigh = np.zeros_like(damping)
         self.forces(at, none, still)
         size = SMALL * np.repeat(np.minimum.reduceat(self.around.radius, self.start[:-1]), count)
