@@ -553,6 +553,38 @@ def test_statics_with_bonds_are_refused_with_a_reason():
         ball().simulate().equilibrium()
 
 
+@pytest.mark.parametrize("far", [0.3, 0.01, 1e-4])
+def test_phyxels_that_have_flowed_together_do_not_shorten_the_step(far):
+    """The hourglass energy would hold a pair with a stiffness that grows with its distance squared: a hundredth of the step at 0.01."""
+    x, group = bar((6, 4, 4), yield_strain=0.01)
+    x[1] = x[0] + far * (x[1] - x[0])
+    near = Points(np.arange(len(x)), np.array([0, len(x)]), x, np.full(len(x), H**3), *lame(E, NU), RHO, yield_strain=0.01)
+    assert near.stable_dt(near.mass[:, 0])[0] > 0.75 * group.stable_dt(group.mass[:, 0])[0]
+
+
+def test_the_step_of_a_plastic_body_knows_its_stress():
+    """A new reference under tension is stiffer than one without: along a stretch by the stress over the modulus."""
+    free, tense = (bar((6, 4, 4), nu=0.0, yield_strain=0.01)[1] for _ in range(2))
+    tense.base = np.tile(-0.2 * np.eye(3).ravel(), (len(tense.nodes), 1))
+    step = [g.stable_dt(g.mass[:, 0])[0] for g in (free, tense)]
+    assert (step[0] / step[1]) ** 2 == pytest.approx(1.2, abs=0.05)
+
+
+@pytest.mark.slow
+def test_a_body_that_shortens_steps_is_named_once():
+    scene = Scene(dt=2e-3, duration=0.12, contact="point-surface")
+    scene.add(name="ground", shape="plane", model="static")
+    scene.add(
+        name="clay", shape=dict(kind="ball", radius=0.1, edge=0.05), model="points", spacing=0.03, position=(0, 0, 0.101),
+        velocity=(0, 0, -3.0), material=dict(youngs_modulus=5e4, yield_strain=0.02),
+    )  # fmt: skip
+    sim, said, parts = scene.simulate(), [], []
+    before = sim.step().dt
+    sim.run(each=lambda report: (said.extend(report.warnings), parts.append(report.dt)))
+    named = [text for text in said if "divided" in text]
+    assert min(parts) < before and len(named) == 1 and "clay" in named[0]
+
+
 def test_forces_do_not_depend_on_threads():
     x, group = bar((8, 5, 5), rayleigh=1e-3)
     x, v = wobbled(x), wobbled(x, 1)
