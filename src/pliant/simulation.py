@@ -81,11 +81,9 @@ class Simulation:
         """Note which body has made steps shorter, once for each of the scene."""
         model = self.world.model
         limit = np.where(model.bodies.unsafe, np.inf, stable_steps(model))
-        body = first = int(np.argmin(limit))
-        while model.bodies.parent[first] >= 0:
-            first = int(model.bodies.parent[first])
+        body = int(np.argmin(limit))
         self._shortened.setdefault(
-            first,
+            int(model.bodies.origin()[body]),
             f"From t = {self.time:.4g} s on {model.bodies.names[body]} is stable only up to dt = {limit[body]:.2g} s or less, "
             f"and steps of {self.dt:g} s are divided: as it flows and tears phyxels come close to each other or keep few neighbours, and "
             "are stiff for their mass. A larger `spacing`, `yield_strain` or `tear_strain`, a smaller youngs_modulus or volume_stiffness, "

@@ -11,7 +11,7 @@ from pliant import PliantError, Scene
 from pliant.bodies.materials import lame
 from pliant.bodies.phyxels import kernel_volumes, point_values
 from pliant.bodies.point_skin import ride
-from pliant.bodies.points import Points
+from pliant.bodies.points import STRAINED, Points
 from pliant.geometry.filling import contained, fill
 from pliant.geometry.mass import mass_of_surface
 from pliant.geometry.shapes import make
@@ -163,6 +163,7 @@ def test_small_strains_do_not_see_what_resists_crushing():
     assert np.log2(sizes[0] / sizes[1]) == pytest.approx(3.0, abs=1e-6)
 
 
+@pytest.mark.slow
 def test_an_elastic_ball_that_was_crushed_springs_back():
     """At 4 m/s it is pressed inside out in places (det F is negative), and has its shape again after."""
     scene = Scene(dt=5e-4, duration=0.5, gravity=(0, 0, 0), contact="point-surface")
@@ -365,9 +366,8 @@ def test_the_longest_step_of_a_reference_under_pressure():
     x, group = bar((5, 4, 3), yield_strain=0.02, bulk=2 * E)
     group.flow(x * 0.75, 0.001)
     assert (group.rest == 0.75 * x).all() and np.abs(forces(group, group.rest)).max() > 1.0
-    group.plastic[:] = 0.0
     mass = group.mass[0, 0]
-    exact = 2.0 / np.sqrt(np.linalg.eigvalsh(tangent(group, group.rest))[-1] / mass)
+    exact = 2.0 / np.sqrt(STRAINED * np.linalg.eigvalsh(tangent(group, group.rest))[-1] / mass)
     assert 0.93 * exact < group.stable_dt(np.full(len(x), mass))[0] < exact
 
 

@@ -89,11 +89,10 @@ class Look:
 
     def warnings(self, motion: Motion) -> list[str]:
         """One sentence for every two bodies, the same in every step so that it is noted once."""
-        deep, first = self.hits.deep, np.arange(len(motion.bodies))
+        deep = self.hits.deep
         if not deep.any():
             return []
-        for body in np.flatnonzero(motion.bodies.parent >= 0).tolist():  # parts speak for what they broke off
-            first[body] = first[motion.bodies.parent[body]]
+        first = motion.bodies.origin()
         a, b = first[self.surfaces.fixed.body[self.hits.surfel[deep]]], first[self.hits.other[deep]]
         names, pairs = motion.bodies.names, np.unique(np.sort(np.stack([a, b], axis=1), axis=1), axis=0)
         return [
