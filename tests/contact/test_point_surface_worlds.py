@@ -154,7 +154,7 @@ def test_bodies_that_go_deep_because_of_dt_are_named_once(dt, said):
 
 
 def test_deep_surfels_are_noted_once_for_a_pair():
-    sim, notes = two_balls("points", "points", distance=0.02), []
+    sim, notes = two_balls("points", "points", distance=0.1), []
     for _ in range(4):
         notes += [text for text in sim.step().warnings if "three widths" in text]
     assert len(notes) > 1 and len(set(notes)) == 1 and "a and b" in notes[0]
