@@ -30,7 +30,7 @@ ROUNDS = 60  # of the power iteration behind `stable_dt`
 MARGIN = 1.04  # of omega: how far the iteration may be from its limit
 SMALL = 1e-6  # of a spacing: displacements in that iteration
 REFRESH = 0.3  # strain of a plastic body at which the present shape becomes its reference
-STRAINED = (3.0 * (1.0 + 2.0 * REFRESH) - 1.0) / 2.0  # stiffness along that strain over that at rest: until then steps must do
+STRAINED = 1.0 + 2.0 * REFRESH  # F^T F at that strain, which is how much stiffer a body is along it than at rest: until then steps must do
 MATERIAL = (
     "lam", "mu", "density", "bulk", "rayleigh", "hourglass", "support", "yield_strain", "creep_time", "max_plastic_strain", "shape_only",
     "tear_strain", "exact", "crush",
