@@ -30,6 +30,7 @@ def build(scene: Scene) -> tuple[World, Several]:
         raise PliantError("The scene has no bodies: add one with scene.add(...) or a [[bodies]] table.")
     _check_laws(scene)
     contact, why = contact_of(scene)
+    _refuse_tearing(scene)
     parts = [body_parts(body, contact.needs) for body in scene.bodies]
     draft = Draft(parts, starts([len(p.nodes) for p in parts]), starts([len(p.points) for p in parts]))
     for index, part in enumerate(parts):
@@ -47,6 +48,16 @@ def _check_laws(scene: Scene) -> None:
             find_law(body.material.law)
         except PliantError as error:
             raise PliantError(f"Body '{body.name}': {error}") from None
+
+
+def _refuse_tearing(scene: Scene) -> None:
+    """Parts of a body overlap where they part; a method that pushes overlaps out within a step throws them apart."""
+    torn = [body.name for body in scene.bodies if body.model == "points" and body.material.tear_strain is not None]
+    if torn and methods_of(scene)[0] == "ground":
+        raise PliantError(
+            f"Body '{torn[0]}' can tear (tear_strain), and contact is \"ground\": its parts overlap where they part, and this method would "
+            "throw them apart. Use contact = \"point-surface\" (or \"auto\"); pairs with other bodies may have \"ground\" all the same."
+        )
 
 
 def _model(scene: Scene, draft: Draft) -> tuple[Model, State]:

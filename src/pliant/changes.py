@@ -21,7 +21,7 @@ from pliant.scene import Body, Change, Material, Scene
 from pliant.world import World
 
 MATERIAL = ("youngs_modulus", "poisson_ratio", "mass_damping", "stiffness_damping", "spring_stiffness", "spring_damping",
-            "vertex_damping", "adaptive_force", "adaptive_cap", "hourglass", "volume_stiffness", "yield_strain", "creep_time",
+            "vertex_damping", "adaptive_force", "adaptive_cap", "hourglass", "crush", "volume_stiffness", "yield_strain", "creep_time",
             "max_plastic_strain", "tear_strain", "temperature")  # fmt: skip
 
 

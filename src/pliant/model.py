@@ -50,6 +50,13 @@ class Bodies:
     def __len__(self) -> int:
         return len(self.names)
 
+    def origin(self) -> Ints:
+        """The body of the scene that each is a part of, (B,)."""
+        out = np.arange(len(self))
+        for fragment in np.flatnonzero(self.parent >= 0).tolist():  # in order of birth: parents come first
+            out[fragment] = out[self.parent[fragment]]
+        return out
+
     def family(self, body: int) -> Ints:
         """A body and all that broke off it."""
         found = [body]

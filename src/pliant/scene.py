@@ -90,6 +90,7 @@ class Material(Spec):
     # the rest is for points
     strain: Literal["green", "mkn04"] = "green"  # with its half, or without as published: then a body is four times as stiff
     hourglass: NotNegative = 0.1  # stiffness, in parts of youngs_modulus, against motions that the strain of phyxels cannot see
+    crush: NotNegative = 1.0  # stiffness, in parts of lambda + 2 mu, against being crushed and turned inside out; 0: none, as published
     volume_stiffness: NotNegative = 0.0  # [Pa] k of the energy k/2 (V/V0 - 1)^2 per volume
     yield_strain: Positive | None = None  # elastic strain beyond which it stays deformed; None: never
     flow: Literal["shape", "full"] = "shape"  # what flows: the deviator, which keeps the volume, or all of the strain

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from pliant.build import build, explicit_limit
+from pliant.build import build, explicit_limit, stable_steps
 from pliant.changes import apply_change, value_at
 from pliant.contact.contacts import Contacts
 from pliant.fracture import Broken, break_up, parted, whole_epoch
@@ -34,6 +34,7 @@ class Simulation:
         self.epoch = whole_epoch(self.world.model)
         self._apply_changes()
         self._pieces = self._divide()
+        self._shortened: dict[int, str | None] = {}  # bodies that made steps shorter as they flowed, and what is still to be said of them
 
     # -- moving on
 
@@ -53,6 +54,7 @@ class Simulation:
         while left > 1e-9 * piece:
             self._apply_changes()
             self.report = step(self.world, self.contact, min(piece, left))
+            self._tell(self.report)
             left -= self.report.dt
             if each is not None:
                 each(self.report)
@@ -70,8 +72,28 @@ class Simulation:
             self.world.renew()
             assert self.report is not None
             self.report.contacts, self.report.shown = Contacts.none(self.report.dt), None  # in numbers of points that are no more
-        self._pieces = self._divide()
+        before, self._pieces = self._pieces, self._divide()
+        if self._pieces > before:
+            self._shorten()
         return self.dt / self._pieces
+
+    def _shorten(self) -> None:
+        """Note which body has made steps shorter, once for each of the scene."""
+        model = self.world.model
+        limit = np.where(model.bodies.unsafe, np.inf, stable_steps(model))
+        body = int(np.argmin(limit))
+        self._shortened.setdefault(
+            int(model.bodies.origin()[body]),
+            f"From t = {self.time:.4g} s on {model.bodies.names[body]} is stable only up to dt = {limit[body]:.2g} s or less, "
+            f"and steps of {self.dt:g} s are divided: as it flows and tears phyxels come close to each other or keep few neighbours, and "
+            "are stiff for their mass. A larger `spacing`, `yield_strain` or `tear_strain`, a smaller youngs_modulus or volume_stiffness, "
+            "or integrator = \"implicit\" avoid it.",
+        )
+
+    def _tell(self, report: StepReport) -> None:
+        """Say in this report what is still to be said of shorter steps."""
+        report.warnings += [text for text in self._shortened.values() if text is not None]
+        self._shortened = dict.fromkeys(self._shortened)
 
     def recall(self, state: State) -> None:
         """Go on from a state that was saved."""

@@ -5,12 +5,13 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.optimize import minimize_scalar
 
 from pliant import PliantError, Scene
 from pliant.bodies.materials import lame
 from pliant.bodies.phyxels import kernel_volumes, point_values
 from pliant.bodies.point_skin import ride
-from pliant.bodies.points import Points
+from pliant.bodies.points import STRAINED, Points
 from pliant.geometry.filling import contained, fill
 from pliant.geometry.mass import mass_of_surface
 from pliant.geometry.shapes import make
@@ -87,7 +88,7 @@ def test_affine_motion_is_reproduced_g22(seed):
     assert group.energy(moved).sum() == pytest.approx(energy, rel=1e-11)  # nothing of it is hourglass energy
 
 
-@pytest.mark.parametrize("values", [dict(), dict(bulk=1e5), dict(hourglass=1.0), dict(support=2.0)], ids=str)
+@pytest.mark.parametrize("values", [dict(), dict(bulk=1e5), dict(hourglass=1.0), dict(support=2.0), dict(crush=1.0)], ids=str)
 def test_forces_are_the_gradient_of_the_energy_and_sum_to_zero_g22(values):
     x, group = bar((5, 4, 3), **values)
     x = wobbled(x)
@@ -117,6 +118,71 @@ def test_rigid_motion_costs_nothing():
     turn = np.linalg.qr(np.random.default_rng(0).standard_normal((3, 3)))[0]
     turn *= np.linalg.det(turn)
     assert group.energy(x @ turn.T + 5.0).sum() < 1e-20 * E * len(x) * H**3
+
+
+def squeezed(s, nu, crush):
+    """Energy per volume of a bar squeezed to s times its length, its sides free to move."""
+    x, group = bar((3, 3, 3), nu=nu, crush=crush)
+    return minimize_scalar(lambda t: group.energy(x * (t, t, s)).sum(), bounds=(0.5, 4.0), method="bounded", options={"xatol": 1e-9}).fun
+
+
+@pytest.mark.parametrize("nu", [0.0, 0.35, 0.45])
+def test_force_rises_however_much_a_bar_is_squeezed(nu):
+    """As published it falls from 42 % on (s = 1 / sqrt(3)); with `crush` it rises as far as the bar can be squeezed, sides free or held."""
+    s = np.linspace(1.0, 0.1, 46)
+    published, kept = (-np.gradient([squeezed(a, nu, crush) for a in s], s) for crush in (0.0, 1.0))
+    assert s[np.argmax(published)] == pytest.approx(3**-0.5, abs=0.021)
+    assert (np.diff(kept) > 0.0).all()
+    x, group = bar((3, 3, 3), nu=nu, crush=1.0)
+    held = np.array([group.energy(x * (1, 1, a)).sum() for a in np.linspace(1.0, -1.5, 126)])
+    assert (np.diff(held, 2) > 0.0).all()  # the energy is convex, through zero length and beyond
+
+
+def test_force_of_a_squeezed_bar_is_the_formula():
+    x, group = bar((3, 3, 3), crush=1.0)
+    lam, mu = lame(E, NU)
+    for part in (0.1, 0.5, 1.0, 1.5):
+        slope = (group.energy(x * (1, 1, 1 - part + 1e-6)).sum() - group.energy(x * (1, 1, 1 - part - 1e-6)).sum()) / 2e-6
+        assert -slope == pytest.approx((lam + 2 * mu) * (part - part**2 / 2 + part**3 / 2) * len(x) * H**3, rel=1e-6)
+
+
+def test_a_mirrored_body_is_at_rest_only_as_published():
+    x, group = bar((4, 3, 3))
+    mirrored = x * (1, 1, -1)
+    assert np.abs(forces(group, mirrored)).max() < 1e-9 * E * H**2
+    x, group = bar((4, 3, 3), crush=1.0)
+    assert np.abs(forces(group, mirrored)).max() > E * H**2
+    assert np.sum(forces(group, mirrored)[:, 2] * x[:, 2]) > 0.0  # back through itself
+
+
+def test_small_strains_do_not_see_what_resists_crushing():
+    """Its energy is of third order: stiffness and longest step at rest are as published."""
+    (x, plain), (_, kept) = bar((4, 3, 3)), bar((4, 3, 3), crush=1.0)
+    assert kept.stable_dt(kept.mass[:, 0]) == pytest.approx(plain.stable_dt(plain.mass[:, 0]), rel=1e-5)
+    sizes = [kept.energy(x * (1, 1, 1 - e)).sum() - plain.energy(x * (1, 1, 1 - e)).sum() for e in (0.02, 0.01)]
+    assert np.log2(sizes[0] / sizes[1]) == pytest.approx(3.0, abs=1e-6)
+
+
+@pytest.mark.slow
+def test_an_elastic_ball_that_was_crushed_springs_back():
+    """At 4 m/s it is pressed inside out in places (det F is negative), and has its shape again after."""
+    scene = Scene(dt=5e-4, duration=0.5, gravity=(0, 0, 0), contact="point-surface")
+    scene.add(name="ground", shape="plane", model="static")
+    scene.add(
+        name="ball", shape=dict(kind="ball", radius=0.1, edge=0.04), model="points", spacing=0.03, position=(0, 0, 0.101),
+        velocity=(0, 0, -4.0), material=dict(youngs_modulus=5e4, poisson_ratio=0.35, stiffness_damping=2e-3),
+    )  # fmt: skip
+    sim = scene.simulate()
+    group, least = sim.world.points[0][1], 1.0
+    while sim.time < 0.1:
+        sim.step()
+        least = min(least, np.linalg.det(group.gradients(sim.state.x)).min())
+    assert least < 0.0
+    sim.run()
+    x, rest = (a - a.mean(axis=0) for a in (sim.state.x, sim.world.model.nodes.rest))
+    U, _, V = np.linalg.svd(rest.T @ x)  # it turns as it flies
+    assert np.linalg.det(U @ V) > 0.0 and np.abs(x - rest @ U @ V).max() < 0.01 * 0.2
+    assert sim.centre("ball")[2] > 0.3  # and it has left the ground
 
 
 def test_uniaxial_energy_g23():
@@ -300,9 +366,8 @@ def test_the_longest_step_of_a_reference_under_pressure():
     x, group = bar((5, 4, 3), yield_strain=0.02, bulk=2 * E)
     group.flow(x * 0.75, 0.001)
     assert (group.rest == 0.75 * x).all() and np.abs(forces(group, group.rest)).max() > 1.0
-    group.plastic[:] = 0.0
     mass = group.mass[0, 0]
-    exact = 2.0 / np.sqrt(np.linalg.eigvalsh(tangent(group, group.rest))[-1] / mass)
+    exact = 2.0 / np.sqrt(STRAINED * np.linalg.eigvalsh(tangent(group, group.rest))[-1] / mass)
     assert 0.93 * exact < group.stable_dt(np.full(len(x), mass))[0] < exact
 
 
@@ -459,6 +524,14 @@ def test_tangent_is_the_derivative_of_the_forces():
         assert moved[0] > -1e-9 * moved[-1]
 
 
+def test_tangent_of_what_resists_crushing():
+    """U'' = 2 k_c (1 - V / V0) of it stands where that of the volume term does."""
+    x, group = bar((4, 3, 3), exact=1.0, crush=1.0)
+    lam, mu = lame(E, NU)
+    same = bar((4, 3, 3), exact=1.0, bulk=2.0 * (lam + 2.0 * mu) * (1.0 - 0.8**3))[1]
+    assert np.abs(assembled(group, 0.8 * x) - assembled(same, 0.8 * x)).max() < 1e-12 * np.abs(assembled(same, 0.8 * x)).max()
+
+
 def test_newton_converges_with_the_tangent():
     """A bar drawn out by a third: steps with the exact stiffness square the error in the end, and find the same place."""
     x, group = bar((6, 3, 3), nu=0.0, exact=1.0)
@@ -478,6 +551,38 @@ def test_newton_converges_with_the_tangent():
 def test_statics_with_bonds_are_refused_with_a_reason():
     with pytest.raises(PliantError, match="tangent"):
         ball().simulate().equilibrium()
+
+
+@pytest.mark.parametrize("far", [0.3, 0.01, 1e-4])
+def test_phyxels_that_have_flowed_together_do_not_shorten_the_step(far):
+    """The hourglass energy would hold a pair with a stiffness that grows with its distance squared: a hundredth of the step at 0.01."""
+    x, group = bar((6, 4, 4), yield_strain=0.01)
+    x[1] = x[0] + far * (x[1] - x[0])
+    near = Points(np.arange(len(x)), np.array([0, len(x)]), x, np.full(len(x), H**3), *lame(E, NU), RHO, yield_strain=0.01)
+    assert near.stable_dt(near.mass[:, 0])[0] > 0.75 * group.stable_dt(group.mass[:, 0])[0]
+
+
+def test_the_step_of_a_plastic_body_knows_its_stress():
+    """A new reference under tension is stiffer than one without: along a stretch by the stress over the modulus."""
+    free, tense = (bar((6, 4, 4), nu=0.0, yield_strain=0.01)[1] for _ in range(2))
+    tense.base = np.tile(-0.2 * np.eye(3).ravel(), (len(tense.nodes), 1))
+    step = [g.stable_dt(g.mass[:, 0])[0] for g in (free, tense)]
+    assert (step[0] / step[1]) ** 2 == pytest.approx(1.2, abs=0.05)
+
+
+@pytest.mark.slow
+def test_a_body_that_shortens_steps_is_named_once():
+    scene = Scene(dt=2e-3, duration=0.12, contact="point-surface")
+    scene.add(name="ground", shape="plane", model="static")
+    scene.add(
+        name="clay", shape=dict(kind="ball", radius=0.1, edge=0.05), model="points", spacing=0.03, position=(0, 0, 0.101),
+        velocity=(0, 0, -3.0), material=dict(youngs_modulus=5e4, yield_strain=0.02),
+    )  # fmt: skip
+    sim, said, parts = scene.simulate(), [], []
+    before = sim.step().dt
+    sim.run(each=lambda report: (said.extend(report.warnings), parts.append(report.dt)))
+    named = [text for text in said if "divided" in text]
+    assert min(parts) < before and len(named) == 1 and "clay" in named[0]
 
 
 def test_forces_do_not_depend_on_threads():

@@ -143,6 +143,23 @@ def test_auto_stiffness_is_stable_for_any_step_and_rests():
         assert sim.books().kinetic < 1e-6
 
 
+@pytest.mark.parametrize("dt, said", [(5e-4, True), (1e-4, False)])
+def test_bodies_that_go_deep_because_of_dt_are_named_once(dt, said):
+    """40 mm deep, at a spacing of 25: with a short dt contact is as stiff as the bodies bear, and nothing is said."""
+    sim = two_balls("points", "points", distance=0.16)
+    notes = []
+    for _ in range(5):
+        notes += [text for text in sim.step(dt).warnings if "dt =" in text]
+    assert len(set(notes)) == said and all("a and b" in text and f"dt = {dt:g}" in text for text in notes)
+
+
+def test_deep_surfels_are_noted_once_for_a_pair():
+    sim, notes = two_balls("points", "points", distance=0.1), []
+    for _ in range(4):
+        notes += [text for text in sim.step().warnings if "three widths" in text]
+    assert len(notes) > 1 and len(set(notes)) == 1 and "a and b" in notes[0]
+
+
 def test_the_drawn_surfaces_meet():
     sim = two_balls("points", "points", mu=0.0)
     sim.step()

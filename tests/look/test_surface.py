@@ -36,6 +36,14 @@ def test_a_ball_is_smooth_with_radial_normals():
     assert np.einsum("ij,ij->i", shading.normals(ball.points), radial).min() > 0.98
 
 
+def test_a_few_sharp_edges_are_no_crease():
+    """A single fold is shaded smoothly, the six edges of a tetrahedron are sharp."""
+    points = np.concatenate([np.zeros((1, 3)), np.eye(3)])
+    fold, solid = np.array([[0, 1, 2], [0, 3, 1]]), np.array([[0, 2, 1], [0, 1, 3], [0, 3, 2], [1, 2, 3]])
+    assert len(Shading.of(points, fold).creases) == 0 and len(Shading.of(points, fold).point) == 4
+    assert len(Shading.of(points, solid).creases) == 6 and len(Shading.of(points, solid).point) == 12
+
+
 def test_shading_of_nothing():
     shading = Shading.of(np.zeros((0, 3)), np.zeros((0, 3), np.int64))
     assert len(shading.point) == 0 and len(shading.creases) == 0

@@ -24,6 +24,7 @@ NEAREST = 10  # neighbours that make the mean distance
 FLAT = 1e-4  # ratio of the eigenvalues of A below which a neighbourhood is flat
 WORN = 0.03  # the same for one that has lost neighbours: nearly flat ones would be stiff beyond all others
 GROW, MOST_GROWTH = 1.2, 3.0
+CLOSE = 0.5  # mean distances: two phyxels that have flowed nearer than this hold each other as if they were that far apart
 REACH = 2.0  # radii at the start: phyxels further apart than this never become neighbours
 
 
@@ -51,7 +52,7 @@ class Neighbourhoods:
     start: Ints  # (m + 1,)
     other: Ints  # (s,)
     weight: Floats  # (s,) w_ij
-    near: Floats  # (s,) w_ij / |X_ij|^2
+    near: Floats  # (s,) w_ij / |X_ij|^2, or less where two phyxels are all but at one place
     inverse: Floats  # (m, 9) A^-1
     spread: Floats  # (m, 9) sum_j near_ij X_ij X_ij^T
     projector: Floats  # (m, 9) T
@@ -68,7 +69,7 @@ def neighbourhoods(rest: Floats, factor: float, allowed: Allowed | None = None) 
         limit = radius = np.minimum(radius, allowed.radius)
     while True:
         start, own, other = _pairs(rest, radius, allowed)
-        found = _moments(rest, start, own, other, radius)
+        found = _moments(rest, start, own, other, radius, CLOSE / factor)
         size = np.linalg.eigvalsh(found.inverse.reshape(-1, 3, 3))  # still A itself
         flat = (size[:, 0] < FLAT * size[:, 2]) | (size[:, 2] == 0.0)
         grown = np.where(flat, np.minimum(radius * GROW, limit), radius)
@@ -122,14 +123,14 @@ def _pairs(rest: Floats, radius: Floats, allowed: Allowed | None) -> tuple[Ints,
     return start, own, other
 
 
-def _moments(rest: Floats, start: Ints, own: Ints, other: Ints, radius: Floats) -> Neighbourhoods:
-    """Weights and moments; `inverse` holds A itself."""
+def _moments(rest: Floats, start: Ints, own: Ints, other: Ints, radius: Floats, close: float) -> Neighbourhoods:
+    """Weights and moments; `inverse` holds A itself. Pairs nearer than this part of their radius are not held more stiffly for it."""
     m = len(rest)
     X = rest[other] - rest[own]
     square = np.einsum("si,si->s", X, X)
     h = 0.5 * (radius[own] + radius[other])
     weight = (1.0 - square / (h * h)) ** 3 / h**3
-    near = weight / square
+    near = weight / np.maximum(square, (close * h) ** 2)
     outer = (X[:, :, None] * X[:, None, :]).reshape(-1, 9)
     A, B = np.empty((m, 9)), np.empty((m, 9))
     for k in range(9):

@@ -58,6 +58,7 @@ def point_values(material: Material, count: int) -> dict[str, Floats]:
     numbers = {
         "rayleigh": material.stiffness_damping,
         "hourglass": material.hourglass,
+        "crush": material.crush,
         "yield_strain": material.yield_strain or np.inf,
         "creep_time": material.creep_time,
         "max_plastic_strain": material.max_plastic_strain or np.inf,

@@ -3,14 +3,20 @@ r"""Forces and energies of phyxels, in two passes without scatter.
 The first pass finds F_i and, from it, two matrices per phyxel; the second sums over neighbours. With e = x_j - x_i, X = X_j - X_i:
 
     F_i = sum_j w_ij e X^T A_i^-1,   strain e_i = (F^T F - T) / 2,   S = 2 mu (e - e_p) + lam tr(e - e_p) T     (3.2)
-    energy = v (e - e_p):S / 2  +  V k_v / 2 (det F v / V - 1)^2  +  a / 2 sum_j near_ij |e - F_i X|^2,   a = c E v / sum_j w_ij
-    G_i = d energy / d F = v F S + v k_v (det F v / V - 1) cof F - a (sum_j near_ij e X^T - F_i B_i),   H_i = G_i A_i^-1
+    energy = v (e - e_p):S / 2  +  V U(det F v / V - 1)  +  a / 2 sum_j near_ij |e - F_i X|^2,   a = c E v / sum_j w_ij
+    U(d) = k_v / 2 d^2 - k_c / 3 min(d, 0)^3,   k_c = crush (lam + 2 mu)
+    G_i = d energy / d F = v F S + v U'(det F v / V - 1) cof F - a (sum_j near_ij e X^T - F_i B_i),   H_i = G_i A_i^-1
     force on i = sum_j { w_ij (H_i + H_j) X + near_ij ((a_i + a_j) e - (a_i F_i + a_j F_j) X) }
 
 The last line is the exact gradient of all energies, those of the neighbours too: what phyxel j's energy puts on i is the same expression
 with i and j exchanged. Each term is opposite for the two of a pair, bit for bit, so forces sum to zero; F S symmetric in the current
 frame makes torques do so too. V is the volume at the start and v that of the reference in use (they differ after plastic flow). The last
 energy stops modes that F cannot see (3.3).
+
+k_c is not in the source. Green's strain softens in compression: squeezed to s times its length the force (lam + 2 mu) (s - s^3) / 2 falls
+below s = 1 / sqrt(3), is nothing at s = 0, and at s = -1 a mirrored neighbourhood is as much at rest as one that is not. So bodies stay
+crushed. With crush = 1 the force is (lam + 2 mu) (x - x^2 / 2 + x^3 / 2), x = 1 - s: it rises for ever, its slope is that of rest or less
+down to a third of the length (so steps need not be shorter), and only rotations are at rest. Small strains do not see it.
 
 Damping (b of C = a M + b K): S + b dS/dt without the geometric part, and x + b v in place of x in the last energy.
 """
@@ -74,6 +80,13 @@ def green(f, t):  # type: ignore[no-untyped-def]
 
 
 @inline
+def swelling(change, bulk, crush):  # type: ignore[no-untyped-def]
+    """(U, U') of a volume that has changed by this part."""
+    low = min(change, 0.0)
+    return (0.5 * bulk - crush / 3.0 * low) * change * change, bulk * change - crush * low * low
+
+
+@inline
 def gradient(start, other, weight, inverse, nodes, rest, x, i):  # type: ignore[no-untyped-def]
     """F of phyxel i for the field x."""
     c, xi, Xi = ZERO, load(x, nodes[i, 0]), load(rest, i)
@@ -92,8 +105,8 @@ def gradients(start, other, weight, inverse, nodes, rest, x, out):  # type: igno
 
 @parallel
 def stresses(  # type: ignore[no-untyped-def]
-    start, other, weight, near, inverse, spread, projector, nodes, rest, volume, whole, lam, mu, bulk, stiff, rayleigh, plastic,
-    x, v, rate, pull, hold,
+    start, other, weight, near, inverse, spread, projector, nodes, rest, volume, whole, lam, mu, bulk, crush, stiff, rayleigh,
+    plastic, x, v, rate, pull, hold,
 ):  # fmt: skip
     """First pass: H into pull and a F into hold, (m, 9)."""
     for i in prange(len(pull)):
@@ -117,8 +130,8 @@ def stresses(  # type: ignore[no-untyped-def]
             strain = combined(1.0, strain, b, symmetric(product(transposed(f), slope)))
             moved = combined(1.0, f, b, slope)
         stress = product(f, hooke(strain, lam[i], mu[i], t))
-        if bulk[i] > 0.0:
-            stress = combined(1.0, stress, bulk[i] * (determinant(f) * volume[i] / whole[i] - 1.0), cofactor(f))
+        if bulk[i] > 0.0 or crush[i] > 0.0:
+            stress = combined(1.0, stress, swelling(determinant(f) * volume[i] / whole[i] - 1.0, bulk[i], crush[i])[1], cofactor(f))
         rest_of = combined(1.0, q, -1.0, product(moved, load9(spread, i)))
         store9(pull, i, product(combined(volume[i], stress, -stiff[i], rest_of), inv))
         store9(hold, i, combined(stiff[i], moved, 0.0, IDENTITY))
@@ -144,16 +157,15 @@ def pair_forces(start, other, weight, near, nodes, rest, stiff, rayleigh, x, v, 
 
 @kernel
 def energies(  # type: ignore[no-untyped-def]
-    start, other, weight, near, inverse, projector, nodes, rest, volume, whole, lam, mu, bulk, stiff, plastic, x, out,
+    start, other, weight, near, inverse, projector, nodes, rest, volume, whole, lam, mu, bulk, crush, stiff, plastic, x, out,
 ):  # fmt: skip
     """Energy of every phyxel [J], (m,)."""
     for i in range(len(out)):
         f, t = gradient(start, other, weight, inverse, nodes, rest, x, i), load9(projector, i)
         strain = combined(1.0, green(f, t), -1.0, load9(plastic, i))
         total = 0.5 * volume[i] * inner(strain, hooke(strain, lam[i], mu[i], t))
-        if bulk[i] > 0.0:
-            change = determinant(f) * volume[i] / whole[i] - 1.0
-            total += 0.5 * whole[i] * bulk[i] * change * change
+        if t[0] + t[4] + t[8] > 2.5:  # flat neighbourhoods have no volume that could change
+            total += whole[i] * swelling(determinant(f) * volume[i] / whole[i] - 1.0, bulk[i], crush[i])[0]
         xi, Xi, square = load(x, nodes[i, 0]), load(rest, i), 0.0
         for s in range(start[i], start[i + 1]):
             j = other[s]

@@ -3,7 +3,7 @@ r"""The stiffness of phyxels, -df/dx of `point_forces`: every two phyxels that s
 With g_a = w_ia A_i^-1 X_ia (and g_i = -sum_a g_a) the gradient of phyxel i is F = sum_a x_a g_a^T, so its energy gives, for every two
 phyxels a, b of its neighbourhood,
 
-    K_ab = v { F (mu (g_a.g_b) 1 + mu g_b g_a^T + lam g_a g_b^T) F^T + (g_a.S g_b) 1 }  +  k_v v^2 / V (cof F g_a) (cof F g_b)^T
+    K_ab = v { F (mu (g_a.g_b) 1 + mu g_b g_a^T + lam g_a g_b^T) F^T + (g_a.S g_b) 1 }  +  U'' v^2 / V (cof F g_a) (cof F g_b)^T
            + a { near_a [a = b] - near_a g_b.X_a - near_b g_a.X_b + g_a.B g_b } 1
 
 The last term (hourglass) is exact. S enters without its negative eigenvalues, and pressure of the volume term not at all, so that K is
@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.sparse import csr_array
 
-from pliant.bodies.matrix3 import cofactor, combined, product, transposed
+from pliant.bodies.matrix3 import cofactor, combined, determinant, product, transposed
 from pliant.bodies.point_forces import add_outer, gradient, green, hooke, load9, times
 from pliant.bodies.tangent import projected
 from pliant.geometry.mesh import Floats, Ints
@@ -48,16 +48,16 @@ class Tangent:
         out[:] = 0.0
         _assemble(
             n.start, n.other, n.weight, n.near, n.inverse, n.spread, n.projector, points.nodes, points.rest, points.volume, points.whole,
-            points.lam, points.mu, points.bulk, points.stiffness_of_hourglass, points.plastic, x, self.chosen, self.start, self.b,
-            np.empty((most, 3)), np.empty((most, 9)), out,
+            points.lam, points.mu, points.bulk, points.stiffness_of_crush, points.stiffness_of_hourglass, points.plastic, x,
+            self.chosen, self.start, self.b, np.empty((most, 3)), np.empty((most, 9)), out,
         )  # fmt: skip
         out[:, 0], out[:, 2] = -out[:, 1], -np.swapaxes(out[:, 1], 1, 2)
 
 
 @kernel
 def _assemble(  # type: ignore[no-untyped-def]
-    start, other, weight, near, inverse, spread, projector, nodes, rest, volume, whole, lam, mu, bulk, stiff, plastic, x, chosen,
-    pair_start, pair_other, g, own, out,
+    start, other, weight, near, inverse, spread, projector, nodes, rest, volume, whole, lam, mu, bulk, crush, stiff, plastic, x,
+    chosen, pair_start, pair_other, g, own, out,
 ):  # fmt: skip
     """Add what every phyxel's energy couples to the blocks (a, b), a < b, of `out`."""
     for i in range(len(nodes)):
@@ -73,7 +73,8 @@ def _assemble(  # type: ignore[no-untyped-def]
             g[k, 0], g[k, 1], g[k, 2] = d
             for c in range(9):
                 own[k, c] = 0.0
-        cof, push = cofactor(f), bulk[i] * volume[i] * volume[i] / whole[i]
+        cof, low = cofactor(f), min(determinant(f) * volume[i] / whole[i] - 1.0, 0.0)
+        push = (bulk[i] - 2.0 * crush[i] * low) * volume[i] * volume[i] / whole[i]
         for k in range(count):
             a, ga = other[first + k], load(g, k)
             Fa, Sa, Ba, Ca, Xa = times(f, ga), times(s, ga), times(B, ga), times(cof, ga), sub(load(rest, a), Xi)

@@ -4,11 +4,10 @@
     gradient of the energy; see `point_forces` for the formulas and `neighbourhoods` for who sees whom.
 
 Where we differ from the source: the half in the strain (without it a body is four times as stiff as its Young's modulus says), volumes
-that add up to the body's (densities by kernel sums are up to 6 times too large at the surface), symmetric pair radii, and an energy that
-stops modes the gradient cannot see.
+that add up to the body's (densities by kernel sums are up to 6 times too large at the surface), symmetric pair radii, and two energies:
+one stops modes the gradient cannot see, the other (`crush`) keeps what is squeezed from turning inside out and staying so.
 
-Plastic flow is in `plasticity`. Limitations: the strain energy alone has no force against turning inside out (the hourglass energy and
-`volume_stiffness` have); neighbourhoods reach three spacings, so details finer than that are stiffened at the surface.
+Plastic flow is in `plasticity`. Limitations: neighbourhoods reach three spacings, so details finer than that are stiffened at the surface.
 """
 
 from __future__ import annotations
@@ -31,9 +30,10 @@ ROUNDS = 60  # of the power iteration behind `stable_dt`
 MARGIN = 1.04  # of omega: how far the iteration may be from its limit
 SMALL = 1e-6  # of a spacing: displacements in that iteration
 REFRESH = 0.3  # strain of a plastic body at which the present shape becomes its reference
+STRAINED = 1.0 + 2.0 * REFRESH  # F^T F at that strain, which is how much stiffer a body is along it than at rest: until then steps must do
 MATERIAL = (
     "lam", "mu", "density", "bulk", "rayleigh", "hourglass", "support", "yield_strain", "creep_time", "max_plastic_strain", "shape_only",
-    "tear_strain", "exact",
+    "tear_strain", "exact", "crush",
 )  # fmt: skip
 NOBODY = np.zeros((0, 2), np.int64)
 
@@ -44,7 +44,8 @@ class Points:
     rest (m, 3) [m], volume (m,) [m^3]; all others are numbers or (m,): lam, mu, bulk (k_v of the volume term) [Pa], density [kg/m^3],
     rayleigh [s], hourglass (parts of Young's modulus), support (radius in mean distances, the same all over a body), and
     yield_strain (inf: elastic), creep_time [s], max_plastic_strain, shape_only (1: flow keeps the volume), tear_strain (inf: never),
-    exact (1: `stiffness` is the tangent, 0: bonds that stand for it; the same all over a body).
+    exact (1: `stiffness` is the tangent, 0: bonds that stand for it; the same all over a body), crush (parts of lam + 2 mu, against
+    being turned inside out; 0: as published).
     Material arrays may be changed in place.
     """
 
@@ -69,6 +70,7 @@ class Points:
         shape_only: Floats | float = 1.0,
         tear_strain: Floats | float = np.inf,
         exact: Floats | float = 0.0,
+        crush: Floats | float = 0.0,
     ) -> None:
         self.nodes: Ints = contiguous(nodes, np.int64).reshape(-1, 1)
         self.start: Ints = contiguous(start, np.int64)
@@ -82,7 +84,7 @@ class Points:
         self.lam, self.mu, self.density, self.rayleigh = each(lam), each(mu), each(density), each(rayleigh)
         self.bulk, self.hourglass, self.support = each(bulk), each(hourglass), each(support)
         self.yield_strain, self.creep_time, self.max_plastic_strain = each(yield_strain), each(creep_time), each(max_plastic_strain)
-        self.shape_only, self.tear_strain, self.exact = each(shape_only), each(tear_strain), each(exact)
+        self.shape_only, self.tear_strain, self.exact, self.crush = each(shape_only), each(tear_strain), each(exact), each(crush)
         self.plastic = np.zeros((count, 9))
         self.base = np.zeros((count, 9))  # e_p when the reference in use was taken
         self.past = np.zeros(count)  # size of the plastic strain before that
@@ -122,12 +124,17 @@ class Points:
         total = self.around.total
         return np.divide(self.hourglass * modulus * self.volume, total, out=np.zeros_like(total), where=total > 0.0)
 
+    @property
+    def stiffness_of_crush(self) -> Floats:
+        """k_c [Pa], (m,)."""
+        return self.crush * (self.lam + 2.0 * self.mu)
+
     def forces(self, x: Floats, v: Floats, out: Floats) -> None:
         """Elastic and damping forces on each phyxel into out, (m, 3) [N]."""
         n, rate, stiff = self.around, bool(self.rayleigh.any()), self.stiffness_of_hourglass
         point_forces.stresses(
             n.start, n.other, n.weight, n.near, n.inverse, n.spread, n.projector, self.nodes, self.rest, self.volume, self.whole,
-            self.lam, self.mu, self.bulk, stiff, self.rayleigh, self.plastic, x, v, rate, self._pull, self._hold,
+            self.lam, self.mu, self.bulk, self.stiffness_of_crush, stiff, self.rayleigh, self.plastic, x, v, rate, self._pull, self._hold,
         )  # fmt: skip
         point_forces.pair_forces(
             n.start, n.other, n.weight, n.near, self.nodes, self.rest, stiff, self.rayleigh, x, v, rate, self._pull, self._hold, out
@@ -138,7 +145,7 @@ class Points:
         n, out = self.around, np.empty(len(self.nodes))
         point_forces.energies(
             n.start, n.other, n.weight, n.near, n.inverse, n.projector, self.nodes, self.rest, self.volume, self.whole,
-            self.lam, self.mu, self.bulk, self.stiffness_of_hourglass, self.plastic, x, out,
+            self.lam, self.mu, self.bulk, self.stiffness_of_crush, self.stiffness_of_hourglass, self.plastic, x, out,
         )  # fmt: skip
         return out
 
@@ -162,7 +169,8 @@ class Points:
         S = 2.0 * self.mu[:, None, None] * e + (self.lam * np.trace(e, axis1=1, axis2=2))[:, None, None] * T
         J = np.linalg.det(F)
         J = np.where(np.abs(J) < 1e-9, 1.0, J)  # flat neighbourhoods
-        volume = self.bulk * (J * self.volume / self.whole - 1.0)
+        change = J * self.volume / self.whole - 1.0
+        volume = self.bulk * change - self.stiffness_of_crush * np.minimum(change, 0.0) ** 2
         return F @ S @ np.swapaxes(F, 1, 2) / J[:, None, None] + volume[:, None, None] * np.eye(3)
 
     def stiffness(self, x: Floats, out: Floats, dt: float = np.inf) -> None:
@@ -195,17 +203,20 @@ class Points:
             self._known = _Frequencies(self._frequencies(node_mass), self.mu.copy(), self.lam.copy(), self.bulk.copy())
             scale = np.ones(len(self.nodes))
         most = np.repeat(np.maximum.reduceat(scale, self.start[:-1]), np.diff(self.start))
-        omega2 = np.repeat(self._known.omega2, np.diff(self.start)) * most
+        omega2 = np.repeat(self._known.omega2, np.diff(self.start)) * most * np.where(np.isfinite(self.yield_strain), STRAINED, 1.0)
         return stable_step(omega2, self.rayleigh * omega2)
 
     def _frequencies(self, node_mass: Floats) -> Floats:
-        """omega_max^2 of each body [1/s^2], (B,): power iteration with forces of small displacements from rest, all bodies at once."""
+        """omega_max^2 of each body [1/s^2], (B,): power iteration with forces of small displacements, all bodies at once.
+
+        They are displacements from the reference, under the stress that was there when it was taken.
+        """
         count, mass = np.diff(self.start), node_mass[self.nodes[:, 0]]
         owner, bodies = np.repeat(np.arange(len(count)), count), len(count)
         at, none, force = np.zeros((len(node_mass), 3)), np.zeros((len(node_mass), 3)), np.empty((len(self.nodes), 3))
         at[self.nodes[:, 0]] = self.rest
-        still = np.empty_like(force)  # a reference that is not as large as the body was is under pressure
-        kept, self.plastic, damping = self.plastic, np.zeros_like(self.plastic), self.rayleigh
+        still = np.empty_like(force)  # what is under stress is not without force
+        kept, self.plastic, damping = self.plastic, self.base, self.rayleigh
         self.rayleigh = np.zeros_like(damping)
         self.forces(at, none, still)
         size = SMALL * np.repeat(np.minimum.reduceat(self.around.radius, self.start[:-1]), count)

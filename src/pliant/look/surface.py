@@ -13,6 +13,7 @@ from pliant.geometry.mesh import Floats, Ints
 from pliant.look.source import NO_POINTS, Picture
 
 CREASE = np.cos(np.radians(48.0))  # sharper edges are kept
+CHAIN = 6  # edges of a crease at least, as many as a tetrahedron has: fewer are a coarse spot of something round
 COVER = 1.35  # radii of discs as they are drawn, by radii of discs of their area: so that no gaps are seen
 SIDES = 10  # of a disc
 
@@ -39,6 +40,7 @@ class Shading:
         a, b = order[:-1], order[1:]
         shared = key[a] == key[b]
         smooth = np.einsum("ij,ij->i", normal[a // 3], normal[b // 3]) > CREASE
+        smooth[shared & ~smooth] = _strays(ends[a[shared & ~smooth]])
         sharp = np.stack([a, b], axis=1)[shared & ~smooth]
         a, b = a[shared & smooth], b[shared & smooth]
         same_way = ends[a, 0] == ends[b, 0]
@@ -64,6 +66,13 @@ class Shading:
         normal = face_normals(points[self.point], self.triangles)[self.beside]
         facing = (np.einsum("esk,ek->es", normal, place - x) > 0.0).any(axis=1)
         return self.creases[facing & lined[self.beside[:, 0]]]
+
+
+def _strays(edges: Ints) -> np.ndarray:
+    """Which sharp edges (e, 2) hang together with too few others to be a crease, (e,) bool."""
+    size = int(edges.max(initial=0)) + 1
+    _, label = connected_components(coo_array((np.ones(len(edges), bool), (edges[:, 0], edges[:, 1])), shape=(size, size)), directed=False)
+    return np.bincount(label[edges[:, 0]], minlength=size)[label[edges[:, 0]]] < CHAIN
 
 
 def face_normals(points: Floats, triangles: Ints) -> Floats:

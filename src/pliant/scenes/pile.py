@@ -12,7 +12,7 @@ RESTS = 2.5  # [s] from when on nothing should move
 
 def make(
     busts: int = 3, edge: float = 0.018, spacing: float = 0.024, youngs_modulus: float = 2e6, yield_strain: float = 0.02,
-    dt: float = 0.0003, duration: float = 3.0,
+    dt: float = 0.00025, duration: float = 3.0,
 ) -> Scene:  # fmt: skip
     """busts: how many, up to three; edge [m] of triangles, spacing [m] of phyxels; strain at which busts stay deformed."""
     scene = Scene(dt=dt, duration=duration, contact={"method": "point-surface", "damping": 0.5}, about="Plastic bodies pile up and rest.")

@@ -9,7 +9,7 @@ from pliant.simulation import Simulation
 
 
 def make(
-    edge: float = 0.008, youngs_modulus: float = 3e4, gap: float = 0.012, fall: float = 0.02, dt: float = 0.0005, duration: float = 0.6
+    edge: float = 0.008, youngs_modulus: float = 2.5e4, gap: float = 0.012, fall: float = 0.02, dt: float = 0.0005, duration: float = 0.6
 ) -> Scene:
     """edge [m] of triangles, youngs_modulus [Pa] of the mouth, gap [m] between its lips, fall [m] of the bunny."""
     scene = Scene(dt=dt, duration=duration, contact={"method": "point-surface", "damping": 0.5}, about="Complex bodies, and self-contact.")

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from pliant.contact.point_surface.options import Options
 
 
+SOFT = 0.5  # of the stiffness that the bodies could bear: below this dt is what makes contacts deep
+
+
 def implicit_of(options: Options, motion: Motion, a: Ints, b: Ints) -> np.ndarray:
     """Which contacts know what their impulses will do to the gap, (r,) bool.
 
@@ -49,6 +52,23 @@ def stiffness_of(
     else:
         k = np.full(len(a), 0.5 * float(options.stiffness))
     return k, 2.0 * options.damping * np.sqrt(k / safe)
+
+
+def too_soft(options: Options, motion: Motion, seen: Look, a: Ints, b: Ints, gap: Floats, k: Floats) -> list[str]:
+    """One sentence, the same in every step, for every two bodies that go deep because contact can be no stiffer with this dt."""
+    yielding, spacing = motion.kept(Yielding), seen.surfaces.wide
+    layer = np.minimum(yielding.layer[a], yielding.layer[b])
+    rows = (gap < -np.where(spacing[a] > 0.0, spacing[a], np.inf)) & (k < SOFT * layer) & (a != b)
+    if not isinstance(options.stiffness, str) or not rows.any():
+        return []
+    names, first, dt = motion.bodies.names, motion.bodies.origin(), max(motion.dt, seen.longest)
+    pairs = np.unique(np.sort(np.stack([first[a[rows]], first[b[rows]]], axis=1), axis=1), axis=0)
+    return [
+        f"point-surface: {names[i]} and {names[j]} went deeper than a surfel spacing into each other: with dt = {dt:.3g} s contact can be "
+        "no stiffer and be stable. It goes with the square of dt: half of it, a fourth of the depth."
+        for i, j in pairs.tolist()
+        if i != j
+    ]
 
 
 def normal_impulses(motion: Motion, rows: Rows, gap: Floats, area: Floats, k: Floats, c: Floats) -> Floats:

@@ -88,16 +88,22 @@ class Look:
         return self.fixed.part(self.hits) * facing(self.fixed, self.surfaces, self.hits)
 
     def warnings(self, motion: Motion) -> list[str]:
+        """One sentence for every two bodies, the same in every step so that it is noted once."""
         deep = self.hits.deep
         if not deep.any():
             return []
-        names, body = motion.bodies.names, self.surfaces.fixed.body[self.hits.surfel[deep]]
-        pairs = sorted({(names[a], names[b]) for a, b in zip(body.tolist(), self.hits.other[deep].tolist(), strict=True)})
-        some = ", ".join(f"{a} in {b}" for a, b in pairs[:3]) + (", ..." if len(pairs) > 3 else "")
+        first = motion.bodies.origin()
+        a, b = first[self.surfaces.fixed.body[self.hits.surfel[deep]]], first[self.hits.other[deep]]
+        names, pairs = motion.bodies.names, np.unique(np.sort(np.stack([a, b], axis=1), axis=1), axis=0)
         return [
-            f"point-surface: {int(deep.sum())} surfels are deeper than three widths ({some}) and go on along their last good direction. "
-            "A larger `stiffness` or a shorter dt makes contacts shallower."
+            f"point-surface: surfels of {_two(names[i], names[j])} were deeper than three widths and went on along their last good "
+            "direction. A larger `stiffness` or a shorter dt makes contacts shallower."
+            for i, j in pairs.tolist()
         ]
+
+
+def _two(a: str, b: str) -> str:
+    return f"{a} and {b}" if a != b else f"{a} in itself or in parts of it"
 
 
 def facing(fixed: Fixed, surfaces: Surfaces, hits: Hits) -> Floats:

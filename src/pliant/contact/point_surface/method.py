@@ -26,7 +26,7 @@ from pliant.contact.friction import anchored, tangential
 from pliant.contact.method import Answer, Memory
 from pliant.contact.point_surface.closest import respond_closest
 from pliant.contact.point_surface.contact_surface import moved_to_contact
-from pliant.contact.point_surface.forces import implicit_of, stiffness_of
+from pliant.contact.point_surface.forces import implicit_of, stiffness_of, too_soft
 from pliant.contact.point_surface.look import Look, look, remembered
 from pliant.contact.point_surface.options import Options
 from pliant.contact.point_surface.round import critical
@@ -77,7 +77,8 @@ class PointSurface(Options):
         held = anchored(found.stretch, slip, friction.sticks, friction.dragged, rows.normal)
         pairs = motion.pairs  # of this method
         shown = (lambda: self.shown(motion, pairs)) if self.show else None  # worked out when somebody looks
-        return Answer(contacts, remembered(motion, seen, held, impulse / motion.dt), shown=shown, warnings=seen.warnings(motion))
+        warnings = seen.warnings(motion) + too_soft(self, motion, seen, found.a, found.b, found.gap, k)
+        return Answer(contacts, remembered(motion, seen, held, impulse / motion.dt), shown=shown, warnings=warnings)
 
     def areas(self, motion: Motion, found: Touching, impulse: Floats) -> Floats:
         """Area of each contact [m^2], (r,): of its surfel, but where a mesh deforms what the forces on its vertices say.
