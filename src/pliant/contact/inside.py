@@ -22,6 +22,7 @@ from pliant.detect.closest import face_neighbours
 from pliant.detect.depth import NOT_POSITIVE, RESOLVED, penetration_depths
 from pliant.detect.grid import Inside, points_in_tets
 from pliant.detect.penetration import body_boxes, body_pairs, signed_gaps
+from pliant.detect.sharp import rest_points
 from pliant.detect.tree import Tree
 from pliant.detect.within import Within
 from pliant.geometry.mesh import TET_EDGES, Floats, Ints, PliantError
@@ -217,15 +218,6 @@ def agree(found: Collisions, rows: Ints, other: Floats, bodies: int) -> np.ndarr
     mean /= np.maximum(np.bincount(at, minlength=len(some)), 1)[:, None]
     own, theirs = (np.einsum("ri,ri->r", sign[rows] * way, mean[place]) for way in (found.normal[rows], other))
     return (own > ALONG) & (theirs < ACROSS)
-
-
-def rest_points(motion: Motion) -> Floats:
-    """Skin points with every body at rest in its own frame [m], (p, 3): the same at any time of a run."""
-    skin = motion.skin
-    out = skin.local.copy()
-    owner = np.repeat(np.arange(len(skin)), np.diff(skin.start))
-    np.add.at(out, owner, skin.weight[:, None] * motion.nodes.rest[skin.node])
-    return out
 
 
 def smooth_corners(points: Floats, faces: Ints, neighbour: Ints) -> Ints:

@@ -32,6 +32,10 @@ from pliant.contact.friction import anchored, coulomb, recall, remember, tangent
 from pliant.contact.inside import Collisions, Finder
 from pliant.contact.method import Answer, Memory
 from pliant.contact.pressure import Pressure
+from pliant.contact.rims import Ways, crossed_edges, edge_key, edge_rows, joined, remember_depths, settle
+from pliant.detect.depth import RESOLVED
+from pliant.detect.penetration import body_boxes
+from pliant.detect.sharp import Crossed
 from pliant.geometry.mesh import Floats, PliantError
 from pliant.kernels import axpy, kernel, load, store
 from pliant.model import IMPLICIT
@@ -61,29 +65,34 @@ class Noniterative:
     def answer(self, motion: Motion, memory: Memory, found: Collisions) -> Answer:
         """Everything after detection."""
         finder, surface = motion.kept(Finder), motion.kept(Pressure)
+        edges = crossed_edges(motion, *body_boxes(motion, finder.tree), memory)
+        found, edges = settled(motion, finder, found, edges)
         found, lost, warnings = pull_apart(motion, finder, found, memory)
-        if len(found) == 0:
+        if len(found) + len(edges) == 0:
             return Answer(Contacts.none(motion.dt), warnings=warnings)
-        rows = contact_rows(motion, found)
-        depth = found.ray if self.depth == "ray" else found.depth
-        key = contact_key(motion, found)
+        rows = joined(contact_rows(motion, found), edge_rows(motion, edges))
+        depth = np.append(found.ray if self.depth == "ray" else found.depth, -edges.gap)
+        key, lost = np.append(contact_key(motion, found), edge_key(motion, edges)), np.append(lost, np.zeros(len(edges), bool))
+        a, b = np.append(found.a, edges.a), np.append(found.b, edges.b)
         stretch = recall(memory, "stretch", key)
         before, there = motion.slide(rows), motion.end
-        impulse, friction, sticks, dragged = self._push(motion, rows, found, pace(motion, finder, rows, lost, depth), stretch)
+        friction_of = motion.pairs.friction(a, b)
+        impulse, friction, sticks, dragged = self._push(motion, rows, friction_of, pace(motion, finder, rows, lost, depth), stretch)
         after = motion.slide(rows)
         slip = tangential(after, rows.normal)
         contacts = Contacts(
-            a=found.a, b=found.b, feature_a=found.point, feature_b=found.face, point=rows.at, normal=rows.normal,
+            a=a, b=b, feature_a=np.append(found.point, edges.edge[:, 0]), feature_b=np.append(found.face, edges.edge[:, 1]),
+            point=rows.at, normal=rows.normal,
             gap=np.einsum("ri,ri->r", after - before, rows.normal) - depth, impulse=impulse, friction_impulse=friction,
             sticking=sticks.astype(np.float64), slip=slip,
             area=lambda: surface.row_areas(there, rows, impulse), dt=motion.dt, support=Support.of(rows),
         )  # fmt: skip
         held = anchored(stretch, slip, sticks, dragged, rows.normal)
-        kept = remember(key, stretch=held, way=found.normal) | remember_pairs(motion, found, lost, memory)
-        return Answer(contacts, kept, warnings=warnings)
+        kept = remember(key, stretch=held, way=rows.normal) | remember_pairs(motion, a, b, rows.normal, lost, memory)
+        return Answer(contacts, kept | remember_depths(motion, a, b, depth), warnings=warnings)
 
     def _push(
-        self, motion: Motion, rows: Rows, found: Collisions, close: Floats, stretch: Floats
+        self, motion: Motion, rows: Rows, mu: tuple[Floats, Floats], close: Floats, stretch: Floats
     ) -> tuple[Floats, Floats, np.ndarray, Floats]:
         """Sweeps of normal impulses, friction with the last one; (impulse, friction, sticks, dragged anchors)."""
         carriers, give = (rows, motion.give(rows)) if self.mode == "moment" else paper_rows(motion, rows)
@@ -95,7 +104,7 @@ class Noniterative:
             left = close - np.einsum("ri,ri->r", motion.slide(rows) - began, n)
             more = np.maximum(left * unit, -impulse)
             impulse = impulse + more
-        mu_s, mu_d = motion.pairs.friction(found.a, found.b)
+        mu_s, mu_d = mu
         if motion.coupled:  # what normal impulses move along the tangent is no slip
             motion.push(carriers, more[:, None] * n)
             rub = coulomb(motion, rows, impulse, mu_s, mu_d, stretch)
@@ -108,6 +117,14 @@ class Noniterative:
             motion.push(carriers, more[:, None] * n)
             motion.push(rows, rub.impulse)
         return impulse, rub.impulse, rub.sticks, rub.dragged
+
+
+def settled(motion: Motion, finder: Finder, found: Collisions, edges: Crossed) -> tuple[Collisions, Crossed]:
+    """Points and edges, of which points at rims leave the way that edges of their bodies cross."""
+    ways = Ways(found.point, found.a, found.b, found.face, found.weights, found.normal, found.depth)
+    rows, wanted, crossing = settle(motion, finder, ways, edges)
+    found.ray[rows], found.status[rows] = found.depth[rows], RESOLVED
+    return found.select(wanted), edges.select(crossing)
 
 
 def contact_rows(motion: Motion, found: Collisions) -> Rows:
