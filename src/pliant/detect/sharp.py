@@ -21,6 +21,7 @@ from pliant.kernels import axpy, cross, dot, inline, kernel, load, norm, scale, 
 from pliant.motion import Motion
 
 SHARP = np.cos(np.radians(15.0))  # faces that meet at a smaller angle make no edge to speak of
+COARSE = 0.4  # of the least width of a soft body: shorter edges have points enough on them
 PARALLEL = 0.02  # sine of the angle between edges below which others cross better
 LEAN = 0.1  # n . w up to which n counts as a normal of the edge: bodies that lie on each other tilt a little
 DEEP = 0.25  # of the least width of both bodies: what is deeper has come in elsewhere
@@ -59,12 +60,13 @@ class SharpEdges:
         first, second = skin.faces[around.edge_faces[two]].transpose(1, 0, 2)
         ends = around.edges[two]
         wings = np.stack([_third(first, ends), _third(second, ends)], axis=1)
-        edge = two[_convex(x, first, second, wings)]
-        kept = np.isin(two, edge) & _may_cross(motion)[skin.body[ends[:, 0]]]
+        self.width = _least_widths(x, bodies.point_start)
+        owner, length = skin.body[ends[:, 0]], np.linalg.norm(x[ends[:, 0]] - x[ends[:, 1]], axis=1)
+        coarse = (bodies.frame[owner] >= 0) | (length > COARSE * self.width[owner])
+        kept = _convex(x, first, second, wings) & coarse & (bodies.analytic[owner] != 1)
         order = np.argsort(skin.body[ends[kept, 0]], kind="stable")
         self.ends, self.wings = np.ascontiguousarray(ends[kept][order]), np.ascontiguousarray(wings[kept][order])
         self.start = np.searchsorted(skin.body[self.ends[:, 0]], np.arange(len(bodies) + 1))
-        self.width = _least_widths(x, bodies.point_start)
 
     def find(self, motion: Motion, low: Floats, high: Floats) -> Crossed:
         """All crossings at the end of the motion; low, high (B, 3): boxes of bodies."""
@@ -90,11 +92,6 @@ def rest_points(motion: Motion) -> Floats:
     owner = np.repeat(np.arange(len(skin)), np.diff(skin.start))
     np.add.at(out, owner, skin.weight[:, None] * motion.nodes.rest[skin.node])
     return out
-
-
-def _may_cross(motion: Motion) -> np.ndarray:
-    """Bodies whose edges count, (B,) bool: rigid and static ones; a ball has none."""
-    return (motion.bodies.frame >= 0) & (motion.bodies.analytic != 1)
 
 
 def _third(faces: Ints, ends: Ints) -> Ints:
