@@ -131,21 +131,21 @@ def contact_rows(motion: Motion, found: Collisions) -> Rows:
     """Four points a row: the point, and the corners of the face with its weights, or the anchor of an exact shape."""
     points, weights, at = np.empty((len(found), 4), np.int64), np.empty((len(found), 4)), np.empty((len(found), 3))
     _fill_rows(
-        found.point, found.b, found.face, found.weights, found.normal, found.ray, motion.end, motion.skin.faces, motion.bodies.anchor,
-        points, weights, at,
+        found.point, found.b, found.face, found.weights, found.normal, found.ray - 2.0 * found.radius, motion.end, motion.skin.faces,
+        motion.bodies.anchor, points, weights, at,
     )  # fmt: skip
     return Rows.dense(points, weights, found.normal, at)
 
 
 @kernel
-def _fill_rows(point, body, face, share, normal, ray, end, faces, anchor, points, weights, at):  # type: ignore[no-untyped-def]
+def _fill_rows(point, body, face, share, normal, way, end, faces, anchor, points, weights, at):  # type: ignore[no-untyped-def]
     for r in range(len(point)):
         points[r, 0], weights[r, 0] = point[r], 1.0
         for k in range(3):
             points[r, k + 1] = faces[face[r], k] if face[r] >= 0 else anchor[body[r]]
             weights[r, k + 1] = -share[r, k]
         # frames take the impulse half way between the point and where it comes out, on the line that soft bodies take it along
-        store(at, r, axpy(0.5 * ray[r], load(normal, r), load(end, point[r])))
+        store(at, r, axpy(0.5 * way[r], load(normal, r), load(end, point[r])))
 
 
 def paper_rows(motion: Motion, rows: Rows) -> tuple[Rows, Floats]:
