@@ -24,7 +24,7 @@ from pliant.contact.friction import anchored, coulomb, recall, remember, tangent
 from pliant.contact.method import Answer, Memory
 from pliant.contact.pressure import Pressure
 from pliant.contact.rims import Ways, crossed_edges, edge_key, edge_rows, joined, remember_depths, settle
-from pliant.detect.penetration import Hits, Penetration, body_boxes
+from pliant.detect.penetration import Hits, Penetration
 from pliant.geometry.mesh import Floats, PliantError
 from pliant.motion import Motion, Rows
 
@@ -44,7 +44,7 @@ class Ground:
     def respond(self, motion: Motion, memory: Memory) -> Answer:
         finder = motion.kept(Penetration)
         hits = finder.find(motion)
-        edges = crossed_edges(motion, *body_boxes(motion, finder.tree), memory)
+        edges = crossed_edges(motion, finder.tree, memory)
         if len(hits) + len(edges) == 0:
             return Answer(Contacts.none(motion.dt))
         ways = Ways(hits.point, hits.a, hits.b, hits.face, hits.weights, hits.normal, -hits.gap)

@@ -34,7 +34,6 @@ from pliant.contact.method import Answer, Memory
 from pliant.contact.pressure import Pressure
 from pliant.contact.rims import Ways, crossed_edges, edge_key, edge_rows, joined, remember_depths, settle
 from pliant.detect.depth import RESOLVED
-from pliant.detect.penetration import body_boxes
 from pliant.detect.sharp import Crossed
 from pliant.geometry.mesh import Floats, PliantError
 from pliant.kernels import axpy, kernel, load, store
@@ -65,7 +64,7 @@ class Noniterative:
     def answer(self, motion: Motion, memory: Memory, found: Collisions) -> Answer:
         """Everything after detection."""
         finder, surface = motion.kept(Finder), motion.kept(Pressure)
-        edges = crossed_edges(motion, *body_boxes(motion, finder.tree), memory)
+        edges = crossed_edges(motion, finder.tree, memory)
         found, edges = settled(motion, finder, found, edges)
         found, lost, warnings = pull_apart(motion, finder, found, memory)
         if len(found) + len(edges) == 0:
@@ -149,14 +148,16 @@ def _fill_rows(point, body, face, share, normal, way, end, faces, anchor, points
 
 
 def paper_rows(motion: Motion, rows: Rows) -> tuple[Rows, Floats]:
-    """The rows with the published shares c_j h_ij m_j / S_i in place of h_ij, and their D."""
+    """The rows with the published shares c_j h_ij m_j / S_i in place of h_ij, and their D; edges that cross keep their weights."""
     points, weights = rows.point.reshape(-1, 4), rows.weight.reshape(-1, 4)
-    inverse = skin_inverse_masses(motion)
-    found = closure.paper(points[:, 0], points[:, 1:], -weights[:, 1:], inverse)
-    spread = np.concatenate([np.ones((len(rows), 1)), -found.shares], axis=1)
+    edge = weights[:, 1] > 0.0
+    some = points[~edge]
+    found = closure.paper(some[:, 0], some[:, 1:], -weights[~edge, 1:], skin_inverse_masses(motion))
+    spread, give = weights.copy(), np.zeros(len(rows))
+    spread[~edge, 1:], give[~edge] = -found.shares, found.give
     carriers = Rows.dense(points, spread, rows.normal, rows.at)
-    other = _not_lumped(motion)[points].any(axis=1)
-    return carriers, np.where(other, motion.give(carriers), found.give) if other.any() else found.give
+    other = _not_lumped(motion)[points].any(axis=1) | edge.any()
+    return carriers, np.where(other, motion.give(carriers), give) if other.any() else give
 
 
 def skin_inverse_masses(motion: Motion) -> Floats:

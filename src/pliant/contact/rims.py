@@ -13,7 +13,7 @@ from typing import Protocol
 import numpy as np
 
 from pliant.contact.method import Memory
-from pliant.detect.penetration import signed_gaps
+from pliant.detect.penetration import body_boxes, signed_gaps
 from pliant.detect.sharp import Crossed, SharpEdges
 from pliant.detect.tree import Tree
 from pliant.geometry.mesh import Floats, Ints
@@ -48,10 +48,15 @@ class Ways:
     depth: Floats  # [m] (h,)
 
 
-def crossed_edges(motion: Motion, low: Floats, high: Floats, memory: Memory) -> Crossed:
-    """Edges that cross, each place once: those that have come together just now, and those that are as deep as their bodies were."""
+def crossed_edges(motion: Motion, tree: Tree, memory: Memory) -> Crossed:
+    """Edges that cross, each place once: those that have come together just now, and those that are as deep as their bodies were.
+
+    tree: over all faces, fit to the end of the motion.
+    """
     edges = motion.kept(SharpEdges)
-    found = edges.find(motion, low, high)
+    if len(edges.bodies) < 2:
+        return Crossed.none()
+    found = edges.find(motion, *body_boxes(motion, tree))
     if len(found) == 0:
         return found
     least = np.minimum(edges.width[found.a], edges.width[found.b])
@@ -69,7 +74,7 @@ def crossed_edges(motion: Motion, low: Floats, high: Floats, memory: Memory) -> 
 
 def remember_depths(motion: Motion, a: Ints, b: Ints, depth: Floats) -> Memory:
     """How deep pairs of bodies are in each other, for the next step."""
-    if len(motion.kept(SharpEdges).ends) == 0:
+    if len(motion.kept(SharpEdges).bodies) < 2:
         return {}
     pair, place = np.unique(np.minimum(a, b) * len(motion.bodies) + np.maximum(a, b), return_inverse=True)
     deepest = np.zeros(len(pair))

@@ -22,6 +22,7 @@ from pliant.motion import Motion
 
 SHARP = np.cos(np.radians(15.0))  # faces that meet at a smaller angle make no edge to speak of
 COARSE = 0.4  # of the least width of a soft body: shorter edges have points enough on them
+FINE = 0.05  # of a rigid one, whose rims do not give way
 PARALLEL = 0.02  # sine of the angle between edges below which others cross better
 LEAN = 0.1  # n . w up to which n counts as a normal of the edge: bodies that lie on each other tilt a little
 DEEP = 0.25  # of the least width of both bodies: what is deeper has come in elsewhere
@@ -45,6 +46,11 @@ class Crossed:
     def __len__(self) -> int:
         return len(self.a)
 
+    @staticmethod
+    def none() -> Crossed:
+        id_, ids, real = np.zeros(0, np.int64), np.zeros((0, 4), np.int64), np.zeros(0)
+        return Crossed(id_, id_, ids[:, :2], ids, np.zeros((0, 2)), np.zeros((0, 3)), real, real, real)
+
     def select(self, rows: np.ndarray) -> Crossed:
         """Some of them, by mask or index."""
         return Crossed(**{name: values[rows] for name, values in vars(self).items()})
@@ -62,11 +68,12 @@ class SharpEdges:
         wings = np.stack([_third(first, ends), _third(second, ends)], axis=1)
         self.width = _least_widths(x, bodies.point_start)
         owner, length = skin.body[ends[:, 0]], np.linalg.norm(x[ends[:, 0]] - x[ends[:, 1]], axis=1)
-        coarse = (bodies.frame[owner] >= 0) | (length > COARSE * self.width[owner])
+        coarse = length > np.where(bodies.frame[owner] >= 0, FINE, COARSE) * self.width[owner]
         kept = _convex(x, first, second, wings) & coarse & (bodies.analytic[owner] != 1)
         order = np.argsort(skin.body[ends[kept, 0]], kind="stable")
         self.ends, self.wings = np.ascontiguousarray(ends[kept][order]), np.ascontiguousarray(wings[kept][order])
         self.start = np.searchsorted(skin.body[self.ends[:, 0]], np.arange(len(bodies) + 1))
+        self.bodies = np.flatnonzero(np.diff(self.start))  # that have any
 
     def find(self, motion: Motion, low: Floats, high: Floats) -> Crossed:
         """All crossings at the end of the motion; low, high (B, 3): boxes of bodies."""
@@ -129,6 +136,16 @@ def _near(x, ends, e, low, high, i, j, reach):  # type: ignore[no-untyped-def]
 
 
 @inline
+def _apart(x, ends, e, f, deep):  # type: ignore[no-untyped-def]
+    """Whether the boxes of edges e and f are farther apart than they may be deep: most are."""
+    for k in range(3):
+        p, q, r, s = x[ends[e, 0], k], x[ends[e, 1], k], x[ends[f, 0], k], x[ends[f, 1], k]
+        if max(p, q) < min(r, s) - deep or min(p, q) > max(r, s) + deep:
+            return True
+    return False
+
+
+@inline
 def _faces_away(n, u, a, p, q):  # type: ignore[no-untyped-def]
     """Whether n is a normal of the edge from a along u whose faces go on to p and q."""
     for k in range(2):
@@ -176,6 +193,8 @@ def _crossings(a, b, low, high, begin, x, start, ends, wings, width, most, fill,
                 continue
             for m in range(count):
                 f = some[m]
+                if _apart(x, ends, e, f, DEEP * least):
+                    continue
                 yes, s, t, n, gap, beyond = _cross(x, ends, wings, e, f, DEEP * least, REACH * least)
                 if not yes:
                     continue
