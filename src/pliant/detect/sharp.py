@@ -74,6 +74,7 @@ class SharpEdges:
         self.ends, self.wings = np.ascontiguousarray(ends[kept][order]), np.ascontiguousarray(wings[kept][order])
         self.start = np.searchsorted(skin.body[self.ends[:, 0]], np.arange(len(bodies) + 1))
         self.bodies = np.flatnonzero(np.diff(self.start))  # that have any
+        self.room = 256  # for crossings; grows
 
     def find(self, motion: Motion, low: Floats, high: Floats) -> Crossed:
         """All crossings at the end of the motion; low, high (B, 3): boxes of bodies."""
@@ -81,12 +82,14 @@ class SharpEdges:
         count = np.diff(self.start)
         some = (a < b) & (count[a] > 0) & (count[b] > 0)
         a, b = a[some], b[some]
-        ids, reals = np.empty((0, 3), np.int64), np.empty((0, 8))
-        if len(a):
-            given = (a, b, low, high, motion.start, motion.end, self.start, self.ends, self.wings, self.width, int(count.max()))
-            used = _crossings(*given, False, ids, reals)
-            ids, reals = np.empty((used, 3), np.int64), np.empty((used, 8))
-            _crossings(*given, True, ids, reals)
+        given = (a, b, low, high, motion.start, motion.end, self.start, self.ends, self.wings, self.width, int(count.max(initial=0)))
+        ids, reals = np.empty((self.room, 3), np.int64), np.empty((self.room, 8))
+        used = _crossings(*given, ids, reals)
+        if used > self.room:
+            self.room = 2 * used
+            ids, reals = np.empty((self.room, 3), np.int64), np.empty((self.room, 8))
+            _crossings(*given, ids, reals)
+        ids, reals = ids[:used], reals[:used]
         pair, edge = ids[:, 0], ids[:, 1:]
         points = self.ends[edge].reshape(-1, 4)
         return Crossed(a[pair], b[pair], edge, points, reals[:, :2], reals[:, 2:5], *reals[:, 5:].T)
@@ -179,8 +182,8 @@ def _cross(x, ends, wings, e, f, deep, reach):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _crossings(a, b, low, high, begin, x, start, ends, wings, width, most, fill, ids, reals):  # type: ignore[no-untyped-def]
-    """Crossings of all pairs of bodies, counted, or written if `fill`."""
+def _crossings(a, b, low, high, begin, x, start, ends, wings, width, most, ids, reals):  # type: ignore[no-untyped-def]
+    """Crossings of all pairs of bodies, written as long as there is room; how many there are."""
     used, some = 0, np.empty(most, np.int64)
     for k in range(len(a)):
         i, j = a[k], b[k]
@@ -198,7 +201,7 @@ def _crossings(a, b, low, high, begin, x, start, ends, wings, width, most, fill,
                 yes, s, t, n, gap, beyond = _cross(x, ends, wings, e, f, DEEP * least, REACH * least)
                 if not yes:
                     continue
-                if fill:
+                if used < len(ids):
                     ids[used, 0], ids[used, 1], ids[used, 2] = k, e, f
                     reals[used, 0], reals[used, 1] = s, t
                     reals[used, 2], reals[used, 3], reals[used, 4] = n
