@@ -21,8 +21,8 @@ from pliant.kernels import axpy, cross, dot, inline, kernel, load, norm, scale, 
 from pliant.motion import Motion
 
 SHARP = np.cos(np.radians(15.0))  # faces that meet at a smaller angle make no edge to speak of
-COARSE = 0.4  # of the least width of a soft body: shorter edges have points enough on them
-FINE = 0.05  # of a rigid one, whose rims do not give way
+COARSE = 0.4  # of the least width of two bodies: shorter edges of a soft one have points enough on them
+FINE = 0.05  # the same of a rigid one, whose rims do not give way
 PARALLEL = 0.02  # sine of the angle between edges below which others cross better
 LEAN = 0.1  # n . w up to which n counts as a normal of the edge: bodies that lie on each other tilt a little
 DEEP = 0.25  # of the least width of both bodies: what is deeper has come in elsewhere
@@ -68,21 +68,23 @@ class SharpEdges:
         wings = np.stack([_third(first, ends), _third(second, ends)], axis=1)
         self.width = _least_widths(x, bodies.point_start)
         owner, length = skin.body[ends[:, 0]], np.linalg.norm(x[ends[:, 0]] - x[ends[:, 1]], axis=1)
-        coarse = length > np.where(bodies.frame[owner] >= 0, FINE, COARSE) * self.width[owner]
-        kept = _convex(x, first, second, wings) & coarse & (bodies.analytic[owner] != 1)
+        kept = _convex(x, first, second, wings) & (bodies.analytic[owner] != 1)
         order = np.argsort(skin.body[ends[kept, 0]], kind="stable")
         self.ends, self.wings = np.ascontiguousarray(ends[kept][order]), np.ascontiguousarray(wings[kept][order])
+        self.fits = (length / np.where(bodies.frame[owner] >= 0, FINE, COARSE))[kept][order]  # [m] widths up to which each edge counts
         self.start = np.searchsorted(skin.body[self.ends[:, 0]], np.arange(len(bodies) + 1))
         self.bodies = np.flatnonzero(np.diff(self.start))  # that have any
+        self.longest = np.zeros(len(bodies))
+        np.maximum.at(self.longest, skin.body[self.ends[:, 0]], self.fits)
         self.room = 256  # for crossings; grows
 
     def find(self, motion: Motion, low: Floats, high: Floats) -> Crossed:
         """All crossings at the end of the motion; low, high (B, 3): boxes of bodies."""
         a, b = body_pairs(motion, low, high)
-        count = np.diff(self.start)
-        some = (a < b) & (count[a] > 0) & (count[b] > 0)
+        some = (a < b) & (np.minimum(self.longest[a], self.longest[b]) > np.minimum(self.width[a], self.width[b]))
         a, b = a[some], b[some]
-        given = (a, b, low, high, motion.start, motion.end, self.start, self.ends, self.wings, self.width, int(count.max(initial=0)))
+        most = int(np.diff(self.start).max(initial=0))
+        given = (most, a, b, low, high, motion.start, motion.end, self.start, self.ends, self.wings, self.fits, self.width)
         ids, reals = np.empty((self.room, 3), np.int64), np.empty((self.room, 8))
         used = _crossings(*given, ids, reals)
         if used > self.room:
@@ -182,7 +184,7 @@ def _cross(x, ends, wings, e, f, deep, reach):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _crossings(a, b, low, high, begin, x, start, ends, wings, width, most, ids, reals):  # type: ignore[no-untyped-def]
+def _crossings(most, a, b, low, high, begin, x, start, ends, wings, fits, width, ids, reals):  # type: ignore[no-untyped-def]
     """Crossings of all pairs of bodies, written as long as there is room; how many there are."""
     used, some = 0, np.empty(most, np.int64)
     for k in range(len(a)):
@@ -190,9 +192,9 @@ def _crossings(a, b, low, high, begin, x, start, ends, wings, width, most, ids, 
         least, count = min(width[i], width[j]), 0
         for f in range(start[j], start[j + 1]):
             some[count] = f
-            count += _near(x, ends, f, low, high, i, j, REACH * least)
+            count += fits[f] > least and _near(x, ends, f, low, high, i, j, REACH * least)
         for e in range(start[i], start[i + 1]):
-            if count == 0 or not _near(x, ends, e, low, high, i, j, REACH * least):
+            if count == 0 or fits[e] <= least or not _near(x, ends, e, low, high, i, j, REACH * least):
                 continue
             for m in range(count):
                 f = some[m]
