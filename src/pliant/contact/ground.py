@@ -8,8 +8,10 @@ a static partner and s = 1 end on the surface). Friction as in contact/friction.
 Where we differ: D is the absolute row sum over all contacts of the step, so stacked and shared contacts stay stable; k of an
 enduring contact changes by at most a tenth a step, so that a shorter step does not kick what is at rest.
 
-Limitations: looks at the end of the step only, so thin bodies can be crossed within one; sees points in bodies, not edges crossing
-edges; bodies rest a few g dt^2 deep; no self-contact. Surfaces must be closed.
+Edges that cross edges are contacts too, and points at rims leave with them (contact/rims.py).
+
+Limitations: looks at the end of the step only, so thin bodies can be crossed within one; bodies rest a few g dt^2 deep; no self-contact.
+Surfaces must be closed.
 """
 
 from __future__ import annotations
@@ -23,7 +25,7 @@ from pliant.contact.contacts import Contacts, Support
 from pliant.contact.friction import anchored, coulomb, recall, remember, tangential
 from pliant.contact.method import Answer, Memory
 from pliant.contact.pressure import Pressure
-from pliant.contact.rims import Ways, crossed_edges, edge_key, edge_rows, joined, remember_depths, settle
+from pliant.contact.rims import Ways, crossed_edges, edge_key, edge_rows, features, joined, remember_depths, settle
 from pliant.detect.penetration import Hits, Penetration
 from pliant.geometry.mesh import Floats, PliantError
 from pliant.motion import Motion, Rows
@@ -60,9 +62,9 @@ class Ground:
         friction = coulomb(motion, rows, impulse, mu_s, mu_d, stretch)
         motion.push(rows, impulse[:, None] * rows.normal + friction.impulse)
         slip = tangential(motion.slide(rows), rows.normal)
+        feature_a, feature_b = features(hits.point, hits.face, edges)
         contacts = Contacts(
-            a=a, b=b, feature_a=np.append(hits.point, edges.edge[:, 0]), feature_b=np.append(hits.face, edges.edge[:, 1]),
-            point=rows.at, normal=rows.normal, gap=gap,
+            a=a, b=b, feature_a=feature_a, feature_b=feature_b, point=rows.at, normal=rows.normal, gap=gap,
             impulse=impulse, friction_impulse=friction.impulse, sticking=friction.sticks.astype(np.float64), slip=slip,
             area=motion.kept(Pressure).row_areas(motion.end, rows, impulse), dt=motion.dt, support=Support.of(rows),
         )  # fmt: skip

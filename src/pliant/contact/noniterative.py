@@ -12,10 +12,11 @@ that touch implicit or free rigid bodies take `motion.give` of the published wei
 (contact/inside.py). Friction is Coulomb's law on top (3.5) with the anchors of contact/friction.py: the stick impulse of 3.5 undoes
 the slip of one step, but not that of steps in which the contact was open, so bodies at rest would creep. Implicit bodies spread under
 their load within the step: their friction is computed after the normal impulses have acted. Exact shapes count as what they are.
-What has no depth is pulled apart and reported (contact/apart.py).
+Edges that cross edges are contacts too, and points at rims leave with them (contact/rims.py). What has no depth is pulled apart and
+reported (contact/apart.py).
 
-Limitations: looks at the end of the step only, at points in bodies; dissipates (restitution 0); bodies that start deep inside each
-other fly apart with depth / dt; needs tetrahedra.
+Limitations: looks at the end of the step only; dissipates (restitution 0); bodies that start deep inside each other fly apart with
+depth / dt; needs tetrahedra.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ from pliant.contact.friction import anchored, coulomb, recall, remember, tangent
 from pliant.contact.inside import Collisions, Finder
 from pliant.contact.method import Answer, Memory
 from pliant.contact.pressure import Pressure
-from pliant.contact.rims import Ways, crossed_edges, edge_key, edge_rows, joined, remember_depths, settle
+from pliant.contact.rims import Ways, crossed_edges, edge_key, edge_rows, features, joined, remember_depths, settle
 from pliant.detect.depth import RESOLVED
 from pliant.detect.sharp import Crossed
 from pliant.geometry.mesh import Floats, PliantError
@@ -79,9 +80,9 @@ class Noniterative:
         impulse, friction, sticks, dragged = self._push(motion, rows, friction_of, pace(motion, finder, rows, lost, depth), stretch)
         after = motion.slide(rows)
         slip = tangential(after, rows.normal)
+        feature_a, feature_b = features(found.point, found.face, edges)
         contacts = Contacts(
-            a=a, b=b, feature_a=np.append(found.point, edges.edge[:, 0]), feature_b=np.append(found.face, edges.edge[:, 1]),
-            point=rows.at, normal=rows.normal,
+            a=a, b=b, feature_a=feature_a, feature_b=feature_b, point=rows.at, normal=rows.normal,
             gap=np.einsum("ri,ri->r", after - before, rows.normal) - depth, impulse=impulse, friction_impulse=friction,
             sticking=sticks.astype(np.float64), slip=slip,
             area=lambda: surface.row_areas(there, rows, impulse), dt=motion.dt, support=Support.of(rows),

@@ -88,6 +88,12 @@ def edge_key(motion: Motion, edges: Crossed) -> Ints:
     return len(motion.skin) * len(motion.bodies) + edges.edge[:, 0] * count + edges.edge[:, 1]
 
 
+def features(point: Ints, face: Ints, edges: Crossed) -> tuple[Ints, Ints]:
+    """Skin points of A and faces of B, of points and then of edges: the nearer end of A's edge, and no face."""
+    end = edges.points[np.arange(len(edges)), (edges.place[:, 0] > 0.5).astype(np.int64)]
+    return np.append(point, end), np.append(face, np.full(len(edges), -1))
+
+
 def edge_rows(motion: Motion, edges: Crossed) -> Rows:
     """Four points a row: the ends of both edges; the impulse acts half way between them."""
     s, t = edges.place.T
