@@ -55,12 +55,12 @@ def contact_key(motion: Motion, found: Collisions) -> Ints:
     return found.b * len(motion.skin) + found.point
 
 
-def remember_pairs(motion: Motion, found: Collisions, lost: np.ndarray, memory: Memory) -> Memory:
+def remember_pairs(motion: Motion, a: Ints, b: Ints, normal: Floats, lost: np.ndarray, memory: Memory) -> Memory:
     """The mean direction of each pair of bodies in contact, where its rows agree; else what was known of it."""
-    key = found.b * len(motion.bodies) + found.a
+    key = b * len(motion.bodies) + a
     order = np.argsort(key, kind="stable")
     pair, way, agree = np.empty(len(key), np.int64), np.empty((len(key), 3)), np.empty(len(key), np.bool_)
-    count = _mean_ways(key, order, found.normal, lost, pair, way, agree)
+    count = _mean_ways(key, order, normal, lost, pair, way, agree)
     pair, way, agree = pair[:count], way[:count], agree[:count]
     way[~agree] = _pair_ways(memory, pair[~agree])
     return {"pair": pair, "pair_way": way}

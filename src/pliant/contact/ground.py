@@ -8,13 +8,15 @@ a static partner and s = 1 end on the surface). Friction as in contact/friction.
 Where we differ: D is the absolute row sum over all contacts of the step, so stacked and shared contacts stay stable; k of an
 enduring contact changes by at most a tenth a step, so that a shorter step does not kick what is at rest.
 
-Limitations: looks at the end of the step only, so thin bodies can be crossed within one; sees points in bodies, not edges crossing
-edges; bodies rest a few g dt^2 deep; no self-contact. Surfaces must be closed.
+Edges that cross edges are contacts too, and points at rims leave with them (contact/rims.py).
+
+Limitations: looks at the end of the step only, so thin bodies can be crossed within one; bodies rest a few g dt^2 deep; no self-contact.
+Surfaces must be closed.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
@@ -23,6 +25,7 @@ from pliant.contact.contacts import Contacts, Support
 from pliant.contact.friction import anchored, coulomb, recall, remember, tangential
 from pliant.contact.method import Answer, Memory
 from pliant.contact.pressure import Pressure
+from pliant.contact.rims import Ways, crossed_edges, edge_key, edge_rows, features, joined, remember_depths, settle
 from pliant.detect.penetration import Hits, Penetration
 from pliant.geometry.mesh import Floats, PliantError
 from pliant.motion import Motion, Rows
@@ -43,24 +46,30 @@ class Ground:
     def respond(self, motion: Motion, memory: Memory) -> Answer:
         finder = motion.kept(Penetration)
         hits = finder.find(motion)
-        if len(hits) == 0:
+        edges = crossed_edges(motion, finder.tree, memory)
+        if len(hits) + len(edges) == 0:
             return Answer(Contacts.none(motion.dt))
-        rows = contact_rows(motion, hits)
-        key = hits.point * len(motion.bodies) + hits.b
+        ways = Ways(hits.point, hits.a, hits.b, hits.face, hits.weights, hits.normal, -hits.gap)
+        _, wanted, crossing = settle(motion, finder, ways, edges)
+        hits, edges = replace(hits, gap=-ways.depth).select(wanted), edges.select(crossing)
+        rows = joined(contact_rows(motion, hits), edge_rows(motion, edges))
+        key = np.concatenate([hits.point * len(motion.bodies) + hits.b, edge_key(motion, edges)])
+        a, b, gap = (np.concatenate([getattr(hits, name), getattr(edges, name)]) for name in ("a", "b", "gap"))
         k = self.spring(motion, rows, recall(memory, "k", key))
-        impulse = -motion.dt * k * hits.gap
-        mu_s, mu_d = motion.pairs.friction(hits.a, hits.b)
+        impulse = -motion.dt * k * gap
+        mu_s, mu_d = motion.pairs.friction(a, b)
         stretch = recall(memory, "stretch", key)
         friction = coulomb(motion, rows, impulse, mu_s, mu_d, stretch)
         motion.push(rows, impulse[:, None] * rows.normal + friction.impulse)
         slip = tangential(motion.slide(rows), rows.normal)
+        feature_a, feature_b = features(hits.point, hits.face, edges)
         contacts = Contacts(
-            a=hits.a, b=hits.b, feature_a=hits.point, feature_b=hits.face, point=rows.at, normal=rows.normal, gap=hits.gap,
+            a=a, b=b, feature_a=feature_a, feature_b=feature_b, point=rows.at, normal=rows.normal, gap=gap,
             impulse=impulse, friction_impulse=friction.impulse, sticking=friction.sticks.astype(np.float64), slip=slip,
             area=motion.kept(Pressure).row_areas(motion.end, rows, impulse), dt=motion.dt, support=Support.of(rows),
         )  # fmt: skip
         held = anchored(stretch, slip, friction.sticks, friction.dragged, rows.normal)
-        return Answer(contacts, remember(key, stretch=held, k=k))
+        return Answer(contacts, remember(key, stretch=held, k=k) | remember_depths(motion, a, b, -gap))
 
     def spring(self, motion: Motion, rows: Rows, before: Floats) -> Floats:
         """Penalty stiffness k of each contact [N/m]: from its give when it is new, then it changes slowly."""

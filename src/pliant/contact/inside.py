@@ -2,8 +2,9 @@
 
 Bodies whose boxes overlap are looked at, and of them only points and tetrahedra in the common part of the boxes. Points in
 tetrahedra are found pair by pair (detect/within.py) and get their consistent depth (detect/depth.py); points in planes, and in rigid or
-static boxes, balls, capsules, cylinders and tori, get theirs from the exact signed distance. All points of a body count, those
-inside too; of a body with an embedded skin only the points of the skin, and inside it is what its skin encloses.
+static boxes, balls, capsules, cylinders and tori, get theirs from the exact signed distance. In these a ball of the same kind is its centre
+with a radius, so that it rolls. All points of a body count, those inside too; of a body with an embedded skin only the points of the
+skin, and inside it is what its skin encloses.
 
 A body may touch itself (its pair with itself is on): its points are looked for in its own tetrahedra too. Tetrahedra with a corner that is
 the point or one of its neighbours do not count, so compressed or inverted elements do not collide with those beside them.
@@ -22,6 +23,7 @@ from pliant.detect.closest import face_neighbours
 from pliant.detect.depth import NOT_POSITIVE, RESOLVED, penetration_depths
 from pliant.detect.grid import Inside, points_in_tets
 from pliant.detect.penetration import body_boxes, body_pairs, signed_gaps
+from pliant.detect.sharp import rest_points
 from pliant.detect.tree import Tree
 from pliant.detect.within import Within
 from pliant.geometry.mesh import TET_EDGES, Floats, Ints, PliantError
@@ -42,7 +44,7 @@ SHALLOW = 0.01  # of the mean edge: points without a positive depth that are no 
 class Collisions:
     """Points inside bodies, one row per point and body."""
 
-    point: Ints  # (h,) skin point
+    point: Ints  # (h,) skin point; the anchor of an exact ball in an exact shape
     a: Ints  # (h,) its body
     b: Ints  # (h,) the body it is in
     face: Ints  # (h,) where it comes out, -1 for an exact shape or if not known
@@ -51,6 +53,7 @@ class Collisions:
     depth: Floats  # [m] (h,) the consistent depth D
     ray: Floats  # [m] (h,) distance to that place along the normal
     status: Ints  # (h,) as in detect/depth.py; only resolved rows have face, weights, normal and depth
+    radius: Floats  # [m] (h,) of that ball, 0 for points
 
     def __len__(self) -> int:
         return len(self.point)
@@ -121,13 +124,15 @@ class Finder:
         bodies, room = motion.bodies, int(np.diff(motion.bodies.point_start)[a].sum())
         pair, point = np.empty(room, np.int64), np.empty(room, np.int64)
         normal, depth = np.empty((room, 3)), np.empty(room)
+        radius = np.where(bodies.analytic == 1, bodies.parameters[:, 0], 0.0)
         used = _points_in_shapes(
             a, b, low, high, bodies.point_start, self.counts, motion.end, bodies.analytic, bodies.parameters, bodies.frame,
-            motion.position, motion.rotation, pair, point, normal, depth,
+            bodies.anchor, radius, motion.position, motion.rotation, pair, point, normal, depth,
         )  # fmt: skip
         pair, point, normal, depth = pair[:used], point[:used], normal[:used], depth[:used]
         none, weights = np.full(used, -1, np.int64), np.tile([1.0, 0.0, 0.0], (used, 1))
-        return Collisions(point, a[pair], b[pair], none, weights, normal, depth, depth, np.full(used, RESOLVED, np.int64))
+        status = np.full(used, RESOLVED, np.int64)
+        return Collisions(point, a[pair], b[pair], none, weights, normal, depth, depth.copy(), status, radius[a[pair]])
 
     def _in_tets(self, motion: Motion, a: Ints, b: Ints, low: Floats, high: Floats) -> tuple[Ints, Ints]:
         """(point, body) of points in tetrahedra of bodies, each once."""
@@ -188,7 +193,7 @@ class Finder:
         )
         out = Collisions(
             found.point, skin.body[found.point], found.body, found.face, found.weights, found.direction, found.depth, found.ray,
-            found.status,
+            found.status, np.zeros(len(found.point)),
         )  # fmt: skip
         bad = np.flatnonzero((out.status == NOT_POSITIVE) | ((out.depth > SHALLOW * self.edge) & (out.a != out.b)))
         if len(bad) == 0:
@@ -217,15 +222,6 @@ def agree(found: Collisions, rows: Ints, other: Floats, bodies: int) -> np.ndarr
     mean /= np.maximum(np.bincount(at, minlength=len(some)), 1)[:, None]
     own, theirs = (np.einsum("ri,ri->r", sign[rows] * way, mean[place]) for way in (found.normal[rows], other))
     return (own > ALONG) & (theirs < ACROSS)
-
-
-def rest_points(motion: Motion) -> Floats:
-    """Skin points with every body at rest in its own frame [m], (p, 3): the same at any time of a run."""
-    skin = motion.skin
-    out = skin.local.copy()
-    owner = np.repeat(np.arange(len(skin)), np.diff(skin.start))
-    np.add.at(out, owner, skin.weight[:, None] * motion.nodes.rest[skin.node])
-    return out
 
 
 def smooth_corners(points: Floats, faces: Ints, neighbour: Ints) -> Ints:
@@ -268,9 +264,9 @@ def remaining_depth(sim: Simulation) -> float:
 
 @kernel
 def _points_in_shapes(  # type: ignore[no-untyped-def]
-    a, b, low, high, point_start, counts, x, analytic, parameters, frame, position, rotation, pair, point, normal, depth
+    a, b, low, high, point_start, counts, x, analytic, parameters, frame, anchor, radius, position, rotation, pair, point, normal, depth
 ):
-    """Points of a inside the exact shape of b, of all pairs; how many. Signed distance grows no faster than distance."""
+    """Points of a (of a ball its centre) inside the exact shape of b; how many. Signed distance grows no faster than distance."""
     used = 0
     for k in range(len(a)):
         i, j = a[k], b[k]
@@ -281,12 +277,15 @@ def _points_in_shapes(  # type: ignore[no-untyped-def]
         away = signed_distance(kind, u, v, w, rotate_back(q, sub(middle, centre)))[0]
         if away > 0.5 * norm(sub(load(high, i), load(low, i))):
             continue
-        for p in range(point_start[i], point_start[i + 1]):
-            if not counts[p]:
+        r, first, last = radius[i], point_start[i], point_start[i + 1]
+        if r > 0.0:
+            first, last = anchor[i], anchor[i] + 1
+        for p in range(first, last):
+            if not (counts[p] or r > 0.0):
                 continue
             d, n = signed_distance(kind, u, v, w, rotate_back(q, sub(load(x, p), centre)))
-            if d < 0.0:
-                pair[used], point[used], depth[used] = k, p, -d
+            if d < r:
+                pair[used], point[used], depth[used] = k, p, r - d
                 store(normal, used, rotate(q, n))
                 used += 1
     return used

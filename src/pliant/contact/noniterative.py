@@ -12,10 +12,11 @@ that touch implicit or free rigid bodies take `motion.give` of the published wei
 (contact/inside.py). Friction is Coulomb's law on top (3.5) with the anchors of contact/friction.py: the stick impulse of 3.5 undoes
 the slip of one step, but not that of steps in which the contact was open, so bodies at rest would creep. Implicit bodies spread under
 their load within the step: their friction is computed after the normal impulses have acted. Exact shapes count as what they are.
-What has no depth is pulled apart and reported (contact/apart.py).
+Edges that cross edges are contacts too, and points at rims leave with them (contact/rims.py). What has no depth is pulled apart and
+reported (contact/apart.py).
 
-Limitations: looks at the end of the step only, at points in bodies; dissipates (restitution 0); bodies that start deep inside each
-other fly apart with depth / dt; needs tetrahedra.
+Limitations: looks at the end of the step only; dissipates (restitution 0); bodies that start deep inside each other fly apart with
+depth / dt; needs tetrahedra.
 """
 
 from __future__ import annotations
@@ -32,6 +33,9 @@ from pliant.contact.friction import anchored, coulomb, recall, remember, tangent
 from pliant.contact.inside import Collisions, Finder
 from pliant.contact.method import Answer, Memory
 from pliant.contact.pressure import Pressure
+from pliant.contact.rims import Ways, crossed_edges, edge_key, edge_rows, features, joined, remember_depths, settle
+from pliant.detect.depth import RESOLVED
+from pliant.detect.sharp import Crossed
 from pliant.geometry.mesh import Floats, PliantError
 from pliant.kernels import axpy, kernel, load, store
 from pliant.model import IMPLICIT
@@ -61,29 +65,34 @@ class Noniterative:
     def answer(self, motion: Motion, memory: Memory, found: Collisions) -> Answer:
         """Everything after detection."""
         finder, surface = motion.kept(Finder), motion.kept(Pressure)
+        edges = crossed_edges(motion, finder.tree, memory)
+        found, edges = settled(motion, finder, found, edges)
         found, lost, warnings = pull_apart(motion, finder, found, memory)
-        if len(found) == 0:
+        if len(found) + len(edges) == 0:
             return Answer(Contacts.none(motion.dt), warnings=warnings)
-        rows = contact_rows(motion, found)
-        depth = found.ray if self.depth == "ray" else found.depth
-        key = contact_key(motion, found)
+        rows = joined(contact_rows(motion, found), edge_rows(motion, edges))
+        depth = np.append(found.ray if self.depth == "ray" else found.depth, -edges.gap)
+        key, lost = np.append(contact_key(motion, found), edge_key(motion, edges)), np.append(lost, np.zeros(len(edges), bool))
+        a, b = np.append(found.a, edges.a), np.append(found.b, edges.b)
         stretch = recall(memory, "stretch", key)
         before, there = motion.slide(rows), motion.end
-        impulse, friction, sticks, dragged = self._push(motion, rows, found, pace(motion, finder, rows, lost, depth), stretch)
+        friction_of = motion.pairs.friction(a, b)
+        impulse, friction, sticks, dragged = self._push(motion, rows, friction_of, pace(motion, finder, rows, lost, depth), stretch)
         after = motion.slide(rows)
         slip = tangential(after, rows.normal)
+        feature_a, feature_b = features(found.point, found.face, edges)
         contacts = Contacts(
-            a=found.a, b=found.b, feature_a=found.point, feature_b=found.face, point=rows.at, normal=rows.normal,
+            a=a, b=b, feature_a=feature_a, feature_b=feature_b, point=rows.at, normal=rows.normal,
             gap=np.einsum("ri,ri->r", after - before, rows.normal) - depth, impulse=impulse, friction_impulse=friction,
             sticking=sticks.astype(np.float64), slip=slip,
             area=lambda: surface.row_areas(there, rows, impulse), dt=motion.dt, support=Support.of(rows),
         )  # fmt: skip
         held = anchored(stretch, slip, sticks, dragged, rows.normal)
-        kept = remember(key, stretch=held, way=found.normal) | remember_pairs(motion, found, lost, memory)
-        return Answer(contacts, kept, warnings=warnings)
+        kept = remember(key, stretch=held, way=rows.normal) | remember_pairs(motion, a, b, rows.normal, lost, memory)
+        return Answer(contacts, kept | remember_depths(motion, a, b, depth), warnings=warnings)
 
     def _push(
-        self, motion: Motion, rows: Rows, found: Collisions, close: Floats, stretch: Floats
+        self, motion: Motion, rows: Rows, mu: tuple[Floats, Floats], close: Floats, stretch: Floats
     ) -> tuple[Floats, Floats, np.ndarray, Floats]:
         """Sweeps of normal impulses, friction with the last one; (impulse, friction, sticks, dragged anchors)."""
         carriers, give = (rows, motion.give(rows)) if self.mode == "moment" else paper_rows(motion, rows)
@@ -95,7 +104,7 @@ class Noniterative:
             left = close - np.einsum("ri,ri->r", motion.slide(rows) - began, n)
             more = np.maximum(left * unit, -impulse)
             impulse = impulse + more
-        mu_s, mu_d = motion.pairs.friction(found.a, found.b)
+        mu_s, mu_d = mu
         if motion.coupled:  # what normal impulses move along the tangent is no slip
             motion.push(carriers, more[:, None] * n)
             rub = coulomb(motion, rows, impulse, mu_s, mu_d, stretch)
@@ -110,36 +119,46 @@ class Noniterative:
         return impulse, rub.impulse, rub.sticks, rub.dragged
 
 
+def settled(motion: Motion, finder: Finder, found: Collisions, edges: Crossed) -> tuple[Collisions, Crossed]:
+    """Points and edges, of which points at rims leave the way that edges of their bodies cross."""
+    ways = Ways(found.point, found.a, found.b, found.face, found.weights, found.normal, found.depth)
+    rows, wanted, crossing = settle(motion, finder, ways, edges)
+    found.ray[rows], found.status[rows] = found.depth[rows], RESOLVED
+    return found.select(wanted), edges.select(crossing)
+
+
 def contact_rows(motion: Motion, found: Collisions) -> Rows:
     """Four points a row: the point, and the corners of the face with its weights, or the anchor of an exact shape."""
     points, weights, at = np.empty((len(found), 4), np.int64), np.empty((len(found), 4)), np.empty((len(found), 3))
     _fill_rows(
-        found.point, found.b, found.face, found.weights, found.normal, found.ray, motion.end, motion.skin.faces, motion.bodies.anchor,
-        points, weights, at,
+        found.point, found.b, found.face, found.weights, found.normal, found.ray - 2.0 * found.radius, motion.end, motion.skin.faces,
+        motion.bodies.anchor, points, weights, at,
     )  # fmt: skip
     return Rows.dense(points, weights, found.normal, at)
 
 
 @kernel
-def _fill_rows(point, body, face, share, normal, ray, end, faces, anchor, points, weights, at):  # type: ignore[no-untyped-def]
+def _fill_rows(point, body, face, share, normal, way, end, faces, anchor, points, weights, at):  # type: ignore[no-untyped-def]
     for r in range(len(point)):
         points[r, 0], weights[r, 0] = point[r], 1.0
         for k in range(3):
             points[r, k + 1] = faces[face[r], k] if face[r] >= 0 else anchor[body[r]]
             weights[r, k + 1] = -share[r, k]
         # frames take the impulse half way between the point and where it comes out, on the line that soft bodies take it along
-        store(at, r, axpy(0.5 * ray[r], load(normal, r), load(end, point[r])))
+        store(at, r, axpy(0.5 * way[r], load(normal, r), load(end, point[r])))
 
 
 def paper_rows(motion: Motion, rows: Rows) -> tuple[Rows, Floats]:
-    """The rows with the published shares c_j h_ij m_j / S_i in place of h_ij, and their D."""
+    """The rows with the published shares c_j h_ij m_j / S_i in place of h_ij, and their D; edges that cross keep their weights."""
     points, weights = rows.point.reshape(-1, 4), rows.weight.reshape(-1, 4)
-    inverse = skin_inverse_masses(motion)
-    found = closure.paper(points[:, 0], points[:, 1:], -weights[:, 1:], inverse)
-    spread = np.concatenate([np.ones((len(rows), 1)), -found.shares], axis=1)
+    edge = weights[:, 1] > 0.0
+    some = points[~edge]
+    found = closure.paper(some[:, 0], some[:, 1:], -weights[~edge, 1:], skin_inverse_masses(motion))
+    spread, give = weights.copy(), np.zeros(len(rows))
+    spread[~edge, 1:], give[~edge] = -found.shares, found.give
     carriers = Rows.dense(points, spread, rows.normal, rows.at)
-    other = _not_lumped(motion)[points].any(axis=1)
-    return carriers, np.where(other, motion.give(carriers), found.give) if other.any() else found.give
+    other = _not_lumped(motion)[points].any(axis=1) | edge.any()
+    return carriers, np.where(other, motion.give(carriers), give) if other.any() else give
 
 
 def skin_inverse_masses(motion: Motion) -> Floats:

@@ -10,9 +10,6 @@ from pliant.validate import Check, problem
 from pliant.validate.carried import G
 
 REVERSAL = {"reversal": "it has no friction: velocities are reversed, nothing resists sliding"}
-LIMITS = {
-    "noniterative": "the points of a mesh touch: a ball is a polyhedron to it, which rolls over edges",
-}
 
 
 def block_scene(method: str, mu: float, gravity: tuple[float, float, float], speed: float = 0.0, soft: bool = False) -> Scene:
@@ -34,7 +31,7 @@ def leaning(degrees: float) -> tuple[float, float, float]:
     return (G * np.sin(np.radians(degrees)), 0.0, -G * np.cos(np.radians(degrees)))
 
 
-@problem("stick-or-slide", "13", refused=REVERSAL, limits=LIMITS)
+@problem("stick-or-slide", "13", refused=REVERSAL)
 def stick_or_slide(method: str, quick: bool) -> list[Check]:
     """A block on a slope of 20 degrees sticks as long as mu is at least tan(20 degrees); where it lets go is found by bisection."""
     checks, gravity, until = [], leaning(20.0), 0.3
@@ -50,7 +47,7 @@ def stick_or_slide(method: str, quick: bool) -> list[Check]:
     return checks
 
 
-@problem("sliding-down", "13", refused=REVERSAL, limits=LIMITS)
+@problem("sliding-down", "13", refused=REVERSAL)
 def sliding_down(method: str, quick: bool) -> list[Check]:
     """A block on a slope of 30 degrees with mu = 0.3 slides with g (sin - mu cos)."""
     expected = G * (np.sin(np.radians(30.0)) - 0.3 * np.cos(np.radians(30.0)))
@@ -69,7 +66,7 @@ def _speed(sim: Simulation) -> float:
     return float(sim.books().momentum[0] / (1000.0 * 0.2 * 0.2 * 0.1))
 
 
-@problem("stopping-distance", "14", refused=REVERSAL, limits=LIMITS)
+@problem("stopping-distance", "14", refused=REVERSAL)
 def stopping_distance(method: str, quick: bool) -> list[Check]:
     """A block that slides with 1 m/s on the flat with mu = 0.4 stops after v²/(2 mu g)."""
     expected, found = 1.0 / (2.0 * 0.4 * G), {}
@@ -87,7 +84,7 @@ def ball_scene(method: str, mu: float, gravity: tuple[float, float, float], spee
     return scene
 
 
-@problem("ball-on-slope", "15", refused=REVERSAL, limits=LIMITS)
+@problem("ball-on-slope", "15", refused=REVERSAL)
 def ball_on_slope(method: str, quick: bool) -> list[Check]:
     """A ball rolls down 20 degrees with 5/7 g sin if mu is large, and slips with g (sin - mu cos) if tan > 3.5 mu."""
     checks, angle = [], np.radians(20.0)
@@ -101,7 +98,7 @@ def ball_on_slope(method: str, quick: bool) -> list[Check]:
     return checks
 
 
-@problem("sliding-ball", "15", refused=REVERSAL, limits=LIMITS)
+@problem("sliding-ball", "15", refused=REVERSAL)
 def sliding_ball(method: str, quick: bool) -> list[Check]:
     """A ball that slides with 1 m/s without spin rolls with 5/7 of it after 2 v/(7 mu g)."""
     mu, when = 0.2, 2.0 / (7.0 * 0.2 * G)

@@ -1,0 +1,215 @@
+"""Sharp edges of bodies that cross inside each other: what points in bodies cannot see.
+
+Where two faces lie on each other the corners of their common part are points of the one in the other, and crossings of their rims.
+Boxes turned against each other by 45 degrees, or planks laid crosswise, have only crossings.
+
+Two convex edges a + s u and c + t v with n = +-(u x v) / |u x v| touch there if n is a normal of B's edge and -n one of A's: in the polar
+cones of the wedges, n . w <= 0 for the directions w from the edge into its faces (Gauss map; Gregorius 2013). Then
+    gap = n . (a - c),    s and t where both lines are closest.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from pliant.detect.penetration import body_pairs
+from pliant.geometry.mesh import Floats, Ints
+from pliant.geometry.topology import topology
+from pliant.kernels import axpy, cross, dot, inline, kernel, load, norm, scale, sub
+from pliant.motion import Motion
+
+SHARP = np.cos(np.radians(15.0))  # faces that meet at a smaller angle make no edge to speak of
+COARSE = 0.4  # of the least width of two bodies: shorter edges of a soft one have points enough on them
+FINE = 0.05  # the same of a rigid one, whose rims do not give way
+PARALLEL = 0.02  # sine of the angle between edges below which others cross better
+LEAN = 0.1  # n . w up to which n counts as a normal of the edge: bodies that lie on each other tilt a little
+DEEP = 0.25  # of the least width of both bodies: what is deeper has come in elsewhere
+REACH = 0.02  # of the same: how far beyond its ends an edge may cross, if it is as deep
+
+
+@dataclass
+class Crossed:
+    """Pairs of edges inside each other's bodies."""
+
+    a: Ints  # (e,) body of the first edge
+    b: Ints  # (e,) of the second, a < b
+    edge: Ints  # (e, 2) their numbers
+    points: Ints  # (e, 4) their ends
+    place: Floats  # (e, 2) s and t, within [0, 1]
+    normal: Floats  # (e, 3) unit, out of B
+    gap: Floats  # [m] (e,) negative
+    before: Floats  # [m] (e,) at the start of the step
+    beyond: Floats  # [m] (e,) how far their lines cross beyond an end; 0 if within both
+
+    def __len__(self) -> int:
+        return len(self.a)
+
+    @staticmethod
+    def none() -> Crossed:
+        id_, ids, real = np.zeros(0, np.int64), np.zeros((0, 4), np.int64), np.zeros(0)
+        return Crossed(id_, id_, ids[:, :2], ids, np.zeros((0, 2)), np.zeros((0, 3)), real, real, real)
+
+    def select(self, rows: np.ndarray) -> Crossed:
+        """Some of them, by mask or index."""
+        return Crossed(**{name: values[rows] for name, values in vars(self).items()})
+
+
+class SharpEdges:
+    """Finds crossings; keeps the edges of all bodies (`motion.kept(SharpEdges)`)."""
+
+    def __init__(self, motion: Motion) -> None:
+        skin, bodies, x = motion.skin, motion.bodies, rest_points(motion)
+        around = topology(skin.faces, len(skin), strict=False)
+        two = np.flatnonzero(around.edge_faces[:, 1] >= 0)
+        first, second = skin.faces[around.edge_faces[two]].transpose(1, 0, 2)
+        ends = around.edges[two]
+        wings = np.stack([_third(first, ends), _third(second, ends)], axis=1)
+        self.width = _least_widths(x, bodies.point_start)
+        owner, length = skin.body[ends[:, 0]], np.linalg.norm(x[ends[:, 0]] - x[ends[:, 1]], axis=1)
+        kept = _convex(x, first, second, wings) & (bodies.analytic[owner] != 1)
+        order = np.argsort(skin.body[ends[kept, 0]], kind="stable")
+        self.ends, self.wings = np.ascontiguousarray(ends[kept][order]), np.ascontiguousarray(wings[kept][order])
+        self.fits = (length / np.where(bodies.frame[owner] >= 0, FINE, COARSE))[kept][order]  # [m] widths up to which each edge counts
+        self.start = np.searchsorted(skin.body[self.ends[:, 0]], np.arange(len(bodies) + 1))
+        self.bodies = np.flatnonzero(np.diff(self.start))  # that have any
+        self.longest = np.zeros(len(bodies))
+        np.maximum.at(self.longest, skin.body[self.ends[:, 0]], self.fits)
+        self.room = 256  # for crossings; grows
+
+    def find(self, motion: Motion, low: Floats, high: Floats) -> Crossed:
+        """All crossings at the end of the motion; low, high (B, 3): boxes of bodies."""
+        a, b = body_pairs(motion, low, high)
+        some = (a < b) & (np.minimum(self.longest[a], self.longest[b]) > np.minimum(self.width[a], self.width[b]))
+        a, b = a[some], b[some]
+        most = int(np.diff(self.start).max(initial=0))
+        given = (most, a, b, low, high, motion.start, motion.end, self.start, self.ends, self.wings, self.fits, self.width)
+        ids, reals = np.empty((self.room, 3), np.int64), np.empty((self.room, 8))
+        used = _crossings(*given, ids, reals)
+        if used > self.room:
+            self.room = 2 * used
+            ids, reals = np.empty((self.room, 3), np.int64), np.empty((self.room, 8))
+            _crossings(*given, ids, reals)
+        ids, reals = ids[:used], reals[:used]
+        pair, edge = ids[:, 0], ids[:, 1:]
+        points = self.ends[edge].reshape(-1, 4)
+        return Crossed(a[pair], b[pair], edge, points, reals[:, :2], reals[:, 2:5], *reals[:, 5:].T)
+
+
+def rest_points(motion: Motion) -> Floats:
+    """Skin points with every body at rest in its own frame [m], (p, 3): the same at any time of a run."""
+    skin = motion.skin
+    out = skin.local.copy()
+    owner = np.repeat(np.arange(len(skin)), np.diff(skin.start))
+    np.add.at(out, owner, skin.weight[:, None] * motion.nodes.rest[skin.node])
+    return out
+
+
+def _third(faces: Ints, ends: Ints) -> Ints:
+    """The corner of each face that is not an end of the edge."""
+    return faces.sum(axis=1) - ends.sum(axis=1)
+
+
+def _convex(x: Floats, first: Ints, second: Ints, wings: Ints) -> np.ndarray:
+    """Edges between faces (e, 3) that bend outwards, sharply; (e,) bool."""
+    n, m = (np.cross(x[f[:, 1]] - x[f[:, 0]], x[f[:, 2]] - x[f[:, 0]]) for f in (first, second))
+    size = np.maximum(np.linalg.norm(n, axis=1) * np.linalg.norm(m, axis=1), 1e-300)
+    outwards = np.einsum("ei,ei->e", n, x[wings[:, 1]] - x[wings[:, 0]]) < 0.0
+    return outwards & (np.einsum("ei,ei->e", n, m) < SHARP * size)
+
+
+def _least_widths(x: Floats, start: Ints) -> Floats:
+    """Least width of each body along its principal axes [m], (B,)."""
+    out = np.zeros(len(start) - 1)
+    for body in range(len(out)):
+        p = x[start[body] : start[body + 1]]
+        if len(p):
+            axes = np.linalg.eigh(np.cov((p - p.mean(axis=0)).T))[1] if len(p) > 1 else np.eye(3)
+            out[body] = np.ptp(p @ axes, axis=0).min()
+    return out
+
+
+@inline
+def _near(x, ends, e, low, high, i, j, reach):  # type: ignore[no-untyped-def]
+    """Whether edge e comes near the common part of boxes i and j."""
+    for k in range(3):
+        p, q = x[ends[e, 0], k], x[ends[e, 1], k]
+        if max(p, q) < max(low[i, k], low[j, k]) - reach or min(p, q) > min(high[i, k], high[j, k]) + reach:
+            return False
+    return True
+
+
+@inline
+def _apart(x, ends, e, f, deep):  # type: ignore[no-untyped-def]
+    """Whether the boxes of edges e and f are farther apart than they may be deep: most are."""
+    for k in range(3):
+        p, q, r, s = x[ends[e, 0], k], x[ends[e, 1], k], x[ends[f, 0], k], x[ends[f, 1], k]
+        if max(p, q) < min(r, s) - deep or min(p, q) > max(r, s) + deep:
+            return True
+    return False
+
+
+@inline
+def _faces_away(n, u, a, p, q):  # type: ignore[no-untyped-def]
+    """Whether n is a normal of the edge from a along u whose faces go on to p and q."""
+    for k in range(2):
+        w = sub(p if k == 0 else q, a)
+        w = axpy(-dot(w, u) / dot(u, u), u, w)
+        if dot(n, w) > LEAN * norm(w):
+            return False
+    return True
+
+
+@inline
+def _cross(x, ends, wings, e, f, deep, reach):  # type: ignore[no-untyped-def]
+    """(whether edges e and f cross, s, t, normal, gap, how far beyond an end)."""
+    a, c = load(x, ends[e, 0]), load(x, ends[f, 0])
+    u, v, r = sub(load(x, ends[e, 1]), a), sub(load(x, ends[f, 1]), c), sub(a, c)
+    n = cross(u, v)
+    nn, uu, vv = dot(n, n), dot(u, u), dot(v, v)
+    if nn <= PARALLEL * PARALLEL * uu * vv:
+        return False, 0.0, 0.0, n, 0.0, 0.0
+    s, t = -dot(n, cross(r, v)) / nn, -dot(n, cross(r, u)) / nn
+    n = scale(1.0 / np.sqrt(nn), n)
+    gap = dot(n, r)
+    if gap > 0.0:  # the other way round they are inside each other
+        n, gap = scale(-1.0, n), -gap
+    beyond = max(max(-s, s - 1.0) * np.sqrt(uu), max(-t, t - 1.0) * np.sqrt(vv))
+    if -gap > deep or beyond > min(-gap, reach):
+        return False, s, t, n, gap, beyond
+    inside = _faces_away(n, v, c, load(x, wings[f, 0]), load(x, wings[f, 1]))
+    inside = inside and _faces_away(scale(-1.0, n), u, a, load(x, wings[e, 0]), load(x, wings[e, 1]))
+    return inside, min(max(s, 0.0), 1.0), min(max(t, 0.0), 1.0), n, gap, max(beyond, 0.0)
+
+
+@kernel
+def _crossings(most, a, b, low, high, begin, x, start, ends, wings, fits, width, ids, reals):  # type: ignore[no-untyped-def]
+    """Crossings of all pairs of bodies, written as long as there is room; how many there are."""
+    used, some = 0, np.empty(most, np.int64)
+    for k in range(len(a)):
+        i, j = a[k], b[k]
+        least, count = min(width[i], width[j]), 0
+        for f in range(start[j], start[j + 1]):
+            some[count] = f
+            count += fits[f] > least and _near(x, ends, f, low, high, i, j, REACH * least)
+        for e in range(start[i], start[i + 1]):
+            if count == 0 or fits[e] <= least or not _near(x, ends, e, low, high, i, j, REACH * least):
+                continue
+            for m in range(count):
+                f = some[m]
+                if _apart(x, ends, e, f, DEEP * least):
+                    continue
+                yes, s, t, n, gap, beyond = _cross(x, ends, wings, e, f, DEEP * least, REACH * least)
+                if not yes:
+                    continue
+                if used < len(ids):
+                    ids[used, 0], ids[used, 1], ids[used, 2] = k, e, f
+                    reals[used, 0], reals[used, 1] = s, t
+                    reals[used, 2], reals[used, 3], reals[used, 4] = n
+                    reals[used, 5], reals[used, 7] = gap, beyond
+                    p, q = load(begin, ends[e, 0]), load(begin, ends[f, 0])
+                    u, v = sub(load(begin, ends[e, 1]), p), sub(load(begin, ends[f, 1]), q)
+                    reals[used, 6] = dot(n, sub(axpy(s, u, p), axpy(t, v, q)))
+                used += 1
+    return used
