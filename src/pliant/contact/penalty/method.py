@@ -110,7 +110,7 @@ def newcomers(motion: Motion, finder: Finder, seen: Records, rules: Redefinition
         inside = points_inside(motion)[0]
         taken = finder.vertex_keys(motion, Records.joined([seen, found]))
         apart = ~np.isin(finder.vertex_key(motion, inside.feature_a, inside.b), taken) & ~finder.open[inside.b]
-        edges = edges_crossing(motion, finder)
+        edges = edges_crossing(motion, finder, Records.joined([inside, found]))
         edges = edges.select(carried(edges, found, np.ones(len(found))) == 0.0)
         found = Records.joined([found, inside.select(apart & (inside.feature_a < motion.bodies.point_start[-1])), edges])
         since = np.concatenate([since, np.zeros(len(found) - len(since))])
