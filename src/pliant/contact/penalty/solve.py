@@ -37,9 +37,10 @@ def solved(
         motion.push(wide, change * wide.normal)
 
     start = np.zeros((len(rows), 1)) if first is None else first[:, None]
-    if start.any():
-        push(start)
-    return sweep(better, heard, push, start, give, 0.0, sweeps)[:, 0]
+    with motion.roughly():
+        if start.any():
+            push(start)
+        return sweep(better, heard, push, start, give, 0.0, sweeps)[:, 0]
 
 
 def rubbed(motion: Motion, rows: Rows, most: Floats, stretch: Floats, sweeps: int) -> Friction:
@@ -61,7 +62,8 @@ def rubbed(motion: Motion, rows: Rows, most: Floats, stretch: Floats, sweeps: in
     def push(change: Floats) -> None:
         motion.push(rows, change)
 
-    impulse = sweep(better, heard, push, np.zeros_like(n), give, float(most.max()), sweeps)
+    with motion.roughly():
+        impulse = sweep(better, heard, push, np.zeros_like(n), give, float(most.max()), sweeps)
     sticks = np.linalg.norm(impulse, axis=1) < (1.0 - ENOUGH) * most
     return Friction(impulse, sticks, np.zeros_like(n))
 
