@@ -9,6 +9,7 @@ import numpy as np
 from pliant.contact.friction import Friction, tangential
 from pliant.contact.penalty.friction import rub, stribeck
 from pliant.contact.penalty.impulses import DISCRETE, Known, Pressed, foot_weights, pressed
+from pliant.contact.penalty.last import Last
 from pliant.contact.penalty.options import Options
 from pliant.contact.penalty.records import EDGE_EDGE, VERTEX_FACE, Records
 from pliant.contact.penalty.shapes import BALL
@@ -41,9 +42,9 @@ class Handled:
 
 
 def handle(
-    options: Options, mode: int, motion: Motion, batch: Records, since: Floats, known: Known, before: list[Handled]
+    options: Options, mode: int, motion: Motion, batch: Records, since: Floats, known: Known, before: list[Handled], last: Last
 ) -> Handled:
-    """Push a batch; `before` are the batches of earlier rounds, which share the give of the bodies."""
+    """Push a batch; `before` are the batches of earlier rounds, which share the give of the bodies, `last` the forces of the last step."""
     look = pressed(mode, batch, since, motion.start, motion.end, known, options.blend, _vertex_normals(options, motion, batch))
     pushed = batch.active & (look.size > 0.0)
     follow(options, motion, batch)
@@ -56,7 +57,8 @@ def handle(
     slide = motion.slide(rows)
     a, b = spring_and_damper(options, motion.dt, rows, slide, k, give, look, pushed)
     if options.implicit and options.sweeps > 1 and len(rows) > 0:
-        impulse, friction = push_together(options, motion, rows, wide, a, b, give, mu_s, mu_d, batch.stretch[pushed])
+        first = last.of(batch.select(pushed))
+        impulse, friction = push_together(options, motion, rows, wide, a, b, give, mu_s, mu_d, batch.stretch[pushed], first)
     else:
         impulse = a / (1.0 + b * give) if options.implicit else a
         friction = rub(options, motion, rows, impulse, mu_s, mu_d, batch.stretch[pushed])
@@ -70,14 +72,14 @@ def handle(
 
 def push_together(
     options: Options, motion: Motion, rows: Rows, wide: Rows, a: Floats, b: Floats, give: Floats, mu_s: Floats, mu_d: Floats,
-    stretch: Floats,
+    stretch: Floats, first: tuple[Floats, Floats],
 ) -> tuple[Floats, Friction]:  # fmt: skip
-    """Normal impulses and friction of contacts that hear of each other, pushed."""
+    """Normal impulses and friction of contacts that hear of each other, pushed; `first` [N]: the forces to start from."""
     slip = tangential(motion.slide(rows), rows.normal)
-    impulse = solved(motion, rows, wide, a, b, give, options.sweeps)
+    impulse = solved(motion, rows, wide, a, b, give, options.sweeps, motion.dt * first[0])
     if options.friction == "coulomb":
         mu = stribeck(mu_s, mu_d, np.linalg.norm(slip, axis=1) / motion.dt, options.stribeck)
-        return impulse, rubbed(motion, rows, mu * impulse, stretch, options.sweeps)
+        return impulse, rubbed(motion, rows, mu * impulse, stretch, give, options.sweeps, motion.dt * first[1])
     friction = rub(options, motion, rows, impulse, mu_s, mu_d, stretch)
     motion.push(rows, friction.impulse)
     return impulse, friction

@@ -43,18 +43,22 @@ def solved(
         return sweep(better, heard, push, start, give, 0.0, sweeps)[:, 0]
 
 
-def rubbed(motion: Motion, rows: Rows, most: Floats, stretch: Floats, sweeps: int) -> Friction:
+def rubbed(
+    motion: Motion, rows: Rows, most: Floats, stretch: Floats, give: Floats, sweeps: int, first: Floats | None = None
+) -> Friction:
     """Coulomb friction of all rows together, pushed: none slips, and each takes back a share of its anchor's stretch, unless that takes
-    more than `most` [N s] (r,). An anchor that slides starts anew, as the impulses do not need its pull."""
+    more than `most` [N s] (r,). An anchor that slides starts anew, as the impulses do not need its pull. `give`, `first`: as in `solved`.
+
+    D is the larger one of that along the normals and along tangents: pushes on both ends of a body turn it, and their sum hides
+    how readily each end moves.
+    """
     n = rows.normal
     back = BETA * tangential(stretch, n)
-    give = motion.give(rows, alike(n))[:, None] * motion.dt
+    give = motion.dt * np.maximum(give, motion.give(rows, alike(n)))[:, None]
 
     def better(j: Floats, u: Floats, times: float) -> Floats:
         step = np.divide(1.0, times * give, out=np.zeros_like(give), where=give > 0.0)
-        new = tangential(j - step * (u + back), n)
-        length = np.linalg.norm(new, axis=1)
-        return new * np.divide(most, length, out=np.ones_like(length), where=length > most)[:, None]
+        return within(tangential(j - step * (u + back), n), most)
 
     def heard() -> Floats:
         return tangential(motion.slide(rows), n)
@@ -62,10 +66,19 @@ def rubbed(motion: Motion, rows: Rows, most: Floats, stretch: Floats, sweeps: in
     def push(change: Floats) -> None:
         motion.push(rows, change)
 
+    start = np.zeros_like(n) if first is None else within(tangential(first, n), most)
     with motion.roughly():
-        impulse = sweep(better, heard, push, np.zeros_like(n), give, float(most.max()), sweeps)
+        if start.any():
+            push(start)
+        impulse = sweep(better, heard, push, start, give, float(most.max()), sweeps)
     sticks = np.linalg.norm(impulse, axis=1) < (1.0 - ENOUGH) * most
     return Friction(impulse, sticks, np.zeros_like(n))
+
+
+def within(j: Floats, most: Floats) -> Floats:
+    """Impulses (r, 3) cut to a length of `most` (r,)."""
+    length = np.linalg.norm(j, axis=1)
+    return j * np.divide(most, length, out=np.ones_like(length), where=length > most)[:, None]
 
 
 def alike(n: Floats) -> Floats:
