@@ -38,5 +38,6 @@ class Rubbing:
         a, b = (names[k] for k in divmod(int(self.pair[worst]), 1 << HALF))
         return (
             f"Friction between '{a}' and '{b}' added {self.work[worst]:.3g} J, {self.work[worst] / moved:.1%} of what moved in this run, "
-            "and it can only take energy: they slide in ways that they should not. Use a smaller dt, or more `sweeps` if the method has them."
+            "and it can only take energy: they slide in ways that they should not. Use a smaller dt, or more `sweeps` where the "
+            "method has them."
         )
