@@ -28,7 +28,9 @@ class Rubbing:
         work = np.nansum(contacts.friction_impulse * contacts.slip, axis=1) / contacts.dt
         rows = np.minimum(contacts.a, contacts.b) << HALF | np.maximum(contacts.a, contacts.b)
         self.pair, which = np.unique(np.concatenate([self.pair, rows]), return_inverse=True)
-        self.work = np.bincount(which, np.concatenate([self.work, work]), len(self.pair))
+        total = np.zeros(len(self.pair))
+        np.add.at(total, which, np.concatenate([self.work, work]))
+        self.work = total
 
     def warning(self, names: list[str], least: float, moved: float) -> str:
         """A sentence about the pair whose friction added most, if that is more than `least` [J]; `moved` [J] moved in the run."""
