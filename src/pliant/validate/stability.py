@@ -12,10 +12,7 @@ from pliant.simulation import Simulation
 from pliant.validate import Check, problem
 from pliant.validate.friction import REVERSAL
 
-THIN = (
-    "coarse stones that meet rim to rim are driven apart, under penalties with energy from nowhere: how pairs at rims are followed and "
-    "solved is at fault, what in it is not established"
-)
+THIN = "coarse stones that meet rim to rim are driven apart: points alone do not hold them there, what else is at fault is not established"
 
 
 @problem("leaning-card", "17", refused=REVERSAL)
