@@ -20,7 +20,8 @@ from pliant.geometry.mesh import Floats
 from pliant.motion import Motion, Rows
 
 FAR = 0.5  # weights below -FAR are not followed: the foot has left the face for good
-CHANGE = 0.1  # of the stiffness of an enduring record in a step, at most
+CHANGE = 0.1  # of the stiffness of an enduring record in a step, at most: softer
+GROWTH = 0.01  # and stiffer: a loaded spring that grows stiffer holds energy that nobody put in
 MOST = 16.0  # of k dt^2 D in the implicit continuous form, beyond which its damping fades (9.4)
 
 
@@ -131,7 +132,7 @@ def spring(options: Options, mode: int, dt: float, give: Floats, before: Floats)
         k = np.where(give > 0.0, options.stiffness, 0.0)
         return np.minimum(k, MOST * unit) if options.implicit and mode != DISCRETE else k
     k = options.share * unit
-    slow = np.clip(k, (1.0 - CHANGE) * before, (1.0 + CHANGE) * before)
+    slow = np.clip(k, (1.0 - CHANGE) * before, (1.0 + GROWTH) * before)
     return np.minimum(np.where(before > 0.0, slow, k), max(1.0, options.share) * unit)
 
 
