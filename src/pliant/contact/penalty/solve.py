@@ -18,7 +18,10 @@ from pliant.geometry.mesh import Floats
 from pliant.motion import Motion, Rows
 
 Sweep = Callable[[Floats, Floats, float], Floats]
-ENOUGH = 1e-3  # of the largest impulse, or of the most that friction can be: a smaller change ends the sweeps
+# of the largest impulse, or of the most that friction can be: a smaller change ends the sweeps. As they start from the last step,
+# what they leave is not the same in every step, and what rests would tremble by as much
+ENOUGH = 1e-5
+SLIDES = 1e-3  # within this of the most that friction can be a contact slides
 
 
 def solved(
@@ -71,7 +74,7 @@ def rubbed(
         if start.any():
             push(start)
         impulse = sweep(better, heard, push, start, give, float(most.max()), sweeps)
-    sticks = np.linalg.norm(impulse, axis=1) < (1.0 - ENOUGH) * most
+    sticks = np.linalg.norm(impulse, axis=1) < (1.0 - SLIDES) * most
     return Friction(impulse, sticks, np.zeros_like(n))
 
 
