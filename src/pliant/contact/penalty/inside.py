@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from pliant.contact.penalty.find import Finder, make, shape_records
+from pliant.contact.penalty.find import TOUCHING, Finder, make, shape_records
 from pliant.contact.penalty.impulses import Known, foot_weights
 from pliant.contact.penalty.neighbours import Neighbours
 from pliant.contact.penalty.plausible import deepest, ways
@@ -18,7 +18,7 @@ from pliant.contact.penalty.shapes import meeting, swept_bodies
 from pliant.detect.discrete import edge_triangle
 from pliant.detect.penetration import Penetration
 from pliant.geometry.mesh import Floats, Ints
-from pliant.kernels import kernel, load
+from pliant.kernels import add, axpy, kernel, load, scale, sub
 from pliant.motion import Motion
 
 DEPTH = 0.1  # of the mean edge: half the depth up to which crossing edges are found
@@ -67,11 +67,11 @@ def edges_crossing(motion: Motion, finder: Finder, inside: Records) -> Records:
     gap = made.sigma * np.einsum("ri,ri->r", np.cross(x[:, 1] - x[:, 0], x[:, 3] - x[:, 2]), x[:, 0] - x[:, 2])
     keep = ok & (np.abs(made.weights) <= 1.0).all(axis=1) & (gap < 0.0)
     keep &= ~finder.flat(points, e) & ~finder.flat(points, g) & (_pierces(finder, points, e, g) | _pierces(finder, points, g, e))
-    return shallow(motion, made.select(keep), inside)
+    return shallow(motion, made.select(keep), inside, 2.0 * margin)
 
 
-def shallow(motion: Motion, edges: Records, inside: Records) -> Records:
-    """The pairs of edges no deeper than the points of their two bodies, or than APART times the shallowest pair where no point is inside.
+def shallow(motion: Motion, edges: Records, inside: Records, limit: float) -> Records:
+    """The pairs of edges no deeper than the points of their two bodies; where none is inside, than APART times the shallowest or `limit`.
 
     Where bodies are flush rounding alone decides which edges pierce which faces, and some are across the whole body from each other.
     """
@@ -79,11 +79,11 @@ def shallow(motion: Motion, edges: Records, inside: Records) -> Records:
     depth = -gaps(motion.end, edges, near)
     least = -deepest(motion, edges, -depth, edges)
     most = deepest(motion, inside, np.nan_to_num(-gaps(motion.end, inside, near)), edges)
-    return edges.select(depth <= np.where(np.isfinite(most), np.maximum(most, ways(motion, edges)), APART * least))
+    return edges.select(depth <= np.where(np.isfinite(most), np.maximum(most, ways(motion, edges)), np.minimum(APART * least, limit)))
 
 
 def _pierces(finder: Finder, points: Floats, edge: Ints, other: Ints) -> np.ndarray:
-    """Whether each edge goes through a face of the other edge."""
+    """Whether each edge goes through a face of the other edge, farther from its rim than rounding."""
     out = np.zeros(len(edge), bool)
     _pierce(points, finder.edges, finder.faces, edge, finder.edge_faces[other], out)
     return out
@@ -97,5 +97,7 @@ def _pierce(points, edges, faces, edge, around, out):  # type: ignore[no-untyped
             f = around[i, k]
             if f >= 0:
                 a, b, c = load(points, faces[f, 0]), load(points, faces[f, 1]), load(points, faces[f, 2])
+                middle = scale(1.0 / 3.0, add(add(a, b), c))
+                a, b, c = axpy(TOUCHING, sub(middle, a), a), axpy(TOUCHING, sub(middle, b), b), axpy(TOUCHING, sub(middle, c), c)
                 hit, _, _, _ = edge_triangle(p, q, a, b, c)
                 out[i] = out[i] or hit
