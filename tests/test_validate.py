@@ -16,7 +16,6 @@ KNOWN = {
     ("contact-patch", "ground"): "points in bodies carry unevenly: pressure off by 98 % rms, its sum is right",
     ("contact-patch", "noniterative"): "the same, by 22 % rms",
     ("tip-or-slide", "ground"): "the block that stands rocks on soft springs by 1.4 mm, 1 mm is asked; by 0.15 mm at half the step",
-    **{("arch", method): "coarse stones are driven apart at their rims" for method in ("penalty", "continuous-penalty")},
     ("refined-steps", "ground"): "springs as soft as dt is long: sinks 11 % too far at 2 ms, falls with its square",
     ("refined-steps", "reversal"): "hovers by 6 %",
     ("collision", "noniterative"): "angular momentum drifts by 1.4e-3 of m v R, 1e-3 is asked; falls with dt",

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from pliant.world import World
 
 Kept = TypeVar("Kept")
+FEW_DIGITS = 1e-3  # tolerance of solves meanwhile `roughly`
 
 
 @dataclass
@@ -98,6 +99,7 @@ class Motion:
         self.rewound = 0.0  # [J] potential energy moved by `rewind`
         self.impulse_on_fixed = np.zeros((len(model.nodes.mass), 3))  # [N s] pushes that fixed nodes took
         self._mobility, self._system = world.explicit_mobility, world.implicit  # what impulses on nodes go through
+        self._rough: tuple[Floats, Floats] | None = None  # impulses on nodes, and dv found for them, meanwhile `roughly`
         self.unsolved = np.zeros_like(x)  # [m/s] that implicit nodes got `by_mass`, of which their systems do not know
 
     def _fly(self) -> None:
@@ -132,6 +134,22 @@ class Motion:
             yield
         finally:
             self._mobility, self._system = world.explicit_mobility, world.implicit
+
+    @contextmanager
+    def roughly(self) -> Iterator[None]:
+        """Meanwhile impulses on implicit bodies are answered to a few digits, for sweeps that try them; in the end all together exactly."""
+        if self._system is None or self._rough is not None:
+            yield
+            return
+        self._rough = np.zeros_like(self.x), np.zeros_like(self.x)
+        try:
+            yield
+        finally:
+            (impulse, found), self._rough = self._rough, None
+            dv = self._system.respond(impulse, found) - found
+            self.v += dv
+            self.x += self.dt * dv
+            self._moved()
 
     @cached_property
     def inertia(self) -> Floats:
@@ -190,7 +208,10 @@ class Motion:
         if self._system is not None:
             on_nodes = np.zeros_like(self.x)
             on_nodes[node] = impulse
-            dv = self._system.respond(on_nodes)
+            dv = self._system.respond(on_nodes) if self._rough is None else self._system.respond(on_nodes, tolerance=FEW_DIGITS)
+            if self._rough is not None:
+                self._rough[0][:] += on_nodes
+                self._rough[1][:] += dv
             self.v += dv
             self.x += moved * dv
         elif world.implicit is not None:

@@ -20,6 +20,7 @@ from pliant.guards import Guard, check_start
 from pliant.measure.books import books
 from pliant.measure.history import FIELDS, History, surface_of
 from pliant.measure.pairs import per_pair
+from pliant.measure.rubbing import Rubbing
 from pliant.record import Cells, Record, Recorder, Run, fold, resume_writer
 from pliant.record.elements import element_stress, element_stretch
 from pliant.record.snapshot import freeze, pack_scene, read_meshes, thaw, unpack_scene
@@ -172,6 +173,7 @@ class _Loop:
         if recorder.frames:
             self.history.restore({name: np.array(saved[f"history/{name}"]) for name in FIELDS})
         self.steps, self.max_depth, self.max_contacts, self.imbalance = 0, 0.0, 0, 0.0
+        self.rubbing = Rubbing()
         self.moved = 0.0  # [J] most energy that was kinetic, or was given or lost by bodies
         self.notes: list[str] = []
         self.timings: dict[str, float] = {}
@@ -209,6 +211,7 @@ class _Loop:
         self.max_depth = max(self.max_depth, report.max_depth)
         self.max_contacts = max(self.max_contacts, len(report.contacts))
         self.imbalance = max(self.imbalance, report.balance.error)
+        self.rubbing.take(report.contacts)
         for stage, seconds in report.timings.items():
             self.timings[stage] = self.timings.get(stage, 0.0) + seconds
         self.notes += [w for w in report.warnings if w not in self.notes]
@@ -251,7 +254,6 @@ class _Loop:
             record = checkpoint(self.sim, self.history)
             self.recorder.state(self.sim.time, self.sim.state.step, record.arrays, record.meta)
 
-
     def accounts(self) -> list[str]:
         """What is wrong with the books of this run, in sentences."""
         wrong, now = [], self.sim.books()
@@ -266,7 +268,8 @@ class _Loop:
                 f"Energy of {-now.lost:.3g} J came from nowhere, {-now.lost / scale:.1%} of what moved in this run: "
                 "the step is too long. Use a smaller dt, or integrator = \"implicit\"."
             )
-        return wrong
+        rubbed = self.rubbing.warning(self.sim.world.model.bodies.names, FROM_NOWHERE * scale, scale)
+        return [*wrong, rubbed] if rubbed else wrong
 
 
 def step_values(sim: Simulation, report: StepReport, elastic: bool = False) -> dict[str, Any]:

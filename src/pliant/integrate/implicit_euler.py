@@ -69,14 +69,15 @@ class ImplicitEuler:
         moved = mine & self.free
         out_x[moved] = x[moved] + dt * found[moved]
 
-    def respond(self, impulse: Floats) -> Floats:
+    def respond(self, impulse: Floats, guess: Floats | None = None, tolerance: float = TOLERANCE) -> Floats:
         """dv = A^-1 impulse on the implicit nodes (n, 3), zero elsewhere; only bodies that are pushed are solved."""
+        guess = np.zeros_like(impulse) if guess is None else guess
         pushed = np.zeros(len(self.bodies), bool)
-        pushed[self.model.nodes.body[(impulse != 0.0).any(axis=1)]] = True
+        pushed[self.model.nodes.body[((impulse != 0.0) | (guess != 0.0)).any(axis=1)]] = True
         pushed &= self.bodies
         if not pushed.any():
             return np.zeros_like(impulse)
-        found = self._solve(impulse, np.zeros_like(impulse), pushed, TOLERANCE)
+        found = self._solve(impulse, guess, pushed, tolerance)
         return np.where(self.mine[:, None], found, 0.0)
 
     def _solve(self, rhs: Floats, guess: Floats, active: np.ndarray, tolerance: float) -> Floats:

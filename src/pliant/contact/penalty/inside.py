@@ -8,17 +8,21 @@ from __future__ import annotations
 
 import numpy as np
 
-from pliant.contact.penalty.find import Finder, make, shape_records
+from pliant.contact.penalty.find import TOUCHING, Finder, make, shape_records
 from pliant.contact.penalty.impulses import Known, foot_weights
+from pliant.contact.penalty.neighbours import Neighbours
+from pliant.contact.penalty.plausible import deepest, ways
 from pliant.contact.penalty.records import EDGE_EDGE, VERTEX_FACE, Records
+from pliant.contact.penalty.resolve import gaps
 from pliant.contact.penalty.shapes import meeting, swept_bodies
 from pliant.detect.discrete import edge_triangle
 from pliant.detect.penetration import Penetration
 from pliant.geometry.mesh import Floats, Ints
-from pliant.kernels import kernel, load
+from pliant.kernels import add, axpy, kernel, load, scale, sub
 from pliant.motion import Motion
 
 DEPTH = 0.1  # of the mean edge: half the depth up to which crossing edges are found
+APART = 4.0  # times the shallowest of the pairs of edges of two bodies: as deep as another one may be
 
 
 def points_inside(motion: Motion) -> tuple[Records, Known]:
@@ -38,14 +42,14 @@ def points_inside(motion: Motion) -> tuple[Records, Known]:
 def at_the_end(motion: Motion, finder: Finder) -> tuple[Records, Known]:
     """All pairs at the end of the step, with what is known of their gaps."""
     points, known = points_inside(motion)
-    edges = edges_crossing(motion, finder)
+    edges = edges_crossing(motion, finder, points)
     r = len(edges)
     unknown = Known(np.zeros(r, bool), np.zeros(r), np.zeros(r), np.zeros((r, 3)))
     return Records.joined([points, edges]), Known.joined([known, unknown])
 
 
-def edges_crossing(motion: Motion, finder: Finder) -> Records:
-    """Pairs of edges, of different bodies, that are through each other at the end of the step."""
+def edges_crossing(motion: Motion, finder: Finder, inside: Records) -> Records:
+    """Pairs of edges, of different bodies, that are through each other at the end of the step; `inside` are the points that are."""
     pairs = meeting(motion, *swept_bodies(motion))
     pairs = finder.meshes(motion, pairs[~finder.balls_meet(motion, pairs)])
     pairs = np.ascontiguousarray(pairs[pairs[:, 0] != pairs[:, 1]])
@@ -63,11 +67,23 @@ def edges_crossing(motion: Motion, finder: Finder) -> Records:
     gap = made.sigma * np.einsum("ri,ri->r", np.cross(x[:, 1] - x[:, 0], x[:, 3] - x[:, 2]), x[:, 0] - x[:, 2])
     keep = ok & (np.abs(made.weights) <= 1.0).all(axis=1) & (gap < 0.0)
     keep &= ~finder.flat(points, e) & ~finder.flat(points, g) & (_pierces(finder, points, e, g) | _pierces(finder, points, g, e))
-    return made.select(keep)
+    return shallow(motion, made.select(keep), inside, 2.0 * margin)
+
+
+def shallow(motion: Motion, edges: Records, inside: Records, limit: float) -> Records:
+    """The pairs of edges no deeper than the points of their two bodies; where none is inside, than APART times the shallowest or `limit`.
+
+    Where bodies are flush rounding alone decides which edges pierce which faces, and some are across the whole body from each other.
+    """
+    near = motion.kept(Neighbours)
+    depth = -gaps(motion.end, edges, near)
+    least = -deepest(motion, edges, -depth, edges)
+    most = deepest(motion, inside, np.nan_to_num(-gaps(motion.end, inside, near)), edges)
+    return edges.select(depth <= np.where(np.isfinite(most), np.maximum(most, ways(motion, edges)), np.minimum(APART * least, limit)))
 
 
 def _pierces(finder: Finder, points: Floats, edge: Ints, other: Ints) -> np.ndarray:
-    """Whether each edge goes through a face of the other edge."""
+    """Whether each edge goes through a face of the other edge, farther from its rim than rounding."""
     out = np.zeros(len(edge), bool)
     _pierce(points, finder.edges, finder.faces, edge, finder.edge_faces[other], out)
     return out
@@ -81,5 +97,7 @@ def _pierce(points, edges, faces, edge, around, out):  # type: ignore[no-untyped
             f = around[i, k]
             if f >= 0:
                 a, b, c = load(points, faces[f, 0]), load(points, faces[f, 1]), load(points, faces[f, 2])
+                middle = scale(1.0 / 3.0, add(add(a, b), c))
+                a, b, c = axpy(TOUCHING, sub(middle, a), a), axpy(TOUCHING, sub(middle, b), b), axpy(TOUCHING, sub(middle, c), c)
                 hit, _, _, _ = edge_triangle(p, q, a, b, c)
                 out[i] = out[i] or hit

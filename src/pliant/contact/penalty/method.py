@@ -26,6 +26,7 @@ from pliant.contact.penalty.deep import ways_out
 from pliant.contact.penalty.find import Finder
 from pliant.contact.penalty.impulses import CONSTANT, DISCRETE, EXACT
 from pliant.contact.penalty.inside import at_the_end, edges_crossing, points_inside
+from pliant.contact.penalty.last import Last
 from pliant.contact.penalty.neighbours import Neighbours
 from pliant.contact.penalty.options import Options
 from pliant.contact.penalty.plausible import lookup, plausible
@@ -84,7 +85,7 @@ def respond_along(options: Options, mode: int, motion: Motion, memory: Memory) -
     finder, rules = motion.kept(Finder), options.rules()
     batch = seen = recall(memory)
     since = np.zeros(len(batch))
-    done: list[Handled] = []
+    done, last = list[Handled](), Last.recalled(memory)
     for k in range(options.rounds + 1):
         fresh, begun = newcomers(motion, finder, seen, rules, not memory and k == 0)
         if k == options.rounds or len(fresh) + len(batch) == 0:
@@ -95,12 +96,12 @@ def respond_along(options: Options, mode: int, motion: Motion, memory: Memory) -
         if (whole.kind == EDGE_EDGE).any():
             batch = plausible(motion, motion.kept(Neighbours), whole, ready(motion.end, whole, rules)[0], Records.none())
             since = carried(batch, whole, since)
-        done.append(handle(options, mode, motion, batch, since, shape_gaps(motion, batch), done))
+        done.append(handle(options, mode, motion, batch, since, shape_gaps(motion, batch), done, last))
         batch, since = Records.none(), np.zeros(0)
     contacts = [report(motion, h) for h in done]
     records = Records.joined([Records.none(), *(h.records for h in done)])
     records, counts = end_of_step(motion, finder, records, rules)
-    return answer(motion, contacts, Records.joined([records, fresh]), tell(options, done, len(fresh), counts.get("refused", 0)))
+    return answer(motion, contacts, Records.joined([records, fresh]), done, tell(options, done, len(fresh), counts.get("refused", 0)))
 
 
 def newcomers(motion: Motion, finder: Finder, seen: Records, rules: Redefinition, first: bool) -> tuple[Records, Floats]:
@@ -110,7 +111,7 @@ def newcomers(motion: Motion, finder: Finder, seen: Records, rules: Redefinition
         inside = points_inside(motion)[0]
         taken = finder.vertex_keys(motion, Records.joined([seen, found]))
         apart = ~np.isin(finder.vertex_key(motion, inside.feature_a, inside.b), taken) & ~finder.open[inside.b]
-        edges = edges_crossing(motion, finder)
+        edges = edges_crossing(motion, finder, Records.joined([inside, found]))
         edges = edges.select(carried(edges, found, np.ones(len(found))) == 0.0)
         found = Records.joined([found, inside.select(apart & (inside.feature_a < motion.bodies.point_start[-1])), edges])
         since = np.concatenate([since, np.zeros(len(found) - len(since))])
@@ -145,13 +146,13 @@ def respond_at_the_end(options: Options, motion: Motion, memory: Memory) -> Answ
     before = recall(memory)
     records.stiffness, records.stretch = carried(records, before, before.stiffness), carried(records, before, before.stretch)
     records.age = carried(records, before, before.age)
-    done = [handle(options, DISCRETE, motion, records, np.zeros(len(records)), known, [])] if len(records) else []
-    return answer(motion, [report(motion, h) for h in done], records, tell(options, done, 0, 0))
+    done = [handle(options, DISCRETE, motion, records, np.zeros(len(records)), known, [], Last.recalled(memory))] if len(records) else []
+    return answer(motion, [report(motion, h) for h in done], records, done, tell(options, done, 0, 0))
 
 
-def answer(motion: Motion, contacts: list[Contacts], records: Records, warnings: list[str]) -> Answer:
+def answer(motion: Motion, contacts: list[Contacts], records: Records, done: list[Handled], warnings: list[str]) -> Answer:
     records.age += 1
-    memory = {name: getattr(records, name) for name in NAMES}
+    memory = {name: getattr(records, name) for name in NAMES} | forces(motion, done).remembered()
     return Answer(Contacts.joined(contacts) if contacts else Contacts.none(motion.dt), memory, warnings=warnings)
 
 
@@ -169,6 +170,14 @@ def report(motion: Motion, done: Handled) -> Contacts:
         gap=gap, impulse=done.impulse, friction_impulse=done.friction, sticking=done.sticks.astype(np.float64), slip=slip,
         area=motion.kept(Pressure).row_areas(motion.end, rows, done.impulse), dt=motion.dt, support=Support.of(rows),
     )  # fmt: skip
+
+
+def forces(motion: Motion, done: list[Handled]) -> Last:
+    """What pushed in the step."""
+    if not done:
+        return Last.none()
+    key, impulse, friction = zip(*((h.records.select(h.pushed).key, h.impulse, h.friction) for h in done), strict=True)
+    return Last(np.concatenate(key), np.concatenate(impulse) / motion.dt, np.concatenate(friction) / motion.dt)
 
 
 def tell(options: Options, done: list[Handled], left: int, refused: int) -> list[str]:

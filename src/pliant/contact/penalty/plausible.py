@@ -33,7 +33,8 @@ def plausible(motion: Motion, neighbours: Neighbours, old: Records, new: Records
     there = Records.joined([old, known])
     there = there.select(there.active & ~there.hooked)
     depth = -gaps(motion.end, new, neighbours)
-    wrong = fresh & (depth > DEEPER * np.maximum(deepest(motion, neighbours, there, new), ways(motion, new)))
+    most = np.maximum(deepest(motion, there, np.nan_to_num(-gaps(motion.end, there, neighbours)), new), ways(motion, new))
+    wrong = fresh & (depth > DEEPER * most)
     back = np.where(wrong & woken, place, -1)
     moved = wrong & (new.kind == VERTEX_FACE) & (place < 0) & (new.before >= 0)
     back[moved] = lookup(with_face(new.select(moved)), old)
@@ -58,18 +59,17 @@ def lookup(records: Records, source: Records) -> np.ndarray:
     return np.where(key[at] == records.key, order[at], -1)
 
 
-def deepest(motion: Motion, neighbours: Neighbours, there: Records, rows: Records) -> Floats:
-    """Depth of the deepest of the records between the same two bodies as each row [m], (r,)."""
+def deepest(motion: Motion, there: Records, depth: Floats, rows: Records) -> Floats:
+    """The largest depth [m] among the records between the same two bodies as each row, -inf for none, (r,)."""
     count = len(motion.bodies)
-    depth = np.maximum(np.nan_to_num(-gaps(motion.end, there, neighbours)), 0.0)
     pair = np.minimum(there.a, there.b) * count + np.maximum(there.a, there.b)
     keys, which = np.unique(pair, return_inverse=True)
-    most = np.zeros(len(keys) + 1)
+    most = np.full(len(keys) + 1, -np.inf)
     np.maximum.at(most, which.reshape(-1), depth)
     wanted = np.minimum(rows.a, rows.b) * count + np.maximum(rows.a, rows.b)
     place = np.minimum(np.searchsorted(keys, wanted), max(len(keys) - 1, 0))
     same = keys[place] == wanted if len(keys) else np.zeros(len(rows), bool)
-    return np.where(same, most[place], 0.0)
+    return np.where(same, most[place], -np.inf)
 
 
 def ways(motion: Motion, rows: Records) -> Floats:

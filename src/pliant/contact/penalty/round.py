@@ -9,6 +9,7 @@ import numpy as np
 from pliant.contact.friction import Friction, tangential
 from pliant.contact.penalty.friction import rub, stribeck
 from pliant.contact.penalty.impulses import DISCRETE, Known, Pressed, foot_weights, pressed
+from pliant.contact.penalty.last import Last
 from pliant.contact.penalty.options import Options
 from pliant.contact.penalty.records import EDGE_EDGE, VERTEX_FACE, Records
 from pliant.contact.penalty.shapes import BALL
@@ -19,7 +20,8 @@ from pliant.geometry.mesh import Floats
 from pliant.motion import Motion, Rows
 
 FAR = 0.5  # weights below -FAR are not followed: the foot has left the face for good
-CHANGE = 0.1  # of the stiffness of an enduring record in a step, at most
+CHANGE = 0.1  # of the stiffness of an enduring record in a step, at most: softer
+GROWTH = 0.01  # and stiffer: a loaded spring that grows stiffer holds energy that nobody put in
 MOST = 16.0  # of k dt^2 D in the implicit continuous form, beyond which its damping fades (9.4)
 
 
@@ -41,9 +43,9 @@ class Handled:
 
 
 def handle(
-    options: Options, mode: int, motion: Motion, batch: Records, since: Floats, known: Known, before: list[Handled]
+    options: Options, mode: int, motion: Motion, batch: Records, since: Floats, known: Known, before: list[Handled], last: Last
 ) -> Handled:
-    """Push a batch; `before` are the batches of earlier rounds, which share the give of the bodies."""
+    """Push a batch; `before` are the batches of earlier rounds, which share the give of the bodies, `last` the forces of the last step."""
     look = pressed(mode, batch, since, motion.start, motion.end, known, options.blend, _vertex_normals(options, motion, batch))
     pushed = batch.active & (look.size > 0.0)
     follow(options, motion, batch)
@@ -56,7 +58,8 @@ def handle(
     slide = motion.slide(rows)
     a, b = spring_and_damper(options, motion.dt, rows, slide, k, give, look, pushed)
     if options.implicit and options.sweeps > 1 and len(rows) > 0:
-        impulse, friction = push_together(options, motion, rows, wide, a, b, give, mu_s, mu_d, batch.stretch[pushed])
+        first = last.of(batch.select(pushed))
+        impulse, friction = push_together(options, motion, rows, wide, a, b, give, mu_s, mu_d, batch.stretch[pushed], first)
     else:
         impulse = a / (1.0 + b * give) if options.implicit else a
         friction = rub(options, motion, rows, impulse, mu_s, mu_d, batch.stretch[pushed])
@@ -70,14 +73,14 @@ def handle(
 
 def push_together(
     options: Options, motion: Motion, rows: Rows, wide: Rows, a: Floats, b: Floats, give: Floats, mu_s: Floats, mu_d: Floats,
-    stretch: Floats,
+    stretch: Floats, first: tuple[Floats, Floats],
 ) -> tuple[Floats, Friction]:  # fmt: skip
-    """Normal impulses and friction of contacts that hear of each other, pushed."""
+    """Normal impulses and friction of contacts that hear of each other, pushed; `first` [N]: the forces to start from."""
     slip = tangential(motion.slide(rows), rows.normal)
-    impulse = solved(motion, rows, wide, a, b, give, options.sweeps)
+    impulse = solved(motion, rows, wide, a, b, give, options.sweeps, motion.dt * first[0])
     if options.friction == "coulomb":
         mu = stribeck(mu_s, mu_d, np.linalg.norm(slip, axis=1) / motion.dt, options.stribeck)
-        return impulse, rubbed(motion, rows, mu * impulse, stretch, options.sweeps)
+        return impulse, rubbed(motion, rows, mu * impulse, stretch, give, options.sweeps, motion.dt * first[1])
     friction = rub(options, motion, rows, impulse, mu_s, mu_d, stretch)
     motion.push(rows, friction.impulse)
     return impulse, friction
@@ -129,7 +132,7 @@ def spring(options: Options, mode: int, dt: float, give: Floats, before: Floats)
         k = np.where(give > 0.0, options.stiffness, 0.0)
         return np.minimum(k, MOST * unit) if options.implicit and mode != DISCRETE else k
     k = options.share * unit
-    slow = np.clip(k, (1.0 - CHANGE) * before, (1.0 + CHANGE) * before)
+    slow = np.clip(k, (1.0 - CHANGE) * before, (1.0 + GROWTH) * before)
     return np.minimum(np.where(before > 0.0, slow, k), max(1.0, options.share) * unit)
 
 

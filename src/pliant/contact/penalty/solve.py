@@ -17,18 +17,21 @@ from pliant.contact.friction import BETA, Friction, tangential
 from pliant.geometry.mesh import Floats
 from pliant.motion import Motion, Rows
 
-Sweep = Callable[[Floats, Floats], Floats]
-ENOUGH = 1e-3  # of the largest impulse, or of the most that friction can be: a smaller change ends the sweeps
+Sweep = Callable[[Floats, Floats, float], Floats]
+# of the largest impulse, or of the most that friction can be: a smaller change ends the sweeps. As they start from the last step,
+# what they leave is not the same in every step, and what rests would tremble by as much
+ENOUGH = 1e-5
+SLIDES = 1e-3  # within this of the most that friction can be a contact slides
 
 
 def solved(
     motion: Motion, rows: Rows, wide: Rows, a: Floats, b: Floats, give: Floats, sweeps: int, first: Floats | None = None
 ) -> Floats:
     """Normal impulses [N s] (r,), pushed on `wide`; u is what happens to `rows`. `first` (r,): where to start from, 0 unless given."""
-    before, step = motion.slide(rows), 1.0 / (1.0 + b * give)
+    before, a, b, give = motion.slide(rows), a[:, None], b[:, None], give[:, None]
 
-    def better(j: Floats, u: Floats) -> Floats:
-        return np.maximum(j + step[:, None] * (a[:, None] - b[:, None] * u - j), 0.0)
+    def better(j: Floats, u: Floats, times: float) -> Floats:
+        return np.maximum(j + (a - b * u - j) / (1.0 + times * b * give), 0.0)
 
     def heard() -> Floats:
         return np.einsum("ri,ri->r", motion.slide(rows) - before, rows.normal)[:, None] / motion.dt
@@ -37,25 +40,28 @@ def solved(
         motion.push(wide, change * wide.normal)
 
     start = np.zeros((len(rows), 1)) if first is None else first[:, None]
-    if start.any():
-        push(start)
-    return sweep(better, heard, push, start, 0.0, sweeps)[:, 0]
+    with motion.roughly():
+        if start.any():
+            push(start)
+        return sweep(better, heard, push, start, give, 0.0, sweeps)[:, 0]
 
 
-def rubbed(motion: Motion, rows: Rows, most: Floats, stretch: Floats, sweeps: int) -> Friction:
+def rubbed(
+    motion: Motion, rows: Rows, most: Floats, stretch: Floats, give: Floats, sweeps: int, first: Floats | None = None
+) -> Friction:
     """Coulomb friction of all rows together, pushed: none slips, and each takes back a share of its anchor's stretch, unless that takes
-    more than `most` [N s] (r,). An anchor that slides starts anew, as the impulses do not need its pull."""
+    more than `most` [N s] (r,). An anchor that slides starts anew, as the impulses do not need its pull. `give`, `first`: as in `solved`.
+
+    D is the larger one of that along the normals and along tangents: pushes on both ends of a body turn it, and their sum hides
+    how readily each end moves.
+    """
     n = rows.normal
     back = BETA * tangential(stretch, n)
-    want = tangential(motion.slide(rows), n) + back
-    size = np.linalg.norm(want, axis=1, keepdims=True)
-    give = motion.give(rows, np.divide(want, size, out=np.zeros_like(want), where=size > 0.0))[:, None]
-    step = np.divide(1.0, motion.dt * give, out=np.zeros_like(give), where=give > 0.0)
+    give = motion.dt * np.maximum(give, motion.give(rows, alike(n)))[:, None]
 
-    def better(j: Floats, u: Floats) -> Floats:
-        new = tangential(j - step * (u + back), n)
-        length = np.linalg.norm(new, axis=1)
-        return new * np.divide(most, length, out=np.ones_like(length), where=length > most)[:, None]
+    def better(j: Floats, u: Floats, times: float) -> Floats:
+        step = np.divide(1.0, times * give, out=np.zeros_like(give), where=give > 0.0)
+        return within(tangential(j - step * (u + back), n), most)
 
     def heard() -> Floats:
         return tangential(motion.slide(rows), n)
@@ -63,25 +69,55 @@ def rubbed(motion: Motion, rows: Rows, most: Floats, stretch: Floats, sweeps: in
     def push(change: Floats) -> None:
         motion.push(rows, change)
 
-    impulse = sweep(better, heard, push, np.zeros_like(want), float(most.max()), sweeps)
-    sticks = np.linalg.norm(impulse, axis=1) < (1.0 - ENOUGH) * most
-    return Friction(impulse, sticks, np.zeros_like(want))
+    start = np.zeros_like(n) if first is None else within(tangential(first, n), most)
+    with motion.roughly():
+        if start.any():
+            push(start)
+        impulse = sweep(better, heard, push, start, give, float(most.max()), sweeps)
+    sticks = np.linalg.norm(impulse, axis=1) < (1.0 - SLIDES) * most
+    return Friction(impulse, sticks, np.zeros_like(n))
 
 
-def sweep(better: Sweep, heard: Callable[[], Floats], push: Callable[[Floats], None], j: Floats, size: float, sweeps: int) -> Floats:
-    """Impulses j that `better(j, u)` leaves as they are, of about that size, pushed; u is what is `heard` of all of them."""
-    u, pace = heard(), 1.0
+def within(j: Floats, most: Floats) -> Floats:
+    """Impulses (r, 3) cut to a length of `most` (r,)."""
+    length = np.linalg.norm(j, axis=1)
+    return j * np.divide(most, length, out=np.ones_like(length), where=length > most)[:, None]
+
+
+def alike(n: Floats) -> Floats:
+    """Unit tangents (r, 3) that point the same way wherever normals do.
+
+    D along the slip of each row would not do: rows that slip apart hide how readily all of them move together, and sweeps with
+    that D run away.
+    """
+    axis = np.where(np.abs(n[:, :1]) < 0.8, [1.0, 0.0, 0.0], [0.0, 1.0, 0.0])
+    along = tangential(axis, n)
+    return along / np.linalg.norm(along, axis=1, keepdims=True)
+
+
+def sweep(
+    better: Sweep, heard: Callable[[], Floats], push: Callable[[Floats], None], j: Floats, give: Floats, size: float, sweeps: int
+) -> Floats:
+    """Impulses j that `better(j, u, times)` leaves as they are, of about that size, pushed; u is what is `heard` of all of them.
+
+    `give` is what an impulse alone is taken to do to u. Where more is heard of a change than that, d.W d > times d.D d, impulses would
+    run away: D is taken so many times larger from then on.
+    """
+    u, pace, times = heard(), 1.0, 1.0
     last, last_u = j, u
     for _ in range(sweeps):
         faster = 0.5 * (1.0 + np.sqrt(1.0 + 4.0 * pace**2))
         ahead = (pace - 1.0) / faster
         y, u_y = j + ahead * (j - last), u + ahead * (u - last_u)
-        new = better(y, u_y)
+        new = better(y, u_y, times)
         pace = 1.0 if np.sum((y - new) * (new - j)) > 0.0 else faster  # start anew when the momentum leads astray
         change = new - j
         push(change)
         last, last_u, j = j, u, new
         if np.abs(change).max() <= ENOUGH * max(size, np.abs(j).max()):
             break
-        u = heard()
+        u, d = heard(), new - y
+        most, taken = np.sum(d * (u - u_y)), times * np.sum(give * d * d)
+        if most > taken > 0.0:
+            times, pace = times * most / taken, 1.0
     return j

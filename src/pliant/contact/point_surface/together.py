@@ -74,9 +74,10 @@ def together(options: Options, motion: Motion, rows: Rows, by: Pressing, line: L
     moved = np.einsum("ri,ri->r", slide, rows.normal)
     speed = np.linalg.norm(tangential(slide, rows.normal), axis=1) / dt
     a = np.maximum(dt * by.area * (-by.k * (by.gap + moved) - by.c * moved / dt), 0.0)
-    impulse = solved(motion, rows, rows, a, dt * by.area * (by.k * dt + by.c), motion.give(rows), options.sweeps, dt * by.force)
+    give = motion.give(rows)
+    impulse = solved(motion, rows, rows, a, dt * by.area * (by.k * dt + by.c), give, options.sweeps, dt * by.force)
     if options.friction == "anchored" and by.mu_s.any():
-        friction = rubbed(motion, rows, stribeck(by.mu_s, by.mu_d, speed, FADES) * impulse, by.stretch, options.sweeps)
+        friction = rubbed(motion, rows, stribeck(by.mu_s, by.mu_d, speed, FADES) * impulse, by.stretch, give, options.sweeps)
     else:
         friction = rub(options, motion, rows, impulse, by)
         motion.push(rows, friction.impulse)
