@@ -33,7 +33,9 @@ def push_apart(motion: Motion, patch: Patch, implicit: list[bool]) -> Floats:
 def _at_once(motion: Motion, patch: Patch, beta: Floats) -> Floats:
     """Of bodies with frames: the problem at the end of the step (together.py), again where the frames turned by then."""
     rows, parts = patch.rows, patch.parts()
-    impulse = np.concatenate([motion.dt * patch.force[p] if b == 0.0 else np.zeros(p.stop - p.start) for b, p in zip(beta, parts, strict=True)])
+    impulse = motion.dt * patch.force
+    for b, p in zip(beta, parts, strict=True):
+        impulse[p] *= b == 0.0  # what is not solved for is known
     motion.push(rows, impulse[:, None] * rows.normal, start=True)
     chosen = [k for k, b in enumerate(beta) if b > 0.0]
     if not chosen:

@@ -5,6 +5,7 @@ with s P = 0, from the shapes at the start of the step. The forces are impulses 
 
     symplectic   impulse dt P of the start; steps are shortened to a fiftieth of an impact, and to first contact (pace.py)
     implicit     forces of the end of the step through the stiffness of the contact (impulses.py): any step, dissipative
+    auto         symplectic while something moves; implicit against soft bodies, and where bodies have come to rest on each other (pace.py)
 
 Forces act along gradients of distances (slopes.py), and no contact gives back more energy than it took (returned.py).
 
@@ -29,10 +30,10 @@ from pliant.contact.contacts import Contacts, Support
 from pliant.contact.friction import anchored, coulomb, recall, remember, tangential
 from pliant.contact.method import Answer, Memory
 from pliant.contact.quasi_rigid.impulses import push_apart
-from pliant.contact.quasi_rigid.pace import longest, traced_back
+from pliant.contact.quasi_rigid.pace import AT_REST, longest, quiet, traced_back
 from pliant.contact.quasi_rigid.resolve import MODES
 from pliant.contact.quasi_rigid.returned import Account, booked, limited, opened
-from pliant.contact.quasi_rigid.rows import Patch, patch_of
+from pliant.contact.quasi_rigid.rows import Last, Patch
 from pliant.contact.quasi_rigid.shown import shown
 from pliant.contact.quasi_rigid.touching import How, Touch, look
 from pliant.geometry.mesh import Floats, PliantError
@@ -48,13 +49,14 @@ class Pair(NamedTuple):
 
     period: float  # [s] time scale of their contact
     account: Account | None  # None: they touched from the beginning
+    still: float  # for how many of these times nothing has moved
 
 
 @dataclass(frozen=True)
 class QuasiRigid:
     """Elastic contact of quasi-rigid bodies with each other and with rigid, static and soft ones."""
 
-    integration: str = "auto"  # symplectic, implicit; auto: symplectic, but implicit against soft bodies
+    integration: str = "auto"  # symplectic, implicit; auto: symplectic, but implicit against soft bodies and at rest
     mode: str = "master"  # who carries forces: master, merged or split
     level: int = 0  # 0: all samples; 1, 2, ...: clusters of them, faster and coarser
     accuracy: float | None = None  # instead of a level: from coarse to fine until the wrench changes by less than this part
@@ -74,11 +76,11 @@ class QuasiRigid:
         how = How(self.mode, self.level, self.accuracy)
         touches = look(motion, "start", how, memory)
         known = _recalled(memory)
-        pairs = {t.pair(motion): known.get(t.pair(motion), Pair(np.inf, None)) for t in touches}
+        pairs = {t.pair(motion): known.get(t.pair(motion), Pair(np.inf, None, 0.0)) for t in touches}
         contacts, kept = Contacts.none(motion.dt), {}
         if touches:
-            patch = patch_of(motion, touches)
-            implicit = [self.integration == "implicit" or (self.integration == "auto" and t.soft(motion)) for t in touches]
+            patch = motion.kept(Last).of(motion, touches)
+            implicit = [self._implicit(motion, touch, pair) for touch, pair in zip(touches, pairs.values(), strict=True)]
             limit = longest(motion, patch, [pair.period for pair in pairs.values()], implicit, self.steps)
             if motion.dt > SLACK * limit:
                 return Answer(contacts, again=limit)
@@ -86,8 +88,11 @@ class QuasiRigid:
             patch, before = limited(motion, patch, accounts)
             impulse = push_apart(motion, patch, implicit)
             accounts = booked(motion, patch, impulse, before, accounts, implicit)
-            pairs = {key: Pair(pair.period, now) for (key, pair), now in zip(pairs.items(), accounts, strict=True)}
             contacts, stretch = _rub(motion, patch, impulse, memory)
+            still = quiet(motion, patch, [pair.still for pair in pairs.values()])
+            pairs = {
+                key: Pair(pair.period, *now) for (key, pair), now in zip(pairs.items(), zip(accounts, still, strict=True), strict=True)
+            }
             kept = remember(patch.key, stretch=stretch, P=patch.force, at=patch.rows.at, area=patch.area)
         ends = look(motion, "end", how, kept | _pairs(motion, touches, pairs))
         for touch in ends:
@@ -95,10 +100,13 @@ class QuasiRigid:
                 sooner, period = traced_back(motion, touch, self.steps)
                 if sooner is not None:
                     return Answer(Contacts.none(motion.dt), again=sooner)
-                pairs[touch.pair(motion)] = Pair(period, Account(0.0, 0.0))
+                pairs[touch.pair(motion)] = Pair(period, Account(0.0, 0.0), 0.0)
         both = list({t.pair(motion): t for t in [*touches, *ends]}.values())
         kept |= _pairs(motion, sorted(both, key=lambda t: t.pair(motion)), pairs)
         return Answer(contacts, kept, shown=lambda: shown(motion, ends), warnings=_warnings(motion, touches))
+
+    def _implicit(self, motion: Motion, touch: Touch, pair: Pair) -> bool:
+        return self.integration == "implicit" or (self.integration == "auto" and (touch.soft(motion) or pair.still >= AT_REST))
 
 
 def _rub(motion: Motion, patch: Patch, impulse: Floats, memory: Memory) -> tuple[Contacts, Floats]:
@@ -126,6 +134,7 @@ def _pairs(motion: Motion, touches: list[Touch], pairs: dict[int, Pair]) -> Memo
         "level": np.array([touch.result.level for touch in touches], np.int64),
         "period": np.array([pairs[p].period for p in pair]),
         "energy": np.array(accounts).reshape(-1, 2),
+        "still": np.array([pairs[p].still for p in pair]),
     }
 
 
@@ -133,8 +142,8 @@ def _recalled(memory: Memory) -> dict[int, Pair]:
     """What is known of each pair from the last step."""
     if "pair" not in memory:
         return {}
-    columns = memory["pair"].tolist(), memory["period"].tolist(), memory["energy"].tolist()
-    return {pair: Pair(period, Account(*energy)) for pair, period, energy in zip(*columns, strict=True)}
+    columns = memory["pair"].tolist(), memory["period"].tolist(), memory["energy"].tolist(), memory["still"].tolist()
+    return {pair: Pair(period, Account(*energy), still) for pair, period, energy, still in zip(*columns, strict=True)}
 
 
 def _warnings(motion: Motion, touches: list[Touch]) -> list[str]:

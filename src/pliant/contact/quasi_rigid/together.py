@@ -88,6 +88,8 @@ def together(K: list[Floats], levers: Levers, q: list[Floats], start: list[np.nd
 
 def _solve(matrix: Floats, right: Floats) -> Floats:
     """Not by LAPACK, whose last digits depend on its threads."""
+    if len(right) == 0:
+        return right
     factor = Factor.of(matrix)
     assert factor is not None  # M is positive definite, and so is what is added to it
     return factor.solve(right)
@@ -106,7 +108,9 @@ class _Solved:
 
     @classmethod
     def of(cls, K: Floats, G: Floats, q: Floats, active: np.ndarray) -> _Solved:
-        rows = np.flatnonzero(active)
+        rows, unknowns = np.flatnonzero(active), G.shape[1]
+        if len(rows) == 0:
+            return cls(rows, len(q), np.zeros(0), np.zeros((0, unknowns)), np.zeros((unknowns, unknowns)), np.zeros(unknowns))
         factor = Factor.of(K, rows)
         if factor is None:
             raise PliantError("The elastic matrix of the nodes in contact is not positive definite: are two of them at the same place?")
