@@ -36,7 +36,7 @@ def quiet(motion: Motion, patch: Patch, still: list[float]) -> list[float]:
     give = motion.give(patch.rows)
     speed, out = np.linalg.norm(motion.row_velocity(patch.rows, start=True), axis=1), []
     for touch, part, before in zip(patch.touches, patch.parts(), still, strict=True):
-        scale = time_scale(patch, part, touch.result.depth, give)
+        scale = time_scale(patch, part, touch.result.depth, give) if patch.force[part].any() else math.inf
         moves = float(speed[part].max()) * scale / math.pi > STILL * touch.result.depth
         out.append(0.0 if moves or not math.isfinite(scale) else before + motion.dt / scale)
     return out
