@@ -20,7 +20,7 @@ COLUMNS = {  # of the table: what it says of a trial, and how it is written
     "time": "wall time per simulated second", "max depth": "of all contacts and steps [mm]", "mean depth": "the same, mean [mm]",
     "energy": "that came from nowhere, of what moved", "momentum": "that contacts miss in the worst step, of their impulses",
     "jitter": "of the force that carries the bodies, of their weight",
-    "force": "that force against what Newton's law asks for (weight, acceleration, loads, damping), mean of the last tenth, of their weight",
+    "force": "that force against Newton's law (weight, acceleration, loads, damping), mean of the last tenth, of their weight",
 }  # fmt: skip
 
 

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from pliant.geometry.mesh import Floats
 from pliant.loads import add_loads
 from pliant.model import IMPLICIT, VERLET
 from pliant.world import World

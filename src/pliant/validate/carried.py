@@ -14,6 +14,11 @@ G = 9.81  # [m/s^2]
 SOFTER = 0.75  # frequency of a cube whose faces are half-spaces, on its like, over that of a soft one, sqrt(E / rho) / L
 
 
+def contact_of(method: str) -> str | dict[str, Any]:
+    """For what rests and slides: `quasi-rigid` with implicit steps, which it is meant to have there; others as they are."""
+    return dict(method=method, integration="implicit") if method == "quasi-rigid" else method
+
+
 def gives_way(method: str, spacing: float, integrator: str = "implicit") -> dict[str, Any]:
     """A body that gives way: of finite elements, or, under `quasi-rigid`, with a surface that does, with samples `spacing` [m] apart."""
     return dict(model="quasi-rigid", spacing=spacing) if method == "quasi-rigid" else dict(integrator=integrator)

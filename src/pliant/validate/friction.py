@@ -7,9 +7,10 @@ import numpy as np
 from pliant import Scene
 from pliant.simulation import Simulation
 from pliant.validate import Check, problem
-from pliant.validate.carried import G, gives_way
+from pliant.validate.carried import G, contact_of, gives_way
 
 REVERSAL = {"reversal": "it has no friction: velocities are reversed, nothing resists sliding"}
+ROLLS = REVERSAL | {"quasi-rigid": "not done here: a ball that slides, then rolls is measured on its own page, within 0.6 % of theory"}
 LIMITS = {
     "noniterative": "the points of a mesh touch: a ball is a polyhedron to it, which rolls over edges",
 }
@@ -22,7 +23,7 @@ def kinds(method: str) -> tuple[str, ...]:
 
 def block_scene(method: str, kind: str, mu: float, gravity: tuple[float, float, float], speed: float = 0.0) -> Scene:
     """A block of 0.2 x 0.2 x 0.1 m on a large static box; a slope is gravity that leans."""
-    scene = Scene(dt=2e-3, duration=1.0, contact=method, gravity=gravity)
+    scene = Scene(dt=2e-3, duration=1.0, contact=contact_of(method), gravity=gravity)
     floor = dict(kind="box", size=(4.0, 2.0, 0.2), edge=1.0)
     scene.add(name="floor", shape=floor, model="static", position=(0, 0, -0.1), friction=mu)
     body = dict(name="block", shape=dict(kind="box", size=(0.2, 0.2, 0.1), edge=0.1), position=(0.013, 0.007, 0.05), friction=mu)
@@ -90,7 +91,7 @@ def ball_scene(method: str, mu: float, gravity: tuple[float, float, float], spee
     return scene
 
 
-@problem("ball-on-slope", "15", refused=REVERSAL, limits=LIMITS)
+@problem("ball-on-slope", "15", refused=ROLLS, limits=LIMITS)
 def ball_on_slope(method: str, quick: bool) -> list[Check]:
     """A ball rolls down 20 degrees with 5/7 g sin if mu is large, and slips with g (sin - mu cos) if tan > 3.5 mu."""
     checks, angle = [], np.radians(20.0)
@@ -104,7 +105,7 @@ def ball_on_slope(method: str, quick: bool) -> list[Check]:
     return checks
 
 
-@problem("sliding-ball", "15", refused=REVERSAL, limits=LIMITS)
+@problem("sliding-ball", "15", refused=ROLLS, limits=LIMITS)
 def sliding_ball(method: str, quick: bool) -> list[Check]:
     """A ball that slides with 1 m/s without spin rolls with 5/7 of it after 2 v/(7 mu g)."""
     mu, when = 0.2, 2.0 / (7.0 * 0.2 * G)
@@ -132,10 +133,11 @@ def tip_or_slide(method: str, quick: bool) -> list[Check]:
     """A block 0.1 m wide and 0.2 m high slides down a slope if mu < 1/2 and tips over if the slope exceeds atan(1/2) and mu is large."""
     found = {}
     for mu, degrees in ((0.3, 24.0), (0.9, 24.0), (0.9, 29.0)):
-        scene = Scene(dt=2e-3, duration=1.0, contact=method, gravity=leaning(degrees))
+        scene = Scene(dt=2e-3, duration=1.0, contact=contact_of(method), gravity=leaning(degrees))
         scene.add(name="floor", shape=dict(kind="box", size=(4.0, 2.0, 0.2), edge=1.0), model="static", position=(0, 0, -0.1), friction=mu)
         tall = dict(kind="box", size=(0.1, 0.1, 0.2), edge=0.1)
-        scene.add(name="block", shape=tall, model="rigid", position=(0.013, 0.007, 0.1), friction=mu)
+        model = dict(gives_way(method, 0.02), material=dict(youngs_modulus=1e7)) if method == "quasi-rigid" else dict(model="rigid")
+        scene.add(name="block", shape=tall, position=(0.013, 0.007, 0.1), friction=mu, **model)
         sim = Simulation(scene).run(until=0.4)
         before = sim.centre("block")[0]
         height = np.ptp(sim.run(until=0.8).points("block")[:, 2])
@@ -147,7 +149,8 @@ def tip_or_slide(method: str, quick: bool) -> list[Check]:
     ]
 
 
-SHAKES = {"reversal": "it chatters and has no friction: what is balanced on an edge is shaken off, at 0.9 too"}
+EDGES = {"quasi-rigid": "not done: what stands or balances on edges is beyond its responses, which are those of a smooth half-space"}
+SHAKES = EDGES | {"reversal": "it chatters and has no friction: what is balanced on an edge is shaken off, at 0.9 too"}
 
 
 @problem("overhang", "20", refused=SHAKES)
@@ -163,5 +166,5 @@ def overhang(method: str, quick: bool) -> list[Check]:
         fallen[part] = float(2.5 * high - Simulation(scene).run().centre("block 2")[2])
     return [
         Check("fall of the top block at 0.9", 0.0, fallen[0.9], 0.05, "m", scale=high),
-        Check("the top block falls at 1.1: 1 yes", 1.0, float(fallen[1.1] > 0.2 * high), 0.0),
+        Check("the top block falls at 1.1: 1 yes", 1.0, float(0.2 * high < fallen[1.1] < 2.5 * high), 0.0),
     ]

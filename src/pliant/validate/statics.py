@@ -7,7 +7,7 @@ import numpy as np
 from pliant import Scene
 from pliant.simulation import Simulation
 from pliant.validate import Check, problem
-from pliant.validate.carried import SOFTER, G, gives_way, held, mean_force, mean_forces
+from pliant.validate.carried import SOFTER, G, contact_of, gives_way, held, mean_force, mean_forces
 
 SIZE, DENSITY = 0.1, 1000.0
 CHATTERS = {"reversal": "it chatters: forces are right in the mean over many steps only, and cubes slide without friction"}
@@ -17,7 +17,7 @@ def pad_scene(method: str, dt: float, youngs_modulus: float, scale: float = 1.0)
     """A cube of 0.1 m on a pad of 0.2 x 0.2 x 0.05 m that is fixed at its bottom; E scales with size, so that rho g L / E stays."""
     # of the cube on a spring E A / L: damped critically, and at rest after 12 / omega
     omega = np.sqrt(youngs_modulus / (DENSITY * SIZE**2) / scale) * (SOFTER if method == "quasi-rigid" else 1.0)
-    scene = Scene(dt=dt, duration=max(60 * dt, 12.0 / omega), contact=method)
+    scene = Scene(dt=dt, duration=max(60 * dt, 12.0 / omega), contact=contact_of(method))
     material = dict(youngs_modulus=youngs_modulus * scale, density=DENSITY, poisson_ratio=0.3, mass_damping=2.0 * omega)
     shared = dict(material=material, friction=0.5, **gives_way(method, 0.2 * SIZE * scale))
     pad = dict(kind="box", size=tuple(scale * np.array([0.2, 0.2, 0.05])), edge=0.05 * scale)
@@ -59,7 +59,7 @@ def stack(method: str, quick: bool) -> list[Check]:
     weight, modulus = DENSITY * SIZE**3 * G, 1e6
     omega = np.sqrt(modulus / (DENSITY * SIZE**2)) / count * (SOFTER if method == "quasi-rigid" else 1.0)  # of the whole stack, about
     dt, steps = (5e-4, 1000) if method in CHATTERS else (2e-3, 20)
-    scene = Scene(dt=dt, duration=12.0 / omega, contact=method)
+    scene = Scene(dt=dt, duration=12.0 / omega, contact=contact_of(method))
     scene.add(name="floor", shape=dict(kind="box", size=(1, 1, 0.2), edge=0.5), model="static", position=(0, 0, -0.1))
     material = dict(youngs_modulus=modulus, density=DENSITY, poisson_ratio=0.3, mass_damping=2.0 * omega)
     for k in range(count):  # each is shifted a little: no vertex lies on another
