@@ -11,6 +11,7 @@ import numpy as np
 
 from pliant.geometry.mesh import Floats, PliantError
 from pliant.measure.newton import Newton
+from pliant.model import Model
 from pliant.scene import Scene
 from pliant.simulation import Simulation
 from pliant.step import StepReport
@@ -83,8 +84,7 @@ def _run(sim: Simulation, trial: Trial, progress: Callable[[str, float], None]) 
     moves[model.frames.body[free]] = True
     steps = max(1, round(sim.scene.duration / sim.dt))
     impulse, newton = np.zeros(3), Newton(sim.world)
-    ends = np.append(moves, False)[model.skin.body[np.stack([model.attachments.a, model.attachments.b])]]  # the world, -1, is held
-    hung = bool(np.any(ends[0] != ends[1]))
+    hung = _hung(model)
 
     def add(report: StepReport) -> None:
         contacts = report.contacts
@@ -109,6 +109,14 @@ def _run(sim: Simulation, trial: Trial, progress: Callable[[str, float], None]) 
         trial.imbalance = max(trial.imbalance, report.balance.error)
         _energies(sim, trial, exact=k % max(1, steps // ENERGIES) == 0 or k == steps - 1)
         progress(trial.method, (k + 1) / steps)
+
+
+def _hung(model: Model) -> bool:
+    """Whether attachments hold up what moves: tied to something that is held, or to the world."""
+    skin, ends = model.skin, np.stack([model.attachments.a, model.attachments.b])
+    framed = skin.frame[ends] >= 0
+    moves = np.where(framed, model.frames.inverse[skin.frame[ends]] > 0.0, skin.start[ends + 1] > skin.start[ends])
+    return bool(np.any(moves[0] != moves[1]))
 
 
 def _energies(sim: Simulation, trial: Trial, exact: bool) -> None:

@@ -127,7 +127,7 @@ def sliding_ball(method: str, quick: bool) -> list[Check]:
 
 ROCKS = {
     "ground": "its springs are as soft as dt is long: the block rocks on them, by a tenth of this at half the step; its foot stays",
-    "quasi-rigid": "samples on rims face outwards and carry nothing: it stands on 0.0875 m of its 0.1 m, and tips over from 23.6 degrees on",
+    "quasi-rigid": "samples on rims face outwards and carry nothing: it stands on 0.0875 m of its 0.1 m, and tips over from 23.6 degrees",
 }
 
 
