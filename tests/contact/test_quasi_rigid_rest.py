@@ -50,7 +50,12 @@ def cube_scene(dt, youngs, count=1) -> Scene:
     return scene
 
 
-@pytest.mark.parametrize(("dt", "youngs"), [(1e-3, 1e8), (2e-2, 1e8), (2e-2, 1e5)])
+LONG = pytest.mark.slow
+
+
+@pytest.mark.parametrize(
+    ("dt", "youngs"), [pytest.param(1e-3, 1e8, marks=LONG), (2e-2, 1e8), pytest.param(2e-2, 1e5, marks=LONG)]
+)
 def test_a_cube_at_rest_is_carried_whatever_step_and_stiffness(dt, youngs):
     """Flat on flat, hundreds of nodes: a long step is thousands of periods of a stiff contact."""
     sim = Simulation(cube_scene(dt, youngs)).run(until=40 * dt if youngs > 1e6 else 1.0)
@@ -59,6 +64,7 @@ def test_a_cube_at_rest_is_carried_whatever_step_and_stiffness(dt, youngs):
     assert (contacts.impulse >= 0.0).all() and sim.centre("cube 0")[2] == pytest.approx(0.05, abs=2e-3 if youngs < 1e6 else 1e-5)
 
 
+@LONG
 def test_every_cube_of_a_stack_carries_those_above_it():
     sim = Simulation(cube_scene(1e-2, 1e7, count=3)).run(until=0.3)
     names = ["floor", *(f"cube {k}" for k in range(3))]
