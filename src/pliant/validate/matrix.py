@@ -37,7 +37,7 @@ BALANCED, CONE, CARRIES = 1e-8, 1e-6, 0.02
 STEP, REST, WINDOW = 2e-3, 0.6, 0.2  # [s] of a step, until rest, over which forces are averaged
 SLIDE = 0.1  # [s]
 CHATTERS = {"reversal": 1.0}  # [s] window of methods whose force is right only in the mean over many steps
-ONLY = {"quasi-rigid": ("drop",)}  # what methods are asked that take long: bodies with frames at rest on each other, 35 s of CPU a cell
+ONLY = {"quasi-rigid": ("drop", "slide")}  # of methods whose cells take long: up to half a minute of CPU
 NO_CONE = {"reversal": "It has no law of friction: it sets velocities back, sideways too, so no cone of friction is asked of it."}
 
 
@@ -63,7 +63,7 @@ def methods() -> list[str]:
 
 
 def cells() -> Iterator[tuple[str, str, str, str]]:
-    """All entries: method, model of A, model of B (static too), action (drop alone of methods that take long)."""
+    """All entries: method, model of A, model of B (static too), action (fewer of methods that take long)."""
     for method in methods():
         for a in MODELS:
             for b in (*MODELS, "static"):
@@ -153,7 +153,7 @@ def _exceptions(method: str) -> list[str]:
     if method in CHATTERS:
         said.append(f"It chatters: what it carries is the mean over {CHATTERS[method]:g} s in place of {WINDOW:g} s.")
     if method in ONLY:
-        said.append(f"A cell takes long: only {', '.join(ONLY[method])} is tried in all pairs, and slide by the quick tests on its like.")
+        said.append(f"A cell takes long: only {' and '.join(ONLY[method])} are tried.")
     return [" ".join(said), ""] if said else []
 
 
