@@ -72,6 +72,7 @@ def test_every_cube_of_a_stack_carries_those_above_it():
     assert forces == pytest.approx([29.43, 19.62, 9.81], rel=1e-3)
 
 
+@LONG
 def test_what_has_come_to_rest_takes_whole_steps_until_it_is_moved():
     """Symplectic steps while it moves, a fiftieth of its contact; at rest one for each step of the scene; pushed, short ones again."""
     scene = Scene(dt=5e-3, contact="quasi-rigid")
