@@ -37,7 +37,6 @@ BALANCED, CONE, CARRIES = 1e-8, 1e-6, 0.02
 STEP, REST, WINDOW = 2e-3, 0.6, 0.2  # [s] of a step, until rest, over which forces are averaged
 SLIDE = 0.1  # [s]
 CHATTERS = {"reversal": 1.0}  # [s] window of methods whose force is right only in the mean over many steps
-ONLY = {"quasi-rigid": ("drop", "slide")}  # of methods whose cells take long: up to half a minute of CPU
 NO_CONE = {"reversal": "It has no law of friction: it sets velocities back, sideways too, so no cone of friction is asked of it."}
 
 
@@ -63,11 +62,11 @@ def methods() -> list[str]:
 
 
 def cells() -> Iterator[tuple[str, str, str, str]]:
-    """All entries: method, model of A, model of B (static too), action (fewer of methods that take long)."""
+    """All entries: method, model of A, model of B (static too), action."""
     for method in methods():
         for a in MODELS:
             for b in (*MODELS, "static"):
-                for action in ONLY.get(method, ACTIONS):
+                for action in ACTIONS:
                     yield method, a, b, action
 
 
@@ -152,8 +151,6 @@ def _exceptions(method: str) -> list[str]:
     said = [NO_CONE[method]] if method in NO_CONE else []
     if method in CHATTERS:
         said.append(f"It chatters: what it carries is the mean over {CHATTERS[method]:g} s in place of {WINDOW:g} s.")
-    if method in ONLY:
-        said.append(f"A cell takes long: only {' and '.join(ONLY[method])} are tried.")
     return [" ".join(said), ""] if said else []
 
 
