@@ -94,8 +94,8 @@ def test_a_head_in_a_room_gains_no_energy_at_any_step(walls, dt):
 
 
 def test_implicit_steps_lose_energy_and_less_with_shorter_ones():
-    """Backward Euler: never a gain, and towards the elastic impact as dt shrinks."""
-    found = [impact(thrown("ball", dt, above=0.251, youngs=1e6, integration="implicit"), 0.08)[:2] for dt in (0.02, 5e-3, 1e-3)]
+    """Backward Euler: never a gain, and towards the elastic impact as dt shrinks; with the longest the ball leaves slowly."""
+    found = [impact(thrown("ball", dt, above=0.251, youngs=1e6, integration="implicit"), 0.3)[:2] for dt in (0.02, 5e-3, 1e-3)]
     after = [last for _, last in found]
     assert max(most for most, _ in found) <= 1.0
     assert after[0] < after[1] < after[2] and after[2] > 0.75

@@ -1,6 +1,8 @@
-"""Reading what bodies carry: shared by the problems."""
+"""The bodies of a method, and reading what they carry: shared by the problems."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 
@@ -9,6 +11,22 @@ from pliant.simulation import Simulation
 from pliant.step import StepReport
 
 G = 9.81  # [m/s^2]
+SOFTER = 0.75  # frequency of a cube whose faces are half-spaces, on its like, over that of a soft one, sqrt(E / rho) / L
+
+
+def contact_of(method: str) -> str | dict[str, Any]:
+    """For what rests and slides: `quasi-rigid` with implicit steps, which it is meant to have there; others as they are."""
+    return dict(method=method, integration="implicit") if method == "quasi-rigid" else method
+
+
+def gives_way(method: str, spacing: float, integrator: str = "implicit") -> dict[str, Any]:
+    """A body that gives way: of finite elements, or, under `quasi-rigid`, with a surface that does, with samples `spacing` [m] apart."""
+    return dict(model="quasi-rigid", spacing=spacing) if method == "quasi-rigid" else dict(integrator=integrator)
+
+
+def held(method: str) -> dict[str, Any]:
+    """The same held from below: at its bottom, or as a whole."""
+    return dict(motions=[dict(shift=(0.0, 0.0, 0.0))]) if method == "quasi-rigid" else dict(fixed=[dict(side="-z")])
 
 
 def mean_forces(sim: Simulation, pairs: list[tuple[str, str]], steps: int) -> Floats:

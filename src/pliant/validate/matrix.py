@@ -7,6 +7,7 @@ the change of momentum, find contact, and keep friction inside the cone; what re
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -174,8 +175,9 @@ def page(found: list[Cell]) -> str:
             marks = ["".join(signs[by[method, a, b, act].mark] for act in ACTIONS if (method, a, b, act) in by) for b in columns]
             text.append(f"| {a} | " + " | ".join(f"`{m}`" for m in marks) + " |")
         text.append("")
-        for c in found:
-            if c.method == method and c.mark != "ok":
-                text.append(f"* {c.action}, {c.a} on {c.b}: " + (c.refused or "; ".join(c.wrong)))
+        mine = [c for c in found if c.method == method]
+        text += [f"* {c.action}, {c.a} on {c.b}: " + "; ".join(c.wrong) for c in mine if c.wrong]
+        sentences = Counter(c.refused for c in mine if c.refused)
+        text += [f"* {count} refused: {sentence}" for sentence, count in sentences.items()]
         text.append("")
     return "\n".join(text)

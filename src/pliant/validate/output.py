@@ -11,7 +11,8 @@ from pliant.validate import Check, Result, problems
 HEAD = """# Validation
 
 What theory says and what comes out here, made by `pliant validate --out FOLDER` and nothing else. An error is relative to the
-reference, or to the scale named with it. What fails is shown as failing, with the reason where it is known.
+reference, or to the scale named with it. What fails is shown as failing, with the reason where it is known. Under `quasi-rigid` bodies that
+are soft or rigid elsewhere are quasi-rigid; what rests and slides takes implicit steps.
 """
 
 

@@ -10,16 +10,16 @@ from pliant import Scene
 from pliant.scenes.archway import upright
 from pliant.simulation import Simulation
 from pliant.validate import Check, problem
-from pliant.validate.friction import REVERSAL
+from pliant.validate.friction import EDGES, REVERSAL
 
 
-@problem("leaning-card", "17", refused=REVERSAL)
+@problem("leaning-card", "17", refused=EDGES | REVERSAL)
 def leaning_card(method: str, quick: bool) -> list[Check]:
     """A card leans at 30 degrees on a smooth wall, half a tent of cards: it stands if mu of the floor is above tan(30°)/2 - t/(2 l)."""
     length, thick, lean = 0.2, 0.01, math.radians(30.0)
     least = math.tan(lean) / 2 - thick / (2 * length)  # its weight acts half its thickness outside of the line from foot to top
     middle = 0.5 * length * np.array([math.sin(lean), math.cos(lean)]) + 0.5 * thick * np.array([-math.cos(lean), math.sin(lean)])
-    fallen = {}
+    down = {}
     for part in (0.9, 1.1):
         scene = Scene(dt=1e-3, duration=0.5, contact=method)
         scene.add(name="floor", shape="plane", model="static", friction=part * least)
@@ -29,14 +29,20 @@ def leaning_card(method: str, quick: bool) -> list[Check]:
         place = (middle[0] - length * math.sin(lean), 0.002, middle[1])
         scene.add(name="card", shape=card, model="rigid", position=place, rotation=(0, 30.0, 0), friction=part * least)
         scene.pair("card", "wall", friction=0.0)
-        fallen[part] = 1.0 - float(Simulation(scene).run().centre("card")[2]) / middle[1]
+        down[part] = 1.0 - float(Simulation(scene).run().centre("card")[2]) / middle[1]
     return [
-        Check("stands with 1.1 of the least mu: way down, of its height", 0.0, fallen[1.1], 0.05, scale=1.0),
-        Check("falls with 0.9 of the least mu: 1 yes", 1.0, float(fallen[0.9] > 0.2), 0.0),
+        Check("stands with 1.1 of the least mu: way down, of its height", 0.0, down[1.1], 0.05, scale=1.0),
+        Check("falls with 0.9 of the least mu: 1 yes", 1.0, float(0.2 < down[0.9] < 1.0), 0.0),
     ]
 
 
-@problem("arch", "18", refused=REVERSAL)
+def fallen(way: float) -> Check:
+    """An arch that folds comes down and stays above the ground; one that is thrown up, or falls through it, has not folded."""
+    what = "the arch with t/r = 0.08 falls: way down of the crown, of its height, from 0.1 to 1"
+    return Check(what, 0.55, way, 0.45, scale=1.0)
+
+
+@problem("arch", "18", refused=EDGES | REVERSAL)
 def arch(method: str, quick: bool) -> list[Check]:
     """A round arch of 11 rigid stones with mu = 0.6 stands if it is thicker than 0.1074 of its radius, and folds at hinges if thinner."""
     radius, stones, crown = 0.5, 11, {}
@@ -52,7 +58,7 @@ def arch(method: str, quick: bool) -> list[Check]:
         high = sim.centre(f"stone {stones // 2}")[2]
         crown[ratio] = 1.0 - float(sim.run().centre(f"stone {stones // 2}")[2] / high)
     return [
-        Check("the arch with t/r = 0.08 is down: 1 yes", 1.0, float(abs(crown[0.08]) > 0.1), 0.0),
+        fallen(crown[0.08]),
         Check("way down of the crown, of its height, where t/r = 0.14", 0.0, crown[0.14], 0.05, scale=1.0),
         Check("the same, where t/r = 0.2", 0.0, crown[0.2], 0.05, scale=1.0),
     ]

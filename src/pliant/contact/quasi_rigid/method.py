@@ -5,6 +5,7 @@ with s P = 0, from the shapes at the start of the step. The forces are impulses 
 
     symplectic   impulse dt P of the start; steps are shortened to a fiftieth of an impact, and to first contact (pace.py)
     implicit     forces of the end of the step through the stiffness of the contact (impulses.py): any step, dissipative
+    auto         symplectic while something moves; implicit against soft bodies, and where bodies have come to rest on each other (pace.py)
 
 Forces act along gradients of distances (slopes.py), and no contact gives back more energy than it took (returned.py).
 
@@ -29,11 +30,11 @@ from pliant.contact.contacts import Contacts, Support
 from pliant.contact.friction import anchored, coulomb, recall, remember, tangential
 from pliant.contact.method import Answer, Memory
 from pliant.contact.quasi_rigid.impulses import push_apart
-from pliant.contact.quasi_rigid.pace import longest, traced_back
+from pliant.contact.quasi_rigid.pace import AT_REST, longest, quiet, traced_back
 from pliant.contact.quasi_rigid.resolve import MODES
 from pliant.contact.quasi_rigid.result import FEW
 from pliant.contact.quasi_rigid.returned import Account, booked, limited, opened
-from pliant.contact.quasi_rigid.rows import Patch, patch_of
+from pliant.contact.quasi_rigid.rows import Last, Patch
 from pliant.contact.quasi_rigid.shown import shown
 from pliant.contact.quasi_rigid.touching import How, Touch, look
 from pliant.geometry.mesh import Floats, PliantError
@@ -49,6 +50,7 @@ class Pair(NamedTuple):
 
     period: float  # [s] time scale of their contact
     account: Account | None  # None: they touched from the beginning
+    still: float = 0.0  # for how many of these times nothing has moved
     force: float = 0.0  # [N] of the last step
     told: bool = False  # that few nodes touch
 
@@ -57,7 +59,7 @@ class Pair(NamedTuple):
 class QuasiRigid:
     """Elastic contact of quasi-rigid bodies with each other and with rigid, static and soft ones."""
 
-    integration: str = "auto"  # symplectic, implicit; auto: symplectic, but implicit against soft bodies
+    integration: str = "auto"  # symplectic, implicit; auto: symplectic, but implicit against soft bodies and at rest
     mode: str = "master"  # who carries forces: master, merged or split
     level: int = 0  # 0: all samples; 1, 2, ...: clusters of them, faster and coarser
     accuracy: float | None = None  # instead of a level: from coarse to fine until the wrench changes by less than this part
@@ -80,8 +82,8 @@ class QuasiRigid:
         pairs = {t.pair(motion): known.get(t.pair(motion), Pair(np.inf, None)) for t in touches}
         contacts, kept = Contacts.none(motion.dt), {}
         if touches:
-            patch = patch_of(motion, touches)
-            implicit = [self.integration == "implicit" or (self.integration == "auto" and t.soft(motion)) for t in touches]
+            patch = motion.kept(Last).of(motion, touches)
+            implicit = [self._implicit(motion, touch, pair) for touch, pair in zip(touches, pairs.values(), strict=True)]
             limit = longest(motion, patch, [pair.period for pair in pairs.values()], implicit, self.steps)
             if motion.dt > SLACK * limit:
                 return Answer(contacts, again=limit)
@@ -89,8 +91,10 @@ class QuasiRigid:
             patch, before = limited(motion, patch, accounts)
             impulse = push_apart(motion, patch, implicit)
             accounts = booked(motion, patch, impulse, before, accounts, implicit)
-            pairs = {key: pair._replace(account=now) for (key, pair), now in zip(pairs.items(), accounts, strict=True)}
             contacts, stretch = _rub(motion, patch, impulse, memory)
+            still = quiet(motion, patch, [pair.still for pair in pairs.values()])
+            joined = zip(pairs.items(), accounts, still, strict=True)
+            pairs = {key: pair._replace(account=account, still=rest) for (key, pair), account, rest in joined}
             kept = remember(patch.key, stretch=stretch, P=patch.force, at=patch.rows.at, area=patch.area)
         ends = look(motion, "end", how, kept | _pairs(motion, touches, pairs))
         for touch in ends:
@@ -104,6 +108,9 @@ class QuasiRigid:
         pairs |= {t.pair(motion): _watched(t, pairs[t.pair(motion)]) for t in touches}
         kept |= _pairs(motion, sorted(both, key=lambda t: t.pair(motion)), pairs)
         return Answer(contacts, kept, shown=lambda: shown(motion, ends), warnings=warnings)
+
+    def _implicit(self, motion: Motion, touch: Touch, pair: Pair) -> bool:
+        return self.integration == "implicit" or (self.integration == "auto" and (touch.soft(motion) or pair.still >= AT_REST))
 
 
 def _rub(motion: Motion, patch: Patch, impulse: Floats, memory: Memory) -> tuple[Contacts, Floats]:
@@ -131,6 +138,7 @@ def _pairs(motion: Motion, touches: list[Touch], pairs: dict[int, Pair]) -> Memo
         "level": np.array([touch.result.level for touch in touches], np.int64),
         "period": np.array([pairs[p].period for p in pair]),
         "energy": np.array(accounts).reshape(-1, 2),
+        "still": np.array([pairs[p].still for p in pair]),
         "force": np.array([pairs[p].force for p in pair]),
         "told": np.array([pairs[p].told for p in pair], np.int64),
     }
@@ -141,8 +149,8 @@ def _recalled(memory: Memory) -> dict[int, Pair]:
     if "pair" not in memory:
         return {}
     none = np.zeros(len(memory["pair"]))  # of a checkpoint that does not have it yet
-    columns = (memory.get(name, none).tolist() for name in ("pair", "period", "energy", "force", "told"))
-    return {pair: Pair(period, Account(*energy), force, bool(told)) for pair, period, energy, force, told in zip(*columns, strict=True)}
+    columns = (memory.get(name, none).tolist() for name in ("pair", "period", "energy", "still", "force", "told"))
+    return {pair: Pair(period, Account(*energy), *more) for pair, period, energy, *more in zip(*columns, strict=True)}
 
 
 def _scant(touch: Touch, before: Pair) -> bool:

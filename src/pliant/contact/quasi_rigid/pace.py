@@ -3,7 +3,8 @@
 The force of a contact found at depth d is taken to grow as d^1.5 (Hertz). With the mass m that it accelerates and the speed v of approach,
     m v^2 / 2 = 2/5 F(D) D                      gives the depth D that will be reached,
     T = pi sqrt(m D / (1.5 F(D)))                 the time scale of the contact (0.78 of Hertz's duration).
-A contact that is first seen deeper than 2 % of D is traced back; one that lasts takes steps of T / 50.
+A contact that is first seen deeper than 2 % of D is traced back; one that lasts takes steps of T / 50. Bodies are at rest on each other if
+for T / 2 no node moved faster than what would carry it a thousandth of the depth: a swing that large passes its turning points quicker.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from pliant.geometry.mesh import Floats, PliantError
 from pliant.motion import Motion
 
 SEEN, AIM = 0.02, 0.01  # of the depth to come: where a new contact may first be seen, and where it is looked for
+STILL, AT_REST = 1e-3, 0.5  # of the depth: what moves less is still; for how many T it must be to be at rest
 FEWEST = 1e-4  # of the step: shorter ones are refused
 
 
@@ -27,6 +29,17 @@ def time_scale(patch: Patch, part: slice, depth: float, give: Floats) -> float:
     total = float(force.sum())
     inverse = _inverse_mass(force, give[part])
     return math.pi * math.sqrt(depth / (1.5 * total * inverse)) if total * inverse > 0.0 else math.inf
+
+
+def quiet(motion: Motion, patch: Patch, still: list[float]) -> list[float]:
+    """For how many T the nodes of each pair have been still, at the end of the step; `still` was at its start."""
+    give = motion.give(patch.rows)
+    speed, out = np.linalg.norm(motion.row_velocity(patch.rows, start=True), axis=1), []
+    for touch, part, before in zip(patch.touches, patch.parts(), still, strict=True):
+        scale = time_scale(patch, part, touch.result.depth, give) if patch.force[part].any() else math.inf
+        moves = float(speed[part].max()) * scale / math.pi > STILL * touch.result.depth
+        out.append(0.0 if moves or not math.isfinite(scale) else before + motion.dt / scale)
+    return out
 
 
 def _inverse_mass(force: Floats, give: Floats) -> float:
