@@ -50,6 +50,14 @@ class Rows:
         flat = np.ascontiguousarray(points, np.int64).ravel(), np.ascontiguousarray(weights, np.float64).ravel()
         return Rows(k * np.arange(r + 1), *flat, np.ascontiguousarray(normal), np.ascontiguousarray(at))
 
+    @staticmethod
+    def joined(parts: list[Rows]) -> Rows:
+        """Rows one after the other."""
+        if len(parts) == 1:
+            return parts[0]
+        point, weight, normal, at = (np.concatenate([getattr(p, name) for p in parts]) for name in ("point", "weight", "normal", "at"))
+        return Rows(np.concatenate([[0], np.cumsum(np.concatenate([np.diff(p.start) for p in parts]))]), point, weight, normal, at)
+
     def sums(self, field: Floats) -> Floats:
         """Weighted sum of a skin field over each row, (r, 3): relative position or velocity of A and B."""
         out = np.empty((len(self), 3))

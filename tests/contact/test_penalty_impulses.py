@@ -5,8 +5,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pliant.contact.friction import stribeck
 from pliant.contact.penalty.find import make
-from pliant.contact.penalty.friction import stribeck, yamane_nakamura
+from pliant.contact.penalty.friction import yamane_nakamura
 from pliant.contact.penalty.impulses import CONSTANT, DISCRETE, EXACT, Known, factors, foot_weights, linear_push, pressed
 from pliant.contact.penalty.records import EDGE_EDGE, VERTEX_FACE
 from pliant.detect.continuous import frame

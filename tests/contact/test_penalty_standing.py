@@ -8,7 +8,7 @@ from pliant.contact.contacts import Contacts
 from pliant.contact.penalty.find import make
 from pliant.contact.penalty.last import Last
 from pliant.contact.penalty.records import VERTEX_FACE
-from pliant.contact.penalty.solve import alike, sweep
+from pliant.contact.sweeps import alike, sweep
 from pliant.measure.rubbing import Rubbing
 from pliant.motion import Rows
 from pliant.scenes.archway import upright

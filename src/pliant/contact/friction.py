@@ -83,6 +83,11 @@ def _anchored(stretch, slip, sticks, dragged, normal, out):  # type: ignore[no-u
         store(out, r, held)
 
 
+def stribeck(mu_s: Floats, mu_d: Floats, speed: Floats, width: float) -> Floats:
+    """Coefficient mu_d + (mu_s - mu_d) exp(-(v / width)^2) at a slip speed v [m/s]: it falls smoothly where sliding begins."""
+    return mu_d + (mu_s - mu_d) * np.exp(-((speed / width) ** 2))
+
+
 def tangential(u: Floats, n: Floats) -> Floats:
     """The part of u across n, of each row."""
     out = np.empty_like(u)

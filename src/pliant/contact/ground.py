@@ -25,7 +25,7 @@ from pliant.contact.contacts import Contacts, Support
 from pliant.contact.friction import anchored, coulomb, recall, remember, tangential
 from pliant.contact.method import Answer, Memory
 from pliant.contact.pressure import Pressure
-from pliant.contact.rims import Ways, crossed_edges, edge_key, edge_rows, features, joined, remember_depths, settle
+from pliant.contact.rims import Ways, crossed_edges, edge_key, edge_rows, features, remember_depths, settle
 from pliant.detect.penetration import Hits, Penetration
 from pliant.geometry.mesh import Floats, PliantError
 from pliant.motion import Motion, Rows
@@ -52,7 +52,7 @@ class Ground:
         ways = Ways(hits.point, hits.a, hits.b, hits.face, hits.weights, hits.normal, -hits.gap)
         _, wanted, crossing = settle(motion, finder, ways, edges)
         hits, edges = replace(hits, gap=-ways.depth).select(wanted), edges.select(crossing)
-        rows = joined(contact_rows(motion, hits), edge_rows(motion, edges))
+        rows = Rows.joined([contact_rows(motion, hits), edge_rows(motion, edges)])
         key = np.concatenate([hits.point * len(motion.bodies) + hits.b, edge_key(motion, edges)])
         a, b, gap = (np.concatenate([getattr(hits, name), getattr(edges, name)]) for name in ("a", "b", "gap"))
         k = self.spring(motion, rows, recall(memory, "k", key))

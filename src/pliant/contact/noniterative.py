@@ -33,7 +33,7 @@ from pliant.contact.friction import anchored, coulomb, recall, remember, tangent
 from pliant.contact.inside import Collisions, Finder
 from pliant.contact.method import Answer, Memory
 from pliant.contact.pressure import Pressure
-from pliant.contact.rims import Ways, crossed_edges, edge_key, edge_rows, features, joined, remember_depths, settle
+from pliant.contact.rims import Ways, crossed_edges, edge_key, edge_rows, features, remember_depths, settle
 from pliant.detect.depth import RESOLVED
 from pliant.detect.sharp import Crossed
 from pliant.geometry.mesh import Floats, PliantError
@@ -70,7 +70,7 @@ class Noniterative:
         found, lost, warnings = pull_apart(motion, finder, found, memory)
         if len(found) + len(edges) == 0:
             return Answer(Contacts.none(motion.dt), warnings=warnings)
-        rows = joined(contact_rows(motion, found), edge_rows(motion, edges))
+        rows = Rows.joined([contact_rows(motion, found), edge_rows(motion, edges)])
         depth = np.append(found.ray if self.depth == "ray" else found.depth, -edges.gap)
         key, lost = np.append(contact_key(motion, found), edge_key(motion, edges)), np.append(lost, np.zeros(len(edges), bool))
         a, b = np.append(found.a, edges.a), np.append(found.b, edges.b)

@@ -102,12 +102,6 @@ def edge_rows(motion: Motion, edges: Crossed) -> Rows:
     return Rows.dense(edges.points, weights, edges.normal, at)
 
 
-def joined(first: Rows, second: Rows) -> Rows:
-    """Rows of four points each, one after the other."""
-    columns = [np.concatenate([getattr(first, name), getattr(second, name)]) for name in ("point", "weight", "normal", "at")]
-    return Rows(4 * np.arange(len(first) + len(second) + 1), *columns)
-
-
 def settle(motion: Motion, surfaces: Surfaces, ways: Ways, edges: Crossed) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Turn points at rims into the way of the edges that cross there; (points that were turned, points and edges that count), bool each.
 

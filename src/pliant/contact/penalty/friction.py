@@ -13,15 +13,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from pliant.contact.friction import Friction, coulomb, tangential
+from pliant.contact.friction import Friction, coulomb, stribeck, tangential
 from pliant.contact.penalty.options import Options
 from pliant.geometry.mesh import Floats
 from pliant.motion import Motion, Rows
-
-
-def stribeck(mu_s: Floats, mu_d: Floats, speed: Floats, width: float) -> Floats:
-    """Coefficient at a slip speed [m/s]."""
-    return mu_d + (mu_s - mu_d) * np.exp(-((speed / width) ** 2))
 
 
 def yamane_nakamura(

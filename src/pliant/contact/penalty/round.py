@@ -6,15 +6,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pliant.contact.friction import Friction, tangential
-from pliant.contact.penalty.friction import rub, stribeck
+from pliant.contact.friction import Friction, stribeck, tangential
+from pliant.contact.penalty.friction import rub
 from pliant.contact.penalty.impulses import DISCRETE, Known, Pressed, foot_weights, pressed
 from pliant.contact.penalty.last import Last
 from pliant.contact.penalty.options import Options
 from pliant.contact.penalty.records import EDGE_EDGE, VERTEX_FACE, Records
 from pliant.contact.penalty.shapes import BALL
-from pliant.contact.penalty.solve import rubbed, solved
 from pliant.contact.penalty.spreading import over_rings
+from pliant.contact.sweeps import rubbed, solved
 from pliant.detect.closest import normals
 from pliant.geometry.mesh import Floats
 from pliant.motion import Motion, Rows
@@ -113,16 +113,8 @@ def yields(motion: Motion, before: list[Handled], rows: Rows, wide: Rows) -> Flo
     """D of each row, with all that has been pushed in the step; where impulses are spread, the larger of that of vertices and rings."""
     if len(rows) == 0:
         return np.zeros(0)
-    give = motion.give(joined_rows([*(h.rows for h in before), rows]))[-len(rows) :]
-    return give if wide is rows else np.maximum(give, motion.give(joined_rows([*(h.wide for h in before), wide]))[-len(rows) :])
-
-
-def joined_rows(parts: list[Rows]) -> Rows:
-    """Rows one after the other."""
-    if len(parts) == 1:
-        return parts[0]
-    point, weight, normal, at = (np.concatenate([getattr(p, name) for p in parts]) for name in ("point", "weight", "normal", "at"))
-    return Rows(np.concatenate([[0], np.cumsum(np.concatenate([np.diff(p.start) for p in parts]))]), point, weight, normal, at)
+    give = motion.give(Rows.joined([*(h.rows for h in before), rows]))[-len(rows) :]
+    return give if wide is rows else np.maximum(give, motion.give(Rows.joined([*(h.wide for h in before), wide]))[-len(rows) :])
 
 
 def spring(options: Options, mode: int, dt: float, give: Floats, before: Floats) -> Floats:

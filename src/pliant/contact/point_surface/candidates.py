@@ -15,8 +15,9 @@ from pliant.contact.point_surface.surfaces import Surfaces
 from pliant.detect.surfels.neighbours import squared
 from pliant.geometry.mesh import Floats, Ints
 from pliant.kernels import inline, kernel, load
+from pliant.model import ANALYTIC
 
-PLANE = 0  # of model.ANALYTIC
+PLANE = ANALYTIC["plane"]
 NEAR = 3.5  # spacings within which a surfel is looked for: 3 h and half a spacing between samples
 
 

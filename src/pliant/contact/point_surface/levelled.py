@@ -10,7 +10,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pliant.contact.penalty.round import joined_rows
 from pliant.contact.point_surface.look import Look
 from pliant.contact.point_surface.rows import chosen_rows, gap_rows
 from pliant.detect.surfels.carried import Carried
@@ -41,4 +40,4 @@ class Line:
         # from the surfel to the middle of the shares, which lies below the foot where the surface is curved
         low = -np.einsum("ri,ri->r", rows.sums(self.motion.start), rows.normal)
         made = gap_rows(self.motion, self.motion.kept(Carried), self.seen.surfaces, mine, rows.at, low[:, None] * over)
-        return made if own.all() else joined_rows([made, chosen_rows(self.rows, which[~own])])
+        return made if own.all() else Rows.joined([made, chosen_rows(self.rows, which[~own])])

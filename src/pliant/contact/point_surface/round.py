@@ -14,9 +14,10 @@ import numpy as np
 
 from pliant.contact.point_surface.surfaces import Surfaces
 from pliant.geometry.mesh import Floats, Ints
+from pliant.model import ANALYTIC
 from pliant.motion import Motion
 
-PLANE, BALL = 0, 1  # of model.ANALYTIC
+PLANE, BALL = ANALYTIC["plane"], ANALYTIC["ball"]
 
 
 @dataclass

@@ -2,7 +2,7 @@
 
 With u = W j the change of speed by the impulses j of all contacts, and g the gap that the free motion ends with, an implicit contact has
     j = max(0, a - b u),     a = dt A (-k g - c speed),   b = dt A (k dt + c),
-which no stiffness makes unstable. Sweeps with Nesterov's momentum solve it (contact/penalty/solve.py), and Coulomb friction after it.
+which no stiffness makes unstable. Sweeps with Nesterov's momentum solve it (contact/sweeps.py), and Coulomb friction after it.
 """
 
 from __future__ import annotations
@@ -12,14 +12,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pliant.contact.friction import Friction, coulomb, tangential
-from pliant.contact.penalty.friction import stribeck
-from pliant.contact.penalty.round import joined_rows
-from pliant.contact.penalty.solve import rubbed, solved
+from pliant.contact.friction import Friction, coulomb, stribeck, tangential
 from pliant.contact.point_surface.forces import normal_impulses, published_friction
 from pliant.contact.point_surface.levelled import Line
 from pliant.contact.point_surface.look import Look
 from pliant.contact.point_surface.rows import chosen_rows
+from pliant.contact.sweeps import rubbed, solved
 from pliant.geometry.mesh import Floats, Ints
 from pliant.motion import Motion, Rows
 
@@ -84,7 +82,7 @@ def together(options: Options, motion: Motion, rows: Rows, by: Pressing, line: L
     level = None if line is None else line.moved(which, impulse, friction.impulse)
     if level is not None:  # no force, only the moment that friction left
         along = impulse[:, None] * rows.normal
-        motion.push(joined_rows([level, rows]), np.concatenate([along, -along]))
+        motion.push(Rows.joined([level, rows]), np.concatenate([along, -along]))
     return impulse, friction
 
 

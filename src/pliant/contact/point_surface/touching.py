@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pliant.contact.penalty.round import joined_rows
 from pliant.contact.point_surface.inner import Inner
 from pliant.contact.point_surface.look import Look
 from pliant.contact.point_surface.rows import gap_rows, keiser_rows
@@ -50,7 +49,7 @@ def touching(options: Options, motion: Motion, seen: Look) -> Touching:
         return first
     parts, names = [first, *more], [n for n in Touching.__dataclass_fields__ if n != "rows"]
     whole = {n: np.concatenate([getattr(p, n) for p in parts]) for n in names}
-    return Touching(**whole, rows=joined_rows([p.rows for p in parts]))
+    return Touching(**whole, rows=Rows.joined([p.rows for p in parts]))
 
 
 def of_surfels(options: Options, motion: Motion, seen: Look) -> Touching:
