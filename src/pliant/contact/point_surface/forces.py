@@ -65,7 +65,8 @@ def too_soft(options: Options, motion: Motion, seen: Look, a: Ints, b: Ints, gap
     pairs = np.unique(np.sort(np.stack([first[a[rows]], first[b[rows]]], axis=1), axis=1), axis=0)
     return [
         f"point-surface: {names[i]} and {names[j]} went deeper than a surfel spacing into each other: with dt = {dt:.3g} s contact can be "
-        "no stiffer and be stable. It goes with the square of dt: half of it, a fourth of the depth."
+        "no stiffer and be stable. Half of it makes a fourth of the depth; so does `implicit = true` of this method, which takes energy "
+        "from impacts."
         for i, j in pairs.tolist()
         if i != j
     ]
