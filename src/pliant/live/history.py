@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Sequence
 from threading import Lock
 from typing import Any
 
@@ -11,6 +12,7 @@ import numpy as np
 from pliant.live.curves import plots_of
 from pliant.measure.books import books
 from pliant.measure.pairs import per_pair
+from pliant.record.orders import Order
 from pliant.simulation import Simulation
 from pliant.step import StepReport
 
@@ -39,8 +41,8 @@ class History:
                 self.order.setdefault(pair, len(self.order))
             self.forces.append(force)
 
-    def curves(self, names: list[str]) -> list[dict[str, Any]]:
-        """Plots, as for a run."""
+    def curves(self, names: list[str], orders: Sequence[Order] = ()) -> list[dict[str, Any]]:
+        """Plots, as for a run; `orders`: what was changed by hand."""
         with self._lock:
             rows, forces = list(self.steps), list(self.forces)
         if not rows:
@@ -55,4 +57,4 @@ class History:
         title = lambda pair: f"{names[pair[0]]} – {names[pair[1]]}"
         shown = sorted(largest, key=self.order.__getitem__)
         curves = {title(pair): np.array([row.get(pair, 0.0) for row in forces]) for pair in shown}
-        return plots_of(series["time"], series, curves, {title(pair): self.order[pair] for pair in shown})
+        return plots_of(series["time"], series, curves, {title(pair): self.order[pair] for pair in shown}, orders)
