@@ -40,6 +40,7 @@ class Live {
       heading("Drop a body"),
       choice("drop-shape", "shape", words.shapes, this.drop.shape, (v) => (this.drop.shape = v)),
       choice("drop-kind", "made", words.kinds, this.drop.kind, (v) => (this.drop.kind = v)),
+      number("drop-size", "size [m]", short3(this.drop.size ?? words.drop_size), (v) => { this.drop.size = v; }),
       row(button("drop", "drop it from above", () => order({ do: "drop", ...this.drop }))),
       heading("Keep"),
       element("div", { className: "pair" }, button("record", "record a run", () => order({ do: "record" })), button("save-scene", "save as scene", () => order({ do: "save-scene" }))),
@@ -146,9 +147,18 @@ class Live {
     this.warnings.replaceChildren(...(meta.warnings.length ? meta.warnings : ["nothing so far"]).map((w) => element("li", {}, w)));
   }
 
+  // What keeps the simulation from going on, and what waits for it.
+  tellBusy({ doing, seconds, waiting }) {
+    const box = document.getElementById("busy"), held = doing && seconds > 1;
+    box.hidden = !held;
+    if (!held) return;
+    const queued = waiting.length ? ` Queued: ${waiting.join(", ")}.` : " What you order now is queued.";
+    box.textContent = `${doing[0].toUpperCase()}${doing.slice(1)}: ${seconds.toFixed(0)} s so far.${queued}`;
+  }
+
   async watch() {
     for (;;) {
-      try { this.app.showCurves(await (await fetch("/curves")).json()); } catch { /* the loop of pictures says so */ }
+      try { this.tellBusy(await (await fetch("/busy")).json()); this.app.showCurves(await (await fetch("/curves")).json()); } catch { /* the loop of pictures says so */ }
       await new Promise((over) => setTimeout(over, 700));
     }
   }

@@ -106,6 +106,11 @@ class Plot {
     pen.textAlign = "center"; pen.textBaseline = "top";
     for (const v of ticks(start, end, 6)) if (px(v) < w - 40) pen.fillText(short(v), px(v), h - BELOW + 5);
     pen.textAlign = "right"; pen.fillText("t [s]", w - RIGHT, h - BELOW + 5);
+    for (const { time, until } of this.data.marks ?? []) { // what was changed by hand
+      if (time < start || time > end) continue;
+      if (until !== null) { pen.fillStyle = "#8b93a022"; pen.fillRect(px(time), 2, px(Math.min(until, end)) - px(time), h - BELOW - 2); }
+      pen.strokeStyle = "#8b93a0"; pen.lineWidth = 1; pen.setLineDash([3, 2]); pen.beginPath(); pen.moveTo(px(time), 2); pen.lineTo(px(time), h - BELOW); pen.stroke(); pen.setLineDash([]);
+    }
     for (const { x, y, colour } of this.data.curves) {
       pen.strokeStyle = `rgb(${colour})`; pen.lineWidth = 1.5; pen.lineJoin = "round"; pen.beginPath();
       for (let i = 0; i < x.length; i++) i ? pen.lineTo(px(x[i]), py(y[i])) : pen.moveTo(px(x[i]), py(y[i]));
