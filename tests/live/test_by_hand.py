@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from html import escape
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from pliant.cli.view import busy_words
 from pliant.geometry.mesh import PliantError
 from pliant.live import change, desk
 from pliant.live.compiling import PAUSE, Compiling
+from pliant.live.curves import run_curves
 from pliant.live.desk import Desk
 from pliant.live.orders import obey
 from pliant.live.session import Session
@@ -52,16 +54,18 @@ def test_a_recording_tells_what_was_changed_by_hand(session):
     with Run.open(recorded(session)) as run:
         orders = run.orders
         assert [order.what for order in orders] == [
-            "friction of box", "gravity", "youngs modulus of ball", "body dropped", "pull at ball", "dt", "contact method",
+            "friction of box", "gravity", "Young's modulus of ball", "body dropped", "pull at ball", "dt", "contact method",
         ]  # fmt: skip
         assert [order.early for order in orders] == [True] + 6 * [False]
         assert orders[1].time == pytest.approx(0.008) and orders[1].change == "(0, 0, -9.81) m/s² → (0, 0, -1.5) m/s²"
         assert orders[4].until == pytest.approx(0.016) and strongest > 0 and f"at most {strongest:.3g} N" in orders[4].after
         assert (orders[5].change, orders[6].change) == ("0.004 s → 0.002 s", "ground → none")
+        assert run.series()["pull"].max() > 0 and (run.series()["pull"] > 0).sum() == 2  # steps with a hand in them
+        assert "pull of the hand" in [plot["title"] for plot in run_curves(run)]
         # the report says so
         assert "6 things were changed by hand" in words.lead(run)
         table = by_hand.changed(run)
-        assert all(order.what in table for order in orders) and "Before the recording began" in table
+        assert all(escape(order.what) in table for order in orders) and "Before the recording began" in table
         assert "none from t = 0.02 s" in words.summary(run) and "(0, 0, -1.5) m/s² from t = 0.008 s" in words.summary(run)
         assert "box 2 (dropped while it ran)" in words.bodies(run)
         assert "cannot be repeated" in words.again(run) and "pliant run" not in words.again(run)

@@ -49,6 +49,8 @@ def plots_of(
         plots.append(_plot("contact force", "N", time, forces, order))
     if "max_depth" in series:
         plots.append(_plot("depth", "m", time, {"depth": series["max_depth"]}))
+    if np.any(np.nan_to_num(series.get("pull", np.zeros(0)))):
+        plots.append(_plot("pull of the hand", "N", time, {"pull": series["pull"]}))
     energies = {title: series[name] for name, title in ENERGIES.items() if name in series and np.any(np.nan_to_num(series[name]))}
     if ENERGIES["gravity"] in energies:
         energies[ENERGIES["gravity"]] = from_lowest(time, series["gravity"], orders)
@@ -64,7 +66,8 @@ def _plot(title: str, unit: str, time: Floats, curves: Mapping[str, np.ndarray],
     lines = []
     for k, (name, values) in enumerate(curves.items()):
         x, y = thinned(time, np.asarray(values, np.float64))
-        lines.append({"name": name, "colour": BODIES[(order or {}).get(name, k) % len(BODIES)], "x": x, "y": y})
+        place = (order or {}).get(name, k)
+        lines.append({"name": name, "colour": BODIES[place % len(BODIES)], "dashed": place >= len(BODIES), "x": x, "y": y})
     return {"title": title, "unit": unit, "curves": lines}
 
 

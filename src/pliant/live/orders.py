@@ -131,8 +131,7 @@ def set_stiffness(session: Session, order: Asked) -> Said:
     if found is None:
         raise PliantError(f"{order['body']} is not soft, so it has no stiffness.")
     session.sim.set(found[0], float(order["to"]))
-    quantity = found[0].rsplit(".", 1)[-1].replace("_", " ")
-    unit = "N/m" if quantity == "spring stiffness" else "Pa"
+    quantity, unit = ("spring stiffness", "N/m") if found[0].endswith("spring_stiffness") else ("Young's modulus", "Pa")
     _note(session, f"{quantity} of {order['body']}", f"{found[1]:g} {unit}", f"{float(order['to']):g} {unit}")
     _note_materials(session)
     return {"say": f"{order['body']} has {quantity} {float(order['to']):g} {unit} from now on."}

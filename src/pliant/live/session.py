@@ -37,7 +37,7 @@ from pliant.simulation import Simulation
 FRAME = 1.0 / 30.0  # [s] of wall time between pictures, at least
 SHARE = 0.25  # of the time may go into pictures
 PATIENCE = 600.0  # [s] for an order: a rebuild may compile kernels, or fill a surface with tetrahedra
-GRACE = 3.0  # [s] that a step may take at the end before it is given up
+GRACE, AT_ONCE = 3.0, 0.2  # [s] that a step may take at the end before it is given up, and one that waits for kernels to be compiled
 LOOK = 0.5  # [s] between looks for containers that hide something
 HOLD = 2.0  # [s] that a client waits for the next picture before it asks again
 
@@ -102,7 +102,7 @@ class Session:
         with self._orders.mutex:
             waiting = [title for _, _, title in self._orders.queue if title]
         if compiling is not None:
-            what = doing[0] if doing is not None and doing[0] else f"contact {next(iter(self.sim.contact.methods))}"
+            what = doing[0] if doing is not None and doing[0] not in ("", "step") else f"contact {next(iter(self.sim.contact.methods))}"
             return {"doing": f"compiling kernels for {what}, first use only", "seconds": compiling, "waiting": waiting}
         if doing is not None and doing[0]:
             return {"doing": doing[0], "seconds": now - doing[1], "waiting": waiting}
@@ -140,7 +140,7 @@ class Session:
         """Stop, and save what is being recorded; a step or order that lasts longer than `grace` [s] is not waited for: then False."""
         self.over = True
         self.later(dict)
-        self._thread.join(grace)
+        self._thread.join(grace if grace is None or self.compiling.seconds is None else min(grace, AT_ONCE))
         self.compiling.close()
         if self._thread.is_alive() and self.tape is not None:
             self.tape.cut_off(self.warnings)
@@ -217,12 +217,18 @@ class Session:
             self.hand = None
             self.begin_epoch()
         self.trouble |= dict.fromkeys(report.warnings)
-        self.history.take(self.sim, report, elastic=time.perf_counter() > self._due or not self.running)
+        pull = self.pull_force
+        self.history.take(self.sim, report, elastic=time.perf_counter() > self._due or not self.running, pull=pull)
         self.pace.stepped(self.sim.time)
         if self.tape is not None:
-            self.tape.step(self.sim, report)
+            self.tape.step(self.sim, report, pull)
 
     # -- what is shown
+
+    @property
+    def pull_force(self) -> float:
+        """Of the hand [N]."""
+        return 0.0 if self.hand is None else float(np.linalg.norm(self.hand.force))
 
     @property
     def warnings(self) -> list[str]:
@@ -288,10 +294,7 @@ class Session:
         report, hand = self.sim.report, self.hand
         pulled = None
         if hand is not None:
-            force = hand.force
-            pulled = {
-                "point": hand.point, "to": self.sim.world.model.skin.local[-1], "force": float(np.linalg.norm(force)), "rate": hand.rate,
-            }  # fmt: skip
+            pulled = {"point": hand.point, "to": self.sim.world.model.skin.local[-1], "force": self.pull_force, "rate": hand.rate}
         return {
             "version": self.version + 1, "topology": self.epoch, "time": self.sim.time, "step": self.sim.state.step,
             "contacts": len(self.sim.contacts()), "depth": report.max_depth if report else 0.0, "inverted": len(picture.inverted),

@@ -73,17 +73,17 @@ class Tape:
         """One step, or a part of one that had to be divided."""
         self.history.take(contacts)
 
-    def step(self, sim: Simulation, report: StepReport) -> None:
-        """One step, and a frame if one is due."""
+    def step(self, sim: Simulation, report: StepReport, pull: float = 0.0) -> None:
+        """One step, with the force of the hand [N], and a frame if one is due."""
         with self._lock:
             if not self._over:
-                self._step(sim, report)
+                self._step(sim, report, pull)
 
-    def _step(self, sim: Simulation, report: StepReport) -> None:
+    def _step(self, sim: Simulation, report: StepReport, pull: float) -> None:
         if sim.epoch is not self.epoch:
             self.show(sim)
         at_frame = sim.time >= self.due - 1e-9
-        self.recorder.step(step_values(sim, report, elastic=at_frame), per_pair(report.contacts))
+        self.recorder.step(step_values(sim, report, elastic=at_frame) | {"pull": pull}, per_pair(report.contacts))
         if at_frame:
             self.frame(sim)
             self.due += self.every

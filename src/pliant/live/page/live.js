@@ -34,6 +34,7 @@ class Live {
       choice("of", "of body", words.materials.map((m) => m.name), this.chosen.name, (name) => { this.chosen = words.materials.find((m) => m.name === name); this.material(); }),
       number("friction", "friction", 0, (v) => this.change("friction", v, (m) => (m.friction = v))),
       number("stiffness", "stiffness", 0, (v) => this.change("stiffness", v, (m) => (m.stiffness[1] = v))),
+      element("div", { className: "hint" }, "A pair has the geometric mean of the friction of its two bodies, unless the scene names the pair."),
       heading("Hand"),
       element("div", { className: "hint" }, "Drag a body to pull it. Drag beside bodies to turn the view, with shift to move it."),
       slider("strength", "strength", -2, 2, 0.1, Math.log10(this.strength), (v) => (this.strength = 10 ** v)),

@@ -121,9 +121,9 @@ class Panel {
     if (o.points) line([rgb(CONTACT.sticks), "contact that sticks"], [rgb(CONTACT.slips), "slips"]);
     if (o.normals) line([rgb(CONTACT.normal), "normal, out of the first of each pair"]);
     if (o.forces) line([rgb(CONTACT.force), `force on the second of each pair (named as in the curves), the longest ${withUnit(marks.longest ?? 0, "N")}`]);
-    const plane = this.stage.cutPlane, axis = plane && plane.findIndex((v) => v !== 0), where = plane ? `${o.cut} = ${withUnit(plane[3] * plane[axis], "m")}` : "";
+    const plane = this.stage.cutPlane, axis = plane && plane.findIndex((v) => v !== 0), where = plane ? withUnit(plane[3] * plane[axis], "m") : "";
     document.getElementById("cut-at").parentElement.firstChild.textContent = plane ? `at ${where}` : "at";
-    if (plane) line(`cut at ${where}`);
+    if (plane) line(`cut at ${o.cut} = ${where}`);
     if (o.carrying) line([rgb(CONTACT.carries), "active node"]);
     if (o.pairs) {
       const states = words.colours.states, counts = frame.meta.pairs;
