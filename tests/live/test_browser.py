@@ -283,11 +283,10 @@ def test_a_movie_of_what_is_shown_is_saved(run_file, tab, tmp_path):
         shown.close()
         span, step = run.times[-1] - run.times[0], run.times[-1] - run.times[-2]
         assert told["duration"] == pytest.approx((span + step) / 0.05, abs=0.05)
-        assert f"{run.frames} frames" in page.page.inner_text("#message")
+        page.until(f"document.getElementById('message').textContent.includes('saved: {run.frames} frames')")
         # stopped, it keeps what there is
         with page.page.expect_download(timeout=120000) as saved:
-            page.page.click("#save-movie")
-            page.until("pliant.panel.movie.making")
-            page.page.click("#save-movie")
+            page.value("(pliant.panel.movie.press(), pliant.panel.movie.press())")
+        page.until("document.getElementById('message').textContent.includes('saved: 1 frame,')")
         assert page.page.inner_text("#save-movie") == "movie"
         assert page.wrong == []

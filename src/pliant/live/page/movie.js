@@ -64,7 +64,7 @@ class Movie {
     if (wrong) return say(`The movie could not be made: ${wrong.message}`, true, 10);
     const step = made > 1 ? milliseconds(made - 1) - milliseconds(made - 2) : 40, length = milliseconds(made - 1) + step;
     download(new Blob([webm(chunks, width, height, length)], { type: "video/webm" }), `${this.app.stage.words.title}.webm`);
-    say(`Movie saved: ${made} frames, ${short3(length / 1000)} s at ${player.speed} × the speed of the run.`, false, 8);
+    say(`Movie saved: ${made} frame${made === 1 ? "" : "s"}, ${short3(length / 1000)} s at ${player.speed} × the speed of the run.`, false, 8);
   }
 
   button(words) { document.getElementById("save-movie").textContent = words; }
