@@ -99,7 +99,12 @@ class Hand:
         away = self.target - here
         far = float(np.linalg.norm(away))
         self.world.model.skin.local[-1] = here + away * min(1.0, self.most / (self.stiffness * far)) if far > 0.0 else here
-        self.peak = max(self.peak, float(np.linalg.norm(self.force)))
+
+    def feel(self) -> float:
+        """After a step: the size of the force [N]; the largest is remembered."""
+        size = float(np.linalg.norm(self.force))
+        self.peak = max(self.peak, size)
+        return size
 
     def count_from(self, time: float) -> None:
         """Begin to count what is told of this pull [s]."""

@@ -217,18 +217,13 @@ class Session:
             self.hand = None
             self.begin_epoch()
         self.trouble |= dict.fromkeys(report.warnings)
-        pull = self.pull_force
+        pull = 0.0 if self.hand is None else self.hand.feel()
         self.history.take(self.sim, report, elastic=time.perf_counter() > self._due or not self.running, pull=pull)
         self.pace.stepped(self.sim.time)
         if self.tape is not None:
             self.tape.step(self.sim, report, pull)
 
     # -- what is shown
-
-    @property
-    def pull_force(self) -> float:
-        """Of the hand [N]."""
-        return 0.0 if self.hand is None else float(np.linalg.norm(self.hand.force))
 
     @property
     def warnings(self) -> list[str]:
@@ -294,7 +289,8 @@ class Session:
         report, hand = self.sim.report, self.hand
         pulled = None
         if hand is not None:
-            pulled = {"point": hand.point, "to": self.sim.world.model.skin.local[-1], "force": self.pull_force, "rate": hand.rate}
+            force, to = float(np.linalg.norm(hand.force)), self.sim.world.model.skin.local[-1]
+            pulled = {"point": hand.point, "to": to, "force": force, "rate": hand.rate}
         return {
             "version": self.version + 1, "topology": self.epoch, "time": self.sim.time, "step": self.sim.state.step,
             "contacts": len(self.sim.contacts()), "depth": report.max_depth if report else 0.0, "inverted": len(picture.inverted),
