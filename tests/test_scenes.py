@@ -49,7 +49,10 @@ SMALL = {
     "melting-bust": dict(edge=0.025, spacing=0.026, dt=0.002, duration=2.5),
     "torn-head": dict(edge=0.025, spacing=0.024, drop=0.1, duration=0.7),
 }
-LONG = ("bunny-in-bowl", "torn-head", "head-in-room", "spinning-ball", "ball-joint", "melting-bust")  # ten seconds and more, even small
+LONG = {
+    "bunny-in-bowl", "torn-head", "head-in-room", "spinning-ball", "ball-joint", "melting-bust",  # ten seconds and more, even small
+    "archway", "folding-strip", "squeezed-bars", "soft-cube-stiff-bars", "two-spheres", "two-bunnies", "bunny-and-teapot",  # five
+}  # fmt: skip
 OTHER = [
     ("slope", dict(model="fem", dt=0.005)),
     ("slope", dict(angle=25.0, friction=0.3, dt=0.005)),  # slides back

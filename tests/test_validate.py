@@ -27,7 +27,7 @@ KNOWN = {
 
 FAST = [
     ("two-balls", "quasi-rigid"), ("flat-punch", "quasi-rigid"), ("cone", "quasi-rigid"), ("patches", "quasi-rigid"),
-    ("hanging-bar", "none"), ("stack", "ground"),
+    ("hanging-bar", "none"),
 ]  # fmt: skip
 
 
