@@ -16,6 +16,7 @@ from pliant.measure.pairs import pair_series, parted, per_pair
 from pliant.measure.pairs import pair_table as all_pairs
 from pliant.reading import nearest
 from pliant.record import Recorder, Run, estimate_bytes, human
+from pliant.record.orders import Order, from_lowest
 from pliant.running import Outcome, Progress, drawn_cells
 from pliant.simulation import Simulation
 
@@ -122,10 +123,19 @@ def summary_facts(outcome: Outcome, made: list[Path]) -> dict[str, Any]:
         "status": outcome.status, "message": outcome.message, "run": str(outcome.path), "pictures": [str(p) for p in made],
         "time": sim.time, "steps": sim.state.step, "seconds": outcome.seconds, "max_depth": outcome.max_depth,
         "max_contacts": outcome.max_contacts, "kinetic": books.kinetic, "elastic": books.elastic, "gravity": books.gravity,
+        "gravity_from_lowest": _gravity_from_lowest(outcome),
         "contact_work": books.contact, "friction_work": books.friction, "attachment_work": books.attachments,
         "drive_work": books.drives, "load_work": books.loads, "lost": books.lost, "imbalance": outcome.imbalance, "pairs": pairs,
         "notes": outcome.notes, "timings": outcome.timings,
     }  # fmt: skip
+
+
+def _gravity_from_lowest(outcome: Outcome) -> float:
+    """Energy in the field of gravity at the end, counted from the lowest of the run as in all curves [J]."""
+    with Run.open(outcome.path) as run:
+        series = run.series()
+        found = from_lowest(series["time"], series["gravity"], run.orders) if "gravity" in series else np.zeros(0)
+    return float(found[-1]) if len(found) else 0.0
 
 
 def _pair_forces(sim: Simulation) -> list[dict[str, Any]]:
@@ -177,8 +187,8 @@ def summary_table(outcome: Outcome, facts: dict[str, Any]) -> None:
     took = f"{facts['steps']} steps, {outcome.seconds:.1f} s, {rate:.0f} steps/s"
     table.add_row("end", f"{outcome.status} at t = {facts['time']:.4g} s after {took}")
     table.add_row("deepest contact", f"{_length(facts['max_depth'])}, up to {facts['max_contacts']} contacts")
-    now = ("kinetic", "elastic", "gravity")
-    table.add_row("energy (J)", ", ".join(f"{name} {facts[name]:.3g}" for name in now))
+    now = {"kinetic": "kinetic", "elastic": "elastic", "gravity_from_lowest": "gravity, from its lowest,"}
+    table.add_row("energy (J)", ", ".join(f"{name} {facts[key]:.3g}" for key, name in now.items()))
     works = {"contact_work": "contact", "friction_work": "friction of that", "attachment_work": "attachments",
              "drive_work": "prescribed motion", "load_work": "loads"}  # fmt: skip
     done = [f"{name} {facts[key]:.3g}" for key, name in works.items() if facts[key] != 0.0]
@@ -203,6 +213,7 @@ def run_facts(path: Path) -> dict[str, Any]:
             "steps": int(run.steps[-1]) if run.frames else 0, "bodies": list(cells.bodies.values()) if cells else [],
             "points": len(run.points(run.frames - 1)) if run.frames else 0, "cells": cells.count if cells else 0,
             "fields": run.fields(run.frames - 1) if run.frames else {}, "series": list(run.series()) if run.frames else [],
+            "orders": [order.meta for order in run.orders],
             "bytes": sum(p.stat().st_size for p in (run.path, run.path.with_suffix(".journal")) if p.exists()),
         }  # fmt: skip
 
@@ -218,6 +229,9 @@ def run_text(facts: dict[str, Any]) -> str:
         lines.append(f"Bodies: {', '.join(facts['bodies'])}; {facts['points']} points, {facts['cells']} cells.")
         lines.append(f"Fields: {', '.join(f'{k} ({v})' for k, v in facts['fields'].items())}.")
         lines.append(f"Per step: {', '.join(facts['series'])}.")
+    if facts["orders"]:
+        lines.append("Changed by hand, so its scene alone does not repeat it:")
+        lines += [f"  {Order(**order).words}" for order in facts["orders"]]
     if facts["status"] != "finished":
         lines.append(f"Go on with: pliant resume {facts['run']}")
     return "\n".join(lines)

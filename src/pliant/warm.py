@@ -172,7 +172,7 @@ def warm(scene: Scene | None = None, quiet: bool = False) -> None:
         return
     began = time.perf_counter()
     context = multiprocessing.get_context("spawn")
-    with _line(quiet) as show, context.Pool(min(2, len(jobs))) as pool:
+    with line(quiet) as show, context.Pool(min(2, len(jobs))) as pool:
         show(f"Compiling kernels for {', '.join(jobs)} (first run only; half a minute or so) ...")
         for done, job in enumerate(pool.imap_unordered(_job, jobs, chunksize=1), 1):
             rest = [j for j in jobs if not _mark(j).exists()]
@@ -191,12 +191,12 @@ def _job(job: str) -> str:
 
 
 @contextmanager
-def _line(quiet: bool) -> Iterator[Callable[[str], None]]:
+def line(quiet: bool = False) -> Iterator[Callable[[str], None]]:
     """A line on the error stream that is written over, and wiped at the end; plain lines if that is no terminal."""
     terminal = sys.stderr.isatty()
 
     def show(text: str) -> None:
-        if not quiet:
+        if not quiet and (terminal or text):
             print(f"\r\x1b[K{text}" if terminal else text, end="" if terminal else "\n", file=sys.stderr, flush=True)
 
     yield show
@@ -216,5 +216,5 @@ def announce(quiet: bool = False) -> Iterator[None]:
         def on_end(self, found: Any) -> None:
             pass
 
-    with _line(quiet or not sys.stderr.isatty()) as show, event.install_listener("numba:compile", Listener()):
+    with line(quiet or not sys.stderr.isatty()) as show, event.install_listener("numba:compile", Listener()):
         yield

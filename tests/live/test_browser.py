@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+
 import numpy as np
 import pytest
 
@@ -12,6 +14,14 @@ from pliant.live.session import Session
 from pliant.record import Run
 
 pytestmark = pytest.mark.browser
+
+
+# Colour of the pixel in the middle of the cut face.
+CUT_MIDDLE = """(() => { pliant.stage.draw(); const s = pliant.stage, x = s.slice.mesh.positions, n = x.length / 3, c = [0, 0, 0], m = s.painter.project;
+for (let i = 0; i < x.length; i++) c[i % 3] += x[i] / n;
+const v = [0, 1, 3].map((r) => m[r] * c[0] + m[4 + r] * c[1] + m[8 + r] * c[2] + m[12 + r]), gl = s.painter.gl, out = new Uint8Array(4);
+gl.readPixels(Math.round((v[0] / v[2] + 1) / 2 * gl.drawingBufferWidth), Math.round((v[1] / v[2] + 1) / 2 * gl.drawingBufferHeight), 1, 1, gl.RGBA, gl.UNSIGNED_BYTE, out);
+return [...out.slice(0, 3)]; })()"""
 
 
 def background(tab) -> int:
@@ -102,6 +112,15 @@ def test_cut_wireframe_cameras_and_bodies_change_the_picture(run_file, tab, shot
         page.page.select_option("#body-ball", "solid")
         page.page.wait_for_timeout(200)
         page.page.screenshot(path=shots / "cut.png")
+        # the cut face has the colours of the bar, neither darker nor lighter ones, and its place is told
+        page.page.fill("#cut-at", "0.75")
+        page.page.wait_for_timeout(400)
+        place = page.value("pliant.stage.cutPlane[3] * pliant.stage.cutPlane[1]")
+        assert f"cut at y = {1000 * place:.3g} mm" in page.page.inner_text("#legend") and place > 0.01
+        middle = page.value(CUT_MIDDLE)
+        ramp = np.array(page.value("pliant.stage.words.colours.ramp"))
+        bar = np.stack([np.interp(np.linspace(0, 1, 2000), np.linspace(0, 1, len(ramp)), ramp[:, k]) for k in range(3)], axis=1)
+        assert np.abs(bar - middle).max(axis=1).min() <= 1.5
         # what is followed stays in the middle of the view
         page.page.select_option("#follow", "ball")
         away = "(() => { const s = pliant.stage; return sub3(s.camera.focus, s.centre(s.frame, 2)); })()".replace(
@@ -218,14 +237,26 @@ def test_live_steps_once_pulls_and_drops(scene, tab, shots, tmp_path):
             page.page.screenshot(path=shots / "live.png")
             page.page.mouse.up()
             page.until("pliant.live.meta.pull === null")
+            # what holds the simulation up is said, with what waits for it
+            held = threading.Event()
+            session.later(lambda: {"held": held.wait(60)}, "something long")
+            page.page.click("#start")
+            page.until("document.getElementById('busy').textContent.includes('Queued: pause')")
+            assert "Something long" in page.page.inner_text("#busy")
+            page.page.screenshot(path=shots / "busy.png")
+            held.set()
+            page.until("document.getElementById('busy').hidden && pliant.live.meta.running === false")
+            page.page.click("#start")
+            page.until("pliant.live.meta.running === true")
             # one more body falls
             page.page.click("#start")
             page.until("pliant.live.meta.running === false")
             step = session.sim.state.step
             page.page.select_option("#drop-kind", "rigid")
+            page.page.fill("#drop-size", "0.04")
             page.page.click("#drop")
             page.until("pliant.stage.bodies.length === 4 && pliant.stage.frame.meta.topology === pliant.live.epoch")
-            assert session.sim.state.step == step
+            assert session.sim.state.step == step and session.sim.scene.bodies[-1].shape["radius"] == 0.02
             page.page.screenshot(path=shots / "dropped.png")
             page.page.click("#reset")
             page.until("pliant.live.meta.step === 0 && pliant.stage.bodies.length === 3")
@@ -238,10 +269,24 @@ def test_live_steps_once_pulls_and_drops(scene, tab, shots, tmp_path):
 def test_a_movie_of_what_is_shown_is_saved(run_file, tab, tmp_path):
     with Run.open(run_file) as run, viewing.serve(run, port=0) as server:
         page = tab(server.address, size=(640, 420))
+        page.page.select_option("#speed", "0.05")
         with page.page.expect_download(timeout=120000) as saved:
             page.page.click("#save-movie")
         saved.value.save_as(tmp_path / "shown.webm")
         head = (tmp_path / "shown.webm").read_bytes()[:4]
         assert head == b"\x1a\x45\xdf\xa3"  # EBML, the container of webm
         assert (tmp_path / "shown.webm").stat().st_size > 5000
+        # its pictures come when they came in the run, at the speed that was chosen, however long they took to draw
+        imageio = pytest.importorskip("imageio_ffmpeg")
+        shown = imageio.read_frames(tmp_path / "shown.webm")
+        told = next(shown)
+        shown.close()
+        span, step = run.times[-1] - run.times[0], run.times[-1] - run.times[-2]
+        assert told["duration"] == pytest.approx((span + step) / 0.05, abs=0.05)
+        page.until(f"document.getElementById('message').textContent.includes('saved: {run.frames} frames')")
+        # stopped, it keeps what there is
+        with page.page.expect_download(timeout=120000) as saved:
+            page.value("(pliant.panel.movie.press(), pliant.panel.movie.press())")
+        page.until("document.getElementById('message').textContent.includes('saved: 1 frame,')")
+        assert page.page.inner_text("#save-movie") == "movie"
         assert page.wrong == []

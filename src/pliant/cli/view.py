@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 if TYPE_CHECKING:
+    from threading import Event
+
     from pliant.live.server import Server
 
 from pliant.cli.options import Contact, Dt, RunFile, SceneName, Settings, say
@@ -57,7 +60,7 @@ def live(
     """Run a scene in the browser: pull at bodies, change settings, drop more, save what was done. Ctrl-C ends it."""
     from pliant.live.orders import obey
     from pliant.live.playing import serve
-    from pliant.live.session import Session
+    from pliant.live.session import GRACE, Session
     from pliant.warm import announce, warm
 
     made = wanted_scene(scene, settings or [], dt, None, contact)
@@ -68,13 +71,25 @@ def live(
         with serve(session, host, port) as server:
             if start:
                 obey(session, {"do": "start"})
-            stay(server, browser)
+            stay(server, browser, session.busy)
     finally:
-        session.close()
+        if not session.close(GRACE):
+            say("It was in the middle of a step or of compiling, which is given up; what was recorded is saved.")
+            leave()
 
 
-def stay(server: Server, browser: bool) -> None:
-    """Say the address, open it, and wait for Ctrl-C."""
+def leave() -> None:
+    """End the process now, whatever its threads do: machine code that is being made cannot be stopped otherwise."""
+    import os
+    import sys
+
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(0)
+
+
+def stay(server: Server, browser: bool, busy: Callable[[], dict[str, Any]] | None = None) -> None:
+    """Say the address, open it, and wait for Ctrl-C; a second one ends the process at once. `busy`: what to tell while waiting."""
     import signal
     import threading
     import webbrowser
@@ -82,15 +97,38 @@ def stay(server: Server, browser: bool) -> None:
     over = threading.Event()
     if threading.current_thread() is threading.main_thread():
         for number in (signal.SIGTERM, signal.SIGINT):
-            signal.signal(number, lambda *_: over.set())
+            signal.signal(number, lambda *_: leave() if over.is_set() else over.set())
     say(f"Open {server.address} in a browser. Ctrl-C ends this.")
     if server.host not in ("127.0.0.1", "localhost", "::1"):
         say("  Everybody who can reach this machine can see it, and in `live` change it.")
     if browser:
         webbrowser.open(server.address)
-    while not over.wait(0.2):
+    if busy is not None:
+        wait_telling(over, busy)
+    while not over.wait(0.2):  # a wait without end would not hear signals on Windows
         pass
     say("Closed.")
+
+
+def wait_telling(over: Event, busy: Callable[[], dict[str, Any]]) -> None:
+    """Wait, with a line about what a live simulation is busy with."""
+    from pliant.warm import line
+
+    told = ""
+    with line() as show:
+        while not over.wait(0.2):
+            words = busy_words(busy())
+            if words != told:
+                show(words)
+            told = words
+
+
+def busy_words(busy: dict[str, Any]) -> str:
+    """A line about what keeps a live simulation from going on; empty for the first seconds, and if nothing does."""
+    if not busy["doing"] or busy["seconds"] < 2.0:
+        return ""
+    waiting = f"; queued: {', '.join(busy['waiting'])}" if busy["waiting"] else ""
+    return f"{busy['doing'].capitalize()}, {5 * int(busy['seconds'] / 5)} s so far{waiting}."
 
 
 def report(

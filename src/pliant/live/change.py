@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from pliant.geometry.mesh import PliantError
+from pliant.geometry.mesh import Floats, PliantError
 from pliant.live.hand import with_hand
 from pliant.live.standing import standing
 from pliant.reading import nearest
@@ -14,6 +14,7 @@ from pliant.scene import Body, Material, Scene
 from pliant.simulation import Simulation
 
 SHARE = 0.16  # size of a dropped body, of the size of the scene
+RANGE = 20.0  # how many times larger or smaller than usual it may be
 GAP = 0.25  # between it and what is highest, of its size
 ACROSS = {  # shapes that can be dropped, by their size
     "ball": lambda s: {"kind": "ball", "radius": s / 2, "edge": s / 4},
@@ -48,19 +49,36 @@ def rebuilt(sim: Simulation, scene: Scene) -> Simulation:
     return new
 
 
-def dropped(sim: Simulation, shape: str, kind: str) -> Body:
-    """A body above the middle of everything, at rest; soft ones are made of what the first soft body is made of."""
+def _seen(sim: Simulation) -> Floats:
+    """Points of what can move, or of everything if nothing can [m], (n, 3)."""
+    points, model = sim.points(), sim.world.model
+    movable = np.isin(model.skin.body[: len(points)], [i for i, k in enumerate(model.bodies.kind) if k != "static"])
+    return points[movable] if movable.any() else points
+
+
+def usual_size(sim: Simulation) -> float:
+    """Of a dropped body, if none is asked for [m]."""
+    seen = _seen(sim)
+    return SHARE * max(float(np.linalg.norm(np.ptp(seen, axis=0))), 1e-9) if len(seen) else 0.0
+
+
+def dropped(sim: Simulation, shape: str, kind: str, size: float | None = None) -> Body:
+    """A body above the middle of everything, at rest; soft ones are made of what the first soft body is made of.
+
+    `size`: its largest extent [m], for a tall or flat shape about that.
+    """
     if shape not in ACROSS:
         raise PliantError(f"There is no '{shape}' to drop: {nearest(shape, ACROSS)}")
     if kind not in KINDS:
         raise PliantError(f"A dropped body cannot be '{kind}': {nearest(kind, KINDS)}")
-    points, model = sim.points(), sim.world.model
-    movable = np.isin(model.skin.body[: len(points)], [i for i, k in enumerate(model.bodies.kind) if k != "static"])
-    seen = points[movable] if movable.any() else points
+    points, seen = sim.points(), _seen(sim)
     if len(seen) == 0:
         raise PliantError("There is nothing in the scene to drop a body onto.")
+    usual = usual_size(sim)
+    size = usual if size is None else size
+    if not usual / RANGE <= size <= usual * RANGE:
+        raise PliantError(f"A dropped body cannot have the size {size:g} m: give one from {usual / RANGE:.2g} to {usual * RANGE:.2g} m.")
     low, high = seen.min(axis=0), seen.max(axis=0)
-    size = SHARE * max(float(np.linalg.norm(high - low)), 1e-9)
     middle = 0.5 * (low + high)
     top = max(float(points[:, 2].max()), float(high[2])) + (0.5 + GAP) * size * 1.2
     material = Material()
@@ -79,7 +97,7 @@ def dropped(sim: Simulation, shape: str, kind: str) -> Body:
 
 def _free(scene: Scene, shape: str) -> str:
     taken = {body.name for body in scene.bodies}
-    return next(name for i in range(1, len(taken) + 2) if (name := f"dropped {shape}" + (f" {i}" if i > 1 else "")) not in taken)
+    return next(name for i in range(1, len(taken) + 2) if (name := shape + (f" {i}" if i > 1 else "")) not in taken)
 
 
 def as_it_stands(given: Scene, sim: Simulation) -> Scene:

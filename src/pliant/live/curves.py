@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,6 +10,7 @@ import numpy as np
 from pliant.geometry.mesh import Floats
 from pliant.look.plots import ENERGIES, pair_forces
 from pliant.look.stage import BODIES
+from pliant.record.orders import Order, from_lowest
 
 if TYPE_CHECKING:
     from pliant.record import Run
@@ -28,36 +29,45 @@ def run_curves(run: Run) -> list[dict[str, Any]]:
     first = {name: int(np.argmax(force > 0.0)) for name, force in forces.items()}
     body = {name: k for k, name in enumerate(run.cells(-1).bodies.values())}
     order = sorted(forces, key=lambda name: (first[name], [body.get(end, len(body)) for end in name.split(" – ")]))
-    return plots_of(time, series, forces, {name: k for k, name in enumerate(order)})
+    return plots_of(time, series, forces, {name: k for k, name in enumerate(order)}, run.orders)
 
 
 def plots_of(
-    time: Floats, series: Mapping[str, np.ndarray], forces: Mapping[str, Floats], order: Mapping[str, int] | None = None
+    time: Floats,
+    series: Mapping[str, np.ndarray],
+    forces: Mapping[str, Floats],
+    order: Mapping[str, int] | None = None,
+    orders: Sequence[Order] = (),
 ) -> list[dict[str, Any]]:
     """Plots from the table of steps [s], (n,), and forces of pairs [N], (n,) each.
 
     A pair has the colour of its place in `order`, an energy that of its place among all energies: curves that come later change none.
+    `orders`: what was changed by hand, to be marked.
     """
     plots = []
     if forces:
         plots.append(_plot("contact force", "N", time, forces, order))
     if "max_depth" in series:
         plots.append(_plot("depth", "m", time, {"depth": series["max_depth"]}))
+    if np.any(np.nan_to_num(series.get("pull", np.zeros(0)))):
+        plots.append(_plot("pull of the hand", "N", time, {"pull": series["pull"]}))
     energies = {title: series[name] for name, title in ENERGIES.items() if name in series and np.any(np.nan_to_num(series[name]))}
-    if "gravity" in energies:
-        energies["gravity"] = energies["gravity"] - np.nanmin(energies["gravity"])
+    if ENERGIES["gravity"] in energies:
+        energies[ENERGIES["gravity"]] = from_lowest(time, series["gravity"], orders)
     if energies:
         plots.append(_plot("energy", "J", time, energies, ENERGY_PLACE))
     if "contacts" in series:
         plots.append(_plot("contacts", "", time, {"contacts": series["contacts"]}))
-    return plots
+    marks = [{"time": order.time, "until": order.until, "words": order.words} for order in orders if not order.early]
+    return [plot | {"marks": marks} for plot in plots]
 
 
 def _plot(title: str, unit: str, time: Floats, curves: Mapping[str, np.ndarray], order: Mapping[str, int] | None = None) -> dict[str, Any]:
     lines = []
     for k, (name, values) in enumerate(curves.items()):
         x, y = thinned(time, np.asarray(values, np.float64))
-        lines.append({"name": name, "colour": BODIES[(order or {}).get(name, k) % len(BODIES)], "x": x, "y": y})
+        place = (order or {}).get(name, k)
+        lines.append({"name": name, "colour": BODIES[place % len(BODIES)], "dashed": place >= len(BODIES), "x": x, "y": y})
     return {"title": title, "unit": unit, "curves": lines}
 
 

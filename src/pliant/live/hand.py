@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,7 @@ import numpy as np
 from pliant.fracture import whole_epoch
 from pliant.geometry.mesh import Floats, PliantError
 from pliant.model import Attachments
+from pliant.record.orders import Order
 from pliant.simulation import Simulation
 from pliant.world import World
 
@@ -43,12 +44,16 @@ class Hand:
 
     world: World
     point: int  # skin point
+    body: str
     target: Floats  # [m] where the pointer is
     stiffness: float  # [N/m]
     damping: float  # [N s/m]
     most: float  # [N]
     without: Attachments  # of the scene
     orders: deque[float]  # when the pointer was heard of
+    since: float = 0.0  # [s] simulated time at which it began
+    began: Floats = field(default_factory=lambda: np.zeros(3))  # [m] where
+    peak: float = 0.0  # [N] the largest force so far
 
     @staticmethod
     def grab(sim: Simulation, point: int, strength: float = 1.0) -> Hand:
@@ -67,7 +72,8 @@ class Hand:
         stiffness = strength * mass * GRAVITY / (SAG * size)
         damping = DAMPING * 2.0 * float(np.sqrt(stiffness * mass))
         most = STRONGEST * strength * mass * GRAVITY
-        hand = Hand(sim.world, point, _place(sim.world, point), stiffness, damping, most, model.attachments, deque())
+        hand = Hand(sim.world, point, name, _place(sim.world, point), stiffness, damping, most, model.attachments, deque())
+        hand.count_from(sim.time)
         model.attachments = hand._spring()
         hand.reach()
         return hand
@@ -93,6 +99,21 @@ class Hand:
         away = self.target - here
         far = float(np.linalg.norm(away))
         self.world.model.skin.local[-1] = here + away * min(1.0, self.most / (self.stiffness * far)) if far > 0.0 else here
+
+    def feel(self) -> float:
+        """After a step: the size of the force [N]; the largest is remembered."""
+        size = float(np.linalg.norm(self.force))
+        self.peak = max(self.peak, size)
+        return size
+
+    def count_from(self, time: float) -> None:
+        """Begin to count what is told of this pull [s]."""
+        self.since, self.began, self.peak = time, _place(self.world, self.point), 0.0
+
+    def told(self, time: float) -> Order:
+        """The pull up to now [s], as it is recorded."""
+        place = lambda at: f"({', '.join(f'{v:.3g}' for v in at)}) m"
+        return Order(self.since, f"pull at {self.body}", place(self.began), f"{place(self.target)}, at most {self.peak:.3g} N", time)
 
     @property
     def force(self) -> Floats:

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from pliant.live.reel import Reel
 
 SCRIPTS = (
-    "unpack", "matrix", "camera", "shaders", "painter", "shapes", "marks", "scene", "plots", "sources", "controls", "panel", "player",
-    "live", "main",
+    "unpack", "matrix", "camera", "shaders", "painter", "shapes", "marks", "scene", "plots", "sources", "controls", "movie", "panel",
+    "player", "live", "main",
 )  # fmt: skip
 POLICY = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:; media-src blob:; connect-src {}"
 LARGEST = 400e6  # bytes of a file that a browser still opens

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -17,38 +18,44 @@ from pliant.live.pace import Pace
 from pliant.live.session import Session
 from pliant.live.tape import Tape
 from pliant.reading import nearest
+from pliant.record.orders import Order
 from pliant.record.snapshot import read_meshes
 from pliant.simulation import Simulation
 
-Order = dict[str, Any]
+Asked = dict[str, Any]
 Said = dict[str, Any]
 
 
-def obey(session: Session, order: Order) -> Said:
-    """Carry out an order of the page and say what came of it."""
+def obey(session: Session, order: Asked) -> Said:
+    """Carry out an order and say what came of it."""
+    return session.order(meant(session, order))
+
+
+def meant(session: Session, order: Asked) -> Callable[[], Said]:
+    """What an order asks for, to be called between two steps."""
     name = order.get("do")
     if not isinstance(name, str) or name not in ORDERS:
         raise PliantError(f"There is no order '{name}': {nearest(str(name), ORDERS)}")
-    return session.order(lambda: ORDERS[name](session, order))
+    return lambda: ORDERS[name](session, order)
 
 
 # -- time
 
 
-def start(session: Session, order: Order) -> Said:
+def start(session: Session, order: Asked) -> Said:
     session.running = True
     session.pace.begin(session.sim.time)
     return {}
 
 
-def pause(session: Session, order: Order) -> Said:
+def pause(session: Session, order: Asked) -> Said:
     session.running = False
     session.pace.pause()
     session.publish()
     return {}
 
 
-def step(session: Session, order: Order) -> Said:
+def step(session: Session, order: Asked) -> Said:
     pause(session, order)
     session.advance()
     session.pace.pause()
@@ -56,13 +63,16 @@ def step(session: Session, order: Order) -> Said:
     return {"step": session.sim.state.step}
 
 
-def reset(session: Session, order: Order) -> Said:
+def reset(session: Session, order: Asked) -> Said:
     """Back to the scene as it was given."""
+    session.note_pull()
+    session.note(Order(session.sim.time, "reset", "", "back to the scene as it was given; the recording ends"))
     said = _stop_tape(session)
-    release(session, order)
+    session.let_go()
     session.running = False
     session.sim = with_hand(Simulation(read_meshes(session.given)))
     session.pace, session.history, session.trouble, session.ranges, session.glass = Pace(), History(), {}, {}, set()
+    session.log, session.noted = [], {}
     session.begin_epoch()
     return {"say": f"Back to the start. {said}".strip()}
 
@@ -70,14 +80,15 @@ def reset(session: Session, order: Order) -> Said:
 # -- settings
 
 
-def set_dt(session: Session, order: Order) -> Said:
+def set_dt(session: Session, order: Asked) -> Said:
     dt, longest, smallest = float(order["to"]), *_longest(session)
     if dt > longest:
         raise PliantError(
             f"dt = {dt:g} s is too long: in one step a body would fall further than the smallest is large, {smallest:.3g} m. "
             f"Give at most {longest:.2g} s."
         )
-    _rebuild(session, dt=dt)
+    before = session.sim.dt
+    _rebuild(session, lambda new: Order(new.time, "dt", f"{before:g} s", f"{new.dt:g} s"), dt=dt)
     return {"say": f"dt = {session.sim.dt:g} s from now on."}
 
 
@@ -89,34 +100,41 @@ def _longest(session: Session) -> tuple[float, float]:
     return max(session.given.dt, float(np.sqrt(2.0 * smallest / GRAVITY))), smallest
 
 
-def set_method(session: Session, order: Order) -> Said:
+def set_method(session: Session, order: Asked) -> Said:
     method = str(order["to"])
     if method not in (*METHODS, "auto"):
         raise PliantError(f"There is no contact method '{method}': {nearest(method, [*METHODS, 'auto'])}")
-    _rebuild(session, contact=method)
+    before = ", ".join(session.sim.contact.methods)
+    _rebuild(session, lambda new: Order(new.time, "contact method", before, ", ".join(new.contact.methods)), contact=method)
     return {"say": f"Contact is {next(iter(session.sim.contact.methods))} from now on; its memory begins anew."}
 
 
-def set_gravity(session: Session, order: Order) -> Said:
+def set_gravity(session: Session, order: Asked) -> Said:
+    before = session.sim.scene.gravity
     session.sim.set("gravity", tuple(float(v) for v in order["to"]))
+    _note(session, "gravity", *(f"({', '.join(f'{v:g}' for v in g)}) m/s²" for g in (before, session.sim.scene.gravity)))
     session.words["gravity"] = session.sim.scene.gravity
     return {"say": "Gravity is changed."}
 
 
-def set_friction(session: Session, order: Order) -> Said:
+def set_friction(session: Session, order: Asked) -> Said:
+    before = next((b.friction for b in session.sim.scene.bodies if b.name == order["body"]), np.nan)
     session.sim.set(f"{order['body']}.friction", float(order["to"]))
+    _note(session, f"friction of {order['body']}", f"{before:g}", f"{float(order['to']):g}")
     _note_materials(session)
     return {"say": f"{order['body']} has friction {float(order['to']):g} from now on."}
 
 
-def set_stiffness(session: Session, order: Order) -> Said:
+def set_stiffness(session: Session, order: Asked) -> Said:
     body = next((b for b in session.sim.scene.bodies if b.name == order["body"]), None)
     found = change.stiffness(body) if body is not None else None
     if found is None:
         raise PliantError(f"{order['body']} is not soft, so it has no stiffness.")
     session.sim.set(found[0], float(order["to"]))
+    quantity, unit = ("spring stiffness", "N/m") if found[0].endswith("spring_stiffness") else ("Young's modulus", "Pa")
+    _note(session, f"{quantity} of {order['body']}", f"{found[1]:g} {unit}", f"{float(order['to']):g} {unit}")
     _note_materials(session)
-    return {"say": f"{order['body']} has {found[0].rsplit('.', 1)[-1].replace('_', ' ')} {float(order['to']):g} from now on."}
+    return {"say": f"{order['body']} has {quantity} {float(order['to']):g} {unit} from now on."}
 
 
 def _note_materials(session: Session) -> None:
@@ -124,13 +142,18 @@ def _note_materials(session: Session) -> None:
     session.words["materials"] = [{"name": b.name, "friction": b.friction, "stiffness": change.stiffness(b)} for b in bodies]
 
 
-def _rebuild(session: Session, **values: Any) -> None:
-    """Go on in another simulation; the old one stays if the new one is refused."""
+def _note(session: Session, what: str, before: str, after: str) -> None:
+    session.note(Order(session.sim.time, what, before, after))
+
+
+def _rebuild(session: Session, told: Callable[[Simulation], Order], **values: Any) -> None:
+    """Go on in another simulation; the old one stays if the new one is refused. `told`: what is remembered of it."""
     scene = session.sim.scene.copy_with(**values)
     new = change.rebuilt(session.sim, scene)
-    release(session, {})
+    session.let_go()
     session.sim = new
     session.begin_epoch()
+    session.note(told(new))  # before the checkpoint, so that a recording that is resumed from it knows
     if session.tape is not None:
         session.tape.take(new)
 
@@ -138,44 +161,44 @@ def _rebuild(session: Session, **values: Any) -> None:
 # -- hands and bodies
 
 
-def grab(session: Session, order: Order) -> Said:
-    release(session, order)
+def grab(session: Session, order: Asked) -> Said:
+    session.let_go()
     session.hand = Hand.grab(session.sim, int(order["point"]), float(order.get("strength", 1.0)))
     return {"stiffness": session.hand.stiffness}
 
 
-def pull(session: Session, order: Order) -> Said:
+def pull(session: Session, order: Asked) -> Said:
     if session.hand is None:
         raise PliantError("Nothing is held.")
     session.hand.move(order["to"])
     return {}
 
 
-def release(session: Session, order: Order) -> Said:
-    if session.hand is not None:
-        session.hand.release()
-        session.hand = None
+def release(session: Session, order: Asked) -> Said:
+    session.let_go()
     return {}
 
 
-def drop(session: Session, order: Order) -> Said:
-    body = change.dropped(session.sim, str(order["shape"]), str(order["kind"]))
-    _rebuild(session, bodies=[*session.sim.scene.bodies, body])
-    return {"say": f"{body.name} falls from z = {body.position[2]:.3g} m."}
+def drop(session: Session, order: Asked) -> Said:
+    size = float(order["size"]) if order.get("size") is not None else None
+    body = change.dropped(session.sim, str(order["shape"]), str(order["kind"]), size)
+    size = change.usual_size(session.sim) if size is None else size
+    told = f"{body.name}: {order['kind']} {order['shape']} of {size:.3g} m from z = {body.position[2]:.3g} m"
+    _rebuild(session, lambda new: Order(new.time, "body dropped", "", told), bodies=[*session.sim.scene.bodies, body])
+    return {"say": f"{body.name}, {size:.3g} m large, falls from z = {body.position[2]:.3g} m."}
 
 
 # -- saving
 
 
-def save_scene(session: Session, order: Order) -> Said:
+def save_scene(session: Session, order: Asked) -> Said:
     """Everything as it stands, as a scene to begin from."""
     scene, moved, refused = apart(change.as_it_stands(session.given, session.sim))
-    text = scene.to_toml()
     session.folder.mkdir(parents=True, exist_ok=True)
-    stem = f"{scene.name}-live"
+    stem = _live_name(session)
     path = next(p for i in range(1, 10000) if not (p := session.folder / (f"{stem}.toml" if i == 1 else f"{stem}-{i}.toml")).exists())
-    path.write_text(text, encoding="utf-8")
-    said = f"Saved {path}: settings, places and velocities of now; soft bodies begin undeformed"
+    path.write_text(scene.model_copy(update={"name": path.stem}).to_toml(), encoding="utf-8")
+    said = f"Saved {path}: run it with pliant run {path}. It has the settings, places and velocities of now; soft bodies begin undeformed"
     if moved:
         said += ", so these were moved out of each other: " + ", ".join(f"{name} by {1e3 * far:.3g} mm" for name, far in moved.items())
     if refused:
@@ -183,7 +206,7 @@ def save_scene(session: Session, order: Order) -> Said:
     return {"say": f"{said.rstrip('.')}."}
 
 
-def record(session: Session, order: Order) -> Said:
+def record(session: Session, order: Asked) -> Said:
     """Begin a recording, or end it."""
     from pliant.terminal import free_name
 
@@ -191,20 +214,27 @@ def record(session: Session, order: Order) -> Said:
         said = _stop_tape(session)
         session.publish()
         return {"say": said}
-    session.tape = Tape(session.sim, free_name(session.folder / f"{session.sim.scene.name}-live"))
+    session.note_pull()
+    session.tape = Tape(session.sim, free_name(session.folder / _live_name(session)), session.log)
     session.publish()
     return {"say": f"Recording to {session.tape.recorder.path}."}
+
+
+def _live_name(session: Session) -> str:
+    """Of a scene or run from here: that of the scene with -live behind it, once."""
+    return re.sub(r"-live(-\d+)?$", "", session.sim.scene.name) + "-live"
 
 
 def _stop_tape(session: Session) -> str:
     if session.tape is None:
         return ""
+    session.note_pull()
     path = session.tape.close(session.sim, session.warnings)
     session.tape = None
     return f"Saved {path}: look at it with pliant view, go on with pliant resume and --duration above {session.sim.time:.3g}."
 
 
-ORDERS: dict[str, Callable[[Session, Order], Said]] = {
+ORDERS: dict[str, Callable[[Session, Asked], Said]] = {
     "start": start, "pause": pause, "step": step, "reset": reset, "dt": set_dt, "method": set_method, "gravity": set_gravity,
     "friction": set_friction, "stiffness": set_stiffness, "grab": grab, "pull": pull, "release": release, "drop": drop,
     "save-scene": save_scene, "record": record,

@@ -6,8 +6,8 @@ import json
 from typing import Any
 
 from pliant.contact.method import METHODS
+from pliant.live.desk import Desk
 from pliant.live.html import page
-from pliant.live.orders import obey
 from pliant.live.pack import pack, plain
 from pliant.live.server import BYTES, Asked, Server
 from pliant.live.session import Session
@@ -23,8 +23,9 @@ def serve(session: Session, host: str = "127.0.0.1", port: int | None = None) ->
             "/hierarchy": lambda asked: (BYTES, session.hierarchy()),
             "/next": lambda asked: (BYTES, session.next(int(asked["after"]), _chosen(asked), asked.get("common") == "1")),
             "/curves": lambda asked: ("application/json", _curves(session)),
+            "/busy": lambda asked: ("application/json", json.dumps(session.busy()).encode()),
         },
-        lambda order: obey(session, order),
+        Desk(session).take,
         host,
         port,
     )
@@ -38,7 +39,7 @@ def _words(session: Session) -> dict[str, Any]:
 
 def _curves(session: Session) -> bytes:
     names = list(session.moment.picture.names.values())
-    return json.dumps(plain(session.history.curves(names))).encode()
+    return json.dumps(plain(session.history.curves(names, list(session.log)))).encode()
 
 
 def _chosen(asked: Asked) -> list[str]:

@@ -41,7 +41,8 @@ class Reel:
         camera = framed(self.survey.around, shown.WINDOW)
         self.words: dict[str, Any] = shown.words(last, self.survey, containers(last, camera)) | {
             "kind": "run", "times": run.times, "steps": run.steps, "field": start, "curves": run_curves(run),
-            "topologies": [run.topology_number(i) for i in range(run.frames)], "status": run.status, "notes": run.notes,
+            "topologies": [run.topology_number(i) for i in range(run.frames)], "status": run.status, "looked": len(chosen),
+            "notes": [*(f"Changed by hand at {order.words}" for order in run.orders), *run.notes],
         }  # fmt: skip
 
     def manifest(self) -> bytes:

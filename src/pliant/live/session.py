@@ -16,6 +16,7 @@ import numpy as np
 from pliant.contact.contacts import Contacts
 from pliant.geometry.mesh import PliantError
 from pliant.live import change, shown
+from pliant.live.compiling import Compiling
 from pliant.live.hand import Hand, with_hand
 from pliant.live.hierarchy import hierarchy
 from pliant.live.history import History
@@ -28,13 +29,15 @@ from pliant.look.pairs import marks_of
 from pliant.look.source import Picture, from_simulation
 from pliant.look.stage import framed
 from pliant.measure.intersection import Intersection
+from pliant.record.orders import Order
 from pliant.record.snapshot import read_meshes
 from pliant.scene import Scene
 from pliant.simulation import Simulation
 
 FRAME = 1.0 / 30.0  # [s] of wall time between pictures, at least
 SHARE = 0.25  # of the time may go into pictures
-PATIENCE = 120.0  # [s] for an order: a rebuild may fill a surface with tetrahedra
+PATIENCE = 600.0  # [s] for an order: a rebuild may compile kernels, or fill a surface with tetrahedra
+GRACE, AT_ONCE = 3.0, 0.2  # [s] that a step may take at the end before it is given up, and one that waits for kernels to be compiled
 LOOK = 0.5  # [s] between looks for containers that hide something
 HOLD = 2.0  # [s] that a client waits for the next picture before it asks again
 
@@ -65,9 +68,13 @@ class Session:
         self.running, self.over = False, False
         self.epoch, self.version = 0, 0
         self.trouble: dict[str, None] = {}  # warnings so far, in order
+        self.noted: dict[str, None] = {}  # what was said of this simulation and those before it
+        self.log: list[Order] = []  # what was changed by hand since the start or the last reset
+        self.compiling = Compiling()
+        self._doing: tuple[str, float] | None = None  # the order that is being carried out, and since when [s]
         self.ranges: dict[str, tuple[float, float]] = {}
         self.glass: set[str] = set()  # containers that have begun to hide something
-        self._orders: queue.Queue[tuple[Callable[[], dict[str, Any]], Future[dict[str, Any]]]] = queue.Queue()
+        self._orders: queue.Queue[tuple[Callable[[], dict[str, Any]], Future[dict[str, Any]], str]] = queue.Queue()
         self._news = Condition()
         self._common_until = 0.0  # [s] how long what bodies have in common is worked out, unless asked for again
         self.begin_epoch()
@@ -78,9 +85,28 @@ class Session:
 
     def order(self, carry_out: Callable[[], dict[str, Any]]) -> dict[str, Any]:
         """Have something done between two steps, and its answer."""
+        try:
+            return self.later(carry_out).result(PATIENCE)
+        except TimeoutError:
+            raise PliantError(f"The simulation has been busy for {PATIENCE:.0f} s; what was asked for is done when it can.") from None
+
+    def later(self, carry_out: Callable[[], dict[str, Any]], title: str = "") -> Future[dict[str, Any]]:
+        """Have something done between two steps; `title` is shown while it waits."""
         answer: Future[dict[str, Any]] = Future()
-        self._orders.put((carry_out, answer))
-        return answer.result(PATIENCE)
+        self._orders.put((carry_out, answer, title))
+        return answer
+
+    def busy(self) -> dict[str, Any]:
+        """What keeps the simulation from going on, since when [s], and which orders wait for it."""
+        compiling, doing, now = self.compiling.seconds, self._doing, time.monotonic()
+        with self._orders.mutex:
+            waiting = [title for _, _, title in self._orders.queue if title]
+        if compiling is not None:
+            what = doing[0] if doing is not None and doing[0] not in ("", "step") else f"contact {next(iter(self.sim.contact.methods))}"
+            return {"doing": f"compiling kernels for {what}, first use only", "seconds": compiling, "waiting": waiting}
+        if doing is not None and doing[0]:
+            return {"doing": doing[0], "seconds": now - doing[1], "waiting": waiting}
+        return {"doing": "", "seconds": 0.0, "waiting": waiting}
 
     def hierarchy(self) -> bytes:
         """Trees over what is drawn now."""
@@ -97,8 +123,8 @@ class Session:
         """The picture after one that is known, as soon as there is one; nothing if there is none for a while."""
         if common:
             self._common_until = time.monotonic() + 2.0 * HOLD
-            if self.moment.common is None:
-                self.order(self._published)
+            if self.moment.common is None and self._orders.empty():
+                self.later(self._published)
         with self._news:
             self._news.wait_for(lambda: self.moment.version > after or self.over, HOLD)
             moment = self.moment
@@ -110,11 +136,15 @@ class Session:
             meta["range"] = moment.meta["ranges"].get(known[0], (0.0, 1.0))
         return pack(meta, shown.frame(moment.picture, known, moment.contacts, moment.common))
 
-    def close(self) -> None:
-        """Stop, and save what is being recorded."""
+    def close(self, grace: float | None = None) -> bool:
+        """Stop, and save what is being recorded; a step or order that lasts longer than `grace` [s] is not waited for: then False."""
         self.over = True
-        self._orders.put((lambda: {}, Future()))
-        self._thread.join()
+        self.later(dict)
+        self._thread.join(grace if grace is None or self.compiling.seconds is None else min(grace, AT_ONCE))
+        self.compiling.close()
+        if self._thread.is_alive() and self.tape is not None:
+            self.tape.cut_off(self.warnings)
+        return not self._thread.is_alive()
 
     # -- the thread that owns the simulation
 
@@ -130,6 +160,7 @@ class Session:
             if time.perf_counter() > self._due:
                 self.publish()
         if self.tape is not None:
+            self.let_go()
             self.tape.close(self.sim, self.warnings)
         with self._news:
             self._news.notify_all()
@@ -138,14 +169,35 @@ class Session:
         """Carry out what was asked for; `wait` for an order if there is nothing else to do."""
         while True:
             try:
-                carry_out, answer = self._orders.get(timeout=0.25) if wait else self._orders.get_nowait()
+                carry_out, answer, title = self._orders.get(timeout=0.25) if wait else self._orders.get_nowait()
             except queue.Empty:
                 return
+            self._doing = (title, time.monotonic())
             try:
                 answer.set_result(carry_out())
             except Exception as error:  # the page is told; the simulation goes on
                 answer.set_exception(error if isinstance(error, PliantError | ValueError | KeyError) else PliantError(str(error)))
+            self._doing = None
             wait = False
+
+    def note(self, order: Order) -> None:
+        """Remember a change by hand, also in what is being recorded."""
+        self.log.append(order)
+        if self.tape is not None:
+            self.tape.order(order)
+
+    def note_pull(self) -> None:
+        """Remember how the hand has pulled so far."""
+        if self.hand is not None and self.sim.time > self.hand.since:
+            self.note(self.hand.told(self.sim.time))
+            self.hand.count_from(self.sim.time)
+
+    def let_go(self) -> None:
+        """The hand opens."""
+        self.note_pull()
+        if self.hand is not None:
+            self.hand.release()
+            self.hand = None
 
     def advance(self) -> None:
         """Exactly one step of dt."""
@@ -160,23 +212,27 @@ class Session:
             self.publish()
             return
         if self.sim.epoch is not epoch:  # a body has broken: its points are others now
+            if self.hand is not None:
+                self.note(self.hand.told(self.sim.time))
             self.hand = None
             self.begin_epoch()
         self.trouble |= dict.fromkeys(report.warnings)
-        self.history.take(self.sim, report, elastic=time.perf_counter() > self._due or not self.running)
+        pull = 0.0 if self.hand is None else self.hand.feel()
+        self.history.take(self.sim, report, elastic=time.perf_counter() > self._due or not self.running, pull=pull)
         self.pace.stepped(self.sim.time)
         if self.tape is not None:
-            self.tape.step(self.sim, report)
+            self.tape.step(self.sim, report, pull)
 
     # -- what is shown
 
     @property
     def warnings(self) -> list[str]:
-        return [*self.sim.notes, *self.trouble]
+        return [*self.noted, *self.trouble]
 
     def begin_epoch(self) -> None:
         """A new epoch: other bodies, fields or colours."""
         self.epoch += 1
+        self.noted |= dict.fromkeys(self.sim.notes)
         picture = from_simulation(self.sim)
         names = [n for n in fields.offered(picture.point_fields) if n not in ("velocity", "shown")]
         survey = shown.survey([picture], names)
@@ -186,7 +242,7 @@ class Session:
         self.words = shown.words(picture, survey, self.glass) | {
             "kind": "live", "epoch": self.epoch, "field": fields.choose(self.field, picture.point_fields, picture.kinds), "curves": [],
             "dt": self.sim.dt, "gravity": scene.gravity, "method": next(iter(self.sim.contact.methods)),
-            "notes": self.sim.notes, "shapes": list(change.ACROSS), "kinds": list(change.KINDS),
+            "notes": self.sim.notes, "shapes": list(change.ACROSS), "kinds": list(change.KINDS), "drop_size": change.usual_size(self.sim),
             "materials": [{"name": b.name, "friction": b.friction, "stiffness": change.stiffness(b)} for b in scene.bodies],
         }  # fmt: skip
         soft = [i for i, k in enumerate(model.bodies.kind) if k == "fem"]
@@ -233,10 +289,8 @@ class Session:
         report, hand = self.sim.report, self.hand
         pulled = None
         if hand is not None:
-            force = hand.force
-            pulled = {
-                "point": hand.point, "to": self.sim.world.model.skin.local[-1], "force": float(np.linalg.norm(force)), "rate": hand.rate,
-            }  # fmt: skip
+            force, to = float(np.linalg.norm(hand.force)), self.sim.world.model.skin.local[-1]
+            pulled = {"point": hand.point, "to": to, "force": force, "rate": hand.rate}
         return {
             "version": self.version + 1, "topology": self.epoch, "time": self.sim.time, "step": self.sim.state.step,
             "contacts": len(self.sim.contacts()), "depth": report.max_depth if report else 0.0, "inverted": len(picture.inverted),

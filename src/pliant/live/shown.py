@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -26,13 +26,21 @@ MOST_ROWS = 20000  # contacts drawn
 MOST_PAIRS = 8  # whose common volume is told
 
 
+class Most(NamedTuple):
+    """A largest value, and where it is."""
+
+    value: float
+    body: str
+    time: float  # [s]
+
+
 @dataclass(frozen=True)
 class Survey:
     """What is known of all frames: where things are, and the range of each field."""
 
     around: Floats  # [m] (n, 3) points that must be seen
     ranges: dict[str, tuple[float, float]] = field(default_factory=dict)
-    most: dict[str, float] = field(default_factory=dict)  # the largest value, which may lie above the range
+    most: dict[str, Most] = field(default_factory=dict)  # the largest value, which may lie above the range
 
 
 def survey(pictures: Sequence[Picture], names: Collection[str]) -> Survey:
@@ -42,8 +50,20 @@ def survey(pictures: Sequence[Picture], names: Collection[str]) -> Survey:
     for name in names:
         if name != "body":
             found = np.concatenate([fields.sample(picture, name) for picture in pictures])
-            ranges[name], most[name] = limits(found, name), float(found.max(initial=0.0))
+            ranges[name], most[name] = limits(found, name), max(_largest(picture, name) for picture in pictures)
     return Survey(around, ranges, most)
+
+
+def _largest(picture: Picture, name: str) -> Most:
+    """The largest value of a field that is seen in a picture."""
+    bodies = list(fields.coloured_bodies(picture, name))
+    points = np.concatenate([picture.triangles.ravel(), picture.surfels])
+    owner = np.concatenate([np.repeat(picture.triangle_body, 3), picture.surfel_body])
+    found = np.where(np.isin(owner, bodies), np.nan_to_num(fields.values(picture, name)[points]), -np.inf)
+    k = int(np.argmax(found)) if len(found) else -1
+    if k < 0 or not found[k] > 0.0:
+        return Most(0.0, "", picture.time)
+    return Most(float(found[k]), picture.names.get(int(owner[k]), ""), picture.time)
 
 
 def limits(values: Floats, name: str) -> tuple[float, float]:
@@ -64,7 +84,7 @@ def words(picture: Picture, known: Survey, glass: Collection[str] = ()) -> dict[
              "glass": name in glass}
             for body, name in picture.names.items()
         ],
-        "fields": [_field(picture, name, known.ranges[name]) | {"most": known.most.get(name)} for name in offered],
+        "fields": [_field(picture, name, known.ranges[name]) | {"most": known.most[name]._asdict()} for name in offered],
         "floors": [_floor(plane, known.around) for plane in picture.planes],
         "camera": {"position": camera.position, "focus": camera.focus, "angle": VIEW_ANGLE, "aspect": WINDOW[0] / WINDOW[1]},
         "size": float(np.linalg.norm(np.ptp(known.around, axis=0))),
@@ -159,9 +179,10 @@ def _contacts(contacts: Contacts, count: int) -> dict[str, np.ndarray]:
     carrying = np.unique(contacts.support.point[contacts.support.weight != 0.0])
     if len(contacts) > MOST_ROWS:
         contacts = contacts.select(np.argsort(-contacts.normal_force, kind="stable")[:MOST_ROWS])
+    turn = np.where(contacts.a < contacts.b, -1.0, 1.0)[:, None]  # rows are of the force on a; shown is that on the later of the two
     return {
-        "contact/point": _near_zero(contacts.point), "contact/normal": _near_zero(contacts.normal),
-        "contact/carrying": carrying[carrying < count], "contact/force": _near_zero(contacts.force),
+        "contact/point": _near_zero(contacts.point), "contact/normal": _near_zero(turn * contacts.normal),
+        "contact/carrying": carrying[carrying < count], "contact/force": _near_zero(turn * contacts.force),
         "contact/sticking": np.nan_to_num(contacts.sticking, nan=0.5),
     }  # fmt: skip
 

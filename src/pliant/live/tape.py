@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
+from threading import RLock
 
 import numpy as np
 
@@ -11,6 +14,7 @@ from pliant.measure.history import History
 from pliant.measure.pairs import per_pair
 from pliant.record import Record, Recorder
 from pliant.record.elements import element_stretch
+from pliant.record.orders import Order
 from pliant.record.snapshot import pack_scene
 from pliant.running import cell_fields, checkpoint, drawn_cells, point_fields, step_values
 from pliant.simulation import Simulation
@@ -22,14 +26,24 @@ EVERY = 1.0 / 30.0  # [s] simulated time between frames
 class Tape:
     """Steps, frames and checkpoints from now on. A run that is resumed goes on as if the hand had let go."""
 
-    def __init__(self, sim: Simulation, path: Path) -> None:
+    def __init__(self, sim: Simulation, path: Path, before: Sequence[Order] = ()) -> None:
+        """`before`: what was changed by hand before the recording began."""
+        self._lock, self._over = RLock(), False  # one thread writes, another may have to cut the recording off
         text, meshes = pack_scene(sim.scene)
         header = {"scene": text, "name": sim.scene.name, "kinds": sim.world.model.bodies.kind, "live": True}
         path.parent.mkdir(parents=True, exist_ok=True)
         self.every = sim.dt * max(1, round(EVERY / sim.dt))  # whole steps, so that a run that goes on takes them too
         self.history = History(sim)
         self.recorder = Recorder(path, header, self.every, begin=[Record("model", {"scene": text}, meshes), checkpoint(sim, self.history)])
+        for order in before:
+            self.order(replace(order, early=True))
         self.show(sim)
+
+    def order(self, order: Order) -> None:
+        """Something was changed by hand."""
+        with self._lock:
+            if not self._over:
+                self.recorder.order(order)
 
     def show(self, sim: Simulation) -> None:
         """What is drawn from now on, beginning with a frame."""
@@ -42,6 +56,11 @@ class Tape:
 
     def take(self, sim: Simulation) -> None:
         """Another simulation goes on from here, with other settings or with more bodies behind the others."""
+        with self._lock:
+            if not self._over:
+                self._take(sim)
+
+    def _take(self, sim: Simulation) -> None:
         before = self.history
         self.history = History(sim, np.concatenate([before.first, sim.points()[len(before.first) :]]))
         self.history.restore({n: np.concatenate([v, np.zeros(len(self.history.rest) - len(v))]) for n, v in before.fields.items()})
@@ -54,12 +73,17 @@ class Tape:
         """One step, or a part of one that had to be divided."""
         self.history.take(contacts)
 
-    def step(self, sim: Simulation, report: StepReport) -> None:
-        """One step, and a frame if one is due."""
+    def step(self, sim: Simulation, report: StepReport, pull: float = 0.0) -> None:
+        """One step, with the force of the hand [N], and a frame if one is due."""
+        with self._lock:
+            if not self._over:
+                self._step(sim, report, pull)
+
+    def _step(self, sim: Simulation, report: StepReport, pull: float) -> None:
         if sim.epoch is not self.epoch:
             self.show(sim)
         at_frame = sim.time >= self.due - 1e-9
-        self.recorder.step(step_values(sim, report, elastic=at_frame), per_pair(report.contacts))
+        self.recorder.step(step_values(sim, report, elastic=at_frame) | {"pull": pull}, per_pair(report.contacts))
         if at_frame:
             self.frame(sim)
             self.due += self.every
@@ -84,5 +108,17 @@ class Tape:
 
     def close(self, sim: Simulation, notes: list[str]) -> Path:
         """The run file, ending with a checkpoint."""
-        self.save(sim)
-        return self.recorder.close("finished", "recorded in the browser", notes)
+        with self._lock:
+            if self._over:
+                return self.recorder.path
+            self._over = True
+            self.save(sim)
+            return self.recorder.close("finished", "recorded in the browser", notes)
+
+    def cut_off(self, notes: list[str]) -> Path:
+        """The run file as far as it goes, from another thread than the one that is stepping: there is no state to save."""
+        with self._lock:
+            if self._over:
+                return self.recorder.path
+            self._over = True
+            return self.recorder.close("interrupted", "recorded in the browser; ended in the middle of a step", notes)

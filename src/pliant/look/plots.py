@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +10,7 @@ import numpy as np
 
 from pliant.geometry.mesh import Floats, PliantError
 from pliant.look.stage import BODIES
+from pliant.record.orders import from_lowest
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -18,9 +19,10 @@ if TYPE_CHECKING:
     from pliant.record import Run
 
 ENERGIES = {
-    "kinetic": "kinetic", "elastic": "elastic", "gravity": "gravity", "total": "total",
+    "kinetic": "kinetic", "elastic": "elastic", "gravity": "gravity, from its lowest", "total": "total",
     "contact_work": "work of contact", "friction_work": "of friction, a part of it", "drive_work": "work of prescribed motion",
     "load_work": "work of loads", "lost": "lost by damping and integration",
+    "attachment_work": "work of springs, strings and hands",
 }  # fmt: skip
 MOST_PAIRS = 8  # curves of the pairs with the largest forces; the others are summed
 
@@ -51,10 +53,9 @@ def plot_energies(run: Run, path: str | Path) -> Path:
     time = _time(run, series)
     figure, (axes,) = _figure()
     for i, name in enumerate(names):
-        shift = np.nanmin(series[name]) if name == "gravity" else 0.0
-        label = ENERGIES[name] + (" (from its lowest)" if name == "gravity" else "")
-        known = np.isfinite(series[name])  # the elastic energy is only taken at frames
-        axes.plot(time[known], (series[name] - shift)[known], color=_colour(i), label=label)
+        values = from_lowest(time, series[name], run.orders) if name == "gravity" else series[name]
+        known = np.isfinite(values)  # the elastic energy is only taken at frames
+        axes.plot(time[known], values[known], color=_colour(i), linestyle=_dashes(i), label=ENERGIES[name])
     axes.axhline(0.0, color="0.75", linewidth=0.8, zorder=0)
     return _finish(figure, axes, run, "energy [J]", path)
 
@@ -82,7 +83,7 @@ def plot_forces(run: Run, path: str | Path) -> Path:
     time = _time(run, series)
     figure, (axes,) = _figure()
     for i, (label, force) in enumerate(pair_forces(pairs, len(time), run.cells(-1).bodies).items()):
-        axes.plot(time, force, color=_colour(i), label=label)
+        axes.plot(time, force, color=_colour(i), linestyle=_dashes(i), label=label)
     axes.set_ylim(bottom=0.0)
     return _finish(figure, axes, run, "contact force [N]", path)
 
@@ -159,6 +160,11 @@ def _colour(i: int) -> tuple[float, ...]:
     return tuple(c / 255 for c in BODIES[i % len(BODIES)])
 
 
+def _dashes(i: int) -> str:
+    """Where colours come again."""
+    return "-" if i < len(BODIES) else "--"
+
+
 def _figure(rows: int = 1, height: float = 4.6) -> tuple[Figure, list[Axes]]:
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
@@ -174,11 +180,28 @@ def _figure(rows: int = 1, height: float = 4.6) -> tuple[Figure, list[Axes]]:
 
 
 def _finish(figure: Figure, axes: Axes, run: Run, label: str, path: str | Path) -> Path:
-    """Titles and labels, and the file."""
+    """Titles and labels, marks where something was changed by hand, and the file."""
     axes.set_ylabel(label)
+    _mark(figure.axes, run)
     if axes.get_legend_handles_labels()[1]:
         axes.legend(frameon=False, fontsize=9)
     return _save(figure, axes, str(run.header.get("name") or run.path.stem), "time [s]", path)
+
+
+def _mark(panels: Sequence[Axes], run: Run) -> None:
+    """A line with a number, as in the table of the report, for each thing that was changed by hand; what lasts is a band."""
+    numbers: dict[float, list[str]] = {}
+    for number, order in enumerate(run.orders, 1):
+        if order.early:
+            continue
+        numbers.setdefault(order.time, []).append(str(number))
+        for axes in panels:
+            axes.axvline(order.time, color="0.45", linewidth=0.8, linestyle=(0, (3, 2)), zorder=0.5)
+            if order.until is not None:
+                axes.axvspan(order.time, order.until, color="0.5", alpha=0.12, linewidth=0, zorder=0.4)
+    for time, found in numbers.items():
+        top = panels[0].get_xaxis_transform()
+        panels[0].text(time, 1.01, ", ".join(found), transform=top, ha="center", va="bottom", fontsize=8, color="0.3")
 
 
 def _save(figure: Figure, lowest: Axes, title: str, along: str, path: str | Path) -> Path:

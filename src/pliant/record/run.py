@@ -15,6 +15,7 @@ from pliant.reading import nearest
 from pliant.record import vtkhdf
 from pliant.record.journal import Array, Entry, JournalReader, Record
 from pliant.record.layout import CELL_TYPES, fill_value
+from pliant.record.orders import Order
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -127,6 +128,17 @@ class Run:
         """What was decided and warned of on the way, said at the end of the run."""
         ends = self._at["end"]
         return [str(note) for note in self.entries[ends[-1]].meta.get("notes", [])] if ends else []
+
+    @property
+    def orders(self) -> list[Order]:
+        """What was changed by hand, in the order of time; of a recording of `pliant live` also what was changed before it began."""
+        return sorted((Order(**self.entries[i].meta) for i in self._at["order"]), key=lambda order: order.time)
+
+    @property
+    def last_scene(self) -> str:
+        """The scene with all bodies that came while the run lasted, as TOML; empty if there is none."""
+        models = self._at["model"]
+        return str((self.entries[models[-1]].meta if models else {}).get("scene") or self.header.get("scene", ""))
 
     @property
     def frames(self) -> int:

@@ -30,6 +30,7 @@ from pliant.geometry.mesh import PliantError
 from pliant.record import vtkhdf
 from pliant.record.checks import column_of, numeric, refuse_names, with_rows
 from pliant.record.journal import Array, Entry, JournalWriter, Record, head_text, parsed_head
+from pliant.record.orders import Order
 from pliant.record.run import FORMAT, Cells, Run, run_paths, stacked
 from pliant.record.size import estimate_bytes, human
 from pliant.record.vtkhdf import TEMPORARY
@@ -217,6 +218,10 @@ class Recorder:
         """A checkpoint: all that is needed to go on from here."""
         self._flush_steps()
         self._append("state", {**(meta or {}), "time": float(time), "step": int(step)}, arrays)
+
+    def order(self, order: Order) -> None:
+        """What a person changed by hand."""
+        self._append("order", order.meta, {})
 
     def close(self, status: str, message: str = "", notes: Sequence[str] = ()) -> Path:
         """End the run: everything goes into the run file, and the journal is removed. Returns the run file.

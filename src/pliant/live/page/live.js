@@ -34,12 +34,14 @@ class Live {
       choice("of", "of body", words.materials.map((m) => m.name), this.chosen.name, (name) => { this.chosen = words.materials.find((m) => m.name === name); this.material(); }),
       number("friction", "friction", 0, (v) => this.change("friction", v, (m) => (m.friction = v))),
       number("stiffness", "stiffness", 0, (v) => this.change("stiffness", v, (m) => (m.stiffness[1] = v))),
+      element("div", { className: "hint" }, "A pair has the geometric mean of the friction of its two bodies, unless the scene names the pair."),
       heading("Hand"),
       element("div", { className: "hint" }, "Drag a body to pull it. Drag beside bodies to turn the view, with shift to move it."),
       slider("strength", "strength", -2, 2, 0.1, Math.log10(this.strength), (v) => (this.strength = 10 ** v)),
       heading("Drop a body"),
       choice("drop-shape", "shape", words.shapes, this.drop.shape, (v) => (this.drop.shape = v)),
       choice("drop-kind", "made", words.kinds, this.drop.kind, (v) => (this.drop.kind = v)),
+      number("drop-size", "size [m]", short3(this.drop.size ?? words.drop_size), (v) => { this.drop.size = v; }),
       row(button("drop", "drop it from above", () => order({ do: "drop", ...this.drop }))),
       heading("Keep"),
       element("div", { className: "pair" }, button("record", "record a run", () => order({ do: "record" })), button("save-scene", "save as scene", () => order({ do: "save-scene" }))),
@@ -146,9 +148,18 @@ class Live {
     this.warnings.replaceChildren(...(meta.warnings.length ? meta.warnings : ["nothing so far"]).map((w) => element("li", {}, w)));
   }
 
+  // What keeps the simulation from going on, and what waits for it.
+  tellBusy({ doing, seconds, waiting }) {
+    const box = document.getElementById("busy"), held = doing && seconds > 1;
+    box.hidden = !held;
+    if (!held) return;
+    const queued = waiting.length ? ` Queued: ${waiting.join(", ")}.` : " What you order now is queued.";
+    box.textContent = `${doing[0].toUpperCase()}${doing.slice(1)}: ${seconds.toFixed(0)} s so far.${queued}`;
+  }
+
   async watch() {
     for (;;) {
-      try { this.app.showCurves(await (await fetch("/curves")).json()); } catch { /* the loop of pictures says so */ }
+      try { this.tellBusy(await (await fetch("/busy")).json()); this.app.showCurves(await (await fetch("/curves")).json()); } catch { /* the loop of pictures says so */ }
       await new Promise((over) => setTimeout(over, 700));
     }
   }

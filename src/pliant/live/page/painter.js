@@ -78,7 +78,7 @@ class Painter {
     gl.enable(gl.DEPTH_TEST); gl.disable(gl.BLEND); gl.disable(gl.CULL_FACE); gl.depthMask(true);
   }
 
-  use(name, { project = this.project, opacity = 1, range = [0, 1], flat = false, cut = [0, 0, 0, 1e30], width = 1 } = {}) {
+  use(name, { project = this.project, opacity = 1, range = [0, 1], flat = false, unlit = false, cut = [0, 0, 0, 1e30], width = 1 } = {}) {
     const gl = this.gl, { p, at } = this.programs[name];
     gl.useProgram(p);
     for (let i = 0; i < 6; i++) gl.disableVertexAttribArray(i);
@@ -91,6 +91,7 @@ class Painter {
     if (at.ramp) gl.uniform3fv(at.ramp, this.ramp);
     if (at.range) gl.uniform2fv(at.range, range);
     if (at.flatShade) gl.uniform1f(at.flatShade, flat ? 1 : 0);
+    if (at.unlit) gl.uniform1f(at.unlit, unlit ? 1 : 0);
     if (at.cut) gl.uniform4fv(at.cut, cut);
     return at;
   }

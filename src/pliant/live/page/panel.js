@@ -5,6 +5,7 @@ class Panel {
     this.app = app;
     this.root = document.getElementById("panel");
     this.looks = element("div", {});
+    this.movie = new Movie(app);
     this.root.append(this.looks);
     this.build();
   }
@@ -43,7 +44,7 @@ class Panel {
       ...(stage.bodies.length > 4 ? [choice("body-all", "all", [{ value: "", words: "each as below" }, "solid", "glass", "hidden"], "", (shown) => this.all(shown))] : []),
       element("div", { className: "bodies" }, ...stage.bodies.map((b) => this.body(b))),
       heading("Save what is shown"),
-      row(button("save-picture", "picture", () => this.picture(), "png"), ...(app.player ? [button("save-movie", "movie", () => this.movie(), "webm")] : [])),
+      row(button("save-picture", "picture", () => this.picture(), "png"), ...(app.player ? [button("save-movie", "movie", () => this.movie.press(), "webm, as played: at the speed that is chosen")] : [])),
       ...(stage.words.notes?.length ? [heading("Notes"), element("ul", { className: "notes" }, ...stage.words.notes.map((n) => element("li", {}, n)))] : []),
     );
     this.bar();
@@ -89,15 +90,17 @@ class Panel {
     const [low, high] = range ?? [field.low, field.high], [factor, unit] = prefixed(Math.max(Math.abs(low), Math.abs(high)), field.unit);
     this.barWords = field.title + (unit ? ` [${unit}]` : "");
     this.barLabels = [0, 0.5, 1].map((f) => short((low + f * (high - low)) / factor));
-    const most = Math.max(field.most ?? 0, largest?.value ?? 0), above = !this.stage.options.frameRange && most > high * (1 + 1e-6);
+    const most = field.most.value > (largest?.value ?? 0) ? field.most : { value: largest?.value ?? 0, body: largest?.body?.name, time: this.stage.frame?.meta.time };
+    const above = !this.stage.options.frameRange && most.value > high * (1 + 1e-6);
     if (above) this.barLabels[2] += "+";
     const body = largest?.body, how = body && body.shown !== "solid" ? ` (${body.shown})` : "";
-    this.barNow = [!body ? "" : `largest now ${withUnit(largest.value, field.unit)}` + (Math.abs(largest.value) > TINY ? ` on ${body.name}${how}` : ""), ...(above ? ["the range holds 96 % of the values", ...(this.app.player ? [`largest of the run ${withUnit(most, field.unit)}`] : [])] : [])];
+    this.barNow = [!body ? "" : `largest now ${withUnit(largest.value, field.unit)}` + (Math.abs(largest.value) > TINY ? ` on ${body.name}${how}` : ""), ...(above ? ["the range holds 96 % of the values", ...(this.app.player ? [`largest of ${this.stage.words.looked < this.app.player.count ? `${this.stage.words.looked} frames` : "the run"} ${withUnit(most.value, field.unit)} on ${most.body} at ${short(most.time)} s`] : [])] : [])];
     const key = [this.barWords, ...this.barNow, ...this.barLabels].join();
     if (key === this.barKey) return;
     this.barKey = key;
     document.getElementById("bar-title").textContent = this.barWords;
-    document.getElementById("bar-now").replaceChildren(...this.barNow.map((l) => element("div", {}, l)));
+    const there = (l) => element("button", { id: "bar-most", type: "button", title: "go there", onclick: () => this.app.player.seekTime(most.time) }, l);
+    document.getElementById("bar-now").replaceChildren(...this.barNow.map((l, i) => element("div", {}, i === 2 ? there(l) : l)));
     document.getElementById("bar-labels").replaceChildren(...this.barLabels.map((l) => element("span", {}, l)));
     const stops = this.stage.words.colours.ramp.map((c) => `rgb(${c})`).join(", ");
     document.getElementById("bar-ramp").setAttribute("style", `background: linear-gradient(to right, ${stops})`);
@@ -116,8 +119,11 @@ class Panel {
     const line = (...parts) => lines.push(parts.map((p) => (typeof p === "string" ? p : element("span", {}, element("i", { className: "swatch", style: `background: ${p[0]}` }), p[1]))));
     if (!frame) return;
     if (o.points) line([rgb(CONTACT.sticks), "contact that sticks"], [rgb(CONTACT.slips), "slips"]);
-    if (o.normals) line([rgb(CONTACT.normal), "normal"]);
-    if (o.forces) line([rgb(CONTACT.force), `force, the longest ${withUnit(marks.longest ?? 0, "N")}`]);
+    if (o.normals) line([rgb(CONTACT.normal), "normal, out of the first of each pair"]);
+    if (o.forces) line([rgb(CONTACT.force), `force on the second of each pair (named as in the curves), the longest ${withUnit(marks.longest ?? 0, "N")}`]);
+    const plane = this.stage.cutPlane, axis = plane && plane.findIndex((v) => v !== 0), where = plane ? withUnit(plane[3] * plane[axis], "m") : "";
+    document.getElementById("cut-at").parentElement.firstChild.textContent = plane ? `at ${where}` : "at";
+    if (plane) line(`cut at ${o.cut} = ${where}`);
     if (o.carrying) line([rgb(CONTACT.carries), "active node"]);
     if (o.pairs) {
       const states = words.colours.states, counts = frame.meta.pairs;
@@ -155,22 +161,4 @@ class Panel {
   }
 
   picture() { this.composed().toBlob((blob) => download(blob, `${this.stage.words.title}_${this.stage.frame.meta.time.toFixed(4)}s.png`)); }
-
-  async movie() {
-    if (!window.MediaRecorder) return say("This browser cannot record movies.", true);
-    const player = this.app.player, first = this.composed(), pen = first.getContext("2d"), stream = first.captureStream(0), [track] = stream.getVideoTracks();
-    const recorder = new MediaRecorder(stream, { videoBitsPerSecond: 8e6 }), parts = [];
-    recorder.ondataavailable = (e) => parts.push(e.data);
-    const done = new Promise((over) => (recorder.onstop = over));
-    player.pause(); recorder.start();
-    for (let i = 0; i < player.count; i++) {
-      await player.seek(i);
-      pen.drawImage(this.composed(), 0, 0); track.requestFrame();
-      say(`Movie: frame ${i + 1} of ${player.count}`);
-      await new Promise((next) => setTimeout(next, 33));
-    }
-    recorder.stop(); await done;
-    download(new Blob(parts, { type: "video/webm" }), `${this.stage.words.title}.webm`);
-    say("Movie saved.");
-  }
 }

@@ -29,6 +29,9 @@ function withUnit(value, unit) {
   return `${String(Number((value / factor).toPrecision(3)))} ${full}`.trim();
 }
 
+// The sign of a curve; dashed where colours come again.
+const signOf = ({ colour, dashed }) => element("i", { className: "swatch", style: dashed ? `background: repeating-linear-gradient(90deg, rgb(${colour}) 0 3px, #fff 3px 5px)` : `background: rgb(${colour})` });
+
 const LEFT = 44, RIGHT = 8, BELOW = 18;
 
 class Plot {
@@ -63,12 +66,12 @@ class Plot {
     const room = 0.04 * (high - low || 1);
     this.box = { low: low < 0 ? low - room : 0, high: high + room, start: Number.isFinite(start) ? start : 0, end: end > start ? end : (Number.isFinite(start) ? start : 0) + 1 };
     this.words.textContent = data.title + (this.unit ? ` [${this.unit}]` : "");
-    const { curve } = this.most, whose = data.curves.length > 1 && curve ? [element("i", { className: "swatch", style: `background: rgb(${curve.colour})` })] : [];
+    const { curve } = this.most, whose = data.curves.length > 1 && curve ? [signOf(curve)] : [];
     this.peak.replaceChildren(...(this.most.y > TINY ? [...whose, `max ${withUnit(this.most.y, data.unit)} at ${short(this.most.x)} s`] : []));
     this.peak.title = `${curve ? `${curve.name}: ` : ""}the largest value` + (this.seek ? "; click to go there" : "");
     this.values = data.curves.map(() => element("b", {}));
     this.legend.replaceChildren(...data.curves.map((c, i) =>
-      element("span", {}, element("i", { className: "swatch", style: `background: rgb(${c.colour})` }), c.name, this.values[i])));
+      element("span", {}, signOf(c), c.name, this.values[i])));
     this.tell(); this.draw();
   }
 
@@ -106,11 +109,17 @@ class Plot {
     pen.textAlign = "center"; pen.textBaseline = "top";
     for (const v of ticks(start, end, 6)) if (px(v) < w - 40) pen.fillText(short(v), px(v), h - BELOW + 5);
     pen.textAlign = "right"; pen.fillText("t [s]", w - RIGHT, h - BELOW + 5);
-    for (const { x, y, colour } of this.data.curves) {
-      pen.strokeStyle = `rgb(${colour})`; pen.lineWidth = 1.5; pen.lineJoin = "round"; pen.beginPath();
+    for (const { time, until } of this.data.marks ?? []) { // what was changed by hand
+      if (time < start || time > end) continue;
+      if (until !== null) { pen.fillStyle = "#8b93a022"; pen.fillRect(px(time), 2, px(Math.min(until, end)) - px(time), h - BELOW - 2); }
+      pen.strokeStyle = "#8b93a0"; pen.lineWidth = 1; pen.setLineDash([3, 2]); pen.beginPath(); pen.moveTo(px(time), 2); pen.lineTo(px(time), h - BELOW); pen.stroke(); pen.setLineDash([]);
+    }
+    for (const { x, y, colour, dashed } of this.data.curves) {
+      pen.setLineDash(dashed ? [5, 3] : []); pen.strokeStyle = `rgb(${colour})`; pen.lineWidth = 1.5; pen.lineJoin = "round"; pen.beginPath();
       for (let i = 0; i < x.length; i++) i ? pen.lineTo(px(x[i]), py(y[i])) : pen.moveTo(px(x[i]), py(y[i]));
       pen.stroke();
     }
+    pen.setLineDash([]);
     if (this.now !== null && this.now >= start - 1e-12) {
       pen.strokeStyle = "#2c3038"; pen.lineWidth = 1; pen.beginPath(); pen.moveTo(px(this.now), 2); pen.lineTo(px(this.now), h - BELOW); pen.stroke();
     }

@@ -161,7 +161,7 @@ class Stage {
     if (o.wire) p.mesh("mesh", { ...solid, index: this.shownEdges() }, { range, cut, part: "edges", lines: true });
     else p.mesh("mesh", solid, { range, cut, part: "solid" });
     p.discs(this.discs, turn, { range });
-    if (plane) p.mesh("cut", this.sliced(plane), { range });
+    if (plane) p.mesh("cut", this.sliced(plane), { range, unlit: true }); // its colours are to be read
     if (!o.wire) p.blended(() => p.mesh("mesh", { ...solid, index: this.parts.glass }, { range, opacity: 0.28, cut, part: "glass" }));
     this.marks.draw(p);
     p.drawn++;

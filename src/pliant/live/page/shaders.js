@@ -24,10 +24,11 @@ layout(location = 0) in vec3 position; layout(location = 1) in vec3 normal; layo
 layout(location = 4) in float soft; uniform mat4 project; out vec3 at, n; out float v, s; flat out vec4 p;
 void main() { at = position; n = normal; v = value; p = plain; s = soft; gl_Position = project * vec4(position, 1.0); }`,
   `#version 300 es
-precision highp float; in vec3 at, n; in float v, s; flat in vec4 p; uniform vec4 cut; out vec4 colour; ${COLOUR}
+precision highp float; in vec3 at, n; in float v, s; flat in vec4 p; uniform vec4 cut; uniform float unlit; out vec4 colour; ${COLOUR}
 void main() {
   if (s > 0.5 && dot(cut.xyz, at) > cut.w) discard;
   if (flatShade > 0.5) { colour = vec4(0.1, 0.12, 0.16, opacity); return; }
+  if (unlit > 0.5) { colour = vec4(painted(v, p), opacity); return; }
   vec3 normal = dot(n, n) > 1e-12 ? normalize(n) : vec3(0.0, 0.0, 1.0);
   colour = vec4(lit(painted(v, p), normal, at), opacity);
 }`],

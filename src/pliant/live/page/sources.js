@@ -13,7 +13,10 @@ class FileSource {
   async frame(i) { return unpack(await inflated(this.data.frames[i])); }
 }
 
+const PAGE = Math.random().toString(36).slice(2); // which page of several it is
+
 class ServerSource {
+  constructor() { this.orders = 0; }
   async get(path) {
     const answer = await fetch(path).catch(() => { throw new Error("pliant does not answer any more: it was ended, or the network is gone. Start it again and load the page anew."); });
     if (!answer.ok) throw new Error(await answer.text());
@@ -27,8 +30,14 @@ class ServerSource {
     const block = await this.get(`/next?after=${after}&${wanted}`);
     return block.byteLength ? unpack(block) : null;
   }
+  // An order has a name of its own, so that it is done once, however often it is sent; one that has to wait is asked for until it is done.
   async order(what) {
-    const answer = await fetch("/do", { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(what) });
-    return answer.ok ? answer.json() : { ok: false, say: await answer.text() };
+    const body = JSON.stringify({ ...what, id: `${PAGE} ${++this.orders}` });
+    for (;;) {
+      const answer = await fetch("/do", { method: "POST", headers: { "Content-Type": "application/json" }, body });
+      if (!answer.ok) return { ok: false, say: await answer.text() };
+      const said = await answer.json();
+      if (!said.queued) return said;
+    }
   }
 }

@@ -12,7 +12,7 @@ import numpy as np
 
 from pliant.geometry.mesh import Floats, PliantError
 from pliant.look.plots import plots
-from pliant.look.report import words
+from pliant.look.report import by_hand, words
 from pliant.look.report.hardest import Hardest, hardest_contact, plot_map
 from pliant.look.report.html import beside, figure, legend, page, section, text
 
@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 STILLS = 6
 SIZE = (640, 640)  # of a still: shown two in a row, its words are as large as those of the page
 PLOTS = {
-    "energy": "Energies. Gravity is counted from its lowest value.", "force": "Contact force of each pair of bodies.",
+    "energy": "Energies. Gravity is counted from its lowest value, and anew after each change of gravity.",
+    "force": "Contact force of each pair of bodies.",
     "depth": "Deepest penetration and number of contacts.",
     "momentum": "Momentum of everything that can move. How well the contacts account for it: see momentum balance, above.",
 }  # fmt: skip
@@ -43,6 +44,7 @@ def report(run: Run, path: str | Path, field: str = "auto", stills: int = STILLS
     parts = [
         words.lead(run),
         section("What was simulated", words.summary(run)),
+        *([section("What was changed while it ran", changed)] if (changed := by_hand.changed(run)) else []),
         section("What it looked like", _stills(run, field, stills, hardest)),
         section("Bodies and materials", words.bodies(run)),
         section("Curves", _curves(run)),
@@ -50,7 +52,7 @@ def report(run: Run, path: str | Path, field: str = "auto", stills: int = STILLS
         section("What touched what", words.pairs(run)),
         section("Warnings", words.warnings(run)),
         section("Notes", words.notes(run)),
-        section("How to do it again", words.again(run)),
+        section("How to go on with it" if changed else "How to do it again", words.again(run)),
     ]
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(page(f"{words.title(run)}: report of a pliant run", parts), encoding="utf-8")

@@ -11,6 +11,7 @@ import numpy as np
 from pliant.geometry.mesh import PliantError
 from pliant.look.caption import length_words
 from pliant.look.fields import PREFIXES
+from pliant.look.report import by_hand
 from pliant.look.report.hardest import Hardest
 from pliant.look.report.html import code, facts, folded, listing, table, text
 from pliant.measure.pairs import per_pair
@@ -52,6 +53,8 @@ def lead(run: Run) -> str:
         said.append("Nothing touched anything.")
     if _balance(series):
         said.append(f"Proof: {_balance(series)}.")
+    if run.header.get("live"):
+        said.append(by_hand.sentence(run))
     count = len(_split(run)[0])
     said.append("There are no warnings." if count == 0 else f"Warnings, see below: {count}.")
     return text(" ".join(said), "lead") + text(WHAT, "quiet")
@@ -85,7 +88,8 @@ def summary(run: Run) -> str:
     if scene is not None:
         if scene.about:
             found["scene"] = scene.about
-        found |= {"contact method": _method(scene), "dt": f"{scene.dt:g} s", "gravity": _vector(scene.gravity, "m/s²")}
+        given = {"contact method": _method(scene), "dt": f"{scene.dt:g} s", "gravity": _vector(scene.gravity, "m/s²")}
+        found |= {name: value + by_hand.later(run, name) for name, value in given.items()}
     found["simulated"] = f"{run.times[-1] - run.times[0]:.4g} s in {int(run.steps[-1])} steps, {run.frames} frames"
     if "dt" in series and len(series["dt"]) and np.nanmin(series["dt"]) < 0.999 * np.nanmax(series["dt"]):
         found["steps taken"] = f"from {np.nanmin(series['dt']):.3g} s to {np.nanmax(series['dt']):.3g} s"
@@ -128,10 +132,14 @@ def bodies(run: Run) -> str:
     scene = scene_of(run)
     if scene is None:
         return text(f"The run does not hold its scene. Bodies: {', '.join(run.cells(-1).bodies.values())}.")
-    rows = [(body.name, body.model, _shape(body.shape), _material(body), f"{body.friction:g}") for body in scene.bodies[:MOST_BODIES]]
-    more = len(scene.bodies) - len(rows)
+    there = {body.name for body in scene.bodies}
+    known = [*scene.bodies, *by_hand.came_later(run, there)]
+    named = lambda body: body.name + ("" if body.name in there else " (dropped while it ran)")
+    rows = [(named(body), body.model, _shape(body.shape), _material(body), f"{body.friction:g}") for body in known[:MOST_BODIES]]
+    more = len(known) - len(rows)
     found = table(("body", "model", "shape", "material", "friction"), rows, words=4)
-    return found + (text(f"and {more} more bodies.") if more > 0 else "")
+    found += text(f"and {more} more bodies.") if more > 0 else ""
+    return found + (text("Values are those of the beginning; what was changed is said above.", "quiet") if run.orders else "")
 
 
 def _shape(shape: Any) -> str:
@@ -260,8 +268,10 @@ def again(run: Run) -> str:
     kept = 'kind = "recorded"' in scene
     lines = [f"pip install .    # in a checkout of pliant {run.header.get('pliant') or ''}".rstrip()]
     lines.append(f"pliant resume {run.path.name} --duration SECONDS    # goes on from its last checkpoint, bit for bit")
-    if not kept:
+    alone = by_hand.scene_is_enough(run)
+    if not kept and alone:
         lines.append(f"pliant run {name}.toml    # the scene below, from the start")
     lines += [f"pliant view {run.path.name}    # look at it in the browser", f"pliant contacts {run.path.name}"]
-    note = text("Meshes from files are kept in the run file; the scene below names them as recorded.") if kept else ""
+    note = "" if alone else text(by_hand.ALONE)
+    note += text("Meshes from files are kept in the run file; the scene below names them as recorded.") if kept else ""
     return code("\n".join(lines)) + note + folded("The scene", code(scene))
