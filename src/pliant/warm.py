@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from pliant.build import methods_of
-from pliant.contact.method import METHODS
+from pliant.contact.method import METHODS, find_method
 from pliant.kernels import CACHE, KEY, PACKAGE
 from pliant.scene import Scene
 
@@ -154,10 +154,12 @@ JOBS |= {"contact quasi-rigid": _quasi_rigid}
 
 def needed(scene: Scene) -> list[str]:
     """The jobs whose kernels a scene calls."""
-    models = {body.model for body in scene.bodies}
+    models, methods = {body.model for body in scene.bodies}, methods_of(scene)
+    for name in methods:
+        find_method(name)  # a mistake is told before anything is compiled
     jobs = ["tets"] if "fem" in models else []
     if len(scene.bodies) > 1 or models & {"rigid", "quasi-rigid"}:
-        jobs += [job for job in (f"contact {name}" for name in methods_of(scene)) if job in JOBS] or ["contact ground"]
+        jobs += [job for job in (f"contact {name}" for name in methods) if job in JOBS] or ["contact ground"]
     jobs += ["solver"] if models & {"fem", "springs"} else []
     jobs += ["springs"] if "springs" in models else []
     jobs += ["points"] if "points" in models else []
