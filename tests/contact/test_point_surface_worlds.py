@@ -153,11 +153,11 @@ def test_bodies_that_go_deep_because_of_dt_are_named_once(dt, said):
     assert len(set(notes)) == said and all("a and b" in text and f"dt = {dt:g}" in text for text in notes)
 
 
-def test_deep_surfels_are_noted_once_for_a_pair():
+def test_deep_surfels_are_counted_and_noted_once_for_a_pair():
     sim, notes = two_balls("points", "points", distance=0.1), []
     for _ in range(4):
         notes += [text for text in sim.step().warnings if "three widths" in text]
-    assert len(notes) > 1 and len(set(notes)) == 1 and "a and b" in notes[0]
+    assert len(notes) > 1 and len(set(notes)) == 1 and "10 or more surfels of a and b" in notes[0]
 
 
 def test_the_drawn_surfaces_meet():

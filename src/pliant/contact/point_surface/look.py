@@ -88,17 +88,18 @@ class Look:
         return self.fixed.part(self.hits) * facing(self.fixed, self.surfaces, self.hits)
 
     def warnings(self, motion: Motion) -> list[str]:
-        """One sentence for every two bodies, the same in every step so that it is noted once."""
+        """One sentence for every two bodies and power of ten of surfels, so that it is noted a few times and not in every step."""
         deep = self.hits.deep
         if not deep.any():
             return []
         first = motion.bodies.origin()
         a, b = first[self.surfaces.fixed.body[self.hits.surfel[deep]]], first[self.hits.other[deep]]
-        names, pairs = motion.bodies.names, np.unique(np.sort(np.stack([a, b], axis=1), axis=1), axis=0)
+        names = motion.bodies.names
+        pairs, count = np.unique(np.sort(np.stack([a, b], axis=1), axis=1), axis=0, return_counts=True)
         return [
-            f"point-surface: surfels of {_two(names[i], names[j])} were deeper than three widths and went on along their last good "
-            "direction. A larger `stiffness` or a shorter dt makes contacts shallower."
-            for i, j in pairs.tolist()
+            f"point-surface: {10 ** int(np.log10(n))} or more surfels of {_two(names[i], names[j])} were deeper than three widths and went "
+            "on along their last good direction. A larger `stiffness` or a shorter dt makes contacts shallower."
+            for (i, j), n in zip(pairs.tolist(), count.tolist(), strict=True)
         ]
 
 
