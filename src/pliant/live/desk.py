@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from concurrent.futures import Future
+from concurrent.futures import TimeoutError as Late  # another than the built-in one in Python 3.10
 from threading import Lock
 
 from pliant.live.orders import Asked, Said, meant
@@ -37,7 +38,7 @@ class Desk:
                     del self._answers[next(iter(self._answers))]
         try:
             return answer.result(SOON)
-        except TimeoutError:
+        except Late:
             return {"queued": True}
 
 

@@ -6,6 +6,7 @@ import queue
 import time
 from collections.abc import Callable
 from concurrent.futures import Future
+from concurrent.futures import TimeoutError as Late  # another than the built-in one in Python 3.10
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from threading import Condition, Thread
@@ -87,7 +88,7 @@ class Session:
         """Have something done between two steps, and its answer."""
         try:
             return self.later(carry_out).result(PATIENCE)
-        except TimeoutError:
+        except Late:
             raise PliantError(f"The simulation has been busy for {PATIENCE:.0f} s; what was asked for is done when it can.") from None
 
     def later(self, carry_out: Callable[[], dict[str, Any]], title: str = "") -> Future[dict[str, Any]]:
