@@ -16,6 +16,7 @@ _WHERE = {
     "Material": "pliant.scene",
     "Simulation": "pliant.simulation",
     "Contacts": "pliant.contact.contacts",
+    "Support": "pliant.contact.contacts",
     "Answer": "pliant.contact.method",
     "Rows": "pliant.motion",
     "register_method": "pliant.contact.method",

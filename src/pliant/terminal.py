@@ -248,7 +248,7 @@ def contact_facts(run: Run, pair: tuple[str, str] | None, at: float | None, out:
 
     frame = run.frame_at(at)
     contacts = run.contacts(t=at) if pair is None else run.contacts(*pair, t=at)
-    stem = out or run.path.with_name(run.path.stem + "_contacts")
+    stem = out or run.path.with_name("_".join([run.path.stem, "contacts", *(pair or ())]).replace("/", "-"))
     stem.parent.mkdir(parents=True, exist_ok=True)
     table, png = stem.with_name(f"{stem.name}.{to}"), stem.with_name(stem.name + ".png")
     names, written = run.cells(frame).bodies, []

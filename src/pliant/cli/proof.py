@@ -24,6 +24,7 @@ def validate(
     Exits with 1 if anything fails.
     """
     from pliant import validate as proof
+    from pliant.geometry.mesh import PliantError
     from pliant.validate import output
 
     if listed:
@@ -39,6 +40,10 @@ def validate(
             for what, reference, here, error, _, verdict in output.lines(result):
                 say(f"    {what}: reference {reference}, here {here}, error {error}: {verdict}")
     written = output.write(results, out) if out is not None else []
+    if not results:
+        refused = [(p.name, *why) for p in proof.problems(names).values() for why in p.refused.items() if why[0] in (method or ())]
+        asked = [f"{name} is not asked of {other}: {why}" for name, other, why in refused]
+        raise PliantError("; ".join(asked) or "No problem is asked of these methods: `pliant validate --list` says which are.")
     passed = sum(r.passed for r in results)
     if as_json:
         tell(output.facts(results))
@@ -64,11 +69,14 @@ def compare(
     from rich.markup import escape
     from rich.table import Table
 
+    from pliant.contact.method import find_method
     from pliant.measure.compare import COLUMNS, compare, plot
 
-    made = wanted_scene(scene, settings or [], dt, duration, None)
+    made, methods = wanted_scene(scene, settings or [], dt, duration, None), [name.strip() for name in contact.split(",")]
+    for method in methods:
+        find_method(method)  # a mistake is told before the others run
     trials = []
-    for trial in compare(made, [name.strip() for name in contact.split(",")]):
+    for trial in compare(made, methods):
         trials.append(trial)
         if not as_json:
             say(f"{trial.method}: " + (trial.failure or f"{len(trial.time)} steps in {trial.seconds:.1f} s"))
@@ -80,10 +88,11 @@ def compare(
     table = Table(box=None, pad_edge=False)
     for head in ("method", *COLUMNS):
         table.add_column(head, no_wrap=True, overflow="ignore")  # a number without its exponent is a wrong one
-    table.columns[0].no_wrap = True
     for trial in done:
         table.add_row(trial.method, *(f"{value:.2g}" for value in trial.table.values()))
-    Console(highlight=False).print(table)
+    wide = Console(highlight=False)
+    wide.width = max(wide.width, Console(width=1000).measure(table).maximum)  # a cut table has wrong numbers
+    wide.print(table)
     say("\n".join(f"[dim]{name}: {escape(what)}[/]" for name, what in COLUMNS.items()))
     if path is not None:
         say(f"Wrote {path}")

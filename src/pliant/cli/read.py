@@ -45,7 +45,7 @@ def contacts(
     pair: Annotated[tuple[str, str] | None, typer.Option(help="Two bodies; what acts on the first is shown.")] = None,
     at: Annotated[float | None, typer.Option(help="Time [s]; default the end.")] = None,
     to: Annotated[str, typer.Option(help="The history as csv or parquet (needs pandas and pyarrow).")] = "csv",
-    out: Annotated[Path | None, typer.Option(help="Stem of the table and png; default RUN_contacts.")] = None,
+    out: Annotated[Path | None, typer.Option(help="Stem of the table and png; default RUN_contacts, with the names of a pair.")] = None,
     as_json: Json = False,
 ) -> None:
     """Say what touched what, how hard and over which area; write the history as a table and as a plot."""
@@ -63,6 +63,8 @@ def contacts(
         Console(highlight=False).print(pair_table(facts["pairs"], f"contact at t = {facts['time']:.4g} s"))
     else:
         say(f"{f'{pair[0]} and {pair[1]} do not touch' if pair else 'Nothing touches'} at t = {facts['time']:.4g} s.")
+    if at is not None and abs(at - facts["time"]) > 1e-9:
+        say(f"That is the last frame at or before t = {at:g} s; the table below has every step.")
     if facts["parted"]:
         say(parted_text(facts["parted"]))
     elif pair and not facts["pairs"]:

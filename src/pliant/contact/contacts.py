@@ -154,18 +154,18 @@ class Contacts:
 
     @property
     def pressure(self) -> Floats:
-        """Normal force over area [Pa], (r,); NaN where the area is not known or nothing."""
+        """Normal force over area [Pa], (r,); 0 where there is no force, NaN where the area is not known."""
         return self._over_area(self.normal_force)
 
     @property
     def traction(self) -> Floats:
-        """Force over area on A, normal and friction [Pa], (r, 3); NaN where the area is not known or nothing."""
+        """Force over area on A, normal and friction [Pa], (r, 3); 0 where there is none, NaN where the area is not known."""
         return self._over_area(self.force)
 
     def _over_area(self, values: Floats) -> Floats:
         area = self.area if values.ndim == 1 else self.area[:, None]
         known = area > 0.0
-        return np.where(known, values / np.where(known, area, 1.0), np.nan)
+        return np.where(known, values / np.where(known, area, 1.0), np.where((area == 0.0) & (values == 0.0), 0.0, np.nan))
 
     # -- of all rows together
 
