@@ -180,6 +180,14 @@ class Simulation:
         mass = model.nodes.mass[mine]
         return np.sum(mass[:, None] * self.world.state.x[mine], axis=0) / mass.sum()
 
+    def mass(self, body: str) -> float:
+        """Mass [kg]; infinite for what is static."""
+        i, model = self.index(body), self.world.model
+        frame = model.bodies.frame[i]
+        if frame < 0:
+            return float(model.nodes.mass[self.nodes(body)].sum())
+        return float(model.frames.mass[frame]) if model.frames.inverse[frame] > 0.0 else np.inf
+
     def contacts(self, a: str | None = None, b: str | None = None) -> Contacts:
         """Contacts of the last step: all of them, those of body a, or those of a with b (forces act on a)."""
         ids = [None if body is None else self.index(body) for body in (a, b)]

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from rich.markup import escape
 
 from pliant.geometry.mesh import PliantError
 from pliant.measure.pairs import pair_series, parted, per_pair
@@ -213,7 +214,7 @@ def run_facts(path: Path) -> dict[str, Any]:
             "steps": int(run.steps[-1]) if run.frames else 0, "bodies": list(cells.bodies.values()) if cells else [],
             "points": len(run.points(run.frames - 1)) if run.frames else 0, "cells": cells.count if cells else 0,
             "fields": run.fields(run.frames - 1) if run.frames else {}, "series": list(run.series()) if run.frames else [],
-            "orders": [order.meta for order in run.orders],
+            "orders": [order.meta for order in run.orders], "notes": run.notes,
             "bytes": sum(p.stat().st_size for p in (run.path, run.path.with_suffix(".journal")) if p.exists()),
         }  # fmt: skip
 
@@ -232,6 +233,9 @@ def run_text(facts: dict[str, Any]) -> str:
     if facts["orders"]:
         lines.append("Changed by hand, so its scene alone does not repeat it:")
         lines += [f"  {Order(**order).words}" for order in facts["orders"]]
+    if facts["notes"]:
+        lines.append("Notes of the run:")
+        lines += [f"  {escape(note)}" for note in facts["notes"]]
     if facts["status"] != "finished":
         lines.append(f"Go on with: pliant resume {facts['run']}")
     return "\n".join(lines)

@@ -9,7 +9,7 @@ from pliant import running
 from pliant.geometry.files import PointCloud
 from pliant.geometry.mesh import PliantError
 from pliant.geometry.shapes import make
-from pliant.look.source import Film, from_run, from_simulation, planes_of
+from pliant.look.source import Film, Picture, from_run, from_simulation, planes_of
 from pliant.record import Cells, Recorder, Run
 from pliant.scene import Scene
 
@@ -116,3 +116,10 @@ def test_a_cloud_is_recorded_and_drawn_as_discs(tmp_path):
         area = np.pi * (np.asarray(fields["radius"], np.float64)[at]) ** 2
         assert area.sum() == pytest.approx(4 * np.pi * 0.01, rel=0.05)
     assert (now.surfels == then.surfels).all() and np.abs(now.point_fields["normal"] - then.point_fields["normal"]).max() < 1e-6
+
+
+def test_crumbs_that_fly_away_do_not_decide_what_is_seen():
+    points = np.concatenate([np.random.default_rng(0).uniform(size=(9, 3)), [[500.0, 0.0, 0.0]]])
+    surfels = np.arange(10)
+    picture = Picture(points, np.zeros((0, 3), np.int64), np.zeros(0, np.int64), {}, {}, surfels=surfels, surfel_body=np.array([0] * 9 + [1]))
+    assert len(picture.movable_points()) == 9 and picture.movable_points().max() <= 1.0

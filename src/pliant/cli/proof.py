@@ -69,14 +69,11 @@ def compare(
     from rich.markup import escape
     from rich.table import Table
 
-    from pliant.contact.method import find_method
     from pliant.measure.compare import COLUMNS, compare, plot
 
-    made, methods = wanted_scene(scene, settings or [], dt, duration, None), [name.strip() for name in contact.split(",")]
-    for method in methods:
-        find_method(method)  # a mistake is told before the others run
+    made = wanted_scene(scene, settings or [], dt, duration, None)
     trials = []
-    for trial in compare(made, methods):
+    for trial in compare(made, [name.strip() for name in contact.split(",")]):
         trials.append(trial)
         if not as_json:
             say(f"{trial.method}: " + (trial.failure or f"{len(trial.time)} steps in {trial.seconds:.1f} s"))
@@ -84,6 +81,9 @@ def compare(
     path = plot(done, f"{made.name} under several methods", out or Path("runs") / f"{made.name}_compare.png") if done else None
     if as_json:
         tell({t.method: {"failure": t.failure} if t.failure else t.table for t in trials})
+    if not done:
+        raise typer.Exit(1)
+    if as_json:
         return
     table = Table(box=None, pad_edge=False)
     for head in ("method", *COLUMNS):
@@ -121,4 +121,4 @@ def reproduce(
             say(f"[bold]{i}[/]")
             for line in lines:
                 say(f"  {line.text()}")
-    tell(found) if as_json else say(f"Plots and pictures are in {folder}.")
+    tell(found) if as_json else say(f"Results, and plots and pictures where there are any, are in {folder}.")

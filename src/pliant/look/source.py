@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 NO_POINTS = np.zeros(0, np.int64)
 NO_TETS = np.zeros((0, 4, 3))
+CRUMB = 5  # discs: a body of fewer is a crumb
 
 
 @dataclass(frozen=True)
@@ -55,8 +56,9 @@ class Picture:
         return ~np.isin(body, static)
 
     def movable_points(self) -> Floats:
-        """Points drawn of bodies that can move, or of all if none can [m]."""
-        seen = [self.triangles[self.moving(self.triangle_body)].ravel(), self.surfels[self.moving(self.surfel_body)]]
+        """Points drawn of bodies that can move, or of all if none can [m]. Crumbs of torn bodies may fly anywhere: they do not count."""
+        whole = np.bincount(self.surfel_body)[self.surfel_body] >= CRUMB if len(self.surfels) else np.zeros(0, bool)
+        seen = [self.triangles[self.moving(self.triangle_body)].ravel(), self.surfels[self.moving(self.surfel_body) & whole]]
         used = np.unique(np.concatenate(seen))
         if len(used) == 0:
             used = np.unique(np.concatenate([self.triangles.ravel(), self.surfels]))
