@@ -52,10 +52,15 @@ class Bodies:
 
     def origin(self) -> Ints:
         """The body of the scene that each is a part of, (B,)."""
-        out = np.arange(len(self))
-        for fragment in np.flatnonzero(self.parent >= 0).tolist():  # in order of birth: parents come first
-            out[fragment] = out[self.parent[fragment]]
+        out = np.where(self.parent >= 0, self.parent, np.arange(len(self)))
+        while not np.array_equal(further := out[out], out):  # twice as many generations each time
+            out = further
         return out
+
+    @property
+    def ball_radius(self) -> Floats:
+        """Radius of bodies that are exact balls [m], (B,); 0 of all others."""
+        return np.where(self.analytic == ANALYTIC["ball"], self.parameters[:, 0], 0.0)
 
     def family(self, body: int) -> Ints:
         """A body and all that broke off it."""

@@ -124,7 +124,7 @@ class Finder:
         bodies, room = motion.bodies, int(np.diff(motion.bodies.point_start)[a].sum())
         pair, point = np.empty(room, np.int64), np.empty(room, np.int64)
         normal, depth = np.empty((room, 3)), np.empty(room)
-        radius = np.where(bodies.analytic == 1, bodies.parameters[:, 0], 0.0)
+        radius = bodies.ball_radius
         used = _points_in_shapes(
             a, b, low, high, bodies.point_start, self.counts, motion.end, bodies.analytic, bodies.parameters, bodies.frame,
             bodies.anchor, radius, motion.position, motion.rotation, pair, point, normal, depth,

@@ -74,7 +74,7 @@ class Penetration:
     def _among(self, motion: Motion, low: Floats, high: Floats, a: Ints, b: Ints) -> Hits:
         """Points of bodies a inside bodies b."""
         bodies, none = self.bodies, np.zeros(1, np.int64)
-        round_ = np.where(bodies.analytic == 1, bodies.parameters[:, 0], 0.0)
+        round_ = bodies.ball_radius
         given = (a, b, bodies.point_start, bodies.surface, bodies.anchor, round_, motion.end, low, high)
         count = _candidates(*given, False, none, none.copy())
         pair, point = np.empty(count, np.int64), np.empty(count, np.int64)

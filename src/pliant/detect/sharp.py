@@ -68,7 +68,7 @@ class SharpEdges:
         wings = np.stack([_third(first, ends), _third(second, ends)], axis=1)
         self.width = _least_widths(x, bodies.point_start)
         owner, length = skin.body[ends[:, 0]], np.linalg.norm(x[ends[:, 0]] - x[ends[:, 1]], axis=1)
-        kept = _convex(x, first, second, wings) & (bodies.analytic[owner] != 1)
+        kept = _convex(x, first, second, wings) & (bodies.ball_radius[owner] == 0.0)
         order = np.argsort(skin.body[ends[kept, 0]], kind="stable")
         self.ends, self.wings = np.ascontiguousarray(ends[kept][order]), np.ascontiguousarray(wings[kept][order])
         self.fits = (length / np.where(bodies.frame[owner] >= 0, FINE, COARSE))[kept][order]  # [m] widths up to which each edge counts
