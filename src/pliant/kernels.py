@@ -9,80 +9,35 @@ Three decorators and nothing else:
 Rules (see docs/kernels.md): results must not depend on the number of threads, so a parallel loop writes
 only to its own slot and sums run over fixed chunks in order; no ``raise`` in a parallel loop; one signature per kernel.
 
-Machine code is cached on disk. Numba notices edits of a kernel's own file only, so the cache folder is keyed on every
-file that holds an ``inline`` helper. Therefore: a compiled function that is called from another file must be ``inline``.
+Machine code is cached on disk, by what the source says (cache.py): an edit compiles anew what depends on it and nothing else, and
+copies of pliant share what they have in common. Therefore: a compiled function that is called from another file must be ``inline``.
 
 ``PLIANT_BOUNDSCHECK=1`` compiles everything serially with bounds checks.
 """
 
 from __future__ import annotations
 
-import hashlib
 import math
 import os
-import shutil
-import sys
-import tempfile
-import time
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 BOUNDSCHECK = os.environ.get("PLIANT_BOUNDSCHECK", "") not in ("", "0")
-PACKAGE = Path(__file__).parent
 # `reassoc` slows short row loops fourfold and dropping NaN handling breaks geometric tests, so no fastmath=True.
 FASTMATH = {"contract", "nsz", "arcp"}
 CHUNK = 1024  # length of the partial sums of `chunked_dot` and friends; fixed, so that threads cannot matter
-
-
-def _key() -> str:
-    """Changes with Python and with every file that holds inline helpers."""
-    key = hashlib.sha256(f"{sys.version}{BOUNDSCHECK}".encode())
-    for file in sorted(PACKAGE.rglob("*.py")):
-        text = file.read_bytes()
-        if b"@inline" in text:
-            key.update(text)
-    return key.hexdigest()[:12]
-
-
-def _cache_folder() -> str | None:
-    """A writable folder for machine code; None if there is none."""
-    homes = [os.environ.get("PLIANT_CACHE"), os.environ.get("XDG_CACHE_HOME"), os.path.expanduser("~/.cache")]
-    for home in [Path(h) / "pliant" for h in homes if h] + [Path(tempfile.gettempdir()) / "pliant-cache"]:
-        folder = home / f"kernels-{KEY}"
-        try:
-            if not folder.exists():
-                folder.mkdir(parents=True, exist_ok=True)
-                _forget_old(home)
-            with tempfile.TemporaryFile(dir=folder):
-                return str(folder)
-        except OSError:
-            continue
-    return None
-
-
-def _forget_old(home: Path) -> None:
-    """Remove machine code of versions that nobody has started for a month."""
-    for old in home.glob("kernels-*"):
-        if time.time() - old.stat().st_mtime > 30 * 86400:
-            shutil.rmtree(old, ignore_errors=True)
-
-
-KEY = _key()
-CACHE = os.environ.get("NUMBA_CACHE_DIR") or _cache_folder()  # worker processes inherit their parent's
-if CACHE:
-    os.environ["NUMBA_CACHE_DIR"] = CACHE
-CAN_CACHE = CACHE is not None
 # Threads that wait spin only briefly: on a busy machine a spinning thread keeps the one it waits for from running
 # (88k tets, two threads, load 4: 15.6 ms a call with the default, 5.6 ms so).
 os.environ.setdefault("GOMP_SPINCOUNT", "10000")
 os.environ.setdefault("KMP_BLOCKTIME", "1")
 
-import numba  # noqa: E402  the cache folder must be known before numba is imported
+import numba  # noqa: E402  reads the two above
 import numpy as np  # noqa: E402
 from numba import prange  # noqa: E402
 
-numba.config.CACHE_DIR = CACHE or ""  # type: ignore[attr-defined]  # also where numba was imported before us
+from pliant import cache  # noqa: E402
+
+CAN_CACHE = cache.install(BOUNDSCHECK) is not None
 
 __all__ = ["kernel", "parallel", "inline", "prange", "CHUNK"]
 

@@ -6,7 +6,6 @@ its bodies. A job that is done leaves a mark in the cache folder, so later start
 
 from __future__ import annotations
 
-import hashlib
 import multiprocessing
 import sys
 import time
@@ -16,12 +15,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from pliant import cache
 from pliant.build import methods_of
 from pliant.contact.method import METHODS, find_method
-from pliant.kernels import CACHE, KEY, PACKAGE
+from pliant.kernels import CAN_CACHE
 from pliant.scene import Scene
-
-PLACE = hashlib.sha256(str(PACKAGE).encode()).hexdigest()[:12]  # numba keeps machine code by path: another copy compiles its own
 
 
 def _tets() -> None:
@@ -169,7 +167,7 @@ def needed(scene: Scene) -> list[str]:
 
 def warm(scene: Scene | None = None, quiet: bool = False) -> None:
     """Compile what a scene needs (everything if there is none) that is not compiled yet."""
-    jobs = [j for j in (needed(scene) if scene is not None else JOBS) if not _mark(j).exists()] if CACHE else []
+    jobs = [j for j in (needed(scene) if scene is not None else JOBS) if not _mark(j).exists()] if CAN_CACHE else []
     if not jobs:
         return
     began = time.perf_counter()
@@ -182,8 +180,8 @@ def warm(scene: Scene | None = None, quiet: bool = False) -> None:
 
 
 def _mark(job: str) -> Path:
-    assert CACHE is not None
-    return Path(CACHE) / f"{job}-{KEY}-{PLACE}.done"
+    assert cache.FOLDER is not None
+    return cache.FOLDER / f"{job}-{cache.whole()}.done"
 
 
 def _job(job: str) -> str:

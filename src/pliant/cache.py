@@ -1,0 +1,128 @@
+"""Where machine code is kept: one folder per source file and content.
+
+Numba notices edits of a kernel's own file only, and keeps code by path. Here the folder of a file carries the hash of its text and of
+the text of every file that it takes compiled helpers or constants from, so code can never be stale, and another copy of the same
+text finds it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import shutil
+import sys
+import tempfile
+import time
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from numba.core import caching
+
+PACKAGE = Path(__file__).parent
+MONTH = 30 * 86400.0  # [s] machine code that nobody used for so long is removed
+_IMPORT = re.compile(r"^from (pliant[\w.]*) import (\([^)]*\)|[^\n#]*)", re.M)
+_COMPILED = re.compile(r"^@(inline|kernel|parallel)\b", re.M)
+
+
+@cache
+def _text(file: Path) -> str:
+    return file.read_text()
+
+
+@cache
+def _sources(file: Path) -> frozenset[Path]:
+    """The files of pliant that a file takes compiled helpers or constants from."""
+    found = set()
+    for module, names in _IMPORT.findall(_text(file)):
+        folder = PACKAGE.joinpath(*module.split(".")[1:])
+        for name in re.findall(r"\w+", re.sub(r"\bas \w+", "", names)):
+            other = next((f for f in (folder / f"{name}.py", folder.with_suffix(".py"), folder / "__init__.py") if f.is_file()), None)
+            if other is not None and (name.isupper() or _COMPILED.search(_text(other))):
+                found.add(other)
+    return frozenset(found)
+
+
+@cache
+def digest(file: Path) -> str:
+    """Changes with a file and with all that its machine code is made of."""
+    closure, open_ = {file}, [file]
+    while open_:
+        for other in _sources(open_.pop()) - closure:
+            closure.add(other)
+            open_.append(other)
+    return hashlib.sha256("\0".join(sorted(map(_text, closure))).encode()).hexdigest()[:16]
+
+
+@cache
+def whole() -> str:
+    """Changes with any file of pliant that holds kernels."""
+    files = [f for f in sorted(PACKAGE.rglob("*.py")) if _COMPILED.search(_text(f))]
+    return hashlib.sha256("".join(map(digest, files)).encode()).hexdigest()[:16]
+
+
+class ByContent(caching._CacheLocator):  # type: ignore[misc]
+    """Tells Numba where the machine code of a function is."""
+
+    def __init__(self, function: Any, file: Path) -> None:
+        inside = file.is_relative_to(PACKAGE)
+        name = ".".join(file.relative_to(PACKAGE).with_suffix("").parts) if inside else hashlib.sha256(str(file).encode()).hexdigest()[:12]
+        assert FOLDER is not None
+        self.folder = FOLDER / f"{name}-{digest(file)}"
+        self.line = function.__code__.co_firstlineno
+
+    def ensure_cache_path(self) -> None:
+        if not self.folder.is_dir():
+            self.folder.mkdir(parents=True, exist_ok=True)
+            _forget_old()
+        elif time.time() - self.folder.stat().st_mtime > MONTH / 30:
+            os.utime(self.folder)  # in use
+
+    def get_cache_path(self) -> str:
+        return str(self.folder)
+
+    def get_source_stamp(self) -> str:
+        return self.folder.name
+
+    def get_disambiguator(self) -> str:
+        return str(self.line)
+
+    @classmethod
+    def from_function(cls, function: Any, file: str) -> ByContent | None:
+        path = Path(file)
+        if FOLDER is None or not path.is_file() or not (path.is_relative_to(PACKAGE) or _sources(path)):
+            return None  # not of pliant, nor made with it
+        return cls(function, path)
+
+
+@cache
+def _forget_old() -> None:
+    """Remove machine code that nobody used for a month; once per process that compiles."""
+    assert FOLDER is not None
+    for old in FOLDER.iterdir():
+        if time.time() - old.stat().st_mtime > MONTH:
+            shutil.rmtree(old, ignore_errors=True) if old.is_dir() else old.unlink(missing_ok=True)
+
+
+FOLDER: Path | None = None
+
+
+def install(boundscheck: bool) -> Path | None:
+    """Keep machine code in a writable folder of the user; None, and nothing is kept, if there is none."""
+    global FOLDER
+    name = f"{sys.implementation.cache_tag}{'-checked' if boundscheck else ''}"
+    homes = [os.environ.get("PLIANT_CACHE"), os.environ.get("XDG_CACHE_HOME"), os.path.expanduser("~/.cache"), tempfile.gettempdir()]
+    for home in filter(None, homes):
+        folder = Path(home) / "pliant" / name
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            with tempfile.TemporaryFile(dir=folder):
+                FOLDER = folder
+                break
+        except OSError:
+            continue
+    locators = getattr(caching, "CacheImpl" if hasattr(caching, "CacheImpl") else "_CacheImpl")._locator_classes  # named by version
+    if FOLDER is not None and ByContent not in locators:
+        locators.insert(0, ByContent)
+    return FOLDER
