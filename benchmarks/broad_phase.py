@@ -21,12 +21,12 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
+from pliant.base import Floats, Ints
 from pliant.detect.candidates import FeatureTree
 from pliant.detect.pairs import pairs_between, place_pairs
 from pliant.detect.tree import LEAF, Tree
 from pliant.detect.triangles import intersecting
 from pliant.detect.walk import leaf_pairs, overlap
-from pliant.geometry.mesh import Floats, Ints
 from pliant.geometry.solids import torus
 from pliant.kernels import parallel, prange, use_threads
 

@@ -24,12 +24,12 @@ import scipy.sparse as sparse
 from rich.console import Console
 from rich.table import Table
 
+from pliant.base import Floats
 from pliant.bodies.tets import Tets
-from pliant.geometry.mesh import Floats
 from pliant.integrate.blocks import BlockPattern
 from pliant.scene import Scene
-from pliant.simulation import Simulation
-from pliant.world import gather
+from pliant.simulate.simulation import Simulation
+from pliant.world.world import gather
 
 LAWS = (("linear", "corotated"), ("linear", "linear"), ("linear", "stvk"), ("linear", "neo-hookean"))
 LAWS += (("quadratic", "corotated"), ("quadratic", "neo-hookean"))

@@ -17,6 +17,7 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
+from pliant.base import Floats
 from pliant.contact.quasi_rigid import (
     Boussinesq,
     VolumePreserving,
@@ -28,7 +29,6 @@ from pliant.contact.quasi_rigid import (
     solve,
 )
 from pliant.contact.quasi_rigid.stiffening import hexagonal
-from pliant.geometry.mesh import Floats
 
 
 def timed(work: Callable[[], object], repeat: int = 3) -> tuple[float, float]:

@@ -21,12 +21,13 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from pliant import Scene, scenes
+from pliant import Scene
 from pliant.contact.inside import Finder
 from pliant.contact.method import Answer, Memory, register_method
 from pliant.contact.noniterative import Noniterative
-from pliant.motion import Motion
-from pliant.simulation import Simulation
+from pliant.shop import scenes
+from pliant.simulate.simulation import Simulation
+from pliant.world.motion import Motion
 
 WINDOW = 25  # steps a row stands for
 LAPS: list[Lap] = []

@@ -23,7 +23,7 @@ from pliant.contact.point_surface.candidates import Candidates, boxes, candidate
 from pliant.contact.point_surface.contact_surface import moved_to_contact
 from pliant.contact.point_surface.hits import inside, search
 from pliant.contact.point_surface.surfaces import Surfaces
-from pliant.reproduce.keiser import colliding_busts, curves, watched
+from pliant.shop.reproduce.keiser import colliding_busts, curves, watched
 
 
 def busts() -> None:

@@ -18,6 +18,7 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
+from pliant.base import Floats
 from pliant.detect.surfels.active import active_against_exact, active_samples
 from pliant.detect.surfels.areas import estimated_areas, own_side
 from pliant.detect.surfels.clusters import Spheres
@@ -28,7 +29,6 @@ from pliant.detect.surfels.normals import oriented, principal_normals
 from pliant.detect.surfels.rims import rims
 from pliant.detect.surfels.surface import PointSurface
 from pliant.detect.surfels.winding import Moments
-from pliant.geometry.mesh import Floats
 
 
 def egg(count: int) -> tuple[Floats, Floats]:

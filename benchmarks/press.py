@@ -20,7 +20,7 @@ from rich.table import Table
 from pliant.contact.quasi_rigid import Boussinesq, Side, VolumePreserving, compliance, deformed, resolve
 from pliant.contact.quasi_rigid.levels import coarser, levels_of
 from pliant.detect.surfels import Exact
-from pliant.reproduce.pauly import scan
+from pliant.shop.reproduce.pauly import scan
 
 DOWN = np.array([0.0, 0.0, -1.0])
 

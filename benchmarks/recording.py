@@ -21,9 +21,10 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from pliant import Scene, running
+from pliant import Scene
 from pliant.record import vtkhdf
 from pliant.record.runfile import Cells, Recorder, Run, human
+from pliant.simulate import running
 
 
 def arguments() -> argparse.Namespace:

@@ -18,11 +18,12 @@ os.environ.setdefault("PLIANT_THREADS", "1")
 
 import numpy as np
 
-from pliant import Scene, scenes
+from pliant import Scene
 from pliant.detect.centre_tree import centre_tree
 from pliant.detect.tree import Tree
 from pliant.detect.triangles import every_pair, intersecting
 from pliant.geometry.shapes import make as make_shape
+from pliant.shop import scenes
 
 
 def best(call: Callable[[], object], repeats: int = 3) -> float:

@@ -19,12 +19,12 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
+from pliant.base import Floats
 from pliant.bodies.all_pairs import AllPairs
 from pliant.bodies.springs import Springs
-from pliant.geometry.mesh import Floats
 from pliant.kernels import use_threads
 from pliant.scene import Scene
-from pliant.simulation import Simulation
+from pliant.simulate.simulation import Simulation
 
 LISTED = 3000  # vertices up to which the springs are listed for comparison: 4.5 million of them
 MATRIX = 2000  # vertices up to which NumPy holds all distances

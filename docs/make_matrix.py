@@ -12,7 +12,7 @@ import sys
 from dataclasses import asdict
 from pathlib import Path
 
-from pliant.validate import matrix
+from pliant.shop.validate import matrix
 
 FOUND = Path(__file__).with_name("matrix.json")
 

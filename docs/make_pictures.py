@@ -7,7 +7,9 @@ from pathlib import Path
 
 from PIL import Image
 
-from pliant import Scene, running, scenes
+from pliant import Scene
+from pliant.simulate import running
+from pliant.shop import scenes
 from pliant.look import Camera, draw, from_run, from_simulation, movie
 from pliant.look.pairs import marks_of
 from pliant.record import Run
@@ -144,7 +146,7 @@ def make_reversal(folder: Path) -> None:
 
 def make_point_surface(folder: Path) -> None:
     """Two busts in full contact, and a head pressed into a table."""
-    from pliant.reproduce.keiser import colliding_busts
+    from pliant.shop.reproduce.keiser import colliding_busts
 
     size = (480, 360)
     sheet = Image.new("RGB", (2 * size[0], size[1]), "white")

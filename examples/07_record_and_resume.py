@@ -5,8 +5,9 @@ from pathlib import Path
 
 import numpy as np
 
-from pliant import Scene, running
+from pliant import Scene
 from pliant.record import Run
+from pliant.simulate import running
 
 
 def scene(duration):

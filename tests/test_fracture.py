@@ -5,16 +5,17 @@ from math import fsum
 import numpy as np
 import pytest
 
-from pliant import PliantError, Scene, running
+from pliant import PliantError, Scene
 from pliant.bodies.pieces import Whole, pieces_of
 from pliant.bodies.points import Points
-from pliant.fracture import break_up, parted
 from pliant.geometry.filling import fill
 from pliant.geometry.mass import mass_of_surface
 from pliant.geometry.mesh import Surface
 from pliant.geometry.shapes import make
 from pliant.record import Run
-from pliant.step import step
+from pliant.simulate import running
+from pliant.simulate.fracture import break_up, parted
+from pliant.simulate.step import step
 
 
 def pulled(ground=False, **material):

@@ -7,9 +7,10 @@ import re
 import numpy as np
 import pytest
 
-from pliant import PliantError, Scene, running
-from pliant.guards import Guard, check_start
+from pliant import PliantError, Scene
 from pliant.record import Run
+from pliant.simulate import running
+from pliant.simulate.guards import Guard, check_start
 
 BALL = dict(kind="ball", radius=0.1, edge=0.06)
 CUBE = dict(kind="box", size=(0.2, 0.2, 0.2), edge=0.1)

@@ -23,7 +23,7 @@ def soft(dt=1e-3, gravity=(0, 0, 0), stretched=True, **fields):
 
 
 def limit(**fields):
-    from pliant.build import stable_steps
+    from pliant.simulate.build import stable_steps
 
     return float(stable_steps(soft(**fields).world.model)[0])
 

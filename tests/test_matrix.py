@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from pliant.validate.matrix import ACTIONS, MODELS, Cell, cells, methods, page, trial
+from pliant.shop.validate.matrix import ACTIONS, MODELS, Cell, cells, methods, page, trial
 
 FOUND = json.loads((Path(__file__).parents[1] / "docs" / "matrix.json").read_text())  # what docs/make_matrix.py found
 KNOWN = {(c["method"], c["a"], c["b"], c["action"]) for c in FOUND if c["wrong"]}

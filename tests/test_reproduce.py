@@ -6,8 +6,9 @@ import json
 
 import pytest
 
-from pliant import PliantError, reproduce
-from pliant.reproduce import Line, spillmann
+from pliant import PliantError
+from pliant.shop import reproduce
+from pliant.shop.reproduce import Line, spillmann
 
 
 def test_a_line_says_published_here_and_verdict():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pliant.reproduce import pauly
+from pliant.shop.reproduce import pauly
 
 
 @pytest.mark.parametrize("figure", ["Fig3", "Fig4"])

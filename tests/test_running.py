@@ -13,16 +13,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pliant import Scene, kernels, running
+from pliant import Scene, kernels
+from pliant.base import PliantError
 from pliant.bodies.materials import von_mises
 from pliant.contact import method
 from pliant.contact.contacts import Contacts
-from pliant.geometry.mesh import PliantError
 from pliant.geometry.shapes import make as make_shape
 from pliant.geometry.solids import box
 from pliant.measure.pairs import per_pair
 from pliant.record import Run, read_journal, runfile
 from pliant.record.elements import element_stress, element_stretch
+from pliant.simulate import running
 
 DT = 0.004
 SOFT = dict(youngs_modulus=3e4, poisson_ratio=0.4, stiffness_damping=0.002)
@@ -274,7 +275,7 @@ def test_vtk_reads_every_frame(whole):
 
 
 def test_the_size_is_foretold(tmp_path):
-    from pliant.terminal import expected_bytes
+    from pliant.cli.terminal import expected_bytes
 
     scene = pile(30)
     scene.bodies[1].shape["edge"] = 0.02

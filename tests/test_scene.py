@@ -7,8 +7,8 @@ import pytest
 from pydantic import BaseModel
 
 from pliant import PliantError, Scene, Surface
-from pliant import scenes as shipped
 from pliant.scene import Attachment, Body, Change, End, Load, Material, Motion, Pair, Where
+from pliant.shop import scenes as shipped
 
 FULL = """
 name = "all"

@@ -6,8 +6,10 @@ import inspect
 
 import pytest
 
-from pliant import PliantError, Scene, running, scenes
+from pliant import PliantError, Scene
 from pliant.record import Run
+from pliant.shop import scenes
+from pliant.simulate import running
 
 SMALL = {
     "bowl": dict(edge=0.05, duration=1.2),

@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pliant import scenes, shapes
+from pliant import shapes
 from pliant.contact.inside import remaining_depth
 from pliant.measure.overlap import overlap
+from pliant.shop import scenes
 
 
 def watched(name, every=5, **values):
@@ -59,7 +60,7 @@ def test_two_free_cubes_keep_momentum_at_every_ratio_of_masses(ratio):
 
 
 def test_the_error_of_angular_momentum_shrinks_with_the_step():
-    from pliant.scenes.two_free_cubes import yardstick
+    from pliant.shop.scenes.two_free_cubes import yardstick
 
     errors = []
     for dt in (0.0008, 0.0002):

@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from pliant import scenes
-from pliant.reproduce.thesis.sliding import Slide
-from pliant.scenes.bunny_in_bowl import BOWL, SIZE, WALL
-from pliant.scenes.cube_on_bar import CUBE, hooked, velocity
-from pliant.scenes.particle_on_plane import LIMITS, RADIUS, critical, predicted
+from pliant.shop import scenes
+from pliant.shop.reproduce.thesis.sliding import Slide
+from pliant.shop.scenes.bunny_in_bowl import BOWL, SIZE, WALL
+from pliant.shop.scenes.cube_on_bar import CUBE, hooked, velocity
+from pliant.shop.scenes.particle_on_plane import LIMITS, RADIUS, critical, predicted
 
 
 def expected(name, **values):
@@ -130,7 +130,7 @@ def test_bar_on_cube_weighs_on_the_cube(method):
 
 def test_particle_on_plane_is_not_deep_for_its_size(tmp_path):
     """The scene at its defaults says nothing that worries."""
-    from pliant import running
+    from pliant.simulate import running
 
     sim, recorder = running.start(scenes.make("particle-on-plane", duration=0.3), tmp_path / "particle")
     assert running.run(sim, recorder).max_depth < running.DEEP * 2 * RADIUS

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from pliant import scenes
 from pliant.geometry.shapes import make as make_shape
-from pliant.scenes import springy
+from pliant.shop import scenes
+from pliant.shop.scenes import springy
 
 
 def test_displacements_leave_out_rigid_motion():

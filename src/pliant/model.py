@@ -12,10 +12,9 @@ from typing import Any
 
 import numpy as np
 
+from pliant.base import Bools, Floats, Ints
 from pliant.bodies.elements import Elements
-from pliant.geometry.blocks import Bools
-from pliant.geometry.mesh import Floats, Ints
-from pliant.table import Tables
+from pliant.spec.table import Tables
 
 SYMPLECTIC, VERLET, IMPLICIT, COOPER_VERNER, DOP853 = 0, 1, 2, 3, 4
 SCHEMES = {"symplectic": SYMPLECTIC, "verlet": VERLET, "implicit": IMPLICIT, "cooper-verner": COOPER_VERNER, "dop853": DOP853}

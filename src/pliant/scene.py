@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, WithJsonSchema, field_validator, model_validator
 
+from pliant.base import PliantError, nearest
 from pliant.bodies.models import OWN, SHIPPED, known
-from pliant.geometry.mesh import PliantError, Surface, TetMesh
-from pliant.reading import explain, nearest
-from pliant.table import Table, as_table
+from pliant.geometry.mesh import Surface, TetMesh
+from pliant.spec.reading import explain
+from pliant.spec.table import Table, as_table
 
 if TYPE_CHECKING:
-    from pliant.simulation import Simulation
+    from pliant.simulate.simulation import Simulation
 
 Finite = Annotated[float, Field(allow_inf_nan=False)]
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
@@ -344,7 +345,7 @@ class Scene(Spec):
 
     def simulate(self, **options: Any) -> Simulation:
         """Build the world and return a simulation that is ready to step; options override fields (dt, duration, contact)."""
-        from pliant.simulation import Simulation
+        from pliant.simulate.simulation import Simulation
 
         known = ("dt", "duration", "contact", "gravity", "solver")
         for key in options:

@@ -7,10 +7,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pliant import Scene
+from pliant.base import PliantError
 from pliant.bodies.all_pairs import AllPairs
 from pliant.bodies.springs import Springs
 from pliant.bodies.stable import block_matrix
-from pliant.geometry.mesh import PliantError, Surface
+from pliant.geometry.mesh import Surface
 
 seeds = st.integers(0, 2**32 - 1)
 UNIT = np.array([[0.0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]])

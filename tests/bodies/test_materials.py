@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pliant.base import PliantError
 from pliant.bodies.materials import (
     LAWS,
     find_law,
@@ -14,7 +15,6 @@ from pliant.bodies.materials import (
     register_material,
     von_mises,
 )
-from pliant.geometry.mesh import PliantError
 
 BUILT_IN = ("linear", "corotated", "stvk", "neo-hookean")
 seeds = st.integers(0, 2**32 - 1)

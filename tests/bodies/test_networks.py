@@ -3,15 +3,17 @@
 import numpy as np
 import pytest
 
-from pliant import Scene, running
+from pliant import Scene
+from pliant.base import PliantError
 from pliant.bodies.body import body_parts
 from pliant.bodies.springs import cell_pairs
 from pliant.geometry.mass import mass_of_surface
-from pliant.geometry.mesh import PliantError, Surface
+from pliant.geometry.mesh import Surface
 from pliant.geometry.shapes import make
 from pliant.geometry.voxels import lattice, winding_numbers
 from pliant.record import Run
 from pliant.scene import Body
+from pliant.simulate import running
 
 BALL = make("ball", radius=0.1, edge=0.03).surface()
 

@@ -5,11 +5,12 @@ from math import comb
 import numpy as np
 import pytest
 
+from pliant.base import PliantError
 from pliant.bodies.materials import lame
 from pliant.bodies.stable import block_matrix
 from pliant.bodies.tet4 import Tet4
 from pliant.bodies.tet10 import POINTS, Tet10, bernstein, elevated
-from pliant.geometry.mesh import TET_EDGES, PliantError
+from pliant.geometry.mesh import TET_EDGES
 
 UNIT = np.array([[0.0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]])
 REST = elevated(UNIT[None])[0]

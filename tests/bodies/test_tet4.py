@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
+from pliant.base import PliantError
 from pliant.bodies.materials import lame, von_mises
 from pliant.bodies.stable import block_matrix
 from pliant.bodies.tet4 import Tet4
-from pliant.geometry.mesh import PliantError
 
 UNIT = np.array([[0.0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]])
 NODES = np.arange(4)[None]

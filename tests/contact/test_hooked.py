@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
-from pliant import PliantError, Scene, scenes
-from pliant.scenes.hooked import RULES, apart, irregular, make
+from pliant import PliantError, Scene
+from pliant.shop import scenes
+from pliant.shop.scenes.hooked import RULES, apart, irregular, make
 
 
 @pytest.mark.parametrize("figure", RULES)

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pliant.base import PliantError
 from pliant.contact.quasi_rigid import (
     Boussinesq,
     Dense,
@@ -30,7 +31,6 @@ from pliant.contact.quasi_rigid import (
 )  # fmt: skip
 from pliant.contact.quasi_rigid.far_field import Hierarchical
 from pliant.contact.quasi_rigid.stiffening import hexagonal
-from pliant.geometry.mesh import PliantError
 
 METHODS = ("active-set", "conjugate-gradients", "gauss-seidel", "lemke")
 FORCE, PEAK = 0.133333, 0.0636620  # G9: E* = 1, R = 10, depth = 0.1, so that a = 1

@@ -161,7 +161,7 @@ def test_G33_an_impulse_moves_a_verlet_body_by_dt2_F_over_m():
     scene = Scene(dt=0.1, gravity=(0, 0, 0), contact="none")
     scene.add(name="t", shape=TET, integrator="verlet", material=dict(density=2 * 4 / (0.1**3 / 6), youngs_modulus=1e-3))
     motion = scene.simulate().world.free_motion(0.1)
-    from pliant.motion import Rows
+    from pliant.world.motion import Rows
 
     anchor = motion.end.copy()
     rows = Rows(np.array([0, 1]), np.array([0]), np.array([1.0]), np.array([[0, 0, 1.0]]), anchor[:1])

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from pliant import Scene
-from pliant.geometry.mesh import PliantError
+from pliant.base import PliantError
 
 G = 9.81
 BOTH = ["continuous-penalty", "penalty"]

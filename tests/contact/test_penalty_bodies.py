@@ -14,7 +14,7 @@ from pliant.contact.penalty.spreading import over_rings
 from pliant.geometry import shapes
 from pliant.geometry.mesh import Surface, TetMesh
 from pliant.geometry.self_intersection import self_intersections
-from pliant.motion import Rows
+from pliant.world.motion import Rows
 
 METHOD = "continuous-penalty"
 

@@ -10,8 +10,8 @@ from pliant.contact.penalty.last import Last
 from pliant.contact.penalty.records import VERTEX_FACE
 from pliant.contact.sweeps import alike, sweep
 from pliant.measure.rubbing import Rubbing
-from pliant.motion import Rows
-from pliant.scenes.archway import upright
+from pliant.shop.scenes.archway import upright
+from pliant.world.motion import Rows
 
 METHODS = ["continuous-penalty", "penalty"]
 

@@ -7,9 +7,9 @@ from pliant import PliantError, Scene
 from pliant.contact.method import make_method
 from pliant.contact.point_surface.inner import Phyxels, inner_contacts
 from pliant.geometry.shapes import make
-from pliant.scenes import cradle
-from pliant.validate.carried import mean_force
-from pliant.validate.statics import pad_scene
+from pliant.shop.scenes import cradle
+from pliant.shop.validate.carried import mean_force
+from pliant.shop.validate.statics import pad_scene
 
 SOFT = {"youngs_modulus": 1e5, "density": 1000.0}
 

@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from pliant.base import PliantError
 from pliant.contact.quasi_rigid import (
     Boussinesq,
     Side,
@@ -23,7 +24,6 @@ from pliant.contact.quasi_rigid.patches import groups, operator
 from pliant.contact.quasi_rigid.stiffening import hexagonal
 from pliant.contact.quasi_rigid.surface import displacements
 from pliant.detect.surfels import Exact, PointSurface, Posed
-from pliant.geometry.mesh import PliantError
 
 PLANE = Side(Exact("plane"))
 UNIT = 1.0 / math.pi  # compliance of E* = 1

@@ -11,7 +11,7 @@ from pliant import Scene
 from pliant.contact.quasi_rigid.side import Side
 from pliant.contact.quasi_rigid.slopes import gradients
 from pliant.detect.surfels.surface import PointSurface
-from pliant.step import step
+from pliant.simulate.step import step
 
 SHAPES = {"ball": dict(kind="ball", radius=0.25), "bust": dict(kind="bust", height=0.6)}
 FLOOR = {"plane": dict(shape="plane"), "wavy": dict(shape=dict(kind="room", size=2.5, wavy_floor=True), position=(0, 0, -0.2))}
@@ -81,7 +81,7 @@ def test_an_impact_on_a_rough_sampled_wall_never_gains_energy(kind, dt, soft, un
 @pytest.mark.parametrize("dt", [0.02, 0.01, 0.005, 0.001])
 def test_a_head_in_a_room_gains_no_energy_at_any_step(walls, dt):
     """It gained 65 % at 10 ms while overlaps were looked for less than a spacing deep, and forces did not follow distances."""
-    from pliant.scenes.head_in_room import make
+    from pliant.shop.scenes.head_in_room import make
 
     scene = make(walls=walls, damping=0.0, dt=dt)
     sim = scene.simulate()

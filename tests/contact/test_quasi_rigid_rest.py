@@ -8,7 +8,7 @@ import pytest
 from pliant import Scene
 from pliant.contact.quasi_rigid.lcp import solve
 from pliant.contact.quasi_rigid.together import Levers, together
-from pliant.simulation import Simulation
+from pliant.simulate.simulation import Simulation
 
 IMPLICIT = dict(method="quasi-rigid", integration="implicit")
 

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from scipy import special
 from scipy.integrate import quad
 
+from pliant.base import PliantError
 from pliant.contact.quasi_rigid import (
     Boussinesq,
     Direct,
@@ -28,7 +29,6 @@ from pliant.contact.quasi_rigid.cholesky import Factor
 from pliant.contact.quasi_rigid.far_field import Hierarchical
 from pliant.contact.quasi_rigid.galerkin import multiply
 from pliant.contact.quasi_rigid.patch_fft import SELF_TERM, love
-from pliant.geometry.mesh import PliantError
 
 RADII = np.linspace(0.01, 1.5, 600)
 TABLE = Tabulated(RADII, VolumePreserving(1.0, 0.3).f(RADII), 1.0)

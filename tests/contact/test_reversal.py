@@ -16,7 +16,7 @@ from pliant.detect.pairs import pairs_between
 from pliant.detect.tree import Tree
 from pliant.detect.triangles import every_pair, intersecting, triangle_pairs
 from pliant.geometry.shapes import make as make_shape
-from pliant.simulation import Simulation
+from pliant.simulate.simulation import Simulation
 
 G = 9.81
 LIMP = dict(spring_stiffness=1e-9, vertex_mass=0.02)  # springs that do not matter: every vertex is on its own

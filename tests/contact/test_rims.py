@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from pliant import Scene
 from pliant.detect.penetration import Penetration, body_boxes
 from pliant.detect.sharp import SharpEdges
-from pliant.motion import Motion
-from pliant.simulation import Simulation
+from pliant.simulate.simulation import Simulation
+from pliant.world.motion import Motion
 
 METHODS = ("ground", "noniterative")
 G = 9.81

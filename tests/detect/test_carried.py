@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from pliant.base import Floats, PliantError
 from pliant.detect.surfels.carried import FACED, FRAMED, Carried
 from pliant.detect.surfels.riding import on_points, tangent_weights
-from pliant.geometry.mesh import Floats, PliantError
 from pliant.geometry.subdivide import subdivided
-from pliant.motion import Motion
 from pliant.scene import Scene
+from pliant.world.motion import Motion
 
 STRETCH = np.array([[1.1, 0.2, 0.0], [0.0, 0.9, 0.1], [0.05, 0.0, 1.3]])
 

@@ -9,11 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import pliant.detect
+from pliant.base import PliantError
 from pliant.detect import edge_edge_toi, first_impact, vertex_face_toi
 from pliant.detect.crossings import COPLANAR, DEGENERATE, crossings, penetration_intervals
 from pliant.detect.exact import edge_edge_time, vertex_face_time
 from pliant.detect.polynomial import square_free, times, unit_roots
-from pliant.geometry.mesh import PliantError
 
 DATA = Path(__file__).parents[2].parent / "shared" / "data" / "ccd"
 TOI = {"vf": vertex_face_toi, "ee": edge_edge_toi}

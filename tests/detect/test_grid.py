@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pliant.base import PliantError
 from pliant.detect import brute_force, points_in_tets
 from pliant.detect.grid import cell_hash
-from pliant.geometry.mesh import PliantError
 
 
 def pairs(found):

@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from pliant.base import PliantError
 from pliant.detect.surfels import from_cloud, from_file, from_mesh
 from pliant.geometry.files import read
-from pliant.geometry.mesh import PliantError
 
 DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
 FILES = [p for folder in ("points", "surface", "dirty") for p in sorted((DATA / folder).glob("*"))]

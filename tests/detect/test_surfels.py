@@ -10,12 +10,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pliant.base import PliantError
 from pliant.detect.surfels import PointSurface, from_cloud, from_mesh
 from pliant.detect.surfels.areas import estimated_areas, gaussian_areas, irregularity, neighbour_areas, own_side
 from pliant.detect.surfels.neighbours import KDTree, UniformGrid
 from pliant.detect.surfels.normals import oriented, principal_normals
 from pliant.geometry.files import PointCloud
-from pliant.geometry.mesh import PliantError, Surface
+from pliant.geometry.mesh import Surface
 from pliant.geometry.solids import torus
 
 spec = importlib.util.spec_from_file_location("surfel_shapes", Path(__file__).with_name("surfel_shapes.py"))

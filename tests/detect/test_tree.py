@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import pliant.detect as detect
+from pliant.base import PliantError
 from pliant.detect import brute_force
 from pliant.detect.boxes import boxes_of
 from pliant.detect.candidates import FeatureTree
@@ -13,7 +14,6 @@ from pliant.detect.ownership import Shares
 from pliant.detect.pairs import near_bodies, pairs_between
 from pliant.detect.tree import LEAF, Tree
 from pliant.detect.triangles import intersecting
-from pliant.geometry.mesh import PliantError
 
 
 def torus(n, m, major=1.0, minor=0.4):

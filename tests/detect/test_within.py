@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pliant.base import PliantError
 from pliant.detect import brute_force, within
-from pliant.geometry.mesh import PliantError
 from pliant.geometry.shapes import make
 
 BOX = make("box", size=(1.0, 0.8, 0.6), edge=0.3).tets

@@ -12,10 +12,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pliant.base import PliantError
 from pliant.geometry.check import check_file, diagnose, load, repair
 from pliant.geometry.check_tets import dihedral_angles
 from pliant.geometry.files import FORMATS, Mesh, PointCloud
-from pliant.geometry.mesh import PliantError, Surface, TetMesh
+from pliant.geometry.mesh import Surface, TetMesh
 from pliant.geometry.report import Report
 from pliant.geometry.self_intersection import _overlapping_boxes, self_intersections
 

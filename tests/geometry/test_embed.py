@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pliant.base import Floats, PliantError
 from pliant.geometry.embed import embed
-from pliant.geometry.mesh import Floats, PliantError, TetMesh
+from pliant.geometry.mesh import TetMesh
 from pliant.geometry.shapes import make
 
 

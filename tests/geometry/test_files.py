@@ -11,8 +11,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from pliant.base import PliantError
 from pliant.geometry.files import FORMATS, PointCloud, open_file, read
-from pliant.geometry.mesh import PliantError, Surface, TetMesh
+from pliant.geometry.mesh import Surface, TetMesh
 from pliant.geometry.units import UNITS, UPWARD, rotation_matrix
 
 DATA = Path(__file__).resolve().parents[3] / "shared" / "data"

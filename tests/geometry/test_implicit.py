@@ -3,8 +3,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pliant.base import PliantError
 from pliant.geometry import implicit as im
-from pliant.geometry.mesh import PliantError
 
 X = np.random.default_rng(0).uniform(-1.5, 1.5, (400, 3))
 TURN = np.array([[0.0, -1, 0], [1, 0, 0], [0, 0, 1]])

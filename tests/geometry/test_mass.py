@@ -11,8 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
+from pliant.base import Floats, PliantError
 from pliant.geometry.mass import mass_of_surface, mass_of_tets, principal
-from pliant.geometry.mesh import Floats, PliantError, Surface, TetMesh
+from pliant.geometry.mesh import Surface, TetMesh
 from pliant.geometry.shapes import make
 
 SIZE = np.array([0.3, 0.5, 0.7])

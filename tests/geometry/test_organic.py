@@ -3,8 +3,9 @@ import pytest
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-from pliant.geometry.mesh import TET_EDGES, TET_FACES, PliantError, TetMesh
-from pliant.geometry.organic import ORGANIC, mouth, room
+from pliant.base import PliantError
+from pliant.geometry.mesh import TET_EDGES, TET_FACES, TetMesh
+from pliant.shop.sculpt.organic import ORGANIC, mouth, room
 
 SIZE = {"teapot": "size", "mouth": "size", "foot": "length", "bunny": "height", "bust": "height", "room": "size"}
 # Bounding box for size 1; where no exact number is promised: None.

@@ -11,14 +11,15 @@ import pytest
 from scipy.sparse import coo_matrix
 from scipy.sparse.csgraph import connected_components
 
+from pliant.base import PliantError
 from pliant.geometry.lathe import lathe
 from pliant.geometry.mass import mass_of_surface
-from pliant.geometry.mesh import TET_FACES, PliantError, TetMesh
+from pliant.geometry.mesh import TET_FACES, TetMesh
 from pliant.geometry.quality import dihedral_angles
 from pliant.geometry.shape import Shape
 from pliant.geometry.shapes import SHAPES, make
 from pliant.geometry.topology import topology
-from pliant.geometry.vessels import ball_and_socket, chain_links
+from pliant.shop.sculpt.vessels import ball_and_socket, chain_links
 
 T = np.linspace(0, pi / 2, 400)
 DOMED_POST = [(0.5, 0.0), *zip(0.5 * np.cos(T[:-1]), 1.0 + 0.5 * np.sin(T[:-1]), strict=True), (0.0, 1.5)]

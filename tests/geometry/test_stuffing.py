@@ -5,8 +5,9 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from pliant.base import Floats, Ints, PliantError
 from pliant.geometry import implicit as im
-from pliant.geometry.mesh import TET_EDGES, TET_FACES, Floats, Ints, PliantError, TetMesh
+from pliant.geometry.mesh import TET_EDGES, TET_FACES, TetMesh
 from pliant.geometry.stencils import _REFERENCE, STENCIL_SIZE, STENCILS
 from pliant.geometry.stuffing import Pinched, _fill, _lattice_tets, _require_manifold, _separated, stuff
 

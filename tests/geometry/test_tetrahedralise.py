@@ -10,9 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pliant.base import PliantError
 from pliant.geometry import tetrahedralise as module
 from pliant.geometry.check import diagnose
-from pliant.geometry.mesh import PliantError, Surface, TetMesh
+from pliant.geometry.mesh import Surface, TetMesh
 from pliant.geometry.surface_distance import distance_to
 from pliant.geometry.tetrahedralise import fill, tetrahedralise
 

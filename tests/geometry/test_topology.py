@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pliant.geometry.mesh import TET_EDGES, Floats, Ints, PliantError, TetMesh
+from pliant.base import Floats, Ints, PliantError
+from pliant.geometry.mesh import TET_EDGES, TetMesh
 from pliant.geometry.shapes import make
 from pliant.geometry.topology import elevate, split_eight, subdivided_skin, topology
 

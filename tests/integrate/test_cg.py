@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pliant.geometry.mesh import PliantError
+from pliant.base import PliantError
 from pliant.integrate import cg, direct
 from pliant.integrate.blocks import BlockMatrix, BlockPattern
 

@@ -7,8 +7,8 @@ from itertools import permutations
 import numpy as np
 import pytest
 
+from pliant.base import PliantError
 from pliant.bodies.tet4 import Tet4
-from pliant.geometry.mesh import PliantError
 from pliant.integrate.blocks import BlockPattern
 from pliant.integrate.equilibrium import StaticProblem, solve_static
 

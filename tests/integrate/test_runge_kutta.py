@@ -7,11 +7,12 @@ import numpy as np
 import pytest
 
 from pliant import Scene
-from pliant.geometry.mesh import PliantError, Surface
+from pliant.base import PliantError
+from pliant.geometry.mesh import Surface
 from pliant.integrate.stability import AXES, staged_step
 from pliant.integrate.tableaus import COOPER_VERNER, DORMAND_PRINCE
 from pliant.model import SCHEMES
-from pliant.motion import Rows
+from pliant.world.motion import Rows
 
 TABLEAUS = {"cooper-verner": COOPER_VERNER, "dop853": DORMAND_PRINCE}
 UNIT = np.array([[0.0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]])

@@ -9,8 +9,9 @@ from html import escape
 import numpy as np
 import pytest
 
+from pliant.base import PliantError
+from pliant.cli.terminal import run_facts, run_text
 from pliant.cli.view import busy_words
-from pliant.geometry.mesh import PliantError
 from pliant.live import change, desk
 from pliant.live.compiling import PAUSE, Compiling
 from pliant.live.curves import run_curves
@@ -21,7 +22,6 @@ from pliant.look.report import by_hand, words
 from pliant.record import Run
 from pliant.record.orders import Order, from_lowest
 from pliant.scene import Scene
-from pliant.terminal import run_facts, run_text
 
 
 @pytest.fixture

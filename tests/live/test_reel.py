@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pliant.geometry.mesh import PliantError
+from pliant.base import PliantError
 from pliant.live import shown
 from pliant.live.curves import MOST, thinned
 from pliant.live.hierarchy import hierarchy

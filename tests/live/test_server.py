@@ -11,7 +11,7 @@ import time
 
 import pytest
 
-from pliant.geometry.mesh import PliantError
+from pliant.base import PliantError
 from pliant.live.server import LARGEST_ORDER, Server
 
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from pliant.base import PliantError
 from pliant.geometry.files import PointCloud
-from pliant.geometry.mesh import PliantError
-from pliant.guards import check_start
 from pliant.live import change
 from pliant.live.apart import apart
 from pliant.live.hand import GRAVITY, SAG, STRONGEST, Hand, with_hand
@@ -18,10 +17,11 @@ from pliant.live.session import Session
 from pliant.live.standing import fitted, standing
 from pliant.look.source import from_simulation
 from pliant.record import Run
-from pliant.running import over_at, reopen
-from pliant.running import run as carry_out
 from pliant.scene import Scene
-from pliant.simulation import Simulation
+from pliant.simulate.guards import check_start
+from pliant.simulate.running import over_at, reopen
+from pliant.simulate.running import run as carry_out
+from pliant.simulate.simulation import Simulation
 
 
 def hanging(**values) -> Simulation:

@@ -26,7 +26,7 @@ def run(falling, tmp_path_factory):
 @pytest.fixture(scope="session")
 def can_draw():
     """Whether this machine can draw off screen; why not, if it cannot."""
-    from pliant.geometry.mesh import PliantError
+    from pliant.base import PliantError
     from pliant.look.screen import hidden_plotter
 
     try:

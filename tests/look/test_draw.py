@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from pliant.geometry.mesh import PliantError
+from pliant.base import PliantError
 from pliant.look import Camera, still
 from pliant.look.draw import draw
 from pliant.look.source import Picture
@@ -137,7 +137,7 @@ PROGRAM = """
 import sys
 sys.path.insert(0, {folder!r})
 import falling
-from pliant.geometry.mesh import PliantError
+from pliant.base import PliantError
 from pliant.look.draw import draw
 try:
     print(len(draw(falling.picture(), "body", (80, 60)).getcolors(4800)), "colours")

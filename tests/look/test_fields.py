@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pliant.geometry.mesh import PliantError
+from pliant.base import PliantError
 from pliant.look import fields
 from pliant.look.caption import length_words
 from pliant.look.source import averaged

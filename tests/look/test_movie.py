@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from pliant.geometry.mesh import PliantError
+from pliant.base import PliantError
 from pliant.look.movie import ffmpeg, movie
 
 pytest.importorskip("pyvista")

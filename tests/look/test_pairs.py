@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pliant.geometry.mesh import PliantError
+from pliant.base import PliantError
 from pliant.look import Camera, still
 from pliant.look.draw import draw
 from pliant.look.pairs import STATES, marks_of
 from pliant.look.source import from_simulation
-from pliant.scenes.hooked import make
+from pliant.shop.scenes.hooked import make
 
 pytest.importorskip("pyvista")
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from pliant.geometry.mesh import PliantError
+from pliant.base import PliantError
 from pliant.look.plots import pair_forces, plot_depths, plot_energies, plot_forces, plots
 from pliant.record import Cells, Recorder
 

@@ -8,16 +8,16 @@ import re
 import numpy as np
 import pytest
 
-from pliant.geometry.mesh import PliantError
+from pliant.base import PliantError
 from pliant.look.report import report
 from pliant.look.report.hardest import hardest_contact, pair_pressure, plot_map
 from pliant.look.report.html import figure, legend, table, text
 from pliant.look.report.words import bodies, lead, notes, warnings
 from pliant.look.source import Film
 from pliant.record import Run
-from pliant.running import run as carry_out
-from pliant.running import start
 from pliant.scene import Scene
+from pliant.simulate.running import run as carry_out
+from pliant.simulate.running import start
 
 
 @pytest.fixture(scope="module")

@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pliant import running
+from pliant.base import PliantError
 from pliant.geometry.files import PointCloud
-from pliant.geometry.mesh import PliantError
 from pliant.geometry.shapes import make
 from pliant.look.source import Film, Picture, from_run, from_simulation, planes_of
 from pliant.record import Cells, Recorder, Run
 from pliant.scene import Scene
+from pliant.simulate import running
 
 
 def test_a_frame_has_the_skin_of_its_tets_and_the_triangles_of_the_others(run, falling):
@@ -83,7 +83,7 @@ def test_a_run_without_frames_says_so(tmp_path):
 
 
 def test_a_simulation_and_its_run_give_the_same_picture(tmp_path):
-    from pliant import running
+    from pliant.simulate import running
 
     scene = Scene(dt=0.01, duration=0.03)
     scene.add(name="ground", shape="plane", model="static")

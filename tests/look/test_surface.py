@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pliant.base import PliantError
 from pliant.geometry import solids
-from pliant.geometry.mesh import PliantError
 from pliant.look.glass import _seen, containers
 from pliant.look.source import Picture
 from pliant.look.stage import Camera, Floor, extremes, framed, scattered

@@ -5,11 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pliant import Scene, running
+from pliant import Scene
 from pliant.contact.contacts import Contacts
 from pliant.contact.method import Answer, register_method
-from pliant.motion import Motion, Rows
-from pliant.simulation import Simulation
+from pliant.simulate import running
+from pliant.simulate.simulation import Simulation
+from pliant.world.motion import Motion, Rows
 
 METHODS = ("ground", "noniterative", "penalty", "continuous-penalty", "reversal")
 

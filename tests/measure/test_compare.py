@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 from pliant import Scene, register_method
 from pliant.cli import app
 from pliant.contact.ground import Ground
-from pliant.measure.compare import COLUMNS, compare
+from pliant.shop.compare import COLUMNS, compare
 
 
 def lying_block(damping: float = 0.0) -> Scene:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pliant import Scene, running
+from pliant import Scene
 from pliant.measure.history import FIELDS, History
 from pliant.record import Run
-from pliant.simulation import Simulation
+from pliant.simulate import running
+from pliant.simulate.simulation import Simulation
 
 
 def sliding_block(speed: float = 1.0, duration: float = 0.2) -> Scene:

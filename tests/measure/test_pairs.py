@@ -8,10 +8,11 @@ import json
 import numpy as np
 import pytest
 
-from pliant import Scene, running
-from pliant.geometry.mesh import PliantError
+from pliant import Scene
+from pliant.base import PliantError
 from pliant.measure.pairs import pair_series, parted, per_pair
 from pliant.record import Run
+from pliant.simulate import running
 
 
 @pytest.fixture(scope="module")

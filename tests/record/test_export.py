@@ -7,7 +7,7 @@ import xml.etree.ElementTree as ElementTree
 import numpy as np
 import pytest
 
-from pliant.geometry.mesh import PliantError
+from pliant.base import PliantError
 from pliant.record.export import MESHIO_NAMES, export, skin
 from pliant.record.run import Cells
 from pliant.record.runfile import Recorder, Run

@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from pliant.geometry.mesh import PliantError
+from pliant.base import PliantError
 from pliant.record.journal import MAGIC, PREFIX, JournalReader, JournalWriter, encoded, read_journal
 
 DTYPES = st.one_of(hnp.scalar_dtypes(), hnp.unicode_string_dtypes(max_len=5), hnp.byte_string_dtypes(max_len=5))

@@ -10,7 +10,7 @@ import h5py
 import numpy as np
 import pytest
 
-from pliant.geometry.mesh import PliantError
+from pliant.base import PliantError
 from pliant.record import vtkhdf
 from pliant.record.journal import read_journal
 from pliant.record.runfile import Cells, Recorder, Run, estimate_bytes, fold, human, resume_writer

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
-from pliant.geometry.mesh import PliantError
+from pliant.base import PliantError
 from pliant.record import runfile, vtkhdf
 from pliant.record.runfile import Cells, Recorder, resume_writer
 

@@ -1,1 +1,1 @@
-
+"""Body models: how matter gives way."""

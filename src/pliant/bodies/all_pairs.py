@@ -19,8 +19,8 @@ import math
 
 import numpy as np
 
+from pliant.base import Floats, Ints, PliantError
 from pliant.bodies.stable import stable_step
-from pliant.geometry.mesh import Floats, Ints, PliantError
 from pliant.kernels import contiguous, inline, parallel, prange
 
 LANES = 16

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from pliant.base import Floats, Ints
 from pliant.bodies.all_pairs import AllPairs
 from pliant.bodies.body import BodyParts, ElementPart
 from pliant.bodies.elements import Elements
@@ -11,7 +12,6 @@ from pliant.bodies.points import Points
 from pliant.bodies.springs import Springs
 from pliant.bodies.tet4 import Tet4
 from pliant.bodies.tet10 import Tet10
-from pliant.geometry.mesh import Floats, Ints
 
 
 def element_groups(parts: list[BodyParts], node_start: Ints, staged: list[str]) -> tuple[list[Elements], list[Ints]]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from pliant.base import Floats, Ints, PliantError
 from pliant.bodies.elements import Elements
 from pliant.bodies.materials import lame
 from pliant.bodies.models import OWN
@@ -16,7 +17,7 @@ from pliant.bodies.point_skin import ride
 from pliant.bodies.rigid import matrix_to_quaternion, quaternion_to_matrix, rotation_vector_to_quaternion
 from pliant.geometry.embed import embed
 from pliant.geometry.mass import Mass, mass_of_surface, principal
-from pliant.geometry.mesh import Floats, Ints, PliantError, Surface, TetMesh
+from pliant.geometry.mesh import Surface, TetMesh
 from pliant.geometry.resolve import resolve
 from pliant.geometry.shape import Shape
 from pliant.geometry.topology import elevate, split_eight, subdivided_skin

@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pliant.base import Floats, Ints
 from pliant.bodies.springs import tangent_blocks
-from pliant.geometry.mesh import Floats, Ints
 
 if TYPE_CHECKING:
     from pliant.bodies.points import Points

@@ -11,7 +11,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from pliant.geometry.mesh import Floats, Ints
+from pliant.base import Floats, Ints
 
 
 class Elements(Protocol):

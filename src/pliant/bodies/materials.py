@@ -11,11 +11,11 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from pliant.base import Floats, PliantError
 from pliant.bodies.laws.corotated import Corotated
 from pliant.bodies.laws.linear import Linear
 from pliant.bodies.laws.neo_hookean import NeoHookean
 from pliant.bodies.laws.stvk import StVenantKirchhoff
-from pliant.geometry.mesh import Floats, PliantError
 
 
 class Law(Protocol):

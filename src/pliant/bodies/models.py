@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from pliant.base import Floats, Ints, PliantError
 from pliant.bodies.elements import Elements
-from pliant.geometry.mesh import Floats, Ints, PliantError
 
 SHIPPED = ("fem", "springs", "points", "rigid", "quasi-rigid", "static")
 Make = Callable[[Ints, Floats, Any], Elements]

@@ -18,7 +18,7 @@ from dataclasses import dataclass, fields
 import numpy as np
 from scipy.spatial import cKDTree
 
-from pliant.geometry.mesh import Floats, Ints, PliantError
+from pliant.base import Floats, Ints, PliantError
 
 NEAREST = 10  # neighbours that make the mean distance
 FLAT = 1e-4  # ratio of the eigenvalues of A below which a neighbourhood is flat

@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 from scipy.spatial import cKDTree
 
+from pliant.base import Floats, Ints, PliantError
 from pliant.bodies.springs import bending_pairs, cell_pairs, surface_edges, tet_edges
 from pliant.geometry.mass import mass_of_surface, vertex_areas
-from pliant.geometry.mesh import Floats, Ints, PliantError, Surface, TetMesh
+from pliant.geometry.mesh import Surface, TetMesh
 from pliant.geometry.shape import Shape
 from pliant.geometry.voxels import lattice
 from pliant.scene import Body

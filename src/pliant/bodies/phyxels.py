@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 from scipy.spatial import cKDTree
 
+from pliant.base import Floats
 from pliant.bodies.materials import lame
 from pliant.bodies.neighbourhoods import mean_distance
 from pliant.bodies.networks import per_element
 from pliant.geometry.filling import fill
-from pliant.geometry.mesh import Floats
 from pliant.geometry.shape import Shape
 from pliant.scene import Body, Material
 

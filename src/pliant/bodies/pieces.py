@@ -11,8 +11,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from pliant.base import Floats, Ints
 from pliant.bodies.point_skin import ride
-from pliant.geometry.mesh import TET_FACES, Floats, Ints
+from pliant.geometry.mesh import TET_FACES
 
 SPECK = 5  # phyxels below which a piece has no skin
 EVENED = (0.5, -0.53) * 8  # shares of the way to the middle of its neighbours that a point of a rim goes, one after the other

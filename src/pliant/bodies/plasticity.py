@@ -19,9 +19,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pliant.base import Floats
 from pliant.bodies.matrix3 import IDENTITY, combined, inner
 from pliant.bodies.point_forces import gradient, green, hooke, load9, store9
-from pliant.geometry.mesh import Floats
 from pliant.kernels import dot, kernel, load, sub
 
 if TYPE_CHECKING:

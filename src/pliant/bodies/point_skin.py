@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.spatial import cKDTree
 
-from pliant.geometry.mesh import Floats, Ints
+from pliant.base import Floats, Ints
 
 SUPPORT = 16  # phyxels that carry a point, and all that are as near as the last of them, so that no tie is broken by rounding
 REACH = 1.05  # distances of the last of them at which weights vanish

@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.sparse import csr_array
 
+from pliant.base import Floats, Ints
 from pliant.bodies.matrix3 import cofactor, combined, determinant, product, transposed
 from pliant.bodies.point_forces import add_outer, gradient, green, hooke, load9, times
 from pliant.bodies.tangent import projected
-from pliant.geometry.mesh import Floats, Ints
 from pliant.kernels import dot, inline, kernel, load, scale, sub
 
 if TYPE_CHECKING:

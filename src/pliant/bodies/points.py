@@ -18,12 +18,12 @@ import numpy as np
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
+from pliant.base import Floats, Ints
 from pliant.bodies import plasticity, point_forces
 from pliant.bodies.bonds import Bonds
 from pliant.bodies.neighbourhoods import Allowed, Neighbourhoods, joined, neighbourhoods
 from pliant.bodies.point_tangent import Tangent
 from pliant.bodies.stable import stable_step
-from pliant.geometry.mesh import Floats, Ints
 from pliant.kernels import contiguous
 
 ROUNDS = 60  # of the power iteration behind `stable_dt`

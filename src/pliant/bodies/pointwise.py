@@ -6,8 +6,8 @@ from typing import ClassVar, Protocol
 
 import numpy as np
 
+from pliant.base import Floats, Ints
 from pliant.bodies.materials import Law, projected_tangent
-from pliant.geometry.mesh import Floats, Ints
 
 BATCH = 4096  # elements at a time: a tangent takes 81 numbers per point
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from pliant.geometry.mesh import Floats, PliantError
+from pliant.base import Floats, PliantError
 
 
 def read_table(path: str | Path) -> tuple[float, Floats]:

@@ -11,7 +11,7 @@ import math
 
 import numpy as np
 
-from pliant.geometry.mesh import Floats
+from pliant.base import Floats
 from pliant.kernels import axpy, inline, kernel, load, scale, store
 
 

@@ -11,8 +11,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from pliant.base import Floats, Ints, PliantError
 from pliant.bodies.stable import stable_step
-from pliant.geometry.mesh import TET_EDGES, Floats, Ints, PliantError
+from pliant.geometry.mesh import TET_EDGES
 from pliant.kernels import axpy, contiguous, dot, load, norm, parallel, prange, scale, store, sub
 
 COINCIDENT = 1e-12  # [m]

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from pliant.geometry.mesh import Floats
+from pliant.base import Floats
 
 
 def stable_step(omega2: Floats, damping: Floats) -> Floats:

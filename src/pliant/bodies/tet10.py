@@ -27,8 +27,9 @@ from typing import ClassVar
 
 import numpy as np
 
+from pliant.base import Floats, Ints, PliantError
 from pliant.bodies.tets import Tets
-from pliant.geometry.mesh import TET_EDGES, Floats, Ints, PliantError
+from pliant.geometry.mesh import TET_EDGES
 
 NEAR, FAR = (5.0 + 3.0 * np.sqrt(5.0)) / 20.0, (5.0 - np.sqrt(5.0)) / 20.0
 POINTS = np.full((4, 4), FAR) + (NEAR - FAR) * np.eye(4)  # barycentric coordinates of the quadrature

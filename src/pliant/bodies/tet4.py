@@ -17,8 +17,8 @@ from typing import ClassVar
 
 import numpy as np
 
+from pliant.base import Floats, Ints
 from pliant.bodies.tets import Tets
-from pliant.geometry.mesh import Floats, Ints
 
 
 class Tet4(Tets):

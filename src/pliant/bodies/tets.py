@@ -16,6 +16,7 @@ from typing import ClassVar
 import numba
 import numpy as np
 
+from pliant.base import Floats, Ints, PliantError
 from pliant.bodies import pointwise, tet_stiffness
 from pliant.bodies.lanes import COROTATED, LANES, LINEAR, ROWS
 from pliant.bodies.laws.corotated import proper_rotation
@@ -23,7 +24,6 @@ from pliant.bodies.materials import find_law
 from pliant.bodies.stable import frequency_bound, stable_step
 from pliant.bodies.tet_hooke import evaluate_hooke
 from pliant.bodies.tet_hyperelastic import evaluate_hyperelastic
-from pliant.geometry.mesh import Floats, Ints, PliantError
 from pliant.kernels import contiguous
 
 NOTHING = np.empty(0)

@@ -45,14 +45,14 @@ for command in COMMANDS:  # in the order in which --help lists them
 @app.command(hidden=True)
 def warm() -> None:
     """Compile all kernels into the cache, with a progress line."""
-    from pliant.warm import warm as compile_all
+    from pliant.simulate.warm import warm as compile_all
 
     compile_all()
 
 
 def main() -> None:
     """Run the command line; errors of input are sentences, not tracebacks."""
-    from pliant.geometry.mesh import PliantError
+    from pliant.base import PliantError
 
     try:
         app(prog_name="pliant")

@@ -29,8 +29,7 @@ COLOURS = ("auto", "body", "von_mises", "det_F", "depth", "pressure", "traction"
 
 def coloured_by(value: str) -> str:
     """A field that pictures can be coloured by, refused before the run rather than after it."""
-    from pliant.geometry.mesh import PliantError
-    from pliant.reading import nearest
+    from pliant.base import PliantError, nearest
 
     if value not in COLOURS:
         raise PliantError(f"Pictures cannot be coloured by '{value}': {nearest(value, COLOURS)}")

@@ -23,9 +23,9 @@ def validate(
 
     Exits with 1 if anything fails.
     """
-    from pliant import validate as proof
-    from pliant.geometry.mesh import PliantError
-    from pliant.validate import output
+    from pliant.base import PliantError
+    from pliant.shop import validate as proof
+    from pliant.shop.validate import output
 
     if listed:
         for each in proof.problems(names).values():
@@ -69,7 +69,7 @@ def compare(
     from rich.markup import escape
     from rich.table import Table
 
-    from pliant.measure.compare import COLUMNS, compare, plot
+    from pliant.shop.compare import COLUMNS, compare, plot
 
     made = wanted_scene(scene, settings or [], dt, duration, None)
     trials = []
@@ -105,7 +105,7 @@ def reproduce(
     as_json: Json = False,
 ) -> None:
     """Compute the experiments of the papers again: plots, and lines "published / here / agrees"."""
-    from pliant import reproduce as again
+    from pliant.shop import reproduce as again
 
     if not source:
         for name in again.SOURCES:

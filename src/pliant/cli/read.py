@@ -13,7 +13,7 @@ from pliant.cli.options import Colour, Json, RunFile, say, tell
 
 def info(path: RunFile, as_json: Json = False) -> None:
     """Say what is in a run file: scene, frames, fields, how it ended."""
-    from pliant.terminal import run_facts, run_text
+    from pliant.cli.terminal import run_facts, run_text
 
     facts = run_facts(path)
     tell(facts) if as_json else say(run_text(facts))
@@ -29,8 +29,8 @@ def export(
     as_json: Json = False,
 ) -> None:
     """Write a run in another format: VTU series, PLY sequence, CSV of the time series, picture or movie."""
+    from pliant.cli.terminal import export_run
     from pliant.record import Run
-    from pliant.terminal import export_run
 
     with Run.open(path) as opened:
         written = export_run(opened, to, out, body, colour, at)
@@ -51,8 +51,8 @@ def contacts(
     """Say what touched what, how hard and over which area; write the history as a table and as a plot."""
     from rich.console import Console
 
+    from pliant.cli.terminal import contact_facts, pair_table, parted_text
     from pliant.record import Run
-    from pliant.terminal import contact_facts, pair_table, parted_text
 
     with Run.open(path) as opened:
         facts = contact_facts(opened, pair, at, out, to)
@@ -94,7 +94,7 @@ def scenes(as_json: Json = False) -> None:
     from rich.console import Console
     from rich.table import Table
 
-    from pliant import scenes as shipped
+    from pliant.shop import scenes as shipped
 
     found = {n: (shipped.module(n).__doc__.splitlines()[0], shipped.parameters(n)) for n in shipped.SCENES}
     if as_json:

@@ -17,7 +17,7 @@ def demo(
     pictures: Annotated[bool, typer.Option(help="Make a picture and a movie.")] = True,
 ) -> None:
     """Drop two soft bodies into a rigid bowl, and show what pliant measures. Under a minute, once compiled."""
-    from pliant.terminal import free_name
+    from pliant.cli.terminal import free_name
 
     scene = wanted_scene("bowl", [], None, None, None)
     _run(scene, free_name((out or Path("runs")) / "demo"), None, 10, pictures, "auto", False)
@@ -56,7 +56,7 @@ def resume(
     as_json: Json = False,
 ) -> None:
     """Go on with a run from its last checkpoint; the result is the same, bit for bit, as without the stop."""
-    from pliant import running
+    from pliant.simulate import running
 
     use_threads(threads)
     over = running.over_at(path, duration)
@@ -80,9 +80,9 @@ def _run(
     as_json: bool,
     overwrite: bool = False,
 ) -> None:
-    from pliant import running
-    from pliant.terminal import free_name, size_note
-    from pliant.warm import announce, warm
+    from pliant.cli.terminal import free_name, size_note
+    from pliant.simulate import running
+    from pliant.simulate.warm import announce, warm
 
     warm(scene, quiet=as_json)
     if not as_json:
@@ -108,9 +108,9 @@ def _show_log() -> None:
 
 def _finish(sim: Any, recorder: Any, pictures: bool, colour: str, as_json: bool) -> None:
     """Run to the end with a progress bar, make pictures, print the summary, exit with the right code."""
-    from pliant import running
-    from pliant.terminal import leave_pictures, progress_bar, summary_facts, summary_table
-    from pliant.warm import announce
+    from pliant.cli.terminal import leave_pictures, progress_bar, summary_facts, summary_table
+    from pliant.simulate import running
+    from pliant.simulate.warm import announce
 
     with announce(quiet=as_json), progress_bar(sim, hidden=as_json) as update:
         outcome = running.run(sim, recorder, update)

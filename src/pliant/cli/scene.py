@@ -11,10 +11,9 @@ if TYPE_CHECKING:
 
 def wanted_scene(name: str, settings: list[str], dt: float | None, duration: float | None, contact: str | None) -> Scene:
     """A scene from a file or by name, with what the command line changes."""
-    from pliant import scenes as shipped
-    from pliant.geometry.mesh import PliantError
-    from pliant.reading import nearest
+    from pliant.base import PliantError, nearest
     from pliant.scene import Scene
+    from pliant.shop import scenes as shipped
 
     values = parse_settings(settings)
     if name.endswith(".toml") or "/" in name:
@@ -39,7 +38,7 @@ def wanted_scene(name: str, settings: list[str], dt: float | None, duration: flo
 
 def _check_numbers(values: dict[str, Any], defaults: dict[str, Any]) -> None:
     """Refuse text where a scene wants a number, and take a number where it wants text."""
-    from pliant.geometry.mesh import PliantError
+    from pliant.base import PliantError
 
     for key, value in values.items():
         if isinstance(defaults.get(key), str) and isinstance(value, int | float) and not isinstance(value, bool):
@@ -52,7 +51,7 @@ def parse_settings(items: list[str]) -> dict[str, Any]:
     """KEY=VALUE pairs; values are read as TOML, and as text where that fails."""
     import tomlkit
 
-    from pliant.geometry.mesh import PliantError
+    from pliant.base import PliantError
 
     values: dict[str, Any] = {}
     for item in items:

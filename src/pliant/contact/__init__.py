@@ -1,1 +1,1 @@
-
+"""Contact methods, and what they share."""

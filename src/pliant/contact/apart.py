@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import numpy as np
 
+from pliant.base import Floats, Ints
 from pliant.contact.friction import recall
 from pliant.contact.inside import Collisions, Finder
 from pliant.contact.method import Memory
 from pliant.detect.depth import CANCELLED, RESOLVED, ways_out
-from pliant.geometry.mesh import Floats, Ints
 from pliant.kernels import add, kernel, load, norm, scale, store
-from pliant.motion import Motion, Rows
+from pliant.world.motion import Motion, Rows
 
 PACE = 0.01  # mean edges a step
 TURNED = -0.5  # cosine between directions of successive steps below which a point has passed to the other side

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pliant.geometry.mesh import Floats, Ints
+from pliant.base import Floats, Ints
 
 
 @dataclass(frozen=True)

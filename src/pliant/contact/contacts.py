@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from pliant.geometry.mesh import Floats, Ints
-from pliant.motion import Rows
+from pliant.base import Floats, Ints
+from pliant.world.motion import Rows
 
 
 def _no_ids() -> Ints:

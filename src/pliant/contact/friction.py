@@ -13,9 +13,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pliant.geometry.mesh import Floats, Ints
+from pliant.base import Floats, Ints
 from pliant.kernels import add, axpy, contiguous, dot, kernel, load, norm, scale, store
-from pliant.motion import Motion, Rows
+from pliant.world.motion import Motion, Rows
 
 BETA = 0.2  # share of the anchor's stretch that is taken back per step
 

@@ -21,14 +21,14 @@ from typing import ClassVar
 
 import numpy as np
 
+from pliant.base import Floats, PliantError
 from pliant.contact.contacts import Contacts, Support
 from pliant.contact.friction import anchored, coulomb, recall, remember, tangential
 from pliant.contact.method import Answer, Memory
 from pliant.contact.pressure import Pressure
 from pliant.contact.rims import Ways, crossed_edges, edge_key, edge_rows, features, remember_depths, settle
 from pliant.detect.penetration import Hits, Penetration
-from pliant.geometry.mesh import Floats, PliantError
-from pliant.motion import Motion, Rows
+from pliant.world.motion import Motion, Rows
 
 
 @dataclass(frozen=True)

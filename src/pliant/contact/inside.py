@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pliant.base import Floats, Ints, PliantError
 from pliant.bodies.rigid import load4, rotate, rotate_back
 from pliant.detect.analytic import signed_distance
 from pliant.detect.closest import face_neighbours
@@ -26,13 +27,13 @@ from pliant.detect.penetration import body_boxes, body_pairs, signed_gaps
 from pliant.detect.sharp import rest_points
 from pliant.detect.tree import Tree
 from pliant.detect.within import Within
-from pliant.geometry.mesh import TET_EDGES, Floats, Ints, PliantError
+from pliant.geometry.mesh import TET_EDGES
 from pliant.geometry.topology import Csr, listed
 from pliant.kernels import axpy, cross, kernel, load, norm, scale, store, sub, use_threads
-from pliant.motion import Motion
+from pliant.world.motion import Motion
 
 if TYPE_CHECKING:
-    from pliant.simulation import Simulation
+    from pliant.simulate.simulation import Simulation
 
 SHARP = np.cos(np.radians(45.0))  # faces that meet at a larger angle do not share normals: a normal half way round an edge is no way out
 BEYOND = 4.0  # times the distance to the closest surface: no depth along a sensible direction is larger

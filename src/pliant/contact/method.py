@@ -9,10 +9,9 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
+from pliant.base import Floats, PliantError, nearest
 from pliant.contact.contacts import Contacts
-from pliant.geometry.mesh import Floats, PliantError
-from pliant.motion import Motion
-from pliant.reading import nearest
+from pliant.world.motion import Motion
 
 Memory = dict[str, np.ndarray]
 

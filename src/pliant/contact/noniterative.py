@@ -26,6 +26,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from pliant.base import Floats, PliantError
 from pliant.contact import closure
 from pliant.contact.apart import contact_key, pace, pull_apart, remember_pairs
 from pliant.contact.contacts import Contacts, Support
@@ -36,10 +37,9 @@ from pliant.contact.pressure import Pressure
 from pliant.contact.rims import Ways, crossed_edges, edge_key, edge_rows, features, remember_depths, settle
 from pliant.detect.depth import RESOLVED
 from pliant.detect.sharp import Crossed
-from pliant.geometry.mesh import Floats, PliantError
 from pliant.kernels import axpy, kernel, load, store
 from pliant.model import IMPLICIT
-from pliant.motion import Motion, Rows
+from pliant.world.motion import Motion, Rows
 
 
 @dataclass(frozen=True)

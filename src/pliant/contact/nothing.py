@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from pliant.contact.contacts import Contacts
 from pliant.contact.method import Answer, Memory
-from pliant.motion import Motion
+from pliant.world.motion import Motion
 
 
 @dataclass(frozen=True)

@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from pliant.base import Floats, Ints
 from pliant.contact.contacts import Support
-from pliant.geometry.mesh import Floats, Ints
 from pliant.geometry.topology import listed
 from pliant.kernels import axpy, cross, dot, kernel, load, norm, scale, store, sub
 from pliant.model import Model
-from pliant.motion import Motion, Rows
+from pliant.world.motion import Motion, Rows
 
 
 class Pressure:

@@ -14,10 +14,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from pliant.base import Floats, Ints
 from pliant.contact.rebound_sums import balance, pair_means, point_velocities, respond_together, turn_along_normals
 from pliant.detect.colliding import Colliding
-from pliant.geometry.mesh import Floats, Ints
-from pliant.motion import Motion, Rows
+from pliant.world.motion import Motion, Rows
 
 EXIT = 20  # steps in which bodies that overlapped before the step are to part
 

@@ -24,6 +24,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from pliant.base import Floats, Ints, PliantError
 from pliant.contact.contacts import Contacts, Support
 from pliant.contact.method import Answer, Memory
 from pliant.contact.pressure import Pressure, point_pressure
@@ -31,8 +32,7 @@ from pliant.contact.rebound import Points, apart, restitution, to_turn
 from pliant.contact.rebound_sums import told
 from pliant.detect.colliding import Colliding, Collisions
 from pliant.detect.penetration import Penetration
-from pliant.geometry.mesh import Floats, Ints, PliantError
-from pliant.motion import Motion
+from pliant.world.motion import Motion
 
 RESPONSES = ("normal", "relative", "invert")
 SPLITS = ("median", "centre")

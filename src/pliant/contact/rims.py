@@ -12,13 +12,13 @@ from typing import Protocol
 
 import numpy as np
 
+from pliant.base import Floats, Ints
 from pliant.contact.method import Memory
 from pliant.detect.penetration import body_boxes, signed_gaps
 from pliant.detect.sharp import Crossed, SharpEdges
 from pliant.detect.tree import Tree
-from pliant.geometry.mesh import Floats, Ints
 from pliant.kernels import axpy, dot, kernel, load, norm, scale, store, sub
-from pliant.motion import Motion, Rows
+from pliant.world.motion import Motion, Rows
 
 NEW = 0.01  # of the least width: deeper crossings at the start of the step are not new
 GROWN = 2.0  # times the depth of two bodies in the last step: crossings may be as deep

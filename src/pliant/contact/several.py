@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from pliant.base import Floats
 from pliant.contact.contacts import Contacts
 from pliant.contact.method import Answer, ContactMethod
-from pliant.geometry.mesh import Floats
-from pliant.motion import Motion
+from pliant.world.motion import Motion
 
 
 def _sum(shown: list[Floats | Callable[[], Floats]]) -> Floats:

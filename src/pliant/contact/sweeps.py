@@ -13,9 +13,9 @@ from collections.abc import Callable
 
 import numpy as np
 
+from pliant.base import Floats
 from pliant.contact.friction import BETA, Friction, tangential
-from pliant.geometry.mesh import Floats
-from pliant.motion import Motion, Rows
+from pliant.world.motion import Motion, Rows
 
 Sweep = Callable[[Floats, Floats, float], Floats]
 # of the largest impulse, or of the most that friction can be: a smaller change ends the sweeps. As they start from the last step,

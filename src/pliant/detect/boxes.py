@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from pliant.geometry.mesh import Floats, Ints, PliantError
+from pliant.base import Floats, Ints, PliantError
 from pliant.kernels import contiguous, inline, kernel, parallel, prange, use_threads
 
 CHEAP = 8  # a box costs so much less than what `use_threads` counts as an item

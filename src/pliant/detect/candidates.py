@@ -10,11 +10,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from pliant.base import Floats, Ints
 from pliant.detect.boxes import swept
 from pliant.detect.ownership import Shares, Slots
 from pliant.detect.pairs import CHUNK, lowest, ones, place_pairs, sorted_pairs
 from pliant.detect.tree import Tree
-from pliant.geometry.mesh import Floats, Ints
 from pliant.kernels import contiguous, inline, kernel, parallel, prange, use_threads
 
 # Bits of a pair of faces: 3 i + j for edge i of the first and j of the second, then the vertices of each with the other.

@@ -15,9 +15,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from pliant.base import Floats, Ints, PliantError
 from pliant.detect.boxes import boxes_of, check_finite
 from pliant.detect.tree import ARITY, LEAF, Tree
-from pliant.geometry.mesh import Floats, Ints, PliantError
 from pliant.kernels import contiguous
 
 DEEPEST = 30  # cells are numbered in 30 bits

@@ -11,7 +11,7 @@ import math
 
 import numpy as np
 
-from pliant.geometry.mesh import Ints
+from pliant.base import Ints
 from pliant.kernels import axpy, cross, dot, inline, kernel, load, norm, store, sub
 
 

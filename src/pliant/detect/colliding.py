@@ -10,14 +10,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from pliant.base import Floats, Ints, PliantError
 from pliant.detect.centre_tree import centre_tree
 from pliant.detect.colliding_sums import corners, nests, number_pairs, overlapping_boxes
 from pliant.detect.pairs import near_bodies
 from pliant.detect.penetration import Hits, Penetration
 from pliant.detect.tree import Tree
 from pliant.detect.triangles import intersecting
-from pliant.geometry.mesh import Floats, Ints, PliantError
-from pliant.motion import Motion
+from pliant.world.motion import Motion
 
 FEW = 40  # bodies up to which boxes are compared each with each
 

@@ -22,9 +22,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
+from pliant.base import Floats, Ints, PliantError
 from pliant.detect.certain import ULP, decide, mix
 from pliant.detect.exact import edge_edge_time, vertex_face_time
-from pliant.geometry.mesh import Floats, Ints, PliantError
 from pliant.kernels import contiguous, inline, load, parallel, prange, sub, use_threads
 
 SPARSE = 64  # one of so many pairs gives a first guess of the earliest impact

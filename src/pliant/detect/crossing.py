@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from pliant.base import Floats, Ints
 from pliant.detect.discrete import triangles_touch
 from pliant.detect.tree import Tree
 from pliant.detect.walk import overlap
-from pliant.geometry.mesh import Floats, Ints
 from pliant.kernels import inline, kernel, load
 
 STACK = 4096  # pairs a walk can put off, as in `walk`

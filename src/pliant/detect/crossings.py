@@ -17,11 +17,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from pliant.base import Floats, Ints, PliantError
 from pliant.detect.certain import CUBIC_ERROR, coplanarity, largest, mix
 from pliant.detect.continuous import corners_of, finite, frame
 from pliant.detect.cubic import critical_points, quadratic_roots, root_between, value
 from pliant.detect.discrete import dropped, largest_axis, spread
-from pliant.geometry.mesh import Floats, Ints, PliantError
 from pliant.kernels import add, contiguous, cross, dot, inline, kernel, parallel, prange, scale, sub, use_threads
 
 SLACK = 1e-9  # on weights

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import cached_property
 
+from pliant.base import Floats
 from pliant.detect.polynomial import Polynomial, Root, common_divisor, minus, plus, times, trimmed, unit_roots
-from pliant.geometry.mesh import Floats
 
 Vector = tuple[Polynomial, Polynomial, Polynomial]
 NEVER = float("inf")

@@ -15,9 +15,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from pliant.base import Floats, Ints, PliantError
 from pliant.detect.boxes import boxes_of, check_finite
 from pliant.detect.discrete import tet_weights
-from pliant.geometry.mesh import TET_EDGES, Floats, Ints, PliantError
+from pliant.geometry.mesh import TET_EDGES
 from pliant.kernels import contiguous, cross, dot, inline, kernel, load, norm, parallel, prange, sub, use_threads
 
 PRIMES = (73856093, 19349663, 83492791)  # of the paper; the second is not prime, which does no harm

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from pliant.base import Ints
 from pliant.detect.candidates import FeatureTree
 from pliant.detect.continuous import first_impact
-from pliant.geometry.mesh import Ints
-from pliant.motion import Motion
+from pliant.world.motion import Motion
 
 
 class Impact:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pliant.geometry.mesh import Ints
+from pliant.base import Ints
 from pliant.kernels import kernel
 
 TRIES = 64  # features passed on to even out one face

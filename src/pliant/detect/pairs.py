@@ -9,9 +9,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from pliant.base import Floats, Ints, PliantError
 from pliant.detect.tree import LEAF, Tree
 from pliant.detect.walk import leaf_pairs, overlap
-from pliant.geometry.mesh import Floats, Ints, PliantError
 from pliant.kernels import inline, kernel, parallel, prange, use_threads
 
 CHUNK = 256

@@ -12,13 +12,13 @@ from dataclasses import dataclass, fields
 
 import numpy as np
 
+from pliant.base import Floats, Ints
 from pliant.bodies.rigid import load4, rotate, rotate_back
 from pliant.detect.analytic import signed_distance
 from pliant.detect.closest import closest_on_body, face_neighbours, normals, pseudo_normal
 from pliant.detect.tree import Tree
-from pliant.geometry.mesh import Floats, Ints
 from pliant.kernels import dot, kernel, load, norm, parallel, prange, scale, store, sub
-from pliant.motion import Motion
+from pliant.world.motion import Motion
 
 
 @dataclass

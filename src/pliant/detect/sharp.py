@@ -14,11 +14,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from pliant.base import Floats, Ints
 from pliant.detect.penetration import body_pairs
-from pliant.geometry.mesh import Floats, Ints
 from pliant.geometry.topology import topology
 from pliant.kernels import axpy, cross, dot, inline, kernel, load, norm, scale, sub
-from pliant.motion import Motion
+from pliant.world.motion import Motion
 
 SHARP = np.cos(np.radians(15.0))  # faces that meet at a smaller angle make no edge to speak of
 COARSE = 0.4  # of the least width of two bodies: shorter edges of a soft one have points enough on them

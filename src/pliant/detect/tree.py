@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from pliant.base import Floats, Ints
 from pliant.detect.boxes import CHEAP, boxes_of, check_finite, leaf_boxes, refit_inner, refit_nodes, surface_sum
-from pliant.geometry.mesh import Floats, Ints
 from pliant.kernels import contiguous, kernel, use_threads
 
 LEAF = 4

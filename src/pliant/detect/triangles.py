@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from pliant.base import Floats, Ints, PliantError
 from pliant.detect.crossing import crossing_keys
 from pliant.detect.discrete import triangles_touch
 from pliant.detect.pairs import place_pairs, sorted_pairs
 from pliant.detect.tree import Tree
-from pliant.geometry.mesh import Floats, Ints, PliantError
 from pliant.kernels import SMALL, contiguous, load, parallel, prange, use_threads
 
 

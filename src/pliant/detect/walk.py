@@ -9,8 +9,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from pliant.base import Ints
 from pliant.detect.tree import Tree
-from pliant.geometry.mesh import Ints
 from pliant.kernels import inline, kernel, parallel, prange, use_threads
 
 TASKS = 512  # pairs of nodes to start from, at least

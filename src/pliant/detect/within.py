@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from pliant.base import Floats, Ints
 from pliant.detect.boxes import CHEAP, check_finite, swept
 from pliant.detect.discrete import tet_weights
 from pliant.detect.grid import TOLERANCE, in_box, is_flat, points_in_tets
-from pliant.geometry.mesh import Floats, Ints
 from pliant.kernels import inline, kernel, load, parallel, prange, use_threads
 
 BLOCK = 16

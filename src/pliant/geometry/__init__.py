@@ -1,1 +1,1 @@
-
+"""Meshes, shapes made by code, files."""

@@ -9,11 +9,9 @@ from __future__ import annotations
 from itertools import product
 
 import numpy as np
-from numpy.typing import NDArray
 
-from pliant.geometry.mesh import TET_EDGES, Floats, Ints
-
-Bools = NDArray[np.bool_]
+from pliant.base import Bools, Floats, Ints
+from pliant.geometry.mesh import TET_EDGES
 
 
 def oriented(tets: Ints, reference: Floats) -> Ints:

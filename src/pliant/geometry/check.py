@@ -15,11 +15,12 @@ from pathlib import Path
 
 import numpy as np
 
+from pliant.base import Floats
 from pliant.geometry.check_points import diagnose_points, repair_points
 from pliant.geometry.check_surface import diagnose_surface, repair_surface
 from pliant.geometry.check_tets import diagnose_tets, repair_tets
 from pliant.geometry.files import Mesh, open_file
-from pliant.geometry.mesh import Floats, Surface, TetMesh
+from pliant.geometry.mesh import Surface, TetMesh
 from pliant.geometry.report import Finding, Report
 from pliant.geometry.units import Rotation
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from pliant.base import Ints
 from pliant.geometry.files import PointCloud
-from pliant.geometry.mesh import Ints
 from pliant.geometry.report import REFUSED, Report
 
 OUTLIER = 10.0  # a point this many typical spacings away from its neighbours is an outlier

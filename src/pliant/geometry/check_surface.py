@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from pliant.base import Floats, Ints
 from pliant.geometry.flat_faces import FLAT, flatness, without_flat_faces
-from pliant.geometry.mesh import Floats, Ints, Surface
+from pliant.geometry.mesh import Surface
 from pliant.geometry.report import REFUSED, Report
 from pliant.geometry.self_intersection import self_intersections
 from pliant.geometry.surface_topology import Edges, diagonal, labels, oriented, split_vertices, volume_of, weld_map

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from pliant.geometry.mesh import TET_EDGES, TET_FACES, Floats, Ints, TetMesh
+from pliant.base import Floats, Ints
+from pliant.geometry.mesh import TET_EDGES, TET_FACES, TetMesh
 from pliant.geometry.report import REFUSED, Report
 from pliant.geometry.surface_topology import Edges, labels
 

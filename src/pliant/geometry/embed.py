@@ -13,7 +13,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pliant.geometry.mesh import TET_FACES, Floats, Ints, PliantError, TetMesh
+from pliant.base import Floats, Ints, PliantError
+from pliant.geometry.mesh import TET_FACES, TetMesh
 from pliant.kernels import axpy, contiguous, cross, dot, inline, kernel, load, sub
 
 INSIDE = -1e-12  # a weight may be this negative in a containing tet, for points on a face

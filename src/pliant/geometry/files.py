@@ -17,6 +17,7 @@ from pathlib import Path
 
 import numpy as np
 
+from pliant.base import Floats, PliantError
 from pliant.geometry.formats.abaqus import read_inp
 from pliant.geometry.formats.cloud import read_npy, read_xyz
 from pliant.geometry.formats.gmsh import read_msh
@@ -27,7 +28,7 @@ from pliant.geometry.formats.raw import Raw, damaged
 from pliant.geometry.formats.stl import read_stl
 from pliant.geometry.formats.tetgen import read_tetgen
 from pliant.geometry.formats.through_meshio import read_medit, read_vtk, read_vtu
-from pliant.geometry.mesh import Floats, PliantError, Surface, TetMesh
+from pliant.geometry.mesh import Surface, TetMesh
 from pliant.geometry.units import Rotation, placement
 
 log = logging.getLogger("pliant")

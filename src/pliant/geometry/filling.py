@@ -15,8 +15,9 @@ import math
 import numpy as np
 from scipy.spatial import cKDTree
 
+from pliant.base import Floats, PliantError
 from pliant.geometry.mass import mass_of_surface
-from pliant.geometry.mesh import Floats, PliantError, Surface
+from pliant.geometry.mesh import Surface
 from pliant.kernels import contiguous, kernel
 
 POINTS = 400  # in a body, unless the spacing is given

@@ -11,7 +11,7 @@ from itertools import count
 
 import numpy as np
 
-from pliant.geometry.mesh import Floats, Ints
+from pliant.base import Floats, Ints
 
 FLAT = 1e-12  # twice the area over the square of the longest edge
 Face = tuple[int, int, int]

@@ -13,7 +13,7 @@ from functools import reduce
 
 import numpy as np
 
-from pliant.geometry.mesh import Floats, PliantError
+from pliant.base import Floats, PliantError
 
 Field = Callable[[Floats], Floats]
 Vector = Sequence[float] | Floats

@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from pliant.geometry.blocks import Bools, disc, disc_xy, prisms, ring_node, split_octahedra, tet_lattice
-from pliant.geometry.mesh import Floats, Ints, PliantError
+from pliant.base import Bools, Floats, Ints, PliantError
+from pliant.geometry.blocks import disc, disc_xy, prisms, ring_node, split_octahedra, tet_lattice
 from pliant.geometry.shape import Shape, cells, edge_length, solid
 
 CORNER = np.cos(np.radians(20.0))  # a profile that turns more than this at a point keeps the point as a node

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pliant.geometry.mesh import Floats, Ints, PliantError, Surface, TetMesh
+from pliant.base import Floats, Ints, PliantError
+from pliant.geometry.mesh import Surface, TetMesh
 from pliant.geometry.topology import unique_edges
 
 

@@ -1,4 +1,4 @@
-"""The two meshes that everything in pliant is made of, and the error that bad input gets."""
+"""The two meshes that everything in pliant is made of."""
 
 from __future__ import annotations
 
@@ -6,18 +6,12 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+from pliant.base import Floats, Ints
 
 # Faces of a positive tetrahedron (det[x1-x0, x2-x0, x3-x0] > 0), seen anticlockwise from outside.
 TET_FACES = np.array([[1, 2, 3], [0, 3, 2], [0, 1, 3], [0, 2, 1]])
 TET_EDGES = np.array([[0, 1], [0, 2], [0, 3], [1, 2], [1, 3], [2, 3]])
-
-
-class PliantError(ValueError):
-    """Bad input: what is wrong, with which body, element or file, why it matters, how to fix it."""
 
 
 @dataclass(frozen=True)

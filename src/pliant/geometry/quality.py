@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from pliant.geometry.mesh import TET_FACES, Floats, TetMesh
+from pliant.base import Floats
+from pliant.geometry.mesh import TET_FACES, TetMesh
 
 
 def dihedral_angles(mesh: TetMesh) -> Floats:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from pliant.geometry.mesh import PliantError
+from pliant.base import PliantError
 
 NOTHING = "nothing"
 REFUSED = "refused"

@@ -5,10 +5,10 @@ from __future__ import annotations
 import logging
 from typing import Any
 
+from pliant.base import PliantError, nearest
 from pliant.geometry.files import PointCloud
-from pliant.geometry.mesh import PliantError, Surface, TetMesh
+from pliant.geometry.mesh import Surface, TetMesh
 from pliant.geometry.shape import Shape
-from pliant.reading import nearest
 
 log = logging.getLogger("pliant")
 PLANE = Shape("plane", None, None, ("plane", ()))

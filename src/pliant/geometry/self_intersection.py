@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from pliant.geometry.mesh import Floats, Ints
+from pliant.base import Floats, Ints
 
 Flags = NDArray[np.bool_]
 RELATIVE = 1e-9  # of the size of a pair: distances below count as zero

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pliant.geometry.mesh import Floats, Ints, PliantError, Surface, TetMesh
+from pliant.base import Floats, Ints, PliantError
+from pliant.geometry.mesh import Surface, TetMesh
 
 if TYPE_CHECKING:
     from pliant.geometry.files import PointCloud

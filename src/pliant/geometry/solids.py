@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from pliant.base import Floats, Ints
 from pliant.geometry.blocks import brick, disc, disc_xy, prisms, split_octahedra, tet_lattice, triangle_lattice
 from pliant.geometry.lathe import HalfPlane, dome_grid, revolve
-from pliant.geometry.mesh import Floats, Ints, Surface
+from pliant.geometry.mesh import Surface
 from pliant.geometry.shape import Shape, cells, edge_length, number, numbers, solid
 
 

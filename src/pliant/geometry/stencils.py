@@ -11,7 +11,8 @@ from itertools import permutations, product
 
 import numpy as np
 
-from pliant.geometry.mesh import TET_EDGES, Ints
+from pliant.base import Ints
+from pliant.geometry.mesh import TET_EDGES
 
 LONG_EDGE = np.array([True, False, False, False, False, True])  # of TET_EDGES
 _REFERENCE = np.array([[-1.0, 0, 0], [1, 0, 0], [0, 1, 1], [0, -1, 1]])  # a positive lattice tetrahedron

@@ -20,8 +20,9 @@ from numpy.typing import NDArray
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
+from pliant.base import Floats, Ints, PliantError
 from pliant.geometry.implicit import Field
-from pliant.geometry.mesh import TET_EDGES, TET_FACES, Floats, Ints, PliantError, TetMesh
+from pliant.geometry.mesh import TET_EDGES, TET_FACES, TetMesh
 from pliant.geometry.stencils import LONG_EDGE, STENCIL_SIZE, STENCILS
 
 # A cut nearer than this fraction of its edge moves the lattice point: the pair for which the paper proves dihedral

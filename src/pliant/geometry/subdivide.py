@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pliant.geometry.mesh import Floats, Ints, PliantError, Surface
+from pliant.base import Floats, Ints, PliantError
+from pliant.geometry.mesh import Surface
 from pliant.kernels import kernel
 
 MOST = 4_000_000  # triangles

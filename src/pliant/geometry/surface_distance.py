@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from pliant.geometry.mesh import Floats, Ints, Surface
+from pliant.base import Floats, Ints
+from pliant.geometry.mesh import Surface
 from pliant.geometry.surface_topology import diagonal
 
 FINEST = 64  # at most so many sample points along an edge

@@ -7,7 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
-from pliant.geometry.mesh import Floats, Ints
+from pliant.base import Floats, Ints
 
 WELD = 1e-8  # of the diagonal of the bounding box: vertices closer than this are one vertex
 

@@ -23,8 +23,9 @@ from pathlib import Path
 
 import numpy as np
 
+from pliant.base import PliantError
 from pliant.geometry.check_surface import repair_surface
-from pliant.geometry.mesh import TET_FACES, PliantError, Surface, TetMesh
+from pliant.geometry.mesh import TET_FACES, Surface, TetMesh
 from pliant.geometry.report import Report
 from pliant.geometry.surface_distance import distance_to
 from pliant.geometry.surface_topology import Edges, diagonal, volume_of

@@ -7,8 +7,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from pliant.base import Floats, Ints, PliantError
 from pliant.geometry.blocks import split_octahedra
-from pliant.geometry.mesh import TET_EDGES, TET_FACES, Floats, Ints, PliantError, TetMesh
+from pliant.geometry.mesh import TET_EDGES, TET_FACES, TetMesh
 
 
 class Csr(NamedTuple):

@@ -11,8 +11,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from pliant.base import Floats, Ints, PliantError
 from pliant.geometry.blocks import brick
-from pliant.geometry.mesh import Floats, Ints, PliantError, Surface, TetMesh
+from pliant.geometry.mesh import Surface, TetMesh
 from pliant.kernels import contiguous, cross, dot, kernel, load, norm, sub
 
 CELLS = 8  # along the longest side, unless the spacing is given

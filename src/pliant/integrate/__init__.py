@@ -1,1 +1,1 @@
-
+"""Steps in time, and the solvers they need."""

@@ -17,7 +17,7 @@ import numpy as np
 import scipy.sparse
 from numpy.typing import NDArray
 
-from pliant.geometry.mesh import Floats, Ints, PliantError
+from pliant.base import Floats, Ints, PliantError
 from pliant.kernels import contiguous, parallel, prange
 
 # Unsigned, because for a signed index compiled code first asks whether it is negative: a tenth of a product's time.

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pliant.geometry.mesh import Floats, Ints, PliantError
+from pliant.base import Floats, Ints, PliantError
 from pliant.integrate.blocks import BlockMatrix
 from pliant.integrate.cg_kernels import (
     CONVERGED,

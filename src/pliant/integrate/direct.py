@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse.linalg import SuperLU, splu
 
-from pliant.geometry.mesh import Floats, Ints
+from pliant.base import Floats, Ints
 from pliant.integrate.blocks import BlockMatrix
 from pliant.integrate.cg import (
     CONVERGED,

@@ -26,7 +26,7 @@ import scipy.sparse
 from numpy.typing import NDArray
 from scipy.sparse.csgraph import connected_components
 
-from pliant.geometry.mesh import Floats, Ints, PliantError
+from pliant.base import Floats, Ints, PliantError
 from pliant.integrate import cg, direct
 from pliant.integrate.blocks import BlockMatrix, BlockPattern
 

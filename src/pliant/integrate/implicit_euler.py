@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pliant.base import Floats
 from pliant.bodies.elements import couple_rayleigh, couples
-from pliant.geometry.mesh import Floats
 from pliant.integrate import cg
 from pliant.integrate.blocks import BlockMatrix, BlockPattern
 from pliant.integrate.direct import Factors, factorise
@@ -20,7 +20,7 @@ from pliant.kernels import axpy, dot, kernel, load, store
 from pliant.model import IMPLICIT, Model
 
 if TYPE_CHECKING:
-    from pliant.motion import Motion, Rows
+    from pliant.world.motion import Motion, Rows
 
 TOLERANCE = 1e-8  # of a step's solve; exact_momentum keeps the sum of impulses right whatever this is
 ROUGH = 1e-2  # of the solves behind `give`, which needs two digits

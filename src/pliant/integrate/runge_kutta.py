@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pliant.geometry.mesh import Floats, Ints, PliantError
+from pliant.base import Floats, Ints, PliantError
 from pliant.integrate import tableaus
 from pliant.integrate.stability import staged_step
 from pliant.integrate.tableaus import Tableau
@@ -27,7 +27,7 @@ from pliant.kernels import axpy, load, parallel, prange, store
 from pliant.model import COOPER_VERNER, DOP853, Model
 
 if TYPE_CHECKING:
-    from pliant.world import World
+    from pliant.world.world import World
 
 SAFETY, SMALLEST, LARGEST = 0.9, 0.2, 10.0  # of the next step, by the error of this one
 ORDER = 8

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from pliant.geometry.mesh import Floats, Ints
+from pliant.base import Floats, Ints
 from pliant.model import COOPER_VERNER, DOP853, SYMPLECTIC, VERLET
 
 AXES = {COOPER_VERNER: (3.0017, 3.7154), DOP853: (5.9603, 6.3936)}  # limits on the imaginary and the real axis (G30)

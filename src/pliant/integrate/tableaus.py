@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from pliant.geometry.mesh import Floats
+from pliant.base import Floats
 
 
 @dataclass(frozen=True)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from pliant.geometry.mesh import Floats, PliantError
-from pliant.guards import OVERLAP, check_start, overlaps
+from pliant.base import Floats, PliantError
 from pliant.record.snapshot import read_meshes
 from pliant.scene import Scene
-from pliant.simulation import Simulation
+from pliant.simulate.guards import OVERLAP, check_start, overlaps
+from pliant.simulate.simulation import Simulation
 
 ROUNDS = 40  # pushes at most
 

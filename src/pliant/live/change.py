@@ -6,12 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from pliant.geometry.mesh import Floats, PliantError
+from pliant.base import Floats, PliantError, nearest
 from pliant.live.hand import with_hand
 from pliant.live.standing import standing
-from pliant.reading import nearest
 from pliant.scene import Body, Material, Scene
-from pliant.simulation import Simulation
+from pliant.simulate.simulation import Simulation
 
 SHARE = 0.16  # size of a dropped body, of the size of the scene
 RANGE = 20.0  # how many times larger or smaller than usual it may be

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pliant.geometry.mesh import Floats
+from pliant.base import Floats
 from pliant.look.plots import ENERGIES, pair_forces
 from pliant.look.stage import BODIES
 from pliant.record.orders import Order, from_lowest

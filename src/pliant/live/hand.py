@@ -13,12 +13,12 @@ from typing import Any
 
 import numpy as np
 
-from pliant.fracture import whole_epoch
-from pliant.geometry.mesh import Floats, PliantError
+from pliant.base import Floats, PliantError
 from pliant.model import Attachments
 from pliant.record.orders import Order
-from pliant.simulation import Simulation
-from pliant.world import World
+from pliant.simulate.fracture import whole_epoch
+from pliant.simulate.simulation import Simulation
+from pliant.world.world import World
 
 GRAVITY = 9.81  # [m/s^2] weight is counted with it, also where there is none
 SAG = 0.1  # of the body's size: how far the spring is stretched when it carries the body

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from pliant.base import Floats, Ints
 from pliant.detect.surfels.clusters import Spheres
 from pliant.detect.tree import Tree
-from pliant.geometry.mesh import Floats, Ints
 from pliant.look.source import Picture
 
 ROUND = ("quasi-rigid", "points")  # bodies that are searched by spheres, with those without triangles

@@ -13,8 +13,8 @@ from pliant.live.curves import plots_of
 from pliant.measure.books import books
 from pliant.measure.pairs import per_pair
 from pliant.record.orders import Order
-from pliant.simulation import Simulation
-from pliant.step import StepReport
+from pliant.simulate.simulation import Simulation
+from pliant.simulate.step import StepReport
 
 KEPT = 2000  # steps
 MOST_PAIRS = 8

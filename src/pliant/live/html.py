@@ -11,7 +11,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pliant.geometry.mesh import PliantError
+from pliant.base import PliantError
 
 if TYPE_CHECKING:
     from pliant.live.reel import Reel

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from pliant.base import PliantError, nearest
 from pliant.contact.method import METHODS
-from pliant.geometry.mesh import PliantError
 from pliant.live import change
 from pliant.live.apart import apart
 from pliant.live.hand import GRAVITY, Hand, with_hand
@@ -17,10 +17,9 @@ from pliant.live.history import History
 from pliant.live.pace import Pace
 from pliant.live.session import Session
 from pliant.live.tape import Tape
-from pliant.reading import nearest
 from pliant.record.orders import Order
 from pliant.record.snapshot import read_meshes
-from pliant.simulation import Simulation
+from pliant.simulate.simulation import Simulation
 
 Asked = dict[str, Any]
 Said = dict[str, Any]
@@ -208,7 +207,7 @@ def save_scene(session: Session, order: Asked) -> Said:
 
 def record(session: Session, order: Asked) -> Said:
     """Begin a recording, or end it."""
-    from pliant.terminal import free_name
+    from pliant.cli.terminal import free_name
 
     if session.tape is not None:
         said = _stop_tape(session)

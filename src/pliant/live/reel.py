@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pliant.base import PliantError
 from pliant.contact.contacts import Contacts
-from pliant.geometry.mesh import PliantError
 from pliant.live import shown
 from pliant.live.curves import run_curves
 from pliant.live.hierarchy import hierarchy

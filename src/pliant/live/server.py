@@ -15,7 +15,7 @@ from threading import BoundedSemaphore, Thread
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
-from pliant.geometry.mesh import PliantError
+from pliant.base import PliantError
 
 SILENCE = 20.0  # [s] after which a client that says nothing is dropped
 LARGEST_ORDER = 65536  # bytes of a request's body

@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
+from pliant.base import PliantError
 from pliant.contact.contacts import Contacts
-from pliant.geometry.mesh import PliantError
 from pliant.live import change, shown
 from pliant.live.compiling import Compiling
 from pliant.live.hand import Hand, with_hand
@@ -33,7 +33,7 @@ from pliant.measure.intersection import Intersection
 from pliant.record.orders import Order
 from pliant.record.snapshot import read_meshes
 from pliant.scene import Scene
-from pliant.simulation import Simulation
+from pliant.simulate.simulation import Simulation
 
 FRAME = 1.0 / 30.0  # [s] of wall time between pictures, at least
 SHARE = 0.25  # of the time may go into pictures

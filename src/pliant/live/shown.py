@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from pliant.geometry.mesh import Floats, Ints
+from pliant.base import Floats, Ints
 from pliant.look import fields
 from pliant.look.pairs import STATES, Marks
 from pliant.look.source import NO_POINTS, Picture

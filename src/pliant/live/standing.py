@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from pliant.base import Floats
 from pliant.bodies.body import body_parts
 from pliant.bodies.rigid import matrix_to_quaternion, quaternion_to_matrix, rotation_vector_to_quaternion
-from pliant.geometry.mesh import Floats
 from pliant.scene import Body
-from pliant.simulation import Simulation
+from pliant.simulate.simulation import Simulation
 
 
 def standing(body: Body, sim: Simulation) -> dict[str, Any]:

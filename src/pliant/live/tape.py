@@ -16,9 +16,9 @@ from pliant.record import Record, Recorder
 from pliant.record.elements import element_stretch
 from pliant.record.orders import Order
 from pliant.record.snapshot import pack_scene
-from pliant.running import cell_fields, checkpoint, drawn_cells, point_fields, step_values
-from pliant.simulation import Simulation
-from pliant.step import StepReport
+from pliant.simulate.running import cell_fields, checkpoint, drawn_cells, point_fields, step_values
+from pliant.simulate.simulation import Simulation
+from pliant.simulate.step import StepReport
 
 EVERY = 1.0 / 30.0  # [s] simulated time between frames
 

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pliant.geometry.mesh import TET_FACES, Floats, Ints, PliantError
+from pliant.base import Floats, Ints, PliantError, nearest
+from pliant.geometry.mesh import TET_FACES
 from pliant.look import caption, fields
 from pliant.look.glass import containers
 from pliant.look.pairs import STATES, marks_of, show
@@ -31,13 +32,12 @@ from pliant.look.stage import (
     plain_colours,
 )
 from pliant.look.surface import Shading, with_surfels_as_triangles, without_lost_points
-from pliant.reading import nearest
 
 if TYPE_CHECKING:
     from PIL import Image
 
     from pliant.record import Run
-    from pliant.simulation import Simulation
+    from pliant.simulate.simulation import Simulation
 
 FINER = 2  # drawn this many times larger and reduced: smoother edges for less time than multisampling takes
 GLASS = 0.22  # opacity of bodies to look through
@@ -91,7 +91,7 @@ def draw(
 
 
 def _moment(source: Run | Simulation, time: float | None, pairs: bool = False) -> Picture:
-    from pliant.simulation import Simulation
+    from pliant.simulate.simulation import Simulation
 
     if isinstance(source, Simulation):
         if time is not None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pliant.geometry.mesh import Floats, PliantError
+from pliant.base import Floats, PliantError
 from pliant.look.source import Picture
 
 TITLES = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from pliant.geometry.mesh import Floats
+from pliant.base import Floats
 from pliant.look.source import Picture
 from pliant.look.stage import Camera, scattered
 

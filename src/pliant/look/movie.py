@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from pliant.geometry.mesh import PliantError
+from pliant.base import PliantError
 from pliant.look import fields
 from pliant.look.draw import Canvas, View, scale_of, viewpoint
 from pliant.look.glass import containers

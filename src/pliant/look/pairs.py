@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pliant.base import Floats, Ints
 from pliant.contact.penalty.records import EDGE_EDGE, VERTEX_FACE
-from pliant.geometry.mesh import Floats, Ints
 
 if TYPE_CHECKING:
-    from pliant.simulation import Simulation
+    from pliant.simulate.simulation import Simulation
 
 # Colour of each state; the last that holds is shown.
 STATES = {"active": (32, 128, 60), "redefined": (30, 96, 200), "candidate": (150, 80, 190), "hooked": (236, 120, 12)}

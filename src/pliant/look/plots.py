@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pliant.geometry.mesh import Floats, PliantError
+from pliant.base import Floats, PliantError
 from pliant.look.stage import BODIES
 from pliant.record.orders import from_lowest
 

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from functools import cache
 from typing import Any
 
-from pliant.geometry.mesh import PliantError
+from pliant.base import PliantError
 
 CHOICE = "VTK_DEFAULT_OPENGL_WINDOW"  # VTK 9.4 and later read it whenever a window is made
 EGL, OSMESA = "vtkEGLRenderWindow", "vtkOSOpenGLRenderWindow"

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pliant.base import Floats, Ints, PliantError
 from pliant.bodies.rigid import quaternion_to_matrix, rotation_vector_to_quaternion
-from pliant.geometry.mesh import Floats, Ints, PliantError
 from pliant.record.export import skin
 
 if TYPE_CHECKING:
     from pliant.look.pairs import Marks
     from pliant.record import Cells, Run
     from pliant.scene import Scene
-    from pliant.simulation import Simulation
+    from pliant.simulate.simulation import Simulation
 
 NO_POINTS = np.zeros(0, np.int64)
 NO_TETS = np.zeros((0, 4, 3))
@@ -85,7 +85,7 @@ def planes_of(scene: Scene) -> tuple[Plane, ...]:
 
 def from_simulation(sim: Simulation) -> Picture:
     """A simulation as it is now; displacements are from the rest shape, and zero for rigid bodies."""
-    from pliant.running import cell_fields, drawn_cells, point_fields
+    from pliant.simulate.running import cell_fields, drawn_cells, point_fields
 
     model, state = sim.world.model, sim.world.state
     points, shown = sim.points(), sim.report.shown if sim.report else None

@@ -9,7 +9,7 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 from scipy.spatial import cKDTree
 
-from pliant.geometry.mesh import Floats, Ints
+from pliant.base import Floats, Ints
 from pliant.look.source import NO_POINTS, Picture
 
 CREASE = np.cos(np.radians(48.0))  # sharper edges are kept

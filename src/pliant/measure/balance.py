@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from pliant.base import Floats
 from pliant.contact.contacts import Contacts
-from pliant.geometry.mesh import Floats
 from pliant.kernels import kernel
-from pliant.motion import Motion
+from pliant.world.motion import Motion
 
 
 @dataclass(frozen=True)

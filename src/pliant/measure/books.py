@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pliant.geometry.mesh import Floats
+from pliant.base import Floats
 
 if TYPE_CHECKING:
-    from pliant.world import World
+    from pliant.world.world import World
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from pliant.geometry.mesh import Floats, Ints
+from pliant.base import Floats, Ints
 from pliant.kernels import contiguous, kernel
 
 COLUMNS = 128  # across each side of the box

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pliant.base import Floats
 from pliant.contact.contacts import Contacts
 from pliant.contact.pressure import Pressure, point_pressure
-from pliant.fracture import rest_points
-from pliant.geometry.mesh import Floats
 from pliant.kernels import kernel
+from pliant.simulate.fracture import rest_points
 
 if TYPE_CHECKING:
-    from pliant.simulation import Simulation
+    from pliant.simulate.simulation import Simulation
 
 FIELDS = ("max_displacement", "max_pressure", "wear")
 

@@ -17,9 +17,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from pliant.base import Floats, Ints
 from pliant.detect.closest import closest_on_body, face_neighbours, normals, pseudo_normal
 from pliant.detect.tree import Tree
-from pliant.geometry.mesh import Floats, Ints
 from pliant.kernels import axpy, contiguous, dot, kernel, load, norm, sub
 from pliant.measure.columns import common_volume
 

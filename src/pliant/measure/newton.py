@@ -11,9 +11,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from pliant.loads import add_loads
 from pliant.model import IMPLICIT, VERLET
-from pliant.world import World
+from pliant.world.loads import add_loads
+from pliant.world.world import World
 
 
 class Newton:

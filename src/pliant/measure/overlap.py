@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pliant.base import Floats
 from pliant.contact.inside import remaining
-from pliant.geometry.mesh import TET_EDGES, Floats
+from pliant.geometry.mesh import TET_EDGES
 
 if TYPE_CHECKING:
-    from pliant.simulation import Simulation
-    from pliant.world import World
+    from pliant.simulate.simulation import Simulation
+    from pliant.world.world import World
 
 
 @dataclass(frozen=True)

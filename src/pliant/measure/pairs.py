@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pliant.base import Floats, PliantError, nearest
 from pliant.contact.contacts import Contacts
-from pliant.geometry.mesh import Floats, PliantError
-from pliant.reading import nearest
 
 if TYPE_CHECKING:
     from pliant.record import Run

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from pliant.base import Floats, Ints
 from pliant.contact.contacts import Contacts
-from pliant.geometry.mesh import Floats, Ints
 
 HALF = 31  # bits of a body's number
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from pliant.base import Floats, PliantError
 from pliant.contact.quasi_rigid.side import Side
 from pliant.detect.surfels.exact import Exact
 from pliant.detect.surfels.surface import PointSurface
-from pliant.geometry.mesh import Floats, PliantError
 
 BATCH = 512
 CLOSE = 1e-6  # of the object: near enough to count as touching

@@ -6,8 +6,9 @@ import re
 
 import numpy as np
 
+from pliant.base import PliantError
 from pliant.geometry.files import PointCloud
-from pliant.geometry.mesh import PliantError, Surface, TetMesh
+from pliant.geometry.mesh import Surface, TetMesh
 from pliant.geometry.units import UNITS
 
 CUT = re.compile(r"\s*([xyz])\s*([<>])\s*([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)\s*([A-Za-z]*)\s*")

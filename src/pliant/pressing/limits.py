@@ -6,8 +6,8 @@ import math
 
 import numpy as np
 
+from pliant.base import PliantError
 from pliant.contact.quasi_rigid.side import Side
-from pliant.geometry.mesh import PliantError
 from pliant.pressing import quantities
 
 HARD = 100.0  # moduli of mean pressure that no small dent has; thin layers on wide faces, which cannot give way sideways, have some

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from pliant.geometry.mesh import Floats
+from pliant.base import Floats
 from pliant.pressing.maps import PressureMap
 from pliant.pressing.quantities import pascals, scale_of
 

@@ -10,8 +10,8 @@ import numpy as np
 from scipy.sparse import csr_array
 from scipy.special import ndtr
 
+from pliant.base import Floats, PliantError
 from pliant.contact.quasi_rigid.result import ContactResult
-from pliant.geometry.mesh import Floats, PliantError
 
 MOST = 300  # cells along a side, unless a sensor is given
 WIDE = 1.0  # standard deviation over which the force of a node is spread, in spacings

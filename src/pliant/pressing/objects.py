@@ -9,11 +9,12 @@ from typing import Any
 
 import numpy as np
 
+from pliant.base import Floats, Ints, PliantError
 from pliant.detect.surfels.exact import Exact
 from pliant.detect.surfels.make import from_cloud, from_mesh
 from pliant.detect.surfels.surface import PointSurface
 from pliant.geometry.files import PointCloud, read
-from pliant.geometry.mesh import Floats, Ints, PliantError, Surface, TetMesh
+from pliant.geometry.mesh import Surface, TetMesh
 from pliant.geometry.shape import Shape
 from pliant.geometry.subdivide import subdivided
 from pliant.pressing.crop import cropped

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pliant.base import Floats, Ints, PliantError
 from pliant.contact.quasi_rigid.side import Side
 from pliant.contact.quasi_rigid.surface import deformed, displacements
 from pliant.contact.quasi_rigid.traction import pressure
 from pliant.detect.surfels.exact import Exact
 from pliant.detect.surfels.surface import PointSurface
-from pliant.geometry.mesh import Floats, Ints, PliantError
 from pliant.pressing.map_picture import draw_map
 from pliant.record.export import write_ply
 

@@ -6,7 +6,7 @@ import math
 import re
 from collections.abc import Mapping
 
-from pliant.geometry.mesh import PliantError
+from pliant.base import PliantError
 from pliant.geometry.units import UNITS
 
 FORCES = {"N": 1.0, "mN": 1e-3, "kN": 1e3, "MN": 1e6, "kgf": 9.80665, "lbf": 4.4482216152605}  # [N]

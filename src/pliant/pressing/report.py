@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from pliant.geometry.mesh import Floats, PliantError
+from pliant.base import Floats, PliantError
 from pliant.pressing.maps import compared, read_measured
 from pliant.pressing.quantities import pascals
 from pliant.pressing.tool import Pressed

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from pliant.base import Floats
 from pliant.contact.quasi_rigid.result import ContactResult
 from pliant.contact.quasi_rigid.side import Side
-from pliant.geometry.mesh import Floats
 
 TIPPED = 20.0  # [degree] of turning that is told as tipping over
 

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from pliant.base import Floats, PliantError, nearest
 from pliant.contact.quasi_rigid.levels import levels_of
 from pliant.contact.quasi_rigid.resolve import resolve
 from pliant.contact.quasi_rigid.response import Boussinesq, LayerCut, Response, Tabulated, VolumePreserving, compliance
@@ -24,7 +25,6 @@ from pliant.contact.quasi_rigid.side import Side
 from pliant.contact.quasi_rigid.stance import rest
 from pliant.contact.quasi_rigid.stiffening import stiffening
 from pliant.detect.surfels.exact import Exact
-from pliant.geometry.mesh import Floats, PliantError
 from pliant.pressing import quantities
 from pliant.pressing.approach import aligned, floor_under, touching
 from pliant.pressing.limits import check_depth, check_force
@@ -32,7 +32,6 @@ from pliant.pressing.maps import PressureMap, pressure_map
 from pliant.pressing.objects import Thing, centre_of, thing
 from pliant.pressing.stood import angle_of, tipped, why_apart
 from pliant.pressing.tabulate import read_response
-from pliant.reading import nearest
 
 RESPONSES = ("boussinesq", "volume-preserving", "layer")
 TILTS = ("fixed", "free")

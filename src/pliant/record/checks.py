@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from pliant.geometry.mesh import PliantError
+from pliant.base import PliantError
 from pliant.record.journal import Array
 
 

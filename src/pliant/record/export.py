@@ -9,7 +9,8 @@ from xml.sax.saxutils import quoteattr
 
 import numpy as np
 
-from pliant.geometry.mesh import Floats, Ints, PliantError, TetMesh
+from pliant.base import Floats, Ints, PliantError
+from pliant.geometry.mesh import TetMesh
 from pliant.record.journal import Array
 from pliant.record.run import Cells, Run
 

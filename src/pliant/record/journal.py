@@ -27,7 +27,7 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from pliant.geometry.mesh import PliantError
+from pliant.base import PliantError
 
 try:
     import fcntl

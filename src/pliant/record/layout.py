@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from pliant.geometry.mesh import PliantError
+from pliant.base import PliantError
 from pliant.record.journal import Head, Spec
 
 # Arrays of a topology record in the order of their cells, with VTK's cell type and nodes per cell.

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from pliant.geometry.mesh import Floats
+from pliant.base import Floats
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pliant.geometry.mesh import Floats, Ints, PliantError
-from pliant.reading import nearest
+from pliant.base import Floats, Ints, PliantError, nearest
 from pliant.record import vtkhdf
 from pliant.record.journal import Array, Entry, JournalReader, Record
 from pliant.record.layout import CELL_TYPES, fill_value

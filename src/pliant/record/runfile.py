@@ -26,7 +26,7 @@ from typing import Any
 
 import numpy as np
 
-from pliant.geometry.mesh import PliantError
+from pliant.base import PliantError
 from pliant.record import vtkhdf
 from pliant.record.checks import column_of, numeric, refuse_names, with_rows
 from pliant.record.journal import Array, Entry, JournalWriter, Record, head_text, parsed_head

@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from pliant.base import PliantError
 from pliant.bodies.response_table import read_table
 from pliant.geometry.files import PointCloud
-from pliant.geometry.mesh import PliantError, Surface, TetMesh
+from pliant.geometry.mesh import Surface, TetMesh
 from pliant.geometry.shape import Shape
 from pliant.model import State
 from pliant.scene import ResponseTable, Scene
@@ -52,8 +53,8 @@ def thaw(arrays: dict[str, np.ndarray], meta: dict[str, Any]) -> State:
 def read_meshes(scene: Scene) -> Scene:
     """A copy in which meshes from files and surfaces to be filled are there, so that what runs is what is recorded."""
     from pliant.bodies.body import is_filled
-    from pliant.build import contact_of
     from pliant.geometry.resolve import resolve
+    from pliant.simulate.build import contact_of
 
     needs, bodies = contact_of(scene)[0].needs, []
     for body in scene.bodies:

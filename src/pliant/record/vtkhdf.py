@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pliant.geometry.mesh import PliantError
+from pliant.base import PliantError
 from pliant.record.journal import Array, Entry, Head, Spec, head_text, parsed_head
 from pliant.record.layout import (
     BODY,

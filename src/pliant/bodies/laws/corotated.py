@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from pliant.geometry.mesh import Floats
+from pliant.base import Floats
 
 
 def proper_rotation(F: Floats) -> Floats:

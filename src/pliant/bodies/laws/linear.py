@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from pliant.base import Floats
 from pliant.bodies.matrix3 import product, transposed
-from pliant.geometry.mesh import Floats
 from pliant.kernels import inline
 
 

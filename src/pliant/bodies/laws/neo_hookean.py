@@ -27,8 +27,8 @@ import math
 
 import numpy as np
 
+from pliant.base import Floats
 from pliant.bodies.matrix3 import cofactor, combined, inner
-from pliant.geometry.mesh import Floats
 from pliant.kernels import inline
 
 

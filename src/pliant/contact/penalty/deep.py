@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from pliant.base import Floats
 from pliant.contact.inside import Finder
 from pliant.contact.penalty.records import VERTEX_FACE, Records
 from pliant.detect.depth import RESOLVED
-from pliant.geometry.mesh import Floats
-from pliant.motion import Motion
+from pliant.world.motion import Motion
 
 
 def ways_out(motion: Motion, records: Records) -> Floats:

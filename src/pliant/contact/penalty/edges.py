@@ -22,13 +22,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from pliant.base import Floats, Ints
 from pliant.contact.penalty.category import HALF, edges_regular
 from pliant.contact.penalty.neighbours import Neighbours
 from pliant.contact.penalty.records import EDGE_EDGE, VERTEX_FACE, Records
 from pliant.contact.penalty.rules import CATEGORIES
 from pliant.detect.continuous import corners_of, frame
 from pliant.detect.crossings import row_weights
-from pliant.geometry.mesh import Floats, Ints
 from pliant.kernels import contiguous, cross, dot, inline, kernel, load, norm, scale, sub
 
 RELAXED = 0.3  # eps_E: how far beyond its ends an edge may slide, in its lengths, before its pairs are dismissed

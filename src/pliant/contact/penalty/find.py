@@ -13,14 +13,14 @@ from __future__ import annotations
 
 import numpy as np
 
+from pliant.base import Floats, Ints
 from pliant.contact.penalty.impulses import foot_weights
 from pliant.contact.penalty.records import EDGE_EDGE, VERTEX_FACE, VERTEX_SHAPE, Records
 from pliant.contact.penalty.shapes import BALL, BOX, meeting, points_in_shapes, swept_bodies
 from pliant.detect.candidates import FeatureTree
 from pliant.detect.crossings import COPLANAR, Crossings, crossings
-from pliant.geometry.mesh import Floats, Ints
 from pliant.geometry.topology import topology
-from pliant.motion import Motion
+from pliant.world.motion import Motion
 
 TOUCHING = 1e-9  # of the size of two edges, or of a face: features nearer than this have no sides
 FLAT_EDGE = 1e-12  # 1 - cosine of the angle between the faces of an edge that counts as flat

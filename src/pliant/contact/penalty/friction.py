@@ -13,10 +13,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from pliant.base import Floats
 from pliant.contact.friction import Friction, coulomb, stribeck, tangential
 from pliant.contact.penalty.options import Options
-from pliant.geometry.mesh import Floats
-from pliant.motion import Motion, Rows
+from pliant.world.motion import Motion, Rows
 
 
 def yamane_nakamura(

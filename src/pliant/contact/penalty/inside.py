@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from pliant.base import Floats, Ints
 from pliant.contact.penalty.find import TOUCHING, Finder, make, shape_records
 from pliant.contact.penalty.impulses import Known, foot_weights
 from pliant.contact.penalty.neighbours import Neighbours
@@ -17,9 +18,8 @@ from pliant.contact.penalty.resolve import gaps
 from pliant.contact.penalty.shapes import meeting, swept_bodies
 from pliant.detect.discrete import edge_triangle
 from pliant.detect.penetration import Penetration
-from pliant.geometry.mesh import Floats, Ints
 from pliant.kernels import add, axpy, kernel, load, scale, sub
-from pliant.motion import Motion
+from pliant.world.motion import Motion
 
 DEPTH = 0.1  # of the mean edge: half the depth up to which crossing edges are found
 APART = 4.0  # times the shallowest of the pairs of edges of two bodies: as deep as another one may be

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from pliant.base import Floats, Ints
 from pliant.contact.method import Memory
 from pliant.contact.penalty.records import Records
-from pliant.geometry.mesh import Floats, Ints
 
 
 @dataclass

@@ -18,6 +18,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from pliant.base import Floats, PliantError
 from pliant.contact.contacts import Contacts, Support
 from pliant.contact.friction import anchored, tangential
 from pliant.contact.method import Answer, Memory
@@ -36,8 +37,7 @@ from pliant.contact.penalty.rules import Redefinition
 from pliant.contact.penalty.shapes import shape_gaps
 from pliant.contact.penalty.stages import admit, finish, ready
 from pliant.contact.pressure import Pressure
-from pliant.geometry.mesh import Floats, PliantError
-from pliant.motion import Motion
+from pliant.world.motion import Motion
 
 OFTEN = 0.1  # of the records in a step: so many refused moves are worth a word
 

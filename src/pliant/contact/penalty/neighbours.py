@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from pliant.geometry.mesh import Floats, Ints
+from pliant.base import Floats, Ints
 from pliant.geometry.topology import Csr, listed, topology
 from pliant.kernels import contiguous, cross, kernel, load, norm, parallel, prange, scale, store, sub, use_threads
 

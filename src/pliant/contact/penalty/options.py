@@ -6,9 +6,9 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from typing import Any
 
+from pliant.base import PliantError
 from pliant.contact.penalty.rules import Redefinition
-from pliant.geometry.mesh import PliantError
-from pliant.motion import Motion
+from pliant.world.motion import Motion
 
 
 @dataclass(frozen=True)

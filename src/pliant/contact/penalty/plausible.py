@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from pliant.base import Floats
 from pliant.contact.penalty.neighbours import Neighbours
 from pliant.contact.penalty.records import NAMES, VERTEX_FACE, Records
 from pliant.contact.penalty.resolve import gaps
-from pliant.geometry.mesh import Floats
-from pliant.motion import Motion
+from pliant.world.motion import Motion
 
 DEEPER = 1.0  # times the deepest contact of the two bodies, or their way in the step
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, fields
 
 import numpy as np
 
-from pliant.geometry.mesh import Floats, Ints
+from pliant.base import Floats, Ints
 
 VERTEX_FACE, EDGE_EDGE, VERTEX_SHAPE = 0, 1, 2
 

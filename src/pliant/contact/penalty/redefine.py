@@ -23,13 +23,13 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from pliant.base import Floats, Ints
 from pliant.contact.penalty.category import HALF, vertex_opposes
 from pliant.contact.penalty.neighbours import Neighbours
 from pliant.contact.penalty.records import VERTEX_FACE, Records
 from pliant.contact.penalty.rules import CATEGORIES, OFF, Redefinition
 from pliant.detect.closest import closest_on_triangle
 from pliant.detect.crossings import SLACK, row_weights
-from pliant.geometry.mesh import Floats, Ints
 from pliant.kernels import contiguous, dot, inline, kernel, load, norm, parallel, prange, scale, sub, use_threads
 
 FINE, MOVED, WALKED, ALONE, REFUSED = 0, 1, 2, 3, 4

@@ -14,6 +14,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from pliant.base import Floats, Ints
 from pliant.contact.penalty.category import HALF
 from pliant.contact.penalty.edges import edge_states
 from pliant.contact.penalty.neighbours import Neighbours
@@ -22,7 +23,6 @@ from pliant.contact.penalty.rims import edges_at_rims
 from pliant.detect.crossings import Crossings, crossings
 from pliant.detect.discrete import edge_triangle
 from pliant.detect.tree import Tree
-from pliant.geometry.mesh import Floats, Ints
 from pliant.kernels import contiguous, inline, kernel, load
 
 STACK = 256

@@ -13,11 +13,11 @@ from dataclasses import replace
 
 import numpy as np
 
+from pliant.base import Floats, Ints
 from pliant.contact.penalty.edges import HELD, EdgeStates
 from pliant.contact.penalty.neighbours import Neighbours
 from pliant.contact.penalty.records import VERTEX_FACE, Records
 from pliant.detect.closest import closest_on_triangle
-from pliant.geometry.mesh import Floats, Ints
 from pliant.kernels import contiguous, dot, inline, kernel, load, norm, scale, sub
 
 HOLD = 0.25  # of the depth: how far from the rim a pair is held

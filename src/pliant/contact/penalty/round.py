@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from pliant.base import Floats
 from pliant.contact.friction import Friction, stribeck, tangential
 from pliant.contact.penalty.friction import rub
 from pliant.contact.penalty.impulses import DISCRETE, Known, Pressed, foot_weights, pressed
@@ -16,8 +17,7 @@ from pliant.contact.penalty.shapes import BALL
 from pliant.contact.penalty.spreading import over_rings
 from pliant.contact.sweeps import rubbed, solved
 from pliant.detect.closest import normals
-from pliant.geometry.mesh import Floats
-from pliant.motion import Motion, Rows
+from pliant.world.motion import Motion, Rows
 
 FAR = 0.5  # weights below -FAR are not followed: the foot has left the face for good
 CHANGE = 0.1  # of the stiffness of an enduring record in a step, at most: softer

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 
-from pliant.geometry.mesh import PliantError
+from pliant.base import PliantError
 
 OFF, SPAN, PRINTED, BASIC = 0, 1, 2, 3
 CATEGORIES = {"off": OFF, "span": SPAN, "printed": PRINTED, "basic": BASIC}

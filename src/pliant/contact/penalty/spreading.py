@@ -17,7 +17,7 @@ import numpy as np
 
 from pliant.contact.penalty.neighbours import Neighbours
 from pliant.kernels import cross, dot, kernel, load, norm, scale, sub
-from pliant.motion import Motion, Rows
+from pliant.world.motion import Motion, Rows
 
 TINY = 1e-9  # of its size squared: how straight a ring is that counts as a line
 TRIES = 8  # how often shares that pull are taken out

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from pliant.base import Floats, Ints
 from pliant.contact.penalty.category import categories, reference_normals
 from pliant.contact.penalty.edges import CANDIDATE, DISMISS, HANDLE, HELD, edge_states, new_edge_pairs
 from pliant.contact.penalty.neighbours import Neighbours
@@ -15,7 +16,6 @@ from pliant.contact.penalty.resolve import exits, resolved
 from pliant.contact.penalty.rims import at_rims
 from pliant.contact.penalty.rules import Redefinition
 from pliant.detect.tree import Tree
-from pliant.geometry.mesh import Floats, Ints
 
 Counts = dict[str, int]
 

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from pliant.base import Floats, Ints
 from pliant.contact.point_surface.surfaces import Surfaces
 from pliant.detect.surfels.neighbours import squared
-from pliant.geometry.mesh import Floats, Ints
 from pliant.kernels import inline, kernel, load
 from pliant.model import ANALYTIC
 

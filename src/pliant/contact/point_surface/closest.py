@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pliant.base import Floats, Ints
 from pliant.contact.contacts import Contacts, Support
 from pliant.contact.friction import Friction, coulomb, tangential
 from pliant.contact.method import Answer
@@ -27,8 +28,7 @@ from pliant.contact.point_surface.yielding import Yielding
 from pliant.detect.surfels.areas import neighbour_areas
 from pliant.detect.surfels.carried import Carried
 from pliant.detect.surfels.neighbours import KDTree
-from pliant.geometry.mesh import Floats, Ints
-from pliant.motion import Motion
+from pliant.world.motion import Motion
 
 if TYPE_CHECKING:
     from pliant.contact.point_surface.options import Options

@@ -13,10 +13,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from pliant.base import Floats, Ints
 from pliant.contact.point_surface.field import LOST, distance
 from pliant.contact.point_surface.hits import Hits
 from pliant.contact.point_surface.surfaces import Surfaces
-from pliant.geometry.mesh import Floats, Ints
 from pliant.kernels import axpy, inline, kernel, load, norm, store, sub
 
 CLOSE = 1e-6  # of the spacing: how near to F = 0 a surfel is brought

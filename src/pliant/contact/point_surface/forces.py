@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pliant.base import Floats, Ints
 from pliant.contact.friction import Friction, tangential
 from pliant.contact.point_surface.yielding import Yielding
-from pliant.geometry.mesh import Floats, Ints
-from pliant.motion import Motion, Rows
+from pliant.world.motion import Motion, Rows
 
 if TYPE_CHECKING:
     from pliant.contact.point_surface.look import Look

@@ -13,11 +13,11 @@ from typing import Any
 
 import numpy as np
 
+from pliant.base import Floats, PliantError
 from pliant.contact.point_surface.candidates import boxes, candidates, overlapping
 from pliant.contact.point_surface.hits import inside, search
 from pliant.contact.point_surface.shares import shares
 from pliant.contact.point_surface.surfaces import Neighbourhoods, Surfaces
-from pliant.geometry.mesh import Floats, PliantError
 
 
 class Foreign:

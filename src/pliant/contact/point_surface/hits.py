@@ -11,10 +11,10 @@ from dataclasses import dataclass, fields
 
 import numpy as np
 
+from pliant.base import Floats, Ints
 from pliant.contact.point_surface.candidates import BodyGrid, Candidates, winding
 from pliant.contact.point_surface.field import DEEP, FOUND, LOST
 from pliant.contact.point_surface.surfaces import Surfaces
-from pliant.geometry.mesh import Floats, Ints
 
 SURE = 0.5  # winding number above which a far surfel is inside
 

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from pliant.base import Floats, Ints
 from pliant.contact.point_surface.rows import Volume
-from pliant.geometry.mesh import Floats, Ints
-from pliant.motion import Motion
+from pliant.world.motion import Motion
 
 NEAR = 0.8  # phyxel spacings: touching surfaces have a whole one between their outermost phyxels
 

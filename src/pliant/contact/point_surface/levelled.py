@@ -10,11 +10,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from pliant.base import Floats, Ints
 from pliant.contact.point_surface.look import Look
 from pliant.contact.point_surface.rows import chosen_rows, gap_rows
 from pliant.detect.surfels.carried import Carried
-from pliant.geometry.mesh import Floats, Ints
-from pliant.motion import Motion, Rows
+from pliant.world.motion import Motion, Rows
 
 FARTHEST = 2.0  # depths that a foot moves at most
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pliant.base import Floats, Ints
 from pliant.contact.friction import recall
 from pliant.contact.method import Memory
 from pliant.contact.point_surface.candidates import Candidates, boxes, candidates, overlapping, recalled
@@ -17,12 +18,11 @@ from pliant.contact.point_surface.round import Round, is_round, round_contacts
 from pliant.contact.point_surface.self_contact import folded
 from pliant.contact.point_surface.surfaces import Neighbourhoods, Surfaces
 from pliant.detect.surfels.carried import Carried
-from pliant.geometry.mesh import Floats, Ints
-from pliant.motion import Motion
+from pliant.world.motion import Motion
 
 if TYPE_CHECKING:
     from pliant.contact.point_surface.options import Options
-    from pliant.pairs import PairTable
+    from pliant.world.pairs import PairTable
 
 
 GRAZING = 0.05  # of its area that a surfel must show to the surface it is in: else it passes by, as the side of a box does

@@ -21,6 +21,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from pliant.base import Floats
 from pliant.contact.contacts import Contacts, Support
 from pliant.contact.friction import anchored, tangential
 from pliant.contact.method import Answer, Memory
@@ -36,9 +37,8 @@ from pliant.contact.point_surface.touching import Touching, touching
 from pliant.contact.point_surface.yielding import Yielding
 from pliant.contact.pressure import Pressure
 from pliant.detect.surfels.carried import Carried
-from pliant.geometry.mesh import Floats
-from pliant.motion import Motion
-from pliant.pairs import PairTable
+from pliant.world.motion import Motion
+from pliant.world.pairs import PairTable
 
 
 @dataclass(frozen=True)

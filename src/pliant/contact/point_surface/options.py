@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from pliant.geometry.mesh import PliantError
+from pliant.base import PliantError
 
 CHOICES = {
     "force": ("gap", "closest"),

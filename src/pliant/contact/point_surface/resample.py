@@ -11,12 +11,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from pliant.base import Floats, Ints
 from pliant.contact.point_surface.field import LOST
 from pliant.contact.point_surface.surfaces import Surfaces
 from pliant.detect.surfels.neighbours import KDTree, UniformGrid
 from pliant.detect.surfels.normals import principal_normals
 from pliant.detect.surfels.rims import rims
-from pliant.geometry.mesh import Floats, Ints
 from pliant.kernels import axpy, kernel, load, norm, scale, store, sub
 
 REACH = 1.6  # spacings within which points push each other away

@@ -12,10 +12,10 @@ from dataclasses import dataclass, fields
 
 import numpy as np
 
+from pliant.base import Floats, Ints
 from pliant.contact.point_surface.surfaces import Surfaces
-from pliant.geometry.mesh import Floats, Ints
 from pliant.model import ANALYTIC
-from pliant.motion import Motion
+from pliant.world.motion import Motion
 
 PLANE, BALL = ANALYTIC["plane"], ANALYTIC["ball"]
 

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import numpy as np
 
+from pliant.base import Floats, Ints
 from pliant.contact.point_surface.hits import Hits
 from pliant.contact.point_surface.shares import shares
 from pliant.contact.point_surface.surfaces import Surfaces
 from pliant.detect.surfels.carried import Carried
 from pliant.detect.surfels.neighbours import KDTree
-from pliant.geometry.mesh import Floats, Ints
 from pliant.kernels import kernel
-from pliant.motion import Motion, Rows
+from pliant.world.motion import Motion, Rows
 
 LEAST = 6  # volume points that take part at least
 WIDER = 1.001  # of the distance of the farthest of them: else its weight would be nothing

@@ -6,11 +6,11 @@ import math
 
 import numpy as np
 
+from pliant.base import Floats
 from pliant.contact.point_surface.candidates import overlapping
 from pliant.contact.point_surface.look import Look
-from pliant.geometry.mesh import Floats
 from pliant.kernels import dot, kernel, load, sub
-from pliant.motion import Motion
+from pliant.world.motion import Motion
 
 STRIDE = 0.5  # surfel spacings that bodies may move against each other in a step
 SLACK = 1.0 + 1e-6  # the shorter step moves bodies a little less evenly than in proportion

@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
+from pliant.base import Floats, Ints
 from pliant.contact.point_surface.creases import smooth_graph
 from pliant.contact.point_surface.field import distances, lifts
 from pliant.detect.surfels.neighbours import KDTree
-from pliant.geometry.mesh import Floats, Ints
 from pliant.kernels import contiguous, use_threads
 
 AROUND = 52  # samples within four spacings of one on a regular surface, itself included

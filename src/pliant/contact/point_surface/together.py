@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pliant.base import Floats, Ints
 from pliant.contact.friction import Friction, coulomb, stribeck, tangential
 from pliant.contact.point_surface.forces import normal_impulses, published_friction
 from pliant.contact.point_surface.levelled import Line
 from pliant.contact.point_surface.look import Look
 from pliant.contact.point_surface.rows import chosen_rows
 from pliant.contact.sweeps import rubbed, solved
-from pliant.geometry.mesh import Floats, Ints
-from pliant.motion import Motion, Rows
+from pliant.world.motion import Motion, Rows
 
 if TYPE_CHECKING:
     from pliant.contact.point_surface.options import Options

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pliant.base import Floats, Ints
 from pliant.contact.point_surface.inner import Inner
 from pliant.contact.point_surface.look import Look
 from pliant.contact.point_surface.rows import gap_rows, keiser_rows
 from pliant.contact.point_surface.yielding import Yielding
 from pliant.detect.surfels.carried import Carried
-from pliant.geometry.mesh import Floats, Ints
-from pliant.motion import Motion, Rows
+from pliant.world.motion import Motion, Rows
 
 if TYPE_CHECKING:
     from pliant.contact.point_surface.options import Options

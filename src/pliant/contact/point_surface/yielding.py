@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from pliant.base import Floats, Ints
 from pliant.detect.surfels.carried import Carried
-from pliant.geometry.mesh import Floats, Ints
 from pliant.kernels import kernel
 from pliant.model import IMPLICIT
-from pliant.motion import Motion
+from pliant.world.motion import Motion
 
 THIN = 0.1  # spacings: the layer that a contact of a mesh is no stiffer than; phyxels have no shape inside, theirs is one spacing
 TURNING = 4.0  # give of a rigid body at its rim over that at its centre, as of a rod

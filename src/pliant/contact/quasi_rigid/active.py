@@ -12,11 +12,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from pliant.base import Floats, Ints, PliantError
 from pliant.contact.quasi_rigid.side import Side
 from pliant.detect.surfels.active import Active, active_against_exact, active_samples
 from pliant.detect.surfels.exact import Exact
 from pliant.detect.surfels.surface import PointSurface
-from pliant.geometry.mesh import Floats, Ints, PliantError
 
 STEEP = -0.2  # n_A.n_B above which surfaces do not face each other
 NODE_ARRAYS = ("sample", "points", "normals", "areas", "gap", "feet", "facing", "start")

@@ -17,11 +17,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from pliant.base import Floats, Ints
 from pliant.contact.quasi_rigid import lcp, polonsky_keer
 from pliant.contact.quasi_rigid.cholesky import Factor
 from pliant.contact.quasi_rigid.operators import Operator
 from pliant.contact.quasi_rigid.polonsky_keer import dot
-from pliant.geometry.mesh import Floats, Ints
 
 GUESS = 3e-4  # residual of the gradients that find the first set
 SETS = 50  # tried at most

@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.special import i0e as exact_i0e
 
-from pliant.geometry.mesh import Floats
+from pliant.base import Floats
 from pliant.kernels import inline, kernel
 
 PIECES = 64

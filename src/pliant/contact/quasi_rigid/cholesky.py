@@ -12,8 +12,8 @@ from dataclasses import dataclass
 import numba
 import numpy as np
 
+from pliant.base import Floats, Ints
 from pliant.contact.quasi_rigid.galerkin import balanced
-from pliant.geometry.mesh import Floats, Ints
 from pliant.kernels import allowed_threads, contiguous, inline, kernel, parallel, prange
 
 BLOCK = 64

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pliant.geometry.mesh import Floats, Ints
+from pliant.base import Floats, Ints
 from pliant.kernels import contiguous, kernel
 
 LEAF = 64  # most nodes of a cluster that is not split

@@ -19,11 +19,11 @@ import numpy as np
 from scipy.sparse import coo_array, csr_array
 from scipy.spatial import cKDTree
 
+from pliant.base import Floats, Ints
 from pliant.contact.quasi_rigid.galerkin import blobs, fill_row
 from pliant.contact.quasi_rigid.operators import Dense, Operator, of_blobs, ridged
 from pliant.contact.quasi_rigid.response import Response
 from pliant.detect.surfels.surface import Level, PointSurface
-from pliant.geometry.mesh import Floats, Ints
 from pliant.kernels import contiguous, kernel
 
 if TYPE_CHECKING:

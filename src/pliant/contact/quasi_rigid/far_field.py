@@ -14,12 +14,12 @@ from functools import cached_property
 import numba
 import numpy as np
 
+from pliant.base import Floats, Ints
 from pliant.contact.quasi_rigid.clusters import Clusters
 from pliant.contact.quasi_rigid.galerkin import assemble, displacement
 from pliant.contact.quasi_rigid.low_rank import RANK, apply, compress, fill_near, pack
 from pliant.contact.quasi_rigid.operators import ridged
 from pliant.contact.quasi_rigid.response import Code, Response
-from pliant.geometry.mesh import Floats, Ints
 from pliant.kernels import allowed_threads, contiguous
 
 SAMPLE = 64  # nodes at which the error is measured

@@ -20,9 +20,9 @@ import math
 import numba
 import numpy as np
 
+from pliant.base import Floats
 from pliant.contact.quasi_rigid.bessel import decay, smooth_i0e
 from pliant.contact.quasi_rigid.response import Response
-from pliant.geometry.mesh import Floats
 from pliant.kernels import allowed_threads, contiguous, inline, kernel, parallel, prange
 
 WIDTH = 0.5  # sigma / sqrt(A); wider blobs make the pressure oscillate (2.2 of the methods page)

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from pliant.base import Floats
 from pliant.contact.quasi_rigid import lcp
 from pliant.contact.quasi_rigid.operators import Dense, Operator
-from pliant.geometry.mesh import Floats
 from pliant.kernels import kernel
 
 RELAXATION = 1.3

@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import numpy as np
 
+from pliant.base import Floats, Ints, PliantError
 from pliant.contact.quasi_rigid.cholesky import Factor
 from pliant.contact.quasi_rigid.operators import Dense
 from pliant.contact.quasi_rigid.rows import Patch
 from pliant.contact.quasi_rigid.together import Levers, together
 from pliant.contact.quasi_rigid.touching import Touch
-from pliant.geometry.mesh import Floats, Ints, PliantError
-from pliant.motion import Motion
+from pliant.world.motion import Motion
 
 SWEEPS, ENOUGH = 8, 1e-4
 

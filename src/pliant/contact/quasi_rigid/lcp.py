@@ -16,9 +16,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from pliant.base import Floats, PliantError, nearest
 from pliant.contact.quasi_rigid.operators import Dense, Operator
-from pliant.geometry.mesh import Floats, PliantError
-from pliant.reading import nearest
 
 SOLVED, APART, STALLED = "solved", "apart", "not solved: iterations used up"
 INDEFINITE = "not solved: the matrix is not positive definite"

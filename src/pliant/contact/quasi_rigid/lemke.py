@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from pliant.base import Floats, PliantError
 from pliant.contact.quasi_rigid import lcp
 from pliant.contact.quasi_rigid.operators import Dense, Operator
-from pliant.geometry.mesh import Floats, PliantError
 from pliant.kernels import kernel
 
 MOST = 1500  # nodes; a pivot costs 4 n^2 operations, and there are about as many as nodes in contact

@@ -13,11 +13,11 @@ from typing import Any
 
 import numpy as np
 
+from pliant.base import Floats
 from pliant.contact.quasi_rigid.coarse import Parts
 from pliant.contact.quasi_rigid.result import ContactResult, Rung
 from pliant.contact.quasi_rigid.side import Side
 from pliant.detect.surfels.surface import PointSurface
-from pliant.geometry.mesh import Floats
 
 SIZES = (8, 32, 128, 512)  # samples of a cluster
 LEAST = 150  # clusters of the coarsest level

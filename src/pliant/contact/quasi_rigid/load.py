@@ -21,11 +21,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.optimize import nnls
 
+from pliant.base import Floats, PliantError
 from pliant.contact.quasi_rigid import lcp, polonsky_keer
 from pliant.contact.quasi_rigid.cholesky import Factor
 from pliant.contact.quasi_rigid.operators import Operator
 from pliant.contact.quasi_rigid.stiffness import contact_stiffness, products
-from pliant.geometry.mesh import Floats, PliantError
 
 IMPOSSIBLE = "not solved: no forces that push at these nodes add up to this load"
 SETS = 50

@@ -13,13 +13,13 @@ from typing import Protocol
 import numpy as np
 from scipy.spatial import cKDTree
 
+from pliant.base import Floats, Ints
 from pliant.contact.quasi_rigid.far_field import Hierarchical
 from pliant.contact.quasi_rigid.galerkin import fill_row
 from pliant.contact.quasi_rigid.operators import Operator
 from pliant.contact.quasi_rigid.patches import Blocks
 from pliant.contact.quasi_rigid.response import Response
 from pliant.contact.quasi_rigid.two_level import GroupInverse
-from pliant.geometry.mesh import Floats, Ints
 from pliant.kernels import contiguous, kernel
 
 ROW = 8  # most entries of a row

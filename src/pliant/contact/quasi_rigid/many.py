@@ -11,6 +11,7 @@ from functools import partial
 
 import numpy as np
 
+from pliant.base import Floats, Ints
 from pliant.contact.quasi_rigid import lcp
 from pliant.contact.quasi_rigid.active import Nodes
 from pliant.contact.quasi_rigid.levels import coarser, levels_of
@@ -19,7 +20,6 @@ from pliant.contact.quasi_rigid.response import Response
 from pliant.contact.quasi_rigid.result import ContactResult
 from pliant.contact.quasi_rigid.traction import carried
 from pliant.contact.quasi_rigid.tree_sum import tree_displacement
-from pliant.geometry.mesh import Floats, Ints
 
 SKETCHED = 1e-3  # residual on coarser levels
 FEW = 300  # nodes of a level that needs no coarser one

@@ -26,6 +26,7 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
+from pliant.base import Floats, PliantError, nearest
 from pliant.contact.contacts import Contacts, Support
 from pliant.contact.friction import anchored, coulomb, recall, remember, tangential
 from pliant.contact.method import Answer, Memory
@@ -37,9 +38,7 @@ from pliant.contact.quasi_rigid.returned import Account, booked, limited, opened
 from pliant.contact.quasi_rigid.rows import Last, Patch
 from pliant.contact.quasi_rigid.shown import shown
 from pliant.contact.quasi_rigid.touching import How, Touch, look
-from pliant.geometry.mesh import Floats, PliantError
-from pliant.motion import Motion
-from pliant.reading import nearest
+from pliant.world.motion import Motion
 
 INTEGRATIONS = ("auto", "symplectic", "implicit")
 SLACK = 1.0 + 1e-9  # by which rounding may exceed a limit

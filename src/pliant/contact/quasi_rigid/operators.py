@@ -8,9 +8,9 @@ from typing import Protocol
 
 import numpy as np
 
+from pliant.base import Floats, Ints, PliantError
 from pliant.contact.quasi_rigid.galerkin import assemble, blobs, displacement, multiply
 from pliant.contact.quasi_rigid.response import Response
-from pliant.geometry.mesh import Floats, Ints, PliantError
 
 DENSE = 3000  # nodes up to which the matrix is stored (72 MB); beyond, blocks are smaller and multiply faster
 

@@ -13,10 +13,10 @@ import math
 
 import numpy as np
 
+from pliant.base import Floats, PliantError
 from pliant.contact.quasi_rigid.rows import Patch, patch_of
 from pliant.contact.quasi_rigid.touching import Touch
-from pliant.geometry.mesh import Floats, PliantError
-from pliant.motion import Motion
+from pliant.world.motion import Motion
 
 SEEN, AIM = 0.02, 0.01  # of the depth to come: where a new contact may first be seen, and where it is looked for
 STILL, AT_REST = 1e-3, 0.5  # of the depth: what moves less is still; for how many T it must be to be at rest

@@ -14,9 +14,9 @@ from functools import cached_property
 import numpy as np
 from scipy import fft
 
+from pliant.base import Floats, Ints, PliantError
 from pliant.contact.quasi_rigid.galerkin import WIDTH
 from pliant.contact.quasi_rigid.response import Boussinesq, Response
-from pliant.geometry.mesh import Floats, Ints, PliantError
 from pliant.kernels import allowed_threads
 
 SELF_TERM = 4.0 * math.log(1.0 + math.sqrt(2.0))  # displacement at the centre of a unit square under unit pressure, over C

@@ -11,10 +11,10 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 from scipy.spatial import cKDTree
 
+from pliant.base import Floats, Ints
 from pliant.contact.quasi_rigid.coarse import Members, between_clusters
 from pliant.contact.quasi_rigid.operators import Operator, elastic
 from pliant.contact.quasi_rigid.response import Response
-from pliant.geometry.mesh import Floats, Ints
 from pliant.kernels import contiguous, dot, kernel, load, sub
 
 TOGETHER = 0.5  # n_i.n_j of neighbours in one patch: 60 degrees

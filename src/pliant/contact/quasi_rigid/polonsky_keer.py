@@ -15,10 +15,10 @@ import math
 
 import numpy as np
 
+from pliant.base import Floats
 from pliant.contact.quasi_rigid import lcp
 from pliant.contact.quasi_rigid.local_inverse import nearly_inverse
 from pliant.contact.quasi_rigid.operators import Operator
-from pliant.geometry.mesh import Floats
 
 REFRESH = 25  # iterations after which K P is computed anew, so that rounding does not pile up
 PRECONDITIONED = 200  # iterations after which it goes on as the original

@@ -20,6 +20,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from pliant.base import Floats, Ints, PliantError, nearest
 from pliant.contact.quasi_rigid import lcp
 from pliant.contact.quasi_rigid.active import NODE_ARRAYS, Nodes, active, around
 from pliant.contact.quasi_rigid.coarse import Members
@@ -30,8 +31,6 @@ from pliant.contact.quasi_rigid.response import Response, Sum
 from pliant.contact.quasi_rigid.result import ContactResult
 from pliant.contact.quasi_rigid.side import Side
 from pliant.contact.quasi_rigid.traction import carried
-from pliant.geometry.mesh import Floats, Ints, PliantError
-from pliant.reading import nearest
 
 MODES = ("master", "split", "merged")
 INNER, WIDE = 0.3, 0.5  # of the depth: nodes of the first problem, and those looked at around it, where a push can lift

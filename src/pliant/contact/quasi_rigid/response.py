@@ -22,7 +22,7 @@ from scipy.integrate import trapezoid
 from scipy.interpolate import PchipInterpolator
 from scipy.special import i0e, itj0y0, j0
 
-from pliant.geometry.mesh import Floats, PliantError
+from pliant.base import Floats, PliantError
 
 Code = tuple[Floats, Floats]  # terms (t, 3): C, 1/b^2, cut-off radius; tables (t, 2 + m): step, far, values
 STEPS = 4096  # values of a table

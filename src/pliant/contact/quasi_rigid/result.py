@@ -7,11 +7,11 @@ from functools import cached_property
 
 import numpy as np
 
+from pliant.base import Floats, Ints
 from pliant.contact.quasi_rigid import lcp
 from pliant.contact.quasi_rigid.operators import Operator
 from pliant.contact.quasi_rigid.stiffness import contact_stiffness
 from pliant.contact.quasi_rigid.traction import pressure as smoothed
-from pliant.geometry.mesh import Floats, Ints
 
 FEW = 40  # nodes in contact, about 3.6 a radius: below, forces are 5 to 20 % off
 

@@ -14,9 +14,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from pliant.base import Floats
 from pliant.contact.quasi_rigid.rows import Patch
-from pliant.geometry.mesh import Floats
-from pliant.motion import Motion
+from pliant.world.motion import Motion
 
 SLACK = 0.002  # of the most that was stored in a contact: what it may give back beyond what it took
 

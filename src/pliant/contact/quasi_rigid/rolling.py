@@ -12,7 +12,7 @@ import math
 import numpy as np
 from scipy.spatial import ConvexHull, QhullError
 
-from pliant.geometry.mesh import Floats
+from pliant.base import Floats
 from pliant.geometry.units import rotation_matrix
 
 TOUCH = 1e-9  # of the object: nearer samples touch

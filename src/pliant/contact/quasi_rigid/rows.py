@@ -6,13 +6,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from pliant.base import Floats, Ints
 from pliant.contact.quasi_rigid.side import Side
 from pliant.contact.quasi_rigid.slopes import directions
 from pliant.contact.quasi_rigid.touching import Touch, node_keys
 from pliant.detect.surfels.carried import Carried
-from pliant.geometry.mesh import Floats, Ints
 from pliant.kernels import cross, dot, kernel, load, sub
-from pliant.motion import Motion, Rows
+from pliant.world.motion import Motion, Rows
 
 WIDTH = 12  # skin points of a row: three under the surfel, three under each corner of the triangle that it meets
 

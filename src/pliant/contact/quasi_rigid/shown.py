@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from pliant.base import Floats
 from pliant.contact.quasi_rigid.surface import deformed
 from pliant.contact.quasi_rigid.touching import Touch
 from pliant.detect.surfels.carried import Carried
-from pliant.geometry.mesh import Floats
-from pliant.motion import Motion
+from pliant.world.motion import Motion
 
 
 def shown(motion: Motion, touches: list[Touch]) -> Floats:

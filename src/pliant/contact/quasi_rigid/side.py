@@ -7,13 +7,13 @@ from functools import cached_property
 
 import numpy as np
 
+from pliant.base import Floats, Ints, PliantError
 from pliant.contact.quasi_rigid.coarse import Parts
 from pliant.contact.quasi_rigid.response import Response
 from pliant.detect.surfels.answers import Projection
 from pliant.detect.surfels.exact import Exact
 from pliant.detect.surfels.posed import Posed
 from pliant.detect.surfels.surface import PointSurface
-from pliant.geometry.mesh import Floats, Ints, PliantError
 
 
 @dataclass(frozen=True)

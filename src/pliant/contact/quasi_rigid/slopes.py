@@ -14,12 +14,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from pliant.base import Floats, Ints
 from pliant.contact.quasi_rigid.levels import coarser
 from pliant.contact.quasi_rigid.result import ContactResult
 from pliant.contact.quasi_rigid.side import Side
 from pliant.detect.surfels.exact import Exact
 from pliant.detect.surfels.surface import PointSurface
-from pliant.geometry.mesh import Floats, Ints
 
 APART = 0.05  # spacings of the two places whose distances are compared
 STEEPEST = 0.5  # slopes above this are jumps from one part of the surface to another

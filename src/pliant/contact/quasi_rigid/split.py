@@ -5,12 +5,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from pliant.base import Floats, PliantError
 from pliant.contact.quasi_rigid import lcp
 from pliant.contact.quasi_rigid.galerkin import blobs, displacement
 from pliant.contact.quasi_rigid.resolve import WIDE, Options, Pair, Problem, apart, gather, shares, spikes, started, together
 from pliant.contact.quasi_rigid.response import Response
 from pliant.contact.quasi_rigid.result import ContactResult
-from pliant.geometry.mesh import Floats, PliantError
 
 
 def split(sides: Pair, options: Options) -> ContactResult:

@@ -11,6 +11,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from pliant.base import Floats, PliantError
 from pliant.contact.quasi_rigid import lcp
 from pliant.contact.quasi_rigid.levels import coarser, levels_of
 from pliant.contact.quasi_rigid.load import solve_load
@@ -20,7 +21,6 @@ from pliant.contact.quasi_rigid.rolling import nearest_support, rolled
 from pliant.contact.quasi_rigid.side import Side
 from pliant.contact.quasi_rigid.traction import carried
 from pliant.detect.surfels.exact import Exact
-from pliant.geometry.mesh import Floats, PliantError
 from pliant.geometry.units import rotation_matrix
 
 LOOK = 0.25  # of the object: how far above the partner samples may come to touch, at first

@@ -6,10 +6,10 @@ import math
 
 import numpy as np
 
+from pliant.base import Floats, PliantError
 from pliant.contact.quasi_rigid.lcp import Solution, solve
 from pliant.contact.quasi_rigid.operators import elastic
 from pliant.contact.quasi_rigid.response import Boussinesq, Response
-from pliant.geometry.mesh import Floats, PliantError
 
 ACROSS = 8  # nodes per Hertz radius
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from pliant.base import Floats, PliantError
 from pliant.contact.quasi_rigid import lcp
 from pliant.contact.quasi_rigid.cholesky import Factor
 from pliant.contact.quasi_rigid.operators import Operator
 from pliant.contact.quasi_rigid.polonsky_keer import dot
-from pliant.geometry.mesh import Floats, PliantError
 
 
 def products(a: Floats, b: Floats) -> Floats:

@@ -8,13 +8,13 @@ import math
 import numpy as np
 from scipy.spatial import cKDTree
 
+from pliant.base import Floats, Ints, PliantError
 from pliant.contact.quasi_rigid.galerkin import blobs
 from pliant.contact.quasi_rigid.response import LayerCut, Response, Sum, Tabulated, VolumePreserving
 from pliant.contact.quasi_rigid.result import ContactResult
 from pliant.contact.quasi_rigid.side import Side
 from pliant.contact.quasi_rigid.tree_sum import tree_displacement
 from pliant.detect.surfels.surface import PointSurface
-from pliant.geometry.mesh import Floats, Ints, PliantError
 
 AWAY = 0.3  # n.n_c below which displacements fade, to nothing at 0: the far side of the object
 

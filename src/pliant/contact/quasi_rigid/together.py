@@ -14,11 +14,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from pliant.base import Floats, Ints, PliantError
 from pliant.bodies.rigid import quaternion_to_matrix
 from pliant.contact.quasi_rigid.cholesky import Factor
 from pliant.contact.quasi_rigid.rows import Patch
-from pliant.geometry.mesh import Floats, Ints, PliantError
-from pliant.motion import Motion
+from pliant.world.motion import Motion
 
 SETS = 30  # tried at most
 

@@ -10,15 +10,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from pliant.base import Floats, Ints, PliantError
 from pliant.bodies.rigid import quaternion_to_matrix
 from pliant.contact.quasi_rigid.resolve import resolve
 from pliant.contact.quasi_rigid.response import Boussinesq, LayerCut, Response, Tabulated, VolumePreserving
 from pliant.contact.quasi_rigid.result import ContactResult
 from pliant.contact.quasi_rigid.side import Side
 from pliant.detect.surfels.carried import Carried, Surfels
-from pliant.geometry.mesh import Floats, Ints, PliantError
 from pliant.model import RESPONSES
-from pliant.motion import Motion
+from pliant.world.motion import Motion
 
 NO_IDS = np.zeros(0, np.int64)
 SHIFT = 2**32  # of a pair against the samples in the key of a node

@@ -7,7 +7,7 @@ import math
 import numpy as np
 from scipy.spatial import cKDTree
 
-from pliant.geometry.mesh import Floats
+from pliant.base import Floats
 
 NEIGHBOURS = 48  # nodes within four spacings of a point of a surface
 CORNERS = 6  # coarse nodes that a fine one takes its pressure from

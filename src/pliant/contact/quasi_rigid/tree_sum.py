@@ -12,10 +12,10 @@ import math
 import numba
 import numpy as np
 
+from pliant.base import Floats, Ints
 from pliant.contact.quasi_rigid.clusters import surround, tree
 from pliant.contact.quasi_rigid.galerkin import fill_row
 from pliant.contact.quasi_rigid.response import Code, Response
-from pliant.geometry.mesh import Floats, Ints
 from pliant.kernels import allowed_threads, contiguous, kernel, parallel, prange
 
 FORCES, POINTS = 12, 32  # most in a leaf

@@ -15,9 +15,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from pliant.base import Floats, Ints
 from pliant.contact.quasi_rigid.cholesky import Factor
 from pliant.contact.quasi_rigid.far_field import Hierarchical
-from pliant.geometry.mesh import Floats, Ints
 from pliant.kernels import kernel
 
 GROUPS = 256  # at most

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pliant.base import Floats, Ints
 from pliant.detect.analytic import signed_distance
 from pliant.detect.surfels.exact import Exact
-from pliant.geometry.mesh import Floats, Ints
 from pliant.kernels import add, contiguous, kernel, load, norm, sub
 
 if TYPE_CHECKING:

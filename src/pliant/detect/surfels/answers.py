@@ -7,7 +7,7 @@ from typing import Protocol
 
 import numpy as np
 
-from pliant.geometry.mesh import Floats, Ints
+from pliant.base import Floats, Ints
 
 # what is to be said about a projection, as bits
 FAR = 1  # the query lies more than 3 h from the nearest sample: right, but less certain

@@ -14,8 +14,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from pliant.base import Floats, Ints, PliantError
 from pliant.detect.surfels.neighbours import squared
-from pliant.geometry.mesh import Floats, Ints, PliantError
 from pliant.kernels import dot, kernel, load
 
 IRREGULAR = 0.35  # coefficient of variation of the nearest distance above which samples count as random

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from pliant.base import Floats, Ints, PliantError
 from pliant.detect.surfels.neighbours import KDTree
-from pliant.geometry.mesh import Floats, Ints, PliantError
 from pliant.geometry.surface_topology import diagonal, labels
 
 SAME = 1e-9  # of the diagonal of the box: points nearer than this are one

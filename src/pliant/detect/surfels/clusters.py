@@ -14,9 +14,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from pliant.base import Floats, Ints
 from pliant.detect.surfels.axes import smallest_axis
 from pliant.detect.surfels.neighbours import squared
-from pliant.geometry.mesh import Floats, Ints
 from pliant.kernels import axpy, contiguous, dot, kernel, load, norm, store, sub
 
 LEAF = 8

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from pliant.base import Floats, Ints, PliantError
 from pliant.detect.analytic import signed_distance
 from pliant.detect.surfels.answers import Projection
-from pliant.geometry.mesh import Floats, Ints, PliantError
 from pliant.kernels import contiguous, kernel, load, store
 from pliant.model import ANALYTIC
 

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
+from pliant.base import Floats, Ints
 from pliant.detect.surfels.areas import estimated_areas, own_side
 from pliant.detect.surfels.clean import check, check_finite, merged, outliers
 from pliant.detect.surfels.neighbours import KDTree
@@ -24,7 +25,7 @@ from pliant.detect.surfels.surface import NEIGHBOURS, PointSurface
 from pliant.detect.surfels.thick import THIN, consolidated, flat_size, skin
 from pliant.geometry.files import PointCloud, read
 from pliant.geometry.mass import vertex_areas
-from pliant.geometry.mesh import Floats, Ints, Surface, TetMesh
+from pliant.geometry.mesh import Surface, TetMesh
 from pliant.geometry.units import Rotation
 
 FEW = 200  # vertices below which a mesh is too coarse to stand for its surface

@@ -10,7 +10,7 @@ from typing import Protocol
 
 import numpy as np
 
-from pliant.geometry.mesh import Floats, Ints, PliantError
+from pliant.base import Floats, Ints, PliantError
 from pliant.kernels import contiguous, dot, inline, kernel, load, sub
 
 EXTRA = 4  # points a k-d tree is asked for beyond k, to see whether the k-th is tied

@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from pliant.base import Floats, Ints
 from pliant.detect.surfels.answers import Projection, Shape
-from pliant.geometry.mesh import Floats, Ints
 
 
 @dataclass(frozen=True)

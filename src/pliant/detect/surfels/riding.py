@@ -7,11 +7,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from pliant.base import Floats, Ints
 from pliant.detect.surfels.clean import merged
 from pliant.detect.surfels.exact import Exact
 from pliant.detect.surfels.neighbours import KDTree
 from pliant.detect.surfels.surface import PointSurface
-from pliant.geometry.mesh import Floats, Ints, Surface
+from pliant.geometry.mesh import Surface
 from pliant.geometry.subdivide import subdivided
 
 LONGEST = 1.8  # edge in spacings: halved edges are 0.9 to 1.8 spacings long

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from pliant.base import Floats, Ints
 from pliant.detect.surfels.areas import OPPOSITE
 from pliant.detect.surfels.axes import across
-from pliant.geometry.mesh import Floats, Ints
 from pliant.kernels import cross, dot, kernel, load, sub
 
 AROUND = 24

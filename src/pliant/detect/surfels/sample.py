@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from pliant.geometry.mesh import Floats, Ints, PliantError, Surface
+from pliant.base import Floats, Ints, PliantError
+from pliant.geometry.mesh import Surface
 from pliant.kernels import kernel
 
 FINE = 3.0  # pieces per spacing that samples are chosen from

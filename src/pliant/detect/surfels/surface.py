@@ -11,6 +11,7 @@ from functools import cached_property
 
 import numpy as np
 
+from pliant.base import Floats, Ints, PliantError
 from pliant.detect.surfels.answers import FAR, MEDIAL, OFF, Projection
 from pliant.detect.surfels.areas import OPPOSITE
 from pliant.detect.surfels.clean import LEAST
@@ -20,7 +21,6 @@ from pliant.detect.surfels.normals import suspects, unit
 from pliant.detect.surfels.project import QUADRIC, STEPS, implicit_all, project_all
 from pliant.detect.surfels.rims import rims
 from pliant.detect.surfels.winding import Moments, winding_number
-from pliant.geometry.mesh import Floats, Ints, PliantError
 from pliant.kernels import contiguous, use_threads
 
 NEIGHBOURS = 52  # samples within 4 spacings of a sample on a regular surface

@@ -11,9 +11,9 @@ import math
 
 import numpy as np
 
+from pliant.base import Floats, Ints
 from pliant.detect.surfels.neighbours import KDTree, UniformGrid, squared
 from pliant.detect.surfels.quadric import plane_normal, quadric_foot
-from pliant.geometry.mesh import Floats, Ints
 from pliant.kernels import axpy, dot, kernel, load, scale, store, sub
 
 THICK = 0.05  # median surface variation above which a neighbourhood is not flat

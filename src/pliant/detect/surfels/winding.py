@@ -14,9 +14,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from pliant.base import Floats
 from pliant.detect.surfels.clusters import Spheres
 from pliant.detect.surfels.neighbours import as_queries
-from pliant.geometry.mesh import Floats
 from pliant.kernels import axpy, dot, inline, kernel, load, norm, parallel, prange, scale, sub, use_threads
 
 CHUNK = 16

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import numpy as np
 
+from pliant.base import Floats, Ints
 from pliant.geometry.formats.polygons import triangulated
 from pliant.geometry.formats.raw import Raw, damaged
-from pliant.geometry.mesh import Floats, Ints
 
 Block = tuple[str, Ints]  # name of the cell type as meshio spells it, node numbers (m, k) counted from 0
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import numpy as np
 
+from pliant.base import Floats
 from pliant.geometry.formats.raw import Raw, damaged, floats, shown, text_lines
-from pliant.geometry.mesh import Floats
 
 
 def read_xyz(path: Path) -> Raw:

@@ -10,10 +10,10 @@ from typing import Protocol
 
 import numpy as np
 
+from pliant.base import Floats, Ints
 from pliant.geometry.formats.cells import Block, assembled
 from pliant.geometry.formats.gmsh_cells import CELLS
 from pliant.geometry.formats.raw import Raw, damaged, renumbered
-from pliant.geometry.mesh import Floats, Ints
 
 
 class Cursor(Protocol):

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import numpy as np
 
+from pliant.base import Floats, Ints
 from pliant.geometry.formats.raw import damaged
-from pliant.geometry.mesh import Floats, Ints
 
 
 def triangulated(points: Floats, corners: Ints, counts: Ints, path: Path, lines: Ints | None = None) -> tuple[Ints, list[str]]:

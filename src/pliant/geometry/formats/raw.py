@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from pliant.geometry.mesh import Floats, Ints, PliantError
+from pliant.base import Floats, Ints, PliantError
 
 
 @dataclass

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import TYPE_CHECKING
 
-from pliant.geometry.mesh import PliantError
+from pliant.base import PliantError
 from pliant.look.report.html import table, text
 from pliant.scene import Body, Scene
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pliant.geometry.mesh import Floats, PliantError
+from pliant.base import Floats, PliantError
 from pliant.look.plots import plots
 from pliant.look.report import by_hand, words
 from pliant.look.report.hardest import Hardest, hardest_contact, plot_map

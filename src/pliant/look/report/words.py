@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pliant.geometry.mesh import PliantError
+from pliant.base import PliantError
 from pliant.look.caption import length_words
 from pliant.look.fields import PREFIXES
 from pliant.look.report import by_hand
@@ -112,7 +112,7 @@ def summary(run: Run) -> str:
 
 
 def _method(scene: Scene) -> str:
-    from pliant.build import contact_of
+    from pliant.simulate.build import contact_of
 
     try:
         methods, why = contact_of(scene)

@@ -1,0 +1,295 @@
+"""What the command line prints and leaves behind: progress, summary, pictures, facts about runs."""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from rich.markup import escape
+
+from pliant.base import PliantError, nearest
+from pliant.measure.pairs import pair_series, parted, per_pair
+from pliant.measure.pairs import pair_table as all_pairs
+from pliant.record import Recorder, Run, estimate_bytes, human
+from pliant.record.orders import Order, from_lowest
+from pliant.simulate.running import Outcome, Progress, drawn_cells
+from pliant.simulate.simulation import Simulation
+
+MOST_PARTED = 8  # pairs that are named
+
+
+def free_name(path: Path) -> Path:
+    """The path, or the path with the first number that makes it new: nothing is overwritten."""
+    tries = [path] + [path.with_name(f"{path.name}-{i}") for i in range(2, 10000)]
+    return next(p for p in tries if not any(p.with_name(p.name + end).exists() for end in (".vtkhdf", ".journal")))
+
+
+FIELD_BYTES = {"point/fields": 56, "cell/fields": 8}  # of what simulate/running.py records in every frame
+STEP_BYTES = 300  # of a step's row in the tables
+
+
+def expected_frames(sim: Simulation, recorder: Recorder) -> int:
+    """How many frames the whole run will have."""
+    return math.ceil(sim.scene.duration / (recorder.header["every"] or sim.dt) - 1e-6) + 1
+
+
+def expected_bytes(sim: Simulation, recorder: Recorder) -> int:
+    """How large the run file will be, without contact rows."""
+    frames, points = expected_frames(sim, recorder), int(sim.world.model.bodies.point_start[-1])
+    cells = {name: len(block) for name, block in drawn_cells(sim)[0].blocks.items()}
+    states = math.ceil(frames / recorder.header["checkpoint_every"]) + 1
+    held = 8 * sum(a.size for a in (sim.state.x, sim.state.v, sim.state.position, sim.state.rotation))
+    steps = math.ceil(sim.scene.duration / sim.dt)
+    return estimate_bytes(points, cells, FIELD_BYTES, frames, states, held) + steps * STEP_BYTES
+
+
+def size_note(sim: Simulation, recorder: Recorder) -> str:
+    """How large the run file will be, in a sentence."""
+    return f"{expected_frames(sim, recorder)} frames, about {human(expected_bytes(sim, recorder))}, in {recorder.path}."
+
+
+@contextmanager
+def progress_bar(sim: Simulation, hidden: bool = False) -> Iterator[Callable[[Progress], None] | None]:
+    """A bar over simulated time with steps per second, contacts and depth; plain lines where there is no terminal."""
+    if hidden:
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, TextColumn, TimeRemainingColumn
+    from rich.progress import Progress as Bar
+
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        yield _lines()
+        return
+    columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[state]}"), TimeRemainingColumn())
+    with Bar(*columns, console=console, transient=True, refresh_per_second=5) as bar:
+        task = bar.add_task("running", total=sim.scene.duration, completed=sim.time, state="")  # type: ignore[arg-type]
+
+        def update(now: Progress) -> None:
+            elapsed = bar.tasks[0].elapsed or 1e-9
+            state = f"t {now.time:.3f} of {now.duration:g} s  {now.steps / elapsed:.0f} steps/s  {now.contacts} contacts"
+            state += f"  depth {_length(now.max_depth)}"
+            bar.update(task, completed=now.time, state=state)
+
+        yield update
+
+
+def _lines() -> Callable[[Progress], None]:
+    """A line at every tenth of the run, for logs."""
+    said = [0]
+
+    def update(now: Progress) -> None:
+        tenth = int(10 * now.time / now.duration + 1e-9)
+        if tenth > said[0]:
+            said[0] = tenth
+            print(f"  t = {now.time:.3f} of {now.duration:g} s, {now.steps} steps, {now.contacts} contacts", file=sys.stderr, flush=True)
+
+    return update
+
+
+def _length(metres: float) -> str:
+    return f"{1000 * metres:.2f} mm" if metres < 0.1 else f"{metres:.3f} m"
+
+
+def leave_pictures(outcome: Outcome, colour: str, say: Callable[[str], None]) -> list[Path]:
+    """A still and a short movie beside the run file; a sentence instead if this machine cannot draw."""
+    from pliant.look import movie, still
+
+    with Run.open(outcome.path) as run:
+        if run.frames == 0:
+            return []
+        try:
+            say("Drawing ...")
+            made = [still(run, outcome.path.with_suffix(".png"), field=colour)]
+            if run.frames > 1:
+                made.append(movie(run, outcome.path.with_suffix(".mp4"), field=colour))
+            return made
+        except PliantError as error:
+            say(f"No pictures: {error}")
+            return []
+
+
+def summary_facts(outcome: Outcome, made: list[Path]) -> dict[str, Any]:
+    """The end of a run, for programs."""
+    sim, books = outcome.simulation, outcome.simulation.books()
+    pairs = _pair_forces(sim)
+    return {
+        "status": outcome.status, "message": outcome.message, "run": str(outcome.path), "pictures": [str(p) for p in made],
+        "time": sim.time, "steps": sim.state.step, "seconds": outcome.seconds, "max_depth": outcome.max_depth,
+        "max_contacts": outcome.max_contacts, "kinetic": books.kinetic, "elastic": books.elastic, "gravity": books.gravity,
+        "gravity_from_lowest": _gravity_from_lowest(outcome),
+        "contact_work": books.contact, "friction_work": books.friction, "attachment_work": books.attachments,
+        "drive_work": books.drives, "load_work": books.loads, "lost": books.lost, "imbalance": outcome.imbalance, "pairs": pairs,
+        "notes": outcome.notes, "timings": outcome.timings,
+    }  # fmt: skip
+
+
+def _gravity_from_lowest(outcome: Outcome) -> float:
+    """Energy in the field of gravity at the end, counted from the lowest of the run as in all curves [J]."""
+    with Run.open(outcome.path) as run:
+        series = run.series()
+        found = from_lowest(series["time"], series["gravity"], run.orders) if "gravity" in series else np.zeros(0)
+    return float(found[-1]) if len(found) else 0.0
+
+
+def _pair_forces(sim: Simulation) -> list[dict[str, Any]]:
+    """Force, contacts and area of every touching pair at the end."""
+    return pair_rows(per_pair(sim.contacts()), dict(enumerate(sim.world.model.bodies.names)))
+
+
+def pair_rows(pairs: dict[str, np.ndarray], names: dict[int, str]) -> list[dict[str, Any]]:
+    """One dictionary of plain numbers per pair, with the names of its bodies."""
+    rows = [dict(zip(pairs, values, strict=True)) for values in zip(*(v.tolist() for v in pairs.values()), strict=True)]
+    return [{**row, "a": names[row["a"]], "b": names[row["b"]]} for row in rows]
+
+
+def turned(row: dict[str, Any]) -> dict[str, Any]:
+    """The same pair, with what acts on the other body."""
+    opposite = {name: [-x for x in row[name]] for name in ("force", "friction", "torque")}
+    return {**row, **opposite, "a": row["b"], "b": row["a"]}
+
+
+def pair_table(pairs: list[dict[str, Any]], title: str) -> Any:
+    """What touches what, for people."""
+    from rich.table import Table
+
+    heads = ("force on", "from", "contacts", "force\n(N)", "friction\n(N)", "area\n(cm²)", "pressure\n(kPa)", "peak\n(kPa)", "depth")
+    table = Table(*heads, title=title, box=None, title_justify="left", pad_edge=False)
+    for pair in pairs:
+        area = pair["area"]
+        pressures = (f"{1e-3 * p:.3g}" for p in (pair["normal_force"] / area, pair["pressure"])) if area > 0.0 else ("-", "-")
+        sizes = (f"{np.linalg.norm(pair[name]):.3g}" for name in ("force", "friction"))
+        cm2 = f"{1e4 * area:.3g}" if area > 0.0 else "-"
+        table.add_row(pair["a"], pair["b"], str(pair["contacts"]), *sizes, cm2, *pressures, _length(pair["depth"]))
+    return table
+
+
+def summary_table(outcome: Outcome, facts: dict[str, Any]) -> None:
+    """The end of a run, for people."""
+    from rich.console import Console
+    from rich.table import Table
+
+    console = Console(highlight=False)
+    if outcome.message:
+        console.print(f"[bold red]{outcome.status}[/]: {outcome.message}", soft_wrap=True)
+    for note in outcome.notes[len(outcome.simulation.notes) :]:
+        console.print(f"  {note}", soft_wrap=True)
+    if facts["pairs"]:
+        console.print(pair_table(facts["pairs"], "contact at the end"))
+    table = Table(box=None, show_header=False)
+    rate = outcome.steps / outcome.seconds if outcome.seconds > 0 else math.inf
+    took = f"{facts['steps']} steps, {outcome.seconds:.1f} s, {rate:.0f} steps/s"
+    table.add_row("end", f"{outcome.status} at t = {facts['time']:.4g} s after {took}")
+    table.add_row("deepest contact", f"{_length(facts['max_depth'])}, up to {facts['max_contacts']} contacts")
+    now = {"kinetic": "kinetic", "elastic": "elastic", "gravity_from_lowest": "gravity, from its lowest,"}
+    table.add_row("energy (J)", ", ".join(f"{name} {facts[key]:.3g}" for key, name in now.items()))
+    works = {"contact_work": "contact", "friction_work": "friction of that", "attachment_work": "attachments",
+             "drive_work": "prescribed motion", "load_work": "loads"}  # fmt: skip
+    done = [f"{name} {facts[key]:.3g}" for key, name in works.items() if facts[key] != 0.0]
+    table.add_row("work so far (J)", ", ".join([*done, f"lost by damping and integration {facts['lost']:.3g}"]))
+    table.add_row("contact impulses", f"account for the momentum of every body to {facts['imbalance']:.1g}")
+    table.add_row("time spent", ", ".join(f"{stage} {seconds:.1f} s" for stage, seconds in outcome.timings.items()))
+    for path in [facts["run"], *facts["pictures"]]:
+        table.add_row("wrote", path)
+    console.print(table)
+    if outcome.status == "interrupted":
+        console.print(f"Go on with: pliant resume {facts['run']}", soft_wrap=True)
+
+
+def run_facts(path: Path) -> dict[str, Any]:
+    """What is in a run file."""
+    with Run.open(path) as run:
+        cells = run.cells(run.frames - 1) if run.frames else None
+        return {
+            "run": str(run.path), "status": run.status, "message": run.message, "scene": run.header.get("name", ""),
+            "pliant": run.header.get("pliant", ""), "created": run.header.get("created", ""), "frames": run.frames,
+            "from": float(run.times[0]) if run.frames else None, "to": float(run.times[-1]) if run.frames else None,
+            "steps": int(run.steps[-1]) if run.frames else 0, "bodies": list(cells.bodies.values()) if cells else [],
+            "points": len(run.points(run.frames - 1)) if run.frames else 0, "cells": cells.count if cells else 0,
+            "fields": run.fields(run.frames - 1) if run.frames else {}, "series": list(run.series()) if run.frames else [],
+            "orders": [order.meta for order in run.orders], "notes": run.notes,
+            "bytes": sum(p.stat().st_size for p in (run.path, run.path.with_suffix(".journal")) if p.exists()),
+        }  # fmt: skip
+
+
+def run_text(facts: dict[str, Any]) -> str:
+    """The facts of a run in sentences."""
+    made = f"{human(facts['bytes'])}, pliant {facts['pliant']}, {facts['created']}"
+    lines = [f"[bold]{facts['run']}[/]: scene {facts['scene']}, {facts['status']}, {made}."]
+    if facts["message"]:
+        lines.append(f"It ended with: {facts['message']}")
+    if facts["frames"]:
+        lines.append(f"{facts['frames']} frames from t = {facts['from']:.4g} s to {facts['to']:.4g} s, {facts['steps']} steps.")
+        lines.append(f"Bodies: {', '.join(facts['bodies'])}; {facts['points']} points, {facts['cells']} cells.")
+        lines.append(f"Fields: {', '.join(f'{k} ({v})' for k, v in facts['fields'].items())}.")
+        lines.append(f"Per step: {', '.join(facts['series'])}.")
+    if facts["orders"]:
+        lines.append("Changed by hand, so its scene alone does not repeat it:")
+        lines += [f"  {Order(**order).words}" for order in facts["orders"]]
+    if facts["notes"]:
+        lines.append("Notes of the run:")
+        lines += [f"  {escape(note)}" for note in facts["notes"]]
+    if facts["status"] != "finished":
+        lines.append(f"Go on with: pliant resume {facts['run']}")
+    return "\n".join(lines)
+
+
+def contact_facts(run: Run, pair: tuple[str, str] | None, at: float | None, out: Path | None, to: str = "csv") -> dict[str, Any]:
+    """Contacts of a run at a time, per pair, and its history of one pair or of all as csv or parquet and plot."""
+    from pliant.look.plots import plot_forces, plot_pair
+    from pliant.record.export import write_csv, write_parquet
+
+    writers = {"csv": write_csv, "parquet": write_parquet}
+    if to not in writers:
+        raise PliantError(f"Contacts cannot be written as '{to}': {nearest(to, writers)}")
+
+    frame = run.frame_at(at)
+    contacts = run.contacts(t=at) if pair is None else run.contacts(*pair, t=at)
+    stem = out or run.path.with_name("_".join([run.path.stem, "contacts", *(pair or ())]).replace("/", "-"))
+    stem.parent.mkdir(parents=True, exist_ok=True)
+    table, png = stem.with_name(f"{stem.name}.{to}"), stem.with_name(stem.name + ".png")
+    names, written = run.cells(frame).bodies, []
+    if pair is not None:
+        written = [writers[to](table, pair_series(run, *pair)), plot_pair(run, *pair, png)]
+    elif "row" in run.pairs():
+        written = [writers[to](table, all_pairs(run)), plot_forces(run, png)]
+    rows = pair_rows(per_pair(contacts), names)
+    if pair is not None:  # on the first of the two, however they are numbered
+        rows = [r if r["a"] == pair[0] else turned(r) for r in rows]
+    time, asked = float(run.times[frame]), None if pair is None else set(pair)
+    apart = [row for row in parted(run, time) if asked is None or {row["a"], row["b"]} == asked]
+    return {"time": time, "pairs": rows, "parted": apart, "wrote": [str(p) for p in written]}
+
+
+def parted_text(rows: list[dict[str, Any]]) -> str:
+    """Sentences about pairs that touch no more."""
+    shown = [
+        f"{r['a']} and {r['b']} parted after t = {r['last']:.4g} s; their largest force was {r['largest']:.4g} N at {r['at']:.4g} s."
+        for r in rows[:MOST_PARTED]
+    ]
+    return "\n".join(shown + ([f"{len(rows) - MOST_PARTED} more pairs parted."] if len(rows) > MOST_PARTED else []))
+
+
+def export_run(run: Run, to: str, out: Path | None, body: str | None, colour: str, at: float | None) -> list[Path]:
+    """Write a run in another format; returns what was written."""
+    known = ("vtu", "ply", "csv", "png", "mp4", "gif")
+    if to not in known:
+        raise PliantError(f"A run cannot be exported to '{to}': {nearest(to, known)}")
+    target = out or run.path.with_suffix("." + to)
+    if to == "png":
+        from pliant.look import still
+
+        return [still(run, target, time=at, field=colour)]
+    if to in ("mp4", "gif"):
+        from pliant.look import movie
+
+        return [movie(run, target, field=colour)]
+    from pliant.record import export
+
+    return export(run, to, out or run.path.with_suffix(""), body=body)

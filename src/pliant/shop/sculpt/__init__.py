@@ -1,0 +1,1 @@
+"""Shapes for shows: chess pieces, busts, vessels."""

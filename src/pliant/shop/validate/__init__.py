@@ -1,0 +1,125 @@
+"""Validation problems: what theory says, what comes out here, under every contact method that can be asked.
+
+A problem is a function `run(method, quick) -> list[Check]` in one of the files beside this one, wrapped by `problem(...)` with the methods
+it makes sense for and, for those it does not, why. `quick` halves what may be halved (meshes, times); tolerances stay. A check holds one
+number against its reference. What fails is shown as failing.
+"""
+
+from __future__ import annotations
+
+import importlib
+import math
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from pliant.base import PliantError, nearest
+from pliant.contact.method import METHODS
+
+FILES = ("pressed", "statics", "hertz", "friction", "stability", "dynamics", "refinement", "elasticity")  # in the order of the table
+ALL = tuple(name for name in METHODS if name != "none")
+STATIC = ("quasi-rigid",)  # of which the static contact is asked too; in motion its bodies are quasi-rigid, where others' are soft or rigid
+NO_CONTACT = ("none",)  # a problem about bodies alone
+
+
+@dataclass(frozen=True)
+class Check:
+    """One number against its reference."""
+
+    what: str
+    reference: float
+    here: float
+    tolerance: float  # relative to the reference, or to `scale` where that is given
+    unit: str = ""
+    scale: float | None = None
+    why: str = ""  # the reason where it fails, or what limits it
+    curve: tuple[Any, Any] | None = None  # x and y to plot, if the number is the end of a story
+
+    @property
+    def error(self) -> float:
+        """Difference, relative."""
+        scale = abs(self.reference) if self.scale is None else self.scale
+        return abs(self.here - self.reference) / scale if scale > 0.0 else abs(self.here - self.reference)
+
+    @property
+    def passed(self) -> bool:
+        return bool(math.isfinite(self.here) and self.error <= self.tolerance)
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A validation problem."""
+
+    name: str
+    about: str  # one line
+    source: str  # number in the list of problems, or where the reference is from
+    run: Callable[[str, bool], list[Check]]
+    methods: tuple[str, ...]
+    refused: dict[str, str] = field(default_factory=dict)  # method -> why it makes no sense for it
+    limits: dict[str, str] = field(default_factory=dict)  # method -> why it fails, where a check does not say it itself
+
+
+@dataclass(frozen=True)
+class Result:
+    """A problem under one method."""
+
+    problem: Problem
+    method: str
+    checks: list[Check]
+    seconds: float
+    failure: str = ""  # the sentence with which it ended, if it could not be run
+
+    @property
+    def passed(self) -> bool:
+        return not self.failure and all(check.passed for check in self.checks)
+
+
+def problem(
+    name: str,
+    source: str,
+    methods: tuple[str, ...] = ALL,
+    refused: dict[str, str] | None = None,
+    limits: dict[str, str] | None = None,
+) -> Callable[[Callable[[str, bool], list[Check]]], Problem]:
+    """Make a problem of a function; its docstring's first line says what it is about."""
+    without = refused or {}
+
+    def wrap(run: Callable[[str, bool], list[Check]]) -> Problem:
+        about = (run.__doc__ or "").strip().splitlines()[0]
+        return Problem(name, about, source, run, tuple(m for m in methods if m not in without), without, limits or {})
+
+    return wrap
+
+
+def problems(names: list[str] | None = None) -> dict[str, Problem]:
+    """All problems by name, or those asked for."""
+    found: dict[str, Problem] = {}
+    for file in FILES:
+        module = importlib.import_module(f"pliant.shop.validate.{file}")
+        found |= {p.name: p for p in vars(module).values() if isinstance(p, Problem)}
+    for name in names or []:
+        if name not in found:
+            raise PliantError(f"There is no validation problem '{name}': {nearest(name, found)}")
+    return {name: found[name] for name in names or found}
+
+
+def validate(names: list[str] | None = None, methods: list[str] | None = None, quick: bool = False) -> Iterator[Result]:
+    """Run problems under the methods they make sense for, one by one."""
+    for method in methods or []:
+        if method not in (*ALL, *NO_CONTACT):
+            raise PliantError(f"There is no contact method '{method}': {nearest(method, ALL)}")
+    for each in problems(names).values():
+        for method in each.methods:
+            if methods is None or method in methods:
+                yield attempt(each, method, quick)
+
+
+def attempt(each: Problem, method: str, quick: bool) -> Result:
+    """One problem under one method; an error of pliant is a result too."""
+    began = time.perf_counter()
+    try:
+        checks = [replace(check, why=check.why or each.limits.get(method, "")) for check in each.run(method, quick)]
+        return Result(each, method, checks, time.perf_counter() - began)
+    except PliantError as error:
+        return Result(each, method, [], time.perf_counter() - began, str(error))

@@ -1,0 +1,125 @@
+"""Impact and conservation: waves in rods, collisions in free space."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from pliant import Scene
+from pliant.base import Floats
+from pliant.shop.validate import Check, problem
+from pliant.shop.validate.carried import gives_way
+from pliant.simulate.simulation import Simulation
+
+LENGTH, WIDTH, MODULUS, DENSITY, SPEED = 0.5, 0.05, 1e5, 1000.0, 0.1
+WAVE = np.sqrt(MODULUS / DENSITY)  # [m/s] along a rod with nu = 0
+TURNS = {
+    "noniterative": "a force and its reaction act a depth apart and not along one line; the drift falls with dt",
+    "reversal": "bodies are put back and velocities turned at single points, not along one line",
+}
+CHATTER = {
+    "quasi-rigid": "only its surface gives way, at once: there are no waves in its bodies",
+    "reversal": "it reverses velocities at once, so it has no contact force that follows a wave",
+}
+
+
+def rod(scene: Scene, name: str, x: float, speed: float, edge: float) -> None:
+    """A rod along x that begins at x; as it has no width effect (nu = 0), waves in it are those of one dimension."""
+    shape = dict(kind="box", size=(LENGTH, WIDTH, WIDTH), edge=edge)
+    material = dict(youngs_modulus=MODULUS, poisson_ratio=0.0, density=DENSITY)
+    scene.add(name=name, shape=shape, position=(x + LENGTH / 2, 0, 0), velocity=(speed, 0, 0), material=material, integrator="verlet")
+
+
+def impact(scene: Scene, a: str, b: str, until: float) -> tuple[Simulation, Floats, Floats]:
+    """Run; times [s] and size of the force on a from b [N] of every step."""
+    sim = Simulation(scene)
+    times, forces = [], []
+    while sim.time < until:
+        sim.step()
+        times.append(sim.time)
+        forces.append(float(np.linalg.norm(sim.contacts(a, b).total_force)))
+    return sim, np.array(times), np.array(forces)
+
+
+def lasts(times: Floats, forces: Floats) -> float:
+    """How long the impact takes [s]: from the first to the last moment with more than a tenth of the largest smoothed force."""
+    smooth = np.convolve(forces, np.ones(9) / 9.0, mode="same")
+    pressed = np.flatnonzero(smooth > 0.1 * smooth.max(initial=0.0))
+    return float(times[pressed[-1]] - times[pressed[0]]) if len(pressed) else 0.0
+
+
+def velocity(sim: Simulation, body: str) -> float:
+    """Mean velocity of a soft body in x [m/s], by mass."""
+    mine, mass = sim.nodes(body), sim.world.model.nodes.mass[sim.nodes(body)]
+    return float((mass * sim.state.v[mine, 0]).sum() / mass.sum())
+
+
+@problem("rod-on-wall", "26", refused=CHATTER)
+def rod_on_wall(method: str, quick: bool) -> list[Check]:
+    """An elastic rod hits a rigid wall: it stays for 2 L/c, pushes with rho c v A, and leaves with its speed."""
+    time, area = 2.0 * LENGTH / WAVE, WIDTH**2
+    scene = Scene(dt=2e-4, duration=1.0, contact=method, gravity=(0, 0, 0))
+    wall = dict(kind="box", size=(0.1, 0.2, 0.2), edge=0.1)
+    scene.add(name="wall", shape=wall, model="static", position=(-0.05, 0.003, 0.004), friction=0.0)
+    rod(scene, "rod", 0.001, -SPEED, 0.025 if quick else 0.0125)
+    sim, times, forces = impact(scene, "rod", "wall", 1.6 * time)
+    plateau = (times > times[forces > 0][0] + 0.2 * time) & (times < times[forces > 0][0] + 0.8 * time)
+    return [
+        Check("time in contact", time, lasts(times, forces), 0.1, "s"),
+        Check("force in between", DENSITY * WAVE * SPEED * area, float(forces[plateau].mean()), 0.05, "N", curve=(times, forces)),
+        Check("speed afterwards", SPEED, velocity(sim, "rod"), 0.1, "m/s"),
+    ]
+
+
+@problem("rod-on-rod", "26", refused=CHATTER)
+def rod_on_rod(method: str, quick: bool) -> list[Check]:
+    """A rod hits an equal rod at rest: half the force, and the first stops while the second leaves with its speed."""
+    time, area, edge = 2.0 * LENGTH / WAVE, WIDTH**2, 0.025 if quick else 0.0125
+    scene = Scene(dt=2e-4, duration=1.0, contact=method, gravity=(0, 0, 0))
+    rod(scene, "first", -LENGTH - 0.001, SPEED, edge)
+    rod(scene, "second", 0.0, 0.0, edge)
+    sim, times, forces = impact(scene, "second", "first", 1.6 * time)
+    plateau = (times > times[forces > 0][0] + 0.2 * time) & (times < times[forces > 0][0] + 0.8 * time)
+    return [
+        Check("force in between", 0.5 * DENSITY * WAVE * SPEED * area, float(forces[plateau].mean()), 0.05, "N", curve=(times, forces)),
+        Check("speed of the second afterwards", SPEED, velocity(sim, "second"), 0.1, "m/s"),
+        Check("speed of the first afterwards", 0.0, velocity(sim, "first"), 0.1, "m/s", scale=SPEED),
+    ]
+
+
+@problem("cradle", "25, 26", refused=CHATTER)
+def cradle(method: str, quick: bool) -> list[Check]:
+    """A rod hits a row of two equal ones: by waves, as in Newton's cradle of sequential impacts, the last leaves and the others rest."""
+    time, edge, gap = 2.0 * LENGTH / WAVE, 0.025 if quick else 0.0125, 1e-3
+    scene = Scene(dt=2e-4, duration=2.0 * (time + gap / SPEED) + 0.5 * time, contact=method, gravity=(0, 0, 0))
+    for k in range(3):
+        rod(scene, f"rod {k}", (k - 1) * (LENGTH + gap), SPEED if k == 0 else 0.0, edge)
+    sim = Simulation(scene).run()
+    return [
+        Check(f"speed of rod {k} afterwards", SPEED if k == 2 else 0.0, velocity(sim, f"rod {k}"), 0.1, "m/s", scale=SPEED)
+        for k in range(3)
+    ]  # fmt: skip
+
+
+@problem("collision", "27")
+def collision(method: str, quick: bool) -> list[Check]:
+    """Two soft balls of mass 1 : 3 collide off centre in free space: momentum stays, energy does not grow."""
+    scene = Scene(dt=5e-4, duration=0.3, contact=method, gravity=(0, 0, 0))
+    ball = dict(kind="ball", radius=0.1, edge=0.05)
+    soft = dict(youngs_modulus=5e4, poisson_ratio=0.3)
+    gives = gives_way(method, 0.015, "verlet")
+    light, heavy = dict(soft, density=500.0), dict(soft, density=1500.0)
+    scene.add(name="light", shape=ball, position=(-0.12, 0.01, 0.0), velocity=(1.0, 0.0, 0.0), material=light, **gives)
+    scene.add(name="heavy", shape=ball, position=(0.12, -0.02, 0.01), velocity=(-0.2, 0.1, 0.0), material=heavy, **gives)
+    sim = Simulation(scene)
+    start, touched = sim.books(), 0
+    while sim.time < scene.duration:
+        touched += len(sim.step().contacts)
+    end = sim.books()
+    size, turned = float(np.linalg.norm(start.momentum)), float(np.linalg.norm(end.angular_momentum - start.angular_momentum))
+    gain = max(0.0, end.total - start.total)
+    return [
+        Check("they touch: 1 yes", 1.0, float(touched > 0), 0.0),
+        Check("drift of momentum", 0.0, float(np.linalg.norm(end.momentum - start.momentum)), 1e-12, "kg m/s", scale=size),
+        Check("drift of angular momentum, of m v R", 0.0, turned, 1e-3, "kg m²/s", scale=size * 0.1, why=TURNS.get(method, "")),
+        Check("energy gained", 0.0, gain, 1e-3, "J", scale=start.kinetic),
+    ]

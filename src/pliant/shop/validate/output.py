@@ -1,0 +1,98 @@
+"""Results of validation as a table for people, JSON for programs, plots, and a page for the docs."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from pliant.shop.validate import Check, Result, problems
+
+HEAD = """# Validation
+
+What theory says and what comes out here, made by `pliant validate --out FOLDER` and nothing else. An error is relative to the
+reference, or to the scale named with it. What fails is shown as failing, with the reason where it is known. Under `quasi-rigid` bodies that
+are soft or rigid elsewhere are quasi-rigid; what rests and slides takes implicit steps.
+"""
+
+
+def facts(results: list[Result]) -> list[dict[str, Any]]:
+    """One dictionary for each problem under each method."""
+    return [
+        {
+            "problem": r.problem.name, "about": r.problem.about, "source": r.problem.source, "method": r.method, "passed": r.passed,
+            "seconds": r.seconds, "failure": r.failure, "checks": [_numbers(c) for c in r.checks],
+        }
+        for r in results
+    ]  # fmt: skip
+
+
+def _numbers(check: Check) -> dict[str, Any]:
+    names = ("what", "reference", "here", "unit", "error", "tolerance", "passed", "why")
+    plain = {name: getattr(check, name) for name in names}
+    return {name: value.item() if hasattr(value, "item") else value for name, value in plain.items()}  # NumPy's numbers are not JSON
+
+
+def lines(result: Result) -> list[tuple[str, str, str, str, str, str]]:
+    """Rows of the table for people: what, reference, here, error, tolerance, verdict."""
+    if result.failure:
+        return [(result.failure, "", "", "", "", "failed")]
+    return [
+        (c.what, f"{c.reference:.5g} {c.unit}".strip(), f"{c.here:.5g}", f"{c.error:.1e}", f"{c.tolerance:.1g}",
+         "pass" if c.passed else "FAIL" + (f": {c.why}" if c.why else ""))
+        for c in result.checks
+    ]  # fmt: skip
+
+
+def page(results: list[Result]) -> str:
+    """The page for the docs: a summary of problems by methods, then every number."""
+    by = {(r.problem.name, r.method): r for r in results}
+    chosen = list(dict.fromkeys(r.problem.name for r in results))
+    methods = list(dict.fromkeys(r.method for r in results))
+    known = problems(chosen)
+    passed = sum(c.passed for r in results for c in r.checks)
+    total = sum(max(1, len(r.checks)) for r in results)
+    text = [HEAD, f"{passed} of {total} checks pass; {len(chosen)} problems.\n"]
+    text += ["| problem | " + " | ".join(methods) + " |", "|---" * (len(methods) + 1) + "|"]
+    for name in chosen:
+        cells = [_cell(by.get((name, m))) for m in methods]
+        text.append(f"| [{name}](#{name}) | " + " | ".join(cells) + " |")
+    text.append("\nA cell is the largest error over its tolerance (1 is just met), or `-` where the method is not asked.\n")
+    for name in chosen:
+        text += [f"## {name}\n", f"{known[name].about} Source: {known[name].source}.\n"]
+        text += [f"* `{method}` is not asked: {why}" for method, why in known[name].refused.items()]
+        text += ["\n| method | what | reference | here | error | tolerance | verdict |", "|---|---|---|---|---|---|---|"]
+        for (problem, method), result in by.items():
+            if problem == name:
+                text += [f"| {method} | " + " | ".join(row) + " |" for row in lines(result)]
+        text.append("")
+    return "\n".join(text)
+
+
+def _cell(result: Result | None) -> str:
+    if result is None:
+        return "-"
+    if result.failure:
+        return "**failed**"
+    worst = max((c.error / c.tolerance if c.tolerance > 0.0 else float(c.error > 0.0) for c in result.checks), default=0.0)
+    return f"{worst:.2g}" if result.passed else f"**{worst:.2g}**"
+
+
+def write(results: list[Result], folder: Path) -> list[Path]:
+    """results.json, validation.md and one plot for each problem that has curves."""
+    from pliant.look.plots import panels_of
+
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "results.json").write_text(json.dumps(facts(results), indent=2) + "\n")
+    (folder / "validation.md").write_text(page(results))
+    written = [folder / "results.json", folder / "validation.md"]
+    for name in dict.fromkeys(r.problem.name for r in results):
+        mine = [r for r in results if r.problem.name == name]
+        curves: dict[str, dict[str, tuple[Any, Any]]] = {}
+        for r in mine:
+            for c in r.checks:
+                if c.curve is not None:
+                    curves.setdefault(f"{c.what} [{c.unit}]" if c.unit else c.what, {})[r.method] = c.curve
+        if curves:
+            written.append(panels_of(curves, name, "", folder / f"{name}.png"))
+    return written

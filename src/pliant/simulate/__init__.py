@@ -1,0 +1,1 @@
+"""From a scene to a run: building, the step, the recorded loop."""

@@ -1,0 +1,265 @@
+"""A new epoch: bodies whose phyxels have parted become several bodies (3.6 of the methods page).
+
+Nodes are only put in another order, so mass and momentum are what they were, to the last bit. The largest part keeps the body's number and
+name, others come behind all bodies, named after it (head.2, head.3, ...); numbers are never used again. The epoch is made from
+the model of the first one and from which body every node is in now, so that a run that is resumed finds the same.
+
+Fixed vertices, prescribed motion, loads on points and faces, and attachments stay with their vertices. A force on a whole body stays
+with its largest part. Contact methods start anew: their memory is in numbers of points that are no more.
+"""
+
+from __future__ import annotations
+
+from copy import copy
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+import numpy as np
+
+from pliant.base import Floats, Ints
+from pliant.bodies.elements import Elements
+from pliant.bodies.pieces import Piece, Whole, pieces_of
+from pliant.bodies.points import Points
+from pliant.model import Bodies, Model, Nodes, Skin
+from pliant.simulate.build import incidence
+from pliant.simulate.wiring import joined, starts
+from pliant.world.pairs import PairTable
+from pliant.world.world import World
+
+
+@dataclass(frozen=True)
+class Broken:
+    """Which body every node is in, in the order of the first epoch, and where fragments come from."""
+
+    owner: Ints  # (n,)
+    parent: Ints  # (fragments,) body that each broke off
+
+    @staticmethod
+    def of(memory: dict[str, np.ndarray]) -> Broken:
+        return Broken(memory["owner"], memory["parent"])
+
+    def memory(self) -> dict[str, np.ndarray]:
+        """As a checkpoint keeps it."""
+        return {"owner": self.owner, "parent": self.parent}
+
+
+@dataclass(frozen=True)
+class Epoch:
+    """The first model of a run, what it has broken into, and where the points of the present model come from."""
+
+    first: Model
+    broken: Broken
+    order: Ints  # (n,) node of the first model
+    source: Ints  # (p,) point of the first model, -1: made by a crack
+
+
+def whole_epoch(model: Model) -> Epoch:
+    """The first epoch of a run."""
+    broken = Broken(model.nodes.body.copy(), np.zeros(0, np.int64))
+    return Epoch(model, broken, np.arange(len(model.nodes.mass)), np.arange(len(model.skin)))
+
+
+def parted(world: World, epoch: Epoch) -> Broken | None:
+    """What the world falls into now; None if no body has parted."""
+    bodies, owner, parent = len(world.model.bodies), world.model.nodes.body.copy(), epoch.broken.parent.tolist()
+    fresh: list[int] = []
+    for _, group in world.points:
+        parts = group.parts()
+        if parts is None:
+            continue
+        nodes = group.nodes[:, 0]
+        for body in np.unique(owner[nodes[parts > 0]]).tolist():
+            mine = owner[nodes] == body
+            for part in range(1, int(parts[mine].max()) + 1):
+                owner[nodes[mine & (parts == part)]] = bodies + len(fresh)
+                fresh.append(body)
+    if not fresh:
+        return None
+    first = np.empty_like(owner)
+    first[epoch.order] = owner
+    return Broken(first, np.array([*parent, *fresh], np.int64))
+
+
+def break_up(world: World, epoch: Epoch, broken: Broken) -> tuple[World, Epoch]:
+    """The world in its next epoch."""
+    first, old = epoch.first, world.state
+    order = np.argsort(broken.owner, kind="stable")
+    place = np.empty_like(order)
+    place[order] = np.arange(len(order))
+    skin, bodies, source, point_place, face_place = _skin(first, broken, order, place)
+    now = np.empty_like(order)
+    now[epoch.order] = np.arange(len(order))
+    move = now[order]  # node of the present world that each of the new one is
+    groups, owners, elements = _groups(world, broken, order, move)
+    nodes = Nodes(**{f.name: getattr(world.model.nodes, f.name)[move] for f in fields(Nodes)})
+    nodes.body = broken.owner[order]
+    start, corner, corners = incidence([g.nodes for g in groups], len(order))
+    loads = replace(first.loads, point=point_place[first.loads.point], face=face_place[first.loads.face])
+    drives = replace(first.drives, node=place[first.drives.node])
+    ends = replace(first.attachments, a=point_place[first.attachments.a], b=point_place[first.attachments.b])
+    model = Model(
+        bodies, nodes, world.model.frames, skin, groups, owners, loads, drives, ends, world.model.gravity, start, corner, corners,
+        world.model.notes,
+    )  # fmt: skip
+    state = replace(old, x=old.x[move], v=old.v[move], memory={}, elements=elements | {"broken": broken.memory()})
+    return World(model, state, _pairs(world.pairs, bodies), world.solver), Epoch(first, broken, order, source)
+
+
+def _groups(world: World, broken: Broken, order: Ints, move: Ints) -> tuple[list[Elements], list[Ints], dict[str, Any]]:
+    """Element groups with new node numbers; those of phyxels with new bodies, and what they remember."""
+    groups: list[Elements] = []
+    owners: list[Ints] = []
+    elements: dict[str, Any] = {}
+    back = np.empty_like(move)
+    back[move] = np.arange(len(move))
+    for number, (group, owner) in enumerate(zip(world.model.groups, world.model.group_body, strict=True)):
+        if isinstance(group, Points):
+            nodes = back[group.nodes[:, 0]]
+            turn = np.argsort(nodes, kind="stable")
+            mine = broken.owner[order[nodes[turn]]]
+            made = group.regrouped(nodes[turn], turn, starts(np.unique(mine, return_counts=True)[1].tolist()))
+            groups.append(made)
+            owners.append(mine)
+            if made.memory():
+                elements[str(number)] = made.memory()
+        else:
+            moved: Any = copy(group)
+            moved.nodes = np.ascontiguousarray(back[group.nodes])
+            groups.append(moved)
+            owners.append(owner)
+    return groups, owners, elements
+
+
+def _skin(first: Model, broken: Broken, order: Ints, place: Ints) -> tuple[Skin, Bodies, Ints, Ints, Ints]:
+    """The skin of all bodies, the bodies, the first model's point of each point, and where its points and faces went."""
+    old, count = first.bodies, len(first.bodies) + len(broken.parent)
+    ancestor = _ancestors(broken, len(first.bodies))
+    pieces: dict[int, Piece] = {}
+    for body in np.unique(ancestor[len(old) :]).tolist():
+        family = np.flatnonzero(ancestor == body)
+        mine = slice(int(old.node_start[body]), int(old.node_start[body + 1]))
+        label = np.searchsorted(family, broken.owner[mine])
+        pieces |= dict(zip(family.tolist(), pieces_of(_whole(first, body), label, len(family)), strict=True))
+    node_start = np.searchsorted(broken.owner[order], np.arange(count + 1))
+    parts = [_part(first, body, int(ancestor[body]), pieces.get(body), int(node_start[body]), place) for body in range(count)]
+    extra = np.arange(old.point_start[-1], len(first.skin))
+    points, faces = starts([len(p["source"]) for p in parts]), starts([len(p["faces"]) for p in parts])
+    source = joined([*(p["source"] for p in parts), extra], dtype=np.int64)
+    known = np.maximum(source, 0)
+    skin = Skin(
+        body=joined([np.repeat(np.arange(count), np.diff(points)), np.full(len(extra), -1)], dtype=np.int64),
+        start=starts(joined([*(np.diff(p["start"]) for p in parts), np.zeros(len(extra))], dtype=np.int64).tolist()),
+        node=joined([p["node"] for p in parts], dtype=np.int64),
+        weight=joined([p["weight"] for p in parts]),
+        frame=np.where(source < 0, -1, first.skin.frame[known]),
+        local=np.where(source[:, None] < 0, 0.0, first.skin.local[known]),
+        faces=joined([p["faces"] + s for p, s in zip(parts, points, strict=False)], (3,), np.int64),
+        face_body=np.repeat(np.arange(count), np.diff(faces)),
+        tets=joined([p["tets"] + s for p, s in zip(parts, points, strict=False)], (4,), np.int64),
+        tet_body=np.repeat(np.arange(count), [len(p["tets"]) for p in parts]),
+        normal=first.skin.normal[known] if len(first.skin.normal) else first.skin.normal,  # of clouds, which do not break
+        area=first.skin.area[known] if len(first.skin.area) else first.skin.area,
+    )
+    face_source = joined([p["face_source"] for p in parts], dtype=np.int64)
+    face_place = np.full(len(first.skin.faces), -1, np.int64)
+    face_place[face_source[face_source >= 0]] = np.flatnonzero(face_source >= 0)
+    surface = np.array([p["surface"] for p in parts], np.int64)
+    home = joined([*(p["home"] for p in parts), np.ones(len(extra), bool)], dtype=bool)
+    point_place = np.full(len(first.skin), -1, np.int64)
+    point_place[source[home & (source >= 0)]] = np.flatnonzero(home & (source >= 0))
+    bodies = _bodies(old, broken, ancestor, node_start, points, faces, surface)
+    bodies.anchor = np.where(bodies.anchor >= 0, point_place[bodies.anchor], -1)
+    return skin, bodies, source, point_place, face_place
+
+
+def _ancestors(broken: Broken, count: int) -> Ints:
+    """The body of the first epoch that each body was a part of."""
+    out = list(range(count))
+    for parent in broken.parent.tolist():
+        out.append(out[parent])
+    return np.array(out, np.int64)
+
+
+def _whole(first: Model, body: int) -> Whole:
+    bodies, skin, nodes = first.bodies, first.skin, first.nodes
+    low, high, node = int(bodies.point_start[body]), int(bodies.point_start[body + 1]), int(bodies.node_start[body])
+    entry = slice(int(skin.start[low]), int(skin.start[high]))
+    owner = np.repeat(np.arange(high - low), np.diff(skin.start[low : high + 1]))
+    by_weight = np.lexsort((-np.abs(skin.weight[entry]), owner))
+    carrier = skin.node[entry][by_weight[np.searchsorted(owner, np.arange(high - low))]] - node
+    rest = nodes.rest[node : int(bodies.node_start[body + 1])]
+    places = np.zeros((high - low, 3))
+    np.add.at(places, owner, skin.weight[entry][:, None] * rest[skin.node[entry] - node])
+    faces = skin.faces[bodies.face_start[body] : bodies.face_start[body + 1]] - low
+    return Whole(places, int(bodies.surface[body]), faces, skin.tets[skin.tet_body == body] - low, rest, carrier)
+
+
+def _part(first: Model, body: int, ancestor: int, piece: Piece | None, node_start: int, place: Ints) -> dict[str, Any]:
+    """Skin arrays of one body: of a piece, or as they were with nodes in their new places."""
+    bodies, skin = first.bodies, first.skin
+    low, face = int(bodies.point_start[ancestor]), int(bodies.face_start[ancestor])
+    if piece is not None:
+        return {
+            "source": np.where(piece.source < 0, -1, piece.source + low), "surface": piece.surface, "faces": piece.faces,
+            "home": piece.home,
+            "face_source": np.where(piece.face_source < 0, -1, piece.face_source + face), "tets": piece.tets,
+            "start": piece.start, "node": piece.node + node_start, "weight": piece.weight,
+        }  # fmt: skip
+    high, end = int(bodies.point_start[body + 1]), int(bodies.face_start[body + 1])
+    entry = slice(int(skin.start[low]), int(skin.start[high]))
+    return {
+        "source": np.arange(low, high), "surface": int(bodies.surface[body]), "faces": skin.faces[face:end] - low,
+        "home": np.ones(high - low, bool),
+        "face_source": np.arange(face, end), "tets": skin.tets[skin.tet_body == body] - low,
+        "start": skin.start[low : high + 1] - skin.start[low], "node": place[skin.node[entry]], "weight": skin.weight[entry],
+    }  # fmt: skip
+
+
+def _bodies(old: Bodies, broken: Broken, ancestor: Ints, nodes: Ints, points: Ints, faces: Ints, surface: Ints) -> Bodies:
+    names, seen = list(old.names), np.ones(len(old), np.int64)
+    for body in ancestor[len(old) :].tolist():
+        seen[body] += 1
+        names.append(f"{old.names[body]}.{seen[body]}")
+    per_body = ("frame", "friction", "static_friction", "analytic", "parameters", "anchor", "tolerance", "unsafe", "modulus", "gives")
+    return Bodies(
+        names=names,
+        kind=[old.kind[a] for a in ancestor],
+        node_start=nodes,
+        point_start=points,
+        surface=surface,
+        face_start=faces,
+        tables=[old.tables[a] for a in ancestor],
+        parent=np.concatenate([np.full(len(old), -1), broken.parent]).astype(np.int64),
+        **{name: getattr(old, name)[ancestor] for name in per_body},
+    )
+
+
+def _pairs(old: PairTable, bodies: Bodies) -> PairTable:
+    """The table with a row for every two parts of bodies that had one; parts of one body meet each other as any two bodies do."""
+    before = len(old.sliding)
+    family = np.arange(len(bodies))
+    for body in range(before, len(bodies)):
+        family[body] = family[bodies.parent[body]]
+    keys, rows = [], []
+    for row, (a, b) in enumerate(zip(old.key // before, old.key % before, strict=True)):
+        for i in np.flatnonzero(family == a).tolist():
+            for j in np.flatnonzero(family == b).tolist() if a != b else [i]:
+                keys.append(min(i, j) * len(bodies) + max(i, j))
+                rows.append(row)
+    order = np.argsort(np.array(keys, np.int64), kind="stable")
+    pick = np.array(rows, np.int64)[order]
+    return replace(
+        old, sliding=old.sliding[family], sticking=old.sticking[family], movable=old.movable[family],
+        key=np.array(keys, np.int64)[order], contact=old.contact[pick], method=old.method[pick], mu_d=old.mu_d[pick], mu_s=old.mu_s[pick],
+    )  # fmt: skip
+
+
+def rest_points(epoch: Epoch, model: Model, first: Floats) -> Floats:
+    """Where the points of the present skin were at the start [m], given those of the first epoch."""
+    source = epoch.source[: model.bodies.point_start[-1]]
+    out = first[np.maximum(source, 0)]
+    skin = model.skin
+    for p in np.flatnonzero(source < 0).tolist():
+        entry = slice(skin.start[p], skin.start[p + 1])
+        out[p] = np.sum(skin.weight[entry, None] * model.nodes.rest[skin.node[entry]], axis=0)
+    return out

@@ -1,0 +1,143 @@
+"""What stops a run that has gone wrong, or warns before it starts: a sentence that names body, element, step and cause."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from pliant.base import Floats, Ints, PliantError
+from pliant.detect.penetration import Penetration
+from pliant.simulate.simulation import Simulation
+from pliant.world.motion import Motion
+from pliant.world.world import World
+
+OVERLAP = 0.02  # of the smaller body: deeper than this at the start is a mistake
+INVERTED = 0.05  # of a body's elements: more than this is not a passing squeeze
+FAR = 10.0  # body lengths a step: what goes faster than this must have a reason
+
+
+def overlaps(world: World) -> list[tuple[str, str, float, Floats]]:
+    """Pairs of bodies that overlap now: names, depth [m] and the direction out of the second."""
+    state = world.state
+    still = Motion(world, 1e-12, state.x.copy(), np.zeros_like(state.v), np.zeros_like(state.velocity), state.spin * 0)
+    hits = still.kept(Penetration).find(still)
+    names = world.model.bodies.names
+    found: dict[tuple[str, ...], tuple[str, str, float, Floats]] = {}
+    for k in np.argsort(hits.gap, kind="stable"):  # deepest first
+        pair = tuple(sorted((names[hits.a[k]], names[hits.b[k]])))
+        found.setdefault(pair, (names[hits.a[k]], names[hits.b[k]], float(-hits.gap[k]), hits.normal[k]))
+    return list(found.values())
+
+
+def check_start(sim: Simulation) -> list[str]:
+    """Refuse bodies that overlap badly at the start; sentences about those that overlap a little."""
+    notes = []
+    for a, b, depth, normal in overlaps(sim.world):
+        size = min(_size(sim, a), _size(sim, b))
+        if depth < 1e-9 * size:
+            continue
+        shift = depth * normal
+        if sim.world.model.bodies.kind[sim.index(a)] == "static":  # move what is meant to move
+            a, b, shift = b, a, -shift
+        shift = np.where(np.abs(shift) < 1e-6 * depth, 0.0, shift)
+        cure = f"move {a} by ({shift[0]:.3g}, {shift[1]:.3g}, {shift[2]:.3g}) m"
+        text = f"{a} and {b} overlap by {depth:.3g} m at the start"
+        if depth > OVERLAP * size:
+            raise PliantError(
+                f"{text}, {100 * depth / size:.0f} % of the smaller one; they would be thrown apart. Either {cure}, "
+                f"or let them pass through each other with a pair (a = \"{a}\", b = \"{b}\", contact = false)."
+            )
+        if "quasi-rigid" not in (sim.world.model.bodies.kind[sim.index(body)] for body in (a, b)):  # these overlap whenever they touch
+            notes.append(f"{text}; contact will push them apart. To avoid it {cure}.")
+    return notes
+
+
+def _size(sim: Simulation, body: str) -> float:
+    points = sim.points(body)
+    return (float(np.ptp(points, axis=0).max()) or np.inf) if len(points) else np.inf  # a speck has no size to be measured by
+
+
+@dataclass
+class Guard:
+    """Watches a running simulation."""
+
+    sim: Simulation
+    suspects: set[str] = field(default_factory=set)  # bodies with too many inverted elements at the last frame
+    inverted: dict[str, tuple[int, str]] = field(default_factory=dict)  # the worst of each body so far: how many, in words
+    extent: Floats = field(init=False)  # [m] (B,)
+    speed: float = field(init=False)  # [m/s] of the fastest at the start
+    since: float = field(init=False)  # [s]
+
+    def __post_init__(self) -> None:
+        sim, state = self.sim, self.sim.state
+        self.extent = np.array([_size(sim, n) for n in sim.world.model.bodies.names])
+        self.speed = float(np.linalg.norm(np.concatenate([state.v, state.velocity]), axis=1).max(initial=0.0))
+        self.since = state.time
+
+    @property
+    def notes(self) -> list[str]:
+        """What was seen and let pass."""
+        return [text + "." for _, text in self.inverted.values()]
+
+    def after_step(self, dt: float) -> None:
+        """Refuse a node that leaves its body, and a body that goes far faster than a fall could make it."""
+        model, state = self.sim.world.model, self.sim.world.state
+        nodes, frames = model.nodes, model.frames
+        fastest = max(_square(state.v), _square(state.velocity))
+        if 4.0 * fastest * dt * dt < self.extent.min(initial=np.inf) ** 2 and np.isfinite(state.rotation).all():
+            return  # nothing can have gone that far
+        mean = _means(nodes.body, nodes.mass, state.v, len(model.bodies))
+        mean[frames.body] = state.velocity
+        way = np.linalg.norm(state.v - mean[nodes.body], axis=1) * dt / self.extent[nodes.body]
+        pace = np.linalg.norm(mean, axis=1)
+        fall = self.speed + float(np.linalg.norm(model.gravity)) * (state.time - self.since)
+        gone = (pace * dt > FAR * self.extent) & (pace > 3.0 * fall)  # a light body may leave a heavy one twice as fast
+        gone[frames.body[~np.isfinite(state.rotation).all(axis=1)]] = True
+        way[model.bodies.unsafe[nodes.body]] = 0.0  # asked for, to be looked at
+        gone &= ~model.bodies.unsafe
+        torn = way.max(initial=0.0) > 1.0
+        if torn or gone.any():
+            body = nodes.body[np.argmax(way)] if torn else np.argmax(gone)
+            what = f"node {np.argmax(way) - model.bodies.node_start[body]} of body" if torn else "body"
+            raise PliantError(
+                f"{what} '{model.bodies.names[body]}' runs away: it moved further than the body is large in step {state.step} "
+                f"(t = {state.time:.4g} s). Likely the step is too long for the speed or the stiffness: use a smaller dt, more "
+                "damping, or integrator = \"implicit\" if it is not; or a length is in the wrong unit."
+            )
+
+    def at_frame(self, stretches: list[Floats]) -> None:
+        """Note inverted elements, given det F per group; refuse bodies of which many stay so from one frame to the next."""
+        world, before = self.sim.world, self.suspects
+        self.suspects = set()
+        for group, owner, stretch in zip(world.model.groups, world.model.group_body, stretches, strict=True):
+            bad = np.flatnonzero(stretch <= 0)
+            if len(bad) == 0 or not group.name.startswith("tet"):
+                continue
+            for body in np.unique(owner[bad]):
+                self._look(body, bad[owner[bad] == body], np.flatnonzero(owner == body), before)
+
+    def _look(self, body: int, bad: Ints, own: Ints, before: set[str]) -> None:
+        name = self.sim.world.model.bodies.names[body]
+        text = f"{len(bad)} of {len(own)} elements of {name} were inverted (first: {bad[0] - own[0]}) at t = {self.sim.time:.4g} s"
+        if len(bad) > INVERTED * len(own):
+            self.suspects.add(name)
+            if name in before:
+                raise PliantError(
+                    f"{text}, step {self.sim.state.step}, and stay so. Likely the body is squeezed harder than its mesh can follow: use "
+                    "a smaller dt, a stiffer material, a finer mesh or law = \"neo-hookean\"."
+                )
+        if len(bad) > self.inverted.get(name, (0, ""))[0]:
+            self.inverted[name] = (len(bad), text)
+
+
+def _square(v: Floats) -> float:
+    """Square of the longest row."""
+    return float(np.einsum("ij,ij->i", v, v).max(initial=0.0))
+
+
+def _means(owner: Ints, mass: Floats, v: Floats, count: int) -> Floats:
+    """Velocity of the centre of mass of each body's nodes (count, 3); zero for bodies without any."""
+    total = np.bincount(owner, mass, minlength=count)
+    sums = np.stack([np.bincount(owner, mass * v[:, axis], minlength=count) for axis in range(3)], axis=1)
+    return np.divide(sums, total[:, None], out=np.zeros((count, 3)), where=total[:, None] > 0)

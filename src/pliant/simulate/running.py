@@ -1,0 +1,353 @@
+"""A recorded run: the loop that steps, records, watches, shows progress, and can be stopped, killed and resumed."""
+
+from __future__ import annotations
+
+import math
+import signal
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import numpy as np
+
+from pliant.base import Floats, PliantError
+from pliant.contact.pressure import point_pressure
+from pliant.measure.books import books
+from pliant.measure.history import FIELDS, History, surface_of
+from pliant.measure.pairs import per_pair
+from pliant.measure.rubbing import Rubbing
+from pliant.record import Cells, Record, Recorder, Run, fold, resume_writer
+from pliant.record.elements import element_stress, element_stretch
+from pliant.record.snapshot import freeze, pack_scene, read_meshes, thaw, unpack_scene
+from pliant.scene import Scene
+from pliant.simulate.discs import disc_fields, loose_points
+from pliant.simulate.guards import Guard, check_start
+from pliant.simulate.simulation import Simulation
+from pliant.simulate.step import StepReport
+
+DEEP = 0.3  # of the smallest body: contacts deeper than this are said to be wrong
+FRAMES = 100  # of a run, unless `every` is given
+UNBALANCED = 1e-6  # part of all contact impulses by which they may miss the change of momentum
+FROM_NOWHERE = 0.02  # part of the energy that moved by which it may grow without a reason
+
+
+@dataclass
+class Progress:
+    """What the progress bar shows, updated after every step."""
+
+    time: float
+    duration: float
+    steps: int
+    contacts: int
+    max_depth: float
+
+
+@dataclass
+class Outcome:
+    """How a run ended."""
+
+    status: str  # finished, interrupted or failed
+    message: str
+    path: Path
+    simulation: Simulation
+    steps: int  # taken by this call
+    seconds: float  # of wall time
+    max_depth: float  # [m]
+    max_contacts: int
+    imbalance: float = 0.0  # largest part of the contact impulses of a step that the momenta of the bodies miss
+    notes: list[str] = field(default_factory=list)
+    timings: dict[str, float] = field(default_factory=dict)  # [s] per stage
+
+
+def start(
+    scene: Scene, out: str | Path, every: float | None = None, checkpoint_every: int = 10, overwrite: bool = False
+) -> tuple[Simulation, Recorder]:
+    """Build a scene and open its run file, which from then on holds all that is needed to go on."""
+    sim = Simulation(read_meshes(scene))
+    sim.notes += check_start(sim)
+    text, meshes = pack_scene(sim.scene)
+    if every is None:  # whole steps, so that dt stays what it is
+        every = scene.dt * max(1, round(scene.duration / FRAMES / scene.dt))
+    header = {"scene": text, "name": scene.name, "kinds": sim.world.model.bodies.kind}
+    try:
+        Path(out).parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise PliantError(f"Cannot make the folder {Path(out).parent} for the run: {error.strerror}.") from None
+    begin = [Record("model", {}, meshes), checkpoint(sim, History(sim))]
+    return sim, Recorder(out, header, every, checkpoint_every, overwrite, begin=begin)
+
+
+def checkpoint(sim: Simulation, history: History) -> Record:
+    """All that is needed to go on from here."""
+    arrays, meta = freeze(sim.state)
+    arrays |= {f"history/{name}": values for name, values in history.fields.items()}
+    return Record("state", {**meta, "time": sim.time, "step": sim.state.step, "duration": sim.scene.duration}, arrays)
+
+
+def over_at(path: str | Path, duration: float | None = None) -> float | None:
+    """Time [s] at which a run has finished, if nothing is left to do of it until `duration` (default as planned).
+
+    A kill between its last record and its run file left the journal: the run file is written then.
+    """
+    with Run.open(path) as run:
+        meta, finished = run.state().meta, run.status == "finished"
+    end = meta["duration"] if duration is None else duration
+    if not finished or meta["time"] < end:
+        return None
+    fold(path)
+    return float(meta["time"])
+
+
+def reopen(path: str | Path, duration: float | None = None) -> tuple[Simulation, Recorder]:
+    """The simulation of a run file as it was at its last checkpoint, ready to go on."""
+    recorder, record = resume_writer(path)
+    model = recorder.run().model()
+    text = model.meta.get("scene") if model else None  # a run recorded in the browser may have changed its scene
+    scene = unpack_scene(text or recorder.header["scene"], dict(model.arrays) if model else {})
+    sim = Simulation(scene)
+    state = thaw(dict(record.arrays), record.meta)
+    for key, value in state.values.items():
+        sim._set(key, value)
+    sim.recall(state)
+    sim.scene.duration = record.meta["duration"] if duration is None else duration
+    return sim, recorder
+
+
+def run(sim: Simulation, recorder: Recorder, progress: Callable[[Progress], None] | None = None) -> Outcome:
+    """Step to the scene's duration and record. Ctrl-C and errors end with a run file that can be read and resumed."""
+    loop = _Loop(sim, recorder, progress)
+    began = time.perf_counter()
+    status, message = "finished", ""
+    with _Interruptible() as asked:
+        try:
+            status = loop.go(asked)
+        except PliantError as error:
+            status, message = "failed", str(error)
+    if status != "failed":  # a state that failed would fail again; resume goes back to the one before
+        loop.save()
+    smallest = float(loop.guard.extent.min(initial=math.inf))
+    if loop.max_depth > DEEP * smallest:
+        loop.notes.append(
+            f"Contacts were up to {loop.max_depth:.3g} m deep, and the smallest body is {smallest:.3g} m large: the step of {sim.dt:g} s "
+            "is too long for such speeds, so what this run shows of contact is wrong. Use a smaller dt."
+        )
+    notes = list(dict.fromkeys([*sim.notes, *loop.notes, *loop.accounts(), *loop.guard.notes]))
+    path = recorder.close(status, message, notes)
+    seconds = time.perf_counter() - began
+    return Outcome(
+        status, message, path, sim, loop.steps, seconds, loop.max_depth, loop.max_contacts, loop.imbalance, notes, loop.timings,
+    )  # fmt: skip
+
+
+class _Interruptible:
+    """Turns Ctrl-C into a question that the loop asks between steps; a second one does not wait for the step to end."""
+
+    def __enter__(self) -> Callable[[], bool]:
+        self.stop = False
+        try:
+            self.before = signal.signal(signal.SIGINT, self._note)
+        except ValueError:  # not in the main thread: nobody can interrupt
+            self.before = None
+        return lambda: self.stop
+
+    def _note(self, number: int, frame: FrameType | None) -> None:
+        if self.stop:
+            raise KeyboardInterrupt
+        self.stop = True
+
+    def __exit__(self, *_: object) -> None:
+        if self.before is not None:
+            signal.signal(signal.SIGINT, self.before)
+
+
+class _Loop:
+    def __init__(self, sim: Simulation, recorder: Recorder, progress: Callable[[Progress], None] | None) -> None:
+        self.sim, self.recorder, self.progress = sim, recorder, progress
+        self.guard = Guard(sim)
+        saved = recorder.run().state().arrays if recorder.frames else {}
+        first = np.array(saved["history/first"]) if "history/first" in saved else recorder.run().points(0) if recorder.frames else None
+        self.history = History(sim, first)
+        if recorder.frames:
+            self.history.restore({name: np.array(saved[f"history/{name}"]) for name in FIELDS})
+        self.steps, self.max_depth, self.max_contacts, self.imbalance = 0, 0.0, 0, 0.0
+        self.rubbing = Rubbing()
+        self.moved = 0.0  # [J] most energy that was kinetic, or was given or lost by bodies
+        self.notes: list[str] = []
+        self.timings: dict[str, float] = {}
+        self.show()
+
+    def show(self) -> None:
+        """What is drawn from now on."""
+        self.epoch = self.sim.epoch
+        self.history.follow()
+        self.cells, self.tet_groups = drawn_cells(self.sim)
+        self.recorder.topology(self.cells, len(self.history.rest))
+
+    def go(self, asked: Callable[[], bool]) -> str:
+        """Frame by frame to the end; "interrupted" if asked to stop."""
+        sim, recorder = self.sim, self.recorder
+        if recorder.frames == 0:
+            self.record()
+        end = sim.scene.duration
+        while sim.time < end - 1e-9 * sim.dt:
+            if asked():
+                return "interrupted"
+            due = recorder.next_frame_time if recorder.header["every"] > 0 else sim.time + sim.dt
+            until = end if due > end - 1e-6 * sim.dt else due
+            for left in range(max(1, math.ceil((until - sim.time) / sim.dt - 1e-9)), 0, -1):
+                report = sim.step((until - sim.time) / left, each=self.part)
+                self.take(report, at_frame=left == 1)
+                if left > 1 and asked():
+                    return "interrupted"
+            self.record()
+        return "finished"
+
+    def part(self, report: StepReport) -> None:
+        """Account for one step, or for a part of one that had to be divided."""
+        self.steps += 1
+        self.max_depth = max(self.max_depth, report.max_depth)
+        self.max_contacts = max(self.max_contacts, len(report.contacts))
+        self.imbalance = max(self.imbalance, report.balance.error)
+        self.rubbing.take(report.contacts)
+        for stage, seconds in report.timings.items():
+            self.timings[stage] = self.timings.get(stage, 0.0) + seconds
+        self.notes += [w for w in report.warnings if w not in self.notes]
+        self.history.take(report.contacts)
+
+    def take(self, report: StepReport, at_frame: bool) -> None:
+        """Watch and record one step of the scene."""
+        if self.sim.epoch is not self.epoch:
+            self.guard = Guard(self.sim, inverted=self.guard.inverted)
+            self.show()
+        self.guard.after_step(report.dt)
+        values = step_values(self.sim, report, elastic=at_frame)
+        self.moved = max(self.moved, values["kinetic"], abs(values["contact_work"]))
+        self.recorder.step(values, per_pair(report.contacts))
+        if self.progress is not None:
+            sim = self.sim
+            self.progress(Progress(sim.time, sim.scene.duration, self.steps, len(report.contacts), report.max_depth))
+
+    def record(self) -> None:
+        """A frame, and a checkpoint if one is due."""
+        sim, began = self.sim, time.perf_counter()
+        stretches = [element_stretch(group, sim.state.x) for group in sim.world.model.groups]
+        points = sim.points()
+        contacts = sim.contacts()
+        shown = sim.report.shown if sim.report else None
+        if shown is not None:
+            shown = shown[: len(points)]
+            points = points + shown
+        fields = point_fields(sim, points - self.history.rest) | {n: v.astype(np.float32) for n, v in self.history.fields.items()}
+        cells = cell_fields(sim, self.cells, self.tet_groups, stretches)
+        self.recorder.frame(sim.time, sim.state.step, points, fields, cells, contacts.arrays(), shown)
+        self.guard.at_frame(stretches)  # after the frame, so that what went wrong can be seen, and before its checkpoint
+        if self.recorder.checkpoint_due:
+            self.save()
+        self.timings["record"] = self.timings.get("record", 0.0) + time.perf_counter() - began
+
+    def save(self) -> None:
+        """A checkpoint, unless this moment has one."""
+        if self.recorder.saved_step != self.sim.state.step:
+            record = checkpoint(self.sim, self.history)
+            self.recorder.state(self.sim.time, self.sim.state.step, record.arrays, record.meta)
+
+    def accounts(self) -> list[str]:
+        """What is wrong with the books of this run, in sentences."""
+        wrong, now = [], self.sim.books()
+        if self.imbalance > UNBALANCED:
+            wrong.append(
+                f"The contacts reported miss the change of momentum of a body by {self.imbalance:.2g} of their impulses in the worst step: "
+                "forces of this run are wrong by as much. Implicit bodies: was their solve said to end early?"
+            )
+        scale = max(self.moved, abs(now.start - now.total))
+        if -now.lost > FROM_NOWHERE * scale:
+            wrong.append(
+                f"Energy of {-now.lost:.3g} J came from nowhere, {-now.lost / scale:.1%} of what moved in this run: "
+                "the step is too long. Use a smaller dt, or integrator = \"implicit\"."
+            )
+        rubbed = self.rubbing.warning(self.sim.world.model.bodies.names, FROM_NOWHERE * scale, scale)
+        return [*wrong, rubbed] if rubbed else wrong
+
+
+def step_values(sim: Simulation, report: StepReport, elastic: bool = False) -> dict[str, Any]:
+    """Numbers of one step for the run file; the elastic energy costs a pass over the elements and is NaN unless asked for."""
+    now = books(sim.world, elastic=elastic)
+    return {
+        "time": report.time, "dt": report.dt, "kinetic": now.kinetic, "elastic": now.elastic, "gravity": now.gravity,
+        "contact_work": now.contact, "friction_work": now.friction, "attachment_work": now.attachments, "drive_work": now.drives,
+        "load_work": now.loads, "lost": now.lost, "imbalance": report.balance.error,
+        "momentum": now.momentum, "angular_momentum": now.angular_momentum,
+        "contacts": len(report.contacts), "max_depth": report.max_depth, "iterations": report.solver_iterations,
+        **{f"seconds {stage}": seconds for stage, seconds in report.timings.items()},
+    }  # fmt: skip
+
+
+def point_fields(sim: Simulation, displacement: Floats) -> dict[str, np.ndarray]:
+    """Fields over the skin points, in single precision: they are for looking."""
+    world, count = sim.world, len(displacement)
+    contacts = sim.contacts()
+    velocity = world.skin_velocities()[:count]
+    depth, pressure, force = np.zeros(count), np.zeros(count), np.zeros((count, 3))
+    if len(contacts):
+        points = world.skin_positions(sim.state.x, sim.state.position, sim.state.rotation)
+        normal_force = contacts.normal_force[:, None] * contacts.normal
+        pressure = np.nan_to_num(point_pressure(points, surface_of(sim), contacts.support, normal_force)[:count])
+        support, row = contacts.support, contacts.support.row
+        shown = support.point < count  # the centre of an exact ball is not a point of its skin
+        np.maximum.at(depth, support.point[shown], np.where(support.weight != 0.0, contacts.depth[row], 0.0)[shown])
+        np.add.at(force, support.point[shown], (support.weight[:, None] * contacts.force[row])[shown])
+    fields = {"displacement": displacement, "velocity": velocity, "depth": depth, "pressure": pressure, "contact_force": force}
+    return {name: values.astype(np.float32) for name, values in fields.items()} | disc_fields(sim, count)
+
+
+def drawn_cells(sim: Simulation) -> tuple[Cells, list[tuple[int, np.ndarray, int]]]:
+    """Tets of soft bodies whose skin is their own, triangles of others, points of those without; and where tets get element fields.
+
+    The second value is, for each drawn body with tets, (group, elements of it, tets per element).
+    """
+    model = sim.world.model
+    skin, bodies = model.skin, model.bodies
+    single = np.diff(skin.start)  # embedded skins hang on four nodes
+    tets, tet_body, where, faces, face_body = [], [], [], [], []
+    for body in range(len(bodies)):
+        points = slice(bodies.point_start[body], bodies.point_start[body] + bodies.surface[body])
+        own = skin.tets[skin.tet_body == body]
+        if bodies.kind[body] == "fem" and len(own) and single[points].max(initial=0) < 4:
+            group = next(i for i, owner in enumerate(model.group_body) if (owner == body).any())
+            elements = np.flatnonzero(model.group_body[group] == body)
+            tets.append(own)
+            tet_body.append(np.full(len(own), body))
+            where.append((group, elements, len(own) // len(elements)))
+        else:
+            mine = skin.faces[bodies.face_start[body] : bodies.face_start[body + 1]]
+            faces.append(mine)
+            face_body.append(np.full(len(mine), body))
+    empty = np.zeros(0, np.int64)
+    loose, loose_body = loose_points(model)
+    cells = Cells(
+        tets=np.concatenate(tets) if tets else empty,
+        triangles=np.concatenate(faces) if faces else empty,
+        vertices=loose,
+        body=np.concatenate([*tet_body, *face_body, loose_body]),
+        bodies=dict(enumerate(bodies.names)),
+        parents={int(b): int(bodies.parent[b]) for b in np.flatnonzero(bodies.parent >= 0)},
+    )
+    return cells, where
+
+
+def cell_fields(
+    sim: Simulation, cells: Cells, where: list[tuple[int, np.ndarray, int]], stretches: list[Floats]
+) -> dict[str, np.ndarray]:
+    """Von Mises stress [Pa] and det F of every drawn cell; NaN and 1 where a cell is not an element."""
+    stress, volume = np.full(cells.count, np.nan, np.float32), np.ones(cells.count, np.float32)
+    values = {g: element_stress(sim.world.model.groups[g], sim.state.x, stretches[g]) for g in {g for g, _, _ in where}}
+    offset = 0
+    for group, elements, pieces in where:
+        mine = slice(offset, offset + len(elements) * pieces)
+        stress[mine] = np.repeat(values[group][elements], pieces)
+        volume[mine] = np.repeat(stretches[group][elements], pieces)
+        offset = mine.stop
+    return {"von_mises": stress, "det_F": volume}

@@ -1,0 +1,238 @@
+"""A simulation: a scene's world and its contact, stepped by the user; plain numpy arrays out."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from pliant.base import Floats, Ints, PliantError, nearest
+from pliant.contact.contacts import Contacts
+from pliant.measure.books import Books, books
+from pliant.model import State
+from pliant.scene import Scene
+from pliant.simulate.build import build, explicit_limit, stable_steps
+from pliant.simulate.changes import apply_change, value_at
+from pliant.simulate.fracture import Broken, break_up, parted, whole_epoch
+from pliant.simulate.step import StepReport, step
+from pliant.world.world import World
+
+
+class Simulation:
+    """Step with `step()` or `run(until=...)`; ask for positions, contacts and energies at any time."""
+
+    def __init__(self, scene: Scene) -> None:
+        self.scene = scene.sampled()
+        self.world: World
+        self.world, self.contact = build(self.scene)
+        self.dt = scene.dt
+        self.report: StepReport | None = None
+        self.notes = list(self.world.model.notes)
+        self.epoch = whole_epoch(self.world.model)
+        self._apply_changes()
+        self._pieces = self._divide()
+        self._shortened: dict[int, str | None] = {}  # bodies that made steps shorter as they flowed, and what is still to be said of them
+
+    # -- moving on
+
+    def _divide(self) -> int:
+        """Into how many parts an explicit body's stable step divides each step."""
+        limit = explicit_limit(self.world.model)
+        return max(1, math.ceil(self.dt / limit - 1e-9)) if math.isfinite(limit) else 1
+
+    def step(self, dt: float | None = None, each: Callable[[StepReport], Any] | None = None) -> StepReport:
+        """One step of dt (the scene's unless given), divided if explicit bodies need it; `each` is called after every part."""
+        left = self.dt if dt is None else dt
+        if not (math.isfinite(left) and left > 0):
+            raise PliantError(f"A step of {left} s: it must be above 0.")
+        if "start" not in self.state.books:
+            self.state.books["start"] = self.books().total
+        piece = left / max(1, math.ceil(left / (self.dt / self._pieces) - 1e-9))
+        while left > 1e-9 * piece:
+            self._apply_changes()
+            self.report = step(self.world, self.contact, min(piece, left))
+            self._tell(self.report)
+            left -= self.report.dt
+            if each is not None:
+                each(self.report)
+            if self.world.renew():
+                piece = min(piece, self._break_up())
+        assert self.report is not None
+        self._check_finite()
+        return self.report
+
+    def _break_up(self) -> float:
+        """Make bodies of what has parted; the longest step that all bodies now take [s]."""
+        broken = parted(self.world, self.epoch)
+        if broken is not None:
+            self.world, self.epoch = break_up(self.world, self.epoch, broken)
+            self.world.renew()
+            assert self.report is not None
+            self.report.contacts, self.report.shown = Contacts.none(self.report.dt), None  # in numbers of points that are no more
+        before, self._pieces = self._pieces, self._divide()
+        if self._pieces > before:
+            self._shorten()
+        return self.dt / self._pieces
+
+    def _shorten(self) -> None:
+        """Note which body has made steps shorter, once for each of the scene."""
+        model = self.world.model
+        limit = np.where(model.bodies.unsafe, np.inf, stable_steps(model))
+        body = int(np.argmin(limit))
+        self._shortened.setdefault(
+            int(model.bodies.origin()[body]),
+            f"From t = {self.time:.4g} s on {model.bodies.names[body]} is stable only up to dt = {limit[body]:.2g} s or less, "
+            f"and steps of {self.dt:g} s are divided: as it flows and tears phyxels come close to each other or keep few neighbours, and "
+            "are stiff for their mass. A larger `spacing`, `yield_strain` or `tear_strain`, a smaller youngs_modulus or volume_stiffness, "
+            "or integrator = \"implicit\" avoid it.",
+        )
+
+    def _tell(self, report: StepReport) -> None:
+        """Say in this report what is still to be said of shorter steps."""
+        report.warnings += [text for text in self._shortened.values() if text is not None]
+        self._shortened = dict.fromkeys(self._shortened)
+
+    def recall(self, state: State) -> None:
+        """Go on from a state that was saved."""
+        if "broken" in state.elements:
+            self.world, self.epoch = break_up(self.world, self.epoch, Broken.of(state.elements["broken"]))
+        self.world.recall(state)
+        self.world.renew()
+        self._pieces = self._divide()
+
+    def run(self, until: float | None = None, each: Callable[[StepReport], Any] | None = None) -> Simulation:
+        """Step until a time [s] (the scene's duration unless given); `each` is called after every step."""
+        until = self.scene.duration if until is None else until
+        if not until >= self.time - 1e-9 * self.dt:
+            raise PliantError(f"The simulation is at t = {self.time:.6g} s and cannot run until {until:.6g} s.")
+        steps = max(0, math.ceil((until - self.time) / self.dt - 1e-9))
+        for left in range(steps, 0, -1):  # equal steps: a short last one would kick what is at rest
+            report = self.step((until - self.time) / left)
+            if each is not None:
+                each(report)
+        return self
+
+    def _check_finite(self) -> None:
+        state, model = self.world.state, self.world.model
+        if np.isfinite(state.x).all() and np.isfinite(state.position).all():
+            return
+        bad = np.flatnonzero(~np.isfinite(state.x).all(axis=1))
+        frames = np.flatnonzero(~np.isfinite(state.position).all(axis=1))
+        if len(bad) or len(frames):
+            body = model.nodes.body[bad[0]] if len(bad) else model.frames.body[frames[0]]
+            raise PliantError(
+                f"Body '{model.bodies.names[body]}' has positions that are not finite after step {state.step} (t = {state.time:.4g} s). "
+                "Likely the step is too long for its stiffness or speed: use a smaller dt, or integrator = \"implicit\"."
+            )
+
+    # -- what is true now
+
+    @property
+    def time(self) -> float:
+        return self.world.state.time
+
+    @property
+    def state(self) -> State:
+        return self.world.state
+
+    def index(self, body: str) -> int:
+        """Number of a body by its name."""
+        names = self.world.model.bodies.names
+        if body not in names:
+            raise PliantError(f"There is no body '{body}': {nearest(body, names)}")
+        return names.index(body)
+
+    def points(self, body: str | None = None) -> Floats:
+        """Skin points of a body (surface first, then inside) or of all bodies [m], (p, 3)."""
+        state, bodies = self.world.state, self.world.model.bodies
+        everything = self.world.skin_positions(state.x, state.position, state.rotation)
+        if body is None:
+            return everything[: bodies.point_start[-1]]
+        i = self.index(body)
+        return everything[bodies.point_start[i] : bodies.point_start[i + 1]]
+
+    def faces(self, body: str) -> Ints:
+        """Triangles of a body's surface, in its own point numbers, (m, 3)."""
+        bodies, i = self.world.model.bodies, self.index(body)
+        return self.world.model.skin.faces[bodies.face_start[i] : bodies.face_start[i + 1]] - bodies.point_start[i]
+
+    def nodes(self, body: str) -> slice:
+        """Where a soft body's nodes are in `state.x` and `state.v`."""
+        bodies, i = self.world.model.bodies, self.index(body)
+        return slice(int(bodies.node_start[i]), int(bodies.node_start[i + 1]))
+
+    def pose(self, body: str) -> tuple[Floats, Floats]:
+        """Centre of mass [m] and orientation (quaternion of the principal axes) of a rigid or static body."""
+        frame = self.world.model.bodies.frame[self.index(body)]
+        if frame < 0:
+            raise PliantError(f"Body '{body}' is soft and has no pose; ask for its points.")
+        return self.world.state.position[frame].copy(), self.world.state.rotation[frame].copy()
+
+    def centre(self, body: str) -> Floats:
+        """Centre of mass [m], (3,)."""
+        i, model = self.index(body), self.world.model
+        if model.bodies.frame[i] >= 0:
+            return self.pose(body)[0]
+        mine = self.nodes(body)
+        mass = model.nodes.mass[mine]
+        return np.sum(mass[:, None] * self.world.state.x[mine], axis=0) / mass.sum()
+
+    def mass(self, body: str) -> float:
+        """Mass [kg]; infinite for what is static."""
+        i, model = self.index(body), self.world.model
+        frame = model.bodies.frame[i]
+        if frame < 0:
+            return float(model.nodes.mass[self.nodes(body)].sum())
+        return float(model.frames.mass[frame]) if model.frames.inverse[frame] > 0.0 else np.inf
+
+    def contacts(self, a: str | None = None, b: str | None = None) -> Contacts:
+        """Contacts of the last step: all of them, those of body a, or those of a with b (forces act on a)."""
+        ids = [None if body is None else self.index(body) for body in (a, b)]
+        everything = Contacts.none(self.dt) if self.report is None else self.report.contacts
+        return everything if ids[0] is None else everything.between(ids[0], ids[1])
+
+    def reaction(self, body: str) -> Floats:
+        """Force that held a soft body's fixed and prescribed vertices in the last step [N], (3,)."""
+        return self.world.reaction[self.nodes(body)].sum(axis=0)
+
+    def books(self) -> Books:
+        """Energies and momenta now, and what was gained or lost so far."""
+        return books(self.world)
+
+    # -- changing things
+
+    def set(self, path: str, value: Any) -> None:
+        """Change gravity, friction or a material from now on: sim.set("ball.material.youngs_modulus", 2e5)."""
+        if any(change.set == path for change in self.scene.changes):
+            raise PliantError(f"'{path}' follows a table of the scene (`changes`), which would undo this at the next step.")
+        self._set(path, value)
+
+    def _set(self, path: str, value: Any) -> None:
+        booked = "start" in self.state.books and (path == "gravity" or ".material." in path)  # friction stores no energy
+        before = self._potential() if booked else 0.0
+        apply_change(self.world, self.scene, path, value)
+        if booked:
+            self.state.book("changes", self._potential() - before)
+        self.world.state.values[path] = value
+        if ".material." in path:
+            self._pieces = self._divide()
+
+    def _potential(self) -> float:
+        """Elastic energy and energy in the field of gravity [J]."""
+        return float(self.world.potential_energy(self.state.x, self.state.position).sum())
+
+    def _apply_changes(self) -> None:
+        """Values that the scene's tables have at this time."""
+        for change in self.scene.changes:
+            value = value_at(change, self.world.state.time)
+            if self.world.state.values.get(change.set) != value:
+                self._set(change.set, value)
+
+    def equilibrium(self, tolerance: float = 1e-8) -> Simulation:
+        """Put every soft body where its forces balance under gravity and loads (no contact, no time), at rest."""
+        from pliant.simulate.statics import settle
+
+        settle(self.world, tolerance)
+        return self

@@ -1,0 +1,77 @@
+"""The step, on one screen."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+
+from pliant.base import Floats
+from pliant.contact.contacts import Contacts
+from pliant.contact.several import Several
+from pliant.kernels import use_threads
+from pliant.measure.balance import Balance, balance, momenta
+from pliant.world.attachments import pull_together
+from pliant.world.world import World
+
+
+@dataclass
+class StepReport:
+    """What one step did."""
+
+    dt: float  # [s] taken
+    time: float  # [s] at its end
+    step: int
+    contacts: Contacts
+    balance: Balance  # of contact impulses and momentum
+    max_depth: float  # [m]
+    solver_iterations: int  # of implicit bodies, all solves of the step
+    drawn: Floats | Callable[[], Floats] | None = None  # see Answer.shown
+    warnings: list[str] = field(default_factory=list)
+    timings: dict[str, float] = field(default_factory=dict)  # [s] per stage
+
+    @cached_property
+    def shown(self) -> Floats | None:
+        """Displacement of skin points that is drawn, never integrated [m], (p, 3)."""
+        return self.drawn() if callable(self.drawn) else self.drawn
+
+
+def step(world: World, contact: Several, dt: float) -> StepReport:
+    """Advance the world by dt, or by less if a method asks for it."""
+    use_threads(world.size)
+    clock = [time.perf_counter()]
+
+    def lap() -> None:
+        clock.append(time.perf_counter())
+
+    motion = world.free_motion(dt)  # every body on its own, by its integrator
+    lap()
+    pull_together(motion, world.model.attachments)  # springs, strings, welds
+    before = momenta(motion)
+    lap()
+    answer, memory = contact.respond(motion, world.state.memory)  # look, push, look again
+    lap()
+    if answer.again is not None:
+        return step(world, contact, answer.again)
+    checked = balance(motion, before, answer.contacts)
+    world.commit(motion)
+    world.state.memory = memory
+    world.state.book("friction", answer.contacts.friction_work)
+    lap()
+    stages = ("free motion", "attachments", "contact", "commit")
+    implicit = world.implicit
+    return StepReport(
+        dt=dt,
+        time=world.state.time,
+        step=world.state.step,
+        contacts=answer.contacts,
+        balance=checked,
+        max_depth=float(-np.fmin(answer.contacts.gap, 0.0).min(initial=0.0)),
+        solver_iterations=implicit.iterations if implicit else 0,
+        drawn=answer.shown,
+        warnings=answer.warnings + (implicit.trouble if implicit else []),
+        timings=dict(zip(stages, np.diff(clock).tolist(), strict=True)),
+    )

@@ -1,0 +1,86 @@
+"""Error messages for scenes: where, what, the nearest right name, the allowed range."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import BaseModel, ValidationError
+
+from pliant.base import nearest
+
+
+def _fields_at(model: type[BaseModel], path: tuple[Any, ...]) -> list[str]:
+    """Names allowed beside the last part of a path through nested models."""
+    for part in path[:-1]:
+        if isinstance(part, str) and part in model.model_fields:
+            inner = _model_in(model.model_fields[part].annotation)
+            model = inner or model
+    return list(model.model_fields)
+
+
+def _model_in(annotation: Any) -> type[BaseModel] | None:
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return annotation
+    for inner in getattr(annotation, "__args__", ()):
+        if (found := _model_in(inner)) is not None:
+            return found
+    return None
+
+
+def _place(path: tuple[Any, ...]) -> str:
+    text = ""
+    for part in path:
+        text += f"[{part}]" if isinstance(part, int) else (f".{part}" if text else str(part))
+    return text
+
+
+RANGE = {
+    "greater_than": "must be above ",
+    "greater_than_equal": "must be at least ",
+    "less_than": "must be below ",
+    "less_than_equal": "must be at most ",
+}
+
+
+def _named_path(path: tuple[Any, ...], kind: str) -> tuple[Any, ...]:
+    """The path without the types that pydantic puts in where a field may have several, as in youngs_modulus.list[float]."""
+    keep = len(path) - 1 if kind == "extra_forbidden" else -1  # an unknown key may look like anything
+    types = ("float", "int", "str", "bool")
+    return tuple(p for i, p in enumerate(path) if i == keep or isinstance(p, int) or (p.isidentifier() and p not in types))
+
+
+def explain(error: ValidationError, model: type[BaseModel]) -> str:
+    """One sentence per problem, instead of pydantic's report."""
+    sentences = []
+    items = [(_named_path(tuple(item["loc"]), item["type"]), item) for item in error.errors(include_url=False)]
+    out_of_range = {path for path, item in items if item["type"] in RANGE}
+    for path, item in items:
+        kind = item["type"]
+        if path in out_of_range and kind not in RANGE:
+            continue  # the other types that the field could have had
+        place = _place(path) or model.__name__.lower()
+        if kind == "extra_forbidden":
+            sentences.append(f"unknown key '{place}': {nearest(str(path[-1]), _fields_at(model, path))}")
+        elif kind == "missing":
+            sentences.append(f"'{place}' is missing.")
+        elif kind == "value_error":
+            text = str(item["ctx"]["error"])
+            sentences.append(f"{place}: {text}" + ("" if text[-1:] in ".?" else "."))
+        elif kind in RANGE:
+            bound = RANGE[kind] + str(next(iter(item["ctx"].values())))
+            sentences.append(f"{place} = {item['input']}: {_range(model, path) or bound}.")
+        else:
+            sentences.append(f"{place} = {item['input']!r}: {item['msg']}.")
+    return " ".join(dict.fromkeys(sentences))
+
+
+def _range(model: type[BaseModel], path: tuple[Any, ...]) -> str:
+    """The allowed range of a number, both bounds in one sentence."""
+    for part in path[:-1]:
+        if isinstance(part, str) and part in model.model_fields:
+            model = _model_in(model.model_fields[part].annotation) or model
+    field = model.model_fields.get(str(path[-1]))
+    words = {"gt": "above", "ge": "at least", "lt": "below", "le": "at most"}
+    rules = [r for rule in (field.metadata if field else []) for r in (getattr(rule, "metadata", None) or [rule])]
+    bounds = [f"{word} {getattr(r, key)}" for r in rules for key, word in words.items() if getattr(r, key, None) is not None]
+    return f"must be {' and '.join(bounds)}" if bounds else ""

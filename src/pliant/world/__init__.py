@@ -1,0 +1,1 @@
+"""A scene as flat arrays that move: bodies on their own, pushes between them."""

@@ -1,0 +1,325 @@
+"""Motion: all that a contact method sees of the world, and the three verbs by which it answers.
+
+`start` and `end` are the skin points at both ends of the step. `push` carries impulses to the bodies and predicts `end` anew,
+`give` says how readily contacts yield, `rewind` puts owners of points back. Formulas are written once, for rows:
+a contact is a few (skin point, signed weight) pairs that sum to zero.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, TypeVar
+
+import numpy as np
+
+from pliant.base import Floats, Ints
+from pliant.bodies.rigid import fly
+from pliant.world import bindings
+
+if TYPE_CHECKING:
+    from pliant.world.pairs import PairTable
+    from pliant.world.world import World
+
+Kept = TypeVar("Kept")
+FEW_DIGITS = 1e-3  # tolerance of solves meanwhile `roughly`
+
+
+@dataclass
+class Rows:
+    """Contacts as sparse rows over skin points (CSR); weights of a row sum to zero, the positive side is body A.
+
+    A row of one point pushes against the world.
+    """
+
+    start: Ints  # (r + 1,)
+    point: Ints
+    weight: Floats
+    normal: Floats  # (r, 3) unit, out of B towards A
+    at: Floats  # [m] (r, 3) where the impulse acts on rigid bodies, the same for both sides
+
+    def __len__(self) -> int:
+        return len(self.at)
+
+    @staticmethod
+    def dense(points: Ints, weights: Floats, normal: Floats, at: Floats) -> Rows:
+        """Rows that all have the same number of points, given as (r, k) arrays."""
+        r, k = points.shape
+        flat = np.ascontiguousarray(points, np.int64).ravel(), np.ascontiguousarray(weights, np.float64).ravel()
+        return Rows(k * np.arange(r + 1), *flat, np.ascontiguousarray(normal), np.ascontiguousarray(at))
+
+    @staticmethod
+    def joined(parts: list[Rows]) -> Rows:
+        """Rows one after the other."""
+        if len(parts) == 1:
+            return parts[0]
+        point, weight, normal, at = (np.concatenate([getattr(p, name) for p in parts]) for name in ("point", "weight", "normal", "at"))
+        return Rows(np.concatenate([[0], np.cumsum(np.concatenate([np.diff(p.start) for p in parts]))]), point, weight, normal, at)
+
+    def sums(self, field: Floats) -> Floats:
+        """Weighted sum of a skin field over each row, (r, 3): relative position or velocity of A and B."""
+        out = np.empty((len(self), 3))
+        bindings.row_vectors(self.start, self.point, self.weight, field, out)
+        return out
+
+
+class Touched:
+    """What pushes look up: made once (`motion.kept(Touched)`)."""
+
+    def __init__(self, motion: Motion) -> None:
+        skin, count = motion.skin, len(motion.x)
+        self.slot = np.full(count, -1, np.int64)  # of each node in the other two; -1 between pushes
+        self.node, self.impulse = np.empty(count, np.int64), np.empty((count, 3))  # room for those that a push reaches
+        first = np.minimum(skin.start[:-1], max(len(skin.node) - 1, 0))
+        alone = (skin.frame < 0) & (np.diff(skin.start) == 1)
+        alone[alone] = skin.weight[first[alone]] == 1.0
+        self.alone = np.full(len(skin), -1, np.int64)  # the node of each point that is just this node, as most are; else -1
+        self.alone[alone] = skin.node[first[alone]]
+
+
+class Motion:
+    """One step as the bodies would take it, open to be pushed."""
+
+    def __init__(self, world: World, dt: float, x: Floats, v: Floats, velocity: Floats, spin: Floats) -> None:
+        model, state = world.model, world.state
+        self._world = world
+        self.dt = dt
+        self.time = state.time
+        self.skin = model.skin
+        self.bodies = model.bodies
+        self.nodes = model.nodes
+        self.frames = model.frames
+        self.pairs: PairTable = world.pairs
+        self.gravity = model.gravity  # [m/s^2] (3,)
+        self.x, self.v = x, v  # nodes at the end of the step
+        self.velocity_frames, self.spin = velocity, spin
+        self.position_start, self.rotation_start = state.position, state.rotation  # frames at the start of the step
+        self.position, self.rotation = np.empty_like(state.position), np.empty_like(state.rotation)  # and at its end
+        self._fly()
+        self.start = world.skin_positions(state.x, state.position, state.rotation)
+        self._slid: tuple[Rows, Floats] | None = None  # the last answer of `slide`
+        self.account = "contact"  # where pushes are booked
+        self.pushed: dict[str, list[tuple[Ints, Floats, Floats, Floats]]] = {}  # nodes, impulses on them and on frames, turning, by account
+        self._gave: tuple[Rows | None, Floats] = None, np.zeros(0)  # the last answer of `give`
+        self._stored: tuple[Floats | None, Floats] = None, np.zeros(0)  # the last answer of `potential`
+        self.rewound = 0.0  # [J] potential energy moved by `rewind`
+        self.impulse_on_fixed = np.zeros((len(model.nodes.mass), 3))  # [N s] pushes that fixed nodes took
+        self._mobility, self._system = world.explicit_mobility, world.implicit  # what impulses on nodes go through
+        self._rough: tuple[Floats, Floats] | None = None  # impulses on nodes, and dv found for them, meanwhile `roughly`
+        self.unsolved = np.zeros_like(x)  # [m/s] that implicit nodes got `by_mass`, of which their systems do not know
+
+    def _fly(self) -> None:
+        state, frames = self._world.state, self._world.model.frames
+        fly(
+            state.position, state.rotation, self.velocity_frames, self.spin, frames.inverse, frames.inverse_inertia,
+            self.dt, self.position, self.rotation,
+        )  # fmt: skip
+        self._world.drive_frames(self.time + self.dt, self.position, self.rotation)
+
+    @cached_property
+    def end(self) -> Floats:
+        """Skin points at the end of the step [m], (p, 3)."""
+        return self._world.skin_positions(self.x, self.position, self.rotation)
+
+    @property
+    def velocity(self) -> Floats:
+        """Mean velocity of the skin points over the step [m/s], (p, 3)."""
+        return (self.end - self.start) / self.dt
+
+    @property
+    def explicit(self) -> np.ndarray:
+        """Nodes that impulses move one by one, (n,) bool; those of implicit bodies move together."""
+        return self._mobility > 0.0
+
+    @contextmanager
+    def by_mass(self) -> Iterator[None]:
+        """Meanwhile impulses move the nodes of implicit bodies one by one, by their masses, not all together through their system."""
+        world = self._world
+        self._mobility, self._system = np.where(world.explicit_mobility > 0.0, world.explicit_mobility, self.nodes.inverse), None
+        try:
+            yield
+        finally:
+            self._mobility, self._system = world.explicit_mobility, world.implicit
+
+    @contextmanager
+    def roughly(self) -> Iterator[None]:
+        """Meanwhile impulses on implicit bodies are answered to a few digits, for sweeps that try them; in the end all together exactly."""
+        if self._system is None or self._rough is not None:
+            yield
+            return
+        self._rough = np.zeros_like(self.x), np.zeros_like(self.x)
+        try:
+            yield
+        finally:
+            (impulse, found), self._rough = self._rough, None
+            dv = self._system.respond(impulse, found) - found
+            self.v += dv
+            self.x += self.dt * dv
+            self._moved()
+
+    @cached_property
+    def inertia(self) -> Floats:
+        """Impulse per velocity of each node that is pushed alone, its damper included [kg], (n,); its mass where it is held."""
+        world = self._world
+        alone = world.explicit_mobility > 0.0
+        damped = np.where(self.nodes.inverse > 0.0, self.nodes.mass * (1.0 + self.dt * world.damping), self.nodes.mass)
+        return np.divide(1.0, world.explicit_mobility, out=damped, where=alone)
+
+    @property
+    def coupled(self) -> bool:
+        """Whether an impulse along one direction also moves matter along another: implicit bodies."""
+        return self._system is not None
+
+    def slide(self, rows: Rows) -> Floats:
+        """How far side A of each row moves against side B in the step, where they touch [m], (r, 3)."""
+        if self._slid is not None and self._slid[0] is rows:
+            return self._slid[1]  # nothing was pushed since the last time
+        state, skin, out = self._world.state, self.skin, np.empty((len(rows), 3))
+        bindings.row_displacements(
+            rows.start, rows.point, rows.weight, rows.at, self.start, self.x, self.kept(Touched).alone, skin.start, skin.node, skin.weight,
+            skin.local, skin.frame, state.position, state.rotation, self.position, self.rotation, out,
+        )  # fmt: skip
+        self._slid = (rows, out)
+        return out
+
+    def row_velocity(self, rows: Rows, start: bool = False) -> Floats:
+        """How fast side A of each row moves against side B at the end of the step, where they touch [m/s], (r, 3).
+
+        With `start` true `rows.at` are places at the start of the step, as in `push`.
+        """
+        skin, out = self.skin, np.empty((len(rows), 3))
+        position, rotation = (self.position_start, self.rotation_start) if start else (self.position, self.rotation)
+        bindings.row_velocities(
+            rows.start, rows.point, rows.weight, rows.at, skin.start, skin.node, skin.weight, skin.frame, self.v, position,
+            self.velocity_frames, self._world.angular_velocities(rotation, self.spin), out,
+        )  # fmt: skip
+        return out
+
+    def push(self, rows: Rows, impulses: Floats, move: bool = True, start: bool = False) -> None:
+        """Carry impulses [N s], (r, 3), on side A (and their opposites on B) to the bodies and predict `end` anew.
+
+        With `move` false they act at the end of the step: velocities change, `end` does not. With `start` true `rows.at` are places at
+        the start of the step, and so are the levers that turn frames: together they keep angular momentum to rounding.
+        """
+        if len(rows) == 0:
+            return
+        world, skin, touched = self._world, self.skin, self.kept(Touched)
+        on_frames, turning = np.zeros_like(self.position), np.zeros_like(self.position)
+        count = bindings.spread(
+            rows.start, rows.point, rows.weight, rows.at, np.ascontiguousarray(impulses), touched.alone, skin.start, skin.node, skin.weight,
+            skin.frame, self.position_start if start else self.position, touched.slot, touched.node, touched.impulse, on_frames, turning,
+        )  # fmt: skip
+        node, impulse, moved = touched.node[:count].copy(), touched.impulse[:count].copy(), self.dt if move else 0.0
+        bindings.kick(node, impulse, self._mobility, self.nodes.inverse, moved, self.v, self.x, self.impulse_on_fixed)
+        if self._system is not None:
+            on_nodes = np.zeros_like(self.x)
+            on_nodes[node] = impulse
+            dv = self._system.respond(on_nodes) if self._rough is None else self._system.respond(on_nodes, tolerance=FEW_DIGITS)
+            if self._rough is not None:
+                self._rough[0][:] += on_nodes
+                self._rough[1][:] += dv
+            self.v += dv
+            self.x += moved * dv
+        elif world.implicit is not None:
+            self.unsolved[node] += (self._mobility - world.explicit_mobility)[node, None] * impulse
+        free = self.frames.inverse > 0.0
+        if free.any():
+            self.velocity_frames[free] += on_frames[free] * self.frames.inverse[free, None]
+            self.spin[free] += turning[free]
+            if move:
+                self._fly()
+        if move:
+            self._moved()
+        self.pushed.setdefault(self.account, []).append((node, impulse, on_frames, turning))
+
+    def _moved(self) -> None:
+        """Forget what was known of the end of the step."""
+        self.__dict__.pop("end", None)
+        self._slid = None
+
+    def work(self) -> dict[str, float]:
+        """Work of all pushes on the bodies [J], by account: impulse times the mean of the velocities before and after the step.
+
+        Summed over everything that acts this is the change of kinetic energy; at rest it is nothing.
+        """
+        state, (velocity, omega) = self._world.state, self._mean_velocity_of_frames()
+        out = dict.fromkeys(self.pushed, 0.0)
+        for account, pushes in self.pushed.items():
+            for node, impulse, on_frames, turning in pushes:
+                out[account] += float(np.sum(impulse * (0.5 * (state.v[node] + self.v[node]))))
+                out[account] += float(np.sum(on_frames * velocity) + np.sum(turning * omega))
+        return out
+
+    def work_on_driven(self) -> float:
+        """The part of that work that prescribed frames took [J]."""
+        velocity, omega = self._mean_velocity_of_frames()
+        driven = self._world.model.drives.frame
+        pushes = [push for account in self.pushed.values() for push in account]
+        return float(sum(np.sum((f * velocity)[driven]) + np.sum((turning * omega)[driven]) for _, _, f, turning in pushes))
+
+    def _mean_velocity_of_frames(self) -> tuple[Floats, Floats]:
+        """Of both ends of the step: centre [m/s] and turning [rad/s], (f, 3) each."""
+        state = self._world.state
+        omega = self._world.angular_velocities(state.rotation, state.spin) + self.angular_velocity()
+        return 0.5 * (state.velocity + self.velocity_frames), 0.5 * omega
+
+    def give(self, rows: Rows, direction: Floats | None = None) -> Floats:
+        """How readily each contact yields [1/kg], (r,): the absolute row sum D of the Delassus matrix.
+
+        One sweep of impulses b / D cannot overshoot as a whole. `direction` is the row's normal unless given.
+        """
+        direction = rows.normal if direction is None else np.ascontiguousarray(direction)
+        world, frames, skin = self._world, self._world.model.frames, self.skin
+        if not world.directed and self._gave[0] is rows:
+            return self._gave[1]
+        out = np.zeros(len(rows))
+        bindings.explicit_give(
+            rows.start, rows.point, rows.weight, direction, rows.at, self.kept(Touched).alone, skin.start, skin.node, skin.weight,
+            skin.frame, self._mobility, self.position, self.rotation, frames.inverse, frames.inverse_inertia,
+            np.zeros(len(self.x)), np.zeros(len(self.position)), np.zeros(len(self.position)), out,
+        )  # fmt: skip
+        if self._system is not None:
+            out += self._system.give(self, rows, direction)
+        self._gave = rows, out
+        return out
+
+    def rewind(self, points: Ints) -> None:
+        """Put the owners of skin points back to where they started: the node if the point is one node, else the body.
+
+        Velocities stay; the potential energy that this moves is booked. What is prescribed stays where it belongs. A later push
+        that moves moves owners again, so rewind last.
+        """
+        world, state, skin = self._world, self._world.state, self.skin
+        before = self.potential()
+        points = np.asarray(points, np.int64)
+        count = skin.start[points + 1] - skin.start[points]
+        back = np.zeros(len(self.x), bool)
+        back[skin.node[skin.start[points[count == 1]]]] = True
+        back |= np.isin(world.model.nodes.body, skin.body[points[count > 1]])
+        back &= world.model.nodes.inverse > 0.0
+        self.x[back] = state.x[back]
+        framed = np.unique(skin.frame[points])
+        framed = framed[framed >= 0]
+        framed = framed[self.frames.inverse[framed] > 0.0]
+        self.position[framed], self.rotation[framed] = state.position[framed], state.rotation[framed]
+        self._moved()
+        self.rewound += float((self.potential() - before).sum())
+
+    def potential(self) -> Floats:
+        """Elastic energy and energy in the field of gravity of each body at the end of the step [J], (B,)."""
+        if self._stored[0] is not self.end:  # something has moved since the last time
+            self._stored = self.end, self._world.potential_energy(self.x, self.position)
+        return self._stored[1]
+
+    def kept(self, kind: type[Kept]) -> Kept:
+        """Something derived from the model alone (a tree, an adjacency), made once per epoch as kind(motion)."""
+        kept = self._world.kept
+        if kind not in kept:
+            kept[kind] = kind(self)  # type: ignore[call-arg]
+        return kept[kind]
+
+    def angular_velocity(self) -> Floats:
+        """Angular velocity of all frames [rad/s], (f, 3)."""
+        return self._world.angular_velocities(self.rotation, self.spin)

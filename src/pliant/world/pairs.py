@@ -1,0 +1,90 @@
+"""Which bodies meet, under which method, with which friction: one table for all pairs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from pliant.base import Floats, Ints, PliantError, nearest
+from pliant.scene import Pair
+
+
+@dataclass(frozen=True)
+class PairTable:
+    """Rule per body, exceptions per pair; (a, a) is self-contact, off unless a pair says otherwise.
+
+    Friction of a pair is the geometric mean of the two bodies' coefficients unless the pair states its own.
+    """
+
+    sliding: Floats  # (B,) friction coefficient of each body
+    sticking: Floats  # (B,) static friction coefficient
+    movable: np.ndarray  # (B,) bool: False for static and prescribed bodies, which do not meet each other
+    key: Ints  # sorted keys low * B + high of the exceptions
+    contact: np.ndarray  # bool per exception
+    method: Ints  # index into the scene's list of methods, per exception
+    mu_d: Floats  # NaN: by rule
+    mu_s: Floats
+    only: int | None = None  # a view for one method: pairs of the others count as off
+
+    def for_method(self, index: int) -> PairTable:
+        return replace(self, only=index)
+
+    def _exception(self, a: Ints, b: Ints) -> tuple[Ints, np.ndarray]:
+        """Index of the exception of each pair and whether there is one."""
+        wanted = np.minimum(a, b) * len(self.sliding) + np.maximum(a, b)
+        if len(self.key) == 0:
+            return np.zeros(len(wanted), np.int64), np.zeros(len(wanted), bool)
+        at = np.minimum(np.searchsorted(self.key, wanted), len(self.key) - 1)
+        return at, self.key[at] == wanted
+
+    def meet(self, a: Ints, b: Ints) -> np.ndarray:
+        """Whether the bodies of each pair are to be tested against each other, (k,) bool."""
+        a, b = np.asarray(a, np.int64), np.asarray(b, np.int64)
+        at, stated = self._exception(a, b)
+        on = (a != b) & (self.movable[a] | self.movable[b])
+        method = np.zeros(len(a), np.int64)
+        if len(self.key):
+            on = np.where(stated, self.contact[at] & (self.movable[a] | self.movable[b]), on)
+            method = np.where(stated, self.method[at], 0)
+        return on if self.only is None else on & (method == self.only)
+
+    def friction(self, a: Ints, b: Ints) -> tuple[Floats, Floats]:
+        """Static and sliding coefficient of each pair."""
+        a, b = np.asarray(a, np.int64), np.asarray(b, np.int64)
+        mu_s, mu_d = np.sqrt(self.sticking[a] * self.sticking[b]), np.sqrt(self.sliding[a] * self.sliding[b])
+        at, stated = self._exception(a, b)
+        if len(self.key):
+            mu_d = np.where(stated & ~np.isnan(self.mu_d[at]), self.mu_d[at], mu_d)
+            mu_s = np.where(stated & ~np.isnan(self.mu_s[at]), self.mu_s[at], mu_s)
+        return np.maximum(mu_s, mu_d), mu_d
+
+
+def pair_table(
+    pairs: Sequence[Pair], names: list[str], sliding: Floats, sticking: Floats, movable: np.ndarray, methods: list[str]
+) -> PairTable:
+    """Flatten the scene's pairs; method 0 is the scene's own."""
+    rows: dict[int, Pair] = {}
+    for pair in pairs:
+        for name in (pair.a, pair.b):
+            if name not in names:
+                raise PliantError(f"A pair names the body '{name}', which is not in the scene: {nearest(name, names)}")
+        low, high = sorted((names.index(pair.a), names.index(pair.b)))
+        if low * len(names) + high in rows:
+            raise PliantError(f"The pair {pair.a} and {pair.b} is stated twice; keep one of them.")
+        rows[low * len(names) + high] = pair
+    keys = sorted(rows)
+    stated = [rows[k] for k in keys]
+
+    def number(value: float | None, other: float | None) -> float:
+        return np.nan if value is None and other is None else float(value if value is not None else other)  # type: ignore[arg-type]
+
+    return PairTable(
+        sliding, sticking, movable,
+        np.array(keys, np.int64),
+        np.array([p.contact for p in stated], bool),
+        np.array([methods.index(p.method) if p.method else 0 for p in stated], np.int64),
+        np.array([number(p.friction, None) for p in stated]),
+        np.array([number(p.static_friction, p.friction) for p in stated]),
+    )  # fmt: skip

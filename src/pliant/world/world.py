@@ -1,0 +1,259 @@
+"""World: a scene as flat arrays, the free motion of all bodies, and the end of a step."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pliant.base import Floats
+from pliant.bodies.points import Points
+from pliant.bodies.rigid import (
+    angular_velocities,
+    kick_frames,
+    product,
+    quaternion_to_matrix,
+    rotation_vector_to_quaternion,
+)
+from pliant.integrate.explicit import kick_nodes
+from pliant.integrate.implicit_euler import ImplicitEuler
+from pliant.integrate.runge_kutta import RungeKutta
+from pliant.kernels import axpy, load, parallel, prange, store
+from pliant.model import IMPLICIT, STAGED, Model, State
+from pliant.world import bindings
+from pliant.world.loads import add_loads
+from pliant.world.motion import Motion
+
+if TYPE_CHECKING:
+    from pliant.world.pairs import PairTable
+
+
+class World:
+    """All bodies of a scene: Model (fixed for an epoch), State (the moment) and how they move on their own."""
+
+    def __init__(self, model: Model, state: State, pairs: PairTable, solver: str = "cg") -> None:
+        self.model, self.state, self.pairs, self.solver = model, state, pairs, solver
+        nodes = model.nodes
+        self.explicit_mobility = np.where(nodes.scheme == IMPLICIT, 0.0, nodes.inverse)
+        self.implicit = ImplicitEuler(model, solver) if (nodes.scheme == IMPLICIT).any() else None
+        self.staged = RungeKutta(self) if np.isin(nodes.scheme, STAGED).any() else None
+        self.size = sum(g.work for g in model.groups) + len(model.skin)  # how much work a step is, in items
+        self.reaction = np.zeros_like(state.x)  # [N] that holds fixed and prescribed nodes, of the last step
+        self.kept: dict[type, Any] = {}  # what contact methods derive from the model, once per epoch
+        self.damping = nodes.damping  # [1/s] (n,) of each node, with that of its vertex under the forces last asked for
+        self.directed = self.implicit is not None or bool((model.frames.inverse > 0.0).any())  # do contacts yield by direction?
+        self._held = np.flatnonzero(nodes.inverse == 0.0)
+        self._corner = np.empty((model.corners, 3))
+        self._force = np.zeros_like(state.x)
+        self.points = [(number, group) for number, group in enumerate(model.groups) if isinstance(group, Points)]
+
+    # -- what acts
+
+    def forces(
+        self, x: Floats, v: Floats, position: Floats, rotation: Floats, time: float | Floats, scheme: int | None = None
+    ) -> tuple[Floats, Floats, Floats]:
+        """Elastic forces, damping and loads (gravity apart): on nodes (n, 3), on frames (f, 3), torques (f, 3).
+
+        `scheme`: only bodies with this Runge-Kutta scheme have moved since the last call. A time may be given for each table of loads.
+        """
+        model, offset = self.model, 0
+        for group in model.groups:
+            count = group.nodes.size
+            if scheme is None or model.nodes.scheme[group.nodes[0, 0]] == scheme:
+                group.forces(x, v, self._corner[offset : offset + count])
+            offset += count
+        on_nodes, on_frames, torque = np.empty_like(x), np.zeros_like(position), np.zeros_like(position)
+        gather(model.corner_start, model.corner, self._corner, on_nodes)
+        self.damping = self._damping(on_nodes)
+        add_loads(self, x, position, rotation, time, on_nodes, on_frames, torque)
+        return on_nodes, on_frames, torque
+
+    def _damping(self, elastic: Floats) -> Floats:
+        """Damping of each node [1/s]: a of the body, and c / m min(|F| / f, cap) of the vertex ((3) of Motheram, Tribble)."""
+        nodes = self.model.nodes
+        c, reference, cap = nodes.drag.T
+        if not c.any():
+            return nodes.damping
+        size = np.sqrt(np.einsum("ni,ni->n", elastic, elastic))
+        factor = np.divide(size, reference, out=np.ones_like(size), where=reference > 0.0)
+        return nodes.damping + c / nodes.mass * np.where(reference > 0.0, np.minimum(factor, cap), 1.0)
+
+    def elastic_energy(self, x: Floats) -> Floats:
+        """Elastic energy of each body [J], (B,)."""
+        out = np.zeros(len(self.model.bodies))
+        for group, body in zip(self.model.groups, self.model.group_body, strict=True):
+            out += np.bincount(body, group.energy(x), minlength=len(out))
+        return out
+
+    def potential_energy(self, x: Floats, position: Floats) -> Floats:
+        """Elastic energy and energy in the field of gravity of each body [J], (B,)."""
+        nodes, frames, g = self.model.nodes, self.model.frames, self.model.gravity
+        count, moving = len(self.model.bodies), np.where(frames.inverse > 0, frames.mass, 0.0)
+        # sums, not BLAS: its last digits depend on its threads
+        weight = np.bincount(nodes.body, np.sum(nodes.mass[:, None] * x * g, axis=1), count).astype(np.float64)  # integers if empty
+        weight += np.bincount(frames.body, np.sum(moving[:, None] * position * g, axis=1), count)
+        return self.elastic_energy(x) - weight
+
+    # -- how bodies move on their own
+
+    def free_motion(self, dt: float) -> Motion:
+        """Every body on its own, by its integrator, for one step."""
+        model, state, nodes = self.model, self.state, self.model.nodes
+        implicit = nodes.scheme == IMPLICIT
+        # implicit bodies damp with the velocity at the end of the step, through their matrix
+        v_damping = np.where(implicit[:, None], 0.0, state.v)
+        force, on_frames, torque = self.forces(state.x, v_damping, state.position, state.rotation, state.time)
+        x, v = np.empty_like(state.x), np.empty_like(state.v)
+        kick_nodes(
+            nodes.scheme, nodes.inverse, self.damping, model.gravity, force, state.x, state.v, dt, state.last_dt, x, v,
+        )  # fmt: skip
+        self.drive_nodes(state.time + dt, dt, x, v)
+        if self.implicit is not None:
+            self.implicit.step(state.x, state.v, force, self.damping, dt, x, v)
+        if self.staged is not None:
+            force = self.staged.step(force, dt, x, v)
+            self.explicit_mobility = np.where(self.staged.mine, nodes.inverse / (1.0 + dt * self.damping), self.explicit_mobility)
+        velocity, spin = np.empty_like(state.velocity), np.empty_like(state.spin)
+        frames = model.frames
+        kick_frames(
+            state.velocity, state.spin, frames.inverse, frames.damping, on_frames, torque, model.gravity, dt, velocity, spin
+        )
+        self._force = force
+        return Motion(self, dt, x, v, velocity, spin)
+
+    def drive_nodes(self, time: float, dt: float, x: Floats, v: Floats) -> None:
+        """Put prescribed nodes where they belong at this time."""
+        drives, nodes = self.model.drives, self.model.nodes
+        v[self._held] = 0.0
+        if len(drives.node) == 0:
+            return
+        turn, shift = self._driven(time)
+        k, about = drives.node_motion, drives.about[drives.node_motion]
+        there = about + np.einsum("kij,kj->ki", quaternion_to_matrix(turn[k]), nodes.rest[drives.node] - about) + shift[k]
+        v[drives.node] = (there - self.state.x[drives.node]) / dt
+        x[drives.node] = there
+
+    def drive_frames(self, time: float, position: Floats, rotation: Floats) -> None:
+        """Put prescribed frames where they belong at this time."""
+        drives = self.model.drives
+        if len(drives.frame) == 0:
+            return
+        k = drives.frame_motion
+        turn, shift = self._driven(time)
+        about = drives.about[k]
+        moved = np.einsum("kij,kj->ki", quaternion_to_matrix(turn[k]), drives.base_position - about)
+        position[drives.frame] = about + moved + shift[k]
+        rotation[drives.frame] = product(turn[k], drives.base_rotation)
+
+    def _driven(self, time: float) -> tuple[Floats, Floats]:
+        """Quaternions (m, 4) and shifts (m, 3) of all motions."""
+        drives = self.model.drives
+        return rotation_vector_to_quaternion(np.radians(drives.turn(time))), drives.shift(time)
+
+    # -- what contact asks
+
+    def skin_positions(self, x: Floats, position: Floats, rotation: Floats) -> Floats:
+        """Places of all skin points [m], (p, 3)."""
+        skin = self.model.skin
+        out = np.empty((len(skin), 3))
+        bindings.skin_positions(skin.start, skin.node, skin.weight, skin.frame, skin.local, x, position, rotation, out)
+        return out
+
+    def angular_velocities(self, rotation: Floats, spin: Floats) -> Floats:
+        """Of all frames [rad/s], (f, 3)."""
+        out = np.empty_like(spin)
+        angular_velocities(rotation, spin, self.model.frames.inverse_inertia, out)
+        return out
+
+    def skin_velocities(self) -> Floats:
+        """Velocities of all skin points now [m/s], (p, 3)."""
+        skin, state = self.model.skin, self.state
+        omega = self.angular_velocities(state.rotation, state.spin)
+        # the binding is linear: nodes' velocities go where their positions would, and frames turn about themselves
+        carried = self.skin_positions(state.v, np.zeros_like(state.position), state.rotation)
+        framed = skin.frame >= 0
+        f = skin.frame[framed]
+        carried[framed] = state.velocity[f] + np.cross(omega[f], carried[framed])
+        carried[~framed & (np.diff(skin.start) == 0)] = 0.0
+        return carried
+
+    # -- the end of a step
+
+    def commit(self, motion: Motion) -> None:
+        """The motion, as pushed, becomes the state."""
+        state, dt = self.state, motion.dt
+        self.reaction = self._reactions(motion)
+        frames = self.model.drives.frame
+        motion.velocity_frames[frames] = (motion.position - state.position)[frames] / dt
+        for account, work in (motion.work() | {"rewound": motion.rewound, "loads": self._work_of_loads(motion)}).items():
+            state.book(account, work)
+        # what is pushed against a prescribed frame is taken by what moves it
+        state.book("drives", float(np.sum(self.reaction * (motion.x - state.x))) - motion.work_on_driven())
+        state.x, state.v = motion.x, motion.v
+        state.position, state.rotation = motion.position, motion.rotation
+        state.velocity, state.spin = motion.velocity_frames, motion.spin
+        state.time += dt
+        state.step += 1
+        state.last_dt = dt
+        self._flow(dt)
+
+    def _flow(self, dt: float) -> None:
+        """Let what is plastic flow and what is overstretched tear; the energy that this takes is booked."""
+        for number, group in self.points:
+            lost = group.flow(self.state.x, dt)
+            kept = group.memory()
+            if kept:
+                self.state.books["plastic"] = self.state.books.get("plastic", 0.0) - lost
+                self.state.elements[str(number)] = kept
+
+    def renew(self) -> bool:
+        """Whether neighbourhoods of phyxels have changed since the last call; what hangs on them follows."""
+        changed = [group for _, group in self.points if group.renewed]
+        for group in changed:
+            group.renewed = False
+        if changed and self.implicit is not None:
+            self.implicit = ImplicitEuler(self.model, self.solver)
+        return bool(changed)
+
+    def recall(self, state: State) -> None:
+        """Go on from a state that was saved."""
+        self.state = state
+        for number, group in self.points:
+            if str(number) in state.elements:
+                group.recall(state.elements[str(number)])
+
+    def _work_of_loads(self, motion: Motion) -> float:
+        """Work of the scene's loads over the step [J], with the forces they had at its start."""
+        state = self.state
+        if len(self.model.loads.tables.start) == 1:
+            return 0.0
+        on_nodes, on_frames, torque = np.zeros_like(state.x), np.zeros_like(state.position), np.zeros_like(state.position)
+        add_loads(self, state.x, state.position, state.rotation, state.time, on_nodes, on_frames, torque)
+        turned = 0.5 * motion.dt * (self.angular_velocities(state.rotation, state.spin) + motion.angular_velocity())
+        moved = np.sum(on_nodes * (motion.x - state.x)) + np.sum(on_frames * (motion.position - state.position))
+        return float(moved + np.sum(torque * turned))
+
+    def _reactions(self, motion: Motion) -> Floats:
+        """Forces that hold fixed and prescribed nodes: what their acceleration needs beyond what acts on them [N]."""
+        nodes, state, dt, held = self.model.nodes, self.state, motion.dt, self._held
+        out = np.zeros_like(state.x)
+        if len(held) == 0:
+            return out
+        v = motion.v[held]
+        acceleration = (v - state.v[held]) / dt - self.model.gravity + self.damping[held, None] * v
+        needed = nodes.mass[held, None] * acceleration - self._force[held]
+        if self.implicit is not None:
+            soft = self.implicit.residual(state.x, state.v, self._force, dt, motion.v - motion.unsolved)
+            needed = np.where(self.implicit.mine[held, None], soft[held], needed)
+        out[held] = needed - motion.impulse_on_fixed[held] / dt
+        return out
+
+
+@parallel
+def gather(start, corner, force, out):  # type: ignore[no-untyped-def]
+    """Sum corner forces at each node, in the order of the incidence list."""
+    for i in prange(len(out)):
+        u = (0.0, 0.0, 0.0)
+        for k in range(start[i], start[i + 1]):
+            u = axpy(1.0, load(force, corner[k]), u)
+        store(out, i, u)
