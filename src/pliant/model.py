@@ -181,6 +181,28 @@ class Model:
     notes: list[str] = field(default_factory=list)  # what was decided while building, for the user
 
 
+@dataclass(frozen=True)
+class Rest:
+    """All that whatever is kept between steps may be made from: what does not change during an epoch, and the skin at rest.
+
+    A resumed run makes the same from it, whatever shape its bodies are in.
+    """
+
+    bodies: Bodies
+    nodes: Nodes
+    frames: Frames
+    skin: Skin
+    points: Floats  # [m] (p, 3) skin points with every body at rest in its own frame
+
+    @staticmethod
+    def of(model: Model) -> Rest:
+        """The rest of a model."""
+        skin, points = model.skin, model.skin.local.copy()
+        owner = np.repeat(np.arange(len(skin)), np.diff(skin.start))
+        np.add.at(points, owner, skin.weight[:, None] * model.nodes.rest[skin.node])
+        return Rest(model.bodies, model.nodes, model.frames, skin, points)
+
+
 @dataclass
 class State:
     """The whole truth of a moment. Saving and loading it continues a run bit for bit."""

@@ -7,6 +7,7 @@ a contact is a few (skin point, signed weight) pairs that sum to zero.
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -314,10 +315,11 @@ class Motion:
         return self._stored[1]
 
     def kept(self, kind: type[Kept]) -> Kept:
-        """Something derived from the model alone (a tree, an adjacency), made once per epoch as kind(motion)."""
+        """Something derived from the model and the shape at rest alone (a tree, an adjacency), made once per epoch as kind(rest)."""
         kept = self._world.kept
         if kind not in kept:
-            kept[kind] = kind(self)  # type: ignore[call-arg]
+            takes = next(iter(inspect.signature(kind).parameters), "")
+            kept[kind] = kind(self._world.rest if takes == "rest" else self)  # type: ignore[call-arg]
         return kept[kind]
 
     def angular_velocity(self) -> Floats:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,7 +20,7 @@ from pliant.integrate.explicit import kick_nodes
 from pliant.integrate.implicit_euler import ImplicitEuler
 from pliant.integrate.runge_kutta import RungeKutta
 from pliant.kernels import axpy, load, parallel, prange, store
-from pliant.model import IMPLICIT, STAGED, Model, State
+from pliant.model import IMPLICIT, STAGED, Model, Rest, State
 from pliant.world import bindings
 from pliant.world.loads import add_loads
 from pliant.world.motion import Motion
@@ -46,6 +47,11 @@ class World:
         self._corner = np.empty((model.corners, 3))
         self._force = np.zeros_like(state.x)
         self.points = [(number, group) for number, group in enumerate(model.groups) if isinstance(group, Points)]
+
+    @cached_property
+    def rest(self) -> Rest:
+        """What kept things are made from."""
+        return Rest.of(self.model)
 
     # -- what acts
 
