@@ -5,16 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from pliant.detect.walk import overlap
-from pliant.kernels import axpy, cross, inline, kernel, load, norm, scale, store, sub
-
-
-@inline
-def unit_normal(points, faces, f):  # type: ignore[no-untyped-def]
-    """Of a triangle; zero if it has no area."""
-    a = load(points, faces[f, 0])
-    n = cross(sub(load(points, faces[f, 1]), a), sub(load(points, faces[f, 2]), a))
-    length = norm(n)
-    return scale(1.0 / length if length > 0.0 else 1.0, n)
+from pliant.geometry.normals import face_normal
+from pliant.kernels import axpy, kernel, load, scale, store, sub
 
 
 @kernel
@@ -22,7 +14,7 @@ def corners(crossing, faces, face_body, points, body, other, point, face, at, ap
     """The corners of crossing triangles (k, 2): those of the first ones, then those of the second; `apart`: difference of their normals."""
     count = len(crossing)
     for k in range(count):
-        normal = sub(unit_normal(points, faces, crossing[k, 1]), unit_normal(points, faces, crossing[k, 0]))
+        normal = sub(face_normal(points, faces, crossing[k, 1]), face_normal(points, faces, crossing[k, 0]))
         for half in range(2):
             mine, partner = crossing[k, half], crossing[k, 1 - half]
             for c in range(3):

@@ -94,6 +94,13 @@ class Tree:
         """Sum of the surface areas of all nodes [m^2]."""
         return float(surface_sum(self.low, self.high))
 
+    def root_boxes(self) -> tuple[Floats, Floats]:
+        """Box of each body, (B, 3) twice; an empty one (inf, -inf) for a body without primitives."""
+        none = (self.root < 0)[:, None]
+        if len(self.low) == 0:
+            return np.full((len(none), 3), np.inf), np.full((len(none), 3), -np.inf)
+        return np.where(none, np.inf, self.low[self.root]), np.where(none, -np.inf, self.high[self.root])
+
     def rebuild(self) -> None:
         """Order the primitives anew for where they are now, as a new tree would."""
         back = np.argsort(self.order)
