@@ -8,13 +8,11 @@ from hypothesis import strategies as st
 from pliant import PliantError, Scene
 from pliant.contact.reversal import Reversal
 from pliant.detect import brute_force, triangles
-from pliant.detect.boxes import boxes_of
-from pliant.detect.centre_tree import cells, centre_tree
+from pliant.detect.box_overlap import pairs_between
 from pliant.detect.colliding import Collisions
-from pliant.detect.discrete import crossing_interval
-from pliant.detect.pairs import pairs_between
-from pliant.detect.tree import Tree
-from pliant.detect.triangles import every_pair, intersecting, triangle_pairs
+from pliant.detect.feature_tests import crossing_interval
+from pliant.detect.tree import Tree, boxes_of, cells, centre_tree
+from pliant.detect.triangle_overlap import every_pair, intersecting, triangle_pairs
 from pliant.geometry.shapes import make as make_shape
 from pliant.simulate.simulation import Simulation
 

@@ -1,10 +1,10 @@
 """Points of bodies inside bodies, with depth and way out: what `noniterative` looks at.
 
-Bodies whose boxes overlap are looked at, and of them only points and tetrahedra in the common part of the boxes. Points in
-tetrahedra are found pair by pair (detect/within.py) and get their consistent depth (detect/depth.py); points in planes, and in rigid or
-static boxes, balls, capsules, cylinders and tori, get theirs from the exact signed distance. In these a ball of the same kind is its centre
-with a radius, so that it rolls. All points of a body count, those inside too; of a body with an embedded skin only the points of the
-skin, and inside it is what its skin encloses.
+Bodies whose boxes overlap are looked at, and of them only points and tetrahedra in the common part of the boxes. Points in tetrahedra are
+found pair by pair (detect/points_in_bodies.py) and get their consistent depth (detect/depth.py); points in planes, and in rigid or static
+boxes, balls, capsules, cylinders and tori, get theirs from the exact signed distance. In these a ball of the same kind is its centre with
+a radius, so that it rolls. All points of a body count, those inside too; of a body with an embedded skin only the points of the skin, and
+inside it is what its skin encloses.
 
 A body may touch itself (its pair with itself is on): its points are looked for in its own tetrahedra too. Tetrahedra with a corner that is
 the point or one of its neighbours do not count, so compressed or inverted elements do not collide with those beside them.
@@ -23,10 +23,10 @@ from pliant.detect.depth import NOT_POSITIVE, RESOLVED, penetration_depths
 from pliant.detect.grid import Inside, points_in_tets
 from pliant.detect.keys import find
 from pliant.detect.penetration import body_boxes, body_pairs, signed_gaps
+from pliant.detect.points_in_bodies import Within
 from pliant.detect.shapes import asked_points, points_in_shapes
-from pliant.detect.sharp import rest_points
+from pliant.detect.sharp_edges import rest_points
 from pliant.detect.tree import Tree
-from pliant.detect.within import Within
 from pliant.geometry.mesh import TET_EDGES
 from pliant.geometry.normals import area_normals, face_normals
 from pliant.geometry.topology import Csr, listed

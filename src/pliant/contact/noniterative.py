@@ -37,7 +37,7 @@ from pliant.contact.pressure import Pressure
 from pliant.contact.rims import Ways, crossed_edges, edge_key, edge_rows, features, remember_depths, settle
 from pliant.detect.depth import RESOLVED
 from pliant.detect.keys import recall, remember
-from pliant.detect.sharp import Crossed
+from pliant.detect.sharp_edges import Crossed
 from pliant.kernels import axpy, kernel, load, store
 from pliant.model import IMPLICIT
 from pliant.world.motion import Motion, Rows

@@ -16,7 +16,7 @@ from pliant.base import Floats, Ints
 from pliant.contact.method import Memory
 from pliant.detect.keys import recalled
 from pliant.detect.penetration import body_boxes, signed_gaps
-from pliant.detect.sharp import Crossed, SharpEdges
+from pliant.detect.sharp_edges import Crossed, SharpEdges
 from pliant.detect.tree import Tree
 from pliant.kernels import axpy, dot, kernel, load, norm, scale, store, sub
 from pliant.world.motion import Motion, Rows
