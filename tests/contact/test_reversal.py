@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from pliant import PliantError, Scene
 from pliant.contact.reversal import Reversal
-from pliant.detect import brute_force, triangles
+from pliant.detect import brute_force, triangle_overlap
 from pliant.detect.box_overlap import pairs_between
 from pliant.detect.colliding import Collisions
 from pliant.detect.feature_tests import crossing_interval
@@ -81,7 +81,7 @@ def test_crossings_of_few_faces_are_those_of_many(seed, sizes):
     tree = Tree.build(points, faces, start)
     few = intersecting(tree, points, bodies)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(triangles, "SMALL", 0)
+        patch.setattr(triangle_overlap, "SMALL", 0)
         assert np.array_equal(few, intersecting(tree, points, bodies))
     assert np.array_equal(few, every_pair(points, faces, start, bodies))
 

@@ -63,8 +63,8 @@ def test_large_pairs_through_the_grid(many, monkeypatch):
     bodies = pile(3)
     want = found_in(*bodies)
     assert len(want) > 20
-    monkeypatch.setattr(within, "MANY", many)
-    monkeypatch.setattr(within, "_search", within._search.py_func)  # the constant is compiled in
+    monkeypatch.setattr(points_in_bodies, "MANY", many)
+    monkeypatch.setattr(points_in_bodies, "_search", points_in_bodies._search.py_func)  # the constant is compiled in
     assert found_in(*bodies) == want
 
 
