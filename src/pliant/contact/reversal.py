@@ -28,8 +28,7 @@ from pliant.base import Floats, Ints, PliantError
 from pliant.contact.contacts import Contacts, Support
 from pliant.contact.method import Answer, Memory
 from pliant.contact.pressure import Pressure, point_pressure
-from pliant.contact.rebound import Points, apart, restitution, to_turn
-from pliant.contact.rebound_sums import told
+from pliant.contact.rebound import Points, apart, restitution, to_turn, told
 from pliant.detect.colliding import Colliding, Collisions
 from pliant.detect.penetration import signed_distances
 from pliant.world.motion import Motion
