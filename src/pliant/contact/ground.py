@@ -27,6 +27,7 @@ from pliant.contact.edge_contacts import crossed_edges, edge_key, edge_rows, fea
 from pliant.contact.friction import anchored, coulomb, tangential
 from pliant.contact.method import Answer, Memory
 from pliant.contact.pressure import Pressure
+from pliant.contact.sweeps import slowly
 from pliant.detect.keys import recall, remember
 from pliant.detect.penetration import Hits, Penetration
 from pliant.detect.sharp_edges import Ways, leave_with_edges
@@ -78,10 +79,7 @@ class Ground:
         """Penalty stiffness k of each contact [N/m]: from its give when it is new, then it changes slowly."""
         give = motion.give(rows)
         unit = np.divide(1.0, motion.dt**2 * give, out=np.zeros_like(give), where=give > 0.0)
-        k = self.stiffness * unit
-        known = before > 0.0
-        slow = np.clip(k, 0.9 * before, 1.1 * before)
-        return np.minimum(np.where(known, slow, k), max(1.0, self.stiffness) * unit)
+        return np.minimum(slowly(self.stiffness * unit, before), max(1.0, self.stiffness) * unit)
 
 
 def contact_rows(motion: Motion, hits: Hits) -> Rows:

@@ -24,6 +24,9 @@ from pliant.kernels import dot, load, norm, parallel, prange, scale, store, use_
 if TYPE_CHECKING:
     from pliant.model import Rest
 
+# Cosines of the angle between two ways out: above the first they are the same way, below the second they lead elsewhere. Ways out of a flat
+# contact are parallel to rounding and those at its rims at right angles to them, so that what is in between hardly matters.
+ALONG, ACROSS = 0.9, 0.5
 Meet = Callable[[Ints, Ints], np.ndarray]  # which pairs (a, b) of bodies are to be tested against each other, (k,) bool
 
 

@@ -96,14 +96,6 @@ class Tree:
         if self.worn():
             self.rebuild()
 
-    def refit_boxes(self, low: Floats, high: Floats) -> None:
-        """The same for bare boxes, in the order of the primitives."""
-        check_finite(low, high)
-        self.box_low[:], self.box_high[:] = low[self.order], high[self.order]
-        self._refit_nodes()
-        if self.worn():
-            self.rebuild()
-
     def worn(self) -> bool:
         """Whether the sum of surface areas has grown so much that pairs would be found slowly."""
         now = self.area()
