@@ -15,7 +15,7 @@ under their load within the step: their friction is computed after the normal im
 Edges that cross edges are contacts too, and points at rims leave with them (detect/sharp_edges.py). What has no depth is pulled apart and
 reported: a body wholly inside another has no border; one that is more than half through a thin one gets opposite fronts. A point that
 loses its direction, or whose direction turns over from one step to the next, goes on along its own last one, else along the last mean
-direction of its pair of bodies, else along the line of centres. Along it the bodies come apart by PACE mean edges a step at least:
+direction of its pair of bodies, else along the line of centres. Along it the bodies come apart by SHALLOW mean edges a step at least:
 closing all of the way in one step would shoot them apart.
 
 Limitations: looks at the end of the step only; dissipates (restitution 0); bodies that start deep inside each other fly apart with
@@ -39,12 +39,11 @@ from pliant.detect.depth import CANCELLED, RESOLVED, ways_out
 from pliant.detect.keys import recall, recalled, remember
 from pliant.detect.penetration import ACROSS, Surfaces
 from pliant.detect.sharp_edges import Crossed, Ways, leave_with_edges
-from pliant.detect.solid_penetration import Collisions, SolidPenetration
+from pliant.detect.solid_penetration import SHALLOW, Collisions, SolidPenetration
 from pliant.kernels import add, axpy, kernel, load, norm, scale, store
 from pliant.model import IMPLICIT
 from pliant.world.motion import Motion, Rows
 
-PACE = 0.01  # mean edges a step
 NO_IDS, NO_WAYS = np.zeros(0, np.int64), np.zeros((0, 3))
 
 
@@ -253,7 +252,7 @@ def pace(motion: Motion, edge: float, rows: Rows, lost: np.ndarray, depth: Float
     if not lost.any():
         return depth
     moved = np.einsum("ri,ri->r", motion.slide(rows), rows.normal)
-    return np.where(lost, np.clip(PACE * edge - moved, 0.0, depth), depth)
+    return np.where(lost, np.clip(SHALLOW * edge - moved, 0.0, depth), depth)
 
 
 def contact_key(motion: Motion, found: Collisions) -> Ints:

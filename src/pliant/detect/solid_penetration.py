@@ -35,8 +35,7 @@ if TYPE_CHECKING:
     from pliant.model import Rest
 
 SHARP = np.cos(np.radians(45.0))  # faces that meet at a larger angle do not share normals: a normal half way round an edge is no way out
-BEYOND = 4.0  # times the distance to the closest surface: no depth along a sensible direction is larger
-SHALLOW = 0.01  # of the mean edge: points without a positive depth that are no deeper exert no force
+SHALLOW = 0.01  # of the mean edge: points without a positive depth that are no deeper exert no force; see also `pace` in noniterative.py
 
 
 @dataclass
@@ -180,7 +179,7 @@ class SolidPenetration:
         if len(bad) == 0:
             return out
         face, weights, normal, gap = closest_faces(surfaces, out.point[bad], out.b[bad])
-        beyond = out.depth[bad] > BEYOND * np.abs(gap)
+        beyond = ACROSS * out.depth[bad] > np.abs(gap)  # as of a way that leans away from the closest one
         beyond[beyond] = ~agree(out, bad[beyond], normal[beyond], len(self.bodies))
         out.status[bad[beyond]] = NOT_POSITIVE
         deep = (gap < -SHALLOW * self.edge) & (out.a[bad] != out.b[bad]) & (out.status[bad] == NOT_POSITIVE)
