@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from pliant import shapes
-from pliant.contact.inside import remaining_depth
-from pliant.measure.overlap import overlap
+from pliant.measure.overlap import overlap, remaining_depth
 from pliant.shop import scenes
 
 

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pliant.base import Floats
-from pliant.contact.inside import remaining
+from pliant.detect.solid_penetration import Collisions, SolidPenetration, closest_faces
 from pliant.geometry.mesh import TET_EDGES
+from pliant.world.motion import Motion
 
 if TYPE_CHECKING:
     from pliant.simulate.simulation import Simulation
@@ -32,6 +33,24 @@ class Overlap:
     def typical(self) -> float:
         """Median over the points inside, as a part of the mean edge."""
         return float(np.median(self.depth)) / self.edge if len(self.depth) else 0.0
+
+
+def remaining(sim: Simulation) -> Collisions:
+    """Points that are inside bodies as they are now, with `depth` the distance to the body's surface [m].
+
+    What a step has left: over all points, of all pairs that meet. A point inside its own body has its consistent depth.
+    """
+    world, state = sim.world, sim.world.state
+    motion = Motion(world, 0.0, state.x, state.v, state.velocity, state.spin)
+    found, surfaces = motion.kept(SolidPenetration).find(motion.end, motion.shapes, motion.pairs.meet)
+    rows = np.flatnonzero((motion.bodies.analytic[found.b] < 0) & (found.a != found.b))
+    found.depth[rows] = -closest_faces(surfaces, found.point[rows], found.b[rows]).gap
+    return found
+
+
+def remaining_depth(sim: Simulation) -> float:
+    """Largest of them [m]; 0 if nothing is inside anything."""
+    return float(np.nanmax(remaining(sim).depth, initial=0.0))
 
 
 def overlap(sim: Simulation) -> Overlap:

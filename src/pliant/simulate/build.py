@@ -11,8 +11,7 @@ from pliant.base import Floats, Ints, PliantError
 from pliant.bodies.assemble import element_groups
 from pliant.bodies.body import BodyParts, body_parts
 from pliant.bodies.materials import find_law
-from pliant.contact.method import choose, make_method
-from pliant.contact.several import Several
+from pliant.contact.method import Several, choose, make_method
 from pliant.detect.shapes import KINDS, NO_SHAPE
 from pliant.integrate.stability import stable_step
 from pliant.model import SCHEMES, STAGED, SYMPLECTIC, Bodies, Frames, Model, Nodes, Skin, State

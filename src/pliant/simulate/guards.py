@@ -21,7 +21,8 @@ def overlaps(world: World) -> list[tuple[str, str, float, Floats]]:
     """Pairs of bodies that overlap now: names, depth [m] and the direction out of the second."""
     state = world.state
     still = Motion(world, 1e-12, state.x.copy(), np.zeros_like(state.v), np.zeros_like(state.velocity), state.spin * 0)
-    hits = still.kept(Penetration).find(still)
+    finder = still.kept(Penetration)
+    hits = finder.find(finder.fit(still.end, still.shapes), still.pairs.meet)
     names = world.model.bodies.names
     found: dict[tuple[str, ...], tuple[str, str, float, Floats]] = {}
     for k in np.argsort(hits.gap, kind="stable"):  # deepest first

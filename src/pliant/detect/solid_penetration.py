@@ -1,4 +1,4 @@
-"""Points of bodies inside bodies, with depth and way out: what `noniterative` looks at.
+"""Points of bodies inside solid bodies, those below the surface too, with consistent depth and way out: what `noniterative` asks for.
 
 Bodies whose boxes overlap are looked at, and of them only points and tetrahedra in the common part of the boxes. Points in tetrahedra are
 found pair by pair (detect/points_in_bodies.py) and get their consistent depth (detect/depth.py); points in planes, and in rigid or static
@@ -22,19 +22,17 @@ from pliant.detect.closest import face_neighbours
 from pliant.detect.depth import NOT_POSITIVE, RESOLVED, penetration_depths
 from pliant.detect.grid import Inside, points_in_tets
 from pliant.detect.keys import find
-from pliant.detect.penetration import body_boxes, body_pairs, signed_gaps
-from pliant.detect.points_in_bodies import Within
-from pliant.detect.shapes import asked_points, points_in_shapes
-from pliant.detect.sharp_edges import rest_points
+from pliant.detect.penetration import Distances, Meet, Mesh, Surfaces, body_boxes, faces_only, meeting, signed_distances
+from pliant.detect.points_in_bodies import PointsInBodies
+from pliant.detect.shapes import NO_SHAPE, Shapes, asked_points, points_in_shapes
 from pliant.detect.tree import Tree
 from pliant.geometry.mesh import TET_EDGES
 from pliant.geometry.normals import area_normals, face_normals
 from pliant.geometry.topology import Csr, listed
 from pliant.kernels import use_threads
-from pliant.world.motion import Motion
 
 if TYPE_CHECKING:
-    from pliant.simulate.simulation import Simulation
+    from pliant.model import Rest
 
 SHARP = np.cos(np.radians(45.0))  # faces that meet at a larger angle do not share normals: a normal half way round an edge is no way out
 BEYOND = 4.0  # times the distance to the closest surface: no depth along a sensible direction is larger
@@ -68,12 +66,13 @@ class Collisions:
         return Collisions(*(np.concatenate([getattr(self, f.name), getattr(other, f.name)]) for f in fields(self)))
 
 
-class Finder:
+class SolidPenetration:
     """Finds points inside bodies; keeps what does not change between steps."""
 
-    def __init__(self, motion: Motion) -> None:
-        skin, bodies = motion.skin, motion.bodies
-        self.tree = Tree.build(motion.end, skin.faces, bodies.face_start)
+    def __init__(self, rest: Rest) -> None:
+        skin, bodies = rest.skin, rest.bodies
+        self.skin, self.bodies = skin, bodies
+        self.tree = Tree.build(rest.points, skin.faces, bodies.face_start)
         used = np.zeros(len(skin), bool)
         used[skin.tets] = True
         surface = np.arange(len(skin)) < (bodies.point_start[:-1] + bodies.surface)[skin.body]
@@ -82,70 +81,68 @@ class Finder:
         self.embedded[skin.body[riding]] = np.isin(skin.body[riding], skin.tet_body)
         self.counts = (skin.body >= 0) & ~(self.embedded[skin.body] & ~surface)
         self.counts[bodies.anchor[bodies.ball_radius > 0.0]] = True
-        self.links = self._links(motion)
+        self.links = self._links()
         self.neighbour = face_neighbours(skin.faces)
-        ends = motion.start[skin.tets[:, TET_EDGES]]
-        mean = np.linalg.norm(ends[:, :, 0] - ends[:, :, 1], axis=2).mean() if len(ends) else 1.0
-        self.edge = float(2.0 ** np.round(np.log2(mean)))  # [m] a power of two, so that a resumed run finds the same
-        self.within = Within(skin.tets, skin.tet_body, bodies.point_start, self.counts, self.edge)
-        self.normal_of = smooth_corners(rest_points(motion), skin.faces, self.neighbour)
-        self.face_normal, self.vertex_normal = np.zeros((len(skin.faces), 3)), np.zeros((len(skin), 3))
-        self.corner_normal = np.zeros((int(self.normal_of.max(initial=-1)) + 1, 3))
-        self.selfish = np.flatnonzero(motion.pairs.meet(np.arange(len(bodies)), np.arange(len(bodies))))
-        self._refuse(motion)
+        ends = rest.points[skin.tets[:, TET_EDGES]]
+        self.edge = float(np.linalg.norm(ends[:, :, 0] - ends[:, :, 1], axis=2).mean()) if len(ends) else 1.0  # [m] mean, at rest
+        self.points_in_bodies = PointsInBodies(skin.tets, skin.tet_body, bodies.point_start, self.counts, self.edge)
+        self.normal_of = smooth_corners(rest.points, skin.faces, self.neighbour)
 
-    def _links(self, motion: Motion) -> Csr:
+    def _links(self) -> Csr:
         """Neighbours of each point that counts: along edges of tetrahedra, or of the faces of an embedded skin."""
-        skin = motion.skin
+        skin = self.skin
         inner = skin.tets[~self.embedded[skin.tet_body]][:, TET_EDGES].reshape(-1, 2)
         faces = skin.faces[self.embedded[skin.face_body]]
         edges = np.concatenate([inner, faces[:, [0, 1]], faces[:, [1, 2]], faces[:, [2, 0]]])
         key = np.unique(np.concatenate([edges[:, 0] * len(skin) + edges[:, 1], edges[:, 1] * len(skin) + edges[:, 0]]))
         return listed(key // len(skin), key % len(skin), len(skin))
 
-    def _refuse(self, motion: Motion) -> None:
-        for body in self.selfish[self.embedded[self.selfish]][:1]:
-            raise PliantError(
-                f"Body '{motion.bodies.names[body]}' is to touch itself and has an embedded skin, whose points are inside its own "
-                "tetrahedra from the start: leave out `skin`, or switch off its pair with itself."
-            )
+    def fit(self, points: Floats, shapes: Shapes) -> tuple[Surfaces, Floats]:
+        """The surfaces where they are now, with normals weighted by area; and those of corners that are smooth together."""
+        self.tree.refit(points)
+        face_normal, vertex_normal = np.empty((len(self.skin.faces), 3)), np.empty((len(points), 3))
+        corner_normal = np.empty((int(self.normal_of.max(initial=-1)) + 1, 3))
+        area_normals(points, self.skin.faces, self.normal_of, face_normal, vertex_normal, corner_normal)
+        return Surfaces(Mesh(points, self.skin.faces, self.neighbour, face_normal, vertex_normal), self.tree.nodes, shapes), corner_normal
 
-    def find(self, motion: Motion) -> Collisions:
-        """All points inside bodies at the end of the motion."""
-        x = motion.end
-        self.tree.refit(x)
-        area_normals(x, motion.skin.faces, self.normal_of, self.face_normal, self.vertex_normal, self.corner_normal)
-        low, high = body_boxes(motion, self.tree)
-        a, b = body_pairs(motion, low, high)
-        exact = motion.bodies.analytic[b] >= 0
-        shapes = self._in_shapes(motion, a[exact], b[exact], low, high)
-        point, body = self._in_tets(motion, a[~exact], b[~exact], low, high)
-        return shapes.joined(self._with_depth(motion, point, body)) if len(point) else shapes
+    def find(self, points: Floats, shapes: Shapes, meet: Meet) -> tuple[Collisions, Surfaces]:
+        """All points inside bodies, and the surfaces that they were found in."""
+        surfaces, corner_normal = self.fit(points, shapes)
+        low, high = body_boxes(self.tree, shapes)
+        a, b = meeting(low, high, self.bodies.surface, meet)
+        exact = shapes.kind[b] != NO_SHAPE
+        found = self._in_shapes(surfaces, a[exact], b[exact], low, high)
+        point, body = self.points_in_bodies.find(points, a[~exact], b[~exact], low, high)
+        every = np.arange(len(self.bodies))
+        themselves = self._in_themselves(points, every[meet(every, every)])
+        point, body = np.concatenate([point, themselves]), np.concatenate([body, self.skin.body[themselves]])
+        if self.embedded.any():
+            point, body = self._within_skin(surfaces, point, body)
+        return found.joined(self._with_depth(surfaces, corner_normal, point, body)) if len(point) else found, surfaces
 
-    def _in_shapes(self, motion: Motion, a: Ints, b: Ints, low: Floats, high: Floats) -> Collisions:
+    def _in_shapes(self, surfaces: Surfaces, a: Ints, b: Ints, low: Floats, high: Floats) -> Collisions:
         """Points in exact shapes."""
-        bodies = motion.bodies
-        radius = bodies.ball_radius
+        bodies, radius = self.bodies, self.bodies.ball_radius
         first, last = asked_points(bodies.point_start, np.diff(bodies.point_start), bodies.anchor, radius)
-        shapes = bodies.shapes(motion.position, motion.rotation)
-        pair, point, gap, normal = points_in_shapes(a, b, first, last, radius, self.counts, motion.end, low, high, shapes)
+        pair, point, gap, normal = points_in_shapes(
+            a, b, first, last, radius, self.counts, surfaces.points, low, high, surfaces.shapes
+        )  # fmt: skip
         used, depth = len(point), -gap
         none, weights = np.full(used, -1, np.int64), np.tile([1.0, 0.0, 0.0], (used, 1))
         status = np.full(used, RESOLVED, np.int64)
         return Collisions(point, a[pair], b[pair], none, weights, normal, depth, depth.copy(), status, radius[a[pair]])
 
-    def _in_tets(self, motion: Motion, a: Ints, b: Ints, low: Floats, high: Floats) -> tuple[Ints, Ints]:
-        """(point, body) of points in tetrahedra of bodies, each once."""
-        point, body = self.within.find(motion.end, a, b, low, high)
-        if len(self.selfish):
-            mine = self._in_themselves(motion)
-            point, body = np.concatenate([point, mine]), np.concatenate([body, motion.skin.body[mine]])
-        return self._within_skin(motion, point, body) if self.embedded.any() else (point, body)
-
-    def _in_themselves(self, motion: Motion) -> Ints:
+    def _in_themselves(self, x: Floats, bodies: Ints) -> Ints:
         """Points of bodies that may touch themselves, in tetrahedra of their own that are not beside them."""
-        skin, x = motion.skin, motion.end
-        tet = np.flatnonzero(np.isin(skin.tet_body, self.selfish))
+        if len(bodies) == 0:
+            return np.zeros(0, np.int64)
+        skin = self.skin
+        for body in bodies[self.embedded[bodies]][:1]:
+            raise PliantError(
+                f"Body '{self.bodies.names[body]}' is to touch itself and has an embedded skin, whose points are inside its own "
+                "tetrahedra from the start: leave out `skin`, or switch off its pair with itself."
+            )
+        tet = np.flatnonzero(np.isin(skin.tet_body, bodies))
         hits: Inside = points_in_tets(x, x, skin.tets[tet], same=True, cell=self.edge)
         hits = Inside(hits.point, tet[hits.tet], hits.weights, hits.flat)
         own = skin.body[hits.point] == skin.tet_body[hits.tet]
@@ -155,28 +152,15 @@ class Finder:
         beside = (find(edge, point[:, None] * count + corners) >= 0).any(axis=1)
         return np.unique(point[~beside])
 
-    def _within_skin(self, motion: Motion, point: Ints, body: Ints) -> tuple[Ints, Ints]:
+    def _within_skin(self, surfaces: Surfaces, point: Ints, body: Ints) -> tuple[Ints, Ints]:
         """Without those in tetrahedra that an embedded skin rides in, but outside of the skin."""
         rows = np.flatnonzero(self.embedded[body])
-        gap = self.closest(motion, point[rows], body[rows])[3]
+        gap = closest_faces(surfaces, point[rows], body[rows]).gap
         keep = np.ones(len(point), bool)
         keep[rows] = gap < 0.0
         return point[keep], body[keep]
 
-    def closest(self, motion: Motion, point: Ints, body: Ints) -> tuple[Ints, Floats, Floats, Floats]:
-        """(face, weights, normal, signed distance) of the place on the body's faces that is closest to each point."""
-        count, tree, none = len(point), self.tree, np.full(len(motion.bodies), -1, np.int64)
-        face, gap = np.full(count, -1, np.int64), np.zeros(count)
-        weights, normal = np.zeros((count, 3)), np.zeros((count, 3))
-        use_threads(count)
-        signed_gaps(
-            body, point, np.zeros(count), motion.end, none, motion.bodies.parameters, motion.bodies.frame, motion.position,
-            motion.rotation, tree.root, tree.level[1], tree.first, tree.count, tree.order, tree.low, tree.high, motion.skin.faces,
-            self.neighbour, self.face_normal, self.vertex_normal, face, weights, normal, gap,
-        )  # fmt: skip
-        return face, weights, normal, gap
-
-    def _with_depth(self, motion: Motion, point: Ints, body: Ints) -> Collisions:
+    def _with_depth(self, surfaces: Surfaces, corner_normal: Floats, point: Ints, body: Ints) -> Collisions:
         """Consistent depths; points without a positive one get the closest way out if they are not shallow, else they are left out.
 
         A point that lies on a surface, to rounding, does not meet it when it looks along its edges, and would get the depth of some other
@@ -184,10 +168,10 @@ class Finder:
         own is that of the other points of the two bodies and the closest is not: rims of boxes on each other are next to a side, but
         leave with the others.
         """
-        skin = motion.skin
+        skin = self.skin
         use_threads(16 * len(point))
         found = penetration_depths(
-            motion.end, point, body, self.links, self.tree, skin.faces, self.corner_normal, self.edge, skin.body, self.normal_of
+            surfaces.points, point, body, self.links, self.tree, skin.faces, corner_normal, self.edge, skin.body, self.normal_of
         )
         out = Collisions(
             found.point, skin.body[found.point], found.body, found.face, found.weights, found.direction, found.depth, found.ray,
@@ -196,9 +180,9 @@ class Finder:
         bad = np.flatnonzero((out.status == NOT_POSITIVE) | ((out.depth > SHALLOW * self.edge) & (out.a != out.b)))
         if len(bad) == 0:
             return out
-        face, weights, normal, gap = self.closest(motion, out.point[bad], out.b[bad])
+        face, weights, normal, gap = closest_faces(surfaces, out.point[bad], out.b[bad])
         beyond = out.depth[bad] > BEYOND * np.abs(gap)
-        beyond[beyond] = ~agree(out, bad[beyond], normal[beyond], len(motion.bodies))
+        beyond[beyond] = ~agree(out, bad[beyond], normal[beyond], len(self.bodies))
         out.status[bad[beyond]] = NOT_POSITIVE
         deep = (gap < -SHALLOW * self.edge) & (out.a[bad] != out.b[bad]) & (out.status[bad] == NOT_POSITIVE)
         rows = bad[deep]
@@ -206,6 +190,11 @@ class Finder:
         out.depth[rows] = out.ray[rows] = -gap[deep]
         out.status[rows] = RESOLVED
         return out.select(out.status != NOT_POSITIVE)
+
+
+def closest_faces(surfaces: Surfaces, point: Ints, body: Ints) -> Distances:
+    """The place on each body's faces that is closest to each point."""
+    return signed_distances(faces_only(surfaces), surfaces.points[point], body)
 
 
 def agree(found: Collisions, rows: Ints, other: Floats, bodies: int) -> np.ndarray:
@@ -237,22 +226,3 @@ def smooth_corners(points: Floats, faces: Ints, neighbour: Ints) -> Ints:
     there = np.concatenate([3 * g + np.argmax(faces[g] == faces[f, end][:, None], axis=1) for end in ends])
     links = coo_matrix((np.ones(len(here)), (here, there)), shape=(faces.size, faces.size))
     return connected_components(links, directed=False)[1].astype(np.int64).reshape(faces.shape)
-
-
-def remaining(sim: Simulation) -> Collisions:
-    """Points that are inside bodies as they are now, with `depth` the distance to the body's surface [m].
-
-    What a step has left: over all points, of all pairs that meet. A point inside its own body has its consistent depth.
-    """
-    world, state = sim.world, sim.world.state
-    motion = Motion(world, 0.0, state.x, state.v, state.velocity, state.spin)
-    finder = motion.kept(Finder)
-    found = finder.find(motion)
-    rows = np.flatnonzero((motion.bodies.analytic[found.b] < 0) & (found.a != found.b))
-    found.depth[rows] = -finder.closest(motion, found.point[rows], found.b[rows])[3]
-    return found
-
-
-def remaining_depth(sim: Simulation) -> float:
-    """Largest of them [m]; 0 if nothing is inside anything."""
-    return float(np.nanmax(remaining(sim).depth, initial=0.0))
