@@ -12,10 +12,9 @@ from pliant.bodies.materials import lame
 from pliant.bodies.phyxels import kernel_volumes, point_values
 from pliant.bodies.point_skin import ride
 from pliant.bodies.points import STRAINED, Points
-from pliant.geometry.filling import contained, fill
+from pliant.geometry.filling import contained, fill, winding_numbers
 from pliant.geometry.mass import mass_of_surface
 from pliant.geometry.shapes import make
-from pliant.geometry.voxels import winding_numbers
 from pliant.scene import Material
 
 E, NU, H, RHO = 1e4, 0.3, 0.1, 1000.0

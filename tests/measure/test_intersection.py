@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pliant.geometry.filling import winding_numbers
 from pliant.geometry.mesh import Surface
 from pliant.geometry.shapes import make
-from pliant.geometry.surface_topology import volume_of
-from pliant.geometry.voxels import winding_numbers
+from pliant.geometry.topology import volume_of
 from pliant.measure.columns import common_volume
 from pliant.measure.intersection import clipped, intersection
 

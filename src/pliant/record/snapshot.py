@@ -53,7 +53,7 @@ def thaw(arrays: dict[str, np.ndarray], meta: dict[str, Any]) -> State:
 def read_meshes(scene: Scene) -> Scene:
     """A copy in which meshes from files and surfaces to be filled are there, so that what runs is what is recorded."""
     from pliant.bodies.body import is_filled
-    from pliant.geometry.resolve import resolve
+    from pliant.geometry.shapes import resolve
     from pliant.simulate.build import contact_of
 
     needs, bodies = contact_of(scene)[0].needs, []

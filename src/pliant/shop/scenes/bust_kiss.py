@@ -30,7 +30,7 @@ def make(
 
 def _front(shape: dict[str, Any]) -> float:
     """How far a shape reaches along +x [m]."""
-    from pliant.geometry.resolve import resolve
+    from pliant.geometry.shapes import resolve
 
     found = resolve(shape, solid=False)
     return float((found.cloud.points if found.cloud is not None else found.surface().points)[:, 0].max())

@@ -31,7 +31,7 @@ def make(
 
 def _clearance(shape: dict[str, Any]) -> float:
     """How far the shape's origin must be above the ground so that it just does not touch."""
-    from pliant.geometry.resolve import resolve
+    from pliant.geometry.shapes import resolve
 
     found = resolve(shape, solid=False)
     points = found.cloud.points if found.cloud is not None else found.surface().points

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pliant.geometry.resolve import resolve
+from pliant.geometry.shapes import resolve
 from pliant.scene import Scene
 from pliant.shop.scenes.springy import body, check, contact, surface
 from pliant.simulate.simulation import Simulation

@@ -1,7 +1,7 @@
 """Smooth implicit functions: what is inside is negative, and values are distances in metres, or nearly so.
 
 A `Field` takes points (n, 3) [m] and gives (n,) values [m]. Fields are closed under union, intersection, difference,
-motion and waves, so a body is one expression. Blends use the quadratic smooth minimum
+motion, so a body is one expression. Blends use the quadratic smooth minimum
 min(a, b) - h^2 k / 4 with h = max(k - |a - b|, 0) / k, where k [m] is the blending radius: it changes nothing where
 the two values differ by k or more.
 """
@@ -34,6 +34,18 @@ def _unit(direction: Vector) -> Floats:
 
 def _norm(x: Floats) -> Floats:
     return np.sqrt(np.einsum("...i,...i->...", x, x))
+
+
+def _along(d: Floats, axis: Floats) -> tuple[Floats, Floats]:
+    """Coordinates along an axis and off it."""
+    y = d @ axis
+    return y, np.sqrt(np.maximum(np.einsum("ij,ij->i", d, d) - y * y, 0.0))
+
+
+def _in_both(a: Floats, b: Floats, rounding: float) -> Floats:
+    """Distance to what is in two bodies at right angles to each other, given those to them, its edges rounded by a radius."""
+    a, b = a + rounding, b + rounding
+    return np.hypot(np.maximum(a, 0.0), np.maximum(b, 0.0)) + np.minimum(np.maximum(a, b), 0.0) - rounding
 
 
 def ball(centre: Vector, radius: float) -> Field:
@@ -74,9 +86,7 @@ def round_cone(a: Vector, b: Vector, radius_a: float, radius_b: float | None = N
     lean = k / np.sqrt(1.0 - k * k)
 
     def field(x: Floats) -> Floats:
-        d = x - p
-        y = d @ axis
-        rho = np.sqrt(np.maximum(np.einsum("ij,ij->i", d, d) - y * y, 0.0))
+        y, rho = _along(x - p, axis)
         u = np.clip(y - lean * rho, 0.0, length)
         return np.hypot(rho, y - u) - ra + k * u
 
@@ -110,9 +120,7 @@ def torus(centre: Vector, axis: Vector, radius: float, thickness: float) -> Fiel
     c, n = np.asarray(centre, dtype=np.float64), _unit(axis)
 
     def field(x: Floats) -> Floats:
-        d = x - c
-        y = d @ n
-        rho = np.sqrt(np.maximum(np.einsum("ij,ij->i", d, d) - y * y, 0.0))
+        y, rho = _along(x - c, n)
         return np.hypot(rho - radius, y) - thickness
 
     return field
@@ -124,11 +132,8 @@ def cylinder(centre: Vector, axis: Vector, radius: float, half: float, rounding:
     c, n = np.asarray(centre, dtype=np.float64), _unit(axis)
 
     def field(x: Floats) -> Floats:
-        d = x - c
-        y = d @ n
-        rho = np.sqrt(np.maximum(np.einsum("ij,ij->i", d, d) - y * y, 0.0))
-        a, b = rho - radius + rounding, np.abs(y) - half + rounding
-        return np.hypot(np.maximum(a, 0.0), np.maximum(b, 0.0)) + np.minimum(np.maximum(a, b), 0.0) - rounding
+        y, rho = _along(x - c, n)
+        return _in_both(rho - radius, np.abs(y) - half, rounding)
 
     return field
 
@@ -191,11 +196,7 @@ def extruded(f: Field, axis: int, half: float, rounding: float = 0.0) -> Field:
     keep = np.ones(3)
     keep[axis] = 0.0
 
-    def field(x: Floats) -> Floats:
-        a, b = f(x * keep) + rounding, np.abs(x[:, axis]) - half + rounding
-        return np.hypot(np.maximum(a, 0.0), np.maximum(b, 0.0)) + np.minimum(np.maximum(a, b), 0.0) - rounding
-
-    return field
+    return lambda x: _in_both(f(x * keep), np.abs(x[:, axis]) - half, rounding)
 
 
 def mirrored(f: Field, axis: int) -> Field:
@@ -203,18 +204,3 @@ def mirrored(f: Field, axis: int) -> Field:
     flip = np.ones(3)
     flip[axis] = -1.0
     return lambda x: f(np.where(x[:, axis, None] < 0, x * flip, x))
-
-
-def wavy(f: Field, amplitude: float, wavelength: float) -> Field:
-    """The surface of f moved in and out by waves of all three directions.
-
-    The wave is sin kx cos ky + sin ky cos kz + sin kz cos kx over its largest value 3/2, with k = 2 pi / wavelength.
-    """
-    _positive("A wavelength", wavelength)
-    k = 2.0 * np.pi / wavelength
-
-    def field(x: Floats) -> Floats:
-        s, c = np.sin(k * x), np.cos(k * x)
-        return f(x) + (amplitude / 1.5) * np.einsum("ij,ij->i", s, np.roll(c, -1, axis=1))
-
-    return field

@@ -4,7 +4,7 @@ Labelle, Shewchuk: Isosurface Stuffing: Fast Tetrahedral Meshes with Good Dihedr
 body-centred cubic lattice is laid over space; edges whose ends have different signs are cut where f = 0; a lattice
 point with a cut too near is moved onto that cut; what is inside of each lattice tetrahedron is filled by a stencil.
 
-Where we differ: the stencils are generated from one rule instead of listed (stencils.py), points are warped
+Where we differ: the stencils are generated from one rule instead of listed, points are warped
 all at once and not one after another, and cuts are roots of f and not of its linear interpolant.
 
 Limitations: creases and corners of f are cut off by up to one edge; walls and gaps need about three edges across.
@@ -13,17 +13,15 @@ Limitations: creases and corners of f are cut off by up to one edge; walls and g
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import product
+from itertools import permutations, product
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
 
 from pliant.base import Floats, Ints, PliantError
-from pliant.geometry.implicit import Field
 from pliant.geometry.mesh import TET_EDGES, TET_FACES, TetMesh
-from pliant.geometry.stencils import LONG_EDGE, STENCIL_SIZE, STENCILS
+from pliant.geometry.topology import Edges, labels, split_vertices
+from pliant.shop.sculpt.implicit import Field
 
 # A cut nearer than this fraction of its edge moves the lattice point: the pair for which the paper proves dihedral
 # angles of 10.7 to 164.8 degrees. With our stencils 9.5 to 161 is what hundreds of meshes gave, mostly 15 to 150.
@@ -42,7 +40,6 @@ def stuff(
     upper: Sequence[float],
     edge: float,
     origin: Sequence[float] = (0.0, 0.0, 0.0),
-    largest_only: bool = False,
 ) -> TetMesh:
     """Fill {f < 0} with tetrahedra whose boundary points lie on f = 0.
 
@@ -50,7 +47,6 @@ def stuff(
     lower, upper -- corners of a box that holds all of the inside [m]
     edge         -- length of the long lattice edges [m]; the short ones are 0.87 of it
     origin       -- a lattice point [m]: flat faces of f on planes through it at multiples of edge stay exactly flat
-    largest_only -- keep only the largest connected piece
     """
     points, values, shape = _lattice(f, lower, upper, edge, np.asarray(origin, dtype=np.float64))
     sign = -np.sign(values).astype(np.int64)  # +1 inside
@@ -63,8 +59,6 @@ def stuff(
             f"of the box {list(lower)} to {list(upper)}. Use a smaller edge, or correct the box."
         )
     mesh = _separated(points, tets)
-    if largest_only:
-        mesh = _largest(mesh)
     _require_manifold(mesh, edge)
     return mesh
 
@@ -199,34 +193,17 @@ def _fill(sign: Ints, tets: Ints, mirrored: Bools, ends: Ints) -> Ints:
     return np.take_along_axis(places[row], stencil, axis=1)
 
 
-def _face_pairs(tets: Ints) -> tuple[Ints, Ints]:
-    """For every inner face the two places in tets[:, TET_FACES].reshape(-1, 3); for every boundary face its place."""
-    faces = np.sort(tets[:, TET_FACES].reshape(-1, 3), axis=1)
-    order = np.lexsort((faces[:, 2], faces[:, 1], faces[:, 0]))
-    same = np.all(faces[order[1:]] == faces[order[:-1]], axis=1)
-    first = np.flatnonzero(same)
-    inner = np.stack([order[first], order[first + 1]], axis=1)
-    outer = np.ones(len(faces), dtype=bool)
-    outer[inner] = False
-    return inner, np.flatnonzero(outer)
-
-
-def _components(pairs: Ints, count: int) -> Ints:
-    """Number of the connected component of each of `count` things, numbered by their first thing."""
-    graph = coo_array((np.ones(len(pairs), dtype=np.int8), (pairs[:, 0], pairs[:, 1])), shape=(count, count))
-    _, label = connected_components(graph, directed=False)
-    _, first, inverse = np.unique(label, return_index=True, return_inverse=True)
-    return np.argsort(np.argsort(first))[inverse]
-
-
 def _separated(points: Floats, tets: Ints) -> TetMesh:
     """A mesh of the used points, where pieces that meet only in a point or an edge get points of their own."""
-    inner, _ = _face_pairs(tets)
+    faces = np.sort(tets[:, TET_FACES].reshape(-1, 3), axis=1)
+    order = np.lexsort((faces[:, 2], faces[:, 1], faces[:, 0]))
+    first = np.flatnonzero(np.all(faces[order[1:]] == faces[order[:-1]], axis=1))
+    inner = np.stack([order[first], order[first + 1]], axis=1)  # the two places in `faces` of every inner face
     corner = (4 * np.arange(len(tets))[:, None, None] + TET_FACES).reshape(-1, 3)
     node = tets.reshape(-1)
     a, b = corner[inner[:, 0]], corner[inner[:, 1]]
     a, b = np.take_along_axis(a, np.argsort(node[a]), axis=1), np.take_along_axis(b, np.argsort(node[b]), axis=1)
-    piece = _components(np.stack([a.ravel(), b.ravel()], axis=1), len(node))
+    piece = labels(len(node), np.stack([a.ravel(), b.ravel()], axis=1))
     _, first = np.unique(piece, return_index=True)
     order = np.lexsort((first, node[first]))  # keep the order of the lattice
     number = np.empty_like(order)
@@ -234,39 +211,88 @@ def _separated(points: Floats, tets: Ints) -> TetMesh:
     return TetMesh(points[node[first[order]]], number[piece].reshape(-1, 4))
 
 
-def _largest(mesh: TetMesh) -> TetMesh:
-    """The connected piece with the largest volume."""
-    spokes = np.stack([np.repeat(mesh.tets[:, 0], 3), mesh.tets[:, 1:].ravel()], axis=1)
-    piece = _components(spokes, len(mesh.points))[mesh.tets[:, 0]]
-    kept = mesh.tets[piece == np.argmax(np.bincount(piece, weights=mesh.volumes))]
-    used, tets = np.unique(kept, return_inverse=True)
-    return TetMesh(mesh.points[used], tets.reshape(-1, 4))
-
-
 def _require_manifold(mesh: TetMesh, edge: float) -> None:
     """Every boundary edge in two boundary faces, every boundary point in one fan of them; else the edge is too long."""
-    _, outer = _face_pairs(mesh.tets)
-    faces = mesh.tets[:, TET_FACES].reshape(-1, 3)[outer]
-    corner = np.arange(faces.size).reshape(-1, 3)
-    half = np.concatenate([np.stack([corner[:, i], corner[:, i - 2]], axis=1) for i in range(3)])
-    node = faces.reshape(-1)
-    ends = np.sort(node[half], axis=1)
-    order = np.lexsort((ends[:, 1], ends[:, 0]))
-    _, start, count = np.unique(ends[order], axis=0, return_index=True, return_counts=True)
-    bad = ends[order[start[count != 2]], 0]
-    if not len(bad):
-        # Two faces at an edge run through it in opposite directions, so the ends of one meet the other's crosswise.
-        left, right = half[order[start]], half[order[start + 1]]
-        piece = _components(
-            np.concatenate([np.stack([left[:, 0], right[:, 1]], axis=1), np.stack([left[:, 1], right[:, 0]], axis=1)]),
-            len(node),
-        )
-        fans = np.unique(piece, return_index=True)[1]
-        used, seen = np.unique(node[fans], return_counts=True)
-        bad = used[seen > 1]
+    edges = Edges(mesh.boundary)
+    bad = edges.ends[edges.count != 2, 0]
+    bad = bad if len(bad) else split_vertices(edges)
     if len(bad):
         raise Pinched(
             f"With edge {edge:g} m the implicit body touches itself at {mesh.points[bad[0]].tolist()} and at "
             f"{len(bad) - 1} other places, so its skin would not be a manifold there: a gap or wall is about as thin "
             "as the edge. Use a smaller edge, a wider gap, or move the lattice (origin)."
         )
+
+
+# How the inner part of a lattice tetrahedron is cut into tetrahedra, for each pattern of signs at its points.
+#
+# Lattice tetrahedra are (0, 1, 2, 3) with long edges 0-1 and 2-3, four short edges, and the lower point of each long edge
+# first. Signs: +1 inside, 0 on the surface, -1 outside. Places 4..9 of a stencil are the cuts of the edges TET_EDGES.
+
+LONG_EDGE = np.array([True, False, False, False, False, True])  # of TET_EDGES
+_REFERENCE = np.array([[-1.0, 0, 0], [1, 0, 0], [0, 1, 1], [0, -1, 1]])  # a positive lattice tetrahedron
+
+
+def _edge(p: int, q: int) -> int:
+    return [tuple(e) for e in TET_EDGES.tolist()].index((min(p, q), max(p, q)))
+
+
+def _cut(p: int, q: int) -> int:
+    return 4 + _edge(p, q)
+
+
+def _starts(p: int, q: int, m: int) -> bool:
+    """Whether the diagonal of the quadrilateral p, q, cut(q, m), cut(p, m) runs from p to cut(q, m).
+
+    The quadrilateral is shared by two lattice tetrahedra, so the rule looks only at the triangle p, q, m, which has one
+    long edge: the diagonal ends at the cut of the long edge; if that is p-q it starts at the lower one.
+    """
+    return p < q if LONG_EDGE[_edge(p, q)] else bool(LONG_EDGE[_edge(q, m)])
+
+
+def _prism(a: Sequence[int], b: Sequence[int], diagonals: set[tuple[int, int]]) -> list[tuple[int, ...]]:
+    """The prism with triangles a, b and sides a_i-b_i; (i, j) in diagonals asks for a_i-b_j and not a_j-b_i."""
+    for i, j, k in permutations(range(3)):
+        if not {(j, i), (k, i), (k, j)} & diagonals:
+            return [(a[i], a[j], a[k], b[k]), (a[i], a[j], b[j], b[k]), (a[i], b[i], b[j], b[k])]
+    raise AssertionError("cyclic diagonals: no tetrahedra without an extra point")
+
+
+def _stencil(sign: tuple[int, ...]) -> list[tuple[int, ...]]:
+    """Tetrahedra that fill the inner part, of either orientation."""
+    inner = [i for i in range(4) if sign[i] > 0]
+    outer = [i for i in range(4) if sign[i] < 0]
+    if not inner:
+        return []
+    if not outer:
+        return [(0, 1, 2, 3)]
+    if len(inner) == 1:
+        return [tuple(i if sign[i] >= 0 else _cut(inner[0], i) for i in range(4))]
+    m = outer[0]
+    if len(inner) == 3:
+        asked = {(i, j) for i, j in permutations(range(3), 2) if _starts(inner[i], inner[j], m)}
+        return _prism(inner, [_cut(p, m) for p in inner], asked)
+    p, q = inner
+    if len(outer) == 2:  # the diagonal between the cuts lies on the boundary of the mesh and is free
+        asked = {(0, i) if _starts(p, q, n) else (i, 0) for i, n in enumerate(outer, start=1)}
+        return _prism([p, *(_cut(p, n) for n in outer)], [q, *(_cut(q, n) for n in outer)], asked)
+    on = sign.index(0)
+    if not _starts(p, q, m):
+        p, q = q, p
+    return [(on, p, q, _cut(q, m)), (on, p, _cut(q, m), _cut(p, m))]
+
+
+def _table() -> tuple[Ints, Ints]:
+    stencils, size = np.zeros((81, 3, 4), dtype=np.int64), np.zeros(81, dtype=np.int64)
+    places = np.concatenate([_REFERENCE, _REFERENCE[TET_EDGES].mean(axis=1)])
+    for code, sign in enumerate(product((-1, 0, 1), repeat=4)):
+        for i, tet in enumerate(_stencil(sign)):
+            x = places[list(tet)]
+            positive = np.linalg.det(x[1:] - x[0]) > 0
+            stencils[code, i] = tet if positive else (tet[1], tet[0], tet[2], tet[3])
+            size[code] = i + 1
+    return stencils, size
+
+
+# By code = sum of (sign_i + 1) 3^(3-i): tetrahedra (81, 3, 4) for a positive lattice tetrahedron, and how many.
+STENCILS, STENCIL_SIZE = _table()
