@@ -12,6 +12,40 @@ SOURCE = ROOT / "src" / "pliant"
 REASON = "start-up"  # a lazy import says so in its line, in the line above, or in the docstring of its module or folder
 UPWARDS = {("scene", "simulate")}  # `scene.simulate()`: the one door that opens upwards, said in docs/architecture.md
 
+# Imports that still point upwards, and lazy ones without a reason. These lists can only become shorter: what is no longer so must go.
+KNOWN: set[str] = {
+    "bodies/body.py: bodies imports scene",
+    "bodies/networks.py: bodies imports scene",
+    "bodies/phyxels.py: bodies imports scene",
+    "bodies/quasi_rigid.py: bodies imports model",
+    "bodies/quasi_rigid.py: bodies imports scene",
+    "detect/colliding.py: detect imports world",
+    "detect/impact.py: detect imports world",
+    "detect/penetration.py: detect imports bodies",
+    "detect/penetration.py: detect imports world",
+    "detect/sharp.py: detect imports world",
+    "detect/surfels/carried.py: detect imports bodies",
+    "detect/surfels/carried.py: detect imports model",
+    "detect/surfels/carried.py: detect imports world",
+    "detect/surfels/exact.py: detect imports model",
+    "measure/history.py: measure imports simulate",
+    "simulate/warm.py: simulate imports press",
+}
+UNREASONED: set[str] = {
+    "bodies/body.py: bodies imports bodies",
+    "contact/quasi_rigid/lcp.py: contact imports contact",
+    "contact/quasi_rigid/levels.py: contact imports contact",
+    "contact/quasi_rigid/operators.py: contact imports contact",
+    "contact/quasi_rigid/resolve.py: contact imports contact",
+    "scene.py: scene imports geometry",
+    "scene.py: scene imports simulate",
+    "simulate/simulation.py: simulate imports simulate",
+    "simulate/warm.py: simulate imports Scene",
+    "simulate/warm.py: simulate imports integrate",
+    "simulate/warm.py: simulate imports press",
+    "simulate/warm.py: simulate imports record",
+}
+
 
 @dataclass(frozen=True)
 class Import:
@@ -24,8 +58,19 @@ class Import:
     lazy: bool
     reasoned: bool
 
+    @property
+    def known(self) -> str:
+        """As it is listed in KNOWN and UNREASONED."""
+        return f"{self.file.relative_to(SOURCE)}: {self.importer} imports {self.imported}"
+
     def __str__(self) -> str:
         return f"{self.file.relative_to(ROOT)}:{self.line}: {self.importer} imports {self.imported}" + (" lazily" if self.lazy else "")
+
+
+def complaint(wrong: list[Import], known: set[str]) -> str:
+    """Imports that are wrong and not known to be, and those that are known to be and are right now: take them out of the list."""
+    right = known - {i.known for i in wrong}
+    return "\n".join([*(str(i) for i in wrong if i.known not in known), *(f"no longer so: {line}" for line in sorted(right))])
 
 
 def layers() -> dict[str, int]:
@@ -86,12 +131,12 @@ def test_imports_point_down():
         i for i in everything()
         if i.importer != i.imported and height[i.importer] <= height[public.get(i.imported, i.imported)] and (i.importer, i.imported) not in UPWARDS
     ]  # fmt: skip
-    assert not wrong, "\n".join(map(str, wrong))
+    assert not (said := complaint(wrong, KNOWN)), said
 
 
 def test_lazy_imports_have_a_reason():
     wrong = [i for i in everything() if i.lazy and not i.reasoned]
-    assert not wrong, f"say `{REASON}` in a comment or import at the top:\n" + "\n".join(map(str, wrong))
+    assert not (said := complaint(wrong, UNREASONED)), f"say `{REASON}` in a comment or import at the top:\n{said}"
 
 
 def test_the_test_sees_what_it_should(tmp_path, monkeypatch):

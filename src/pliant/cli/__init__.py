@@ -1,4 +1,4 @@
-"""The command line. Every command imports what it needs when it runs, so that `pliant --help` is quick."""
+"""The command line. Every command imports what it needs when it runs: start-up must be short, `pliant --help` above all."""
 
 from __future__ import annotations
 

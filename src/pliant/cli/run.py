@@ -8,8 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from pliant.cli.options import Colour, Contact, Dt, Duration, Json, SceneName, Settings, Threads, say, tell, use_threads
-from pliant.cli.scene import wanted_scene
+from pliant.cli.options import Colour, Contact, Dt, Duration, Json, SceneName, Settings, Threads, say, tell, use_threads, wanted_scene
 
 
 def demo(
@@ -17,7 +16,7 @@ def demo(
     pictures: Annotated[bool, typer.Option(help="Make a picture and a movie.")] = True,
 ) -> None:
     """Drop two soft bodies into a rigid bowl, and show what pliant measures. Under a minute, once compiled."""
-    from pliant.cli.terminal import free_name
+    from pliant.record.run import free_name
 
     scene = wanted_scene("bowl", [], None, None, None)
     _run(scene, free_name((out or Path("runs")) / "demo"), None, 10, pictures, "auto", False)
@@ -80,7 +79,8 @@ def _run(
     as_json: bool,
     overwrite: bool = False,
 ) -> None:
-    from pliant.cli.terminal import free_name, size_note
+    from pliant.cli.terminal import size_note
+    from pliant.record.run import free_name
     from pliant.simulate import running
     from pliant.simulate.warm import announce, warm
 

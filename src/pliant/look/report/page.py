@@ -11,17 +11,19 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pliant.base import Floats, PliantError
+from pliant.look import fields
+from pliant.look.draw import Canvas, scale_of, viewpoint
+from pliant.look.movie import survey
 from pliant.look.plots import plots
 from pliant.look.report import by_hand, words
 from pliant.look.report.hardest import Hardest, hardest_contact, plot_map
 from pliant.look.report.html import beside, figure, legend, page, section, text
+from pliant.look.source import Film
+from pliant.look.stage import STONE, Camera, containers, plain_colours
+from pliant.record import Run
 
 if TYPE_CHECKING:
     from PIL import Image
-
-    from pliant.look.source import Film
-    from pliant.look.stage import Camera
-    from pliant.record import Run
 
 STILLS = 6
 SIZE = (640, 640)  # of a still: shown two in a row, its words are as large as those of the page
@@ -61,12 +63,6 @@ def report(run: Run, path: str | Path, field: str = "auto", stills: int = STILLS
 
 def _stills(run: Run, field: str, count: int, hardest: Hardest | None) -> str:
     """Pictures at equal distances in time, with one camera and one scale; a sentence where this machine cannot draw."""
-    from pliant.look import fields
-    from pliant.look.draw import Canvas, scale_of, viewpoint
-    from pliant.look.glass import containers
-    from pliant.look.movie import survey
-    from pliant.look.source import Film
-
     film = Film(run)
     chosen = sorted(set(np.linspace(0, run.frames - 1, max(1, min(count, run.frames))).round().astype(int).tolist()))
     if hardest is not None and hardest.frame not in chosen:  # in place of its neighbour, but not of the first and the last
@@ -94,10 +90,6 @@ def _stills(run: Run, field: str, count: int, hardest: Hardest | None) -> str:
 
 def _who_is_who(film: Film, around: Floats, camera: Camera) -> str:
     """The first frame with a colour for each body, and their names."""
-    from pliant.look.draw import Canvas
-    from pliant.look.glass import containers
-    from pliant.look.stage import STONE, plain_colours
-
     picture = film.picture(0, ())
     glass = containers(picture, camera)
     with Canvas(around, SIZE, camera, None, glass) as canvas:

@@ -20,6 +20,7 @@ from pliant.scene import Scene
 from pliant.shop import scenes
 from pliant.shop.reproduce import Experiment, Line
 from pliant.shop.scenes import cradle, flattened_head
+from pliant.shop.scenes.rider import lips
 from pliant.simulate.simulation import Simulation
 from pliant.world.motion import Motion
 
@@ -168,8 +169,6 @@ def rider(folder: Path) -> list[Line]:
     """Fig. 8: a complex body on another, whose mouth must not pass through itself."""
     sim = scenes.make("rider").simulate().run()
     draw(from_simulation(sim), size=(640, 480)).save(folder / "Fig8.png")
-    from pliant.shop.scenes.rider import lips
-
     gap, own = lips(sim), len(sim.contacts("mouth", "mouth"))
     here = f"lips {1000 * gap:.1f} mm apart, {own} contacts with itself"
     return [Line("Fig8 the mouth meets itself", "does not self-intersect", here, gap > -0.005 and own > 0, OPEN)]

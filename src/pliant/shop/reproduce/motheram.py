@@ -13,6 +13,9 @@ from typing import Any
 import numpy as np
 
 from pliant.base import PliantError
+from pliant.detect.centre_tree import centre_tree
+from pliant.detect.tree import Tree
+from pliant.detect.triangles import every_pair, intersecting
 from pliant.look import draw, from_simulation
 from pliant.shop import scenes
 from pliant.shop.reproduce import Experiment, Line
@@ -96,9 +99,6 @@ def three_spheres(folder: Path) -> list[Line]:
 
 def _tree_line(sim: Simulation) -> Line:
     """CPU time to find crossing triangles of the last state with the published tree and with every pair tested."""
-    from pliant.detect.centre_tree import centre_tree
-    from pliant.detect.triangles import every_pair, intersecting
-
     points, faces, start = sim.points(), sim.world.model.skin.faces, sim.world.model.bodies.face_start
     bodies = np.array([(0, 1), (0, 2), (1, 2)])
     middle = [sim.centre(n) * 0.8 for n in ("left", "right", "top")]  # pushed into each other
@@ -183,9 +183,6 @@ def explosion(folder: Path) -> list[Line]:
 
 def overlap(folder: Path) -> list[Line]:
     """Fig. 4: without setting vertices back the bunnies overlap; with it no triangles cross after any step."""
-    from pliant.detect.tree import Tree
-    from pliant.detect.triangles import intersecting
-
     crossing = {}
     for backtracking in (False, True):
         sim = Simulation(scenes.make("two-bunnies", response="invert", backtracking=backtracking, duration=0.12))

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from pliant.geometry.shapes import resolve
 from pliant.scene import Scene
 from pliant.simulate.simulation import Simulation
 
@@ -30,8 +31,6 @@ def make(
 
 def _front(shape: dict[str, Any]) -> float:
     """How far a shape reaches along +x [m]."""
-    from pliant.geometry.shapes import resolve
-
     found = resolve(shape, solid=False)
     return float((found.cloud.points if found.cloud is not None else found.surface().points)[:, 0].max())
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from pliant.geometry.shapes import resolve
 from pliant.scene import Scene
 from pliant.simulate.simulation import Simulation
 
@@ -31,8 +32,6 @@ def make(
 
 def _clearance(shape: dict[str, Any]) -> float:
     """How far the shape's origin must be above the ground so that it just does not touch."""
-    from pliant.geometry.shapes import resolve
-
     found = resolve(shape, solid=False)
     points = found.cloud.points if found.cloud is not None else found.surface().points
     return float(-points[:, 2].min()) + 1e-4
