@@ -1,6 +1,6 @@
 """Motheram, Tribble: Collision Detection and Deformation of Soft Bodies. Surfaces with springs, an AABB tree, velocities reversed.
 
-The paper gives k, c = 1, e = 0.9, m = 1 and depth 12; sizes, speeds and time steps are ours (scenes/springy.py). M1-M5 are sections 9.1 to
+The paper gives k, c = 1, e = 0.9, m = 1 and depth 12; sizes, speeds and time steps are ours (scenes/motheram.py). M1-M5 are sections 9.1 to
 9.5, run as published (`response = "invert"`, Cooper and Verner's scheme), Fig1-Fig4 the figures about damping and overlap.
 """
 
@@ -19,8 +19,7 @@ from pliant.detect.triangles import every_pair, intersecting
 from pliant.look import draw, from_simulation
 from pliant.shop import scenes
 from pliant.shop.reproduce import Experiment, Line
-from pliant.shop.scenes.bunny_and_teapot import slants
-from pliant.shop.scenes.springy import Watch
+from pliant.shop.scenes.motheram import Watch, slants
 from pliant.simulate.simulation import Simulation
 
 OPEN = "sizes, speeds and dt are not given"

@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from pliant import Scene
-from pliant.shop.scenes.archway import upright
+from pliant.shop.scenes.spillmann import upright
 from pliant.shop.validate import Check, problem
 from pliant.shop.validate.friction import EDGES, REVERSAL
 from pliant.simulate.simulation import Simulation

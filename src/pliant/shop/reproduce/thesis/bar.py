@@ -1,6 +1,6 @@
 """T3, T4 and T5: a soft bar on a rigid cube (7.1.2, Figs. 7.4 to 7.7).
 
-Masses, sizes and the material are not published; ours are in scenes/bar_on_cube.py, with the weight that the published depths say and the
+Masses, sizes and the material are not published; ours are in scenes/thesis.py, with the weight that the published depths say and the
 masses of nodes that the published limits say, without redefinition, as in that section. Impulses go to the masses they meet, as in the
 thesis. Jitter is the root mean square of the second difference of the force after 0.8 s, when the bar only sways, as a part of its weight.
 

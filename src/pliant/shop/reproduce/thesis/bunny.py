@@ -1,6 +1,6 @@
 """T7: a soft bunny in a rigid bowl (7.2, Figs. 7.13 and 7.14).
 
-Masses, sizes and the material are not published; ours are in scenes/bunny_in_bowl.py.
+Masses, sizes and the material are not published; ours are in scenes/thesis.py.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from pliant.look import draw, from_simulation
 from pliant.shop import scenes
 from pliant.shop.reproduce import Line
 from pliant.shop.reproduce.thesis.watch import History, plot
-from pliant.shop.scenes.bunny_in_bowl import SIZE
+from pliant.shop.scenes.thesis import BUNNY
 
 OPEN = "height, masses and material are not published; ours falls lower and is damped"
 
@@ -49,7 +49,7 @@ def rest(folder: Path) -> list[Line]:
     moving = np.flatnonzero(np.array(stiff.speeds) > 0.02)
     when = float(stiff.time[moving[-1]])
     most = {s: max(h.inverted) for s, h in runs.items()}
-    depth = {s: 100 * float(h.deepest.max()) / SIZE for s, h in runs.items()}
+    depth = {s: 100 * float(h.deepest.max()) / BUNNY for s, h in runs.items()}
     return [
         Line("T7 slower than 20 mm/s after", "about 2 s", f"{when:.2f} s", when < 0.95, OPEN),
         Line(

@@ -10,7 +10,7 @@ from pliant.base import Floats
 from pliant.shop import scenes
 from pliant.shop.reproduce import Line
 from pliant.shop.reproduce.thesis.watch import CPF, DPF, SHORT, plot
-from pliant.shop.scenes.particle_on_plane import RADIUS, critical
+from pliant.shop.scenes.thesis import PARTICLE, critical
 
 FIGURES = {(CPF, 0.14): True, (CPF, 0.17): False, (DPF, 0.11): True, (DPF, 0.13): False}  # Fig. 7.1: is it stable?
 THEORY = "the thesis has a plot without numbers; the number is from theory, the recurrence of 9.4"
@@ -23,7 +23,7 @@ def heights(method: str, stiffness: float, dt: float, steps: int) -> Floats:
     out = np.empty(steps)
     for i in range(steps):
         sim.step()
-        out[i] = sim.centre("particle")[2] - RADIUS
+        out[i] = sim.centre("particle")[2] - PARTICLE
     return out
 
 

@@ -1,6 +1,6 @@
 """T6 and T9: a rigid cube slides on a soft bar (7.2 and 7.3, Figs. 7.8 to 7.12 and 7.16).
 
-Sizes, masses, speeds and the material are not published; ours are in scenes/cube_on_bar.py.
+Sizes, masses, speeds and the material are not published; ours are in scenes/thesis.py.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from pliant.look import draw, from_simulation
 from pliant.shop import scenes
 from pliant.shop.reproduce import Line
 from pliant.shop.reproduce.thesis.watch import CPF, History, jitter, plot
-from pliant.shop.scenes.cube_on_bar import CUBE, hooked, mass, velocity
+from pliant.shop.scenes.thesis import CUBE, cube_mass, cube_velocity, hooked_pairs
 
 OPEN = "sizes, masses and the speed are not published"
 
@@ -31,8 +31,8 @@ class Slide(History):
 
     def look(self, report: object = None) -> None:
         super().look()
-        self.speeds.append(float(velocity(self.sim)[0]))
-        self.hooks.append(hooked(self.sim))
+        self.speeds.append(float(cube_velocity(self.sim)[0]))
+        self.hooks.append(hooked_pairs(self.sim))
 
 
 def hooks(folder: Path) -> list[Line]:
@@ -48,7 +48,7 @@ def hooks(folder: Path) -> list[Line]:
         ("with redefinition", "force on the cube [N]", {"upwards": (runs[True].time, runs[True].force[:, 2])}),
     ])  # fmt: skip
     kept, lost = runs[True], runs[False]
-    weight = 9.81 * mass(kept.sim)
+    weight = 9.81 * cube_mass(kept.sim)
     later = kept.force[kept.after(0.2)][:, 2]
     low, soon = min(lost.speeds), lost.speeds[int(np.searchsorted(lost.time, 0.1))]
     return [
