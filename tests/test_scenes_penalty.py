@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from pliant.shop import scenes
-from pliant.shop.reproduce.thesis.sliding import Slide
+from pliant.shop.reproduce.thesis.slides import Slide
 from pliant.shop.scenes.thesis import BOWL, BUNNY, CUBE, LIMITS, PARTICLE, WALL, critical, cube_velocity, hooked_pairs, predicted
 
 

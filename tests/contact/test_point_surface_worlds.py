@@ -8,7 +8,7 @@ from pliant.contact.method import make_method
 from pliant.contact.point_surface.inner import Phyxels, inner_contacts
 from pliant.geometry.shapes import make
 from pliant.shop.scenes import keiser
-from pliant.shop.validate.carried import mean_force
+from pliant.shop.validate import mean_force
 from pliant.shop.validate.statics import pad_scene
 
 SOFT = {"youngs_modulus": 1e5, "density": 1000.0}

@@ -23,7 +23,7 @@ from pliant.look import draw, from_simulation
 from pliant.pressing.tool import press
 from pliant.shop import scenes
 from pliant.shop.reproduce import Experiment, Line
-from pliant.shop.reproduce.thesis.watch import plot
+from pliant.shop.reproduce.watch import plot
 from pliant.simulate.simulation import Simulation
 
 OPEN = "moduli, response radius and tolerances are not given"
