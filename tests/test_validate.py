@@ -111,7 +111,7 @@ def test_steps_that_bring_nothing_fail(monkeypatch, wrong, passes):
     from pliant.shop.validate import dynamics
 
     mesh = dynamics.sink_of_mesh()
-    monkeypatch.setattr(refinement, "sink", lambda method, dt: mesh * (1.0 + wrong[0 if dt > 5e-3 else 1]))
+    monkeypatch.setattr(dynamics, "sink", lambda method, dt: mesh * (1.0 + wrong[0 if dt > 5e-3 else 1]))
     sinks, falls = dynamics.refined_steps.run("ground", True)
     assert falls.passed == passes and sinks.passed == (wrong[1] < 0.02)
 
