@@ -249,8 +249,7 @@ def remaining(sim: Simulation) -> Collisions:
 
     What a step has left: over all points, of all pairs that meet. A point inside its own body has its consistent depth.
     """
-    world, state = sim.world, sim.world.state
-    motion = Motion(world, 0.0, state.x, state.v, state.velocity, state.spin)
+    motion = sim.world.standing()
     finder = motion.kept(Finder)
     found = finder.find(motion)
     rows = np.flatnonzero((motion.bodies.analytic[found.b] < 0) & (found.a != found.b))

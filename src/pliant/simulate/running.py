@@ -108,10 +108,7 @@ def reopen(path: str | Path, duration: float | None = None) -> tuple[Simulation,
     text = model.meta.get("scene") if model else None  # a run recorded in the browser may have changed its scene
     scene = unpack_scene(text or recorder.header["scene"], dict(model.arrays) if model else {})
     sim = Simulation(scene)
-    state = thaw(dict(record.arrays), record.meta)
-    for key, value in state.values.items():
-        sim._set(key, value)
-    sim.recall(state)
+    sim.recall(thaw(dict(record.arrays), record.meta))
     sim.scene.duration = record.meta["duration"] if duration is None else duration
     return sim, recorder
 
