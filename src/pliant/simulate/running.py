@@ -68,7 +68,7 @@ def start(
     """Build a scene and open its run file, which from then on holds all that is needed to go on."""
     sim = Simulation(read_meshes(scene))
     sim.notes += check_start(sim)
-    text, meshes = pack_scene(sim.scene)
+    text, meshes = pack_scene(sim.given)
     if every is None:  # whole steps, so that dt stays what it is
         every = scene.dt * max(1, round(scene.duration / FRAMES / scene.dt))
     header = {"scene": text, "name": scene.name, "kinds": sim.world.model.bodies.kind}

@@ -24,7 +24,8 @@ class Simulation:
     """Step with `step()` or `run(until=...)`; ask for positions, contacts and energies at any time."""
 
     def __init__(self, scene: Scene) -> None:
-        self.scene = scene.sampled()
+        self.given = scene.sampled()  # as it was given; with the values of the state all that a resumed run is built from
+        self.scene = scene.sampled()  # as it is now, with what was changed
         self.world: World
         self.world, self.contact = build(self.scene)
         self.dt = scene.dt
