@@ -129,4 +129,4 @@ def test_materials_change_during_a_run():
     sim.state.x *= 1.1
     assert (sim.world.model.groups[0].spring_stiffness == 9.0).all()
     sim.step()
-    assert (sim.world.damping == 2.0).all()
+    assert (sim.report.damping == 2.0).all()

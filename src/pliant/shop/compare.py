@@ -91,8 +91,8 @@ def _run(sim: Simulation, trial: Trial, progress: Callable[[str, float], None]) 
     def add(report: StepReport) -> None:
         contacts = report.contacts
         on_moving = moves[contacts.a].astype(float) - moves[contacts.b]  # a pair that moves pushes nothing together
-        impulse[:] += report.dt * (on_moving @ contacts.force + sim.world.reaction.sum(axis=0))
-        newton.add(report.dt)
+        impulse[:] += report.dt * (on_moving @ contacts.force + report.reaction.sum(axis=0))
+        newton.add(report.dt, report.damping)
 
     for k in range(steps):
         start = sim.time

@@ -69,7 +69,7 @@ def start(
     """Build a scene and open its run file, which from then on holds all that is needed to go on."""
     sim = Simulation(read_meshes(scene))
     sim.notes += check_start(sim)
-    text, meshes = pack_scene(sim.scene)
+    text, meshes = pack_scene(sim.given)
     if every is None:  # whole steps, so that dt stays what it is
         every = scene.dt * max(1, round(scene.duration / FRAMES / scene.dt))
     header = {"scene": text, "name": scene.name, "kinds": sim.world.model.bodies.kind}
@@ -109,10 +109,7 @@ def reopen(path: str | Path, duration: float | None = None) -> tuple[Simulation,
     text = model.meta.get("scene") if model else None  # a run recorded in the browser may have changed its scene
     scene = unpack_scene(text or recorder.header["scene"], dict(model.arrays) if model else {})
     sim = Simulation(scene)
-    state = thaw(dict(record.arrays), record.meta)
-    for key, value in state.values.items():
-        sim._set(key, value)
-    sim.recall(state)
+    sim.recall(thaw(dict(record.arrays), record.meta))
     sim.scene.duration = record.meta["duration"] if duration is None else duration
     return sim, recorder
 
