@@ -10,8 +10,8 @@ import math
 import numpy as np
 
 from pliant.base import Floats
-from pliant.contact.quasi_rigid import Boussinesq, ContactResult, Side, compliance, elastic, resolve
-from pliant.contact.quasi_rigid.stiffening import hexagonal
+from pliant.contact.elastic import Boussinesq, ContactResult, Side, compliance, elastic, resolve
+from pliant.contact.elastic.lcp_load import hexagonal
 from pliant.detect.surfels import Exact, PointSurface
 from pliant.shop.validate import STATIC, Check, problem
 
