@@ -31,13 +31,14 @@ from pliant.base import Floats, PliantError, nearest
 from pliant.contact.contacts import Contacts, Support
 from pliant.contact.elastic.resolve import MODES
 from pliant.contact.elastic.result import FEW
-from pliant.contact.friction import anchored, coulomb, recall, remember, tangential
+from pliant.contact.friction import anchored, coulomb, tangential
 from pliant.contact.method import Answer, Memory
 from pliant.contact.quasi_rigid.contact_rows import ContactRows, Last, shown
 from pliant.contact.quasi_rigid.energy_account import Account, booked, limited, opened
 from pliant.contact.quasi_rigid.node_impulses import push_apart
 from pliant.contact.quasi_rigid.step_length import AT_REST, longest, quiet, traced_back
 from pliant.contact.quasi_rigid.touching_pairs import How, Touch, look
+from pliant.detect.keys import recall, remember
 from pliant.world.motion import Motion
 
 INTEGRATIONS = ("auto", "symplectic", "implicit")
@@ -116,7 +117,7 @@ def _rub(motion: Motion, patch: ContactRows, impulse: Floats, memory: Memory) ->
     """Friction; the record, and how far anchors are stretched."""
     rows = patch.rows
     mu_s, mu_d = motion.pairs.friction(patch.a, patch.b)
-    stretch = recall(memory, "stretch", patch.key)
+    stretch = recall(memory, "stretch", patch.key, (3,))
     friction = coulomb(motion, rows, impulse, mu_s, mu_d, stretch)
     motion.push(rows, friction.impulse, start=True)
     slip = tangential(motion.slide(rows), rows.normal)

@@ -19,11 +19,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from pliant.base import Floats, Ints
-from pliant.bodies.rigid import quaternion_to_matrix
 from pliant.contact.elastic.cholesky import Factor
 from pliant.contact.elastic.operators import Dense
 from pliant.contact.quasi_rigid.contact_rows import ContactRows
 from pliant.contact.quasi_rigid.touching_pairs import Touch
+from pliant.geometry.quaternions import quaternion_to_matrix
 from pliant.world.motion import Motion
 
 SWEEPS, ENOUGH = 8, 1e-4
