@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Mapping, Sequence
 from threading import Lock
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -14,13 +14,10 @@ from pliant.look.plots import ENERGIES, pair_forces
 from pliant.look.stage import BODIES
 from pliant.measure.books import books
 from pliant.measure.pairs import per_pair
+from pliant.record import Run
 from pliant.record.orders import Order, from_lowest
 from pliant.simulate.simulation import Simulation
 from pliant.simulate.step import StepReport
-
-if TYPE_CHECKING:
-    from pliant.record import Run
-
 
 ENERGY_PLACE = {title: k for k, title in enumerate(sorted(ENERGIES.values(), key=lambda title: title == "total"))}  # runs keep no total
 MOST = 1500  # points of a curve that is drawn; extremes are kept
