@@ -10,7 +10,7 @@ import numpy as np
 
 from pliant.base import Floats, Ints
 from pliant.bodies.rigid import load4, rotate, rotate_back
-from pliant.contact.penalty.impulses import Known
+from pliant.contact.penalty.depth_integral import Known
 from pliant.contact.penalty.records import VERTEX_SHAPE, Records
 from pliant.detect.analytic import signed_distance
 from pliant.kernels import inline, kernel, load, store, sub
