@@ -31,13 +31,13 @@ from pliant.contact.penalty.shapes import BALL, shape_gaps
 from pliant.contact.penalty.stages import admit, finish, plausible, ready
 from pliant.contact.penalty.variants import anchor_friction, directions_out, inward_vertex_normals, over_rings
 from pliant.contact.pressure import Pressure
+from pliant.contact.springs import enduring_stiffness, stiffness_unit
 from pliant.contact.sweeps import rubbed, solved
 from pliant.world.motion import Motion, Rows
 
 OFTEN = 0.1  # of the records in a step: so many refused moves are worth a word
+GROWTH = 0.01  # of the stiffness in a step: a loaded spring that grows stiffer holds energy nobody put in; with 0.1 an arch gains energy
 FAR = 0.5  # weights below -FAR are not followed: the foot has left the face for good
-CHANGE = 0.1  # of the stiffness of an enduring record in a step, at most: softer
-GROWTH = 0.01  # and stiffer: a loaded spring that grows stiffer holds energy that nobody put in
 
 
 @dataclass(frozen=True)
@@ -312,13 +312,11 @@ def yields(motion: Motion, before: list[Handled], rows: Rows, wide: Rows) -> Flo
 
 def spring(options: Options, mode: int, dt: float, give: Floats, before: Floats) -> Floats:
     """Stiffness [N/m] of each contact: as given, or from its give when it is new, then it changes slowly."""
-    unit = np.divide(1.0, dt**2 * give, out=np.zeros_like(give), where=give > 0.0)
-    if not isinstance(options.stiffness, str):
-        k = np.where(give > 0.0, options.stiffness, 0.0)
-        return np.minimum(k, STIFFEST * unit) if options.implicit and mode != DISCRETE else k
-    k = options.share * unit
-    slow = np.clip(k, (1.0 - CHANGE) * before, (1.0 + GROWTH) * before)
-    return np.minimum(np.where(before > 0.0, slow, k), max(1.0, options.share) * unit)
+    unit = stiffness_unit(dt, give)
+    if isinstance(options.stiffness, str):
+        return enduring_stiffness(options.share, unit, before, GROWTH)
+    k = np.where(give > 0.0, options.stiffness, 0.0)
+    return np.minimum(k, STIFFEST * unit) if options.implicit and mode != DISCRETE else k
 
 
 def spring_and_damper(
