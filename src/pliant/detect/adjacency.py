@@ -7,8 +7,9 @@ from typing import NamedTuple
 import numpy as np
 
 from pliant.base import Floats, Ints
+from pliant.geometry.normals import face_normal, face_normals
 from pliant.geometry.topology import listed, topology
-from pliant.kernels import contiguous, cross, load, norm, parallel, prange, scale, store, sub, use_threads
+from pliant.kernels import contiguous, parallel, prange, store, use_threads
 
 FLAT = 1e-12  # 1 - cosine of the angle between the faces of an edge that counts as flat: rounding
 
@@ -32,7 +33,7 @@ class Adjacency(NamedTuple):
         """Of faces (f, 3) over points whose bodies (p,) are given."""
         faces, body = contiguous(faces, np.int64).reshape(-1, 3), contiguous(body, np.int64)
         around = topology(faces, len(body), strict=False)
-        # numbers by first use in the list of faces, as `detect/ownership.py` deals them, not in lexical order
+        # numbers by first use in the list of faces, as `detect/feature_pairs.py` deals them, not in lexical order
         first = np.full(len(around.edges), 3 * len(faces), np.int64)
         np.minimum.at(first, around.face_edges.reshape(-1), np.arange(3 * len(faces)))
         order = np.argsort(first)
@@ -56,21 +57,14 @@ class Adjacency(NamedTuple):
 @parallel
 def _normals(points, faces, out):  # type: ignore[no-untyped-def]
     for f in prange(len(faces)):
-        a = load(points, faces[f, 0])
-        n = cross(sub(load(points, faces[f, 1]), a), sub(load(points, faces[f, 2]), a))
-        length = norm(n)
-        store(out, f, scale(1.0 / length if length > 0.0 else 0.0, n))
+        store(out, f, face_normal(points, faces, f))
 
 
 def edge_normals(points: Floats, mesh: Adjacency, edge: Ints) -> tuple[Floats, Floats]:
     """Unit normals of the two faces of each edge, (k, 3) each; zero for a face that is not there."""
-    out = []
-    for face in mesh.edge_faces[edge].T:
-        a, b, c = (points[mesh.faces[np.maximum(face, 0), k]] for k in range(3))
-        n = np.cross(b - a, c - a)
-        length = np.linalg.norm(n, axis=1, keepdims=True)
-        out.append(np.where(face[:, None] >= 0, n / np.where(length > 0.0, length, 1.0), 0.0))
-    return out[0], out[1]
+    first, second = mesh.edge_faces[edge].T
+    other = np.where(second[:, None] >= 0, face_normals(points, mesh.faces[np.maximum(second, 0)]), 0.0)
+    return face_normals(points, mesh.faces[first]), other
 
 
 def flat_edges(points: Floats, mesh: Adjacency, edge: Ints) -> np.ndarray:

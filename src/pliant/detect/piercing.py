@@ -6,7 +6,7 @@ import numpy as np
 
 from pliant.base import Floats, Ints
 from pliant.detect.adjacency import Adjacency
-from pliant.detect.discrete import edge_triangle
+from pliant.detect.feature_tests import edge_triangle
 from pliant.detect.tree import Tree
 from pliant.kernels import add, axpy, contiguous, inline, kernel, load, scale, sub
 

@@ -23,13 +23,15 @@ from pliant.base import Floats, Ints
 from pliant.contact.penalty.depth_integral import Known, foot_weights
 from pliant.contact.penalty.records import EDGE_EDGE, VERTEX_FACE, VERTEX_SHAPE, Records
 from pliant.contact.penalty.resolution import gaps
-from pliant.contact.penalty.shapes import BALL, BOX, meeting, points_in_shapes, swept_bodies
 from pliant.contact.penalty.stages import deepest, travel
 from pliant.detect.adjacency import Adjacency, edge_sides, flat_edges
-from pliant.detect.candidates import FeatureTree
-from pliant.detect.crossings import COPLANAR, Crossings, crossings
+from pliant.detect.body_pairs import overlapping, swept_boxes
+from pliant.detect.coplanar_times import COPLANAR, Crossings, crossings
+from pliant.detect.feature_pairs import FeatureTree
+from pliant.detect.keys import find
 from pliant.detect.penetration import Penetration
 from pliant.detect.piercing import pierces_beside
+from pliant.detect.shapes import BALL, BOX, Shapes, asked_points, distances_to_shapes, points_in_shapes, widen_swept_boxes
 from pliant.detect.tree import Tree
 from pliant.model import Bodies, Rest
 from pliant.world.motion import Motion
@@ -64,10 +66,10 @@ class Found:
 
 def new_pairs(motion: Motion, features: Features, known: Records) -> Found:
     """Pairs that begin to press during the motion and are not known yet."""
-    pairs = meeting(motion, *swept_bodies(motion))
+    pairs, low, high = meeting(motion)
     as_ball = balls_meet(motion.bodies, pairs)
     meshes = with_faces(motion.bodies, pairs[~as_ball])
-    parts = [_vertex_shape(motion, features, pairs, as_ball, known)]
+    parts = [_vertex_shape(motion, features, pairs, as_ball, low, high, known)]
     vertex_face = np.zeros((0, 2), np.int64)
     if len(meshes) or (known.kind != VERTEX_SHAPE).any():  # known pairs need the tree, too
         found = features.tree.candidates(motion.start, motion.end, meshes)
@@ -78,6 +80,20 @@ def new_pairs(motion: Motion, features: Features, known: Records) -> Found:
             parts.append(_edge_edge(motion, features, found.edge_edge, known))
     records, since = Records.joined([records for records, _ in parts]), np.concatenate([since for _, since in parts])
     return Found(records, since, vertex_face, features.tree.tree)
+
+
+def shapes_at_end(motion: Motion) -> Shapes:
+    return motion.bodies.shapes(motion.position, motion.rotation)
+
+
+def meeting(motion: Motion) -> tuple[Ints, Floats, Floats]:
+    """Pairs (m, 2), a <= b, sorted, of bodies that may meet and whose boxes over the step overlap, with itself too; and the boxes."""
+    bodies, own = motion.bodies, np.arange(len(motion.bodies))
+    low, high = swept_boxes(bodies.point_start[:-1], bodies.point_start[:-1] + bodies.surface, motion.start, motion.end)
+    widen_swept_boxes(shapes_at_end(motion), motion.position_start, low, high)
+    pairs = np.concatenate([overlapping(low, high), np.stack([own, own], axis=1)])
+    pairs = pairs[motion.pairs.meet(*pairs.T)]
+    return pairs[np.lexsort(pairs.T[::-1])], low, high
 
 
 def balls_meet(bodies: Bodies, pairs: Ints) -> np.ndarray:
@@ -100,7 +116,7 @@ def _vertex_face(motion: Motion, features: Features, pairs: Ints, known: Records
     skin = motion.skin
     vertex, face = pairs.T
     b = skin.face_body[face]
-    keep = ~features.exact[b] & ~_among(vertex_key(motion, vertex, b), vertex_keys(motion, known))
+    keep = ~features.exact[b] & (find(vertex_keys(motion, known), vertex_key(motion, vertex, b)) < 0)
     vertex, face, b = vertex[keep], face[keep], b[keep]
     corners = np.concatenate([vertex[:, None], skin.faces[face]], axis=1)
     found = crossings(motion.start, motion.end, corners, True)
@@ -159,7 +175,7 @@ def _starts_on(motion: Motion, corners: Ints, cubic: Floats) -> np.ndarray:
 
 def _edge_edge(motion: Motion, features: Features, pairs: Ints, known: Records) -> tuple[Records, Floats]:
     count, mine, start = len(features.edge_body), known.kind == EDGE_EDGE, motion.start
-    keep = ~_among(pairs[:, 0] * count + pairs[:, 1], np.sort(known.feature_a[mine] * count + known.feature_b[mine]))
+    keep = find(np.sort(known.feature_a[mine] * count + known.feature_b[mine]), pairs[:, 0] * count + pairs[:, 1]) < 0
     e, g = pairs[keep].T
     corners = features.mesh.edges[pairs[keep]].reshape(-1, 4)
     found = crossings(start, motion.end, corners, False)
@@ -195,14 +211,6 @@ def _begun(motion: Motion, features: Features, e: Ints, g: Ints, cubic: Floats) 
     return made.select(ok & (np.abs(made.weights) <= 1.0).all(axis=1))
 
 
-def _among(keys: Ints, known: Ints) -> np.ndarray:
-    """Which keys are in a sorted list."""
-    if len(known) == 0:
-        return np.zeros(len(keys), bool)
-    at = np.minimum(np.searchsorted(known, keys), len(known) - 1)
-    return known[at] == keys
-
-
 def _firsts(keys: Ints) -> np.ndarray:
     """Which of sorted keys differ from the one before."""
     first = np.ones(len(keys), bool)
@@ -213,7 +221,9 @@ def _firsts(keys: Ints) -> np.ndarray:
 # -- exact shapes
 
 
-def _vertex_shape(motion: Motion, features: Features, pairs: Ints, as_ball: np.ndarray, known: Records) -> tuple[Records, Floats]:
+def _vertex_shape(
+    motion: Motion, features: Features, pairs: Ints, as_ball: np.ndarray, low: Floats, high: Floats, known: Records
+) -> tuple[Records, Floats]:  # fmt: skip
     """Points that end the step inside exact shapes; a record has no time of its own, its gap is linear in time."""
     kind, other = motion.bodies.analytic, pairs[~as_ball & (pairs[:, 0] != pairs[:, 1])]
     balls = pairs[as_ball]
@@ -224,9 +234,11 @@ def _vertex_shape(motion: Motion, features: Features, pairs: Ints, as_ball: np.n
     if len(ordered) == 0:
         return Records.none(), np.zeros(0)
     a, b = np.ascontiguousarray(ordered[:, 0]), np.ascontiguousarray(ordered[:, 1])
-    pair, point = points_in_shapes(motion, a, b)
+    bodies, counts = motion.bodies, np.ones(len(motion.skin), bool)
+    asked = asked_points(bodies.point_start, bodies.surface, bodies.anchor, bodies.ball_radius)
+    pair, point, _, _ = points_in_shapes(a, b, *asked, bodies.ball_radius, counts, motion.end, low, high, shapes_at_end(motion))
     a, b = a[pair], b[pair]
-    fresh = ~_among(vertex_key(motion, point, b), vertex_keys(motion, known))
+    fresh = find(vertex_keys(motion, known), vertex_key(motion, point, b)) < 0
     return shape_records(motion, point[fresh], a[fresh], b[fresh]), np.zeros(int(fresh.sum()))
 
 
@@ -236,6 +248,18 @@ def shape_records(motion: Motion, point: Ints, a: Ints, b: Ints) -> Records:
     corners = np.stack([point, anchor, anchor, anchor], axis=1)
     weights = np.tile([1.0, -1.0, 0.0, 0.0], (len(point), 1))
     return Records.new(VERTEX_SHAPE, a, b, point, np.full(len(point), -1, np.int64), corners, weights, np.ones(len(point)))
+
+
+def shape_gaps(motion: Motion, records: Records) -> Known:
+    """Gaps of the records with exact shapes at both ends of the motion; linear in between, which is exact for a plane."""
+    bodies, rows, count = motion.bodies, records.kind == VERTEX_SHAPE, len(records)
+    out = Known(rows, np.zeros(count), np.zeros(count), np.zeros((count, 3)))
+    point, body, radius = records.feature_a[rows], records.b[rows], bodies.ball_radius[records.a[rows]]
+    started = bodies.shapes(motion.position_start, motion.rotation_start)
+    out.before[rows] = distances_to_shapes(started, body, motion.start[point])[0] - radius
+    after, out.normal[rows] = distances_to_shapes(shapes_at_end(motion), body, motion.end[point])
+    out.after[rows] = after - radius
+    return out
 
 
 # -- at the end of the step
@@ -266,7 +290,7 @@ def points_inside(motion: Motion) -> tuple[Records, Known]:
 
 def edges_crossing(motion: Motion, features: Features, inside: Records) -> Records:
     """Pairs of edges, of different bodies, that are through each other at the end of the step; `inside` are the points that are."""
-    pairs = meeting(motion, *swept_bodies(motion))
+    pairs, _, _ = meeting(motion)
     pairs = with_faces(motion.bodies, pairs[~balls_meet(motion.bodies, pairs)])
     pairs = np.ascontiguousarray(pairs[pairs[:, 0] != pairs[:, 1]])
     if len(pairs) == 0:

@@ -24,10 +24,19 @@ from pliant.contact.friction import Friction, anchored, coulomb, stribeck, tange
 from pliant.contact.method import Answer, Memory
 from pliant.contact.penalty.category import categories
 from pliant.contact.penalty.depth_integral import CONSTANT, DISCRETE, EXACT, Known, Pressed, foot_weights, pressed
-from pliant.contact.penalty.find import Features, Found, at_the_end, edges_crossing, new_pairs, points_inside, vertex_key, vertex_keys
+from pliant.contact.penalty.find import (
+    Features,
+    Found,
+    at_the_end,
+    edges_crossing,
+    new_pairs,
+    points_inside,
+    shape_gaps,
+    vertex_key,
+    vertex_keys,
+)
 from pliant.contact.penalty.options import STIFFEST, Options, Redefinition
 from pliant.contact.penalty.records import EDGE_EDGE, VERTEX_FACE, VERTEX_SHAPE, Forces, Records
-from pliant.contact.penalty.shapes import BALL, shape_gaps
 from pliant.contact.penalty.stages import admit, finish, plausible, ready
 from pliant.contact.penalty.variants import anchor_friction, directions_out, inward_vertex_normals, over_rings
 from pliant.contact.pressure import Pressure
@@ -296,8 +305,8 @@ def contact_rows(motion: Motion, batch: Records, look: Pressed, pushed: np.ndarr
     first = np.where((batch.kind[pushed] == EDGE_EDGE)[:, None], [1.0, 1.0, 0.0, 0.0], [1.0, 0.0, 0.0, 0.0]) * weights
     point = np.einsum("rk,rki->ri", first, motion.end[corners])
     bodies = motion.bodies
-    ball = (bodies.analytic[batch.a] == BALL) & (batch.feature_a == bodies.anchor[batch.a]) & (batch.kind != EDGE_EDGE)
-    radius = np.where(ball, bodies.parameters[batch.a, 0], 0.0)[pushed]
+    ball = (batch.feature_a == bodies.anchor[batch.a]) & (batch.kind != EDGE_EDGE)
+    radius = np.where(ball, bodies.ball_radius[batch.a], 0.0)[pushed]
     at = point - (radius + 0.5 * look.gap[pushed])[:, None] * look.normal[pushed]
     return Rows.dense(corners, weights, look.direction()[pushed], at)
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from pliant.base import Floats, Ints
 from pliant.contact.method import Memory
+from pliant.detect.keys import find, recalled
 
 VERTEX_FACE, EDGE_EDGE, VERTEX_SHAPE = 0, 1, 2
 
@@ -96,16 +97,13 @@ class Records:
         if len(source) == 0 or len(self) == 0:
             return np.full(len(self), -1, np.int64)
         order = np.argsort(source.key, kind="stable")
-        key = source.key[order]
-        at = np.minimum(np.searchsorted(key, self.key), len(key) - 1)
-        return np.where(key[at] == self.key, order[at], -1)
+        at = find(source.key[order], self.key)
+        return np.where(at >= 0, order[at], -1)
 
     def values_of(self, source: Records, values: np.ndarray) -> np.ndarray:
         """For each record the value of the one in the source with the same key, else zero."""
-        out = np.zeros((len(self), *values.shape[1:]), values.dtype)
-        place = self.places_in(source)
-        out[place >= 0] = values[place[place >= 0]]
-        return out
+        order = np.argsort(source.key, kind="stable")
+        return recalled(source.key[order], values[order], self.key)
 
 
 NAMES = tuple(f.name for f in fields(Records))
@@ -135,10 +133,4 @@ class Forces:
 
     def of(self, records: Records) -> tuple[Floats, Floats]:
         """Forces of the given records, zero for those that had none: (r,), (r, 3)."""
-        normal, friction = np.zeros(len(records)), np.zeros((len(records), 3))
-        if len(self.key):
-            key = records.key
-            at = np.minimum(np.searchsorted(self.key, key), len(self.key) - 1)
-            same = self.key[at] == key
-            normal[same], friction[same] = self.normal[at[same]], self.friction[at[same]]
-        return normal, friction
+        return recalled(self.key, self.normal, records.key), recalled(self.key, self.friction, records.key)

@@ -28,7 +28,8 @@ from pliant.contact.penalty.edges import HELD, EdgeStates, edge_states
 from pliant.contact.penalty.records import EDGE_EDGE, VERTEX_FACE, Records
 from pliant.detect.adjacency import Adjacency
 from pliant.detect.closest import closest_on_triangle
-from pliant.detect.crossings import Crossings, crossings
+from pliant.detect.coplanar_times import Crossings, crossings
+from pliant.detect.keys import find
 from pliant.detect.piercing import pierces_body
 from pliant.detect.tree import Tree
 from pliant.kernels import contiguous, dot, inline, kernel, load, norm, scale, sub
@@ -85,9 +86,8 @@ def exits(start: Floats, end: Floats, records: Records, mesh: Adjacency, vertex_
     order = np.lexsort((turn[row, which], found.roots[row, which], wanted[row]))
     row, which = row[order], which[order]
     last = np.flatnonzero(np.append(wanted[row][1:] != wanted[row][:-1], True)) if len(row) else row
-    place = np.searchsorted(wanted[row[last]], key)
-    known = place < len(last)
-    known[known] = wanted[row[last[place[known]]]] == key[known]
+    place = find(wanted[row[last]], key)
+    known = place >= 0
     event = last[place[known]]
     at = rows[known]
     outwards = turn[row[event], which[event]] * records.sigma[at] < 0.0

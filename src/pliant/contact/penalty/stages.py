@@ -20,6 +20,7 @@ from pliant.contact.penalty.records import EDGE_EDGE, NAMES, VERTEX_FACE, Record
 from pliant.contact.penalty.redefine import redefine
 from pliant.contact.penalty.resolution import at_rims, exits, gaps, resolved
 from pliant.detect.adjacency import Adjacency
+from pliant.detect.keys import recalled
 from pliant.detect.tree import Tree
 from pliant.world.motion import Motion
 
@@ -157,12 +158,10 @@ def deepest(motion: Motion, there: Records, depth: Floats, rows: Records) -> Flo
     count = len(motion.bodies)
     pair = np.minimum(there.a, there.b) * count + np.maximum(there.a, there.b)
     keys, which = np.unique(pair, return_inverse=True)
-    most = np.full(len(keys) + 1, -np.inf)
+    most = np.full(len(keys), -np.inf)
     np.maximum.at(most, which.reshape(-1), depth)
     wanted = np.minimum(rows.a, rows.b) * count + np.maximum(rows.a, rows.b)
-    place = np.minimum(np.searchsorted(keys, wanted), max(len(keys) - 1, 0))
-    same = keys[place] == wanted if len(keys) else np.zeros(len(rows), bool)
-    return np.where(same, most[place], -np.inf)
+    return recalled(keys, most, wanted, -np.inf)
 
 
 def travel(motion: Motion, rows: Records) -> Floats:

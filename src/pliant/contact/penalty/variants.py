@@ -31,8 +31,9 @@ from pliant.contact.inside import Finder
 from pliant.contact.penalty.options import Options
 from pliant.contact.penalty.records import VERTEX_FACE, Records
 from pliant.detect.adjacency import Adjacency
-from pliant.detect.closest import normals
 from pliant.detect.depth import RESOLVED
+from pliant.detect.keys import find
+from pliant.geometry.normals import angle_normals
 from pliant.kernels import cross, dot, kernel, load, norm, scale, sub
 from pliant.world.motion import Motion, Rows
 
@@ -69,7 +70,7 @@ def inward_vertex_normals(motion: Motion, batch: Records) -> Floats:
     """Inward normals of the vertices of vertex-face records, towards which blended normals are turned; zero for others, (r, 3)."""
     faces, skin = motion.skin.faces, motion.skin
     face_normal, vertex_normal = np.zeros((len(faces), 3)), np.zeros((len(skin), 3))
-    normals(motion.end, faces, face_normal, vertex_normal)
+    angle_normals(motion.end, faces, face_normal, vertex_normal)
     own = -vertex_normal[np.where(batch.kind == VERTEX_FACE, batch.feature_a, 0)]
     length = np.linalg.norm(own, axis=1, keepdims=True)
     unit = np.divide(own, length, out=np.zeros_like(own), where=length > 0.0)
@@ -165,8 +166,6 @@ def directions_out(motion: Motion, records: Records) -> Floats:
     count = len(motion.bodies)
     key = found.point * count + found.b
     order = np.argsort(key, kind="stable")
-    wanted = records.feature_a[rows] * count + records.b[rows]
-    at = np.minimum(np.searchsorted(key[order], wanted), max(len(key) - 1, 0))
-    known = key[order][at] == wanted if len(key) else np.zeros(len(rows), bool)
-    out[rows[known]] = found.normal[order[at[known]]]
+    at = find(key[order], records.feature_a[rows] * count + records.b[rows])
+    out[rows[at >= 0]] = found.normal[order[at[at >= 0]]]
     return out

@@ -13,11 +13,10 @@ import numpy as np
 
 from pliant.base import Floats, Ints
 from pliant.contact.point_surface.surfaces import Surfaces
+from pliant.detect.shapes import PLANE
 from pliant.detect.surfels.neighbours import squared
 from pliant.kernels import inline, kernel, load
-from pliant.model import ANALYTIC
 
-PLANE = ANALYTIC["plane"]
 NEAR = 3.5  # spacings within which a surfel is looked for: 3 h and half a spacing between samples
 
 

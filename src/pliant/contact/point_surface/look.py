@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pliant.base import Floats, Ints
-from pliant.contact.friction import recall
 from pliant.contact.method import Memory
 from pliant.contact.point_surface.candidates import Candidates, boxes, candidates, overlapping, recalled
 from pliant.contact.point_surface.creases import Creases
@@ -17,6 +16,7 @@ from pliant.contact.point_surface.inner import Inner, inner_contacts
 from pliant.contact.point_surface.round import Round, is_round, round_contacts
 from pliant.contact.point_surface.self_contact import folded
 from pliant.contact.point_surface.surfaces import Neighbourhoods, Surfaces
+from pliant.detect.keys import recall
 from pliant.detect.surfels.carried import Carried
 from pliant.world.motion import Motion
 
@@ -145,11 +145,12 @@ def look(options: Options, motion: Motion, memory: Memory, pairs: PairTable, whe
     fixed = motion.kept(Fixed)
     hits = hits.select((facing(fixed, surfaces, hits) > GRAZING * surfaces.areas[hits.surfel]) & (fixed.part(hits) > 0.0))
     key = hits.surfel * count + hits.other
+    held = {"key": memory.get("round", key[:0]), "held": memory.get("held", before[:0])}
     return Look(
-        surfaces, low, high, found, hits, key, recall(memory, "stretch", key), recall(memory, "force", key),
+        surfaces, low, high, found, hits, key, recall(memory, "stretch", key, (3,)), recall(memory, "force", key),
         float(memory["longest"][0]) if "longest" in memory else 0.0, fixed,
         balls, balls.a * count + balls.b,
-        recall({"key": memory.get("round", key[:0]), "stretch": memory.get("held", before[:0])}, "stretch", balls.a * count + balls.b),
+        recall(held, "held", balls.a * count + balls.b, (3,)),
         inner_contacts(motion, itself) if when == "start" and options.force == "gap" else Inner.none(),
     )  # fmt: skip
 

@@ -14,10 +14,8 @@ import numpy as np
 
 from pliant.base import Floats, Ints
 from pliant.contact.point_surface.surfaces import Surfaces
-from pliant.model import ANALYTIC
+from pliant.detect.shapes import BALL, PLANE
 from pliant.world.motion import Motion
-
-PLANE, BALL = ANALYTIC["plane"], ANALYTIC["ball"]
 
 
 @dataclass

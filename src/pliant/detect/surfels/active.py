@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pliant.base import Floats, Ints
-from pliant.detect.analytic import signed_distance
+from pliant.detect.shapes import signed_distance
 from pliant.detect.surfels.exact import Exact
 from pliant.kernels import add, contiguous, kernel, load, norm, sub
 

@@ -17,20 +17,21 @@ from dataclasses import dataclass
 import numpy as np
 
 from pliant.base import Floats, Ints, PliantError
-from pliant.bodies.rigid import load4, quaternion_to_matrix, rotate
+from pliant.detect.shapes import KINDS
 from pliant.detect.surfels.exact import NEEDED, Exact
 from pliant.detect.surfels.posed import Posed
 from pliant.detect.surfels.riding import Riding, on_points, on_triangles, tangent_weights
 from pliant.detect.surfels.surface import PointSurface
+from pliant.geometry.quaternions import load4, quaternion_to_matrix, rotate
 from pliant.geometry.topology import listed
 from pliant.kernels import add, axpy, cross, kernel, load, norm, scale, store, sub
-from pliant.model import ANALYTIC, Model
+from pliant.model import Model
 from pliant.world import bindings
 from pliant.world.motion import Motion
 
 MANY, FEW, ALL = 2000, 200, 40_000  # surfels of a body at least, in a scene of few bodies, of many, and of all bodies together
 FRAMED, FACED, LOOSE = 0, 1, 2  # where a normal comes from: a frame, triangles, neighbours
-NAMES = {code: name for name, code in ANALYTIC.items()}
+NAMES = {code: name for name, code in KINDS.items()}
 
 
 @dataclass

@@ -7,10 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from pliant.base import Floats, Ints, PliantError
-from pliant.detect.analytic import signed_distance
+from pliant.detect.shapes import KINDS, signed_distance
 from pliant.detect.surfels.answers import Projection
 from pliant.kernels import contiguous, kernel, load, store
-from pliant.model import ANALYTIC
 
 NEEDED = {"plane": 0, "ball": 1, "box": 3, "capsule": 2, "cylinder": 2, "torus": 2}  # how many sizes a shape has
 
@@ -32,7 +31,7 @@ class Exact:
     def numbers(self) -> tuple[int, float, float, float]:
         """Kind and sizes as kernels take them."""
         a, b, c = (*self.sizes, 0.0, 0.0, 0.0)[:3]
-        return ANALYTIC[self.kind], float(a), float(b), float(c)
+        return KINDS[self.kind], float(a), float(b), float(c)
 
     def project(self, points: Floats, *, start: Ints | None = None) -> Projection:
         """Nearest points of the surface; all of them valid, and found without a start."""
