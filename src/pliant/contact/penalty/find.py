@@ -274,6 +274,15 @@ def at_the_end(motion: Motion, features: Features) -> tuple[Records, Known]:
     return Records.joined([points, edges]), Known.joined([known, unknown])
 
 
+def starting_inside(motion: Motion, features: Features, found: Records) -> Records:
+    """Pairs of closed bodies that are in each other from the start, beside those found along the motion."""
+    inside = points_inside(motion)[0]
+    fresh = find(vertex_keys(motion, found), vertex_key(motion, inside.feature_a, inside.b)) < 0
+    points = inside.select(fresh & ~features.open[inside.b] & (inside.feature_a < motion.bodies.point_start[-1]))
+    edges = edges_crossing(motion, features, Records.joined([inside, found]))
+    return Records.joined([points, edges.select(edges.places_in(found) < 0)])
+
+
 def points_inside(motion: Motion) -> tuple[Records, Known]:
     """Points that end the step inside other bodies, with the face where they would come out, or the exact shape; balls as balls."""
     hits = motion.kept(Penetration).find(motion)

@@ -24,17 +24,7 @@ from pliant.contact.friction import Friction, anchored, coulomb, stribeck, tange
 from pliant.contact.method import Answer, Memory
 from pliant.contact.penalty.category import categories
 from pliant.contact.penalty.depth_integral import CONSTANT, DISCRETE, EXACT, Known, Pressed, foot_weights, pressed
-from pliant.contact.penalty.find import (
-    Features,
-    Found,
-    at_the_end,
-    edges_crossing,
-    new_pairs,
-    points_inside,
-    shape_gaps,
-    vertex_key,
-    vertex_keys,
-)
+from pliant.contact.penalty.find import Features, Found, at_the_end, new_pairs, shape_gaps, starting_inside
 from pliant.contact.penalty.options import STIFFEST, Options, Redefinition
 from pliant.contact.penalty.records import EDGE_EDGE, VERTEX_FACE, VERTEX_SHAPE, Forces, Records
 from pliant.contact.penalty.stages import admit, finish, plausible, ready
@@ -112,16 +102,11 @@ def respond_along(options: Options, mode: int, motion: Motion, memory: Memory) -
 
 
 def newcomers(motion: Motion, features: Features, seen: Records, rules: Redefinition, first: bool) -> Found:
-    """Pairs that begin to press, put right where they are hooked (11.5), and when; in the first step also those that start inside."""
+    """Pairs that begin to press, put right where they are hooked (11.5), and when; at first, when none is seen, also those inside."""
     look = new_pairs(motion, features, seen)
     found, since = look.records, look.since
     if first:
-        inside = points_inside(motion)[0]
-        taken = vertex_keys(motion, Records.joined([seen, found]))
-        apart = ~np.isin(vertex_key(motion, inside.feature_a, inside.b), taken) & ~features.open[inside.b]
-        edges = edges_crossing(motion, features, Records.joined([inside, found]))
-        edges = edges.select(edges.places_in(found) < 0)
-        found = Records.joined([found, inside.select(apart & (inside.feature_a < motion.bodies.point_start[-1])), edges])
+        found = Records.joined([found, starting_inside(motion, features, found)])
         since = np.concatenate([since, np.zeros(len(found) - len(since))])
     if (found.kind == VERTEX_SHAPE).all():
         return replace(look, records=found, since=since)
