@@ -27,13 +27,12 @@ from pliant.contact.penalty.category import HALF, edges_regular
 from pliant.contact.penalty.options import CATEGORIES
 from pliant.contact.penalty.records import EDGE_EDGE, VERTEX_FACE, Records
 from pliant.detect.adjacency import FLAT, Adjacency
-from pliant.detect.coplanar_times import row_weights
+from pliant.detect.coplanar_times import SLACK, row_weights
 from pliant.detect.time_of_impact import corners_of, frame
 from pliant.kernels import contiguous, cross, dot, inline, kernel, load, norm, scale, sub
 
-RELAXED = 0.3  # eps_E: how far beyond its ends an edge may slide, in its lengths, before its pairs are dismissed
-HELD = 0.05  # the same for a pair that pushes, before it only waits
-LEVEL = 1e-6  # |n . n_ref| below which the reference does not tell the sides of two edges
+RELAXED = 0.3  # eps_E of the thesis: how far beyond its features a contact may slide, in their sizes, before it is given up
+HELD = 0.05  # of an edge: how far beyond its ends a pair that pushes goes on to push
 HANDLE, CANDIDATE, DISMISS = 0, 1, 2
 
 
@@ -167,7 +166,7 @@ def new_pair(points, mesh, normal, e, g, ref, rule, relaxed):  # type: ignore[no
     n = cross(u, v)
     lean = dot(n, ref) / math.sqrt(dot(n, n)) if plane else 0.0
     sigma = 1.0 if lean > 0.0 else -1.0
-    if abs(lean) < LEVEL or sigma * gap >= 0.0:
+    if abs(lean) < SLACK or sigma * gap >= 0.0:
         return DISMISS, sigma
     state = edge_state(s, t, relaxed)
     if state != DISMISS and not edges_regular(scale(sigma / norm(n), n), e, g, mesh, normal, rule):

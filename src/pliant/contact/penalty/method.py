@@ -24,6 +24,7 @@ from pliant.contact.friction import Friction, anchored, coulomb, stribeck, tange
 from pliant.contact.method import Answer, Memory
 from pliant.contact.penalty.category import categories
 from pliant.contact.penalty.depth_integral import CONSTANT, DISCRETE, EXACT, Known, Pressed, foot_weights, pressed
+from pliant.contact.penalty.edges import RELAXED
 from pliant.contact.penalty.find import Features, Found, at_the_end, new_pairs, shape_gaps, starting_inside
 from pliant.contact.penalty.options import STIFFEST, Options, Redefinition
 from pliant.contact.penalty.records import EDGE_EDGE, VERTEX_FACE, VERTEX_SHAPE, Forces, Records
@@ -32,11 +33,11 @@ from pliant.contact.penalty.variants import anchor_friction, directions_out, inw
 from pliant.contact.pressure import Pressure
 from pliant.contact.springs import enduring_stiffness, stiffness_unit
 from pliant.contact.sweeps import rubbed, solved
+from pliant.detect.coplanar_times import SLACK
 from pliant.world.motion import Motion, Rows
 
 OFTEN = 0.1  # of the records in a step: so many refused moves are worth a word
 GROWTH = 0.01  # of the stiffness in a step: a loaded spring that grows stiffer holds energy nobody put in; with 0.1 an arch gains energy
-FAR = 0.5  # weights below -FAR are not followed: the foot has left the face for good
 
 
 @dataclass(frozen=True)
@@ -280,7 +281,7 @@ def follow(options: Options, motion: Motion, batch: Records) -> None:
     """
     if options.reproject:
         foot, ok = foot_weights(batch, motion.end)
-        inside = np.where(batch.kind == VERTEX_FACE, (foot[:, 1:] <= FAR).all(axis=1), (np.abs(foot) <= 1.0 + 1e-9).all(axis=1))
+        inside = np.where(batch.kind == VERTEX_FACE, (foot[:, 1:] <= RELAXED).all(axis=1), (np.abs(foot) <= 1.0 + SLACK).all(axis=1))
         batch.weights = np.where((ok & inside)[:, None], foot, batch.weights)
 
 

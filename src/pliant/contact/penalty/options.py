@@ -123,7 +123,9 @@ class Options:
             raise PliantError(f'friction = "{self.friction}": there are "coulomb" and "yamane-nakamura".')
         if not 0.0 <= self.zeta <= 10.0:
             raise PliantError(f"damping = {self.damping}: it must be between 0 and 10.")
-        for name, low, high in (("blend", 0.0, 0.99), ("rounds", 1, 100), ("sweeps", 1, 1000)):
+        if not 0.0 <= self.blend < 1.0:
+            raise PliantError(f"blend = {self.blend}: it must be at least 0 and below 1.")
+        for name, low, high in (("rounds", 1, 100), ("sweeps", 1, 1000)):
             if not low <= getattr(self, name) <= high:
                 raise PliantError(f"{name} = {getattr(self, name)}: it must be between {low} and {high}.")
         for name in ("stribeck", "k_fp", "k_fd", "k_omega"):

@@ -10,7 +10,7 @@ Where we differ, in order of the search:
 1. A face that V is really under (weights not negative) goes before one that it is nearly under: on a plane all are equally deep, and
    rounding would choose.
 2. If no face around has V under it, V is followed across the edges it has passed, `walk` faces far: a step may be longer than a face.
-3. A face that V is only nearly under must be an improvement: shallower than F by 1e-6 of its size, unless F is hooked. This is the guard
+3. A face that V is only nearly under must be an improvement: shallower than F by more than rounding, unless F is hooked. This is the guard
    against going back and forth between two faces; `before` makes it hold for hooked pairs too.
 4. V in front of F but not over it (its foot is outside) is not yet free: behind a concave edge it may be under the next face. So redefine
    first, then ask `resolved`. Only a face that V is really under counts then.
@@ -34,7 +34,6 @@ from pliant.detect.coplanar_times import SLACK, row_weights
 from pliant.kernels import contiguous, dot, inline, kernel, load, norm, parallel, prange, scale, sub, use_threads
 
 FINE, MOVED, WALKED, ALONE, REFUSED = 0, 1, 2, 3, 4
-BETTER = 1e-6  # of the size of a face: by how much a face must be shallower to be worth a change
 
 
 @dataclass
@@ -104,7 +103,7 @@ def ring(points, mesh, normal, v, f, sigma, known, hooked, before, search):  # t
     p = load(points, v)
     w, out, gap = foot(points, normal, faces, f, p, sigma)
     a = load(points, faces[f, 0])
-    tiny = BETTER * max(norm(sub(load(points, faces[f, 1]), a)), norm(sub(load(points, faces[f, 2]), a)))
+    tiny = SLACK * max(norm(sub(load(points, faces[f, 1]), a)), norm(sub(load(points, faces[f, 2]), a)))
     under, nearly, refused = -1, -1, False
     best, close = -np.inf, -np.inf
     for k in range(3):

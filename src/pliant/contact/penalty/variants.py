@@ -48,7 +48,7 @@ def yamane_nakamura(
     stick = -k_fp * stretch - k_fd * velocity
     sticks = np.linalg.norm(stick, axis=1) <= mu_s * force
     speed = np.linalg.norm(velocity, axis=1)
-    onset = np.where(speed < 1e-8, k_omega, -np.expm1(-k_omega * speed) / np.where(speed > 0.0, speed, 1.0))  # w(x) / x
+    onset = np.where(speed > 0.0, -np.expm1(-k_omega * speed) / np.where(speed > 0.0, speed, 1.0), k_omega)  # w(x) / x
     slide = -(mu_d * force * onset)[:, None] * velocity
     return np.where(sticks[:, None], stick, slide), sticks
 
