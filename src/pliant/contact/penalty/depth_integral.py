@@ -3,8 +3,7 @@
 With N(t) = e x f, P(t) = N.r and L = |N| the gap of a pair is sigma P / L and its normal sigma N / L (9.2 of the methods page; the weights
 drop out, because the foot lies in the plane of the features), so that
     I = -k dt  integral of P N / L^2  over the times in which sigma P < 0.
-`exact` takes L(t) as it is, by Gauss-Legendre with four points an interval, eight where L^2 varies by more than a half, and in pieces where
-it varies more than fourfold;
+`exact` takes L(t) as it is, by Gauss-Legendre with four points an interval, in pieces where L^2 varies by more than a quarter;
 `constant` puts L_k^2 = (L_0 + ... + L_4) / 5 in its place as the thesis does, whose integrand is a polynomial that four points
 integrate exactly. Discrete is the depth and normal at the end of the step, for all of it.
 
@@ -16,6 +15,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -26,23 +26,13 @@ from pliant.detect.time_of_impact import bernstein, corners_of, critical_points,
 from pliant.kernels import axpy, contiguous, cross, dot, inline, kernel, parallel, prange, scale, store, use_threads
 
 DISCRETE, EXACT, CONSTANT = 0, 1, 2
-CALM, WIDE = 1.5, 4.0  # most / least L^2 of a piece that four and eight points integrate
-FLAT = 1e-12  # |N|^2 / (|e|^2 |f|^2) below which there is no normal
-# Gauss-Legendre on [-1, 1]: four points, then eight
-NODES = np.array([
-    -0.8611363115940526, -0.3399810435848563, 0.3399810435848563, 0.8611363115940526,
-    -0.9602898564975363, -0.7966664774136267, -0.525532409916329, -0.1834346424956498,
-    0.1834346424956498, 0.525532409916329, 0.7966664774136267, 0.9602898564975363,
-])  # fmt: skip
-SHARES = np.array([
-    0.3478548451374538, 0.6521451548625461, 0.6521451548625461, 0.3478548451374538,
-    0.1012285362903763, 0.2223810344533745, 0.3137066458778873, 0.362683783378362,
-    0.362683783378362, 0.3137066458778873, 0.2223810344533745, 0.1012285362903763,
-])  # fmt: skip
+WIDE = 1.25  # most / least L^2 of a piece that four points integrate: to nine digits of the impulse
+PIECES = 128  # at most; where L^2 still varies more in one of them, N passes through (nearly) zero
+FLAT = 1e-12  # |N|^2 / (|e|^2 |f|^2) below which there is no normal, to rounding
+NODES, SHARES = np.polynomial.legendre.leggauss(4)  # on [-1, 1]
 
 
-@dataclass
-class Pressed:
+class Pressed(NamedTuple):
     """What records do in a step; the impulse on A is stiffness x dt x push."""
 
     push: Floats  # [m] (r, 3) minus the integral of gap times normal over the times of penetration, in units of the step
@@ -86,14 +76,14 @@ def factors(n, x, y, low, high):  # type: ignore[no-untyped-def]
 
 
 @inline
-def quadrature(n, x, y, p, square, blend, other, low, high, first, count):  # type: ignore[no-untyped-def]
+def quadrature(n, x, y, p, square, blend, other, low, high):  # type: ignore[no-untyped-def]
     """Minus the integral of P N / L^2 over [low, high]; `square` > 0 stands for L^2, else L^2 as it is.
 
     blend > 0: the normal is turned that share towards the unit vector `other` (11.6-5).
     """
     half, middle = 0.5 * (high - low), 0.5 * (high + low)
     g0, g1, g2 = 0.0, 0.0, 0.0
-    for k in range(first, first + count):
+    for k in range(4):
         t = middle + half * NODES[k]
         u, v, w = n[0] + t * (x[0] + t * y[0]), n[1] + t * (x[1] + t * y[1]), n[2] + t * (x[2] + t * y[2])
         ll = u * u + v * v + w * w
@@ -111,23 +101,23 @@ def quadrature(n, x, y, p, square, blend, other, low, high, first, count):  # ty
 
 @inline
 def sweep(n, x, y, p, square, floor, blend, other, low, high):  # type: ignore[no-untyped-def]
-    """(quadrature over [low, high], whether N stays away from zero); in pieces in which L^2 varies less than fourfold."""
+    """(quadrature over [low, high], whether N stays away from zero); in pieces in which L^2 varies by no more than WIDE."""
     if square > 0.0:
-        return quadrature(n, x, y, p, square, blend, other, low, high, 0, 4), True
+        return quadrature(n, x, y, p, square, blend, other, low, high), True
     push, good = (0.0, 0.0, 0.0), True
-    t, h, least_piece = low, high - low, (high - low) / 100.0
-    while t < high:
-        end = t + h if t + 1.001 * h < high else high
+    done, size, t = 0, PIECES, low  # pieces behind us and in this one
+    while done < PIECES:
+        size = min(size, PIECES - done)
+        end = high if done + size == PIECES else low + (done + size) * (high - low) / PIECES
         l0, l1, l2, l3, l4 = factors(n, x, y, t, end)
         least, most = min(min(min(l0, l1), min(l2, l3)), l4), max(max(max(l0, l1), max(l2, l3)), l4)
-        if (least <= floor or most > WIDE * least) and h > least_piece:
-            h *= 0.5
+        if (least <= floor or most > WIDE * least) and size > 1:
+            size //= 2
             continue
         good = good and least > floor
-        first, count = (4, 8) if most > CALM * least else (0, 4)
-        g = quadrature(n, x, y, p, 0.0, blend, other, t, end, first, count)
+        g = quadrature(n, x, y, p, 0.0, blend, other, t, end)
         push = (push[0] + g[0], push[1] + g[1], push[2] + g[2])
-        t, h = end, 2.0 * h
+        done, t, size = done + size, end, 2 * size
     return push, good
 
 
@@ -179,49 +169,53 @@ def largest_normal(n, x, y):  # type: ignore[no-untyped-def]
     return best if dot(best, best) >= dot(o, o) else o
 
 
-@parallel
-def press(mode, kind, corners, sigma, since, blend, other, start, end, push, time, lever, gap, normal, guarded):  # type: ignore[no-untyped-def]
-    """Fill in the rows of vertex-face and edge-edge records; discrete where `mode` is DISCRETE."""
-    for i in prange(len(kind)):
-        if kind[i] == VERTEX_SHAPE:
-            continue
-        face = kind[i] != EDGE_EDGE
-        begin, last = frame(face, corners_of(start, corners, i)), frame(face, corners_of(end, corners, i))
-        n = cross(last[0], last[1])
+@inline
+def press_one(i, mode, kind, corners, sigma, since, blend, other, start, end, out):  # type: ignore[no-untyped-def]
+    """Fill in row i, of a vertex and a face or of two edges; discrete if `mode` is DISCRETE."""
+    face = kind[i] != EDGE_EDGE
+    begin, last = frame(face, corners_of(start, corners, i)), frame(face, corners_of(end, corners, i))
+    n = cross(last[0], last[1])
+    square = dot(n, n)
+    size = dot(last[0], last[0]) * dot(last[1], last[1])
+    flat = square <= FLAT * size
+    turned = (blend * other[i, 0], blend * other[i, 1], blend * other[i, 2])
+    share = blend if dot(turned, turned) > 0.0 else 0.0
+    towards = (other[i, 0], other[i, 1], other[i, 2])
+    if mode != DISCRETE:
+        m, x, y, p = normal_and_cubic(begin, last)
+        given = 0.0
+        if mode == CONSTANT:
+            l0, l1, l2, l3, l4 = factors(m, x, y, 0.0, 1.0)
+            given = 0.2 * (l0 + l1 + l2 + l3 + l4)
+        g, out.time[i], out.lever[i], good = integrate(m, x, y, p, sigma[i], since[i], given, FLAT * size, share, towards)
+        if good and not flat:
+            store(out.normal, i, scale(sigma[i] / math.sqrt(square), n))
+            out.gap[i] = sigma[i] * dot(n, last[2]) / math.sqrt(square)
+            store(out.push, i, g)
+            return
+        out.guarded[i] = True
+        n = largest_normal(m, x, y)
         square = dot(n, n)
-        size = dot(last[0], last[0]) * dot(last[1], last[1])
-        flat = square <= FLAT * size
-        turned = (blend * other[i, 0], blend * other[i, 1], blend * other[i, 2])
-        share = blend if dot(turned, turned) > 0.0 else 0.0
-        towards = (other[i, 0], other[i, 1], other[i, 2])
-        if mode != DISCRETE:
-            m, x, y, p = normal_and_cubic(begin, last)
-            given = 0.0
-            if mode == CONSTANT:
-                l0, l1, l2, l3, l4 = factors(m, x, y, 0.0, 1.0)
-                given = 0.2 * (l0 + l1 + l2 + l3 + l4)
-            g, time[i], lever[i], good = integrate(m, x, y, p, sigma[i], since[i], given, FLAT * size, share, towards)
-            if good and not flat:
-                store(normal, i, scale(sigma[i] / math.sqrt(square), n))
-                gap[i] = sigma[i] * dot(n, last[2]) / math.sqrt(square)
-                store(push, i, g)
-                continue
-            guarded[i] = True
-            n = largest_normal(m, x, y)
-            square = dot(n, n)
-            flat = square == 0.0
-            time[i], lever[i] = 0.0, 0.0
-        if flat:
-            continue
-        n = scale(sigma[i] / math.sqrt(square), n)
-        store(normal, i, n)
-        gap[i] = dot(n, last[2])
-        if gap[i] < 0.0:
-            if share > 0.0:
-                n = axpy(1.0 - share, n, turned)
-                n = scale(1.0 / math.sqrt(dot(n, n)), n)
-            store(push, i, scale(-gap[i], n))
-            time[i], lever[i] = 1.0, 1.0
+        flat = square == 0.0
+        out.time[i], out.lever[i] = 0.0, 0.0
+    if flat:
+        return
+    n = scale(sigma[i] / math.sqrt(square), n)
+    store(out.normal, i, n)
+    out.gap[i] = dot(n, last[2])
+    if out.gap[i] < 0.0:
+        if share > 0.0:
+            n = axpy(1.0 - share, n, turned)
+            n = scale(1.0 / math.sqrt(dot(n, n)), n)
+        store(out.push, i, scale(-out.gap[i], n))
+        out.time[i], out.lever[i] = 1.0, 1.0
+
+
+@parallel
+def press(mode, kind, corners, sigma, since, blend, other, start, end, out):  # type: ignore[no-untyped-def]
+    for i in prange(len(kind)):
+        if kind[i] != VERTEX_SHAPE:
+            press_one(i, mode, kind, corners, sigma, since, blend, other, start, end, out)  # prange itself does not write into tuples
 
 
 @kernel
@@ -274,14 +268,12 @@ def pressed(
     which normals are turned towards other unit vectors, zero rows for none.
     """
     count = len(records)
-    out = Pressed(
-        np.zeros((count, 3)), np.zeros(count), np.zeros(count), np.zeros(count), np.zeros((count, 3)), np.zeros(count, bool)
-    )
+    zero, vectors = np.zeros(count), np.zeros((count, 3))
+    out = Pressed(vectors, zero, zero.copy(), zero.copy(), vectors.copy(), np.zeros(count, bool))
     use_threads(count)
     press(
         mode, np.where(known.rows, VERTEX_SHAPE, records.kind), records.corners, records.sigma, contiguous(since), blend,
-        np.zeros((count, 3)) if other is None else other, contiguous(start), contiguous(end),
-        out.push, out.time, out.lever, out.gap, out.normal, out.guarded,
+        np.zeros((count, 3)) if other is None else other, contiguous(start), contiguous(end), out,
     )  # fmt: skip
     rows = known.rows
     before, after, normal = known.before[rows], known.after[rows], known.normal[rows]
