@@ -48,8 +48,7 @@ def ride(sim: Simulation, until: float, upper: str = "box 1", lower: str = "box 
 
 def motion_of(sim: Simulation) -> Motion:
     """Where everything is now, as a motion without time."""
-    state = sim.world.state
-    return Motion(sim.world, 0.0, state.x, state.v, state.velocity, state.spin)
+    return sim.world.standing()
 
 
 def crossings(sim: Simulation):

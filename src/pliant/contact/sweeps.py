@@ -21,13 +21,7 @@ Sweep = Callable[[Floats, Floats, float], Floats]
 # of the largest impulse, or of the most that friction can be: a smaller change ends the sweeps. As they start from the last step,
 # what they leave is not the same in every step, and what rests would tremble by as much
 ENOUGH = 1e-5
-SLOW = 0.1  # of what it was: by as much the stiffness of a contact may change in a step; a shorter step must not kick what is at rest
 SLIDES = 1e-9  # rounding: within this of the most that friction can be it was cut, and the contact slides
-
-
-def slowly(k: Floats, before: Floats) -> Floats:
-    """Stiffness [N/m] (r,) of contacts that had another one in the last step (0: which are new): it changes little by little."""
-    return np.where(before > 0.0, np.clip(k, (1.0 - SLOW) * before, (1.0 + SLOW) * before), k)
 
 
 def solved(

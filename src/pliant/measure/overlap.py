@@ -10,7 +10,6 @@ import numpy as np
 from pliant.base import Floats
 from pliant.detect.solid_penetration import Collisions, SolidPenetration, closest_faces
 from pliant.geometry.mesh import TET_EDGES
-from pliant.world.motion import Motion
 
 if TYPE_CHECKING:
     from pliant.simulate.simulation import Simulation
@@ -40,8 +39,7 @@ def remaining(sim: Simulation) -> Collisions:
 
     What a step has left: over all points, of all pairs that meet. A point inside its own body has its consistent depth.
     """
-    world, state = sim.world, sim.world.state
-    motion = Motion(world, 0.0, state.x, state.v, state.velocity, state.spin)
+    motion = sim.world.standing()
     found, surfaces = motion.kept(SolidPenetration).find(motion.end, motion.shapes, motion.pairs.meet)
     rows = np.flatnonzero((motion.bodies.analytic[found.b] < 0) & (found.a != found.b))
     found.depth[rows] = -closest_faces(surfaces, found.point[rows], found.b[rows]).gap

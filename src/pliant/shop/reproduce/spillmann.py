@@ -147,7 +147,7 @@ def s3(folder: Path) -> list[Line]:
 
 def _stands(sim: Simulation) -> bool:
     try:
-        scenes.module("archway").expect(sim)
+        scenes.find("archway").expect(sim)
     except AssertionError:
         return False
     return sim.scene.bodies[0].friction > 0.5
