@@ -22,7 +22,7 @@ _WHERE = {
     "register_method": "pliant.contact.method",
     "register_material": "pliant.bodies.materials",
     "register_model": "pliant.bodies.models",
-    "PliantError": "pliant.geometry.mesh",
+    "PliantError": "pliant.base",
     "Surface": "pliant.geometry.mesh",
     "TetMesh": "pliant.geometry.mesh",
     "press": "pliant.pressing.tool",
