@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from pliant.base import Floats, PliantError
-from pliant.detect.surfels.carried import FACED, FRAMED, Carried
-from pliant.detect.surfels.riding import on_points, tangent_weights
+from pliant.detect.surfels.carried import FACED, FRAMED, Carried, on_points, tangent_weights
 from pliant.geometry.subdivide import subdivided
 from pliant.scene import Scene
 from pliant.world.motion import Motion

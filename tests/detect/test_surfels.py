@@ -14,7 +14,7 @@ from pliant.base import PliantError
 from pliant.detect.surfels import PointSurface, from_cloud, from_mesh
 from pliant.detect.surfels.areas import estimated_areas, gaussian_areas, irregularity, neighbour_areas, own_side
 from pliant.detect.surfels.neighbours import KDTree, UniformGrid
-from pliant.detect.surfels.normals import oriented, principal_normals
+from pliant.detect.surfels.scan_normals import oriented, principal_normals
 from pliant.geometry.files import PointCloud
 from pliant.geometry.mesh import Surface
 from pliant.geometry.solids import torus

@@ -14,9 +14,9 @@ import numpy as np
 from pliant.base import Floats, Ints
 from pliant.contact.point_surface.field import LOST
 from pliant.contact.point_surface.surfaces import Surfaces
+from pliant.detect.surfels.areas import rims
 from pliant.detect.surfels.neighbours import KDTree, UniformGrid
-from pliant.detect.surfels.normals import principal_normals
-from pliant.detect.surfels.rims import rims
+from pliant.detect.surfels.scan_normals import principal_normals
 from pliant.kernels import axpy, kernel, load, norm, scale, store, sub
 
 REACH = 1.6  # spacings within which points push each other away

@@ -13,8 +13,8 @@ import numpy as np
 from pliant.base import Ints
 from pliant.contact.point_surface.candidates import BodyGrid, Candidates, grid_entry
 from pliant.contact.point_surface.surfaces import Surfaces
-from pliant.detect.surfels.areas import OPPOSITE
 from pliant.detect.surfels.neighbours import squared
+from pliant.detect.surfels.weights import OPPOSITE
 from pliant.kernels import dot, kernel, load
 
 CLOSE = 1.5  # spacings: how deep a body may be in itself

@@ -11,9 +11,8 @@ import numpy as np
 from pliant.base import Floats, Ints
 from pliant.contact.point_surface.hits import Hits
 from pliant.contact.point_surface.surfaces import Surfaces
-from pliant.detect.surfels.areas import OPPOSITE
-from pliant.detect.surfels.axes import across
 from pliant.detect.surfels.neighbours import squared
+from pliant.detect.surfels.weights import OPPOSITE, across
 from pliant.kernels import axpy, cross, dot, kernel, load, sub
 
 WIDE = 2.2  # spacings that a contact is spread over

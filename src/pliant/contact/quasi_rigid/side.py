@@ -10,9 +10,8 @@ import numpy as np
 from pliant.base import Floats, Ints, PliantError
 from pliant.contact.quasi_rigid.coarse import Parts
 from pliant.contact.quasi_rigid.response import Response
-from pliant.detect.surfels.answers import Projection
+from pliant.detect.surfels.answers import Posed, Projection
 from pliant.detect.surfels.exact import Exact
-from pliant.detect.surfels.posed import Posed
 from pliant.detect.surfels.surface import PointSurface
 
 

@@ -13,14 +13,13 @@ import numpy as np
 
 from pliant.base import Floats, Ints, PliantError
 from pliant.detect.surfels.answers import FAR, MEDIAL, OFF, Projection
-from pliant.detect.surfels.areas import OPPOSITE
+from pliant.detect.surfels.areas import rims
 from pliant.detect.surfels.clean import LEAST
-from pliant.detect.surfels.clusters import Spheres
+from pliant.detect.surfels.clusters import Moments, Spheres, winding_number
 from pliant.detect.surfels.neighbours import KDTree, Neighbours, UniformGrid, as_queries
-from pliant.detect.surfels.normals import suspects, unit
-from pliant.detect.surfels.project import QUADRIC, STEPS, implicit_all, project_all
-from pliant.detect.surfels.rims import rims
-from pliant.detect.surfels.winding import Moments, winding_number
+from pliant.detect.surfels.projection import QUADRIC, STEPS, implicit_all, project_all
+from pliant.detect.surfels.scan_normals import suspects, unit
+from pliant.detect.surfels.weights import OPPOSITE
 from pliant.kernels import contiguous, use_threads
 
 NEIGHBOURS = 52  # samples within 4 spacings of a sample on a regular surface

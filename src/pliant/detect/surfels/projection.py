@@ -15,13 +15,23 @@ Limitations: creases are rounded over about h, and a foot near one is pulled tow
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from pliant.detect.surfels.answers import FAR, LOST, OFF, PLANE, THIN
-from pliant.detect.surfels.areas import OPPOSITE
-from pliant.detect.surfels.quadric import plane_normal, quadric_foot
-from pliant.detect.surfels.weights import aligned, implicit_gradient, limited, middle, nearest_around, weigh, width_at
-from pliant.kernels import add, axpy, dot, inline, kernel, load, norm, parallel, prange, scale, store, sub
+from pliant.detect.surfels.weights import (
+    across,
+    aligned,
+    implicit_gradient,
+    limited,
+    middle,
+    nearest_around,
+    smallest_axis,
+    weigh,
+    width_at,
+)
+from pliant.kernels import add, axpy, cross, dot, inline, kernel, load, norm, parallel, prange, scale, store, sub
 
 SIMPLE, ALMOST, ORTHOGONAL, QUADRIC = 0, 1, 2, 3
 STEPS = {"simple": SIMPLE, "almost orthogonal": ALMOST, "orthogonal": ORTHOGONAL}
@@ -34,6 +44,7 @@ NEEDED = 9  # samples within 3 h for a quadric
 COMMON = 0.1  # |sum theta n| / sum theta below which samples have no common side
 SIDE = 0.5  # of the spacing: how far beyond a rim sample the surface is taken to reach
 HOLE = 2.0  # of the spacing: a foot farther than this from every sample is not on the surface
+SINGULAR = 1e-8  # ratio of pivots below which the six terms cannot be told apart
 THINNESS = 0.1  # share of the weights on the opposite sheet from which a part counts as thin
 
 
@@ -71,9 +82,9 @@ def _settle(points, normals, spacing, reach, graph, factor, width, mode, x, q, s
     relax, last, flag, n, h = 1.0, (0.0, 0.0, 0.0), LOST, load(normals, s), spacing[s]
     for iteration in range(MOST):
         if iteration < FOLLOW:
-            s = nearest_around(points, normals, graph, s, q, OPPOSITE)
+            s = nearest_around(points, normals, graph, s, q)
         h = width_at(points, spacing, reach, graph, s, q, factor, width)
-        total, mean, side, opposed, near = weigh(points, normals, graph, s, q, h, OPPOSITE, theta)
+        total, mean, side, opposed, near = weigh(points, normals, graph, s, q, h, theta)
         if not (total > 1e-12 and norm(side) > COMMON * total):
             return s, h, q, n, LOST, iteration
         flag = (PLANE if near < NEEDED else 0) | (THIN if opposed > THINNESS * total else 0)
@@ -110,9 +121,9 @@ def implicit_all(points, normals, spacing, reach, graph, factor, width, queries,
     theta = np.empty(graph.shape[1])
     for i in range(len(queries)):
         q = load(queries, i)
-        s = nearest_around(points, normals, graph, sample[i], q, OPPOSITE)
+        s = nearest_around(points, normals, graph, sample[i], q)
         h = width_at(points, spacing, reach, graph, s, q, factor, width)
-        total, mean, side, _, _ = weigh(points, normals, graph, s, q, h, OPPOSITE, theta)
+        total, mean, side, _, _ = weigh(points, normals, graph, s, q, h, theta)
         if not (total > 1e-12 and norm(side) > COMMON * total):
             value[i] = np.nan
             store(gradient, i, (np.nan, np.nan, np.nan))
@@ -120,3 +131,59 @@ def implicit_all(points, normals, spacing, reach, graph, factor, width, queries,
         a, n = middle(q, mean, total), scale(1.0 / norm(side), side)
         value[i] = dot(sub(q, a), n)
         store(gradient, i, implicit_gradient(points, normals, graph, s, q, h, theta, total, a, n, norm(side)))
+
+
+# The weighted least-squares quadric over a plane (Pauly, Gross, Kobbelt 2002).
+
+
+@inline
+def plane_normal(points, graph, s, q, theta, total, mean):  # type: ignore[no-untyped-def]
+    """Unit normal, of either sign, of the weighted principal plane through a = q + mean / total."""
+    xx = xy = xz = yy = yz = zz = 0.0
+    m = scale(1.0 / total, mean)
+    for c in range(graph.shape[1]):
+        if theta[c] > 0.0:
+            d = sub(sub(load(points, graph[s, c]), q), m)
+            xx, xy, xz = xx + theta[c] * d[0] * d[0], xy + theta[c] * d[0] * d[1], xz + theta[c] * d[0] * d[2]
+            yy, yz, zz = yy + theta[c] * d[1] * d[1], yz + theta[c] * d[1] * d[2], zz + theta[c] * d[2] * d[2]
+    return smallest_axis(xx, xy, xz, yy, yz, zz)[1]
+
+
+@inline
+def quadric_foot(points, graph, s, q, n, h, theta, system):  # type: ignore[no-untyped-def]
+    """(solvable, foot, normal there) of g(u, v) = c0 + c1 u + c2 v + c3 u^2 + c4 u v + c5 v^2 over the plane (q, n), lengths in h."""
+    u = across(n)
+    v = cross(n, u)
+    system[:] = 0.0
+    for c in range(graph.shape[1]):
+        if theta[c] > 0.0:
+            d = sub(load(points, graph[s, c]), q)
+            a, b, g, w = dot(d, u) / h, dot(d, v) / h, dot(d, n) / h, theta[c]
+            terms = (1.0, a, b, a * a, a * b, b * b, g)
+            for i in range(6):
+                for j in range(i, 7):
+                    system[i, j] += w * terms[i] * terms[j]
+    if not solve_six(system):
+        return False, q, n
+    tilted = axpy(-system[1, 6], u, axpy(-system[2, 6], v, n))
+    return True, axpy(h * system[0, 6], n, q), scale(1.0 / norm(tilted), tilted)
+
+
+@inline
+def solve_six(a):  # type: ignore[no-untyped-def]
+    """Solve the symmetric 6x6 system whose upper half and right side (column 6) `a` holds; the solution replaces column 6."""
+    largest, smallest = 0.0, math.inf
+    for i in range(6):  # U^T D U in place
+        pivot = a[i, i]
+        largest, smallest = max(largest, pivot), min(smallest, pivot)
+        if not pivot > SINGULAR * largest:
+            return False
+        for r in range(i + 1, 6):
+            factor = a[i, r] / pivot
+            for c in range(r, 7):
+                a[r, c] -= factor * a[i, c]
+    for i in range(5, -1, -1):
+        for c in range(i + 1, 6):
+            a[i, 6] -= a[i, c] * a[c, 6]
+        a[i, 6] /= a[i, i]
+    return smallest > SINGULAR * largest
