@@ -19,7 +19,7 @@ from __future__ import annotations
 import numpy as np
 
 from pliant.base import Floats, Ints, PliantError
-from pliant.detect.surfels.neighbours import squared
+from pliant.detect.hash_grid import squared
 from pliant.detect.surfels.weights import OPPOSITE, across
 from pliant.kernels import cross, dot, kernel, load, sub
 

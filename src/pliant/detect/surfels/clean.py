@@ -12,7 +12,8 @@ import math
 import numpy as np
 
 from pliant.base import Floats, Ints, PliantError
-from pliant.detect.surfels.neighbours import KDTree, UniformGrid, squared
+from pliant.detect.hash_grid import squared, thinned
+from pliant.detect.surfels.neighbours import KDTree
 from pliant.detect.surfels.projection import plane_normal, quadric_foot
 from pliant.geometry.surface_topology import diagonal, labels
 from pliant.kernels import axpy, dot, kernel, load, scale, store, sub
@@ -97,10 +98,7 @@ def consolidated(points: Floats, k: int) -> tuple[Floats, Ints]:
     """(points (c, 3), rows they started from (c,)): fewer points, on quadrics fitted to their k nearest."""
     tree = KDTree(points)
     width = float(np.median(tree.nearest(points[:: max(len(points) // PROBES, 1)], k)[0][:, -1])) / 3.0
-    start, near = UniformGrid(points, width).within(points, width)
-    kept = np.zeros(len(points), bool)
-    _thin(start, near, kept)
-    rows = np.flatnonzero(kept)
+    rows = np.unique(thinned(points, width))
     feet = np.empty((len(rows), 3))
     _fit(points, tree.nearest(points[rows], k)[1], points[rows], width, feet)
     return feet, rows
@@ -116,17 +114,6 @@ def skin(points: Floats) -> tuple[Ints, Floats] | None:
     if len(rows) > SKIN * len(points):
         return None
     return rows, -mean[rows] / length[rows, None]
-
-
-@kernel
-def _thin(start, near, kept):  # type: ignore[no-untyped-def]
-    """Keep a point if no kept one is near."""
-    for i in range(len(kept)):
-        kept[i] = True
-        for c in range(start[i], start[i + 1]):
-            if near[c] < i and kept[near[c]]:
-                kept[i] = False
-                break
 
 
 @kernel

@@ -22,7 +22,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from pliant.base import Floats, Ints
-from pliant.detect.surfels.neighbours import as_queries, squared
+from pliant.detect.hash_grid import as_queries, squared
 from pliant.detect.surfels.weights import smallest_axis
 from pliant.kernels import (
     axpy,

@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from pliant.base import Floats, Ints, PliantError
+from pliant.detect.hash_grid import thinned
 from pliant.detect.surfels.areas import estimated_areas, own_side, rims
 from pliant.detect.surfels.clean import THIN, check, check_finite, consolidated, flat_size, merged, outliers, skin
 from pliant.detect.surfels.neighbours import KDTree
@@ -26,7 +27,7 @@ from pliant.geometry.mesh import Surface, TetMesh
 from pliant.geometry.units import Rotation
 from pliant.kernels import kernel
 
-FINE = 3.0  # pieces per spacing that samples are chosen from
+FINE = 3  # pieces per spacing that samples are chosen from
 APART = 0.75  # of the spacing: samples of one side are not nearer than this
 MOST = 20_000_000  # pieces of triangles at most
 FEW = 200  # vertices below which a mesh is too coarse to stand for its surface
@@ -206,11 +207,8 @@ def spread_samples(surface: Surface, spacing: float) -> tuple[Floats, Floats, Fl
     points, normals, areas = _pieces(surface, spacing / FINE)
     order = np.random.default_rng(0).permutation(len(points))
     points, normals, areas = points[order], normals[order], areas[order]
-    owner, reach = np.full(len(points), -1, np.int64), APART * spacing
-    cell, around = _cells(points, reach)
-    _thin(points, normals, reach * reach, cell, around, np.full(len(around), -1), np.full(len(points), -1), owner)
-    kept = np.unique(owner)
-    place = np.searchsorted(kept, owner)
+    owner = thinned(points, APART * spacing, normals)
+    kept, place = np.unique(owner, return_inverse=True)
     total = np.bincount(place, areas, minlength=len(kept)).astype(np.float64)
     vector = np.stack([np.bincount(place, areas * normals[:, i], minlength=len(kept)) for i in range(3)], axis=1)
     return points[kept], vector / np.linalg.norm(vector, axis=1, keepdims=True), total
@@ -246,48 +244,3 @@ def _centres(m):  # type: ignore[no-untyped-def]
                 out[place, 0], out[place, 1], out[place, 2] = 1.0 - u - v, u, v
                 place += 1
     return out
-
-
-def _cells(points: Floats, size: float) -> tuple[Ints, Ints]:
-    """(cell of each point (n,), cells around each cell and itself (c, 27), -1 where there is none), of cubes of a size."""
-    place = np.floor((points - points.min(axis=0)) / size).astype(np.int64) + 1
-    high = place.max(axis=0) + 2
-
-    def number(x: Ints) -> Ints:
-        return (x[..., 0] * high[1] + x[..., 1]) * high[2] + x[..., 2]
-
-    known, first, cell = np.unique(number(place), return_index=True, return_inverse=True)
-    shift = np.stack(np.meshgrid(*[np.arange(-1, 2)] * 3, indexing="ij"), axis=-1).reshape(-1, 3)
-    wanted = number(place[first][:, None] + shift)
-    found = np.minimum(np.searchsorted(known, wanted), len(known) - 1)
-    return cell, np.where(known[found] == wanted, found, -1)
-
-
-@kernel
-def _thin(points, normals, reach2, cell, around, head, after, owner):  # type: ignore[no-untyped-def]
-    """Keep a piece if no kept one of its side is near; others go to the nearest kept one of their side. Cells list the kept ones."""
-    for i in range(len(points)):
-        if _nearest_kept(points, normals, reach2, around[cell[i]], head, after, i) < 0:
-            owner[i], after[i], head[cell[i]] = i, head[cell[i]], i
-    for i in range(len(points)):
-        if owner[i] < 0:
-            owner[i] = _nearest_kept(points, normals, reach2, around[cell[i]], head, after, i)
-
-
-@kernel
-def _nearest_kept(points, normals, reach2, cells, head, after, i):  # type: ignore[no-untyped-def]
-    """Nearest kept piece within reach that faces the same way, the first of equal ones; -1 if there is none."""
-    best, found = reach2, -1
-    for c in cells:
-        j = head[c] if c >= 0 else -1
-        while j >= 0:
-            d = (points[i, 0] - points[j, 0]) ** 2 + (points[i, 1] - points[j, 1]) ** 2 + (points[i, 2] - points[j, 2]) ** 2
-            if (d < best or (d == best and (found < 0 or j < found))) and _facing(normals, i, j) > 0.0:
-                best, found = d, j
-            j = after[j]
-    return found
-
-
-@kernel
-def _facing(normals, i, j):  # type: ignore[no-untyped-def]
-    return normals[i, 0] * normals[j, 0] + normals[i, 1] * normals[j, 1] + normals[i, 2] * normals[j, 2]

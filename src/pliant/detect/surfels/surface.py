@@ -12,11 +12,12 @@ from functools import cached_property
 import numpy as np
 
 from pliant.base import Floats, Ints, PliantError
+from pliant.detect.hash_grid import HashGrid, as_queries
 from pliant.detect.surfels.answers import FAR, MEDIAL, OFF, Projection
 from pliant.detect.surfels.areas import rims
 from pliant.detect.surfels.clean import LEAST
 from pliant.detect.surfels.clusters import Moments, Spheres, winding_number
-from pliant.detect.surfels.neighbours import KDTree, Neighbours, UniformGrid, as_queries
+from pliant.detect.surfels.neighbours import KDTree, Neighbours
 from pliant.detect.surfels.projection import QUADRIC, STEPS, implicit_all, project_all
 from pliant.detect.surfels.scan_normals import suspects, unit
 from pliant.detect.surfels.weights import OPPOSITE
@@ -76,7 +77,7 @@ class PointSurface:
 
     @cached_property
     def search(self) -> Neighbours:
-        return UniformGrid(self.points) if self.moving else KDTree(self.points)
+        return HashGrid(self.points) if self.moving else KDTree(self.points)
 
     @cached_property
     def graph(self) -> Ints:

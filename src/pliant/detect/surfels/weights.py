@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 
-from pliant.detect.surfels.neighbours import squared
+from pliant.detect.hash_grid import squared
 from pliant.kernels import add, axpy, cross, dot, inline, load, norm, scale, sub
 
 OPPOSITE = -0.25  # cosine of normals below which a neighbour lies on another sheet
