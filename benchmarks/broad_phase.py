@@ -22,11 +22,10 @@ from rich.console import Console
 from rich.table import Table
 
 from pliant.base import Floats, Ints
-from pliant.detect.candidates import FeatureTree
-from pliant.detect.pairs import pairs_between, place_pairs
+from pliant.detect.box_overlap import leaf_pairs, overlap, pairs_between, place_pairs
+from pliant.detect.feature_pairs import FeatureTree
 from pliant.detect.tree import LEAF, Tree
-from pliant.detect.triangles import intersecting
-from pliant.detect.walk import leaf_pairs, overlap
+from pliant.detect.triangle_overlap import intersecting
 from pliant.geometry.solids import torus
 from pliant.kernels import parallel, prange, use_threads
 

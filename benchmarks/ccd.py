@@ -26,7 +26,7 @@ from rich.console import Console
 from rich.table import Table
 from scipy.spatial import cKDTree
 
-from pliant.detect import continuous, edge_edge_toi, vertex_face_toi
+from pliant.detect import edge_edge_toi, time_of_impact, vertex_face_toi
 
 OURS = {"vf": vertex_face_toi, "ee": edge_edge_toi}
 NAMES = {"vf": "vertex-face", "ee": "edge-edge"}
@@ -183,17 +183,17 @@ def compare(
 ) -> None:
     """Rows of one set of pairs: everyone with one and with two threads."""
     n, face = len(corners), kind == "vf"
-    kernel = continuous.vertex_face_times if face else continuous.edge_edge_times
+    kernel = time_of_impact.vertex_face_times if face else time_of_impact.edge_edge_times
     raw = np.empty(n)
     title = f"{name}, {NAMES[kind]}", f"{n:,}"
     for threads in (1, 2):
         with_threads(threads)
-        ours = seconds(lambda: continuous.impact_times(start, end, corners, face), 7)
-        hits = np.isfinite(continuous.impact_times(start, end, corners, face)).sum()
+        ours = seconds(lambda: time_of_impact.impact_times(start, end, corners, face), 7)
+        hits = np.isfinite(time_of_impact.impact_times(start, end, corners, face)).sum()
         kernel(start, end, corners, 1.0, raw)
         table.add_row(*title, "pliant, every pair", str(threads), str(hits), str(np.isnan(raw).sum()), f"{n / ours / 1e6:.2f}", "1")
         rows = (corners, corners[:0]) if face else (corners[:0], corners)
-        least = seconds(lambda rows=rows: continuous.first_impact(start, end, *rows), 7)
+        least = seconds(lambda rows=rows: time_of_impact.first_impact(start, end, *rows), 7)
         table.add_row(*title, "pliant, least time", str(threads), "-", "-", f"{n / least / 1e6:.2f}", f"{least / ours:.2f}")
         if ipctk is None:
             continue

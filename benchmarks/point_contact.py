@@ -19,9 +19,10 @@ os.environ.setdefault("PLIANT_THREADS", "1")
 import numpy as np
 
 from pliant import Scene
-from pliant.contact.point_surface.colliding_surfels import Candidates, boxes, candidates, colliding, overlapping, start_samples
+from pliant.contact.point_surface.colliding_surfels import Candidates, boxes, candidates, colliding, start_samples
 from pliant.contact.point_surface.contact_surface import moved_to_contact
 from pliant.contact.point_surface.implicit_surfaces import Surfaces
+from pliant.detect.body_pairs import overlapping
 from pliant.shop.reproduce.keiser import colliding_busts, curves, watched
 
 

@@ -19,9 +19,8 @@ os.environ.setdefault("PLIANT_THREADS", "1")
 import numpy as np
 
 from pliant import Scene
-from pliant.detect.centre_tree import centre_tree
-from pliant.detect.tree import Tree
-from pliant.detect.triangles import every_pair, intersecting
+from pliant.detect.tree import Tree, centre_tree
+from pliant.detect.triangle_overlap import every_pair, intersecting
 from pliant.geometry.shapes import make as make_shape
 from pliant.shop import scenes
 

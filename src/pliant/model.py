@@ -14,13 +14,13 @@ import numpy as np
 
 from pliant.base import Bools, Floats, Ints
 from pliant.bodies.elements import Elements
+from pliant.detect.shapes import Shapes, ball_radii
 from pliant.spec.table import Tables
 
 SYMPLECTIC, VERLET, IMPLICIT, COOPER_VERNER, DOP853 = 0, 1, 2, 3, 4
 SCHEMES = {"symplectic": SYMPLECTIC, "verlet": VERLET, "implicit": IMPLICIT, "cooper-verner": COOPER_VERNER, "dop853": DOP853}
 STAGED = (COOPER_VERNER, DOP853)  # Runge-Kutta schemes: forces at stages within the step
 RESPONSES = {"boussinesq": 0, "volume-preserving": 1, "layer": 2, "table": 3}  # how the surface of a quasi-rigid body gives way
-ANALYTIC = {"plane": 0, "ball": 1, "box": 2, "capsule": 3, "cylinder": 4, "torus": 5}
 
 
 @dataclass
@@ -36,8 +36,8 @@ class Bodies:
     face_start: Ints  # (B + 1,)
     friction: Floats  # (B,) sliding
     static_friction: Floats  # (B,)
-    analytic: Ints  # (B,) kind of signed distance, -1 for none
-    parameters: Floats  # (B, 3) of the signed distance [m]
+    analytic: Ints  # (B,) kind of exact shape (detect/shapes.py), -1 for none
+    parameters: Floats  # (B, 3) of that shape [m]
     anchor: Ints  # (B,) skin point fixed in its frame that stands for its analytic shape, -1 for none
     tolerance: Floats  # (B,) of adaptive steps, in parts of the body's size
     unsafe: Bools  # (B,) its stable step does not divide the step
@@ -59,7 +59,11 @@ class Bodies:
     @property
     def ball_radius(self) -> Floats:
         """Radius of bodies that are exact balls [m], (B,); 0 of all others."""
-        return np.where(self.analytic == ANALYTIC["ball"], self.parameters[:, 0], 0.0)
+        return ball_radii(self.analytic, self.parameters)
+
+    def shapes(self, position: Floats, rotation: Floats) -> Shapes:
+        """The exact shapes of all bodies with their frames in this pose, (f, 3) [m] and (f, 4)."""
+        return Shapes(self.analytic, self.parameters, self.frame, position, rotation)
 
     def family(self, body: int) -> Ints:
         """A body and all that broke off it."""

@@ -10,7 +10,8 @@ from pliant.bodies.springs import cell_pairs
 from pliant.geometry.mass import mass_of_surface
 from pliant.geometry.mesh import Surface
 from pliant.geometry.shapes import make
-from pliant.geometry.voxels import lattice, winding_numbers
+from pliant.geometry.voxels import lattice
+from pliant.geometry.winding import winding_numbers
 from pliant.record import Run
 from pliant.scene import Body
 from pliant.simulate import running
@@ -23,7 +24,7 @@ def test_winding_numbers_tell_inside_from_outside():
     at = rng.uniform(-0.12, 0.12, (300, 3))
     r = np.linalg.norm(at, axis=1)
     clear = (r < 0.09) | (r > 0.101)  # the facets lie between
-    assert np.abs(winding_numbers(BALL, at) - (r < 0.1))[clear].max() < 1e-9
+    assert np.abs(winding_numbers(BALL.points, BALL.faces, at) - (r < 0.1))[clear].max() < 1e-9
 
 
 def test_a_lattice_of_a_box_is_the_box():

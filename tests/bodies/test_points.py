@@ -15,7 +15,7 @@ from pliant.bodies.points import STRAINED, Points
 from pliant.geometry.filling import contained, fill
 from pliant.geometry.mass import mass_of_surface
 from pliant.geometry.shapes import make
-from pliant.geometry.voxels import winding_numbers
+from pliant.geometry.winding import winding_numbers
 from pliant.scene import Material
 
 E, NU, H, RHO = 1e4, 0.3, 0.1, 1000.0
@@ -429,7 +429,7 @@ def test_filling_knows_inside_from_outside():
     surface = make("torus", major=0.5, minor=0.2, edge=0.1).surface()
     low, piece, counts = np.array([-0.7, -0.7, -0.2]), np.array([0.07, 0.07, 0.04]), np.array([20, 20, 10])
     at = low + piece * (np.indices(counts).reshape(3, -1).T + 0.5)
-    assert (contained(surface, low, piece, counts).ravel() == (winding_numbers(surface, at) > 0.5)).all()
+    assert (contained(surface, low, piece, counts).ravel() == (winding_numbers(surface.points, surface.faces, at) > 0.5)).all()
 
 
 def test_wrong_spacings_are_refused():

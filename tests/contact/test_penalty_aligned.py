@@ -12,7 +12,7 @@ from pliant.contact.penalty.records import EDGE_EDGE, VERTEX_FACE, Records
 from pliant.contact.penalty.rims import HOLD
 from pliant.contact.penalty.rules import Redefinition
 from pliant.contact.penalty.stages import finish
-from pliant.detect.candidates import FeatureTree
+from pliant.detect.feature_pairs import FeatureTree
 from pliant.geometry.shapes import make
 
 SIZES = st.floats(-8.0, -3.0).map(lambda exponent: 10.0**exponent)

@@ -10,8 +10,8 @@ from pliant.contact.penalty.find import make
 from pliant.contact.penalty.friction import yamane_nakamura
 from pliant.contact.penalty.impulses import CONSTANT, DISCRETE, EXACT, Known, factors, foot_weights, linear_push, pressed
 from pliant.contact.penalty.records import EDGE_EDGE, VERTEX_FACE
-from pliant.detect.continuous import frame
-from pliant.detect.crossings import normal_and_cubic
+from pliant.detect.coplanar_times import normal_and_cubic
+from pliant.detect.time_of_impact import frame
 
 VF_START = np.array([[0.3, 0.25, 0.1], [0, 0, 0], [1, 0, 0], [0, 1, 0]])
 VF_END = VF_START + np.array([[0.05, -0.1, -0.4], [0, 0, 0.05], [0, 0.1, -0.02], [0.05, 0, 0.1]])

@@ -10,15 +10,15 @@ from pliant.contact.point_surface.colliding_surfels import (
     candidates,
     colliding,
     nearest_surfels,
-    overlapping,
     start_samples,
-    winding,
 )
 from pliant.contact.point_surface.contact_rows import foot_shares
 from pliant.contact.point_surface.contact_surface import moved_to_contact
 from pliant.contact.point_surface.implicit_surfaces import Surfaces
 from pliant.contact.point_surface.published import PairField, resampled, shepard
 from pliant.contact.point_surface.self_contact import folded
+from pliant.detect.body_pairs import overlapping
+from pliant.detect.shapes import Shapes
 
 
 def fibonacci(count):
@@ -63,8 +63,10 @@ def test_G19_the_published_surface_is_inside_a_sphere_by_h2_over_R_and_the_corre
 
 def test_exact_shapes_answer_exactly():
     ball = Surfaces.still(
-        np.zeros((0, 3)), np.zeros((0, 3)), np.zeros(0), np.zeros(3, np.int64), np.array([0, 1]), np.array([[0, 0, 0], [2.0, 0, 0]]),
-        np.array([[0, 0, 1.0], [0, 0, 5.0]]),
+        np.zeros((0, 3)), np.zeros((0, 3)), np.zeros(0), np.zeros(3, np.int64), shapes=Shapes(
+            np.array([0, 1]), np.array([[0, 0, 0], [2.0, 0, 0]]), np.array([0, 1]), np.array([[0, 0, 1.0], [0, 0, 5.0]]),
+            np.tile([1.0, 0, 0, 0], (2, 1)),
+        ),
     )  # fmt: skip
     gap, normal, state, _ = ball.distances(np.array([[0.3, 0.2, 0.5], [0, 0, 6.0]]), np.array([0, 1]), np.array([-1, -1]))
     assert np.allclose(gap, [-0.5, -1.0]) and np.allclose(normal, [[0, 0, 1], [0, 0, 1]]) and (state == 1).all()
@@ -97,22 +99,12 @@ def test_the_nearest_surfel_is_that_of_asking_all_of_the_body():
         assert s == (800 * b + d.argmin() if d.min() < reach else -1)
 
 
-def test_overlapping_boxes_are_those_of_every_pair():
-    rng = np.random.default_rng(2)
-    low = rng.uniform(0, 10, (60, 3))
-    high = low + rng.uniform(0, 3, (60, 3))
-    low[7], high[7] = -np.inf, np.inf
-    every = [(a, b) for a in range(60) for b in range(a + 1, 60) if (low[a] <= high[b]).all() and (low[b] <= high[a]).all()]
-    assert overlapping(low, high).tolist() == [list(p) for p in every]
-
-
 def test_surfels_deep_inside_at_the_first_step_are_found_by_the_winding_number():
     surfaces = spheres(3000, (0, 0, 0), (0.05, 0.0, 0.0))
     surfaces.points[3000:] = 0.3 * (surfaces.points[3000:] - [0.05, 0, 0])  # a small ball in the middle of a large one
     some, hits = found(surfaces, first=True)
     small = hits.surfel >= 3000
     assert small.sum() == 3000 and (hits.gap[small] < -0.5).all() and hits.deep[small].all()
-    assert winding(surfaces, np.array([[0.0, 0, 0], [3.0, 0, 0]]), np.array([0, 0])) == pytest.approx([1.0, 0.0], abs=1e-3)
     assert len(colliding(surfaces, some, np.zeros((len(some), 3)), False)[0]) < 3000
 
 

@@ -15,7 +15,7 @@ from pliant.contact.penalty.redefine import foot, redefine
 from pliant.contact.penalty.resolve import gaps, resolved
 from pliant.contact.penalty.rules import Redefinition
 from pliant.contact.penalty.stages import admit, finish, ready
-from pliant.detect.candidates import FeatureTree
+from pliant.detect.feature_pairs import FeatureTree
 from pliant.geometry.shapes import make
 
 TET = np.array([[0, 1, 2], [0, 3, 1], [0, 2, 3], [1, 3, 2]])

@@ -7,14 +7,12 @@ from hypothesis import strategies as st
 
 from pliant import PliantError, Scene
 from pliant.contact.reversal import Reversal
-from pliant.detect import brute_force, triangles
-from pliant.detect.boxes import boxes_of
-from pliant.detect.centre_tree import cells, centre_tree
+from pliant.detect import brute_force, triangle_overlap
+from pliant.detect.box_overlap import pairs_between
 from pliant.detect.colliding import Collisions
-from pliant.detect.discrete import crossing_interval
-from pliant.detect.pairs import pairs_between
-from pliant.detect.tree import Tree
-from pliant.detect.triangles import every_pair, intersecting, triangle_pairs
+from pliant.detect.feature_tests import crossing_interval
+from pliant.detect.tree import Tree, boxes_of, cells, centre_tree
+from pliant.detect.triangle_overlap import every_pair, intersecting, triangle_pairs
 from pliant.geometry.shapes import make as make_shape
 from pliant.simulate.simulation import Simulation
 
@@ -83,7 +81,7 @@ def test_crossings_of_few_faces_are_those_of_many(seed, sizes):
     tree = Tree.build(points, faces, start)
     few = intersecting(tree, points, bodies)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(triangles, "SMALL", 0)
+        patch.setattr(triangle_overlap, "SMALL", 0)
         assert np.array_equal(few, intersecting(tree, points, bodies))
     assert np.array_equal(few, every_pair(points, faces, start, bodies))
 

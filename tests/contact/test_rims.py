@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from pliant import Scene
 from pliant.detect.penetration import Penetration, body_boxes
-from pliant.detect.sharp import SharpEdges
+from pliant.detect.sharp_edges import SharpEdges
 from pliant.simulate.simulation import Simulation
 from pliant.world.motion import Motion
 

@@ -8,10 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pliant import shapes
-from pliant.detect.analytic import signed_distance
-from pliant.detect.closest import closest_on_body, closest_on_triangle, face_neighbours, normals, pseudo_normal
+from pliant.detect.closest import closest_on_body, closest_on_triangle, face_neighbours, pseudo_normal
+from pliant.detect.shapes import signed_distance
 from pliant.detect.tree import Tree
 from pliant.geometry.mass import vertex_areas
+from pliant.geometry.normals import angle_normals
 
 coordinates = st.floats(-2, 2).map(lambda x: 0.0 if abs(x) < 1e-9 else x)
 points3 = st.tuples(coordinates, coordinates, coordinates)
@@ -86,7 +87,7 @@ def signed(p, surface, tree, prepared):
 
 def prepare(surface):
     face_normal, vertex_normal = np.zeros((len(surface.faces), 3)), np.zeros((len(surface.points), 3))
-    normals(surface.points, surface.faces, face_normal, vertex_normal)
+    angle_normals(surface.points, surface.faces, face_normal, vertex_normal)
     tree = Tree.build(surface.points, surface.faces, np.array([0, len(surface.faces)]))
     return tree, (face_neighbours(surface.faces), face_normal, vertex_normal)
 

@@ -11,9 +11,8 @@ from hypothesis import strategies as st
 import pliant.detect
 from pliant.base import PliantError
 from pliant.detect import edge_edge_toi, first_impact, vertex_face_toi
-from pliant.detect.crossings import COPLANAR, DEGENERATE, crossings, penetration_intervals
-from pliant.detect.exact import edge_edge_time, vertex_face_time
-from pliant.detect.polynomial import square_free, times, unit_roots
+from pliant.detect.coplanar_times import COPLANAR, DEGENERATE, crossings, penetration_intervals
+from pliant.detect.rational_time import edge_edge_time, square_free, times, unit_roots, vertex_face_time
 
 DATA = Path(__file__).parents[2].parent / "shared" / "data" / "ccd"
 TOI = {"vf": vertex_face_toi, "ee": edge_edge_toi}

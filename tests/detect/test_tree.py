@@ -8,12 +8,10 @@ from hypothesis import strategies as st
 import pliant.detect as detect
 from pliant.base import PliantError
 from pliant.detect import brute_force
-from pliant.detect.boxes import boxes_of
-from pliant.detect.candidates import FeatureTree
-from pliant.detect.ownership import Shares
-from pliant.detect.pairs import near_bodies, pairs_between
-from pliant.detect.tree import LEAF, Tree
-from pliant.detect.triangles import intersecting
+from pliant.detect.box_overlap import near_bodies, pairs_between
+from pliant.detect.feature_pairs import FeatureTree, Shares
+from pliant.detect.tree import LEAF, Tree, boxes_of
+from pliant.detect.triangle_overlap import intersecting
 
 
 def torus(n, m, major=1.0, minor=0.4):

@@ -14,10 +14,10 @@ from pliant.bodies.models import OWN
 from pliant.bodies.networks import network, per_element
 from pliant.bodies.phyxels import kernel_volumes, phyxels, point_values
 from pliant.bodies.point_skin import ride
-from pliant.bodies.rigid import matrix_to_quaternion, quaternion_to_matrix, rotation_vector_to_quaternion
 from pliant.geometry.embed import embed
 from pliant.geometry.mass import Mass, mass_of_surface, principal
 from pliant.geometry.mesh import Surface, TetMesh
+from pliant.geometry.quaternions import matrix_to_quaternion, quaternion_to_matrix, rotation_vector_to_quaternion
 from pliant.geometry.resolve import resolve
 from pliant.geometry.shape import Shape
 from pliant.geometry.topology import elevate, split_eight, subdivided_skin

@@ -11,21 +11,22 @@ from __future__ import annotations
 import numpy as np
 
 from pliant.base import Floats, Ints
-from pliant.contact.friction import recall
 from pliant.contact.inside import Collisions, Finder
 from pliant.contact.method import Memory
 from pliant.detect.depth import CANCELLED, RESOLVED, ways_out
+from pliant.detect.keys import recall, recalled
 from pliant.kernels import add, kernel, load, norm, scale, store
 from pliant.world.motion import Motion, Rows
 
 PACE = 0.01  # mean edges a step
 TURNED = -0.5  # cosine between directions of successive steps below which a point has passed to the other side
+NO_IDS, NO_WAYS = np.zeros(0, np.int64), np.zeros((0, 3))
 AGREE = 0.5  # length of the mean direction of a pair that is worth remembering
 
 
 def pull_apart(motion: Motion, finder: Finder, found: Collisions, memory: Memory) -> tuple[Collisions, np.ndarray, list[str]]:
     """Collisions of which every row has a way out, which rows were lost, and what to say about them."""
-    before = recall(memory, "way", contact_key(motion, found)) if "way" in memory else np.zeros((len(found), 3))
+    before = recall(memory, "way", contact_key(motion, found), (3,))
     turned = (found.status == RESOLVED) & (np.einsum("hi,hi->h", found.normal, before) < TURNED)
     lost = (found.status != RESOLVED) | turned
     rows = np.flatnonzero(lost)
@@ -83,10 +84,7 @@ def _mean_ways(key, order, normal, lost, pair, way, agree):  # type: ignore[no-u
 
 
 def _pair_ways(memory: Memory, pair: Ints) -> Floats:
-    if len(memory.get("pair", ())) == 0:
-        return np.zeros((len(pair), 3))
-    at = np.minimum(np.searchsorted(memory["pair"], pair), len(memory["pair"]) - 1)
-    return np.where((memory["pair"][at] == pair)[:, None], memory["pair_way"][at], 0.0)
+    return recalled(memory.get("pair", NO_IDS), memory.get("pair_way", NO_WAYS), pair)
 
 
 def _directions(motion: Motion, lost: Collisions, before: Floats, memory: Memory) -> Floats:

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pliant.base import Floats, Ints
-from pliant.kernels import add, axpy, contiguous, dot, kernel, load, norm, scale, store
+from pliant.base import Floats
+from pliant.kernels import add, axpy, dot, kernel, load, norm, scale, store
 from pliant.world.motion import Motion, Rows
 
 BETA = 0.2  # share of the anchor's stretch that is taken back per step
@@ -100,41 +100,3 @@ def _tangential(u, n, out):  # type: ignore[no-untyped-def]
     for r in range(len(out)):
         v, m = load(u, r), load(n, r)
         store(out, r, axpy(-dot(v, m), m, v))
-
-
-def recall(memory: dict[str, np.ndarray], name: str, key: Ints) -> Floats:
-    """What is remembered under a name for the contacts with these keys, zero for new ones."""
-    known = memory.get("key", np.zeros(0, np.int64))
-    values = memory.get(name, np.zeros((0, 3) if name == "stretch" else 0))
-    out = np.zeros((len(key), *values.shape[1:]))
-    if len(values) and len(key):
-        _recall(contiguous(known, np.int64), contiguous(values).reshape(len(known), -1), key, out.reshape(len(key), -1))
-    return out
-
-
-@kernel
-def _recall(known, values, key, out):  # type: ignore[no-untyped-def]
-    """Keys mostly come in order: each is looked for in ever wider steps from the place of the one before."""
-    low = 0
-    for r in range(len(key)):
-        high, step = low, 1
-        while low > 0 and known[low - 1] >= key[r]:
-            low, step = max(low - step, 0), 2 * step
-        step = 1
-        while high < len(known) and known[high] < key[r]:
-            low, high, step = high + 1, min(high + step, len(known)), 2 * step
-        while low < high:
-            middle = (low + high) // 2
-            if known[middle] < key[r]:
-                low = middle + 1
-            else:
-                high = middle
-        if low < len(known) and known[low] == key[r]:
-            for k in range(out.shape[1]):
-                out[r, k] = values[low, k]
-
-
-def remember(key: Ints, **values: Floats) -> dict[str, np.ndarray]:
-    """Memory for the next step, sorted by the contacts' keys."""
-    order = np.argsort(key, kind="stable")
-    return {"key": key[order], **{name: value[order] for name, value in values.items()}}

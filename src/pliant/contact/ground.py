@@ -23,10 +23,11 @@ import numpy as np
 
 from pliant.base import Floats, PliantError
 from pliant.contact.contacts import Contacts, Support
-from pliant.contact.friction import anchored, coulomb, recall, remember, tangential
+from pliant.contact.friction import anchored, coulomb, tangential
 from pliant.contact.method import Answer, Memory
 from pliant.contact.pressure import Pressure
 from pliant.contact.rims import Ways, crossed_edges, edge_key, edge_rows, features, remember_depths, settle
+from pliant.detect.keys import recall, remember
 from pliant.detect.penetration import Hits, Penetration
 from pliant.world.motion import Motion, Rows
 
@@ -58,7 +59,7 @@ class Ground:
         k = self.spring(motion, rows, recall(memory, "k", key))
         impulse = -motion.dt * k * gap
         mu_s, mu_d = motion.pairs.friction(a, b)
-        stretch = recall(memory, "stretch", key)
+        stretch = recall(memory, "stretch", key, (3,))
         friction = coulomb(motion, rows, impulse, mu_s, mu_d, stretch)
         motion.push(rows, impulse[:, None] * rows.normal + friction.impulse)
         slip = tangential(motion.slide(rows), rows.normal)

@@ -1,10 +1,10 @@
 """Points of bodies inside bodies, with depth and way out: what `noniterative` looks at.
 
-Bodies whose boxes overlap are looked at, and of them only points and tetrahedra in the common part of the boxes. Points in
-tetrahedra are found pair by pair (detect/within.py) and get their consistent depth (detect/depth.py); points in planes, and in rigid or
-static boxes, balls, capsules, cylinders and tori, get theirs from the exact signed distance. In these a ball of the same kind is its centre
-with a radius, so that it rolls. All points of a body count, those inside too; of a body with an embedded skin only the points of the
-skin, and inside it is what its skin encloses.
+Bodies whose boxes overlap are looked at, and of them only points and tetrahedra in the common part of the boxes. Points in tetrahedra are
+found pair by pair (detect/points_in_bodies.py) and get their consistent depth (detect/depth.py); points in planes, and in rigid or static
+boxes, balls, capsules, cylinders and tori, get theirs from the exact signed distance. In these a ball of the same kind is its centre with
+a radius, so that it rolls. All points of a body count, those inside too; of a body with an embedded skin only the points of the skin, and
+inside it is what its skin encloses.
 
 A body may touch itself (its pair with itself is on): its points are looked for in its own tetrahedra too. Tetrahedra with a corner that is
 the point or one of its neighbours do not count, so compressed or inverted elements do not collide with those beside them.
@@ -18,18 +18,19 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pliant.base import Floats, Ints, PliantError
-from pliant.bodies.rigid import load4, rotate, rotate_back
-from pliant.detect.analytic import signed_distance
 from pliant.detect.closest import face_neighbours
 from pliant.detect.depth import NOT_POSITIVE, RESOLVED, penetration_depths
 from pliant.detect.grid import Inside, points_in_tets
+from pliant.detect.keys import find
 from pliant.detect.penetration import body_boxes, body_pairs, signed_gaps
-from pliant.detect.sharp import rest_points
+from pliant.detect.points_in_bodies import Within
+from pliant.detect.shapes import asked_points, points_in_shapes
+from pliant.detect.sharp_edges import rest_points
 from pliant.detect.tree import Tree
-from pliant.detect.within import Within
 from pliant.geometry.mesh import TET_EDGES
+from pliant.geometry.normals import area_normals, face_normals
 from pliant.geometry.topology import Csr, listed
-from pliant.kernels import axpy, cross, kernel, load, norm, scale, store, sub, use_threads
+from pliant.kernels import use_threads
 from pliant.world.motion import Motion
 
 if TYPE_CHECKING:
@@ -80,6 +81,7 @@ class Finder:
         self.embedded = np.zeros(len(bodies), bool)
         self.embedded[skin.body[riding]] = np.isin(skin.body[riding], skin.tet_body)
         self.counts = (skin.body >= 0) & ~(self.embedded[skin.body] & ~surface)
+        self.counts[bodies.anchor[bodies.ball_radius > 0.0]] = True
         self.links = self._links(motion)
         self.neighbour = face_neighbours(skin.faces)
         ends = motion.start[skin.tets[:, TET_EDGES]]
@@ -112,7 +114,7 @@ class Finder:
         """All points inside bodies at the end of the motion."""
         x = motion.end
         self.tree.refit(x)
-        _normals(x, motion.skin.faces, self.normal_of, self.face_normal, self.vertex_normal, self.corner_normal)
+        area_normals(x, motion.skin.faces, self.normal_of, self.face_normal, self.vertex_normal, self.corner_normal)
         low, high = body_boxes(motion, self.tree)
         a, b = body_pairs(motion, low, high)
         exact = motion.bodies.analytic[b] >= 0
@@ -122,15 +124,12 @@ class Finder:
 
     def _in_shapes(self, motion: Motion, a: Ints, b: Ints, low: Floats, high: Floats) -> Collisions:
         """Points in exact shapes."""
-        bodies, room = motion.bodies, int(np.diff(motion.bodies.point_start)[a].sum())
-        pair, point = np.empty(room, np.int64), np.empty(room, np.int64)
-        normal, depth = np.empty((room, 3)), np.empty(room)
+        bodies = motion.bodies
         radius = bodies.ball_radius
-        used = _points_in_shapes(
-            a, b, low, high, bodies.point_start, self.counts, motion.end, bodies.analytic, bodies.parameters, bodies.frame,
-            bodies.anchor, radius, motion.position, motion.rotation, pair, point, normal, depth,
-        )  # fmt: skip
-        pair, point, normal, depth = pair[:used], point[:used], normal[:used], depth[:used]
+        first, last = asked_points(bodies.point_start, np.diff(bodies.point_start), bodies.anchor, radius)
+        shapes = bodies.shapes(motion.position, motion.rotation)
+        pair, point, gap, normal = points_in_shapes(a, b, first, last, radius, self.counts, motion.end, low, high, shapes)
+        used, depth = len(point), -gap
         none, weights = np.full(used, -1, np.int64), np.tile([1.0, 0.0, 0.0], (used, 1))
         status = np.full(used, RESOLVED, np.int64)
         return Collisions(point, a[pair], b[pair], none, weights, normal, depth, depth.copy(), status, radius[a[pair]])
@@ -153,9 +152,7 @@ class Finder:
         point, corners = hits.point[own], skin.tets[hits.tet[own]]
         count = len(skin)
         edge = np.repeat(np.arange(count), np.diff(self.links.offsets)) * count + self.links.indices
-        wanted = point[:, None] * count + corners
-        at = np.minimum(np.searchsorted(edge, wanted), len(edge) - 1)
-        beside = (edge[at] == wanted).any(axis=1)
+        beside = (find(edge, point[:, None] * count + corners) >= 0).any(axis=1)
         return np.unique(point[~beside])
 
     def _within_skin(self, motion: Motion, point: Ints, body: Ints) -> tuple[Ints, Ints]:
@@ -230,9 +227,7 @@ def smooth_corners(points: Floats, faces: Ints, neighbour: Ints) -> Ints:
     from scipy.sparse import coo_matrix
     from scipy.sparse.csgraph import connected_components
 
-    x = points[faces]
-    normal = np.cross(x[:, 1] - x[:, 0], x[:, 2] - x[:, 0])
-    normal /= np.maximum(np.linalg.norm(normal, axis=1, keepdims=True), 1e-300)
+    normal = face_normals(points, faces)
     f, k = np.nonzero(neighbour >= 0)
     g = neighbour[f, k]
     smooth = np.einsum("ei,ei->e", normal[f], normal[g]) > SHARP
@@ -261,47 +256,3 @@ def remaining(sim: Simulation) -> Collisions:
 def remaining_depth(sim: Simulation) -> float:
     """Largest of them [m]; 0 if nothing is inside anything."""
     return float(np.nanmax(remaining(sim).depth, initial=0.0))
-
-
-@kernel
-def _points_in_shapes(  # type: ignore[no-untyped-def]
-    a, b, low, high, point_start, counts, x, analytic, parameters, frame, anchor, radius, position, rotation, pair, point, normal, depth
-):
-    """Points of a (of a ball its centre) inside the exact shape of b; how many. Signed distance grows no faster than distance."""
-    used = 0
-    for k in range(len(a)):
-        i, j = a[k], b[k]
-        kind, f = analytic[j], frame[j]
-        u, v, w = parameters[j, 0], parameters[j, 1], parameters[j, 2]
-        q, centre = load4(rotation, f), load(position, f)
-        middle = scale(0.5, axpy(1.0, load(low, i), load(high, i)))
-        away = signed_distance(kind, u, v, w, rotate_back(q, sub(middle, centre)))[0]
-        if away > 0.5 * norm(sub(load(high, i), load(low, i))):
-            continue
-        r, first, last = radius[i], point_start[i], point_start[i + 1]
-        if r > 0.0:
-            first, last = anchor[i], anchor[i] + 1
-        for p in range(first, last):
-            if not (counts[p] or r > 0.0):
-                continue
-            d, n = signed_distance(kind, u, v, w, rotate_back(q, sub(load(x, p), centre)))
-            if d < r:
-                pair[used], point[used], depth[used] = k, p, r - d
-                store(normal, used, rotate(q, n))
-                used += 1
-    return used
-
-
-@kernel
-def _normals(points, faces, normal_of, face_normal, vertex_normal, corner_normal):  # type: ignore[no-untyped-def]
-    """Unit face normals, and area-weighted sums of them per vertex and per smooth part of a vertex."""
-    vertex_normal[:], corner_normal[:] = 0.0, 0.0
-    for f in range(len(faces)):
-        x = load(points, faces[f, 0])
-        n = cross(sub(load(points, faces[f, 1]), x), sub(load(points, faces[f, 2]), x))
-        length = norm(n)
-        store(face_normal, f, scale(1.0 / length if length > 0.0 else 0.0, n))
-        for k in range(3):
-            i, j = faces[f, k], normal_of[f, k]
-            store(vertex_normal, i, axpy(1.0, n, load(vertex_normal, i)))
-            store(corner_normal, j, axpy(1.0, n, load(corner_normal, j)))

@@ -30,13 +30,14 @@ from pliant.base import Floats, PliantError
 from pliant.contact import closure
 from pliant.contact.apart import contact_key, pace, pull_apart, remember_pairs
 from pliant.contact.contacts import Contacts, Support
-from pliant.contact.friction import anchored, coulomb, recall, remember, tangential
+from pliant.contact.friction import anchored, coulomb, tangential
 from pliant.contact.inside import Collisions, Finder
 from pliant.contact.method import Answer, Memory
 from pliant.contact.pressure import Pressure
 from pliant.contact.rims import Ways, crossed_edges, edge_key, edge_rows, features, remember_depths, settle
 from pliant.detect.depth import RESOLVED
-from pliant.detect.sharp import Crossed
+from pliant.detect.keys import recall, remember
+from pliant.detect.sharp_edges import Crossed
 from pliant.kernels import axpy, kernel, load, store
 from pliant.model import IMPLICIT
 from pliant.world.motion import Motion, Rows
@@ -74,7 +75,7 @@ class Noniterative:
         depth = np.append(found.ray if self.depth == "ray" else found.depth, -edges.gap)
         key, lost = np.append(contact_key(motion, found), edge_key(motion, edges)), np.append(lost, np.zeros(len(edges), bool))
         a, b = np.append(found.a, edges.a), np.append(found.b, edges.b)
-        stretch = recall(memory, "stretch", key)
+        stretch = recall(memory, "stretch", key, (3,))
         before, there = motion.slide(rows), motion.end
         friction_of = motion.pairs.friction(a, b)
         impulse, friction, sticks, dragged = self._push(motion, rows, friction_of, pace(motion, finder, rows, lost, depth), stretch)

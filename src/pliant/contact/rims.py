@@ -14,8 +14,9 @@ import numpy as np
 
 from pliant.base import Floats, Ints
 from pliant.contact.method import Memory
+from pliant.detect.keys import recalled
 from pliant.detect.penetration import body_boxes, signed_gaps
-from pliant.detect.sharp import Crossed, SharpEdges
+from pliant.detect.sharp_edges import Crossed, SharpEdges
 from pliant.detect.tree import Tree
 from pliant.kernels import axpy, dot, kernel, load, norm, scale, store, sub
 from pliant.world.motion import Motion, Rows
@@ -60,10 +61,8 @@ def crossed_edges(motion: Motion, tree: Tree, memory: Memory) -> Crossed:
     if len(found) == 0:
         return found
     least = np.minimum(edges.width[found.a], edges.width[found.b])
-    pair, known = found.a * len(motion.bodies) + found.b, memory.get("rim_pair", np.zeros(0, np.int64))
-    last = np.append(memory.get("rim_depth", np.zeros(0)), 0.0)
-    at = np.searchsorted(known, pair)
-    deepest = np.where(np.append(known, -1)[at] == pair, last[at], 0.0)
+    pair = found.a * len(motion.bodies) + found.b
+    deepest = recalled(memory.get("rim_pair", np.zeros(0, np.int64)), memory.get("rim_depth", np.zeros(0)), pair)
     found.beyond[found.beyond <= SLIGHT * least] = 0.0
     found = found.select(found.before >= -np.maximum(NEW * least, GROWN * deepest))
     found = found.select(np.lexsort((found.beyond, found.b, found.a)))

@@ -9,11 +9,11 @@ import importlib
 from typing import Any
 
 _WHERE = {
-    "vertex_face_toi": "pliant.detect.continuous",
-    "edge_edge_toi": "pliant.detect.continuous",
-    "first_impact": "pliant.detect.continuous",
-    "box_pairs": "pliant.detect.pairs",
-    "triangle_pairs": "pliant.detect.triangles",
+    "vertex_face_toi": "pliant.detect.time_of_impact",
+    "edge_edge_toi": "pliant.detect.time_of_impact",
+    "first_impact": "pliant.detect.time_of_impact",
+    "box_pairs": "pliant.detect.box_overlap",
+    "triangle_pairs": "pliant.detect.triangle_overlap",
     "points_in_tets": "pliant.detect.grid",
 }
 __all__ = list(_WHERE)

@@ -7,12 +7,10 @@ closed manifold surfaces.
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
 from pliant.base import Ints
-from pliant.kernels import axpy, cross, dot, inline, kernel, load, norm, store, sub
+from pliant.kernels import axpy, cross, dot, inline, load, sub
 
 
 @inline
@@ -134,25 +132,6 @@ def pseudo_normal(face, h, faces, neighbour, face_normal, vertex_normal):  # typ
         if other >= 0:
             return axpy(1.0, load(face_normal, other), n)
     return n
-
-
-@kernel
-def normals(points, faces, face_normal, vertex_normal):  # type: ignore[no-untyped-def]
-    """Unit face normals and angle-weighted vertex normals of the surface as it is."""
-    vertex_normal[:] = 0.0
-    for f in range(len(faces)):
-        x = (load(points, faces[f, 0]), load(points, faces[f, 1]), load(points, faces[f, 2]))
-        n = cross(sub(x[1], x[0]), sub(x[2], x[0]))
-        length = norm(n)
-        if length == 0.0:
-            face_normal[f] = 0.0
-            continue
-        n = (n[0] / length, n[1] / length, n[2] / length)
-        store(face_normal, f, n)
-        for k in range(3):
-            e, g = sub(x[(k + 1) % 3], x[k]), sub(x[(k + 2) % 3], x[k])
-            angle = math.atan2(norm(cross(e, g)), dot(e, g))
-            store(vertex_normal, faces[f, k], axpy(angle, n, load(vertex_normal, faces[f, k])))
 
 
 def face_neighbours(faces: Ints) -> Ints:

@@ -19,7 +19,7 @@ import numpy as np
 
 from pliant.base import Floats, Ints
 from pliant.detect.closest import closest_on_body
-from pliant.detect.discrete import edge_triangle
+from pliant.detect.feature_tests import edge_triangle
 from pliant.detect.tree import Tree
 from pliant.geometry.topology import Csr
 from pliant.kernels import axpy, cross, dot, inline, load, norm, parallel, prange, scale, store, sub

@@ -16,8 +16,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from pliant.base import Floats, Ints, PliantError
-from pliant.detect.boxes import boxes_of, check_finite
-from pliant.detect.discrete import tet_weights
+from pliant.detect.feature_tests import tet_weights
+from pliant.detect.tree import boxes_of, check_finite
 from pliant.geometry.mesh import TET_EDGES
 from pliant.kernels import contiguous, cross, dot, inline, kernel, load, norm, parallel, prange, sub, use_threads
 

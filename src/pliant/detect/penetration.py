@@ -7,17 +7,18 @@ radius, so that it rolls. Points to all bodies, one call, in a fixed order.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, fields
 
 import numpy as np
 
 from pliant.base import Floats, Ints
-from pliant.bodies.rigid import load4, rotate, rotate_back
-from pliant.detect.analytic import signed_distance
-from pliant.detect.closest import closest_on_body, face_neighbours, normals, pseudo_normal
+from pliant.detect.body_pairs import both_ways, overlapping, points_in_boxes
+from pliant.detect.closest import closest_on_body, face_neighbours, pseudo_normal
+from pliant.detect.shapes import asked_points, signed_distance, widen_boxes
 from pliant.detect.tree import Tree
-from pliant.kernels import dot, kernel, load, norm, parallel, prange, scale, store, sub
+from pliant.geometry.normals import angle_normals
+from pliant.geometry.quaternions import load4, rotate, rotate_back
+from pliant.kernels import dot, load, norm, parallel, prange, scale, store, sub
 from pliant.world.motion import Motion
 
 
@@ -56,7 +57,7 @@ class Penetration:
     def fit(self, motion: Motion) -> None:
         """Boxes and normals for the end of the motion."""
         self.tree.refit(motion.end)
-        normals(motion.end, self.faces, self.face_normal, self.vertex_normal)
+        angle_normals(motion.end, self.faces, self.face_normal, self.vertex_normal)
 
     def find(self, motion: Motion) -> Hits:
         """All points inside other bodies at the end of the motion."""
@@ -73,12 +74,9 @@ class Penetration:
 
     def _among(self, motion: Motion, low: Floats, high: Floats, a: Ints, b: Ints) -> Hits:
         """Points of bodies a inside bodies b."""
-        bodies, none = self.bodies, np.zeros(1, np.int64)
-        round_ = bodies.ball_radius
-        given = (a, b, bodies.point_start, bodies.surface, bodies.anchor, round_, motion.end, low, high)
-        count = _candidates(*given, False, none, none.copy())
-        pair, point = np.empty(count, np.int64), np.empty(count, np.int64)
-        _candidates(*given, True, pair, point)
+        bodies, round_ = self.bodies, self.bodies.ball_radius
+        first, last = asked_points(bodies.point_start, bodies.surface, bodies.anchor, round_)
+        pair, point = points_in_boxes(first[a], last[a], b, round_[a], motion.end, low, high)
         hits = self.measure(motion, point, a[pair], b[pair], round_[a[pair]])
         return hits.select(hits.gap < 0.0)
 
@@ -98,90 +96,16 @@ class Penetration:
 def body_boxes(motion: Motion, tree: Tree) -> tuple[Floats, Floats]:
     """Box of each body, (B, 3) twice: of its faces, widened to that of the exact shape, which bulges out between its points."""
     bodies = motion.bodies
-    low, high = np.empty((len(bodies), 3)), np.empty((len(bodies), 3))
-    _boxes(tree.root, tree.low, tree.high, bodies.analytic, bodies.parameters, bodies.frame, motion.position, motion.rotation, low, high)
+    low, high = tree.root_boxes()
+    widen_boxes(bodies.shapes(motion.position, motion.rotation), low, high)
     return low, high
-
-
-@kernel
-def _boxes(root, node_low, node_high, analytic, parameters, frame, position, rotation, low, high):  # type: ignore[no-untyped-def]
-    for body in range(len(root)):
-        kind, a, b = analytic[body], parameters[body, 0], parameters[body, 1]
-        for axis in range(3):
-            low[body, axis] = node_low[root[body], axis] if root[body] >= 0 else np.inf
-            high[body, axis] = node_high[root[body], axis] if root[body] >= 0 else -np.inf
-            if kind == 0:  # a plane has no end
-                low[body, axis], high[body, axis] = -np.inf, np.inf
-        if kind > 0 and kind != 2:
-            w, x, y, z = load4(rotation, frame[body])
-            line = (2.0 * (x * z + w * y), 2.0 * (y * z - w * x), 1.0 - 2.0 * (x * x + y * y))  # the shape's axis
-            for axis in range(3):
-                along = abs(line[axis])
-                across = math.sqrt(max(0.0, 1.0 - along * along))
-                half = a * across + b
-                if kind == 1:
-                    half = a
-                elif kind == 3:
-                    half = a + b * along
-                elif kind == 4:
-                    half = a * across + b * along
-                centre = position[frame[body], axis]
-                low[body, axis] = min(low[body, axis], centre - half)
-                high[body, axis] = max(high[body, axis], centre + half)
 
 
 def body_pairs(motion: Motion, low: Floats, high: Floats) -> tuple[Ints, Ints]:
     """Ordered pairs (points of a, surface of b) of bodies that may meet and whose boxes overlap."""
-    bodies = motion.bodies
-    order = np.argsort(low[:, 0], kind="stable")  # sweep along x: each body against those that start before it ends
-    none = np.zeros(0, np.int64)
-    met = _sweep(order, low, high, False, none, none.copy())
-    i, j = np.empty(met, np.int64), np.empty(met, np.int64)
-    _sweep(order, low, high, True, i, j)
-    a, b = np.concatenate([i, j]), np.concatenate([j, i])
-    keep = motion.pairs.meet(a, b) & (bodies.surface[a] > 0)
-    a, b = a[keep], b[keep]
-    sorting = np.lexsort((b, a))
-    return a[sorting], b[sorting]
-
-
-@kernel
-def _sweep(order, low, high, fill, first, second):  # type: ignore[no-untyped-def]
-    """Pairs of boxes that overlap, counted, or written if `fill`; `order`: by where they start along x."""
-    used = 0
-    for k in range(len(order)):
-        i = order[k]
-        for m in range(k + 1, len(order)):
-            j = order[m]
-            if low[j, 0] > high[i, 0]:
-                break
-            apart = (low[i, 0] > high[j, 0]) | (low[i, 1] > high[j, 1]) | (low[i, 2] > high[j, 2])
-            if apart | (low[j, 1] > high[i, 1]) | (low[j, 2] > high[i, 2]):
-                continue
-            if fill:
-                first[used], second[used] = i, j
-            used += 1
-    return used
-
-
-@kernel
-def _candidates(a, b, point_start, surface, anchor, radius, points, low, high, fill, pair, point):  # type: ignore[no-untyped-def]
-    """Surface points of a (of a ball its centre) in the box of b, counted, or written if `fill`."""
-    used = 0
-    for k in range(len(a)):
-        box, r = b[k], radius[a[k]]
-        first, last = point_start[a[k]], point_start[a[k]] + surface[a[k]]
-        if r > 0.0:
-            first, last = anchor[a[k]], anchor[a[k]] + 1
-        for p in range(first, last):
-            inside = True
-            for axis in range(3):
-                inside = inside and low[box, axis] - r <= points[p, axis] <= high[box, axis] + r
-            if inside:
-                if fill:
-                    pair[used], point[used] = k, p
-                used += 1
-    return used
+    a, b = both_ways(overlapping(low, high))
+    keep = motion.pairs.meet(a, b) & (motion.bodies.surface[a] > 0)
+    return a[keep], b[keep]
 
 
 @parallel

@@ -4,6 +4,12 @@ Primitives are points, edges, faces or tetrahedra (rows of `corners`), at rest o
 primitives of a body are ordered once by median splits; leaves are runs of LEAF of them, inner nodes are runs of `arity` nodes of the
 level below. Nodes are stored level by level, leaves of all bodies first, so boxes of moved primitives are refit in one
 pass from the leaves up, O(n).
+
+The published tree [Motheram, Tribble], after [Larsson, Akenine-Möller 2001], is here too (`centre_tree`): the box of a body is halved
+`depth` times, each half along its own longest axis at its centre, and a primitive belongs to the cell that its centre is in. Where we
+differ: cells that hold nothing have no node (at depth 12 most of the 4096 leaves of a sphere of 600 triangles are empty, so the tree is
+not balanced), boxes are refit from the leaves up in one pass, O(n), and a cell that is left with more than LEAF primitives is a subtree
+over runs of them as they come, so that a shallow tree is slow but right.
 """
 
 from __future__ import annotations
@@ -12,9 +18,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pliant.base import Floats, Ints
-from pliant.detect.boxes import CHEAP, boxes_of, check_finite, leaf_boxes, refit_inner, refit_nodes, surface_sum
-from pliant.kernels import contiguous, kernel, use_threads
+from pliant.base import Floats, Ints, PliantError
+from pliant.kernels import contiguous, inline, kernel, parallel, prange, use_threads
 
 LEAF = 4
 ARITY = 8  # measured in benchmarks/broad_phase.py against 2 and 4
@@ -93,6 +98,13 @@ class Tree:
     def area(self) -> float:
         """Sum of the surface areas of all nodes [m^2]."""
         return float(surface_sum(self.low, self.high))
+
+    def root_boxes(self) -> tuple[Floats, Floats]:
+        """Box of each body, (B, 3) twice; an empty one (inf, -inf) for a body without primitives."""
+        none = (self.root < 0)[:, None]
+        if len(self.low) == 0:
+            return np.full((len(none), 3), np.inf), np.full((len(none), 3), -np.inf)
+        return np.where(none, np.inf, self.low[self.root]), np.where(none, -np.inf, self.high[self.root])
 
     def rebuild(self) -> None:
         """Order the primitives anew for where they are now, as a new tree would."""
@@ -196,3 +208,180 @@ def _select(centre, axis, order, lo, hi, nth):  # type: ignore[no-untyped-def]
             left = i
         else:
             return
+
+
+CHEAP = 8  # a box costs so much less than what `use_threads` counts as an item
+
+
+def boxes_of(points: Floats, corners: Ints, end: Floats | None = None, margin: float = 0.0) -> tuple[Floats, Floats]:
+    """Boxes (n, 3), (n, 3) of primitives given by their corners (n, k), swept from `points` to `end`."""
+    points, corners = contiguous(points), contiguous(corners, np.int64)
+    end = points if end is None else contiguous(end)
+    check_finite(points, end, "points")
+    low, high = np.empty((len(corners), 3)), np.empty((len(corners), 3))
+    use_threads(len(corners) // CHEAP)
+    _boxes(corners, points, end, margin, low, high)
+    return low, high
+
+
+def check_finite(low: Floats, high: Floats, what: str = "boxes") -> None:
+    """Refuse NaN and infinity with the rows they are in."""
+    bad = np.flatnonzero(~(np.isfinite(low) & np.isfinite(high)).all(axis=1))
+    if len(bad):
+        some = ", ".join(str(i) for i in bad[:8]) + (", ..." if len(bad) > 8 else "")
+        raise PliantError(
+            f"{len(bad)} {what} for collision detection are not finite: {some}. Contacts there would be missed silently; "
+            "a step that diverges gives such positions, so reduce dt or check the input."
+        )
+
+
+@inline
+def swept(corners, i, points, end, margin):  # type: ignore[no-untyped-def]
+    """(low, high) of primitive i."""
+    lx, ly, lz, hx, hy, hz = np.inf, np.inf, np.inf, -np.inf, -np.inf, -np.inf
+    for c in range(corners.shape[1]):
+        p = corners[i, c]
+        x, y, z = points[p, 0], points[p, 1], points[p, 2]
+        u, v, w = end[p, 0], end[p, 1], end[p, 2]
+        lx, ly, lz = min(lx, x, u), min(ly, y, v), min(lz, z, w)
+        hx, hy, hz = max(hx, x, u), max(hy, y, v), max(hz, z, w)
+    return (lx - margin, ly - margin, lz - margin), (hx + margin, hy + margin, hz + margin)
+
+
+@parallel
+def _boxes(corners, points, end, margin, low, high):  # type: ignore[no-untyped-def]
+    for i in prange(len(corners)):
+        a, b = swept(corners, i, points, end, margin)
+        low[i, 0], low[i, 1], low[i, 2] = a
+        high[i, 0], high[i, 1], high[i, 2] = b
+
+
+@parallel
+def leaf_boxes(first, count, corners, points, end, margin, box_low, box_high, low, high, bad):  # type: ignore[no-untyped-def]
+    """Boxes of moved primitives and of the leaves around them; `bad` marks leaves with coordinates that are not finite."""
+    for i in prange(len(bad)):
+        lx, ly, lz, hx, hy, hz = np.inf, np.inf, np.inf, -np.inf, -np.inf, -np.inf
+        zero = 0.0
+        for k in range(first[i], first[i] + count[i]):
+            a, b = swept(corners, k, points, end, margin)
+            for c in range(corners.shape[1]):  # NaN would get lost in min and max; 0 x is NaN for NaN and infinity
+                p = corners[k, c]
+                zero += 0.0 * (points[p, 0] + points[p, 1] + points[p, 2] + end[p, 0] + end[p, 1] + end[p, 2])
+            box_low[k, 0], box_low[k, 1], box_low[k, 2] = a
+            box_high[k, 0], box_high[k, 1], box_high[k, 2] = b
+            lx, ly, lz = min(lx, a[0]), min(ly, a[1]), min(lz, a[2])
+            hx, hy, hz = max(hx, b[0]), max(hy, b[1]), max(hz, b[2])
+        bad[i] = zero != 0.0
+        low[i, 0], low[i, 1], low[i, 2] = lx, ly, lz
+        high[i, 0], high[i, 1], high[i, 2] = hx, hy, hz
+
+
+@inline
+def union(i, first, count, child_low, child_high, low, high):  # type: ignore[no-untyped-def]
+    """Box i around its children."""
+    lx, ly, lz, hx, hy, hz = np.inf, np.inf, np.inf, -np.inf, -np.inf, -np.inf
+    for k in range(first[i], first[i] + count[i]):
+        lx, ly, lz = min(lx, child_low[k, 0]), min(ly, child_low[k, 1]), min(lz, child_low[k, 2])
+        hx, hy, hz = max(hx, child_high[k, 0]), max(hy, child_high[k, 1]), max(hz, child_high[k, 2])
+    low[i, 0], low[i, 1], low[i, 2] = lx, ly, lz
+    high[i, 0], high[i, 1], high[i, 2] = hx, hy, hz
+
+
+@kernel
+def refit_nodes(level, first, count, box_low, box_high, low, high):  # type: ignore[no-untyped-def]
+    """Boxes of all nodes from those of the primitives."""
+    for i in range(level[1]):
+        union(i, first, count, box_low, box_high, low, high)
+    for i in range(level[1], level[-1]):
+        union(i, first, count, low, high, low, high)
+
+
+@kernel
+def refit_inner(level, first, count, low, high):  # type: ignore[no-untyped-def]
+    """Boxes of inner nodes from those of the leaves; children come before their parents."""
+    for i in range(level[1], level[-1]):
+        union(i, first, count, low, high, low, high)
+
+
+@kernel
+def surface_sum(low, high):  # type: ignore[no-untyped-def]
+    total = 0.0
+    for i in range(len(low)):
+        x, y, z = high[i, 0] - low[i, 0], high[i, 1] - low[i, 1], high[i, 2] - low[i, 2]
+        total += x * y + y * z + z * x
+    return 2.0 * total
+
+
+DEEPEST = 30  # cells are numbered in 30 bits
+
+
+@dataclass
+class CentreTree(Tree):
+    """A tree whose structure stays as it was built."""
+
+    def worn(self) -> bool:
+        return False
+
+
+def centre_tree(points: Floats, corners: Ints, start: Ints, depth: int = 12) -> CentreTree:
+    """A tree per body over its primitives, rows start[b] : start[b + 1] of `corners`, with boxes halved `depth` times."""
+    if not 0 <= depth <= DEEPEST:
+        raise PliantError(f"depth = {depth}: a tree of boxes halved at their centre has a depth of 0 to {DEEPEST}.")
+    low, high = boxes_of(points, corners)
+    check_finite(low, high)
+    start = contiguous(start, np.int64)
+    cell = cells(np.asarray(points, np.float64)[corners].mean(axis=1), low, high, start, depth)
+    order = np.argsort(cell, kind="stable")
+    root, first, count, level = _cell_structure(cell[order], len(start) - 1, depth)
+    box = np.zeros((len(first), 3))
+    held = np.ascontiguousarray(np.asarray(corners, np.int64)[order])
+    tree = CentreTree(start, order, held, root, first, count, level, low[order], high[order], box, box.copy())
+    tree._refit_nodes()
+    tree.best = tree.area()
+    return tree
+
+
+def cells(centre: Floats, low: Floats, high: Floats, start: Ints, depth: int) -> Ints:
+    """Which cell the centre of each primitive is in, body << depth | path; body b has primitives start[b] : start[b + 1]."""
+    count = np.diff(start)
+    body = np.repeat(np.arange(len(count)), count)
+    filled = start[:-1][count > 0]
+    at = np.searchsorted(filled, np.arange(len(low)), side="right") - 1
+    bottom = np.minimum.reduceat(low, filled)[at] if len(filled) else low
+    top = np.maximum.reduceat(high, filled)[at] if len(filled) else high
+    bottom, top, path, every = bottom.copy(), top.copy(), body, np.arange(len(low))
+    for _ in range(depth):
+        axis = np.argmax(top - bottom, axis=1)
+        middle = 0.5 * bottom[every, axis] + 0.5 * top[every, axis]
+        right = centre[every, axis] >= middle
+        bottom[every[right], axis[right]] = middle[right]
+        top[every[~right], axis[~right]] = middle[~right]
+        path = 2 * path + right
+    return path
+
+
+def _cell_structure(cell: Ints, bodies: int, depth: int) -> tuple[Ints, Ints, Ints, Ints]:
+    """(root, first, count, level) over primitives sorted by cell: runs of LEAF, then cells, then pairs of cells up to the roots."""
+    first, count, level = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)], [0]
+    key, begin, most = cell, 0, LEAF  # what the level below holds, and where it is
+    while len(key):
+        new = np.flatnonzero(np.diff(key, prepend=key[0] - 1))
+        size = np.diff(np.append(new, len(key)))
+        runs = (size + most - 1) // most
+        inside = np.arange(runs.sum()) - np.repeat(np.cumsum(runs) - runs, runs)
+        first.append(begin + np.repeat(new, runs) + most * inside)
+        count.append(np.minimum(most, np.repeat(size, runs) - most * inside))
+        begin, key = level[-1], np.repeat(key[new], runs)
+        level.append(level[-1] + len(key))
+        most = ARITY
+        joins = bool((runs > 1).any())
+        while not joins and depth > 0:  # levels that join nothing are left out
+            key, depth = key >> 1, depth - 1
+            joins = bool((np.diff(key) == 0).any())
+        if not joins:
+            break
+    root = np.full(bodies, -1, np.int64)
+    root[key] = level[-1] - len(key) + np.arange(len(key))
+    if len(level) == 1:
+        level.append(0)
+    return root, np.concatenate(first), np.concatenate(count), np.array(level)

@@ -6,7 +6,6 @@ lattice is laid along the axes of the shape and centred on its box.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,7 +13,7 @@ import numpy as np
 from pliant.base import Floats, Ints, PliantError
 from pliant.geometry.blocks import brick
 from pliant.geometry.mesh import Surface, TetMesh
-from pliant.kernels import contiguous, cross, dot, kernel, load, norm, sub
+from pliant.geometry.winding import winding_numbers
 
 CELLS = 8  # along the longest side, unless the spacing is given
 MOST = 2_000_000  # cells of the box; more than this is taken for a mistake in `spacing`
@@ -40,7 +39,7 @@ def lattice(surface: Surface, spacing: float | None = None) -> Lattice:
     cell = np.indices(counts).reshape(3, -1).T
     quarter = 0.25 + 0.5 * np.indices((2, 2, 2)).reshape(3, 8).T
     samples = origin + spacing * (cell[:, None] + quarter).reshape(-1, 3)
-    filled = (winding_numbers(surface, samples).reshape(-1, 8) > 0.5).mean(axis=1)
+    filled = (winding_numbers(surface.points, surface.faces, samples).reshape(-1, 8) > 0.5).mean(axis=1)
     at = np.clip(np.floor((surface.points - origin) / spacing).astype(np.int64), 0, counts - 1)
     kept = filled >= 0.5
     kept[np.ravel_multi_index(tuple(at.T), tuple(counts))] = True
@@ -52,22 +51,3 @@ def lattice(surface: Surface, spacing: float | None = None) -> Lattice:
     number[used] = np.arange(len(used))
     mesh = TetMesh(origin + spacing * counts * points[used], number[tets.reshape(-1, 5, 4)[kept].reshape(-1, 4)])
     return Lattice(mesh, cells.reshape(-1, 8).astype(np.int64), np.maximum(filled[kept], 0.125))
-
-
-def winding_numbers(surface: Surface, at: Floats) -> Floats:
-    """How often the surface goes round each place, (n,): 1 inside, 0 outside (van Oosterom, Strackee 1983)."""
-    out = np.empty(len(at))
-    _winding(contiguous(surface.points), contiguous(surface.faces, np.int64), contiguous(at), out)
-    return out
-
-
-@kernel
-def _winding(points, faces, at, out):  # type: ignore[no-untyped-def]
-    for i in range(len(at)):
-        p, total = load(at, i), 0.0
-        for f in range(len(faces)):
-            a, b, c = sub(load(points, faces[f, 0]), p), sub(load(points, faces[f, 1]), p), sub(load(points, faces[f, 2]), p)
-            la, lb, lc = norm(a), norm(b), norm(c)
-            below = la * lb * lc + dot(a, b) * lc + dot(b, c) * la + dot(c, a) * lb
-            total += math.atan2(dot(a, cross(b, c)), below)
-        out[i] = total / (2.0 * math.pi)

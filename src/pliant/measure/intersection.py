@@ -18,8 +18,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from pliant.base import Floats, Ints
-from pliant.detect.closest import closest_on_body, face_neighbours, normals, pseudo_normal
+from pliant.detect.closest import closest_on_body, face_neighbours, pseudo_normal
 from pliant.detect.tree import Tree
+from pliant.geometry.normals import angle_normals
 from pliant.kernels import axpy, contiguous, dot, kernel, load, norm, sub
 from pliant.measure.columns import common_volume
 
@@ -144,7 +145,7 @@ class _Skins:
         key = (other[:, None] * len(self.points) + self.faces[face]).ravel()
         asked, back = np.unique(key, return_inverse=True)
         gap, face_normal, vertex_normal = np.empty(len(asked)), np.zeros((len(self.faces), 3)), np.zeros((len(self.points), 3))
-        normals(self.points, self.faces, face_normal, vertex_normal)
+        angle_normals(self.points, self.faces, face_normal, vertex_normal)
         _signed(
             asked // len(self.points), asked % len(self.points), self.points, tree.root, tree.level[1], tree.first, tree.count, tree.order,
             tree.low, tree.high, self.faces, self.neighbour, face_normal, vertex_normal, gap,

@@ -13,8 +13,9 @@ from pliant.bodies.body import BodyParts, body_parts
 from pliant.bodies.materials import find_law
 from pliant.contact.method import choose, make_method
 from pliant.contact.several import Several
+from pliant.detect.shapes import KINDS, NO_SHAPE
 from pliant.integrate.stability import stable_step
-from pliant.model import ANALYTIC, SCHEMES, STAGED, SYMPLECTIC, Bodies, Frames, Model, Nodes, Skin, State
+from pliant.model import SCHEMES, STAGED, SYMPLECTIC, Bodies, Frames, Model, Nodes, Skin, State
 from pliant.scene import Body, Scene, Where
 from pliant.simulate.wiring import Draft, chosen, joined, starts, wire_attachments, wire_drives, wire_loads
 from pliant.world.pairs import PairTable, pair_table
@@ -112,7 +113,7 @@ def _bodies(scene: Scene, draft: Draft, anchors: Ints) -> Bodies:
         face_start=starts([len(p.faces) for p in parts]),
         friction=np.array([b.friction for b in scene.bodies]),
         static_friction=np.array(static),
-        analytic=np.array([ANALYTIC[p.analytic[0]] if p.analytic else -1 for p in parts], np.int64),
+        analytic=np.array([KINDS[p.analytic[0]] if p.analytic else NO_SHAPE for p in parts], np.int64),
         parameters=parameters,
         anchor=anchors,
         tolerance=np.array([b.tolerance for b in scene.bodies]),

@@ -23,7 +23,7 @@ from pliant.base import Floats
 from pliant.contact.penalty.neighbours import Neighbours
 from pliant.contact.penalty.records import EDGE_EDGE, VERTEX_FACE, Records
 from pliant.contact.penalty.rules import BASIC, CATEGORIES, OFF, PRINTED
-from pliant.detect.crossings import PARALLEL
+from pliant.detect.coplanar_times import PARALLEL
 from pliant.kernels import add, axpy, contiguous, cross, dot, inline, kernel, load, norm, parallel, prange, scale, store, sub, use_threads
 
 HALF = math.sqrt(0.5) - 1e-9  # cosine of 45 degrees; the slack makes the right corner of a box regular in spite of rounding

@@ -27,8 +27,8 @@ from pliant.contact.penalty.category import HALF, edges_regular
 from pliant.contact.penalty.neighbours import Neighbours
 from pliant.contact.penalty.records import EDGE_EDGE, VERTEX_FACE, Records
 from pliant.contact.penalty.rules import CATEGORIES
-from pliant.detect.continuous import corners_of, frame
-from pliant.detect.crossings import row_weights
+from pliant.detect.coplanar_times import row_weights
+from pliant.detect.time_of_impact import corners_of, frame
 from pliant.kernels import contiguous, cross, dot, inline, kernel, load, norm, scale, sub
 
 RELAXED = 0.3  # eps_E: how far beyond its ends an edge may slide, in its lengths, before its pairs are dismissed

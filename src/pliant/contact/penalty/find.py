@@ -16,9 +16,10 @@ import numpy as np
 from pliant.base import Floats, Ints
 from pliant.contact.penalty.impulses import foot_weights
 from pliant.contact.penalty.records import EDGE_EDGE, VERTEX_FACE, VERTEX_SHAPE, Records
-from pliant.contact.penalty.shapes import BALL, BOX, meeting, points_in_shapes, swept_bodies
-from pliant.detect.candidates import FeatureTree
-from pliant.detect.crossings import COPLANAR, Crossings, crossings
+from pliant.contact.penalty.shapes import meeting, points_in_shapes, swept_bodies
+from pliant.detect.coplanar_times import COPLANAR, Crossings, crossings
+from pliant.detect.feature_pairs import FeatureTree
+from pliant.detect.shapes import BALL, BOX
 from pliant.geometry.topology import topology
 from pliant.world.motion import Motion
 

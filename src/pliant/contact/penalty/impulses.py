@@ -21,9 +21,8 @@ import numpy as np
 
 from pliant.base import Floats
 from pliant.contact.penalty.records import EDGE_EDGE, VERTEX_SHAPE, Records
-from pliant.detect.continuous import corners_of, frame
-from pliant.detect.crossings import normal_and_cubic, row_weights
-from pliant.detect.cubic import bernstein, critical_points, root_between, value
+from pliant.detect.coplanar_times import normal_and_cubic, row_weights
+from pliant.detect.time_of_impact import bernstein, corners_of, critical_points, frame, root_between, value
 from pliant.kernels import axpy, contiguous, cross, dot, inline, kernel, parallel, prange, scale, store, use_threads
 
 DISCRETE, EXACT, CONSTANT = 0, 1, 2

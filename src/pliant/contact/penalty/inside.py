@@ -16,7 +16,7 @@ from pliant.contact.penalty.plausible import deepest, ways
 from pliant.contact.penalty.records import EDGE_EDGE, VERTEX_FACE, Records
 from pliant.contact.penalty.resolve import gaps
 from pliant.contact.penalty.shapes import meeting, swept_bodies
-from pliant.detect.discrete import edge_triangle
+from pliant.detect.feature_tests import edge_triangle
 from pliant.detect.penetration import Penetration
 from pliant.kernels import add, axpy, kernel, load, scale, sub
 from pliant.world.motion import Motion

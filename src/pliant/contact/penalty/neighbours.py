@@ -20,7 +20,7 @@ class Neighbours:
         n = len(skin.body)
         self.faces: Ints = contiguous(skin.faces, np.int64).reshape(-1, 3)
         around = topology(self.faces, n)
-        # numbers by first use in the list of faces, as `detect/ownership.py` deals them, not in lexical order
+        # numbers by first use in the list of faces, as `detect/feature_pairs.py` deals them, not in lexical order
         first = np.full(len(around.edges), 3 * len(self.faces), np.int64)
         np.minimum.at(first, around.face_edges.reshape(-1), np.arange(3 * len(self.faces)))
         order = np.argsort(first)

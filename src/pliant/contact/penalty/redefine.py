@@ -29,7 +29,7 @@ from pliant.contact.penalty.neighbours import Neighbours
 from pliant.contact.penalty.records import VERTEX_FACE, Records
 from pliant.contact.penalty.rules import CATEGORIES, OFF, Redefinition
 from pliant.detect.closest import closest_on_triangle
-from pliant.detect.crossings import SLACK, row_weights
+from pliant.detect.coplanar_times import SLACK, row_weights
 from pliant.kernels import contiguous, dot, inline, kernel, load, norm, parallel, prange, scale, sub, use_threads
 
 FINE, MOVED, WALKED, ALONE, REFUSED = 0, 1, 2, 3, 4

@@ -20,8 +20,8 @@ from pliant.contact.penalty.edges import edge_states
 from pliant.contact.penalty.neighbours import Neighbours
 from pliant.contact.penalty.records import EDGE_EDGE, VERTEX_FACE, Records
 from pliant.contact.penalty.rims import edges_at_rims
-from pliant.detect.crossings import Crossings, crossings
-from pliant.detect.discrete import edge_triangle
+from pliant.detect.coplanar_times import Crossings, crossings
+from pliant.detect.feature_tests import edge_triangle
 from pliant.detect.tree import Tree
 from pliant.kernels import contiguous, inline, kernel, load
 

@@ -13,10 +13,10 @@ from pliant.contact.penalty.impulses import DISCRETE, Known, Pressed, foot_weigh
 from pliant.contact.penalty.last import Last
 from pliant.contact.penalty.options import Options
 from pliant.contact.penalty.records import EDGE_EDGE, VERTEX_FACE, Records
-from pliant.contact.penalty.shapes import BALL
 from pliant.contact.penalty.spreading import over_rings
 from pliant.contact.sweeps import rubbed, solved
-from pliant.detect.closest import normals
+from pliant.detect.shapes import BALL
+from pliant.geometry.normals import angle_normals
 from pliant.world.motion import Motion, Rows
 
 FAR = 0.5  # weights below -FAR are not followed: the foot has left the face for good
@@ -145,7 +145,7 @@ def _vertex_normals(options: Options, motion: Motion, batch: Records) -> Floats 
         return None
     faces, skin = motion.skin.faces, motion.skin
     face_normal, vertex_normal = np.zeros((len(faces), 3)), np.zeros((len(skin), 3))
-    normals(motion.end, faces, face_normal, vertex_normal)
+    angle_normals(motion.end, faces, face_normal, vertex_normal)
     own = -vertex_normal[np.where(batch.kind == VERTEX_FACE, batch.feature_a, 0)]
     length = np.linalg.norm(own, axis=1, keepdims=True)
     unit = np.divide(own, length, out=np.zeros_like(own), where=length > 0.0)

@@ -9,15 +9,13 @@ from __future__ import annotations
 import numpy as np
 
 from pliant.base import Floats, Ints
-from pliant.bodies.rigid import load4, rotate, rotate_back
 from pliant.contact.penalty.impulses import Known
 from pliant.contact.penalty.records import VERTEX_SHAPE, Records
-from pliant.detect.analytic import signed_distance
+from pliant.detect.shapes import BALL, signed_distance
+from pliant.geometry.quaternions import load4, rotate, rotate_back
 from pliant.kernels import inline, kernel, load, store, sub
-from pliant.model import ANALYTIC, Bodies
+from pliant.model import Bodies
 from pliant.world.motion import Motion
-
-BALL, BOX = ANALYTIC["ball"], ANALYTIC["box"]
 
 
 @inline

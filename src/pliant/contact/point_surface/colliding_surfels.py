@@ -16,11 +16,12 @@ import numpy as np
 
 from pliant.base import Floats, Ints
 from pliant.contact.point_surface.implicit_surfaces import DEEP, FOUND, LOST, SUPPORT, Surfaces
+from pliant.detect.body_pairs import both_ways, points_in_boxes
 from pliant.detect.hash_grid import HashGrid
-from pliant.kernels import kernel, load
-from pliant.model import ANALYTIC
+from pliant.detect.shapes import PLANE
+from pliant.geometry.winding import sampled_winding_numbers
+from pliant.kernels import kernel
 
-PLANE = ANALYTIC["plane"]
 NEAR = SUPPORT + 0.5  # spacings within which a surfel is looked for: the support and half a spacing between samples
 
 
@@ -59,21 +60,16 @@ def boxes(surfaces: Surfaces) -> tuple[Floats, Floats]:
     fixed = surfaces.fixed
     low, high = np.full((len(fixed), 3), np.inf), np.full((len(fixed), 3), -np.inf)
     _boxes(fixed.start, surfaces.points, surfaces.wide, low, high)
-    everywhere = (fixed.kind == PLANE) & (np.diff(fixed.start) == 0)
+    everywhere = (surfaces.shapes.kind == PLANE) & (np.diff(fixed.start) == 0)
     low[everywhere], high[everywhere] = -np.inf, np.inf
     return low, high
 
 
 def candidates(surfaces: Surfaces, pairs: Ints, low: Floats, high: Floats) -> Candidates:
     """Surfels of either body of each pair that are in the box of the other; no samples yet."""
-    start = surfaces.fixed.start
-    one, two = np.concatenate([pairs, pairs[:, ::-1]]).T if len(pairs) else np.zeros((2, 0), np.int64)
-    order = np.lexsort((two, one))
-    one, two = np.ascontiguousarray(one[order]), np.ascontiguousarray(two[order])
-    surfel = np.empty(int((start[one + 1] - start[one]).sum()), np.int64)
-    other = np.empty_like(surfel)
-    count = _inside_boxes(start, surfaces.points, one, two, low, high, surfel, other)
-    return Candidates(surfel[:count].copy(), other[:count].copy(), np.full(count, -1, np.int64))
+    start, (one, two) = surfaces.fixed.start, both_ways(pairs)
+    row, surfel = points_in_boxes(start[one], start[one + 1], two, np.zeros(len(two)), surfaces.points, low, high)
+    return Candidates(surfel, two[row], np.full(len(surfel), -1, np.int64))
 
 
 def grid_of(surfaces: Surfaces) -> HashGrid:
@@ -116,7 +112,8 @@ def colliding(surfaces: Surfaces, found: Candidates, before: Floats, first: bool
 def _find_buried(surfaces: Surfaces, queries: Floats, other: Ints, gap: Floats, normal: Floats, state: Ints, sample: Ints) -> None:
     """Give surfels that start far inside a body the plane of its surfel that is nearest to them."""
     far = np.flatnonzero((state == LOST) & (sample < 0) & (np.diff(surfaces.fixed.start)[other] > 0))
-    far = far[winding(surfaces, queries[far], other[far]) > 0.5]  # rather inside than outside
+    samples = surfaces.fixed.start, surfaces.points, surfaces.normals, surfaces.areas
+    far = far[sampled_winding_numbers(*samples, queries[far], other[far]) > 0.5]  # rather inside than outside
     if len(far) == 0:
         return
     for b in np.unique(other[far]).tolist():
@@ -130,80 +127,9 @@ def _find_buried(surfaces: Surfaces, queries: Floats, other: Ints, gap: Floats, 
     normal[far] = -way / np.maximum(length, 1e-300)[:, None]
 
 
-def overlapping(low: Floats, high: Floats) -> Ints:
-    """Pairs (k, 2) of bodies whose boxes overlap, a < b, sorted."""
-    order = np.argsort(low[:, 0], kind="stable")
-    pairs = _sweep(order, low, high)
-    return pairs[np.lexsort((pairs[:, 1], pairs[:, 0]))]
-
-
-def recalled(keys: Ints, known: Ints, values: Ints) -> Ints:
-    """The value that sorted keys hold for each key, -1 for unknown ones."""
-    out = np.full(len(keys), -1, np.int64)
-    if len(known):
-        at = np.minimum(np.searchsorted(known, keys), len(known) - 1)
-        same = known[at] == keys
-        out[same] = values[at[same]]
-    return out
-
-
-def winding(surfaces: Surfaces, queries: Floats, other: Ints) -> Floats:
-    """Generalised winding number of body `other` about each query, by the sum over all its surfels: 1 inside, 0 outside."""
-    out = np.zeros(len(queries))
-    _winding(surfaces.fixed.start, surfaces.points, surfaces.normals, surfaces.areas, queries, other, out)
-    return out
-
-
 @kernel
 def _boxes(start, points, wide, low, high):  # type: ignore[no-untyped-def]
     for b in range(len(start) - 1):
         for i in range(start[b], start[b + 1]):
             for k in range(3):
                 low[b, k], high[b, k] = min(low[b, k], points[i, k] - wide[b]), max(high[b, k], points[i, k] + wide[b])
-
-
-@kernel
-def _sweep(order, low, high):  # type: ignore[no-untyped-def]
-    """Pairs whose boxes overlap, along x."""
-    found, out = 0, np.empty((64, 2), np.int64)
-    for u in range(len(order)):
-        a = order[u]
-        for v in range(u + 1, len(order)):
-            b = order[v]
-            if low[b, 0] > high[a, 0]:
-                break
-            if low[a, 1] <= high[b, 1] and low[b, 1] <= high[a, 1] and low[a, 2] <= high[b, 2] and low[b, 2] <= high[a, 2]:
-                if found == len(out):
-                    more = np.empty((2 * found, 2), np.int64)
-                    more[:found] = out
-                    out = more
-                out[found, 0], out[found, 1] = min(a, b), max(a, b)
-                found += 1
-    return out[:found].copy()
-
-
-@kernel
-def _inside_boxes(start, points, one, two, low, high, surfel, other):  # type: ignore[no-untyped-def]
-    count = 0
-    for p in range(len(one)):
-        a, b = one[p], two[p]
-        for i in range(start[a], start[a + 1]):
-            inside = True
-            for k in range(3):
-                inside = inside and low[b, k] <= points[i, k] <= high[b, k]
-            if inside:
-                surfel[count], other[count] = i, b
-                count += 1
-    return count
-
-
-@kernel
-def _winding(start, points, normals, areas, queries, other, out):  # type: ignore[no-untyped-def]
-    for i in range(len(queries)):
-        q, total = load(queries, i), 0.0
-        for j in range(start[other[i]], start[other[i] + 1]):
-            x, y, z = points[j, 0] - q[0], points[j, 1] - q[1], points[j, 2] - q[2]
-            square = x * x + y * y + z * z
-            if square > 0.0:
-                total += areas[j] * (x * normals[j, 0] + y * normals[j, 1] + z * normals[j, 2]) / (square * np.sqrt(square))
-        out[i] = total / (4.0 * np.pi)

@@ -21,7 +21,7 @@ from pliant.contact.point_surface.colliding_surfels import Hits
 from pliant.contact.point_surface.implicit_surfaces import Surfaces
 from pliant.detect.hash_grid import squared
 from pliant.detect.surfels.carried import Carried
-from pliant.detect.surfels.weights import OPPOSITE, across
+from pliant.detect.surfels.projection import OPPOSITE, across
 from pliant.kernels import axpy, cross, dot, kernel, load, sub
 from pliant.world.motion import Motion, Rows
 

@@ -36,29 +36,28 @@ def moved_to_contact(surfaces: Surfaces, hits: Hits, share: Floats) -> Moved:
     """Bring hits onto the contact surface. `share` (r,): part of the overlap that the surfel's own body gives way."""
     count, points = len(hits), np.empty((len(hits), 3))
     kept, looked = np.zeros(count, bool), np.zeros(count, np.int64)
-    _move(
-        surfaces.field, surfaces.fixed.body, hits.surfel, hits.other, hits.sample, hits.gap, hits.normal, share, points, kept, looked
-    )
+    pairs = surfaces.fixed.body, hits.surfel, hits.other, hits.sample, hits.gap, hits.normal
+    _move(surfaces.field, surfaces.shapes, *pairs, share, points, kept, looked)
     return Moved(points, kept, looked)
 
 
 @inline
-def _difference(field, i, a, s, b, q, share, most, square):  # type: ignore[no-untyped-def]
+def _difference(field, shapes, i, a, s, b, q, share, most, square):  # type: ignore[no-untyped-def]
     """(inside both, F) at q: F = (1 - share) f_a - share f_b."""
-    known_a, fa, _, _ = distance(field, i, a, q, square)
-    known_b, fb, _, _ = distance(field, s, b, q, square)
+    known_a, fa, _, _ = distance(field, shapes, i, a, q, square)
+    known_b, fb, _, _ = distance(field, shapes, s, b, q, square)
     inside = known_a != LOST and known_b != LOST and fa < most and fb < most
     return inside, (1.0 - share) * fa - share * fb
 
 
 @kernel
-def _move(field, body, surfel, other, sample, gap, normal, share, out, kept, looked):  # type: ignore[no-untyped-def]
+def _move(field, shapes, body, surfel, other, sample, gap, normal, share, out, kept, looked):  # type: ignore[no-untyped-def]
     square = np.empty(field.graph.shape[1])
     for r in range(len(surfel)):
         i, s, b = surfel[r], sample[r], other[r]
         a, x, l = body[i], load(field.points, i), field.spacing[i]
         foot = axpy(-gap[r], load(normal, r), x)
-        state, f, n, s = distance(field, s, b, foot, square)
+        state, f, n, s = distance(field, shapes, s, b, foot, square)
         foot = axpy(-f, n, foot) if state != LOST else foot
         line = sub(foot, x)
         if share[r] >= 1.0 or share[r] <= 0.0:  # one of them keeps its shape
@@ -67,17 +66,17 @@ def _move(field, body, surfel, other, sample, gap, normal, share, out, kept, loo
             continue
         # F > 0 at the surfel and F < 0 at its foot; where f is linear the root is at `share`
         kept[r], t, looked[r] = _root(
-            field, i, a, s, b, x, line, share[r], -share[r] * gap[r], CLOSE * l / max(norm(line), 1e-300), OUTSIDE * l, square
+            field, shapes, i, a, s, b, x, line, share[r], -share[r] * gap[r], CLOSE * l / max(norm(line), 1e-300), OUTSIDE * l, square
         )
         store(out, r, axpy(t, line, x))
 
 
 @kernel
-def _root(field, i, a, s, b, x, line, share, first, tol, most, square):  # type: ignore[no-untyped-def]
+def _root(field, shapes, i, a, s, b, x, line, share, first, tol, most, square):  # type: ignore[no-untyped-def]
     """(found, t, evaluations): Brent's method for F(x + t line) = 0, t from 0 (where F is `first`) to 1."""
     ta, fa, tb, tc, fc, d, e, beyond, looked = 0.0, first, share, 0.0, first, share, share, False, 0
     while looked < MOST:
-        inside, fb = _difference(field, i, a, s, b, axpy(tb, line, x), share, most, square)
+        inside, fb = _difference(field, shapes, i, a, s, b, axpy(tb, line, x), share, most, square)
         looked += 1
         if not inside:
             return False, tb, looked

@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pliant.base import Floats, Ints
-from pliant.contact.friction import recall
 from pliant.contact.method import Memory
 from pliant.contact.point_surface.colliding_surfels import (
     Candidates,
@@ -25,23 +24,23 @@ from pliant.contact.point_surface.colliding_surfels import (
     boxes,
     candidates,
     colliding,
-    overlapping,
-    recalled,
     start_samples,
 )
 from pliant.contact.point_surface.implicit_surfaces import Creases, Neighbourhoods, Surfaces
 from pliant.contact.point_surface.self_contact import PhyxelContacts, VolumePoints, folded, phyxel_contacts
 from pliant.contact.point_surface.stiffness import Compliance
+from pliant.detect import keys
+from pliant.detect.body_pairs import overlapping
+from pliant.detect.shapes import BALL, PLANE
 from pliant.detect.surfels.carried import Carried
 from pliant.kernels import dot, kernel, load, sub
-from pliant.model import ANALYTIC, Rest
+from pliant.model import Rest
 from pliant.world.motion import Motion
 
 if TYPE_CHECKING:
     from pliant.contact.point_surface.method import Options
     from pliant.world.pairs import PairTable
 
-PLANE, BALL = ANALYTIC["plane"], ANALYTIC["ball"]
 GRAZING = 0.05  # of its area that a surfel must show to the surface it is in: else it passes by, as the side of a box does
 FINER = 2.0  # power of areas, so the fourth of spacings
 CLEARER = 1.3  # how much more than in proportion to that power
@@ -55,11 +54,8 @@ class Prepared:
     def __init__(self, rest: Rest) -> None:
         self._rest, bodies = rest, rest.bodies
         self.carried = carried = Carried(rest)
-        kind = np.where(bodies.frame >= 0, bodies.analytic, -1)
         self.creases = Creases(carried.faces, carried.local, carried.frame >= 0)
-        self.near = Neighbourhoods.of(
-            carried.local, carried.normal, carried.area, carried.start, kind, bodies.parameters, sharp=self.creases.sharp
-        )
+        self.near = Neighbourhoods.of(carried.local, carried.normal, carried.area, carried.start, sharp=self.creases.sharp)
         self.published = replace(self.near, lift=np.zeros_like(self.near.lift))
         self.sampled = np.diff(carried.start) > 0  # (B,) bool: does the body have surfels?
         self.mean = np.bincount(carried.body, carried.area, minlength=len(bodies)) / np.maximum(np.diff(carried.start), 1)  # (B,) [m^2]
@@ -141,11 +137,8 @@ def surfaces_at(motion: Motion, when: str, published: bool = False) -> Surfaces:
     """All bodies at the "start" or "end" of the step."""
     made, bodies = motion.kept(Prepared), motion.bodies
     now = made.carried.at(motion, when)
-    position, rotation = (motion.position_start, motion.rotation_start) if when == "start" else (motion.position, motion.rotation)
-    where, turn = np.zeros((len(bodies), 3)), np.tile([1.0, 0.0, 0.0, 0.0], (len(bodies), 1))
-    framed = bodies.frame >= 0
-    where[framed], turn[framed] = position[bodies.frame[framed]], rotation[bodies.frame[framed]]
-    return Surfaces(made.published if published else made.near, now.points, now.normals, now.areas, where, turn)
+    shapes = bodies.shapes(*((motion.position_start, motion.rotation_start) if when == "start" else (motion.position, motion.rotation)))
+    return Surfaces(made.published if published else made.near, now.points, now.normals, now.areas, shapes)
 
 
 def detect(options: Options, motion: Motion, memory: Memory, pairs: PairTable, when: str = "start") -> Detection:
@@ -154,58 +147,42 @@ def detect(options: Options, motion: Motion, memory: Memory, pairs: PairTable, w
     low, high = boxes(surfaces)
     near = overlapping(low, high)
     near = near[pairs.meet(near[:, 0], near[:, 1])]
-    exact = are_balls(surfaces.fixed.kind, near) & (when == "start") & (options.force == "gap")  # but surfels are drawn
+    exact = are_balls(surfaces.shapes.kind, near) & (when == "start") & (options.force == "gap")  # but surfels are drawn
     balls = ball_contacts(surfaces, near[exact])
     found = candidates(surfaces, near[~exact], low, high)
     everyone = np.arange(count)
     itself = everyone[pairs.meet(everyone, everyone) & (motion.bodies.frame < 0)]
     own = folded(surfaces, itself)
     key = found.surfel * count + found.other
-    found.sample = recalled(key, memory.get("near", np.zeros(0, np.int64)), memory.get("sample", np.zeros(0, np.int64)))
+    found.sample = keys.recalled(memory.get("near", key[:0]), memory.get("sample", key[:0]), key, -1)
     start_samples(surfaces, found)
     found = Candidates(*(np.concatenate([getattr(found, n), getattr(own, n)]) for n in ("surfel", "other", "sample")))
     key = found.surfel * count + found.other
-    before = _directions(memory, key)
+    before = keys.recall(memory, "direction", key, (3,))  # last good ones
     hits, found.sample = colliding(surfaces, found, before, first="longest" not in memory)
     made = motion.kept(Prepared)
     hits = hits.select((made.facing(surfaces, hits) > GRAZING * surfaces.areas[hits.surfel]) & (made.part(hits) > 0.0))
     key = hits.surfel * count + hits.other
     return Detection(
-        surfaces, low, high, found, hits, key, recall(memory, "stretch", key), recall(memory, "force", key),
+        surfaces, low, high, found, hits, key, keys.recall(memory, "stretch", key, (3,)), keys.recall(memory, "force", key),
         float(memory["longest"][0]) if "longest" in memory else 0.0, made,
         balls, balls.a * count + balls.b,
-        recall({"key": memory.get("round", key[:0]), "stretch": memory.get("held", before[:0])}, "stretch", balls.a * count + balls.b),
+        keys.recalled(memory.get("round", key[:0]), memory.get("held", before[:0]), balls.a * count + balls.b),
         phyxel_contacts(made.volume, motion.start, itself) if when == "start" and options.force == "gap" else PhyxelContacts.none(),
     )  # fmt: skip
-
-
-def _directions(memory: Memory, key: Ints) -> Floats:
-    """Last good direction of each candidate, (c, 3), zero for none."""
-    out = np.zeros((len(key), 3))
-    if len(memory.get("key", ())):
-        at = recalled(key, memory["key"], np.arange(len(memory["key"])))
-        out[at >= 0] = memory["direction"][at[at >= 0]]
-    return out
 
 
 def remembered(motion: Motion, seen: Detection, stretch: Floats | None = None, force: Floats | None = None) -> Memory:
     """What the next step starts from: samples of all candidates that are near; directions, forces [N] and anchors of hits."""
     count, found, hits = len(motion.bodies), seen.found, seen.hits
     near = np.flatnonzero((found.sample >= 0) & (seen.surfaces.fixed.body[found.surfel] != found.other))
-    near = near[np.argsort(found.surfel[near] * count + found.other[near], kind="stable")]
-    order, rolling = np.argsort(seen.key, kind="stable"), np.argsort(seen.ball_key, kind="stable")
+    samples = keys.remember(found.surfel[near] * count + found.other[near], sample=found.sample[near])
     stretch = np.zeros((len(seen), 3)) if stretch is None else stretch
-    return {
-        "near": found.surfel[near] * count + found.other[near],
-        "sample": found.sample[near],
-        "key": seen.key[order],
-        "direction": hits.normal[order],
-        "stretch": stretch[: len(hits)][order],
-        "force": (np.zeros(len(hits)) if force is None else force[: len(hits)])[order],
-        "round": seen.ball_key[rolling],
-        "held": stretch[len(hits) : len(hits) + len(rolling)][rolling],
-        "longest": np.array([max(seen.longest, motion.dt)]),
-    }
+    force = np.zeros(len(seen)) if force is None else force
+    surfels = keys.remember(seen.key, direction=hits.normal, stretch=stretch[: len(hits)], force=force[: len(hits)])
+    balls = keys.remember(seen.ball_key, held=stretch[len(hits) : len(hits) + len(seen.balls)])
+    before = {"near": samples["key"], "sample": samples["sample"], "round": balls["key"], "held": balls["held"]}
+    return {**before, **surfels, "longest": np.array([max(seen.longest, motion.dt)])}
 
 
 # -- exact balls
@@ -253,10 +230,10 @@ def ball_contacts(surfaces: Surfaces, pairs: Ints) -> BallContacts:
     """Contacts of such pairs (k, 2), a < b, that overlap."""
     if len(pairs) == 0:
         return BallContacts.none()
-    kind, radius = surfaces.fixed.kind, surfaces.fixed.sizes[:, 0]
+    kind, radius, shapes = surfaces.shapes.kind, surfaces.shapes.parameters[:, 0], surfaces.shapes
     swap = kind[pairs[:, 0]] != BALL
     a, b = np.where(swap, pairs[:, 1], pairs[:, 0]), np.where(swap, pairs[:, 0], pairs[:, 1])
-    centre = surfaces.position[a]
+    centre = shapes.position[shapes.frame[a]]
     far, normal, _, _ = surfaces.distances(centre, b, np.full(len(a), -1, np.int64))
     gap, plane = far - radius[a], kind[b] == PLANE
     size = np.where(plane, radius[a], radius[a] * radius[b] / np.where(plane, 1.0, radius[a] + radius[b]))

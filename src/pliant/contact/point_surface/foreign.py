@@ -14,9 +14,10 @@ from typing import Any
 import numpy as np
 
 from pliant.base import Floats, PliantError
-from pliant.contact.point_surface.colliding_surfels import boxes, candidates, colliding, overlapping, start_samples
+from pliant.contact.point_surface.colliding_surfels import boxes, candidates, colliding, start_samples
 from pliant.contact.point_surface.contact_rows import foot_shares
-from pliant.contact.point_surface.implicit_surfaces import Neighbourhoods, Surfaces
+from pliant.contact.point_surface.implicit_surfaces import Neighbourhoods, Surfaces, no_shapes
+from pliant.detect.body_pairs import overlapping
 
 
 class Foreign:
@@ -41,8 +42,7 @@ class Foreign:
         normals = self.normals if turns is None else np.concatenate(
             [self.normals[low:high] @ np.asarray(t).T for low, high, t in zip(self.start[:-1], self.start[1:], turns, strict=True)]
         )  # fmt: skip
-        count = len(self.bindings)
-        now = Surfaces(self.fixed, where, normals, self.areas, np.zeros((count, 3)), np.tile([1.0, 0.0, 0.0, 0.0], (count, 1)))
+        now = Surfaces(self.fixed, where, normals, self.areas, no_shapes(len(self.bindings)))
         low, high = boxes(now)
         some = candidates(now, overlapping(low, high), low, high)
         start_samples(now, some)

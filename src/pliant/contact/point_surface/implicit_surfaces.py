@@ -22,10 +22,11 @@ from typing import NamedTuple
 import numpy as np
 
 from pliant.base import Floats, Ints
-from pliant.bodies.rigid import load4, rotate, rotate_back
-from pliant.detect.analytic import signed_distance
+from pliant.detect.shapes import NO_SHAPE, Shapes, distance_to
 from pliant.detect.surfels.neighbours import KDTree, squared
-from pliant.detect.surfels.weights import CUT, OPPOSITE
+from pliant.detect.surfels.projection import CUT, OPPOSITE
+from pliant.geometry.normals import face_crosses, vertex_areas
+from pliant.geometry.quaternions import load4, rotate
 from pliant.kernels import axpy, contiguous, dot, inline, kernel, load, norm, parallel, prange, scale, store, sub, use_threads
 
 AROUND = 52  # samples within four spacings of one on a regular surface, itself included
@@ -40,7 +41,7 @@ STEEP = 0.5  # cosine up to which all of the area of a surfel counts: two round 
 
 
 class Field(NamedTuple):
-    """What kernels take: samples of all bodies with their neighbours, and exact shapes."""
+    """What kernels take: samples of all bodies with their neighbours."""
 
     points: Floats  # (n, 3) [m]
     normals: Floats  # (n, 3)
@@ -48,10 +49,6 @@ class Field(NamedTuple):
     reach: Floats  # (n,) [m]
     lift: Floats  # (n,) [m]
     graph: Ints  # (n, K)
-    kind: Ints  # (B,)
-    sizes: Floats  # (B, 3) [m]
-    position: Floats  # (B, 3) [m]
-    rotation: Floats  # (B, 4)
 
 
 @dataclass
@@ -65,14 +62,11 @@ class Neighbourhoods:
     reach: Floats  # (n,) [m] of the neighbours at rest
     rest: Floats  # (n, 3) [m] samples at rest
     lift: Floats  # (n,) [m] f at the sample at rest, zero for the surface as published
-    kind: Ints  # (B,) exact shape, -1 for none
-    sizes: Floats  # (B, 3) [m] of exact shapes
 
     @staticmethod
     def of(
-        rest: Floats, normals: Floats, areas: Floats, start: Ints, kind: Ints | None = None, sizes: Floats | None = None,
-        lifted: bool = True, sharp: np.ndarray | None = None,
-    ) -> Neighbourhoods:  # fmt: skip
+        rest: Floats, normals: Floats, areas: Floats, start: Ints, lifted: bool = True, sharp: np.ndarray | None = None
+    ) -> Neighbourhoods:
         """From samples at rest, body after body; `sharp` (n,) bool: those on creases."""
         count = len(start) - 1
         around, reach = np.full((len(rest), AROUND), -1, np.int64), np.empty(len(rest))
@@ -84,13 +78,10 @@ class Neighbourhoods:
                 around[mine, :k], reach[mine] = near + start[b], np.maximum(far[:, -1], 1e-300)
         graph, lift = around if sharp is None or not sharp.any() else smooth_graph(around, sharp), np.zeros(len(rest))
         rest, body = contiguous(rest), np.repeat(np.arange(count), np.diff(start))
-        kind = np.full(count, -1, np.int64) if kind is None else contiguous(kind, np.int64)
-        sizes = np.zeros((count, 3)) if sizes is None else contiguous(sizes)
         if lifted:
             plain, spacing = np.zeros(len(rest)), np.sqrt(contiguous(areas))
-            where, turn = np.zeros((count, 3)), np.zeros((count, 4))
-            _lifts(Field(rest, contiguous(normals), spacing, reach, plain, graph, kind, sizes, where, turn), lift)
-        return Neighbourhoods(contiguous(start, np.int64), body, around, graph, reach, rest, lift, kind, sizes)
+            _lifts(Field(rest, contiguous(normals), spacing, reach, plain, graph), lift)
+        return Neighbourhoods(contiguous(start, np.int64), body, around, graph, reach, rest, lift)
 
     def __len__(self) -> int:
         """How many bodies there are."""
@@ -105,19 +96,16 @@ class Surfaces:
     points: Floats  # (n, 3) [m]
     normals: Floats  # (n, 3)
     areas: Floats  # (n,) [m^2]
-    position: Floats  # (B, 3) [m] of exact shapes
-    rotation: Floats  # (B, 4)
+    shapes: Shapes  # of bodies that are known exactly, and frames of all
 
     @staticmethod
     def still(
-        points: Floats, normals: Floats, areas: Floats, start: Ints, kind: Ints | None = None, sizes: Floats | None = None,
-        position: Floats | None = None, lifted: bool = True,
-    ) -> Surfaces:  # fmt: skip
-        """Samples where they are at rest; exact shapes unturned."""
-        fixed = Neighbourhoods.of(points, normals, areas, start, kind, sizes, lifted)
-        where = np.zeros((len(fixed), 3)) if position is None else contiguous(position)
-        turn = np.tile([1.0, 0.0, 0.0, 0.0], (len(fixed), 1))
-        return Surfaces(fixed, contiguous(points), contiguous(normals), contiguous(areas), where, turn)
+        points: Floats, normals: Floats, areas: Floats, start: Ints, lifted: bool = True, shapes: Shapes | None = None
+    ) -> Surfaces:
+        """Samples where they are at rest."""
+        fixed = Neighbourhoods.of(points, normals, areas, start, lifted)
+        exact = no_shapes(len(fixed)) if shapes is None else shapes
+        return Surfaces(fixed, contiguous(points), contiguous(normals), contiguous(areas), exact)
 
     @cached_property
     def spacing(self) -> Floats:
@@ -135,18 +123,21 @@ class Surfaces:
     def field(self) -> Field:
         """As kernels take it."""
         fixed = self.fixed
-        return Field(
-            self.points, self.normals, self.spacing, fixed.reach, fixed.lift, fixed.graph, fixed.kind, fixed.sizes, self.position,
-            self.rotation,
-        )  # fmt: skip
+        return Field(self.points, self.normals, self.spacing, fixed.reach, fixed.lift, fixed.graph)
 
     def distances(self, queries: Floats, other: Ints, sample: Ints) -> tuple[Floats, Floats, Ints, Ints]:
         """(f (m,) [m], n (m, 3), state (m,), sample (m,)) of body `other` at each query, starting from a sample of it."""
         queries, sample = contiguous(queries), np.array(sample, np.int64)
         gap, normal, state = np.empty(len(queries)), np.empty_like(queries), np.empty(len(queries), np.int64)
         use_threads(COST * len(queries))
-        _distances(self.field, queries, contiguous(other, np.int64), sample, gap, normal, state)
+        _distances(self.field, self.shapes, queries, contiguous(other, np.int64), sample, gap, normal, state)
         return gap, normal, state, sample
+
+
+def no_shapes(count: int) -> Shapes:
+    """Of bodies none of which is known exactly."""
+    none = np.full(count, NO_SHAPE, np.int64)
+    return Shapes(none, np.zeros((count, 3)), none, np.zeros((0, 3)), np.zeros((0, 4)))
 
 
 class Creases:
@@ -154,12 +145,8 @@ class Creases:
 
     def __init__(self, faces: Ints, rest: Floats, framed: np.ndarray) -> None:
         """`faces` (m, 3) between surfels, `rest` (n, 3) [m], `framed` (n,) bool: carried by a frame."""
-        x = rest[faces]
-        vector = np.cross(x[:, 1] - x[:, 0], x[:, 2] - x[:, 0]) / 6.0
-        size = np.repeat(np.linalg.norm(vector, axis=1), 3)
-        self.vector = np.stack(
-            [np.bincount(faces.ravel(), np.repeat(vector[:, k], 3), minlength=len(rest)) for k in range(3)], axis=1
-        )  # (n, 3) [m^2]
+        self.vector = vertex_areas(rest, faces)  # (n, 3) [m^2]
+        size = np.repeat(np.linalg.norm(face_crosses(rest, faces) / 6.0, axis=1), 3)
         whole = np.bincount(faces.ravel(), size, minlength=len(rest))
         bare = whole == 0.0  # no triangles: points with normals
         self.flat = np.where(bare, 1.0, np.linalg.norm(self.vector, axis=1) / np.where(bare, 1.0, whole))  # (n,) 1: not on a crease
@@ -175,8 +162,8 @@ class Creases:
 
         If it were seen in perspective, pressure between two balls would grow with less than the square of their overlap.
         """
-        out, body = np.empty(len(surfel)), surfaces.fixed.body
-        _facing(surfel, self.turned, self.vector, self.flat, surfaces.normals, surfaces.areas, body, surfaces.rotation, along, out)
+        out, body, shapes = np.empty(len(surfel)), surfaces.fixed.body, surfaces.shapes
+        _facing(surfel, self.turned, self.vector, self.flat, surfaces.normals, surfaces.areas, body, shapes, along, out)
         return out
 
 
@@ -242,12 +229,11 @@ def _blended(field, s, q, square):  # type: ignore[no-untyped-def]
 
 
 @inline
-def distance(field, s, b, q, square):  # type: ignore[no-untyped-def]
+def distance(field, shapes, s, b, q, square):  # type: ignore[no-untyped-def]
     """(state, f, n, sample) of body b at q: exact, or from the samples around s."""
-    kind, sizes, turn = field.kind[b], field.sizes, load4(field.rotation, b)
-    if kind >= 0:
-        d, n = signed_distance(kind, sizes[b, 0], sizes[b, 1], sizes[b, 2], rotate_back(turn, sub(q, load(field.position, b))))
-        return FOUND, d, rotate(turn, n), s
+    if shapes.kind[b] != NO_SHAPE:
+        d, n = distance_to(shapes, b, q)
+        return FOUND, d, n, s
     if s < 0:
         return LOST, np.inf, (0.0, 0.0, 1.0), s
     s = _around(field, s, q, square)
@@ -256,13 +242,13 @@ def distance(field, s, b, q, square):  # type: ignore[no-untyped-def]
 
 
 @parallel
-def _distances(field, queries, other, sample, gap, normal, state):  # type: ignore[no-untyped-def]
+def _distances(field, shapes, queries, other, sample, gap, normal, state):  # type: ignore[no-untyped-def]
     """f and n of body `other` at each query; `sample` holds where to start (-1: no surfel is near) and where it ended."""
     count = len(queries)
     for chunk in prange((count + CHUNK - 1) // CHUNK):
         square = np.empty(field.graph.shape[1])
         for i in range(chunk * CHUNK, min((chunk + 1) * CHUNK, count)):
-            state[i], gap[i], n, sample[i] = distance(field, sample[i], other[i], load(queries, i), square)
+            state[i], gap[i], n, sample[i] = distance(field, shapes, sample[i], other[i], load(queries, i), square)
             store(normal, i, n)
 
 
@@ -277,9 +263,11 @@ def _lifts(field, lift):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _facing(surfel, turned, vector, flat, normals, areas, body, rotation, along, out):  # type: ignore[no-untyped-def]
+def _facing(surfel, turned, vector, flat, normals, areas, body, shapes, along, out):  # type: ignore[no-untyped-def]
     for r in range(len(surfel)):
         i = surfel[r]
-        v = rotate(load4(rotation, body[i]), load(vector, i)) if turned[i] else scale(areas[i] * flat[i], load(normals, i))
+        v = scale(areas[i] * flat[i], load(normals, i))
+        if turned[i]:
+            v = rotate(load4(shapes.rotation, shapes.frame[body[i]]), load(vector, i))
         shown = max(-dot(v, load(along, r)), 0.0)
         out[r] = shown if flat[i] < SHARP else min(shown / STEEP, norm(v))

@@ -115,7 +115,7 @@ def springs_of_pairs(options: Options, motion: Motion, seen: Detection) -> list[
         hits = seen.hits.select((low == a) & (high == b))
         current = surfaces
         if options.order == "published":
-            current = Surfaces(surfaces.fixed, points.copy(), surfaces.normals, surfaces.areas, surfaces.position, surfaces.rotation)
+            current = Surfaces(surfaces.fixed, points.copy(), surfaces.normals, surfaces.areas, surfaces.shapes)
             mine = np.minimum(body[found.surfel], found.other) == a
             mine &= np.maximum(body[found.surfel], found.other) == b
             some = Candidates(found.surfel[mine], found.other[mine], found.sample[mine])

@@ -19,7 +19,7 @@ from pliant.contact.point_surface.colliding_surfels import Candidates, grid_of
 from pliant.contact.point_surface.implicit_surfaces import Surfaces
 from pliant.detect.hash_grid import cell_key, cell_range, entry, squared
 from pliant.detect.surfels.neighbours import KDTree
-from pliant.detect.surfels.weights import CUT, OPPOSITE
+from pliant.detect.surfels.projection import CUT, OPPOSITE
 from pliant.kernels import dot, kernel, load
 from pliant.model import Rest
 

@@ -28,7 +28,7 @@ import numpy as np
 
 from pliant.base import Floats, PliantError, nearest
 from pliant.contact.contacts import Contacts, Support
-from pliant.contact.friction import anchored, coulomb, recall, remember, tangential
+from pliant.contact.friction import anchored, coulomb, tangential
 from pliant.contact.method import Answer, Memory
 from pliant.contact.quasi_rigid.impulses import push_apart
 from pliant.contact.quasi_rigid.pace import AT_REST, longest, quiet, traced_back
@@ -38,6 +38,7 @@ from pliant.contact.quasi_rigid.returned import Account, booked, limited, opened
 from pliant.contact.quasi_rigid.rows import Last, Patch
 from pliant.contact.quasi_rigid.shown import shown
 from pliant.contact.quasi_rigid.touching import How, Touch, look
+from pliant.detect.keys import recall, remember
 from pliant.world.motion import Motion
 
 INTEGRATIONS = ("auto", "symplectic", "implicit")
@@ -116,7 +117,7 @@ def _rub(motion: Motion, patch: Patch, impulse: Floats, memory: Memory) -> tuple
     """Friction; the record, and how far anchors are stretched."""
     rows = patch.rows
     mu_s, mu_d = motion.pairs.friction(patch.a, patch.b)
-    stretch = recall(memory, "stretch", patch.key)
+    stretch = recall(memory, "stretch", patch.key, (3,))
     friction = coulomb(motion, rows, impulse, mu_s, mu_d, stretch)
     motion.push(rows, friction.impulse, start=True)
     slip = tangential(motion.slide(rows), rows.normal)

@@ -20,7 +20,7 @@ import numpy as np
 
 from pliant.base import Floats, Ints, PliantError
 from pliant.detect.hash_grid import squared
-from pliant.detect.surfels.weights import OPPOSITE, across
+from pliant.detect.surfels.projection import OPPOSITE, across
 from pliant.kernels import cross, dot, kernel, load, sub
 
 IRREGULAR = 0.35  # coefficient of variation of the nearest distance above which samples count as random

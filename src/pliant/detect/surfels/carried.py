@@ -19,17 +19,20 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 
 from pliant.base import Floats, Ints, PliantError
-from pliant.bodies.rigid import load4, quaternion_to_matrix, rotate
+from pliant.detect.shapes import KINDS, SIZES
 from pliant.detect.surfels.answers import Posed
 from pliant.detect.surfels.clean import merged
-from pliant.detect.surfels.exact import NEEDED, Exact
+from pliant.detect.surfels.exact import Exact
 from pliant.detect.surfels.neighbours import KDTree
 from pliant.detect.surfels.surface import PointSurface
+from pliant.geometry.mass import vertex_areas
 from pliant.geometry.mesh import Surface
+from pliant.geometry.normals import face_crosses
+from pliant.geometry.normals import vertex_areas as area_vectors
+from pliant.geometry.quaternions import load4, quaternion_to_matrix, rotate
 from pliant.geometry.subdivide import subdivided
 from pliant.geometry.topology import listed
 from pliant.kernels import add, axpy, cross, kernel, load, norm, scale, store, sub
-from pliant.model import ANALYTIC
 
 if TYPE_CHECKING:
     from pliant.model import Rest
@@ -39,7 +42,7 @@ NEAR = 10  # samples around one that say how its tangents deform
 FLAT = 1e-9  # of its area: an area vector shorter than this has no direction
 MANY, FEW, ALL = 2000, 200, 40_000  # surfels of a body at least, in a scene of few bodies, of many, and of all bodies together
 FRAMED, FACED, LOOSE = 0, 1, 2  # where a normal comes from: a frame, triangles, neighbours
-NAMES = {code: name for name, code in ANALYTIC.items()}
+NAMES = {code: name for name, code in KINDS.items()}
 
 
 class Step(Protocol):
@@ -195,7 +198,7 @@ def _moment(step: Step, when: str) -> tuple[Floats, Floats, Floats]:
 
 def exact_of(code: int, sizes: Floats) -> Exact | None:
     """The exact shape of a body in its frame, from its number and sizes; None for -1."""
-    return None if code < 0 else Exact(NAMES[code], tuple(sizes[: NEEDED[NAMES[code]]].tolist()))
+    return None if code < 0 else Exact(NAMES[code], tuple(sizes[: SIZES[NAMES[code]]].tolist()))
 
 
 def _riding(rest: Rest, body: int, wanted: int, exact: Exact | None) -> Riding | None:
@@ -235,7 +238,7 @@ def on_triangles(points: Floats, faces: Ints, wanted: int, exact: Exact | None =
     kept = place[faces]
     kept = kept[(kept[:, 0] != kept[:, 1]) & (kept[:, 1] != kept[:, 2]) & (kept[:, 2] != kept[:, 0])]
     skin = Surface(points[first], kept)
-    area = float(np.linalg.norm(_vectors(skin.points, skin.faces), axis=1).sum())
+    area = float(0.5 * np.linalg.norm(face_crosses(skin.points, skin.faces), axis=1).sum())
     if area == 0.0:
         return None
     fine = subdivided(skin, LONGEST * math.sqrt(area / wanted))
@@ -243,11 +246,8 @@ def on_triangles(points: Floats, faces: Ints, wanted: int, exact: Exact | None =
     if exact is not None:  # corners are on it, but middles of edges are not
         found = exact.project(x)
         x, normals = found.points, found.normals
-    vector = _vectors(x, fine.surface.faces)
-    corner = fine.surface.faces.ravel()
-    areas = np.bincount(corner, np.repeat(np.linalg.norm(vector, axis=1) / 3.0, 3), minlength=len(x))
-    if normals is None:
-        normals = np.stack([np.bincount(corner, np.repeat(vector[:, i] / 3.0, 3), minlength=len(x)) for i in range(3)], axis=1)
+    areas = vertex_areas(x, fine.surface.faces)
+    normals = area_vectors(x, fine.surface.faces) if normals is None else normals
     length = np.linalg.norm(normals, axis=1)
     good = (areas > 0.0) & (length > FLAT * areas)
     number = np.where(good, np.cumsum(good) - 1, -1)
@@ -267,12 +267,6 @@ def on_points(points: Floats, normals: Floats, areas: Floats) -> Riding | None:
     weight[:, 0] = 1.0
     corner = np.repeat(chosen[:, None], 3, axis=1)
     return Riding(points[chosen], normals[chosen], areas[chosen], corner, weight, np.zeros((0, 3), np.int64))
-
-
-def _vectors(points: Floats, faces: Ints) -> Floats:
-    """Area vectors of triangles [m^2], (m, 3)."""
-    x = points[faces]
-    return np.asarray(0.5 * np.cross(x[:, 1] - x[:, 0], x[:, 2] - x[:, 0]))
 
 
 def tangent_weights(rest: Riding) -> tuple[Ints, Floats]:

@@ -17,13 +17,14 @@ Limitations: within a spacing of the surface single samples show through; it dec
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
 from pliant.base import Floats, Ints
 from pliant.detect.hash_grid import as_queries, squared
-from pliant.detect.surfels.weights import smallest_axis
+from pliant.detect.surfels.projection import smallest_axis
+from pliant.geometry.winding import sample_solid_angle
 from pliant.kernels import (
     axpy,
     contiguous,
@@ -48,8 +49,7 @@ OPEN = 4.0  # a cluster counts as one beyond so many of its radii; see the accur
 PAIRS = 100_000_000  # samples times queries above which clusters are used
 
 
-@dataclass(frozen=True)
-class Spheres:
+class Spheres(NamedTuple):
     """A binary tree of spheres; node 0 is the root, parents come before their children."""
 
     order: Ints  # (n,) samples by place
@@ -78,10 +78,9 @@ class Spheres:
     def refitted(self, points: Floats) -> Spheres:
         """The same tree around samples that moved: leaves anew, inner spheres around those of their children. O(n)."""
         centre, radius = self.centre.copy(), self.radius.copy()
-        _refit(contiguous(points), self.order, self.begin, self.end, self.left, self.right, centre, radius)
-        return Spheres(
-            self.order, self.begin, self.end, self.left, self.right, self.parent, self.variation, centre, radius, self.depth
-        )
+        moved = self._replace(centre=centre, radius=radius)
+        _refit(contiguous(points), moved)
+        return moved
 
     def cut(self, size: int) -> Ints:
         """Nodes of the coarsest cut whose clusters hold at most `size` samples and are not too curved."""
@@ -177,8 +176,10 @@ def _surround(points, order, begin, end, centre, radius):  # type: ignore[no-unt
 
 
 @kernel
-def _refit(points, order, begin, end, left, right, centre, radius):  # type: ignore[no-untyped-def]
+def _refit(points, spheres):  # type: ignore[no-untyped-def]
     """Leaves from samples, inner spheres from the two below."""
+    order, begin, end, left, right = spheres.order, spheres.begin, spheres.end, spheres.left, spheres.right
+    centre, radius = spheres.centre, spheres.radius
     for node in range(len(begin) - 1, -1, -1):
         if left[node] < 0:
             c, radius[node] = _ball(points, order, begin[node], end[node])
@@ -205,8 +206,7 @@ def _inherit(parent, small, above):  # type: ignore[no-untyped-def]
         above[node] = above[parent[node]] or small[parent[node]]
 
 
-@dataclass(frozen=True)
-class Moments:
+class Moments(NamedTuple):
     """What the nodes of a tree of spheres look like from afar."""
 
     centre: Floats  # (nodes, 3) [m] centroid of area
@@ -219,7 +219,7 @@ class Moments:
         centre = np.ascontiguousarray(spheres.sums(areas[:, None] * points) / area[:, None])
         reach = np.linalg.norm(centre - spheres.centre, axis=1) + spheres.radius
         terms = np.zeros((len(centre), 42))
-        _gather_moments(spheres.begin, spheres.end, spheres.order, points, normals, areas, centre, terms)
+        _gather_moments(spheres, points, normals, areas, centre, terms)
         return Moments(centre, reach, terms)
 
 
@@ -232,15 +232,13 @@ def winding_number(
         opening = OPEN if len(queries) * len(points) > PAIRS else np.inf
     out = np.empty(len(queries))
     use_threads(100 * len(queries))
-    _wind(
-        spheres.begin, spheres.end, spheres.left, spheres.right, spheres.order, spheres.depth,
-        moments.centre, moments.reach, moments.terms, points, normals, areas, queries, float(opening), out,
-    )  # fmt: skip
+    _wind(spheres, moments, points, normals, areas, queries, float(opening), out)
     return out
 
 
 @kernel
-def _gather_moments(begin, end, order, points, normals, areas, centre, terms):  # type: ignore[no-untyped-def]
+def _gather_moments(spheres, points, normals, areas, centre, terms):  # type: ignore[no-untyped-def]
+    begin, end, order = spheres.begin, spheres.end, spheres.order
     for node in range(len(begin)):
         t = terms[node]
         for place in range(begin[node], end[node]):
@@ -271,9 +269,11 @@ def from_afar(t, r, length):  # type: ignore[no-untyped-def]
 
 
 @parallel
-def _wind(begin, end, left, right, order, depth, centre, reach, terms, points, normals, areas, queries, opening, out):  # type: ignore[no-untyped-def]
+def _wind(spheres, moments, points, normals, areas, queries, opening, out):  # type: ignore[no-untyped-def]
+    begin, end, left, right, order = spheres.begin, spheres.end, spheres.left, spheres.right, spheres.order
+    centre, reach, terms = moments.centre, moments.reach, moments.terms
     for chunk in prange((len(queries) + CHUNK - 1) // CHUNK):
-        stack = np.empty(depth + 2, np.int64)
+        stack = np.empty(spheres.depth + 2, np.int64)
         for i in range(chunk * CHUNK, min((chunk + 1) * CHUNK, len(queries))):
             x, total, top, stack[0] = load(queries, i), 0.0, 1, 0
             while top > 0:
@@ -288,8 +288,6 @@ def _wind(begin, end, left, right, order, depth, centre, reach, terms, points, n
                     top += 2
                 else:
                     for place in range(begin[node], end[node]):
-                        r = sub(load(points, order[place]), x)
-                        length = norm(r)
-                        if length > 0.0:
-                            total += areas[order[place]] * dot(r, load(normals, order[place])) / (length * length * length)
+                        j = order[place]
+                        total += sample_solid_angle(sub(load(points, j), x), load(normals, j), areas[j])
             out[i] = total / (4.0 * np.pi)

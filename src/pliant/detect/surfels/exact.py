@@ -7,12 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from pliant.base import Floats, Ints, PliantError
-from pliant.detect.analytic import signed_distance
+from pliant.detect.shapes import KINDS, SIZES, signed_distance
 from pliant.detect.surfels.answers import Projection
 from pliant.kernels import contiguous, kernel, load, store
-from pliant.model import ANALYTIC
-
-NEEDED = {"plane": 0, "ball": 1, "box": 3, "capsule": 2, "cylinder": 2, "torus": 2}  # how many sizes a shape has
 
 
 @dataclass(frozen=True)
@@ -23,16 +20,16 @@ class Exact:
     sizes: tuple[float, ...] = ()
 
     def __post_init__(self) -> None:
-        if self.kind not in NEEDED:
-            raise PliantError(f"'{self.kind}' is no exact shape; there are {', '.join(NEEDED)}.")
-        if len(self.sizes) != NEEDED[self.kind] or not all(np.isfinite(s) and s > 0.0 for s in self.sizes):
-            raise PliantError(f"a {self.kind} has {NEEDED[self.kind]} sizes above zero [m], not {self.sizes}.")
+        if self.kind not in SIZES:
+            raise PliantError(f"'{self.kind}' is no exact shape; there are {', '.join(SIZES)}.")
+        if len(self.sizes) != SIZES[self.kind] or not all(np.isfinite(s) and s > 0.0 for s in self.sizes):
+            raise PliantError(f"a {self.kind} has {SIZES[self.kind]} sizes above zero [m], not {self.sizes}.")
 
     @property
     def numbers(self) -> tuple[int, float, float, float]:
         """Kind and sizes as kernels take them."""
         a, b, c = (*self.sizes, 0.0, 0.0, 0.0)[:3]
-        return ANALYTIC[self.kind], float(a), float(b), float(c)
+        return KINDS[self.kind], float(a), float(b), float(c)
 
     def project(self, points: Floats, *, start: Ints | None = None) -> Projection:
         """Nearest points of the surface; all of them valid, and found without a start."""

@@ -24,6 +24,7 @@ from pliant.detect.surfels.surface import NEIGHBOURS, PointSurface
 from pliant.geometry.files import PointCloud, read
 from pliant.geometry.mass import vertex_areas
 from pliant.geometry.mesh import Surface, TetMesh
+from pliant.geometry.normals import vertex_areas as area_vectors
 from pliant.geometry.units import Rotation
 from pliant.kernels import kernel
 
@@ -62,7 +63,7 @@ def from_mesh(mesh: Surface | TetMesh, *, spacing: float | None = None, name: st
     faces, count = place[surface.faces], int(place.max()) + 1 if len(place) else 0
     first = np.unique(place, return_index=True)[1]
     points = surface.points[first]
-    area, normal = vertex_areas(points, faces), _vertex_normals(points, faces, count)
+    area, normal = vertex_areas(points, faces), area_vectors(points, faces)
     length = np.linalg.norm(normal, axis=1)
     keep = (area > 0.0) & (length > 1e-9 * area)
     if count < len(place):
@@ -184,13 +185,6 @@ def _outward(mesh: Surface | TetMesh) -> tuple[Surface, list[str]]:
     if volume < -FLAT * (0.5 * np.linalg.norm(vector, axis=1).sum()) ** 1.5:
         return Surface(mesh.points, mesh.faces[:, ::-1]), ["the surface was inside out and was turned round"]
     return mesh, []
-
-
-def _vertex_normals(points: Floats, faces: Ints, count: int) -> Floats:
-    """Sum of a third of the area vectors of the faces around each vertex [m^2]."""
-    a, b, c = points[faces[:, 0]], points[faces[:, 1]], points[faces[:, 2]]
-    third = np.repeat(np.cross(b - a, c - a) / 6.0, 3, axis=0)
-    return np.stack([np.bincount(faces.ravel(), third[:, i], minlength=count) for i in range(3)], axis=1)
 
 
 # Samples spread evenly over triangles ---------------------------------------------------------------------------------

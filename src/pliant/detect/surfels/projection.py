@@ -8,7 +8,11 @@
 
 Where we differ: queries start on the tangent plane of the nearest sample, not at themselves, so that far ones need no special case;
 steps are relaxed after Irons and Tuck (1969), because the plain iteration diverges beyond one radius of curvature; samples that face the
-other way have no weight (weights.py), so that thin parts have two sides.
+other way have no weight, so that thin parts have two sides.
+
+A point finds its samples through the sample nearest to it: the neighbours of that sample, on its own sheet. Samples whose normals oppose
+it (cosine below -0.25) belong to the other side of a thin part and have no weight. Weights are theta = exp(-d^2 / 2 h^2), of the width
+h(x) = c l(x), l a smooth average of the spacing of the samples around.
 
 Limitations: creases are rounded over about h, and a foot near one is pulled towards it; a sheet thinner than noise has no sides.
 """
@@ -16,26 +20,20 @@ Limitations: creases are rounded over about h, and a foot near one is pulled tow
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
+from pliant.base import Floats, Ints
+from pliant.detect.hash_grid import squared
 from pliant.detect.surfels.answers import FAR, LOST, OFF, PLANE, THIN
-from pliant.detect.surfels.weights import (
-    across,
-    aligned,
-    implicit_gradient,
-    limited,
-    middle,
-    nearest_around,
-    smallest_axis,
-    weigh,
-    width_at,
-)
 from pliant.kernels import add, axpy, cross, dot, inline, kernel, load, norm, parallel, prange, scale, store, sub
 
 SIMPLE, ALMOST, ORTHOGONAL, QUADRIC = 0, 1, 2, 3
 STEPS = {"simple": SIMPLE, "almost orthogonal": ALMOST, "orthogonal": ORTHOGONAL}
 CHUNK = 64
+OPPOSITE = -0.25  # cosine of normals below which a neighbour lies on another sheet
+CUT = 4.0  # widths at which weights end
 MOST = 30  # iterations
 FOLLOW = 10  # iterations in which samples around are chosen anew; later a choice that flips back and forth would never end
 CLOSE = 1e-6  # of h: the step at which iteration ends
@@ -48,15 +46,27 @@ SINGULAR = 1e-8  # ratio of pivots below which the six terms cannot be told apar
 THINNESS = 0.1  # share of the weights on the opposite sheet from which a part counts as thin
 
 
+class Samples(NamedTuple):
+    """A sampled surface as kernels take it."""
+
+    points: Floats  # (n, 3) [m]
+    normals: Floats  # (n, 3)
+    spacing: Floats  # (n,) [m]
+    reach: Floats  # (n,) [m] distance of the farthest neighbour
+    graph: Ints  # (n, K) each sample and its nearest
+    factor: float  # width of the weights over the spacing
+
+
 @parallel
-def project_all(points, normals, spacing, reach, graph, off, factor, width, mode, queries, foot, sample, normal, flags, taken):  # type: ignore[no-untyped-def]
+def project_all(samples, off, width, mode, queries, foot, sample, normal, flags, taken):  # type: ignore[no-untyped-def]
     """Feet of all queries; `foot` and `sample` hold where to start."""
+    points, normals, spacing, graph = samples.points, samples.normals, samples.spacing, samples.graph
     k, count = graph.shape[1], len(queries)
     for chunk in prange((count + CHUNK - 1) // CHUNK):
         theta, system = np.empty(k), np.empty((6, 7))
         for i in range(chunk * CHUNK, min((chunk + 1) * CHUNK, count)):
             x, q, s = load(queries, i), load(foot, i), sample[i]
-            s, h, q, n, flag, taken[i] = _settle(points, normals, spacing, reach, graph, factor, width, mode, x, q, s, theta)
+            s, h, q, n, flag, taken[i] = _settle(samples, width, mode, x, q, s, theta)
             if flag & LOST:
                 n = load(normals, s)
                 q = axpy(-dot(sub(x, load(points, s)), n), n, x)
@@ -77,25 +87,25 @@ def project_all(points, normals, spacing, reach, graph, off, factor, width, mode
 
 
 @kernel
-def _settle(points, normals, spacing, reach, graph, factor, width, mode, x, q, s, theta):  # type: ignore[no-untyped-def]
+def _settle(samples, width, mode, x, q, s, theta):  # type: ignore[no-untyped-def]
     """(sample, h, q, n, flag, iterations): the point q that the plane at q carries x to; theta holds its weights."""
-    relax, last, flag, n, h = 1.0, (0.0, 0.0, 0.0), LOST, load(normals, s), spacing[s]
+    relax, last, flag, n, h = 1.0, (0.0, 0.0, 0.0), LOST, load(samples.normals, s), samples.spacing[s]
     for iteration in range(MOST):
         if iteration < FOLLOW:
-            s = nearest_around(points, normals, graph, s, q)
-        h = width_at(points, spacing, reach, graph, s, q, factor, width)
-        total, mean, side, opposed, near = weigh(points, normals, graph, s, q, h, theta)
+            s = nearest_around(samples, s, q)
+        h = width_at(samples, s, q, width)
+        total, mean, side, opposed, near = weigh(samples, s, q, h, theta)
         if not (total > 1e-12 and norm(side) > COMMON * total):
             return s, h, q, n, LOST, iteration
         flag = (PLANE if near < NEEDED else 0) | (THIN if opposed > THINNESS * total else 0)
         a = middle(q, mean, total)
         if mode == QUADRIC:
-            n = aligned(plane_normal(points, graph, s, q, theta, total, mean), side)
+            n = aligned(plane_normal(samples.points, samples.graph, s, q, theta, total, mean), side)
         else:
             n = scale(1.0 / norm(side), side)
         along = n
         if mode == ORTHOGONAL:
-            gradient = implicit_gradient(points, normals, graph, s, q, h, theta, total, a, n, norm(side))
+            gradient = implicit_gradient(samples, s, q, h, theta, total, a, n, norm(side))
             along = scale(1.0 / norm(gradient), gradient)
         base = q if mode == SIMPLE else x
         step = sub(axpy(-dot(sub(base, a), n) / dot(along, n), along, base), q)
@@ -116,21 +126,21 @@ def relaxed(relax, step, last):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def implicit_all(points, normals, spacing, reach, graph, factor, width, queries, sample, value, gradient):  # type: ignore[no-untyped-def]
+def implicit_all(samples, width, queries, sample, value, gradient):  # type: ignore[no-untyped-def]
     """f and grad f of Alexa and Adamson's implicit function at the queries themselves; NaN where no sample has weight."""
-    theta = np.empty(graph.shape[1])
+    theta = np.empty(samples.graph.shape[1])
     for i in range(len(queries)):
         q = load(queries, i)
-        s = nearest_around(points, normals, graph, sample[i], q)
-        h = width_at(points, spacing, reach, graph, s, q, factor, width)
-        total, mean, side, _, _ = weigh(points, normals, graph, s, q, h, theta)
+        s = nearest_around(samples, sample[i], q)
+        h = width_at(samples, s, q, width)
+        total, mean, side, _, _ = weigh(samples, s, q, h, theta)
         if not (total > 1e-12 and norm(side) > COMMON * total):
             value[i] = np.nan
             store(gradient, i, (np.nan, np.nan, np.nan))
             continue
         a, n = middle(q, mean, total), scale(1.0 / norm(side), side)
         value[i] = dot(sub(q, a), n)
-        store(gradient, i, implicit_gradient(points, normals, graph, s, q, h, theta, total, a, n, norm(side)))
+        store(gradient, i, implicit_gradient(samples, s, q, h, theta, total, a, n, norm(side)))
 
 
 # The weighted least-squares quadric over a plane (Pauly, Gross, Kobbelt 2002).
@@ -187,3 +197,138 @@ def solve_six(a):  # type: ignore[no-untyped-def]
             a[i, 6] -= a[i, c] * a[c, 6]
         a[i, 6] /= a[i, i]
     return smallest > SINGULAR * largest
+
+
+# Moving averages over samples, and their principal axes.
+
+
+@inline
+def nearest_around(samples, s, q):  # type: ignore[no-untyped-def]
+    """Walk from sample s to the sample nearest to q on the same sheet; at most 64 steps."""
+    points, normals, graph, best = samples.points, samples.normals, samples.graph, squared(samples.points, s, q)
+    for _ in range(64):
+        here, n = s, load(normals, s)
+        for c in range(1, graph.shape[1]):
+            d = squared(points, graph[here, c], q)
+            if d < best and dot(load(normals, graph[here, c]), n) > OPPOSITE:
+                best, s = d, graph[here, c]
+        if s == here:
+            break
+    return s
+
+
+@inline
+def width_at(samples, s, q, width):  # type: ignore[no-untyped-def]
+    """h(q) = factor * average of l_i with weights (1 - d^2 / r^2)^3, r the reach of the neighbours of s; or `width` if above zero."""
+    if width > 0.0:
+        return width
+    points, spacing, graph, top, total = samples.points, samples.spacing, samples.graph, 0.0, 0.0
+    square = samples.reach[s] * samples.reach[s]
+    for c in range(graph.shape[1]):
+        j = graph[s, c]
+        w = max(1.0 - squared(points, j, q) / square, 0.0)
+        w = w * w * w
+        top += w * spacing[j]
+        total += w
+    return samples.factor * (top / total if total > 0.0 else spacing[s])
+
+
+@inline
+def weigh(samples, s, q, h, theta):  # type: ignore[no-untyped-def]
+    """Fill theta (K,) and sum up: (sum theta, sum theta (s_i - q), sum theta n_i, sum of opposed weights, samples within 3 h)."""
+    points, normals, graph, total, opposed = samples.points, samples.normals, samples.graph, 0.0, 0.0
+    near, mean, normal, own = 0, (0.0, 0.0, 0.0), (0.0, 0.0, 0.0), load(normals, s)
+    for c in range(graph.shape[1]):
+        j = graph[s, c]
+        theta[c] = 0.0
+        square = squared(points, j, q)
+        if square < CUT * CUT * h * h:
+            w = math.exp(-0.5 * square / (h * h))
+            n = load(normals, j)
+            if dot(n, own) <= OPPOSITE:
+                opposed += w
+                continue
+            theta[c] = w
+            near += square < 9.0 * h * h
+            total += w
+            mean = axpy(w, sub(load(points, j), q), mean)
+            normal = axpy(w, n, normal)
+    return total, mean, normal, opposed, near
+
+
+@inline
+def implicit_gradient(samples, s, q, h, theta, total, a, n, length):  # type: ignore[no-untyped-def]
+    """grad f = n - Da^T n + Dn^T (q - a) of Alexa and Adamson's f = n.(q - a), h held fixed.
+
+    Da = sum (s_i - a) g_i^T / sum theta, Dn = (I - n n^T)/|N| sum n_i g_i^T, g_i = -theta_i (q - s_i) / h^2.
+    """
+    points, normals, graph, away = samples.points, samples.normals, samples.graph, sub(q, a)
+    away = axpy(-dot(away, n), n, away)
+    gradient = n
+    for c in range(graph.shape[1]):
+        if theta[c] > 0.0:
+            j = graph[s, c]
+            p = load(points, j)
+            g = scale(-theta[c] / (h * h), sub(q, p))
+            gradient = axpy(dot(load(normals, j), away) / length - dot(sub(p, a), n) / total, g, gradient)
+    return gradient
+
+
+@inline
+def middle(q, mean, total):  # type: ignore[no-untyped-def]
+    """a(q) = sum theta_i s_i / sum theta_i."""
+    return add(q, scale(1.0 / total, mean))
+
+
+@inline
+def aligned(u, v):  # type: ignore[no-untyped-def]
+    """u, turned to the side of v."""
+    return scale(-1.0, u) if dot(u, v) < 0.0 else u
+
+
+@inline
+def limited(u, most):  # type: ignore[no-untyped-def]
+    """u, not longer than `most`."""
+    length = norm(u)
+    return scale(most / length, u) if length > most else u
+
+
+@inline
+def smallest_axis(xx, xy, xz, yy, yz, zz):  # type: ignore[no-untyped-def]
+    """(values, vector): eigenvalues of a symmetric 3x3 matrix, ascending, and the unit eigenvector of the smallest (closed form)."""
+    mean = (xx + yy + zz) / 3.0
+    a, b, c = xx - mean, yy - mean, zz - mean
+    spread = math.sqrt((a * a + b * b + c * c + 2.0 * (xy * xy + xz * xz + yz * yz)) / 6.0)
+    if not spread > 1e-14 * abs(mean):
+        return (mean, mean, mean), (0.0, 0.0, 1.0)
+    half = (a * (b * c - yz * yz) - xy * (xy * c - yz * xz) + xz * (xy * yz - b * xz)) / (2.0 * spread * spread * spread)
+    angle = math.acos(min(max(half, -1.0), 1.0)) / 3.0
+    high, low = mean + 2.0 * spread * math.cos(angle), mean + 2.0 * spread * math.cos(angle + 2.0 * math.pi / 3.0)
+    u, v, w = (xx - low, xy, xz), (xy, yy - low, yz), (xz, yz, zz - low)
+    best = cross(u, v)
+    for other in (cross(v, w), cross(w, u)):
+        if dot(other, other) > dot(best, best):
+            best = other
+    length = norm(best)
+    if not length > 1e-14 * spread * spread:  # the two smaller values are one: any direction across the largest axis will do
+        return (low, 3.0 * mean - low - high, high), across(longest(u, v, w))
+    return (low, 3.0 * mean - low - high, high), scale(1.0 / length, best)
+
+
+@inline
+def longest(u, v, w):  # type: ignore[no-untyped-def]
+    if dot(u, u) >= dot(v, v) and dot(u, u) >= dot(w, w):
+        return u
+    return v if dot(v, v) >= dot(w, w) else w
+
+
+@inline
+def across(n):  # type: ignore[no-untyped-def]
+    """A unit vector at right angles to n."""
+    if abs(n[0]) <= abs(n[1]) and abs(n[0]) <= abs(n[2]):
+        u = (0.0, -n[2], n[1])
+    elif abs(n[1]) <= abs(n[2]):
+        u = (n[2], 0.0, -n[0])
+    else:
+        u = (-n[1], n[0], 0.0)
+    return scale(1.0 / norm(u), u)

@@ -18,9 +18,8 @@ from pliant.detect.surfels.areas import rims
 from pliant.detect.surfels.clean import LEAST
 from pliant.detect.surfels.clusters import Moments, Spheres, winding_number
 from pliant.detect.surfels.neighbours import KDTree, Neighbours
-from pliant.detect.surfels.projection import QUADRIC, STEPS, implicit_all, project_all
+from pliant.detect.surfels.projection import OPPOSITE, QUADRIC, STEPS, Samples, implicit_all, project_all
 from pliant.detect.surfels.scan_normals import suspects, unit
-from pliant.detect.surfels.weights import OPPOSITE
 from pliant.kernels import contiguous, use_threads
 
 NEIGHBOURS = 52  # samples within 4 spacings of a sample on a regular surface
@@ -93,6 +92,10 @@ class PointSurface:
     def reach(self) -> Floats:
         """(n,) [m] distance of the farthest of a sample's neighbours."""
         return np.linalg.norm(self.points[self.graph[:, -1]] - self.points, axis=1)
+
+    @property
+    def _samples(self) -> Samples:
+        return Samples(self.points, self.normals, self.spacing, self.reach, self.graph, float(self.width))
 
     @cached_property
     def _rims(self) -> tuple[np.ndarray, Floats]:
@@ -178,10 +181,8 @@ class PointSurface:
         sample, foot = self._first(points, start)
         normals, flags, taken = np.empty_like(points), np.empty(len(points), np.int64), np.empty(len(points), np.int64)
         use_threads(50 * len(points))
-        project_all(
-            self.points, self.normals, self.spacing, self.reach, self.graph, self._rims[1], float(self.width), float(width),
-            QUADRIC if method == "mls" else STEPS[step], points, foot, sample, normals, flags, taken,
-        )  # fmt: skip
+        mode = QUADRIC if method == "mls" else STEPS[step]
+        project_all(self._samples, self._rims[1], float(width), mode, points, foot, sample, normals, flags, taken)
         distance = np.einsum("ij,ij->i", points - foot, normals)
         if medial:
             flags[self._medial(points, foot, normals)] |= MEDIAL
@@ -231,10 +232,7 @@ class PointSurface:
         """f (m,) [m] and its gradient (m, 3) of Alexa and Adamson's implicit surface, h held fixed; NaN beyond all weights."""
         points = as_queries(points)
         value, gradient = np.empty(len(points)), np.empty_like(points)
-        implicit_all(
-            self.points, self.normals, self.spacing, self.reach, self.graph, float(self.width), float(width), points, self.nearest(points),
-            value, gradient,
-        )  # fmt: skip
+        implicit_all(self._samples, float(width), points, self.nearest(points), value, gradient)
         return value, gradient
 
     def fast_distance(self, points: Floats) -> Floats:

@@ -96,8 +96,8 @@ def three_spheres(folder: Path) -> list[Line]:
 
 def _tree_line(sim: Simulation) -> Line:
     """CPU time to find crossing triangles of the last state with the published tree and with every pair tested."""
-    from pliant.detect.centre_tree import centre_tree
-    from pliant.detect.triangles import every_pair, intersecting
+    from pliant.detect.tree import centre_tree
+    from pliant.detect.triangle_overlap import every_pair, intersecting
 
     points, faces, start = sim.points(), sim.world.model.skin.faces, sim.world.model.bodies.face_start
     bodies = np.array([(0, 1), (0, 2), (1, 2)])
@@ -184,7 +184,7 @@ def explosion(folder: Path) -> list[Line]:
 def overlap(folder: Path) -> list[Line]:
     """Fig. 4: without setting vertices back the bunnies overlap; with it no triangles cross after any step."""
     from pliant.detect.tree import Tree
-    from pliant.detect.triangles import intersecting
+    from pliant.detect.triangle_overlap import intersecting
 
     crossing = {}
     for backtracking in (False, True):

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pliant.detect.discrete import (
+from pliant.detect.feature_tests import (
     closest_on_edges,
     crossing_interval,
     edge_gap,
@@ -13,7 +13,7 @@ from pliant.detect.discrete import (
     tet_weights,
     triangles_touch,
 )
-from pliant.detect.exact import vertex_face_time
+from pliant.detect.rational_time import vertex_face_time
 from pliant.kernels import cross, dot, kernel, load, store
 
 

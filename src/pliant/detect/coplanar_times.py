@@ -1,6 +1,6 @@
 """All times in a step at which four corners are coplanar, with what contact methods need to know about each.
 
-The cubic P(t) = N . r of `continuous.py`, its roots in [0, 1] in ascending order, the weights of the common point there, and
+The cubic P(t) = N . r of `time_of_impact.py`, its roots in [0, 1] in ascending order, the weights of the common point there, and
 whether the pair enters or leaves: sigma P falls through zero when entering, where sigma = 1 for vertex-face (outside is in front of the
 face) and sigma = sign P(0) for edge-edge. Floating point with a slack of 1e-9 on the weights: right for forces, which are continuous
 there; ask `vertex_face_toi` and `edge_edge_toi` when the yes or no itself matters.
@@ -18,10 +18,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pliant.base import Floats, Ints, PliantError
-from pliant.detect.certain import CUBIC_ERROR, coplanarity, largest, mix
-from pliant.detect.continuous import corners_of, finite, frame
-from pliant.detect.cubic import critical_points, quadratic_roots, root_between, value
-from pliant.detect.discrete import dropped, largest_axis, spread
+from pliant.detect.feature_tests import dropped, largest_axis, spread
+from pliant.detect.time_of_impact import (
+    CUBIC_ERROR,
+    coplanarity,
+    corners_of,
+    critical_points,
+    finite,
+    frame,
+    largest,
+    mix,
+    quadratic_roots,
+    root_between,
+    value,
+)
 from pliant.kernels import add, contiguous, cross, dot, inline, kernel, parallel, prange, scale, sub, use_threads
 
 SLACK = 1e-9  # on weights

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pliant.base import PliantError
-from pliant.detect import brute_force, within
+from pliant.detect import brute_force, points_in_bodies
 from pliant.geometry.shapes import make
 
 BOX = make("box", size=(1.0, 0.8, 0.6), edge=0.3).tets
@@ -38,7 +38,7 @@ def found_in(points, tets, tet_body, start, counts=None):
     a, b = np.nonzero(((low[:, None] <= high[None]) & (low[None] <= high[:, None])).all(axis=2))
     a, b = a[a != b], b[a != b]
     counts = np.ones(len(points), bool) if counts is None else counts
-    point, body = within.Within(tets, tet_body, start, counts, 0.25).find(points, a, b, low, high)
+    point, body = points_in_bodies.Within(tets, tet_body, start, counts, 0.25).find(points, a, b, low, high)
     rows = list(zip(point.tolist(), body.tolist(), strict=True))
     assert len(set(rows)) == len(rows)
     return set(rows)
@@ -63,8 +63,8 @@ def test_large_pairs_through_the_grid(many, monkeypatch):
     bodies = pile(3)
     want = found_in(*bodies)
     assert len(want) > 20
-    monkeypatch.setattr(within, "MANY", many)
-    monkeypatch.setattr(within, "_search", within._search.py_func)  # the constant is compiled in
+    monkeypatch.setattr(points_in_bodies, "MANY", many)
+    monkeypatch.setattr(points_in_bodies, "_search", points_in_bodies._search.py_func)  # the constant is compiled in
     assert found_in(*bodies) == want
 
 
@@ -87,4 +87,4 @@ def test_points_that_are_not_finite_are_refused():
     points[7] = np.nan
     every = np.ones(len(points), bool)
     with pytest.raises(PliantError, match="not finite: 7"):
-        within.Within(tets, body, start, every, 0.25).find(points, np.array([0]), np.array([1]), low, high)
+        points_in_bodies.Within(tets, body, start, every, 0.25).find(points, np.array([0]), np.array([1]), low, high)

@@ -11,9 +11,9 @@ from __future__ import annotations
 import numpy as np
 
 from pliant.base import Floats, Ints
-from pliant.detect.boxes import CHEAP, check_finite, swept
-from pliant.detect.discrete import tet_weights
+from pliant.detect.feature_tests import tet_weights
 from pliant.detect.grid import TOLERANCE, in_box, is_flat, points_in_tets
+from pliant.detect.tree import CHEAP, check_finite, swept
 from pliant.kernels import inline, kernel, load, parallel, prange, use_threads
 
 BLOCK = 16

@@ -1,0 +1,84 @@
+"""Which bodies may touch, from their boxes or balls: sweep and prune along x; and which points of one are in the box of another.
+
+Boxes are closed, touching counts; a box without end (a plane) meets everything. An empty box (inf, -inf) meets those alone. Pairs come
+sorted, so that nothing depends on the order of the sweep.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from pliant.base import Floats, Ints
+from pliant.kernels import kernel
+
+
+def overlapping(low: Floats, high: Floats) -> Ints:
+    """Pairs (k, 2), a < b, sorted, of boxes (B, 3) that overlap."""
+    count, order = len(low), np.argsort(low[:, 0], kind="stable")
+    key = _sweep(order, low, high)
+    key.sort()
+    return np.stack([key // count, key % count], axis=1) if len(key) else np.zeros((0, 2), np.int64)
+
+
+def overlapping_balls(centre: Floats, radius: Floats) -> Ints:
+    """Pairs (k, 2), a < b, sorted, of balls that overlap; a radius may be infinite."""
+    reach = radius[:, None]
+    pairs = overlapping(centre - reach, centre + reach)
+    a, b = pairs.T
+    return pairs[np.linalg.norm(centre[a] - centre[b], axis=1) <= radius[a] + radius[b]]
+
+
+def both_ways(pairs: Ints) -> tuple[Ints, Ints]:
+    """(a, b), (b, a) of all pairs (k, 2) that are sorted, as two arrays (2 k,), sorted."""
+    a, b = np.concatenate([pairs, pairs[:, ::-1]]).T
+    order = np.lexsort((b, a))
+    return a[order], b[order]
+
+
+def points_in_boxes(first: Ints, last: Ints, box: Ints, margin: Floats, points: Floats, low: Floats, high: Floats) -> tuple[Ints, Ints]:
+    """(row, point) for the points first[k] : last[k] of each row k that are in box[k], moved outwards by margin[k]; in that order."""
+    given = (first, last, box, margin, points, low, high)
+    none = np.zeros(1, np.int64)
+    count = _points_in_boxes(*given, False, none, none.copy())
+    row, point = np.empty(count, np.int64), np.empty(count, np.int64)
+    _points_in_boxes(*given, True, row, point)
+    return row, point
+
+
+@kernel
+def _sweep(order, low, high):  # type: ignore[no-untyped-def]
+    """Keys a * boxes + b, a < b, of boxes that overlap; `order`: by where they start along x."""
+    count, used, out = len(order), 0, np.empty(64, np.int64)
+    for k in range(count):
+        i = order[k]
+        for m in range(k + 1, count):
+            j = order[m]
+            if low[j, 0] > high[i, 0]:
+                break
+            apart = (low[i, 0] > high[j, 0]) | (low[i, 1] > high[j, 1]) | (low[i, 2] > high[j, 2])
+            if apart | (low[j, 1] > high[i, 1]) | (low[j, 2] > high[i, 2]):
+                continue
+            if used == len(out):
+                more = np.empty(2 * used, np.int64)
+                more[:used] = out
+                out = more
+            out[used] = min(i, j) * count + max(i, j)
+            used += 1
+    return out[:used].copy()
+
+
+@kernel
+def _points_in_boxes(first, last, box, margin, points, low, high, fill, row, point):  # type: ignore[no-untyped-def]
+    """How many there are; written if `fill`."""
+    used = 0
+    for k in range(len(box)):
+        b, r = box[k], margin[k]
+        for p in range(first[k], last[k]):
+            inside = True
+            for axis in range(3):
+                inside = inside and low[b, axis] - r <= points[p, axis] <= high[b, axis] + r
+            if inside:
+                if fill:
+                    row[used], point[used] = k, p
+                used += 1
+    return used

@@ -1,0 +1,60 @@
+"""Memory by key: what is known under sorted integer keys, looked up for many keys at once."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from pliant.base import Floats, Ints
+from pliant.kernels import contiguous, kernel
+
+Memory = dict[str, np.ndarray]
+
+
+def find(known: Ints, keys: Ints) -> Ints:
+    """Place of each key in the sorted list `known`, -1 where it is not there; the first place if it is there more than once."""
+    keys = contiguous(keys, np.int64)
+    out = np.empty(keys.shape, np.int64)
+    _find(contiguous(known, np.int64), keys.reshape(-1), out.reshape(-1))
+    return out
+
+
+def recalled(known: Ints, values: np.ndarray, keys: Ints, default: float = 0) -> np.ndarray:
+    """The row of `values` that goes with each key, in the order of the keys; `default` for keys that are not in `known`."""
+    out = np.full((*np.shape(keys), *values.shape[1:]), default, values.dtype)
+    at = find(known, keys)
+    there = at >= 0
+    out[there] = values[at[there]]
+    return out
+
+
+def remember(key: Ints, **values: np.ndarray) -> Memory:
+    """A memory of one row per key, sorted by key: {"key": ..., name: ...}."""
+    order = np.argsort(key, kind="stable")
+    return {"key": key[order], **{name: value[order] for name, value in values.items()}}
+
+
+def recall(memory: Memory, name: str, key: Ints, shape: tuple[int, ...] = ()) -> Floats:
+    """What `remember` was given under a name, (k, *shape), zero for keys that are new."""
+    if len(memory.get(name, ())) == 0:
+        return np.zeros((len(key), *shape))
+    return recalled(memory["key"], memory[name], key)
+
+
+@kernel
+def _find(known, keys, out):  # type: ignore[no-untyped-def]
+    """Keys mostly come in order: each is looked for in ever wider steps from the place of the one before."""
+    low = 0
+    for r in range(len(keys)):
+        high, step = low, 1
+        while low > 0 and known[low - 1] >= keys[r]:
+            low, step = max(low - step, 0), 2 * step
+        step = 1
+        while high < len(known) and known[high] < keys[r]:
+            low, high, step = high + 1, min(high + step, len(known)), 2 * step
+        while low < high:
+            middle = (low + high) // 2
+            if known[middle] < keys[r]:
+                low = middle + 1
+            else:
+                high = middle
+        out[r] = low if low < len(known) and known[low] == keys[r] else -1
