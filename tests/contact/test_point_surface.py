@@ -1,5 +1,7 @@
 """Contact of surfels on plain arrays: fields, candidates, contact surfaces, shares; brute force and closed forms as oracles."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -14,6 +16,7 @@ from pliant.contact.point_surface.colliding_surfels import (
 )
 from pliant.contact.point_surface.contact_rows import foot_shares
 from pliant.contact.point_surface.contact_surface import moved_to_contact
+from pliant.contact.point_surface.detection import Prepared
 from pliant.contact.point_surface.implicit_surfaces import Surfaces
 from pliant.contact.point_surface.published import PairField, resampled, shepard
 from pliant.contact.point_surface.self_contact import folded
@@ -176,6 +179,13 @@ def test_pairs_do_not_depend_on_the_order_of_bodies():
                 force[k, order[b]] += side * push[body == b].sum(axis=0)
     assert force[0] == pytest.approx(force[1], rel=1e-12, abs=1e-15)
     assert np.abs(force[0]).max() > 1e-3
+
+
+def test_the_finer_side_of_a_contact_counts_for_more_and_alone_below_six_tenths():
+    made = SimpleNamespace(mean=np.array([1.0, 0.7**2, 0.59**2]), near=SimpleNamespace(body=np.arange(3)), sampled=np.ones(3, bool))
+    part = Prepared.part(made, SimpleNamespace(surfel=np.array([0, 1, 0, 2]), other=np.array([1, 0, 2, 0])))
+    assert part[0] + part[1] == pytest.approx(1.0) and 0.0 < part[0] < 0.2 < 0.8 < part[1] < 1.0
+    assert part[2:].tolist() == [0.0, 1.0]
 
 
 # -- the contact surface

@@ -15,10 +15,11 @@ from dataclasses import dataclass, fields
 import numpy as np
 
 from pliant.base import Floats, Ints
-from pliant.contact.point_surface.implicit_surfaces import DEEP, FOUND, LOST, SUPPORT, Surfaces
+from pliant.contact.point_surface.implicit_surfaces import DEEP, FOUND, LOST, Surfaces
 from pliant.detect.body_pairs import both_ways, points_in_boxes
 from pliant.detect.hash_grid import HashGrid
 from pliant.detect.shapes import PLANE
+from pliant.detect.surfels.projection import SUPPORT
 from pliant.geometry.winding import sampled_winding_numbers
 from pliant.kernels import kernel
 

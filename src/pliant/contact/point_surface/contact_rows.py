@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from pliant.contact.point_surface.detection import Detection
 
 WIDE = 2.2  # spacings that a contact is spread over
-LEAST = 0.2  # factor by which a weight may be reduced to move their centre
-FARTHEST = 2.0  # depths that a foot moves at most
+LINE = 1e-6  # determinant over the square of the trace of their spread below which samples lie on one line
+ROUNDING = 1e-9  # what shares keep above zero
 
 
 def gap_rows(motion: Motion, carried: Carried, surfaces: Surfaces, hits: Hits, at: Floats, moved: Floats | None = None) -> Rows:
@@ -86,7 +86,6 @@ class ForceLine:
         if not soft.any():
             return None
         over = np.where(soft[:, None], f / np.maximum(n, 1e-300)[:, None], 0.0)
-        over *= np.minimum(1.0, FARTHEST / np.maximum(np.linalg.norm(over, axis=1), 1e-300))[:, None]
         # from the surfel to the middle of the shares, which lies below the foot where the surface is curved
         low = -np.einsum("ri,ri->r", rows.sums(self.motion.start), rows.normal)
         made = gap_rows(self.motion, self.seen.prepared.carried, self.seen.surfaces, mine, rows.at, low[:, None] * over)
@@ -146,14 +145,14 @@ def _share(points, normals, spacing, graph, s, foot, n, surfel, weight, count): 
         return count + 1
     determinant = uu * vv - uv * uv
     a = b = 0.0
-    if determinant > 1e-6 * (uu + vv) ** 2:
+    if determinant > LINE * (uu + vv) ** 2:
         a, b = -(vv * mu - uv * mv) / determinant, -(uu * mv - uv * mu) / determinant
     least = 1.0
     for k in range(first, count):
         d = sub(load(points, surfel[k]), foot)
         least = min(least, 1.0 + a * dot(d, u) + b * dot(d, v))
-    if least < LEAST:  # the foot is beyond a rim: no share may pull
-        a, b = a * (1.0 - LEAST) / (1.0 - least), b * (1.0 - LEAST) / (1.0 - least)
+    if least < ROUNDING:  # the foot is beyond a rim: no share may pull
+        a, b = a * (1.0 - ROUNDING) / (1.0 - least), b * (1.0 - ROUNDING) / (1.0 - least)
     total += a * mu + b * mv
     for k in range(first, count):
         d = sub(load(points, surfel[k]), foot)

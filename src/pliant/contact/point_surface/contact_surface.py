@@ -16,9 +16,9 @@ import numpy as np
 from pliant.base import Floats, Ints
 from pliant.contact.point_surface.colliding_surfels import Hits
 from pliant.contact.point_surface.implicit_surfaces import LOST, Surfaces, distance
+from pliant.detect.surfels.projection import CLOSE
 from pliant.kernels import axpy, inline, kernel, load, norm, store, sub
 
-CLOSE = 1e-6  # of the spacing: how near to F = 0 a surfel is brought
 OUTSIDE = 0.05  # of the spacing: how far outside a body a surfel counts as having left it
 MOST = 40  # evaluations of F
 

@@ -24,7 +24,7 @@ import numpy as np
 from pliant.base import Floats, Ints
 from pliant.detect.shapes import NO_SHAPE, Shapes, distance_to
 from pliant.detect.surfels.neighbours import KDTree, squared
-from pliant.detect.surfels.projection import CUT, OPPOSITE
+from pliant.detect.surfels.projection import CUT, OPPOSITE, SUPPORT
 from pliant.geometry.normals import face_crosses, vertex_areas
 from pliant.geometry.quaternions import load4, rotate
 from pliant.kernels import axpy, contiguous, dot, inline, kernel, load, norm, parallel, prange, scale, store, sub, use_threads
@@ -33,9 +33,7 @@ AROUND = 52  # samples within four spacings of one on a regular surface, itself 
 COST = 40  # a field costs so many items of `use_threads`
 CHUNK = 64
 LOST, FOUND, DEEP = 0, 1, 2  # no field there; a good one; a sample is near, but beyond the support of the weights
-COMMON = 0.1  # |sum theta n| / sum theta below which samples have no common side
 APART, ALIKE = 0.2, 0.8  # cosine of normals below which a sample has no weight, and above which it has all
-SUPPORT = 3.0  # widths h from the nearest sample beyond which the direction of the field is not trusted
 SHARP = 0.85  # length of the area vector over the area: below it faces lean more than 32 degrees away from the normal
 STEEP = 0.5  # cosine up to which all of the area of a surfel counts: two round surfaces lean away from each other twice
 
@@ -222,7 +220,7 @@ def _blended(field, s, q, square):  # type: ignore[no-untyped-def]
                 mean, side = axpy(theta, sub(load(points, j), q), mean), axpy(theta, n, side)
                 raised += theta * field.lift[j]
         square[c] = theta
-    if not (total > 1e-12 and norm(side) > COMMON * total):
+    if not total > 1e-12:  # normals that have a weight have a common side
         return LOST, dot(sub(q, load(points, s)), own), own
     n = scale(1.0 / norm(side), side)
     return (FOUND if nearest <= SUPPORT * SUPPORT * h * h else DEEP), -(dot(mean, n) + raised) / total, n

@@ -34,6 +34,8 @@ from pliant.contact.pressure import Pressure
 from pliant.world.motion import Motion
 from pliant.world.pairs import PairTable
 
+EXPLICIT_S = 0.5  # default of s, an eighth of what is unstable without damping
+IMPLICIT_S = 32.0  # where no stiffness is unstable: bodies at rest overlap by g dt^2 / 32
 CHOICES = {
     "force": ("gap", "closest"),
     "weight": ("E", "1/E", "equal"),
@@ -68,10 +70,9 @@ class Options:
     order: str = "free"  # all pairs from the same surfaces; "published": later pairs see surfaces moved by earlier ones (closest only)
 
     def stability(self, implicit: bool) -> float:
-        """(k / 2) dt^2 D of stiffness "auto"; what is not implicit would be unstable from 4 on."""
-        if implicit:
-            return 32.0 if self.s is None else self.s
-        return 0.5 if self.s is None else min(self.s, 3.9)
+        """(k / 2) dt^2 D of stiffness "auto"; what is not implicit would be unstable from 4 on and keeps its default there."""
+        usual = IMPLICIT_S if implicit else EXPLICIT_S
+        return usual if self.s is None or (self.s >= 4.0 and not implicit) else self.s
 
     def __post_init__(self) -> None:
         if isinstance(self.stiffness, str):
@@ -79,8 +80,8 @@ class Options:
                 raise PliantError(f'stiffness = "{self.stiffness}": give "auto" or a number [N/m^3].')
         elif not self.stiffness > 0.0:
             raise PliantError(f"stiffness = {self.stiffness}: contact needs a stiffness above 0 N/m^3.")
-        if self.s is not None and not 0.0 < self.s < (100.0 if self.implicit else 4.0):
-            raise PliantError(f"s = {self.s}: (k / 2) dt^2 D must be above 0 and below 100, and below 4 with implicit = false.")
+        if self.s is not None and not 0.0 < self.s < (np.inf if self.implicit else 4.0):
+            raise PliantError(f"s = {self.s}: (k / 2) dt^2 D must be above 0, and below 4 with implicit = false.")
         if self.implicit not in (True, False, "auto"):
             raise PliantError(f"implicit = {self.implicit!r}: it is true, false or \"auto\".")
         if self.sweeps < 1:

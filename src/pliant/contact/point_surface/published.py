@@ -5,7 +5,7 @@ k on either side the force on A is -(k / 2)(s_1 - s_2): the contact surface itse
 another surfel becomes the closest one, so energy drifts by some percent a collision.
 
 Resampling (`resample`): relaxation, deletion and insertion until nothing changes (4.4 of the methods page). Points push their neighbours
-away within 1.6 spacings along the surface and are put back onto F = 0 along its gradient; of two nearer than 0.6 spacings one goes; where
+away within 1.5 spacings along the surface and are put back onto F = 0 along its gradient; of two nearer than 0.75 spacings one goes; where
 neighbours leave more than 120 degrees free and there is common volume beyond, one is added. Normals are the principal axes of
 neighbourhoods, turned to the side of n_a - n_b.
 
@@ -33,7 +33,9 @@ from pliant.contact.point_surface.self_contact import VolumePoints
 from pliant.contact.point_surface.stiffness import normal_impulses, stiffness_of
 from pliant.detect.hash_grid import HashGrid, thinned
 from pliant.detect.surfels.areas import neighbour_areas, rims
+from pliant.detect.surfels.make import APART
 from pliant.detect.surfels.neighbours import KDTree
+from pliant.detect.surfels.projection import CLOSE
 from pliant.detect.surfels.scan_normals import principal_normals
 from pliant.kernels import axpy, kernel, load, norm, scale, store, sub
 from pliant.world.motion import Motion, Rows
@@ -43,15 +45,10 @@ if TYPE_CHECKING:
 
 DENSITY = 8  # neighbours that say how dense the contact surface is, (7)
 LEAST = 6  # volume points that take part at least
-WIDER = 1.001  # of the distance of the farthest of them: else its weight would be nothing
-REACH = 1.6  # spacings within which points push each other away
-PACE = 0.2  # of the reach: how far in one round
+NEXT = 1.5  # spacings within which points are neighbours: those of a square or a hexagon of points
 ROUNDS, LOOPS = 10, 6  # of relaxation, and of relaxation with insertion and deletion
-NEAREST = 0.6  # spacings
 AROUND = 8  # neighbours that must leave no gap
-NEXT = 1.5  # spacings within which they are neighbours
 BACK = 8  # steps back onto the surface
-CLOSE = 1e-5  # of the spacing: how near to F = 0
 
 
 @dataclass
@@ -207,42 +204,38 @@ class ContactSurface:
     points: Floats  # (m, 3) [m]
     normals: Floats  # (m, 3) to the side of n_a - n_b
     sample: Ints  # (m, 2) nearest surfels of a and b
-    rounds: int  # of relaxation that it took
 
 
 def resampled(between: PairField, points: Floats, sample: Ints) -> ContactSurface:
     """Spread points of a contact surface evenly over all of it."""
     points, sample, kept = between.onto(points, sample)
-    points, sample, total = points[kept], sample[kept], 0
+    points, sample = points[kept], sample[kept]
     for _ in range(LOOPS):
         points, sample = _thinned(points, sample, between.spacing)
         for _ in range(ROUNDS):
-            total += 1
-            points, sample, moved = _relaxed(between, points, sample)
-            if moved < 0.01 * between.spacing:
-                break
+            points, sample = _relaxed(between, points, sample)
         points, sample, added = _filled(between, points, sample)
-        if added <= 0.01 * len(points):
+        if not added:
             break
-    return ContactSurface(points, _normals(between, points, sample), sample, total)
+    return ContactSurface(points, _normals(between, points, sample), sample)
 
 
-def _relaxed(between: PairField, points: Floats, sample: Ints) -> tuple[Floats, Ints, float]:
-    """One round: apart, along the surface, back onto it; and how far points moved at most."""
+def _relaxed(between: PairField, points: Floats, sample: Ints) -> tuple[Floats, Ints]:
+    """One round: apart, along the surface, back onto it."""
     if len(points) < 2:
-        return points, sample, 0.0
-    reach = REACH * between.spacing
+        return points, sample
+    reach = NEXT * between.spacing
     _, gradient, _, _ = between.field(points, sample)
     start, near = HashGrid(points, reach).within(points, reach)
     push = np.zeros_like(points)
     _apart(points, gradient, start, near, reach, push)
-    moved, sample, kept = between.onto(points + PACE * reach * push, sample)
-    return moved[kept], sample[kept], float(np.linalg.norm((moved - points)[kept], axis=1).max(initial=0.0))
+    moved, sample, kept = between.onto(points + reach * push, sample)
+    return moved[kept], sample[kept]
 
 
 @kernel
 def _apart(points, gradient, start, near, reach, push):  # type: ignore[no-untyped-def]
-    """sum_j (1 - d / r) (x_i - x_j) / d, across the gradient."""
+    """The mean of (1 - d / r) (x_i - x_j) / d over neighbours j, across the gradient."""
     for i in range(len(points)):
         x, u, n = load(points, i), (0.0, 0.0, 0.0), load(gradient, i)
         for c in range(start[i], start[i + 1]):
@@ -250,13 +243,14 @@ def _apart(points, gradient, start, near, reach, push):  # type: ignore[no-untyp
             length = norm(d)
             if length > 0.0:
                 u = axpy((1.0 - length / reach) / length, d, u)
+        u = scale(1.0 / max(start[i + 1] - start[i], 1), u)
         n = scale(1.0 / max(norm(n), 1e-300), n)
         store(push, i, axpy(-(u[0] * n[0] + u[1] * n[1] + u[2] * n[2]), n, u))
 
 
 def _thinned(points: Floats, sample: Ints, spacing: float) -> tuple[Floats, Ints]:
-    """Without points nearer than 0.6 spacings to one that is kept."""
-    kept = np.unique(thinned(points, NEAREST * spacing))
+    """Without points nearer than 0.75 spacings to one that is kept."""
+    kept = np.unique(thinned(points, APART * spacing))
     return points[kept], sample[kept]
 
 
@@ -272,7 +266,7 @@ def _filled(between: PairField, points: Floats, sample: Ints) -> tuple[Floats, I
     new, found = _thinned(new[kept], found[kept], between.spacing)
     if len(new) == 0:
         return points, sample, 0
-    alone = KDTree(points).nearest(new, 1)[0][:, 0] > NEAREST * between.spacing
+    alone = KDTree(points).nearest(new, 1)[0][:, 0] > APART * between.spacing
     return np.concatenate([points, new[alone]]), np.concatenate([sample, found[alone]]), int(alone.sum())
 
 
@@ -313,7 +307,7 @@ def shepard(at: Floats, points: Floats, h: float) -> tuple[Ints, Ints, Floats]:
     """(row, point, weight): weights of the points around each place, (8) of Keiser et al."""
     k = min(LEAST, len(points))
     far, _ = KDTree(points).nearest(at, k)
-    radius = np.maximum(h, WIDER * far[:, -1])
+    radius = np.maximum(h, (1.0 + 1e-9) * far[:, -1])
     square = ((at[:, None] - points[None]) ** 2).sum(axis=2)
     weight = np.maximum(radius[:, None] ** 2 - square, 0.0) ** 3
     weight /= weight.sum(axis=1, keepdims=True)

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from pliant.contact.point_surface.method import Options
 
 THIN = 0.1  # spacings: the layer that a contact of a mesh is no stiffer than; phyxels have no shape inside, theirs is one spacing
-SOFT = 0.5  # of the stiffness that the bodies could bear: below this dt is what makes contacts deep
 
 
 class Compliance:
@@ -111,7 +110,7 @@ def too_soft(options: Options, motion: Motion, seen: Detection, a: Ints, b: Ints
     """One sentence, the same in every step, for every two bodies that go deep because contact can be no stiffer with this dt."""
     yielding, spacing = seen.prepared.compliance, seen.surfaces.wide
     layer = np.minimum(yielding.layer[a], yielding.layer[b])
-    rows = (gap < -np.where(spacing[a] > 0.0, spacing[a], np.inf)) & (k < SOFT * layer) & (a != b)
+    rows = (gap < -np.where(spacing[a] > 0.0, spacing[a], np.inf)) & (k < layer) & (a != b)
     if not isinstance(options.stiffness, str) or not rows.any():
         return []
     names, first, dt = motion.bodies.names, motion.bodies.origin(), max(motion.dt, seen.longest)

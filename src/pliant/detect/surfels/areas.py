@@ -27,6 +27,7 @@ IRREGULAR = 0.35  # coefficient of variation of the nearest distance above which
 SPAN = range(6, 17)  # neighbours averaged over for random samples
 AROUND = 24  # neighbours whose areas bound a sample's, and that must leave no gap around it
 GAP = 2.0 * np.pi / 3.0  # angle without neighbours from which on a sample is on a rim
+MOST = 2.0  # times the median area around that a sample may have
 WIDTH = 8  # neighbours that set the Gaussian's width
 ESTIMATORS = ("auto", "gaussian", "neighbours")
 
@@ -70,7 +71,7 @@ def estimated_areas(
 
 def clipped(areas: Floats, graph: Ints, rim: np.ndarray | None = None) -> Floats:
     """Not more than twice the median around; on a rim not more than the median of those around that are not on it."""
-    out = np.minimum(areas, 2.0 * np.median(areas[graph[:, 1 : AROUND + 1]], axis=1))
+    out = np.minimum(areas, MOST * np.median(areas[graph[:, 1 : AROUND + 1]], axis=1))
     if rim is None or not rim.any():
         return out
     near = graph[rim, 1:]

@@ -278,7 +278,7 @@ def tangent_weights(rest: Riding) -> tuple[Ints, Floats]:
     count = min(NEAR, len(rest.points))
     near = KDTree(rest.points).nearest(rest.points, count)[1]
     n = rest.normals
-    helper = np.where(np.abs(n[:, :1]) < 0.6, [[1.0, 0.0, 0.0]], [[0.0, 1.0, 0.0]])
+    helper = np.eye(3)[np.abs(n).argmin(axis=1)]
     t1 = np.cross(n, helper)
     t1 /= np.linalg.norm(t1, axis=1, keepdims=True)
     t2 = np.cross(n, t1)

@@ -18,12 +18,10 @@ from pliant.detect.surfels.projection import plane_normal, quadric_foot
 from pliant.geometry.surface_topology import diagonal, labels
 from pliant.kernels import axpy, dot, kernel, load, scale, store, sub
 
-SAME = 1e-9  # of the diagonal of the box: points nearer than this are one
+SAME = 1e-9  # of the diagonal of the box: points nearer than this are one, and those thinner than this across are no surface
 LEAST = 4  # points of a surface
-LINE = 1e-6  # of the longest extent: points thinner than this across are no surface
 LONELY = 16  # neighbours whose mean distance tells an outlier
-MADS = 6.0  # median absolute deviations beyond the median
-ALONE = 3.0  # and so many times the mean distance of its neighbours
+ALONE = 3.0  # times what is usual among its neighbours: a part of a scan with a ninth of the samples is kept
 THICK = 0.05  # median surface variation above which a neighbourhood is not flat
 THIN = 32  # points of the neighbourhood in which a thin layer is flat, if not in a smaller one
 SIZES = (12, THIN, 64, 128, 256, 512, 1024)
@@ -57,20 +55,15 @@ def check(points: Floats, what: str) -> None:
     if len(points) < LEAST:
         raise PliantError(f"{what}: {len(points)} different points are left, at least {LEAST} are needed for a surface.")
     extent = np.linalg.svd(points - points.mean(axis=0), compute_uv=False)
-    if extent[1] < LINE * extent[0]:
+    if extent[1] < SAME * extent[0]:
         raise PliantError(f"{what}: all {len(points)} points lie on one line, which is no surface.")
 
 
 def outliers(points: Floats, graph: Ints) -> np.ndarray:
-    """(n,) points farther from their neighbours than median + 6 MAD, and than three times what is usual among those neighbours.
-
-    The second condition keeps sparse parts of a scan, and regular samples, whose MAD is nearly zero.
-    """
+    """(n,) points farther from their neighbours than three times what is usual among those neighbours."""
     near = graph[:, 1 : LONELY + 1]
     mean = np.linalg.norm(points[near] - points[:, None], axis=2).mean(axis=1)
-    middle = np.median(mean)
-    beyond = mean > middle + MADS * np.median(np.abs(mean - middle))
-    return np.asarray(beyond & (mean > ALONE * np.median(mean[near], axis=1)))
+    return np.asarray(mean > ALONE * np.median(mean[near], axis=1))
 
 
 # Clouds that are no thin layer -----------------------------------------------------------------------------------------

@@ -33,17 +33,17 @@ SIMPLE, ALMOST, ORTHOGONAL, QUADRIC = 0, 1, 2, 3
 STEPS = {"simple": SIMPLE, "almost orthogonal": ALMOST, "orthogonal": ORTHOGONAL}
 CHUNK = 64
 OPPOSITE = -0.25  # cosine of normals below which a neighbour lies on another sheet
-CUT = 4.0  # widths at which weights end
+CUT = 4.0  # widths at which weights end, those of a regular surface with the last of its neighbours
+SUPPORT = 3.0  # widths h from the nearest sample beyond which directions are less certain
+SLOWEST = 0.1  # factor of a step at least: relaxation must not stop short
 MOST = 30  # iterations
 FOLLOW = 10  # iterations in which samples around are chosen anew; later a choice that flips back and forth would never end
 CLOSE = 1e-6  # of h: the step at which iteration ends
 NEARLY = 1e-3  # of h: steps as small as this come from samples that enter and leave the kernel; there is no nearer
 NEEDED = 9  # samples within 3 h for a quadric
-COMMON = 0.1  # |sum theta n| / sum theta below which samples have no common side
 SIDE = 0.5  # of the spacing: how far beyond a rim sample the surface is taken to reach
-HOLE = 2.0  # of the spacing: a foot farther than this from every sample is not on the surface
+SURE = 2.0  # spacings: a foot farther from every sample is in a hole; a query farther off has its side from the winding number
 SINGULAR = 1e-8  # ratio of pivots below which the six terms cannot be told apart
-THINNESS = 0.1  # share of the weights on the opposite sheet from which a part counts as thin
 
 
 class Samples(NamedTuple):
@@ -77,9 +77,9 @@ def project_all(samples, off, width, mode, queries, foot, sample, normal, flags,
                 else:
                     flag |= PLANE
             beyond = sub(q, load(points, s))
-            if dot(beyond, load(off, s)) > SIDE * spacing[s] or norm(beyond) > HOLE * spacing[s]:
+            if dot(beyond, load(off, s)) > SIDE * spacing[s] or norm(beyond) > SURE * spacing[s]:
                 flag |= OFF
-            if norm(sub(x, load(points, s))) > 3.0 * h:
+            if norm(sub(x, load(points, s))) > SUPPORT * h:
                 flag |= FAR
             store(foot, i, q)
             store(normal, i, n)
@@ -95,9 +95,9 @@ def _settle(samples, width, mode, x, q, s, theta):  # type: ignore[no-untyped-de
             s = nearest_around(samples, s, q)
         h = width_at(samples, s, q, width)
         total, mean, side, opposed, near = weigh(samples, s, q, h, theta)
-        if not (total > 1e-12 and norm(side) > COMMON * total):
+        if not (total > 1e-12 and norm(side) > 1e-12 * total):
             return s, h, q, n, LOST, iteration
-        flag = (PLANE if near < NEEDED else 0) | (THIN if opposed > THINNESS * total else 0)
+        flag = (PLANE if near < NEEDED else 0) | (THIN if opposed > 0.0 else 0)
         a = middle(q, mean, total)
         if mode == QUADRIC:
             n = aligned(plane_normal(samples.points, samples.graph, s, q, theta, total, mean), side)
@@ -122,7 +122,7 @@ def relaxed(relax, step, last):  # type: ignore[no-untyped-def]
     """The factor that would have ended the last step at a fixed point [Irons and Tuck 1969], between 0.1 and 2."""
     change = sub(step, last)
     square = dot(change, change)
-    return min(max(-relax * dot(last, change) / square, 0.1), 2.0) if square > 0.0 else 1.0
+    return min(max(-relax * dot(last, change) / square, SLOWEST), 2.0) if square > 0.0 else 1.0
 
 
 @kernel
@@ -134,7 +134,7 @@ def implicit_all(samples, width, queries, sample, value, gradient):  # type: ign
         s = nearest_around(samples, sample[i], q)
         h = width_at(samples, s, q, width)
         total, mean, side, _, _ = weigh(samples, s, q, h, theta)
-        if not (total > 1e-12 and norm(side) > COMMON * total):
+        if not (total > 1e-12 and norm(side) > 1e-12 * total):
             value[i] = np.nan
             store(gradient, i, (np.nan, np.nan, np.nan))
             continue
@@ -249,7 +249,7 @@ def weigh(samples, s, q, h, theta):  # type: ignore[no-untyped-def]
                 opposed += w
                 continue
             theta[c] = w
-            near += square < 9.0 * h * h
+            near += square < SUPPORT * SUPPORT * h * h
             total += w
             mean = axpy(w, sub(load(points, j), q), mean)
             normal = axpy(w, n, normal)

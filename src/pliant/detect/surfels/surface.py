@@ -18,13 +18,13 @@ from pliant.detect.surfels.areas import rims
 from pliant.detect.surfels.clean import LEAST
 from pliant.detect.surfels.clusters import Moments, Spheres, winding_number
 from pliant.detect.surfels.neighbours import KDTree, Neighbours
-from pliant.detect.surfels.projection import OPPOSITE, QUADRIC, STEPS, Samples, implicit_all, project_all
+from pliant.detect.surfels.projection import OPPOSITE, QUADRIC, SIDE, STEPS, SURE, Samples, implicit_all, project_all
 from pliant.detect.surfels.scan_normals import suspects, unit
 from pliant.kernels import contiguous, use_threads
 
 NEIGHBOURS = 52  # samples within 4 spacings of a sample on a regular surface
 NEAR = 8  # nearest samples among which opposed ones are looked for
-SURE = 2.0  # spacings beyond which the winding number decides the side
+UNLIKE = 0.5  # cosine of normals below which two feet belong to different parts of a surface
 METHODS = ("mls", "aa")
 
 
@@ -221,10 +221,10 @@ class PointSurface:
     def _medial(self, points: Floats, foot: Floats, normals: Floats) -> np.ndarray:
         """Whether samples with a quite different normal are nearly as near as the foot: two feet, so the distance has a kink."""
         distance = np.linalg.norm(points - foot, axis=1)
-        slack = 0.5 * self.spacing[self.nearest(foot)]
+        slack = SIDE * self.spacing[self.nearest(foot)]
         start, found = self.search.within(points, distance + slack)
         row = np.repeat(np.arange(len(points)), np.diff(start))
-        other = np.einsum("ij,ij->i", self.normals[found], normals[row]) < 0.5
+        other = np.einsum("ij,ij->i", self.normals[found], normals[row]) < UNLIKE
         deep = distance[row] > slack[row]  # nearer the foot is plainly the nearest
         return np.bincount(row[other & deep], minlength=len(points)) > 0
 
