@@ -8,11 +8,11 @@ from pathlib import Path
 from PIL import Image
 
 from pliant import Scene
-from pliant.simulate import running
-from pliant.shop import scenes
 from pliant.look import Camera, draw, from_run, from_simulation, movie
 from pliant.look.pairs import marks_of
 from pliant.record import Run
+from pliant.shop import scenes
+from pliant.simulate import running
 
 HERE = Path(__file__).parent
 PICTURES = HERE / "pictures"
@@ -209,7 +209,7 @@ def make_view(folder: Path) -> None:
 
     from playwright.sync_api import sync_playwright
 
-    from pliant.live.viewing import serve
+    from pliant.live.reel import serve
 
     ways = ["--headless=new", "--use-angle=swiftshader", "--enable-unsafe-swiftshader", "--no-sandbox"]
     with Run.open(recorded(scenes.make("bowl"), folder)) as run, serve(run, "pressure", port=0) as server, sync_playwright() as play:

@@ -38,6 +38,11 @@ class Shapes(NamedTuple):
     rotation: Floats  # (f, 4)
 
 
+def no_shapes(bodies: int) -> Shapes:
+    """Of bodies that are nothing but their faces."""
+    return Shapes(np.full(bodies, NO_SHAPE), np.zeros((bodies, 3)), np.zeros(bodies, np.int64), np.zeros((0, 3)), np.zeros((0, 4)))
+
+
 def ball_radii(kind: Ints, parameters: Floats) -> Floats:
     """Radius of bodies that are exact balls [m], (B,); 0 of all others."""
     return np.where(kind == BALL, parameters[:, 0], 0.0)
@@ -191,3 +196,17 @@ def _points_in_shapes(a, b, first, last, radius, counts, points, low, high, shap
                 store(normal, used, n)
                 used += 1
     return used
+
+
+def distances_to_shapes(shapes: Shapes, body: Ints, places: Floats) -> tuple[Floats, Floats]:
+    """(signed distance (k,), outward normal (k, 3)) of places (k, 3) to the exact shapes of bodies (k,)."""
+    distance, normal = np.empty(len(body)), np.empty((len(body), 3))
+    _distances(shapes, body, places, distance, normal)
+    return distance, normal
+
+
+@kernel
+def _distances(shapes, body, places, distance, normal):  # type: ignore[no-untyped-def]
+    for k in range(len(body)):
+        distance[k], n = distance_to(shapes, body[k], load(places, k))
+        store(normal, k, n)

@@ -15,8 +15,8 @@ import numpy as np
 
 from pliant.base import Floats, PliantError
 from pliant.contact.point_surface.colliding_surfels import boxes, candidates, colliding, start_samples
-from pliant.contact.point_surface.contact_rows import foot_shares
 from pliant.contact.point_surface.implicit_surfaces import Neighbourhoods, Surfaces, no_shapes
+from pliant.contact.point_surface.surfel_rows import foot_shares
 from pliant.detect.body_pairs import overlapping
 
 

@@ -25,7 +25,7 @@ from pliant.base import Floats, Ints
 from pliant.detect.shapes import NO_SHAPE, Shapes, distance_to
 from pliant.detect.surfels.neighbours import KDTree, squared
 from pliant.detect.surfels.projection import CUT, OPPOSITE, SUPPORT
-from pliant.geometry.normals import face_crosses, vertex_areas
+from pliant.geometry.normals import face_crosses, vertex_area_vectors
 from pliant.geometry.quaternions import load4, rotate
 from pliant.kernels import axpy, contiguous, dot, inline, kernel, load, norm, parallel, prange, scale, store, sub, use_threads
 
@@ -143,7 +143,7 @@ class Creases:
 
     def __init__(self, faces: Ints, rest: Floats, framed: np.ndarray) -> None:
         """`faces` (m, 3) between surfels, `rest` (n, 3) [m], `framed` (n,) bool: carried by a frame."""
-        self.vector = vertex_areas(rest, faces)  # (n, 3) [m^2]
+        self.vector = vertex_area_vectors(rest, faces)  # (n, 3) [m^2]
         size = np.repeat(np.linalg.norm(face_crosses(rest, faces) / 6.0, axis=1), 3)
         whole = np.bincount(faces.ravel(), size, minlength=len(rest))
         bare = whole == 0.0  # no triangles: points with normals

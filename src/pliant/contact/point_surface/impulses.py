@@ -15,10 +15,10 @@ import numpy as np
 
 from pliant.base import Floats, Ints
 from pliant.contact.friction import Friction, coulomb, stribeck, tangential
-from pliant.contact.point_surface.contact_rows import ForceLine, chosen_rows, gap_rows
 from pliant.contact.point_surface.detection import Detection
 from pliant.contact.point_surface.published import keiser_rows, published_friction
 from pliant.contact.point_surface.stiffness import normal_impulses
+from pliant.contact.point_surface.surfel_rows import ForceLine, chosen_rows, gap_rows
 from pliant.contact.sweeps import rubbed, solved
 from pliant.world.motion import Motion, Rows
 

@@ -25,12 +25,12 @@ from pliant.contact.contacts import Contacts, Support
 from pliant.contact.friction import Friction, coulomb, tangential
 from pliant.contact.method import Answer
 from pliant.contact.point_surface.colliding_surfels import Candidates, Hits, colliding, nearest_surfels
-from pliant.contact.point_surface.contact_rows import closest_rows
 from pliant.contact.point_surface.contact_surface import OUTSIDE, moved_to_contact
 from pliant.contact.point_surface.detection import Detection, remembered
 from pliant.contact.point_surface.implicit_surfaces import LOST, Surfaces
 from pliant.contact.point_surface.self_contact import VolumePoints
 from pliant.contact.point_surface.stiffness import normal_impulses, stiffness_of
+from pliant.contact.point_surface.surfel_rows import closest_rows
 from pliant.detect.hash_grid import HashGrid, thinned
 from pliant.detect.surfels.areas import neighbour_areas, rims
 from pliant.detect.surfels.make import APART

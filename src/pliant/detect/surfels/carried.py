@@ -27,8 +27,7 @@ from pliant.detect.surfels.neighbours import KDTree
 from pliant.detect.surfels.surface import PointSurface
 from pliant.geometry.mass import vertex_areas
 from pliant.geometry.mesh import Surface
-from pliant.geometry.normals import face_crosses
-from pliant.geometry.normals import vertex_areas as area_vectors
+from pliant.geometry.normals import face_crosses, vertex_area_vectors
 from pliant.geometry.quaternions import load4, quaternion_to_matrix, rotate
 from pliant.geometry.subdivide import subdivided
 from pliant.geometry.topology import listed
@@ -247,7 +246,7 @@ def on_triangles(points: Floats, faces: Ints, wanted: int, exact: Exact | None =
         found = exact.project(x)
         x, normals = found.points, found.normals
     areas = vertex_areas(x, fine.surface.faces)
-    normals = area_vectors(x, fine.surface.faces) if normals is None else normals
+    normals = vertex_area_vectors(x, fine.surface.faces) if normals is None else normals
     length = np.linalg.norm(normals, axis=1)
     good = (areas > 0.0) & (length > FLAT * areas)
     number = np.where(good, np.cumsum(good) - 1, -1)

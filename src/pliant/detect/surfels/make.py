@@ -24,7 +24,7 @@ from pliant.detect.surfels.surface import NEIGHBOURS, PointSurface
 from pliant.geometry.files import PointCloud, read
 from pliant.geometry.mass import vertex_areas
 from pliant.geometry.mesh import Surface, TetMesh
-from pliant.geometry.normals import vertex_areas as area_vectors
+from pliant.geometry.normals import vertex_area_vectors
 from pliant.geometry.units import Rotation
 from pliant.kernels import kernel
 
@@ -63,7 +63,7 @@ def from_mesh(mesh: Surface | TetMesh, *, spacing: float | None = None, name: st
     faces, count = place[surface.faces], int(place.max()) + 1 if len(place) else 0
     first = np.unique(place, return_index=True)[1]
     points = surface.points[first]
-    area, normal = vertex_areas(points, faces), area_vectors(points, faces)
+    area, normal = vertex_areas(points, faces), vertex_area_vectors(points, faces)
     length = np.linalg.norm(normal, axis=1)
     keep = (area > 0.0) & (length > 1e-9 * area)
     if count < len(place):
