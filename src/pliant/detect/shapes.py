@@ -23,6 +23,7 @@ from pliant.geometry.quaternions import load4, rotate, rotate_back
 from pliant.kernels import axpy, inline, kernel, load, norm, scale, store, sub
 
 KINDS = {"plane": 0, "ball": 1, "box": 2, "capsule": 3, "cylinder": 4, "torus": 5}
+SIZES = {"plane": 0, "ball": 1, "box": 3, "capsule": 2, "cylinder": 2, "torus": 2}  # how many parameters each has
 NO_SHAPE = -1  # kind of a body whose shape is its faces
 PLANE, BALL, BOX, CAPSULE, CYLINDER, TORUS = KINDS.values()
 

@@ -15,7 +15,7 @@ from __future__ import annotations
 import numpy as np
 
 from pliant.base import Floats, Ints, PliantError
-from pliant.detect.surfels.axes import smallest_axis
+from pliant.detect.surfels.projection import smallest_axis
 from pliant.geometry.topology import labels
 from pliant.kernels import kernel, load, store, sub
 
