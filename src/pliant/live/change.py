@@ -129,6 +129,7 @@ def stiffness(body: Body) -> tuple[str, float] | None:
 
 # ---- where a body stands and how it moves as a whole, in the words of a scene
 
+
 def standing(body: Body, sim: Simulation) -> dict[str, Any]:
     """position, rotation, velocity and angular_velocity of a body that began as the scene says."""
     model, state, i = sim.world.model, sim.state, sim.index(body.name)

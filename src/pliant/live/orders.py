@@ -289,6 +289,7 @@ def _title(order: Asked) -> str:
 
 # ---- `pliant live`: a simulation in the browser
 
+
 def serve(session: Session, host: str = "127.0.0.1", port: int | None = None) -> Server:
     """A server that shows a live simulation and takes orders, until it is closed."""
     return Server(

@@ -174,6 +174,7 @@ def overhang(method: str, quick: bool) -> list[Check]:
 
 # ---- what stands by friction and shape alone
 
+
 @problem("leaning-card", "17", refused=EDGES | REVERSAL)
 def leaning_card(method: str, quick: bool) -> list[Check]:
     """A card leans at 30 degrees on a smooth wall, half a tent of cards: it stands if mu of the floor is above tan(30°)/2 - t/(2 l)."""
