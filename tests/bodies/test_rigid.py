@@ -6,13 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pliant import Scene
-from pliant.bodies.rigid import (
-    angular_velocities,
-    fly,
-    matrix_to_quaternion,
-    quaternion_to_matrix,
-    rotation_vector_to_quaternion,
-)  # fmt: skip
+from pliant.bodies.rigid.motion import angular_velocities, fly
+from pliant.geometry.rotations import matrix_to_quaternion, quaternion_to_matrix, rotation_vector_to_quaternion  # fmt: skip
 
 
 def test_G27_impulse_at_an_arm():

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from pliant import Scene
-from pliant.bodies.rigid import angular_velocities
+from pliant.bodies.rigid.motion import angular_velocities
 
 G = 9.81
 

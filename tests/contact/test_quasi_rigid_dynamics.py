@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from pliant import PliantError, Scene
-from pliant.bodies.rigid import quaternion_to_matrix, rotation_vector_to_quaternion
 from pliant.geometry.files import PointCloud
 from pliant.geometry.mass import mass_of_samples, mass_of_surface
+from pliant.geometry.rotations import quaternion_to_matrix, rotation_vector_to_quaternion
 from pliant.geometry.shapes import make
 from pliant.record import Run
 from pliant.simulate.simulation import Simulation

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from pliant import PliantError, Scene
-from pliant.bodies.rigid import quaternion_to_matrix, rotation_vector_to_quaternion
+from pliant.geometry.rotations import quaternion_to_matrix, rotation_vector_to_quaternion
 
 BOX = dict(kind="box", size=(0.3, 0.2, 0.2), edge=0.1)
 KINDS = {

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from pliant import Scene
-from pliant.bodies.rigid import quaternion_to_matrix
 from pliant.detect.analytic import signed_distance
 from pliant.detect.closest import closest_on_triangle
 from pliant.detect.penetration import Penetration
+from pliant.geometry.rotations import quaternion_to_matrix
 
 
 def crowd(seed):

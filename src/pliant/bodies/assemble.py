@@ -5,13 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from pliant.base import Floats, Ints
-from pliant.bodies.all_pairs import AllPairs
 from pliant.bodies.body import BodyParts, ElementPart
 from pliant.bodies.elements import Elements
-from pliant.bodies.points import Points
-from pliant.bodies.springs import Springs
-from pliant.bodies.tet4 import Tet4
-from pliant.bodies.tet10 import Tet10
+from pliant.bodies.fem.tets import Tet4, Tet10
+from pliant.bodies.points.elements import Points
+from pliant.bodies.springs.all_pairs import AllPairs
+from pliant.bodies.springs.elements import Springs
 
 
 def element_groups(parts: list[BodyParts], node_start: Ints, staged: list[str]) -> tuple[list[Elements], list[Ints]]:

@@ -8,17 +8,16 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from pliant.base import Floats, Ints, PliantError
+from pliant.bodies.elasticity import lame
 from pliant.bodies.elements import Elements
-from pliant.bodies.materials import lame
 from pliant.bodies.models import OWN
-from pliant.bodies.networks import network, per_element
-from pliant.bodies.phyxels import kernel_volumes, phyxels, point_values
-from pliant.bodies.point_skin import ride
-from pliant.bodies.rigid import matrix_to_quaternion, quaternion_to_matrix, rotation_vector_to_quaternion
+from pliant.bodies.points.phyxels import kernel_volumes, phyxels, point_values, ride
+from pliant.bodies.springs.networks import network, per_element
 from pliant.geometry.embed import embed
 from pliant.geometry.mass import Mass, mass_of_surface, principal
 from pliant.geometry.mesh import Surface, TetMesh
 from pliant.geometry.resolve import resolve
+from pliant.geometry.rotations import matrix_to_quaternion, quaternion_to_matrix, rotation_vector_to_quaternion
 from pliant.geometry.shape import Shape
 from pliant.geometry.topology import elevate, split_eight, subdivided_skin
 from pliant.scene import Body
@@ -83,7 +82,7 @@ def body_parts(body: Body, needs: frozenset[str] = frozenset()) -> BodyParts:
     try:
         shape = resolve(body.shape, solid=is_filled(body, needs))
         if body.model == "quasi-rigid":
-            from pliant.bodies.quasi_rigid import quasi_rigid_parts
+            from pliant.bodies.quasi_rigid.building import quasi_rigid_parts
 
             parts = quasi_rigid_parts(body, shape)
         elif body.model in ("rigid", "static"):
@@ -291,7 +290,7 @@ def _framed(body: Body, shape: Shape, inside: bool) -> BodyParts:
     """A rigid or static body: its surface, and tetrahedra inside if they are asked for."""
     rotation, shift = placing(body)
     if shape.cloud is not None:
-        from pliant.bodies.quasi_rigid import cloud_parts
+        from pliant.bodies.quasi_rigid.building import cloud_parts
 
         return cloud_parts(body, shape)
     if shape.name == "plane":

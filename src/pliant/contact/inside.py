@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pliant.base import Floats, Ints, PliantError
-from pliant.bodies.rigid import load4, rotate, rotate_back
 from pliant.detect.analytic import signed_distance
 from pliant.detect.closest import face_neighbours
 from pliant.detect.depth import NOT_POSITIVE, RESOLVED, penetration_depths
@@ -28,6 +27,7 @@ from pliant.detect.sharp import rest_points
 from pliant.detect.tree import Tree
 from pliant.detect.within import Within
 from pliant.geometry.mesh import TET_EDGES
+from pliant.geometry.rotations import load4, rotate, rotate_back
 from pliant.geometry.topology import Csr, listed
 from pliant.kernels import axpy, cross, kernel, load, norm, scale, store, sub, use_threads
 from pliant.world.motion import Motion

@@ -13,10 +13,10 @@ from dataclasses import dataclass, fields
 import numpy as np
 
 from pliant.base import Floats, Ints
-from pliant.bodies.rigid import load4, rotate, rotate_back
 from pliant.detect.analytic import signed_distance
 from pliant.detect.closest import closest_on_body, face_neighbours, normals, pseudo_normal
 from pliant.detect.tree import Tree
+from pliant.geometry.rotations import load4, rotate, rotate_back
 from pliant.kernels import dot, kernel, load, norm, parallel, prange, scale, store, sub
 from pliant.world.motion import Motion
 

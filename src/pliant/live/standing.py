@@ -8,7 +8,7 @@ import numpy as np
 
 from pliant.base import Floats
 from pliant.bodies.body import body_parts
-from pliant.bodies.rigid import matrix_to_quaternion, quaternion_to_matrix, rotation_vector_to_quaternion
+from pliant.geometry.rotations import matrix_to_quaternion, quaternion_to_matrix, rotation_vector_to_quaternion
 from pliant.scene import Body
 from pliant.simulate.simulation import Simulation
 

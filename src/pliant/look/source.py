@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pliant.base import Floats, Ints, PliantError
-from pliant.bodies.rigid import quaternion_to_matrix, rotation_vector_to_quaternion
+from pliant.geometry.rotations import quaternion_to_matrix, rotation_vector_to_quaternion
 from pliant.record.export import skin
 
 if TYPE_CHECKING:

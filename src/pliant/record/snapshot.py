@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from pliant.base import PliantError
-from pliant.bodies.response_table import read_table
+from pliant.bodies.quasi_rigid.response import read_table
 from pliant.geometry.files import PointCloud
 from pliant.geometry.mesh import Surface, TetMesh
 from pliant.geometry.shape import Shape

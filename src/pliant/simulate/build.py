@@ -10,7 +10,7 @@ import numpy as np
 from pliant.base import Floats, Ints, PliantError
 from pliant.bodies.assemble import element_groups
 from pliant.bodies.body import BodyParts, body_parts
-from pliant.bodies.materials import find_law
+from pliant.bodies.fem.materials import find_law
 from pliant.contact.method import choose, make_method
 from pliant.contact.several import Several
 from pliant.integrate.stability import stable_step

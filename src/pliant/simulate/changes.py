@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 
 from pliant.base import PliantError, nearest
-from pliant.bodies.all_pairs import AllPairs
-from pliant.bodies.materials import lame
-from pliant.bodies.phyxels import point_values
-from pliant.bodies.points import Points
-from pliant.bodies.quasi_rigid import gives_of
-from pliant.bodies.springs import Springs
-from pliant.bodies.tets import Tets
+from pliant.bodies.elasticity import lame
+from pliant.bodies.fem.tets import Tets
+from pliant.bodies.points.elements import Points
+from pliant.bodies.points.phyxels import point_values
+from pliant.bodies.quasi_rigid.building import gives_of
+from pliant.bodies.springs.all_pairs import AllPairs
+from pliant.bodies.springs.elements import Springs
 from pliant.scene import Body, Change, Material, Scene
 from pliant.simulate.build import drag_of
 from pliant.world.world import World

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pliant.base import Ints
-from pliant.bodies.points import Points
-from pliant.bodies.rigid import quaternion_to_matrix
+from pliant.bodies.points.elements import Points
+from pliant.geometry.rotations import quaternion_to_matrix
 
 if TYPE_CHECKING:
     from pliant.model import Model

@@ -8,14 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pliant.base import Floats
-from pliant.bodies.points import Points
-from pliant.bodies.rigid import (
-    angular_velocities,
-    kick_frames,
-    product,
-    quaternion_to_matrix,
-    rotation_vector_to_quaternion,
-)
+from pliant.bodies.points.elements import Points
+from pliant.bodies.rigid.motion import angular_velocities, kick_frames
+from pliant.geometry.rotations import product, quaternion_to_matrix, rotation_vector_to_quaternion
 from pliant.integrate.explicit import kick_nodes
 from pliant.integrate.implicit_euler import ImplicitEuler
 from pliant.integrate.runge_kutta import RungeKutta

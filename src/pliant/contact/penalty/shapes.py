@@ -9,10 +9,10 @@ from __future__ import annotations
 import numpy as np
 
 from pliant.base import Floats, Ints
-from pliant.bodies.rigid import load4, rotate, rotate_back
 from pliant.contact.penalty.impulses import Known
 from pliant.contact.penalty.records import VERTEX_SHAPE, Records
 from pliant.detect.analytic import signed_distance
+from pliant.geometry.rotations import load4, rotate, rotate_back
 from pliant.kernels import inline, kernel, load, store, sub
 from pliant.model import ANALYTIC, Bodies
 from pliant.world.motion import Motion

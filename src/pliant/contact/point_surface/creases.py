@@ -10,8 +10,8 @@ from __future__ import annotations
 import numpy as np
 
 from pliant.base import Floats, Ints
-from pliant.bodies.rigid import load4, rotate
 from pliant.detect.surfels.carried import Carried
+from pliant.geometry.rotations import load4, rotate
 from pliant.kernels import dot, kernel, load, norm, scale
 
 SHARP = 0.85  # length of the area vector over the area: below it faces lean more than 32 degrees away from the normal

@@ -12,11 +12,11 @@ import math
 
 import numpy as np
 
-from pliant.bodies.rigid import load4, rotate, rotate_back
 from pliant.detect.analytic import signed_distance
 from pliant.detect.surfels.areas import OPPOSITE
 from pliant.detect.surfels.neighbours import squared
 from pliant.detect.surfels.weights import CUT
+from pliant.geometry.rotations import load4, rotate, rotate_back
 from pliant.kernels import axpy, dot, inline, kernel, load, norm, parallel, prange, scale, store, sub
 
 CHUNK = 64

@@ -15,9 +15,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from pliant.base import Floats, Ints, PliantError
-from pliant.bodies.rigid import quaternion_to_matrix
 from pliant.contact.quasi_rigid.cholesky import Factor
 from pliant.contact.quasi_rigid.rows import Patch
+from pliant.geometry.rotations import quaternion_to_matrix
 from pliant.world.motion import Motion
 
 SETS = 30  # tried at most

@@ -11,13 +11,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from pliant.base import Floats, Ints, PliantError
-from pliant.bodies.rigid import quaternion_to_matrix
+from pliant.bodies.quasi_rigid.response import RESPONSES
 from pliant.contact.quasi_rigid.resolve import resolve
 from pliant.contact.quasi_rigid.response import Boussinesq, LayerCut, Response, Tabulated, VolumePreserving
 from pliant.contact.quasi_rigid.result import ContactResult
 from pliant.contact.quasi_rigid.side import Side
 from pliant.detect.surfels.carried import Carried, Surfels
-from pliant.model import RESPONSES
+from pliant.geometry.rotations import quaternion_to_matrix
 from pliant.world.motion import Motion
 
 NO_IDS = np.zeros(0, np.int64)

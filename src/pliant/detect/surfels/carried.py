@@ -17,11 +17,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from pliant.base import Floats, Ints, PliantError
-from pliant.bodies.rigid import load4, quaternion_to_matrix, rotate
 from pliant.detect.surfels.exact import NEEDED, Exact
 from pliant.detect.surfels.posed import Posed
 from pliant.detect.surfels.riding import Riding, on_points, on_triangles, tangent_weights
 from pliant.detect.surfels.surface import PointSurface
+from pliant.geometry.rotations import load4, quaternion_to_matrix, rotate
 from pliant.geometry.topology import listed
 from pliant.kernels import add, axpy, cross, kernel, load, norm, scale, store, sub
 from pliant.model import ANALYTIC, Model

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from pliant.base import PliantError
-from pliant.bodies.rigid import quaternion_to_matrix
 from pliant.detect.surfels.carried import Carried
+from pliant.geometry.rotations import quaternion_to_matrix
 from pliant.scene import Scene
 from pliant.simulate.simulation import Simulation
 

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from pliant.bodies.rigid import matrix_to_quaternion
+from pliant.geometry.rotations import matrix_to_quaternion
 from pliant.measure.overlap import overlap
 from pliant.scene import Scene
 from pliant.simulate.simulation import Simulation

@@ -7,7 +7,7 @@ from typing import ClassVar, Protocol
 import numpy as np
 
 from pliant.base import Floats, Ints
-from pliant.bodies.materials import Law, projected_tangent
+from pliant.bodies.fem.materials import Law, projected_tangent
 
 BATCH = 4096  # elements at a time: a tangent takes 81 numbers per point
 

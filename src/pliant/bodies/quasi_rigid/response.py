@@ -8,6 +8,8 @@ import numpy as np
 
 from pliant.base import Floats, PliantError
 
+RESPONSES = {"boussinesq": 0, "volume-preserving": 1, "layer": 2, "table": 3}  # how the surface of a quasi-rigid body gives way
+
 
 def read_table(path: str | Path) -> tuple[float, Floats]:
     """(C, rows (k, 2)) of a file whose head says C."""

@@ -13,7 +13,7 @@ import numpy as np
 
 from pliant.base import Floats, PliantError
 from pliant.bodies.body import SOFT, BodyParts, FramePart, fixed_frame, moving_frame, placing
-from pliant.bodies.response_table import read_table, table_of
+from pliant.bodies.quasi_rigid.response import RESPONSES, read_table, table_of
 from pliant.detect.surfels.clean import merged
 from pliant.detect.surfels.exact import Exact
 from pliant.detect.surfels.make import from_cloud, from_mesh
@@ -24,7 +24,6 @@ from pliant.geometry.mesh import Surface
 from pliant.geometry.resolve import resolve
 from pliant.geometry.shape import Shape
 from pliant.geometry.subdivide import subdivided
-from pliant.model import RESPONSES
 from pliant.scene import Body, ResponseTable
 
 SAMPLES = 4000  # of a body unless it says its spacing

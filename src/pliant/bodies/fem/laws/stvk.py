@@ -19,7 +19,7 @@ from __future__ import annotations
 import numpy as np
 
 from pliant.base import Floats
-from pliant.bodies.laws.linear import hooke
+from pliant.bodies.fem.laws.linear import hooke
 from pliant.bodies.matrix3 import product, transposed
 from pliant.kernels import inline
 

@@ -7,15 +7,15 @@ known under a name, from inside or outside the package. The four laws of pliant 
 from __future__ import annotations
 
 import difflib
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 
 from pliant.base import Floats, PliantError
-from pliant.bodies.laws.corotated import Corotated
-from pliant.bodies.laws.linear import Linear
-from pliant.bodies.laws.neo_hookean import NeoHookean
-from pliant.bodies.laws.stvk import StVenantKirchhoff
+from pliant.bodies.fem.laws.corotated import Corotated
+from pliant.bodies.fem.laws.linear import Linear
+from pliant.bodies.fem.laws.neo_hookean import NeoHookean
+from pliant.bodies.fem.laws.stvk import StVenantKirchhoff
 
 
 class Law(Protocol):
@@ -62,32 +62,6 @@ def find_law(name: str) -> Law:
     near = difflib.get_close_matches(name, LAWS, n=2, cutoff=0.4)
     hint = f"did you mean {' or '.join(map(repr, near))}? " if near else ""
     raise PliantError(f"unknown material law {name!r}; {hint}known: {', '.join(LAWS)}")
-
-
-def lame(youngs_modulus: Any, poisson_ratio: Any) -> tuple[Any, Any]:
-    """Lamé constants lam = E nu / ((1 + nu) (1 - 2 nu)) and mu = E / (2 (1 + nu)) [Pa]; numbers or arrays."""
-    E, nu = np.asarray(youngs_modulus, dtype=np.float64), np.asarray(poisson_ratio, dtype=np.float64)
-    if not np.all(np.isfinite(E) & (E > 0.0)):
-        raise PliantError(f"youngs_modulus is {_worst(E, E <= 0.0)}; allowed: greater than 0 [Pa]")
-    if not np.all((nu > -1.0) & (nu < 0.5)):
-        raise PliantError(
-            f"poisson_ratio is {_worst(nu, (nu <= -1.0) | (nu >= 0.5))}; allowed: greater than -1 and less than 0.5 "
-            "(at 0.5 the material is incompressible and its stiffness infinite; 0.49 is nearly so)"
-        )
-    lam, mu = E * nu / ((1.0 + nu) * (1.0 - 2.0 * nu)), E / (2.0 * (1.0 + nu))
-    return (float(lam), float(mu)) if lam.ndim == 0 and mu.ndim == 0 else (lam, mu)
-
-
-def _worst(values: Floats, bad: Any) -> float:
-    """The first offending value, for a message."""
-    wrong = values[bad | ~np.isfinite(values)] if values.ndim else values
-    return float(wrong.flat[0])
-
-
-def von_mises(sigma: Floats) -> Floats:
-    """sqrt(3/2 s:s) with s the deviator of the Cauchy stress, (n, 3, 3) -> (n,) [Pa]."""
-    s = sigma - np.trace(sigma, axis1=-2, axis2=-1)[..., None, None] / 3.0 * np.eye(3)
-    return np.sqrt(1.5 * np.einsum("...ij,...ij->...", s, s))
 
 
 def law_tangent(law: Law, F: Floats, lam: Floats, mu: Floats) -> Floats:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from pliant.base import Floats, Ints
-from pliant.bodies.point_skin import ride
+from pliant.bodies.points.phyxels import ride
 from pliant.geometry.mesh import TET_FACES
 
 SPECK = 5  # phyxels below which a piece has no skin

@@ -10,7 +10,7 @@ import numpy as np
 from scipy.spatial import cKDTree
 
 from pliant.base import Floats, Ints, PliantError
-from pliant.bodies.springs import bending_pairs, cell_pairs, surface_edges, tet_edges
+from pliant.bodies.springs.elements import bending_pairs, cell_pairs, surface_edges, tet_edges
 from pliant.geometry.mass import mass_of_surface, vertex_areas
 from pliant.geometry.mesh import Surface, TetMesh
 from pliant.geometry.shape import Shape

@@ -1,7 +1,7 @@
 """Bodies of phyxels: points with a volume, strained as their neighbours move (Müller et al. 2004; part 3 of the methods page).
 
     F = sum_j (x_j - x_i) d_ij^T from moving least squares, Green strain (with its half), stress linear in it, forces the exact
-    gradient of the energy; see `point_forces` for the formulas and `neighbourhoods` for who sees whom.
+    gradient of the energy; see `forces` for the formulas and `neighbourhoods` for who sees whom.
 
 Where we differ from the source: the half in the strain (without it a body is four times as stiff as its Young's modulus says), volumes
 that add up to the body's (densities by kernel sums are up to 6 times too large at the surface), symmetric pair radii, and two energies:
@@ -19,11 +19,10 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
 from pliant.base import Floats, Ints
-from pliant.bodies import plasticity, point_forces
-from pliant.bodies.bonds import Bonds
-from pliant.bodies.neighbourhoods import Allowed, Neighbourhoods, joined, neighbourhoods
-from pliant.bodies.point_tangent import Tangent
-from pliant.bodies.stable import stable_step
+from pliant.bodies.elasticity import stable_step
+from pliant.bodies.points import forces, plasticity
+from pliant.bodies.points.neighbourhoods import Allowed, Neighbourhoods, joined, neighbourhoods
+from pliant.bodies.points.stiffness import Bonds, Tangent
 from pliant.kernels import contiguous
 
 ROUNDS = 60  # of the power iteration behind `stable_dt`
@@ -132,18 +131,18 @@ class Points:
     def forces(self, x: Floats, v: Floats, out: Floats) -> None:
         """Elastic and damping forces on each phyxel into out, (m, 3) [N]."""
         n, rate, stiff = self.around, bool(self.rayleigh.any()), self.stiffness_of_hourglass
-        point_forces.stresses(
+        forces.stresses(
             n.start, n.other, n.weight, n.near, n.inverse, n.spread, n.projector, self.nodes, self.rest, self.volume, self.whole,
             self.lam, self.mu, self.bulk, self.stiffness_of_crush, stiff, self.rayleigh, self.plastic, x, v, rate, self._pull, self._hold,
         )  # fmt: skip
-        point_forces.pair_forces(
+        forces.pair_forces(
             n.start, n.other, n.weight, n.near, self.nodes, self.rest, stiff, self.rayleigh, x, v, rate, self._pull, self._hold, out
         )
 
     def energy(self, x: Floats) -> Floats:
         """Elastic energy [J], (m,)."""
         n, out = self.around, np.empty(len(self.nodes))
-        point_forces.energies(
+        forces.energies(
             n.start, n.other, n.weight, n.near, n.inverse, n.projector, self.nodes, self.rest, self.volume, self.whole,
             self.lam, self.mu, self.bulk, self.stiffness_of_crush, self.stiffness_of_hourglass, self.plastic, x, out,
         )  # fmt: skip
@@ -152,7 +151,7 @@ class Points:
     def gradients(self, x: Floats) -> Floats:
         """F of each phyxel against the reference in use, (m, 3, 3)."""
         n, out = self.around, np.empty((len(self.nodes), 9))
-        point_forces.gradients(n.start, n.other, n.weight, n.inverse, self.nodes, self.rest, x, out)
+        forces.gradients(n.start, n.other, n.weight, n.inverse, self.nodes, self.rest, x, out)
         return out.reshape(-1, 3, 3)
 
     def stretch(self, x: Floats) -> Floats:

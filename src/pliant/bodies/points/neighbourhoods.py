@@ -4,7 +4,7 @@ r"""Which phyxels see which, with what weight, and the moment matrices of moving
     A_i = sum_j w_ij X_ij X_ij^T,  X_ij = X_j - X_i
 
 The radius h_ij is the mean of both (the source takes h_i), so every pair is in both lists with one weight. Then the force of a pair can be
-written so that it is exactly opposite for the two, see `point_forces`.
+written so that it is exactly opposite for the two, see `forces`.
 
 A neighbourhood that is flat or a line has a singular A_i: its radius grows by 1.2 up to three times; if that does not help, the
 pseudo-inverse leaves the flat directions out, and T_i is the projector on those that remain (1 where all do). A phyxel without neighbours

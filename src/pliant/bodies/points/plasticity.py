@@ -21,11 +21,11 @@ import numpy as np
 
 from pliant.base import Floats
 from pliant.bodies.matrix3 import IDENTITY, combined, inner
-from pliant.bodies.point_forces import gradient, green, hooke, load9, store9
+from pliant.bodies.points.forces import gradient, green, hooke, load9, store9
 from pliant.kernels import dot, kernel, load, sub
 
 if TYPE_CHECKING:
-    from pliant.bodies.points import Points
+    from pliant.bodies.points.elements import Points
 
 
 ROUNDING = 1.0 + 1e-12  # strain that has flowed back to the yield strain stays there
