@@ -43,7 +43,7 @@ def press(
     """Press one object onto another: contact area, pressure, centre of pressure, stiffness, and a picture."""
     from pliant.pressing.report import numbers, report, sensor_shape
     from pliant.pressing.tool import press as press_together
-    from pliant.simulate.warm import announce
+    from pliant.simulate.compile_ahead import announce
 
     use_threads(threads)
     shape = sensor_shape(sensor, measured)
@@ -75,7 +75,7 @@ def response(
 ) -> None:
     """Tabulate how a surface gives way around a force, with finite elements or from measurements."""
     from pliant.pressing.tabulate import tabulated
-    from pliant.simulate.warm import announce
+    from pliant.simulate.compile_ahead import announce
 
     use_threads(threads)
     with announce(quiet=as_json):

@@ -82,7 +82,7 @@ def _run(
 ) -> None:
     from pliant.cli.terminal import free_name, size_note
     from pliant.simulate import running
-    from pliant.simulate.warm import announce, warm
+    from pliant.simulate.compile_ahead import announce, warm
 
     warm(scene, quiet=as_json)
     if not as_json:
@@ -110,7 +110,7 @@ def _finish(sim: Any, recorder: Any, pictures: bool, colour: str, as_json: bool)
     """Run to the end with a progress bar, make pictures, print the summary, exit with the right code."""
     from pliant.cli.terminal import leave_pictures, progress_bar, summary_facts, summary_table
     from pliant.simulate import running
-    from pliant.simulate.warm import announce
+    from pliant.simulate.compile_ahead import announce
 
     with announce(quiet=as_json), progress_bar(sim, hidden=as_json) as update:
         outcome = running.run(sim, recorder, update)

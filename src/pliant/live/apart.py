@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from pliant.base import Floats, PliantError
+from pliant.bodies.register import room_of
 from pliant.record.snapshot import read_meshes
 from pliant.scene import Scene
 from pliant.simulate.guards import OVERLAP, check_start, overlaps
@@ -16,7 +17,7 @@ ROUNDS = 40  # pushes at most
 def apart(scene: Scene) -> tuple[Scene, dict[str, float], str]:
     """The scene with overlapping bodies pushed apart, how far each was moved [m], and what a run would still refuse ("": nothing)."""
     sim = Simulation(read_meshes(scene))
-    free = {b.name for b in scene.bodies if b.model != "static" and not b.fixed and not b.motions}
+    free = {b.name for b in scene.bodies if room_of(b.model).moves and not getattr(b, "fixed", ()) and not b.motions}
     moved: dict[str, Floats] = {}
     for _ in range(ROUNDS):
         pushes = _pushes(sim, free)

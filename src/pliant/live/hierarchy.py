@@ -9,17 +9,16 @@ from __future__ import annotations
 import numpy as np
 
 from pliant.base import Floats, Ints
+from pliant.bodies.register import room_of
 from pliant.detect.surfels.clusters import Spheres
 from pliant.detect.tree import Tree
 from pliant.look.source import Picture
-
-ROUND = ("quasi-rigid", "points")  # bodies that are searched by spheres, with those without triangles
 
 
 def hierarchy(picture: Picture) -> dict[str, np.ndarray]:
     """Nodes of all trees: the run of `tree/points` each holds, how far below its root, whether it is a leaf, a sphere, and whose."""
     points = np.nan_to_num(picture.points)
-    round_ = [body for body, kind in picture.kinds.items() if kind in ROUND]
+    round_ = [body for body, kind in picture.kinds.items() if room_of(kind).surfels]
     boxed = ~np.isin(picture.triangle_body, round_)
     order = np.flatnonzero(boxed)[np.argsort(picture.triangle_body[boxed], kind="stable")]
     parts = [_boxes(points, picture.triangles[order], picture.triangle_body[order])] if len(order) else []

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from pliant.base import Floats, Ints
+from pliant.bodies.register import room_of
 from pliant.look import fields
 from pliant.look.pairs import STATES, Marks
 from pliant.look.source import NO_POINTS, Picture
@@ -150,7 +151,7 @@ def frame(
 def in_common(picture: Picture) -> Intersection:
     """Where closed bodies overlap."""
     planes = [(plane.body, plane.point, plane.axes[2]) for plane in picture.planes]
-    still = [body for body, kind in picture.kinds.items() if kind == "static"]
+    still = [body for body, kind in picture.kinds.items() if not room_of(kind).moves]
     return intersection(np.nan_to_num(picture.points), picture.triangles, picture.triangle_body, planes, still)
 
 

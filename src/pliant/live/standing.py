@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from pliant.base import Floats
-from pliant.bodies.body import body_parts
+from pliant.bodies.parts import body_parts
 from pliant.geometry.rotations import matrix_to_quaternion, quaternion_to_matrix, rotation_vector_to_quaternion
 from pliant.scene import Body
 from pliant.simulate.simulation import Simulation

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from pliant.base import Floats
+from pliant.bodies.register import room_of
 from pliant.look.source import Picture
 from pliant.look.stage import Camera, scattered
 
@@ -20,7 +21,7 @@ def containers(picture: Picture, camera: Camera) -> set[str]:
     found = set()
     for body in boxes:
         low, high = boxes[body]
-        if picture.kinds.get(body) not in ("rigid", "static"):
+        if not room_of(picture.kinds.get(body)).hard:
             continue
         inside = [
             other for other, (a, b) in boxes.items()

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pliant.base import Floats, Ints, PliantError
+from pliant.bodies.register import room_of
 from pliant.geometry.rotations import quaternion_to_matrix, rotation_vector_to_quaternion
 from pliant.record.export import skin
 
@@ -52,7 +53,7 @@ class Picture:
 
     def moving(self, body: Ints) -> np.ndarray:
         """Whether the body of each number can move."""
-        static = [number for number, kind in self.kinds.items() if kind == "static"]
+        static = [number for number, kind in self.kinds.items() if not room_of(kind).moves]
         return ~np.isin(body, static)
 
     def movable_points(self) -> Floats:

@@ -52,7 +52,6 @@ def thaw(arrays: dict[str, np.ndarray], meta: dict[str, Any]) -> State:
 
 def read_meshes(scene: Scene) -> Scene:
     """A copy in which meshes from files and surfaces to be filled are there, so that what runs is what is recorded."""
-    from pliant.bodies.body import is_filled
     from pliant.geometry.resolve import resolve
     from pliant.simulate.build import contact_of
 
@@ -60,14 +59,14 @@ def read_meshes(scene: Scene) -> Scene:
     for body in scene.bodies:
         update: dict[str, Any] = {}
         for part in PARTS:
-            spec = getattr(body, part)
+            spec = getattr(body, part, None)
             if spec is not None and not _named(spec):
                 try:
-                    update[part] = resolve(spec, solid=part == "core" or (part == "shape" and is_filled(body, needs)))
+                    update[part] = resolve(spec, solid=part == "core" or (part == "shape" and body.filled(needs)))
                 except PliantError as error:
                     raise PliantError(f"Body '{body.name}': {error}") from None
-        response = body.material.response
-        if body.model == "quasi-rigid" and isinstance(response, str) and response.endswith(".csv"):
+        response = getattr(body.material, "response", None)
+        if isinstance(response, str) and response.endswith(".csv"):
             c, rows = read_table(response)
             table = ResponseTable(c=c, r=rows[:, 0].tolist(), values=rows[:, 1].tolist())
             update["material"] = body.material.model_copy(update={"response": table})
@@ -86,7 +85,7 @@ def pack_scene(scene: Scene) -> tuple[str, dict[str, np.ndarray]]:
     for i, body in enumerate(read_meshes(scene).bodies):
         update: dict[str, Any] = {}
         for part in PARTS:
-            spec = getattr(body, part)
+            spec = getattr(body, part, None)
             if spec is None or _named(spec):
                 continue
             arrays |= {f"{part}/{i}/{name}": array for name, array in _mesh_arrays(spec).items()}
@@ -114,7 +113,7 @@ def unpack_scene(text: str, arrays: dict[str, np.ndarray]) -> Scene:
     scene = Scene.from_toml(text, "the scene in the run file")
     for body in scene.bodies:
         for part in PARTS:
-            spec = getattr(body, part)
+            spec = getattr(body, part, None)
             if isinstance(spec, dict) and spec.get("kind") == "recorded":
                 own = f"{part}/{spec['number']}/"
                 found = {k.removeprefix(own): np.array(v) for k, v in arrays.items() if k.startswith(own)}

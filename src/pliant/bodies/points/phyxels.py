@@ -9,14 +9,14 @@ from scipy.spatial import cKDTree
 
 from pliant.base import Floats, Ints
 from pliant.bodies.elasticity import lame
+from pliant.bodies.parts import per_element
 from pliant.bodies.points.neighbourhoods import mean_distance
-from pliant.bodies.springs.networks import per_element
+from pliant.bodies.points.room import PointsBody, PointsMaterial
 from pliant.geometry.filling import fill
 from pliant.geometry.shape import Shape
-from pliant.scene import Body, Material
 
 
-def phyxels(body: Body, shape: Shape) -> tuple[Floats, Floats]:
+def phyxels(body: PointsBody, shape: Shape) -> tuple[Floats, Floats]:
     """Places [m] and volumes [m^3] of the phyxels of a body, in the coordinates of its shape."""
     if not body.on_mesh:
         return fill(shape.surface(), body.spacing, body.phyxels)
@@ -48,7 +48,7 @@ def kernel_volumes(places: Floats, support: float) -> tuple[Floats, Floats]:
     return mass / density, density / density.mean()
 
 
-def point_values(material: Material, count: int) -> dict[str, Floats]:
+def point_values(material: PointsMaterial, count: int) -> dict[str, Floats]:
     """What each phyxel is made of, at the temperature of the material."""
     modulus = per_element(material.youngs_modulus, count, "youngs_modulus", "phyxel")
     left = np.ones(count)

@@ -8,23 +8,26 @@ triangles also serve as rigid and static bodies. With a `core` the skin rides in
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
 from pliant.base import Floats, PliantError
-from pliant.bodies.body import SOFT, BodyParts, FramePart, fixed_frame, moving_frame, placing
+from pliant.bodies.fem import building as fem
+from pliant.bodies.fem.room import FemBody, FemMaterial
+from pliant.bodies.parts import BodyParts, placing
 from pliant.bodies.quasi_rigid.response import RESPONSES, read_table, table_of
+from pliant.bodies.quasi_rigid.room import QuasiRigidBody, ResponseTable
+from pliant.bodies.rigid.building import bound, cloud_parts, fixed_frame, moving_frame, sample_mass
 from pliant.detect.surfels.clean import merged
 from pliant.detect.surfels.exact import Exact
-from pliant.detect.surfels.make import from_cloud, from_mesh
+from pliant.detect.surfels.make import from_mesh
 from pliant.detect.surfels.riding import LONGEST
-from pliant.detect.surfels.surface import PointSurface
-from pliant.geometry.mass import Mass, is_closed, mass_of_samples, mass_of_surface
+from pliant.geometry.mass import is_closed, mass_of_surface
 from pliant.geometry.mesh import Surface
 from pliant.geometry.resolve import resolve
 from pliant.geometry.shape import Shape
 from pliant.geometry.subdivide import subdivided
-from pliant.scene import Body, ResponseTable
 
 SAMPLES = 4000  # of a body unless it says its spacing
 FINER = 0.65  # radius b of the response on a core, in mean edges of its tetrahedra: within 7 % of Hertz on top of cores of any edge
@@ -32,34 +35,42 @@ SAME_MASS = 0.1  # of the shape's: difference to the mass of a core that is not 
 EDGES = ((0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3))
 
 
-def quasi_rigid_parts(body: Body, shape: Shape) -> BodyParts:
+def parts(body: QuasiRigidBody, shape: Shape, inside: bool) -> BodyParts:
     """A body that gives way locally."""
     if body.core is not None:
-        parts = _cored(body, shape)
+        found = _cored(body, shape)
     elif shape.name == "plane":
-        rotation, shift = placing(body)
-        parts = BodyParts(frame=fixed_frame(rotation, shift), analytic=shape.analytic)
+        found = BodyParts(frame=fixed_frame(*placing(body)), analytic=shape.analytic)
     elif shape.cloud is not None:
-        parts = cloud_parts(body, shape)
+        found = cloud_parts(body, shape)
     else:
-        parts = _meshed(body, shape)
-    parts.gives, parts.table = gives_of(body)
+        found = _meshed(body, shape)
+    found.gives, found.table = gives_of(body)
     if body.core is not None and body.material.response == "boussinesq":
-        parts.gives = _on_core(parts, parts.gives)
-    return parts
+        found.gives = _on_core(found, found.gives)
+    found.modulus = float(np.mean(body.material.youngs_modulus))
+    return found
 
 
-def _meshed(body: Body, shape: Shape) -> BodyParts:
+def changed(body: QuasiRigidBody, groups: list[tuple[Any, Any]], model: Any, number: int) -> None:
+    gives, model.bodies.tables[number] = gives_of(body)
+    if body.core is not None:
+        gives[1:3] = model.bodies.gives[number, 1:3]  # which response rides on a core, and how wide it is, is the core's
+        fem.changed(_core(body), groups, model, number)
+    model.bodies.gives[number] = gives
+
+
+def _meshed(body: QuasiRigidBody, shape: Shape) -> BodyParts:
     rotation, shift = placing(body)
     fine = _fine(body, shape)
-    whole = mass_of_surface(fine) if is_closed(fine) else _mass(from_mesh(fine))
+    whole = mass_of_surface(fine) if is_closed(fine) else sample_mass(from_mesh(fine))
     frame = moving_frame(body, whole, shape.analytic is not None, rotation, shift)
     points = fine.points @ rotation.T + shift
     parts = BodyParts(points=points, surface_points=len(points), faces=fine.faces, frame=frame, analytic=shape.analytic)
-    return _bound(parts, frame)
+    return bound(parts, frame)
 
 
-def _fine(body: Body, shape: Shape) -> Surface:
+def _fine(body: QuasiRigidBody, shape: Shape) -> Surface:
     """The skin with triangles that are small enough to carry pressure."""
     skin = shape.surface()
     x = skin.points[skin.faces]
@@ -72,7 +83,7 @@ def _fine(body: Body, shape: Shape) -> Surface:
     return fine
 
 
-def _cored(body: Body, shape: Shape) -> BodyParts:
+def _cored(body: QuasiRigidBody, shape: Shape) -> BodyParts:
     """A detailed surface that rides in coarse tetrahedra: these carry large deformation, the response what is smaller than they are."""
     if shape.cloud is not None or shape.name == "plane":
         raise PliantError("a `core` needs a shape with triangles that ride in it.")
@@ -80,17 +91,24 @@ def _cored(body: Body, shape: Shape) -> BodyParts:
     if core.tets is None:
         raise PliantError("the `core` has no tetrahedra: give a solid shape.")
     fine = _fine(body, shape)
-    parts = SOFT["fem"](body.model_copy(update={"model": "fem", "skin": fine, "core": None}), core, False)
-    parts.notes += _core_mass(body, fine, parts)
-    return parts
+    found = fem.parts(_core(body, fine), core, False)
+    found.notes += _core_mass(body, fine, found)
+    return found
 
 
-def _core_mass(body: Body, fine: Surface, parts: BodyParts) -> list[str]:
+def _core(body: QuasiRigidBody, skin: Surface | None = None) -> FemBody:
+    """The tetrahedra in which the skin rides, as a body of their own."""
+    own = {name: value for name, value in body.material.stated().items() if name not in ("response", "layer")}
+    same = {name: getattr(body, name) for name in ("position", "rotation", "velocity", "angular_velocity")}
+    return FemBody(name=body.name, shape=body.core, skin=skin, material=FemMaterial(**own), **same)
+
+
+def _core_mass(body: QuasiRigidBody, fine: Surface, parts: BodyParts) -> list[str]:
     """That the core has the mass, where the shape's own would be another."""
     values, tets = parts.elements[0].values, parts.nodes[parts.elements[0].nodes]
     volumes = np.abs(np.linalg.det(tets[:, 1:] - tets[:, :1])) / 6.0
     carried = float(np.sum(values["density"] * volumes))
-    whole = mass_of_surface(fine) if is_closed(fine) else _mass(from_mesh(fine))
+    whole = mass_of_surface(fine) if is_closed(fine) else sample_mass(from_mesh(fine))
     own = float(np.mean(values["density"])) * whole.volume
     if abs(carried - own) <= SAME_MASS * own:
         return []
@@ -112,29 +130,7 @@ def _on_core(parts: BodyParts, gives: Floats) -> Floats:
     return out
 
 
-def cloud_parts(body: Body, shape: Shape) -> BodyParts:
-    """A body with a frame whose skin are the points of a scan."""
-    assert shape.cloud is not None
-    rotation, shift = placing(body)
-    made = from_cloud(shape.cloud, name=shape.name)
-    frame = fixed_frame(rotation, shift) if body.model == "static" else moving_frame(body, _mass(made), False, rotation, shift)
-    points, normals = made.points @ rotation.T + shift, made.normals @ rotation.T
-    parts = BodyParts(points=points, surface_points=len(points), frame=frame)
-    parts.normals, parts.areas = frame.local(normals + frame.position), made.areas
-    return _bound(parts, frame)
-
-
-def _bound(parts: BodyParts, frame: FramePart) -> BodyParts:
-    """All points fixed in the frame."""
-    parts.bind_start, parts.local = np.zeros(len(parts.points) + 1, np.int64), frame.local(parts.points)
-    return parts
-
-
-def _mass(surface: PointSurface) -> Mass:
-    return mass_of_samples(surface.points, surface.normals, surface.areas)
-
-
-def gives_of(body: Body) -> tuple[Floats, Floats]:
+def gives_of(body: QuasiRigidBody) -> tuple[Floats, Floats]:
     """(C [m^2/N], kind of response, its length [m], damping [s]), and its table (k, 2) if it is one."""
     material, kind = body.material, body.material.response
     if isinstance(material.youngs_modulus, list):

@@ -10,12 +10,13 @@ import numpy as np
 from scipy.spatial import cKDTree
 
 from pliant.base import Floats, Ints, PliantError
+from pliant.bodies.parts import per_element
 from pliant.bodies.springs.elements import bending_pairs, cell_pairs, surface_edges, tet_edges
+from pliant.bodies.springs.room import SpringsBody
 from pliant.geometry.mass import mass_of_surface, vertex_areas
 from pliant.geometry.mesh import Surface, TetMesh
 from pliant.geometry.shape import Shape
 from pliant.geometry.voxels import lattice
-from pliant.scene import Body
 
 
 @dataclass
@@ -30,17 +31,7 @@ class Network:
     skin: Surface | None = None  # rides in the tets
 
 
-def per_element(value: Any, count: int, name: str, what: str = "element") -> Floats:
-    """One number for all, or a list with one for each."""
-    if isinstance(value, list):
-        if len(value) != count:
-            plural = "vertices" if what == "vertex" else f"{what}s"
-            raise PliantError(f"{name} has {len(value)} values for {count} {plural}: give one number or one per {what}.")
-        return np.array(value, np.float64)
-    return np.full(count, float(value))
-
-
-def network(body: Body, shape: Shape, skin: Surface | None, inside: bool) -> Network:
+def network(body: SpringsBody, shape: Shape, skin: Surface | None, inside: bool) -> Network:
     """The network of a body of springs; `skin` is a finer surface that rides in its tets; `inside`: contact needs tets."""
     if skin is not None and body.network != "tets":
         raise PliantError("an embedded `skin` needs tetrahedra to ride in; use network = \"tets\".")
@@ -54,19 +45,19 @@ def network(body: Body, shape: Shape, skin: Surface | None, inside: bool) -> Net
     return net
 
 
-def _tets(body: Body, shape: Shape, inside: bool) -> Network:
+def _tets(body: SpringsBody, shape: Shape, inside: bool) -> Network:
     assert shape.tets is not None
     mesh = shape.tets
     return Network(mesh.points, mesh.boundary, _tet_mass(mesh, body.material.density), tet_edges(mesh.tets), mesh.tets)
 
 
-def _surface(body: Body, shape: Shape, inside: bool) -> Network:
+def _surface(body: SpringsBody, shape: Shape, inside: bool) -> Network:
     surface = shape.surface()
     pairs = np.concatenate([surface_edges(surface.faces), bending_pairs(surface.faces)])
     return Network(surface.points, surface.faces, _surface_mass(surface, body), pairs)
 
 
-def _all_pairs(body: Body, shape: Shape, inside: bool) -> Network:
+def _all_pairs(body: SpringsBody, shape: Shape, inside: bool) -> Network:
     """The vertices of the surface, or of the tets if the contact method needs these and had them made."""
     if inside:
         assert shape.tets is not None
@@ -76,7 +67,7 @@ def _all_pairs(body: Body, shape: Shape, inside: bool) -> Network:
     return Network(surface.points, surface.faces, _surface_mass(surface, body), None)
 
 
-def _voxels(body: Body, shape: Shape, inside: bool) -> Network:
+def _voxels(body: SpringsBody, shape: Shape, inside: bool) -> Network:
     surface = shape.surface()
     volume = mass_of_surface(surface).volume  # refuses an open surface
     found = lattice(surface, body.spacing)
@@ -85,7 +76,7 @@ def _voxels(body: Body, shape: Shape, inside: bool) -> Network:
     return Network(found.mesh.points, found.mesh.boundary, mass, cell_pairs(found.cells), found.mesh.tets, surface)
 
 
-NETWORKS: dict[str, Callable[[Body, Shape, bool], Network]] = {
+NETWORKS: dict[str, Callable[[SpringsBody, Shape, bool], Network]] = {
     "tets": _tets,
     "surface": _surface,
     "all-pairs": _all_pairs,
@@ -98,7 +89,7 @@ def _tet_mass(mesh: TetMesh, density: Any) -> Floats:
     return np.bincount(mesh.tets.ravel(), np.repeat(share, 4), minlength=len(mesh.points)).astype(np.float64)
 
 
-def _surface_mass(surface: Surface, body: Body) -> Floats:
+def _surface_mass(surface: Surface, body: SpringsBody) -> Floats:
     """Mass of each point: of the volume inside a closed surface, or of an open sheet, shared by area."""
     density = _one_density(body.material.density)
     area = vertex_areas(surface.points, surface.faces)

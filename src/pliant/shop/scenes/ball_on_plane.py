@@ -28,8 +28,8 @@ def make(
     )  # fmt: skip
     flesh: dict[str, Any] = dict(youngs_modulus=youngs_modulus, poisson_ratio=0.45, density=density, stiffness_damping=0.03)
     flesh |= dict(response="volume-preserving", layer=layer) if layer > 0 else {}
-    gives = dict(model="quasi-rigid", material=flesh)
-    slab = dict(name="slab", shape=dict(kind="box", size=(5 * radius, 5 * radius, radius)), position=(0, 0, -0.5 * radius))
+    gives: dict[str, Any] = dict(model="quasi-rigid", material=flesh)
+    slab: dict[str, Any] = dict(name="slab", shape=dict(kind="box", size=(5 * radius, 5 * radius, radius)), position=(0, 0, -0.5 * radius))
     if soft == "ball":
         scene.add(**slab, model="static")
     else:

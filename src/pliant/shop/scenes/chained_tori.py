@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
@@ -30,7 +31,7 @@ def make(
     places = spiral(links)
     wide = 2.0 * (max(float(np.abs(p[:2]).max()) for p, _ in places) + 0.06)
     cells = max(8, 2 * round(wide / 0.02 / 2))
-    common = dict(integrator="verlet", friction=friction)
+    common: dict[str, Any] = dict(integrator="verlet", friction=friction)
     edges = [{"side": s} for s in ("-x", "+x", "-y", "+y")]
     scene.add(
         name="membrane", shape=dict(kind="plate", size=(wide, wide), thickness=0.01, edge=wide / cells), position=(0, 0, -0.005),

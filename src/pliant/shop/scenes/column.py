@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from pliant.scene import Scene
 from pliant.simulate.simulation import Simulation
 
@@ -12,9 +14,10 @@ def make(
     """height [m] of a column of 4 x 10 nodes."""
     scene = Scene(dt=dt, duration=duration, about="Contact with an implicit body: the foot stays on the ground.")
     scene.add(name="ground", shape="plane", model="static")
+    scheme: dict[str, Any] = dict(integrator=integrator)
     scene.add(
         name="column", shape=dict(kind="box", size=(height / 9, height / 9, height), edge=height / 9), position=(0, 0, height / 2),
-        integrator=integrator, material=dict(youngs_modulus=youngs_modulus, poisson_ratio=0.3, density=1000.0),
+        material=dict(youngs_modulus=youngs_modulus, poisson_ratio=0.3, density=1000.0), **scheme,
     )  # fmt: skip
     return scene
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from pliant.base import Floats
+from pliant.bodies.register import material_for
 from pliant.scene import Scene
 from pliant.simulate.simulation import Simulation
 
@@ -16,12 +19,12 @@ def make(
     """Balls of radius 1 m; model rigid or points, speed [m/s] of the first, stiffness [N/m^3] of contact, damping (share of critical)."""
     contact = {"method": "point-surface", "stiffness": stiffness, "damping": damping}
     scene = Scene(dt=dt, duration=duration, contact=contact, gravity=(0, 0, 0), about="Impacts through a row of touching balls.")
-    shape: dict[str, object] = {"kind": "ball", "radius": 1.0}
-    soft: dict[str, object] = {"spacing": 0.4, "shape": {**shape, "edge": 0.08}} if model == "points" else {"shape": shape}
+    shape: dict[str, Any] = {"kind": "ball", "radius": 1.0}
+    soft: dict[str, Any] = {"spacing": 0.4, "shape": {**shape, "edge": 0.08}} if model == "points" else {"shape": shape}
     for i in range(balls):
         scene.add(
             name=f"ball {i + 1}", model=model, position=(2.0 * i, 0, 0), velocity=(speed if i == 0 else 0.0, 0, 0), friction=0.0,
-            material=dict(youngs_modulus=2e7, density=1000.0), **soft,
+            material=material_for(model, youngs_modulus=2e7, density=1000.0), **soft,
         )  # fmt: skip
     return scene
 

@@ -18,7 +18,7 @@ def make(
     scene = Scene(dt=dt, duration=duration, contact="quasi-rigid", about="Impacts of a shape with details on walls that are not flat.")
     shape: dict[str, Any] = dict(file=scan, unit=unit, up=up, size=height) if scan else dict(kind="bust", height=height)
     gives = dict(youngs_modulus=youngs_modulus, poisson_ratio=0.4, density=300.0, stiffness_damping=damping)
-    room = dict(name="room", shape=dict(kind="room", size=2.5), friction=0.4)
+    room: dict[str, Any] = dict(name="room", shape=dict(kind="room", size=2.5), friction=0.4)
     if walls == "soft":
         scene.add(**room, model="quasi-rigid", material=gives, spacing=0.06, motions=[dict()])
     else:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from pliant.measure.overlap import overlap
 from pliant.scene import Scene
 from pliant.simulate.simulation import Simulation
@@ -19,7 +21,7 @@ def make(
     scene = Scene(dt=dt, duration=duration, contact="noniterative", about="A stiff and a soft body, St. Venant-Kirchhoff's law.")
     side, thick = 0.2, 0.05
     bar = dict(law=law, youngs_modulus=stiff, poisson_ratio=0.3, density=2000.0, mass_damping=10.0, stiffness_damping=4e-5)
-    common = dict(integrator="verlet", friction=friction)
+    common: dict[str, Any] = dict(integrator="verlet", friction=friction)
     scene.add(
         name="lower", shape=dict(kind="box", size=(0.4, thick, thick), edge=edge), position=(0, 0, -0.5 * thick), material=bar,
         fixed=[{"side": "-x"}, {"side": "+x"}], **common,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from pliant.scene import Scene
@@ -19,7 +21,7 @@ def make(
     """
     contact = {"method": "noniterative", "mode": mode}
     scene = Scene(dt=dt, duration=duration, gravity=(0, 0, 0), contact=contact, about="Contact forces come in pairs, without moment.")
-    common = dict(integrator="verlet", friction=friction)
+    common: dict[str, Any] = dict(integrator="verlet", friction=friction)
     scene.add(
         name="large", shape=dict(kind="box", size=(0.2, 0.2, 0.2), edge=0.05), velocity=(0.5 * speed, 0, 0),
         material=dict(youngs_modulus=youngs_modulus, poisson_ratio=0.3, density=1000.0), **common,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from pliant import Scene
@@ -23,7 +25,8 @@ def block_scene(method: str, kind: str, mu: float, gravity: tuple[float, float, 
     scene = Scene(dt=2e-3, duration=1.0, contact=contact_of(method), gravity=gravity)
     floor = dict(kind="box", size=(4.0, 2.0, 0.2), edge=1.0)
     scene.add(name="floor", shape=floor, model="static", position=(0, 0, -0.1), friction=mu)
-    body = dict(name="block", shape=dict(kind="box", size=(0.2, 0.2, 0.1), edge=0.1), position=(0.013, 0.007, 0.05), friction=mu)
+    block = dict(kind="box", size=(0.2, 0.2, 0.1), edge=0.1)
+    body: dict[str, Any] = dict(name="block", shape=block, position=(0.013, 0.007, 0.05), friction=mu)
     if kind == "rigid":
         scene.add(**body, model="rigid", material=dict(density=1000.0), velocity=(speed, 0, 0))
     else:

@@ -7,6 +7,7 @@ methods grows with 1/dt², so that they give way by a few per cent of the depth 
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
@@ -96,7 +97,7 @@ def contact_patch(method: str, quick: bool) -> list[Check]:
     omega = 0.25 * math.pi * wave / size
     scene = Scene(dt=0.2 * edges[1] / wave, duration=10.0 / omega, contact=method, gravity=(0, 0, 0))
     material = dict(law="linear", youngs_modulus=young, poisson_ratio=0.0, density=DENSITY, mass_damping=1.5 * omega)
-    shared = dict(material=material, integrator="verlet", friction=0.0)
+    shared: dict[str, Any] = dict(material=material, integrator="verlet", friction=0.0)
     low, high = (dict(kind="box", size=(size,) * 3, edge=edge) for edge in edges)
     scene.add(name="low", shape=low, position=(0, 0, 0.5 * size), fixed=[dict(side="-z")], **shared)
     push = dict(kind="traction", value=dict(times=[0.0, 3.0 / omega], values=[(0, 0, 0), (0, 0, -load)]), where=dict(side="+z"))

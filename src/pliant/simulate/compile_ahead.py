@@ -16,24 +16,29 @@ from pathlib import Path
 from typing import Any
 
 from pliant import cache
+from pliant.bodies.register import ROOMS, room_of
+from pliant.bodies.room import Job
 from pliant.contact.method import METHODS, find_method
 from pliant.kernels import CAN_CACHE
 from pliant.scene import Scene
 from pliant.simulate.build import methods_of
 
 
-def _tets() -> None:
-    from pliant import Scene
+def _world(job: Job) -> None:
+    """A few steps of a tiny world, and what is asked of it while it runs."""
     from pliant.record.elements import element_stress, element_stretch
 
-    scene = Scene(contact="none", solver="direct", dt=0.01)
-    scene.add(shape={"kind": "box", "size": (1, 1, 1), "edge": 1.0}, integrator="implicit", fixed=[{"side": "-z"}])
+    scene = Scene(**{"dt": 0.01, "contact": "none", **job.scene})
+    for k, body in enumerate(job.bodies):
+        scene.add(**{"position": (3.0 * k, 0.0, 0.0), **body})
     sim = scene.simulate()
     sim.step()
     sim.books()
-    group = sim.world.model.groups[0]
-    group.stretch(sim.state.x)
-    element_stress(group, sim.state.x, element_stretch(group, sim.state.x))
+    for group in sim.world.model.groups:
+        stretch = element_stretch(group, sim.state.x)
+        group.stretch(sim.state.x)
+        if hasattr(group, "stress"):
+            element_stress(group, sim.state.x, stretch)
 
 
 def _solver() -> None:
@@ -54,8 +59,6 @@ def _solver() -> None:
 
 def _contact(method: str) -> None:
     """A rigid and a soft box and a static bowl, each touching the next."""
-    from pliant import Scene
-
     scene = Scene(dt=0.01, contact=method)
     box = {"kind": "box", "size": (1, 1, 1), "edge": 1.0}
     scene.add(name="ground", shape="plane", model="static")
@@ -68,45 +71,7 @@ def _contact(method: str) -> None:
     sim.books()
 
 
-def _springs() -> None:
-    from pliant import Scene
-
-    scene = Scene(contact="none", solver="direct", dt=0.01)
-    scene.add(shape={"kind": "box", "size": (1, 1, 1), "edge": 1.0}, model="springs", integrator="implicit")
-    scene.add(shape={"kind": "box", "size": (1, 1, 1), "edge": 1.0}, model="springs", integrator="symplectic", position=(3, 0, 0))
-    sim = scene.simulate()
-    sim.step()
-    sim.books()
-
-
-def _networks() -> None:
-    from pliant import Scene
-
-    scene = Scene(contact="none", dt=0.01)
-    box = {"kind": "box", "size": (1, 1, 1), "edge": 1.0}
-    scene.add(shape=box, model="springs", network="all-pairs")
-    scene.add(shape=box, model="springs", network="voxels", spacing=0.5, position=(3, 0, 0), integrator="symplectic")
-    sim = scene.simulate()
-    sim.step()
-    sim.books()
-
-
-def _points() -> None:
-    from pliant import Scene
-
-    scene = Scene(contact="none", dt=0.001)
-    box = {"kind": "box", "size": (1, 1, 1), "edge": 1.0}
-    plastic = {"yield_strain": 0.01, "tear_strain": 1.0, "stiffness_damping": 1e-4}
-    scene.add(shape=box, model="points", spacing=0.3, material=plastic)
-    sim = scene.simulate()
-    sim.step()
-    sim.books()
-    sim.world.model.groups[0].stretch(sim.state.x)
-
-
 def _stages() -> None:
-    from pliant import Scene
-
     scene = Scene(contact="none", dt=0.01)
     scene.add(shape={"kind": "box", "size": (1, 1, 1), "edge": 1.0}, model="springs", integrator="cooper-verner")
     scene.simulate().step()
@@ -127,11 +92,9 @@ def _press() -> None:
 
 def _quasi_rigid() -> None:
     """A ball on the floor, another one and a soft box on it, explicit and implicit."""
-    from pliant import Scene
-
     for integration in ("symplectic", "implicit"):
         scene = Scene(dt=1e-4, contact={"method": "quasi-rigid", "integration": integration})
-        ball = {"shape": {"kind": "ball", "radius": 0.1}, "model": "quasi-rigid", "spacing": 0.02}
+        ball: dict[str, Any] = {"shape": {"kind": "ball", "radius": 0.1}, "model": "quasi-rigid", "spacing": 0.02}
         scene.add(name="ground", shape="plane", model="static")
         scene.add(name="a", position=(0, 0, 0.098), **ball)
         scene.add(name="b", position=(0, 0.05, 0.27), **ball)
@@ -144,39 +107,38 @@ def _quasi_rigid() -> None:
         sim.books()
 
 
-JOBS: dict[str, Callable[[], None]] = {"tets": _tets, "solver": _solver, "springs": _springs, "networks": _networks}
-JOBS |= {"points": _points, "stages": _stages, "press": _press}
-JOBS |= {f"contact {name}": partial(_contact, name) for name in METHODS if name not in ("none", "quasi-rigid")}
-JOBS |= {"contact quasi-rigid": _quasi_rigid}
+def jobs() -> dict[str, Callable[[], None]]:
+    """All there is to compile, by name."""
+    found: dict[str, Callable[[], None]] = {"solver": _solver, "stages": _stages, "press": _press}
+    found |= {name: partial(_world, job) for room in ROOMS.values() for name, job in room.jobs.items()}
+    found |= {f"contact {name}": partial(_contact, name) for name in METHODS if name not in ("none", "quasi-rigid")}
+    return found | {"contact quasi-rigid": _quasi_rigid}
 
 
 def needed(scene: Scene) -> list[str]:
     """The jobs whose kernels a scene calls."""
-    models, methods = {body.model for body in scene.bodies}, methods_of(scene)
+    methods, known = methods_of(scene), jobs()
     for name in methods:
         find_method(name)  # a mistake is told before anything is compiled
-    jobs = ["tets"] if "fem" in models else []
-    if len(scene.bodies) > 1 or models & {"rigid", "quasi-rigid"}:
-        jobs += [job for job in (f"contact {name}" for name in methods) if job in JOBS] or ["contact ground"]
-    jobs += ["solver"] if models & {"fem", "springs"} else []
-    jobs += ["springs"] if "springs" in models else []
-    jobs += ["points"] if "points" in models else []
-    jobs += ["networks"] if any(b.model == "springs" and b.network in ("all-pairs", "voxels") for b in scene.bodies) else []
-    return jobs + (["stages"] if any(b.integrator in ("cooper-verner", "dop853") for b in scene.bodies) else [])
+    found = list(dict.fromkeys(job for body in scene.bodies for job in body.jobs()))
+    rooms = [room_of(body.model) for body in scene.bodies]
+    if len(rooms) > 1 or any(room.moves and not room.soft for room in rooms):
+        found += [job for job in (f"contact {name}" for name in methods) if job in known] or ["contact ground"]
+    return found
 
 
 def warm(scene: Scene | None = None, quiet: bool = False) -> None:
     """Compile what a scene needs (everything if there is none) that is not compiled yet."""
-    jobs = [j for j in (needed(scene) if scene is not None else JOBS) if not _mark(j).exists()] if CAN_CACHE else []
-    if not jobs:
+    todo = [j for j in (needed(scene) if scene is not None else jobs()) if not _mark(j).exists()] if CAN_CACHE else []
+    if not todo:
         return
     began = time.perf_counter()
     context = multiprocessing.get_context("spawn")
-    with line(quiet) as show, context.Pool(min(2, len(jobs))) as pool:
-        show(f"Compiling kernels for {', '.join(jobs)} (first run only; half a minute or so) ...")
-        for done, job in enumerate(pool.imap_unordered(_job, jobs, chunksize=1), 1):
-            rest = [j for j in jobs if not _mark(j).exists()]
-            show(f"Compiled {job}, {done} of {len(jobs)} after {time.perf_counter() - began:.0f} s; left: {', '.join(rest) or 'none'} ...")
+    with line(quiet) as show, context.Pool(min(2, len(todo))) as pool:
+        show(f"Compiling kernels for {', '.join(todo)} (first run only; half a minute or so) ...")
+        for done, job in enumerate(pool.imap_unordered(_job, todo, chunksize=1), 1):
+            rest = [j for j in todo if not _mark(j).exists()]
+            show(f"Compiled {job}, {done} of {len(todo)} after {time.perf_counter() - began:.0f} s; left: {', '.join(rest) or 'none'} ...")
 
 
 def _mark(job: str) -> Path:
@@ -185,7 +147,7 @@ def _mark(job: str) -> Path:
 
 
 def _job(job: str) -> str:
-    JOBS[job]()
+    jobs()[job]()
     _mark(job).touch()
     return job
 

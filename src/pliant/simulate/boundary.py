@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from pliant.base import Floats, Ints, PliantError, nearest
-from pliant.bodies.body import BodyParts
+from pliant.bodies.parts import BodyParts
 from pliant.model import Attachments, Drives, Loads
 from pliant.scene import Attachment, End, Load, Scene, Where
 from pliant.spec.table import Table, Tables
