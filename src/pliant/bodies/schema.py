@@ -124,11 +124,9 @@ class Material(Spec):
         def __getattr__(self, name: str) -> Any: ...
 
     def __new__(cls, **values: Any) -> Material:
-        """Without a body to say the model: the material of the first model that has all the fields."""
+        """Without a body to say the model: the material of the first that has most of the fields."""
         if cls is Material:
-            known = [room.material for room in ROOMS.values() if not values.keys() - room.material.model_fields.keys()]
-            models = [room.material for room in ROOMS.values() if values.keys() & room.material.model_fields.keys()]
-            return object.__new__((known or models or [ROOMS["fem"].material])[0])
+            cls = max((room.material for room in ROOMS.values()), key=lambda each: len(values.keys() & each.model_fields.keys()))
         return object.__new__(cls)
 
     @classmethod
