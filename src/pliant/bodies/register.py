@@ -110,6 +110,8 @@ class _Branches:
     @classmethod
     def __get_pydantic_json_schema__(cls, schema: Any, handler: Any) -> dict[str, Any]:
         classes: list[type[Body]] = [*(room.body for room in ROOMS.values() if room.shipped), OwnBody]
+        for each in classes:
+            each.model_rebuild()  # they are made when first used
         return {"oneOf": [handler(each.__pydantic_core_schema__) for each in classes]}
 
 

@@ -30,7 +30,10 @@ TableLike = Annotated[Table, BeforeValidator(as_table), WithJsonSchema(TABLE)]
 class Spec(BaseModel):
     """Base of everything in a scene: unknown keys are refused, assignments are checked, `help` lists the fields."""
 
-    model_config = ConfigDict(extra="forbid", validate_assignment=True, arbitrary_types_allowed=True, use_attribute_docstrings=True)
+    model_config = ConfigDict(
+        extra="forbid", validate_assignment=True, arbitrary_types_allowed=True, use_attribute_docstrings=True,
+        defer_build=True,  # start-up time: a scene seldom has bodies of all models
+    )  # fmt: skip
 
     def __init__(self, **values: Any) -> None:
         try:
