@@ -250,6 +250,11 @@ class SoftBody(Body):
     fixed: list[Where] = []
     """vertices that never move"""
 
+    @classmethod
+    def elsewhere(cls, key: str) -> str | None:
+        found = super().elsewhere(key)
+        return f"{found} Give it a finer `skin` instead." if found and key == "core" and "skin" in cls.model_fields else found
+
     def scheme(self, dt: float, limit: float) -> tuple[str, str]:
         """What "auto" stands for, and why; `limit`: longest stable explicit step [s]."""
         if dt <= limit:

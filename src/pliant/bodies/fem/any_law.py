@@ -2,28 +2,17 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from pliant.base import Floats, Ints
-from pliant.bodies.fem.materials import Law, projected_tangent
+from pliant.bodies.fem.materials import projected_tangent
+
+if TYPE_CHECKING:
+    from pliant.bodies.fem.tets import Tets
 
 BATCH = 4096  # elements at a time: a tangent takes 81 numbers per point
-
-
-class Group(Protocol):
-    """What is needed of `Tets`."""
-
-    nodes: Ints
-    inverse: Floats
-    volume: Floats
-    lam: Floats
-    mu: Floats
-    rayleigh: Floats
-    law: Law
-    weights: ClassVar[Floats]
-    controls: ClassVar[Ints]
 
 
 def spread(weights: Floats, controls: Ints) -> Floats:
@@ -36,23 +25,23 @@ def spread(weights: Floats, controls: Ints) -> Floats:
     return T
 
 
-def shape_gradients(group: Group, part: slice) -> Floats:
+def shape_gradients(group: Tets, part: slice) -> Floats:
     """Gradients of the shape functions in every point, (E, points, c, 3) [1/m]."""
     rows = group.inverse[:, part].T.reshape(-1, 3, 3)
     g = np.concatenate([-rows.sum(axis=1, keepdims=True), rows], axis=1)
     return np.einsum("qma,emk->eqak", spread(group.weights, group.controls), g)
 
 
-def gradients(group: Group, x: Floats, part: slice = slice(None)) -> Floats:
+def gradients(group: Tets, x: Floats, part: slice = slice(None)) -> Floats:
     """F in every point, (E, points, 3, 3); of velocities: dF/dt."""
     return np.einsum("eai,eqak->eqik", x[group.nodes[part]], shape_gradients(group, part))
 
 
-def _constants(group: Group, part: slice, points: int) -> tuple[Floats, Floats]:
+def _constants(group: Tets, part: slice, points: int) -> tuple[Floats, Floats]:
     return np.repeat(group.lam[part], points), np.repeat(group.mu[part], points)
 
 
-def energy(group: Group, x: Floats) -> Floats:
+def energy(group: Tets, x: Floats) -> Floats:
     """Energy per element [J], (E,)."""
     F = gradients(group, x)
     points = F.shape[1]
@@ -60,7 +49,7 @@ def energy(group: Group, x: Floats) -> Floats:
     return group.volume * np.reshape(psi, (-1, points)).mean(axis=1)
 
 
-def forces(group: Group, x: Floats, v: Floats | None) -> Floats:
+def forces(group: Tets, x: Floats, v: Floats | None) -> Floats:
     """Corner forces (E c, 3) [N], with damping if velocities are given."""
     out = np.empty((*group.nodes.shape, 3))
     for part in batches(len(group.nodes)):
@@ -77,7 +66,7 @@ def forces(group: Group, x: Floats, v: Floats | None) -> Floats:
     return out.reshape(-1, 3)
 
 
-def stiffness(group: Group, x: Floats | None, part: slice, out: Floats) -> None:
+def stiffness(group: Tets, x: Floats | None, part: slice, out: Floats) -> None:
     """Upper blocks of the projected tangent of some elements, at rest if there are no positions."""
     g = shape_gradients(group, part)
     points, corners = g.shape[1:3]
