@@ -13,7 +13,7 @@ from pydantic import BaseModel, model_validator
 
 from pliant.base import PliantError
 from pliant.bodies.quasi_rigid.room import ResponseTable
-from pliant.bodies.register import AnyBody
+from pliant.bodies.register import AnyBody, as_recorded
 from pliant.bodies.schema import Body, Load, Material, Motion, Where
 from pliant.spec.fields import NotNegative, Positive, Spec, TableLike, Vector
 from pliant.spec.table import Table
@@ -189,13 +189,17 @@ class Scene(Spec):
     @classmethod
     def from_toml(cls, text: str, source: str = "the text") -> Scene:
         """Read a scene; errors name the place."""
-        import tomlkit
-        from tomlkit.exceptions import ParseError
+        return cls._read(_parsed(text, source), source)
 
-        try:
-            data = tomlkit.parse(text).unwrap()
-        except ParseError as error:
-            raise PliantError(f"{source} is not valid TOML: {error}.") from None
+    @classmethod
+    def recorded(cls, text: str) -> Scene:
+        """The scene that a run file holds, which may be from before fields that do nothing were refused."""
+        source = "the scene in the run file"
+        data = _parsed(text, source)
+        return cls._read({**data, "bodies": [as_recorded(body) for body in data.get("bodies", [])]}, source)
+
+    @classmethod
+    def _read(cls, data: dict[str, Any], source: str) -> Scene:
         try:
             return cls._named(cls(**data))
         except PliantError as error:
@@ -229,6 +233,16 @@ class Scene(Spec):
         import tomlkit
 
         return tomlkit.dumps(_plain(self, "scene"))
+
+
+def _parsed(text: str, source: str) -> Any:
+    import tomlkit  # start-up time
+    from tomlkit.exceptions import ParseError
+
+    try:
+        return tomlkit.parse(text).unwrap()
+    except ParseError as error:
+        raise PliantError(f"{source} is not valid TOML: {error}.") from None
 
 
 def _plain(value: Any, path: str) -> Any:

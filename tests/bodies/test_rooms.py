@@ -92,6 +92,27 @@ def test_bodies_of_a_model_of_your_own_get_any_material_and_no_field_that_does_n
     del ROOMS["mine"]
 
 
+def test_a_run_file_from_before_is_read_without_the_fields_that_did_nothing():
+    text = """
+        [[bodies]]
+        shape = "ball"
+        model = "rigid"
+        network = "voxels"
+        material = {youngs_modulus = 1e6, density = 500.0}
+        [[bodies]]
+        shape = "ball"
+        model = "quasi-rigid"
+        integrator = "verlet"
+        material = {law = "stvk", youngs_modulus = 1e6, yield_strain = 0.1}
+    """
+    rigid, quasi = Scene.recorded(text).bodies
+    assert rigid.material.stated() == {"density": 500.0} and quasi.material.stated() == {"youngs_modulus": 1e6} and quasi.integrator == "auto"
+    with pytest.raises(PliantError, match="network is for"):
+        Scene.from_toml(text)
+    with pytest.raises(PliantError, match="In the scene in the run file: bodies.*unknown key 'nettwork'"):
+        Scene.recorded(text.replace("network", "nettwork"))
+
+
 # -- a model in the tree: what follows would be a folder of its own
 
 

@@ -16,7 +16,7 @@ from pydantic import BeforeValidator, Field, WithJsonSchema
 from pliant.base import Floats, Ints, PliantError
 from pliant.bodies.fem.room import FEM
 from pliant.bodies.points.room import POINTS, PointsMaterial
-from pliant.bodies.quasi_rigid.room import QUASI_RIGID, QuasiRigidMaterial
+from pliant.bodies.quasi_rigid.room import OF_CORE, QUASI_RIGID, QuasiRigidMaterial
 from pliant.bodies.rigid.room import RIGID
 from pliant.bodies.room import ROOMS, Room, find_room, room_of
 from pliant.bodies.schema import Body, SoftBody
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from pliant.bodies.parts import BodyParts
     from pliant.geometry.shape import Shape
 
-__all__ = ["ROOMS", "AnyBody", "find_room", "material_for", "register", "register_model", "room_of"]
+__all__ = ["ROOMS", "AnyBody", "as_recorded", "find_room", "material_for", "register", "register_model", "room_of"]
 Make = Callable[[Ints, Floats, Any], "Elements"]
 
 
@@ -102,6 +102,18 @@ def register_model(name: str, make: Make) -> None:
 def material_for(model: str, **fields: Any) -> dict[str, Any]:
     """Those of the fields that materials of a model have: for scenes that try one after the other."""
     return {name: value for name, value in fields.items() if name in find_room(model).material.model_fields}
+
+
+def as_recorded(values: dict[str, Any]) -> dict[str, Any]:
+    """A body of a run file, which may be from before fields of other models were refused: without these, as they did nothing."""
+    room = room_of(values.get("model", "fem"))
+    if room not in ROOMS.values():
+        return values
+    idle = (*OF_CORE, "law") if room is QUASI_RIGID and "core" not in values else ()
+    known = lambda spec, name: name not in idle and (name in spec.model_fields or spec.elsewhere(name) is None)
+    kept = {name: value for name, value in values.items() if known(room.body, name)}
+    material = {name: value for name, value in kept.get("material", {}).items() if known(room.material, name)}
+    return kept | {"material": material}
 
 
 class _Branches:

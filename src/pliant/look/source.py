@@ -201,7 +201,7 @@ def _recorded_planes(header: Mapping[str, Any]) -> tuple[Plane, ...]:
     from pliant.scene import Scene
 
     try:
-        return planes_of(Scene.from_toml(header["scene"], "the scene in the run file"))
+        return planes_of(Scene.recorded(header["scene"]))
     except (KeyError, PliantError):  # a run of another program, or of a scene that this version cannot read
         return ()
 

@@ -110,7 +110,7 @@ def _mesh_arrays(shape: Shape) -> dict[str, np.ndarray]:
 
 def unpack_scene(text: str, arrays: dict[str, np.ndarray]) -> Scene:
     """The scene that `pack_scene` wrote down."""
-    scene = Scene.from_toml(text, "the scene in the run file")
+    scene = Scene.recorded(text)
     for body in scene.bodies:
         for part in PARTS:
             spec = getattr(body, part, None)

@@ -77,7 +77,7 @@ def _balance(series: dict[str, np.ndarray]) -> str:
 def scene_of(run: Run) -> Scene | None:
     """The scene in the run file; None if it is of another program or version."""
     try:
-        return Scene.from_toml(run.header["scene"], "the scene in the run file")
+        return Scene.recorded(run.header["scene"])
     except (KeyError, PliantError):
         return None
 
