@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from pliant import Answer, Contacts, Rows, Scene, register_method
+from pliant.bodies.register import material_for
 
 
 class Floor:
@@ -33,7 +34,7 @@ def test_a_user_method_carries_the_weight(model):
     scene.add(name="ground", shape="plane", model="static")
     scene.add(
         name="b", shape=dict(kind="box", size=(0.2, 0.2, 0.2), edge=0.1), model=model, position=(0, 0, 0.101),
-        material=dict(youngs_modulus=1e5, mass_damping=8.0, spring_stiffness=3000.0),
+        material=material_for(model, youngs_modulus=1e5, mass_damping=8.0, spring_stiffness=3000.0),
     )  # fmt: skip
     sim = scene.simulate().run(until=1.5)
     forces = []

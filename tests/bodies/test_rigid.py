@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pliant import Scene
-from pliant.bodies.rigid import angular_velocities, fly
+from pliant.bodies.rigid.motion import angular_velocities, fly
 from pliant.geometry.quaternions import matrix_to_quaternion, quaternion_to_matrix, rotation_vector_to_quaternion  # fmt: skip
 
 

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from pliant import PliantError, Scene
+from pliant.bodies.register import material_for
 from pliant.contact.contacts import Contacts
 from pliant.contact.noniterative import Noniterative, contact_rows, paper_rows, skin_inverse_masses
 from pliant.contact.pressure import Pressure
@@ -230,10 +231,10 @@ def test_a_block_of_any_kind_comes_to_rest_with_its_weight(law, integrator, dt):
     scene = Scene(dt=dt, contact="noniterative")
     scene.add(name="ground", shape="plane", model="static")
     kind = dict(model="springs") if law == "springs" else dict(model="fem")
-    law = dict(spring_stiffness=1e4) if law == "springs" else dict(law=law)
+    law = dict(spring_stiffness=1e4) if law == "springs" else dict(law=law, youngs_modulus=2e5, poisson_ratio=0.3)
     scene.add(
         name="b", shape=BOX, position=(0, 0, 0.12), integrator=integrator,
-        material=dict(youngs_modulus=2e5, poisson_ratio=0.3, mass_damping=20.0, **law), **kind,
+        material=dict(mass_damping=20.0, **law), **kind,
     )  # fmt: skip
     sim = scene.simulate()
     kinetic = [sim.step() and sim.books().kinetic for _ in range(int(0.9 / dt))]
@@ -249,7 +250,7 @@ def test_a_stack_of_two_comes_to_rest(models, integrator, dt):
     scene.add(name="ground", shape="plane", model="static")
     for k, model in enumerate(models):
         integrated = {} if model == "rigid" else dict(integrator=integrator)
-        scene.add(name=f"b{k}", shape=BOX, model=model, position=(0.013 * k, 0.007 * k, 0.105 + 0.22 * k), material=SOFT, **integrated)
+        scene.add(name=f"b{k}", shape=BOX, model=model, position=(0.013 * k, 0.007 * k, 0.105 + 0.22 * k), material=material_for(model, **SOFT), **integrated)
     sim = scene.simulate()
     kinetic, forces = [], []
     for _ in range(int(1.4 / dt)):

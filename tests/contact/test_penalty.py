@@ -5,6 +5,7 @@ import pytest
 
 from pliant import Scene
 from pliant.base import PliantError
+from pliant.bodies.register import material_for
 
 G = 9.81
 BOTH = ["continuous-penalty", "penalty"]
@@ -306,7 +307,7 @@ def test_contacts_sum_to_the_change_of_momentum(method, options, a, b):
     for name, model, x, v in (("a", a, 0.0, 1.0), ("b", b, 0.215, -1.0)):
         kind = dict(model="fem", element="quadratic") if model == "quadratic" else dict(model=model)
         where = dict(position=(x, 0.03 * x, 0.02), velocity=(v, 0.1 * v, 0), rotation=(0, 0, 9 * (name == "b")))
-        scene.add(name=name, shape=box, material=material, **where, **kind)
+        scene.add(name=name, shape=box, material=material_for(kind["model"], **material), **where, **kind)
     sim = scene.simulate()
     first, pushed, touched = sim.books().momentum, np.zeros(3), 0
     frames, nodes = sim.world.model.frames, sim.world.model.nodes

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from pliant import PliantError, Scene
+from pliant.bodies.register import material_for
 from pliant.contact.method import make_method
 from pliant.contact.point_surface.self_contact import VolumePoints, phyxel_contacts
 from pliant.geometry.shapes import make
@@ -20,7 +21,7 @@ def two_balls(model_a, model_b, distance=0.18, mu=0.3, **options):
     for name, model, x, v in (("a", model_a, 0.0, 0.3), ("b", model_b, distance, -0.1)):
         spacing = {"spacing": 0.05} if model == "points" else {}
         shape = {"kind": "ball", "radius": 0.1, "edge": 0.025}
-        scene.add(name=name, shape=shape, model=model, position=(x, 0, 0), velocity=(v, v, 0), friction=mu, material=SOFT, **spacing)
+        scene.add(name=name, shape=shape, model=model, position=(x, 0, 0), velocity=(v, v, 0), friction=mu, material=material_for(model, **SOFT), **spacing)
     return scene.simulate()
 
 

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from pliant import PliantError, Scene
+from pliant.bodies.register import material_for
 from pliant.geometry.quaternions import quaternion_to_matrix, rotation_vector_to_quaternion
 
 BOX = dict(kind="box", size=(0.3, 0.2, 0.2), edge=0.1)
@@ -55,7 +56,9 @@ def scene_of(kind, scheme, scale=1.0, turn=None, gravity=(0, 0, -9.81), ground=F
     if kind in spacings:
         fields["spacing"] = spacings[kind] * scale
     more = {k: place(v) if k in ("velocity", "position") else tuple(Q @ v) if k == "angular_velocity" else v for k, v in fields.items()}
-    scene.add(**{"name": "b", **KINDS[kind], "shape": shape, "material": material, "integrator": scheme, "rotation": rotation, **more})
+    material = material_for(KINDS[kind].get("model", "fem"), **material)
+    integrator = {} if kind in ("rigid", "quasi-rigid") else {"integrator": scheme}
+    scene.add(**{"name": "b", **KINDS[kind], "shape": shape, "material": material, **integrator, "rotation": rotation, **more})
     return scene, Q
 
 

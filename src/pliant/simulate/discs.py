@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pliant.base import Ints
-from pliant.bodies.points import Points
+from pliant.bodies.points.elements import Points
 from pliant.geometry.quaternions import quaternion_to_matrix
 
 if TYPE_CHECKING:

@@ -18,11 +18,11 @@ import numpy as np
 
 from pliant.base import Floats, Ints
 from pliant.bodies.elements import Elements
-from pliant.bodies.pieces import Piece, Whole, pieces_of
-from pliant.bodies.points import Points
+from pliant.bodies.points.elements import Points
+from pliant.bodies.points.pieces import Piece, Whole, pieces_of
 from pliant.model import CHANGING, Bodies, Model, Nodes, Skin
+from pliant.simulate.boundary import joined, starts
 from pliant.simulate.build import incidence
-from pliant.simulate.wiring import joined, starts
 from pliant.world.pairs import PairTable
 from pliant.world.world import World
 

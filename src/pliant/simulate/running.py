@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from pliant.base import Floats, PliantError
+from pliant.bodies.register import room_of
 from pliant.contact.pressure import point_pressure
 from pliant.measure.books import books
 from pliant.measure.history import FIELDS, History, surface_of
@@ -313,7 +314,7 @@ def drawn_cells(sim: Simulation) -> tuple[Cells, list[tuple[int, np.ndarray, int
     for body in range(len(bodies)):
         points = slice(bodies.point_start[body], bodies.point_start[body] + bodies.surface[body])
         own = skin.tets[skin.tet_body == body]
-        if bodies.kind[body] == "fem" and len(own) and single[points].max(initial=0) < 4:
+        if room_of(bodies.kind[body]).solid and len(own) and single[points].max(initial=0) < 4:
             group = next(i for i, owner in enumerate(model.group_body) if (owner == body).any())
             elements = np.flatnonzero(model.group_body[group] == body)
             tets.append(own)

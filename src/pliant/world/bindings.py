@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import math
 
-from pliant.bodies.rigid import inverse_inertia_times
-from pliant.geometry.quaternions import load4, rotate, rotate_back
+from pliant.geometry.quaternions import inverse_inertia_times, load4, rotate, rotate_back
 from pliant.kernels import add, axpy, cross, dot, kernel, load, parallel, prange, scale, store, sub
 
 

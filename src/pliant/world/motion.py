@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, TypeVar
 import numpy as np
 
 from pliant.base import Floats, Ints
-from pliant.bodies.rigid import fly
+from pliant.bodies.rigid.motion import fly
 from pliant.world import bindings
 
 if TYPE_CHECKING:

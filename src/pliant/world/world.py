@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from pliant.base import Floats
-from pliant.bodies.points import Points
-from pliant.bodies.rigid import angular_velocities, kick_frames
+from pliant.bodies.points.elements import Points
+from pliant.bodies.rigid.motion import angular_velocities, kick_frames
 from pliant.geometry.quaternions import product, quaternion_to_matrix, rotation_vector_to_quaternion
 from pliant.integrate.explicit import kick_nodes
 from pliant.integrate.implicit_euler import ImplicitEuler

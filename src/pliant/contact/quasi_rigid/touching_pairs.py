@@ -11,13 +11,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from pliant.base import Floats, Ints, PliantError
+from pliant.bodies.quasi_rigid.response import RESPONSES
 from pliant.contact.elastic.resolve import resolve
 from pliant.contact.elastic.response import Boussinesq, LayerCut, Response, Tabulated, VolumePreserving
 from pliant.contact.elastic.result import ContactResult
 from pliant.contact.elastic.side import Side
 from pliant.detect.surfels.carried import Carried, Surfels
 from pliant.geometry.quaternions import quaternion_to_matrix
-from pliant.model import RESPONSES
 from pliant.world.motion import Motion
 
 NO_IDS = np.zeros(0, np.int64)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any, Literal
+
 import numpy as np
 
 from pliant.base import Floats
@@ -126,7 +128,7 @@ def collision(method: str, quick: bool) -> list[Check]:
 
 # ---- refinement
 
-COLUMN = dict(
+COLUMN: dict[str, Any] = dict(
     name="column", shape=dict(kind="box", size=(0.1, 0.1, 0.4), edge=0.05), position=(0, 0, 0.2), integrator="implicit",
     material=dict(youngs_modulus=1e5, poisson_ratio=0.0, density=1000.0, law="linear", mass_damping=20.0),
 )  # fmt: skip
@@ -176,7 +178,7 @@ def refined_steps(method: str, quick: bool) -> list[Check]:
 def refined_elements(method: str, quick: bool) -> list[Check]:
     """A short beam bent by its weight: the error of 4-node elements falls with the square of their size, against 10-node ones."""
 
-    def sag(edge: float, element: str) -> float:
+    def sag(edge: float, element: Literal["linear", "quadratic"]) -> float:
         scene = Scene(contact=method)
         material = dict(youngs_modulus=1e6, poisson_ratio=0.3, density=1000.0, law="linear")
         beam = dict(kind="box", size=(0.4, 0.1, 0.1), edge=edge)

@@ -118,7 +118,8 @@ def free_fall(method: str, quick: bool) -> list[Check]:
     """Soft, spring and rigid bodies thrown and spinning: centres follow the parabola, momentum and spin stay."""
     checks = []
     verlet = dict(integrator="verlet")
-    for kind, options in {"fem": verlet, "springs": dict(verlet, model="springs"), "rigid": dict(model="rigid")}.items():
+    kinds: dict[str, Any] = {"fem": verlet, "springs": dict(verlet, model="springs"), "rigid": dict(model="rigid")}
+    for kind, options in kinds.items():
         scene = Scene(dt=1e-3, duration=0.2, contact=method)
         shape = dict(kind="box", size=(0.2, 0.1, 0.05), edge=0.05)
         scene.add(name="body", shape=shape, velocity=(1.0, 0.5, 2.0), angular_velocity=(0.0, 90.0, 30.0), **options)

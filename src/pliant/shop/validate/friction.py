@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
@@ -25,7 +26,8 @@ def block_scene(method: str, kind: str, mu: float, gravity: tuple[float, float, 
     scene = Scene(dt=2e-3, duration=1.0, contact=contact_of(method), gravity=gravity)
     floor = dict(kind="box", size=(4.0, 2.0, 0.2), edge=1.0)
     scene.add(name="floor", shape=floor, model="static", position=(0, 0, -0.1), friction=mu)
-    body = dict(name="block", shape=dict(kind="box", size=(0.2, 0.2, 0.1), edge=0.1), position=(0.013, 0.007, 0.05), friction=mu)
+    block = dict(kind="box", size=(0.2, 0.2, 0.1), edge=0.1)
+    body: dict[str, Any] = dict(name="block", shape=block, position=(0.013, 0.007, 0.05), friction=mu)
     if kind == "rigid":
         scene.add(**body, model="rigid", material=dict(density=1000.0), velocity=(speed, 0, 0))
     else:
@@ -138,7 +140,9 @@ def tip_or_slide(method: str, quick: bool) -> list[Check]:
         scene = Scene(dt=2e-3, duration=1.0, contact=contact_of(method), gravity=leaning(degrees))
         scene.add(name="floor", shape=dict(kind="box", size=(4.0, 2.0, 0.2), edge=1.0), model="static", position=(0, 0, -0.1), friction=mu)
         tall = dict(kind="box", size=(0.1, 0.1, 0.2), edge=0.1)
-        model = dict(gives_way(method, 0.02), material=dict(youngs_modulus=1e7)) if method == "quasi-rigid" else dict(model="rigid")
+        model: dict[str, Any] = dict(model="rigid")
+        if method == "quasi-rigid":
+            model = dict(gives_way(method, 0.02), material=dict(youngs_modulus=1e7))
         scene.add(name="block", shape=tall, position=(0.013, 0.007, 0.1), friction=mu, **model)
         sim = Simulation(scene).run(until=0.4)
         before = sim.centre("block")[0]

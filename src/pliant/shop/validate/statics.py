@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
@@ -192,7 +193,7 @@ def pad_scene(method: str, dt: float, youngs_modulus: float, scale: float = 1.0)
     omega = np.sqrt(youngs_modulus / (DENSITY * SIZE**2) / scale) * (SOFTER if method == "quasi-rigid" else 1.0)
     scene = Scene(dt=dt, duration=max(60 * dt, 12.0 / omega), contact=contact_of(method))
     material = dict(youngs_modulus=youngs_modulus * scale, density=DENSITY, poisson_ratio=0.3, mass_damping=2.0 * omega)
-    shared = dict(material=material, friction=0.5, **gives_way(method, 0.2 * SIZE * scale))
+    shared: dict[str, Any] = dict(material=material, friction=0.5, **gives_way(method, 0.2 * SIZE * scale))
     pad = dict(kind="box", size=tuple(scale * np.array([0.2, 0.2, 0.05])), edge=0.05 * scale)
     scene.add(name="pad", shape=pad, position=(0, 0, 0.025 * scale), **held(method), **shared)
     cube = dict(kind="box", size=(SIZE * scale,) * 3, edge=0.05 * scale)
@@ -327,7 +328,7 @@ def contact_patch(method: str, quick: bool) -> list[Check]:
     omega = 0.25 * math.pi * wave / size
     scene = Scene(dt=0.2 * edges[1] / wave, duration=10.0 / omega, contact=method, gravity=(0, 0, 0))
     material = dict(law="linear", youngs_modulus=young, poisson_ratio=0.0, density=DENSITY, mass_damping=1.5 * omega)
-    shared = dict(material=material, integrator="verlet", friction=0.0)
+    shared: dict[str, Any] = dict(material=material, integrator="verlet", friction=0.0)
     low, high = (dict(kind="box", size=(size,) * 3, edge=edge) for edge in edges)
     scene.add(name="low", shape=low, position=(0, 0, 0.5 * size), fixed=[dict(side="-z")], **shared)
     push = dict(kind="traction", value=dict(times=[0.0, 3.0 / omega], values=[(0, 0, 0), (0, 0, -load)]), where=dict(side="+z"))
