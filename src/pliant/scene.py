@@ -156,7 +156,7 @@ class Scene(Spec):
 
     def simulate(self, **options: Unpack[SettingFields]) -> Simulation:
         """Build the world and return a simulation that is ready to step; options override fields (dt, duration, contact)."""
-        from pliant.simulate.simulation import Simulation
+        from pliant.simulate.simulation import Simulation  # the door upwards; kernels load here, for start-up
 
         known = ("dt", "duration", "contact", "gravity", "solver")
         for key in options:

@@ -25,7 +25,8 @@ SHAPE = {
 
 
 def _shape(value: Any) -> Any:
-    from pliant.geometry.files import PointCloud  # readers of meshes: start-up time
+    # readers of meshes: start-up time
+    from pliant.geometry.files import PointCloud
     from pliant.geometry.mesh import Surface, TetMesh
     from pliant.geometry.shape import Shape
 
