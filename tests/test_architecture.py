@@ -74,7 +74,7 @@ def imports(file: Path) -> list[Import]:
                 names = [f"pliant.{alias.name}" if child.module == "pliant" else str(child.module) for alias in child.names]
             elif isinstance(child, ast.Import):
                 names = [alias.name for alias in child.names if alias.name.split(".")[0] == "pliant"]
-            first = child.lineno - 1
+            first = getattr(child, "lineno", 1) - 1
             while names and lines[first - 1].strip().startswith(("from ", "import ")):  # a comment is for all imports below it
                 first -= 1
             near = " ".join(lines[max(first - 1, 0) : child.end_lineno]) if names else ""
