@@ -2,13 +2,14 @@
 
 import importlib.util
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from pliant import PliantError, Scene
 from pliant.contact.contacts import Contacts
-from pliant.contact.noniterative import Noniterative, contact_rows, paper_rows, skin_inverse_masses
+from pliant.contact.noniterative import Noniterative, contact_rows, pace, paper_rows, skin_inverse_masses
 from pliant.contact.pressure import Pressure
 from pliant.detect.closest import face_neighbours
 from pliant.detect.solid_penetration import SolidPenetration, smooth_corners
@@ -563,3 +564,20 @@ def test_normals_are_shared_across_smooth_edges_only():
     ball = make("ball", radius=1.0, edge=0.3).tets
     of = smooth_corners(ball.points, ball.boundary, face_neighbours(ball.boundary))
     assert of.max() + 1 == len(np.unique(ball.boundary))
+
+
+def test_faces_share_normals_up_to_45_degrees():
+    for angle, shared in ((30.0, True), (60.0, False)):
+        a = np.radians(angle)
+        points = np.array([[0.0, 0, 0], [0, 1, 0], [1, 0, 0], [-np.cos(a), 0, -np.sin(a)]])
+        faces = np.array([[0, 2, 1], [0, 1, 3]])
+        of = smooth_corners(points, faces, face_neighbours(faces))
+        assert (of[0, 0] == of[1, 0]) == shared and (of[0, 2] == of[1, 1]) == shared
+
+
+def test_what_is_lost_comes_apart_by_a_hundredth_of_an_edge_a_step():
+    """Slowly, so that nothing is shot apart, but an edge within some 100 steps."""
+    rows = SimpleNamespace(normal=np.tile([0.0, 0, 1], (3, 1)))
+    motion = SimpleNamespace(slide=lambda rows: np.array([[0.0, 0, 0], [0, 0, 4e-4], [0, 0, 0]]))
+    close = pace(motion, 0.1, rows, np.array([True, True, False]), np.array([0.05, 0.05, 0.05]))
+    assert close == pytest.approx([1e-3, 6e-4, 0.05])
