@@ -2,6 +2,7 @@
 
 import importlib.util
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -9,10 +10,11 @@ import pytest
 from pliant import PliantError, Scene
 from pliant.bodies.register import material_for
 from pliant.contact.contacts import Contacts
-from pliant.contact.noniterative import Noniterative, contact_rows, paper_rows, skin_inverse_masses
+from pliant.contact.noniterative import Noniterative, contact_rows, pace, paper_rows, skin_inverse_masses
 from pliant.contact.pressure import Pressure
 from pliant.detect.closest import face_neighbours
-from pliant.detect.solid_penetration import SolidPenetration, smooth_corners
+from pliant.detect.depth import RESOLVED
+from pliant.detect.solid_penetration import Collisions, SolidPenetration, agree, smooth_corners
 from pliant.geometry.mesh import TET_EDGES, TetMesh
 from pliant.geometry.shapes import make
 from pliant.measure.overlap import remaining, remaining_depth
@@ -564,3 +566,30 @@ def test_normals_are_shared_across_smooth_edges_only():
     ball = make("ball", radius=1.0, edge=0.3).tets
     of = smooth_corners(ball.points, ball.boundary, face_neighbours(ball.boundary))
     assert of.max() + 1 == len(np.unique(ball.boundary))
+
+
+def test_faces_share_normals_up_to_45_degrees():
+    for angle, shared in ((30.0, True), (60.0, False)):
+        a = np.radians(angle)
+        points = np.array([[0.0, 0, 0], [0, 1, 0], [1, 0, 0], [-np.cos(a), 0, -np.sin(a)]])
+        faces = np.array([[0, 2, 1], [0, 1, 3]])
+        of = smooth_corners(points, faces, face_neighbours(faces))
+        assert (of[0, 0] == of[1, 0]) == shared and (of[0, 2] == of[1, 1]) == shared
+
+
+def test_what_is_lost_comes_apart_by_a_hundredth_of_an_edge_a_step():
+    """Slowly, so that nothing is shot apart, but an edge within some 100 steps."""
+    rows = SimpleNamespace(normal=np.tile([0.0, 0, 1], (3, 1)))
+    motion = SimpleNamespace(slide=lambda rows: np.array([[0.0, 0, 0], [0, 0, 4e-4], [0, 0, 0]]))
+    close = pace(motion, 0.1, rows, np.array([True, True, False]), np.array([0.05, 0.05, 0.05]))
+    assert close == pytest.approx([1e-3, 6e-4, 0.05])
+
+
+@pytest.mark.parametrize("own, closest, kept", [(0.95, 0.3, True), (0.7, 0.3, False), (0.95, 0.7, False)])
+def test_a_way_out_is_kept_against_the_closest_one_only_if_it_alone_goes_with_the_others(own, closest, kept):
+    """Cosines of the way of one point, and of the closest way out of it, with the ways of four others."""
+    normal = np.array([[0.0, 0, 1]] * 4 + [[np.sqrt(1 - own**2), 0, own]])
+    ids, one, real = np.arange(5), np.zeros(5, np.int64), np.zeros(5)
+    found = Collisions(ids, one, one + 1, one, np.zeros((5, 3)), normal, real, real, one + RESOLVED, real)
+    other = np.array([[np.sqrt(1 - closest**2), 0, closest]])
+    assert agree(found, np.array([4]), other, 2).tolist() == [kept]
