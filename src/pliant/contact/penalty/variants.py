@@ -16,9 +16,9 @@ spread, as its moment would be that of the height of the vertex over its ring. I
 anyhow; rigid ones need none.
 
 `redefinition: deep = true` (11.6-1, the stronger form) asks which way deep vertices come out of bodies with tetrahedra. The penetration
-direction r of Heidelberger et al. 2004 (detect/solid_penetration.py) is known for every vertex of a group that has sunk in together, layer
-by layer from the ones that are still near the surface. It does not depend on which face a vertex came through, so it tells a deep contact from a
-hooked one better than the neighbours' pushes do. Bodies without tetrahedra have only those.
+direction r of Heidelberger et al. 2004 (detect/solid_penetration.py) is known for every vertex of a group that has sunk in together,
+layer by layer from the ones that are still near the surface. It does not depend on which face a vertex came through, so it tells a deep
+contact from a hooked one better than the neighbours' pushes do. Bodies without tetrahedra have only those.
 """
 
 from __future__ import annotations
