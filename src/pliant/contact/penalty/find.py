@@ -31,14 +31,13 @@ from pliant.detect.feature_pairs import FeatureTree
 from pliant.detect.keys import find
 from pliant.detect.penetration import Penetration
 from pliant.detect.piercing import pierces_beside
-from pliant.detect.shapes import BALL, BOX, Shapes, asked_points, distances_to_shapes, points_in_shapes, widen_swept_boxes
+from pliant.detect.shapes import BALL, BOX, asked_points, distances_to_shapes, points_in_shapes, widen_swept_boxes
 from pliant.detect.tree import Tree
 from pliant.model import Bodies, Rest
 from pliant.world.motion import Motion
 
 TOUCHING = 1e-9  # of the size of two edges, or of a face: features nearer than this have no sides, to rounding
-DEPTH = 0.1  # of the mean edge: half the depth up to which crossing edges are found
-APART = 4.0  # times the shallowest of the pairs of edges of two bodies: as deep as another one may be
+DEPTH = 0.1  # of the mean edge: half the depth up to which crossing edges are found; deeper ones are across the body from each other
 
 
 class Features:
@@ -82,15 +81,11 @@ def new_pairs(motion: Motion, features: Features, known: Records) -> Found:
     return Found(records, since, vertex_face, features.tree.tree)
 
 
-def shapes_at_end(motion: Motion) -> Shapes:
-    return motion.bodies.shapes(motion.position, motion.rotation)
-
-
 def meeting(motion: Motion) -> tuple[Ints, Floats, Floats]:
     """Pairs (m, 2), a <= b, sorted, of bodies that may meet and whose boxes over the step overlap, with itself too; and the boxes."""
     bodies, own = motion.bodies, np.arange(len(motion.bodies))
     low, high = swept_boxes(bodies.point_start[:-1], bodies.point_start[:-1] + bodies.surface, motion.start, motion.end)
-    widen_swept_boxes(shapes_at_end(motion), motion.position_start, low, high)
+    widen_swept_boxes(motion.shapes, motion.position_start, low, high)
     pairs = np.concatenate([overlapping(low, high), np.stack([own, own], axis=1)])
     pairs = pairs[motion.pairs.meet(*pairs.T)]
     return pairs[np.lexsort(pairs.T[::-1])], low, high
@@ -236,7 +231,7 @@ def _vertex_shape(
     a, b = np.ascontiguousarray(ordered[:, 0]), np.ascontiguousarray(ordered[:, 1])
     bodies, counts = motion.bodies, np.ones(len(motion.skin), bool)
     asked = asked_points(bodies.point_start, bodies.surface, bodies.anchor, bodies.ball_radius)
-    pair, point, _, _ = points_in_shapes(a, b, *asked, bodies.ball_radius, counts, motion.end, low, high, shapes_at_end(motion))
+    pair, point, _, _ = points_in_shapes(a, b, *asked, bodies.ball_radius, counts, motion.end, low, high, motion.shapes)
     a, b = a[pair], b[pair]
     fresh = find(vertex_keys(motion, known), vertex_key(motion, point, b)) < 0
     return shape_records(motion, point[fresh], a[fresh], b[fresh]), np.zeros(int(fresh.sum()))
@@ -257,7 +252,7 @@ def shape_gaps(motion: Motion, records: Records) -> Known:
     point, body, radius = records.feature_a[rows], records.b[rows], bodies.ball_radius[records.a[rows]]
     started = bodies.shapes(motion.position_start, motion.rotation_start)
     out.before[rows] = distances_to_shapes(started, body, motion.start[point])[0] - radius
-    after, out.normal[rows] = distances_to_shapes(shapes_at_end(motion), body, motion.end[point])
+    after, out.normal[rows] = distances_to_shapes(motion.shapes, body, motion.end[point])
     out.after[rows] = after - radius
     return out
 
@@ -320,11 +315,10 @@ def edges_crossing(motion: Motion, features: Features, inside: Records) -> Recor
 
 
 def _shallow(motion: Motion, mesh: Adjacency, edges: Records, inside: Records, limit: float) -> Records:
-    """The pairs of edges no deeper than the points of their two bodies; where none is inside, than APART times the shallowest or `limit`.
+    """The pairs of edges no deeper than the points of their two bodies, or as they moved; where no point is inside, than `limit` [m].
 
     Where bodies are flush rounding alone decides which edges pierce which faces, and some are across the whole body from each other.
     """
     depth = -gaps(motion.end, edges, mesh)
-    least = -deepest(motion, edges, -depth, edges)
     most = deepest(motion, inside, np.nan_to_num(-gaps(motion.end, inside, mesh)), edges)
-    return edges.select(depth <= np.where(np.isfinite(most), np.maximum(most, travel(motion, edges)), np.minimum(APART * least, limit)))
+    return edges.select(depth <= np.where(np.isfinite(most), np.maximum(most, travel(motion, edges)), limit))
