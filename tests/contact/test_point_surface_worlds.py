@@ -6,6 +6,7 @@ import pytest
 from pliant import PliantError, Scene
 from pliant.bodies.register import material_for
 from pliant.contact.method import make_method
+from pliant.contact.point_surface.detection import detect, shorter_step
 from pliant.contact.point_surface.self_contact import VolumePoints, phyxel_contacts
 from pliant.geometry.shapes import make
 from pliant.shop.scenes import keiser
@@ -98,6 +99,10 @@ def test_a_fast_body_divides_the_step_and_does_not_pass_through():
     scene.add(name="wall", shape={"kind": "box", "size": (0.1, 1.0, 1.0), "edge": 0.1}, model="static")
     scene.add(name="ball", shape={"kind": "ball", "radius": 0.1}, model="rigid", position=(-0.17, 0, 0), velocity=(20.0, 0, 0))
     sim = scene.simulate()
+    motion = sim.world.free_motion(0.01)
+    seen = detect(make_method("point-surface", {}), motion, {}, motion.pairs)
+    part = shorter_step(motion, seen, 64)
+    assert 0.3 < 20.0 * part / seen.surfaces.wide.min() <= 0.5  # of a surfel spacing
     sim.run(until=0.04)
     assert sim.state.step > 8  # in four steps it would be through the wall; it is stopped within a few parts of the first
     assert sim.centre("ball")[0] < 0.0 and sim.state.velocity[sim.world.model.bodies.frame[1], 0] < 0.0
