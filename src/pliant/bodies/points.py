@@ -205,7 +205,7 @@ class Points:
         omega2 = np.repeat(self._known[1] * most, np.diff(self.start)) * np.where(np.isfinite(self.yield_strain), STRAINED, 1.0)
         return stable_step(omega2, self.rayleigh * omega2)
 
-    def _frequencies(self, node_mass: Floats, material: Floats) -> Floats:
+    def _frequencies(self, node_mass: Floats, material: np.ndarray) -> Floats:
         """omega_max^2 of each body over its largest mu [1/(Pa s^2)], (B,): power iteration with forces of small displacements.
 
         They are displacements from the reference, under the stress that was there when it was taken.
