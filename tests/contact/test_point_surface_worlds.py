@@ -7,8 +7,8 @@ from pliant import PliantError, Scene
 from pliant.contact.method import make_method
 from pliant.contact.point_surface.inner import Phyxels, inner_contacts
 from pliant.geometry.shapes import make
-from pliant.shop.scenes import cradle
-from pliant.shop.validate.carried import mean_force
+from pliant.shop.scenes import keiser
+from pliant.shop.validate import mean_force
 from pliant.shop.validate.statics import pad_scene
 
 SOFT = {"youngs_modulus": 1e5, "density": 1000.0}
@@ -182,18 +182,18 @@ def test_options_are_checked():
 
 
 def test_G30_the_chain_of_masses():
-    assert cradle.chain(3) == pytest.approx([-0.03788, 0.03937, 0.99851], abs=1e-4)
-    assert cradle.chain(5) == pytest.approx([-0.03789, -0.01013, -0.00290, 0.05311, 0.99781], abs=1e-4)
-    assert cradle.chain(3, 1.0) == pytest.approx([-0.13026, 0.15023, 0.98003], abs=1e-4)
-    assert cradle.chain(3, 1.5) == pytest.approx([-0.07095, 0.07640, 0.99455], abs=1e-4)
+    assert keiser.chain(3) == pytest.approx([-0.03788, 0.03937, 0.99851], abs=1e-4)
+    assert keiser.chain(5) == pytest.approx([-0.03789, -0.01013, -0.00290, 0.05311, 0.99781], abs=1e-4)
+    assert keiser.chain(3, 1.0) == pytest.approx([-0.13026, 0.15023, 0.98003], abs=1e-4)
+    assert keiser.chain(3, 1.5) == pytest.approx([-0.07095, 0.07640, 0.99455], abs=1e-4)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("values", [{}, {"model": "points", "speed": 0.25, "dt": 0.002, "duration": 4.0}])
 def test_G30_cradle_keeps_energy_and_hits_the_chain(values):
     """Faceted point balls need more overlap than rigid ones, which are exact, to forget their facets."""
-    sim = cradle.make(**values).simulate().run()
-    assert cradle.expect(sim)
+    sim = keiser.cradle(**values).simulate().run()
+    assert keiser.expect_cradle(sim)
 
 
 # -- implicit contacts

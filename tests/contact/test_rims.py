@@ -53,9 +53,9 @@ def motion_of(sim: Simulation) -> Motion:
 
 def crossings(sim: Simulation):
     motion = motion_of(sim)
-    finder = Penetration(motion)
-    finder.fit(motion)
-    return SharpEdges(motion).find(motion, *body_boxes(motion, finder.tree))
+    finder = motion.kept(Penetration)
+    finder.fit(motion.end, motion.shapes)
+    return motion.kept(SharpEdges).find(motion.start, motion.end, *body_boxes(finder.tree, motion.shapes), motion.pairs.meet)
 
 
 def two_boxes(depth: float, turn: float, shift=(0.0, 0.0)):

@@ -21,8 +21,8 @@ from pliant.detect.surfels.riding import LONGEST
 from pliant.detect.surfels.surface import PointSurface
 from pliant.geometry.mass import Mass, is_closed, mass_of_samples, mass_of_surface
 from pliant.geometry.mesh import Surface
-from pliant.geometry.resolve import resolve
 from pliant.geometry.shape import Shape
+from pliant.geometry.shapes import resolve
 from pliant.geometry.subdivide import subdivided
 from pliant.model import RESPONSES
 from pliant.scene import Body, ResponseTable

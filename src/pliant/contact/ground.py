@@ -8,7 +8,7 @@ a static partner and s = 1 end on the surface). Friction as in contact/friction.
 Where we differ: D is the absolute row sum over all contacts of the step, so stacked and shared contacts stay stable; k of an
 enduring contact changes by at most a tenth a step, so that a shorter step does not kick what is at rest.
 
-Edges that cross edges are contacts too, and points at rims leave with them (contact/rims.py).
+Edges that cross edges are contacts too, and points at rims leave with them (detect/sharp_edges.py).
 
 Limitations: looks at the end of the step only, so thin bodies can be crossed within one; bodies rest a few g dt^2 deep; no self-contact.
 Surfaces must be closed.
@@ -23,12 +23,13 @@ import numpy as np
 
 from pliant.base import Floats, PliantError
 from pliant.contact.contacts import Contacts, Support
+from pliant.contact.edge_contacts import crossed_edges, edge_key, edge_rows, features, remember_depths
 from pliant.contact.friction import anchored, coulomb, tangential
 from pliant.contact.method import Answer, Memory
 from pliant.contact.pressure import Pressure
-from pliant.contact.rims import Ways, crossed_edges, edge_key, edge_rows, features, remember_depths, settle
 from pliant.detect.keys import recall, remember
 from pliant.detect.penetration import Hits, Penetration
+from pliant.detect.sharp_edges import Ways, leave_with_edges
 from pliant.world.motion import Motion, Rows
 
 
@@ -46,12 +47,13 @@ class Ground:
 
     def respond(self, motion: Motion, memory: Memory) -> Answer:
         finder = motion.kept(Penetration)
-        hits = finder.find(motion)
+        surfaces = finder.fit(motion.end, motion.shapes)
+        hits = finder.find(surfaces, motion.pairs.meet)
         edges = crossed_edges(motion, finder.tree, memory)
         if len(hits) + len(edges) == 0:
             return Answer(Contacts.none(motion.dt))
         ways = Ways(hits.point, hits.a, hits.b, hits.face, hits.weights, hits.normal, -hits.gap)
-        _, wanted, crossing = settle(motion, finder, ways, edges)
+        _, wanted, crossing = leave_with_edges(surfaces, ways, edges)
         hits, edges = replace(hits, gap=-ways.depth).select(wanted), edges.select(crossing)
         rows = Rows.joined([contact_rows(motion, hits), edge_rows(motion, edges)])
         key = np.concatenate([hits.point * len(motion.bodies) + hits.b, edge_key(motion, edges)])

@@ -37,6 +37,11 @@ class Shapes(NamedTuple):
     rotation: Floats  # (f, 4)
 
 
+def no_shapes(bodies: int) -> Shapes:
+    """Of bodies that are nothing but their faces."""
+    return Shapes(np.full(bodies, NO_SHAPE), np.zeros((bodies, 3)), np.zeros(bodies, np.int64), np.zeros((0, 3)), np.zeros((0, 4)))
+
+
 def ball_radii(kind: Ints, parameters: Floats) -> Floats:
     """Radius of bodies that are exact balls [m], (B,); 0 of all others."""
     return np.where(kind == BALL, parameters[:, 0], 0.0)

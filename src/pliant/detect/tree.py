@@ -15,6 +15,7 @@ over runs of them as they come, so that a shallow tree is slow but right.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -24,6 +25,20 @@ from pliant.kernels import contiguous, inline, kernel, parallel, prange, use_thr
 LEAF = 4
 ARITY = 8  # measured in benchmarks/broad_phase.py against 2 and 4
 WORN = 1.5  # sum of surface areas, relative to the best since it was built, at which a tree is built anew
+
+
+class Nodes(NamedTuple):
+    """The arrays of a tree as kernels take them; see `Tree`. Nodes below `leaves` are leaves."""
+
+    root: Ints
+    leaves: int
+    first: Ints
+    children: Ints  # how many: `Tree.count`
+    order: Ints
+    low: Floats
+    high: Floats
+    box_low: Floats
+    box_high: Floats
 
 
 @dataclass
@@ -98,6 +113,13 @@ class Tree:
     def area(self) -> float:
         """Sum of the surface areas of all nodes [m^2]."""
         return float(surface_sum(self.low, self.high))
+
+    @property
+    def nodes(self) -> Nodes:
+        """What kernels need of it, as it is now."""
+        return Nodes(
+            self.root, int(self.level[1]), self.first, self.count, self.order, self.low, self.high, self.box_low, self.box_high
+        )  # fmt: skip
 
     def root_boxes(self) -> tuple[Floats, Floats]:
         """Box of each body, (B, 3) twice; an empty one (inf, -inf) for a body without primitives."""

@@ -14,9 +14,8 @@ import numpy as np
 from pliant.base import PliantError
 from pliant.look import fields
 from pliant.look.draw import Canvas, View, scale_of, viewpoint
-from pliant.look.glass import containers
 from pliant.look.source import Film
-from pliant.look.stage import extremes
+from pliant.look.stage import containers, extremes
 
 if TYPE_CHECKING:
     from PIL import Image

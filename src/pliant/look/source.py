@@ -11,11 +11,11 @@ import numpy as np
 from pliant.base import Floats, Ints, PliantError
 from pliant.geometry.quaternions import quaternion_to_matrix, rotation_vector_to_quaternion
 from pliant.record.export import skin
+from pliant.scene import Scene
 
 if TYPE_CHECKING:
     from pliant.look.pairs import Marks
     from pliant.record import Cells, Run
-    from pliant.scene import Scene
     from pliant.simulate.simulation import Simulation
 
 NO_POINTS = np.zeros(0, np.int64)
@@ -85,6 +85,7 @@ def planes_of(scene: Scene) -> tuple[Plane, ...]:
 
 def from_simulation(sim: Simulation) -> Picture:
     """A simulation as it is now; displacements are from the rest shape, and zero for rigid bodies."""
+    # start-up: a run is drawn without the code that steps
     from pliant.simulate.running import cell_fields, drawn_cells, point_fields
 
     model, state = sim.world.model, sim.world.state
@@ -197,8 +198,6 @@ class Film:
 
 
 def _recorded_planes(header: Mapping[str, Any]) -> tuple[Plane, ...]:
-    from pliant.scene import Scene
-
     try:
         return planes_of(Scene.from_toml(header["scene"], "the scene in the run file"))
     except (KeyError, PliantError):  # a run of another program, or of a scene that this version cannot read

@@ -16,6 +16,7 @@ from pliant.detect.surfels.surface import PointSurface
 from pliant.geometry.files import PointCloud, read
 from pliant.geometry.mesh import Surface, TetMesh
 from pliant.geometry.shape import Shape
+from pliant.geometry.shapes import SHAPES, make
 from pliant.geometry.subdivide import subdivided
 from pliant.pressing.crop import cropped
 
@@ -46,8 +47,6 @@ def thing(
     if isinstance(spec, str) and spec == "plane":
         return Thing("plane", Exact("plane"), NO_FACES)
     if isinstance(spec, str | Path):
-        from pliant.geometry.shapes import SHAPES
-
         name = str(spec)
         if name in SHAPES and not Path(name).exists():
             return _from_shape(name, {}, spacing)
@@ -71,8 +70,6 @@ def _part(mesh: Surface | TetMesh | PointCloud, crop: str | None) -> Surface | T
 
 
 def _from_shape(kind: str, parameters: dict[str, Any], spacing: float | None) -> Thing:
-    from pliant.geometry.shapes import make
-
     made = make(kind, **parameters)
     return _from_mesh(made.name, made.surface(), spacing)
 

@@ -30,6 +30,7 @@ from pliant.pressing.approach import aligned, floor_under, touching
 from pliant.pressing.limits import check_depth, check_force
 from pliant.pressing.maps import PressureMap, pressure_map
 from pliant.pressing.objects import Thing, centre_of, thing
+from pliant.pressing.output import save
 from pliant.pressing.stood import angle_of, tipped, why_apart
 from pliant.pressing.tabulate import read_response
 
@@ -105,8 +106,6 @@ class Pressed:
 
     def save(self, folder: str | Path, sensor: tuple[int, int] | None = None) -> list[Path]:
         """Pictures, the map as PNG and CSV, both surfaces as PLY, and the facts; returns the files."""
-        from pliant.pressing.output import save
-
         return save(self, Path(folder), sensor)
 
 

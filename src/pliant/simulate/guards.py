@@ -19,7 +19,8 @@ FAR = 10.0  # body lengths a step: what goes faster than this must have a reason
 def overlaps(world: World) -> list[tuple[str, str, float, Floats]]:
     """Pairs of bodies that overlap now: names, depth [m] and the direction out of the second."""
     still = world.standing()
-    hits = still.kept(Penetration).find(still)
+    finder = still.kept(Penetration)
+    hits = finder.find(finder.fit(still.end, still.shapes), still.pairs.meet)
     names = world.model.bodies.names
     found: dict[tuple[str, ...], tuple[str, str, float, Floats]] = {}
     for k in np.argsort(hits.gap, kind="stable"):  # deepest first

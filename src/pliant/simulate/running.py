@@ -21,8 +21,9 @@ from pliant.measure.pairs import per_pair
 from pliant.measure.rubbing import Rubbing
 from pliant.record import Cells, Record, Recorder, Run, fold, resume_writer
 from pliant.record.elements import element_stress, element_stretch
-from pliant.record.snapshot import freeze, pack_scene, read_meshes, thaw, unpack_scene
+from pliant.record.snapshot import freeze, pack_scene, thaw, unpack_scene
 from pliant.scene import Scene
+from pliant.simulate.build import read_meshes
 from pliant.simulate.discs import disc_fields, loose_points
 from pliant.simulate.guards import Guard, check_start
 from pliant.simulate.simulation import Simulation

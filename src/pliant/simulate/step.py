@@ -11,7 +11,7 @@ import numpy as np
 
 from pliant.base import Floats
 from pliant.contact.contacts import Contacts
-from pliant.contact.several import Several
+from pliant.contact.method import Several
 from pliant.kernels import use_threads
 from pliant.measure.balance import Balance, balance, momenta
 from pliant.world.attachments import pull_together

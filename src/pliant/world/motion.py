@@ -21,6 +21,7 @@ from pliant.bodies.rigid import fly
 from pliant.world import bindings
 
 if TYPE_CHECKING:
+    from pliant.detect.shapes import Shapes
     from pliant.integrate.implicit_euler import System
     from pliant.model import Rest
     from pliant.world.pairs import PairTable
@@ -140,6 +141,11 @@ class Motion:
     def end(self) -> Floats:
         """Skin points at the end of the step [m], (p, 3)."""
         return self._world.skin_positions(self.x, self.position, self.rotation)
+
+    @property
+    def shapes(self) -> Shapes:
+        """The exact shapes of all bodies as they are at the end of the step."""
+        return self.bodies.shapes(self.position, self.rotation)
 
     @property
     def velocity(self) -> Floats:

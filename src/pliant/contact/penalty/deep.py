@@ -1,6 +1,6 @@
 """Which way deep vertices come out of bodies with tetrahedra (11.6-1 of the methods page, the stronger form).
 
-The penetration direction r of Heidelberger et al. 2004 (contact/inside.py) is known for every vertex of a group that has sunk in
+The penetration direction r of Heidelberger et al. 2004 (detect/solid_penetration.py) is known for every vertex of a group that has sunk in
 together, layer by layer from the ones that are still near the surface. It does not depend on which face a vertex came through,
 so it tells a deep contact from a hooked one better than the neighbours' pushes do. Bodies without tetrahedra have only those.
 """
@@ -10,9 +10,9 @@ from __future__ import annotations
 import numpy as np
 
 from pliant.base import Floats
-from pliant.contact.inside import Finder
 from pliant.contact.penalty.records import VERTEX_FACE, Records
 from pliant.detect.depth import RESOLVED
+from pliant.detect.solid_penetration import SolidPenetration
 from pliant.world.motion import Motion
 
 
@@ -22,7 +22,7 @@ def ways_out(motion: Motion, records: Records) -> Floats:
     rows = np.flatnonzero((records.kind == VERTEX_FACE) & np.isin(records.b, motion.skin.tet_body))
     if len(rows) == 0:
         return out
-    found = motion.kept(Finder).find(motion)
+    found, _ = motion.kept(SolidPenetration).find(motion.end, motion.shapes, motion.pairs.meet)
     found = found.select((found.status == RESOLVED) & (found.face >= 0))
     count = len(motion.bodies)
     key = found.point * count + found.b

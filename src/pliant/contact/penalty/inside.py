@@ -27,7 +27,8 @@ APART = 4.0  # times the shallowest of the pairs of edges of two bodies: as deep
 
 def points_inside(motion: Motion) -> tuple[Records, Known]:
     """Points that end the step inside other bodies, with the face where they would come out, or the exact shape; balls as balls."""
-    hits = motion.kept(Penetration).find(motion)
+    finder = motion.kept(Penetration)
+    hits = finder.find(finder.fit(motion.end, motion.shapes), motion.pairs.meet)
     exact = hits.face < 0
     shapes = shape_records(motion, hits.point[exact], hits.a[exact], hits.b[exact])
     point, face = hits.point[~exact], hits.face[~exact]

@@ -6,7 +6,7 @@ import numpy as np
 
 from pliant.base import Floats, Ints, PliantError
 from pliant.detect.surfels.neighbours import KDTree
-from pliant.geometry.surface_topology import diagonal, labels
+from pliant.geometry.topology import diagonal, labels
 
 SAME = 1e-9  # of the diagonal of the box: points nearer than this are one
 LEAST = 4  # points of a surface

@@ -16,7 +16,7 @@ import numpy as np
 
 from pliant.base import Floats, Ints, PliantError
 from pliant.detect.surfels.axes import smallest_axis
-from pliant.geometry.surface_topology import labels
+from pliant.geometry.topology import labels
 from pliant.kernels import kernel, load, store, sub
 
 SMOOTH, RAW = 16, 32  # neighbours for clean and for noisy scans

@@ -17,6 +17,7 @@ from pliant.look.report.html import code, facts, folded, listing, table, text
 from pliant.measure.pairs import per_pair
 from pliant.record import human
 from pliant.scene import Body, Scene
+from pliant.simulate.build import contact_of
 
 if TYPE_CHECKING:
     from pliant.record import Run
@@ -112,8 +113,6 @@ def summary(run: Run) -> str:
 
 
 def _method(scene: Scene) -> str:
-    from pliant.simulate.build import contact_of
-
     try:
         methods, why = contact_of(scene)
     except PliantError:  # a method of the user's own that is not here

@@ -13,7 +13,9 @@ from functools import lru_cache
 import numpy as np
 
 from pliant.base import Floats, PliantError
-from pliant.geometry.implicit import (
+from pliant.geometry.mesh import TetMesh
+from pliant.geometry.shape import Shape, number
+from pliant.shop.sculpt.implicit import (
     Field,
     ball,
     box,
@@ -29,9 +31,7 @@ from pliant.geometry.implicit import (
     tube,
     union,
 )
-from pliant.geometry.mesh import TetMesh
-from pliant.geometry.shape import Shape, number
-from pliant.geometry.stuffing import Pinched, stuff
+from pliant.shop.sculpt.stuffing import Pinched, stuff
 
 _ABOVE_GROUND = half_space((0, 0, 0), (0, 0, -1))
 

@@ -6,9 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from pliant import Scene
-from pliant.shop.validate import NO_CONTACT, Check, problem
-from pliant.shop.validate.carried import G
+from pliant.scene import Scene
+from pliant.shop.validate import NO_CONTACT, Check, G, problem
 from pliant.simulate.simulation import Simulation
 
 DENSITY = 1000.0

@@ -18,7 +18,7 @@ from pliant.contact.penalty.neighbours import Neighbours
 from pliant.contact.penalty.records import EDGE_EDGE, VERTEX_FACE, Records
 from pliant.shop import scenes
 from pliant.shop.reproduce import Line
-from pliant.shop.reproduce.thesis.watch import CPF, DPF
+from pliant.shop.reproduce.watch import CPF, DPF
 
 KINDS = {"vertex-face": VERTEX_FACE, "edge-edge": EDGE_EDGE}
 PUBLISHED = {"vertex-face": (7.55, 4.07, 1.01, 0.29), "edge-edge": (6.56, 3.11, 1.00, 0.28)}  # [us] all, category, CPF, DPF
