@@ -12,6 +12,7 @@ from pliant.simulate import running
 from pliant.simulate.simulation import Simulation
 from pliant.world.motion import Motion, Rows
 
+
 def drop(contact: str, integrator: str) -> Scene:
     scene = Scene(dt=0.001, duration=0.1, contact=contact)
     scene.add(name="ground", shape=dict(kind="box", size=(1, 1, 0.2), edge=0.5), model="static", position=(0, 0, -0.1))

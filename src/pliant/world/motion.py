@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
-from pliant.base import Floats, Ints
+from pliant.base import Floats, Ints, PliantError
 from pliant.bodies.rigid import fly
 from pliant.world import bindings
 
@@ -343,6 +343,17 @@ class Motion:
             takes = next(iter(inspect.signature(kind).parameters), "")
             kept[kind] = kind(self._world.rest if takes == "rest" else self)  # type: ignore[call-arg]
         return kept[kind]
+
+    def refuse_self_contact(self, method: str) -> None:
+        """For methods that know none: a sentence about the first body that is to meet itself."""
+        every = np.arange(len(self.bodies))
+        own = np.flatnonzero(self.pairs.meet(every, every))
+        if len(own):
+            name = self.bodies.names[own[0]]
+            raise PliantError(
+                f"Body '{name}' is to meet itself, but the method `{method}` knows no self-contact: state another method for the pair "
+                f"('{name}', '{name}'), \"noniterative\" or \"continuous-penalty\", or drop it."
+            )
 
     def angular_velocity(self) -> Floats:
         """Angular velocity of all frames [rad/s], (f, 3)."""

@@ -92,9 +92,7 @@ class Candidates:
         if len(both) or shapeless:
             b = int(shapeless[0]) if shapeless else int(self.i[both[0]])
             raise PliantError(f"Body '{names[b]}' has neither a surface nor points with areas, so nothing can be pressed on it.")
-        one_self = motion.pairs.meet(np.arange(len(names)), np.arange(len(names)))
-        if one_self.any():
-            raise PliantError(f"Body '{names[int(np.argmax(one_self))]}': the method `quasi-rigid` does not do self-contact.")
+        motion.refuse_self_contact("quasi-rigid")
 
     def near(self, motion: Motion, when: str, surfels: Surfels | None) -> tuple[Ints, Ints]:
         """Pairs whose balls overlap."""
