@@ -9,7 +9,7 @@ from pliant.contact.penalty.find import make
 from pliant.contact.penalty.last import Last
 from pliant.contact.penalty.records import VERTEX_FACE
 from pliant.contact.sweeps import alike, sweep
-from pliant.measure.rubbing import Rubbing
+from pliant.measure.books import Rubbing
 from pliant.shop.scenes.spillmann import upright
 from pliant.world.motion import Rows
 
