@@ -18,7 +18,7 @@ from rich.console import Console
 from rich.table import Table
 
 from pliant.base import Floats
-from pliant.contact.quasi_rigid import (
+from pliant.contact.elastic import (
     Boussinesq,
     VolumePreserving,
     assemble,
@@ -28,7 +28,7 @@ from pliant.contact.quasi_rigid import (
     elastic,
     solve,
 )
-from pliant.contact.quasi_rigid.stiffening import hexagonal
+from pliant.contact.elastic.lcp_load import hexagonal
 
 
 def timed(work: Callable[[], object], repeat: int = 3) -> tuple[float, float]:

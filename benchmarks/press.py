@@ -17,8 +17,8 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from pliant.contact.quasi_rigid import Boussinesq, Side, VolumePreserving, compliance, deformed, resolve
-from pliant.contact.quasi_rigid.levels import coarser, levels_of
+from pliant.contact.elastic import Boussinesq, Side, VolumePreserving, compliance, deformed, resolve
+from pliant.contact.elastic.side import coarser, levels_of
 from pliant.detect.surfels import Exact
 from pliant.shop.reproduce.pauly import scan
 

@@ -8,11 +8,11 @@ from pathlib import Path
 from PIL import Image
 
 from pliant import Scene
-from pliant.simulate import running
-from pliant.shop import scenes
 from pliant.look import Camera, draw, from_run, from_simulation, movie
 from pliant.look.pairs import marks_of
 from pliant.record import Run
+from pliant.shop import scenes
+from pliant.simulate import running
 
 HERE = Path(__file__).parent
 PICTURES = HERE / "pictures"

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 import pliant
 from pliant import PliantError, cli
-from pliant.contact.quasi_rigid import Side
-from pliant.contact.quasi_rigid.rolling import nearest_support, rolled
+from pliant.contact.elastic import Side
+from pliant.contact.elastic.resting_pose import nearest_support, rolled
 from pliant.detect.surfels import Exact, PointSurface
 from pliant.geometry.files import read
 from pliant.geometry.mesh import Surface

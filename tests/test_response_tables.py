@@ -11,11 +11,11 @@ from scipy.special import j0
 
 import pliant
 from pliant import PliantError
-from pliant.contact.quasi_rigid import compliance
+from pliant.contact.elastic import compliance
 from pliant.geometry.files import PointCloud
 from pliant.geometry.shapes import make
-from pliant.pressing.crop import cropped, cuts
-from pliant.pressing.tabulate import block_response, graded_block, read_response, tabulated, write_response
+from pliant.pressing.objects import cropped, cuts
+from pliant.pressing.response_tables import block_response, graded_block, read_response, tabulated, write_response
 
 
 def bonded_layer(r, thickness, poisson):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pliant.contact.quasi_rigid import (
+from pliant.contact.elastic import (
     Boussinesq,
     LayerCut,
     Side,
@@ -15,17 +15,15 @@ from pliant.contact.quasi_rigid import (
     blobs,
     displacement,
     lcp,
-    polonsky_keer,
     resolve,
     solve,
-)  # fmt: skip
-from pliant.contact.quasi_rigid.coarse import Members, between_clusters
-from pliant.contact.quasi_rigid.far_field import Hierarchical
-from pliant.contact.quasi_rigid.levels import coarser
-from pliant.contact.quasi_rigid.local_inverse import LocalInverse, nearly_inverse
-from pliant.contact.quasi_rigid.operators import Dense
-from pliant.contact.quasi_rigid.tree_sum import tree_displacement
-from pliant.contact.quasi_rigid.two_level import GroupInverse
+)
+from pliant.contact.elastic.contact_matrix import Members, between_clusters
+from pliant.contact.elastic.hierarchical import Hierarchical
+from pliant.contact.elastic.operators import Dense
+from pliant.contact.elastic.preconditioner import GroupInverse, LocalInverse, nearly_inverse
+from pliant.contact.elastic.side import coarser
+from pliant.contact.elastic.trees import tree_displacement
 from pliant.detect.surfels import Exact, PointSurface
 
 PLANE = Side(Exact("plane"))
@@ -120,7 +118,7 @@ def test_pressures_of_groups_are_inverted_exactly_and_long_waves_spared():
     counts = []
     for inverse in (both, both.local):
         with pytest.MonkeyPatch.context() as patched:
-            patched.setattr(polonsky_keer, "nearly_inverse", lambda K, loaded, inverse=inverse: inverse)
+            patched.setattr(lcp, "nearly_inverse", lambda K, loaded, inverse=inverse: inverse)
             counts.append(solve(K, q, "conjugate-gradients", tolerance=1e-5).iterations)
     assert counts[0] < 0.7 * counts[1]
 

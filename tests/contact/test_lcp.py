@@ -9,13 +9,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pliant.base import PliantError
-from pliant.contact.quasi_rigid import (
+from pliant.contact.elastic import (
     Boussinesq,
     Dense,
     LayerCut,
     Patch,
     VolumePreserving,
-    active_set,
     assemble,
     blobs,
     carried,
@@ -23,14 +22,13 @@ from pliant.contact.quasi_rigid import (
     contact_stiffness,
     displacement,
     elastic,
-    load,
-    polonsky_keer,
+    lcp,
     pressure,
     solve,
     solve_load,
-)  # fmt: skip
-from pliant.contact.quasi_rigid.far_field import Hierarchical
-from pliant.contact.quasi_rigid.stiffening import hexagonal
+)
+from pliant.contact.elastic.hierarchical import Hierarchical
+from pliant.contact.elastic.lcp_load import LoadProblem, hexagonal
 
 METHODS = ("active-set", "conjugate-gradients", "gauss-seidel", "lemke")
 FORCE, PEAK = 0.133333, 0.0636620  # G9: E* = 1, R = 10, depth = 0.1, so that a = 1
@@ -272,7 +270,7 @@ def test_a_start_from_the_last_step_saves_iterations(method):
 def test_sets_close_to_a_factored_one_are_solved_with_its_factor():
     _, _, q, K = hertz(12)
     nodes = np.flatnonzero(solve(K, q).contact)
-    factored = active_set.Factored.of(K, nodes)
+    factored = lcp.Factored.of(K, nodes)
     other = np.sort(np.concatenate([nodes[5:], np.setdiff1d(np.arange(K.size), nodes)[:4]]))
     assert factored.near(other)
     found = factored.forces(K, other, -q)
@@ -339,7 +337,7 @@ def test_a_total_force_finds_its_approach(across):
     found = solve_load(K, q + 0.1, np.ones(len(q)), np.sum(known.P))
     assert found.solved and found.position == pytest.approx([0.1], rel=1e-10)
     assert np.max(np.abs(found.P - known.P)) < 1e-9 * np.max(known.P)
-    mean_removed = polonsky_keer.solve(K, q + 0.1, None, 1e-9, None, total=float(np.sum(known.P)))
+    mean_removed = lcp.conjugate_gradients(K, q + 0.1, None, 1e-9, None, total=float(np.sum(known.P)))
     assert mean_removed.solved and mean_removed.position == pytest.approx([0.1], rel=1e-6)
     assert np.max(np.abs(mean_removed.P - known.P)) < 1e-6 * np.max(known.P)
 
@@ -359,7 +357,8 @@ def test_stance_balances_force_and_moments(moments):
     found = solve_load(K, gap, rows, wanted)
     assert found.solved and rows.T @ found.P == pytest.approx(wanted, abs=1e-10)
     check_conditions(K, gap - rows @ found.position, found, 1e-9)
-    newton = load._newton(K, gap, rows, wanted, load._first(gap, rows, wanted), None, 1e-9)
+    problem = LoadProblem(K, gap, rows, wanted, 1e-9)
+    newton = problem.newton(problem.first(), None)
     assert newton.solved and newton.position == pytest.approx(found.position, abs=1e-9)
     again = solve_load(K, gap, rows, wanted, start=found)
     assert again.iterations == 1 and np.allclose(again.P, found.P)
@@ -371,7 +370,8 @@ def test_stance_on_a_large_operator():
     exact = solve_load(K, gap, rows, wanted)
     points = np.column_stack([-rows[:, 2], rows[:, 1], np.zeros(len(gap))])
     far = Hierarchical.build(blobs(points, math.sqrt(3) / 2 / 64), Boussinesq(1.0 / math.pi), 1e-7)
-    found = load._newton(far, gap, rows, wanted, load._first(gap, rows, wanted), None, 1e-6)
+    problem = LoadProblem(far, gap, rows, wanted, 1e-6)
+    found = problem.newton(problem.first(), None)
     assert found.solved and found.position == pytest.approx(exact.position, abs=1e-6)
 
 
@@ -412,7 +412,7 @@ def test_contact_stiffness_without_a_matrix(monkeypatch):
     found = solve(K, q)
     rows = np.column_stack([np.ones(len(q)), points[:, 1], -points[:, 0]])
     exact = contact_stiffness(K, found.contact, rows)
-    monkeypatch.setattr("pliant.contact.quasi_rigid.lcp.ACTIVE_SET", 10)
+    monkeypatch.setattr("pliant.contact.elastic.lcp.ACTIVE_SET", 10)
     assert np.allclose(contact_stiffness(K, found.contact, rows), exact, rtol=1e-8, atol=1e-10)
     assert contact_stiffness(K, np.zeros(len(q), bool), rows).shape == (3, 3)
 

@@ -431,7 +431,7 @@ def touching():
 
 def test_a_point_on_a_surface_is_not_sent_out_at_another_side(monkeypatch):
     """Consistent depth sees only the side through which the edge leaves, 9 cm away; the closest way out is no way at all."""
-    monkeypatch.setattr("pliant.detect.solid_penetration.BEYOND", np.inf)
+    monkeypatch.setattr("pliant.detect.solid_penetration.ACROSS", 0.0)
     sim = touching()
     motion = sim.world.free_motion(sim.dt)
     naive = inside(motion)

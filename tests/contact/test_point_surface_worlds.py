@@ -5,7 +5,7 @@ import pytest
 
 from pliant import PliantError, Scene
 from pliant.contact.method import make_method
-from pliant.contact.point_surface.inner import Phyxels, inner_contacts
+from pliant.contact.point_surface.self_contact import VolumePoints, phyxel_contacts
 from pliant.geometry.shapes import make
 from pliant.shop.scenes import keiser
 from pliant.shop.validate import mean_force
@@ -258,14 +258,14 @@ def test_phyxels_that_were_no_neighbours_push_each_other_apart():
     scene.pair("bar", "bar")
     sim = scene.simulate()
     own = np.array([0])
-    assert len(inner_contacts(sim.world.free_motion(1e-4), own)) == 0  # neighbours at rest are left alone
+    phyxels = VolumePoints(sim.world.rest)
+    assert len(phyxel_contacts(phyxels, sim.world.free_motion(1e-4).start, own)) == 0  # neighbours at rest are left alone
     x, rest = sim.world.state.x, sim.world.model.nodes.rest
     x[rest[:, 0] > 0.07] -= [0.2, 0.005, 0.0]  # one end into the other
     motion = sim.world.free_motion(1e-4)
-    found = inner_contacts(motion, own)
+    found = phyxel_contacts(phyxels, motion.start, own)
     far = np.linalg.norm(x[:, None] - x[None], axis=2)
     before = np.linalg.norm(rest[:, None] - rest[None], axis=2)
-    phyxels = motion.kept(Phyxels)
     near = np.triu((far < 0.8 * phyxels.spacing[0]) & (before > phyxels.support[0]), 1)
     assert len(found) == near.sum() > 0
     assert found.gap.min() == pytest.approx(far[near].min() - 0.8 * phyxels.spacing[0])

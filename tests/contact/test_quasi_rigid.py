@@ -7,22 +7,11 @@ import numpy as np
 import pytest
 
 from pliant.base import PliantError
-from pliant.contact.quasi_rigid import (
-    Boussinesq,
-    Side,
-    VolumePreserving,
-    assemble,
-    blobs,
-    compliance,
-    deformed,
-    resolve,
-    rest,
-    shared_surfaces,
-)
-from pliant.contact.quasi_rigid.active import STEEP, active
-from pliant.contact.quasi_rigid.patches import groups, operator
-from pliant.contact.quasi_rigid.stiffening import hexagonal
-from pliant.contact.quasi_rigid.surface import displacements
+from pliant.contact.elastic import Boussinesq, Side, VolumePreserving, assemble, blobs, compliance, deformed, resolve, rest, shared_surfaces
+from pliant.contact.elastic.contact_matrix import groups, operator
+from pliant.contact.elastic.contact_problem import STEEP, active
+from pliant.contact.elastic.deformed_surface import displacements
+from pliant.contact.elastic.lcp_load import hexagonal
 from pliant.detect.surfels import Exact, PointSurface, Posed
 
 PLANE = Side(Exact("plane"))

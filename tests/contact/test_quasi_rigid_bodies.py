@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from pliant import PliantError, Scene
-from pliant.contact.quasi_rigid import Boussinesq, Side, Tabulated, VolumePreserving, compliance, resolve
+from pliant.contact.elastic import Boussinesq, Side, Tabulated, VolumePreserving, compliance, resolve
 from pliant.detect.surfels import Exact
 from pliant.detect.surfels.make import from_mesh
 from pliant.geometry.shapes import make
-from pliant.pressing.tabulate import write_response
+from pliant.pressing.response_tables import write_response
 from pliant.record.snapshot import pack_scene, unpack_scene
 from pliant.simulate.build import read_meshes
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from pliant import Scene
-from pliant.contact.quasi_rigid.side import Side
-from pliant.contact.quasi_rigid.slopes import gradients
+from pliant.contact.elastic.side import Side
+from pliant.contact.quasi_rigid.contact_rows import gradients
 from pliant.detect.surfels.surface import PointSurface
 from pliant.simulate.step import step
 

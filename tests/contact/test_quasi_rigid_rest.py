@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from pliant import Scene
-from pliant.contact.quasi_rigid.lcp import solve
-from pliant.contact.quasi_rigid.together import Levers, together
+from pliant.contact.elastic.lcp import solve
+from pliant.contact.quasi_rigid.node_impulses import Levers, solve_impulses
 from pliant.simulate.simulation import Simulation
 
 IMPLICIT = dict(method="quasi-rigid", integration="implicit")
@@ -34,7 +34,7 @@ def test_impulses_of_all_pairs_are_those_of_the_whole_problem(seed):
         first += n
     A += G @ np.linalg.solve(inertia, G.T)
     expected = solve(A, np.concatenate(q), "lemke").P
-    found = together(K, Levers(columns, along, inertia), q, [each < 0.0 for each in q])
+    found = solve_impulses(K, Levers(columns, along, inertia), q, [each < 0.0 for each in q])
     assert np.concatenate(found) == pytest.approx(expected, rel=1e-8, abs=1e-10)
     assert (expected == 0.0).any() and (expected > 0.0).any()
 

@@ -10,7 +10,7 @@ from scipy import special
 from scipy.integrate import quad
 
 from pliant.base import PliantError
-from pliant.contact.quasi_rigid import (
+from pliant.contact.elastic import (
     Boussinesq,
     Direct,
     LayerCut,
@@ -22,13 +22,12 @@ from pliant.contact.quasi_rigid import (
     compliance,
     displacement,
     elastic,
-    stiffening,
-)  # fmt: skip
-from pliant.contact.quasi_rigid.bessel import i0e
-from pliant.contact.quasi_rigid.cholesky import Factor
-from pliant.contact.quasi_rigid.far_field import Hierarchical
-from pliant.contact.quasi_rigid.galerkin import multiply
-from pliant.contact.quasi_rigid.patch_fft import SELF_TERM, love
+)
+from pliant.contact.elastic.cholesky import Factor
+from pliant.contact.elastic.galerkin import i0e, multiply
+from pliant.contact.elastic.hierarchical import Hierarchical
+from pliant.contact.elastic.lcp_load import stiffening
+from pliant.contact.elastic.operators import SELF_TERM, love
 
 RADII = np.linspace(0.01, 1.5, 600)
 TABLE = Tabulated(RADII, VolumePreserving(1.0, 0.3).f(RADII), 1.0)

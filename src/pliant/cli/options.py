@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -54,13 +53,7 @@ def say(text: str = "") -> None:
 
 def tell(facts: Any) -> None:
     """Print for programs: JSON has no NaN and no infinity, they become null."""
-
-    def plain(value: Any) -> Any:
-        if isinstance(value, dict):
-            return {key: plain(item) for key, item in value.items()}
-        if isinstance(value, list | tuple):
-            return [plain(item) for item in value]
-        return None if isinstance(value, float) and not math.isfinite(value) else value
+    from pliant.live.pack import plain
 
     print(json.dumps(plain(facts), indent=2, allow_nan=False))
 

@@ -153,7 +153,7 @@ def press(
     as_json: Json = False,
 ) -> None:
     """Press one object onto another: contact area, pressure, centre of pressure, stiffness, and a picture."""
-    from pliant.pressing.report import numbers, report, sensor_shape
+    from pliant.pressing.output import numbers, report, sensor_shape
     from pliant.pressing.tool import press as press_together
     from pliant.simulate.warm import announce
 
@@ -186,7 +186,7 @@ def response(
     as_json: Json = False,
 ) -> None:
     """Tabulate how a surface gives way around a force, with finite elements or from measurements."""
-    from pliant.pressing.tabulate import tabulated
+    from pliant.pressing.response_tables import tabulated
     from pliant.simulate.warm import announce
 
     use_threads(threads)

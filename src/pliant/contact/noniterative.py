@@ -15,7 +15,7 @@ under their load within the step: their friction is computed after the normal im
 Edges that cross edges are contacts too, and points at rims leave with them (detect/sharp_edges.py). What has no depth is pulled apart and
 reported: a body wholly inside another has no border; one that is more than half through a thin one gets opposite fronts. A point that
 loses its direction, or whose direction turns over from one step to the next, goes on along its own last one, else along the last mean
-direction of its pair of bodies, else along the line of centres. Along it the bodies come apart by PACE mean edges a step at least:
+direction of its pair of bodies, else along the line of centres. Along it the bodies come apart by SHALLOW mean edges a step at least:
 closing all of the way in one step would shoot them apart.
 
 Limitations: looks at the end of the step only; dissipates (restitution 0); bodies that start deep inside each other fly apart with
@@ -37,17 +37,14 @@ from pliant.contact.method import Answer, Memory
 from pliant.contact.pressure import Pressure
 from pliant.detect.depth import CANCELLED, RESOLVED, ways_out
 from pliant.detect.keys import recall, recalled, remember
-from pliant.detect.penetration import Surfaces
+from pliant.detect.penetration import ACROSS, Surfaces
 from pliant.detect.sharp_edges import Crossed, Ways, leave_with_edges
-from pliant.detect.solid_penetration import Collisions, SolidPenetration
+from pliant.detect.solid_penetration import SHALLOW, Collisions, SolidPenetration
 from pliant.kernels import add, axpy, kernel, load, norm, scale, store
 from pliant.model import IMPLICIT
 from pliant.world.motion import Motion, Rows
 
-PACE = 0.01  # mean edges a step
-TURNED = -0.5  # cosine between directions of successive steps below which a point has passed to the other side
 NO_IDS, NO_WAYS = np.zeros(0, np.int64), np.zeros((0, 3))
-AGREE = 0.5  # length of the mean direction of a pair that is worth remembering
 
 
 @dataclass(frozen=True)
@@ -234,7 +231,7 @@ def share_of(part: Floats, whole: Floats) -> Floats:
 def pull_apart(motion: Motion, finder: SolidPenetration, found: Collisions, memory: Memory) -> tuple[Collisions, np.ndarray, list[str]]:
     """Collisions of which every row has a way out, which rows were lost, and what to say about them."""
     before = recall(memory, "way", contact_key(motion, found), (3,))
-    turned = (found.status == RESOLVED) & (np.einsum("hi,hi->h", found.normal, before) < TURNED)
+    turned = (found.status == RESOLVED) & (np.einsum("hi,hi->h", found.normal, before) < -ACROSS)
     lost = (found.status != RESOLVED) | turned
     rows = np.flatnonzero(lost)
     if len(rows) == 0:
@@ -255,7 +252,7 @@ def pace(motion: Motion, edge: float, rows: Rows, lost: np.ndarray, depth: Float
     if not lost.any():
         return depth
     moved = np.einsum("ri,ri->r", motion.slide(rows), rows.normal)
-    return np.where(lost, np.clip(PACE * edge - moved, 0.0, depth), depth)
+    return np.where(lost, np.clip(SHALLOW * edge - moved, 0.0, depth), depth)
 
 
 def contact_key(motion: Motion, found: Collisions) -> Ints:
@@ -284,7 +281,7 @@ def _mean_ways(key, order, normal, lost, pair, way, agree):  # type: ignore[no-u
             u, rows, good = add(u, load(normal, order[k])), rows + 1, good and not lost[order[k]]
             k += 1
         length = norm(u)
-        pair[used], agree[used] = here, good and length > AGREE * rows
+        pair[used], agree[used] = here, good and length > ACROSS * rows
         store(way, used, scale(1.0 / length if length > 0.0 else 0.0, u))
         used += 1
     return used

@@ -42,6 +42,22 @@ def points_in_boxes(first: Ints, last: Ints, box: Ints, margin: Floats, points: 
     return row, point
 
 
+def swept_boxes(first: Ints, last: Ints, start: Floats, end: Floats) -> tuple[Floats, Floats]:
+    """Boxes of the points first[b] : last[b] of each body on their way from start to end, (B, 3) twice; (inf, -inf) of none."""
+    low, high = np.full((len(first), 3), np.inf), np.full((len(first), 3), -np.inf)
+    _swept_boxes(first, last, start, end, low, high)
+    return low, high
+
+
+@kernel
+def _swept_boxes(first, last, start, end, low, high):  # type: ignore[no-untyped-def]
+    for b in range(len(first)):
+        for p in range(first[b], last[b]):
+            for axis in range(3):
+                low[b, axis] = min(low[b, axis], min(start[p, axis], end[p, axis]))
+                high[b, axis] = max(high[b, axis], max(start[p, axis], end[p, axis]))
+
+
 @kernel
 def _sweep(low, high):  # type: ignore[no-untyped-def]
     """Each box against those that start along x before it ends."""

@@ -23,6 +23,8 @@ from pliant.kernels import axpy, kernel, load, scale, store, sub
 if TYPE_CHECKING:
     from pliant.model import Rest
 
+CANCELLED = 1e-9  # length of a sum of unit normals that is nothing but rounding
+
 
 @dataclass
 class Colliding:
@@ -193,7 +195,7 @@ class Collisions:
     
     def _unit_or_apart(self, start: Floats, pairs: Ints, normal: Floats) -> Floats:
         """Normals of length one; where normals cancel each other, the line from centre to centre as the step began."""
-        unclear = np.linalg.norm(normal, axis=1) <= 1e-6
+        unclear = np.linalg.norm(normal, axis=1) <= CANCELLED
         out = normal.copy()
         if unclear.any():
             apart = self._centres(start, pairs[unclear, 0]) - self._centres(start, pairs[unclear, 1])

@@ -24,6 +24,9 @@ from pliant.kernels import dot, load, norm, parallel, prange, scale, store, use_
 if TYPE_CHECKING:
     from pliant.model import Rest
 
+# Cosines of the angle between two ways out: above the first they are the same way, below the second they lead elsewhere. Ways out of a flat
+# contact are parallel to rounding and those at its rims at right angles to them, so that what is in between hardly matters.
+ALONG, ACROSS = 0.9, 0.5
 Meet = Callable[[Ints, Ints], np.ndarray]  # which pairs (a, b) of bodies are to be tested against each other, (k,) bool
 
 
@@ -87,6 +90,8 @@ class Penetration:
         self.faces, self.bodies = rest.skin.faces, rest.bodies
         self.tree = Tree.build(rest.points, self.faces, rest.bodies.face_start)
         self.neighbour = face_neighbours(self.faces)
+        bodies = rest.bodies
+        self.first, self.last = asked_points(bodies.point_start, bodies.surface, bodies.anchor, bodies.ball_radius)
 
     def fit(self, points: Floats, shapes: Shapes) -> Surfaces:
         """The surfaces with the points and shapes where they are now."""
@@ -108,10 +113,9 @@ class Penetration:
 
     def _among(self, surfaces: Surfaces, low: Floats, high: Floats, a: Ints, b: Ints) -> Hits:
         """Points of bodies a inside bodies b."""
-        bodies, radius = self.bodies, self.bodies.ball_radius
-        first, last = asked_points(bodies.point_start, bodies.surface, bodies.anchor, radius)
-        pair, point = points_in_boxes(first[a], last[a], b, radius[a], surfaces.points, low, high)
-        hits = measure(surfaces, point, a[pair], b[pair], radius[a[pair]])
+        radius = self.bodies.ball_radius[a]
+        pair, point = points_in_boxes(self.first[a], self.last[a], b, radius, surfaces.points, low, high)
+        hits = measure(surfaces, point, a[pair], b[pair], radius[pair])
         return hits.select(hits.gap < 0.0)
 
 

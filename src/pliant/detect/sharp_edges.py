@@ -17,7 +17,7 @@ import numpy as np
 
 from pliant.base import Floats, Ints
 from pliant.detect.body_pairs import overlapping
-from pliant.detect.penetration import Meet, Surfaces, signed_distances
+from pliant.detect.penetration import ACROSS, ALONG, Meet, Surfaces, signed_distances
 from pliant.geometry.topology import topology
 from pliant.kernels import axpy, cross, dot, inline, kernel, load, norm, scale, store, sub
 
@@ -30,11 +30,9 @@ FINE = 0.05  # the same of a rigid one, whose rims do not give way
 PARALLEL = 0.02  # sine of the angle between edges below which others cross better
 LEAN = 0.1  # n . w up to which n counts as a normal of the edge: bodies that lie on each other tilt a little
 DEEP = 0.25  # of the least width of both bodies: what is deeper has come in elsewhere
-REACH = 0.02  # of the same: how far beyond its ends an edge may cross, if it is as deep
-NEW = 0.01  # of the least width: deeper crossings at the start of the step are not new
-GROWN = 2.0  # times the depth of two bodies in the last step: crossings may be as deep
-SLIGHT = 1e-6  # of the least width: what crosses so little beyond an end crosses
-WITH, ACROSS = 0.9, 0.5  # cosines: of a way that goes with the crossings, and of one that does not
+REACH = 0.02  # of the same: how far beyond its ends an edge may cross, if it is as deep; and how deep crossings are at first
+GROWN = 2.0  # times the depth of two bodies in the last step: crossings may be as deep, else a stack that settles loses and finds them
+SLIGHT = 1e-9  # of the same: rounding, what crosses so little beyond an end crosses
 
 
 @dataclass
@@ -120,7 +118,7 @@ def each_place_once(found: Crossed, points: Floats, width: Floats, depth: Floats
     """
     least = np.minimum(width[found.a], width[found.b])
     found.beyond[found.beyond <= SLIGHT * least] = 0.0
-    found = found.select(found.before >= -np.maximum(NEW * least, GROWN * depth))
+    found = found.select(found.before >= -np.maximum(REACH * least, GROWN * depth))
     found = found.select(np.lexsort((found.beyond, found.b, found.a)))
     first = np.ones(len(found), np.bool_)
     _drop_twins(found.a, found.b, found.middle(points), found.normal, found.gap, first)
@@ -173,7 +171,7 @@ def _turn(surfaces: Surfaces, ways: Ways, edges: Crossed, first: Ints, last: Int
     step = 2.0 * deepest[rows, None]
     face, weights, normal, gap = signed_distances(surfaces, surfaces.points[ways.point[rows]] + step * way[rows], ways.b[rows])
     depth = step[:, 0] - gap
-    out = (gap > 0.0) & (depth > 0.0) & (np.einsum("hi,hi->h", way[rows], normal) > WITH)
+    out = (gap > 0.0) & (depth > 0.0) & (np.einsum("hi,hi->h", way[rows], normal) > ALONG)
     rows = rows[out]
     ways.face[rows], ways.normal[rows], ways.depth[rows] = face[out], normal[out], depth[out]
     ways.weights[rows] = np.where(face[out, None] < 0, [1.0, 0.0, 0.0], weights[out])
@@ -298,7 +296,7 @@ def _drop_twins(a, b, at, normal, gap, first):  # type: ignore[no-untyped-def]
         f = e - 1
         while f >= 0 and a[f] == a[e] and b[f] == b[e] and first[e]:
             near = norm(sub(load(at, e), load(at, f))) <= -2.0 * min(gap[e], gap[f])
-            if first[f] and near and dot(load(normal, e), load(normal, f)) > WITH:
+            if first[f] and near and dot(load(normal, e), load(normal, f)) > ALONG:
                 first[e] = False
             f -= 1
 
@@ -310,7 +308,7 @@ def _drop_doubles(start, stop, a, at, normal, edge_a, edge_at, edge_normal, gap,
         for e in range(start[h], stop[h]):
             side = 1.0 if a[h] == edge_a[e] else -1.0
             near = norm(sub(load(at, h), load(edge_at, e))) <= -2.0 * gap[e]
-            if near and side * dot(load(normal, h), load(edge_normal, e)) > WITH:
+            if near and side * dot(load(normal, h), load(edge_normal, e)) > ALONG:
                 if beyond[e] == 0.0:
                     wanted[h] = False
                 else:
@@ -326,7 +324,7 @@ def _mean_ways(start, stop, a, edge_a, edge_normal, gap, way, deepest):  # type:
             u = axpy(1.0 if a[h] == edge_a[e] else -1.0, load(edge_normal, e), u)
             deepest[h] = max(deepest[h], -gap[e])
         length = norm(u)
-        if length > WITH * (stop[h] - start[h]):
+        if length > ALONG * (stop[h] - start[h]):
             store(way, h, scale(1.0 / length, u))
         else:
             deepest[h] = -1.0

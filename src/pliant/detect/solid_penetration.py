@@ -22,7 +22,7 @@ from pliant.detect.closest import face_neighbours
 from pliant.detect.depth import NOT_POSITIVE, RESOLVED, penetration_depths
 from pliant.detect.grid import Inside, points_in_tets
 from pliant.detect.keys import find
-from pliant.detect.penetration import Distances, Meet, Mesh, Surfaces, body_boxes, faces_only, meeting, signed_distances
+from pliant.detect.penetration import ACROSS, ALONG, Distances, Meet, Mesh, Surfaces, body_boxes, faces_only, meeting, signed_distances
 from pliant.detect.points_in_bodies import PointsInBodies
 from pliant.detect.shapes import NO_SHAPE, Shapes, asked_points, points_in_shapes
 from pliant.detect.tree import Tree
@@ -35,9 +35,7 @@ if TYPE_CHECKING:
     from pliant.model import Rest
 
 SHARP = np.cos(np.radians(45.0))  # faces that meet at a larger angle do not share normals: a normal half way round an edge is no way out
-BEYOND = 4.0  # times the distance to the closest surface: no depth along a sensible direction is larger
-ALONG, ACROSS = 0.9, 0.5  # cosines with the mean way of a pair: of a way that goes with the others, and of one that does not
-SHALLOW = 0.01  # of the mean edge: points without a positive depth that are no deeper exert no force
+SHALLOW = 0.01  # of the mean edge: points without a positive depth that are no deeper exert no force; see also `pace` in noniterative.py
 
 
 @dataclass
@@ -181,7 +179,7 @@ class SolidPenetration:
         if len(bad) == 0:
             return out
         face, weights, normal, gap = closest_faces(surfaces, out.point[bad], out.b[bad])
-        beyond = out.depth[bad] > BEYOND * np.abs(gap)
+        beyond = ACROSS * out.depth[bad] > np.abs(gap)  # as of a way that leans away from the closest one
         beyond[beyond] = ~agree(out, bad[beyond], normal[beyond], len(self.bodies))
         out.status[bad[beyond]] = NOT_POSITIVE
         deep = (gap < -SHALLOW * self.edge) & (out.a[bad] != out.b[bad]) & (out.status[bad] == NOT_POSITIVE)

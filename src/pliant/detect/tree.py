@@ -96,14 +96,6 @@ class Tree:
         if self.worn():
             self.rebuild()
 
-    def refit_boxes(self, low: Floats, high: Floats) -> None:
-        """The same for bare boxes, in the order of the primitives."""
-        check_finite(low, high)
-        self.box_low[:], self.box_high[:] = low[self.order], high[self.order]
-        self._refit_nodes()
-        if self.worn():
-            self.rebuild()
-
     def worn(self) -> bool:
         """Whether the sum of surface areas has grown so much that pairs would be found slowly."""
         now = self.area()
@@ -123,10 +115,9 @@ class Tree:
 
     def root_boxes(self) -> tuple[Floats, Floats]:
         """Box of each body, (B, 3) twice; an empty one (inf, -inf) for a body without primitives."""
-        none = (self.root < 0)[:, None]
-        if len(self.low) == 0:
-            return np.full((len(none), 3), np.inf), np.full((len(none), 3), -np.inf)
-        return np.where(none, np.inf, self.low[self.root]), np.where(none, -np.inf, self.high[self.root])
+        low, high = np.empty((len(self.root), 3)), np.empty((len(self.root), 3))
+        _root_boxes(self.root, self.low, self.high, low, high)
+        return low, high
 
     def rebuild(self) -> None:
         """Order the primitives anew for where they are now, as a new tree would."""
@@ -323,6 +314,15 @@ def refit_inner(level, first, count, low, high):  # type: ignore[no-untyped-def]
     """Boxes of inner nodes from those of the leaves; children come before their parents."""
     for i in range(level[1], level[-1]):
         union(i, first, count, low, high, low, high)
+
+
+@kernel
+def _root_boxes(root, node_low, node_high, low, high):  # type: ignore[no-untyped-def]
+    for b in range(len(root)):
+        if root[b] < 0:
+            low[b], high[b] = np.inf, -np.inf
+        else:
+            low[b], high[b] = node_low[root[b]], node_high[root[b]]
 
 
 @kernel

@@ -35,7 +35,6 @@ class Topology:
     face_edges: Ints  # (f, 3)
     vertex_faces: Csr
     vertex_edges: Csr
-    vertex_vertices: Csr
     boundary: Ints  # edges with one face
     nonmanifold: Ints  # edges with more than two faces; edge_faces names the first two
 
@@ -82,14 +81,12 @@ def topology(faces: Ints, n_points: int, strict: bool = True) -> Topology:
         edge_faces[:, 0] = around.indices[around.offsets[:-1]]
         two = count > 1
         edge_faces[two, 1] = around.indices[around.offsets[:-1][two] + 1]
-    ends, others = edges.reshape(-1), edges[:, ::-1].reshape(-1)
     return Topology(
         edges=edges,
         edge_faces=edge_faces,
         face_edges=number.reshape(-1, 3),
         vertex_faces=listed(faces.reshape(-1), face, n_points),
-        vertex_edges=listed(ends, np.repeat(np.arange(len(edges)), 2), n_points),
-        vertex_vertices=listed(ends, others, n_points),
+        vertex_edges=listed(edges.reshape(-1), np.repeat(np.arange(len(edges)), 2), n_points),
         boundary=np.flatnonzero(count == 1),
         nonmanifold=nonmanifold,
     )

@@ -14,13 +14,12 @@ from pliant.look.plots import ENERGIES, pair_forces
 from pliant.look.stage import BODIES
 from pliant.measure.books import books
 from pliant.measure.pairs import per_pair
+from pliant.record import Run
 from pliant.record.orders import Order, from_lowest
-from pliant.simulate.simulation import Simulation
-from pliant.simulate.step import StepReport
 
-if TYPE_CHECKING:
-    from pliant.record import Run
-
+if TYPE_CHECKING:  # a run is shown without the code that steps
+    from pliant.simulate.simulation import Simulation
+    from pliant.simulate.step import StepReport
 
 ENERGY_PLACE = {title: k for k, title in enumerate(sorted(ENERGIES.values(), key=lambda title: title == "total"))}  # runs keep no total
 MOST = 1500  # points of a curve that is drawn; extremes are kept

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from threading import Lock
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -19,11 +19,8 @@ from pliant.look import fields
 from pliant.look.pairs import marks_in
 from pliant.look.source import Film, Picture
 from pliant.look.stage import containers, framed
+from pliant.record import Run
 from pliant.record.snapshot import thaw
-
-if TYPE_CHECKING:
-    from pliant.record import Run
-
 
 LOOKED_AT = 24  # frames that ranges of colours are chosen from
 

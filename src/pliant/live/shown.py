@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from pliant.base import Floats, Ints
+from pliant.contact.contacts import Contacts
 from pliant.detect.surfels.clusters import Spheres
 from pliant.detect.tree import Tree
 from pliant.look import fields
@@ -17,10 +18,6 @@ from pliant.look.source import NO_POINTS, Picture
 from pliant.look.stage import AZIMUTH, BACKGROUND, COLOURS, ELEVATION, TILES, VIEW_ANGLE, extremes, framed, plain_colours, tile_size
 from pliant.look.surface import Shading, surfel_shapes
 from pliant.measure.intersection import Intersection, intersection
-
-if TYPE_CHECKING:
-    from pliant.contact.contacts import Contacts
-
 
 NOISE = {"Pa": 1e-3, "m": 1e-9, "m/s": 1e-7, "N": 1e-7, "J/m²": 1e-9}  # values below are not worth a colour, by their unit
 NO_TETS = np.zeros((0, 4), np.int64)

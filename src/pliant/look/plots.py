@@ -11,13 +11,12 @@ import numpy as np
 from pliant.base import Floats, PliantError
 from pliant.look.stage import BODIES
 from pliant.measure.pairs import pair_series
+from pliant.record import Run
 from pliant.record.orders import from_lowest
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-
-    from pliant.record import Run
 
 ENERGIES = {
     "kinetic": "kinetic", "elastic": "elastic", "gravity": "gravity, from its lowest", "total": "total",

@@ -11,11 +11,11 @@ import numpy as np
 from pliant.base import Floats, Ints, PliantError
 from pliant.geometry.quaternions import quaternion_to_matrix, rotation_vector_to_quaternion
 from pliant.record.export import skin
-from pliant.scene import Scene
 
 if TYPE_CHECKING:
     from pliant.look.pairs import Marks
     from pliant.record import Cells, Run
+    from pliant.scene import Scene
     from pliant.simulate.simulation import Simulation
 
 NO_POINTS = np.zeros(0, np.int64)
@@ -198,6 +198,8 @@ class Film:
 
 
 def _recorded_planes(header: Mapping[str, Any]) -> tuple[Plane, ...]:
+    from pliant.scene import Scene  # start-up: simulations are drawn, and plots made, without reading scenes
+
     try:
         return planes_of(Scene.from_toml(header["scene"], "the scene in the run file"))
     except (KeyError, PliantError):  # a run of another program, or of a scene that this version cannot read

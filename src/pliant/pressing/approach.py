@@ -1,17 +1,24 @@
-"""Bringing two objects together along a direction, to where they first touch."""
+"""Bringing two objects together along a direction, to where they first touch; what is refused, and how they came to stand, in words."""
 
 from __future__ import annotations
+
+import math
 
 import numpy as np
 
 from pliant.base import Floats, PliantError
-from pliant.contact.quasi_rigid.side import Side
+from pliant.contact.elastic.result import ContactResult
+from pliant.contact.elastic.side import Side
 from pliant.detect.surfels.exact import Exact
 from pliant.detect.surfels.surface import PointSurface
+from pliant.pressing import quantities
 
-BATCH = 512
+BATCH = 512  # samples that are asked together
 CLOSE = 1e-6  # of the object: near enough to count as touching
-STEPS = 4000
+STEPS = 4000  # on the way, at most
+TIPPED = 20.0  # [degree] of turning that is told as tipping over
+HARD = 100.0  # moduli of mean pressure that no small dent has; thin layers on wide faces, which cannot give way sideways, have some
+DEEP = 0.2  # of the largest extent: dents beyond are no local deformation
 
 
 def floor_under(a: Side, direction: Floats) -> Side:
@@ -100,3 +107,66 @@ def _ends(side: Side, direction: Floats) -> tuple[float, float]:
         return middle - radius, middle + radius
     along = side.world(side.nodes.points) @ direction
     return float(along.min()), float(along.max())
+
+
+def check_depth(depth: float, sides: tuple[Side, Side], cause: str = "depth =") -> None:
+    """A dent must be small against the objects; most who ask for more have the wrong unit."""
+    for which, side in zip(("first", "second"), sides, strict=True):
+        if side.nodes is not None and depth > DEEP * (extent := np.ptp(side.nodes.points, axis=0)).max():
+            size = " x ".join(f"{1e3 * e:.3g}" for e in extent)
+            raise PliantError(
+                f"{cause} {1e3 * depth:.3g} mm, too much for the {which} object, which is {size} mm large: dents must be small. "
+                "Is the unit of the file right? `unit` and `size` set it."
+            )
+
+
+def check_force(force: float, sides: tuple[Side, Side], materials: list[float | None]) -> None:
+    """A pressure far above the modulus is no small dent, whatever the response; said before the search for where it would come to rest."""
+    softest = 1.0 / (math.pi * max(c for c in materials if c is not None))  # [Pa] E / (1 - nu^2)
+    for which, side in zip(("first", "second"), sides, strict=True):
+        if side.nodes is None:
+            continue
+        extent = np.ptp(side.nodes.points, axis=0)
+        least = force / float(np.prod(np.sort(extent)[1:]))
+        if least > HARD * softest:
+            size = " x ".join(f"{1e3 * e:.3g}" for e in extent)
+            raise PliantError(
+                f"force = {force:.4g} N is too much for the {which} object, which is {size} mm large: even over its whole side it is "
+                f"{quantities.pascals(least)}, and the modulus is {quantities.pascals(softest)}. Is the unit of the file right? "
+                "`unit` and `size` set it."
+            )
+
+
+def tipped(a: Side, way: Floats) -> list[str]:
+    """Whether A turned so far that it stands on another side, and where to."""
+    angle, top = angle_of(a.rotation), -a.rotation @ way
+    top = top + (top @ -way) * way
+    if angle < TIPPED:
+        return []
+    where = ", ".join(f"{c + 0.0:.2g}" for c in np.round(top / max(float(np.linalg.norm(top)), 1e-300), 3))
+    return [f"it does not stand on what touches first: it tips over by {angle:.0f}°, its top towards ({where}), and rests there"]
+
+
+def angle_of(rotation: Floats) -> float:
+    """[degree]"""
+    return float(np.degrees(np.arccos(np.clip(0.5 * (np.trace(rotation) - 1.0), -1.0, 1.0))))
+
+
+def why_apart(a: Side, way: Floats, result: ContactResult) -> str:
+    if result.off:
+        return f"Nothing touches: at all {result.off} samples that overlap, the other surface has a hole."
+    if not result.steep:
+        return "Nothing touches at this depth."
+    if a.nodes is not None:
+        along = a.world(a.nodes.points) @ way
+        facing = float(np.mean(a.nodes.normals[along > np.max(along) - 0.01 * a.size] @ (a.rotation.T @ way)))
+        if facing < -0.2:
+            return (
+                f"Nothing touches: where the objects overlap ({result.steep} samples), the first one's surface looks away from the second. "
+                "Is it an open sheet that is pressed with its back, or are its normals inside out? Press it the other way (direction), or "
+                "turn it (up)."
+            )
+    return (
+        f"Nothing touches: at the {result.steep} samples that overlap the surfaces do not face each other, as at the rim of an open "
+        "surface. Turn the object (up) or the direction."
+    )

@@ -1,4 +1,4 @@
-"""A pressure map on a grid across the direction of the load, and how it compares with a measured one."""
+"""A pressure map on a grid across the direction of the load, its picture, and how it compares with a measured one."""
 
 from __future__ import annotations
 
@@ -11,12 +11,16 @@ from scipy.sparse import csr_array
 from scipy.special import ndtr
 
 from pliant.base import Floats, PliantError
-from pliant.contact.quasi_rigid.result import ContactResult
+from pliant.contact.elastic.result import ContactResult
+from pliant.pressing.quantities import pascals, scale_of
 
 MOST = 300  # cells along a side, unless a sensor is given
 WIDE = 1.0  # standard deviation over which the force of a node is spread, in spacings
 FAR = 4.0  # standard deviations beyond which nothing of it is left
 LOW = 0.05  # of the peak: cells below do not count as loaded
+TURNS = {"turned by 180 degrees": (-1, -1), "mirrored along its rows": (-1, 1), "mirrored along its columns": (1, -1)}
+BETTER = 0.05  # of a correlation: by which a turned map must be better to be spoken of
+INCHES = 3.4, 7.2  # least width, and height of the map in its picture
 
 
 @dataclass(frozen=True)
@@ -125,10 +129,6 @@ def read_measured(path: str | Path) -> Floats:
     return values if values.shape[0] >= values.shape[1] else values.T
 
 
-TURNS = {"turned by 180 degrees": (-1, -1), "mirrored along its rows": (-1, 1), "mirrored along its columns": (1, -1)}
-BETTER = 0.05  # of a correlation: by which a turned map must be better to be spoken of
-
-
 def compared(computed: PressureMap, measured: Floats) -> dict[str, Any]:
     """How a computed map differs from a measured one of the same shape, which is taken to cover the same rectangle.
 
@@ -152,3 +152,46 @@ def compared(computed: PressureMap, measured: Floats) -> dict[str, Any]:
 
 def _correlation(one: Floats, two: Floats) -> float:
     return float(np.corrcoef(one.ravel(), two.ravel())[0, 1])
+
+
+def draw_map(grid: PressureMap, path: Path, title: str, peak: float) -> None:
+    """The map in the coordinates of the world, with a colour bar, the centre of pressure, and what its peak is.
+
+    peak   [Pa] of the samples: cells are means, so theirs may be lower
+    """
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    tall, wide = grid.cell * grid.values.shape
+    figure = Figure(figsize=(max(INCHES[1] * wide / tall, INCHES[0]) + 2.2, INCHES[1] + 1.4), dpi=110, layout="constrained")
+    FigureCanvasAgg(figure)
+    axes = figure.subplots()
+    scale, unit = scale_of(grid.peak)
+    (bottom, top, up), (left, right, across) = (_span(grid, k) for k in (0, 1))
+    shown = axes.imshow(grid.values / scale, origin="lower", extent=(left, right, bottom, top), cmap="inferno", aspect="equal")
+    centre = grid.centre / (grid.cell * grid.values.shape)
+    axes.plot(
+        left + centre[1] * (right - left), bottom + centre[0] * (top - bottom), "+", color="white", markersize=14, markeredgewidth=2
+    )
+    axes.set_xlabel(across)
+    axes.set_ylabel(up)
+    figure.colorbar(shown, label=f"mean pressure of a cell [{unit}]")
+    cells = " x ".join(f"{1e3 * size:.3g}" for size in grid.cell)
+    words = (title, f"highest cell {pascals(grid.peak)} ({cells} mm), highest sample {pascals(peak)}", "+ centre of pressure")
+    figure.suptitle("\n".join(words), x=0.01, ha="left", fontsize=9)
+    figure.savefig(path)
+
+
+def _span(grid: PressureMap, k: int) -> tuple[float, float, str]:
+    """First and last coordinate [mm] along an axis, and its name; one against x, y or z counts down along that."""
+    axis, low = grid.axes[k], 1e3 * grid.corner[k]
+    high = low + 1e3 * grid.cell[k] * grid.values.shape[k]
+    main = int(np.argmax(np.abs(axis)))
+    if abs(axis[main]) > 1.0 - 1e-9:
+        sign = float(np.sign(axis[main]))
+        return sign * low, sign * high, f"{'xyz'[main]} [mm]"
+    return low, high, f"along {_words(axis)} [mm]"
+
+
+def _words(axis: Floats) -> str:
+    return f"({', '.join(f'{c + 0.0:.2g}' for c in np.round(axis, 3))})"

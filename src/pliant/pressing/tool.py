@@ -17,22 +17,19 @@ from typing import Any
 import numpy as np
 
 from pliant.base import Floats, PliantError, nearest
-from pliant.contact.quasi_rigid.levels import levels_of
-from pliant.contact.quasi_rigid.resolve import resolve
-from pliant.contact.quasi_rigid.response import Boussinesq, LayerCut, Response, Tabulated, VolumePreserving, compliance
-from pliant.contact.quasi_rigid.result import FEW, ContactResult
-from pliant.contact.quasi_rigid.side import Side
-from pliant.contact.quasi_rigid.stance import rest
-from pliant.contact.quasi_rigid.stiffening import stiffening
+from pliant.contact.elastic.lcp_load import stiffening
+from pliant.contact.elastic.resolve import resolve
+from pliant.contact.elastic.response import Boussinesq, LayerCut, Response, Tabulated, VolumePreserving, compliance
+from pliant.contact.elastic.resting_pose import rest
+from pliant.contact.elastic.result import FEW, ContactResult
+from pliant.contact.elastic.side import Side, levels_of
 from pliant.detect.surfels.exact import Exact
 from pliant.pressing import quantities
-from pliant.pressing.approach import aligned, floor_under, touching
-from pliant.pressing.limits import check_depth, check_force
+from pliant.pressing.approach import aligned, angle_of, check_depth, check_force, floor_under, tipped, touching, why_apart
 from pliant.pressing.maps import PressureMap, pressure_map
 from pliant.pressing.objects import Thing, centre_of, thing
 from pliant.pressing.output import save
-from pliant.pressing.stood import angle_of, tipped, why_apart
-from pliant.pressing.tabulate import read_response
+from pliant.pressing.response_tables import read_response
 
 RESPONSES = ("boussinesq", "volume-preserving", "layer")
 TILTS = ("fixed", "free")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 from xml.sax.saxutils import quoteattr
 
 import numpy as np
@@ -13,9 +12,6 @@ from pliant.base import Floats, Ints, PliantError
 from pliant.geometry.mesh import TetMesh
 from pliant.record.journal import Array
 from pliant.record.run import Cells, Run, data_frame, flat_columns, split_columns
-
-if TYPE_CHECKING:
-    pass
 
 # Faces of a quadratic tetrahedron seen from outside, as corners and then the middles between corners 1-2, 2-3, 3-1;
 # nodes in VTK's order (corners, then edges 01 12 02 03 13 23).

@@ -1,18 +1,19 @@
 """The method `quasi-rigid`: bodies that are rigid but give way locally [Pauly, Pai, Guibas 2004]; part 2 of the methods page.
 
-Every pair of bodies near each other is an elastic contact problem (resolve.py): nodal forces P >= 0 and separations s = K P + q >= 0
-with s P = 0, from the shapes at the start of the step. The forces are impulses on the rigid frames; the dents are drawn, not simulated.
+Every pair of bodies near each other is an elastic contact problem (elastic/resolve.py): nodal forces P >= 0 and separations
+s = K P + q >= 0 with s P = 0, from the shapes at the start of the step. The forces are impulses on the rigid frames; the dents are drawn,
+not simulated.
 
-    symplectic   impulse dt P of the start; steps are shortened to a fiftieth of an impact, and to first contact (pace.py)
-    implicit     forces of the end of the step through the stiffness of the contact (impulses.py): any step, dissipative
-    auto         symplectic while something moves; implicit against soft bodies, and where bodies have come to rest on each other (pace.py)
+    symplectic   impulse dt P of the start; steps are shortened to a fiftieth of an impact, and to first contact (step_length.py)
+    implicit     forces of the end of the step through the stiffness of the contact (node_impulses.py): any step, dissipative
+    auto         symplectic while something moves; implicit against soft bodies, and where bodies have come to rest on each other
 
-Forces act along gradients of distances (slopes.py), and no contact gives back more energy than it took (returned.py).
+Forces act along gradients of distances (contact_rows.py), and no contact gives back more energy than it took (energy_account.py).
 
 Friction is decoupled: Coulomb's law at each node with the normal force found without it, with anchors (contact/friction.py); drilling
 moments come out of the patch. `material.stiffness_damping` of the bodies is the only other loss.
 
-Where we differ: the paper splits the problem between the two surfaces, which does not determine the forces (resolve.py); ours are
+Where we differ: the paper splits the problem between the two surfaces, which does not determine the forces (elastic/resolve.py); ours are
 shared, so that action is reaction. The paper's friction slides only; ours holds.
 
 Limitations: at least one of two bodies must be quasi-rigid; soft partners count as rigid within a step; no self-contact; flat on flat
@@ -28,16 +29,15 @@ import numpy as np
 
 from pliant.base import Floats, PliantError, nearest
 from pliant.contact.contacts import Contacts, Support
+from pliant.contact.elastic.resolve import MODES
+from pliant.contact.elastic.result import FEW
 from pliant.contact.friction import anchored, coulomb, tangential
 from pliant.contact.method import Answer, Memory
-from pliant.contact.quasi_rigid.impulses import push_apart
-from pliant.contact.quasi_rigid.pace import AT_REST, longest, quiet, traced_back
-from pliant.contact.quasi_rigid.resolve import MODES
-from pliant.contact.quasi_rigid.result import FEW
-from pliant.contact.quasi_rigid.returned import Account, booked, limited, opened
-from pliant.contact.quasi_rigid.rows import Last, Patch
-from pliant.contact.quasi_rigid.shown import shown
-from pliant.contact.quasi_rigid.touching import How, Touch, look
+from pliant.contact.quasi_rigid.contact_rows import ContactRows, Last, shown
+from pliant.contact.quasi_rigid.energy_account import Account, booked, limited, opened
+from pliant.contact.quasi_rigid.node_impulses import push_apart
+from pliant.contact.quasi_rigid.step_length import AT_REST, longest, quiet, traced_back
+from pliant.contact.quasi_rigid.touching_pairs import How, Touch, look
 from pliant.detect.keys import recall, remember
 from pliant.world.motion import Motion
 
@@ -113,7 +113,7 @@ class QuasiRigid:
         return self.integration == "implicit" or (self.integration == "auto" and (touch.soft(motion) or pair.still >= AT_REST))
 
 
-def _rub(motion: Motion, patch: Patch, impulse: Floats, memory: Memory) -> tuple[Contacts, Floats]:
+def _rub(motion: Motion, patch: ContactRows, impulse: Floats, memory: Memory) -> tuple[Contacts, Floats]:
     """Friction; the record, and how far anchors are stretched."""
     rows = patch.rows
     mu_s, mu_d = motion.pairs.friction(patch.a, patch.b)

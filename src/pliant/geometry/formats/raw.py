@@ -157,9 +157,9 @@ def _holds(a: Floats, b: Floats, c: Floats, others: Floats) -> bool:
 Block = tuple[str, Ints]  # name of the cell type as meshio spells it, node numbers (m, k) counted from 0
 
 
-def assembled(path: Path, points: Floats, blocks: Iterable[Block], notices: list[str] | None = None) -> Raw:
+def assembled(path: Path, points: Floats, blocks: Iterable[Block]) -> Raw:
     """Tetrahedra if there are any, else triangles; refuses a file that has neither."""
-    said = list(notices or [])
+    said: list[str] = []
     kinds: dict[str, list[Ints]] = {}
     for name, nodes in blocks:
         if len(nodes):

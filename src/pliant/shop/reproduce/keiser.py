@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from pliant.base import Floats
-from pliant.detect.surfels.carried import Carried
+from pliant.contact.point_surface.detection import Prepared
 from pliant.look import draw, from_simulation
 from pliant.scene import Scene
 from pliant.shop import scenes
@@ -123,7 +123,7 @@ def performance(folder: Path) -> list[Line]:
     sim, costs = watched(scene)
     curves(costs, folder / "Fig5.png", scene.dt)
     draw(from_simulation(sim), size=(640, 480)).save(folder / "Fig5-busts.png")
-    surfels = np.diff(next(k for k in sim.world.kept.values() if isinstance(k, Carried)).start)
+    surfels = np.diff(sim.world.kept[Prepared].carried.start)
     phyxels = np.diff(sim.world.model.bodies.node_start)
     first, slope, together = costs.slope
     full = costs.hits > 0.8 * costs.hits.max()

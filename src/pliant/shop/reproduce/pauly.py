@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from pliant.base import Floats
-from pliant.contact.quasi_rigid import Boussinesq, ContactResult, Side, VolumePreserving, compliance, deformed, resolve
+from pliant.contact.elastic import Boussinesq, ContactResult, Side, VolumePreserving, compliance, deformed, resolve
 from pliant.detect.surfels import Exact, PointSurface, from_mesh
 from pliant.geometry.mesh import Surface
 from pliant.geometry.shapes import make

@@ -6,7 +6,7 @@ All of them stand on z = 0 with their middle over the origin and look, open or p
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -258,13 +258,3 @@ def _waved(x: Floats, size: float, wave: float, wall: float, wavy_floor: bool) -
     if wavy_floor:
         out[:, 2] += wave * np.interp(x[:, 2], [0, wall, half], [0, 1, 0]) * c[:, 0] * c[:, 1]
     return out
-
-
-ORGANIC: dict[str, Callable[..., Shape]] = {
-    "teapot": teapot,
-    "mouth": mouth,
-    "foot": foot,
-    "bunny": bunny,
-    "bust": bust,
-    "room": room,
-}

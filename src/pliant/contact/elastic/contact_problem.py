@@ -1,0 +1,257 @@
+"""The contact problem of two objects: which samples can carry force, how the surfaces meet there, and the elastic matrix of these nodes.
+
+Nodes are samples of one object inside the other and a margin around them, found down the trees of spheres (2.4 and 2.6 of the methods
+page). Samples whose foot is not on the other surface (in a hole, or lost) are left out, and so are those whose normal does not oppose that
+of the foot: n_A.n_B > -0.2 means a steep wall or the far side of a thin part. Both are counted.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from pliant.base import Floats, Ints, PliantError
+from pliant.contact.elastic.contact_matrix import Members, operator
+from pliant.contact.elastic.galerkin import blobs, displacement
+from pliant.contact.elastic.operators import Operator
+from pliant.contact.elastic.response import Response, Sum
+from pliant.contact.elastic.side import Side
+from pliant.detect.surfels.active import Active, active_against_exact, active_samples
+from pliant.detect.surfels.exact import Exact
+from pliant.detect.surfels.surface import PointSurface
+
+STEEP = -0.2  # n_A.n_B above which surfaces do not face each other
+REACH = 0.02, 0.3  # of the smaller object: how deep samples are looked for, at first and at most
+CROSSED = 1.5, 1.2  # spacings of both: a surface that crosses another has samples nearer than this to samples of it
+RIDGE = 5e-3  # of the diagonal, where nodes of both sides may lie at one place: they then share the force equally
+AROUND = 9  # neighbours of a node, and itself
+SLANT = 0.3  # least cosine between the normals of a contact and of a foot
+SPIKE = 0.5  # displacement times curvature
+NODE_ARRAYS = ("owner", "sample", "points", "normals", "areas", "gap", "facing", "start")
+
+Pair = tuple[Side, Side]
+
+
+@dataclass(frozen=True)
+class Nodes:
+    """Samples near the other object, with their feet there; all in world coordinates."""
+
+    owner: Ints  # (n,) 0: a sample of A, 1: of B
+    sample: Ints  # (n,)
+    points: Floats  # (n, 3) [m]
+    normals: Floats  # (n, 3) outward
+    areas: Floats  # (n,) [m^2]
+    gap: Floats  # (n,) [m] signed distance to the other surface
+    facing: Floats  # (n, 3) normals of the other surface at the feet
+    start: Ints  # (n,) nearest samples of the feet; -1 for exact shapes
+    steep: int = 0  # overlapping samples left out because they do not face the other surface
+    off: int = 0  # overlapping samples left out because their foot is in a hole or undefined
+
+    def __len__(self) -> int:
+        return len(self.sample)
+
+    def at(self, chosen: Ints | np.ndarray) -> Nodes:
+        """Some of them."""
+        return replace(self, **{name: getattr(self, name)[chosen] for name in NODE_ARRAYS})
+
+    @property
+    def depth(self) -> float:
+        """[m] of the deepest node."""
+        return max(float(-np.min(self.gap, initial=0.0)), 0.0)
+
+    def places(self, other: Nodes) -> Ints:
+        """Where nodes of another list are in this one, -1 if they are not."""
+        return _places(self.owner, self.sample, other)
+
+
+def _places(owner: Ints, sample: Ints, wanted: Nodes) -> Ints:
+    one, two = 2 * sample + owner, 2 * wanted.sample + wanted.owner
+    order = np.argsort(one, kind="stable")
+    place = np.minimum(np.searchsorted(one[order], two), len(one) - 1)
+    return np.where(one[order][place] == two, order[place], -1) if len(one) else np.full(len(two), -1)
+
+
+def mapped(owner: Ints, sample: Ints, values: Floats, nodes: Nodes) -> Floats:
+    """Values known for some samples at nodes, 0 where they are not known."""
+    place = _places(owner, sample, nodes)
+    return np.where(place >= 0, values[place], 0.0)
+
+
+# ------------------------------------------------------------------------------------------------------------------------ finding nodes
+
+
+def master(a: Side, b: Side) -> int:
+    """Which side's nodes carry the forces: the finer, or the only one that has samples."""
+    if a.nodes is None and b.nodes is None:
+        raise PliantError("Neither object has samples: at least one must be a PointSurface, or have `samples`.")
+    if a.nodes is None or b.nodes is None:
+        return 1 if a.nodes is None else 0
+    return int(b.nodes.area / len(b.nodes) < a.nodes.area / len(a.nodes))
+
+
+def gather(sides: Pair, owners: tuple[int, ...], margin: float) -> Nodes:
+    """Nodes of some sides nearer than margin [m] to the inside of the other."""
+    found = [active(sides[i], sides[1 - i], margin, i) for i in owners]
+    joined = {name: np.concatenate([getattr(each, name) for each in found]) for name in NODE_ARRAYS}
+    return Nodes(**joined, steep=sum(n.steep for n in found), off=sum(n.off for n in found))
+
+
+def active(mine: Side, other: Side, margin: float, owner: int = 0) -> Nodes:
+    """Nodes of one side nearer than `margin` [m] to the inside of the other."""
+    if mine.nodes is None:
+        raise PliantError("an exact shape has no samples that could carry forces: give it `samples`, or let the other object carry them.")
+    turn, shift = other.rotation.T @ mine.rotation, other.rotation.T @ (mine.translation - other.translation)
+    if isinstance(other.shape, Exact):
+        found = active_against_exact(mine.nodes, other.shape, rotation=turn, translation=shift, margin=margin)
+    else:
+        found = _inside(mine, other, turn, shift, margin)
+    sample = found.sample
+    points, normals = mine.world(mine.nodes.points[sample]), mine.normals(sample)
+    feet = other.project(points)
+    facing = np.sum(normals * feet.normals, axis=1) <= STEEP
+    inside = feet.distance < 0.0
+    nodes = Nodes(
+        np.full(len(sample), owner), sample, points, normals, mine.nodes.areas[sample], feet.distance, feet.normals, feet.sample,
+        int(np.count_nonzero(inside & ~facing)), int(np.count_nonzero(inside & facing & ~feet.valid)),
+    )  # fmt: skip
+    return nodes.at(np.flatnonzero(facing & feet.valid & (feet.distance < margin)))
+
+
+def _inside(mine: Side, other: Side, turn: Floats, shift: Floats, margin: float) -> Active:
+    """Samples inside a sampled surface: looked for twice as deep as long as some are nearly as deep as was looked.
+
+    The first look must find the rim of a deep overlap, so it is some spacings wide.
+    """
+    assert mine.nodes is not None and isinstance(other.shape, PointSurface)
+    size = min(mine.size, other.size)
+    wide = sum(c * math.sqrt(surface.area / len(surface)) for c, surface in zip(CROSSED, (mine.nodes, other.shape), strict=True))
+    reach = max(REACH[0] * size, min(wide, REACH[1] * size))
+    while True:
+        found = active_samples(mine.nodes, other.shape, reach + margin, rotation=turn, translation=shift, margin=margin)
+        if -np.min(found.distance, initial=0.0) < 0.5 * reach or reach >= REACH[1] * size:
+            return found
+        reach *= 2.0
+
+
+def ringed(sides: Pair, nodes: Nodes, chosen: Ints) -> Ints:
+    """Chosen nodes and those next to them on their surface."""
+    found = [chosen]
+    for i, side in enumerate(sides):
+        mine, around = np.flatnonzero(nodes.owner == i), chosen[nodes.owner[chosen] == i]
+        if len(mine):
+            assert side.nodes is not None
+            near = np.zeros(len(side.nodes), bool)
+            near[side.nodes.graph[nodes.sample[around], :AROUND]] = True
+            found.append(mine[near[nodes.sample[mine]]])
+    return np.unique(np.concatenate(found))
+
+
+# ------------------------------------------------------------------------------------------------------------ the two objects together
+
+
+def joint_response(sides: Pair) -> Response:
+    """The response of both."""
+    found = [side.response for side in sides if side.response is not None]
+    return found[0] if len(found) == 1 else Sum(tuple(found))
+
+
+def shares(sides: Pair, u: Floats, nodes: Floats, force: Floats) -> tuple[Floats, Floats]:
+    """How far each of the two gave way of u [m] together."""
+    a, b = sides
+    if a.response is None or b.response is None:
+        return (np.zeros_like(u), u) if a.response is None else (u, np.zeros_like(u))
+    (one, no), (two, none) = a.response.code, b.response.code
+    if len(no) == len(none) == 0 and one.shape == two.shape and np.array_equal(one[:, 1:], two[:, 1:]):
+        part = a.compliance / (a.compliance + b.compliance)
+        if np.allclose(one[:, 0], part * (one[:, 0] + two[:, 0]), rtol=1e-12):
+            return part * u, (1.0 - part) * u
+    mine = displacement(nodes, np.ascontiguousarray(nodes[:, force > 0.0]), force[force > 0.0], a.response)
+    return mine, u - mine
+
+
+def contact_normals(sides: Pair, owner: Ints, mine: Floats, facing: Floats) -> Floats:
+    """Unit vectors from A to B, C_B n_A - C_A n_B: the softer takes the shape of the harder."""
+    of_b = (owner == 1)[:, None]
+    n_a, n_b = np.where(of_b, facing, mine), np.where(of_b, mine, facing)
+    n = sides[1].compliance * n_a - sides[0].compliance * n_b
+    return n / np.maximum(np.linalg.norm(n, axis=1, keepdims=True), 1e-300)
+
+
+def slant(n: Floats, facing: Floats) -> Floats:
+    """Cosine between contact normals and those at the feet: a distance over it is the way along the contact normal, which nodes go."""
+    return np.maximum(np.abs(np.sum(n * facing, axis=1)), SLANT)
+
+
+def spikes(sides: Pair, owner: Ints, sample: Ints, u: Floats, contact: np.ndarray) -> Ints:
+    """Nodes in contact whose displacement exceeds half the radius of curvature, from the normals of their neighbours."""
+    found = [np.zeros(0, np.int64)]
+    for i in (0, 1):
+        side, mine = sides[i], np.flatnonzero((owner == i) & contact)
+        if len(mine) and side.nodes is not None:
+            near = side.nodes.graph[sample[mine], 1:7]
+            turn = np.linalg.norm(side.nodes.normals[near] - side.nodes.normals[sample[mine]][:, None], axis=2)
+            far = np.linalg.norm(side.nodes.points[near] - side.nodes.points[sample[mine]][:, None], axis=2)
+            curvature = np.mean(turn / np.maximum(far, 1e-300), axis=1)
+            found.append(mine[u[mine] * curvature > SPIKE])
+    return np.sort(np.concatenate(found))
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Nodes whose forces both objects feel."""
+
+    sides: Pair
+    nodes: Nodes
+    areas: Floats  # half of the samples' areas where nodes of both sides take part
+    blobs: Floats
+    K: Operator
+
+    @classmethod
+    def of(cls, sides: Pair, nodes: Nodes, response: Response, parts: int) -> Problem:
+        """Each side's forces are spread over the whole areas of its samples, so that they cover the surface wherever the other's lie."""
+        owner, areas, at = nodes.owner, nodes.areas / parts, nodes.points
+        if parts == 2:  # where the surfaces will meet
+            c = np.array([sides[0].compliance, sides[1].compliance])
+            n = contact_normals(sides, owner, nodes.normals, nodes.facing)
+            step = np.where(owner == 0, 1.0, -1.0) * c[owner] / c.sum() * nodes.gap / slant(n, nodes.facing)
+            at = at + step[:, None] * n
+        outward = np.where((owner == 1)[:, None], -nodes.normals, nodes.normals)
+        near, ridge = _neighbours(sides, nodes), RIDGE if parts == 2 else 0.0
+        if all(side.parts is None for side in sides):
+            K = operator(at, outward, nodes.areas, response, near=near, ridge=ridge)
+            return cls(sides, nodes, areas, blobs(at, nodes.areas), K)
+        members = [Members.of(sides[i], nodes.sample[owner == i], (at - nodes.points)[owner == i], parts) for i in np.unique(owner)]
+        both = members[0] if len(members) == 1 else Members.joined(*members)
+        return cls(sides, nodes, areas, both.blobs, operator(at, outward, nodes.areas, response, both, near, ridge))
+
+    def met(self, force: Floats, u: Floats, facing: Floats) -> tuple[Floats, Floats, Floats, Floats]:
+        """(contact normals, moved nodes, u_A, u_B)."""
+        owner = self.nodes.owner
+        u_a, u_b = shares(self.sides, u, self.blobs, force)
+        n = contact_normals(self.sides, owner, self.nodes.normals, facing)
+        step = np.where(owner == 0, -u_a, u_b)
+        return n, self.nodes.points + step[:, None] * n, u_a, u_b
+
+    def feet(self, points: Floats) -> tuple[Floats, Floats, np.ndarray]:
+        """(distance, normals, valid) of the nodes, moved to these points, on the surface opposite to their owner's."""
+        distance, normals, valid = np.empty(len(points)), np.empty_like(points), np.ones(len(points), bool)
+        for i in (0, 1):
+            mine = np.flatnonzero(self.nodes.owner == i)
+            if len(mine):
+                found = self.sides[1 - i].project(points[mine], self.nodes.start[mine])
+                distance[mine], normals[mine], valid[mine] = found.distance, found.normals, found.valid
+        return distance, normals, valid
+
+
+def _neighbours(sides: Pair, nodes: Nodes) -> Ints | None:
+    """(p, 2) pairs of nodes that are neighbours on their surface; None if nodes of both take part."""
+    side = sides[int(nodes.owner[0])] if len(nodes) else None
+    if side is None or side.nodes is None or nodes.owner[0] != nodes.owner[-1]:
+        return None
+    place = np.full(len(side.nodes), -1)
+    place[nodes.sample] = np.arange(len(nodes))
+    near = place[side.nodes.graph[nodes.sample, 1:AROUND]]
+    one = np.broadcast_to(np.arange(len(nodes))[:, None], near.shape)
+    return np.stack([one[near >= 0], near[near >= 0]], axis=1)
