@@ -20,8 +20,8 @@ import numpy as np
 from pliant import Scene, Simulation
 from pliant.base import Floats
 from pliant.contact.penalty.category import categories
+from pliant.contact.penalty.depth_integral import CONSTANT, DISCRETE, EXACT, Known, pressed
 from pliant.contact.penalty.edges import edge_states
-from pliant.contact.penalty.impulses import CONSTANT, DISCRETE, EXACT, Known, pressed
 from pliant.contact.penalty.records import EDGE_EDGE, VERTEX_FACE
 from pliant.contact.penalty.redefine import redefine
 from pliant.shop.reproduce.thesis.cost import made

@@ -19,10 +19,10 @@ os.environ.setdefault("PLIANT_THREADS", "1")
 import numpy as np
 
 from pliant import Scene
-from pliant.contact.point_surface.candidates import Candidates, boxes, candidates, overlapping
+from pliant.contact.point_surface.colliding_surfels import Candidates, boxes, candidates, colliding, start_samples
 from pliant.contact.point_surface.contact_surface import moved_to_contact
-from pliant.contact.point_surface.hits import inside, search
-from pliant.contact.point_surface.surfaces import Surfaces
+from pliant.contact.point_surface.implicit_surfaces import Surfaces
+from pliant.detect.body_pairs import overlapping
 from pliant.shop.reproduce.keiser import colliding_busts, curves, watched
 
 
@@ -71,11 +71,11 @@ def depth() -> None:
         for _ in range(3):
             cold = Candidates(some.surfel, some.other, np.full(len(some), -1))
             began = time.process_time()
-            search(surfaces, cold)
-            hits, sample = inside(surfaces, cold, np.zeros((len(some), 3)))
+            start_samples(surfaces, cold)
+            hits, sample = colliding(surfaces, cold, np.zeros((len(some), 3)))
             middle = time.process_time()
             warm = Candidates(some.surfel, some.other, sample)
-            inside(surfaces, warm, np.zeros((len(some), 3)))
+            colliding(surfaces, warm, np.zeros((len(some), 3)))
             ended = time.process_time()
             moved = moved_to_contact(surfaces, hits, np.full(len(hits), 0.5))
             spent.append((middle - began, ended - middle, time.process_time() - ended))

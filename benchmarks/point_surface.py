@@ -19,16 +19,15 @@ from rich.console import Console
 from rich.table import Table
 
 from pliant.base import Floats
+from pliant.detect.hash_grid import HashGrid
 from pliant.detect.surfels.active import active_against_exact, active_samples
-from pliant.detect.surfels.areas import estimated_areas, own_side
-from pliant.detect.surfels.clusters import Spheres
+from pliant.detect.surfels.areas import estimated_areas, own_side, rims
+from pliant.detect.surfels.clusters import Moments, Spheres
 from pliant.detect.surfels.exact import Exact
 from pliant.detect.surfels.make import from_cloud
-from pliant.detect.surfels.neighbours import KDTree, UniformGrid
-from pliant.detect.surfels.normals import oriented, principal_normals
-from pliant.detect.surfels.rims import rims
+from pliant.detect.surfels.neighbours import KDTree
+from pliant.detect.surfels.scan_normals import oriented, principal_normals
 from pliant.detect.surfels.surface import PointSurface
-from pliant.detect.surfels.winding import Moments
 
 
 def egg(count: int) -> tuple[Floats, Floats]:
@@ -60,7 +59,7 @@ def building(points: Floats, repeat: int) -> tuple[Table, PointSurface]:
 
     tree = KDTree(points)
     row("k-d tree", lambda: KDTree(points).tree)
-    row("grid", lambda: UniformGrid(points))
+    row("grid", lambda: HashGrid(points))
     graph = row("52 nearest of each point", lambda: tree.nearest(points, 52)[1])
     normals, _ = row("principal axes", lambda: principal_normals(points, graph))
     rough = estimated_areas(own_side(points, np.ones_like(points), graph), graph)
@@ -82,7 +81,7 @@ def asking(surface: PointSurface, queries: Floats, repeat: int) -> Table:
         table.add_row(what, f"{1e6 * seconds / len(queries):.2f}", steps)
         return result
 
-    grid = UniformGrid(surface.points)
+    grid = HashGrid(surface.points)
     row("nearest sample, k-d tree", lambda: surface.nearest(queries))
     row("nearest sample, grid", lambda: grid.nearest(queries, 1))
     first = row("project, mls", lambda: surface.project(queries))

@@ -28,7 +28,7 @@ from typing import Any
 import numpy as np
 
 from pliant.geometry import solids
-from pliant.live.viewing import serve
+from pliant.live.reel import serve
 from pliant.record import Cells, Recorder, Run
 
 FRAMES, COUNT = 60, 50_000

@@ -209,7 +209,7 @@ def make_view(folder: Path) -> None:
 
     from playwright.sync_api import sync_playwright
 
-    from pliant.live.viewing import serve
+    from pliant.live.reel import serve
 
     ways = ["--headless=new", "--use-angle=swiftshader", "--enable-unsafe-swiftshader", "--no-sandbox"]
     with Run.open(recorded(scenes.make("bowl"), folder)) as run, serve(run, "pressure", port=0) as server, sync_playwright() as play:

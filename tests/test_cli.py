@@ -13,8 +13,7 @@ import numpy as np
 import pytest
 
 from pliant import PliantError, cli
-from pliant.cli.options import COLOURS
-from pliant.cli.scene import parse_settings
+from pliant.cli.options import COLOURS, parse_settings
 from pliant.look import fields
 from pliant.record import Run
 

@@ -121,7 +121,7 @@ def test_torque_of_a_twisted_bar(element):
     for edge in edges:
         sim = bar(length, side, edge, element, nu=nu, motions=[motion]).simulate().equilibrium()
         driven = np.abs(sim.world.model.nodes.rest[:, 0] - length) < 1e-9
-        torque = np.cross(sim.state.x[driven] - [length, 0, 0], sim.world.reaction[driven]).sum(axis=0)
+        torque = np.cross(sim.state.x[driven] - [length, 0, 0], sim.reactions[driven]).sum(axis=0)
         theory = YOUNG / 2 / (1 + nu) * 0.1406 * side**4 * angle / length
         assert np.abs(torque[1:]).max() < 1e-2 * theory
         errors.append(torque[0] / theory - 1)

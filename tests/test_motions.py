@@ -33,7 +33,7 @@ def test_static_reaction_of_a_stretched_bar(element, law):
     sim = bar(element=element, material=dict(SOFT, law=law), motions=[dict(where=dict(side="+x"), shift=(strain * 0.5, 0, 0))])
     sim = sim.simulate().equilibrium()
     driven = sim.world.model.nodes.rest[:, 0] > 0.25 - 1e-9
-    assert sim.world.reaction[driven].sum(axis=0) == pytest.approx([1e5 * 0.01 * strain, 0, 0], rel=5e-4, abs=1e-6)
+    assert sim.reactions[driven].sum(axis=0) == pytest.approx([1e5 * 0.01 * strain, 0, 0], rel=5e-4, abs=1e-6)
     assert sim.reaction("bar") == pytest.approx(np.zeros(3), abs=1e-6)
 
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from pliant.shop.reproduce import experiments, reproduce
-from pliant.shop.reproduce.thesis.bar import ROUGH, dropped, expected_ratio, mean_depth, roughness, share
-from pliant.shop.reproduce.thesis.watch import CPF, DPF, jitter
+from pliant.shop.reproduce.thesis.drops import ROUGH, dropped, expected_ratio, mean_depth, roughness, share
+from pliant.shop.reproduce.watch import CPF, DPF, jitter
 
 
 def test_all_ten_are_there_and_say_what_they_do():

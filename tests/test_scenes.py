@@ -68,7 +68,7 @@ def run_and_expect(name, values, folder):
     outcome = running.run(*running.start(scenes.make(name, **values), folder / name))
     assert outcome.status == "finished", outcome.message
     assert not [note for note in outcome.notes if "overlap" in note or "inverted" in note], outcome.notes
-    said = scenes.module(name).expect(outcome.simulation)
+    said = scenes.find(name).expect(outcome.simulation)
     assert said and all(isinstance(sentence, str) and sentence.endswith(".") for sentence in said)
     with Run.open(outcome.path) as run:
         assert run.status == "finished" and run.frames > 20
@@ -97,10 +97,10 @@ def test_the_whole_scene_keeps_its_promise(name, tmp_path):
 
 @pytest.mark.parametrize("name", scenes.SCENES)
 def test_a_scene_says_what_it_is_and_survives_toml(name):
-    module = scenes.module(name)
-    assert module.__doc__.splitlines()[0].endswith(".") and module.make.__doc__ and module.expect.__doc__
+    shipped = scenes.find(name)
+    assert shipped.about.endswith(".") and len(shipped.make.__doc__.splitlines()) > 1 and shipped.expect.__doc__
     defaults = scenes.parameters(name)
-    assert all(p.kind is p.POSITIONAL_OR_KEYWORD for p in inspect.signature(module.make).parameters.values())
+    assert all(p.kind is p.POSITIONAL_OR_KEYWORD for p in inspect.signature(shipped.make).parameters.values())
     assert {"dt", "duration"} <= defaults.keys()
     scene = scenes.make(name)
     assert scene.name == name and scene.about
@@ -119,7 +119,7 @@ def test_a_spoilt_state_breaks_the_promise(name):
     state.position[:] += (7.0, 0, -9.0)
     state.spin *= 0.5
     with pytest.raises(AssertionError):
-        scenes.module(name).expect(sim)
+        scenes.find(name).expect(sim)
 
 
 def test_wrong_names_get_the_nearest():

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from pliant import shapes
-from pliant.contact.inside import remaining_depth
-from pliant.measure.overlap import overlap
+from pliant.measure.overlap import overlap, remaining_depth
 from pliant.shop import scenes
 
 
@@ -37,7 +36,7 @@ def test_squeezed_bodies_are_apart_after_every_step_and_at_rest(name, values):
     assert depth.max() < 0.05, f"{100 * depth.max():.2f} % of an edge"
     assert depth[-1] < 0.01
     assert depth.max() > 0.0 and len(sim.contacts()) >= 20  # they do touch
-    scenes.module(name).expect(sim)
+    scenes.find(name).expect(sim)
 
 
 @pytest.mark.slow
@@ -46,7 +45,7 @@ def test_so_are_the_whole_scenes_and_they_come_to_rest(name):
     sim, depth, kinetic = watched(name, every=20)
     assert depth.max() < 0.05 and depth[-10:].max() < 0.01
     assert kinetic[-10:].max() < 1e-4 * kinetic.max()
-    scenes.module(name).expect(sim)
+    scenes.find(name).expect(sim)
 
 
 @pytest.mark.parametrize("ratio", [1.0, 30.0, 1000.0])
@@ -60,7 +59,7 @@ def test_two_free_cubes_keep_momentum_at_every_ratio_of_masses(ratio):
 
 
 def test_the_error_of_angular_momentum_shrinks_with_the_step():
-    from pliant.shop.scenes.two_free_cubes import yardstick
+    from pliant.shop.scenes.spillmann import yardstick
 
     errors = []
     for dt in (0.0008, 0.0002):
@@ -74,7 +73,7 @@ def test_the_error_of_angular_momentum_shrinks_with_the_step():
 
 def test_chess_pieces_fall_into_the_container():
     sim, depth, _ = watched("chess-500", every=20, count=8, across=2, duration=0.12)
-    assert scenes.module("chess-500").expect(sim)
+    assert scenes.find("chess-500").expect(sim)
     assert depth.max() < 0.1
     assert len(sim.contacts()) > 0
 
@@ -97,7 +96,7 @@ def test_chained_rings_start_apart_and_stay_linked():
     assert remaining_depth(sim) == 0.0
     sim.run()
     assert len(sim.contacts()) > 0
-    assert scenes.module("chained-tori").expect(sim)
+    assert scenes.find("chained-tori").expect(sim)
     assert overlap(sim).worst < 0.05
 
 
@@ -121,20 +120,20 @@ def test_the_stones_of_the_arch_are_those_of_the_paper():
 def test_the_arch_stands_for_ten_seconds_under_two_balls_and_comes_to_rest():
     sim, _, kinetic = watched("archway", every=100)
     assert sim.time == pytest.approx(10.0)
-    assert scenes.module("archway").expect(sim)
+    assert scenes.find("archway").expect(sim)
     assert kinetic[-20:].max() < 1e-4 * kinetic.max()
 
 
 @pytest.mark.slow
 def test_the_arch_falls_without_friction():
     loose, _, _ = watched("archway", every=1000, drop=0, friction=0.2, duration=2.0)
-    assert scenes.module("archway").expect(loose)
+    assert scenes.find("archway").expect(loose)
 
 
 @pytest.mark.slow
 def test_a_chain_comes_to_rest_and_stays():
     sim, depth, kinetic = watched("chained-tori", every=50, links=24, duration=2.2)
-    assert scenes.module("chained-tori").expect(sim)
+    assert scenes.find("chained-tori").expect(sim)
     assert kinetic[-20:].max() < 1e-4 * kinetic.max()
     assert depth[-1] < 0.02
 
@@ -142,7 +141,7 @@ def test_a_chain_comes_to_rest_and_stays():
 @pytest.mark.slow
 def test_the_strip_folds_onto_itself_and_rests():
     sim, _, kinetic = watched("folding-strip", every=50)
-    assert scenes.module("folding-strip").expect(sim)
+    assert scenes.find("folding-strip").expect(sim)
     assert kinetic[-1] < 1e-4 * kinetic.max()
 
 

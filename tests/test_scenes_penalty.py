@@ -4,17 +4,15 @@ import numpy as np
 import pytest
 
 from pliant.shop import scenes
-from pliant.shop.reproduce.thesis.sliding import Slide
-from pliant.shop.scenes.bunny_in_bowl import BOWL, SIZE, WALL
-from pliant.shop.scenes.cube_on_bar import CUBE, hooked, velocity
-from pliant.shop.scenes.particle_on_plane import LIMITS, RADIUS, critical, predicted
+from pliant.shop.reproduce.thesis.slides import Slide
+from pliant.shop.scenes.thesis import BOWL, BUNNY, CUBE, LIMITS, PARTICLE, WALL, critical, cube_velocity, hooked_pairs, predicted
 
 
 def expected(name, **values):
     """A scene run without a record, and what it says."""
     sim = scenes.make(name, **values).simulate()
     sim.run()
-    return sim, scenes.module(name).expect(sim)
+    return sim, scenes.find(name).expect(sim)
 
 
 @pytest.mark.parametrize("method, dt", [("continuous-penalty", 0.14), ("continuous-penalty", 0.17), ("penalty", 0.11), ("penalty", 0.13)])
@@ -61,8 +59,8 @@ def test_cube_on_bar_is_as_fast_as_on_a_bar_four_times_finer():
     for _ in range(6):
         for sim in (coarse, fine):
             sim.run(until=sim.time + 0.1)
-            assert hooked(sim) == 0
-        assert velocity(coarse)[0] == pytest.approx(velocity(fine)[0], rel=0.01)
+            assert hooked_pairs(sim) == 0
+        assert cube_velocity(coarse)[0] == pytest.approx(cube_velocity(fine)[0], rel=0.01)
 
 
 @pytest.mark.slow
@@ -89,7 +87,7 @@ def test_bunny_in_bowl_stays_inside_at_the_impact():
     sim.run(each=look)
     sphere = np.array([0.0, 0.0, sim.points("bowl")[:, 2].min() - start + 0.03 + BOWL])
     away = np.linalg.norm(sim.points("bunny") - sphere, axis=1)
-    assert deepest < 0.02 * SIZE and away.max() < inner + 0.02 * SIZE
+    assert deepest < 0.02 * BUNNY and away.max() < inner + 0.02 * BUNNY
     assert inverted < 0.001 * len(group.nodes)
 
 
@@ -104,8 +102,8 @@ def test_bunny_in_bowl_comes_to_rest():
         inverted.append(int(np.count_nonzero(group.stretch(sim.state.x) <= 0)))
 
     sim.run(each=look)
-    assert "rests" in scenes.module("bunny-in-bowl").expect(sim)[0]
-    assert max(deepest) < 0.02 * SIZE, max(deepest)
+    assert "rests" in scenes.find("bunny-in-bowl").expect(sim)[0]
+    assert max(deepest) < 0.02 * BUNNY, max(deepest)
     assert max(inverted) < 0.001 * len(group.nodes) and inverted[-1] == 0
 
 
@@ -133,7 +131,7 @@ def test_particle_on_plane_is_not_deep_for_its_size(tmp_path):
     from pliant.simulate import running
 
     sim, recorder = running.start(scenes.make("particle-on-plane", duration=0.3), tmp_path / "particle")
-    assert running.run(sim, recorder).max_depth < running.DEEP * 2 * RADIUS
+    assert running.run(sim, recorder).max_depth < running.DEEP * 2 * PARTICLE
 
 
 def test_cloth_meets_itself_and_stays_over_the_ball():

@@ -5,7 +5,7 @@ import pytest
 
 from pliant.geometry.shapes import make as make_shape
 from pliant.shop import scenes
-from pliant.shop.scenes import springy
+from pliant.shop.scenes import motheram
 
 
 def test_displacements_leave_out_rigid_motion():
@@ -13,17 +13,17 @@ def test_displacements_leave_out_rigid_motion():
     rest, weight = rng.normal(size=(40, 3)), rng.uniform(0.5, 1.0, 40)
     turn = np.linalg.qr(rng.normal(size=(3, 3)))[0]
     turn *= np.linalg.det(turn)
-    assert np.abs(springy.displacements(rest, rest @ turn.T + [3, 4, 5], weight)).max() < 1e-12
+    assert np.abs(motheram.displacements(rest, rest @ turn.T + [3, 4, 5], weight)).max() < 1e-12
     dented = rest.copy()
     dented[7] += [0.0, 0.0, 0.5]
-    u = springy.displacements(rest, dented @ turn.T - 2.0, weight)
+    u = motheram.displacements(rest, dented @ turn.T - 2.0, weight)
     assert u[7] == pytest.approx([0, 0, 0.5], abs=0.05) and np.abs(np.delete(u, 7, 0)).max() < 0.05
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["two-spheres", "soft-meets-hard", "sphere-and-bunny", "bunny-and-teapot", "three-spheres", "two-bunnies"])
 def test_the_whole_scene_keeps_its_promise(name):
-    said = scenes.module(name).expect(scenes.make(name, integrator="verlet").simulate().run())
+    said = scenes.find(name).expect(scenes.make(name, integrator="verlet").simulate().run())
     assert all(sentence.endswith(".") for sentence in said)
 
 

@@ -7,8 +7,9 @@ come points that no body shows (ends of attachments, loads on rigid bodies, anch
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import dataclass, field, fields
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -185,11 +186,16 @@ class Model:
     notes: list[str] = field(default_factory=list)  # what was decided while building, for the user
 
 
+CHANGING = {"friction", "static_friction", "gives", "damping", "drag"}  # of bodies, nodes and frames
+Part = TypeVar("Part", Bodies, Nodes, Frames)
+
+
 @dataclass(frozen=True)
 class Rest:
     """All that whatever is kept between steps may be made from: what does not change during an epoch, and the skin at rest.
 
-    A resumed run makes the same from it, whatever shape its bodies are in.
+    A resumed run makes the same from it, whatever shape its bodies are in and whatever was set. What `sim.set` and `changes` may
+    write (CHANGING) is NaN here: ask the motion for it in the step that needs it.
     """
 
     bodies: Bodies
@@ -204,7 +210,15 @@ class Rest:
         skin, points = model.skin, model.skin.local.copy()
         owner = np.repeat(np.arange(len(skin)), np.diff(skin.start))
         np.add.at(points, owner, skin.weight[:, None] * model.nodes.rest[skin.node])
-        return Rest(model.bodies, model.nodes, model.frames, skin, points)
+        return Rest(_unchanging(model.bodies), _unchanging(model.nodes), _unchanging(model.frames), skin, points)
+
+
+def _unchanging(part: Part) -> Part:
+    """With NaN for all that may change."""
+    out = copy(part)
+    for name in CHANGING & vars(out).keys():
+        setattr(out, name, np.full_like(getattr(out, name), np.nan))
+    return out
 
 
 @dataclass

@@ -7,10 +7,10 @@ from pliant import Scene
 from pliant.base import PliantError
 from pliant.bodies.body import body_parts
 from pliant.bodies.springs import cell_pairs
+from pliant.geometry.filling import lattice
 from pliant.geometry.mass import mass_of_surface
 from pliant.geometry.mesh import Surface
 from pliant.geometry.shapes import make
-from pliant.geometry.voxels import lattice
 from pliant.geometry.winding import winding_numbers
 from pliant.record import Run
 from pliant.scene import Body
@@ -129,4 +129,4 @@ def test_materials_change_during_a_run():
     sim.state.x *= 1.1
     assert (sim.world.model.groups[0].spring_stiffness == 9.0).all()
     sim.step()
-    assert (sim.world.damping == 2.0).all()
+    assert (sim.report.damping == 2.0).all()

@@ -5,7 +5,8 @@ import pytest
 
 from pliant import PliantError, Scene
 from pliant.shop import scenes
-from pliant.shop.scenes.hooked import RULES, apart, irregular, make
+from pliant.shop.scenes.hooked import RULES, apart, irregular
+from pliant.shop.scenes.hooked import hooked as make
 
 
 @pytest.mark.parametrize("figure", RULES)
@@ -13,7 +14,7 @@ from pliant.shop.scenes.hooked import RULES, apart, irregular, make
 def test_figure(figure, rule):
     sim = make(figure, rule).simulate()
     sim.run(until=sim.scene.duration)
-    assert scenes.module("hooked").expect(sim)[0].endswith(".")
+    assert scenes.find("hooked").expect(sim)[0].endswith(".")
 
 
 def test_fig_6_1_nothing_pushes_once_the_needle_is_out():

@@ -1,22 +1,34 @@
 """The method `noniterative` on bodies: momentum, rest, friction, planes, what cannot be resolved, self-contact, its record."""
 
+import importlib.util
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 from pliant import PliantError, Scene
-from pliant.contact import closure
 from pliant.contact.contacts import Contacts
-from pliant.contact.inside import Finder, remaining, remaining_depth, smooth_corners
 from pliant.contact.noniterative import Noniterative, contact_rows, paper_rows, skin_inverse_masses
 from pliant.contact.pressure import Pressure
 from pliant.detect.closest import face_neighbours
+from pliant.detect.solid_penetration import SolidPenetration, smooth_corners
 from pliant.geometry.mesh import TetMesh
 from pliant.geometry.shapes import make
+from pliant.measure.overlap import remaining, remaining_depth
 
 G = 9.81
 BOX = dict(kind="box", size=(0.2, 0.2, 0.2), edge=0.1)
 SOFT = dict(youngs_modulus=3e5, poisson_ratio=0.3, mass_damping=10.0)
 TET = TetMesh(np.array([[0, 0, 0], [0.1, 0, 0], [0, 0.1, 0], [0, 0, 0.1]]), np.array([[0, 1, 2, 3]]))
+
+spec = importlib.util.spec_from_file_location("closure", Path(__file__).with_name("closure.py"))
+closure = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(closure)
+
+
+def inside(motion):
+    """Points inside bodies at the end of the motion."""
+    return motion.kept(SolidPenetration).find(motion.end, motion.shapes, motion.pairs.meet)[0]
 
 
 def cubes(mode="moment", density=1000.0, integrator="verlet", **options):
@@ -104,7 +116,7 @@ def test_a_step_does_what_the_bare_formulas_say(mode):
     """Nodes move by dt^2 w F of closure.forces."""
     sim = overlapping(mode=mode)
     motion = sim.world.free_motion(sim.dt)
-    found = Finder(motion).find(motion)
+    found = inside(motion)
     corners, inverse = motion.skin.faces[found.face], skin_inverse_masses(motion)
     formula = getattr(closure, mode)(found.point, corners, found.weights, inverse)
     force = closure.forces(found.point, corners, found.depth[:, None] * found.normal, formula, sim.dt, len(motion.skin))
@@ -116,7 +128,7 @@ def test_a_step_does_what_the_bare_formulas_say(mode):
 
 def test_give_of_rows_is_D_of_the_moment_formula():
     motion = overlapping().world.free_motion(1e-3)
-    found = Finder(motion).find(motion)
+    found = inside(motion)
     formula = closure.moment(found.point, motion.skin.faces[found.face], found.weights, skin_inverse_masses(motion))
     assert motion.give(contact_rows(motion, found)) == pytest.approx(formula.give, rel=1e-12)
 
@@ -126,7 +138,7 @@ def test_paper_rows_of_rigid_bodies_take_the_rigid_term():
     scene.add(name="a", shape=dict(kind="ball", radius=0.1, edge=0.05), model="rigid")
     scene.add(name="b", shape=BOX, position=(0, 0, 0.195), integrator="verlet")
     motion = scene.simulate().world.free_motion(1e-3)
-    rows = contact_rows(motion, Finder(motion).find(motion))
+    rows = contact_rows(motion, inside(motion))
     carriers, give = paper_rows(motion, rows)
     assert give == pytest.approx(motion.give(carriers), rel=1e-12)
 
@@ -298,14 +310,14 @@ def test_area_of_equal_boxes_on_each_other_is_that_of_their_overlap(integrator, 
 def test_boxes_a_nanometre_apart_do_not_touch(shift):
     sim = stacked(shift, gap=1e-9)
     motion = sim.world.free_motion(0.0)
-    found = motion.kept(Finder).find(motion)
+    found = inside(motion)
     assert not ((found.a > 0) & (found.b > 0)).any()
 
 
 def test_areas_of_rows_are_force_over_pressure_of_the_points_that_carry_them():
     """Brute force: p_i = |f_i| / A_i with A_i a third of the faces around i, as seen along f_i."""
     motion = overlapping().world.free_motion(1e-3)
-    rows = contact_rows(motion, Finder(motion).find(motion))
+    rows = contact_rows(motion, inside(motion))
     impulse, skin, x = np.linspace(1.0, 2.0, len(rows)), motion.skin, motion.end
     point, weight = rows.point.reshape(-1, 4), rows.weight.reshape(-1, 4)
     force = np.zeros_like(x)
@@ -345,7 +357,7 @@ def test_overlap_and_mismatch_shrink_with_the_mesh():
                 scene.add(name=name, shape=shape, position=place, integrator="verlet", material=dict(youngs_modulus=1e4))
             sim = scene.simulate()
             motion = sim.world.free_motion(sim.dt)
-            found = Finder(motion).find(motion)
+            found = inside(motion)
             way = np.zeros((len(motion.skin), 3))
             way[found.point] = found.depth[:, None] * found.normal
             corners = motion.skin.faces[found.face]
@@ -419,10 +431,10 @@ def touching():
 
 def test_a_point_on_a_surface_is_not_sent_out_at_another_side(monkeypatch):
     """Consistent depth sees only the side through which the edge leaves, 9 cm away; the closest way out is no way at all."""
-    monkeypatch.setattr("pliant.contact.inside.BEYOND", np.inf)
+    monkeypatch.setattr("pliant.detect.solid_penetration.ACROSS", 0.0)
     sim = touching()
     motion = sim.world.free_motion(sim.dt)
-    naive = motion.kept(Finder).find(motion)
+    naive = inside(motion)
     assert len(naive) == 1 and naive.depth[0] == pytest.approx(0.087 / np.sqrt(1.04))
     assert naive.normal[0] @ TURN == pytest.approx(np.array([1, 0, -0.2]) / np.sqrt(1.04), abs=1e-9)
     monkeypatch.undo()

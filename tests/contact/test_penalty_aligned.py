@@ -7,11 +7,11 @@ from hypothesis import strategies as st
 
 from pliant import Scene
 from pliant.contact.penalty.edges import edge_states
-from pliant.contact.penalty.neighbours import Neighbours
+from pliant.contact.penalty.options import Redefinition
 from pliant.contact.penalty.records import EDGE_EDGE, VERTEX_FACE, Records
-from pliant.contact.penalty.rims import HOLD
-from pliant.contact.penalty.rules import Redefinition
+from pliant.contact.penalty.resolution import HOLD
 from pliant.contact.penalty.stages import finish
+from pliant.detect.adjacency import Adjacency
 from pliant.detect.feature_pairs import FeatureTree
 from pliant.geometry.shapes import make
 
@@ -57,7 +57,7 @@ def crossing(beyond: float) -> Records:
     points = np.concatenate([cube.points, cube.points + [0.3, 0.0, 0.999]])
     faces = np.concatenate([cube.faces, cube.faces + len(cube.points)])
     body = np.repeat([0, 1], len(cube.points))
-    near = Neighbours.of(faces, body)
+    near = Adjacency.of(faces, body)
     tree = FeatureTree.build(points, faces, np.array([0, len(cube.faces), len(faces)]))
     x = points - [0.3, 0.0, 0.999]
     v = int(np.flatnonzero((body == 1) & np.isclose(x, [-0.5, 0.5, -0.5]).all(axis=1))[0])

@@ -6,11 +6,10 @@ import numpy as np
 import pytest
 
 from pliant import Scene
-from pliant.contact.penalty.find import make
-from pliant.contact.penalty.impulses import EXACT, Known, pressed
-from pliant.contact.penalty.neighbours import Neighbours
-from pliant.contact.penalty.records import EDGE_EDGE, VERTEX_FACE
-from pliant.contact.penalty.spreading import over_rings
+from pliant.contact.penalty.depth_integral import EXACT, Known, pressed
+from pliant.contact.penalty.records import EDGE_EDGE, VERTEX_FACE, Records
+from pliant.contact.penalty.variants import over_rings
+from pliant.detect.adjacency import Adjacency
 from pliant.geometry import shapes
 from pliant.geometry.mesh import Surface, TetMesh
 from pliant.geometry.self_intersection import self_intersections
@@ -117,12 +116,14 @@ def test_shares_over_a_ring_keep_force_and_moment():
     rng = np.random.default_rng(2)
     points = shape.points + 0.003 * rng.standard_normal(shape.points.shape)
     n = len(points)
-    near = Neighbours.of(shape.faces, np.zeros(n, np.int64))
+    near = Adjacency.of(shape.faces, np.zeros(n, np.int64))
     skin = SimpleNamespace(start=np.arange(n + 1), node=np.arange(n))
     motion = SimpleNamespace(kept=lambda _: near, skin=skin, explicit=np.ones(n, bool), end=points)
-    normal = near.vertex_normals(np.arange(n), near.normals(points))
+    normal = np.zeros((n, 3))
+    np.add.at(normal, near.faces, near.normals(points)[:, None])
+    normal /= np.linalg.norm(normal, axis=1, keepdims=True)
     rows = Rows.dense(np.arange(n)[:, None], np.full((n, 1), 2.0), normal, points)
-    wide = over_rings(motion, rows)
+    wide = over_rings(motion, near, rows)
     row = np.repeat(np.arange(n), np.diff(wide.start))
     force = wide.weight[:, None] * normal[row]
     total, moment = np.zeros((n, 3)), np.zeros((n, 3))
@@ -166,7 +167,7 @@ def test_threads_change_no_bit(monkeypatch):
     def everything():
         out = []
         for kind in (VERTEX_FACE, EDGE_EDGE):
-            records = make(kind, zero, zero, zero, zero, corners, np.zeros((count, 4)), np.ones(count))
+            records = Records.new(kind, zero, zero, zero, zero, corners, np.zeros((count, 4)), np.ones(count))
             look = pressed(EXACT, records, np.zeros(count), start, end, known)
             out += [look.push, look.gap, look.time]
         scene = Scene(dt=0.004, contact=METHOD)

@@ -6,10 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pliant.contact.friction import stribeck
-from pliant.contact.penalty.find import make
-from pliant.contact.penalty.friction import yamane_nakamura
-from pliant.contact.penalty.impulses import CONSTANT, DISCRETE, EXACT, Known, factors, foot_weights, linear_push, pressed
-from pliant.contact.penalty.records import EDGE_EDGE, VERTEX_FACE
+from pliant.contact.penalty.depth_integral import CONSTANT, DISCRETE, EXACT, Known, factors, foot_weights, linear_push, pressed
+from pliant.contact.penalty.records import EDGE_EDGE, VERTEX_FACE, Records
+from pliant.contact.penalty.variants import yamane_nakamura
 from pliant.detect.coplanar_times import normal_and_cubic
 from pliant.detect.time_of_impact import frame
 
@@ -22,7 +21,7 @@ NINE = dict(rel=1e-9, abs=1e-9)
 
 def record(kind, sigma=1.0):
     one = np.array([0])
-    return make(kind, one, np.array([1]), one, one.copy(), np.array([[0, 1, 2, 3]]), np.zeros((1, 4)), np.array([float(sigma)]))
+    return Records.new(kind, one, np.array([1]), one, one.copy(), np.array([[0, 1, 2, 3]]), np.zeros((1, 4)), np.array([float(sigma)]))
 
 
 def press(kind, start, end, mode=EXACT, sigma=1.0, since=0.0, blend=0.0, other=None):

@@ -5,12 +5,10 @@ import pytest
 
 from pliant import Scene
 from pliant.contact.contacts import Contacts
-from pliant.contact.penalty.find import make
-from pliant.contact.penalty.last import Last
-from pliant.contact.penalty.records import VERTEX_FACE
+from pliant.contact.penalty.records import VERTEX_FACE, Forces, Records
 from pliant.contact.sweeps import alike, sweep
 from pliant.measure.rubbing import Rubbing
-from pliant.shop.scenes.archway import upright
+from pliant.shop.scenes.spillmann import upright
 from pliant.world.motion import Rows
 
 METHODS = ["continuous-penalty", "penalty"]
@@ -148,12 +146,12 @@ def test_impulses_tried_roughly_are_answered_exactly_in_the_end():
 def test_forces_of_the_last_step_are_found_by_key():
     ids = np.array([4, 2, 9])
     corners = np.zeros((3, 4), np.int64)
-    records = make(VERTEX_FACE, ids, ids + 1, ids, ids + 2, corners, np.zeros((3, 4)), np.ones(3))
-    last = Last.recalled(Last(records.key, np.array([1.0, 2.0, 3.0]), np.eye(3)).remembered())
-    other = make(VERTEX_FACE, ids, ids + 1, np.array([2, 7, 4]), np.array([4, 9, 6]), corners, np.zeros((3, 4)), np.ones(3))
+    records = Records.new(VERTEX_FACE, ids, ids + 1, ids, ids + 2, corners, np.zeros((3, 4)), np.ones(3))
+    last = Forces.recalled(Forces(records.key, np.array([1.0, 2.0, 3.0]), np.eye(3)).remembered())
+    other = Records.new(VERTEX_FACE, ids, ids + 1, np.array([2, 7, 4]), np.array([4, 9, 6]), corners, np.zeros((3, 4)), np.ones(3))
     normal, friction = last.of(other)
     assert normal.tolist() == [2.0, 0.0, 1.0] and friction.tolist() == [[0, 1, 0], [0, 0, 0], [1, 0, 0]]
-    assert Last.recalled({}).of(other)[0].tolist() == [0.0, 0.0, 0.0]
+    assert Forces.recalled({}).of(other)[0].tolist() == [0.0, 0.0, 0.0]
 
 
 # -- the books

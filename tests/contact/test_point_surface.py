@@ -1,18 +1,27 @@
 """Contact of surfels on plain arrays: fields, candidates, contact surfaces, shares; brute force and closed forms as oracles."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pliant.contact.point_surface.candidates import BodyGrid, boxes, candidates, overlapping, winding
+from pliant.contact.point_surface.colliding_surfels import (
+    boxes,
+    candidates,
+    colliding,
+    nearest_surfels,
+    start_samples,
+)
 from pliant.contact.point_surface.contact_surface import moved_to_contact
-from pliant.contact.point_surface.hits import inside, search
-from pliant.contact.point_surface.resample import Between, resampled
-from pliant.contact.point_surface.rows import shepard
+from pliant.contact.point_surface.detection import Prepared
+from pliant.contact.point_surface.implicit_surfaces import Surfaces
+from pliant.contact.point_surface.published import PairField, resampled, shepard
 from pliant.contact.point_surface.self_contact import folded
-from pliant.contact.point_surface.shares import shares
-from pliant.contact.point_surface.surfaces import Surfaces
+from pliant.contact.point_surface.surfel_rows import foot_shares
+from pliant.detect.body_pairs import overlapping
+from pliant.detect.shapes import Shapes
 
 
 def fibonacci(count):
@@ -33,8 +42,8 @@ def spheres(count, *centres, lifted=True):
 def found(surfaces, first=False):
     low, high = boxes(surfaces)
     some = candidates(surfaces, overlapping(low, high), low, high)
-    search(surfaces, some)
-    return some, inside(surfaces, some, np.zeros((len(some), 3)), first)[0]
+    start_samples(surfaces, some)
+    return some, colliding(surfaces, some, np.zeros((len(some), 3)), first)[0]
 
 
 def total_force(surfaces, hits, k=1.0):
@@ -57,8 +66,10 @@ def test_G19_the_published_surface_is_inside_a_sphere_by_h2_over_R_and_the_corre
 
 def test_exact_shapes_answer_exactly():
     ball = Surfaces.still(
-        np.zeros((0, 3)), np.zeros((0, 3)), np.zeros(0), np.zeros(3, np.int64), np.array([0, 1]), np.array([[0, 0, 0], [2.0, 0, 0]]),
-        np.array([[0, 0, 1.0], [0, 0, 5.0]]),
+        np.zeros((0, 3)), np.zeros((0, 3)), np.zeros(0), np.zeros(3, np.int64), shapes=Shapes(
+            np.array([0, 1]), np.array([[0, 0, 0], [2.0, 0, 0]]), np.array([0, 1]), np.array([[0, 0, 1.0], [0, 0, 5.0]]),
+            np.tile([1.0, 0, 0, 0], (2, 1)),
+        ),
     )  # fmt: skip
     gap, normal, state, _ = ball.distances(np.array([[0.3, 0.2, 0.5], [0, 0, 6.0]]), np.array([0, 1]), np.array([-1, -1]))
     assert np.allclose(gap, [-0.5, -1.0]) and np.allclose(normal, [[0, 0, 1], [0, 0, 1]]) and (state == 1).all()
@@ -84,21 +95,11 @@ def test_the_nearest_surfel_is_that_of_asking_all_of_the_body():
     rng = np.random.default_rng(1)
     surfaces = spheres(800, (0, 0, 0), (0.4, 0.1, 0.0))
     queries, other = rng.normal(size=(300, 3)), rng.integers(0, 2, 300)
-    sample = np.full(300, -1)
-    BodyGrid(surfaces).nearest(queries, other, sample)
+    sample = nearest_surfels(surfaces, queries, other)
     reach = 3.5 * np.sqrt(4.0 * np.pi / 800)
     for q, b, s in zip(queries, other, sample, strict=True):
         d = np.linalg.norm(surfaces.points[800 * b : 800 * (b + 1)] - q, axis=1)
         assert s == (800 * b + d.argmin() if d.min() < reach else -1)
-
-
-def test_overlapping_boxes_are_those_of_every_pair():
-    rng = np.random.default_rng(2)
-    low = rng.uniform(0, 10, (60, 3))
-    high = low + rng.uniform(0, 3, (60, 3))
-    low[7], high[7] = -np.inf, np.inf
-    every = [(a, b) for a in range(60) for b in range(a + 1, 60) if (low[a] <= high[b]).all() and (low[b] <= high[a]).all()]
-    assert overlapping(low, high).tolist() == [list(p) for p in every]
 
 
 def test_surfels_deep_inside_at_the_first_step_are_found_by_the_winding_number():
@@ -107,15 +108,14 @@ def test_surfels_deep_inside_at_the_first_step_are_found_by_the_winding_number()
     some, hits = found(surfaces, first=True)
     small = hits.surfel >= 3000
     assert small.sum() == 3000 and (hits.gap[small] < -0.5).all() and hits.deep[small].all()
-    assert winding(surfaces, np.array([[0.0, 0, 0], [3.0, 0, 0]]), np.array([0, 0])) == pytest.approx([1.0, 0.0], abs=1e-3)
-    assert len(inside(surfaces, some, np.zeros((len(some), 3)), False)[0]) < 3000
+    assert len(colliding(surfaces, some, np.zeros((len(some), 3)), False)[0]) < 3000
 
 
 def test_a_deep_surfel_goes_on_along_its_last_direction():
     surfaces = spheres(3000, (0, 0, 0), (1.5, 0.0, 0.0))
     some, hits = found(surfaces)
     way = np.tile([1.0, 0.0, 0.0], (len(some), 1))
-    again, _ = inside(surfaces, some, way)
+    again, _ = colliding(surfaces, some, way)
     assert hits.deep.any() and (again.normal[again.deep] == [1.0, 0.0, 0.0]).all()
     assert (again.normal[~again.deep] != [1.0, 0.0, 0.0]).any()
 
@@ -159,7 +159,7 @@ def test_force_changes_smoothly_as_bodies_approach():
 def test_shares_sum_to_one_and_make_no_moment():
     surfaces = spheres(2000, (0, 0, 0), (1.9, 0, 0))
     hits = found(surfaces)[1]
-    start, surfel, weight = shares(surfaces, hits)
+    start, surfel, weight = foot_shares(surfaces, hits)
     row = np.repeat(np.arange(len(hits)), np.diff(start))
     assert np.bincount(row, weight) == pytest.approx(1.0, abs=1e-14) and weight.min() >= 0.0
     centre = np.stack([np.bincount(row, weight * surfaces.points[surfel, k]) for k in range(3)], axis=1)
@@ -179,6 +179,13 @@ def test_pairs_do_not_depend_on_the_order_of_bodies():
                 force[k, order[b]] += side * push[body == b].sum(axis=0)
     assert force[0] == pytest.approx(force[1], rel=1e-12, abs=1e-15)
     assert np.abs(force[0]).max() > 1e-3
+
+
+def test_the_finer_side_of_a_contact_counts_for_more_and_alone_below_six_tenths():
+    made = SimpleNamespace(mean=np.array([1.0, 0.7**2, 0.59**2]), near=SimpleNamespace(body=np.arange(3)), sampled=np.ones(3, bool))
+    part = Prepared.part(made, SimpleNamespace(surfel=np.array([0, 1, 0, 2]), other=np.array([1, 0, 2, 0])))
+    assert part[0] + part[1] == pytest.approx(1.0) and 0.0 < part[0] < 0.2 < 0.8 < part[1] < 1.0
+    assert part[2:].tolist() == [0.0, 1.0]
 
 
 # -- the contact surface
@@ -231,7 +238,7 @@ def test_resampling_covers_the_contact_surface_evenly():
     moved = moved_to_contact(surfaces, hits, np.full(len(hits), 0.5))
     sample = np.stack([np.where(mine, hits.surfel, hits.sample), np.where(mine, hits.sample, hits.surfel)], 1)
     spacing = float(surfaces.spacing[0])
-    made = resampled(Between(surfaces, 0, 1, 0.5, spacing), moved.points[moved.kept][::3], sample[moved.kept][::3])  # holes on purpose
+    made = resampled(PairField(surfaces, 0, 1, 0.5, spacing), moved.points[moved.kept][::3], sample[moved.kept][::3])  # holes on purpose
     assert np.abs(made.points[:, 0] - 0.9).max() < 1e-3  # the middle plane
     assert (made.normals[:, 0] > 0.98).all()
     d = np.linalg.norm(made.points[:, None] - made.points[None], axis=2) + 9.0 * np.eye(len(made.points))
@@ -282,7 +289,7 @@ def sheet(offset):
 def test_self_contact_sees_folds_but_not_neighbours():
     surfaces, count = sheet(-0.02)  # the upper layer has sunk into the lower one
     some = folded(surfaces, np.array([0]))
-    hits, _ = inside(surfaces, some, np.zeros((len(some), 3)))
+    hits, _ = colliding(surfaces, some, np.zeros((len(some), 3)))
     assert (surfaces.fixed.body[hits.surfel] == hits.other).all()
     assert ((hits.surfel < count) != (hits.sample < count)).all()  # each meets the other layer
     inner = np.abs(surfaces.points[hits.surfel, :2] - 0.5).max(axis=1) < 0.3

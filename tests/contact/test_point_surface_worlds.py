@@ -5,10 +5,10 @@ import pytest
 
 from pliant import PliantError, Scene
 from pliant.contact.method import make_method
-from pliant.contact.point_surface.inner import Phyxels, inner_contacts
+from pliant.contact.point_surface.self_contact import VolumePoints, phyxel_contacts
 from pliant.geometry.shapes import make
-from pliant.shop.scenes import cradle
-from pliant.shop.validate.carried import mean_force
+from pliant.shop.scenes import keiser
+from pliant.shop.validate import mean_force
 from pliant.shop.validate.statics import pad_scene
 
 SOFT = {"youngs_modulus": 1e5, "density": 1000.0}
@@ -182,18 +182,18 @@ def test_options_are_checked():
 
 
 def test_G30_the_chain_of_masses():
-    assert cradle.chain(3) == pytest.approx([-0.03788, 0.03937, 0.99851], abs=1e-4)
-    assert cradle.chain(5) == pytest.approx([-0.03789, -0.01013, -0.00290, 0.05311, 0.99781], abs=1e-4)
-    assert cradle.chain(3, 1.0) == pytest.approx([-0.13026, 0.15023, 0.98003], abs=1e-4)
-    assert cradle.chain(3, 1.5) == pytest.approx([-0.07095, 0.07640, 0.99455], abs=1e-4)
+    assert keiser.chain(3) == pytest.approx([-0.03788, 0.03937, 0.99851], abs=1e-4)
+    assert keiser.chain(5) == pytest.approx([-0.03789, -0.01013, -0.00290, 0.05311, 0.99781], abs=1e-4)
+    assert keiser.chain(3, 1.0) == pytest.approx([-0.13026, 0.15023, 0.98003], abs=1e-4)
+    assert keiser.chain(3, 1.5) == pytest.approx([-0.07095, 0.07640, 0.99455], abs=1e-4)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("values", [{}, {"model": "points", "speed": 0.25, "dt": 0.002, "duration": 4.0}])
 def test_G30_cradle_keeps_energy_and_hits_the_chain(values):
     """Faceted point balls need more overlap than rigid ones, which are exact, to forget their facets."""
-    sim = cradle.make(**values).simulate().run()
-    assert cradle.expect(sim)
+    sim = keiser.cradle(**values).simulate().run()
+    assert keiser.expect_cradle(sim)
 
 
 # -- implicit contacts
@@ -258,14 +258,14 @@ def test_phyxels_that_were_no_neighbours_push_each_other_apart():
     scene.pair("bar", "bar")
     sim = scene.simulate()
     own = np.array([0])
-    assert len(inner_contacts(sim.world.free_motion(1e-4), own)) == 0  # neighbours at rest are left alone
+    phyxels = VolumePoints(sim.world.rest)
+    assert len(phyxel_contacts(phyxels, sim.world.free_motion(1e-4).start, own)) == 0  # neighbours at rest are left alone
     x, rest = sim.world.state.x, sim.world.model.nodes.rest
     x[rest[:, 0] > 0.07] -= [0.2, 0.005, 0.0]  # one end into the other
     motion = sim.world.free_motion(1e-4)
-    found = inner_contacts(motion, own)
+    found = phyxel_contacts(phyxels, motion.start, own)
     far = np.linalg.norm(x[:, None] - x[None], axis=2)
     before = np.linalg.norm(rest[:, None] - rest[None], axis=2)
-    phyxels = motion.kept(Phyxels)
     near = np.triu((far < 0.8 * phyxels.spacing[0]) & (before > phyxels.support[0]), 1)
     assert len(found) == near.sum() > 0
     assert found.gap.min() == pytest.approx(far[near].min() - 0.8 * phyxels.spacing[0])

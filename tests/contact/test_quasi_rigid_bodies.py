@@ -14,6 +14,7 @@ from pliant.detect.surfels.make import from_mesh
 from pliant.geometry.shapes import make
 from pliant.pressing.response_tables import write_response
 from pliant.record.snapshot import pack_scene, unpack_scene
+from pliant.simulate.build import read_meshes
 
 R = np.geomspace(1e-3, 0.2, 60)
 
@@ -73,7 +74,7 @@ def test_a_table_is_read_with_the_scene_and_a_bad_one_is_refused(tmp_path):
     sim.step()
     loaded_table = sim.world.model.bodies.tables[1]
     assert len(loaded_table) == len(R)
-    text, arrays = pack_scene(loaded)
+    text, arrays = pack_scene(read_meshes(loaded))
     (tmp_path / "table.csv").unlink()  # a run file has its own
     again = unpack_scene(text, arrays).simulate()
     assert np.array_equal(again.world.model.bodies.tables[1], loaded_table)
@@ -173,7 +174,7 @@ def test_a_run_with_a_core_from_meshes_goes_on_from_its_file():
     scene = beam(0.01)
     body = scene.bodies[0]
     body.core, body.shape = make("box", size=(0.6, 0.1, 0.1), edge=0.1).tets, make("box", size=(0.6, 0.1, 0.1), edge=0.05).surface()
-    again = unpack_scene(*pack_scene(scene)).simulate()
+    again = unpack_scene(*pack_scene(read_meshes(scene))).simulate()
     first = scene.simulate()
     assert len(again.world.model.nodes.rest) == len(first.world.model.nodes.rest) > 20
     for sim in (first, again):

@@ -124,7 +124,7 @@ def test_G17_a_spinning_ball_rolls_at_the_time_and_speed_of_theory(spin):
 
     The ball sinks in by d = 0.8 % of R, so the ground's lever is R - d: t = r w / ((1 + q) mu g), q = r^2 / (0.4 R^2), 0.35 % more.
     """
-    from pliant.shop.scenes.spinning_ball import make as spinning
+    from pliant.shop.scenes.pauly import spinning_ball as spinning
 
     sim = spinning(angle=0.0, spin=spin, spacing=0.03 if spin < 10.0 else 0.02).simulate()
     rolls = speed = depth = 0.0
@@ -153,7 +153,7 @@ def test_G18_on_an_incline_it_slips_up_turns_and_rolls_down():
     With the lever r = R - d of a ball that sinks in (d = 0.8 % of R) it ends 0.6 % later, and the speed at 3 s, a difference of larger ones,
     is 3.4 % less. To this theory the run keeps within 0.1 %, so a stiffer ball comes closer to the lever R: 0.8 % less with d = 0.2 %.
     """
-    from pliant.shop.scenes.spinning_ball import make as spinning
+    from pliant.shop.scenes.pauly import spinning_ball as spinning
 
     sim = spinning(duration=3.0).simulate()
     rolls = speed = 0.0
@@ -180,7 +180,7 @@ def test_G18_on_an_incline_it_slips_up_turns_and_rolls_down():
 @pytest.mark.parametrize("damping", [1e-3, 3e-3])
 def test_damping_resists_rolling_as_theory_says(damping):
     """A viscous sphere on a hard plane meets the moment M = tau v F [Brilliantov and Poeschel 1998], so v' = -tau g v / (1.4 R)."""
-    from pliant.shop.scenes.spinning_ball import make as spinning
+    from pliant.shop.scenes.pauly import spinning_ball as spinning
 
     scene = spinning(angle=0.0, spin=5.0, spacing=0.03)
     scene.bodies[1].material.stiffness_damping = damping

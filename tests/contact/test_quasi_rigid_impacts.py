@@ -81,7 +81,7 @@ def test_an_impact_on_a_rough_sampled_wall_never_gains_energy(kind, dt, soft, un
 @pytest.mark.parametrize("dt", [0.02, 0.01, 0.005, 0.001])
 def test_a_head_in_a_room_gains_no_energy_at_any_step(walls, dt):
     """It gained 65 % at 10 ms while overlaps were looked for less than a spacing deep, and forces did not follow distances."""
-    from pliant.shop.scenes.head_in_room import make
+    from pliant.shop.scenes.pauly import head_in_room as make
 
     scene = make(walls=walls, damping=0.0, dt=dt)
     sim = scene.simulate()

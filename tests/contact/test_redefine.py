@@ -7,14 +7,14 @@ from hypothesis import strategies as st
 from scipy.spatial import Delaunay
 
 from pliant import PliantError
-from pliant.contact.penalty.category import categories, contact_normals, reference_normals
+from pliant.contact.penalty.category import categories, reference_normals
 from pliant.contact.penalty.edges import CANDIDATE, DISMISS, HANDLE, edge_states, new_edge_pairs
-from pliant.contact.penalty.neighbours import Neighbours
+from pliant.contact.penalty.options import Redefinition
 from pliant.contact.penalty.records import EDGE_EDGE, VERTEX_FACE, VERTEX_SHAPE, Records
 from pliant.contact.penalty.redefine import foot, redefine
-from pliant.contact.penalty.resolve import gaps, resolved
-from pliant.contact.penalty.rules import Redefinition
+from pliant.contact.penalty.resolution import gaps, resolved
 from pliant.contact.penalty.stages import admit, finish, ready
+from pliant.detect.adjacency import Adjacency
 from pliant.detect.feature_pairs import FeatureTree
 from pliant.geometry.shapes import make
 
@@ -58,6 +58,19 @@ def pairs(kind, a, b, neighbours, points=None, sigma=1.0):
     )  # fmt: skip
 
 
+def faces_at(near, v):
+    """Faces around a vertex."""
+    return near.faces_around[near.face_start[v] : near.face_start[v + 1]]
+
+
+def contact_normals(points, records, near):
+    """Unit normals out of B towards A."""
+    x = points[records.corners]
+    edges = np.cross(x[:, 1] - x[:, 0], x[:, 3] - x[:, 2])
+    n = np.where((records.kind == VERTEX_FACE)[:, None], near.normals(points)[records.feature_b % len(near.faces)], edges)
+    return records.sigma[:, None] * n / np.linalg.norm(n, axis=1, keepdims=True)
+
+
 def plane(rng, n=60, size=1.0, bumps=0.0):
     """An irregular triangulation of a square, facing up, with random heights."""
     grid = np.linspace(0, size, 6)
@@ -95,26 +108,24 @@ def reach(points, normal, faces, f, p):
 def test_edges_have_the_numbers_of_the_broad_phase():
     points, faces, body = join(plane(np.random.default_rng(3)), needle((0.5, 0.5, 0)))
     tree = FeatureTree.build(points, faces, np.searchsorted(body[faces[:, 0]], np.arange(3)))
-    near = Neighbours.of(faces, body)
+    near = Adjacency.of(faces, body)
     np.testing.assert_array_equal(near.edges, tree.edges.corners)
     for f in range(len(faces)):
         for k in range(3):
             assert set(near.edges[near.face_edges[f, k]]) == {faces[f, k], faces[f, (k + 1) % 3]}
             assert f in near.edge_faces[near.face_edges[f, k]]
     for v in range(len(points)):
-        assert all(v in near.edges[e] for e in near.vertex_edges.of(v)) and all(v in faces[f] for f in near.vertex_faces.of(v))
+        assert all(v in near.edges[e] for e in near.edges_around[near.edge_start[v] : near.edge_start[v + 1]]) and all(v in faces[f] for f in near.faces_around[near.face_start[v] : near.face_start[v + 1]])
     assert near.two_sided[body == 0].all() and not near.two_sided[body == 1].any()
 
 
-def test_normals_are_those_of_faces_and_vertices():
+def test_normals_are_those_of_faces():
     points, faces, body = join(plane(np.random.default_rng(1), bumps=0.1))
-    near = Neighbours.of(faces, body)
+    near = Adjacency.of(faces, body)
     a, b, c = points[faces].transpose(1, 0, 2)
     n = np.cross(b - a, c - a)
     n /= np.linalg.norm(n, axis=1)[:, None]
     np.testing.assert_allclose(near.normals(points), n, atol=1e-15)
-    mean = n[near.vertex_faces.of(30)].sum(axis=0)
-    np.testing.assert_allclose(near.vertex_normals(np.array([30]), n)[0], mean / np.linalg.norm(mean), atol=1e-15)
 
 
 CORNER = np.array([[0, 0, 0], [-1, 0, 0], [0, -1, 0], [0, 0, 1.0]])  # normals at point 0: (1, 0, 0), (0, 1, 0), (0, 0, -1)
@@ -131,12 +142,13 @@ def floor_with_normal(n):
 @pytest.mark.parametrize("normal, hooked", [((0, 0, 1.0), False), ((0, 0.8, 0.6), True)])
 def test_g19_category_of_a_corner(normal, hooked):
     points, faces, body = join((CORNER, outward(CORNER, TET)), (floor_with_normal(normal), [[0, 1, 2]]))
-    near = Neighbours.of(faces, body)
+    near = Adjacency.of(faces, body)
     normals = near.normals(points)
-    np.testing.assert_allclose(sorted(map(tuple, normals[near.vertex_faces.of(0)])), [(0, 0, -1), (0, 1, 0), (1, 0, 0)], atol=1e-15)
+    np.testing.assert_allclose(sorted(map(tuple, normals[faces_at(near, 0)])), [(0, 0, -1), (0, 1, 0), (1, 0, 0)], atol=1e-15)
     record = pairs(VERTEX_FACE, 0, 4, near)
     np.testing.assert_allclose(contact_normals(points, record, near)[0], normal, atol=1e-15)
-    low = min((normals[near.vertex_faces.of(0)] @ normal).min(), (near.vertex_normals(np.array([0]), normals) @ normal).item())
+    mean = normals[faces_at(near, 0)].sum(axis=0)
+    low = min((normals[faces_at(near, 0)] @ normal).min(), mean @ normal / np.linalg.norm(mean))
     np.testing.assert_allclose(low, -0.6 if hooked else -1.0, atol=1e-12)
     for rule in ("span", "printed"):
         assert categories(points, record, near, rule).tolist() == [hooked]
@@ -146,10 +158,10 @@ def test_g19_category_of_a_corner(normal, hooked):
 def test_the_average_alone_calls_a_sharp_corner_hooked():
     """Fig. 6.6: a needle lying on its side touches with a normal almost opposite to one of its faces, far from its averaged normal."""
     tip, faces = needle((0, 0, 0))
-    near = Neighbours.of(faces, np.zeros(4, int))
-    side = near.normals(tip)[near.vertex_faces.of(0)][0]
+    near = Adjacency.of(faces, np.zeros(4, int))
+    side = near.normals(tip)[faces_at(near, 0)][0]
     points, faces, body = join((tip, faces), (floor_with_normal(-side), [[0, 1, 2]]))
-    near = Neighbours.of(faces, body)
+    near = Adjacency.of(faces, body)
     record = pairs(VERTEX_FACE, 0, 4, near)
     assert not categories(points, record, near, "span").any() and categories(points, record, near, "basic").all()
 
@@ -160,7 +172,7 @@ def test_the_corner_of_a_box_is_regular_up_to_45_degrees():
     for angle, hooked in ((40, False), (45, False), (50, True)):
         n = np.array([0, np.sin(np.radians(angle)), np.cos(np.radians(angle))])
         points, faces, body = join((box.points, box.faces), (floor_with_normal(n), [[0, 1, 2]]))
-        near = Neighbours.of(faces, body)
+        near = Adjacency.of(faces, body)
         down = int(np.flatnonzero((box.points == [0.5, 0.5, -0.5]).all(axis=1))[0])
         assert categories(points, pairs(VERTEX_FACE, down, len(faces) - 1, near), near).tolist() == [hooked]
 
@@ -171,7 +183,7 @@ def block_on_floor(depth=0.1, turned=0.3):
     c, s = np.cos(turned), np.sin(turned)
     block = (box.points - [0, 0, box.points[:, 2].min() + depth]) @ np.array([[c, s, 0], [-s, c, 0], [0, 0, 1]])
     points, faces, body = join((block, box.faces), ([[-2, -2, 0], [2, -2, 0], [2, 2, 0], [-2, 2, 0]], [[0, 1, 2], [0, 2, 3]]))
-    near = Neighbours.of(faces, body)
+    near = Adjacency.of(faces, body)
     ends = points[near.edges]
     mine = body[near.edges[:, 0]] == 0
     upright = np.flatnonzero(mine & (np.abs(ends[:, 0, :2] - ends[:, 1, :2]).max(axis=1) < 1e-12))
@@ -195,9 +207,9 @@ def test_an_upright_edge_is_hooked_by_the_edge_of_a_flat_floor():
 def test_neighbouring_contacts_tell_deep_from_hooked():
     """11.6-1: with neighbours that push up, a sideways pair is hooked and an upward one is not, whatever the spans say."""
     points, faces, body = join(plane(np.random.default_rng(0), bumps=0.02), ([[0, 0, 1], [1, 0, 1], [0.3, 1, 1.2]], [[0, 2, 1]]))
-    near = Neighbours.of(faces, body)
+    near = Adjacency.of(faces, body)
     v = int(np.argmin(np.linalg.norm(points[:96, :2] - 0.5, axis=1)))
-    ring = [int(near.edges[e].sum() - v) for e in near.vertex_edges.of(v)]
+    ring = [int(near.edges[e].sum() - v) for e in near.edges_around[near.edge_start[v] : near.edge_start[v + 1]]]
     last = len(faces) - 1
     known = pairs(VERTEX_FACE, ring[1:], np.full(len(ring) - 1, last), near)
     n = near.normals(points)[last]
@@ -219,7 +231,7 @@ def test_g20_tolerance_of_weights():
 
 def test_g21_overlap_of_edges():
     points = np.array([[-1, 0, 0], [1, 0.2, 0.1], [0.1, -1, -0.05], [0, 1, 0]], float)
-    near = Neighbours.of(np.array([[0, 1, 4], [2, 3, 4]]), np.array([0, 0, 1, 1, 2]))
+    near = Adjacency.of(np.array([[0, 1, 4], [2, 3, 4]]), np.array([0, 0, 1, 1, 2]))
     record = pairs(EDGE_EDGE, 0, 3, near)
     found = edge_states(points, record)
     np.testing.assert_allclose([found.s[0], found.t[0], -found.gap[0]], [0.5205878361, 0.5530767617, -0.0745158230], atol=1e-9)
@@ -231,7 +243,7 @@ def test_g21_overlap_of_edges():
 def test_edges_wait_and_go_as_they_slide(shift, state):
     """Edges two long: 0.3 of that beyond the end is where a pair is dismissed."""
     points = np.array([[-1, 0, -0.1], [1, 0, -0.1], [shift, -1, 0], [shift, 1, 0], [0, 0, 9.0]])
-    near = Neighbours.of(np.array([[0, 1, 4], [2, 3, 4]]), np.array([0, 0, 1, 1, 2]))
+    near = Adjacency.of(np.array([[0, 1, 4], [2, 3, 4]]), np.array([0, 0, 1, 1, 2]))
     record = pairs(EDGE_EDGE, 0, 3, near)
     assert edge_states(points, record).state.tolist() == [state]
     kept, counts = ready(points, record, Redefinition())
@@ -242,14 +254,14 @@ def test_edges_wait_and_go_as_they_slide(shift, state):
 
 def test_parallel_edges_are_dismissed():
     points = np.array([[-1, 0, -0.1], [1, 0, -0.1], [-1, 0, 0], [1, 0, 0], [0, 0, 9.0]])
-    near = Neighbours.of(np.array([[0, 1, 4], [2, 3, 4]]), np.array([0, 0, 1, 1, 2]))
+    near = Adjacency.of(np.array([[0, 1, 4], [2, 3, 4]]), np.array([0, 0, 1, 1, 2]))
     assert edge_states(points, pairs(EDGE_EDGE, 0, 3, near)).state.tolist() == [DISMISS]
 
 
 def sliding(rng, steps, walk):
     """A needle pulled under an irregular plane along a random path; asserts that its face is always the one above it."""
     points, faces, body = join(plane(rng, 150), needle((0.5, 0.5, -0.01)))
-    near = Neighbours.of(faces, body)
+    near = Adjacency.of(faces, body)
     v = int(np.flatnonzero(body == 1)[0])
     record = pairs(VERTEX_FACE, v, holding(points, faces[:-4], points[v])[0], near)
     record.stretch[:] = [1, 2, 3]
@@ -286,7 +298,7 @@ def test_a_walk_follows_steps_longer_than_faces():
 @pytest.mark.parametrize("step", [0.0, 1e-17, 1e-12])
 def test_a_vertex_on_an_edge_does_not_flicker(step):
     points, faces, body = join(([[0, 0, 0], [1, 0, 0], [1, 1, 0], [0, 1, 0]], [[0, 1, 2], [0, 2, 3]]), needle((0.3, 0.3, -0.01)))
-    near = Neighbours.of(faces, body)
+    near = Adjacency.of(faces, body)
     record, changes = pairs(VERTEX_FACE, 4, 0, near), 0
     for k in range(20):
         points[4:, 0] += step if k % 2 else -step
@@ -298,7 +310,7 @@ def test_a_vertex_on_an_edge_does_not_flicker(step):
 
 def test_beyond_a_boundary_the_pair_stays():
     points, faces, body = join(plane(np.random.default_rng(2)), needle((1.05, 0.5, -0.01)))
-    near = Neighbours.of(faces, body)
+    near = Adjacency.of(faces, body)
     v = int(np.flatnonzero(body == 1)[0])
     record = pairs(VERTEX_FACE, v, holding(points, faces[:-4], np.array([0.99, 0.5]))[0], near)
     for _ in range(3):
@@ -326,7 +338,7 @@ def test_the_centre_of_a_star_is_under_no_side():
     a, b = ring[1], ring[0]
     np.testing.assert_allclose([(-a @ (b - a)) / ((b - a) @ (b - a)), (-b @ (a - b)) / ((a - b) @ (a - b))], [-0.309017, 1.309017], atol=1e-6)
     points, faces, body = join(star(), (np.zeros((1, 3)), np.zeros((0, 3), int)))
-    near = Neighbours.of(faces, body)
+    near = Adjacency.of(faces, body)
     rules = dict(categories="off", walk=0)
     for side in range(10):
         points[20] = [-0.01 * np.cos(np.pi / 2 + side), -0.01 * np.sin(np.pi / 2 + side), 0.1]
@@ -353,12 +365,12 @@ def oracle(points, near, normal, v, f, rules, before, hooked):
     w, out, gap = reach(points, normal, faces, f, p)
     if out <= 1e-9 and not hooked:
         return {f}
-    around = {int(g) for k in range(3) if hooked or w[k] >= -1e-9 for g in near.vertex_faces.of(faces[f, k])} - {f}
+    around = {int(g) for k in range(3) if hooked or w[k] >= -1e-9 for g in faces_at(near, faces[f, k])} - {f}
     size = max(np.linalg.norm(points[faces[f, k]] - points[faces[f, 0]]) for k in (1, 2))
     under, nearly = {}, {}
     for g in around:
         _, off, depth = reach(points, normal, faces, g, p)
-        span = normal[near.vertex_faces.of(v)]
+        span = normal[near.faces_around[near.face_start[v] : near.face_start[v + 1]]]
         mean = span.sum(axis=0) / np.linalg.norm(span.sum(axis=0))
         regular = min((span @ normal[g]).min(), mean @ normal[g]) <= -np.sqrt(0.5) + 1e-9
         if depth >= 0 or not regular:
@@ -378,7 +390,7 @@ def test_redefinition_of_random_surfaces_is_that_of_the_oracle(seed, mode, hooke
     top = plane(rng, 30, bumps=0.08)
     tips = [needle((*rng.uniform(0.05, 0.95, 2), -0.1 * rng.random())) for _ in range(12)]
     points, faces, body = join(top, *tips)
-    near = Neighbours.of(faces, body)
+    near = Adjacency.of(faces, body)
     tip = np.array([np.flatnonzero(body == k)[0] for k in range(1, 13)])
     close = [np.argsort(np.linalg.norm(points[top[1]].mean(axis=1)[:, :2] - points[t, :2], axis=1))[:4] for t in tip]
     record = pairs(VERTEX_FACE, tip, [rng.choice(c) for c in close], near)
@@ -405,7 +417,7 @@ def test_redefinition_comes_to_rest(seed, walk):
     top = plane(rng, 30, bumps=0.15)
     tips = [needle((*rng.uniform(0.05, 0.95, 2), -0.2 * rng.random())) for _ in range(12)]
     points, faces, body = join(top, *tips)
-    near = Neighbours.of(faces, body)
+    near = Adjacency.of(faces, body)
     tip = np.array([np.flatnonzero(body == k)[0] for k in range(1, 13)])
     record = pairs(VERTEX_FACE, tip, rng.integers(0, len(top[1]), 12), near)
     for _ in range(40):
@@ -420,7 +432,7 @@ def test_a_vertex_behind_a_concave_edge_is_not_lost():
         ([[-1, -1, 0], [0, -1, 0], [0, 1, 0], [-1, 1, 0], [1, -1, 1], [1, 1, 1]], [[0, 1, 2], [0, 2, 3], [1, 4, 5], [1, 5, 2]]),
         needle((0.2, 0.0, 0.1)),
     )
-    near = Neighbours.of(faces, body)
+    near = Adjacency.of(faces, body)
     record = pairs(VERTEX_FACE, 6, 0, near)
     assert gaps(points, record, near)[0] > 0
     done = redefine(points, record, near)
@@ -432,17 +444,17 @@ def test_a_face_without_room_is_left_alone():
     """Above the convex edge of a roof a vertex in front of its face is free: no face nearly behind it is taken."""
     roof = [[-1, -1, -1], [0, -1, 0], [0, 1, 0], [-1, 1, -1], [1, -1, -1], [1, 1, -1]]
     points, faces, body = join((roof, [[0, 1, 2], [0, 2, 3], [1, 4, 5], [1, 5, 2]]), needle((0.05, 0.0, 0.06)))
-    near = Neighbours.of(faces, body)
+    near = Adjacency.of(faces, body)
     for f in range(4):
         assert not redefine(points, pairs(VERTEX_FACE, 6, f, near), near).changed.any()
 
 
 def test_one_face_per_vertex_and_body():
     points, faces, body = join(plane(np.random.default_rng(5)), needle((0.5, 0.5, -0.01)), plane(np.random.default_rng(6)))
-    near = Neighbours.of(faces, body)
+    near = Adjacency.of(faces, body)
     v = int(np.flatnonzero(body == 1)[0])
     right = holding(points, faces[body[faces[:, 0]] == 0], points[v])[0]
-    others = [int(g) for g in near.vertex_faces.of(faces[right, 0]) if g != right][:2]
+    others = [int(g) for g in faces_at(near, faces[right, 0]) if g != right][:2]
     third = int(np.flatnonzero(body[faces[:, 0]] == 2)[0])
     record = pairs(VERTEX_FACE, [v] * 4, [right, *others, third], near)
     done = redefine(points, record, near, Redefinition(faces="off"))
@@ -457,7 +469,7 @@ def test_no_face_of_its_own_is_taken():
     """Self-contact: faces around the vertex itself are no candidates."""
     points, faces = star()
     points = points.copy()
-    near = Neighbours.of(faces, np.zeros(20, int))
+    near = Adjacency.of(faces, np.zeros(20, int))
     points[0] *= 0.1
     for f in range(20):
         if 0 not in faces[f]:
@@ -473,7 +485,7 @@ def test_a_hooked_vertex_of_the_floor_is_given_the_bottom_of_the_block():
     ground = plane(rng, 80, size=3.0)
     ground[0][:, :2] -= 1.5
     points, faces, body = join((block, box.faces), ground)
-    near = Neighbours.of(faces, body)
+    near = Adjacency.of(faces, body)
     normal = near.normals(points)
     inside = np.flatnonzero((body == 1) & (np.abs(points[:, 0]) < 0.5) & (np.abs(points[:, 1]) < 0.3))
     v = int(inside[np.argmax(points[inside, 0])])
@@ -501,7 +513,7 @@ def test_hooked_pairs_without_a_way_out(hooked):
     tip[1:, 0] = tip[1:, 0].mean()  # a corner that looks away from the side of the block
     tip[0, 0] = tip[1, 0] + 0.05
     points, faces, body = join((box.points, box.faces), (tip, outward(tip, TET)))
-    near = Neighbours.of(faces, body)
+    near = Adjacency.of(faces, body)
     normal = near.normals(points)
     v = int(np.flatnonzero(body == 1)[0])
     side = np.flatnonzero((body[faces[:, 0]] == 0) & (normal[:, 0] > 0.9))
@@ -517,19 +529,19 @@ def test_new_edge_pairs_are_those_of_all_pairs():
     box = box_surface((0.4, 0.4, 0.4), 0.2)
     ground = plane(rng, 60, bumps=0.005)
     points, faces, body = join(ground, (box.points + [0.5, 0.5, 0.19], box.faces))
-    near = Neighbours.of(faces, body)
+    near = Adjacency.of(faces, body)
     normal = near.normals(points)
     v = int(np.flatnonzero((body == 1) & (points[:, 2] < 0))[3])
     f = holding(points, ground[1], points[v])[0]
-    old = next(int(g) for g in near.vertex_faces.of(faces[f, 0]) if g != f and len(set(faces[g]) & set(faces[f])) == 2)
+    old = next(int(g) for g in faces_at(near, faces[f, 0]) if g != f and len(set(faces[g]) & set(faces[f])) == 2)
     record = pairs(VERTEX_FACE, v, old, near)
     done = redefine(points, record, near)
     assert done.changed.all() and done.records.feature_b[0] == f
     made = new_edge_pairs(points, done.records, done.changed, near)
     wanted = {}
     for c in set(faces[f]) & set(faces[old]):
-        for g in near.vertex_edges.of(c):
-            for e in near.vertex_edges.of(v):
+        for g in near.edges_around[near.edge_start[c] : near.edge_start[c + 1]]:
+            for e in near.edges_around[near.edge_start[v] : near.edge_start[v + 1]]:
                 if (near.edge_faces[[e, g]] >= 0).all() and any(np.ptp(normal[near.edge_faces[k]], axis=0).max() < 1e-9 for k in (e, g)):
                     continue
                 a, b, c_, d = points[[*near.edges[e], *near.edges[g]]]
@@ -556,7 +568,7 @@ def test_new_edge_pairs_are_those_of_all_pairs():
 def cube_and_needle(at):
     box = box_surface((1, 1, 1))
     points, faces, body = join((box.points - [0, 0, box.points[:, 2].max()], box.faces), needle(at))
-    near = Neighbours.of(faces, body)
+    near = Adjacency.of(faces, body)
     normal = near.normals(points)
     top = [int(f) for f in np.flatnonzero(body[faces[:, 0]] == 0) if normal[f, 2] > 0.9]
     tree = FeatureTree.build(points, faces, np.searchsorted(body[faces[:, 0]], np.arange(3)))
@@ -613,7 +625,7 @@ def test_an_edge_that_touches_the_body_no_more_is_resolved():
     box = box_surface((1, 1, 1))
     bar = np.array([[0.3, 0.0, 0.1], [0.8, 0.05, -0.3], [0.6, 0.4, 0.3], [0.6, -0.4, 0.3]])
     points, faces, body = join((box.points - [0, 0, box.points[:, 2].max()], box.faces), (bar, outward(bar, TET)))
-    near = Neighbours.of(faces, body)
+    near = Adjacency.of(faces, body)
     tree = FeatureTree.build(points, faces, np.searchsorted(body[faces[:, 0]], np.arange(3)))
     ends = points[near.edges]
     rim = next(int(e) for e in np.flatnonzero(body[near.edges[:, 0]] == 0) if np.allclose(ends[e, :, [0, 2]].T, [[0.5, 0], [0.5, 0]]))
@@ -646,7 +658,7 @@ def test_finish_redefines_before_it_resolves():
         ([[-1, -1, 0], [0, -1, 0], [0, 1, 0], [-1, 1, 0], [1, -1, 1], [1, 1, 1]], [[0, 1, 2], [0, 2, 3], [1, 4, 5], [1, 5, 2]]),
         needle((-0.05, 0.01, -0.04)),
     )
-    near = Neighbours.of(faces, body)
+    near = Adjacency.of(faces, body)
     tree = FeatureTree.build(points, faces, np.array([0, 4, 8]))
     end = points.copy()
     end[body == 1] += [0.2, 0, 0.1]

@@ -122,7 +122,7 @@ def test_G31_intervals_of_two_triangles_on_the_line_of_their_planes():
 def test_colliding_points_are_all_corners_of_triangles_that_intersect(split, depth):
     sim = two_balls("normal", gap=-0.03).simulate()
     motion = sim.world.free_motion(1e-9)
-    found = Collisions(motion).find(motion, split, depth)
+    found = motion.kept(Collisions).find(motion.start, motion.end, motion.shapes, motion.pairs.meet, split, depth)
     i, j = brute_force_crossings(sim)
     skin = sim.world.model.skin
     assert set(found.point.tolist()) == set(skin.faces[np.concatenate([i, j])].ravel().tolist()) and len(i) > 5

@@ -48,15 +48,14 @@ def ride(sim: Simulation, until: float, upper: str = "box 1", lower: str = "box 
 
 def motion_of(sim: Simulation) -> Motion:
     """Where everything is now, as a motion without time."""
-    state = sim.world.state
-    return Motion(sim.world, 0.0, state.x, state.v, state.velocity, state.spin)
+    return sim.world.standing()
 
 
 def crossings(sim: Simulation):
     motion = motion_of(sim)
-    finder = Penetration(motion)
-    finder.fit(motion)
-    return SharpEdges(motion).find(motion, *body_boxes(motion, finder.tree))
+    finder = motion.kept(Penetration)
+    finder.fit(motion.end, motion.shapes)
+    return motion.kept(SharpEdges).find(motion.start, motion.end, *body_boxes(finder.tree, motion.shapes), motion.pairs.meet)
 
 
 def two_boxes(depth: float, turn: float, shift=(0.0, 0.0)):

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from pliant.base import Floats, PliantError
-from pliant.detect.surfels.carried import FACED, FRAMED, Carried
-from pliant.detect.surfels.riding import on_points, tangent_weights
+from pliant.detect.surfels.carried import FACED, FRAMED, Carried, on_points, tangent_weights
 from pliant.geometry.subdivide import subdivided
 from pliant.scene import Scene
 from pliant.world.motion import Motion
@@ -50,8 +49,8 @@ def test_a_stretched_body_has_the_normals_and_areas_of_the_stretch(motion: Motio
     carried = motion.kept(Carried)
     i = mine(carried, 2)
     assert np.diff(carried.start)[2] >= 1.5 * motion.bodies.surface[2] and set(carried._kind[i]) == {FACED}
-    flat = np.abs(carried._normal[i]).max(axis=1) > 1.0 - 1e-12  # not on edges and corners of the box
-    vector = carried._normal[i] @ np.linalg.inv(STRETCH) * np.linalg.det(STRETCH)
+    flat = np.abs(carried.normal[i]).max(axis=1) > 1.0 - 1e-12  # not on edges and corners of the box
+    vector = carried.normal[i] @ np.linalg.inv(STRETCH) * np.linalg.det(STRETCH)
     length = np.linalg.norm(vector, axis=1)
     surfels = carried.at(motion, "start")
     assert np.abs(surfels.normals[i] - vector / length[:, None])[flat].max() < 1e-12

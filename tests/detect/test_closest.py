@@ -77,9 +77,7 @@ def solid_angle(p, surface):
 def signed(p, surface, tree, prepared):
     neighbour, face_normal, vertex_normal = prepared
     stack = np.empty(128, np.int64)
-    square, f, u, v, w = closest_on_body(
-        p, tree.root[0], tree.level[1], tree.first, tree.count, tree.order, tree.low, tree.high, surface.points, surface.faces, stack
-    )
+    square, f, u, v, w = closest_on_body(p, 0, tree.nodes, surface.points, surface.faces, stack)
     n = np.array(pseudo_normal(f, (u, v, w), surface.faces, neighbour, face_normal, vertex_normal))
     q = np.array([u, v, w]) @ surface.points[surface.faces[f]]
     return square, f, math.copysign(math.sqrt(square), (p - q) @ n)

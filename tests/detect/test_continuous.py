@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import pliant.detect
 from pliant.base import PliantError
 from pliant.detect import edge_edge_toi, first_impact, vertex_face_toi
-from pliant.detect.coplanar_times import COPLANAR, DEGENERATE, crossings, penetration_intervals
+from pliant.detect.coplanar_times import COPLANAR, DEGENERATE, crossings
 from pliant.detect.rational_time import edge_edge_time, square_free, times, unit_roots, vertex_face_time
 
 DATA = Path(__file__).parents[2].parent / "shared" / "data" / "ccd"
@@ -64,11 +64,6 @@ def test_G13_three_roots_and_two_intervals():
     np.testing.assert_allclose(found.roots[0], roots, atol=1e-10)
     np.testing.assert_array_equal(found.turn[0], [1, -1, 1])
     assert found.first()[0] == 0
-    since = penetration_intervals(found, found.roots[:, 0])
-    np.testing.assert_allclose(since[0], [roots[:2], [roots[2], 1.0]], atol=1e-10)
-    endures = penetration_intervals(found, np.zeros(1))
-    np.testing.assert_array_equal(endures, since)  # P(0) > 0: nothing before the first root
-    assert np.isnan(penetration_intervals(found, np.array([np.inf]))).all()
 
 
 # roots and intervals
@@ -103,7 +98,6 @@ def test_double_root_touches_and_turns_back():
     np.testing.assert_allclose(found.cubic[0], [0.25, -1, 1, 0], atol=1e-15)
     assert found.count[0] == 1 and found.turn[0, 0] == 0
     np.testing.assert_allclose(found.roots[0, 0], 0.5, atol=1e-7)
-    assert np.isnan(penetration_intervals(found, np.zeros(1))).all()
     # the exact answer sees the touch, and sees the gap when p is one unit in the last place higher
     x0, x1 = np.array([start], float), np.array([end], float)
     assert vertex_face_toi(x0, x1)[0] == 0.5
@@ -127,7 +121,7 @@ def test_sigma_and_turn_of_edges_do_not_depend_on_their_order():
         found = one(start[order], end[order], False)
         assert found.turn[0, 0] == 1 and found.first()[0] == 0
         assert found.sigma[0] == np.sign(found.cubic[0, 0])
-        np.testing.assert_allclose(penetration_intervals(found, np.zeros(1))[0, 0], [0.5, 1], atol=1e-15)
+        assert found.count[0] == 1 and found.roots[0, 0] == pytest.approx(0.5, abs=1e-15)
         np.testing.assert_allclose(found.weights[0, 0].sum(), 0, atol=1e-15)
 
 

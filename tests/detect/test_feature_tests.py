@@ -7,14 +7,13 @@ from hypothesis import strategies as st
 from pliant.detect.feature_tests import (
     closest_on_edges,
     crossing_interval,
-    edge_gap,
     edge_triangle,
     segments_meet_2d,
     tet_weights,
     triangles_touch,
 )
 from pliant.detect.rational_time import vertex_face_time
-from pliant.kernels import cross, dot, kernel, load, store
+from pliant.kernels import axpy, cross, dot, inline, kernel, load, store, sub
 
 
 @kernel
@@ -42,6 +41,12 @@ def closest_all(x, weights, gap):
         s, t = closest_on_edges(a, b, c, d)
         weights[i, 0], weights[i, 1] = s, t
         store(gap, i, edge_gap(a, b, c, d, s, t))
+
+
+@inline
+def edge_gap(a, b, c, d, s, t):
+    """Vector from the point t of edge cd to the point s of edge ab."""
+    return sub(axpy(s, sub(b, a), a), axpy(t, sub(d, c), c))
 
 
 @kernel

@@ -7,7 +7,7 @@ from pliant.detect import brute_force
 from pliant.detect.body_pairs import both_ways, overlapping, overlapping_balls, points_in_boxes
 from pliant.detect.keys import find, recall, recalled, remember
 from pliant.detect.shapes import BALL, NO_SHAPE, PLANE, Shapes, asked_points, points_in_shapes
-from pliant.geometry.normals import face_crosses, face_normals, vertex_areas
+from pliant.geometry.normals import face_crosses, face_normals, vertex_area_vectors
 from pliant.geometry.shapes import make
 from pliant.geometry.winding import sampled_winding_numbers, winding_numbers
 
@@ -89,7 +89,7 @@ def test_normals_and_winding_of_a_ball():
     assert (np.einsum("fi,fi->f", face_normals(x, faces), middle) > 0.4).all()
     area = np.linalg.norm(face_crosses(x, faces), axis=1).sum() / 2
     assert area == pytest.approx(np.pi, rel=0.05)
-    assert np.abs(vertex_areas(x, faces).sum(axis=0)).max() < 1e-12
+    assert np.abs(vertex_area_vectors(x, faces).sum(axis=0)).max() < 1e-12
     at = np.array([[0.0, 0, 0], [0.2, 0.1, 0], [0.9, 0, 0]])
     assert winding_numbers(x, faces, at) == pytest.approx([1, 1, 0], abs=1e-12)
     vector = face_crosses(x, faces) / 2

@@ -27,6 +27,11 @@ def crowd(seed):
     return scene
 
 
+def found(motion, finder=None):
+    finder = motion.kept(Penetration) if finder is None else finder
+    return finder.find(finder.fit(motion.end, motion.shapes), motion.pairs.meet)
+
+
 def t3(u):
     return float(u[0]), float(u[1]), float(u[2])
 
@@ -73,13 +78,13 @@ def brute_force(sim, motion):
 def test_hits_equal_brute_force(seed):
     sim = crowd(seed).simulate()
     motion = sim.world.free_motion(1e-6)
-    hits = Penetration(motion).find(motion)
+    hits = found(motion)
     wanted = brute_force(sim, motion)
-    found = {(int(p), int(b)): g for p, b, g in zip(hits.point, hits.b, hits.gap, strict=True)}
-    assert len(found) == len(hits) > 50  # no contact twice
-    assert found.keys() == wanted.keys()
+    seen = {(int(p), int(b)): g for p, b, g in zip(hits.point, hits.b, hits.gap, strict=True)}
+    assert len(seen) == len(hits) > 50  # no contact twice
+    assert seen.keys() == wanted.keys()
     for key, gap in wanted.items():
-        assert found[key] == pytest.approx(gap, abs=1e-12)
+        assert seen[key] == pytest.approx(gap, abs=1e-12)
     assert np.array_equal(hits.a, motion.skin.body[hits.point])
     assert np.linalg.norm(hits.normal, axis=1) == pytest.approx(1.0, abs=1e-12)
 
@@ -88,7 +93,7 @@ def test_hits_equal_brute_force(seed):
 def test_going_out_along_the_normal_by_the_depth_ends_on_the_face(seed):
     sim = crowd(seed).simulate()
     motion = sim.world.free_motion(1e-6)
-    hits = Penetration(motion).find(motion)
+    hits = found(motion)
     on_faces = hits.face >= 0
     out = motion.end[hits.point] - hits.gap[:, None] * hits.normal
     corners = motion.end[motion.skin.faces[hits.face[on_faces]]]
@@ -99,10 +104,9 @@ def test_going_out_along_the_normal_by_the_depth_ends_on_the_face(seed):
 def test_order_is_fixed_and_kept_trees_do_not_matter():
     sim = crowd(1).simulate()
     motion = sim.world.free_motion(1e-6)
-    fresh, kept = Penetration(motion), Penetration(motion)
-    first = fresh.find(motion)
-    again = kept.find(motion)
-    again = kept.find(motion)
+    first, finder = found(motion), Penetration(sim.world.rest)
+    again = found(motion, finder)
+    again = found(motion, finder)
     for name in ("point", "a", "b", "face", "weights", "normal", "gap"):
         assert np.array_equal(getattr(first, name), getattr(again, name))
     assert (np.diff(first.a) >= 0).all()
@@ -112,7 +116,7 @@ def test_excluded_and_immovable_pairs_are_not_looked_at():
     scene = crowd(2)
     sim = scene.simulate()
     motion = sim.world.free_motion(1e-6)
-    hits = Penetration(motion).find(motion)
+    hits = found(motion)
     pairs = set(zip(hits.a.tolist(), hits.b.tolist(), strict=True))
     assert not pairs & {(1, 2), (2, 1)}
     fixed = {i for i, b in enumerate(scene.bodies) if b.model == "static"}

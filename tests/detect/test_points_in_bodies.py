@@ -38,7 +38,7 @@ def found_in(points, tets, tet_body, start, counts=None):
     a, b = np.nonzero(((low[:, None] <= high[None]) & (low[None] <= high[:, None])).all(axis=2))
     a, b = a[a != b], b[a != b]
     counts = np.ones(len(points), bool) if counts is None else counts
-    point, body = points_in_bodies.Within(tets, tet_body, start, counts, 0.25).find(points, a, b, low, high)
+    point, body = points_in_bodies.PointsInBodies(tets, tet_body, start, counts, 0.25).find(points, a, b, low, high)
     rows = list(zip(point.tolist(), body.tolist(), strict=True))
     assert len(set(rows)) == len(rows)
     return set(rows)
@@ -87,4 +87,4 @@ def test_points_that_are_not_finite_are_refused():
     points[7] = np.nan
     every = np.ones(len(points), bool)
     with pytest.raises(PliantError, match="not finite: 7"):
-        points_in_bodies.Within(tets, body, start, every, 0.25).find(points, np.array([0]), np.array([1]), low, high)
+        points_in_bodies.PointsInBodies(tets, body, start, every, 0.25).find(points, np.array([0]), np.array([1]), low, high)

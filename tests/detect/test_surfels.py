@@ -11,10 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pliant.base import PliantError
+from pliant.detect.hash_grid import HashGrid
 from pliant.detect.surfels import PointSurface, from_cloud, from_mesh
 from pliant.detect.surfels.areas import estimated_areas, gaussian_areas, irregularity, neighbour_areas, own_side
-from pliant.detect.surfels.neighbours import KDTree, UniformGrid
-from pliant.detect.surfels.normals import oriented, principal_normals
+from pliant.detect.surfels.neighbours import KDTree
+from pliant.detect.surfels.scan_normals import oriented, principal_normals
 from pliant.geometry.files import PointCloud
 from pliant.geometry.mesh import Surface
 from pliant.geometry.solids import torus
@@ -48,7 +49,7 @@ def test_grid_and_tree_return_the_same_neighbours(seed, count, regular, k, radiu
     rng = np.random.default_rng(seed)
     points = rng.integers(0, 4, (count, 3)).astype(float) if regular else rng.normal(size=(count, 3))
     queries = np.concatenate([points[:5], rng.normal(size=(10, 3)) * 3, [[50.0, 0, 0]]])
-    tree, grid, k = KDTree(points), UniformGrid(points), min(k, count)
+    tree, grid, k = KDTree(points), HashGrid(points), min(k, count)
     for a, b in zip(tree.nearest(queries, k), grid.nearest(queries, k), strict=True):
         assert np.array_equal(a, b)
     assert np.allclose(grid.nearest(queries, k)[0], brute_nearest(points, queries, k), rtol=1e-14, atol=0)

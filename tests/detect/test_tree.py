@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 import pliant.detect as detect
 from pliant.base import PliantError
 from pliant.detect import brute_force
-from pliant.detect.box_overlap import near_bodies, pairs_between
+from pliant.detect.box_overlap import pairs_between
 from pliant.detect.feature_pairs import FeatureTree, Shares
 from pliant.detect.tree import LEAF, Tree, boxes_of
 from pliant.detect.triangle_overlap import intersecting
@@ -68,14 +68,6 @@ def test_pairs_of_many_bodies_in_one_call(seed, sizes, arity):
     wanted = {tuple(sorted(p)) for p in bodies.tolist()}
     keep = [tuple(sorted((body[i], body[j]))) in wanted for i, j in every]
     assert np.array_equal(pairs_between(tree, bodies), every[np.array(keep, bool)])
-
-
-def test_near_bodies_are_those_whose_boxes_overlap():
-    low, high = soup(3, 60, 30)
-    start = np.arange(0, 61, 3)
-    tree = Tree.of_boxes(low, high, np.append(start, 60))  # the last body is empty
-    lows, highs = low.reshape(-1, 3, 3).min(axis=1), high.reshape(-1, 3, 3).max(axis=1)
-    assert np.array_equal(near_bodies(tree), brute_force.box_pairs(lows, highs))
 
 
 @pytest.mark.parametrize("corners", [1, 2, 3, 4])
@@ -141,17 +133,6 @@ def test_a_worn_tree_is_built_anew_and_a_moved_one_is_not():
     tree.refit(points)
     tree.rebuild()
     assert tree.area() == area and np.array_equal(tree.order, Tree.build(points, faces, start).order)
-
-
-def test_bare_boxes_are_refit_too():
-    tree = Tree.of_boxes(*soup(8, 90))
-    for seed in range(9, 14):
-        low, high = soup(seed, 90, 12)
-        tree.refit_boxes(low, high)
-        assert np.array_equal(pairs_between(tree, np.array([[0, 0]])), brute_force.box_pairs(low, high))
-    low[4, 0] = np.nan
-    with pytest.raises(PliantError, match="boxes .* 4"):
-        tree.refit_boxes(low, high)
 
 
 def test_every_primitive_is_in_one_leaf_of_its_body():
@@ -308,7 +289,6 @@ def test_nothing_touches_nothing():
     tree = FeatureTree.build(none, faces, np.array([0, 0, 0]))
     found = tree.candidates(none, none, np.array([[0, 1], [0, 0]]))
     assert found.vertex_face.shape == (0, 2) and found.edge_edge.shape == (0, 2)
-    assert len(near_bodies(tree.tree)) == 0
 
 
 def test_faces_without_points_and_boxes_inside_out_are_refused():

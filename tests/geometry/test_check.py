@@ -13,8 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pliant.base import PliantError
-from pliant.geometry.check import check_file, diagnose, load, repair
-from pliant.geometry.check_tets import dihedral_angles
+from pliant.geometry.check import check_file, diagnose, dihedral_angles, load, repair
 from pliant.geometry.files import FORMATS, Mesh, PointCloud
 from pliant.geometry.mesh import Surface, TetMesh
 from pliant.geometry.report import Report

@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pliant.base import PliantError
-from pliant.geometry import implicit as im
+from pliant.shop.sculpt import implicit as im
 
 X = np.random.default_rng(0).uniform(-1.5, 1.5, (400, 3))
 TURN = np.array([[0.0, -1, 0], [1, 0, 0], [0, 0, 1]])
@@ -73,14 +73,6 @@ def test_motion_mirror_extrusion() -> None:
     disc = im.extruded(im.ball((0, 0, 0), 0.5), 2, 0.7, 0.1)
     np.testing.assert_allclose(disc(X), im.cylinder((0, 0, 0), (0, 0, 1), 0.5, 0.7, 0.1)(X), atol=1e-14)
 
-
-def test_waves_reach_their_amplitude_and_not_more() -> None:
-    f = im.half_space((0, 0, 0), (0, 0, 1))
-    g = np.linspace(0, 1, 41)
-    x = np.stack(np.meshgrid(g, g, g), axis=-1).reshape(-1, 3)
-    shift = im.wavy(f, 0.1, 1.0)(x) - f(x)
-    np.testing.assert_allclose([shift.min(), shift.max()], [-0.1, 0.1], rtol=1e-3)
-    np.testing.assert_allclose(im.wavy(f, 0.1, 1.0)(x + (1, -2, 0)), im.wavy(f, 0.1, 1.0)(x), atol=1e-12)
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
 from pliant.base import Floats, PliantError
-from pliant.geometry.mass import mass_of_surface, mass_of_tets, principal
+from pliant.geometry.mass import mass_of_surface, principal
 from pliant.geometry.mesh import Surface, TetMesh
 from pliant.geometry.shapes import make
 
@@ -29,14 +29,14 @@ def box_inertia(size: Floats, mass: float) -> Floats:
     return np.diag(mass / 12 * ((size**2).sum() - size**2))
 
 
-def test_box_is_exact_from_surface_and_tets() -> None:
+def test_box_is_exact() -> None:
     volume = float(SIZE.prod())
     shift = np.array([10.0, -3.0, 2.0])
-    for m in (mass_of_surface(box().surface().moved(shift), 1200.0), mass_of_tets(box().moved(shift), 1200.0)):
-        assert m.volume == pytest.approx(volume, rel=1e-13)
-        assert m.mass == pytest.approx(1200 * volume, rel=1e-13)
-        assert np.allclose(m.centre, shift, atol=1e-12)
-        assert np.allclose(m.inertia, box_inertia(SIZE, 1200 * volume), atol=1e-12 * m.mass)
+    m = mass_of_surface(box().surface().moved(shift), 1200.0)
+    assert m.volume == pytest.approx(volume, rel=1e-13)
+    assert m.mass == pytest.approx(1200 * volume, rel=1e-13)
+    assert np.allclose(m.centre, shift, atol=1e-12)
+    assert np.allclose(m.inertia, box_inertia(SIZE, 1200 * volume), atol=1e-12 * m.mass)
 
 
 a, b, c = 1.0, 1.25, 0.8
@@ -59,41 +59,6 @@ def test_inertia_converges_at_second_order(kind: str, parameters: dict[str, Any]
     assert error[1] < 0.03 * max(per_mass)
 
 
-def test_surface_and_tets_agree() -> None:
-    shape = make("queen", height=1.0)
-    assert shape.tets is not None
-    one, two = mass_of_surface(shape.surface()), mass_of_tets(shape.tets)
-    assert one.mass == pytest.approx(two.mass, rel=1e-12)
-    assert np.allclose(one.centre, two.centre, atol=1e-13)
-    assert np.allclose(one.inertia, two.inertia, atol=1e-13)
-
-
-def test_density_per_tet_moves_the_centre() -> None:
-    mesh = make("box", size=(2.0, 1.0, 1.0), edge=0.5).tets
-    assert mesh is not None
-    right = mesh.points[mesh.tets][:, :, 0].mean(axis=1) > 0
-    m = mass_of_tets(mesh, np.where(right, 3.0, 1.0))
-    assert m.mass == pytest.approx(4.0) and m.volume == pytest.approx(2.0)
-    assert np.allclose(m.centre, [0.25, 0, 0])
-    cubes = [(3.0, 0.5), (1.0, -0.5)]
-    expected = sum((rho * (1 / 6 + (x - 0.25) ** 2) for rho, x in cubes), 0.0)
-    assert np.allclose(m.inertia, np.diag([4 / 6, expected, expected]))
-
-
-def test_parallel_axes() -> None:
-    m = mass_of_tets(box(), 100.0)
-    point = np.array([0.4, -0.2, 1.0])
-    x = box().points[box().tets]
-    centroid_term = mass_of_tets(box().moved(-point), 100.0)
-    direct = np.zeros((3, 3))  # about the origin after moving the point there, from the tets one by one
-    for tet, volume in zip(x - point, box().volumes, strict=True):
-        s = tet.sum(axis=0)
-        second = 100.0 * volume / 20 * (tet.T @ tet + np.outer(s, s))
-        direct += np.trace(second) * np.eye(3) - second
-    assert np.allclose(m.about(point), direct, rtol=1e-12)
-    assert np.allclose(centroid_term.inertia, m.inertia, rtol=1e-9)
-
-
 @settings(max_examples=30, deadline=None)
 @given(st.integers(0, 10**6))
 def test_rotation_and_shift_covariance(seed: int) -> None:
@@ -101,7 +66,7 @@ def test_rotation_and_shift_covariance(seed: int) -> None:
     rotation = Rotation.random(random_state=seed).as_matrix()
     shift = rng.normal(size=3)
     mesh = TetMesh(box().points * rng.uniform(0.5, 2, 3), box().tets)
-    m, moved = mass_of_tets(mesh, 10.0), mass_of_surface(mesh.surface().moved(shift, rotation), 10.0)
+    m, moved = mass_of_surface(mesh.surface(), 10.0), mass_of_surface(mesh.surface().moved(shift, rotation), 10.0)
     assert np.allclose(moved.centre, rotation @ m.centre + shift, atol=1e-12)
     assert np.allclose(moved.inertia, rotation @ m.inertia @ rotation.T, atol=1e-12 * np.trace(m.inertia) + 1e-14)
     moments, axes = principal(moved.inertia)
@@ -124,11 +89,6 @@ def test_turned_faces_are_refused() -> None:
         mass_of_surface(Surface(skin.points, faces))
     with pytest.raises(PliantError, match="inside out"):
         mass_of_surface(Surface(skin.points, skin.faces[:, ::-1]))
-
-
-def test_wrong_density_shape_is_refused() -> None:
-    with pytest.raises(PliantError, match="one per tet"):
-        mass_of_tets(box(), np.ones(3))
 
 
 def test_ball_mass_golden_value_of_water() -> None:

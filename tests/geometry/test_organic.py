@@ -5,9 +5,11 @@ from scipy.sparse.csgraph import connected_components
 
 from pliant.base import PliantError
 from pliant.geometry.mesh import TET_EDGES, TET_FACES, TetMesh
-from pliant.shop.sculpt.organic import ORGANIC, mouth, room
+from pliant.geometry.shapes import maker
+from pliant.shop.sculpt.organic import mouth, room
 
 SIZE = {"teapot": "size", "mouth": "size", "foot": "length", "bunny": "height", "bust": "height", "room": "size"}
+ORGANIC = {name: maker(name) for name in SIZE}
 # Bounding box for size 1; where no exact number is promised: None.
 EXTENT = {
     "teapot": (1.0, 0.54, 0.64),

@@ -6,23 +6,24 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from pliant.base import Floats, Ints, PliantError
-from pliant.geometry import implicit as im
+from pliant.geometry.check import dihedral_angles
 from pliant.geometry.mesh import TET_EDGES, TET_FACES, TetMesh
-from pliant.geometry.stencils import _REFERENCE, STENCIL_SIZE, STENCILS
-from pliant.geometry.stuffing import Pinched, _fill, _lattice_tets, _require_manifold, _separated, stuff
+from pliant.shop.sculpt import implicit as im
+from pliant.shop.sculpt.stuffing import (
+    _REFERENCE,
+    STENCIL_SIZE,
+    STENCILS,
+    Pinched,
+    _fill,
+    _lattice_tets,
+    _require_manifold,
+    _separated,
+    stuff,
+)
 
 BOX = ((-1.2, -1.2, -1.2), (1.2, 1.2, 1.2))
 BALL = im.ball((0.013, 0.02, 0.003), 1.0)
 TORUS = im.torus((0, 0.02, 0.01), (1, 0.2, 0.3), 0.7, 0.3)
-
-
-def dihedral_angles(mesh: TetMesh) -> Floats:
-    """[degrees], (m, 6)"""
-    x = mesh.points[mesh.tets][:, TET_FACES]
-    n = np.cross(x[:, :, 1] - x[:, :, 0], x[:, :, 2] - x[:, :, 0])
-    n /= np.linalg.norm(n, axis=2, keepdims=True)
-    a, b = TET_EDGES.T
-    return np.degrees(np.arccos(np.clip(-np.einsum("tei,tei->te", n[:, a], n[:, b]), -1, 1)))
 
 
 def euler(mesh: TetMesh) -> int:
@@ -53,7 +54,7 @@ def test_volume_converges_at_second_order(f: im.Field, volume: float, chi: int) 
         assert np.sum(mesh.volumes) == pytest.approx(enclosed(mesh), rel=1e-12)
         assert len(np.unique(mesh.tets)) == len(mesh.points)
         np.testing.assert_allclose(f(mesh.points[np.unique(mesh.boundary)]), 0, atol=1e-11 * edge)
-        angles = dihedral_angles(mesh)
+        angles = dihedral_angles(mesh.points[mesh.tets])
         assert angles.min() > 15 and angles.max() < 155
         error.append(abs(np.sum(mesh.volumes) - volume))
     slopes = np.log2(np.array(error[:-1]) / error[1:])
@@ -73,7 +74,7 @@ def test_random_blobs_are_closed_positive_and_well_shaped(seed: int, blend: floa
         assume(False)
     assert euler(mesh) % 2 == 0
     assert mesh.volumes.min() > 0
-    angles = dihedral_angles(mesh)
+    angles = dihedral_angles(mesh.points[mesh.tets])
     assert angles.min() > 8 and angles.max() < 166
     assert np.abs(f(mesh.points[np.unique(mesh.boundary)])).max() < 1e-11
     assert np.sum(mesh.volumes) == pytest.approx(enclosed(mesh), rel=1e-10)
@@ -166,15 +167,6 @@ def test_a_skin_that_touches_itself_is_refused() -> None:
     _require_manifold(TetMesh(mesh.points, np.concatenate([left, removed[:1]])), 1.0)
     with pytest.raises(Pinched, match="touches itself"):
         _require_manifold(TetMesh(mesh.points, left), 1.0)
-
-
-def test_specks_are_removed_only_if_asked() -> None:
-    f = im.union(im.ball((-0.4, 0, 0), 0.5), im.ball((0.7, 0, 0), 0.25))
-    both, large = stuff(f, *BOX, 0.15), stuff(f, *BOX, 0.15, largest_only=True)
-    assert (euler(both), euler(large)) == (4, 2)
-    alone = stuff(im.ball((-0.4, 0, 0), 0.5), *BOX, 0.15)
-    np.testing.assert_array_equal(large.points, alone.points)
-    np.testing.assert_array_equal(large.tets, alone.tets)
 
 
 def test_same_bytes_twice() -> None:

@@ -7,7 +7,7 @@ import threading
 import numpy as np
 import pytest
 
-from pliant.live import playing, viewing
+from pliant.live import orders, reel
 from pliant.live.html import write_page
 from pliant.live.reel import Reel
 from pliant.live.session import Session
@@ -30,7 +30,7 @@ def background(tab) -> int:
 
 
 def test_a_run_plays_in_the_page(run_file, tab, shots):
-    with Run.open(run_file) as run, viewing.serve(run, port=0) as server:
+    with Run.open(run_file) as run, reel.serve(run, port=0) as server:
         page = tab(server.address)
         # the canvas is not blank: bodies and floor differ from the background
         seen, behind = page.pixels(), background(page)
@@ -91,7 +91,7 @@ def test_a_run_plays_in_the_page(run_file, tab, shots):
 
 
 def test_cut_wireframe_cameras_and_bodies_change_the_picture(run_file, tab, shots):
-    with Run.open(run_file) as run, viewing.serve(run, "von_mises", port=0) as server:
+    with Run.open(run_file) as run, reel.serve(run, "von_mises", port=0) as server:
         page = tab(server.address)
         page.value("pliant.player.seek(6)")
         page.until("pliant.stage.frame.meta.frame === 6")
@@ -134,7 +134,7 @@ def test_cut_wireframe_cameras_and_bodies_change_the_picture(run_file, tab, shot
 
 
 def test_trees_and_common_volumes_can_be_seen(run_file, tab, shots):
-    with Run.open(run_file) as run, viewing.serve(run, "body", port=0) as server:
+    with Run.open(run_file) as run, reel.serve(run, "body", port=0) as server:
         page = tab(server.address)
         page.value("pliant.player.seek(6)")
         page.until("pliant.stage.frame.meta.frame === 6")
@@ -164,7 +164,7 @@ def test_trees_and_common_volumes_can_be_seen(run_file, tab, shots):
 def test_a_picture_of_what_is_shown_is_saved(run_file, tab, tmp_path):
     from PIL import Image
 
-    with Run.open(run_file) as run, viewing.serve(run, port=0) as server:
+    with Run.open(run_file) as run, reel.serve(run, port=0) as server:
         page = tab(server.address)
         with page.page.expect_download() as saved:
             page.page.click("#save-picture")
@@ -203,7 +203,7 @@ def test_one_file_plays_without_server_or_network(run_file, tab, shots, tmp_path
 def test_live_steps_once_pulls_and_drops(scene, tab, shots, tmp_path):
     session = Session(scene, tmp_path)
     try:
-        with playing.serve(session, port=0) as server:
+        with orders.serve(session, port=0) as server:
             page = tab(server.address)
             # a click on step is exactly one step
             for expected in (1, 2, 3):
@@ -267,7 +267,7 @@ def test_live_steps_once_pulls_and_drops(scene, tab, shots, tmp_path):
 
 @pytest.mark.slow
 def test_a_movie_of_what_is_shown_is_saved(run_file, tab, tmp_path):
-    with Run.open(run_file) as run, viewing.serve(run, port=0) as server:
+    with Run.open(run_file) as run, reel.serve(run, port=0) as server:
         page = tab(server.address, size=(640, 420))
         page.page.select_option("#speed", "0.05")
         with page.page.expect_download(timeout=120000) as saved:

@@ -12,11 +12,10 @@ import pytest
 from pliant.base import PliantError
 from pliant.cli.terminal import run_facts, run_text
 from pliant.cli.view import busy_words
-from pliant.live import change, desk
-from pliant.live.compiling import PAUSE, Compiling
+from pliant.live import change, orders
 from pliant.live.curves import run_curves
-from pliant.live.desk import Desk
-from pliant.live.orders import obey
+from pliant.live.orders import Desk, obey
+from pliant.live.pace import PAUSE, Compiling
 from pliant.live.session import Session
 from pliant.look.report import by_hand, words
 from pliant.record import Run
@@ -86,7 +85,7 @@ def answered(counter, order):
 
 
 def test_an_order_that_comes_twice_is_done_once(session, monkeypatch):
-    monkeypatch.setattr(desk, "SOON", 0.05)
+    monkeypatch.setattr(orders, "SOON", 0.05)
     counter, held = Desk(session), threading.Event()
     session.later(lambda: {"held": held.wait(30)}, "something long")
     drop = {"do": "drop", "shape": "ball", "kind": "rigid", "id": "page 1"}
@@ -125,7 +124,7 @@ def test_what_is_compiled_is_timed_and_what_is_read_from_disk_is_not(monkeypatch
     from numba import njit
 
     now = [100.0]
-    monkeypatch.setattr("pliant.live.compiling.time.monotonic", lambda: now[0])
+    monkeypatch.setattr("pliant.live.pace.time.monotonic", lambda: now[0])
     watch = Compiling()
     try:
         assert watch.seconds is None

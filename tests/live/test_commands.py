@@ -50,5 +50,5 @@ def test_the_address_is_said_and_freed_at_the_end(run_file, number):
 
 
 def test_looking_needs_no_browser_library():
-    code = "import sys, pliant.cli, pliant.live.playing, pliant.live.viewing; print(*[m for m in ('viser', 'playwright', 'pyvista') if m in sys.modules])"
+    code = "import sys, pliant.cli, pliant.live.orders, pliant.live.reel; print(*[m for m in ('viser', 'playwright', 'pyvista') if m in sys.modules])"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip() == ""

@@ -12,9 +12,9 @@ import pytest
 from pliant.base import PliantError
 from pliant.live import shown
 from pliant.live.curves import MOST, thinned
-from pliant.live.hierarchy import hierarchy
 from pliant.live.html import page, write_page
 from pliant.live.reel import Reel
+from pliant.live.shown import hierarchy
 from pliant.look import fields
 from pliant.look.source import Picture
 from pliant.look.surface import COVER

@@ -8,13 +8,12 @@ import pytest
 from pliant.base import PliantError
 from pliant.geometry.files import PointCloud
 from pliant.live import change
-from pliant.live.apart import apart
+from pliant.live.change import apart, fitted, standing
+from pliant.live.curves import History
 from pliant.live.hand import GRAVITY, SAG, STRONGEST, Hand, with_hand
-from pliant.live.history import History
 from pliant.live.orders import ORDERS, obey
 from pliant.live.pace import LATE, Pace
 from pliant.live.session import Session
-from pliant.live.standing import fitted, standing
 from pliant.look.source import from_simulation
 from pliant.record import Run
 from pliant.scene import Scene

@@ -27,7 +27,7 @@ def run(falling, tmp_path_factory):
 def can_draw():
     """Whether this machine can draw off screen; why not, if it cannot."""
     from pliant.base import PliantError
-    from pliant.look.screen import hidden_plotter
+    from pliant.look.draw import hidden_plotter
 
     try:
         hidden_plotter((16, 16)).close()

@@ -10,7 +10,7 @@ from pliant.look import Camera, still
 from pliant.look.draw import draw
 from pliant.look.pairs import STATES, marks_of
 from pliant.look.source import from_simulation
-from pliant.shop.scenes.hooked import make
+from pliant.shop.scenes.hooked import hooked as make
 
 pytest.importorskip("pyvista")
 

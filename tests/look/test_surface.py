@@ -9,9 +9,8 @@ from hypothesis import strategies as st
 
 from pliant.base import PliantError
 from pliant.geometry import solids
-from pliant.look.glass import _seen, containers
 from pliant.look.source import Picture
-from pliant.look.stage import Camera, Floor, extremes, framed, scattered
+from pliant.look.stage import Camera, Floor, _seen, containers, extremes, framed, scattered
 from pliant.look.surface import COVER, Shading, face_normals, with_surfels_as_triangles, without_lost_points
 
 

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pliant.geometry.shapes import make
-from pliant.geometry.surface_topology import volume_of
+from pliant.geometry.topology import volume_of
 from pliant.geometry.winding import winding_numbers
 from pliant.measure.columns import common_volume
 from pliant.measure.intersection import clipped, intersection

@@ -18,8 +18,8 @@ from pliant.geometry.embed import embed
 from pliant.geometry.mass import Mass, mass_of_surface, principal
 from pliant.geometry.mesh import Surface, TetMesh
 from pliant.geometry.quaternions import matrix_to_quaternion, quaternion_to_matrix, rotation_vector_to_quaternion
-from pliant.geometry.resolve import resolve
 from pliant.geometry.shape import Shape
+from pliant.geometry.shapes import resolve
 from pliant.geometry.topology import elevate, split_eight, subdivided_skin
 from pliant.scene import Body
 

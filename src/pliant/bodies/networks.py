@@ -11,10 +11,10 @@ from scipy.spatial import cKDTree
 
 from pliant.base import Floats, Ints, PliantError
 from pliant.bodies.springs import bending_pairs, cell_pairs, surface_edges, tet_edges
+from pliant.geometry.filling import lattice
 from pliant.geometry.mass import mass_of_surface, vertex_areas
 from pliant.geometry.mesh import Surface, TetMesh
 from pliant.geometry.shape import Shape
-from pliant.geometry.voxels import lattice
 from pliant.scene import Body
 
 

@@ -12,8 +12,6 @@ Plastic flow is in `plasticity`. Limitations: neighbourhoods reach three spacing
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
@@ -35,6 +33,7 @@ MATERIAL = (
     "lam", "mu", "density", "bulk", "rayleigh", "hourglass", "support", "yield_strain", "creep_time", "max_plastic_strain", "shape_only",
     "tear_strain", "exact", "crush",
 )  # fmt: skip
+SCALED = ("mu", "lam", "bulk", "hourglass", "crush")  # what the highest frequency follows from, beside shape and mass
 NOBODY = np.zeros((0, 2), np.int64)
 
 
@@ -94,7 +93,6 @@ class Points:
         self._parts = list(self._first)
         self._pull, self._hold = np.empty((count, 9)), np.empty((count, 9))
         self._join()
-        self.renewed = False  # are neighbourhoods others than those that something may have been derived from?
 
     def _neighbourhoods(self, allowed: list[Allowed | None]) -> list[Neighbourhoods]:
         return [
@@ -104,8 +102,9 @@ class Points:
 
     def _join(self) -> None:
         self.around = joined(self._parts)
-        self.renewed = True
-        self._known: _Frequencies | None = None
+        # highest frequencies for a material in parts of its largest mu, in single precision so that the same material in another unit is
+        # the same: they do not depend on which one was asked for first
+        self._known: tuple[np.ndarray, Floats] | None = None
         self._couplings: tuple[Bonds, Tangent] | None = None
 
     @property
@@ -198,16 +197,16 @@ class Points:
 
     def stable_dt(self, node_mass: Floats) -> Floats:
         """Largest stable explicit step per phyxel at rest, the same all over a body [s], (m,)."""
-        scale = self.mu / self._known.mu if self._known is not None else np.zeros(0)
-        if self._known is None or not self._known.scaled_by(self, scale):
-            self._known = _Frequencies(self._frequencies(node_mass), self.mu.copy(), self.lam.copy(), self.bulk.copy())
-            scale = np.ones(len(self.nodes))
-        most = np.repeat(np.maximum.reduceat(scale, self.start[:-1]), np.diff(self.start))
-        omega2 = np.repeat(self._known.omega2, np.diff(self.start)) * most * np.where(np.isfinite(self.yield_strain), STRAINED, 1.0)
+        most = np.maximum.reduceat(self.mu, self.start[:-1])
+        unit = np.repeat(most, np.diff(self.start))
+        material = np.stack([self.mu / unit, self.lam / unit, self.bulk / unit, self.hourglass, self.crush]).astype(np.float32)
+        if self._known is None or not np.array_equal(self._known[0], material):
+            self._known = material, self._frequencies(node_mass, material)
+        omega2 = np.repeat(self._known[1] * most, np.diff(self.start)) * np.where(np.isfinite(self.yield_strain), STRAINED, 1.0)
         return stable_step(omega2, self.rayleigh * omega2)
 
-    def _frequencies(self, node_mass: Floats) -> Floats:
-        """omega_max^2 of each body [1/s^2], (B,): power iteration with forces of small displacements, all bodies at once.
+    def _frequencies(self, node_mass: Floats, material: np.ndarray) -> Floats:
+        """omega_max^2 of each body over its largest mu [1/(Pa s^2)], (B,): power iteration with forces of small displacements.
 
         They are displacements from the reference, under the stress that was there when it was taken.
         """
@@ -216,8 +215,9 @@ class Points:
         at, none, force = np.zeros((len(node_mass), 3)), np.zeros((len(node_mass), 3)), np.empty((len(self.nodes), 3))
         at[self.nodes[:, 0]] = self.rest
         still = np.empty_like(force)  # what is under stress is not without force
-        kept, self.plastic, damping = self.plastic, self.base, self.rayleigh
-        self.rayleigh = np.zeros_like(damping)
+        kept = {name: getattr(self, name) for name in ("plastic", "rayleigh", *SCALED)}
+        self.plastic, self.rayleigh = self.base, np.zeros_like(self.rayleigh)
+        self.mu, self.lam, self.bulk, self.hourglass, self.crush = material.astype(np.float64)
         self.forces(at, none, still)
         size = SMALL * np.repeat(np.minimum.reduceat(self.around.radius, self.start[:-1]), count)
         u = np.random.default_rng(0).standard_normal((len(self.nodes), 3))
@@ -232,7 +232,8 @@ class Points:
             inertia = np.bincount(owner, mass * np.einsum("ij,ij->i", u, u), minlength=bodies)
             top = np.maximum(top, energy / np.maximum(inertia, 1e-300))
             u = -force / mass[:, None]
-        self.plastic, self.rayleigh = kept, damping
+        for name, array in kept.items():
+            setattr(self, name, array)
         return MARGIN**2 * top
 
     # -- what flows and breaks
@@ -335,18 +336,3 @@ class Points:
         changed = [b for b in range(len(self.start) - 1) if moved[b] or not np.array_equal(pairs[b], self.cut[b])]
         self.rest, self.cut = rest, pairs
         self._renew(np.array(changed, np.int64))
-
-
-@dataclass(frozen=True)
-class _Frequencies:
-    """Highest frequencies, and the material they were found for; a material that is stiffer by one factor needs no new search."""
-
-    omega2: Floats  # [1/s^2] (B,)
-    mu: Floats
-    lam: Floats
-    bulk: Floats
-
-    def scaled_by(self, points: Points, scale: Floats) -> bool:
-        """Whether the phyxels are `scale` times as stiff now."""
-        bulk = (points.bulk <= scale * self.bulk * (1.0 + 1e-9)).all()
-        return bool(bulk) and np.allclose(points.lam, scale * self.lam, rtol=1e-9, atol=0.0)

@@ -14,15 +14,15 @@ import numpy as np
 from pliant.base import Floats, PliantError
 from pliant.bodies.body import SOFT, BodyParts, FramePart, fixed_frame, moving_frame, placing
 from pliant.bodies.response_table import read_table, table_of
+from pliant.detect.surfels.carried import LONGEST
 from pliant.detect.surfels.clean import merged
 from pliant.detect.surfels.exact import Exact
 from pliant.detect.surfels.make import from_cloud, from_mesh
-from pliant.detect.surfels.riding import LONGEST
 from pliant.detect.surfels.surface import PointSurface
 from pliant.geometry.mass import Mass, is_closed, mass_of_samples, mass_of_surface
 from pliant.geometry.mesh import Surface
-from pliant.geometry.resolve import resolve
 from pliant.geometry.shape import Shape
+from pliant.geometry.shapes import resolve
 from pliant.geometry.subdivide import subdivided
 from pliant.model import RESPONSES
 from pliant.scene import Body, ResponseTable

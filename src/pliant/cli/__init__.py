@@ -1,4 +1,4 @@
-"""The command line. Every command imports what it needs when it runs, so that `pliant --help` is quick."""
+"""The command line. Every command imports what it needs when it runs: start-up must be short, `pliant --help` above all."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from pliant.cli import press, proof, read, run, view
+from pliant.cli import proof, read, run, view
 
 app = typer.Typer(
     help="Contact between soft, quasi-rigid and rigid bodies: simulate it and measure it.\n\n"
@@ -35,7 +35,7 @@ def _start(
 
 
 COMMANDS = (
-    run.demo, run.run, run.resume, read.info, read.export, read.contacts, read.check, press.press, press.response, read.scenes,
+    run.demo, run.run, run.resume, read.info, read.export, read.contacts, read.check, run.press, run.response, read.scenes,
     proof.reproduce, proof.validate, proof.compare, view.view, view.live, view.report, read.schema,
 )  # fmt: skip
 for command in COMMANDS:  # in the order in which --help lists them

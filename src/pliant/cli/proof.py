@@ -7,8 +7,7 @@ from typing import Annotated
 
 import typer
 
-from pliant.cli.options import Dt, Duration, Json, SceneName, Settings, say, tell
-from pliant.cli.scene import wanted_scene
+from pliant.cli.options import Dt, Duration, Json, SceneName, Settings, say, tell, wanted_scene
 
 
 def validate(

@@ -96,7 +96,7 @@ def scenes(as_json: Json = False) -> None:
 
     from pliant.shop import scenes as shipped
 
-    found = {n: (shipped.module(n).__doc__.splitlines()[0], shipped.parameters(n)) for n in shipped.SCENES}
+    found = {n: (shipped.find(n).about, shipped.parameters(n)) for n in shipped.SCENES}
     if as_json:
         tell({n: {"about": about, "parameters": p} for n, (about, p) in found.items()})
         return

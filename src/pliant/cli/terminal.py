@@ -21,14 +21,6 @@ from pliant.simulate.running import Outcome, Progress, drawn_cells
 from pliant.simulate.simulation import Simulation
 
 MOST_PARTED = 8  # pairs that are named
-
-
-def free_name(path: Path) -> Path:
-    """The path, or the path with the first number that makes it new: nothing is overwritten."""
-    tries = [path] + [path.with_name(f"{path.name}-{i}") for i in range(2, 10000)]
-    return next(p for p in tries if not any(p.with_name(p.name + end).exists() for end in (".vtkhdf", ".journal")))
-
-
 FIELD_BYTES = {"point/fields": 56, "cell/fields": 8}  # of what simulate/running.py records in every frame
 STEP_BYTES = 300  # of a step's row in the tables
 

@@ -13,8 +13,7 @@ if TYPE_CHECKING:
 
     from pliant.live.server import Server
 
-from pliant.cli.options import Contact, Dt, RunFile, SceneName, Settings, say
-from pliant.cli.scene import wanted_scene
+from pliant.cli.options import Contact, Dt, RunFile, SceneName, Settings, say, wanted_scene
 
 Host = Annotated[str, typer.Option(help="Address to listen at; another than this machine's own shows the page to the network.")]
 Port = Annotated[int | None, typer.Option(help="Port; default the first free one from 8700 on, 0: any that is free.")]
@@ -32,8 +31,7 @@ def view(
 ) -> None:
     """Play a run in the browser: time line, fields, contacts, cuts, curves. Ctrl-C ends it."""
     from pliant.live.html import write_page
-    from pliant.live.reel import Reel
-    from pliant.live.viewing import serve
+    from pliant.live.reel import Reel, serve
     from pliant.record import Run, human
 
     with Run.open(path) as run:
@@ -58,8 +56,7 @@ def live(
     browser: Browser = True,
 ) -> None:
     """Run a scene in the browser: pull at bodies, change settings, drop more, save what was done. Ctrl-C ends it."""
-    from pliant.live.orders import obey
-    from pliant.live.playing import serve
+    from pliant.live.orders import obey, serve
     from pliant.live.session import GRACE, Session
     from pliant.simulate.warm import announce, warm
 

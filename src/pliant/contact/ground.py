@@ -6,9 +6,9 @@ which is a penalty spring k = s / (dt^2 D) taken at the end of the step (DPF, 9.
 a static partner and s = 1 end on the surface). Friction as in contact/friction.py.
 
 Where we differ: D is the absolute row sum over all contacts of the step, so stacked and shared contacts stay stable; k of an
-enduring contact changes by at most a tenth a step, so that a shorter step does not kick what is at rest.
+enduring contact changes slowly (contact/springs.py), so that a shorter step does not kick what is at rest.
 
-Edges that cross edges are contacts too, and points at rims leave with them (contact/rims.py).
+Edges that cross edges are contacts too, and points at rims leave with them (detect/sharp_edges.py).
 
 Limitations: looks at the end of the step only, so thin bodies can be crossed within one; bodies rest a few g dt^2 deep; no self-contact.
 Surfaces must be closed.
@@ -21,14 +21,16 @@ from typing import ClassVar
 
 import numpy as np
 
-from pliant.base import Floats, PliantError
+from pliant.base import PliantError
 from pliant.contact.contacts import Contacts, Support
+from pliant.contact.edge_contacts import crossed_edges, edge_key, edge_rows, features, remember_depths
 from pliant.contact.friction import anchored, coulomb, tangential
 from pliant.contact.method import Answer, Memory
 from pliant.contact.pressure import Pressure
-from pliant.contact.rims import Ways, crossed_edges, edge_key, edge_rows, features, remember_depths, settle
+from pliant.contact.springs import enduring_stiffness, stiffness_unit
 from pliant.detect.keys import recall, remember
 from pliant.detect.penetration import Hits, Penetration
+from pliant.detect.sharp_edges import Ways, leave_with_edges
 from pliant.world.motion import Motion, Rows
 
 
@@ -46,17 +48,18 @@ class Ground:
 
     def respond(self, motion: Motion, memory: Memory) -> Answer:
         finder = motion.kept(Penetration)
-        hits = finder.find(motion)
+        surfaces = finder.fit(motion.end, motion.shapes)
+        hits = finder.find(surfaces, motion.pairs.meet)
         edges = crossed_edges(motion, finder.tree, memory)
         if len(hits) + len(edges) == 0:
             return Answer(Contacts.none(motion.dt))
         ways = Ways(hits.point, hits.a, hits.b, hits.face, hits.weights, hits.normal, -hits.gap)
-        _, wanted, crossing = settle(motion, finder, ways, edges)
+        _, wanted, crossing = leave_with_edges(surfaces, ways, edges)
         hits, edges = replace(hits, gap=-ways.depth).select(wanted), edges.select(crossing)
         rows = Rows.joined([contact_rows(motion, hits), edge_rows(motion, edges)])
         key = np.concatenate([hits.point * len(motion.bodies) + hits.b, edge_key(motion, edges)])
         a, b, gap = (np.concatenate([getattr(hits, name), getattr(edges, name)]) for name in ("a", "b", "gap"))
-        k = self.spring(motion, rows, recall(memory, "k", key))
+        k = enduring_stiffness(self.stiffness, stiffness_unit(motion.dt, motion.give(rows)), recall(memory, "k", key))
         impulse = -motion.dt * k * gap
         mu_s, mu_d = motion.pairs.friction(a, b)
         stretch = recall(memory, "stretch", key, (3,))
@@ -71,15 +74,6 @@ class Ground:
         )  # fmt: skip
         held = anchored(stretch, slip, friction.sticks, friction.dragged, rows.normal)
         return Answer(contacts, remember(key, stretch=held, k=k) | remember_depths(motion, a, b, -gap))
-
-    def spring(self, motion: Motion, rows: Rows, before: Floats) -> Floats:
-        """Penalty stiffness k of each contact [N/m]: from its give when it is new, then it changes slowly."""
-        give = motion.give(rows)
-        unit = np.divide(1.0, motion.dt**2 * give, out=np.zeros_like(give), where=give > 0.0)
-        k = self.stiffness * unit
-        known = before > 0.0
-        slow = np.clip(k, 0.9 * before, 1.1 * before)
-        return np.minimum(np.where(known, slow, k), max(1.0, self.stiffness) * unit)
 
 
 def contact_rows(motion: Motion, hits: Hits) -> Rows:

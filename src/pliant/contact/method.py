@@ -1,11 +1,14 @@
-"""The protocol of a contact method, the registry, and how a scene's choice becomes an object."""
+"""The protocol of a contact method, the registry, how a scene's choice becomes an object, and several methods in one scene.
+
+`Nothing`, the method `none`, is the smallest that there is.
+"""
 
 from __future__ import annotations
 
 import importlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -42,7 +45,7 @@ class ContactMethod(Protocol):
 METHODS = {  # the methods that ship with pliant; adding one is adding a line
     "ground": "pliant.contact.ground:Ground",
     "noniterative": "pliant.contact.noniterative:Noniterative",
-    "none": "pliant.contact.nothing:Nothing",
+    "none": "pliant.contact.method:Nothing",
     "quasi-rigid": "pliant.contact.quasi_rigid.method:QuasiRigid",
     "penalty": "pliant.contact.penalty.method:Penalty",
     "continuous-penalty": "pliant.contact.penalty.method:ContinuousPenalty",
@@ -100,3 +103,52 @@ def choose(kinds: list[str]) -> tuple[str, str]:
     if "fem" in kinds and not set(kinds) - {"fem", "rigid", "static"}:
         return "noniterative", "soft bodies with tetrahedra meet in closed form, with little depth"
     return "continuous-penalty", "vertices, faces and edges meet along their paths, so that nothing thin or fast slips through"
+
+
+@dataclass(frozen=True)
+class Nothing:
+    """Looks at nothing and pushes nothing."""
+
+    needs: ClassVar[frozenset[str]] = frozenset()
+
+    def respond(self, motion: Motion, memory: Memory) -> Answer:
+        return Answer(Contacts.none(motion.dt))
+
+
+def _sum(shown: list[Floats | Callable[[], Floats]]) -> Floats:
+    """Displacements that several methods draw."""
+    return np.sum([each() if callable(each) else each for each in shown], axis=0)
+
+
+@dataclass(frozen=True)
+class Several:
+    """The methods of a scene by name; the first is the rule, the others serve the pairs that name them."""
+
+    methods: dict[str, ContactMethod]
+
+    @property
+    def needs(self) -> frozenset[str]:
+        """What any of them needs of the bodies' shapes."""
+        return frozenset().union(*(m.needs for m in self.methods.values()))
+
+    def respond(self, motion: Motion, memory: dict[str, dict]) -> tuple[Answer, dict[str, dict]]:
+        """Let every method look and push; the answers joined, and the new memory of each."""
+        answers: list[Answer] = []
+        new: dict[str, dict] = {}
+        table = motion.pairs
+        for index, (name, method) in enumerate(self.methods.items()):
+            motion.pairs = table.for_method(index)
+            answer = method.respond(motion, memory.get(name, {}))
+            if answer.again is not None:
+                return answer, memory
+            answers.append(answer)
+            new[name] = answer.memory
+        motion.pairs = table
+        shown = [a.shown for a in answers if a.shown is not None]
+        drawn = shown[0] if len(shown) == 1 else (lambda: _sum(shown)) if shown else None
+        joined = Answer(
+            Contacts.joined([a.contacts for a in answers]),
+            shown=drawn,
+            warnings=[w for a in answers for w in a.warnings],
+        )
+        return joined, new

@@ -5,15 +5,18 @@ coming out, gets the force that takes it there together with all the others,
     f_i = d_i / (dt^2 D_i),   D_i = q_i w_i + sum_j h_ij q_j w_j,   -h_ij f_i on the corners of the triangle where it comes out,
 one sweep of l1-Jacobi on the contacts of the step: it cannot diverge and closes the gaps exactly on average. Impulses are dt f.
 
-Where we differ: the reaction is spread by h (mode "moment", 3.3: no ghost torque); "paper" spreads it as published, contact/closure.py.
-D is `motion.give`, the same sum carried through the bindings: it also holds for points bound to several nodes, for rigid bodies (3.4)
-and, with A^-1 in place of 1/m, for implicit ones. In mode "paper" points bound to several nodes have w = sum weight^2 w_node, and rows
-that touch implicit or free rigid bodies take `motion.give` of the published weights. Normals are not shared across sharp edges
-(contact/inside.py). Friction is Coulomb's law on top (3.5) with the anchors of contact/friction.py: the stick impulse of 3.5 undoes
-the slip of one step, but not that of steps in which the contact was open, so bodies at rest would creep. Implicit bodies spread under
-their load within the step: their friction is computed after the normal impulses have acted. Exact shapes count as what they are.
-Edges that cross edges are contacts too, and points at rims leave with them (contact/rims.py). What has no depth is pulled apart and
-reported (contact/apart.py).
+Where we differ: the reaction is spread by h (mode "moment", 3.3: no ghost torque); "paper" spreads it as published (`paper`). D is
+`motion.give`, the same sum carried through the bindings: it also holds for points bound to several nodes, for rigid bodies (3.4) and,
+with A^-1 in place of 1/m, for implicit ones. In mode "paper" points bound to several nodes have w = sum weight^2 w_node, and rows that
+touch implicit or free rigid bodies take `motion.give` of the published weights. Normals are not shared across sharp edges
+(detect/solid_penetration.py). Friction is Coulomb's law on top (3.5) with the anchors of contact/friction.py: the stick impulse of 3.5
+undoes the slip of one step, but not that of steps in which the contact was open, so bodies at rest would creep. Implicit bodies spread
+under their load within the step: their friction is computed after the normal impulses have acted. Exact shapes count as what they are.
+Edges that cross edges are contacts too, and points at rims leave with them (detect/sharp_edges.py). What has no depth is pulled apart and
+reported: a body wholly inside another has no border; one that is more than half through a thin one gets opposite fronts. A point that
+loses its direction, or whose direction turns over from one step to the next, goes on along its own last one, else along the last mean
+direction of its pair of bodies, else along the line of centres. Along it the bodies come apart by SHALLOW mean edges a step at least:
+closing all of the way in one step would shoot them apart.
 
 Limitations: looks at the end of the step only; dissipates (restitution 0); bodies that start deep inside each other fly apart with
 depth / dt; needs tetrahedra.
@@ -26,21 +29,22 @@ from typing import ClassVar
 
 import numpy as np
 
-from pliant.base import Floats, PliantError
-from pliant.contact import closure
-from pliant.contact.apart import contact_key, pace, pull_apart, remember_pairs
+from pliant.base import Floats, Ints, PliantError
 from pliant.contact.contacts import Contacts, Support
+from pliant.contact.edge_contacts import crossed_edges, edge_key, edge_rows, features, remember_depths
 from pliant.contact.friction import anchored, coulomb, tangential
-from pliant.contact.inside import Collisions, Finder
 from pliant.contact.method import Answer, Memory
 from pliant.contact.pressure import Pressure
-from pliant.contact.rims import Ways, crossed_edges, edge_key, edge_rows, features, remember_depths, settle
-from pliant.detect.depth import RESOLVED
-from pliant.detect.keys import recall, remember
-from pliant.detect.sharp_edges import Crossed
-from pliant.kernels import axpy, kernel, load, store
+from pliant.detect.depth import CANCELLED, RESOLVED, ways_out
+from pliant.detect.keys import recall, recalled, remember
+from pliant.detect.penetration import ACROSS, Surfaces
+from pliant.detect.sharp_edges import Crossed, Ways, leave_with_edges
+from pliant.detect.solid_penetration import SHALLOW, Collisions, SolidPenetration
+from pliant.kernels import add, axpy, kernel, load, norm, scale, store
 from pliant.model import IMPLICIT
 from pliant.world.motion import Motion, Rows
+
+NO_IDS, NO_WAYS = np.zeros(0, np.int64), np.zeros((0, 3))
 
 
 @dataclass(frozen=True)
@@ -61,13 +65,13 @@ class Noniterative:
             raise PliantError(f"sweeps = {self.sweeps}: at least one is needed to close a gap.")
 
     def respond(self, motion: Motion, memory: Memory) -> Answer:
-        return self.answer(motion, memory, motion.kept(Finder).find(motion))
+        return self.answer(motion, memory, *motion.kept(SolidPenetration).find(motion.end, motion.shapes, motion.pairs.meet))
 
-    def answer(self, motion: Motion, memory: Memory, found: Collisions) -> Answer:
+    def answer(self, motion: Motion, memory: Memory, found: Collisions, surfaces: Surfaces) -> Answer:
         """Everything after detection."""
-        finder, surface = motion.kept(Finder), motion.kept(Pressure)
+        finder, surface = motion.kept(SolidPenetration), motion.kept(Pressure)
         edges = crossed_edges(motion, finder.tree, memory)
-        found, edges = settled(motion, finder, found, edges)
+        found, edges = settled(surfaces, found, edges)
         found, lost, warnings = pull_apart(motion, finder, found, memory)
         if len(found) + len(edges) == 0:
             return Answer(Contacts.none(motion.dt), warnings=warnings)
@@ -78,7 +82,7 @@ class Noniterative:
         stretch = recall(memory, "stretch", key, (3,))
         before, there = motion.slide(rows), motion.end
         friction_of = motion.pairs.friction(a, b)
-        impulse, friction, sticks, dragged = self._push(motion, rows, friction_of, pace(motion, finder, rows, lost, depth), stretch)
+        impulse, friction, sticks, dragged = self._push(motion, rows, friction_of, pace(motion, finder.edge, rows, lost, depth), stretch)
         after = motion.slide(rows)
         slip = tangential(after, rows.normal)
         feature_a, feature_b = features(found.point, found.face, edges)
@@ -120,10 +124,10 @@ class Noniterative:
         return impulse, rub.impulse, rub.sticks, rub.dragged
 
 
-def settled(motion: Motion, finder: Finder, found: Collisions, edges: Crossed) -> tuple[Collisions, Crossed]:
+def settled(surfaces: Surfaces, found: Collisions, edges: Crossed) -> tuple[Collisions, Crossed]:
     """Points and edges, of which points at rims leave the way that edges of their bodies cross."""
     ways = Ways(found.point, found.a, found.b, found.face, found.weights, found.normal, found.depth)
-    rows, wanted, crossing = settle(motion, finder, ways, edges)
+    rows, wanted, crossing = leave_with_edges(surfaces, ways, edges)
     found.ray[rows], found.status[rows] = found.depth[rows], RESOLVED
     return found.select(wanted), edges.select(crossing)
 
@@ -154,7 +158,7 @@ def paper_rows(motion: Motion, rows: Rows) -> tuple[Rows, Floats]:
     points, weights = rows.point.reshape(-1, 4), rows.weight.reshape(-1, 4)
     edge = weights[:, 1] > 0.0
     some = points[~edge]
-    found = closure.paper(some[:, 0], some[:, 1:], -weights[~edge, 1:], skin_inverse_masses(motion))
+    found = paper(some[:, 0], some[:, 1:], -weights[~edge, 1:], skin_inverse_masses(motion))
     spread, give = weights.copy(), np.zeros(len(rows))
     spread[~edge, 1:], give[~edge] = -found.shares, found.give
     carriers = Rows.dense(points, spread, rows.normal, rows.at)
@@ -181,3 +185,145 @@ def _not_lumped(motion: Motion) -> np.ndarray:
     out = implicit[skin.body]
     out[framed] = motion.frames.inverse[skin.frame[framed]] > 0.0
     return out
+
+
+# -- the published shares
+
+
+@dataclass(frozen=True)
+class Closure:
+    """How each collision is closed: force on the point is d / (dt^2 give), on triangle vertex j minus share_j of it."""
+
+    give: Floats  # [1/kg] (c,) D
+    shares: Floats  # (c, 3) sum one
+    alpha: Floats  # (c,) part of the gap that the point closes
+
+
+def crowding(point: Ints, corners: Ints, weights: Floats, count: int) -> Floats:
+    """q_v = chi_v + s_v of each of `count` vertices: how many collisions share it, (count,)."""
+    own = np.bincount(point, minlength=count).astype(np.float64)
+    return own + np.bincount(corners.ravel(), weights.ravel(), minlength=count)
+
+
+def paper(point: Ints, corners: Ints, weights: Floats, inverse: Floats) -> Closure:
+    """As published. With s_v the sum of all h at vertex v and chi_v the number of its own collisions,
+        q_v = chi_v + s_v,  c_v = 1 / q_v,  S_i = sum_j c_j h_ij m_j,  alpha_i = S_i / (c_i m_i + S_i),
+        f_i = d_i / (dt^2 D_i),  D_i = q_i w_i + 1 / S_i,  f_ij = -(c_j h_ij m_j / S_i) f_i     (eqs 1-3, any subset of points).
+    Everything is written with w = 1 / m, which is 0 where a vertex is fixed. A fixed vertex of the triangle has S = infinity and takes all
+    of the reaction (3.4).
+    """
+    q = crowding(point, corners, weights, len(inverse))
+    w, share = inverse[corners], np.divide(weights, q[corners], out=np.zeros_like(weights), where=weights > 0.0)  # c h
+    fixed = ((w == 0.0) & (weights > 0.0)).any(axis=1)
+    heavy = np.where(fixed[:, None], share * (w == 0.0), np.divide(share, w, out=np.zeros_like(w), where=w > 0.0))
+    total = heavy.sum(axis=1)  # S, or the sum of c h over what is fixed
+    own, other = q[point] * inverse[point], np.where(fixed, 0.0, 1.0 / total)
+    return Closure(own + other, heavy / total[:, None], share_of(own, own + other))
+
+
+def share_of(part: Floats, whole: Floats) -> Floats:
+    return np.divide(part, whole, out=np.zeros_like(whole), where=whole > 0.0)
+
+
+# -- what has no depth
+
+
+def pull_apart(motion: Motion, finder: SolidPenetration, found: Collisions, memory: Memory) -> tuple[Collisions, np.ndarray, list[str]]:
+    """Collisions of which every row has a way out, which rows were lost, and what to say about them."""
+    before = recall(memory, "way", contact_key(motion, found), (3,))
+    turned = (found.status == RESOLVED) & (np.einsum("hi,hi->h", found.normal, before) < -ACROSS)
+    lost = (found.status != RESOLVED) | turned
+    rows = np.flatnonzero(lost)
+    if len(rows) == 0:
+        return found, lost, []
+    warnings = _report(motion, found.select(rows))
+    direction = _directions(motion, found.select(rows), before[rows], memory)
+    own = found.a[rows] == found.b[rows]
+    face, weights, ray = ways_out(motion.end, found.point[rows], found.b[rows], direction, finder.tree, motion.skin.faces, own)
+    found.face[rows], found.weights[rows], found.normal[rows] = face, weights, direction
+    found.depth[rows] = found.ray[rows] = ray
+    known = np.ones(len(found), bool)
+    known[rows] = face >= 0
+    return found.select(known), lost[known], warnings
+
+
+def pace(motion: Motion, edge: float, rows: Rows, lost: np.ndarray, depth: Floats) -> Floats:
+    """How far each row is to be closed [m]: a found one all of its depth, a lost one what is missing of the pace."""
+    if not lost.any():
+        return depth
+    moved = np.einsum("ri,ri->r", motion.slide(rows), rows.normal)
+    return np.where(lost, np.clip(SHALLOW * edge - moved, 0.0, depth), depth)
+
+
+def contact_key(motion: Motion, found: Collisions) -> Ints:
+    """A number for each (body, point), the same in every step, in the order in which they are found."""
+    return found.b * len(motion.skin) + found.point
+
+
+def remember_pairs(motion: Motion, a: Ints, b: Ints, normal: Floats, lost: np.ndarray, memory: Memory) -> Memory:
+    """The mean direction of each pair of bodies in contact, where its rows agree; else what was known of it."""
+    key = b * len(motion.bodies) + a
+    order = np.argsort(key, kind="stable")
+    pair, way, agree = np.empty(len(key), np.int64), np.empty((len(key), 3)), np.empty(len(key), np.bool_)
+    count = _mean_ways(key, order, normal, lost, pair, way, agree)
+    pair, way, agree = pair[:count], way[:count], agree[:count]
+    way[~agree] = _pair_ways(memory, pair[~agree])
+    return {"pair": pair, "pair_way": way}
+
+
+@kernel
+def _mean_ways(key, order, normal, lost, pair, way, agree):  # type: ignore[no-untyped-def]
+    """Unit mean of the normals of each pair, and whether they agree and none is lost; how many pairs there are."""
+    used, k = 0, 0
+    while k < len(order):
+        u, rows, good, here = (0.0, 0.0, 0.0), 0, True, key[order[k]]
+        while k < len(order) and key[order[k]] == here:
+            u, rows, good = add(u, load(normal, order[k])), rows + 1, good and not lost[order[k]]
+            k += 1
+        length = norm(u)
+        pair[used], agree[used] = here, good and length > ACROSS * rows
+        store(way, used, scale(1.0 / length if length > 0.0 else 0.0, u))
+        used += 1
+    return used
+
+
+def _pair_ways(memory: Memory, pair: Ints) -> Floats:
+    return recalled(memory.get("pair", NO_IDS), memory.get("pair_way", NO_WAYS), pair)
+
+
+def _directions(motion: Motion, lost: Collisions, before: Floats, memory: Memory) -> Floats:
+    """Each row's own last direction, or its pair's (seen from either side), or the line of centres, or up."""
+    count = len(motion.bodies)
+    pairs, back = _pair_ways(memory, lost.b * count + lost.a), -_pair_ways(memory, lost.a * count + lost.b)
+    out = np.zeros((len(lost), 3))
+    if _choose(out, before, pairs, back):
+        centre = _centres(motion)
+        _choose(out, centre[lost.a] - centre[lost.b], np.tile([0.0, 0.0, 1.0], (len(lost), 1)))
+    return out
+
+
+def _choose(out: Floats, *choices: Floats) -> bool:
+    """Fill rows of `out` that are zero with the unit of the first choice that is not; whether any is left."""
+    for choice in choices:
+        length = np.linalg.norm(choice, axis=1)
+        take = ~out.any(axis=1) & (length > 1e-12)
+        out[take] = choice[take] / length[take, None]
+    return not out.any(axis=1).all()
+
+
+def _centres(motion: Motion) -> Floats:
+    """Mean of each body's points at the start of the step [m], (B, 3)."""
+    shown = motion.skin.body >= 0
+    body, x = motion.skin.body[shown], motion.start[shown]
+    sums = np.stack([np.bincount(body, x[:, k], minlength=len(motion.bodies)) for k in range(3)], axis=1)
+    return sums / np.maximum(np.bincount(body, minlength=len(motion.bodies)), 1)[:, None]
+
+
+def _report(motion: Motion, lost: Collisions) -> list[str]:
+    names, count = motion.bodies.names, len(motion.bodies)
+    pairs = np.unique(lost.a * count + lost.b)
+    some = ", ".join(f"{names[k // count]} in {names[k % count]}" for k in pairs[:3]) + (", ..." if len(pairs) > 3 else "")
+    through = int(np.count_nonzero((lost.status == CANCELLED) | (lost.status == RESOLVED)))
+    kinds = [f"{through} more than half through"] if through else []
+    kinds += [f"{len(lost) - through} with no border near"] if len(lost) > through else []
+    return [f"noniterative: no depth for {len(lost)} points ({', '.join(kinds)}) of {some}; pulled apart along the last good direction."]

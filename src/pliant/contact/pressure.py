@@ -14,15 +14,15 @@ from pliant.base import Floats, Ints
 from pliant.contact.contacts import Support
 from pliant.geometry.topology import listed
 from pliant.kernels import axpy, cross, dot, kernel, load, norm, scale, store, sub
-from pliant.model import Model
-from pliant.world.motion import Motion, Rows
+from pliant.model import Model, Rest
+from pliant.world.motion import Rows
 
 
 class Pressure:
     """Faces around each skin point; made once (`motion.kept(Pressure)`)."""
 
-    def __init__(self, world: Motion | Model) -> None:
-        skin = world.skin
+    def __init__(self, rest: Rest | Model) -> None:
+        skin = rest.skin
         self.faces = skin.faces
         self.around = listed(skin.faces.ravel(), np.repeat(np.arange(len(skin.faces)), 3), len(skin))
         self.soft = (skin.frame < 0) & (np.diff(skin.start) > 0)

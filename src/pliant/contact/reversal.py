@@ -28,10 +28,9 @@ from pliant.base import Floats, Ints, PliantError
 from pliant.contact.contacts import Contacts, Support
 from pliant.contact.method import Answer, Memory
 from pliant.contact.pressure import Pressure, point_pressure
-from pliant.contact.rebound import Points, apart, restitution, to_turn
-from pliant.contact.rebound_sums import told
+from pliant.contact.rebound import Points, apart, restitution, to_turn, told
 from pliant.detect.colliding import Colliding, Collisions
-from pliant.detect.penetration import Penetration
+from pliant.detect.penetration import signed_distances
 from pliant.world.motion import Motion
 
 RESPONSES = ("normal", "relative", "invert")
@@ -60,9 +59,10 @@ class Reversal:
             raise PliantError(f"restitution = {self.restitution}: it is a ratio of speeds, from 0 (none left) to 1 (all of it).")
 
     def respond(self, motion: Motion, memory: Memory) -> Answer:
+        _refuse_self_contact(motion)
         stuck = memory.get("stuck")  # pairs that overlapped as the step began
         if stuck is None:
-            stuck = motion.kept(Collisions).overlapping(motion)
+            stuck = motion.kept(Collisions).overlapping(motion.start, motion.pairs.meet)
         found = self.look(motion)
         if len(found) == 0:
             return Answer(Contacts.none(motion.dt), {"stuck": stuck[:0]})
@@ -78,7 +78,9 @@ class Reversal:
 
     def look(self, motion: Motion) -> Colliding:
         """What collides at the end of the motion as it is now."""
-        return motion.kept(Collisions).find(motion, self.split, self.depth)
+        return motion.kept(Collisions).find(
+            motion.start, motion.end, motion.shapes, motion.pairs.meet, self.split, self.depth
+        )  # fmt: skip
 
     def turn_back(self, motion: Motion, found: Colliding, stuck: Ints, record: Record) -> None:
         """Stop what collides, then give it back the share of its speed that restitution and energy leave it."""
@@ -137,6 +139,18 @@ class Reversal:
         motion.push(points.rows, impulse, move)
 
 
+def _refuse_self_contact(motion: Motion) -> None:
+    """A crossing of one surface tells no inside, and its corners have no partner to turn back from."""
+    every = np.arange(len(motion.bodies))
+    own = np.flatnonzero(motion.pairs.meet(every, every))
+    if len(own):
+        name = motion.bodies.names[own[0]]
+        raise PliantError(
+            f"Body '{name}' is to meet itself, but the method `reversal` turns bodies back from each other and knows no self-contact: "
+            f"state another method for the pair ('{name}', '{name}'), \"noniterative\" or \"continuous-penalty\", or drop it."
+        )
+
+
 def _keys(motion: Motion, found: Colliding) -> Ints:
     """A number for each pair of bodies."""
     return found.pairs @ np.array([len(motion.bodies), 1])
@@ -149,9 +163,8 @@ def _among(motion: Motion, found: Colliding, stuck: Ints) -> np.ndarray:
 
 def _gaps(motion: Motion, found: Colliding) -> Floats:
     """Signed distance of each colliding point to the other body [m], NaN for what stands for an exact shape."""
-    finder = motion.kept(Penetration)
-    finder.fit(motion)
-    gap = finder.measure(motion, found.point, found.body, found.other, found.radius).gap
+    surfaces = motion.kept(Collisions).penetration.fit(motion.end, motion.shapes)
+    gap = signed_distances(surfaces, motion.end[found.point], found.other).gap - found.radius
     gap[found.stands_in] = np.nan
     return gap
 

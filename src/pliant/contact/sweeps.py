@@ -21,7 +21,7 @@ Sweep = Callable[[Floats, Floats, float], Floats]
 # of the largest impulse, or of the most that friction can be: a smaller change ends the sweeps. As they start from the last step,
 # what they leave is not the same in every step, and what rests would tremble by as much
 ENOUGH = 1e-5
-SLIDES = 1e-3  # within this of the most that friction can be a contact slides
+SLIDES = 1e-9  # rounding: within this of the most that friction can be it was cut, and the contact slides
 
 
 def solved(
@@ -90,7 +90,7 @@ def alike(n: Floats) -> Floats:
     D along the slip of each row would not do: rows that slip apart hide how readily all of them move together, and sweeps with
     that D run away.
     """
-    axis = np.where(np.abs(n[:, :1]) < 0.8, [1.0, 0.0, 0.0], [0.0, 1.0, 0.0])
+    axis = np.where(np.abs(n[:, :1]) < 0.5, [1.0, 0.0, 0.0], [0.0, 1.0, 0.0])
     along = tangential(axis, n)
     return along / np.linalg.norm(along, axis=1, keepdims=True)
 

@@ -14,10 +14,7 @@ from pliant.kernels import kernel
 
 def overlapping(low: Floats, high: Floats) -> Ints:
     """Pairs (k, 2), a < b, sorted, of boxes (B, 3) that overlap."""
-    count, order = len(low), np.argsort(low[:, 0], kind="stable")
-    key = _sweep(order, low, high)
-    key.sort()
-    return np.stack([key // count, key % count], axis=1) if len(key) else np.zeros((0, 2), np.int64)
+    return _sweep(low, high)
 
 
 def overlapping_balls(centre: Floats, radius: Floats) -> Ints:
@@ -45,10 +42,27 @@ def points_in_boxes(first: Ints, last: Ints, box: Ints, margin: Floats, points: 
     return row, point
 
 
+def swept_boxes(first: Ints, last: Ints, start: Floats, end: Floats) -> tuple[Floats, Floats]:
+    """Boxes of the points first[b] : last[b] of each body on their way from start to end, (B, 3) twice; (inf, -inf) of none."""
+    low, high = np.full((len(first), 3), np.inf), np.full((len(first), 3), -np.inf)
+    _swept_boxes(first, last, start, end, low, high)
+    return low, high
+
+
 @kernel
-def _sweep(order, low, high):  # type: ignore[no-untyped-def]
-    """Keys a * boxes + b, a < b, of boxes that overlap; `order`: by where they start along x."""
-    count, used, out = len(order), 0, np.empty(64, np.int64)
+def _swept_boxes(first, last, start, end, low, high):  # type: ignore[no-untyped-def]
+    for b in range(len(first)):
+        for p in range(first[b], last[b]):
+            for axis in range(3):
+                low[b, axis] = min(low[b, axis], min(start[p, axis], end[p, axis]))
+                high[b, axis] = max(high[b, axis], max(start[p, axis], end[p, axis]))
+
+
+@kernel
+def _sweep(low, high):  # type: ignore[no-untyped-def]
+    """Each box against those that start along x before it ends."""
+    count, used, key = len(low), 0, np.empty(64, np.int64)
+    order = np.argsort(low[:, 0])
     for k in range(count):
         i = order[k]
         for m in range(k + 1, count):
@@ -58,13 +72,16 @@ def _sweep(order, low, high):  # type: ignore[no-untyped-def]
             apart = (low[i, 0] > high[j, 0]) | (low[i, 1] > high[j, 1]) | (low[i, 2] > high[j, 2])
             if apart | (low[j, 1] > high[i, 1]) | (low[j, 2] > high[i, 2]):
                 continue
-            if used == len(out):
+            if used == len(key):
                 more = np.empty(2 * used, np.int64)
-                more[:used] = out
-                out = more
-            out[used] = min(i, j) * count + max(i, j)
+                more[:used] = key
+                key = more
+            key[used] = min(i, j) * count + max(i, j)
             used += 1
-    return out[:used].copy()
+    key, pairs = np.sort(key[:used]), np.empty((used, 2), np.int64)
+    for k in range(used):
+        pairs[k, 0], pairs[k, 1] = key[k] // count, key[k] % count
+    return pairs
 
 
 @kernel

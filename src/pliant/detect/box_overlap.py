@@ -48,13 +48,6 @@ def pairs_between(tree: Tree, bodies: Ints, shared: bool = False) -> Ints:
     return sorted_pairs(key)
 
 
-def near_bodies(tree: Tree) -> Ints:
-    """Pairs (k, 2), a < b, of bodies whose boxes overlap."""
-    body = np.flatnonzero(tree.root >= 0)
-    root = tree.root[body]
-    return body[box_pairs(tree.low[root], tree.high[root])]
-
-
 def place_pairs(tree: Tree, bodies: Ints, shared: bool = False) -> NDArray[np.int32]:
     """The same by places in the tree's order, unsorted."""
     bodies = np.unique(np.sort(np.asarray(bodies, dtype=np.int64).reshape(-1, 2), axis=1), axis=0)

@@ -82,9 +82,10 @@ def box_distance2(p, low, high, i):  # type: ignore[no-untyped-def]
 
 
 @inline
-def closest_on_body(p, root, leaves, first, count, order, low, high, points, faces, stack):  # type: ignore[no-untyped-def]
-    """(squared distance, face, weights) of the nearest face of the body whose tree has this root, -1 if it has none."""
+def closest_on_body(p, body, nodes, points, faces, stack):  # type: ignore[no-untyped-def]
+    """(squared distance, face, weights) of the nearest face of a body, -1 if it has none; `nodes`: of a tree over faces."""
     best, face, u, v, w = np.inf, -1, 0.0, 0.0, 0.0
+    root, first, count, low, high = nodes.root[body], nodes.first, nodes.children, nodes.low, nodes.high
     stack[0] = root
     top = 1 if root >= 0 else 0
     while top > 0:
@@ -92,7 +93,7 @@ def closest_on_body(p, root, leaves, first, count, order, low, high, points, fac
         i = stack[top]
         if box_distance2(p, low, high, i) > best:
             continue
-        if i >= leaves:
+        if i >= nodes.leaves:
             near, nearest = first[i], np.inf
             for child in range(first[i], first[i] + count[i]):
                 distance = box_distance2(p, low, high, child)
@@ -106,7 +107,7 @@ def closest_on_body(p, root, leaves, first, count, order, low, high, points, fac
             top += 1
             continue
         for k in range(first[i], first[i] + count[i]):
-            f = order[k]
+            f = nodes.order[k]
             a, b, c = load(points, faces[f, 0]), load(points, faces[f, 1]), load(points, faces[f, 2])
             h = closest_on_triangle(p, a, b, c)
             q = axpy(h[0], a, axpy(h[1], b, (h[2] * c[0], h[2] * c[1], h[2] * c[2])))

@@ -6,20 +6,24 @@ decides.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pliant.base import Floats, Ints, PliantError
-from pliant.detect.box_overlap import near_bodies, overlap
-from pliant.detect.penetration import Hits, Penetration
+from pliant.base import Floats, Ints
+from pliant.detect.body_pairs import overlapping
+from pliant.detect.penetration import Hits, Meet, Penetration, signed_distances
+from pliant.detect.shapes import NO_SHAPE, Shapes
 from pliant.detect.tree import Tree, centre_tree
 from pliant.detect.triangle_overlap import intersecting
 from pliant.geometry.normals import face_normal
 from pliant.kernels import axpy, kernel, load, scale, store, sub
-from pliant.world.motion import Motion
 
-FEW = 40  # bodies up to which boxes are compared each with each
+if TYPE_CHECKING:
+    from pliant.model import Rest
+
+CANCELLED = 1e-9  # length of a sum of unit normals that is nothing but rounding
 
 
 @dataclass
@@ -70,169 +74,142 @@ class _Found:
     normal: Floats  # (k, 3) out of `other`, not of unit length; zero where it is told by another point
 
 
+def _joined(parts: list[_Found]) -> _Found:
+    return _Found(*(np.concatenate([getattr(p, f.name) for p in parts]) for f in fields(_Found)))
+
+
 class Collisions:
     """Finds colliding points with a tree of either kind; keeps what does not change between steps."""
 
-    def __init__(self, motion: Motion) -> None:
-        self.trees: dict[int, Tree] = {}
-        self.start = motion.bodies.face_start
-        self.body = np.flatnonzero(np.diff(self.start) > 0)
-        i, j = np.triu_indices(len(self.body) if len(self.body) <= FEW else 0, 1)
-        self.each = np.stack([self.body[i], self.body[j]], axis=1)
-        self.refuse_self_contact(motion)
+    def __init__(self, rest: Rest) -> None:
+        self.skin, self.bodies, self.rest = rest.skin, rest.bodies, rest.points
+        self.penetration = Penetration(rest)
+        self.trees: dict[int, Tree] = {}  # those with boxes halved at their centre, by depth
 
-    def refuse_self_contact(self, motion: Motion) -> None:
-        """A crossing of one surface tells no inside, and its corners have no partner to turn back from."""
-        every = np.arange(len(motion.bodies))
-        own = np.flatnonzero(motion.pairs.meet(every, every))
-        if len(own):
-            name = motion.bodies.names[own[0]]
-            raise PliantError(
-                f"Body '{name}' is to meet itself, but the method `reversal` turns bodies back from each other and knows no self-contact: "
-                f"state another method for the pair ('{name}', '{name}'), \"noniterative\" or \"continuous-penalty\", or drop it."
-            )
-
-    def tree(self, motion: Motion, split: str, depth: int) -> Tree:
-        """The tree over all faces, fit to the end of the motion; points inside shapes use the median one in any case."""
+    def tree(self, points: Floats, split: str, depth: int) -> Tree:
+        """The tree over all faces, fit to the points."""
         if split == "median":
-            tree = motion.kept(Penetration).tree
-            tree.refit(motion.end)
-            return tree
-        if depth not in self.trees:
-            self.trees[depth] = centre_tree(motion.end, motion.skin.faces, self.start, depth)
-        self.trees[depth].refit(motion.end)
-        return self.trees[depth]
+            tree = self.penetration.tree
+        elif depth in self.trees:
+            tree = self.trees[depth]
+        else:
+            tree = self.trees[depth] = centre_tree(self.rest, self.skin.faces, self.bodies.face_start, depth)
+        tree.refit(points)
+        return tree
 
-    def find(self, motion: Motion, split: str = "median", depth: int = 12) -> Colliding:
-        """All colliding points at the end of the motion."""
-        finder = motion.kept(Penetration)
-        known = bool((motion.bodies.analytic >= 0).any())
-        tree = self.tree(motion, split, depth)
-        hits = finder.find_exact(motion, tree) if known else None
-        near = self.near(motion, tree)
+    def find(self, start: Floats, end: Floats, shapes: Shapes, meet: Meet, split: str = "median", depth: int = 12) -> Colliding:
+        """All colliding points at the end of a step, of points (p, 3) that go from start to end."""
+        tree = self.tree(end, split, depth)
+        hits = self.penetration.find_exact(end, shapes, tree, meet) if (shapes.kind != NO_SHAPE).any() else None
+        near = self.near(tree, meet)
         if len(near) == 0 and not hits:
             return Colliding.none()
-        crossing = intersecting(tree, motion.end, near)
-        nested = _nested(motion, finder, tree, near, crossing)
+        crossing = intersecting(tree, end, near)
+        nested = self._nested(end, shapes, tree, near, crossing)
         if len(crossing) == 0 and len(nested) == 0 and not hits:
             return Colliding.none()
-        parts = [_corners(motion, crossing), *(_exact(motion, hits) if hits else ())]
-        return _numbered(motion, [*parts, *_inside(motion, finder, nested)], nested)
+        parts = [self._corners(end, crossing), *(self._exact(end, hits) if hits else ())]
+        return self._numbered(start, [*parts, *self._inside(end, shapes, nested)], nested)
 
-    def near(self, motion: Motion, tree: Tree) -> Ints:
+    def near(self, tree: Tree, meet: Meet) -> Ints:
         """Pairs (k, 2) of bodies that are to meet and whose boxes overlap."""
-        near = near_bodies(tree) if len(self.body) > FEW else self.near_few(tree)
-        return near if len(near) == 0 else near[motion.pairs.meet(near[:, 0], near[:, 1])]
+        near = overlapping(*tree.root_boxes())
+        return near if len(near) == 0 else near[meet(near[:, 0], near[:, 1])]
 
-    def near_few(self, tree: Tree) -> Ints:
-        """What `near_bodies` finds, each box against each other, which is quicker for few bodies."""
-        touch = np.empty(len(self.each), np.bool_)
-        overlapping_boxes(self.each, tree.root, tree.low, tree.high, touch)
-        return self.each[touch]
+    def overlapping(self, points: Floats, meet: Meet) -> Ints:
+        """Pairs of bodies whose triangles cross, as sorted keys a * bodies + b."""
+        tree, body = Tree.build(points, self.skin.faces, self.bodies.face_start), self.skin.face_body
+        crossing = intersecting(tree, points, self.near(tree, meet))
+        return np.unique(body[crossing[:, 0]] * len(self.bodies) + body[crossing[:, 1]])
 
-    def overlapping(self, motion: Motion) -> Ints:
-        """Pairs of bodies whose triangles cross as the step begins, as sorted keys a * bodies + b."""
-        tree, body = Tree.build(motion.start, motion.skin.faces, self.start), motion.skin.face_body
-        crossing = intersecting(tree, motion.start, self.near(motion, tree))
-        return np.unique(body[crossing[:, 0]] * len(motion.bodies) + body[crossing[:, 1]])
+    def _corners(self, points: Floats, crossing: Ints) -> _Found:
+        """The six corners of each two intersecting triangles."""
+        skin, count = self.skin, 6 * len(crossing)
+        body, other, point, face = np.empty((4, count), np.int64)
+        at, normal = np.empty((count, 3)), np.empty((count, 3))
+        corners(crossing, skin.faces, skin.face_body, points, body, other, point, face, at, normal)
+        none = np.zeros(count)
+        return _Found(body, other, point, face, at, none, none > 0, normal)
 
+    def _exact(self, points: Floats, hits: Hits) -> list[_Found]:
+        """Points inside exact shapes, and the anchors of these shapes on the other side, where the points come out."""
+        none = np.full(len(hits), -1)
+        at = points[hits.point] - (hits.radius + 0.5 * hits.gap)[:, None] * hits.normal
+        inside = _Found(hits.a, hits.b, hits.point, none, at, hits.radius, none > 0, hits.normal)
+        anchors = _Found(hits.b, hits.a, self.bodies.anchor[hits.b], none, at, 0.0 * hits.radius, none < 0, 0.0 * hits.normal)
+        return [inside, anchors]
 
-def _corners(motion: Motion, crossing: Ints) -> _Found:
-    """The six corners of each two intersecting triangles."""
-    skin, count = motion.skin, 6 * len(crossing)
-    body, other, point, face = np.empty((4, count), np.int64)
-    at, normal = np.empty((count, 3)), np.empty((count, 3))
-    corners(crossing, skin.faces, skin.face_body, motion.end, body, other, point, face, at, normal)
-    none = np.zeros(count)
-    return _Found(body, other, point, face, at, none, none > 0, normal)
+    def _nested(self, points: Floats, shapes: Shapes, tree: Tree, near: Ints, crossing: Ints) -> Ints:
+        """Pairs (k, 2) of bodies, the first wholly inside the second: boxes nest, no triangles cross, and a point is inside."""
+        if not nests(near, tree.root, tree.low, tree.high):
+            return np.zeros((0, 2), np.int64)
+        inner, outer = np.concatenate([near, near[:, ::-1]]).T
+        low, high = tree.root_boxes()
+        fits = ((low[inner] >= low[outer]) & (high[inner] <= high[outer])).all(axis=1) & (shapes.kind[outer] == NO_SHAPE)
+        inner, outer = inner[fits], outer[fits]
+        body, count = self.skin.face_body, len(self.bodies)
+        apart = ~np.isin(np.minimum(inner, outer) * count + np.maximum(inner, outer), body[crossing[:, 0]] * count + body[crossing[:, 1]])
+        inner, outer = inner[apart], outer[apart]
+        if len(inner) == 0:
+            return np.zeros((0, 2), np.int64)
+        first = self.bodies.point_start[inner]
+        inside = signed_distances(self.penetration.fit(points, shapes), points[first], outer).gap < 0.0
+        return np.stack([inner[inside], outer[inside]], axis=1)
 
+    def _inside(self, points: Floats, shapes: Shapes, nested: Ints) -> list[_Found]:
+        """All surface points of bodies inside others and of those around them; the shallowest point tells the normal."""
+        if len(nested) == 0:
+            return []
+        (pair, point), (around, outer) = (self.surface_points(nested[:, k]) for k in range(2))
+        hits = signed_distances(self.penetration.fit(points, shapes), points[point], nested[pair, 1])
+        order = np.lexsort((-hits.gap, pair))
+        first = order[np.searchsorted(pair[order], np.arange(len(nested)))]
+        normal = np.zeros((len(point), 3))
+        normal[first] = hits.normal[first]
+        found = []
+        for k, rows, mine, out in ((0, pair, point, normal), (1, around, outer, np.zeros((len(outer), 3)))):
+            none, face = np.zeros(len(mine)), np.full(len(mine), -1)
+            found.append(_Found(nested[rows, k], nested[rows, 1 - k], mine, face, points[mine], none, none > 0, out))
+        return found
 
-def _exact(motion: Motion, hits: Hits) -> list[_Found]:
-    """Points inside exact shapes, and the anchors of these shapes on the other side, where the points come out."""
-    none = np.full(len(hits), -1)
-    at = motion.end[hits.point] - (hits.radius + 0.5 * hits.gap)[:, None] * hits.normal
-    points = _Found(hits.a, hits.b, hits.point, none, at, hits.radius, none > 0, hits.normal)
-    anchors = _Found(hits.b, hits.a, motion.bodies.anchor[hits.b], none, at, 0.0 * hits.radius, none < 0, 0.0 * hits.normal)
-    return [points, anchors]
+    def surface_points(self, body: Ints) -> tuple[Ints, Ints]:
+        """(row of `body`, skin point) of all surface points of the bodies."""
+        size = self.bodies.surface[body]
+        row = np.repeat(np.arange(len(body)), size)
+        return row, np.repeat(self.bodies.point_start[body] - np.cumsum(size) + size, size) + np.arange(len(row))
 
+    def _numbered(self, start: Floats, parts: list[_Found], nested: Ints) -> Colliding:
+        """Each point once per pair, pairs numbered, and the mean normal of each pair."""
+        found = parts[0] if len(parts) == 1 else _joined(parts)
+        count = len(self.bodies)
+        inside = np.sort(nested, axis=1) @ np.array([count, 1]) if len(nested) else np.zeros(0, np.int64)
+        keys, pair, first, normal = number_pairs(found.body, found.other, found.point, found.normal, inside, count, len(self.skin))
+        both = np.stack([keys // count, keys % count], axis=1)
+        side = (found.body > found.other).astype(np.int64)
+        contained = np.isin(keys, inside) if len(inside) else np.zeros(len(keys), bool)
+        return Colliding(
+            both, self._unit_or_apart(start, both, normal), contained, pair[first], side[first], found.point[first],
+            found.face[first], found.at[first], found.radius[first], found.stands_in[first],
+        )  # fmt: skip
 
-def _nested(motion: Motion, finder: Penetration, tree: Tree, near: Ints, crossing: Ints) -> Ints:
-    """Pairs (k, 2) of bodies, the first wholly inside the second: boxes nest, no triangles cross, and a point is inside."""
-    if not nests(near, tree.root, tree.low, tree.high):
-        return np.zeros((0, 2), np.int64)
-    inner, outer = np.concatenate([near, near[:, ::-1]]).T
-    low, high = tree.low[tree.root], tree.high[tree.root]
-    fits = ((low[inner] >= low[outer]) & (high[inner] <= high[outer])).all(axis=1) & (motion.bodies.analytic[outer] < 0)
-    inner, outer = inner[fits], outer[fits]
-    body, count = motion.skin.face_body, len(motion.bodies)
-    apart = ~np.isin(np.minimum(inner, outer) * count + np.maximum(inner, outer), body[crossing[:, 0]] * count + body[crossing[:, 1]])
-    inner, outer = inner[apart], outer[apart]
-    if len(inner) == 0:
-        return np.zeros((0, 2), np.int64)
-    finder.fit(motion)
-    first = finder.measure(motion, motion.bodies.point_start[inner], inner, outer, np.zeros(len(inner)))
-    inside = first.gap < 0.0
-    return np.stack([inner[inside], outer[inside]], axis=1)
+    
+    def _unit_or_apart(self, start: Floats, pairs: Ints, normal: Floats) -> Floats:
+        """Normals of length one; where normals cancel each other, the line from centre to centre as the step began."""
+        unclear = np.linalg.norm(normal, axis=1) <= CANCELLED
+        out = normal.copy()
+        if unclear.any():
+            apart = self._centres(start, pairs[unclear, 0]) - self._centres(start, pairs[unclear, 1])
+            apart[np.linalg.norm(apart, axis=1) == 0.0] = (0.0, 0.0, 1.0)
+            out[unclear] = apart
+        return out / np.linalg.norm(out, axis=1)[:, None]
 
-
-def _inside(motion: Motion, finder: Penetration, nested: Ints) -> list[_Found]:
-    """All surface points of bodies inside others and of those around them; the shallowest point tells the normal."""
-    if len(nested) == 0:
-        return []
-    (pair, point), (around, outer) = (surface_points(motion, nested[:, k]) for k in range(2))
-    hits = finder.measure(motion, point, nested[pair, 0], nested[pair, 1], np.zeros(len(point)))
-    order = np.lexsort((-hits.gap, pair))
-    first = order[np.searchsorted(pair[order], np.arange(len(nested)))]
-    normal = np.zeros((len(point), 3))
-    normal[first] = hits.normal[first]
-    found = []
-    for k, rows, mine, out in ((0, pair, point, normal), (1, around, outer, np.zeros((len(outer), 3)))):
-        none = np.zeros(len(mine))
-        face = np.full(len(mine), -1)
-        found.append(_Found(nested[rows, k], nested[rows, 1 - k], mine, face, motion.end[mine], none, none > 0, out))
-    return found
-
-
-def surface_points(motion: Motion, body: Ints) -> tuple[Ints, Ints]:
-    """(row of `body`, skin point) of all surface points of the bodies."""
-    bodies = motion.bodies
-    size = bodies.surface[body]
-    row = np.repeat(np.arange(len(body)), size)
-    return row, np.repeat(bodies.point_start[body] - np.cumsum(size) + size, size) + np.arange(len(row))
-
-
-def _numbered(motion: Motion, parts: list[_Found], nested: Ints) -> Colliding:
-    """Each point once per pair, pairs numbered, and the mean normal of each pair."""
-    found = parts[0] if len(parts) == 1 else _Found(*(np.concatenate([getattr(p, n) for p in parts]) for n in _Found.__dataclass_fields__))
-    count = len(motion.bodies)
-    inside = np.sort(nested, axis=1) @ np.array([count, 1]) if len(nested) else np.zeros(0, np.int64)
-    keys, pair, first, normal = number_pairs(found.body, found.other, found.point, found.normal, inside, count, len(motion.skin))
-    both = np.stack([keys // count, keys % count], axis=1)
-    side = (found.body > found.other).astype(np.int64)
-    contained = np.isin(keys, inside) if len(inside) else np.zeros(len(keys), bool)
-    return Colliding(
-        both, unit_or_apart(motion, both, normal), contained, pair[first], side[first], found.point[first],
-        found.face[first], found.at[first], found.radius[first], found.stands_in[first],
-    )  # fmt: skip
-
-
-def unit_or_apart(motion: Motion, pairs: Ints, normal: Floats) -> Floats:
-    """Normals of length one; where normals cancel each other, the line from centre to centre as the step began."""
-    unclear = np.linalg.norm(normal, axis=1) <= 1e-6
-    out = normal.copy()
-    if unclear.any():
-        apart = _centres(motion, pairs[unclear, 0]) - _centres(motion, pairs[unclear, 1])
-        apart[np.linalg.norm(apart, axis=1) == 0.0] = (0.0, 0.0, 1.0)
-        out[unclear] = apart
-    return out / np.linalg.norm(out, axis=1)[:, None]
-
-
-def _centres(motion: Motion, body: Ints) -> Floats:
-    """Mean of the surface points of bodies as the step began, (k, 3)."""
-    rows, point = surface_points(motion, body)
-    size = motion.bodies.surface[body]
-    sums = np.stack([np.bincount(rows, motion.start[point, axis], len(body)) for axis in range(3)], axis=1)
-    return sums / np.maximum(size, 1)[:, None]
+    
+    def _centres(self, start: Floats, body: Ints) -> Floats:
+        """Mean of the surface points of bodies as the step began, (k, 3)."""
+        rows, point = self.surface_points(body)
+        size = self.bodies.surface[body]
+        sums = np.stack([np.bincount(rows, start[point, axis], len(body)) for axis in range(3)], axis=1)
+        return sums / np.maximum(size, 1)[:, None]
 
 
 @kernel
@@ -249,13 +226,6 @@ def corners(crossing, faces, face_body, points, body, other, point, face, at, ap
                 point[row], face[row] = faces[mine, c], partner
                 store(at, row, load(points, faces[mine, c]))
                 store(apart, row, scale(1.0 - 2.0 * half, normal))
-
-
-@kernel
-def overlapping_boxes(pairs, root, low, high, touch):  # type: ignore[no-untyped-def]
-    """Which pairs (k, 2) of bodies have boxes that overlap."""
-    for k in range(len(pairs)):
-        touch[k] = overlap(low, high, root[pairs[k, 0]], root[pairs[k, 1]])
 
 
 @kernel

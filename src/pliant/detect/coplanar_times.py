@@ -21,6 +21,7 @@ from pliant.base import Floats, Ints, PliantError
 from pliant.detect.feature_tests import dropped, largest_axis, spread
 from pliant.detect.time_of_impact import (
     CUBIC_ERROR,
+    ROOT,
     coplanarity,
     corners_of,
     critical_points,
@@ -32,7 +33,7 @@ from pliant.detect.time_of_impact import (
     root_between,
     value,
 )
-from pliant.kernels import add, contiguous, cross, dot, inline, kernel, parallel, prange, scale, sub, use_threads
+from pliant.kernels import add, contiguous, cross, dot, inline, parallel, prange, scale, sub, use_threads
 
 SLACK = 1e-9  # on weights
 PARALLEL = 1e-12  # |N|^2 / (|e|^2 |f|^2) below which there is no plane
@@ -179,7 +180,7 @@ def walk(face, b, noise, roots, turn):  # type: ignore[no-untyped-def]
                 turn[waiting] = -now if before * now < 0 or (face and before == 0 and now < 0) else 0
                 waiting = -1
             elif before * now < 0:
-                roots[count], turn[count] = root_between(b, t0, t1, v0, v1, noise / 64.0), -now
+                roots[count], turn[count] = root_between(b, t0, t1, v0, v1, ROOT * noise), -now
                 count += 1
             before = now
         t0, v0 = t1, v1
@@ -257,42 +258,3 @@ def crossings(start: Floats, end: Floats, corners: Ints, face: bool) -> Crossing
             "their contact is undefined; look for NaN or inf in the positions at the start and end of the step"
         )
     return Crossings(cubic, sigma, count, roots, weights, inside, turn, flags)
-
-
-@inline
-def penetrating(p, sigma, roots, count, since, out):  # type: ignore[no-untyped-def]
-    """Write the at most two maximal intervals of [since, 1] in which sigma P < 0; returns their number."""
-    number, t0, open_end = 0, since, False
-    for k in range(count + 1):
-        t1 = roots[k] if k < count else 1.0
-        if t1 <= t0:
-            continue
-        t = 0.5 * (t0 + t1)
-        if sigma * (p[0] + t * (p[1] + t * (p[2] + t * p[3]))) < 0.0:
-            if open_end:  # a double root inside: one interval
-                out[number - 1, 1] = t1
-            elif number < 2:
-                out[number, 0], out[number, 1] = t0, t1
-                number += 1
-            open_end = True
-        else:
-            open_end = False
-        t0 = t1
-    return number
-
-
-@kernel
-def _intervals(cubic, sigma, count, roots, since, out):  # type: ignore[no-untyped-def]
-    for i in range(len(since)):
-        if since[i] <= 1.0:
-            penetrating(cubic[i], sigma[i], roots[i], count[i], since[i], out[i])
-
-
-def penetration_intervals(found: Crossings, since: Floats) -> Floats:
-    """Maximal intervals of [since, 1] in which each pair penetrates, (n, 2, 2), NaN where there is none.
-
-    since: time of the first contact, 0 for a contact that endures from the last step, inf for none, (n,).
-    """
-    out = np.full((len(found.count), 2, 2), np.nan)
-    _intervals(found.cubic, found.sigma, found.count, found.roots, contiguous(since), out)
-    return out

@@ -70,18 +70,18 @@ def penetration_depths(
     depth, direction = np.zeros(count), np.zeros((count, 3))
     layer = np.full(count, -1, np.int64)
     status = np.full(count, UNREACHED, np.int64)
-    shape = _shape(tree)
+    nodes = tree.nodes
     links = (neighbours.offsets, neighbours.indices)
     tiny = (SMALL * edge) ** 2
     own = np.zeros(count, np.bool_) if point_body is None else point_body[point] == body
     normal_of = faces if normal_of is None else normal_of
-    _borders(points, point, body, own, key, links, shape, faces, normal_of, vertex_normal, tiny, depth, direction, layer, status)
+    _borders(points, point, body, own, key, links, nodes, faces, normal_of, vertex_normal, tiny, depth, direction, layer, status)
     current = 0
     while _spread(points, point, body, key, links, tiny, current, depth, direction, layer, status):
         current += 1
     status[(status == RESOLVED) & (depth <= 0.0)] = NOT_POSITIVE
     face, weights, ray = np.full(count, -1, np.int64), np.zeros((count, 3)), np.full(count, np.nan)
-    _ways_out(points, point, body, own, shape, faces, depth, direction, status, face, weights, ray)
+    _ways_out(points, point, body, own, nodes, faces, depth, direction, status, face, weights, ray)
     status[(status == RESOLVED) & (face < 0)] = UNREACHED
     lost = status != RESOLVED
     depth[lost], direction[lost] = np.nan, np.nan
@@ -92,16 +92,12 @@ def ways_out(
     points: Floats, point: Ints, body: Ints, direction: Floats, tree: Tree, faces: Ints, own: np.ndarray
 ) -> tuple[Ints, Floats, Floats]:
     """(face, weights, distance) where points first leave bodies along given directions; the closest face if the ray meets none."""
-    shape = _shape(tree)
+    nodes = tree.nodes
     count = len(point)
     face, weights, ray = np.full(count, -1, np.int64), np.zeros((count, 3)), np.full(count, np.nan)
     depth, status = np.zeros(count), np.full(count, RESOLVED, np.int64)
-    _ways_out(points, point, body, own, shape, faces, depth, direction, status, face, weights, ray)
+    _ways_out(points, point, body, own, nodes, faces, depth, direction, status, face, weights, ray)
     return face, weights, ray
-
-
-def _shape(tree: Tree) -> tuple[np.ndarray, ...]:
-    return tree.root, tree.level, tree.first, tree.count, tree.order, tree.low, tree.high, tree.box_low, tree.box_high
 
 
 @inline
@@ -164,29 +160,31 @@ def _touches(faces, f, i, j):  # type: ignore[no-untyped-def]
 
 
 @inline
-def _segment_hit(p, q, b, shape, points, faces, wanted, outward, i_p, i_q, stack):  # type: ignore[no-untyped-def]
+def _segment_hit(p, q, b, nodes, points, faces, wanted, outward, i_p, i_q, stack):  # type: ignore[no-untyped-def]
     """(s, face, w1, w2) of the hit p + s (q - p) of body b's surface with s nearest to `wanted`; face -1 if there is none.
 
     outward: only faces whose normal has a positive part along q - p. Faces with corners i_p or i_q (-1: none) do not count.
     """
-    root, level, first, count, order, low, high, face_low, face_high = shape
+    first, count, low, high = nodes.first, nodes.children, nodes.low, nodes.high
     best, face, u, v = np.inf, -1, 0.0, 0.0
     box = _around(p, q)  # most boxes miss it by this cheap test: edges are short
     top = 0
-    if root[b] >= 0:
-        stack[0] = root[b]
+    if nodes.root[b] >= 0:
+        stack[0] = nodes.root[b]
         top = 1
     while top > 0:
         top -= 1
         i = stack[top]
         for k in range(first[i], first[i] + count[i]):
-            if i >= level[1]:
+            if i >= nodes.leaves:
                 if not (_beside(box, low, high, k) or _apart(p, q, low, high, k)):
                     stack[top] = k
                     top += 1
                 continue
-            f = order[k]
-            if _beside(box, face_low, face_high, k) or _apart(p, q, face_low, face_high, k) or (i_p >= 0 and _touches(faces, f, i_p, i_q)):
+            f = nodes.order[k]
+            if _beside(box, nodes.box_low, nodes.box_high, k) or _apart(p, q, nodes.box_low, nodes.box_high, k):
+                continue
+            if i_p >= 0 and _touches(faces, f, i_p, i_q):
                 continue
             x, y, z = load(points, faces[f, 0]), load(points, faces[f, 1]), load(points, faces[f, 2])
             hit, s, w1, w2 = edge_triangle(p, q, x, y, z)
@@ -199,7 +197,7 @@ def _segment_hit(p, q, b, shape, points, faces, wanted, outward, i_p, i_q, stack
 
 
 @parallel
-def _borders(points, point, body, own, key, links, shape, faces, normal_of, vertex_normal, tiny, depth, direction, layer, status):  # type: ignore[no-untyped-def]
+def _borders(points, point, body, own, key, links, nodes, faces, normal_of, vertex_normal, tiny, depth, direction, layer, status):  # type: ignore[no-untyped-def]
     """Depth and direction of points with an edge that leaves the body."""
     start, other = links
     for chunk in prange((len(point) + 255) // 256):
@@ -213,7 +211,7 @@ def _borders(points, point, body, own, key, links, shape, faces, normal_of, vert
                     continue
                 q = load(points, other[e])
                 i_p, i_q = (point[k], other[e]) if own[k] else (-1, -1)
-                s, face, u, v = _segment_hit(p, q, body[k], shape, points, faces, 1.0, False, i_p, i_q, stack)
+                s, face, u, v = _segment_hit(p, q, body[k], nodes, points, faces, 1.0, False, i_p, i_q, stack)
                 if face < 0:
                     continue  # the far end is in a third body, or the surface is met only at the point itself
                 m = scale(1.0 - u - v, load(vertex_normal, normal_of[face, 0]))
@@ -278,9 +276,8 @@ def _spread(points, point, body, key, links, tiny, current, depth, direction, la
 
 
 @parallel
-def _ways_out(points, point, body, own, shape, faces, depth, direction, status, face, weights, ray):  # type: ignore[no-untyped-def]
+def _ways_out(points, point, body, own, nodes, faces, depth, direction, status, face, weights, ray):  # type: ignore[no-untyped-def]
     """The face that the ray along r meets at the depth nearest to D, else the closest one."""
-    root, level, first, count, order, low, high, _, _ = shape
     for chunk in prange((len(point) + 255) // 256):
         stack = np.empty(STACK, np.int64)
         for k in range(256 * chunk, min(256 * chunk + 256, len(point))):
@@ -289,17 +286,17 @@ def _ways_out(points, point, body, own, shape, faces, depth, direction, status, 
             p, r, b = load(points, point[k]), load(direction, k), body[k]
             reach = 0.0
             for axis in range(3):
-                reach += (high[root[b], axis] - low[root[b], axis]) ** 2
+                reach += (nodes.high[nodes.root[b], axis] - nodes.low[nodes.root[b], axis]) ** 2
             reach = np.sqrt(reach)
             i_p = point[k] if own[k] else -1
-            s, f, u, v = _segment_hit(p, axpy(reach, r, p), b, shape, points, faces, depth[k] / reach, True, i_p, i_p, stack)
+            s, f, u, v = _segment_hit(p, axpy(reach, r, p), b, nodes, points, faces, depth[k] / reach, True, i_p, i_p, stack)
             if f >= 0:
                 h = (max(1.0 - u - v, 0.0), max(u, 0.0), max(v, 0.0))
                 ray[k] = s * reach
             elif own[k]:
                 continue  # the closest face is one around the point itself
             else:
-                square, f, h0, h1, h2 = closest_on_body(p, root[b], level[1], first, count, order, low, high, points, faces, stack)
+                square, f, h0, h1, h2 = closest_on_body(p, b, nodes, points, faces, stack)
                 h = (h0, h1, h2)
                 ray[k] = np.sqrt(square)  # a point on the surface meets none; its depth must not be more than this
                 depth[k] = min(depth[k], ray[k])

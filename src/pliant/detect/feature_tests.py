@@ -6,7 +6,7 @@ computation counts as zero.
 
 from __future__ import annotations
 
-from pliant.kernels import axpy, cross, dot, inline, sub
+from pliant.kernels import cross, dot, inline, sub
 
 ROUNDING = 2.0**-48  # 32 units in the last place: above the error of a triple product of rounded differences
 
@@ -236,9 +236,3 @@ def closest_on_edges(a, b, c, d):  # type: ignore[no-untyped-def]
     if t > 1.0:
         return clamp((dot(e, f) - er) / ee), 1.0
     return s, t
-
-
-@inline
-def edge_gap(a, b, c, d, s, t):  # type: ignore[no-untyped-def]
-    """Vector from the point t of edge cd to the point s of edge ab."""
-    return sub(axpy(s, sub(b, a), a), axpy(t, sub(d, c), c))

@@ -27,7 +27,7 @@ def recalled(known: Ints, values: np.ndarray, keys: Ints, default: float = 0) ->
     return out
 
 
-def remember(key: Ints, **values: Floats) -> Memory:
+def remember(key: Ints, **values: np.ndarray) -> Memory:
     """A memory of one row per key, sorted by key: {"key": ..., name: ...}."""
     order = np.argsort(key, kind="stable")
     return {"key": key[order], **{name: value[order] for name, value in values.items()}}

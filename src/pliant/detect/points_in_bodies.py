@@ -21,7 +21,7 @@ MANY = 2**18
 STRIDES = 64  # pairs are dealt out to so many piles, which threads share
 
 
-class Within:
+class PointsInBodies:
     """Finds points in tetrahedra; keeps how tetrahedra are laid out."""
 
     def __init__(self, tets: Ints, tet_body: Ints, point_start: Ints, counts: np.ndarray, cell: float) -> None:

@@ -23,6 +23,7 @@ from pliant.geometry.quaternions import load4, rotate, rotate_back
 from pliant.kernels import axpy, inline, kernel, load, norm, scale, store, sub
 
 KINDS = {"plane": 0, "ball": 1, "box": 2, "capsule": 3, "cylinder": 4, "torus": 5}
+SIZES = {"plane": 0, "ball": 1, "box": 3, "capsule": 2, "cylinder": 2, "torus": 2}  # how many parameters each has
 NO_SHAPE = -1  # kind of a body whose shape is its faces
 PLANE, BALL, BOX, CAPSULE, CYLINDER, TORUS = KINDS.values()
 
@@ -35,6 +36,11 @@ class Shapes(NamedTuple):
     frame: Ints  # (B,)
     position: Floats  # [m] (f, 3) of the frames
     rotation: Floats  # (f, 4)
+
+
+def no_shapes(bodies: int) -> Shapes:
+    """Of bodies that are nothing but their faces."""
+    return Shapes(np.full(bodies, NO_SHAPE), np.zeros((bodies, 3)), np.zeros(bodies, np.int64), np.zeros((0, 3)), np.zeros((0, 4)))
 
 
 def ball_radii(kind: Ints, parameters: Floats) -> Floats:
@@ -190,3 +196,17 @@ def _points_in_shapes(a, b, first, last, radius, counts, points, low, high, shap
                 store(normal, used, n)
                 used += 1
     return used
+
+
+def distances_to_shapes(shapes: Shapes, body: Ints, places: Floats) -> tuple[Floats, Floats]:
+    """(signed distance (k,), outward normal (k, 3)) of places (k, 3) to the exact shapes of bodies (k,)."""
+    distance, normal = np.empty(len(body)), np.empty((len(body), 3))
+    _distances(shapes, body, places, distance, normal)
+    return distance, normal
+
+
+@kernel
+def _distances(shapes, body, places, distance, normal):  # type: ignore[no-untyped-def]
+    for k in range(len(body)):
+        distance[k], n = distance_to(shapes, body[k], load(places, k))
+        store(normal, k, n)

@@ -11,14 +11,18 @@ cones of the wedges, n . w <= 0 for the directions w from the edge into its face
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from pliant.base import Floats, Ints
-from pliant.detect.penetration import body_pairs
+from pliant.detect.body_pairs import overlapping
+from pliant.detect.penetration import ACROSS, ALONG, Meet, Surfaces, signed_distances
 from pliant.geometry.topology import topology
-from pliant.kernels import axpy, cross, dot, inline, kernel, load, norm, scale, sub
-from pliant.world.motion import Motion
+from pliant.kernels import axpy, cross, dot, inline, kernel, load, norm, scale, store, sub
+
+if TYPE_CHECKING:
+    from pliant.model import Rest
 
 SHARP = np.cos(np.radians(15.0))  # faces that meet at a smaller angle make no edge to speak of
 COARSE = 0.4  # of the least width of two bodies: shorter edges of a soft one have points enough on them
@@ -26,7 +30,9 @@ FINE = 0.05  # the same of a rigid one, whose rims do not give way
 PARALLEL = 0.02  # sine of the angle between edges below which others cross better
 LEAN = 0.1  # n . w up to which n counts as a normal of the edge: bodies that lie on each other tilt a little
 DEEP = 0.25  # of the least width of both bodies: what is deeper has come in elsewhere
-REACH = 0.02  # of the same: how far beyond its ends an edge may cross, if it is as deep
+REACH = 0.02  # of the same: how far beyond its ends an edge may cross, if it is as deep; and how deep crossings are at first
+GROWN = 2.0  # times the depth of two bodies in the last step: crossings may be as deep, else a stack that settles loses and finds them
+SLIGHT = 1e-9  # of the same: rounding, what crosses so little beyond an end crosses
 
 
 @dataclass
@@ -51,16 +57,22 @@ class Crossed:
         id_, ids, real = np.zeros(0, np.int64), np.zeros((0, 4), np.int64), np.zeros(0)
         return Crossed(id_, id_, ids[:, :2], ids, np.zeros((0, 2)), np.zeros((0, 3)), real, real, real)
 
+    def middle(self, points: Floats) -> Floats:
+        """Half way between the two edges where they cross [m], (e, 3)."""
+        s, t = self.place.T
+        share = np.stack([1.0 - s, s, 1.0 - t, t], axis=1)
+        return 0.5 * np.einsum("ek,eki->ei", share, points[self.points])
+
     def select(self, rows: np.ndarray) -> Crossed:
         """Some of them, by mask or index."""
         return Crossed(**{name: values[rows] for name, values in vars(self).items()})
 
 
 class SharpEdges:
-    """Finds crossings; keeps the edges of all bodies (`motion.kept(SharpEdges)`)."""
+    """Finds crossings; keeps the edges of all bodies."""
 
-    def __init__(self, motion: Motion) -> None:
-        skin, bodies, x = motion.skin, motion.bodies, rest_points(motion)
+    def __init__(self, rest: Rest) -> None:
+        skin, bodies, x = rest.skin, rest.bodies, rest.points
         around = topology(skin.faces, len(skin), strict=False)
         two = np.flatnonzero(around.edge_faces[:, 1] >= 0)
         first, second = skin.faces[around.edge_faces[two]].transpose(1, 0, 2)
@@ -78,13 +90,15 @@ class SharpEdges:
         np.maximum.at(self.longest, skin.body[self.ends[:, 0]], self.fits)
         self.room = 256  # for crossings; grows
 
-    def find(self, motion: Motion, low: Floats, high: Floats) -> Crossed:
-        """All crossings at the end of the motion; low, high (B, 3): boxes of bodies."""
-        a, b = body_pairs(motion, low, high)
-        some = (a < b) & (np.minimum(self.longest[a], self.longest[b]) > np.minimum(self.width[a], self.width[b]))
+    def find(self, start: Floats, end: Floats, low: Floats, high: Floats, meet: Meet) -> Crossed:
+        """All crossings at the end of a step, of points (p, 3) that go from start to end; low, high (B, 3): boxes of bodies at the end."""
+        a, b = overlapping(low, high).T
+        keep = meet(a, b)
+        a, b = a[keep], b[keep]
+        some = (np.minimum(self.longest[a], self.longest[b]) > np.minimum(self.width[a], self.width[b]))
         a, b = a[some], b[some]
         most = int(np.diff(self.start).max(initial=0))
-        given = (most, a, b, low, high, motion.start, motion.end, self.start, self.ends, self.wings, self.fits, self.width)
+        given = (most, a, b, low, high, start, end, self.start, self.ends, self.wings, self.fits, self.width)
         ids, reals = np.empty((self.room, 3), np.int64), np.empty((self.room, 8))
         used = _crossings(*given, ids, reals)
         if used > self.room:
@@ -97,13 +111,73 @@ class SharpEdges:
         return Crossed(a[pair], b[pair], edge, points, reals[:, :2], reals[:, 2:5], *reals[:, 5:].T)
 
 
-def rest_points(motion: Motion) -> Floats:
-    """Skin points with every body at rest in its own frame [m], (p, 3): the same at any time of a run."""
-    skin = motion.skin
-    out = skin.local.copy()
-    owner = np.repeat(np.arange(len(skin)), np.diff(skin.start))
-    np.add.at(out, owner, skin.weight[:, None] * motion.nodes.rest[skin.node])
-    return out
+def each_place_once(found: Crossed, points: Floats, width: Floats, depth: Floats) -> Crossed:
+    """Crossings that have come together in this step, or that are as deep as their bodies were; each place once.
+
+    width (B,): least width of each body; depth [m] (e,): how deep the two bodies of each crossing were in each other in the last step.
+    """
+    least = np.minimum(width[found.a], width[found.b])
+    found.beyond[found.beyond <= SLIGHT * least] = 0.0
+    found = found.select(found.before >= -np.maximum(REACH * least, GROWN * depth))
+    found = found.select(np.lexsort((found.beyond, found.b, found.a)))
+    first = np.ones(len(found), np.bool_)
+    _drop_twins(found.a, found.b, found.middle(points), found.normal, found.gap, first)
+    return found.select(first)
+
+
+@dataclass
+class Ways:
+    """Points in bodies and how they leave: what `leave_with_edges` may change."""
+
+    point: Ints  # (h,)
+    a: Ints
+    b: Ints
+    face: Ints
+    weights: Floats  # (h, 3)
+    normal: Floats  # (h, 3)
+    depth: Floats  # [m] (h,)
+
+
+def leave_with_edges(surfaces: Surfaces, ways: Ways, edges: Crossed) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Turn points at rims into the way of the edges that cross there; (points that were turned, points and edges that count), bool each.
+
+    A point in a body leaves by the closest surface. On the rim of a face that is the side beside it: boxes that lie exactly on each other
+    would be pushed aside, and fall through. So where edges of two bodies cross, points of theirs that would leave another way by no more
+    than the depth of the crossings try the way of the crossings, and take it if it leads out of the same rim.
+
+    Of a point and a crossing next to it that push the same way one is enough: the crossing, because the point comes and goes with
+    rounding where rims lie on each other; the point, if the edges cross only beyond their ends.
+    """
+    turned, wanted, crossing = np.zeros(len(ways.point), bool), np.ones(len(ways.point), np.bool_), np.ones(len(edges), np.bool_)
+    if len(edges) and len(ways.point):
+        count = len(surfaces.shapes.kind)
+        pair = edges.a * count + edges.b  # in order, as they are found
+        mine = np.minimum(ways.a, ways.b) * count + np.maximum(ways.a, ways.b)
+        first, last = np.searchsorted(pair, mine), np.searchsorted(pair, mine, side="right")
+        turned = _turn(surfaces, ways, edges, first, last)
+        at = surfaces.points[ways.point] + 0.5 * ways.depth[:, None] * ways.normal
+        place = edges.middle(surfaces.points)
+        _drop_doubles(
+            first, last, ways.a, at, ways.normal, edges.a, place, edges.normal, edges.gap, edges.beyond, wanted, crossing
+        )  # fmt: skip
+    return turned, wanted, crossing
+
+
+def _turn(surfaces: Surfaces, ways: Ways, edges: Crossed, first: Ints, last: Ints) -> np.ndarray:
+    way, deepest = np.zeros((len(first), 3)), np.zeros(len(first))
+    _mean_ways(first, last, ways.a, edges.a, edges.normal, edges.gap, way, deepest)
+    aside = (np.einsum("hi,hi->h", way, ways.normal) < ACROSS) & (ways.depth <= deepest)
+    rows = np.flatnonzero(aside)
+    step = 2.0 * deepest[rows, None]
+    face, weights, normal, gap = signed_distances(surfaces, surfaces.points[ways.point[rows]] + step * way[rows], ways.b[rows])
+    depth = step[:, 0] - gap
+    out = (gap > 0.0) & (depth > 0.0) & (np.einsum("hi,hi->h", way[rows], normal) > ALONG)
+    rows = rows[out]
+    ways.face[rows], ways.normal[rows], ways.depth[rows] = face[out], normal[out], depth[out]
+    ways.weights[rows] = np.where(face[out, None] < 0, [1.0, 0.0, 0.0], weights[out])
+    turned = np.zeros(len(first), bool)
+    turned[rows] = True
+    return turned
 
 
 def _third(faces: Ints, ends: Ints) -> Ints:
@@ -213,3 +287,44 @@ def _crossings(most, a, b, low, high, begin, x, start, ends, wings, fits, width,
                     reals[used, 6] = dot(n, sub(axpy(s, u, p), axpy(t, v, q)))
                 used += 1
     return used
+
+
+@kernel
+def _drop_twins(a, b, at, normal, gap, first):  # type: ignore[no-untyped-def]
+    """Of crossings of two bodies that are no farther apart than twice their depth, and push alike, only the first counts."""
+    for e in range(len(a)):
+        f = e - 1
+        while f >= 0 and a[f] == a[e] and b[f] == b[e] and first[e]:
+            near = norm(sub(load(at, e), load(at, f))) <= -2.0 * min(gap[e], gap[f])
+            if first[f] and near and dot(load(normal, e), load(normal, f)) > ALONG:
+                first[e] = False
+            f -= 1
+
+
+@kernel
+def _drop_doubles(start, stop, a, at, normal, edge_a, edge_at, edge_normal, gap, beyond, wanted, crossing):  # type: ignore[no-untyped-def]
+    """Of a point and a crossing that are no farther apart than twice its depth, and push alike, one is dropped."""
+    for h in range(len(start)):
+        for e in range(start[h], stop[h]):
+            side = 1.0 if a[h] == edge_a[e] else -1.0
+            near = norm(sub(load(at, h), load(edge_at, e))) <= -2.0 * gap[e]
+            if near and side * dot(load(normal, h), load(edge_normal, e)) > ALONG:
+                if beyond[e] == 0.0:
+                    wanted[h] = False
+                else:
+                    crossing[e] = False
+
+
+@kernel
+def _mean_ways(start, stop, a, edge_a, edge_normal, gap, way, deepest):  # type: ignore[no-untyped-def]
+    """Mean way of the crossings of each point's bodies, as that body leaves, zero if they disagree; and how deep the deepest is."""
+    for h in range(len(start)):
+        u = (0.0, 0.0, 0.0)
+        for e in range(start[h], stop[h]):
+            u = axpy(1.0 if a[h] == edge_a[e] else -1.0, load(edge_normal, e), u)
+            deepest[h] = max(deepest[h], -gap[e])
+        length = norm(u)
+        if length > ALONG * (stop[h] - start[h]):
+            store(way, h, scale(1.0 / length, u))
+        else:
+            deepest[h] = -1.0

@@ -204,10 +204,11 @@ def first_impact(start: Floats, end: Floats, vertex_faces: Ints, edge_edges: Int
 
 
 ULP = 2.0**-53
-CUBIC_ERROR = 128.0 * ULP  # differences 3, triple products 7, their mean 4, evaluation 9, critical points < 60: with room
-WEIGHT_ERROR = 64.0 * ULP  # interpolation 4 x 3, differences 4, products and sums 10
+CUBIC_ERROR = 2.0**-46  # 128 ULP: differences 3, triple products 7, their mean 4, evaluation 9, critical points < 60: with room
+WEIGHT_ERROR = 2.0**-47  # 64 ULP: interpolation 4 x 3, differences 4, products and sums 10
 TINY = 1e-250  # below it, underflow could hide an error
-SHARP = 1e-7  # the longest band whose root is returned as the time of impact
+ROOT = 2.0**-6  # of the rounding error of P: as near to zero as roots are sought
+SHARP = 1e-7  # of the step: the longest band whose root is returned as the time of impact, and the first one that is tried
 UNDECIDED = math.nan
 
 
@@ -319,11 +320,11 @@ def inside(face, start, end, size, low, high):  # type: ignore[no-untyped-def]
 def band(b, low, high, at_low, at_high, error):  # type: ignore[no-untyped-def]
     """(first, last, root, sure): the part of a monotone piece where P may be zero, and whether it surely changes sign there."""
     if (at_low < 0.0) != (at_high < 0.0):
-        root = root_between(b, low, high, at_low, at_high, error / 64.0)
+        root = root_between(b, low, high, at_low, at_high, ROOT * error)
     else:
         root = low if abs(at_low) < abs(at_high) else high
     steep = abs(value_and_slope(b, root)[1])
-    reach = 4.0 * ULP + (min(2.0 * error / steep, 1e-6) if steep > 0.0 else 1e-6)
+    reach = 4.0 * ULP + (min(2.0 * error / steep, SHARP) if steep > 0.0 else SHARP)
     for _ in range(12):
         first, last = max(low, root - reach), min(high, root + reach)
         before, after = value(b, first), value(b, last)

@@ -15,6 +15,7 @@ over runs of them as they come, so that a shallow tree is slow but right.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -24,6 +25,20 @@ from pliant.kernels import contiguous, inline, kernel, parallel, prange, use_thr
 LEAF = 4
 ARITY = 8  # measured in benchmarks/broad_phase.py against 2 and 4
 WORN = 1.5  # sum of surface areas, relative to the best since it was built, at which a tree is built anew
+
+
+class Nodes(NamedTuple):
+    """The arrays of a tree as kernels take them; see `Tree`. Nodes below `leaves` are leaves."""
+
+    root: Ints
+    leaves: int
+    first: Ints
+    children: Ints  # how many: `Tree.count`
+    order: Ints
+    low: Floats
+    high: Floats
+    box_low: Floats
+    box_high: Floats
 
 
 @dataclass
@@ -81,14 +96,6 @@ class Tree:
         if self.worn():
             self.rebuild()
 
-    def refit_boxes(self, low: Floats, high: Floats) -> None:
-        """The same for bare boxes, in the order of the primitives."""
-        check_finite(low, high)
-        self.box_low[:], self.box_high[:] = low[self.order], high[self.order]
-        self._refit_nodes()
-        if self.worn():
-            self.rebuild()
-
     def worn(self) -> bool:
         """Whether the sum of surface areas has grown so much that pairs would be found slowly."""
         now = self.area()
@@ -99,12 +106,18 @@ class Tree:
         """Sum of the surface areas of all nodes [m^2]."""
         return float(surface_sum(self.low, self.high))
 
+    @property
+    def nodes(self) -> Nodes:
+        """What kernels need of it, as it is now."""
+        return Nodes(
+            self.root, int(self.level[1]), self.first, self.count, self.order, self.low, self.high, self.box_low, self.box_high
+        )  # fmt: skip
+
     def root_boxes(self) -> tuple[Floats, Floats]:
         """Box of each body, (B, 3) twice; an empty one (inf, -inf) for a body without primitives."""
-        none = (self.root < 0)[:, None]
-        if len(self.low) == 0:
-            return np.full((len(none), 3), np.inf), np.full((len(none), 3), -np.inf)
-        return np.where(none, np.inf, self.low[self.root]), np.where(none, -np.inf, self.high[self.root])
+        low, high = np.empty((len(self.root), 3)), np.empty((len(self.root), 3))
+        _root_boxes(self.root, self.low, self.high, low, high)
+        return low, high
 
     def rebuild(self) -> None:
         """Order the primitives anew for where they are now, as a new tree would."""
@@ -301,6 +314,15 @@ def refit_inner(level, first, count, low, high):  # type: ignore[no-untyped-def]
     """Boxes of inner nodes from those of the leaves; children come before their parents."""
     for i in range(level[1], level[-1]):
         union(i, first, count, low, high, low, high)
+
+
+@kernel
+def _root_boxes(root, node_low, node_high, low, high):  # type: ignore[no-untyped-def]
+    for b in range(len(root)):
+        if root[b] < 0:
+            low[b], high[b] = np.inf, -np.inf
+        else:
+            low[b], high[b] = node_low[root[b]], node_high[root[b]]
 
 
 @kernel

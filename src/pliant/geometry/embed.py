@@ -26,11 +26,6 @@ class Embedding(NamedTuple):
     tet: Ints  # (n,)
     weights: Floats  # (n, 4), each row sums to one; negative: the point lies outside its tet
 
-    @property
-    def worst(self) -> float:
-        """The most negative weight; 0 or more means that every point is inside."""
-        return float(self.weights.min(initial=0.0))
-
 
 @dataclass(frozen=True)
 class _Grid:

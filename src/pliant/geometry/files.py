@@ -18,16 +18,12 @@ from pathlib import Path
 import numpy as np
 
 from pliant.base import Floats, PliantError
-from pliant.geometry.formats.abaqus import read_inp
 from pliant.geometry.formats.cloud import read_npy, read_xyz
 from pliant.geometry.formats.gmsh import read_msh
-from pliant.geometry.formats.obj import read_obj
-from pliant.geometry.formats.off import read_off
 from pliant.geometry.formats.ply import read_ply
 from pliant.geometry.formats.raw import Raw, damaged
-from pliant.geometry.formats.stl import read_stl
-from pliant.geometry.formats.tetgen import read_tetgen
-from pliant.geometry.formats.through_meshio import read_medit, read_vtk, read_vtu
+from pliant.geometry.formats.surfaces import read_obj, read_off, read_stl
+from pliant.geometry.formats.volumes import read_inp, read_medit, read_tetgen, read_vtk, read_vtu
 from pliant.geometry.mesh import Surface, TetMesh
 from pliant.geometry.units import Rotation, placement
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from pliant.base import Floats, Ints, PliantError
-from pliant.geometry.mesh import Surface, TetMesh
-from pliant.geometry.topology import unique_edges
+from pliant.geometry.mesh import Surface
+from pliant.geometry.topology import Edges
 
 
 @dataclass(frozen=True)
@@ -19,22 +19,6 @@ class Mass:
     mass: float  # [kg]
     centre: Floats  # [m], (3,) centre of mass
     inertia: Floats  # [kg m^2], (3, 3) about the centre of mass, in the axes of the points
-
-    def about(self, point: Floats | tuple[float, float, float]) -> Floats:
-        """Inertia tensor about another point [kg m^2]: I + m (|d|^2 1 - d d^T) (parallel axes)."""
-        d = np.asarray(point, dtype=np.float64) - self.centre
-        return self.inertia + self.mass * (d @ d * np.eye(3) - np.outer(d, d))
-
-
-def mass_of_tets(mesh: TetMesh, density: float | Floats = 1.0) -> Mass:
-    """Mass of a tet mesh.
-
-    density: [kg/m^3], one value or one per tet
-    """
-    rho = np.asarray(density, dtype=np.float64)
-    if rho.ndim and rho.shape != (len(mesh.tets),):
-        raise PliantError(f"density has shape {rho.shape}; it must be one number or one per tet, ({len(mesh.tets)},)")
-    return _integrated(mesh.points[mesh.tets], mesh.volumes, np.broadcast_to(rho, mesh.volumes.shape))
 
 
 def mass_of_surface(surface: Surface, density: float = 1.0) -> Mass:
@@ -52,7 +36,7 @@ def mass_of_surface(surface: Surface, density: float = 1.0) -> Mass:
         raise PliantError(
             f"the surface encloses {volumes.sum():.3g} m^3: it is inside out (or flat); reverse the order of its faces"
         )
-    return _integrated(x, volumes, np.full(len(volumes), float(density)))
+    return _integrated(x, volumes, float(density))
 
 
 def mass_of_samples(points: Floats, normals: Floats, areas: Floats, density: float = 1.0) -> Mass:
@@ -92,20 +76,18 @@ def check_closed(surface: Surface) -> None:
     """Every edge must be run through as often one way as the other; that is what the integrals need."""
     if not len(surface.faces):
         raise PliantError("the surface has no faces, so it encloses nothing")
-    pairs = np.stack([surface.faces, np.roll(surface.faces, -1, axis=1)], axis=2).reshape(-1, 2)
-    edges, number = unique_edges(pairs)
-    sense = np.where(pairs[:, 0] < pairs[:, 1], 1.0, -1.0)
-    faulty = np.flatnonzero(np.bincount(number, sense, minlength=len(edges)))
+    edges = Edges(surface.faces)
+    faulty = np.flatnonzero(edges.balance)
     if faulty.size:
-        single = int((np.bincount(number, minlength=len(edges)) == 1).sum())
+        single = int((edges.count == 1).sum())
         what = f"is open: {single} boundary edges" if single else f"turns over: {faulty.size} edges join unlike sides"
         raise PliantError(
-            f"the surface {what} (first: between points {edges[faulty[0]].tolist()}), so it encloses no volume; "
+            f"the surface {what} (first: between points {edges.ends[faulty[0]].tolist()}), so it encloses no volume; "
             "close the holes or orient the faces alike"
         )
 
 
-def _integrated(x: Floats, volumes: Floats, density: Floats) -> Mass:
+def _integrated(x: Floats, volumes: Floats, density: float) -> Mass:
     """Sum over tets (m, 4, 3); int x dV = V/4 S, int x x^T dV = V/20 (sum_i x_i x_i^T + S S^T) with S = sum_i x_i."""
     rho_v = density * volumes
     mass = float(rho_v.sum())

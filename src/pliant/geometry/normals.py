@@ -38,7 +38,7 @@ def face_normals(points: Floats, faces: Ints) -> Floats:
     return n / np.where(length > 0.0, length, 1.0)
 
 
-def vertex_areas(points: Floats, faces: Ints) -> Floats:
+def vertex_area_vectors(points: Floats, faces: Ints) -> Floats:
     """A third of the area vectors of the faces around each point [m^2], (p, 3): normals, as long as the area that a point stands for."""
     third = np.repeat(face_crosses(points, faces) / 6.0, 3, axis=0)
     return np.stack([np.bincount(faces.ravel(), third[:, i], minlength=len(points)) for i in range(3)], axis=1)

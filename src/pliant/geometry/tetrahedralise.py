@@ -23,12 +23,11 @@ from pathlib import Path
 
 import numpy as np
 
-from pliant.base import PliantError
+from pliant.base import Floats, Ints, PliantError
 from pliant.geometry.check_surface import repair_surface
 from pliant.geometry.mesh import TET_FACES, Surface, TetMesh
 from pliant.geometry.report import Report
-from pliant.geometry.surface_distance import distance_to
-from pliant.geometry.surface_topology import Edges, diagonal, volume_of
+from pliant.geometry.topology import Edges, diagonal, volume_of
 
 log = logging.getLogger("pliant")
 Progress = Callable[[str], None]
@@ -263,3 +262,50 @@ def _save(kept: Path | None, mesh: TetMesh) -> None:
         part.replace(kept)
     except OSError as error:
         log.info("the tetrahedra could not be kept on disk: %s", error)
+
+
+# ---- distance of points from a triangle surface
+
+FINEST = 64  # at most so many sample points along an edge
+NEAREST = 8  # triangles looked at per point
+
+
+def distance_to(surface: Surface, at: Floats) -> Floats:
+    """Distance of each place from the surface [m], exact to the triangles that own the nearest of dense samples."""
+    from scipy.spatial import cKDTree
+
+    samples, owner = _samples(surface, diagonal(surface.points) / 200.0)
+    near = cKDTree(samples).query(at, k=min(NEAREST, len(samples)))[1].reshape(len(at), -1)
+    x = surface.points[surface.faces]
+    return np.min([_to_triangles(at, x[owner[column]]) for column in near.T], axis=0)
+
+
+def _samples(surface: Surface, spacing: float) -> tuple[Floats, Ints]:
+    """Points on every triangle, about `spacing` apart, and the triangle of each."""
+    x = surface.points[surface.faces]
+    longest = np.linalg.norm(np.roll(x, -1, axis=1) - x, axis=2).max(axis=1)
+    cuts = np.clip(np.ceil(longest / max(spacing, 1e-300)), 1, FINEST).astype(np.int64)
+    points, owner = [], []
+    for n in np.unique(cuts):
+        chosen = np.nonzero(cuts == n)[0]
+        u, v = np.divmod(np.arange((n + 1) ** 2), n + 1)
+        weights = np.stack([n - u - v, u, v], axis=1)[u + v <= n] / n
+        points.append(np.einsum("sk,mki->msi", weights, x[chosen]).reshape(-1, 3))
+        owner.append(np.repeat(chosen, len(weights)))
+    return np.concatenate(points), np.concatenate(owner)
+
+
+def _to_triangles(at: Floats, x: Floats) -> Floats:
+    """Distance of place i from triangle i: to its plane if it projects inside, else to the nearest edge."""
+    a, b, c = x[:, 0], x[:, 1], x[:, 2]
+    normal = np.cross(b - a, c - a)
+    square = np.maximum(np.einsum("ij,ij->i", normal, normal), 1e-300)
+    inside = np.ones(len(at), dtype=bool)
+    edges = np.full(len(at), np.inf)
+    for p, q in ((a, b), (b, c), (c, a)):
+        inside &= np.einsum("ij,ij->i", np.cross(q - p, at - p), normal) >= 0
+        length = np.maximum(np.einsum("ij,ij->i", q - p, q - p), 1e-300)
+        t = np.clip(np.einsum("ij,ij->i", at - p, q - p) / length, 0.0, 1.0)
+        edges = np.minimum(edges, np.linalg.norm(at - p - t[:, None] * (q - p), axis=1))
+    plane = np.abs(np.einsum("ij,ij->i", at - a, normal)) / np.sqrt(square)
+    return np.where(inside, plane, edges)

@@ -28,7 +28,7 @@ MOST_AXES = 8
 
 
 class ImplicitEuler:
-    """The implicit bodies of a world: their matrix, and the solves with it."""
+    """The implicit bodies of a world: which entries their matrix has, and room for it."""
 
     def __init__(self, model: Model, solver: str) -> None:
         nodes, start = model.nodes, model.bodies.node_start
@@ -40,34 +40,41 @@ class ImplicitEuler:
         self.groups = [g for g, b in zip(model.groups, model.group_body, strict=True) if bodies[b].any()]
         self.pattern = BlockPattern.build([couples(g) for g in self.groups], start, bodies)
         self.blocks, self.parts = self.pattern.element_blocks()
-        self.values = np.empty((len(self.pattern.indices), 3, 3))
+        self.values = np.empty((len(self.pattern.indices), 3, 3))  # room: every step writes all of it
         self.free = nodes.inverse > 0.0
         self.direct = solver == "direct"
-        self.matrix: BlockMatrix | None = None
-        self.factors: Factors | None = None
-        self.iterations = 0  # of all solves of the step, the worst body of each
-        self.trouble: list[str] = []
 
-    def assemble(self, x: Floats, dt: float, damping: Floats) -> None:
+    def system(self, x: Floats, dt: float, damping: Floats) -> System:
         """A at positions x, with the damping [1/s] of each node."""
         for group, part in zip(self.groups, self.parts, strict=True):
             group.stiffness(x, part, dt)
         rayleigh = np.concatenate([couple_rayleigh(g) for g in self.groups] or [np.zeros(0)])
         mass = self.model.nodes.mass * (1.0 + dt * damping)
-        self.matrix = self.pattern.assemble(self.blocks, dt * rayleigh + dt * dt, mass, self.values)
-        self.factors = factorise(self.matrix, self.free, self.bodies) if self.direct else None
+        matrix = self.pattern.assemble(self.blocks, dt * rayleigh + dt * dt, mass, self.values)
+        return System(self, dt, matrix, factorise(matrix, self.free, self.bodies) if self.direct else None)
 
-    def step(self, x: Floats, v: Floats, force: Floats, damping: Floats, dt: float, out_x: Floats, out_v: Floats) -> None:
-        """Write positions and velocities after dt; prescribed nodes have theirs in out_v already."""
-        self.iterations, self.trouble = 0, []
-        self.assemble(x, dt, damping)
-        nodes, mine = self.model.nodes, self.mine
-        rhs = nodes.mass[:, None] * (v + dt * self.model.gravity) + dt * force
-        guess = np.where(self.free[:, None], v, out_v)
-        found = self._solve(rhs, guess, self.bodies, TOLERANCE)
+    def step(self, x: Floats, v: Floats, force: Floats, damping: Floats, dt: float, out_x: Floats, out_v: Floats) -> System:
+        """Write positions and velocities after dt, and return what they were found with; prescribed nodes have theirs in out_v already."""
+        made, mine = self.system(x, dt, damping), self.mine
+        found = made.solve(self.kicked(v, force, dt), np.where(self.free[:, None], v, out_v), self.bodies, TOLERANCE)
         out_v[mine] = found[mine]
         moved = mine & self.free
         out_x[moved] = x[moved] + dt * found[moved]
+        return made
+
+    def kicked(self, v: Floats, force: Floats, dt: float) -> Floats:
+        """M v + dt f, the right-hand side of a step [kg m/s], (n, 3)."""
+        return self.model.nodes.mass[:, None] * (v + dt * self.model.gravity) + dt * force
+
+
+class System:
+    """A of one step, and the solves with it."""
+
+    def __init__(self, implicit: ImplicitEuler, dt: float, matrix: BlockMatrix, factors: Factors | None) -> None:
+        self.implicit, self.dt, self.matrix, self.factors = implicit, dt, matrix, factors
+        self.model, self.bodies, self.mine = implicit.model, implicit.bodies, implicit.mine
+        self.iterations = 0  # of all solves of the step, the worst body of each
+        self.trouble: list[str] = []
 
     def respond(self, impulse: Floats, guess: Floats | None = None, tolerance: float = TOLERANCE) -> Floats:
         """dv = A^-1 impulse on the implicit nodes (n, 3), zero elsewhere; only bodies that are pushed are solved."""
@@ -77,26 +84,25 @@ class ImplicitEuler:
         pushed &= self.bodies
         if not pushed.any():
             return np.zeros_like(impulse)
-        found = self._solve(impulse, guess, pushed, tolerance)
+        found = self.solve(impulse, guess, pushed, tolerance)
         return np.where(self.mine[:, None], found, 0.0)
 
-    def _solve(self, rhs: Floats, guess: Floats, active: np.ndarray, tolerance: float) -> Floats:
+    def solve(self, rhs: Floats, guess: Floats, active: np.ndarray, tolerance: float) -> Floats:
+        """A^-1 rhs for the free nodes of active bodies, (n, 3)."""
         exact = tolerance == TOLERANCE
         if self.factors is not None:
             found = self.factors.solve(rhs, guess, tolerance, exact_momentum=exact)
         else:
-            assert self.matrix is not None
-            found = cg.solve(self.matrix, rhs, guess, self.free, active, tolerance, exact_momentum=exact)
+            found = cg.solve(self.matrix, rhs, guess, self.implicit.free, active, tolerance, exact_momentum=exact)
         self.iterations += int(found.iterations.max(initial=0))
         for body in np.flatnonzero(found.status) if exact else []:
             self.trouble.append(f"{self.model.bodies.names[body]}: {cg.MEANING[int(found.status[body])]}")
         return found.x
 
-    def residual(self, x: Floats, v: Floats, force: Floats, dt: float, new_v: Floats) -> Floats:
+    def residual(self, v: Floats, force: Floats, new_v: Floats) -> Floats:
         """(A v' - M v - dt f) / dt: the force that holds fixed and prescribed nodes (zero at the others) [N], (n, 3)."""
-        assert self.matrix is not None
-        rhs = self.model.nodes.mass[:, None] * (v + dt * self.model.gravity) + dt * force
-        return np.where(self.mine[:, None], (self.matrix @ new_v - rhs) / dt, 0.0)
+        rhs = self.implicit.kicked(v, force, self.dt)
+        return np.where(self.mine[:, None], (self.matrix @ new_v - rhs) / self.dt, 0.0)
 
     def give(self, motion: Motion, rows: Rows, direction: Floats) -> Floats:
         """The implicit bodies' part of the absolute row sums of the Delassus matrix.
@@ -119,7 +125,7 @@ class ImplicitEuler:
                 group, sense, k, load_k,
             )  # fmt: skip
             load_k[~mine] = 0.0
-            found = self._solve(load_k, np.zeros_like(load_k), count > k, ROUGH)
+            found = self.solve(load_k, np.zeros_like(load_k), count > k, ROUGH)
             _add_response(
                 rows.start, rows.point, rows.weight, direction, skin.body, skin.start, skin.node, skin.weight, self.bodies,
                 found, out,

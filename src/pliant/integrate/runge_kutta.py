@@ -34,6 +34,9 @@ ORDER = 8
 MOST_PARTS = 100_000  # of one step
 
 
+Pair = tuple[Floats, Floats]  # places and velocities, or forces and damping, of the vertices of a scheme
+
+
 class RungeKutta:
     """The Runge-Kutta bodies of a world."""
 
@@ -43,15 +46,16 @@ class RungeKutta:
         self.mine = np.isin(scheme, list(TABLEAUS))
         self.schemes = [Scheme(world, code, table) for code, table in present]
 
-    def step(self, force: Floats, dt: float, x: Floats, v: Floats) -> Floats:
-        """Write places and velocities of free vertices after dt; return forces with their means over the step put in [N], (n, 3).
+    def step(self, force: Floats, damping: Floats, dt: float, x: Floats, v: Floats) -> tuple[Floats, Floats]:
+        """Write places and velocities of free vertices after dt.
 
-        Prescribed vertices have theirs in x and v already; `force` is that at the start of the step.
+        Return forces with their means over the step put in [N], (n, 3), and damping with that of the last stage [1/s], (n,).
+        Prescribed vertices have theirs in x and v already; `force` and `damping` are those at the start of the step.
         """
-        force = force.copy()
+        force, damping = force.copy(), damping.copy()
         for scheme in self.schemes:
-            scheme.step(force, dt, x, v)
-        return force
+            scheme.step(force, damping, dt, x, v)
+        return force, damping
 
 
 TABLEAUS = {COOPER_VERNER: tableaus.COOPER_VERNER, DOP853: tableaus.DORMAND_PRINCE}
@@ -69,35 +73,40 @@ class Scheme:
         self.table_body = _owners_of_tables(model, self.bodies)
         rest, start = model.nodes.rest, model.bodies.node_start
         self.size = np.array([np.ptp(rest[start[b] : start[b + 1]], axis=0).max() for b in self.bodies])
-        self.rates = np.zeros((2, len(tableau.b), len(self.nodes), 3))  # x' and v' at the stages
+        # room, which every step fills before it reads: x' and v' at the stages, and forces
+        self.rates = np.zeros((2, len(tableau.b), len(self.nodes), 3))
         self.force = np.zeros((len(tableau.b), len(self.nodes), 3))
 
-    def step(self, force: Floats, dt: float, x: Floats, v: Floats) -> None:
-        """One step of all its bodies, into x and v; `force` becomes the mean over the step."""
+    def step(self, force: Floats, damping: Floats, dt: float, x: Floats, v: Floats) -> None:
+        """One step of all its bodies, into x and v; `force` becomes the mean over the step, `damping` that of the last stage."""
         state, mine = self.world.state, self.nodes
         now = state.x[mine], np.where(self.free, state.v[mine], v[mine])
         # forces at the start are known, unless a prescribed vertex goes on with another velocity
-        first = force[mine] if (now[1] == state.v[mine]).all() else None
+        first = (force[mine], damping[mine]) if (now[1] == state.v[mine]).all() else None
         if self.code == COOPER_VERNER:
             whole = np.full(len(self.bodies), dt)
-            self._stages(now, first, np.zeros(len(self.bodies)), whole)
+            damping[mine] = self._stages(now, first, np.zeros(len(self.bodies)), whole)
             (x_new, v_new), mean = self._combined(self.tableau.b, now, whole), self._mean_force()
         else:
-            (x_new, v_new), mean = self._adaptive(now, first, dt)
+            (x_new, v_new), mean, damping[mine] = self._adaptive(now, first, damping[mine], dt)
         x[mine], v[mine] = np.where(self.free, x_new, x[mine]), np.where(self.free, v_new, v[mine])
         force[mine] = mean
 
-    def _stages(self, start: tuple[Floats, Floats], first: Floats | None, passed: Floats, h: Floats) -> None:
-        """Rates and forces at all stages of a step h [s] of each body, which is `passed` [s] into the step of the world."""
+    def _stages(self, start: Pair, first: Pair | None, passed: Floats, h: Floats) -> Floats:
+        """Rates and forces at all stages of a step h [s] of each body, which is `passed` [s] into the step of the world.
+
+        `first`: forces and damping at its start, if they are known. Returns the damping at the last stage [1/s].
+        """
         for s in range(len(self.tableau.b)):
             at = self._combined(self.tableau.a[s, :s], start, h)
-            force = first if s == 0 and first is not None else self._forces(at, passed + self.tableau.c[s] * h)
-            damping, inverse = self.world.damping[self.nodes, None], self.world.model.nodes.inverse[self.nodes, None]
+            force, damping = first if s == 0 and first is not None else self._forces(at, passed + self.tableau.c[s] * h)
+            inverse = self.world.model.nodes.inverse[self.nodes, None]
             self.force[s] = force
             self.rates[0, s] = at[1]
-            self.rates[1, s] = np.where(self.free, inverse * force + self.world.model.gravity - damping * at[1], 0.0)
+            self.rates[1, s] = np.where(self.free, inverse * force + self.world.model.gravity - damping[:, None] * at[1], 0.0)
+        return damping
 
-    def _combined(self, weights: Floats, start: tuple[Floats, Floats], h: Floats) -> tuple[Floats, Floats]:
+    def _combined(self, weights: Floats, start: Pair, h: Floats) -> Pair:
         """Start plus h times the weighted sum of the rates so far."""
         out = np.empty_like(start[0]), np.empty_like(start[1])
         combine(weights, h[self.body], start[0], start[1], self.rates, out[0], out[1])
@@ -106,23 +115,24 @@ class Scheme:
     def _mean_force(self) -> Floats:
         return np.einsum("s,sni->ni", self.tableau.b, self.force)
 
-    def _forces(self, at: tuple[Floats, Floats], passed: Floats) -> Floats:
-        """Forces on its vertices at a stage; `passed` is the time of each body since the step of the world began [s]."""
+    def _forces(self, at: Pair, passed: Floats) -> Pair:
+        """Forces on its vertices and their damping at a stage; `passed`: time of each body since the step of the world began [s]."""
         state, x, v = self.world.state, self.world.state.x.copy(), self.world.state.v.copy()
         x[self.nodes], v[self.nodes] = at
         time = state.time + np.where(self.table_body >= 0, passed[self.table_body], 0.0)
-        return self.world.forces(x, v, state.position, state.rotation, time, self.code)[0][self.nodes]
+        found = self.world.forces(x, v, state.position, state.rotation, time, self.code)
+        return found.on_nodes[self.nodes], found.damping[self.nodes]
 
     # -- Dormand-Prince
 
-    def _adaptive(self, now: tuple[Floats, Floats], first: Floats | None, dt: float) -> tuple[tuple[Floats, Floats], Floats]:
-        """Places and velocities after dt in steps that keep the error of each body below its tolerance, and mean forces."""
+    def _adaptive(self, now: Pair, first: Pair | None, damping: Floats, dt: float) -> tuple[Pair, Floats, Floats]:
+        """Places and velocities after dt in steps that keep the error of each body below its tolerance, mean forces, last damping."""
         passed, mean = np.zeros(len(self.bodies)), np.zeros_like(now[0])
-        h = np.minimum(dt, self._first_step())
+        h = np.minimum(dt, self._first_step(damping))
         for _ in range(MOST_PARTS):
             left = dt - passed
             h = np.where(h > left * (1.0 - 1e-9), left, h)
-            self._stages(now, first, passed, h)
+            damping = self._stages(now, first, passed, h)
             new = self._combined(self.tableau.b, now, h)
             error = self._error(h, dt)
             taken = error <= 1.0
@@ -131,13 +141,13 @@ class Scheme:
             now = np.where(grown, new[0], now[0]), np.where(grown, new[1], now[1])
             passed = np.where(taken & (h == left), dt, np.where(taken, passed + h, passed))
             if (passed == dt).all():
-                return now, mean
+                return now, mean, damping
             h, first = h * _growth(error, taken), None
             self._refuse_standstill(h, passed, dt)
         worst = self._name(np.argmin(passed))
         raise PliantError(f"{worst} needs more than {MOST_PARTS} parts of one step: use a smaller dt or a larger tolerance.")
 
-    def _first_step(self) -> Floats:
+    def _first_step(self, damping: Floats) -> Floats:
         """The stable step of each body [s]."""
         model = self.world.model
         elastic = np.full(len(model.bodies), np.inf)
@@ -145,7 +155,7 @@ class Scheme:
             if model.nodes.scheme[group.nodes[0, 0]] == self.code:
                 np.minimum.at(elastic, body, group.stable_dt(model.nodes.mass))
         rate = np.zeros(len(self.bodies))
-        np.maximum.at(rate, self.body, self.world.damping[self.nodes])
+        np.maximum.at(rate, self.body, damping)
         return SAFETY * staged_step(DOP853, elastic[self.bodies], rate)
 
     def _error(self, h: Floats, dt: float) -> Floats:

@@ -7,9 +7,12 @@ from typing import Any
 import numpy as np
 
 from pliant.base import Floats, PliantError, nearest
+from pliant.bodies.body import body_parts
+from pliant.geometry.quaternions import matrix_to_quaternion, quaternion_to_matrix, rotation_vector_to_quaternion
 from pliant.live.hand import with_hand
-from pliant.live.standing import standing
 from pliant.scene import Body, Material, Scene
+from pliant.simulate.build import read_meshes
+from pliant.simulate.guards import OVERLAP, check_start, overlaps
 from pliant.simulate.simulation import Simulation
 
 SHARE = 0.16  # size of a dropped body, of the size of the scene
@@ -122,3 +125,100 @@ def stiffness(body: Body) -> tuple[str, float] | None:
         return None
     value: Any = getattr(body.material, name)
     return f"{body.name}.material.{name}", float(np.mean(value))
+
+
+# ---- where a body stands and how it moves as a whole, in the words of a scene
+
+def standing(body: Body, sim: Simulation) -> dict[str, Any]:
+    """position, rotation, velocity and angular_velocity of a body that began as the scene says."""
+    model, state, i = sim.world.model, sim.state, sim.index(body.name)
+    began = _matrix(body.rotation)
+    frame = int(model.bodies.frame[i])
+    if frame >= 0:
+        first = body_parts(body).frame
+        assert first is not None
+        turn = quaternion_to_matrix(state.rotation[frame]) @ quaternion_to_matrix(first.rotation).T
+        middle, there, velocity = first.position, state.position[frame], state.velocity[frame]
+        omega = sim.world.angular_velocities(state.rotation, state.spin)[frame]
+    else:
+        mine = sim.nodes(body.name)
+        mass = model.nodes.mass[mine]
+        turn, middle, there = fitted(mass, model.nodes.rest[mine], state.x[mine])
+        velocity, omega = _whole(mass, state.x[mine], state.v[mine])
+    place = turn @ (np.array(body.position) - middle) + there
+    quaternion = matrix_to_quaternion(turn @ began)
+    return {
+        "position": tuple(place.tolist()), "rotation": tuple(quaternion.tolist()), "velocity": tuple(np.asarray(velocity).tolist()),
+        "angular_velocity": tuple(omega.tolist()),
+    }  # fmt: skip
+
+
+def fitted(mass: Floats, rest: Floats, now: Floats) -> tuple[Floats, Floats, Floats]:
+    """The rotation R, and middles c and d, with the least sum of mass |R (rest - c) + d - now|^2 [Kabsch 1976]."""
+    c, d = mass @ rest / mass.sum(), mass @ now / mass.sum()
+    u, _, vt = np.linalg.svd((now - d).T @ (mass[:, None] * (rest - c)))
+    sign = np.diag([1.0, 1.0, np.sign(np.linalg.det(u @ vt))])
+    return u @ sign @ vt, c, d
+
+
+def _whole(mass: Floats, x: Floats, v: Floats) -> tuple[Floats, Floats]:
+    """Velocity of the centre, and the angular velocity of a rigid body with this angular momentum."""
+    centre, velocity = mass @ x / mass.sum(), mass @ v / mass.sum()
+    arm = x - centre
+    momentum = (mass[:, None] * np.cross(arm, v - velocity)).sum(axis=0)
+    inertia = (mass * np.einsum("ni,ni->n", arm, arm)).sum() * np.eye(3) - (mass[:, None] * arm).T @ arm
+    return velocity, np.linalg.lstsq(inertia, momentum, rcond=None)[0]
+
+
+def _matrix(rotation: tuple[float, ...]) -> Floats:
+    turn = np.array(rotation, np.float64)
+    return quaternion_to_matrix(rotation_vector_to_quaternion(np.radians(turn)) if len(turn) == 3 else turn / np.linalg.norm(turn))
+
+
+# ---- A saved scene that can be run: soft bodies that begin in their rest shape may overlap where they touched, and are moved apart.
+
+ROUNDS = 40  # pushes at most
+
+
+def apart(scene: Scene) -> tuple[Scene, dict[str, float], str]:
+    """The scene with overlapping bodies pushed apart, how far each was moved [m], and what a run would still refuse ("": nothing)."""
+    sim = Simulation(read_meshes(scene))
+    free = {b.name for b in scene.bodies if b.model != "static" and not b.fixed and not b.motions}
+    moved: dict[str, Floats] = {}
+    for _ in range(ROUNDS):
+        pushes = _pushes(sim, free)
+        for name, shift in pushes.items():
+            _shift(sim, name, shift)
+            moved[name] = moved.get(name, np.zeros(3)) + shift
+        if not pushes:
+            break
+    bodies = [
+        b.model_copy(update={"position": tuple((np.array(b.position) + moved[b.name]).tolist())}) if b.name in moved else b
+        for b in scene.bodies
+    ]  # fmt: skip
+    try:
+        check_start(sim)
+        refused = ""
+    except PliantError as error:
+        refused = str(error)
+    return scene.model_copy(update={"bodies": bodies}), {n: float(np.linalg.norm(s)) for n, s in moved.items()}, refused
+
+
+def _pushes(sim: Simulation, free: set[str]) -> dict[str, Floats]:
+    """How far bodies go in one round: out of each other by the depth, half of it each if both are free."""
+    out: dict[str, Floats] = {}
+    for a, b, depth, normal in overlaps(sim.world):
+        ends = [(name, sign) for name, sign in ((a, 1.0), (b, -1.0)) if name in free]
+        sizes = [float(np.ptp(points, axis=0).max()) for name in (a, b) if len(points := sim.points(name))]
+        if depth > 0.5 * OVERLAP * min(sizes, default=np.inf):
+            for name, sign in ends:
+                out[name] = out.get(name, np.zeros(3)) + sign * depth / len(ends) * normal
+    return out
+
+
+def _shift(sim: Simulation, name: str, by: Floats) -> None:
+    frame = int(sim.world.model.bodies.frame[sim.index(name)])
+    if frame >= 0:
+        sim.state.position[frame] += by
+    else:
+        sim.state.x[sim.nodes(name)] += by

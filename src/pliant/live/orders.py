@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable
+from concurrent.futures import Future
+from concurrent.futures import TimeoutError as Late  # another than the built-in one in Python 3.10
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -11,14 +15,18 @@ import numpy as np
 from pliant.base import PliantError, nearest
 from pliant.contact.method import METHODS
 from pliant.live import change
-from pliant.live.apart import apart
+from pliant.live.change import apart
+from pliant.live.curves import History
 from pliant.live.hand import GRAVITY, Hand, with_hand
-from pliant.live.history import History
+from pliant.live.html import page
 from pliant.live.pace import Pace
+from pliant.live.pack import pack, plain
+from pliant.live.server import BYTES, Server
 from pliant.live.session import Session
 from pliant.live.tape import Tape
 from pliant.record.orders import Order
-from pliant.record.snapshot import read_meshes
+from pliant.record.run import free_name
+from pliant.simulate.build import read_meshes
 from pliant.simulate.simulation import Simulation
 
 Asked = dict[str, Any]
@@ -207,8 +215,6 @@ def save_scene(session: Session, order: Asked) -> Said:
 
 def record(session: Session, order: Asked) -> Said:
     """Begin a recording, or end it."""
-    from pliant.cli.terminal import free_name
-
     if session.tape is not None:
         said = _stop_tape(session)
         session.publish()
@@ -238,3 +244,75 @@ ORDERS: dict[str, Callable[[Session, Asked], Said]] = {
     "friction": set_friction, "stiffness": set_stiffness, "grab": grab, "pull": pull, "release": release, "drop": drop,
     "save-scene": save_scene, "record": record,
 }  # fmt: skip
+
+
+# ---- where orders of pages arrive
+
+SOON = 0.5  # [s] in which the page is answered
+KEPT = 1000  # answers that are remembered
+MOST_LETTERS = 80
+
+
+class Desk:
+    """Takes the orders of pages: each is done once, however often it comes, and answered soon, if only with "queued".
+
+    A browser sends an order again if its connection breaks, and the page asks again, with the same `id`, what came of one that was queued.
+    """
+
+    def __init__(self, session: Session) -> None:
+        self.session = session
+        self._answers: dict[str, Future[Said]] = {}
+        self._lock = Lock()  # the same order may come twice at once
+
+    def take(self, order: Asked) -> Said:
+        """What came of an order, or that it waits."""
+        name = str(order.get("id", ""))[:MOST_LETTERS]
+        with self._lock:
+            answer = self._answers.get(name) if name else None
+            if answer is None:
+                answer = self.session.later(meant(self.session, order), _title(order))
+                if name:
+                    self._answers[name] = answer
+                while len(self._answers) > KEPT:
+                    del self._answers[next(iter(self._answers))]
+        try:
+            return answer.result(SOON)
+        except Late:
+            return {"queued": True}
+
+
+def _title(order: Asked) -> str:
+    """An order as it is shown while it waits; pulls come too often to be worth it."""
+    said = [str(order[key]) for key in ("do", "body", "to", "kind", "shape") if key in order]
+    return "" if order.get("do") in ("grab", "pull", "release") else " ".join(said)[:MOST_LETTERS]
+
+
+# ---- `pliant live`: a simulation in the browser
+
+def serve(session: Session, host: str = "127.0.0.1", port: int | None = None) -> Server:
+    """A server that shows a live simulation and takes orders, until it is closed."""
+    return Server(
+        {
+            "/": lambda asked: ("text/html; charset=utf-8", page().encode()),
+            "/manifest": lambda asked: (BYTES, pack(_words(session), {})),
+            "/topology": lambda asked: (BYTES, session.moment.topology),
+            "/hierarchy": lambda asked: (BYTES, session.hierarchy()),
+            "/next": lambda asked: (BYTES, session.next(int(asked["after"]), [asked.get("field", "body")], asked.get("common") == "1")),
+            "/curves": lambda asked: ("application/json", _curves(session)),
+            "/busy": lambda asked: ("application/json", json.dumps(session.busy()).encode()),
+        },
+        Desk(session).take,
+        host,
+        port,
+    )
+
+
+def _words(session: Session) -> dict[str, Any]:
+    """What the page must know; the methods it may choose, with the scene's own."""
+    words = session.moment.words
+    return words | {"methods": list(dict.fromkeys([*METHODS, words["method"]]))}
+
+
+def _curves(session: Session) -> bytes:
+    names = list(session.moment.picture.names.values())
+    return json.dumps(plain(session.history.curves(names, list(session.log)))).encode()

@@ -1,9 +1,15 @@
-"""Simulated against wall time. A simulation that is too slow slows down; it never leaves out a step to catch up."""
+"""Time: simulated against wall time, and how long kernels have been compiling.
+
+A simulation that is too slow slows down; it never leaves out a step to catch up.
+"""
 
 from __future__ import annotations
 
 import time
 from collections import deque
+from typing import Any
+
+from numba.core import event
 
 LATE = 0.1  # [s] behind the wall clock: from then on the clock starts anew
 WINDOW = 1.0  # [s] over which rates are taken
@@ -59,3 +65,37 @@ class Pace:
         """Steps per second of wall time."""
         spent = self._steps[-1][0] - self._steps[0][0] if len(self._steps) > 1 else 0.0
         return (len(self._steps) - 1) / spent if spent > 0.0 else None
+
+
+PAUSE = 2.0  # [s] between two kernels that still belong together
+EVENT = "numba:compile"  # not sent for kernels that are only read from disk
+
+
+class Compiling(event.Listener):
+    """Listens to numba until it is closed. Kernels are compiled inside each other, and by several threads."""
+
+    def __init__(self) -> None:
+        self._depth, self._since, self._last = 0, 0.0, -PAUSE
+        event.register(EVENT, self)
+
+    def on_start(self, found: Any) -> None:
+        """A kernel is begun."""
+        now = time.monotonic()
+        if self._depth == 0 and now - self._last > PAUSE:
+            self._since = now
+        self._depth += 1
+
+    def on_end(self, found: Any) -> None:
+        """A kernel is done, or was refused."""
+        self._depth -= 1
+        self._last = time.monotonic()
+
+    @property
+    def seconds(self) -> float | None:
+        """Since when it goes on; None if nothing is compiled."""
+        now = time.monotonic()
+        return now - self._since if self._depth > 0 or now - self._last < 0.5 * PAUSE else None
+
+    def close(self) -> None:
+        """Listen no more."""
+        event.unregister(EVENT, self)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from threading import Lock
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -11,17 +11,16 @@ from pliant.base import PliantError
 from pliant.contact.contacts import Contacts
 from pliant.live import shown
 from pliant.live.curves import run_curves
-from pliant.live.hierarchy import hierarchy
+from pliant.live.html import page
 from pliant.live.pack import pack
+from pliant.live.server import BYTES, Server
+from pliant.live.shown import hierarchy
 from pliant.look import fields
-from pliant.look.glass import containers
 from pliant.look.pairs import marks_in
 from pliant.look.source import Film, Picture
-from pliant.look.stage import framed
+from pliant.look.stage import containers, framed
+from pliant.record import Run
 from pliant.record.snapshot import thaw
-
-if TYPE_CHECKING:
-    from pliant.record import Run
 
 LOOKED_AT = 24  # frames that ranges of colours are chosen from
 
@@ -97,3 +96,22 @@ class Reel:
             if any("corners" in held for held in memory.values()):
                 picture = Picture(**{**vars(picture), "marks": marks_in(memory, picture.points)})
         return picture, Contacts.of_arrays(self.run.contact_rows(i))
+
+
+# ---- `pliant view`: a recorded run in the browser
+
+def serve(run: Run, field: str = "auto", host: str = "127.0.0.1", port: int | None = None) -> Server:
+    """A server that shows a run until it is closed."""
+    reel = Reel(run, field)
+    chosen = lambda asked: [] if (name := asked.get("field", "body")) == "body" else [name]
+    return Server(
+        {
+            "/": lambda asked: ("text/html; charset=utf-8", page().encode()),
+            "/manifest": lambda asked: (BYTES, reel.manifest()),
+            "/topology": lambda asked: (BYTES, reel.topology(int(asked["number"]))),
+            "/hierarchy": lambda asked: (BYTES, reel.hierarchy(int(asked["number"]))),
+            "/frame": lambda asked: (BYTES, reel.frame(int(asked["number"]), chosen(asked), common=asked.get("common") == "1")),
+        },
+        host=host,
+        port=port,
+    )

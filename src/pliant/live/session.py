@@ -17,22 +17,20 @@ import numpy as np
 from pliant.base import PliantError
 from pliant.contact.contacts import Contacts
 from pliant.live import change, shown
-from pliant.live.compiling import Compiling
+from pliant.live.curves import History
 from pliant.live.hand import Hand, with_hand
-from pliant.live.hierarchy import hierarchy
-from pliant.live.history import History
-from pliant.live.pace import Pace
+from pliant.live.pace import Compiling, Pace
 from pliant.live.pack import pack
+from pliant.live.shown import hierarchy
 from pliant.live.tape import Tape
 from pliant.look import fields
-from pliant.look.glass import containers
 from pliant.look.pairs import marks_of
 from pliant.look.source import Picture, from_simulation
-from pliant.look.stage import framed
+from pliant.look.stage import containers, framed
 from pliant.measure.intersection import Intersection
 from pliant.record.orders import Order
-from pliant.record.snapshot import read_meshes
 from pliant.scene import Scene
+from pliant.simulate.build import read_meshes
 from pliant.simulate.simulation import Simulation
 
 FRAME = 1.0 / 30.0  # [s] of wall time between pictures, at least

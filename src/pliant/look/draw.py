@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+import ctypes
+import os
+import sys
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,9 +17,7 @@ import numpy as np
 from pliant.base import Floats, Ints, PliantError, nearest
 from pliant.geometry.mesh import TET_FACES
 from pliant.look import caption, fields
-from pliant.look.glass import containers
 from pliant.look.pairs import STATES, marks_of, show
-from pliant.look.screen import hidden_plotter
 from pliant.look.source import Film, Picture, from_simulation
 from pliant.look.stage import (
     AZIMUTH,
@@ -26,17 +29,18 @@ from pliant.look.stage import (
     Camera,
     Floor,
     colour_map,
+    containers,
     extremes,
     framed,
     light_direction,
     plain_colours,
 )
 from pliant.look.surface import Shading, with_surfels_as_triangles, without_lost_points
+from pliant.record import Run
 
 if TYPE_CHECKING:
     from PIL import Image
 
-    from pliant.record import Run
     from pliant.simulate.simulation import Simulation
 
 FINER = 2  # drawn this many times larger and reduced: smoother edges for less time than multisampling takes
@@ -91,9 +95,7 @@ def draw(
 
 
 def _moment(source: Run | Simulation, time: float | None, pairs: bool = False) -> Picture:
-    from pliant.simulate.simulation import Simulation
-
-    if isinstance(source, Simulation):
+    if not isinstance(source, Run):
         if time is not None:
             raise PliantError("a simulation is drawn as it is now; give a recorded run to choose a time")
         picture = from_simulation(source)
@@ -312,3 +314,72 @@ def _rank(values: Ints, known: Sequence[int]) -> Ints:
     ordered = np.array(known, np.int64)[order]
     at = np.minimum(np.searchsorted(ordered, values), len(known) - 1)
     return np.where(ordered[at] == values, order[at], len(known))
+
+
+# ---- A window that nobody sees: drawing with no display, or a sentence that says what the machine lacks.
+
+CHOICE = "VTK_DEFAULT_OPENGL_WINDOW"  # VTK 9.4 and later read it whenever a window is made
+EGL, OSMESA = "vtkEGLRenderWindow", "vtkOSOpenGLRenderWindow"
+
+
+def hidden_plotter(size: tuple[int, int]) -> Any:
+    """An off-screen pyvista plotter without lights."""
+    try:
+        import pyvista
+    except ImportError:
+        raise PliantError("pictures need pyvista, which is not installed: pip install pyvista") from None
+    with _chosen_window():
+        plotter: Any = pyvista.Plotter(off_screen=True, window_size=list(size), lighting="none")
+    plotter.disable_anti_aliasing()  # pictures are drawn larger and reduced instead
+    plotter.render_window.SetMultiSamples(0)
+    return plotter
+
+
+@contextmanager
+def _chosen_window() -> Iterator[None]:
+    """Windows made inside need no display on Linux; the user's own choice is left as it is."""
+    if not sys.platform.startswith("linux") or CHOICE in os.environ:
+        yield
+        return
+    window = _displayless_window()
+    if window is None and not os.environ.get("DISPLAY"):
+        raise PliantError(
+            "pictures cannot be drawn here: there is no display, and no driver that works without one. "
+            "Install Mesa's EGL (Debian, Ubuntu: apt install libegl1 libgl1-mesa-dri; Fedora: dnf install mesa-libEGL "
+            "mesa-dri-drivers), or look at the run file with ParaView"
+        )
+    if window is not None:
+        os.environ[CHOICE] = window
+    try:
+        yield
+    finally:
+        os.environ.pop(CHOICE, None)
+
+
+@cache
+def _displayless_window() -> str | None:
+    """The kind of window that works without a display. VTK crashes if one is made that does not."""
+    import vtkmodules.vtkRenderingOpenGL2 as opengl
+    from vtkmodules.vtkCommonCore import vtkLogger
+
+    if hasattr(opengl, EGL) and _loads("libEGL.so.1"):
+        loud = vtkLogger.GetCurrentVerbosityCutoff()
+        vtkLogger.SetStderrVerbosity(vtkLogger.VERBOSITY_OFF)  # it warns about every way that fails
+        try:
+            works = opengl.vtkEGLRenderWindow().SupportsOpenGL()
+        finally:
+            vtkLogger.SetStderrVerbosity(vtkLogger.ConvertToVerbosity(loud))
+        if works:
+            return EGL
+    if hasattr(opengl, OSMESA) and any(_loads(f"libOSMesa.so{version}") for version in (".8", ".6", "")):
+        return OSMESA
+    return None
+
+
+def _loads(library: str) -> bool:
+    """Whether the system has a shared library."""
+    try:
+        ctypes.CDLL(library)
+    except OSError:
+        return False
+    return True

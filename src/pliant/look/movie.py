@@ -14,14 +14,12 @@ import numpy as np
 from pliant.base import PliantError
 from pliant.look import fields
 from pliant.look.draw import Canvas, View, scale_of, viewpoint
-from pliant.look.glass import containers
 from pliant.look.source import Film
-from pliant.look.stage import extremes
+from pliant.look.stage import containers, extremes
+from pliant.record import Run
 
 if TYPE_CHECKING:
     from PIL import Image
-
-    from pliant.record import Run
 
 SAMPLES = 2000  # values of each frame that the range of colours is chosen from
 

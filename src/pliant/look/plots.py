@@ -10,13 +10,13 @@ import numpy as np
 
 from pliant.base import Floats, PliantError
 from pliant.look.stage import BODIES
+from pliant.measure.pairs import pair_series
+from pliant.record import Run
 from pliant.record.orders import from_lowest
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-
-    from pliant.record import Run
 
 ENERGIES = {
     "kinetic": "kinetic", "elastic": "elastic", "gravity": "gravity, from its lowest", "total": "total",
@@ -106,8 +106,6 @@ def pair_forces(pairs: Mapping[str, np.ndarray], steps: int, names: Mapping[int,
 
 def plot_pair(run: Run, a: str, b: str, path: str | Path) -> Path:
     """Normal and friction force, area and largest pressure of one pair over time."""
-    from pliant.measure.pairs import pair_series
-
     found = pair_series(run, a, b)
     if "force" not in found:
         raise PliantError(f"{run.path}: nothing touched anything, so there is no contact of {a} and {b} to plot.")

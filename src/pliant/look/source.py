@@ -85,6 +85,7 @@ def planes_of(scene: Scene) -> tuple[Plane, ...]:
 
 def from_simulation(sim: Simulation) -> Picture:
     """A simulation as it is now; displacements are from the rest shape, and zero for rigid bodies."""
+    # start-up: a run is drawn without the code that steps
     from pliant.simulate.running import cell_fields, drawn_cells, point_fields
 
     model, state = sim.world.model, sim.world.state
@@ -197,7 +198,7 @@ class Film:
 
 
 def _recorded_planes(header: Mapping[str, Any]) -> tuple[Plane, ...]:
-    from pliant.scene import Scene
+    from pliant.scene import Scene  # start-up: simulations are drawn, and plots made, without reading scenes
 
     try:
         return planes_of(Scene.from_toml(header["scene"], "the scene in the run file"))

@@ -9,6 +9,7 @@ import numpy as np
 from pliant.base import Floats
 from pliant.contact.contacts import Contacts
 from pliant.kernels import kernel
+from pliant.model import Rest
 from pliant.world.motion import Motion
 
 
@@ -32,9 +33,9 @@ class Balance:
 class Held:
     """Bodies of which something else holds a part; made once (`motion.kept(Held)`)."""
 
-    def __init__(self, motion: Motion) -> None:
-        self.body = np.zeros(len(motion.bodies), bool)
-        for owners in (motion.nodes, motion.frames):
+    def __init__(self, rest: Rest) -> None:
+        self.body = np.zeros(len(rest.bodies), bool)
+        for owners in (rest.nodes, rest.frames):
             self.body[owners.body[owners.inverse == 0.0]] = True
 
 

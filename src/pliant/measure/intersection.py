@@ -18,10 +18,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from pliant.base import Floats, Ints
-from pliant.detect.closest import closest_on_body, face_neighbours, pseudo_normal
+from pliant.detect.closest import face_neighbours
+from pliant.detect.penetration import signed_distances, with_normals
+from pliant.detect.shapes import no_shapes
 from pliant.detect.tree import Tree
-from pliant.geometry.normals import angle_normals
-from pliant.kernels import axpy, contiguous, dot, kernel, load, norm, sub
+from pliant.kernels import contiguous
 from pliant.measure.columns import common_volume
 
 Half = tuple[int, Floats, Floats]  # body, a point of its plane [m], normal out of it
@@ -144,25 +145,6 @@ class _Skins:
         """Signed distance of the corners of faces to other bodies, (n, 3); each point once."""
         key = (other[:, None] * len(self.points) + self.faces[face]).ravel()
         asked, back = np.unique(key, return_inverse=True)
-        gap, face_normal, vertex_normal = np.empty(len(asked)), np.zeros((len(self.faces), 3)), np.zeros((len(self.points), 3))
-        angle_normals(self.points, self.faces, face_normal, vertex_normal)
-        _signed(
-            asked // len(self.points), asked % len(self.points), self.points, tree.root, tree.level[1], tree.first, tree.count, tree.order,
-            tree.low, tree.high, self.faces, self.neighbour, face_normal, vertex_normal, gap,
-        )  # fmt: skip
+        surfaces = with_normals(self.points, self.faces, self.neighbour, tree, no_shapes(len(self.ids)))
+        gap = signed_distances(surfaces, self.points[asked % len(self.points)], asked // len(self.points)).gap
         return gap[back.ravel()].reshape(-1, 3)
-
-
-@kernel
-def _signed(  # type: ignore[no-untyped-def]
-    body, point, points, root, leaves, first, count, order, low, high, faces, neighbour, face_normal, vertex_normal, gap
-):  # fmt: skip
-    """Signed distance of points to bodies, negative inside."""
-    stack = np.empty(128, np.int64)
-    for k in range(len(point)):
-        p = load(points, point[k])
-        _, f, u, v, w = closest_on_body(p, root[body[k]], leaves, first, count, order, low, high, points, faces, stack)
-        n = pseudo_normal(f, (u, v, w), faces, neighbour, face_normal, vertex_normal)
-        x, y, z = load(points, faces[f, 0]), load(points, faces[f, 1]), load(points, faces[f, 2])
-        out = sub(axpy(u, x, axpy(v, y, (w * z[0], w * z[1], w * z[2]))), p)
-        gap[k] = -norm(out) if dot(out, n) > 0.0 else norm(out)

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from pliant.base import Floats
 from pliant.model import IMPLICIT, VERLET
 from pliant.world.loads import add_loads
 from pliant.world.world import World
@@ -31,12 +32,12 @@ class Newton:
         torque = np.zeros_like(state.position)
         add_loads(world, state.x, state.position, state.rotation, state.time, self.on_nodes, self.on_frames, torque)
 
-    def add(self, dt: float) -> None:
-        """Add the step that was just taken."""
+    def add(self, dt: float, damping: Floats) -> None:
+        """Add the step that was just taken, with the damping that nodes had in it [1/s], (n,)."""
         nodes, frames, state, g = self.world.model.nodes, self.world.model.frames, self.world.state, self.world.model.gravity
         free = frames.inverse > 0.0
         kick = np.where((nodes.scheme == VERLET) & (nodes.inverse > 0.0), 0.5 * (dt + self.last), dt)[:, None]
-        fade, mass = self.world.damping[:, None], nodes.mass[:, None]
+        fade, mass = damping[:, None], nodes.mass[:, None]
         took = np.where((nodes.scheme == IMPLICIT)[:, None], dt * fade * state.v, 0.5 * dt * fade * (self.v + state.v))
         explicit = (nodes.scheme <= VERLET) & (nodes.inverse > 0.0)
         took = np.where(explicit[:, None], kick * fade / (1.0 + kick * fade) * self.v, took)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pliant.base import Floats
-from pliant.contact.inside import remaining
+from pliant.detect.solid_penetration import Collisions, SolidPenetration, closest_faces
 from pliant.geometry.mesh import TET_EDGES
 
 if TYPE_CHECKING:
@@ -32,6 +32,23 @@ class Overlap:
     def typical(self) -> float:
         """Median over the points inside, as a part of the mean edge."""
         return float(np.median(self.depth)) / self.edge if len(self.depth) else 0.0
+
+
+def remaining(sim: Simulation) -> Collisions:
+    """Points that are inside bodies as they are now, with `depth` the distance to the body's surface [m].
+
+    What a step has left: over all points, of all pairs that meet. A point inside its own body has its consistent depth.
+    """
+    motion = sim.world.standing()
+    found, surfaces = motion.kept(SolidPenetration).find(motion.end, motion.shapes, motion.pairs.meet)
+    rows = np.flatnonzero((motion.bodies.analytic[found.b] < 0) & (found.a != found.b))
+    found.depth[rows] = -closest_faces(surfaces, found.point[rows], found.b[rows]).gap
+    return found
+
+
+def remaining_depth(sim: Simulation) -> float:
+    """Largest of them [m]; 0 if nothing is inside anything."""
+    return float(np.nanmax(remaining(sim).depth, initial=0.0))
 
 
 def overlap(sim: Simulation) -> Overlap:

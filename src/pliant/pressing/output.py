@@ -109,9 +109,9 @@ def title_of(found: Pressed) -> str:
 
 def picture(found: Pressed, path: Path) -> None:
     """A's pressed side, coloured by pressure: A is turned over so that this side is seen from above."""
-    from pliant.look.draw import draw
-    from pliant.look.fields import round_up
-    from pliant.look.source import NO_POINTS, Picture
+    from pliant.look.draw import draw  # start-up: a picture is drawn only when a result is saved
+    from pliant.look.fields import round_up  # start-up
+    from pliant.look.source import NO_POINTS, Picture  # start-up
 
     points, faces, fields, _ = surface_of(found, 0 if found.a.nodes is not None else 1)
     turn = _turned_over(found.direction if found.a.nodes is not None else -found.direction, points)

@@ -20,7 +20,9 @@ from pliant.base import Floats, PliantError
 from pliant.bodies.response_table import read_rows, read_table
 from pliant.contact.elastic.response import Tabulated, compliance
 from pliant.geometry.mesh import TetMesh
+from pliant.geometry.shapes import make
 from pliant.pressing import quantities
+from pliant.scene import Scene
 
 WIDE = 4.0  # half the width of a block, in thicknesses
 FINEST = 0.05  # of the thickness: elements under the force
@@ -35,8 +37,6 @@ def block_response(thickness: float, young: float, poisson: float, wide: float =
     wide    half the width of the block over its thickness; its sides are free
     finest  size of the elements under the force over the thickness; they grow away from it
     """
-    from pliant.scene import Scene
-
     c = compliance(young, poisson)
     mesh = graded_block(thickness, wide, finest)
     small = 0.1 * finest * thickness
@@ -57,8 +57,6 @@ def block_response(thickness: float, young: float, poisson: float, wide: float =
 
 def graded_block(thickness: float, wide: float, finest: float) -> TetMesh:
     """A block below z = 0 with small elements around the origin that grow by a constant factor."""
-    from pliant.geometry.shapes import make
-
     along, down = CELLS
     box = make("box", size=(2.0 * along, 2.0 * along, 2.0 * down), edge=2.0).tets
     assert box is not None

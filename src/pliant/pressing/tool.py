@@ -29,6 +29,7 @@ from pliant.pressing import quantities
 from pliant.pressing.approach import aligned, angle_of, check_depth, check_force, floor_under, tipped, touching, why_apart
 from pliant.pressing.maps import PressureMap, pressure_map
 from pliant.pressing.objects import Source, Thing, centre_of
+from pliant.pressing.output import save
 from pliant.pressing.response_tables import read_response
 
 RESPONSES = ("boussinesq", "volume-preserving", "layer")
@@ -103,8 +104,6 @@ class Pressed:
 
     def save(self, folder: str | Path, sensor: tuple[int, int] | None = None) -> list[Path]:
         """Pictures, the map as PNG and CSV, both surfaces as PLY, and the facts; returns the files."""
-        from pliant.pressing.output import save
-
         return save(self, Path(folder), sensor)
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 from xml.sax.saxutils import quoteattr
 
 import numpy as np
@@ -12,10 +11,7 @@ import numpy as np
 from pliant.base import Floats, Ints, PliantError
 from pliant.geometry.mesh import TetMesh
 from pliant.record.journal import Array
-from pliant.record.run import Cells, Run
-
-if TYPE_CHECKING:
-    from pandas import DataFrame
+from pliant.record.run import Cells, Run, data_frame, flat_columns, split_columns
 
 # Faces of a quadratic tetrahedron seen from outside, as corners and then the middles between corners 1-2, 2-3, 3-1;
 # nodes in VTK's order (corners, then edges 01 12 02 03 13 23).
@@ -158,36 +154,10 @@ def write_ply(path: Path, points: Floats, faces: Ints, fields: dict[str, Array])
 # ------------------------------------------------------------------------------------------------ csv
 
 
-def split_columns(name: str, values: Array) -> dict[str, Array]:
-    """One column per component: name, or name_x name_y name_z, or name_0 name_1 ..."""
-    if values.ndim == 1:
-        return {name: values}
-    flat = values.reshape(len(values), -1)
-    ends = "xyz" if flat.shape[1] == 3 else [str(k) for k in range(flat.shape[1])]
-    return {f"{name}_{end}": flat[:, k] for k, end in enumerate(ends)}
-
-
 def _csv(run: Run, stem: Path, frames: list[int], body: int | str | None) -> list[Path]:
     if not run.series():
         raise PliantError(f"{run.path} has no steps to write as csv")
     return [write_csv(stem.with_name(stem.name + ".csv"), run.series())]
-
-
-def flat_columns(table: dict[str, Array]) -> dict[str, Array]:
-    """All columns, vectors split into components."""
-    columns: dict[str, Array] = {}
-    for name, values in table.items():
-        columns |= split_columns(name, values)
-    return columns
-
-
-def data_frame(table: dict[str, Array]) -> DataFrame:
-    """The same columns as a table of pandas."""
-    try:
-        import pandas
-    except ImportError:
-        raise PliantError("This needs pandas: pip install pandas.") from None
-    return pandas.DataFrame(flat_columns(table))
 
 
 def write_parquet(path: Path, table: dict[str, Array]) -> Path:

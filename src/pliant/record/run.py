@@ -32,6 +32,12 @@ def run_paths(path: str | Path) -> tuple[Path, Path]:
     return stem.with_name(stem.name + ".vtkhdf"), stem.with_name(stem.name + ".journal")
 
 
+def free_name(path: Path) -> Path:
+    """The path, or the path with the first number that makes it new: nothing is overwritten."""
+    tries = [path] + [path.with_name(f"{path.name}-{i}") for i in range(2, 10000)]
+    return next(p for p in tries if not any(file.exists() for file in run_paths(p)))
+
+
 @dataclass(frozen=True)
 class Cells:
     """What is drawn over the points of a frame; cell fields run over tets, tets10, triangles, vertices in turn."""
@@ -164,8 +170,7 @@ class Run:
 
     def pandas(self, a: str | None = None, b: str | None = None) -> DataFrame:
         """Contact per pair and step as a table of pandas: of a with b (acting on a, one row per step), or of all that touch."""
-        from pliant.measure.pairs import pair_series, pair_table
-        from pliant.record.export import data_frame
+        from pliant.measure.pairs import pair_series, pair_table  # start-up: reading a run does not need the kernels
 
         if (a is None) != (b is None):
             raise PliantError("run.pandas takes the names of two bodies, or none for all pairs.")
@@ -211,7 +216,7 @@ class Run:
 
         All of them, those of body a, or those of a with b; with names given, forces act on a.
         """
-        from pliant.contact.contacts import Contacts  # reading a run does not need the kernels
+        from pliant.contact.contacts import Contacts  # start-up: reading a run does not need the kernels
 
         i = self.frame_at(t)
         rows = Contacts.of_arrays(self.contact_rows(i))
@@ -318,3 +323,29 @@ def stacked(batches: Sequence[dict[str, Array]]) -> dict[str, Array]:
         ]
         result[name] = np.concatenate(parts)
     return result
+
+
+def split_columns(name: str, values: Array) -> dict[str, Array]:
+    """One column per component: name, or name_x name_y name_z, or name_0 name_1 ..."""
+    if values.ndim == 1:
+        return {name: values}
+    flat = values.reshape(len(values), -1)
+    ends = "xyz" if flat.shape[1] == 3 else [str(k) for k in range(flat.shape[1])]
+    return {f"{name}_{end}": flat[:, k] for k, end in enumerate(ends)}
+
+
+def flat_columns(table: dict[str, Array]) -> dict[str, Array]:
+    """All columns, vectors split into components."""
+    columns: dict[str, Array] = {}
+    for name, values in table.items():
+        columns |= split_columns(name, values)
+    return columns
+
+
+def data_frame(table: dict[str, Array]) -> DataFrame:
+    """The same columns as a table of pandas."""
+    try:
+        import pandas
+    except ImportError:
+        raise PliantError("This needs pandas: pip install pandas.") from None
+    return pandas.DataFrame(flat_columns(table))

@@ -9,12 +9,11 @@ from typing import Any
 import numpy as np
 
 from pliant.base import PliantError
-from pliant.bodies.response_table import read_table
 from pliant.geometry.files import PointCloud
 from pliant.geometry.mesh import Surface, TetMesh
 from pliant.geometry.shape import Shape
 from pliant.model import State
-from pliant.scene import ResponseTable, Scene
+from pliant.scene import Scene
 
 PARTS = ("shape", "skin", "core")  # of a body that may be meshes
 _PLAIN = ("time", "step", "last_dt")  # scalars, kept exactly as 8-byte arrays
@@ -50,44 +49,20 @@ def thaw(arrays: dict[str, np.ndarray], meta: dict[str, Any]) -> State:
     return State(**values, memory=memory, elements=elements, books=books, values=changed)
 
 
-def read_meshes(scene: Scene) -> Scene:
-    """A copy in which meshes from files and surfaces to be filled are there, so that what runs is what is recorded."""
-    from pliant.bodies.body import is_filled
-    from pliant.geometry.resolve import resolve
-    from pliant.simulate.build import contact_of
-
-    needs, bodies = contact_of(scene)[0].needs, []
-    for body in scene.bodies:
-        update: dict[str, Any] = {}
-        for part in PARTS:
-            spec = getattr(body, part)
-            if spec is not None and not _named(spec):
-                try:
-                    update[part] = resolve(spec, solid=part == "core" or (part == "shape" and is_filled(body, needs)))
-                except PliantError as error:
-                    raise PliantError(f"Body '{body.name}': {error}") from None
-        response = body.material.response
-        if body.model == "quasi-rigid" and isinstance(response, str) and response.endswith(".csv"):
-            c, rows = read_table(response)
-            table = ResponseTable(c=c, r=rows[:, 0].tolist(), values=rows[:, 1].tolist())
-            update["material"] = body.material.model_copy(update={"response": table})
-        bodies.append(body.model_copy(update=update))
-    return scene.model_copy(update={"bodies": bodies})
-
-
-def _named(spec: Any) -> bool:
+def is_named(spec: Any) -> bool:
+    """Whether a scene file can say what a shape is."""
     return isinstance(spec, dict) and "kind" in spec
 
 
 def pack_scene(scene: Scene) -> tuple[str, dict[str, np.ndarray]]:
-    """A scene as TOML and the meshes that TOML cannot hold or that lie in files of the user, which may change."""
+    """A scene as TOML, and the meshes that TOML cannot hold: those of bodies must be there (`simulate.build.read_meshes`)."""
     arrays: dict[str, np.ndarray] = {}
     bodies = []
-    for i, body in enumerate(read_meshes(scene).bodies):
+    for i, body in enumerate(scene.bodies):
         update: dict[str, Any] = {}
         for part in PARTS:
             spec = getattr(body, part)
-            if spec is None or _named(spec):
+            if spec is None or is_named(spec):
                 continue
             arrays |= {f"{part}/{i}/{name}": array for name, array in _mesh_arrays(spec).items()}
             update[part] = {"kind": "recorded", "number": i, "name": Path(spec.name).name}

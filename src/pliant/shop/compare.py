@@ -10,6 +10,8 @@ from pathlib import Path
 import numpy as np
 
 from pliant.base import Floats, PliantError
+from pliant.look.plots import panels_of
+from pliant.measure.books import books
 from pliant.measure.newton import Newton
 from pliant.model import Model
 from pliant.scene import Scene
@@ -89,8 +91,8 @@ def _run(sim: Simulation, trial: Trial, progress: Callable[[str, float], None]) 
     def add(report: StepReport) -> None:
         contacts = report.contacts
         on_moving = moves[contacts.a].astype(float) - moves[contacts.b]  # a pair that moves pushes nothing together
-        impulse[:] += report.dt * (on_moving @ contacts.force + sim.world.reaction.sum(axis=0))
-        newton.add(report.dt)
+        impulse[:] += report.dt * (on_moving @ contacts.force + report.reaction.sum(axis=0))
+        newton.add(report.dt, report.damping)
 
     for k in range(steps):
         start = sim.time
@@ -120,8 +122,6 @@ def _hung(model: Model) -> bool:
 
 
 def _energies(sim: Simulation, trial: Trial, exact: bool) -> None:
-    from pliant.measure.books import books
-
     now = books(sim.world, elastic=exact)
     trial.kinetic.append(now.kinetic)
     trial.moved = max(trial.moved, now.kinetic, abs(now.contact))
@@ -131,8 +131,6 @@ def _energies(sim: Simulation, trial: Trial, exact: bool) -> None:
 
 def plot(trials: list[Trial], title: str, path: Path) -> Path:
     """Force, depth, energy and contacts of all trials over time."""
-    from pliant.look.plots import panels_of
-
     done = [t for t in trials if t.time]
     curves = {
         "supporting force [N]": {t.method: (t.time, np.linalg.norm(np.array(t.support), axis=1)) for t in done},

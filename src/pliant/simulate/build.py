@@ -5,18 +5,22 @@ This is the only place that loops over bodies. Errors name the body.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from pliant.base import Floats, Ints, PliantError
 from pliant.bodies.assemble import element_groups
-from pliant.bodies.body import BodyParts, body_parts
+from pliant.bodies.body import BodyParts, body_parts, is_filled
 from pliant.bodies.materials import find_law
-from pliant.contact.method import choose, make_method
-from pliant.contact.several import Several
+from pliant.bodies.response_table import read_table
+from pliant.contact.method import Several, choose, make_method
 from pliant.detect.shapes import KINDS, NO_SHAPE
+from pliant.geometry.shapes import resolve
 from pliant.integrate.stability import stable_step
 from pliant.model import SCHEMES, STAGED, SYMPLECTIC, Bodies, Frames, Model, Nodes, Skin, State
-from pliant.scene import Body, Scene, Where
+from pliant.record.snapshot import PARTS, is_named
+from pliant.scene import Body, ResponseTable, Scene, Where
 from pliant.simulate.wiring import Draft, chosen, joined, starts, wire_attachments, wire_drives, wire_loads
 from pliant.world.pairs import PairTable, pair_table
 from pliant.world.world import World
@@ -298,6 +302,27 @@ def contact_of(scene: Scene) -> tuple[Several, list[str]]:
     asked = scene.contact.get("method", "auto") if isinstance(scene.contact, dict) else scene.contact
     why = [f"contact = \"{rule}\": {choose([b.model for b in scene.bodies])[1]}."] if asked == "auto" else []
     return Several({rule: make_method(rule, options), **{m: make_method(m) for m in others}}), why
+
+
+def read_meshes(scene: Scene) -> Scene:
+    """A copy in which meshes from files and surfaces to be filled are there, so that what runs is what is recorded."""
+    needs, bodies = contact_of(scene)[0].needs, []
+    for body in scene.bodies:
+        update: dict[str, Any] = {}
+        for part in PARTS:
+            spec = getattr(body, part)
+            if spec is not None and not is_named(spec):
+                try:
+                    update[part] = resolve(spec, solid=part == "core" or (part == "shape" and is_filled(body, needs)))
+                except PliantError as error:
+                    raise PliantError(f"Body '{body.name}': {error}") from None
+        response = body.material.response
+        if body.model == "quasi-rigid" and isinstance(response, str) and response.endswith(".csv"):
+            c, rows = read_table(response)
+            table = ResponseTable(c=c, r=rows[:, 0].tolist(), values=rows[:, 1].tolist())
+            update["material"] = body.material.model_copy(update={"response": table})
+        bodies.append(body.model_copy(update=update))
+    return scene.model_copy(update={"bodies": bodies})
 
 
 def _pairs(scene: Scene, model: Model, methods: list[str]) -> PairTable:

@@ -72,13 +72,14 @@ def _pair(world: World, scene: Scene, a: str, b: str, name: str, value: float) -
     if pair is None:
         raise PliantError(f"The pair {a} and {b} is not stated in the scene: add it with scene.pair(...) to be able to change it.")
     setattr(pair, name, value)
-    names, table = world.model.bodies.names, world.pairs
-    low, high = sorted((names.index(a), names.index(b)))
-    row = int(np.searchsorted(table.key, low * len(names) + high))
+    bodies, table = world.model.bodies, world.pairs
+    origin, wanted = bodies.origin(), sorted((bodies.names.index(a), bodies.names.index(b)))
+    ends = np.sort([origin[table.key // len(bodies)], origin[table.key % len(bodies)]], axis=0)
+    rows = np.flatnonzero((ends[0] == wanted[0]) & (ends[1] == wanted[1]))  # of all that broke off them, too
     mu_d, mu_s = table.mu_d.copy(), table.mu_s.copy()
-    (mu_d if name == "friction" else mu_s)[row] = value
+    (mu_d if name == "friction" else mu_s)[rows] = value
     if pair.static_friction is None and pair.friction is not None:
-        mu_s[row] = pair.friction
+        mu_s[rows] = pair.friction
     world.pairs = replace(table, mu_d=mu_d, mu_s=mu_s)
 
 

@@ -20,7 +20,7 @@ from pliant.base import Floats, Ints
 from pliant.bodies.elements import Elements
 from pliant.bodies.pieces import Piece, Whole, pieces_of
 from pliant.bodies.points import Points
-from pliant.model import Bodies, Model, Nodes, Skin
+from pliant.model import CHANGING, Bodies, Model, Nodes, Skin
 from pliant.simulate.build import incidence
 from pliant.simulate.wiring import joined, starts
 from pliant.world.pairs import PairTable
@@ -87,6 +87,8 @@ def break_up(world: World, epoch: Epoch, broken: Broken) -> tuple[World, Epoch]:
     place = np.empty_like(order)
     place[order] = np.arange(len(order))
     skin, bodies, source, point_place, face_place = _skin(first, broken, order, place)
+    for name in CHANGING & vars(bodies).keys():  # as it is now, not as it was in the first epoch
+        setattr(bodies, name, getattr(world.model.bodies, name)[bodies.origin()])
     now = np.empty_like(order)
     now[epoch.order] = np.arange(len(order))
     move = now[order]  # node of the present world that each of the new one is
@@ -249,7 +251,7 @@ def _pairs(old: PairTable, bodies: Bodies) -> PairTable:
     order = np.argsort(np.array(keys, np.int64), kind="stable")
     pick = np.array(rows, np.int64)[order]
     return replace(
-        old, sliding=old.sliding[family], sticking=old.sticking[family], movable=old.movable[family],
+        old, sliding=bodies.friction, sticking=bodies.static_friction, movable=old.movable[family],  # the same arrays: both change
         key=np.array(keys, np.int64)[order], contact=old.contact[pick], method=old.method[pick], mu_d=old.mu_d[pick], mu_s=old.mu_s[pick],
     )  # fmt: skip
 

@@ -9,7 +9,6 @@ import numpy as np
 from pliant.base import Floats, Ints, PliantError
 from pliant.detect.penetration import Penetration
 from pliant.simulate.simulation import Simulation
-from pliant.world.motion import Motion
 from pliant.world.world import World
 
 OVERLAP = 0.02  # of the smaller body: deeper than this at the start is a mistake
@@ -19,9 +18,9 @@ FAR = 10.0  # body lengths a step: what goes faster than this must have a reason
 
 def overlaps(world: World) -> list[tuple[str, str, float, Floats]]:
     """Pairs of bodies that overlap now: names, depth [m] and the direction out of the second."""
-    state = world.state
-    still = Motion(world, 1e-12, state.x.copy(), np.zeros_like(state.v), np.zeros_like(state.velocity), state.spin * 0)
-    hits = still.kept(Penetration).find(still)
+    still = world.standing()
+    finder = still.kept(Penetration)
+    hits = finder.find(finder.fit(still.end, still.shapes), still.pairs.meet)
     names = world.model.bodies.names
     found: dict[tuple[str, ...], tuple[str, str, float, Floats]] = {}
     for k in np.argsort(hits.gap, kind="stable"):  # deepest first

@@ -21,8 +21,9 @@ from pliant.measure.pairs import per_pair
 from pliant.measure.rubbing import Rubbing
 from pliant.record import Cells, Record, Recorder, Run, fold, resume_writer
 from pliant.record.elements import element_stress, element_stretch
-from pliant.record.snapshot import freeze, pack_scene, read_meshes, thaw, unpack_scene
+from pliant.record.snapshot import freeze, pack_scene, thaw, unpack_scene
 from pliant.scene import Scene
+from pliant.simulate.build import read_meshes
 from pliant.simulate.discs import disc_fields, loose_points
 from pliant.simulate.guards import Guard, check_start
 from pliant.simulate.simulation import Simulation
@@ -68,7 +69,7 @@ def start(
     """Build a scene and open its run file, which from then on holds all that is needed to go on."""
     sim = Simulation(read_meshes(scene))
     sim.notes += check_start(sim)
-    text, meshes = pack_scene(sim.scene)
+    text, meshes = pack_scene(sim.given)
     if every is None:  # whole steps, so that dt stays what it is
         every = scene.dt * max(1, round(scene.duration / FRAMES / scene.dt))
     header = {"scene": text, "name": scene.name, "kinds": sim.world.model.bodies.kind}
@@ -108,10 +109,7 @@ def reopen(path: str | Path, duration: float | None = None) -> tuple[Simulation,
     text = model.meta.get("scene") if model else None  # a run recorded in the browser may have changed its scene
     scene = unpack_scene(text or recorder.header["scene"], dict(model.arrays) if model else {})
     sim = Simulation(scene)
-    state = thaw(dict(record.arrays), record.meta)
-    for key, value in state.values.items():
-        sim._set(key, value)
-    sim.recall(state)
+    sim.recall(thaw(dict(record.arrays), record.meta))
     sim.scene.duration = record.meta["duration"] if duration is None else duration
     return sim, recorder
 

@@ -24,15 +24,17 @@ class Simulation:
     """Step with `step()` or `run(until=...)`; ask for positions, contacts and energies at any time."""
 
     def __init__(self, scene: Scene) -> None:
-        self.scene = scene.sampled()
+        self.given = scene.sampled()  # as it was given; with the values of the state all that a resumed run is built from
+        self.scene = scene.sampled()  # as it is now, with what was changed
         self.world: World
         self.world, self.contact = build(self.scene)
         self.dt = scene.dt
         self.report: StepReport | None = None
+        self.reactions: Floats = np.zeros_like(self.state.x)  # [N] (n, 3) that held fixed and prescribed nodes in the last step
         self.notes = list(self.world.model.notes)
         self.epoch = whole_epoch(self.world.model)
         self._apply_changes()
-        self._pieces = self._divide()
+        self._pieces = self._divide()  # of the model as it is: kept because it takes long to find, found anew whenever that changes
         self._shortened: dict[int, str | None] = {}  # bodies that made steps shorter as they flowed, and what is still to be said of them
 
     # -- moving on
@@ -53,11 +55,12 @@ class Simulation:
         while left > 1e-9 * piece:
             self._apply_changes()
             self.report = step(self.world, self.contact, min(piece, left))
+            self.reactions = self.report.reaction
             self._tell(self.report)
             left -= self.report.dt
             if each is not None:
                 each(self.report)
-            if self.world.renew():
+            if self.report.renewed:
                 piece = min(piece, self._break_up())
         assert self.report is not None
         self._check_finite()
@@ -68,9 +71,9 @@ class Simulation:
         broken = parted(self.world, self.epoch)
         if broken is not None:
             self.world, self.epoch = break_up(self.world, self.epoch, broken)
-            self.world.renew()
             assert self.report is not None
             self.report.contacts, self.report.shown = Contacts.none(self.report.dt), None  # in numbers of points that are no more
+            self.reactions = np.zeros_like(self.state.x)
         before, self._pieces = self._pieces, self._divide()
         if self._pieces > before:
             self._shorten()
@@ -95,12 +98,15 @@ class Simulation:
         self._shortened = dict.fromkeys(self._shortened)
 
     def recall(self, state: State) -> None:
-        """Go on from a state that was saved."""
-        if "broken" in state.elements:
-            self.world, self.epoch = break_up(self.world, self.epoch, Broken.of(state.elements["broken"]))
+        """Go on from a state of this scene that was saved, here or by another process."""
+        for path, value in state.values.items():
+            if self.state.values.get(path) != value:
+                self._set(path, value)
+        broken = Broken.of(state.elements["broken"]) if "broken" in state.elements else whole_epoch(self.epoch.first).broken
+        if not np.array_equal(broken.owner, self.epoch.broken.owner):
+            self.world, self.epoch = break_up(self.world, self.epoch, broken)
         self.world.recall(state)
-        self.world.renew()
-        self._pieces = self._divide()
+        self.report, self.reactions, self._pieces = None, np.zeros_like(state.x), self._divide()
 
     def run(self, until: float | None = None, each: Callable[[StepReport], Any] | None = None) -> Simulation:
         """Step until a time [s] (the scene's duration unless given); `each` is called after every step."""
@@ -195,7 +201,7 @@ class Simulation:
 
     def reaction(self, body: str) -> Floats:
         """Force that held a soft body's fixed and prescribed vertices in the last step [N], (3,)."""
-        return self.world.reaction[self.nodes(body)].sum(axis=0)
+        return self.reactions[self.nodes(body)].sum(axis=0)
 
     def books(self) -> Books:
         """Energies and momenta now, and what was gained or lost so far."""
@@ -234,5 +240,5 @@ class Simulation:
         """Put every soft body where its forces balance under gravity and loads (no contact, no time), at rest."""
         from pliant.simulate.statics import settle
 
-        settle(self.world, tolerance)
+        self.reactions = settle(self.world, tolerance)
         return self

@@ -7,14 +7,17 @@ import numpy as np
 from pliant.base import Floats, PliantError
 from pliant.bodies.elements import couples
 from pliant.integrate.blocks import BlockMatrix, BlockPattern
-from pliant.integrate.equilibrium import Equilibrium, StaticProblem, solve_static
+from pliant.integrate.equilibrium import StaticProblem, solve_static
 from pliant.kernels import use_threads
 from pliant.world.loads import add_loads
 from pliant.world.world import World, gather
 
 
-def settle(world: World, tolerance: float = 1e-8) -> Equilibrium:
-    """Move every soft body to where its forces balance under gravity and the loads of this moment, at rest."""
+def settle(world: World, tolerance: float = 1e-8) -> Floats:
+    """Move every soft body to where its forces balance under gravity and the loads of this moment, at rest.
+
+    Returns the forces that hold fixed and prescribed nodes there [N], (n, 3).
+    """
     use_threads(world.size)
     model, state = world.model, world.state
     soft = np.diff(model.bodies.node_start) > 0
@@ -65,5 +68,4 @@ def settle(world: World, tolerance: float = 1e-8) -> Equilibrium:
         raise PliantError(found.complaint(model.bodies.names))
     state.x, state.v = found.x, np.zeros_like(found.x)
     held = (model.nodes.inverse == 0.0)[:, None]
-    world.reaction = np.where(held, -internal(found.x) - external(found.x), 0.0)
-    return found
+    return np.where(held, -internal(found.x) - external(found.x), 0.0)

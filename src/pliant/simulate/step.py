@@ -11,7 +11,7 @@ import numpy as np
 
 from pliant.base import Floats
 from pliant.contact.contacts import Contacts
-from pliant.contact.several import Several
+from pliant.contact.method import Several
 from pliant.kernels import use_threads
 from pliant.measure.balance import Balance, balance, momenta
 from pliant.world.attachments import pull_together
@@ -29,6 +29,9 @@ class StepReport:
     balance: Balance  # of contact impulses and momentum
     max_depth: float  # [m]
     solver_iterations: int  # of implicit bodies, all solves of the step
+    reaction: Floats  # [N] (n, 3) that held fixed and prescribed nodes
+    damping: Floats  # [1/s] (n,) of nodes
+    renewed: bool = False  # have neighbourhoods of phyxels changed?
     drawn: Floats | Callable[[], Floats] | None = None  # see Answer.shown
     warnings: list[str] = field(default_factory=list)
     timings: dict[str, float] = field(default_factory=dict)  # [s] per stage
@@ -57,12 +60,12 @@ def step(world: World, contact: Several, dt: float) -> StepReport:
     if answer.again is not None:
         return step(world, contact, answer.again)
     checked = balance(motion, before, answer.contacts)
-    world.commit(motion)
+    reaction, renewed = world.commit(motion)
     world.state.memory = memory
     world.state.book("friction", answer.contacts.friction_work)
     lap()
     stages = ("free motion", "attachments", "contact", "commit")
-    implicit = world.implicit
+    system = motion.free.system
     return StepReport(
         dt=dt,
         time=world.state.time,
@@ -70,8 +73,11 @@ def step(world: World, contact: Several, dt: float) -> StepReport:
         contacts=answer.contacts,
         balance=checked,
         max_depth=float(-np.fmin(answer.contacts.gap, 0.0).min(initial=0.0)),
-        solver_iterations=implicit.iterations if implicit else 0,
+        solver_iterations=system.iterations if system else 0,
+        reaction=reaction,
+        damping=motion.free.damping,
+        renewed=renewed,
         drawn=answer.shown,
-        warnings=answer.warnings + (implicit.trouble if implicit else []),
+        warnings=answer.warnings + (system.trouble if system else []),
         timings=dict(zip(stages, np.diff(clock).tolist(), strict=True)),
     )

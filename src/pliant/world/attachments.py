@@ -12,7 +12,7 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 from pliant.base import Floats, Ints
-from pliant.model import Attachments
+from pliant.model import Attachments, Rest
 from pliant.world.motion import Motion, Rows
 
 SWEEPS = 30  # at most, for welds
@@ -71,8 +71,8 @@ def _islands(motion: Motion, a: Ints, b: Ints) -> tuple[int, Ints]:
 class Owners:
     """The movable body that each skin point belongs to, -1 for the world and static bodies."""
 
-    def __init__(self, motion: Motion) -> None:
-        skin, frames = motion.skin, motion.frames
+    def __init__(self, rest: Rest) -> None:
+        skin, frames = rest.skin, rest.frames
         own = np.full(len(skin), -1, np.int64)
         framed = skin.frame >= 0
         own[framed] = np.where(frames.inverse[skin.frame[framed]] > 0, frames.body[skin.frame[framed]], -1)

@@ -21,6 +21,9 @@ from pliant.bodies.rigid import fly
 from pliant.world import bindings
 
 if TYPE_CHECKING:
+    from pliant.detect.shapes import Shapes
+    from pliant.integrate.implicit_euler import System
+    from pliant.model import Rest
     from pliant.world.pairs import PairTable
     from pliant.world.world import World
 
@@ -69,8 +72,8 @@ class Rows:
 class Touched:
     """What pushes look up: made once (`motion.kept(Touched)`)."""
 
-    def __init__(self, motion: Motion) -> None:
-        skin, count = motion.skin, len(motion.x)
+    def __init__(self, rest: Rest) -> None:
+        skin, count = rest.skin, len(rest.nodes.mass)
         self.slot = np.full(count, -1, np.int64)  # of each node in the other two; -1 between pushes
         self.node, self.impulse = np.empty(count, np.int64), np.empty((count, 3))  # room for those that a push reaches
         first = np.minimum(skin.start[:-1], max(len(skin.node) - 1, 0))
@@ -80,13 +83,28 @@ class Touched:
         self.alone[alone] = skin.node[first[alone]]
 
 
+@dataclass(frozen=True)
+class Free:
+    """Every body on its own for one step: where that leaves it, and what contact must know of the way."""
+
+    dt: float  # [s]
+    x: Floats  # [m] (n, 3) nodes
+    v: Floats  # [m/s] (n, 3)
+    velocity: Floats  # [m/s] (f, 3) frames
+    spin: Floats  # [kg m^2/s] (f, 3)
+    force: Floats  # [N] (n, 3) on nodes at the start of the step; on those of Runge-Kutta bodies the mean over it
+    damping: Floats  # [1/s] (n,) of nodes
+    mobility: Floats  # [1/kg] (n,) velocity per impulse of nodes that are pushed one by one, 0 where they move together
+    system: System | None  # how the nodes of implicit bodies move together
+
+
 class Motion:
     """One step as the bodies would take it, open to be pushed."""
 
-    def __init__(self, world: World, dt: float, x: Floats, v: Floats, velocity: Floats, spin: Floats) -> None:
+    def __init__(self, world: World, free: Free) -> None:
         model, state = world.model, world.state
-        self._world = world
-        self.dt = dt
+        self._world, self.free = world, free
+        self.dt = free.dt
         self.time = state.time
         self.skin = model.skin
         self.bodies = model.bodies
@@ -94,8 +112,8 @@ class Motion:
         self.frames = model.frames
         self.pairs: PairTable = world.pairs
         self.gravity = model.gravity  # [m/s^2] (3,)
-        self.x, self.v = x, v  # nodes at the end of the step
-        self.velocity_frames, self.spin = velocity, spin
+        self.x, self.v = free.x, free.v  # nodes at the end of the step
+        self.velocity_frames, self.spin = free.velocity, free.spin
         self.position_start, self.rotation_start = state.position, state.rotation  # frames at the start of the step
         self.position, self.rotation = np.empty_like(state.position), np.empty_like(state.rotation)  # and at its end
         self._fly()
@@ -107,9 +125,9 @@ class Motion:
         self._stored: tuple[Floats | None, Floats] = None, np.zeros(0)  # the last answer of `potential`
         self.rewound = 0.0  # [J] potential energy moved by `rewind`
         self.impulse_on_fixed = np.zeros((len(model.nodes.mass), 3))  # [N s] pushes that fixed nodes took
-        self._mobility, self._system = world.explicit_mobility, world.implicit  # what impulses on nodes go through
+        self._mobility, self._system = free.mobility, free.system  # what impulses on nodes go through
         self._rough: tuple[Floats, Floats] | None = None  # impulses on nodes, and dv found for them, meanwhile `roughly`
-        self.unsolved = np.zeros_like(x)  # [m/s] that implicit nodes got `by_mass`, of which their systems do not know
+        self.unsolved = np.zeros_like(free.x)  # [m/s] that implicit nodes got `by_mass`, of which their systems do not know
 
     def _fly(self) -> None:
         state, frames = self._world.state, self._world.model.frames
@@ -125,6 +143,11 @@ class Motion:
         return self._world.skin_positions(self.x, self.position, self.rotation)
 
     @property
+    def shapes(self) -> Shapes:
+        """The exact shapes of all bodies as they are at the end of the step."""
+        return self.bodies.shapes(self.position, self.rotation)
+
+    @property
     def velocity(self) -> Floats:
         """Mean velocity of the skin points over the step [m/s], (p, 3)."""
         return (self.end - self.start) / self.dt
@@ -137,12 +160,12 @@ class Motion:
     @contextmanager
     def by_mass(self) -> Iterator[None]:
         """Meanwhile impulses move the nodes of implicit bodies one by one, by their masses, not all together through their system."""
-        world = self._world
-        self._mobility, self._system = np.where(world.explicit_mobility > 0.0, world.explicit_mobility, self.nodes.inverse), None
+        free = self.free
+        self._mobility, self._system = np.where(free.mobility > 0.0, free.mobility, self.nodes.inverse), None
         try:
             yield
         finally:
-            self._mobility, self._system = world.explicit_mobility, world.implicit
+            self._mobility, self._system = free.mobility, free.system
 
     @contextmanager
     def roughly(self) -> Iterator[None]:
@@ -163,10 +186,9 @@ class Motion:
     @cached_property
     def inertia(self) -> Floats:
         """Impulse per velocity of each node that is pushed alone, its damper included [kg], (n,); its mass where it is held."""
-        world = self._world
-        alone = world.explicit_mobility > 0.0
-        damped = np.where(self.nodes.inverse > 0.0, self.nodes.mass * (1.0 + self.dt * world.damping), self.nodes.mass)
-        return np.divide(1.0, world.explicit_mobility, out=damped, where=alone)
+        mobility = self.free.mobility
+        damped = np.where(self.nodes.inverse > 0.0, self.nodes.mass * (1.0 + self.dt * self.free.damping), self.nodes.mass)
+        return np.divide(1.0, mobility, out=damped, where=mobility > 0.0)
 
     @property
     def coupled(self) -> bool:
@@ -206,7 +228,7 @@ class Motion:
         """
         if len(rows) == 0:
             return
-        world, skin, touched = self._world, self.skin, self.kept(Touched)
+        skin, touched = self.skin, self.kept(Touched)
         on_frames, turning = np.zeros_like(self.position), np.zeros_like(self.position)
         count = bindings.spread(
             rows.start, rows.point, rows.weight, rows.at, np.ascontiguousarray(impulses), touched.alone, skin.start, skin.node, skin.weight,
@@ -223,8 +245,8 @@ class Motion:
                 self._rough[1][:] += dv
             self.v += dv
             self.x += moved * dv
-        elif world.implicit is not None:
-            self.unsolved[node] += (self._mobility - world.explicit_mobility)[node, None] * impulse
+        elif self.free.system is not None:
+            self.unsolved[node] += (self._mobility - self.free.mobility)[node, None] * impulse
         free = self.frames.inverse > 0.0
         if free.any():
             self.velocity_frames[free] += on_frames[free] * self.frames.inverse[free, None]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -18,10 +18,19 @@ from pliant.kernels import axpy, load, parallel, prange, store
 from pliant.model import IMPLICIT, STAGED, Model, Rest, State
 from pliant.world import bindings
 from pliant.world.loads import add_loads
-from pliant.world.motion import Motion
+from pliant.world.motion import Free, Motion
 
 if TYPE_CHECKING:
     from pliant.world.pairs import PairTable
+
+
+class Forces(NamedTuple):
+    """What acts at a moment, gravity apart."""
+
+    on_nodes: Floats  # [N] (n, 3)
+    on_frames: Floats  # [N] (f, 3)
+    torque: Floats  # [N m] (f, 3)
+    damping: Floats  # [1/s] (n,) of each node, with that of its vertex under these forces
 
 
 class World:
@@ -30,18 +39,15 @@ class World:
     def __init__(self, model: Model, state: State, pairs: PairTable, solver: str = "cg") -> None:
         self.model, self.state, self.pairs, self.solver = model, state, pairs, solver
         nodes = model.nodes
-        self.explicit_mobility = np.where(nodes.scheme == IMPLICIT, 0.0, nodes.inverse)
         self.implicit = ImplicitEuler(model, solver) if (nodes.scheme == IMPLICIT).any() else None
         self.staged = RungeKutta(self) if np.isin(nodes.scheme, STAGED).any() else None
         self.size = sum(g.work for g in model.groups) + len(model.skin)  # how much work a step is, in items
-        self.reaction = np.zeros_like(state.x)  # [N] that holds fixed and prescribed nodes, of the last step
-        self.kept: dict[type, Any] = {}  # what contact methods derive from the model, once per epoch
-        self.damping = nodes.damping  # [1/s] (n,) of each node, with that of its vertex under the forces last asked for
+        self.kept: dict[type, Any] = {}  # what is derived from `rest`, once per epoch: made anew it is the same
         self.directed = self.implicit is not None or bool((model.frames.inverse > 0.0).any())  # do contacts yield by direction?
         self._held = np.flatnonzero(nodes.inverse == 0.0)
-        self._corner = np.empty((model.corners, 3))
-        self._force = np.zeros_like(state.x)
+        self._corner = np.empty((model.corners, 3))  # room for forces on the corners of elements
         self.points = [(number, group) for number, group in enumerate(model.groups) if isinstance(group, Points)]
+        self._remember()
 
     @cached_property
     def rest(self) -> Rest:
@@ -52,10 +58,10 @@ class World:
 
     def forces(
         self, x: Floats, v: Floats, position: Floats, rotation: Floats, time: float | Floats, scheme: int | None = None
-    ) -> tuple[Floats, Floats, Floats]:
-        """Elastic forces, damping and loads (gravity apart): on nodes (n, 3), on frames (f, 3), torques (f, 3).
+    ) -> Forces:
+        """Elastic forces, dashpots and loads (gravity apart). A time may be given for each table of loads.
 
-        `scheme`: only bodies with this Runge-Kutta scheme have moved since the last call. A time may be given for each table of loads.
+        `scheme`: forces are asked for on bodies with this Runge-Kutta scheme alone; those on others mean nothing.
         """
         model, offset = self.model, 0
         for group in model.groups:
@@ -65,9 +71,9 @@ class World:
             offset += count
         on_nodes, on_frames, torque = np.empty_like(x), np.zeros_like(position), np.zeros_like(position)
         gather(model.corner_start, model.corner, self._corner, on_nodes)
-        self.damping = self._damping(on_nodes)
+        damping = self._damping(on_nodes)
         add_loads(self, x, position, rotation, time, on_nodes, on_frames, torque)
-        return on_nodes, on_frames, torque
+        return Forces(on_nodes, on_frames, torque, damping)
 
     def _damping(self, elastic: Floats) -> Floats:
         """Damping of each node [1/s]: a of the body, and c / m min(|F| / f, cap) of the vertex ((3) of Motheram, Tribble)."""
@@ -103,24 +109,30 @@ class World:
         implicit = nodes.scheme == IMPLICIT
         # implicit bodies damp with the velocity at the end of the step, through their matrix
         v_damping = np.where(implicit[:, None], 0.0, state.v)
-        force, on_frames, torque = self.forces(state.x, v_damping, state.position, state.rotation, state.time)
-        x, v = np.empty_like(state.x), np.empty_like(state.v)
+        force, on_frames, torque, damping = self.forces(state.x, v_damping, state.position, state.rotation, state.time)
+        x, v, system = np.empty_like(state.x), np.empty_like(state.v), None
+        mobility = np.where(implicit, 0.0, nodes.inverse)
         kick_nodes(
-            nodes.scheme, nodes.inverse, self.damping, model.gravity, force, state.x, state.v, dt, state.last_dt, x, v,
+            nodes.scheme, nodes.inverse, damping, model.gravity, force, state.x, state.v, dt, state.last_dt, x, v,
         )  # fmt: skip
         self.drive_nodes(state.time + dt, dt, x, v)
         if self.implicit is not None:
-            self.implicit.step(state.x, state.v, force, self.damping, dt, x, v)
+            system = self.implicit.step(state.x, state.v, force, damping, dt, x, v)
         if self.staged is not None:
-            force = self.staged.step(force, dt, x, v)
-            self.explicit_mobility = np.where(self.staged.mine, nodes.inverse / (1.0 + dt * self.damping), self.explicit_mobility)
+            force, damping = self.staged.step(force, damping, dt, x, v)
+            mobility = np.where(self.staged.mine, nodes.inverse / (1.0 + dt * damping), mobility)
         velocity, spin = np.empty_like(state.velocity), np.empty_like(state.spin)
         frames = model.frames
         kick_frames(
             state.velocity, state.spin, frames.inverse, frames.damping, on_frames, torque, model.gravity, dt, velocity, spin
         )
-        self._force = force
-        return Motion(self, dt, x, v, velocity, spin)
+        return Motion(self, Free(dt, x, v, velocity, spin, force, damping, mobility, system))
+
+    def standing(self) -> Motion:
+        """The bodies as they stand: a step that takes no time, to look at and not to be pushed."""
+        state, nodes = self.state, self.model.nodes
+        where = (state.x.copy(), state.v.copy(), state.velocity.copy(), state.spin.copy())
+        return Motion(self, Free(0.0, *where, np.zeros_like(state.x), nodes.damping, nodes.inverse, None))
 
     def drive_nodes(self, time: float, dt: float, x: Floats, v: Floats) -> None:
         """Put prescribed nodes where they belong at this time."""
@@ -180,41 +192,45 @@ class World:
 
     # -- the end of a step
 
-    def commit(self, motion: Motion) -> None:
-        """The motion, as pushed, becomes the state."""
-        state, dt = self.state, motion.dt
-        self.reaction = self._reactions(motion)
+    def commit(self, motion: Motion) -> tuple[Floats, bool]:
+        """The motion, as pushed, becomes the state.
+
+        Forces that hold fixed and prescribed nodes [N], (n, 3), and whether neighbourhoods of phyxels have changed.
+        """
+        state, dt, reaction = self.state, motion.dt, self._reactions(motion)
         frames = self.model.drives.frame
         motion.velocity_frames[frames] = (motion.position - state.position)[frames] / dt
         for account, work in (motion.work() | {"rewound": motion.rewound, "loads": self._work_of_loads(motion)}).items():
             state.book(account, work)
         # what is pushed against a prescribed frame is taken by what moves it
-        state.book("drives", float(np.sum(self.reaction * (motion.x - state.x))) - motion.work_on_driven())
+        state.book("drives", float(np.sum(reaction * (motion.x - state.x))) - motion.work_on_driven())
         state.x, state.v = motion.x, motion.v
         state.position, state.rotation = motion.position, motion.rotation
         state.velocity, state.spin = motion.velocity_frames, motion.spin
         state.time += dt
         state.step += 1
         state.last_dt = dt
-        self._flow(dt)
+        return reaction, self._flow(dt)
 
-    def _flow(self, dt: float) -> None:
-        """Let what is plastic flow and what is overstretched tear; the energy that this takes is booked."""
-        for number, group in self.points:
+    def _flow(self, dt: float) -> bool:
+        """Let what is plastic flow and what is overstretched tear; the energy that this takes is booked.
+
+        Whether neighbourhoods of phyxels have changed; what hangs on them follows.
+        """
+        before = [group.around for _, group in self.points]
+        for _, group in self.points:
             lost = group.flow(self.state.x, dt)
-            kept = group.memory()
-            if kept:
-                self.state.books["plastic"] = self.state.books.get("plastic", 0.0) - lost
-                self.state.elements[str(number)] = kept
-
-    def renew(self) -> bool:
-        """Whether neighbourhoods of phyxels have changed since the last call; what hangs on them follows."""
-        changed = [group for _, group in self.points if group.renewed]
-        for group in changed:
-            group.renewed = False
+            if lost != 0.0:
+                self.state.book("plastic", -lost)
+        self._remember()
+        changed = any(group.around is not old for (_, group), old in zip(self.points, before, strict=True))
         if changed and self.implicit is not None:
             self.implicit = ImplicitEuler(self.model, self.solver)
-        return bool(changed)
+        return changed
+
+    def _remember(self) -> None:
+        """Put into the state what phyxels remember: groups hold the same arrays, which are replaced and never written to."""
+        self.state.elements |= {str(number): kept for number, group in self.points if (kept := group.memory())}
 
     def recall(self, state: State) -> None:
         """Go on from a state that was saved."""
@@ -222,6 +238,8 @@ class World:
         for number, group in self.points:
             if str(number) in state.elements:
                 group.recall(state.elements[str(number)])
+        if self.points and self.implicit is not None:
+            self.implicit = ImplicitEuler(self.model, self.solver)
 
     def _work_of_loads(self, motion: Motion) -> float:
         """Work of the scene's loads over the step [J], with the forces they had at its start."""
@@ -241,11 +259,12 @@ class World:
         if len(held) == 0:
             return out
         v = motion.v[held]
-        acceleration = (v - state.v[held]) / dt - self.model.gravity + self.damping[held, None] * v
-        needed = nodes.mass[held, None] * acceleration - self._force[held]
-        if self.implicit is not None:
-            soft = self.implicit.residual(state.x, state.v, self._force, dt, motion.v - motion.unsolved)
-            needed = np.where(self.implicit.mine[held, None], soft[held], needed)
+        free = motion.free
+        acceleration = (v - state.v[held]) / dt - self.model.gravity + free.damping[held, None] * v
+        needed = nodes.mass[held, None] * acceleration - free.force[held]
+        if free.system is not None:
+            soft = free.system.residual(state.v, free.force, motion.v - motion.unsolved)
+            needed = np.where((nodes.scheme[held] == IMPLICIT)[:, None], soft[held], needed)
         out[held] = needed - motion.impulse_on_fixed[held] / dt
         return out
 

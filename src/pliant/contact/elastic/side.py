@@ -13,9 +13,8 @@ import numpy as np
 from pliant.base import Floats, Ints, PliantError
 from pliant.contact.elastic.contact_matrix import Parts
 from pliant.contact.elastic.response import Response
-from pliant.detect.surfels.answers import Projection
+from pliant.detect.surfels.answers import Posed, Projection
 from pliant.detect.surfels.exact import Exact
-from pliant.detect.surfels.posed import Posed
 from pliant.detect.surfels.surface import PointSurface
 
 SIZES = (8, 32, 128, 512)  # samples of a cluster

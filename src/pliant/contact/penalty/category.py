@@ -20,9 +20,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pliant.base import Floats
-from pliant.contact.penalty.neighbours import Neighbours
+from pliant.contact.penalty.options import BASIC, CATEGORIES, OFF, PRINTED
 from pliant.contact.penalty.records import EDGE_EDGE, VERTEX_FACE, Records
-from pliant.contact.penalty.rules import BASIC, CATEGORIES, OFF, PRINTED
+from pliant.detect.adjacency import Adjacency
 from pliant.detect.coplanar_times import PARALLEL
 from pliant.kernels import add, axpy, contiguous, cross, dot, inline, kernel, load, norm, parallel, prange, scale, store, sub, use_threads
 
@@ -37,40 +37,40 @@ def along(total, n):  # type: ignore[no-untyped-def]
 
 
 @inline
-def vertex_opposes(n, v, start, around, normal, two_sided, rule):  # type: ignore[no-untyped-def]
+def vertex_opposes(n, v, mesh, normal, rule):  # type: ignore[no-untyped-def]
     """Whether the span of vertex v holds a normal within 45 degrees of -n."""
     total, low = (0.0, 0.0, 0.0), 1.0
-    for k in range(start[v], start[v + 1]):
-        m = load(normal, around[k])
+    for k in range(mesh.face_start[v], mesh.face_start[v + 1]):
+        m = load(normal, mesh.faces_around[k])
         total = add(total, m)
         d = dot(m, n)
-        low = min(low, -abs(d) if two_sided else d)
+        low = min(low, -abs(d) if mesh.two_sided[v] else d)
     mean = along(total, n)
-    mean = -abs(mean) if two_sided else mean
+    mean = -abs(mean) if mesh.two_sided[v] else mean
     return (mean if rule == BASIC else min(low, mean)) <= -HALF
 
 
 @inline
-def edge_opposes(n, e, edge_faces, normal, two_sided, rule):  # type: ignore[no-untyped-def]
+def edge_opposes(n, e, mesh, normal, rule):  # type: ignore[no-untyped-def]
     """The same for edge e."""
-    f, g = edge_faces[e, 0], edge_faces[e, 1]
+    f, g = mesh.edge_faces[e, 0], mesh.edge_faces[e, 1]
     m = load(normal, f)
     o = load(normal, g) if g >= 0 else m
     low, mean = min(dot(m, n), dot(o, n)), along(add(m, o), n)
-    if two_sided:
+    if mesh.two_sided[mesh.edges[e, 0]]:
         low, mean = min(-abs(dot(m, n)), -abs(dot(o, n))), -abs(mean)
     return (mean if rule == BASIC else (low if rule == PRINTED else min(low, mean))) <= -HALF
 
 
 @inline
-def edges_regular(n, e, g, edges, edge_faces, normal, two_sided, rule):  # type: ignore[no-untyped-def]
+def edges_regular(n, e, g, mesh, normal, rule):  # type: ignore[no-untyped-def]
     """Whether two edges with contact normal n agree with it; Eq. 6.3 as printed needs only one of them to."""
     if rule == OFF:
         return True
-    first = edge_opposes(n, e, edge_faces, normal, two_sided[edges[e, 0]], rule)
+    first = edge_opposes(n, e, mesh, normal, rule)
     if first == (rule == PRINTED):
         return first
-    return edge_opposes(scale(-1.0, n), g, edge_faces, normal, two_sided[edges[g, 0]], rule)
+    return edge_opposes(scale(-1.0, n), g, mesh, normal, rule)
 
 
 @inline
@@ -83,68 +83,46 @@ def edge_normal(points, corners, i, sigma):  # type: ignore[no-untyped-def]
     return scale(sigma / math.sqrt(nn), n) if nn > PARALLEL * dot(e, e) * dot(f, f) else (0.0, 0.0, 0.0)
 
 
-def contact_normals(points: Floats, records: Records, neighbours: Neighbours, normals: Floats | None = None) -> Floats:
-    """Unit normals n_c out of B towards A, (r, 3); zero for exact shapes and parallel edges."""
-    normals = neighbours.normals(points) if normals is None else normals
-    out = np.zeros((len(records), 3))
-    face = records.kind == VERTEX_FACE
-    out[face] = records.sigma[face, None] * normals[records.feature_b[face]]
-    _edge_normals(contiguous(points), records.kind, records.corners, records.sigma, out)
-    return out
-
-
-@kernel
-def _edge_normals(points, kind, corners, sigma, out):  # type: ignore[no-untyped-def]
-    for i in range(len(kind)):
-        if kind[i] == EDGE_EDGE:
-            store(out, i, edge_normal(points, corners, i, sigma[i]))
-
-
 def categories(
-    points: Floats, records: Records, neighbours: Neighbours, rule: str = "span", reference: Floats | None = None,
+    points: Floats, records: Records, mesh: Adjacency, rule: str = "span", reference: Floats | None = None,
     normals: Floats | None = None,
 ) -> NDArray[np.bool_]:  # fmt: skip
     """Which pairs are hooked, (r,). Pairs with exact shapes never are.
 
     rule: as in `Redefinition.categories`. reference: directions out of B that are known from elsewhere, (r, 3), zero where none is: there
-    hooked means n_c . reference < sqrt(1/2) (11.6-1). normals: `neighbours.normals(points)` if at hand.
+    hooked means n_c . reference < sqrt(1/2) (11.6-1). normals: `mesh.normals(points)` if at hand.
     """
     hooked = np.zeros(len(records), np.bool_)
     if CATEGORIES[rule] == OFF or len(records) == 0:
         return hooked
-    normals = neighbours.normals(points) if normals is None else normals
+    normals = mesh.normals(points) if normals is None else normals
     reference = np.zeros((0, 3)) if reference is None else contiguous(reference)
     use_threads(len(records))
-    _categories(
-        contiguous(points), records.kind, records.feature_a, records.feature_b, records.corners, records.sigma, normals, reference,
-        neighbours.vertex_faces.offsets, neighbours.vertex_faces.indices, neighbours.edges, neighbours.edge_faces,
-        neighbours.two_sided, CATEGORIES[rule], hooked,
-    )  # fmt: skip
+    _categories(contiguous(points), records.columns, mesh, normals, reference, CATEGORIES[rule], hooked)
     return hooked
 
 
 @parallel
-def _categories(  # type: ignore[no-untyped-def]
-    points, kind, a, b, corners, sigma, normal, reference, start, around, edges, edge_faces, two_sided, rule, hooked
-):  # fmt: skip
-    for i in prange(len(kind)):
-        if kind[i] == VERTEX_FACE:
-            n = scale(sigma[i], load(normal, b[i]))
-        elif kind[i] == EDGE_EDGE:
-            n = edge_normal(points, corners, i, sigma[i])
+def _categories(points, pairs, mesh, normal, reference, rule, hooked):  # type: ignore[no-untyped-def]
+    for i in prange(len(hooked)):
+        a, b = pairs.a[i], pairs.b[i]
+        if pairs.kind[i] == VERTEX_FACE:
+            n = scale(pairs.sigma[i], load(normal, b))
+        elif pairs.kind[i] == EDGE_EDGE:
+            n = edge_normal(points, pairs.corners, i, pairs.sigma[i])
         else:
             continue
         known = load(reference, i) if len(reference) else (0.0, 0.0, 0.0)
         if dot(known, known) > 0.0:
             hooked[i] = dot(n, known) < HALF
-        elif kind[i] == VERTEX_FACE:
-            hooked[i] = not vertex_opposes(n, a[i], start, around, normal, two_sided[a[i]], rule)
+        elif pairs.kind[i] == VERTEX_FACE:
+            hooked[i] = not vertex_opposes(n, a, mesh, normal, rule)
         else:
-            hooked[i] = not edges_regular(n, a[i], b[i], edges, edge_faces, normal, two_sided, rule)
+            hooked[i] = not edges_regular(n, a, b, mesh, normal, rule)
 
 
 def reference_normals(
-    points: Floats, records: Records, known: Records, neighbours: Neighbours, normals: Floats | None = None
+    points: Floats, records: Records, known: Records, mesh: Adjacency, normals: Floats | None = None
 ) -> Floats:  # fmt: skip
     """Where neighbouring contacts push (11.6-1), (r, 3); zero where no neighbour is in contact.
 
@@ -155,26 +133,24 @@ def reference_normals(
     use = known.select((known.kind == VERTEX_FACE) & known.active & ~known.hooked)
     if len(use) == 0 or len(records) == 0:
         return out
-    bodies = int(neighbours.body.max()) + 2
+    normals = mesh.normals(points) if normals is None else normals
+    bodies = int(mesh.body.max()) + 2
     key = use.feature_a * bodies + use.b
     order = np.argsort(key, kind="stable")
-    push = contact_normals(points, use, neighbours, normals)[order]
-    _reference(
-        contiguous(points), records.kind, records.feature_a, records.b, bodies, key[order], push, neighbours.vertex_edges.offsets,
-        neighbours.vertex_edges.indices, neighbours.edges, out,
-    )  # fmt: skip
+    push = (use.sigma[:, None] * normals[use.feature_b])[order]
+    _reference(contiguous(points), records.kind, records.feature_a, records.b, bodies, key[order], push, mesh, out)
     return out
 
 
 @kernel
-def _reference(points, kind, a, b, bodies, key, push, start, around, edges, out):  # type: ignore[no-untyped-def]
+def _reference(points, kind, a, b, bodies, key, push, mesh, out):  # type: ignore[no-untyped-def]
     for i in range(len(kind)):
         if kind[i] != VERTEX_FACE:
             continue
         total = (0.0, 0.0, 0.0)
-        for k in range(start[a[i]], start[a[i] + 1]):
-            e = around[k]
-            u = edges[e, 1] if edges[e, 0] == a[i] else edges[e, 0]
+        for k in range(mesh.edge_start[a[i]], mesh.edge_start[a[i] + 1]):
+            e = mesh.edges_around[k]
+            u = mesh.edges[e, 1] if mesh.edges[e, 0] == a[i] else mesh.edges[e, 0]
             j = np.searchsorted(key, u * bodies + b[i])
             if j < len(key) and key[j] == u * bodies + b[i]:
                 way = sub(load(points, u), load(points, a[i]))

@@ -24,17 +24,15 @@ import numpy as np
 
 from pliant.base import Floats, Ints
 from pliant.contact.penalty.category import HALF, edges_regular
-from pliant.contact.penalty.neighbours import Neighbours
+from pliant.contact.penalty.options import CATEGORIES
 from pliant.contact.penalty.records import EDGE_EDGE, VERTEX_FACE, Records
-from pliant.contact.penalty.rules import CATEGORIES
-from pliant.detect.coplanar_times import row_weights
+from pliant.detect.adjacency import FLAT, Adjacency
+from pliant.detect.coplanar_times import SLACK, row_weights
 from pliant.detect.time_of_impact import corners_of, frame
 from pliant.kernels import contiguous, cross, dot, inline, kernel, load, norm, scale, sub
 
-RELAXED = 0.3  # eps_E: how far beyond its ends an edge may slide, in its lengths, before its pairs are dismissed
-HELD = 0.05  # the same for a pair that pushes, before it only waits
-FLAT = 1e-12  # 1 - cosine of the angle between the faces of an edge that counts as flat
-LEVEL = 1e-6  # |n . n_ref| below which the reference does not tell the sides of two edges
+RELAXED = 0.3  # eps_E of the thesis: how far beyond its features a contact may slide, in their sizes, before it is given up
+HELD = 0.05  # of an edge: how far beyond its ends a pair that pushes goes on to push
 HANDLE, CANDIDATE, DISMISS = 0, 1, 2
 
 
@@ -60,7 +58,7 @@ class EdgeStates:
 
 
 @inline
-def stands(s, t, relaxed):  # type: ignore[no-untyped-def]
+def edge_state(s, t, relaxed):  # type: ignore[no-untyped-def]
     """HANDLE, CANDIDATE or DISMISS."""
     beyond = max(max(-s, s - 1.0), max(-t, t - 1.0))
     return HANDLE if beyond <= 0.0 else (CANDIDATE if beyond <= relaxed else DISMISS)
@@ -88,12 +86,12 @@ def _states(points, kind, corners, sigma, relaxed, state, s, t, gap):  # type: i
         if kind[i] == EDGE_EDGE:
             e, f, r = frame(False, corners_of(points, corners, i))
             plane, s[i], t[i], height = edge_place(e, f, r)
-            state[i] = stands(s[i], t[i], relaxed) if plane else DISMISS
+            state[i] = edge_state(s[i], t[i], relaxed) if plane else DISMISS
             gap[i] = sigma[i] * height
 
 
 def new_edge_pairs(
-    points: Floats, records: Records, changed: np.ndarray, neighbours: Neighbours, rule: str = "span", relaxed: float = RELAXED,
+    points: Floats, records: Records, changed: np.ndarray, mesh: Adjacency, rule: str = "span", relaxed: float = RELAXED,
     normals: Floats | None = None, leaves: bool = False,
 ) -> Records:  # fmt: skip
     """Pairs of edges that begin where vertices changed their face, without those there are.
@@ -105,30 +103,24 @@ def new_edge_pairs(
     moved = records.select(changed & (records.kind == VERTEX_FACE) & (records.before >= 0))
     if len(moved) == 0:
         return Records.none()
-    normals = neighbours.normals(points) if normals is None else normals
-    lists = neighbours.vertex_edges.offsets, neighbours.vertex_edges.indices
-    most = _tests(moved.feature_a, moved.feature_b, neighbours.faces, lists[0])
-    pair, sign, kept = np.empty((most, 2), np.int64), np.empty(most), np.empty(most, np.int64)
-    count = _new(
-        contiguous(points), moved.feature_a, moved.before, moved.feature_b, moved.sigma, neighbours.faces, *lists, neighbours.edges,
-        neighbours.edge_faces, neighbours.two_sided, normals, CATEGORIES[rule], relaxed, leaves, pair, sign, kept,
-    )  # fmt: skip
-    return _as_records(points, neighbours, pair[:count], sign[:count], kept[:count] == HANDLE, records)
+    normals = mesh.normals(points) if normals is None else normals
+    most = _tests(moved.feature_a, moved.feature_b, mesh)
+    pair, sign, state = np.empty((most, 2), np.int64), np.empty(most), np.empty(most, np.int64)
+    count = _new(contiguous(points), moved.columns, mesh, normals, CATEGORIES[rule], relaxed, leaves, pair, sign, state)
+    return _as_records(points, mesh, pair[:count], sign[:count], state[:count] == HANDLE, records)
 
 
-def _as_records(points: Floats, neighbours: Neighbours, pair: Ints, sigma: Floats, active: np.ndarray, there: Records) -> Records:
+def _as_records(points: Floats, mesh: Adjacency, pair: Ints, sigma: Floats, active: np.ndarray, there: Records) -> Records:
     key = pair[:, 0] << 32 | pair[:, 1]
     old = there.kind == EDGE_EDGE
     first = np.unique(key, return_index=True)[1]
     first = first[~np.isin(key[first], there.feature_a[old] << 32 | there.feature_b[old])]
-    e, g = pair[first].T
-    n, corners = len(first), np.concatenate([neighbours.edges[e], neighbours.edges[g]], axis=1)
-    made = Records(
-        kind=np.full(n, EDGE_EDGE), a=neighbours.body[corners[:, 0]], b=neighbours.body[corners[:, 2]], feature_a=e.copy(),
-        feature_b=g.copy(), corners=corners, weights=np.zeros((n, 4)), sigma=sigma[first], hooked=np.zeros(n, bool), active=active[first],
-        stiffness=np.zeros(n), stretch=np.zeros((n, 3)), before=np.full(n, -1), age=np.zeros(n, np.int64),
-    )  # fmt: skip
-    made.weights = edge_states(points, made).weights
+    e, g = pair[first].T.copy()
+    corners = np.concatenate([mesh.edges[e], mesh.edges[g]], axis=1)
+    made = Records.new(
+        EDGE_EDGE, mesh.body[corners[:, 0]], mesh.body[corners[:, 2]], e, g, corners, np.zeros((len(e), 4)), sigma[first]
+    )
+    made.active, made.weights = active[first], edge_states(points, made).weights
     return made
 
 
@@ -143,29 +135,30 @@ def shared(faces, f, g):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _tests(vertex, face, faces, start):  # type: ignore[no-untyped-def]
+def _tests(vertex, face, mesh):  # type: ignore[no-untyped-def]
     """At most so many pairs of edges are to be tested."""
-    total = 0
+    total, start = 0, mesh.edge_start
     for i in range(len(vertex)):
         near = 0
         for k in range(3):
-            near += start[faces[face[i], k] + 1] - start[faces[face[i], k]]
+            corner = mesh.faces[face[i], k]
+            near += start[corner + 1] - start[corner]
         total += near * (start[vertex[i] + 1] - start[vertex[i]])
     return total
 
 
 @inline
-def is_flat(e, edge_faces, normal):  # type: ignore[no-untyped-def]
+def is_flat(e, mesh, normal):  # type: ignore[no-untyped-def]
     """Whether both faces of an edge lie in one plane."""
-    g = edge_faces[e, 1]
-    return g >= 0 and dot(load(normal, edge_faces[e, 0]), load(normal, g)) > 1.0 - FLAT
+    g = mesh.edge_faces[e, 1]
+    return g >= 0 and dot(load(normal, mesh.edge_faces[e, 0]), load(normal, g)) > 1.0 - FLAT
 
 
 @inline
-def new_pair(points, edges, edge_faces, two_sided, normal, e, g, ref, rule, relaxed):  # type: ignore[no-untyped-def]
+def new_pair(points, mesh, normal, e, g, ref, rule, relaxed):  # type: ignore[no-untyped-def]
     """(state, sigma) of edges e and g as a pair that may begin; DISMISS if it may not."""
-    a, b, c, d = edges[e, 0], edges[e, 1], edges[g, 0], edges[g, 1]
-    if a == c or a == d or b == c or b == d or is_flat(g, edge_faces, normal):
+    a, b, c, d = mesh.edges[e, 0], mesh.edges[e, 1], mesh.edges[g, 0], mesh.edges[g, 1]
+    if a == c or a == d or b == c or b == d or is_flat(g, mesh, normal):
         return DISMISS, 1.0
     x, z = load(points, a), load(points, c)
     u, v, r = sub(load(points, b), x), sub(load(points, d), z), sub(x, z)
@@ -173,39 +166,37 @@ def new_pair(points, edges, edge_faces, two_sided, normal, e, g, ref, rule, rela
     n = cross(u, v)
     lean = dot(n, ref) / math.sqrt(dot(n, n)) if plane else 0.0
     sigma = 1.0 if lean > 0.0 else -1.0
-    if abs(lean) < LEVEL or sigma * gap >= 0.0:
+    if abs(lean) < SLACK or sigma * gap >= 0.0:
         return DISMISS, sigma
-    state = stands(s, t, relaxed)
-    if state != DISMISS and not edges_regular(scale(sigma / norm(n), n), e, g, edges, edge_faces, normal, two_sided, rule):
+    state = edge_state(s, t, relaxed)
+    if state != DISMISS and not edges_regular(scale(sigma / norm(n), n), e, g, mesh, normal, rule):
         state = DISMISS
     return state, sigma
 
 
 @kernel
-def _new(  # type: ignore[no-untyped-def]
-    points, vertex, old, new, sigma, faces, start, around, edges, edge_faces, two_sided, normal, rule, relaxed, leaves, pair, sign, kept
-):  # fmt: skip
+def _new(points, moved, mesh, normal, rule, relaxed, leaves, pair, sign, states):  # type: ignore[no-untyped-def]
     count = 0
-    for i in range(len(vertex)):
-        v = vertex[i]
-        turned = not leaves and dot(load(normal, old[i]), load(normal, new[i])) < HALF
-        ref = scale(sigma[i], load(normal, new[i] if turned else old[i]))
-        common = shared(faces, old[i], new[i])
+    for i in range(len(moved.a)):
+        v, old, new = moved.a[i], moved.before[i], moved.b[i]
+        turned = not leaves and dot(load(normal, old), load(normal, new)) < HALF
+        ref = scale(moved.sigma[i], load(normal, new if turned else old))
+        common = shared(mesh.faces, old, new)
         for k in range(3):
             if not (common[0] if k == 0 else (common[1] if k == 1 else common[2])):
                 continue
-            w = faces[new[i], k]
-            for j in range(start[w], start[w + 1]):
-                g = around[j]
-                for m in range(start[v], start[v + 1]):
-                    e = around[m]
-                    if is_flat(e, edge_faces, normal):
+            w = mesh.faces[new, k]
+            for j in range(mesh.edge_start[w], mesh.edge_start[w + 1]):
+                g = mesh.edges_around[j]
+                for m in range(mesh.edge_start[v], mesh.edge_start[v + 1]):
+                    e = mesh.edges_around[m]
+                    if is_flat(e, mesh, normal):
                         continue
-                    state, side = new_pair(points, edges, edge_faces, two_sided, normal, e, g, ref, rule, relaxed)
+                    state, side = new_pair(points, mesh, normal, e, g, ref, rule, relaxed)
                     if state == DISMISS:
                         continue
                     # exchanging the edges turns N and r both, so sigma stays
                     pair[count, 0], pair[count, 1] = min(e, g), max(e, g)
-                    sign[count], kept[count] = side, state
+                    sign[count], states[count] = side, state
                     count += 1
     return count

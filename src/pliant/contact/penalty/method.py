@@ -13,33 +13,31 @@ Limitations: straight paths within a step; bodies that start inside each other a
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
 
 from pliant.base import Floats, PliantError
 from pliant.contact.contacts import Contacts, Support
-from pliant.contact.friction import anchored, tangential
+from pliant.contact.friction import Friction, anchored, coulomb, stribeck, tangential
 from pliant.contact.method import Answer, Memory
 from pliant.contact.penalty.category import categories
-from pliant.contact.penalty.deep import ways_out
-from pliant.contact.penalty.find import Finder
-from pliant.contact.penalty.impulses import CONSTANT, DISCRETE, EXACT
-from pliant.contact.penalty.inside import at_the_end, edges_crossing, points_inside
-from pliant.contact.penalty.last import Last
-from pliant.contact.penalty.neighbours import Neighbours
-from pliant.contact.penalty.options import Options
-from pliant.contact.penalty.plausible import lookup, plausible
-from pliant.contact.penalty.records import EDGE_EDGE, NAMES, VERTEX_SHAPE, Records
-from pliant.contact.penalty.round import Handled, handle
-from pliant.contact.penalty.rules import Redefinition
-from pliant.contact.penalty.shapes import shape_gaps
-from pliant.contact.penalty.stages import admit, finish, ready
+from pliant.contact.penalty.depth_integral import CONSTANT, DISCRETE, EXACT, Known, Pressed, foot_weights, pressed
+from pliant.contact.penalty.edges import RELAXED
+from pliant.contact.penalty.find import Features, Found, at_the_end, new_pairs, shape_gaps, starting_inside
+from pliant.contact.penalty.options import STIFFEST, Options, Redefinition
+from pliant.contact.penalty.records import EDGE_EDGE, VERTEX_FACE, VERTEX_SHAPE, Forces, Records
+from pliant.contact.penalty.stages import admit, finish, plausible, ready
+from pliant.contact.penalty.variants import anchor_friction, directions_out, inward_vertex_normals, over_rings
 from pliant.contact.pressure import Pressure
-from pliant.world.motion import Motion
+from pliant.contact.springs import enduring_stiffness, stiffness_unit
+from pliant.contact.sweeps import rubbed, solved
+from pliant.detect.coplanar_times import SLACK
+from pliant.world.motion import Motion, Rows
 
 OFTEN = 0.1  # of the records in a step: so many refused moves are worth a word
+GROWTH = 0.01  # of the stiffness in a step: a loaded spring that grows stiffer holds energy nobody put in; with 0.1 an arch gains energy
 
 
 @dataclass(frozen=True)
@@ -82,77 +80,77 @@ class ContinuousPenalty(Options):
 
 def respond_along(options: Options, mode: int, motion: Motion, memory: Memory) -> Answer:
     """Pairs by continuous detection: rounds of impulses until nothing new presses."""
-    finder, rules = motion.kept(Finder), options.rules()
-    batch = seen = recall(memory)
+    features, rules = motion.kept(Features), options.rules()
+    batch = seen = Records.recalled(memory)
     since = np.zeros(len(batch))
-    done, last = list[Handled](), Last.recalled(memory)
+    done, last = list[Handled](), Forces.recalled(memory)
     for k in range(options.rounds + 1):
-        fresh, begun = newcomers(motion, finder, seen, rules, not memory and k == 0)
-        if k == options.rounds or len(fresh) + len(batch) == 0:
+        fresh = newcomers(motion, features, seen, rules, not memory and k == 0)
+        if k == options.rounds or len(fresh.records) + len(batch) == 0:
             break
-        whole, since = Records.joined([batch, fresh]), np.concatenate([since, begun])
-        seen = Records.joined([seen, fresh])
+        whole, since = Records.joined([batch, fresh.records]), np.concatenate([since, fresh.since])
+        seen = Records.joined([seen, fresh.records])
         batch = whole
         if (whole.kind == EDGE_EDGE).any():
-            batch = plausible(motion, motion.kept(Neighbours), whole, ready(motion.end, whole, rules)[0], Records.none())
-            since = carried(batch, whole, since)
+            batch = plausible(motion, features.mesh, whole, ready(motion.end, whole, rules)[0], Records.none())
+            since = batch.values_of(whole, since)
         done.append(handle(options, mode, motion, batch, since, shape_gaps(motion, batch), done, last))
         batch, since = Records.none(), np.zeros(0)
     contacts = [report(motion, h) for h in done]
-    records = Records.joined([Records.none(), *(h.records for h in done)])
-    records, counts = end_of_step(motion, finder, records, rules)
-    return answer(motion, contacts, Records.joined([records, fresh]), done, tell(options, done, len(fresh), counts.get("refused", 0)))
+    records, counts = end_of_step(motion, features, Records.joined([Records.none(), *(h.records for h in done)]), fresh, rules)
+    warnings = warnings_of(options, done, len(fresh.records), counts.get("refused", 0))
+    return answer(motion, contacts, Records.joined([records, fresh.records]), done, warnings)
 
 
-def newcomers(motion: Motion, finder: Finder, seen: Records, rules: Redefinition, first: bool) -> tuple[Records, Floats]:
-    """Pairs that begin to press, put right where they are hooked (11.5), and when; in the first step also those that start inside."""
-    found, since = finder.new(motion, seen)
+def newcomers(motion: Motion, features: Features, seen: Records, rules: Redefinition, first: bool) -> Found:
+    """Pairs that begin to press, put right where they are hooked (11.5), and when; at first, when none is seen, also those inside."""
+    look = new_pairs(motion, features, seen)
+    found, since = look.records, look.since
     if first:
-        inside = points_inside(motion)[0]
-        taken = finder.vertex_keys(motion, Records.joined([seen, found]))
-        apart = ~np.isin(finder.vertex_key(motion, inside.feature_a, inside.b), taken) & ~finder.open[inside.b]
-        edges = edges_crossing(motion, finder, Records.joined([inside, found]))
-        edges = edges.select(carried(edges, found, np.ones(len(found))) == 0.0)
-        found = Records.joined([found, inside.select(apart & (inside.feature_a < motion.bodies.point_start[-1])), edges])
+        found = Records.joined([found, starting_inside(motion, features, found)])
         since = np.concatenate([since, np.zeros(len(found) - len(since))])
     if (found.kind == VERTEX_SHAPE).all():
-        return found, since
-    neighbours = motion.kept(Neighbours)
-    new, _ = admit(motion.end, found, seen, neighbours, rules, ways_out(motion, found) if rules.deep else None)
+        return replace(look, records=found, since=since)
+    mesh = features.mesh
+    new, _ = admit(motion.end, found, seen, mesh, rules, directions_out(motion, found) if rules.deep else None)
     if rules.hooked == "skip":
-        found.hooked = categories(motion.end, found, neighbours, rules.categories)
+        found.hooked = categories(motion.end, found, mesh, rules.categories)
         found.active &= ~found.hooked
-    new = plausible(motion, neighbours, found, new, seen)
-    return new, carried(new, found, since)
+    new = plausible(motion, mesh, found, new, seen)
+    return replace(look, records=new, since=new.values_of(found, since))
 
 
-def end_of_step(motion: Motion, finder: Finder, records: Records, rules: Redefinition) -> tuple[Records, dict[str, int]]:
-    """The records that go on: vertices on the face they are under now, without pairs that have come apart (11.1, 11.3)."""
+def end_of_step(
+    motion: Motion, features: Features, records: Records, look: Found, rules: Redefinition
+) -> tuple[Records, dict[str, int]]:  # fmt: skip
+    """The records that go on: vertices on the face they are under now, without pairs that have come apart (11.1, 11.3).
+
+    look: the last one, along the motion as it is now.
+    """
     if len(records) == 0:
         return records, {}
     known = shape_gaps(motion, records)
     records = records.select(~known.rows | (known.after < 0.0))
     if (records.kind == VERTEX_SHAPE).all():
         return records, {}
-    neighbours = motion.kept(Neighbours)
-    ways = ways_out(motion, records) if rules.deep else None
-    new, counts = finish(motion.start, motion.end, records, neighbours, finder.tree.tree, finder.vertex_face, rules, ways)
-    return plausible(motion, neighbours, records, new, Records.none()), counts
+    outwards = directions_out(motion, records) if rules.deep else None
+    new, counts = finish(motion.start, motion.end, records, features.mesh, look.tree, look.vertex_face, rules, outwards)
+    return plausible(motion, features.mesh, records, new, Records.none()), counts
 
 
 def respond_at_the_end(options: Options, motion: Motion, memory: Memory) -> Answer:
     """Pairs by their places at the end of the step: found anew every step, in one round."""
-    records, known = at_the_end(motion, motion.kept(Finder))
-    before = recall(memory)
-    records.stiffness, records.stretch = carried(records, before, before.stiffness), carried(records, before, before.stretch)
-    records.age = carried(records, before, before.age)
-    done = [handle(options, DISCRETE, motion, records, np.zeros(len(records)), known, [], Last.recalled(memory))] if len(records) else []
-    return answer(motion, [report(motion, h) for h in done], records, done, tell(options, done, 0, 0))
+    records, known = at_the_end(motion, motion.kept(Features))
+    before = Records.recalled(memory)
+    for name in ("stiffness", "stretch", "age"):
+        setattr(records, name, records.values_of(before, getattr(before, name)))
+    done = [handle(options, DISCRETE, motion, records, np.zeros(len(records)), known, [], Forces.recalled(memory))] if len(records) else []
+    return answer(motion, [report(motion, h) for h in done], records, done, warnings_of(options, done, 0, 0))
 
 
 def answer(motion: Motion, contacts: list[Contacts], records: Records, done: list[Handled], warnings: list[str]) -> Answer:
     records.age += 1
-    memory = {name: getattr(records, name) for name in NAMES} | forces(motion, done).remembered()
+    memory = records.remembered() | forces(motion, done).remembered()
     return Answer(Contacts.joined(contacts) if contacts else Contacts.none(motion.dt), memory, warnings=warnings)
 
 
@@ -172,15 +170,15 @@ def report(motion: Motion, done: Handled) -> Contacts:
     )  # fmt: skip
 
 
-def forces(motion: Motion, done: list[Handled]) -> Last:
+def forces(motion: Motion, done: list[Handled]) -> Forces:
     """What pushed in the step."""
     if not done:
-        return Last.none()
+        return Forces.none()
     key, impulse, friction = zip(*((h.records.select(h.pushed).key, h.impulse, h.friction) for h in done), strict=True)
-    return Last(np.concatenate(key), np.concatenate(impulse) / motion.dt, np.concatenate(friction) / motion.dt)
+    return Forces(np.concatenate(key), np.concatenate(impulse) / motion.dt, np.concatenate(friction) / motion.dt)
 
 
-def tell(options: Options, done: list[Handled], left: int, refused: int) -> list[str]:
+def warnings_of(options: Options, done: list[Handled], left: int, refused: int) -> list[str]:
     """What went on in the step that a user should know of."""
     warnings = []
     if left:
@@ -198,16 +196,130 @@ def tell(options: Options, done: list[Handled], left: int, refused: int) -> list
     return warnings
 
 
-def recall(memory: Memory) -> Records:
-    """Records of the last step."""
-    if "kind" not in memory:
-        return Records.none()
-    return Records(**{name: memory[name].copy() for name in NAMES})
+# -- one round of a step: impulses of records that have not been handled yet, pushed all at once
 
 
-def carried(records: Records, source: Records, values: np.ndarray) -> np.ndarray:
-    """For each record the value that the source has under the same key, else zero."""
-    out = np.zeros((len(records), *values.shape[1:]), values.dtype)
-    place = lookup(records, source)
-    out[place >= 0] = values[place[place >= 0]]
-    return out
+@dataclass
+class Handled:
+    """Records that have had their impulse in this step."""
+
+    records: Records
+    pushed: np.ndarray  # (r,) bool: those that got one
+    rows: Rows  # of those that were pushed, one row each, as are the fields that follow
+    wide: Rows  # the same over the rings of their vertices, if impulses are spread
+    impulse: Floats  # [N s] along the normal
+    friction: Floats  # [N s] (p, 3)
+    sticks: np.ndarray
+    dragged: Floats  # [m] (p, 3) stretch that a sliding anchor is left with
+    gap: Floats  # [m] at the end as predicted
+    slide: Floats  # [m] (p, 3) as predicted
+    guarded: int
+
+
+def handle(
+    options: Options, mode: int, motion: Motion, batch: Records, since: Floats, known: Known, before: list[Handled], last: Forces
+) -> Handled:
+    """Push a batch; `before` are the batches of earlier rounds, which share the give of the bodies, `last` the forces of the last step."""
+    towards = inward_vertex_normals(motion, batch) if options.blend > 0.0 else None
+    look = pressed(mode, batch, since, motion.start, motion.end, known, options.blend, towards)
+    pushed = batch.active & (look.size > 0.0)
+    follow(options, motion, batch)
+    rows = contact_rows(motion, batch, look, pushed)
+    wide = over_rings(motion, motion.kept(Features).mesh, rows) if options.spread else rows
+    give = yields(motion, before, rows, wide)
+    k = spring(options, mode, motion.dt, give, batch.stiffness[pushed])
+    batch.stiffness[pushed] = k
+    mu_s, mu_d = motion.pairs.friction(batch.a[pushed], batch.b[pushed])
+    slide = motion.slide(rows)
+    a, b = spring_and_damper(options, motion.dt, rows, slide, k, give, look, pushed)
+    if options.implicit and options.sweeps > 1 and len(rows) > 0:
+        first = last.of(batch.select(pushed))
+        impulse, friction = push_together(options, motion, rows, wide, a, b, give, mu_s, mu_d, batch.stretch[pushed], first)
+    else:
+        impulse = a / (1.0 + b * give) if options.implicit else a
+        friction = friction_of(options, motion, rows, impulse, mu_s, mu_d, batch.stretch[pushed])
+        if options.spread:
+            motion.push(wide, impulse[:, None] * rows.normal)
+        motion.push(rows, friction.impulse if options.spread else impulse[:, None] * rows.normal + friction.impulse)
+    guarded = int(np.count_nonzero(look.guarded & pushed))
+    given = (impulse, friction.impulse, friction.sticks, friction.dragged, look.gap[pushed], slide, guarded)
+    return Handled(batch, pushed, rows, wide, *given)
+
+
+def push_together(
+    options: Options, motion: Motion, rows: Rows, wide: Rows, a: Floats, b: Floats, give: Floats, mu_s: Floats, mu_d: Floats,
+    stretch: Floats, first: tuple[Floats, Floats],
+) -> tuple[Floats, Friction]:  # fmt: skip
+    """Normal impulses and friction of contacts that hear of each other, pushed; `first` [N]: the forces to start from."""
+    slip = tangential(motion.slide(rows), rows.normal)
+    impulse = solved(motion, rows, wide, a, b, give, options.sweeps, motion.dt * first[0])
+    if options.friction == "coulomb":
+        mu = stribeck(mu_s, mu_d, np.linalg.norm(slip, axis=1) / motion.dt, options.stribeck)
+        return impulse, rubbed(motion, rows, mu * impulse, stretch, give, options.sweeps, motion.dt * first[1])
+    friction = friction_of(options, motion, rows, impulse, mu_s, mu_d, stretch)
+    motion.push(rows, friction.impulse)
+    return impulse, friction
+
+
+def friction_of(options: Options, motion: Motion, rows: Rows, impulse: Floats, mu_s: Floats, mu_d: Floats, stretch: Floats) -> Friction:
+    """Tangential impulses for the predicted motion, by the model that the options name (section 10); not pushed yet.
+
+    Coulomb with a Stribeck curve, mu = mu_d + (mu_s - mu_d) exp(-(v / v_st)^2), v the slip speed of the step: a contact that slips a
+    little does not at once drop to mu_d and shed its load on the others.
+    """
+    if options.friction != "coulomb":
+        return anchor_friction(options, motion, rows, impulse, mu_s, mu_d, stretch)
+    speed = np.linalg.norm(tangential(motion.slide(rows), rows.normal), axis=1) / motion.dt
+    mu = stribeck(mu_s, mu_d, speed, options.stribeck)
+    return coulomb(motion, rows, impulse, mu, mu, stretch)
+
+
+def follow(options: Options, motion: Motion, batch: Records) -> None:
+    """Move the weights to the foot of each contact at the end of the step, so that impulses act in one line and make no moment.
+
+    A foot that has gone far beyond its face is not followed: its weights would grow without bound.
+    """
+    if options.reproject:
+        foot, ok = foot_weights(batch, motion.end)
+        inside = np.where(batch.kind == VERTEX_FACE, (foot[:, 1:] <= RELAXED).all(axis=1), (np.abs(foot) <= 1.0 + SLACK).all(axis=1))
+        batch.weights = np.where((ok & inside)[:, None], foot, batch.weights)
+
+
+def contact_rows(motion: Motion, batch: Records, look: Pressed, pushed: np.ndarray) -> Rows:
+    """Rows of the pushed records; both sides take the impulse half way between the point and its foot."""
+    corners, weights = batch.corners[pushed], batch.weights[pushed]
+    first = np.where((batch.kind[pushed] == EDGE_EDGE)[:, None], [1.0, 1.0, 0.0, 0.0], [1.0, 0.0, 0.0, 0.0]) * weights
+    point = np.einsum("rk,rki->ri", first, motion.end[corners])
+    bodies = motion.bodies
+    ball = (batch.feature_a == bodies.anchor[batch.a]) & (batch.kind != EDGE_EDGE)
+    radius = np.where(ball, bodies.ball_radius[batch.a], 0.0)[pushed]
+    at = point - (radius + 0.5 * look.gap[pushed])[:, None] * look.normal[pushed]
+    return Rows.dense(corners, weights, look.direction()[pushed], at)
+
+
+def yields(motion: Motion, before: list[Handled], rows: Rows, wide: Rows) -> Floats:
+    """D of each row, with all that has been pushed in the step; where impulses are spread, the larger of that of vertices and rings."""
+    if len(rows) == 0:
+        return np.zeros(0)
+    give = motion.give(Rows.joined([*(h.rows for h in before), rows]))[-len(rows) :]
+    return give if wide is rows else np.maximum(give, motion.give(Rows.joined([*(h.wide for h in before), wide]))[-len(rows) :])
+
+
+def spring(options: Options, mode: int, dt: float, give: Floats, before: Floats) -> Floats:
+    """Stiffness [N/m] of each contact: as given, or from its give when it is new, then it changes slowly."""
+    unit = stiffness_unit(dt, give)
+    if isinstance(options.stiffness, str):
+        return enduring_stiffness(options.share, unit, before, GROWTH)
+    k = np.where(give > 0.0, options.stiffness, 0.0)
+    return np.minimum(k, STIFFEST * unit) if options.implicit and mode != DISCRETE else k
+
+
+def spring_and_damper(
+    options: Options, dt: float, rows: Rows, slide: Floats, k: Floats, give: Floats, look: Pressed, pushed: np.ndarray
+) -> tuple[Floats, Floats]:  # fmt: skip
+    """(a, b) of the normal impulse a - b u, u being the change of speed that all impulses make: springs and dampers that never pull."""
+    time = look.time[pushed]
+    damper = 2.0 * options.zeta * np.sqrt(np.divide(k, give, out=np.zeros_like(k), where=give > 0.0)) * dt * time
+    speed = np.einsum("ri,ri->r", slide, rows.normal) / dt
+    a = np.maximum(k * dt * look.size[pushed] - damper * speed, 0.0)
+    return a, k * dt**2 * look.lever[pushed] + damper

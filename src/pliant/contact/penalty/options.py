@@ -1,14 +1,67 @@
-"""The options that `penalty` and `continuous-penalty` share."""
+"""The options that `penalty` and `continuous-penalty` share, and the rules that keep their feature pairs plausible.
+
+The rules (thesis ch. 6; 11.1-11.6 of the methods page) are switched one by one. The defaults are the whole set. Switching one off shows the
+artifact that it is there for: `resolution` Fig. 6.1, `categories` and `hooked` Fig. 6.2, `faces` Figs. 6.3 and 6.4, `deep` Fig. 6.9.
+"""
 
 from __future__ import annotations
 
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from pliant.base import PliantError
-from pliant.contact.penalty.rules import Redefinition
 from pliant.world.motion import Motion
+
+STIFFEST = 16.0  # k dt^2 D of implicit contacts at most: beyond it their damping fades, and at last they ring (9.4)
+OFF, SPAN, PRINTED, BASIC = 0, 1, 2, 3
+CATEGORIES = {"off": OFF, "span": SPAN, "printed": PRINTED, "basic": BASIC}
+_CHOICES = {
+    "resolution": ("advanced", "gap"),
+    "categories": tuple(CATEGORIES),
+    "faces": ("concave", "convex", "off"),
+    "hooked": ("skip", "keep", "off"),
+}
+
+
+@dataclass(frozen=True)
+class Redefinition:
+    """Rules for enduring pairs."""
+
+    resolution: str = "advanced"  # also ended: pairs whose vertex leaves B elsewhere, or whose edge touches B no more; "gap": by gap alone
+    categories: str = "span"  # hooked by normal spans of both sides; "printed": Eq. 6.3, one edge is enough; "basic": Eq. 6.1; "off"
+    faces: str = "concave"  # a vertex goes on to the face it is under, or nearly under; "convex": under only; "off": keeps its face
+    walk: int = 16  # faces crossed at most in one step to follow a vertex beyond the faces around its own; 0: none, as published
+    edges: bool = True  # edge pairs that slide apart end, new ones begin where a vertex changes its face
+    hooked: str = "skip"  # hooked pairs look for a regular face; without one they rest ("skip") or push ("keep"); "off": push as they are
+    deep: bool = False  # the directions of neighbouring contacts tell hooked from deep ones, and choose the face
+    reproject: bool = True  # weights of a pair follow the vertex within its face; False: those of first contact
+
+    def __post_init__(self) -> None:
+        for name, known in _CHOICES.items():
+            value = getattr(self, name)
+            if value not in known:
+                raise PliantError(f"redefinition: {name} = '{value}' is none of {', '.join(known)}.")
+        if self.walk < 0:
+            raise PliantError(f"redefinition: walk = {self.walk} is a number of faces to cross in a step, 0 or more.")
+
+    @staticmethod
+    def none() -> Redefinition:
+        """Every rule off: pairs as of [Tang 2012], held until their gap is positive."""
+        return Redefinition("gap", "off", "off", 0, False, "off", False, False)
+
+    @staticmethod
+    def of(choice: Redefinition | dict[str, object] | bool) -> Redefinition:
+        """From what a scene says: on, off, or some rules by name."""
+        if isinstance(choice, Redefinition):
+            return choice
+        if isinstance(choice, bool):
+            return Redefinition() if choice else Redefinition.none()
+        known = [f.name for f in fields(Redefinition)]
+        for name in choice:
+            if name not in known:
+                raise PliantError(f"redefinition has no rule '{name}'; there are {', '.join(known)}.")
+        return Redefinition(**choice)  # type: ignore[arg-type]
 
 
 @dataclass(frozen=True)
@@ -30,7 +83,7 @@ class Options:
     k_fd: float = 25.0  # [N s/m] yamane-nakamura: damper of the anchor
     k_omega: float = 10000.0  # [s/m] yamane-nakamura: how fast sliding friction sets in with speed
     rounds: int = 5  # looks for new contacts in a step
-    redefinition: bool | dict[str, Any] = True  # pairs follow what slides (thesis ch. 6); false, or rules by name as in rules.py
+    redefinition: bool | dict[str, Any] = True  # pairs follow what slides (thesis ch. 6); false, or rules by name as in `Redefinition`
 
     def rules(self) -> Redefinition:
         """How pairs endure."""
@@ -57,10 +110,11 @@ class Options:
                 raise PliantError(f'stiffness = "{self.stiffness}": give "auto" or a number [N/m] per contact.')
         elif not self.stiffness > 0.0:
             raise PliantError(f"stiffness = {self.stiffness}: a contact needs a stiffness above 0 N/m.")
-        if not 0.0 < self.share < (16.0 if self.implicit else limit):
+        limit = STIFFEST if self.implicit else limit
+        if not 0.0 < self.share < limit:
             raise PliantError(
-                f"s = {self.s}: k dt^2 D must be above 0 and below {16.0 if self.implicit else limit:.4g}, where contacts become unstable"
-                + ("." if self.implicit else "; implicit = true allows up to 16.")
+                f"s = {self.s}: k dt^2 D must be above 0 and below {limit:.4g}, where contacts become unstable"
+                + ("." if self.implicit else f"; implicit = true allows up to {STIFFEST:g}.")
             )
         self.rules()
         if self.response not in ("system", "mass"):
@@ -69,7 +123,9 @@ class Options:
             raise PliantError(f'friction = "{self.friction}": there are "coulomb" and "yamane-nakamura".')
         if not 0.0 <= self.zeta <= 10.0:
             raise PliantError(f"damping = {self.damping}: it must be between 0 and 10.")
-        for name, low, high in (("blend", 0.0, 0.99), ("rounds", 1, 100), ("sweeps", 1, 1000)):
+        if not 0.0 <= self.blend < 1.0:
+            raise PliantError(f"blend = {self.blend}: it must be at least 0 and below 1.")
+        for name, low, high in (("rounds", 1, 100), ("sweeps", 1, 1000)):
             if not low <= getattr(self, name) <= high:
                 raise PliantError(f"{name} = {getattr(self, name)}: it must be between {low} and {high}.")
         for name in ("stribeck", "k_fp", "k_fd", "k_omega"):

@@ -10,7 +10,7 @@ Where we differ, in order of the search:
 1. A face that V is really under (weights not negative) goes before one that it is nearly under: on a plane all are equally deep, and
    rounding would choose.
 2. If no face around has V under it, V is followed across the edges it has passed, `walk` faces far: a step may be longer than a face.
-3. A face that V is only nearly under must be an improvement: shallower than F by 1e-6 of its size, unless F is hooked. This is the guard
+3. A face that V is only nearly under must be an improvement: shallower than F by more than rounding, unless F is hooked. This is the guard
    against going back and forth between two faces; `before` makes it hold for hooked pairs too.
 4. V in front of F but not over it (its foot is outside) is not yet free: behind a concave edge it may be under the next face. So redefine
    first, then ask `resolved`. Only a face that V is really under counts then.
@@ -19,21 +19,21 @@ Where we differ, in order of the search:
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pliant.base import Floats, Ints
 from pliant.contact.penalty.category import HALF, vertex_opposes
-from pliant.contact.penalty.neighbours import Neighbours
+from pliant.contact.penalty.options import CATEGORIES, OFF, Redefinition
 from pliant.contact.penalty.records import VERTEX_FACE, Records
-from pliant.contact.penalty.rules import CATEGORIES, OFF, Redefinition
+from pliant.detect.adjacency import Adjacency
 from pliant.detect.closest import closest_on_triangle
 from pliant.detect.coplanar_times import SLACK, row_weights
 from pliant.kernels import contiguous, dot, inline, kernel, load, norm, parallel, prange, scale, sub, use_threads
 
 FINE, MOVED, WALKED, ALONE, REFUSED = 0, 1, 2, 3, 4
-BETTER = 1e-6  # of the size of a face: by how much a face must be shallower to be worth a change
 
 
 @dataclass
@@ -57,58 +57,69 @@ def foot(points, normal, faces, f, p, sigma):  # type: ignore[no-untyped-def]
     return w, out if plane else np.inf, sigma * dot(load(normal, f), r)
 
 
+class Search(NamedTuple):
+    """How vertices look for a face."""
+
+    lost: bool  # those that are not under their face look for another
+    caught: bool  # those that are hooked do
+    concave: bool  # a face that they are nearly under will do
+    walk: int  # faces crossed at most
+    rule: int  # of categories
+    reproject: bool  # weights follow the foot
+
+
 @inline
 def has(faces, f, v):  # type: ignore[no-untyped-def]
     return faces[f, 0] == v or faces[f, 1] == v or faces[f, 2] == v
 
 
 @inline
-def agrees(n, v, known, start, around, normal, two_sided, rule):  # type: ignore[no-untyped-def]
+def agrees(n, v, known, mesh, normal, rule):  # type: ignore[no-untyped-def]
     """Whether vertex v with contact normal n would be regular: by the reference direction if there is one, else by its span."""
     if dot(known, known) > 0.0:
         return dot(n, known) >= HALF
-    return rule == OFF or vertex_opposes(n, v, start, around, normal, two_sided[v], rule)
+    return rule == OFF or vertex_opposes(n, v, mesh, normal, rule)
 
 
 @inline
-def walk_on(points, normal, faces, face_edges, edge_faces, f, p, sigma, steps):  # type: ignore[no-untyped-def]
+def walk_on(points, mesh, normal, f, p, sigma, steps):  # type: ignore[no-untyped-def]
     """The face that p is under, by crossing the edge of its most negative weight again and again; -1 if that ends nowhere."""
     for _ in range(steps):
-        w, out, _ = foot(points, normal, faces, f, p, sigma)
+        w, out, _ = foot(points, normal, mesh.faces, f, p, sigma)
         if out <= SLACK:
             return f
         worst = 0 if w[0] <= w[1] and w[0] <= w[2] else (1 if w[1] <= w[2] else 2)
-        e = face_edges[f, (worst + 1) % 3]
-        f = edge_faces[e, 1] if edge_faces[e, 0] == f else edge_faces[e, 0]
+        e = mesh.face_edges[f, (worst + 1) % 3]
+        f = mesh.edge_faces[e, 1] if mesh.edge_faces[e, 0] == f else mesh.edge_faces[e, 0]
         if f < 0:
             return -1
-    return f if foot(points, normal, faces, f, p, sigma)[1] <= SLACK else -1
+    return f if foot(points, normal, mesh.faces, f, p, sigma)[1] <= SLACK else -1
 
 
 @inline
-def ring(points, mesh, v, f, sigma, known, hooked, before, concave, rule):  # type: ignore[no-untyped-def]
+def ring(points, mesh, normal, v, f, sigma, known, hooked, before, search):  # type: ignore[no-untyped-def]
     """(face that v is under, face it is nearly under, whether one was refused as a way back) of those around f; -1 for none."""
-    faces, start, around, normal, two_sided = mesh
+    faces = mesh.faces
     p = load(points, v)
     w, out, gap = foot(points, normal, faces, f, p, sigma)
     a = load(points, faces[f, 0])
-    tiny = BETTER * max(norm(sub(load(points, faces[f, 1]), a)), norm(sub(load(points, faces[f, 2]), a)))
+    tiny = SLACK * max(norm(sub(load(points, faces[f, 1]), a)), norm(sub(load(points, faces[f, 2]), a)))
     under, nearly, refused = -1, -1, False
     best, close = -np.inf, -np.inf
     for k in range(3):
         if not hooked and (w[0] if k == 0 else (w[1] if k == 1 else w[2])) < -SLACK:
             continue
-        for j in range(start[faces[f, k]], start[faces[f, k] + 1]):
-            g = around[j]
+        for j in range(mesh.face_start[faces[f, k]], mesh.face_start[faces[f, k] + 1]):
+            g = mesh.faces_around[j]
             if g == f or has(faces, g, v):
                 continue
             _, off, depth = foot(points, normal, faces, g, p, sigma)
             inside = off <= SLACK
-            if depth >= 0.0 or not (inside or (concave and off <= out and (hooked or gap < 0.0))):
+            if depth >= 0.0 or not (inside or (search.concave and off <= out and (hooked or gap < 0.0))):
                 continue
             if depth < (best if inside else close) or (depth == (best if inside else close) and g >= (under if inside else nearly)):
                 continue
-            if not agrees(scale(sigma, load(normal, g)), v, known, start, around, normal, two_sided, rule):
+            if not agrees(scale(sigma, load(normal, g)), v, known, mesh, normal, search.rule):
                 continue
             if inside:
                 best, under = depth, g
@@ -120,17 +131,16 @@ def ring(points, mesh, v, f, sigma, known, hooked, before, concave, rule):  # ty
 
 
 @inline
-def settle(points, mesh, edges, v, f, sigma, known, hooked, before, concave, walk, rule):  # type: ignore[no-untyped-def]
+def find_face(points, mesh, normal, v, f, sigma, known, hooked, before, search):  # type: ignore[no-untyped-def]
     """(status, face) of a vertex that is not under its face, or hooked."""
-    faces, start, around, normal, two_sided = mesh
-    under, nearly, refused = ring(points, mesh, v, f, sigma, known, hooked, before, concave, rule)
+    under, nearly, refused = ring(points, mesh, normal, v, f, sigma, known, hooked, before, search)
     if under >= 0:
         return MOVED, under
-    if walk > 0 and not hooked:
+    if search.walk > 0 and not hooked:
         p = load(points, v)
-        g = walk_on(points, normal, faces, edges[0], edges[1], f, p, sigma, walk)
-        if g >= 0 and not has(faces, g, v) and foot(points, normal, faces, g, p, sigma)[2] < 0.0:
-            if agrees(scale(sigma, load(normal, g)), v, known, start, around, normal, two_sided, rule):
+        g = walk_on(points, mesh, normal, f, p, sigma, search.walk)
+        if g >= 0 and not has(mesh.faces, g, v) and foot(points, normal, mesh.faces, g, p, sigma)[2] < 0.0:
+            if agrees(scale(sigma, load(normal, g)), v, known, mesh, normal, search.rule):
                 return WALKED, g
     if nearly >= 0:
         return MOVED, nearly
@@ -138,30 +148,27 @@ def settle(points, mesh, edges, v, f, sigma, known, hooked, before, concave, wal
 
 
 @parallel
-def _redefine(  # type: ignore[no-untyped-def]
-    points, kind, a, b, sigma, hooked, before, known, mesh, edges, look, concave, walk, rule, reproject, status, face, weights
-):  # fmt: skip
-    """New face and weights of each row; `look`: whether vertices outside their face and hooked ones look for another."""
-    faces, normal = mesh[0], mesh[3]
-    for i in prange(len(kind)):
-        if kind[i] != VERTEX_FACE:
+def _redefine(points, pairs, mesh, normal, known, search, status, face, weights):  # type: ignore[no-untyped-def]
+    """New face and weights of each row."""
+    for i in prange(len(status)):
+        if pairs.kind[i] != VERTEX_FACE:
             continue
-        v, f = a[i], b[i]
+        v, f, sigma = pairs.a[i], pairs.b[i], pairs.sigma[i]
         p = load(points, v)
-        out = foot(points, normal, faces, f, p, sigma[i])[1]
-        lost, caught = look[0] and out > SLACK, look[1] and hooked[i]
-        if lost or caught:
+        out = foot(points, normal, mesh.faces, f, p, sigma)[1]
+        caught = search.caught and pairs.hooked[i]
+        if caught or (search.lost and out > SLACK):
             ref = load(known, i) if len(known) else (0.0, 0.0, 0.0)
-            status[i], f = settle(points, mesh, edges, v, f, sigma[i], ref, caught, before[i], concave, walk, rule)
+            status[i], f = find_face(points, mesh, normal, v, f, sigma, ref, caught, pairs.before[i], search)
             face[i] = f
-        if f != b[i] or reproject:
+        if f != pairs.b[i] or search.reproject:
             # the foot, or the nearest place of the face if it is outside
-            w = closest_on_triangle(p, load(points, faces[f, 0]), load(points, faces[f, 1]), load(points, faces[f, 2]))
+            w = closest_on_triangle(p, load(points, mesh.faces[f, 0]), load(points, mesh.faces[f, 1]), load(points, mesh.faces[f, 2]))
             weights[i, 1], weights[i, 2], weights[i, 3] = -w[0], -w[1], -w[2]
 
 
 def redefine(
-    points: Floats, records: Records, neighbours: Neighbours, rules: Redefinition | None = None, reference: Floats | None = None,
+    points: Floats, records: Records, mesh: Adjacency, rules: Redefinition | None = None, reference: Floats | None = None,
     normals: Floats | None = None,
 ) -> Redefined:  # fmt: skip
     """Give vertices the face they are under now, and hooked ones a regular face; one face per vertex and body.
@@ -174,22 +181,19 @@ def redefine(
     r, counts = len(records), dict.fromkeys(("redefined", "walked", "alone", "refused", "merged"), 0)
     if r == 0:
         return Redefined(records, np.zeros(0, np.bool_), counts)
-    normals = neighbours.normals(points) if normals is None else normals
+    normals = mesh.normals(points) if normals is None else normals
     status, face, weights = np.zeros(r, np.int64), records.feature_b.copy(), records.weights.copy()
     use_threads(r)
-    _redefine(
-        contiguous(points), records.kind, records.feature_a, records.feature_b, records.sigma, records.hooked, records.before,
-        np.zeros((0, 3)) if reference is None else contiguous(reference),
-        (neighbours.faces, neighbours.vertex_faces.offsets, neighbours.vertex_faces.indices, normals, neighbours.two_sided),
-        (neighbours.face_edges, neighbours.edge_faces), (rules.faces != "off", rules.hooked != "off"), rules.faces == "concave",
-        rules.walk, CATEGORIES[rules.categories], rules.reproject, status, face, weights,
-    )  # fmt: skip
+    reference = np.zeros((0, 3)) if reference is None else contiguous(reference)
+    rule = CATEGORIES[rules.categories]
+    search = Search(rules.faces != "off", rules.hooked != "off", rules.faces == "concave", rules.walk, rule, rules.reproject)
+    _redefine(contiguous(points), records.columns, mesh, normals, reference, search, status, face, weights)
     for name, code in (("redefined", MOVED), ("walked", WALKED), ("alone", ALONE), ("refused", REFUSED)):
         counts[name] = int(np.count_nonzero(status == code))
     changed = face != records.feature_b
     moved = replace(records, weights=weights)
     if changed.any():
-        moved = _moved(moved, neighbours, face, changed)
+        moved = _moved(moved, mesh, face, changed)
     if rules.hooked == "skip":
         moved.active = moved.active & ~moved.hooked
     keep = np.ones(r, np.bool_)
@@ -198,9 +202,9 @@ def redefine(
     return Redefined(moved.select(keep), changed[keep], counts) if counts["merged"] else Redefined(moved, changed, counts)
 
 
-def _moved(records: Records, neighbours: Neighbours, face: Ints, changed: NDArray[np.bool_]) -> Records:
+def _moved(records: Records, mesh: Adjacency, face: Ints, changed: NDArray[np.bool_]) -> Records:
     corners = records.corners.copy()
-    corners[changed, 1:] = neighbours.faces[face[changed]]
+    corners[changed, 1:] = mesh.faces[face[changed]]
     return replace(
         records, feature_b=face, corners=corners, before=np.where(changed, records.feature_b, records.before),
         hooked=records.hooked & ~changed, active=records.active | changed,

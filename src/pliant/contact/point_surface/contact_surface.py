@@ -14,12 +14,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from pliant.base import Floats, Ints
-from pliant.contact.point_surface.field import LOST, distance
-from pliant.contact.point_surface.hits import Hits
-from pliant.contact.point_surface.surfaces import Surfaces
+from pliant.contact.point_surface.colliding_surfels import Hits
+from pliant.contact.point_surface.implicit_surfaces import LOST, Surfaces, distance
+from pliant.detect.surfels.projection import CLOSE
 from pliant.kernels import axpy, inline, kernel, load, norm, store, sub
 
-CLOSE = 1e-6  # of the spacing: how near to F = 0 a surfel is brought
 OUTSIDE = 0.05  # of the spacing: how far outside a body a surfel counts as having left it
 MOST = 40  # evaluations of F
 
@@ -37,33 +36,28 @@ def moved_to_contact(surfaces: Surfaces, hits: Hits, share: Floats) -> Moved:
     """Bring hits onto the contact surface. `share` (r,): part of the overlap that the surfel's own body gives way."""
     count, points = len(hits), np.empty((len(hits), 3))
     kept, looked = np.zeros(count, bool), np.zeros(count, np.int64)
-    _move(
-        *surfaces.numbers, surfaces.fixed.body, hits.surfel, hits.other, hits.sample, hits.gap, hits.normal, share, points, kept,
-        looked,
-    )  # fmt: skip
+    pairs = surfaces.fixed.body, hits.surfel, hits.other, hits.sample, hits.gap, hits.normal
+    _move(surfaces.field, surfaces.shapes, *pairs, share, points, kept, looked)
     return Moved(points, kept, looked)
 
 
 @inline
-def difference(points, normals, spacing, reach, lift, graph, kind, sizes, position, rotation, i, a, s, b, q, share, most, square):  # type: ignore[no-untyped-def]
+def _difference(field, shapes, i, a, s, b, q, share, most, square):  # type: ignore[no-untyped-def]
     """(inside both, F) at q: F = (1 - share) f_a - share f_b."""
-    known_a, fa, _, _ = distance(points, normals, spacing, reach, lift, graph, kind, sizes, position, rotation, i, a, q, square)
-    known_b, fb, _, _ = distance(points, normals, spacing, reach, lift, graph, kind, sizes, position, rotation, s, b, q, square)
+    known_a, fa, _, _ = distance(field, shapes, i, a, q, square)
+    known_b, fb, _, _ = distance(field, shapes, s, b, q, square)
     inside = known_a != LOST and known_b != LOST and fa < most and fb < most
     return inside, (1.0 - share) * fa - share * fb
 
 
 @kernel
-def _move(  # type: ignore[no-untyped-def]
-    points, normals, spacing, reach, lift, graph, kind, sizes, position, rotation, body, surfel, other, sample, gap, normal, share,
-    out, kept, looked,
-):  # fmt: skip
-    square = np.empty(graph.shape[1])
+def _move(field, shapes, body, surfel, other, sample, gap, normal, share, out, kept, looked):  # type: ignore[no-untyped-def]
+    square = np.empty(field.graph.shape[1])
     for r in range(len(surfel)):
         i, s, b = surfel[r], sample[r], other[r]
-        a, x, l = body[i], load(points, i), spacing[i]
+        a, x, l = body[i], load(field.points, i), field.spacing[i]
         foot = axpy(-gap[r], load(normal, r), x)
-        state, f, n, s = distance(points, normals, spacing, reach, lift, graph, kind, sizes, position, rotation, s, b, foot, square)
+        state, f, n, s = distance(field, shapes, s, b, foot, square)
         foot = axpy(-f, n, foot) if state != LOST else foot
         line = sub(foot, x)
         if share[r] >= 1.0 or share[r] <= 0.0:  # one of them keeps its shape
@@ -72,24 +66,17 @@ def _move(  # type: ignore[no-untyped-def]
             continue
         # F > 0 at the surfel and F < 0 at its foot; where f is linear the root is at `share`
         kept[r], t, looked[r] = _root(
-            points, normals, spacing, reach, lift, graph, kind, sizes, position, rotation, i, a, s, b, x, line, share[r],
-            -share[r] * gap[r], CLOSE * l / max(norm(line), 1e-300), OUTSIDE * l, square,
-        )  # fmt: skip
+            field, shapes, i, a, s, b, x, line, share[r], -share[r] * gap[r], CLOSE * l / max(norm(line), 1e-300), OUTSIDE * l, square
+        )
         store(out, r, axpy(t, line, x))
 
 
 @kernel
-def _root(  # type: ignore[no-untyped-def]
-    points, normals, spacing, reach, lift, graph, kind, sizes, position, rotation, i, a, s, b, x, line, share, first, tol, most,
-    square,
-):  # fmt: skip
+def _root(field, shapes, i, a, s, b, x, line, share, first, tol, most, square):  # type: ignore[no-untyped-def]
     """(found, t, evaluations): Brent's method for F(x + t line) = 0, t from 0 (where F is `first`) to 1."""
     ta, fa, tb, tc, fc, d, e, beyond, looked = 0.0, first, share, 0.0, first, share, share, False, 0
     while looked < MOST:
-        inside, fb = difference(
-            points, normals, spacing, reach, lift, graph, kind, sizes, position, rotation, i, a, s, b, axpy(tb, line, x), share, most,
-            square,
-        )  # fmt: skip
+        inside, fb = _difference(field, shapes, i, a, s, b, axpy(tb, line, x), share, most, square)
         looked += 1
         if not inside:
             return False, tb, looked
@@ -98,14 +85,14 @@ def _root(  # type: ignore[no-untyped-def]
             continue
         if looked == 2 and beyond and fb > 0.0:
             return False, tb, looked
-        ta, tb, tc, fa, fb, fc, d, e, done = brent_step(ta, tb, tc, fa, fb, fc, d, e, tol)
+        ta, tb, tc, fa, fb, fc, d, e, done = _brent_step(ta, tb, tc, fa, fb, fc, d, e, tol)
         if done:
             return True, tb, looked
     return False, tb, looked
 
 
 @inline
-def brent_step(ta, tb, tc, fa, fb, fc, d, e, tol):  # type: ignore[no-untyped-def]
+def _brent_step(ta, tb, tc, fa, fb, fc, d, e, tol):  # type: ignore[no-untyped-def]
     """One step of Brent's method: b is the best so far, a the one before, the root is between b and c; b becomes the next try."""
     if fb * fc > 0.0:
         tc, fc, d, e = ta, fa, tb - ta, tb - ta

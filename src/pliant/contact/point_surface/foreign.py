@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 
 from pliant.base import Floats, PliantError
-from pliant.contact.point_surface.candidates import boxes, candidates, overlapping
-from pliant.contact.point_surface.hits import inside, search
-from pliant.contact.point_surface.shares import shares
-from pliant.contact.point_surface.surfaces import Neighbourhoods, Surfaces
+from pliant.contact.point_surface.colliding_surfels import boxes, candidates, colliding, start_samples
+from pliant.contact.point_surface.implicit_surfaces import Neighbourhoods, Surfaces, no_shapes
+from pliant.contact.point_surface.surfel_rows import foot_shares
+from pliant.detect.body_pairs import overlapping
 
 
 class Foreign:
@@ -42,15 +42,14 @@ class Foreign:
         normals = self.normals if turns is None else np.concatenate(
             [self.normals[low:high] @ np.asarray(t).T for low, high, t in zip(self.start[:-1], self.start[1:], turns, strict=True)]
         )  # fmt: skip
-        count = len(self.bindings)
-        now = Surfaces(self.fixed, where, normals, self.areas, np.zeros((count, 3)), np.tile([1.0, 0.0, 0.0, 0.0], (count, 1)))
+        now = Surfaces(self.fixed, where, normals, self.areas, no_shapes(len(self.bindings)))
         low, high = boxes(now)
         some = candidates(now, overlapping(low, high), low, high)
-        search(now, some)
-        hits, _ = inside(now, some, np.zeros((len(some), 3)))
+        start_samples(now, some)
+        hits, _ = colliding(now, some, np.zeros((len(some), 3)))
         facing = np.maximum(-np.einsum("ri,ri->r", normals[hits.surfel], hits.normal), 0.0)
         push = (-0.25 * stiffness * hits.gap * facing * self.areas[hits.surfel])[:, None] * hits.normal
-        start, surfel, weight = shares(now, hits)
+        start, surfel, weight = foot_shares(now, hits)
         on = np.zeros_like(where)
         np.add.at(on, hits.surfel, push)
         np.add.at(on, surfel, -weight[:, None] * np.repeat(push, np.diff(start), axis=0))

@@ -12,7 +12,7 @@ _WHERE = {
     "PointSurface": "pliant.detect.surfels.surface",
     "Projection": "pliant.detect.surfels.answers",
     "Shape": "pliant.detect.surfels.answers",
-    "Posed": "pliant.detect.surfels.posed",
+    "Posed": "pliant.detect.surfels.answers",
     "Exact": "pliant.detect.surfels.exact",
     "Spheres": "pliant.detect.surfels.clusters",
     "active_samples": "pliant.detect.surfels.active",

@@ -44,10 +44,7 @@ def active_samples(
     turn, shift = pose(rotation, translation)
     marked = np.zeros(len(a.spheres.left), bool)
     one, two = a.spheres, b.spheres
-    _descend(
-        one.left, one.right, one.centre, one.radius, two.left, two.right, two.centre, two.radius, one.depth + two.depth,
-        turn, shift, float(reach), marked,
-    )  # fmt: skip
+    _descend(one, two, turn, shift, float(reach), marked)
     chosen = np.sort(one.members(np.flatnonzero(marked))[1])
     x = a.points[chosen] @ turn.T + shift
     far, nearest = b.search.nearest(x, 1) if len(chosen) else (np.empty((0, 1)), np.empty((0, 1), np.int64))
@@ -62,12 +59,9 @@ def active_against_exact(
 ) -> Active:
     """Samples of A nearer than `margin` [m] to the inside of an exact shape; no reach is needed, its distance is true everywhere."""
     turn, shift = pose(rotation, translation)
-    t, points = a.spheres, a.points
+    points = a.points
     sample, distance = np.empty(len(points), np.int64), np.empty(len(points))
-    count, looked = _inside_exact(
-        t.begin, t.end, t.left, t.right, t.order, t.centre, t.radius, t.depth, points, turn, shift, *b.numbers, float(margin),
-        sample, distance,
-    )  # fmt: skip
+    count, looked = _inside_exact(a.spheres, points, turn, shift, *b.numbers, float(margin), sample, distance)
     order = np.argsort(sample[:count])
     return Active(sample[:count][order], np.full(count, -1), distance[:count][order], int(looked))
 
@@ -87,14 +81,15 @@ def _placed(turn, shift, p):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _descend(left_a, right_a, centre_a, radius_a, left_b, right_b, centre_b, radius_b, depth, turn, shift, reach, marked):  # type: ignore[no-untyped-def]
+def _descend(one, two, turn, shift, reach, marked):  # type: ignore[no-untyped-def]
     """Mark leaves of A with a leaf of B not farther than `reach`: the larger sphere of a pair is opened."""
-    stack = np.empty((2 * depth + 2, 2), np.int64)
+    left_a, right_a, radius_a, left_b, right_b, radius_b = one.left, one.right, one.radius, two.left, two.right, two.radius
+    stack = np.empty((2 * (one.depth + two.depth) + 2, 2), np.int64)
     stack[0, 0], stack[0, 1], top = 0, 0, 1
     while top > 0:
         top -= 1
         a, b = stack[top, 0], stack[top, 1]
-        gap = norm(sub(_placed(turn, shift, load(centre_a, a)), load(centre_b, b))) - radius_a[a] - radius_b[b]
+        gap = norm(sub(_placed(turn, shift, load(one.centre, a)), load(two.centre, b))) - radius_a[a] - radius_b[b]
         if marked[a] or gap > reach * (1.0 + 1e-12) + 1e-12 * (radius_a[0] + radius_b[0]):
             continue
         if left_a[a] < 0 and left_b[b] < 0:
@@ -110,9 +105,11 @@ def _descend(left_a, right_a, centre_a, radius_a, left_b, right_b, centre_b, rad
 
 
 @kernel
-def _inside_exact(begin, end, left, right, order, centre, radius, depth, points, turn, shift, kind, a, b, c, margin, sample, distance):  # type: ignore[no-untyped-def]
+def _inside_exact(spheres, points, turn, shift, kind, a, b, c, margin, sample, distance):  # type: ignore[no-untyped-def]
     """Samples nearer than margin: (how many, how many were looked at). Signed distance changes by at most the distance moved."""
-    stack, top, count, looked = np.zeros(depth + 2, np.int64), 1, 0, 0
+    begin, end, left, right, order = spheres.begin, spheres.end, spheres.left, spheres.right, spheres.order
+    centre, radius = spheres.centre, spheres.radius
+    stack, top, count, looked = np.zeros(spheres.depth + 2, np.int64), 1, 0, 0
     while top > 0:
         top -= 1
         node = stack[top]

@@ -1,19 +1,35 @@
-"""Raw points made fit: repeats merged, outliers dropped, noise smoothed."""
+"""Raw points made fit: repeats merged, outliers dropped, clouds that are no thin layer of points made into one.
+
+A thin layer looks flat in a neighbourhood of 12 or 32 points: its surface variation l0 / (l0 + l1 + l2) is small. Where it is not, larger
+neighbourhoods are tried. Noise averages out: the cloud is replaced by fewer points, each on a quadric fitted to its surroundings. If no
+neighbourhood is flat the points fill a body: those that have others on one side only are its skin.
+"""
 
 from __future__ import annotations
+
+import math
 
 import numpy as np
 
 from pliant.base import Floats, Ints, PliantError
+from pliant.detect.hash_grid import squared, thinned
 from pliant.detect.surfels.neighbours import KDTree
-from pliant.geometry.surface_topology import diagonal, labels
+from pliant.detect.surfels.projection import plane_normal, quadric_foot
+from pliant.geometry.topology import diagonal, labels
+from pliant.kernels import axpy, dot, kernel, load, scale, store, sub
 
-SAME = 1e-9  # of the diagonal of the box: points nearer than this are one
+SAME = 1e-9  # of the diagonal of the box: points nearer than this are one, and those thinner than this across are no surface
 LEAST = 4  # points of a surface
-LINE = 1e-6  # of the longest extent: points thinner than this across are no surface
 LONELY = 16  # neighbours whose mean distance tells an outlier
-MADS = 6.0  # median absolute deviations beyond the median
-ALONE = 3.0  # and so many times the mean distance of its neighbours
+ALONE = 3.0  # times what is usual among its neighbours: a part of a scan with a ninth of the samples is kept
+THICK = 0.05  # median surface variation above which a neighbourhood is not flat
+THIN = 32  # points of the neighbourhood in which a thin layer is flat, if not in a smaller one
+SIZES = (12, THIN, 64, 128, 256, 512, 1024)
+FEW = 1000  # points below which coarseness cannot be told from noise: taken as a thin layer
+PROBES = 400  # points at which neighbourhoods are tried
+AROUND = 24  # neighbours that tell skin from inside
+LOPSIDED = 0.3  # |mean direction of the neighbours|: 0 inside, 1/2 on a flat skin
+SKIN = 0.6  # share of all points from which on they do not fill a body
 
 
 def merged(points: Floats) -> Ints:
@@ -39,17 +55,75 @@ def check(points: Floats, what: str) -> None:
     if len(points) < LEAST:
         raise PliantError(f"{what}: {len(points)} different points are left, at least {LEAST} are needed for a surface.")
     extent = np.linalg.svd(points - points.mean(axis=0), compute_uv=False)
-    if extent[1] < LINE * extent[0]:
+    if extent[1] < SAME * extent[0]:
         raise PliantError(f"{what}: all {len(points)} points lie on one line, which is no surface.")
 
 
 def outliers(points: Floats, graph: Ints) -> np.ndarray:
-    """(n,) points farther from their neighbours than median + 6 MAD, and than three times what is usual among those neighbours.
-
-    The second condition keeps sparse parts of a scan, and regular samples, whose MAD is nearly zero.
-    """
+    """(n,) points farther from their neighbours than three times what is usual among those neighbours."""
     near = graph[:, 1 : LONELY + 1]
     mean = np.linalg.norm(points[near] - points[:, None], axis=2).mean(axis=1)
-    middle = np.median(mean)
-    beyond = mean > middle + MADS * np.median(np.abs(mean - middle))
-    return np.asarray(beyond & (mean > ALONE * np.median(mean[near], axis=1)))
+    return np.asarray(mean > ALONE * np.median(mean[near], axis=1))
+
+
+# Clouds that are no thin layer -----------------------------------------------------------------------------------------
+
+
+def flat_size(points: Floats) -> int | None:
+    """How many points a flat neighbourhood has, at least 32; None if there is none. Clouds too small to tell count as flat."""
+    probes = np.arange(0, len(points), max(len(points) // PROBES, 1))
+    tree = KDTree(points)
+    if len(points) < FEW:
+        return THIN
+    for k in SIZES:
+        if k > len(points) // 4:
+            return None
+        near = tree.nearest(points[probes], k)[1]
+        spread = points[near] - points[near].mean(axis=1, keepdims=True)
+        values = np.linalg.eigvalsh(np.einsum("ikj,ikl->ijl", spread, spread))
+        variation = values[:, 0] / np.maximum(values.sum(axis=1), np.finfo(float).tiny)
+        if np.median(variation) <= THICK:
+            return max(k, THIN)
+    return None
+
+
+def consolidated(points: Floats, k: int) -> tuple[Floats, Ints]:
+    """(points (c, 3), rows they started from (c,)): fewer points, on quadrics fitted to their k nearest."""
+    tree = KDTree(points)
+    width = float(np.median(tree.nearest(points[:: max(len(points) // PROBES, 1)], k)[0][:, -1])) / 3.0
+    rows = np.unique(thinned(points, width))
+    feet = np.empty((len(rows), 3))
+    _fit(points, tree.nearest(points[rows], k)[1], points[rows], width, feet)
+    return feet, rows
+
+
+def skin(points: Floats) -> tuple[Ints, Floats] | None:
+    """(rows, outward directions) of the points of a filled body that have neighbours on one side only; None if nearly all have."""
+    near = KDTree(points).nearest(points, min(AROUND + 1, len(points)))[1][:, 1:]
+    way = points[near] - points[:, None]
+    mean = (way / np.linalg.norm(way, axis=2, keepdims=True)).mean(axis=1)
+    length = np.linalg.norm(mean, axis=1)
+    rows = np.flatnonzero(length > LOPSIDED)
+    if len(rows) > SKIN * len(points):
+        return None
+    return rows, -mean[rows] / length[rows, None]
+
+
+@kernel
+def _fit(points, near, queries, h, feet):  # type: ignore[no-untyped-def]
+    """Feet of the queries on quadrics over weighted planes of their neighbours."""
+    theta, system = np.empty(near.shape[1]), np.empty((6, 7))
+    for i in range(len(queries)):
+        x = load(queries, i)
+        q = x
+        for _ in range(10):
+            total, mean = 0.0, (0.0, 0.0, 0.0)
+            for c in range(near.shape[1]):
+                theta[c] = math.exp(-0.5 * squared(points, near[i, c], q) / (h * h))
+                total += theta[c]
+                mean = axpy(theta[c], sub(load(points, near[i, c]), q), mean)
+            n = plane_normal(points, near, i, q, theta, total, mean)
+            height = dot(sub(sub(x, q), scale(1.0 / total, mean)), n)
+            q = axpy(-height, n, x)
+        fine, foot, _ = quadric_foot(points, near, i, q, n, h, theta, system)
+        store(feet, i, foot if fine else q)

@@ -7,11 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from pliant.base import Floats, Ints, PliantError
-from pliant.detect.shapes import KINDS, signed_distance
+from pliant.detect.shapes import KINDS, SIZES, signed_distance
 from pliant.detect.surfels.answers import Projection
 from pliant.kernels import contiguous, kernel, load, store
-
-NEEDED = {"plane": 0, "ball": 1, "box": 3, "capsule": 2, "cylinder": 2, "torus": 2}  # how many sizes a shape has
 
 
 @dataclass(frozen=True)
@@ -22,10 +20,10 @@ class Exact:
     sizes: tuple[float, ...] = ()
 
     def __post_init__(self) -> None:
-        if self.kind not in NEEDED:
-            raise PliantError(f"'{self.kind}' is no exact shape; there are {', '.join(NEEDED)}.")
-        if len(self.sizes) != NEEDED[self.kind] or not all(np.isfinite(s) and s > 0.0 for s in self.sizes):
-            raise PliantError(f"a {self.kind} has {NEEDED[self.kind]} sizes above zero [m], not {self.sizes}.")
+        if self.kind not in SIZES:
+            raise PliantError(f"'{self.kind}' is no exact shape; there are {', '.join(SIZES)}.")
+        if len(self.sizes) != SIZES[self.kind] or not all(np.isfinite(s) and s > 0.0 for s in self.sizes):
+            raise PliantError(f"a {self.kind} has {SIZES[self.kind]} sizes above zero [m], not {self.sizes}.")
 
     @property
     def numbers(self) -> tuple[int, float, float, float]:

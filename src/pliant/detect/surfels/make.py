@@ -14,20 +14,23 @@ from pathlib import Path
 
 import numpy as np
 
-from pliant.base import Floats, Ints
-from pliant.detect.surfels.areas import estimated_areas, own_side
-from pliant.detect.surfels.clean import check, check_finite, merged, outliers
+from pliant.base import Floats, Ints, PliantError
+from pliant.detect.hash_grid import thinned
+from pliant.detect.surfels.areas import estimated_areas, own_side, rims
+from pliant.detect.surfels.clean import THIN, check, check_finite, consolidated, flat_size, merged, outliers, skin
 from pliant.detect.surfels.neighbours import KDTree
-from pliant.detect.surfels.normals import FLAT, oriented, principal_normals, suspects, unit
-from pliant.detect.surfels.rims import rims
-from pliant.detect.surfels.sample import spread_samples
+from pliant.detect.surfels.scan_normals import FLAT, oriented, principal_normals, suspects, unit
 from pliant.detect.surfels.surface import NEIGHBOURS, PointSurface
-from pliant.detect.surfels.thick import THIN, consolidated, flat_size, skin
 from pliant.geometry.files import PointCloud, read
 from pliant.geometry.mass import vertex_areas
 from pliant.geometry.mesh import Surface, TetMesh
+from pliant.geometry.normals import vertex_area_vectors
 from pliant.geometry.units import Rotation
+from pliant.kernels import kernel
 
+FINE = 3  # pieces per spacing that samples are chosen from
+APART = 0.75  # of the spacing: samples of one side are not nearer than this
+MOST = 20_000_000  # pieces of triangles at most
 FEW = 200  # vertices below which a mesh is too coarse to stand for its surface
 
 
@@ -60,7 +63,7 @@ def from_mesh(mesh: Surface | TetMesh, *, spacing: float | None = None, name: st
     faces, count = place[surface.faces], int(place.max()) + 1 if len(place) else 0
     first = np.unique(place, return_index=True)[1]
     points = surface.points[first]
-    area, normal = vertex_areas(points, faces), _vertex_normals(points, faces, count)
+    area, normal = vertex_areas(points, faces), vertex_area_vectors(points, faces)
     length = np.linalg.norm(normal, axis=1)
     keep = (area > 0.0) & (length > 1e-9 * area)
     if count < len(place):
@@ -184,8 +187,54 @@ def _outward(mesh: Surface | TetMesh) -> tuple[Surface, list[str]]:
     return mesh, []
 
 
-def _vertex_normals(points: Floats, faces: Ints, count: int) -> Floats:
-    """Sum of a third of the area vectors of the faces around each vertex [m^2]."""
-    a, b, c = points[faces[:, 0]], points[faces[:, 1]], points[faces[:, 2]]
-    third = np.repeat(np.cross(b - a, c - a) / 6.0, 3, axis=0)
-    return np.stack([np.bincount(faces.ravel(), third[:, i], minlength=count) for i in range(3)], axis=1)
+# Samples spread evenly over triangles ---------------------------------------------------------------------------------
+
+
+def spread_samples(surface: Surface, spacing: float) -> tuple[Floats, Floats, Floats]:
+    """(points, normals, areas): about one sample per spacing^2, no two on one side nearer than 0.75 spacing; areas sum up exactly.
+
+    Triangles are cut into pieces a third of the spacing large; pieces are visited in a fixed shuffled order, and one is kept if no kept
+    one is near. Each piece gives its area to the nearest kept one that faces its way.
+    """
+    if not (np.isfinite(spacing) and spacing > 0.0):
+        raise PliantError(f"samples must be more than zero metres apart, not {spacing}.")
+    points, normals, areas = _pieces(surface, spacing / FINE)
+    order = np.random.default_rng(0).permutation(len(points))
+    points, normals, areas = points[order], normals[order], areas[order]
+    owner = thinned(points, APART * spacing, normals)
+    kept, place = np.unique(owner, return_inverse=True)
+    total = np.bincount(place, areas, minlength=len(kept)).astype(np.float64)
+    vector = np.stack([np.bincount(place, areas * normals[:, i], minlength=len(kept)) for i in range(3)], axis=1)
+    return points[kept], vector / np.linalg.norm(vector, axis=1, keepdims=True), total
+
+
+def _pieces(surface: Surface, size: float) -> tuple[Floats, Floats, Floats]:
+    """(centres, normals, areas) of m^2 equal pieces of each triangle, m = longest edge / size."""
+    x = surface.points[surface.faces]
+    vector = 0.5 * np.cross(x[:, 1] - x[:, 0], x[:, 2] - x[:, 0])
+    area = np.linalg.norm(vector, axis=1)
+    x, vector, area = x[area > 0.0], vector[area > 0.0], area[area > 0.0]
+    edge = np.linalg.norm(x - np.roll(x, 1, axis=1), axis=2).max(axis=1, initial=0.0)
+    m = np.maximum(np.ceil(edge / size), 1).astype(np.int64)
+    if not len(x):
+        raise PliantError("the surface has no triangle with an area: nothing to sample.")
+    if int((m * m).sum()) > MOST:
+        raise PliantError(f"sampling every {size * FINE:g} m would take {int((m * m).sum())} pieces of triangles; choose a larger spacing.")
+    weights, face = _centres(m), np.repeat(np.arange(len(x)), m * m)
+    points = np.einsum("ij,ijk->ik", weights, x[face])
+    return points, (vector / area[:, None])[face], (area / (m * m))[face]
+
+
+@kernel
+def _centres(m):  # type: ignore[no-untyped-def]
+    """Barycentric coordinates of the centres of m^2 pieces, triangle after triangle."""
+    out, place = np.empty(((m * m).sum(), 3)), 0
+    for t in range(len(m)):
+        for i in range(m[t]):
+            for j in range(2 * (m[t] - i) - 1):
+                u, v = (i + 1.0 / 3.0) / m[t], (j // 2 + 1.0 / 3.0) / m[t]
+                if j % 2 == 1:
+                    u, v = (i + 2.0 / 3.0) / m[t], (j // 2 + 2.0 / 3.0) / m[t]
+                out[place, 0], out[place, 1], out[place, 2] = 1.0 - u - v, u, v
+                place += 1
+    return out

@@ -12,20 +12,19 @@ from functools import cached_property
 import numpy as np
 
 from pliant.base import Floats, Ints, PliantError
+from pliant.detect.hash_grid import HashGrid, as_queries
 from pliant.detect.surfels.answers import FAR, MEDIAL, OFF, Projection
-from pliant.detect.surfels.areas import OPPOSITE
+from pliant.detect.surfels.areas import rims
 from pliant.detect.surfels.clean import LEAST
-from pliant.detect.surfels.clusters import Spheres
-from pliant.detect.surfels.neighbours import KDTree, Neighbours, UniformGrid, as_queries
-from pliant.detect.surfels.normals import suspects, unit
-from pliant.detect.surfels.project import QUADRIC, STEPS, implicit_all, project_all
-from pliant.detect.surfels.rims import rims
-from pliant.detect.surfels.winding import Moments, winding_number
+from pliant.detect.surfels.clusters import Moments, Spheres, winding_number
+from pliant.detect.surfels.neighbours import KDTree, Neighbours
+from pliant.detect.surfels.projection import OPPOSITE, QUADRIC, SIDE, STEPS, SURE, Samples, implicit_all, project_all
+from pliant.detect.surfels.scan_normals import suspects, unit
 from pliant.kernels import contiguous, use_threads
 
 NEIGHBOURS = 52  # samples within 4 spacings of a sample on a regular surface
 NEAR = 8  # nearest samples among which opposed ones are looked for
-SURE = 2.0  # spacings beyond which the winding number decides the side
+UNLIKE = 0.5  # cosine of normals below which two feet belong to different parts of a surface
 METHODS = ("mls", "aa")
 
 
@@ -77,7 +76,7 @@ class PointSurface:
 
     @cached_property
     def search(self) -> Neighbours:
-        return UniformGrid(self.points) if self.moving else KDTree(self.points)
+        return HashGrid(self.points) if self.moving else KDTree(self.points)
 
     @cached_property
     def graph(self) -> Ints:
@@ -93,6 +92,10 @@ class PointSurface:
     def reach(self) -> Floats:
         """(n,) [m] distance of the farthest of a sample's neighbours."""
         return np.linalg.norm(self.points[self.graph[:, -1]] - self.points, axis=1)
+
+    @property
+    def _samples(self) -> Samples:
+        return Samples(self.points, self.normals, self.spacing, self.reach, self.graph, float(self.width))
 
     @cached_property
     def _rims(self) -> tuple[np.ndarray, Floats]:
@@ -178,10 +181,8 @@ class PointSurface:
         sample, foot = self._first(points, start)
         normals, flags, taken = np.empty_like(points), np.empty(len(points), np.int64), np.empty(len(points), np.int64)
         use_threads(50 * len(points))
-        project_all(
-            self.points, self.normals, self.spacing, self.reach, self.graph, self._rims[1], float(self.width), float(width),
-            QUADRIC if method == "mls" else STEPS[step], points, foot, sample, normals, flags, taken,
-        )  # fmt: skip
+        mode = QUADRIC if method == "mls" else STEPS[step]
+        project_all(self._samples, self._rims[1], float(width), mode, points, foot, sample, normals, flags, taken)
         distance = np.einsum("ij,ij->i", points - foot, normals)
         if medial:
             flags[self._medial(points, foot, normals)] |= MEDIAL
@@ -220,10 +221,10 @@ class PointSurface:
     def _medial(self, points: Floats, foot: Floats, normals: Floats) -> np.ndarray:
         """Whether samples with a quite different normal are nearly as near as the foot: two feet, so the distance has a kink."""
         distance = np.linalg.norm(points - foot, axis=1)
-        slack = 0.5 * self.spacing[self.nearest(foot)]
+        slack = SIDE * self.spacing[self.nearest(foot)]
         start, found = self.search.within(points, distance + slack)
         row = np.repeat(np.arange(len(points)), np.diff(start))
-        other = np.einsum("ij,ij->i", self.normals[found], normals[row]) < 0.5
+        other = np.einsum("ij,ij->i", self.normals[found], normals[row]) < UNLIKE
         deep = distance[row] > slack[row]  # nearer the foot is plainly the nearest
         return np.bincount(row[other & deep], minlength=len(points)) > 0
 
@@ -231,10 +232,7 @@ class PointSurface:
         """f (m,) [m] and its gradient (m, 3) of Alexa and Adamson's implicit surface, h held fixed; NaN beyond all weights."""
         points = as_queries(points)
         value, gradient = np.empty(len(points)), np.empty_like(points)
-        implicit_all(
-            self.points, self.normals, self.spacing, self.reach, self.graph, float(self.width), float(width), points, self.nearest(points),
-            value, gradient,
-        )  # fmt: skip
+        implicit_all(self._samples, float(width), points, self.nearest(points), value, gradient)
         return value, gradient
 
     def fast_distance(self, points: Floats) -> Floats:

@@ -1,1 +1,1 @@
-"""One file per file format (or family); each offers functions path -> Raw, registered in geometry/files.py."""
+"""One file for each family of file formats; each offers functions path -> Raw, registered in geometry/files.py."""

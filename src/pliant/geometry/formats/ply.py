@@ -11,8 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from pliant.base import Floats, Ints
-from pliant.geometry.formats.polygons import triangulated
-from pliant.geometry.formats.raw import Raw, damaged, floats, shown
+from pliant.geometry.formats.raw import Raw, damaged, floats, shown, triangulated
 
 TYPES = {
     **dict(zip("char uchar short ushort int uint float double".split(), "i1 u1 i2 u2 i4 u4 f4 f8".split(), strict=True)),

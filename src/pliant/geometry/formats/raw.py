@@ -1,7 +1,8 @@
-"""What a reader returns, and what readers share."""
+"""What a reader returns, and what readers share: words of errors, polygons cut into triangles, cells of volume files."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -68,3 +69,168 @@ def renumbered(ids: list[int], wanted: Ints, path: Path, what: str) -> Ints:
         node = int(wanted[row][missing[row]][0])
         raise damaged(path, f"{what} {row} (counted from 0) uses node {node}, which the file does not define")
     return found
+
+
+# ---- polygons
+
+def triangulated(points: Floats, corners: Ints, counts: Ints, path: Path, lines: Ints | None = None) -> tuple[Ints, list[str]]:
+    """Triangles in the order of the polygons, and notices; `corners` holds all polygons one after the other."""
+    start = np.cumsum(counts) - counts
+    outside = (corners < 0) | (corners >= len(points))
+    if outside.any():
+        bad = int(np.nonzero(outside)[0][0])
+        face = int(np.searchsorted(start, bad, side="right")) - 1
+        raise damaged(
+            path,
+            f"face {face} (counted from 0) uses vertex {corners[bad]} (counted from 0), but the file has {len(points)} vertices",
+            int(lines[face]) if lines is not None else None,
+        )
+    notices = []
+    if (counts < 3).any():
+        few = np.nonzero(counts < 3)[0]
+        notices.append(f"{len(few)} faces with fewer than three corners were left out (first: face {few[0]}).")
+    if (counts > 3).any():
+        notices.append(f"{int((counts > 3).sum())} faces with more than three corners were cut into triangles.")
+    cut = np.maximum(counts - 2, 0)
+    to = np.cumsum(cut) - cut
+    out = np.zeros((int(cut.sum()), 3), dtype=np.int64)
+    three = counts == 3
+    out[to[three]] = corners[start[three, None] + np.arange(3)]
+    four = counts == 4
+    out[to[four, None] + np.arange(2)] = _quads(points, corners[start[four, None] + np.arange(4)])
+    for polygon in np.nonzero(counts > 4)[0]:
+        ring = corners[start[polygon] : start[polygon] + counts[polygon]]
+        out[to[polygon] : to[polygon] + cut[polygon]] = _ears(points, ring)
+    return out, notices
+
+
+def _quads(points: Floats, quads: Ints) -> Ints:
+    """Two triangles each, along the diagonal whose two triangles agree best about the normal."""
+    first = quads[:, [[0, 1, 2], [0, 2, 3]]]
+    second = quads[:, [[0, 1, 3], [1, 2, 3]]]
+
+    def agreement(pair: Ints) -> Floats:
+        x = points[pair]
+        n = np.cross(x[:, :, 1] - x[:, :, 0], x[:, :, 2] - x[:, :, 0])
+        n /= np.maximum(np.linalg.norm(n, axis=2, keepdims=True), 1e-300)
+        return np.einsum("ij,ij->i", n[:, 0], n[:, 1])
+
+    better = agreement(second) > agreement(first) + 1e-6
+    return np.where(better[:, None, None], second, first)
+
+
+def _ears(points: Floats, ring: Ints) -> Ints:
+    """Ear clipping in the plane of the polygon's mean (Newell) normal; a fan where no ear is left."""
+    x = points[ring]
+    after = np.roll(x, -1, axis=0)
+    normal = np.cross(x, after).sum(axis=0)
+    drop = int(np.argmax(np.abs(normal)))
+    plane = np.delete(x, drop, axis=1)
+    if (normal[drop] < 0) != (drop == 1):  # leaving out y mirrors the plane
+        plane[:, 0] *= -1.0
+    left = list(range(len(ring)))
+    out = []
+    while len(left) > 3:
+        for k in range(len(left)):
+            a, b, c = left[k - 1], left[k], left[(k + 1) % len(left)]
+            others = plane[[i for i in left if i not in (a, b, c)]]
+            if _turn(plane[a], plane[b], plane[c]) > 0 and not _holds(plane[a], plane[b], plane[c], others):
+                break
+        else:
+            k, (a, b, c) = 1, left[:3]
+        out.append((a, b, c))
+        del left[k]
+    return ring[np.array([*out, tuple(left)])]
+
+
+def _turn(a: Floats, b: Floats, c: Floats) -> Floats:
+    """Twice the signed area of abc."""
+    return (b[..., 0] - a[..., 0]) * (c[..., 1] - a[..., 1]) - (b[..., 1] - a[..., 1]) * (c[..., 0] - a[..., 0])
+
+
+def _holds(a: Floats, b: Floats, c: Floats, others: Floats) -> bool:
+    return bool(((_turn(a, b, others) >= 0) & (_turn(b, c, others) >= 0) & (_turn(c, a, others) >= 0)).any())
+
+
+# ---- cells: which become tetrahedra or triangles, which are reduced to corners, which are left out
+
+Block = tuple[str, Ints]  # name of the cell type as meshio spells it, node numbers (m, k) counted from 0
+
+
+def assembled(path: Path, points: Floats, blocks: Iterable[Block]) -> Raw:
+    """Tetrahedra if there are any, else triangles; refuses a file that has neither."""
+    said: list[str] = []
+    kinds: dict[str, list[Ints]] = {}
+    for name, nodes in blocks:
+        if len(nodes):
+            kinds.setdefault(name, []).append(np.asarray(nodes, dtype=np.int64).reshape(len(nodes), -1))
+            if nodes.size % len(nodes) or kinds[name][0].shape[1] != kinds[name][-1].shape[1]:
+                raise damaged(path, f"cells of type {name} have different numbers of nodes")
+    whole = {name: np.concatenate(parts) for name, parts in kinds.items()}
+    for name, nodes in whole.items():
+        _inside(path, name, nodes, len(points))
+    tets = [_corners(name, nodes, 4, said) for name, nodes in whole.items() if name.startswith("tetra")]
+    quads = [nodes[:, :4] for name, nodes in whole.items() if name.startswith("quad")]
+    rest = {n: len(c) for n, c in whole.items() if not n.startswith(("tetra", "triangle", "quad"))}
+    solids = {n: k for n, k in rest.items() if not n.startswith(("vertex", "line"))}
+    counted = ", ".join(f"{k} of type {n}" for n, k in solids.items())
+    if not tets and solids:
+        raise damaged(
+            path,
+            f"the file holds no tetrahedra but {counted}",
+            fix="pliant simulates tetrahedra: mesh the body with tetrahedra, or give its closed surface.",
+        )
+    if solids:
+        raise damaged(
+            path,
+            f"besides tetrahedra the file holds {counted}; without them the body would have holes",
+            fix="Mesh the whole body with tetrahedra.",
+        )
+    if tets:
+        beside = [f"{len(c)} of type {n}" for n, c in whole.items() if not n.startswith("tetra")]
+        if beside:
+            said.append(f"Beside the tetrahedra the file holds {', '.join(beside)}; they are not needed and were left out.")
+        return _without_middle_nodes(points, np.concatenate(tets), whole, said)
+    faces = [_corners(name, nodes, 3, said) for name, nodes in whole.items() if name.startswith("triangle")]
+    if quads:
+        flat = np.concatenate(quads)
+        cut, more = triangulated(points, flat.reshape(-1), np.full(len(flat), 4), path)
+        faces.append(cut)
+        said += more
+    if not faces:
+        found = ", ".join(f"{k} of type {n}" for n, k in rest.items()) or "no cells at all"
+        raise damaged(path, f"the file holds no tetrahedra and no triangles ({found})", fix="Export the volume mesh.")
+    return Raw(points, np.concatenate(faces), notices=said)
+
+
+def _inside(path: Path, name: str, nodes: Ints, count: int) -> None:
+    least = 4 if name.startswith(("tetra", "quad")) else 3 if name.startswith("triangle") else 1
+    if nodes.shape[1] < least:
+        raise damaged(path, f"cells of type {name} have only {nodes.shape[1]} nodes")
+    bad = (nodes < 0) | (nodes >= count)
+    if bad.any():
+        row = int(np.nonzero(bad.any(axis=1))[0][0])
+        node = int(nodes[row][bad[row]][0])
+        raise damaged(path, f"{name} {row} uses node {node} (both counted from 0), but the file has {count} nodes")
+
+
+def _corners(name: str, nodes: Ints, corners: int, said: list[str]) -> Ints:
+    """The corners of cells of any order (all formats here list them first)."""
+    if nodes.shape[1] > corners:
+        kind = "tetrahedra" if corners == 4 else "triangles"
+        said.append(
+            f"{len(nodes)} higher-order {kind} ({nodes.shape[1]} nodes each) were reduced to their {corners} corners: "
+            "nodes between corners were left out, curved edges became straight."
+        )
+    return nodes[:, :corners]
+
+
+def _without_middle_nodes(points: Floats, tets: Ints, cells: dict[str, Ints], said: list[str]) -> Raw:
+    """Leave out nodes that only higher-order cells use, between corners; other unused nodes stay for the check."""
+    middle = np.zeros(len(points), dtype=bool)
+    for name, nodes in cells.items():
+        if name.startswith("tetra"):
+            middle[nodes[:, 4:]] = True
+    middle[tets] = False
+    place = np.cumsum(~middle) - 1
+    return Raw(points[~middle], tets=place[tets], notices=said)

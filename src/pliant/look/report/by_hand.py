@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import TYPE_CHECKING
 
 from pliant.base import PliantError
 from pliant.look.report.html import table, text
+from pliant.record import Run
 from pliant.scene import Body, Scene
-
-if TYPE_CHECKING:
-    from pliant.record import Run
 
 ALONE = (
     "This run cannot be repeated from its scene alone: it was recorded in the browser, with what was done there by hand. The scene below "

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from pliant.base import Floats, Ints
-
-if TYPE_CHECKING:
-    from pliant.contact.contacts import Contacts
-    from pliant.record import Run
+from pliant.contact.contacts import Contacts
+from pliant.look.fields import Scale, round_up
+from pliant.look.source import Film
+from pliant.look.stage import COLOURS
+from pliant.measure.pairs import per_pair
+from pliant.record import Run
 
 MARGIN = 0.35  # of the width of the contact, around it
 MANY = 1500  # triangles, whose edges would hide the colours
@@ -33,9 +34,6 @@ class Hardest:
 def hardest_contact(run: Run) -> Hardest | None:
     """The recorded frame and pair with the largest force; None if no frame has contacts."""
     best: tuple[float, int, int, int] | None = None
-    from pliant.contact.contacts import Contacts
-    from pliant.measure.pairs import per_pair
-
     for frame in range(run.frames):
         sums = per_pair(Contacts.of_arrays(run.contact_rows(frame)))
         if sums:
@@ -53,8 +51,6 @@ def hardest_contact(run: Run) -> Hardest | None:
 
 def plot_map(run: Run, hardest: Hardest, path: Path) -> Path | None:
     """Pressure of the pair over the side that knows it best, seen along the mean normal; None if no points of a surface carry it."""
-    from pliant.look.source import Film
-
     picture = Film(run).picture(hardest.frame, ())
     best, most = None, 2
     for body, name in zip(hardest.ids, (hardest.a, hardest.b), strict=True):
@@ -110,9 +106,6 @@ def _draw(flat: Floats, triangles: Ints, pressure: Floats, reach: float, title: 
     from matplotlib.colors import LinearSegmentedColormap
     from matplotlib.figure import Figure
     from matplotlib.tri import Triangulation
-
-    from pliant.look.fields import Scale, round_up
-    from pliant.look.stage import COLOURS
 
     scale = Scale("pressure", 0.0, round_up(float(pressure[triangles].max())))
     factor = 1e3 if reach < 0.5 else 1.0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import platform
 from importlib.metadata import version
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -15,11 +15,9 @@ from pliant.look.report import by_hand
 from pliant.look.report.hardest import Hardest
 from pliant.look.report.html import code, facts, folded, listing, table, text
 from pliant.measure.pairs import per_pair
-from pliant.record import human
+from pliant.record import Run, human
 from pliant.scene import Body, Scene
-
-if TYPE_CHECKING:
-    from pliant.record import Run
+from pliant.simulate.build import contact_of
 
 MOST_BODIES = 60  # rows of the table of bodies; the others are counted
 MOST_PAIRS = 40
@@ -112,8 +110,6 @@ def summary(run: Run) -> str:
 
 
 def _method(scene: Scene) -> str:
-    from pliant.simulate.build import contact_of
-
     try:
         methods, why = contact_of(scene)
     except PliantError:  # a method of the user's own that is not here

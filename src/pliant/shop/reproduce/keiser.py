@@ -14,12 +14,12 @@ from typing import Any
 import numpy as np
 
 from pliant.base import Floats
-from pliant.detect.surfels.carried import Carried
+from pliant.contact.point_surface.detection import Prepared
 from pliant.look import draw, from_simulation
 from pliant.scene import Scene
 from pliant.shop import scenes
 from pliant.shop.reproduce import Experiment, Line
-from pliant.shop.scenes import cradle, flattened_head
+from pliant.shop.scenes.keiser import chain, lips, sunk, velocities
 from pliant.simulate.simulation import Simulation
 from pliant.world.motion import Motion
 
@@ -31,7 +31,7 @@ def flattening(folder: Path) -> list[Line]:
     """Fig. 3: a head deep in a plane with a soft penalty; it is drawn flat, and both surfaces are one."""
     sim = scenes.make("flattened-head").simulate().run()
     draw(from_simulation(sim), size=(640, 480)).save(folder / "Fig3.png")
-    deep, off, _ = flattened_head.sunk(sim)
+    deep, off, _ = sunk(sim)
     return [
         Line("Fig3 depth of the head in the plane", "deep", f"{1000 * deep:.1f} mm of 300 mm", deep > 0.01, OPEN),
         Line("Fig3 distance of the drawn surfaces where they touch", "none to be seen", f"{1e6 * off:.2g} micrometres", off < 1e-5),
@@ -123,7 +123,7 @@ def performance(folder: Path) -> list[Line]:
     sim, costs = watched(scene)
     curves(costs, folder / "Fig5.png", scene.dt)
     draw(from_simulation(sim), size=(640, 480)).save(folder / "Fig5-busts.png")
-    surfels = np.diff(next(k for k in sim.world.kept.values() if isinstance(k, Carried)).start)
+    surfels = np.diff(sim.world.kept[Prepared].carried.start)
     phyxels = np.diff(sim.world.model.bodies.node_start)
     first, slope, together = costs.slope
     full = costs.hits > 0.8 * costs.hits.max()
@@ -158,7 +158,7 @@ def newton(folder: Path) -> list[Line]:
     lines = []
     for model, values in (("rigid", {}), ("points", {"speed": 0.25, "dt": 0.002, "duration": 4.0})):
         sim = scenes.make("cradle", model=model, **values).simulate().run()
-        v, want = cradle.velocities(sim) / sim.scene.bodies[0].velocity[0], cradle.chain(3)
+        v, want = velocities(sim) / sim.scene.bodies[0].velocity[0], chain(3)
         here = ", ".join(f"{x:.4f}" for x in v) + f" (chain {', '.join(f'{x:.4f}' for x in want)})"
         lines.append(Line(f"Fig7 velocities after the impact, {model}", "the last ball leaves", here, bool(np.abs(v - want).max() < 0.005)))
     return lines
@@ -168,8 +168,6 @@ def rider(folder: Path) -> list[Line]:
     """Fig. 8: a complex body on another, whose mouth must not pass through itself."""
     sim = scenes.make("rider").simulate().run()
     draw(from_simulation(sim), size=(640, 480)).save(folder / "Fig8.png")
-    from pliant.shop.scenes.rider import lips
-
     gap, own = lips(sim), len(sim.contacts("mouth", "mouth"))
     here = f"lips {1000 * gap:.1f} mm apart, {own} contacts with itself"
     return [Line("Fig8 the mouth meets itself", "does not self-intersect", here, gap > -0.005 and own > 0, OPEN)]
@@ -179,7 +177,7 @@ def torn(folder: Path) -> list[Line]:
     """Fig. 9: a plastic head hung by its top stretches and tears; the parts are bodies that collide."""
     sim = scenes.make("torn-head").simulate().run()
     draw(from_simulation(sim), size=(640, 480)).save(folder / "Fig9.png")
-    said = scenes.module("torn-head").expect(sim)
+    said = scenes.find("torn-head").expect(sim)
     return [
         Line("Fig9 parts of the head", "two objects", said[0], True, OPEN),
         Line("Fig9 the parts collide", "handled by contact", said[1], True, OPEN),

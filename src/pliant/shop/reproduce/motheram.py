@@ -1,6 +1,6 @@
 """Motheram, Tribble: Collision Detection and Deformation of Soft Bodies. Surfaces with springs, an AABB tree, velocities reversed.
 
-The paper gives k, c = 1, e = 0.9, m = 1 and depth 12; sizes, speeds and time steps are ours (scenes/springy.py). M1-M5 are sections 9.1 to
+The paper gives k, c = 1, e = 0.9, m = 1 and depth 12; sizes, speeds and time steps are ours (scenes/motheram.py). M1-M5 are sections 9.1 to
 9.5, run as published (`response = "invert"`, Cooper and Verner's scheme), Fig1-Fig4 the figures about damping and overlap.
 """
 
@@ -13,11 +13,12 @@ from typing import Any
 import numpy as np
 
 from pliant.base import PliantError
+from pliant.detect.tree import Tree, centre_tree
+from pliant.detect.triangle_overlap import every_pair, intersecting
 from pliant.look import draw, from_simulation
 from pliant.shop import scenes
 from pliant.shop.reproduce import Experiment, Line
-from pliant.shop.scenes.bunny_and_teapot import slants
-from pliant.shop.scenes.springy import Watch
+from pliant.shop.scenes.motheram import Watch, slants
 from pliant.simulate.simulation import Simulation
 
 OPEN = "sizes, speeds and dt are not given"
@@ -96,9 +97,6 @@ def three_spheres(folder: Path) -> list[Line]:
 
 def _tree_line(sim: Simulation) -> Line:
     """CPU time to find crossing triangles of the last state with the published tree and with every pair tested."""
-    from pliant.detect.tree import centre_tree
-    from pliant.detect.triangle_overlap import every_pair, intersecting
-
     points, faces, start = sim.points(), sim.world.model.skin.faces, sim.world.model.bodies.face_start
     bodies = np.array([(0, 1), (0, 2), (1, 2)])
     middle = [sim.centre(n) * 0.8 for n in ("left", "right", "top")]  # pushed into each other
@@ -183,9 +181,6 @@ def explosion(folder: Path) -> list[Line]:
 
 def overlap(folder: Path) -> list[Line]:
     """Fig. 4: without setting vertices back the bunnies overlap; with it no triangles cross after any step."""
-    from pliant.detect.tree import Tree
-    from pliant.detect.triangle_overlap import intersecting
-
     crossing = {}
     for backtracking in (False, True):
         sim = Simulation(scenes.make("two-bunnies", response="invert", backtracking=backtracking, duration=0.12))

@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 
-import pliant
 from pliant.base import Floats
 from pliant.contact.elastic import Boussinesq, ContactResult, Side, VolumePreserving, compliance, deformed, resolve
 from pliant.detect.surfels import Exact, PointSurface, from_mesh
@@ -21,9 +20,10 @@ from pliant.geometry.mesh import Surface
 from pliant.geometry.shapes import make
 from pliant.geometry.subdivide import subdivided
 from pliant.look import draw, from_simulation
+from pliant.pressing.tool import press
 from pliant.shop import scenes
 from pliant.shop.reproduce import Experiment, Line
-from pliant.shop.reproduce.thesis.watch import plot
+from pliant.shop.reproduce.watch import plot
 from pliant.simulate.simulation import Simulation
 
 OPEN = "moduli, response radius and tolerances are not given"
@@ -140,7 +140,7 @@ def foot(folder: Path) -> list[Line]:
             ("pressure [kPa]", found.points[sole][:, :2], 1e-3 * found.smooth_pressure[sole]),
         ],
     )
-    pressed = pliant.press(surface, depth="0.5mm", response="volume-preserving", layer="7mm", young="200kPa", poisson=0.49)
+    pressed = press(surface, depth="0.5mm", response="volume-preserving", layer="7mm", young="200kPa", poisson=0.49)
     grid = pressed.map((37, 13))
     grid.write(folder / "Fig9-sensor.csv")
     coarse = [(k, resolve(side, ground, level=k).force) for k in (1, 2)]

@@ -33,8 +33,11 @@ RULES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
 SPEED = 2.0  # [m/s] of the block of 6.2
 
 
-def make(figure: str = "6.4", rule: bool = True, dt: float = 0.002, duration: float | None = None) -> Scene:
-    """figure: 6.1, 6.2, 6.3, 6.4 or 6.9; rule: whether the rule it is about is on."""
+def hooked(figure: str = "6.4", rule: bool = True, dt: float = 0.002, duration: float | None = None) -> Scene:
+    """Five small scenes in which enduring contacts go wrong without the rules that keep feature pairs plausible.
+
+    figure: 6.1, 6.2, 6.3, 6.4 or 6.9; rule: whether the rule it is about is on.
+    """
     if figure not in RULES:
         raise PliantError(f"figure = '{figure}': there are {', '.join(RULES)}.")
     build, time = {
@@ -108,7 +111,7 @@ def irregular(size: float, points: int = 400, seed: int = 1) -> Surface:
     return Surface(np.column_stack([xy, np.zeros(len(xy))]), np.where(down[:, None], faces[:, ::-1], faces))
 
 
-def expect(sim: Simulation) -> list[str]:
+def expect_hooked(sim: Simulation) -> list[str]:
     """What each figure shows, with its rule and without it."""
     figure = sim.scene.about.split()[1]
     contact = sim.scene.contact

@@ -6,14 +6,16 @@ All of them stand on z = 0 with their middle over the origin and look, open or p
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
 
 from pliant.base import Floats, PliantError
-from pliant.geometry.implicit import (
+from pliant.geometry.mesh import TetMesh
+from pliant.geometry.shape import Shape, number
+from pliant.shop.sculpt.implicit import (
     Field,
     ball,
     box,
@@ -29,9 +31,7 @@ from pliant.geometry.implicit import (
     tube,
     union,
 )
-from pliant.geometry.mesh import TetMesh
-from pliant.geometry.shape import Shape, number
-from pliant.geometry.stuffing import Pinched, stuff
+from pliant.shop.sculpt.stuffing import Pinched, stuff
 
 _ABOVE_GROUND = half_space((0, 0, 0), (0, 0, -1))
 
@@ -258,13 +258,3 @@ def _waved(x: Floats, size: float, wave: float, wall: float, wavy_floor: bool) -
     if wavy_floor:
         out[:, 2] += wave * np.interp(x[:, 2], [0, wall, half], [0, 1, 0]) * c[:, 0] * c[:, 1]
     return out
-
-
-ORGANIC: dict[str, Callable[..., Shape]] = {
-    "teapot": teapot,
-    "mouth": mouth,
-    "foot": foot,
-    "bunny": bunny,
-    "bust": bust,
-    "room": room,
-}

@@ -1,4 +1,4 @@
-"""Shells with a cavity (bowl, socket) and bodies made of several parts (chain, ball and socket)."""
+"""Shells with a cavity (bowl, socket) and bodies made of several parts (chain)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pliant.base import Floats, Ints, PliantError
 from pliant.geometry.lathe import HalfPlane, revolve
 from pliant.geometry.mesh import TetMesh
 from pliant.geometry.shape import Shape, cells, edge_length, number, solid, whole
-from pliant.geometry.solids import ball, torus
+from pliant.geometry.solids import torus
 
 Placed = tuple[Shape, Floats, Floats]  # a shape, its offset (3,) [m] and its rotation (3, 3)
 
@@ -62,18 +62,6 @@ def _shell(kind: str, inner: float, wall: float, opening: float, edge: float | N
 def _chord(a: float, b: float, turn: Floats, total: float) -> Floats:
     """Distance from the centre of a straight line that is a away at turn 0 and b away at the total turn."""
     return a * b * np.sin(total) / (a * np.sin(turn) + b * np.sin(total - turn))
-
-
-def ball_and_socket(
-    radius: float, thickness: float, gap: float, opening: float = 60.0, edge: float | None = None
-) -> list[Placed]:
-    """A ball held in a socket, as two placed shapes (ball first). Origin: the centre of the ball.
-
-    radius: of the ball [m]; thickness: of the socket's wall [m]; gap: between ball and cavity all round [m]
-    """
-    space = number("ball_and_socket", "gap", gap)
-    parts = [ball(radius, edge), socket(float(radius) + space, thickness, opening, edge)]
-    return [(part, np.zeros(3), np.eye(3)) for part in parts]
 
 
 def chain_links(

@@ -6,9 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from pliant import Scene
-from pliant.shop.validate import NO_CONTACT, Check, problem
-from pliant.shop.validate.carried import G
+from pliant.scene import Scene
+from pliant.shop.validate import NO_CONTACT, Check, G, problem
 from pliant.simulate.simulation import Simulation
 
 DENSITY = 1000.0
@@ -108,7 +107,7 @@ def twisted_bar(method: str, quick: bool) -> list[Check]:
         motion = dict(where=dict(side="+x"), turn=(np.degrees(angle), 0, 0), about=(length, 0, 0))
         sim = Simulation(bar_scene(length, side, side / (3 if quick else 4), nu, motions=[motion])).equilibrium()
         driven = np.abs(sim.world.model.nodes.rest[:, 0] - length) < 1e-9
-        torques.append(np.cross(sim.state.x[driven] - [length, 0, 0], sim.world.reaction[driven]).sum(axis=0)[0])
+        torques.append(np.cross(sim.state.x[driven] - [length, 0, 0], sim.reactions[driven]).sum(axis=0)[0])
     # ends are kept from warping, which stiffens each bar as if it were shorter by the same piece
     give = (angle / torques[1] - angle / torques[0]) / (lengths[1] - lengths[0])
     return [Check("G J of the section", 1e6 / (2 * (1 + nu)) * 0.1406 * side**4, float(1.0 / give), 0.02, "N m²")]

@@ -17,7 +17,7 @@ import numpy as np
 from pliant.base import PliantError
 from pliant.contact.method import METHODS
 from pliant.scene import Scene
-from pliant.shop.validate.carried import G
+from pliant.shop.validate import G
 from pliant.simulate.simulation import Simulation
 from pliant.simulate.step import StepReport
 

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+from pliant.look.plots import panels_of
 from pliant.shop.validate import Check, Result, problems
 
 HEAD = """# Validation
@@ -80,8 +81,6 @@ def _cell(result: Result | None) -> str:
 
 def write(results: list[Result], folder: Path) -> list[Path]:
     """results.json, validation.md and one plot for each problem that has curves."""
-    from pliant.look.plots import panels_of
-
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "results.json").write_text(json.dumps(facts(results), indent=2) + "\n")
     (folder / "validation.md").write_text(page(results))

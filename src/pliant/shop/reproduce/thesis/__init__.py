@@ -7,17 +7,17 @@ E29, E31 ... are errata of the thesis, listed in docs/reproduce-thesis.md.
 from __future__ import annotations
 
 from pliant.shop.reproduce import Experiment
-from pliant.shop.reproduce.thesis import bar, bunny, cost, particle, sliding, slope
+from pliant.shop.reproduce.thesis import cost, drops, slides
 
 EXPERIMENTS: dict[str, Experiment] = {
-    "T1": particle.limits,
-    "T2": particle.damping,
-    "T3": bar.steps,
-    "T4": bar.stiffnesses,
-    "T5": bar.depths,
-    "T6": sliding.hooks,
-    "T7": bunny.rest,
-    "T8": slope.stops,
-    "T9": sliding.stops,
+    "T1": drops.limits,
+    "T2": drops.damping,
+    "T3": drops.steps,
+    "T4": drops.stiffnesses,
+    "T5": drops.depths,
+    "T6": slides.hooks,
+    "T7": drops.rest,
+    "T8": slides.stops_on_slope,
+    "T9": slides.stops_on_bar,
     "T10": cost.pairs,
 }

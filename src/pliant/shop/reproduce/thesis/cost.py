@@ -12,13 +12,12 @@ import numpy as np
 
 from pliant.base import Floats
 from pliant.contact.penalty.category import categories
-from pliant.contact.penalty.find import make
-from pliant.contact.penalty.impulses import CONSTANT, DISCRETE, EXACT, Known, pressed
-from pliant.contact.penalty.neighbours import Neighbours
+from pliant.contact.penalty.depth_integral import CONSTANT, DISCRETE, EXACT, Known, pressed
 from pliant.contact.penalty.records import EDGE_EDGE, VERTEX_FACE, Records
+from pliant.detect.adjacency import Adjacency
 from pliant.shop import scenes
 from pliant.shop.reproduce import Line
-from pliant.shop.reproduce.thesis.watch import CPF, DPF
+from pliant.shop.reproduce.watch import CPF, DPF
 
 KINDS = {"vertex-face": VERTEX_FACE, "edge-edge": EDGE_EDGE}
 PUBLISHED = {"vertex-face": (7.55, 4.07, 1.01, 0.29), "edge-edge": (6.56, 3.11, 1.00, 0.28)}  # [us] all, category, CPF, DPF
@@ -39,7 +38,7 @@ class Cost:
         return self.category + self.continuous
 
 
-def made(kind: int, count: int, seed: int = 0) -> tuple[Records, Floats, Floats, Neighbours]:
+def made(kind: int, count: int, seed: int = 0) -> tuple[Records, Floats, Floats, Adjacency]:
     """Tetrahedra in rows, each second one pressed into the one before: shallow, with motion of a tenth of their size."""
     rng = np.random.default_rng(seed)
     corner = np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0], [0.3, 0.3, -1]])
@@ -50,15 +49,15 @@ def made(kind: int, count: int, seed: int = 0) -> tuple[Records, Floats, Floats,
     first = 8 * np.arange(count)
     shape = np.array([[0, 1, 2], [0, 3, 1], [1, 3, 2], [2, 3, 0]])
     faces = (first[:, None, None] + np.concatenate([shape, 4 + shape[:, ::-1]])).reshape(-1, 3)
-    around = Neighbours.of(faces, np.repeat(np.arange(2 * count), 4))
+    around = Adjacency.of(faces, np.repeat(np.arange(2 * count), 4))
     a, b, one = 2 * np.arange(count) + 1, 2 * np.arange(count), np.ones(count)
     if kind == VERTEX_FACE:
         corners = first[:, None] + np.array([4, 0, 1, 2])
-        return make(kind, a, b, first + 4, 8 * np.arange(count), corners, np.zeros((count, 4)), one), start, end, around
+        return Records.new(kind, a, b, first + 4, 8 * np.arange(count), corners, np.zeros((count, 4)), one), start, end, around
     per = len(around.edges) // count
     e, g = per * np.arange(count) + 6, per * np.arange(count)
     corners = np.concatenate([around.edges[e], around.edges[g]], axis=1)
-    return make(kind, a, b, e, g, corners, np.zeros((count, 4)), one), start, end, around
+    return Records.new(kind, a, b, e, g, corners, np.zeros((count, 4)), one), start, end, around
 
 
 def best(task: Callable[[], object], count: int) -> float:

@@ -1,0 +1,163 @@
+"""Surfaces in files: Wavefront OBJ, OFF (Geomview), STL. PLY has a file of its own."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import numpy as np
+
+from pliant.geometry.formats.raw import Raw, damaged, floats, integers, shown, text_lines, triangulated
+
+
+def read_obj(path: Path) -> Raw:
+    points: list[list[float]] = []
+    corners: list[int] = []
+    counts: list[int] = []
+    lines: list[int] = []
+    skipped: dict[str, int] = {}
+    for number, words in _statements(path):
+        key = words[0]
+        if key == "v":
+            if len(words) < 4:
+                raise damaged(path, f"a vertex needs three coordinates, but '{shown(words)}' stands there", number)
+            points.append(floats(words[1:4], path, number, "coordinates"))
+        elif key == "f":
+            ring = _corners(words[1:], len(points), path, number)
+            corners.extend(ring)
+            counts.append(len(ring))
+            lines.append(number)
+        elif key in ("l", "p", "curv", "surf"):
+            skipped[key] = skipped.get(key, 0) + 1
+    x = np.array(points, dtype=np.float64).reshape(-1, 3)
+    faces, notices = triangulated(
+        x, np.array(corners, dtype=np.int64), np.array(counts, dtype=np.int64), path, np.array(lines, dtype=np.int64)
+    )
+    named = {"l": "lines", "p": "points", "curv": "curves", "surf": "free-form surfaces"}
+    notices += [f"{n} {named[key]} ('{key}') were left out: pliant reads faces only." for key, n in skipped.items()]
+    return Raw(x, faces, notices=notices)
+
+
+def _statements(path: Path) -> list[tuple[int, list[str]]]:
+    """Line number and words of each statement; a trailing backslash continues a line."""
+    out = []
+    held: list[str] = []
+    for number, line in enumerate(text_lines(path), start=1):
+        words = line.split("#", 1)[0].split()
+        if words and words[-1].endswith("\\"):
+            held += [*words[:-1], *([words[-1][:-1]] if words[-1] != "\\" else [])]
+            continue
+        if held or words:
+            out.append((number, held + words))
+        held = []
+    return out
+
+
+def _corners(words: list[str], seen: int, path: Path, line: int) -> list[int]:
+    """Vertex numbers of a face, counted from 0; in the file from 1, or backwards from -1."""
+    ring = []
+    for word in words:
+        try:
+            index = int(word.split("/", 1)[0])
+        except ValueError:
+            raise damaged(path, f"a face corner should be a vertex number, but '{shown(word)}' stands there", line) from None
+        if index == 0 or index < -seen:
+            raise damaged(path, f"a face uses vertex {index}, but vertices are numbered from 1 (or back from -1)", line)
+        ring.append(index - 1 if index > 0 else seen + index)
+    return ring
+
+
+# OFF (Geomview): optional header letters (C, N, ST, 4), comments, counts on the first line, polygons, face colours.
+
+def read_off(path: Path) -> Raw:
+    rows = [(n, w) for n, line in enumerate(text_lines(path), 1) if (w := line.split("#", 1)[0].split())]
+    if not rows:
+        raise damaged(path, "the file is empty")
+    normals, rows = _header(path, rows)
+    if not rows:
+        raise damaged(path, "the file ends after its header")
+    sizes = integers(rows[0][1][:2], path, rows[0][0], "the counts of vertices and faces")
+    if len(sizes) < 2 or min(sizes) < 0:
+        raise damaged(path, f"the counts of vertices and faces are missing: '{shown(rows[0][1])}'", rows[0][0])
+    vertices, faces = sizes
+    body = rows[1:]
+    if len(body) < vertices + faces:
+        found = f"only {min(len(body), vertices)} vertices and {max(len(body) - vertices, 0)} faces follow"
+        raise damaged(path, f"the file announces {vertices} vertices and {faces} faces, but {found}", rows[0][0])
+    table = []
+    for line, words in body[:vertices]:
+        if len(words) < (6 if normals else 3):
+            raise damaged(path, f"a vertex has too few numbers: '{shown(words)}'", line)
+        table.append(floats(words[: 6 if normals else 3], path, line, "coordinates"))
+    x = np.array(table, dtype=np.float64).reshape(-1, 6 if normals else 3)
+    corners: list[int] = []
+    counts, lines = [], []
+    for line, words in body[vertices : vertices + faces]:
+        ring = integers(words[: 1 + integers(words[:1], path, line, "the number of corners")[0]], path, line, "corners")
+        if len(ring) != ring[0] + 1:
+            raise damaged(path, f"a face announces {ring[0]} corners but lists {len(ring) - 1}", line)
+        corners.extend(ring[1:])
+        counts.append(ring[0])
+        lines.append(line)
+    tri, notices = triangulated(x[:, :3], np.array(corners, dtype=np.int64), np.array(counts, dtype=np.int64), path, np.array(lines))
+    return Raw(np.ascontiguousarray(x[:, :3]), tri, normals=x[:, 3:] if normals else None, notices=notices)
+
+
+def _header(path: Path, rows: list[tuple[int, list[str]]]) -> tuple[bool, list[tuple[int, list[str]]]]:
+    """Whether vertices carry normals, and the rows after the keyword (which may be missing)."""
+    line, words = rows[0]
+    match = re.fullmatch(r"(ST)?(C)?(N)?(4)?(n)?OFF", words[0])
+    if match is None:
+        if words[0].lstrip("-").isdigit():
+            return False, rows
+        raise damaged(path, f"an OFF file starts with 'OFF', but '{shown(words)}' stands there", line)
+    if match[4] or match[5]:
+        raise damaged(path, f"'{words[0]}' means points that are not three-dimensional", line, "Export plain OFF.")
+    if "BINARY" in words:
+        raise damaged(path, "binary OFF is not read", line, "Export it as text, or as ply.")
+    rest = [(line, words[1:])] if len(words) > 1 else []
+    return bool(match[3]), rest + rows[1:]
+
+
+# STL, text and binary. Every triangle brings its own three vertices; checking welds them.
+
+HEADER = 84  # bytes: 80 of comment, 4 of triangle count
+FACET = np.dtype([("normal", "<f4", 3), ("corners", "<f4", (3, 3)), ("attribute", "<u2")])
+
+
+def read_stl(path: Path) -> Raw:
+    data = path.read_bytes()
+    announced = int(np.frombuffer(data, "<u4", 1, 80)[0]) if len(data) >= HEADER else -1
+    if announced >= 0 and len(data) == HEADER + announced * FACET.itemsize:
+        return _soup(np.frombuffer(data, FACET, announced, HEADER)["corners"].astype(np.float64), path)
+    if data[:512].lstrip()[:5].lower() == b"solid" and b"\0" not in data[:512]:
+        return _text(path)
+    found = (len(data) - HEADER) // FACET.itemsize
+    if announced < 0 or found < announced:
+        raise damaged(path, f"the binary STL announces {max(announced, 0)} triangles but holds {max(found, 0)}")
+    raw = _soup(np.frombuffer(data, FACET, announced, HEADER)["corners"].astype(np.float64), path)
+    raw.notices.append(f"{len(data) - HEADER - announced * FACET.itemsize} bytes after the last triangle were left out.")
+    return raw
+
+
+def _text(path: Path) -> Raw:
+    corners = []
+    last = 0
+    for number, line in enumerate(text_lines(path), start=1):
+        words = line.split()
+        if words and words[0].lower() == "vertex":
+            if len(words) < 4:
+                raise damaged(path, "a vertex needs three coordinates", number)
+            corners.append(floats(words[1:4], path, number, "coordinates"))
+            last = number
+        elif words and words[0].lower() == "endfacet" and len(corners) % 3:
+            raise damaged(path, "a facet ends that does not have three vertices", number)
+    if len(corners) % 3:
+        raise damaged(path, "the file ends in the middle of a triangle", last)
+    return _soup(np.array(corners, dtype=np.float64).reshape(-1, 3, 3), path)
+
+
+def _soup(corners: np.ndarray, path: Path) -> Raw:
+    if not len(corners):
+        raise damaged(path, "the STL file holds no triangles", fix="Export the solid again; it was empty.")
+    return Raw(corners.reshape(-1, 3), np.arange(3 * len(corners)).reshape(-1, 3))

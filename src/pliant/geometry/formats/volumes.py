@@ -1,0 +1,208 @@
+"""Volumes in files: Abaqus and CalculiX .inp, TetGen's .node and .ele, and what meshio reads well: legacy VTK, VTU, Medit.
+
+Own readers where meshio keeps only the last of several *NODE blocks (.inp), waits for ever on an empty file or does not take ten-node
+tetrahedra (.node).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import re
+from pathlib import Path
+
+import numpy as np
+
+from pliant.geometry.formats.raw import Block, Raw, assembled, damaged, floats, integers, renumbered, shown, text_lines
+
+# Names of element types start with these; the number that follows is the number of nodes.
+FAMILIES = [
+    (r"(C3D|DC3D|AC3D)(4|10)", "tetra"),
+    (r"(C3D|DC3D|AC3D)(6|15)", "wedge"),
+    (r"(C3D|DC3D|AC3D)(5|13)", "pyramid"),
+    (r"(C3D|DC3D|AC3D|SC)(8|20|27)", "hexahedron"),
+    (r"(S|STRI|SFM3D|M3D|CPS|CPE|R3D|DS)(3|6)", "triangle"),
+    (r"(S|SFM3D|M3D|CPS|CPE|CAX|R3D|DS)(4|8|9)", "quad"),
+    (r"(B3|T3D|B2|T2D)(1|2|3)", "line"),
+]
+
+
+def read_inp(path: Path) -> Raw:
+    nodes: dict[int, list[float]] = {}
+    cells: dict[str, list[list[int]]] = {}
+    mode, family, need, held = "", "", 0, list[str]()
+    for number, line in enumerate(text_lines(path), start=1):
+        if line.startswith("**") or not line.strip():
+            continue
+        if line.startswith("*"):
+            mode, family, need = _keyword(path, line, number)
+            held = []
+            continue
+        words = held + [w.strip() for w in line.split(",") if w.strip()]
+        held = []
+        if mode == "node":
+            _node(path, words, number, nodes)
+        elif mode == "element":
+            if len(words) < 1 + need:  # an element may continue on the next line
+                held = words
+                continue
+            cells.setdefault(family, []).append(integers(words[1 : 1 + need], path, number, "an element"))
+    if not nodes:
+        raise damaged(path, "there is no *NODE block with nodes in this file")
+    blocks: list[Block] = [(kind, renumbered(list(nodes), np.array(rows), path, kind)) for kind, rows in cells.items()]
+    return assembled(path, np.array(list(nodes.values()), dtype=np.float64), blocks)
+
+
+def _keyword(path: Path, line: str, number: int) -> tuple[str, str, int]:
+    """What the following lines are: '' (not needed), 'node', or 'element' with family and number of nodes."""
+    parts = [p.strip().upper() for p in line[1:].split(",")]
+    options = {key.strip(): value.strip() for key, _, value in (p.partition("=") for p in parts[1:])}
+    if parts[0] in ("NODE", "ELEMENT") and "INPUT" in options:
+        raise damaged(path, f"nodes or elements are in another file ({options['INPUT']})", number, "Write them into one file.")
+    if parts[0] == "INCLUDE":
+        raise damaged(path, "*INCLUDE is not followed", number, "Write nodes and elements into one file.")
+    if parts[0] == "NODE":
+        return "node", "", 0
+    if parts[0] == "ELEMENT":
+        for pattern, family in FAMILIES:
+            match = re.match(pattern, options.get("TYPE", ""))
+            if match:
+                count = int(match[2]) + 1 if family == "line" and match[2] != "3" else int(match[2])
+                return "element", family + ("" if count in (3, 4, 8) else str(count)), count
+        if options.get("TYPE", "").startswith("C3D"):
+            raise damaged(path, f"element type {options['TYPE']} is not known", number, "Use C3D4 or C3D10 tetrahedra.")
+    return "", "", 0
+
+
+def _node(path: Path, words: list[str], line: int, nodes: dict[int, list[float]]) -> None:
+    if len(words) < 3:
+        raise damaged(path, f"a node needs a number and coordinates, but '{shown(words)}' stands there", line)
+    name = integers(words[:1], path, line, "the node's number")[0]
+    x = (floats(words[1:4], path, line, "coordinates") + [0.0])[:3]
+    if name in nodes and nodes[name] != x:
+        raise damaged(
+            path,
+            f"node {name} is defined twice at different places (several parts with their own numbering?)",
+            line,
+            "Export one part per file.",
+        )
+    nodes[name] = x
+
+
+# ---- TetGen's pair of .node and .ele (only the files: TetGen itself is not used)
+
+Row = tuple[int, list[str]]
+
+
+def read_tetgen(path: Path) -> Raw:
+    node, ele = path.with_suffix(".node"), path.with_suffix(".ele")
+    for needed in (node, ele):
+        if not needed.exists():
+            raise damaged(path, f"its other half {needed.name} is missing", fix="Put both files into one folder.")
+    ids, points = [], []
+    header, rows = _table(node, "nodes")
+    if len(header) > 1 and header[1] != 3:
+        raise damaged(node, f"the points have {header[1]} dimensions instead of 3")
+    for line, words in rows:
+        if len(words) < 4:
+            raise damaged(node, f"a node needs a number and three coordinates, but '{shown(words)}' stands there", line)
+        ids += integers(words[:1], node, line, "the node's number")
+        points.append(floats(words[1:4], node, line, "coordinates"))
+    header, rows = _table(ele, "tetrahedra")
+    corners = header[1] if len(header) > 1 else 4
+    if corners not in (4, 10):
+        raise damaged(ele, f"cells have {corners} nodes; tetrahedra have 4 or 10")
+    cells = []
+    for line, words in rows:
+        if len(words) < 1 + corners:
+            raise damaged(ele, f"a tetrahedron needs a number and {corners} nodes, but '{shown(words)}' stands there", line)
+        cells.append(integers(words[1 : 1 + corners], ele, line, "nodes"))
+    tets = renumbered(ids, np.array(cells, dtype=np.int64).reshape(-1, corners), ele, "tetrahedron")
+    return assembled(path, np.array(points, dtype=np.float64).reshape(-1, 3), [("tetra", tets)])
+
+
+def _table(path: Path, what: str) -> tuple[list[int], list[Row]]:
+    """The numbers of the first row and the rows it announces."""
+    rows = [(n, w) for n, line in enumerate(text_lines(path), 1) if (w := line.split("#", 1)[0].split())]
+    if not rows:
+        raise damaged(path, "the file is empty")
+    header = integers(rows[0][1], path, rows[0][0], "the first row")
+    if len(rows) - 1 < header[0]:
+        raise damaged(path, f"the first row announces {header[0]} {what} but {len(rows) - 1} follow", rows[0][0])
+    return header, rows[1 : 1 + max(header[0], 0)]
+
+
+# ---- through meshio, with our words when it fails
+
+NAMES = {"gmsh": "Gmsh", "vtk": "legacy VTK", "vtu": "VTU", "medit": "Medit"}
+
+
+def read_with_meshio(path: Path, form: str) -> Raw:
+    """Read through one of meshio's readers; its prints are swallowed, its failures become sentences."""
+    import meshio
+
+    reader = {"gmsh": meshio.gmsh, "vtk": meshio.vtk, "vtu": meshio.vtu, "medit": meshio.medit}[form].read
+    silence = io.StringIO()
+    try:
+        with contextlib.redirect_stdout(silence), contextlib.redirect_stderr(silence), np.errstate(all="ignore"):
+            mesh = reader(path)
+            stored = np.asarray(mesh.points, dtype=np.float64)
+            blocks = [(block.type, np.asarray(block.data, dtype=np.int64)) for block in mesh.cells]
+            if stored.ndim != 2 or not 2 <= stored.shape[1] <= 3:
+                raise ValueError("there are no points in it")
+    except MemoryError:
+        raise damaged(path, "the file announces more data than fits into memory: it is damaged") from None
+    except Exception as error:  # meshio raises whatever its parsing ran into
+        why = str(error).strip() or f"{type(error).__name__} while reading"
+        raise damaged(path, f"this is not a readable {NAMES[form]} file ({shown(why)})") from None
+    points = np.zeros((len(stored), 3))
+    points[:, : stored.shape[1]] = stored
+    return assembled(path, points, blocks)
+
+
+def read_vtk(path: Path) -> Raw:
+    data = path.read_bytes()
+    text = data.decode("latin-1")
+    faults = []
+    first = text.split("\n", 1)[0].strip()
+    if not first.startswith("# vtk DataFile"):
+        faults.append(f"the first line should read '# vtk DataFile Version ...', not '{shown(first)}'")
+    kind = re.search(r"^DATASET\s+(\S+)", text, re.MULTILINE)
+    if kind and kind[1] != "UNSTRUCTURED_GRID":
+        faults.append(f"it holds a {kind[1]}, not an UNSTRUCTURED_GRID")
+    cells = re.search(r"^CELLS\s+(\d+)", text, re.MULTILINE)
+    types = re.search(r"^CELL_TYPES\s+(\d+)(.*)", text, re.MULTILINE | re.DOTALL)
+    if cells and types is None:
+        faults.append("CELL_TYPES is missing")
+    elif cells and types and "OFFSETS" not in text and int(cells[1]) != int(types[1]):
+        faults.append(f"CELLS announces {cells[1]} cells but CELL_TYPES {types[1]}")
+    if faults:
+        raise damaged(path, " and ".join(faults), fix="Write it again with VTK, ParaView or meshio.")
+    return read_with_meshio(path, "vtk")
+
+
+def read_vtu(path: Path) -> Raw:
+    import xml.etree.ElementTree as tree
+
+    try:
+        return read_with_meshio(path, "vtu")
+    except Exception as error:
+        try:
+            root = tree.parse(path).getroot()
+        except tree.ParseError as parse:
+            raise damaged(path, f"the XML is broken: {parse}", parse.position[0]) from None
+        except (OSError, LookupError, ValueError):
+            raise error from None
+        for piece in root.iter("Piece"):
+            array = piece.find("Points/DataArray")
+            announced = int(piece.get("NumberOfPoints", "0")) if piece.get("NumberOfPoints", "0").isdigit() else 0
+            if array is not None and array.get("format") == "ascii" and array.text:
+                found = len(array.text.split())
+                if found != 3 * announced:
+                    what = f"the file announces {announced} points but its coordinates make {found / 3:g}"
+                    raise damaged(path, what) from None
+        raise
+
+
+def read_medit(path: Path) -> Raw:
+    return read_with_meshio(path, "medit")

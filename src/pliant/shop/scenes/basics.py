@@ -1,0 +1,191 @@
+"""Small scenes that show what bodies, contact and loads do."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from pliant.scene import Scene
+from pliant.simulate.simulation import Simulation
+
+
+def bowl(
+    edge: float = 0.025, youngs_modulus: float = 4e4, contact: str = "noniterative", dt: float = 0.004, duration: float = 1.6
+) -> Scene:
+    """A soft torus and a soft ball drop into a rigid bowl that stands on the ground.
+
+    edge [m]: size of the elements of the soft bodies; contact: the default that takes a quarter of the time "auto" takes.
+    """
+    scene = Scene(dt=dt, duration=duration, contact=contact, about="Soft bodies settle in a bowl that is free to rock on the ground.")
+    soft = dict(youngs_modulus=youngs_modulus, poisson_ratio=0.4, density=1000.0, stiffness_damping=0.005)
+    scene.add(name="ground", shape="plane", model="static", friction=0.6)
+    scene.add(
+        name="bowl",
+        shape=dict(kind="bowl", radius=0.22, thickness=0.02, edge=0.03),
+        model="rigid",
+        position=(0, 0, 0.002),
+        material=dict(density=2500.0),
+        friction=0.4,
+    )
+    scene.add(
+        name="ring", shape=dict(kind="torus", major=0.085, minor=0.04, edge=edge), position=(0.02, 0, 0.3), rotation=(25, 0, 0),
+        material=soft, friction=0.4,
+    )  # fmt: skip
+    scene.add(name="ball", shape=dict(kind="ball", radius=0.07, edge=edge), position=(0.01, 0.02, 0.52), material=soft, friction=0.4)
+    return scene
+
+
+def expect_bowl(sim: Simulation) -> list[str]:
+    """Both soft bodies come to lie inside the bowl, and the ground carries everything."""
+    bowl, ball, ring = (sim.centre(n) for n in ("bowl", "ball", "ring"))
+    assert np.hypot(*(ball - bowl)[:2]) < 0.2 and np.hypot(*(ring - bowl)[:2]) < 0.2, "a soft body left the bowl"
+    assert ball[2] > ring[2] > 0.02, "the ball should lie on the ring, the ring in the bowl"
+    weight = 9.81 * (sim.world.model.nodes.mass.sum() + sim.world.model.frames.mass[1])
+    carried = sim.contacts("bowl", "ground").total_force[2]
+    return [
+        f"The ball lies {1000 * ball[2]:.0f} mm and the ring {1000 * ring[2]:.0f} mm above the ground.",
+        f"The ground carries {carried:.1f} N of {weight:.1f} N.",
+    ]
+
+
+def slope(
+    angle: float = 10.0, speed: float = 3.0, friction: float = 0.3, static_friction: float = 0.0, model: str = "rigid",
+    contact: str = "auto", dt: float = 0.002, duration: float = 2.0,
+) -> Scene:  # fmt: skip
+    """A block is sent up a slope: it stops after the distance of theory, then stays or slides back.
+
+    angle [degree] of the slope, speed [m/s] up it, static_friction (0: the same), model rigid or fem, contact method.
+    """
+    scene = Scene(dt=dt, duration=duration, contact=contact, about="Sliding, stopping and sticking by Coulomb's law.")
+    turn = math.radians(angle)
+    up = np.array([math.cos(turn), 0.0, math.sin(turn)])
+    normal = np.array([-math.sin(turn), 0.0, math.cos(turn)])
+    rub = dict(friction=friction, static_friction=max(friction, static_friction))
+    scene.add(name="slope", shape="plane", model="static", rotation=(0, -angle, 0), **rub)
+    scene.add(
+        name="block", shape=dict(kind="box", size=(0.4, 0.4, 0.2), edge=0.2), model=model, position=tuple(0.1 * normal),
+        rotation=(0, -angle, 0), velocity=tuple(speed * up), material=dict(youngs_modulus=1e6, density=500.0), **rub,
+    )  # fmt: skip
+    return scene
+
+
+def expect_slope(sim: Simulation) -> list[str]:
+    """The way up the slope is v^2 / (2 g (sin + mu cos)); it stays there if mu > tan."""
+    slope, block = sim.scene.bodies
+    turn, mu = math.radians(-slope.rotation[1]), slope.friction
+    speed = float(np.linalg.norm(block.velocity))
+    way = speed**2 / (2 * 9.81 * (math.sin(turn) + mu * math.cos(turn)))
+    up = np.array([math.cos(turn), 0.0, math.sin(turn)])
+    went = float((sim.centre("block") - np.array(block.position)) @ up)
+    if mu > math.tan(turn):
+        assert abs(went - way) < 0.02 * way, f"went {went:.4f} m, theory {way:.4f} m"
+    return [f"The block is {went:.4f} m up the slope; it should turn or stop after {way:.4f} m."]
+
+
+def column(
+    height: float = 1.0, youngs_modulus: float = 1e6, integrator: str = "implicit", dt: float = 0.01, duration: float = 1.0
+) -> Scene:
+    """A soft column stands on the ground, stepped implicitly far above its explicit limit.
+
+    height [m] of a column of 4 x 10 nodes.
+    """
+    scene = Scene(dt=dt, duration=duration, about="Contact with an implicit body: the foot stays on the ground.")
+    scene.add(name="ground", shape="plane", model="static")
+    scene.add(
+        name="column", shape=dict(kind="box", size=(height / 9, height / 9, height), edge=height / 9), position=(0, 0, height / 2),
+        integrator=integrator, material=dict(youngs_modulus=youngs_modulus, poisson_ratio=0.3, density=1000.0),
+    )  # fmt: skip
+    return scene
+
+
+def expect_column(sim: Simulation) -> list[str]:
+    """The foot is less than half an element deep and carries the weight."""
+    height = sim.scene.bodies[1].shape["size"][2]
+    foot = float(sim.points("column")[:, 2].min())
+    assert foot > -height / 18, f"the foot is {-foot:.4f} m deep, half an element is {height / 18:.4f} m"
+    weight = 9.81 * sim.world.model.nodes.mass.sum()
+    return [
+        f"The foot is {-1000 * foot:.2f} mm below the ground.",
+        f"The ground carries {sim.contacts('column', 'ground').total_force[2]:.2f} N of {weight:.2f} N.",
+    ]
+
+
+def cantilever(length: float = 1.0, load: float = 2.0, edge: float = 0.05, dt: float = 0.02, duration: float = 4.0) -> Scene:
+    """A beam of 10-node tetrahedra, held at one end, bends under a load that grows.
+
+    load: F L^2 / (E I) at the end, F across the tip.
+    """
+    youngs, side = 1e6, 0.1 * length
+    force = load * youngs * side**4 / 12 / length**2
+    scene = Scene(dt=dt, duration=duration, gravity=(0, 0, 0), about="Large bending, compared with the elastica.")
+    scene.add(
+        name="beam", shape=dict(kind="box", size=(length, side, side), edge=edge), position=(length / 2, 0, 0), element="quadratic",
+        integrator="implicit", fixed=[dict(side="-x")],
+        material=dict(youngs_modulus=youngs, poisson_ratio=0.0, density=1000.0, mass_damping=2.0),
+        loads=[dict(kind="force", where=dict(side="+x"), value=dict(times=[0, duration / 2], values=[[0, 0, 0], [0, 0, -force]]))],
+    )  # fmt: skip
+    return scene
+
+
+def expect_cantilever(sim: Simulation) -> list[str]:
+    """The tip goes down by a good part of the length and nothing inverts."""
+    length = sim.scene.bodies[0].shape["size"][0]
+    points, rest = sim.points("beam"), sim.world.model.nodes.rest
+    tip = points[points[:, 0].argmax()]
+    assert min(g.stretch(sim.state.x).min() for g in sim.world.model.groups) > 0, "an element inverted"
+    assert tip[2] < -0.1 * length, "the beam did not bend"
+    return [f"The tip is {-tip[2] / length:.3f} L down and {(rest[:, 0].max() - tip[0]) / length:.3f} L in."]
+
+
+def tumble(speed: float = 10.0, dt: float = 0.005, duration: float = 4.0) -> Scene:
+    """A rigid box spins in free fall about its middle axis, which turns over and over.
+
+    speed [rad/s] about the unstable axis.
+    """
+    scene = Scene(dt=dt, duration=duration, gravity=(0, 0, 0), about="Free spin: angular momentum exact, energy bounded.")
+    scene.add(
+        name="box", shape=dict(kind="box", size=(0.3, 0.2, 0.1), edge=0.1), model="rigid",
+        angular_velocity=(0.01, speed, 0.01), position=(0, 0, 0.5),
+    )  # fmt: skip
+    return scene
+
+
+def expect_tumble(sim: Simulation) -> list[str]:
+    """Angular momentum is what it was; the energy has not drifted."""
+    now, then = sim.books(), Simulation(sim.scene).books()
+    drift = now.kinetic / then.kinetic - 1
+    change = float(np.linalg.norm(now.angular_momentum - then.angular_momentum) / np.linalg.norm(then.angular_momentum))
+    assert abs(drift) < 1e-3 and change < 1e-10, f"energy drift {drift:.2e}, change of angular momentum {change:.2e}"
+    return [f"Energy drift {drift:.1e}, change of angular momentum {change:.1e}."]
+
+
+def pendulum(length: float = 0.5, edge: float = 0.04, dt: float = 0.002, duration: float = 1.5) -> Scene:
+    """A soft ball hangs from a string and swings; a second one is welded to a turning rod.
+
+    length [m] of the string.
+    """
+    scene = Scene(dt=dt, duration=duration, about="Attachments: a string that is only ever taut, and a weld.")
+    soft = dict(youngs_modulus=2e5, poisson_ratio=0.3, density=500.0)
+    ball = dict(kind="ball", radius=0.06, edge=edge)
+    scene.add(name="bob", shape=ball, position=(0.5 * length, 0, 1 - 0.85 * length), material=soft)
+    scene.add(
+        name="rod", shape=dict(kind="box", size=(0.4, 0.04, 0.04), edge=0.04), model="rigid", position=(0, 0.6, 0.8),
+        motions=[dict(turn=dict(times=[0, duration], values=[[0, 0, 0], [0, 0, 180]]))],
+    )  # fmt: skip
+    scene.add(name="rider", shape=ball, position=(0.26, 0.6, 0.8), material=soft)
+    scene.attach(kind="string", a=dict(at=(0, 0, 1.0)), b=dict(body="bob", at=(0.5 * length, 0, 1)), stiffness=2e4, damping=5.0)
+    for offset in (-0.015, 0.015):
+        scene.attach(kind="weld", a=dict(body="rod", at=(0.2, 0.6 + offset, 0.8)), b=dict(body="rider", at=(0.2, 0.6 + offset, 0.8)))
+    scene.pair("rod", "rider", contact=False)
+    return scene
+
+
+def expect_pendulum(sim: Simulation) -> list[str]:
+    """The string is not stretched by more than a hundredth; welded points are together."""
+    first = sim.world.model.attachments
+    points = sim.world.skin_positions(sim.state.x, sim.state.position, sim.state.rotation)
+    distance = np.linalg.norm(points[first.a] - points[first.b], axis=1)
+    assert distance[0] < 1.01 * first.length[0] + 1e-3, "the string is longer than it should be"
+    assert distance[1:].max() < 1e-6, "a weld has opened"
+    return [f"String {distance[0]:.4f} m of {first.length[0]:.4f} m; welds open by {distance[1:].max():.1e} m."]
