@@ -1,6 +1,7 @@
 """What every contact method must keep, whatever else it does: momentum, Coulomb's cone, bits, and sentences where it cannot."""
 
 import pickle
+from dataclasses import fields
 
 import numpy as np
 import pytest
@@ -175,6 +176,17 @@ def test_a_method_keeps_nothing_in_itself(method):
     before = pickle.dumps([vars(m) for m in sim.contact.methods.values()])
     assert sum(len(sim.step().contacts) for _ in range(6)) > 0
     assert pickle.dumps([vars(m) for m in sim.contact.methods.values()]) == before
+
+
+@pytest.mark.parametrize("method", TOUCHING)
+def test_what_is_kept_is_made_from_the_shape_at_rest_alone(method):
+    """Of what may change during a run, nothing is left: NaN would show."""
+    sim = dropped(method)[0].simulate()
+    sim.step()
+    assert len(sim.world.kept) > 1
+    rest = sim.world.rest
+    assert {f.name for f in fields(rest)} == {"bodies", "nodes", "frames", "skin", "points"}
+    assert np.isnan(rest.bodies.friction).all() and np.isnan(rest.bodies.gives).all() and np.isnan(rest.frames.damping).all()
 
 
 # -- dt to zero

@@ -84,10 +84,7 @@ def rest_points(epoch: Epoch, model: Model, first: Floats) -> Floats:
 
 def surface_of(sim: Simulation) -> Pressure:
     """Faces around the skin points, made once."""
-    kept = sim.world.kept
-    if Pressure not in kept:  # a method of the user's may not have made it
-        kept[Pressure] = Pressure(sim.world.model)
-    return kept[Pressure]  # type: ignore[no-any-return]
+    return sim.world.derived(Pressure)
 
 
 @kernel

@@ -7,7 +7,6 @@ a contact is a few (skin point, signed weight) pairs that sum to zero.
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
     from pliant.world.pairs import PairTable
     from pliant.world.world import World
 
-Kept = TypeVar("Kept")
+Kind = TypeVar("Kind")
 FEW_DIGITS = 1e-3  # tolerance of solves meanwhile `roughly`
 
 
@@ -336,13 +335,9 @@ class Motion:
             self._stored = self.end, self._world.potential_energy(self.x, self.position)
         return self._stored[1]
 
-    def kept(self, kind: type[Kept]) -> Kept:
+    def kept(self, kind: type[Kind]) -> Kind:
         """Something derived from the model and the shape at rest alone (a tree, an adjacency), made once per epoch as kind(rest)."""
-        kept = self._world.kept
-        if kind not in kept:
-            takes = next(iter(inspect.signature(kind).parameters), "")
-            kept[kind] = kind(self._world.rest if takes == "rest" else self)  # type: ignore[call-arg]
-        return kept[kind]
+        return self._world.derived(kind)
 
     def refuse_self_contact(self, method: str) -> None:
         """For methods that know none: a sentence about the first body that is to meet itself."""
