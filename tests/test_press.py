@@ -25,7 +25,7 @@ from pliant.geometry.units import rotation_matrix
 from pliant.pressing import quantities
 from pliant.pressing.approach import touching
 from pliant.pressing.maps import PressureMap, compared, pressure_map, read_measured
-from pliant.pressing.objects import centre_of, thing
+from pliant.pressing.objects import Source, centre_of
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 
@@ -98,7 +98,7 @@ def test_refined_triangles_keep_the_surface():
     ends = np.sort(fine.faces[:, [[0, 1], [1, 2], [2, 0]]].reshape(-1, 2), axis=1)
     edges, count = np.unique(ends, axis=0, return_counts=True)
     assert np.all(count == 2) and np.linalg.norm(fine.points[edges[:, 0]] - fine.points[edges[:, 1]], axis=1).max() <= 0.012
-    made = thing(Surface(surface.points, surface.faces))
+    made = Source(Surface(surface.points, surface.faces)).thing()
     assert 8000 < len(made.shape) < 60000 and made.faces.max() == len(made.shape) - 1
     assert np.allclose(centre_of(made.shape), surface.points.mean(axis=0), atol=2e-4)
 

@@ -47,6 +47,7 @@ class Ground:
             raise PliantError(f"stiffness = {self.stiffness}: s = k dt^2 D must be above 0 and below 4/3, where the method is stable.")
 
     def respond(self, motion: Motion, memory: Memory) -> Answer:
+        motion.refuse_self_contact("ground")
         finder = motion.kept(Penetration)
         surfaces = finder.fit(motion.end, motion.shapes)
         hits = finder.find(surfaces, motion.pairs.meet)

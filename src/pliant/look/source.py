@@ -87,7 +87,7 @@ def planes_of(scene: Scene) -> tuple[Plane, ...]:
 def from_simulation(sim: Simulation) -> Picture:
     """A simulation as it is now; displacements are from the rest shape, and zero for rigid bodies."""
     # start-up: a run is drawn without the code that steps
-    from pliant.simulate.running import cell_fields, drawn_cells, point_fields
+    from pliant.simulate.drawn import cell_fields, drawn_cells, point_fields
 
     model, state = sim.world.model, sim.world.state
     points, shown = sim.points(), sim.report.shown if sim.report else None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -120,9 +121,9 @@ def check_depth(depth: float, sides: tuple[Side, Side], cause: str = "depth =") 
             )
 
 
-def check_force(force: float, sides: tuple[Side, Side], materials: list[float | None]) -> None:
+def check_force(force: float, sides: tuple[Side, Side], compliances: Sequence[float | None]) -> None:
     """A pressure far above the modulus is no small dent, whatever the response; said before the search for where it would come to rest."""
-    softest = 1.0 / (math.pi * max(c for c in materials if c is not None))  # [Pa] E / (1 - nu^2)
+    softest = 1.0 / (math.pi * max(c for c in compliances if c is not None))  # [Pa] E / (1 - nu^2)
     for which, side in zip(("first", "second"), sides, strict=True):
         if side.nodes is None:
             continue

@@ -22,6 +22,7 @@ from pliant.geometry.shape import Shape
 from pliant.geometry.shapes import SHAPES, make
 from pliant.geometry.subdivide import subdivided
 from pliant.geometry.units import UNITS
+from pliant.pressing import quantities
 
 NO_FACES = np.zeros((0, 3), np.int64)
 ENOUGH = 8000  # vertices with which a mesh is taken as it is; below, its triangles are cut
@@ -40,60 +41,63 @@ class Thing:
     notes: tuple[str, ...] = ()
 
 
-def thing(
-    spec: Any, *, unit: str = "m", up: str = "z", size: float | None = None, spacing: float | None = None, crop: str | None = None
-) -> Thing:
-    """From "plane", a path, the name of a shape, {"kind": ...}, a mesh, a cloud, points (n, 3), a PointSurface or an Exact shape."""
-    if isinstance(spec, PointSurface):
-        return Thing("points", spec, NO_FACES, spec.notes)
-    if isinstance(spec, Exact):
-        return Thing(spec.kind, spec, NO_FACES)
-    if isinstance(spec, str) and spec == "plane":
-        return Thing("plane", Exact("plane"), NO_FACES)
-    if isinstance(spec, str | Path):
-        name = str(spec)
-        if name in SHAPES and not Path(name).exists():
-            return _from_shape(name, {}, spacing)
-        return _from_mesh(Path(name).stem, _part(read(spec, unit=unit, up=up, size=size), crop), spacing)
-    if isinstance(spec, dict):
-        given = dict(spec)
-        if "kind" not in given:
-            raise PliantError(f"a shape to press needs a kind, as in {{'kind': 'ball', 'radius': 0.1}}, not {spec}.")
-        return _from_shape(given.pop("kind"), given, spacing)
-    if isinstance(spec, Shape):
-        return _from_mesh(spec.name, spec.surface(), spacing)
-    if isinstance(spec, Surface | TetMesh | PointCloud):
-        return _from_mesh("mesh", _part(spec, crop), spacing)
-    if isinstance(spec, np.ndarray):
-        return _from_mesh("points", _part(PointCloud(spec), crop), spacing)
-    raise PliantError(f"{type(spec).__name__} cannot be pressed: give a file, the name of a shape, a mesh, points or 'plane'.")
+@dataclass(frozen=True)
+class Source:
+    """What an object is made from, and how it is read."""
 
+    what: Any  # "plane", a path, the name of a shape, {"kind": ...}, a mesh, a cloud, points (n, 3), a PointSurface or an Exact shape
+    unit: str = "m"  # of the numbers in a file
+    up: str = "z"  # axis that points up in a file
+    size: float | str | None = None  # [m] largest extent of what a file holds, instead of a unit
+    crop: str | None = None  # the part that is used
+    spacing: float | str | None = None  # [m] of samples on the faces of a mesh
 
-def _part(mesh: Surface | TetMesh | PointCloud, crop: str | None) -> Surface | TetMesh | PointCloud:
-    return mesh if crop is None else cropped(mesh, crop)
+    def thing(self) -> Thing:
+        what = self.what
+        if isinstance(what, PointSurface):
+            return Thing("points", what, NO_FACES, what.notes)
+        if isinstance(what, Exact):
+            return Thing(what.kind, what, NO_FACES)
+        if isinstance(what, str) and what == "plane":
+            return Thing("plane", Exact("plane"), NO_FACES)
+        if isinstance(what, str) and what in SHAPES and not Path(what).exists():
+            what = {"kind": what}
+        if isinstance(what, str | Path):
+            size = None if self.size is None else quantities.length("size", self.size)
+            return self._sampled(Path(what).stem, self._part(read(what, unit=self.unit, up=self.up, size=size)))
+        if isinstance(what, dict):
+            if "kind" not in what:
+                raise PliantError(f"a shape to press needs a kind, as in {{'kind': 'ball', 'radius': 0.1}}, not {what}.")
+            what = make(**what)
+        if isinstance(what, Shape):
+            return self._sampled(what.name, what.surface())
+        if isinstance(what, Surface | TetMesh | PointCloud):
+            return self._sampled("mesh", self._part(what))
+        if isinstance(what, np.ndarray):
+            return self._sampled("points", self._part(PointCloud(what)))
+        raise PliantError(f"{type(what).__name__} cannot be pressed: give a file, the name of a shape, a mesh, points or 'plane'.")
 
+    def _part(self, mesh: Surface | TetMesh | PointCloud) -> Surface | TetMesh | PointCloud:
+        return mesh if self.crop is None else cropped(mesh, self.crop)
 
-def _from_shape(kind: str, parameters: dict[str, Any], spacing: float | None) -> Thing:
-    made = make(kind, **parameters)
-    return _from_mesh(made.name, made.surface(), spacing)
-
-
-def _from_mesh(name: str, mesh: Surface | TetMesh | PointCloud, spacing: float | None) -> Thing:
-    if isinstance(mesh, PointCloud):
-        made = from_cloud(mesh, name=name)
-        return Thing(name, made, NO_FACES, made.notes)
-    surface = mesh.surface() if isinstance(mesh, TetMesh) else mesh
-    x = surface.points[surface.faces]
-    area = 0.5 * float(np.sum(np.linalg.norm(np.cross(x[:, 1] - x[:, 0], x[:, 2] - x[:, 0]), axis=1))) if len(x) else 0.0
-    notes: tuple[str, ...] = ()
-    if spacing is None and len(surface.points) < ENOUGH and area > 0.0:
-        spacing = math.sqrt(area / SAMPLES)
-    if spacing is not None:
-        count = len(surface.points)
-        surface = subdivided(surface, LONGEST * spacing).surface
-        notes = (f"its {count} vertices became {len(surface.points)}, about {1e3 * spacing:.3g} mm apart",)
-    made = from_mesh(surface, name=name)
-    return Thing(name, made, _between_samples(surface, made), (*made.notes, *notes))
+    def _sampled(self, name: str, mesh: Surface | TetMesh | PointCloud) -> Thing:
+        """Samples on a mesh, or at points."""
+        if isinstance(mesh, PointCloud):
+            made = from_cloud(mesh, name=name)
+            return Thing(name, made, NO_FACES, made.notes)
+        surface = mesh.surface() if isinstance(mesh, TetMesh) else mesh
+        x = surface.points[surface.faces]
+        area = 0.5 * float(np.sum(np.linalg.norm(np.cross(x[:, 1] - x[:, 0], x[:, 2] - x[:, 0]), axis=1))) if len(x) else 0.0
+        notes: tuple[str, ...] = ()
+        spacing = None if self.spacing is None else quantities.length("spacing", self.spacing)
+        if spacing is None and len(surface.points) < ENOUGH and area > 0.0:
+            spacing = math.sqrt(area / SAMPLES)
+        if spacing is not None:
+            count = len(surface.points)
+            surface = subdivided(surface, LONGEST * spacing).surface
+            notes = (f"its {count} vertices became {len(surface.points)}, about {1e3 * spacing:.3g} mm apart",)
+        made = from_mesh(surface, name=name)
+        return Thing(name, made, _between_samples(surface, made), (*made.notes, *notes))
 
 
 def _between_samples(surface: Surface, made: PointSurface) -> Ints:

@@ -10,6 +10,7 @@ See docs/press.md.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -27,7 +28,7 @@ from pliant.detect.surfels.exact import Exact
 from pliant.pressing import quantities
 from pliant.pressing.approach import aligned, angle_of, check_depth, check_force, floor_under, tipped, touching, why_apart
 from pliant.pressing.maps import PressureMap, pressure_map
-from pliant.pressing.objects import Thing, centre_of, thing
+from pliant.pressing.objects import Source, Thing, centre_of
 from pliant.pressing.output import save
 from pliant.pressing.response_tables import read_response
 
@@ -106,6 +107,85 @@ class Pressed:
         return save(self, Path(folder), sensor)
 
 
+@dataclass(frozen=True)
+class Load:
+    """How far or how hard A is pressed, and which way."""
+
+    direction: Floats  # (3,) unit vector along which A moves
+    depth: float | None  # [m] beyond the first touch; None: up to the force
+    force: float | None  # [N]
+    tilts: bool  # whether A turns until its load is balanced
+    at: Floats | None  # [m] (3,) where the force acts, in A's own place; None: the centre of its volume
+
+    @classmethod
+    def read(cls, depth: float | str | None, force: float | str | None, direction: Any, tilt: str, at: Any) -> Load:
+        """As users write it."""
+        try:
+            way = np.asarray(direction, np.float64).reshape(3)
+        except (TypeError, ValueError):
+            raise PliantError(f"direction = {direction!r}: it needs three numbers, such as 0,0,-1.") from None
+        length = float(np.linalg.norm(way))
+        if not (np.isfinite(length) and length > 0.0):
+            raise PliantError(f"direction = {direction!r} has no length.")
+        if (depth is None) == (force is None):
+            raise PliantError("Give either a depth, such as 2mm, or a force, such as 500N.")
+        if tilt not in TILTS:
+            raise PliantError(f"tilt = '{tilt}': {nearest(tilt, TILTS)}")
+        if tilt == "free" and force is None:
+            raise PliantError("An object tilts freely under a force, not at a given depth: give a force.")
+        deep = None if depth is None else quantities.length("depth", depth)
+        load = None if force is None else quantities.force("force", force)
+        return cls(way / length, deep, load, tilt == "free", None if at is None else np.asarray(at, np.float64))
+
+    def deeper(self, a: Side) -> Side:
+        """A moved on by the depth."""
+        assert self.depth is not None
+        return a.moved(np.eye(3), np.zeros(3), self.depth * self.direction)
+
+
+@dataclass(frozen=True)
+class Softness:
+    """How the surfaces of both give way."""
+
+    response: str
+    layer: float | None  # [m] how far a push is felt; None: as the size of the contact says
+    compliances: tuple[float | None, float | None]  # C [m^2/N] of A and B; None: rigid
+
+    @classmethod
+    def read(cls, response: str, layer: float | str | None, materials: Sequence[tuple[float | str | None, float]]) -> Softness:
+        """As users write it; materials are (Young's modulus, Poisson's ratio)."""
+        a, b = (None if e is None else compliance(quantities.pressure("young", e), nu) for e, nu in materials)
+        if a is None and b is None:
+            raise PliantError("Both objects are rigid: give young (of the first) or young_b (of the second), such as 1MPa.")
+        return cls(response, None if layer is None else quantities.length("layer", layer), (a, b))
+
+    def solid(self, sides: tuple[Side, Side]) -> tuple[Side, Side]:
+        """Both as half-spaces."""
+        return self._given(sides, lambda c: Boussinesq(c))
+
+    def on(self, sides: tuple[Side, Side]) -> tuple[Side, Side]:
+        """Both with their responses."""
+        return self._given(sides, self.of)
+
+    def _given(self, sides: tuple[Side, Side], make: Callable[[float], Response]) -> tuple[Side, Side]:
+        a, b = (replace(side, response=None if c is None else make(c)) for side, c in zip(sides, self.compliances, strict=True))
+        return a, b
+
+    def of(self, c: float) -> Response:
+        """The response of a material."""
+        if self.response == "boussinesq":
+            return Boussinesq(c)
+        if self.response.endswith(".csv"):
+            table = read_response(self.response)
+            return Tabulated(table.r, table.values * c / table.c, c)
+        if self.response not in RESPONSES:
+            raise PliantError(
+                f"There is no response '{self.response}': {nearest(self.response, RESPONSES)} A table is a .csv file of `pliant response`."
+            )
+        assert self.layer is not None
+        return VolumePreserving(c, self.layer) if self.response == "volume-preserving" else LayerCut(c, self.layer)
+
+
 def press(
     a: Any,
     b: Any = "plane",
@@ -134,80 +214,58 @@ def press(
 ) -> Pressed:
     """Press A onto B.
 
-    a, b       a file, the name of a shape, a mesh, points (n, 3), an Exact shape; b may be "plane": put where A first touches it
-    depth      [m] or "2mm": how far A goes on after the first touch; or
-    force      [N] or "500N": it goes on until this is reached
-    direction  the way A moves
-    tilt       with a force, "free": A turns until its load is balanced; "fixed": it keeps its attitude
-    at         [m] (3,) where the force acts on A, in the file's place; None: the centre of its volume
-    response   boussinesq (solid), volume-preserving (flesh, rubber), layer (a thin layer on a hard core), or a file of `pliant response`
-    layer      [m] or "15mm": how far a push is felt; None: twice the radius of the contact
-    young, poisson, young_b, poisson_b   of A and B; None: rigid
-    unit, up, size   of files, see docs/files.md; unit_b, up_b, size_b where those of B differ
-    spacing    [m] of samples on the faces of meshes
-    crop, crop_b   parts of files that are used, such as "z<50mm,x>-2cm", in metres with z up if no unit is given
-    align      move A across the direction until its middle is in line with that of B
+    a, b         a file, the name of a shape, a mesh, points (n, 3), an Exact shape; b may be "plane": put where A first touches it
+    depth        [m] or "2mm": how far A goes on after the first touch; or
+    force        [N] or "500N": it goes on until this is reached
+    direction    (3,) the way A moves
+    tilt         with a force, "free": A turns until its load is balanced; "fixed": it keeps its attitude
+    at           [m] (3,) where the force acts on A, in the file's place; None: the centre of its volume
+    response     boussinesq (solid), volume-preserving (flesh, rubber), layer (a thin layer on a hard core), or a file of `pliant response`
+    layer        [m] or "15mm": how far a push is felt; None: twice the radius of the contact
+    young        [Pa] or "200kPa": Young's modulus of A; None: rigid
+    poisson      Poisson's ratio of A
+    young_b      [Pa] Young's modulus of B; None: rigid
+    poisson_b    Poisson's ratio of B
+    unit         of the numbers in files: m, cm, mm, in ...; see docs/files.md
+    up           axis that points up in files: x, y, z, -y ...
+    size         [m] or "25cm": largest extent of each file, instead of a unit
+    unit_b, up_b, size_b   those of B, where they differ
+    spacing      [m] or "1mm": of samples on the faces of meshes; None: chosen so that about 20000 stand for a coarse mesh
+    align        move A across the direction until its middle is in line with that of B
+    crop         the part of A that is used, such as "z<50mm,x>-2cm", in metres with z up if no unit is given
+    crop_b       the part of B that is used
     """
-    way = _direction(direction)
-    deep, load = _goal(depth, force, tilt)
+    load = Load.read(depth, force, direction, tilt, at)
     unit_b, size_b = (unit, size) if unit_b is None and size_b is None else (unit_b or unit, size_b)
-    read = [(a, unit, up, size, crop), (b, unit_b, up_b or up, size_b, crop_b)]
-    apart = None if spacing is None else quantities.length("spacing", spacing)
-    things = [
-        thing(each, unit=in_unit, up=upright, size=None if long is None else quantities.length("size", long), spacing=apart, crop=part)
-        for each, in_unit, upright, long, part in read
-    ]
-    moduli = ((young, poisson), (young_b, poisson_b))
-    materials = [None if e is None else compliance(quantities.pressure("young", e), nu) for e, nu in moduli]
-    if materials[0] is None and materials[1] is None:
-        raise PliantError("Both objects are rigid: give young (of the first) or young_b (of the second), such as 1MPa.")
-    sides = _placed((things[0], things[1]), way, align)
-    if deep is not None:
-        check_depth(deep, sides)
-    if load is not None:
-        check_force(load, sides, materials)
-    thick = None if layer is None else quantities.length("layer", layer)
-    solid = tuple(replace(s, response=None if c is None else Boussinesq(c)) for s, c in zip(sides, materials, strict=True))
-    where = None if at is None else np.asarray(at, np.float64) + solid[0].translation
-    notes = [f"{t.name}: {note}" for t in things for note in t.notes]
-    if response != "boussinesq":
-        if thick is None and response in RESPONSES:
-            thick = BROAD * _contact_radius(solid[0], solid[1], way, deep, load)
-            notes.append(f"a push is felt {1e3 * thick:.3g} mm far, twice the radius of a solid body's contact: give a layer to choose")
-        solid = tuple(replace(s, response=_response(response, c, thick)) for s, c in zip(solid, materials, strict=True))
-    found = _pressed(solid[0], solid[1], way, deep, load, tilt == "free", where)
-    notes += [*tipped(found[0], way), *_remarks(found[1], response, thick, materials)]
-    gone = float((found[0].translation - solid[0].translation) @ way) if deep is None and tilt == "fixed" else deep
-    gone = found[1].depth if gone is None else gone
-    if load is not None:
-        check_depth(gone, sides, f"force = {load:.4g} N presses it in by")
-    pressed = Pressed((things[0], things[1]), found[0], solid[1], found[1], way, gone, tuple(notes))
-    if load is None or abs(pressed.force - load) <= MET * load:
+    one, two = Source(a, unit, up, size, crop, spacing).thing(), Source(b, unit_b, up_b or up, size_b, crop_b, spacing).thing()
+    softness = Softness.read(response, layer, ((young, poisson), (young_b, poisson_b)))
+    return _together((one, two), _placed((one, two), load.direction, align), load, softness)
+
+
+def _together(things: tuple[Thing, Thing], sides: tuple[Side, Side], load: Load, softness: Softness) -> Pressed:
+    """Both pressed together from where they first touch."""
+    if load.depth is not None:
+        check_depth(load.depth, sides)
+    if load.force is not None:
+        check_force(load.force, sides, softness.compliances)
+    notes = [f"{thing.name}: {note}" for thing in things for note in thing.notes]
+    if softness.layer is None and softness.response in RESPONSES[1:]:
+        layer = BROAD * _contact_radius(softness.solid(sides), load)
+        softness = replace(softness, layer=layer)
+        notes.append(f"a push is felt {1e3 * layer:.3g} mm far, twice the radius of a solid body's contact: give a layer to choose")
+    first, b = softness.on(sides)
+    a, result = _pressed(first, b, load)
+    notes += [*tipped(a, load.direction), *_remarks(result, softness)]
+    gone = load.depth
+    if gone is None:
+        gone = result.depth if load.tilts else float((a.translation - first.translation) @ load.direction)
+    if load.force is not None:
+        check_depth(gone, sides, f"force = {load.force:.4g} N presses it in by")
+    pressed = Pressed(things, a, b, result, load.direction, gone, tuple(notes))
+    if load.force is None or abs(pressed.force - load.force) <= MET * load.force:
         return pressed
-    missed = 100.0 * (pressed.force / load - 1.0)
+    missed = 100.0 * (pressed.force / load.force - 1.0)
     return replace(pressed, notes=(f"the force misses what was asked for by {missed:+.1f} %: samples that meet late make it jump", *notes))
-
-
-def _direction(direction: Any) -> Floats:
-    try:
-        way = np.asarray(direction, np.float64).reshape(3)
-    except (TypeError, ValueError):
-        raise PliantError(f"direction = {direction!r}: it needs three numbers, such as 0,0,-1.") from None
-    length = float(np.linalg.norm(way))
-    if not (np.isfinite(length) and length > 0.0):
-        raise PliantError(f"direction = {direction!r} has no length.")
-    return way / length
-
-
-def _goal(depth: float | str | None, force: float | str | None, tilt: str) -> tuple[float | None, float | None]:
-    if (depth is None) == (force is None):
-        raise PliantError("Give either a depth, such as 2mm, or a force, such as 500N.")
-    if tilt not in TILTS:
-        raise PliantError(f"tilt = '{tilt}': {nearest(tilt, TILTS)}")
-    if tilt == "free" and force is None:
-        raise PliantError("An object tilts freely under a force, not at a given depth: give a force.")
-    deep = None if depth is None else quantities.length("depth", depth)
-    return deep, None if force is None else quantities.force("force", force)
 
 
 def _placed(things: tuple[Thing, Thing], way: Floats, align: bool) -> tuple[Side, Side]:
@@ -224,48 +282,34 @@ def _placed(things: tuple[Thing, Thing], way: Floats, align: bool) -> tuple[Side
     return touching(aligned(a, b, way) if align else a, b, way), b
 
 
-def _response(kind: str, c: float | None, layer: float | None) -> Response | None:
-    if kind not in RESPONSES and not kind.endswith(".csv"):
-        raise PliantError(f"There is no response '{kind}': {nearest(kind, RESPONSES)} A table is a .csv file of `pliant response`.")
-    if c is None:
-        return None
-    if kind not in RESPONSES:
-        table = read_response(kind)
-        return Tabulated(table.r, table.values * c / table.c, c)
-    assert layer is not None
-    return VolumePreserving(c, layer) if kind == "volume-preserving" else LayerCut(c, layer)
-
-
-def _contact_radius(a: Side, b: Side, way: Floats, depth: float | None, force: float | None) -> float:
-    """[m] of solid bodies at this depth or force, on a coarse level."""
-    if depth is not None:
-        level = max(levels_of(a, b) - 3, 0)
-        found = resolve(a.moved(np.eye(3), np.zeros(3), depth * way), b, level=level)
+def _contact_radius(solid: tuple[Side, Side], load: Load) -> float:
+    """[m] of solid bodies under this load, on a coarse level if a depth is given."""
+    a, b = solid
+    if load.depth is not None:
+        found = resolve(load.deeper(a), b, level=max(levels_of(a, b) - 3, 0))
     else:
-        assert force is not None
-        found = rest(a, b, way, force)[1]
+        assert load.force is not None
+        found = rest(a, b, load.direction, load.force)[1]
     return max(math.sqrt(found.area / math.pi), 1e-6 * min(a.size, b.size))
 
 
-def _pressed(
-    a: Side, b: Side, way: Floats, depth: float | None, force: float | None, tilt: bool, at: Floats | None
-) -> tuple[Side, ContactResult]:
-    if depth is not None:
-        a = a.moved(np.eye(3), np.zeros(3), depth * way)
+def _pressed(a: Side, b: Side, load: Load) -> tuple[Side, ContactResult]:
+    """A where it came to be, and its contact."""
+    if load.force is None:
+        a = load.deeper(a)
         result = resolve(a, b)
     else:
-        assert force is not None
-        if at is None:
-            at = a.world(centre_of(a.nodes)) if a.nodes is not None else a.translation
-        a, result = rest(a, b, way, force, tilt=tilt, at=at)
+        centre = np.zeros(3) if a.nodes is None else centre_of(a.nodes)
+        at = a.world(centre) if load.at is None else load.at + a.translation
+        a, result = rest(a, b, load.direction, load.force, tilt=load.tilts, at=at)
     if result.status == "apart":
-        raise PliantError(why_apart(a, way, result))
+        raise PliantError(why_apart(a, load.direction, result))
     if not result.solved:
         raise PliantError(f"The contact problem was not solved: {result.status}. Try a smaller depth, or the boussinesq response.")
     return a, result
 
 
-def _remarks(result: ContactResult, response: str, layer: float | None, materials: list[float | None]) -> list[str]:
+def _remarks(result: ContactResult, softness: Softness) -> list[str]:
     """What a reader of the numbers must know."""
     notes = []
     touching = int(result.contact.sum())
@@ -278,9 +322,8 @@ def _remarks(result: ContactResult, response: str, layer: float | None, material
         notes.append(f"{len(result.spikes)} samples are displaced by more than half their radius of curvature: do not trust them")
     if result.off:
         notes.append(f"{result.off} overlapping samples lie over holes of the other surface and were left out")
-    if response != "boussinesq" and touching:
-        kind = _response(response, sum(c for c in materials if c is not None), layer)
-        assert kind is not None
-        times = stiffening(kind, math.sqrt(result.area / math.pi))
+    if softness.response != "boussinesq" and touching:
+        both = softness.of(sum(c for c in softness.compliances if c is not None))
+        times = stiffening(both, math.sqrt(result.area / math.pi))
         notes.append(f"the layer makes a contact of this size about {times:.2g} times as stiff as a solid body")
     return notes

@@ -16,7 +16,7 @@ from pliant.bodies.schema import SoftBody
 from pliant.contact.method import Several, choose, make_method
 from pliant.detect.shapes import KINDS, NO_SHAPE
 from pliant.geometry.shapes import resolve
-from pliant.integrate.stability import stable_step
+from pliant.integrate.explicit import stable_step
 from pliant.model import SCHEMES, STAGED, SYMPLECTIC, Bodies, Frames, Model, Nodes, Skin, State
 from pliant.record.snapshot import PARTS, is_named
 from pliant.scene import Body, ResponseTable, Scene, Where

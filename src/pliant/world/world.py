@@ -18,7 +18,7 @@ from pliant.kernels import axpy, load, parallel, prange, store
 from pliant.model import IMPLICIT, STAGED, Model, Rest, State
 from pliant.world import bindings
 from pliant.world.loads import add_loads
-from pliant.world.motion import Free, Motion
+from pliant.world.motion import Free, Kind, Motion
 
 if TYPE_CHECKING:
     from pliant.world.pairs import PairTable
@@ -53,6 +53,12 @@ class World:
     def rest(self) -> Rest:
         """What kept things are made from."""
         return Rest.of(self.model)
+
+    def derived(self, kind: type[Kind]) -> Kind:
+        """kind(rest), made once per epoch."""
+        if kind not in self.kept:
+            self.kept[kind] = kind(self.rest)  # type: ignore[call-arg]
+        return self.kept[kind]  # type: ignore[no-any-return]
 
     # -- what acts
 

@@ -21,11 +21,12 @@ from pliant.base import Floats, Ints
 from pliant.contact.elastic.deformed_surface import deformed
 from pliant.contact.elastic.result import ContactResult
 from pliant.contact.elastic.side import Side, coarser
-from pliant.contact.quasi_rigid.touching_pairs import Touch, node_keys
+from pliant.contact.quasi_rigid.touching_pairs import Touch
 from pliant.detect.surfels.carried import Carried
 from pliant.detect.surfels.exact import Exact
 from pliant.detect.surfels.surface import PointSurface
 from pliant.kernels import cross, dot, kernel, load, sub
+from pliant.model import Rest
 from pliant.world.motion import Motion, Rows
 
 WIDTH = 12  # skin points of a row: three under the surfel, three under each corner of the triangle that it meets
@@ -53,21 +54,21 @@ class ContactRows:
         return [slice(int(i), int(j)) for i, j in zip(ends[:-1], ends[1:], strict=True)]
 
 
-class Last:
-    """The last patch: a step that is taken again, shorter, starts from the same contacts. Kept for speed alone."""
+class LastRows:
+    """The last rows: a step that is taken again, shorter, starts from the same contacts. Rows follow from them, so no result changes."""
 
-    def __init__(self, motion: Motion) -> None:
+    def __init__(self, rest: Rest) -> None:
         self.patch: ContactRows | None = None
 
     def of(self, motion: Motion, touches: list[Touch]) -> ContactRows:
-        """The patch of these contacts, made anew if they are not the last ones."""
+        """The rows of these contacts, made anew if they are not the last ones."""
         known = [] if self.patch is None else self.patch.touches
         if self.patch is None or len(known) != len(touches) or any(a is not b for a, b in zip(known, touches, strict=True)):
-            self.patch = patch_of(motion, touches)
+            self.patch = rows_of(motion, touches)
         return self.patch
 
 
-def patch_of(motion: Motion, touches: list[Touch]) -> ContactRows:
+def rows_of(motion: Motion, touches: list[Touch]) -> ContactRows:
     """Rows of the nodes that carry force."""
     nodes = [np.flatnonzero(t.result.contact) for t in touches]
     point, weight, normal, at, a, b, key = [], [], [], [], [], [], []
@@ -86,7 +87,7 @@ def patch_of(motion: Motion, touches: list[Touch]) -> ContactRows:
         at.append(result.points[chosen] + np.sum(moved * normal[-1], axis=1, keepdims=True) * normal[-1])
         a.append(np.where(owner == 0, touch.a, touch.b))
         b.append(np.where(owner == 0, touch.b, touch.a))
-        key.append(node_keys(len(motion.bodies), touch, chosen))
+        key.append(touch.keys(chosen))
     rows = Rows.dense(np.concatenate(point), np.concatenate(weight), np.concatenate(normal), np.concatenate(at))
     force, gap, area = (
         np.concatenate([getattr(t.result, name)[n] for t, n in zip(touches, nodes, strict=True)]) for name in ("P", "gap", "areas")

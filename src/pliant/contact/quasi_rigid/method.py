@@ -33,11 +33,11 @@ from pliant.contact.elastic.resolve import MODES
 from pliant.contact.elastic.result import FEW
 from pliant.contact.friction import anchored, coulomb, tangential
 from pliant.contact.method import Answer, Memory
-from pliant.contact.quasi_rigid.contact_rows import ContactRows, Last, shown
+from pliant.contact.quasi_rigid.contact_rows import ContactRows, LastRows, shown
 from pliant.contact.quasi_rigid.energy_account import Account, booked, limited, opened
 from pliant.contact.quasi_rigid.node_impulses import push_apart
 from pliant.contact.quasi_rigid.step_length import AT_REST, longest, quiet, traced_back
-from pliant.contact.quasi_rigid.touching_pairs import How, Touch, look
+from pliant.contact.quasi_rigid.touching_pairs import How, Touch, look, refuse
 from pliant.detect.keys import recall, remember
 from pliant.world.motion import Motion
 
@@ -76,13 +76,16 @@ class QuasiRigid:
             raise PliantError(f"steps = {self.steps}, level = {self.level}, accuracy = {self.accuracy}: at least 4, at least 0, above 0.")
 
     def respond(self, motion: Motion, memory: Memory) -> Answer:
+        bodies = np.array([len(motion.bodies)])
+        if not np.array_equal(memory.get("bodies", []), bodies):
+            refuse(motion)
         how = How(self.mode, self.level, self.accuracy)
         touches = look(motion, "start", how, memory)
         known = _recalled(memory)
-        pairs = {t.pair(motion): known.get(t.pair(motion), Pair(np.inf, None)) for t in touches}
+        pairs = {t.pair: known.get(t.pair, Pair(np.inf, None)) for t in touches}
         contacts, kept = Contacts.none(motion.dt), {}
         if touches:
-            patch = motion.kept(Last).of(motion, touches)
+            patch = motion.kept(LastRows).of(motion, touches)
             implicit = [self._implicit(motion, touch, pair) for touch, pair in zip(touches, pairs.values(), strict=True)]
             limit = longest(motion, patch, [pair.period for pair in pairs.values()], implicit, self.steps)
             if motion.dt > SLACK * limit:
@@ -96,17 +99,17 @@ class QuasiRigid:
             joined = zip(pairs.items(), accounts, still, strict=True)
             pairs = {key: pair._replace(account=account, still=rest) for (key, pair), account, rest in joined}
             kept = remember(patch.key, stretch=stretch, P=patch.force, at=patch.rows.at, area=patch.area)
-        ends = look(motion, "end", how, kept | _pairs(motion, touches, pairs))
+        ends = look(motion, "end", how, kept | _pairs(touches, pairs))
         for touch in ends:
-            if touch.pair(motion) not in pairs:
+            if touch.pair not in pairs:
                 sooner, period = traced_back(motion, touch, self.steps)
                 if sooner is not None:
                     return Answer(Contacts.none(motion.dt), again=sooner)
-                pairs[touch.pair(motion)] = Pair(period, Account(0.0, 0.0))
-        both = list({t.pair(motion): t for t in [*touches, *ends]}.values())
+                pairs[touch.pair] = Pair(period, Account(0.0, 0.0))
+        both = {t.pair: t for t in [*ends, *touches]}  # of pairs that touched before, the level of the forces that are kept
         warnings = _warnings(motion, touches, pairs)
-        pairs |= {t.pair(motion): _watched(t, pairs[t.pair(motion)]) for t in touches}
-        kept |= _pairs(motion, sorted(both, key=lambda t: t.pair(motion)), pairs)
+        pairs |= {t.pair: _watched(t, pairs[t.pair]) for t in touches}
+        kept |= _pairs([both[pair] for pair in sorted(both)], pairs) | {"bodies": bodies}
         return Answer(contacts, kept, shown=lambda: shown(motion, ends), warnings=warnings)
 
     def _implicit(self, motion: Motion, touch: Touch, pair: Pair) -> bool:
@@ -129,9 +132,9 @@ def _rub(motion: Motion, patch: ContactRows, impulse: Floats, memory: Memory) ->
     return contacts, anchored(stretch, slip, friction.sticks, friction.dragged, rows.normal)
 
 
-def _pairs(motion: Motion, touches: list[Touch], pairs: dict[int, Pair]) -> Memory:
+def _pairs(touches: list[Touch], pairs: dict[int, Pair]) -> Memory:
     """What is remembered of each pair."""
-    pair = [touch.pair(motion) for touch in touches]
+    pair = [touch.pair for touch in touches]
     accounts = [pairs[p].account or Account(0.0, 0.0) for p in pair]
     return {
         "pair": np.array(pair, np.int64),
@@ -170,7 +173,7 @@ def _warnings(motion: Motion, touches: list[Touch], pairs: dict[int, Pair]) -> l
             out.append(f"The contact of {pair} was {touch.result.status}.")
         if len(touch.result.spikes):
             out.append(f"Between {pair} thin parts or spikes are pressed deeper than half their radius of curvature: do not trust them.")
-        before = pairs[touch.pair(motion)]
+        before = pairs[touch.pair]
         if not before.told and _scant(touch, before):
             out.append(
                 f"Between {pair} fewer than {FEW} samples touch where the force is greatest: it is known to 5 to 20 %. "

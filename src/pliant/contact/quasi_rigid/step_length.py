@@ -14,7 +14,7 @@ import math
 import numpy as np
 
 from pliant.base import Floats, PliantError
-from pliant.contact.quasi_rigid.contact_rows import ContactRows, patch_of
+from pliant.contact.quasi_rigid.contact_rows import ContactRows, rows_of
 from pliant.contact.quasi_rigid.touching_pairs import Touch
 from pliant.world.motion import Motion
 
@@ -64,7 +64,7 @@ def longest(motion: Motion, patch: ContactRows, period: list[float], implicit: l
 
 def traced_back(motion: Motion, touch: Touch, steps: int) -> tuple[float | None, float]:
     """(a shorter step [s] that ends just after first contact, or None if this one does; time scale [s] of the impact to come)."""
-    patch = patch_of(motion, [touch])
+    patch = rows_of(motion, [touch])
     rows, force = patch.rows, patch.force
     inverse = _inverse_mass(force, motion.give(rows))
     total, depth = float(force.sum()), touch.result.depth
