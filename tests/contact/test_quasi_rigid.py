@@ -9,7 +9,7 @@ import pytest
 from pliant.base import PliantError
 from pliant.contact.elastic import Boussinesq, Side, VolumePreserving, assemble, blobs, compliance, deformed, resolve, rest, shared_surfaces
 from pliant.contact.elastic.contact_matrix import groups, operator
-from pliant.contact.elastic.contact_problem import STEEP, active
+from pliant.contact.elastic.contact_problem import FACING, active
 from pliant.contact.elastic.deformed_surface import displacements
 from pliant.contact.elastic.lcp_load import hexagonal
 from pliant.detect.surfels import Exact, PointSurface, Posed
@@ -244,7 +244,7 @@ def test_active_nodes_are_those_of_asking_every_sample():
     a, b = balls()
     every = b.project(a.world(a.nodes.points))
     for margin in (0.0, 0.02):
-        facing = np.sum((a.nodes.normals @ a.rotation.T) * every.normals, axis=1) <= STEEP
+        facing = np.sum((a.nodes.normals @ a.rotation.T) * every.normals, axis=1) <= -FACING
         wanted = np.flatnonzero(every.valid & facing & (every.distance < margin))
         assert np.array_equal(active(a, b, margin).sample, wanted)
 

@@ -16,7 +16,6 @@ from pliant.detect.surfels.exact import Exact
 from pliant.detect.surfels.surface import PointSurface
 from pliant.pressing.maps import compared, draw_map, read_measured
 from pliant.pressing.quantities import pascals
-from pliant.pressing.tool import Pressed
 from pliant.record.export import write_ply
 
 if TYPE_CHECKING:

@@ -14,6 +14,7 @@ size of the contact then loses 14, 24 and 36 % of the force on three levels."""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -24,6 +25,7 @@ from scipy.sparse.csgraph import connected_components
 from scipy.spatial import cKDTree
 
 from pliant.base import Floats, Ints
+from pliant.contact.elastic import lcp
 from pliant.contact.elastic.galerkin import blobs, node_at, row_at
 from pliant.contact.elastic.operators import Blockwise, Dense, Operator, elastic, of_blobs
 from pliant.contact.elastic.response import Response
@@ -33,10 +35,7 @@ from pliant.kernels import contiguous, dot, kernel, load, sub
 if TYPE_CHECKING:
     from pliant.contact.elastic.side import Side
 
-TOGETHER = 0.5  # n_i.n_j of neighbours in one patch: 60 degrees
-BESIDE = 2.0  # spacings between neighbours
-COMPRESSED = 1e-4  # error of blocks of the matrix of many nodes; products are ten times better
-NEAR = 2.5  # spacings of clusters whose samples are summed
+NEAR = 2.5  # spacings: nodes that are neighbours, clusters whose samples are summed, samples of surfaces that cross
 MEMBERS = 32  # most parts of a cluster
 
 
@@ -53,10 +52,10 @@ def operator(
 def _one(points: Floats, areas: Floats, response: Response, members: Members | None, group: Ints | None, ridge: float) -> Operator:
     """K of a group; None: of all."""
     if members is not None:
-        return between_clusters(members if group is None else members.at(group), response, COMPRESSED, ridge)
+        return between_clusters(members if group is None else members.at(group), response, lcp.CLOSE, ridge)
     if group is not None:
         points, areas = points[group], areas[group]
-    return elastic(points, areas, response, tolerance=COMPRESSED, ridge=ridge)
+    return elastic(points, areas, response, tolerance=lcp.CLOSE, ridge=ridge)
 
 
 def groups(points: Floats, normals: Floats, areas: Floats, near: Ints | None = None) -> list[Ints]:
@@ -65,10 +64,10 @@ def groups(points: Floats, normals: Floats, areas: Floats, near: Ints | None = N
     near  (p, 2) pairs of neighbours, if they are known
     """
     mean = np.sum(areas[:, None] * normals, axis=0)
-    if len(points) < 2 or np.min(normals @ mean) > 0.707 * np.linalg.norm(mean):  # all within 45 degrees: one patch for sure
+    if len(points) < 2 or np.min(normals @ mean) > math.sqrt(0.5) * np.linalg.norm(mean):  # all within 45 degrees: one patch for sure
         return [np.arange(len(points))]
     spacing = np.sqrt(areas)
-    pairs = cKDTree(points).query_pairs(BESIDE * float(spacing.max()), output_type="ndarray") if near is None else near
+    pairs = cKDTree(points).query_pairs(NEAR * float(spacing.max()), output_type="ndarray") if near is None else near
     label = np.arange(len(points))
     _connect(contiguous(points), contiguous(normals), spacing, contiguous(pairs, np.int64), label)
     label = np.unique(label, return_inverse=True)[1]
@@ -90,8 +89,8 @@ def _connect(points, normals, spacing, pairs, label):  # type: ignore[no-untyped
     for k in range(len(pairs)):
         i, j = pairs[k, 0], pairs[k, 1]
         d = sub(load(points, i), load(points, j))
-        reach = BESIDE * max(spacing[i], spacing[j])
-        if dot(d, d) <= reach * reach and dot(load(normals, i), load(normals, j)) >= TOGETHER:
+        reach = NEAR * max(spacing[i], spacing[j])
+        if dot(d, d) <= reach * reach and dot(load(normals, i), load(normals, j)) > 0.0:
             while label[i] != i:
                 label[i] = label[label[i]]
                 i = label[i]

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from pliant.base import Floats, Ints, PliantError
-from pliant.contact.elastic.contact_matrix import Members, operator
+from pliant.contact.elastic.contact_matrix import NEAR, Members, operator
 from pliant.contact.elastic.galerkin import blobs, displacement
 from pliant.contact.elastic.operators import Operator
 from pliant.contact.elastic.response import Response, Sum
@@ -22,13 +22,13 @@ from pliant.detect.surfels.active import Active, active_against_exact, active_sa
 from pliant.detect.surfels.exact import Exact
 from pliant.detect.surfels.surface import PointSurface
 
-STEEP = -0.2  # n_A.n_B above which surfaces do not face each other
-REACH = 0.02, 0.3  # of the smaller object: how deep samples are looked for, at first and at most
-CROSSED = 1.5, 1.2  # spacings of both: a surface that crosses another has samples nearer than this to samples of it
+FACING = 0.2  # least cosine between normals of surfaces that face each other
+DEEPEST = 0.3  # of the smaller object: how deep in the other and how far above it samples are looked for
+MARGIN = 0.3  # of the depth: samples outside that take part at once, where a push can lift the surface
+AT_END = 0.8  # of how far was looked: what is found beyond tells to look twice as far
 RIDGE = 5e-3  # of the diagonal, where nodes of both sides may lie at one place: they then share the force equally
 AROUND = 9  # neighbours of a node, and itself
-SLANT = 0.3  # least cosine between the normals of a contact and of a foot
-SPIKE = 0.5  # displacement times curvature
+SPIKE = 0.5  # displacement times curvature above which a part is too thin to be trusted
 NODE_ARRAYS = ("owner", "sample", "points", "normals", "areas", "gap", "facing", "start")
 
 Pair = tuple[Side, Side]
@@ -110,7 +110,7 @@ def active(mine: Side, other: Side, margin: float, owner: int = 0) -> Nodes:
     sample = found.sample
     points, normals = mine.world(mine.nodes.points[sample]), mine.normals(sample)
     feet = other.project(points)
-    facing = np.sum(normals * feet.normals, axis=1) <= STEEP
+    facing = np.sum(normals * feet.normals, axis=1) <= -FACING
     inside = feet.distance < 0.0
     nodes = Nodes(
         np.full(len(sample), owner), sample, points, normals, mine.nodes.areas[sample], feet.distance, feet.normals, feet.sample,
@@ -125,12 +125,11 @@ def _inside(mine: Side, other: Side, turn: Floats, shift: Floats, margin: float)
     The first look must find the rim of a deep overlap, so it is some spacings wide.
     """
     assert mine.nodes is not None and isinstance(other.shape, PointSurface)
-    size = min(mine.size, other.size)
-    wide = sum(c * math.sqrt(surface.area / len(surface)) for c, surface in zip(CROSSED, (mine.nodes, other.shape), strict=True))
-    reach = max(REACH[0] * size, min(wide, REACH[1] * size))
+    most = DEEPEST * min(mine.size, other.size)
+    reach = min(NEAR * sum(math.sqrt(surface.area / len(surface)) for surface in (mine.nodes, other.shape)), most)
     while True:
         found = active_samples(mine.nodes, other.shape, reach + margin, rotation=turn, translation=shift, margin=margin)
-        if -np.min(found.distance, initial=0.0) < 0.5 * reach or reach >= REACH[1] * size:
+        if -np.min(found.distance, initial=0.0) < AT_END * reach or reach >= most:
             return found
         reach *= 2.0
 
@@ -181,7 +180,7 @@ def contact_normals(sides: Pair, owner: Ints, mine: Floats, facing: Floats) -> F
 
 def slant(n: Floats, facing: Floats) -> Floats:
     """Cosine between contact normals and those at the feet: a distance over it is the way along the contact normal, which nodes go."""
-    return np.maximum(np.abs(np.sum(n * facing, axis=1)), SLANT)
+    return np.maximum(np.abs(np.sum(n * facing, axis=1)), FACING)
 
 
 def spikes(sides: Pair, owner: Ints, sample: Ints, u: Floats, contact: np.ndarray) -> Ints:

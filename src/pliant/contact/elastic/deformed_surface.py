@@ -9,6 +9,7 @@ import numpy as np
 from scipy.spatial import cKDTree
 
 from pliant.base import Floats, Ints, PliantError
+from pliant.contact.elastic.contact_problem import FACING
 from pliant.contact.elastic.galerkin import blobs
 from pliant.contact.elastic.response import LayerCut, Response, Sum, Tabulated, VolumePreserving
 from pliant.contact.elastic.result import ContactResult
@@ -16,25 +17,22 @@ from pliant.contact.elastic.side import Side
 from pliant.contact.elastic.trees import tree_displacement
 from pliant.detect.surfels.surface import PointSurface
 
-AWAY = 0.3  # n.n_c below which displacements fade, to nothing at 0: the far side of the object
 
-
-def reach_of(response: Response, contact_radius: float) -> tuple[float, float]:
-    """(from, to) [m]: distances from the contact between which displacements fade away.
+def reach_of(response: Response, contact_radius: float) -> float:
+    """Distance from the contact [m] at which displacements have faded away; they begin to halfway there.
 
     A volume-preserving response is over after 4 b, a layer at its radius. Boussinesq's never is (u/delta = 0.11 at four contact
     radii), because the half-space is fixed infinitely far away; it is faded out from 2 to 4 contact radii.
     """
     if isinstance(response, Sum):
-        ends = [reach_of(part, contact_radius) for part in response.parts]
-        return max(e[0] for e in ends), max(e[1] for e in ends)
+        return max(reach_of(part, contact_radius) for part in response.parts)
     if isinstance(response, VolumePreserving) and math.isfinite(response.b):
-        return 3.0 * response.b, 4.0 * response.b
+        return 4.0 * response.b
     if isinstance(response, LayerCut):
-        return 0.9 * response.radius, response.radius
+        return response.radius
     if isinstance(response, Tabulated) and response.values[-1] == 0.0:
-        return float(0.9 * response.r[-1]), float(response.r[-1])
-    return 2.0 * contact_radius, 4.0 * contact_radius
+        return float(response.r[-1])
+    return 4.0 * contact_radius
 
 
 def displacements(
@@ -54,7 +52,7 @@ def displacements(
     touching = np.flatnonzero(result.contact)
     if response is None or len(touching) == 0:
         return u, way
-    near_end, end = reach_of(response, math.sqrt(result.area / math.pi))
+    end = reach_of(response, math.sqrt(result.area / math.pi))
     x, outward = _on_side(result, which)[touching], (1.0 if which == 0 else -1.0) * result.normals[touching]
     chosen = _may_move(points, normals, x, outward, end, wanted)
     far, nearest = cKDTree(x).query(points[chosen], distance_upper_bound=end, workers=1)
@@ -62,10 +60,10 @@ def displacements(
     agree = np.sum(normals[chosen[found]] * outward[nearest[found]], axis=1)
     found, agree = found[agree > 0.0], agree[agree > 0.0]
     chosen, far, nearest = chosen[found], far[found], nearest[found]
-    fade = _smooth((end - far) / (end - near_end)) * _smooth(agree / AWAY)
+    fade = _smooth(2.0 - 2.0 * far / end) * _smooth(agree / FACING)
     source = np.ascontiguousarray(blobs(x, result.areas[touching]))
     u[chosen] = fade * tree_displacement(blobs(points[chosen], areas[chosen]), source, result.P[touching], response)
-    turn = _smooth((agree - 0.5) / 0.4)[:, None]  # contact normals on what faces the partner, own ones on flanks
+    turn = _smooth(2.0 * agree - 1.0)[:, None]  # contact normals on what faces the partner, own ones on flanks
     mixed = turn * outward[nearest] + (1.0 - turn) * normals[chosen]
     way[chosen] = -mixed / np.linalg.norm(mixed, axis=1, keepdims=True)
     return u, way

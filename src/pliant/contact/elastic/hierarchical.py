@@ -7,6 +7,7 @@ Memory and products grow as n log n. Blocks are stored once for both triangles, 
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
@@ -22,7 +23,9 @@ from pliant.kernels import allowed_threads, contiguous, inline, kernel, parallel
 
 SAMPLE = 64  # nodes at which the error is measured
 RANK = 40  # highest rank of a block
+GOLDEN = 0.5 * (3.0 - math.sqrt(5.0))  # part of a block from one of these rows to the next
 LOOKS = 3  # rows one after another that add nothing, after which a block is known
+COMPRESSED = 1e-6  # relative error of blocks, unless asked for
 BATCH = 4_000_000  # numbers of scratch for blocks that are compressed together
 
 
@@ -58,7 +61,7 @@ class Hierarchical:
     ridge: float = 0.0  # part of the diagonal that was added to it
 
     @classmethod
-    def build(cls, nodes: Floats, response: Response, tolerance: float = 1e-6, ridge: float = 0.0) -> Hierarchical:
+    def build(cls, nodes: Floats, response: Response, tolerance: float = COMPRESSED, ridge: float = 0.0) -> Hierarchical:
         """Compress K of nodes (4, n) to a relative error of about `tolerance`."""
         numba.set_num_threads(allowed_threads())
         clusters = Clusters.of(np.ascontiguousarray(nodes[:3].T))
@@ -209,19 +212,19 @@ def nearest_row(nodes, a, b):  # type: ignore[no-untyped-def]
 
 @inline
 def mark_here(nodes, first, row, count, done):  # type: ignore[no-untyped-def]
-    """A row is done, and with it those of nodes at nearly its place: nothing is left of them, whatever is left elsewhere."""
+    """A row is done, and with it those of nodes within the width of its blob: nothing is left of them, whatever is left elsewhere."""
     here = first + row
     for i in range(count):
         at = first + i
         d2 = (nodes[0, at] - nodes[0, here]) ** 2 + (nodes[1, at] - nodes[1, here]) ** 2 + (nodes[2, at] - nodes[2, here]) ** 2
-        if d2 <= 0.1 * nodes[3, here]:
+        if d2 <= nodes[3, here]:
             done[i] = True
 
 
 @inline
 def another_row(done, count, tried):  # type: ignore[no-untyped-def]
     """A row that is not done, elsewhere in the block each time; -1 if all are."""
-    start = int(0.382 * count * tried) % count
+    start = int(GOLDEN * count * tried) % count
     for i in range(count):
         if not done[(start + i) % count]:
             return (start + i) % count

@@ -25,9 +25,10 @@ from pliant.kernels import kernel
 
 SOLVED, APART, STALLED = "solved", "apart", "not solved: iterations used up"
 INDEFINITE = "not solved: the matrix is not positive definite"
-NEARLY = 1e-5  # residual that is enough where many nodes take part, whose matrix is compressed
+ROUGH = 1e-3  # residual, or part of the depth, that counts as nothing while nodes are looked for, on coarse levels and of motions
+CLOSE = 1e-4  # residual, or part of a force, that counts as nothing in first guesses and between rounds; error of compressed blocks
+NEARLY = 1e-5  # residual that is enough where many nodes take part, whose compressed matrix multiplies ten times better than its blocks
 ACTIVE_SET = 3000  # nodes up to which `auto` takes the active set
-GUESS = 3e-4  # residual of the gradients that find the first set
 SETS = 50  # tried at most
 NEAR_SET = 24  # nodes that a set may differ by from the one that was factored
 FACTORED = 300  # nodes up to which factoring again is cheaper
@@ -158,7 +159,7 @@ def _first(K: Operator, q: Floats, start: Floats | None, total: float | None) ->
     if start is not None and np.any(start > 0.0):
         scale = 1.0 if total is None else total / float(np.sum(start))
         return scale * start, scale * (K @ start)
-    level = 0.0 if total is None else 0.5 * float(np.min(q) + np.mean(q)) + 1e-3 * float(np.ptp(q))
+    level = 0.0 if total is None else 0.5 * float(np.min(q) + np.mean(q))
     force = np.maximum(level - q, 0.0) / K.diagonal
     force = force if np.any(force > 0.0) else np.ones(K.size)
     u = K @ force
@@ -184,7 +185,7 @@ def active_set(K: Operator, q: Floats, start: Floats | None, tolerance: float, m
     """
     guess, before = start, 0  # gradients that were needed to guess
     if guess is None or not np.any(guess > 0.0):
-        first = conjugate_gradients(K, q, None, GUESS, 60)
+        first = conjugate_gradients(K, q, None, CLOSE, 60)
         guess, before = first.P, first.iterations
     contact = guess > 0.0
     factored: Factored | None = None

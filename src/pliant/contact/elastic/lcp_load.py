@@ -97,11 +97,11 @@ class LoadProblem:
     tolerance: float
 
     def first(self) -> Floats:
-        """A motion in the sense of the load that brings a tenth of the nodes into contact, or as many as are solved exactly."""
+        """A motion in the sense of the load that brings half of the nodes into contact, or half as many as are solved exactly."""
         way = self.load / np.maximum(np.sum(self.rows**2, axis=0), 1e-300)
         closing = _gaps(self.rows, way)
         ahead = closing > 0.5 * np.max(closing)
-        return np.quantile(self.gap[ahead] / closing[ahead], min(0.1, 0.5 * lcp.ACTIVE_SET / len(self.gap))) * way
+        return np.quantile(self.gap[ahead] / closing[ahead], 0.5 * min(1.0, lcp.ACTIVE_SET / len(self.gap))) * way
 
     def miss(self, force: Floats) -> float:
         """Largest error of the load, each as a part of what all forces could do."""
@@ -158,25 +158,24 @@ class LoadProblem:
             found = solve(self.K, q, start=start, tolerance=accuracy)
             return found, found.energy(q) + float(np.sum(self.load * x))
 
-        found, energy = contact_at(x, start, 1e-4)
-        count, accuracy = found.iterations, 1e-4
+        found, energy = contact_at(x, start, lcp.CLOSE)
+        count, accuracy = found.iterations, lcp.CLOSE
         for _ in range(STEPS):
             miss = self.miss(found.P)
-            if miss <= 0.1 * tolerance and accuracy <= tolerance:
+            if miss <= 0.5 * tolerance and accuracy <= tolerance:
                 break
-            accuracy = min(accuracy, max(1e-3 * miss, 0.1 * tolerance))
+            accuracy = min(accuracy, max(lcp.ROUGH * miss, 0.5 * tolerance))
             missing = self.load - _carried(rows, found.P)
-            stiffness = contact_stiffness(self.K, found.contact, rows, 1e-4)
+            stiffness = contact_stiffness(self.K, found.contact, rows, lcp.CLOSE)
             size = np.trace(stiffness) * np.max(np.abs(rows), axis=0) ** 2 / np.sum(np.max(np.abs(rows), axis=0) ** 2)
             stiffness[np.diag_indices(len(x))] += 1e-10 * size  # few nodes in contact leave some motions free
             step = np.linalg.lstsq(stiffness, missing, rcond=1e-14)[0]
-            rise = float(np.sum(missing * step))
             for _ in range(HALVINGS):
                 trial, value = contact_at(x + step, found.P, accuracy)
                 count += trial.iterations
-                if value >= energy + 1e-4 * rise - 2.0 * accuracy * abs(energy):
+                if value >= energy - 2.0 * accuracy * abs(energy):
                     break
-                step, rise = 0.5 * step, 0.5 * rise
+                step = 0.5 * step
             x, found, energy = x + step, trial, value
         return self.judged(found.P, x, count, f"newton over {found.method}")
 
@@ -264,7 +263,7 @@ def hexagonal(spacing: float, half: float) -> tuple[Floats, Floats]:
 def hertz(response: Response, radius: float, half: float, across: int = ACROSS) -> Solution:
     """A sphere pressed so deep that its contact with a half-space would have this radius [m]; curvature and depth in units of it."""
     points, areas = hexagonal(radius / across, half * radius)
-    q = np.sum(points**2, axis=1) / (20.0 * radius) - 0.1 * radius  # sphere of ten contact radii
+    q = np.sum(points**2, axis=1) / (2.0 * radius) - radius  # forces are linear in q: any sphere will do
     return solve(elastic(points, areas, response), q)
 
 
@@ -277,5 +276,5 @@ def stiffening(response: Response, contact_radius: float) -> float:
     if not contact_radius > 0.0:
         raise PliantError(f"contact_radius = {contact_radius}: it must be positive.")
     c = float(np.sum(response.code[0][:, 0]))
-    ours, hard = hertz(response, contact_radius, 2.2), hertz(Boussinesq(c), contact_radius, 2.2)
+    ours, hard = hertz(response, contact_radius, 2.0), hertz(Boussinesq(c), contact_radius, 2.0)
     return float(np.sum(ours.P) / np.sum(hard.P))

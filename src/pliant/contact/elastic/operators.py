@@ -13,7 +13,7 @@ from scipy import fft
 
 from pliant.base import Floats, Ints, PliantError
 from pliant.contact.elastic.galerkin import WIDTH, assemble, blobs, displacement, multiply
-from pliant.contact.elastic.hierarchical import Hierarchical
+from pliant.contact.elastic.hierarchical import COMPRESSED, Hierarchical
 from pliant.contact.elastic.response import Boussinesq, Response
 from pliant.kernels import allowed_threads
 
@@ -139,7 +139,7 @@ class Blockwise:
 
 
 def elastic(
-    points: Floats, areas: Floats, response: Response, dense_up_to: int = DENSE, tolerance: float = 1e-6, ridge: float = 0.0
+    points: Floats, areas: Floats, response: Response, dense_up_to: int = DENSE, tolerance: float = COMPRESSED, ridge: float = 0.0
 ) -> Operator:
     """K for points [m] with areas [m^2]: stored if there are few, in blocks of low rank with a relative error of `tolerance` if many.
 
@@ -148,7 +148,7 @@ def elastic(
     return of_blobs(blobs(points, areas), response, dense_up_to, tolerance, ridge)
 
 
-def of_blobs(nodes: Floats, response: Response, dense_up_to: int = DENSE, tolerance: float = 1e-6, ridge: float = 0.0) -> Operator:
+def of_blobs(nodes: Floats, response: Response, dense_up_to: int = DENSE, tolerance: float = COMPRESSED, ridge: float = 0.0) -> Operator:
     """The same for nodes (4, n) of `blobs`."""
     if nodes.shape[1] <= dense_up_to:
         return Dense(assemble(nodes, response, ridge))

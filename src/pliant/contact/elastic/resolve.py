@@ -21,13 +21,15 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cached_property
 
 import numpy as np
 
 from pliant.base import Floats, Ints, PliantError, nearest
 from pliant.contact.elastic import lcp
 from pliant.contact.elastic.contact_problem import (
+    AT_END,
+    MARGIN,
     Nodes,
     Pair,
     Problem,
@@ -43,21 +45,17 @@ from pliant.contact.elastic.contact_problem import (
 from pliant.contact.elastic.galerkin import blobs, displacement
 from pliant.contact.elastic.operators import Operator
 from pliant.contact.elastic.response import Response
-from pliant.contact.elastic.result import ContactResult, Rung, carried
+from pliant.contact.elastic.result import ContactResult, Rung, carried, within_rim
 from pliant.contact.elastic.side import Side, coarser, levels_of
 from pliant.contact.elastic.trees import tree_displacement
 
 MODES = ("master", "split", "merged")
-INNER, WIDE = 0.3, 0.5  # of the depth: nodes of the first problem, and those looked at around it, where a push can lift
-ROUGH, EXACT = 1e-3, 1e-9  # of the depth: overlap of other nodes that counts, while looking for nodes and in the end
-SKETCHED = 1e-3  # residual on coarser levels
-SMALL = 0.005  # of the largest force: what is carried over from a coarser level and is less, is beyond the rim
+EXACT = 1e-9  # of the depth: overlap of other nodes that counts in the end
 FEW = 200  # nodes that are solved exactly at once
 COARSE = 300  # nodes of a coarse level beyond which gradients are good enough, and that tell it to start from a coarser one
 GROWTH = 20  # enlargements at most
 ROUNDS, SPLIT = 8, 3  # at most with the surfaces where they came to be; in split
 
-around_sum = partial(tree_displacement, opening=0.2)
 Displaced = Callable[[Floats, Floats, Floats, Response], Floats]
 
 
@@ -102,17 +100,16 @@ class Task:
             return None
         if last.level == self.level:
             return mapped(last.owner, last.sample, last.P, nodes)
-        force = carried(last.points, last.areas, last.P, nodes.points, nodes.areas)
-        return np.where(force > 0.05 * np.max(force, initial=0.0), force, 0.0)
+        return within_rim(carried(last.points, last.areas, last.P, nodes.points, nodes.areas))
 
     def reached(self, depth: float) -> float:
         """How far out the last contact reached, and a bit, as a part of the depth; 0 if there was none."""
-        return 0.0 if self.start is None else 1.4 * float(np.max(self.start.gap[self.start.contact], initial=0.0)) / depth
+        return 0.0 if self.start is None else float(np.max(self.start.gap[self.start.contact], initial=0.0)) / (AT_END * depth)
 
 
 def resolve(
     a: Side, b: Side, mode: str = "master", *, level: int = 0, accuracy: float | None = None, start: ContactResult | None = None,
-    margin: float | None = None, rounds: int | None = None, tolerance: float = 1e-3,
+    margin: float | None = None, rounds: int | None = None, tolerance: float = lcp.ROUGH,
 ) -> ContactResult:  # fmt: skip
     """Forces, displacements and load of two objects at their positions.
 
@@ -174,8 +171,8 @@ def _shared(task: Task) -> ContactResult:
     depth = nodes.depth
     if len(nodes) == 0:
         return apart(nodes, task)
-    inner = task.margin if task.margin is not None else 0.0 if positive else INNER
-    wide = inner if positive else max(inner, WIDE, task.reached(depth))
+    inner = task.margin if task.margin is not None else 0.0 if positive else MARGIN
+    wide = inner if positive else max(inner, MARGIN, task.reached(depth))
     if wide > 0.0:
         nodes = task.nodes(wide * depth)
     if len(nodes) > (COARSE if task.level else lcp.ACTIVE_SET):
@@ -193,7 +190,7 @@ def _shared(task: Task) -> ContactResult:
             break
         force = np.zeros(len(nodes))
         force[within] = found.P
-        more, far = lifted(problem, found, nodes, within, (ROUGH if rough else EXACT) * depth, wide * depth)
+        more, far = lifted(problem, found, nodes, within, (lcp.ROUGH if rough else EXACT) * depth, wide * depth)
         if grown >= GROWTH or (len(more) == len(within) and not far):
             if not rough:
                 break
@@ -216,7 +213,7 @@ def farther(task: Task, margin: float, nodes: Nodes, within: Ints, force: Floats
 def _solved(problem: Problem, start: Floats | None, rough: bool) -> lcp.Solution:
     """Forces; only nearly right if rough, and then quicker."""
     if rough and len(problem.nodes) > FEW:
-        return lcp.solve(problem.K, problem.nodes.gap, "conjugate-gradients", start, tolerance=0.1 * ROUGH)
+        return lcp.solve(problem.K, problem.nodes.gap, "conjugate-gradients", start, tolerance=lcp.CLOSE)
     return exactly(problem.K, problem.nodes.gap, start)
 
 
@@ -231,7 +228,7 @@ def lifted(
     """Nodes of the next problem: those that the contact lifts into the partner by more than `overlap` [m], and a ring; and whether to look
     farther out than the margin [m]."""
     rest = np.setdiff1d(np.arange(len(nodes)), within, assume_unique=True)
-    at_end = bool(np.any(found.contact & (problem.nodes.gap > 0.8 * margin)))
+    at_end = bool(np.any(found.contact & (problem.nodes.gap > AT_END * margin)))
     if len(rest) == 0:
         return within, at_end
     loaded, target = found.contact, blobs(nodes.points[rest], nodes.areas[rest])
@@ -240,7 +237,7 @@ def lifted(
     low = rest[s < -overlap]
     if len(low) == 0:
         return within, at_end
-    return np.union1d(within, ringed(problem.sides, nodes, low)), at_end or bool(np.any(nodes.gap[low] > 0.8 * margin))
+    return np.union1d(within, ringed(problem.sides, nodes, low)), at_end or bool(np.any(nodes.gap[low] > AT_END * margin))
 
 
 def settled(problem: Problem, found: lcp.Solution, task: Task, grown: int, iterations: int, depth: float) -> ContactResult:
@@ -288,8 +285,7 @@ def _many(task: Task, nodes: Nodes, wide: float) -> ContactResult:
         if known is not None and known.margin > wide * depth:
             wide = known.margin / depth
             nodes = task.nodes(known.margin)
-        force = np.zeros(len(nodes)) if known is None else known.on(nodes, len(task.owners))
-    force[force < SMALL * np.max(force, initial=0.0)] = 0.0
+        force = np.zeros(len(nodes)) if known is None else within_rim(known.on(nodes, len(task.owners)))
     within = np.flatnonzero((nodes.gap <= 0.0) | (force > 0.0))
     if not task.response.positive:
         within = ringed(task.sides, nodes, ringed(task.sides, nodes, within))
@@ -300,7 +296,7 @@ def _many(task: Task, nodes: Nodes, wide: float) -> ContactResult:
         iterations += found.iterations
         if task.response.positive or grown >= GROWTH:
             break
-        more, far = lifted(problem, found, nodes, within, ROUGH * depth, wide * depth, around_sum)
+        more, far = lifted(problem, found, nodes, within, lcp.ROUGH * depth, wide * depth, tree_displacement)
         if len(more) == len(within) and not far:
             break
         force = np.zeros(len(nodes))
@@ -339,10 +335,10 @@ def sketch(task: Task, margin: float, level: int) -> Sketch | None:
             return None
         problem = Problem.of(sides, nodes, task.response, halves)
         start = None if known is None else known.on(nodes, halves)
-        found = lcp.solve(problem.K, nodes.gap, "conjugate-gradients", start, tolerance=SKETCHED)
+        found = lcp.solve(problem.K, nodes.gap, "conjugate-gradients", start, tolerance=lcp.ROUGH)
         known = Sketch(nodes.points, problem.areas, found.P, margin)
         top = float(np.max(nodes.gap[found.contact], initial=0.0))
-        if task.response.positive or top <= 0.8 * margin or margin > nodes.depth * 2.0**GROWTH:
+        if task.response.positive or top <= AT_END * margin or margin > nodes.depth * 2.0**GROWTH:
             return known if found.solved else None
         margin *= 2.0
 
@@ -375,7 +371,7 @@ def _split(task: Task) -> ContactResult:
 
 def _half(task: Task, i: int) -> Problem:
     nodes = gather(task.sides, (i,), 0.0)
-    margin = task.margin if task.margin is not None else 0.0 if task.response.positive else WIDE
+    margin = task.margin if task.margin is not None else 0.0 if task.response.positive else MARGIN
     if margin > 0.0 and len(nodes):
         nodes = gather(task.sides, (i,), margin * nodes.depth)
     return Problem.of(task.sides, nodes, task.response, 1)

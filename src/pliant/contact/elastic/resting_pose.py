@@ -18,20 +18,29 @@ import numpy as np
 from scipy.spatial import ConvexHull, QhullError
 
 from pliant.base import Floats, PliantError
-from pliant.contact.elastic.contact_problem import Pair, Problem, contact_normals, gather, joint_response, mapped, master
-from pliant.contact.elastic.lcp import Solution
+from pliant.contact.elastic.contact_problem import (
+    AT_END,
+    DEEPEST,
+    MARGIN,
+    Pair,
+    Problem,
+    contact_normals,
+    gather,
+    joint_response,
+    mapped,
+    master,
+)
+from pliant.contact.elastic.lcp import CLOSE, NEARLY, ROUGH, Solution
 from pliant.contact.elastic.lcp_load import solve_load
 from pliant.contact.elastic.resolve import resolve
-from pliant.contact.elastic.result import ContactResult, carried
+from pliant.contact.elastic.result import ContactResult, carried, within_rim
 from pliant.contact.elastic.side import Side, coarser, levels_of
 from pliant.detect.surfels.exact import Exact
 from pliant.geometry.units import rotation_matrix
 
-LOOK = 0.25  # of the object: how far above the partner samples may come to touch, at first
 TURN = 0.04  # [rad] most that a step turns
 STEPS = (200, 12)  # on the coarsest level, on others
-CLOSE = 1e-5  # of the depth, or of the object on coarse levels: motion that counts as none
-MATCHED, MATCHES = 1e-4, 6  # of the force: miss that counts as none; moves towards it
+MATCHES = 6  # moves towards the force, at most
 BALANCED = 0.05  # of the contact: centre of pressure beside the load that counts as none
 ROLLS = (
     "It does not come to rest: under this load it rocks or rolls on, or any stance would do, as for a ball. Hold it (tilt fixed), or load "
@@ -39,11 +48,10 @@ ROLLS = (
 )
 TOUCH = 1e-9  # of the object: nearer samples of one that rolls touch
 TURNS = 10000  # of one that rolls, at most
-WIDER = 0.5  # of the depth: samples outside that take part
 
 
 def rest(
-    a: Side, b: Side, direction: Floats, force: float, *, tilt: bool = False, at: Floats | None = None, tolerance: float = CLOSE
+    a: Side, b: Side, direction: Floats, force: float, *, tilt: bool = False, at: Floats | None = None, tolerance: float = NEARLY
 ) -> tuple[Side, ContactResult]:
     """A at rest under a force [N] along a direction, and its contact.
 
@@ -57,7 +65,7 @@ def rest(
         a, at = _stable(a, b, e, at)
     last: tuple[Problem, Solution] | None = None
     coarsest = levels_of(a, b) - 1
-    margin = LOOK * min(a.size, b.size)
+    margin = DEEPEST * min(a.size, b.size)
     for level in range(coarsest, -1, -1):
         for _ in range(STEPS[level != coarsest]):
             sides = coarser(a, level), coarser(b, level)
@@ -74,15 +82,15 @@ def rest(
             last = problem, found
             gap = problem.nodes.gap - np.sum(rows * found.position, axis=1)
             depth, top = float(-np.min(gap)), float(np.max(gap[found.contact]))
-            cramped = level != coarsest and top > 0.8 * margin  # the contact goes on beyond the nodes
+            cramped = level != coarsest and top > AT_END * margin  # the contact goes on beyond the nodes
             if level != coarsest:
                 margin = 2.0 * margin if cramped else margin
-            if float(np.max(np.abs(rows @ x))) <= max(tolerance, 1e-3 if level else 0.0) * depth and not cramped:
+            if float(np.max(np.abs(rows @ x))) <= max(tolerance, ROUGH if level else 0.0) * depth and not cramped:
                 break
         else:
             if level == coarsest and tilt:
                 raise PliantError(ROLLS)
-        margin = max(WIDER * depth, 1.5 * top)
+        margin = max(MARGIN * depth, top / AT_END)
     a, result = _matched(a, b, e, force)
     if tilt and not _balanced(result, at, e):
         raise PliantError(ROLLS)
@@ -118,7 +126,7 @@ def _matched(a: Side, b: Side, e: Floats, force: float) -> tuple[Side, ContactRe
     for _ in range(MATCHES):
         missing = force - float(found.wrench_b()[:3] @ e)
         stiffness = float(e @ found.stiffness()[:3, :3] @ e)
-        if abs(missing) <= MATCHED * force or stiffness <= 0.0:
+        if abs(missing) <= CLOSE * force or stiffness <= 0.0:
             break
         a = a.moved(np.eye(3), np.zeros(3), missing / stiffness * e)
         found = resolve(a, b)
@@ -126,9 +134,9 @@ def _matched(a: Side, b: Side, e: Floats, force: float) -> tuple[Side, ContactRe
 
 
 def _problem(sides: Pair, margin: float) -> Problem:
-    """Nodes that may touch: at first all that face the partner within a quarter of the object, later those around the contact."""
+    """Nodes that may touch: at first all that face the partner within a third of the object, later those around the contact."""
     nodes = gather(sides, (master(*sides),), margin)
-    while len(nodes) == 0 and margin < LOOK * min(side.size for side in sides):  # a finer level may lie higher than the one before
+    while len(nodes) == 0 and margin < DEEPEST * min(side.size for side in sides):  # a finer level may lie higher than the one before
         margin *= 4.0
         nodes = gather(sides, (master(*sides),), margin)
     if len(nodes) == 0:
@@ -147,8 +155,7 @@ def _started(last: tuple[Problem, Solution] | None, problem: Problem, sides: Pai
     if all(one.nodes is two.nodes for one, two in zip(before.sides, sides, strict=True)):
         force = mapped(before.nodes.owner, before.nodes.sample, found.P, problem.nodes)
     else:
-        force = carried(before.nodes.points, before.areas, found.P, problem.nodes.points, problem.areas)
-        force[force < 0.1 * float(np.max(force, initial=0.0))] = 0.0  # beyond the rim
+        force = within_rim(carried(before.nodes.points, before.areas, found.P, problem.nodes.points, problem.areas))
     position = found.position
     return replace(found, P=force, s=np.zeros(len(force)), position=None if position is None else np.zeros_like(position))
 
@@ -161,7 +168,7 @@ def _check(found: Solution, problem: Problem, e: Floats, at: Floats, tilt: bool)
         q = nearest_support(beside - (beside @ e)[:, None] * e)
         way = ", ".join(f"{c + 0.0:.2g}" for c in np.round(-q / max(float(np.linalg.norm(q)), 1e-300), 3))
         raise PliantError(
-            f"This load cannot be carried: it passes {1e3 * float(np.linalg.norm(q)):.3g} mm beside everything that can touch, so the "
+            f"This load cannot be carried: it passes {1000 * float(np.linalg.norm(q)):.3g} mm beside everything that can touch, so the "
             f"object tips over towards ({way}). Hold the object (tilt fixed), move the load (at) the other way, or turn the object."
         )
     if "no forces" in found.status:

@@ -17,6 +17,7 @@ from pliant.contact.elastic.operators import Operator
 
 NEIGHBOURS = 48  # nodes within four spacings of a point of a surface
 CORNERS = 6  # coarse nodes that a fine one takes its pressure from
+RIM = 0.05  # of the largest force: what is carried over from coarse nodes and is less, is beyond the rim
 FEW = 40  # nodes in contact, about 3.6 a radius: below, forces are 5 to 20 % off
 
 
@@ -149,3 +150,8 @@ def carried(points: Floats, areas: Floats, force: Floats, finer: Floats, finer_a
     weight = 1.0 / np.maximum(distance**2, 1e-12 * np.max(distance**2, initial=1e-300))
     coarse = (force / np.broadcast_to(areas, (len(points),)))[near]
     return np.broadcast_to(finer_areas, (len(finer),)) * np.sum(weight * coarse, axis=1) / np.sum(weight, axis=1)
+
+
+def within_rim(force: Floats) -> Floats:
+    """Forces that were carried over, without those beyond the rim of the contact."""
+    return np.where(force >= RIM * np.max(force, initial=0.0), force, 0.0)

@@ -22,8 +22,7 @@ from pliant.kernels import allowed_threads, contiguous, kernel, parallel, prange
 LEAF = 64  # most nodes of a cluster that is not split
 FORCES, POINTS = 12, 32  # most in a leaf
 OPENING = 0.3  # radius of a cluster over its distance, above which it is opened
-OVER = 5.5  # radii b beyond which exp(-r^2/2b^2) is below 3e-7
-APART = 1.0  # clusters are far if the sum of their radii is below this part of the distance of their centres
+OVER = math.sqrt(-2.0 * math.log(np.finfo(np.float32).eps))  # lengths b beyond which exp(-r^2/2b^2) is below single precision
 
 
 @dataclass(frozen=True)
@@ -61,7 +60,7 @@ class Clusters:
             low, high = (distance - reach)[:, None], (distance + reach)[:, None]
             across = np.any((low <= cuts) & (high >= cuts) & np.isfinite(cuts), axis=1)
             beyond = (a != b) & (distance - reach > np.max(cuts, initial=0.0))
-            apart = (a != b) & (reach < APART * distance) & ~across & ~beyond
+            apart = (a != b) & (reach < distance) & ~across & ~beyond
             far.append(front[apart])
             leaf_a, leaf_b = self.child[a, 0] < 0, self.child[b, 0] < 0
             close = ~apart & ~beyond & leaf_a & leaf_b

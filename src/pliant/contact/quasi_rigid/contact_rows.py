@@ -31,7 +31,6 @@ from pliant.world.motion import Motion, Rows
 
 WIDTH = 12  # skin points of a row: three under the surfel, three under each corner of the triangle that it meets
 APART = 0.05  # spacings of the two places whose distances are compared
-STEEPEST = 0.5  # slopes above this are jumps from one part of the surface to another
 
 
 @dataclass(frozen=True)
@@ -180,15 +179,14 @@ def gradients(side: Side, points: Floats) -> Floats:
     if isinstance(side.shape, Exact) or len(points) == 0:
         return n
     assert isinstance(side.shape, PointSurface)
-    helper = np.where(np.abs(n[:, :1]) < 0.6, [[1.0, 0.0, 0.0]], [[0.0, 1.0, 0.0]])
-    one = np.cross(n, helper)
+    one = np.cross(n, np.eye(3)[np.argmin(np.abs(n), axis=1)])
     one /= np.linalg.norm(one, axis=1, keepdims=True)
     step = APART * side.shape.spacing[feet.sample][:, None]
     across = np.stack([one, np.cross(n, one)])
     places = np.stack([points + step * across, points - step * across])
     found = side.project(places.reshape(-1, 3), np.tile(feet.sample, 4)).distance.reshape(2, 2, -1)
     slope = (found[0] - found[1]) / (2.0 * step[:, 0])
-    slope = np.where(np.abs(slope) < STEEPEST, slope, 0.0)
+    slope = np.where(np.abs(slope) < 1.0, slope, 0.0)  # no distance is steeper: a jump from one part of the surface to another
     gradient = n + np.sum(slope[:, :, None] * across, axis=0)
     return gradient / np.linalg.norm(gradient, axis=1, keepdims=True)
 

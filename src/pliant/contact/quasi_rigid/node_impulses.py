@@ -20,13 +20,14 @@ import numpy as np
 
 from pliant.base import Floats, Ints
 from pliant.contact.elastic.cholesky import Factor
+from pliant.contact.elastic.lcp import CLOSE
 from pliant.contact.elastic.operators import Dense
 from pliant.contact.quasi_rigid.contact_rows import ContactRows
 from pliant.contact.quasi_rigid.touching_pairs import Touch
 from pliant.geometry.quaternions import quaternion_to_matrix
 from pliant.world.motion import Motion
 
-SWEEPS, ENOUGH = 8, 1e-4
+SWEEPS = 8  # at most
 SETS = 30  # of nodes that push, tried at most
 
 
@@ -62,7 +63,7 @@ def _at_once(motion: Motion, patch: ContactRows, beta: Floats) -> Floats:
             change[p] = each - impulse[p]
         motion.push(rows, change[:, None] * rows.normal, start=True)
         impulse, active = impulse + change, [each > 0.0 for each in found]
-        if np.abs(change).sum() <= ENOUGH * impulse.sum():
+        if np.abs(change).sum() <= CLOSE * impulse.sum():
             break
     return impulse
 
@@ -84,7 +85,7 @@ def _sweeps(motion: Motion, patch: ContactRows, beta: Floats) -> Floats:
         change = np.maximum(impulse + change, 0.0) - impulse
         motion.push(rows, change[:, None] * rows.normal, start=True)
         impulse = impulse + change
-        if np.abs(change).sum() <= ENOUGH * impulse.sum():
+        if np.abs(change).sum() <= CLOSE * impulse.sum():
             break
     return impulse
 

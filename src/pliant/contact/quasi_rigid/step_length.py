@@ -4,7 +4,7 @@ The force of a contact found at depth d is taken to grow as d^1.5 (Hertz). With 
     m v^2 / 2 = 2/5 F(D) D                      gives the depth D that will be reached,
     T = pi sqrt(m D / (1.5 F(D)))                 the time scale of the contact (0.78 of Hertz's duration).
 A contact that is first seen deeper than 2 % of D is traced back; one that lasts takes steps of T / 50. Bodies are at rest on each other if
-for T / 2 no node moved faster than what would carry it a thousandth of the depth: a swing that large passes its turning points quicker.
+for T no node moved faster than what would carry it a thousandth of the depth: a swing that large passes its turning points quicker.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ import math
 import numpy as np
 
 from pliant.base import Floats, PliantError
+from pliant.contact.elastic.lcp import ROUGH
 from pliant.contact.quasi_rigid.contact_rows import ContactRows, rows_of
 from pliant.contact.quasi_rigid.touching_pairs import Touch
 from pliant.world.motion import Motion
 
-SEEN, AIM = 0.02, 0.01  # of the depth to come: where a new contact may first be seen, and where it is looked for
-STILL, AT_REST = 1e-3, 0.5  # of the depth: what moves less is still; for how many T it must be to be at rest
-FEWEST = 1e-4  # of the step: shorter ones are refused
+SEEN = 0.02  # of the depth to come: where a new contact may first be seen; it is looked for at half of it
+MOST_STEPS = 10_000  # in a step of the scene: more are refused
 
 
 def time_scale(patch: ContactRows, part: slice, depth: float, give: Floats) -> float:
@@ -37,7 +37,7 @@ def quiet(motion: Motion, patch: ContactRows, still: list[float]) -> list[float]
     speed, out = np.linalg.norm(motion.row_velocity(patch.rows, start=True), axis=1), []
     for touch, part, before in zip(patch.touches, patch.parts(), still, strict=True):
         scale = time_scale(patch, part, touch.result.depth, give) if patch.force[part].any() else math.inf
-        moves = float(speed[part].max()) * scale / math.pi > STILL * touch.result.depth
+        moves = float(speed[part].max()) * scale / math.pi > ROUGH * touch.result.depth
         out.append(0.0 if moves or not math.isfinite(scale) else before + motion.dt / scale)
     return out
 
@@ -53,7 +53,7 @@ def longest(motion: Motion, patch: ContactRows, period: list[float], implicit: l
     for touch, part, known, free in zip(patch.touches, patch.parts(), period, implicit, strict=True):
         if not free:
             limit = min(limit, known / steps, time_scale(patch, part, touch.result.depth, give) / steps)
-    if limit < FEWEST * motion.dt:
+    if MOST_STEPS * limit < motion.dt:
         names = [motion.bodies.names[b] for b in (patch.touches[0].a, patch.touches[0].b)]
         raise PliantError(
             f"The contact of '{names[0]}' and '{names[1]}' is so stiff that it takes steps of {limit:.2g} s, {motion.dt / limit:.0f} in a "
@@ -72,10 +72,10 @@ def traced_back(motion: Motion, touch: Touch, steps: int) -> tuple[float | None,
     if closing <= 0.0 or inverse <= 0.0:
         return None, math.inf
     weight = float(np.linalg.norm(motion.gravity)) / inverse
-    impact = depth * (1.25 * closing**2 / (inverse * total * depth)) ** 0.4
+    impact = depth * (5.0 / 4.0 * closing**2 / (inverse * total * depth)) ** (2.0 / 5.0)
     scale = max(impact, depth * (weight / total) ** (2.0 / 3.0))  # no finer than what bodies at rest sink in
     period = math.pi * math.sqrt(scale / (1.5 * total * (scale / depth) ** 1.5 * inverse))
     if depth <= SEEN * scale:
         return None, period
-    sooner = max(motion.dt - (depth - AIM * scale) / closing, period / (4.0 * steps))
-    return (sooner if sooner < 0.98 * motion.dt else None), period
+    sooner = max(motion.dt - (depth - 0.5 * SEEN * scale) / closing, period / (4.0 * steps))
+    return (sooner if sooner < motion.dt else None), period
