@@ -135,7 +135,7 @@ def test_golden_ids_in_words_are_listed():
     """G16, Q18, P8, E25 and QE17 in docstrings and comments of code, and in docs. P11 and P33 are also stresses."""
     known = {name for ids in (GOLDEN, PROPERTIES, ERRATA) for names in ids.values() for name in names}
     wrong = []
-    pattern = r"(?<![\w.\"'/])(?:G|Q|P|E|QE)[1-9]\d?(?![\w/*\"']|\s*[=(*/+]|\.\w)"
+    pattern = r"(?<![\w.\"'/])(?:G|Q|P|E|QE)[1-9]\d?(?![\w(/*\"']|\s*[=*/+]|\.\w)"
     for path, match in found(pattern, ("src", "tests", "docs", "benchmarks", "examples")):
         if match[0] not in known and not re.fullmatch(r"P[1-3]{2}", match[0]):
             wrong.append(f"{path}: {match[0]}")
