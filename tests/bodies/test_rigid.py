@@ -1,4 +1,4 @@
-"""Rigid bodies: golden numbers G27 and G28, free spin, free fall."""
+"""Rigid bodies: golden numbers G27 and G28 (theory/elements 7), free spin, free fall."""
 
 import numpy as np
 import pytest

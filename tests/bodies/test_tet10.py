@@ -1,4 +1,4 @@
-"""Quadratic tetrahedra: golden numbers of the methods page, exactness of the quadrature, degree elevation."""
+"""Quadratic tetrahedra: golden numbers of theory/elements 7, exactness of the quadrature, degree elevation."""
 
 from math import comb
 

@@ -1,4 +1,4 @@
-"""Linear tetrahedra: golden numbers of the methods page."""
+"""Linear tetrahedra: golden numbers of theory/elements 7."""
 
 import numpy as np
 import pytest

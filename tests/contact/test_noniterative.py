@@ -202,7 +202,7 @@ def incline(model, angle, mu, dt=0.002, integrator="verlet"):
 
 @pytest.mark.parametrize("excess, sticks", [(-1e-6, False), (1e-6, True)])
 def test_a_point_sticks_from_the_tangent_of_the_angle_on(excess, sticks):
-    """One step of 3.5: |g| = m g sin, |f| = m g cos. The row is judged on its own."""
+    """One step of theory/noniterative 5.6: |g| = m g sin, |f| = m g cos. The row is judged on its own."""
     angle = np.radians(25.0)
     sim = incline("point", angle, np.tan(angle) + excess, dt=1e-4).simulate()
     report = sim.step()

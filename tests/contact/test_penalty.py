@@ -35,7 +35,7 @@ def heights(sim, steps):
     return out
 
 
-# -- the particle of 9.4
+# -- the particle of theory/penalty 5.4
 
 
 @pytest.mark.parametrize("method, expected, low, peak", [
@@ -98,7 +98,7 @@ def test_implicit_rests_at_its_depth_for_any_stiffness(method, s):
     k = s / dt**2
     z = heights(particle(method, k, dt, height=0.02, implicit=True, damping=0.0), 300)
     assert np.ptp(z[-20:]) < 1e-6
-    # continuous: -mg/k exactly (9.4); discrete: the end gap v' = (v* - h x k)/(1 + s) puts it there too
+    # continuous: -mg/k exactly (theory/penalty 5.4); discrete: the end gap v' = (v* - h x k)/(1 + s) puts it there too
     assert z[-1] == pytest.approx(-G / k, rel=1e-3)
 
 
@@ -146,7 +146,7 @@ def test_a_block_sticks_if_and_only_if_tan_is_below_mu(method, dt):
 
 @pytest.mark.parametrize("s", [4 / 9, 0.5, 0.6, 2 / 3])
 def test_ratio_of_depths_at_rest(s):
-    """(1 - s/2) / (1 - s), which is 1.4 to 2.0, the published range, for s from 4/9 to 2/3 (9.4)."""
+    """(1 - s/2) / (1 - s), which is 1.4 to 2.0, the published range, for s from 4/9 to 2/3 (theory/penalty 5.4)."""
     depth = [-heights(particle(method, s / 0.01**2, 0.01), 300)[-1] for method in BOTH]
     assert depth[0] / depth[1] == pytest.approx((1 - s / 2) / (1 - s), rel=1e-6) and 1.4 - 1e-6 <= depth[0] / depth[1] <= 2.0 + 1e-6
 
@@ -388,7 +388,7 @@ def test_rounds_end_and_say_so():
 
 @pytest.mark.parametrize("method", BOTH)
 def test_impulses_by_mass_move_the_nodes_they_meet(method):
-    """response = "mass" (5 of the methods page): of an implicit body only touched nodes change, by I / m; momentum is kept."""
+    """response = "mass" (theory/elements 4.9): of an implicit body only touched nodes change, by I / m; momentum is kept."""
     scene = Scene(dt=0.002, gravity=(0, 0, 0), contact=dict(method=method, implicit=False, response="mass"))
     box = dict(kind="box", size=(0.2, 0.2, 0.2), edge=0.1)
     scene.add(name="soft", shape=box, material=SOFT | dict(mass_damping=0.0))

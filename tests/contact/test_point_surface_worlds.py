@@ -128,7 +128,7 @@ def test_published_variants_push_bodies_apart_and_keep_momentum(options):
     assert change.sum(axis=0) == pytest.approx(np.zeros(3), abs=1e-12 * np.abs(before).max())
 
 
-def test_errata_17_damping_counts_twice_as_printed():
+def test_qe17_damping_counts_twice_as_printed():
     one, two = (two_balls("rigid", "rigid", force="closest", mu=0.0, damping=0.05, damping_counts=k) for k in (1, 2))
     none = two_balls("rigid", "rigid", force="closest", mu=0.0, damping=0.0)
     total = []
@@ -187,7 +187,7 @@ def test_options_are_checked():
             make_method("point-surface", bad)
 
 
-def test_G30_the_chain_of_masses():
+def test_Q30_the_chain_of_masses():
     assert keiser.chain(3) == pytest.approx([-0.03788, 0.03937, 0.99851], abs=1e-4)
     assert keiser.chain(5) == pytest.approx([-0.03789, -0.01013, -0.00290, 0.05311, 0.99781], abs=1e-4)
     assert keiser.chain(3, 1.0) == pytest.approx([-0.13026, 0.15023, 0.98003], abs=1e-4)
@@ -196,7 +196,7 @@ def test_G30_the_chain_of_masses():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("values", [{}, {"model": "points", "speed": 0.25, "dt": 0.002, "duration": 4.0}])
-def test_G30_cradle_keeps_energy_and_hits_the_chain(values):
+def test_Q30_cradle_keeps_energy_and_hits_the_chain(values):
     """Faceted point balls need more overlap than rigid ones, which are exact, to forget their facets."""
     sim = keiser.cradle(**values).simulate().run()
     assert keiser.expect_cradle(sim)

@@ -100,7 +100,7 @@ def test_the_centre_tree_halves_boxes_along_their_longest_axis():
 
 
 def test_most_leaves_of_the_published_tree_are_empty():
-    """12.3 of the methods page: not balanced, as it is said to be."""
+    """theory/springs 5: not balanced, as it is said to be."""
     surface = make_shape("ball", radius=1.0, edge=0.17).surface()
     low, high = boxes_of(surface.points, surface.faces)
     filled = np.unique(cells(surface.points[surface.faces].mean(axis=1), low, high, np.array([0, len(surface.faces)]), 12))

@@ -291,7 +291,7 @@ def test_plain_damping_is_exponential(integrator):
 
 
 def test_damping_2000_is_divided_with_the_reason_and_explodes_if_unsafe():
-    """Explicit limit 10 c dt / m < 3.7154 (12.1 of the methods page)."""
+    """Explicit limit 10 c dt / m < 3.7154 (theory/springs 3.3)."""
     material, dt = dict(vertex_damping=2000.0, adaptive_force=10.0), 0.001
     sim = thrown(material, "cooper-verner").simulate(dt=dt)
     n = len(sim.state.x)

@@ -1,7 +1,7 @@
 r"""Elastic constants, the stress number people look at, and how long a step an explicit scheme may take, from element matrices.
 
 The largest eigenvalue of an assembled (K, M) is at most the largest of its elements (K_e, M_e), if the M_e add up to M
-(Irons, Treharne 1971). Per element, with A = M_e^-1/2 K_e M_e^-1/2 of rank r,
+(Irons, Treharne 1971; theory/elements 4.8). Per element, with A = M_e^-1/2 K_e M_e^-1/2 of rank r,
 
     omega^2 <= (tr A^32)^(1/32) <= r^(1/32) omega^2,
 

@@ -1,6 +1,6 @@
 """The method `reversal`: where surfaces cross, velocities are turned back and positions set back.
 
-[Motheram, Tribble] (12.3-12.5 of the methods page): all corners of intersecting triangles collide. As published (`invert`) their
+[Motheram, Tribble] (theory/springs 5-7): all corners of intersecting triangles collide. As published (`invert`) their
 velocities become -e v and their positions those of before the step. That pushes against the world: momentum is not kept, a
 partner that moves along is not seen, points that part already are turned back. `relative` and `normal` turn back what is left of the
 velocity in the frame of the mean velocity of both bodies' colliding points, all of it or along the normal; formulas in

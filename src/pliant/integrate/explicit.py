@@ -2,7 +2,7 @@ r"""Symplectic Euler and Verlet, all explicit nodes of all bodies in one loop; a
 
 Symplectic Euler: v' = v + dt a, x' = x + dt v'. Verlet in its position form, x' = 2 x - x_before + dt^2 a, is the same with a kick that
 spans half of the last and half of the next step, so v is the velocity in the middle of a step and positions are of second order.
-Both let a contact reach its goal in the same step (gamma = 1 in 3.6 of the methods page).
+Both let a contact reach its goal in the same step (gamma = 1 in theory/noniterative 5.7).
 
 Elements say how long a step h of Verlet and symplectic Euler may be: 2 / omega, less with damping along springs or in K. What remains
 is damping of rate d [1/s] that acts on nodes one by one:
@@ -40,7 +40,7 @@ def kick_nodes(scheme, inverse, damping, gravity, force, x, v, dt, last_dt, out_
         store(out_x, i, axpy(dt, new, load(x, i)))
 
 
-AXES = {COOPER_VERNER: (3.0017, 3.7154), DOP853: (5.9603, 6.3936)}  # limits on the imaginary and the real axis (G30)
+AXES = {COOPER_VERNER: (3.0017, 3.7154), DOP853: (5.9603, 6.3936)}  # limits on the imaginary and the real axis (theory/springs 10, G30)
 
 
 def stable_step(scheme: Ints, elastic: Floats, rate: Floats) -> Floats:

@@ -1,11 +1,11 @@
 r"""Runge-Kutta schemes of order eight for soft bodies: Cooper-Verner in one step, Dormand-Prince 8(5,3) in as many as its error asks for.
 
-    y = (x, v),  y' = (v, F(x, v, t) / m + g - d v):   stages y_s = y + h sum_j a_sj y'_j at t + c_s h (12.2 of the methods page)
+    y = (x, v),  y' = (v, F(x, v, t) / m + g - d v):   stages y_s = y + h sum_j a_sj y'_j at t + c_s h (theory/springs 4)
 
 Elastic forces, dashpots, damping d of vertices and loads are those of the stage. Rigid bodies and bodies of other schemes stay where
 the step began. Prescribed vertices move evenly from start to end of the step.
 
-Contact acts afterwards, as an impulse: it adds dv to the velocity and dt dv to the place (3.6 of the methods page, gamma_V = 1), so a
+Contact acts afterwards, as an impulse: it adds dv to the velocity and dt dv to the place (theory/noniterative 5.7, gamma_V = 1), so a
 contact reaches its goal in the same step as with Verlet. As if it had acted at the start of the step, it fades with the damping of the
 step, dv = I / (m (1 + dt d)); else what rests on the ground, where v = -g dt / 2 stands for rest, would be carried in part by damping.
 

@@ -1,4 +1,4 @@
-"""A new epoch: bodies whose phyxels have parted become several bodies (3.6 of the methods page).
+"""A new epoch: bodies whose phyxels have parted become several bodies (theory/point-bodies 8).
 
 Nodes are only put in another order, so mass and momentum are what they were, to the last bit. The largest part keeps the body's number and
 name, others come behind all bodies, named after it (head.2, head.3, ...); numbers are never used again. The epoch is made from

@@ -82,7 +82,7 @@ class World:
         return Forces(on_nodes, on_frames, torque, damping)
 
     def _damping(self, elastic: Floats) -> Floats:
-        """Damping of each node [1/s]: a of the body, and c / m min(|F| / f, cap) of the vertex ((3) of Motheram, Tribble)."""
+        """Damping of each node [1/s]: a of the body, and c / m min(|F| / f, cap) of the vertex (theory/springs 3.3)."""
         nodes = self.model.nodes
         c, reference, cap = nodes.drag.T
         if not c.any():

@@ -181,7 +181,7 @@ class Tet4(Tets):
 
     With the edge matrix D = [x1 - x0, x2 - x0, x3 - x0] the deformation gradient is F = D D_rest^-1; the corners 1 to 3 get
     the forces -V P D_rest^-T, the corner 0 minus their sum. Stiffness of `linear` and, turned by R, of `corotated`
-    (methods page, section 5):
+    (theory/elements 4.1, 4.3):
 
         K_ab = V (lam g_a g_b^T + mu g_b g_a^T + mu (g_a.g_b) 1),   g_1..3 the rows of D_rest^-1, g_0 minus their sum
 
@@ -233,7 +233,7 @@ class Tet10(Tets):
     there is no spurious zero mode, with the fewest points possible; shape gradients are of degree 1, so the patch test is
     passed.
 
-    `corotated` has one rotation per element, that of F in the centroid, and the exact K_e (the methods page, section 5):
+    `corotated` has one rotation per element, that of F in the centroid, and the exact K_e (theory/elements 4.2, 4.3):
     f = -R K_e (R^T x - x_rest). Where we differ: that force is not the gradient of its energy 1/2 u.K_e u, because R
     changes with the nodes, and leaves a torque of second order in the strain. We add what is missing, so that angular
     momentum and energy are kept: with S = R^T F_c, T = tr(S) 1 - S, N = sum_q V/4 R^T F_q sigma_q and the axial vector

@@ -1,4 +1,4 @@
-"""Bodies of phyxels: points with a volume, strained as their neighbours move (Müller et al. 2004; part 3 of the methods page).
+"""Bodies of phyxels: points with a volume, strained as their neighbours move (Müller et al. 2004; theory/point-bodies).
 
     F = sum_j (x_j - x_i) d_ij^T from moving least squares, Green strain (with its half), stress linear in it, forces the exact
     gradient of the energy; see `forces` for the formulas and `neighbourhoods` for who sees whom.
@@ -246,7 +246,8 @@ class Points:
         return lost + self._tear(x)
 
     def _tear(self, x: Floats) -> float:
-        """Cut pairs that are longer than they were at the start by more than the tear strain (3.6); the energy that this takes [J]."""
+        """Cut pairs that are longer than they were at the start by more than the tear strain (theory/point-bodies 8); the energy that this
+        takes [J]."""
         if not np.isfinite(self.tear_strain).any():
             return 0.0
         n, torn = self.around, np.zeros(len(self.around.other), bool)
@@ -263,7 +264,8 @@ class Points:
         return before - float(self.energy(x).sum())
 
     def parts(self) -> Ints | None:
-        """Which connected part of its body each phyxel is in, 0 being the largest, (m,); None if every body is in one piece (3.6)."""
+        """Which connected part of its body each phyxel is in, 0 being the largest, (m,); None if every body is in one piece
+        (theory/point-bodies 8)."""
         own = np.repeat(np.arange(len(self.nodes)), np.diff(self.around.start))
         graph = csr_array((np.ones(len(own), np.int8), (own, self.around.other)), shape=(len(self.nodes),) * 2)
         count, label = connected_components(graph, directed=False)
@@ -280,7 +282,8 @@ class Points:
         return out
 
     def _refresh(self, x: Floats, strain: Floats) -> float:
-        """Make the present shape the reference of bodies that have flowed far from theirs (3.5); the energy that this takes [J]."""
+        """Make the present shape the reference of bodies that have flowed far from theirs (theory/point-bodies 7); the energy that this
+        takes [J]."""
         far = np.flatnonzero(np.maximum.reduceat(strain, self.start[:-1]) > REFRESH)
         if len(far) == 0:
             return 0.0

@@ -1,8 +1,8 @@
-r"""Forces and energies of phyxels, in two passes without scatter.
+r"""Forces and energies of phyxels, in two passes without scatter (theory/point-bodies 4.4).
 
 The first pass finds F_i and, from it, two matrices per phyxel; the second sums over neighbours. With e = x_j - x_i, X = X_j - X_i:
 
-    F_i = sum_j w_ij e X^T A_i^-1,   strain e_i = (F^T F - T) / 2,   S = 2 mu (e - e_p) + lam tr(e - e_p) T     (3.2)
+    F_i = sum_j w_ij e X^T A_i^-1,   strain e_i = (F^T F - T) / 2,   S = 2 mu (e - e_p) + lam tr(e - e_p) T     (theory/point-bodies 4)
     energy = v (e - e_p):S / 2  +  V U(det F v / V - 1)  +  a / 2 sum_j near_ij |e - F_i X|^2,   a = c E v / sum_j w_ij
     U(d) = k_v / 2 d^2 - k_c / 3 min(d, 0)^3,   k_c = crush (lam + 2 mu)
     G_i = d energy / d F = v F S + v U'(det F v / V - 1) cof F - a (sum_j near_ij e X^T - F_i B_i),   H_i = G_i A_i^-1
@@ -11,7 +11,7 @@ The first pass finds F_i and, from it, two matrices per phyxel; the second sums 
 The last line is the exact gradient of all energies, those of the neighbours too: what phyxel j's energy puts on i is the same expression
 with i and j exchanged. Each term is opposite for the two of a pair, bit for bit, so forces sum to zero; F S symmetric in the current
 frame makes torques do so too. V is the volume at the start and v that of the reference in use (they differ after plastic flow). The last
-energy stops modes that F cannot see (3.3).
+energy stops modes that F cannot see (theory/point-bodies 5).
 
 k_c is not in the source. Green's strain softens in compression: squeezed to s times its length the force (lam + 2 mu) (s - s^3) / 2 falls
 below s = 1 / sqrt(3), is nothing at s = 0, and at s = -1 a mirrored neighbourhood is as much at rest as one that is not. So bodies stay

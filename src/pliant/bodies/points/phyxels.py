@@ -35,7 +35,7 @@ def kernel_volumes(places: Floats, support: float) -> tuple[Floats, Floats]:
     m_i = s r_i^3 rho,   rho_i = sum_j m_j W(|X_j - X_i|, h_ij),   v_i = m_i / rho_i,   W(r, h) = 315 / (64 pi h^9) (h^2 - r^2)^3
 
     with one s that makes the mean of rho_i the density rho. Kernel sums miss what is not there beyond the surface: volumes are too large
-    near it, and do not add up to that of the body (3.1 of the methods page).
+    near it, and do not add up to that of the body (theory/point-bodies 3.2).
     """
     reach = mean_distance(places)
     radius = support * reach
@@ -94,7 +94,7 @@ class Ride:
 def ride(points: Floats, phyxels: Floats) -> Ride:
     r"""Bind points (p, 3) to phyxels (m, 3), both at rest.
 
-    A surface that rides on phyxels: each of its points is a fixed weighted sum of them (3.7 of the methods page).
+    A surface that rides on phyxels: each of its points is a fixed weighted sum of them (theory/point-bodies 9).
 
         x = sum_i b_i x_i,   b_i = w_i p_i^T M^-1 (1, 0, 0, 0),   p_i = (1, X_i - X),   M = sum_i w_i p_i p_i^T
 

@@ -1,4 +1,5 @@
-"""The skin of a body that broke: every face (or tet) goes to one piece, cracks are closed, and all of it rides on the piece's phyxels.
+"""The skin of a body that broke: every face (or tet) goes to one piece, cracks are closed, and all of it rides on the piece's phyxels
+(theory/point-bodies 8).
 
 A point belongs to the piece of the phyxel that carries most of it, a face to the piece of most of its corners. Corners on the other
 side of the crack are doubled and bound anew, so that each piece has a whole rim. Rims are closed by a fan to their middle; where

@@ -1,4 +1,4 @@
-r"""Plastic flow of phyxels (3.5 of the methods page): strain beyond the yield strain becomes permanent.
+r"""Plastic flow of phyxels (theory/point-bodies 7): strain beyond the yield strain becomes permanent.
 
 Each phyxel has a plastic strain e_p; its elastic strain is e - e_p. With c = 1 - exp(-dt / creep_time), so that results do not depend on
 the step (1 for creep_time = 0):

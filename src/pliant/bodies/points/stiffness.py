@@ -1,4 +1,5 @@
-r"""The stiffness of phyxels, -df/dx of `forces`: every two phyxels that share a neighbour are coupled. `Bonds` stand for it in less time.
+r"""The stiffness of phyxels, -df/dx of `forces`: every two phyxels that share a neighbour are coupled (theory/point-bodies 6). `Bonds`
+stand for it in less time.
 
 With g_a = w_ia A_i^-1 X_ia (and g_i = -sum_a g_a) the gradient of phyxel i is F = sum_a x_a g_a^T, so its energy gives, for every two
 phyxels a, b of its neighbourhood,

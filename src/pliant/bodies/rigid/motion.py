@@ -1,6 +1,6 @@
 """Rigid bodies: momentum and angular momentum are the state, rotation by the implicit midpoint.
 
-Section 4 of the methods page: world angular momentum L is conserved exactly in free flight; the half-step rotation solves
+theory/elements 3.1: world angular momentum L is conserved exactly in free flight; the half-step rotation solves
     w_h = R_h J^-1 R_h^T L,   q_h = exp(dt w_h / 4) q,   q' = exp(dt w_h / 2) q
 by fixed point, which contains the gyroscopic term and keeps the energy of a free spin bounded.
 """

@@ -7,7 +7,7 @@ The second form has one root and one division per spring and is exactly zero at 
 grows with the vertices, not with their square. Dashpots and Rayleigh damping are those of `springs`, along every pair.
 
 A bound that holds at rest and in any deformed state: K <= Laplacian of the weights k_ij = diag(w_i W) - w w^T, with w = sqrt(k), W = sum w.
-So omega^2 <= max_i w_i W / m_i, which is k n / m exactly (the breathing mode) where k and m are uniform (12.1 of the methods page).
+So omega^2 <= max_i w_i W / m_i, which is k n / m exactly (the breathing mode) where k and m are uniform (theory/springs 3.2).
 
 A body is cut into an even number of bands of rows; a job does one band from the top and the one that mirrors it from the bottom, so all
 jobs of a body are equally long, and sums in a copy of its own. The cut depends on the body alone: threads change no bit.

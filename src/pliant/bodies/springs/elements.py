@@ -1,4 +1,4 @@
-r"""Springs between pairs of nodes, with a dashpot along the spring, and the networks they are made of.
+r"""Springs between pairs of nodes, with a dashpot along the spring, and the networks they are made of (theory/springs 3.4).
 
     e = x_j - x_i,  l = |e|,  u = e / l:   force on i = (k (l - L) + c u.(v_j - v_i)) u + b K (v_j - v_i), opposite on j
     K = k (u u^T + max(0, 1 - L / l) (1 - u u^T))

@@ -1,8 +1,8 @@
 """The elastic matrix of many nodes: near blocks as they are, far blocks as products of few columns and rows.
 
 Blocks of clusters that are far apart have low rank, because the response varies little across them. Adaptive cross approximation
-[Bebendorf 2000] finds it from a few rows and columns until what it adds is below the tolerance. Blocks are kept in single precision
-(relative rounding 6e-8), sums run in double.
+[Bebendorf 2000], theory/quasi-rigid 9.5, finds it from a few rows and columns until what it adds is below the tolerance. Blocks are kept
+in single precision (relative rounding 6e-8), sums run in double.
 Memory and products grow as n log n. Blocks are stored once for both triangles, so the operator is symmetric to the last bit of its sums."""
 
 from __future__ import annotations

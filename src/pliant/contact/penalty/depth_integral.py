@@ -1,6 +1,6 @@
 """How far pairs of features press into each other during a step: the integral that a penalty impulse is made of.
 
-With N(t) = e x f, P(t) = N.r and L = |N| the gap of a pair is sigma P / L and its normal sigma N / L (9.2 of the methods page; the weights
+With N(t) = e x f, P(t) = N.r and L = |N| the gap of a pair is sigma P / L and its normal sigma N / L (theory/penalty 5.2; the weights
 drop out, because the foot lies in the plane of the features), so that
     I = -k dt  integral of P N / L^2  over the times in which sigma P < 0.
 `exact` takes L(t) as it is, by Gauss-Legendre with four points an interval, in pieces where L^2 varies by more than a quarter;
@@ -79,7 +79,7 @@ def factors(n, x, y, low, high):  # type: ignore[no-untyped-def]
 def quadrature(n, x, y, p, square, blend, other, low, high):  # type: ignore[no-untyped-def]
     """Minus the integral of P N / L^2 over [low, high]; `square` > 0 stands for L^2, else L^2 as it is.
 
-    blend > 0: the normal is turned that share towards the unit vector `other` (11.6-5).
+    blend > 0: the normal is turned that share towards the unit vector `other` (theory/penalty 5.9).
     """
     half, middle = 0.5 * (high - low), 0.5 * (high + low)
     g0, g1, g2 = 0.0, 0.0, 0.0
@@ -241,7 +241,7 @@ def foot_weights(records: Records, points: Floats) -> tuple[Floats, np.ndarray]:
 
 
 def linear_push(before: Floats, after: Floats, since: Floats, discrete: bool) -> tuple[Floats, Floats, Floats]:
-    """(size of the push, time, lever) of gaps that change linearly from `before` to `after`: the ground plane of 9.4.
+    """(size of the push, time, lever) of gaps that change linearly from `before` to `after`: the ground plane of theory/penalty 5.4.
 
     I = k dt [(t_a - t_b) p_0 - (t_b^2 - t_a^2) v / 2], one interval always.
     """

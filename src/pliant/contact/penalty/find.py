@@ -1,6 +1,6 @@
 """Which features press into each other: pairs that begin to during a step, and pairs by their places at its end alone.
 
-Along the motion: vertices with faces and edges with edges by continuous detection on straight paths (8.2 of the methods page): a pair is
+Along the motion: vertices with faces and edges with edges by continuous detection on straight paths (theory/penalty 4.2): a pair is
 new at the first root at which it enters inside its features. Exact shapes (plane, ball, capsule, cylinder, torus) are met by points through
 their signed distance; a box is met through its faces, which are exact, and a ball meets exact shapes as a ball.
 
@@ -10,7 +10,7 @@ pairs, because what it would do the vertices around it do already, and its pairs
 
 At the end (detection = "discrete", and bodies that start inside each other): a point belongs to the face through which it would come out.
 Two edges are a pair if the point nearest to both is inside both, one of them pierces a face of the other, and the normal between them
-points out of both bodies (8.1 of the methods page).
+points out of both bodies (theory/penalty 4.1).
 """
 
 from __future__ import annotations

@@ -1,12 +1,12 @@
 """What Keiser et al. print where the method does something else: for comparison, each behind an option of its own.
 
 Forces (`force = "closest"`): springs between the surfels of both bodies that are closest to each contact surfel, (4) to (7). With a spring
-k on either side the force on A is -(k / 2)(s_1 - s_2): the contact surface itself drops out of it (4.5 of the methods page). It jumps when
-another surfel becomes the closest one, so energy drifts by some percent a collision.
+k on either side the force on A is -(k / 2)(s_1 - s_2): the contact surface itself drops out of it (theory/point-surface-contact 7.1). It
+jumps when another surfel becomes the closest one, so energy drifts by some percent a collision.
 
-Resampling (`resample`): relaxation, deletion and insertion until nothing changes (4.4 of the methods page). Points push their neighbours
-away within 1.5 spacings along the surface and are put back onto F = 0 along its gradient; of two nearer than 0.6 spacings one goes; where
-neighbours leave more than 120 degrees free and there is common volume beyond, one is added. Normals are the principal axes of
+Resampling (`resample`): relaxation, deletion and insertion until nothing changes (theory/point-surface-contact 6). Points push their
+neighbours away within 1.5 spacings along the surface and are put back onto F = 0 along its gradient; of two nearer than 0.6 spacings one
+goes; where neighbours leave more than 120 degrees free and there is common volume beyond, one is added. Normals are the principal axes of
 neighbourhoods, turned to the side of n_a - n_b.
 
 Distribution (`distribution = "keiser"`): impulses go to the volume points around the contact by Shepard weights, (8): forces add up,
@@ -304,7 +304,7 @@ def keiser_rows(motion: Motion, volume: VolumePoints, a: Ints, b: Ints, normal: 
 
 
 def shepard(at: Floats, points: Floats, h: float) -> tuple[Ints, Ints, Floats]:
-    """(row, point, weight): weights of the points around each place, (8) of Keiser et al."""
+    """(row, point, weight): weights of the points around each place, (8) of Keiser et al.; theory/point-surface-contact 8.1."""
     k = min(LEAST, len(points))
     far, _ = KDTree(points).nearest(at, k)
     radius = np.maximum(h, (1.0 + 1e-9) * far[:, -1])

@@ -3,7 +3,7 @@
 Impulses go to skin points by the weights that carry the surfels, so the work on the body is that on its surface. How the surfels of the
 penetrated body share a contact is the transpose of how they make its surface: weights (1 - d^2 / r^2)^3 about the foot x - f n,
 r = 2.2 h, made linear-exact in the tangent plane. Their centre is the foot itself, so that a force along n at x and its reaction are on one
-line and no moment is made (4.6 of the methods page).
+line and no moment is made (theory/point-surface-contact 8.2).
 
 Friction j_t acts on the surfel, its opposite on the other surface a depth away: together they would turn the bodies. So the foot, at which
 the pressure j_n goes to the other body, moves by that depth times j_t / j_n to where the line of the whole force meets that surface.

@@ -35,7 +35,8 @@ def cradle(
 def chain(count: int, exponent: float = 2.0) -> Floats:
     """Velocities of equal point masses after ball 1 came in with 1; touching, repelled by overlap^exponent.
 
-    Pressure that grows with the depth over the overlap of two balls makes a force that grows with its square (4.7 of the methods page).
+    Pressure that grows with the depth over the overlap of two balls makes a force that grows with its square
+    (theory/point-surface-contact 7.3, 9.3).
     """
     x, v, dt = np.arange(count, dtype=np.float64), np.zeros(count), 2e-4
     v[0] = 1.0

@@ -44,7 +44,7 @@ def critical(method: str, stiffness: float, mass: float) -> float:
 
 
 def predicted(method: str, stiffness: float, mass: float, height: float, dt: float, steps: int, gravity: float = 9.81) -> Floats:
-    """Heights after each step [m] by the recurrence of 9.4 of the methods page, written out."""
+    """Heights after each step [m] by the recurrence of theory/penalty 5.4, written out."""
     x, v, out = height, 0.0, np.empty(steps)
     for i in range(steps):
         free = v - gravity * dt

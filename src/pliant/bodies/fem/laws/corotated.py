@@ -1,4 +1,4 @@
-r"""Corotated elasticity: Hooke's law in a frame that turns with the element (Mueller, Gross 2004).
+r"""Corotated elasticity: Hooke's law in a frame that turns with the element (Mueller, Gross 2004; theory/elements 4.3).
 
     F = R S with det R = +1,   psi = mu |S - 1|^2 + lam/2 tr(S - 1)^2,   P = R (2 mu (S - 1) + lam tr(S - 1) 1)
 

@@ -1,4 +1,4 @@
-r"""Linear elasticity: small strain, sees a rotation as strain.
+r"""Linear elasticity: small strain, sees a rotation as strain (theory/elements 4.1).
 
     eps = (F + F^T) / 2 - 1,   psi = mu eps:eps + lam/2 tr(eps)^2,   P = 2 mu eps + lam tr(eps) 1
 

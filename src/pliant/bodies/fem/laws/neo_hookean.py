@@ -1,5 +1,5 @@
 r"""Stable neo-Hookean elasticity: Eq. (14) of Smith, De Goes, Kim, "Stable Neo-Hookean Flesh Simulation", ACM
-Transactions on Graphics 37(2), 2018, without its constant, so that the energy is zero at rest:
+Transactions on Graphics 37(2), 2018, without its constant, so that the energy is zero at rest (theory/elements 4.5):
 
     psi = m/2 (I - 3) - m/2 log((I + 1)/4) + l/2 (J - a)^2 - l/2 (1 - a)^2,   I = F:F,  J = det F
     P   = m (1 - 1/(I + 1)) F + l (J - a) cof F

@@ -1,4 +1,4 @@
-r"""St. Venant-Kirchhoff: Hooke's law between Green strain and second Piola-Kirchhoff stress.
+r"""St. Venant-Kirchhoff: Hooke's law between Green strain and second Piola-Kirchhoff stress (theory/elements 4.4).
 
     E = (F^T F - 1) / 2,   psi = mu E:E + lam/2 tr(E)^2,   S = 2 mu E + lam tr(E) 1,   P = F S
 
