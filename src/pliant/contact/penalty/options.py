@@ -24,6 +24,9 @@ _CHOICES = {
 }
 
 
+ZETA = 0.3  # of critical: damping of implicit springs unless given; a block that lands then rests after one bounce
+
+
 @dataclass(frozen=True)
 class Redefinition:
     """Rules for enduring pairs."""
@@ -101,7 +104,7 @@ class Options:
     @property
     def zeta(self) -> float:
         """Share of critical damping."""
-        return self.damping if self.damping is not None else (0.3 if self.implicit else 0.0)
+        return self.damping if self.damping is not None else (ZETA if self.implicit else 0.0)
 
     def check(self, limit: float) -> None:
         """Refuse what cannot work; `limit` is where s becomes unstable."""
