@@ -177,6 +177,8 @@ def _edge_edge(motion: Motion, features: Features, pairs: Ints, known: Records) 
     root = np.where(found.flags & COPLANAR, -1, found.first())
     touching = _touching(start, features, e, g, found.cubic)
     rows = np.flatnonzero((root >= 0) | touching)
+    if len(rows) == 0:
+        return Records.none(), np.zeros(0)
     rows = rows[~flat_edges(start, features.mesh, e[rows]) & ~flat_edges(start, features.mesh, g[rows])]
     rows, on = rows[~touching[rows]], rows[touching[rows]]
     made = _edges(features, e[rows], g[rows], found.weights[rows, root[rows]], found.sigma[rows])
@@ -191,10 +193,13 @@ def _edges(features: Features, e: Ints, g: Ints, weights: Floats, sigma: Floats)
 
 def _touching(points: Floats, features: Features, e: Ints, g: Ints, cubic: Floats) -> np.ndarray:
     """Whether two edges of closed bodies start the step on each other, to rounding: P(0) then does not tell their sides."""
-    edges, body = features.mesh.edges, features.edge_body
+    edges, body, out = features.mesh.edges, features.edge_body, np.zeros(len(e), bool)
     length = np.linalg.norm(points[edges[:, 1]] - points[edges[:, 0]], axis=1)
+    near = np.flatnonzero(np.abs(cubic[:, 0]) <= TOUCHING * 2.0 * length.max() ** 3)  # few, so that most need no lengths
+    e, g = e[near], g[near]
     size = length[e] * length[g] * (length[e] + length[g])
-    return (np.abs(cubic[:, 0]) <= TOUCHING * size) & ~features.open[body[e]] & ~features.open[body[g]]
+    out[near] = (np.abs(cubic[near, 0]) <= TOUCHING * size) & ~features.open[body[e]] & ~features.open[body[g]]
+    return out
 
 
 def _begun(motion: Motion, features: Features, e: Ints, g: Ints, cubic: Floats) -> Records:
