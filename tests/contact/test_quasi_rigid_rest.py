@@ -115,7 +115,7 @@ def test_a_run_resumed_at_any_step_of_a_contact_has_the_same_bits(options):
     """What is kept between steps (resolved contacts, rows, responses) is made anew after a resume, and changes nothing."""
     scene = pile(**options)
     straight, resumed = scene.simulate(), None
-    for step in range(14):
+    for step in range(10):
         straight.step()
         if resumed is not None:
             resumed.step()

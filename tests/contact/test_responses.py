@@ -24,10 +24,10 @@ from pliant.contact.elastic import (
     elastic,
 )
 from pliant.contact.elastic.cholesky import Factor
-from pliant.contact.elastic.galerkin import i0e, multiply
+from pliant.contact.elastic.galerkin import multiply, smooth_i0e
 from pliant.contact.elastic.hierarchical import Hierarchical
 from pliant.contact.elastic.lcp_load import stiffening
-from pliant.contact.elastic.operators import SELF_TERM, love
+from pliant.contact.elastic.operators import love
 
 RADII = np.linspace(0.01, 1.5, 600)
 TABLE = Tabulated(RADII, VolumePreserving(1.0, 0.3).f(RADII), 1.0)
@@ -58,7 +58,7 @@ def exact_matrix(response, points, areas):
 
 def test_i0e_is_accurate_everywhere():
     z = np.concatenate([np.linspace(0, 60, 20001), 10.0 ** np.linspace(-12, 14, 2001)])
-    assert np.max(np.abs(i0e(z) / special.i0e(z) - 1)) < 1e-12
+    assert np.max(np.abs(np.array([smooth_i0e(y) for y in 1.0 / (1.0 + z)]) / np.sqrt(1.0 + z) / special.i0e(z) - 1)) < 1e-12
 
 
 def test_Q1_compliance():
@@ -92,7 +92,6 @@ def test_Q5_volume_preserving_transform():
 
 def test_Q6_self_terms():
     area = 0.49
-    assert SELF_TERM == pytest.approx(3.52549, abs=1e-5)
     assert love(np.zeros(1), np.zeros(1), math.sqrt(area))[0] / math.sqrt(area) == pytest.approx(3.52549, abs=1e-5)
     matrix = assemble(blobs(np.zeros((1, 3)), np.array([area])), Boussinesq(1.0))
     assert matrix[0, 0] * math.sqrt(area) == pytest.approx(2.50663, abs=1e-5)  # K A / sqrt(A)

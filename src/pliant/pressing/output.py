@@ -7,9 +7,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from scipy.spatial import cKDTree
 
 from pliant.base import Floats, Ints, PliantError
 from pliant.contact.elastic.deformed_surface import deformed, displacements
+from pliant.contact.elastic.resting_pose import across
 from pliant.contact.elastic.result import pressure
 from pliant.contact.elastic.side import Side
 from pliant.detect.surfels.exact import Exact
@@ -65,8 +67,6 @@ def surface_of(found: Pressed, which: int) -> tuple[Floats, Ints, dict[str, Any]
     if touching.any():
         outward = (1.0 if which == 0 else -1.0) * result.normals[touching]
         x, spacing = result.deformed[touching], np.sqrt(result.areas[touching])
-        from scipy.spatial import cKDTree
-
         far, nearest = cKDTree(x).query(points, workers=1)
         near = np.flatnonzero((far < 3.0 * spacing[nearest]) & (np.sum(normals * outward[nearest], axis=1) > 0.0))
         on[near] = pressure(x, result.areas[touching], result.P[touching], points[near])
@@ -80,7 +80,7 @@ def _exact_patch(side: Side, found: Pressed) -> tuple[Floats, Ints, Floats, Floa
     x = other.world(other.nodes.points)
     middle, half = found.result.centre, 0.6 * float(np.linalg.norm(np.ptp(x, axis=0)))
     flat = side.shape.kind == "plane"
-    axes = side.rotation[:, :2].T if flat else _axes(found.direction)
+    axes = side.rotation[:, :2].T if flat else across(found.direction)
     half = half if flat else min(half, 0.9 * max(side.shape.sizes))
     steps = np.linspace(-half, half, GRID + 1)
     u, v = np.meshgrid(steps, steps, indexing="ij")
@@ -91,12 +91,6 @@ def _exact_patch(side: Side, found: Pressed) -> tuple[Floats, Ints, Floats, Floa
     right, above = first + GRID + 1, first + 1
     faces = np.concatenate([np.stack([first, right, right + 1], axis=1), np.stack([first, right + 1, above], axis=1)])
     return feet.points, faces, feet.normals, np.full(len(points), (2.0 * half / GRID) ** 2)
-
-
-def _axes(direction: Floats) -> Floats:
-    u = np.cross(direction, np.eye(3)[int(np.argmin(np.abs(direction)))])
-    u /= np.linalg.norm(u)
-    return np.stack([u, np.cross(direction, u)])
 
 
 # ------------------------------------------------------------------------------------------------ pictures

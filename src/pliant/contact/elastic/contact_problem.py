@@ -24,7 +24,7 @@ from pliant.detect.surfels.surface import PointSurface
 
 FACING = 0.2  # least cosine between normals of surfaces that face each other
 DEEPEST = 0.3  # of the smaller object: how deep in the other and how far above it samples are looked for
-MARGIN = 0.3  # of the depth: samples outside that take part at once, where a push can lift the surface
+MARGIN = 0.5  # of the depth: samples outside that take part at once, where a push can lift the surface
 AT_END = 0.8  # of how far was looked: what is found beyond tells to look twice as far
 RIDGE = 5e-3  # of the diagonal, where nodes of both sides may lie at one place: they then share the force equally
 AROUND = 9  # neighbours of a node, and itself

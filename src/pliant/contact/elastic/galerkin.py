@@ -85,16 +85,6 @@ def decay(x):  # type: ignore[no-untyped-def]
     return E[k] * (low + r2 * r2 * high)
 
 
-@kernel
-def i0e(z):  # type: ignore[no-untyped-def]
-    """exp(-z) I0(z) of an array, z >= 0."""
-    out = np.empty_like(z)
-    for i in range(len(z)):
-        y = 1.0 / (1.0 + z[i])
-        out[i] = smooth_i0e(y) * np.sqrt(y)
-    return out
-
-
 @inline
 def fill_row(nodes, at, terms, tables, start, stop, out):  # type: ignore[no-untyped-def]
     """K between a blob `at` = (x, y, z, tau^2) and the nodes start..stop, into out[0..stop - start]."""

@@ -185,7 +185,7 @@ def active_set(K: Operator, q: Floats, start: Floats | None, tolerance: float, m
     """
     guess, before = start, 0  # gradients that were needed to guess
     if guess is None or not np.any(guess > 0.0):
-        first = conjugate_gradients(K, q, None, CLOSE, 60)
+        first = conjugate_gradients(K, q, None, ROUGH, 60)
         guess, before = first.P, first.iterations
     contact = guess > 0.0
     factored: Factored | None = None

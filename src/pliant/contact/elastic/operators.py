@@ -3,7 +3,6 @@ other, or by FFT on a grid."""
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Protocol
@@ -17,7 +16,6 @@ from pliant.contact.elastic.hierarchical import COMPRESSED, Hierarchical
 from pliant.contact.elastic.response import Boussinesq, Response
 from pliant.kernels import allowed_threads
 
-SELF_TERM = 4.0 * math.log(1.0 + math.sqrt(2.0))  # displacement at the centre of a unit square under unit pressure, over C
 DENSE = 3000  # nodes up to which the matrix is stored (72 MB); beyond, blocks are smaller and multiply faster
 
 

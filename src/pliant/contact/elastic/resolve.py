@@ -116,7 +116,7 @@ def resolve(
     level      0: all samples; 1, 2, ...: clusters of them (side.py)
     accuracy   instead of a level: from coarse to fine until the wrench changes by less than this part
     start      result of the last step, of the same surfaces
-    margin     of the depth: samples outside that are nodes too; None: none if pushes never lift, else 0.3 and what proves necessary
+    margin     of the depth: samples outside that are nodes too; None: none if pushes never lift, else half and what proves necessary
     rounds     with the surfaces where they came to be; None: 3 in split, else until `tolerance`, at most 8
     tolerance  overlap left, as a part of the depth
     """

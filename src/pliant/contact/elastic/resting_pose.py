@@ -60,7 +60,7 @@ def rest(
     """
     e = np.asarray(direction, np.float64) / np.linalg.norm(direction)
     at = a.translation if at is None else np.asarray(at, np.float64)
-    axes = _across(e) if tilt else np.zeros((0, 3))
+    axes = across(e) if tilt else np.zeros((0, 3))
     if tilt:
         a, at = _stable(a, b, e, at)
     last: tuple[Problem, Solution] | None = None
@@ -178,10 +178,9 @@ def _check(found: Solution, problem: Problem, e: Floats, at: Floats, tilt: bool)
     raise PliantError(f"The contact under this load was not found ({found.status}, residual {found.residual:.1e}). Press by depth.")
 
 
-def _across(e: Floats) -> Floats:
+def across(e: Floats) -> Floats:
     """Two unit vectors across a direction."""
-    helper = np.eye(3)[int(np.argmin(np.abs(e)))]
-    u = np.cross(e, helper)
+    u = np.cross(e, np.eye(3)[int(np.argmin(np.abs(e)))])
     u /= np.linalg.norm(u)
     return np.stack([u, np.cross(e, u)])
 

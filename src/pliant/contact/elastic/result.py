@@ -4,7 +4,7 @@ nodal forces, smoothed for maps, or carried from coarse nodes to finer ones (the
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -124,10 +124,6 @@ class ContactResult:
         for nodes, K in self.operators:
             out += contact_stiffness(K, self.contact[nodes], rows[nodes]) / len(self.operators)
         return out
-
-    def swapped(self) -> ContactResult:
-        """The same with A and B exchanged."""
-        return replace(self, owner=1 - self.owner, normals=-self.normals, u_a=self.u_b, u_b=self.u_a, sides=(self.sides[1], self.sides[0]))
 
 
 def pressure(points: Floats, areas: Floats, force: Floats, at: Floats | None = None) -> Floats:
