@@ -88,9 +88,9 @@ def test_the_schema_knows_ranges_and_refuses_unknown_keys(pliant, in_folder):
     code, out, err = pliant("schema")
     schema = strict(out)
     assert err == ""
-    ratio = schema["$defs"]["Material"]["properties"]["poisson_ratio"]
+    ratio = schema["$defs"]["FemMaterial"]["properties"]["poisson_ratio"]
     assert code == 0 and (ratio["exclusiveMinimum"], ratio["exclusiveMaximum"], ratio["default"]) == (-1, 0.5, 0.3)
-    assert schema["additionalProperties"] is False and schema["$defs"]["Body"]["additionalProperties"] is False
+    assert schema["additionalProperties"] is False and schema["$defs"]["FemBody"]["additionalProperties"] is False
     assert pliant("schema", "--out", "scene.json")[0] == 0
     assert json.loads((in_folder / "scene.json").read_text()) == schema
 

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from pliant import cache
+
 ROOT = Path(__file__).resolve().parents[1]
 
 
@@ -17,18 +19,31 @@ def test_parallel_kernels_are_few():
     assert 10 < count <= 50
 
 
-def test_compiled_functions_of_other_files_are_inline():
-    """Numba notices edits of a kernel's own file only; what another file compiles in must change the cache's key."""
-    source = ROOT / "src"
-    files = {".".join(f.relative_to(source).with_suffix("").parts): f.read_text() for f in source.rglob("*.py")}
-    kernels = {(m, name) for m, text in files.items() for name in re.findall(r"^@(?:kernel|parallel)\ndef (\w+)", text, re.M)}
-    compiled = re.compile(r"^@(?:kernel|parallel|inline)\ndef \w+\(.*?(?=^@|^def |^class |\Z)", re.M | re.S)
-    for module, text in files.items():
-        imports = re.findall(r"^from (pliant\.\S+) import (\([^)]*\)|.*)$", text, re.M)
-        imported = {(origin, name) for origin, names in imports for name in re.findall(r"\w+", names)}
-        for body in compiled.findall(text):
-            for origin, name in imported & kernels:
-                assert not re.search(rf"\b{name}\(", body.split("\n", 2)[2]), f"{module} calls the kernel {origin}.{name} inside a kernel"
+def test_machine_code_is_kept_by_all_that_it_is_made_of(tmp_path, monkeypatch):
+    """An edit of a kernel, of a helper or a constant that it takes from elsewhere, or of what these take, makes a new key; others do not."""
+    text = {
+        "top.py": "from pliant.middle import helper\nfrom pliant.plain import word\n@kernel\ndef f(x):\n    return helper(x)\n",
+        "middle.py": "from pliant.numbers import SCALE\n@kernel\ndef helper(x):\n    return SCALE * x\n",
+        "numbers.py": "SCALE = 2.0\n",
+        "plain.py": "def word():\n    return 'a'\n",
+    }
+
+    def key() -> str:
+        for memo in (cache._text, cache._sources, cache.digest):
+            memo.cache_clear()
+        return cache.digest(tmp_path / "top.py")
+
+    monkeypatch.setattr(cache, "PACKAGE", tmp_path)
+    for name, lines in text.items():
+        (tmp_path / name).write_text(lines)
+    first = key()
+    for name, changes in (("top.py", True), ("middle.py", True), ("numbers.py", True), ("plain.py", False)):
+        (tmp_path / name).write_text(text[name] + "# edited\n")
+        assert (key() != first) == changes, name
+        (tmp_path / name).write_text(text[name])
+    assert key() == first
+    for memo in (cache._text, cache._sources, cache.digest):
+        memo.cache_clear()
 
 
 def test_a_kernel_has_one_signature():

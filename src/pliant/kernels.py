@@ -10,7 +10,7 @@ Rules (see docs/kernels.md): results must not depend on the number of threads, s
 only to its own slot and sums run over fixed chunks in order; no ``raise`` in a parallel loop; one signature per kernel.
 
 Machine code is cached on disk, by what the source says (cache.py): an edit compiles anew what depends on it and nothing else, and
-copies of pliant share what they have in common. Therefore: a compiled function that is called from another file must be ``inline``.
+copies of pliant share what they have in common.
 
 ``PLIANT_BOUNDSCHECK=1`` compiles everything serially with bounds checks.
 """
