@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 import pliant
 from pliant import PliantError, cli
-from pliant.contact.elastic import Side
-from pliant.contact.elastic.resting_pose import nearest_support, rolled
+from pliant.contact.elastic import Boussinesq, Side, compliance, resolve
+from pliant.contact.elastic.resting_pose import balanced, nearest_support, rolled
 from pliant.detect.surfels import Exact, PointSurface
 from pliant.geometry.files import read
 from pliant.geometry.mesh import Surface
@@ -319,3 +319,12 @@ def test_every_scan_is_pressed_or_refused(path):
     assert found.result.penetration < 2e-5 and np.isfinite(found.peak)
     again = pliant.press(str(path), force=found.force, size="20cm", response="volume-preserving", layer="10mm")
     assert again.depth == pytest.approx(0.002, rel=1e-3)
+
+
+def test_a_load_a_twentieth_of_the_contact_beside_its_pressure_is_balanced():
+    side = Side(ball(0.1), Boussinesq(compliance(1e6, 0.45)), translation=np.array([0.0, 0.0, 0.096]))
+    found, down = resolve(side, Side(Exact("plane"))), np.array([0.0, 0.0, -1.0])
+    x = found.points[found.contact]
+    wide = float(np.max(np.ptp(x, axis=0)))
+    assert balanced(found, found.centre + [0.04 * wide, 0.0, 0.05], down)
+    assert not balanced(found, found.centre + [0.07 * wide, 0.0, 0.05], down)

@@ -13,6 +13,8 @@ from pliant.contact.elastic.contact_problem import FACING, active
 from pliant.contact.elastic.deformed_surface import displacements
 from pliant.contact.elastic.lcp_load import hexagonal
 from pliant.detect.surfels import Exact, PointSurface, Posed
+from pliant.detect.surfels.make import from_mesh
+from pliant.geometry.shapes import make
 
 PLANE = Side(Exact("plane"))
 UNIT = 1.0 / math.pi  # compliance of E* = 1
@@ -97,6 +99,21 @@ def test_Q12_volume_preserving_force_bulge_and_volume():
     u, _ = displacements(surface.points, surface.normals, surface.areas, side.response, found, 0)
     assert abs(np.sum(u * surface.areas)) < 0.01 * np.sum(np.maximum(u, 0) * surface.areas)
     assert -u.min() / 1e-3 == pytest.approx(0.193, abs=0.005)
+
+
+def test_samples_that_face_the_partner_by_a_fifth_take_part():
+    """A ball sunk far below a plane: its samples with n.n_plane <= -0.2, 0.4 of its area, however deep they are."""
+    ball = from_mesh(make("ball", radius=0.1, edge=0.008).surface())
+    nodes = active(Side(ball, translation=np.array([0, 0, -0.05])), PLANE, 0.0)
+    assert np.sum(nodes.areas) / ball.area == pytest.approx(0.4, abs=0.02)
+    assert nodes.steep > 0
+
+
+def test_samples_a_quarter_of_the_object_deep_are_found():
+    """In a sampled block, whose distances are looked for as deep as the overlap goes."""
+    ball, block = from_mesh(make("ball", radius=0.1, edge=0.01).surface()), from_mesh(make("box", size=(0.4, 0.4, 0.4), edge=0.02).surface())
+    nodes = active(Side(ball, translation=np.array([0, 0, 0.25])), Side(block), 0.0)
+    assert nodes.depth == pytest.approx(0.05, abs=1e-3)
 
 
 def test_Q13_nodes_are_added_where_the_surface_rises():

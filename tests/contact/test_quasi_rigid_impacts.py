@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import math
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from pliant import Scene
 from pliant.contact.elastic.side import Side
-from pliant.contact.quasi_rigid.contact_rows import gradients
+from pliant.contact.quasi_rigid.contact_rows import ContactRows, gradients
+from pliant.contact.quasi_rigid.energy_account import Account, limited
 from pliant.detect.surfels.surface import PointSurface
 from pliant.simulate.step import step
+from pliant.world.motion import Rows
 
 SHAPES = {"ball": dict(kind="ball", radius=0.25), "bust": dict(kind="bust", height=0.6)}
 FLOOR = {"plane": dict(shape="plane"), "wavy": dict(shape=dict(kind="room", size=2.5, wavy_floor=True), position=(0, 0, -0.2))}
@@ -134,3 +137,13 @@ def test_directions_are_gradients_of_the_distance():
     wrong, plain = (np.linalg.norm(d - wanted, axis=1) for d in (found, feet.normals))
     assert np.median(wrong) < 0.2 * np.median(plain)
     assert np.median(plain) > 0.02  # else there is nothing to correct
+
+
+def test_a_contact_that_gave_back_what_it_took_has_two_thousandths_left():
+    """Of the most that it ever held, while bodies part; while they approach forces are as they are."""
+    rows = Rows.dense(np.zeros((1, 2), np.int64), np.zeros((1, 2)), np.array([[0.0, 0.0, 1.0]]), np.zeros((1, 3)))
+    touch, one = SimpleNamespace(soft=lambda motion: False), np.ones(1)
+    patch = ContactRows([touch], [np.arange(1)], rows, one, one, one, force=2.0 * one, gap=-one, area=one)  # 1 J
+    for speed, left in ((0.1, 0.002), (-0.1, 1.0)):
+        motion = SimpleNamespace(row_velocity=lambda rows, start, speed=speed: np.array([[0.0, 0.0, speed]]))
+        assert limited(motion, patch, [Account(took=0.0, most=1.0)])[0].force == pytest.approx([2.0 * left])

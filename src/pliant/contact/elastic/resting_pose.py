@@ -92,7 +92,7 @@ def rest(
                 raise PliantError(ROLLS)
         margin = max(MARGIN * depth, top / AT_END)
     a, result = _matched(a, b, e, force)
-    if tilt and not _balanced(result, at, e):
+    if tilt and not balanced(result, at, e):
         raise PliantError(ROLLS)
     return a, result
 
@@ -107,7 +107,7 @@ def _stable(a: Side, b: Side, e: Floats, at: Floats) -> tuple[Side, Floats]:
     return a.moved(np.eye(3), np.zeros(3), shift), at + shift
 
 
-def _balanced(found: ContactResult, at: Floats, e: Floats) -> bool:
+def balanced(found: ContactResult, at: Floats, e: Floats) -> bool:
     """The centre of pressure is under the load, to a part of the contact."""
     touching = found.contact
     if not touching.any():
