@@ -18,21 +18,23 @@ from pliant.contact.elastic.trees import tree_displacement
 from pliant.detect.surfels.surface import PointSurface
 
 
-def reach_of(response: Response, contact_radius: float) -> float:
-    """Distance from the contact [m] at which displacements have faded away; they begin to halfway there.
+def reach_of(response: Response, contact_radius: float) -> tuple[float, float]:
+    """(end, share): distance from the contact [m] at which displacements are over, and the share of it over which they are faded out.
 
-    A volume-preserving response is over after 4 b, a layer at its radius. Boussinesq's never is (u/delta = 0.11 at four contact
-    radii), because the half-space is fixed infinitely far away; it is faded out from 2 to 4 contact radii.
+    A volume-preserving response is over after 4 b by itself, a layer at its radius: faded earlier, the rim that makes up for the dent
+    would be lost. Boussinesq's never is (u/delta = 0.11 at four contact radii), because the half-space is fixed infinitely far away; it is
+    faded out from 2 to 4 contact radii.
     """
     if isinstance(response, Sum):
-        return max(reach_of(part, contact_radius) for part in response.parts)
+        ends = [reach_of(part, contact_radius) for part in response.parts]
+        return max(end for end, _ in ends), max(share for _, share in ends)
     if isinstance(response, VolumePreserving) and math.isfinite(response.b):
-        return 4.0 * response.b
+        return 4.0 * response.b, 0.0
     if isinstance(response, LayerCut):
-        return response.radius
+        return response.radius, 0.0
     if isinstance(response, Tabulated) and response.values[-1] == 0.0:
-        return float(response.r[-1])
-    return 4.0 * contact_radius
+        return float(response.r[-1]), 0.0
+    return 4.0 * contact_radius, 0.5
 
 
 def displacements(
@@ -52,7 +54,7 @@ def displacements(
     touching = np.flatnonzero(result.contact)
     if response is None or len(touching) == 0:
         return u, way
-    end = reach_of(response, math.sqrt(result.area / math.pi))
+    end, share = reach_of(response, math.sqrt(result.area / math.pi))
     x, outward = _on_side(result, which)[touching], (1.0 if which == 0 else -1.0) * result.normals[touching]
     chosen = _may_move(points, normals, x, outward, end, wanted)
     far, nearest = cKDTree(x).query(points[chosen], distance_upper_bound=end, workers=1)
@@ -60,7 +62,9 @@ def displacements(
     agree = np.sum(normals[chosen[found]] * outward[nearest[found]], axis=1)
     found, agree = found[agree > 0.0], agree[agree > 0.0]
     chosen, far, nearest = chosen[found], far[found], nearest[found]
-    fade = _smooth(2.0 - 2.0 * far / end) * _smooth(agree / FACING)
+    fade = _smooth(agree / FACING)
+    if share > 0.0:
+        fade *= _smooth((1.0 - far / end) / share)
     source = np.ascontiguousarray(blobs(x, result.areas[touching]))
     u[chosen] = fade * tree_displacement(blobs(points[chosen], areas[chosen]), source, result.P[touching], response)
     turn = _smooth(2.0 * agree - 1.0)[:, None]  # contact normals on what faces the partner, own ones on flanks
