@@ -25,7 +25,7 @@ from rich.console import Console
 from rich.table import Table
 
 from pliant.base import Floats
-from pliant.bodies.tets import Tets
+from pliant.bodies.fem.tets import Tets
 from pliant.integrate.blocks import BlockPattern
 from pliant.scene import Scene
 from pliant.simulate.simulation import Simulation

@@ -20,8 +20,8 @@ from rich.console import Console
 from rich.table import Table
 
 from pliant.base import Floats
-from pliant.bodies.all_pairs import AllPairs
-from pliant.bodies.springs import Springs
+from pliant.bodies.springs.all_pairs import AllPairs
+from pliant.bodies.springs.elements import Springs
 from pliant.kernels import use_threads
 from pliant.scene import Scene
 from pliant.simulate.simulation import Simulation

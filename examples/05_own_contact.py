@@ -32,7 +32,7 @@ class Floor:
 
 register_method("floor", Floor)
 
-for model in ("rigid", "fem", "springs"):
+for model, stiff in {"rigid": {}, "fem": {"youngs_modulus": 1e5}, "springs": {"spring_stiffness": 3000.0}}.items():
     scene = Scene(dt=0.002, contact="floor")
     scene.add(name="ground", shape="plane", model="static")
     scene.add(
@@ -40,7 +40,7 @@ for model in ("rigid", "fem", "springs"):
         shape={"kind": "box", "size": (0.2, 0.2, 0.2), "edge": 0.1},
         model=model,
         position=(0, 0, 0.101),
-        material={"youngs_modulus": 1e5, "mass_damping": 8.0, "spring_stiffness": 3000.0},
+        material={"mass_damping": 8.0, **stiff},
     )
     sim = scene.simulate().run(until=1.5)
     force = sim.contacts("box", "ground").total_force[2]

@@ -13,38 +13,8 @@ REASON = "start-up"  # a lazy import says so in its line, in the line above, or 
 UPWARDS = {("scene", "simulate")}  # `scene.simulate()`: the one door that opens upwards, said in docs/architecture.md
 
 # Imports that still point upwards, and lazy ones without a reason. These lists can only become shorter: what is no longer so must go.
-KNOWN: set[str] = {
-    "bodies/body.py: bodies imports scene",
-    "bodies/networks.py: bodies imports scene",
-    "bodies/phyxels.py: bodies imports scene",
-    "bodies/quasi_rigid.py: bodies imports model",
-    "bodies/quasi_rigid.py: bodies imports scene",
-    "detect/colliding.py: detect imports world",
-    "detect/impact.py: detect imports world",
-    "detect/penetration.py: detect imports bodies",
-    "detect/penetration.py: detect imports world",
-    "detect/sharp.py: detect imports world",
-    "detect/surfels/carried.py: detect imports bodies",
-    "detect/surfels/carried.py: detect imports model",
-    "detect/surfels/carried.py: detect imports world",
-    "detect/surfels/exact.py: detect imports model",
-    "measure/history.py: measure imports simulate",
-    "simulate/warm.py: simulate imports press",
-}
-UNREASONED: set[str] = {
-    "bodies/body.py: bodies imports bodies",
-    "contact/quasi_rigid/lcp.py: contact imports contact",
-    "contact/quasi_rigid/levels.py: contact imports contact",
-    "contact/quasi_rigid/operators.py: contact imports contact",
-    "contact/quasi_rigid/resolve.py: contact imports contact",
-    "scene.py: scene imports geometry",
-    "scene.py: scene imports simulate",
-    "simulate/simulation.py: simulate imports simulate",
-    "simulate/warm.py: simulate imports Scene",
-    "simulate/warm.py: simulate imports integrate",
-    "simulate/warm.py: simulate imports press",
-    "simulate/warm.py: simulate imports record",
-}
+KNOWN: set[str] = set()
+UNREASONED: set[str] = set()
 
 
 @dataclass(frozen=True)
@@ -104,7 +74,10 @@ def imports(file: Path) -> list[Import]:
                 names = [f"pliant.{alias.name}" if child.module == "pliant" else str(child.module) for alias in child.names]
             elif isinstance(child, ast.Import):
                 names = [alias.name for alias in child.names if alias.name.split(".")[0] == "pliant"]
-            near = " ".join(lines[max(child.lineno - 2, 0) : child.end_lineno]) if names else ""
+            first = getattr(child, "lineno", 1) - 1
+            while names and lines[first - 1].strip().startswith(("from ", "import ")):  # a comment is for all imports below it
+                first -= 1
+            near = " ".join(lines[max(first - 1, 0) : child.end_lineno]) if names else ""
             for name in names:
                 found.append(Import(file, child.lineno, mine, part(name), lazy, declared or REASON in near))
             visit(child, lazy or isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef))

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from pliant import PliantError, Scene
+from pliant.bodies.register import material_for
 
 CUBE = dict(kind="box", size=(0.2, 0.2, 0.2), edge=0.2)
 
@@ -22,7 +23,7 @@ def frequency(times, values):
 def test_frequency_of_a_mass_on_a_spring(model):
     """omega = sqrt(k / m), 8 kg on 800 N/m; the spring is taken at the end of the step, so omega dt must be small."""
     scene = scene_of()
-    scene.add(name="m", shape=CUBE, model=model, position=(1, 0, 0), velocity=(0.1, 0, 0), material=dict(youngs_modulus=1e7))
+    scene.add(name="m", shape=CUBE, model=model, position=(1, 0, 0), velocity=(0.1, 0, 0), material=material_for(model, youngs_modulus=1e7))
     for y in (-0.1, 0.1):
         for z in (-0.1, 0.1):
             scene.attach(a=dict(at=(0, y, z)), b=dict(body="m", at=(0.9, y, z)), stiffness=200.0)
@@ -48,7 +49,7 @@ def test_spring_between_two_rigid_bodies_keeps_momentum_and_swings_with_the_redu
 @pytest.mark.parametrize("model", ["rigid", "fem"])
 def test_no_stiffness_is_unstable(stiffness, model):
     scene = scene_of(dt=0.005)
-    scene.add(name="m", shape=CUBE, model=model, position=(1, 0, 0), velocity=(1, 0, 0), material=dict(youngs_modulus=1e5))
+    scene.add(name="m", shape=CUBE, model=model, position=(1, 0, 0), velocity=(1, 0, 0), material=material_for(model, youngs_modulus=1e5))
     scene.attach(a=dict(at=(0, 0.1, 0.1)), b=dict(body="m", at=(0.9, 0.1, 0.1)), stiffness=stiffness)
     sim = scene.simulate()
     first = sim.books().kinetic
@@ -168,7 +169,7 @@ def test_chain_of_welded_bodies_hangs_together_and_leaves_others_alone(soft):
         fem = soft and i % 2 == 1
         scene.add(
             name=f"l{i}", shape=dict(kind="box", size=(0.2, 0.2, 0.2), edge=0.2), model="fem" if fem else "rigid",
-            position=(0.2 * i, 0, 0), material=dict(youngs_modulus=1e6), velocity=(0, 0, 1.0 if i == 0 else 0.0),
+            position=(0.2 * i, 0, 0), material=dict(youngs_modulus=1e6) if fem else {}, velocity=(0, 0, 1.0 if i == 0 else 0.0),
         )  # fmt: skip
     for i in range(5):
         for y, z in ((-0.1, -0.1), (-0.1, 0.1), (0.1, -0.1), (0.1, 0.1)) if soft else ((0, 0),):

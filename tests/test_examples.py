@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from pliant import scene as scene_module
+from pliant.bodies.register import ROOMS
 from pliant.geometry.shapes import SHAPES, maker
 from pliant.scene import Scene, Spec
 
@@ -53,7 +54,9 @@ def test_scene_file_of_example_is_valid(path):
 def test_scene_file_with_an_own_mesh_runs():
     """The first steps of 02_own_mesh.toml, with the surface as a rigid body: no tetrahedra have to be made."""
     scene = Scene.load(EXAMPLES / "02_own_mesh.toml")
-    scene.bodies[1].model = "rigid"
+    bunny = scene.bodies[1]
+    bunny.material = dict(density=bunny.material.density)
+    bunny.model = "rigid"
     sim = scene.simulate()
     low, high = sim.points("bunny").min(axis=0), sim.points("bunny").max(axis=0)
     assert 0.1 < high[2] - low[2] < 0.2  # read in millimetres with y up
@@ -99,12 +102,17 @@ def test_scene_of_the_readme_is_valid():
     assert len(block("toml").splitlines()) <= 12
 
 
-def documented_fields(model):
+def plain(text):
+    """0.0 and 0 are the same number."""
+    return re.sub(r"(\d)\.0\b", r"\1", text)
+
+
+def documented_fields(model, row=r"^\| `(\w+)` \| (.*?) \|"):
     """(field, default) of each row of the table under the model's heading in docs/scene.md."""
     text = (DOCS / "scene.md").read_text()
     section = re.search(rf"^## {model}\n(.*?)(?=^## |\Z)", text, re.M | re.S)
     assert section, f"docs/scene.md has no section {model}"
-    return re.findall(r"^\| `(\w+)` \| (.*?) \|", section.group(1), re.M)
+    return re.findall(row, section.group(1), re.M)
 
 
 def default_of(field):
@@ -123,7 +131,20 @@ def quoted(text):
     return f'"{text}"'
 
 
-MODELS = [n for n, c in vars(scene_module).items() if inspect.isclass(c) and issubclass(c, Spec) and c is not Spec]
+BY_MODEL = {"Body": {n: r.body for n, r in ROOMS.items()}, "Material": {n: r.material for n, r in ROOMS.items()}}
+MODELS = [n for n, c in vars(scene_module).items() if inspect.isclass(c) and issubclass(c, Spec) and c is not Spec and n not in BY_MODEL]
+
+
+@pytest.mark.parametrize("what", BY_MODEL)
+def test_scene_reference_says_which_models_have_a_field(what):
+    rows = {name: (default, words) for name, default, words in documented_fields(what, r"^\| `(\w+)` \| (.*?) \|.*?\| (.*?) \|")}
+    assert set(rows) == {name for each in BY_MODEL[what].values() for name in each.model_fields}
+    for name, (default, words) in rows.items():
+        having = [model for model, each in BY_MODEL[what].items() if name in each.model_fields]
+        known = {"all": list(ROOMS), "all but static": [model for model in ROOMS if model != "static"]}
+        assert known.get(words, words.split(", ")) == having, name
+        for each in (BY_MODEL[what][model] for model in having if name != "model"):
+            assert plain(default) == plain(default_of(each.model_fields[name])), name
 
 
 @pytest.mark.parametrize("model", MODELS)
@@ -131,10 +152,6 @@ def test_scene_reference_has_every_field_with_its_default(model):
     fields = getattr(scene_module, model).model_fields
     rows = documented_fields(model)
     assert [name for name, _ in rows] == list(fields)
-
-    def plain(text):  # 0.0 and 0 are the same number
-        return re.sub(r"(\d)\.0\b", r"\1", text)
-
     assert {name: plain(default) for name, default in rows} == {name: plain(default_of(f)) for name, f in fields.items()}
 
 

@@ -5,6 +5,7 @@ import pytest
 import scipy.linalg
 
 from pliant import Scene
+from pliant.bodies.register import material_for
 
 BAR = dict(kind="box", size=(0.4, 0.2, 0.2), edge=0.2)
 SOFT = dict(youngs_modulus=1e5, poisson_ratio=0.3, density=1000.0)
@@ -14,7 +15,7 @@ F = np.eye(3) + np.array([[0.04, 0.02, 0.0], [0.0, -0.02, 0.01], [0.01, 0.0, 0.0
 def soft(dt=1e-3, gravity=(0, 0, 0), stretched=True, **fields):
     """A bar held at one end, started from an affine deformation."""
     scene = Scene(dt=dt, gravity=gravity, contact="none")
-    scene.add(**{"name": "b", "shape": BAR, "fixed": [dict(side="-x")], "material": SOFT, **fields})
+    scene.add(**{"name": "b", "shape": BAR, "fixed": [dict(side="-x")], "material": material_for(fields.get("model", "fem"), **SOFT), **fields})
     sim = scene.simulate()
     if stretched:
         free = sim.world.model.nodes.inverse > 0
@@ -184,7 +185,8 @@ def test_rayleigh_damping_of_a_mode(scheme, a, b):
 @pytest.mark.parametrize("kind", KINDS)
 def test_static_solve_equals_the_settled_dynamic_one(kind):
     stiff = dict(mass_damping=12.0, spring_stiffness=2e4)
-    fields = {**KINDS[kind], "material": {**KINDS[kind].get("material", SOFT), **stiff}}
+    material = material_for(KINDS[kind].get("model", "fem"), **KINDS[kind].get("material", SOFT), **stiff)
+    fields = {**KINDS[kind], "material": material}
     force = [dict(value=(0, 5.0, 0), where=dict(side="+x"))]
     moving = soft(dt=0.02, gravity=(0, 0, -9.81), stretched=False, integrator="implicit", loads=force, **fields).run(until=8.0)
     still = soft(gravity=(0, 0, -9.81), stretched=False, loads=force, **fields).equilibrium()

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from pliant import PliantError, Scene
+from pliant.bodies.register import material_for
 
 BOX = dict(kind="box", size=(0.3, 0.2, 0.1), edge=0.1)
 MODELS = {
@@ -17,7 +18,7 @@ MODELS = {
 def one(dt=1e-3, gravity=(0, 0, 0), **fields):
     scene = Scene(dt=dt, gravity=gravity, contact="none")
     soft = dict(youngs_modulus=1e5, poisson_ratio=0.3, spring_stiffness=2000.0)
-    scene.add(**{"name": "b", "shape": BOX, "material": soft, **fields})
+    scene.add(**{"name": "b", "shape": BOX, "material": material_for(fields.get("model", "fem"), **soft), **fields})
     return scene
 
 

@@ -36,7 +36,7 @@ def test_jitter_is_blind_to_steady_change_and_sees_what_alternates():
 
 @pytest.mark.parametrize("s, ratio", [(4 / 9, 1.4), (2 / 3, 2.0)])
 def test_the_published_depths_are_those_of_s_between_0_44_and_0_67(s, ratio):
-    """(1 - s/2) / (1 - s), section 9.4."""
+    """(1 - s/2) / (1 - s), theory/penalty 5.4."""
     assert expected_ratio(s) == pytest.approx(ratio)
 
 

@@ -15,7 +15,7 @@ import pytest
 
 from pliant import Scene, kernels
 from pliant.base import PliantError
-from pliant.bodies.materials import von_mises
+from pliant.bodies.elasticity import von_mises
 from pliant.contact import method
 from pliant.contact.contacts import Contacts
 from pliant.geometry.shapes import make as make_shape

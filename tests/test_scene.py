@@ -7,7 +7,8 @@ import pytest
 from pydantic import BaseModel
 
 from pliant import PliantError, Scene, Surface
-from pliant.scene import Attachment, Body, Change, End, Load, Material, Motion, Pair, Where
+from pliant.bodies.register import ROOMS
+from pliant.scene import Attachment, Change, End, Load, Motion, Pair, Where
 from pliant.shop import scenes as shipped
 
 FULL = """
@@ -235,7 +236,12 @@ def test_schema_is_json_and_mentions_every_field():
     text = json.dumps(Scene.model_json_schema())
     schema = json.loads(text)
     definitions = {"Scene": schema, **schema["$defs"]}
-    for model in (Scene, Body, Material, Where, Load, Motion, Pair, End, Attachment, Change):
+    by_model = [each for room in ROOMS.values() for each in (room.body, room.material)]
+    for model in (Scene, *by_model, Where, Load, Motion, Pair, End, Attachment, Change):
         assert issubclass(model, BaseModel)
         assert set(definitions[model.__name__]["properties"]) == set(model.model_fields)
         assert definitions[model.__name__]["additionalProperties"] is False
+        assert all(field.description for field in model.model_fields.values())
+        assert all(definitions[model.__name__]["properties"][name]["description"] for name in model.model_fields), model
+    branches = {branch["$ref"].rsplit("/", 1)[-1] for branch in schema["properties"]["bodies"]["items"]["oneOf"]}
+    assert branches == {*(room.body.__name__ for room in ROOMS.values()), "OwnBody"}

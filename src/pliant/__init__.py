@@ -6,36 +6,53 @@ The public names load when they are first used, so that `import pliant` costs no
 from __future__ import annotations
 
 import importlib
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:  # what type checkers and editors see
+    from pliant.base import PliantError
+    from pliant.bodies.fem.materials import register_material
+    from pliant.bodies.register import register_model
+    from pliant.contact.contacts import Contacts, Support
+    from pliant.contact.method import Answer, register_method
+    from pliant.geometry import shapes
+    from pliant.geometry.mesh import Surface, TetMesh
+    from pliant.pressing.tool import press
+    from pliant.scene import Body, Material, Scene
+    from pliant.simulate.simulation import Simulation
+    from pliant.world.motion import Rows
 
 __version__ = "0.1.0"
+__all__ = [
+    "Answer", "Body", "Contacts", "Material", "PliantError", "Rows", "Scene", "Simulation", "Support", "Surface", "TetMesh", "__version__",
+    "press", "register_material", "register_method", "register_model", "shapes",
+]  # fmt: skip
 
 _WHERE = {
-    "Scene": "pliant.scene",
-    "Body": "pliant.scene",
-    "Material": "pliant.scene",
-    "Simulation": "pliant.simulate.simulation",
-    "Contacts": "pliant.contact.contacts",
-    "Support": "pliant.contact.contacts",
-    "Answer": "pliant.contact.method",
-    "Rows": "pliant.world.motion",
-    "register_method": "pliant.contact.method",
-    "register_material": "pliant.bodies.materials",
-    "register_model": "pliant.bodies.models",
-    "PliantError": "pliant.base",
-    "Surface": "pliant.geometry.mesh",
-    "TetMesh": "pliant.geometry.mesh",
-    "press": "pliant.pressing.tool",
-    "shapes": "pliant.geometry.shapes",
+    "Answer": "contact.method",
+    "Body": "scene",
+    "Contacts": "contact.contacts",
+    "Material": "scene",
+    "PliantError": "base",
+    "Rows": "world.motion",
+    "Scene": "scene",
+    "Simulation": "simulate.simulation",
+    "Support": "contact.contacts",
+    "Surface": "geometry.mesh",
+    "TetMesh": "geometry.mesh",
+    "press": "pressing.tool",
+    "register_material": "bodies.fem.materials",
+    "register_method": "contact.method",
+    "register_model": "bodies.register",
+    "shapes": "geometry",
 }
-__all__ = ["__version__", *_WHERE]
 
 
 def __getattr__(name: str) -> Any:
     if name not in _WHERE:
         raise AttributeError(f"module 'pliant' has no attribute '{name}'")
-    module = importlib.import_module(_WHERE[name])
-    return module if _WHERE[name].endswith("." + name) else getattr(module, name)
+    if name == "shapes":
+        return importlib.import_module("pliant.geometry.shapes")
+    return getattr(importlib.import_module(f"pliant.{_WHERE[name]}"), name)
 
 
 def __dir__() -> list[str]:

@@ -21,7 +21,6 @@ from pliant.spec.table import Tables
 SYMPLECTIC, VERLET, IMPLICIT, COOPER_VERNER, DOP853 = 0, 1, 2, 3, 4
 SCHEMES = {"symplectic": SYMPLECTIC, "verlet": VERLET, "implicit": IMPLICIT, "cooper-verner": COOPER_VERNER, "dop853": DOP853}
 STAGED = (COOPER_VERNER, DOP853)  # Runge-Kutta schemes: forces at stages within the step
-RESPONSES = {"boussinesq": 0, "volume-preserving": 1, "layer": 2, "table": 3}  # how the surface of a quasi-rigid body gives way
 
 
 @dataclass

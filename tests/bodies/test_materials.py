@@ -6,15 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pliant.base import PliantError
-from pliant.bodies.materials import (
-    LAWS,
-    find_law,
-    lame,
-    law_tangent,
-    projected_tangent,
-    register_material,
-    von_mises,
-)
+from pliant.bodies.elasticity import lame, von_mises
+from pliant.bodies.fem.materials import LAWS, find_law, law_tangent, projected_tangent, register_material
 
 BUILT_IN = ("linear", "corotated", "stvk", "neo-hookean")
 seeds = st.integers(0, 2**32 - 1)
@@ -130,7 +123,7 @@ def test_own_tangent_is_used_and_agrees_with_differences():
 
 
 def test_registry_takes_new_laws_once_and_refuses_incomplete_ones(monkeypatch):
-    monkeypatch.setattr("pliant.bodies.materials.LAWS", dict(LAWS))
+    monkeypatch.setattr("pliant.bodies.fem.materials.LAWS", dict(LAWS))
     law = Doubled()
     register_material("doubled", law)
     assert find_law("doubled") is law

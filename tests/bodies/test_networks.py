@@ -5,8 +5,8 @@ import pytest
 
 from pliant import Scene
 from pliant.base import PliantError
-from pliant.bodies.body import body_parts
-from pliant.bodies.springs import cell_pairs
+from pliant.bodies.parts import body_parts
+from pliant.bodies.springs.elements import cell_pairs
 from pliant.geometry.filling import lattice
 from pliant.geometry.mass import mass_of_surface
 from pliant.geometry.mesh import Surface

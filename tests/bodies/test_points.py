@@ -1,4 +1,4 @@
-"""Bodies of phyxels: golden numbers of part 3 of the methods page, exactness for affine motion, conservation, plastic flow, skin."""
+"""Bodies of phyxels: golden numbers of theory/point-bodies 11, exactness for affine motion, conservation, plastic flow, skin."""
 
 import numba
 import numpy as np
@@ -8,10 +8,9 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize_scalar
 
 from pliant import PliantError, Scene
-from pliant.bodies.materials import lame
-from pliant.bodies.phyxels import kernel_volumes, point_values
-from pliant.bodies.point_skin import ride
-from pliant.bodies.points import STRAINED, Points
+from pliant.bodies.elasticity import lame
+from pliant.bodies.points.elements import STRAINED, Points
+from pliant.bodies.points.phyxels import kernel_volumes, point_values, ride
 from pliant.geometry.filling import contained, fill
 from pliant.geometry.mass import mass_of_surface
 from pliant.geometry.shapes import make
@@ -194,7 +193,7 @@ def test_uniaxial_energy_g23():
 
 
 def test_published_strain_is_four_times_as_stiff_g23():
-    """Erratum 27: without the half the energy is 4 times that of Young's modulus, and what flows and holds keeps its numbers."""
+    """Erratum QE27: without the half the energy is 4 times that of Young's modulus, and what flows and holds keeps its numbers."""
     values = {name: point_values(Material(youngs_modulus=E, strain=name, yield_strain=0.04), 1) for name in ("green", "mkn04")}
     x, e = lattice(4, 4, 4), 1e-4
     stretch, energies = np.diag([1 + e, 1 - NU * e, 1 - NU * e]), []
@@ -207,7 +206,7 @@ def test_published_strain_is_four_times_as_stiff_g23():
 
 
 def test_published_volumes_are_too_large():
-    """Erratum 28: on the bar of 12 x 5 x 5 they add up to 1.82 volumes and 1.62 masses; the mean density is right."""
+    """Erratum QE28: on the bar of 12 x 5 x 5 they add up to 1.82 volumes and 1.62 masses; the mean density is right."""
     volume, density = kernel_volumes(lattice(), 3.0)
     whole = len(volume) * H**3
     assert volume.sum() / whole == pytest.approx(1.82, abs=0.01) and (volume * density).sum() / whole == pytest.approx(1.62, abs=0.01)

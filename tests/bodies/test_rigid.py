@@ -1,4 +1,4 @@
-"""Rigid bodies: golden numbers G27 and G28, free spin, free fall."""
+"""Rigid bodies: golden numbers G27 and G28 (theory/elements 7), free spin, free fall."""
 
 import numpy as np
 import pytest
@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pliant import Scene
-from pliant.bodies.rigid import angular_velocities, fly
+from pliant.bodies.rigid.motion import angular_velocities, fly
 from pliant.geometry.quaternions import matrix_to_quaternion, quaternion_to_matrix, rotation_vector_to_quaternion  # fmt: skip
 
 

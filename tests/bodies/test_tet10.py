@@ -1,4 +1,4 @@
-"""Quadratic tetrahedra: golden numbers of the methods page, exactness of the quadrature, degree elevation."""
+"""Quadratic tetrahedra: golden numbers of theory/elements 7, exactness of the quadrature, degree elevation."""
 
 from math import comb
 
@@ -6,10 +6,8 @@ import numpy as np
 import pytest
 
 from pliant.base import PliantError
-from pliant.bodies.materials import lame
-from pliant.bodies.stable import block_matrix
-from pliant.bodies.tet4 import Tet4
-from pliant.bodies.tet10 import POINTS, Tet10, bernstein, elevated
+from pliant.bodies.elasticity import block_matrix, lame
+from pliant.bodies.fem.tets import POINTS, Tet4, Tet10, bernstein, elevated
 from pliant.geometry.mesh import TET_EDGES
 
 UNIT = np.array([[0.0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]])

@@ -1,12 +1,11 @@
-"""Linear tetrahedra: golden numbers of the methods page."""
+"""Linear tetrahedra: golden numbers of theory/elements 7."""
 
 import numpy as np
 import pytest
 
 from pliant.base import PliantError
-from pliant.bodies.materials import lame, von_mises
-from pliant.bodies.stable import block_matrix
-from pliant.bodies.tet4 import Tet4
+from pliant.bodies.elasticity import block_matrix, lame, von_mises
+from pliant.bodies.fem.tets import Tet4
 
 UNIT = np.array([[0.0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]])
 NODES = np.arange(4)[None]

@@ -6,12 +6,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pliant.bodies import materials
-from pliant.bodies.materials import LAWS, lame
-from pliant.bodies.pointwise import gradients
-from pliant.bodies.stable import block_matrix
-from pliant.bodies.tet4 import Tet4
-from pliant.bodies.tet10 import Tet10, elevated
+from pliant.bodies.elasticity import block_matrix, lame
+from pliant.bodies.fem import materials
+from pliant.bodies.fem.any_law import gradients
+from pliant.bodies.fem.materials import LAWS
+from pliant.bodies.fem.tets import Tet4, Tet10, elevated
 from pliant.geometry.mesh import TET_EDGES
 
 UNIT = np.array([[0.0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]])

@@ -1,6 +1,6 @@
-"""The bare formulas of non-iterative contact forces, on arrays: the oracle that steps are compared with (section 3 of the methods page).
+"""The bare formulas of non-iterative contact forces, on arrays: the oracle that steps are compared with (theory/noniterative 5).
 
-moment:  f_i = d_i / (dt^2 D_i),  D_i = q_i w_i + sum_j h_ij q_j w_j, f_ij = -h_ij f_i                     (3.3, no ghost torque)
+moment:  f_i = d_i / (dt^2 D_i),  D_i = q_i w_i + sum_j h_ij q_j w_j, f_ij = -h_ij f_i                     (theory/noniterative 5.4)
 paper:   what the method itself computes. Forces are accumulated over all collisions, so they are in equilibrium for any mesh, any masses
 and any set of collisions.
 """
@@ -33,7 +33,7 @@ def closed_form(point, corners, weights, way, inverse, dt):
 
 
 def ghost_correction(point, corners, weights, way, inverse, dt):
-    """What (4) lacks of the accumulated force at each colliding point, one collision per point (3.2), (c, 3):
+    """What (4) lacks of the accumulated force at each colliding point, one collision per point (theory/noniterative 5.3), (c, 3):
 
     dF_i = -(c_i m_i / dt^2) sum_{j: i in T_j} h_ji [(1 - alpha_j) (d_j + d_i) - (1 - alpha_i - alpha_j) d_i].
     """

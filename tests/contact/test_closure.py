@@ -1,4 +1,4 @@
-"""Bare formulas of non-iterative contact forces: golden numbers G5-G9 and properties P1-P7 of the methods page."""
+"""Bare formulas of non-iterative contact forces: golden numbers G5-G9 and properties P1-P7 of theory/noniterative 8, 9."""
 
 import importlib.util
 from pathlib import Path

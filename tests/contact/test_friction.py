@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from pliant import Scene
-from pliant.bodies.rigid import angular_velocities
+from pliant.bodies.register import material_for
+from pliant.bodies.rigid.motion import angular_velocities
 
 G = 9.81
 
@@ -19,13 +20,13 @@ def slope(angle, friction, model="rigid", speed=0.0, dt=0.002, shape=None, **fie
     height = shape["radius"] if "radius" in shape else shape["size"][2] / 2
     scene.add(**{
         "name": "b", "shape": shape, "model": model, "rotation": (0, angle, 0), "position": tuple(height * normal),
-        "velocity": tuple(speed * down), "friction": friction, "material": dict(youngs_modulus=1e6, density=500.0), **fields,
+        "velocity": tuple(speed * down), "friction": friction, "material": material_for(model, youngs_modulus=1e6, density=500.0), **fields,
     })  # fmt: skip
     return scene, down
 
 
 def slid(angle, friction, model, until=1.0, nu=0.0):
-    scene, down = slope(angle, friction, model, material=dict(youngs_modulus=1e6, density=500.0, poisson_ratio=nu))
+    scene, down = slope(angle, friction, model, material=material_for(model, youngs_modulus=1e6, density=500.0, poisson_ratio=nu))
     sim = scene.simulate().run(until=0.3)  # let it settle into the ground first
     start = sim.centre("b").copy()
     return float((sim.run(until=0.3 + until).centre("b") - start) @ down)
@@ -56,7 +57,7 @@ def test_a_soft_block_that_spreads_creeps_slowly_near_the_threshold():
 def test_stopping_distance(model, friction):
     """v^2 / (2 mu g) on level ground, and there it stays."""
     speed = 2.0
-    scene, down = slope(0.0, friction, model, speed, material=dict(youngs_modulus=1e6, density=500.0, spring_stiffness=3e4, mass_damping=0.0))
+    scene, down = slope(0.0, friction, model, speed, material=material_for(model, youngs_modulus=1e6, density=500.0, spring_stiffness=3e4))
     sim = scene.simulate()
     way = speed**2 / (2 * friction * G)
     sim.run(until=1.3 * speed / (friction * G))

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from pliant import Answer, Contacts, Scene, register_method
+from pliant.bodies.register import material_for
 
 G = 9.81
 BOX = dict(kind="box", size=(0.2, 0.2, 0.2), edge=0.1)
@@ -14,7 +15,7 @@ def stack(models, dt=0.002, **contact):
     scene = Scene(dt=dt, contact=dict(method="ground", **contact))
     scene.add(name="ground", shape="plane", model="static")
     for k, model in enumerate(models):
-        scene.add(name=f"b{k}", shape=BOX, model=model, position=(0, 0, 0.1 + 0.2 * k), material=SOFT)
+        scene.add(name=f"b{k}", shape=BOX, model=model, position=(0, 0, 0.1 + 0.2 * k), material=material_for(model, **SOFT))
     return scene
 
 
@@ -61,8 +62,8 @@ def test_a_drop_never_gains_energy():
 def test_a_collision_in_free_space_keeps_momentum(a, b):
     scene = Scene(dt=0.001, gravity=(0, 0, 0), contact="ground")
     material = dict(youngs_modulus=1e5, spring_stiffness=3e3)
-    scene.add(name="a", shape=BOX, model=a, velocity=(1, 0, 0), material=material)
-    scene.add(name="b", shape=dict(kind="ball", radius=0.1, edge=0.05), model=b, position=(0.25, 0.03, 0.02), velocity=(-1, 0.2, 0), material=material)
+    scene.add(name="a", shape=BOX, model=a, velocity=(1, 0, 0), material=material_for(a, **material))
+    scene.add(name="b", shape=dict(kind="ball", radius=0.1, edge=0.05), model=b, position=(0.25, 0.03, 0.02), velocity=(-1, 0.2, 0), material=material_for(b, **material))
     sim = scene.simulate()
     first, touched = sim.books(), 0
     for _ in range(200):
@@ -171,7 +172,7 @@ def test_area_of_a_flat_base_is_its_area_and_pressure_times_area_the_weight(mode
     scene.add(name="ground", shape="plane", model="static")
     scene.add(
         name="b", shape=dict(kind="box", size=(0.4, 0.4, 0.2), edge=0.1), model=model, position=(0, 0, 0.1),
-        material=dict(youngs_modulus=1e6, poisson_ratio=0.0, mass_damping=5.0),
+        material=material_for(model, youngs_modulus=1e6, poisson_ratio=0.0, mass_damping=5.0),
     )  # fmt: skip
     sim = scene.simulate().run(until=1.0)
     contacts = sim.contacts("b", "ground")

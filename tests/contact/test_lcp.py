@@ -31,7 +31,7 @@ from pliant.contact.elastic.hierarchical import Hierarchical
 from pliant.contact.elastic.lcp_load import LoadProblem, hexagonal
 
 METHODS = ("active-set", "conjugate-gradients", "gauss-seidel", "lemke")
-FORCE, PEAK = 0.133333, 0.0636620  # G9: E* = 1, R = 10, depth = 0.1, so that a = 1
+FORCE, PEAK = 0.133333, 0.0636620  # Q9: E* = 1, R = 10, depth = 0.1, so that a = 1
 
 
 def hertz(across, half=1.6, response=None, depth=0.1):
@@ -59,7 +59,7 @@ def random_problem(seed, n, response):
 
 @settings(max_examples=40, deadline=None)
 @given(seed=st.integers(0, 10**6), n=st.integers(1, 60), preserving=st.booleans())
-def test_G10_solvers_agree_on_random_problems(seed, n, preserving):
+def test_Q10_solvers_agree_on_random_problems(seed, n, preserving):
     K, q = random_problem(seed, n, VolumePreserving(1.0, 0.3) if preserving else Boussinesq(1.0))
     exact = solve(K, q, method="lemke")
     for method, same in (("active-set", 1e-9), ("conjugate-gradients", 1e-5)):
@@ -70,7 +70,7 @@ def test_G10_solvers_agree_on_random_problems(seed, n, preserving):
 
 
 @pytest.mark.parametrize("response", [Boussinesq(1.0 / math.pi), VolumePreserving(1.0 / math.pi, 1.0)])
-def test_G10_solvers_agree_on_hertz(response):
+def test_Q10_solvers_agree_on_hertz(response):
     _, _, q, K = hertz(6, half=2.0, response=response)
     found = {method: solve(K, q, method=method, tolerance=1e-9, most=2000) for method in METHODS}
     exact = found["lemke"]
@@ -82,13 +82,13 @@ def test_G10_solvers_agree_on_hertz(response):
         assert np.array_equal(each.contact, exact.contact)
 
 
-def test_G10_pivots_of_hertz_are_contacts_and_one():
+def test_Q10_pivots_of_hertz_are_contacts_and_one():
     _, _, q, K = hertz(4)
     found = solve(K, q, method="lemke")
     assert found.iterations == np.count_nonzero(found.contact) + 1
 
 
-def test_G7_hertz_eight_nodes_a_radius():
+def test_Q7_hertz_eight_nodes_a_radius():
     points, areas, q, K = hertz(8)
     found = solve(K, q)
     assert len(q) == 739 and np.count_nonzero(found.contact) == 235
@@ -98,7 +98,7 @@ def test_G7_hertz_eight_nodes_a_radius():
     assert k / 2.0 - 1 == pytest.approx(0.0123, abs=0.003)
 
 
-def test_G8_hertz_sixteen_nodes_a_radius():
+def test_Q8_hertz_sixteen_nodes_a_radius():
     _, areas, q, K = hertz(16)
     found = solve(K, q)
     assert np.sum(found.P) / FORCE - 1 == pytest.approx(0.0005, abs=0.0002)
@@ -106,8 +106,8 @@ def test_G8_hertz_sixteen_nodes_a_radius():
     assert contact_stiffness(K, found.contact, np.ones(len(q)))[0, 0] / 2.0 == pytest.approx(1.0003, abs=0.001)
 
 
-def test_G9_hertz_force_converges_to_the_second_order():
-    """Within 1.5 % at four nodes a radius, 0.3 % at eight; the methods page has 3.1, 1.1, 0.18, 0.05 %."""
+def test_Q9_hertz_force_converges_to_the_second_order():
+    """Within 1.5 % at four nodes a radius, 0.3 % at eight; theory/quasi-rigid 15 has 3.1, 1.1, 0.18, 0.05 %."""
     errors = []
     for across in (2, 4, 8, 16):
         _, _, q, K = hertz(across)
@@ -116,7 +116,7 @@ def test_G9_hertz_force_converges_to_the_second_order():
     assert np.polyfit(np.log([2, 4, 8, 16]), np.log(errors), 1)[0] < -1.8
 
 
-def test_2_13_square_patches_by_fft():
+def test_square_patches_by_fft():
     """Love's squares: -0.08 % at four nodes a radius, +0.04 % at eight, in force."""
     for across, bar in ((4, 0.0015), (8, 0.0006)):
         k = np.arange(-2 * across, 2 * across + 1) / across
@@ -125,7 +125,7 @@ def test_2_13_square_patches_by_fft():
         assert found.solved and abs(np.sum(found.P) / FORCE - 1) < bar
 
 
-def test_2_13_displacement_outside_the_contact():
+def test_displacement_outside_the_contact():
     points, areas, q, K = hertz(8)
     found = solve(K, q)
     r = np.array([1.5, 2.0, 4.0])
@@ -136,7 +136,7 @@ def test_2_13_displacement_outside_the_contact():
 
 
 def test_only_overlapping_nodes_carry_force_where_a_push_never_lifts():
-    """The lemma of 2.4: the problem on them alone has the same solution."""
+    """The lemma of theory/quasi-rigid 6.2: the problem on them alone has the same solution."""
     points, areas, q, K = hertz(8)
     whole, inside = solve(K, q), q <= 0.0
     part = solve(elastic(points[inside], areas[inside], Boussinesq(1.0 / math.pi)), q[inside])
@@ -145,12 +145,12 @@ def test_only_overlapping_nodes_carry_force_where_a_push_never_lifts():
 
 
 @pytest.mark.parametrize("radius, stiffer", [(2.0, 1.0018), (1.0, 1.353)])
-def test_G11_layer_cut(radius, stiffer):
+def test_Q11_layer_cut(radius, stiffer):
     _, _, q, K = hertz(8, half=1.5, response=LayerCut(1.0 / math.pi, radius))
     assert np.sum(solve(K, q).P) / FORCE == pytest.approx(stiffer, abs=0.005)
 
 
-def test_G12_volume_preservation():
+def test_Q12_volume_preservation():
     points, areas, q, K = hertz(6, half=4.2, response=VolumePreserving(1.0 / math.pi, 1.0))
     found = solve(K, q)
     assert np.sum(found.P) / FORCE == pytest.approx(4.874, abs=0.05)
@@ -159,7 +159,7 @@ def test_G12_volume_preservation():
     assert -np.min(u) / 0.1 == pytest.approx(0.193, abs=0.005)
 
 
-def test_G13_contact_grows_beyond_the_overlap():
+def test_Q13_contact_grows_beyond_the_overlap():
     """Volume preservation with b = a/2: solved on the overlap alone, nodes around it overlap; one enlargement ends it."""
     response = VolumePreserving(1.0 / math.pi, 0.5)
     points, areas, q, K = hertz(8, half=2.2, response=response)
@@ -177,7 +177,7 @@ def test_G13_contact_grows_beyond_the_overlap():
 
 
 @pytest.mark.parametrize("across, axial, tilt", [(8, 1.0051, 1.0154), (16, 1.0023, 1.0070)])
-def test_G14_flat_punch(across, axial, tilt):
+def test_Q14_flat_punch(across, axial, tilt):
     """2 E* a and 4/3 E* a^3, with the radius of the disc that has the area of the nodes."""
     points, areas = hexagonal(1.0 / across, 1.0)
     inside = np.hypot(points[:, 0], points[:, 1]) <= 1.0 + 1e-9
@@ -191,7 +191,7 @@ def test_G14_flat_punch(across, axial, tilt):
     assert abs(k[0, 1]) < 0.02 * k[0, 0] and np.allclose(k, k.T)
 
 
-def test_users_5_flat_punch_pressure():
+def test_problem_4_flat_punch_pressure():
     """p = P/(2 pi a^2)/sqrt(1 - r^2/a^2) away from the edge, where it is infinite; stiffness to 1 %."""
     points, areas = hexagonal(1.0 / 16, 1.0)
     r = np.hypot(points[:, 0], points[:, 1])
@@ -205,7 +205,7 @@ def test_users_5_flat_punch_pressure():
     assert np.max(np.abs(found.P[inner] / areas[inner] / expected - 1)) < 0.02
 
 
-def test_users_2_two_hemispheres():
+def test_problem_2_two_hemispheres():
     """SSNV104: R = 50 mm, E = 20 GPa, nu = 0.3, each; approach 4 mm: p0 = 2798.3 MPa, a = 10 mm, P = 586.1 kN."""
     points, areas = hexagonal(0.01 / 12, 0.015)
     q = np.sum(points**2, axis=1) / 0.05 - 0.004  # 1/R = 2/50 mm, r^2/2R
@@ -216,7 +216,7 @@ def test_users_2_two_hemispheres():
     assert np.sum(areas[found.contact]) == pytest.approx(math.pi * 0.01**2, rel=0.1)
 
 
-def test_users_1_two_materials():
+def test_problem_1_two_materials():
     """1/E* = sum of (1 - nu^2)/E; energy 8/15 E* sqrt(R) d^2.5."""
     points, areas = hexagonal(1.0 / 10, 1.6)
     q = np.sum(points**2, axis=1) / 20.0 - 0.1
@@ -447,7 +447,7 @@ def test_smoothed_pressure_scatters_less_and_keeps_the_force():
 
 
 def test_coarse_pressure_is_a_good_start_for_finer_nodes():
-    """2.9: forces keep their sum, gradients need fewer iterations, the answer is the same."""
+    """theory/quasi-rigid 11: forces keep their sum, gradients need fewer iterations, the answer is the same."""
     coarse, coarse_areas, q, K = hertz(5)
     first = solve(K, q)
     points, areas, q, K = hertz(14)
@@ -459,7 +459,7 @@ def test_coarse_pressure_is_a_good_start_for_finer_nodes():
 
 
 @pytest.mark.parametrize("across, active, bar", [(3.0, 30, 0.045), (3.8, 50, 0.03), (5.4, 100, 0.02)])
-def test_2_9_few_nodes_suffice(across, active, bar):
+def test_few_nodes_suffice(across, active, bar):
     """Force at 30, 50 and 100 nodes in contact, at ten offsets of the lattice."""
     points, areas = hexagonal(1 / across, 2.0)
     K = elastic(points, areas, Boussinesq(1.0 / math.pi))

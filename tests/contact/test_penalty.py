@@ -1,10 +1,15 @@
 """The methods `penalty` and `continuous-penalty`: stability, rest, slopes, sharp and thin bodies, momentum, options, and their record."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
 from pliant import Scene
 from pliant.base import PliantError
+from pliant.bodies.register import material_for
+from pliant.contact.penalty.method import warnings_of
+from pliant.contact.penalty.options import Options
 
 G = 9.81
 BOTH = ["continuous-penalty", "penalty"]
@@ -30,7 +35,7 @@ def heights(sim, steps):
     return out
 
 
-# -- the particle of 9.4
+# -- the particle of theory/penalty 5.4
 
 
 @pytest.mark.parametrize("method, expected, low, peak", [
@@ -93,7 +98,7 @@ def test_implicit_rests_at_its_depth_for_any_stiffness(method, s):
     k = s / dt**2
     z = heights(particle(method, k, dt, height=0.02, implicit=True, damping=0.0), 300)
     assert np.ptp(z[-20:]) < 1e-6
-    # continuous: -mg/k exactly (9.4); discrete: the end gap v' = (v* - h x k)/(1 + s) puts it there too
+    # continuous: -mg/k exactly (theory/penalty 5.4); discrete: the end gap v' = (v* - h x k)/(1 + s) puts it there too
     assert z[-1] == pytest.approx(-G / k, rel=1e-3)
 
 
@@ -141,7 +146,7 @@ def test_a_block_sticks_if_and_only_if_tan_is_below_mu(method, dt):
 
 @pytest.mark.parametrize("s", [4 / 9, 0.5, 0.6, 2 / 3])
 def test_ratio_of_depths_at_rest(s):
-    """(1 - s/2) / (1 - s), which is 1.4 to 2.0, the published range, for s from 4/9 to 2/3 (9.4)."""
+    """(1 - s/2) / (1 - s), which is 1.4 to 2.0, the published range, for s from 4/9 to 2/3 (theory/penalty 5.4)."""
     depth = [-heights(particle(method, s / 0.01**2, 0.01), 300)[-1] for method in BOTH]
     assert depth[0] / depth[1] == pytest.approx((1 - s / 2) / (1 - s), rel=1e-6) and 1.4 - 1e-6 <= depth[0] / depth[1] <= 2.0 + 1e-6
 
@@ -203,14 +208,14 @@ def test_yamane_nakamura_slides_and_holds():
 # -- features
 
 
-def crossed_edges(method, **options):
+def crossed_edges(method, gap=0.001, **options):
     """Two coarse bricks, one upside down on the other: only their edges meet."""
     scene = Scene(dt=0.004, contact=dict(method=method, **options))
     brick = dict(kind="box", size=(0.4, 0.1, 0.1), edge=0.4)
     scene.add(name="below", shape=brick, model="static", rotation=(45, 0, 0))
     reach = 0.1 * np.sqrt(2)
     turn = (0.6532814824381883, 0.2705980500730985, 0.2705980500730985, 0.6532814824381883)  # 45 degrees about x, then 90 about z
-    scene.add(name="above", shape=brick, model="rigid", rotation=turn, position=(0, 0, reach + 0.001))
+    scene.add(name="above", shape=brick, model="rigid", rotation=turn, position=(0, 0, reach + gap))
     return scene.simulate()
 
 
@@ -223,6 +228,13 @@ def test_edges_that_cross_carry(method, options):
     assert len(contacts) == 1 and abs(contacts.normal[0, 2]) == pytest.approx(1.0, abs=1e-3)
     assert sim.centre("above")[2] == pytest.approx(0.1 * np.sqrt(2), abs=2e-3)
     assert contacts.area[0] > 0.0 and np.isfinite(contacts.pressure[0])  # that of the vertices at the ends of the edges
+
+
+@pytest.mark.parametrize("method, options", [("continuous-penalty", {}), ("penalty", dict(detection="discrete"))])
+@pytest.mark.parametrize("deep, count", [(0.01, 1), (0.03, 1), (0.05, 0)])
+def test_edges_that_start_through_each_other_are_a_pair(method, options, deep, count):
+    """Up to a fifth of the mean edge of 0.24 m, as long as one goes through a face beside the other."""
+    assert len(crossed_edges(method, -deep, **options).step().contacts) == count
 
 
 @pytest.mark.parametrize("method", BOTH)
@@ -306,7 +318,7 @@ def test_contacts_sum_to_the_change_of_momentum(method, options, a, b):
     for name, model, x, v in (("a", a, 0.0, 1.0), ("b", b, 0.215, -1.0)):
         kind = dict(model="fem", element="quadratic") if model == "quadratic" else dict(model=model)
         where = dict(position=(x, 0.03 * x, 0.02), velocity=(v, 0.1 * v, 0), rotation=(0, 0, 9 * (name == "b")))
-        scene.add(name=name, shape=box, material=material, **where, **kind)
+        scene.add(name=name, shape=box, material=material_for(kind["model"], **material), **where, **kind)
     sim = scene.simulate()
     first, pushed, touched = sim.books().momentum, np.zeros(3), 0
     frames, nodes = sim.world.model.frames, sim.world.model.nodes
@@ -376,7 +388,7 @@ def test_rounds_end_and_say_so():
 
 @pytest.mark.parametrize("method", BOTH)
 def test_impulses_by_mass_move_the_nodes_they_meet(method):
-    """response = "mass" (5 of the methods page): of an implicit body only touched nodes change, by I / m; momentum is kept."""
+    """response = "mass" (theory/elements 4.9): of an implicit body only touched nodes change, by I / m; momentum is kept."""
     scene = Scene(dt=0.002, gravity=(0, 0, 0), contact=dict(method=method, implicit=False, response="mass"))
     box = dict(kind="box", size=(0.2, 0.2, 0.2), edge=0.1)
     scene.add(name="soft", shape=box, material=SOFT | dict(mass_damping=0.0))
@@ -442,10 +454,18 @@ def test_bodies_that_start_inside_each_other_come_apart():
     assert sim.points("b1")[:, 2].min() - sim.points("b0")[:, 2].max() > 0
 
 
+def test_stiff_contacts_up_to_the_limit_are_allowed_and_many_refused_moves_are_told():
+    options = Options(s=15.9)
+    options.check(2.0)
+    done = [SimpleNamespace(records=range(20), guarded=0)]
+    told = [len(warnings_of(options, done, 0, refused)) for refused in (1, 2, 3, 6)]
+    assert told == [0, 0, 1, 1]
+
+
 @pytest.mark.parametrize("options, words", [
     (dict(stiffness="hard"), "auto"), (dict(s=2.5, implicit=False), "implicit"), (dict(friction="glue"), "yamane"), (dict(damping=-1.0), "damping"),
     (dict(integral="rough"), "constant"), (dict(redefinition=dict(faces="odd")), "faces"), (dict(stiffness=-5.0), "above 0"),
-    (dict(response="odd"), "system"),
+    (dict(response="odd"), "system"), (dict(s=16.0), "below 16"), (dict(blend=1.0), "below 1"),
 ])  # fmt: skip
 def test_bad_options_are_refused_with_a_reason(options, words):
     scene = Scene(contact=dict(method="continuous-penalty", **options))

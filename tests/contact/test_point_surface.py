@@ -54,7 +54,7 @@ def total_force(surfaces, hits, k=1.0):
 # -- fields
 
 
-def test_G19_the_published_surface_is_inside_a_sphere_by_h2_over_R_and_the_corrected_one_is_not():
+def test_Q19_the_published_surface_is_inside_a_sphere_by_h2_over_R_and_the_corrected_one_is_not():
     plain, corrected = spheres(2000, (0, 0, 0), lifted=False), spheres(2000, (0, 0, 0))
     where = fibonacci(333)
     sample = ((where[:, None] - plain.points[None]) ** 2).sum(axis=2).argmin(axis=1)
@@ -123,7 +123,7 @@ def test_a_deep_surfel_goes_on_along_its_last_direction():
 # -- force
 
 
-def test_G28_force_of_two_spheres_does_not_depend_on_their_sampling():
+def test_Q28_force_of_two_spheres_does_not_depend_on_their_sampling():
     """(k / 2) times the integral of the depth: 2 pi / d [u^2 / 2 - u^3 / 3] from d - 1 to 1, over the caps of both, halved twice."""
     u = np.array([0.9, 1.0])
     exact = 0.5 * np.diff(2.0 * np.pi / 1.9 * (u**2 / 2 - u**3 / 3))[0]
@@ -133,7 +133,7 @@ def test_G28_force_of_two_spheres_does_not_depend_on_their_sampling():
         assert total_force(surfaces, found(surfaces)[1]) == pytest.approx(exact, rel=error)
 
 
-def test_G28_published_scalings_depend_on_the_sampling():
+def test_Q28_published_scalings_depend_on_the_sampling():
     plain, density = [], []
     for count in (1000, 4000):
         surfaces = spheres(count, (0, 0, 0), (1.9, 0, 0))
@@ -191,7 +191,7 @@ def test_the_finer_side_of_a_contact_counts_for_more_and_alone_below_six_tenths(
 # -- the contact surface
 
 
-def test_G27_the_soft_body_gives_way():
+def test_Q27_the_soft_body_gives_way():
     """E = (1, 4), overlap 0.1 between flat faces: 0.08 and 0.02 with weights E; the other way round as printed."""
     side = np.linspace(-1, 1, 21)
     x, y = (g.ravel() for g in np.meshgrid(side, side))
@@ -253,7 +253,7 @@ def test_resampling_covers_the_contact_surface_evenly():
 # -- distribution and self-contact
 
 
-def test_G29_shepard_weights_keep_the_force_and_lose_half_of_the_moment():
+def test_Q29_shepard_weights_keep_the_force_and_lose_half_of_the_moment():
     side = np.arange(-1.0, 1.01, 0.4)
     points = np.stack(np.meshgrid(side, side, side), -1).reshape(-1, 3)
     points = points[np.linalg.norm(points, axis=1) < 0.9]

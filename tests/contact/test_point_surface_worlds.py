@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 
 from pliant import PliantError, Scene
+from pliant.bodies.register import material_for
 from pliant.contact.method import make_method
+from pliant.contact.point_surface.detection import detect, shorter_step
 from pliant.contact.point_surface.self_contact import VolumePoints, phyxel_contacts
 from pliant.geometry.shapes import make
 from pliant.shop.scenes import keiser
@@ -20,7 +22,7 @@ def two_balls(model_a, model_b, distance=0.18, mu=0.3, **options):
     for name, model, x, v in (("a", model_a, 0.0, 0.3), ("b", model_b, distance, -0.1)):
         spacing = {"spacing": 0.05} if model == "points" else {}
         shape = {"kind": "ball", "radius": 0.1, "edge": 0.025}
-        scene.add(name=name, shape=shape, model=model, position=(x, 0, 0), velocity=(v, v, 0), friction=mu, material=SOFT, **spacing)
+        scene.add(name=name, shape=shape, model=model, position=(x, 0, 0), velocity=(v, v, 0), friction=mu, material=material_for(model, **SOFT), **spacing)
     return scene.simulate()
 
 
@@ -97,6 +99,10 @@ def test_a_fast_body_divides_the_step_and_does_not_pass_through():
     scene.add(name="wall", shape={"kind": "box", "size": (0.1, 1.0, 1.0), "edge": 0.1}, model="static")
     scene.add(name="ball", shape={"kind": "ball", "radius": 0.1}, model="rigid", position=(-0.17, 0, 0), velocity=(20.0, 0, 0))
     sim = scene.simulate()
+    motion = sim.world.free_motion(0.01)
+    seen = detect(make_method("point-surface", {}), motion, {}, motion.pairs)
+    part = shorter_step(motion, seen, 64)
+    assert 0.3 < 20.0 * part / seen.surfaces.wide.min() <= 0.5  # of a surfel spacing
     sim.run(until=0.04)
     assert sim.state.step > 8  # in four steps it would be through the wall; it is stopped within a few parts of the first
     assert sim.centre("ball")[0] < 0.0 and sim.state.velocity[sim.world.model.bodies.frame[1], 0] < 0.0
@@ -122,7 +128,7 @@ def test_published_variants_push_bodies_apart_and_keep_momentum(options):
     assert change.sum(axis=0) == pytest.approx(np.zeros(3), abs=1e-12 * np.abs(before).max())
 
 
-def test_errata_17_damping_counts_twice_as_printed():
+def test_qe17_damping_counts_twice_as_printed():
     one, two = (two_balls("rigid", "rigid", force="closest", mu=0.0, damping=0.05, damping_counts=k) for k in (1, 2))
     none = two_balls("rigid", "rigid", force="closest", mu=0.0, damping=0.0)
     total = []
@@ -181,7 +187,7 @@ def test_options_are_checked():
             make_method("point-surface", bad)
 
 
-def test_G30_the_chain_of_masses():
+def test_Q30_the_chain_of_masses():
     assert keiser.chain(3) == pytest.approx([-0.03788, 0.03937, 0.99851], abs=1e-4)
     assert keiser.chain(5) == pytest.approx([-0.03789, -0.01013, -0.00290, 0.05311, 0.99781], abs=1e-4)
     assert keiser.chain(3, 1.0) == pytest.approx([-0.13026, 0.15023, 0.98003], abs=1e-4)
@@ -190,7 +196,7 @@ def test_G30_the_chain_of_masses():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("values", [{}, {"model": "points", "speed": 0.25, "dt": 0.002, "duration": 4.0}])
-def test_G30_cradle_keeps_energy_and_hits_the_chain(values):
+def test_Q30_cradle_keeps_energy_and_hits_the_chain(values):
     """Faceted point balls need more overlap than rigid ones, which are exact, to forget their facets."""
     sim = keiser.cradle(**values).simulate().run()
     assert keiser.expect_cradle(sim)

@@ -1,4 +1,4 @@
-"""The static contact of two objects that give way locally: against Hertz, against the methods page, and its own invariants."""
+"""The static contact of two objects that give way locally: against Hertz, against theory/quasi-rigid 17, and its own invariants."""
 
 import math
 from dataclasses import replace
@@ -23,7 +23,8 @@ UNIT = 1.0 / math.pi  # compliance of E* = 1
 def cap(across, half=1.6, radius=1000.0):
     """A paraboloid on a hexagonal lattice that overlaps z < 0 so that its contact has radius 1: depth 1 / radius.
 
-    The methods page has radius 10, depth 0.1 on a flat lattice; ratios do not depend on it, and flat enough there is no other difference.
+    theory/quasi-rigid 17 has radius 10, depth 0.1 on a flat lattice; ratios do not depend on it, and flat enough there is no other
+    difference.
     """
     points, areas = hexagonal(1.0 / across, half)
     slope = points[:, :2] / radius
@@ -63,7 +64,7 @@ def turn_of(seed):
 # ------------------------------------------------------------------------------------------------ golden numbers
 
 
-def test_G7_hertz_eight_nodes_a_radius():
+def test_Q7_hertz_eight_nodes_a_radius():
     surface, force = cap(8)
     found = resolve(Side(surface, Boussinesq(UNIT)), PLANE, margin=2.0)
     assert found.status == "solved" and len(found.P) == 739 and np.count_nonzero(found.contact) == 235
@@ -71,11 +72,11 @@ def test_G7_hertz_eight_nodes_a_radius():
     peak = 2.0 / (math.pi * 1000.0)
     assert found.pressure.max() / peak - 1 == pytest.approx(0.0022, abs=0.005)
     assert found.stiffness()[2, 2] / 2 - 1 == pytest.approx(0.0123, abs=0.02)
-    inside = resolve(Side(surface, Boussinesq(UNIT)), PLANE)  # lemma of 2.4: only overlapping nodes carry force
+    inside = resolve(Side(surface, Boussinesq(UNIT)), PLANE)  # lemma of theory/quasi-rigid 6.2: only overlapping nodes carry force
     assert len(inside.P) == 463 and inside.force == pytest.approx(found.force, rel=1e-12)
 
 
-def test_G9_hertz_from_point_clouds_converges():
+def test_Q9_hertz_from_point_clouds_converges():
     """A sampled ball on an exact plane: 1.5 % at four nodes a radius, 0.3 % at eight, and the true pressure."""
     depth = 0.0025
     exact, radius, errors = 4 / 3 * depth**1.5, math.sqrt(depth), []
@@ -90,7 +91,7 @@ def test_G9_hertz_from_point_clouds_converges():
     assert np.allclose(found.centre, 0, atol=1e-3 * radius)
 
 
-def test_G12_volume_preserving_force_bulge_and_volume():
+def test_Q12_volume_preserving_force_bulge_and_volume():
     surface, force = cap(6, half=4.2)
     side = Side(surface, VolumePreserving(UNIT, 1.0))
     found = resolve(side, PLANE)
@@ -115,7 +116,7 @@ def test_samples_a_quarter_of_the_object_deep_are_found():
     assert nodes.depth == pytest.approx(0.05, abs=1e-3)
 
 
-def test_G13_nodes_are_added_where_the_surface_rises():
+def test_Q13_nodes_are_added_where_the_surface_rises():
     surface, force = cap(8, half=3.2)
     found = resolve(Side(surface, VolumePreserving(UNIT, 0.5)), PLANE, margin=0.0)
     assert found.enlarged == 1 and found.force / force == pytest.approx(24.44, abs=0.1)
@@ -125,7 +126,7 @@ def test_G13_nodes_are_added_where_the_surface_rises():
         assert same.force == pytest.approx(found.force, rel=1e-9) and same.area == pytest.approx(found.area)
 
 
-def test_G15_static_work_of_a_ball_gives_the_depth_of_impact():
+def test_Q15_static_work_of_a_ball_gives_the_depth_of_impact():
     """m v^2 / 2 = integral of F: 0.104549 for m = 4188.79 kg, E* = 1e5, v = 0.3 m/s, R = 1."""
     surface, depths = dense_cap(0.03, 0.62), np.linspace(0.02, 0.13, 10)
     place = [np.array([0, 0, 1 - depth]) for depth in depths]
@@ -135,7 +136,7 @@ def test_G15_static_work_of_a_ball_gives_the_depth_of_impact():
     assert np.allclose(forces, k * depths**1.5, rtol=0.02)
 
 
-def test_G32_two_deep_spheres_split_in_three_rounds():
+def test_Q32_two_deep_spheres_split_in_three_rounds():
     """Forces along the nodes' own normals, as in the prototype: .956, 1.018, 1.019 of Hertz; what is left of the overlap below 0.6 %."""
     c, depth = compliance(1.0, 0.3), 0.2
     hertz = 4 / 3 / (2 * 0.91) * math.sqrt(0.5) * depth**1.5
@@ -292,7 +293,7 @@ def test_levels_approach_the_answer_and_stop_at_the_accuracy():
 
 
 def test_both_surfaces_are_one_where_they_touch():
-    """Probes farther than 4 h inside the contact have the same foot on both (2.10 of the methods page)."""
+    """Probes farther than 4 h inside the contact have the same foot on both (theory/quasi-rigid 12)."""
     depth = 0.05
     a = Side(ball(30000, 0.3), Boussinesq(1.0), translation=np.array([0, 0, 2 - depth]))
     b = Side(ball(24000), Boussinesq(1.0))

@@ -46,7 +46,7 @@ def fibonacci(count):
 
 
 @pytest.mark.parametrize("dt", [0.02, 0.3])
-def test_G15_hertz_impact_whatever_the_step_of_the_scene(dt):
+def test_Q15_hertz_impact_whatever_the_step_of_the_scene(dt):
     """Depth (15 m v^2 / (16 E* sqrt R))^(2/5), duration 2.9433 depth / v, and the speed comes back; dt = 0.3 s would cross the ball's depth."""
     sim = ball_scene(dt=dt, gravity=0.0, above=0.05, velocity=(0, 0, -0.3)).simulate()
     mass = sim.world.model.frames.mass[1]
@@ -57,7 +57,7 @@ def test_G15_hertz_impact_whatever_the_step_of_the_scene(dt):
         if len(sim.report.contacts) or touching:
             touching.append((sim.time - sim.report.dt, len(sim.report.contacts)))
     theory = (15 * mass * 0.3**2 / (16 * 1e5)) ** 0.4
-    assert theory == pytest.approx(0.104549, rel=2e-3)  # the ball is a polyhedron and weighs 0.2 % less than G15's
+    assert theory == pytest.approx(0.104549, rel=2e-3)  # the ball is a polyhedron and weighs 0.2 % less than Q15's
     assert depth == pytest.approx(theory, rel=5e-3)
     assert touching[-1][0] - touching[0][0] == pytest.approx(2.9433 * theory / 0.3, rel=0.03)
     assert sim.state.velocity[1, 2] / 0.3 == pytest.approx(1.0, abs=3e-4)
@@ -105,7 +105,7 @@ def test_a_dropped_ball_comes_to_rest_and_the_floor_carries_its_weight(youngs, c
         assert 0.1 - sim.centre("ball")[2] == pytest.approx(sunk, rel=0.05)
 
 
-def test_G16_drilling_moment_of_a_spinning_patch():
+def test_Q16_drilling_moment_of_a_spinning_patch():
     """3 pi / 16 mu F a, against the spin, from friction at the nodes alone."""
     deep = 0.04
     scene = ball_scene(dt=1e-5, gravity=0.0, spacing=0.02, above=-deep, youngs=1e6, angular_velocity=(0, 0, 200.0))
@@ -119,7 +119,7 @@ def test_G16_drilling_moment_of_a_spinning_patch():
 
 
 @pytest.mark.parametrize("spin", [5.0, pytest.param(10.0, marks=pytest.mark.slow)])
-def test_G17_a_spinning_ball_rolls_at_the_time_and_speed_of_theory(spin):
+def test_Q17_a_spinning_ball_rolls_at_the_time_and_speed_of_theory(spin):
     """t = 2 R w / (7 mu g) and v = 2/7 R w: 0.9708 s and 2.8571 m/s for 10 rad/s, half of both for half of the spin.
 
     The ball sinks in by d = 0.8 % of R, so the ground's lever is R - d: t = r w / ((1 + q) mu g), q = r^2 / (0.4 R^2), 0.35 % more.
@@ -147,7 +147,7 @@ def test_G17_a_spinning_ball_rolls_at_the_time_and_speed_of_theory(spin):
 
 
 @pytest.mark.slow
-def test_G18_on_an_incline_it_slips_up_turns_and_rolls_down():
+def test_Q18_on_an_incline_it_slips_up_turns_and_rolls_down():
     """10 degrees: slip ends at 1.1848 s with 1.4156 m/s, and at 3 s it rolls down with 0.7932 m/s; for a lever R.
 
     With the lever r = R - d of a ball that sinks in (d = 0.8 % of R) it ends 0.6 % later, and the speed at 3 s, a difference of larger ones,

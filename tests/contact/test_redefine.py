@@ -205,7 +205,7 @@ def test_an_upright_edge_is_hooked_by_the_edge_of_a_flat_floor():
 
 
 def test_neighbouring_contacts_tell_deep_from_hooked():
-    """11.6-1: with neighbours that push up, a sideways pair is hooked and an upward one is not, whatever the spans say."""
+    """theory/penalty 7.6: with neighbours that push up, a sideways pair is hooked and an upward one is not, whatever the spans say."""
     points, faces, body = join(plane(np.random.default_rng(0), bumps=0.02), ([[0, 0, 1], [1, 0, 1], [0.3, 1, 1.2]], [[0, 2, 1]]))
     near = Adjacency.of(faces, body)
     v = int(np.argmin(np.linalg.norm(points[:96, :2] - 0.5, axis=1)))
@@ -333,7 +333,7 @@ def star(height=4.0):
 
 
 def test_the_centre_of_a_star_is_under_no_side():
-    """11.3: foot parameters 1.309 and -0.309; the tolerance of Eq. 6.4 finds the shallowest side, the convex rule none."""
+    """theory/penalty 7.3: foot parameters 1.309 and -0.309; the tolerance of Eq. 6.4 finds the shallowest side, the convex rule none."""
     ring = star()[0][:10, :2]
     a, b = ring[1], ring[0]
     np.testing.assert_allclose([(-a @ (b - a)) / ((b - a) @ (b - a)), (-b @ (a - b)) / ((a - b) @ (a - b))], [-0.309017, 1.309017], atol=1e-6)
@@ -360,7 +360,8 @@ def test_the_centre_of_a_star_is_under_no_side():
 
 
 def oracle(points, near, normal, v, f, rules, before, hooked):
-    """The rules of 11.3 as written in the module's docstring, for one vertex, face by face; the set of faces that would do."""
+    """The rules of theory/penalty 7.3 as written in the module's docstring, for one vertex, face by face; the set of faces that would
+    do."""
     faces, p = near.faces, points[v]
     w, out, gap = reach(points, normal, faces, f, p)
     if out <= 1e-9 and not hooked:
@@ -612,7 +613,7 @@ def test_a_vertex_that_leaves_and_comes_back_is_not_resolved():
     assert not resolved(start, end, record, near, *step_of(tree, start, end)).any()
 
 
-def test_g25_a_gap_of_zero_is_resolved():
+def test_e25_a_gap_of_zero_is_resolved():
     """Erratum E25: neither strictly positive nor strictly negative."""
     points, near, body, tree, top = cube_and_needle((0.2, 0.1, 0.0))
     v = int(np.flatnonzero(body == 1)[0])

@@ -61,20 +61,20 @@ def test_i0e_is_accurate_everywhere():
     assert np.max(np.abs(np.array([smooth_i0e(y) for y in 1.0 / (1.0 + z)]) / np.sqrt(1.0 + z) / special.i0e(z) - 1)) < 1e-12
 
 
-def test_G1_compliance():
+def test_Q1_compliance():
     assert compliance(2.6, 0.3) == pytest.approx(0.111408, abs=1e-6)
 
 
-def test_G2_boussinesq_blob():
+def test_Q2_boussinesq_blob():
     assert Boussinesq(1.0).g(np.array([0.0, 1.0, 3.0]), 0.49) == pytest.approx([1.7904488, 1.1460373, 0.3439437], abs=1e-7)
 
 
-def test_G3_volume_preserving_blob():
+def test_Q3_volume_preserving_blob():
     found = VolumePreserving(1.0, 2.0).g(np.array([0.0, 0.5, 1.0, 3.0]), 0.49)
     assert found == pytest.approx([1.1316609, 0.9287931, 0.5104106, -0.0780743], abs=1e-7)
 
 
-def test_G4_volume_preserving_shape():
+def test_Q4_volume_preserving_shape():
     response = VolumePreserving(1.0, 1.0)
     blob = quad(lambda r: float(response.g(r, 0.1)) * r, 0, 14, points=[0.3, 1, 3], limit=400, epsabs=1e-13)[0]
     assert abs(blob) < 1e-12
@@ -85,12 +85,12 @@ def test_G4_volume_preserving_shape():
     assert response.volume == 0.0 and Boussinesq(1.0).volume == math.inf and LayerCut(1.0, 2.0).volume == pytest.approx(4 * math.pi)
 
 
-def test_G5_volume_preserving_transform():
+def test_Q5_volume_preserving_transform():
     found = VolumePreserving(1.0, 1.0).fourier(np.array([0.1, 0.5, 1, 2, 5]))
     assert found == pytest.approx([0.0196256, 0.4554297, 1.4527952, 2.6020271, 1.2845289], abs=1e-6)
 
 
-def test_G6_self_terms():
+def test_Q6_self_terms():
     area = 0.49
     assert love(np.zeros(1), np.zeros(1), math.sqrt(area))[0] / math.sqrt(area) == pytest.approx(3.52549, abs=1e-5)
     matrix = assemble(blobs(np.zeros((1, 3)), np.array([area])), Boussinesq(1.0))
@@ -227,7 +227,7 @@ def test_fft_of_blobs_is_the_scattered_matrix():
     assert np.allclose(Patch((6, 9), 0.3, response).block(np.arange(54)), assemble(blobs(points, 0.09), response), rtol=1e-11, atol=1e-13)
 
 
-def test_users_6_boussinesq_square_and_disc():
+def test_problem_5_boussinesq_square_and_disc():
     """Uniform pressure p: square of side 2b, centre 7.0510 b; disc, centre 2 pi a and edge 4 a, all times p (1 - nu^2)/(pi E)."""
     c, h, n = compliance(1e6, 0.3), 0.02, 51
     patch = Patch((n, n), h, Boussinesq(c), "love")
@@ -296,7 +296,7 @@ def test_many_nodes_get_blocks_and_few_a_matrix():
 
 
 def test_stiffening_is_reported():
-    """2.1 and 2.3 of the methods page: a layer at 0.5 a, and at the contact's diameter; volume preservation at b = 2 a."""
+    """theory/quasi-rigid 3.4, 5: a layer at 0.5 a, and at the contact's diameter; volume preservation at b = 2 a."""
     assert stiffening(LayerCut(3.0, 0.5 * 0.02), 0.02) == pytest.approx(2.41, abs=0.02)
     assert stiffening(LayerCut(3.0, 2.0 * 0.02), 0.02) == pytest.approx(1.0, abs=1e-6)
     assert stiffening(VolumePreserving(3.0, 2.0 * 0.02), 0.02) == pytest.approx(1.86, abs=0.02)

@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pliant import PliantError, Scene
+from pliant.bodies.register import material_for
 from pliant.contact.reversal import Reversal
 from pliant.detect import brute_force, triangle_overlap
 from pliant.detect.box_overlap import pairs_between
@@ -99,7 +100,7 @@ def test_the_centre_tree_halves_boxes_along_their_longest_axis():
 
 
 def test_most_leaves_of_the_published_tree_are_empty():
-    """12.3 of the methods page: not balanced, as it is said to be."""
+    """theory/springs 5: not balanced, as it is said to be."""
     surface = make_shape("ball", radius=1.0, edge=0.17).surface()
     low, high = boxes_of(surface.points, surface.faces)
     filled = np.unique(cells(surface.points[surface.faces].mean(axis=1), low, high, np.array([0, len(surface.faces)]), 12))
@@ -180,7 +181,7 @@ def test_momentum_is_exact(response, models):
     for name, model, x in (("a", models[0], 0.0), ("b", models[1], 0.23)):
         explicit = {} if model == "rigid" else dict(integrator="symplectic")
         scene.add(name=name, shape=dict(kind="ball", radius=0.1, edge=0.05), model=model, position=(x, 0.3 * x, 0),
-                  velocity=(1 - 8 * x, 0.2, 0), material=material, **explicit)  # fmt: skip
+                  velocity=(1 - 8 * x, 0.2, 0), material=material_for(model, **material), **explicit)  # fmt: skip
     sim = scene.simulate()
     first, touched = sim.books(), 0
     for _ in range(120):
@@ -293,7 +294,7 @@ def test_mean_force_at_rest_is_the_weight(response, model, tolerance):
     scene.add(name="pad", shape=dict(kind="box", size=(0.2, 0.2, 0.08), edge=0.04), position=(0.013, 0.007, -0.04), fixed=[dict(side="-z")],
               integrator="symplectic", material=soft)  # fmt: skip
     explicit = {} if model == "rigid" else dict(integrator="symplectic")
-    scene.add(name="cube", shape=dict(kind="box", size=(0.1, 0.1, 0.1), edge=0.05), model=model, position=(0, 0, 0.0502), material=soft, **explicit)
+    scene.add(name="cube", shape=dict(kind="box", size=(0.1, 0.1, 0.1), edge=0.05), model=model, position=(0, 0, 0.0502), material=material_for(model, **soft), **explicit)
     sim, forces = scene.simulate().run(until=0.7), []
     sim.run(until=1.2, each=lambda report: forces.append(sim.contacts("cube", "pad").total_force[2]))
     assert np.mean(forces) == pytest.approx(G, rel=tolerance)

@@ -66,6 +66,41 @@ def two_boxes(depth: float, turn: float, shift=(0.0, 0.0)):
     return scene.simulate()
 
 
+def boxes_on_edge(depth=1e-3, rotation=(0.0, 0.0, 45.0), shift=(0.0, 0.0), model="rigid", edge=0.1):
+    """A rigid box of 0.1 m, and another one on top of it, turned."""
+    scene = Scene(dt=1e-3, contact="none", gravity=(0, 0, 0))
+    scene.add(name="low", shape=dict(kind="box", size=(0.1, 0.1, 0.1), edge=0.1), model="rigid")
+    shape = dict(kind="box", size=(0.1, 0.1, 0.1), edge=edge)
+    scene.add(name="high", shape=shape, model=model, position=(*shift, 0.1 - depth), rotation=rotation)
+    return scene.simulate()
+
+
+def test_edges_may_cross_a_little_beyond_their_ends():
+    """The line of an edge crosses another one `shift` beyond its end: 1.5 % of the width is near enough, 4 % is not."""
+    assert len(crossings(boxes_on_edge(5e-3, (0, 0, 0), (1.5e-3, 0.03)))) == 4
+    assert len(crossings(boxes_on_edge(5e-3, (0, 0, 0), (4e-3, 0.03)))) == 2
+
+
+def test_edges_of_tilted_boxes_cross_up_to_five_degrees():
+    assert len(crossings(boxes_on_edge(0.015, (4, 0, 45)))) == 8
+    assert len(crossings(boxes_on_edge(0.015, (6, 0, 45)))) == 4
+
+
+def test_short_edges_do_not_cross_where_points_are_dense_enough():
+    """Soft rims count down to 0.4 of the width, rigid ones, which do not give way, down to 0.05."""
+    assert [len(crossings(boxes_on_edge(model="fem", edge=edge))) for edge in (0.05, 0.034)] == [8, 0]
+    assert len(crossings(boxes_on_edge(edge=0.00625))) == 8
+
+
+def test_the_facets_of_a_cylinder_have_edges_too():
+    """A cylinder lies across a box, no point of the one in the other: its long edges, some 30 degrees each, cross two rims."""
+    scene = Scene(dt=1e-3, contact="none", gravity=(0, 0, 0))
+    scene.add(name="low", shape=dict(kind="box", size=(0.1, 0.1, 0.1), edge=0.1), model="rigid")
+    shape = dict(kind="cylinder", radius=0.05, height=0.2, edge=0.03)
+    scene.add(name="high", shape=shape, model="rigid", position=(0, 0, 0.099), rotation=(90, 5, 0))
+    assert len(crossings(scene.simulate())) == 2
+
+
 # -- what crosses
 
 

@@ -1,4 +1,4 @@
-"""Consistent penetration depth: golden numbers G3 and G4, exactness for planes, and what must be reported."""
+"""Consistent penetration depth: golden numbers G3 and G4 (theory/noniterative 8), exactness for planes, and what must be reported."""
 
 import numpy as np
 import pytest

@@ -47,7 +47,7 @@ def slope(errors, sizes):
 # Projection -----------------------------------------------------------------------------------------------------------
 
 
-def test_g19_implicit_surface_shrinks_and_quadric_does_not():
+def test_Q19_implicit_surface_shrinks_and_quadric_does_not():
     surface = ball(2000)
     l = surface.spacing[0]
     q = near_ball(400, 0.5 * l)
@@ -268,7 +268,7 @@ def test_samples_that_moved_answer_like_a_new_surface():
 # Side and distance ----------------------------------------------------------------------------------------------------
 
 
-def test_g20_winding_number():
+def test_Q20_winding_number():
     surface = ball(4000)
     l, u = surface.spacing[0], directions(200)
     for r in (0.0, 0.5, 1 - 2 * l):

@@ -69,7 +69,7 @@ def test_too_many_neighbours_are_refused():
 # Areas ----------------------------------------------------------------------------------------------------------------
 
 
-def test_g21_area_estimators_on_a_regular_sphere():
+def test_Q21_area_estimators_on_a_regular_sphere():
     x = fibonacci(4000)
     d = own_side(x, x, around(x))
     gauss = gaussian_areas(d)

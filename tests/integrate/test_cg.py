@@ -208,7 +208,8 @@ def test_direct_factors_serve_many_right_hand_sides_and_agree_with_cg():
     rhs = np.random.default_rng(11).normal(size=(3, 113, 3))
     free = np.arange(113) % 7 != 0
     factors = direct.factorise(matrix, free)
-    for load, other in zip(rhs, cg.solve_many(matrix, rhs, free, tolerance=1e-13), strict=True):
+    for load in rhs:
+        other = cg.solve(matrix, load, np.zeros((113, 3)), free, tolerance=1e-13)
         found = factors.solve(load, np.zeros((113, 3)), tolerance=1e-12)
         np.testing.assert_allclose(found.x, other.x, rtol=1e-10, atol=1e-11)
         assert (found.iterations <= 2).all()

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from pliant.base import PliantError
-from pliant.bodies.tet4 import Tet4
+from pliant.bodies.fem.tets import Tet4
 from pliant.integrate.blocks import BlockPattern
 from pliant.integrate.equilibrium import StaticProblem, solve_static
 

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from pliant.cli.run import run as carry_out
+from pliant.live.orders import start
 from pliant.scene import Scene
-from pliant.simulate.running import run as carry_out
-from pliant.simulate.running import start
 
 WAYS = ["--headless=new", "--use-angle=swiftshader", "--enable-unsafe-swiftshader", "--no-sandbox", "--disable-dev-shm-usage"]
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from pliant.base import PliantError
+from pliant.cli.run import run as carry_out
 from pliant.geometry.files import PointCloud
 from pliant.live import change
 from pliant.live.change import apart, fitted, standing
@@ -19,7 +20,6 @@ from pliant.record import Run
 from pliant.scene import Scene
 from pliant.simulate.guards import check_start
 from pliant.simulate.running import over_at, reopen
-from pliant.simulate.running import run as carry_out
 from pliant.simulate.simulation import Simulation
 
 

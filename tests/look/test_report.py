@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 
 from pliant.base import PliantError
+from pliant.cli.run import run as carry_out
+from pliant.live.orders import start
 from pliant.look.report import report
 from pliant.look.report.hardest import hardest_contact, pair_pressure, plot_map
 from pliant.look.report.html import figure, legend, table, text
@@ -16,8 +18,6 @@ from pliant.look.report.words import bodies, lead, notes, warnings
 from pliant.look.source import Film
 from pliant.record import Run
 from pliant.scene import Scene
-from pliant.simulate.running import run as carry_out
-from pliant.simulate.running import start
 
 
 @pytest.fixture(scope="module")

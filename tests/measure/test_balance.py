@@ -12,26 +12,14 @@ from pliant.simulate import running
 from pliant.simulate.simulation import Simulation
 from pliant.world.motion import Motion, Rows
 
-METHODS = ("ground", "noniterative", "penalty", "continuous-penalty", "reversal")
 
-
-def drop(contact: str, integrator: str, damping: float = 0.0) -> Scene:
+def drop(contact: str, integrator: str) -> Scene:
     scene = Scene(dt=0.001, duration=0.1, contact=contact)
     scene.add(name="ground", shape=dict(kind="box", size=(1, 1, 0.2), edge=0.5), model="static", position=(0, 0, -0.1))
-    material = dict(youngs_modulus=1e5, density=1000.0, mass_damping=damping)
+    material = dict(youngs_modulus=1e5, density=1000.0)
     box = dict(kind="box", size=(0.1, 0.1, 0.1), edge=0.05)
     scene.add(name="box", shape=box, material=material, position=(0, 0, 0.0505), velocity=(0.2, 0, -0.5), integrator=integrator)
     return scene
-
-
-@pytest.mark.parametrize("integrator", ["verlet", "implicit"])
-@pytest.mark.parametrize("contact", METHODS)
-def test_impulses_reported_are_the_momentum_received_by_every_method_and_integrator(contact, integrator):
-    sim, worst, touched = Simulation(drop(contact, integrator, damping=3.0)), 0.0, 0
-    for _ in range(20):
-        report = sim.step()
-        worst, touched = max(worst, report.balance.error), touched + len(report.contacts)
-    assert touched > 0 and worst < 1e-10
 
 
 @pytest.mark.parametrize("integrator", ["symplectic", "verlet", "implicit"])

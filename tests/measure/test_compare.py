@@ -11,6 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 from pliant import Scene, register_method
+from pliant.bodies.register import material_for
 from pliant.cli import app
 from pliant.contact.ground import Ground
 from pliant.shop.compare import COLUMNS, compare
@@ -47,7 +48,7 @@ def damped_fall(**body) -> Scene:
     scene = Scene(dt=0.002, duration=0.06)
     scene.add(name="ground", shape="plane", model="static")
     box, material = dict(kind="box", size=(0.1, 0.1, 0.1), edge=0.1), dict(youngs_modulus=1e6, mass_damping=20.0)
-    scene.add(**{"name": "box", "shape": box, "position": (0, 0, 0.052), "material": material, "friction": 0.3, **body})
+    scene.add(**{"name": "box", "shape": box, "position": (0, 0, 0.052), "material": material_for(body.get("model", "fem"), **material), "friction": 0.3, **body})
     return scene
 
 

@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 from pliant.geometry.shapes import make
 from pliant.geometry.topology import volume_of
 from pliant.geometry.winding import winding_numbers
-from pliant.measure.columns import common_volume
-from pliant.measure.intersection import clipped, intersection
+from pliant.measure.intersection import clipped, common_volume, intersection
 
 UP = np.array([0.0, 0.0, 1.0])
 

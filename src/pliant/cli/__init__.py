@@ -45,7 +45,7 @@ for command in COMMANDS:  # in the order in which --help lists them
 @app.command(hidden=True)
 def warm() -> None:
     """Compile all kernels into the cache, with a progress line."""
-    from pliant.simulate.warm import warm as compile_all
+    from pliant.simulate.compile_ahead import warm as compile_all
 
     compile_all()
 

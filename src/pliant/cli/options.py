@@ -66,6 +66,7 @@ def use_threads(threads: int | None) -> None:
 
 # ---- the scene that a command is to work on: from a file or by name, with what the command line changes
 
+
 def wanted_scene(name: str, settings: list[str], dt: float | None, duration: float | None, contact: str | None) -> Scene:
     """A scene from a file or by name, with what the command line changes."""
     from pliant.base import PliantError, nearest

@@ -82,7 +82,7 @@ def _run(
     from pliant.cli.terminal import size_note
     from pliant.record.run import free_name
     from pliant.simulate import running
-    from pliant.simulate.warm import announce, warm
+    from pliant.simulate.compile_ahead import announce, warm
 
     warm(scene, quiet=as_json)
     if not as_json:
@@ -110,7 +110,7 @@ def _finish(sim: Any, recorder: Any, pictures: bool, colour: str, as_json: bool)
     """Run to the end with a progress bar, make pictures, print the summary, exit with the right code."""
     from pliant.cli.terminal import leave_pictures, progress_bar, summary_facts, summary_table
     from pliant.simulate import running
-    from pliant.simulate.warm import announce
+    from pliant.simulate.compile_ahead import announce
 
     with announce(quiet=as_json), progress_bar(sim, hidden=as_json) as update:
         outcome = running.run(sim, recorder, update)
@@ -155,7 +155,7 @@ def press(
     """Press one object onto another: contact area, pressure, centre of pressure, stiffness, and a picture."""
     from pliant.pressing.output import numbers, report, sensor_shape
     from pliant.pressing.tool import press as press_together
-    from pliant.simulate.warm import announce
+    from pliant.simulate.compile_ahead import announce
 
     use_threads(threads)
     shape = sensor_shape(sensor, measured)
@@ -187,7 +187,7 @@ def response(
 ) -> None:
     """Tabulate how a surface gives way around a force, with finite elements or from measurements."""
     from pliant.pressing.response_tables import tabulated
-    from pliant.simulate.warm import announce
+    from pliant.simulate.compile_ahead import announce
 
     use_threads(threads)
     with announce(quiet=as_json):

@@ -17,7 +17,8 @@ from pliant.measure.pairs import pair_series, parted, per_pair
 from pliant.measure.pairs import pair_table as all_pairs
 from pliant.record import Recorder, Run, estimate_bytes, human
 from pliant.record.orders import Order, from_lowest
-from pliant.simulate.running import Outcome, Progress, drawn_cells
+from pliant.simulate.drawn import drawn_cells
+from pliant.simulate.running import Outcome, Progress
 from pliant.simulate.simulation import Simulation
 
 MOST_PARTED = 8  # pairs that are named

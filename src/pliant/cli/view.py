@@ -58,7 +58,7 @@ def live(
     """Run a scene in the browser: pull at bodies, change settings, drop more, save what was done. Ctrl-C ends it."""
     from pliant.live.orders import obey, serve
     from pliant.live.session import GRACE, Session
-    from pliant.simulate.warm import announce, warm
+    from pliant.simulate.compile_ahead import announce, warm
 
     made = wanted_scene(scene, settings or [], dt, None, contact)
     warm(made)
@@ -109,7 +109,7 @@ def stay(server: Server, browser: bool, busy: Callable[[], dict[str, Any]] | Non
 
 def wait_telling(over: Event, busy: Callable[[], dict[str, Any]]) -> None:
     """Wait, with a line about what a live simulation is busy with."""
-    from pliant.simulate.warm import line
+    from pliant.simulate.compile_ahead import line
 
     told = ""
     with line() as show:

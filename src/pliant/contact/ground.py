@@ -2,7 +2,7 @@
 
 The first and simplest method. Points that end the predicted step inside another body get an impulse
     I = s / (dt D) * depth,     D the give of the contact, s = k dt^2 D the only number that matters for stability,
-which is a penalty spring k = s / (dt^2 D) taken at the end of the step (DPF, 9.1 and 11.6-2 of the methods page; stable for s < 4/3,
+which is a penalty spring k = s / (dt^2 D) taken at the end of the step (DPF, theory/penalty 5.1, 5.5; stable for s < 4/3,
 a static partner and s = 1 end on the surface). Friction as in contact/friction.py.
 
 Where we differ: D is the absolute row sum over all contacts of the step, so stacked and shared contacts stay stable; k of an
@@ -47,6 +47,7 @@ class Ground:
             raise PliantError(f"stiffness = {self.stiffness}: s = k dt^2 D must be above 0 and below 4/3, where the method is stable.")
 
     def respond(self, motion: Motion, memory: Memory) -> Answer:
+        motion.refuse_self_contact("ground")
         finder = motion.kept(Penetration)
         surfaces = finder.fit(motion.end, motion.shapes)
         hits = finder.find(surfaces, motion.pairs.meet)

@@ -1,22 +1,23 @@
 """The method `noniterative`: contact forces of soft bodies in closed form, without iterations and without a stiffness.
 
-Spillmann, Becker and Teschner (sections 1-3 of the methods page). Every point that would end the step inside another body, d_i from
+Spillmann, Becker and Teschner (theory/noniterative 3-5). Every point that would end the step inside another body, d_i from
 coming out, gets the force that takes it there together with all the others,
     f_i = d_i / (dt^2 D_i),   D_i = q_i w_i + sum_j h_ij q_j w_j,   -h_ij f_i on the corners of the triangle where it comes out,
 one sweep of l1-Jacobi on the contacts of the step: it cannot diverge and closes the gaps exactly on average. Impulses are dt f.
 
-Where we differ: the reaction is spread by h (mode "moment", 3.3: no ghost torque); "paper" spreads it as published (`paper`). D is
-`motion.give`, the same sum carried through the bindings: it also holds for points bound to several nodes, for rigid bodies (3.4) and,
-with A^-1 in place of 1/m, for implicit ones. In mode "paper" points bound to several nodes have w = sum weight^2 w_node, and rows that
-touch implicit or free rigid bodies take `motion.give` of the published weights. Normals are not shared across sharp edges
-(detect/solid_penetration.py). Friction is Coulomb's law on top (3.5) with the anchors of contact/friction.py: the stick impulse of 3.5
-undoes the slip of one step, but not that of steps in which the contact was open, so bodies at rest would creep. Implicit bodies spread
-under their load within the step: their friction is computed after the normal impulses have acted. Exact shapes count as what they are.
-Edges that cross edges are contacts too, and points at rims leave with them (detect/sharp_edges.py). What has no depth is pulled apart and
-reported: a body wholly inside another has no border; one that is more than half through a thin one gets opposite fronts. A point that
-loses its direction, or whose direction turns over from one step to the next, goes on along its own last one, else along the last mean
-direction of its pair of bodies, else along the line of centres. Along it the bodies come apart by SHALLOW mean edges a step at least:
-closing all of the way in one step would shoot them apart.
+Where we differ: the reaction is spread by h (mode "moment", theory/noniterative 5.4: no ghost torque); "paper" spreads it as published
+(`paper`). D is
+`motion.give`, the same sum carried through the bindings: it also holds for points bound to several nodes, for rigid bodies
+(theory/noniterative 5.5) and, with A^-1 in place of 1/m, for implicit ones. In mode "paper" points bound to several nodes have w = sum
+weight^2 w_node, and rows that touch implicit or free rigid bodies take `motion.give` of the published weights. Normals are not shared
+across sharp edges (detect/solid_penetration.py). Friction is Coulomb's law on top (theory/noniterative 5.6) with the anchors of
+contact/friction.py: the stick impulse by itself undoes the slip of one step, but not that of steps in which the contact was open, so
+bodies at rest would creep. Implicit bodies spread under their load within the step: their friction is computed after the normal impulses
+have acted. Exact shapes count as what they are. Edges that cross edges are contacts too, and points at rims leave with them
+(detect/sharp_edges.py). What has no depth is pulled apart and reported: a body wholly inside another has no border; one that is more than
+half through a thin one gets opposite fronts. A point that loses its direction, or whose direction turns over from one step to the next,
+goes on along its own last one, else along the last mean direction of its pair of bodies, else along the line of centres. Along it the
+bodies come apart by SHALLOW mean edges a step at least: closing all of the way in one step would shoot them apart.
 
 Limitations: looks at the end of the step only; dissipates (restitution 0); bodies that start deep inside each other fly apart with
 depth / dt; needs tetrahedra.
@@ -210,7 +211,7 @@ def paper(point: Ints, corners: Ints, weights: Floats, inverse: Floats) -> Closu
         q_v = chi_v + s_v,  c_v = 1 / q_v,  S_i = sum_j c_j h_ij m_j,  alpha_i = S_i / (c_i m_i + S_i),
         f_i = d_i / (dt^2 D_i),  D_i = q_i w_i + 1 / S_i,  f_ij = -(c_j h_ij m_j / S_i) f_i     (eqs 1-3, any subset of points).
     Everything is written with w = 1 / m, which is 0 where a vertex is fixed. A fixed vertex of the triangle has S = infinity and takes all
-    of the reaction (3.4).
+    of the reaction (theory/noniterative 5.5).
     """
     q = crowding(point, corners, weights, len(inverse))
     w, share = inverse[corners], np.divide(weights, q[corners], out=np.zeros_like(weights), where=weights > 0.0)  # c h

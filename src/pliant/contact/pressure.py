@@ -14,14 +14,14 @@ from pliant.base import Floats, Ints
 from pliant.contact.contacts import Support
 from pliant.geometry.topology import listed
 from pliant.kernels import axpy, cross, dot, kernel, load, norm, scale, store, sub
-from pliant.model import Model, Rest
+from pliant.model import Rest
 from pliant.world.motion import Rows
 
 
 class Pressure:
     """Faces around each skin point; made once (`motion.kept(Pressure)`)."""
 
-    def __init__(self, rest: Rest | Model) -> None:
+    def __init__(self, rest: Rest) -> None:
         skin = rest.skin
         self.faces = skin.faces
         self.around = listed(skin.faces.ravel(), np.repeat(np.arange(len(skin.faces)), 3), len(skin))

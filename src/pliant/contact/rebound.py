@@ -1,4 +1,4 @@
-"""Velocities of colliding points turned back: what the method `reversal` computes for a set of points, pair by pair.
+"""Velocities of colliding points turned back: what the method `reversal` computes for a set of points, pair by pair (theory/springs 7).
 
 With V = sum m v / sum m over the colliding points of both bodies of a pair, n its normal and e the restitution,
     invert     v <- -e v

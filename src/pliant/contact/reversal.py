@@ -1,6 +1,6 @@
 """The method `reversal`: where surfaces cross, velocities are turned back and positions set back.
 
-[Motheram, Tribble] (12.3-12.5 of the methods page): all corners of intersecting triangles collide. As published (`invert`) their
+[Motheram, Tribble] (theory/springs 5-7): all corners of intersecting triangles collide. As published (`invert`) their
 velocities become -e v and their positions those of before the step. That pushes against the world: momentum is not kept, a
 partner that moves along is not seen, points that part already are turned back. `relative` and `normal` turn back what is left of the
 velocity in the frame of the mean velocity of both bodies' colliding points, all of it or along the normal; formulas in
@@ -59,7 +59,7 @@ class Reversal:
             raise PliantError(f"restitution = {self.restitution}: it is a ratio of speeds, from 0 (none left) to 1 (all of it).")
 
     def respond(self, motion: Motion, memory: Memory) -> Answer:
-        _refuse_self_contact(motion)
+        motion.refuse_self_contact("reversal")  # a crossing of one surface tells no inside
         stuck = memory.get("stuck")  # pairs that overlapped as the step began
         if stuck is None:
             stuck = motion.kept(Collisions).overlapping(motion.start, motion.pairs.meet)
@@ -137,18 +137,6 @@ class Reversal:
         impulse = points.balanced(-points.mass[:, None] * to_turn(how, points) * free[points.pair][:, None])
         record.add(found, points, _gaps(motion, found), impulse)
         motion.push(points.rows, impulse, move)
-
-
-def _refuse_self_contact(motion: Motion) -> None:
-    """A crossing of one surface tells no inside, and its corners have no partner to turn back from."""
-    every = np.arange(len(motion.bodies))
-    own = np.flatnonzero(motion.pairs.meet(every, every))
-    if len(own):
-        name = motion.bodies.names[own[0]]
-        raise PliantError(
-            f"Body '{name}' is to meet itself, but the method `reversal` turns bodies back from each other and knows no self-contact: "
-            f"state another method for the pair ('{name}', '{name}'), \"noniterative\" or \"continuous-penalty\", or drop it."
-        )
 
 
 def _keys(motion: Motion, found: Colliding) -> Ints:

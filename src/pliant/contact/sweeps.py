@@ -1,4 +1,4 @@
-"""Implicit springs of all contacts of a round together (11.6-4 of the methods page).
+"""Implicit springs of all contacts of a round together (theory/penalty 5.6).
 
 An implicit contact knows that its own impulse shortens the way in. With u = W j the change of its speed by the impulses j of all contacts,
     j = max(0, a - b u),     a = k dt (push) - c (speed),   b = k dt^2 (lever) + c,   c = 2 zeta sqrt(k / D) dt (time).

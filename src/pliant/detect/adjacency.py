@@ -7,9 +7,9 @@ from typing import NamedTuple
 import numpy as np
 
 from pliant.base import Floats, Ints
-from pliant.geometry.normals import face_normal, face_normals
+from pliant.geometry.normals import face_normal
 from pliant.geometry.topology import listed, topology
-from pliant.kernels import contiguous, parallel, prange, store, use_threads
+from pliant.kernels import contiguous, kernel, parallel, prange, store, use_threads
 
 FLAT = 1e-12  # 1 - cosine of the angle between the faces of an edge that counts as flat: rounding
 
@@ -62,9 +62,18 @@ def _normals(points, faces, out):  # type: ignore[no-untyped-def]
 
 def edge_normals(points: Floats, mesh: Adjacency, edge: Ints) -> tuple[Floats, Floats]:
     """Unit normals of the two faces of each edge, (k, 3) each; zero for a face that is not there."""
-    first, second = mesh.edge_faces[edge].T
-    other = np.where(second[:, None] >= 0, face_normals(points, mesh.faces[np.maximum(second, 0)]), 0.0)
-    return face_normals(points, mesh.faces[first]), other
+    first, second = np.zeros((len(edge), 3)), np.zeros((len(edge), 3))
+    _edge_normals(contiguous(points), mesh.faces, mesh.edge_faces, contiguous(edge, np.int64), first, second)
+    return first, second
+
+
+@kernel
+def _edge_normals(points, faces, edge_faces, edge, first, second):  # type: ignore[no-untyped-def]
+    for k in range(len(edge)):
+        f, g = edge_faces[edge[k], 0], edge_faces[edge[k], 1]
+        store(first, k, face_normal(points, faces, f))
+        if g >= 0:
+            store(second, k, face_normal(points, faces, g))
 
 
 def flat_edges(points: Floats, mesh: Adjacency, edge: Ints) -> np.ndarray:

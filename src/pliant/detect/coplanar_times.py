@@ -1,9 +1,9 @@
 """All times in a step at which four corners are coplanar, with what contact methods need to know about each.
 
-The cubic P(t) = N . r of `time_of_impact.py`, its roots in [0, 1] in ascending order, the weights of the common point there, and
-whether the pair enters or leaves: sigma P falls through zero when entering, where sigma = 1 for vertex-face (outside is in front of the
-face) and sigma = sign P(0) for edge-edge. Floating point with a slack of 1e-9 on the weights: right for forces, which are continuous
-there; ask `vertex_face_toi` and `edge_edge_toi` when the yes or no itself matters.
+The cubic P(t) = N . r of `time_of_impact.py` (theory/penalty 4.2), its roots in [0, 1] in ascending order, the weights of the common point
+there, and whether the pair enters or leaves: sigma P falls through zero when entering, where sigma = 1 for vertex-face (outside is in
+front of the face) and sigma = sign P(0) for edge-edge. Floating point with a slack of 1e-9 on the weights: right for forces, which are
+continuous there; ask `vertex_face_toi` and `edge_edge_toi` when the yes or no itself matters.
 
 A pair that stays coplanar for the whole step (every coefficient is rounding) gets the first time at which its features overlap in
 their plane. A pair without a plane at a root (flat triangle, parallel edges: |N|^2 < 1e-12 |e|^2 |f|^2) is marked DEGENERATE and the

@@ -1,4 +1,4 @@
-"""What may meet during a step: vertices with faces and edges with edges, from overlapping boxes of swept faces.
+"""What may meet during a step: vertices with faces and edges with edges, from overlapping boxes of swept faces (theory/penalty 4.3).
 
 Each vertex and each edge is owned by one face, whose box contains its own; so every pair of features with overlapping boxes comes
 from one pair of faces with overlapping boxes, and from one only. Features that share a vertex are left out.

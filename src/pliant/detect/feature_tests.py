@@ -1,4 +1,5 @@
-"""Tests of features that stand still: edge-triangle, triangle-triangle, point in tetrahedron, distance of two edges.
+"""Tests of features that stand still: edge-triangle, triangle-triangle, point in tetrahedron, distance of two edges (theory/penalty 4.1,
+theory/springs 6).
 
 Helpers for kernels, on 3-vectors that are tuples. Touching counts as meeting; what is smaller than the rounding of its own
 computation counts as zero.

@@ -55,14 +55,14 @@ class HashGrid:
         queries = as_queries(queries)
         check_count(k, len(self.points))
         distance, index = np.empty((len(queries), k)), np.empty((len(queries), k), np.int64)
-        _nearest(self.table, queries, np.zeros(len(queries), np.int64), np.full(1, np.inf), distance, index)
+        _nearest(self.table, queries, distance, index)
         return np.sqrt(distance), index
 
     def nearest_of(self, group: Ints, queries: Floats, reach: Floats) -> Ints:
         """(m,) nearest point of a group, the first of equal ones; -1 if none is nearer than the reach (G,) [m] of the group."""
-        index = np.full((len(queries), 1), -1, np.int64)
-        _nearest(self.table, contiguous(queries), contiguous(group, np.int64), reach, np.empty((len(queries), 1)), index)
-        return index[:, 0]
+        index = np.full(len(queries), -1, np.int64)
+        _nearest_of(self.table, contiguous(group, np.int64), contiguous(queries), reach, index)
+        return index
 
     def within(self, queries: Floats, radius: Floats | float) -> tuple[Ints, Ints]:
         """CSR (start (m + 1,), numbers) of the points not farther than the radius [m], by number."""
@@ -180,37 +180,46 @@ def _fill(table):  # type: ignore[no-untyped-def]
     start[size] = count
 
 
+@inline
+def _start(table, g, q):  # type: ignore[no-untyped-def]
+    """Where cubes of cells about a query begin, its cell or the nearest of the box: (x, y, z, squared distance off, to the next cell).
+
+    After m rings everything is known that is nearer than sqrt(off + (m cell + edge)^2).
+    """
+    low, high, c = load(table.low, g), load(table.high, g), table.cell[g]
+    p = min(max(q[0], low[0]), high[0]), min(max(q[1], low[1]), high[1]), min(max(q[2], low[2]), high[2])
+    x, y, z = int((p[0] - low[0]) / c), int((p[1] - low[1]) / c), int((p[2] - low[2]) / c)
+    u, v, w = p[0] - low[0] - x * c, p[1] - low[1] - y * c, p[2] - low[2] - z * c
+    d = sub(q, p)
+    return x, y, z, dot(d, d), min(u, v, w, c - u, c - v, c - w)
+
+
+@inline
+def _outside(x, cell, size):  # type: ignore[no-untyped-def]
+    """How far a coordinate is outside a cell, or a little less."""
+    return max(cell * size - x, x - (cell + 1) * size, 1e-9 * size) - 1e-9 * size
+
+
 @kernel
-def _nearest(table, queries, group, reach, best, index):  # type: ignore[no-untyped-def]
-    """k nearest points of each query's group that are nearer than its reach, over growing cubes of cells; `best`: squared distances."""
-    k = best.shape[1]
+def _nearest(table, queries, best, index):  # type: ignore[no-untyped-def]
+    """k nearest points of each query, over growing cubes of cells; `best` holds squared distances."""
+    k, c = best.shape[1], table.cell[0]
     for i in range(len(queries)):
-        g, q = group[i], load(queries, i)
-        low, high, c, limit, found = load(table.low, g), load(table.high, g), table.cell[g], reach[g] * reach[g], 0
-        if not low[0] <= high[0]:
-            continue  # an empty group
-        # cubes grow about p, the place of the box that is nearest to q; what is d away from p is sqrt(off + d^2) or more from q
-        p = min(max(q[0], low[0]), high[0]), min(max(q[1], low[1]), high[1]), min(max(q[2], low[2]), high[2])
-        x, y, z = int((p[0] - low[0]) / c), int((p[1] - low[1]) / c), int((p[2] - low[2]) / c)
-        u, v, w = p[0] - low[0] - x * c, p[1] - low[1] - y * c, p[2] - low[2] - z * c
-        d = sub(q, p)
-        off, edge, m, all_seen = dot(d, d), min(u, v, w, c - u, c - v, c - w), 0, False
-        while m <= SHELLS and not all_seen:
-            found = _shell(table, g, x, y, z, m, q, limit, best[i], index[i], found)
-            seen = off + max(m * c + edge, 0.0) ** 2
-            all_seen = seen > limit * ROUNDING or (found == k and best[i, k - 1] * ROUNDING < seen)
+        q, found, m, done = load(queries, i), 0, 0, False
+        x, y, z, off, edge = _start(table, 0, q)
+        while m <= SHELLS and not done:
+            found = _shell(table, x, y, z, m, q, best[i], index[i], found)
+            done = found == k and best[i, k - 1] * ROUNDING < off + max(m * c + edge, 0.0) ** 2
             m += 1
-        if not all_seen:
+        if not done:
             found = 0
             for j in range(len(table.points)):
-                d2 = squared(table.points, j, q)
-                if table.group[j] == g and d2 < limit:
-                    found = insert(d2, j, best[i], index[i], found)
+                found = insert(squared(table.points, j, q), j, best[i], index[i], found)
 
 
 @kernel
-def _shell(table, g, cx, cy, cz, m, q, limit, best, index, found):  # type: ignore[no-untyped-def]
-    """Look at the cells of a group that are m cells away from the centre."""
+def _shell(table, cx, cy, cz, m, q, best, index, found):  # type: ignore[no-untyped-def]
+    """Look at the cells that are m cells away from the centre."""
     size = len(table.start) - 1
     for x in range(max(cx - m, 0), cx + m + 1):
         for y in range(max(cy - m, 0), cy + m + 1):
@@ -218,14 +227,45 @@ def _shell(table, g, cx, cy, cz, m, q, limit, best, index, found):  # type: igno
             for z in range(cz - m, cz + m + 1, 1 if rim else 2 * m):
                 if z < 0:
                     continue
-                e, key = entry(g, x, y, z, size), cell_key(x, y, z)
+                e, key = entry(0, x, y, z, size), cell_key(x, y, z)
                 for place in range(table.start[e], table.start[e + 1]):
                     j = table.held[place]
-                    if table.key[j] == key and table.group[j] == g:
-                        d = squared(table.points, j, q)
-                        if d < limit:
-                            found = insert(d, j, best, index, found)
+                    if table.key[j] == key:
+                        found = insert(squared(table.points, j, q), j, best, index, found)
     return found
+
+
+@kernel
+def _nearest_of(table, group, queries, reach, index):  # type: ignore[no-untyped-def]
+    """The nearest point of each query's group that is nearer than its reach. A point may be seen twice, in cells that share an entry."""
+    size, points, start = len(table.start) - 1, table.points, table.start
+    for i in range(len(queries)):
+        g, q = group[i], load(queries, i)
+        if not table.low[g, 0] <= table.high[g, 0]:
+            continue  # an empty group
+        c, best, found, m, seen, low = table.cell[g], reach[g] * reach[g], -1, 0, 0.0, load(table.low, g)
+        cx, cy, cz, off, edge = _start(table, g, q)
+        while seen <= best:
+            for x in range(max(cx - m, 0), cx + m + 1):
+                dx = _outside(q[0] - low[0], x, c)
+                for y in range(max(cy - m, 0), cy + m + 1):
+                    dy = _outside(q[1] - low[1], y, c)
+                    if dx * dx + dy * dy > best:
+                        continue
+                    rim = m == 0 or abs(x - cx) == m or abs(y - cy) == m
+                    for z in range(cz - m, cz + m + 1, 1 if rim else 2 * m):
+                        dz = _outside(q[2] - low[2], z, c)
+                        if z < 0 or dx * dx + dy * dy + dz * dz > best:
+                            continue
+                        e = entry(g, x, y, z, size)
+                        for place in range(start[e], start[e + 1]):
+                            j = table.held[place]
+                            d = squared(points, j, q)
+                            if table.group[j] == g and (d < best or (d == best and j < found)):
+                                best, found = d, j
+            seen = (off + max(m * c + edge, 0.0) ** 2) / ROUNDING
+            m += 1
+        index[i] = found
 
 
 @kernel

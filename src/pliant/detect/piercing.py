@@ -39,8 +39,7 @@ def pierces_body(points: Floats, mesh: Adjacency, tree: Tree, edge: Ints, body: 
     """Whether each edge goes through a face of a body that it shares no vertex with, (k,) bool; the tree is over all faces, fit to hold
     them where the points are."""
     out = np.zeros(len(edge), bool)
-    nodes = (tree.root, tree.first, tree.count, tree.order, tree.low, tree.high)
-    _pierce_body(contiguous(points), mesh.edges, mesh.faces, edge, contiguous(body, np.int64), tree.level[1], nodes, out)
+    _pierce_body(contiguous(points), mesh.edges, mesh.faces, edge, contiguous(body, np.int64), tree.nodes, out)
     return out
 
 
@@ -54,26 +53,26 @@ def misses(p, q, low, high, i):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _pierce_body(points, edges, faces, edge, body, leaves, nodes, out):  # type: ignore[no-untyped-def]
-    root, first, count, order, low, high = nodes
+def _pierce_body(points, edges, faces, edge, body, nodes, out):  # type: ignore[no-untyped-def]
     stack = np.empty(STACK, np.int64)
     for i in range(len(edge)):
         u, v = edges[edge[i], 0], edges[edge[i], 1]
         p, q = load(points, u), load(points, v)
         top, hit = 0, False
-        if root[body[i]] >= 0:
-            stack[0], top = root[body[i]], 1
+        if nodes.root[body[i]] >= 0:
+            stack[0], top = nodes.root[body[i]], 1
         while top > 0 and not hit:
             top -= 1
             node = stack[top]
-            if misses(p, q, low, high, node):
+            if misses(p, q, nodes.low, nodes.high, node):
                 continue
-            for k in range(first[node], first[node] + count[node]):
-                if node >= leaves:
+            for k in range(nodes.first[node], nodes.first[node] + nodes.children[node]):
+                if node >= nodes.leaves:
                     stack[top] = k
                     top += 1
                     continue
-                a, b, c = faces[order[k], 0], faces[order[k], 1], faces[order[k], 2]
+                f = nodes.order[k]
+                a, b, c = faces[f, 0], faces[f, 1], faces[f, 2]
                 if a != u and a != v and b != u and b != v and c != u and c != v:
                     hit = hit or edge_triangle(p, q, load(points, a), load(points, b), load(points, c))[0]
         out[i] = hit

@@ -1,4 +1,4 @@
-"""Points of bodies in tetrahedra of other bodies, pair by pair of bodies whose boxes overlap.
+"""Points of bodies in tetrahedra of other bodies, pair by pair of bodies whose boxes overlap (theory/noniterative 3.2).
 
 Of a pair only the points of the one in the box of the other are looked at. They are compared with boxes around runs of BLOCK
 tetrahedra, and those in such a box with the tetrahedra of the run. For the few points of a contact that is several times faster than

@@ -4,8 +4,8 @@ vertex-face (p; a, b, c)   e = b - a, f = c - a, r = p - a
 edge-edge   (a, b; c, d)   e = b - a, f = d - c, r = a - c
 
 All are linear in t. The features can only meet where the corners are coplanar, P(t) = (e x f) . r = 0, a cubic
-(Provot 1997, "Collision and self-collision handling in cloth model dedicated to design garments"), and do so if the weights of
-the common point lie inside both. Touching counts. The answer is exact, in three stages:
+(theory/penalty 4.2; Provot 1997, "Collision and self-collision handling in cloth model dedicated to design garments"), and do so if the
+weights of the common point lie inside both. Touching counts. The answer is exact, in three stages:
 
 1. separated along an axis at the start and at the end: exact comparisons, most candidates end here;
 2. the cubic in floating point with bounds of its rounding error below: around every possible root there is a short

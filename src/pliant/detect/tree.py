@@ -1,4 +1,4 @@
-"""A bounding-volume tree over primitives of all bodies: one flat array of boxes, one root per body.
+"""A bounding-volume tree over primitives of all bodies: one flat array of boxes, one root per body (theory/springs 5).
 
 Primitives are points, edges, faces or tetrahedra (rows of `corners`), at rest or swept along straight paths, or bare boxes. The
 primitives of a body are ordered once by median splits; leaves are runs of LEAF of them, inner nodes are runs of `arity` nodes of the

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from pliant.base import Floats, Ints, PliantError
-from pliant.geometry.mesh import TET_FACES, TetMesh
+from pliant.geometry.mesh import TET_FACES, TetMesh, lone
 from pliant.kernels import axpy, contiguous, cross, dot, inline, kernel, load, sub
 
 INSIDE = -1e-12  # a weight may be this negative in a containing tet, for points on a face
@@ -102,8 +102,7 @@ def _too_far(point: int, distance: float, size: float, part: str, count: int) ->
 def _boundary_with_owner(mesh: TetMesh) -> tuple[Ints, Ints]:
     """Boundary faces and the tet each belongs to."""
     faces = mesh.tets[:, TET_FACES].reshape(-1, 3)
-    _, at, count = np.unique(np.sort(faces, axis=1), axis=0, return_index=True, return_counts=True)
-    at = np.sort(at[count == 1])
+    at = lone(faces)
     return faces[at], at // 4
 
 

@@ -1,4 +1,4 @@
-"""Volume, mass, centre and inertia tensor of solids, by exact integrals over tetrahedra."""
+"""Volume, mass, centre and inertia tensor of solids, by exact integrals over tetrahedra (theory/elements 3.3)."""
 
 from __future__ import annotations
 

@@ -14,6 +14,12 @@ TET_FACES = np.array([[1, 2, 3], [0, 3, 2], [0, 1, 3], [0, 2, 1]])
 TET_EDGES = np.array([[0, 1], [0, 2], [0, 3], [1, 2], [1, 3], [2, 3]])
 
 
+def lone(faces: Ints) -> Ints:
+    """Places of the faces (m, 3) whose corners no other face has, ascending."""
+    _, first, count = np.unique(np.sort(faces, axis=1), axis=0, return_index=True, return_counts=True)
+    return np.sort(first[count == 1])
+
+
 @dataclass(frozen=True)
 class Surface:
     """A triangle mesh, oriented outwards."""
@@ -57,9 +63,7 @@ class TetMesh:
     def boundary(self) -> Ints:
         """Faces that belong to one tetrahedron only, (m, 3), outward, in node numbers of this mesh."""
         faces = self.tets[:, TET_FACES].reshape(-1, 3)
-        key = np.sort(faces, axis=1)
-        _, first, count = np.unique(key, axis=0, return_index=True, return_counts=True)
-        return faces[np.sort(first[count == 1])]
+        return faces[lone(faces)]
 
     def surface(self) -> Surface:
         """The boundary as a surface of its own, with only the points it uses."""

@@ -53,6 +53,13 @@ def load4(a, i):  # type: ignore[no-untyped-def]
     return a[i, 0], a[i, 1], a[i, 2], a[i, 3]
 
 
+@inline
+def inverse_inertia_times(q, inverse, u):  # type: ignore[no-untyped-def]
+    """R J^-1 R^T u with J^-1 diagonal in the frame."""
+    b = rotate_back(q, u)
+    return rotate(q, (inverse[0] * b[0], inverse[1] * b[1], inverse[2] * b[2]))
+
+
 def rotation_vector_to_quaternion(vector: Floats) -> Floats:
     """Unit quaternions (w, x, y, z) of rotation vectors [rad], (..., 3) to (..., 4)."""
     half = 0.5 * np.linalg.norm(vector, axis=-1, keepdims=True)

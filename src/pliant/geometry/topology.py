@@ -12,7 +12,7 @@ import numpy as np
 
 from pliant.base import Floats, Ints, PliantError
 from pliant.geometry.blocks import split_octahedra
-from pliant.geometry.mesh import TET_EDGES, TET_FACES, TetMesh
+from pliant.geometry.mesh import TET_EDGES, TET_FACES, TetMesh, lone
 
 
 class Csr(NamedTuple):
@@ -132,8 +132,7 @@ def subdivided_skin(tets10: Ints, n_nodes: int) -> SubdividedSkin:
     """Bind one skin point to every node and cut each boundary face into four."""
     tets10 = np.asarray(tets10, dtype=np.int64).reshape(-1, 10)
     six = tets10[:, _FACES6].reshape(-1, 6)
-    _, first, count = np.unique(np.sort(six[:, :3], axis=1), axis=0, return_index=True, return_counts=True)
-    faces = six[np.sort(first[count == 1])][:, _FOUR].reshape(-1, 3)
+    faces = six[lone(six[:, :3])][:, _FOUR].reshape(-1, 3)
     surface = np.unique(faces)
     inner = np.setdiff1d(np.arange(n_nodes), surface, assume_unique=True)
     node_of_point = np.concatenate([surface, inner])

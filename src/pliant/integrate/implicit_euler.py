@@ -1,6 +1,6 @@
 """Implicit Euler for soft bodies: A v' = M v + dt (f_ext + f_el(x)),  A = M + dt C + dt^2 K,  C = a M + b K.
 
-One linear solve per step, with K the tangent at the start of the step (5 of the methods page). A also says how an implicit body
+One linear solve per step, with K the tangent at the start of the step (theory/elements 4.7). A also says how an implicit body
 answers a contact impulse: dv = A^-1 J^T I, which spreads the impulse as the body's stiffness would within the step.
 """
 

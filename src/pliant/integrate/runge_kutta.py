@@ -1,16 +1,20 @@
 r"""Runge-Kutta schemes of order eight for soft bodies: Cooper-Verner in one step, Dormand-Prince 8(5,3) in as many as its error asks for.
 
-    y = (x, v),  y' = (v, F(x, v, t) / m + g - d v):   stages y_s = y + h sum_j a_sj y'_j at t + c_s h (12.2 of the methods page)
+    y = (x, v),  y' = (v, F(x, v, t) / m + g - d v):   stages y_s = y + h sum_j a_sj y'_j at t + c_s h (theory/springs 4)
 
 Elastic forces, dashpots, damping d of vertices and loads are those of the stage. Rigid bodies and bodies of other schemes stay where
 the step began. Prescribed vertices move evenly from start to end of the step.
 
-Contact acts afterwards, as an impulse: it adds dv to the velocity and dt dv to the place (3.6 of the methods page, gamma_V = 1), so a
+Contact acts afterwards, as an impulse: it adds dv to the velocity and dt dv to the place (theory/noniterative 5.7, gamma_V = 1), so a
 contact reaches its goal in the same step as with Verlet. As if it had acted at the start of the step, it fades with the damping of the
 step, dv = I / (m (1 + dt d)); else what rests on the ground, where v = -g dt / 2 stands for rest, would be carried in part by damping.
 
 Dormand-Prince divides a step for each body by itself; bodies at different times within the step are evaluated together. Its first try is
 its stable step, and nothing is remembered from one step to the next, so a resumed run goes on bit for bit.
+
+Coefficients: Cooper-Verner has eleven stages (G. J. Cooper, J. H. Verner, SIAM J. Numer. Anal. 9, 1972), the "Verner 8th order" of
+Motheram, Tribble; Dormand-Prince 8(5,3) twelve, with estimates of order five and three (E. Hairer, S. P. Norsett, G. Wanner, "Solving
+Ordinary Differential Equations I", 1993). Tests check the order conditions.
 """
 
 from __future__ import annotations
@@ -20,14 +24,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pliant.base import Floats, Ints, PliantError
-from pliant.integrate import tableaus
-from pliant.integrate.stability import staged_step
-from pliant.integrate.tableaus import Tableau
+from pliant.integrate.explicit import staged_step
 from pliant.kernels import axpy, load, parallel, prange, store
 from pliant.model import COOPER_VERNER, DOP853, Model
 
 if TYPE_CHECKING:
     from pliant.world.world import World
+
+
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 SAFETY, SMALLEST, LARGEST = 0.9, 0.2, 10.0  # of the next step, by the error of this one
 ORDER = 8
@@ -56,9 +63,6 @@ class RungeKutta:
         for scheme in self.schemes:
             scheme.step(force, damping, dt, x, v)
         return force, damping
-
-
-TABLEAUS = {COOPER_VERNER: tableaus.COOPER_VERNER, DOP853: tableaus.DORMAND_PRINCE}
 
 
 class Scheme:
@@ -213,3 +217,74 @@ def combine(weights, h, x, v, rates, out_x, out_v):  # type: ignore[no-untyped-d
                 q = axpy(weights[j], (rates[1, j, i, 0], rates[1, j, i, 1], rates[1, j, i, 2]), q)
         store(out_x, i, axpy(h[i], p, load(x, i)))
         store(out_v, i, axpy(h[i], q, load(v, i)))
+
+
+@dataclass(frozen=True)
+class Tableau:
+    """y_s = y + h sum_j a_sj k_j at time t + c_s h, y' = y + h sum_j b_j k_j; e5 and e3 weigh the estimates of the error."""
+
+    a: Floats  # (s, s), below the diagonal
+    b: Floats  # (s,)
+    e5: Floats = field(default_factory=lambda: np.zeros(0))
+    e3: Floats = field(default_factory=lambda: np.zeros(0))
+
+    @property
+    def c(self) -> Floats:
+        return self.a.sum(axis=1)
+
+
+def _row(values: Mapping[int, float], size: int) -> Floats:
+    out = np.zeros(size)
+    out[list(values)] = list(values.values())
+    return out
+
+
+def _tableau(a: Sequence[Mapping[int, float]], b: Mapping[int, float], *errors: Mapping[int, float]) -> Tableau:
+    return Tableau(np.stack([_row(r, len(a)) for r in a]), _row(b, len(a)), *(_row(e, len(a)) for e in errors))
+
+
+_q = 21.0**0.5
+_CV_A: tuple[dict[int, float], ...] = (
+    {},
+    {0: 1 / 2},
+    {0: 1 / 4, 1: 1 / 4},
+    {0: 1 / 7, 1: -(7 + 3 * _q) / 98, 2: (21 + 5 * _q) / 49},
+    {0: (11 + _q) / 84, 2: (18 + 4 * _q) / 63, 3: (21 - _q) / 252},
+    {0: (5 + _q) / 48, 2: (9 + _q) / 36, 3: (-231 + 14 * _q) / 360, 4: (63 - 7 * _q) / 80},
+    {0: (10 - _q) / 42, 2: (-432 + 92 * _q) / 315, 3: (633 - 145 * _q) / 90, 4: (-504 + 115 * _q) / 70, 5: (63 - 13 * _q) / 35},
+    {0: 1 / 14, 4: (14 - 3 * _q) / 126, 5: (13 - 3 * _q) / 63, 6: 1 / 9},
+    {0: 1 / 32, 4: (91 - 21 * _q) / 576, 5: 11 / 72, 6: -(385 + 75 * _q) / 1152, 7: (63 + 13 * _q) / 128},
+    {0: 1 / 14, 4: 1 / 9, 5: -(733 + 147 * _q) / 2205, 6: (515 + 111 * _q) / 504, 7: -(51 + 11 * _q) / 56, 8: (132 + 28 * _q) / 245},
+    {
+        4: (-42 + 7 * _q) / 18, 5: (-18 + 28 * _q) / 45, 6: -(273 + 53 * _q) / 72, 7: (301 + 53 * _q) / 72,
+        8: (28 - 28 * _q) / 45, 9: (49 - 7 * _q) / 18,
+    },  # fmt: skip
+)
+_CV_B = {0: 1 / 20, 7: 49 / 180, 8: 16 / 45, 9: 49 / 180, 10: 1 / 20}
+
+_DOP_A: tuple[dict[int, float], ...] = (
+    {},
+    {0: 0.05260015195876773},
+    {0: 0.0197250569845379, 1: 0.0591751709536137},
+    {0: 0.02958758547680685, 2: 0.08876275643042054},
+    {0: 0.2413651341592667, 2: -0.8845494793282861, 3: 0.924834003261792},
+    {0: 0.037037037037037035, 3: 0.17082860872947386, 4: 0.12546768756682242},
+    {0: 0.037109375, 3: 0.17025221101954405, 4: 0.06021653898045596, 5: -0.017578125},
+    {0: 0.03709200011850479, 3: 0.17038392571223998, 4: 0.10726203044637328, 5: -0.015319437748624402, 6: 0.008273789163814023},
+    {0: 0.6241109587160757, 3: -3.3608926294469414, 4: -0.868219346841726, 5: 27.59209969944671, 6: 20.154067550477894,
+        7: -43.48988418106996},
+    {0: 0.47766253643826434, 3: -2.4881146199716677, 4: -0.590290826836843, 5: 21.230051448181193, 6: 15.279233632882423,
+        7: -33.28821096898486, 8: -0.020331201708508627},
+    {0: -0.9371424300859873, 3: 5.186372428844064, 4: 1.0914373489967295, 5: -8.149787010746927, 6: -18.52006565999696,
+        7: 22.739487099350505, 8: 2.4936055526796523, 9: -3.0467644718982196},
+    {0: 2.273310147516538, 3: -10.53449546673725, 4: -2.0008720582248625, 5: -17.9589318631188, 6: 27.94888452941996,
+        7: -2.8589982771350235, 8: -8.87285693353063, 9: 12.360567175794303, 10: 0.6433927460157636},
+)
+_DOP_B = {0: 0.054293734116568765, 5: 4.450312892752409, 6: 1.8915178993145003, 7: -5.801203960010585, 8: 0.3111643669578199,
+        9: -0.1521609496625161, 10: 0.20136540080403034, 11: 0.04471061572777259}
+_DOP_E3 = {0: -0.18980075407240762, 5: 4.450312892752409, 6: 1.8915178993145003, 7: -5.801203960010585, 8: -0.4226823213237919,
+        9: -0.1521609496625161, 10: 0.20136540080403034, 11: 0.02265179219836082}
+_DOP_E5 = {0: 0.01312004499419488, 5: -1.2251564463762044, 6: -0.4957589496572502, 7: 1.6643771824549864, 8: -0.35032884874997366,
+        9: 0.3341791187130175, 10: 0.08192320648511571, 11: -0.022355307863886294}
+
+TABLEAUS = {COOPER_VERNER: _tableau(_CV_A, _CV_B), DOP853: _tableau(_DOP_A, _DOP_B, _DOP_E5, _DOP_E3)}

@@ -7,10 +7,12 @@ from typing import Any
 import numpy as np
 
 from pliant.base import Floats, PliantError, nearest
-from pliant.bodies.body import body_parts
+from pliant.bodies.fem.room import FemBody
+from pliant.bodies.parts import body_parts
+from pliant.bodies.register import room_of
 from pliant.geometry.quaternions import matrix_to_quaternion, quaternion_to_matrix, rotation_vector_to_quaternion
 from pliant.live.hand import with_hand
-from pliant.scene import Body, Material, Scene
+from pliant.scene import Body, Scene
 from pliant.simulate.build import read_meshes
 from pliant.simulate.guards import OVERLAP, check_start, overlaps
 from pliant.simulate.simulation import Simulation
@@ -54,7 +56,7 @@ def rebuilt(sim: Simulation, scene: Scene) -> Simulation:
 def _seen(sim: Simulation) -> Floats:
     """Points of what can move, or of everything if nothing can [m], (n, 3)."""
     points, model = sim.points(), sim.world.model
-    movable = np.isin(model.skin.body[: len(points)], [i for i, k in enumerate(model.bodies.kind) if k != "static"])
+    movable = np.isin(model.skin.body[: len(points)], [i for i, k in enumerate(model.bodies.kind) if room_of(k).moves])
     return points[movable] if movable.any() else points
 
 
@@ -83,14 +85,11 @@ def dropped(sim: Simulation, shape: str, kind: str, size: float | None = None) -
     low, high = seen.min(axis=0), seen.max(axis=0)
     middle = 0.5 * (low + high)
     top = max(float(points[:, 2].max()), float(high[2])) + (0.5 + GAP) * size * 1.2
-    material = Material()
-    soft = [b.material for b in sim.scene.bodies if b.model == "fem" and not isinstance(b.material.youngs_modulus, list)]
+    soft = [b.material for b in sim.scene.bodies if isinstance(b, FemBody) and not isinstance(b.material.youngs_modulus, list)]
     if kind == "soft" and soft:
-        material = soft[0].model_copy()
-        if isinstance(material.density, list):
-            material.density = float(np.mean(material.density))
-    elif kind != "rigid":
-        material = Material(youngs_modulus=STIFF[kind], stiffness_damping=0.002)
+        material = soft[0].stated() | {"density": float(np.mean(soft[0].density))}
+    else:
+        material = {} if kind == "rigid" else {"youngs_modulus": STIFF[kind], "stiffness_damping": 0.002}
     return Body(
         name=_free(sim.scene, shape), shape=ACROSS[shape](size), model="rigid" if kind == "rigid" else "fem", material=material,
         position=(float(middle[0]), float(middle[1]), top), friction=0.4,
@@ -111,8 +110,8 @@ def as_it_stands(given: Scene, sim: Simulation) -> Scene:
     bodies = []
     for body in sim.scene.bodies:
         first = named.get(body.name)
-        update: dict[str, Any] = {} if first is None else {"shape": first.shape, "skin": first.skin}
-        if body.model != "static" and not body.fixed and not body.motions:
+        update: dict[str, Any] = {} if first is None else {part: getattr(first, part) for part in ("shape", "skin") if hasattr(body, part)}
+        if room_of(body.model).moves and not getattr(body, "fixed", ()) and not body.motions:
             update |= standing(body, sim)
         bodies.append(body.model_copy(update=update))
     return sim.scene.model_copy(update={"bodies": bodies})
@@ -120,14 +119,15 @@ def as_it_stands(given: Scene, sim: Simulation) -> Scene:
 
 def stiffness(body: Body) -> tuple[str, float] | None:
     """Path and value [Pa or N/m] of what makes a soft body stiff; None for others."""
-    name = {"fem": "youngs_modulus", "springs": "spring_stiffness"}.get(body.model)
-    if name is None:
+    name = room_of(body.model).stiffness
+    if not name:
         return None
     value: Any = getattr(body.material, name)
     return f"{body.name}.material.{name}", float(np.mean(value))
 
 
 # ---- where a body stands and how it moves as a whole, in the words of a scene
+
 
 def standing(body: Body, sim: Simulation) -> dict[str, Any]:
     """position, rotation, velocity and angular_velocity of a body that began as the scene says."""
@@ -183,7 +183,7 @@ ROUNDS = 40  # pushes at most
 def apart(scene: Scene) -> tuple[Scene, dict[str, float], str]:
     """The scene with overlapping bodies pushed apart, how far each was moved [m], and what a run would still refuse ("": nothing)."""
     sim = Simulation(read_meshes(scene))
-    free = {b.name for b in scene.bodies if b.model != "static" and not b.fixed and not b.motions}
+    free = {b.name for b in scene.bodies if room_of(b.model).moves and not getattr(b, "fixed", ()) and not b.motions}
     moved: dict[str, Floats] = {}
     for _ in range(ROUNDS):
         pushes = _pushes(sim, free)

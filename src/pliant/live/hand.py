@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from pliant.base import Floats, PliantError
+from pliant.bodies.register import room_of
 from pliant.model import Attachments
 from pliant.record.orders import Order
 from pliant.simulate.fracture import whole_epoch
@@ -63,7 +64,7 @@ class Hand:
             raise PliantError(f"there is no point {point} to grab")
         body = int(model.skin.body[point])
         name, frame = model.bodies.names[body], int(model.bodies.frame[body])
-        if model.bodies.kind[body] == "static" or (frame >= 0 and model.frames.inverse[frame] == 0.0):
+        if not room_of(model.bodies.kind[body]).moves or (frame >= 0 and model.frames.inverse[frame] == 0.0):
             raise PliantError(f"{name} cannot be pulled: it is held in place")
         if not (np.isfinite(strength) and 0.001 <= strength <= 1000.0):
             raise PliantError(f"strength = {strength}: give a factor from 0.001 to 1000")

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from pliant.base import PliantError, nearest
+from pliant.bodies.register import room_of
 from pliant.contact.method import METHODS
 from pliant.live import change
 from pliant.live.change import apart
@@ -102,7 +103,7 @@ def set_dt(session: Session, order: Asked) -> Said:
 def _longest(session: Session) -> tuple[float, float]:
     """The longest step [s] in which a fall from rest is no longer than the smallest moving body, and its size [m]."""
     bodies = session.sim.world.model.bodies
-    points = [session.sim.points(name) for name, kind in zip(bodies.names, bodies.kind, strict=True) if kind != "static"]
+    points = [session.sim.points(name) for name, kind in zip(bodies.names, bodies.kind, strict=True) if room_of(kind).moves]
     smallest = min((size for p in points if len(p) and (size := float(np.ptp(p, axis=0).max())) > 0.0), default=np.inf)
     return max(session.given.dt, float(np.sqrt(2.0 * smallest / GRAVITY))), smallest
 
@@ -288,6 +289,7 @@ def _title(order: Asked) -> str:
 
 
 # ---- `pliant live`: a simulation in the browser
+
 
 def serve(session: Session, host: str = "127.0.0.1", port: int | None = None) -> Server:
     """A server that shows a live simulation and takes orders, until it is closed."""

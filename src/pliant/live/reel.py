@@ -100,6 +100,7 @@ class Reel:
 
 # ---- `pliant view`: a recorded run in the browser
 
+
 def serve(run: Run, field: str = "auto", host: str = "127.0.0.1", port: int | None = None) -> Server:
     """A server that shows a run until it is closed."""
     reel = Reel(run, field)

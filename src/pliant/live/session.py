@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from pliant.base import PliantError
+from pliant.bodies.register import room_of
 from pliant.contact.contacts import Contacts
 from pliant.live import change, shown
 from pliant.live.curves import History
@@ -244,7 +245,7 @@ class Session:
             "notes": self.sim.notes, "shapes": list(change.ACROSS), "kinds": list(change.KINDS), "drop_size": change.usual_size(self.sim),
             "materials": [{"name": b.name, "friction": b.friction, "stiffness": change.stiffness(b)} for b in scene.bodies],
         }  # fmt: skip
-        soft = [i for i, k in enumerate(model.bodies.kind) if k == "fem"]
+        soft = [i for i, k in enumerate(model.bodies.kind) if room_of(k).solid]
         inside = np.isin(model.skin.tet_body, soft)
         tets, owner = model.skin.tets[inside], model.skin.tet_body[inside]
         self._topology = pack({"number": self.epoch}, shown.topology(picture, tets, owner))

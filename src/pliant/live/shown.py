@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from pliant.base import Floats, Ints
+from pliant.bodies.register import room_of
 from pliant.contact.contacts import Contacts
 from pliant.detect.surfels.clusters import Spheres
 from pliant.detect.tree import Tree
@@ -150,7 +151,7 @@ def frame(
 def in_common(picture: Picture) -> Intersection:
     """Where closed bodies overlap."""
     planes = [(plane.body, plane.point, plane.axes[2]) for plane in picture.planes]
-    still = [body for body, kind in picture.kinds.items() if kind == "static"]
+    still = [body for body, kind in picture.kinds.items() if not room_of(kind).moves]
     return intersection(np.nan_to_num(picture.points), picture.triangles, picture.triangle_body, planes, still)
 
 
@@ -199,13 +200,12 @@ def _marks(marks: Marks) -> dict[str, np.ndarray]:
 # They are built over what is drawn as the methods build theirs (`detect/tree.py`, `detect/surfels/clusters.py`). Only which points a node
 # holds is sent, once for each topology; boxes and spheres around them are worked out in the page, for every frame.
 
-ROUND = ("quasi-rigid", "points")  # bodies that are searched by spheres, with those without triangles
 
 
 def hierarchy(picture: Picture) -> dict[str, np.ndarray]:
     """Nodes of all trees: the run of `tree/points` each holds, how far below its root, whether it is a leaf, a sphere, and whose."""
     points = np.nan_to_num(picture.points)
-    round_ = [body for body, kind in picture.kinds.items() if kind in ROUND]
+    round_ = [body for body, kind in picture.kinds.items() if room_of(kind).surfels]
     boxed = ~np.isin(picture.triangle_body, round_)
     order = np.flatnonzero(boxed)[np.argsort(picture.triangle_body[boxed], kind="stable")]
     parts = [_boxes(points, picture.triangles[order], picture.triangle_body[order])] if len(order) else []

@@ -16,7 +16,8 @@ from pliant.record import Record, Recorder
 from pliant.record.elements import element_stretch
 from pliant.record.orders import Order
 from pliant.record.snapshot import pack_scene
-from pliant.simulate.running import cell_fields, checkpoint, drawn_cells, point_fields, step_values
+from pliant.simulate.drawn import cell_fields, drawn_cells, point_fields
+from pliant.simulate.running import checkpoint, step_values
 from pliant.simulate.simulation import Simulation
 from pliant.simulate.step import StepReport
 

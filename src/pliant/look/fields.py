@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from pliant.base import Floats, PliantError
+from pliant.bodies.register import room_of
 from pliant.look.source import Picture
 
 TITLES = {
@@ -35,7 +36,7 @@ def choose(field: str, available: Collection[str], kinds: Mapping[int, str]) -> 
     """The field to draw: one that is there, or `body` for plain colours; `auto` takes what tells most."""
     names = offered(available)
     if field == "auto":
-        if "von_mises" in names and "fem" in kinds.values():
+        if "von_mises" in names and any(room_of(kind).solid for kind in kinds.values()):
             return "von_mises"
         return next((name for name in ("speed", "displacement") if name in names), "body")
     if field not in names:
@@ -82,8 +83,8 @@ def coloured_bodies(picture: Picture, field: str) -> set[int]:
     """Bodies that show the field; the others keep a plain colour."""
     if field == "body":
         return set()
-    plain = {"static", "rigid"} if field in ELEMENTS_ONLY else {"static"}
-    return {body for body in picture.names if picture.kinds.get(body) not in plain}
+    rooms = {body: room_of(picture.kinds.get(body)) for body in picture.names}
+    return {body for body, room in rooms.items() if room.moves and not (room.hard and field in ELEMENTS_ONLY)}
 
 
 def sample(picture: Picture, field: str) -> Floats:

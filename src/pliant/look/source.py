@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pliant.base import Floats, Ints, PliantError
+from pliant.bodies.register import room_of
 from pliant.geometry.quaternions import quaternion_to_matrix, rotation_vector_to_quaternion
 from pliant.record.export import skin
 
@@ -52,7 +53,7 @@ class Picture:
 
     def moving(self, body: Ints) -> np.ndarray:
         """Whether the body of each number can move."""
-        static = [number for number, kind in self.kinds.items() if kind == "static"]
+        static = [number for number, kind in self.kinds.items() if not room_of(kind).moves]
         return ~np.isin(body, static)
 
     def movable_points(self) -> Floats:
@@ -86,7 +87,7 @@ def planes_of(scene: Scene) -> tuple[Plane, ...]:
 def from_simulation(sim: Simulation) -> Picture:
     """A simulation as it is now; displacements are from the rest shape, and zero for rigid bodies."""
     # start-up: a run is drawn without the code that steps
-    from pliant.simulate.running import cell_fields, drawn_cells, point_fields
+    from pliant.simulate.drawn import cell_fields, drawn_cells, point_fields
 
     model, state = sim.world.model, sim.world.state
     points, shown = sim.points(), sim.report.shown if sim.report else None
@@ -201,7 +202,7 @@ def _recorded_planes(header: Mapping[str, Any]) -> tuple[Plane, ...]:
     from pliant.scene import Scene  # start-up: simulations are drawn, and plots made, without reading scenes
 
     try:
-        return planes_of(Scene.from_toml(header["scene"], "the scene in the run file"))
+        return planes_of(Scene.recorded(header["scene"]))
     except (KeyError, PliantError):  # a run of another program, or of a scene that this version cannot read
         return ()
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from pliant.base import Floats, Ints, PliantError
+from pliant.bodies.register import room_of
 from pliant.look.source import Picture, Plane
 
 BACKGROUND = (249, 250, 252)
@@ -38,12 +39,12 @@ def colour_map(fraction: Floats) -> np.ndarray:
 def plain_colours(picture: Picture, by_field: bool) -> dict[int, tuple[int, int, int]]:
     """Colour of each body that does not show a field."""
     colours = {}
-    moving = [body for body in picture.names if picture.kinds.get(body) != "static"]
+    moving = [body for body in picture.names if room_of(picture.kinds.get(body)).moves]
     for body in picture.names:
-        if picture.kinds.get(body) == "static":
-            colours[body] = STATIC
-        else:
+        if body in moving:
             colours[body] = STONE if by_field else BODIES[moving.index(body) % len(BODIES)]
+        else:
+            colours[body] = STATIC
     return colours
 
 
@@ -220,7 +221,7 @@ def containers(picture: Picture, camera: Camera) -> set[str]:
     found = set()
     for body in boxes:
         low, high = boxes[body]
-        if picture.kinds.get(body) not in ("rigid", "static"):
+        if not room_of(picture.kinds.get(body)).hard:
             continue
         inside = [
             other for other, (a, b) in boxes.items()

@@ -5,11 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
 from scipy.spatial import cKDTree
 
 from pliant.base import Floats, Ints
+from pliant.geometry.topology import labels
 from pliant.look.source import NO_POINTS, Picture
 
 CREASE = np.cos(np.radians(48.0))  # sharper edges are kept
@@ -30,7 +29,6 @@ class Shading:
     @staticmethod
     def of(points: Floats, triangles: Ints) -> Shading:
         """Corners around a point stay together unless a crease divides them."""
-        count = len(triangles)
         normal = face_normals(points, triangles)
         normal /= np.maximum(np.linalg.norm(normal, axis=1, keepdims=True), 1e-300)
         # a side is (triangle, k): from its corner k to the next; equal sides of two triangles are neighbours in order
@@ -47,11 +45,10 @@ class Shading:
         a_next, b_next = a - a % 3 + (a + 1) % 3, b - b % 3 + (b + 1) % 3
         first = np.concatenate([a, a_next])
         second = np.concatenate([np.where(same_way, b, b_next), np.where(same_way, b_next, b)])
-        links = coo_array((np.ones(len(first), bool), (first, second)), shape=(3 * count, 3 * count))
-        number, label = connected_components(links, directed=False)
-        point = np.zeros(number, np.int64)
+        label = labels(3 * len(triangles), np.stack([first, second], axis=1))
+        point = np.zeros(label.max(initial=-1) + 1, np.int64)
         point[label] = triangles.ravel()
-        return Shading(point, label.reshape(-1, 3).astype(np.int64), ends[sharp[:, 0]], sharp // 3)
+        return Shading(point, label.reshape(-1, 3), ends[sharp[:, 0]], sharp // 3)
 
     def normals(self, points: Floats) -> Floats:
         """Unit normals of the shaded points, means over their triangles weighted by area."""
@@ -71,8 +68,8 @@ class Shading:
 def _strays(edges: Ints) -> np.ndarray:
     """Which sharp edges (e, 2) hang together with too few others to be a crease, (e,) bool."""
     size = int(edges.max(initial=0)) + 1
-    _, label = connected_components(coo_array((np.ones(len(edges), bool), (edges[:, 0], edges[:, 1])), shape=(size, size)), directed=False)
-    return np.bincount(label[edges[:, 0]], minlength=size)[label[edges[:, 0]]] < CHAIN
+    label = labels(size, edges)[edges[:, 0]]
+    return np.bincount(label, minlength=size)[label] < CHAIN
 
 
 def face_normals(points: Floats, triangles: Ints) -> Floats:

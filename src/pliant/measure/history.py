@@ -10,9 +10,10 @@ from pliant.base import Floats
 from pliant.contact.contacts import Contacts
 from pliant.contact.pressure import Pressure, point_pressure
 from pliant.kernels import kernel
-from pliant.simulate.fracture import rest_points
 
 if TYPE_CHECKING:
+    from pliant.model import Model
+    from pliant.simulate.fracture import Epoch
     from pliant.simulate.simulation import Simulation
 
 FIELDS = ("max_displacement", "max_pressure", "wear")
@@ -70,12 +71,20 @@ class History:
             getattr(self, name)[:] = fields[name]
 
 
+def rest_points(epoch: Epoch, model: Model, first: Floats) -> Floats:
+    """Where the points of the present skin were at the start [m], given those of the first epoch."""
+    source = epoch.source[: model.bodies.point_start[-1]]
+    out = first[np.maximum(source, 0)]
+    skin = model.skin
+    for p in np.flatnonzero(source < 0).tolist():
+        entry = slice(skin.start[p], skin.start[p + 1])
+        out[p] = np.sum(skin.weight[entry, None] * model.nodes.rest[skin.node[entry]], axis=0)
+    return out
+
+
 def surface_of(sim: Simulation) -> Pressure:
     """Faces around the skin points, made once."""
-    kept = sim.world.kept
-    if Pressure not in kept:  # a method of the user's may not have made it
-        kept[Pressure] = Pressure(sim.world.model)
-    return kept[Pressure]  # type: ignore[no-any-return]
+    return sim.world.derived(Pressure)
 
 
 @kernel

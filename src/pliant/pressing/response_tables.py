@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from pliant.base import Floats, PliantError
-from pliant.bodies.response_table import read_rows, read_table
+from pliant.bodies.quasi_rigid.response import read_rows, read_table
 from pliant.contact.elastic.response import Tabulated, compliance
 from pliant.geometry.mesh import TetMesh
 from pliant.geometry.shapes import make

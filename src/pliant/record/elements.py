@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from pliant.base import Floats
-from pliant.bodies.materials import von_mises
+from pliant.bodies.elasticity import von_mises
 from pliant.kernels import cross, dot, kernel, load, sub
 
 FLAT = 1e-9  # det F of an element that is all but flat: its stress is large, but a number that can be drawn

@@ -9,7 +9,7 @@ from xml.sax.saxutils import quoteattr
 import numpy as np
 
 from pliant.base import Floats, Ints, PliantError
-from pliant.geometry.mesh import TetMesh
+from pliant.geometry.mesh import TetMesh, lone
 from pliant.record.journal import Array
 from pliant.record.run import Cells, Run, data_frame, flat_columns, split_columns
 
@@ -109,8 +109,7 @@ def skin(cells: Cells, body: int | None = None) -> Ints:
 def _quadratic_boundary(tets: Ints) -> Ints:
     """Outer faces of quadratic tetrahedra, each as four triangles."""
     faces = tets[:, QUADRATIC_FACES].reshape(-1, 6)
-    _, first, count = np.unique(np.sort(faces[:, :3], axis=1), axis=0, return_index=True, return_counts=True)
-    return faces[np.sort(first[count == 1])][:, FACE_SPLIT].reshape(-1, 3)
+    return faces[lone(faces[:, :3])][:, FACE_SPLIT].reshape(-1, 3)
 
 
 def _ply(run: Run, stem: Path, frames: list[int], body: int | str | None) -> list[Path]:

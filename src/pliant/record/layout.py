@@ -111,6 +111,7 @@ def as_bytes(spec: Spec) -> bool:
 
 # ---- how large a run file will be
 
+
 def estimate_bytes(
     points: int, cells: Mapping[str, int], fields: Mapping[str, int], frames: int, states: int = 0, state_bytes: int = 0
 ) -> int:

@@ -370,6 +370,7 @@ def _identical(a: Array, b: Array) -> bool:
 
 # ---- what a recorder accepts
 
+
 def numeric(values: object, name: str) -> Array:
     """An array that VTK can hold, with at least one axis."""
     array = np.asarray(values)

@@ -61,7 +61,7 @@ def pack_scene(scene: Scene) -> tuple[str, dict[str, np.ndarray]]:
     for i, body in enumerate(scene.bodies):
         update: dict[str, Any] = {}
         for part in PARTS:
-            spec = getattr(body, part)
+            spec = getattr(body, part, None)
             if spec is None or is_named(spec):
                 continue
             arrays |= {f"{part}/{i}/{name}": array for name, array in _mesh_arrays(spec).items()}
@@ -86,10 +86,10 @@ def _mesh_arrays(shape: Shape) -> dict[str, np.ndarray]:
 
 def unpack_scene(text: str, arrays: dict[str, np.ndarray]) -> Scene:
     """The scene that `pack_scene` wrote down."""
-    scene = Scene.from_toml(text, "the scene in the run file")
+    scene = Scene.recorded(text)
     for body in scene.bodies:
         for part in PARTS:
-            spec = getattr(body, part)
+            spec = getattr(body, part, None)
             if isinstance(spec, dict) and spec.get("kind") == "recorded":
                 own = f"{part}/{spec['number']}/"
                 found = {k.removeprefix(own): np.array(v) for k, v in arrays.items() if k.startswith(own)}

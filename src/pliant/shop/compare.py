@@ -11,8 +11,8 @@ import numpy as np
 
 from pliant.base import Floats, PliantError
 from pliant.look.plots import panels_of
+from pliant.measure.balance import Newton
 from pliant.measure.books import books
-from pliant.measure.newton import Newton
 from pliant.model import Model
 from pliant.scene import Scene
 from pliant.simulate.simulation import Simulation

@@ -10,18 +10,17 @@ from typing import Any
 import numpy as np
 
 from pliant.base import Floats, Ints, PliantError
-from pliant.bodies.assemble import element_groups
-from pliant.bodies.body import BodyParts, body_parts, is_filled
-from pliant.bodies.materials import find_law
-from pliant.bodies.response_table import read_table
+from pliant.bodies.parts import body_parts, element_groups
+from pliant.bodies.quasi_rigid.response import read_table
+from pliant.bodies.schema import SoftBody
 from pliant.contact.method import Several, choose, make_method
 from pliant.detect.shapes import KINDS, NO_SHAPE
 from pliant.geometry.shapes import resolve
-from pliant.integrate.stability import stable_step
+from pliant.integrate.explicit import stable_step
 from pliant.model import SCHEMES, STAGED, SYMPLECTIC, Bodies, Frames, Model, Nodes, Skin, State
 from pliant.record.snapshot import PARTS, is_named
 from pliant.scene import Body, ResponseTable, Scene, Where
-from pliant.simulate.wiring import Draft, chosen, joined, starts, wire_attachments, wire_drives, wire_loads
+from pliant.simulate.boundary import Draft, chosen, joined, starts, wire_attachments, wire_drives, wire_loads
 from pliant.world.pairs import PairTable, pair_table
 from pliant.world.world import World
 
@@ -33,7 +32,6 @@ def build(scene: Scene) -> tuple[World, Several]:
     scene = scene.sampled()
     if not scene.bodies:
         raise PliantError("The scene has no bodies: add one with scene.add(...) or a [[bodies]] table.")
-    _check_laws(scene)
     contact, why = contact_of(scene)
     _refuse_tearing(scene)
     parts = [body_parts(body, contact.needs) for body in scene.bodies]
@@ -46,18 +44,9 @@ def build(scene: Scene) -> tuple[World, Several]:
     return World(model, state, _pairs(scene, model, list(contact.methods)), scene.solver), contact
 
 
-def _check_laws(scene: Scene) -> None:
-    """Laws are looked up for groups of bodies; an unknown one is refused here, where its body is known."""
-    for body in scene.bodies:
-        try:
-            find_law(body.material.law)
-        except PliantError as error:
-            raise PliantError(f"Body '{body.name}': {error}") from None
-
-
 def _refuse_tearing(scene: Scene) -> None:
     """Parts of a body overlap where they part; a method that pushes overlaps out within a step throws them apart."""
-    torn = [body.name for body in scene.bodies if body.model == "points" and body.material.tear_strain is not None]
+    torn = [body.name for body in scene.bodies if getattr(body.material, "tear_strain", None) is not None]
     if torn and methods_of(scene)[0] == "ground":
         raise PliantError(
             f"Body '{torn[0]}' can tear (tear_strain), and contact is \"ground\": its parts overlap where they part, and this method would "
@@ -76,7 +65,7 @@ def _model(scene: Scene, draft: Draft) -> tuple[Model, State]:
     frames = _frames(draft)
     loads, drives = wire_loads(scene, draft), wire_drives(scene, draft)
     attachments = wire_attachments(scene, draft)
-    staged = [b.integrator if SCHEMES.get(b.integrator) in STAGED else "" for b in scene.bodies]
+    staged = [name if SCHEMES.get(name := getattr(b, "integrator", "")) in STAGED else "" for b in scene.bodies]
     groups, group_body = element_groups(parts, draft.node_start, staged)
     for group in groups:
         np.add.at(nodes.mass, group.nodes, group.mass)
@@ -120,24 +109,13 @@ def _bodies(scene: Scene, draft: Draft, anchors: Ints) -> Bodies:
         analytic=np.array([KINDS[p.analytic[0]] if p.analytic else NO_SHAPE for p in parts], np.int64),
         parameters=parameters,
         anchor=anchors,
-        tolerance=np.array([b.tolerance for b in scene.bodies]),
-        unsafe=np.array([b.unsafe for b in scene.bodies], bool),
-        modulus=np.array([_modulus(b, p) for b, p in zip(scene.bodies, parts, strict=True)]),
+        tolerance=np.array([getattr(b, "tolerance", np.inf) for b in scene.bodies]),
+        unsafe=np.array([getattr(b, "unsafe", False) for b in scene.bodies], bool),
+        modulus=np.array([p.modulus for p in parts]),
         gives=joined([p.gives[None] for p in parts], (4,)),
         tables=[p.table for p in parts],
         parent=np.full(len(parts), -1, np.int64),
     )
-
-
-def _modulus(body: Body, part: BodyParts) -> float:
-    """Young's modulus of a body [Pa]: who keeps its shape in contact."""
-    if body.model in ("rigid", "static"):
-        return np.inf
-    if body.model != "springs":
-        return float(np.mean(body.material.youngs_modulus))
-    faces = part.points[part.faces] if len(part.faces) else np.ones((1, 3, 3))
-    length = np.linalg.norm(faces[:, 1] - faces[:, 0], axis=1).mean()
-    return float(np.mean(body.material.spring_stiffness) / max(length, 1e-300))
 
 
 def _nodes(scene: Scene, draft: Draft) -> Nodes:
@@ -145,7 +123,7 @@ def _nodes(scene: Scene, draft: Draft) -> Nodes:
     count = [len(p.nodes) for p in parts]
     inverse = np.ones(sum(count))  # becomes 1/m once masses are known
     for i, body in enumerate(scene.bodies):
-        held = [*body.fixed, *(m.where or Where() for m in body.motions if parts[i].frame is None)]
+        held = [*getattr(body, "fixed", ()), *(m.where or Where() for m in body.motions if parts[i].frame is None)]
         for where in held:
             inverse[draft.node_start[i] + chosen(where, parts[i].nodes, body.name)] = 0.0
     return Nodes(
@@ -153,8 +131,8 @@ def _nodes(scene: Scene, draft: Draft) -> Nodes:
         rest=joined([p.nodes for p in parts], (3,)),
         mass=joined([p.node_mass for p in parts]),
         inverse=inverse,
-        damping=np.repeat([b.material.mass_damping for b in scene.bodies], count).astype(np.float64),
-        drag=np.repeat([drag_of(b) for b in scene.bodies], count, axis=0).astype(np.float64),
+        damping=np.repeat([getattr(b.material, "mass_damping", 0.0) for b in scene.bodies], count).astype(np.float64),
+        drag=np.repeat([p.drag for p in parts], count, axis=0).astype(np.float64),
         scheme=np.full(sum(count), SYMPLECTIC, np.int64),
     )
 
@@ -220,22 +198,16 @@ def _refuse_massless(nodes: Nodes, names: list[str]) -> None:
         )
 
 
-def drag_of(body: Body) -> tuple[float, float, float]:
-    """Damping of each vertex of a body of springs: c [N s/m], reference force [N] (0: none) and largest factor."""
-    material = body.material
-    return material.vertex_damping if body.model == "springs" else 0.0, material.adaptive_force or 0.0, material.adaptive_cap
-
-
 def _choose_schemes(scene: Scene, model: Model) -> None:
     """Explicit where the step is stable with it, else implicit; a stated scheme is kept and its limit noted."""
     soft = np.diff(model.bodies.node_start) > 0
     limit = stable_steps(model)
     for i, body in enumerate(scene.bodies):
-        if not soft[i]:
+        if not soft[i] or not isinstance(body, SoftBody):
             continue
         scheme: str = body.integrator
         if scheme == "auto":
-            scheme, why = _choice(body, scene.dt, float(limit[i]))
+            scheme, why = body.scheme(scene.dt, float(limit[i]))
             model.notes.append(f"{body.name} is integrated with the {scheme} scheme: {why}.")
         model.nodes.scheme[model.bodies.node_start[i] : model.bodies.node_start[i + 1]] = SCHEMES[scheme]
     limit = stable_steps(model)
@@ -245,28 +217,13 @@ def _choose_schemes(scene: Scene, model: Model) -> None:
         model.notes.append(_too_long(scene.bodies[i], scheme, scene.dt, float(limit[i])))
 
 
-def _choice(body: Body, dt: float, limit: float) -> tuple[str, str]:
-    """What "auto" stands for, and why."""
-    if body.model == "springs" and body.network == "all-pairs":
-        return "verlet", "springs between all pairs take no implicit steps, and it has the longest stable step per force evaluation"
-    if body.model == "points":
-        return "symplectic", "its forces are cheap; implicit steps know all of its stiffness only with tangent = exact, and are dear then"
-    if dt <= limit:
-        return "symplectic", f"dt = {dt:g} s is within its explicit limit of {limit:.3g} s"
-    return "implicit", f"dt = {dt:g} s is above its explicit limit of {limit:.3g} s"
-
-
 def _too_long(body: Body, scheme: str, dt: float, limit: float) -> str:
     """What is done about a step above the limit, and what else could be."""
-    text = f"{body.name} is stable up to dt = {limit:.3g} s with the {scheme} scheme"
-    if body.model == "springs" and body.material.vertex_damping > 0:
-        factor = f" times adaptive_cap = {body.material.adaptive_cap:g}" if body.material.adaptive_force else ""
-        text += f" (vertex_damping = {body.material.vertex_damping:g} N s/m{factor} is part of that)"
+    text = f"{body.name} is stable up to dt = {limit:.3g} s with the {scheme} scheme{body.limited_by()}"
     if body.unsafe:
         return text + f", and dt = {dt:g} s is kept because the body is `unsafe`: it may well explode."
     text += f", so every step of {dt:g} s is divided into {int(np.ceil(dt / limit))}"
-    full = body.model == "springs" and body.network == "all-pairs"
-    return text + ("." if full else "; integrator = \"implicit\" takes it whole.")
+    return text + ("; integrator = \"implicit\" takes it whole." if body.takes_implicit() else ".")
 
 
 def stable_steps(model: Model) -> Floats:
@@ -310,14 +267,14 @@ def read_meshes(scene: Scene) -> Scene:
     for body in scene.bodies:
         update: dict[str, Any] = {}
         for part in PARTS:
-            spec = getattr(body, part)
+            spec = getattr(body, part, None)
             if spec is not None and not is_named(spec):
                 try:
-                    update[part] = resolve(spec, solid=part == "core" or (part == "shape" and is_filled(body, needs)))
+                    update[part] = resolve(spec, solid=part == "core" or (part == "shape" and body.filled(needs)))
                 except PliantError as error:
                     raise PliantError(f"Body '{body.name}': {error}") from None
-        response = body.material.response
-        if body.model == "quasi-rigid" and isinstance(response, str) and response.endswith(".csv"):
+        response = getattr(body.material, "response", None)
+        if isinstance(response, str) and response.endswith(".csv"):
             c, rows = read_table(response)
             table = ResponseTable(c=c, r=rows[:, 0].tolist(), values=rows[:, 1].tolist())
             update["material"] = body.material.model_copy(update={"response": table})

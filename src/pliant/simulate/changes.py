@@ -8,20 +8,9 @@ from typing import Any
 import numpy as np
 
 from pliant.base import PliantError, nearest
-from pliant.bodies.all_pairs import AllPairs
-from pliant.bodies.materials import lame
-from pliant.bodies.phyxels import point_values
-from pliant.bodies.points import Points
-from pliant.bodies.quasi_rigid import gives_of
-from pliant.bodies.springs import Springs
-from pliant.bodies.tets import Tets
-from pliant.scene import Body, Change, Material, Scene
-from pliant.simulate.build import drag_of
+from pliant.bodies.room import ROOMS, find_room
+from pliant.scene import Body, Change, Scene
 from pliant.world.world import World
-
-MATERIAL = ("youngs_modulus", "poisson_ratio", "mass_damping", "stiffness_damping", "spring_stiffness", "spring_damping",
-            "vertex_damping", "adaptive_force", "adaptive_cap", "hourglass", "crush", "volume_stiffness", "yield_strain", "creep_time",
-            "max_plastic_strain", "tear_strain", "temperature")  # fmt: skip
 
 
 def value_at(change: Change, time: float) -> Any:
@@ -43,9 +32,10 @@ def apply_change(world: World, scene: Scene, path: str, value: Any) -> None:
     elif len(parts) == 3 and parts[1] == "material":
         _material(world, _body(scene, parts[0]), parts[2], value)
     else:
+        material = dict.fromkeys(name for room in ROOMS.values() for name in room.changes)
         raise PliantError(
             f"'{path}' cannot be changed during a run. What can: gravity, BODY.friction, BODY.static_friction, "
-            f"pair.A.B.friction, BODY.material.X with X one of {', '.join(MATERIAL)}."
+            f"pair.A.B.friction, BODY.material.X with X one of {', '.join(material)}."
         )
 
 
@@ -84,33 +74,16 @@ def _pair(world: World, scene: Scene, a: str, b: str, name: str, value: float) -
 
 
 def _material(world: World, body: Body, name: str, value: Any) -> None:
-    if name not in MATERIAL:
-        raise PliantError(f"'{name}' of a material cannot be changed during a run: {nearest(name, MATERIAL)}")
+    room = find_room(body.model)
+    if name not in room.changes:
+        known = nearest(name, room.changes) if room.changes else "nothing of a static body's can."
+        raise PliantError(f"'{name}' of the material of a {body.model} body cannot be changed during a run: {known}")
     setattr(body.material, name, value)
-    material: Material = body.material
     model, i = world.model, world.model.bodies.names.index(body.name)
     family = model.bodies.family(i)
-    own = np.isin(model.nodes.body, family)
-    model.nodes.damping[own] = material.mass_damping
-    model.nodes.drag[own] = drag_of(body)
+    damping = body.material.mass_damping
+    model.nodes.damping[np.isin(model.nodes.body, family)] = damping
     if model.bodies.frame[i] >= 0:
-        model.frames.damping[model.bodies.frame[i]] = material.mass_damping
-    if body.model == "quasi-rigid":
-        gives, model.bodies.tables[i] = gives_of(body)
-        if body.core is not None:
-            gives[1:3] = model.bodies.gives[i, 1:3]  # which response rides on a core, and how wide it is, is the core's
-        model.bodies.gives[i] = gives
-    for group, owner in zip(model.groups, model.group_body, strict=True):
-        mine = np.isin(owner, family)
-        if not mine.any():
-            continue
-        group.rayleigh[mine] = material.stiffness_damping
-        if isinstance(group, Springs | AllPairs):
-            group.spring_stiffness[mine] = material.spring_stiffness
-            group.damping[mine] = material.spring_damping
-        elif isinstance(group, Points):
-            for key, array in point_values(material, int(mine.sum())).items():
-                if key != "density":
-                    getattr(group, key)[mine] = array
-        elif isinstance(group, Tets):
-            group.lam[mine], group.mu[mine] = lame(np.asarray(material.youngs_modulus, np.float64), material.poisson_ratio)
+        model.frames.damping[model.bodies.frame[i]] = damping
+    groups = [(group, np.isin(owner, family)) for group, owner in zip(model.groups, model.group_body, strict=True)]
+    room.built.changed(body, [(group, mine) for group, mine in groups if mine.any()], model, i)

@@ -1,4 +1,4 @@
-"""A new epoch: bodies whose phyxels have parted become several bodies (3.6 of the methods page).
+"""A new epoch: bodies whose phyxels have parted become several bodies (theory/point-bodies 8).
 
 Nodes are only put in another order, so mass and momentum are what they were, to the last bit. The largest part keeps the body's number and
 name, others come behind all bodies, named after it (head.2, head.3, ...); numbers are never used again. The epoch is made from
@@ -16,13 +16,13 @@ from typing import Any
 
 import numpy as np
 
-from pliant.base import Floats, Ints
+from pliant.base import Ints
 from pliant.bodies.elements import Elements
-from pliant.bodies.pieces import Piece, Whole, pieces_of
-from pliant.bodies.points import Points
+from pliant.bodies.points.elements import Points
+from pliant.bodies.points.pieces import Piece, Whole, pieces_of
 from pliant.model import CHANGING, Bodies, Model, Nodes, Skin
+from pliant.simulate.boundary import joined, starts
 from pliant.simulate.build import incidence
-from pliant.simulate.wiring import joined, starts
 from pliant.world.pairs import PairTable
 from pliant.world.world import World
 
@@ -254,14 +254,3 @@ def _pairs(old: PairTable, bodies: Bodies) -> PairTable:
         old, sliding=bodies.friction, sticking=bodies.static_friction, movable=old.movable[family],  # the same arrays: both change
         key=np.array(keys, np.int64)[order], contact=old.contact[pick], method=old.method[pick], mu_d=old.mu_d[pick], mu_s=old.mu_s[pick],
     )  # fmt: skip
-
-
-def rest_points(epoch: Epoch, model: Model, first: Floats) -> Floats:
-    """Where the points of the present skin were at the start [m], given those of the first epoch."""
-    source = epoch.source[: model.bodies.point_start[-1]]
-    out = first[np.maximum(source, 0)]
-    skin = model.skin
-    for p in np.flatnonzero(source < 0).tolist():
-        entry = slice(skin.start[p], skin.start[p + 1])
-        out[p] = np.sum(skin.weight[entry, None] * model.nodes.rest[skin.node[entry]], axis=0)
-    return out

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from pliant.base import Floats, Ints, PliantError
+from pliant.bodies.register import room_of
 from pliant.detect.penetration import Penetration
 from pliant.simulate.simulation import Simulation
 from pliant.world.world import World
@@ -37,7 +38,7 @@ def check_start(sim: Simulation) -> list[str]:
         if depth < 1e-9 * size:
             continue
         shift = depth * normal
-        if sim.world.model.bodies.kind[sim.index(a)] == "static":  # move what is meant to move
+        if not room_of(sim.world.model.bodies.kind[sim.index(a)]).moves:  # move what is meant to move
             a, b, shift = b, a, -shift
         shift = np.where(np.abs(shift) < 1e-6 * depth, 0.0, shift)
         cure = f"move {a} by ({shift[0]:.3g}, {shift[1]:.3g}, {shift[2]:.3g}) m"
@@ -47,7 +48,7 @@ def check_start(sim: Simulation) -> list[str]:
                 f"{text}, {100 * depth / size:.0f} % of the smaller one; they would be thrown apart. Either {cure}, "
                 f"or let them pass through each other with a pair (a = \"{a}\", b = \"{b}\", contact = false)."
             )
-        if "quasi-rigid" not in (sim.world.model.bodies.kind[sim.index(body)] for body in (a, b)):  # these overlap whenever they touch
+        if not any(room_of(sim.world.model.bodies.kind[sim.index(body)]).local for body in (a, b)):  # these overlap whenever they touch
             notes.append(f"{text}; contact will push them apart. To avoid it {cure}.")
     return notes
 

@@ -13,18 +13,16 @@ from typing import Any
 
 import numpy as np
 
-from pliant.base import Floats, PliantError
-from pliant.contact.pressure import point_pressure
-from pliant.measure.books import books
-from pliant.measure.history import FIELDS, History, surface_of
+from pliant.base import PliantError
+from pliant.measure.books import Rubbing, books
+from pliant.measure.history import FIELDS, History
 from pliant.measure.pairs import per_pair
-from pliant.measure.rubbing import Rubbing
-from pliant.record import Cells, Record, Recorder, Run, fold, resume_writer
-from pliant.record.elements import element_stress, element_stretch
+from pliant.record import Record, Recorder, Run, fold, resume_writer
+from pliant.record.elements import element_stretch
 from pliant.record.snapshot import freeze, pack_scene, thaw, unpack_scene
 from pliant.scene import Scene
 from pliant.simulate.build import read_meshes
-from pliant.simulate.discs import disc_fields, loose_points
+from pliant.simulate.drawn import cell_fields, drawn_cells, point_fields
 from pliant.simulate.guards import Guard, check_start
 from pliant.simulate.simulation import Simulation
 from pliant.simulate.step import StepReport
@@ -281,71 +279,3 @@ def step_values(sim: Simulation, report: StepReport, elastic: bool = False) -> d
         "contacts": len(report.contacts), "max_depth": report.max_depth, "iterations": report.solver_iterations,
         **{f"seconds {stage}": seconds for stage, seconds in report.timings.items()},
     }  # fmt: skip
-
-
-def point_fields(sim: Simulation, displacement: Floats) -> dict[str, np.ndarray]:
-    """Fields over the skin points, in single precision: they are for looking."""
-    world, count = sim.world, len(displacement)
-    contacts = sim.contacts()
-    velocity = world.skin_velocities()[:count]
-    depth, pressure, force = np.zeros(count), np.zeros(count), np.zeros((count, 3))
-    if len(contacts):
-        points = world.skin_positions(sim.state.x, sim.state.position, sim.state.rotation)
-        normal_force = contacts.normal_force[:, None] * contacts.normal
-        pressure = np.nan_to_num(point_pressure(points, surface_of(sim), contacts.support, normal_force)[:count])
-        support, row = contacts.support, contacts.support.row
-        shown = support.point < count  # the centre of an exact ball is not a point of its skin
-        np.maximum.at(depth, support.point[shown], np.where(support.weight != 0.0, contacts.depth[row], 0.0)[shown])
-        np.add.at(force, support.point[shown], (support.weight[:, None] * contacts.force[row])[shown])
-    fields = {"displacement": displacement, "velocity": velocity, "depth": depth, "pressure": pressure, "contact_force": force}
-    return {name: values.astype(np.float32) for name, values in fields.items()} | disc_fields(sim, count)
-
-
-def drawn_cells(sim: Simulation) -> tuple[Cells, list[tuple[int, np.ndarray, int]]]:
-    """Tets of soft bodies whose skin is their own, triangles of others, points of those without; and where tets get element fields.
-
-    The second value is, for each drawn body with tets, (group, elements of it, tets per element).
-    """
-    model = sim.world.model
-    skin, bodies = model.skin, model.bodies
-    single = np.diff(skin.start)  # embedded skins hang on four nodes
-    tets, tet_body, where, faces, face_body = [], [], [], [], []
-    for body in range(len(bodies)):
-        points = slice(bodies.point_start[body], bodies.point_start[body] + bodies.surface[body])
-        own = skin.tets[skin.tet_body == body]
-        if bodies.kind[body] == "fem" and len(own) and single[points].max(initial=0) < 4:
-            group = next(i for i, owner in enumerate(model.group_body) if (owner == body).any())
-            elements = np.flatnonzero(model.group_body[group] == body)
-            tets.append(own)
-            tet_body.append(np.full(len(own), body))
-            where.append((group, elements, len(own) // len(elements)))
-        else:
-            mine = skin.faces[bodies.face_start[body] : bodies.face_start[body + 1]]
-            faces.append(mine)
-            face_body.append(np.full(len(mine), body))
-    empty = np.zeros(0, np.int64)
-    loose, loose_body = loose_points(model)
-    cells = Cells(
-        tets=np.concatenate(tets) if tets else empty,
-        triangles=np.concatenate(faces) if faces else empty,
-        vertices=loose,
-        body=np.concatenate([*tet_body, *face_body, loose_body]),
-        bodies=dict(enumerate(bodies.names)),
-        parents={int(b): int(bodies.parent[b]) for b in np.flatnonzero(bodies.parent >= 0)},
-    )
-    return cells, where
-
-
-def cell_fields(
-    sim: Simulation, cells: Cells, where: list[tuple[int, np.ndarray, int]], stretches: list[Floats]
-) -> dict[str, np.ndarray]:
-    """Von Mises stress [Pa] and det F of every drawn cell; NaN and 1 where a cell is not an element."""
-    stress, volume = np.full(cells.count, np.nan, np.float32), np.ones(cells.count, np.float32)
-    values = {g: element_stress(sim.world.model.groups[g], sim.state.x, stretches[g]) for g in {g for g, _, _ in where}}
-    offset = 0
-    for group, elements, pieces in where:
-        mine = slice(offset, offset + len(elements) * pieces)
-        stress[mine] = np.repeat(values[group][elements], pieces)
-        volume[mine] = np.repeat(stretches[group][elements], pieces)
-        offset = mine.stop
-    return {"von_mises": stress, "det_F": volume}

@@ -238,7 +238,7 @@ class Simulation:
 
     def equilibrium(self, tolerance: float = 1e-8) -> Simulation:
         """Put every soft body where its forces balance under gravity and loads (no contact, no time), at rest."""
-        from pliant.simulate.statics import settle
+        from pliant.simulate.statics import settle  # SciPy's solvers: start-up
 
         self.reactions = settle(self.world, tolerance)
         return self

@@ -2,29 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from pydantic import BaseModel, ValidationError
+from pydantic import ValidationError
 
 from pliant.base import nearest
 
-
-def _fields_at(model: type[BaseModel], path: tuple[Any, ...]) -> list[str]:
-    """Names allowed beside the last part of a path through nested models."""
-    for part in path[:-1]:
-        if isinstance(part, str) and part in model.model_fields:
-            inner = _model_in(model.model_fields[part].annotation)
-            model = inner or model
-    return list(model.model_fields)
-
-
-def _model_in(annotation: Any) -> type[BaseModel] | None:
-    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
-        return annotation
-    for inner in getattr(annotation, "__args__", ()):
-        if (found := _model_in(inner)) is not None:
-            return found
-    return None
+if TYPE_CHECKING:
+    from pliant.spec.fields import Spec
 
 
 def _place(path: tuple[Any, ...]) -> str:
@@ -44,12 +29,12 @@ RANGE = {
 
 def _named_path(path: tuple[Any, ...], kind: str) -> tuple[Any, ...]:
     """The path without the types that pydantic puts in where a field may have several, as in youngs_modulus.list[float]."""
-    keep = len(path) - 1 if kind == "extra_forbidden" else -1  # an unknown key may look like anything
+    keep = len(path) - 1 if kind in ("extra_forbidden", "no_such_attribute") else -1  # an unknown key may look like anything
     types = ("float", "int", "str", "bool")
     return tuple(p for i, p in enumerate(path) if i == keep or isinstance(p, int) or (p.isidentifier() and p not in types))
 
 
-def explain(error: ValidationError, model: type[BaseModel]) -> str:
+def explain(error: ValidationError, model: type[Spec]) -> str:
     """One sentence per problem, instead of pydantic's report."""
     sentences = []
     items = [(_named_path(tuple(item["loc"]), item["type"]), item) for item in error.errors(include_url=False)]
@@ -58,9 +43,9 @@ def explain(error: ValidationError, model: type[BaseModel]) -> str:
         kind = item["type"]
         if path in out_of_range and kind not in RANGE:
             continue  # the other types that the field could have had
-        place = _place(path) or model.__name__.lower()
-        if kind == "extra_forbidden":
-            sentences.append(f"unknown key '{place}': {nearest(str(path[-1]), _fields_at(model, path))}")
+        place = _place(path) or model.word()
+        if kind in ("extra_forbidden", "no_such_attribute"):
+            sentences.append(model.elsewhere(place) or f"unknown key '{place}': {nearest(place, model.model_fields)}")
         elif kind == "missing":
             sentences.append(f"'{place}' is missing.")
         elif kind == "value_error":
@@ -74,11 +59,8 @@ def explain(error: ValidationError, model: type[BaseModel]) -> str:
     return " ".join(dict.fromkeys(sentences))
 
 
-def _range(model: type[BaseModel], path: tuple[Any, ...]) -> str:
+def _range(model: type[Spec], path: tuple[Any, ...]) -> str:
     """The allowed range of a number, both bounds in one sentence."""
-    for part in path[:-1]:
-        if isinstance(part, str) and part in model.model_fields:
-            model = _model_in(model.model_fields[part].annotation) or model
     field = model.model_fields.get(str(path[-1]))
     words = {"gt": "above", "ge": "at least", "lt": "below", "le": "at most"}
     rules = [r for rule in (field.metadata if field else []) for r in (getattr(rule, "metadata", None) or [rule])]

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import math
 
-from pliant.bodies.rigid import inverse_inertia_times
-from pliant.geometry.quaternions import load4, rotate, rotate_back
+from pliant.geometry.quaternions import inverse_inertia_times, load4, rotate, rotate_back
 from pliant.kernels import add, axpy, cross, dot, kernel, load, parallel, prange, scale, store, sub
 
 
@@ -102,8 +101,8 @@ def explicit_give(  # type: ignore[no-untyped-def]
 ):  # fmt: skip
     """Absolute row sums of the Delassus matrix, D_r = sum_s |W_rs| (an upper bound of it), explicit nodes and frames.
 
-    Nodes: sum |w_r| m^-1 q with q the total |weight| all rows put on the node (3.3 of the methods page). Frames: N/M + rho_r sum rho
-    with rho = sqrt((r x u) J^-1 (r x u)) (3.4). The three scratch arrays come in zeroed.
+    Nodes: sum |w_r| m^-1 q with q the total |weight| all rows put on the node (theory/noniterative 5.4). Frames: N/M + rho_r sum rho
+    with rho = sqrt((r x u) J^-1 (r x u)) (theory/noniterative 5.5). The three scratch arrays come in zeroed.
     """
     rows = len(at)
     for sweep in range(2):

@@ -7,7 +7,6 @@ a contact is a few (skin point, signed weight) pairs that sum to zero.
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -16,8 +15,8 @@ from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
-from pliant.base import Floats, Ints
-from pliant.bodies.rigid import fly
+from pliant.base import Floats, Ints, PliantError
+from pliant.bodies.rigid.motion import fly
 from pliant.world import bindings
 
 if TYPE_CHECKING:
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
     from pliant.world.pairs import PairTable
     from pliant.world.world import World
 
-Kept = TypeVar("Kept")
+Kind = TypeVar("Kind")
 FEW_DIGITS = 1e-3  # tolerance of solves meanwhile `roughly`
 
 
@@ -336,13 +335,20 @@ class Motion:
             self._stored = self.end, self._world.potential_energy(self.x, self.position)
         return self._stored[1]
 
-    def kept(self, kind: type[Kept]) -> Kept:
+    def kept(self, kind: type[Kind]) -> Kind:
         """Something derived from the model and the shape at rest alone (a tree, an adjacency), made once per epoch as kind(rest)."""
-        kept = self._world.kept
-        if kind not in kept:
-            takes = next(iter(inspect.signature(kind).parameters), "")
-            kept[kind] = kind(self._world.rest if takes == "rest" else self)  # type: ignore[call-arg]
-        return kept[kind]
+        return self._world.derived(kind)
+
+    def refuse_self_contact(self, method: str) -> None:
+        """For methods that know none: a sentence about the first body that is to meet itself."""
+        every = np.arange(len(self.bodies))
+        own = np.flatnonzero(self.pairs.meet(every, every))
+        if len(own):
+            name = self.bodies.names[own[0]]
+            raise PliantError(
+                f"Body '{name}' is to meet itself, but the method `{method}` knows no self-contact: state another method for the pair "
+                f"('{name}', '{name}'), \"noniterative\" or \"continuous-penalty\", or drop it."
+            )
 
     def angular_velocity(self) -> Floats:
         """Angular velocity of all frames [rad/s], (f, 3)."""

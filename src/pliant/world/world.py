@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from pliant.base import Floats
-from pliant.bodies.points import Points
-from pliant.bodies.rigid import angular_velocities, kick_frames
+from pliant.bodies.points.elements import Points
+from pliant.bodies.rigid.motion import angular_velocities, kick_frames
 from pliant.geometry.quaternions import product, quaternion_to_matrix, rotation_vector_to_quaternion
 from pliant.integrate.explicit import kick_nodes
 from pliant.integrate.implicit_euler import ImplicitEuler
@@ -18,7 +18,7 @@ from pliant.kernels import axpy, load, parallel, prange, store
 from pliant.model import IMPLICIT, STAGED, Model, Rest, State
 from pliant.world import bindings
 from pliant.world.loads import add_loads
-from pliant.world.motion import Free, Motion
+from pliant.world.motion import Free, Kind, Motion
 
 if TYPE_CHECKING:
     from pliant.world.pairs import PairTable
@@ -54,6 +54,12 @@ class World:
         """What kept things are made from."""
         return Rest.of(self.model)
 
+    def derived(self, kind: type[Kind]) -> Kind:
+        """kind(rest), made once per epoch."""
+        if kind not in self.kept:
+            self.kept[kind] = kind(self.rest)  # type: ignore[call-arg]
+        return self.kept[kind]  # type: ignore[no-any-return]
+
     # -- what acts
 
     def forces(
@@ -76,7 +82,7 @@ class World:
         return Forces(on_nodes, on_frames, torque, damping)
 
     def _damping(self, elastic: Floats) -> Floats:
-        """Damping of each node [1/s]: a of the body, and c / m min(|F| / f, cap) of the vertex ((3) of Motheram, Tribble)."""
+        """Damping of each node [1/s]: a of the body, and c / m min(|F| / f, cap) of the vertex (theory/springs 3.3)."""
         nodes = self.model.nodes
         c, reference, cap = nodes.drag.T
         if not c.any():

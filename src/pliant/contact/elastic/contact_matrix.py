@@ -1,9 +1,9 @@
 """The elastic matrix of the nodes of a contact.
 
 Opposite sides of a thin part are near through the body, not along the surface: such groups of nodes do not feel each other and have an
-elastic matrix each (2.6 of the methods page).
+elastic matrix each (theory/quasi-rigid 8).
 
-On levels coarser than the samples, nodes are clusters of them (2.9 of the methods page). A cluster carries a constant pressure. Its force
+On levels coarser than the samples, nodes are clusters of them (theory/quasi-rigid 11). A cluster carries a constant pressure. Its force
 acts on the surface as those of its samples together, so that the matrix is
     K_IJ = sum_i sum_j w_i w_j g(d_ij; tau_i^2 + tau_j^2),   w = A_i / A_I,
 which is Galerkin's restriction of the matrix of all samples. Near clusters are summed so; clusters farther apart act as one blob each,

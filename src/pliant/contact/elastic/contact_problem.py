@@ -1,8 +1,8 @@
 """The contact problem of two objects: which samples can carry force, how the surfaces meet there, and the elastic matrix of these nodes.
 
-Nodes are samples of one object inside the other and a margin around them, found down the trees of spheres (2.4 and 2.6 of the methods
-page). Samples whose foot is not on the other surface (in a hole, or lost) are left out, and so are those whose normal does not oppose that
-of the foot: n_A.n_B > -0.2 means a steep wall or the far side of a thin part. Both are counted.
+Nodes are samples of one object inside the other and a margin around them, found down the trees of spheres (theory/quasi-rigid 6.1, 8).
+Samples whose foot is not on the other surface (in a hole, or lost) are left out, and so are those whose normal does not oppose that of the
+foot: n_A.n_B > -0.2 means a steep wall or the far side of a thin part. Both are counted.
 """
 
 from __future__ import annotations

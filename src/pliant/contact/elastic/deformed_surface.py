@@ -1,5 +1,5 @@
-"""The surfaces after contact: samples around it displaced, and one surface that both objects share where they touch (2.4 and 2.10 of the
-methods page)."""
+"""The surfaces after contact: samples around it displaced, and one surface that both objects share where they touch
+(theory/quasi-rigid 6.5, 12)."""
 
 from __future__ import annotations
 

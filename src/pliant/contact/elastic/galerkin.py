@@ -1,7 +1,6 @@
 """The elastic matrix K_ij = g(d_ij; tau_i^2 + tau_j^2) between Gaussian blobs of force, and its products with forces.
 
-Each node carries a force P [N], spread over its surroundings as a Gaussian of variance tau^2 = (0.5)^2 A / 2 (section 2.2a of the
-methods page).
+Each node carries a force P [N], spread over its surroundings as a Gaussian of variance tau^2 = (0.5)^2 A / 2 (theory/quasi-rigid 4.1).
 The displacement [m] of the blob of node i is u_i = sum_j K_ij P_j. K is symmetric, and positive definite on a plane.
 
 A response is coded as terms (C, 1/b^2, cut-off radius), each
@@ -29,7 +28,7 @@ from pliant.base import Floats
 from pliant.contact.elastic.response import Response
 from pliant.kernels import allowed_threads, contiguous, inline, kernel, parallel, prange
 
-WIDTH = 0.5  # sigma / sqrt(A); wider blobs make the pressure oscillate (2.2 of the methods page)
+WIDTH = 0.5  # sigma / sqrt(A); wider blobs make the pressure oscillate (theory/quasi-rigid 4.5)
 PIECE = 256  # nodes in a piece of a row; fixed, so that threads cannot matter
 TILE = 64  # rows that are filled together
 HALF_PI_ROOT = math.sqrt(0.5 * math.pi)

@@ -1,7 +1,7 @@
 """The elastic contact problem: forces P >= 0 and separations s = K P + q >= 0 with s P = 0 [Pauly, Pai, Guibas 2004, (9)].
 
 q [m] is the separation of the undeformed surfaces, negative where they overlap; K [m/N] the elastic matrix. For K symmetric and positive
-definite this is min 1/2 P'KP + q'P over P >= 0, and has exactly one solution. Section 2.7 of the methods page.
+definite this is min 1/2 P'KP + q'P over P >= 0, and has exactly one solution: theory/quasi-rigid 6.3, 9.
 
     solve(operator, q)                            at a given position
     solve_load(operator, gap, rows, load)         at a given load: the position is found too (lcp_load.py)

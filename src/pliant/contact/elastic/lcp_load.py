@@ -1,4 +1,4 @@
-"""Contact under a given load: the position of the rigid body is unknown too. And how stiff a contact is.
+"""Contact under a given load: the position of the rigid body is unknown too (theory/quasi-rigid 9.6). And how stiff a contact is.
 
     s = K P + gap - J x >= 0,   P >= 0,   s P = 0,   J^T P = load
 
@@ -214,8 +214,7 @@ class Border:
 
 
 def contact_stiffness(operator: Operator | Floats, contact: np.ndarray, rows: Floats, tolerance: float = 1e-10) -> Floats:
-    """J_c^T K_cc^-1 J_c, (m, m): how the load J^T P grows with motions x of the body while the same nodes touch (2.8 of the
-    methods page).
+    """J_c^T K_cc^-1 J_c, (m, m): how the load J^T P grows with motions x of the body while the same nodes touch (theory/quasi-rigid 10).
 
     With rows (n_i, (x_i - c) x n_i) it is the 6 x 6 stiffness of the contact. Terms from turning normals are not in it.
     """

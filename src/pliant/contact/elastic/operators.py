@@ -170,7 +170,7 @@ class Patch:
 
     Zero padding to twice the size makes the product exact for a single patch: nothing repeats. Two kinds of nodes: `gauss`, the Gaussian
     blobs of galerkin.py, for every response; `love`, uniform squares with the displacement taken at their centres [Love 1929], for
-    Boussinesq.
+    Boussinesq (theory/quasi-rigid 4.4).
     """
 
     shape: tuple[int, int]

@@ -1,4 +1,4 @@
-"""The static contact of two objects that give way locally [Pauly, Pai, Guibas 2004, sections 3 and 4]; 2.4-2.8 of the methods page.
+"""The static contact of two objects that give way locally [Pauly, Pai, Guibas 2004, sections 3 and 4]; theory/quasi-rigid 6-10.
 
     resolve(Side(foot, VolumePreserving(c, b)), Side(Exact("plane")))
 
@@ -347,8 +347,8 @@ def sketch(task: Task, margin: float, level: int) -> Sketch | None:
 
 
 def _split(task: Task) -> ContactResult:
-    """A problem on each surface, with the other one where it came to be, three times [Pauly, Pai, Guibas 2004, 4.2]; 2.5 of the methods
-    page. The mean of both forces."""
+    """A problem on each surface, with the other one where it came to be, three times [Pauly, Pai, Guibas 2004, 4.2];
+    theory/quasi-rigid 7.2. The mean of both forces."""
     if task.sides[0].nodes is None or task.sides[1].nodes is None:
         raise PliantError("Mode split solves a problem on either surface, so both need samples: use master with an exact shape.")
     halves = [_half(task, i) for i in (0, 1)]

@@ -1,4 +1,4 @@
-"""How a surface gives way around a point force: u(r) = f(r) P, [Pauly, Pai, Guibas 2004, 3.1], section 2.1 of the methods page.
+"""How a surface gives way around a point force: u(r) = f(r) P, [Pauly, Pai, Guibas 2004, 3.1], theory/quasi-rigid 3.
 
     Boussinesq(C)            f = C / r                                        an elastic half-space
     VolumePreserving(C, b)   f = C (1/r - c) exp(-r^2/2b^2), c = sqrt(pi/2)/b   what goes in comes out within a few b
@@ -39,7 +39,7 @@ class Response(Protocol):
 
     @property
     def positive(self) -> bool:
-        """True if a push never lifts the surface: then only nodes that overlap can carry force (2.4 of the methods page)."""
+        """True if a push never lifts the surface: then only nodes that overlap can carry force (theory/quasi-rigid 6.2)."""
         ...
 
     @property

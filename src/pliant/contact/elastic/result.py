@@ -1,5 +1,5 @@
 """What a contact of two objects is like: forces at nodes, how far both gave way, and the load that passes between them; and pressure from
-nodal forces, smoothed for maps, or carried from coarse nodes to finer ones (2.2 and 2.9 of the methods page)."""
+nodal forces, smoothed for maps, or carried from coarse nodes to finer ones (theory/quasi-rigid 4.6, 11)."""
 
 from __future__ import annotations
 

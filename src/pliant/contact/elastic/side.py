@@ -1,7 +1,7 @@
 """One of the two objects of a contact: its shape, where it is, and how its surface gives way; and coarser levels of it.
 
 A level stands for clusters of at most 8, 32, 128, ... samples, each with a representative on the surface; what clusters do to each other
-follows from their samples (contact_matrix.py; 2.9 of the methods page). 40 to 100 nodes in contact give the force to 1-3 %."""
+follows from their samples (contact_matrix.py; theory/quasi-rigid 11). 40 to 100 nodes in contact give the force to 1-3 %."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Regular and hooked pairs (6.2.2 of the thesis; 11.2 and 11.6-1 of the methods page).
+"""Regular and hooked pairs (6.2.2 of the thesis; theory/penalty 7.2, 7.6).
 
 A pair is regular if its contact normal n_c (out of B towards A) opposes the surface of A: some normal n of the span around A's feature
 has
@@ -90,7 +90,7 @@ def categories(
     """Which pairs are hooked, (r,). Pairs with exact shapes never are.
 
     rule: as in `Redefinition.categories`. reference: directions out of B that are known from elsewhere, (r, 3), zero where none is: there
-    hooked means n_c . reference < sqrt(1/2) (11.6-1). normals: `mesh.normals(points)` if at hand.
+    hooked means n_c . reference < sqrt(1/2) (theory/penalty 7.6). normals: `mesh.normals(points)` if at hand.
     """
     hooked = np.zeros(len(records), np.bool_)
     if CATEGORIES[rule] == OFF or len(records) == 0:
@@ -124,7 +124,7 @@ def _categories(points, pairs, mesh, normal, reference, rule, hooked):  # type: 
 def reference_normals(
     points: Floats, records: Records, known: Records, mesh: Adjacency, normals: Floats | None = None
 ) -> Floats:  # fmt: skip
-    """Where neighbouring contacts push (11.6-1), (r, 3); zero where no neighbour is in contact.
+    """Where neighbouring contacts push (theory/penalty 7.6), (r, 3); zero where no neighbour is in contact.
 
     For the vertex V of a pair with body B: n_ref = normalise(sum of n_u / |x_u - x_V|^2) over the vertices u that an edge joins to V and
     that have an active, regular pair with a face of B among the `known`.

@@ -1,9 +1,9 @@
 """How far pairs of features press into each other during a step: the integral that a penalty impulse is made of.
 
-With N(t) = e x f, P(t) = N.r and L = |N| the gap of a pair is sigma P / L and its normal sigma N / L (9.2 of the methods page; the weights
+With N(t) = e x f, P(t) = N.r and L = |N| the gap of a pair is sigma P / L and its normal sigma N / L (theory/penalty 5.2; the weights
 drop out, because the foot lies in the plane of the features), so that
     I = -k dt  integral of P N / L^2  over the times in which sigma P < 0.
-`exact` takes L(t) as it is, by Gauss-Legendre with four points an interval, in pieces where L^2 varies by more than a quarter;
+`exact` takes L(t) as it is, by Gauss-Legendre with four points an interval, in pieces where L^2 varies by more than 1.4 times;
 `constant` puts L_k^2 = (L_0 + ... + L_4) / 5 in its place as the thesis does, whose integrand is a polynomial that four points
 integrate exactly. Discrete is the depth and normal at the end of the step, for all of it.
 
@@ -26,7 +26,7 @@ from pliant.detect.time_of_impact import bernstein, corners_of, critical_points,
 from pliant.kernels import axpy, contiguous, cross, dot, inline, kernel, parallel, prange, scale, store, use_threads
 
 DISCRETE, EXACT, CONSTANT = 0, 1, 2
-WIDE = 1.25  # most / least L^2 of a piece that four points integrate: to nine digits of the impulse
+WIDE = 1.4  # most / least L^2 of a piece that four points integrate: to nine digits of the impulse
 PIECES = 128  # at most; where L^2 still varies more in one of them, N passes through (nearly) zero
 FLAT = 1e-12  # |N|^2 / (|e|^2 |f|^2) below which there is no normal, to rounding
 NODES, SHARES = np.polynomial.legendre.leggauss(4)  # on [-1, 1]
@@ -79,7 +79,7 @@ def factors(n, x, y, low, high):  # type: ignore[no-untyped-def]
 def quadrature(n, x, y, p, square, blend, other, low, high):  # type: ignore[no-untyped-def]
     """Minus the integral of P N / L^2 over [low, high]; `square` > 0 stands for L^2, else L^2 as it is.
 
-    blend > 0: the normal is turned that share towards the unit vector `other` (11.6-5).
+    blend > 0: the normal is turned that share towards the unit vector `other` (theory/penalty 5.9).
     """
     half, middle = 0.5 * (high - low), 0.5 * (high + low)
     g0, g1, g2 = 0.0, 0.0, 0.0
@@ -169,53 +169,49 @@ def largest_normal(n, x, y):  # type: ignore[no-untyped-def]
     return best if dot(best, best) >= dot(o, o) else o
 
 
-@inline
-def press_one(i, mode, kind, corners, sigma, since, blend, other, start, end, out):  # type: ignore[no-untyped-def]
-    """Fill in row i, of a vertex and a face or of two edges; discrete if `mode` is DISCRETE."""
-    face = kind[i] != EDGE_EDGE
-    begin, last = frame(face, corners_of(start, corners, i)), frame(face, corners_of(end, corners, i))
-    n = cross(last[0], last[1])
-    square = dot(n, n)
-    size = dot(last[0], last[0]) * dot(last[1], last[1])
-    flat = square <= FLAT * size
-    turned = (blend * other[i, 0], blend * other[i, 1], blend * other[i, 2])
-    share = blend if dot(turned, turned) > 0.0 else 0.0
-    towards = (other[i, 0], other[i, 1], other[i, 2])
-    if mode != DISCRETE:
-        m, x, y, p = normal_and_cubic(begin, last)
-        given = 0.0
-        if mode == CONSTANT:
-            l0, l1, l2, l3, l4 = factors(m, x, y, 0.0, 1.0)
-            given = 0.2 * (l0 + l1 + l2 + l3 + l4)
-        g, out.time[i], out.lever[i], good = integrate(m, x, y, p, sigma[i], since[i], given, FLAT * size, share, towards)
-        if good and not flat:
-            store(out.normal, i, scale(sigma[i] / math.sqrt(square), n))
-            out.gap[i] = sigma[i] * dot(n, last[2]) / math.sqrt(square)
-            store(out.push, i, g)
-            return
-        out.guarded[i] = True
-        n = largest_normal(m, x, y)
-        square = dot(n, n)
-        flat = square == 0.0
-        out.time[i], out.lever[i] = 0.0, 0.0
-    if flat:
-        return
-    n = scale(sigma[i] / math.sqrt(square), n)
-    store(out.normal, i, n)
-    out.gap[i] = dot(n, last[2])
-    if out.gap[i] < 0.0:
-        if share > 0.0:
-            n = axpy(1.0 - share, n, turned)
-            n = scale(1.0 / math.sqrt(dot(n, n)), n)
-        store(out.push, i, scale(-out.gap[i], n))
-        out.time[i], out.lever[i] = 1.0, 1.0
-
-
 @parallel
-def press(mode, kind, corners, sigma, since, blend, other, start, end, out):  # type: ignore[no-untyped-def]
-    for i in prange(len(kind)):
-        if kind[i] != VERTEX_SHAPE:
-            press_one(i, mode, kind, corners, sigma, since, blend, other, start, end, out)  # prange itself does not write into tuples
+def press(mode, pairs, since, blend, other, start, end, push, time, lever, gap, normal, guarded):  # type: ignore[no-untyped-def]
+    """Fill in the rows of vertex-face and edge-edge records; discrete where `mode` is DISCRETE."""
+    for i in prange(len(since)):
+        if pairs.kind[i] == VERTEX_SHAPE:
+            continue
+        face = pairs.kind[i] != EDGE_EDGE
+        begin, last = frame(face, corners_of(start, pairs.corners, i)), frame(face, corners_of(end, pairs.corners, i))
+        n = cross(last[0], last[1])
+        square = dot(n, n)
+        size = dot(last[0], last[0]) * dot(last[1], last[1])
+        flat = square <= FLAT * size
+        turned = (blend * other[i, 0], blend * other[i, 1], blend * other[i, 2])
+        share = blend if dot(turned, turned) > 0.0 else 0.0
+        towards = (other[i, 0], other[i, 1], other[i, 2])
+        if mode != DISCRETE:
+            m, x, y, p = normal_and_cubic(begin, last)
+            given = 0.0
+            if mode == CONSTANT:
+                l0, l1, l2, l3, l4 = factors(m, x, y, 0.0, 1.0)
+                given = 0.2 * (l0 + l1 + l2 + l3 + l4)
+            g, time[i], lever[i], good = integrate(m, x, y, p, pairs.sigma[i], since[i], given, FLAT * size, share, towards)
+            if good and not flat:
+                store(normal, i, scale(pairs.sigma[i] / math.sqrt(square), n))
+                gap[i] = pairs.sigma[i] * dot(n, last[2]) / math.sqrt(square)
+                store(push, i, g)
+                continue
+            guarded[i] = True
+            n = largest_normal(m, x, y)
+            square = dot(n, n)
+            flat = square == 0.0
+            time[i], lever[i] = 0.0, 0.0
+        if flat:
+            continue
+        n = scale(pairs.sigma[i] / math.sqrt(square), n)
+        store(normal, i, n)
+        gap[i] = dot(n, last[2])
+        if gap[i] < 0.0:
+            if share > 0.0:
+                n = axpy(1.0 - share, n, turned)
+                n = scale(1.0 / math.sqrt(dot(n, n)), n)
+            store(push, i, scale(-gap[i], n))
+            time[i], lever[i] = 1.0, 1.0
 
 
 @kernel
@@ -241,7 +237,7 @@ def foot_weights(records: Records, points: Floats) -> tuple[Floats, np.ndarray]:
 
 
 def linear_push(before: Floats, after: Floats, since: Floats, discrete: bool) -> tuple[Floats, Floats, Floats]:
-    """(size of the push, time, lever) of gaps that change linearly from `before` to `after`: the ground plane of 9.4.
+    """(size of the push, time, lever) of gaps that change linearly from `before` to `after`: the ground plane of theory/penalty 5.4.
 
     I = k dt [(t_a - t_b) p_0 - (t_b^2 - t_a^2) v / 2], one interval always.
     """
@@ -271,10 +267,9 @@ def pressed(
     zero, vectors = np.zeros(count), np.zeros((count, 3))
     out = Pressed(vectors, zero, zero.copy(), zero.copy(), vectors.copy(), np.zeros(count, bool))
     use_threads(count)
-    press(
-        mode, np.where(known.rows, VERTEX_SHAPE, records.kind), records.corners, records.sigma, contiguous(since), blend,
-        np.zeros((count, 3)) if other is None else other, contiguous(start), contiguous(end), out,
-    )  # fmt: skip
+    pairs = records.columns._replace(kind=np.where(known.rows, VERTEX_SHAPE, records.kind))
+    other = np.zeros((count, 3)) if other is None else other
+    press(mode, pairs, contiguous(since), blend, other, contiguous(start), contiguous(end), *out)
     rows = known.rows
     before, after, normal = known.before[rows], known.after[rows], known.normal[rows]
     size, out.time[rows], out.lever[rows] = linear_push(before, after, since[rows], mode == DISCRETE)

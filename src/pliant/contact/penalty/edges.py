@@ -1,4 +1,4 @@
-"""Pairs of edges while they slide: which push, which wait, which end, and new ones (6.2.3 of the thesis; 11.4 of the methods page).
+"""Pairs of edges while they slide: which push, which wait, which end, and new ones (6.2.3 of the thesis; theory/penalty 7.4).
 
 Seen along the contact normal n the lines of two edges cross at s of the first and t of the second:
     a + s (b - a) - c - t (d - c) = gap n,     gap = sigma P / |N|.

@@ -1,6 +1,6 @@
 """Which features press into each other: pairs that begin to during a step, and pairs by their places at its end alone.
 
-Along the motion: vertices with faces and edges with edges by continuous detection on straight paths (8.2 of the methods page): a pair is
+Along the motion: vertices with faces and edges with edges by continuous detection on straight paths (theory/penalty 4.2): a pair is
 new at the first root at which it enters inside its features. Exact shapes (plane, ball, capsule, cylinder, torus) are met by points through
 their signed distance; a box is met through its faces, which are exact, and a ball meets exact shapes as a ball.
 
@@ -10,7 +10,7 @@ pairs, because what it would do the vertices around it do already, and its pairs
 
 At the end (detection = "discrete", and bodies that start inside each other): a point belongs to the face through which it would come out.
 Two edges are a pair if the point nearest to both is inside both, one of them pierces a face of the other, and the normal between them
-points out of both bodies (8.1 of the methods page).
+points out of both bodies (theory/penalty 4.1).
 """
 
 from __future__ import annotations
@@ -31,14 +31,13 @@ from pliant.detect.feature_pairs import FeatureTree
 from pliant.detect.keys import find
 from pliant.detect.penetration import Penetration
 from pliant.detect.piercing import pierces_beside
-from pliant.detect.shapes import BALL, BOX, Shapes, asked_points, distances_to_shapes, points_in_shapes, widen_swept_boxes
+from pliant.detect.shapes import BALL, BOX, asked_points, distances_to_shapes, points_in_shapes, widen_swept_boxes
 from pliant.detect.tree import Tree
 from pliant.model import Bodies, Rest
 from pliant.world.motion import Motion
 
 TOUCHING = 1e-9  # of the size of two edges, or of a face: features nearer than this have no sides, to rounding
-DEPTH = 0.1  # of the mean edge: half the depth up to which crossing edges are found
-APART = 4.0  # times the shallowest of the pairs of edges of two bodies: as deep as another one may be
+DEPTH = 0.1  # of the mean edge: half the depth up to which crossing edges are found; deeper ones are across the body from each other
 
 
 class Features:
@@ -82,15 +81,11 @@ def new_pairs(motion: Motion, features: Features, known: Records) -> Found:
     return Found(records, since, vertex_face, features.tree.tree)
 
 
-def shapes_at_end(motion: Motion) -> Shapes:
-    return motion.bodies.shapes(motion.position, motion.rotation)
-
-
 def meeting(motion: Motion) -> tuple[Ints, Floats, Floats]:
     """Pairs (m, 2), a <= b, sorted, of bodies that may meet and whose boxes over the step overlap, with itself too; and the boxes."""
     bodies, own = motion.bodies, np.arange(len(motion.bodies))
     low, high = swept_boxes(bodies.point_start[:-1], bodies.point_start[:-1] + bodies.surface, motion.start, motion.end)
-    widen_swept_boxes(shapes_at_end(motion), motion.position_start, low, high)
+    widen_swept_boxes(motion.shapes, motion.position_start, low, high)
     pairs = np.concatenate([overlapping(low, high), np.stack([own, own], axis=1)])
     pairs = pairs[motion.pairs.meet(*pairs.T)]
     return pairs[np.lexsort(pairs.T[::-1])], low, high
@@ -182,6 +177,8 @@ def _edge_edge(motion: Motion, features: Features, pairs: Ints, known: Records) 
     root = np.where(found.flags & COPLANAR, -1, found.first())
     touching = _touching(start, features, e, g, found.cubic)
     rows = np.flatnonzero((root >= 0) | touching)
+    if len(rows) == 0:
+        return Records.none(), np.zeros(0)
     rows = rows[~flat_edges(start, features.mesh, e[rows]) & ~flat_edges(start, features.mesh, g[rows])]
     rows, on = rows[~touching[rows]], rows[touching[rows]]
     made = _edges(features, e[rows], g[rows], found.weights[rows, root[rows]], found.sigma[rows])
@@ -196,10 +193,13 @@ def _edges(features: Features, e: Ints, g: Ints, weights: Floats, sigma: Floats)
 
 def _touching(points: Floats, features: Features, e: Ints, g: Ints, cubic: Floats) -> np.ndarray:
     """Whether two edges of closed bodies start the step on each other, to rounding: P(0) then does not tell their sides."""
-    edges, body = features.mesh.edges, features.edge_body
+    edges, body, out = features.mesh.edges, features.edge_body, np.zeros(len(e), bool)
     length = np.linalg.norm(points[edges[:, 1]] - points[edges[:, 0]], axis=1)
+    near = np.flatnonzero(np.abs(cubic[:, 0]) <= TOUCHING * 2.0 * length.max() ** 3)  # few, so that most need no lengths
+    e, g = e[near], g[near]
     size = length[e] * length[g] * (length[e] + length[g])
-    return (np.abs(cubic[:, 0]) <= TOUCHING * size) & ~features.open[body[e]] & ~features.open[body[g]]
+    out[near] = (np.abs(cubic[near, 0]) <= TOUCHING * size) & ~features.open[body[e]] & ~features.open[body[g]]
+    return out
 
 
 def _begun(motion: Motion, features: Features, e: Ints, g: Ints, cubic: Floats) -> Records:
@@ -236,7 +236,7 @@ def _vertex_shape(
     a, b = np.ascontiguousarray(ordered[:, 0]), np.ascontiguousarray(ordered[:, 1])
     bodies, counts = motion.bodies, np.ones(len(motion.skin), bool)
     asked = asked_points(bodies.point_start, bodies.surface, bodies.anchor, bodies.ball_radius)
-    pair, point, _, _ = points_in_shapes(a, b, *asked, bodies.ball_radius, counts, motion.end, low, high, shapes_at_end(motion))
+    pair, point, _, _ = points_in_shapes(a, b, *asked, bodies.ball_radius, counts, motion.end, low, high, motion.shapes)
     a, b = a[pair], b[pair]
     fresh = find(vertex_keys(motion, known), vertex_key(motion, point, b)) < 0
     return shape_records(motion, point[fresh], a[fresh], b[fresh]), np.zeros(int(fresh.sum()))
@@ -257,7 +257,7 @@ def shape_gaps(motion: Motion, records: Records) -> Known:
     point, body, radius = records.feature_a[rows], records.b[rows], bodies.ball_radius[records.a[rows]]
     started = bodies.shapes(motion.position_start, motion.rotation_start)
     out.before[rows] = distances_to_shapes(started, body, motion.start[point])[0] - radius
-    after, out.normal[rows] = distances_to_shapes(shapes_at_end(motion), body, motion.end[point])
+    after, out.normal[rows] = distances_to_shapes(motion.shapes, body, motion.end[point])
     out.after[rows] = after - radius
     return out
 
@@ -320,11 +320,10 @@ def edges_crossing(motion: Motion, features: Features, inside: Records) -> Recor
 
 
 def _shallow(motion: Motion, mesh: Adjacency, edges: Records, inside: Records, limit: float) -> Records:
-    """The pairs of edges no deeper than the points of their two bodies; where none is inside, than APART times the shallowest or `limit`.
+    """The pairs of edges no deeper than the points of their two bodies, or as they moved; where no point is inside, than `limit` [m].
 
     Where bodies are flush rounding alone decides which edges pierce which faces, and some are across the whole body from each other.
     """
     depth = -gaps(motion.end, edges, mesh)
-    least = -deepest(motion, edges, -depth, edges)
     most = deepest(motion, inside, np.nan_to_num(-gaps(motion.end, inside, mesh)), edges)
-    return edges.select(depth <= np.where(np.isfinite(most), np.maximum(most, travel(motion, edges)), np.minimum(APART * least, limit)))
+    return edges.select(depth <= np.where(np.isfinite(most), np.maximum(most, travel(motion, edges)), limit))

@@ -1,6 +1,6 @@
 """The methods `penalty` and `continuous-penalty`: springs between pairs of features that endure.
 
-After the thesis on continuous penalty forces (sections 7, 9 and 11 of the methods page; Tang et al. 2012). A step:
+After the thesis on continuous penalty forces (theory/penalty 3, 5, 7; Tang et al. 2012). A step:
     records of the last step and pairs that enter during the predicted motion -> impulses -> push -> look again, at most five rounds;
     every record is handled once a step; at its end those that have come apart are deleted.
 `penalty` takes the depth at the end of the step (DPF), `continuous-penalty` the integral over the time of penetration (CPF).
@@ -103,7 +103,8 @@ def respond_along(options: Options, mode: int, motion: Motion, memory: Memory) -
 
 
 def newcomers(motion: Motion, features: Features, seen: Records, rules: Redefinition, first: bool) -> Found:
-    """Pairs that begin to press, put right where they are hooked (11.5), and when; at first, when none is seen, also those inside."""
+    """Pairs that begin to press, put right where they are hooked (theory/penalty 7.5), and when; at first, when none is seen, also those
+    inside."""
     look = new_pairs(motion, features, seen)
     found, since = look.records, look.since
     if first:
@@ -123,7 +124,7 @@ def newcomers(motion: Motion, features: Features, seen: Records, rules: Redefini
 def end_of_step(
     motion: Motion, features: Features, records: Records, look: Found, rules: Redefinition
 ) -> tuple[Records, dict[str, int]]:  # fmt: skip
-    """The records that go on: vertices on the face they are under now, without pairs that have come apart (11.1, 11.3).
+    """The records that go on: vertices on the face they are under now, without pairs that have come apart (theory/penalty 7.1, 7.3).
 
     look: the last one, along the motion as it is now.
     """

@@ -1,6 +1,6 @@
 """The options that `penalty` and `continuous-penalty` share, and the rules that keep their feature pairs plausible.
 
-The rules (thesis ch. 6; 11.1-11.6 of the methods page) are switched one by one. The defaults are the whole set. Switching one off shows the
+The rules (thesis ch. 6; theory/penalty 7) are switched one by one. The defaults are the whole set. Switching one off shows the
 artifact that it is there for: `resolution` Fig. 6.1, `categories` and `hooked` Fig. 6.2, `faces` Figs. 6.3 and 6.4, `deep` Fig. 6.9.
 """
 
@@ -13,7 +13,7 @@ from typing import Any
 from pliant.base import PliantError
 from pliant.world.motion import Motion
 
-STIFFEST = 16.0  # k dt^2 D of implicit contacts at most: beyond it their damping fades, and at last they ring (9.4)
+STIFFEST = 16.0  # k dt^2 D of implicit contacts at most: beyond it their damping fades, and at last they ring (theory/penalty 5.4)
 OFF, SPAN, PRINTED, BASIC = 0, 1, 2, 3
 CATEGORIES = {"off": OFF, "span": SPAN, "printed": PRINTED, "basic": BASIC}
 _CHOICES = {
@@ -22,6 +22,9 @@ _CHOICES = {
     "faces": ("concave", "convex", "off"),
     "hooked": ("skip", "keep", "off"),
 }
+
+
+ZETA = 0.3  # of critical: damping of implicit springs unless given; a block that lands then rests after one bounce
 
 
 @dataclass(frozen=True)
@@ -76,7 +79,7 @@ class Options:
     damping: float | None = None  # zeta of the normal damping, a share of critical. None: 0.3, or 0 if not implicit
     reproject: bool = True  # weights follow the foot of the contact; False: those of the first touch, as in the thesis
     blend: float = 0.0  # share by which the normal of a face is turned towards that of the vertex, 0 to below 1
-    spread: bool = False  # normal impulses go to the ring of a vertex (11.6-3); for bodies stepped explicitly
+    spread: bool = False  # normal impulses go to the ring of a vertex (theory/penalty 5.8); for bodies stepped explicitly
     friction: str = "coulomb"  # or "yamane-nakamura"
     stribeck: float = 0.2  # [m/s] coulomb: slip speed over which static friction fades into sliding friction
     k_fp: float = 100.0  # [N/m] yamane-nakamura: spring of the anchor
@@ -101,7 +104,7 @@ class Options:
     @property
     def zeta(self) -> float:
         """Share of critical damping."""
-        return self.damping if self.damping is not None else (0.3 if self.implicit else 0.0)
+        return self.damping if self.damping is not None else (ZETA if self.implicit else 0.0)
 
     def check(self, limit: float) -> None:
         """Refuse what cannot work; `limit` is where s becomes unstable."""

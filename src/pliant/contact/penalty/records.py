@@ -1,6 +1,6 @@
 """The enduring set of feature pairs in contact: vertices with faces, edges with edges, vertices with exact shapes; and their last forces.
 
-A record lives from the step in which its features first cross until they are resolved (7.2 of the methods page). Between steps it is in
+A record lives from the step in which its features first cross until they are resolved (theory/penalty 3.3). Between steps it is in
 the method's memory, as arrays.
 """
 
@@ -42,8 +42,8 @@ class Records:
     corners: Ints  # (r, 4) skin points: vertex and face (p, a, b, c), two edges (a, b, c, d), vertex and anchor (p, o, o, o)
     weights: Floats  # (r, 4) signed, sum zero: (1, -wa, -wb, -wc), (1 - s, s, t - 1, -t), (1, -1, 0, 0)
     sigma: Floats  # (r,) 1 or -1, as long as the record lives: which side of N is outside, of edges and of open surfaces
-    hooked: np.ndarray  # (r,) bool: category at the last look (11.2)
-    active: np.ndarray  # (r,) bool: pushes; False for candidates (11.4) and skipped hooked pairs
+    hooked: np.ndarray  # (r,) bool: category at the last look (theory/penalty 7.2)
+    active: np.ndarray  # (r,) bool: pushes; False for candidates (theory/penalty 7.4) and skipped hooked pairs
     stiffness: Floats  # [N/m] (r,) in the last step, from which it changes slowly; 0: not chosen yet
     stretch: Floats  # [m] (r, 3) of the tangential anchor
     before: Ints  # (r,) the face it was redefined from, -1 for none; -2 - f: held outside the rim, left by face f (resolution.py)

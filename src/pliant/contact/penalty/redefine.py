@@ -1,4 +1,4 @@
-"""Vertices that slide on to another face, and hooked pairs put right (6.2.3 and 6.2.4 of the thesis; 11.3 and 11.5 of the methods page).
+"""Vertices that slide on to another face, and hooked pairs put right (6.2.3 and 6.2.4 of the thesis; theory/penalty 7.3, 7.5).
 
 A vertex V whose foot on its face F has a negative weight looks at the faces around the corners of F with weights that are not negative;
 a hooked pair looks at those around all three. A face F_i will do if V is behind it, the pair would be regular, and the weights of the foot

@@ -1,4 +1,4 @@
-"""When an enduring pair ends (6.2.1 of the thesis; 11.1 of the methods page), and how long it is held at a rim (ours).
+"""When an enduring pair ends (6.2.1 of the thesis; theory/penalty 7.1), and how long it is held at a rim (ours).
 
 A pair is resolved when its gap at the end of the step is not negative. Besides:
 * vertex-face: when the last of B's faces that the vertex crosses in the step is another one, and it crosses it outwards, unless that one

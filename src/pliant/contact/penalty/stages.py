@@ -1,4 +1,4 @@
-"""Redefinition in the order of a step (7.2 of the methods page): new pairs, before impulses, end of the step; and a bound on it.
+"""Redefinition in the order of a step (theory/penalty 3.3): new pairs, before impulses, end of the step; and a bound on it.
 
 The bound: no spring begins its life loaded. A pair that moves to another face, or begins where one does, stands for a contact that is
 there already. So it can be as deep as the contacts of the two bodies are, or as far as they moved in the step, not more. Without this bound
@@ -30,7 +30,7 @@ Counts = dict[str, int]
 def admit(
     points: Floats, new: Records, known: Records, mesh: Adjacency, rules: Redefinition, outwards: Floats | None = None
 ) -> tuple[Records, Counts]:  # fmt: skip
-    """Categorise new pairs and put hooked ones right, where the step is predicted to end and before any impulse (11.5).
+    """Categorise new pairs and put hooked ones right, where the step is predicted to end and before any impulse (theory/penalty 7.5).
 
     known: the pairs there are. outwards: directions out of B that are known (variants.py), zero where none is; the neighbours' pushes
     stand in for those. Returns the new ones only, and with them the edge pairs that began through redefinition.
@@ -58,7 +58,7 @@ def admit(
 def _reference(
     points: Floats, records: Records, known: Records, mesh: Adjacency, normals: Floats, rules: Redefinition, outwards: Floats | None
 ) -> Floats | None:  # fmt: skip
-    """Directions that tell deep from hooked pairs (11.6-1): the known ways out, else where neighbouring contacts push."""
+    """Directions that tell deep from hooked pairs (theory/penalty 7.6): the known ways out, else where neighbouring contacts push."""
     if not rules.deep:
         return None
     pushes = reference_normals(points, records, known, mesh, normals)
@@ -70,7 +70,7 @@ def _some(reference: Floats | None, rows: np.ndarray) -> Floats | None:
 
 
 def ready(points: Floats, records: Records, rules: Redefinition, dismiss: bool = True) -> tuple[Records, Counts]:
-    """Before impulses: pairs of edges that do not overlap wait as candidates, those far apart are dismissed (11.4)."""
+    """Before impulses: pairs of edges that do not overlap wait as candidates, those far apart are dismissed (theory/penalty 7.4)."""
     if not rules.edges:
         return records, {}
     states = edge_states(points, records)

@@ -1,24 +1,24 @@
 """Variants of the papers, off unless an option names them: friction by anchors, blended normals, spread impulses, known ways out.
 
-`friction = "yamane-nakamura"` is the model of the thesis (5.3; section 10 of the methods page): f_s = k_FP (p_ref - p) - k_FD v sticks
+`friction = "yamane-nakamura"` is the model of the thesis (5.3; theory/penalty 6): f_s = k_FP (p_ref - p) - k_FD v sticks
 while |f_s| <= mu_s f_n, else f_d = -mu_d f_n w(|v|) v / |v|, w(x) = 1 - exp(-k_w x), and the anchor starts anew. The sliding force is
 clamped so that it cannot turn the slip around within the step; without that k_w = 10000 needs steps of 0.2 ms.
 
-`blend` turns the normal of a face towards that of the vertex (11.6-5).
+`blend` turns the normal of a face towards that of the vertex (theory/penalty 5.9).
 
-`spread = true` (11.6-3) is for bodies whose nodes are stepped explicitly: a vertex that is pushed alone is pushed out of its surface before
-its neighbours know. Its impulse I goes to the vertices u of its ring (itself and those an edge joins to it) in shares
+`spread = true` (theory/penalty 5.8) is for bodies whose nodes are stepped explicitly: a vertex that is pushed alone is pushed out of its
+surface before its neighbours know. Its impulse I goes to the vertices u of its ring (itself and those an edge joins to it) in shares
     w_u = (1 + g . y_u) / n,     y_u: place of u across the normal, from the mean of the ring,
 with g such that sum w_u = 1 and sum w_u y_u is the place of the vertex itself. So force and moment are those of I, exactly. Shares that
-would pull are set to zero and g is found anew; a vertex on the rim spreads along the rim, a corner keeps all. Where we differ: the methods
-page turns the single forces to balance the moment; shares of one direction keep a contact one row, so its yield is known. Friction is not
-spread, as its moment would be that of the height of the vertex over its ring. Implicit bodies spread every impulse through their stiffness
-anyhow; rigid ones need none.
+would pull are set to zero and g is found anew; a vertex on the rim spreads along the rim, a corner keeps all. Where we differ:
+theory/penalty 5.8 also has a form that turns the single forces to balance the moment; shares of one direction keep a contact one row, so
+its yield is known. Friction is not spread, as its moment would be that of the height of the vertex over its ring. Implicit bodies spread
+every impulse through their stiffness anyhow; rigid ones need none.
 
 `redefinition: deep = true` (11.6-1, the stronger form) asks which way deep vertices come out of bodies with tetrahedra. The penetration
-direction r of Heidelberger et al. 2004 (detect/solid_penetration.py) is known for every vertex of a group that has sunk in together, layer
-by layer from the ones that are still near the surface. It does not depend on which face a vertex came through, so it tells a deep contact from a
-hooked one better than the neighbours' pushes do. Bodies without tetrahedra have only those.
+direction r of Heidelberger et al. 2004 (detect/solid_penetration.py) is known for every vertex of a group that has sunk in together,
+layer by layer from the ones that are still near the surface. It does not depend on which face a vertex came through, so it tells a deep
+contact from a hooked one better than the neighbours' pushes do. Bodies without tetrahedra have only those.
 """
 
 from __future__ import annotations

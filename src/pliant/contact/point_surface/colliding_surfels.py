@@ -1,7 +1,7 @@
-"""Which surfels are inside which bodies: boxes, the nearest surfel through a grid, then the inside test (4.2 of the methods page).
+"""Which surfels are inside which bodies: boxes, the nearest surfel through a grid, then the inside test (theory/point-surface-contact 4).
 
 Boxes are wider than the surfels by a spacing, because a surface bulges between its samples. What was found in the last step is where the
-next search starts (section 5 of Keiser et al.).
+next search starts (theory/point-surface-contact 3; section 5 of Keiser et al. 2004).
 
 A surfel is inside where f of the other body is negative. f is exact for affine pieces of surface and smooth in time, so force follows
 it without steps; the foot of the projection is not needed. Beyond 3 h from every sample the direction of f means nothing: there a

@@ -3,7 +3,7 @@
 Every colliding surfel moves along the line to its foot on the other surface until F = 0, found with Brent's method. A surfel that leaves
 the common volume on its way, or finds no change of sign, is left out.
 
-Where we differ: the weights are E, not 1/E as printed, which would make the stiffer body give way (4.3 of the methods page).
+Where we differ: the weights are E, not 1/E as printed, which would make the stiffer body give way (theory/point-surface-contact 5).
 """
 
 from __future__ import annotations

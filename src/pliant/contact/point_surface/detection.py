@@ -3,8 +3,8 @@
 Exact balls that meet exact balls and planes have no surfels looked for: the pressure of all of them is known in closed form. Pressure
 k times depth over the overlap of two balls, R = R_a R_b / (R_a + R_b), or of a ball with a plane, R = R_a, adds up to
     F = pi R k d^2   on the area   2 pi R d
-to first order in d / R (4.7 of the methods page: exponent 2), in one line with their centres. A few surfels would carry it only in steps,
-and rolling over them would shake the ball.
+to first order in d / R (theory/point-surface-contact 7.3: exponent 2), in one line with their centres. A few surfels would carry it only
+in steps, and rolling over them would shake the ball.
 """
 
 from __future__ import annotations

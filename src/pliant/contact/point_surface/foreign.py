@@ -36,7 +36,7 @@ class Foreign:
     def forces(self, points: Sequence[Floats], stiffness: float, turns: Sequence[Floats] | None = None) -> list[Floats]:
         """Forces on the points of all bodies [N]; `turns`: 3x3 rotation of each body's normals since rest.
 
-        Pressure is stiffness / 2 [N/m^3] times the depth, along the normal of the penetrated surface (4.5 of the methods page).
+        Pressure is stiffness / 2 [N/m^3] times the depth, along the normal of the penetrated surface (theory/point-surface-contact 7.2).
         """
         where = np.concatenate([np.asarray(b @ x) for b, x in zip(self.bindings, points, strict=True)])
         normals = self.normals if turns is None else np.concatenate(

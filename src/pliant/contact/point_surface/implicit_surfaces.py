@@ -1,4 +1,5 @@
-"""The implicit surfaces of bodies, f(x) = n(x).(x - a(x)), negative inside (Alexa, Adamson 2004; (1) of Keiser et al.).
+"""The implicit surfaces of bodies, f(x) = n(x).(x - a(x)), negative inside (Alexa, Adamson 2004; (1) of Keiser et al. 2004;
+theory/point-surface-contact 4.2).
 
 `Neighbourhoods` is made once from samples at rest; `Surfaces` is one moment of a step. Both are made from plain arrays.
 

@@ -1,7 +1,6 @@
 """The method `point-surface`: surfels inside implicit surfaces, a common contact surface, penalty and friction on it.
 
-Keiser, Müller, Heidelberger, Teschner, Gross: Contact Handling for Deformable Point-Based Objects (2004); part 4 of the methods
-page. A step:
+[Keiser 2004]; theory/point-surface-contact. A step:
     surfels in overlapping boxes -> inside the other's implicit surface? -> pressure from the depth -> friction -> push;
     colliding surfels move onto the contact surface in what is drawn.
 Force is taken at the start of the step: with symplectic bodies and without damping the energy of a collision is kept.

@@ -1,12 +1,12 @@
 """What Keiser et al. print where the method does something else: for comparison, each behind an option of its own.
 
 Forces (`force = "closest"`): springs between the surfels of both bodies that are closest to each contact surfel, (4) to (7). With a spring
-k on either side the force on A is -(k / 2)(s_1 - s_2): the contact surface itself drops out of it (4.5 of the methods page). It jumps when
-another surfel becomes the closest one, so energy drifts by some percent a collision.
+k on either side the force on A is -(k / 2)(s_1 - s_2): the contact surface itself drops out of it (theory/point-surface-contact 7.1). It
+jumps when another surfel becomes the closest one, so energy drifts by some percent a collision.
 
-Resampling (`resample`): relaxation, deletion and insertion until nothing changes (4.4 of the methods page). Points push their neighbours
-away within 1.5 spacings along the surface and are put back onto F = 0 along its gradient; of two nearer than 0.75 spacings one goes; where
-neighbours leave more than 120 degrees free and there is common volume beyond, one is added. Normals are the principal axes of
+Resampling (`resample`): relaxation, deletion and insertion until nothing changes (theory/point-surface-contact 6). Points push their
+neighbours away within 1.5 spacings along the surface and are put back onto F = 0 along its gradient; of two nearer than 0.6 spacings one
+goes; where neighbours leave more than 120 degrees free and there is common volume beyond, one is added. Normals are the principal axes of
 neighbourhoods, turned to the side of n_a - n_b.
 
 Distribution (`distribution = "keiser"`): impulses go to the volume points around the contact by Shepard weights, (8): forces add up,
@@ -33,7 +33,6 @@ from pliant.contact.point_surface.stiffness import normal_impulses, stiffness_of
 from pliant.contact.point_surface.surfel_rows import closest_rows
 from pliant.detect.hash_grid import HashGrid, thinned
 from pliant.detect.surfels.areas import neighbour_areas, rims
-from pliant.detect.surfels.make import APART
 from pliant.detect.surfels.neighbours import KDTree
 from pliant.detect.surfels.projection import CLOSE
 from pliant.detect.surfels.scan_normals import principal_normals
@@ -46,6 +45,7 @@ if TYPE_CHECKING:
 DENSITY = 8  # neighbours that say how dense the contact surface is, (7)
 LEAST = 6  # volume points that take part at least
 NEXT = 1.5  # spacings within which points are neighbours: those of a square or a hexagon of points
+NEAREST = 0.6  # spacings: of two nearer points one goes; more would leave holes of a spacing
 ROUNDS, LOOPS = 10, 6  # of relaxation, and of relaxation with insertion and deletion
 AROUND = 8  # neighbours that must leave no gap
 BACK = 8  # steps back onto the surface
@@ -249,8 +249,8 @@ def _apart(points, gradient, start, near, reach, push):  # type: ignore[no-untyp
 
 
 def _thinned(points: Floats, sample: Ints, spacing: float) -> tuple[Floats, Ints]:
-    """Without points nearer than 0.75 spacings to one that is kept."""
-    kept = np.unique(thinned(points, APART * spacing))
+    """Without points nearer than 0.6 spacings to one that is kept."""
+    kept = np.unique(thinned(points, NEAREST * spacing))
     return points[kept], sample[kept]
 
 
@@ -266,7 +266,7 @@ def _filled(between: PairField, points: Floats, sample: Ints) -> tuple[Floats, I
     new, found = _thinned(new[kept], found[kept], between.spacing)
     if len(new) == 0:
         return points, sample, 0
-    alone = KDTree(points).nearest(new, 1)[0][:, 0] > APART * between.spacing
+    alone = KDTree(points).nearest(new, 1)[0][:, 0] > NEAREST * between.spacing
     return np.concatenate([points, new[alone]]), np.concatenate([sample, found[alone]]), int(alone.sum())
 
 
@@ -304,7 +304,7 @@ def keiser_rows(motion: Motion, volume: VolumePoints, a: Ints, b: Ints, normal: 
 
 
 def shepard(at: Floats, points: Floats, h: float) -> tuple[Ints, Ints, Floats]:
-    """(row, point, weight): weights of the points around each place, (8) of Keiser et al."""
+    """(row, point, weight): weights of the points around each place, (8) of Keiser et al.; theory/point-surface-contact 8.1."""
     k = min(LEAST, len(points))
     far, _ = KDTree(points).nearest(at, k)
     radius = np.maximum(h, (1.0 + 1e-9) * far[:, -1])

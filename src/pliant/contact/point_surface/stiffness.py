@@ -1,4 +1,5 @@
-"""How stiff contacts are: how readily bodies yield to pressure, what stiffness is stable, who keeps its shape; pressure and damping.
+"""How stiff contacts are: how readily bodies yield to pressure, what stiffness is stable, who keeps its shape; pressure and damping
+(theory/point-surface-contact 7.4).
 
 Pressure p = k_eff depth on a body accelerates it by k_eff D depth, D [m^2/kg] the give per area of its surface: of nodes, the largest
 sum_n |w_n| A_n / m_n over surfels, A_n the area that hangs on node n; of a rigid body 4 A / M, A the largest area that
@@ -61,7 +62,7 @@ class Compliance:
         return whole[a] + whole[b]
 
     def share(self, a: Ints, b: Ints, weight: str) -> Floats:
-        """Part of the overlap that body a gives way, (r,): E_b / (E_a + E_b), 4.3 of the methods page."""
+        """Part of the overlap that body a gives way, (r,): E_b / (E_a + E_b), theory/point-surface-contact 5."""
         one, two = self.modulus[a], self.modulus[b]
         if weight == "equal":
             return np.full(len(one), 0.5)

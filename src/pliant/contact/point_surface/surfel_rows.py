@@ -3,7 +3,7 @@
 Impulses go to skin points by the weights that carry the surfels, so the work on the body is that on its surface. How the surfels of the
 penetrated body share a contact is the transpose of how they make its surface: weights (1 - d^2 / r^2)^3 about the foot x - f n,
 r = 2.2 h, made linear-exact in the tangent plane. Their centre is the foot itself, so that a force along n at x and its reaction are on one
-line and no moment is made (4.6 of the methods page).
+line and no moment is made (theory/point-surface-contact 8.2).
 
 Friction j_t acts on the surfel, its opposite on the other surface a depth away: together they would turn the bodies. So the foot, at which
 the pressure j_n goes to the other body, moves by that depth times j_t / j_n to where the line of the whole force meets that surface.
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 WIDE = 2.2  # spacings that a contact is spread over
 LINE = 1e-6  # determinant over the square of the trace of their spread below which samples lie on one line
-ROUNDING = 1e-9  # what shares keep above zero
+LEAST = 0.2  # factor by which a weight may be reduced to move their centre: near 0 their sum cancels, and momentum leaks by 1e-8
 
 
 def gap_rows(motion: Motion, carried: Carried, surfaces: Surfaces, hits: Hits, at: Floats, moved: Floats | None = None) -> Rows:
@@ -151,8 +151,8 @@ def _share(points, normals, spacing, graph, s, foot, n, surfel, weight, count): 
     for k in range(first, count):
         d = sub(load(points, surfel[k]), foot)
         least = min(least, 1.0 + a * dot(d, u) + b * dot(d, v))
-    if least < ROUNDING:  # the foot is beyond a rim: no share may pull
-        a, b = a * (1.0 - ROUNDING) / (1.0 - least), b * (1.0 - ROUNDING) / (1.0 - least)
+    if least < LEAST:  # the foot is beyond a rim: no share may pull
+        a, b = a * (1.0 - LEAST) / (1.0 - least), b * (1.0 - LEAST) / (1.0 - least)
     total += a * mu + b * mv
     for k in range(first, count):
         d = sub(load(points, surfel[k]), foot)

@@ -2,10 +2,10 @@
 directions they push; and what the dents look like.
 
 Nodes of a moving contact push along the gradients of their distances, so that forces and energy agree. The elastic energy of the problem
-s = K P + q is U(q), and by the envelope theorem dU = -P.dq: whatever q is, forces return the energy that they took if they act along
-grad q. Exact shapes have the gradient for their normal. The foot of a sampled one has the normal of a polynomial fitted there, which misses
-the gradient of the very distance by up to 8 % where samples are a seventh of a wave: a ball lost 15 % of its energy on it. So the slope
-along the surface is measured, by central differences.
+s = K P + q is U(q), and by the envelope theorem dU = -P.dq (theory/quasi-rigid 13.4): whatever q is, forces return the energy that they
+took if they act along grad q. Exact shapes have the gradient for their normal. The foot of a sampled one has the normal of a polynomial
+fitted there, which misses the gradient of the very distance by up to 8 % where samples are a seventh of a wave: a ball lost 15 % of its
+energy on it. So the slope along the surface is measured, by central differences.
 
 Where both bodies give way the direction is C_A grad q - C_B n_A, as in elastic/resolve.py: a node that is not quite where two round
 surfaces meet has a normal that errs one way and a foot that errs the other. That is right to second order, but returns energy to a few

@@ -3,8 +3,8 @@
 Forces along the gradients of distances (contact_rows.py) return what they took, but distances to samples jump: where a foot leaps from one
 part of a surface to another, where samples begin or cease to face each other, where a step is too long for what it meets. So each pair has
 an account of the work of its normal forces. While bodies part, forces are those of the energy that is left, P min(1, W / U), with W the
-account, U = -P.q / 2 the elastic energy that the problem s = K P + q has now. This is passivity control [Hannaford, Ryu 2002], by
-the force and not by added damping. A slack of two in a thousand leaves good contacts as they are.
+account, U = -P.q / 2 the elastic energy that the problem s = K P + q has now. This is passivity control [Hannaford, Ryu 2002],
+theory/quasi-rigid 13.4, by the force and not by added damping. A slack of two in a thousand leaves good contacts as they are.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from pliant.base import Floats
 from pliant.contact.quasi_rigid.contact_rows import ContactRows
 from pliant.world.motion import Motion
 
-SLACK = 0.002  # of the most that was stored in a contact: what it may give back beyond what it took
+GIVEN_BACK = 0.002  # of the most that was stored in a contact: what it may give back beyond what it took
 
 
 class Account(NamedTuple):
@@ -40,7 +40,7 @@ def limited(motion: Motion, patch: ContactRows, accounts: list[Account]) -> tupl
     for touch, part, account in zip(patch.touches, patch.parts(), accounts, strict=True):
         energy = _elastic(patch, part)
         if not touch.soft(motion) and energy > 0.0 and float(np.sum(force[part] * apart[part])) > 0.0:
-            force[part] *= min(1.0, max(0.0, (account.took + SLACK * account.most) / energy))
+            force[part] *= min(1.0, max(0.0, (account.took + GIVEN_BACK * account.most) / energy))
     return replace(patch, force=force), apart
 
 

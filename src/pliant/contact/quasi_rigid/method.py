@@ -1,4 +1,4 @@
-"""The method `quasi-rigid`: bodies that are rigid but give way locally [Pauly, Pai, Guibas 2004]; part 2 of the methods page.
+"""The method `quasi-rigid`: bodies that are rigid but give way locally [Pauly, Pai, Guibas 2004]; theory/quasi-rigid.
 
 Every pair of bodies near each other is an elastic contact problem (elastic/resolve.py): nodal forces P >= 0 and separations
 s = K P + q >= 0 with s P = 0, from the shapes at the start of the step. The forces are impulses on the rigid frames; the dents are drawn,

@@ -2,8 +2,8 @@
 
 With g' the speed at which nodes separate after the step, theta = 1 (implicit) or 0 (symplectic) and the damping time tau:
     Q = P - K_cc^-1 (theta dt + tau) g',     lambda = dt Q
-which is (K_cc + beta W) lambda = dt K_cc P - beta g'_0 with beta = dt (theta dt + tau) and W the Delassus matrix of the rows; 2.11 of the
-methods page, written for nodes, so that soft partners and several contacts at once are in it. Nodes do not pull: lambda >= 0.
+which is (K_cc + beta W) lambda = dt K_cc P - beta g'_0 with beta = dt (theta dt + tau) and W the Delassus matrix of the rows;
+theory/quasi-rigid 13.3, written for nodes, so that soft partners and several contacts at once are in it. Nodes do not pull: lambda >= 0.
 
 Between bodies with frames all nodes are solved at once, as the contact problem at the end of the step,
     w = (K / beta + G M^-1 G^T) lambda + q >= 0,   lambda >= 0,   w lambda = 0.

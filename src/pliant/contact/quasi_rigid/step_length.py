@@ -1,4 +1,4 @@
-"""How long a step may be: first contact is traced back in time, and an impact takes many steps (2.11 of the methods page).
+"""How long a step may be: first contact is traced back in time, and an impact takes many steps (theory/quasi-rigid 13.2).
 
 The force of a contact found at depth d is taken to grow as d^1.5 (Hertz). With the mass m that it accelerates and the speed v of approach,
     m v^2 / 2 = 2/5 F(D) D                      gives the depth D that will be reached,

@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from pliant.base import Floats, Ints, PliantError
+from pliant.bodies.quasi_rigid.response import RESPONSES
 from pliant.contact.elastic.resolve import resolve
 from pliant.contact.elastic.response import Boussinesq, LayerCut, Response, Tabulated, VolumePreserving
 from pliant.contact.elastic.result import ContactResult
@@ -19,7 +20,7 @@ from pliant.contact.elastic.side import Side
 from pliant.detect.body_pairs import overlapping_balls
 from pliant.detect.keys import find
 from pliant.detect.surfels.carried import Carried, Surfels
-from pliant.model import RESPONSES, Rest
+from pliant.model import Rest
 from pliant.world.motion import Motion
 
 NO_IDS = np.zeros(0, np.int64)
@@ -173,6 +174,4 @@ def refuse(motion: Motion) -> None:
     if len(both) or shapeless:
         b = int(shapeless[0]) if shapeless else int(i[both[0]])
         raise PliantError(f"Body '{names[b]}' has neither a surface nor points with areas, so nothing can be pressed on it.")
-    one_self = motion.pairs.meet(np.arange(len(names)), np.arange(len(names)))
-    if one_self.any():
-        raise PliantError(f"Body '{names[int(np.argmax(one_self))]}': the method `quasi-rigid` does not do self-contact.")
+    motion.refuse_self_contact("quasi-rigid")

@@ -1,4 +1,5 @@
-"""Which samples of one body are inside another: down the trees of spheres, to the samples (Pauly, Pai, Guibas 2004, section 4.1).
+"""Which samples of one body are inside another: down the trees of spheres, to the samples (theory/point-surfaces 7.4; Pauly, Pai, Guibas
+2004, section 4.1).
 
 A sample x is active if (x - r).n < margin for the nearest sample r of the other body (with normal n) and |x - r| <= reach. `reach` bounds
 how deep bodies may overlap: within it the answer is that of asking every sample. Without a bound the test would be wrong anyway: far from

@@ -1,4 +1,5 @@
-"""The area that each sample stands for, from the density of the samples around it, and where a sampled surface ends.
+"""The area that each sample stands for, from the density of the samples around it, and where a sampled surface ends
+(theory/point-surfaces 3, 4.4).
 
 Two estimators. k nearest neighbours (the density of Keiser et al. 2004, section 5): A = pi r_k^2 / k, r_k the distance of the k-th
 neighbour without the sample itself. Gaussian: A = 1 / sum_j exp(-d_j^2 / 2 h^2) / (2 pi h^2), itself included, h^2 = A of k = 8. The first

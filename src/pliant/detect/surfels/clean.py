@@ -1,4 +1,4 @@
-"""Raw points made fit: repeats merged, outliers dropped, clouds that are no thin layer of points made into one.
+"""Raw points made fit: repeats merged, outliers dropped, clouds that are no thin layer of points made into one (theory/point-surfaces 4.3).
 
 A thin layer looks flat in a neighbourhood of 12 or 32 points: its surface variation l0 / (l0 + l1 + l2) is small. Where it is not, larger
 neighbourhoods are tried. Noise averages out: the cloud is replaced by fewer points, each on a quadric fitted to its surroundings. If no

@@ -1,4 +1,5 @@
-"""Clusters of samples and the tree of spheres around them (Pauly, Pai, Guibas 2004, section 4; clustering of Pauly, Gross, Kobbelt 2002).
+"""Clusters of samples and the tree of spheres around them (theory/point-surfaces 7; Pauly, Pai, Guibas 2004, section 4; clustering of
+Pauly, Gross, Kobbelt 2002).
 
 A cluster is split by the plane through its centroid across its longest axis, down to 8 samples. The tree is cut at sizes of choice for
 the paper's levels: a cluster of a level holds at most `size` samples and is not too curved (surface variation up to 0.2). Spheres are found
@@ -8,8 +9,8 @@ Where we differ: in the paper the sphere's centre stands for a cluster. It lies 
 (0.013 R for 128 of 20k samples of a ball); here it is the centre of area, projected onto the surface (`PointSurface.level`).
 
 The same tree answers how often the surface winds around a point: 1 inside, 0 outside, in between where it has holes,
-w(x) = 1/(4 pi) sum A_i (s_i - x).n_i / |s_i - x|^3  [Barill et al. 2018]. Clusters of samples that are far away count as one, by their
-Taylor expansion about the centroid c of their area, with d = s - c and r = c - x:
+w(x) = 1/(4 pi) sum A_i (s_i - x).n_i / |s_i - x|^3  [Barill et al. 2018]; theory/point-surfaces 6.3. Clusters of samples that are far away
+count as one, by their Taylor expansion about the centroid c of their area, with d = s - c and r = c - x:
     r.D / r^3  +  tr(M) / r^3 - 3 r.M r / r^5  -  3/2 V.r / r^5 + 15/2 T(r, r, r) / r^7,
     D = sum A n,   M = sum A d n^T,   T = sum A d d n,   V = sum A (|d|^2 n + 2 (d.n) d).
 Limitations: within a spacing of the surface single samples show through; it decides the side of far points only.

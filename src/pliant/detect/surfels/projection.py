@@ -1,6 +1,7 @@
-"""Projection onto sampled surfaces.
+"""Projection onto sampled surfaces (theory/point-surfaces 5).
 
-`mls`     quadric moving least squares (Pauly, Gross, Kobbelt 2002, as used by Pauly, Pai, Guibas 2004): find the weighted principal plane
+`mls`     quadric moving least squares (theory/point-surfaces 5.6; Pauly, Gross, Kobbelt 2002, as used by Pauly, Pai, Guibas 2004): find
+the weighted principal plane
           on which the query's foot is the centre of the weights, then fit a quadric over it. The default.
 `aa`      Alexa and Adamson 2004, equation (1) of Keiser et al. 2004: f(x) = n(x).(x - a(x)) = 0 with weighted mean position a and normal n.
           `step` says how the root is found: simple x <- x - f n; almost orthogonal x <- x0 - (n.(x0 - a)) n; orthogonal: the same with

@@ -1,4 +1,4 @@
-"""Normals of raw scans: principal axes of neighbourhoods, then one orientation for all of them.
+"""Normals of raw scans: principal axes of neighbourhoods, then one orientation for all of them (theory/point-surfaces 4.1, 4.2).
 
 Hoppe et al. 1992: the normal is the axis along which the k nearest samples spread least; orientation spreads over a spanning tree of the
 neighbourhood graph that crosses creases last. Where we differ: an edge is judged by normals mirrored to it as well (`_votes`), and clusters

@@ -1,7 +1,7 @@
 """Surfaces given by samples: points with outward normals and areas.
 
-Pauly, Pai, Guibas 2004 (section 4) and Keiser et al. 2004 (sections 3 and 5) rest on these. See docs/point-surfaces.md for what each query
-costs and where it fails.
+Pauly, Pai, Guibas 2004 (section 4) and Keiser et al. 2004 (sections 3 and 5) rest on these; theory/point-surfaces 6 has the formulas. See
+docs/point-surfaces.md for what each query costs and where it fails.
 """
 
 from __future__ import annotations

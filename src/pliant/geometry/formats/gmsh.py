@@ -143,6 +143,7 @@ def _elements(path: Path, name: str, rows: list[Row], version: int) -> dict[str,
 # ---- Gmsh 4.1, text and binary, by one reader: the two differ only in how numbers are stored.
 # An own reader, because meshio loops for minutes over the counts of a damaged binary file.
 
+
 class Cursor(Protocol):
     """Reads numbers one after the other from a section; raises ValueError at its end."""
 

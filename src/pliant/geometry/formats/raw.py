@@ -73,6 +73,7 @@ def renumbered(ids: list[int], wanted: Ints, path: Path, what: str) -> Ints:
 
 # ---- polygons
 
+
 def triangulated(points: Floats, corners: Ints, counts: Ints, path: Path, lines: Ints | None = None) -> tuple[Ints, list[str]]:
     """Triangles in the order of the polygons, and notices; `corners` holds all polygons one after the other."""
     start = np.cumsum(counts) - counts

@@ -69,6 +69,7 @@ def _corners(words: list[str], seen: int, path: Path, line: int) -> list[int]:
 
 # OFF (Geomview): optional header letters (C, N, ST, 4), comments, counts on the first line, polygons, face colours.
 
+
 def read_off(path: Path) -> Raw:
     rows = [(n, w) for n, line in enumerate(text_lines(path), 1) if (w := line.split("#", 1)[0].split())]
     if not rows:

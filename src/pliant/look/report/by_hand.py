@@ -42,7 +42,7 @@ def changed(run: Run) -> str:
 def came_later(run: Run, there: Collection[str]) -> list[Body]:
     """Bodies that were not there at the beginning."""
     try:
-        return [body for body in Scene.from_toml(run.last_scene, "the last scene in the run file").bodies if body.name not in there]
+        return [body for body in Scene.recorded(run.last_scene).bodies if body.name not in there]
     except PliantError:  # of another version
         return []
 

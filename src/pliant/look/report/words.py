@@ -21,6 +21,7 @@ from pliant.simulate.build import contact_of
 
 MOST_BODIES = 60  # rows of the table of bodies; the others are counted
 MOST_PAIRS = 40
+PREFIXED = ("Pa", "N/m")  # units that are written with kilo, mega and so on
 WHAT = (
     "pliant simulates contact between soft, quasi-rigid and rigid bodies and measures it: "
     "where they touch, how hard, and what it did to them."
@@ -74,7 +75,7 @@ def _balance(series: dict[str, np.ndarray]) -> str:
 def scene_of(run: Run) -> Scene | None:
     """The scene in the run file; None if it is of another program or version."""
     try:
-        return Scene.from_toml(run.header["scene"], "the scene in the run file")
+        return Scene.recorded(run.header["scene"])
     except (KeyError, PliantError):
         return None
 
@@ -157,17 +158,13 @@ def _unit(name: str, value: Any) -> str:
 
 
 def _material(body: Body) -> str:
-    material = body.material
-    amount = lambda v, unit: with_unit(v, unit) if isinstance(v, float | int) else f"{with_unit(min(v), unit)} to {with_unit(max(v), unit)}"
-    if body.model == "static":
-        return "-"
-    weight = f"{material.density:.4g} kg/m³" if isinstance(material.density, float | int) else amount(material.density, "kg/m³")
-    if body.model == "rigid":
-        return weight
-    if body.model == "springs":
-        return f"springs of {amount(material.spring_stiffness, 'N/m')}"
-    law = material.response if body.model == "quasi-rigid" else material.law
-    return f"{law}, E = {amount(material.youngs_modulus, 'Pa')}, ν = {material.poisson_ratio:g}, {weight}"
+    return ", ".join(part if isinstance(part, str) else part[0] + _amount(*part[1:]) for part in body.made_of()) or "-"
+
+
+def _amount(value: float | list[float], unit: str) -> str:
+    """A number, or from the smallest to the largest of a list."""
+    shown = with_unit if unit in PREFIXED else lambda number, unit: f"{number:.4g} {unit}"
+    return f"{shown(min(value), unit)} to {shown(max(value), unit)}" if isinstance(value, list) else shown(value, unit)
 
 
 def with_unit(value: float, unit: str) -> str:

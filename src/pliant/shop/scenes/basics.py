@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
+from pliant.bodies.register import material_for
 from pliant.scene import Scene
 from pliant.simulate.simulation import Simulation
 
@@ -61,11 +63,11 @@ def slope(
     turn = math.radians(angle)
     up = np.array([math.cos(turn), 0.0, math.sin(turn)])
     normal = np.array([-math.sin(turn), 0.0, math.cos(turn)])
-    rub = dict(friction=friction, static_friction=max(friction, static_friction))
+    rub: dict[str, Any] = dict(friction=friction, static_friction=max(friction, static_friction))
     scene.add(name="slope", shape="plane", model="static", rotation=(0, -angle, 0), **rub)
     scene.add(
         name="block", shape=dict(kind="box", size=(0.4, 0.4, 0.2), edge=0.2), model=model, position=tuple(0.1 * normal),
-        rotation=(0, -angle, 0), velocity=tuple(speed * up), material=dict(youngs_modulus=1e6, density=500.0), **rub,
+        rotation=(0, -angle, 0), velocity=tuple(speed * up), material=material_for(model, youngs_modulus=1e6, density=500.0), **rub,
     )  # fmt: skip
     return scene
 
@@ -92,9 +94,10 @@ def column(
     """
     scene = Scene(dt=dt, duration=duration, about="Contact with an implicit body: the foot stays on the ground.")
     scene.add(name="ground", shape="plane", model="static")
+    scheme: dict[str, Any] = dict(integrator=integrator)
     scene.add(
         name="column", shape=dict(kind="box", size=(height / 9, height / 9, height), edge=height / 9), position=(0, 0, height / 2),
-        integrator=integrator, material=dict(youngs_modulus=youngs_modulus, poisson_ratio=0.3, density=1000.0),
+        material=dict(youngs_modulus=youngs_modulus, poisson_ratio=0.3, density=1000.0), **scheme,
     )  # fmt: skip
     return scene
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from pliant.base import Floats
+from pliant.bodies.register import material_for
 from pliant.scene import Scene
 from pliant.simulate.simulation import Simulation
 
@@ -19,12 +22,12 @@ def cradle(
     """
     contact = {"method": "point-surface", "stiffness": stiffness, "damping": damping}
     scene = Scene(dt=dt, duration=duration, contact=contact, gravity=(0, 0, 0), about="Impacts through a row of touching balls.")
-    shape: dict[str, object] = {"kind": "ball", "radius": 1.0}
-    soft: dict[str, object] = {"spacing": 0.4, "shape": {**shape, "edge": 0.08}} if model == "points" else {"shape": shape}
+    shape: dict[str, Any] = {"kind": "ball", "radius": 1.0}
+    soft: dict[str, Any] = {"spacing": 0.4, "shape": {**shape, "edge": 0.08}} if model == "points" else {"shape": shape}
     for i in range(balls):
         scene.add(
             name=f"ball {i + 1}", model=model, position=(2.0 * i, 0, 0), velocity=(speed if i == 0 else 0.0, 0, 0), friction=0.0,
-            material=dict(youngs_modulus=2e7, density=1000.0), **soft,
+            material=material_for(model, youngs_modulus=2e7, density=1000.0), **soft,
         )  # fmt: skip
     return scene
 
@@ -32,7 +35,8 @@ def cradle(
 def chain(count: int, exponent: float = 2.0) -> Floats:
     """Velocities of equal point masses after ball 1 came in with 1; touching, repelled by overlap^exponent.
 
-    Pressure that grows with the depth over the overlap of two balls makes a force that grows with its square (4.7 of the methods page).
+    Pressure that grows with the depth over the overlap of two balls makes a force that grows with its square
+    (theory/point-surface-contact 7.3, 9.3).
     """
     x, v, dt = np.arange(count, dtype=np.float64), np.zeros(count), 2e-4
     v[0] = 1.0
@@ -185,7 +189,7 @@ def rider(
     """
     scene = Scene(dt=dt, duration=duration, contact={"method": "point-surface", "damping": 0.5}, about="Complex bodies, and self-contact.")
     scene.add(name="ground", shape="plane", model="static", friction=0.8)
-    calm = dict(density=1000.0, mass_damping=8.0)
+    calm: dict[str, Any] = dict(density=1000.0, mass_damping=8.0)
     scene.add(
         name="mouth", shape=dict(kind="mouth", size=0.2, gap=gap, edge=edge), model="points", spacing=0.02, position=(0, 0, 0.001),
         friction=0.8, material=dict(youngs_modulus=youngs_modulus, **calm),

@@ -33,8 +33,8 @@ def ball_on_plane(
     )  # fmt: skip
     flesh: dict[str, Any] = dict(youngs_modulus=youngs_modulus, poisson_ratio=0.45, density=density, stiffness_damping=0.03)
     flesh |= dict(response="volume-preserving", layer=layer) if layer > 0 else {}
-    gives = dict(model="quasi-rigid", material=flesh)
-    slab = dict(name="slab", shape=dict(kind="box", size=(5 * radius, 5 * radius, radius)), position=(0, 0, -0.5 * radius))
+    gives: dict[str, Any] = dict(model="quasi-rigid", material=flesh)
+    slab: dict[str, Any] = dict(name="slab", shape=dict(kind="box", size=(5 * radius, 5 * radius, radius)), position=(0, 0, -0.5 * radius))
     if soft == "ball":
         scene.add(**slab, model="static")
     else:
@@ -237,8 +237,8 @@ def head_in_room(
     """
     scene = Scene(dt=dt, duration=duration, contact="quasi-rigid", about="Impacts of a shape with details on walls that are not flat.")
     shape: dict[str, Any] = dict(file=scan, unit=unit, up=up, size=height) if scan else dict(kind="bust", height=height)
-    gives = dict(youngs_modulus=youngs_modulus, poisson_ratio=0.4, density=300.0, stiffness_damping=damping)
-    room = dict(name="room", shape=dict(kind="room", size=2.5), friction=0.4)
+    gives: dict[str, Any] = dict(youngs_modulus=youngs_modulus, poisson_ratio=0.4, density=300.0, stiffness_damping=damping)
+    room: dict[str, Any] = dict(name="room", shape=dict(kind="room", size=2.5), friction=0.4)
     if walls == "soft":
         scene.add(**room, model="quasi-rigid", material=gives, spacing=0.06, motions=[dict()])
     else:
@@ -269,7 +269,7 @@ def bust_kiss(
     scene = Scene(
         dt=dt, duration=duration, gravity=(0, 0, 0), contact="quasi-rigid", about="Action is reaction between two scans: momentum is kept.",
     )  # fmt: skip
-    gives = dict(youngs_modulus=youngs_modulus, poisson_ratio=0.4, density=500.0)
+    gives: dict[str, Any] = dict(youngs_modulus=youngs_modulus, poisson_ratio=0.4, density=500.0)
     for name, file, side in (("left", scan, -1.0), ("right", other or scan, 1.0)):
         shape: dict[str, Any] = dict(file=file, unit=unit, up=up, size=height) if file else dict(kind="bust", height=height)
         scene.add(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
@@ -72,7 +73,7 @@ def soft_cube_stiff_bars(
     scene = Scene(dt=dt, duration=duration, contact="noniterative", about="A stiff and a soft body, St. Venant-Kirchhoff's law.")
     side, thick = 0.2, 0.05
     bar = dict(law=law, youngs_modulus=stiff, poisson_ratio=0.3, density=2000.0, mass_damping=10.0, stiffness_damping=4e-5)
-    common = dict(integrator="verlet", friction=friction)
+    common: dict[str, Any] = dict(integrator="verlet", friction=friction)
     scene.add(
         name="lower", shape=dict(kind="box", size=(0.4, thick, thick), edge=edge), position=(0, 0, -0.5 * thick), material=bar,
         fixed=[{"side": "-x"}, {"side": "+x"}], **common,
@@ -239,7 +240,7 @@ def chained_tori(
     places = spiral(links)
     wide = 2.0 * (max(float(np.abs(p[:2]).max()) for p, _ in places) + 0.06)
     cells = max(8, 2 * round(wide / 0.02 / 2))
-    common = dict(integrator="verlet", friction=friction)
+    common: dict[str, Any] = dict(integrator="verlet", friction=friction)
     edges = [{"side": s} for s in ("-x", "+x", "-y", "+y")]
     scene.add(
         name="membrane", shape=dict(kind="plate", size=(wide, wide), thickness=0.01, edge=wide / cells), position=(0, 0, -0.005),
@@ -348,7 +349,7 @@ def two_free_cubes(
     """
     contact = {"method": "noniterative", "mode": mode}
     scene = Scene(dt=dt, duration=duration, gravity=(0, 0, 0), contact=contact, about="Contact forces come in pairs, without moment.")
-    common = dict(integrator="verlet", friction=friction)
+    common: dict[str, Any] = dict(integrator="verlet", friction=friction)
     scene.add(
         name="large", shape=dict(kind="box", size=(0.2, 0.2, 0.2), edge=0.05), velocity=(0.5 * speed, 0, 0),
         material=dict(youngs_modulus=youngs_modulus, poisson_ratio=0.3, density=1000.0), **common,

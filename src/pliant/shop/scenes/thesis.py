@@ -44,7 +44,7 @@ def critical(method: str, stiffness: float, mass: float) -> float:
 
 
 def predicted(method: str, stiffness: float, mass: float, height: float, dt: float, steps: int, gravity: float = 9.81) -> Floats:
-    """Heights after each step [m] by the recurrence of 9.4 of the methods page, written out."""
+    """Heights after each step [m] by the recurrence of theory/penalty 5.4, written out."""
     x, v, out = height, 0.0, np.empty(steps)
     for i in range(steps):
         free = v - gravity * dt
@@ -136,7 +136,7 @@ def cube_on_bar(
     contact = {"method": method, "redefinition": redefinition, "friction": model, "implicit": False}
     scene = Scene(dt=dt, duration=duration, contact=contact, about="Sliding over the triangles of a soft body.")
     soft = dict(youngs_modulus=2e5, poisson_ratio=0.3, density=1000.0, stiffness_damping=0.01)
-    rub = dict(friction=friction, static_friction=max(friction, static_friction))
+    rub: dict[str, Any] = dict(friction=friction, static_friction=max(friction, static_friction))
     scene.add(
         name="bar", shape=dict(kind="box", size=BAR, edge=edge), position=(0, 0, -0.5 * BAR[2]), material=soft,
         fixed=[dict(side="-z")], **rub,

@@ -137,6 +137,7 @@ def _merlons(most: int, rings: int) -> Bools:
 # A lathe piece has a node on its axis in every level, so a hexagon takes 18 tets a level. Without it the polygon is cut into sides - 2
 # triangles, which is the fewest tets a turned body can have; crowds of small bodies are made of these.
 
+
 def turned(name: str, profile: Floats, sides: int, levels: int) -> Shape:
     """The (radius, height) profile at equal steps of height, `sides` points round in each; it may end in a point on the axis.
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any, Literal
+
 import numpy as np
 
 from pliant.base import Floats
@@ -52,7 +54,7 @@ def velocity(sim: Simulation, body: str) -> float:
     return float((mass * sim.state.v[mine, 0]).sum() / mass.sum())
 
 
-@problem("rod-on-wall", "26", refused=CHATTER)
+@problem("rod-on-wall", "theory/validation-problems 17; [Goldsmith 1960]", refused=CHATTER)
 def rod_on_wall(method: str, quick: bool) -> list[Check]:
     """An elastic rod hits a rigid wall: it stays for 2 L/c, pushes with rho c v A, and leaves with its speed."""
     time, area = 2.0 * LENGTH / WAVE, WIDTH**2
@@ -69,7 +71,7 @@ def rod_on_wall(method: str, quick: bool) -> list[Check]:
     ]
 
 
-@problem("rod-on-rod", "26", refused=CHATTER)
+@problem("rod-on-rod", "theory/validation-problems 17; [Goldsmith 1960]", refused=CHATTER)
 def rod_on_rod(method: str, quick: bool) -> list[Check]:
     """A rod hits an equal rod at rest: half the force, and the first stops while the second leaves with its speed."""
     time, area, edge = 2.0 * LENGTH / WAVE, WIDTH**2, 0.025 if quick else 0.0125
@@ -85,7 +87,7 @@ def rod_on_rod(method: str, quick: bool) -> list[Check]:
     ]
 
 
-@problem("cradle", "25, 26", refused=CHATTER)
+@problem("cradle", "theory/validation-problems 16, 17; [Herrmann 1982]", refused=CHATTER)
 def cradle(method: str, quick: bool) -> list[Check]:
     """A rod hits a row of two equal ones: by waves, as in Newton's cradle of sequential impacts, the last leaves and the others rest."""
     time, edge, gap = 2.0 * LENGTH / WAVE, 0.025 if quick else 0.0125, 1e-3
@@ -99,7 +101,7 @@ def cradle(method: str, quick: bool) -> list[Check]:
     ]  # fmt: skip
 
 
-@problem("collision", "27")
+@problem("collision", "theory/validation-problems 18")
 def collision(method: str, quick: bool) -> list[Check]:
     """Two soft balls of mass 1 : 3 collide off centre in free space: momentum stays, energy does not grow."""
     scene = Scene(dt=5e-4, duration=0.3, contact=method, gravity=(0, 0, 0))
@@ -126,7 +128,7 @@ def collision(method: str, quick: bool) -> list[Check]:
 
 # ---- refinement
 
-COLUMN = dict(
+COLUMN: dict[str, Any] = dict(
     name="column", shape=dict(kind="box", size=(0.1, 0.1, 0.4), edge=0.05), position=(0, 0, 0.2), integrator="implicit",
     material=dict(youngs_modulus=1e5, poisson_ratio=0.0, density=1000.0, law="linear", mass_damping=20.0),
 )  # fmt: skip
@@ -159,7 +161,7 @@ SOFT = {
 }
 
 
-@problem("refined-steps", "28, 35", refused=WHOLE, limits=SOFT)
+@problem("refined-steps", "theory/validation-problems 19, 23", refused=WHOLE, limits=SOFT)
 def refined_steps(method: str, quick: bool) -> list[Check]:
     """A soft column stands on the ground: its centre sinks by rho g L²/(3 E), and the error against its mesh falls with dt."""
     exact, mesh = 1000.0 * G * 0.4**2 / (3 * 1e5), sink_of_mesh()
@@ -172,11 +174,11 @@ def refined_steps(method: str, quick: bool) -> list[Check]:
     ]
 
 
-@problem("refined-elements", "28, 31", methods=NO_CONTACT)
+@problem("refined-elements", "theory/validation-problems 19, 20", methods=NO_CONTACT)
 def refined_elements(method: str, quick: bool) -> list[Check]:
     """A short beam bent by its weight: the error of 4-node elements falls with the square of their size, against 10-node ones."""
 
-    def sag(edge: float, element: str) -> float:
+    def sag(edge: float, element: Literal["linear", "quadratic"]) -> float:
         scene = Scene(contact=method)
         material = dict(youngs_modulus=1e6, poisson_ratio=0.3, density=1000.0, law="linear")
         beam = dict(kind="box", size=(0.4, 0.1, 0.1), edge=edge)

@@ -13,7 +13,7 @@ from pliant.simulate.simulation import Simulation
 DENSITY = 1000.0
 
 
-@problem("hanging-bar", "35", methods=NO_CONTACT)
+@problem("hanging-bar", "theory/validation-problems 23; [Timoshenko 1970]", methods=NO_CONTACT)
 def hanging_bar(method: str, quick: bool) -> list[Check]:
     """A bar that hangs by its top grows by rho g L²/(2 E) under its weight."""
     length, modulus = 1.0, 1e7
@@ -27,7 +27,7 @@ def hanging_bar(method: str, quick: bool) -> list[Check]:
     return [Check("growth", DENSITY * G * length**2 / (2 * modulus), float(grown), 0.01, "m")]
 
 
-@problem("cantilever", "31", methods=NO_CONTACT)
+@problem("cantilever", "theory/validation-problems 20; [Timoshenko 1970]", methods=NO_CONTACT)
 def cantilever(method: str, quick: bool) -> list[Check]:
     """A slender beam sags by rho g A L^4/(8 E I) and a little by shear under its weight; 10-node elements."""
     length, thick, modulus = 1.0, 0.1, 1e7
@@ -45,7 +45,7 @@ def cantilever(method: str, quick: bool) -> list[Check]:
     return [Check("sag of the tip", bending + shear, float(sag), 0.02, "m")]
 
 
-@problem("bar-frequency", "wave theory", methods=NO_CONTACT)
+@problem("bar-frequency", "theory/validation-problems 24; [Goldsmith 1960]", methods=NO_CONTACT)
 def bar_frequency(method: str, quick: bool) -> list[Check]:
     """A bar fixed at one end and stretched swings along itself with c/(4 L)."""
     length, modulus = 0.5, 1e5
@@ -83,7 +83,7 @@ def bar_scene(length: float, side: float, edge: float, nu: float, **fields: Any)
     return scene
 
 
-@problem("elastica", "32", methods=NO_CONTACT)
+@problem("elastica", "theory/validation-problems 21; [Bisshopp 1945]", methods=NO_CONTACT)
 def elastica(method: str, quick: bool) -> list[Check]:
     """A thin beam is bent far by a force at its end: how far it goes down and back, against the elastica."""
     checks, side = [], 1 / 20
@@ -98,7 +98,7 @@ def elastica(method: str, quick: bool) -> list[Check]:
     return checks
 
 
-@problem("twisted-bar", "34", methods=NO_CONTACT)
+@problem("twisted-bar", "theory/validation-problems 22; [Timoshenko 1970]", methods=NO_CONTACT)
 def twisted_bar(method: str, quick: bool) -> list[Check]:
     """A square bar twisted by an angle resists with G J phi/L, J = 0.1406 a^4: of two bars, so that their ends fall out."""
     side, angle, nu, torques = 0.1, 0.02, 0.3, []
@@ -113,12 +113,13 @@ def twisted_bar(method: str, quick: bool) -> list[Check]:
     return [Check("G J of the section", 1e6 / (2 * (1 + nu)) * 0.1406 * side**4, float(1.0 / give), 0.02, "N m²")]
 
 
-@problem("free-fall", "27", methods=NO_CONTACT)
+@problem("free-fall", "theory/validation-problems 18", methods=NO_CONTACT)
 def free_fall(method: str, quick: bool) -> list[Check]:
     """Soft, spring and rigid bodies thrown and spinning: centres follow the parabola, momentum and spin stay."""
     checks = []
     verlet = dict(integrator="verlet")
-    for kind, options in {"fem": verlet, "springs": dict(verlet, model="springs"), "rigid": dict(model="rigid")}.items():
+    kinds: dict[str, Any] = {"fem": verlet, "springs": dict(verlet, model="springs"), "rigid": dict(model="rigid")}
+    for kind, options in kinds.items():
         scene = Scene(dt=1e-3, duration=0.2, contact=method)
         shape = dict(kind="box", size=(0.2, 0.1, 0.05), edge=0.05)
         scene.add(name="body", shape=shape, velocity=(1.0, 0.5, 2.0), angular_velocity=(0.0, 90.0, 30.0), **options)

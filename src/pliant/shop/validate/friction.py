@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
@@ -25,7 +26,8 @@ def block_scene(method: str, kind: str, mu: float, gravity: tuple[float, float, 
     scene = Scene(dt=2e-3, duration=1.0, contact=contact_of(method), gravity=gravity)
     floor = dict(kind="box", size=(4.0, 2.0, 0.2), edge=1.0)
     scene.add(name="floor", shape=floor, model="static", position=(0, 0, -0.1), friction=mu)
-    body = dict(name="block", shape=dict(kind="box", size=(0.2, 0.2, 0.1), edge=0.1), position=(0.013, 0.007, 0.05), friction=mu)
+    block = dict(kind="box", size=(0.2, 0.2, 0.1), edge=0.1)
+    body: dict[str, Any] = dict(name="block", shape=block, position=(0.013, 0.007, 0.05), friction=mu)
     if kind == "rigid":
         scene.add(**body, model="rigid", material=dict(density=1000.0), velocity=(speed, 0, 0))
     else:
@@ -39,7 +41,7 @@ def leaning(degrees: float) -> tuple[float, float, float]:
     return (G * np.sin(np.radians(degrees)), 0.0, -G * np.cos(np.radians(degrees)))
 
 
-@problem("stick-or-slide", "13", refused=REVERSAL)
+@problem("stick-or-slide", "theory/validation-problems 9", refused=REVERSAL)
 def stick_or_slide(method: str, quick: bool) -> list[Check]:
     """A block on a slope of 20 degrees sticks as long as mu is at least tan(20 degrees); where it lets go is found by bisection."""
     checks, gravity, until = [], leaning(20.0), 0.3
@@ -54,7 +56,7 @@ def stick_or_slide(method: str, quick: bool) -> list[Check]:
     return checks
 
 
-@problem("sliding-down", "13", refused=REVERSAL)
+@problem("sliding-down", "theory/validation-problems 9", refused=REVERSAL)
 def sliding_down(method: str, quick: bool) -> list[Check]:
     """A block on a slope of 30 degrees with mu = 0.3 slides with g (sin - mu cos)."""
     expected = G * (np.sin(np.radians(30.0)) - 0.3 * np.cos(np.radians(30.0)))
@@ -72,7 +74,7 @@ def _speed(sim: Simulation) -> float:
     return float(sim.books().momentum[0] / (1000.0 * 0.2 * 0.2 * 0.1))
 
 
-@problem("stopping-distance", "14", refused=REVERSAL)
+@problem("stopping-distance", "theory/validation-problems 10", refused=REVERSAL)
 def stopping_distance(method: str, quick: bool) -> list[Check]:
     """A block that slides with 1 m/s on the flat with mu = 0.4 stops after v²/(2 mu g)."""
     expected, found = 1.0 / (2.0 * 0.4 * G), {}
@@ -90,7 +92,7 @@ def ball_scene(method: str, mu: float, gravity: tuple[float, float, float], spee
     return scene
 
 
-@problem("ball-on-slope", "15", refused=ROLLS)
+@problem("ball-on-slope", "theory/validation-problems 11", refused=ROLLS)
 def ball_on_slope(method: str, quick: bool) -> list[Check]:
     """A ball rolls down 20 degrees with 5/7 g sin if mu is large, and slips with g (sin - mu cos) if tan > 3.5 mu."""
     checks, angle = [], np.radians(20.0)
@@ -104,7 +106,7 @@ def ball_on_slope(method: str, quick: bool) -> list[Check]:
     return checks
 
 
-@problem("sliding-ball", "15", refused=ROLLS)
+@problem("sliding-ball", "theory/validation-problems 11", refused=ROLLS)
 def sliding_ball(method: str, quick: bool) -> list[Check]:
     """A ball that slides with 1 m/s without spin rolls with 5/7 of it after 2 v/(7 mu g)."""
     mu, when = 0.2, 2.0 / (7.0 * 0.2 * G)
@@ -130,7 +132,7 @@ ROCKS = {
 }
 
 
-@problem("tip-or-slide", "16", refused=REVERSAL, limits=ROCKS)
+@problem("tip-or-slide", "theory/validation-problems 12", refused=REVERSAL, limits=ROCKS)
 def tip_or_slide(method: str, quick: bool) -> list[Check]:
     """A block 0.1 m wide and 0.2 m high slides down a slope if mu < 1/2 and tips over if the slope exceeds atan(1/2) and mu is large."""
     found = {}
@@ -138,7 +140,9 @@ def tip_or_slide(method: str, quick: bool) -> list[Check]:
         scene = Scene(dt=2e-3, duration=1.0, contact=contact_of(method), gravity=leaning(degrees))
         scene.add(name="floor", shape=dict(kind="box", size=(4.0, 2.0, 0.2), edge=1.0), model="static", position=(0, 0, -0.1), friction=mu)
         tall = dict(kind="box", size=(0.1, 0.1, 0.2), edge=0.1)
-        model = dict(gives_way(method, 0.02), material=dict(youngs_modulus=1e7)) if method == "quasi-rigid" else dict(model="rigid")
+        model: dict[str, Any] = dict(model="rigid")
+        if method == "quasi-rigid":
+            model = dict(gives_way(method, 0.02), material=dict(youngs_modulus=1e7))
         scene.add(name="block", shape=tall, position=(0.013, 0.007, 0.1), friction=mu, **model)
         sim = Simulation(scene).run(until=0.4)
         before = sim.centre("block")[0]
@@ -155,7 +159,7 @@ EDGES = {"quasi-rigid": "not done: what stands or balances on edges is beyond it
 SHAKES = EDGES | {"reversal": "it chatters and has no friction: what is balanced on an edge is shaken off, at 0.9 too"}
 
 
-@problem("overhang", "20", refused=SHAKES)
+@problem("overhang", "theory/validation-problems 15", refused=SHAKES)
 def overhang(method: str, quick: bool) -> list[Check]:
     """Three blocks on each other, the k-th from above sticking out by L/(2 k): with 0.9 of it they stand, with 1.1 of it the top falls."""
     length, high, fallen = 0.2, 0.05, {}
@@ -174,7 +178,8 @@ def overhang(method: str, quick: bool) -> list[Check]:
 
 # ---- what stands by friction and shape alone
 
-@problem("leaning-card", "17", refused=EDGES | REVERSAL)
+
+@problem("leaning-card", "theory/validation-problems 13", refused=EDGES | REVERSAL)
 def leaning_card(method: str, quick: bool) -> list[Check]:
     """A card leans at 30 degrees on a smooth wall, half a tent of cards: it stands if mu of the floor is above tan(30°)/2 - t/(2 l)."""
     length, thick, lean = 0.2, 0.01, math.radians(30.0)
@@ -203,7 +208,7 @@ def fallen(way: float) -> Check:
     return Check(what, 0.55, way, 0.45, scale=1.0)
 
 
-@problem("arch", "18", refused=EDGES | REVERSAL)
+@problem("arch", "theory/validation-problems 14; [Cocchetti 2020]", refused=EDGES | REVERSAL)
 def arch(method: str, quick: bool) -> list[Check]:
     """A round arch of 11 rigid stones with mu = 0.6 stands if it is thicker than 0.1074 of its radius, and folds at hinges if thinner."""
     radius, stones, crown = 0.5, 11, {}

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from pliant.base import PliantError
+from pliant.bodies.register import material_for
 from pliant.contact.method import METHODS
 from pliant.scene import Scene
 from pliant.shop.validate import G
@@ -73,26 +74,27 @@ def cells() -> Iterator[tuple[str, str, str, str]]:
 def scene_of(method: str, a: str, b: str, action: str) -> Scene:
     """The two boxes; B is held: fixed at its bottom if it is soft, prescribed if it is rigid."""
     scene = Scene(dt=STEP, duration=1.0, contact=method)
-    material = dict(
+    material: dict[str, Any] = dict(
         youngs_modulus=MODULUS, poisson_ratio=0.3, density=DENSITY, mass_damping=DAMPING, spring_stiffness=200.0, spring_damping=0.5
     )
-    low = dict(name="b", shape=dict(kind="box", size=(2 * SIZE, 2 * SIZE, SIZE), edge=SIZE / 2), position=(0, 0, SIZE / 2), friction=MU)
+    slab = dict(kind="box", size=(2 * SIZE, 2 * SIZE, SIZE), edge=SIZE / 2)
+    low: dict[str, Any] = dict(name="b", shape=slab, position=(0, 0, SIZE / 2), friction=MU)
     if b == "static":
         scene.add(**low, model="static")
     else:
         held: dict[str, Any] = {"fixed": [dict(side="-z")]}
         if MODELS[b].get("model") in ("rigid", "quasi-rigid"):
             held = {"motions": [dict(shift=(0.0, 0.0, 0.0))]}
-        scene.add(**low, **MODELS[b], **held, material=material)
+        scene.add(**low, **MODELS[b], **held, material=material_for(MODELS[b].get("model", "fem"), **material))
     weight = DENSITY * SIZE**3 * G
-    top: dict[str, Any] = dict(name="a", shape=dict(kind="box", size=(SIZE,) * 3, edge=SIZE / 2), friction=MU, material=dict(material))
+    top: dict[str, Any] = dict(name="a", shape=dict(kind="box", size=(SIZE,) * 3, edge=SIZE / 2), friction=MU)
     place = (0.003, 0.004, 1.5 * SIZE + (2e-3 if action == "drop" else 0.0))  # shifted, so that no vertex lies on another
     if action == "press":
         top["loads"] = [dict(value=(0.0, 0.0, -2.0 * weight))]
     if action == "slide":
         top["velocity"] = (0.5, 0.0, 0.0)
-        top["material"]["mass_damping"] = 0.0
-    scene.add(**top, **MODELS[a], position=place)
+        material["mass_damping"] = 0.0
+    scene.add(**top, **MODELS[a], position=place, material=material_for(MODELS[a].get("model", "fem"), **material))
     return scene
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
@@ -74,7 +75,7 @@ def hertz_checks(result: ContactResult, modulus: float, radius: float, depth: fl
     ]
 
 
-@problem("hertz", "1", methods=STATIC)
+@problem("hertz", "theory/validation-problems 1; [Johnson 1985]", methods=STATIC)
 def hertz(method: str, quick: bool) -> list[Check]:
     """A soft ball of 0.1 m pressed 0.1 mm onto a rigid plane: force, area, pressure and energy by Hertz."""
     radius, depth, across = 0.1, 1e-4, 24 if quick else 32  # nodes per contact radius
@@ -83,7 +84,7 @@ def hertz(method: str, quick: bool) -> list[Check]:
     return hertz_checks(resolve(side, PLANE), MODULUS, radius, depth, 0.02)
 
 
-@problem("two-balls", "2; SSNV104", methods=STATIC)
+@problem("two-balls", "theory/validation-problems 2; [Vautier 1998]", methods=STATIC)
 def two_balls(method: str, quick: bool) -> list[Check]:
     """Two soft balls of 50 mm and 20 GPa approach by 4 mm: 586.1 kN, 10 mm, 2798.3 MPa."""
     radius, depth, across = 0.05, 4e-3, 8 if quick else 16
@@ -101,7 +102,7 @@ def two_balls(method: str, quick: bool) -> list[Check]:
     ]
 
 
-@problem("roller", "3", methods=STATIC)
+@problem("roller", "theory/validation-problems 3; [Johnson 1985]", methods=STATIC)
 def roller(method: str, quick: bool) -> list[Check]:
     """A long roller on a plane: in its middle, p0 = sqrt(P E*/(pi R)) and a = 2 sqrt(P R/(pi E*)) with P the load per length there."""
     radius, depth, reach, half = 0.1, 1e-4, 3e-3, 2.4e-2
@@ -123,7 +124,7 @@ def roller(method: str, quick: bool) -> list[Check]:
     ]
 
 
-@problem("flat-punch", "5", methods=STATIC)
+@problem("flat-punch", "theory/validation-problems 4; [Sneddon 1965]", methods=STATIC)
 def flat_punch(method: str, quick: bool) -> list[Check]:
     """A rigid flat punch of 10 mm pushes a half-space in by 0.1 mm: P = 2 a E* d, p = P/(2 pi a²)/sqrt(1 - r²/a²)."""
     a, depth, across = 0.01, 1e-4, 12 if quick else 24
@@ -143,7 +144,7 @@ def flat_punch(method: str, quick: bool) -> list[Check]:
     ]
 
 
-@problem("cone", "7", methods=STATIC)
+@problem("cone", "theory/validation-problems 6; [Sneddon 1965]", methods=STATIC)
 def cone_on_plane(method: str, quick: bool) -> list[Check]:
     """A cone of slope 0.05 pressed 0.2 mm into a plane: P = 2 E*/pi d²/tan(beta), a = 2 d/(pi tan(beta))."""
     slope, depth, across = 0.05, 2e-4, 12 if quick else 24
@@ -156,7 +157,7 @@ def cone_on_plane(method: str, quick: bool) -> list[Check]:
     ]
 
 
-@problem("patches", "6", methods=STATIC)
+@problem("patches", "theory/validation-problems 5; [Johnson 1985]", methods=STATIC)
 def patches(method: str, quick: bool) -> list[Check]:
     """Uniform pressure on a disc and on a square of a half-space: how far it sinks in the middle, at the rim and far away."""
     a, load, across = 0.01, 1e3, 16 if quick else 40
@@ -192,7 +193,7 @@ def pad_scene(method: str, dt: float, youngs_modulus: float, scale: float = 1.0)
     omega = np.sqrt(youngs_modulus / (DENSITY * SIZE**2) / scale) * (SOFTER if method == "quasi-rigid" else 1.0)
     scene = Scene(dt=dt, duration=max(60 * dt, 12.0 / omega), contact=contact_of(method))
     material = dict(youngs_modulus=youngs_modulus * scale, density=DENSITY, poisson_ratio=0.3, mass_damping=2.0 * omega)
-    shared = dict(material=material, friction=0.5, **gives_way(method, 0.2 * SIZE * scale))
+    shared: dict[str, Any] = dict(material=material, friction=0.5, **gives_way(method, 0.2 * SIZE * scale))
     pad = dict(kind="box", size=tuple(scale * np.array([0.2, 0.2, 0.05])), edge=0.05 * scale)
     scene.add(name="pad", shape=pad, position=(0, 0, 0.025 * scale), **held(method), **shared)
     cube = dict(kind="box", size=(SIZE * scale,) * 3, edge=0.05 * scale)
@@ -200,7 +201,7 @@ def pad_scene(method: str, dt: float, youngs_modulus: float, scale: float = 1.0)
     return scene
 
 
-@problem("cube-on-pad", "12; IPC#23")
+@problem("cube-on-pad", "theory/validation-problems 8; [Li 2020]")
 def cube_on_pad(method: str, quick: bool) -> list[Check]:
     """A soft cube on a soft pad: the pad carries its weight, for any dt and stiffness."""
     checks = []
@@ -213,7 +214,7 @@ def cube_on_pad(method: str, quick: bool) -> list[Check]:
     return checks
 
 
-@problem("scale", "12; chrono#462")
+@problem("scale", "theory/validation-problems 8; [Tasora 2016]")
 def scale(method: str, quick: bool) -> list[Check]:
     """The same cube on the same pad at 0.1 and 10 times the size, rho g L / E held: the same numbers."""
     checks = []
@@ -225,7 +226,7 @@ def scale(method: str, quick: bool) -> list[Check]:
     return checks
 
 
-@problem("stack", "12")
+@problem("stack", "theory/validation-problems 8")
 def stack(method: str, quick: bool) -> list[Check]:
     """A stack of soft cubes: the one at level k carries (N - k) of them."""
     count, edge = (3, 0.05) if quick else (5, 0.05)
@@ -307,7 +308,7 @@ def hertz_errors(contacts: Contacts) -> tuple[float, float]:
     return float(np.nanmax(pressure)) / peak, math.sqrt(float(miss))
 
 
-@problem("hertz-fem", "1", refused=ELEMENTS)
+@problem("hertz-fem", "theory/validation-problems 1; [Johnson 1985]", refused=ELEMENTS)
 def hertz_fem(method: str, quick: bool) -> list[Check]:
     """A soft round pad of finite elements against a rigid plate: Hertz's pressure at 6 elements (in full: 8) per radius of contact."""
     coarse, fine = (3, 6) if quick else (4, 8)
@@ -319,7 +320,7 @@ def hertz_fem(method: str, quick: bool) -> list[Check]:
     ]
 
 
-@problem("contact-patch", "11", refused=PUNCH)
+@problem("contact-patch", "theory/validation-problems 7; [El-Abbasi 2001]", refused=PUNCH)
 def contact_patch(method: str, quick: bool) -> list[Check]:
     """Two blocks with meshes that do not match, nu = 0, 1e5 Pa on top: the same pressure everywhere, and the interface sinks by p L/E."""
     size, young, load = 0.1, 1e7, 1e5
@@ -327,7 +328,7 @@ def contact_patch(method: str, quick: bool) -> list[Check]:
     omega = 0.25 * math.pi * wave / size
     scene = Scene(dt=0.2 * edges[1] / wave, duration=10.0 / omega, contact=method, gravity=(0, 0, 0))
     material = dict(law="linear", youngs_modulus=young, poisson_ratio=0.0, density=DENSITY, mass_damping=1.5 * omega)
-    shared = dict(material=material, integrator="verlet", friction=0.0)
+    shared: dict[str, Any] = dict(material=material, integrator="verlet", friction=0.0)
     low, high = (dict(kind="box", size=(size,) * 3, edge=edge) for edge in edges)
     scene.add(name="low", shape=low, position=(0, 0, 0.5 * size), fixed=[dict(side="-z")], **shared)
     push = dict(kind="traction", value=dict(times=[0.0, 3.0 / omega], values=[(0, 0, 0), (0, 0, -load)]), where=dict(side="+z"))

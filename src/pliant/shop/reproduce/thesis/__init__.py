@@ -1,7 +1,7 @@
 """The thesis on continuous penalty forces: discrete (DPF) and continuous ones (CPF), sliding, friction and costs (chapter 7, T1 to T10).
 
 Masses, sizes and materials of its soft scenes are not published; ours are in the scenes and said there.
-E29, E31 ... are errata of the thesis, listed in docs/reproduce-thesis.md.
+E29, E31 ... are errata of the thesis, listed in theory/penalty 9.
 """
 
 from __future__ import annotations

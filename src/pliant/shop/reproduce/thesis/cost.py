@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -81,7 +82,7 @@ def measured(kind: int, count: int = 500_000) -> Cost:
     return Cost(category, impulse[DISCRETE], impulse[EXACT], impulse[CONSTANT])
 
 
-def step(contact: dict[str, object], steps: int = 50) -> float:
+def step(contact: dict[str, Any], steps: int = 50) -> float:
     """CPU time of a step of the bunny as it lands in its bowl [s], median of many."""
     sim = scenes.make("bunny-in-bowl", dt=0.002).simulate(contact=contact).run(until=0.16)
     spent = []

@@ -108,7 +108,7 @@ def damping(folder: Path) -> list[Line]:
 # thesis. Jitter is the root mean square of the second difference of the force after 0.8 s, when the bar only sways, over its weight.
 #
 # What counts is s = k dt^2 D of the contacts that carry the bar together. At rest the discrete force is that of the depth before it acts:
-# k (summed depth after it) is 1 - s of the force (9.4 of the methods page), from which `share` finds s.
+# k (summed depth after it) is 1 - s of the force (theory/penalty 5.4), from which `share` finds s.
 
 LATER = 0.8  # [s]
 ROUGH = 0.02  # of the weight: jitter that is seen in the plot
@@ -148,7 +148,7 @@ def share(seen: History, stiffness: float) -> float:
 
 
 def expected_ratio(s: float) -> float:
-    """Depth of CPF over that of DPF at rest (9.4 of the methods page): 1.4 to 2.0 for s from 0.44 to 0.67."""
+    """Depth of CPF over that of DPF at rest (theory/penalty 5.4): 1.4 to 2.0 for s from 0.44 to 0.67."""
     return (1.0 - 0.5 * s) / (1.0 - s)
 
 
@@ -213,7 +213,7 @@ def stiffnesses(folder: Path) -> list[Line]:
         alone = resting(CPF, s) / resting(DPF, s)
         what = f"T4 a particle at rest, s = {s}: depth of CPF over DPF"
         near = abs(alone - expected_ratio(s)) < 1e-3
-        lines.append(Line(what, f"1.4-2.0; theory {expected_ratio(s):.2f}", f"{alone:.4f}", near, "theory: 9.4 of the methods page"))
+        lines.append(Line(what, f"1.4-2.0; theory {expected_ratio(s):.2f}", f"{alone:.4f}", near, "theory/penalty 5.4"))
     return lines
 
 

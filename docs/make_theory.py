@@ -1,0 +1,137 @@
+"""Write into docs/theory which files hold what: the table of formulas in its README, and the last section of each page.
+
+python docs/make_theory.py
+
+Code cites the pages as "theory/penalty 5.4" (also "5.4, 5.6", "3-5", or the page alone), and this reads those citations in src. To be run
+after files have moved or citations have changed; tests/test_words.py says when.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import tomlkit
+
+DOCS = Path(__file__).parent
+SOURCE = DOCS.parent / "src" / "pliant"
+THEORY = DOCS / "theory"
+WIDTH = 140  # characters in a line of a page
+BLANK = r"(?:\s+|\s*\n\s*#\s*)"  # also between two lines of a comment
+NUMBER = r"\d+(?:\.\d+)*"
+CITATION = re.compile(rf"\btheory/([a-z][a-z-]*)(?!\.md|[\w/-])(?:{BLANK}({NUMBER}(?:(?:-|,{BLANK}|{BLANK}and{BLANK}){NUMBER})*))?")
+MARKS = "<!-- written by docs/make_theory.py -->", "<!-- end -->"
+LAST = "Where the code is"
+
+
+def pages() -> dict[str, dict[str, str]]:
+    """Titles of the numbered sections of each theory page."""
+    return {
+        file.stem: dict(re.findall(rf"^##+ ({NUMBER}) (.+)$", file.read_text(encoding="utf-8"), re.M))
+        for file in sorted(THEORY.glob("*.md"))
+        if file.stem != "README"
+    }
+
+
+def citations(text: str) -> Iterator[tuple[str, str]]:
+    """(page, section) of everything that a text cites; section "" for a page as a whole. A range stands for all that is in it."""
+    for match in CITATION.finditer(text):
+        if not match[2]:
+            yield match[1], ""
+            continue
+        for part in re.split(rf",{BLANK}|{BLANK}and{BLANK}", match[2]):
+            first, dash, last = part.partition("-")
+            stem = first.rpartition(".")[0]
+            low, high = (int(number.rpartition(".")[2]) for number in (first, last if dash else first))
+            yield from ((match[1], f"{stem}.{k}".lstrip(".")) for k in range(low, high + 1))
+
+
+def cited() -> dict[str, dict[str, set[str]]]:
+    """Files of src by page and section that they cite."""
+    found: dict[str, dict[str, set[str]]] = {}
+    for file in sorted(SOURCE.rglob("*.py")):
+        for page, section in citations(file.read_text(encoding="utf-8")):
+            found.setdefault(page, {}).setdefault(section, set()).add(file.relative_to(SOURCE).as_posix())
+    return found
+
+
+def files_of(page: str, section: str, found: dict[str, dict[str, set[str]]]) -> list[str]:
+    """Files that hold a section: those that cite it, else parts of it, else the section around it."""
+    there = found.get(page, {})
+    around = [section.rsplit(".", k)[0] for k in range(1, section.count(".") + 1)]
+    inner = set().union(*(files for number, files in there.items() if number.startswith(section + ".")))
+    for files in (there.get(section, set()), inner, *(there.get(number, set()) for number in around)):
+        if files := {file for file in files if not file.startswith("shop/")}:
+            return sorted(files)
+    return []
+
+
+def formulas() -> dict[tuple[str, str], str]:
+    """What docs/theory/formulas.toml lists, by page and section."""
+    listed = tomlkit.loads((THEORY / "formulas.toml").read_text(encoding="utf-8")).unwrap()
+    return {(at.partition(" ")[0], at.partition(" ")[2]): what for at, what in listed.items()}
+
+
+def table() -> str:
+    found, known = cited(), pages()
+    lines = ["| formula | section | files in `src/pliant` |", "|---|---|---|"]
+    for (page, section), what in formulas().items():
+        files = ", ".join(f"`{file}`" for file in files_of(page, section, found))
+        lines.append(f"| {what} | [{page} {section}]({page}.md#{anchor(section, known[page][section])}) | {files} |")
+    return "\n".join(lines)
+
+
+def anchor(section: str, title: str) -> str:
+    """What GitHub makes of a heading."""
+    plain = re.sub(r"[^\w\- ]", "", f"{section} {title}".lower())
+    return plain.replace(" ", "-")
+
+
+def where(page: str) -> str:
+    """The files that cite a page, with the sections."""
+    by_file: dict[str, list[str]] = {}
+    for section, files in cited().get(page, {}).items():
+        for file in files:
+            by_file.setdefault(file, []).extend([section] if section else [])
+    items = []
+    for file, sections in sorted(by_file.items()):
+        sections.sort(key=lambda section: [int(number) for number in section.split(".")])
+        items.append(f"`{file}`" + (f" ({', '.join(sections)})" if sections else ""))
+    return wrapped(f"Files of `src/pliant` that cite this page, with the sections: {', '.join(items)}." if items else "No file cites it.")
+
+
+def wrapped(text: str) -> str:
+    lines = [""]
+    for word in text.split():
+        if len(lines[-1]) + 1 + len(word) > WIDTH:
+            lines.append(word)
+        else:
+            lines[-1] = f"{lines[-1]} {word}".strip()
+    return "\n".join(lines)
+
+
+def written() -> dict[Path, str]:
+    """Every page as it should be."""
+    first, last = MARKS
+    out = {}
+    for page, sections in pages().items():
+        file = THEORY / f"{page}.md"
+        number = next((number for number, title in sections.items() if title == LAST), None)
+        text = file.read_text(encoding="utf-8")
+        if number is not None:
+            head = f"## {number} {LAST}\n"
+            out[file] = text[: text.index(head)] + f"{head}\n{where(page)}\n"
+    index = THEORY / "README.md"
+    text = index.read_text(encoding="utf-8")
+    out[index] = text[: text.index(first)] + f"{first}\n{table()}\n{last}" + text[text.index(last) + len(last) :]
+    return out
+
+
+def main() -> None:
+    for file, text in written().items():
+        file.write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""Tetrahedra with a material law."""

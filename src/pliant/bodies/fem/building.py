@@ -1,0 +1,78 @@
+"""A body of finite elements as arrays."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from pliant.base import Floats, Ints, PliantError
+from pliant.bodies.elasticity import lame
+from pliant.bodies.elements import Elements
+from pliant.bodies.fem.materials import find_law
+from pliant.bodies.fem.room import FemBody
+from pliant.bodies.fem.tets import Tet4, Tet10
+from pliant.bodies.parts import BodyParts, ElementPart, embedded_skin, node_skin, per_element, placing, start_velocity
+from pliant.geometry.mesh import TetMesh
+from pliant.geometry.shape import Shape
+from pliant.geometry.shapes import resolve
+from pliant.geometry.topology import elevate, split_eight, subdivided_skin
+
+
+def parts(body: FemBody, shape: Shape, inside: bool) -> BodyParts:
+    assert shape.tets is not None
+    rotation, shift = placing(body)
+    mesh = shape.tets.moved(shift, rotation)
+    material, count, law = body.material, len(mesh.tets), body.material.law
+    find_law(law)
+    lam, mu = lame(per_element(material.youngs_modulus, count, "youngs_modulus"), material.poisson_ratio)
+    values = {
+        "lam": np.broadcast_to(lam, count).astype(np.float64),
+        "mu": np.broadcast_to(mu, count).astype(np.float64),
+        "density": per_element(material.density, count, "density"),
+        "rayleigh": np.full(count, material.stiffness_damping),
+    }
+    quadratic = body.element == "quadratic"
+
+    def make(nodes: Ints, start: Ints, rest: Floats, values: dict[str, Floats]) -> Elements:
+        return (Tet10 if quadratic else Tet4)(nodes, rest, **values, law=law)
+
+    found = _quadratic_skin(mesh) if quadratic else node_skin(mesh.points, mesh.boundary, mesh.tets)
+    nodes = elevate(mesh)[1] if quadratic else mesh.tets
+    found.elements = [ElementPart("tet10" if quadratic else "tet4", law, nodes, values, make)]
+    if body.skin is not None:
+        if quadratic:
+            raise PliantError("an embedded `skin` rides in 4-node elements; use element = \"linear\".")
+        embedded_skin(found, resolve(body.skin, solid=False).surface().moved(shift, rotation), mesh)
+    found.node_mass, weights = np.zeros(len(found.nodes)), np.zeros(len(found.nodes))
+    np.add.at(weights, nodes, (values["density"] * mesh.volumes)[:, None])
+    found.velocity = start_velocity(body, found.nodes, weights)
+    found.modulus = float(np.mean(material.youngs_modulus))
+    return found
+
+
+def changed(body: FemBody, groups: list[tuple[Any, Any]], model: Any, number: int) -> None:
+    material = body.material
+    for group, mine in groups:
+        group.rayleigh[mine] = material.stiffness_damping
+        group.lam[mine], group.mu[mine] = lame(np.asarray(material.youngs_modulus, np.float64), material.poisson_ratio)
+
+
+def _quadratic_skin(mesh: TetMesh) -> BodyParts:
+    """Corners and edge middles of 10-node elements, with curved faces split in four and tets in eight."""
+    nodes, elements = elevate(mesh)
+    skin = subdivided_skin(elements, len(nodes))
+    points = np.zeros((len(skin.offsets) - 1, 3))
+    owner = np.repeat(np.arange(len(points)), np.diff(skin.offsets))
+    np.add.at(points, owner, skin.weights[:, None] * nodes[skin.nodes])
+    return BodyParts(
+        points=points,
+        surface_points=skin.n_surface,
+        faces=skin.faces,
+        tets=skin.point_of_node[split_eight(elements, nodes)],
+        bind_start=skin.offsets,
+        bind_node=skin.nodes,
+        bind_weight=skin.weights,
+        local=np.zeros((len(points), 3)),
+        nodes=nodes,
+    )

@@ -1,0 +1,147 @@
+"""Forces and energies: `linear` and `corotated` are Hooke's law in a frame R per element, `stvk` and `neo-hookean` functions of F."""
+
+from __future__ import annotations
+
+from pliant.bodies.fem.blocks import (
+    COROTATED,
+    LAM,
+    LANES,
+    MU,
+    RATE,
+    STVK,
+    TRUSTED,
+    F,
+    P,
+    R,
+    begin,
+    fill,
+    finish,
+    gather_spin,
+    hooke_energy,
+    hooke_stress,
+    hyperelastic_energy,
+    matrix,
+    neo_hookean_stress,
+    point_forces,
+    point_gradients,
+    put,
+    rotations,
+    spin_stress,
+    stvk_stress,
+)
+from pliant.bodies.fem.stiffness import tangent, tangent_times
+from pliant.bodies.matrix3 import IDENTITY, combined, svd_rotation
+from pliant.kernels import inline, kernel, parallel, prange
+
+
+@kernel
+def _gradients(s, weights, controls, point, rate):  # type: ignore[no-untyped-def]
+    point_gradients(s, weights, controls, point, rate)
+
+
+@kernel
+def _forces(s, share, weights, controls, point):  # type: ignore[no-untyped-def]
+    point_forces(s, share, weights, controls, point)
+
+
+@inline
+def _frames(s, law):  # type: ignore[no-untyped-def]
+    """R of every lane: 1, or the rotation of F."""
+    if law != COROTATED:
+        for i in range(9):
+            fill(s, R + i, 1, IDENTITY[i])
+        return
+    rotations(s)
+    for k in range(LANES):
+        if s[TRUSTED * LANES + k] == 0.0:
+            put(s, R, k, svd_rotation(matrix(s, F, k)))
+
+
+@inline
+def _block(s, law, weights, controls, rate, forces, energies):  # type: ignore[no-untyped-def]
+    centre = weights.shape[0] - 1
+    points = max(centre, 1)
+    spinning = law == COROTATED and centre > 0 and forces
+    _gradients(s, weights, controls, centre, rate)
+    _frames(s, law)
+    for q in range(points):
+        if centre > 0:
+            _gradients(s, weights, controls, q, rate)
+        if energies:
+            hooke_energy(s, 1.0 / points)
+        if forces:
+            hooke_stress(s, rate)
+            _forces(s, 1.0 / points, weights, controls, q)
+        if spinning:
+            gather_spin(s, 1.0 / points)
+    if spinning:
+        _gradients(s, weights, controls, centre, rate)
+        spin_stress(s)
+        _forces(s, 1.0, weights, controls, centre)
+
+
+@parallel
+def evaluate_hooke(law, tets, x, v, rate, out, energy, scratch):  # type: ignore[no-untyped-def]
+    """Corner forces into out (E c, 3) and energies into energy (E,); one that has length zero is not computed.
+
+    tets: see `blocks.begin`; rate: whether there is damping, without it v is not read; scratch (chunks, ROWS *
+    LANES), whose length changes no result.
+    """
+    chunks = scratch.shape[0]
+    count, corners = tets[0].shape
+    blocks = (count + LANES - 1) // LANES
+    for chunk in prange(chunks):
+        s = scratch[chunk]
+        for block in range(chunk * blocks // chunks, (chunk + 1) * blocks // chunks):
+            first = block * LANES
+            used = min(LANES, count - first)
+            begin(s, tets, x, v, rate, first, used)
+            _block(s, law, tets[6], tets[7], rate, out.shape[0] > 0, energy.shape[0] > 0)
+            finish(s, corners, out, energy, first, used)
+
+
+@kernel
+def _damping_stress(law, f, rate, lam, mu):  # type: ignore[no-untyped-def]
+    """The projected tangent times b dF/dt."""
+    return tangent_times(tangent(law, f, IDENTITY, lam, mu), rate)
+
+
+@inline
+def _hyperelastic_stress(s, law, rate):  # type: ignore[no-untyped-def]
+    if law == STVK:
+        stvk_stress(s)
+    else:
+        neo_hookean_stress(s)
+    if rate:
+        for k in range(LANES):
+            lam, mu = s[LAM * LANES + k], s[MU * LANES + k]
+            extra = _damping_stress(law, matrix(s, F, k), matrix(s, RATE, k), lam, mu)
+            put(s, P, k, combined(1.0, matrix(s, P, k), 1.0, extra))
+
+
+@inline
+def _hyperelastic_block(s, law, weights, controls, rate, forces, energies):  # type: ignore[no-untyped-def]
+    points = max(weights.shape[0] - 1, 1)
+    for q in range(points):
+        point_gradients(s, weights, controls, q, rate)
+        if energies:
+            hyperelastic_energy(s, law, 1.0 / points)
+        if forces:
+            _hyperelastic_stress(s, law, rate)
+            point_forces(s, 1.0 / points, weights, controls, q)
+
+
+@parallel
+def evaluate_hyperelastic(law, tets, x, v, rate, out, energy, scratch):  # type: ignore[no-untyped-def]
+    """As `evaluate_hooke`."""
+    chunks = scratch.shape[0]
+    count, corners = tets[0].shape
+    blocks = (count + LANES - 1) // LANES
+    for chunk in prange(chunks):
+        s = scratch[chunk]
+        for block in range(chunk * blocks // chunks, (chunk + 1) * blocks // chunks):
+            first = block * LANES
+            used = min(LANES, count - first)
+            begin(s, tets, x, v, rate, first, used)
+            _hyperelastic_block(s, law, tets[6], tets[7], rate, out.shape[0] > 0, energy.shape[0] > 0)
+            finish(s, corners, out, energy, first, used)

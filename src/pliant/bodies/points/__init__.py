@@ -1,0 +1,1 @@
+"""Phyxels: points with a volume that see their neighbours."""

@@ -1,0 +1,120 @@
+"""Where the phyxels of a body are, how large, what they are made of, and the surface that rides on them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.spatial import cKDTree
+
+from pliant.base import Floats, Ints
+from pliant.bodies.elasticity import lame
+from pliant.bodies.parts import per_element
+from pliant.bodies.points.neighbourhoods import mean_distance
+from pliant.bodies.points.room import PointsBody, PointsMaterial
+from pliant.geometry.filling import fill
+from pliant.geometry.shape import Shape
+
+
+def phyxels(body: PointsBody, shape: Shape) -> tuple[Floats, Floats]:
+    """Places [m] and volumes [m^3] of the phyxels of a body, in the coordinates of its shape."""
+    if not body.on_mesh:
+        return fill(shape.surface(), body.spacing, body.phyxels)
+    assert shape.tets is not None
+    mesh = shape.tets
+    if body.phyxels == "centres":
+        return mesh.points[mesh.tets].mean(axis=1), mesh.volumes
+    share = np.bincount(mesh.tets.ravel(), np.repeat(mesh.volumes / 4.0, 4), minlength=len(mesh.points)).astype(np.float64)
+    used = share > 0.0
+    return mesh.points[used], share[used]
+
+
+def kernel_volumes(places: Floats, support: float) -> tuple[Floats, Floats]:
+    """Volumes [m^3] of phyxels as published, and their densities over that of the material (`volumes = "sph"`; Müller et al. 2004).
+
+    m_i = s r_i^3 rho,   rho_i = sum_j m_j W(|X_j - X_i|, h_ij),   v_i = m_i / rho_i,   W(r, h) = 315 / (64 pi h^9) (h^2 - r^2)^3
+
+    with one s that makes the mean of rho_i the density rho. Kernel sums miss what is not there beyond the surface: volumes are too large
+    near it, and do not add up to that of the body (theory/point-bodies 3.2).
+    """
+    reach = mean_distance(places)
+    radius = support * reach
+    pairs = cKDTree(places).query_pairs(float(radius.max()), output_type="ndarray")
+    i, j = np.concatenate([pairs, pairs[:, ::-1], np.tile(np.arange(len(places)), (2, 1)).T]).T  # each phyxel is its own neighbour
+    square, h2 = ((places[j] - places[i]) ** 2).sum(axis=1), (0.5 * (radius[i] + radius[j])) ** 2
+    W = 315.0 / (64.0 * np.pi) * np.maximum(h2 - square, 0.0) ** 3 / h2**4.5
+    mass = reach**3
+    density = np.bincount(i, mass[j] * W, minlength=len(places))
+    return mass / density, density / density.mean()
+
+
+def point_values(material: PointsMaterial, count: int) -> dict[str, Floats]:
+    """What each phyxel is made of, at the temperature of the material."""
+    modulus = per_element(material.youngs_modulus, count, "youngs_modulus", "phyxel")
+    left = np.ones(count)
+    if material.softening is not None:
+        cold, hot = material.softening
+        share = np.clip((material.temperature - cold) / (hot - cold), 0.0, 1.0)
+        left = (1.0 - share) + share * material.soft_modulus / modulus
+    lam, mu = lame(modulus * left, material.poisson_ratio)
+    numbers = {
+        "rayleigh": material.stiffness_damping,
+        "hourglass": material.hourglass,
+        "crush": material.crush,
+        "yield_strain": material.yield_strain or np.inf,
+        "creep_time": material.creep_time,
+        "max_plastic_strain": material.max_plastic_strain or np.inf,
+        "tear_strain": material.tear_strain or np.inf,
+        "shape_only": float(material.flow == "shape"),
+    }
+    if material.strain == "mkn04":  # strain F^T F - 1: that of Green with four times the moduli, and yield strains of half the size
+        lam, mu = 4.0 * lam, 4.0 * mu
+        numbers |= {name: numbers[name] / 2.0 for name in ("yield_strain", "max_plastic_strain")}
+        numbers["hourglass"] /= 4.0
+    values = {name: np.full(count, value, np.float64) for name, value in numbers.items()}
+    density = per_element(material.density, count, "density", "phyxel")
+    return values | {"lam": lam, "mu": mu, "bulk": material.volume_stiffness * left, "density": density}
+
+
+SUPPORT = 16  # phyxels that carry a point, and all that are as near as the last of them, so that no tie is broken by rounding
+REACH = 1.05  # distances of the last of them at which weights vanish
+SEEN = 40  # phyxels looked at
+SINGULAR = 1e-7  # relative eigenvalue of M below which a direction is left out: phyxels in a plane
+
+
+@dataclass(frozen=True)
+class Ride:
+    """Weighted sums over phyxels, CSR."""
+
+    start: Ints  # (p + 1,)
+    node: Ints
+    weight: Floats
+
+
+def ride(points: Floats, phyxels: Floats) -> Ride:
+    r"""Bind points (p, 3) to phyxels (m, 3), both at rest.
+
+    A surface that rides on phyxels: each of its points is a fixed weighted sum of them (theory/point-bodies 9).
+
+        x = sum_i b_i x_i,   b_i = w_i p_i^T M^-1 (1, 0, 0, 0),   p_i = (1, X_i - X),   M = sum_i w_i p_i p_i^T
+
+    Weights by moving least squares reproduce every affine motion. The source averages linear predictions of the phyxels near; that gives
+    weights of the same kind over some hundreds of phyxels, this over sixteen or a few more. The transpose carries forces back without
+    losing force or moment.
+    """
+    distance, near = cKDTree(phyxels).query(points, k=np.arange(1, min(SEEN, len(phyxels)) + 1), workers=1)
+    order = np.argsort(near, axis=1)  # in order of their numbers
+    radius = np.maximum(REACH * distance[:, [min(SUPPORT, len(phyxels)) - 1]], 1e-300)
+    near, distance = np.take_along_axis(near, order, axis=1), np.take_along_axis(distance, order, axis=1)
+    weight = np.maximum(1.0 - (distance / radius) ** 2, 0.0) ** 3
+    p = np.ones((*near.shape, 4))
+    p[:, :, 1:] = (phyxels[near] - points[:, None]) / radius[:, :, None]
+    M = np.einsum("pk,pki,pkj->pij", weight, p, p)
+    values, vectors = np.linalg.eigh(M)
+    shares = np.divide(1.0, values, out=np.zeros_like(values), where=values > SINGULAR * values[:, -1:])
+    first = np.einsum("pij,pj,pj->pi", vectors, shares, vectors[:, 0])
+    b = weight * np.einsum("pki,pi->pk", p, first)
+    b /= b.sum(axis=1, keepdims=True)
+    kept = weight > 0.0
+    start = np.concatenate([[0], np.cumsum(kept.sum(axis=1))]).astype(np.int64)
+    return Ride(start, near[kept].astype(np.int64), b[kept])

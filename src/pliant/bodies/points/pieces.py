@@ -1,0 +1,141 @@
+"""The skin of a body that broke: every face (or tet) goes to one piece, cracks are closed, and all of it rides on the piece's phyxels
+(theory/point-bodies 8).
+
+A point belongs to the piece of the phyxel that carries most of it, a face to the piece of most of its corners. Corners on the other
+side of the crack are doubled and bound anew, so that each piece has a whole rim. Rims are closed by a fan to their middle; where
+tets fill the skin, the boundary of a piece's tets is closed already. Specks of a few phyxels have no skin: they cannot carry one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from pliant.base import Floats, Ints
+from pliant.bodies.points.phyxels import ride
+from pliant.geometry.mesh import TET_FACES
+
+SPECK = 5  # phyxels below which a piece has no skin
+EVENED = (0.5, -0.53) * 8  # shares of the way to the middle of its neighbours that a point of a rim goes, one after the other
+
+
+@dataclass(frozen=True)
+class Whole:
+    """The skin and the phyxels of a body before it broke, in numbers of its own, at the start."""
+
+    points: Floats  # [m] (p, 3): surface, inside if there are tets, then one per phyxel
+    surface: int
+    faces: Ints
+    tets: Ints
+    phyxels: Floats  # [m] (m, 3)
+    carrier: Ints  # (p,) phyxel that carries most of each point
+
+
+@dataclass(frozen=True)
+class Piece:
+    """The skin of a piece, in numbers of its own; `source` says which point of the whole each is, -1: a new one."""
+
+    source: Ints  # (q,)
+    home: np.ndarray  # (q,) bool: False for copies of points of other pieces
+    surface: int
+    faces: Ints
+    face_source: Ints  # (f,) face of the whole, -1: new
+    tets: Ints
+    start: Ints  # (q + 1,) binding to phyxels of the piece
+    node: Ints
+    weight: Floats
+
+
+def pieces_of(whole: Whole, label: Ints, count: int) -> list[Piece]:
+    """The pieces of a body; label (m,) is the piece of each phyxel."""
+    label = np.where(np.bincount(label, minlength=count)[label] < SPECK, -1 - label, label)  # below zero: without a skin
+    side = label[whole.carrier]
+    home = _majority(side[whole.tets]) if len(whole.tets) else _majority(side[whole.faces])
+    return [_piece(whole, label, home, piece) for piece in range(count)]
+
+
+def _majority(sides: Ints) -> Ints:
+    """The most frequent entry of each row, the first of equals."""
+    votes = (sides[:, :, None] == sides[:, None, :]).sum(axis=2)
+    return np.take_along_axis(sides, votes.argmax(axis=1)[:, None], axis=1)[:, 0]
+
+
+def _piece(whole: Whole, label: Ints, home: Ints, piece: int) -> Piece:
+    mine = np.flatnonzero((label == piece) | (label == -1 - piece))
+    if len(whole.tets):
+        tets = whole.tets[home == piece]
+        faces, face_source = _boundary(tets, whole.faces)
+    else:
+        tets, face_source = np.zeros((0, 4), np.int64), np.flatnonzero(home == piece)
+        faces = whole.faces[face_source]
+    surface = np.unique(faces)
+    inside = np.setdiff1d(np.unique(tets), surface)
+    shown = np.concatenate([surface, inside])
+    number = np.full(len(whole.points), -1, np.int64)
+    number[shown] = np.arange(len(shown))
+    faces, tets = number[faces], number[tets]
+    caps, rims = _caps(faces, len(surface))
+    outside = _even(whole.points[surface], rims)
+    middles = np.array([outside[rim].mean(axis=0) for rim in rims]).reshape(-1, 3)
+    if len(rims):  # middles come behind the surface, before the inside
+        tets = np.where(tets >= len(surface), tets + len(rims), tets)
+    places = np.concatenate([outside, middles, whole.points[inside]])
+    riding, phyxel = ride(places, whole.phyxels[mine]), np.arange(len(mine))
+    source = np.concatenate([surface, np.full(len(rims), -1), inside, len(whole.points) - len(whole.phyxels) + mine])
+    return Piece(
+        source=source.astype(np.int64),
+        home=(source < 0) | np.isin(label[whole.carrier][source], (piece, -1 - piece)),
+        surface=len(surface) + len(rims),
+        faces=np.concatenate([faces, caps]),
+        face_source=np.concatenate([face_source, np.full(len(caps), -1)]).astype(np.int64),
+        tets=tets,
+        start=np.concatenate([riding.start, riding.start[-1] + 1 + phyxel]),
+        node=np.concatenate([riding.node, phyxel]),
+        weight=np.concatenate([riding.weight, np.ones(len(mine))]),
+    )
+
+
+def _even(points: Floats, rims: list[Ints]) -> Floats:
+    """Points with every rim evened out along itself, to and fro so that it stays as long as it was (Taubin 1995).
+
+    Which face goes to which piece makes teeth, and where a body was drawn out before it broke they would be spikes.
+    """
+    out = points.copy()
+    for rim in rims:
+        for share in EVENED:
+            out[rim] += share * (0.5 * (np.roll(out[rim], 1, axis=0) + np.roll(out[rim], -1, axis=0)) - out[rim])
+    return out
+
+
+def _boundary(tets: Ints, known: Ints) -> tuple[Ints, Ints]:
+    """Outer faces of tets, and which of the known faces each is."""
+    faces = tets[:, TET_FACES].reshape(-1, 3)
+    _, first, count = np.unique(np.sort(faces, axis=1), axis=0, return_index=True, return_counts=True)
+    faces = faces[np.sort(first[count == 1])]
+    table = {tuple(face): i for i, face in enumerate(np.sort(known, axis=1).tolist())}
+    return faces, np.array([table.get(tuple(face), -1) for face in np.sort(faces, axis=1).tolist()], np.int64)
+
+
+def _caps(faces: Ints, count: int) -> tuple[Ints, list[Ints]]:
+    """Triangles that close the rims of a surface with `count` points, each a fan to a new point, and the rims."""
+    edges = faces[:, [[0, 1], [1, 2], [2, 0]]].reshape(-1, 2)
+    size = int(edges.max(initial=0)) + 1
+    there = np.isin(edges[:, 0] * size + edges[:, 1], edges[:, 1] * size + edges[:, 0])
+    after: dict[int, list[int]] = {}
+    for a, b in edges[~there].tolist():  # an open edge a b of a face is run through b a by its cap
+        after.setdefault(b, []).append(a)
+    caps: list[Ints] = []
+    rims: list[Ints] = []
+    while after:
+        rim = [min(after)]
+        while (following := after.get(rim[-1])) is not None:
+            rim.append(following.pop(0))
+            if not following:
+                del after[rim[-2]]
+            if rim[-1] == rim[0]:
+                break
+        ring = np.array(rim[:-1] if rim[-1] == rim[0] else rim, np.int64)
+        caps.append(np.stack([ring, np.roll(ring, -1), np.full(len(ring), count + len(rims))], axis=1))
+        rims.append(ring)
+    return (np.concatenate(caps) if caps else np.zeros((0, 3), np.int64)), rims

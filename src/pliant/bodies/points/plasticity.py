@@ -1,0 +1,113 @@
+r"""Plastic flow of phyxels (theory/point-bodies 7): strain beyond the yield strain becomes permanent.
+
+Each phyxel has a plastic strain e_p; its elastic strain is e - e_p. With c = 1 - exp(-dt / creep_time), so that results do not depend on
+the step (1 for creep_time = 0):
+
+    volume kept  d = dev(e - e_p), |d| = sqrt(2/3 d:d):   e_p += c (1 - y / |d|) d   where |d| > y   (radial return)
+    as published |e - e_p| = sqrt(e:e):                   e_p += c (e - e_p)         where it is > y  (Müller et al. 2004)
+
+then what it has grown by is shortened to max_plastic_strain. When a plastic body is strained far the present shape becomes the
+reference, X <- x, v <- v det F, and e_p <- -R (e - e_p) R^T with the rotation R of F: the elastic energy of each phyxel stays what it
+was (but for det F), and its stress where the elastic stretch is small.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pliant.base import Floats
+from pliant.bodies.matrix3 import IDENTITY, combined, inner
+from pliant.bodies.points.forces import gradient, green, hooke, load9, store9
+from pliant.kernels import dot, kernel, load, sub
+
+if TYPE_CHECKING:
+    from pliant.bodies.points.elements import Points
+
+
+ROUNDING = 1.0 + 1e-12  # strain that has flowed back to the yield strain stays there
+SQUASHED = 0.1  # det F below which a phyxel that becomes its own reference forgets strain and keeps its volume
+
+
+def crept(points: Points, x: Floats, dt: float) -> tuple[Floats, Floats, float]:
+    """Plastic strain after dt, (m, 9), the size of the whole strain, (m,), and the elastic energy that the flow took [J]."""
+    n, out, lost, size = points.around, np.empty_like(points.plastic), np.zeros(len(points.nodes)), np.zeros(len(points.nodes))
+    with np.errstate(divide="ignore", over="ignore"):
+        share = np.where(points.creep_time > 0.0, -np.expm1(-dt / points.creep_time), 1.0)
+    _creep(
+        n.start, n.other, n.weight, n.inverse, n.projector, points.nodes, points.rest, points.volume, points.lam, points.mu,
+        points.yield_strain, share, points.max_plastic_strain, points.past, points.shape_only,
+        points.plastic, points.base, x, out, size, lost,
+    )  # fmt: skip
+    return out, size, float(lost.sum())
+
+
+@dataclass(frozen=True)
+class Reference:
+    """Phyxels with their present shape as reference."""
+
+    rest: Floats
+    volume: Floats
+    plastic: Floats
+    past: Floats
+
+
+def rereferenced(points: Points, x: Floats) -> Reference:
+    """The present shape as reference, with the elastic strain that is there now."""
+    F = points.gradients(x)
+    T = points.around.projector.reshape(-1, 3, 3)
+    e = 0.5 * (np.swapaxes(F, 1, 2) @ F - T) - points.plastic.reshape(-1, 3, 3)
+    J = np.linalg.det(F)
+    full = J > SQUASHED
+    U, _, V = np.linalg.svd(F)
+    R = np.where(full[:, None, None], U @ V, np.eye(3))
+    elastic = np.where(full[:, None, None], R @ e @ np.swapaxes(R, 1, 2), 0.0)
+    J = np.where(full, J, 1.0)
+    grown = points.plastic - points.base
+    size = np.sqrt(np.where(points.shape_only > 0.0, 2.0 / 3.0, 1.0) * np.einsum("ij,ij->i", grown, grown))
+    place, plastic = np.ascontiguousarray(x[points.nodes[:, 0]]), np.ascontiguousarray(-elastic.reshape(-1, 9))
+    return Reference(place, points.volume * J, plastic, points.past + size)
+
+
+@kernel
+def _creep(  # type: ignore[no-untyped-def]
+    start, other, weight, inverse, projector, nodes, rest, volume, lam, mu, limit, share, most, past, shape_only, plastic,
+    base, x, out, whole, lost,
+):  # fmt: skip
+    for i in range(len(out)):
+        before, t = load9(plastic, i), load9(projector, i)
+        after = before
+        if limit[i] < math.inf:
+            strain = green(gradient(start, other, weight, inverse, nodes, rest, x, i), t)
+            whole[i] = math.sqrt(inner(strain, strain))
+            elastic = combined(1.0, strain, -1.0, before)
+            moved, scale = elastic, 1.0
+            if shape_only[i] > 0.0:
+                moved = combined(1.0, elastic, -(elastic[0] + elastic[4] + elastic[8]) / 3.0, IDENTITY)
+                scale = 2.0 / 3.0
+            size = math.sqrt(scale * inner(moved, moved))
+            if size > limit[i] * ROUNDING:
+                after = combined(1.0, before, share[i] * (1.0 - limit[i] / size if shape_only[i] > 0.0 else 1.0), moved)
+                grown = combined(1.0, after, -1.0, load9(base, i))
+                reached, allowed = math.sqrt(scale * inner(grown, grown)), max(most[i] - past[i], 0.0)
+                if reached > allowed:
+                    after = combined(1.0, load9(base, i), allowed / reached, grown)
+                left = combined(1.0, strain, -1.0, after)
+                stored = inner(elastic, hooke(elastic, lam[i], mu[i], t)) - inner(left, hooke(left, lam[i], mu[i], t))
+                lost[i] = 0.5 * volume[i] * stored
+        store9(out, i, after)
+
+
+@kernel
+def overstretched(start, other, nodes, origin, limit, x, out):  # type: ignore[no-untyped-def]
+    """Which slots (lower number first) hold a pair longer than at the start by more than the lower tear strain of the two."""
+    for i in range(len(nodes)):
+        for s in range(start[i], start[i + 1]):
+            j = other[s]
+            most = 1.0 + min(limit[i], limit[j])
+            if j > i and most < math.inf:
+                now, then = sub(load(x, nodes[j, 0]), load(x, nodes[i, 0])), sub(load(origin, j), load(origin, i))
+                out[s] = dot(now, now) > most * most * dot(then, then)

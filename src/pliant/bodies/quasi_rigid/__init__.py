@@ -1,0 +1,1 @@
+"""Rigid frames whose surface gives way where something presses."""

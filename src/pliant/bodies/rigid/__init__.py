@@ -1,0 +1,1 @@
+"""Rigid bodies: a frame with a mass."""

@@ -1,0 +1,1 @@
+"""Bodies that never move, or as their motions say."""

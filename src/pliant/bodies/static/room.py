@@ -1,0 +1,38 @@
+"""Static bodies: ground, walls, tables, and what moves as its motions say."""
+
+from __future__ import annotations
+
+from typing import ClassVar, Literal
+
+from pydantic import Field, model_validator
+
+from pliant.bodies.room import Room
+from pliant.bodies.schema import Body, Material
+
+
+class StaticMaterial(Material):
+    """A static body has no mass and never gives way: there is nothing to say."""
+
+    kind: ClassVar[str] = "static"
+
+
+class StaticBody(Body):
+    """A body that never moves, or as its motions say."""
+
+    kind: ClassVar[str] = "static"
+
+    model: Literal["static"]
+    """it never moves, or as its motions say"""
+    material: StaticMaterial = Field(default_factory=StaticMaterial)
+    """nothing"""
+
+    @model_validator(mode="after")
+    def _still(self) -> StaticBody:
+        if any(self.velocity) or any(self.angular_velocity) or self.loads:
+            raise ValueError("a static body has no velocity and no loads; use `motions` to move it, or model = \"rigid\"")
+        return self
+
+
+STATIC = Room(
+    name="static", bodies="static bodies", body=StaticBody, building="pliant.bodies.rigid.building", soft=False, moves=False,
+)  # fmt: skip

@@ -1,0 +1,85 @@
+"""What every table of a scene is made of: checked fields with their ranges, units in words, refusals in sentences."""
+
+from __future__ import annotations
+
+import inspect
+from typing import TYPE_CHECKING, Annotated, Any
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, WithJsonSchema
+
+from pliant.base import PliantError
+from pliant.spec.reading import explain
+from pliant.spec.table import Table, as_table
+
+if TYPE_CHECKING:
+    from pydantic import GetJsonSchemaHandler
+
+Finite = Annotated[float, Field(allow_inf_nan=False)]
+Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+NotNegative = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+Vector = tuple[Finite, Finite, Finite]
+PerElement = Positive | list[Positive]
+TABLE = {
+    "description": "a number, a vector, or a table {times = [...], values = [...]}",
+    "anyOf": [{"type": "number"}, {"type": "array"}, {"type": "object"}],
+}
+
+TableLike = Annotated[Table, BeforeValidator(as_table), WithJsonSchema(TABLE)]
+
+
+class Spec(BaseModel):
+    """Base of everything in a scene: unknown keys are refused, assignments are checked, `help` lists the fields."""
+
+    model_config = ConfigDict(
+        extra="forbid", validate_assignment=True, arbitrary_types_allowed=True, use_attribute_docstrings=True,
+        defer_build=True,  # start-up time: a scene seldom has bodies of all models
+    )  # fmt: skip
+
+    def __init__(self, **values: Any) -> None:
+        try:
+            super().__init__(**values)
+        except ValidationError as error:
+            raise PliantError(explain(error, type(self))) from None
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        try:
+            super().__setattr__(name, value)
+        except ValidationError as error:
+            raise PliantError(explain(error, type(self))) from None
+
+    @classmethod
+    def __pydantic_init_subclass__(cls, **_: Any) -> None:
+        """Put the fields into the documentation of the class, which `help` shows."""
+        rows = [f"    {name}{_default(field)}: {field.description}" for name, field in cls.model_fields.items()]
+        cls.__doc__ = "\n".join([f"{_about(cls)}\n", "Fields:", *rows])
+
+    @classmethod
+    def __get_pydantic_json_schema__(cls, schema: Any, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+        found = handler(schema)
+        handler.resolve_ref_schema(found)["description"] = _about(cls)  # its fields have descriptions of their own
+        return found
+
+    @classmethod
+    def word(cls) -> str:
+        """What a message calls it."""
+        return next(each for each in cls.__mro__ if Spec in each.__bases__).__name__.lower()
+
+    @classmethod
+    def elsewhere(cls, key: str) -> str | None:
+        """Where a field belongs that this has not; None: nowhere."""
+        return None
+
+    def stated(self) -> dict[str, Any]:
+        """The fields that were given, or differ from their defaults."""
+        fields = type(self).model_fields
+        default = {name: field.get_default(call_default_factory=True) for name, field in fields.items() if not field.is_required()}
+        values = {name: getattr(self, name) for name in fields}
+        return {k: v for k, v in values.items() if k in self.model_fields_set or k not in default or v != default[k]}
+
+
+def _about(cls: type) -> str:
+    return inspect.cleandoc(cls.__doc__ or "").partition("\n\nFields:\n")[0]
+
+
+def _default(field: Any) -> str:
+    return "" if field.is_required() or field.default_factory is not None else f" = {field.default!r}"
