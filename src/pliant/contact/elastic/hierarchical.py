@@ -23,7 +23,6 @@ from pliant.kernels import allowed_threads, contiguous, inline, kernel, parallel
 
 SAMPLE = 64  # nodes at which the error is measured
 RANK = 40  # highest rank of a block
-SAME_PLACE = 0.1  # of the variance of a blob: squared distance below which nodes are at one place (1: errors seven times larger)
 GOLDEN = 0.5 * (3.0 - math.sqrt(5.0))  # part of a block from one of these rows to the next
 LOOKS = 3  # rows one after another that add nothing, after which a block is known
 COMPRESSED = 1e-6  # relative error of blocks, unless asked for
@@ -213,12 +212,12 @@ def nearest_row(nodes, a, b):  # type: ignore[no-untyped-def]
 
 @inline
 def mark_here(nodes, first, row, count, done):  # type: ignore[no-untyped-def]
-    """A row is done, and with it those of nodes at nearly its place: nothing is left of them, whatever is left elsewhere."""
+    """A row is done, and with it those of nodes nearer than half the width of its blob: nothing is left of them."""
     here = first + row
     for i in range(count):
         at = first + i
         d2 = (nodes[0, at] - nodes[0, here]) ** 2 + (nodes[1, at] - nodes[1, here]) ** 2 + (nodes[2, at] - nodes[2, here]) ** 2
-        if d2 <= SAME_PLACE * nodes[3, here]:
+        if 4.0 * d2 <= nodes[3, here]:
             done[i] = True
 
 

@@ -38,10 +38,9 @@ from pliant.contact.elastic.side import Side, coarser, levels_of
 from pliant.detect.surfels.exact import Exact
 from pliant.geometry.units import rotation_matrix
 
-TURN = 0.04  # [rad] most that a step turns
 STEPS = (200, 12)  # on the coarsest level, on others
 MATCHES = 6  # moves towards the force, at most
-BALANCED = 0.05  # of the contact: centre of pressure beside the load that counts as none
+SMALL = 0.05  # of the contact: centre of pressure beside the load that counts as none; [rad] most that a step turns
 ROLLS = (
     "It does not come to rest: under this load it rocks or rolls on, or any stance would do, as for a ball. Hold it (tilt fixed), or load "
     "it elsewhere (at)."
@@ -76,7 +75,7 @@ def rest(
             found = solve_load(problem.K, problem.nodes.gap, rows, load, start=_started(last, problem, sides))
             _check(found, problem, e, at, tilt)
             assert found.position is not None
-            x = found.position * min(1.0, TURN / max(float(np.linalg.norm(found.position[1:])), 1e-300))
+            x = found.position * min(1.0, SMALL / max(float(np.linalg.norm(found.position[1:])), 1e-300))
             turn = rotation_matrix(np.degrees(x[1:] @ axes))
             a, at = a.moved(turn, at, x[0] * e), at + x[0] * e
             last = problem, found
@@ -114,7 +113,7 @@ def balanced(found: ContactResult, at: Floats, e: Floats) -> bool:
         return True  # nothing touches: that is said elsewhere
     wide = float(np.max(np.ptp(found.points[touching], axis=0)) + np.sqrt(np.max(found.areas[touching])))
     beside = found.centre - at
-    return float(np.linalg.norm(beside - (beside @ e) * e)) <= BALANCED * wide
+    return float(np.linalg.norm(beside - (beside @ e) * e)) <= SMALL * wide
 
 
 def _matched(a: Side, b: Side, e: Floats, force: float) -> tuple[Side, ContactResult]:

@@ -18,7 +18,7 @@ from pliant.base import Floats
 from pliant.contact.quasi_rigid.contact_rows import ContactRows
 from pliant.world.motion import Motion
 
-SLACK = 0.002  # of the most that was stored in a contact: what it may give back beyond what it took
+GIVEN_BACK = 0.002  # of the most that was stored in a contact: what it may give back beyond what it took
 
 
 class Account(NamedTuple):
@@ -40,7 +40,7 @@ def limited(motion: Motion, patch: ContactRows, accounts: list[Account]) -> tupl
     for touch, part, account in zip(patch.touches, patch.parts(), accounts, strict=True):
         energy = _elastic(patch, part)
         if not touch.soft(motion) and energy > 0.0 and float(np.sum(force[part] * apart[part])) > 0.0:
-            force[part] *= min(1.0, max(0.0, (account.took + SLACK * account.most) / energy))
+            force[part] *= min(1.0, max(0.0, (account.took + GIVEN_BACK * account.most) / energy))
     return replace(patch, force=force), apart
 
 
