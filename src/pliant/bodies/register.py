@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, get_args
 
 from pydantic import BeforeValidator, Field, WithJsonSchema
 
@@ -33,7 +33,13 @@ Make = Callable[[Ints, Floats, Any], "Elements"]
 
 
 def register(room: Room) -> None:
-    """Make a body model known."""
+    """Make a body model known; sentences about its fields name it by the room's name."""
+    for spec in (room.body, room.material):
+        if not spec.kind:
+            spec.kind = room.name
+    allowed = get_args(room.body.model_fields["model"].annotation)
+    if room.shipped and allowed != (room.name,):
+        raise PliantError(f"body model '{room.name}': {room.body.__name__} must have `model: Literal[\"{room.name}\"]`.")
     ROOMS[room.name] = room
 
 

@@ -6,7 +6,7 @@ which is a penalty spring k = s / (dt^2 D) taken at the end of the step (DPF, th
 a static partner and s = 1 end on the surface). Friction as in contact/friction.py.
 
 Where we differ: D is the absolute row sum over all contacts of the step, so stacked and shared contacts stay stable; k of an
-enduring contact changes slowly (contact/springs.py), so that a shorter step does not kick what is at rest.
+enduring contact changes slowly (contact/enduring_stiffness.py), so that a shorter step does not kick what is at rest.
 
 Edges that cross edges are contacts too, and points at rims leave with them (detect/sharp_edges.py).
 
@@ -24,10 +24,10 @@ import numpy as np
 from pliant.base import PliantError
 from pliant.contact.contacts import Contacts, Support
 from pliant.contact.edge_contacts import crossed_edges, edge_key, edge_rows, features, remember_depths
+from pliant.contact.enduring_stiffness import enduring_stiffness, stiffness_unit
 from pliant.contact.friction import anchored, coulomb, tangential
 from pliant.contact.method import Answer, Memory
 from pliant.contact.pressure import Pressure
-from pliant.contact.springs import enduring_stiffness, stiffness_unit
 from pliant.detect.keys import recall, remember
 from pliant.detect.penetration import Hits, Penetration
 from pliant.detect.sharp_edges import Ways, leave_with_edges

@@ -13,6 +13,7 @@ from typing import Any, ClassVar, Protocol, runtime_checkable
 import numpy as np
 
 from pliant.base import Floats, PliantError, nearest
+from pliant.bodies.register import room_of
 from pliant.contact.contacts import Contacts
 from pliant.world.motion import Motion
 
@@ -93,14 +94,14 @@ def make_method(name: str, options: Mapping[str, Any] | None = None) -> ContactM
 
 def choose(kinds: list[str]) -> tuple[str, str]:
     """The method that `contact = "auto"` stands for, and why, from the kinds of bodies in the scene."""
-    moving = sum(k != "static" for k in kinds)
-    if moving == 0 or len(kinds) < 2:
+    rooms = [room_of(kind) for kind in kinds]
+    if not any(room.moves for room in rooms) or len(kinds) < 2:
         return "none", "nothing in the scene can touch anything else"
     if "quasi-rigid" in kinds:
         return "quasi-rigid", "surfaces of quasi-rigid bodies give way only under it"
     if "points" in kinds:
         return "point-surface", "it is made for bodies of points, which it meets through their surfels"
-    if "fem" in kinds and not set(kinds) - {"fem", "rigid", "static"}:
+    if any(room.solid for room in rooms) and all(room.solid or room.hard for room in rooms):
         return "noniterative", "soft bodies with tetrahedra meet in closed form, with little depth"
     return "continuous-penalty", "vertices, faces and edges meet along their paths, so that nothing thin or fast slips through"
 

@@ -1,7 +1,7 @@
 """How often a surface winds around a place: 1 inside, 0 outside, in between where it has holes.
 
 Triangles: the sum of their solid angles over 4 pi (van Oosterom and Strackee 1983). Samples with normals and areas:
-    w(x) = 1/(4 pi) sum A_i (s_i - x).n_i / |s_i - x|^3  [Barill et al. 2018]
+    w(x) = 1/(4 pi) sum A_i (s_i - x).n_i / |s_i - x|^3  [Barill et al. 2018]; theory/point-surfaces 6.3
 """
 
 from __future__ import annotations

@@ -102,7 +102,7 @@ def explicit_give(  # type: ignore[no-untyped-def]
     """Absolute row sums of the Delassus matrix, D_r = sum_s |W_rs| (an upper bound of it), explicit nodes and frames.
 
     Nodes: sum |w_r| m^-1 q with q the total |weight| all rows put on the node (theory/noniterative 5.4). Frames: N/M + rho_r sum rho
-    with rho = sqrt((r x u) J^-1 (r x u)) (theory/noniterative 5.5). The three scratch arrays come in zeroed.
+    with rho = sqrt((r x u) J^-1 (r x u)) (theory/elements 3.2, theory/noniterative 5.5). The three scratch arrays come in zeroed.
     """
     rows = len(at)
     for sweep in range(2):

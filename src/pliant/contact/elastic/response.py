@@ -52,7 +52,7 @@ class Response(Protocol):
         ...
 
     def g(self, d: Floats, s2: Floats | float) -> Floats:
-        """Displacement per force [m/N] at distance d of a force spread with variance s2 [m^2]."""
+        """Displacement per force [m/N] at distance d of a force spread with variance s2 [m^2] (theory/quasi-rigid 4.1)."""
         ...
 
     def fourier(self, k: Floats) -> Floats:

@@ -20,6 +20,7 @@ import numpy as np
 
 from pliant.base import Floats, PliantError
 from pliant.contact.contacts import Contacts, Support
+from pliant.contact.enduring_stiffness import enduring_stiffness, stiffness_unit
 from pliant.contact.friction import Friction, anchored, coulomb, stribeck, tangential
 from pliant.contact.method import Answer, Memory
 from pliant.contact.penalty.category import categories
@@ -31,7 +32,6 @@ from pliant.contact.penalty.records import EDGE_EDGE, VERTEX_FACE, VERTEX_SHAPE,
 from pliant.contact.penalty.stages import admit, finish, plausible, ready
 from pliant.contact.penalty.variants import anchor_friction, directions_out, inward_vertex_normals, over_rings
 from pliant.contact.pressure import Pressure
-from pliant.contact.springs import enduring_stiffness, stiffness_unit
 from pliant.contact.sweeps import rubbed, solved
 from pliant.detect.coplanar_times import SLACK
 from pliant.world.motion import Motion, Rows

@@ -1,4 +1,6 @@
-"""Penalty springs whose stiffness comes from how readily their contact yields, and changes slowly while the contact endures."""
+"""Penalty springs whose stiffness comes from how readily their contact yields, and changes slowly while the contact endures
+(theory/penalty 5.5).
+"""
 
 from __future__ import annotations
 
