@@ -87,6 +87,12 @@ class System:
         found = self.solve(impulse, guess, pushed, tolerance)
         return np.where(self.mine[:, None], found, 0.0)
 
+    def with_momentum(self, impulse: Floats, response: Floats) -> Floats:
+        """A response that was found elsewhere, shifted body by body so that momentum changes by the impulses to rounding."""
+        dv = np.where(self.mine[:, None] & self.implicit.free[:, None], response, 0.0)
+        cg.match_momentum(self.matrix, np.flatnonzero(self.bodies), impulse, self.implicit.free, dv)
+        return dv
+
     def solve(self, rhs: Floats, guess: Floats, active: np.ndarray, tolerance: float) -> Floats:
         """A^-1 rhs for the free nodes of active bodies, (n, 3)."""
         exact = tolerance == TOLERANCE

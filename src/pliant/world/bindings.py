@@ -189,3 +189,22 @@ def row_velocities(  # type: ignore[no-untyped-def]
                 for m in range(start[p], start[p + 1]):
                     u = axpy(row_weight[k] * weight[m], load(v, node[m]), u)
         store(out, r, u)
+
+
+@kernel
+def row_paths(  # type: ignore[no-untyped-def]
+    row_start, row_point, row_weight, at, frame, here, position0, rotation0, there, position1, rotation1, out
+):
+    """Weighted sums of how far points go from one place to another; on a frame it is what is at the row that goes."""
+    for r in range(len(out)):
+        u = (0.0, 0.0, 0.0)
+        for k in range(row_start[r], row_start[r + 1]):
+            p = row_point[k]
+            if frame[p] >= 0:
+                f = frame[p]
+                local = rotate_back(load4(rotation0, f), sub(load(at, r), load(position0, f)))
+                end = add(load(position1, f), rotate(load4(rotation1, f), local))
+                u = axpy(row_weight[k], sub(end, load(at, r)), u)
+            else:
+                u = axpy(row_weight[k], sub(load(there, p), load(here, p)), u)
+        store(out, r, u)

@@ -17,6 +17,8 @@ import numpy as np
 
 from pliant.base import Floats, Ints, PliantError
 from pliant.bodies.rigid.motion import fly
+from pliant.geometry.quaternions import quaternion_to_matrix
+from pliant.integrate.blocks import BlockMatrix
 from pliant.world import bindings
 
 if TYPE_CHECKING:
@@ -80,6 +82,15 @@ class Touched:
         alone[alone] = skin.weight[first[alone]] == 1.0
         self.alone = np.full(len(skin), -1, np.int64)  # the node of each point that is just this node, as most are; else -1
         self.alone[alone] = skin.node[first[alone]]
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where everything is."""
+
+    points: Floats  # [m] (p, 3) skin points
+    position: Floats  # [m] (f, 3) frames
+    rotation: Floats  # (f, 4)
 
 
 @dataclass(frozen=True)
@@ -219,11 +230,69 @@ class Motion:
         )  # fmt: skip
         return out
 
-    def push(self, rows: Rows, impulses: Floats, move: bool = True, start: bool = False) -> None:
+    @property
+    def matrix(self) -> BlockMatrix | None:
+        """A = M + dt C + dt^2 K of the implicit bodies, if there are any."""
+        return None if self.free.system is None else self.free.system.matrix
+
+    def start_velocities(self) -> Floats:
+        """Velocities of nodes, then velocity and turning of each frame, at the start of the step, (n + 2 f, 3).
+
+        Those of what is prescribed are of the end of the step.
+        """
+        state = self._world.state
+        out = self.end_velocities()
+        free, loose = self.nodes.inverse > 0.0, np.flatnonzero(self.frames.inverse > 0.0)
+        out[: len(self.x)][free] = state.v[free]
+        turning = self._world.angular_velocities(state.rotation, state.spin)
+        out[len(self.x) + 2 * loose], out[len(self.x) + 2 * loose + 1] = state.velocity[loose], turning[loose]
+        return out
+
+    def end_velocities(self) -> Floats:
+        """The same at its end."""
+        out = np.zeros((len(self.x) + 2 * len(self.position), 3))
+        out[: len(self.x)] = self.v
+        out[len(self.x) :: 2], out[len(self.x) + 1 :: 2] = self.velocity_frames, self.angular_velocity()
+        return out
+
+    def coasting(self) -> Place:
+        """Where everything would be if velocities stayed as they were at the start of the step; what is prescribed goes where it must."""
+        return self.place_with(self.start_velocities() - self.end_velocities())
+
+    def place_with(self, w: Floats) -> Place:
+        """Where everything would be with these changes of velocity, (n + 2 f, 3)."""
+        state, n, frames = self._world.state, len(self.x), self.frames
+        position, rotation = np.empty_like(self.position), np.empty_like(self.rotation)
+        turn = quaternion_to_matrix(self.rotation)
+        spin = self.spin + np.einsum("fij,fj,fkj,fk->fi", turn, frames.inertia, turn, w[n + 1 :: 2]) * (frames.inverse > 0.0)[:, None]
+        velocity = self.velocity_frames + w[n::2]
+        fly(state.position, state.rotation, velocity, spin, frames.inverse, frames.inverse_inertia, self.dt, position, rotation)
+        self._world.drive_frames(self.time + self.dt, position, rotation)
+        return Place(self._world.skin_positions(self.x + self.dt * w[:n], position, rotation), position, rotation)
+
+    def here(self) -> Place:
+        """Where everything is at the start of the step."""
+        return Place(self.start, self.position_start, self.rotation_start)
+
+    def there(self) -> Place:
+        """Where everything is at its end."""
+        return Place(self.end, self.position, self.rotation)
+
+    def row_paths(self, rows: Rows, place: Place, to: Place) -> Floats:
+        """How far side A of each row goes against side B from `place`, where rows.at are, to another [m], (r, 3)."""
+        out, skin = np.empty((len(rows), 3)), self.skin
+        bindings.row_paths(
+            rows.start, rows.point, rows.weight, rows.at, skin.frame, place.points, place.position, place.rotation, to.points, to.position,
+            to.rotation, out,
+        )  # fmt: skip
+        return out
+
+    def push(self, rows: Rows, impulses: Floats, move: bool = True, start: bool = False, response: Floats | None = None) -> None:
         """Carry impulses [N s], (r, 3), on side A (and their opposites on B) to the bodies and predict `end` anew.
 
         With `move` false they act at the end of the step: velocities change, `end` does not. With `start` true `rows.at` are places at
-        the start of the step, and so are the levers that turn frames: together they keep angular momentum to rounding.
+        the start of the step, and so are the levers that turn frames: together they keep angular momentum to rounding. `response`: what
+        implicit nodes answer, (n, 3) [m/s], where the caller has solved for it; only the momentum of whole bodies is set right.
         """
         if len(rows) == 0:
             return
@@ -238,7 +307,10 @@ class Motion:
         if self._system is not None:
             on_nodes = np.zeros_like(self.x)
             on_nodes[node] = impulse
-            dv = self._system.respond(on_nodes) if self._rough is None else self._system.respond(on_nodes, tolerance=FEW_DIGITS)
+            if response is not None:
+                dv = self._system.with_momentum(on_nodes, response)
+            else:
+                dv = self._system.respond(on_nodes) if self._rough is None else self._system.respond(on_nodes, tolerance=FEW_DIGITS)
             if self._rough is not None:
                 self._rough[0][:] += on_nodes
                 self._rough[1][:] += dv

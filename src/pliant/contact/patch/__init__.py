@@ -1,0 +1,1 @@
+"""Contact over the common surface, solved together with the bodies."""

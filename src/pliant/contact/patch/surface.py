@@ -1,0 +1,257 @@
+"""What a step asks the detection for: the surface that pairs of bodies share, where the step is likely to end."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from pliant.base import Floats, Ints
+from pliant.contact.method import Memory
+from pliant.detect import patches
+from pliant.detect.ball_patches import of_balls
+from pliant.detect.facing import facing_faces, straight
+from pliant.detect.keys import recall
+from pliant.detect.patches import Patches, Shape
+from pliant.detect.penetration import body_boxes, meeting
+from pliant.detect.shapes import KINDS
+from pliant.detect.tree import Tree
+from pliant.geometry.mesh import TET_EDGES
+from pliant.model import Rest
+from pliant.world.motion import Motion, Place, Rows
+
+THIN = 0.4  # of the thickness of a body: overlaps deeper than that have the far side nearer than the near one
+FLUSH = 1e-9  # of an edge: surfaces that are flush but for rounding touch
+FLATTER = 0.005  # of |sum A n| / sum A: sides that differ by less, as two that are curved alike, are equally flat
+BLEND = 0.2  # of the same: over this a slave that becomes less flat than its master gives way to it; an edge of 90 degrees is 0.29 less
+COVERED = 0.01  # of the area of the faces that touch
+FRESH = 0.02  # of an edge: depth at the start of the step up to which a contact can be new
+LAYER = 40.0  # stiffness of contact, in those of a layer of elements: 10 E/h gives way a tenth of what such a layer does
+RIGID = 1000.0  # k dt^2 / m of rigid bodies on each other: they rest g dt^2 / 1000 deep
+
+
+@dataclass
+class Pairs:
+    """Pairs of bodies that may touch: triangles of the slave against the surface of the master."""
+
+    slave: Ints
+    master: Ints
+    deep: Floats  # [m] how deep surfaces may be
+    high: Floats  # [m] how far apart
+    before: Floats  # [m] how deep they may have been at the start of the step
+    share: Floats  # (k,) of the areas that count: pairs that change sides are there twice, once each way
+    main: np.ndarray  # (k,) bool: not the other way of another
+    open: np.ndarray  # (k,) bool: new, so that the slave is still to be decided, by what is found in the first look
+
+    def __len__(self) -> int:
+        return len(self.slave)
+
+
+class Surfaces:
+    """What does not change between steps (`motion.kept(Surfaces)`)."""
+
+    def __init__(self, rest: Rest) -> None:
+        bodies, skin, x = rest.bodies, rest.skin, rest.points
+        self.tree = Tree.build(x, skin.faces, bodies.face_start)
+        corner = x[skin.faces]
+        area = 0.5 * np.linalg.norm(np.cross(corner[:, 1] - corner[:, 0], corner[:, 2] - corner[:, 0]), axis=1)
+        count = len(bodies)
+        self.area = np.bincount(skin.face_body, area, count)  # [m^2] (B,)
+        side = np.linalg.norm(corner - np.roll(corner, 1, axis=1), axis=2).mean(axis=1)
+        faces = np.maximum(np.diff(bodies.face_start), 1)
+        self.side = np.bincount(skin.face_body, side, count) / faces  # [m] (B,) mean edge of its faces
+        ends = x[skin.tets[:, TET_EDGES]]
+        edge = np.linalg.norm(ends[:, :, 0] - ends[:, :, 1], axis=2).mean(axis=1)
+        tets = np.bincount(skin.tet_body, minlength=count)
+        self.layer = np.where(tets > 0, np.bincount(skin.tet_body, edge, count) / np.maximum(tets, 1), self.side)  # [m] (B,) of elements
+        self.width = _least_widths(x, skin.faces, skin.face_body, count)
+        self._fit = x  # the points that the tree fits
+
+    def fit(self, points: Floats) -> None:
+        """Boxes of all faces for where the points are."""
+        if self._fit is not points:
+            self.tree.refit(points)
+            self._fit = points
+
+
+def _least_widths(x: Floats, faces: Ints, face_body: Ints, count: int) -> Floats:
+    """Least extent of each body along its principal axes [m], (B,)."""
+    out = np.full(count, np.inf)
+    for body in range(count):
+        points = x[np.unique(faces[face_body == body])]
+        if len(points):
+            axes = np.linalg.svd(points - points.mean(axis=0), full_matrices=False)[2]
+            out[body] = np.ptp(points @ axes.T, axis=0).min()
+    return out
+
+
+def find_pairs(motion: Motion, surfaces: Surfaces, there: Floats, memory: Memory) -> Pairs:
+    """Pairs of bodies whose boxes overlap where the step is likely to end, and how far to look between them."""
+    bodies, skin = motion.bodies, motion.skin
+    surfaces.fit(there)
+    low, high = body_boxes(surfaces.tree, motion.shapes)
+    moved = np.linalg.norm(motion.end - there, axis=1)
+    path = np.linalg.norm(there - motion.start, axis=1)
+    shown = skin.body >= 0
+    reach, step = np.zeros(len(bodies)), np.zeros(len(bodies))
+    np.maximum.at(reach, skin.body[shown], moved[shown])
+    np.maximum.at(step, skin.body[shown], path[shown])
+    grown = np.where(np.isfinite(low), reach[:, None] + FLUSH * surfaces.side[:, None], 0.0)
+    a, b = meeting(low - grown, high + grown, bodies.surface, motion.pairs.meet)
+    once = (a < b) | (bodies.surface[b] == 0)
+    a, b = a[once], b[once]
+    known = {"key": memory.get("pair", np.zeros(0, np.int64))}
+    known |= {name: memory[name] for name in ("depth", "slave", "lean") if name in memory}
+    key = pair_key(len(bodies), a, b)
+    last, kept = recall(known, "depth", key), recall(known, "slave", key)
+    over = np.clip(recall(known, "lean", key) / BLEND, 0.0, 1.0)
+    a, b, alike = _slaves(motion, surfaces, a, b, kept)
+    a, b, over = np.where(over == 1.0, b, a), np.where(over == 1.0, a, b), np.where(over == 1.0, 0.0, over)
+    other = np.flatnonzero(over > 0.0)
+    main = np.arange(len(a) + len(other)) < len(a)
+    share, open_ = np.concatenate([1.0 - over, over[other]]), np.append(alike & (kept == 0.0), np.zeros(len(other), np.bool_))
+    a, b, last = np.append(a, b[other]), np.append(b, a[other]), np.append(last, last[other])
+    thin = THIN * np.minimum(surfaces.width[a], surfaces.width[b])
+    edge = np.minimum(surfaces.side[a], np.where(surfaces.side[b] > 0, surfaces.side[b], np.inf))
+    before = np.minimum(2.0 * last + FRESH * edge, thin)
+    deep = np.minimum(thin, before + step[a] + step[b])
+    far = reach[a] + reach[b] + FLUSH * np.maximum(surfaces.side[a], surfaces.side[b])
+    return Pairs(a, b, deep, far, before, share, main, open_)
+
+
+def pair_key(count: int, a: Ints, b: Ints) -> Ints:
+    """A number for each pair of bodies, whichever comes first."""
+    return np.minimum(a, b) * count + np.maximum(a, b)
+
+
+def remembered(motion: Motion, pairs: Pairs, found: Patches, gap: Floats, place: Place) -> dict[str, np.ndarray]:
+    """What the next step must know of pairs that touch, by key: greatest depth [m], slave (1: the lower number, 2: the higher), lean.
+
+    The lean is by how much the master is flatter than the slave. `gap` [m]: of the rows found at `place`, at the end of the step.
+    """
+    key = pair_key(len(motion.bodies), pairs.slave, pairs.master)[found.pair]
+    keys, row = np.unique(key, return_inverse=True)
+    depth, slave, lean = np.zeros(len(keys)), np.zeros(len(keys)), np.zeros(len(keys))
+    np.maximum.at(depth, row, np.maximum(-gap, 0.0))
+    main = pairs.main[found.pair] & (found.area > 0.0)
+    slave[row[main]] = np.where(pairs.slave < pairs.master, 1.0, 2.0)[found.pair[main]]
+    turns = main & (found.master >= 0) & (gap <= 0.0)
+    flat, _ = patches.sides(place.points, motion.skin.faces, patches.select(found, turns), len(pairs))
+    alike = _rank(motion, pairs.slave) == _rank(motion, pairs.master)
+    lean[row[turns]] = np.where(alike, flat[1] - flat[0], 0.0)[found.pair[turns]]
+    return {"pair": keys, "depth": depth, "slave": slave, "lean": lean}
+
+
+def _slaves(motion: Motion, surfaces: Surfaces, a: Ints, b: Ints, kept: Floats) -> tuple[Ints, Ints, np.ndarray]:
+    """(slave, master, whether they are of a kind): meshed rather than exact, soft rather than rigid; else the one it was, or the finer one.
+
+    Coverage is exact on the slave, whose triangles tile it.
+    """
+    first, second = _rank(motion, a), _rank(motion, b)
+    alike = first == second
+    swap = (first > second) | (alike & np.where(kept > 0.0, (kept == 1.0) != (a < b), surfaces.side[a] > surfaces.side[b]))
+    return np.where(swap, b, a), np.where(swap, a, b), alike & ~is_exact(motion, a)
+
+
+def _rank(motion: Motion, body: Ints) -> Floats:
+    """The lower is the slave."""
+    bodies, exact, ball = motion.bodies, is_exact(motion, body), motion.bodies.ball_radius[body] > 0.0  # of two exact shapes the ball
+    return 4.0 * (bodies.surface[body] == 0) + 2.0 * exact - 0.5 * ball + 1.0 * (bodies.frame[body] >= 0)
+
+
+def is_exact(motion: Motion, body: Ints) -> np.ndarray:
+    """Bodies whose surface is met as the exact shape it is; boxes with triangles are these triangles."""
+    bodies = motion.bodies
+    return (bodies.analytic[body] >= 0) & ((bodies.analytic[body] != KINDS["box"]) | (bodies.surface[body] == 0))
+
+
+def find(motion: Motion, surfaces: Surfaces, pairs: Pairs, place: Place) -> Patches:
+    """The common surface of the pairs with the bodies at `place`; the first time also decides which are the slaves."""
+    surfaces.fit(place.points)
+    exact = is_exact(motion, pairs.master)
+    parts = [_on_meshes(motion, surfaces, pairs, np.flatnonzero(~exact), place.points)]
+    turned = _turned(motion, surfaces, pairs, parts[0], place.points)
+    pairs.open[:] = False
+    if len(turned):
+        pairs.slave[turned], pairs.master[turned] = pairs.master[turned], pairs.slave[turned]
+        stays = ~np.isin(parts[0].pair, turned)
+        parts = [patches.select(parts[0], stays), _on_meshes(motion, surfaces, pairs, turned, place.points)]
+    if exact.any():
+        parts.append(_on_shapes(motion, pairs, np.flatnonzero(exact), place))
+    return patches.joined(parts)
+
+
+def _turned(motion: Motion, surfaces: Surfaces, pairs: Pairs, found: Patches, there: Floats) -> Ints:
+    """Pairs whose master ought to be the slave: the flatter side |sum A n| / sum A over what touches, then the one that is covered.
+
+    A wedge of 90 degrees on a face counts 1.41 times as slave, the face once. Only pairs that are new are decided so; others change sides
+    little by little as the slave becomes less flat than the master (`find_pairs`).
+    """
+    rows = pairs.open[found.pair]
+    rows &= (found.gap <= 0.0) | (np.bincount(found.pair, found.gap <= 0.0, len(pairs)) == 0)[found.pair]
+    if not rows.any():
+        return np.zeros(0, np.int64)
+    flat, covered = patches.sides(there, motion.skin.faces, patches.select(found, rows), len(pairs))
+    flatter = flat[1] > flat[0] + FLATTER
+    same = np.abs(flat[1] - flat[0]) <= FLATTER
+    return np.flatnonzero(pairs.open & (flatter | (same & (covered[1] > covered[0] + COVERED))))
+
+
+def _on_shapes(motion: Motion, pairs: Pairs, which: Ints, place: Place) -> Patches:
+    """Triangles on exact shapes, and exact balls on them."""
+    bodies, parts = motion.bodies, []
+    balls = bodies.ball_radius[pairs.slave[which]] > 0.0
+    for ball in (False, True):
+        pair = which[balls == ball]
+        slave, body, high = pairs.slave[pair], pairs.master[pair], pairs.high[pair]
+        f = bodies.frame[body]
+        shape = Shape(bodies.analytic[body], bodies.parameters[body], place.position[f], place.rotation[f])
+        start, end = bodies.face_start[slave], bodies.face_start[slave + 1]
+        if ball:
+            parts.append(of_balls(place.position[bodies.frame[slave]], bodies.ball_radius[slave], start, pair, shape, high))
+        else:
+            parts.append(patches.on_shapes(place.points, motion.skin.faces, start, end, pair, shape, high))
+    return patches.joined(parts)
+
+
+def entered(motion: Motion, pairs: Pairs, found: Patches, rows: Rows, place: Place) -> np.ndarray:
+    """Rows whose surfaces can have met here: those that were not much deeper at the start of the step than the pair was, (r,) bool.
+
+    Where the sides of two boxes overlap a little, their tops and bottoms overlap in a thin strip, far in depth; that is no contact.
+    """
+    back = motion.row_paths(rows, place, motion.here())
+    return found.gap + np.einsum("ri,ri->r", rows.normal, back) >= -pairs.before[found.pair]
+
+
+def _on_meshes(motion: Motion, surfaces: Surfaces, pairs: Pairs, which: Ints, there: Floats) -> Patches:
+    faces, deep, high = motion.skin.faces, pairs.deep[which], pairs.high[which]
+    pair, slave, master = facing_faces(surfaces.tree, there, faces, pairs.slave[which], pairs.master[which], deep, high)
+    found = patches.facing(there, faces, slave, master, which[pair], deep[pair], high[pair])
+    a, b = pairs.slave[found.pair], pairs.master[found.pair]
+    share = straight(surfaces.tree, there, faces, a, b, found, FRESH * np.minimum(surfaces.side[a], surfaces.side[b]))
+    share *= pairs.share[found.pair]
+    found.area[:] *= share
+    return found if (share > 0.0).all() else patches.select(found, share > 0.0)
+
+
+def rows_of(motion: Motion, pairs: Pairs, found: Patches) -> Rows:
+    """Patches as rows over skin points: the slave's face, and the master's face or the anchor of its exact shape."""
+    skin, bodies = motion.skin, motion.bodies
+    anchor = bodies.anchor[pairs.master[found.pair]]
+    exact = found.master < 0
+    master = np.where(exact[:, None], anchor[:, None], skin.faces[np.maximum(found.master, 0)])
+    points = np.concatenate([skin.faces[found.slave], master], axis=1)
+    return Rows.dense(points, np.concatenate([found.weights, -found.others], axis=1), -found.normal, found.at)
+
+
+def stiffness(motion: Motion, surfaces: Surfaces, pairs: Pairs) -> Floats:
+    """Stiffness of contact per area of each pair [Pa/m]."""
+    bodies, frames = motion.bodies, motion.frames
+    soft = np.isfinite(bodies.modulus) & (bodies.frame < 0)
+    give = np.where(soft, surfaces.layer / (LAYER * np.where(soft, bodies.modulus, 1.0)), 0.0)
+    mass = np.full(len(bodies), np.inf)
+    mass[frames.body[frames.inverse > 0]] = frames.mass[frames.inverse > 0]
+    rigid = RIGID * mass / (motion.dt**2 * np.where(surfaces.area > 0, surfaces.area, 1.0))
+    total = give[pairs.slave] + give[pairs.master]
+    hard = np.minimum(rigid[pairs.slave], rigid[pairs.master])
+    return np.where(total > 0.0, 1.0 / np.where(total > 0.0, total, 1.0), hard)

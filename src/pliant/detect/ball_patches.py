@@ -1,0 +1,90 @@
+"""The surface that an exact ball shares with another exact shape, without facets, so that it rolls.
+
+About the point of the shape that is closest to the ball's centre both surfaces are paraboloids, and the gap between them is
+    g(u, v) = D + (k1 u^2 + k2 v^2) / 2,   k = 1 / R + curvature of the shape,
+u and v along its principal directions. Where g <= 0 this is an ellipse with half axes sqrt(-2 D / k), area -2 pi D / sqrt(k1 k2) and
+mean gap D / 2; between g = 0 and `high` a ring round it. Three rows on an ellipse with the second moments of either, all at its
+mean gap, integrate gap times any linear field, up to the second order of depth over radius. They lie in one plane along one
+normal: a ball that rolls on them slips nowhere.
+"""
+
+from __future__ import annotations
+
+import math
+
+from pliant.base import Floats, Ints
+from pliant.detect.patches import COS, SIN, Patches, Shape, empty, first
+from pliant.detect.shapes import signed_distance
+from pliant.geometry.quaternions import load4, rotate, rotate_back
+from pliant.kernels import axpy, cross, inline, kernel, load, norm, scale, store, sub
+
+FLAT = 0.05  # of 1 / R: least sum of curvatures in a hollow that fits the ball; the ellipse is at most 4.5 R long
+
+
+def of_balls(centre: Floats, radius: Floats, face: Ints, pair: Ints, shape: Shape, high: Floats) -> Patches:
+    """Patches of balls on exact shapes, (k,) each; `face`: one of the ball's that stands for it, `high` [m]: gaps up to this are seen."""
+    out = empty(6 * len(pair))
+    kind, parameters, position, rotation = shape
+    return first(out, _of_balls(centre, radius, face, pair, kind, parameters, position, rotation, high, out))
+
+
+@inline
+def _curvature(kind, a, b, p):  # type: ignore[no-untyped-def]
+    """(k1, k2, direction of k1): principal curvatures [1/m] of the shape at its point closest to p, positive where it bulges.
+
+    Edges of cylinders count as their side.
+    """
+    along, across = (0.0, 0.0, 1.0), 0.0
+    radial = math.sqrt(p[0] * p[0] + p[1] * p[1])
+    if kind == 1:
+        return 1.0 / a, 1.0 / a, along
+    if kind == 3:
+        return (1.0 / a if abs(p[2]) > b else 0.0), 1.0 / a, along
+    if kind == 4 and radial - a > abs(p[2]) - b:
+        return 0.0, 1.0 / a, along
+    if kind == 5 and radial > 0.0:
+        out = (radial - a) / math.sqrt((radial - a) ** 2 + p[2] * p[2]) if p[2] != 0.0 or radial != a else 1.0
+        return out / (a + b * out), 1.0 / b, (-p[1] / radial, p[0] / radial, 0.0)
+    return across, across, along
+
+
+@kernel
+def _of_balls(centre, radius, face, pair, kind, parameters, position, rotation, high, out):  # type: ignore[no-untyped-def]
+    used = 0
+    for c in range(len(pair)):
+        q = load4(rotation, c)
+        x = load(centre, c)
+        p = rotate_back(q, sub(x, load(position, c)))
+        distance, m = signed_distance(kind[c], parameters[c, 0], parameters[c, 1], parameters[c, 2], p)
+        gap = distance - radius[c]
+        if gap > high[c] or distance <= 0.0:
+            continue
+        k1, k2, t = _curvature(kind[c], parameters[c, 0], parameters[c, 1], p)
+        least = FLAT / radius[c]
+        k1, k2 = max(k1 + 1.0 / radius[c], least), max(k2 + 1.0 / radius[c], least)
+        m, t = rotate(q, m), rotate(q, t)
+        v = cross(m, t)
+        if norm(v) < 0.5:  # the normal is along the axis: both curvatures are the same, any direction will do
+            t = rotate(q, (1.0, 0.0, 0.0))
+            v = cross(m, t)
+        v = scale(1.0 / norm(v), v)
+        u = cross(v, m)
+        depth, up = max(-gap, 0.0), high[c] - max(gap, 0.0)
+        root = math.sqrt(k1 * k2)
+        at = axpy(-(radius[c] + 0.5 * gap), m, x)
+        for side in range(2):
+            tall, mean, wide = depth, -0.5 * depth, depth  # mean gap; k / 2 times twice the second moment
+            if side == 1:
+                tall, mean, wide = up, 0.5 * (high[c] + max(gap, 0.0)), up + 2.0 * depth
+            if tall <= 0.0:
+                continue
+            r1, r2 = math.sqrt(wide / k1), math.sqrt(wide / k2)
+            for k in range(3):
+                out.slave[used], out.master[used], out.pair[used] = face[c], -1, pair[c]
+                for i in range(3):
+                    out.weights[used, i] = out.others[used, i] = 1.0 if i == 0 else 0.0
+                store(out.normal, used, scale(-1.0, m))
+                out.gap[used], out.area[used] = mean, 2.0 * math.pi * tall / root / 3.0
+                store(out.at, used, axpy(r1 * COS[k], u, axpy(r2 * SIN[k], v, at)))
+                used += 1
+    return used

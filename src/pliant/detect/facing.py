@@ -1,0 +1,150 @@
+"""Pairs of triangles that face each other: for each pair of bodies, those of the master within a depth of those of the slave.
+
+What two triangles share lies in the prism that the slave's triangle sweeps along its own normal, from -deep to high. The slave's tree
+is descended as far as its boxes, widened by both, meet the master's; then the box of each prism against the tree of the master. Bodies
+that are in no pair are not looked at.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from pliant.base import Floats, Ints
+from pliant.detect.closest import closest_on_body
+from pliant.detect.patches import FACING, Patches
+from pliant.detect.tree import Tree
+from pliant.kernels import axpy, cross, dot, inline, kernel, load, norm, scale, sub
+
+# of the distance to the closest surface: the way out along a face's normal may be so much longer. Between faces at 45 degrees, as where the
+# edge of a box is in a face, it is 1.41 times as long.
+WAY_OUT = 2.0
+STACK = 128  # nodes that a walk puts off: the depth of a tree times its arity is less
+ROOM = 4096  # pairs of triangles to provide for at first
+
+
+def facing_faces(tree: Tree, points: Floats, faces: Ints, slave: Ints, master: Ints, deep: Floats, high: Floats) -> tuple[Ints, Ints, Ints]:
+    """(pair, face of the slave, face of the master) for pairs of bodies (k,), each with its depth and height [m]; `tree` fits `points`."""
+    room = ROOM
+    while True:
+        out = np.empty((3, room), np.int64)
+        count = _facing_faces(
+            tree.root, tree.level[1], tree.first, tree.count, tree.order, tree.low, tree.high, tree.box_low, tree.box_high,
+            points, faces, slave, master, deep, high, out,
+        )  # fmt: skip
+        if count <= room:
+            return out[0, :count], out[1, :count], out[2, :count]
+        room = count
+
+
+@inline
+def _meets(low, high, i, a, b):  # type: ignore[no-untyped-def]
+    """Whether box i meets the box from a to b; touching counts."""
+    return (
+        (low[i, 0] <= b[0]) & (high[i, 0] >= a[0]) & (low[i, 1] <= b[1]) & (high[i, 1] >= a[1]) & (low[i, 2] <= b[2]) & (high[i, 2] >= a[2])
+    )
+
+
+@inline
+def _prism(points, faces, f, deep, high):  # type: ignore[no-untyped-def]
+    """(low, high, unit normal, height) of what face f sweeps along its normal; the height is that of its plane, n . x."""
+    p, q, r = load(points, faces[f, 0]), load(points, faces[f, 1]), load(points, faces[f, 2])
+    n = cross(sub(q, p), sub(r, p))
+    length = norm(n)
+    n = scale(1.0 / length if length > 0.0 else 0.0, n)
+    low = (min(p[0], q[0], r[0]), min(p[1], q[1], r[1]), min(p[2], q[2], r[2]))
+    top = (max(p[0], q[0], r[0]), max(p[1], q[1], r[1]), max(p[2], q[2], r[2]))
+    d, e = scale(-deep, n), scale(high, n)
+    low = (low[0] + min(d[0], e[0]), low[1] + min(d[1], e[1]), low[2] + min(d[2], e[2]))
+    top = (top[0] + max(d[0], e[0]), top[1] + max(d[1], e[1]), top[2] + max(d[2], e[2]))
+    return low, top, n, dot(n, p)
+
+
+@kernel
+def _facing_faces(  # type: ignore[no-untyped-def]
+    root, leaves, first, count, order, low, high, box_low, box_high, points, faces, slave, master, deep, up, out
+):
+    used = 0
+    stack, other = np.empty(STACK, np.int64), np.empty(STACK, np.int64)
+    for k in range(len(slave)):
+        a, b = root[slave[k]], root[master[k]]
+        if a < 0 or b < 0:
+            continue
+        wide = max(deep[k], up[k])
+        margin = (wide, wide, wide)
+        least, most = axpy(-1.0, margin, load(low, b)), axpy(1.0, margin, load(high, b))
+        stack[0], top = a, 1
+        while top > 0:
+            top -= 1
+            node = stack[top]
+            if not _meets(low, high, node, least, most):
+                continue
+            if node >= leaves:
+                for i in range(count[node]):
+                    stack[top] = first[node] + i
+                    top += 1
+                continue
+            for place in range(first[node], first[node] + count[node]):
+                f = order[place]
+                start, end, n, plane = _prism(points, faces, f, deep[k], up[k])
+                other[0], more = b, 1
+                while more > 0:
+                    more -= 1
+                    node2 = other[more]
+                    if not _meets(low, high, node2, start, end):
+                        continue
+                    if node2 >= leaves:
+                        for i in range(count[node2]):
+                            other[more] = first[node2] + i
+                            more += 1
+                        continue
+                    for place2 in range(first[node2], first[node2] + count[node2]):
+                        if not _meets(box_low, box_high, place2, start, end):
+                            continue
+                        g = order[place2]
+                        p, q, r = load(points, faces[g, 0]), load(points, faces[g, 1]), load(points, faces[g, 2])
+                        m = cross(sub(q, p), sub(r, p))
+                        if dot(n, m) >= -FACING * norm(m):
+                            continue
+                        x, y, z = dot(n, p) - plane, dot(n, q) - plane, dot(n, r) - plane
+                        if min(x, y, z) > up[k] or max(x, y, z) < -deep[k]:
+                            continue
+                        if used < out.shape[1]:
+                            out[0, used], out[1, used], out[2, used] = k, f, g
+                        used += 1
+    return used
+
+
+def straight(tree: Tree, points: Floats, faces: Ints, slave: Ints, master: Ints, found: Patches, slack: Floats) -> Floats:
+    """How much of each row counts as contact, 0 to 1 (r,), by whether it is the short way out; bodies and slack [m] of each row.
+
+    Where the sides of two boxes overlap a little, the top of the one and the bottom of the other share a thin strip, far in depth. Its
+    points are at the sides: nothing counts that is deeper than WAY_OUT times the distance from either of its ends to the surface of the
+    other body. Rows no deeper than the slack count in full, and over another slack the share falls to zero, so that forces do not jump.
+    """
+    out = np.ones(len(found))
+    _straight(
+        tree.nodes, points, faces, slave, master, found.slave, found.master, found.weights, found.others, found.gap, slack, out,
+    )  # fmt: skip
+    return out
+
+
+@inline
+def _at(points, faces, f, weights, r):  # type: ignore[no-untyped-def]
+    """The place on face f with the weights of row r."""
+    a, b, c = load(points, faces[f, 0]), load(points, faces[f, 1]), load(points, faces[f, 2])
+    return axpy(weights[r, 0], a, axpy(weights[r, 1], b, scale(weights[r, 2], c)))
+
+
+@kernel
+def _straight(  # type: ignore[no-untyped-def]
+    nodes, points, faces, slave, master, face, other, weights, others, gap, slack, out
+):
+    stack = np.empty(STACK, np.int64)
+    for r in range(len(gap)):
+        if gap[r] >= -slack[r]:
+            continue
+        x, y = _at(points, faces, face[r], weights, r), _at(points, faces, other[r], others, r)
+        a, _, _, _, _ = closest_on_body(x, master[r], nodes, points, faces, stack)
+        b, _, _, _, _ = closest_on_body(y, slave[r], nodes, points, faces, stack)
+        left = WAY_OUT * np.sqrt(min(a, b)) + 2.0 * slack[r] + gap[r]
+        out[r] = min(1.0, max(0.0, left / slack[r]))

@@ -1,0 +1,98 @@
+"""The method `patch`: pressure, stacks, friction, mass ratios and impacts, at ordinary steps and with the same options throughout."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from pliant import Scene
+
+G = 9.81
+pytestmark = pytest.mark.slow  # its solver takes half a minute to compile
+PATCH = "pliant.contact.patch.method:Patch"
+BOX = dict(kind="box", size=(0.1, 0.1, 0.1), edge=0.05)
+
+
+def made(rigid: bool, youngs_modulus: float = 1e6, density: float = 1000.0, **more) -> dict:
+    if rigid:
+        return dict(model="rigid", material=dict(density=density), **more)
+    return dict(integrator="implicit", material=dict(youngs_modulus=youngs_modulus, density=density, **more))
+
+
+def turned(scene: Scene, rng: np.random.Generator) -> None:
+    """Stack boxes turned at random about the vertical."""
+    for i, body in enumerate(scene.bodies[1:]):
+        body.position = (0.0, 0.0, 0.05 + 0.1 * i)
+        body.rotation = (0.0, 0.0, float(rng.uniform(-20, 20)))
+
+
+@pytest.mark.parametrize(("youngs_modulus", "dt"), [(1e4, 0.01), (1e6, 0.004), (1e9, 0.001)])
+def test_a_block_at_rest_presses_with_its_weight_over_its_face(youngs_modulus, dt):
+    scene = Scene(dt=dt, contact=PATCH)
+    scene.add(name="ground", shape="plane", model="static")
+    damping = 5.0 if youngs_modulus < 1e6 else 0.0  # it rings for seconds otherwise
+    material = dict(youngs_modulus=youngs_modulus, poisson_ratio=0.0, mass_damping=damping)
+    scene.add(name="block", shape=dict(BOX, edge=0.025), position=(0, 0, 0.05), integrator="implicit", material=material)
+    contacts = scene.simulate().run(until=1.0 if damping else 0.2).contacts()
+    assert contacts.total_force == pytest.approx([0, 0, G], rel=1e-3, abs=1e-4)
+    spread = 0.01 * (1.0 + 2e3 / youngs_modulus)  # it widens under its weight
+    assert contacts.total_area == pytest.approx(0.01, abs=spread * 0.01)
+    assert contacts.pressure.min() > 0.9 * 100 * G and contacts.pressure.max() < 1.05 * 100 * G  # of rows; linear elements, edge L/4
+
+
+@pytest.mark.parametrize("rigid", [True, False])
+def test_ten_boxes_stand(rigid):
+    """dt = 5 ms: every interface carries what is above it, and the top does not move."""
+    scene = Scene(dt=0.005, contact=PATCH)
+    scene.add(name="ground", shape="plane", model="static", friction=0.5)
+    for i in range(10):
+        scene.add(name=f"box{i}", shape=BOX, friction=0.5, **made(rigid, 1e8))
+    turned(scene, np.random.default_rng(1))
+    sim = scene.simulate().run(until=0.5)
+    before = sim.centre("box9")
+    sim.run(until=0.7)
+    assert np.linalg.norm(sim.centre("box9") - before) < 1e-5
+    for i in range(10):
+        below = sim.contacts(f"box{i}", f"box{i - 1}" if i else "ground").total_force
+        assert below == pytest.approx([0, 0, (10 - i) * G], rel=1e-3, abs=1e-2)
+
+
+def test_heavy_stands_on_light():
+    scene = Scene(dt=0.004, contact=PATCH)
+    scene.add(name="ground", shape="plane", model="static")
+    scene.add(name="light", shape=BOX, position=(0, 0, 0.05), **made(False, 1e6, 5.0))
+    scene.add(name="heavy", shape=BOX, position=(0, 0, 0.15), **made(False, 1e6, 5000.0))
+    sim = scene.simulate().run(until=0.5)
+    assert sim.contacts("heavy", "light").total_force[2] == pytest.approx(5 * G, rel=1e-3)
+    assert sim.report.max_depth < 2e-4
+
+
+@pytest.mark.parametrize("rigid", [True, False])
+def test_a_block_on_a_slope_holds_or_slides_as_coulomb_says(rigid):
+    """At 1.01 tan it does not creep, at 0.5 tan it slides as it should."""
+    angle = np.radians(20)
+    for factor in (1.01, 0.5):
+        mu = factor * np.tan(angle)
+        scene = Scene(dt=0.004, contact=PATCH, gravity=(G * np.sin(angle), 0, -G * np.cos(angle)))
+        scene.add(name="ground", shape="plane", model="static", friction=mu)
+        scene.add(name="block", shape=BOX, position=(0, 0, 0.05), friction=mu, **made(rigid))
+        sim = scene.simulate().run(until=0.6)
+        x = sim.centre("block")[0]
+        sim.run(until=0.8)
+        moved = sim.centre("block")[0] - x
+        acceleration = max(0.0, G * (np.sin(angle) - mu * np.cos(angle)))
+        wanted = 0.5 * acceleration * (0.8 * 0.804 - 0.6 * 0.604)  # with the half step of the scheme
+        assert moved == pytest.approx(wanted, rel=5e-3, abs=1e-7)
+
+
+def test_momentum_changes_by_the_impulses_and_no_contact_pulls():
+    scene = Scene(dt=0.002, contact=PATCH, gravity=(0, 0, 0))
+    scene.add(name="a", shape=dict(BOX, edge=0.025), velocity=(1.0, 0.2, 0), angular_velocity=(1, 2, 3), **made(False, 1e5))
+    scene.add(name="b", shape=BOX, position=(0.11, 0.03, 0.02), **made(True))
+    sim = scene.simulate()
+    for _ in range(40):
+        report = sim.step()
+        assert report.balance.error < 1e-9
+        assert (report.contacts.impulse >= 0.0).all()
+        limit = 0.3 * report.contacts.impulse * (1.0 + 1e-3) + 1e-12
+        assert (np.linalg.norm(report.contacts.friction_impulse, axis=1) <= limit).all()
