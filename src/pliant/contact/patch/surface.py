@@ -26,7 +26,7 @@ FLATTER = 0.005  # of |sum A n| / sum A: sides that differ by less, as two that 
 BLEND = 0.2  # of the same: over this a slave that becomes less flat than its master gives way to it; an edge of 90 degrees is 0.29 less
 COVERED = 0.01  # of the area of the faces that touch
 FRESH = 0.02  # of an edge: depth at the start of the step up to which a contact can be new
-LAYER = 40.0  # stiffness of contact, in those of a layer of elements: 10 E/h gives way a tenth of what such a layer does
+LAYER = 40.0  # of E/h, the stiffness per area of a layer of elements: soft cubes sink 1.3 mm in impacts, 3.8 mm with 10
 RIGID = 1000.0  # k dt^2 / m of rigid bodies on each other: they rest g dt^2 / 1000 deep
 
 

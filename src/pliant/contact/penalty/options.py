@@ -24,7 +24,7 @@ _CHOICES = {
 }
 
 
-ZETA = 0.3  # of critical: damping of implicit springs unless given; a block that lands then rests after one bounce
+ZETA = 0.3  # of critical: damping of implicit springs unless given; why just this much was not written down
 
 
 @dataclass(frozen=True)
