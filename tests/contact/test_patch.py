@@ -9,7 +9,7 @@ from pliant import Scene
 
 G = 9.81
 pytestmark = pytest.mark.slow  # its solver takes half a minute to compile
-PATCH = "pliant.contact.patch.method:Patch"
+PATCH = "patch"
 BOX = dict(kind="box", size=(0.1, 0.1, 0.1), edge=0.05)
 
 
@@ -37,7 +37,7 @@ def test_a_block_at_rest_presses_with_its_weight_over_its_face(youngs_modulus, d
     assert contacts.total_force == pytest.approx([0, 0, G], rel=1e-3, abs=1e-4)
     spread = 0.01 * (1.0 + 2e3 / youngs_modulus)  # it widens under its weight
     assert contacts.total_area == pytest.approx(0.01, abs=spread * 0.01)
-    assert contacts.pressure.min() > 0.9 * 100 * G and contacts.pressure.max() < 1.05 * 100 * G  # of rows; linear elements, edge L/4
+    assert np.abs(contacts.pressure / (100 * G) - 1.0).max() < 0.02 + spread  # linear elements, edge L/4
 
 
 @pytest.mark.parametrize("rigid", [True, False])
@@ -94,5 +94,6 @@ def test_momentum_changes_by_the_impulses_and_no_contact_pulls():
         report = sim.step()
         assert report.balance.error < 1e-9
         assert (report.contacts.impulse >= 0.0).all()
-        limit = 0.3 * report.contacts.impulse * (1.0 + 1e-3) + 1e-12
+        # the loads that limit friction are renewed until they change by less than this share of the largest
+        limit = 0.3 * (report.contacts.impulse + 1e-3 * report.contacts.impulse.max(initial=0.0)) + 1e-12
         assert (np.linalg.norm(report.contacts.friction_impulse, axis=1) <= limit).all()

@@ -47,6 +47,7 @@ METHODS = {  # the methods that ship with pliant; adding one is adding a line
     "ground": "pliant.contact.ground:Ground",
     "noniterative": "pliant.contact.noniterative:Noniterative",
     "none": "pliant.contact.method:Nothing",
+    "patch": "pliant.contact.patch.method:Patch",
     "quasi-rigid": "pliant.contact.quasi_rigid.method:QuasiRigid",
     "penalty": "pliant.contact.penalty.method:Penalty",
     "continuous-penalty": "pliant.contact.penalty.method:ContinuousPenalty",

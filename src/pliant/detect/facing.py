@@ -148,3 +148,21 @@ def _straight(  # type: ignore[no-untyped-def]
         b, _, _, _, _ = closest_on_body(y, slave[r], nodes, points, faces, stack)
         left = WAY_OUT * np.sqrt(min(a, b)) + 2.0 * slack[r] + gap[r]
         out[r] = min(1.0, max(0.0, left / slack[r]))
+
+
+def entered(start: Floats, faces: Ints, found: Patches, before: Floats) -> Floats:
+    """1 for rows whose surfaces can have met here, 0 for those that were deeper than `before` [m] with the points at `start`, (r,).
+
+    Where the sides of two boxes overlap a little, their tops and bottoms overlap in a thin strip, far in depth; that is no contact.
+    """
+    out = np.ones(len(found))
+    _entered(start, faces, found.slave, found.master, found.weights, found.others, found.normal, before, out)
+    return out
+
+
+@kernel
+def _entered(start, faces, face, other, weights, others, normal, before, out):  # type: ignore[no-untyped-def]
+    for r in range(len(out)):
+        apart = sub(_at(start, faces, other[r], others, r), _at(start, faces, face[r], weights, r))
+        if dot(apart, load(normal, r)) < -before[r]:
+            out[r] = 0.0

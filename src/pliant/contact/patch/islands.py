@@ -7,26 +7,33 @@ from scipy.sparse import coo_matrix
 from scipy.sparse.csgraph import connected_components
 
 from pliant.base import Floats, Ints
-from pliant.contact.patch.problem import Contact, Islands, System
+from pliant.contact.patch.problem import PLACE, ROW, Contact, Islands, System
 from pliant.geometry.quaternions import quaternion_to_matrix
 from pliant.kernels import kernel
 from pliant.world.motion import Motion, Rows
+
+UPPER = ([0, 0, 0, 1, 1, 2], [0, 1, 2, 1, 2, 2])  # xx, xy, xz, yy, yz, zz of a symmetric 3x3 matrix
 
 
 def system(motion: Motion) -> System:
     """A of everything that moves."""
     n, frames = len(motion.x), motion.frames
-    size = n + 2 * len(frames.mass)
-    diagonal, own = np.zeros((size, 3, 3)), np.zeros(size, bool)
-    diagonal[:n] = motion.inertia[:, None, None] * np.eye(3)
-    turn = quaternion_to_matrix(motion.rotation)
-    diagonal[n::2] = frames.mass[:, None, None] * np.eye(3)
-    diagonal[n + 1 :: 2] = np.einsum("fij,fj,fkj->fik", turn, frames.inertia, turn)
+    diagonal = np.zeros((n + 2 * len(frames.mass), 6))
+    diagonal[:n, [0, 3, 5]] = motion.inertia[:, None]
+    diagonal[n::2, [0, 3, 5]] = frames.mass[:, None]
+    diagonal[n + 1 :: 2] = _moments(motion)
     matrix = motion.matrix
     if matrix is None:
-        return System(np.zeros(1, np.uint32), np.zeros(0, np.uint32), np.zeros((0, 3, 3)), diagonal, own, n)
-    own[:n] = matrix.pattern.diagonal >= 0
-    return System(matrix.pattern.indptr, matrix.pattern.indices, matrix.values, diagonal, own, n)
+        return System(np.zeros(1, np.uint32), np.zeros(0, np.uint32), np.zeros((0, 3, 3)), diagonal)
+    own = np.flatnonzero(matrix.pattern.diagonal >= 0)
+    diagonal[own] = matrix.values[matrix.pattern.diagonal[own]][:, UPPER[0], UPPER[1]]
+    return System(matrix.pattern.indptr, matrix.pattern.indices, matrix.values, diagonal)
+
+
+def _moments(motion: Motion) -> Floats:
+    """R I R^T of all frames [kg m^2], (f, 6)."""
+    turn = quaternion_to_matrix(motion.rotation)
+    return np.einsum("fij,fj,fkj->fik", turn, motion.frames.inertia, turn)[:, UPPER[0], UPPER[1]]
 
 
 def divided(motion: Motion, rows: Rows, a: Ints, b: Ints) -> tuple[Ints, Islands, Contact]:
@@ -56,11 +63,11 @@ def divided(motion: Motion, rows: Rows, a: Ints, b: Ints) -> tuple[Ints, Islands
     rigid = bodies.frame >= 0
     whole = touched & (rigid | (implicit & ~held))  # can move as a whole
 
-    entries = _entries(motion, rows, order)
+    start, entry_dof, entry = _entries(motion, rows, order)
     dof_body = np.concatenate([nodes.body, np.repeat(frames.body, 2)])
     free = np.concatenate([nodes.inverse > 0, np.repeat(frames.inverse > 0, 2)])
     wanted = free & touched[dof_body] & (implicit | rigid)[dof_body]
-    wanted[entries[1][entries[1] < n]] = True
+    wanted[entry_dof[entry_dof < n]] = True
     dof = np.flatnonzero(wanted)
     body = dof_body[dof]
     rank = np.lexsort((dof, body, ~whole[body], of_body[body]))
@@ -70,103 +77,112 @@ def divided(motion: Motion, rows: Rows, a: Ints, b: Ints) -> tuple[Ints, Islands
     list_ = list_[np.lexsort((list_, of_body[list_]))]
     number = np.full(count, -1, np.int64)
     number[list_] = np.arange(len(list_))
-    first = np.full(len(list_) + 1, len(dof))
-    at = number[body]
-    some = at >= 0
-    run = np.zeros((len(list_), 2), np.int64)
-    np.minimum.at(first, at[some], np.flatnonzero(some))
-    run[:, 0] = first[:-1]
-    run[:, 1] = first[:-1] + np.bincount(at[some], minlength=len(list_))
-    centre, inertia, arm = _whole(motion, list_, number)
-    side = np.stack([number[a[order]], number[b[order]]], axis=1)
-    lever = rows.at[order][:, None] - centre[np.maximum(side, 0)]
-    starts = np.searchsorted(island, np.arange(len(used) + 1))
-    islands = Islands(starts, dofs, dof, np.searchsorted(of_body[list_], np.arange(len(used) + 1)), run, inertia, arm)
-    r = len(order)
-    room = (np.empty(r), np.empty((r, 3)), np.empty(r), np.empty(r), np.empty(r))
-    contact = Contact(*entries, np.ascontiguousarray(rows.normal[order]), *room, side, lever)
-    return order, islands, contact
+    some = np.flatnonzero(whole[body])
+    first = some[np.searchsorted(number[body[some]], np.arange(len(list_)))] - dofs[of_body[list_]]
+    run = np.stack([first, first + np.bincount(number[body[some]], minlength=len(list_))], axis=1)
+    numbers = np.arange(len(used) + 1)
+    bounds = np.stack([np.searchsorted(island, numbers), dofs, np.searchsorted(of_body[list_], numbers)], axis=1)
+    islands = Islands(bounds, dof, run, *_whole(motion, list_, number))
+    row = np.zeros((len(order), ROW))
+    row[:, :3], row[:, PLACE : PLACE + 3] = rows.normal[order], rows.at[order]
+    return order, islands, Contact(start, entry_dof, entry, row, np.stack([number[a[order]], number[b[order]]], axis=1))
 
 
 def _whole(motion: Motion, bodies: Ints, number: Ints) -> tuple[Floats, Floats, Floats]:
-    """Centre, inertia (b, 6, 6) about it, and arms of nodes, of bodies moving as a whole."""
+    """Mass and inertia (b, 7), centre (b, 3), and arms of nodes, of bodies moving as a whole."""
     nodes, frames, count = motion.nodes, motion.frames, len(bodies)
-    size = len(motion.x) + 2 * len(motion.frames.mass)
-    mass, centre = np.zeros(count), np.zeros((max(count, 1), 3))
-    inertia, arm = np.zeros((count, 6, 6)), np.zeros((size, 3))
-    of = number[nodes.body]
-    mine = np.flatnonzero(of >= 0)
-    np.add.at(mass, of[mine], nodes.mass[mine])
-    np.add.at(centre, of[mine], nodes.mass[mine, None] * motion.x[mine])
-    soft = mass > 0
-    centre[:count][soft] /= mass[soft, None]
-    arm[mine] = motion.x[mine] - centre[of[mine]]
-    r = arm[mine]
-    moment = nodes.mass[mine, None, None] * (np.einsum("ni,ni->n", r, r)[:, None, None] * np.eye(3) - r[:, :, None] * r[:, None, :])
-    np.add.at(inertia[:, 3:, 3:], of[mine], moment)
+    whole, centre, arm = np.zeros((count, 7)), np.zeros((count, 3)), np.zeros((len(motion.x), 3))
+    _inertia(nodes.body, nodes.mass, motion.x, number, whole, centre, arm)
     framed = np.flatnonzero(number[frames.body] >= 0)
     which = number[frames.body[framed]]
-    turn = quaternion_to_matrix(motion.rotation[framed])
-    inertia[which, 3:, 3:] = np.einsum("fij,fj,fkj->fik", turn, frames.inertia[framed], turn)
-    mass[which], centre[which] = frames.mass[framed], motion.position[framed]
-    inertia[:, [0, 1, 2], [0, 1, 2]] = mass[:, None]
-    return centre, inertia, arm
+    whole[which, 0], whole[which, 1:], centre[which] = frames.mass[framed], _moments(motion)[framed], motion.position[framed]
+    return whole, centre, arm
 
 
-def _entries(motion: Motion, rows: Rows, order: Ints) -> tuple[Ints, Ints, Floats, Floats]:
-    """Rows over unknowns, without what does not move: (start, dof, weight, lever)."""
+@kernel
+def _inertia(body, mass, x, number, whole, centre, arm):  # type: ignore[no-untyped-def]
+    """Mass, centre and moments of inertia of bodies of nodes."""
+    for i in range(len(body)):
+        b = number[body[i]]
+        if b >= 0:
+            whole[b, 0] += mass[i]
+            for k in range(3):
+                centre[b, k] += mass[i] * x[i, k]
+    for b in range(len(whole)):
+        for k in range(3):
+            centre[b, k] /= whole[b, 0] if whole[b, 0] > 0.0 else 1.0
+    for i in range(len(body)):
+        b = number[body[i]]
+        if b >= 0:
+            for k in range(3):
+                arm[i, k] = x[i, k] - centre[b, k]
+            p, q, s, m = arm[i, 0], arm[i, 1], arm[i, 2], mass[i]
+            whole[b, 1] += m * (q * q + s * s)
+            whole[b, 2] -= m * p * q
+            whole[b, 3] -= m * p * s
+            whole[b, 4] += m * (p * p + s * s)
+            whole[b, 5] -= m * q * s
+            whole[b, 6] += m * (p * p + q * q)
+
+
+def _entries(motion: Motion, rows: Rows, order: Ints) -> tuple[Ints, Ints, Floats]:
+    """Rows over unknowns, without what does not move: (start, dof, weight and lever)."""
     skin, n = motion.skin, len(motion.x)
     width = int(np.diff(skin.start).max(initial=1))
-    room = len(rows.point) * width
-    start, dof, weight = np.zeros(len(rows) + 1, np.int64), np.empty(room, np.int64), np.empty(room)
-    lever = np.zeros((room, 3))
+    room = len(rows.point) * max(width, 1)
+    start, dof, entry, mark = np.zeros(len(rows) + 1, np.int64), np.empty(room, np.int64), np.zeros((room, 4)), _marks(motion)
     used = _fill(
         order, rows.start, rows.point, rows.weight, rows.at, skin.start, skin.node, skin.weight, skin.frame, motion.nodes.inverse,
-        motion.frames.inverse, motion.position, n, start, dof, weight, lever,
+        motion.frames.inverse, motion.position, n, mark, start, dof, entry,
     )  # fmt: skip
-    return start, dof[:used], weight[:used], lever[:used]
+    return start, dof[:used], entry[:used]
+
+
+def _marks(motion: Motion) -> Ints:
+    return np.full(len(motion.x) + 2 * len(motion.position), -1, np.int64)
 
 
 @kernel
 def _fill(  # type: ignore[no-untyped-def]
-    order, row_start, point, row_weight, at, start, node, weight, frame, inverse, frame_inverse, position, nodes, out_start, dof, out, lever
-):
+    order, row_start, point, row_weight, at, start, node, weight, frame, inverse, frame_inverse, position, nodes, mark, out_start, dof,
+    entry,
+):  # fmt: skip
     used = 0
     for k in range(len(order)):
         r = order[k]
         first = used
         for e in range(row_start[r], row_start[r + 1]):
             p, w = point[e], row_weight[e]
-            if w == 0.0:
-                continue
-            if frame[p] >= 0:
-                f = frame[p]
-                if frame_inverse[f] == 0.0:
+            f = frame[p]
+            for m in range(start[p], start[p + 1] if f < 0 else start[p] + 1):
+                i = node[m] if f < 0 else nodes + 2 * f
+                if w == 0.0 or (inverse[i] == 0.0 if f < 0 else frame_inverse[f] == 0.0):
                     continue
-                same = -1
-                for q in range(first, used):
-                    if dof[q] == nodes + 2 * f:
-                        same = q
-                if same >= 0:
-                    out[same] += w
-                    continue
-                dof[used], out[used] = nodes + 2 * f, w
-                for m in range(3):
-                    lever[used, m] = at[r, m] - position[f, m]
-                used += 1
-                continue
-            for m in range(start[p], start[p + 1]):
-                i = node[m]
-                if inverse[i] == 0.0:
-                    continue
-                same = -1
-                for q in range(first, used):
-                    if dof[q] == i:
-                        same = q
-                if same >= 0:
-                    out[same] += w * weight[m]
-                    continue
-                dof[used], out[used] = i, w * weight[m]
-                used += 1
+                if mark[i] < first:
+                    mark[i] = used
+                    dof[used], entry[used, 0] = i, 0.0
+                    if f >= 0:
+                        for c in range(3):
+                            entry[used, 1 + c] = at[r, c] - position[f, c]
+                    used += 1
+                entry[mark[i], 0] += w * weight[m] if f < 0 else w
         out_start[k + 1] = used
     return used
+
+
+def stiffness_of_matter(system: System, contact: Contact, nodes: int, dt: float) -> Floats:
+    """What a row feels of the nodes that carry it [N/m], (r,): 1 / sum w^2 / a_i, a_i the mean diagonal of A over dt^2; inf on frames."""
+    out = np.empty(len(contact.row))
+    _yields(contact.start, contact.dof, contact.entry, system.diagonal, nodes, out)
+    return out / dt**2
+
+
+@kernel
+def _yields(start, dof, entry, diagonal, nodes, out):  # type: ignore[no-untyped-def]
+    for r in range(len(out)):
+        total = 0.0
+        for e in range(start[r], start[r + 1]):
+            i = dof[e]
+            if i < nodes:
+                total += 3.0 * entry[e, 0] ** 2 / (diagonal[i, 0] + diagonal[i, 3] + diagonal[i, 5])
+        out[r] = 1.0 / total if total > 0.0 else np.inf

@@ -8,19 +8,37 @@ from typing import ClassVar
 import numpy as np
 
 from pliant.base import Floats, Ints
-from pliant.contact.contacts import Contacts, Support
+from pliant.contact.contacts import Contacts
 from pliant.contact.friction import tangential
 from pliant.contact.method import Answer, Memory
 from pliant.contact.patch import surface
-from pliant.contact.patch.islands import divided, system
-from pliant.contact.patch.problem import ROUGH, TOLERANCE, Contact, Found, Islands, System, Work, solve, work
-from pliant.detect.keys import recall, remember
+from pliant.contact.patch.islands import divided, stiffness_of_matter, system
+from pliant.contact.patch.problem import (
+    FRICTION,
+    GAP,
+    LACK,
+    LOAD,
+    MOTION,
+    ROUGH,
+    SHEAR,
+    STIFF,
+    STRETCH,
+    TOLERANCE,
+    TRIAL,
+    Contact,
+    Islands,
+    Solution,
+    System,
+    solve,
+)  # fmt: skip
+from pliant.contact.patch.recovery import recovered
+from pliant.detect.keys import find, recall, remember
 from pliant.detect.patches import Patches
 from pliant.world.motion import Motion, Place, Rows
 
-TANGENTIAL = 0.1  # stiffness along the surface, in that along the normal: with 1 sticking and slipping change places in every step
+INNER = 10.0  # of the stiffness of the matter around a row: stiffer ones get there step by step, softer ones ask for more renewals
 LOOKS = 3  # at most
-UNSOLVED = 1e-3  # of the contact impulses: what is left of the gradient that is told to the user
+UNSOLVED = 100 * TOLERANCE  # what is left of the gradient that is told to the user: two digits short
 AGAIN = 0.01  # of an edge: motion since the last look that asks for another; areas are off by about as much of a face
 
 
@@ -36,7 +54,6 @@ class Patch:
         pairs = surface.find_pairs(motion, surfaces, place.points, memory)
         if len(pairs.slave) == 0:
             return Answer(Contacts.none(motion.dt))
-        kappa = surface.stiffness(motion, surfaces, pairs)
         matrix = system(motion)
         w = self._start(motion, place)
         for _look in range(LOOKS):
@@ -44,12 +61,7 @@ class Patch:
             if len(found) == 0:
                 return Answer(Contacts.none(motion.dt))
             rows = surface.rows_of(motion, pairs, found)
-            good = surface.entered(motion, pairs, found, rows, place)
-            if not good.all():
-                found = Patches(*(column[good] for column in found))
-                if len(found) == 0:
-                    return Answer(Contacts.none(motion.dt))
-                rows = surface.rows_of(motion, pairs, found)
+            kappa = surface.stiffness(motion, surfaces, pairs, found)
             solved = _Solved.of(motion, matrix, pairs, found, rows, kappa, place, w, memory)
             solved.solve(motion, ROUGH if _look + 1 < LOOKS else TOLERANCE)
             w, before = solved.result.w, place
@@ -66,10 +78,8 @@ class Patch:
 
 def _moved(motion: Motion, surfaces: surface.Surfaces, solved: _Solved, before: Place, now: Place) -> bool:
     """Whether what touches has moved so far since it was looked at that polygons are noticeably different."""
-    loaded = solved.loaded()
-    point = motion.skin.faces[solved.found.slave[loaded]].ravel()
-    other = solved.found.master[loaded & (solved.found.master >= 0)]
-    point = np.concatenate([point, motion.skin.faces[other].ravel()])
+    rows = solved.rows
+    point = rows.point[np.repeat(solved.loaded(), np.diff(rows.start))]
     far = np.linalg.norm(now.points[point] - before.points[point], axis=1)
     return bool((far > AGAIN * surfaces.side[motion.skin.body[point]]).any())
 
@@ -85,64 +95,63 @@ class _Solved:
     islands: Islands
     contact: Contact
     order: Ints  # of the rows, by island
-    result: Found  # in the order of the islands
+    result: Solution  # in the order of the islands
     key: Ints  # (r,) slave's face and master's body
     own: Ints  # (r,) the row among all
-    scratch: Work
+    held: Floats  # [m] (r, 3) stretch of the tangential springs at the start of the step
     place: Place  # where it was looked
 
     @staticmethod
     def of(motion, matrix, pairs, found, rows, kappa, place, w, memory):  # type: ignore[no-untyped-def]
-        a, b = pairs.slave[found.pair], pairs.master[found.pair]
+        a, b, n = pairs.slave[found.pair], pairs.master[found.pair], rows.normal
         order, islands, contact = divided(motion, rows, a, b)
         key, own = found.slave * len(motion.bodies) + b, _row_key(motion, pairs, found)
-        n = rows.normal
         far = motion.row_paths(rows, place, motion.there())  # from `place` to the end of every body on its own
         gap = found.gap + np.einsum("ri,ri->r", n, far)
-        stretch = tangential(_recalled(memory, own, key) + motion.slide(rows), n)
+        held, load = _recalled(memory, own, key)
+        stretch = tangential(held + motion.slide(rows), n)
         mu_s, mu_d = motion.pairs.friction(a, b)
         mu = np.where(recall(memory, "slipping", key) > 0.5, mu_d, mu_s)
-        k = kappa[found.pair] * found.area
-        for name, value in (("gap", gap), ("stretch", stretch), ("k", k), ("kt", TANGENTIAL * k), ("mu", mu)):
-            getattr(contact, name)[:] = value[order]
-        count, size, parts = len(rows), len(matrix.own), len(islands.rows) - 1
-        w0, counts = np.zeros((size, 3)), np.zeros((2, parts), np.int64)
-        out = Found(w0, np.zeros(count), np.zeros((count, 3)), np.zeros(count), counts[0], counts[1], np.zeros(parts))
+        k, shear = kappa[0][found.pair] * found.area, kappa[1][found.pair] * found.area
+        inner = np.minimum(k[order], INNER * stiffness_of_matter(matrix, contact, len(motion.x), motion.dt))
+        row = contact.row
+        row[:, GAP], row[:, STRETCH : STRETCH + 3], row[:, FRICTION], row[:, LOAD] = gap[order], stretch[order], mu[order], load[order]
+        row[:, STIFF], row[:, SHEAR], row[:, LACK] = inner, shear[order], 1.0 - inner / k[order]
+        count, parts = len(rows), len(islands.bounds) - 1
+        out = Solution(np.zeros_like(w), np.zeros((count, TRIAL)), np.zeros((count, 4)), np.zeros((parts, 3), np.int64), np.zeros(parts))
         out.w[islands.dof] = w[islands.dof]
-        return _Solved(pairs, found, rows, matrix, islands, contact, order, out, key, own, work(size, count), place)
+        return _Solved(pairs, found, rows, matrix, islands, contact, order, out, key, own, held, place)
 
     def solve(self, motion: Motion, tolerance: float) -> None:
         """Go on from where the search is to a tolerance."""
-        solve(self.matrix, self.contact, self.islands, self.scratch, self.result, motion.dt, tolerance)
+        solve(*self.matrix, *self.contact, *self.islands, *self.result, motion.dt, tolerance)
 
     def loaded(self) -> np.ndarray:
         """Rows that carry force, (r,) bool."""
         out = np.empty(len(self.order), bool)
-        out[self.order] = self.result.force > 0.0
+        out[self.order] = self.result.force[:, 3] > 0.0
         return out
 
     def answer(self, motion: Motion) -> Answer:
         """Push, and say what touched."""
-        rows, dt, found, pairs, c, n = self.rows, motion.dt, self.found, self.pairs, self.contact, self.rows.normal
+        found, rows, dt, pairs, n = self.found, self.rows, motion.dt, self.pairs, self.rows.normal
         back = np.empty(len(rows), np.int64)
         back[self.order] = np.arange(len(rows))
-        force, friction, limit, u = (x[back] for x in (self.result.force, self.result.friction, self.result.limit, self.scratch.u))
+        row, u = self.contact.row[back], self.result.trial[back, MOTION : MOTION + 3]
+        force, friction = self.result.force[back, 3], self.result.force[back, :3]
         motion.push(rows, dt * (force[:, None] * n + friction), response=self.result.w[: len(motion.x)])
-        held = tangential(c.stretch[back] + dt * u, n)
-        length, most = np.linalg.norm(held, axis=1), limit / c.kt[back]
+        slip = tangential(motion.slide(rows), n)
+        held = tangential(self.held + slip, n)  # by what it has really slipped, so that nothing adds up
+        length, most = np.linalg.norm(held, axis=1), row[:, FRICTION] * row[:, LOAD] / row[:, SHEAR]
         sticks = length <= most * (1.0 + 1e-9)
         held *= np.minimum(1.0, np.divide(most, length, out=np.ones(len(rows)), where=length > 0))[:, None]
-        gap = c.gap[back] + dt * np.einsum("ri,ri->r", n, u)
-        a, b, loaded = pairs.slave[found.pair], pairs.master[found.pair], force > 0.0
-        slip = tangential(motion.slide(rows), n)
-        contacts = Contacts(
-            a=a, b=b, feature_a=found.slave, feature_b=found.master, point=rows.at, normal=n, gap=gap, impulse=dt * force,
-            friction_impulse=dt * friction, sticking=sticks.astype(np.float64), slip=slip, area=found.area, dt=dt, support=Support.of(rows),
-        ).select(loaded)  # fmt: skip
+        gap = row[:, GAP] + dt * np.einsum("ri,ri->r", n, u)
+        loaded = force > 0.0
         memory = _by_face(self.key[loaded], found.area[loaded], held[loaded], sticks[loaded])
-        memory |= _by_row(self.own[loaded], held[loaded]) | surface.remembered(motion, pairs, found, gap, self.place)
+        memory |= _by_row(self.own[loaded], held[loaded], force[loaded]) | surface.remembered(motion, pairs, found, self.place)
         left = float(self.result.left.max(initial=0.0))
         warnings = [f"patch: an island of bodies was solved only to {left:.1e}"] if left > UNSOLVED else []
+        contacts = recovered(motion, pairs, found, rows, force, friction, gap, sticks, slip)
         return Answer(contacts, memory, warnings=warnings)
 
 
@@ -154,9 +163,9 @@ def _by_face(key: Ints, area: Floats, held: Floats, sticks: np.ndarray) -> Memor
     return remember(keys, stretch=mean, slipping=(np.bincount(at, area * ~sticks, len(keys)) > 0.5 * total).astype(np.float64))
 
 
-def _by_row(own: Ints, held: Floats) -> Memory:
+def _by_row(own: Ints, held: Floats, force: Floats) -> Memory:
     order = np.argsort(own, kind="stable")
-    return {"row": own[order], "row_stretch": held[order]}
+    return {"row": own[order], "row_stretch": held[order], "row_force": force[order]}
 
 
 def _row_key(motion: Motion, pairs: surface.Pairs, found: Patches) -> Ints:
@@ -168,11 +177,10 @@ def _row_key(motion: Motion, pairs: surface.Pairs, found: Patches) -> Ints:
     return pair + (np.arange(len(pair)) - np.repeat(first, np.diff(np.append(first, len(pair))))) % 3 + 3 * (found.gap > 0.0)
 
 
-def _recalled(memory: Memory, own: Ints, key: Ints) -> Floats:
-    """Stretch of the tangential springs: of the same row if it was there, else of its face."""
-    out, known = recall(memory, "stretch", key, (3,)), memory.get("row", np.zeros(0, np.int64))
-    if len(known):
-        at = np.minimum(np.searchsorted(known, own), len(known) - 1)
-        same = known[at] == own
-        out[same] = memory["row_stretch"][at[same]]
-    return out
+def _recalled(memory: Memory, own: Ints, key: Ints) -> tuple[Floats, Floats]:
+    """Stretch of the tangential springs, of the same row if it was there, else of its face; and the normal force of the row."""
+    stretch, force, at = recall(memory, "stretch", key, (3,)), np.zeros(len(own)), find(memory.get("row", own[:0]), own)
+    same = at >= 0
+    if same.any():
+        stretch[same], force[same] = memory["row_stretch"][at[same]], memory["row_force"][at[same]]
+    return stretch, force
