@@ -3,13 +3,14 @@
 A method that looks where the step ends sees nothing of what went through within it, and takes for the way out the other side if more
 than half of a body was crossed. So a step goes on only until
 
-* just before a fast pair touches, so that what pushes there is made for steps as short as this contact needs, then
-* as far as the pair gets DEEP of half the thickness of the thinner one deeper than it is at the start.
+* just before the touch of two bodies that would get too deep, so that what pushes there is made for steps as short as this contact
+  needs, then
+* where they have got deeper by DEEP of half the thickness of the thinner one.
 
-Pairs that move against each other by less than that cannot pass; that is all that is looked at in most steps. Nothing comes out of a plane,
-and a surface with a rim has no inside: with these only the thickness of the other counts. Exact shapes are looked at as what they
-are (detect/swept.py), other surfaces by their vertices, faces and edges (detect/swept_faces.py). A method that follows these itself
-(`follows = "features"`) holds what it has seen coming: there a step ends only where they would go through by the whole thickness.
+Pairs that move against each other by less cannot pass; that is all that is looked at in most steps. Nothing comes out of a plane, and a
+surface with a rim has no inside: with these only the thickness of the other counts. Exact shapes are looked at as what they are
+(detect/swept.py), other surfaces by their vertices, faces and edges (detect/swept_faces.py). A method that follows these itself
+(`follows = "features"`) holds what it has seen coming: there a step is cut only if they would go through by the whole thickness.
 
 Limitations: bodies with themselves, and bodies without faces (points), are not looked at; rigid bodies without an exact shape turn by at
 most TURNED in a step that brings them near others, because their points go on chords.
@@ -24,18 +25,18 @@ import numpy as np
 from pliant.base import Floats, Ints
 from pliant.detect.body_pairs import overlapping, swept_boxes
 from pliant.detect.feature_pairs import FeatureTree
-from pliant.detect.penetration import Penetration
+from pliant.detect.penetration import Hits, Penetration
 from pliant.detect.shapes import BOX, NO_SHAPE, PLANE
-from pliant.detect.swept import Ways, shapes_touch, shapes_touch_faces, turns
+from pliant.detect.swept import Poses, Ways, shapes_touch, shapes_touch_faces, turns, ways_of_bodies
 from pliant.detect.swept_faces import faces_cross
 from pliant.detect.thickness import Thickness
 from pliant.model import Rest
 from pliant.world.motion import Motion
 
-DEEP = 0.25  # of half the thickness of the thinner body: how much deeper two bodies get in a step; what stops within four can be seen
+DEEP = 0.25  # of half the thickness of the thinner body: how much deeper two bodies get in a step that is cut; methods need a few such
+PASSING = 2  # times that: how much deeper they would have to get for it
 TURNED = 0.5  # [rad] of a rigid body that is its triangles, near others, in a step: points then leave their chords by 3 % of their distance
 EARLY = 8  # parts of the depth: so near to the touch ends the step before it
-ENOUGH = 4  # parts of the depth: what would go further by less is let go
 
 
 @dataclass(frozen=True)
@@ -60,22 +61,22 @@ class Fast:
 
     a: Ints  # (k,)
     b: Ints
-    depth: Floats  # [m] (k,) how much deeper they may get
-    way: Floats  # [m] (k,) how far they move against each other, at most
+    depth: Floats  # [m] (k,) how deep they may get
     turn: Floats  # [rad] (f, 3) of all frames
 
     def __len__(self) -> int:
         return len(self.a)
 
     def select(self, rows: np.ndarray) -> Fast:
-        return Fast(self.a[rows], self.b[rows], self.depth[rows], self.way[rows], self.turn)
+        return Fast(self.a[rows], self.b[rows], self.depth[rows], self.turn)
 
 
 def passing(motion: Motion, follows: list[str]) -> Cut | None:
     """What would pass first in this step, and how much of it can be taken; follows: what each method of the scene sees by itself."""
-    fast, by_faces = fast_pairs(motion, follows)
-    if len(fast) == 0:
+    look = fast_pairs(motion, follows)
+    if look is None or len(look[0]) == 0:
         return None
+    fast, by_faces = look
     known = (motion.bodies.analytic[np.stack([fast.a, fast.b])] != NO_SHAPE).sum(axis=0)
     found = [
         *_turned(motion, fast.select(by_faces)),
@@ -87,31 +88,21 @@ def passing(motion: Motion, follows: list[str]) -> Cut | None:
     return first if first is not None and first.part < 1.0 else None
 
 
-def fast_pairs(motion: Motion, follows: list[str]) -> tuple[Fast, np.ndarray]:
+def fast_pairs(motion: Motion, follows: list[str]) -> tuple[Fast, np.ndarray] | None:
     """Pairs that might pass, and which of them are looked at by their faces, (k,) bool."""
     bodies, thick = motion.bodies, motion.kept(Thickness)
-    none = Fast(*(np.zeros(0, np.int64),) * 2, *(np.zeros(0),) * 2, np.zeros((0, 3)))
-    framed = np.flatnonzero(bodies.frame >= 0)
-    f = bodies.frame[framed]
-    turn = turns(motion.rotation_start, motion.rotation, motion.dt * motion.angular_velocity())
-    round_about = np.linalg.norm(turn[f], axis=1) * thick.reach[framed]
-    # how all points of each body move, as a box; those of soft bodies one by one
+    poses = Poses(motion.position_start, motion.position, motion.rotation_start, motion.rotation, motion.dt * motion.angular_velocity())
     first = bodies.point_start[:-1]
-    last = np.where(bodies.frame >= 0, first, first + bodies.surface)
-    low, high = swept_boxes(first, last, motion.end - motion.start, motion.end - motion.start)
-    shift = motion.position - motion.position_start
-    low[framed], high[framed] = shift[f] - round_about[:, None], shift[f] + round_about[:, None]
-    pace = np.linalg.norm(np.maximum(np.abs(low), np.abs(high)), axis=1)
-    pace[~np.isfinite(pace)] = 0.0  # has no points
-    fastest = np.sort(pace)[-2:].sum()
-    if len(bodies) < 2 or fastest <= DEEP * thick.half.min():
-        return none, np.zeros(0, bool)
+    given = (motion.start, motion.end, first, first + bodies.surface, bodies.frame, poses, thick.reach)
+    low, high, may = ways_of_bodies(*given, PASSING * DEEP * thick.half)
+    if not may:
+        return None
     pairs = overlapping(*_swept(motion, thick))
     a, b = pairs.T
     way = np.linalg.norm(np.maximum(np.abs(high[a] - low[b]), np.abs(high[b] - low[a])), axis=1)
     least = np.minimum(thick.half[a], thick.half[b])
     least[(bodies.analytic[pairs] == PLANE).any(axis=1)] = np.inf
-    near = way > DEEP * least
+    near = way > PASSING * DEEP * least
     a, b, way, least, table = a[near], b[near], way[near], least[near], motion.pairs
     depth, features = np.full(len(a), np.inf), np.isin(bodies.analytic, (NO_SHAPE, BOX))
     solid, by_faces = np.diff(bodies.face_start) > 0, np.zeros(len(a), bool)
@@ -119,11 +110,12 @@ def fast_pairs(motion: Motion, follows: list[str]) -> tuple[Fast, np.ndarray]:
         mine = table.for_method(index).meet(a, b) & (sees != "everything")
         own = mine & (sees == "features") & features[a] & features[b]
         depth[mine], by_faces[own] = DEEP * least[mine], True
-        depth[own] = 2.0 * least[own]
+        depth[own] = 2.0 * least[own] / PASSING
     known = bodies.analytic[np.stack([a, b])] != NO_SHAPE
     by_faces |= ~known.any(axis=0)
-    fast = (way > depth) & (known[0] | solid[a]) & (known[1] | solid[b])
-    return Fast(a, b, depth, way, turn).select(fast), by_faces[fast]
+    fast = (way > PASSING * depth) & (known[0] | solid[a]) & (known[1] | solid[b])
+    turn = turns(motion.rotation_start, motion.rotation, poses.omega)
+    return Fast(a, b, depth, turn).select(fast), by_faces[fast]
 
 
 def _swept(motion: Motion, thick: Thickness) -> tuple[Floats, Floats]:
@@ -138,13 +130,6 @@ def _swept(motion: Motion, thick: Thickness) -> tuple[Floats, Floats]:
     return low, high
 
 
-def _cuts(fast: Fast, touch: Floats, deep: Floats) -> list[Cut]:
-    """Where pairs that touch and get deep at these parts of the step end it: just before the touch, or deep if they touch at the start."""
-    go_on = np.isfinite(deep) & ((1.0 - deep) * fast.way > fast.depth / ENOUGH)
-    part = np.where(touch > 0.5 * deep, touch, deep)
-    return [Cut(float(part[k]), int(fast.a[k]), int(fast.b[k])) for k in np.flatnonzero(go_on)]
-
-
 def _by_shapes(motion: Motion, fast: Fast, both: bool) -> list[Cut]:
     """Pairs of exact shapes, or of one with triangles."""
     if len(fast) == 0:
@@ -154,59 +139,68 @@ def _by_shapes(motion: Motion, fast: Fast, both: bool) -> list[Cut]:
     first = bodies.analytic[fast.a] != NO_SHAPE
     a, b = np.where(first, fast.a, fast.b), np.where(first, fast.b, fast.a)
 
-    def touch(rows: Ints, shrink: Floats) -> Floats:
-        given = (ways, a[rows], b[rows], shrink, fast.depth[rows] / EARLY)
+    still, share = ways._replace(shift=np.zeros_like(ways.shift), turn=np.zeros_like(ways.turn)), 0.5 if both else 1.0
+
+    def touch(rows: Ints, depth: Floats, ways: Ways = ways) -> Floats:
+        given = (ways, a[rows], b[rows], share * depth, fast.depth[rows] / EARLY)
         if both:
             return shapes_touch(*given)
-        return shapes_touch_faces(*given, motion.start, motion.end, skin.faces, bodies.face_start)
+        end = motion.end if ways is not still else motion.start
+        return shapes_touch_faces(*given, motion.start, end, skin.faces, bodies.face_start)
 
-    deep, rows, depth = np.full(len(fast), np.inf), np.arange(len(fast)), fast.depth.copy()
-    while len(rows):  # those that are deeper than that at the start may go deeper still, until no more than half of a body is left
-        deep[rows] = touch(rows, 0.5 * depth[rows] if both else depth[rows])
-        depth *= 2.0
-        rows = rows[(deep[rows] == 0.0) & (depth[rows] < fast.depth[rows] / DEEP)]
-    deep[deep == 0.0] = np.inf  # more than half through already: no step is short enough
-    rows = np.flatnonzero(np.isfinite(deep))
-    first_touch = np.zeros(len(fast))
-    first_touch[rows] = touch(rows, np.zeros(len(rows)))
-    return _cuts(fast, first_touch, deep)
+    def start(rows: Ints) -> Floats:
+        """How deep they are at the start, by halving; infinite beyond half the thickness, where no step is short enough."""
+        low, high = np.zeros(len(rows)), fast.depth[rows] / DEEP
+        beyond = touch(rows, high, still) == 0.0
+        for _ in range(EARLY):
+            middle = 0.5 * (low + high)
+            deeper = touch(rows, middle, still) == 0.0
+            low, high = np.where(deeper, middle, low), np.where(deeper, high, middle)
+        return np.where(beyond, np.inf, high)
+
+    rows = np.flatnonzero(np.isfinite(touch(np.arange(len(fast)), PASSING * fast.depth)))
+    first, inner = touch(rows, np.zeros(len(rows))), np.zeros(len(rows))
+    inner[first == 0.0] = start(rows[first == 0.0])
+    rows, first, inner = rows[np.isfinite(inner)], first[np.isfinite(inner)], inner[np.isfinite(inner)]
+    on = np.isfinite(touch(rows, inner + PASSING * fast.depth[rows]))
+    deep = touch(rows, inner + fast.depth[rows])
+    part = np.where(first > 0.5 * deep, first, deep)
+    return [Cut(float(part[k]), int(fast.a[rows[k]]), int(fast.b[rows[k]])) for k in np.flatnonzero(on & (part > 0.0))]
 
 
 def _by_faces(motion: Motion, fast: Fast) -> list[Cut]:
     """Pairs of surfaces: what crosses, and points that are inside and go on inwards."""
     if len(fast) == 0:
         return []
-    count, body = len(motion.bodies), motion.skin.body
-    found = faces_cross(motion.kept(Surfaces).tree, motion.start, motion.end, np.stack([fast.a, fast.b], axis=1), float(fast.depth.min()))
-    inside = _inwards(motion, fast)
-    one, two = body[found.corners[:, 0]], body[found.corners[:, 3]]
-    key = np.concatenate([np.minimum(one, two) * count + np.maximum(one, two), inside[0]])
-    time, way = np.concatenate([found.time, np.zeros(len(inside[0]))]), np.concatenate([found.way, inside[1]])
-    pair = np.searchsorted(fast.a * count + fast.b, key)  # pairs are sorted
+    count, pairs = len(motion.bodies), np.stack([fast.a, fast.b], axis=1)
+    found = faces_cross(motion.kept(Surfaces).tree, motion.start, motion.end, pairs, PASSING * float(fast.depth.min()))
+    inside = _inside(motion, fast)
+    body = np.concatenate([motion.skin.body[found.corners[:, [0, 3]]], np.stack([inside.a, inside.b], axis=1)])
+    body.sort(axis=1)
+    pair = np.searchsorted(fast.a * count + fast.b, body[:, 0] * count + body[:, 1])  # pairs are sorted
     depth = fast.depth[pair]
-    over = (1.0 - time) * way > (1.0 + 1.0 / ENOUGH) * depth
+    time, way = np.concatenate([found.time, np.zeros(len(inside))]), np.concatenate([found.way, _inwards(motion, inside)])
+    over = (1.0 - time) * way > PASSING * depth
     pair, time, way, depth = pair[over], time[over], way[over], depth[over]
     touch, deep = time - depth / (EARLY * way), time + depth / way
     part = np.where(touch > 0.5 * deep, touch, deep)
     return [Cut(float(part[k]), int(fast.a[pair[k]]), int(fast.b[pair[k]])) for k in np.argsort(part, kind="stable")[:1]]
 
 
-def _inwards(motion: Motion, fast: Fast) -> tuple[Ints, Floats]:
-    """(pair as a key, how far it goes on inwards in the step [m]) of points that start inside other bodies."""
+def _inside(motion: Motion, fast: Fast) -> Hits:
+    """Points that start inside other bodies."""
     finder, count = motion.kept(Penetration), len(motion.bodies)
     fit = finder.fit(motion.start, motion.bodies.shapes(motion.position_start, motion.rotation_start))
     keys = fast.a * count + fast.b
+    return finder.find(fit, lambda a, b: np.isin(np.minimum(a, b) * count + np.maximum(a, b), keys))
 
-    def meet(a: Ints, b: Ints) -> np.ndarray:
-        return np.isin(np.minimum(a, b) * count + np.maximum(a, b), keys)
 
-    hits = finder.find(fit, meet)
-    way, faces = motion.end - motion.start, motion.skin.faces
-    own = np.einsum("hi,hij->hj", hits.weights, way[faces[hits.face]])
-    exact = hits.face < 0
+def _inwards(motion: Motion, hits: Hits) -> Floats:
+    """How far such points go on inwards in the step [m], (h,)."""
+    way, exact = motion.end - motion.start, hits.face < 0
+    own = np.einsum("hi,hij->hj", hits.weights, way[motion.skin.faces[hits.face]])
     own[exact] = way[motion.bodies.anchor[hits.b[exact]]]
-    inwards = -np.einsum("hi,hi->h", way[hits.point] - own, hits.normal)
-    return np.minimum(hits.a, hits.b) * count + np.maximum(hits.a, hits.b), inwards
+    return -np.einsum("hi,hi->h", way[hits.point] - own, hits.normal)
 
 
 def _turned(motion: Motion, fast: Fast) -> list[Cut]:

@@ -50,6 +50,63 @@ def turns(before: Floats, after: Floats, about: Floats) -> Floats:
     return axis * (angle + 2.0 * math.pi * more)[:, None]
 
 
+class Poses(NamedTuple):
+    """Frames at both ends of a step; kernels take it as it is."""
+
+    before: Floats  # [m] (f, 3) positions
+    after: Floats
+    rotation_before: Floats  # (f, 4)
+    rotation_after: Floats
+    omega: Floats  # [rad] (f, 3) angular velocity times dt, of which whole turns are taken
+
+
+def ways_of_bodies(
+    start: Floats, end: Floats, first: Ints, last: Ints, frame: Ints, poses: Poses, reach: Floats, least: Floats
+) -> tuple[Floats, Floats, bool]:
+    """How the points of each body move in a step, as boxes (B, 3) twice [m], and whether any two bodies may move against each other by more
+    than `least` [m] (B,) of one of them.
+
+    Points first[b] : last[b], on straight ways; of a body with a frame, by it: whatever is no further from its middle than reach[b] [m].
+    """
+    low, high = np.empty((len(first), 3)), np.empty((len(first), 3))
+    return low, high, _ways_of_bodies(start, end, first, last, frame, poses, reach, least, low, high)
+
+
+@kernel
+def _ways_of_bodies(start, end, first, last, frame, poses, reach, least, low, high):  # type: ignore[no-untyped-def]
+    pace, most, second = np.zeros(len(first)), 0.0, 0.0
+    for b in range(len(first)):
+        f = frame[b]
+        if f >= 0:
+            shift = sub(load(poses.after, f), load(poses.before, f))
+            p, q = load4(poses.rotation_before, f), load4(poses.rotation_after, f)
+            cosine = min(abs(p[0] * q[0] + p[1] * q[1] + p[2] * q[2] + p[3] * q[3]), 1.0)
+            sine = math.sqrt(max(0.0, 1.0 - cosine * cosine))
+            turned = max(2.0 * math.atan2(sine, cosine), norm(load(poses.omega, f))) * reach[b]
+            for axis in range(3):
+                low[b, axis], high[b, axis] = shift[axis] - turned, shift[axis] + turned
+            pace[b] = norm(shift) + turned
+        else:
+            low[b], high[b] = np.inf, -np.inf
+            for p in range(first[b], last[b]):
+                far = 0.0
+                for axis in range(3):
+                    d = end[p, axis] - start[p, axis]
+                    low[b, axis], high[b, axis] = min(low[b, axis], d), max(high[b, axis], d)
+                    far += d * d
+                pace[b] = max(pace[b], far)
+            pace[b] = math.sqrt(pace[b])
+        if pace[b] > most:
+            most, second = pace[b], most
+        else:
+            second = max(second, pace[b])
+    for b in range(len(first)):
+        other = second if pace[b] == most else most
+        if pace[b] + other > least[b]:
+            return True
+    return False
+
+
 def shapes_touch(ways: Ways, a: Ints, b: Ints, shrink: Floats, tolerance: Floats) -> Floats:
     """When the exact shapes of bodies a[k] and b[k] first touch, (k,) in parts of the step; inf if they do not.
 
