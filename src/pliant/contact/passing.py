@@ -149,8 +149,8 @@ def _by_shapes(motion: Motion, fast: Fast, both: bool) -> list[Cut]:
         return shapes_touch_faces(*given, motion.start, end, skin.faces, bodies.face_start)
 
     def start(rows: Ints) -> Floats:
-        """How deep they are at the start, by halving; infinite beyond half the thickness, where no step is short enough."""
-        low, high = np.zeros(len(rows)), fast.depth[rows] / DEEP
+        """How deep they are at the start, by halving; infinite where even their cores touch, and no step is short enough."""
+        low, high = np.zeros(len(rows)), PASSING * EARLY * fast.depth[rows]
         beyond = touch(rows, high, still) == 0.0
         for _ in range(EARLY):
             middle = 0.5 * (low + high)
