@@ -228,8 +228,8 @@ def test_thickness_of_triangles_is_that_of_the_shape(kind, u):
 
 
 def test_a_fin_is_what_counts_and_a_tip_is_not():
-    """A plate with a fin over a tenth of its surface is as thin as the fin; a cone is not as thin as its tip."""
-    plate, fin = make("box", size=(0.2, 0.2, 0.05), edge=0.05).surface(), make("box", size=(0.1, 0.001, 0.12), edge=0.05).surface()
+    """A plate with a fin, an eleventh of its surface, is as thin as the fin; a cone is not as thin as its tip."""
+    plate, fin = make("box", size=(0.2, 0.2, 0.05), edge=0.05).surface(), make("box", size=(0.1, 0.001, 0.06), edge=0.05).surface()
     both = np.concatenate([plate.points, fin.points + [0, 0, 0.2]]), np.concatenate([plate.faces, fin.faces + len(plate.points)])
     assert thickness(*both) == pytest.approx(0.001, rel=1e-6)
     ring = np.linspace(0.0, 2.0 * np.pi, 48, endpoint=False)

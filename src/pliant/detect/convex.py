@@ -2,7 +2,7 @@
 
 A thing is a core with a radius around it. Cores are points (of a ball), segments (of a capsule), boxes, cylinders and triangles, known
 by the point of theirs that lies furthest along a direction. The nearest points are sought in the difference of the two cores, from one such
-point to the next [Gilbert, Johnson, Keerthi 1988]. Whatever direction the search has come to, its furthest point bounds the distance
+point to the next [Gilbert 1988]. Whatever direction the search has come to, its furthest point bounds the distance
 from below; so the search may stop anywhere, and what it returns is true.
 """
 
@@ -19,8 +19,8 @@ from pliant.kernels import add, axpy, cross, dot, inline, kernel, load, norm, sc
 
 TRIANGLE = 6  # beside the kinds of detect/shapes.py
 ROUNDS = 64  # of the search; edges, faces and corners take fewer than ten, round rims twenty
-ENOUGH = 2.0**-7  # of the gap: as near as the bound must come; a bound that is lower costs a swept test another step
-NOTHING = 2.0**-40  # of the size: nearer to zero than this is touching
+NEAR = 128  # parts of the gap: as near as the bound must come; a bound that is lower costs a swept test another step
+NOTHING = 1e-12  # of the size: nearer to zero than this is touching
 
 
 @inline
@@ -123,7 +123,7 @@ def separation(a, b, radius, simplex):  # type: ignore[no-untyped-def]
         low = dot(v, w) / size
         if low > best:
             best, way = low, scale(1.0 / size, v)
-        if size - best <= ENOUGH * (size - radius) or size <= radius:
+        if NEAR * (size - best) <= size - radius or size <= radius:
             break
         largest = max(largest, norm(w))
         store(corners, n, w)

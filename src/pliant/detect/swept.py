@@ -10,7 +10,7 @@ for v, w the ways and turns of the step and R how far the core reaches from the 
 take what turns its axis, |w x axis|. So a gap g lasts g / c of a step, and what slides along, leaves, or spins about its axis ends at once.
 
 Never a miss: a time is never later than the touch. It is early by no more than a gap of `tolerance`; where that is not reached there is no
-time. A torus is 48 capsules around its ring, thicker than it by a thousandth of the ring's radius.
+time. A torus is 48 capsules around its ring, thicker than it by 0.2 % of the ring's radius.
 """
 
 from __future__ import annotations
