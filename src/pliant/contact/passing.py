@@ -138,7 +138,6 @@ def _by_shapes(motion: Motion, fast: Fast, both: bool) -> list[Cut]:
     ways = Ways(bodies.shapes(motion.position_start, motion.rotation_start), motion.position - motion.position_start, fast.turn)
     first = bodies.analytic[fast.a] != NO_SHAPE
     a, b = np.where(first, fast.a, fast.b), np.where(first, fast.b, fast.a)
-
     still, share = ways._replace(shift=np.zeros_like(ways.shift), turn=np.zeros_like(ways.turn)), 0.5 if both else 1.0
 
     def touch(rows: Ints, depth: Floats, ways: Ways = ways) -> Floats:
@@ -207,5 +206,5 @@ def _turned(motion: Motion, fast: Fast) -> list[Cut]:
     """Bodies that turn too far for chords."""
     angle = np.linalg.norm(fast.turn, axis=1)
     frame = motion.bodies.frame[np.stack([fast.a, fast.b])]
-    most = np.where(frame >= 0, angle[frame], 0.0).max(axis=0)
+    most = np.where(frame >= 0, angle[frame], 0.0).max(axis=0) * (1.0 - 1e-9)  # a step that was cut for it is short enough
     return [Cut(TURNED / float(most[k]), int(fast.a[k]), int(fast.b[k])) for k in np.flatnonzero(most > TURNED)]
