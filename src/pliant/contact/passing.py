@@ -101,7 +101,8 @@ def fast_pairs(motion: Motion, follows: list[str]) -> tuple[Fast, np.ndarray] | 
     a, b = pairs.T
     way = np.linalg.norm(np.maximum(np.abs(high[a] - low[b]), np.abs(high[b] - low[a])), axis=1)
     least = np.minimum(thick.half[a], thick.half[b])
-    least[(bodies.analytic[pairs] == PLANE).any(axis=1)] = np.inf
+    left_out = (bodies.analytic == PLANE) | bodies.unsafe  # what may explode is asked for, to be looked at
+    least[left_out[a] | left_out[b]] = np.inf
     near = way > PASSING * DEEP * least
     a, b, way, least, table = a[near], b[near], way[near], least[near], motion.pairs
     depth, features = np.full(len(a), np.inf), np.isin(bodies.analytic, (NO_SHAPE, BOX))
@@ -204,6 +205,8 @@ def _inwards(motion: Motion, hits: Hits) -> Floats:
 
 def _turned(motion: Motion, fast: Fast) -> list[Cut]:
     """Bodies that turn too far for chords."""
+    if len(fast.turn) == 0:
+        return []
     angle = np.linalg.norm(fast.turn, axis=1)
     frame = motion.bodies.frame[np.stack([fast.a, fast.b])]
     most = np.where(frame >= 0, angle[frame], 0.0).max(axis=0) * (1.0 - 1e-9)  # a step that was cut for it is short enough

@@ -43,8 +43,8 @@ class StepReport:
         return self.drawn() if callable(self.drawn) else self.drawn
 
 
-def step(world: World, contact: Several, dt: float, cut: tuple[str, str] | None = None) -> StepReport:
-    """Advance the world by dt, or by less if a method asks for it, or if bodies would pass through each other: `cut`."""
+def step(world: World, contact: Several, dt: float, may_cut: bool = True, cut: tuple[str, str] | None = None) -> StepReport:
+    """Advance the world by dt, or by less if a method asks for it, or (may_cut) if bodies would pass through each other: `cut`."""
     use_threads(world.size)
     clock = [time.perf_counter()]
 
@@ -55,15 +55,15 @@ def step(world: World, contact: Several, dt: float, cut: tuple[str, str] | None 
     lap()
     pull_together(motion, world.model.attachments)  # springs, strings, welds
     before = momenta(motion)
-    sooner = contact.passing(motion)
+    sooner = contact.passing(motion) if may_cut else None
     if sooner is not None:
         names = world.model.bodies.names
-        return step(world, contact, sooner.part * dt, (names[sooner.a], names[sooner.b]))
+        return step(world, contact, sooner.part * dt, may_cut, (names[sooner.a], names[sooner.b]))
     lap()
     answer, memory = contact.respond(motion, world.state.memory)  # look, push, look again
     lap()
     if answer.again is not None:
-        return step(world, contact, answer.again, cut)
+        return step(world, contact, answer.again, may_cut, cut)
     checked = balance(motion, before, answer.contacts)
     reaction, renewed = world.commit(motion)
     world.state.memory = memory
