@@ -73,9 +73,11 @@ def _contact(method: str) -> None:
 
 def _fast() -> None:
     """Balls and boxes, exact and as triangles, thrown at each other: what is asked where bodies might pass."""
-    triangles = make("box", size=(0.2, 0.2, 0.2), edge=0.2).tets
-    for other in ({"kind": "box", "size": (1, 1, 0.1)}, triangles):
-        for thrown in ({"kind": "ball", "radius": 0.1}, triangles):
+    triangles: Any = make("box", size=(0.2, 0.2, 0.2), edge=0.2).tets
+    plate: Any = {"kind": "box", "size": (1, 1, 0.1)}
+    ball: Any = {"kind": "ball", "radius": 0.1}
+    for other in (plate, triangles):
+        for thrown in (ball, triangles):
             scene = Scene(dt=0.01, contact="ground", gravity=(0, 0, 0))
             scene.add(name="a", shape=other, model="static")
             scene.add(name="b", shape=thrown, model="rigid", position=(0, 0, 0.5), velocity=(0, 0, -100))
