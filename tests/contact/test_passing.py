@@ -118,9 +118,9 @@ def test_a_marble_and_a_sheet_of_a_millimetre_that_meet(method, speed):
 @pytest.mark.parametrize("mesh", [False, True], ids=["exact", "mesh"])
 @pytest.mark.parametrize("method", METHODS)
 def test_marbles_and_sheets_of_all_kinds(method, mesh, soft, speed):
-    """A soft sheet at 500 m/s is hit faster than waves run in it, so that its elements turn inside out: no bar for methods of triangles."""
-    if soft and speed > 100.0:
-        pytest.skip("supersonic")
+    """A soft sheet at 500 m/s is hit faster than waves run in it (316 m/s): `ground` loses it, as its elements turn inside out."""
+    if soft and speed > 316.0:
+        pytest.skip("faster than waves")
     _, watch = run(thrown(method, speed, mesh, soft, True), centre, "sheet", 4)
     assert not watch.through
 
