@@ -210,5 +210,5 @@ def test_a_scene_compiles_what_its_bodies_call():
     networks = [dict(shape=BOX, model="springs", network=each) for each in ("tets", "voxels")]
     assert [needed(Scene(bodies=[each])) for each in networks] == [["springs", "solver"], ["springs", "networks", "solver"]]
     both = Scene(contact="ground", bodies=[dict(shape=BOX, model="rigid"), dict(shape="plane", model="static", name="g")])
-    assert needed(both) == ["contact ground"]
+    assert needed(both) == ["contact ground", "fast bodies"]
     assert set(needed(both)) <= set(jobs())

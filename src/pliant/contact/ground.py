@@ -10,7 +10,7 @@ enduring contact changes slowly (contact/enduring_stiffness.py), so that a short
 
 Edges that cross edges are contacts too, and points at rims leave with them (detect/sharp_edges.py).
 
-Limitations: looks at the end of the step only, so thin bodies can be crossed within one; bodies rest a few g dt^2 deep; no self-contact.
+Limitations: looks at the end of the step only (what would pass: contact/passing.py); bodies rest a few g dt^2 deep; no self-contact.
 Surfaces must be closed.
 """
 

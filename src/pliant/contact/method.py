@@ -15,6 +15,7 @@ import numpy as np
 from pliant.base import Floats, PliantError, nearest
 from pliant.bodies.register import room_of
 from pliant.contact.contacts import Contacts
+from pliant.contact.passing import Cut, passing
 from pliant.world.motion import Motion
 
 Memory = dict[str, np.ndarray]
@@ -112,6 +113,7 @@ class Nothing:
     """Looks at nothing and pushes nothing."""
 
     needs: ClassVar[frozenset[str]] = frozenset()
+    follows: ClassVar[str] = "everything"
 
     def respond(self, motion: Motion, memory: Memory) -> Answer:
         return Answer(Contacts.none(motion.dt))
@@ -132,6 +134,10 @@ class Several:
     def needs(self) -> frozenset[str]:
         """What any of them needs of the bodies' shapes."""
         return frozenset().union(*(m.needs for m in self.methods.values()))
+
+    def passing(self, motion: Motion) -> Cut | None:
+        """What would pass through each other within the step unless it is cut short."""
+        return passing(motion, [getattr(method, "follows", "nothing") for method in self.methods.values()])
 
     def respond(self, motion: Motion, memory: dict[str, dict]) -> tuple[Answer, dict[str, dict]]:
         """Let every method look and push; the answers joined, and the new memory of each."""

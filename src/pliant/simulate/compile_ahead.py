@@ -22,6 +22,7 @@ from pliant import cache
 from pliant.bodies.register import ROOMS, room_of
 from pliant.bodies.room import Job
 from pliant.contact.method import METHODS, find_method
+from pliant.geometry.shapes import make
 from pliant.integrate import cg
 from pliant.integrate.blocks import BlockPattern
 from pliant.kernels import CAN_CACHE
@@ -70,6 +71,19 @@ def _contact(method: str) -> None:
     sim.books()
 
 
+def _fast() -> None:
+    """Balls and boxes, exact and as triangles, thrown at each other: what is asked where bodies might pass."""
+    triangles: Any = make("box", size=(0.2, 0.2, 0.2), edge=0.2).tets
+    plate: Any = {"kind": "box", "size": (1, 1, 0.1)}
+    ball: Any = {"kind": "ball", "radius": 0.1}
+    for other in (plate, triangles):
+        for thrown in (ball, triangles):
+            scene = Scene(dt=0.01, contact="ground", gravity=(0, 0, 0))
+            scene.add(name="a", shape=other, model="static")
+            scene.add(name="b", shape=thrown, model="rigid", position=(0, 0, 0.5), velocity=(0, 0, -100))
+            scene.simulate().step()
+
+
 def _stages() -> None:
     scene = Scene(contact="none", dt=0.01)
     scene.add(shape={"kind": "box", "size": (1, 1, 1), "edge": 1.0}, model="springs", integrator="cooper-verner")
@@ -107,7 +121,7 @@ def _quasi_rigid() -> None:
 
 def jobs() -> dict[str, Callable[[], None]]:
     """All there is to compile, by name."""
-    found: dict[str, Callable[[], None]] = {"solver": _solver, "stages": _stages, "press": _press}
+    found: dict[str, Callable[[], None]] = {"solver": _solver, "stages": _stages, "press": _press, "fast bodies": _fast}
     found |= {name: partial(_world, job) for room in ROOMS.values() for name, job in room.jobs.items()}
     found |= {f"contact {name}": partial(_contact, name) for name in METHODS if name not in ("none", "quasi-rigid")}
     return found | {"contact quasi-rigid": _quasi_rigid}
@@ -122,6 +136,7 @@ def needed(scene: Scene) -> list[str]:
     rooms = [room_of(body.model) for body in scene.bodies]
     if len(rooms) > 1 or any(room.moves and not room.soft for room in rooms):
         found += [job for job in (f"contact {name}" for name in methods) if job in known] or ["contact ground"]
+        found += ["fast bodies"] if len(rooms) > 1 else []
     return found
 
 

@@ -130,7 +130,7 @@ def run(sim: Simulation, recorder: Recorder, progress: Callable[[Progress], None
             f"Contacts were up to {loop.max_depth:.3g} m deep, and the smallest body is {smallest:.3g} m large: the step of {sim.dt:g} s "
             "is too long for such speeds, so what this run shows of contact is wrong. Use a smaller dt."
         )
-    notes = list(dict.fromkeys([*sim.notes, *loop.notes, *loop.accounts(), *loop.guard.notes]))
+    notes = list(dict.fromkeys([*sim.notes, *loop.notes, *loop.cuts(), *loop.accounts(), *loop.guard.notes]))
     path = recorder.close(status, message, notes)
     seconds = time.perf_counter() - began
     return Outcome(
@@ -172,6 +172,7 @@ class _Loop:
         self.rubbing = Rubbing()
         self.moved = 0.0  # [J] most energy that was kinetic, or was given or lost by bodies
         self.notes: list[str] = []
+        self.cut: dict[tuple[str, str], tuple[int, float]] = {}  # pairs that would have passed: how often, first time [s]
         self.timings: dict[str, float] = {}
         self.show()
 
@@ -211,6 +212,9 @@ class _Loop:
         for stage, seconds in report.timings.items():
             self.timings[stage] = self.timings.get(stage, 0.0) + seconds
         self.notes += [w for w in report.warnings if w not in self.notes]
+        if report.cut is not None:
+            count, first = self.cut.get(report.cut, (0, report.time - report.dt))
+            self.cut[report.cut] = count + 1, first
         self.history.take(report.contacts)
 
     def take(self, report: StepReport, at_frame: bool) -> None:
@@ -249,6 +253,17 @@ class _Loop:
         if self.recorder.saved_step != self.sim.state.step:
             record = checkpoint(self.sim, self.history)
             self.recorder.state(self.sim.time, self.sim.state.step, record.arrays, record.meta)
+
+    def cuts(self) -> list[str]:
+        """Which steps were cut short because bodies would have passed through each other, in a sentence."""
+        if not self.cut:
+            return []
+        most = sorted(self.cut.items(), key=lambda item: item[1][1])
+        pairs = ", ".join(f"{a} and {b} ({count} times, first at t = {first:.4g} s)" for (a, b), (count, first) in most[:3])
+        return [
+            f"Steps were cut short where fast bodies would have passed through each other: {pairs}{', ...' if len(most) > 3 else ''}. "
+            "Each goes on in parts, just to the touch and then by a part of the thickness of the thinner body."
+        ]
 
     def accounts(self) -> list[str]:
         """What is wrong with the books of this run, in sentences."""

@@ -19,6 +19,8 @@ from pliant.simulate.fracture import Broken, break_up, parted, whole_epoch
 from pliant.simulate.step import StepReport, step
 from pliant.world.world import World
 
+MOST_CUTS = 1000  # of a step: an impact takes tens, on a soft sheet hundreds; what needs more has run away
+
 
 class Simulation:
     """Step with `step()` or `run(until=...)`; ask for positions, contacts and energies at any time."""
@@ -52,11 +54,19 @@ class Simulation:
         if "start" not in self.state.books:
             self.state.books["start"] = self.books().total
         piece = left / max(1, math.ceil(left / (self.dt / self._pieces) - 1e-9))
+        cuts = 0
         while left > 1e-9 * piece:
             self._apply_changes()
-            self.report = step(self.world, self.contact, min(piece, left))
+            self.report = step(self.world, self.contact, min(piece, left), cuts < MOST_CUTS)
+            cuts += self.report.cut is not None
             self.reactions = self.report.reaction
             self._tell(self.report)
+            if cuts == MOST_CUTS and self.report.cut is not None:
+                a, b = self.report.cut
+                self.report.warnings.append(
+                    f"A step was cut {MOST_CUTS} times so that {a} and {b} would not pass through each other, and then let go: contact "
+                    "does not stop them. Use a smaller dt, or stiffer bodies."
+                )
             left -= self.report.dt
             if each is not None:
                 each(self.report)

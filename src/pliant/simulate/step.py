@@ -32,6 +32,7 @@ class StepReport:
     reaction: Floats  # [N] (n, 3) that held fixed and prescribed nodes
     damping: Floats  # [1/s] (n,) of nodes
     renewed: bool = False  # have neighbourhoods of phyxels changed?
+    cut: tuple[str, str] | None = None  # two bodies that would have passed through each other in a longer step
     drawn: Floats | Callable[[], Floats] | None = None  # see Answer.shown
     warnings: list[str] = field(default_factory=list)
     timings: dict[str, float] = field(default_factory=dict)  # [s] per stage
@@ -42,8 +43,8 @@ class StepReport:
         return self.drawn() if callable(self.drawn) else self.drawn
 
 
-def step(world: World, contact: Several, dt: float) -> StepReport:
-    """Advance the world by dt, or by less if a method asks for it."""
+def step(world: World, contact: Several, dt: float, may_cut: bool = True, cut: tuple[str, str] | None = None) -> StepReport:
+    """Advance the world by dt, or by less if a method asks for it, or (may_cut) if bodies would pass through each other: `cut`."""
     use_threads(world.size)
     clock = [time.perf_counter()]
 
@@ -54,11 +55,15 @@ def step(world: World, contact: Several, dt: float) -> StepReport:
     lap()
     pull_together(motion, world.model.attachments)  # springs, strings, welds
     before = momenta(motion)
+    sooner = contact.passing(motion) if may_cut else None
+    if sooner is not None:
+        names = world.model.bodies.names
+        return step(world, contact, sooner.part * dt, may_cut, (names[sooner.a], names[sooner.b]))
     lap()
     answer, memory = contact.respond(motion, world.state.memory)  # look, push, look again
     lap()
     if answer.again is not None:
-        return step(world, contact, answer.again)
+        return step(world, contact, answer.again, may_cut, cut)
     checked = balance(motion, before, answer.contacts)
     reaction, renewed = world.commit(motion)
     world.state.memory = memory
@@ -77,6 +82,7 @@ def step(world: World, contact: Several, dt: float) -> StepReport:
         reaction=reaction,
         damping=motion.free.damping,
         renewed=renewed,
+        cut=cut,
         drawn=answer.shown,
         warnings=answer.warnings + (system.trouble if system else []),
         timings=dict(zip(stages, np.diff(clock).tolist(), strict=True)),

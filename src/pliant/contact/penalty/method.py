@@ -53,6 +53,10 @@ class Penalty(Options):
         if self.detection not in ("continuous", "discrete"):
             raise PliantError(f'detection = "{self.detection}": there are "continuous" and "discrete".')
 
+    @property
+    def follows(self) -> str:
+        return "features" if self.detection == "continuous" else "nothing"
+
     def respond(self, motion: Motion, memory: Memory) -> Answer:
         with self.through(motion):
             if self.detection == "discrete":
@@ -67,6 +71,7 @@ class ContinuousPenalty(Options):
     integral: str = "exact"  # of P N / L^2; "constant": with a constant L, as in the thesis
 
     needs: ClassVar[frozenset[str]] = frozenset({"triangles"})
+    follows: ClassVar[str] = "features"
 
     def __post_init__(self) -> None:
         self.check(2.0)

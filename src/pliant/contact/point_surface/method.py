@@ -104,6 +104,7 @@ class Options:
 class PointSurface(Options):
     """Contact of surfels with the surfaces of other bodies."""
 
+    follows: ClassVar[str] = "everything"
     needs: ClassVar[frozenset[str]] = frozenset({"surfels"})
 
     def respond(self, motion: Motion, memory: Memory) -> Answer:

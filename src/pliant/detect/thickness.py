@@ -1,0 +1,75 @@
+"""How thick bodies are: what may go no further into them within a step, lest it come out on the other side."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pliant.base import Floats, Ints
+from pliant.detect.closest import face_neighbours
+from pliant.detect.shapes import BALL, BOX, CAPSULE, CYLINDER, NO_SHAPE, TORUS
+from pliant.kernels import add, cross, dot, kernel, load, norm, scale, sub
+
+if TYPE_CHECKING:
+    from pliant.model import Rest
+
+THIN = 0.05  # of a surface: where it is thinner than what counts; less than the rims and tips of most shapes have, more than noise in scans
+RAYS = 1000  # of a body, at most
+
+
+class Thickness:
+    """Half the thickness of each body at rest, and how far its points are from the middle of its frame: `motion.kept(Thickness)`."""
+
+    def __init__(self, rest: Rest) -> None:
+        bodies, skin = rest.bodies, rest.skin
+        self.half = exact_halves(bodies.analytic, bodies.parameters)  # [m] (B,); infinite where nothing can come out again
+        closed = (bodies.analytic == NO_SHAPE) & (np.diff(bodies.face_start) > 0)
+        closed[skin.face_body[(face_neighbours(skin.faces) < 0).any(axis=1)]] = False  # a surface with a rim has no inside
+        for b in np.flatnonzero(closed):
+            faces = skin.faces[bodies.face_start[b] : bodies.face_start[b + 1]]
+            self.half[b] = 0.5 * thickness(rest.points, faces)
+        far = np.linalg.norm(skin.local, axis=1)
+        self.reach = np.zeros(len(bodies))  # [m] (B,) of bodies with frames
+        shown = (skin.body >= 0) & (skin.frame >= 0)
+        np.maximum.at(self.reach, skin.body[shown], far[shown])
+
+
+def exact_halves(kind: Ints, parameters: Floats) -> Floats:
+    """Largest depth that a place inside an exact shape can have [m], (B,); infinite for planes, and where there is no shape."""
+    a, b, c = parameters.T
+    known = [(BALL, a), (BOX, np.minimum(np.minimum(a, b), c)), (CAPSULE, a), (CYLINDER, np.minimum(a, b)), (TORUS, b)]
+    return np.select([kind == k for k, _ in known], [size for _, size in known], np.inf)
+
+
+def thickness(points: Floats, faces: Ints) -> float:
+    """Thickness of a closed surface [m]: straight inwards from its faces to the other side, but for the thinnest THIN of its area."""
+    some = np.ascontiguousarray(faces[:: max(1, -(-len(faces) // RAYS))])
+    depth, area = np.empty(len(some)), np.empty(len(some))
+    _inwards(points, faces, some, depth, area)
+    order = np.argsort(depth, kind="stable")
+    share = np.cumsum(area[order])
+    return float(depth[order][np.searchsorted(share, THIN * share[-1])])
+
+
+@kernel
+def _inwards(points, faces, some, depth, area):  # type: ignore[no-untyped-def]
+    for i in range(len(some)):
+        a, b, c = load(points, some[i, 0]), load(points, some[i, 1]), load(points, some[i, 2])
+        normal = cross(sub(b, a), sub(c, a))
+        size = norm(normal)
+        area[i], depth[i] = size, np.inf
+        if size == 0.0:
+            continue
+        middle, way = scale(1.0 / 3.0, add(a, add(b, c))), scale(-1.0 / size, normal)
+        for k in range(len(faces)):
+            x, y, z = load(points, faces[k, 0]), load(points, faces[k, 1]), load(points, faces[k, 2])
+            e, f, r = sub(y, x), sub(z, x), sub(middle, x)
+            across = cross(way, f)
+            det = dot(e, across)
+            if det >= 0.0:  # seen from outside
+                continue
+            u, v = dot(r, across) / det, dot(way, cross(r, e)) / det
+            t = dot(f, cross(r, e)) / det
+            if t > 0.0 and u >= 0.0 and v >= 0.0 and u + v <= 1.0:
+                depth[i] = min(depth[i], t)
