@@ -50,7 +50,7 @@ def random_turn(seed: int = SEED) -> Floats:
 
 
 def turned(scene: Scene, seed: int = SEED) -> Turned:
-    """Everything in a scene turned about the origin at random: bodies, gravity, velocities, loads and prescribed motion."""
+    """Everything in a scene turned about the origin at random: bodies, gravity, velocities, loads, motion."""
     turn = random_turn(seed)
     plain = Simulation(scene) if any(_selects(body) for body in scene.bodies) else None
     for body in scene.bodies:
@@ -59,6 +59,9 @@ def turned(scene: Scene, seed: int = SEED) -> Turned:
             skin, nodes = plain.points(body.name), plain.world.model.nodes.rest[plain.nodes(body.name)]
         _turn(body, turn, skin, nodes)
     scene.gravity = _vector(turn, scene.gravity)
+    for change in scene.changes:
+        if change.set == "gravity":
+            change.to = _table(turn, change.to)
     return Turned(Simulation(scene), turn)
 
 
