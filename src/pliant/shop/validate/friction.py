@@ -60,7 +60,7 @@ def stick_or_slide(method: str, quick: bool) -> list[Check]:
 
 @problem("creep", "theory/validation-problems 9", refused=REVERSAL)
 def creep(method: str, quick: bool) -> list[Check]:
-    """A block settles on a slope of 20 degrees with mu = 1; then with mu = 1.01 tan it stays, and with 0.97 tan it slides as theory says."""
+    """A block settles on a slope of 20 degrees with mu = 1; then with 1.01 tan it stays, and with 0.97 tan it slides as it should."""
     checks, tan, rest, time = [], math.tan(math.radians(20.0)), 0.3 if quick else 1.0, 1.0
     pull = 0.03 * G * math.sin(math.radians(20.0))  # of what friction leaves
     for kind in kinds(method):
@@ -190,8 +190,8 @@ def rolling_ball(method: str, quick: bool) -> list[Check]:
     for kind, floor in floors.items():
         scene = Scene(dt=2e-3, duration=until, contact=method)
         scene.add(name="floor", shape=floor, model="static", position=(0.4, 0, 0.0 if kind == "plane" else -0.05), friction=0.5)
-        ball = dict(kind="ball", radius=0.1)
-        scene.add(name="ball", shape=ball, model="rigid", position=(0, 0, 0.1), velocity=(1, 0, 0), angular_velocity=(0, 10, 0), friction=0.5)
+        rolls: dict[str, Any] = dict(velocity=(1, 0, 0), angular_velocity=(0, 10, 0), friction=0.5)
+        scene.add(name="ball", shape=dict(kind="ball", radius=0.1), model="rigid", position=(0, 0, 0.1), **rolls)
         world = turned(scene)
         world.sim.run()
         speed = float(world.back(world.sim.state.velocity[world.sim.world.model.bodies.frame[1]])[0])

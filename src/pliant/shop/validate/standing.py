@@ -63,7 +63,7 @@ def tall_stack(method: str, quick: bool) -> list[Check]:
         far = [float(np.linalg.norm(each, axis=1).max()) for each in (way, late)]
         checks += [
             Check(f"way of the top from 1 s to {until:g} s, {which}", 0.0, far[0], 1e-3, "m", scale=1.0),
-            Check(f"the same in the second half, of it or of 10 um, {which}", 0.0, far[1] / max(far[0], 1e-5), 0.6, scale=1.0),
+            Check(f"the same in the second half, of it or of 10 um, {which}", 0.0, far[1] / max(far[0], 1e-5), 0.1, scale=1.0),
             Check(f"worst mean force of an interface, {which}", 0.0, float(np.abs(off.mean(axis=0)).max()), 1e-3, scale=1.0),
             Check(f"worst rms of force of an interface, {which}", 0.0, float(np.sqrt((off**2).mean(axis=0)).max()), 1e-3, scale=1.0),
         ]
@@ -72,7 +72,7 @@ def tall_stack(method: str, quick: bool) -> list[Check]:
 
 @problem("pyramid", "theory/validation-problems 28", refused=QUIET)
 def pyramid(method: str, quick: bool) -> list[Check]:
-    """Rigid cubes 4, 3, 2 and 1 in rows on each other, with gaps between neighbours: each row carries what is above it, and the top stays."""
+    """Rows of 4, 3, 2 and 1 rigid cubes on each other, neighbours apart: each row carries what is above it, and the top stays."""
     rows, pitch = 4, 1.1 * SIDE
     scene = Scene(dt=5e-3, duration=1.0 if quick else 5.0, contact=method)
     scene.add(name="plane", shape="plane", model="static", friction=0.5)
@@ -148,7 +148,7 @@ def _stands(which: str, deep: float, sunk: float, gives: float, expected: float)
 
 @problem("tipping-angle", "theory/validation-problems 12", refused=QUIET)
 def tipping_angle(method: str, quick: bool) -> list[Check]:
-    """A block 0.1 m wide and 0.25 m high, leant slowly, tips over at atan(0.4): 0.3 degrees less it stands, 0.3 degrees more it lies down."""
+    """A block 0.1 m wide and 0.25 m high, leant slowly, tips over at atan(0.4): 0.3 degrees before it stands, 0.3 beyond it lies down."""
     limit, checks = math.atan(0.4), []
     for modulus in (None, 1e8):
         for dt in (5e-3,) if quick else (2e-3, 5e-3):
@@ -204,7 +204,8 @@ def hanging_chain(method: str, quick: bool) -> list[Check]:
         model: dict[str, Any] = dict(model="static") if k == 0 else dict(model="rigid", material=dict(density=DENSITY, mass_damping=10.0))
         place = (0.0, 0.0, -2.0 * k * (major - minor))
         turn = (90.0, 0.0, 0.0) if k % 2 == 0 else (0.0, 90.0, 0.0)
-        scene.add(name=f"link {k}", shape=dict(kind="torus", major=major, minor=minor), position=place, rotation=turn, friction=0.3, **model)
+        ring = dict(kind="torus", major=major, minor=minor)
+        scene.add(name=f"link {k}", shape=ring, position=place, rotation=turn, friction=0.3, **model)
     world = turned(scene)
     world.sim.run()
     mass, steps, force = world.sim.mass("link 1"), 50, np.zeros(links)
