@@ -6,10 +6,12 @@ import math
 
 import numpy as np
 import pytest
+from scipy.optimize import linprog
 
 from pliant import Scene
 from pliant.geometry.shapes import make
 from pliant.shop.validate import active_set
+from pliant.shop.validate.friction import LIMIT, STONES
 from pliant.shop.validate.pressures import overlap
 from pliant.shop.validate.statics import MODULUS, POISSON, ROUND, TOUCH, YOUNG, pad
 from pliant.shop.validate.turning import random_turn, turned
@@ -114,6 +116,37 @@ def test_a_turned_world_does_the_same():
         assert world.points(body) == pytest.approx(plain.points(body), abs=1e-8), body
     turn = random_turn(3)
     assert turn @ turn.T == pytest.approx(np.eye(3)) and np.linalg.det(turn) == pytest.approx(1.0)
+
+
+def balanced(ratio, stones, friction):
+    """Whether forces at the corners of the joints of a round arch can carry it: t/r, radial stones on their springings, mean radius 1."""
+    inner, outer, angles, share = 1.0 - ratio / 2, 1.0 + ratio / 2, np.pi * np.arange(stones + 1) / stones, np.pi / stones
+    weight = 0.5 * (outer**2 - inner**2) * share
+    middle = 2.0 / 3.0 * (outer**3 - inner**3) / (outer**2 - inner**2) * math.sin(share / 2) / (share / 2)  # radius of the centres
+    equal, cone = np.zeros((stones, 3, stones + 1, 3)), np.zeros((stones + 1, 2, stones + 1, 3))
+    for joint, angle in enumerate(angles):  # push at its inner and its outer end, and shear
+        out, along = np.array([math.cos(angle), math.sin(angle)]), np.array([-math.sin(angle), math.cos(angle)])
+        cone[joint, :, joint] = [(-friction, -friction, 1.0), (-friction, -friction, -1.0)]
+        for stone, sign in ((joint, 1.0), (joint - 1, -1.0)):
+            if 0 <= stone < stones:
+                centre = middle * np.array([math.cos(angles[stone] + share / 2), math.sin(angles[stone] + share / 2)])
+                for k, (at, way) in enumerate(((inner * out, along), (outer * out, along), (inner * out, out))):
+                    arm = at - centre
+                    equal[stone, :, joint, k] = sign * np.array([*way, arm[0] * way[1] - arm[1] * way[0]])
+    unknowns = 3 * (stones + 1)
+    carried = np.tile([0.0, weight, 0.0], stones)
+    limits = [(0.0, None), (0.0, None), (None, None)] * (stones + 1)
+    found = linprog(
+        np.zeros(unknowns), cone.reshape(-1, unknowns), np.zeros(2 * stones + 2), equal.reshape(-1, unknowns), carried, bounds=limits
+    )
+    return found.status == 0
+
+
+def test_the_limit_of_an_arch():
+    """Of 11 stones, as the problem has it, and of many: Milankovitch's."""
+    assert balanced(1.0001 * LIMIT, STONES, 0.6) and not balanced(0.9999 * LIMIT, STONES, 0.6)
+    assert balanced(1.001 * 0.107426, 101, 0.6) and not balanced(0.999 * 0.107426, 101, 0.6)
+    assert not balanced(0.5, 101, 0.3)  # [Cocchetti 2020]: below 0.309 it never stands
 
 
 def test_rectangles_share_an_area():
