@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -84,14 +85,15 @@ def against(world: Turned, exact: Touch, points: Floats) -> float:
     return math.sqrt(float(miss))
 
 
-def exact_block(modulus: float, parts: int) -> tuple[Touch, Floats]:
-    """The block at rest by the active set, and its nodes."""
+@lru_cache
+def exact_block(parts: int) -> tuple[Touch, Floats]:
+    """The block at rest by the active set, and its nodes; forces are the same for any modulus."""
     mesh = box_mesh((SIDE,) * 3, SIDE / parts)
     points, faces = mesh.points + [0.0, 0.0, 0.5 * SIDE], mesh.boundary
     weight = np.outer(masses(points, mesh.tets, DENSITY), [0.0, 0.0, -G])
     low = faces[(points[faces][:, :, 2] < 1e-9).all(axis=1)]
     nothing = np.zeros(0, np.int64)
-    return touch(points, low, stiffness(points, mesh.tets, modulus, 0.0), weight, nothing, plane()), points
+    return touch(points, low, stiffness(points, mesh.tets, 1e6, 0.0), weight, nothing, plane()), points
 
 
 @problem("block-pressure", "theory/validation-problems 25", refused=ELEMENTS, limits=EVEN)
@@ -103,7 +105,7 @@ def block_pressure(method: str, quick: bool) -> list[Check]:
         cases += [(4e-3, 1e8, 4), (4e-3, 1e8, 16)]
     checks = []
     for dt, modulus, parts, finer in [(*case, 1) for case in cases] + [(5e-3, 1e6, 4, 8)]:
-        world, (exact, points) = block_at_rest(method, dt, modulus, parts, finer), exact_block(modulus, parts)
+        world, (exact, points) = block_at_rest(method, dt, modulus, parts, finer), exact_block(parts)
         contacts, where = world.sim.contacts("block", "plane"), f"dt = {1e3 * dt:g} ms, E = {modulus:.0e} Pa, {parts} parts"
         where += f", skin {finer} times finer" if finer > 1 else ""
         # linear elements do not have an even pressure under exact contact either: twice the distance to it counts as well
@@ -188,7 +190,7 @@ def exact_ball(parts: int) -> Touch:
     """The same by the active set."""
     mesh = box_mesh(BLOCK, BLOCK[0] / parts)
     points, faces = mesh.points, mesh.boundary
-    reach = 2.0 * math.sqrt(2.0 * BALL * DEPTH)  # twice as far as it would touch if nothing gave way
+    reach = 1.3 * math.sqrt(2.0 * BALL * DEPTH)  # further than it would touch if nothing gave way
     near = np.hypot(*(points[:, :2] - ASIDE).T) < reach
     top = faces[((points[:, 2] > 0.49 * BLOCK[2]) & near)[faces].all(axis=1)]
     fixed = np.flatnonzero(points[:, 2] < -0.49 * BLOCK[2])
@@ -196,7 +198,7 @@ def exact_ball(parts: int) -> Touch:
     return touch(points, top, stiffness(points, mesh.tets, SOFT, POISSON), np.zeros_like(points), fixed, ball(centre, BALL))
 
 
-@problem("ball-in-block", "theory/validation-problems 27; [Hintermueller 2002]", refused=ELEMENTS, limits=EVEN)
+@problem("ball-in-block", "theory/validation-problems 27; [Hintermueller 2002]", refused=ELEMENTS)
 def ball_in_block(method: str, quick: bool) -> list[Check]:
     """A rigid ball pressed into a soft block: force, area and peak pressure against exact contact on the same mesh."""
     parts, checks = 16 if quick else 24, []
