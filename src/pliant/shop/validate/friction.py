@@ -58,7 +58,10 @@ def stick_or_slide(method: str, quick: bool) -> list[Check]:
     return checks
 
 
-@problem("creep", "theory/validation-problems 9", refused=REVERSAL)
+SLOW = {"quasi-rigid": "not done: a second of it takes a minute; where it lets go is asked by stick-or-slide"}
+
+
+@problem("creep", "theory/validation-problems 9", refused=REVERSAL | SLOW)
 def creep(method: str, quick: bool) -> list[Check]:
     """A block settles on a slope of 20 degrees with mu = 1; then with 1.01 tan it stays, and with 0.97 tan it slides as it should."""
     checks, tan, rest, time = [], math.tan(math.radians(20.0)), 0.3 if quick else 1.0, 1.0
@@ -67,8 +70,7 @@ def creep(method: str, quick: bool) -> list[Check]:
         for part in (1.01, 0.97):
             world = turned(block_scene(method, kind, 1.0, leaning(20.0)))
             world.sim.run(until=rest)
-            for body in ("floor", "block"):
-                world.sim.set(f"{body}.friction", part * tan)
+            world.sim.set("floor.friction", (part * tan) ** 2)  # that of a pair is the geometric mean, and the block has 1
             begin = world.centre("block")[0]
             world.sim.run(until=rest + 0.5 * time)
             before, start = world.centre("block")[0], world.sim.time
