@@ -9,6 +9,7 @@ import pytest
 from pliant import PliantError, Scene
 from pliant.record import Run
 from pliant.shop import scenes
+from pliant.shop.scenes import corners, surfaces
 from pliant.simulate import running
 
 SMALL = {
@@ -47,6 +48,9 @@ SMALL = {
     "flattened-head": dict(edge=0.02, press=0.03, dt=0.001, duration=0.5),
     "pile": dict(busts=1, edge=0.026, spacing=0.035, duration=0.05),
     "rider": dict(edge=0.015, gap=0.05, duration=0.04),
+    "corner-cases": dict(),
+    "stepped-block": dict(edge=0.025, press=0.008),
+    "heavy-on-light": dict(duration=0.6),
     "hanging-bar": dict(spacing=0.0625),
     "melting-bust": dict(edge=0.025, spacing=0.026, dt=0.002, duration=2.5),
     "torn-head": dict(edge=0.025, spacing=0.024, drop=0.1, duration=0.7),
@@ -54,6 +58,7 @@ SMALL = {
 LONG = {
     "bunny-in-bowl", "torn-head", "head-in-room", "spinning-ball", "ball-joint", "melting-bust",  # ten seconds and more, even small
     "archway", "folding-strip", "squeezed-bars", "soft-cube-stiff-bars", "two-spheres", "two-bunnies", "bunny-and-teapot",  # five
+    "stepped-block", "heavy-on-light",  # the solver of `patch` takes half a minute to compile
 }  # fmt: skip
 OTHER = [
     ("slope", dict(model="fem", dt=0.005)),
@@ -61,6 +66,8 @@ OTHER = [
     ("column", dict(youngs_modulus=1e8, duration=0.5)),
     ("bowl", dict(edge=0.05, youngs_modulus=2e5, duration=1.2)),
     ("pendulum", dict(length=0.3, edge=0.06, duration=0.3)),
+    ("corner-cases", dict(case="wedge-in-crack", duration=0.2)),
+    ("corner-cases", dict(case="cliff-edge", model="soft")),
 ]
 
 
@@ -87,6 +94,30 @@ def test_the_small_version_keeps_its_promise(name, tmp_path):
 @pytest.mark.parametrize("name, values", OTHER)
 def test_so_do_other_parameters(name, values, tmp_path):
     run_and_expect(name, values, tmp_path)
+
+
+DEEP = {  # what `patch` does not do: tips and corners are 2 to 3 mm deep
+    ("spike-in-wedge", "rigid"), ("spike-in-wedge", "soft"), ("spike-in-crack", "soft"), ("vertex-on-vertex", "soft"), ("edge-on-edge", "soft"),
+}  # fmt: skip
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("model", ["rigid", "soft"])
+@pytest.mark.parametrize("case", corners.CASES)
+def test_corner_cases_under_contact_over_the_common_surface(case, model):
+    sim = scenes.make("corner-cases", case=case, model=model, contact=surfaces.PATCH).simulate().run()
+    if (case, model) in DEEP:
+        with pytest.raises(AssertionError, match=r"mm (below|deep)"):
+            corners.expect_corner_cases(sim)
+    else:
+        assert corners.expect_corner_cases(sim)
+
+
+def test_a_corner_case_that_does_not_exist_is_named():
+    with pytest.raises(PliantError, match="no corner case 'spike-on-spikes': did you mean spike-on-spike"):
+        scenes.make("corner-cases", case="spike-on-spikes")
+    with pytest.raises(PliantError, match="model is 'stiff'"):
+        scenes.make("corner-cases", model="stiff")
 
 
 @pytest.mark.slow

@@ -9,6 +9,7 @@ import numpy as np
 from pliant.base import Floats
 from pliant.scene import Scene
 from pliant.shop.validate import NO_CONTACT, Check, G, gives_way, problem
+from pliant.shop.validate.turning import turned
 from pliant.simulate.simulation import Simulation
 
 LENGTH, WIDTH, MODULUS, DENSITY, SPEED = 0.5, 0.05, 1e5, 1000.0, 0.1
@@ -124,6 +125,89 @@ def collision(method: str, quick: bool) -> list[Check]:
         Check("drift of angular momentum, of m v R", 0.0, turned, 1e-3, "kg m²/s", scale=size * 0.1, why=TURNS.get(method, "")),
         Check("energy gained", 0.0, gain, 1e-3, "J", scale=start.kinetic),
     ]
+
+
+LAYER = {"quasi-rigid": "not asked here: its bodies have no elements; the impact of a ball after Hertz is a test of its own page"}
+TURNS_BACK = {"reversal": "it reverses velocities within a step: its force is in single steps, and right only in the mean over many"}
+
+
+@problem("impact-peak", "theory/validation-problems 33", refused=LAYER | TURNS_BACK)
+def impact_peak(method: str, quick: bool) -> list[Check]:
+    """A soft ball hits the ground: in no step is the force more than 1.15 times its mean over 2 ms or a fifth of the impact about it."""
+    checks = []
+    for integrator in ("verlet", "implicit"):
+        for dt in (4e-4, 1e-4) if quick else (4e-4, 1e-4, 2.5e-5):
+            scene = Scene(dt=dt, duration=0.1, contact=method)
+            scene.add(name="ground", shape="plane", model="static")
+            ball, soft = dict(kind="ball", radius=0.1, edge=0.04), dict(youngs_modulus=1e5, poisson_ratio=0.3, density=DENSITY)
+            scheme: dict[str, Any] = dict(integrator=integrator)
+            scene.add(name="ball", shape=ball, material=soft, position=(0, 0, 0.1005), velocity=(0, 0, -1.0), **scheme)
+            world, times, forces = turned(scene), [], []
+            while world.sim.time < 0.08 - 1e-9:
+                world.sim.step()
+                times.append(world.sim.time)
+                forces.append(float(np.linalg.norm(world.sim.contacts("ball", "ground").total_force)))
+            force, pressed = np.array(forces), np.flatnonzero(np.array(forces) > 0.0)
+            span = min(2e-3, 0.2 * len(pressed) * dt)
+            what = f"largest force over its mean about it, {integrator}, dt = {1e3 * dt:g} ms"
+            checks.append(Check(what, 1.0, sharpness(force, max(1, round(span / dt))), 0.15, curve=(times, forces)))
+    return checks
+
+
+def sharpness(force: Floats, window: int) -> float:
+    """The largest of a row of forces over the mean of so many about it."""
+    most = int(np.argmax(force))
+    first = max(0, min(most - window // 2, len(force) - window))
+    mean = float(force[first : first + window].mean())
+    return float(force[most]) / mean if mean > 0.0 else np.nan
+
+
+WALLS = {  # of a box, by which way a plane in it faces: how it is turned [degree]
+    (0, 0, 1): (0, 0, 0), (0, 0, -1): (180, 0, 0), (1, 0, 0): (0, 90, 0), (-1, 0, 0): (0, -90, 0), (0, 1, 0): (-90, 0, 0),
+    (0, -1, 0): (90, 0, 0),
+}  # fmt: skip
+
+
+def boxed_in(method: str, integrator: Literal["verlet", "implicit"], friction: float) -> Scene:
+    """Five bodies fly about in a closed box of half a metre without gravity: two balls, two cubes and a slab."""
+    scene = Scene(dt=5e-4 if integrator == "verlet" else 4e-3, duration=5.0, contact=method, gravity=(0, 0, 0))
+    for facing, turn in WALLS.items():
+        place = tuple(-0.25 * np.array(facing))
+        scene.add(name=f"wall {facing}", shape="plane", model="static", position=place, rotation=turn, friction=friction)
+    soft = dict(youngs_modulus=5e4, poisson_ratio=0.3, density=DENSITY)
+    ball, cube, slab = dict(kind="ball", radius=0.06, edge=0.04), dict(kind="box", size=(0.1,) * 3, edge=0.05), (0.14, 0.1, 0.05)
+    shapes: list[dict[str, Any]] = [ball, cube, dict(kind="box", size=slab, edge=0.05), ball, cube]
+    rng = np.random.default_rng(5)
+    for k, shape in enumerate(shapes):
+        place = tuple(0.13 * np.array([(-1) ** k, (-1) ** (k // 2), (-1) ** (k // 4)])) if k < 4 else (0.0, 0.0, 0.15)
+        speed, spin = tuple(rng.normal(size=3) * 0.6), tuple(rng.normal(size=3) * 2.0)
+        scene.add(
+            name=f"body {k}", shape=shape, position=place, velocity=speed, angular_velocity=spin, material=soft, integrator=integrator,
+            friction=friction,
+        )  # fmt: skip
+    return scene
+
+
+@problem("closed-box", "theory/validation-problems 33", refused=LAYER)
+def closed_box(method: str, quick: bool) -> list[Check]:
+    """Five soft bodies bounce in a closed box: energy never grows, and explicit steps without friction keep 90 % of it."""
+    checks, until = [], 0.5 if quick else 5.0
+    cases: list[tuple[Literal["verlet", "implicit"], float]] = [("verlet", 0.0), ("implicit", 0.3)]
+    for integrator, friction in cases:
+        world = turned(boxed_in(method, integrator, friction))
+        start, most, touched = world.sim.books().total, 0.0, 0
+        while world.sim.time < until - 1e-9:
+            touched += len(world.sim.step().contacts)
+            most = max(most, world.sim.books().total / start - 1.0)
+        end = world.sim.books()
+        inside = max(float(np.abs(world.points(f"body {k}")).max()) for k in range(5))
+        checks += [
+            Check(f"energy above the start, {integrator}", 0.0, most, 1e-3, scale=1.0),
+            Check(f"they touch and stay inside, {integrator}: 1 yes", 1.0, float(touched > 0 and inside < 0.26), 0.0),
+        ]
+        if integrator == "verlet":
+            checks.append(Check(f"energy lost in {until:g} s, {integrator}", 0.0, 1.0 - end.total / start, 0.1, scale=1.0))
+    return checks
 
 
 # ---- refinement

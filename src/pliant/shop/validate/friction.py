@@ -10,6 +10,8 @@ import numpy as np
 from pliant.scene import Scene
 from pliant.shop.scenes.spillmann import upright
 from pliant.shop.validate import Check, G, contact_of, gives_way, problem
+from pliant.shop.validate.pressures import box_mesh
+from pliant.shop.validate.turning import turned
 from pliant.simulate.simulation import Simulation
 
 REVERSAL = {"reversal": "it has no friction: velocities are reversed, nothing resists sliding"}
@@ -44,15 +46,40 @@ def leaning(degrees: float) -> tuple[float, float, float]:
 @problem("stick-or-slide", "theory/validation-problems 9", refused=REVERSAL)
 def stick_or_slide(method: str, quick: bool) -> list[Check]:
     """A block on a slope of 20 degrees sticks as long as mu is at least tan(20 degrees); where it lets go is found by bisection."""
-    checks, gravity, until = [], leaning(20.0), 0.3
-    fast = 0.005 * G * np.sin(np.radians(20.0)) * until  # what a block with mu 0.5 % too small reaches
+    checks, gravity, until, tan = [], leaning(20.0), 0.3, math.tan(math.radians(20.0))
+    fast = 0.001 * G * math.sin(math.radians(20.0)) * until  # what a block with mu 0.1 % too small reaches
     for kind in kinds(method):
-        low, high = 0.9 * np.tan(np.radians(20.0)), 1.1 * np.tan(np.radians(20.0))
-        for _ in range(6 if quick else 8):
+        low, high = 0.97 * tan, 1.03 * tan
+        for _ in range(5 if quick else 7):
             middle = 0.5 * (low + high)
             slides = _speed(Simulation(block_scene(method, kind, middle, gravity)).run(until=until)) > fast
             low, high = (middle, high) if slides else (low, middle)
-        checks.append(Check(f"mu at which a {kind} block lets go", np.tan(np.radians(20.0)), 0.5 * (low + high), 0.02))
+        checks.append(Check(f"mu at which a {kind} block lets go", tan, 0.5 * (low + high), 0.005))
+    return checks
+
+
+SLOW = {"quasi-rigid": "not done: a second of it takes a minute; where it lets go is asked by stick-or-slide"}
+
+
+@problem("creep", "theory/validation-problems 9", refused=REVERSAL | SLOW)
+def creep(method: str, quick: bool) -> list[Check]:
+    """A block settles on a slope of 20 degrees with mu = 1; then with 1.01 tan it stays, and with 0.97 tan it slides as it should."""
+    checks, tan, rest, time = [], math.tan(math.radians(20.0)), 0.3 if quick else 1.0, 1.0
+    pull = 0.03 * G * math.sin(math.radians(20.0))  # of what friction leaves
+    for kind in kinds(method):
+        for part in (1.01, 0.97):
+            world = turned(block_scene(method, kind, 1.0, leaning(20.0)))
+            world.sim.run(until=rest)
+            world.sim.set("floor.friction", (part * tan) ** 2)  # that of a pair is the geometric mean, and the block has 1
+            begin = world.centre("block")[0]
+            world.sim.run(until=rest + 0.5 * time)
+            before, start = world.centre("block")[0], world.sim.time
+            world.sim.run(until=rest + time)
+            way, late = float(world.centre("block")[0] - begin), float(world.centre("block")[0] - before) / (world.sim.time - start)
+            if part > 1.0:
+                checks.append(Check(f"creep of a {kind} block at 1.01 tan", 0.0, late, 1e-8, "m/s", scale=1.0))
+            else:
+                checks.append(Check(f"path of a {kind} block at 0.97 tan", 0.5 * pull * time * (time + 2e-3), way, 0.02, "m"))
     return checks
 
 
@@ -126,6 +153,54 @@ def sliding_ball(method: str, quick: bool) -> list[Check]:
     ]
 
 
+SPOT = {"quasi-rigid": "not done: a body that spins on a flat face is beyond its responses, which are those of a smooth half-space"}
+
+
+@problem("spinning-disc", "theory/validation-problems 32", refused=REVERSAL | SPOT)
+def spinning_disc(method: str, quick: bool) -> list[Check]:
+    """A disc spins on its flat side: friction brakes it with 2/3 mu N R, and it stops after 3 R omega / (4 mu g)."""
+    mu, radius, high, spin = 0.3, 0.1, 0.04, 20.0
+    scene = Scene(dt=2e-3, duration=1.0, contact=method)
+    scene.add(name="plane", shape="plane", model="static", friction=mu)
+    disc = dict(kind="cylinder", radius=radius, height=high, edge=0.02)
+    scene.add(name="disc", shape=disc, model="rigid", position=(0, 0, 0.5 * high), angular_velocity=(0, 0, spin), friction=mu)
+    world = turned(scene)
+    world.sim.run(until=0.1)
+    weight, inertia = G * world.sim.mass("disc"), 0.5 * world.sim.mass("disc") * radius**2
+    torques, times, spins = [], [], []
+    while world.sim.time < 0.9:
+        world.sim.step()
+        torques.append(float(-world.back(world.sim.contacts("disc", "plane").total_torque(world.sim.centre("disc")))[2]))
+        times.append(world.sim.time)
+        frame = world.sim.world.model.bodies.frame[1]
+        state = world.sim.state
+        spins.append(float(world.back(world.sim.world.angular_velocities(state.rotation, state.spin)[frame])[2]))
+    expected, fast = 2.0 / 3.0 * mu * weight * radius, np.array(spins) > 0.3 * spin
+    line = np.polyfit(np.array(times)[fast], np.array(spins)[fast], 1) if fast.sum() > 2 else (math.nan, math.nan)
+    return [
+        Check("torque while it spins", expected, float(np.mean(np.array(torques)[fast])) if fast.any() else math.nan, 0.02, "N m"),
+        Check("time until it stops", inertia * spin / expected, float(-line[1] / line[0]), 0.02, "s", curve=(times, spins)),
+        Check("spin afterwards", 0.0, spins[-1], 0.01, "rad/s", scale=spin),
+    ]
+
+
+@problem("rolling-ball", "theory/validation-problems 11", refused=ROLLS)
+def rolling_ball(method: str, quick: bool) -> list[Check]:
+    """A rigid ball that rolls on the level keeps its speed: it loses less than 1 % in a second, on a plane and on the faces of a box."""
+    checks, until = [], 0.5 if quick else 1.0
+    floors: dict[str, Any] = {"plane": "plane", "mesh": box_mesh((2.0, 0.6, 0.1), 0.1)}
+    for kind, floor in floors.items():
+        scene = Scene(dt=2e-3, duration=until, contact=method)
+        scene.add(name="floor", shape=floor, model="static", position=(0.4, 0, 0.0 if kind == "plane" else -0.05), friction=0.5)
+        rolls: dict[str, Any] = dict(velocity=(1, 0, 0), angular_velocity=(0, 10, 0), friction=0.5)
+        scene.add(name="ball", shape=dict(kind="ball", radius=0.1), model="rigid", position=(0, 0, 0.1), **rolls)
+        world = turned(scene)
+        world.sim.run()
+        speed = float(world.back(world.sim.state.velocity[world.sim.world.model.bodies.frame[1]])[0])
+        checks.append(Check(f"speed after {until:g} s on a {kind}", 1.0, speed, 0.01 * until, "m/s"))
+    return checks
+
+
 ROCKS = {
     "ground": "its springs are as soft as dt is long: the block rocks on them, by a tenth of this at half the step; its foot stays",
     "quasi-rigid": "samples on rims face outwards and carry nothing: it stands on 0.0875 m of its 0.1 m, and tips over from 23.6 degrees",
@@ -186,45 +261,53 @@ def leaning_card(method: str, quick: bool) -> list[Check]:
     least = math.tan(lean) / 2 - thick / (2 * length)  # its weight acts half its thickness outside of the line from foot to top
     middle = 0.5 * length * np.array([math.sin(lean), math.cos(lean)]) + 0.5 * thick * np.array([-math.cos(lean), math.sin(lean)])
     down = {}
-    for part in (0.9, 1.1):
-        scene = Scene(dt=1e-3, duration=0.5, contact=method)
-        scene.add(name="floor", shape="plane", model="static", friction=part * least)
+    for part in (0.98, 1.02):
+        scene = Scene(dt=1e-3, duration=1.2, contact=method)
+        scene.add(name="floor", shape="plane", model="static", friction=1.0)
         wall = dict(kind="box", size=(0.2, 0.4, 0.4), edge=0.2)
         scene.add(name="wall", shape=wall, model="static", position=(0.1, 0.0, 0.19), friction=0.0)
         card = dict(kind="box", size=(thick, 0.1, length), edge=0.05)
         place = (middle[0] - length * math.sin(lean), 0.002, middle[1])
-        scene.add(name="card", shape=card, model="rigid", position=place, rotation=(0, 30.0, 0), friction=part * least)
+        scene.add(name="card", shape=card, model="rigid", position=place, rotation=(0, 30.0, 0), friction=1.0)
         scene.pair("card", "wall", friction=0.0)
-        down[part] = 1.0 - float(Simulation(scene).run().centre("card")[2]) / middle[1]
+        world = turned(scene)
+        world.sim.run(until=0.2)  # it comes to rest first
+        for body in ("floor", "card"):
+            world.sim.set(f"{body}.friction", part * least)
+        world.sim.run()
+        down[part] = 1.0 - float(world.centre("card")[2]) / middle[1]
     return [
-        Check("stands with 1.1 of the least mu: way down, of its height", 0.0, down[1.1], 0.05, scale=1.0),
-        Check("falls with 0.9 of the least mu: 1 yes", 1.0, float(0.2 < down[0.9] < 1.0), 0.0),
+        Check("stands with 1.02 of the least mu: way down, of its height", 0.0, down[1.02], 0.05, scale=1.0),
+        Check("falls with 0.98 of the least mu: 1 yes", 1.0, float(0.2 < down[0.98] < 1.0), 0.0),
     ]
 
 
 def fallen(way: float) -> Check:
     """An arch that folds comes down and stays above the ground; one that is thrown up, or falls through it, has not folded."""
-    what = "the arch with t/r = 0.08 falls: way down of the crown, of its height, from 0.1 to 1"
+    what = "the arch 5 % too thin falls: way down of the crown, of its height, from 0.1 to 1"
     return Check(what, 0.55, way, 0.45, scale=1.0)
+
+
+STONES, LIMIT = 11, 0.104910  # t/r below which no forces between so many stones balance their weights: theory/validation-problems 14
 
 
 @problem("arch", "theory/validation-problems 14; [Cocchetti 2020]", refused=EDGES | REVERSAL)
 def arch(method: str, quick: bool) -> list[Check]:
-    """A round arch of 11 rigid stones with mu = 0.6 stands if it is thicker than 0.1074 of its radius, and folds at hinges if thinner."""
-    radius, stones, crown = 0.5, 11, {}
-    for ratio in (0.08, 0.14, 0.2):
-        scene = Scene(dt=5e-4, duration=0.6 if quick else 2.0, contact=method)
+    """A round arch of 11 rigid stones with mu = 0.6 stands if it is thicker than 0.1049 of its radius, and folds at hinges if thinner."""
+    radius, crown = 0.5, {}
+    for part in (0.95, 1.05):
+        scene = Scene(dt=1e-3, duration=1.0 if quick else 3.0, contact=method)
         scene.add(name="ground", shape="plane", model="static", friction=0.6)
-        inner, outer, angle = radius * (1 - ratio / 2), radius * (1 + ratio / 2), 180.0 / stones
+        inner, outer, angle = radius * (1 - part * LIMIT / 2), radius * (1 + part * LIMIT / 2), 180.0 / STONES
         stone = dict(kind="arch_stone", inner=inner, outer=outer, angle=angle, depth=0.3, edge=0.15)
-        for k in range(stones):
+        for k in range(STONES):
             place = (0.0, 0.004 * (k % 2), 0.0)
             scene.add(name=f"stone {k}", shape=stone, model="rigid", position=place, rotation=upright((k + 0.5) * angle), friction=0.6)
-        sim = Simulation(scene)
-        high = sim.centre(f"stone {stones // 2}")[2]
-        crown[ratio] = 1.0 - float(sim.run().centre(f"stone {stones // 2}")[2] / high)
+        world = turned(scene)
+        high = world.centre(f"stone {STONES // 2}")[2]
+        world.sim.run()
+        crown[part] = 1.0 - float(world.centre(f"stone {STONES // 2}")[2] / high)
     return [
-        fallen(crown[0.08]),
-        Check("way down of the crown, of its height, where t/r = 0.14", 0.0, crown[0.14], 0.05, scale=1.0),
-        Check("the same, where t/r = 0.2", 0.0, crown[0.2], 0.05, scale=1.0),
+        fallen(crown[0.95]),
+        Check("way down of the crown 5 % above the limit, of its height", 0.0, crown[1.05], 0.05, scale=1.0),
     ]
