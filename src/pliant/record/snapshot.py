@@ -10,6 +10,7 @@ import numpy as np
 
 from pliant.base import PliantError
 from pliant.geometry.files import PointCloud
+from pliant.geometry.lattice.build import Weights
 from pliant.geometry.mesh import Surface, TetMesh
 from pliant.geometry.shape import Shape
 from pliant.model import State
@@ -78,6 +79,10 @@ def _mesh_arrays(shape: Shape) -> dict[str, np.ndarray]:
         arrays |= {"points": shape.tets.points, "tets": shape.tets.tets}
     if shape.skin is not None:
         arrays |= {"skin_points": shape.skin.points, "skin_faces": shape.skin.faces}
+    if shape.weights is not None:
+        arrays |= {f"weights_{name}": array for name, array in shape.weights._asdict().items()}
+    if shape.groups is not None:
+        arrays["groups"] = shape.groups
     if shape.cloud is not None:
         arrays["cloud_points"] = shape.cloud.points
         arrays |= {} if shape.cloud.normals is None else {"cloud_normals": shape.cloud.normals}
@@ -99,5 +104,7 @@ def unpack_scene(text: str, arrays: dict[str, np.ndarray]) -> Scene:
                 skin = Surface(found["skin_points"], found["skin_faces"]) if "skin_faces" in found else None
                 exact = spec.get("analytic")
                 cloud = PointCloud(found["cloud_points"], found.get("cloud_normals")) if "cloud_points" in found else None
-                setattr(body, part, Shape(spec.get("name", "recorded"), tets, skin, (exact[0], tuple(exact[1])) if exact else None, cloud))
+                weights = Weights(*(found[f"weights_{name}"] for name in Weights._fields)) if "weights_filled" in found else None
+                analytic = (exact[0], tuple(exact[1])) if exact else None
+                setattr(body, part, Shape(spec.get("name", "recorded"), tets, skin, analytic, cloud, weights, found.get("groups")))
     return scene

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from pliant.base import Floats, Ints, PliantError
-from pliant.bodies.parts import body_parts, element_groups
+from pliant.bodies.parts import body_parts, element_groups, shape_of
 from pliant.bodies.quasi_rigid.response import read_table
 from pliant.bodies.schema import SoftBody
 from pliant.contact.method import Several, choose, make_method
@@ -270,7 +270,7 @@ def read_meshes(scene: Scene) -> Scene:
             spec = getattr(body, part, None)
             if spec is not None and not is_named(spec):
                 try:
-                    update[part] = resolve(spec, solid=part == "core" or (part == "shape" and body.filled(needs)))
+                    update[part] = shape_of(body, needs) if part == "shape" else resolve(spec, solid=part == "core")
                 except PliantError as error:
                     raise PliantError(f"Body '{body.name}': {error}") from None
         response = getattr(body.material, "response", None)

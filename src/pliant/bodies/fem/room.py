@@ -50,6 +50,7 @@ FEM = Room(
     body=FemBody,
     building="pliant.bodies.fem.building",
     solid=True,
+    cells=True,
     stiffness="youngs_modulus",
     changes=("youngs_modulus", "poisson_ratio", "mass_damping", "stiffness_damping"),
     jobs={"tets": Job(({**BOX, "integrator": "implicit", "fixed": [{"side": "-z"}]},), {"solver": "direct"})},

@@ -1,0 +1,28 @@
+"""A closed surface around a scan, so that a body with an inside can be made of it."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from pliant.base import Floats
+from pliant.detect.surfels.make import from_cloud
+from pliant.geometry.files import PointCloud
+from pliant.geometry.lattice.closing import wrapped
+from pliant.geometry.mesh import Surface
+from pliant.geometry.topology import diagonal
+from pliant.geometry.winding_tree import WindingTree
+
+STEPS = 50  # along the diagonal, unless the edge of cells is given
+
+
+def wrapped_cloud(cloud: PointCloud, edge: float | None = None) -> Surface:
+    """The border of what the samples wind around, on the surface through them; half as fine as cells of this edge [m], if samples are."""
+    made = from_cloud(cloud)
+    step = max(0.5 * edge if edge else diagonal(made.points) / STEPS, float(np.median(made.spacing)))
+
+    def onto(x: Floats) -> tuple[Floats, Floats]:
+        foot = made.project(x)
+        away = np.where(foot.valid, np.linalg.norm(foot.points - x, axis=1), np.inf)
+        return foot.points, away
+
+    return wrapped(WindingTree.of_samples(made.points, made.normals, made.areas), made.points, step, onto)
