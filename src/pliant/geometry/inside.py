@@ -25,7 +25,8 @@ from pliant.geometry.topology import diagonal
 log = logging.getLogger("pliant")
 
 FILLS = ("auto", "conforming", "lattice")
-QUICK = 15.0  # [s] that "auto" waits for tetrahedra
+QUICK = 8.0  # [s] that "auto" waits for tetrahedra
+PATIENCE = 3.0  # times that, for estimates that fail
 LONG = 900.0  # [s] that "conforming" waits
 SKIN = 1 / 8  # of a cell: a skin of triangles much finer than this is simplified
 SKIN_OFF = 0.05  # of a cell: how far it may be from the surface then
@@ -66,7 +67,7 @@ def filled(shape: Shape, how: Filling) -> Shape:
     why = _why_cells(surface, how)
     if why:
         return _cells(shape, surface, how, why)
-    return _tetrahedra(shape, surface, how, time_allowed(2.0 * QUICK))
+    return _tetrahedra(shape, surface, how, time_allowed(PATIENCE * QUICK))
 
 
 def time_allowed(usual: float) -> float:
@@ -94,7 +95,7 @@ def _why_cells(surface: Surface, how: Filling) -> str:
 
 def _ready(surface: Surface, edge: float) -> Surface:
     """What fTetWild is given: a surface not much finer than the tetrahedra."""
-    return simplified(surface, 0.5 * edge, 0.5 * DEVIATION * diagonal(surface.points))
+    return simplified(surface, 0.5 * edge, DEVIATION * diagonal(surface.points))
 
 
 def _tetrahedra(shape: Shape, surface: Surface, how: Filling, timeout: float) -> Shape:
@@ -115,7 +116,7 @@ def _cells(shape: Shape, surface: Surface, how: Filling, why: str = "") -> Shape
     edge = how.edge or default_edge(closed)
     skin = simplified(closed, SKIN * edge, SKIN_OFF * edge)
     mesh, weights = lattice(skin, edge)
-    text = f"filled with {len(mesh.tets) // 5} cells of {edge:.3g} m that its surface cuts"
+    text = f"filled with {len(mesh.tets)} tetrahedra in cells of {edge:.3g} m that its surface cuts"
     text += f": {why}" if why else ""
     text += f"; {done}" if done else ""
     log.info("%s: %s", shape.name, text)

@@ -104,6 +104,8 @@ def _raw(spec: Any) -> Shape:
         shape = Shape("surface", None, spec)
     elif isinstance(spec, PointCloud):
         shape = Shape("the point cloud", None, cloud=spec)
+    elif "mesh" in spec:
+        return _raw(spec["mesh"])
     elif "file" in spec:
         shape = _from_file(spec)
     else:

@@ -13,9 +13,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pliant.base import Floats, Ints, PliantError
+from pliant.base import Bools, Floats, Ints, PliantError
 from pliant.geometry.blocks import oriented
-from pliant.geometry.lattice.pieces import FINE, Pieces, pieces
+from pliant.geometry.lattice.pieces import FINE, SLIVER, Pieces, pieces
 from pliant.geometry.lattice.touching import Touching
 from pliant.geometry.mass import Mass, mass_of_surface
 from pliant.geometry.mesh import Surface, TetMesh
@@ -23,7 +23,8 @@ from pliant.geometry.mesh import Surface, TetMesh
 FLOOR = 0.01  # least part of a tetrahedron that counts: keeps equations of slivers from becoming singular
 LEAST = 0.125  # least share of its mass that a corner gets; with a quarter each the step is longest, with an eighth at most 1.41 times shorter
 MOST = 4_000_000  # cells of the box; more than this is taken for a mistake in `edge`
-OVERLAP = 0.01  # part of the volume: a surface that encloses so much more than is inside it overlaps itself
+MOST_CHANGED, ROUNDS = 2.0, 20  # factor of a node's mass, and rounds in which it is found
+OVERLAP = 0.002  # part of the volume that may be counted twice where the surface overlaps itself
 CELLS = 2000  # in a body, unless the edge is given
 COARSEST, FINEST = 1 / 15, 1 / 150  # of the diagonal: bounds of that edge
 CORNERS = np.array([[0, 3, 5, 6]] + [[c, c ^ 4, c ^ 2, c ^ 1] for c in (1, 2, 4, 7)])  # corner number = 4 x + 2 y + z, as in `brick`
@@ -59,12 +60,14 @@ def lattice(surface: Surface, edge: float | None = None) -> tuple[TetMesh, Weigh
     scaled = (surface.points - low) / size
     found, touch = pieces(scaled, surface.faces, counts)
     tets = _tets(found)
-    mesh = TetMesh(low + size * found.node_at, tets.reshape(-1, 4))
     part, middle = _parts(found)
-    filled = np.maximum(part, FLOOR).ravel()
-    share = filled[:, None] * _shares(middle.reshape(-1, 3), found, part.ravel() > 0.0)
+    kept = (part >= FLOOR) | (part.mean(axis=1, keepdims=True) < SLIVER)  # of a thin part all, of others what has material
+    filled = np.maximum(part, FLOOR)[kept]
+    share = filled[:, None] * _shares(found.node_at[tets[kept]], middle[kept] + found.cell[np.nonzero(kept)[0]], part[kept] > 0.0)
+    used, local = np.unique(tets[kept], return_inverse=True)
+    mesh = TetMesh(low + size * found.node_at[used], local.reshape(-1, 4))
     share = share * _corrected(mesh, share, _moments(whole, found, low, size))[mesh.tets]
-    ride, weights = _rides(scaled, surface.faces, found, touch, tets)
+    ride, weights = _rides(scaled, surface.faces, found, touch, tets, kept)
     return mesh, Weights(filled, share, ride, weights)
 
 
@@ -91,12 +94,9 @@ def _tet_of(x: Floats) -> int:
     return 1 + int(np.argmin(near)) if min(near) < 1.0 else 0
 
 
-def _shares(middle: Floats, found: Pieces, some: np.ndarray) -> Floats:
+def _shares(corners: Ints, place: Floats, some: Bools) -> Floats:
     """(t, 4) shares of the corners that put the mass at the centre of what is inside, LEAST at least."""
-    tets = _tets(found).reshape(-1, 4)
-    x = found.node_at[tets].astype(np.float64)
-    place = middle + np.repeat(found.cell, 5, axis=0)
-    weights = barycentric(x, place)
+    weights = barycentric(corners.astype(np.float64), place)
     weights[~some] = 0.25
     weights = np.maximum(weights, 0.0)
     weights /= weights.sum(axis=1, keepdims=True)
@@ -118,9 +118,9 @@ def barycentric(corners: Floats, place: Floats) -> Floats:
 def _moments(whole: Mass, found: Pieces, low: Floats, size: Floats) -> tuple[float, Floats, Floats]:
     """Volume, centre and second moments about the centre: by the surface, or by samples where it overlaps itself."""
     volume, first = found.total[0] * size.prod(), found.total[1:4] / found.total[0]
-    if abs(whole.volume / volume - 1.0) < OVERLAP:
+    if found.total[10] < OVERLAP * found.total[0]:
         return whole.volume, whole.centre, 0.5 * np.trace(whole.inertia) * np.eye(3) - whole.inertia
-    xx, yy, zz, xy, yz, zx = found.total[4:]
+    xx, yy, zz, xy, yz, zx = found.total[4:10]
     second = np.array([[xx, xy, zx], [xy, yy, yz], [zx, yz, zz]]) / found.total[0] - np.outer(first, first)
     return volume, low + size * first, volume * second * np.outer(size, size)
 
@@ -134,7 +134,7 @@ def _monomials(x: Floats) -> Floats:
 def _corrected(mesh: TetMesh, share: Floats, whole: tuple[float, Floats, Floats]) -> Floats:
     """(n,) factors of node masses: 1 + a quadratic function of the place, as small as the ten moments of the surface allow.
 
-    Where it would take more than half of a node's mass away (flat bodies of one layer of cells), only as much as that is done.
+    A factor stays between half and twice: bodies of one layer of cells keep an error across it.
     """
     mass = np.bincount(mesh.tets.ravel(), (share * mesh.volumes[:, None]).ravel(), minlength=len(mesh.points))
     volume, centre, second = whole
@@ -142,22 +142,21 @@ def _corrected(mesh: TetMesh, share: Floats, whole: tuple[float, Floats, Floats]
     x, c = (mesh.points - middle) / size, (centre - middle) / size
     s = second / size**2 + volume * np.outer(c, c)
     wanted = np.array([volume, *(volume * c), s[0, 0], s[1, 1], s[2, 2], s[0, 1], s[1, 2], s[2, 0]])
-    mass = mass * (volume / mass.sum())
-    start = volume / (share.sum(axis=1) @ mesh.volumes)
-    base = _monomials(x)
-    matrix = base.T @ (mass[:, None] * base)
-    change = base @ np.linalg.lstsq(matrix, wanted - base.T @ mass, rcond=1e-10)[0]
-    worst = float(-change.min())
-    if worst > 0.5:
-        change *= 0.5 / worst
-        change += (volume - mass @ (1.0 + change)) / volume
-    return start * (1.0 + change)
+    factor, base = np.full(len(mass), volume / mass.sum()), _monomials(x)
+    allowed = factor[0] / MOST_CHANGED, factor[0] * MOST_CHANGED
+    for _ in range(ROUNDS):
+        now = factor * mass
+        change = base @ np.linalg.lstsq(base.T @ (now[:, None] * base), wanted - base.T @ now, rcond=1e-12)[0]
+        factor = np.clip(factor * (1.0 + change), *allowed)
+        if np.abs(change).max() < 1e-9:
+            break
+    return factor * (volume / float(factor @ mass))
 
 
 # ---- where the points of the skin ride
 
 
-def _rides(points: Floats, faces: Ints, found: Pieces, touch: Touching, tets: Ints) -> tuple[Ints, Floats]:
+def _rides(points: Floats, faces: Ints, found: Pieces, touch: Touching, tets: Ints, kept: Bools) -> tuple[Ints, Floats]:
     """The tetrahedron of every point, in the piece that its triangles belong to, and its weights; points are in cells."""
     piece = _piece_of_points(points, faces, found, touch)
     used = np.unique(faces)
@@ -165,8 +164,9 @@ def _rides(points: Floats, faces: Ints, found: Pieces, touch: Touching, tets: In
     weights[:, 0] = 1.0
     corners = found.node_at.astype(np.float64)[tets[piece[used]]]  # (u, 5, 4, 3)
     each = np.stack([barycentric(corners[:, k], points[used]) for k in range(5)], axis=1)
-    best = each.min(axis=2).argmax(axis=1)
-    ride[used] = 5 * piece[used] + best
+    best = np.where(kept[piece[used]], each.min(axis=2), -np.inf).argmax(axis=1)
+    number = np.cumsum(kept.ravel()) - 1
+    ride[used] = number[5 * piece[used] + best]
     weights[used] = each[np.arange(len(used)), best]
     return ride, weights
 

@@ -15,10 +15,13 @@ import numpy as np
 from pliant.base import Bools, Floats, Ints
 from pliant.geometry.lattice.lines import Crossings, crossings
 from pliant.geometry.lattice.touching import Touching, edge_lists, in_cell, pair_of, touching
+from pliant.geometry.topology import Csr, listed
 from pliant.kernels import contiguous, inline, kernel, load
 
 FINE = 4  # samples along a cell
-NOTHING = 1e-6  # of a cell: less material counts as none
+FAR = 2  # cells that a surface may be outside the one it rides in, along faces
+SLIVER = 0.03  # of a cell: a piece with less is dropped where its surface can ride in a neighbour
+JOIN, MEASURE, LIST = 0, 1, 2  # what a walk along the lines is for
 
 
 class Pieces(NamedTuple):
@@ -30,7 +33,7 @@ class Pieces(NamedTuple):
     amount: Floats  # (c, 5) samples of material in each tetrahedron
     moment: Floats  # (c, 5, 3) times its place in cells
     of_pair: Ints  # (p,) piece of each piece of surface; -1 if it was dropped
-    total: Floats  # (10,) sums over all material: 1, x, y, z, xx, yy, zz, xy, yz, zx in cells
+    total: Floats  # (11,) sums over all material: 1, x, y, z, xx, yy, zz, xy, yz, zx in cells; and what is wound around again
 
 
 def pieces(points: Floats, faces: Ints, counts: Ints) -> tuple[Pieces, Touching]:
@@ -41,9 +44,9 @@ def pieces(points: Floats, faces: Ints, counts: Ints) -> tuple[Pieces, Touching]
     parent = np.full(samples + len(touch.face), -1, np.int64)
     parent[samples:] = np.arange(samples, len(parent))
     lines = [crossings(FINE * points, faces, FINE * counts, axis) for axis in range(3)]
-    none = np.zeros(0, np.int64), np.zeros((0, 5)), np.zeros((0, 5, 3)), np.zeros(0)
+    none = np.zeros(0, np.int64), np.zeros((0, 5)), np.zeros((0, 5, 3)), np.zeros(0), np.zeros(0, np.bool_), np.zeros((0, 2), np.int64)
     for axis in range(3):
-        _walk(axis, counts, *lines[axis], touch.start, touch.face, parent, False, *none)
+        _walk(axis, counts, *lines[axis], touch.start, touch.face, parent, JOIN, *none)
     _join_faces(contiguous(points), *edge_lists(faces), counts, touch.start, touch.face, touch.face_start, touch.by_face, touch.cell, parent)
     label, cell = _labelled(parent, samples, counts, touch)
     return _noded(points, lines, counts, touch, label, cell, samples)
@@ -61,14 +64,17 @@ def _labelled(parent: Ints, samples: int, counts: Ints, touch: Touching) -> tupl
 def _noded(points: Floats, lines: list[Crossings], counts: Ints, touch: Touching, label: Ints, cell: Ints, samples: int) -> tuple[Pieces, Touching]:
     number = len(cell)
     amount, moment = np.zeros((number, 5)), np.zeros((number, 5, 3))
-    nodes, total = np.arange(8 * number), np.zeros(10)
+    nodes, total = np.arange(8 * number), np.zeros(11)
+    some, pairs = np.zeros(0, np.bool_), np.zeros((0, 2), np.int64)
     for axis in range(3):
-        _walk(axis, counts, *lines[axis], touch.start, touch.face, label, True, nodes, amount, moment, total)
-    kept = _needed(counts, touch, label[samples:], cell, amount.sum(axis=1) > NOTHING * FINE**3)
-    _join_cells(counts, touch.start, touch.face, touch.cell, label[samples:], kept, nodes)
+        _walk(axis, counts, *lines[axis], touch.start, touch.face, label, MEASURE, nodes, amount, moment, total, some, pairs)
+    _join_cells(counts, touch.start, touch.face, touch.cell, label[samples:], nodes)
+    _flatten(nodes)
+    big = amount.sum(axis=1) >= SLIVER * FINE**3
+    beside = _beside(lines, counts, touch, label, ~big, samples)
+    kept = ~dropped(big, beside, nodes.reshape(-1, 8)) if big.any() else np.ones(number, np.bool_)
     place = np.stack(np.unravel_index(cell, tuple(counts)), axis=1)
     corner = np.indices((2, 2, 2)).reshape(3, 8).T
-    _flatten(nodes)
     used, mine = np.unique(nodes.reshape(-1, 8)[kept], return_inverse=True)
     node_at = (place[used // 8] + corner[used % 8]).astype(np.int64)
     of_piece = np.full(number, -1, np.int64)
@@ -78,18 +84,59 @@ def _noded(points: Floats, lines: list[Crossings], counts: Ints, touch: Touching
     np.add.at(out[0], of_piece[kept], amount[kept])
     np.add.at(out[1], of_piece[kept], moment[kept])
     out[2][of_piece[kept]] = place[kept]
+    of_piece = _carried(of_piece, big, beside)
     return Pieces(out[2], same.astype(np.int64), node_at, out[0], out[1], of_piece[label[samples:]], total / FINE**3), touch
 
 
-def _needed(counts: Ints, touch: Touching, label: Ints, cell: Ints, solid: Bools) -> Bools:
-    """Pieces that have material, or join pieces that have, or have triangles that no other piece has: others are grazed by the surface."""
-    neighbours = np.zeros((len(cell), 2), np.int64) - 1
-    _neighbours(counts, touch.start, touch.face, touch.cell, label, solid, neighbours)
-    elsewhere = np.zeros(int(touch.face.max(initial=0)) + 1, np.bool_)
-    elsewhere[touch.face[solid[label]]] = True
-    alone = np.zeros(len(cell), np.bool_)
-    alone[label[~elsewhere[touch.face]]] = True
-    return np.asarray(solid | alone | (neighbours[:, 1] >= 0))
+def _beside(lines: list[Crossings], counts: Ints, touch: Touching, label: Ints, small: Bools, samples: int) -> Csr:
+    """The neighbours of each small piece, reached through material or along a triangle."""
+    room = 2 * 6 * FINE**2 * int(small.sum()) + 6 * len(touch.face) + 1
+    pairs, total = np.empty((room, 2), np.int64), np.zeros(10)
+    none = np.zeros(0, np.int64), np.zeros((0, 5)), np.zeros((0, 5, 3))
+    for axis in range(3):
+        _walk(axis, counts, *lines[axis], touch.start, touch.face, label, LIST, *none, total, small, pairs)
+    found = pairs[: _list_faces(counts, touch.start, touch.face, touch.cell, label[samples:], small, pairs, int(total[0]))]
+    key = np.unique(np.concatenate([found[:, 0] * len(small) + found[:, 1], found[:, 1] * len(small) + found[:, 0]]))
+    return listed(key // len(small), key % len(small), len(small))
+
+
+def dropped(big: Bools, beside: Csr, nodes: Ints) -> Bools:
+    """Small pieces that only top a big one: none that leads on to a thin part, or from one big piece to another that it does not touch.
+
+    Level 1 is beside a big piece, level 2 beside level 1, ... Beyond level FAR there is a thin part; the way from there back to a big
+    piece is kept.
+    """
+    level, parent = np.where(big, 0, -1), np.arange(len(big))
+    edge = np.repeat(np.arange(len(big)), np.diff(beside.offsets)), beside.indices
+    for step in range(1, FAR + 1):
+        there = (level[edge[0]] == -1) & (level[edge[1]] == step - 1)
+        parent[edge[0][there]] = edge[1][there]
+        level[edge[0][there]] = step
+    root = parent.copy()
+    for _ in range(FAR):
+        root = parent[root]
+    root = np.where(level >= 0, root, -1)
+    kept = big | (level < 0)
+    out = (level[edge[0]] > 0) & (level[edge[1]] < 0)
+    kept[edge[0][out]] = True
+    a, b = edge
+    meet = np.flatnonzero((level[a] > 0) & (root[a] != root[b]) & (root[b] >= 0) & (a != b))
+    apart = ~(nodes[root[a[meet]]][:, :, None] == nodes[root[b[meet]]][:, None, :]).any(axis=(1, 2))
+    kept[a[meet[apart]]] = True
+    kept[b[meet[apart]]] = True
+    for _ in range(FAR):
+        kept[parent[kept]] = True
+    return ~kept
+
+
+def _carried(of_piece: Ints, big: Bools, beside: Csr) -> Ints:
+    """Every dropped piece rides in a kept neighbour, a big one if there is one."""
+    a, b = np.repeat(np.arange(len(big)), np.diff(beside.offsets)), beside.indices
+    for _ in range(FAR):
+        for wanted in (big, ~big):
+            free = (of_piece[a] < 0) & (of_piece[b] >= 0) & wanted[b]
+            of_piece[a[free]] = of_piece[b[free]]
+    return of_piece
 
 
 # ---- kernels: samples are numbered (i n1 + j) n2 + k, cells likewise
@@ -130,11 +177,12 @@ def _tet_at(x, y, z, odd):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _walk(axis, counts, start, at, face, out, cell_start, cell_face, owner, measure, nodes, amount, moment, total):  # type: ignore[no-untyped-def]
+def _walk(axis, counts, start, at, face, out, cell_start, cell_face, owner, mode, nodes, amount, moment, total, small, pairs):  # type: ignore[no-untyped-def]
     """Go along all lines of an axis from one sample or triangle to the next, through material.
 
-    First the two are joined in `owner`, a forest, if they are in one cell. Then, with `measure`, `owner` is the piece of each: what is
-    between is added to its amount, and cells that follow each other share the nodes of their common face.
+    JOIN: the two are joined in `owner`, a forest, if they are in one cell. MEASURE: `owner` is the piece of each; what is between is added to
+    its amount, and cells that follow each other share the nodes of their common face. LIST: pairs of pieces that follow each other, one of
+    which is small, are written; total[0] counts them.
     """
     n = FINE * counts
     stride = n[1] * n[2] if axis == 0 else (n[2] if axis == 1 else 1)
@@ -166,13 +214,18 @@ def _walk(axis, counts, start, at, face, out, cell_start, cell_face, owner, meas
             else:
                 break
             if w > 0 and item >= 0 and then >= 0:
-                if not measure:
+                if mode == JOIN:
                     if item < samples and owner[item] < 0:
                         owner[item] = item
                     if then < samples and owner[then] < 0:
                         owner[then] = then
                     if c0 == c1:
                         join(owner, item, then)
+                elif mode == LIST:
+                    a, b = owner[item], owner[then]
+                    if c0 != c1 and (small[a] or small[b]):
+                        pairs[int(total[0]), 0], pairs[int(total[0]), 1] = a, b
+                        total[0] += 1.0
                 else:
                     a, b = owner[item], owner[then]
                     if c0 != c1:
@@ -212,6 +265,7 @@ def _walk(axis, counts, start, at, face, out, cell_start, cell_face, owner, meas
                         total[7] += share * gx * gy
                         total[8] += share * gy * gz
                         total[9] += share * gz * gx
+                        total[10] += share * (w - 1)
                         x = y
             if q < start[line + 1] and (k >= length or at[q] < here):
                 w -= out[q]
@@ -270,8 +324,24 @@ def _cells(label, samples, counts, pair_cell, cell):  # type: ignore[no-untyped-
 
 
 @kernel
-def _neighbours(counts, start, face, cell, label, solid, neighbours):  # type: ignore[no-untyped-def]
-    """Up to two pieces with material beside each piece, reached along a triangle."""
+def _list_faces(counts, start, face, cell, label, small, pairs, used):  # type: ignore[no-untyped-def]
+    """Pairs of pieces that a triangle goes through one after the other, one of which is small; how many there are then."""
+    for m in range(len(face)):
+        c = cell[m]
+        for axis in range(3):
+            stride = counts[1] * counts[2] if axis == 0 else (counts[2] if axis == 1 else 1)
+            if c // stride % counts[axis] == counts[axis] - 1:
+                continue
+            other = pair_of(start, face, c + stride, face[m])
+            if other >= 0 and (small[label[m]] or small[label[other]]):
+                pairs[used, 0], pairs[used, 1] = label[m], label[other]
+                used += 1
+    return used
+
+
+@kernel
+def _join_cells(counts, start, face, cell, label, nodes):  # type: ignore[no-untyped-def]
+    """Copies of cells that a triangle goes through one after the other share the nodes of their common face."""
     for m in range(len(face)):
         c = cell[m]
         for axis in range(3):
@@ -280,27 +350,6 @@ def _neighbours(counts, start, face, cell, label, solid, neighbours):  # type: i
                 continue
             other = pair_of(start, face, c + stride, face[m])
             if other < 0:
-                continue
-            a, b = label[m], label[other]
-            for turn in range(2):
-                if solid[b] and neighbours[a, 0] != b:
-                    neighbours[a, 0 if neighbours[a, 0] < 0 else 1] = b
-                a, b = b, a
-
-
-@kernel
-def _join_cells(counts, start, face, cell, label, kept, nodes):  # type: ignore[no-untyped-def]
-    """Copies of cells that a triangle goes through one after the other share the nodes of their common face."""
-    for m in range(len(face)):
-        c = cell[m]
-        if not kept[label[m]]:
-            continue
-        for axis in range(3):
-            stride = counts[1] * counts[2] if axis == 0 else (counts[2] if axis == 1 else 1)
-            if c // stride % counts[axis] == counts[axis] - 1:
-                continue
-            other = pair_of(start, face, c + stride, face[m])
-            if other < 0 or not kept[label[other]]:
                 continue
             bit = 4 >> axis
             for corner in range(8):
