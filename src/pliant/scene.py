@@ -213,7 +213,8 @@ class Scene(Spec):
             raise PliantError(f"There is no scene file {path} (looked from {Path.cwd()}).")
         scene = cls.from_toml(path.read_text(), str(path))
         for body in scene.bodies:
-            for shape in (getattr(body, part, None) for part in ("shape", "skin", "core")):
+            shapes = [getattr(body, part, None) for part in ("shape", "skin", "core")]
+            for shape in [*shapes, *(region.shape for region in getattr(body, "regions", []))]:
                 if isinstance(shape, dict) and "file" in shape:  # files are named relative to the scene
                     shape["file"] = str((path.parent / shape["file"]).resolve())
             response = getattr(body.material, "response", None)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.spatial import cKDTree
 
 from pliant.base import Floats, Ints
 from pliant.geometry.mesh import Surface
@@ -20,6 +19,8 @@ def distance_to(surface: Surface, at: Floats) -> Floats:
 
 def nearest_on(surface: Surface, at: Floats) -> tuple[Floats, Floats]:
     """The place of the surface nearest to each point, and its distance [m]; exact as in `distance_to`."""
+    from scipy.spatial import cKDTree
+
     samples, owner = _samples(surface, diagonal(surface.points) / 200.0)
     near = cKDTree(samples).query(at, k=min(NEAREST, len(samples)))[1].reshape(len(at), -1)
     x = surface.points[surface.faces]

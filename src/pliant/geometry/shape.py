@@ -34,7 +34,6 @@ class Shape:
     analytic: tuple[str, tuple[float, ...]] | None = None
     cloud: PointCloud | None = None  # points of a surface without triangles; then there are neither tets nor a skin
     weights: Weights | None = None  # of tets that the skin cuts, and where it rides in them; None: the skin is their boundary
-    groups: Ints | None = None  # (t,) number of the physical group or region of each tet, if the file has any
     notes: tuple[str, ...] = ()  # how it was filled
 
     def surface(self) -> Surface:

@@ -23,7 +23,7 @@ from pathlib import Path
 
 import numpy as np
 
-from pliant.base import Floats, Ints, PliantError
+from pliant.base import PliantError
 from pliant.geometry.check_surface import repair_surface
 from pliant.geometry.distance import distance_to
 from pliant.geometry.mesh import TET_FACES, Surface, TetMesh

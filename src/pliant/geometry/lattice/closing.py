@@ -73,7 +73,7 @@ def with_lids(surface: Surface) -> tuple[Surface, float, int]:
     length = np.linalg.norm(surface.points[rim[:, 1]] - surface.points[rim[:, 0]], axis=1)
     weight = np.bincount(loop, length, minlength=count)
     middle = np.stack([np.bincount(loop, length * surface.points[rim].mean(axis=1)[:, k], minlength=count) for k in range(3)], axis=1)
-    middle /= np.maximum(weight, 1e-300)[:, None]
+    middle = middle / np.maximum(weight, 1e-300)[:, None]
     fans = np.stack([rim[:, 1], rim[:, 0], len(surface.points) + loop], axis=1)
     both = Surface(np.concatenate([surface.points, middle]), np.concatenate([faces, fans]))
     if _volume(both) < 0.0:

@@ -60,6 +60,36 @@ def lattice_bars(method: str, quick: bool) -> list[Check]:
     return checks
 
 
+@problem("lattice-two-materials", "[Timoshenko 1970]: springs one after the other, and side by side", methods=NO_CONTACT)
+def lattice_two_materials(method: str, quick: bool) -> list[Check]:
+    """A bar of cells with a second material in a half of it, across or along it, that ends within cells: nu = 0."""
+    length, stiff, edge = 4 * SIDE, 5.0, SIDE / ACROSS
+    box = cells(make("box", size=(length, SIDE, SIDE), edge=SIDE).surface(), edge)
+    split, far = 0.43, 3.0 * length  # of the length or the height; regions reach out of the bar
+    block = make("box", size=(far, far, far), edge=far).surface()
+    across = block.moved((split * length - 0.5 * length - 0.5 * far, 0, 0))
+    along = block.moved((0, 0, split * SIDE - 0.5 * SIDE - 0.5 * far))
+    moved, area = 1e-4 * length, SIDE**2
+    series = moved * area / (length * (split / (stiff * YOUNG) + (1.0 - split) / YOUNG))
+    beside = moved * area / length * YOUNG * (split * stiff + 1.0 - split)
+    return [
+        Check("one after the other, force", series, _end_force(box, across, stiff, moved), 0.02, "N"),
+        Check("side by side, force", beside, _end_force(box, along, stiff, moved), 0.02, "N"),
+    ]
+
+
+def _end_force(shape: Shape, region: Surface, stiff: float, moved: float) -> float:
+    """The force with which the end of a bar is moved along it [N]."""
+    scene = Scene(gravity=(0, 0, 0), contact="none")
+    material = dict(youngs_modulus=YOUNG, poisson_ratio=0.0, law="linear")
+    own = dict(shape=region, material=dict(youngs_modulus=stiff * YOUNG))
+    end = dict(where=dict(side="+x"), shift=(moved, 0.0, 0.0))
+    scene.add(name="bar", shape=shape, material=material, regions=[own], fixed=[dict(side="-x")], motions=[end])
+    sim = Simulation(scene).equilibrium()
+    rest = sim.world.model.nodes.rest
+    return abs(float(sim.reactions[rest[:, 0] > rest[:, 0].max() - 1e-9, 0].sum()))
+
+
 @problem("lattice-mass", "sums over conforming tetrahedra", methods=NO_CONTACT)
 def lattice_mass(method: str, quick: bool) -> list[Check]:
     """Mass, centre and inertia of cells are those of the tetrahedra that follow the same surface."""
