@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from pliant.base import PliantError
 from pliant.geometry import tetrahedralise as module
 from pliant.geometry.check import diagnose
-from pliant.geometry.mesh import Surface, TetMesh
 from pliant.geometry.distance import distance_to
+from pliant.geometry.mesh import Surface, TetMesh
 from pliant.geometry.tetrahedralise import fill, tetrahedralise
 
 CORNERS = np.array([[i, j, k] for k in (0, 1) for j in (0, 1) for i in (0, 1)], dtype=float)
@@ -63,7 +63,7 @@ def test_an_open_box_is_closed_by_winding_number_on_request() -> None:
 
 
 def test_open_surface_is_refused_with_counts() -> None:
-    with pytest.raises(PliantError, match=r"not closed \(4 edges with one face, 0 with more than two\).*holes=True"):
+    with pytest.raises(PliantError, match=r"not closed \(4 edges with one face, 0 with more than two\).*holes = true"):
         tetrahedralise(OPEN)
 
 

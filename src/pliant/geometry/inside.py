@@ -1,7 +1,7 @@
 """What is put inside a surface: tetrahedra that follow it, or cells that it cuts.
 
-`fill = "conforming"` is fTetWild, `fill = "lattice"` the cells of geometry/lattice; "auto" takes tetrahedra where they will be quick, and says why
-it takes cells where it does. Only models that can ride in cells (bodies/room.py) get them.
+`fill = "conforming"` is fTetWild, `fill = "lattice"` the cells of geometry/lattice; "auto" takes tetrahedra where they will be quick, and says
+why it takes cells where it does. Only models that can ride in cells (bodies/room.py) get them.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ def _why_cells(surface: Surface, how: Filling) -> str:
     ready = _ready(surface, edge)
     seconds = estimated_seconds(len(ready.faces))
     if seconds > QUICK and not is_kept(ready, edge):
-        return f"tetrahedra that follow its {len(surface.faces)} triangles would take about {seconds:.0f} s (fill = \"conforming\" makes them)"
+        return f"tetrahedra that follow its {len(surface.faces)} triangles take about {seconds:.0f} s (fill = \"conforming\" makes them)"
     return ""
 
 

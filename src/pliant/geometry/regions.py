@@ -58,7 +58,8 @@ def part_inside(mesh: TetMesh, surface: Surface) -> Floats:
         part[bare] = WindingTree.of_triangles(closed.points, closed.faces).about(middle[bare]) > 0.5
     if not part.any():
         where = "lies outside the body" if not some[inside].any() else "is too small for its elements"
-        raise PliantError(f"the region {where}: it spans {_span(low, high)}, the body {_span(mesh.points.min(axis=0), mesh.points.max(axis=0))}.")
+        body = _span(mesh.points.min(axis=0), mesh.points.max(axis=0))
+        raise PliantError(f"the region {where}: it spans {_span(low, high)}, the body {body}.")
     return part
 
 

@@ -9,6 +9,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from pliant.base import PliantError, nearest
 from pliant.geometry import lathe, solids
 from pliant.geometry.check import load
@@ -18,6 +20,7 @@ from pliant.geometry.lattice.closing import closed_surface
 from pliant.geometry.mesh import Surface, TetMesh
 from pliant.geometry.shape import Shape
 from pliant.geometry.topology import diagonal
+from pliant.geometry.units import units_asked
 
 # Shapes of the shop are named, not imported: the library does not need it, and loads of it only what is asked for.
 SHAPES: dict[str, Callable[..., Shape] | str] = {
@@ -127,8 +130,8 @@ def _from_file(spec: dict[str, Any]) -> Shape:
     for key in spec:
         if key not in FILE_KEYS:
             raise PliantError(f"a shape from a file has no '{key}': {nearest(key, FILE_KEYS)}")
-    mesh, report = load(spec["file"], **{k: v for k, v in spec.items() if k not in ("file", "edge")})
-    notes = tuple(f.sentence for f in report.findings if f.code == "scale")
+    mesh, _ = load(spec["file"], **{k: v for k, v in spec.items() if k not in ("file", "edge")})
+    notes = tuple(units_asked(float(np.ptp(mesh.points, axis=0).max())))
     if isinstance(mesh, TetMesh):
         return Shape(spec["file"], mesh, notes=notes)
     if isinstance(mesh, Surface):

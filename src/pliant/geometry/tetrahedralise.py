@@ -196,7 +196,7 @@ def _require_pytetwild() -> None:
 def _said(progress: Progress | None, triangles: int) -> Progress:
     """Sentences also go to the log: the first at once, then one every few seconds."""
     expected = estimated_seconds(triangles)
-    log.info("filling a surface of %d triangles with tetrahedra, about %.0f s (once; the result is kept). Ctrl-C stops it.", triangles, expected)
+    log.info("filling %d triangles with tetrahedra, about %.0f s (once; the result is kept). Ctrl-C stops it.", triangles, expected)
     last = time.monotonic()
 
     def say(sentence: str) -> None:

@@ -1,7 +1,7 @@
 """Winding numbers of many triangles, or of many samples with normals and areas, about many places [Barill et al. 2018].
 
-The items are sorted along a curve that keeps neighbours together, and halved again and again. A group that is far away, more than FAR of its
-radii, counts as one dipole, the sum of its area vectors at the middle of its areas; a near one is opened, down to the items themselves.
+The items are sorted along a curve that keeps neighbours together, and halved again and again. A group that is far away, more than FAR of
+its radii, counts as one dipole, the sum of its area vectors at the middle of its areas; a near one is opened, down to the items themselves.
 Errors are below 0.1 (0.075 about a scan of 40k triangles): what matters is which side of 1/2 a place is on.
 """
 

@@ -34,8 +34,8 @@ class Tets:
     """Tetrahedra of one kind and one law; every array is per element and may be changed in place.
 
     nodes (E, c) world node numbers; rest [m]: positions of all nodes (n, 3) or of every corner (E, c, 3);
-    lam, mu [Pa], density [kg/m^3], rayleigh [s]: numbers or (E,). Of an element that a surface cuts, `filled` is the part that is inside, and
-    `share` (E, 4) the mass of its corners over that of the whole element.
+    lam, mu [Pa], density [kg/m^3], rayleigh [s]: numbers or (E,). Of an element that a surface cuts, `filled` is the part that is inside,
+    and `share` (E, 4) the mass of its corners over that of the whole element.
     """
 
     kind: ClassVar[str]

@@ -196,10 +196,10 @@ def assembled(path: Path, points: Floats, blocks: Iterable[Block], names: dict[s
         beside = [f"{len(c)} of type {n}" for n, c in whole.items() if not n.startswith("tetra")]
         if beside:
             said.append(f"Beside the tetrahedra the file holds {', '.join(beside)}; they are not needed and were left out.")
-        found = _without_middle_nodes(points, np.concatenate(tets), whole, said)
+        made = _without_middle_nodes(points, np.concatenate(tets), whole, said)
         own = np.concatenate([np.concatenate(groups[name]) for name in whole if name.startswith("tetra")]).astype(np.int64)
-        found.groups, found.names = own if own.any() else None, names or {}
-        return found
+        made.groups, made.names = own if own.any() else None, names or {}
+        return made
     faces = [_corners(name, nodes, 3, said) for name, nodes in whole.items() if name.startswith("triangle")]
     if quads:
         flat = np.concatenate(quads)

@@ -17,8 +17,8 @@ VEGA = {"TET": ("tetra", 4), "TETS": ("tetra", 4), "CUBIC": ("hexahedron", 8), "
 def read_veg(path: Path) -> Raw:
     """Sections *VERTICES, *ELEMENTS and *SET; a set that a *REGION names is a group, called after its material."""
     sections: list[tuple[list[str], list[Row]]] = []
-    for number, line in enumerate(text_lines(path), start=1):
-        words = line.split("#", 1)[0].replace(",", " ").split()
+    for number, text in enumerate(text_lines(path), start=1):
+        words = text.split("#", 1)[0].replace(",", " ").split()
         if not words:
             continue
         if words[0].upper() == "*INCLUDE":

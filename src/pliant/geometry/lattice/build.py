@@ -1,10 +1,9 @@
 """A body of cubic cells inside a closed surface, which rides in them as the skin.
 
-Each cell has five tetrahedra, as `geometry/blocks.brick` cuts them. Strain is constant in a tetrahedron, so that its elastic energy is that of
-what is inside, weighted by the part of its volume that is: the cut cells are integrated exactly as far as that part is known. Mass goes to the
-corners of a tetrahedron as the centre of what is inside asks for, but to no corner less than LEAST of it: stiffness and mass of a sliver
-shrink alike, so that it does not shorten the stable step. Then the masses of all nodes are corrected, as little as can be, to the volume, the
-centre and the second moments of the surface.
+Each cell has five tetrahedra, as `geometry/blocks.brick` cuts them. Strain is constant in a tetrahedron, so its elastic energy is that of what
+is inside: the whole one's times the part of its volume that is. Mass goes to the corners of a tetrahedron as the centre of what is inside
+asks for, but to no corner less than LEAST of it: stiffness and mass of a sliver shrink alike, so that it does not shorten the stable step.
+Then the masses of all nodes are corrected, as little as can be, to the volume, the centre and the second moments of the surface.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from pliant.geometry.mass import Mass, mass_of_surface
 from pliant.geometry.mesh import Surface, TetMesh
 
 FLOOR = 0.01  # least part of a tetrahedron that counts: keeps equations of slivers from becoming singular
-LEAST = 0.125  # least share of its mass that a corner gets; with a quarter each the step is longest, with an eighth at most 1.41 times shorter
+LEAST = 0.125  # least share of its mass that a corner gets: with a quarter each the step is longest, so at most 1.41 times shorter
 MOST = 4_000_000  # cells of the box; more than this is taken for a mistake in `edge`
 MOST_CHANGED, ROUNDS = 2.0, 20  # factor of a node's mass, and rounds in which it is found
 OVERLAP = 0.002  # part of the volume that may be counted twice where the surface overlaps itself
@@ -186,5 +185,5 @@ def _piece_of_points(points: Floats, faces: Ints, found: Pieces, touch: Touching
         best[point[first[better]]], away[point[first[better]]] = piece[first[better]], distance[first[better]]
     lost = np.setdiff1d(np.unique(faces), np.flatnonzero(best >= 0))
     if len(lost):
-        raise PliantError(f"{len(lost)} points of the surface are in no cell (first: {lost[0]}); take a smaller edge, or check the surface.")
+        raise PliantError(f"{len(lost)} points of the surface are in no cell (first: {lost[0]}); take a smaller edge.")
     return best

@@ -1,8 +1,8 @@
 """A closed surface from one that is not: holes get lids, and what cannot be closed so is wrapped.
 
-A lid is a fan from the middle of the rim. Where lids would be a large part of the surface, or edges still do not pair, the surface (or a cloud
-of samples) is wrapped instead: the places about which it winds more than half [Jacobson et al. 2013, Barill et al. 2018] are the inside, and
-their border, put onto the input where that is near, is the surface.
+A lid is a fan from the middle of the rim. Where lids would be a large part of the surface the surface (or a cloud of samples) is wrapped
+instead: the places about which it winds more than half [Jacobson et al. 2013, Barill et al. 2018] are the inside, and their border, put onto
+the input where that is near, is the surface.
 """
 
 from __future__ import annotations
@@ -72,8 +72,9 @@ def with_lids(surface: Surface) -> tuple[Surface, float, int]:
     count = int(loop.max()) + 1
     length = np.linalg.norm(surface.points[rim[:, 1]] - surface.points[rim[:, 0]], axis=1)
     weight = np.bincount(loop, length, minlength=count)
-    middle = np.stack([np.bincount(loop, length * surface.points[rim].mean(axis=1)[:, k], minlength=count) for k in range(3)], axis=1)
-    middle = middle / np.maximum(weight, 1e-300)[:, None]
+    middle = np.zeros((count, 3))
+    np.add.at(middle, loop, length[:, None] * surface.points[rim].mean(axis=1))
+    middle /= np.maximum(weight, 1e-300)[:, None]
     fans = np.stack([rim[:, 1], rim[:, 0], len(surface.points) + loop], axis=1)
     both = Surface(np.concatenate([surface.points, middle]), np.concatenate([faces, fans]))
     if _volume(both) < 0.0:
@@ -85,12 +86,13 @@ def with_lids(surface: Surface) -> tuple[Surface, float, int]:
 
 
 def wrapped(tree: WindingTree, points: Floats, step: float, onto: Callable[[Floats], tuple[Floats, Floats]]) -> Surface:
-    """The border of the places that are wound around, on a grid of this step [m]; onto(x) gives places on the input and how far they are."""
+    """The border of the places that are wound around, on a grid of this step [m]; onto(x): places on the input and how far they are."""
     low, high = points.min(axis=0) - 2.0 * step, points.max(axis=0) + 2.0 * step
     blocks = np.ceil((high - low) / (COARSE * step)).astype(np.int64)
     counts = COARSE * blocks + 1
     if counts.prod() > MOST:
-        raise PliantError(f"cells of {2.0 * step:.3g} m are too small for a body of {np.ptp(points, axis=0).max():.3g} m; take a larger edge.")
+        size = float(np.ptp(points, axis=0).max())
+        raise PliantError(f"cells of {2.0 * step:.3g} m are too small for a body of {size:.3g} m; take a larger edge.")
     winding = _winding(tree, points, low, step, blocks)
     surface = _border(winding, low, step)
     if not len(surface.faces):

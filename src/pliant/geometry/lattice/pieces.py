@@ -47,9 +47,10 @@ def pieces(points: Floats, faces: Ints, counts: Ints) -> tuple[Pieces, Touching]
     none = np.zeros(0, np.int64), np.zeros((0, 5)), np.zeros((0, 5, 3)), np.zeros(0), np.zeros(0, np.bool_), np.zeros((0, 2), np.int64)
     for axis in range(3):
         _walk(axis, counts, *lines[axis], touch.start, touch.face, parent, JOIN, *none)
-    _join_faces(contiguous(points), *edge_lists(faces), counts, touch.start, touch.face, touch.face_start, touch.by_face, touch.cell, parent)
+    pairs = touch.start, touch.face, touch.face_start, touch.by_face, touch.cell
+    _join_faces(contiguous(points), *edge_lists(faces), counts, *pairs, parent)
     label, cell = _labelled(parent, samples, counts, touch)
-    return _noded(points, lines, counts, touch, label, cell, samples)
+    return _noded(lines, counts, touch, label, cell, samples), touch
 
 
 def _labelled(parent: Ints, samples: int, counts: Ints, touch: Touching) -> tuple[Ints, Ints]:
@@ -61,7 +62,7 @@ def _labelled(parent: Ints, samples: int, counts: Ints, touch: Touching) -> tupl
     return label, cell
 
 
-def _noded(points: Floats, lines: list[Crossings], counts: Ints, touch: Touching, label: Ints, cell: Ints, samples: int) -> tuple[Pieces, Touching]:
+def _noded(lines: list[Crossings], counts: Ints, touch: Touching, label: Ints, cell: Ints, samples: int) -> Pieces:
     number = len(cell)
     amount, moment = np.zeros((number, 5)), np.zeros((number, 5, 3))
     nodes, total = np.arange(8 * number), np.zeros(11)
@@ -85,7 +86,7 @@ def _noded(points: Floats, lines: list[Crossings], counts: Ints, touch: Touching
     np.add.at(out[1], of_piece[kept], moment[kept])
     out[2][of_piece[kept]] = place[kept]
     of_piece = _carried(of_piece, big, beside)
-    return Pieces(out[2], same.astype(np.int64), node_at, out[0], out[1], of_piece[label[samples:]], total / FINE**3), touch
+    return Pieces(out[2], same.astype(np.int64), node_at, out[0], out[1], of_piece[label[samples:]], total / FINE**3)
 
 
 def _beside(lines: list[Crossings], counts: Ints, touch: Touching, label: Ints, small: Bools, samples: int) -> Csr:
@@ -177,7 +178,9 @@ def _tet_at(x, y, z, odd):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _walk(axis, counts, start, at, face, out, cell_start, cell_face, owner, mode, nodes, amount, moment, total, small, pairs):  # type: ignore[no-untyped-def]
+def _walk(  # type: ignore[no-untyped-def]
+    axis, counts, start, at, face, out, cell_start, cell_face, owner, mode, nodes, amount, moment, total, small, pairs
+):
     """Go along all lines of an axis from one sample or triangle to the next, through material.
 
     JOIN: the two are joined in `owner`, a forest, if they are in one cell. MEASURE: `owner` is the piece of each; what is between is added to

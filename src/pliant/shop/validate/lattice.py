@@ -107,12 +107,14 @@ def lattice_mass(method: str, quick: bool) -> list[Check]:
         centre = volume @ middle / volume.sum()
         y = fine - centre
         # a tetrahedron has V/20 (sum of corners' squares + square of their sum) of second moment
-        second = DENSITY / 20.0 * (np.einsum("t,tai,taj->ij", volume, y, y) + np.einsum("t,ti,tj->ij", volume, y.sum(axis=1), y.sum(axis=1)))
+        both = y.sum(axis=1)
+        second = DENSITY / 20.0 * (np.einsum("t,tai,taj->ij", volume, y, y) + np.einsum("t,ti,tj->ij", volume, both, both))
         own = np.einsum("n,ni,nj->ij", mass, nodes - centre, nodes - centre)
         inertia = [np.trace(each) * np.eye(3) - each for each in (second, own)]
         off = float(np.abs(inertia[1] - inertia[0]).max() / np.abs(inertia[0]).max())
         checks.append(Check(f"{kind}: mass", total, float(mass.sum()), 0.01, "kg"))
-        checks.append(Check(f"{kind}: miss of the centre", 0.0, float(np.linalg.norm(mass @ nodes / mass.sum() - centre)), 0.01, "m", scale=extent.min()))
+        miss = float(np.linalg.norm(mass @ nodes / mass.sum() - centre))
+        checks.append(Check(f"{kind}: miss of the centre", 0.0, miss, 0.01, "m", scale=float(extent.min())))
         checks.append(Check(f"{kind}: error of inertia, of the largest", 0.0, off, 0.02, scale=1.0))
     return checks
 
