@@ -1,7 +1,7 @@
 """What is put inside a surface: tetrahedra that follow it, or cells that it cuts.
 
-`fill = "conforming"` is fTetWild, `fill = "lattice"` the cells of geometry/lattice; "auto" takes tetrahedra where they will be quick, and says
-why it takes cells where it does. Only models that can ride in cells (bodies/room.py) get them.
+`fill = "conforming"` is fTetWild, `fill = "lattice"` the cells of geometry/lattice; "auto" takes tetrahedra where they will be quick, and
+says why it takes cells where it does. Only models that can ride in cells (bodies/room.py) get them.
 """
 
 from __future__ import annotations

@@ -35,6 +35,7 @@ def defects_picture(mesh: Any, out: Path) -> list[str]:
     plotter.add_light(pyvista.Light(light_type="headlight"))
     plotter.add_text("; ".join(said), font_size=10, color="black", position="lower_left")
     plotter.view_vector((1.0, -1.3, 0.7), viewup=(0, 0, 1))
+    plotter.camera.zoom(1.3)
     plotter.add_axes(color="black")
     try:
         plotter.screenshot(str(out))

@@ -21,8 +21,8 @@ def wrapped_cloud(cloud: PointCloud, edge: float | None = None) -> Surface:
     step = max(0.5 * edge if edge else diagonal(made.points) / STEPS, float(np.median(made.spacing)))
 
     def onto(x: Floats) -> tuple[Floats, Floats]:
-        foot = made.project(x)
-        away = np.where(foot.valid, np.linalg.norm(foot.points - x, axis=1), np.inf)
-        return foot.points, away
+        foot = made.project(x).points  # over holes too, where it is near
+        away = np.linalg.norm(foot - x, axis=1)
+        return foot, np.where(np.isfinite(away), away, np.inf)
 
     return wrapped(WindingTree.of_samples(made.points, made.normals, made.areas), made.points, step, onto)

@@ -1,7 +1,7 @@
 """A body of cubic cells inside a closed surface, which rides in them as the skin.
 
-Each cell has five tetrahedra, as `geometry/blocks.brick` cuts them. Strain is constant in a tetrahedron, so its elastic energy is that of what
-is inside: the whole one's times the part of its volume that is. Mass goes to the corners of a tetrahedron as the centre of what is inside
+Each cell has five tetrahedra, as `geometry/blocks.brick` cuts them. Strain is constant in a tetrahedron, so its elastic energy is that of
+the whole one times the part of its volume that is inside. Mass goes to the corners of a tetrahedron as the centre of what is inside
 asks for, but to no corner less than LEAST of it: stiffness and mass of a sliver shrink alike, so that it does not shorten the stable step.
 Then the masses of all nodes are corrected, as little as can be, to the volume, the centre and the second moments of the surface.
 """
@@ -84,8 +84,13 @@ def _parts(found: Pieces) -> tuple[Floats, Floats]:
     full = np.bincount([_tet_of(x) for x in sample], minlength=5).astype(np.float64)
     amount = found.amount
     middle = np.divide(found.moment, amount[..., None], out=np.full_like(found.moment, 0.5), where=amount[..., None] > 0.0)
-    part = amount / full
-    return np.where(part > 1.0 - 1e-9, 1.0, part), middle
+    part = np.minimum(amount / full, 1.0)
+    volume = np.array([2.0, 1.0, 1.0, 1.0, 1.0]) / 6.0  # of the tetrahedra of a cell
+    cut = (part < 1.0 - 1e-9) @ np.diag(volume) * part
+    missing = amount.sum(axis=1) / FINE**3 - part @ volume  # samples are few for a tetrahedron, not for its cell
+    scale = 1.0 + np.divide(missing, cut.sum(axis=1), out=np.zeros(len(part)), where=cut.any(axis=1))
+    part = np.where(part < 1.0 - 1e-9, part * np.maximum(scale, 0.0)[:, None], 1.0)
+    return np.minimum(part, 1.0), middle
 
 
 def _tet_of(x: Floats) -> int:
@@ -116,9 +121,9 @@ def barycentric(corners: Floats, place: Floats) -> Floats:
 
 def _moments(whole: Mass, found: Pieces, low: Floats, size: Floats) -> tuple[float, Floats, Floats]:
     """Volume, centre and second moments about the centre: by the surface, or by samples where it overlaps itself."""
-    volume, first = found.total[0] * size.prod(), found.total[1:4] / found.total[0]
-    if found.total[10] < OVERLAP * found.total[0]:
+    if found.total[10] <= OVERLAP * found.total[0]:
         return whole.volume, whole.centre, 0.5 * np.trace(whole.inertia) * np.eye(3) - whole.inertia
+    volume, first = found.total[0] * size.prod(), found.total[1:4] / found.total[0]
     xx, yy, zz, xy, yz, zx = found.total[4:10]
     second = np.array([[xx, xy, zx], [xy, yy, yz], [zx, yz, zz]]) / found.total[0] - np.outer(first, first)
     return volume, low + size * first, volume * second * np.outer(size, size)

@@ -183,8 +183,8 @@ def _walk(  # type: ignore[no-untyped-def]
 ):
     """Go along all lines of an axis from one sample or triangle to the next, through material.
 
-    JOIN: the two are joined in `owner`, a forest, if they are in one cell. MEASURE: `owner` is the piece of each; what is between is added to
-    its amount, and cells that follow each other share the nodes of their common face. LIST: pairs of pieces that follow each other, one of
+    JOIN: the two are joined in `owner`, a forest, if they are in one cell. MEASURE: `owner` is the piece of each; what is between is added
+    to its amount, and cells that follow each other share the nodes of their common face. LIST: pairs of pieces that follow each other, one of
     which is small, are written; total[0] counts them.
     """
     n = FINE * counts
