@@ -1,4 +1,4 @@
-"""Fewer triangles for a surface that is finer than what is made of it, by quadric error metrics (Garland, Heckbert 1997) through VTK."""
+"""Fewer triangles for a surface that is finer than what is made of it, by quadric error metrics [Garland 1997] through VTK."""
 
 from __future__ import annotations
 

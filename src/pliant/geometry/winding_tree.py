@@ -1,4 +1,4 @@
-"""Winding numbers of many triangles, or of many samples with normals and areas, about many places [Barill et al. 2018].
+"""Winding numbers of many triangles, or of many samples with normals and areas, about many places [Barill 2018].
 
 The items are sorted along a curve that keeps neighbours together, and halved again and again. A group that is far away, more than FAR of
 its radii, counts as one dipole, the sum of its area vectors at the middle of its areas; a near one is opened, down to the items themselves.

@@ -1,7 +1,7 @@
 """A closed surface from one that is not: holes get lids, and what cannot be closed so is wrapped.
 
 A lid is a fan from the middle of the rim. Where lids would be a large part of the surface the surface (or a cloud of samples) is wrapped
-instead: the places about which it winds more than half [Jacobson et al. 2013, Barill et al. 2018] are the inside, and their border, put
+instead: the places about which it winds more than half [Jacobson 2013; Barill 2018] are the inside, and their border, put
 onto the input where that is near, is the surface.
 """
 

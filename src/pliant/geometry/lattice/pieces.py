@@ -3,7 +3,7 @@
 Samples inside and pieces of surface (pairs of a cell and a triangle) of one cell belong together where a line goes from one to the next
 through material, and where triangles share an edge in the cell. So parts with a gap between them stay apart, however narrow it is, and a
 part thinner than the samples is held together by its triangles. Copies of neighbouring cells share the four nodes of their common face if a
-line or a triangle goes through it [Nesme et al. 2009; Teran et al. 2005].
+line or a triangle goes through it [Nesme 2009].
 """
 
 from __future__ import annotations
@@ -184,8 +184,8 @@ def _walk(  # type: ignore[no-untyped-def]
     """Go along all lines of an axis from one sample or triangle to the next, through material.
 
     JOIN: the two are joined in `owner`, a forest, if they are in one cell. MEASURE: `owner` is the piece of each; what is between is added
-    to its amount, and cells that follow each other share the nodes of their common face. LIST: pairs of pieces that follow each other, one of
-    which is small, are written; total[0] counts them.
+    to its amount, and cells that follow each other share the nodes of their common face. LIST: pairs of pieces that follow each other, one
+    of which is small, are written; total[0] counts them.
     """
     n = FINE * counts
     stride = n[1] * n[2] if axis == 0 else (n[2] if axis == 1 else 1)
