@@ -7,7 +7,7 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from pliant.base import PliantError
-from pliant.geometry.lattice.build import FLOOR, LEAST, Weights, default_edge, lattice
+from pliant.geometry.lattice.build import CELLS, FLOOR, LEAST, Weights, default_edge, lattice
 from pliant.geometry.lattice.lines import crossings
 from pliant.geometry.lattice.touching import touching
 from pliant.geometry.mass import mass_of_surface
@@ -173,6 +173,6 @@ def test_impossible_edges_are_refused(edge: float, words: str) -> None:
 
 
 def test_default_edge_follows_the_volume() -> None:
-    assert default_edge(BALL) == pytest.approx((mass_of_surface(BALL).volume / 2000) ** (1 / 3))
+    assert default_edge(BALL) == pytest.approx((mass_of_surface(BALL).volume / CELLS) ** (1 / 3))
     thin = make("box", size=(1.0, 0.01, 0.01), edge=0.01).surface()
     assert default_edge(thin) == pytest.approx(np.linalg.norm([1.0, 0.01, 0.01]) / 150)

@@ -25,8 +25,8 @@ from pliant.geometry.topology import diagonal
 log = logging.getLogger("pliant")
 
 FILLS = ("auto", "conforming", "lattice")
-QUICK = 8.0  # [s] that "auto" waits for tetrahedra
-PATIENCE = 3.0  # times that, for estimates that fail
+QUICK = 5.0  # [s] that "auto" waits for tetrahedra
+PATIENCE = 2.0  # times that, for estimates that fail
 LONG = 900.0  # [s] that "conforming" waits
 SKIN = 1 / 8  # of a cell: a skin of triangles much finer than this is simplified
 SKIN_OFF = 0.05  # of a cell: how far it may be from the surface then

@@ -86,6 +86,9 @@ def resolve(spec: Any, solid: bool, cells: bool = False, wrap: Wrap | None = Non
         where = {key: spec.pop(key, None) for key in ("place", "fit")}
         how = Filling.taken_from(spec, cells)
     shape = placed(_raw(spec), where.get("place"), where.get("fit"))
+    if isinstance(spec, dict) and "file" in spec and "size" not in spec and where["fit"] is None:
+        points = shape.cloud.points if shape.cloud is not None else shape.surface().points
+        shape = replace(shape, notes=tuple(units_asked(float(np.ptp(points, axis=0).max()))))
     if solid and shape.cloud is not None and wrap is not None and cells and how.fill != "conforming":
         note = "its points were wrapped with a surface"
         shape, how = replace(shape, skin=wrap(shape.cloud, how.edge), cloud=None, notes=(*shape.notes, note)), replace(how, fill="lattice")
@@ -131,9 +134,8 @@ def _from_file(spec: dict[str, Any]) -> Shape:
         if key not in FILE_KEYS:
             raise PliantError(f"a shape from a file has no '{key}': {nearest(key, FILE_KEYS)}")
     mesh, _ = load(spec["file"], **{k: v for k, v in spec.items() if k not in ("file", "edge")})
-    notes = tuple(units_asked(float(np.ptp(mesh.points, axis=0).max())))
     if isinstance(mesh, TetMesh):
-        return Shape(spec["file"], mesh, notes=notes)
+        return Shape(spec["file"], mesh)
     if isinstance(mesh, Surface):
-        return Shape(spec["file"], None, mesh, notes=notes)
-    return Shape(spec["file"], None, cloud=mesh, notes=notes)
+        return Shape(spec["file"], None, mesh)
+    return Shape(spec["file"], None, cloud=mesh)

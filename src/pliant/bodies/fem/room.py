@@ -74,7 +74,9 @@ class FemBody(SoftBody):
         return self.material.words(self.material.law)
 
     def jobs(self) -> list[str]:
-        return [*super().jobs(), "solver"]
+        shape = self.shape
+        filled = "kind" not in shape or shape.get("fill") == "lattice" if isinstance(shape, dict) else getattr(shape, "tets", None) is None
+        return [*(name for name in super().jobs() if name != "cells" or filled), "solver"]
 
 
 BOX: dict[str, Any] = {"shape": {"kind": "box", "size": (1, 1, 1), "edge": 1.0}}
@@ -87,5 +89,8 @@ FEM = Room(
     cells=True,
     stiffness="youngs_modulus",
     changes=("youngs_modulus", "poisson_ratio", "mass_damping", "stiffness_damping"),
-    jobs={"tets": Job(({**BOX, "integrator": "implicit", "fixed": [{"side": "-z"}]},), {"solver": "direct"})},
+    jobs={
+        "tets": Job(({**BOX, "integrator": "implicit", "fixed": [{"side": "-z"}]},), {"solver": "direct"}),
+        "cells": Job(({"shape": {"kind": "ball", "radius": 1.0, "edge": 1.0, "fill": "lattice"}},)),
+    },
 )

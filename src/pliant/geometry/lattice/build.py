@@ -24,7 +24,7 @@ LEAST = 0.125  # least share of its mass that a corner gets: with a quarter each
 MOST = 4_000_000  # cells of the box; more than this is taken for a mistake in `edge`
 MOST_CHANGED, ROUNDS = 2.0, 20  # factor of a node's mass, and rounds in which it is found
 OVERLAP = 0.002  # part of the volume that may be counted twice where the surface overlaps itself
-CELLS = 2000  # in a body, unless the edge is given
+CELLS = 1200  # in a body, unless the edge is given
 COARSEST, FINEST = 1 / 15, 1 / 150  # of the diagonal: bounds of that edge
 CORNERS = np.array([[0, 3, 5, 6]] + [[c, c ^ 4, c ^ 2, c ^ 1] for c in (1, 2, 4, 7)])  # corner number = 4 x + 2 y + z, as in `brick`
 
