@@ -20,6 +20,7 @@ from pliant.geometry.mass import Mass, mass_of_surface
 from pliant.geometry.mesh import Surface, TetMesh
 
 FLOOR = 0.01  # least part of a tetrahedron that counts: keeps equations of slivers from becoming singular
+HELD = 0.05  # the same where points of the skin ride, so that contact does not turn it inside out
 LEAST = 0.125  # least share of its mass that a corner gets: with a quarter each the step is longest, so at most 1.41 times shorter
 MOST = 4_000_000  # cells of the box; more than this is taken for a mistake in `edge`
 MOST_CHANGED, ROUNDS = 2.0, 20  # factor of a node's mass, and rounds in which it is found
@@ -61,12 +62,13 @@ def lattice(surface: Surface, edge: float | None = None) -> tuple[TetMesh, Weigh
     tets = _tets(found)
     part, middle = _parts(found)
     kept = (part >= FLOOR) | (part.mean(axis=1, keepdims=True) < SLIVER)  # of a thin part all, of others what has material
+    ride, weights = _rides(scaled, surface.faces, found, touch, tets, kept)
     filled = np.maximum(part, FLOOR)[kept]
+    filled[ride] = np.maximum(filled[ride], HELD)
     share = filled[:, None] * _shares(found.node_at[tets[kept]], middle[kept] + found.cell[np.nonzero(kept)[0]], part[kept] > 0.0)
     used, local = np.unique(tets[kept], return_inverse=True)
     mesh = TetMesh(low + size * found.node_at[used], local.reshape(-1, 4))
     share = share * _corrected(mesh, share, _moments(whole, found, low, size))[mesh.tets]
-    ride, weights = _rides(scaled, surface.faces, found, touch, tets, kept)
     return mesh, Weights(filled, share, ride, weights)
 
 

@@ -19,7 +19,7 @@ from pliant.geometry.report import Report
 from pliant.geometry.topology import Edges, diagonal, labels, volume_of
 from pliant.geometry.winding_tree import WindingTree
 
-LARGE = 0.25  # of the area of a surface: larger lids are a guess that the winding number makes better
+LARGE = 0.4  # of the area of a surface: larger lids are a guess that the winding number makes better
 EMPTY = 1e-5  # of the cube of the diagonal: less than this is no inside
 COARSE = 4  # grid steps between places that are looked at first
 MOST = 20_000_000  # places of the grid of a wrap
