@@ -14,7 +14,7 @@ import numpy as np
 
 from pliant.base import Floats, Ints
 from pliant.geometry.winding import half_solid_angle, sample_solid_angle
-from pliant.kernels import contiguous, kernel, load, norm, parallel, prange, sub, use_threads
+from pliant.kernels import contiguous, kernel, load, norm, sub
 
 FAR = 2.0  # radii of a group
 LEAF = 8  # items of a group that is not halved again
@@ -67,7 +67,6 @@ class WindingTree:
     def about(self, places: Floats) -> Floats:
         """Winding number about each place, (n,)."""
         out = np.empty(len(places))
-        use_threads(4 * len(places))
         _about(contiguous(places), self.corners, self.triangles, self.first, self.last, self.middle, self.vector, self.radius, out)
         return out
 
@@ -92,11 +91,12 @@ def _radii(corners, first, last, middle, radius):  # type: ignore[no-untyped-def
                 radius[g] = max(radius[g], norm(d))
 
 
-@parallel
+@kernel
 def _about(places, items, triangles, first, last, middle, vector, radius, out):  # type: ignore[no-untyped-def]
     halved = (len(first) - 1) // 2  # groups from here on are not
-    for i in prange(len(places)):
-        p, total, stack, top = load(places, i), 0.0, np.empty(64, np.int64), 1
+    stack = np.empty(64, np.int64)
+    for i in range(len(places)):
+        p, total, top = load(places, i), 0.0, 1
         stack[0] = 0
         while top > 0:
             top -= 1

@@ -13,13 +13,13 @@ from pliant.geometry.topology import diagonal
 from pliant.geometry.winding_tree import WindingTree
 
 STEPS = 100  # along the diagonal, unless the edge of cells is given
-FINEST = 0.6  # of the spacing of the samples: steps below this would follow single ones
 
 
 def wrapped_cloud(cloud: PointCloud, edge: float | None = None) -> Surface:
     """The border of what the samples wind around, on the surface through them; four times as fine as cells of this edge [m]."""
     made = from_cloud(cloud)
-    step = max(0.25 * edge if edge else diagonal(made.points) / STEPS, FINEST * float(np.median(made.spacing)))
+    least = 0.5 * float(np.median(made.spacing))  # finer, it would follow single samples
+    step = max(0.25 * edge if edge else diagonal(made.points) / STEPS, least)
 
     def onto(x: Floats) -> tuple[Floats, Floats]:
         foot = made.project(x).points  # over holes too, where it is near
