@@ -110,7 +110,7 @@ def _soft(mesh: Mesh, report: Report, edge: float | None, found: Outlook) -> Non
     why = done or f"tetrahedra that follow it would take about {seconds:.0f} s"
     found.lines.append(
         f"soft: filled with cells of {cells_edge:.3g} m that it cuts (fill = \"auto\"), about {_about(found.elements)} tetrahedra in about "
-        f"{found.seconds:.0f} s: {why}."
+        f"{max(found.seconds, 1.0):.0f} s: {why}."
     )
 
 
