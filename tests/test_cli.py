@@ -7,6 +7,7 @@ import json
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import meshio
 import numpy as np
@@ -16,6 +17,27 @@ from pliant import PliantError, cli
 from pliant.cli.options import COLOURS, parse_settings
 from pliant.look import fields
 from pliant.record import Run
+
+CUBE = """v 0 0 0
+v 1 0 0
+v 0 1 0
+v 1 1 0
+v 0 0 1
+v 1 0 1
+v 0 1 1
+v 1 1 1
+f 1 3 4
+f 1 4 2
+f 5 6 8
+f 5 8 7
+f 1 2 6
+f 1 6 5
+f 3 7 8
+f 3 8 4
+f 1 5 7
+f 1 7 3
+f 2 4 8
+f 2 8 6"""
 
 SCENE = """
 dt = 0.005
@@ -126,6 +148,59 @@ def test_info(pliant, run_file):
     assert facts["bytes"] == run_file.stat().st_size
     code, text, _ = pliant("info", run_file)
     assert code == 0 and "11 frames from t = 0 s to 0.1 s, 10 steps." in text
+
+
+@pytest.mark.parametrize(
+    ("use", "code", "words"),
+    [
+        ("soft", 0, "soft: closed, filled with tetrahedra that follow it"),
+        ("rigid", 0, "rigid: its 12 triangles touch"),
+        ("points", 0, "points: filled with about 400 points"),
+        ("press", 0, "press: its 8 points carry the pressure"),
+        ("cake", 2, "--as cake"),
+    ],
+)
+def test_check_says_what_becomes_of_a_file(pliant, in_folder, use, code, words):
+    Path("cube.obj").write_text(CUBE)
+    found, out, err = pliant("check", "cube.obj", "--as", use)
+    assert found == code and words in out + err
+    if code == 0:
+        assert "box (0, 0, 0) to (1, 1, 1) m; the origin is 0.866 m from its middle" in out
+        assert "volume 1 m^3 (1e+03 kg of water), centre of mass (0.5, 0.5, 0.5) m" in out
+
+
+def test_check_of_an_open_file(pliant, in_folder):
+    Path("open.obj").write_text("\n".join(CUBE.split("\n")[:-1]))
+    code, out, _ = pliant("check", "open.obj", "--as", "rigid")
+    assert code == 1 and "holes = true closes it" in out
+    code, out, _ = pliant("check", "open.obj", "--as", "soft", "--edge", "20cm", "--json")
+    told = json.loads(out)["outlook"]
+    assert code == 0 and told["works"] and "1 hole closed with lids" in told["lines"][-1] and told["volume"] == pytest.approx(1.0)
+
+
+def test_check_draws_what_is_wrong(pliant, in_folder):
+    Path("open.obj").write_text("\n".join(CUBE.split("\n")[:-1]))
+    code, out, err = pliant("check", "open.obj", "--picture", "marked.png")
+    if "pictures cannot be drawn here" in err:
+        pytest.skip("no driver for pictures")
+    assert code == 0 and "3 edges of holes (red)" in out
+    from PIL import Image
+
+    colours = np.asarray(Image.open("marked.png").convert("RGB")).reshape(-1, 3).astype(int)
+    assert ((colours[:, 0] > 150) & (colours[:, 1] < 90) & (colours[:, 2] < 90)).sum() > 100  # the rim is there
+
+
+def test_cache_lists_and_clears_fillings(pliant, in_folder, monkeypatch):
+    monkeypatch.setenv("PLIANT_CACHE", str(Path.cwd()))
+    kept = Path("pliant/tets")
+    kept.mkdir(parents=True)
+    np.savez(kept / "0123456789abcdef.npz", points=np.eye(3), tets=np.zeros((7, 4), int), about=[0.01, 12, 3.0])
+    (kept / "damaged.npz").write_bytes(b"no zip")
+    out = pliant("cache")[1]
+    assert "2 filled surfaces" in out and "0123456789ab  7 tetrahedra of 0.01 m in 12 triangles, made in 3 s" in out and "damaged" in out
+    assert pliant("cache", "--clear", "cake")[0] == 2
+    code, out, _ = pliant("cache", "--clear", "tets", "--json")
+    assert code == 0 and json.loads(out)["tets"]["fillings"] == [] and not list(kept.iterdir())
 
 
 @pytest.mark.parametrize("given", ["tets.msh", "nothing.obj"])

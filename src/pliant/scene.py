@@ -156,13 +156,17 @@ class Scene(Spec):
 
     def simulate(self, **options: Unpack[SettingFields]) -> Simulation:
         """Build the world and return a simulation that is ready to step; options override fields (dt, duration, contact)."""
-        from pliant.simulate.simulation import Simulation  # the door upwards; kernels load here, for start-up
+        from pliant.simulate.guards import check_start  # the door upwards; kernels load here, for start-up
+        from pliant.simulate.simulation import Simulation
 
         known = ("dt", "duration", "contact", "gravity", "solver")
         for key in options:
             if key not in known:
                 raise PliantError(f"simulate() has no option '{key}'; it takes {', '.join(known)}.")
-        return Simulation(self.copy_with(**options))
+        sim = Simulation(self.copy_with(**options))
+        if sim.scene.contact != "none" and len(sim.scene.bodies) > 1:
+            sim.notes += check_start(sim, refuse=False)  # `pliant run` refuses; who writes programs may mean it
+        return sim
 
     def copy_with(self, **values: Unpack[SceneFields]) -> Scene:
         """A copy in which some fields differ, validated."""
@@ -213,7 +217,8 @@ class Scene(Spec):
             raise PliantError(f"There is no scene file {path} (looked from {Path.cwd()}).")
         scene = cls.from_toml(path.read_text(), str(path))
         for body in scene.bodies:
-            for shape in (getattr(body, part, None) for part in ("shape", "skin", "core")):
+            shapes = [getattr(body, part, None) for part in ("shape", "skin", "core")]
+            for shape in [*shapes, *(region.shape for region in getattr(body, "regions", []))]:
                 if isinstance(shape, dict) and "file" in shape:  # files are named relative to the scene
                     shape["file"] = str((path.parent / shape["file"]).resolve())
             response = getattr(body.material, "response", None)

@@ -371,7 +371,7 @@ DAMAGED = {
     ],
     "a.vtu": [("<VTKFile", "XML is broken"), ("", "XML is broken")],
     "a.mesh": [("MeshVersionFormatted 1\nDimension 3\nVertices\n4\n0 0 0 0\n", "Medit|no tetrahedra")],
-    "a.veg": [("*VERTICES\n", "files of type '.veg' are not read; pliant reads .obj")],
+    "a.dae": [("*VERTICES\n", "files of type '.dae' are not read; pliant reads .obj")],
 }  # fmt: skip
 
 

@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 from pliant.base import PliantError
 from pliant.geometry import tetrahedralise as module
 from pliant.geometry.check import diagnose
+from pliant.geometry.distance import distance_to
 from pliant.geometry.mesh import Surface, TetMesh
-from pliant.geometry.tetrahedralise import distance_to, fill, tetrahedralise
+from pliant.geometry.tetrahedralise import fill, tetrahedralise
 
 CORNERS = np.array([[i, j, k] for k in (0, 1) for j in (0, 1) for i in (0, 1)], dtype=float)
 QUADS = np.array([[0, 2, 3, 1], [4, 5, 7, 6], [0, 1, 5, 4], [2, 6, 7, 3], [0, 4, 6, 2], [1, 3, 7, 5]])
@@ -62,7 +63,7 @@ def test_an_open_box_is_closed_by_winding_number_on_request() -> None:
 
 
 def test_open_surface_is_refused_with_counts() -> None:
-    with pytest.raises(PliantError, match=r"not closed \(4 edges with one face, 0 with more than two\).*holes=True"):
+    with pytest.raises(PliantError, match=r"not closed \(4 edges with one face, 0 with more than two\).*holes = true"):
         tetrahedralise(OPEN)
 
 

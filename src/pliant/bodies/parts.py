@@ -12,9 +12,11 @@ from pliant.base import Floats, Ints, PliantError
 from pliant.bodies.elements import Elements
 from pliant.bodies.room import find_room
 from pliant.bodies.schema import Body
-from pliant.geometry.embed import embed
+from pliant.detect.surfels.wrap import wrapped_cloud
+from pliant.geometry.embed import Embedding, embed
 from pliant.geometry.mesh import Surface, TetMesh
 from pliant.geometry.quaternions import quaternion_to_matrix, rotation_vector_to_quaternion
+from pliant.geometry.shape import Shape
 from pliant.geometry.shapes import resolve
 
 Make = Callable[[Ints, Ints, Floats, dict[str, Floats]], Elements]
@@ -83,12 +85,19 @@ class BodyParts:
 def body_parts(body: Body, needs: frozenset[str] = frozenset()) -> BodyParts:
     """Arrays of a body, with what the contact methods of the scene need of its shape; errors name it."""
     try:
-        parts = find_room(body.model).built.parts(body, resolve(body.shape, solid=body.filled(needs)), "tets" in needs)
+        shape = shape_of(body, needs)
+        parts = find_room(body.model).built.parts(body, shape, "tets" in needs)
+        parts.notes = [*(f"{body.name}: {note}{'' if note.endswith('.') else '.'}" for note in shape.notes), *parts.notes]
         if "tets" in needs and len(parts.tets) == 0 and parts.analytic is None:
             raise PliantError("the contact method needs tetrahedra inside, and this body has none: use a solid shape (network = \"tets\").")
         return parts
     except PliantError as error:
         raise PliantError(f"Body '{body.name}': {error}") from None
+
+
+def shape_of(body: Body, needs: frozenset[str]) -> Shape:
+    """The shape of a body, with an inside if its model lives on one or contact needs it."""
+    return resolve(body.shape, solid=body.filled(needs), cells=find_room(body.model).cells, wrap=wrapped_cloud)
 
 
 def element_groups(parts: list[BodyParts], node_start: Ints, staged: list[str]) -> tuple[list[Elements], list[Ints]]:
@@ -151,9 +160,9 @@ def node_skin(nodes: Floats, faces: Ints, tets: Ints) -> BodyParts:
     )
 
 
-def embedded_skin(parts: BodyParts, surface: Surface, mesh: TetMesh) -> None:
+def embedded_skin(parts: BodyParts, surface: Surface, mesh: TetMesh, ride: Embedding | None = None) -> None:
     """The surface of the body becomes a finer one that rides in the tets; its nodes follow as interior points."""
-    ride = embed(surface.points, mesh)
+    ride = embed(surface.points, mesh) if ride is None else ride
     count = len(surface.points)
     nodes = np.arange(len(mesh.points))
     parts.points = np.concatenate([surface.points, mesh.points])

@@ -53,6 +53,7 @@ class Room:
     local: bool = False  # gives way where it is pressed, so that it overlaps whatever it touches
     surfels: bool = False  # meets others by surfels on its surface, and is searched by spheres
     solid: bool = False  # its elements are its tetrahedra: recorded and drawn as such, with stress and det F
+    cells: bool = False  # can be made of cells that its surface cuts
     stiffness: str = ""  # field of the material that says how stiff it is
     changes: tuple[str, ...] = ()  # fields of the material that may change while it runs
     jobs: Mapping[str, Job] = field(default_factory=dict)

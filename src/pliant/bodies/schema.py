@@ -34,9 +34,9 @@ def _shape(value: Any) -> Any:
         return value
     if isinstance(value, str):
         return {"kind": value}
-    if isinstance(value, dict) and ("kind" in value) != ("file" in value):
+    if isinstance(value, dict) and sum(key in value for key in ("kind", "file", "mesh")) == 1:
         return {k: list(v) if isinstance(v, tuple) else v for k, v in value.items()}  # as a file would hold it
-    raise ValueError('a shape is a name, a table with `kind` or `file`, or a Shape, TetMesh, Surface or PointCloud')
+    raise ValueError('a shape is a name, a table with `kind` or `file` (or `mesh`, in Python), or a Shape, TetMesh, Surface or PointCloud')
 
 
 ShapeLike = Annotated[Any, BeforeValidator(_shape), WithJsonSchema(SHAPE)]

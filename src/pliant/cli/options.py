@@ -44,6 +44,11 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON for programs inst
 Threads = Annotated[int | None, typer.Option(min=1, help="Threads for large scenes; default all cores. Results do not depend on it.")]
 
 
+FillTimeout = Annotated[
+    float | None, typer.Option(min=0.0, help="Seconds to wait for tetrahedra that follow a surface; then it is filled with cells.")
+]
+
+
 def say(text: str = "") -> None:
     """Print for people."""
     from rich.console import Console
@@ -62,6 +67,12 @@ def use_threads(threads: int | None) -> None:
     """Tell the kernels, before they are loaded."""
     if threads is not None:
         os.environ["PLIANT_THREADS"] = str(threads)
+
+
+def use_fill_timeout(seconds: float | None) -> None:
+    """Tell whatever fills surfaces."""
+    if seconds is not None:
+        os.environ["PLIANT_FILL_TIMEOUT"] = str(seconds)
 
 
 # ---- the scene that a command is to work on: from a file or by name, with what the command line changes

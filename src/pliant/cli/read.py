@@ -74,19 +74,44 @@ def contacts(
 
 def check(
     path: Annotated[Path, typer.Argument(help="A mesh or point cloud file.")],
+    use: Annotated[str | None, typer.Option("--as", help="What it is for: soft, rigid, points, quasi-rigid or press.")] = None,
+    edge: Annotated[str | None, typer.Option(help="Of the elements that are to fill it, such as 5mm (with --as).")] = None,
+    picture: Annotated[Path | None, typer.Option(help="A picture (.png) in which holes, turned and cutting faces are marked.")] = None,
     unit: Annotated[str, typer.Option(help="Unit of the numbers in the file: m, cm, mm, in ...")] = "m",
     up: Annotated[str, typer.Option(help="Axis that points up in the file: x, y, z, -y ...")] = "z",
     size: Annotated[str | None, typer.Option(help="Instead of a unit: the largest extent of the file, such as 25cm.")] = None,
     as_json: Json = False,
 ) -> None:
-    """Say in sentences what is wrong with a mesh file, and what pliant will do about it."""
-    from pliant.geometry.check import check_file
+    """Say in sentences what is wrong with a mesh file, what pliant will do about it, and what becomes of it in a use."""
+    from pliant.geometry.check import check_file, repair
     from pliant.pressing.quantities import length
 
-    _, report = check_file(path, unit=unit, up=up, size=None if size is None else length("size", size))
-    tell(report.as_dict()) if as_json else say(report.text())
-    if report.refused:
+    mesh, report = check_file(path, unit=unit, up=up, size=None if size is None else length("size", size))
+    facts, text, works = report.as_dict(), report.text(), not report.refused
+    if use is not None and works:
+        from pliant.geometry.uses import outlook  # kernels: start-up time
+
+        found = outlook(repair(mesh, report), report, use, None if edge is None else length("edge", edge))
+        facts["outlook"], text, works = found.as_dict(), f"{text}\n{found.text()}", found.works
+    if picture is not None:
+        from pliant.look.defects import defects_picture  # VTK: start-up time
+
+        facts["marked"] = defects_picture(mesh, picture)
+        text += f"\n  Wrote {picture}: {'; '.join(facts['marked'])}."
+    tell(facts) if as_json else say(text)
+    if not works:
         raise typer.Exit(1)
+
+
+def cache(
+    clear: Annotated[str | None, typer.Option(help="Remove what is kept: tets (filled surfaces), code (compiled kernels), or all.")] = None,
+    as_json: Json = False,
+) -> None:
+    """List what pliant keeps on this machine, filled surfaces and compiled kernels, and remove it if asked."""
+    from pliant.cli.kept import cache_facts, cache_text, cleared
+
+    facts = cleared(clear) if clear is not None else cache_facts()
+    tell(facts) if as_json else say(cache_text(facts))
 
 
 def scenes(as_json: Json = False) -> None:

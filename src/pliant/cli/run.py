@@ -8,7 +8,22 @@ from typing import Annotated, Any
 
 import typer
 
-from pliant.cli.options import Colour, Contact, Dt, Duration, Json, SceneName, Settings, Threads, say, tell, use_threads, wanted_scene
+from pliant.cli.options import (
+    Colour,
+    Contact,
+    Dt,
+    Duration,
+    FillTimeout,
+    Json,
+    SceneName,
+    Settings,
+    Threads,
+    say,
+    tell,
+    use_fill_timeout,
+    use_threads,
+    wanted_scene,
+)  # fmt: skip
 
 
 def demo(
@@ -31,6 +46,7 @@ def run(
     every: Annotated[float | None, typer.Option(help="Time between frames [s]; default a 100th of the run; 0: every step.")] = None,
     checkpoint_every: Annotated[int, typer.Option(help="Frames between checkpoints, from which a run resumes.")] = 10,
     settings: Settings = None,
+    fill_timeout: FillTimeout = None,
     threads: Threads = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the run file if there is one of that name.")] = False,
     pictures: Annotated[bool, typer.Option(help="Make a picture and a movie at the end.")] = True,
@@ -42,6 +58,7 @@ def run(
     Ctrl-C stops it cleanly; `pliant resume` goes on from there, also after a crash.
     """
     use_threads(threads)
+    use_fill_timeout(fill_timeout)
     made = wanted_scene(scene, settings or [], dt, duration, contact)
     _run(made, out, every, checkpoint_every, pictures, colour, as_json, overwrite)
 

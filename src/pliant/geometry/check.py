@@ -204,13 +204,15 @@ def diagnose_tets(mesh: TetMesh, report: Report) -> None:
 
 def repair_tets(mesh: TetMesh, report: Report) -> TetMesh:
     """The mesh after the repairs that its report announces."""
-    tets = np.delete(mesh.tets, _repeated(mesh.tets), axis=0) if report.will("duplicate-tets") else mesh.tets
+    twice = _repeated(mesh.tets) if report.will("duplicate-tets") else np.zeros(0, np.int64)
+    tets = np.delete(mesh.tets, twice, axis=0)
+    groups = None if mesh.groups is None else np.delete(mesh.groups, twice)
     if report.will("inverted"):
         tets = tets[:, [0, 2, 1, 3]]
     if not report.will("unused-nodes"):
-        return TetMesh(mesh.points, tets)
+        return TetMesh(mesh.points, tets, groups, mesh.names)
     used, local = np.unique(tets, return_inverse=True)
-    return TetMesh(mesh.points[used], local.reshape(-1, 4))
+    return TetMesh(mesh.points[used], local.reshape(-1, 4), groups, mesh.names)
 
 
 def _repeated(tets: Ints) -> Ints:

@@ -48,18 +48,29 @@ def embed(points: Floats, mesh: TetMesh) -> Embedding:
         raise PliantError(f"point {bad} of the embedded surface is not finite: {x[bad].tolist()}")
     if not len(mesh.tets) or (mesh.volumes <= 0).any():
         raise PliantError("points can only ride in a mesh of positive tetrahedra; check the mesh first")
+    tet, weights, first, to_weights = _contained(x, mesh)
+    outside = np.flatnonzero(tet < 0)
+    if outside.size:
+        _extrapolate(x, outside, mesh, first, to_weights, tet, weights)
+    return Embedding(tet, weights)
+
+
+def containing(points: Floats, mesh: TetMesh) -> Ints:
+    """The tet that each point is in, -1 for points outside the mesh."""
+    return _contained(contiguous(points).reshape(-1, 3), mesh)[0]
+
+
+def _contained(x: Floats, mesh: TetMesh) -> tuple[Ints, Floats, Floats, Floats]:
+    """Tets of points and weights in them, and what gives weights: first corners and the gradients of weights 1, 2, 3 as rows."""
     corners = mesh.points[mesh.tets]
-    # Rows of the inverse are the gradients of weights 1, 2, 3.
     to_weights = np.ascontiguousarray(np.linalg.inv((corners[:, 1:] - corners[:, :1]).transpose(0, 2, 1)))
     first = np.ascontiguousarray(corners[:, 0])
     grid = _grid(corners.min(axis=1), corners.max(axis=1))
     tet = np.empty(len(x), dtype=np.int64)
     weights = np.empty((len(x), 4))
     _contain(x, grid.origin, grid.cell, grid.counts, grid.offsets, grid.items, first, to_weights, tet, weights)
-    outside = np.flatnonzero(tet < 0)
-    if outside.size:
-        _extrapolate(x, outside, mesh, first, to_weights, tet, weights)
-    return Embedding(tet, weights)
+    tet[((x < grid.origin) | (x > grid.origin + grid.cell * grid.counts)).any(axis=1)] = -1
+    return tet, weights, first, to_weights
 
 
 def _extrapolate(

@@ -19,9 +19,12 @@ import numpy as np
 
 from pliant.base import Floats, PliantError
 from pliant.geometry.formats.cloud import read_npy, read_xyz
+from pliant.geometry.formats.gltf import read_gltf
 from pliant.geometry.formats.gmsh import read_msh
+from pliant.geometry.formats.packed import read_3mf, read_vtp
 from pliant.geometry.formats.ply import read_ply
 from pliant.geometry.formats.raw import Raw, damaged
+from pliant.geometry.formats.solvers import read_feb, read_veg
 from pliant.geometry.formats.surfaces import read_obj, read_off, read_stl
 from pliant.geometry.formats.volumes import read_inp, read_medit, read_tetgen, read_vtk, read_vtu
 from pliant.geometry.mesh import Surface, TetMesh
@@ -47,6 +50,12 @@ FORMATS: dict[str, Callable[[Path], Raw]] = {
     ".node": read_tetgen,
     ".ele": read_tetgen,
     ".inp": read_inp,
+    ".veg": read_veg,
+    ".feb": read_feb,
+    ".vtp": read_vtp,
+    ".gltf": read_gltf,
+    ".glb": read_gltf,
+    ".3mf": read_3mf,
 }
 
 
@@ -125,7 +134,7 @@ def open_file(
     points = place.points(raw.points)
     notices = list(raw.notices)
     if len(raw.tets):
-        return File(where, TetMesh(points, raw.tets), notices)
+        return File(where, TetMesh(points, raw.tets, raw.groups, tuple(raw.names.items())), notices)
     if len(raw.faces):
         return File(where, Surface(points, raw.faces), notices)
     normals = None if raw.normals is None else place.directions(raw.normals)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -43,6 +43,8 @@ class TetMesh:
 
     points: Floats  # [m], (n, 3)
     tets: Ints  # (m, 4), det[x1-x0, x2-x0, x3-x0] > 0
+    groups: Ints | None = None  # (m,) number of the group of each, as its file has it
+    names: tuple[tuple[str, int], ...] = ()  # of groups
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "points", np.ascontiguousarray(self.points, dtype=np.float64).reshape(-1, 3))
@@ -51,7 +53,7 @@ class TetMesh:
     def moved(self, offset: Floats | tuple[float, float, float] = (0, 0, 0), rotation: Floats | None = None) -> TetMesh:
         """Rotated about the origin by a 3x3 matrix, then shifted."""
         points = self.points if rotation is None else self.points @ np.asarray(rotation).T
-        return TetMesh(points + np.asarray(offset), self.tets)
+        return replace(self, points=points + np.asarray(offset))
 
     @cached_property
     def volumes(self) -> Floats:

@@ -15,6 +15,7 @@ from pliant.geometry.mesh import Surface, TetMesh
 
 if TYPE_CHECKING:
     from pliant.geometry.files import PointCloud
+    from pliant.geometry.lattice.build import Weights
 
 MAX_TETS = 20_000_000  # more than this is taken for a unit mistake (mm written where metres are meant)
 
@@ -32,6 +33,8 @@ class Shape:
     skin: Surface | None = None  # a surface of its own; None: the boundary of the tets
     analytic: tuple[str, tuple[float, ...]] | None = None
     cloud: PointCloud | None = None  # points of a surface without triangles; then there are neither tets nor a skin
+    weights: Weights | None = None  # of tets that the skin cuts, and where it rides in them; None: the skin is their boundary
+    notes: tuple[str, ...] = ()  # how it was filled
 
     def surface(self) -> Surface:
         """The skin, or the boundary of the tets if the shape has no skin of its own."""

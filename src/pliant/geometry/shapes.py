@@ -5,17 +5,22 @@ from __future__ import annotations
 import difflib
 import importlib
 import inspect
-import logging
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
+
+import numpy as np
 
 from pliant.base import PliantError, nearest
 from pliant.geometry import lathe, solids
 from pliant.geometry.check import load
 from pliant.geometry.files import PointCloud
+from pliant.geometry.inside import Filling, filled, placed
+from pliant.geometry.lattice.closing import closed_surface
 from pliant.geometry.mesh import Surface, TetMesh
 from pliant.geometry.shape import Shape
-from pliant.geometry.tetrahedralise import tetrahedralise
+from pliant.geometry.topology import diagonal
+from pliant.geometry.units import units_asked
 
 # Shapes of the shop are named, not imported: the library does not need it, and loads of it only what is asked for.
 SHAPES: dict[str, Callable[..., Shape] | str] = {
@@ -65,14 +70,38 @@ def make(kind: str, **parameters: Any) -> Shape:
     return function(**parameters)
 
 
-log = logging.getLogger("pliant")
 PLANE = Shape("plane", None, None, ("plane", ()))
-FILE_KEYS = ("file", "unit", "up", "size", "rotation", "edge")  # of shape = {file = ...}
+FILE_KEYS = ("file", "unit", "up", "size", "rotation", "edge", "fill", "holes", "place", "fit")  # of shape = {file = ...}
+Wrap = Callable[[PointCloud, float | None], Surface]
 
 
-def resolve(spec: Any, solid: bool) -> Shape:
-    """A Shape from a name with parameters, a mesh file, a mesh or a Shape; with tetrahedra if `solid`."""
-    edge = None
+def resolve(spec: Any, solid: bool, cells: bool = False, wrap: Wrap | None = None) -> Shape:
+    """A Shape from a name with parameters, a mesh file, a mesh or a Shape; with an inside if `solid`.
+
+    `cells`: whether that may be cells that the surface cuts. `wrap` makes a surface of a point cloud that is to have an inside.
+    """
+    how, where = Filling(cells=cells), {}
+    if isinstance(spec, dict):
+        spec = dict(spec)
+        where = {key: spec.pop(key, None) for key in ("place", "fit")}
+        how = Filling.taken_from(spec, cells)
+    shape = placed(_raw(spec), where.get("place"), where.get("fit"))
+    if isinstance(spec, dict) and "file" in spec and "size" not in spec and where["fit"] is None:
+        points = shape.cloud.points if shape.cloud is not None else shape.surface().points
+        shape = replace(shape, notes=tuple(units_asked(float(np.ptp(points, axis=0).max()))))
+    if solid and shape.cloud is not None and wrap is not None and cells and how.fill != "conforming":
+        note = "its points were wrapped with a surface"
+        shape, how = replace(shape, skin=wrap(shape.cloud, how.edge), cloud=None, notes=(*shape.notes, note)), replace(how, fill="lattice")
+    if how.holes and not solid and shape.skin is not None and shape.tets is None:
+        closed, done = closed_surface(shape.skin, diagonal(shape.skin.points) / 50.0)
+        shape = replace(shape, skin=closed, notes=(*shape.notes, *([done] if done else [])))
+    if solid and (shape.tets is None or (how.fill == "lattice" and shape.weights is None)) and shape.name != "plane":
+        return filled(shape, how)
+    return shape
+
+
+def _raw(spec: Any) -> Shape:
+    """As it is said, not yet filled."""
     if isinstance(spec, Shape):
         shape = spec
     elif isinstance(spec, TetMesh):
@@ -81,13 +110,12 @@ def resolve(spec: Any, solid: bool) -> Shape:
         shape = Shape("surface", None, spec)
     elif isinstance(spec, PointCloud):
         shape = Shape("the point cloud", None, cloud=spec)
+    elif "mesh" in spec:
+        return _raw(spec["mesh"])
     elif "file" in spec:
-        edge = spec.get("edge")
-        shape = _from_file(dict(spec))
+        shape = _from_file(spec)
     else:
-        shape = _named(dict(spec))
-    if solid and shape.tets is None:
-        return _filled(shape, edge)
+        shape = _named(spec)
     return shape
 
 
@@ -111,9 +139,3 @@ def _from_file(spec: dict[str, Any]) -> Shape:
     if isinstance(mesh, Surface):
         return Shape(spec["file"], None, mesh)
     return Shape(spec["file"], None, cloud=mesh)
-
-
-def _filled(shape: Shape, edge: float | None) -> Shape:
-    """The shape with tetrahedra inside; its surface becomes that of the tetrahedra."""
-    log.info("%s: a surface, to be filled with tetrahedra (once; the result is kept)", shape.name)
-    return Shape(shape.name, tetrahedralise(shape.surface(), edge))

@@ -23,8 +23,9 @@ from pathlib import Path
 
 import numpy as np
 
-from pliant.base import Floats, Ints, PliantError
+from pliant.base import PliantError
 from pliant.geometry.check_surface import repair_surface
+from pliant.geometry.distance import distance_to
 from pliant.geometry.mesh import TET_FACES, Surface, TetMesh
 from pliant.geometry.report import Report
 from pliant.geometry.topology import Edges, diagonal, volume_of
@@ -37,6 +38,28 @@ EDGE = 1 / 15  # of the diagonal
 DEVIATION = 2e-3  # of the diagonal
 STOP_ENERGY = 10.0  # fTetWild's measure of the worst tetrahedron (3 is regular) at which it stops improving
 MOST = 3_000_000  # tetrahedra; more than this is taken for a mistake in `edge`
+OFTEN = 5.0  # [s] between lines about progress
+SECONDS = (0.5, 1.4e-3)  # that filling takes, about, to start and for each triangle; scans with many thin parts take several times as long
+
+
+class TimeUp(PliantError):
+    """Filling took longer than was allowed."""
+
+
+def is_there() -> bool:
+    """Whether pytetwild is installed."""
+    return find_spec("pytetwild") is not None
+
+
+def estimated_seconds(triangles: int) -> float:
+    """How long filling a surface takes, about [s]."""
+    return SECONDS[0] + SECONDS[1] * triangles
+
+
+def is_kept(surface: Surface, edge: float) -> bool:
+    """Whether this surface was filled before."""
+    kept = _kept(surface, edge, diagonal(surface.points) * DEVIATION)
+    return kept is not None and kept.exists()
 
 
 @dataclass(frozen=True)
@@ -70,6 +93,7 @@ def fill(
     holes: bool = False,
     timeout: float = 900.0,
     progress: Progress | None = None,
+    log_progress: bool = False,
 ) -> Filled:
     """Fill a surface with tetrahedra.
 
@@ -78,6 +102,7 @@ def fill(
     holes      fill also an open surface, closed as the winding number suggests
     timeout    give up after so many seconds
     progress   called about once a second with a sentence
+    log_progress  say to the log now and then how long it takes, and how to stop it
     """
     ready = _closed(surface, holes)
     size = diagonal(ready.points)
@@ -88,7 +113,7 @@ def fill(
     started = time.monotonic()
     found = _load(kept)
     if found is None:
-        found = _turned(_run(ready, edge, deviation / size, timeout, progress))
+        found = _turned(_run(ready, edge, deviation / size, timeout, _said(progress, len(ready.faces)) if log_progress else progress))
         _verify(found)
         seconds = time.monotonic() - started
     else:
@@ -100,7 +125,7 @@ def fill(
             "Allow less deviation, or a shorter edge."
         )
     if seconds > 0:
-        _save(kept, found)
+        _save(kept, found, edge, len(ready.faces), seconds)
     text = f"{len(found.tets)} tetrahedra, {len(found.points)} nodes, at most {distance:.3g} m from the surface"
     if lost > 3.0 * deviation:
         text += f"; parts of the surface up to {lost:.3g} m away were lost (overlaps, inner walls, thin gaps)"
@@ -123,7 +148,7 @@ def _closed(surface: Surface, holes: bool) -> Surface:
     opened, crowded = int((edges.count == 1).sum()), int((edges.count > 2).sum())
     raise PliantError(
         f"the surface cannot be filled: it is not closed ({opened} edges with one face, {crowded} with more than two). "
-        "Close its holes where it was made, or pass holes=True to have them closed roughly (by winding number)."
+        "Close its holes where it was made, say holes = true to have them closed, or fill = \"lattice\", which closes them too."
     )
 
 
@@ -164,8 +189,25 @@ def _run(surface: Surface, edge: float, epsilon: float, timeout: float, progress
 
 
 def _require_pytetwild() -> None:
-    if find_spec("pytetwild") is None:
-        raise PliantError("filling a surface with tetrahedra needs pytetwild: pip install pytetwild")
+    if not is_there():
+        raise PliantError("filling a surface with tetrahedra needs pytetwild: pip install pytetwild. fill = \"lattice\" does without.")
+
+
+def _said(progress: Progress | None, triangles: int) -> Progress:
+    """Sentences also go to the log: the first at once, then one every few seconds."""
+    expected = estimated_seconds(triangles)
+    log.info("filling %d triangles with tetrahedra, about %.0f s (once; the result is kept). Ctrl-C stops it.", triangles, expected)
+    last = time.monotonic()
+
+    def say(sentence: str) -> None:
+        nonlocal last
+        if time.monotonic() - last >= OFTEN:
+            last = time.monotonic()
+            log.info("%s of about %.0f s; fill = \"lattice\" is there at once, --fill-timeout S takes it after S s", sentence, expected)
+        if progress:
+            progress(sentence)
+
+    return say
 
 
 def _wait(child: subprocess.Popen[bytes], timeout: float, progress: Progress | None) -> None:
@@ -177,9 +219,9 @@ def _wait(child: subprocess.Popen[bytes], timeout: float, progress: Progress | N
         except subprocess.TimeoutExpired:
             passed = time.monotonic() - started
         if passed >= timeout:
-            raise PliantError(
+            raise TimeUp(
                 f"filling the surface with tetrahedra was stopped after {passed:.0f} s. "
-                "Choose a longer edge or a larger deviation, give it more time (timeout), or simplify the surface."
+                "Choose a longer edge, fill = \"lattice\", or give it more time (--fill-timeout, timeout)."
             )
         if progress:
             progress(f"filling the surface with tetrahedra, {passed:.0f} s")
@@ -231,6 +273,12 @@ def _kept(surface: Surface, edge: float, deviation: float) -> Path | None:
         made_by = ""
     key = hashlib.sha256(surface.points.tobytes() + surface.faces.tobytes())
     key.update(f"{edge!r} {deviation!r} {STOP_ENERGY} {made_by}".encode())
+    folder = kept_folder()
+    return None if folder is None else folder / f"{key.hexdigest()[:24]}.npz"
+
+
+def kept_folder() -> Path | None:
+    """The folder of fillings; None if nowhere can be written."""
     homes = [os.environ.get("PLIANT_CACHE"), os.environ.get("XDG_CACHE_HOME"), os.path.expanduser("~/.cache")]
     for home in [Path(h) for h in homes if h]:
         folder = home / "pliant" / "tets"
@@ -239,7 +287,7 @@ def _kept(surface: Surface, edge: float, deviation: float) -> Path | None:
         except OSError:
             continue
         if os.access(folder, os.W_OK):
-            return folder / f"{key.hexdigest()[:24]}.npz"
+            return folder
     return None
 
 
@@ -253,59 +301,12 @@ def _load(kept: Path | None) -> TetMesh | None:
         return None  # half written or foreign: made again
 
 
-def _save(kept: Path | None, mesh: TetMesh) -> None:
+def _save(kept: Path | None, mesh: TetMesh, edge: float, triangles: int, seconds: float) -> None:
     if kept is None:
         return
     try:
         part = kept.with_name(f"{kept.stem}.{os.getpid()}.part.npz")
-        np.savez(part, points=mesh.points, tets=mesh.tets)
+        np.savez(part, points=mesh.points, tets=mesh.tets, about=[edge, triangles, seconds])
         part.replace(kept)
     except OSError as error:
         log.info("the tetrahedra could not be kept on disk: %s", error)
-
-
-# ---- distance of points from a triangle surface
-
-FINEST = 64  # at most so many sample points along an edge
-NEAREST = 8  # triangles looked at per point
-
-
-def distance_to(surface: Surface, at: Floats) -> Floats:
-    """Distance of each place from the surface [m], exact to the triangles that own the nearest of dense samples."""
-    from scipy.spatial import cKDTree
-
-    samples, owner = _samples(surface, diagonal(surface.points) / 200.0)
-    near = cKDTree(samples).query(at, k=min(NEAREST, len(samples)))[1].reshape(len(at), -1)
-    x = surface.points[surface.faces]
-    return np.min([_to_triangles(at, x[owner[column]]) for column in near.T], axis=0)
-
-
-def _samples(surface: Surface, spacing: float) -> tuple[Floats, Ints]:
-    """Points on every triangle, about `spacing` apart, and the triangle of each."""
-    x = surface.points[surface.faces]
-    longest = np.linalg.norm(np.roll(x, -1, axis=1) - x, axis=2).max(axis=1)
-    cuts = np.clip(np.ceil(longest / max(spacing, 1e-300)), 1, FINEST).astype(np.int64)
-    points, owner = [], []
-    for n in np.unique(cuts):
-        chosen = np.nonzero(cuts == n)[0]
-        u, v = np.divmod(np.arange((n + 1) ** 2), n + 1)
-        weights = np.stack([n - u - v, u, v], axis=1)[u + v <= n] / n
-        points.append(np.einsum("sk,mki->msi", weights, x[chosen]).reshape(-1, 3))
-        owner.append(np.repeat(chosen, len(weights)))
-    return np.concatenate(points), np.concatenate(owner)
-
-
-def _to_triangles(at: Floats, x: Floats) -> Floats:
-    """Distance of place i from triangle i: to its plane if it projects inside, else to the nearest edge."""
-    a, b, c = x[:, 0], x[:, 1], x[:, 2]
-    normal = np.cross(b - a, c - a)
-    square = np.maximum(np.einsum("ij,ij->i", normal, normal), 1e-300)
-    inside = np.ones(len(at), dtype=bool)
-    edges = np.full(len(at), np.inf)
-    for p, q in ((a, b), (b, c), (c, a)):
-        inside &= np.einsum("ij,ij->i", np.cross(q - p, at - p), normal) >= 0
-        length = np.maximum(np.einsum("ij,ij->i", q - p, q - p), 1e-300)
-        t = np.clip(np.einsum("ij,ij->i", at - p, q - p) / length, 0.0, 1.0)
-        edges = np.minimum(edges, np.linalg.norm(at - p - t[:, None] * (q - p), axis=1))
-    plane = np.abs(np.einsum("ij,ij->i", at - a, normal)) / np.sqrt(square)
-    return np.where(inside, plane, edges)

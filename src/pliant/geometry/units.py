@@ -106,3 +106,15 @@ def placement(points: Floats, unit: str = "m", up: str = "z", size: float | None
     if rotation is not None:
         turn = rotation_matrix(rotation) @ turn
     return Placement(scale, None if np.array_equal(turn, np.eye(3)) else turn)
+
+
+LIKELY = (0.002, 5.0)  # [m] sizes of what is usually simulated; others are asked about
+
+
+def units_asked(size: float) -> list[str]:
+    """Whether the unit is right, if the largest extent of a body [m] is unusual."""
+    if LIKELY[0] <= size <= LIKELY[1]:
+        return []
+    said = [f"{unit}: {size * UNITS[unit]:.3g} m" for unit in ("mm", "cm", "in") if LIKELY[0] <= size * UNITS[unit] <= LIKELY[1]]
+    hint = f"If its numbers are in another unit, say so ({', '.join(said)})," if said else "Is the unit right? Say it,"
+    return [f"it is {size:.3g} m large. {hint} or give its size."]

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +21,7 @@ from pliant.geometry.mesh import Surface, TetMesh
 from pliant.geometry.shape import Shape
 from pliant.geometry.shapes import SHAPES, make
 from pliant.geometry.subdivide import subdivided
-from pliant.geometry.units import UNITS
+from pliant.geometry.units import UNITS, units_asked
 from pliant.pressing import quantities
 
 NO_FACES = np.zeros((0, 3), np.int64)
@@ -64,7 +64,9 @@ class Source:
             what = {"kind": what}
         if isinstance(what, str | Path):
             size = None if self.size is None else quantities.length("size", self.size)
-            return self._sampled(Path(what).stem, self._part(read(what, unit=self.unit, up=self.up, size=size)))
+            mesh = read(what, unit=self.unit, up=self.up, size=size)
+            thing = self._sampled(Path(what).stem, self._part(mesh))
+            return replace(thing, notes=(*units_asked(float(np.ptp(mesh.points, axis=0).max())), *thing.notes))
         if isinstance(what, dict):
             if "kind" not in what:
                 raise PliantError(f"a shape to press needs a kind, as in {{'kind': 'ball', 'radius': 0.1}}, not {what}.")

@@ -19,7 +19,7 @@ def element_stretch(group: Any, x: Floats) -> Floats:
     if not group.name.startswith("tet4"):
         return group.stretch(x)
     out = np.empty(len(group.nodes))
-    _stretch(group.nodes, group.volume, x, out)
+    _stretch(group.nodes, group.whole, x, out)
     return out
 
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from pliant.base import PliantError
 from pliant.geometry.files import PointCloud
+from pliant.geometry.lattice.build import Weights
 from pliant.geometry.mesh import Surface, TetMesh
 from pliant.geometry.shape import Shape
 from pliant.model import State
@@ -62,14 +63,26 @@ def pack_scene(scene: Scene) -> tuple[str, dict[str, np.ndarray]]:
         update: dict[str, Any] = {}
         for part in PARTS:
             spec = getattr(body, part, None)
-            if spec is None or is_named(spec):
-                continue
-            arrays |= {f"{part}/{i}/{name}": array for name, array in _mesh_arrays(spec).items()}
-            update[part] = {"kind": "recorded", "number": i, "name": Path(spec.name).name}
-            if spec.analytic is not None:
-                update[part]["analytic"] = spec.analytic
+            if spec is not None and not is_named(spec):
+                update[part] = _packed(spec, part, i, arrays)
+        regions = getattr(body, "regions", [])
+        for k, region in enumerate(regions):
+            if region.shape is not None and not is_named(region.shape):
+                region = region.model_copy(update={"shape": _packed(region.shape, f"region{k}", i, arrays)})
+            update.setdefault("regions", []).append(region)
         bodies.append(body.model_copy(update=update))
     return scene.sampled().model_copy(update={"bodies": bodies}).to_toml(), arrays
+
+
+def _packed(shape: Shape, part: str, number: int, arrays: dict[str, np.ndarray]) -> dict[str, Any]:
+    """What a scene file says of a shape whose arrays are put aside."""
+    arrays |= {f"{part}/{number}/{name}": array for name, array in _mesh_arrays(shape).items()}
+    said: dict[str, Any] = {"kind": "recorded", "number": number, "name": Path(shape.name).name}
+    if shape.tets is not None and shape.tets.names:
+        said["groups"] = dict(shape.tets.names)
+    if shape.analytic is not None:
+        said["analytic"] = shape.analytic
+    return said
 
 
 def _mesh_arrays(shape: Shape) -> dict[str, np.ndarray]:
@@ -78,6 +91,10 @@ def _mesh_arrays(shape: Shape) -> dict[str, np.ndarray]:
         arrays |= {"points": shape.tets.points, "tets": shape.tets.tets}
     if shape.skin is not None:
         arrays |= {"skin_points": shape.skin.points, "skin_faces": shape.skin.faces}
+    if shape.weights is not None:
+        arrays |= {f"weights_{name}": array for name, array in shape.weights._asdict().items()}
+    if shape.tets is not None and shape.tets.groups is not None:
+        arrays["groups"] = shape.tets.groups
     if shape.cloud is not None:
         arrays["cloud_points"] = shape.cloud.points
         arrays |= {} if shape.cloud.normals is None else {"cloud_normals": shape.cloud.normals}
@@ -88,16 +105,23 @@ def unpack_scene(text: str, arrays: dict[str, np.ndarray]) -> Scene:
     """The scene that `pack_scene` wrote down."""
     scene = Scene.recorded(text)
     for body in scene.bodies:
-        for part in PARTS:
-            spec = getattr(body, part, None)
+        holders = [(body, part, part) for part in PARTS]
+        holders += [(region, "shape", f"region{k}") for k, region in enumerate(getattr(body, "regions", []))]
+        for holder, field, part in holders:
+            spec = getattr(holder, field, None)
             if isinstance(spec, dict) and spec.get("kind") == "recorded":
-                own = f"{part}/{spec['number']}/"
-                found = {k.removeprefix(own): np.array(v) for k, v in arrays.items() if k.startswith(own)}
-                if not found and "analytic" not in spec:
-                    raise PliantError(f"The run file lacks the mesh of body '{body.name}', so the run cannot go on.")
-                tets = TetMesh(found["points"], found["tets"]) if "tets" in found else None
-                skin = Surface(found["skin_points"], found["skin_faces"]) if "skin_faces" in found else None
-                exact = spec.get("analytic")
-                cloud = PointCloud(found["cloud_points"], found.get("cloud_normals")) if "cloud_points" in found else None
-                setattr(body, part, Shape(spec.get("name", "recorded"), tets, skin, (exact[0], tuple(exact[1])) if exact else None, cloud))
+                setattr(holder, field, _unpacked(spec, f"{part}/{spec['number']}/", arrays, body.name))
     return scene
+
+
+def _unpacked(spec: dict[str, Any], own: str, arrays: dict[str, np.ndarray], name: str) -> Shape:
+    found = {k.removeprefix(own): np.array(v) for k, v in arrays.items() if k.startswith(own)}
+    if not found and "analytic" not in spec:
+        raise PliantError(f"The run file lacks the mesh of body '{name}', so the run cannot go on.")
+    groups = tuple(spec.get("groups", {}).items())
+    tets = TetMesh(found["points"], found["tets"], found.get("groups"), groups) if "tets" in found else None
+    skin = Surface(found["skin_points"], found["skin_faces"]) if "skin_faces" in found else None
+    exact = (spec["analytic"][0], tuple(spec["analytic"][1])) if "analytic" in spec else None
+    cloud = PointCloud(found["cloud_points"], found.get("cloud_normals")) if "cloud_points" in found else None
+    weights = Weights(*(found[f"weights_{name}"] for name in Weights._fields)) if "weights_filled" in found else None
+    return Shape(spec.get("name", "recorded"), tets, skin, exact, cloud, weights)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from pliant.base import Floats, Ints, PliantError
-from pliant.bodies.parts import body_parts, element_groups
+from pliant.bodies.parts import body_parts, element_groups, shape_of
 from pliant.bodies.quasi_rigid.response import read_table
 from pliant.bodies.schema import SoftBody
 from pliant.contact.method import Several, choose, make_method
@@ -270,9 +270,11 @@ def read_meshes(scene: Scene) -> Scene:
             spec = getattr(body, part, None)
             if spec is not None and not is_named(spec):
                 try:
-                    update[part] = resolve(spec, solid=part == "core" or (part == "shape" and body.filled(needs)))
+                    update[part] = shape_of(body, needs) if part == "shape" else resolve(spec, solid=part == "core")
                 except PliantError as error:
                     raise PliantError(f"Body '{body.name}': {error}") from None
+        if getattr(body, "regions", None):
+            update["regions"] = [_read_region(region, body.name) for region in body.regions]
         response = getattr(body.material, "response", None)
         if isinstance(response, str) and response.endswith(".csv"):
             c, rows = read_table(response)
@@ -280,6 +282,15 @@ def read_meshes(scene: Scene) -> Scene:
             update["material"] = body.material.model_copy(update={"response": table})
         bodies.append(body.model_copy(update=update))
     return scene.model_copy(update={"bodies": bodies})
+
+
+def _read_region(region: Any, name: str) -> Any:
+    if region.shape is None or is_named(region.shape):
+        return region
+    try:
+        return region.model_copy(update={"shape": resolve(region.shape, solid=False)})
+    except PliantError as error:
+        raise PliantError(f"Body '{name}', a region: {error}") from None
 
 
 def _pairs(scene: Scene, model: Model, methods: list[str]) -> PairTable:

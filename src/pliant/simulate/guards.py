@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -12,6 +13,7 @@ from pliant.detect.penetration import Penetration
 from pliant.simulate.simulation import Simulation
 from pliant.world.world import World
 
+log = logging.getLogger("pliant")
 OVERLAP = 0.02  # of the smaller body: deeper than this at the start is a mistake
 INVERTED = 0.05  # of a body's elements: more than this is not a passing squeeze
 FAR = 10.0  # body lengths a step: what goes faster than this must have a reason
@@ -30,8 +32,8 @@ def overlaps(world: World) -> list[tuple[str, str, float, Floats]]:
     return list(found.values())
 
 
-def check_start(sim: Simulation) -> list[str]:
-    """Refuse bodies that overlap badly at the start; sentences about those that overlap a little."""
+def check_start(sim: Simulation, refuse: bool = True) -> list[str]:
+    """Refuse bodies that overlap badly at the start; sentences about those that overlap a little, or about all."""
     notes = []
     for a, b, depth, normal in overlaps(sim.world):
         size = min(_size(sim, a), _size(sim, b))
@@ -44,10 +46,15 @@ def check_start(sim: Simulation) -> list[str]:
         cure = f"move {a} by ({shift[0]:.3g}, {shift[1]:.3g}, {shift[2]:.3g}) m"
         text = f"{a} and {b} overlap by {depth:.3g} m at the start"
         if depth > OVERLAP * size:
-            raise PliantError(
+            bad = (
                 f"{text}, {100 * depth / size:.0f} % of the smaller one; they would be thrown apart. Either {cure}, "
                 f"or let them pass through each other with a pair (a = \"{a}\", b = \"{b}\", contact = false)."
             )
+            if refuse:
+                raise PliantError(bad)
+            log.warning("%s", bad)
+            notes.append(bad)
+            continue
         if not any(room_of(sim.world.model.bodies.kind[sim.index(body)]).local for body in (a, b)):  # these overlap whenever they touch
             notes.append(f"{text}; contact will push them apart. To avoid it {cure}.")
     return notes

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 from typing_extensions import TypedDict
 
 if TYPE_CHECKING:
+    from pliant.bodies.fem.room import Region
     from pliant.bodies.quasi_rigid.room import ResponseTable
     from pliant.bodies.schema import Body, Load, Material, Motion, Where
     from pliant.geometry.files import PointCloud
@@ -88,6 +89,7 @@ class BodyFields(TypedDict, total=False):
     fixed: Sequence[Where | WhereFields | Mapping[str, Any]]
     element: Literal["linear", "quadratic"]
     skin: ShapeLike | None
+    regions: Sequence[Region | Mapping[str, Any]]
     network: Literal["tets", "surface", "all-pairs", "voxels"]
     spacing: float | None
     phyxels: Literal["cubic", "bcc", "nodes", "centres"]

@@ -34,7 +34,8 @@ class Tets:
     """Tetrahedra of one kind and one law; every array is per element and may be changed in place.
 
     nodes (E, c) world node numbers; rest [m]: positions of all nodes (n, 3) or of every corner (E, c, 3);
-    lam, mu [Pa], density [kg/m^3], rayleigh [s]: numbers or (E,).
+    lam, mu [Pa], density [kg/m^3], rayleigh [s]: numbers or (E,). Of an element that a surface cuts, `filled` is the part that is inside,
+    and `share` (E, 4) the mass of its corners over that of the whole element.
     """
 
     kind: ClassVar[str]
@@ -52,6 +53,8 @@ class Tets:
         density: Floats | float,
         rayleigh: Floats | float = 0.0,
         law: str = "corotated",
+        filled: Floats | float = 1.0,
+        share: Floats | None = None,
     ) -> None:
         self.nodes: Ints = contiguous(nodes, np.int64).reshape(-1, self.corners)
         self.law = find_law(law)
@@ -64,7 +67,9 @@ class Tets:
         corners = rest if rest.ndim == 3 else rest[self.nodes]
         self._check_rest(corners)
         edges = np.swapaxes(corners[:, 1:4] - corners[:, :1], 1, 2)
-        self.volume: Floats = np.linalg.det(edges) / 6.0  # [m^3]
+        self.whole: Floats = np.linalg.det(edges) / 6.0  # [m^3] at rest
+        self.volume: Floats = self.whole * filled  # [m^3] of it that is there
+        self._share = share
         flat = np.flatnonzero(~(self.volume > 0.0))
         if flat.size:
             raise PliantError(
@@ -87,7 +92,9 @@ class Tets:
 
     @property
     def mass(self) -> Floats:
-        """Lumped mass per corner [kg], (E, c): the same for every corner."""
+        """Lumped mass per corner [kg], (E, c): the same for every corner, unless shares were given."""
+        if self._share is not None:
+            return (self.density * self.whole)[:, None] * self._share
         share = self.density * self.volume / self.corners
         return np.repeat(share[:, None], self.corners, axis=1)
 

@@ -30,7 +30,12 @@ def parts(body: Body, shape: Shape, inside: bool) -> BodyParts:
         frame = moving_frame(body, mass_of_surface(shape.surface()), shape.analytic is not None, rotation, shift)
     else:
         frame = fixed_frame(rotation, shift)
-    if inside:
+    if inside and shape.weights is not None:
+        assert shape.tets is not None
+        surface = shape.surface().moved(shift, rotation)
+        found = BodyParts(surface_points=len(surface.points), faces=surface.faces, tets=shape.tets.tets + len(surface.points))
+        found.points = np.concatenate([surface.points, shape.tets.points @ rotation.T + shift])
+    elif inside:
         assert shape.tets is not None
         found = node_skin(shape.tets.points @ rotation.T + shift, shape.tets.boundary, shape.tets.tets)
     else:

@@ -36,5 +36,6 @@ RIGID = Room(
     body=RigidBody,
     building="pliant.bodies.rigid.building",
     soft=False,
+    cells=True,
     changes=("mass_damping",),
 )

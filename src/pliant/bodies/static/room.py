@@ -34,5 +34,5 @@ class StaticBody(Body):
 
 
 STATIC = Room(
-    name="static", bodies="static bodies", body=StaticBody, building="pliant.bodies.rigid.building", soft=False, moves=False,
+    name="static", bodies="static bodies", body=StaticBody, building="pliant.bodies.rigid.building", soft=False, moves=False, cells=True,
 )  # fmt: skip

@@ -75,8 +75,16 @@ def _text(path: Path, version: int) -> Raw:
             raise damaged(path, f"there is no ${name} section")
     ids, points = _nodes(path, names[0], sections[names[0]])
     kinds = _elements(path, names[1], sections[names[1]], version)
-    blocks: list[Block] = [(name, renumbered(ids, np.array(rows), path, name)) for name, rows in kinds.items()]
-    return assembled(path, points, blocks)
+    blocks: list[Block] = []
+    for name, rows in kinds.items():
+        whole = np.array(rows)
+        blocks.append((name, renumbered(ids, whole[:, 1:], path, name), whole[:, 0]))
+    return assembled(path, points, blocks, _group_names([words for _, words in sections.get("PhysicalNames", [])]))
+
+
+def _group_names(rows: list[list[str]]) -> dict[str, int]:
+    """Of solids, from rows of dimension, number and "name"."""
+    return {" ".join(words[2:]).strip('"'): int(words[1]) for words in rows if len(words) > 2 and words[0] == "3"}
 
 
 def _sections(path: Path) -> dict[str, list[Row]]:
@@ -136,7 +144,8 @@ def _elements(path: Path, name: str, rows: list[Row], version: int) -> dict[str,
         nodes = values[5:] if version == 1 else values[3 + values[2] :]
         if len(nodes) != count:
             raise damaged(path, f"a {cell} has {count} nodes, but this row lists {len(nodes)}", line)
-        kinds.setdefault(cell, []).append(nodes)
+        group = values[2] if version == 1 else values[3] if values[2] > 0 else 0
+        kinds.setdefault(cell, []).append([group, *nodes])
     return kinds
 
 
@@ -201,8 +210,13 @@ def read_gmsh4(path: Path, binary: bool) -> Raw:
         order = "<" if data[after : after + 4] == b"\1\0\0\0" else ">"
     ids, points = _section(path, data, "Nodes", binary, order, _nodes4)
     kinds = _section(path, data, "Elements", binary, order, _elements4)
-    blocks: list[Block] = [(name, renumbered(ids, np.concatenate(rows), path, name)) for name, rows in kinds.items()]
-    return assembled(path, points, blocks)
+    solids = _section(path, data, "Entities", binary, order, _solids4) if b"$Entities" in data else {}
+    named = data.partition(b"$PhysicalNames")[2].partition(b"$EndPhysicalNames")[0].decode("utf-8", errors="replace")
+    blocks: list[Block] = []
+    for name, parts in kinds.items():
+        whole = np.concatenate([np.hstack([np.full((len(rows), 1), solids.get(entity, 0)), rows]) for entity, rows in parts])
+        blocks.append((name, renumbered(ids, whole[:, 1:], path, name), whole[:, 0]))
+    return assembled(path, points, blocks, _group_names([line.split() for line in named.splitlines()]))
 
 
 def _section(path: Path, data: bytes, name: str, binary: bool, order: str, parse):  # type: ignore[no-untyped-def]
@@ -233,18 +247,35 @@ def _nodes4(read: Cursor) -> tuple[list[int], Floats]:
     return np.concatenate(ids).tolist(), made
 
 
-def _elements4(read: Cursor) -> dict[str, list[Ints]]:
+def _solids4(read: Cursor) -> dict[int, int]:
+    """First physical group of each solid; per entity a number, a place or a box, physical groups and, but for points, a boundary."""
+    counts = read.sizes(4).tolist()
+    found: dict[int, int] = {}
+    for dimension, count in enumerate(counts):
+        for _ in range(count):
+            tag = int(read.ints(1)[0])
+            read.doubles(3 if dimension == 0 else 6)
+            groups = read.ints(int(read.sizes(1)[0]))
+            if dimension > 0:
+                read.ints(int(read.sizes(1)[0]))
+            if dimension == 3 and len(groups):
+                found[tag] = int(groups[0])
+    return found
+
+
+def _elements4(read: Cursor) -> dict[str, list[tuple[int, Ints]]]:
     """Blocks, elements, lowest, highest number; per block dimension, entity, type, count, rows of number and nodes."""
     blocks, announced = read.sizes(4)[:2]
-    kinds: dict[str, list[Ints]] = {}
+    kinds: dict[str, list[tuple[int, Ints]]] = {}
     made = 0
     for _ in range(blocks):
-        kind = int(read.ints(3)[2])
+        dimension, entity, kind = read.ints(3).tolist()
         count = int(read.sizes(1)[0])
         if kind not in CELLS:
             raise ValueError(f"element type {kind} is not known")
         name, nodes = CELLS[kind]
-        kinds.setdefault(name, []).append(read.sizes(count * (1 + nodes)).reshape(count, 1 + nodes)[:, 1:])
+        rows = read.sizes(count * (1 + nodes)).reshape(count, 1 + nodes)[:, 1:]
+        kinds.setdefault(name, []).append((entity if dimension == 3 else -1, rows))
         made += count
     if made != announced:
         raise ValueError(f"it announces {announced} elements but holds {made}")

@@ -188,10 +188,28 @@ def _assemble(path: Path, content: dict[str, Columns]) -> Raw:
     face = content.get("face", {})
     ring = next((name for name in RING if name in face), None)
     if ring is None:
-        if "tristrips" in content:
-            raise damaged(path, "triangle strips are not read", fix="Export single triangles.")
+        strips = content.get("tristrips", {})
+        ring = next((name for name in RING if name in strips), None)
+        if ring is not None:
+            return Raw(points, _unrolled(path, strips[ring].astype(np.int64), strips[ring + "#"].astype(np.int64), len(points)))
         return Raw(points, normals=normals)
     corners: Ints = face[ring].astype(np.int64)
     counts: Ints = face[ring + "#"].astype(np.int64) if ring + "#" in face else np.zeros(0, dtype=np.int64)
     faces, notices = triangulated(points, corners, counts, path)
     return Raw(points, faces, normals=normals, notices=notices)
+
+
+def _unrolled(path: Path, corners: Ints, lengths: Ints, count: int) -> Ints:
+    """Triangles of strips, each of which ends at a -1 or with its row; every other triangle is turned round."""
+    ends = np.zeros(len(corners) + 1, dtype=bool)
+    ends[np.cumsum(lengths)] = True  # a strip ends before these
+    bad = (corners < -1) | (corners >= count)
+    if bad.any():
+        raise damaged(path, f"a triangle strip uses vertex {corners[bad][0]} (counted from 0), but the file has {count} vertices")
+    first = np.concatenate([[0], np.flatnonzero((corners == -1) | ends[1:]) + 1])
+    place = np.arange(len(corners)) - first[np.searchsorted(first, np.arange(len(corners)), side="right") - 1]
+    third = np.flatnonzero((place >= 2) & (corners >= 0))
+    faces = np.stack([corners[third - 2], corners[third - 1], corners[third]], axis=1)
+    odd = place[third] % 2 == 1
+    faces[odd] = faces[odd][:, [1, 0, 2]]
+    return faces[(faces[:, 0] != faces[:, 1]) & (faces[:, 1] != faces[:, 2]) & (faces[:, 2] != faces[:, 0])]

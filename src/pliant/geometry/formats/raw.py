@@ -19,6 +19,8 @@ class Raw:
     faces: Ints = field(default_factory=lambda: np.zeros((0, 3), dtype=np.int64))
     tets: Ints = field(default_factory=lambda: np.zeros((0, 4), dtype=np.int64))
     normals: Floats | None = None  # (n, 3)
+    groups: Ints | None = None  # (t,) number of the group (physical, material, set) that each tet is in, 0: none
+    names: dict[str, int] = field(default_factory=dict)  # of groups
     notices: list[str] = field(default_factory=list)  # what was left out or changed, in sentences
 
 
@@ -155,15 +157,18 @@ def _holds(a: Floats, b: Floats, c: Floats, others: Floats) -> bool:
 
 # ---- cells: which become tetrahedra or triangles, which are reduced to corners, which are left out
 
-Block = tuple[str, Ints]  # name of the cell type as meshio spells it, node numbers (m, k) counted from 0
+# name of the cell type as meshio spells it, node numbers (m, k) counted from 0, and the groups of cells (m,) if there are any
+Block = tuple[str, Ints] | tuple[str, Ints, Ints | None]
 
 
-def assembled(path: Path, points: Floats, blocks: Iterable[Block]) -> Raw:
-    """Tetrahedra if there are any, else triangles; refuses a file that has neither."""
+def assembled(path: Path, points: Floats, blocks: Iterable[Block], names: dict[str, int] | None = None) -> Raw:
+    """Tetrahedra if there are any, else triangles; refuses a file that has neither. `names` of groups."""
     said: list[str] = []
     kinds: dict[str, list[Ints]] = {}
-    for name, nodes in blocks:
+    groups: dict[str, list[Ints]] = {}
+    for name, nodes, *more in blocks:
         if len(nodes):
+            groups.setdefault(name, []).append(more[0] if more and more[0] is not None else np.zeros(len(nodes), np.int64))
             kinds.setdefault(name, []).append(np.asarray(nodes, dtype=np.int64).reshape(len(nodes), -1))
             if nodes.size % len(nodes) or kinds[name][0].shape[1] != kinds[name][-1].shape[1]:
                 raise damaged(path, f"cells of type {name} have different numbers of nodes")
@@ -191,13 +196,16 @@ def assembled(path: Path, points: Floats, blocks: Iterable[Block]) -> Raw:
         beside = [f"{len(c)} of type {n}" for n, c in whole.items() if not n.startswith("tetra")]
         if beside:
             said.append(f"Beside the tetrahedra the file holds {', '.join(beside)}; they are not needed and were left out.")
-        return _without_middle_nodes(points, np.concatenate(tets), whole, said)
+        made = _without_middle_nodes(points, np.concatenate(tets), whole, said)
+        own = np.concatenate([np.concatenate(groups[name]) for name in whole if name.startswith("tetra")]).astype(np.int64)
+        made.groups, made.names = own if own.any() else None, names or {}
+        return made
     faces = [_corners(name, nodes, 3, said) for name, nodes in whole.items() if name.startswith("triangle")]
     if quads:
         flat = np.concatenate(quads)
-        cut, more = triangulated(points, flat.reshape(-1), np.full(len(flat), 4), path)
+        cut, told = triangulated(points, flat.reshape(-1), np.full(len(flat), 4), path)
         faces.append(cut)
-        said += more
+        said += told
     if not faces:
         found = ", ".join(f"{k} of type {n}" for n, k in rest.items()) or "no cells at all"
         raise damaged(path, f"the file holds no tetrahedra and no triangles ({found})", fix="Export the volume mesh.")

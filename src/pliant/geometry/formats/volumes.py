@@ -10,9 +10,11 @@ import contextlib
 import io
 import re
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
+from pliant.base import Ints
 from pliant.geometry.formats.raw import Block, Raw, assembled, damaged, floats, integers, renumbered, shown, text_lines
 
 # Names of element types start with these; the number that follows is the number of nodes.
@@ -30,13 +32,16 @@ FAMILIES = [
 def read_inp(path: Path) -> Raw:
     nodes: dict[int, list[float]] = {}
     cells: dict[str, list[list[int]]] = {}
-    mode, family, need, held = "", "", 0, list[str]()
+    names: dict[str, int] = {}
+    mode, family, need, held, group = "", "", 0, list[str](), 0
     for number, line in enumerate(text_lines(path), start=1):
         if line.startswith("**") or not line.strip():
             continue
         if line.startswith("*"):
             mode, family, need = _keyword(path, line, number)
             held = []
+            part = re.search(r"ELSET\s*=\s*([^,\s]+)", line, re.IGNORECASE) if mode == "element" else None
+            group = names.setdefault(part[1], len(names) + 1) if part else 0
             continue
         words = held + [w.strip() for w in line.split(",") if w.strip()]
         held = []
@@ -46,11 +51,14 @@ def read_inp(path: Path) -> Raw:
             if len(words) < 1 + need:  # an element may continue on the next line
                 held = words
                 continue
-            cells.setdefault(family, []).append(integers(words[1 : 1 + need], path, number, "an element"))
+            cells.setdefault(family, []).append([group, *integers(words[1 : 1 + need], path, number, "an element")])
     if not nodes:
         raise damaged(path, "there is no *NODE block with nodes in this file")
-    blocks: list[Block] = [(kind, renumbered(list(nodes), np.array(rows), path, kind)) for kind, rows in cells.items()]
-    return assembled(path, np.array(list(nodes.values()), dtype=np.float64), blocks)
+    blocks: list[Block] = []
+    for kind, rows in cells.items():
+        whole = np.array(rows)
+        blocks.append((kind, renumbered(list(nodes), whole[:, 1:], path, kind), whole[:, 0]))
+    return assembled(path, np.array(list(nodes.values()), dtype=np.float64), blocks, names)
 
 
 def _keyword(path: Path, line: str, number: int) -> tuple[str, str, int]:
@@ -112,13 +120,14 @@ def read_tetgen(path: Path) -> Raw:
     corners = header[1] if len(header) > 1 else 4
     if corners not in (4, 10):
         raise damaged(ele, f"cells have {corners} nodes; tetrahedra have 4 or 10")
-    cells = []
+    cells, groups = [], list[int]()
     for line, words in rows:
         if len(words) < 1 + corners:
             raise damaged(ele, f"a tetrahedron needs a number and {corners} nodes, but '{shown(words)}' stands there", line)
         cells.append(integers(words[1 : 1 + corners], ele, line, "nodes"))
+        groups += [int(float(w)) for w in words[1 + corners : 2 + corners]] or [0]  # a region attribute, if there is one
     tets = renumbered(ids, np.array(cells, dtype=np.int64).reshape(-1, corners), ele, "tetrahedron")
-    return assembled(path, np.array(points, dtype=np.float64).reshape(-1, 3), [("tetra", tets)])
+    return assembled(path, np.array(points, dtype=np.float64).reshape(-1, 3), [("tetra", tets, np.array(groups, np.int64))])
 
 
 def _table(path: Path, what: str) -> tuple[list[int], list[Row]]:
@@ -147,7 +156,11 @@ def read_with_meshio(path: Path, form: str) -> Raw:
         with contextlib.redirect_stdout(silence), contextlib.redirect_stderr(silence), np.errstate(all="ignore"):
             mesh = reader(path)
             stored = np.asarray(mesh.points, dtype=np.float64)
-            blocks = [(block.type, np.asarray(block.data, dtype=np.int64)) for block in mesh.cells]
+            groups = _cell_groups(mesh)
+            blocks: list[Block] = [
+                (block.type, np.asarray(block.data, dtype=np.int64), groups[k] if groups else None) for k, block in enumerate(mesh.cells)
+            ]
+            names = {str(name): int(tag[0]) for name, tag in mesh.field_data.items() if len(tag) > 1 and tag[1] == 3}
             if stored.ndim != 2 or not 2 <= stored.shape[1] <= 3:
                 raise ValueError("there are no points in it")
     except MemoryError:
@@ -157,7 +170,21 @@ def read_with_meshio(path: Path, form: str) -> Raw:
         raise damaged(path, f"this is not a readable {NAMES[form]} file ({shown(why)})") from None
     points = np.zeros((len(stored), 3))
     points[:, : stored.shape[1]] = stored
-    return assembled(path, points, blocks)
+    return assembled(path, points, blocks, names)
+
+
+# How programs call the array that says which group a cell is in, in the order in which they are looked for.
+GROUPS = ("gmsh:physical", "medit:ref", "material", "MaterialID", "MaterialIds", "region", "Region", "group", "CellEntityIds", "tetgen:ref")
+
+
+def _cell_groups(mesh: Any) -> list[Ints] | None:
+    """Whole numbers per cell, block by block, if a file has some that look like groups."""
+    for name in GROUPS:
+        if name in mesh.cell_data:
+            found = [np.asarray(part).reshape(-1) for part in mesh.cell_data[name]]
+            if all(np.array_equal(part, np.round(part)) for part in found):
+                return [part.astype(np.int64) for part in found]
+    return None
 
 
 def read_vtk(path: Path) -> Raw:

@@ -268,10 +268,10 @@ def graded(spacing: float, even: int, more: int, far: float) -> Floats:
     return np.concatenate([spacing * np.arange(even + 1), even * spacing + spacing * np.cumsum(ratio**steps)])
 
 
-def pad(across: int) -> Shape:
+def pad(across: int, size: float = PAD) -> Shape:
     """A cylinder with a paraboloid on top, highest at the origin; `across` rings of nodes in the contact, coarser around and below."""
     spacing, coarser = TOUCH / across, 3 + across // 2
-    radii, depths = graded(spacing, int(1.5 * across), coarser, PAD), graded(spacing, across, coarser, PAD)
+    radii, depths = graded(spacing, int(1.5 * across), coarser, size), graded(spacing, across, coarser, size)
     ring, place, triangles, colour = disc(len(radii) - 1)
     lattice = disc_xy(ring, place)
     tets = prisms(lattice, triangles, colour, len(depths) - 1)
@@ -279,7 +279,7 @@ def pad(across: int) -> Shape:
     z = np.repeat(-depths[::-1], len(xy))
     xy = np.tile(xy, (len(depths), 1))
     bent = np.minimum(np.sum(xy**2, axis=1), (3.0 * TOUCH) ** 2) / (2.0 * ROUND)  # round where it may touch, flat around
-    return solid("pad", np.column_stack([xy, z - bent * (1.0 + z / PAD)]), tets)
+    return solid("pad", np.column_stack([xy, z - bent * (1.0 + z / size)]), tets)
 
 
 def pressed_pad(method: str, across: int) -> Contacts:

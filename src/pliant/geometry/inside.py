@@ -1,0 +1,149 @@
+"""What is put inside a surface: tetrahedra that follow it, or cells that it cuts.
+
+`fill = "conforming"` is fTetWild, `fill = "lattice"` the cells of geometry/lattice; "auto" takes tetrahedra where they will be quick, and
+says why it takes cells where it does. Only models that can ride in cells (bodies/room.py) get them.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from pliant.base import PliantError, nearest
+from pliant.geometry.lattice.build import default_edge, lattice
+from pliant.geometry.lattice.closing import closed_surface, is_closed_solid
+from pliant.geometry.mesh import Surface
+from pliant.geometry.shape import Shape
+from pliant.geometry.simplify import simplified
+from pliant.geometry.tetrahedralise import DEVIATION, EDGE, TimeUp, estimated_seconds, fill, is_kept, is_there
+from pliant.geometry.topology import diagonal
+
+log = logging.getLogger("pliant")
+
+FILLS = ("auto", "conforming", "lattice")
+QUICK = 5.0  # [s] that "auto" waits for tetrahedra
+PATIENCE = 2.0  # times that, for estimates that fail
+LONG = 900.0  # [s] that "conforming" waits
+SKIN = 1 / 8  # of a cell: a skin of triangles much finer than this is simplified
+SKIN_OFF = 0.05  # of a cell: how far it may be from the surface then
+
+
+@dataclass(frozen=True)
+class Filling:
+    """How a shape is to be filled."""
+
+    fill: str = "auto"
+    edge: float | None = None  # [m] of tetrahedra or cells
+    holes: bool = False  # close holes for tetrahedra too
+    cells: bool = False  # whether the body can be made of cells
+
+    @classmethod
+    def taken_from(cls, spec: dict[str, Any], cells: bool) -> Filling:
+        """Out of what a scene says of a shape; its keys are removed."""
+        found = cls(spec.pop("fill", "auto"), spec.get("edge"), bool(spec.pop("holes", False)), cells)
+        if found.fill not in FILLS:
+            raise PliantError(f"fill = \"{found.fill}\": {nearest(found.fill, FILLS)}")
+        return found
+
+
+def filled(shape: Shape, how: Filling) -> Shape:
+    """The shape with an inside; the note says how, where it was a choice."""
+    surface = shape.surface()
+    if how.fill == "lattice":
+        if not how.cells:
+            raise PliantError(
+                "fill = \"lattice\" makes cells that the surface cuts, for models fem, rigid and static; "
+                "this body needs tetrahedra that follow it: fill = \"conforming\" (or for springs network = \"voxels\")."
+            )
+        return _cells(shape, surface, how)
+    if how.holes:
+        surface = closed_surface(surface, diagonal(surface.points) * EDGE / 2.0)[0]
+    if how.fill == "conforming" or not how.cells:
+        return _tetrahedra(shape, surface, how, time_allowed(LONG))
+    why = _why_cells(surface, how)
+    if why:
+        return _cells(shape, surface, how, why)
+    return _tetrahedra(shape, surface, how, time_allowed(PATIENCE * QUICK))
+
+
+def time_allowed(usual: float) -> float:
+    """[s] for tetrahedra: `--fill-timeout` of the command line, PLIANT_FILL_TIMEOUT, or what is usual."""
+    given = os.environ.get("PLIANT_FILL_TIMEOUT", "")
+    try:
+        return float(given) if given else usual
+    except ValueError:
+        raise PliantError(f"PLIANT_FILL_TIMEOUT = \"{given}\" is not a number of seconds.") from None
+
+
+def _why_cells(surface: Surface, how: Filling) -> str:
+    """Why "auto" takes cells; empty if tetrahedra are there at once or will be soon."""
+    if not is_there():
+        return "pytetwild, which makes tetrahedra that follow a surface, is not installed"
+    if not is_closed_solid(surface):
+        return "the surface is open or its faces do not agree"
+    edge = how.edge or diagonal(surface.points) * EDGE
+    ready = _ready(surface, edge)
+    seconds = estimated_seconds(len(ready.faces))
+    if seconds > QUICK and not is_kept(ready, edge):
+        return f"tetrahedra that follow its {len(surface.faces)} triangles take about {seconds:.0f} s (fill = \"conforming\" makes them)"
+    return ""
+
+
+def _ready(surface: Surface, edge: float) -> Surface:
+    """What fTetWild is given: a surface not much finer than the tetrahedra."""
+    return simplified(surface, 0.5 * edge, DEVIATION * diagonal(surface.points))
+
+
+def _tetrahedra(shape: Shape, surface: Surface, how: Filling, timeout: float) -> Shape:
+    edge = how.edge or diagonal(surface.points) * EDGE
+    try:
+        made = fill(_ready(surface, edge), how.edge, timeout=timeout, log_progress=True)
+    except TimeUp as late:
+        if not how.cells:
+            raise
+        return _cells(shape, surface, how, str(late).split(".")[0])
+    return replace(shape, tets=made.mesh, skin=None)
+
+
+def _cells(shape: Shape, surface: Surface, how: Filling, why: str = "") -> Shape:
+    """The shape with cells; their skin is the surface, closed if need be."""
+    size = diagonal(surface.points)
+    closed, done = closed_surface(surface, 0.5 * (how.edge or size / 25.0))
+    edge = how.edge or default_edge(closed)
+    skin = simplified(closed, SKIN * edge, SKIN_OFF * edge)
+    mesh, weights = lattice(skin, edge)
+    text = f"filled with {len(mesh.tets)} tetrahedra in cells of {edge:.3g} m that its surface cuts"
+    text += f": {why}" if why else ""
+    text += f"; {done}" if done else ""
+    log.info("%s: %s", shape.name, text)
+    return replace(shape, tets=mesh, skin=skin, weights=weights, analytic=None, cloud=None, notes=(*shape.notes, text))
+
+
+def placed(shape: Shape, place: str | None, fit: float | None) -> Shape:
+    """Scaled so that its largest extent is `fit` [m], then moved: "centre", its box about the origin; "on-ground", above it on z = 0."""
+    if place is None and fit is None:
+        return shape
+    if place not in (None, "centre", "on-ground"):
+        raise PliantError(f"place = \"{place}\": {nearest(place, ('centre', 'on-ground'))}")
+    if shape.name == "plane":
+        raise PliantError("a plane has no end: it cannot be placed or fitted.")
+    points = shape.cloud.points if shape.cloud is not None else shape.surface().points
+    scale = 1.0
+    if fit is not None:
+        if not (isinstance(fit, int | float) and fit > 0.0 and np.isfinite(fit)):
+            raise PliantError(f"fit = {fit!r} must be a length in metres: the largest extent of the shape.")
+        scale = float(fit) / float(np.ptp(points, axis=0).max())
+    low, high = scale * points.min(axis=0), scale * points.max(axis=0)
+    shift = np.zeros(3)
+    if place is not None:
+        shift = -0.5 * (low + high)
+        if place == "on-ground":
+            shift[2] = -low[2]
+    move = lambda x: None if x is None else replace(x, points=scale * x.points + shift)
+    still = float(np.abs(shift).max()) <= 1e-9 * float(np.ptp(points, axis=0).max()) * scale
+    exact = (shape.analytic[0], tuple(scale * v for v in shape.analytic[1])) if shape.analytic and still else None
+    return replace(shape, tets=move(shape.tets), skin=move(shape.skin), cloud=move(shape.cloud), analytic=exact)

@@ -1,0 +1,160 @@
+"""A closed surface from one that is not: holes get lids, and what cannot be closed so is wrapped.
+
+A lid is a fan from the middle of the rim. Where lids would be a large part of the surface the surface (or a cloud of samples) is wrapped
+instead: the places about which it winds more than half [Jacobson 2013; Barill 2018] are the inside, and their border, put
+onto the input where that is near, is the surface.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from pliant.base import Bools, Floats, Ints, PliantError
+from pliant.geometry.check_surface import repair_surface
+from pliant.geometry.distance import nearest_on
+from pliant.geometry.mesh import Surface
+from pliant.geometry.report import Report
+from pliant.geometry.topology import Edges, diagonal, labels, volume_of
+from pliant.geometry.winding_tree import WindingTree
+
+LARGE = 0.4  # of the area of a surface: larger lids are a guess that the winding number makes better
+EMPTY = 1e-5  # of the cube of the diagonal: less than this is no inside
+COARSE = 4  # grid steps between places that are looked at first
+MOST = 20_000_000  # places of the grid of a wrap
+
+
+def closed_surface(surface: Surface, step: float) -> tuple[Surface, str]:
+    """A closed surface, and what was done to have it; `step` [m]: how fine a wrap is."""
+    if not len(surface.faces) or not np.isfinite(surface.points).all():
+        raise PliantError("the surface cannot be filled: it has no faces, or coordinates that are not finite.")
+    if is_closed_solid(surface):
+        return surface, ""
+    better = repair_surface(surface, Report("surface", ""))
+    if is_closed_solid(better):
+        return better, ""
+    lidded, lids, holes = with_lids(better)
+    if is_closed_solid(lidded) and lids <= LARGE * _area(better):
+        return lidded, f"{holes} hole{'s' if holes > 1 else ''} closed with lids ({100.0 * lids / _area(better):.2g} % of the surface)"
+    out = wrapped(WindingTree.of_triangles(better.points, better.faces), better.points, step, lambda x: nearest_on(better, x))
+    if not is_closed_solid(out):
+        raise PliantError("the surface has no inside: it is flat, or too thin for cells of this edge.")
+    return out, "wrapped: what the open surface winds around is its inside"
+
+
+def is_closed_solid(surface: Surface) -> bool:
+    """Whether its faces agree, leave no hole and enclose a volume."""
+    if not len(surface.faces) or Edges(surface.faces).balance.any():
+        return False
+    return _volume(surface) > EMPTY * diagonal(surface.points) ** 3
+
+
+def _volume(surface: Surface) -> float:
+    return float(volume_of(surface.points, surface.faces, np.zeros(len(surface.faces), dtype=np.int64))[0])
+
+
+def _area(surface: Surface) -> float:
+    x = surface.points[surface.faces]
+    return float(0.5 * np.linalg.norm(np.cross(x[:, 1] - x[:, 0], x[:, 2] - x[:, 0]), axis=1).sum())
+
+
+def with_lids(surface: Surface) -> tuple[Surface, float, int]:
+    """The surface with a fan over every hole, the area of the fans [m^2] and how many holes there were."""
+    faces = surface.faces
+    edges = Edges(faces)
+    ends = np.where((edges.balance > 0)[:, None], edges.ends, edges.ends[:, ::-1])
+    rim = np.repeat(ends, np.abs(edges.balance), axis=0)  # what is passed one way more often than the other
+    if not len(rim):
+        return surface, 0.0, 0
+    names, local = np.unique(rim, return_inverse=True)
+    loop = labels(len(names), local.reshape(-1, 2))[local.reshape(-1, 2)[:, 0]]
+    count = int(loop.max()) + 1
+    length = np.linalg.norm(surface.points[rim[:, 1]] - surface.points[rim[:, 0]], axis=1)
+    weight = np.bincount(loop, length, minlength=count)
+    middle = np.zeros((count, 3))
+    np.add.at(middle, loop, length[:, None] * surface.points[rim].mean(axis=1))
+    middle /= np.maximum(weight, 1e-300)[:, None]
+    fans = np.stack([rim[:, 1], rim[:, 0], len(surface.points) + loop], axis=1)
+    both = Surface(np.concatenate([surface.points, middle]), np.concatenate([faces, fans]))
+    if _volume(both) < 0.0:
+        both = Surface(both.points, both.faces[:, [0, 2, 1]])
+    return both, _area(Surface(both.points, fans)), count
+
+
+# ---- wrapping
+
+
+def wrapped(tree: WindingTree, points: Floats, step: float, onto: Callable[[Floats], tuple[Floats, Floats]]) -> Surface:
+    """The border of the places that are wound around, on a grid of this step [m]; onto(x): places on the input and how far they are."""
+    low, high = points.min(axis=0) - 2.0 * step, points.max(axis=0) + 2.0 * step
+    blocks = np.ceil((high - low) / (COARSE * step)).astype(np.int64)
+    counts = COARSE * blocks + 1
+    if counts.prod() > MOST:
+        size = float(np.ptp(points, axis=0).max())
+        raise PliantError(f"cells of {2.0 * step:.3g} m are too small for a body of {size:.3g} m; take a larger edge.")
+    winding = _winding(tree, points, low, step, blocks)
+    surface = _border(winding, low, step)
+    if not len(surface.faces):
+        raise PliantError(
+            "the surface has no inside: nowhere does it wind around a place more than half. It is a sheet, or lies in pieces; "
+            "a sheet is for model = \"springs\" with network = \"surface\"."
+        )
+    moved, away = onto(surface.points)
+    near = away <= step
+    surface = Surface(np.where(near[:, None], moved, surface.points), surface.faces)
+    return repair_surface(surface, Report("surface", ""))
+
+
+def _winding(tree: WindingTree, points: Floats, low: Floats, step: float, blocks: Ints) -> Floats:
+    """Winding numbers on the grid: in blocks that are far from the surface and all on one side those of the corners stand for all."""
+    corner = np.stack(np.meshgrid(*[np.arange(n + 1) for n in blocks], indexing="ij"), axis=-1)
+    coarse = tree.about(low + COARSE * step * corner.reshape(-1, 3)).reshape(blocks + 1)
+    side = coarse > 0.5
+    eight = [side[i : i + blocks[0], j : j + blocks[1], k : k + blocks[2]] for i in (0, 1) for j in (0, 1) for k in (0, 1)]
+    open_ = np.any([each != eight[0] for each in eight], axis=0) | _near(points, low, COARSE * step, blocks)
+    out = np.where(eight[0], 1.0, 0.0)
+    for axis in range(3):
+        out = np.repeat(out, COARSE, axis=axis)
+    fine = np.zeros(COARSE * blocks + 1)
+    fine[:-1, :-1, :-1] = out
+    inner = np.indices((COARSE + 1,) * 3).reshape(3, -1).T
+    at = np.unique((COARSE * np.argwhere(open_)[:, None] + inner).reshape(-1, 3), axis=0)
+    fine[tuple(at.T)] = np.clip(tree.about(low + step * at), 0.0, 1.0)
+    return fine
+
+
+def _near(points: Floats, low: Floats, size: float, blocks: Ints) -> Bools:
+    """Blocks with points of the input in them or beside."""
+    out = np.zeros(blocks, bool)
+    at = (points - low) / size
+    for shift in np.array(np.meshgrid(*[(-0.5, 0.5)] * 3)).reshape(3, -1).T:
+        out[tuple(np.clip(np.floor(at + shift).astype(np.int64), 0, blocks - 1).T)] = True
+    return out
+
+
+def _border(winding: Floats, low: Floats, step: float) -> Surface:
+    """Where a field on a grid is one half, by flying edges."""
+    from vtkmodules.util.numpy_support import numpy_to_vtk, vtk_to_numpy  # VTK: start-up time
+    from vtkmodules.vtkCommonDataModel import vtkImageData
+    from vtkmodules.vtkFiltersCore import vtkFlyingEdges3D
+
+    image = vtkImageData()
+    image.SetDimensions(*winding.shape)
+    image.SetSpacing(step, step, step)
+    image.SetOrigin(*low)
+    values = numpy_to_vtk(np.ascontiguousarray(winding.ravel(order="F")))
+    image.GetPointData().SetScalars(values)
+    contour = vtkFlyingEdges3D()
+    contour.SetInputData(image)
+    contour.SetValue(0, 0.5)
+    contour.ComputeNormalsOff()
+    contour.ComputeGradientsOff()
+    contour.Update()
+    out = contour.GetOutput()
+    if out.GetNumberOfPolys() == 0:
+        return Surface(np.zeros((0, 3)), np.zeros((0, 3), np.int64))
+    points = vtk_to_numpy(out.GetPoints().GetData()).astype(np.float64)
+    faces = vtk_to_numpy(out.GetPolys().GetConnectivityArray()).astype(np.int64).reshape(-1, 3)
+    surface = Surface(points, faces)
+    return surface if _volume(surface) > 0.0 else Surface(points, faces[:, [0, 2, 1]])

@@ -1,0 +1,146 @@
+"""What will become of a mesh or cloud that is used for a body: said before anything is run."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+import numpy as np
+
+from pliant.base import Floats, PliantError, nearest
+from pliant.geometry.files import Mesh, PointCloud
+from pliant.geometry.inside import QUICK
+from pliant.geometry.lattice.build import CELLS, default_edge
+from pliant.geometry.lattice.closing import closed_surface, is_closed_solid
+from pliant.geometry.mass import mass_of_surface
+from pliant.geometry.mesh import Surface, TetMesh
+from pliant.geometry.report import Report
+from pliant.geometry.tetrahedralise import EDGE, estimated_seconds, is_there
+from pliant.geometry.topology import diagonal
+from pliant.geometry.units import units_asked
+
+USES = ("soft", "rigid", "points", "quasi-rigid", "press")
+PER_TRIANGLE, PER_CELL = 1e-5, 8e-5  # [s] that filling with cells takes, about
+TETS = 8.5  # tetrahedra in a cube of their edge
+
+
+@dataclass
+class Outlook:
+    """What will happen with a file in one use."""
+
+    use: str
+    works: bool
+    low: list[float]  # [m] box
+    high: list[float]
+    centre: list[float] | None  # [m] of mass
+    volume: float | None  # [m^3]
+    elements: int | None  # about
+    seconds: float | None  # of filling, about
+    lines: list[str] = field(default_factory=list)
+
+    def text(self) -> str:
+        return "\n".join(f"  {line}" for line in self.lines)
+
+    def as_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+def outlook(mesh: Mesh, report: Report, use: str, edge: float | None = None) -> Outlook:
+    """For a mesh after repair, with the report about it; `edge` [m] of elements."""
+    if use not in USES:
+        raise PliantError(f"--as {use}: {nearest(use, USES)}")
+    low, high = mesh.points.min(axis=0), mesh.points.max(axis=0)
+    surface = mesh.surface() if isinstance(mesh, TetMesh) else mesh
+    closed = isinstance(surface, Surface) and is_closed_solid(surface)
+    whole = mass_of_surface(surface) if closed and isinstance(surface, Surface) else None
+    centre = None if whole is None else [float(c) for c in whole.centre]
+    found = Outlook(use, True, low.tolist(), high.tolist(), centre, None if whole is None else whole.volume, None, None)
+    found.lines.append(f"box {_place(low)} to {_place(high)} m; the origin is {_origin(low, high)}.")
+    if whole is not None:
+        water = 1000.0 * whole.volume
+        found.lines.append(f"volume {whole.volume:.4g} m^3 ({water:.3g} kg of water), centre of mass {_place(whole.centre)} m.")
+    found.lines += units_asked(float((high - low).max()))
+    {"soft": _soft, "rigid": _rigid, "points": _points, "quasi-rigid": _sampled, "press": _sampled}[use](mesh, report, edge, found)
+    return found
+
+
+def _place(x: Floats) -> str:
+    return "(" + ", ".join(f"{v:.4g}" for v in x) + ")"
+
+
+def _origin(low: Floats, high: Floats) -> str:
+    middle, size = 0.5 * (low + high), float((high - low).max())
+    if (np.abs(middle) < 0.02 * size).all():
+        return "in its middle"
+    if (np.abs(middle[:2]) < 0.02 * size).all() and abs(low[2]) < 0.02 * size:
+        return "below its middle, on the ground"
+    outside = (low > 0.0).any() or (high < 0.0).any()
+    words = f"{np.linalg.norm(middle):.3g} m from its middle" + (", outside it" if outside else "")
+    return f"{words}: place = \"centre\" or \"on-ground\" moves it"
+
+
+def _soft(mesh: Mesh, report: Report, edge: float | None, found: Outlook) -> None:
+    if isinstance(mesh, TetMesh):
+        found.elements, found.seconds = len(mesh.tets), 0.0
+        found.lines.append(f"soft: its {len(mesh.tets)} tetrahedra are the elements; nothing has to be filled.")
+        return
+    if isinstance(mesh, PointCloud):
+        found.elements, found.seconds = int(5 * 1.4 * CELLS), 2.0
+        found.lines.append("soft: the points are wrapped with a surface, which is filled with cells (fill = \"lattice\").")
+        return
+    size = diagonal(mesh.points)
+    try:
+        closed, done = closed_surface(mesh, 0.5 * (edge or size / 25.0))
+    except PliantError as error:
+        found.works = False
+        found.lines.append(f"soft: no. {str(error)[0].upper()}{str(error)[1:]}")
+        return
+    volume = found.volume = mass_of_surface(closed).volume
+    tets_edge, cells_edge = edge or size * EDGE, edge or default_edge(closed)
+    seconds = estimated_seconds(len(mesh.faces))
+    cells = volume / cells_edge**3 + 0.5 * (volume ** (1 / 3) / cells_edge) ** 2 * 6
+    if not done and is_there() and seconds <= QUICK:
+        found.elements, found.seconds = int(TETS * volume / tets_edge**3) + len(mesh.faces), seconds
+        found.lines.append(
+            f"soft: closed, filled with tetrahedra that follow it (fill = \"auto\"): about {_about(found.elements)} of {tets_edge:.3g} m "
+            f"in about {seconds:.0f} s, the first time."
+        )
+        return
+    found.elements, found.seconds = int(5 * cells), PER_TRIANGLE * len(mesh.faces) + PER_CELL * cells + 0.3
+    why = done or f"tetrahedra that follow it would take about {seconds:.0f} s"
+    found.lines.append(
+        f"soft: filled with cells of {cells_edge:.3g} m that it cuts (fill = \"auto\"), about {_about(found.elements)} tetrahedra in about "
+        f"{max(found.seconds, 1.0):.0f} s: {why}."
+    )
+
+
+def _about(number: int) -> str:
+    digits = max(0, len(str(number)) - 2)
+    return str(round(number, -digits))
+
+
+def _rigid(mesh: Mesh, report: Report, edge: float | None, found: Outlook) -> None:
+    if isinstance(mesh, PointCloud):
+        found.lines.append("rigid: its points touch as they are (contact = \"quasi-rigid\" or \"point-surface\").")
+    elif found.volume is None:
+        found.works = False
+        found.lines.append("rigid: no, it is open and has no mass; holes = true closes it. Static bodies need none.")
+    else:
+        found.lines.append(f"rigid: its {len(mesh.surface().faces) if isinstance(mesh, TetMesh) else len(mesh.faces)} triangles touch.")
+
+
+def _points(mesh: Mesh, report: Report, edge: float | None, found: Outlook) -> None:
+    if found.volume is None:
+        found.works = False
+        found.lines.append("points: no, it has no inside to be filled with points; holes = true closes a surface.")
+    else:
+        found.elements = 400 if edge is None else int(found.volume / edge**3)
+        found.lines.append(f"points: filled with about {found.elements} points (spacing sets how many); its surface rides on them.")
+
+
+def _sampled(mesh: Mesh, report: Report, edge: float | None, found: Outlook) -> None:
+    count = len(mesh.points)
+    found.elements = count
+    sure = "" if not isinstance(mesh, PointCloud) or mesh.normals is not None else "; their normals are estimated"
+    open_ = "" if found.volume is not None or isinstance(mesh, PointCloud) else "; it is open: holes count as flat lids for its mass"
+    found.lines.append(f"{found.use}: its {count} points carry the pressure (spacing makes more){sure}{open_}.")

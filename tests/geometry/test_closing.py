@@ -1,0 +1,125 @@
+"""Open, broken and sampled surfaces become closed ones; winding numbers of many items by a tree."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from pliant.base import PliantError
+from pliant.detect.surfels.wrap import wrapped_cloud
+from pliant.geometry.distance import distance_to
+from pliant.geometry.files import PointCloud
+from pliant.geometry.lattice.closing import closed_surface, is_closed_solid, with_lids, wrapped
+from pliant.geometry.mass import mass_of_surface
+from pliant.geometry.mesh import Surface
+from pliant.geometry.shapes import make
+from pliant.geometry.simplify import simplified
+from pliant.geometry.winding import sampled_winding_numbers, winding_numbers
+from pliant.geometry.winding_tree import WindingTree
+
+BUNNY = make("bunny", edge=0.008).surface()
+BALL = make("ball", radius=0.1, edge=0.02).surface()
+VOLUME = mass_of_surface(BALL).volume
+
+
+def without(surface: Surface, keep: np.ndarray) -> Surface:
+    return Surface(surface.points, surface.faces[keep])
+
+
+def places(count: int, size: float = 0.2) -> np.ndarray:
+    return size * (np.random.default_rng(1).random((count, 3)) - 0.5)
+
+
+def test_the_tree_winds_as_the_sum_over_all_triangles() -> None:
+    at = places(400)
+    exact = winding_numbers(BUNNY.points, BUNNY.faces, at)
+    found = WindingTree.of_triangles(BUNNY.points, BUNNY.faces).about(at)
+    assert np.abs(found - exact).max() < 0.1
+    assert np.abs(found - exact).mean() < 0.01
+    clear = np.abs(exact - 0.5) > 0.1
+    assert np.array_equal(found[clear] > 0.5, exact[clear] > 0.5)
+
+
+def test_the_tree_winds_as_the_sum_over_all_samples() -> None:
+    x = BALL.points[BALL.faces]
+    vector = 0.5 * np.cross(x[:, 1] - x[:, 0], x[:, 2] - x[:, 0])
+    area = np.linalg.norm(vector, axis=1)
+    middle, normal = x.mean(axis=1), vector / area[:, None]
+    at = places(300)
+    at = at[np.abs(np.linalg.norm(at, axis=1) - 0.1) > 0.01]
+    start, body = np.array([0, len(middle)]), np.zeros(len(at), np.int64)
+    exact = sampled_winding_numbers(start, middle, normal, area, at, body)
+    assert np.abs(WindingTree.of_samples(middle, normal, area).about(at) - exact).max() < 0.05
+
+
+def test_a_closed_surface_is_taken_as_it_is() -> None:
+    assert closed_surface(BALL, 0.01)[0] is BALL
+
+
+def test_small_holes_get_lids() -> None:
+    keep = np.ones(len(BALL.faces), bool)
+    keep[[5, 100, 101, 102]] = False
+    found, done = closed_surface(without(BALL, keep), 0.01)
+    assert is_closed_solid(found) and "closed with lids" in done
+    assert mass_of_surface(found).volume == pytest.approx(VOLUME, rel=0.01)
+
+
+def test_a_surface_inside_out_with_a_hole_is_turned() -> None:
+    keep = np.arange(len(BALL.faces)) > 2
+    flipped = Surface(BALL.points, BALL.faces[keep][:, [0, 2, 1]])
+    assert with_lids(flipped)[0].faces.shape[0] > len(flipped.faces)
+    assert mass_of_surface(with_lids(flipped)[0]).volume == pytest.approx(VOLUME, rel=0.01)
+
+
+def test_a_surface_with_a_fin_gets_a_volume() -> None:
+    """Three faces at an edge: what is passed more often one way than the other is a rim."""
+    fin = Surface(np.concatenate([BALL.points, [[0.0, 0.0, 0.2]]]), np.concatenate([BALL.faces, [[*BALL.faces[0, :2], len(BALL.points)]]]))
+    found, _ = closed_surface(fin, 0.01)
+    assert is_closed_solid(found)
+    assert mass_of_surface(found).volume == pytest.approx(VOLUME, rel=0.01)
+
+
+def test_half_a_ball_is_wrapped() -> None:
+    """The lid would be a large part: the places that are wound around more than half are the half ball."""
+    middle = BALL.points[BALL.faces].mean(axis=1)
+    step = 0.01
+    found, done = closed_surface(without(BALL, middle[:, 2] < 0.0), step)
+    assert is_closed_solid(found) and "wrapped" in done
+    assert mass_of_surface(found).volume == pytest.approx(VOLUME / 2, rel=0.06)
+    assert distance_to(BALL, found.points[found.points[:, 2] < -0.5 * step]).max() < 0.2 * step
+
+
+def test_a_soup_of_triangles_is_wrapped() -> None:
+    """No two triangles share a vertex, and a third is missing: nothing can be lidded."""
+    rng = np.random.default_rng(0)
+    x = BALL.points[BALL.faces[rng.random(len(BALL.faces)) < 0.7]]
+    x = x + 1e-3 * rng.standard_normal(x.shape)
+    soup = Surface(x.reshape(-1, 3), np.arange(3 * len(x)).reshape(-1, 3))
+    found = wrapped(WindingTree.of_triangles(soup.points, soup.faces), soup.points, 0.01, lambda p: (p, np.full(len(p), np.inf)))
+    assert is_closed_solid(found)
+    assert mass_of_surface(found).volume == pytest.approx(VOLUME, rel=0.25)
+
+
+def test_a_sheet_has_no_inside() -> None:
+    flat = make("membrane", size=(0.2, 0.2)).surface()
+    with pytest.raises(PliantError, match="no inside"):
+        closed_surface(flat, 0.01)
+
+
+@pytest.mark.parametrize("with_normals", [True, False])
+def test_a_cloud_is_wrapped(with_normals: bool) -> None:
+    rng = np.random.default_rng(3)
+    n = rng.standard_normal((3000, 3))
+    n /= np.linalg.norm(n, axis=1, keepdims=True)
+    found = wrapped_cloud(PointCloud(0.1 * n, n if with_normals else None), 0.02)
+    assert is_closed_solid(found)
+    assert mass_of_surface(found).volume == pytest.approx(4 / 3 * np.pi * 1e-3, rel=0.01)
+    assert np.abs(np.linalg.norm(found.points, axis=1) - 0.1).max() < 0.1 * 0.02
+
+
+def test_simplified_surfaces_stay_near_and_closed() -> None:
+    fine = make("ball", radius=0.1, edge=0.01).surface()
+    found = simplified(fine, 0.035, 4e-3)
+    assert len(found.faces) < 0.5 * len(fine.faces) and is_closed_solid(found)
+    assert max(distance_to(fine, found.points).max(), distance_to(found, fine.points).max()) <= 4e-3
+    assert simplified(fine, 0.01, 1e-3) is fine  # nothing to gain
