@@ -6,6 +6,8 @@ A Scene is read from and written to TOML; every field says its unit. Unknown key
 from __future__ import annotations
 
 import math
+import re
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -13,8 +15,9 @@ from pydantic import BaseModel, model_validator
 
 from pliant.base import PliantError
 from pliant.bodies.quasi_rigid.room import ResponseTable
-from pliant.bodies.register import AnyBody, as_recorded
+from pliant.bodies.register import ROOMS, AnyBody, as_recorded
 from pliant.bodies.schema import Body, Load, Material, Motion, Where
+from pliant.paths import changed, get
 from pliant.spec.fields import NotNegative, Positive, Spec, TableLike, Vector
 from pliant.spec.table import Table
 
@@ -88,9 +91,16 @@ class Change(Spec):
     """Something that changes during the run: gravity, a friction coefficient, a material."""
 
     set: str
-    """what: "gravity", "ball.friction", "ball.material.youngs_modulus" or "pair.ball.floor.friction", for example"""
+    """what: "gravity", "gravity[2]", "ball.friction", "*.material.youngs_modulus" or "pairs.ball.floor.friction", for example"""
     to: TableLike
     """its value over time"""
+
+    @classmethod
+    def unit(cls, name: str, given: Mapping[str, Any]) -> str | None:
+        """That of what is set."""
+        field = re.sub(r"\[.*", "", str(given.get("set", "")).rpartition(".")[2])
+        specs: list[type[Spec]] = [Scene, *(room.material for room in ROOMS.values())]
+        return next((spec.unit(field, {}) for spec in specs if name == "to" and field in spec.model_fields), None)
 
 
 class Scene(Spec):
@@ -170,6 +180,14 @@ class Scene(Spec):
         for key, value in values.items():
             setattr(copy, key, value)
         return copy
+
+    def with_(self, values: Mapping[str, Any] | None = None, /, **fields: Unpack[SceneFields]) -> Scene:
+        """A copy in which the values at some paths differ: scene.with_({"ball.material.youngs_modulus": "50kPa"}, dt="1ms")."""
+        return changed(self, {**(values or {}), **fields})
+
+    def value(self, path: str) -> Any:
+        """The value at a path, such as "ball.material.youngs_modulus"; of the first place, if it is a pattern."""
+        return get(self, path)
 
     def sampled(self) -> Scene:
         """A copy in which callables have become tables, one value a step over the whole duration."""

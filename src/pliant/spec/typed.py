@@ -19,9 +19,10 @@ if TYPE_CHECKING:
     from pliant.scene import Attachment, Change, End, Pair
     from pliant.spec.table import Table
 
-PerElement: TypeAlias = float | Sequence[float]
-Vector: TypeAlias = Sequence[float]
-OverTime: TypeAlias = "float | Sequence[float] | Mapping[str, Any] | Table | Callable[[float], Any]"
+Number: TypeAlias = float | str  # in the unit of the field, or text with its own, such as "50kPa"
+PerElement: TypeAlias = Number | Sequence[Number]
+Vector: TypeAlias = Sequence[Number]
+OverTime: TypeAlias = "Number | Sequence[Number] | Mapping[str, Any] | Table | Callable[[float], Any]"
 ShapeLike: TypeAlias = "str | Mapping[str, Any] | Shape | TetMesh | Surface | PointCloud"
 
 
@@ -30,41 +31,41 @@ class WhereFields(TypedDict, total=False):
 
     ids: Sequence[int] | None
     side: Literal["-x", "+x", "-y", "+y", "-z", "+z"] | None
-    x: tuple[float, float] | None
-    y: tuple[float, float] | None
-    z: tuple[float, float] | None
+    x: tuple[Number, Number] | None
+    y: tuple[Number, Number] | None
+    z: tuple[Number, Number] | None
 
 
 class MaterialFields(TypedDict, total=False):
     """Fields of Material, of all models."""
 
     density: PerElement
-    mass_damping: float
+    mass_damping: Number
     youngs_modulus: PerElement
     poisson_ratio: float
-    stiffness_damping: float
+    stiffness_damping: Number
     law: str
     spring_stiffness: PerElement
-    spring_damping: float
+    spring_damping: Number
     vertex_mass: PerElement | None
-    vertex_damping: float
-    adaptive_force: float | None
+    vertex_damping: Number
+    adaptive_force: Number | None
     adaptive_cap: float
-    thickness: float
+    thickness: Number
     response: str | ResponseTable | Mapping[str, Any]
-    layer: float | None
+    layer: Number | None
     strain: Literal["green", "mkn04"]
     hourglass: float
     crush: float
-    volume_stiffness: float
+    volume_stiffness: Number
     yield_strain: float | None
     flow: Literal["shape", "full"]
-    creep_time: float
+    creep_time: Number
     max_plastic_strain: float | None
     tear_strain: float | None
-    softening: tuple[float, float] | None
-    soft_modulus: float
-    temperature: float
+    softening: tuple[Number, Number] | None
+    soft_modulus: Number
+    temperature: Number
 
 
 class BodyFields(TypedDict, total=False):
@@ -89,7 +90,7 @@ class BodyFields(TypedDict, total=False):
     element: Literal["linear", "quadratic"]
     skin: ShapeLike | None
     network: Literal["tets", "surface", "all-pairs", "voxels"]
-    spacing: float | None
+    spacing: Number | None
     phyxels: Literal["cubic", "bcc", "nodes", "centres"]
     support: float
     volumes: Literal["share", "sph"]
@@ -120,16 +121,16 @@ class AttachmentFields(TypedDict, total=False):
     kind: Literal["spring", "string", "weld"]
     a: End | EndFields | Mapping[str, Any]
     b: End | EndFields | Mapping[str, Any]
-    stiffness: float
-    damping: float
-    length: float | None
+    stiffness: Number
+    damping: Number
+    length: Number | None
 
 
 class SettingFields(TypedDict, total=False):
     """What `simulate` may override."""
 
-    dt: float
-    duration: float
+    dt: Number
+    duration: Number
     contact: str | Mapping[str, Any]
     gravity: Vector
     solver: Literal["cg", "direct"]
