@@ -207,13 +207,13 @@ class Scene(Spec):
     @classmethod
     def from_toml(cls, text: str, source: str = "the text") -> Scene:
         """Read a scene; errors name the place."""
-        return cls._read(_parsed(text, source), source)
+        return cls._read(parsed(text, source), source)
 
     @classmethod
     def recorded(cls, text: str) -> Scene:
         """The scene that a run file holds, which may be from before fields that do nothing were refused."""
         source = "the scene in the run file"
-        data = _parsed(text, source)
+        data = parsed(text, source)
         return cls._read({**data, "bodies": [as_recorded(body) for body in data.get("bodies", [])]}, source)
 
     @classmethod
@@ -250,10 +250,10 @@ class Scene(Spec):
         """The scene as TOML; defaults are left out."""
         import tomlkit
 
-        return tomlkit.dumps(_plain(self, "scene"))
+        return tomlkit.dumps(plain(self, "scene"))
 
 
-def _parsed(text: str, source: str) -> Any:
+def parsed(text: str, source: str) -> Any:
     import tomlkit  # start-up time
     from tomlkit.exceptions import ParseError
 
@@ -263,18 +263,18 @@ def _parsed(text: str, source: str) -> Any:
         raise PliantError(f"{source} is not valid TOML: {error}.") from None
 
 
-def _plain(value: Any, path: str) -> Any:
+def plain(value: Any, path: str) -> Any:
     """Data that TOML can hold; meshes given as arrays and callables cannot be written down."""
     if isinstance(value, Table):
         return value.plain(path)
     if isinstance(value, Spec):
         fields = type(value).model_fields
         kept = {k: v for k in fields if (v := getattr(value, k)) is not None and v != fields[k].get_default(call_default_factory=True)}
-        return {k: _plain(v, f"{path}.{k}") for k, v in kept.items()}
+        return {k: plain(v, f"{path}.{k}") for k, v in kept.items()}
     if isinstance(value, dict):
-        return {k: _plain(v, f"{path}.{k}") for k, v in value.items()}
+        return {k: plain(v, f"{path}.{k}") for k, v in value.items()}
     if isinstance(value, list | tuple):
-        return [_plain(v, f"{path}[{i}]") for i, v in enumerate(value)]
+        return [plain(v, f"{path}[{i}]") for i, v in enumerate(value)]
     if isinstance(value, str | int | float | bool):
         return value
     raise PliantError(

@@ -64,7 +64,7 @@ def pack_scene(scene: Scene) -> tuple[str, dict[str, np.ndarray]]:
             spec = getattr(body, part, None)
             if spec is None or is_named(spec):
                 continue
-            arrays |= {f"{part}/{i}/{name}": array for name, array in _mesh_arrays(spec).items()}
+            arrays |= {f"{part}/{i}/{name}": array for name, array in mesh_arrays(spec).items()}
             update[part] = {"kind": "recorded", "number": i, "name": Path(spec.name).name}
             if spec.analytic is not None:
                 update[part]["analytic"] = spec.analytic
@@ -72,7 +72,17 @@ def pack_scene(scene: Scene) -> tuple[str, dict[str, np.ndarray]]:
     return scene.sampled().model_copy(update={"bodies": bodies}).to_toml(), arrays
 
 
-def _mesh_arrays(shape: Shape) -> dict[str, np.ndarray]:
+def shape_of(spec: dict[str, Any], found: dict[str, np.ndarray]) -> Shape:
+    """The shape that `mesh_arrays` took apart; `spec` has its name and what it is exactly."""
+    tets = TetMesh(found["points"], found["tets"]) if "tets" in found else None
+    skin = Surface(found["skin_points"], found["skin_faces"]) if "skin_faces" in found else None
+    exact = spec.get("analytic")
+    cloud = PointCloud(found["cloud_points"], found.get("cloud_normals")) if "cloud_points" in found else None
+    return Shape(spec.get("name", "recorded"), tets, skin, (exact[0], tuple(exact[1])) if exact else None, cloud)
+
+
+def mesh_arrays(shape: Shape) -> dict[str, np.ndarray]:
+    """The meshes of a shape."""
     arrays: dict[str, np.ndarray] = {}
     if shape.tets is not None:
         arrays |= {"points": shape.tets.points, "tets": shape.tets.tets}
@@ -95,9 +105,5 @@ def unpack_scene(text: str, arrays: dict[str, np.ndarray]) -> Scene:
                 found = {k.removeprefix(own): np.array(v) for k, v in arrays.items() if k.startswith(own)}
                 if not found and "analytic" not in spec:
                     raise PliantError(f"The run file lacks the mesh of body '{body.name}', so the run cannot go on.")
-                tets = TetMesh(found["points"], found["tets"]) if "tets" in found else None
-                skin = Surface(found["skin_points"], found["skin_faces"]) if "skin_faces" in found else None
-                exact = spec.get("analytic")
-                cloud = PointCloud(found["cloud_points"], found.get("cloud_normals")) if "cloud_points" in found else None
-                setattr(body, part, Shape(spec.get("name", "recorded"), tets, skin, (exact[0], tuple(exact[1])) if exact else None, cloud))
+                setattr(body, part, shape_of(spec, found))
     return scene

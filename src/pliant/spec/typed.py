@@ -16,8 +16,9 @@ if TYPE_CHECKING:
     from pliant.geometry.files import PointCloud
     from pliant.geometry.mesh import Surface, TetMesh
     from pliant.geometry.shape import Shape
-    from pliant.scene import Attachment, Change, End, Pair
+    from pliant.scene import Attachment, Change, End, Pair, Scene
     from pliant.spec.table import Table
+    from pliant.studies.schema import Calibrate, Find, Measure, Parameter, Sensitivity
 
 Number: TypeAlias = float | str  # in the unit of the field, or text with its own, such as "50kPa"
 PerElement: TypeAlias = Number | Sequence[Number]
@@ -145,3 +146,24 @@ class SceneFields(SettingFields, total=False):
     pairs: Sequence[Pair | Mapping[str, Any]]
     attachments: Sequence[Attachment | AttachmentFields | Mapping[str, Any]]
     changes: Sequence[Change | Mapping[str, Any]]
+
+
+class StudyFields(TypedDict, total=False):
+    """Fields of Study."""
+
+    name: str
+    about: str
+    scene: str | Scene | Callable[..., Scene]
+    set: Mapping[str, Any]
+    parameters: Mapping[str, Parameter | Sequence[Any] | Mapping[str, Any]]
+    design: Literal["grid", "together", "latin-hypercube", "sobol", "table"]
+    samples: int | None
+    table: str | None
+    repeats: int
+    seed: int
+    measures: Mapping[str, Measure | str | Mapping[str, Any] | Callable[[Any], Any]]
+    keep: str | Sequence[str]
+    every: Number | None
+    find: Find | Mapping[str, Any] | None
+    calibrate: Calibrate | Mapping[str, Any] | None
+    sensitivity: Sensitivity | Mapping[str, Any] | None
