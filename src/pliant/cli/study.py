@@ -22,7 +22,7 @@ def study(
     workers: Annotated[
         int | None, typer.Option(min=0, help="Processes that run cases; default as many as cores. 0: this process, without Dask.")
     ] = None,
-    scheduler: Annotated[str | None, typer.Option(help="Address of a Dask scheduler whose workers to use, such as tcp://host:8786.")] = None,
+    scheduler: Annotated[str | None, typer.Option(help="Address of a Dask scheduler that is there, such as tcp://host:8786.")] = None,
     slurm: Annotated[
         str | None,
         typer.Option(metavar="OPTIONS", help="Start the workers as SLURM jobs; options such as queue=short,memory=4GB,walltime=01:00:00."),
@@ -31,7 +31,7 @@ def study(
         float | None, typer.Option(parser=seconds, metavar="TIME", help="End a case that takes longer, such as 10min; its row says so.")
     ] = None,
     retry: Annotated[str | None, typer.Option(help="Run cases again that are failed, timeout, died, or all of these.")] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say how many cases there are, how long they take and what they leave.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say how many cases there are, and how much time and disk they take.")] = False,
     measures: Annotated[bool, typer.Option("--measures", help="List what can be measured, and stop.")] = False,
     as_json: Json = False,
 ) -> None:
@@ -98,7 +98,8 @@ def _plan(asked: Any, workers: int | None, as_json: bool) -> None:
         return
     about = "" if plan.exact else "about "
     hours = f"{60 * plan.hours:.1f} min" if plan.hours < 1.5 else f"{plan.hours:.1f} h"
-    say(f"[bold]{asked.named()}[/]: {about}{plan.cases} cases of about {plan.seconds:.2g} s; {hours} on {count} workers, {human(plan.bytes)}.")
+    each = f"{about}{plan.cases} cases of about {plan.seconds:.2g} s"
+    say(f"[bold]{asked.named()}[/]: {each}; {hours} on {count} workers, {human(plan.bytes)}.")
     for note in plan.notes:
         say(f"  {note}")
     say("Nothing was run.")
@@ -118,7 +119,8 @@ def _list_measures(as_json: bool) -> None:
         return
     table = Table("of", "unit", "needs", "what", box=None, pad_edge=False)
     for name, quantity in QUANTITIES.items():
-        table.add_row(f"[bold]{name}[/]", "" if quantity.unit == "1" else quantity.unit, quantity.needs.replace("nothing", ""), quantity.about)
+        unit, needs = (word.replace(empty, "") for word, empty in ((quantity.unit, "1"), (quantity.needs, "nothing")))
+        table.add_row(f"[bold]{name}[/]", unit, needs, quantity.about)
     Console().print(table)
     table = Table("take", "what of its history", box=None, pad_edge=False)
     for name, about in TAKES.items():
@@ -141,7 +143,7 @@ def _bar(hidden: bool) -> Iterator[Callable[[Progress], None] | None]:
     if not console.is_terminal:
         yield _lines()
         return
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[state]}"), TimeRemainingColumn())
+    columns = (TextColumn("cases"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[state]}"), TimeRemainingColumn())
     with Bar(*columns, console=console, transient=True, refresh_per_second=4) as bar:
         task = bar.add_task("cases", total=None, state="")
 
@@ -191,8 +193,9 @@ def _summary(results: Results) -> None:
         say(f"  case {row['case']} {row['status']}: {row['reason']}")
     find = results.study.find
     for each in results.thresholds:
-        where = ", ".join(f"{name} = {value:.5g}" if isinstance(value, float) else f"{name} = {value}" for name, value in each.point.items())
-        what = f"{each.value:.5g} (between {each.low:.5g} and {each.high:.5g})" if each.status == "found" else f"{each.status}: {each.reason}"
+        words = (f"{name} = {value:.5g}" if isinstance(value, float) else f"{name} = {value}" for name, value in each.point.items())
+        where, what = ", ".join(words), f"{each.value:.5g} (between {each.low:.5g} and {each.high:.5g})"
+        what = what if each.status == "found" else f"{each.status}: {each.reason}"
         say(f"  {f'{where}: ' if where else ''}{find.parameter if find else ''} {what}")
     if results.fit is not None:
         for k, name in enumerate(results.fit.names):

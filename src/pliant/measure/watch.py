@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from pliant.base import Bools, Floats, PliantError, nearest
+from pliant.base import Bools, Floats, Ints, PliantError, nearest
 from pliant.measure.books import books
 
 if TYPE_CHECKING:
@@ -73,15 +73,16 @@ class Watch:
     def rows(self, contacts: Contacts) -> tuple[Bools, Floats]:
         """The contacts of the pair, and +1 where the first body is A of the row, -1 where it is B."""
         assert self.pair is not None
-        bodies, (a, b) = self.sim.world.model.bodies, self.pair
-        mine = np.isin(contacts.a, bodies.family(self.sim.index(a))), np.isin(contacts.b, bodies.family(self.sim.index(a)))
-        if b is None:
-            other = ~mine[0], ~mine[1]
-        else:
-            family = bodies.family(self.sim.index(b))
-            other = np.isin(contacts.a, family), np.isin(contacts.b, family)
+        a, b = self.pair
+        mine = self._of(a, contacts.a), self._of(a, contacts.b)
+        other = (~mine[0], ~mine[1]) if b is None else (self._of(b, contacts.a), self._of(b, contacts.b))
         chosen = (mine[0] & other[1]) | (mine[1] & other[0])
         return chosen, np.where(mine[0], 1.0, -1.0)[chosen]
+
+    def _of(self, name: str, bodies: Ints) -> Bools:
+        """Which of some bodies are this one, or broke off it."""
+        number, model = self.sim.index(name), self.sim.world.model.bodies
+        return bodies == number if self.sim.epoch.broken.parent.size == 0 else np.isin(bodies, model.family(number))
 
     def place(self) -> Floats:
         """Where the point is now [m], as seen from `relative_to`."""
@@ -173,8 +174,9 @@ def _speed(watch: Watch, report: StepReport) -> Floats:
 
 
 def _pieces(watch: Watch, report: StepReport) -> float:
-    bodies = watch.sim.world.model.bodies
-    return float(len(bodies)) if watch.body is None else float(len(bodies.family(watch.sim.index(watch.body))))
+    if watch.body is None:
+        return float(watch.sim.epoch.broken.parent.size)
+    return float(len(watch.sim.world.model.bodies.family(watch.sim.index(watch.body))) - 1)
 
 
 class Quantity(NamedTuple):
@@ -201,7 +203,7 @@ QUANTITIES = {
     "displacement": Quantity("m", "body", "of a point, or of the centre of mass, from where it was at the start", _displacement),
     "velocity": Quantity("m/s", "body", "of a point, or of the centre of mass", _speed),
     "reaction": Quantity("N", "body", "force that holds the fixed and prescribed vertices of a soft body", _reaction),
-    "pieces": Quantity("1", "nothing", "bodies that there are, or pieces of `body`", _pieces),
+    "pieces": Quantity("1", "nothing", "that have broken off, of any body or of `body`", _pieces),
     "kinetic": Quantity("J", "nothing", "energy", lambda w, r: books(w.sim.world, elastic=False).kinetic),
     "elastic": Quantity("J", "nothing", "energy", lambda w, r: books(w.sim.world).elastic),
     "gravity": Quantity("J", "nothing", "energy in its field, zero at the origin", lambda w, r: books(w.sim.world, elastic=False).gravity),

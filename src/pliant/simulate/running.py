@@ -261,8 +261,9 @@ class _Loop:
             self.guard = Guard(self.sim, inverted=self.guard.inverted)
             self.show()
         self.guard.after_step(report.dt)
-        values = step_values(self.sim, report, elastic=at_frame)
-        self.moved = max(self.moved, values["kinetic"], abs(values["contact_work"]))
+        if self.recorder.keeps or at_frame:
+            values = step_values(self.sim, report, elastic=at_frame and self.recorder.keeps)
+            self.moved = max(self.moved, values["kinetic"], abs(values["contact_work"]))
         if self.recorder.keeps:
             self.recorder.step(values, per_pair(report.contacts))
         if self.progress is not None:

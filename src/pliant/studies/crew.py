@@ -28,6 +28,13 @@ PATIENCE = 120.0  # [s] to wait for a scheduler that is gone to come back
 DEATHS = 2  # workers lost by a case (or by one beside it) after which it is tried alone
 
 
+QUIET = {  # of Dask's settings: a case that takes a worker with it is known soon, and workers do not watch themselves at work
+    "distributed.scheduler.allowed-failures": DEATHS - 1,
+    "distributed.worker.profile.enabled": False,
+    "distributed.admin.system-monitor.interval": "5s",
+}
+
+
 class Todo:
     """Cases that are still to be done: those that were given back first, then what `fetch` has; None: nothing at the moment."""
 
@@ -242,9 +249,9 @@ def cores() -> int:
 def _local(distributed: Any, workers: int, timeout: float | None) -> Cluster:
     import logging
 
-    import dask
+    import dask  # start-up
 
-    dask.config.set({"distributed.scheduler.allowed-failures": DEATHS - 1, "distributed.worker.daemon": True})
+    dask.config.set(QUIET)
     cluster = distributed.LocalCluster(
         n_workers=workers, threads_per_worker=1, processes=True, silence_logs=logging.CRITICAL, dashboard_address=_free_port(),
         env={"PLIANT_THREADS": "1", "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"},

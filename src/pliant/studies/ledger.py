@@ -40,7 +40,7 @@ class Ledger:
         self.path = folder / "rows.jsonl"
         self._lock = _locked(folder / "lock")
         self.results = {result.key: result for result in read_rows(self.path, mend=True)}
-        self._file = self.path.open("ab")
+        self._file = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
         self._due = 0.0  # when the tables may be written again
 
     def add(self, result: Result) -> None:
@@ -49,14 +49,7 @@ class Ledger:
             for suffix, content in result.files.items():
                 put(self.folder / "cases" / f"{result.key}.{suffix}", content)
             row = asdict(result) | {"files": sorted(result.files)}
-            before = self._file.tell()
-            try:
-                self._file.write(json.dumps(row, allow_nan=True).encode() + b"\n")
-                self._file.flush()
-                os.fsync(self._file.fileno())
-            except OSError:
-                self._cut(before)
-                raise
+            self._append(json.dumps(row).encode() + b"\n")
         except OSError as error:
             raise PliantError(
                 f"Cannot write to {self.folder}: {error.strerror}. What is there is whole; make room and run the study again, it goes on."
@@ -64,22 +57,30 @@ class Ledger:
         result.files = dict.fromkeys(result.files, b"")  # they are on disk now
         self.results[result.key] = result
 
-    def _cut(self, size: int) -> None:
-        """Take a half line away, and what the buffer still holds with it."""
-        descriptor = self._file.fileno()
-        os.ftruncate(descriptor, size)
-        self._file = os.fdopen(os.dup(descriptor), "ab")
+    def _append(self, line: bytes) -> None:
+        """A whole line, on the disk and not in a buffer, or none."""
+        size = os.fstat(self._file).st_size
+        try:
+            while line:
+                line = line[os.write(self._file, line) :]
+            os.fsync(self._file)
+        except OSError:
+            os.ftruncate(self._file, size)
+            raise
 
     def tables(self, cases: Sequence[Case], names: Sequence[str], at_once: bool = False) -> None:
         """Write table.csv and table.parquet, if some time has passed since they were written."""
         if not at_once and time.monotonic() < self._due:
             return
         began = time.monotonic()
-        write_tables(self.folder / "table", table(cases, self.results, names))
+        try:
+            write_tables(self.folder / "table", table(cases, self.results, names))
+        except OSError as error:
+            raise PliantError(f"Cannot write the tables to {self.folder}: {error}. All rows are in rows.jsonl; make room.") from None
         self._due = time.monotonic() + max(PAUSE, (time.monotonic() - began) / SHARE)
 
     def close(self) -> None:
-        self._file.close()
+        os.close(self._file)
         self._lock.close()
 
 

@@ -11,7 +11,7 @@ from pliant.base import nearest
 from pliant.spec.fields import Positive, Spec, Vector
 from pliant.spec.units import in_scene_units
 
-EVENTS = {"touches": ("contacts", 0.0), "tears": ("pieces", 1.0), "slips": ("slip", None)}  # quantity, and what it is above then
+EVENTS = {"touches": ("contacts", 0.0), "tears": ("pieces", 0.0), "slips": ("slip", None)}  # quantity, and what it is above then
 Between = tuple[float, float]
 
 

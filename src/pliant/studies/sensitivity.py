@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import warnings
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -63,12 +64,14 @@ def analyse(study: Study, bench: Bench, folder: Path) -> dict[str, Indices]:
 
     word = "rng" if "rng" in inspect.signature(stats.sobol_indices).parameters else "random_state"
     found: Any = stats.sobol_indices(func=function, n=asked.samples, dists=[stats.uniform()] * len(names), **{word: study.seed})
-    spread = found.bootstrap(confidence_level=asked.confidence)
+    with warnings.catch_warnings():  # a parameter without any effect has no spread to speak of
+        warnings.simplefilter("ignore")
+        spread = found.bootstrap(confidence_level=asked.confidence)
     rows = len(measures)
     shape = lambda values: np.asarray(values, dtype=np.float64).reshape(rows, len(names))
     first, total = shape(found.first_order), shape(found.total_order)
-    first_low, first_high = (shape(getattr(spread.first_order.confidence_interval, end)) for end in ("low", "high"))
-    total_low, total_high = (shape(getattr(spread.total_order.confidence_interval, end)) for end in ("low", "high"))
+    bounds = lambda index, values: (np.where(np.isnan(low := shape(end)), values, low) for end in index.confidence_interval)
+    (first_low, first_high), (total_low, total_high) = bounds(spread.first_order, first), bounds(spread.total_order, total)
     all_indices = {
         name: Indices(name, names, first[k], total[k], first_low[k], first_high[k], total_low[k], total_high[k], asked.confidence)
         for k, name in enumerate(measures)
