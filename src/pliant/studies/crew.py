@@ -7,11 +7,13 @@ with them are given out again, and one that takes three workers with it, when no
 from __future__ import annotations
 
 import os
+import pickle
 import queue
 import threading
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 from pliant.base import PliantError
@@ -84,7 +86,9 @@ class Cluster:
         self.timeout, self.workers = timeout, workers
         self._begun: dict[str, tuple[float, str]] = {}  # when and where each case was begun
         self._held: dict[str, Future] = {}  # files that the scheduler knows
-        self._restarting: set[str] = set()
+        self._alive: dict[str, int] = {}  # threads of each worker
+        self._asked = -1.0  # when
+        self._tries = 0  # how often cases were given out
         self._open()
         self.about = f"{about}; dashboard {self.client.dashboard_link}"
 
@@ -102,13 +106,13 @@ class Cluster:
         alone: list[Case] = []  # suspected to take workers with them
         deaths: Counter[str] = Counter()
         while True:
-            while len(out) < AHEAD * self._threads() and (case := todo.take()) is not None:
-                out[case.key] = (self._give(case, files, over), case)
-            if not out:
+            connected = self.client.status == "running"
+            while connected and len(out) < AHEAD * self._threads() and (case := todo.take()) is not None:
+                connected = self._give(case, files, over, out, todo)
+            if connected and not out:
                 if not alone:
                     return
-                case = alone.pop()
-                out[case.key] = (self._give(case, files, over), case)
+                self._give(alone.pop(), files, over, out, todo)
             try:
                 future = over.get(timeout=0.2)
             except queue.Empty:
@@ -136,20 +140,34 @@ class Cluster:
     def _threads(self) -> int:
         """How many cases can run at a time, asked at most once a second."""
         now = time.monotonic()
-        if now > getattr(self, "_asked", 0.0) + 1.0:
+        if now > self._asked + 1.0:
             try:
-                self._count = sum(self.client.nthreads().values())
+                self._alive = dict(self.client.nthreads())
             except Exception:  # no scheduler at the moment
-                self._count = 0
+                self._alive = {}
             self._asked = now
-        return max(1, self._count)
+        return max(1, sum(self._alive.values()))
 
-    def _give(self, case: Case, files: Mapping[str, list[File]], over: queue.SimpleQueue[Future]) -> Future:
-        needed = [self._file(name, files) for name in case.content]
-        tries = self._tries = getattr(self, "_tries", 0) + 1
-        future = self.client.submit(on_worker, case, *needed, key=f"case-{case.key}/{tries}", pure=False)
+    def _give(
+        self, case: Case, files: Mapping[str, list[File]], over: queue.SimpleQueue[Future], out: dict[str, tuple[Future, Case]], todo: Todo
+    ) -> bool:
+        """Give a case out; False: there is no scheduler at the moment, and it goes back."""
+        import cloudpickle  # start-up; it comes with Dask
+
+        code = cloudpickle.dumps(case.functions)  # ours, for Dask would name the user's modules, which workers may not have
+        self._tries += 1
+        name = f"case-{case.key}/{self._tries}"
+        try:
+            needed = [self._file(each, files) for each in case.content]
+            future = self.client.submit(on_worker, replace(case, functions={}), code, *needed, key=name, pure=False)
+        except Exception:
+            if self.client.status == "running":
+                raise
+            todo.push(case)
+            return False
         future.add_done_callback(over.put)
-        return future
+        out[case.key] = (future, case)
+        return True
 
     def _file(self, name: str, files: Mapping[str, list[File]]) -> Future:
         """Content that the scheduler remembers how to make again, should the worker that has it die."""
@@ -175,6 +193,10 @@ class Cluster:
         """End what had its time and did not end by itself, with the worker that it is on."""
         if self.timeout is None:
             return
+        self._threads()
+        for key, (_, worker) in list(self._begun.items()):
+            if worker not in self._alive:  # it died, and the case waits to be begun again
+                del self._begun[key]
         for key in [k for k in out if k in self._begun and time.monotonic() - self._begun[k][0] > self.timeout + GRACE]:
             (future, case), (_, worker) = out.pop(key), self._begun.pop(key)
             future.cancel(force=True)
@@ -210,13 +232,13 @@ class Cluster:
         self._end()
 
 
-def on_worker(case: Case, *files: Mapping[str, list[File]]) -> Result:
+def on_worker(case: Case, code: bytes, *files: Mapping[str, list[File]]) -> Result:
     """Runs on a worker: says that it begins, so that its time can be taken, and works."""
     from distributed import get_worker
 
     worker = get_worker()
     worker.log_event(TOPIC, {"key": case.key, "worker": worker.address})
-    return work(case, *files)
+    return work(replace(case, functions=pickle.loads(code)), *files)
 
 
 # ---- clusters
