@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import pickle
 import queue
+import sys
 import threading
 import time
 from collections import Counter, deque
@@ -88,6 +89,7 @@ class Cluster:
         self._held: dict[str, Future] = {}  # files that the scheduler knows
         self._alive: dict[str, int] = {}  # threads of each worker
         self._asked = -1.0  # when
+        self._lonely = time.monotonic()  # since when there is none
         self._tries = 0  # how often cases were given out
         self._open()
         self.about = f"{about}; dashboard {self.client.dashboard_link}"
@@ -116,6 +118,7 @@ class Cluster:
             try:
                 future = over.get(timeout=0.2)
             except queue.Empty:
+                self._wait_for_workers()
                 yield from self._overdue(out)
                 if self.client.status not in ("running", "connecting"):
                     self._reopen(out, todo)
@@ -136,6 +139,15 @@ class Cluster:
                     continue
             self._begun.pop(key, None)
             yield case, result
+
+    def _wait_for_workers(self) -> None:
+        """Say once a minute that there are none: jobs may be queued, or refused."""
+        if self._alive:
+            self._lonely = time.monotonic()
+        elif time.monotonic() > self._lonely + PATIENCE / 2:
+            self._lonely = time.monotonic()
+            said = "There is no worker yet: see whether jobs wait or were refused (squeue, the log of the scheduler)."
+            print(said, file=sys.stderr, flush=True)
 
     def _threads(self) -> int:
         """How many cases can run at a time, asked at most once a second."""
@@ -208,7 +220,7 @@ class Cluster:
         try:
             self.client.restart_workers([worker], timeout=60, raise_for_error=False)
         except Exception as error:  # a worker without a nanny, or one that is gone already
-            print(f"The worker {worker} could not be restarted: {error}", flush=True)
+            print(f"The worker {worker} could not be restarted: {error}", file=sys.stderr, flush=True)
 
     def _reopen(self, out: dict[str, tuple[Future, Case]], todo: Todo) -> None:
         """Wait for the scheduler to come back, and give everything out again."""

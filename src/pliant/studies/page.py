@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pliant.look.report.html import beside, code, facts, figure, listing, page, section, table, text
+from pliant.measure.watch import QUANTITIES
 from pliant.studies import plots
 from pliant.studies.find import Threshold
 
@@ -82,25 +83,37 @@ def _summary(results: Results) -> str:
 
 
 def _picture(png: str, caption: str) -> str:
-    return figure(png, caption)
+    return f"<div style='margin-bottom: .8rem'>{figure(png, caption)}</div>"
 
 
 def _found(results: Results, columns: dict[str, Any], varying: list[str], measures: list[str], logs: dict[str, bool]) -> str:
     """Curves and maps for one and two parameters, scatter for more."""
+    labels = {name: _label(results, name) for name in measures}
     yes_no = lambda name: set(np.unique(columns[name][np.isfinite(columns[name])]).tolist()) <= {0.0, 1.0}
     x = max(varying, key=lambda name: len(np.unique(columns[name])))
     others = [name for name in varying if name != x]
     if not others:
-        return _picture(plots.curves(columns, x, None, measures, logs), f"Measures over {x}.")
+        return _picture(plots.curves(columns, x, None, labels, logs), f"Measures over {x}.")
     sampled = results.study.design in ("sobol", "latin-hypercube", "table")
     if len(others) == 1 and not sampled:
         y = others[0]
-        lines = _picture(plots.curves(columns, x, y, measures, logs), f"Measures over {x}, a line for each {y}.")
-        return lines + _picture(plots.maps(columns, x, y, measures, logs, yes_no), f"The same as maps over {x} and {y}.")
+        lines = _picture(plots.curves(columns, x, y, labels, logs), f"Measures over {x}, a line for each {y}.")
+        return lines + _picture(plots.maps(columns, x, y, labels, logs, yes_no), f"The same as maps over {x} and {y}.")
     shown = [_picture(plots.scatter(columns, varying, name, logs), f"{name} against each parameter.") for name in measures[:8]]
     if len(others) == 1:
-        shown.append(_picture(plots.maps(columns, x, others[0], measures, logs, yes_no), f"Over {x} and {others[0]}."))
+        shown.append(_picture(plots.maps(columns, x, others[0], labels, logs, yes_no), f"Over {x} and {others[0]}."))
     return "".join(shown)
+
+
+def _label(results: Results, name: str) -> str:
+    """A measure with its unit."""
+    measure = results.study.measures.get(name)
+    if measure is None or measure.function:
+        return name
+    take, quantity, _, _ = measure.rule()
+    unit = "s" if take == "when" else "1" if take == "ever" else QUANTITIES[quantity].unit
+    unit = f"{unit} s" if take == "integral" and unit != "1" else unit
+    return name if unit == "1" else f"{name} [{unit}]"
 
 
 def _thresholds(results: Results) -> str:

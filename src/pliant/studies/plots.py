@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 MOST_LINES = 10  # curves in a panel; more are coloured along a scale
 MAP = "viridis"
+NO, YES = "#dbe4ee", "#c8553d"
 Columns = Mapping[str, Floats]
 
 
@@ -61,11 +62,11 @@ def along(axes: Axes, values: Floats, log: bool, which: str = "x") -> None:
         getattr(axes, f"set_{which}scale")("log")
 
 
-def curves(columns: Columns, x: str, over: str | None, measures: Sequence[str], logs: Mapping[str, bool]) -> str:
-    """A panel for each measure over x, with a line for each value of `over`."""
+def curves(columns: Columns, x: str, over: str | None, measures: Mapping[str, str], logs: Mapping[str, bool]) -> str:
+    """A panel for each measure (name and label) over x, with a line for each value of `over`."""
     made, panels = figure(len(measures))
     lines = [None] if over is None else np.unique(columns[over]).tolist()
-    for axes, measure in zip(panels, measures, strict=True):
+    for axes, (measure, label) in zip(panels, measures.items(), strict=True):
         axes.grid(color="0.9", linewidth=0.8)
         for i, value in enumerate(lines):
             mine = np.ones(len(columns[x]), bool) if over is None else columns[over] == value
@@ -75,7 +76,7 @@ def curves(columns: Columns, x: str, over: str | None, measures: Sequence[str], 
             axes.plot(at, mean, "o-", color=shade, markersize=3.5, linewidth=1.3, label=None if over is None else f"{value:.4g}")
         along(axes, columns[x], logs.get(x, False))
         axes.set_xlabel(x, fontsize=8)
-        axes.set_title(measure, fontsize=10, loc="left")
+        axes.set_title(label, fontsize=10, loc="left")
     if over is not None and len(lines) <= MOST_LINES:
         panels[0].legend(title=over, frameon=False, fontsize=7, title_fontsize=7)
     return encoded(made)
@@ -92,27 +93,32 @@ def _shade(part: float) -> Any:
     return colormaps[MAP](part)
 
 
-def maps(columns: Columns, x: str, y: str, measures: Sequence[str], logs: Mapping[str, bool], yes_no: Callable[[str], bool]) -> str:
-    """A heat map of each measure over two parameters; points where they are no grid."""
+def maps(columns: Columns, x: str, y: str, measures: Mapping[str, str], logs: Mapping[str, bool], yes_no: Callable[[str], bool]) -> str:
+    """A heat map of each measure (name and label) over two parameters; points where they are no grid."""
+    from matplotlib.colors import ListedColormap
+
+    two = ListedColormap([NO, YES])
     made, panels = figure(len(measures))
     at_x, at_y = np.unique(columns[x]), np.unique(columns[y])
     whole = len(at_x) * len(at_y) <= 2 * len(columns[x])
-    for axes, measure in zip(panels, measures, strict=True):
-        values, colours = columns[measure], "RdYlBu" if yes_no(measure) else MAP
+    for axes, (measure, label) in zip(panels, measures.items(), strict=True):
+        values, colours = columns[measure], two if yes_no(measure) else MAP
         if whole:
             grid = np.array([[_mean(values[(columns[x] == a) & (columns[y] == b)]) for a in at_x] for b in at_y])
             shown: Any = axes.pcolormesh(_edges(at_x, logs.get(x, False)), _edges(at_y, logs.get(y, False)), grid, cmap=colours)
         else:
             shown = axes.scatter(columns[x], columns[y], c=values, cmap=colours, s=22)
-        if yes_no(measure):
-            shown.set_clim(0.0, 1.0)
         along(axes, columns[x], logs.get(x, False))
         along(axes, columns[y], logs.get(y, False), "y")
-        axes.set_facecolor("0.88")  # cases that gave no number
+        axes.set_facecolor("0.75")  # cases that gave no number
         axes.set_xlabel(x, fontsize=8)
         axes.set_ylabel(y, fontsize=8)
-        axes.set_title(measure, fontsize=10, loc="left")
-        made.colorbar(shown, ax=axes).ax.tick_params(labelsize=7)
+        axes.set_title(label, fontsize=10, loc="left")
+        bar = made.colorbar(shown, ax=axes)
+        bar.ax.tick_params(labelsize=7)
+        if yes_no(measure):
+            shown.set_clim(0.0, 1.0)
+            bar.set_ticks([0.25, 0.75], labels=["no", "yes"])
     return encoded(made)
 
 
