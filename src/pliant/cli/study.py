@@ -82,7 +82,9 @@ def _warm(asked: Any, quiet: bool) -> None:
     from pliant.simulate.compile_ahead import warm
 
     asked.check()
-    warm(asked.first_scene(), quiet=quiet)
+    first = asked.first_scene()
+    if first is not None:
+        warm(first, quiet=quiet)
 
 
 def _plan(asked: Any, workers: int | None, as_json: bool) -> None:

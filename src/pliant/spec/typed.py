@@ -154,6 +154,7 @@ class StudyFields(TypedDict, total=False):
     name: str
     about: str
     scene: str | Scene | Callable[..., Scene]
+    call: str | Callable[..., Any]
     set: Mapping[str, Any]
     parameters: Mapping[str, Parameter | Sequence[Any] | Mapping[str, Any]]
     design: Literal["grid", "together", "latin-hypercube", "sobol", "table"]

@@ -215,7 +215,9 @@ def _start(study: Study, name: str, spec: Fitted) -> float:
         return float(in_scene_units(spec.start))
     low, high = spec.between
     try:
-        value = float(study.scene_of({}).value(next(iter(spec.paths)) if spec.paths else name))
+        scene = study.scene_of({})
+        assert scene is not None
+        value = float(scene.value(next(iter(spec.paths)) if spec.paths else name))
     except (PliantError, TypeError, ValueError):
         value = np.nan
     return value if low < value < high else float(np.sqrt(low * high) if spec.scale == "log" else 0.5 * (low + high))

@@ -41,7 +41,7 @@ class Case:
     scene: str  # as JSON
     content: tuple[str, ...]  # hashes of the files that it needs
     measures: dict[str, dict[str, Any]]
-    functions: dict[str, Callable[[Any], Any]]  # measures that are functions
+    functions: dict[str, Callable[..., Any]]  # measures that are functions; "": what is called instead of a scene
     curves: tuple[tuple[str, str, tuple[float, ...]], ...] = ()  # x, y, and at which x: what a calibration compares
     keep: tuple[str, ...] = ()
     every: float | None = None  # [s] between frames
@@ -49,13 +49,13 @@ class Case:
     key: str = field(default="", compare=False)
 
 
-def make_case(scene: Scene, files: dict[str, list[File]], **values: Any) -> Case:
-    """A case of a scene; the files that it needs are added to `files` by their hash."""
-    data, content = packed(scene, files)
+def make_case(scene: Scene | None, files: dict[str, list[File]], **values: Any) -> Case:
+    """A case of a scene, or of a function that is called instead; the files that it needs are added to `files` by their hash."""
+    data, content = packed(scene, files) if scene is not None else ({}, [])
     functions = values["functions"]
     values |= {"scene": json.dumps(data, sort_keys=True, allow_nan=False), "content": tuple(content)}
     said = {name: values[name] for name in ("scene", "content", "measures", "curves", "keep", "every")}
-    said |= {"seed": values["seed"]} if functions else {}  # else the scene shows what became of it
+    said |= {"seed": values["seed"], "parameters": values["parameters"]} if functions else {}  # else the scene shows what became of them
     said |= {"functions": {name: source_hash(each) for name, each in functions.items()}, "version": version()}
     key = hashlib.sha256(json.dumps(said, sort_keys=True, default=str).encode()).hexdigest()[:20]
     return Case(**values, key=key)

@@ -71,7 +71,7 @@ def search(study: Study, bench: Bench, folder: Path) -> list[Threshold]:
     if not low < high or (find.scale == "log" and low <= 0.0):
         raise PliantError(f"find: between = {find.between} must ascend, and on a log scale begin above 0.")
     narrow_enough(find, low, high)
-    holds = condition_of(find.condition, list(study.measures))
+    holds = condition_of(find.condition, None if study.call else list(study.measures))
     points = list(grid(study))
     searches = [Threshold(point, low, high, log=find.scale == "log") for point, _ in points]
     where: dict[str, int] = {}  # which search a question belongs to

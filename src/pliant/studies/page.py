@@ -71,7 +71,7 @@ def _summary(results: Results) -> str:
     states = Counter(row["status"] for row in rows)
     spent = sum(row["seconds"] for row in rows)
     study = results.study
-    said = {"scene": study.scene if isinstance(study.scene, str) else study.named(),
+    said = {"scene" if study.call is None else "function": study.scene if isinstance(study.scene, str) else study.named(),
             "cases": f"{len(rows)}: " + ", ".join(f"{count} {status}" for status, count in states.most_common()),
             "time of all cases": f"{spent:.1f} s, {spent / max(1, len(rows)):.2f} s each"}  # fmt: skip
     for name, each in study.parameters.items():

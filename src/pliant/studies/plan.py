@@ -36,6 +36,11 @@ def planned(study: Study, workers: int) -> Plan:
     points, exact = _points(study)
     first, count = points
     scene = study.scene_of(first, study.seed_of(first, 0))
+    if scene is None:
+        began = time.perf_counter()
+        study.common()["functions"][""](**first)
+        seconds = time.perf_counter() - began
+        return Plan(count, exact, seconds, count * seconds / max(1, workers) / 3600.0, 1000 * count, [])
     began = time.perf_counter()
     sim, recorder = running.start_unrecorded(scene, study.every)
     building = time.perf_counter() - began

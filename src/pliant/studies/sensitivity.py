@@ -48,7 +48,9 @@ def analyse(study: Study, bench: Bench, folder: Path) -> dict[str, Indices]:
     if not names:
         raise PliantError("sensitivity needs parameters with ranges.")
     bench.total = asked.samples * (len(names) + 2)
-    measures = asked.measures or [name for name, measure in study.measures.items() if not measure.function]
+    measures = asked.measures or study.columns()
+    if not measures:
+        raise PliantError("sensitivity: say of which measures, `measures = [...]`: those of a function are not known before it is called.")
 
     def function(x: Floats) -> Floats:
         """(d, n) points of the unit cube to (s, n) measures."""

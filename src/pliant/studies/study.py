@@ -47,8 +47,10 @@ class Study(Spec):
     """names the folder of the results; empty: the name of the file or of the scene"""
     about: str = ""
     """what is asked"""
-    scene: Any
+    scene: Any = None
     """a scene file, the name of a shipped scene, a function of the parameters ("file.py:name"), or in Python a Scene or a function"""
+    call: Any = None
+    """instead of a scene: a function of the parameters ("file.py:name") that returns a number or a dictionary of numbers"""
     set: dict[str, Any] = {}
     """values that are the same in all cases, by path"""
     parameters: dict[str, AnyParameter] = {}
@@ -81,13 +83,17 @@ class Study(Spec):
 
     @model_validator(mode="after")
     def _sense(self) -> Study:
+        if (self.scene is None) == (self.call is None):
+            raise ValueError("give a `scene`, or a function to `call` instead")
+        if self.call is not None and (self.measures or self.set or self.calibrate or self.keep not in ("nothing", ["nothing"])):
+            raise ValueError("a function to `call` measures by itself: `measures`, `set`, `keep` and `calibrate` are for scenes")
         if sum(each is not None for each in (self.find, self.calibrate, self.sensitivity)) > 1:
             raise ValueError("ask one thing: `find`, `calibrate` or `sensitivity`")
         taken = {"case", "status", "reason", "seconds", "steps", "stepping", "seed", "version", "cpu", "key", "time"}
         for name in self.measures:
             if name in taken or name in self.parameters:
                 raise ValueError(f"a measure cannot be named '{name}', which is a column of the table already")
-        if self.find is not None:
+        if self.find is not None and self.call is None:
             condition_of(self.find.condition, list(self.measures))
         return self
 
@@ -114,8 +120,10 @@ class Study(Spec):
             for repetition in range(self.repeats):
                 yield values, repetition
 
-    def scene_of(self, values: Mapping[str, Any], seed: int = 0) -> Scene:
-        """The scene of a case."""
+    def scene_of(self, values: Mapping[str, Any], seed: int = 0) -> Scene | None:
+        """The scene of a case; None: a function is called instead."""
+        if self.call is not None:
+            return None
         from pliant.studies.source import Source  # shipped scenes: start-up
 
         if self._source is None or self._source[0] is not self.scene:
@@ -138,6 +146,9 @@ class Study(Spec):
 
         keep = [self.keep] if isinstance(self.keep, str) else self.keep
         functions = {}
+        if self.call is not None:
+            functions[""] = self.call if callable(self.call) else load_function(self.call, self._folder)
+            by_value(functions[""])
         for name, measure in self.measures.items():
             if measure.function:
                 functions[name] = measure.of if callable(measure.of) else load_function(measure.of, self._folder)
@@ -197,7 +208,7 @@ class Study(Spec):
             results.page = write_page(results, folder / "report.html")
         return results
 
-    def first_scene(self) -> Scene:
+    def first_scene(self) -> Scene | None:
         """The scene of the first case."""
         if self.calibrate is not None:
             values = {name: each.between[0] for name, each in self.calibrate.parameters.items()}
@@ -211,7 +222,8 @@ class Study(Spec):
 
     def check(self) -> None:
         """Refuse what cannot work before anything is started: the first scene is made, and its bodies are those of the measures."""
-        names = [body.name for body in self.first_scene().bodies]
+        first = self.first_scene()
+        names = [] if first is None else [body.name for body in first.bodies]
         for name, measure in self.measures.items():
             for body in (*(measure.pair or ()), measure.body, measure.relative_to):
                 if body is not None and body not in names:
@@ -223,6 +235,8 @@ class Study(Spec):
             return self.name
         from pliant.studies.source import Source
 
+        if self.call is not None:
+            return str(getattr(self.call, "__name__", str(self.call).rpartition(":")[2]))
         return Source(self.scene, self._folder).name
 
     def _answered(self, bench: Bench, folder: Path) -> Results:
@@ -291,13 +305,13 @@ def retried(retry: str | Iterable[str]) -> frozenset[str]:
     return frozenset(asked)
 
 
-def condition_of(text: str, measures: list[str]) -> Callable[[Mapping[str, Any]], bool]:
+def condition_of(text: str, measures: list[str] | None) -> Callable[[Mapping[str, Any]], bool]:
     """A yes-or-no question about the measures of a case: "drop > 5mm", "slips", "not slips"."""
     found = re.fullmatch(r"\s*(not\s+)?([\w.\- ]+?)\s*(?:(<=|>=|<|>)\s*(\S.*?))?\s*", text)
     if found is None or (found[1] and found[3]):
         raise ValueError(f"condition '{text}' should compare a measure with a number, as in \"drop > 5mm\", or name one that is 1 or 0")
     name, sign = found[2], found[3]
-    if name not in measures:
+    if measures is not None and name not in measures:
         raise ValueError(f"condition '{text}': there is no measure '{name}': {nearest(name, measures)}")
     try:
         limit = float(in_scene_units(found[4])) if sign else 0.5

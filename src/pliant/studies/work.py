@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import tempfile
 import time
 import traceback
@@ -89,7 +90,18 @@ def own_folder() -> Path:
 _KEPT: list[tempfile.TemporaryDirectory[str]] = []
 
 
+def _call(case: Case, result: Result) -> None:
+    """A function instead of a scene."""
+    function = case.functions[""]
+    seed = {"seed": case.seed} if "seed" in inspect.signature(function).parameters else {}
+    found = function(**case.parameters, **seed)
+    named = found if isinstance(found, Mapping) else {"value": found}
+    result.measures = {str(name): _number(str(name), each) for name, each in named.items()}
+
+
 def _run(case: Case, result: Result, began: float) -> None:
+    if "" in case.functions:
+        return _call(case, result)
     scene = unpacked(case.scene, own_folder())
     measures = {name: Measure(**data) for name, data in case.measures.items()}
     with tempfile.TemporaryDirectory(prefix="pliant-case-") as folder:
