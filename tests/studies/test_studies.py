@@ -349,3 +349,54 @@ def test_mistakes_are_told_before_anything_runs(name, tmp_path):
     with pytest.raises(PliantError) as error:
         study(**values).run(tmp_path / "out", workers=0)
     assert words in str(error.value) and not (tmp_path / "out").exists()
+
+
+# -- functions instead of scenes, and the command
+
+
+def adds(a, b, seed):
+    return {"sum": a + b, "seeded": seed > 0}
+
+
+def test_a_function_can_be_called_instead_of_a_scene(tmp_path):
+    made = Study(call=adds, parameters={"a": [1.0, "2mm"], "b": [10.0]})
+    results = made.run(tmp_path, workers=0)
+    assert [row["sum"] for row in results.rows] == [11.0, 10.002] and all(row["seeded"] for row in results.rows)
+    assert made.run(tmp_path, workers=0, page=False).found == 2
+    with pytest.raises(PliantError, match="`scene`, or a function to `call`"):
+        Study(parameters={})
+
+
+def test_the_command_runs_plans_lists_and_tells(tmp_path, monkeypatch, capsys):
+    from pliant.cli import app
+
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "ball.toml").write_text(ball().to_toml())
+    (tmp_path / "s.toml").write_text('scene = "ball.toml"\nparameters = { "gravity[2]" = [-1, -2] }\n[measures]\nfall = { of = "displacement", body = "ball" }\n')
+
+    def pliant(*arguments):
+        try:
+            app(arguments, standalone_mode=False)
+        finally:
+            out = capsys.readouterr().out
+        return out
+
+    assert "2 cases of about" in pliant("study", "s.toml", "--dry-run") and not (tmp_path / "runs").exists()
+    out = pliant("study", "s.toml", "--workers", "0")
+    assert "2 cases: 2 finished" in out and (tmp_path / "runs" / "s.study" / "report.html").exists()
+    facts = json.loads(pliant("study", "s.toml", "--workers", "0", "--json"))
+    assert facts["found"] == 2 and [row["fall"] for row in facts["rows"]] == pytest.approx([-fallen(1.0), -fallen(2.0)])
+    listed = pliant("study", "--measures")
+    assert "normal_force" in listed and "integral" in listed
+
+
+EXAMPLES = sorted((SRC.parent / "examples" / "studies").glob("*.toml"))
+
+
+@pytest.mark.parametrize("path", [path for path in EXAMPLES if path.name != "gripper.toml"], ids=lambda path: path.stem)
+def test_the_examples_are_studies_that_can_begin(path):
+    """Their scenes can be made, their measures are of bodies that are there, and the documentation names them."""
+    made = Study.load(path)
+    made.check()
+    assert path.name in (SRC.parent / "docs" / "studies.md").read_text()
+    assert (made.first_scene() is None) == (path.stem == "foot") and made.common()

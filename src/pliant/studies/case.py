@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-import pliant
+from pliant import __version__
 from pliant.base import PliantError
 from pliant.geometry.files import PointCloud
 from pliant.geometry.mesh import Surface, TetMesh
@@ -151,9 +151,9 @@ def _content(path: Path, changed: int) -> bytes:
 @cache
 def version() -> str:
     """Of pliant: its number, and a hash of all of its files that a result may depend on."""
-    folder = Path(pliant.__file__).parent
+    folder = Path(__file__).parents[1]
     files = [f for f in sorted(folder.rglob("*.py")) if f.relative_to(folder).parts[0] not in WITHOUT_RESULTS]
-    return f"{pliant.__version__}+{hashlib.sha256(b''.join(f.read_bytes() for f in files)).hexdigest()[:8]}"
+    return f"{__version__}+{hashlib.sha256(b''.join(f.read_bytes() for f in files)).hexdigest()[:8]}"
 
 
 @cache
