@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
     from pliant.studies.case import Case
 
-PAUSE = 2.0  # [s] at least between two writings of the tables while a study runs
-SHARE = 0.02  # of the time, at most, goes into them
+PAUSE = (2.0, 20.0)  # [s] at least and at most between two writings of the tables while a study runs
+SHARE = 0.02  # of the time goes into them, if that fits
 AFTER = ("status", "reason", "seconds", "steps", "stepping", "seed", "version", "cpu", "key")  # columns behind the measures
 
 
@@ -77,7 +77,8 @@ class Ledger:
             write_tables(self.folder / "table", table(cases, self.results, names))
         except OSError as error:
             raise PliantError(f"Cannot write the tables to {self.folder}: {error}. All rows are in rows.jsonl; make room.") from None
-        self._due = time.monotonic() + max(PAUSE, (time.monotonic() - began) / SHARE)
+        took = time.monotonic() - began
+        self._due = time.monotonic() + min(max(PAUSE[0], took / SHARE), PAUSE[1])
 
     def close(self) -> None:
         os.close(self._file)
