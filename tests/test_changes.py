@@ -107,11 +107,11 @@ def test_unknown_paths_get_help():
     scene = falling()
     scene.add(name="soft", shape=CUBE)
     sim = scene.simulate()
-    with pytest.raises(PliantError, match="gravity, BODY.friction"):
+    with pytest.raises(PliantError, match="did you mean gravity"):
         sim.set("gravty", (0, 0, 0))
     with pytest.raises(PliantError, match="did you mean ball"):
         sim.set("bal.friction", 0.1)
-    with pytest.raises(PliantError, match="did you mean youngs_modulus"):
+    with pytest.raises(PliantError, match="did you mean soft.material.youngs_modulus"):
         sim.set("soft.material.young_modulus", 1e5)
     with pytest.raises(PliantError, match="add it with scene.pair"):
         sim.set("pair.ball.soft.friction", 0.1)

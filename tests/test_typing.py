@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from pliant import Body, Material, PliantError, Scene, Simulation, press, register_model, shapes
+from pliant import Body, Material, PliantError, Scene, Simulation, Study, press, register_model, shapes
 
 scene = Scene(dt=0.002, duration=1.0, gravity=(0, 0, -9.81), contact={"method": "ground", "stiffness": 0.4})
 scene.add(name="ground", shape="plane", model="static", friction=0.5)
@@ -38,6 +38,9 @@ sim: Simulation = scene.simulate(dt=0.001).run(until=0.1)
 force: np.ndarray = sim.contacts("ball", "ground").total_force
 text: str = scene.to_toml()
 name: str = ball.name
+other: Scene = scene.with_({"ball.material.youngs_modulus": "50kPa"}, dt="1ms", gravity=(0, 0, "-9.81m/s^2"))
+study = Study(scene=scene, parameters={"ball.friction": [0.1, 0.2]}, measures={"z": {"of": "position", "body": "ball"}}, repeats=2)
+rows: list[dict[str, Any]] = study.run("out", workers=0, case_timeout="10min").rows
 scene.add(shape="ball", frictoin=0.3)  # wrong: no such field
 scene.add(shape="ball", friction="high")  # wrong: a number
 scene.add(shape="ball", integrator="implict")  # wrong: not one of the names
@@ -51,6 +54,9 @@ scene.sampel()  # wrong: no such method
 sim.time.append(3)  # wrong: a number
 number: int = scene.to_toml()  # wrong: a text
 register_model(3, print)  # wrong: a name
+scene.with_(dtt="1ms")  # wrong: no such field
+Study(scene=scene, measure={})  # wrong: no such field
+study.run(worker=2)  # wrong: no such option
 """
 WRONG = {i for i, line in enumerate(CODE.splitlines(), 1) if "# wrong" in line}
 

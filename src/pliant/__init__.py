@@ -19,12 +19,13 @@ if TYPE_CHECKING:  # what type checkers and editors see
     from pliant.pressing.tool import press
     from pliant.scene import Body, Material, Scene
     from pliant.simulate.simulation import Simulation
+    from pliant.studies.study import Study
     from pliant.world.motion import Rows
 
 __version__ = "0.1.0"
 __all__ = [
-    "Answer", "Body", "Contacts", "Material", "PliantError", "Rows", "Scene", "Simulation", "Support", "Surface", "TetMesh", "__version__",
-    "press", "register_material", "register_method", "register_model", "shapes",
+    "Answer", "Body", "Contacts", "Material", "PliantError", "Rows", "Scene", "Simulation", "Study", "Support", "Surface", "TetMesh",
+    "__version__", "press", "register_material", "register_method", "register_model", "shapes",
 ]  # fmt: skip
 
 _WHERE = {
@@ -36,6 +37,7 @@ _WHERE = {
     "Rows": "world.motion",
     "Scene": "scene",
     "Simulation": "simulate.simulation",
+    "Study": "studies.study",
     "Support": "contact.contacts",
     "Surface": "geometry.mesh",
     "TetMesh": "geometry.mesh",

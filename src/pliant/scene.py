@@ -6,6 +6,8 @@ A Scene is read from and written to TOML; every field says its unit. Unknown key
 from __future__ import annotations
 
 import math
+import re
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -13,8 +15,9 @@ from pydantic import BaseModel, model_validator
 
 from pliant.base import PliantError
 from pliant.bodies.quasi_rigid.room import ResponseTable
-from pliant.bodies.register import AnyBody, as_recorded
+from pliant.bodies.register import ROOMS, AnyBody, as_recorded
 from pliant.bodies.schema import Body, Load, Material, Motion, Where
+from pliant.paths import changed, get
 from pliant.spec.fields import NotNegative, Positive, Spec, TableLike, Vector
 from pliant.spec.table import Table
 
@@ -88,9 +91,16 @@ class Change(Spec):
     """Something that changes during the run: gravity, a friction coefficient, a material."""
 
     set: str
-    """what: "gravity", "ball.friction", "ball.material.youngs_modulus" or "pair.ball.floor.friction", for example"""
+    """what: "gravity", "gravity[2]", "ball.friction", "*.material.youngs_modulus" or "pairs.ball.floor.friction", for example"""
     to: TableLike
     """its value over time"""
+
+    @classmethod
+    def unit(cls, name: str, given: Mapping[str, Any]) -> str | None:
+        """That of what is set."""
+        field = re.sub(r"\[.*", "", str(given.get("set", "")).rpartition(".")[2])
+        specs: list[type[Spec]] = [Scene, *(room.material for room in ROOMS.values())]
+        return next((spec.unit(field, {}) for spec in specs if name == "to" and field in spec.model_fields), None)
 
 
 class Scene(Spec):
@@ -175,6 +185,14 @@ class Scene(Spec):
             setattr(copy, key, value)
         return copy
 
+    def with_(self, values: Mapping[str, Any] | None = None, /, **fields: Unpack[SceneFields]) -> Scene:
+        """A copy in which the values at some paths differ: scene.with_({"ball.material.youngs_modulus": "50kPa"}, dt="1ms")."""
+        return changed(self, {**(values or {}), **fields})
+
+    def value(self, path: str) -> Any:
+        """The value at a path, such as "ball.material.youngs_modulus"; of the first place, if it is a pattern."""
+        return get(self, path)
+
     def sampled(self) -> Scene:
         """A copy in which callables have become tables, one value a step over the whole duration."""
         count = math.ceil(self.duration / self.dt - 1e-9) + 1
@@ -193,13 +211,13 @@ class Scene(Spec):
     @classmethod
     def from_toml(cls, text: str, source: str = "the text") -> Scene:
         """Read a scene; errors name the place."""
-        return cls._read(_parsed(text, source), source)
+        return cls._read(parsed(text, source), source)
 
     @classmethod
     def recorded(cls, text: str) -> Scene:
         """The scene that a run file holds, which may be from before fields that do nothing were refused."""
         source = "the scene in the run file"
-        data = _parsed(text, source)
+        data = parsed(text, source)
         return cls._read({**data, "bodies": [as_recorded(body) for body in data.get("bodies", [])]}, source)
 
     @classmethod
@@ -237,10 +255,10 @@ class Scene(Spec):
         """The scene as TOML; defaults are left out."""
         import tomlkit
 
-        return tomlkit.dumps(_plain(self, "scene"))
+        return tomlkit.dumps(plain(self, "scene"))
 
 
-def _parsed(text: str, source: str) -> Any:
+def parsed(text: str, source: str) -> Any:
     import tomlkit  # start-up time
     from tomlkit.exceptions import ParseError
 
@@ -250,18 +268,18 @@ def _parsed(text: str, source: str) -> Any:
         raise PliantError(f"{source} is not valid TOML: {error}.") from None
 
 
-def _plain(value: Any, path: str) -> Any:
+def plain(value: Any, path: str) -> Any:
     """Data that TOML can hold; meshes given as arrays and callables cannot be written down."""
     if isinstance(value, Table):
         return value.plain(path)
     if isinstance(value, Spec):
         fields = type(value).model_fields
         kept = {k: v for k in fields if (v := getattr(value, k)) is not None and v != fields[k].get_default(call_default_factory=True)}
-        return {k: _plain(v, f"{path}.{k}") for k, v in kept.items()}
+        return {k: plain(v, f"{path}.{k}") for k, v in kept.items()}
     if isinstance(value, dict):
-        return {k: _plain(v, f"{path}.{k}") for k, v in value.items()}
+        return {k: plain(v, f"{path}.{k}") for k, v in value.items()}
     if isinstance(value, list | tuple):
-        return [_plain(v, f"{path}[{i}]") for i, v in enumerate(value)]
+        return [plain(v, f"{path}[{i}]") for i, v in enumerate(value)]
     if isinstance(value, str | int | float | bool):
         return value
     raise PliantError(

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from pydantic import BeforeValidator, Field, WithJsonSchema, field_validator, model_validator
@@ -12,6 +13,7 @@ from pydantic import BeforeValidator, Field, WithJsonSchema, field_validator, mo
 from pliant.bodies.room import ROOMS, find_room
 from pliant.spec.fields import Finite, NotNegative, PerElement, Positive, Spec, TableLike, Vector
 from pliant.spec.table import Table
+from pliant.spec.units import in_scene_units
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -22,6 +24,8 @@ SHAPE = {
     "description": 'the name of a shape, a table {kind = "ball", radius = 0.1, ...} or {file = "foot.obj", ...}',
     "anyOf": [{"type": "string"}, {"type": "object"}],
 }
+
+WORDS = ("kind", "file", "unit", "up", "name")  # of a shape: text that is no number with a unit, though "3in" may name a file
 
 
 def _shape(value: Any) -> Any:
@@ -35,7 +39,8 @@ def _shape(value: Any) -> Any:
     if isinstance(value, str):
         return {"kind": value}
     if isinstance(value, dict) and sum(key in value for key in ("kind", "file", "mesh")) == 1:
-        return {k: list(v) if isinstance(v, tuple) else v for k, v in value.items()}  # as a file would hold it
+        plain = {k: list(v) if isinstance(v, tuple) else v for k, v in value.items()}  # as a file would hold it
+        return {k: v if k in WORDS else in_scene_units(v) for k, v in plain.items()}
     raise ValueError('a shape is a name, a table with `kind` or `file` (or `mesh`, in Python), or a Shape, TetMesh, Surface or PointCloud')
 
 
@@ -69,6 +74,11 @@ class Load(Spec):
     """which vertices; None: the whole body"""
     at: Vector | None = None
     """[m] rigid bodies: the point of attack, which rides with the body"""
+
+    @classmethod
+    def unit(cls, name: str, given: Mapping[str, Any]) -> str | None:
+        units = {"force": "N", "torque": "N m", "traction": "Pa", "pressure": "Pa"}
+        return units.get(given.get("kind", "force")) if name == "value" else super().unit(name, given)
 
     @model_validator(mode="after")
     def _sizes(self) -> Load:

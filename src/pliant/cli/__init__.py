@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from pliant.cli import proof, read, run, view
+from pliant.cli import proof, read, run, study, view
 
 app = typer.Typer(
     help="Contact between soft, quasi-rigid and rigid bodies: simulate it and measure it.\n\n"
@@ -36,7 +36,8 @@ def _start(
 
 COMMANDS = (
     run.demo, run.run, run.resume, read.info, read.export, read.contacts, read.check, run.press, run.response, read.scenes,
-    proof.reproduce, proof.validate, proof.compare, view.view, view.live, view.report, read.schema, read.cache,
+    study.study, proof.reproduce, proof.validate, proof.compare, view.view, view.live, view.report, read.schema,
+    read.cache,
 )  # fmt: skip
 for command in COMMANDS:  # in the order in which --help lists them
     app.command()(command)

@@ -15,15 +15,28 @@ if TYPE_CHECKING:
 
 RunFile = Annotated[Path, typer.Argument(help="A run file.")]
 SceneName = Annotated[str, typer.Argument(help="A scene file (.toml) or the name of a scene that ships with pliant.")]
-Dt = Annotated[float | None, typer.Option(help="Length of a step [s], instead of the scene's.")]
-Duration = Annotated[float | None, typer.Option(help="Simulated time [s], instead of the scene's.")]
+
+
+def seconds(text: str) -> float:
+    """A time of the command line, such as 0.002 or 2ms [s]."""
+    from pliant.spec.units import read  # start-up
+
+    try:
+        return read(str(text), "s")
+    except ValueError as error:
+        raise typer.BadParameter(f"{error}.") from None
+
+
+Dt = Annotated[float | None, typer.Option(parser=seconds, metavar="TIME", help="Length of a step, such as 2ms, not the scene's.")]
+Duration = Annotated[float | None, typer.Option(parser=seconds, metavar="TIME", help="Simulated time, such as 1.5s, not the scene's.")]
 Contact = Annotated[str | None, typer.Option(help="Contact method, instead of the scene's.")]
 Settings = Annotated[
     list[str] | None,
     typer.Option(
         "--set",
         metavar="NAME=VALUE",
-        help="A parameter of a shipped scene, or a field of a scene file such as gravity=[0,0,-1.6]. Repeatable.",
+        help="A parameter of a shipped scene, or a path into the scene, such as gravity[2]=-1.6, ball.material.youngs_modulus=50kPa or "
+        "pairs.ball.plate.friction=0.4. Repeatable.",
     ),
 ]
 COLOURS = ("auto", "body", "von_mises", "det_F", "depth", "pressure", "traction", "contact_force", "speed", "displacement",
@@ -80,7 +93,7 @@ def use_fill_timeout(seconds: float | None) -> None:
 
 def wanted_scene(name: str, settings: list[str], dt: float | None, duration: float | None, contact: str | None) -> Scene:
     """A scene from a file or by name, with what the command line changes."""
-    from pliant.base import PliantError, nearest
+    from pliant.base import PliantError
     from pliant.scene import Scene
     from pliant.shop import scenes as shipped
 
@@ -92,28 +105,13 @@ def wanted_scene(name: str, settings: list[str], dt: float | None, duration: flo
             raise PliantError(f"{name} is not a text file, so it is no scene.") from None
         if "name" not in scene.model_fields_set:
             scene.name = Path(name).stem
-        for key, value in values.items():
-            if key not in Scene.model_fields:
-                raise PliantError(f"A scene has no field '{key}': {nearest(key, Scene.model_fields)}")
-            setattr(scene, key, value)
+        scene = scene.with_(values)
     else:
-        _check_numbers(values, shipped.parameters(name))
-        scene = shipped.make(name, **values)
+        scene = shipped.varied(name, values)
     for key, value in (("dt", dt), ("duration", duration), ("contact", contact)):
         if value is not None:
             setattr(scene, key, value)
     return scene
-
-
-def _check_numbers(values: dict[str, Any], defaults: dict[str, Any]) -> None:
-    """Refuse text where a scene wants a number, and take a number where it wants text."""
-    from pliant.base import PliantError
-
-    for key, value in values.items():
-        if isinstance(defaults.get(key), str) and isinstance(value, int | float) and not isinstance(value, bool):
-            values[key] = str(value)  # figure=6.1 is a name that looks like a number
-        if isinstance(defaults.get(key), float) and (isinstance(value, bool) or not isinstance(value, int | float)):
-            raise PliantError(f"--set {key}={value}: {key} is a number, {defaults[key]:g} unless given.")
 
 
 def parse_settings(items: list[str]) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from pliant.cli.options import Colour, Json, RunFile, say, tell
+from pliant.cli.options import Colour, Json, RunFile, say, seconds, tell
 
 
 def info(path: RunFile, as_json: Json = False) -> None:
@@ -25,7 +25,7 @@ def export(
     out: Annotated[Path | None, typer.Option(help="Where to write; default beside the run file.")] = None,
     body: Annotated[str | None, typer.Option(help="Only this body (ply).")] = None,
     colour: Colour = "auto",
-    at: Annotated[float | None, typer.Option(help="Time of the picture [s] (png); default the end.")] = None,
+    at: Annotated[float | None, typer.Option(parser=seconds, metavar="TIME", help="Time of the picture (png); default the end.")] = None,
     as_json: Json = False,
 ) -> None:
     """Write a run in another format: VTU series, PLY sequence, CSV of the time series, picture or movie."""
@@ -43,7 +43,7 @@ def export(
 def contacts(
     path: RunFile,
     pair: Annotated[tuple[str, str] | None, typer.Option(help="Two bodies; what acts on the first is shown.")] = None,
-    at: Annotated[float | None, typer.Option(help="Time [s]; default the end.")] = None,
+    at: Annotated[float | None, typer.Option(parser=seconds, metavar="TIME", help="When, such as 0.2s; default the end.")] = None,
     to: Annotated[str, typer.Option(help="The history as csv or parquet (needs pandas and pyarrow).")] = "csv",
     out: Annotated[Path | None, typer.Option(help="Stem of the table and png; default RUN_contacts, with the names of a pair.")] = None,
     as_json: Json = False,

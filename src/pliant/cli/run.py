@@ -19,6 +19,7 @@ from pliant.cli.options import (
     Settings,
     Threads,
     say,
+    seconds,
     tell,
     use_fill_timeout,
     use_threads,
@@ -43,7 +44,9 @@ def run(
     duration: Duration = None,
     contact: Contact = None,
     out: Annotated[Path | None, typer.Option(help="Run file to write; default runs/NAME.vtkhdf.")] = None,
-    every: Annotated[float | None, typer.Option(help="Time between frames [s]; default a 100th of the run; 0: every step.")] = None,
+    every: Annotated[
+        float | None, typer.Option(parser=seconds, metavar="TIME", help="Time between frames; default a 100th of the run; 0: every step.")
+    ] = None,
     checkpoint_every: Annotated[int, typer.Option(help="Frames between checkpoints, from which a run resumes.")] = 10,
     settings: Settings = None,
     fill_timeout: FillTimeout = None,
@@ -65,7 +68,9 @@ def run(
 
 def resume(
     path: Annotated[Path, typer.Argument(help="A run file that was stopped, killed or failed.")],
-    duration: Annotated[float | None, typer.Option(help="Run until this simulated time [s]; default as planned.")] = None,
+    duration: Annotated[
+        float | None, typer.Option(parser=seconds, metavar="TIME", help="Run until this simulated time; default as planned.")
+    ] = None,
     threads: Threads = None,
     pictures: Annotated[bool, typer.Option(help="Make a picture and a movie at the end.")] = True,
     colour: Colour = "auto",

@@ -15,35 +15,18 @@ from rich.markup import escape
 from pliant.base import PliantError, nearest
 from pliant.measure.pairs import pair_series, parted, per_pair
 from pliant.measure.pairs import pair_table as all_pairs
-from pliant.record import Recorder, Run, estimate_bytes, human
+from pliant.record import Recorder, Run, human
 from pliant.record.orders import Order, from_lowest
-from pliant.simulate.drawn import drawn_cells
-from pliant.simulate.running import Outcome, Progress
+from pliant.simulate.running import Outcome, Progress, expected_size
 from pliant.simulate.simulation import Simulation
 
 MOST_PARTED = 8  # pairs that are named
-FIELD_BYTES = {"point/fields": 56, "cell/fields": 8}  # of what simulate/running.py records in every frame
-STEP_BYTES = 300  # of a step's row in the tables
-
-
-def expected_frames(sim: Simulation, recorder: Recorder) -> int:
-    """How many frames the whole run will have."""
-    return math.ceil(sim.scene.duration / (recorder.header["every"] or sim.dt) - 1e-6) + 1
-
-
-def expected_bytes(sim: Simulation, recorder: Recorder) -> int:
-    """How large the run file will be, without contact rows."""
-    frames, points = expected_frames(sim, recorder), int(sim.world.model.bodies.point_start[-1])
-    cells = {name: len(block) for name, block in drawn_cells(sim)[0].blocks.items()}
-    states = math.ceil(frames / recorder.header["checkpoint_every"]) + 1
-    held = 8 * sum(a.size for a in (sim.state.x, sim.state.v, sim.state.position, sim.state.rotation))
-    steps = math.ceil(sim.scene.duration / sim.dt)
-    return estimate_bytes(points, cells, FIELD_BYTES, frames, states, held) + steps * STEP_BYTES
 
 
 def size_note(sim: Simulation, recorder: Recorder) -> str:
     """How large the run file will be, in a sentence."""
-    return f"{expected_frames(sim, recorder)} frames, about {human(expected_bytes(sim, recorder))}, in {recorder.path}."
+    frames, size = expected_size(sim, recorder.header["every"], recorder.header["checkpoint_every"])
+    return f"{frames} frames, about {human(size)}, in {recorder.path}."
 
 
 @contextmanager

@@ -16,6 +16,7 @@ from pliant.base import Floats, PliantError, nearest
 from pliant.bodies.register import room_of
 from pliant.contact.contacts import Contacts
 from pliant.contact.passing import Cut, passing
+from pliant.spec.units import in_scene_units
 from pliant.world.motion import Motion
 
 Memory = dict[str, np.ndarray]
@@ -80,7 +81,7 @@ def find_method(name: str) -> type:
 def make_method(name: str, options: Mapping[str, Any] | None = None) -> ContactMethod:
     """The method with its options; an unknown option lists the known ones."""
     cls = find_method(name)
-    options = dict(options or {})
+    options = {key: in_scene_units(value) for key, value in (options or {}).items()}
     known = list(getattr(cls, "__dataclass_fields__", {}))
     for key in options:
         if known and key not in known or not known and not callable(getattr(cls, "__init__", None)):

@@ -3,34 +3,31 @@
 from __future__ import annotations
 
 import math
-import re
-from collections.abc import Mapping
 
 from pliant.base import PliantError
-from pliant.geometry.units import UNITS
+from pliant.spec.units import read
 
-FORCES = {"N": 1.0, "mN": 1e-3, "kN": 1e3, "MN": 1e6, "kgf": 9.80665, "lbf": 4.4482216152605}  # [N]
-PRESSURES = {"Pa": 1.0, "hPa": 1e2, "kPa": 1e3, "MPa": 1e6, "GPa": 1e9, "psi": 6894.757293168}  # [Pa]
+PRESSURES = {"GPa": 1e9, "MPa": 1e6, "kPa": 1e3}  # [Pa] in which pressures are told
 
 
 def length(name: str, value: float | str) -> float:
     """[m]"""
-    return _read(name, value, UNITS, "2mm")
+    return _positive(name, value, "m")
 
 
 def force(name: str, value: float | str) -> float:
     """[N]"""
-    return _read(name, value, FORCES, "500N")
+    return _positive(name, value, "N")
 
 
 def pressure(name: str, value: float | str) -> float:
     """[Pa]"""
-    return _read(name, value, PRESSURES, "200kPa")
+    return _positive(name, value, "Pa")
 
 
 def scale_of(value: float) -> tuple[float, str]:
     """(its size in Pa, its name) of the unit in which a pressure is told."""
-    return next(((PRESSURES[name], name) for name in ("GPa", "MPa", "kPa") if value >= PRESSURES[name]), (1.0, "Pa"))
+    return next(((PRESSURES[name], name) for name in PRESSURES if value >= PRESSURES[name]), (1.0, "Pa"))
 
 
 def pascals(value: float) -> str:
@@ -39,13 +36,11 @@ def pascals(value: float) -> str:
     return f"{value / size:.4g} {name}"
 
 
-def _read(name: str, value: float | str, units: Mapping[str, float], example: str) -> float:
-    found = re.fullmatch(r"\s*([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)\s*([A-Za-z]*)\s*", str(value))
-    if found is None:
-        raise PliantError(f"{name} = '{value}' is not a number with a unit; write for instance {example}.")
-    if found[2] and found[2] not in units:
-        raise PliantError(f"{name} = '{value}': the unit '{found[2]}' is not known here; use one of {', '.join(units)}.")
-    number = float(found[1]) * (units[found[2]] if found[2] else 1.0)
+def _positive(name: str, value: float | str, unit: str) -> float:
+    try:
+        number = read(str(value), unit)
+    except ValueError as error:
+        raise PliantError(f"{name}: {error}.") from None
     if not (math.isfinite(number) and number > 0.0):
         raise PliantError(f"{name} = {value}: it must be above zero.")
     return number

@@ -4,6 +4,7 @@ from pliant.record.export import export
 from pliant.record.journal import JournalWriter, Record, read_journal
 from pliant.record.run import Cells, Run
 from pliant.record.runfile import Recorder, estimate_bytes, fold, human, resume_writer
+from pliant.record.unrecorded import Unrecorded
 
 __all__ = [
     "Cells",
@@ -11,6 +12,7 @@ __all__ = [
     "Record",
     "Recorder",
     "Run",
+    "Unrecorded",
     "estimate_bytes",
     "export",
     "fold",

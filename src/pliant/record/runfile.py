@@ -22,7 +22,7 @@ from datetime import datetime, timezone
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from time import monotonic
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -50,6 +50,8 @@ class Recorder:
     checkpoint. Both only say when something is due: the run loop asks `next_frame_time` and `checkpoint_due`.
     `begin`: records (the model, a first checkpoint) without which the run must not exist, not even if it is killed now.
     """
+
+    keeps: Literal[True] = True  # what it is given; see Unrecorded
 
     def __init__(
         self,

@@ -76,7 +76,7 @@ def pack_scene(scene: Scene) -> tuple[str, dict[str, np.ndarray]]:
 
 def _packed(shape: Shape, part: str, number: int, arrays: dict[str, np.ndarray]) -> dict[str, Any]:
     """What a scene file says of a shape whose arrays are put aside."""
-    arrays |= {f"{part}/{number}/{name}": array for name, array in _mesh_arrays(shape).items()}
+    arrays |= {f"{part}/{number}/{name}": array for name, array in mesh_arrays(shape).items()}
     said: dict[str, Any] = {"kind": "recorded", "number": number, "name": Path(shape.name).name}
     if shape.tets is not None and shape.tets.names:
         said["groups"] = dict(shape.tets.names)
@@ -85,7 +85,19 @@ def _packed(shape: Shape, part: str, number: int, arrays: dict[str, np.ndarray])
     return said
 
 
-def _mesh_arrays(shape: Shape) -> dict[str, np.ndarray]:
+def shape_of(spec: dict[str, Any], found: dict[str, np.ndarray]) -> Shape:
+    """The shape that `mesh_arrays` took apart; `spec` has its name, its groups and what it is exactly."""
+    groups = tuple(spec.get("groups", {}).items())
+    tets = TetMesh(found["points"], found["tets"], found.get("groups"), groups) if "tets" in found else None
+    skin = Surface(found["skin_points"], found["skin_faces"]) if "skin_faces" in found else None
+    exact = (spec["analytic"][0], tuple(spec["analytic"][1])) if spec.get("analytic") else None
+    cloud = PointCloud(found["cloud_points"], found.get("cloud_normals")) if "cloud_points" in found else None
+    weights = Weights(*(found[f"weights_{name}"] for name in Weights._fields)) if "weights_filled" in found else None
+    return Shape(spec.get("name", "recorded"), tets, skin, exact, cloud, weights)
+
+
+def mesh_arrays(shape: Shape) -> dict[str, np.ndarray]:
+    """The meshes of a shape."""
     arrays: dict[str, np.ndarray] = {}
     if shape.tets is not None:
         arrays |= {"points": shape.tets.points, "tets": shape.tets.tets}
@@ -118,10 +130,4 @@ def _unpacked(spec: dict[str, Any], own: str, arrays: dict[str, np.ndarray], nam
     found = {k.removeprefix(own): np.array(v) for k, v in arrays.items() if k.startswith(own)}
     if not found and "analytic" not in spec:
         raise PliantError(f"The run file lacks the mesh of body '{name}', so the run cannot go on.")
-    groups = tuple(spec.get("groups", {}).items())
-    tets = TetMesh(found["points"], found["tets"], found.get("groups"), groups) if "tets" in found else None
-    skin = Surface(found["skin_points"], found["skin_faces"]) if "skin_faces" in found else None
-    exact = (spec["analytic"][0], tuple(spec["analytic"][1])) if "analytic" in spec else None
-    cloud = PointCloud(found["cloud_points"], found.get("cloud_normals")) if "cloud_points" in found else None
-    weights = Weights(*(found[f"weights_{name}"] for name in Weights._fields)) if "weights_filled" in found else None
-    return Shape(spec.get("name", "recorded"), tets, skin, exact, cloud, weights)
+    return shape_of(spec, found)

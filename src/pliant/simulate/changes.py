@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from pliant import paths
 from pliant.base import PliantError, nearest
 from pliant.bodies.room import ROOMS, find_room
-from pliant.scene import Body, Change, Scene
+from pliant.scene import Body, Change, Pair, Scene
 from pliant.world.world import World
 
 
@@ -19,31 +20,37 @@ def value_at(change: Change, time: float) -> Any:
     return float(value[0]) if change.to.scalar else tuple(float(x) for x in value)
 
 
-def apply_change(world: World, scene: Scene, path: str, value: Any) -> None:
-    """Set what the path names, in the scene (so that it is recorded) and in the world."""
-    parts = path.split(".")
-    if path == "gravity":
-        scene.gravity = value
-        world.model.gravity[:] = scene.gravity
-    elif parts[0] == "pair" and len(parts) == 4:
-        _pair(world, scene, parts[1], parts[2], parts[3], value)
-    elif len(parts) == 2 and parts[1] in ("friction", "static_friction"):
-        _friction(world, _body(scene, parts[0]), parts[1], value)
-    elif len(parts) == 3 and parts[1] == "material":
-        _material(world, _body(scene, parts[0]), parts[2], value)
-    else:
-        material = dict.fromkeys(name for room in ROOMS.values() for name in room.changes)
-        raise PliantError(
-            f"'{path}' cannot be changed during a run. What can: gravity, BODY.friction, BODY.static_friction, "
-            f"pair.A.B.friction, BODY.material.X with X one of {', '.join(material)}."
-        )
+def apply_change(world: World, scene: Scene, path: str, value: Any) -> Any:
+    """Set what the path names, in the scene (so that it is recorded) and in the world; returns the value, as a number in SI units."""
+    if path.startswith(("pair.", "pairs.")) and len(path.split(".")) == 4:
+        _stated_pair(scene, *path.split(".")[1:3])
+    for steps in paths.find(scene, path):
+        if steps[0] == "gravity":
+            scene.gravity = scene.with_({path: value}).gravity
+            world.model.gravity[:] = scene.gravity
+        elif steps[0] == "pairs" and len(steps) == 3:
+            _pair(world, scene, scene.pairs[int(steps[1])], str(steps[2]), value)
+        elif steps[0] == "bodies" and steps[2:] in (("friction",), ("static_friction",)):
+            _friction(world, scene.bodies[int(steps[1])], str(steps[2]), value)
+        elif steps[0] == "bodies" and len(steps) == 4 and steps[2] == "material":
+            _material(world, scene.bodies[int(steps[1])], str(steps[3]), value)
+        else:
+            material = dict.fromkeys(name for room in ROOMS.values() for name in room.changes)
+            raise PliantError(
+                f"'{path}' cannot be changed during a run. What can: gravity, BODY.friction, BODY.static_friction, "
+                f"pairs.A.B.friction, BODY.material.X with X one of {', '.join(material)}."
+            )
+    return scene.value(path)
 
 
-def _body(scene: Scene, name: str) -> Body:
-    for body in scene.bodies:
-        if body.name == name:
-            return body
-    raise PliantError(f"There is no body '{name}': {nearest(name, [b.name for b in scene.bodies])}")
+def _stated_pair(scene: Scene, a: str, b: str) -> None:
+    """Refuse a pair that the scene does not state: its row would have to be made in the middle of the run."""
+    names = [body.name for body in scene.bodies]
+    for name in (a, b):
+        if name not in names and "*" not in name:
+            raise PliantError(f"There is no body '{name}': {nearest(name, names)}")
+    if not any({p.a, p.b} == {a, b} for p in scene.pairs) and "*" not in a + b:
+        raise PliantError(f"The pair {a} and {b} is not stated in the scene: add it with scene.pair(...) to be able to change it.")
 
 
 def _friction(world: World, body: Body, name: str, value: float) -> None:
@@ -54,20 +61,17 @@ def _friction(world: World, body: Body, name: str, value: float) -> None:
     bodies.static_friction[i] = body.friction if body.static_friction is None else body.static_friction
 
 
-def _pair(world: World, scene: Scene, a: str, b: str, name: str, value: float) -> None:
+def _pair(world: World, scene: Scene, pair: Pair, name: str, value: float) -> None:
     if name not in ("friction", "static_friction"):
         raise PliantError(f"'{name}' of a pair cannot be changed during a run; friction and static_friction can.")
-    _body(scene, a), _body(scene, b)
-    pair = next((p for p in scene.pairs if {p.a, p.b} == {a, b}), None)
-    if pair is None:
-        raise PliantError(f"The pair {a} and {b} is not stated in the scene: add it with scene.pair(...) to be able to change it.")
     setattr(pair, name, value)
+    a, b = pair.a, pair.b
     bodies, table = world.model.bodies, world.pairs
     origin, wanted = bodies.origin(), sorted((bodies.names.index(a), bodies.names.index(b)))
     ends = np.sort([origin[table.key // len(bodies)], origin[table.key % len(bodies)]], axis=0)
     rows = np.flatnonzero((ends[0] == wanted[0]) & (ends[1] == wanted[1]))  # of all that broke off them, too
     mu_d, mu_s = table.mu_d.copy(), table.mu_s.copy()
-    (mu_d if name == "friction" else mu_s)[rows] = value
+    (mu_d if name == "friction" else mu_s)[rows] = getattr(pair, name)
     if pair.static_friction is None and pair.friction is not None:
         mu_s[rows] = pair.friction
     world.pairs = replace(table, mu_d=mu_d, mu_s=mu_s)

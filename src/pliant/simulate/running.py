@@ -13,11 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from pliant.base import PliantError
+from pliant.base import Floats, PliantError
 from pliant.measure.books import Rubbing, books
 from pliant.measure.history import FIELDS, History
 from pliant.measure.pairs import per_pair
-from pliant.record import Record, Recorder, Run, fold, resume_writer
+from pliant.record import Record, Recorder, Run, Unrecorded, estimate_bytes, fold, resume_writer
 from pliant.record.elements import element_stretch
 from pliant.record.snapshot import freeze, pack_scene, thaw, unpack_scene
 from pliant.scene import Scene
@@ -29,6 +29,8 @@ from pliant.simulate.step import StepReport
 
 DEEP = 0.3  # of the smallest body: contacts deeper than this are said to be wrong
 FRAMES = 100  # of a run, unless `every` is given
+FIELD_BYTES = {"point/fields": 56, "cell/fields": 8}  # of what is recorded in every frame
+STEP_BYTES = 300  # of a step's row in the tables
 UNBALANCED = 1e-6  # part of all contact impulses by which they may miss the change of momentum
 FROM_NOWHERE = 0.02  # part of the energy that moved by which it may grow without a reason
 
@@ -65,11 +67,8 @@ def start(
     scene: Scene, out: str | Path, every: float | None = None, checkpoint_every: int = 10, overwrite: bool = False
 ) -> tuple[Simulation, Recorder]:
     """Build a scene and open its run file, which from then on holds all that is needed to go on."""
-    sim = Simulation(read_meshes(scene))
-    sim.notes += check_start(sim)
+    sim, every = _built(scene, every)
     text, meshes = pack_scene(sim.given)
-    if every is None:  # whole steps, so that dt stays what it is
-        every = scene.dt * max(1, round(scene.duration / FRAMES / scene.dt))
     header = {"scene": text, "name": scene.name, "kinds": sim.world.model.bodies.kind}
     try:
         Path(out).parent.mkdir(parents=True, exist_ok=True)
@@ -77,6 +76,30 @@ def start(
         raise PliantError(f"Cannot make the folder {Path(out).parent} for the run: {error.strerror}.") from None
     begin = [Record("model", {}, meshes), checkpoint(sim, History(sim))]
     return sim, Recorder(out, header, every, checkpoint_every, overwrite, begin=begin)
+
+
+def start_unrecorded(scene: Scene, every: float | None = None) -> tuple[Simulation, Unrecorded]:
+    """Build a scene for a run that leaves no file: it takes the same steps as one that is recorded every so often."""
+    sim, every = _built(scene, every)
+    return sim, Unrecorded(every)
+
+
+def _built(scene: Scene, every: float | None) -> tuple[Simulation, float]:
+    """A simulation whose start was looked at, and the time between its frames [s]."""
+    sim = Simulation(read_meshes(scene))
+    sim.notes += check_start(sim)
+    if every is None:  # whole steps, so that dt stays what it is
+        every = scene.dt * max(1, round(scene.duration / FRAMES / scene.dt))
+    return sim, every
+
+
+def expected_size(sim: Simulation, every: float, checkpoint_every: int = 10) -> tuple[int, int]:
+    """How many frames a whole run will have, and how large its file will be [bytes], without contact rows."""
+    frames, points = math.ceil(sim.scene.duration / (every or sim.dt) - 1e-6) + 1, int(sim.world.model.bodies.point_start[-1])
+    cells = {name: len(block) for name, block in drawn_cells(sim)[0].blocks.items()}
+    held = 8 * sum(a.size for a in (sim.state.x, sim.state.v, sim.state.position, sim.state.rotation))
+    size = estimate_bytes(points, cells, FIELD_BYTES, frames, math.ceil(frames / checkpoint_every) + 1, held)
+    return frames, size + math.ceil(sim.scene.duration / sim.dt) * STEP_BYTES
 
 
 def checkpoint(sim: Simulation, history: History) -> Record:
@@ -112,9 +135,17 @@ def reopen(path: str | Path, duration: float | None = None) -> tuple[Simulation,
     return sim, recorder
 
 
-def run(sim: Simulation, recorder: Recorder, progress: Callable[[Progress], None] | None = None) -> Outcome:
-    """Step to the scene's duration and record. Ctrl-C and errors end with a run file that can be read and resumed."""
-    loop = _Loop(sim, recorder, progress)
+def run(
+    sim: Simulation,
+    recorder: Recorder | Unrecorded,
+    progress: Callable[[Progress], None] | None = None,
+    watch: Callable[[StepReport], None] | None = None,
+) -> Outcome:
+    """Step to the scene's duration and record. Ctrl-C and errors end with a run file that can be read and resumed.
+
+    `watch` is called after every step, or part of one that had to be divided.
+    """
+    loop = _Loop(sim, recorder, progress, watch)
     began = time.perf_counter()
     status, message = "finished", ""
     with _Interruptible() as asked:
@@ -160,8 +191,14 @@ class _Interruptible:
 
 
 class _Loop:
-    def __init__(self, sim: Simulation, recorder: Recorder, progress: Callable[[Progress], None] | None) -> None:
-        self.sim, self.recorder, self.progress = sim, recorder, progress
+    def __init__(
+        self,
+        sim: Simulation,
+        recorder: Recorder | Unrecorded,
+        progress: Callable[[Progress], None] | None,
+        watch: Callable[[StepReport], None] | None,
+    ) -> None:
+        self.sim, self.recorder, self.progress, self.watch = sim, recorder, progress, watch
         self.guard = Guard(sim)
         saved = recorder.run().state().arrays if recorder.frames else {}
         first = np.array(saved["history/first"]) if "history/first" in saved else recorder.run().points(0) if recorder.frames else None
@@ -179,6 +216,8 @@ class _Loop:
     def show(self) -> None:
         """What is drawn from now on."""
         self.epoch = self.sim.epoch
+        if not self.recorder.keeps:
+            return
         self.history.follow()
         self.cells, self.tet_groups = drawn_cells(self.sim)
         self.recorder.topology(self.cells, len(self.history.rest))
@@ -215,7 +254,10 @@ class _Loop:
         if report.cut is not None:
             count, first = self.cut.get(report.cut, (0, report.time - report.dt))
             self.cut[report.cut] = count + 1, first
-        self.history.take(report.contacts)
+        if self.recorder.keeps:
+            self.history.take(report.contacts)
+        if self.watch is not None:
+            self.watch(report)
 
     def take(self, report: StepReport, at_frame: bool) -> None:
         """Watch and record one step of the scene."""
@@ -223,9 +265,11 @@ class _Loop:
             self.guard = Guard(self.sim, inverted=self.guard.inverted)
             self.show()
         self.guard.after_step(report.dt)
-        values = step_values(self.sim, report, elastic=at_frame)
-        self.moved = max(self.moved, values["kinetic"], abs(values["contact_work"]))
-        self.recorder.step(values, per_pair(report.contacts))
+        if self.recorder.keeps or at_frame:
+            values = step_values(self.sim, report, elastic=at_frame and self.recorder.keeps)
+            self.moved = max(self.moved, values["kinetic"], abs(values["contact_work"]))
+        if self.recorder.keeps:
+            self.recorder.step(values, per_pair(report.contacts))
         if self.progress is not None:
             sim = self.sim
             self.progress(Progress(sim.time, sim.scene.duration, self.steps, len(report.contacts), report.max_depth))
@@ -234,6 +278,18 @@ class _Loop:
         """A frame, and a checkpoint if one is due."""
         sim, began = self.sim, time.perf_counter()
         stretches = [element_stretch(group, sim.state.x) for group in sim.world.model.groups]
+        if self.recorder.keeps:
+            self.frame(self.recorder, stretches)
+        else:
+            self.recorder.frame(sim.time)
+        self.guard.at_frame(stretches)  # after the frame, so that what went wrong can be seen, and before its checkpoint
+        if self.recorder.checkpoint_due:
+            self.save()
+        self.timings["record"] = self.timings.get("record", 0.0) + time.perf_counter() - began
+
+    def frame(self, recorder: Recorder, stretches: list[Floats]) -> None:
+        """What is seen now, into the run file."""
+        sim = self.sim
         points = sim.points()
         contacts = sim.contacts()
         shown = sim.report.shown if sim.report else None
@@ -242,15 +298,11 @@ class _Loop:
             points = points + shown
         fields = point_fields(sim, points - self.history.rest) | {n: v.astype(np.float32) for n, v in self.history.fields.items()}
         cells = cell_fields(sim, self.cells, self.tet_groups, stretches)
-        self.recorder.frame(sim.time, sim.state.step, points, fields, cells, contacts.arrays(), shown)
-        self.guard.at_frame(stretches)  # after the frame, so that what went wrong can be seen, and before its checkpoint
-        if self.recorder.checkpoint_due:
-            self.save()
-        self.timings["record"] = self.timings.get("record", 0.0) + time.perf_counter() - began
+        recorder.frame(sim.time, sim.state.step, points, fields, cells, contacts.arrays(), shown)
 
     def save(self) -> None:
         """A checkpoint, unless this moment has one."""
-        if self.recorder.saved_step != self.sim.state.step:
+        if self.recorder.keeps and self.recorder.saved_step != self.sim.state.step:
             record = checkpoint(self.sim, self.history)
             self.recorder.state(self.sim.time, self.sim.state.step, record.arrays, record.meta)
 

@@ -226,9 +226,9 @@ class Simulation:
         self._set(path, value)
 
     def _set(self, path: str, value: Any) -> None:
-        booked = "start" in self.state.books and (path == "gravity" or ".material." in path)  # friction stores no energy
+        booked = "start" in self.state.books and (path.startswith("gravity") or ".material." in path)  # friction stores no energy
         before = self._potential() if booked else 0.0
-        apply_change(self.world, self.scene, path, value)
+        value = apply_change(self.world, self.scene, path, value)
         if booked:
             self.state.book("changes", self._potential() - before)
         self.world.state.values[path] = value

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, Any
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, WithJsonSchema
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, WithJsonSchema, field_validator
 
 from pliant.base import PliantError
 from pliant.spec.reading import explain
 from pliant.spec.table import Table, as_table
+from pliant.spec.units import converted, stated_unit
 
 if TYPE_CHECKING:
-    from pydantic import GetJsonSchemaHandler
+    from pydantic import GetJsonSchemaHandler, ValidationInfo
 
 Finite = Annotated[float, Field(allow_inf_nan=False)]
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
@@ -23,6 +25,8 @@ TABLE = {
     "description": "a number, a vector, or a table {times = [...], values = [...]}",
     "anyOf": [{"type": "number"}, {"type": "array"}, {"type": "object"}],
 }
+
+WITH_UNIT = {"type": "string", "pattern": r"^\s*[-+]?(\d|\.\d)", "description": "a number with its unit, such as 50kPa"}
 
 TableLike = Annotated[Table, BeforeValidator(as_table), WithJsonSchema(TABLE)]
 
@@ -41,6 +45,20 @@ class Spec(BaseModel):
         except ValidationError as error:
             raise PliantError(explain(error, type(self))) from None
 
+    @field_validator("*", mode="before")
+    @classmethod
+    def _with_units(cls, value: Any, info: ValidationInfo) -> Any:
+        """Numbers may be written with their unit: "50kPa"."""
+        if not isinstance(value, str | list | tuple | dict):
+            return value
+        unit = cls.unit(str(info.field_name), info.data)
+        return value if unit is None else converted(value, unit)
+
+    @classmethod
+    def unit(cls, name: str, given: Mapping[str, Any]) -> str | None:
+        """The unit of a field, as its description begins; `given`: the fields before it, on which it may depend."""
+        return stated_unit(cls.model_fields[name].description)
+
     def __setattr__(self, name: str, value: Any) -> None:
         try:
             super().__setattr__(name, value)
@@ -56,7 +74,10 @@ class Spec(BaseModel):
     @classmethod
     def __get_pydantic_json_schema__(cls, schema: Any, handler: GetJsonSchemaHandler) -> dict[str, Any]:
         found = handler(schema)
-        handler.resolve_ref_schema(found)["description"] = _about(cls)  # its fields have descriptions of their own
+        own = handler.resolve_ref_schema(found)
+        own["description"] = _about(cls)  # its fields have descriptions of their own
+        fields = own.get("properties", {})
+        fields |= {name: _with_text(field) for name, field in fields.items() if cls.unit(name, {}) is not None}
         return found
 
     @classmethod
@@ -75,6 +96,19 @@ class Spec(BaseModel):
         default = {name: field.get_default(call_default_factory=True) for name, field in fields.items() if not field.is_required()}
         values = {name: getattr(self, name) for name in fields}
         return {k: v for k, v in values.items() if k in self.model_fields_set or k not in default or v != default[k]}
+
+
+def _with_text(schema: Any) -> Any:
+    """A JSON schema that takes text with a unit wherever the given one takes a number."""
+    if isinstance(schema, list):
+        return [_with_text(each) for each in schema]
+    if not isinstance(schema, dict):
+        return schema
+    parts = {key: _with_text(value) if key in ("items", "prefixItems", "anyOf") else value for key, value in schema.items()}
+    if schema.get("type") != "number":
+        return parts
+    said = {key: value for key, value in schema.items() if key in ("title", "description", "default")}
+    return {**said, "anyOf": [{key: value for key, value in schema.items() if key not in said}, WITH_UNIT]}
 
 
 def _about(cls: type) -> str:

@@ -17,12 +17,14 @@ if TYPE_CHECKING:
     from pliant.geometry.files import PointCloud
     from pliant.geometry.mesh import Surface, TetMesh
     from pliant.geometry.shape import Shape
-    from pliant.scene import Attachment, Change, End, Pair
+    from pliant.scene import Attachment, Change, End, Pair, Scene
     from pliant.spec.table import Table
+    from pliant.studies.schema import Calibrate, Find, Measure, Parameter, Sensitivity
 
-PerElement: TypeAlias = float | Sequence[float]
-Vector: TypeAlias = Sequence[float]
-OverTime: TypeAlias = "float | Sequence[float] | Mapping[str, Any] | Table | Callable[[float], Any]"
+Number: TypeAlias = float | str  # in the unit of the field, or text with its own, such as "50kPa"
+PerElement: TypeAlias = Number | Sequence[Number]
+Vector: TypeAlias = Sequence[Number]
+OverTime: TypeAlias = "Number | Sequence[Number] | Mapping[str, Any] | Table | Callable[[float], Any]"
 ShapeLike: TypeAlias = "str | Mapping[str, Any] | Shape | TetMesh | Surface | PointCloud"
 
 
@@ -31,41 +33,41 @@ class WhereFields(TypedDict, total=False):
 
     ids: Sequence[int] | None
     side: Literal["-x", "+x", "-y", "+y", "-z", "+z"] | None
-    x: tuple[float, float] | None
-    y: tuple[float, float] | None
-    z: tuple[float, float] | None
+    x: tuple[Number, Number] | None
+    y: tuple[Number, Number] | None
+    z: tuple[Number, Number] | None
 
 
 class MaterialFields(TypedDict, total=False):
     """Fields of Material, of all models."""
 
     density: PerElement
-    mass_damping: float
+    mass_damping: Number
     youngs_modulus: PerElement
     poisson_ratio: float
-    stiffness_damping: float
+    stiffness_damping: Number
     law: str
     spring_stiffness: PerElement
-    spring_damping: float
+    spring_damping: Number
     vertex_mass: PerElement | None
-    vertex_damping: float
-    adaptive_force: float | None
+    vertex_damping: Number
+    adaptive_force: Number | None
     adaptive_cap: float
-    thickness: float
+    thickness: Number
     response: str | ResponseTable | Mapping[str, Any]
-    layer: float | None
+    layer: Number | None
     strain: Literal["green", "mkn04"]
     hourglass: float
     crush: float
-    volume_stiffness: float
+    volume_stiffness: Number
     yield_strain: float | None
     flow: Literal["shape", "full"]
-    creep_time: float
+    creep_time: Number
     max_plastic_strain: float | None
     tear_strain: float | None
-    softening: tuple[float, float] | None
-    soft_modulus: float
-    temperature: float
+    softening: tuple[Number, Number] | None
+    soft_modulus: Number
+    temperature: Number
 
 
 class BodyFields(TypedDict, total=False):
@@ -91,7 +93,7 @@ class BodyFields(TypedDict, total=False):
     skin: ShapeLike | None
     regions: Sequence[Region | Mapping[str, Any]]
     network: Literal["tets", "surface", "all-pairs", "voxels"]
-    spacing: float | None
+    spacing: Number | None
     phyxels: Literal["cubic", "bcc", "nodes", "centres"]
     support: float
     volumes: Literal["share", "sph"]
@@ -122,16 +124,16 @@ class AttachmentFields(TypedDict, total=False):
     kind: Literal["spring", "string", "weld"]
     a: End | EndFields | Mapping[str, Any]
     b: End | EndFields | Mapping[str, Any]
-    stiffness: float
-    damping: float
-    length: float | None
+    stiffness: Number
+    damping: Number
+    length: Number | None
 
 
 class SettingFields(TypedDict, total=False):
     """What `simulate` may override."""
 
-    dt: float
-    duration: float
+    dt: Number
+    duration: Number
     contact: str | Mapping[str, Any]
     gravity: Vector
     solver: Literal["cg", "direct"]
@@ -146,3 +148,25 @@ class SceneFields(SettingFields, total=False):
     pairs: Sequence[Pair | Mapping[str, Any]]
     attachments: Sequence[Attachment | AttachmentFields | Mapping[str, Any]]
     changes: Sequence[Change | Mapping[str, Any]]
+
+
+class StudyFields(TypedDict, total=False):
+    """Fields of Study."""
+
+    name: str
+    about: str
+    scene: str | Scene | Callable[..., Scene]
+    call: str | Callable[..., Any]
+    set: Mapping[str, Any]
+    parameters: Mapping[str, Parameter | Sequence[Any] | Mapping[str, Any]]
+    design: Literal["grid", "together", "latin-hypercube", "sobol", "table"]
+    samples: int | None
+    table: str | None
+    repeats: int
+    seed: int
+    measures: Mapping[str, Measure | str | Mapping[str, Any] | Callable[[Any], Any]]
+    keep: str | Sequence[str]
+    every: Number | None
+    find: Find | Mapping[str, Any] | None
+    calibrate: Calibrate | Mapping[str, Any] | None
+    sensitivity: Sensitivity | Mapping[str, Any] | None

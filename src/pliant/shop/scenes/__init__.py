@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import importlib
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from pliant.base import PliantError, nearest
 from pliant.scene import Scene
+from pliant.spec.units import in_scene_units
 
 SCENES = {
     "bowl": "basics",
@@ -93,3 +94,22 @@ def make(name: str, **values: Any) -> Scene:
     scene = find(name).make(**values)
     scene.name = name
     return scene
+
+
+def varied(name: str, values: Mapping[str, Any]) -> Scene:
+    """A scene by its name, with values for its parameters and at paths into it."""
+    known = parameters(name)
+    inside = {key: value for key, value in values.items() if key not in known and (key in Scene.model_fields or "." in key or "[" in key)}
+    given = {key: _fitting(key, value, known.get(key)) for key, value in values.items() if key not in inside}
+    return make(name, **given).with_(inside)
+
+
+def _fitting(key: str, value: Any, default: Any) -> Any:
+    """Text where a scene wants text, a number where it wants a number."""
+    number = lambda found: isinstance(found, int | float) and not isinstance(found, bool)
+    if isinstance(default, str):
+        return str(value) if number(value) else value  # figure=6.1 is a name that looks like a number
+    value = in_scene_units(value)
+    if isinstance(default, float) and not number(value):
+        raise PliantError(f"{key}={value}: {key} is a number, {default:g} unless given.")
+    return value

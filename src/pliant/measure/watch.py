@@ -1,0 +1,213 @@
+"""Quantities of a simulation while it runs, one value a step: forces between bodies, pressure, depth, energies, where points are.
+
+`QUANTITIES` lists them. A `Watch` follows one of them; it is called after every step, or part of one, and keeps numbers only, so a run
+whose frames nobody wants needs no run file to be measured.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from pliant.base import Bools, Floats, Ints, PliantError, nearest
+from pliant.measure.books import books
+
+if TYPE_CHECKING:
+    from pliant.contact.contacts import Contacts
+    from pliant.simulate.simulation import Simulation
+    from pliant.simulate.step import StepReport
+
+AXES = ("x", "y", "z")
+
+
+@dataclass
+class Watch:
+    """One quantity, over time."""
+
+    sim: Simulation
+    of: str  # of QUANTITIES
+    pair: tuple[str, str | None] | None = None  # on the first body, from the second (None: from anything)
+    body: str | None = None
+    at: tuple[float, float, float] | None = None  # [m] the skin point of the body that is nearest at the start; None: its centre of mass
+    vertex: int | None = None  # or a skin point by its number
+    relative_to: str | None = None  # a body: motion as seen from its centre of mass
+    component: str = "size"  # of a vector: x, y, z or its size
+    end: list[float] = field(default_factory=list)  # [s]
+    dt: list[float] = field(default_factory=list)  # [s]
+    values: list[float] = field(default_factory=list)
+    total: float = 0.0  # of what adds up
+
+    def __post_init__(self) -> None:
+        if self.of not in QUANTITIES:
+            raise PliantError(f"There is no quantity '{self.of}': {nearest(self.of, QUANTITIES)}")
+        quantity = QUANTITIES[self.of]
+        for body in (*(self.pair or ()), self.body, self.relative_to):
+            if body is not None:
+                self.sim.index(body)
+        if quantity.needs == "pair" and self.pair is None:
+            raise PliantError(f"'{self.of}' is of two bodies: say which with pair = [\"A\", \"B\"], or pair = [\"A\"] for A and anything.")
+        if quantity.needs == "body" and self.body is None:
+            raise PliantError(f"'{self.of}' is of a body: say which with body = \"NAME\".")
+        self.point = self._point()
+        self.start: Floats = self.place() if quantity.needs == "body" and self.of != "reaction" else np.zeros(3)
+
+    def take(self, report: StepReport) -> None:
+        """Account for the step that was just taken."""
+        value = QUANTITIES[self.of].value(self, report)
+        if isinstance(value, np.ndarray):
+            value = float(np.linalg.norm(value)) if self.component == "size" else float(value[AXES.index(self.component)])
+        self.end.append(report.time)
+        self.dt.append(report.dt)
+        self.values.append(float(value))
+
+    @property
+    def history(self) -> tuple[Floats, Floats, Floats]:
+        """Ends [s] and lengths [s] of the steps, and the values."""
+        return np.array(self.end), np.array(self.dt), np.array(self.values)
+
+    # -- what quantities are made from
+
+    def rows(self, contacts: Contacts) -> tuple[Bools, Floats]:
+        """The contacts of the pair, and +1 where the first body is A of the row, -1 where it is B."""
+        assert self.pair is not None
+        a, b = self.pair
+        mine = self._of(a, contacts.a), self._of(a, contacts.b)
+        other = (~mine[0], ~mine[1]) if b is None else (self._of(b, contacts.a), self._of(b, contacts.b))
+        chosen = (mine[0] & other[1]) | (mine[1] & other[0])
+        return chosen, np.where(mine[0], 1.0, -1.0)[chosen]
+
+    def _of(self, name: str, bodies: Ints) -> Bools:
+        """Which of some bodies are this one, or broke off it."""
+        number, model = self.sim.index(name), self.sim.world.model.bodies
+        return bodies == number if self.sim.epoch.broken.parent.size == 0 else np.isin(bodies, model.family(number))
+
+    def place(self) -> Floats:
+        """Where the point is now [m], as seen from `relative_to`."""
+        assert self.body is not None
+        if self.point is None:
+            here = self.sim.centre(self.body)
+        else:
+            source = self.sim.epoch.source
+            here = self.sim.points()[int(np.argmax(source == self.point))]
+        return here if self.relative_to is None else here - self.sim.centre(self.relative_to)
+
+    def _point(self) -> int | None:
+        """The number of the skin point at the start."""
+        if self.body is None or (self.at is None and self.vertex is None):
+            return None
+        bodies, own = self.sim.world.model.bodies, self.sim.points(self.body)
+        number = self.vertex if self.at is None else int(np.argmin(np.linalg.norm(own - np.array(self.at), axis=1)))
+        assert number is not None
+        if not 0 <= number < len(own):
+            raise PliantError(f"Body '{self.body}' has no vertex {number}: it has {len(own)}, numbered from 0.")
+        return int(bodies.point_start[self.sim.index(self.body)]) + number
+
+
+def _force(watch: Watch, report: StepReport) -> Floats:
+    chosen, turn = watch.rows(report.contacts)
+    return np.sum(turn[:, None] * report.contacts.force[chosen], axis=0)
+
+
+def _friction(watch: Watch, report: StepReport) -> Floats:
+    chosen, turn = watch.rows(report.contacts)
+    return np.sum(turn[:, None] * report.contacts.friction[chosen], axis=0)
+
+
+def _normal_force(watch: Watch, report: StepReport) -> float:
+    return float(np.sum(report.contacts.normal_force[watch.rows(report.contacts)[0]]))
+
+
+def _torque(watch: Watch, report: StepReport) -> Floats:
+    assert watch.pair is not None
+    chosen, turn = watch.rows(report.contacts)
+    arm = report.contacts.point[chosen] - watch.sim.centre(watch.pair[0])
+    return np.sum(np.cross(arm, turn[:, None] * report.contacts.force[chosen]), axis=0)
+
+
+def _area(watch: Watch, report: StepReport) -> float:
+    return float(np.nansum(report.contacts.area[watch.rows(report.contacts)[0]]))
+
+
+def _pressure(watch: Watch, report: StepReport) -> float:
+    return float(np.fmax.reduce(report.contacts.pressure[watch.rows(report.contacts)[0]], initial=0.0))
+
+
+def _mean_pressure(watch: Watch, report: StepReport) -> float:
+    area = _area(watch, report)
+    return _normal_force(watch, report) / area if area > 0.0 else 0.0
+
+
+def _depth(watch: Watch, report: StepReport) -> float:
+    return float(np.fmax.reduce(report.contacts.depth[watch.rows(report.contacts)[0]], initial=0.0))
+
+
+def _contacts(watch: Watch, report: StepReport) -> float:
+    return float(np.count_nonzero(watch.rows(report.contacts)[0]))
+
+
+def _slip(watch: Watch, report: StepReport) -> float:
+    """Sliding of all contacts in a step, weighted with what each presses; it adds up."""
+    chosen, _ = watch.rows(report.contacts)
+    pressed = np.maximum(report.contacts.normal_force[chosen], 0.0)
+    slid = np.nan_to_num(np.linalg.norm(report.contacts.slip[chosen], axis=1))
+    if pressed.sum() > 0.0:
+        watch.total += float(np.sum(pressed * slid) / pressed.sum())
+    return watch.total
+
+
+def _reaction(watch: Watch, report: StepReport) -> Floats:
+    assert watch.body is not None
+    return report.reaction[watch.sim.nodes(watch.body)].sum(axis=0)
+
+
+def _displacement(watch: Watch, report: StepReport) -> Floats:
+    return watch.place() - watch.start
+
+
+def _speed(watch: Watch, report: StepReport) -> Floats:
+    """Of a point: the way of the step over its length."""
+    before, watch.start = watch.start, watch.place()
+    return (watch.start - before) / report.dt
+
+
+def _pieces(watch: Watch, report: StepReport) -> float:
+    if watch.body is None:
+        return float(watch.sim.epoch.broken.parent.size)
+    return float(len(watch.sim.world.model.bodies.family(watch.sim.index(watch.body))) - 1)
+
+
+class Quantity(NamedTuple):
+    """What can be watched."""
+
+    unit: str
+    needs: str  # pair, body or nothing
+    about: str
+    value: Callable[[Watch, StepReport], float | Floats]
+
+
+QUANTITIES = {
+    "force": Quantity("N", "pair", "of contact on the first body, normal and friction", _force),
+    "normal_force": Quantity("N", "pair", "sum over the contacts", _normal_force),
+    "friction": Quantity("N", "pair", "tangential force on the first body", _friction),
+    "torque": Quantity("N m", "pair", "of contact on the first body about its centre of mass", _torque),
+    "area": Quantity("m^2", "pair", "that touches", _area),
+    "pressure": Quantity("Pa", "pair", "the largest of all contacts", _pressure),
+    "mean_pressure": Quantity("Pa", "pair", "normal force over area", _mean_pressure),
+    "depth": Quantity("m", "pair", "of the deepest contact", _depth),
+    "contacts": Quantity("1", "pair", "how many", _contacts),
+    "slip": Quantity("m", "pair", "way that the contacts have slid so far, weighted with what each presses", _slip),
+    "position": Quantity("m", "body", "of a point (`at`, `vertex`), or of the centre of mass", lambda w, r: w.place()),
+    "displacement": Quantity("m", "body", "of a point, or of the centre of mass, from where it was at the start", _displacement),
+    "velocity": Quantity("m/s", "body", "of a point, or of the centre of mass", _speed),
+    "reaction": Quantity("N", "body", "force that holds the fixed and prescribed vertices of a soft body", _reaction),
+    "pieces": Quantity("1", "nothing", "that have broken off, of any body or of `body`", _pieces),
+    "kinetic": Quantity("J", "nothing", "energy", lambda w, r: books(w.sim.world, elastic=False).kinetic),
+    "elastic": Quantity("J", "nothing", "energy", lambda w, r: books(w.sim.world).elastic),
+    "gravity": Quantity("J", "nothing", "energy in its field, zero at the origin", lambda w, r: books(w.sim.world, elastic=False).gravity),
+    "energy": Quantity("J", "nothing", "kinetic, elastic and gravity", lambda w, r: books(w.sim.world).total),
+    "lost": Quantity("J", "nothing", "energy gone by damping and integration so far", lambda w, r: books(w.sim.world).lost),
+    "friction_work": Quantity("J", "nothing", "of friction so far; below zero", lambda w, r: books(w.sim.world, elastic=False).friction),
+}  # fmt: skip
