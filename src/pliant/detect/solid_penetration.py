@@ -79,6 +79,7 @@ class SolidPenetration:
         self.embedded[skin.body[riding]] = np.isin(skin.body[riding], skin.tet_body)
         self.counts = (skin.body >= 0) & ~(self.embedded[skin.body] & ~surface)
         self.counts[bodies.anchor[bodies.ball_radius > 0.0]] = True
+        self.asked = asked_points(bodies.point_start, np.diff(bodies.point_start), bodies.anchor, bodies.ball_radius)
         self.links = self._links()
         self.neighbour = face_neighbours(skin.faces)
         ends = rest.points[skin.tets[:, TET_EDGES]]
@@ -120,10 +121,9 @@ class SolidPenetration:
 
     def _in_shapes(self, surfaces: Surfaces, a: Ints, b: Ints, low: Floats, high: Floats) -> Collisions:
         """Points in exact shapes."""
-        bodies, radius = self.bodies, self.bodies.ball_radius
-        first, last = asked_points(bodies.point_start, np.diff(bodies.point_start), bodies.anchor, radius)
+        radius = self.bodies.ball_radius
         pair, point, gap, normal = points_in_shapes(
-            a, b, first, last, radius, self.counts, surfaces.points, low, high, surfaces.shapes
+            a, b, *self.asked, radius, self.counts, surfaces.points, low, high, surfaces.shapes
         )  # fmt: skip
         used, depth = len(point), -gap
         none, weights = np.full(used, -1, np.int64), np.tile([1.0, 0.0, 0.0], (used, 1))

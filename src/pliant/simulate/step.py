@@ -79,5 +79,5 @@ def step(world: World, contact: Several, dt: float) -> StepReport:
         renewed=renewed,
         drawn=answer.shown,
         warnings=answer.warnings + (system.trouble if system else []),
-        timings=dict(zip(stages, np.diff(clock).tolist(), strict=True)),
+        timings={stage: clock[k + 1] - clock[k] for k, stage in enumerate(stages)},
     )
