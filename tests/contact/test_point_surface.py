@@ -96,7 +96,7 @@ def test_the_nearest_surfel_is_that_of_asking_all_of_the_body():
     surfaces = spheres(800, (0, 0, 0), (0.4, 0.1, 0.0))
     queries, other = rng.normal(size=(300, 3)), rng.integers(0, 2, 300)
     sample = nearest_surfels(surfaces, queries, other)
-    reach = 3.5 * np.sqrt(4.0 * np.pi / 800)
+    reach = 4.0 * np.sqrt(4.0 * np.pi / 800)
     for q, b, s in zip(queries, other, sample, strict=True):
         d = np.linalg.norm(surfaces.points[800 * b : 800 * (b + 1)] - q, axis=1)
         assert s == (800 * b + d.argmin() if d.min() < reach else -1)

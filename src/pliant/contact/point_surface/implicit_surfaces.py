@@ -34,7 +34,6 @@ AROUND = 52  # samples within four spacings of one on a regular surface, itself 
 COST = 40  # a field costs so many items of `use_threads`
 CHUNK = 64
 LOST, FOUND, DEEP = 0, 1, 2  # no field there; a good one; a sample is near, but beyond the support of the weights
-APART, ALIKE = 0.2, 0.8  # cosine of normals below which a sample has no weight, and above which it has all
 SHARP = 0.85  # length of the area vector over the area: below it faces lean more than 32 degrees away from the normal
 STEEP = 0.5  # cosine up to which all of the area of a surfel counts: two round surfaces lean away from each other twice
 
@@ -214,7 +213,7 @@ def _blended(field, s, q, square):  # type: ignore[no-untyped-def]
         theta, j = 0.0, graph[s, c]
         if square[c] < CUT * CUT * h * h:
             n = load(normals, j)
-            like = min((dot(n, own) - APART) / (ALIKE - APART), 1.0)
+            like = dot(n, own)
             if like > 0.0:
                 theta = like * math.exp(-0.5 * square[c] / (h * h))
                 total += theta
