@@ -208,7 +208,7 @@ CUBIC_ERROR = 2.0**-46  # 128 ULP: differences 3, triple products 7, their mean 
 WEIGHT_ERROR = 2.0**-47  # 64 ULP: interpolation 4 x 3, differences 4, products and sums 10
 TINY = 1e-250  # below it, underflow could hide an error
 ROOT = 2.0**-6  # of the rounding error of P: as near to zero as roots are sought
-SHARP = 1e-7  # of the step: the longest band whose root is returned as the time of impact, and the first one that is tried
+SHARP = 1e-8  # of the step: the longest band whose root is returned as the time of impact, and the first one that is tried
 UNDECIDED = math.nan
 
 

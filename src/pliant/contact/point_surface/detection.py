@@ -33,6 +33,7 @@ from pliant.detect import keys
 from pliant.detect.body_pairs import overlapping
 from pliant.detect.shapes import BALL, PLANE
 from pliant.detect.surfels.carried import Carried
+from pliant.detect.surfels.projection import BLUR
 from pliant.kernels import dot, kernel, load, sub
 from pliant.model import Rest
 from pliant.world.motion import Motion
@@ -42,7 +43,6 @@ if TYPE_CHECKING:
     from pliant.world.pairs import PairTable
 
 CLEARER = 1.3  # slope of the part of the finer side; 1: what the errors say, but then a cube on a pad has 21 % too much area, not 11
-STRIDE = 0.5  # surfel spacings that bodies may move against each other in a step
 
 
 class Prepared:
@@ -255,7 +255,7 @@ def shorter_step(motion: Motion, seen: Detection, most: int) -> float | None:
     a, b = pairs.T
     moved = np.linalg.norm(mean[a] - mean[b], axis=1) + off[a] + off[b]
     spacing = np.where(seen.surfaces.wide > 0.0, seen.surfaces.wide, np.inf)
-    allowed = STRIDE * np.minimum(spacing[a], spacing[b])
+    allowed = BLUR * np.minimum(spacing[a], spacing[b])
     longest = max(seen.longest, motion.dt)
     parts = math.ceil(float((moved / allowed).max()))
     parts = min(parts, math.floor(most * motion.dt / longest + 1e-9))

@@ -18,7 +18,7 @@ from pliant.detect.surfels.areas import rims
 from pliant.detect.surfels.clean import LEAST
 from pliant.detect.surfels.clusters import Moments, Spheres, winding_number
 from pliant.detect.surfels.neighbours import KDTree, Neighbours
-from pliant.detect.surfels.projection import OPPOSITE, QUADRIC, SIDE, STEPS, SURE, Samples, implicit_all, project_all
+from pliant.detect.surfels.projection import BLUR, OPPOSITE, QUADRIC, STEPS, SURE, Samples, implicit_all, project_all
 from pliant.detect.surfels.scan_normals import suspects, unit
 from pliant.kernels import contiguous, use_threads
 
@@ -221,7 +221,7 @@ class PointSurface:
     def _medial(self, points: Floats, foot: Floats, normals: Floats) -> np.ndarray:
         """Whether samples with a quite different normal are nearly as near as the foot: two feet, so the distance has a kink."""
         distance = np.linalg.norm(points - foot, axis=1)
-        slack = SIDE * self.spacing[self.nearest(foot)]
+        slack = BLUR * self.spacing[self.nearest(foot)]
         start, found = self.search.within(points, distance + slack)
         row = np.repeat(np.arange(len(points)), np.diff(start))
         other = np.einsum("ij,ij->i", self.normals[found], normals[row]) < UNLIKE
