@@ -23,6 +23,7 @@ from typing import NamedTuple
 import numpy as np
 
 from pliant.base import Floats, Ints
+from pliant.detect.penetration import ACROSS
 from pliant.detect.shapes import NO_SHAPE, Shapes, distance_to
 from pliant.detect.surfels.neighbours import KDTree, squared
 from pliant.detect.surfels.projection import CUT, OPPOSITE, SUPPORT
@@ -35,7 +36,6 @@ COST = 40  # a field costs so many items of `use_threads`
 CHUNK = 64
 LOST, FOUND, DEEP = 0, 1, 2  # no field there; a good one; a sample is near, but beyond the support of the weights
 SHARP = 0.85  # length of the area vector over the area: below it faces lean more than 32 degrees away from the normal
-STEEP = 0.5  # cosine up to which all of the area of a surfel counts: two round surfaces lean away from each other twice
 
 
 class Field(NamedTuple):
@@ -158,7 +158,7 @@ class Creases:
     def facing(self, surfaces: Surfaces, surfel: Ints, along: Floats) -> Floats:
         """Area of each surfel that faces against the unit vectors `along` (r, 3) [m^2], (r,): all of it up to 60 degrees, none at 90.
 
-        If it were seen in perspective, pressure between two balls would grow with less than the square of their overlap.
+        Two round surfaces lean away from each other twice: if area were seen in perspective, pressure between two balls would grow with less than the square of their overlap.
         """
         out, body, shapes = np.empty(len(surfel)), surfaces.fixed.body, surfaces.shapes
         _facing(surfel, self.turned, self.vector, self.flat, surfaces.normals, surfaces.areas, body, shapes, along, out)
@@ -268,4 +268,4 @@ def _facing(surfel, turned, vector, flat, normals, areas, body, shapes, along, o
         if turned[i]:
             v = rotate(load4(shapes.rotation, shapes.frame[body[i]]), load(vector, i))
         shown = max(-dot(v, load(along, r)), 0.0)
-        out[r] = shown if flat[i] < SHARP else min(shown / STEEP, norm(v))
+        out[r] = shown if flat[i] < SHARP else min(shown / ACROSS, norm(v))

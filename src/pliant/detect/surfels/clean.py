@@ -15,6 +15,7 @@ from pliant.base import Floats, Ints, PliantError
 from pliant.detect.hash_grid import squared, thinned
 from pliant.detect.surfels.neighbours import KDTree
 from pliant.detect.surfels.projection import plane_normal, quadric_foot
+from pliant.detect.surfels.scan_normals import NOISY
 from pliant.geometry.topology import diagonal, labels
 from pliant.kernels import axpy, dot, kernel, load, scale, store, sub
 
@@ -22,7 +23,6 @@ SAME = 1e-9  # of the diagonal of the box: points nearer than this are one, and 
 LEAST = 4  # points of a surface
 LONELY = 16  # neighbours whose mean distance tells an outlier
 ALONE = 3.0  # times what is usual among its neighbours: a part of a scan with a ninth of the samples is kept
-THICK = 0.05  # median surface variation above which a neighbourhood is not flat
 THIN = 32  # points of the neighbourhood in which a thin layer is flat, if not in a smaller one
 SIZES = (12, THIN, 64, 128, 256, 512, 1024)
 FEW = 1000  # points below which coarseness cannot be told from noise: taken as a thin layer
@@ -82,7 +82,7 @@ def flat_size(points: Floats) -> int | None:
         spread = points[near] - points[near].mean(axis=1, keepdims=True)
         values = np.linalg.eigvalsh(np.einsum("ikj,ikl->ijl", spread, spread))
         variation = values[:, 0] / np.maximum(values.sum(axis=1), np.finfo(float).tiny)
-        if np.median(variation) <= THICK:
+        if np.median(variation) <= NOISY:
             return max(k, THIN)
     return None
 

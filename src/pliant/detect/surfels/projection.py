@@ -42,7 +42,7 @@ CLOSE = 1e-8  # of h: the step at which iteration ends, half the digits that the
 NEARLY = 1e-3  # of h: steps as small as this come from samples that enter and leave the kernel; there is no nearer
 NEEDED = 9  # samples within 3 h for a quadric
 BLUR = 0.5  # spacings: nearer, samples tell nothing. So far a surface reaches beyond its rim samples, and so far bodies move unseen
-SURE = 2.0  # spacings: a foot farther from every sample is in a hole; a query farther off has its side from the winding number
+SURE = 2.0  # spacings that a sample speaks for the surface: a foot farther off is in a hole, a query has its side from the winding number
 SINGULAR = 1e-8  # ratio of pivots below which the six terms cannot be told apart
 
 

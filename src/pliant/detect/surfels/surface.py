@@ -13,6 +13,7 @@ import numpy as np
 
 from pliant.base import Floats, Ints, PliantError
 from pliant.detect.hash_grid import HashGrid, as_queries
+from pliant.detect.penetration import ACROSS
 from pliant.detect.surfels.answers import FAR, MEDIAL, OFF, Projection
 from pliant.detect.surfels.areas import rims
 from pliant.detect.surfels.clean import LEAST
@@ -24,7 +25,6 @@ from pliant.kernels import contiguous, use_threads
 
 NEIGHBOURS = 52  # samples within 4 spacings of a sample on a regular surface
 NEAR = 8  # nearest samples among which opposed ones are looked for
-UNLIKE = 0.5  # cosine of normals below which two feet belong to different parts of a surface
 METHODS = ("mls", "aa")
 
 
@@ -224,7 +224,7 @@ class PointSurface:
         slack = BLUR * self.spacing[self.nearest(foot)]
         start, found = self.search.within(points, distance + slack)
         row = np.repeat(np.arange(len(points)), np.diff(start))
-        other = np.einsum("ij,ij->i", self.normals[found], normals[row]) < UNLIKE
+        other = np.einsum("ij,ij->i", self.normals[found], normals[row]) < ACROSS
         deep = distance[row] > slack[row]  # nearer the foot is plainly the nearest
         return np.bincount(row[other & deep], minlength=len(points)) > 0
 
