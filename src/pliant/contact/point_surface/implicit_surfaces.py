@@ -158,7 +158,8 @@ class Creases:
     def facing(self, surfaces: Surfaces, surfel: Ints, along: Floats) -> Floats:
         """Area of each surfel that faces against the unit vectors `along` (r, 3) [m^2], (r,): all of it up to 60 degrees, none at 90.
 
-        Two round surfaces lean away from each other twice: if area were seen in perspective, pressure between two balls would grow with less than the square of their overlap.
+        Two round surfaces lean away from each other twice: if area were seen in perspective, pressure between two balls would grow with
+        less than the square of their overlap.
         """
         out, body, shapes = np.empty(len(surfel)), surfaces.fixed.body, surfaces.shapes
         _facing(surfel, self.turned, self.vector, self.flat, surfaces.normals, surfaces.areas, body, shapes, along, out)
