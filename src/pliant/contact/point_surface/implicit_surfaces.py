@@ -35,7 +35,7 @@ AROUND = 52  # samples within four spacings of one on a regular surface, itself 
 COST = 40  # a field costs so many items of `use_threads`
 CHUNK = 64
 LOST, FOUND, DEEP = 0, 1, 2  # no field there; a good one; a sample is near, but beyond the support of the weights
-SHARP = 0.85  # length of the area vector over the area: below it faces lean more than 32 degrees away from the normal
+CREASED = 0.85  # length of the area vector over the area: below it faces lean more than 32 degrees away from the normal
 
 
 class Field(NamedTuple):
@@ -153,7 +153,7 @@ class Creases:
     @property
     def sharp(self) -> np.ndarray:
         """(n,) bool"""
-        return self.flat < SHARP
+        return self.flat < CREASED
 
     def facing(self, surfaces: Surfaces, surfel: Ints, along: Floats) -> Floats:
         """Area of each surfel that faces against the unit vectors `along` (r, 3) [m^2], (r,): all of it up to 60 degrees, none at 90.
@@ -269,4 +269,4 @@ def _facing(surfel, turned, vector, flat, normals, areas, body, shapes, along, o
         if turned[i]:
             v = rotate(load4(shapes.rotation, shapes.frame[body[i]]), load(vector, i))
         shown = max(-dot(v, load(along, r)), 0.0)
-        out[r] = shown if flat[i] < SHARP else min(shown / ACROSS, norm(v))
+        out[r] = shown if flat[i] < CREASED else min(shown / ACROSS, norm(v))

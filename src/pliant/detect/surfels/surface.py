@@ -24,7 +24,7 @@ from pliant.detect.surfels.scan_normals import suspects, unit
 from pliant.kernels import contiguous, use_threads
 
 NEIGHBOURS = 52  # samples within 4 spacings of a sample on a regular surface
-NEAR = 8  # nearest samples among which opposed ones are looked for
+OPPOSED_AMONG = 8  # nearest samples among which opposed ones are looked for
 METHODS = ("mls", "aa")
 
 
@@ -202,7 +202,7 @@ class PointSurface:
     @cached_property
     def _thin(self) -> bool:
         """Whether any sample has an opposed one among its nearest."""
-        near = self.graph[:, 1 : NEAR + 1]
+        near = self.graph[:, 1 : OPPOSED_AMONG + 1]
         return bool((np.einsum("ij,ikj->ik", self.normals, self.normals[near]) <= OPPOSITE).any())
 
     def _facing(self, points: Floats) -> Ints:
@@ -210,7 +210,7 @@ class PointSurface:
 
         Where a sheet or a crevice is thinner than the spacing, the nearest sample may be on the wrong side of it.
         """
-        near = self.search.nearest(points, min(NEAR, len(self)))[1]
+        near = self.search.nearest(points, min(OPPOSED_AMONG, len(self)))[1]
         normals = self.normals[near]
         height = np.einsum("ikj,ikj->ik", points[:, None] - self.points[near], normals)
         opposed = np.einsum("ikj,ij->ik", normals, normals[:, 0]) <= OPPOSITE
