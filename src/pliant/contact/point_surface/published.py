@@ -34,7 +34,7 @@ from pliant.contact.point_surface.surfel_rows import closest_rows
 from pliant.detect.hash_grid import HashGrid, thinned
 from pliant.detect.surfels.areas import neighbour_areas, rims
 from pliant.detect.surfels.neighbours import KDTree
-from pliant.detect.surfels.projection import BLUR, CLOSE
+from pliant.detect.surfels.projection import CLOSE, NEARLY
 from pliant.detect.surfels.scan_normals import principal_normals
 from pliant.kernels import axpy, kernel, load, norm, scale, store, sub
 from pliant.world.motion import Motion, Rows
@@ -179,7 +179,7 @@ class PairField:
         """F (m,) [m], its gradient (m, 3) with the fields' normals, whether inside both, and the samples (m, 2) it found."""
         out = [self.surfaces.distances(points, np.full(len(points), body), sample[:, k]) for k, body in enumerate((self.a, self.b))]
         (fa, na, sa, ia), (fb, nb, sb, ib) = out
-        most = BLUR * self.spacing
+        most = NEARLY * self.spacing
         inside = (sa != LOST) & (sb != LOST) & (fa < most) & (fb < most)
         value = (1.0 - self.share) * fa - self.share * fb
         return value, (1.0 - self.share) * na - self.share * nb, inside, np.stack([ia, ib], axis=1)
