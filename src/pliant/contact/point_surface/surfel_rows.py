@@ -28,6 +28,7 @@ from pliant.world.motion import Motion, Rows
 if TYPE_CHECKING:
     from pliant.contact.point_surface.detection import Detection
 
+LEAST = 0.2  # of a share that is left to a surfel to move their centre: two surfels beside a foot would keep none
 LINE = 1e-9  # rounding: determinant over the square of the trace of their spread below which samples lie on one line
 
 
@@ -149,12 +150,12 @@ def _share(points, normals, spacing, graph, s, foot, n, surfel, weight, count): 
     for k in range(first, count):
         d = sub(load(points, surfel[k]), foot)
         least = min(least, 1.0 + a * dot(d, u) + b * dot(d, v))
-    if least < 0.0:  # the foot is beyond a rim: no share may pull
-        a, b = a / (1.0 - least), b / (1.0 - least)
+    if least < LEAST:  # the foot is beyond a rim: no share may pull
+        a, b = a * (1.0 - LEAST) / (1.0 - least), b * (1.0 - LEAST) / (1.0 - least)
     total = 0.0
     for k in range(first, count):
         d = sub(load(points, surfel[k]), foot)
-        weight[k] *= max(1.0 + a * dot(d, u) + b * dot(d, v), 0.0)
+        weight[k] *= 1.0 + a * dot(d, u) + b * dot(d, v)
         total += weight[k]
     for k in range(first, count):
         weight[k] /= total
