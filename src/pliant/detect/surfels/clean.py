@@ -29,7 +29,6 @@ FEW = 1000  # points below which coarseness cannot be told from noise: taken as 
 PROBES = 400  # points at which neighbourhoods are tried
 AROUND = 24  # neighbours that tell skin from inside
 LOPSIDED = 0.3  # |mean direction of the neighbours|: 0 inside, 1/2 on a flat skin
-SKIN = 0.6  # share of all points from which on they do not fill a body
 
 
 def merged(points: Floats) -> Ints:
@@ -98,13 +97,13 @@ def consolidated(points: Floats, k: int) -> tuple[Floats, Ints]:
 
 
 def skin(points: Floats) -> tuple[Ints, Floats] | None:
-    """(rows, outward directions) of the points of a filled body that have neighbours on one side only; None if nearly all have."""
+    """(rows, outward directions) of the points of a filled body that have neighbours on one side only; None if most have."""
     near = KDTree(points).nearest(points, min(AROUND + 1, len(points)))[1][:, 1:]
     way = points[near] - points[:, None]
     mean = (way / np.linalg.norm(way, axis=2, keepdims=True)).mean(axis=1)
     length = np.linalg.norm(mean, axis=1)
     rows = np.flatnonzero(length > LOPSIDED)
-    if len(rows) > SKIN * len(points):
+    if 2 * len(rows) > len(points):
         return None
     return rows, -mean[rows] / length[rows, None]
 
