@@ -169,14 +169,14 @@ def test_shares_sum_to_one_and_make_no_moment():
 
 
 def test_beyond_a_rim_every_surfel_keeps_a_fifth_of_its_share():
-    """Shares fall in a line from the foot, 0.8 spacings beyond a straight rim, to a fifth where weights 1.8 spacings away are the last."""
+    """Shares fall in a line from the foot, 0.8 spacings beyond a straight rim, to a fifth 1.8 spacings away, where the last are."""
     x, y = (g.ravel() for g in np.meshgrid(np.arange(5.0), np.arange(-2.0, 3.0)))
     points = np.concatenate([np.stack([x, y, 0.0 * x], axis=1), [[-0.8, 0.0, -0.1]]])
     surfaces = Surfaces.still(points, np.tile([0.0, 0.0, 1.0], (26, 1)), np.ones(26), np.array([0, 25, 26]))
     hits = Hits(np.array([25]), np.array([0]), np.array([10]), np.array([-0.1]), np.array([[0.0, 0.0, 1.0]]), np.zeros(1, bool))
     _, surfel, weight = foot_shares(surfaces, hits)
     off = points[surfel] - [-0.8, 0.0, 0.0]
-    plain = (1.0 - np.einsum("ij,ij->i", off, off) / 4.0) ** 3
+    plain = (1.0 - np.einsum("ij,ij->i", off, off) / 2.2**2) ** 3
     factor = weight / plain
     assert sorted(set(off[:, 0])) == pytest.approx([0.8, 1.8])
     assert factor / factor.max() == pytest.approx((1.0 - 0.8 * off[:, 0] / 1.8) / (1.0 - 0.8 * 0.8 / 1.8))

@@ -2,7 +2,7 @@
 
 Impulses go to skin points by the weights that carry the surfels, so the work on the body is that on its surface. How the surfels of the
 penetrated body share a contact is the transpose of how they make its surface: weights (1 - d^2 / r^2)^3 about the foot x - f n,
-r = 2 h, made linear-exact in the tangent plane. Their centre is the foot itself, so that a force along n at x and its reaction are on one
+r = 2.2 h, made linear-exact in the tangent plane. Their centre is the foot itself, so that a force along n at x and its reaction are on one
 line and no moment is made (theory/point-surface-contact 8.2).
 
 Friction j_t acts on the surfel, its opposite on the other surface a depth away: together they would turn the bodies. So the foot, at which
@@ -21,13 +21,14 @@ from pliant.contact.point_surface.colliding_surfels import Hits
 from pliant.contact.point_surface.implicit_surfaces import Surfaces
 from pliant.detect.hash_grid import squared
 from pliant.detect.surfels.carried import Carried
-from pliant.detect.surfels.projection import OPPOSITE, SURE, across
+from pliant.detect.surfels.projection import OPPOSITE, across
 from pliant.kernels import axpy, cross, dot, kernel, load, sub
 from pliant.world.motion import Motion, Rows
 
 if TYPE_CHECKING:
     from pliant.contact.point_surface.detection import Detection
 
+WIDE = 2.2  # spacings that a contact is spread over: with 2 feet have too few surfels around them, and a moment is left
 LEAST = 0.2  # of a share that is left to a surfel to move their centre: two surfels beside a foot would keep none
 LINE = 1e-9  # rounding: determinant over the square of the trace of their spread below which samples lie on one line
 
@@ -124,7 +125,7 @@ def _shares(points, normals, spacing, graph, queries, sample, gap, normal, deep,
 @kernel
 def _share(points, normals, spacing, graph, s, foot, n, surfel, weight, count):  # type: ignore[no-untyped-def]
     """Weights of the neighbours of sample s about the foot, from place `count` on."""
-    first, own, far, u = count, load(normals, s), (SURE * spacing[s]) ** 2, across(n)
+    first, own, far, u = count, load(normals, s), (WIDE * spacing[s]) ** 2, across(n)
     v = cross(n, u)
     total, mu, mv, uu, uv, vv = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
     for c in range(graph.shape[1]):
