@@ -103,7 +103,7 @@ def test_a_far_away_body_changes_no_bit_of_an_equilibrium():
     assert np.array_equal(alone, scene(True)[: len(alone)])
 
 
-@pytest.mark.parametrize("integrator", ["symplectic", "verlet", "implicit"])
+@pytest.mark.parametrize("integrator", ["symplectic", pytest.param("verlet", marks=pytest.mark.slow), "implicit"])
 def test_a_copy_of_the_state_continues_bit_for_bit(integrator):
     whole = mixed(integrator).simulate()
     for _ in range(12):
