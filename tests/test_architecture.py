@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
@@ -86,6 +87,7 @@ def imports(file: Path) -> list[Import]:
     return found
 
 
+@cache
 def everything() -> list[Import]:
     return [each for file in sorted(SOURCE.rglob("*.py")) for each in imports(file)]
 

@@ -85,11 +85,12 @@ def test_implicit_euler_on_100_times_the_explicit_limit_stays_finite(kind):
     assert max(farthest(kind, 0.05, seed) for seed in (1, 2, 3)) < 1.5
 
 
-@pytest.mark.parametrize("kind", KINDS)
+RUNS_AWAY = pytest.mark.xfail(reason="one linear solve a step has no line search: starts 1, 2 and 3 run away to 1e28 m and more")
+
+
+@pytest.mark.parametrize("kind", [pytest.param(kind, marks=RUNS_AWAY) if kind == "tet10 neo-hookean" else kind for kind in KINDS])
 def test_implicit_euler_on_100_times_the_limit_from_inverted_elements(kind):
     """Nodes moved by up to half an element, so that many elements start inside out."""
-    if kind == "tet10 neo-hookean":
-        pytest.xfail("one linear solve a step has no line search: 3 of 4 starts run away to 1e28 m and more")
     assert max(farthest(kind, 0.1, seed) for seed in (1, 2, 3)) < 3.0
 
 

@@ -1,5 +1,6 @@
 """Rules that all kernels keep: one signature each, few parallel ones, in bounds."""
 
+import ast
 import os
 import re
 import subprocess
@@ -17,6 +18,34 @@ def test_parallel_kernels_are_few():
     """Each costs a second or more to compile."""
     count = sum(len(re.findall(r"^@parallel$", f.read_text(), re.M)) for f in (ROOT / "src").rglob("*.py"))
     assert 10 < count <= 50
+
+
+def written_through_groups(text: str) -> list[str]:
+    """Names of parallel kernels that write into an array inside one of their arguments, under its own name or another."""
+    found = []
+    for node in ast.walk(ast.parse(text)):
+        if not (isinstance(node, ast.FunctionDef) and any(getattr(d, "id", "") == "parallel" for d in node.decorator_list)):
+            continue
+        inside = set()  # local names of what is in a group
+        for each in ast.walk(node):
+            if isinstance(each, ast.Assign):
+                names, values = ([*v.elts] if isinstance(v, ast.Tuple) else [v] for v in (each.targets[0], each.value))
+                whole = len(names) > len(values) == 1 and isinstance(values[0], ast.Name)  # a, b = group
+                pairs = [(name, whole) for name in names] if whole else zip(names, values, strict=False)
+                inside |= {name.id for name, value in pairs if isinstance(name, ast.Name) and (value is True or isinstance(value, ast.Attribute))}
+        written = [e.value for e in ast.walk(node) if isinstance(e, ast.Subscript) and isinstance(e.ctx, ast.Store)]
+        written += [e.args[0] for e in ast.walk(node) if isinstance(e, ast.Call) and getattr(e.func, "id", "") == "store"]
+        if any(isinstance(w, ast.Attribute) or isinstance(w, ast.Name) and w.id in inside for w in written):
+            found.append(node.name)
+    return found
+
+
+def test_parallel_kernels_write_into_arrays_of_their_own_arguments():
+    """Numba can lose what a prange loop writes into an array inside a NamedTuple: groups are for reading."""
+    planted = "@parallel\ndef f(g, out):\n    for i in prange(3):\n        {}\n"
+    for line, bad in (("out[i] = g.x[i]", 0), ("g.x[i] = 1.0", 1), ("x = g.x; x[i] = 1.0", 1), ("x, y = g; y[i] = 1.0", 1), ("store(g.x, i, u)", 1)):
+        assert len(written_through_groups(planted.format(line))) == bad, line
+    assert not [name for file in (ROOT / "src").rglob("*.py") for name in written_through_groups(file.read_text())]
 
 
 def test_machine_code_is_kept_by_all_that_it_is_made_of(tmp_path, monkeypatch):

@@ -9,12 +9,14 @@ from __future__ import annotations
 
 from copy import copy
 from dataclasses import dataclass, field, fields
+from functools import cached_property
 from typing import Any, TypeVar
 
 import numpy as np
 
 from pliant.base import Bools, Floats, Ints
 from pliant.bodies.elements import Elements
+from pliant.bodies.room import room_of
 from pliant.detect.shapes import Shapes, ball_radii
 from pliant.spec.table import Tables
 
@@ -64,6 +66,11 @@ class Bodies:
     def shapes(self, position: Floats, rotation: Floats) -> Shapes:
         """The exact shapes of all bodies with their frames in this pose, (f, 3) [m] and (f, 4)."""
         return Shapes(self.analytic, self.parameters, self.frame, position, rotation)
+
+    @cached_property
+    def phyxels(self) -> np.ndarray:
+        """Which bodies consist of phyxels, (B,) bool."""
+        return np.array([room_of(kind).phyxels for kind in self.kind], bool)
 
     def family(self, body: int) -> Ints:
         """A body and all that broke off it."""

@@ -23,6 +23,7 @@ from pliant.contact.elastic.contact_matrix import Members, between_clusters, ope
 from pliant.contact.elastic.hierarchical import Hierarchical
 from pliant.contact.elastic.operators import Dense
 from pliant.contact.elastic.preconditioner import GroupInverse, LocalInverse, nearly_inverse
+from pliant.contact.elastic.result import carried, within_rim
 from pliant.contact.elastic.side import coarser
 from pliant.contact.elastic.trees import tree_displacement
 from pliant.detect.surfels import Exact, PointSurface
@@ -154,3 +155,16 @@ def test_blocks_are_as_exact_as_asked_for():
     response, normals = Boussinesq(1.0), np.tile([0.0, 0.0, 1.0], (3500, 1))
     assert elastic(points, areas, response).error < 2.5e-7
     assert operator(points, normals, areas, response).error < 4e-5
+
+
+def test_forces_carried_to_finer_nodes_end_at_the_rim():
+    """Of Hertz's pressure: as many fine nodes beyond the rim are kept as inside it are dropped, and few of either."""
+    def lattice(h, shift):
+        x, y = (g.ravel() + shift for g in np.meshgrid(np.arange(-1.5, 1.51, h), np.arange(-1.5, 1.51, h)))
+        return np.stack([x, y, 0.0 * x], axis=1)
+
+    coarse, fine = lattice(0.1, 0.0), lattice(0.05, 0.013)
+    force = 0.01 * np.sqrt(np.maximum(1.0 - np.linalg.norm(coarse, axis=1) ** 2, 0.0))
+    kept = within_rim(carried(coarse, np.full(len(coarse), 0.01), force, fine, np.full(len(fine), 0.0025))) > 0.0
+    inside = np.linalg.norm(fine, axis=1) < 1.0
+    assert (kept & ~inside).sum() < 30 and (~kept & inside).sum() < 30

@@ -246,7 +246,7 @@ def test_a_block_of_any_kind_comes_to_rest_with_its_weight(law, integrator, dt):
 
 
 @pytest.mark.parametrize("models", [("fem", "fem"), ("fem", "rigid"), ("rigid", "fem"), ("fem", "springs")])
-@pytest.mark.parametrize("integrator, dt", [("symplectic", 0.002), ("implicit", 0.005)])
+@pytest.mark.parametrize("integrator, dt", [pytest.param("symplectic", 0.002, marks=pytest.mark.slow), ("implicit", 0.005)])
 def test_a_stack_of_two_comes_to_rest(models, integrator, dt):
     scene = Scene(dt=dt, contact="noniterative")
     scene.add(name="ground", shape="plane", model="static")
@@ -323,7 +323,7 @@ def test_a_run_goes_on_alike_when_what_is_kept_is_made_anew_from_squeezed_bodies
         assert sim.world.free_motion(1e-3).kept(SolidPenetration).edge == pytest.approx(edge, rel=1e-14)
 
 
-@pytest.mark.parametrize("integrator, dt", [("verlet", 1e-3), ("implicit", 4e-3)])
+@pytest.mark.parametrize("integrator, dt", [pytest.param("verlet", 1e-3, marks=pytest.mark.slow), ("implicit", 4e-3)])
 @pytest.mark.parametrize("shift", [0.0, 0.0125])
 def test_area_of_equal_boxes_on_each_other_is_that_of_their_overlap(integrator, dt, shift):
     """Rims lie on rims: the points of one of them are inside the other and carry, however close to its sides they are."""

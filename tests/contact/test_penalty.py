@@ -102,6 +102,18 @@ def test_implicit_rests_at_its_depth_for_any_stiffness(method, s):
     assert z[-1] == pytest.approx(-G / k, rel=1e-3)
 
 
+def test_a_box_leaves_the_ground_with_a_quarter_of_its_speed_unless_damping_is_given():
+    """0.28; 0.35 and 0.15 with a third of the damping and three times as much."""
+    scene = Scene(dt=0.002, contact="continuous-penalty")
+    scene.add(name="ground", shape="plane", model="static")
+    scene.add(name="box", shape={"kind": "box", "size": (0.2,) * 3, "edge": 0.2}, model="rigid", position=(0, 0, 0.11))
+    sim, speed = scene.simulate(), []
+    for _ in range(60):
+        sim.step()
+        speed.append(float(sim.state.velocity[-1, 2]))
+    assert max(speed) / -min(speed) == pytest.approx(0.28, abs=0.04)
+
+
 def test_damping_takes_the_bounce_and_never_pulls():
     peaks = []
     for damping in (0.0, 0.5):

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pliant.contact.point_surface.colliding_surfels import (
+    Hits,
     boxes,
     candidates,
     colliding,
@@ -96,7 +97,7 @@ def test_the_nearest_surfel_is_that_of_asking_all_of_the_body():
     surfaces = spheres(800, (0, 0, 0), (0.4, 0.1, 0.0))
     queries, other = rng.normal(size=(300, 3)), rng.integers(0, 2, 300)
     sample = nearest_surfels(surfaces, queries, other)
-    reach = 3.5 * np.sqrt(4.0 * np.pi / 800)
+    reach = 4.0 * np.sqrt(4.0 * np.pi / 800)
     for q, b, s in zip(queries, other, sample, strict=True):
         d = np.linalg.norm(surfaces.points[800 * b : 800 * (b + 1)] - q, axis=1)
         assert s == (800 * b + d.argmin() if d.min() < reach else -1)
@@ -165,6 +166,20 @@ def test_shares_sum_to_one_and_make_no_moment():
     centre = np.stack([np.bincount(row, weight * surfaces.points[surfel, k]) for k in range(3)], axis=1)
     assert np.abs(np.cross(surfaces.points[hits.surfel] - centre, hits.normal)).max() < 1e-14
     assert (surfaces.fixed.body[surfel] == hits.other[row]).all()
+
+
+def test_beyond_a_rim_every_surfel_keeps_a_fifth_of_its_share():
+    """Shares fall in a line from the foot, 0.8 spacings beyond a straight rim, to a fifth 1.8 spacings away, where the last are."""
+    x, y = (g.ravel() for g in np.meshgrid(np.arange(5.0), np.arange(-2.0, 3.0)))
+    points = np.concatenate([np.stack([x, y, 0.0 * x], axis=1), [[-0.8, 0.0, -0.1]]])
+    surfaces = Surfaces.still(points, np.tile([0.0, 0.0, 1.0], (26, 1)), np.ones(26), np.array([0, 25, 26]))
+    hits = Hits(np.array([25]), np.array([0]), np.array([10]), np.array([-0.1]), np.array([[0.0, 0.0, 1.0]]), np.zeros(1, bool))
+    _, surfel, weight = foot_shares(surfaces, hits)
+    off = points[surfel] - [-0.8, 0.0, 0.0]
+    plain = (1.0 - np.einsum("ij,ij->i", off, off) / 2.2**2) ** 3
+    factor = weight / plain
+    assert sorted(set(off[:, 0])) == pytest.approx([0.8, 1.8])
+    assert factor / factor.max() == pytest.approx((1.0 - 0.8 * off[:, 0] / 1.8) / (1.0 - 0.8 * 0.8 / 1.8))
 
 
 def test_pairs_do_not_depend_on_the_order_of_bodies():

@@ -281,3 +281,23 @@ def test_phyxels_that_were_no_neighbours_push_each_other_apart():
     assert momenta(sim)[0] == pytest.approx([0, 0, 0], abs=1e-12)
     both = np.isin(inner.feature_a, found.one) & np.isin(inner.feature_b, found.two)
     assert (inner.impulse[both] > 0.0).all() and both.sum() == len(found)
+
+
+def test_an_exact_ball_rests_as_deep_as_its_springs_say():
+    """pi R k d^2 = M g, k = s M / (dt^2 A) of a patch A, a 64th of the cross-section pi R^2: d^2 = g dt^2 R / (64 s), s = 32."""
+    scene, radius = Scene(dt=0.002, contact="point-surface"), 0.1
+    scene.add(name="ground", shape="plane", model="static")
+    scene.add(name="ball", shape={"kind": "ball", "radius": radius, "edge": 0.05}, model="rigid", position=(0, 0, radius))
+    sim = scene.simulate().run(until=0.06)
+    assert sim.report.max_depth == pytest.approx(np.sqrt(9.81 * 0.002**2 * radius / (64.0 * 32.0)), rel=0.01)
+
+
+def test_static_friction_of_what_slides_fades_over_a_fifth_of_a_metre_per_second():
+    """mu_d + (mu_s - mu_d) exp(-1) at that speed."""
+    scene, rough = Scene(dt=0.002, contact="point-surface"), {"friction": 0.3, "static_friction": 0.6}
+    scene.add(name="ground", shape="plane", model="static", **rough)
+    scene.add(name="box", shape={"kind": "box", "size": (0.2,) * 3, "edge": 0.1}, model="rigid", position=(0, 0, 0.1), velocity=(0.2, 0, 0), **rough)
+    sim = scene.simulate()
+    sim.step(), sim.step()
+    touch = sim.contacts("box", "ground")
+    assert -touch.friction_impulse[:, 0].sum() / touch.impulse.sum() == pytest.approx(0.3 + 0.3 * np.exp(-1.0), rel=0.05)

@@ -137,6 +137,10 @@ def test_directions_are_gradients_of_the_distance():
     wrong, plain = (np.linalg.norm(d - wanted, axis=1) for d in (found, feet.normals))
     assert np.median(wrong) < 0.2 * np.median(plain)
     assert np.median(plain) > 0.02  # else there is nothing to correct
+    many = np.column_stack([rng.uniform(-0.5, 0.5, (2000, 2)), np.zeros(2000)])
+    many = side.project(many).points - 0.01 * side.project(many).normals
+    astray = np.linalg.norm(gradients(side, many) - side.project(many).normals, axis=1)
+    assert astray.max() < 0.2  # where distances jump, a difference over less than a twentieth of the spacing leads away
 
 
 def test_a_contact_that_gave_back_what_it_took_has_two_thousandths_left():

@@ -192,6 +192,24 @@ def test_rims_are_the_samples_at_the_edge():
 # From clouds ----------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("turn, same", [(0.0, True), (90.0, True), (100.0, True), (120.0, False), (180.0, False)])
+def test_a_sheet_goes_on_round_a_right_angle_and_ends_where_it_turns_back(turn, same):
+    points, angle = np.array([[0.0, 0.0, 0.0], [1.0, 0.0, 0.0]]), np.radians(turn)
+    normals = np.array([[0.0, 0.0, 1.0], [np.sin(angle), 0.0, np.cos(angle)]])
+    assert np.isfinite(own_side(points, normals, np.array([[0, 1], [1, 0]]))).all() == same
+
+
+@pytest.mark.parametrize("height, sure", [(0.02, False), (0.04, False), (0.08, True), (0.5, True)])
+def test_a_dome_encloses_something_from_a_twentieth_of_its_radius_on(height, sure):
+    """Volume over area^1.5 of a paraboloid is 0.19 height / radius, 0.0075 and 0.015 for the two in between."""
+    u, angle = (np.arange(800) + 0.5) / 800, np.pi * (3.0 - np.sqrt(5.0)) * np.arange(800)
+    points = np.stack([np.sqrt(u) * np.cos(angle), np.sqrt(u) * np.sin(angle), height * (1.0 - u)], axis=1)
+    slope = np.stack([2.0 * height * points[:, 0], 2.0 * height * points[:, 1], np.ones(800)], axis=1)
+    size = np.linalg.norm(slope, axis=1)
+    normals, notes = oriented(points, slope / size[:, None], KDTree(points).nearest(points, 20)[1], np.pi / 800 * size)
+    assert (normals[:, 2] > 0.0).all() and bool(notes) == (not sure)
+
+
 def test_repeats_are_merged_and_outliers_left_out():
     x = fibonacci(1000)
     far = 2.0 * directions(5, 3)

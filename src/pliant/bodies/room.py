@@ -52,6 +52,7 @@ class Room:
     moves: bool = True
     local: bool = False  # gives way where it is pressed, so that it overlaps whatever it touches
     surfels: bool = False  # meets others by surfels on its surface, and is searched by spheres
+    phyxels: bool = False  # its nodes see those near them and no mesh holds its surface, so that contact must not be stiffer than they are
     solid: bool = False  # its elements are its tetrahedra: recorded and drawn as such, with stress and det F
     cells: bool = False  # can be made of cells that its surface cuts
     stiffness: str = ""  # field of the material that says how stiff it is

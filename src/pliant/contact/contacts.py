@@ -29,7 +29,7 @@ class Support:
 
     @staticmethod
     def of(rows: Rows) -> Support:
-        return Support(np.diff(rows.start), rows.point, rows.weight)
+        return Support(rows.start[1:] - rows.start[:-1], rows.point, rows.weight)
 
     @property
     def row(self) -> Ints:

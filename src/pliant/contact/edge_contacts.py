@@ -1,4 +1,4 @@
-"""Edges that cross edges as contacts: what is remembered of them and how they push. They are found in detect/sharp_edges.py."""
+"""Points in bodies and edges that cross edges as contacts: how they push, and what is remembered of edges (detect/sharp_edges.py)."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from pliant.detect.keys import Memory, recalled
 from pliant.detect.penetration import body_boxes
 from pliant.detect.sharp_edges import Crossed, SharpEdges, each_place_once
 from pliant.detect.tree import Tree
+from pliant.kernels import axpy, kernel, load, store
 from pliant.world.motion import Motion, Rows
 
 
@@ -48,6 +49,26 @@ def features(point: Ints, face: Ints, edges: Crossed) -> tuple[Ints, Ints]:
     """Skin points of A and faces of B, of points and then of edges: the nearer end of A's edge, and no face."""
     end = edges.points[np.arange(len(edges)), (edges.place[:, 0] > 0.5).astype(np.int64)]
     return np.append(point, end), np.append(face, np.full(len(edges), -1))
+
+
+def point_rows(motion: Motion, point: Ints, body: Ints, face: Ints, weights: Floats, normal: Floats, way: Floats) -> Rows:
+    """Four points a row: the point, and the corners of the face with its weights, or the anchor of an exact shape (face < 0).
+
+    way [m]: from the point out of the body. Both sides take the impulse half way, so that no moment is made.
+    """
+    points, shares, at = np.empty((len(point), 4), np.int64), np.empty((len(point), 4)), np.empty((len(point), 3))
+    _fill_rows(point, body, face, weights, normal, way, motion.end, motion.skin.faces, motion.bodies.anchor, points, shares, at)
+    return Rows.dense(points, shares, normal, at)
+
+
+@kernel
+def _fill_rows(point, body, face, share, normal, way, end, faces, anchor, points, weights, at):  # type: ignore[no-untyped-def]
+    for r in range(len(point)):
+        points[r, 0], weights[r, 0] = point[r], 1.0
+        for k in range(3):
+            points[r, k + 1] = faces[face[r], k] if face[r] >= 0 else anchor[body[r]]
+            weights[r, k + 1] = -share[r, k] if face[r] >= 0 else (-1.0 if k == 0 else 0.0)
+        store(at, r, axpy(0.5 * way[r], load(normal, r), load(end, point[r])))
 
 
 def edge_rows(motion: Motion, edges: Crossed) -> Rows:

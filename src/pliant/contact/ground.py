@@ -23,13 +23,13 @@ import numpy as np
 
 from pliant.base import PliantError
 from pliant.contact.contacts import Contacts, Support
-from pliant.contact.edge_contacts import crossed_edges, edge_key, edge_rows, features, remember_depths
+from pliant.contact.edge_contacts import crossed_edges, edge_key, edge_rows, features, point_rows, remember_depths
 from pliant.contact.enduring_stiffness import enduring_stiffness, stiffness_unit
 from pliant.contact.friction import anchored, coulomb, tangential
 from pliant.contact.method import Answer, Memory
 from pliant.contact.pressure import Pressure
 from pliant.detect.keys import recall, remember
-from pliant.detect.penetration import Hits, Penetration
+from pliant.detect.penetration import Penetration
 from pliant.detect.sharp_edges import Ways, leave_with_edges
 from pliant.world.motion import Motion, Rows
 
@@ -57,7 +57,8 @@ class Ground:
         ways = Ways(hits.point, hits.a, hits.b, hits.face, hits.weights, hits.normal, -hits.gap)
         _, wanted, crossing = leave_with_edges(surfaces, ways, edges)
         hits, edges = replace(hits, gap=-ways.depth).select(wanted), edges.select(crossing)
-        rows = Rows.joined([contact_rows(motion, hits), edge_rows(motion, edges)])
+        points = point_rows(motion, hits.point, hits.b, hits.face, hits.weights, hits.normal, -hits.gap - 2.0 * hits.radius)
+        rows = Rows.joined([points, edge_rows(motion, edges)])
         key = np.concatenate([hits.point * len(motion.bodies) + hits.b, edge_key(motion, edges)])
         a, b, gap = (np.concatenate([getattr(hits, name), getattr(edges, name)]) for name in ("a", "b", "gap"))
         k = enduring_stiffness(self.stiffness, stiffness_unit(motion.dt, motion.give(rows)), recall(memory, "k", key))
@@ -75,17 +76,3 @@ class Ground:
         )  # fmt: skip
         held = anchored(stretch, slip, friction.sticks, friction.dragged, rows.normal)
         return Answer(contacts, remember(key, stretch=held, k=k) | remember_depths(motion, a, b, -gap))
-
-
-def contact_rows(motion: Motion, hits: Hits) -> Rows:
-    """Four points a row: the point, and the corners of the face with its weights, or the anchor of an analytic shape."""
-    exact = hits.face < 0
-    faces = motion.skin.faces
-    corners = faces[np.where(exact, 0, hits.face)] if len(faces) else np.zeros((len(hits), 3), np.int64)
-    anchor = np.repeat(motion.bodies.anchor[hits.b][:, None], 3, axis=1)
-    others = np.where(exact[:, None], anchor, corners)
-    weights = np.where(exact[:, None], [1.0, 0.0, 0.0], hits.weights)
-    points = np.concatenate([hits.point[:, None], others], axis=1)
-    # both sides take the impulse half way between the point and where it comes out, so that no moment is made
-    at = motion.end[hits.point] - (hits.radius + 0.5 * hits.gap)[:, None] * hits.normal
-    return Rows.dense(points, np.concatenate([np.ones((len(hits), 1)), -weights], axis=1), hits.normal, at)

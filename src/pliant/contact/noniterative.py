@@ -32,7 +32,7 @@ import numpy as np
 
 from pliant.base import Floats, Ints, PliantError
 from pliant.contact.contacts import Contacts, Support
-from pliant.contact.edge_contacts import crossed_edges, edge_key, edge_rows, features, remember_depths
+from pliant.contact.edge_contacts import crossed_edges, edge_key, edge_rows, features, point_rows, remember_depths
 from pliant.contact.friction import anchored, coulomb, tangential
 from pliant.contact.method import Answer, Memory
 from pliant.contact.pressure import Pressure
@@ -41,7 +41,7 @@ from pliant.detect.keys import recall, recalled, remember
 from pliant.detect.penetration import ACROSS, Surfaces
 from pliant.detect.sharp_edges import Crossed, Ways, leave_with_edges
 from pliant.detect.solid_penetration import SHALLOW, Collisions, SolidPenetration
-from pliant.kernels import add, axpy, kernel, load, norm, scale, store
+from pliant.kernels import add, kernel, load, norm, scale, store
 from pliant.model import IMPLICIT
 from pliant.world.motion import Motion, Rows
 
@@ -134,24 +134,8 @@ def settled(surfaces: Surfaces, found: Collisions, edges: Crossed) -> tuple[Coll
 
 
 def contact_rows(motion: Motion, found: Collisions) -> Rows:
-    """Four points a row: the point, and the corners of the face with its weights, or the anchor of an exact shape."""
-    points, weights, at = np.empty((len(found), 4), np.int64), np.empty((len(found), 4)), np.empty((len(found), 3))
-    _fill_rows(
-        found.point, found.b, found.face, found.weights, found.normal, found.ray - 2.0 * found.radius, motion.end, motion.skin.faces,
-        motion.bodies.anchor, points, weights, at,
-    )  # fmt: skip
-    return Rows.dense(points, weights, found.normal, at)
-
-
-@kernel
-def _fill_rows(point, body, face, share, normal, way, end, faces, anchor, points, weights, at):  # type: ignore[no-untyped-def]
-    for r in range(len(point)):
-        points[r, 0], weights[r, 0] = point[r], 1.0
-        for k in range(3):
-            points[r, k + 1] = faces[face[r], k] if face[r] >= 0 else anchor[body[r]]
-            weights[r, k + 1] = -share[r, k]
-        # frames take the impulse half way between the point and where it comes out, on the line that soft bodies take it along
-        store(at, r, axpy(0.5 * way[r], load(normal, r), load(end, point[r])))
+    """Points and what they are in, along the line that soft bodies take the impulse on."""
+    return point_rows(motion, found.point, found.b, found.face, found.weights, found.normal, found.ray - 2.0 * found.radius)
 
 
 def paper_rows(motion: Motion, rows: Rows) -> tuple[Rows, Floats]:

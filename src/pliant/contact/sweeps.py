@@ -18,9 +18,7 @@ from pliant.contact.friction import BETA, Friction, tangential
 from pliant.world.motion import Motion, Rows
 
 Sweep = Callable[[Floats, Floats, float], Floats]
-# of the largest impulse, or of the most that friction can be: a smaller change ends the sweeps. As they start from the last step,
-# what they leave is not the same in every step, and what rests would tremble by as much
-ENOUGH = 1e-5
+ENOUGH = 1e-8  # of the largest impulse, or of the most that friction can be: a smaller change is none; what is left trembles
 SLIDES = 1e-9  # rounding: within this of the most that friction can be it was cut, and the contact slides
 
 

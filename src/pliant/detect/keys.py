@@ -19,11 +19,16 @@ def find(known: Ints, keys: Ints) -> Ints:
 
 
 def recalled(known: Ints, values: np.ndarray, keys: Ints, default: float = 0) -> np.ndarray:
-    """The row of `values` that goes with each key, in the order of the keys; `default` for keys that are not in `known`."""
-    out = np.full((*np.shape(keys), *values.shape[1:]), default, values.dtype)
-    at = find(known, keys)
-    there = at >= 0
-    out[there] = values[at[there]]
+    """The row of `values` that goes with each key, in the order of the keys; `default` for keys that are not in `known`.
+
+    Values are of 8 bytes and copied as they are, so that one kernel serves integers and floats.
+    """
+    shape = (*np.shape(keys), *values.shape[1:])
+    if len(known) == 0 or np.size(keys) == 0:
+        return np.full(shape, default, values.dtype)
+    out, other = np.empty(shape, values.dtype), np.array(default, values.dtype)
+    rows = contiguous(values, values.dtype).view(np.int64).reshape(len(values), -1)
+    _copy(rows, find(known, keys).reshape(-1), int(other.view(np.int64)), out.view(np.int64).reshape(-1, rows.shape[1]))
     return out
 
 
@@ -58,3 +63,11 @@ def _find(known, keys, out):  # type: ignore[no-untyped-def]
             else:
                 high = middle
         out[r] = low if low < len(known) and known[low] == keys[r] else -1
+
+
+@kernel
+def _copy(rows, at, other, out):  # type: ignore[no-untyped-def]
+    """out[r] = rows[at[r]], all `other` where at[r] < 0."""
+    for r in range(len(at)):
+        for k in range(out.shape[1]):
+            out[r, k] = rows[at[r], k] if at[r] >= 0 else other

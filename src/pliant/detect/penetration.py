@@ -7,6 +7,7 @@ radius, so that it rolls. Points to all bodies, one call, in a fixed order.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, NamedTuple
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 # Cosines of the angle between two ways out: above the first they are the same way, below the second they lead elsewhere. Ways out of a flat
 # contact are parallel to rounding and those at its rims at right angles to them, so that what is in between hardly matters.
 ALONG, ACROSS = 0.9, 0.5
+HALF_WAY = math.sqrt(0.5)  # cosine of 45 degrees: normals that lean more go round an edge
 Meet = Callable[[Ints, Ints], np.ndarray]  # which pairs (a, b) of bodies are to be tested against each other, (k,) bool
 
 

@@ -29,8 +29,9 @@ class PointsInBodies:
         bodies = len(point_start) - 1
         self.tets, self.tet_body, self.point_start, self.counts, self.cell = tets, tet_body, point_start, counts, cell
         self.tet_start = np.searchsorted(tet_body, np.arange(bodies + 1))
-        size = np.diff(self.tet_start)
-        blocks = (size + BLOCK - 1) // BLOCK
+        self.size = np.diff(point_start)  # points of each body
+        blocks = (np.diff(self.tet_start) + BLOCK - 1) // BLOCK
+        self.room = int(self.size.max(initial=0)), int(blocks.max(initial=0))
         self.block_start = np.concatenate([[0], np.cumsum(blocks)])
         inside = np.arange(self.block_start[-1]) - np.repeat(self.block_start[:-1], blocks)
         self.block = np.append(np.repeat(self.tet_start[:-1], blocks) + BLOCK * inside, len(tets))  # the first tetrahedron of each
@@ -40,14 +41,13 @@ class PointsInBodies:
     def find(self, x: Floats, a: Ints, b: Ints, low: Floats, high: Floats) -> tuple[Ints, Ints]:
         """(point, body) of the points of bodies a that are in tetrahedra of bodies b, each once; low, high (B, 3): boxes of bodies."""
         self._refit(x)
-        size = np.diff(self.point_start)
-        slot = np.cumsum(size[a]) - size[a]  # where the points of each pair are marked
-        hit, large = np.zeros(int(size[a].sum()), np.bool_), np.zeros(len(a), np.bool_)
+        size = self.size[a]
+        slot = np.cumsum(size) - size  # where the points of each pair are marked
+        hit, large = np.zeros(int(size.sum()), np.bool_), np.zeros(len(a), np.bool_)
         use_threads(len(hit))
-        room = int(size.max(initial=0)), int(np.diff(self.block_start).max(initial=0))
         _search(
             a, b, low, high, x, self.point_start, self.counts, self.tets, self.low, self.high, self.block_start, self.block,
-            self.block_low, self.block_high, slot, room[0], room[1], hit, large,
+            self.block_low, self.block_high, slot, *self.room, hit, large,
         )  # fmt: skip
         at = np.flatnonzero(hit)
         pair = np.searchsorted(slot, at, side="right") - 1

@@ -19,7 +19,7 @@ from pliant.base import Floats, Ints
 from pliant.detect.body_pairs import overlapping
 from pliant.detect.penetration import ACROSS, ALONG, Meet, Surfaces, signed_distances
 from pliant.geometry.topology import topology
-from pliant.kernels import axpy, cross, dot, inline, kernel, load, norm, scale, store, sub
+from pliant.kernels import axpy, contiguous, cross, dot, inline, kernel, load, norm, scale, store, sub
 
 if TYPE_CHECKING:
     from pliant.model import Rest
@@ -59,9 +59,9 @@ class Crossed:
 
     def middle(self, points: Floats) -> Floats:
         """Half way between the two edges where they cross [m], (e, 3)."""
-        s, t = self.place.T
-        share = np.stack([1.0 - s, s, 1.0 - t, t], axis=1)
-        return 0.5 * np.einsum("ek,eki->ei", share, points[self.points])
+        out = np.empty((len(self), 3))
+        _middle(self.points, contiguous(self.place), points, out)
+        return out
 
     def select(self, rows: np.ndarray) -> Crossed:
         """Some of them, by mask or index."""
@@ -85,7 +85,8 @@ class SharpEdges:
         self.ends, self.wings = np.ascontiguousarray(ends[kept][order]), np.ascontiguousarray(wings[kept][order])
         self.fits = (length / np.where(bodies.frame[owner] >= 0, FINE, COARSE))[kept][order]  # [m] widths up to which each edge counts
         self.start = np.searchsorted(skin.body[self.ends[:, 0]], np.arange(len(bodies) + 1))
-        self.bodies = np.flatnonzero(np.diff(self.start))  # that have any
+        count = np.diff(self.start)
+        self.bodies, self.most = np.flatnonzero(count), int(count.max(initial=0))  # that have any; most of one
         self.longest = np.zeros(len(bodies))
         np.maximum.at(self.longest, skin.body[self.ends[:, 0]], self.fits)
         self.room = 256  # for crossings; grows
@@ -97,8 +98,7 @@ class SharpEdges:
         a, b = a[keep], b[keep]
         some = (np.minimum(self.longest[a], self.longest[b]) > np.minimum(self.width[a], self.width[b]))
         a, b = a[some], b[some]
-        most = int(np.diff(self.start).max(initial=0))
-        given = (most, a, b, low, high, start, end, self.start, self.ends, self.wings, self.fits, self.width)
+        given = (self.most, a, b, low, high, start, end, self.start, self.ends, self.wings, self.fits, self.width)
         ids, reals = np.empty((self.room, 3), np.int64), np.empty((self.room, 8))
         used = _crossings(*given, ids, reals)
         if used > self.room:
@@ -287,6 +287,15 @@ def _crossings(most, a, b, low, high, begin, x, start, ends, wings, fits, width,
                     reals[used, 6] = dot(n, sub(axpy(s, u, p), axpy(t, v, q)))
                 used += 1
     return used
+
+
+@kernel
+def _middle(ends, place, x, out):  # type: ignore[no-untyped-def]
+    for e in range(len(ends)):
+        s, t = place[e, 0], place[e, 1]
+        for k in range(3):
+            first = (1.0 - s) * x[ends[e, 0], k] + s * x[ends[e, 1], k]
+            out[e, k] = 0.5 * (first + ((1.0 - t) * x[ends[e, 2], k] + t * x[ends[e, 3], k]))
 
 
 @kernel

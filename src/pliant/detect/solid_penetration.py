@@ -22,7 +22,19 @@ from pliant.detect.closest import face_neighbours
 from pliant.detect.depth import NOT_POSITIVE, RESOLVED, penetration_depths
 from pliant.detect.grid import Inside, points_in_tets
 from pliant.detect.keys import find
-from pliant.detect.penetration import ACROSS, ALONG, Distances, Meet, Mesh, Surfaces, body_boxes, faces_only, meeting, signed_distances
+from pliant.detect.penetration import (
+    ACROSS,
+    ALONG,
+    HALF_WAY,
+    Distances,
+    Meet,
+    Mesh,
+    Surfaces,
+    body_boxes,
+    faces_only,
+    meeting,
+    signed_distances,
+)
 from pliant.detect.points_in_bodies import PointsInBodies
 from pliant.detect.shapes import NO_SHAPE, Shapes, asked_points, points_in_shapes
 from pliant.detect.tree import Tree
@@ -34,7 +46,6 @@ from pliant.kernels import use_threads
 if TYPE_CHECKING:
     from pliant.model import Rest
 
-SHARP = np.cos(np.radians(45.0))  # faces that meet at a larger angle do not share normals: a normal half way round an edge is no way out
 SHALLOW = 0.01  # of the mean edge: points without a positive depth that are no deeper exert no force; see also `pace` in noniterative.py
 
 
@@ -79,6 +90,7 @@ class SolidPenetration:
         self.embedded[skin.body[riding]] = np.isin(skin.body[riding], skin.tet_body)
         self.counts = (skin.body >= 0) & ~(self.embedded[skin.body] & ~surface)
         self.counts[bodies.anchor[bodies.ball_radius > 0.0]] = True
+        self.asked = asked_points(bodies.point_start, np.diff(bodies.point_start), bodies.anchor, bodies.ball_radius)
         self.links = self._links()
         self.neighbour = face_neighbours(skin.faces)
         ends = rest.points[skin.tets[:, TET_EDGES]]
@@ -120,10 +132,9 @@ class SolidPenetration:
 
     def _in_shapes(self, surfaces: Surfaces, a: Ints, b: Ints, low: Floats, high: Floats) -> Collisions:
         """Points in exact shapes."""
-        bodies, radius = self.bodies, self.bodies.ball_radius
-        first, last = asked_points(bodies.point_start, np.diff(bodies.point_start), bodies.anchor, radius)
+        radius = self.bodies.ball_radius
         pair, point, gap, normal = points_in_shapes(
-            a, b, first, last, radius, self.counts, surfaces.points, low, high, surfaces.shapes
+            a, b, *self.asked, radius, self.counts, surfaces.points, low, high, surfaces.shapes
         )  # fmt: skip
         used, depth = len(point), -gap
         none, weights = np.full(used, -1, np.int64), np.tile([1.0, 0.0, 0.0], (used, 1))
@@ -217,7 +228,7 @@ def smooth_corners(points: Floats, faces: Ints, neighbour: Ints) -> Ints:
     normal = face_normals(points, faces)
     f, k = np.nonzero(neighbour >= 0)
     g = neighbour[f, k]
-    smooth = np.einsum("ei,ei->e", normal[f], normal[g]) > SHARP
+    smooth = np.einsum("ei,ei->e", normal[f], normal[g]) > HALF_WAY  # a normal half way round an edge is no way out
     f, g, k = f[smooth], g[smooth], k[smooth]
     ends = [((k + step) % 3) for step in (1, 2)]  # the edge across from corner k
     here = np.concatenate([3 * f + end for end in ends])

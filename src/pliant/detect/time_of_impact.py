@@ -208,7 +208,7 @@ CUBIC_ERROR = 2.0**-46  # 128 ULP: differences 3, triple products 7, their mean 
 WEIGHT_ERROR = 2.0**-47  # 64 ULP: interpolation 4 x 3, differences 4, products and sums 10
 TINY = 1e-250  # below it, underflow could hide an error
 ROOT = 2.0**-6  # of the rounding error of P: as near to zero as roots are sought
-SHARP = 1e-7  # of the step: the longest band whose root is returned as the time of impact, and the first one that is tried
+BAND = 1e-8  # of the step: the longest band whose root is returned as the time of impact, and the first one that is tried
 UNDECIDED = math.nan
 
 
@@ -324,7 +324,7 @@ def band(b, low, high, at_low, at_high, error):  # type: ignore[no-untyped-def]
     else:
         root = low if abs(at_low) < abs(at_high) else high
     steep = abs(value_and_slope(b, root)[1])
-    reach = 4.0 * ULP + (min(2.0 * error / steep, SHARP) if steep > 0.0 else SHARP)
+    reach = 4.0 * ULP + (min(2.0 * error / steep, BAND) if steep > 0.0 else BAND)
     for _ in range(12):
         first, last = max(low, root - reach), min(high, root + reach)
         before, after = value(b, first), value(b, last)
@@ -356,7 +356,7 @@ def decide(face, start, end):  # type: ignore[no-untyped-def]
         if t1 > t0 and min(v0, v1) <= error and max(v0, v1) >= -error:
             first, last, root, sure = band(b, t0, t1, v0, v1, error)
             found = inside(face, start, end, size, first, last)
-            if found == 1 and sure and last - first < SHARP:
+            if found == 1 and sure and last - first < BAND:
                 return root
             if found != -1 and not apart_in_pieces(face, start, end, size, first, last):
                 return UNDECIDED

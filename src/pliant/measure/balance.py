@@ -9,13 +9,14 @@ damping is taken from the mean velocity.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
 
 from pliant.base import Floats
 from pliant.contact.contacts import Contacts
-from pliant.kernels import kernel
+from pliant.kernels import contiguous, kernel, load, norm
 from pliant.model import IMPLICIT, VERLET, Rest
 from pliant.world.loads import add_loads
 from pliant.world.motion import Motion
@@ -65,13 +66,11 @@ def momenta(motion: Motion) -> Floats:
 
 def balance(motion: Motion, before: Floats, contacts: Contacts) -> Balance:
     """Momenta before contact acted against those after it, and the impulses of the contacts on the same bodies."""
-    impulse = np.nan_to_num(contacts.impulse[:, None] * contacts.normal) + np.nan_to_num(contacts.friction_impulse)
-    reported, ones = np.zeros_like(before), np.ones(len(contacts))
-    _sum(contacts.a, ones, impulse, reported)
-    _sum(contacts.b, -ones, impulse, reported)
+    reported = np.zeros(before.shape)
+    a, b = contiguous(contacts.a, np.int64), contiguous(contacts.b, np.int64)
+    size = _reported(a, b, *map(contiguous, (contacts.impulse, contacts.normal, contacts.friction_impulse)), reported)
     reported[motion.kept(Held).body] = 0.0
-    largest = float(np.linalg.norm(before, axis=1).max(initial=0.0))
-    return Balance(momenta(motion) - before, reported, float(np.linalg.norm(impulse, axis=1).sum()), largest)
+    return Balance(momenta(motion) - before, reported, size, _longest(before))
 
 
 @kernel
@@ -81,6 +80,32 @@ def _sum(body, weight, vector, out):  # type: ignore[no-untyped-def]
         if body[i] >= 0:
             for k in range(3):
                 out[body[i], k] += weight[i] * vector[i, k]
+
+
+@kernel
+def _reported(a, b, impulse, normal, friction, out):  # type: ignore[no-untyped-def]
+    """Sum the impulses of contacts on their bodies, as far as they are known; the sum of their sizes."""
+    size = 0.0
+    for r in range(len(a)):
+        square = 0.0
+        for k in range(3):
+            along, across = impulse[r] * normal[r, k], friction[r, k]
+            u = (0.0 if math.isnan(along) else along) + (0.0 if math.isnan(across) else across)
+            square += u * u
+            if a[r] >= 0:
+                out[a[r], k] += u
+            if b[r] >= 0:
+                out[b[r], k] -= u
+        size += math.sqrt(square)
+    return size
+
+
+@kernel
+def _longest(vectors):  # type: ignore[no-untyped-def]
+    longest = 0.0
+    for i in range(len(vectors)):
+        longest = max(longest, norm(load(vectors, i)))
+    return longest
 
 
 class Newton:

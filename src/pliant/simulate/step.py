@@ -85,5 +85,5 @@ def step(world: World, contact: Several, dt: float, may_cut: bool = True, cut: t
         cut=cut,
         drawn=answer.shown,
         warnings=answer.warnings + (system.trouble if system else []),
-        timings=dict(zip(stages, np.diff(clock).tolist(), strict=True)),
+        timings={stage: clock[k + 1] - clock[k] for k, stage in enumerate(stages)},
     )

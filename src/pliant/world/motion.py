@@ -58,10 +58,11 @@ class Rows:
     @staticmethod
     def joined(parts: list[Rows]) -> Rows:
         """Rows one after the other."""
-        if len(parts) == 1:
-            return parts[0]
-        point, weight, normal, at = (np.concatenate([getattr(p, name) for p in parts]) for name in ("point", "weight", "normal", "at"))
-        return Rows(np.concatenate([[0], np.cumsum(np.concatenate([np.diff(p.start) for p in parts]))]), point, weight, normal, at)
+        some = [part for part in parts if len(part)]
+        if len(some) < 2:
+            return (some or parts)[0]
+        point, weight, normal, at = (np.concatenate([getattr(p, name) for p in some]) for name in ("point", "weight", "normal", "at"))
+        return Rows(np.concatenate([[0], np.cumsum(np.concatenate([np.diff(p.start) for p in some]))]), point, weight, normal, at)
 
     def sums(self, field: Floats) -> Floats:
         """Weighted sum of a skin field over each row, (r, 3): relative position or velocity of A and B."""

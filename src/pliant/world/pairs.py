@@ -32,30 +32,28 @@ class PairTable:
         return replace(self, only=index)
 
     def _exception(self, a: Ints, b: Ints) -> tuple[Ints, np.ndarray]:
-        """Index of the exception of each pair and whether there is one."""
+        """Index of the exception of each pair and whether there is one, if there are any."""
         wanted = np.minimum(a, b) * len(self.sliding) + np.maximum(a, b)
-        if len(self.key) == 0:
-            return np.zeros(len(wanted), np.int64), np.zeros(len(wanted), bool)
         at = np.minimum(np.searchsorted(self.key, wanted), len(self.key) - 1)
         return at, self.key[at] == wanted
 
     def meet(self, a: Ints, b: Ints) -> np.ndarray:
         """Whether the bodies of each pair are to be tested against each other, (k,) bool."""
         a, b = np.asarray(a, np.int64), np.asarray(b, np.int64)
+        moves = self.movable[a] | self.movable[b]
+        on = moves & (a != b)
+        if len(self.key) == 0:
+            return on if self.only in (None, 0) else np.zeros(len(on), bool)
         at, stated = self._exception(a, b)
-        on = (a != b) & (self.movable[a] | self.movable[b])
-        method = np.zeros(len(a), np.int64)
-        if len(self.key):
-            on = np.where(stated, self.contact[at] & (self.movable[a] | self.movable[b]), on)
-            method = np.where(stated, self.method[at], 0)
-        return on if self.only is None else on & (method == self.only)
+        on = np.where(stated, self.contact[at] & moves, on)
+        return on if self.only is None else on & (np.where(stated, self.method[at], 0) == self.only)
 
     def friction(self, a: Ints, b: Ints) -> tuple[Floats, Floats]:
         """Static and sliding coefficient of each pair."""
         a, b = np.asarray(a, np.int64), np.asarray(b, np.int64)
         mu_s, mu_d = np.sqrt(self.sticking[a] * self.sticking[b]), np.sqrt(self.sliding[a] * self.sliding[b])
-        at, stated = self._exception(a, b)
         if len(self.key):
+            at, stated = self._exception(a, b)
             mu_d = np.where(stated & ~np.isnan(self.mu_d[at]), self.mu_d[at], mu_d)
             mu_s = np.where(stated & ~np.isnan(self.mu_s[at]), self.mu_s[at], mu_s)
         return np.maximum(mu_s, mu_d), mu_d

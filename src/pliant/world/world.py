@@ -112,12 +112,12 @@ class World:
     def free_motion(self, dt: float) -> Motion:
         """Every body on its own, by its integrator, for one step."""
         model, state, nodes = self.model, self.state, self.model.nodes
-        implicit = nodes.scheme == IMPLICIT
-        # implicit bodies damp with the velocity at the end of the step, through their matrix
-        v_damping = np.where(implicit[:, None], 0.0, state.v)
+        v_damping, mobility = state.v, nodes.inverse.copy()
+        if self.implicit is not None:  # these bodies damp with the velocity at the end of the step, through their matrix
+            together = nodes.scheme == IMPLICIT
+            v_damping, mobility = np.where(together[:, None], 0.0, state.v), np.where(together, 0.0, nodes.inverse)
         force, on_frames, torque, damping = self.forces(state.x, v_damping, state.position, state.rotation, state.time)
         x, v, system = np.empty_like(state.x), np.empty_like(state.v), None
-        mobility = np.where(implicit, 0.0, nodes.inverse)
         kick_nodes(
             nodes.scheme, nodes.inverse, damping, model.gravity, force, state.x, state.v, dt, state.last_dt, x, v,
         )  # fmt: skip

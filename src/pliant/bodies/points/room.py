@@ -94,6 +94,7 @@ POINTS = Room(
     body=PointsBody,
     building="pliant.bodies.points.building",
     surfels=True,
+    phyxels=True,
     changes=(
         "youngs_modulus", "poisson_ratio", "mass_damping", "stiffness_damping", "hourglass", "crush", "volume_stiffness", "yield_strain",
         "creep_time", "max_plastic_strain", "tear_strain", "temperature",

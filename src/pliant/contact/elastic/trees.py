@@ -17,11 +17,11 @@ import numpy as np
 from pliant.base import Floats, Ints
 from pliant.contact.elastic.galerkin import node_at, row_at
 from pliant.contact.elastic.response import Code, Response
+from pliant.detect.surfels.clusters import OPEN
 from pliant.kernels import allowed_threads, contiguous, kernel, parallel, prange
 
 LEAF = 64  # most nodes of a cluster that is not split
 FORCES, POINTS = 12, 32  # most in a leaf
-OPENING = 0.3  # radius of a cluster over its distance, above which it is opened
 OVER = math.sqrt(-2.0 * math.log(np.finfo(np.float32).eps))  # lengths b beyond which exp(-r^2/2b^2) is below single precision
 
 
@@ -140,7 +140,7 @@ class Forces(NamedTuple):
     stands: Floats  # (4, 4 c) the four forces that stand for each cluster
 
 
-def tree_displacement(targets: Floats, sources: Floats, force: Floats, response: Response, opening: float = OPENING) -> Floats:
+def tree_displacement(targets: Floats, sources: Floats, force: Floats, response: Response, opening: float = 1.0 / OPEN) -> Floats:
     """As `displacement`, [m] (m,), with an error of about 1e-3 opening^2 of what all forces could do."""
     loaded = force != 0.0
     if not loaded.any() or targets.shape[1] == 0:

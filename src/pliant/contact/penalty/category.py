@@ -24,9 +24,10 @@ from pliant.contact.penalty.options import BASIC, CATEGORIES, OFF, PRINTED
 from pliant.contact.penalty.records import EDGE_EDGE, VERTEX_FACE, Records
 from pliant.detect.adjacency import Adjacency
 from pliant.detect.coplanar_times import PARALLEL
+from pliant.detect.penetration import HALF_WAY
 from pliant.kernels import add, axpy, contiguous, cross, dot, inline, kernel, load, norm, parallel, prange, scale, store, sub, use_threads
 
-HALF = math.sqrt(0.5) - 1e-9  # cosine of 45 degrees; the slack makes the right corner of a box regular in spite of rounding
+HALF = HALF_WAY - 1e-9  # the slack makes the right corner of a box regular in spite of rounding
 
 
 @inline

@@ -19,11 +19,9 @@ from pliant.contact.point_surface.implicit_surfaces import DEEP, FOUND, LOST, Su
 from pliant.detect.body_pairs import both_ways, points_in_boxes
 from pliant.detect.hash_grid import HashGrid
 from pliant.detect.shapes import PLANE
-from pliant.detect.surfels.projection import SUPPORT
+from pliant.detect.surfels.projection import CUT
 from pliant.geometry.winding import sampled_winding_numbers
 from pliant.kernels import kernel
-
-NEAR = SUPPORT + 0.5  # spacings within which a surfel is looked for: the support and half a spacing between samples
 
 
 @dataclass
@@ -75,12 +73,12 @@ def candidates(surfaces: Surfaces, pairs: Ints, low: Floats, high: Floats) -> Ca
 
 def grid_of(surfaces: Surfaces) -> HashGrid:
     """Surfels by body and cell."""
-    return HashGrid(surfaces.points, NEAR * np.where(surfaces.wide > 0.0, surfaces.wide, 1.0), surfaces.fixed.body)
+    return HashGrid(surfaces.points, CUT * np.where(surfaces.wide > 0.0, surfaces.wide, 1.0), surfaces.fixed.body)
 
 
 def nearest_surfels(surfaces: Surfaces, queries: Floats, other: Ints) -> Ints:
-    """(m,) the nearest surfel of body `other` within 3.5 of its largest spacings, -1 if none is so near."""
-    return grid_of(surfaces).nearest_of(other, queries, NEAR * surfaces.wide)
+    """(m,) the nearest surfel of body `other` within four of its largest spacings, where weights end, -1 if none is so near."""
+    return grid_of(surfaces).nearest_of(other, queries, CUT * surfaces.wide)
 
 
 def start_samples(surfaces: Surfaces, found: Candidates) -> None:

@@ -16,10 +16,9 @@ import numpy as np
 from pliant.base import Floats, Ints
 from pliant.contact.point_surface.colliding_surfels import Hits
 from pliant.contact.point_surface.implicit_surfaces import LOST, Surfaces, distance
-from pliant.detect.surfels.projection import CLOSE
+from pliant.detect.surfels.projection import CLOSE, NEARLY
 from pliant.kernels import axpy, inline, kernel, load, norm, store, sub
 
-OUTSIDE = 0.05  # of the spacing: how far outside a body a surfel counts as having left it
 MOST = 40  # evaluations of F
 
 
@@ -66,7 +65,7 @@ def _move(field, shapes, body, surfel, other, sample, gap, normal, share, out, k
             continue
         # F > 0 at the surfel and F < 0 at its foot; where f is linear the root is at `share`
         kept[r], t, looked[r] = _root(
-            field, shapes, i, a, s, b, x, line, share[r], -share[r] * gap[r], CLOSE * l / max(norm(line), 1e-300), OUTSIDE * l, square
+            field, shapes, i, a, s, b, x, line, share[r], -share[r] * gap[r], CLOSE * l / max(norm(line), 1e-300), NEARLY * l, square
         )
         store(out, r, axpy(t, line, x))
 

@@ -33,6 +33,7 @@ from pliant.detect import keys
 from pliant.detect.body_pairs import overlapping
 from pliant.detect.shapes import BALL, PLANE
 from pliant.detect.surfels.carried import Carried
+from pliant.detect.surfels.projection import BLUR
 from pliant.kernels import dot, kernel, load, sub
 from pliant.model import Rest
 from pliant.world.motion import Motion
@@ -41,9 +42,7 @@ if TYPE_CHECKING:
     from pliant.contact.point_surface.method import Options
     from pliant.world.pairs import PairTable
 
-GRAZING = 0.05  # of its area that a surfel must show to the surface it is in: else it passes by, as the side of a box does
 CLEARER = 1.3  # slope of the part of the finer side; 1: what the errors say, but then a cube on a pad has 21 % too much area, not 11
-STRIDE = 0.5  # surfel spacings that bodies may move against each other in a step
 
 
 class Prepared:
@@ -160,7 +159,7 @@ def detect(options: Options, motion: Motion, memory: Memory, pairs: PairTable, w
     before = keys.recall(memory, "direction", key, (3,))  # last good ones
     hits, found.sample = colliding(surfaces, found, before, first="longest" not in memory)
     made = motion.kept(Prepared)
-    hits = hits.select((made.facing(surfaces, hits) > GRAZING * surfaces.areas[hits.surfel]) & (made.part(hits) > 0.0))
+    hits = hits.select((made.facing(surfaces, hits) > 0.0) & (made.part(hits) > 0.0))  # else it passes by, as the side of a box
     key = hits.surfel * count + hits.other
     return Detection(
         surfaces, low, high, found, hits, key, keys.recall(memory, "stretch", key, (3,)), keys.recall(memory, "force", key),
@@ -256,7 +255,7 @@ def shorter_step(motion: Motion, seen: Detection, most: int) -> float | None:
     a, b = pairs.T
     moved = np.linalg.norm(mean[a] - mean[b], axis=1) + off[a] + off[b]
     spacing = np.where(seen.surfaces.wide > 0.0, seen.surfaces.wide, np.inf)
-    allowed = STRIDE * np.minimum(spacing[a], spacing[b])
+    allowed = BLUR * np.minimum(spacing[a], spacing[b])
     longest = max(seen.longest, motion.dt)
     parts = math.ceil(float((moved / allowed).max()))
     parts = min(parts, math.floor(most * motion.dt / longest + 1e-9))

@@ -23,6 +23,7 @@ from typing import NamedTuple
 import numpy as np
 
 from pliant.base import Floats, Ints
+from pliant.detect.penetration import ACROSS
 from pliant.detect.shapes import NO_SHAPE, Shapes, distance_to
 from pliant.detect.surfels.neighbours import KDTree, squared
 from pliant.detect.surfels.projection import CUT, OPPOSITE, SUPPORT
@@ -34,9 +35,7 @@ AROUND = 52  # samples within four spacings of one on a regular surface, itself 
 COST = 40  # a field costs so many items of `use_threads`
 CHUNK = 64
 LOST, FOUND, DEEP = 0, 1, 2  # no field there; a good one; a sample is near, but beyond the support of the weights
-APART, ALIKE = 0.2, 0.8  # cosine of normals below which a sample has no weight, and above which it has all
-SHARP = 0.85  # length of the area vector over the area: below it faces lean more than 32 degrees away from the normal
-STEEP = 0.5  # cosine up to which all of the area of a surfel counts: two round surfaces lean away from each other twice
+CREASED = 0.85  # length of the area vector over the area: below it faces lean more than 32 degrees away from the normal
 
 
 class Field(NamedTuple):
@@ -154,12 +153,13 @@ class Creases:
     @property
     def sharp(self) -> np.ndarray:
         """(n,) bool"""
-        return self.flat < SHARP
+        return self.flat < CREASED
 
     def facing(self, surfaces: Surfaces, surfel: Ints, along: Floats) -> Floats:
         """Area of each surfel that faces against the unit vectors `along` (r, 3) [m^2], (r,): all of it up to 60 degrees, none at 90.
 
-        If it were seen in perspective, pressure between two balls would grow with less than the square of their overlap.
+        Two round surfaces lean away from each other twice: if area were seen in perspective, pressure between two balls would grow with
+        less than the square of their overlap.
         """
         out, body, shapes = np.empty(len(surfel)), surfaces.fixed.body, surfaces.shapes
         _facing(surfel, self.turned, self.vector, self.flat, surfaces.normals, surfaces.areas, body, shapes, along, out)
@@ -214,7 +214,7 @@ def _blended(field, s, q, square):  # type: ignore[no-untyped-def]
         theta, j = 0.0, graph[s, c]
         if square[c] < CUT * CUT * h * h:
             n = load(normals, j)
-            like = min((dot(n, own) - APART) / (ALIKE - APART), 1.0)
+            like = dot(n, own)
             if like > 0.0:
                 theta = like * math.exp(-0.5 * square[c] / (h * h))
                 total += theta
@@ -269,4 +269,4 @@ def _facing(surfel, turned, vector, flat, normals, areas, body, shapes, along, o
         if turned[i]:
             v = rotate(load4(shapes.rotation, shapes.frame[body[i]]), load(vector, i))
         shown = max(-dot(v, load(along, r)), 0.0)
-        out[r] = shown if flat[i] < SHARP else min(shown / STEEP, norm(v))
+        out[r] = shown if flat[i] < CREASED else min(shown / ACROSS, norm(v))

@@ -145,7 +145,7 @@ class PointSurface(Options):
 
         Between two meshes that do not match the depth of single surfels varies more than the pressure on the elements does.
         """
-        meshed = np.isin(motion.bodies.kind, ("fem", "springs"))
+        meshed = (motion.bodies.frame < 0) & ~motion.bodies.phyxels
         rows = meshed[found.a] | meshed[found.b]
         if not rows.any():
             return found.area

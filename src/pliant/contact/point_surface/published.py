@@ -25,7 +25,7 @@ from pliant.contact.contacts import Contacts, Support
 from pliant.contact.friction import Friction, coulomb, tangential
 from pliant.contact.method import Answer
 from pliant.contact.point_surface.colliding_surfels import Candidates, Hits, colliding, nearest_surfels
-from pliant.contact.point_surface.contact_surface import OUTSIDE, moved_to_contact
+from pliant.contact.point_surface.contact_surface import moved_to_contact
 from pliant.contact.point_surface.detection import Detection, remembered
 from pliant.contact.point_surface.implicit_surfaces import LOST, Surfaces
 from pliant.contact.point_surface.self_contact import VolumePoints
@@ -34,7 +34,7 @@ from pliant.contact.point_surface.surfel_rows import closest_rows
 from pliant.detect.hash_grid import HashGrid, thinned
 from pliant.detect.surfels.areas import neighbour_areas, rims
 from pliant.detect.surfels.neighbours import KDTree
-from pliant.detect.surfels.projection import CLOSE
+from pliant.detect.surfels.projection import CLOSE, NEARLY
 from pliant.detect.surfels.scan_normals import principal_normals
 from pliant.kernels import axpy, kernel, load, norm, scale, store, sub
 from pliant.world.motion import Motion, Rows
@@ -179,7 +179,7 @@ class PairField:
         """F (m,) [m], its gradient (m, 3) with the fields' normals, whether inside both, and the samples (m, 2) it found."""
         out = [self.surfaces.distances(points, np.full(len(points), body), sample[:, k]) for k, body in enumerate((self.a, self.b))]
         (fa, na, sa, ia), (fb, nb, sb, ib) = out
-        most = OUTSIDE * self.spacing
+        most = NEARLY * self.spacing
         inside = (sa != LOST) & (sb != LOST) & (fa < most) & (fb < most)
         value = (1.0 - self.share) * fa - self.share * fb
         return value, (1.0 - self.share) * na - self.share * nb, inside, np.stack([ia, ib], axis=1)

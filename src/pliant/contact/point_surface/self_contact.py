@@ -88,7 +88,7 @@ class VolumePoints:
         self.point: Ints = single[np.sort(first)]
         self.body: Ints = skin.body[self.point]
         self.rest: Floats = rest.nodes.rest[skin.node[skin.start[self.point]]]
-        self.phyxel = (np.array(rest.bodies.kind) == "points")[self.body]  # (v,) bool: of a point body
+        self.phyxel = rest.bodies.phyxels[self.body]  # (v,) bool: of a point body
         self.support = np.zeros(count)  # (B,) [m] three times the mean distance of the ten nearest, as phyxels have it
         nearest = np.zeros(len(self.point))
         for b in np.unique(self.body).tolist():

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from pliant.contact.point_surface.detection import Detection
     from pliant.contact.point_surface.method import Options
 
-THIN = 0.1  # spacings: the layer that a contact of a mesh is no stiffer than; phyxels have no shape inside, theirs is one spacing
-
 
 class Compliance:
     """Give per area and Young's modulus of each body; of all bodies at rest."""
@@ -46,8 +44,7 @@ class Compliance:
         self.implicit[nodes.body[nodes.scheme == IMPLICIT]] = True
         self.modulus = bodies.modulus  # (B,) [Pa]
         spacing = np.sqrt(np.bincount(carried.body, carried.area, minlength=len(self.give)) / np.maximum(np.diff(carried.start), 1))
-        thin = np.where(np.array(bodies.kind) == "points", 1.0, THIN)
-        self.layer = self.modulus / np.maximum(thin * spacing, 1e-300)  # (B,) [Pa/m] of a layer of so many mean surfel spacings
+        self.layer = np.where(bodies.phyxels, self.modulus / np.maximum(spacing, 1e-300), np.inf)  # (B,) [Pa/m] of one mean surfel spacing
 
     def pair_give(self, a: Ints, b: Ints) -> Floats:
         """D of both bodies together [m^2/kg]; a body in itself gives twice."""
@@ -90,8 +87,8 @@ def stiffness_of(
     """Pressure per depth [Pa/m] and per speed [Pa s/m] of each contact, (r,), (r,).
 
     A given k is that of either body's spring, two in series make k / 2. Auto: s / (dt^2 D) with the longest dt so far, so that a step that
-    was divided does not stiffen what is at rest, but not stiffer than a layer of the softer body one surfel spacing thick (of meshes a
-    tenth of it): then bodies overlap by strain times spacing, and a stiffer contact would only crush phyxels. D is the give of the point
+    was divided does not stiffen what is at rest, but of phyxels not stiffer than a layer of them one surfel spacing thick: then bodies
+    overlap by strain times spacing, and a stiffer contact would only crush phyxels. D is the give of the point
     that yields most, but of the bodies as one where contacts are implicit, which no stiffness makes unstable; `part`: of their surface that
     presses. Damping c = 2 zeta sqrt(k / D).
     """

@@ -28,9 +28,9 @@ from pliant.world.motion import Motion, Rows
 if TYPE_CHECKING:
     from pliant.contact.point_surface.detection import Detection
 
-WIDE = 2.2  # spacings that a contact is spread over
-LINE = 1e-6  # determinant over the square of the trace of their spread below which samples lie on one line
-LEAST = 0.2  # factor by which a weight may be reduced to move their centre: near 0 their sum cancels, and momentum leaks by 1e-8
+WIDE = 2.2  # spacings that a contact is spread over: with 2 feet have too few surfels around them, and a moment is left
+LEAST = 0.2  # of a share that is left to a surfel to move their centre: two surfels beside a foot would keep none
+LINE = 1e-9  # rounding: determinant over the square of the trace of their spread below which samples lie on one line
 
 
 def gap_rows(motion: Motion, carried: Carried, surfaces: Surfaces, hits: Hits, at: Floats, moved: Floats | None = None) -> Rows:
@@ -153,10 +153,13 @@ def _share(points, normals, spacing, graph, s, foot, n, surfel, weight, count): 
         least = min(least, 1.0 + a * dot(d, u) + b * dot(d, v))
     if least < LEAST:  # the foot is beyond a rim: no share may pull
         a, b = a * (1.0 - LEAST) / (1.0 - least), b * (1.0 - LEAST) / (1.0 - least)
-    total += a * mu + b * mv
+    total = 0.0
     for k in range(first, count):
         d = sub(load(points, surfel[k]), foot)
-        weight[k] *= (1.0 + a * dot(d, u) + b * dot(d, v)) / total
+        weight[k] *= 1.0 + a * dot(d, u) + b * dot(d, v)
+        total += weight[k]
+    for k in range(first, count):
+        weight[k] /= total
     return count
 
 

@@ -1,4 +1,1 @@
-"""The method `quasi-rigid`: bodies that are rigid but give way where they touch. Offers the names of pliant.contact.elastic too."""
-
-from pliant.contact.elastic import *  # noqa: F403
-from pliant.contact.elastic import __all__ as __all__
+"""The method `quasi-rigid`: bodies that are rigid but give way where they touch; what they give is worked out in contact/elastic."""

@@ -30,7 +30,7 @@ from pliant.model import Rest
 from pliant.world.motion import Motion, Rows
 
 WIDTH = 12  # skin points of a row: three under the surfel, three under each corner of the triangle that it meets
-APART = 0.05  # spacings of the two places whose distances are compared
+BESIDE = 0.05  # spacings of the two places whose distances are compared
 
 
 @dataclass(frozen=True)
@@ -181,7 +181,7 @@ def gradients(side: Side, points: Floats) -> Floats:
     assert isinstance(side.shape, PointSurface)
     one = np.cross(n, np.eye(3)[np.argmin(np.abs(n), axis=1)])
     one /= np.linalg.norm(one, axis=1, keepdims=True)
-    step = APART * side.shape.spacing[feet.sample][:, None]
+    step = BESIDE * side.shape.spacing[feet.sample][:, None]
     across = np.stack([one, np.cross(n, one)])
     places = np.stack([points + step * across, points - step * across])
     found = side.project(places.reshape(-1, 3), np.tile(feet.sample, 4)).distance.reshape(2, 2, -1)

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from pliant.model import Rest
 
 LONGEST = 1.8  # edge in spacings: halved edges are 0.9 to 1.8 spacings long
-NEAR = 10  # samples around one that say how its tangents deform
+TANGENT = 10  # samples around one that say how its tangents deform
 FLAT = 1e-9  # of its area: an area vector shorter than this has no direction
 MANY, FEW, ALL = 2000, 200, 40_000  # surfels of a body at least, in a scene of few bodies, of many, and of all bodies together
 FRAMED, FACED, LOOSE = 0, 1, 2  # where a normal comes from: a frame, triangles, neighbours
@@ -274,7 +274,7 @@ def tangent_weights(rest: Riding) -> tuple[Ints, Floats]:
     A least-squares fit of dx = t_1 y_1 + t_2 y_2 to samples with rest offsets y in the tangent plane. Linear in positions, so normal and
     area of a deforming surface of points are t_1 x t_2 as those of a triangle are (edge x edge) / 2.
     """
-    count = min(NEAR, len(rest.points))
+    count = min(TANGENT, len(rest.points))
     near = KDTree(rest.points).nearest(rest.points, count)[1]
     n = rest.normals
     helper = np.eye(3)[np.abs(n).argmin(axis=1)]

@@ -15,6 +15,7 @@ from pliant.base import Floats, Ints, PliantError
 from pliant.detect.hash_grid import squared, thinned
 from pliant.detect.surfels.neighbours import KDTree
 from pliant.detect.surfels.projection import plane_normal, quadric_foot
+from pliant.detect.surfels.scan_normals import NOISY
 from pliant.geometry.topology import diagonal, labels
 from pliant.kernels import axpy, dot, kernel, load, scale, store, sub
 
@@ -22,14 +23,12 @@ SAME = 1e-9  # of the diagonal of the box: points nearer than this are one, and 
 LEAST = 4  # points of a surface
 LONELY = 16  # neighbours whose mean distance tells an outlier
 ALONE = 3.0  # times what is usual among its neighbours: a part of a scan with a ninth of the samples is kept
-THICK = 0.05  # median surface variation above which a neighbourhood is not flat
 THIN = 32  # points of the neighbourhood in which a thin layer is flat, if not in a smaller one
 SIZES = (12, THIN, 64, 128, 256, 512, 1024)
 FEW = 1000  # points below which coarseness cannot be told from noise: taken as a thin layer
 PROBES = 400  # points at which neighbourhoods are tried
 AROUND = 24  # neighbours that tell skin from inside
 LOPSIDED = 0.3  # |mean direction of the neighbours|: 0 inside, 1/2 on a flat skin
-SKIN = 0.6  # share of all points from which on they do not fill a body
 
 
 def merged(points: Floats) -> Ints:
@@ -82,7 +81,7 @@ def flat_size(points: Floats) -> int | None:
         spread = points[near] - points[near].mean(axis=1, keepdims=True)
         values = np.linalg.eigvalsh(np.einsum("ikj,ikl->ijl", spread, spread))
         variation = values[:, 0] / np.maximum(values.sum(axis=1), np.finfo(float).tiny)
-        if np.median(variation) <= THICK:
+        if np.median(variation) <= NOISY:
             return max(k, THIN)
     return None
 
@@ -98,13 +97,13 @@ def consolidated(points: Floats, k: int) -> tuple[Floats, Ints]:
 
 
 def skin(points: Floats) -> tuple[Ints, Floats] | None:
-    """(rows, outward directions) of the points of a filled body that have neighbours on one side only; None if nearly all have."""
+    """(rows, outward directions) of the points of a filled body that have neighbours on one side only; None if most have."""
     near = KDTree(points).nearest(points, min(AROUND + 1, len(points)))[1][:, 1:]
     way = points[near] - points[:, None]
     mean = (way / np.linalg.norm(way, axis=2, keepdims=True)).mean(axis=1)
     length = np.linalg.norm(mean, axis=1)
     rows = np.flatnonzero(length > LOPSIDED)
-    if len(rows) > SKIN * len(points):
+    if 2 * len(rows) > len(points):
         return None
     return rows, -mean[rows] / length[rows, None]
 

@@ -36,14 +36,13 @@ CHUNK = 64
 OPPOSITE = -0.25  # cosine of normals below which a neighbour lies on another sheet
 CUT = 4.0  # widths at which weights end, those of a regular surface with the last of its neighbours
 SUPPORT = 3.0  # widths h from the nearest sample beyond which directions are less certain
-SLOWEST = 0.1  # factor of a step at least: relaxation must not stop short
 MOST = 30  # iterations
 FOLLOW = 10  # iterations in which samples around are chosen anew; later a choice that flips back and forth would never end
-CLOSE = 1e-6  # of h: the step at which iteration ends
-NEARLY = 1e-3  # of h: steps as small as this come from samples that enter and leave the kernel; there is no nearer
+CLOSE = 1e-8  # of h: the step at which iteration ends, half the digits that there are
+NEARLY = 1e-3  # of h: steps as small as this come from samples that enter and leave the kernel; nothing is told nearer
 NEEDED = 9  # samples within 3 h for a quadric
-SIDE = 0.5  # of the spacing: how far beyond a rim sample the surface is taken to reach
-SURE = 2.0  # spacings: a foot farther from every sample is in a hole; a query farther off has its side from the winding number
+BLUR = 0.5  # spacings: nearer, samples tell nothing. So far a surface reaches beyond its rim samples, and so far bodies move unseen
+SURE = 2.0  # spacings that a sample speaks for the surface: a foot farther off is in a hole, a query has its side from the winding number
 SINGULAR = 1e-8  # ratio of pivots below which the six terms cannot be told apart
 
 
@@ -78,7 +77,7 @@ def project_all(samples, off, width, mode, queries, foot, sample, normal, flags,
                 else:
                     flag |= PLANE
             beyond = sub(q, load(points, s))
-            if dot(beyond, load(off, s)) > SIDE * spacing[s] or norm(beyond) > SURE * spacing[s]:
+            if dot(beyond, load(off, s)) > BLUR * spacing[s] or norm(beyond) > SURE * spacing[s]:
                 flag |= OFF
             if norm(sub(x, load(points, s))) > SUPPORT * h:
                 flag |= FAR
@@ -120,10 +119,11 @@ def _settle(samples, width, mode, x, q, s, theta):  # type: ignore[no-untyped-de
 
 @inline
 def relaxed(relax, step, last):  # type: ignore[no-untyped-def]
-    """The factor that would have ended the last step at a fixed point [Irons and Tuck 1969], between 0.1 and 2."""
+    """The factor that would have ended the last step at a fixed point [Irons and Tuck 1969], at most 2; 1 where that leads back."""
     change = sub(step, last)
     square = dot(change, change)
-    return min(max(-relax * dot(last, change) / square, SLOWEST), 2.0) if square > 0.0 else 1.0
+    factor = -relax * dot(last, change) / square if square > 0.0 else 1.0
+    return min(factor, 2.0) if factor > 0.0 else 1.0
 
 
 @kernel

@@ -20,9 +20,9 @@ from pliant.geometry.topology import labels
 from pliant.kernels import kernel, load, store, sub
 
 SMOOTH, RAW = 16, 32  # neighbours for clean and for noisy scans
-NOISY = 0.02  # median surface variation above which a scan counts as noisy
+NOISY = 0.05  # median surface variation above which neighbourhoods of a scan are not flat, but noisy or thick
 LINKS = 12  # neighbours in the graph that carries the orientation
-UNSURE = 0.01  # weight of a vote where the two opinions on a pair differ
+UNSURE = 1e-9  # weight of a vote where the two opinions on a pair differ: it decides only where there is no other
 FLAT = 1e-2  # |volume| / area^1.5 below which a component encloses nothing
 
 

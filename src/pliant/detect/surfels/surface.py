@@ -13,18 +13,18 @@ import numpy as np
 
 from pliant.base import Floats, Ints, PliantError
 from pliant.detect.hash_grid import HashGrid, as_queries
+from pliant.detect.penetration import ACROSS
 from pliant.detect.surfels.answers import FAR, MEDIAL, OFF, Projection
 from pliant.detect.surfels.areas import rims
 from pliant.detect.surfels.clean import LEAST
 from pliant.detect.surfels.clusters import Moments, Spheres, winding_number
 from pliant.detect.surfels.neighbours import KDTree, Neighbours
-from pliant.detect.surfels.projection import OPPOSITE, QUADRIC, SIDE, STEPS, SURE, Samples, implicit_all, project_all
+from pliant.detect.surfels.projection import BLUR, OPPOSITE, QUADRIC, STEPS, SURE, Samples, implicit_all, project_all
 from pliant.detect.surfels.scan_normals import suspects, unit
 from pliant.kernels import contiguous, use_threads
 
 NEIGHBOURS = 52  # samples within 4 spacings of a sample on a regular surface
-NEAR = 8  # nearest samples among which opposed ones are looked for
-UNLIKE = 0.5  # cosine of normals below which two feet belong to different parts of a surface
+OPPOSED_AMONG = 8  # nearest samples among which opposed ones are looked for
 METHODS = ("mls", "aa")
 
 
@@ -202,7 +202,7 @@ class PointSurface:
     @cached_property
     def _thin(self) -> bool:
         """Whether any sample has an opposed one among its nearest."""
-        near = self.graph[:, 1 : NEAR + 1]
+        near = self.graph[:, 1 : OPPOSED_AMONG + 1]
         return bool((np.einsum("ij,ikj->ik", self.normals, self.normals[near]) <= OPPOSITE).any())
 
     def _facing(self, points: Floats) -> Ints:
@@ -210,7 +210,7 @@ class PointSurface:
 
         Where a sheet or a crevice is thinner than the spacing, the nearest sample may be on the wrong side of it.
         """
-        near = self.search.nearest(points, min(NEAR, len(self)))[1]
+        near = self.search.nearest(points, min(OPPOSED_AMONG, len(self)))[1]
         normals = self.normals[near]
         height = np.einsum("ikj,ikj->ik", points[:, None] - self.points[near], normals)
         opposed = np.einsum("ikj,ij->ik", normals, normals[:, 0]) <= OPPOSITE
@@ -221,10 +221,10 @@ class PointSurface:
     def _medial(self, points: Floats, foot: Floats, normals: Floats) -> np.ndarray:
         """Whether samples with a quite different normal are nearly as near as the foot: two feet, so the distance has a kink."""
         distance = np.linalg.norm(points - foot, axis=1)
-        slack = SIDE * self.spacing[self.nearest(foot)]
+        slack = BLUR * self.spacing[self.nearest(foot)]
         start, found = self.search.within(points, distance + slack)
         row = np.repeat(np.arange(len(points)), np.diff(start))
-        other = np.einsum("ij,ij->i", self.normals[found], normals[row]) < UNLIKE
+        other = np.einsum("ij,ij->i", self.normals[found], normals[row]) < ACROSS
         deep = distance[row] > slack[row]  # nearer the foot is plainly the nearest
         return np.bincount(row[other & deep], minlength=len(points)) > 0
 
