@@ -125,7 +125,7 @@ def default_of(field):
         return "defaults"
     if value is None:
         return "none"
-    return f"`{scene_module._plain(value, '') if not isinstance(value, str) else quoted(value)}`".replace("True", "true").replace("False", "false")
+    return f"`{scene_module.plain(value, '') if not isinstance(value, str) else quoted(value)}`".replace("True", "true").replace("False", "false")
 
 
 def quoted(text):

@@ -251,7 +251,7 @@ def test_edges_that_start_through_each_other_are_a_pair(method, options, deep, c
 
 @pytest.mark.parametrize("method", BOTH)
 def test_a_thin_plate_is_not_crossed_at_high_speed(method):
-    """20 m/s through 1 mm with dt = 5 ms: a hundred plates a step. The method that looks at the end misses it."""
+    """20 m/s through 1 mm with dt = 5 ms: a hundred plates a step. Where the method looks at the end only, steps are cut."""
     scene = Scene(dt=0.005, gravity=(0, 0, 0), contact=method)
     shape = dict(kind="box", size=(1, 1, 0.001), edge=1.0)
     scene.add(name="plate", shape=shape, model="static")
@@ -259,7 +259,7 @@ def test_a_thin_plate_is_not_crossed_at_high_speed(method):
     scene.add(name="b", shape=brick, model="rigid", position=(0.03, 0.02, 0.2), velocity=(0, 0, -20))
     sim = scene.simulate().run(until=0.2)
     assert sim.state.velocity[1, 2] > 0 and sim.points("b")[:, 2].min() > 0
-    assert sim.scene.copy_with(contact="ground").simulate().run(until=0.2).centre("b")[2] < 0
+    assert sim.scene.copy_with(contact="ground").simulate().run(until=0.2).points("b")[:, 2].min() > 0
 
 
 @pytest.mark.parametrize("method", BOTH)

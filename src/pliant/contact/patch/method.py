@@ -151,7 +151,7 @@ class _Solved:
         memory |= _by_row(self.own[loaded], held[loaded], force[loaded]) | surface.remembered(motion, pairs, found, self.place)
         left = float(self.result.left.max(initial=0.0))
         warnings = [f"patch: an island of bodies was solved only to {left:.1e}"] if left > UNSOLVED else []
-        contacts = recovered(motion, pairs, found, rows, force, friction, gap, sticks, slip)
+        contacts = recovered(motion, pairs, found, rows, force, friction, gap, row[:, FRICTION], sticks, slip)
         return Answer(contacts, memory, warnings=warnings)
 
 

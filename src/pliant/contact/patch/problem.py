@@ -434,6 +434,8 @@ def _island(  # type: ignore[no-untyped-def]
             curve = 0.0
             for i in list_:
                 curve += dot(load(p, i), load(hp, i))
+            if not curve > 0.0:  # all that is left has underflowed
+                break
             alpha = rz / curve
             for i in list_:
                 store(d, i, axpy(alpha, load(p, i), load(d, i)))
@@ -451,6 +453,8 @@ def _island(  # type: ignore[no-untyped-def]
             linear += dot(ad, load(w, i))
             quadratic += dot(ad, di)
             began += dot(load(gradient, i), di)
+        if not began < 0.0:  # nothing but rounding is left to descend
+            return 0.0
         for r in range(rows[0], rows[1]):
             u = row_sum(start, dof, entry, r, nodes, d)
             trial[r, CHANGE], trial[r, CHANGE + 1], trial[r, CHANGE + 2] = u
@@ -473,7 +477,7 @@ def solve(  # type: ignore[no-untyped-def]
     dt, tolerance,
 ):  # fmt: skip
     """Solve all islands; w holds where each starts, row[:, LOAD] the loads that limit friction at first."""
-    vectors, block = np.empty((6, len(w), 3)), np.empty((len(w), 6))
+    vectors, block = np.zeros((6, len(w), 3)), np.empty((len(w), 6))  # zero where nothing moves
     for k in range(len(bounds) - 1):
         rows, bodies = (bounds[k, 0], bounds[k + 1, 0]), (bounds[k, 2], bounds[k + 1, 2])
         left[k] = _island(

@@ -60,7 +60,8 @@ def _cells(faces: Ints, normal: Floats) -> tuple[Ints, int]:
 
 
 def recovered(
-    motion: Motion, pairs: Pairs, found: Patches, rows: Rows, force: Floats, friction: Floats, gap: Floats, sticks: Bools, slip: Floats
+    motion: Motion, pairs: Pairs, found: Patches, rows: Rows, force: Floats, friction: Floats, gap: Floats, mu: Floats, sticks: Bools,
+    slip: Floats,
 ) -> Contacts:
     """The record of a step, from the normal forces [N] (r,), friction [N] (r, 3), gaps [m] and so on of the rows."""
     cells, q = motion.kept(Cells), np.flatnonzero(force > 0.0)
@@ -92,6 +93,7 @@ def recovered(
     first = corner[order[begin[:-1]]]
     normal /= length[:, None]
     force_ = total(share, force[:, None] * rows.normal + friction)
+    normal = _within_cone(force_, normal, mu[first])
     along = np.einsum("ri,ri->r", force_, normal)
     return Contacts(
         a=pairs.slave[found.pair[first]], b=pairs.master[found.pair[first]], feature_a=found.slave[first], feature_b=found.master[first],
@@ -100,6 +102,20 @@ def recovered(
         sticking=(total(press, sticks.astype(np.float64)) > 0.5 * load).astype(np.float64), slip=total(press, slip) / load[:, None],
         area=area, dt=motion.dt, support=Support(np.diff(start), point[:used], weight[:used]),
     )  # fmt: skip
+
+
+def _within_cone(force: Floats, normal: Floats, mu: Floats) -> Floats:
+    """Normals (c, 3), turned towards the force where it leaves the cone of friction about them.
+
+    Every row keeps its own cone; where normals differ around a node the sum may leave that about their mean, by less than they differ.
+    """
+    size = np.linalg.norm(force, axis=1, keepdims=True)
+    ahead = force / np.maximum(size, 1e-300)
+    aside = normal - np.einsum("ci,ci->c", normal, ahead)[:, None] * ahead
+    away = np.linalg.norm(aside, axis=1)  # sine of the angle between force and normal
+    sine = (mu / np.sqrt(1.0 + mu * mu))[:, None]
+    turned = np.sqrt(1.0 - sine * sine) * ahead + sine * aside / np.maximum(away, 1e-300)[:, None]
+    return np.where(away[:, None] > sine, turned, normal)
 
 
 @kernel

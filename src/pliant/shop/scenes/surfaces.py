@@ -9,7 +9,7 @@ import numpy as np
 from pliant.scene import Scene
 from pliant.simulate.simulation import Simulation
 
-PATCH = "pliant.contact.patch.method:Patch"
+PATCH = "patch"
 STEPS = (0.0, 0.003, 0.006, 0.003, 0.0)  # [m] how high the steps of the block are
 WIDE, CUSHION = 0.03, (0.16, 0.1, 0.05)  # [m] of a step, and of what lies on them
 
