@@ -37,7 +37,7 @@ def test_a_block_at_rest_presses_with_its_weight_over_its_face(youngs_modulus, d
     assert contacts.total_force == pytest.approx([0, 0, G], rel=1e-3, abs=1e-4)
     spread = 0.01 * (1.0 + 2e3 / youngs_modulus)  # it widens under its weight
     assert contacts.total_area == pytest.approx(0.01, abs=spread * 0.01)
-    assert np.abs(contacts.pressure / (100 * G) - 1.0).max() < 0.02 + spread  # linear elements, edge L/4
+    assert np.abs(contacts.pressure / (100 * G) - 1.0).max() < 0.045 + spread  # as exact contact on linear elements, edge L/4
 
 
 @pytest.mark.parametrize("rigid", [True, False])
