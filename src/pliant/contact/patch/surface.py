@@ -15,6 +15,7 @@ from pliant.detect.keys import recall
 from pliant.detect.patches import Patches, Shape
 from pliant.detect.penetration import body_boxes, meeting
 from pliant.detect.shapes import KINDS
+from pliant.detect.thickness import Thickness
 from pliant.detect.tree import Tree
 from pliant.geometry.mesh import TET_EDGES
 from pliant.model import Rest
@@ -66,7 +67,6 @@ class Surfaces:
         edge = np.linalg.norm(ends[:, :, 0] - ends[:, :, 1], axis=2).mean(axis=1)
         tets = np.bincount(skin.tet_body, minlength=count)
         self.layer = np.where(tets > 0, np.bincount(skin.tet_body, edge, count) / np.maximum(tets, 1), self.side)  # [m] (B,) of elements
-        self.width = _least_widths(x, skin.faces, skin.face_body, count)
         self._fit = x  # the points that the tree fits
 
     def fit(self, points: Floats) -> None:
@@ -74,17 +74,6 @@ class Surfaces:
         if self._fit is not points:
             self.tree.refit(points)
             self._fit = points
-
-
-def _least_widths(x: Floats, faces: Ints, face_body: Ints, count: int) -> Floats:
-    """Least extent of each body along its principal axes [m], (B,)."""
-    out = np.full(count, np.inf)
-    for body in range(count):
-        points = x[np.unique(faces[face_body == body])]
-        if len(points):
-            axes = np.linalg.svd(points - points.mean(axis=0), full_matrices=False)[2]
-            out[body] = np.ptp(points @ axes.T, axis=0).min()
-    return out
 
 
 def find_pairs(motion: Motion, surfaces: Surfaces, there: Floats, memory: Memory) -> Pairs:
@@ -113,7 +102,8 @@ def find_pairs(motion: Motion, surfaces: Surfaces, there: Floats, memory: Memory
     main = np.arange(len(a) + len(other)) < len(a)
     share, open_ = np.concatenate([1.0 - over, over[other]]), np.append(alike & (kept == 0.0), np.zeros(len(other), np.bool_))
     a, b, last = np.append(a, b[other]), np.append(b, a[other]), np.append(last, last[other])
-    thin = THIN * np.minimum(surfaces.width[a], surfaces.width[b])
+    half = motion.kept(Thickness).half
+    thin = 2.0 * THIN * np.minimum(half[a], half[b])
     edge = np.minimum(surfaces.side[a], np.where(surfaces.side[b] > 0, surfaces.side[b], np.inf))
     before = np.minimum(2.0 * last + FRESH * edge, thin)
     deep = np.minimum(thin, before + step[a] + step[b])
