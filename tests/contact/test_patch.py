@@ -67,6 +67,28 @@ def test_heavy_stands_on_light():
     assert sim.report.max_depth < 2e-4
 
 
+def test_heavy_stands_on_light_where_both_are_rigid():
+    """A thousand times as heavy, at 4 ms: both sides of the light one give way by 1000 g dt^2 / RIGID."""
+    scene = Scene(dt=0.004, contact=PATCH)
+    scene.add(name="ground", shape="plane", model="static")
+    scene.add(name="light", shape=BOX, position=(0, 0, 0.05), **made(True, density=5.0))
+    scene.add(name="heavy", shape=BOX, position=(0, 0, 0.15), **made(True, density=5000.0))
+    sim = scene.simulate().run(until=0.5)
+    assert 0.15 - sim.centre("heavy")[2] == pytest.approx(2 * 1000 * G * 0.004**2 / 2000, rel=0.01)
+
+
+def test_what_soft_boxes_share_is_touched_whole():
+    """Faces of one lie across those of the other, which bend a little: what stays open by no more than they bend is touched."""
+    scene = Scene(dt=0.005, contact=PATCH)
+    soft = dict(integrator="implicit", material=dict(youngs_modulus=1e5, mass_damping=5.0))
+    scene.add(name="ground", shape="plane", model="static")
+    scene.add(name="block", shape=dict(kind="box", size=(0.2, 0.2, 0.1), edge=0.04), position=(0, 0, 0.05), **soft)
+    scene.add(name="box", shape=dict(BOX, edge=0.033), position=(0.01, -0.02, 0.15), rotation=(0, 0, 17), **soft)
+    contacts = scene.simulate().run(until=1.0).contacts("box", "block")
+    assert contacts.total_force[2] == pytest.approx(G, rel=1e-3)
+    assert contacts.total_area == pytest.approx(0.01, rel=0.005)
+
+
 @pytest.mark.parametrize("rigid", [True, False])
 def test_a_block_on_a_slope_holds_or_slides_as_coulomb_says(rigid):
     """At 1.01 tan it does not creep, at 0.5 tan it slides as it should."""

@@ -168,21 +168,3 @@ def _fill(  # type: ignore[no-untyped-def]
                 entry[mark[i], 0] += w * weight[m] if f < 0 else w
         out_start[k + 1] = used
     return used
-
-
-def stiffness_of_matter(system: System, contact: Contact, nodes: int, dt: float) -> Floats:
-    """What a row feels of the nodes that carry it [N/m], (r,): 1 / sum w^2 / a_i, a_i the mean diagonal of A over dt^2; inf on frames."""
-    out = np.empty(len(contact.row))
-    _yields(contact.start, contact.dof, contact.entry, system.diagonal, nodes, out)
-    return out / dt**2
-
-
-@kernel
-def _yields(start, dof, entry, diagonal, nodes, out):  # type: ignore[no-untyped-def]
-    for r in range(len(out)):
-        total = 0.0
-        for e in range(start[r], start[r + 1]):
-            i = dof[e]
-            if i < nodes:
-                total += 3.0 * entry[e, 0] ** 2 / (diagonal[i, 0] + diagonal[i, 3] + diagonal[i, 5])
-        out[r] = 1.0 / total if total > 0.0 else np.inf

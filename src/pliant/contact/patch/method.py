@@ -12,11 +12,10 @@ from pliant.contact.contacts import Contacts
 from pliant.contact.friction import tangential
 from pliant.contact.method import Answer, Memory
 from pliant.contact.patch import surface
-from pliant.contact.patch.islands import divided, stiffness_of_matter, system
+from pliant.contact.patch.islands import divided, system
 from pliant.contact.patch.problem import (
     FRICTION,
     GAP,
-    LACK,
     LOAD,
     MOTION,
     ROUGH,
@@ -36,7 +35,6 @@ from pliant.detect.keys import find, recall, remember
 from pliant.detect.patches import Patches
 from pliant.world.motion import Motion, Place, Rows
 
-INNER = 10.0  # of the stiffness of the matter around a row: stiffer ones get there step by step, softer ones ask for more renewals
 LOOKS = 3  # at most
 UNSOLVED = 100 * TOLERANCE  # what is left of the gradient that is told to the user: two digits short
 AGAIN = 0.01  # of an edge: motion since the last look that asks for another; areas are off by about as much of a face
@@ -113,10 +111,9 @@ class _Solved:
         mu_s, mu_d = motion.pairs.friction(a, b)
         mu = np.where(recall(memory, "slipping", key) > 0.5, mu_d, mu_s)
         k, shear = kappa[0][found.pair] * found.area, kappa[1][found.pair] * found.area
-        inner = np.minimum(k[order], INNER * stiffness_of_matter(matrix, contact, len(motion.x), motion.dt))
         row = contact.row
         row[:, GAP], row[:, STRETCH : STRETCH + 3], row[:, FRICTION], row[:, LOAD] = gap[order], stretch[order], mu[order], load[order]
-        row[:, STIFF], row[:, SHEAR], row[:, LACK] = inner, shear[order], 1.0 - inner / k[order]
+        row[:, STIFF], row[:, SHEAR] = k[order], shear[order]
         count, parts = len(rows), len(islands.bounds) - 1
         out = Solution(np.zeros_like(w), np.zeros((count, TRIAL)), np.zeros((count, 4)), np.zeros((parts, 3), np.int64), np.zeros(parts))
         out.w[islands.dof] = w[islands.dof]

@@ -9,16 +9,10 @@ u = J_r w, n the normal, g the gap and s the stretch of the tangential spring at
     friction        t = k_t (s + dt T u),  cut to the limit  mu f0,      T = 1 - n n^T
     l = k/2 min(0, g + dt n.u)^2 + Huber(|s + dt T u|; k_t, mu f0)
 
-[Castro 2022]. The load f0 that limits friction is lagged, so that what is left is convex, and renewed until it has settled. A row that is
-to have a stiffness K far above that of the matter around it would spoil the search; it gets a smaller k, and what it lacks is renewed
-with f0:
-
-    f = k max(0, -g - dt n.u + (1/k - 1/K) f0),     which is K (-g - dt n.u) once f = f0
-
-(the proximal point method [Rockafellar 1976]). Newton's method; directions by conjugate gradients on H = A + J^T G J, G the Hessian of l;
-exact line search. The preconditioner adds the inverse diagonal blocks of H and a solve for the rigid motions of all bodies of the island
-(in small islands of all together, in large ones of each alone); its norm therefore sees a body that moves as a whole as well as one that
-deforms, and the search stops by it.
+[Castro 2022]. The load f0 that limits friction is lagged, so that what is left is convex, and renewed until it has settled. Newton's
+method; directions by conjugate gradients on H = A + J^T G J, G the Hessian of l; exact line search. The preconditioner adds the inverse
+diagonal blocks of H and a solve for the rigid motions of all bodies of the island (in small islands of all together, in large ones of each
+alone); its norm therefore sees a body that moves as a whole as well as one that deforms, and the search stops by it.
 
 Islands share no unknown, so they are solved apart: far-away bodies and the number of threads change nothing.
 
@@ -46,7 +40,7 @@ SETTLED = 1e-4  # of the largest load: change of the loads below which they stay
 RENEWALS = 10  # how often these loads are renewed at most
 TOGETHER = 40  # bodies in an island up to which their rigid motions are solved together, densely
 
-NORMAL, GAP, STRETCH, STIFF, SHEAR, FRICTION, LACK, LOAD, PLACE, ROW = 0, 3, 4, 7, 8, 9, 10, 11, 12, 15  # columns of `row`
+NORMAL, GAP, STRETCH, STIFF, SHEAR, FRICTION, LOAD, PLACE, ROW = 0, 3, 4, 7, 8, 9, 10, 11, 14  # columns of `row`
 MOTION, CHANGE, HESSIAN, TRIAL = 0, 3, 6, 12  # columns of `trial`: u, its change along the direction, G
 
 
@@ -139,7 +133,7 @@ def law(row, r, u, dt):  # type: ignore[no-untyped-def]
     """(normal force, tangential spring, its length, its force over its length) at u."""
     n = three(row, r, NORMAL)
     across = dot(n, u)
-    f = max(0.0, row[r, STIFF] * (-row[r, GAP] - dt * across) + row[r, LACK] * row[r, LOAD])
+    f = row[r, STIFF] * max(0.0, -row[r, GAP] - dt * across)
     s = axpy(dt, axpy(-across, n, u), three(row, r, STRETCH))
     length, limit = norm(s), row[r, FRICTION] * row[r, LOAD]
     stiffness = row[r, SHEAR] if row[r, SHEAR] * length <= limit else limit / length

@@ -64,14 +64,17 @@ def recovered(
     slip: Floats,
 ) -> Contacts:
     """The record of a step, from the normal forces [N] (r,), friction [N] (r, 3), gaps [m] and so on of the rows."""
-    cells, q = motion.kept(Cells), np.flatnonzero(force > 0.0)
-    if len(q) == 0:
+    cells, loaded = motion.kept(Cells), force > 0.0
+    if not loaded.any():
         return Contacts.none(motion.dt)
+    q = np.flatnonzero(loaded | _covered(found, gap, loaded))
     corner = np.repeat(q, 3)
     share = np.maximum(found.weights[q], 0.0)  # points of a face that is covered in pieces may lie beyond its edges
     share = (share / share.sum(axis=1, keepdims=True)).ravel()
     key = found.pair[corner] * cells.count + cells.of_corner[found.slave[q]].ravel()
     some = share > 0.0
+    corner, share, key = corner[some], share[some], key[some]
+    some = np.isin(key, key[loaded[corner]])  # around nodes that carry no force there is no contact
     corner, share, key = corner[some], share[some], key[some]
     keys, row = np.unique(key, return_inverse=True)
     count = len(keys)
@@ -102,6 +105,30 @@ def recovered(
         sticking=(total(press, sticks.astype(np.float64)) > 0.5 * load).astype(np.float64), slip=total(press, slip) / load[:, None],
         area=area, dt=motion.dt, support=Support(np.diff(start), point[:used], weight[:used]),
     )  # fmt: skip
+
+
+def _covered(found: Patches, gap: Floats, loaded: Bools) -> Bools:
+    """Open rows that would touch if faces could bend, (r,): on a face that presses, with a gap no wider than its own deviation from flat.
+
+    A ball in a block of flat faces overlaps their middles and leaves their corners open, by the sagitta of its curve over a face; what
+    the faces share with it is all of them. The deviation is the largest one of the gaps from the linear function that fits them best.
+    """
+    out = np.zeros(len(gap), np.bool_)
+    _, face = np.unique(np.stack([found.pair, found.slave]), axis=1, return_inverse=True)
+    mixed = (np.bincount(face, loaded) > 0) & (np.bincount(face, ~loaded) > 0)
+    rows = np.flatnonzero(mixed[face])
+    if len(rows) == 0:
+        return out
+    faces, face = np.unique(face[rows], return_inverse=True)
+    b, area, g = found.weights[rows], found.area[rows], gap[rows]
+    total = lambda value: np.bincount(face, area * value, len(faces))
+    m = np.stack([np.stack([total(b[:, i] * b[:, j]) for j in range(3)], axis=1) for i in range(3)], axis=1)
+    m += 1e-12 * np.trace(m, axis1=1, axis2=2)[:, None, None] * np.eye(3)  # rows on one line leave the slope across it open
+    fit = np.linalg.solve(m, np.stack([total(b[:, i] * g) for i in range(3)], axis=1)[:, :, None])[:, :, 0]
+    off = np.zeros(len(faces))
+    np.maximum.at(off, face, np.abs(np.einsum("ri,ri->r", b, fit[face]) - g))
+    out[rows] = ~loaded[rows] & (g <= off[face])
+    return out
 
 
 def _within_cone(force: Floats, normal: Floats, mu: Floats) -> Floats:
