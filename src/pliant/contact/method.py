@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Protocol, runtime_checkable
 import numpy as np
 
 from pliant.base import Floats, PliantError, nearest
-from pliant.bodies.register import room_of
+from pliant.contact.choice import RULES
 from pliant.contact.contacts import Contacts
 from pliant.contact.passing import Cut, passing
 from pliant.spec.units import in_scene_units
@@ -70,7 +70,7 @@ def find_method(name: str) -> type:
         return _REGISTERED[name]
     place = METHODS.get(name, name)
     if ":" not in place:
-        raise PliantError(f"There is no contact method '{name}': {nearest(name, [*METHODS, *_REGISTERED, 'auto'])}")
+        raise PliantError(f"There is no contact method '{name}': {nearest(name, [*METHODS, *_REGISTERED, *RULES])}")
     module, _, attribute = place.partition(":")
     try:
         return getattr(importlib.import_module(module), attribute)
@@ -95,20 +95,6 @@ def make_method(name: str, options: Mapping[str, Any] | None = None) -> ContactM
     return method
 
 
-def choose(kinds: list[str]) -> tuple[str, str]:
-    """The method that `contact = "auto"` stands for, and why, from the kinds of bodies in the scene."""
-    rooms = [room_of(kind) for kind in kinds]
-    if not any(room.moves for room in rooms) or len(kinds) < 2:
-        return "none", "nothing in the scene can touch anything else"
-    if "quasi-rigid" in kinds:
-        return "quasi-rigid", "surfaces of quasi-rigid bodies give way only under it"
-    if "points" in kinds:
-        return "point-surface", "it is made for bodies of points, which it meets through their surfels"
-    if any(room.solid for room in rooms) and all(room.solid or room.hard for room in rooms):
-        return "noniterative", "soft bodies with tetrahedra meet in closed form, with little depth"
-    return "continuous-penalty", "vertices, faces and edges meet along their paths, so that nothing thin or fast slips through"
-
-
 @dataclass(frozen=True)
 class Nothing:
     """Looks at nothing and pushes nothing."""
@@ -127,7 +113,7 @@ def _sum(shown: list[Floats | Callable[[], Floats]]) -> Floats:
 
 @dataclass(frozen=True)
 class Several:
-    """The methods of a scene by name; the first is the rule, the others serve the pairs that name them."""
+    """The methods of a scene by name; the table of pairs says which of them serves which pair."""
 
     methods: dict[str, ContactMethod]
 
@@ -135,6 +121,10 @@ class Several:
     def needs(self) -> frozenset[str]:
         """What any of them needs of the bodies' shapes."""
         return frozenset().union(*(m.needs for m in self.methods.values()))
+
+    def some(self, names: list[str]) -> Several:
+        """Only these, in this order."""
+        return Several({name: self.methods[name] for name in names})
 
     def passing(self, motion: Motion) -> Cut | None:
         """What would pass through each other within the step unless it is cut short."""

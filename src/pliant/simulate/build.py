@@ -13,7 +13,7 @@ from pliant.base import Floats, Ints, PliantError
 from pliant.bodies.parts import body_parts, element_groups, shape_of
 from pliant.bodies.quasi_rigid.response import read_table
 from pliant.bodies.schema import SoftBody
-from pliant.contact.method import Several, choose, make_method
+from pliant.contact.method import Several
 from pliant.detect.shapes import KINDS, NO_SHAPE
 from pliant.geometry.shapes import resolve
 from pliant.integrate.explicit import stable_step
@@ -21,7 +21,8 @@ from pliant.model import SCHEMES, STAGED, SYMPLECTIC, Bodies, Frames, Model, Nod
 from pliant.record.snapshot import PARTS, is_named
 from pliant.scene import Body, ResponseTable, Scene, Where
 from pliant.simulate.boundary import Draft, chosen, joined, starts, wire_attachments, wire_drives, wire_loads
-from pliant.world.pairs import PairTable, pair_table
+from pliant.simulate.contact_rule import contact_of, methods_of, rule_of
+from pliant.world.pairs import PairTable, Rule, pair_table
 from pliant.world.world import World
 
 SAFETY = 0.9  # of the stable step; stretched elements are stiffer than they are at rest
@@ -32,7 +33,7 @@ def build(scene: Scene) -> tuple[World, Several]:
     scene = scene.sampled()
     if not scene.bodies:
         raise PliantError("The scene has no bodies: add one with scene.add(...) or a [[bodies]] table.")
-    contact, why = contact_of(scene)
+    contact = contact_of(scene)
     _refuse_tearing(scene)
     parts = [body_parts(body, contact.needs) for body in scene.bodies]
     draft = Draft(parts, starts([len(p.nodes) for p in parts]), starts([len(p.points) for p in parts]))
@@ -40,8 +41,9 @@ def build(scene: Scene) -> tuple[World, Several]:
         if part.frame is not None:
             draft.frames[index] = len(draft.frames)
     model, state = _model(scene, draft)
+    rule, why = rule_of(scene, model)
     model.notes += [*(note for part in parts for note in part.notes), *why]
-    return World(model, state, _pairs(scene, model, list(contact.methods)), scene.solver), contact
+    return World(model, state, _pairs(scene, model, rule), scene.solver), contact.some(rule.methods)
 
 
 def _refuse_tearing(scene: Scene) -> None:
@@ -244,26 +246,9 @@ def explicit_limit(model: Model) -> float:
     return float(stable_steps(model)[~model.bodies.unsafe].min(initial=np.inf))
 
 
-def methods_of(scene: Scene) -> list[str]:
-    """Names of the contact methods of a scene, the rule first."""
-    rule = scene.contact.get("method", "auto") if isinstance(scene.contact, dict) else scene.contact
-    if rule == "auto":
-        rule, _ = choose([b.model for b in scene.bodies])
-    return list(dict.fromkeys([rule, *(p.method for p in scene.pairs if p.method)]))
-
-
-def contact_of(scene: Scene) -> tuple[Several, list[str]]:
-    """The contact methods of a scene in table order, and why they were chosen."""
-    rule, *others = methods_of(scene)
-    options = {k: v for k, v in scene.contact.items() if k != "method"} if isinstance(scene.contact, dict) else {}
-    asked = scene.contact.get("method", "auto") if isinstance(scene.contact, dict) else scene.contact
-    why = [f"contact = \"{rule}\": {choose([b.model for b in scene.bodies])[1]}."] if asked == "auto" else []
-    return Several({rule: make_method(rule, options), **{m: make_method(m) for m in others}}), why
-
-
 def read_meshes(scene: Scene) -> Scene:
     """A copy in which meshes from files and surfaces to be filled are there, so that what runs is what is recorded."""
-    needs, bodies = contact_of(scene)[0].needs, []
+    needs, bodies = contact_of(scene).needs, []
     for body in scene.bodies:
         update: dict[str, Any] = {}
         for part in PARTS:
@@ -293,8 +278,8 @@ def _read_region(region: Any, name: str) -> Any:
         raise PliantError(f"Body '{name}', a region: {error}") from None
 
 
-def _pairs(scene: Scene, model: Model, methods: list[str]) -> PairTable:
+def _pairs(scene: Scene, model: Model, rule: Rule) -> PairTable:
     bodies, frames = model.bodies, model.frames
     movable = np.ones(len(bodies), bool)
     movable[frames.body[frames.inverse == 0.0]] = False
-    return pair_table(scene.pairs, bodies.names, bodies.friction, bodies.static_friction, movable, methods)
+    return pair_table(scene.pairs, bodies.names, bodies.friction, bodies.static_friction, movable, rule)

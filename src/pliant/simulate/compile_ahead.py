@@ -29,7 +29,7 @@ from pliant.integrate.blocks import BlockPattern
 from pliant.kernels import CAN_CACHE
 from pliant.record.elements import element_stress, element_stretch
 from pliant.scene import Scene
-from pliant.simulate.build import methods_of
+from pliant.simulate.contact_rule import methods_of
 
 
 def _world(job: Job) -> None:

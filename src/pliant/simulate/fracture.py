@@ -251,6 +251,7 @@ def _pairs(old: PairTable, bodies: Bodies) -> PairTable:
     order = np.argsort(np.array(keys, np.int64), kind="stable")
     pick = np.array(rows, np.int64)[order]
     return replace(
-        old, sliding=bodies.friction, sticking=bodies.static_friction, movable=old.movable[family],  # the same arrays: both change
-        key=np.array(keys, np.int64)[order], contact=old.contact[pick], method=old.method[pick], mu_d=old.mu_d[pick], mu_s=old.mu_s[pick],
+        old, sliding=bodies.friction, sticking=bodies.static_friction,  # the same arrays: both change
+        movable=old.movable[family], group=old.group[family], key=np.array(keys, np.int64)[order], contact=old.contact[pick],
+        method=old.method[pick], mu_d=old.mu_d[pick], mu_s=old.mu_s[pick],
     )  # fmt: skip

@@ -22,6 +22,7 @@ from pliant.record.elements import element_stretch
 from pliant.record.snapshot import freeze, pack_scene, thaw, unpack_scene
 from pliant.scene import Scene
 from pliant.simulate.build import read_meshes
+from pliant.simulate.contact_rule import recorded
 from pliant.simulate.drawn import cell_fields, drawn_cells, point_fields
 from pliant.simulate.guards import Guard, check_start
 from pliant.simulate.simulation import Simulation
@@ -69,7 +70,7 @@ def start(
     """Build a scene and open its run file, which from then on holds all that is needed to go on."""
     sim, every = _built(scene, every)
     text, meshes = pack_scene(sim.given)
-    header = {"scene": text, "name": scene.name, "kinds": sim.world.model.bodies.kind}
+    header = {"scene": text, "name": scene.name, "kinds": sim.world.model.bodies.kind, "auto": "pairs"}
     try:
         Path(out).parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -129,7 +130,7 @@ def reopen(path: str | Path, duration: float | None = None) -> tuple[Simulation,
     model = recorder.run().model()
     text = model.meta.get("scene") if model else None  # a run recorded in the browser may have changed its scene
     scene = unpack_scene(text or recorder.header["scene"], dict(model.arrays) if model else {})
-    sim = Simulation(scene)
+    sim = Simulation(recorded(scene, recorder.header))
     sim.recall(thaw(dict(record.arrays), record.meta))
     sim.scene.duration = record.meta["duration"] if duration is None else duration
     return sim, recorder

@@ -23,9 +23,12 @@ class PairTable:
     movable: np.ndarray  # (B,) bool: False for static and prescribed bodies, which do not meet each other
     key: Ints  # sorted keys low * B + high of the exceptions
     contact: np.ndarray  # bool per exception
-    method: Ints  # index into the scene's list of methods, per exception
+    method: Ints  # index into the scene's list of methods, per exception; -1: by rule
     mu_d: Floats  # NaN: by rule
     mu_s: Floats
+    group: Ints  # (B,) bodies that the rule does not tell apart
+    rule: Ints  # (g, g) method of two bodies of these groups, as an index
+    own: Ints  # (g,) of one that meets itself
     only: int | None = None  # a view for one method: pairs of the others count as off
 
     def for_method(self, index: int) -> PairTable:
@@ -42,11 +45,16 @@ class PairTable:
         a, b = np.asarray(a, np.int64), np.asarray(b, np.int64)
         moves = self.movable[a] | self.movable[b]
         on = moves & (a != b)
-        if len(self.key) == 0:
-            return on if self.only in (None, 0) else np.zeros(len(on), bool)
-        at, stated = self._exception(a, b)
-        on = np.where(stated, self.contact[at] & moves, on)
-        return on if self.only is None else on & (np.where(stated, self.method[at], 0) == self.only)
+        method = self._by_rule(a, b) if self.only is not None else None
+        if len(self.key):
+            at, stated = self._exception(a, b)
+            on = np.where(stated, self.contact[at] & moves, on)
+            if method is not None:
+                method = np.where(stated & (self.method[at] >= 0), self.method[at], method)
+        return on if method is None else on & (method == self.only)
+
+    def _by_rule(self, a: Ints, b: Ints) -> Ints:
+        return np.where(a == b, self.own[self.group[a]], self.rule[self.group[a], self.group[b]])
 
     def friction(self, a: Ints, b: Ints) -> tuple[Floats, Floats]:
         """Static and sliding coefficient of each pair."""
@@ -59,10 +67,25 @@ class PairTable:
         return np.maximum(mu_s, mu_d), mu_d
 
 
+@dataclass(frozen=True)
+class Rule:
+    """Which method two bodies have if no pair says otherwise, by groups of bodies."""
+
+    methods: list[str]  # of the scene
+    group: Ints  # (B,)
+    table: Ints  # (g, g) index of a method
+    own: Ints  # (g,) of one that meets itself
+
+    @staticmethod
+    def same(methods: list[str], count: int) -> Rule:
+        """The first one for all."""
+        return Rule(methods, np.zeros(count, np.int64), np.zeros((1, 1), np.int64), np.zeros(1, np.int64))
+
+
 def pair_table(
-    pairs: Sequence[Pair], names: list[str], sliding: Floats, sticking: Floats, movable: np.ndarray, methods: list[str]
+    pairs: Sequence[Pair], names: list[str], sliding: Floats, sticking: Floats, movable: np.ndarray, rule: Rule
 ) -> PairTable:
-    """Flatten the scene's pairs; method 0 is the scene's own."""
+    """Flatten the scene's pairs."""
     rows: dict[int, Pair] = {}
     for pair in pairs:
         for name in (pair.a, pair.b):
@@ -82,7 +105,8 @@ def pair_table(
         sliding, sticking, movable,
         np.array(keys, np.int64),
         np.array([p.contact for p in stated], bool),
-        np.array([methods.index(p.method) if p.method else 0 for p in stated], np.int64),
+        np.array([rule.methods.index(p.method) if p.method else -1 for p in stated], np.int64),
         np.array([number(p.friction, None) for p in stated]),
         np.array([number(p.static_friction, p.friction) for p in stated]),
+        rule.group, rule.table, rule.own,
     )  # fmt: skip

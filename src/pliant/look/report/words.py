@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from pliant.base import PliantError
+from pliant.contact.choice import RULES
 from pliant.look.caption import length_words
 from pliant.look.fields import PREFIXES
 from pliant.look.report import by_hand
@@ -17,7 +18,7 @@ from pliant.look.report.html import code, facts, folded, listing, table, text
 from pliant.measure.pairs import per_pair
 from pliant.record import Run, human
 from pliant.scene import Body, Scene
-from pliant.simulate.build import contact_of
+from pliant.simulate.contact_rule import contact_of, recorded, rule_name
 
 MOST_BODIES = 60  # rows of the table of bodies; the others are counted
 MOST_PAIRS = 40
@@ -75,7 +76,7 @@ def _balance(series: dict[str, np.ndarray]) -> str:
 def scene_of(run: Run) -> Scene | None:
     """The scene in the run file; None if it is of another program or version."""
     try:
-        return Scene.recorded(run.header["scene"])
+        return recorded(Scene.recorded(run.header["scene"]), run.header)
     except (KeyError, PliantError):
         return None
 
@@ -111,13 +112,14 @@ def summary(run: Run) -> str:
 
 
 def _method(scene: Scene) -> str:
+    rule = rule_name(scene)
     try:
-        methods, why = contact_of(scene)
+        methods = contact_of(scene).methods
     except PliantError:  # a method of the user's own that is not here
         return str(scene.contact)
     options = {k: v for k, v in scene.contact.items() if k != "method"} if isinstance(scene.contact, dict) else {}
     given = f" with {', '.join(f'{k} = {v}' for k, v in options.items())}" if options else ""
-    return ", ".join(methods.methods) + given + (" (chosen by pliant)" if why else "")
+    return ", ".join(methods) + given + (f" (chosen by {rule}: see the notes)" if rule in RULES else "")
 
 
 def _vector(values: tuple[float, ...], unit: str) -> str:

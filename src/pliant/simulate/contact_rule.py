@@ -1,0 +1,103 @@
+"""Which contact methods a scene needs, and which of them two bodies have: before it is built, and by what its bodies turned out to be."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from pliant.base import Ints, PliantError
+from pliant.bodies.register import room_of
+from pliant.contact.choice import RULES, WHY, Kind, of_pair, of_scene
+from pliant.contact.method import Several, make_method
+from pliant.geometry.topology import unique_edges
+from pliant.model import IMPLICIT, Model
+from pliant.record.snapshot import is_named
+from pliant.scene import Body, Scene
+from pliant.world.pairs import Rule
+
+
+def rule_name(scene: Scene) -> str:
+    """What a scene says of its contact, without options."""
+    return scene.contact.get("method", "auto") if isinstance(scene.contact, dict) else scene.contact
+
+
+def recorded(scene: Scene, header: Mapping[str, Any]) -> Scene:
+    """The scene of a run file: "auto" of files from before it chose for each pair is what it was then."""
+    old = rule_name(scene) == "auto" and header.get("auto") != "pairs"
+    return scene.model_copy(update={"contact": "classic"}) if old else scene
+
+
+def methods_of(scene: Scene) -> list[str]:
+    """Names of the contact methods that a scene may need; where one is the rule it comes first."""
+    asked, bodies, named = rule_name(scene), scene.bodies, [p.method for p in scene.pairs if p.method]
+    if asked != "auto":
+        return list(dict.fromkeys([of_scene(b.model for b in bodies) if asked == "classic" else asked, *named]))
+    kinds = {kind: sum(kind in _kinds(body) for body in bodies) for body in bodies for kind in _kinds(body)}
+    both = {of_pair(a, b) for a in kinds for b in kinds if a != b or kinds[a] > 1}
+    own = {of_pair(kind, kind, alone=True) for body in bodies if _meets_itself(scene, body.name) for kind in _kinds(body)}
+    return [*(m for m in WHY if m in (both | own) - {"none"}), *(m for m in dict.fromkeys(named) if m not in both | own)] or ["none"]
+
+
+def _kinds(body: Body) -> list[Kind]:
+    """What a body can turn out to be once it is built: of "auto" steps either scheme; open or closed."""
+    scheme = getattr(body, "integrator", "")
+    implicit = [False, True] if scheme == "auto" else [scheme == "implicit"]
+    rim = [False] if is_named(body.shape) or room_of(body.model).solid else [False, True]
+    return [Kind(body.model, i, r) for i in implicit for r in rim]
+
+
+def _meets_itself(scene: Scene, name: str) -> bool:
+    return any(p.a == p.b == name and p.contact and not p.method for p in scene.pairs)
+
+
+def contact_of(scene: Scene) -> Several:
+    """The contact methods that a scene may need, with their options."""
+    first, *others = methods_of(scene)
+    options = {k: v for k, v in scene.contact.items() if k != "method"} if isinstance(scene.contact, dict) else {}
+    if options and rule_name(scene) in RULES:
+        text = f"contact = \"{rule_name(scene)}\" stands for several methods and takes no options ({', '.join(options)})"
+        raise PliantError(f"{text}: name the method that they are meant for.")
+    return Several({first: make_method(first, options), **{m: make_method(m) for m in others}})
+
+
+def rule_of(scene: Scene, model: Model) -> tuple[Rule, list[str]]:
+    """Which method two bodies have unless a pair says otherwise, and why."""
+    asked, count = rule_name(scene), len(scene.bodies)
+    if asked != "auto":
+        methods = methods_of(scene)
+        return Rule.same(methods, count), [f"contact = \"classic\": {methods[0]}, since {WHY[methods[0]]}."] if asked == "classic" else []
+    kinds = _built_kinds(model)
+    known = list(dict.fromkeys(kinds))
+    group = np.array([known.index(kind) for kind in kinds], np.int64)
+    many, names = np.bincount(group, minlength=len(known)), model.bodies.names
+    found = [[of_pair(a, b) for b in known] for a in known]
+    own = [of_pair(kind, kind, alone=True) for kind in known]
+    used = {found[i][j] for i in range(len(known)) for j in range(len(known)) if i != j or many[i] > 1}
+    used |= {own[group[k]] for k in range(count) if _meets_itself(scene, names[k])}
+    named = [p.method for p in scene.pairs if p.method]
+    methods = list(dict.fromkeys([*(m for m in WHY if m in used - {"none"}), *named])) or ["none"]
+    index = lambda name: methods.index(name) if name in methods else -1
+    table = np.array([[index(name) for name in row] for row in found], np.int64)
+    rule = Rule(methods, group, table, np.array([index(name) for name in own], np.int64))
+    return rule, [f"contact = \"auto\": {m}{_between(known, found, many, m)}, since {WHY[m]}." for m in methods if m in used or m == "none"]
+
+
+def _between(kinds: list[Kind], found: list[list[str]], many: Ints, method: str) -> str:
+    """Which bodies have a method, in words; nothing if all have it."""
+    pairs = [(i, j) for i in range(len(kinds)) for j in range(i + 1) if i != j or many[i] > 1]
+    mine = [pair for pair in pairs if found[pair[0]][pair[1]] == method]
+    others = [pair for pair in pairs if found[pair[0]][pair[1]] not in (method, "none")]
+    words = dict.fromkeys(" and ".join(sorted((kinds[i].model, kinds[j].model))) for i, j in mine)
+    return f" between {', '.join(words)}" if others and mine else " for self-contact" if others else ""
+
+
+def _built_kinds(model: Model) -> list[Kind]:
+    """What each body turned out to be."""
+    bodies, nodes, skin = model.bodies, model.nodes, model.skin
+    implicit, rim = np.zeros(len(bodies), bool), np.zeros(len(bodies), bool)
+    implicit[nodes.body[nodes.scheme == IMPLICIT]] = True
+    edges, number = unique_edges(np.stack([skin.faces, np.roll(skin.faces, -1, axis=1)], axis=2).reshape(-1, 2))
+    rim[skin.body[edges[np.bincount(number, minlength=len(edges)) == 1, 0]]] = True
+    return [Kind(k, bool(i), bool(r) and not room_of(k).solid) for k, i, r in zip(bodies.kind, implicit, rim, strict=True)]
