@@ -116,7 +116,7 @@ def rays(a, b, deep, high, count, rng):
     hit = np.where(np.isfinite(nearest), share, 0.0)
     nearest = np.where(hit > 0, nearest, 0.0)
     values = np.stack([hit, hit * nearest, *(hit * x.T)], axis=1) * area.sum()
-    return values.mean(axis=0), values.std(axis=0) / np.sqrt(count)
+    return values.mean(axis=0), (values.std(axis=0) * np.sqrt(count) + area.sum()) / count  # a ray more or less: few hits may be none
 
 
 def sums(found, points, faces):

@@ -1,4 +1,4 @@
-"""The surface that an exact ball shares with another exact shape, without facets, so that it rolls.
+"""The surface that an exact ball shares with another exact shape (theory/patch 3.4), without facets, so that it rolls.
 
 About the point of the shape that is closest to the ball's centre both surfaces are paraboloids, and the gap between them is
     g(u, v) = D + (k1 u^2 + k2 v^2) / 2,   k = 1 / R + curvature of the shape,

@@ -1,4 +1,4 @@
-"""Pairs of triangles that face each other: for each pair of bodies, those of the master within a depth of those of the slave.
+"""Pairs of triangles that face each other, of two bodies, within a depth (theory/patch 3.1); which of their rows count (theory/patch 3.3).
 
 What two triangles share lies in the prism that the slave's triangle sweeps along its own normal, from -deep to high. The slave's tree
 is descended as far as its boxes, widened by both, meet the master's; then the box of each prism against the tree of the master. Bodies

@@ -1,4 +1,4 @@
-"""The surface that two bodies share, as clipped polygons with quadrature points: triangles against triangles and against exact shapes.
+"""The surface that two bodies share, as clipped polygons with quadrature points (theory/patch 3.1-3.4).
 
 A triangle of the slave is cut by the triangles of the master that face it, projected along the slave's normal n into its plane. Over the
 polygon that is left the gap g between the two planes, along n, is linear; a second cut at g = 0 parts what overlaps (g <= 0) from what is

@@ -1,4 +1,4 @@
-"""From rows over skin points to the problem of each island: unknowns, matrix, rows over unknowns, rigid motions."""
+"""From rows over skin points to the problem of each island (theory/patch 4.3): unknowns, matrix, rows over unknowns, rigid motions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The method `patch`: contact over the surface that bodies share, solved together with the bodies."""
+"""The method `patch`: contact over the surface that bodies share, solved together with the bodies (theory/patch 4.3)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What rows of contact say of the surface: force, area and pressure around each node of the slave.
+"""What rows of contact say of the surface (theory/patch 6.1, 6.2): force, area and pressure around each node of the slave.
 
 Single quadrature points q press too much here and too little there, for there are more of them than nodes, while the forces on nodes are
 right. So the record has one contact for each node i, with the shape functions b_i of the slave's faces, forces F_q and areas w_q of the

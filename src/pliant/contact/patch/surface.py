@@ -1,4 +1,4 @@
-"""What a step asks the detection for: the surface that pairs of bodies share, where the step is likely to end."""
+"""What a step asks the detection for: the surface that pairs of bodies share, where the step is likely to end (theory/patch 3.5, 5)."""
 
 from __future__ import annotations
 
