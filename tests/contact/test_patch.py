@@ -77,6 +77,20 @@ def test_heavy_stands_on_light_where_both_are_rigid():
     assert 0.15 - sim.centre("heavy")[2] == pytest.approx(2 * 1000 * G * 0.004**2 / 2000, rel=0.01)
 
 
+def test_a_step_that_is_not_solved_is_divided_and_told(monkeypatch):
+    scene = Scene(dt=0.004, contact=PATCH)
+    scene.add(name="ground", shape="plane", model="static")
+    scene.add(name="box", shape=BOX, position=(0, 0, 0.05), **made(True))
+    monkeypatch.setattr("pliant.contact.patch.method.UNSOLVED", -1.0)
+    sim, taken, told = scene.simulate(), [], []
+    sim.step(each=lambda report: (taken.append(report.dt), told.extend(report.warnings)))
+    assert taken[0] == pytest.approx(0.004 / 16) and sum(taken) == pytest.approx(0.004)
+    assert min(taken[:-1]) > 0.004 / 32
+    assert sum("steps are divided" in text for text in told) >= len(taken) - 1
+    assert sum("solved only to" in text for text in told) == len(taken)
+    assert sim.contacts("box", "ground").total_force[2] == pytest.approx(G, rel=1e-3)
+
+
 def test_what_soft_boxes_share_is_touched_whole():
     """Faces of one lie across those of the other, which bend a little: what stays open by no more than they bend is touched."""
     scene = Scene(dt=0.005, contact=PATCH)

@@ -28,7 +28,7 @@ class Answer:
 
     contacts: Contacts
     memory: Memory = field(default_factory=dict)  # arrays that outlive the step, keyed by stable ids
-    again: float | None = None  # [s] repeat the step from the same start with this shorter dt
+    again: float | None = None  # [s] repeat the step from the same start with this shorter dt; warnings say why
     shown: Floats | Callable[[], Floats] | None = None
     # [m] (p, 3) displacement of skin points that is drawn, never integrated; or what computes it when it is asked for
     warnings: list[str] = field(default_factory=list)

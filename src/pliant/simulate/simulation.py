@@ -57,7 +57,7 @@ class Simulation:
         cuts = 0
         while left > 1e-9 * piece:
             self._apply_changes()
-            self.report = step(self.world, self.contact, min(piece, left), cuts < MOST_CUTS)
+            self.report = step(self.world, self.contact, min(piece, left), cuts < MOST_CUTS, piece)
             cuts += self.report.cut is not None
             self.reactions = self.report.reaction
             self._tell(self.report)

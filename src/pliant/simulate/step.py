@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -43,8 +43,14 @@ class StepReport:
         return self.drawn() if callable(self.drawn) else self.drawn
 
 
-def step(world: World, contact: Several, dt: float, may_cut: bool = True, cut: tuple[str, str] | None = None) -> StepReport:
-    """Advance the world by dt, or by less if a method asks for it, or (may_cut) if bodies would pass through each other: `cut`."""
+def step(
+    world: World, contact: Several, dt: float, may_cut: bool = True, asked: float | None = None, cut: tuple[str, str] | None = None,
+    told: Sequence[str] = (),
+) -> StepReport:  # fmt: skip
+    """Advance the world by dt, or by less if a method asks for it, or (may_cut) if bodies would pass through each other: `cut`.
+
+    `asked`: how long a step of this run is if nothing divides it; `told`: why a longer one was given up.
+    """
     use_threads(world.size)
     clock = [time.perf_counter()]
 
@@ -52,18 +58,19 @@ def step(world: World, contact: Several, dt: float, may_cut: bool = True, cut: t
         clock.append(time.perf_counter())
 
     motion = world.free_motion(dt)  # every body on its own, by its integrator
+    motion.asked = max(dt, asked or 0.0)
     lap()
     pull_together(motion, world.model.attachments)  # springs, strings, welds
     before = momenta(motion)
     sooner = contact.passing(motion) if may_cut else None
     if sooner is not None:
         names = world.model.bodies.names
-        return step(world, contact, sooner.part * dt, may_cut, (names[sooner.a], names[sooner.b]))
+        return step(world, contact, sooner.part * dt, may_cut, asked or dt, (names[sooner.a], names[sooner.b]), told)
     lap()
     answer, memory = contact.respond(motion, world.state.memory)  # look, push, look again
     lap()
     if answer.again is not None:
-        return step(world, contact, answer.again, may_cut, cut)
+        return step(world, contact, answer.again, may_cut, asked or dt, cut, [*told, *answer.warnings])
     checked = balance(motion, before, answer.contacts)
     reaction, renewed = world.commit(motion)
     world.state.memory = memory
@@ -84,6 +91,6 @@ def step(world: World, contact: Several, dt: float, may_cut: bool = True, cut: t
         renewed=renewed,
         cut=cut,
         drawn=answer.shown,
-        warnings=answer.warnings + (system.trouble if system else []),
+        warnings=[*told, *answer.warnings] + (system.trouble if system else []),
         timings={stage: clock[k + 1] - clock[k] for k, stage in enumerate(stages)},
     )

@@ -116,6 +116,7 @@ class Motion:
         model, state = world.model, world.state
         self._world, self.free = world, free
         self.dt = free.dt
+        self.asked = free.dt  # [s] how long steps are if nothing divides them
         self.time = state.time
         self.skin = model.skin
         self.bodies = model.bodies

@@ -36,7 +36,8 @@ from pliant.detect.patches import Patches
 from pliant.world.motion import Motion, Place, Rows
 
 LOOKS = 3  # at most
-UNSOLVED = 100 * TOLERANCE  # what is left of the gradient that is told to the user: two digits short
+UNSOLVED = 100 * TOLERANCE  # what is left of the gradient that divides the step: two digits short
+PARTS = 16  # of a step, at most
 AGAIN = 0.01  # of an edge: motion since the last look that asks for another; areas are off by about as much of a face
 
 
@@ -67,7 +68,11 @@ class Patch:
             if not _moved(motion, surfaces, solved, before, place):
                 break
         solved.solve(motion, TOLERANCE)
-        return solved.answer(motion)
+        left = float(solved.result.left.max(initial=0.0))
+        if left > UNSOLVED and motion.dt > motion.asked / PARTS:
+            text = "patch: steps are divided, since the motion of bodies that touch was not found for a whole one"
+            return Answer(Contacts.none(motion.dt), again=0.5 * motion.dt, warnings=[text])
+        return solved.answer(motion, [f"patch: an island of bodies was solved only to {left:.1e}"] if left > UNSOLVED else [])
 
     def _start(self, motion: Motion, place: Place) -> Floats:
         """Velocities as they were, in terms of the change from the motion of every body on its own."""
@@ -129,7 +134,7 @@ class _Solved:
         out[self.order] = self.result.force[:, 3] > 0.0
         return out
 
-    def answer(self, motion: Motion) -> Answer:
+    def answer(self, motion: Motion, warnings: list[str]) -> Answer:
         """Push, and say what touched."""
         found, rows, dt, pairs, n = self.found, self.rows, motion.dt, self.pairs, self.rows.normal
         back = np.empty(len(rows), np.int64)
@@ -146,8 +151,6 @@ class _Solved:
         loaded = force > 0.0
         memory = _by_face(self.key[loaded], found.area[loaded], held[loaded], sticks[loaded])
         memory |= _by_row(self.own[loaded], held[loaded], force[loaded]) | surface.remembered(motion, pairs, found, self.place)
-        left = float(self.result.left.max(initial=0.0))
-        warnings = [f"patch: an island of bodies was solved only to {left:.1e}"] if left > UNSOLVED else []
         contacts = recovered(motion, pairs, found, rows, force, friction, gap, row[:, FRICTION], sticks, slip)
         return Answer(contacts, memory, warnings=warnings)
 

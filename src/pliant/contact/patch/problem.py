@@ -1,4 +1,4 @@
-"""One convex problem per step and island (theory/patch 4.1, 4.2): velocities of bodies that touch, contact that gives way, Coulomb friction.
+"""One convex problem per step and island (theory/patch 4.1, 4.2): velocities of bodies that touch, compliant contact, Coulomb friction.
 
     min_w  1/2 w.A w + sum_r l_r(J_r w),      w = v - v*,  v* the end velocity of every body on its own
 
