@@ -57,6 +57,15 @@ def test_ten_boxes_stand(rigid):
         assert below == pytest.approx([0, 0, (10 - i) * G], rel=1e-3, abs=1e-2)
 
 
+def test_soft_contact_gives_way_like_a_fortieth_of_an_element():
+    scene = Scene(dt=0.004, contact=PATCH)
+    scene.add(name="ground", shape="plane", model="static")
+    scene.add(name="block", shape=BOX, position=(0, 0, 0.05), integrator="implicit", material=dict(youngs_modulus=1e6, poisson_ratio=0.0))
+    sim = scene.simulate().run(until=0.3)
+    edge = 0.05 * (3 + 3 * 2**0.5) / 6  # about that of tetrahedra in cubes of 0.05 m
+    assert sim.contacts().depth.mean() == pytest.approx(100 * G * edge / (40 * 1e6), rel=0.2)
+
+
 def test_heavy_stands_on_light():
     scene = Scene(dt=0.004, contact=PATCH)
     scene.add(name="ground", shape="plane", model="static")
