@@ -79,6 +79,12 @@ def test_schemes_decide_and_a_stated_method_of_a_pair_stays():
     assert list(scene.simulate(dt=0.01).contact.methods) == ["patch", "ground"]
 
 
+def test_a_body_alone_meets_nothing():
+    scene = Scene(dt=1e-4)
+    scene.add(name="soft", shape=CUBE)
+    assert methods_of(scene) == list(scene.simulate().contact.methods) == ["none"]
+
+
 def test_a_sheet_is_met_along_the_path():
     scene = Scene(dt=0.004)
     scene.add(name="sheet", shape=SHEET, model="static")

@@ -127,11 +127,12 @@ def test_pairs_may_have_methods_of_their_own():
 
 def test_auto_picks_and_says_why():
     sim = stack(("fem", "rigid")).simulate(contact="auto")
-    assert any('contact = "noniterative"' in note and "closed form" in note for note in sim.notes)
-    assert any('contact = "continuous-penalty"' in note for note in stack(("rigid", "rigid")).simulate(contact="auto").notes)
+    assert any('contact = "auto": patch' in note and "surface that they share" in note for note in sim.notes)
+    sim = stack(("fem", "rigid")).simulate(contact="classic")
+    assert any('contact = "classic": noniterative' in note and "closed form" in note for note in sim.notes)
     scene = Scene()
     scene.add(name="b", shape=BOX, model="rigid")
-    assert any('contact = "none"' in note for note in scene.simulate().notes)
+    assert any('contact = "auto": none' in note for note in scene.simulate().notes)
 
 
 def test_record_of_contacts():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
@@ -34,8 +35,8 @@ def methods_of(scene: Scene) -> list[str]:
     asked, bodies, named = rule_name(scene), scene.bodies, [p.method for p in scene.pairs if p.method]
     if asked != "auto":
         return list(dict.fromkeys([of_scene(b.model for b in bodies) if asked == "classic" else asked, *named]))
-    kinds = {kind: sum(kind in _kinds(body) for body in bodies) for body in bodies for kind in _kinds(body)}
-    both = {of_pair(a, b) for a in kinds for b in kinds if a != b or kinds[a] > 1}
+    many = Counter(tuple(_kinds(body)) for body in bodies)  # what a body can be, and how many of these there are
+    both = {of_pair(a, b) for one in many for two in many if one != two or many[one] > 1 for a in one for b in two}
     own = {of_pair(kind, kind, alone=True) for body in bodies if _meets_itself(scene, body.name) for kind in _kinds(body)}
     return [*(m for m in WHY if m in (both | own) - {"none"}), *(m for m in dict.fromkeys(named) if m not in both | own)] or ["none"]
 
