@@ -24,7 +24,7 @@ from pliant.contact.elastic import (
     elastic,
 )
 from pliant.contact.elastic.cholesky import Factor
-from pliant.contact.elastic.galerkin import multiply, smooth_i0e
+from pliant.contact.elastic.gaussian_blobs import multiply, smooth_i0e
 from pliant.contact.elastic.hierarchical import Hierarchical
 from pliant.contact.elastic.lcp_load import stiffening
 from pliant.contact.elastic.operators import love

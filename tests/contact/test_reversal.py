@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from pliant import PliantError, Scene
 from pliant.bodies.register import material_for
-from pliant.contact.reversal import Reversal
+from pliant.contact.reversal.method import Reversal
 from pliant.detect import brute_force, triangle_overlap
 from pliant.detect.box_overlap import pairs_between
 from pliant.detect.colliding import Collisions

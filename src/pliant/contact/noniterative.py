@@ -36,7 +36,7 @@ from pliant.contact.edge_contacts import crossed_edges, edge_key, edge_rows, fea
 from pliant.contact.friction import anchored, coulomb, tangential
 from pliant.contact.method import Answer, Memory
 from pliant.contact.pressure import Pressure
-from pliant.detect.depth import CANCELLED, RESOLVED, ways_out
+from pliant.detect.consistent_depth import CANCELLED, RESOLVED, ways_out
 from pliant.detect.keys import recall, recalled, remember
 from pliant.detect.penetration import ACROSS, Surfaces
 from pliant.detect.sharp_edges import Crossed, Ways, leave_with_edges

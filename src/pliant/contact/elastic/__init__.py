@@ -12,15 +12,15 @@ On these rests the contact of two objects, which `press` and the method `quasi-r
 """
 
 from pliant.contact.elastic.deformed_surface import deformed, shared_surfaces
-from pliant.contact.elastic.galerkin import assemble, blobs, displacement
+from pliant.contact.elastic.gaussian_blobs import assemble, blobs, displacement
 from pliant.contact.elastic.lcp import Solution, solve
 from pliant.contact.elastic.lcp_load import contact_stiffness, solve_load, stiffening
 from pliant.contact.elastic.operators import Dense, Direct, Operator, Patch, elastic
-from pliant.contact.elastic.resolve import resolve
 from pliant.contact.elastic.response import Boussinesq, LayerCut, Response, Sum, Tabulated, VolumePreserving, compliance
 from pliant.contact.elastic.resting_pose import rest
 from pliant.contact.elastic.result import ContactResult, carried, pressure
 from pliant.contact.elastic.side import Side
+from pliant.contact.elastic.two_bodies import resolve
 
 __all__ = [
     "Boussinesq", "ContactResult", "Dense", "Direct", "LayerCut", "Operator", "Patch", "Response", "Side", "Solution", "Sum", "Tabulated",

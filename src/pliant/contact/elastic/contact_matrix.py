@@ -26,7 +26,7 @@ from scipy.spatial import cKDTree
 
 from pliant.base import Floats, Ints
 from pliant.contact.elastic import lcp
-from pliant.contact.elastic.galerkin import blobs, node_at, row_at
+from pliant.contact.elastic.gaussian_blobs import blobs, node_at, row_at
 from pliant.contact.elastic.operators import Blockwise, Dense, Operator, elastic, of_blobs
 from pliant.contact.elastic.response import Response
 from pliant.detect.surfels.surface import Level, PointSurface

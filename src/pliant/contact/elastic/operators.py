@@ -11,7 +11,7 @@ import numpy as np
 from scipy import fft
 
 from pliant.base import Floats, Ints, PliantError
-from pliant.contact.elastic.galerkin import WIDTH, assemble, blobs, displacement, multiply
+from pliant.contact.elastic.gaussian_blobs import WIDTH, assemble, blobs, displacement, multiply
 from pliant.contact.elastic.hierarchical import COMPRESSED, Hierarchical
 from pliant.contact.elastic.response import Boussinesq, Response
 from pliant.kernels import allowed_threads
@@ -169,7 +169,7 @@ class Patch:
     """nx times ny nodes of a square grid, multiplied by fast Fourier transforms; numbered along y first, as `q.reshape(nx, ny)`.
 
     Zero padding to twice the size makes the product exact for a single patch: nothing repeats. Two kinds of nodes: `gauss`, the Gaussian
-    blobs of galerkin.py, for every response; `love`, uniform squares with the displacement taken at their centres [Love 1929], for
+    blobs of gaussian_blobs.py, for every response; `love`, uniform squares with the displacement taken at their centres [Love 1929], for
     Boussinesq (theory/quasi-rigid 4.4).
     """
 

@@ -19,7 +19,7 @@ from scipy.spatial import cKDTree
 
 from pliant.base import Floats, Ints
 from pliant.contact.elastic.cholesky import Factor
-from pliant.contact.elastic.galerkin import node_at, row_at
+from pliant.contact.elastic.gaussian_blobs import node_at, row_at
 from pliant.contact.elastic.hierarchical import Hierarchical
 from pliant.contact.elastic.operators import Blockwise, Operator
 from pliant.contact.elastic.response import Response

@@ -232,7 +232,7 @@ class Tabulated(_Adds):
 
     def g(self, d: Floats, s2: Floats | float) -> Floats:
         d2, s = np.square(d), np.sqrt(s2)
-        r = np.sqrt(d2 + s2 * (1.0 + (0.5 * math.pi - 1.0) * s2 / (s2 + d2)))  # see galerkin.py
+        r = np.sqrt(d2 + s2 * (1.0 + (0.5 * math.pi - 1.0) * s2 / (s2 + d2)))  # see gaussian_blobs.py
         smooth = [self.f(each) - self.c / each for each in (r + s, r - s)]
         return Boussinesq(self.c).g(d, s2) + 0.5 * (smooth[0] + smooth[1])
 

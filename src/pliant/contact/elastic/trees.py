@@ -15,7 +15,7 @@ import numba
 import numpy as np
 
 from pliant.base import Floats, Ints
-from pliant.contact.elastic.galerkin import node_at, row_at
+from pliant.contact.elastic.gaussian_blobs import node_at, row_at
 from pliant.contact.elastic.response import Code, Response
 from pliant.detect.surfels.clusters import OPEN
 from pliant.kernels import allowed_threads, contiguous, kernel, parallel, prange

@@ -22,6 +22,7 @@ from pliant.base import Floats, PliantError
 from pliant.contact.contacts import Contacts, Support
 from pliant.contact.enduring_stiffness import enduring_stiffness, stiffness_unit
 from pliant.contact.friction import Friction, anchored, coulomb, stribeck, tangential
+from pliant.contact.implicit_springs import rubbed, solved
 from pliant.contact.method import Answer, Memory
 from pliant.contact.penalty.category import categories
 from pliant.contact.penalty.depth_integral import CONSTANT, DISCRETE, EXACT, Known, Pressed, foot_weights, pressed
@@ -32,7 +33,6 @@ from pliant.contact.penalty.records import EDGE_EDGE, VERTEX_FACE, VERTEX_SHAPE,
 from pliant.contact.penalty.stages import admit, finish, plausible, ready
 from pliant.contact.penalty.variants import anchor_friction, directions_out, inward_vertex_normals, over_rings
 from pliant.contact.pressure import Pressure
-from pliant.contact.sweeps import rubbed, solved
 from pliant.detect.coplanar_times import SLACK
 from pliant.world.motion import Motion, Rows
 

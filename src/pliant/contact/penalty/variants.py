@@ -30,7 +30,7 @@ from pliant.contact.friction import Friction, tangential
 from pliant.contact.penalty.options import Options
 from pliant.contact.penalty.records import VERTEX_FACE, Records
 from pliant.detect.adjacency import Adjacency
-from pliant.detect.depth import RESOLVED
+from pliant.detect.consistent_depth import RESOLVED
 from pliant.detect.keys import find
 from pliant.detect.solid_penetration import SolidPenetration
 from pliant.geometry.normals import angle_normals

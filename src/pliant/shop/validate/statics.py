@@ -11,10 +11,10 @@ from pliant.base import Floats
 from pliant.contact.contacts import Contacts
 from pliant.contact.elastic.lcp_load import hexagonal
 from pliant.contact.elastic.operators import elastic
-from pliant.contact.elastic.resolve import resolve
 from pliant.contact.elastic.response import Boussinesq, compliance
 from pliant.contact.elastic.result import ContactResult
 from pliant.contact.elastic.side import Side
+from pliant.contact.elastic.two_bodies import resolve
 from pliant.detect.surfels import Exact, PointSurface
 from pliant.geometry.blocks import disc, disc_xy, prisms
 from pliant.geometry.shape import Shape, solid

@@ -27,7 +27,7 @@ import numpy as np
 
 from pliant.base import Floats, Ints, PliantError, nearest
 from pliant.contact.elastic import lcp
-from pliant.contact.elastic.contact_problem import (
+from pliant.contact.elastic.contact_nodes import (
     AT_END,
     MARGIN,
     Nodes,
@@ -42,7 +42,7 @@ from pliant.contact.elastic.contact_problem import (
     slant,
     spikes,
 )
-from pliant.contact.elastic.galerkin import blobs, displacement
+from pliant.contact.elastic.gaussian_blobs import blobs, displacement
 from pliant.contact.elastic.operators import Operator
 from pliant.contact.elastic.response import Response
 from pliant.contact.elastic.result import ContactResult, Rung, carried, within_rim

@@ -14,7 +14,7 @@ import numpy as np
 
 from pliant.base import Floats, Ints, PliantError
 from pliant.contact.elastic.contact_matrix import NEAR, Members, operator
-from pliant.contact.elastic.galerkin import blobs, displacement
+from pliant.contact.elastic.gaussian_blobs import blobs, displacement
 from pliant.contact.elastic.operators import Operator
 from pliant.contact.elastic.response import Response, Sum
 from pliant.contact.elastic.side import Side
