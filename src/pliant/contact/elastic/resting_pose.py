@@ -18,6 +18,7 @@ import numpy as np
 from scipy.spatial import ConvexHull, QhullError
 
 from pliant.base import Floats, PliantError
+from pliant.contact.elastic.coarse_to_fine import carried, coarser, levels_of, within_rim
 from pliant.contact.elastic.contact_nodes import (
     AT_END,
     DEEPEST,
@@ -32,8 +33,8 @@ from pliant.contact.elastic.contact_nodes import (
 )
 from pliant.contact.elastic.lcp import CLOSE, NEARLY, ROUGH, Solution
 from pliant.contact.elastic.lcp_load import solve_load
-from pliant.contact.elastic.result import ContactResult, carried, within_rim
-from pliant.contact.elastic.side import Side, coarser, levels_of
+from pliant.contact.elastic.result import ContactResult
+from pliant.contact.elastic.side import Side
 from pliant.contact.elastic.two_bodies import resolve
 from pliant.detect.surfels.exact import Exact
 from pliant.geometry.units import rotation_matrix

@@ -18,9 +18,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from pliant.base import Floats, Ints
+from pliant.contact.elastic.coarse_to_fine import coarser
 from pliant.contact.elastic.deformed_surface import deformed
 from pliant.contact.elastic.result import ContactResult
-from pliant.contact.elastic.side import Side, coarser
+from pliant.contact.elastic.side import Side
 from pliant.contact.quasi_rigid.touching_pairs import Touch
 from pliant.detect.surfels.carried import Carried
 from pliant.detect.surfels.exact import Exact
