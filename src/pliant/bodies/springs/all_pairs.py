@@ -20,7 +20,7 @@ import math
 import numpy as np
 
 from pliant.base import Floats, Ints, PliantError
-from pliant.bodies.elasticity import stable_step
+from pliant.bodies.stable_step import stable_step
 from pliant.kernels import contiguous, inline, parallel, prange
 
 LANES = 16

@@ -25,7 +25,8 @@ from pliant.base import Floats, Ints
 from pliant.contact.elastic.gaussian_blobs import blobs, node_at, row_at
 from pliant.contact.elastic.operators import Dense, Operator, of_blobs
 from pliant.contact.elastic.response import Response
-from pliant.detect.surfels.surface import Level, PointSurface
+from pliant.detect.surfels.clusters import Level
+from pliant.detect.surfels.surface import PointSurface
 from pliant.kernels import contiguous, kernel
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ import numpy as np
 from pliant.base import Floats, Ints
 from pliant.contact.elastic.gaussian_blobs import node_at, row_at
 from pliant.contact.elastic.response import Code, Response
-from pliant.detect.surfels.clusters import OPEN
+from pliant.detect.surfels.winding import OPEN
 from pliant.kernels import allowed_threads, contiguous, kernel, parallel, prange
 
 LEAF = 64  # most nodes of a cluster that is not split

@@ -18,7 +18,7 @@ from pliant.contact.friction import Friction, coulomb, stribeck, tangential
 from pliant.contact.implicit_springs import rubbed, solved
 from pliant.contact.point_surface.detection import Detection
 from pliant.contact.point_surface.published import keiser_rows, published_friction
-from pliant.contact.point_surface.stiffness import normal_impulses
+from pliant.contact.point_surface.smooth_gap import normal_impulses
 from pliant.contact.point_surface.surfel_rows import ForceLine, chosen_rows, gap_rows
 from pliant.world.motion import Motion, Rows
 
