@@ -12,7 +12,7 @@ from pliant.contact.point_surface.step_length import shorter_step
 from pliant.geometry.shapes import make
 from pliant.shop.scenes import keiser
 from pliant.shop.validate import mean_force
-from pliant.shop.validate.statics import pad_scene
+from pliant.shop.validate.carried import pad_scene
 
 SOFT = {"youngs_modulus": 1e5, "density": 1000.0}
 

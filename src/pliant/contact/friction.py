@@ -1,4 +1,4 @@
-"""Coulomb friction in impulse form, one sweep, shared by the methods (theory/penalty 6.3).
+"""Coulomb friction in impulse form, one sweep, shared by the methods (theory/penalty 6.3, theory/noniterative 5.6).
 
 With the predicted slip u_t of a step, the stretch e of the tangential anchor since it stuck, and D_t the give of the row along it:
     wanted impulse = -(u_t + beta e) / (dt D_t)

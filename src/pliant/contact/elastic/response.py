@@ -1,4 +1,4 @@
-"""How a surface gives way around a point force: u(r) = f(r) P, [Pauly, Pai, Guibas 2004, 3.1], theory/quasi-rigid 3.
+"""How a surface gives way around a point force: u(r) = f(r) P, [Pauly, Pai, Guibas 2004, 3.1], theory/quasi-rigid 3.1-3.3, 3.5.
 
     Boussinesq(C)            f = C / r                                        an elastic half-space
     VolumePreserving(C, b)   f = C (1/r - c) exp(-r^2/2b^2), c = sqrt(pi/2)/b   what goes in comes out within a few b
@@ -142,7 +142,8 @@ class VolumePreserving(_Adds):
 
 @dataclass(frozen=True)
 class LayerCut(_Adds):
-    """f = C / r up to a radius. A radius below the contact's diameter stiffens the body; `stiffening` says by how much."""
+    """f = C / r up to a radius. A radius below the contact's diameter stiffens the body; `stiffening` says by how much
+    (theory/quasi-rigid 5)."""
 
     c: float  # [m^2/N]
     radius: float  # [m]

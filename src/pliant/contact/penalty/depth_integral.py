@@ -5,7 +5,7 @@ drop out, because the foot lies in the plane of the features), so that
     I = -k dt  integral of P N / L^2  over the times in which sigma P < 0.
 `exact` takes L(t) as it is, by Gauss-Legendre with four points an interval, in pieces where L^2 varies by more than 1.4 times;
 `constant` puts L_k^2 = (L_0 + ... + L_4) / 5 in its place as the thesis does, whose integrand is a polynomial that four points
-integrate exactly. Discrete is the depth and normal at the end of the step, for all of it.
+integrate exactly. Discrete is the depth and normal at the end of the step, for all of it (theory/penalty 5.1).
 
 Where N passes (nearly) through zero a direction cannot be integrated: the pair takes the normal of the time at which |N| is largest
 and its depth at the end. Such pairs are counted.

@@ -87,7 +87,7 @@ class ContinuousPenalty(Options):
 
 
 def respond_along(options: Options, mode: int, motion: Motion, memory: Memory) -> Answer:
-    """Pairs by continuous detection: rounds of impulses until nothing new presses."""
+    """Pairs by continuous detection: rounds of impulses until nothing new presses (theory/penalty 3.1)."""
     features, rules = motion.kept(Features), options.rules()
     batch = seen = Records.recalled(memory)
     since = np.zeros(len(batch))

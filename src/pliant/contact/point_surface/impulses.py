@@ -3,7 +3,8 @@
 Contacts are surfels inside other bodies, balls in closed form, phyxels that meet their own body. With u = W j the change of speed by the
 impulses j of all contacts, and g the gap that the free motion ends with, an implicit contact has
     j = max(0, a - b u),     a = dt A (-k g - c speed),   b = dt A (k dt + c),
-which no stiffness makes unstable. Sweeps with Nesterov's momentum solve it (contact/implicit_springs.py), and Coulomb friction after it.
+which no stiffness makes unstable. Sweeps with Nesterov's momentum solve it (contact/implicit_springs.py), and Coulomb friction after it
+(theory/point-surface-contact 7.5).
 """
 
 from __future__ import annotations

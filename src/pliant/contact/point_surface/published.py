@@ -94,7 +94,8 @@ def respond_closest(options: Options, motion: Motion, seen: Detection) -> Answer
 
 
 def springs_of_pairs(options: Options, motion: Motion, seen: Detection) -> list[Springs]:
-    """Pair after pair, in the order of their bodies; as published, later pairs see what earlier ones moved."""
+    """Pair after pair, in the order of their bodies; as published, later pairs see what earlier ones moved
+    (theory/point-surface-contact 9.1)."""
     surfaces, found, body = seen.surfaces, seen.found, seen.surfaces.fixed.body
     points = surfaces.points.copy()
     low, high = np.minimum(body[seen.hits.surfel], seen.hits.other), np.maximum(body[seen.hits.surfel], seen.hits.other)

@@ -117,7 +117,7 @@ class QuasiRigid:
 
 
 def _rub(motion: Motion, patch: ContactRows, impulse: Floats, memory: Memory) -> tuple[Contacts, Floats]:
-    """Friction; the record, and how far anchors are stretched."""
+    """Friction (theory/quasi-rigid 14); the record, and how far anchors are stretched."""
     rows = patch.rows
     mu_s, mu_d = motion.pairs.friction(patch.a, patch.b)
     stretch = recall(memory, "stretch", patch.key, (3,))

@@ -1,4 +1,4 @@
-"""Clusters of samples and the tree of spheres around them (theory/point-surfaces 7; Pauly, Pai, Guibas 2004, section 4; clustering of
+"""Clusters of samples and the tree of spheres around them (theory/point-surfaces 7.1, 7.2; Pauly, Pai, Guibas 2004, section 4; clustering of
 Pauly, Gross, Kobbelt 2002).
 
 A cluster is split by the plane through its centroid across its longest axis, down to 8 samples. The tree is cut at sizes of choice for
