@@ -195,7 +195,7 @@ class Points:
         return self._couplings
 
     def stable_dt(self, node_mass: Floats) -> Floats:
-        """Largest stable explicit step per phyxel at rest, the same all over a body [s], (m,)."""
+        """Largest stable explicit step per phyxel at rest, the same all over a body [s], (m,) (theory/point-bodies 6)."""
         most = np.maximum.reduceat(self.mu, self.start[:-1])
         unit = np.repeat(most, np.diff(self.start))
         material = np.stack([self.mu / unit, self.lam / unit, self.bulk / unit, self.hourglass, self.crush]).astype(np.float32)

@@ -1,10 +1,9 @@
 r"""Forces and energies of phyxels, in two passes without scatter (theory/point-bodies 4.4).
 
-The first pass finds F_i and, from it, two matrices per phyxel; the second sums over neighbours. With e = x_j - x_i, X = X_j - X_i:
+The first pass finds F_i (strain.py) and, from it, two matrices per phyxel; the second sums over neighbours. With e = x_j - x_i, X = X_j -
+X_i in pairs, else e strain, S stress, U(d) the energy of volume:
 
-    F_i = sum_j w_ij e X^T A_i^-1,   strain e_i = (F^T F - T) / 2,   S = 2 mu (e - e_p) + lam tr(e - e_p) T     (theory/point-bodies 4)
     energy = v (e - e_p):S / 2  +  V U(det F v / V - 1)  +  a / 2 sum_j near_ij |e - F_i X|^2,   a = c E v / sum_j w_ij
-    U(d) = k_v / 2 d^2 - k_c / 3 min(d, 0)^3,   k_c = crush (lam + 2 mu)
     G_i = d energy / d F = v F S + v U'(det F v / V - 1) cof F - a (sum_j near_ij e X^T - F_i B_i),   H_i = G_i A_i^-1
     force on i = sum_j { w_ij (H_i + H_j) X + near_ij ((a_i + a_j) e - (a_i F_i + a_j F_j) X) }
 
@@ -13,12 +12,8 @@ with i and j exchanged. Each term is opposite for the two of a pair, bit for bit
 frame makes torques do so too. V is the volume at the start and v that of the reference in use (they differ after plastic flow). The last
 energy stops modes that F cannot see (theory/point-bodies 5).
 
-k_c is not in the source. Green's strain softens in compression: squeezed to s times its length the force (lam + 2 mu) (s - s^3) / 2 falls
-below s = 1 / sqrt(3), is nothing at s = 0, and at s = -1 a mirrored neighbourhood is as much at rest as one that is not. So bodies stay
-crushed. With crush = 1 the force is (lam + 2 mu) (x - x^2 / 2 + x^3 / 2), x = 1 - s: it rises for ever, its slope is that of rest or less
-down to a third of the length (so steps need not be shorter), and only rotations are at rest. Small strains do not see it.
-
-Damping (b of C = a M + b K): S + b dS/dt without the geometric part, and x + b v in place of x in the last energy.
+Damping (b of C = a M + b K): S + b dS/dt without the geometric part, and x + b v in place of x in the last energy
+(theory/point-bodies 4.5).
 """
 
 from __future__ import annotations

@@ -3,6 +3,11 @@
 
     F_i = sum_j w_ij e X^T A_i^-1,   strain e_i = (F^T F - T) / 2,   S = 2 mu (e - e_p) + lam tr(e - e_p) T
     U(d) = k_v / 2 d^2 - k_c / 3 min(d, 0)^3,   k_c = crush (lam + 2 mu),   d = det F v / V - 1
+
+k_c is not in the source. Green's strain softens in compression: squeezed to s times its length the force (lam + 2 mu) (s - s^3) / 2 falls
+below s = 1 / sqrt(3), is nothing at s = 0, and at s = -1 a mirrored neighbourhood is as much at rest as one that is not. So bodies stay
+crushed. With crush = 1 the force is (lam + 2 mu) (x - x^2 / 2 + x^3 / 2), x = 1 - s: it rises for ever, its slope is that of rest or less
+down to a third of the length (so steps need not be shorter), and only rotations are at rest. Small strains do not see it.
 """
 
 from __future__ import annotations

@@ -331,7 +331,7 @@ def _lemke(table, basis, most):  # type: ignore[no-untyped-def]
 
 
 def lemke(K: Operator, q: Floats, start: Floats | None, tolerance: float, most: int | None) -> Solution:
-    """Lemke's complementary pivoting (theory/quasi-rigid 9.4) on a dense tableau with the covering vector e: exact, slow, takes any matrix; needs no start.
+    """Lemke's complementary pivoting on a dense tableau with the covering vector e (theory/quasi-rigid 9.4): exact, slow, takes any matrix.
 
     Ends with a solution for every strictly copositive matrix (Boussinesq: all entries positive) and every positive definite one. If it
     ends on a ray there is no solution to be found, and that is an error with the facts.

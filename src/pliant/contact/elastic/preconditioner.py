@@ -1,4 +1,4 @@
-"""What nearly inverts the elastic matrix of many nodes, for conjugate gradients:
+"""What nearly inverts the elastic matrix of many nodes (theory/quasi-rigid 9.5), for conjugate gradients:
 
     M = G^T G + W (W^T K W)^-1 W^T
 

@@ -1,5 +1,6 @@
 """Trees over nodes: clusters whose blocks are near (kept as they are) or far (compressed), for hierarchical.py; and what many forces
-displace many points by, with far forces taken together [Barnes, Hut 1986].
+displace many points by, with far forces taken together [Barnes, Hut 1986;
+theory/quasi-rigid 9.5].
 
 A cluster of forces that is far from a group of points acts as four equal forces, two on each of its longer axes: total, first and second
 moments are exact, so that the error falls with the cube of the opening. Forces beyond the reach of the response are left out. Every group

@@ -1,5 +1,5 @@
-"""Clusters of samples and the tree of spheres around them (theory/point-surfaces 7.1, 7.2; Pauly, Pai, Guibas 2004, section 4; clustering of
-Pauly, Gross, Kobbelt 2002).
+"""Clusters of samples and the tree of spheres around them (theory/point-surfaces 7.1, 7.2; Pauly, Pai, Guibas 2004, section 4; clustering
+of Pauly, Gross, Kobbelt 2002).
 
 A cluster is split by the plane through its centroid across its longest axis, down to 8 samples. The tree is cut at sizes of choice for
 the paper's levels: a cluster of a level holds at most `size` samples and is not too curved (surface variation up to 0.2). Spheres are found
