@@ -51,23 +51,26 @@ def drawn_cells(sim: Simulation) -> tuple[Cells, list[Behind]]:
     model = sim.world.model
     skin, bodies = model.skin, model.bodies
     single = np.diff(skin.start)  # embedded skins hang on four nodes
-    tets, tet_body, inside, faces, face_body, around = [], [], [], [], [], []
+    tets, tet_body, faces, face_body = list[Ints](), list[Ints](), list[Ints](), list[Ints]()
+    inside, around, of_tets, of_faces = list[Behind](), list[Behind](), 0, 0
     for body in range(len(bodies)):
         points = slice(bodies.point_start[body], bodies.point_start[body] + bodies.surface[body])
         own = skin.tets[skin.tet_body == body]
         solid = room_of(bodies.kind[body]).solid and len(own) > 0
         if solid and single[points].max(initial=0) < 4:
             group, elements = _elements_of(model, body)
-            inside.append(Behind(sum(map(len, tets)), group, np.repeat(elements, len(own) // len(elements))[:, None]))
+            inside.append(Behind(of_tets, group, np.repeat(elements, len(own) // len(elements))[:, None]))
             tets.append(own)
+            of_tets += len(own)
             tet_body.append(np.full(len(own), body))
         else:
             mine = skin.faces[bodies.face_start[body] : bodies.face_start[body + 1]]
             if solid and (single[points] == 4).all():
                 group, elements = _elements_of(model, body)
                 carrier = _carriers(model.groups[group].nodes[elements], skin.node[skin.start[points.start] : skin.start[points.stop]])
-                around.append(Behind(sum(map(len, faces)), group, elements[carrier[mine - points.start]]))
+                around.append(Behind(of_faces, group, elements[carrier[mine - points.start]]))
             faces.append(mine)
+            of_faces += len(mine)
             face_body.append(np.full(len(mine), body))
     empty = np.zeros(0, np.int64)
     loose, loose_body = loose_points(model)
@@ -79,8 +82,7 @@ def drawn_cells(sim: Simulation) -> tuple[Cells, list[Behind]]:
         bodies=dict(enumerate(bodies.names)),
         parents={int(b): int(bodies.parent[b]) for b in np.flatnonzero(bodies.parent >= 0)},
     )
-    before = sum(map(len, tets))
-    return cells, [*inside, *(each._replace(first=before + each.first) for each in around)]
+    return cells, [*inside, *(each._replace(first=of_tets + each.first) for each in around)]
 
 
 def _elements_of(model: Model, body: int) -> tuple[int, Ints]:
