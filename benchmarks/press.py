@@ -18,7 +18,7 @@ from rich.console import Console
 from rich.table import Table
 
 from pliant.contact.elastic import Boussinesq, Side, VolumePreserving, compliance, deformed, resolve
-from pliant.contact.elastic.side import coarser, levels_of
+from pliant.contact.elastic.coarse_to_fine import coarser, levels_of
 from pliant.detect.surfels import Exact
 from pliant.shop.reproduce.pauly import scan
 

@@ -23,6 +23,9 @@ NUMBER = r"\d+(?:\.\d+)*"
 CITATION = re.compile(rf"\btheory/([a-z][a-z-]*)(?!\.md|[\w/-])(?:{BLANK}({NUMBER}(?:(?:-|,{BLANK}|{BLANK}and{BLANK}){NUMBER})*))?")
 MARKS = "<!-- written by docs/make_theory.py -->", "<!-- end -->"
 LAST = "Where the code is"
+EVERYWHERE = {  # titles of sections without formulas
+    "What it is for", "Notation", "What is reported", "Limits", "Errata of the paper", "Golden numbers", "Properties", "Experiments", LAST,
+}  # fmt: skip
 
 
 def pages() -> dict[str, dict[str, str]]:
@@ -57,26 +60,31 @@ def cited() -> dict[str, dict[str, set[str]]]:
 
 
 def files_of(page: str, section: str, found: dict[str, dict[str, set[str]]]) -> list[str]:
-    """Files that hold a section: those that cite it, else parts of it, else the section around it."""
-    there = found.get(page, {})
-    around = [section.rsplit(".", k)[0] for k in range(1, section.count(".") + 1)]
-    inner = set().union(*(files for number, files in there.items() if number.startswith(section + ".")))
-    for files in (there.get(section, set()), inner, *(there.get(number, set()) for number in around)):
-        if files := {file for file in files if not file.startswith("shop/")}:
-            return sorted(files)
-    return []
+    """Files that hold a section: those that cite it by its own number; what only ships (shop) if the library does not."""
+    files = found.get(page, {}).get(section, set())
+    return sorted({file for file in files if not file.startswith("shop/")} or files)
 
 
-def formulas() -> dict[tuple[str, str], str]:
-    """What docs/theory/formulas.toml lists, by page and section."""
-    listed = tomlkit.loads((THEORY / "formulas.toml").read_text(encoding="utf-8")).unwrap()
-    return {(at.partition(" ")[0], at.partition(" ")[2]): what for at, what in listed.items()}
+def listed(name: str) -> dict[tuple[str, str], str]:
+    """A table of docs/theory/formulas.toml, by page and section: `formulas`, or sections `without` one in the code."""
+    tables = tomlkit.loads((THEORY / "formulas.toml").read_text(encoding="utf-8")).unwrap()
+    return {(at.partition(" ")[0], at.partition(" ")[2]): what for at, what in tables[name].items()}
+
+
+def formula_sections() -> set[tuple[str, str]]:
+    """(page, section) of all that may hold a formula: sections without parts, but for those that every page has."""
+    return {
+        (page, number)
+        for page, sections in pages().items()
+        for number, title in sections.items()
+        if title not in EVERYWHERE and not any(other.startswith(f"{number}.") for other in sections)
+    }
 
 
 def table() -> str:
     found, known = cited(), pages()
     lines = ["| formula | section | files in `src/pliant` |", "|---|---|---|"]
-    for (page, section), what in formulas().items():
+    for (page, section), what in listed("formulas").items():
         files = ", ".join(f"`{file}`" for file in files_of(page, section, found))
         lines.append(f"| {what} | [{page} {section}]({page}.md#{anchor(section, known[page][section])}) | {files} |")
     return "\n".join(lines)

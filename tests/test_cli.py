@@ -178,6 +178,31 @@ def test_check_of_an_open_file(pliant, in_folder):
     assert code == 0 and told["works"] and "1 hole closed with lids" in told["lines"][-1] and told["volume"] == pytest.approx(1.0)
 
 
+def test_check_does_not_contradict_what_it_says_of_a_use(pliant, in_folder):
+    Path("open.obj").write_text("\n".join(CUBE.split("\n")[:-1]))
+    assert "pliant does nothing about it." in pliant("check", "open.obj")[1]
+    out = pliant("check", "open.obj", "--as", "soft", "--edge", "20cm")[1]
+    assert "does nothing" not in out and "As it is, it has no inside." in out
+    assert out.index("see below for what becomes of it (soft)") < out.index("1 hole closed with lids")
+    assert "count as rims" not in out
+    Path("fin.obj").write_text(CUBE.rstrip() + "\nv 2 2 2\nf 1 2 9\n")  # a third face at an edge of the cube
+    assert "edges of three faces and more count as rims" in pliant("check", "fin.obj", "--as", "soft", "--edge", "20cm")[1]
+
+
+def test_the_picture_of_a_check_has_no_holes_where_seams_are_welded(in_folder):
+    from pliant.geometry.check import diagnose, repair
+    from pliant.geometry.mesh import Surface
+    from pliant.geometry.solids import box
+    from pliant.geometry.topology import Edges
+    from pliant.look import defects
+
+    whole = box(size=(1.0, 1.0, 1.0), edge=0.5).surface()
+    apart = Surface(whole.points[whole.faces].reshape(-1, 3), np.arange(3 * len(whole.faces)).reshape(-1, 3)[1:])  # every face by itself, one missing
+    assert diagnose(apart).count("boundary-edges") == 3
+    joined = defects.joined_surface(apart)
+    assert (Edges(joined.faces).count == 1).sum() == 3 and len(joined.faces) == len(repair(apart, diagnose(apart)).faces)
+
+
 def test_check_draws_what_is_wrong(pliant, in_folder):
     Path("open.obj").write_text("\n".join(CUBE.split("\n")[:-1]))
     code, out, err = pliant("check", "open.obj", "--picture", "marked.png")

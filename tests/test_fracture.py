@@ -7,7 +7,7 @@ import pytest
 
 from pliant import PliantError, Scene
 from pliant.bodies.points.elements import Points
-from pliant.bodies.points.pieces import Whole, pieces_of
+from pliant.bodies.points.fracture import Whole, pieces_of
 from pliant.geometry.filling import fill
 from pliant.geometry.mass import mass_of_surface
 from pliant.geometry.mesh import Surface

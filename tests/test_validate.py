@@ -131,7 +131,7 @@ def test_results_are_written(tmp_path):
 
 
 def test_an_arch_that_flies_up_stays_or_falls_through_the_ground_has_not_folded():
-    from pliant.shop.validate.friction import fallen
+    from pliant.shop.validate.standing import fallen
 
     assert fallen(0.15).passed and fallen(0.9).passed
     assert not any(fallen(way).passed for way in (-3.1, 0.0, 0.05, 1.2, math.nan))
@@ -140,11 +140,11 @@ def test_an_arch_that_flies_up_stays_or_falls_through_the_ground_has_not_folded(
 @pytest.mark.parametrize(("wrong", "passes"), [((0.3, 0.05), True), ((0.01, 0.01), False), ((0.01, -0.009), False), ((0.0, 0.0), True)])
 def test_steps_that_bring_nothing_fail(monkeypatch, wrong, passes):
     """An error of 1 % at both steps is within the 2 % that the sinking itself may miss, but it does not fall."""
-    from pliant.shop.validate import dynamics
+    from pliant.shop.validate import refinement
 
-    mesh = dynamics.sink_of_mesh()
-    monkeypatch.setattr(dynamics, "sink", lambda method, dt: mesh * (1.0 + wrong[0 if dt > 5e-3 else 1]))
-    sinks, falls = dynamics.refined_steps.run("ground", True)
+    mesh = refinement.sink_of_mesh()
+    monkeypatch.setattr(refinement, "sink", lambda method, dt: mesh * (1.0 + wrong[0 if dt > 5e-3 else 1]))
+    sinks, falls = refinement.refined_steps.run("ground", True)
     assert falls.passed == passes and sinks.passed == (wrong[1] < 0.02)
 
 

@@ -11,9 +11,9 @@ from scipy.optimize import linprog
 from pliant import Scene
 from pliant.geometry.shapes import make
 from pliant.shop.validate import active_set
-from pliant.shop.validate.friction import LIMIT, STONES
+from pliant.shop.validate.indentation import MODULUS, POISSON, ROUND, TOUCH, YOUNG, pad
 from pliant.shop.validate.pressures import overlap
-from pliant.shop.validate.statics import MODULUS, POISSON, ROUND, TOUCH, YOUNG, pad
+from pliant.shop.validate.standing import LIMIT, STONES
 from pliant.shop.validate.turning import random_turn, turned
 from pliant.simulate.simulation import Simulation
 

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 from pliant import Scene
 from pliant.base import PliantError
-from pliant.bodies.elasticity import block_matrix
 from pliant.bodies.springs.all_pairs import AllPairs
 from pliant.bodies.springs.elements import Springs
+from pliant.bodies.stable_step import block_matrix
 from pliant.geometry.mesh import Surface
 
 seeds = st.integers(0, 2**32 - 1)

@@ -15,6 +15,7 @@ from pliant.geometry.mass import mass_of_surface
 from pliant.geometry.mesh import Surface, TetMesh
 from pliant.geometry.shape import Shape
 from pliant.geometry.shapes import make, resolve
+from pliant.look.source import from_simulation
 from pliant.record.snapshot import pack_scene, unpack_scene
 from pliant.scene import Scene
 from pliant.simulate.build import read_meshes
@@ -47,6 +48,30 @@ def test_an_even_strain_costs_what_the_volume_costs(law: str) -> None:
     assert float(group.energy(rest @ F.T).sum()) == pytest.approx(density * mass_of_surface(BALL).volume, rel=0.01)
     sim.state.x[:] = rest @ F.T
     assert sim.points("body")[: len(BALL.points)] == pytest.approx(BALL.points @ F.T, abs=1e-12)
+
+
+@pytest.mark.parametrize("shape", [cells(BALL, 0.03), dict(kind="ball", radius=0.1, edge=0.05)])
+def test_the_skin_shows_the_stress_of_the_cells_it_rides_in(shape: dict[str, Any]) -> None:
+    """Pulled evenly by 1 % with nu = 0, every point that is drawn shows E times 0.01, whether the skin is cut by cells, embedded or the tets' own."""
+    skin = {} if "mesh" in shape else dict(skin=dict(kind="ball", radius=0.1, edge=0.03))
+    sim = alone(shape, material=dict(law="linear", youngs_modulus=1e5, poisson_ratio=0.0), **skin)
+    sim.state.x[:] = sim.world.model.nodes.rest * (1.0, 1.01, 1.0)
+    picture = from_simulation(sim)
+    seen = np.unique(picture.triangles)
+    assert len(seen) > 50 and picture.point_fields["von_mises"][seen] == pytest.approx(1e3, rel=1e-5)
+    assert picture.point_fields["det_F"][seen] == pytest.approx(1.01, rel=1e-6)
+
+
+def test_the_skin_shows_stress_where_it_is() -> None:
+    """A bar of cells held at one end and pulled by its weight: E u' = rho g (L - z), so that stress falls along it."""
+    bar = make("box", size=(0.1, 0.1, 0.6), edge=0.1).surface()
+    sim = alone(cells(bar, 0.05), material=dict(law="linear", youngs_modulus=1e5, poisson_ratio=0.0, density=1000.0))
+    z = sim.world.model.nodes.rest[:, 2] + 0.3  # from the end that is held
+    sim.state.x[:, 2] += 9810.0 / 1e5 * (0.6 * z - 0.5 * z**2)
+    picture = from_simulation(sim)
+    seen = np.unique(picture.triangles)
+    expected = 9810.0 * (0.3 - sim.world.skin_positions(sim.world.model.nodes.rest, sim.state.position, sim.state.rotation)[seen, 2])
+    assert picture.point_fields["von_mises"][seen] == pytest.approx(expected, abs=9810.0 * 0.1)  # of 5886 Pa, to two cells
 
 
 def test_spin_has_the_momentum_of_the_body() -> None:

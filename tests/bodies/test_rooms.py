@@ -1,6 +1,7 @@
 """A body model is one room: its fields are refused elsewhere by its name, and a new one needs no other file than its own."""
 
 import json
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import ClassVar, Literal
 
@@ -202,6 +203,56 @@ def test_a_new_model_costs_its_room_and_one_line():
             scene.add(shape=BOX, model="rigid", flavour="lime")
     finally:
         del ROOMS["jelly"]
+
+
+@pytest.fixture
+def jelly():
+    """Jelly whose building a test may change, known meanwhile."""
+    change = SimpleNamespace(of=lambda parts: None)
+
+    def parts(body, shape, inside):
+        found = jelly_parts(body, shape, inside)
+        change.of(found)
+        return found
+
+    register(replace(JELLY, building=SimpleNamespace(parts=parts, changed=jelly_changed)))
+    yield change
+    del ROOMS["jelly"]
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "words"),
+    [
+        ("node_mass", np.zeros(0), r"its model jelly gives `node_mass` the shape \(0,\); of 27 nodes it must be \(27,\), zero where elements"),
+        ("velocity", np.zeros((0, 3)), r"`velocity` the shape \(0, 3\); of 27 nodes it must be \(27, 3\), see start_velocity"),
+        ("local", np.zeros((0, 3)), r"`local` the shape \(0, 3\)"),
+        ("bind_start", np.zeros(1, np.int64), r"`bind_start` the shape \(1,\)"),
+    ],
+)
+def test_an_array_that_a_model_forgot_is_named(jelly, name, value, words):
+    jelly.of = lambda parts: setattr(parts, name, value)
+    with pytest.raises(PliantError, match=f"Body 'j': .*{words}"):
+        Scene(bodies=[dict(name="j", shape=BOX, model="jelly")]).simulate()
+
+
+def test_weights_without_mass_have_no_centre():
+    with pytest.raises(PliantError, match="the weights sum to zero.*give volumes"):
+        start_velocity(Body(shape=BOX), np.zeros((3, 3)), np.zeros(3))
+
+
+@pytest.mark.parametrize("wrong", [dict(changes=("wobble", "woble")), dict(stiffness="woble")])
+def test_a_room_that_names_a_field_its_material_has_not_is_refused(wrong):
+    with pytest.raises(PliantError, match="body model 'jelly': 'woble' is no field of JellyMaterial: did you mean wobble"):
+        register(replace(JELLY, **wrong))
+    assert "jelly" not in ROOMS
+
+
+def test_what_to_do_without_tetrahedra_fits_the_model(jelly):
+    jelly.of = lambda parts: setattr(parts, "tets", np.zeros((0, 4), np.int64))
+    for model, words in (("jelly", "the model jelly makes no tetrahedra, choose another contact method"), ("springs", r"\(network = \"tets\"\)")):
+        body = dict(name="j", shape=BOX, model=model, **(dict(network="surface") if model == "springs" else {}))
+        with pytest.raises(PliantError, match=f"Body 'j': the contact method needs tetrahedra inside, and this body has none: .*{words}"):
+            Scene(contact="noniterative", bodies=[body]).simulate()
 
 
 def test_a_scene_compiles_what_its_bodies_call():

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 from pliant.base import PliantError
-from pliant.bodies.elasticity import block_matrix, lame, von_mises
+from pliant.bodies.elasticity import lame, von_mises
 from pliant.bodies.fem.tets import Tet4
+from pliant.bodies.stable_step import block_matrix
 
 UNIT = np.array([[0.0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]])
 NODES = np.arange(4)[None]

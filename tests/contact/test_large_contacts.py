@@ -19,12 +19,11 @@ from pliant.contact.elastic import (
     resolve,
     solve,
 )
-from pliant.contact.elastic.contact_matrix import Members, between_clusters, operator
+from pliant.contact.elastic.coarse_to_fine import Members, between_clusters, carried, coarser, within_rim
+from pliant.contact.elastic.contact_matrix import operator
 from pliant.contact.elastic.hierarchical import Hierarchical
 from pliant.contact.elastic.operators import Dense
 from pliant.contact.elastic.preconditioner import GroupInverse, LocalInverse, nearly_inverse
-from pliant.contact.elastic.result import carried, within_rim
-from pliant.contact.elastic.side import coarser
 from pliant.contact.elastic.trees import tree_displacement
 from pliant.detect.surfels import Exact, PointSurface
 

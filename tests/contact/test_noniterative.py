@@ -13,7 +13,7 @@ from pliant.contact.contacts import Contacts
 from pliant.contact.noniterative import Noniterative, contact_rows, pace, paper_rows, skin_inverse_masses
 from pliant.contact.pressure import Pressure
 from pliant.detect.closest import face_neighbours
-from pliant.detect.depth import RESOLVED
+from pliant.detect.consistent_depth import RESOLVED
 from pliant.detect.solid_penetration import Collisions, SolidPenetration, agree, smooth_corners
 from pliant.geometry.mesh import TET_EDGES, TetMesh
 from pliant.geometry.shapes import make

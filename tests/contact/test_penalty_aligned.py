@@ -6,11 +6,11 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from pliant import Scene
+from pliant.contact.penalty.bounds import HOLD
 from pliant.contact.penalty.edges import edge_states
+from pliant.contact.penalty.life_of_records import finish
 from pliant.contact.penalty.options import Redefinition
 from pliant.contact.penalty.records import EDGE_EDGE, VERTEX_FACE, Records
-from pliant.contact.penalty.resolution import HOLD
-from pliant.contact.penalty.stages import finish
 from pliant.detect.adjacency import Adjacency
 from pliant.detect.feature_pairs import FeatureTree
 from pliant.geometry.shapes import make

@@ -5,8 +5,8 @@ import pytest
 
 from pliant import Scene
 from pliant.contact.contacts import Contacts
+from pliant.contact.implicit_springs import alike, sweep
 from pliant.contact.penalty.records import VERTEX_FACE, Forces, Records
-from pliant.contact.sweeps import alike, sweep
 from pliant.measure.books import Rubbing
 from pliant.shop.scenes.spillmann import upright
 from pliant.world.motion import Rows

@@ -6,12 +6,13 @@ import pytest
 from pliant import PliantError, Scene
 from pliant.bodies.register import material_for
 from pliant.contact.method import make_method
-from pliant.contact.point_surface.detection import detect, shorter_step
+from pliant.contact.point_surface.detection import detect
 from pliant.contact.point_surface.self_contact import VolumePoints, phyxel_contacts
+from pliant.contact.point_surface.step_length import shorter_step
 from pliant.geometry.shapes import make
 from pliant.shop.scenes import keiser
 from pliant.shop.validate import mean_force
-from pliant.shop.validate.statics import pad_scene
+from pliant.shop.validate.carried import pad_scene
 
 SOFT = {"youngs_modulus": 1e5, "density": 1000.0}
 

@@ -7,13 +7,12 @@ from hypothesis import strategies as st
 
 from pliant import PliantError, Scene
 from pliant.bodies.register import material_for
-from pliant.contact.reversal import Reversal
+from pliant.contact.reversal.method import Reversal
 from pliant.detect import brute_force, triangle_overlap
 from pliant.detect.box_overlap import pairs_between
 from pliant.detect.colliding import Collisions
-from pliant.detect.feature_tests import crossing_interval
 from pliant.detect.tree import Tree, boxes_of, cells, centre_tree
-from pliant.detect.triangle_overlap import every_pair, intersecting, triangle_pairs
+from pliant.detect.triangle_overlap import crossing_interval, every_pair, intersecting, triangle_pairs
 from pliant.geometry.shapes import make as make_shape
 from pliant.simulate.simulation import Simulation
 

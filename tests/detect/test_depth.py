@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from pliant.detect import depth as d
+from pliant.detect import consistent_depth as d
 from pliant.detect.tree import Tree
 from pliant.geometry.mesh import TET_EDGES, TetMesh
 from pliant.geometry.shapes import make

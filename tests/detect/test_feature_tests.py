@@ -4,15 +4,9 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pliant.detect.feature_tests import (
-    closest_on_edges,
-    crossing_interval,
-    edge_triangle,
-    segments_meet_2d,
-    tet_weights,
-    triangles_touch,
-)
+from pliant.detect.feature_tests import closest_on_edges, edge_triangle, tet_weights
 from pliant.detect.rational_time import vertex_face_time
+from pliant.detect.triangle_overlap import crossing_interval, segments_meet_2d, triangles_touch
 from pliant.kernels import axpy, cross, dot, inline, kernel, load, store, sub
 
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from pliant.base import PliantError
 from pliant.detect import brute_force, points_in_tets
-from pliant.detect.grid import cell_hash
+from pliant.detect.spatial_hashing import cell_hash
 
 
 def pairs(found):

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from pliant.base import PliantError
 from pliant.detect.surfels import Exact, PointSurface, Posed, Spheres, active_against_exact, active_samples, from_mesh
 from pliant.detect.surfels.answers import FAR, MEDIAL, OFF, PLANE, THIN
-from pliant.detect.surfels.clusters import OPEN
+from pliant.detect.surfels.winding import OPEN
 from pliant.geometry.mesh import Surface
 from pliant.geometry.solids import torus
 from pliant.kernels import numba

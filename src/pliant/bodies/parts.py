@@ -89,10 +89,35 @@ def body_parts(body: Body, needs: frozenset[str] = frozenset()) -> BodyParts:
         parts = find_room(body.model).built.parts(body, shape, "tets" in needs)
         parts.notes = [*(f"{body.name}: {note}{'' if note.endswith('.') else '.'}" for note in shape.notes), *parts.notes]
         if "tets" in needs and len(parts.tets) == 0 and parts.analytic is None:
-            raise PliantError("the contact method needs tetrahedra inside, and this body has none: use a solid shape (network = \"tets\").")
+            raise PliantError(f"the contact method needs tetrahedra inside, and this body has none: {_remedy(body, shape, needs)}.")
+        _check(body, parts)
         return parts
     except PliantError as error:
         raise PliantError(f"Body '{body.name}': {error}") from None
+
+
+def _remedy(body: Body, shape: Shape, needs: frozenset[str]) -> str:
+    """What a user can do for tetrahedra inside a body."""
+    if "network" in type(body).model_fields:
+        return "use a solid shape (network = \"tets\")"
+    if shape.tets is None and body.filled(needs):
+        return "use a solid shape"
+    return f"the model {body.model} makes no tetrahedra, choose another contact method"
+
+
+def _check(body: Body, parts: BodyParts) -> None:
+    """Refuse arrays of a model that do not fit each other: one that was forgotten would end in another place."""
+    nodes, points = len(parts.nodes), len(parts.points)
+    for name, wanted, what in (
+        ("node_mass", (nodes,), "zero where elements bring the mass"),
+        ("velocity", (nodes, 3), "see start_velocity"),
+        ("bind_start", (points + 1,), "see node_skin"),
+        ("local", (points, 3), "see node_skin"),
+    ):
+        found = np.shape(getattr(parts, name))
+        if found != wanted:
+            of = f"{nodes} nodes" if wanted[0] == nodes else f"{points} skin points"
+            raise PliantError(f"its model {body.model} gives `{name}` the shape {found}; of {of} it must be {wanted}, {what}.")
 
 
 def shape_of(body: Body, needs: frozenset[str]) -> Shape:
@@ -136,8 +161,11 @@ def placing(body: Body) -> tuple[Floats, Floats]:
 
 
 def start_velocity(body: Body, points: Floats, weights: Floats) -> Floats:
-    """Of points [m/s]; the body turns about its centre of mass."""
-    centre = weights @ points / weights.sum()
+    """Of points [m/s]; the body turns about its centre of mass, that of the points with these weights: masses or volumes."""
+    total = weights.sum()
+    if not total > 0.0:
+        raise PliantError("start_velocity: the weights sum to zero, so there is no centre; where elements bring the mass, give volumes.")
+    centre = weights @ points / total
     return np.array(body.velocity) + np.cross(np.array(body.angular_velocity), points - centre)
 
 

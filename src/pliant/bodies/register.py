@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, get_args
 
 from pydantic import BeforeValidator, Field, WithJsonSchema
 
-from pliant.base import Floats, Ints, PliantError
+from pliant.base import Floats, Ints, PliantError, nearest
 from pliant.bodies.fem.room import FEM
 from pliant.bodies.points.room import POINTS, PointsMaterial
 from pliant.bodies.quasi_rigid.room import OF_CORE, QUASI_RIGID, QuasiRigidMaterial
@@ -40,6 +40,10 @@ def register(room: Room) -> None:
     allowed = get_args(room.body.model_fields["model"].annotation)
     if room.shipped and allowed != (room.name,):
         raise PliantError(f"body model '{room.name}': {room.body.__name__} must have `model: Literal[\"{room.name}\"]`.")
+    for name in (*room.changes, *([room.stiffness] if room.stiffness else [])):
+        if name not in room.material.model_fields:
+            known = nearest(name, room.material.model_fields)
+            raise PliantError(f"body model '{room.name}': '{name}' is no field of {room.material.__name__}: {known}")
     ROOMS[room.name] = room
 
 

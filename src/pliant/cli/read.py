@@ -87,7 +87,8 @@ def check(
     from pliant.pressing.quantities import length
 
     mesh, report = check_file(path, unit=unit, up=up, size=None if size is None else length("size", size))
-    facts, text, works = report.as_dict(), report.text(), not report.refused
+    works = not report.refused
+    facts, text = report.as_dict(), report.text(use if use is not None and works else "")
     if use is not None and works:
         from pliant.geometry.uses import outlook  # kernels: start-up time
 

@@ -1,4 +1,5 @@
-"""Coulomb friction in impulse form, one sweep, shared by the methods (theory/penalty 6.3).
+"""Coulomb friction in impulse form, one sweep, shared by the methods (theory/penalty 6.3, theory/noniterative 5.6,
+theory/quasi-rigid 14, theory/point-surface-contact 7.5).
 
 With the predicted slip u_t of a step, the stretch e of the tangential anchor since it stuck, and D_t the give of the row along it:
     wanted impulse = -(u_t + beta e) / (dt D_t)

@@ -54,7 +54,7 @@ METHODS = {  # the methods that ship with pliant; adding one is adding a line
     "penalty": "pliant.contact.penalty.method:Penalty",
     "continuous-penalty": "pliant.contact.penalty.method:ContinuousPenalty",
     "point-surface": "pliant.contact.point_surface.method:PointSurface",
-    "reversal": "pliant.contact.reversal:Reversal",
+    "reversal": "pliant.contact.reversal.method:Reversal",
 }
 _REGISTERED: dict[str, type] = {}
 

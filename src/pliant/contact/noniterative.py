@@ -36,7 +36,7 @@ from pliant.contact.edge_contacts import crossed_edges, edge_key, edge_rows, fea
 from pliant.contact.friction import anchored, coulomb, tangential
 from pliant.contact.method import Answer, Memory
 from pliant.contact.pressure import Pressure
-from pliant.detect.depth import CANCELLED, RESOLVED, ways_out
+from pliant.detect.consistent_depth import CANCELLED, RESOLVED, ways_out
 from pliant.detect.keys import recall, recalled, remember
 from pliant.detect.penetration import ACROSS, Surfaces
 from pliant.detect.sharp_edges import Crossed, Ways, leave_with_edges
@@ -69,7 +69,7 @@ class Noniterative:
         return self.answer(motion, memory, *motion.kept(SolidPenetration).find(motion.end, motion.shapes, motion.pairs.meet))
 
     def answer(self, motion: Motion, memory: Memory, found: Collisions, surfaces: Surfaces) -> Answer:
-        """Everything after detection."""
+        """Everything after detection: the step of theory/noniterative 5.1."""
         finder, surface = motion.kept(SolidPenetration), motion.kept(Pressure)
         edges = crossed_edges(motion, finder.tree, memory)
         found, edges = settled(surfaces, found, edges)
@@ -185,13 +185,13 @@ class Closure:
 
 
 def crowding(point: Ints, corners: Ints, weights: Floats, count: int) -> Floats:
-    """q_v = chi_v + s_v of each of `count` vertices: how many collisions share it, (count,)."""
+    """q_v = chi_v + s_v of each of `count` vertices: how many collisions share it, (count,) (theory/noniterative 5.3)."""
     own = np.bincount(point, minlength=count).astype(np.float64)
     return own + np.bincount(corners.ravel(), weights.ravel(), minlength=count)
 
 
 def paper(point: Ints, corners: Ints, weights: Floats, inverse: Floats) -> Closure:
-    """As published. With s_v the sum of all h at vertex v and chi_v the number of its own collisions,
+    """As published (theory/noniterative 5.2). With s_v the sum of all h at vertex v and chi_v the number of its own collisions,
         q_v = chi_v + s_v,  c_v = 1 / q_v,  S_i = sum_j c_j h_ij m_j,  alpha_i = S_i / (c_i m_i + S_i),
         f_i = d_i / (dt^2 D_i),  D_i = q_i w_i + 1 / S_i,  f_ij = -(c_j h_ij m_j / S_i) f_i     (eqs 1-3, any subset of points).
     Everything is written with w = 1 / m, which is 0 where a vertex is fixed. A fixed vertex of the triangle has S = infinity and takes all

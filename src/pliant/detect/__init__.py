@@ -14,7 +14,7 @@ _WHERE = {
     "first_impact": "pliant.detect.time_of_impact",
     "box_pairs": "pliant.detect.box_overlap",
     "triangle_pairs": "pliant.detect.triangle_overlap",
-    "points_in_tets": "pliant.detect.grid",
+    "points_in_tets": "pliant.detect.spatial_hashing",
 }
 __all__ = list(_WHERE)
 

@@ -1,4 +1,5 @@
-"""Who is next to whom on the skins of all bodies, and what the faces around an edge tell of it: as arrays that kernels take whole."""
+"""Who is next to whom on the skins of all bodies, and what the faces around an edge tell of it: as arrays that kernels take whole
+(theory/penalty 3.4)."""
 
 from __future__ import annotations
 

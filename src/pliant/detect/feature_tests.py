@@ -1,5 +1,5 @@
-"""Tests of features that stand still: edge-triangle, triangle-triangle, point in tetrahedron, distance of two edges (theory/penalty 4.1,
-theory/springs 6).
+"""Tests of features that stand still: edge and triangle (theory/penalty 4.1), point in tetrahedron (theory/noniterative 3.2), distance of
+two edges; two triangles are in triangle_overlap.py.
 
 Helpers for kernels, on 3-vectors that are tuples. Touching counts as meeting; what is smaller than the rounding of its own
 computation counts as zero.
@@ -57,48 +57,6 @@ def dropped(u, axis):  # type: ignore[no-untyped-def]
 
 
 @inline
-def turn(a, b, c):  # type: ignore[no-untyped-def]
-    """Sign of the turn a, b, c in the plane; 0 within rounding."""
-    left, right = (b[0] - a[0]) * (c[1] - a[1]), (b[1] - a[1]) * (c[0] - a[0])
-    area = left - right
-    if abs(area) <= ROUNDING * (abs(left) + abs(right)):
-        return 0
-    return 1 if area > 0.0 else -1
-
-
-@inline
-def _in_box(a, b, p):  # type: ignore[no-untyped-def]
-    return (
-        min(a[0], b[0]) <= p[0]
-        and p[0] <= max(a[0], b[0])
-        and min(a[1], b[1]) <= p[1]
-        and p[1] <= max(a[1], b[1])
-    )
-
-
-@inline
-def segments_meet_2d(a, b, c, d):  # type: ignore[no-untyped-def]
-    """Whether the closed segments ab and cd of the plane share a point."""
-    c_side, d_side = turn(a, b, c), turn(a, b, d)
-    a_side, b_side = turn(c, d, a), turn(c, d, b)
-    if c_side * d_side < 0 and a_side * b_side < 0:
-        return True
-    return (
-        (c_side == 0 and _in_box(a, b, c))
-        or (d_side == 0 and _in_box(a, b, d))
-        or (a_side == 0 and _in_box(c, d, a))
-        or (b_side == 0 and _in_box(c, d, b))
-    )
-
-
-@inline
-def point_in_triangle_2d(p, a, b, c):  # type: ignore[no-untyped-def]
-    """Whether the closed triangle abc of the plane holds p; one without area holds nothing, its edges do."""
-    u, v, w = turn(a, b, p), turn(b, c, p), turn(c, a, p)
-    return turn(a, b, c) != 0 and ((u >= 0 and v >= 0 and w >= 0) or (u <= 0 and v <= 0 and w <= 0))
-
-
-@inline
 def edge_triangle(p, q, a, b, c):  # type: ignore[no-untyped-def]
     """(hit, w_q, w_b, w_c) of edge pq against triangle abc: p + w_q (q - p) = a + w_b (b - a) + w_c (c - a), by Cramer's rule.
 
@@ -115,90 +73,6 @@ def edge_triangle(p, q, a, b, c):  # type: ignore[no-untyped-def]
     slack = ROUNDING * (dot(size, (abs(r[0]), abs(r[1]), abs(r[2]))) + dot(size, (abs(d[0]), abs(d[1]), abs(d[2])))) / abs(det)
     hit = along >= 0.0 and along <= 1.0 and v >= -slack and w >= -slack and v + w <= 1.0 + slack
     return hit, along, v, w
-
-
-@inline
-def lone_corner(d0, d1, d2):  # type: ignore[no-untyped-def]
-    """The corner that is alone on its side of a plane, from the signed heights of the three; -1 if all are in the plane."""
-    if d0 * d1 > 0.0:
-        return 2
-    if d0 * d2 > 0.0:
-        return 1
-    if d1 * d2 > 0.0 or d0 != 0.0:
-        return 0
-    if d1 != 0.0:
-        return 1
-    return 2 if d2 != 0.0 else -1
-
-
-@inline
-def crossing_interval(x0, x1, x2, d0, d1, d2):  # type: ignore[no-untyped-def]
-    """Interval in which a triangle cuts the common line of two planes (Moeller 1997), from its coordinates x on that line
-    and its heights d over the other plane: x_m + (x_i - x_m) d_m / (d_m - d_i) for the lone corner m and the others i."""
-    m = lone_corner(d0, d1, d2)
-    if m == 1:
-        x0, x1, d0, d1 = x1, x0, d1, d0
-    elif m == 2:
-        x0, x2, d0, d2 = x2, x0, d2, d0
-    u = x0 + (x1 - x0) * (d0 / (d0 - d1)) if d0 != d1 else x0
-    v = x0 + (x2 - x0) * (d0 / (d0 - d2)) if d0 != d2 else x0
-    return min(u, v), max(u, v)
-
-
-@inline
-def coplanar_triangles_touch(p0, p1, p2, q0, q1, q2, axis):  # type: ignore[no-untyped-def]
-    """Triangles of one plane, seen along `axis`: some edges meet, or one triangle holds the other."""
-    a0, a1, a2 = dropped(p0, axis), dropped(p1, axis), dropped(p2, axis)
-    b0, b1, b2 = dropped(q0, axis), dropped(q1, axis), dropped(q2, axis)
-    for i in range(3):
-        a, c = (a0, a1) if i == 0 else ((a1, a2) if i == 1 else (a2, a0))
-        if segments_meet_2d(a, c, b0, b1) or segments_meet_2d(a, c, b1, b2) or segments_meet_2d(a, c, b2, b0):
-            return True
-    return point_in_triangle_2d(a0, b0, b1, b2) or point_in_triangle_2d(b0, a0, a1, a2)
-
-
-@inline
-def _edges_hit(p0, p1, p2, q0, q1, q2):  # type: ignore[no-untyped-def]
-    """Whether an edge of triangle p hits triangle q."""
-    return (
-        edge_triangle(p0, p1, q0, q1, q2)[0]
-        or edge_triangle(p1, p2, q0, q1, q2)[0]
-        or edge_triangle(p2, p0, q0, q1, q2)[0]
-    )
-
-
-@inline
-def one_side(d0, d1, d2):  # type: ignore[no-untyped-def]
-    return (d0 > 0.0 and d1 > 0.0 and d2 > 0.0) or (d0 < 0.0 and d1 < 0.0 and d2 < 0.0)
-
-
-@inline
-def triangles_touch(p0, p1, p2, q0, q1, q2):  # type: ignore[no-untyped-def]
-    """Whether two triangles share a point (Moeller 1997, coplanar case included); two without area are never found to."""
-    e, f = sub(q1, q0), sub(q2, q0)
-    nq, size = cross(e, f), spread(e, f)
-    a0, a1, a2 = height(nq, size, sub(p0, q0)), height(nq, size, sub(p1, q0)), height(nq, size, sub(p2, q0))
-    if one_side(a0, a1, a2):
-        return False
-    q_flat = is_flat(nq, size)
-    e, f = sub(p1, p0), sub(p2, p0)
-    np, size = cross(e, f), spread(e, f)
-    b0, b1, b2 = height(np, size, sub(q0, p0)), height(np, size, sub(q1, p0)), height(np, size, sub(q2, p0))
-    if one_side(b0, b1, b2):
-        return False
-    p_flat = is_flat(np, size)
-    if not q_flat and a0 == 0.0 and a1 == 0.0 and a2 == 0.0:
-        return coplanar_triangles_touch(p0, p1, p2, q0, q1, q2, largest_axis(nq))
-    if not p_flat and b0 == 0.0 and b1 == 0.0 and b2 == 0.0:
-        return coplanar_triangles_touch(p0, p1, p2, q0, q1, q2, largest_axis(np))
-    if p_flat or q_flat:
-        # a triangle without area is its longest edge: it meets the other where an edge passes through
-        return _edges_hit(p0, p1, p2, q0, q1, q2) or _edges_hit(q0, q1, q2, p0, p1, p2)
-    axis = largest_axis(cross(np, nq))
-    low, high = crossing_interval(p0[axis], p1[axis], p2[axis], a0, a1, a2)
-    first, last = crossing_interval(q0[axis], q1[axis], q2[axis], b0, b1, b2)
-    slack = ROUNDING * (abs(low) + abs(high) + abs(first) + abs(last))
-    return low <= last + slack and first <= high + slack
 
 
 @inline

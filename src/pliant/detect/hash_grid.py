@@ -2,7 +2,7 @@
 
 Points may belong to groups (bodies), each with cells of its own size, so that fine and coarse ones live in one table. O(n) to fill. Answers
 are exact and those of `surfels.neighbours.KDTree` bit for bit: nearest points by distance, then number; points within a radius by number.
-The grid of tetrahedra (`grid.py`) is another one: there cells are asked for boxes, and the paper's hash is kept for comparison.
+The grid of tetrahedra (`spatial_hashing.py`) is another one: there cells are asked for boxes, and the paper's hash is kept for comparison.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
 Of a pair only the points of the one in the box of the other are looked at. They are compared with boxes around runs of BLOCK
 tetrahedra, and those in such a box with the tetrahedra of the run. For the few points of a contact that is several times faster than
-the grid (detect/grid.py), where each tetrahedron also meets the points of its own body. Pairs with more than MANY points times runs go to
-the grid. The answer is the same.
+the grid (detect/spatial_hashing.py), where each tetrahedron also meets the points of its own body. Pairs with more than MANY points times
+runs go to the grid. The answer is the same.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import numpy as np
 
 from pliant.base import Floats, Ints
 from pliant.detect.feature_tests import tet_weights
-from pliant.detect.grid import TOLERANCE, in_box, is_flat, points_in_tets
+from pliant.detect.spatial_hashing import TOLERANCE, in_box, is_flat, points_in_tets
 from pliant.detect.tree import CHEAP, check_finite, swept
 from pliant.kernels import inline, kernel, load, parallel, prange, use_threads
 

@@ -1,7 +1,7 @@
 """Points of bodies inside solid bodies, those below the surface too, with consistent depth and way out: what `noniterative` asks for.
 
 Bodies whose boxes overlap are looked at, and of them only points and tetrahedra in the common part of the boxes. Points in tetrahedra are
-found pair by pair (detect/points_in_bodies.py) and get their consistent depth (detect/depth.py); points in planes, and in rigid or static
+found pair by pair (points_in_bodies.py) and get their consistent depth (consistent_depth.py); points in planes, and in rigid or static
 boxes, balls, capsules, cylinders and tori, get theirs from the exact signed distance. In these a ball of the same kind is its centre with
 a radius, so that it rolls. All points of a body count, those inside too; of a body with an embedded skin only the points of the skin, and
 inside it is what its skin encloses.
@@ -19,8 +19,7 @@ import numpy as np
 
 from pliant.base import Floats, Ints, PliantError
 from pliant.detect.closest import face_neighbours
-from pliant.detect.depth import NOT_POSITIVE, RESOLVED, penetration_depths
-from pliant.detect.grid import Inside, points_in_tets
+from pliant.detect.consistent_depth import NOT_POSITIVE, RESOLVED, penetration_depths
 from pliant.detect.keys import find
 from pliant.detect.penetration import (
     ACROSS,
@@ -37,6 +36,7 @@ from pliant.detect.penetration import (
 )
 from pliant.detect.points_in_bodies import PointsInBodies
 from pliant.detect.shapes import NO_SHAPE, Shapes, asked_points, points_in_shapes
+from pliant.detect.spatial_hashing import Inside, points_in_tets
 from pliant.detect.tree import Tree
 from pliant.geometry.mesh import TET_EDGES
 from pliant.geometry.normals import area_normals, face_normals
@@ -61,7 +61,7 @@ class Collisions:
     normal: Floats  # (h, 3) which way, unit, out of B
     depth: Floats  # [m] (h,) the consistent depth D
     ray: Floats  # [m] (h,) distance to that place along the normal
-    status: Ints  # (h,) as in detect/depth.py; only resolved rows have face, weights, normal and depth
+    status: Ints  # (h,) as in detect/consistent_depth.py; only resolved rows have face, weights, normal and depth
     radius: Floats  # [m] (h,) of that ball, 0 for points
 
     def __len__(self) -> int:

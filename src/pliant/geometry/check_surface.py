@@ -39,6 +39,12 @@ def repair_surface(mesh: Surface, report: Report) -> Surface:
     return Surface(mesh.points[used], local.reshape(-1, 3))
 
 
+def joined_surface(mesh: Surface) -> Surface:
+    """The surface after the repairs but that of orientation, so that turned faces can be seen."""
+    faces, origin = _joined(mesh.points, mesh.faces, Report("surface", ""))
+    return Surface(mesh.points, _without_bad_faces(mesh.points, faces, origin, Report("surface", ""))[0])
+
+
 def _repaired(mesh: Surface, report: Report) -> tuple[Ints, Ints]:
     """The faces after all repairs (in the old vertices), and the face of the file that each came from."""
     unused = np.setdiff1d(np.arange(len(mesh.points)), mesh.faces)
@@ -142,7 +148,7 @@ def _openings(points: Floats, edges: Edges, report: Report) -> None:
             "boundary-edges",
             np.unique(opened[:, 0]),
             f"The surface is open: {{n}} {{edge belongs|edges belong}} to one face only "
-            f"(holes: {len(length)}; ids are vertices). It has no inside.",
+            f"(holes: {len(length)}; ids are vertices). As it is, it has no inside.",
             count=len(opened),
             worst=f"a hole of {length.max():.4g} m round",
         )

@@ -73,14 +73,15 @@ class Report:
     def clean(self) -> bool:
         return not self.findings
 
-    def text(self) -> str:
-        """The report in sentences, one finding per line."""
+    def text(self, use: str = "") -> str:
+        """The report in sentences, one finding per line; `use`: for what the outlook that follows says what becomes of it."""
         lines = [f"{self.name}: {self.summary}" if self.name else self.summary]
         lines += [f"  note: {notice}" for notice in self.notices]
         for f in self.findings:
             ids = f" [{', '.join(map(str, f.ids))}{', ...' if f.count > len(f.ids) else ''}]" if f.ids else ""
             worst = f" Worst: {f.worst}." if f.worst else ""
-            does = "pliant does nothing about it." if f.action == NOTHING else f"pliant: {f.action}."
+            left = f"Left as it is; see below for what becomes of it ({use})." if use else "pliant does nothing about it."
+            does = left if f.action == NOTHING else f"pliant: {f.action}."
             lines.append(f"  {f.sentence}{ids}{worst} {does}")
         lines.append("  Nothing wrong was found." if self.clean else f"  {self.verdict}")
         return "\n".join(lines)

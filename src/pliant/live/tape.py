@@ -50,7 +50,7 @@ class Tape:
         """What is drawn from now on, beginning with a frame."""
         self.epoch = sim.epoch
         self.history.follow()
-        self.cells, self.where = drawn_cells(sim)
+        self.cells, self.behind = drawn_cells(sim)
         self.recorder.topology(self.cells, len(self.history.rest))
         self.frame(sim)
         self.due = sim.time + self.every
@@ -104,7 +104,7 @@ class Tape:
         if shown is not None:
             points = points + shown
         fields = point_fields(sim, points - self.history.rest) | {n: v.astype(np.float32) for n, v in self.history.fields.items()}
-        cells = cell_fields(sim, self.cells, self.where, stretches)
+        cells = cell_fields(sim, self.cells, self.behind, stretches)
         self.recorder.frame(sim.time, sim.state.step, points, fields, cells, sim.contacts().arrays(), shown)
 
     def close(self, sim: Simulation, notes: list[str]) -> Path:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from pliant.base import PliantError
-from pliant.geometry.check_surface import INTERSECTION_LIMIT
+from pliant.geometry.check_surface import INTERSECTION_LIMIT, joined_surface
 from pliant.geometry.mesh import Surface, TetMesh
 from pliant.geometry.self_intersection import self_intersections
 from pliant.geometry.topology import Edges, oriented
@@ -47,6 +47,8 @@ def defects_picture(mesh: Any, out: Path) -> list[str]:
 
 
 def _add_surface(plotter: Any, pyvista: Any, surface: Surface) -> list[str]:
+    if np.isfinite(surface.points).all():
+        surface = joined_surface(surface)  # seams that will be welded are no holes
     points, faces = surface.points, surface.faces
     turn = oriented(points, faces)
     cut = np.unique(self_intersections(points, faces)) if len(faces) <= INTERSECTION_LIMIT else np.zeros(0, np.int64)

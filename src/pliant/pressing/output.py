@@ -11,8 +11,8 @@ from scipy.spatial import cKDTree
 
 from pliant.base import Floats, Ints, PliantError
 from pliant.contact.elastic.deformed_surface import deformed, displacements
+from pliant.contact.elastic.pressure import pressure
 from pliant.contact.elastic.resting_pose import across
-from pliant.contact.elastic.result import pressure
 from pliant.contact.elastic.side import Side
 from pliant.detect.surfels.exact import Exact
 from pliant.detect.surfels.surface import PointSurface

@@ -18,12 +18,13 @@ from typing import Any
 import numpy as np
 
 from pliant.base import Floats, PliantError, nearest
-from pliant.contact.elastic.lcp_load import stiffening
-from pliant.contact.elastic.resolve import resolve
+from pliant.contact.elastic.coarse_to_fine import levels_of
 from pliant.contact.elastic.response import Boussinesq, LayerCut, Response, Tabulated, VolumePreserving, compliance
 from pliant.contact.elastic.resting_pose import rest
 from pliant.contact.elastic.result import FEW, ContactResult
-from pliant.contact.elastic.side import Side, levels_of
+from pliant.contact.elastic.side import Side
+from pliant.contact.elastic.stiffening import stiffening
+from pliant.contact.elastic.two_bodies import resolve
 from pliant.detect.surfels.exact import Exact
 from pliant.pressing import quantities
 from pliant.pressing.approach import aligned, angle_of, check_depth, check_force, floor_under, tipped, touching, why_apart

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -38,27 +38,39 @@ def point_fields(sim: Simulation, displacement: Floats) -> dict[str, np.ndarray]
     return {name: values.astype(np.float32) for name, values in fields.items()} | disc_fields(sim, count)
 
 
-def drawn_cells(sim: Simulation) -> tuple[Cells, list[tuple[int, np.ndarray, int]]]:
-    """Tets of soft bodies whose skin is their own, triangles of others, points of those without; and where tets get element fields.
+class Behind(NamedTuple):
+    """The elements behind the drawn cells of a body, from which they take fields."""
 
-    The second value is, for each drawn body with tets, (group, elements of it, tets per element).
-    """
+    first: int  # cell
+    group: int
+    elements: Ints  # (n, k) of its n cells: one for a tet, three for a triangle of a skin that rides in tets
+
+
+def drawn_cells(sim: Simulation) -> tuple[Cells, list[Behind]]:
+    """Tets of soft bodies whose skin is their own, triangles of others, points of those without; and the elements behind them."""
     model = sim.world.model
     skin, bodies = model.skin, model.bodies
     single = np.diff(skin.start)  # embedded skins hang on four nodes
-    tets, tet_body, where, faces, face_body = [], [], [], [], []
+    tets, tet_body, faces, face_body = list[Ints](), list[Ints](), list[Ints](), list[Ints]()
+    inside, around, of_tets, of_faces = list[Behind](), list[Behind](), 0, 0
     for body in range(len(bodies)):
         points = slice(bodies.point_start[body], bodies.point_start[body] + bodies.surface[body])
         own = skin.tets[skin.tet_body == body]
-        if room_of(bodies.kind[body]).solid and len(own) and single[points].max(initial=0) < 4:
-            group = next(i for i, owner in enumerate(model.group_body) if (owner == body).any())
-            elements = np.flatnonzero(model.group_body[group] == body)
+        solid = room_of(bodies.kind[body]).solid and len(own) > 0
+        if solid and single[points].max(initial=0) < 4:
+            group, elements = _elements_of(model, body)
+            inside.append(Behind(of_tets, group, np.repeat(elements, len(own) // len(elements))[:, None]))
             tets.append(own)
+            of_tets += len(own)
             tet_body.append(np.full(len(own), body))
-            where.append((group, elements, len(own) // len(elements)))
         else:
             mine = skin.faces[bodies.face_start[body] : bodies.face_start[body + 1]]
+            if solid and (single[points] == 4).all():
+                group, elements = _elements_of(model, body)
+                carrier = _carriers(model.groups[group].nodes[elements], skin.node[skin.start[points.start] : skin.start[points.stop]])
+                around.append(Behind(of_faces, group, elements[carrier[mine - points.start]]))
             faces.append(mine)
+            of_faces += len(mine)
             face_body.append(np.full(len(mine), body))
     empty = np.zeros(0, np.int64)
     loose, loose_body = loose_points(model)
@@ -70,21 +82,30 @@ def drawn_cells(sim: Simulation) -> tuple[Cells, list[tuple[int, np.ndarray, int
         bodies=dict(enumerate(bodies.names)),
         parents={int(b): int(bodies.parent[b]) for b in np.flatnonzero(bodies.parent >= 0)},
     )
-    return cells, where
+    return cells, [*inside, *(each._replace(first=of_tets + each.first) for each in around)]
 
 
-def cell_fields(
-    sim: Simulation, cells: Cells, where: list[tuple[int, np.ndarray, int]], stretches: list[Floats]
-) -> dict[str, np.ndarray]:
-    """Von Mises stress [Pa] and det F of every drawn cell; NaN and 1 where a cell is not an element."""
+def _elements_of(model: Model, body: int) -> tuple[int, Ints]:
+    """The group of a body's elements, and which of it they are."""
+    group = next(i for i, owner in enumerate(model.group_body) if (owner == body).any())
+    return group, np.flatnonzero(model.group_body[group] == body)
+
+
+def _carriers(tets: Ints, nodes: Ints) -> Ints:
+    """Which tet each skin point rides in, (p,): the one whose corners it hangs on."""
+    both = np.sort(np.concatenate([tets, nodes.reshape(-1, 4)]), axis=1)
+    _, first, same = np.unique(both, axis=0, return_index=True, return_inverse=True)
+    return first[same.reshape(-1)[len(tets) :]]
+
+
+def cell_fields(sim: Simulation, cells: Cells, behind: list[Behind], stretches: list[Floats]) -> dict[str, np.ndarray]:
+    """Von Mises stress [Pa] and det F of every drawn cell, the mean and the least of its elements; NaN and 1 where it has none."""
     stress, volume = np.full(cells.count, np.nan, np.float32), np.ones(cells.count, np.float32)
-    values = {g: element_stress(sim.world.model.groups[g], sim.state.x, stretches[g]) for g in {g for g, _, _ in where}}
-    offset = 0
-    for group, elements, pieces in where:
-        mine = slice(offset, offset + len(elements) * pieces)
-        stress[mine] = np.repeat(values[group][elements], pieces)
-        volume[mine] = np.repeat(stretches[group][elements], pieces)
-        offset = mine.stop
+    values = {g: element_stress(sim.world.model.groups[g], sim.state.x, stretches[g]) for g in {each.group for each in behind}}
+    for first, group, elements in behind:
+        mine = slice(first, first + len(elements))
+        stress[mine] = values[group][elements].mean(axis=1)
+        volume[mine] = stretches[group][elements].min(axis=1)
     return {"von_mises": stress, "det_F": volume}
 
 

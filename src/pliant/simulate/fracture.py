@@ -19,7 +19,7 @@ import numpy as np
 from pliant.base import Ints
 from pliant.bodies.elements import Elements
 from pliant.bodies.points.elements import Points
-from pliant.bodies.points.pieces import Piece, Whole, pieces_of
+from pliant.bodies.points.fracture import Piece, Whole, pieces_of
 from pliant.model import CHANGING, Bodies, Model, Nodes, Skin
 from pliant.simulate.boundary import joined, starts
 from pliant.simulate.build import incidence

@@ -220,7 +220,7 @@ class _Loop:
         if not self.recorder.keeps:
             return
         self.history.follow()
-        self.cells, self.tet_groups = drawn_cells(self.sim)
+        self.cells, self.behind = drawn_cells(self.sim)
         self.recorder.topology(self.cells, len(self.history.rest))
 
     def go(self, asked: Callable[[], bool]) -> str:
@@ -298,7 +298,7 @@ class _Loop:
             shown = shown[: len(points)]
             points = points + shown
         fields = point_fields(sim, points - self.history.rest) | {n: v.astype(np.float32) for n, v in self.history.fields.items()}
-        cells = cell_fields(sim, self.cells, self.tet_groups, stretches)
+        cells = cell_fields(sim, self.cells, self.behind, stretches)
         recorder.frame(sim.time, sim.state.step, points, fields, cells, contacts.arrays(), shown)
 
     def save(self) -> None:

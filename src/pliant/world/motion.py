@@ -20,6 +20,7 @@ from pliant.bodies.rigid.motion import fly
 from pliant.geometry.quaternions import quaternion_to_matrix
 from pliant.integrate.blocks import BlockMatrix
 from pliant.world import bindings
+from pliant.world.give import explicit_give
 
 if TYPE_CHECKING:
     from pliant.detect.shapes import Shapes
@@ -371,7 +372,7 @@ class Motion:
         if not world.directed and self._gave[0] is rows:
             return self._gave[1]
         out = np.zeros(len(rows))
-        bindings.explicit_give(
+        explicit_give(
             rows.start, rows.point, rows.weight, direction, rows.at, self.kept(Touched).alone, skin.start, skin.node, skin.weight,
             skin.frame, self._mobility, self.position, self.rotation, frames.inverse, frames.inverse_inertia,
             np.zeros(len(self.x)), np.zeros(len(self.position)), np.zeros(len(self.position)), out,

@@ -10,6 +10,7 @@ import numpy as np
 from pliant.base import Floats
 from pliant.bodies.points.elements import Points
 from pliant.bodies.rigid.motion import angular_velocities, kick_frames
+from pliant.bodies.springs.vertex_damping import vertex_damping
 from pliant.geometry.quaternions import product, quaternion_to_matrix, rotation_vector_to_quaternion
 from pliant.integrate.explicit import kick_nodes
 from pliant.integrate.implicit_euler import ImplicitEuler
@@ -82,14 +83,11 @@ class World:
         return Forces(on_nodes, on_frames, torque, damping)
 
     def _damping(self, elastic: Floats) -> Floats:
-        """Damping of each node [1/s]: a of the body, and c / m min(|F| / f, cap) of the vertex (theory/springs 3.3)."""
+        """Damping of each node [1/s]: a of the body, and that of the vertex."""
         nodes = self.model.nodes
-        c, reference, cap = nodes.drag.T
-        if not c.any():
+        if not nodes.drag[:, 0].any():
             return nodes.damping
-        size = np.sqrt(np.einsum("ni,ni->n", elastic, elastic))
-        factor = np.divide(size, reference, out=np.ones_like(size), where=reference > 0.0)
-        return nodes.damping + c / nodes.mass * np.where(reference > 0.0, np.minimum(factor, cap), 1.0)
+        return nodes.damping + vertex_damping(nodes.drag, nodes.mass, elastic)
 
     def elastic_energy(self, x: Floats) -> Floats:
         """Elastic energy of each body [J], (B,)."""

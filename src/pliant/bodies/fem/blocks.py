@@ -176,7 +176,7 @@ def hyperelastic_energy(s, law, share):  # type: ignore[no-untyped-def]
 
 @inline
 def tet_forces(s, share):  # type: ignore[no-untyped-def]
-    """TET = forces on the four corners, -volume P g_m, with g_1..3 the rows of B and g_0 minus their sum."""
+    """TET = forces on the four corners, -volume P g_m, with g_1..3 the rows of B and g_0 minus their sum (theory/elements 4.1)."""
     for k in range(LANES):
         w = -share * s[VOLUME * LANES + k]
         h = product(matrix(s, P, k), transposed(matrix(s, B, k)))
@@ -200,7 +200,7 @@ def gather_spin(s, share):  # type: ignore[no-untyped-def]
 
 @inline
 def spin_stress(s):  # type: ignore[no-untyped-def]
-    """P at the centroid from the change of R with the nodes (see `tet10`): P = R skew(T^-1 n) / volume.
+    """P at the centroid from the change of R with the nodes (theory/elements 4.3): P = R skew(T^-1 n) / volume.
 
     T = tr(S) 1 - S is singular where R jumps; there the term fades out instead of growing without bound.
     """

@@ -102,7 +102,7 @@ def evaluate_hooke(law, tets, x, v, rate, out, energy, scratch):  # type: ignore
 
 @kernel
 def _damping_stress(law, f, rate, lam, mu):  # type: ignore[no-untyped-def]
-    """The projected tangent times b dF/dt."""
+    """The projected tangent times b dF/dt: Rayleigh's damping (theory/elements 4.6)."""
     return tangent_times(tangent(law, f, IDENTITY, lam, mu), rate)
 
 

@@ -1,8 +1,8 @@
-"""Stiffness blocks and stretch of tetrahedra of any built-in law, element by element.
+"""Stiffness blocks and stretch of tetrahedra of any built-in law, element by element (theory/elements 4.1, 4.2).
 
 Every isotropic law has the same tangent in the frame of its singular vectors F = U diag(s) V^T: a 3x3 matrix between
 the diagonal entries and one 2x2 matrix per off-diagonal pair (Smith, De Goes, Kim 2019, "Analytic Eigensystems for
-Isotropic Distortion Energies"). Clamping their eigenvalues at zero projects the whole 9x9 matrix to the nearest
+Isotropic Distortion Energies"; theory/elements 4.5). Clamping their eigenvalues at zero projects the whole 9x9 matrix to the nearest
 positive semi-definite one. For `linear` and `corotated` the frame is U = R, V = 1 and nothing is negative.
 
 A tangent is (U, V, second, same, swap): dP = U dP' V^T, dF' = U^T dF V,

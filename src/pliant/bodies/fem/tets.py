@@ -17,12 +17,12 @@ import numba
 import numpy as np
 
 from pliant.base import Floats, Ints, PliantError
-from pliant.bodies.elasticity import frequency_bound, stable_step
 from pliant.bodies.fem import any_law, stiffness
 from pliant.bodies.fem.blocks import COROTATED, LANES, LINEAR, ROWS
 from pliant.bodies.fem.forces import evaluate_hooke, evaluate_hyperelastic
 from pliant.bodies.fem.laws.corotated import proper_rotation
 from pliant.bodies.fem.materials import find_law
+from pliant.bodies.stable_step import frequency_bound, stable_step
 from pliant.geometry.mesh import TET_EDGES
 from pliant.kernels import contiguous
 

@@ -1,7 +1,7 @@
 """Bodies of phyxels: points with a volume, strained as their neighbours move (Müller et al. 2004; theory/point-bodies).
 
     F = sum_j (x_j - x_i) d_ij^T from moving least squares, Green strain (with its half), stress linear in it, forces the exact
-    gradient of the energy; see `forces` for the formulas and `neighbourhoods` for who sees whom.
+    gradient of the energy; see `strain` and `forces` for the formulas and `neighbourhoods` for who sees whom.
 
 Where we differ from the source: the half in the strain (without it a body is four times as stiff as its Young's modulus says), volumes
 that add up to the body's (densities by kernel sums are up to 6 times too large at the surface), symmetric pair radii, and two energies:
@@ -17,10 +17,10 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
 from pliant.base import Floats, Ints
-from pliant.bodies.elasticity import stable_step
-from pliant.bodies.points import forces, plasticity
+from pliant.bodies.points import forces, fracture, plasticity, strain
 from pliant.bodies.points.neighbourhoods import Allowed, Neighbourhoods, joined, neighbourhoods
 from pliant.bodies.points.stiffness import Bonds, Tangent
+from pliant.bodies.stable_step import stable_step
 from pliant.kernels import contiguous
 
 ROUNDS = 60  # of the power iteration behind `stable_dt`
@@ -150,7 +150,7 @@ class Points:
     def gradients(self, x: Floats) -> Floats:
         """F of each phyxel against the reference in use, (m, 3, 3)."""
         n, out = self.around, np.empty((len(self.nodes), 9))
-        forces.gradients(n.start, n.other, n.weight, n.inverse, self.nodes, self.rest, x, out)
+        strain.gradients(n.start, n.other, n.weight, n.inverse, self.nodes, self.rest, x, out)
         return out.reshape(-1, 3, 3)
 
     def stretch(self, x: Floats) -> Floats:
@@ -195,7 +195,7 @@ class Points:
         return self._couplings
 
     def stable_dt(self, node_mass: Floats) -> Floats:
-        """Largest stable explicit step per phyxel at rest, the same all over a body [s], (m,)."""
+        """Largest stable explicit step per phyxel at rest, the same all over a body [s], (m,) (theory/point-bodies 6)."""
         most = np.maximum.reduceat(self.mu, self.start[:-1])
         unit = np.repeat(most, np.diff(self.start))
         material = np.stack([self.mu / unit, self.lam / unit, self.bulk / unit, self.hourglass, self.crush]).astype(np.float32)
@@ -251,7 +251,7 @@ class Points:
         if not np.isfinite(self.tear_strain).any():
             return 0.0
         n, torn = self.around, np.zeros(len(self.around.other), bool)
-        plasticity.overstretched(n.start, n.other, self.nodes, self._origin, self.tear_strain, x, torn)
+        fracture.overstretched(n.start, n.other, self.nodes, self._origin, self.tear_strain, x, torn)
         if not torn.any():
             return 0.0
         before = float(self.energy(x).sum())

@@ -1,10 +1,9 @@
 r"""Forces and energies of phyxels, in two passes without scatter (theory/point-bodies 4.4).
 
-The first pass finds F_i and, from it, two matrices per phyxel; the second sums over neighbours. With e = x_j - x_i, X = X_j - X_i:
+The first pass finds F_i (strain.py) and, from it, two matrices per phyxel; the second sums over neighbours. With e = x_j - x_i, X = X_j -
+X_i in pairs, else e strain, S stress, U(d) the energy of volume:
 
-    F_i = sum_j w_ij e X^T A_i^-1,   strain e_i = (F^T F - T) / 2,   S = 2 mu (e - e_p) + lam tr(e - e_p) T     (theory/point-bodies 4)
     energy = v (e - e_p):S / 2  +  V U(det F v / V - 1)  +  a / 2 sum_j near_ij |e - F_i X|^2,   a = c E v / sum_j w_ij
-    U(d) = k_v / 2 d^2 - k_c / 3 min(d, 0)^3,   k_c = crush (lam + 2 mu)
     G_i = d energy / d F = v F S + v U'(det F v / V - 1) cof F - a (sum_j near_ij e X^T - F_i B_i),   H_i = G_i A_i^-1
     force on i = sum_j { w_ij (H_i + H_j) X + near_ij ((a_i + a_j) e - (a_i F_i + a_j F_j) X) }
 
@@ -13,94 +12,15 @@ with i and j exchanged. Each term is opposite for the two of a pair, bit for bit
 frame makes torques do so too. V is the volume at the start and v that of the reference in use (they differ after plastic flow). The last
 energy stops modes that F cannot see (theory/point-bodies 5).
 
-k_c is not in the source. Green's strain softens in compression: squeezed to s times its length the force (lam + 2 mu) (s - s^3) / 2 falls
-below s = 1 / sqrt(3), is nothing at s = 0, and at s = -1 a mirrored neighbourhood is as much at rest as one that is not. So bodies stay
-crushed. With crush = 1 the force is (lam + 2 mu) (x - x^2 / 2 + x^3 / 2), x = 1 - s: it rises for ever, its slope is that of rest or less
-down to a third of the length (so steps need not be shorter), and only rotations are at rest. Small strains do not see it.
-
-Damping (b of C = a M + b K): S + b dS/dt without the geometric part, and x + b v in place of x in the last energy.
+Damping (b of C = a M + b K): S + b dS/dt without the geometric part, and x + b v in place of x in the last energy
+(theory/point-bodies 4.5).
 """
 
 from __future__ import annotations
 
 from pliant.bodies.matrix3 import IDENTITY, cofactor, combined, determinant, inner, product, transposed
-from pliant.kernels import axpy, dot, inline, kernel, load, parallel, prange, store, sub
-
-ZERO = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
-
-
-@inline
-def load9(a, i):  # type: ignore[no-untyped-def]
-    return a[i, 0], a[i, 1], a[i, 2], a[i, 3], a[i, 4], a[i, 5], a[i, 6], a[i, 7], a[i, 8]
-
-
-@inline
-def store9(a, i, m):  # type: ignore[no-untyped-def]
-    for k in range(9):
-        a[i, k] = m[k]
-
-
-@inline
-def add_outer(m, s, u, v):  # type: ignore[no-untyped-def]
-    """m + s u v^T."""
-    a, b, c = s * u[0], s * u[1], s * u[2]
-    return (
-        m[0] + a * v[0], m[1] + a * v[1], m[2] + a * v[2],
-        m[3] + b * v[0], m[4] + b * v[1], m[5] + b * v[2],
-        m[6] + c * v[0], m[7] + c * v[1], m[8] + c * v[2],
-    )  # fmt: skip
-
-
-@inline
-def times(m, u):  # type: ignore[no-untyped-def]
-    """m u."""
-    return (
-        m[0] * u[0] + m[1] * u[1] + m[2] * u[2],
-        m[3] * u[0] + m[4] * u[1] + m[5] * u[2],
-        m[6] * u[0] + m[7] * u[1] + m[8] * u[2],
-    )
-
-
-@inline
-def symmetric(m):  # type: ignore[no-untyped-def]
-    xy, xz, yz = 0.5 * (m[1] + m[3]), 0.5 * (m[2] + m[6]), 0.5 * (m[5] + m[7])
-    return m[0], xy, xz, xy, m[4], yz, xz, yz, m[8]
-
-
-@inline
-def hooke(e, lam, mu, t):  # type: ignore[no-untyped-def]
-    """2 mu e + lam tr(e) T."""
-    return combined(2.0 * mu, e, lam * (e[0] + e[4] + e[8]), t)
-
-
-@inline
-def green(f, t):  # type: ignore[no-untyped-def]
-    """(F^T F - T) / 2."""
-    return combined(0.5, product(transposed(f), f), -0.5, t)
-
-
-@inline
-def swelling(change, bulk, crush):  # type: ignore[no-untyped-def]
-    """(U, U') of a volume that has changed by this part."""
-    low = min(change, 0.0)
-    return (0.5 * bulk - crush / 3.0 * low) * change * change, bulk * change - crush * low * low
-
-
-@inline
-def gradient(start, other, weight, inverse, nodes, rest, x, i):  # type: ignore[no-untyped-def]
-    """F of phyxel i for the field x."""
-    c, xi, Xi = ZERO, load(x, nodes[i, 0]), load(rest, i)
-    for s in range(start[i], start[i + 1]):
-        j = other[s]
-        c = add_outer(c, weight[s], sub(load(x, nodes[j, 0]), xi), sub(load(rest, j), Xi))
-    return product(c, load9(inverse, i))
-
-
-@kernel
-def gradients(start, other, weight, inverse, nodes, rest, x, out):  # type: ignore[no-untyped-def]
-    """F of all phyxels, (m, 9)."""
-    for i in range(len(out)):
-        store9(out, i, gradient(start, other, weight, inverse, nodes, rest, x, i))
+from pliant.bodies.points.strain import ZERO, add_outer, gradient, green, hooke, load9, store9, swelling, symmetric, times
+from pliant.kernels import axpy, dot, kernel, load, parallel, prange, store, sub
 
 
 @parallel

@@ -1,4 +1,4 @@
-r"""Which phyxels see which, with what weight, and the moment matrices of moving least squares (theory/point-bodies 3).
+r"""Which phyxels see which, with what weight, and the moment matrices of moving least squares (theory/point-bodies 3.1, 3.3).
 
     r_i = mean distance to ten neighbours,  h_i = c r_i,  h_ij = (h_i + h_j) / 2,  w_ij = (1 - |X_ij|^2 / h_ij^2)^3 / h_ij^3
     A_i = sum_j w_ij X_ij X_ij^T,  X_ij = X_j - X_i

@@ -21,8 +21,8 @@ import numpy as np
 
 from pliant.base import Floats
 from pliant.bodies.matrix3 import IDENTITY, combined, inner
-from pliant.bodies.points.forces import gradient, green, hooke, load9, store9
-from pliant.kernels import dot, kernel, load, sub
+from pliant.bodies.points.strain import gradient, green, hooke, load9, store9
+from pliant.kernels import kernel
 
 if TYPE_CHECKING:
     from pliant.bodies.points.elements import Points
@@ -99,15 +99,3 @@ def _creep(  # type: ignore[no-untyped-def]
                 stored = inner(elastic, hooke(elastic, lam[i], mu[i], t)) - inner(left, hooke(left, lam[i], mu[i], t))
                 lost[i] = 0.5 * volume[i] * stored
         store9(out, i, after)
-
-
-@kernel
-def overstretched(start, other, nodes, origin, limit, x, out):  # type: ignore[no-untyped-def]
-    """Which slots (lower number first) hold a pair longer than at the start by more than the lower tear strain of the two."""
-    for i in range(len(nodes)):
-        for s in range(start[i], start[i + 1]):
-            j = other[s]
-            most = 1.0 + min(limit[i], limit[j])
-            if j > i and most < math.inf:
-                now, then = sub(load(x, nodes[j, 0]), load(x, nodes[i, 0])), sub(load(origin, j), load(origin, i))
-                out[s] = dot(now, now) > most * most * dot(then, then)

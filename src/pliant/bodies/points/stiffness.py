@@ -20,7 +20,7 @@ from scipy.sparse import csr_array
 
 from pliant.base import Floats, Ints
 from pliant.bodies.matrix3 import cofactor, combined, determinant, product, projected, transposed
-from pliant.bodies.points.forces import add_outer, gradient, green, hooke, load9, times
+from pliant.bodies.points.strain import add_outer, gradient, green, hooke, load9, times
 from pliant.bodies.springs.elements import tangent_blocks
 from pliant.kernels import dot, inline, kernel, load, scale, sub
 

@@ -1,4 +1,5 @@
-r"""Springs between every two vertices of a body, without a list of them (Motheram, Tribble; Kenwright, Davison).
+r"""Springs between every two vertices of a body, without a list of them (Motheram, Tribble; Kenwright, Davison;
+theory/springs 3.1).
 
     e = x_j - x_i,  l = |e|,  L the same at rest:   force on i = k_ij (l - L) e / l = k_ij (1 - sqrt(L^2 / l^2)) e, opposite on j
     k_ij = sqrt(k_i k_j)
@@ -20,7 +21,7 @@ import math
 import numpy as np
 
 from pliant.base import Floats, Ints, PliantError
-from pliant.bodies.elasticity import stable_step
+from pliant.bodies.stable_step import stable_step
 from pliant.kernels import contiguous, inline, parallel, prange
 
 LANES = 16

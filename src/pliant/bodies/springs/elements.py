@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 
 from pliant.base import Floats, Ints, PliantError
-from pliant.bodies.elasticity import stable_step
+from pliant.bodies.stable_step import stable_step
 from pliant.geometry.mesh import TET_EDGES
 from pliant.kernels import axpy, contiguous, dot, load, norm, parallel, prange, scale, store, sub
 

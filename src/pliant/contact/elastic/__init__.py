@@ -11,16 +11,21 @@ On these rests the contact of two objects, which `press` and the method `quasi-r
     placed, found = rest(foot, floor, direction, force)               # where an object comes to rest under a load
 """
 
+from pliant.contact.elastic.coarse_to_fine import carried
+from pliant.contact.elastic.contact_stiffness import contact_stiffness
 from pliant.contact.elastic.deformed_surface import deformed, shared_surfaces
-from pliant.contact.elastic.galerkin import assemble, blobs, displacement
+from pliant.contact.elastic.gaussian_blobs import assemble, blobs, displacement
+from pliant.contact.elastic.grid_squares import Patch
 from pliant.contact.elastic.lcp import Solution, solve
-from pliant.contact.elastic.lcp_load import contact_stiffness, solve_load, stiffening
-from pliant.contact.elastic.operators import Dense, Direct, Operator, Patch, elastic
-from pliant.contact.elastic.resolve import resolve
+from pliant.contact.elastic.lcp_load import solve_load
+from pliant.contact.elastic.operators import Dense, Direct, Operator, elastic
+from pliant.contact.elastic.pressure import pressure
 from pliant.contact.elastic.response import Boussinesq, LayerCut, Response, Sum, Tabulated, VolumePreserving, compliance
 from pliant.contact.elastic.resting_pose import rest
-from pliant.contact.elastic.result import ContactResult, carried, pressure
+from pliant.contact.elastic.result import ContactResult
 from pliant.contact.elastic.side import Side
+from pliant.contact.elastic.stiffening import stiffening
+from pliant.contact.elastic.two_bodies import resolve
 
 __all__ = [
     "Boussinesq", "ContactResult", "Dense", "Direct", "LayerCut", "Operator", "Patch", "Response", "Side", "Solution", "Sum", "Tabulated",

@@ -13,7 +13,7 @@ import numba
 import numpy as np
 
 from pliant.base import Floats, Ints, PliantError
-from pliant.contact.elastic.galerkin import balanced
+from pliant.contact.elastic.gaussian_blobs import balanced
 from pliant.kernels import allowed_threads, contiguous, inline, kernel, parallel, prange
 
 BLOCK = 64

@@ -9,8 +9,8 @@ import numpy as np
 from scipy.spatial import cKDTree
 
 from pliant.base import Floats, Ints, PliantError
-from pliant.contact.elastic.contact_problem import FACING
-from pliant.contact.elastic.galerkin import blobs
+from pliant.contact.elastic.contact_nodes import FACING
+from pliant.contact.elastic.gaussian_blobs import blobs
 from pliant.contact.elastic.response import LayerCut, Response, Sum, Tabulated, VolumePreserving
 from pliant.contact.elastic.result import ContactResult
 from pliant.contact.elastic.side import Side

@@ -16,7 +16,7 @@ import numba
 import numpy as np
 
 from pliant.base import Floats, Ints
-from pliant.contact.elastic.galerkin import assemble, displacement, node_at, row_at
+from pliant.contact.elastic.gaussian_blobs import assemble, displacement, node_at, row_at
 from pliant.contact.elastic.response import Code, Response
 from pliant.contact.elastic.trees import Clusters
 from pliant.kernels import allowed_threads, contiguous, inline, kernel, parallel, prange

@@ -1,7 +1,7 @@
 """The elastic contact problem: forces P >= 0 and separations s = K P + q >= 0 with s P = 0 [Pauly, Pai, Guibas 2004, (9)].
 
 q [m] is the separation of the undeformed surfaces, negative where they overlap; K [m/N] the elastic matrix. For K symmetric and positive
-definite this is min 1/2 P'KP + q'P over P >= 0, and has exactly one solution: theory/quasi-rigid 6.3, 9.
+definite this is min 1/2 P'KP + q'P over P >= 0, and has exactly one solution: theory/quasi-rigid 6.3.
 
     solve(operator, q)                            at a given position
     solve_load(operator, gap, rows, load)         at a given load: the position is found too (lcp_load.py)
@@ -101,7 +101,7 @@ def dot(a: Floats, b: Floats) -> float:
 def conjugate_gradients(
     K: Operator, q: Floats, start: Floats | None, tolerance: float, most: int | None, total: float | None = None
 ) -> Solution:
-    """Conjugate gradients with P >= 0 [Polonsky, Keer 1999], for any operator that multiplies.
+    """Conjugate gradients with P >= 0 [Polonsky, Keer 1999], for any operator that multiplies (theory/quasi-rigid 9.2).
 
     Gradients run over the loaded nodes; forces that would pull are cut to zero; unloaded nodes that overlap get a force by steepest
     descent, which restarts the conjugation. With a `total` force [N] instead of a position, the mean of s over the loaded nodes is removed
@@ -172,7 +172,7 @@ def _first(K: Operator, q: Floats, start: Floats | None, total: float | None) ->
 
 
 def active_set(K: Operator, q: Floats, start: Floats | None, tolerance: float, most: int | None) -> Solution:
-    """Primal-dual active set: guess who touches, solve for their forces exactly, correct the guess,
+    """Primal-dual active set (theory/quasi-rigid 9.1): guess who touches, solve for their forces exactly, correct the guess,
 
         K_cc P_c = -q_c,   c <- { P - s / K_ii > 0 }.
 
@@ -275,7 +275,7 @@ def _sweep(matrix, relaxation, force, s):  # type: ignore[no-untyped-def]
 
 
 def gauss_seidel(K: Operator, q: Floats, start: Floats | None, tolerance: float, most: int | None) -> Solution:
-    """Projected Gauss-Seidel with over-relaxation: a few sweeps where a rough answer will do, 60 to 100 for 1e-8.
+    """Projected Gauss-Seidel with over-relaxation (theory/quasi-rigid 9.3): a few sweeps where a rough answer will do, 60 to 100 for 1e-8.
 
     Every sweep lowers the energy 1/2 P'KP + q'P.
     """
@@ -331,7 +331,7 @@ def _lemke(table, basis, most):  # type: ignore[no-untyped-def]
 
 
 def lemke(K: Operator, q: Floats, start: Floats | None, tolerance: float, most: int | None) -> Solution:
-    """Lemke's complementary pivoting on a dense tableau with the covering vector e: exact, slow, takes any matrix; needs no start.
+    """Lemke's complementary pivoting on a dense tableau with the covering vector e (theory/quasi-rigid 9.4): exact, slow, takes any matrix.
 
     Ends with a solution for every strictly copositive matrix (Boussinesq: all entries positive) and every positive definite one. If it
     ends on a ray there is no solution to be found, and that is an error with the facts.

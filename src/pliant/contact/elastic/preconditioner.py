@@ -1,4 +1,4 @@
-"""What nearly inverts the elastic matrix of many nodes, for conjugate gradients:
+"""What nearly inverts the elastic matrix of many nodes (theory/quasi-rigid 9.5), for conjugate gradients:
 
     M = G^T G + W (W^T K W)^-1 W^T
 
@@ -19,7 +19,7 @@ from scipy.spatial import cKDTree
 
 from pliant.base import Floats, Ints
 from pliant.contact.elastic.cholesky import Factor
-from pliant.contact.elastic.galerkin import node_at, row_at
+from pliant.contact.elastic.gaussian_blobs import node_at, row_at
 from pliant.contact.elastic.hierarchical import Hierarchical
 from pliant.contact.elastic.operators import Blockwise, Operator
 from pliant.contact.elastic.response import Response

@@ -1,4 +1,4 @@
-"""How a surface gives way around a point force: u(r) = f(r) P, [Pauly, Pai, Guibas 2004, 3.1], theory/quasi-rigid 3.
+"""How a surface gives way around a point force: u(r) = f(r) P, [Pauly, Pai, Guibas 2004, 3.1], theory/quasi-rigid 3.1-3.3, 3.5.
 
     Boussinesq(C)            f = C / r                                        an elastic half-space
     VolumePreserving(C, b)   f = C (1/r - c) exp(-r^2/2b^2), c = sqrt(pi/2)/b   what goes in comes out within a few b
@@ -142,7 +142,8 @@ class VolumePreserving(_Adds):
 
 @dataclass(frozen=True)
 class LayerCut(_Adds):
-    """f = C / r up to a radius. A radius below the contact's diameter stiffens the body; `stiffening` says by how much."""
+    """f = C / r up to a radius. A radius below the contact's diameter stiffens the body; `stiffening` says by how much
+    (theory/quasi-rigid 5)."""
 
     c: float  # [m^2/N]
     radius: float  # [m]
@@ -232,7 +233,7 @@ class Tabulated(_Adds):
 
     def g(self, d: Floats, s2: Floats | float) -> Floats:
         d2, s = np.square(d), np.sqrt(s2)
-        r = np.sqrt(d2 + s2 * (1.0 + (0.5 * math.pi - 1.0) * s2 / (s2 + d2)))  # see galerkin.py
+        r = np.sqrt(d2 + s2 * (1.0 + (0.5 * math.pi - 1.0) * s2 / (s2 + d2)))  # see gaussian_blobs.py
         smooth = [self.f(each) - self.c / each for each in (r + s, r - s)]
         return Boussinesq(self.c).g(d, s2) + 0.5 * (smooth[0] + smooth[1])
 

@@ -18,7 +18,8 @@ import numpy as np
 from scipy.spatial import ConvexHull, QhullError
 
 from pliant.base import Floats, PliantError
-from pliant.contact.elastic.contact_problem import (
+from pliant.contact.elastic.coarse_to_fine import carried, coarser, levels_of, within_rim
+from pliant.contact.elastic.contact_nodes import (
     AT_END,
     DEEPEST,
     MARGIN,
@@ -32,9 +33,9 @@ from pliant.contact.elastic.contact_problem import (
 )
 from pliant.contact.elastic.lcp import CLOSE, NEARLY, ROUGH, Solution
 from pliant.contact.elastic.lcp_load import solve_load
-from pliant.contact.elastic.resolve import resolve
-from pliant.contact.elastic.result import ContactResult, carried, within_rim
-from pliant.contact.elastic.side import Side, coarser, levels_of
+from pliant.contact.elastic.result import ContactResult
+from pliant.contact.elastic.side import Side
+from pliant.contact.elastic.two_bodies import resolve
 from pliant.detect.surfels.exact import Exact
 from pliant.geometry.units import rotation_matrix
 

@@ -1,7 +1,4 @@
-"""One of the two objects of a contact: its shape, where it is, and how its surface gives way; and coarser levels of it.
-
-A level stands for clusters of at most 8, 32, 128, ... samples, each with a representative on the surface; what clusters do to each other
-follows from their samples (contact_matrix.py; theory/quasi-rigid 11). 40 to 100 nodes in contact give the force to 1-3 %."""
+"""One of the two objects of a contact: its shape, where it is, and how its surface gives way. Coarser levels of it: coarse_to_fine.py."""
 
 from __future__ import annotations
 
@@ -11,14 +8,11 @@ from functools import cached_property
 import numpy as np
 
 from pliant.base import Floats, Ints, PliantError
-from pliant.contact.elastic.contact_matrix import Parts
+from pliant.contact.elastic.coarse_to_fine import Parts
 from pliant.contact.elastic.response import Response
 from pliant.detect.surfels.answers import Posed, Projection
 from pliant.detect.surfels.exact import Exact
 from pliant.detect.surfels.surface import PointSurface
-
-SIZES = (8, 32, 128, 512)  # samples of a cluster
-LEAST = 150  # clusters of the coarsest level
 
 
 @dataclass(frozen=True)
@@ -77,29 +71,3 @@ class Side:
             start = None
         assert not isinstance(self.shape, Posed)
         return Posed(self.shape, self.rotation, self.translation).project(points, start=start)
-
-
-def ladder(surface: PointSurface) -> tuple[tuple[PointSurface, Parts | None], ...]:
-    """The surface and its coarser levels with their clusters; built once and kept with the surface."""
-    if "ladder" not in surface.__dict__:
-        found: list[tuple[PointSurface, Parts | None]] = [(surface, None)]
-        for size in SIZES:
-            if len(surface.spheres.cut(size)) >= LEAST and len(surface) > 2 * size:
-                level = surface.level(size)
-                found.append((PointSurface(level.points, level.normals, level.areas), Parts.of(surface, level, size)))
-        surface.__dict__["ladder"] = tuple(found)
-    return surface.__dict__["ladder"]  # type: ignore[no-any-return]
-
-
-def coarser(side: Side, level: int) -> Side:
-    """The same object with fewer nodes; distances to it are still those of all its samples."""
-    if level == 0 or side.nodes is None:
-        return side
-    steps = ladder(side.nodes)
-    samples, parts = steps[min(level, len(steps) - 1)]
-    return replace(side, samples=samples, parts=parts)
-
-
-def levels_of(a: Side, b: Side) -> int:
-    """How many levels there are."""
-    return max(len(ladder(side.nodes)) for side in (a, b) if side.nodes is not None)

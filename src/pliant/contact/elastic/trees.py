@@ -1,5 +1,6 @@
 """Trees over nodes: clusters whose blocks are near (kept as they are) or far (compressed), for hierarchical.py; and what many forces
-displace many points by, with far forces taken together [Barnes, Hut 1986].
+displace many points by, with far forces taken together [Barnes, Hut 1986;
+theory/quasi-rigid 9.5].
 
 A cluster of forces that is far from a group of points acts as four equal forces, two on each of its longer axes: total, first and second
 moments are exact, so that the error falls with the cube of the opening. Forces beyond the reach of the response are left out. Every group
@@ -15,9 +16,9 @@ import numba
 import numpy as np
 
 from pliant.base import Floats, Ints
-from pliant.contact.elastic.galerkin import node_at, row_at
+from pliant.contact.elastic.gaussian_blobs import node_at, row_at
 from pliant.contact.elastic.response import Code, Response
-from pliant.detect.surfels.clusters import OPEN
+from pliant.detect.surfels.winding import OPEN
 from pliant.kernels import allowed_threads, contiguous, kernel, parallel, prange
 
 LEAF = 64  # most nodes of a cluster that is not split

@@ -1,4 +1,4 @@
-"""Regular and hooked pairs (6.2.2 of the thesis; theory/penalty 7.2, 7.6).
+"""Regular and hooked pairs (6.2.2 of the thesis; theory/penalty 7.2).
 
 A pair is regular if its contact normal n_c (out of B towards A) opposes the surface of A: some normal n of the span around A's feature
 has
@@ -25,7 +25,7 @@ from pliant.contact.penalty.records import EDGE_EDGE, VERTEX_FACE, Records
 from pliant.detect.adjacency import Adjacency
 from pliant.detect.coplanar_times import PARALLEL
 from pliant.detect.penetration import HALF_WAY
-from pliant.kernels import add, axpy, contiguous, cross, dot, inline, kernel, load, norm, parallel, prange, scale, store, sub, use_threads
+from pliant.kernels import add, contiguous, cross, dot, inline, load, norm, parallel, prange, scale, sub, use_threads
 
 HALF = HALF_WAY - 1e-9  # the slack makes the right corner of a box regular in spite of rounding
 
@@ -120,43 +120,3 @@ def _categories(points, pairs, mesh, normal, reference, rule, hooked):  # type: 
             hooked[i] = not vertex_opposes(n, a, mesh, normal, rule)
         else:
             hooked[i] = not edges_regular(n, a, b, mesh, normal, rule)
-
-
-def reference_normals(
-    points: Floats, records: Records, known: Records, mesh: Adjacency, normals: Floats | None = None
-) -> Floats:  # fmt: skip
-    """Where neighbouring contacts push (theory/penalty 7.6), (r, 3); zero where no neighbour is in contact.
-
-    For the vertex V of a pair with body B: n_ref = normalise(sum of n_u / |x_u - x_V|^2) over the vertices u that an edge joins to V and
-    that have an active, regular pair with a face of B among the `known`.
-    """
-    out = np.zeros((len(records), 3))
-    use = known.select((known.kind == VERTEX_FACE) & known.active & ~known.hooked)
-    if len(use) == 0 or len(records) == 0:
-        return out
-    normals = mesh.normals(points) if normals is None else normals
-    bodies = int(mesh.body.max()) + 2
-    key = use.feature_a * bodies + use.b
-    order = np.argsort(key, kind="stable")
-    push = (use.sigma[:, None] * normals[use.feature_b])[order]
-    _reference(contiguous(points), records.kind, records.feature_a, records.b, bodies, key[order], push, mesh, out)
-    return out
-
-
-@kernel
-def _reference(points, kind, a, b, bodies, key, push, mesh, out):  # type: ignore[no-untyped-def]
-    for i in range(len(kind)):
-        if kind[i] != VERTEX_FACE:
-            continue
-        total = (0.0, 0.0, 0.0)
-        for k in range(mesh.edge_start[a[i]], mesh.edge_start[a[i] + 1]):
-            e = mesh.edges_around[k]
-            u = mesh.edges[e, 1] if mesh.edges[e, 0] == a[i] else mesh.edges[e, 0]
-            j = np.searchsorted(key, u * bodies + b[i])
-            if j < len(key) and key[j] == u * bodies + b[i]:
-                way = sub(load(points, u), load(points, a[i]))
-                total = axpy(1.0 / max(dot(way, way), 1e-300), load(push, j), total)
-        length = norm(total)
-        if length > 0.0:
-            store(out, i, scale(1.0 / length, total))
-

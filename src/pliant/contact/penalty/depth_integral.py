@@ -5,7 +5,7 @@ drop out, because the foot lies in the plane of the features), so that
     I = -k dt  integral of P N / L^2  over the times in which sigma P < 0.
 `exact` takes L(t) as it is, by Gauss-Legendre with four points an interval, in pieces where L^2 varies by more than 1.4 times;
 `constant` puts L_k^2 = (L_0 + ... + L_4) / 5 in its place as the thesis does, whose integrand is a polynomial that four points
-integrate exactly. Discrete is the depth and normal at the end of the step, for all of it.
+integrate exactly. Discrete is the depth and normal at the end of the step, for all of it (theory/penalty 5.1).
 
 Where N passes (nearly) through zero a direction cannot be integrated: the pair takes the normal of the time at which |N| is largest
 and its depth at the end. Such pairs are counted.
@@ -20,10 +20,13 @@ from typing import NamedTuple
 import numpy as np
 
 from pliant.base import Floats
-from pliant.contact.penalty.records import EDGE_EDGE, VERTEX_SHAPE, Records
-from pliant.detect.coplanar_times import normal_and_cubic, row_weights
+from pliant.contact.penalty.blended_normals import blended
+from pliant.contact.penalty.edges import edge_states
+from pliant.contact.penalty.records import EDGE_EDGE, VERTEX_FACE, VERTEX_SHAPE, Records
+from pliant.detect.adjacency import Adjacency
+from pliant.detect.coplanar_times import normal_and_cubic
 from pliant.detect.time_of_impact import bernstein, corners_of, critical_points, frame, root_between, value
-from pliant.kernels import axpy, contiguous, cross, dot, inline, kernel, parallel, prange, scale, store, use_threads
+from pliant.kernels import axpy, contiguous, cross, dot, inline, parallel, prange, scale, store, use_threads
 
 DISCRETE, EXACT, CONSTANT = 0, 1, 2
 WIDE = 1.4  # most / least L^2 of a piece that four points integrate: to nine digits of the impulse
@@ -91,8 +94,7 @@ def quadrature(n, x, y, p, square, blend, other, low, high):  # type: ignore[no-
         if blend > 0.0:
             side = 1.0 if f >= 0.0 else -1.0
             length = math.sqrt(ll)
-            a, b = (1.0 - blend) * side / length, blend
-            c = (a * u + b * other[0], a * v + b * other[1], a * w + b * other[2])
+            c = blended(blend, (side * u / length, side * v / length, side * w / length), other)
             f = abs(f) * length / math.sqrt(dot(c, c))
             u, v, w = c
         g0, g1, g2 = g0 + f * u, g1 + f * v, g2 + f * w
@@ -181,9 +183,8 @@ def press(mode, pairs, since, blend, other, start, end, push, time, lever, gap, 
         square = dot(n, n)
         size = dot(last[0], last[0]) * dot(last[1], last[1])
         flat = square <= FLAT * size
-        turned = (blend * other[i, 0], blend * other[i, 1], blend * other[i, 2])
-        share = blend if dot(turned, turned) > 0.0 else 0.0
         towards = (other[i, 0], other[i, 1], other[i, 2])
+        share = blend if dot(towards, towards) > 0.0 else 0.0
         if mode != DISCRETE:
             m, x, y, p = normal_and_cubic(begin, last)
             given = 0.0
@@ -208,32 +209,10 @@ def press(mode, pairs, since, blend, other, start, end, push, time, lever, gap, 
         gap[i] = dot(n, last[2])
         if gap[i] < 0.0:
             if share > 0.0:
-                n = axpy(1.0 - share, n, turned)
+                n = blended(share, n, towards)
                 n = scale(1.0 / math.sqrt(dot(n, n)), n)
             store(push, i, scale(-gap[i], n))
             time[i], lever[i] = 1.0, 1.0
-
-
-@kernel
-def feet(kind, corners, points, weights, ok):  # type: ignore[no-untyped-def]
-    """Weights of the foot of each record at the given points: the projection on the face, the nearest points of two lines."""
-    for i in range(len(kind)):
-        if kind[i] == VERTEX_SHAPE:
-            weights[i] = (1.0, -1.0, 0.0, 0.0)
-            ok[i] = True
-            continue
-        face = kind[i] != EDGE_EDGE
-        e, f, r = frame(face, corners_of(points, corners, i))
-        ok[i], _, w = row_weights(face, e, f, r)
-        for k in range(4):
-            weights[i, k] = w[k]
-
-
-def foot_weights(records: Records, points: Floats) -> tuple[Floats, np.ndarray]:
-    """Weights (r, 4) with which the points of both sides are nearest to each other along the normal; whether there are any."""
-    weights, ok = np.zeros((len(records), 4)), np.zeros(len(records), bool)
-    feet(records.kind, records.corners, contiguous(points), weights, ok)
-    return weights, ok
 
 
 def linear_push(before: Floats, after: Floats, since: Floats, discrete: bool) -> tuple[Floats, Floats, Floats]:
@@ -274,4 +253,14 @@ def pressed(
     before, after, normal = known.before[rows], known.after[rows], known.normal[rows]
     size, out.time[rows], out.lever[rows] = linear_push(before, after, since[rows], mode == DISCRETE)
     out.gap[rows], out.normal[rows], out.push[rows] = after, normal, size[:, None] * normal
+    return out
+
+
+def gaps(points: Floats, records: Records, mesh: Adjacency, normals: Floats | None = None) -> Floats:
+    """Signed distance of every pair [m], (r,), negative: penetrating; NaN for exact shapes, 0 for parallel edges."""
+    normals = mesh.normals(points) if normals is None else normals
+    out = edge_states(points, records).gap
+    face = np.flatnonzero(records.kind == VERTEX_FACE)
+    corners = records.corners[face]
+    out[face] = records.sigma[face] * np.einsum("ij,ij->i", normals[records.feature_b[face]], points[corners[:, 0]] - points[corners[:, 1]])
     return out

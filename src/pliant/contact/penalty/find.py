@@ -20,10 +20,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from pliant.base import Floats, Ints
-from pliant.contact.penalty.depth_integral import Known, foot_weights
+from pliant.contact.penalty.bounds import deepest, travel
+from pliant.contact.penalty.depth_integral import Known, gaps
+from pliant.contact.penalty.distribution import foot_weights
 from pliant.contact.penalty.records import EDGE_EDGE, VERTEX_FACE, VERTEX_SHAPE, Records
-from pliant.contact.penalty.resolution import gaps
-from pliant.contact.penalty.stages import deepest, travel
 from pliant.detect.adjacency import Adjacency, edge_sides, flat_edges
 from pliant.detect.body_pairs import overlapping, swept_boxes
 from pliant.detect.coplanar_times import COPLANAR, Crossings, crossings

@@ -20,24 +20,27 @@ import numpy as np
 
 from pliant.base import Floats, PliantError
 from pliant.contact.contacts import Contacts, Support
-from pliant.contact.enduring_stiffness import enduring_stiffness, stiffness_unit
 from pliant.contact.friction import Friction, anchored, coulomb, stribeck, tangential
+from pliant.contact.implicit_springs import rubbed, solved
 from pliant.contact.method import Answer, Memory
+from pliant.contact.penalty.anchor_friction import anchor_friction
+from pliant.contact.penalty.blended_normals import inward_vertex_normals
+from pliant.contact.penalty.bounds import plausible
 from pliant.contact.penalty.category import categories
-from pliant.contact.penalty.depth_integral import CONSTANT, DISCRETE, EXACT, Known, Pressed, foot_weights, pressed
-from pliant.contact.penalty.edges import RELAXED
+from pliant.contact.penalty.deep_contacts import directions_out
+from pliant.contact.penalty.depth_integral import CONSTANT, DISCRETE, EXACT, Known, pressed
+from pliant.contact.penalty.distribution import contact_rows, follow
 from pliant.contact.penalty.find import Features, Found, at_the_end, new_pairs, shape_gaps, starting_inside
-from pliant.contact.penalty.options import STIFFEST, Options, Redefinition
-from pliant.contact.penalty.records import EDGE_EDGE, VERTEX_FACE, VERTEX_SHAPE, Forces, Records
-from pliant.contact.penalty.stages import admit, finish, plausible, ready
-from pliant.contact.penalty.variants import anchor_friction, directions_out, inward_vertex_normals, over_rings
+from pliant.contact.penalty.hooked_pairs import admit
+from pliant.contact.penalty.life_of_records import finish, ready
+from pliant.contact.penalty.options import Options, Redefinition
+from pliant.contact.penalty.records import EDGE_EDGE, VERTEX_SHAPE, Forces, Records
+from pliant.contact.penalty.ring_spreading import over_rings
+from pliant.contact.penalty.spring_damper import spring, spring_and_damper
 from pliant.contact.pressure import Pressure
-from pliant.contact.sweeps import rubbed, solved
-from pliant.detect.coplanar_times import SLACK
 from pliant.world.motion import Motion, Rows
 
 OFTEN = 0.1  # of the records in a step: so many refused moves are worth a word
-GROWTH = 0.01  # of the stiffness in a step: a loaded spring that grows stiffer holds energy nobody put in; with 0.1 an arch gains energy
 
 
 @dataclass(frozen=True)
@@ -84,7 +87,7 @@ class ContinuousPenalty(Options):
 
 
 def respond_along(options: Options, mode: int, motion: Motion, memory: Memory) -> Answer:
-    """Pairs by continuous detection: rounds of impulses until nothing new presses."""
+    """Pairs by continuous detection: rounds of impulses until nothing new presses (theory/penalty 3.1)."""
     features, rules = motion.kept(Features), options.rules()
     batch = seen = Records.recalled(memory)
     since = np.zeros(len(batch))
@@ -268,7 +271,7 @@ def push_together(
 
 
 def friction_of(options: Options, motion: Motion, rows: Rows, impulse: Floats, mu_s: Floats, mu_d: Floats, stretch: Floats) -> Friction:
-    """Tangential impulses for the predicted motion, by the model that the options name (section 10); not pushed yet.
+    """Tangential impulses for the predicted motion, by the model that the options name (theory/penalty 6.1, 6.3); not pushed yet.
 
     Coulomb with a Stribeck curve, mu = mu_d + (mu_s - mu_d) exp(-(v / v_st)^2), v the slip speed of the step: a contact that slips a
     little does not at once drop to mu_d and shed its load on the others.
@@ -280,52 +283,9 @@ def friction_of(options: Options, motion: Motion, rows: Rows, impulse: Floats, m
     return coulomb(motion, rows, impulse, mu, mu, stretch)
 
 
-def follow(options: Options, motion: Motion, batch: Records) -> None:
-    """Move the weights to the foot of each contact at the end of the step, so that impulses act in one line and make no moment.
-
-    A foot that has gone far beyond its face is not followed: its weights would grow without bound.
-    """
-    if options.reproject:
-        foot, ok = foot_weights(batch, motion.end)
-        inside = np.where(batch.kind == VERTEX_FACE, (foot[:, 1:] <= RELAXED).all(axis=1), (np.abs(foot) <= 1.0 + SLACK).all(axis=1))
-        batch.weights = np.where((ok & inside)[:, None], foot, batch.weights)
-
-
-def contact_rows(motion: Motion, batch: Records, look: Pressed, pushed: np.ndarray) -> Rows:
-    """Rows of the pushed records; both sides take the impulse half way between the point and its foot."""
-    corners, weights = batch.corners[pushed], batch.weights[pushed]
-    first = np.where((batch.kind[pushed] == EDGE_EDGE)[:, None], [1.0, 1.0, 0.0, 0.0], [1.0, 0.0, 0.0, 0.0]) * weights
-    point = np.einsum("rk,rki->ri", first, motion.end[corners])
-    bodies = motion.bodies
-    ball = (batch.feature_a == bodies.anchor[batch.a]) & (batch.kind != EDGE_EDGE)
-    radius = np.where(ball, bodies.ball_radius[batch.a], 0.0)[pushed]
-    at = point - (radius + 0.5 * look.gap[pushed])[:, None] * look.normal[pushed]
-    return Rows.dense(corners, weights, look.direction()[pushed], at)
-
-
 def yields(motion: Motion, before: list[Handled], rows: Rows, wide: Rows) -> Floats:
     """D of each row, with all that has been pushed in the step; where impulses are spread, the larger of that of vertices and rings."""
     if len(rows) == 0:
         return np.zeros(0)
     give = motion.give(Rows.joined([*(h.rows for h in before), rows]))[-len(rows) :]
     return give if wide is rows else np.maximum(give, motion.give(Rows.joined([*(h.wide for h in before), wide]))[-len(rows) :])
-
-
-def spring(options: Options, mode: int, dt: float, give: Floats, before: Floats) -> Floats:
-    """Stiffness [N/m] of each contact: as given, or from its give when it is new, then it changes slowly."""
-    unit = stiffness_unit(dt, give)
-    if isinstance(options.stiffness, str):
-        return enduring_stiffness(options.share, unit, before, GROWTH)
-    k = np.where(give > 0.0, options.stiffness, 0.0)
-    return np.minimum(k, STIFFEST * unit) if options.implicit and mode != DISCRETE else k
-
-
-def spring_and_damper(
-    options: Options, dt: float, rows: Rows, slide: Floats, k: Floats, give: Floats, look: Pressed, pushed: np.ndarray
-) -> tuple[Floats, Floats]:  # fmt: skip
-    """(a, b) of the normal impulse a - b u, u being the change of speed that all impulses make: springs and dampers that never pull."""
-    time = look.time[pushed]
-    damper = 2.0 * options.zeta * np.sqrt(np.divide(k, give, out=np.zeros_like(k), where=give > 0.0)) * dt * time
-    speed = np.einsum("ri,ri->r", slide, rows.normal) / dt
-    a = np.maximum(k * dt * look.size[pushed] - damper * speed, 0.0)
-    return a, k * dt**2 * look.lever[pushed] + damper

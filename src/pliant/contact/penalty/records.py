@@ -1,6 +1,6 @@
 """The enduring set of feature pairs in contact: vertices with faces, edges with edges, vertices with exact shapes; and their last forces.
 
-A record lives from the step in which its features first cross until they are resolved (theory/penalty 3.3). Between steps it is in
+A record lives from the step in which its features first cross until they are resolved (theory/penalty 3.2, 3.3). Between steps it is in
 the method's memory, as arrays.
 """
 

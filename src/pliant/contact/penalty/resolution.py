@@ -1,4 +1,4 @@
-"""When an enduring pair ends (6.2.1 of the thesis; theory/penalty 7.1), and how long it is held at a rim (ours).
+"""When an enduring pair ends (6.2.1 of the thesis; theory/penalty 7.1).
 
 A pair is resolved when its gap at the end of the step is not negative. Besides:
 * vertex-face: when the last of B's faces that the vertex crosses in the step is another one, and it crosses it outwards, unless that one
@@ -7,44 +7,24 @@ A pair is resolved when its gap at the end of the step is not negative. Besides:
   none of its faces.
 Pairs of a vertex with another part of its own body end by their gap alone, as a body has no outside towards itself. Pairs with exact shapes
 are never resolved here: only the shape knows their gap.
-
-Pairs at the rim of a face push a little beyond it, so that contacts do not come and go with rounding. Where two faces with aligned rims
-press on each other, each corner of the common area is a vertex on a face if the vertex is inside the rim, and a pair of edges if it is
-outside. Both stand for the same contact, at the same depth, and the motion of a body at rest goes back and forth over the rim. So both are
-held as long as the vertex is not farther from the rim, on either side, than HOLD of the depth and HELD of an edge: the set of pairs stays
-the same, and with it the force. A vertex outside is marked in `before`, which is then -2 - (the face it left by).
 """
 
 from __future__ import annotations
-
-from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pliant.base import Floats, Ints
+from pliant.contact.penalty.bounds import edges_at_rims
 from pliant.contact.penalty.category import HALF
-from pliant.contact.penalty.edges import HELD, EdgeStates, edge_states
+from pliant.contact.penalty.depth_integral import gaps
+from pliant.contact.penalty.edges import edge_states
 from pliant.contact.penalty.records import EDGE_EDGE, VERTEX_FACE, Records
 from pliant.detect.adjacency import Adjacency
-from pliant.detect.closest import closest_on_triangle
 from pliant.detect.coplanar_times import Crossings, crossings
 from pliant.detect.keys import find
 from pliant.detect.piercing import pierces_body
 from pliant.detect.tree import Tree
-from pliant.kernels import contiguous, dot, inline, kernel, load, norm, scale, sub
-
-HOLD = 0.25  # of the depth: how far from the rim a pair is held
-
-
-def gaps(points: Floats, records: Records, mesh: Adjacency, normals: Floats | None = None) -> Floats:
-    """Signed distance of every pair [m], (r,), negative: penetrating; NaN for exact shapes, 0 for parallel edges."""
-    normals = mesh.normals(points) if normals is None else normals
-    out = edge_states(points, records).gap
-    face = np.flatnonzero(records.kind == VERTEX_FACE)
-    corners = records.corners[face]
-    out[face] = records.sigma[face] * np.einsum("ij,ij->i", normals[records.feature_b[face]], points[corners[:, 0]] - points[corners[:, 1]])
-    return out
 
 
 def resolved(
@@ -113,62 +93,3 @@ def _free(points: Floats, edge: Ints, body: Ints, touching: Records, mesh: Adjac
     apart, free = np.flatnonzero(~held), np.zeros(len(edge), np.bool_)
     free[apart] = ~pierces_body(points, mesh, tree, edge[apart], body[apart])
     return free
-
-
-# -- rims
-
-
-def at_rims(end: Floats, records: Records, out: Ints, mesh: Adjacency, normals: Floats) -> tuple[Records, Ints]:
-    """The records with marks of the vertices that are held outside, and the faces by which those leave that are not; -1 for all others."""
-    outside = (records.kind == VERTEX_FACE) & ((out >= 0) | (records.before <= -2))
-    rows = np.flatnonzero(outside)
-    if len(rows) == 0:
-        return records, out
-    left = np.where(out[rows] >= 0, out[rows], -2 - records.before[rows])
-    depth, beyond = np.zeros(len(rows)), np.zeros(len(rows))
-    face = end[mesh.faces[records.feature_b[rows]]]
-    size = np.linalg.norm(face - np.roll(face, 1, axis=1), axis=2).max(axis=1)
-    some = records.select(rows)
-    _beyond(contiguous(end), some.feature_a, some.feature_b, some.sigma, mesh.faces, normals, depth, beyond)
-    held = (beyond <= np.minimum(HOLD * depth, HELD * size)) & records.active[rows]
-    back = held & (beyond == 0.0) & (out[rows] < 0)
-    before, out = records.before.copy(), out.copy()
-    before[rows] = np.where(back, -1, np.where(held, -2 - left, before[rows]))
-    out[rows] = np.where(held, -1, left)
-    return replace(records, before=before), out
-
-
-@inline
-def foot_beyond(p, a, b, c, n):  # type: ignore[no-untyped-def]
-    """(height of p over the plane of a triangle, distance of its foot from the triangle)."""
-    high = dot(n, sub(p, a))
-    foot = sub(p, scale(high, n))
-    w = closest_on_triangle(foot, a, b, c)
-    return high, norm(sub(foot, weighted(w, a, b, c)))
-
-
-@inline
-def weighted(w, a, b, c):  # type: ignore[no-untyped-def]
-    """w0 a + w1 b + w2 c."""
-    return (
-        w[0] * a[0] + w[1] * b[0] + w[2] * c[0], w[0] * a[1] + w[1] * b[1] + w[2] * c[1], w[0] * a[2] + w[1] * b[2] + w[2] * c[2]
-    )  # fmt: skip
-
-
-@kernel
-def _beyond(points, vertex, face, sigma, faces, normal, depth, beyond):  # type: ignore[no-untyped-def]
-    for i in range(len(vertex)):
-        f = face[i]
-        a, b, c = load(points, faces[f, 0]), load(points, faces[f, 1]), load(points, faces[f, 2])
-        high, beyond[i] = foot_beyond(load(points, vertex[i]), a, b, c, load(normal, f))
-        depth[i] = -sigma[i] * high
-
-
-def edges_at_rims(points: Floats, records: Records, states: EdgeStates) -> np.ndarray:
-    """Which pairs of edges push and cross so near to an end of an edge, on either side of it, (r,)."""
-    x = points[records.corners]
-    close = np.zeros(len(records), bool)
-    for k, at in ((0, states.s), (2, states.t)):
-        off = np.minimum(np.abs(at), np.abs(1.0 - at))
-        close |= (off <= HELD) & (off * np.linalg.norm(x[:, k + 1] - x[:, k], axis=1) <= -HOLD * states.gap)
-    return close & records.active & (states.beyond <= HELD)

@@ -4,8 +4,8 @@ Boxes are wider than the surfels by a spacing, because a surface bulges between 
 next search starts (theory/point-surface-contact 3; section 5 of Keiser et al. 2004).
 
 A surfel is inside where f of the other body is negative. f is exact for affine pieces of surface and smooth in time, so force follows
-it without steps; the foot of the projection is not needed. Beyond 3 h from every sample the direction of f means nothing: there a
-surfel goes on along its last good direction if it has one, and is counted.
+it without steps; the foot of the projection is not needed. Beyond 3 h from every sample the direction of f means nothing
+(theory/point-surface-contact 4.3): there a surfel goes on along its last good direction if it has one, and is counted.
 """
 
 from __future__ import annotations

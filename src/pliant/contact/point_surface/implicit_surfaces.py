@@ -3,7 +3,8 @@ theory/point-surface-contact 4.2).
 
 `Neighbourhoods` is made once from samples at rest; `Surfaces` is one moment of a step. Both are made from plain arrays.
 
-Where we differ: the plain f is not zero on the samples themselves, it is about h^2 / R there, so that a ball is felt too small by that.
+Where we differ: the plain f is not zero on the samples themselves, it is about h^2 / R there, so that a ball is felt too small by that
+(theory/point-surfaces 5.2, 5.5).
 What f is at each sample at rest (`lift`) is taken off again with the same weights. Samples lose weight as they face another way than the
 nearest one, and those on creases have none, so that a face is flat up to its edge. Of two faces the nearer sample decides, which at a
 convex edge is the greater distance, at a concave one the smaller.

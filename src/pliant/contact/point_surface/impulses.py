@@ -3,7 +3,8 @@
 Contacts are surfels inside other bodies, balls in closed form, phyxels that meet their own body. With u = W j the change of speed by the
 impulses j of all contacts, and g the gap that the free motion ends with, an implicit contact has
     j = max(0, a - b u),     a = dt A (-k g - c speed),   b = dt A (k dt + c),
-which no stiffness makes unstable. Sweeps with Nesterov's momentum solve it (contact/sweeps.py), and Coulomb friction after it.
+which no stiffness makes unstable. Sweeps with Nesterov's momentum solve it (contact/implicit_springs.py), and Coulomb friction after it
+(theory/point-surface-contact 7.5).
 """
 
 from __future__ import annotations
@@ -15,11 +16,11 @@ import numpy as np
 
 from pliant.base import Floats, Ints
 from pliant.contact.friction import Friction, coulomb, stribeck, tangential
+from pliant.contact.implicit_springs import rubbed, solved
 from pliant.contact.point_surface.detection import Detection
 from pliant.contact.point_surface.published import keiser_rows, published_friction
-from pliant.contact.point_surface.stiffness import normal_impulses
+from pliant.contact.point_surface.smooth_gap import normal_impulses
 from pliant.contact.point_surface.surfel_rows import ForceLine, chosen_rows, gap_rows
-from pliant.contact.sweeps import rubbed, solved
 from pliant.world.motion import Motion, Rows
 
 if TYPE_CHECKING:

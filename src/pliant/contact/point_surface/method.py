@@ -24,10 +24,12 @@ from pliant.base import Floats, PliantError
 from pliant.contact.contacts import Contacts, Support
 from pliant.contact.friction import anchored, tangential
 from pliant.contact.method import Answer, Memory
+from pliant.contact.point_surface.balls import critical_damping
 from pliant.contact.point_surface.contact_surface import moved_to_contact
-from pliant.contact.point_surface.detection import Detection, critical_damping, detect, remembered, shorter_step
+from pliant.contact.point_surface.detection import Detection, detect, remembered
 from pliant.contact.point_surface.impulses import ContactSet, Pressing, contact_set, push_contacts
 from pliant.contact.point_surface.published import respond_closest
+from pliant.contact.point_surface.step_length import shorter_step
 from pliant.contact.point_surface.stiffness import implicit_of, stiffness_of, too_soft
 from pliant.contact.pressure import Pressure
 from pliant.world.motion import Motion

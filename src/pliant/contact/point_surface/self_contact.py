@@ -1,4 +1,4 @@
-"""A body that meets itself: surfels and phyxels that are near now, but were far from each other at rest (theory/point-surface-contact 9).
+"""A body that meets itself: surfels and phyxels that are near now, but were far from each other at rest (theory/point-surface-contact 9.2).
 
 A surfel meets the sheet of the nearest surfel of its body that faces it, that is nearer than 1.5 spacings now and was farther
 than 4 spacings at rest. A fold that is thinner than that at rest is left alone.

@@ -1,4 +1,4 @@
-"""How stiff contacts are: how readily bodies yield to pressure, what stiffness is stable, who keeps its shape; pressure and damping
+"""How stiff contacts are: how readily bodies yield to pressure, what stiffness is stable, who keeps its shape; and damping
 (theory/point-surface-contact 7.4).
 
 Pressure p = k_eff depth on a body accelerates it by k_eff D depth, D [m^2/kg] the give per area of its surface: of nodes, the largest
@@ -17,7 +17,7 @@ from pliant.base import Floats, Ints
 from pliant.detect.surfels.carried import Carried
 from pliant.kernels import kernel
 from pliant.model import IMPLICIT, Rest
-from pliant.world.motion import Motion, Rows
+from pliant.world.motion import Motion
 
 if TYPE_CHECKING:
     from pliant.contact.point_surface.detection import Detection
@@ -120,14 +120,6 @@ def too_soft(options: Options, motion: Motion, seen: Detection, a: Ints, b: Ints
         for i, j in pairs.tolist()
         if i != j
     ]
-
-
-def normal_impulses(motion: Motion, rows: Rows, gap: Floats, area: Floats, k: Floats, c: Floats) -> Floats:
-    """dt A (k depth - c speed) [N s], (r,), never pulling."""
-    if c.any():
-        speed = np.einsum("ri,ri->r", motion.slide(rows), rows.normal) / motion.dt
-        return motion.dt * area * np.maximum(-k * gap - c * speed, 0.0)
-    return motion.dt * area * k * -gap
 
 
 @kernel

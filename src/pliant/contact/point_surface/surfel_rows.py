@@ -6,7 +6,8 @@ r = 2.2 h, made linear-exact in the tangent plane. Their centre is the foot itse
 line and no moment is made (theory/point-surface-contact 8.2).
 
 Friction j_t acts on the surfel, its opposite on the other surface a depth away: together they would turn the bodies. So the foot, at which
-the pressure j_n goes to the other body, moves by that depth times j_t / j_n to where the line of the whole force meets that surface.
+the pressure j_n goes to the other body, moves by that depth times j_t / j_n to where the line of the whole force meets that surface
+(theory/point-surface-contact 7.5).
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ took if they act along grad q. Exact shapes have the gradient for their normal. 
 fitted there, which misses the gradient of the very distance by up to 8 % where samples are a seventh of a wave: a ball lost 15 % of its
 energy on it. So the slope along the surface is measured, by central differences.
 
-Where both bodies give way the direction is C_A grad q - C_B n_A, as in elastic/resolve.py: a node that is not quite where two round
+Where both bodies give way the direction is C_A grad q - C_B n_A, as in elastic/two_bodies.py: a node that is not quite where two round
 surfaces meet has a normal that errs one way and a foot that errs the other. That is right to second order, but returns energy to a few
 percent only, which energy_account.py bounds."""
 
@@ -18,9 +18,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from pliant.base import Floats, Ints
+from pliant.contact.elastic.coarse_to_fine import coarser
 from pliant.contact.elastic.deformed_surface import deformed
 from pliant.contact.elastic.result import ContactResult
-from pliant.contact.elastic.side import Side, coarser
+from pliant.contact.elastic.side import Side
 from pliant.contact.quasi_rigid.touching_pairs import Touch
 from pliant.detect.surfels.carried import Carried
 from pliant.detect.surfels.exact import Exact

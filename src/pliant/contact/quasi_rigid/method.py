@@ -1,6 +1,6 @@
 """The method `quasi-rigid`: bodies that are rigid but give way locally [Pauly, Pai, Guibas 2004]; theory/quasi-rigid.
 
-Every pair of bodies near each other is an elastic contact problem (elastic/resolve.py): nodal forces P >= 0 and separations
+Every pair of bodies near each other is an elastic contact problem (elastic/two_bodies.py): nodal forces P >= 0 and separations
 s = K P + q >= 0 with s P = 0, from the shapes at the start of the step. The forces are impulses on the rigid frames; the dents are drawn,
 not simulated.
 
@@ -13,8 +13,8 @@ Forces act along gradients of distances (contact_rows.py), and no contact gives 
 Friction is decoupled: Coulomb's law at each node with the normal force found without it, with anchors (contact/friction.py); drilling
 moments come out of the patch. `material.stiffness_damping` of the bodies is the only other loss.
 
-Where we differ: the paper splits the problem between the two surfaces, which does not determine the forces (elastic/resolve.py); ours are
-shared, so that action is reaction. The paper's friction slides only; ours holds.
+Where we differ: the paper splits the problem between the two surfaces, which does not determine the forces (elastic/two_bodies.py); ours
+are shared, so that action is reaction. The paper's friction slides only; ours holds.
 
 Limitations: at least one of two bodies must be quasi-rigid; soft partners count as rigid within a step; no self-contact; flat on flat
 and deep contacts are beyond the half-space that responses come from; friction does not shift the surface sideways (no Mindlin slip).
@@ -29,8 +29,8 @@ import numpy as np
 
 from pliant.base import Floats, PliantError, nearest
 from pliant.contact.contacts import Contacts, Support
-from pliant.contact.elastic.resolve import MODES
 from pliant.contact.elastic.result import FEW
+from pliant.contact.elastic.two_bodies import MODES
 from pliant.contact.friction import anchored, coulomb, tangential
 from pliant.contact.method import Answer, Memory
 from pliant.contact.quasi_rigid.contact_rows import ContactRows, LastRows, shown
@@ -117,7 +117,7 @@ class QuasiRigid:
 
 
 def _rub(motion: Motion, patch: ContactRows, impulse: Floats, memory: Memory) -> tuple[Contacts, Floats]:
-    """Friction; the record, and how far anchors are stretched."""
+    """Friction (theory/quasi-rigid 14); the record, and how far anchors are stretched."""
     rows = patch.rows
     mu_s, mu_d = motion.pairs.friction(patch.a, patch.b)
     stretch = recall(memory, "stretch", patch.key, (3,))

@@ -32,7 +32,7 @@ def time_scale(patch: ContactRows, part: slice, depth: float, give: Floats) -> f
 
 
 def quiet(motion: Motion, patch: ContactRows, still: list[float]) -> list[float]:
-    """For how many T the nodes of each pair have been still, at the end of the step; `still` was at its start."""
+    """For how many T (theory/quasi-rigid 13.5) the nodes of each pair have been still, at the end of the step; `still` was at its start."""
     give = motion.give(patch.rows)
     speed, out = np.linalg.norm(motion.row_velocity(patch.rows, start=True), axis=1), []
     for touch, part, before in zip(patch.touches, patch.parts(), still, strict=True):

@@ -13,10 +13,10 @@ import numpy as np
 
 from pliant.base import Floats, Ints, PliantError
 from pliant.bodies.quasi_rigid.response import RESPONSES
-from pliant.contact.elastic.resolve import resolve
 from pliant.contact.elastic.response import Boussinesq, LayerCut, Response, Tabulated, VolumePreserving
 from pliant.contact.elastic.result import ContactResult
 from pliant.contact.elastic.side import Side
+from pliant.contact.elastic.two_bodies import resolve
 from pliant.detect.body_pairs import overlapping_balls
 from pliant.detect.keys import find
 from pliant.detect.surfels.carried import Carried, Surfels

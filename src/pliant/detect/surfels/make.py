@@ -16,9 +16,10 @@ import numpy as np
 
 from pliant.base import Floats, Ints, PliantError
 from pliant.detect.hash_grid import thinned
-from pliant.detect.surfels.areas import estimated_areas, own_side, rims
+from pliant.detect.surfels.areas import estimated_areas, own_side
 from pliant.detect.surfels.clean import THIN, check, check_finite, consolidated, flat_size, merged, outliers, skin
 from pliant.detect.surfels.neighbours import KDTree
+from pliant.detect.surfels.rims import rims
 from pliant.detect.surfels.scan_normals import FLAT, oriented, principal_normals, suspects, unit
 from pliant.detect.surfels.surface import NEIGHBOURS, PointSurface
 from pliant.geometry.files import PointCloud, read

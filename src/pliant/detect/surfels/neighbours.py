@@ -1,5 +1,6 @@
-"""Who is near whom among points that stay: a k-d tree. For points that move every step `detect.hash_grid` gives the same answers
-bit for bit: nearest points sorted by distance and then number, points within a radius sorted by number.
+"""Neighbours: who is near whom among points that stay, by a k-d tree (theory/point-surfaces 3.1). For points that move every step
+`detect.hash_grid` gives the same answers bit for bit: nearest points sorted by distance and then number, points within a radius sorted by
+number.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Projection onto sampled surfaces (theory/point-surfaces 5).
+"""Projection onto sampled surfaces (theory/point-surfaces 5.1-5.7).
 
 `mls`     quadric moving least squares (theory/point-surfaces 5.6; Pauly, Gross, Kobbelt 2002, as used by Pauly, Pai, Guibas 2004): find
 the weighted principal plane

@@ -1,6 +1,6 @@
 """Surfaces given by samples: points with outward normals and areas.
 
-Pauly, Pai, Guibas 2004 (section 4) and Keiser et al. 2004 (sections 3 and 5) rest on these; theory/point-surfaces 6 has the formulas. See
+Pauly, Pai, Guibas 2004 (section 4) and Keiser et al. 2004 (sections 3 and 5) rest on these (theory/point-surfaces). See
 docs/point-surfaces.md for what each query costs and where it fails.
 """
 
@@ -14,31 +14,20 @@ import numpy as np
 from pliant.base import Floats, Ints, PliantError
 from pliant.detect.hash_grid import HashGrid, as_queries
 from pliant.detect.penetration import ACROSS
-from pliant.detect.surfels.answers import FAR, MEDIAL, OFF, Projection
-from pliant.detect.surfels.areas import rims
+from pliant.detect.surfels.answers import MEDIAL, Projection
 from pliant.detect.surfels.clean import LEAST
-from pliant.detect.surfels.clusters import Moments, Spheres, winding_number
+from pliant.detect.surfels.clusters import Level, Spheres, level_of
 from pliant.detect.surfels.neighbours import KDTree, Neighbours
-from pliant.detect.surfels.projection import BLUR, OPPOSITE, QUADRIC, STEPS, SURE, Samples, implicit_all, project_all
+from pliant.detect.surfels.projection import BLUR, OPPOSITE, QUADRIC, STEPS, Samples, implicit_all, project_all
+from pliant.detect.surfels.rims import rims
 from pliant.detect.surfels.scan_normals import suspects, unit
+from pliant.detect.surfels.signed_distance import in_front, signed_distance
+from pliant.detect.surfels.winding import Moments, winding_number
 from pliant.kernels import contiguous, use_threads
 
 NEIGHBOURS = 52  # samples within 4 spacings of a sample on a regular surface
 OPPOSED_AMONG = 8  # nearest samples among which opposed ones are looked for
 METHODS = ("mls", "aa")
-
-
-@dataclass(frozen=True)
-class Level:
-    """Clusters of about one size: one representative for each."""
-
-    nodes: Ints  # (c,) of the tree of spheres
-    points: Floats  # (c, 3) [m] centres of area projected onto the surface
-    normals: Floats  # (c, 3) direction of sum A n
-    areas: Floats  # (c,) [m^2] sum A
-    radius: Floats  # (c,) [m] of the spheres
-    start: Ints  # (c + 1,) CSR of the samples
-    samples: Ints
 
 
 @dataclass(frozen=True)
@@ -141,15 +130,7 @@ class PointSurface:
 
     def level(self, size: int) -> Level:
         """Clusters of at most `size` samples, each with a representative on the surface."""
-        nodes = self.spheres.cut(size)
-        start, samples = self.spheres.members(nodes)
-        vector = self.spheres.sums(self.areas[:, None] * self.normals)[nodes]
-        length = np.linalg.norm(vector, axis=1)
-        first = self.normals[samples[start[:-1]]]  # of a cluster that wraps around something and has no side
-        normals = np.where(length[:, None] > 0.0, vector / np.maximum(length, np.finfo(float).tiny)[:, None], first)
-        areas = self.spheres.sums(self.areas)[nodes]
-        feet = self.project(self.spheres.sums(self.areas[:, None] * self.points)[nodes] / areas[:, None]).points
-        return Level(nodes, feet, normals, areas, self.spheres.radius[nodes], start, samples)
+        return level_of(self, size)
 
     # Queries ----------------------------------------------------------------------------------------------------------
 
@@ -183,7 +164,7 @@ class PointSurface:
         use_threads(50 * len(points))
         mode = QUADRIC if method == "mls" else STEPS[step]
         project_all(self._samples, self._rims[1], float(width), mode, points, foot, sample, normals, flags, taken)
-        distance = np.einsum("ij,ij->i", points - foot, normals)
+        distance = in_front(points, foot, normals)
         if medial:
             flags[self._medial(points, foot, normals)] |= MEDIAL
         return Projection(foot, normals, distance, sample, flags, taken)
@@ -239,22 +220,12 @@ class PointSurface:
         """(m,) [m] in front of the plane of the nearest sample: error about l^2 / R, wrong sides near sharp edges."""
         points = as_queries(points)
         sample = self.nearest(points)
-        return np.asarray(np.einsum("ij,ij->i", points - self.points[sample], self.normals[sample]))
+        return in_front(points, self.points[sample], self.normals[sample])
 
     def winding(self, points: Floats, opening: float | None = None) -> Floats:
         """(m,) generalised winding number: 1 inside, 0 outside; only beyond two spacings from the surface."""
         return winding_number(self.spheres, self._moments, self.points, self.normals, self.areas, points, opening)
 
     def signed_distance(self, points: Floats) -> Floats:
-        """(m,) [m] by projection; beyond two spacings, and where the foot is not on the surface, the winding number decides the side.
-
-        A query whose foot lies in a hole is as far as its nearest sample.
-        """
-        points = as_queries(points)
-        found = self.project(points)
-        distance, near = found.distance.copy(), self.spacing[found.sample]
-        off = found.has(OFF)
-        length = np.linalg.norm(points - np.where(off[:, None], self.points[found.sample], found.points), axis=1)
-        ask = np.flatnonzero((np.abs(distance) > SURE * near) | (off & (length > SURE * near)) | (found.has(FAR) & (length > SURE * near)))
-        distance[ask] = np.where(self.winding(points[ask]) > 0.5, -length[ask], length[ask])
-        return distance
+        """(m,) [m] by projection; beyond two spacings, and where the foot is not on the surface, the winding number decides the side."""
+        return signed_distance(self, points)

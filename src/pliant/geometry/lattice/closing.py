@@ -36,7 +36,9 @@ def closed_surface(surface: Surface, step: float) -> tuple[Surface, str]:
         return better, ""
     lidded, lids, holes = with_lids(better)
     if is_closed_solid(lidded) and lids <= LARGE * _area(better):
-        return lidded, f"{holes} hole{'s' if holes > 1 else ''} closed with lids ({100.0 * lids / _area(better):.2g} % of the surface)"
+        crowded = "; edges of three faces and more count as rims" if (Edges(better.faces).count > 2).any() else ""
+        what = f"{holes} hole{'s' if holes > 1 else ''} closed with lids"
+        return lidded, f"{what} ({100.0 * lids / _area(better):.2g} % of the surface{crowded})"
     out = wrapped(WindingTree.of_triangles(better.points, better.faces), better.points, step, lambda x: nearest_on(better, x))
     if not is_closed_solid(out):
         raise PliantError("the surface has no inside: it is flat, or too thin for cells of this edge.")

@@ -111,26 +111,3 @@ def twisted_bar(method: str, quick: bool) -> list[Check]:
     # ends are kept from warping, which stiffens each bar as if it were shorter by the same piece
     give = (angle / torques[1] - angle / torques[0]) / (lengths[1] - lengths[0])
     return [Check("G J of the section", 1e6 / (2 * (1 + nu)) * 0.1406 * side**4, float(1.0 / give), 0.02, "N m²")]
-
-
-@problem("free-fall", "theory/validation-problems 18", methods=NO_CONTACT)
-def free_fall(method: str, quick: bool) -> list[Check]:
-    """Soft, spring and rigid bodies thrown and spinning: centres follow the parabola, momentum and spin stay."""
-    checks = []
-    verlet = dict(integrator="verlet")
-    kinds: dict[str, Any] = {"fem": verlet, "springs": dict(verlet, model="springs"), "rigid": dict(model="rigid")}
-    for kind, options in kinds.items():
-        scene = Scene(dt=1e-3, duration=0.2, contact=method)
-        shape = dict(kind="box", size=(0.2, 0.1, 0.05), edge=0.05)
-        scene.add(name="body", shape=shape, velocity=(1.0, 0.5, 2.0), angular_velocity=(0.0, 90.0, 30.0), **options)
-        sim = Simulation(scene)
-        centre, spin = sim.centre("body"), sim.books().angular_momentum - np.cross(sim.centre("body"), sim.books().momentum)
-        sim.run()
-        expected = centre + np.array([1.0, 0.5, 2.0]) * sim.time + 0.5 * np.array([0, 0, -G]) * sim.time * (sim.time + scene.dt)
-        if kind != "rigid":  # Verlet kicks by half at its first step
-            expected[2] += 0.5 * G * scene.dt * sim.time
-        now = sim.books().angular_momentum - np.cross(sim.centre("body"), sim.books().momentum)
-        error, turned = np.linalg.norm(sim.centre("body") - expected), np.linalg.norm(now - spin)
-        checks.append(Check(f"{kind}: miss of the parabola", 0.0, float(error), 1e-12, "m", scale=1.0))
-        checks.append(Check(f"{kind}: drift of spin", 0.0, float(turned), 1e-10, "kg m²/s", scale=float(np.linalg.norm(spin))))
-    return checks

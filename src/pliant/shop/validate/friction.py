@@ -1,4 +1,4 @@
-"""Friction: when things start to slide, how they slide, roll, tip and stop; and what stands by friction and shape alone."""
+"""Friction: when things start to slide, how they slide, spin, roll and stop."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from pliant.scene import Scene
-from pliant.shop.scenes.spillmann import upright
 from pliant.shop.validate import Check, G, contact_of, gives_way, problem
 from pliant.shop.validate.pressures import box_mesh
 from pliant.shop.validate.turning import turned
@@ -199,115 +198,3 @@ def rolling_ball(method: str, quick: bool) -> list[Check]:
         speed = float(world.back(world.sim.state.velocity[world.sim.world.model.bodies.frame[1]])[0])
         checks.append(Check(f"speed after {until:g} s on a {kind}", 1.0, speed, 0.01 * until, "m/s"))
     return checks
-
-
-ROCKS = {
-    "ground": "its springs are as soft as dt is long: the block rocks on them, by a tenth of this at half the step; its foot stays",
-    "quasi-rigid": "samples on rims face outwards and carry nothing: it stands on 0.0875 m of its 0.1 m, and tips over from 23.6 degrees",
-}
-
-
-@problem("tip-or-slide", "theory/validation-problems 12", refused=REVERSAL, limits=ROCKS)
-def tip_or_slide(method: str, quick: bool) -> list[Check]:
-    """A block 0.1 m wide and 0.2 m high slides down a slope if mu < 1/2 and tips over if the slope exceeds atan(1/2) and mu is large."""
-    found = {}
-    for mu, degrees in ((0.3, 24.0), (0.9, 24.0), (0.9, 29.0)):
-        scene = Scene(dt=2e-3, duration=1.0, contact=contact_of(method), gravity=leaning(degrees))
-        scene.add(name="floor", shape=dict(kind="box", size=(4.0, 2.0, 0.2), edge=1.0), model="static", position=(0, 0, -0.1), friction=mu)
-        tall = dict(kind="box", size=(0.1, 0.1, 0.2), edge=0.1)
-        model: dict[str, Any] = dict(model="rigid")
-        if method == "quasi-rigid":
-            model = dict(gives_way(method, 0.02), material=dict(youngs_modulus=1e7))
-        scene.add(name="block", shape=tall, position=(0.013, 0.007, 0.1), friction=mu, **model)
-        sim = Simulation(scene).run(until=0.4)
-        before = sim.centre("block")[0]
-        height = np.ptp(sim.run(until=0.8).points("block")[:, 2])
-        found[mu, degrees] = sim.centre("block")[0] - before, height
-    return [
-        Check("height of the block that slides (mu 0.3, 24 degrees)", 0.2, float(found[0.3, 24.0][1]), 0.02, "m"),
-        Check("path after 0.4 s of the block that stands (mu 0.9, 24 degrees)", 0.0, float(found[0.9, 24.0][0]), 0.01, "m", scale=0.1),
-        Check("lies down (mu 0.9, 29 degrees): 1 yes", 1.0, float(found[0.9, 29.0][1] < 0.15), 0.0),
-    ]
-
-
-EDGES = {"quasi-rigid": "not done: what stands or balances on edges is beyond its responses, which are those of a smooth half-space"}
-SHAKES = EDGES | {"reversal": "it chatters and has no friction: what is balanced on an edge is shaken off, at 0.9 too"}
-
-
-@problem("overhang", "theory/validation-problems 15", refused=SHAKES)
-def overhang(method: str, quick: bool) -> list[Check]:
-    """Three blocks on each other, the k-th from above sticking out by L/(2 k): with 0.9 of it they stand, with 1.1 of it the top falls."""
-    length, high, fallen = 0.2, 0.05, {}
-    for part in (0.9, 1.1):
-        scene = Scene(dt=5e-4, duration=0.5, contact=method)
-        scene.add(name="floor", shape=dict(kind="box", size=(4.0, 2.0, 0.2), edge=1.0), model="static", position=(0, 0, -0.1), friction=0.6)
-        for k, x in enumerate(np.cumsum([0.0, part * length / 4.0, part * length / 2.0])):
-            block, place = dict(kind="box", size=(length, 0.1, high), edge=0.05), (float(x), 0.002 * (k % 2), (k + 0.5) * high)
-            scene.add(name=f"block {k}", shape=block, model="rigid", position=place, friction=0.6)
-        fallen[part] = float(2.5 * high - Simulation(scene).run().centre("block 2")[2])
-    return [
-        Check("fall of the top block at 0.9", 0.0, fallen[0.9], 0.05, "m", scale=high),
-        Check("the top block falls at 1.1: 1 yes", 1.0, float(0.2 * high < fallen[1.1] < 2.5 * high), 0.0),
-    ]
-
-
-# ---- what stands by friction and shape alone
-
-
-@problem("leaning-card", "theory/validation-problems 13", refused=EDGES | REVERSAL)
-def leaning_card(method: str, quick: bool) -> list[Check]:
-    """A card leans at 30 degrees on a smooth wall, half a tent of cards: it stands if mu of the floor is above tan(30°)/2 - t/(2 l)."""
-    length, thick, lean = 0.2, 0.01, math.radians(30.0)
-    least = math.tan(lean) / 2 - thick / (2 * length)  # its weight acts half its thickness outside of the line from foot to top
-    middle = 0.5 * length * np.array([math.sin(lean), math.cos(lean)]) + 0.5 * thick * np.array([-math.cos(lean), math.sin(lean)])
-    down = {}
-    for part in (0.98, 1.02):
-        scene = Scene(dt=1e-3, duration=1.2, contact=method)
-        scene.add(name="floor", shape="plane", model="static", friction=1.0)
-        wall = dict(kind="box", size=(0.2, 0.4, 0.4), edge=0.2)
-        scene.add(name="wall", shape=wall, model="static", position=(0.1, 0.0, 0.19), friction=0.0)
-        card = dict(kind="box", size=(thick, 0.1, length), edge=0.05)
-        place = (middle[0] - length * math.sin(lean), 0.002, middle[1])
-        scene.add(name="card", shape=card, model="rigid", position=place, rotation=(0, 30.0, 0), friction=1.0)
-        scene.pair("card", "wall", friction=0.0)
-        world = turned(scene)
-        world.sim.run(until=0.2)  # it comes to rest first
-        for body in ("floor", "card"):
-            world.sim.set(f"{body}.friction", part * least)
-        world.sim.run()
-        down[part] = 1.0 - float(world.centre("card")[2]) / middle[1]
-    return [
-        Check("stands with 1.02 of the least mu: way down, of its height", 0.0, down[1.02], 0.05, scale=1.0),
-        Check("falls with 0.98 of the least mu: 1 yes", 1.0, float(0.2 < down[0.98] < 1.0), 0.0),
-    ]
-
-
-def fallen(way: float) -> Check:
-    """An arch that folds comes down and stays above the ground; one that is thrown up, or falls through it, has not folded."""
-    what = "the arch 5 % too thin falls: way down of the crown, of its height, from 0.1 to 1"
-    return Check(what, 0.55, way, 0.45, scale=1.0)
-
-
-STONES, LIMIT = 11, 0.104910  # t/r below which no forces between so many stones balance their weights: theory/validation-problems 14
-
-
-@problem("arch", "theory/validation-problems 14; [Cocchetti 2020]", refused=EDGES | REVERSAL)
-def arch(method: str, quick: bool) -> list[Check]:
-    """A round arch of 11 rigid stones with mu = 0.6 stands if it is thicker than 0.1049 of its radius, and folds at hinges if thinner."""
-    radius, crown = 0.5, {}
-    for part in (0.95, 1.05):
-        scene = Scene(dt=1e-3, duration=1.0 if quick else 3.0, contact=method)
-        scene.add(name="ground", shape="plane", model="static", friction=0.6)
-        inner, outer, angle = radius * (1 - part * LIMIT / 2), radius * (1 + part * LIMIT / 2), 180.0 / STONES
-        stone = dict(kind="arch_stone", inner=inner, outer=outer, angle=angle, depth=0.3, edge=0.15)
-        for k in range(STONES):
-            place = (0.0, 0.004 * (k % 2), 0.0)
-            scene.add(name=f"stone {k}", shape=stone, model="rigid", position=place, rotation=upright((k + 0.5) * angle), friction=0.6)
-        world = turned(scene)
-        high = world.centre(f"stone {STONES // 2}")[2]
-        world.sim.run()
-        crown[part] = 1.0 - float(world.centre(f"stone {STONES // 2}")[2] / high)
-    return [
-        fallen(crown[0.95]),
-        Check("way down of the crown 5 % above the limit, of its height", 0.0, crown[1.05], 0.05, scale=1.0),
-    ]

@@ -14,12 +14,13 @@ from pliant.contact.contacts import Contacts
 from pliant.geometry.mesh import TetMesh
 from pliant.geometry.shapes import make
 from pliant.scene import Scene
-from pliant.shop.validate import Check, G, problem
+from pliant.shop.validate import Check, G, mean_force, problem
 from pliant.shop.validate.active_set import Touch, ball, masses, plane, stiffness, touch
+from pliant.shop.validate.carried import DENSITY, QUIET, SIDE, WEIGHT, cube, named
+from pliant.shop.validate.indentation import CHATTER
 from pliant.shop.validate.turning import Turned, turned
 
-SIDE, DENSITY = 0.1, 1000.0  # [m], [kg/m^3] of a block
-CARRIED = DENSITY * G * SIDE  # [Pa] under it
+CARRIED = DENSITY * G * SIDE  # [Pa] under a block
 ELEMENTS = {
     "reversal": "it reverses velocities, so that single points carry forces only in the mean over many steps, and no pressure",
     "quasi-rigid": "its bodies are half-spaces to their contacts: the pressure under a flat face grows towards its rim, see flat-punch",
@@ -211,3 +212,76 @@ def ball_in_block(method: str, quick: bool) -> list[Check]:
             Check(f"peak pressure, {when}", float(exact.pressure.max()), peak(contacts), 0.08, "Pa"),
         ]
     return checks
+
+
+# ---- two blocks with meshes that do not match
+#
+# Pushed slowly by explicit steps of a fifth of what a wave takes through an element, and damped to rest. Stiffness of penalty methods grows
+# with 1/dt², so that they give way by a few per cent of the depth at most.
+
+PUNCH = CHATTER | {"quasi-rigid": "on a half-space the pressure of a flat face is not even, it grows towards the rim: see flat-punch"}
+
+
+def patch_scene(method: str, edges: tuple[float, float], integrator: str) -> Scene:
+    """Two blocks of SIDE on each other, with 1e5 Pa on top; implicit steps are five times as long."""
+    young, load = 1e7, 1e5
+    wave = math.sqrt(young / DENSITY)
+    omega, dt = 0.25 * math.pi * wave / SIDE, 0.2 * edges[1] / wave
+    scene = Scene(dt=dt * (5 if integrator == "implicit" else 1), duration=10.0 / omega, contact=method, gravity=(0, 0, 0))
+    material = dict(law="linear", youngs_modulus=young, poisson_ratio=0.0, density=DENSITY, mass_damping=1.5 * omega)
+    shared: dict[str, Any] = dict(material=material, integrator=integrator, friction=0.0)
+    low, high = (dict(kind="box", size=(SIDE,) * 3, edge=edge) for edge in edges)
+    scene.add(name="low", shape=low, position=(0, 0, 0.5 * SIDE), fixed=[dict(side="-z")], **shared)
+    push = dict(kind="traction", value=dict(times=[0.0, 3.0 / omega], values=[(0, 0, 0), (0, 0, -load)]), where=dict(side="+z"))
+    scene.add(name="high", shape=high, position=(0, 0, 1.5 * SIDE), loads=[push], **shared)
+    return scene
+
+
+@problem("contact-patch", "theory/validation-problems 7; [El-Abbasi 2001]", refused=PUNCH)
+def contact_patch(method: str, quick: bool) -> list[Check]:
+    """Two blocks with meshes that do not match, nu = 0, 1e5 Pa on top: the same pressure everywhere, and the interface sinks by p L/E."""
+    young, load, edges = 1e7, 1e5, (SIDE / 4.0, SIDE / 6.0) if quick else (SIDE / 8.0, SIDE / 12.0)
+    why = "points in bodies carry the force from both sides, those at rims less or nothing, as points in segments do [Zavarise 2009]"
+    checks = []
+    for integrator in ("verlet", "implicit"):
+        world = turned(patch_scene(method, edges, integrator))
+        top = np.flatnonzero(world.points("low")[:, 2] > 0.999 * SIDE)
+        force = world.back(mean_force(world.sim.run(), "high", "low", 200 if integrator == "verlet" else 40))[2]
+        sunk, contacts = SIDE - world.points("low")[top, 2], world.sim.contacts("high", "low")
+        pressure, area = contacts.pressure, contacts.area
+        spread = math.sqrt(float(np.nansum(area * (pressure / load - 1.0) ** 2) / np.nansum(area)))
+        uneven = float(np.abs(sunk * young / (load * SIDE) - 1.0).max())
+        checks += [
+            Check(f"force, {integrator}", load * SIDE**2, float(force), 0.01, "N"),
+            Check(f"mean sinking of the interface, {integrator}", load * SIDE / young, float(sunk.mean()), 0.05, "m", why=why),
+            Check(f"largest deviation of the sinking, {integrator}", 0.0, uneven, 0.1, scale=1.0, why=why),
+            Check(f"rms deviation of the pressure by area, {integrator}", 0.0, spread, 0.005, scale=1.0, why=why),
+        ]
+    return checks
+
+
+# ---- where the pressure is
+
+
+@problem("centre-of-pressure", "theory/validation-problems 30", refused=QUIET)
+def centre_of_pressure(method: str, quick: bool) -> list[Check]:
+    """A cube on a plane pulled sideways at its centre with F: its centre of pressure moves by F h / W, h half its height."""
+    checks = []
+    for modulus in (None, 1e7):
+        scene = Scene(dt=5e-3, duration=0.5, contact=method)
+        scene.add(name="plane", shape="plane", model="static", friction=0.6)
+        pull = dict(value=(0.2 * WEIGHT, 0.0, 0.0))
+        more = {} if modulus is None else dict(mass_damping=20.0)
+        scene.add(name="cube", position=(0, 0, 0.5 * SIDE), friction=0.6, loads=[pull], **cube(modulus, **more))
+        world = turned(scene)
+        world.sim.run()
+        moved = middle(world) - world.centre("cube")
+        checks.append(Check(f"way of the centre of pressure, {named(modulus)}", 0.2 * 0.5 * SIDE, float(moved[0]), 0.01, "m"))
+        checks.append(Check(f"the same across the pull, {named(modulus)}", 0.0, float(moved[1]), 0.01, "m", scale=0.2 * 0.5 * SIDE))
+    return checks
+
+
+def middle(world: Turned) -> Floats:
+    """Centre of pressure of the cube on the plane, in the axes of the scene as written [m]."""
+    contacts = world.sim.contacts("cube", "plane")
+    return world.back(contacts.center_of_pressure) if len(contacts) else np.full(3, np.nan)

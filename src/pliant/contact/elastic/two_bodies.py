@@ -1,4 +1,4 @@
-"""The static contact of two objects that give way locally [Pauly, Pai, Guibas 2004, sections 3 and 4]; theory/quasi-rigid 6-10.
+"""The static contact of two objects that give way locally [Pauly, Pai, Guibas 2004, sections 3 and 4]; theory/quasi-rigid 7.1-7.3.
 
     resolve(Side(foot, VolumePreserving(c, b)), Side(Exact("plane")))
 
@@ -19,7 +19,6 @@ costs too much: forces of coarser levels come first, which tell who takes part a
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -27,7 +26,8 @@ import numpy as np
 
 from pliant.base import Floats, Ints, PliantError, nearest
 from pliant.contact.elastic import lcp
-from pliant.contact.elastic.contact_problem import (
+from pliant.contact.elastic.coarse_to_fine import carried, coarser, levels_of, within_rim
+from pliant.contact.elastic.contact_nodes import (
     AT_END,
     MARGIN,
     Nodes,
@@ -35,6 +35,7 @@ from pliant.contact.elastic.contact_problem import (
     Problem,
     gather,
     joint_response,
+    lifted,
     mapped,
     master,
     ringed,
@@ -42,11 +43,11 @@ from pliant.contact.elastic.contact_problem import (
     slant,
     spikes,
 )
-from pliant.contact.elastic.galerkin import blobs, displacement
+from pliant.contact.elastic.gaussian_blobs import blobs, displacement
 from pliant.contact.elastic.operators import Operator
 from pliant.contact.elastic.response import Response
-from pliant.contact.elastic.result import ContactResult, Rung, carried, within_rim
-from pliant.contact.elastic.side import Side, coarser, levels_of
+from pliant.contact.elastic.result import ContactResult, Rung
+from pliant.contact.elastic.side import Side
 from pliant.contact.elastic.trees import tree_displacement
 
 MODES = ("master", "split", "merged")
@@ -55,8 +56,6 @@ FEW = 200  # nodes that are solved exactly at once
 COARSE = 300  # nodes of a coarse level beyond which gradients are good enough, and that tell it to start from a coarser one
 GROWTH = 20  # enlargements at most
 ROUNDS, SPLIT = 8, 3  # at most with the surfaces where they came to be; in split
-
-Displaced = Callable[[Floats, Floats, Floats, Response], Floats]
 
 
 @dataclass(frozen=True)
@@ -113,7 +112,7 @@ def resolve(
 ) -> ContactResult:  # fmt: skip
     """Forces, displacements and load of two objects at their positions.
 
-    level      0: all samples; 1, 2, ...: clusters of them (side.py)
+    level      0: all samples; 1, 2, ...: clusters of them (coarse_to_fine.py)
     accuracy   instead of a level: from coarse to fine until the wrench changes by less than this part
     start      result of the last step, of the same surfaces
     margin     of the depth: samples outside that are nodes too; None: none if pushes never lift, else half and what proves necessary
@@ -220,24 +219,6 @@ def _solved(problem: Problem, start: Floats | None, rough: bool) -> lcp.Solution
 def exactly(K: Operator, q: Floats, start: Floats | None) -> lcp.Solution:
     """Forces to rounding, or of many nodes, whose matrix is compressed too, to 1e-5 of the depth."""
     return lcp.solve(K, q, start=start, tolerance=1e-8 if K.size <= lcp.ACTIVE_SET else lcp.NEARLY)
-
-
-def lifted(
-    problem: Problem, found: lcp.Solution, nodes: Nodes, within: Ints, overlap: float, margin: float, displaced: Displaced = displacement
-) -> tuple[Ints, bool]:
-    """Nodes of the next problem: those that the contact lifts into the partner by more than `overlap` [m], and a ring; and whether to look
-    farther out than the margin [m]."""
-    rest = np.setdiff1d(np.arange(len(nodes)), within, assume_unique=True)
-    at_end = bool(np.any(found.contact & (problem.nodes.gap > AT_END * margin)))
-    if len(rest) == 0:
-        return within, at_end
-    loaded, target = found.contact, blobs(nodes.points[rest], nodes.areas[rest])
-    source = np.ascontiguousarray(problem.blobs[:, loaded])
-    s = nodes.gap[rest] + displaced(target, source, found.P[loaded], joint_response(problem.sides))
-    low = rest[s < -overlap]
-    if len(low) == 0:
-        return within, at_end
-    return np.union1d(within, ringed(problem.sides, nodes, low)), at_end or bool(np.any(nodes.gap[low] > AT_END * margin))
 
 
 def settled(problem: Problem, found: lcp.Solution, task: Task, grown: int, iterations: int, depth: float) -> ContactResult:

@@ -1,20 +1,27 @@
-"""The contact problem of two objects: which samples can carry force, how the surfaces meet there, and the elastic matrix of these nodes.
+"""The nodes of the contact problem of two objects: which samples can carry force, how the surfaces meet there, and their elastic matrix.
 
 Nodes are samples of one object inside the other and a margin around them, found down the trees of spheres (theory/quasi-rigid 6.1, 8).
 Samples whose foot is not on the other surface (in a hole, or lost) are left out, and so are those whose normal does not oppose that of the
-foot: n_A.n_B > -0.2 means a steep wall or the far side of a thin part. Both are counted.
+foot: n_A.n_B > -0.2 means a steep wall or the far side of a thin part. Both are counted. A response that lifts the surface around a dent
+adds nodes to the next problem (theory/quasi-rigid 6.4).
+
+Nodes move, and forces act, along C_B n_A - C_A n_B (theory/quasi-rigid 7.1). Where nodes of both objects take part, each with half its
+area (theory/quasi-rigid 7.3), they are moved to where the surfaces will meet.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from pliant.base import Floats, Ints, PliantError
-from pliant.contact.elastic.contact_matrix import NEAR, Members, operator
-from pliant.contact.elastic.galerkin import blobs, displacement
+from pliant.contact.elastic import lcp
+from pliant.contact.elastic.coarse_to_fine import NEAR, Members
+from pliant.contact.elastic.contact_matrix import operator
+from pliant.contact.elastic.gaussian_blobs import blobs, displacement
 from pliant.contact.elastic.operators import Operator
 from pliant.contact.elastic.response import Response, Sum
 from pliant.contact.elastic.side import Side
@@ -22,6 +29,7 @@ from pliant.detect.surfels.active import Active, active_against_exact, active_sa
 from pliant.detect.surfels.exact import Exact
 from pliant.detect.surfels.surface import PointSurface
 
+Displaced = Callable[[Floats, Floats, Floats, Response], Floats]
 FACING = 0.2  # least cosine between normals of surfaces that face each other
 DEEPEST = 0.3  # of the smaller object: how deep in the other and how far above it samples are looked for
 MARGIN = 0.5  # of the depth: samples outside that take part at once, where a push can lift the surface
@@ -254,3 +262,21 @@ def _neighbours(sides: Pair, nodes: Nodes) -> Ints | None:
     near = place[side.nodes.graph[nodes.sample, 1:AROUND]]
     one = np.broadcast_to(np.arange(len(nodes))[:, None], near.shape)
     return np.stack([one[near >= 0], near[near >= 0]], axis=1)
+
+
+def lifted(
+    problem: Problem, found: lcp.Solution, nodes: Nodes, within: Ints, overlap: float, margin: float, displaced: Displaced = displacement
+) -> tuple[Ints, bool]:
+    """Nodes of the next problem: those that the contact lifts into the partner by more than `overlap` [m], and a ring; and whether to look
+    farther out than the margin [m]."""
+    rest = np.setdiff1d(np.arange(len(nodes)), within, assume_unique=True)
+    at_end = bool(np.any(found.contact & (problem.nodes.gap > AT_END * margin)))
+    if len(rest) == 0:
+        return within, at_end
+    loaded, target = found.contact, blobs(nodes.points[rest], nodes.areas[rest])
+    source = np.ascontiguousarray(problem.blobs[:, loaded])
+    s = nodes.gap[rest] + displaced(target, source, found.P[loaded], joint_response(problem.sides))
+    low = rest[s < -overlap]
+    if len(low) == 0:
+        return within, at_end
+    return np.union1d(within, ringed(problem.sides, nodes, low)), at_end or bool(np.any(nodes.gap[low] > AT_END * margin))

@@ -1,8 +1,8 @@
 """Points inside tetrahedra, through a uniform grid.
 
-Teschner et al. 2003, "Optimized spatial hashing for collision detection of deformable objects" (theory/noniterative 3): points are put
-into the cells of a grid, then each tetrahedron looks at the points in the cells its box covers; boxes reject most, barycentric coordinates
-decide. Cells are found in a table. By default entries carry the exact cell, so only points of that cell are looked at; with
+Teschner et al. 2003, "Optimized spatial hashing for collision detection of deformable objects" (theory/noniterative 3.1, 3.2): points are
+put into the cells of a grid, then each tetrahedron looks at the points in the cells its box covers; boxes reject most, barycentric
+coordinates decide. Cells are found in a table. By default entries carry the exact cell, so only points of that cell are looked at; with
 `hashed` the table is the paper's, H = (i p1 xor j p2 xor k p3) mod N, where cells may share an entry. The answer is the same.
 
 Limitations: edges that cut through a tetrahedron without a vertex inside, and what passes through within one step, are not seen.

@@ -1,6 +1,6 @@
 """Consistent penetration depth: how far, and which way, points inside a body are from coming out together.
 
-Heidelberger et al. 2004 (theory/noniterative 4). A colliding point with a neighbour outside is a border point: where its edges
+Heidelberger et al. 2004 (theory/noniterative 4.1-4.4). A colliding point with a neighbour outside is a border point: where its edges
 leave the body the surface is known, x_i with interpolated normal n_i, and with weights 1 / |x_i - p|^2
     D(p) = sum w_i (x_i - p).n_i / sum w_i,    r(p) = unit(sum w_i n_i).
 From there depth and direction spread inwards, a layer at a time, using only points of earlier layers, m_j = 1 / |p_j - p|^2:

@@ -1,5 +1,7 @@
-"""The skin of a body that broke: every face (or tet) goes to one piece, cracks are closed, and all of it rides on the piece's phyxels
-(theory/point-bodies 8).
+"""Fracture of bodies of points (theory/point-bodies 8): which pairs tear, and the skin of a body that broke.
+
+A pair of phyxels that is longer than at the start by more than the lower tear strain of the two is torn, for good. When a body has come
+apart every face (or tet) goes to one piece, cracks are closed, and all of it rides on the piece's phyxels.
 
 A point belongs to the piece of the phyxel that carries most of it, a face to the piece of most of its corners. Corners on the other
 side of the crack are doubled and bound anew, so that each piece has a whole rim. Rims are closed by a fan to their middle; where
@@ -8,6 +10,7 @@ tets fill the skin, the boundary of a piece's tets is closed already. Specks of 
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,6 +18,7 @@ import numpy as np
 from pliant.base import Floats, Ints
 from pliant.bodies.points.phyxels import ride
 from pliant.geometry.mesh import TET_FACES
+from pliant.kernels import dot, kernel, load, sub
 
 SPECK = 5  # phyxels below which a piece has no skin
 EVENED = (0.5, -0.53) * 8  # shares of the way to the middle of its neighbours that a point of a rim goes, one after the other
@@ -139,3 +143,15 @@ def _caps(faces: Ints, count: int) -> tuple[Ints, list[Ints]]:
         caps.append(np.stack([ring, np.roll(ring, -1), np.full(len(ring), count + len(rims))], axis=1))
         rims.append(ring)
     return (np.concatenate(caps) if caps else np.zeros((0, 3), np.int64)), rims
+
+
+@kernel
+def overstretched(start, other, nodes, origin, limit, x, out):  # type: ignore[no-untyped-def]
+    """Which slots (lower number first) hold a pair longer than at the start by more than the lower tear strain of the two."""
+    for i in range(len(nodes)):
+        for s in range(start[i], start[i + 1]):
+            j = other[s]
+            most = 1.0 + min(limit[i], limit[j])
+            if j > i and most < math.inf:
+                now, then = sub(load(x, nodes[j, 0]), load(x, nodes[i, 0])), sub(load(origin, j), load(origin, i))
+                out[s] = dot(now, now) > most * most * dot(then, then)

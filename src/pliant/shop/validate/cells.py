@@ -14,7 +14,7 @@ from pliant.geometry.shapes import make
 from pliant.geometry.shapes import resolve as shape_of
 from pliant.scene import Scene
 from pliant.shop.validate import NO_CONTACT, Check, problem
-from pliant.shop.validate.statics import DENSITY, POISSON, ROUND, TOUCH, YOUNG, pad
+from pliant.shop.validate.indentation import DENSITY, POISSON, ROUND, TOUCH, YOUNG, pad
 from pliant.simulate.simulation import Simulation
 
 SIDE, ACROSS = 0.1, 8  # [m] of a bar, and cells across it
@@ -47,7 +47,7 @@ def end_moves(shape: Any, length: float, load: Floats, **material: Any) -> float
     return float(area @ moved @ load / area.sum() / np.linalg.norm(load))
 
 
-@problem("lattice-bars", "theory/validation-problems 35", methods=NO_CONTACT)
+@problem("lattice-bars", "theory/validation-problems 34", methods=NO_CONTACT)
 def lattice_bars(method: str, quick: bool) -> list[Check]:
     """A beam that is bent and a block that is pulled, turned so that cells are cut: as stiff as with tetrahedra that follow them."""
     edge, checks = SIDE / ACROSS, []
@@ -60,7 +60,7 @@ def lattice_bars(method: str, quick: bool) -> list[Check]:
     return checks
 
 
-@problem("lattice-two-materials", "theory/validation-problems 35; [Timoshenko 1970]", methods=NO_CONTACT)
+@problem("lattice-two-materials", "theory/validation-problems 34; [Timoshenko 1970]", methods=NO_CONTACT)
 def lattice_two_materials(method: str, quick: bool) -> list[Check]:
     """A bar of cells with a second material in a half of it, across or along it, that ends within cells: nu = 0."""
     length, stiff, edge = 4 * SIDE, 5.0, SIDE / ACROSS
@@ -90,7 +90,7 @@ def _end_force(shape: Shape, region: Surface, stiff: float, moved: float) -> flo
     return abs(float(sim.reactions[rest[:, 0] > rest[:, 0].max() - 1e-9, 0].sum()))
 
 
-@problem("lattice-mass", "theory/validation-problems 35", methods=NO_CONTACT)
+@problem("lattice-mass", "theory/validation-problems 34", methods=NO_CONTACT)
 def lattice_mass(method: str, quick: bool) -> list[Check]:
     """Mass, centre and inertia of cells are those of the tetrahedra that follow the same surface."""
     checks = []
@@ -138,7 +138,7 @@ def pressed(shape: Any, spacing: float) -> float:
     return -float(Simulation(scene).run().contacts("pad", "plate").total_force[2])
 
 
-@problem("lattice-hertz", "theory/validation-problems 35; [Johnson 1985]", methods=NO_CONTACT)
+@problem("lattice-hertz", "theory/validation-problems 34; [Johnson 1985]", methods=NO_CONTACT)
 def lattice_hertz(method: str, quick: bool) -> list[Check]:
     """A round pad of cells against a plate, four cells per radius of contact: the force of a finer pad of tetrahedra that follow it."""
     fine = pad(8, SMALL)

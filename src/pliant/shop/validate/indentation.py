@@ -1,29 +1,30 @@
-"""Static contact: surfaces pressed together, what rests and carries what lies on it, and Hertz's contact with finite elements."""
+"""Indentation: surfaces pressed together, against the theory of contact (Hertz, roller, punch, cone, patches), and Hertz's contact with
+finite elements.
+"""
 
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 
 from pliant.base import Floats
 from pliant.contact.contacts import Contacts
-from pliant.contact.elastic.lcp_load import hexagonal
 from pliant.contact.elastic.operators import elastic
-from pliant.contact.elastic.resolve import resolve
 from pliant.contact.elastic.response import Boussinesq, compliance
 from pliant.contact.elastic.result import ContactResult
 from pliant.contact.elastic.side import Side
+from pliant.contact.elastic.stiffening import hexagonal
+from pliant.contact.elastic.two_bodies import resolve
 from pliant.detect.surfels import Exact, PointSurface
 from pliant.geometry.blocks import disc, disc_xy, prisms
 from pliant.geometry.shape import Shape, solid
 from pliant.scene import Scene
-from pliant.shop.validate import SOFTER, STATIC, Check, G, contact_of, gives_way, held, mean_force, mean_forces, problem
-from pliant.shop.validate.turning import turned
+from pliant.shop.validate import STATIC, Check, problem
 from pliant.simulate.simulation import Simulation
 
-# ---- Surfaces that give way locally, pressed together: the static solutions of contact mechanics [Johnson 1985; Popov 2010].
+# ---- Surfaces that give way locally, pressed together: the static solutions of contact mechanics [Johnson 1985; Popov 2010;
+# theory/quasi-rigid 15].
 #
 # Asked of `quasi-rigid` only, which solves the static problem of two half-spaces. Surfaces are sampled on a hexagonal lattice.
 
@@ -182,81 +183,15 @@ def patches(method: str, quick: bool) -> list[Check]:
     return checks
 
 
-# ---- what rests must carry what lies on it
-
-SIZE, DENSITY = 0.1, 1000.0
-CHATTERS = {"reversal": "it chatters: forces are right in the mean over many steps only, and cubes slide without friction"}
-
-
-def pad_scene(method: str, dt: float, youngs_modulus: float, scale: float = 1.0) -> Scene:
-    """A cube of 0.1 m on a pad of 0.2 x 0.2 x 0.05 m that is fixed at its bottom; E scales with size, so that rho g L / E stays."""
-    # of the cube on a spring E A / L: damped critically, and at rest after 12 / omega
-    omega = np.sqrt(youngs_modulus / (DENSITY * SIZE**2) / scale) * (SOFTER if method == "quasi-rigid" else 1.0)
-    scene = Scene(dt=dt, duration=max(60 * dt, 12.0 / omega), contact=contact_of(method))
-    material = dict(youngs_modulus=youngs_modulus * scale, density=DENSITY, poisson_ratio=0.3, mass_damping=2.0 * omega)
-    shared: dict[str, Any] = dict(material=material, friction=0.5, **gives_way(method, 0.2 * SIZE * scale))
-    pad = dict(kind="box", size=tuple(scale * np.array([0.2, 0.2, 0.05])), edge=0.05 * scale)
-    scene.add(name="pad", shape=pad, position=(0, 0, 0.025 * scale), **held(method), **shared)
-    cube = dict(kind="box", size=(SIZE * scale,) * 3, edge=0.05 * scale)
-    scene.add(name="cube", shape=cube, position=(0.003 * scale, 0.004 * scale, 0.1 * scale), **shared)
-    return scene
-
-
-@problem("cube-on-pad", "theory/validation-problems 8; [Li 2020]")
-def cube_on_pad(method: str, quick: bool) -> list[Check]:
-    """A soft cube on a soft pad: the pad carries its weight, for any dt and stiffness."""
-    checks = []
-    weight = DENSITY * SIZE**3 * G
-    for dt in (1e-3, 2e-2) if quick else (1e-3, 5e-3, 2e-2):
-        for modulus in (1e4, 1e6, 1e8):
-            world = turned(pad_scene(method, dt, modulus))
-            force = world.back(mean_force(world.sim.run(), "cube", "pad", 20))[2]
-            checks.append(Check(f"force, dt = {1e3 * dt:g} ms, E = {modulus:.0e} Pa", weight, float(force), 1e-4, "N"))
-    return checks
-
-
-@problem("scale", "theory/validation-problems 8; [Tasora 2016]")
-def scale(method: str, quick: bool) -> list[Check]:
-    """The same cube on the same pad at 0.1 and 10 times the size, rho g L / E held: the same numbers."""
-    checks = []
-    for factor in (0.1, 10.0):
-        dt = 5e-3 * np.sqrt(factor)
-        world = turned(pad_scene(method, dt, 1e6, factor))
-        force = float(world.back(mean_force(world.sim.run(), "cube", "pad", 20))[2])
-        checks.append(Check(f"force at {factor:g} times the size", DENSITY * (SIZE * factor) ** 3 * G, force, 1e-4, "N"))
-    return checks
-
-
-@problem("stack", "theory/validation-problems 8")
-def stack(method: str, quick: bool) -> list[Check]:
-    """A stack of soft cubes: the one at level k carries (N - k) of them."""
-    count, edge = (3, 0.05) if quick else (5, 0.05)
-    weight, modulus = DENSITY * SIZE**3 * G, 1e6
-    omega = np.sqrt(modulus / (DENSITY * SIZE**2)) / count * (SOFTER if method == "quasi-rigid" else 1.0)  # of the whole stack, about
-    dt, steps = (5e-4, 1000) if method in CHATTERS else (2e-3, 20)
-    scene = Scene(dt=dt, duration=12.0 / omega, contact=contact_of(method))
-    scene.add(name="floor", shape=dict(kind="box", size=(1, 1, 0.2), edge=0.5), model="static", position=(0, 0, -0.1))
-    material = dict(youngs_modulus=modulus, density=DENSITY, poisson_ratio=0.3, mass_damping=2.0 * omega)
-    for k in range(count):  # each is shifted a little: no vertex lies on another
-        place = (0.003 * (k % 2), 0.004 * ((k + 1) % 2), (k + 0.5) * SIZE)
-        cube = dict(kind="box", size=(SIZE,) * 3, edge=edge)
-        scene.add(name=f"cube {k}", shape=cube, position=place, material=material, friction=0.5, **gives_way(method, 0.2 * SIZE))
-    sim = Simulation(scene).run()
-    names = ["floor", *(f"cube {k}" for k in range(count))]
-    forces = mean_forces(sim, list(zip(names[1:], names[:-1], strict=True)), steps)
-    why = CHATTERS.get(method, "")
-    return [Check(f"force under cube {k}", (count - k) * weight, float(forces[k][2]), 0.01, "N", why=why) for k in range(count)]
-
-
-# ---- Hertz's contact with finite elements: a soft round pad against a rigid plate; and two blocks with meshes that do not match.
+# ---- Hertz's contact with finite elements: a soft round pad against a rigid plate.
 #
-# Both are pushed slowly by explicit steps of a fifth of what a wave takes through an element, and damped to rest. Stiffness of penalty
+# It is pushed slowly by explicit steps of a fifth of what a wave takes through an element, and damped to rest. Stiffness of penalty
 # methods grows with 1/dt², so that they give way by a few per cent of the depth at most.
 
+DENSITY = 1000.0  # [kg/m^3]
 ROUND, TOUCH, PAD = 0.2, 0.01, 0.05  # [m] radius of curvature, of the contact (about), and of the pad, which is as thick
 BARS = 0.1  # of the peak and the rms of pressure, at the finer mesh
 CHATTER = {"reversal": "it reverses velocities, so that single points carry forces only in the mean over many steps, and no pressure"}
-PUNCH = CHATTER | {"quasi-rigid": "on a half-space the pressure of a flat face is not even, it grows towards the rim: see flat-punch"}
 ELEMENTS = CHATTER | {"quasi-rigid": "it needs no finite elements: its pressure is that of hertz"}
 
 
@@ -319,41 +254,3 @@ def hertz_fem(method: str, quick: bool) -> list[Check]:
         Check(f"rms error of pressure, {fine} elements", 0.0, miss, BARS, scale=1.0),
         Check(f"rms error of pressure, {fine} over {coarse} elements, below 1", 0.0, miss / before[1], 1.0, scale=1.0),
     ]
-
-
-def patch_scene(method: str, edges: tuple[float, float], integrator: str) -> Scene:
-    """Two blocks of SIZE on each other, with 1e5 Pa on top; implicit steps are five times as long."""
-    young, load = 1e7, 1e5
-    wave = math.sqrt(young / DENSITY)
-    omega, dt = 0.25 * math.pi * wave / SIZE, 0.2 * edges[1] / wave
-    scene = Scene(dt=dt * (5 if integrator == "implicit" else 1), duration=10.0 / omega, contact=method, gravity=(0, 0, 0))
-    material = dict(law="linear", youngs_modulus=young, poisson_ratio=0.0, density=DENSITY, mass_damping=1.5 * omega)
-    shared: dict[str, Any] = dict(material=material, integrator=integrator, friction=0.0)
-    low, high = (dict(kind="box", size=(SIZE,) * 3, edge=edge) for edge in edges)
-    scene.add(name="low", shape=low, position=(0, 0, 0.5 * SIZE), fixed=[dict(side="-z")], **shared)
-    push = dict(kind="traction", value=dict(times=[0.0, 3.0 / omega], values=[(0, 0, 0), (0, 0, -load)]), where=dict(side="+z"))
-    scene.add(name="high", shape=high, position=(0, 0, 1.5 * SIZE), loads=[push], **shared)
-    return scene
-
-
-@problem("contact-patch", "theory/validation-problems 7; [El-Abbasi 2001]", refused=PUNCH)
-def contact_patch(method: str, quick: bool) -> list[Check]:
-    """Two blocks with meshes that do not match, nu = 0, 1e5 Pa on top: the same pressure everywhere, and the interface sinks by p L/E."""
-    young, load, edges = 1e7, 1e5, (SIZE / 4.0, SIZE / 6.0) if quick else (SIZE / 8.0, SIZE / 12.0)
-    why = "points in bodies carry the force from both sides, those at rims less or nothing, as points in segments do [Zavarise 2009]"
-    checks = []
-    for integrator in ("verlet", "implicit"):
-        world = turned(patch_scene(method, edges, integrator))
-        top = np.flatnonzero(world.points("low")[:, 2] > 0.999 * SIZE)
-        force = world.back(mean_force(world.sim.run(), "high", "low", 200 if integrator == "verlet" else 40))[2]
-        sunk, contacts = SIZE - world.points("low")[top, 2], world.sim.contacts("high", "low")
-        pressure, area = contacts.pressure, contacts.area
-        spread = math.sqrt(float(np.nansum(area * (pressure / load - 1.0) ** 2) / np.nansum(area)))
-        uneven = float(np.abs(sunk * young / (load * SIZE) - 1.0).max())
-        checks += [
-            Check(f"force, {integrator}", load * SIZE**2, float(force), 0.01, "N"),
-            Check(f"mean sinking of the interface, {integrator}", load * SIZE / young, float(sunk.mean()), 0.05, "m", why=why),
-            Check(f"largest deviation of the sinking, {integrator}", 0.0, uneven, 0.1, scale=1.0, why=why),
-            Check(f"rms deviation of the pressure by area, {integrator}", 0.0, spread, 0.005, scale=1.0, why=why),
-        ]
-    return checks

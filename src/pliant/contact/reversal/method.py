@@ -4,7 +4,7 @@
 velocities become -e v and their positions those of before the step. That pushes against the world: momentum is not kept, a
 partner that moves along is not seen, points that part already are turned back. `relative` and `normal` turn back what is left of the
 velocity in the frame of the mean velocity of both bodies' colliding points, all of it or along the normal; formulas in
-`rebound.py`. Momentum is kept, and the step is taken anew with the new velocities; what crosses even then moves on together with
+`response.py`. Momentum is kept, and the step is taken anew with the new velocities; what crosses even then moves on together with
 its partner, at their mean velocity, and only what crosses after that is set back.
 
 Where we differ: points inside exact shapes collide too; a rigid body collides as one point, at the middle of its colliding points with
@@ -28,7 +28,7 @@ from pliant.base import Floats, Ints, PliantError
 from pliant.contact.contacts import Contacts, Support
 from pliant.contact.method import Answer, Memory
 from pliant.contact.pressure import Pressure, point_pressure
-from pliant.contact.rebound import Points, apart, restitution, to_turn, told
+from pliant.contact.reversal.response import Points, apart, restitution, to_turn, told
 from pliant.detect.colliding import Colliding, Collisions
 from pliant.detect.penetration import signed_distances
 from pliant.world.motion import Motion

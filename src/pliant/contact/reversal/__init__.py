@@ -1,0 +1,1 @@
+"""Velocities turned back where surfaces cross."""
