@@ -12,17 +12,19 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pliant.base import Floats
-from pliant.bodies.elements import couple_rayleigh, couples
 from pliant.integrate import cg
-from pliant.integrate.blocks import BlockMatrix, BlockPattern
+from pliant.integrate.assembly import Assembly
+from pliant.integrate.blocks import BlockMatrix
 from pliant.integrate.direct import Factors, factorise
+from pliant.integrate.rigid_part import RigidPart
 from pliant.kernels import axpy, dot, kernel, load, store
 from pliant.model import IMPLICIT, Model
 
 if TYPE_CHECKING:
     from pliant.world.motion import Motion, Rows
 
-TOLERANCE = 1e-8  # of a step's solve; exact_momentum keeps the sum of impulses right whatever this is
+TOLERANCE = 1e-5  # of the change that a solve finds; the momentum of whole bodies is exact whatever this is
+FEW_DIGITS = 1e-3  # the same, of answers that are to be refined
 ROUGH = 1e-2  # of the solves behind `give`, which needs two digits
 MOST_AXES = 8
 
@@ -38,20 +40,16 @@ class ImplicitEuler:
         bodies[nodes.body[self.mine]] = True
         self.bodies = bodies
         self.groups = [g for g, b in zip(model.groups, model.group_body, strict=True) if bodies[b].any()]
-        self.pattern = BlockPattern.build([couples(g) for g in self.groups], start, bodies)
-        self.blocks, self.parts = self.pattern.element_blocks()
-        self.values = np.empty((len(self.pattern.indices), 3, 3))  # room: every step writes all of it
+        self.assembly = Assembly(self.groups, start, bodies)
+        self.values = np.empty((len(self.assembly.pattern.indices), 3, 3))  # room: every step writes all of it
         self.free = nodes.inverse > 0.0
         self.direct = solver == "direct"
 
     def system(self, x: Floats, dt: float, damping: Floats) -> System:
         """A at positions x, with the damping [1/s] of each node."""
-        for group, part in zip(self.groups, self.parts, strict=True):
-            group.stiffness(x, part, dt)
-        rayleigh = np.concatenate([couple_rayleigh(g) for g in self.groups] or [np.zeros(0)])
-        mass = self.model.nodes.mass * (1.0 + dt * damping)
-        matrix = self.pattern.assemble(self.blocks, dt * rayleigh + dt * dt, mass, self.values)
-        return System(self, dt, matrix, factorise(matrix, self.free, self.bodies) if self.direct else None)
+        matrix = self.assembly.matrix(x, self.model.nodes.mass * (1.0 + dt * damping), dt, self.values)
+        rigid = RigidPart(matrix, self.model.nodes.body, x, self.free)
+        return System(self, dt, matrix, rigid, factorise(matrix, self.free, self.bodies) if self.direct else None)
 
     def step(self, x: Floats, v: Floats, force: Floats, damping: Floats, dt: float, out_x: Floats, out_v: Floats) -> System:
         """Write positions and velocities after dt, and return what they were found with; prescribed nodes have theirs in out_v already."""
@@ -70,38 +68,37 @@ class ImplicitEuler:
 class System:
     """A of one step, and the solves with it."""
 
-    def __init__(self, implicit: ImplicitEuler, dt: float, matrix: BlockMatrix, factors: Factors | None) -> None:
-        self.implicit, self.dt, self.matrix, self.factors = implicit, dt, matrix, factors
+    def __init__(self, implicit: ImplicitEuler, dt: float, matrix: BlockMatrix, rigid: RigidPart, factors: Factors | None) -> None:
+        self.implicit, self.dt, self.matrix, self.rigid, self.factors = implicit, dt, matrix, rigid, factors
         self.model, self.bodies, self.mine = implicit.model, implicit.bodies, implicit.mine
         self.iterations = 0  # of all solves of the step, the worst body of each
         self.trouble: list[str] = []
 
-    def respond(self, impulse: Floats, guess: Floats | None = None, tolerance: float = TOLERANCE) -> Floats:
-        """dv = A^-1 impulse on the implicit nodes (n, 3), zero elsewhere; only bodies that are pushed are solved."""
-        guess = np.zeros_like(impulse) if guess is None else guess
+    def respond(self, impulse: Floats, start: Floats | None = None, tolerance: float = TOLERANCE) -> Floats:
+        """dv = A^-1 impulse on the implicit nodes (n, 3), zero elsewhere; only bodies that are pushed are solved, from `start` on."""
         pushed = np.zeros(len(self.bodies), bool)
-        pushed[self.model.nodes.body[((impulse != 0.0) | (guess != 0.0)).any(axis=1)]] = True
+        pushed[self.model.nodes.body[(impulse != 0.0).any(axis=1)]] = True
         pushed &= self.bodies
         if not pushed.any():
             return np.zeros_like(impulse)
-        found = self.solve(impulse, guess, pushed, tolerance)
+        found = self.solve(impulse, np.zeros_like(impulse), pushed, tolerance, start)
         return np.where(self.mine[:, None], found, 0.0)
 
     def with_momentum(self, impulse: Floats, response: Floats) -> Floats:
-        """A response that was found elsewhere, shifted body by body so that momentum changes by the impulses to rounding."""
+        """A response that was found elsewhere, moved body by body as a whole so that momentum changes by the impulses to rounding."""
         dv = np.where(self.mine[:, None] & self.implicit.free[:, None], response, 0.0)
-        cg.match_momentum(self.matrix, np.flatnonzero(self.bodies), impulse, self.implicit.free, dv)
+        self.rigid.match(np.flatnonzero(self.bodies), impulse, dv)
         return dv
 
-    def solve(self, rhs: Floats, guess: Floats, active: np.ndarray, tolerance: float) -> Floats:
-        """A^-1 rhs for the free nodes of active bodies, (n, 3)."""
-        exact = tolerance == TOLERANCE
+    def solve(self, rhs: Floats, x0: Floats, active: np.ndarray, tolerance: float, change: Floats | None = None) -> Floats:
+        """A^-1 rhs for the free nodes of active bodies, (n, 3), to a part of its change against x0, of which `change` is a guess."""
         if self.factors is not None:
-            found = self.factors.solve(rhs, guess, tolerance, exact_momentum=exact)
+            found = self.factors.solve(rhs, x0, tolerance)
         else:
-            found = cg.solve(self.matrix, rhs, guess, self.implicit.free, active, tolerance, exact_momentum=exact)
+            found = cg.solve(self.matrix, rhs, x0, self.implicit.free, active, tolerance, change=change)
+        self.rigid.match(np.flatnonzero(active & (found.status <= cg.OUT_OF_ITERATIONS)), rhs, found.x)
         self.iterations += int(found.iterations.max(initial=0))
-        for body in np.flatnonzero(found.status) if exact else []:
+        for body in np.flatnonzero(found.status) if tolerance == TOLERANCE else []:
             self.trouble.append(f"{self.model.bodies.names[body]}: {cg.MEANING[int(found.status[body])]}")
         return found.x
 

@@ -19,6 +19,7 @@ from pliant.base import Floats, Ints, PliantError
 from pliant.bodies.rigid.motion import fly
 from pliant.geometry.quaternions import quaternion_to_matrix
 from pliant.integrate.blocks import BlockMatrix
+from pliant.integrate.implicit_euler import FEW_DIGITS
 from pliant.world import bindings
 
 if TYPE_CHECKING:
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
     from pliant.world.world import World
 
 Kind = TypeVar("Kind")
-FEW_DIGITS = 1e-3  # tolerance of solves meanwhile `roughly`
 
 
 @dataclass
@@ -137,7 +137,8 @@ class Motion:
         self.rewound = 0.0  # [J] potential energy moved by `rewind`
         self.impulse_on_fixed = np.zeros((len(model.nodes.mass), 3))  # [N s] pushes that fixed nodes took
         self._mobility, self._system = free.mobility, free.system  # what impulses on nodes go through
-        self._rough: tuple[Floats, Floats] | None = None  # impulses on nodes, and dv found for them, meanwhile `roughly`
+        self._sweeping = False  # meanwhile `roughly`
+        self._rough: tuple[Floats, Floats] | None = None  # impulses on nodes that were answered roughly, and the dv found for them
         self.unsolved = np.zeros_like(free.x)  # [m/s] that implicit nodes got `by_mass`, of which their systems do not know
 
     def _fly(self) -> None:
@@ -181,18 +182,28 @@ class Motion:
     @contextmanager
     def roughly(self) -> Iterator[None]:
         """Meanwhile impulses on implicit bodies are answered to a few digits, for sweeps that try them; in the end all together exactly."""
-        if self._system is None or self._rough is not None:
+        if self._system is None or self._sweeping:
             yield
             return
-        self._rough = np.zeros_like(self.x), np.zeros_like(self.x)
+        self._sweeping = True
         try:
             yield
         finally:
-            (impulse, found), self._rough = self._rough, None
-            dv = self._system.respond(impulse, found) - found
+            self._sweeping = False
+            dv = self._answer(np.zeros_like(self.x), False)
             self.v += dv
             self.x += self.dt * dv
             self._moved()
+
+    def _answer(self, impulse: Floats, rough: bool) -> Floats:
+        """How implicit nodes answer impulses, (n, 3) [m/s]: to a few digits, or exactly, together with all that were answered roughly."""
+        assert self._system is not None
+        before, self._rough = self._rough, None
+        if rough:
+            dv = self._system.respond(impulse, tolerance=FEW_DIGITS)
+            self._rough = (impulse, dv) if before is None else (before[0] + impulse, before[1] + dv)
+            return dv
+        return self._system.respond(impulse) if before is None else self._system.respond(before[0] + impulse, before[1]) - before[1]
 
     @cached_property
     def inertia(self) -> Floats:
@@ -288,12 +299,15 @@ class Motion:
         )  # fmt: skip
         return out
 
-    def push(self, rows: Rows, impulses: Floats, move: bool = True, start: bool = False, response: Floats | None = None) -> None:
+    def push(
+        self, rows: Rows, impulses: Floats, move: bool = True, start: bool = False, response: Floats | None = None, rough: bool = False
+    ) -> None:
         """Carry impulses [N s], (r, 3), on side A (and their opposites on B) to the bodies and predict `end` anew.
 
         With `move` false they act at the end of the step: velocities change, `end` does not. With `start` true `rows.at` are places at
         the start of the step, and so are the levers that turn frames: together they keep angular momentum to rounding. `response`: what
-        implicit nodes answer, (n, 3) [m/s], where the caller has solved for it; only the momentum of whole bodies is set right.
+        implicit nodes answer, (n, 3) [m/s], where the caller has solved for it; only the momentum of whole bodies is set right. With
+        `rough` true implicit bodies answer to a few digits, until the next push that is not rough answers for both.
         """
         if len(rows) == 0:
             return
@@ -311,10 +325,7 @@ class Motion:
             if response is not None:
                 dv = self._system.with_momentum(on_nodes, response)
             else:
-                dv = self._system.respond(on_nodes) if self._rough is None else self._system.respond(on_nodes, tolerance=FEW_DIGITS)
-            if self._rough is not None:
-                self._rough[0][:] += on_nodes
-                self._rough[1][:] += dv
+                dv = self._answer(on_nodes, rough or self._sweeping)
             self.v += dv
             self.x += moved * dv
         elif self.free.system is not None:

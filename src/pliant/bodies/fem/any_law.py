@@ -80,5 +80,5 @@ def stiffness(group: Tets, x: Floats | None, part: slice, out: Floats) -> None:
     out[:] = K[:, first, second]
 
 
-def batches(count: int) -> list[slice]:
-    return [slice(i, min(i + BATCH, count)) for i in range(0, count, BATCH)]
+def batches(end: int, first: int = 0) -> list[slice]:
+    return [slice(i, min(i + BATCH, end)) for i in range(first, end, BATCH)]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from pliant.bodies.fem.blocks import (
     COROTATED,
     LAM,
@@ -9,6 +11,7 @@ from pliant.bodies.fem.blocks import (
     MU,
     RATE,
     STVK,
+    TET,
     TRUSTED,
     F,
     P,
@@ -28,6 +31,7 @@ from pliant.bodies.fem.blocks import (
     rotations,
     spin_stress,
     stvk_stress,
+    turn,
 )
 from pliant.bodies.fem.stiffness import tangent, tangent_times
 from pliant.bodies.matrix3 import IDENTITY, combined, svd_rotation
@@ -98,6 +102,29 @@ def evaluate_hooke(law, tets, x, v, rate, out, energy, scratch):  # type: ignore
             begin(s, tets, x, v, rate, first, used)
             _block(s, law, tets[6], tets[7], rate, out.shape[0] > 0, energy.shape[0] > 0)
             finish(s, corners, out, energy, first, used)
+
+
+@parallel
+def turned_gradients(law, tets, x, first, last, dt, out, scratch):  # type: ignore[no-untyped-def]
+    """R g_m of the elements first..last, and V lam and V mu times dt b + dt^2, into out (last - first, 14); see `evaluate_hooke`."""
+    chunks = scratch.shape[0]
+    rayleigh, weights, controls = tets[5], tets[6], tets[7]
+    blocks = (last - first + LANES - 1) // LANES
+    for chunk in prange(chunks):
+        s = scratch[chunk]
+        for block in range(chunk * blocks // chunks, (chunk + 1) * blocks // chunks):
+            begun = first + block * LANES
+            used = min(LANES, last - begun)
+            begin(s, tets, x, x, False, begun, used)
+            _gradients(s, weights, controls, weights.shape[0] - 1, False)
+            _frames(s, law)
+            turn(s)
+            for k in range(used):
+                e = begun + k
+                for i in range(12):
+                    out[e - first, i] = s[(TET + i) * LANES + k]
+                share = tets[2][e] * (1.0 if math.isinf(dt) else dt * rayleigh[e] + dt * dt)
+                out[e - first, 12], out[e - first, 13] = share * tets[3][e], share * tets[4][e]
 
 
 @kernel
