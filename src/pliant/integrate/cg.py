@@ -27,7 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pliant.base import Floats, Ints, PliantError
-from pliant.integrate.blocks import BlockMatrix
+from pliant.integrate.blocks import BlockMatrix, BlockPattern
 from pliant.kernels import contiguous, inline, parallel, prange, use_threads
 
 CONVERGED, OUT_OF_ITERATIONS, NOT_POSITIVE, NOT_FINITE = 0, 1, 2, 3
@@ -69,30 +69,45 @@ def solve(
     rhs, x0 (n, 3); free (n,); active (B,), default all implicit bodies. A body that is NOT_FINITE keeps x0.
     change: where the search starts, seen from x0; a body starts from x0 itself where that is nearer.
     """
-    pattern = matrix.pattern
     bodies = active_bodies(matrix, rhs, x0, free, active)
-    sizes = np.diff(pattern.body_start)
-    x, b = contiguous(x0).copy(), contiguous(rhs)
-    loose = contiguous(free, np.uint8)
-    inverse, verdict = matrix.inverse
-    begin = np.zeros((0, 3)) if change is None else np.where(loose[:, None], change, 0.0)
-    system = (pattern.body_start, pattern.indptr, pattern.indices, matrix.values, pattern.diagonal, inverse, verdict, loose, b, begin)
-    room = (x, np.empty((4, len(x), 3)), np.empty((len(x) // ROWS + len(sizes) + 1, 2)))  # partial sums last
-    counts, residual = np.zeros((len(sizes), 2), dtype=np.int64), np.zeros(len(sizes))
-    limits = (float(tolerance), int(max_iterations))
-    small = bodies[sizes[bodies] < LARGE]
-    if len(small):
-        use_threads(SWEEPS * int(sizes[small].sum()) if len(small) > 1 else 0)
-        solve_small(small, *system, *room, *limits, counts, residual)
-    for body in bodies[sizes[bodies] >= LARGE]:
-        use_threads(SWEEPS * int(sizes[body]))
-        solve_large(body, ROWS, 0, *system, *room, *limits, counts, residual)
-    iterations, status = counts[:, 0].copy(), counts[:, 1].copy()
-    failed = bodies[status[bodies] == NOT_FINITE]
-    if len(failed):
-        mask = np.isin(owners(pattern.body_start), failed)
-        x[mask] = x0[mask]
-    return Solution(x, iterations, residual, status)
+    solver, x = Solver(matrix.pattern, free), contiguous(x0).copy()
+    solver.solve(matrix, contiguous(rhs), x, bodies, tolerance, max_iterations, None if change is None else contiguous(change))
+    iterations, status = solver.counts.T.copy()
+    return Solution(x, iterations, solver.residual, status)
+
+
+class Solver:
+    """Room for solves with matrices of one pattern, for callers that know what they pass."""
+
+    def __init__(self, pattern: BlockPattern, free: NDArray[np.bool_]) -> None:
+        self.pattern, self.loose, self.sizes = pattern, contiguous(free, np.uint8), np.diff(pattern.body_start)
+        count = len(self.sizes)
+        self.work, self.partial = np.empty((5, pattern.n, 3)), np.empty((pattern.n // ROWS + count + 1, 2))
+        self.counts, self.residual = np.zeros((count, 2), np.int64), np.zeros(count)  # (B, 2) iterations and status of the last solve
+
+    def solve(
+        self, matrix: BlockMatrix, rhs: Floats, x: Floats, bodies: Ints, tolerance: float, most: int = 1000, change: Floats | None = None
+    ) -> None:
+        """Solve for the free nodes of some bodies, starting at x (n, 3), in place."""
+        pattern, large = self.pattern, self.sizes[bodies] >= LARGE
+        self.counts[:] = 0
+        self.residual[:] = 0.0
+        system = (
+            pattern.body_start, pattern.indptr, pattern.indices, matrix.values, pattern.diagonal, *matrix.inverse, self.loose, rhs,
+            NOTHING if change is None else change, x, self.work, self.partial, tolerance, most, self.counts, self.residual,
+        )  # fmt: skip
+        small = bodies[~large] if large.any() else bodies
+        if len(small):
+            use_threads(SWEEPS * int(self.sizes[small].sum()) if len(small) > 1 else 0)
+            solve_small(small, *system)
+        for body in bodies[large]:
+            use_threads(SWEEPS * int(self.sizes[body]))
+            solve_large(body, ROWS, 0, *system)
+
+
+NOTHING = np.zeros((0, 3))
+
+
 def owners(body_start: Ints) -> Ints:
     """Body of each node, (n,)."""
     return np.repeat(np.arange(len(body_start) - 1), np.diff(body_start))
@@ -139,12 +154,14 @@ def _divide(inverse, i, a, b, c):  # type: ignore[no-untyped-def]
 
 
 @inline
-def _moves(x, first, end):  # type: ignore[no-untyped-def]
-    """Whether any row of x is not zero."""
+def _copy(source, target, first, end):  # type: ignore[no-untyped-def]
+    """Copy some rows; whether any of them is not zero."""
+    some = False
     for i in range(first, end):
-        if x[i, 0] != 0.0 or x[i, 1] != 0.0 or x[i, 2] != 0.0:
-            return True
-    return False
+        for c in range(3):
+            target[i, c] = source[i, c]
+            some = some or source[i, c] != 0.0
+    return some
 
 
 @inline
@@ -288,21 +305,24 @@ def _solve_body(  # type: ignore[no-untyped-def]
     """Solve one body in chunks of `rows`; its partial sums begin at `slot`, where no other body writes meanwhile."""
     first, end = body_start[body], body_start[body + 1]
     chunks = (end - first + rows - 1) // rows
-    r, p, t, y = work[0], work[1], work[2], work[3]
-    moves = _moves(x, first, end)
+    r, p, t, y, x0 = work[0], work[1], work[2], work[3], work[4]
+    moves = _copy(x, x0, first, end)
     for c in prange(chunks):
         lo = first + c * rows
         partial[slot + c, 0] = _subtract(indptr, indices, values, free, inverse, moves, x, b, r, lo, min(lo + rows, end))
     reference = _total(partial, slot, chunks, 0)
-    if len(change) > 0 and reference > 0.0 and _moves(change, first, end):  # where it starts must be nearer than x0
+    if len(change) > 0 and reference > 0.0 and _copy(change, t, first, end):  # where it starts must be nearer than x0
+        for i in range(first, end):
+            if not free[i]:
+                t[i, 0] = t[i, 1] = t[i, 2] = 0.0
         for c in prange(chunks):
             lo = first + c * rows
-            partial[slot + c, 1] = _subtract(indptr, indices, values, free, inverse, True, change, r, t, lo, min(lo + rows, end))
+            partial[slot + c, 1] = _subtract(indptr, indices, values, free, inverse, True, t, r, y, lo, min(lo + rows, end))
         if _total(partial, slot, chunks, 1) < reference:
+            _copy(y, r, first, end)
             for i in range(first, end):
                 for k in range(3):
-                    r[i, k] = t[i, k]
-                    x[i, k] += change[i, k] if free[i] else 0.0
+                    x[i, k] += t[i, k]
     state = _blocks(free, verdict, first, end)
     if state == CONVERGED:
         for c in prange(chunks):
@@ -333,6 +353,8 @@ def _solve_body(  # type: ignore[no-untyped-def]
             state = _verdict(now, reference, tolerance, count, most)
         counts[body, 0] = count
         residual[body] = math.sqrt(now / reference) if reference > 0.0 else 0.0
+    if state == NOT_FINITE:
+        _copy(x0, x, first, end)
     counts[body, 1] = state
 
 

@@ -11,22 +11,24 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pliant.base import Floats
+from pliant.base import Floats, Ints
 from pliant.integrate import cg
 from pliant.integrate.assembly import Assembly
 from pliant.integrate.blocks import BlockMatrix
 from pliant.integrate.direct import Factors, factorise
 from pliant.integrate.rigid_part import RigidPart
 from pliant.kernels import axpy, dot, kernel, load, store
-from pliant.model import IMPLICIT, Model
+from pliant.model import IMPLICIT, Model, State
 
 if TYPE_CHECKING:
     from pliant.world.motion import Motion, Rows
 
-TOLERANCE = 1e-5  # of the change that a solve finds; the momentum of whole bodies is exact whatever this is
+TOLERANCE = 1e-5  # of the change that a step brings; the momentum of whole bodies is exact whatever this is
+ANSWER = 1e-4  # the same, of the change that pushes bring
 FEW_DIGITS = 1e-3  # the same, of answers that are to be refined
 ROUGH = 1e-2  # of the solves behind `give`, which needs two digits
 MOST_AXES = 8
+REMEMBERED = 2  # pushes, and `give`s, of a step whose answers those of the next start from
 
 
 class ImplicitEuler:
@@ -43,21 +45,27 @@ class ImplicitEuler:
         self.assembly = Assembly(self.groups, start, bodies)
         self.values = np.empty((len(self.assembly.pattern.indices), 3, 3))  # room: every step writes all of it
         self.free = nodes.inverse > 0.0
+        self.all = np.flatnonzero(bodies & (np.diff(start) > 0))
+        self.solver = cg.Solver(self.assembly.pattern, self.free)
+        self.load = np.zeros((len(nodes.mass), 3))  # room for right-hand sides; zero between solves
         self.direct = solver == "direct"
 
-    def system(self, x: Floats, dt: float, damping: Floats) -> System:
-        """A at positions x, with the damping [1/s] of each node."""
+    def system(self, x: Floats, dt: float, damping: Floats, starts: dict[str, Floats]) -> System:
+        """A at positions x, with the damping [1/s] of each node; starts: what solves of the last step found."""
         matrix = self.assembly.matrix(x, self.model.nodes.mass * (1.0 + dt * damping), dt, self.values)
         rigid = RigidPart(matrix, self.model.nodes.body, x, self.free)
-        return System(self, dt, matrix, rigid, factorise(matrix, self.free, self.bodies) if self.direct else None)
+        return System(self, dt, matrix, rigid, starts, factorise(matrix, self.free, self.bodies) if self.direct else None)
 
-    def step(self, x: Floats, v: Floats, force: Floats, damping: Floats, dt: float, out_x: Floats, out_v: Floats) -> System:
+    def step(self, state: State, force: Floats, damping: Floats, dt: float, out_x: Floats, out_v: Floats) -> System:
         """Write positions and velocities after dt, and return what they were found with; prescribed nodes have theirs in out_v already."""
-        made, mine = self.system(x, dt, damping), self.mine
-        found = made.solve(self.kicked(v, force, dt), np.where(self.free[:, None], v, out_v), self.bodies, TOLERANCE)
-        out_v[mine] = found[mine]
-        moved = mine & self.free
-        out_x[moved] = x[moved] + dt * found[moved]
+        made, rhs = self.system(state.x, dt, damping, state.starts), self.load
+        found, change = np.empty_like(state.v), np.empty_like(state.v)
+        _kick(self.mine, self.free, self.model.nodes.mass, self.model.gravity, force, state.v, out_v, dt, rhs, found)
+        change[:] = found
+        made.solve(rhs, found, self.all, TOLERANCE, state.starts.get("step"))
+        rhs[:] = 0.0
+        _arrive(self.mine, self.free, state.x, found, dt, out_x, out_v, change)
+        made.found["step"] = change
         return made
 
     def kicked(self, v: Floats, force: Floats, dt: float) -> Floats:
@@ -68,39 +76,47 @@ class ImplicitEuler:
 class System:
     """A of one step, and the solves with it."""
 
-    def __init__(self, implicit: ImplicitEuler, dt: float, matrix: BlockMatrix, rigid: RigidPart, factors: Factors | None) -> None:
+    def __init__(
+        self, implicit: ImplicitEuler, dt: float, matrix: BlockMatrix, rigid: RigidPart, starts: dict[str, Floats], factors: Factors | None
+    ) -> None:
         self.implicit, self.dt, self.matrix, self.rigid, self.factors = implicit, dt, matrix, rigid, factors
         self.model, self.bodies, self.mine = implicit.model, implicit.bodies, implicit.mine
+        self.starts, self.found = starts, dict[str, Floats]()  # what solves of the last step found and those of this one: see State.starts
+        self.gave = 0  # answers of `give` so far
         self.iterations = 0  # of all solves of the step, the worst body of each
         self.trouble: list[str] = []
 
-    def respond(self, impulse: Floats, start: Floats | None = None, tolerance: float = TOLERANCE) -> Floats:
-        """dv = A^-1 impulse on the implicit nodes (n, 3), zero elsewhere; only bodies that are pushed are solved, from `start` on."""
-        pushed = np.zeros(len(self.bodies), bool)
-        pushed[self.model.nodes.body[(impulse != 0.0).any(axis=1)]] = True
-        pushed &= self.bodies
-        if not pushed.any():
-            return np.zeros_like(impulse)
-        found = self.solve(impulse, np.zeros_like(impulse), pushed, tolerance, start)
-        return np.where(self.mine[:, None], found, 0.0)
+    def respond(self, node: Ints, impulse: Floats, start: Floats | None = None, tolerance: float = ANSWER) -> Floats:
+        """dv = A^-1 J of impulses J on some nodes, (n, 3), zero but on implicit nodes; only bodies that are pushed are solved."""
+        rhs, out, pushed = self.implicit.load, np.zeros_like(self.implicit.load), np.zeros(len(self.bodies), np.bool_)
+        if _place(node, impulse, self.model.nodes.body, self.bodies, rhs, pushed):
+            self.solve(rhs, out, np.flatnonzero(pushed), tolerance, start)
+            rhs[node] = 0.0
+        return out
 
-    def with_momentum(self, impulse: Floats, response: Floats) -> Floats:
+    def with_momentum(self, node: Ints, impulse: Floats, response: Floats) -> Floats:
         """A response that was found elsewhere, moved body by body as a whole so that momentum changes by the impulses to rounding."""
-        dv = np.where(self.mine[:, None] & self.implicit.free[:, None], response, 0.0)
-        self.rigid.match(np.flatnonzero(self.bodies), impulse, dv)
+        rhs, dv = self.implicit.load, np.where(self.mine[:, None] & self.implicit.free[:, None], response, 0.0)
+        rhs[node] = impulse
+        self.rigid.match(self.implicit.all, rhs, dv)
+        rhs[node] = 0.0
         return dv
 
-    def solve(self, rhs: Floats, x0: Floats, active: np.ndarray, tolerance: float, change: Floats | None = None) -> Floats:
-        """A^-1 rhs for the free nodes of active bodies, (n, 3), to a part of its change against x0, of which `change` is a guess."""
+    def solve(self, rhs: Floats, x: Floats, bodies: Ints, tolerance: float, change: Floats | None = None) -> None:
+        """A^-1 rhs for the free nodes of some bodies, in place of x (n, 3), to a part of its change, of which `change` is a guess."""
         if self.factors is not None:
-            found = self.factors.solve(rhs, x0, tolerance)
+            found = self.factors.solve(rhs, x, tolerance)
+            mine = np.isin(self.model.nodes.body, bodies)
+            x[mine], iterations, status = found.x[mine], found.iterations, found.status
         else:
-            found = cg.solve(self.matrix, rhs, x0, self.implicit.free, active, tolerance, change=change)
-        self.rigid.match(np.flatnonzero(active & (found.status <= cg.OUT_OF_ITERATIONS)), rhs, found.x)
-        self.iterations += int(found.iterations.max(initial=0))
-        for body in np.flatnonzero(found.status) if tolerance == TOLERANCE else []:
-            self.trouble.append(f"{self.model.bodies.names[body]}: {cg.MEANING[int(found.status[body])]}")
-        return found.x
+            self.implicit.solver.solve(self.matrix, rhs, x, bodies, tolerance, change=change)
+            iterations, status = self.implicit.solver.counts.T
+        self.iterations += int(iterations.max(initial=0))
+        if status.any():
+            for body in np.flatnonzero(status) if tolerance <= ANSWER else []:
+                self.trouble.append(f"{self.model.bodies.names[body]}: {cg.MEANING[int(status[body])]}")
+            bodies = bodies[status[bodies] <= cg.OUT_OF_ITERATIONS]
+        self.rigid.match(bodies, rhs, x)
 
     def residual(self, v: Floats, force: Floats, new_v: Floats) -> Floats:
         """(A v' - M v - dt f) / dt: the force that holds fixed and prescribed nodes (zero at the others) [N], (n, 3)."""
@@ -114,26 +130,68 @@ class System:
         of the first) mostly have W_rs > 0 once they all push the same way, so the sum of |W_rs| over them is one solve with
         all pushing at once; the sums of the few axes are added by size. Solves are rough, two digits are enough.
         """
-        skin, mine = motion.skin, self.mine
+        skin = motion.skin
         out = np.zeros(len(rows))
         group = np.full((len(rows), 2), -1, np.int64)
         sense = np.zeros((len(rows), 2))
         axes = np.zeros((len(self.bodies), MOST_AXES, 3))
         count = np.zeros(len(self.bodies), np.int64)
         _axes(rows.start, rows.point, rows.weight, direction, skin.body, self.bodies, axes, count, group, sense)
-        for k in range(int(count.max(initial=0))):
-            load_k = np.zeros_like(motion.x)
+        rhs, most = self.implicit.load, int(count.max(initial=0))
+        before, known = self.starts.get(f"axes {self.gave}", np.zeros((0, 0, 3))), self.starts.get(f"give {self.gave}")
+        found = np.zeros((most, *rhs.shape))
+        for k in range(most):
             _push_together(
                 rows.start, rows.point, rows.weight, direction, skin.body, skin.start, skin.node, skin.weight, self.bodies,
-                group, sense, k, load_k,
+                group, sense, k, rhs,
             )  # fmt: skip
-            load_k[~mine] = 0.0
-            found = self.solve(load_k, np.zeros_like(load_k), count > k, ROUGH)
+            start = None
+            if known is not None and k < len(known):  # an axis may have turned over
+                way = np.sign(np.einsum("bi,bi->b", before[k], axes[:, k]))
+                start = known[k] * way[self.model.nodes.body, None]
+            self.solve(rhs, found[k], np.flatnonzero(count > k), ROUGH, start)
+            rhs[:] = 0.0
             _add_response(
                 rows.start, rows.point, rows.weight, direction, skin.body, skin.start, skin.node, skin.weight, self.bodies,
-                found, out,
+                found[k], out,
             )  # fmt: skip
+        if self.gave < REMEMBERED:
+            self.found |= {f"give {self.gave}": found, f"axes {self.gave}": np.ascontiguousarray(np.swapaxes(axes[:, :most], 0, 1))}
+        self.gave += 1
         return out
+
+
+@kernel
+def _kick(mine, free, mass, gravity, force, v, out_v, dt, rhs, still):  # type: ignore[no-untyped-def]
+    """M v + dt f of implicit nodes, and the velocities that they have if nothing changes."""
+    for i in range(len(mine)):
+        for c in range(3):
+            rhs[i, c] = mass[i] * (v[i, c] + dt * gravity[c]) + dt * force[i, c] if mine[i] else 0.0
+            still[i, c] = (v[i, c] if free[i] else out_v[i, c]) if mine[i] else 0.0
+
+
+@kernel
+def _arrive(mine, free, x, found, dt, out_x, out_v, change):  # type: ignore[no-untyped-def]
+    """Positions and velocities of implicit nodes; change, which holds what they would have been, is what is found beyond."""
+    for i in range(len(mine)):
+        if mine[i]:
+            for c in range(3):
+                change[i, c] = found[i, c] - change[i, c]
+                out_v[i, c] = found[i, c]
+                if free[i]:
+                    out_x[i, c] = x[i, c] + dt * found[i, c]
+
+
+@kernel
+def _place(node, impulse, body, mine, rhs, pushed):  # type: ignore[no-untyped-def]
+    """Put impulses on the nodes of implicit bodies into rhs, and mark the bodies that are pushed; whether there are any."""
+    some = False
+    for k in range(len(node)):
+        u = load(impulse, k)
+        if mine[body[node[k]]] and (u[0] != 0.0 or u[1] != 0.0 or u[2] != 0.0):
+            store(rhs, node[k], u)
+            pushed[body[node[k]]] = some = True
+    return some
 
 
 @kernel

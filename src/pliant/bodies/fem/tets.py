@@ -100,13 +100,14 @@ class Tets:
         share = self.density * self.volume / self.corners
         return np.repeat(share[:, None], self.corners, axis=1)
 
-    def forces(self, x: Floats, v: Floats, out: Floats) -> None:
-        """Elastic forces plus damping -b K v into out, (E c, 3) [N]."""
-        rate = bool(self.rayleigh.any())
+    def forces(self, x: Floats, v: Floats | None, out: Floats) -> None:
+        """Elastic forces plus damping -b K v, if there are velocities, into out, (E c, 3) [N]."""
+        if v is not None and not self.rayleigh.any():
+            v = None
         if self._code is None:
-            out[:] = any_law.forces(self, x, v if rate else None)
+            out[:] = any_law.forces(self, x, v)
         else:
-            self._evaluate(x, v if rate else x, rate, out, NOTHING)
+            self._evaluate(x, x if v is None else v, v is not None, out, NOTHING)
 
     def energy(self, x: Floats) -> Floats:
         """Elastic energy [J], (E,)."""
