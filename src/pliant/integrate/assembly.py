@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from pliant.base import Floats, Ints, PliantError
 from pliant.bodies.elements import couple_rayleigh, couples
 from pliant.integrate.blocks import BlockMatrix, BlockPattern, Indices, add_diagonal
-from pliant.kernels import contiguous, inline, parallel, prange, use_threads
+from pliant.kernels import contiguous, inline, kernel, parallel, prange, use_threads
 
 PART = 8192  # elements at a time: what is written of them stays in the cache, and starting threads costs next to nothing
 TURNED = 14  # numbers of an element: four turned gradients, and V lam and V mu times the element's share of the matrix
@@ -50,35 +50,49 @@ class Assembly:
         for number, group in enumerate(groups):
             nodes = couples(group)
             _check(nodes, owner, number)
-            found.append(_sorted_contributions(nodes, wanted[owner[nodes[:, 0]]] if len(nodes) else np.zeros(0, bool), _part(group), n))
+            found.append(_sorted_contributions(nodes, wanted[owner[nodes[:, 0]]] if nodes.size else np.zeros(len(nodes), bool), _part(group), n))
         upper = np.unique(np.concatenate([own * (n + 1), *(key for key, _, _, _ in found)]))  # a node without elements has a diagonal
         self.pattern, place = _pattern(upper, n, own, start, wanted)
         self.shares = [Share(bounds, place[np.searchsorted(upper, key)], first, code) for key, first, code, bounds in found]
         self._turned = np.empty((0, TURNED))  # room for what is written of a part
         self._blocks = np.empty((0, 3, 3))
 
-    def matrix(self, x: Floats, lumped: Floats, dt: float = np.inf, out: Floats | None = None) -> BlockMatrix:
+    def matrix(self, x: Floats, lumped: Floats, dt: float = np.inf) -> BlockMatrix:
         """diag(lumped) + sum over elements e of s_e K_e at positions x; s_e = 1, or in a step of dt  dt b_e + dt^2.
 
         Implicit Euler, A = M + dt C + dt^2 K with C = a M + b K: lumped = m (1 + dt a), the same in x, y, z.
-        out: room for the values, of which all is written.
         """
+        values = np.empty((len(self.pattern.indices), 3, 3))
+        self.stiffness(x, values, dt)
+        return self.with_lumped(values, lumped)
+
+    def stiffness(self, x: Floats, values: Floats, dt: float = np.inf, forces: Sequence[Floats] = ()) -> None:
+        """Write the sum over elements into values (nnz, 3, 3).
+
+        forces: for each group that `turns`, which finds them in the same pass, room for the elastic forces on its corners; empty if they
+        are not wanted.
+        """
+        values[:] = 0.0
+        for number, (group, share) in enumerate(zip(self.groups, self.shares, strict=True)):
+            if turns(group):
+                self._add_turned(group, share, x, dt, values, forces[number] if forces else NO_FORCES)
+            else:
+                self._add_blocks(group, share, x, dt, values)
+
+    def with_lumped(self, values: Floats, lumped: Floats) -> BlockMatrix:
+        """The matrix that is made of these values and masses along its diagonal, in place."""
         if lumped.shape != (self.pattern.n,):
             raise PliantError(f"assembly got lumped {lumped.shape}; this pattern has {self.pattern.n} nodes")
-        values = np.empty((len(self.pattern.indices), 3, 3)) if out is None else out
-        values[:] = 0.0
-        for group, share in zip(self.groups, self.shares, strict=True):
-            (self._add_turned if getattr(group, "turns", False) else self._add_blocks)(group, share, x, dt, values)
         add_diagonal(values, self.pattern.diagonal, contiguous(lumped))
         return BlockMatrix(self.pattern, values, lumped)
 
-    def _add_turned(self, group: Any, share: Share, x: Floats, dt: float, values: Floats) -> None:
+    def _add_turned(self, group: Any, share: Share, x: Floats, dt: float, values: Floats, forces: Floats) -> None:
         for part, lo, hi in share.bounds:
             count = part.stop - part.start
             if len(self._turned) < count:
                 self._turned = np.empty((count, TURNED))
             use_threads(count)
-            group.turned(x, part, dt, self._turned)
+            group.turned(x, part, dt, self._turned[:count], forces)
             _add_turned(share.slot[lo:hi], share.start[lo : hi + 1], share.code, self._turned, group.support, group.products, values)
 
     def _add_blocks(self, group: Any, share: Share, x: Floats, dt: float, values: Floats) -> None:
@@ -98,6 +112,14 @@ class Assembly:
             _add_blocks(share.slot[lo:hi], share.start[lo : hi + 1], share.code, blocks, nodes.shape[1], scale[part], values)
 
 
+NO_FORCES = np.zeros((0, 3))
+
+
+def turns(group: Any) -> bool:
+    """Whether a group has turned gradients."""
+    return bool(getattr(group, "turns", False))
+
+
 def _part(group: Any) -> int:
     """How many elements of a group are taken at a time; all, if it cannot do with less."""
     return PART if hasattr(group, "stiffness_of") else max(len(couples(group)), 1)
@@ -107,24 +129,35 @@ def _sorted_contributions(
     nodes: Ints, used: NDArray[np.bool_], size: int, n: int
 ) -> tuple[Ints, Indices, Indices, list[tuple[slice, int, int]]]:
     """Stored blocks row * n + column of each part, first contribution of each, contributions, and the bounds of the parts."""
-    element = np.flatnonzero(used)
     if size > 2**22 or nodes.shape[1] > 32:
         raise PliantError(f"{size} elements of {nodes.shape[1]} corners: a matrix can take {2**22} of up to 32 at a time")
-    first, second = np.triu_indices(nodes.shape[1] if len(nodes) else 1)
+    each = nodes.shape[1] * (nodes.shape[1] + 1) // 2
+    code = np.empty(np.count_nonzero(used) * each, np.uint32)
+    keys, starts, bounds, at, blocks = [], [], [], 0, 0
+    for begin in range(0, len(nodes), size):
+        part = slice(begin, min(begin + size, len(nodes)))
+        element = np.flatnonzero(used[part])
+        if len(element):
+            key, first, code[at : at + each * len(element)] = _sorted_part(nodes[part], element, n)
+            keys.append(key)
+            starts.append((first + at).astype(np.uint32))
+            bounds.append((part, blocks, blocks + len(key)))
+            at, blocks = at + each * len(element), blocks + len(key)
+    return np.concatenate([np.zeros(0, np.int64), *keys]), np.concatenate([*starts, [at]]).astype(np.uint32), code, bounds
+
+
+def _sorted_part(nodes: Ints, element: Ints, n: int) -> tuple[Ints, Ints, Indices]:
+    """Stored blocks, first contribution of each, and contributions, of some elements."""
+    first, second = np.triu_indices(nodes.shape[1])
     key, code = np.empty((len(element), len(first)), np.int64), np.empty((len(element), len(first)), np.uint32)
-    part = element // size
     for k, (a, b) in enumerate(zip(first.tolist(), second.tolist(), strict=True)):
         one, other = nodes[element, a], nodes[element, b]
-        key[:, k] = part * n * n + np.minimum(one, other) * n + np.maximum(one, other)
-        code[:, k] = ((element - part * size) << 10) | np.where(one <= other, a << 5 | b, b << 5 | a)
+        key[:, k] = np.minimum(one, other) * n + np.maximum(one, other)
+        code[:, k] = (element << 10) | np.where(one <= other, a << 5 | b, b << 5 | a)
     order = np.argsort(key.ravel(), kind="stable")  # stable: contributions stay in the order of elements
-    key, code = key.ravel()[order], code.ravel()[order]
-    del order
-    start = np.flatnonzero(np.concatenate([[True], key[1:] != key[:-1]])) if len(key) else np.zeros(0, np.int64)
-    blocks = key[start]
-    ends = np.searchsorted(blocks, n * n * np.arange(-(-len(nodes) // size) + 1)).tolist()
-    bounds = [(slice(k * size, min((k + 1) * size, len(nodes))), ends[k], ends[k + 1]) for k in range(len(ends) - 1)]
-    return blocks % (n * n), np.append(start, len(key)).astype(np.uint32), code, [part for part in bounds if part[2] > part[1]]
+    blocks = key.ravel()[order]
+    start = np.flatnonzero(np.concatenate([[True], blocks[1:] != blocks[:-1]]))
+    return blocks[start], start, code.ravel()[order]
 
 
 def _pattern(upper: Ints, n: int, own: Ints, start: Ints, wanted: NDArray[np.bool_]) -> tuple[BlockPattern, Indices]:
@@ -133,8 +166,8 @@ def _pattern(upper: Ints, n: int, own: Ints, start: Ints, wanted: NDArray[np.boo
     off = row != column
     rows, columns = np.concatenate([row, column[off]]), np.concatenate([column, row[off]])
     order = np.argsort(rows * n + columns)
-    at = np.empty(len(order), dtype=np.int64)
-    at[order] = np.arange(len(order))
+    at = np.empty(len(order), dtype=np.uint32)
+    at[order] = np.arange(len(order), dtype=np.uint32)
     indptr = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=n))]).astype(np.uint32)
     place = np.empty((len(upper), 2), np.uint32)
     place[:, 0] = place[:, 1] = at[: len(upper)]
@@ -222,11 +255,11 @@ def _add_turned(slot, start, code, turned, support, products, values):  # type: 
         _add_both(values, slot, u, m)
 
 
-@parallel
+@kernel
 def _add_blocks(slot, start, code, blocks, corners, scale, values):  # type: ignore[no-untyped-def]
     """Add the contributions of elements that wrote their upper blocks, (elements corners (corners + 1) / 2, 3, 3)."""
     each = corners * (corners + 1) // 2
-    for u in prange(len(slot)):
+    for u in range(len(slot)):
         m = ZERO
         for k in range(start[u], start[u + 1]):
             c = np.int64(code[k])

@@ -71,9 +71,15 @@ def solve(
     """
     bodies = active_bodies(matrix, rhs, x0, free, active)
     solver, x = Solver(matrix.pattern, free), contiguous(x0).copy()
-    solver.solve(matrix, contiguous(rhs), x, bodies, tolerance, max_iterations, None if change is None else contiguous(change))
-    iterations, status = solver.counts.T.copy()
-    return Solution(x, iterations, solver.residual, status)
+    begin = None if change is None else contiguous(change)[None]
+    solver.solve(matrix, contiguous(rhs)[None], x[None], single(bodies), tolerance, max_iterations, begin)
+    iterations, status = solver.counts[0].T.copy()
+    return Solution(x, iterations, solver.residual[0].copy(), status)
+
+
+def single(bodies: Ints) -> Ints:
+    """Some bodies as what `Solver.solve` is to do with one right-hand side."""
+    return np.stack([np.zeros_like(bodies), bodies], axis=1)
 
 
 class Solver:
@@ -81,31 +87,39 @@ class Solver:
 
     def __init__(self, pattern: BlockPattern, free: NDArray[np.bool_]) -> None:
         self.pattern, self.loose, self.sizes = pattern, contiguous(free, np.uint8), np.diff(pattern.body_start)
-        count = len(self.sizes)
-        self.work, self.partial = np.empty((5, pattern.n, 3)), np.empty((pattern.n // ROWS + count + 1, 2))
-        self.counts, self.residual = np.zeros((count, 2), np.int64), np.zeros(count)  # (B, 2) iterations and status of the last solve
+        self.large = bool((self.sizes >= LARGE).any())
+        self._room(1)
+
+    def _room(self, k: int) -> None:
+        n, count = self.pattern.n, len(self.sizes)
+        self.work, self.partial = np.empty((k, 5, n, 3)), np.empty((n // ROWS + k * count + 1, 2))
+        self.counts, self.residual = np.zeros((k, count, 2), np.int64), np.zeros((k, count))  # iterations and status; of the last solve
 
     def solve(
-        self, matrix: BlockMatrix, rhs: Floats, x: Floats, bodies: Ints, tolerance: float, most: int = 1000, change: Floats | None = None
+        self, matrix: BlockMatrix, rhs: Floats, x: Floats, tasks: Ints, tolerance: float, most: int = 1000, change: Floats | None = None
     ) -> None:
-        """Solve for the free nodes of some bodies, starting at x (n, 3), in place."""
-        pattern, large = self.pattern, self.sizes[bodies] >= LARGE
+        """Solve systems with one matrix and right-hand sides rhs (k, n, 3), starting at x (k, n, 3), in place.
+
+        tasks (t, 2): which right-hand side of which body; change: as in `solve`, (k, n, 3).
+        """
+        pattern = self.pattern
+        if len(rhs) > len(self.work):
+            self._room(len(rhs))
         self.counts[:] = 0
         self.residual[:] = 0.0
         system = (
             pattern.body_start, pattern.indptr, pattern.indices, matrix.values, pattern.diagonal, *matrix.inverse, self.loose, rhs,
-            NOTHING if change is None else change, x, self.work, self.partial, tolerance, most, self.counts, self.residual,
+            x if change is None else change, change is not None, x, self.work, self.partial, tolerance, most, self.counts, self.residual,
         )  # fmt: skip
-        small = bodies[~large] if large.any() else bodies
-        if len(small):
-            use_threads(SWEEPS * int(self.sizes[small].sum()) if len(small) > 1 else 0)
-            solve_small(small, *system)
-        for body in bodies[large]:
-            use_threads(SWEEPS * int(self.sizes[body]))
-            solve_large(body, ROWS, 0, *system)
-
-
-NOTHING = np.zeros((0, 3))
+        if self.large:
+            large = self.sizes[tasks[:, 1]] >= LARGE
+            for k, body in tasks[large]:
+                use_threads(SWEEPS * int(self.sizes[body]))
+                solve_large(k, body, ROWS, 0, *system)
+            tasks = tasks[~large]
+        if len(tasks):
+            use_threads(SWEEPS * int(self.sizes[tasks[:, 1]].sum()) if len(tasks) > 1 else 0)
+            solve_small(tasks, *system)
 
 
 def owners(body_start: Ints) -> Ints:
@@ -299,19 +313,20 @@ def _blocks(free, verdict, first, end):  # type: ignore[no-untyped-def]
 
 
 def _solve_body(  # type: ignore[no-untyped-def]
-    body, rows, slot, body_start, indptr, indices, values, diagonal, inverse, verdict, free, b, change, x, work, partial, tolerance, most,
-    counts, residual,
+    which, body, rows, slot, body_start, indptr, indices, values, diagonal, inverse, verdict, free, rhs, changes, begun, xs, works, partial,
+    tolerance, most, counts, residual,
 ):  # fmt: skip
     """Solve one body in chunks of `rows`; its partial sums begin at `slot`, where no other body writes meanwhile."""
     first, end = body_start[body], body_start[body + 1]
     chunks = (end - first + rows - 1) // rows
+    b, change, x, work = rhs[which], changes[which], xs[which], works[which]
     r, p, t, y, x0 = work[0], work[1], work[2], work[3], work[4]
     moves = _copy(x, x0, first, end)
     for c in prange(chunks):
         lo = first + c * rows
         partial[slot + c, 0] = _subtract(indptr, indices, values, free, inverse, moves, x, b, r, lo, min(lo + rows, end))
     reference = _total(partial, slot, chunks, 0)
-    if len(change) > 0 and reference > 0.0 and _copy(change, t, first, end):  # where it starts must be nearer than x0
+    if begun and reference > 0.0 and _copy(change, t, first, end):  # where it starts must be nearer than x0
         for i in range(first, end):
             if not free[i]:
                 t[i, 0] = t[i, 1] = t[i, 2] = 0.0
@@ -351,11 +366,11 @@ def _solve_body(  # type: ignore[no-untyped-def]
             size = now + beta * beta * size
             count += 1
             state = _verdict(now, reference, tolerance, count, most)
-        counts[body, 0] = count
-        residual[body] = math.sqrt(now / reference) if reference > 0.0 else 0.0
+        counts[which, body, 0] = count
+        residual[which, body] = math.sqrt(now / reference) if reference > 0.0 else 0.0
     if state == NOT_FINITE:
         _copy(x0, x, first, end)
-    counts[body, 1] = state
+    counts[which, body, 1] = state
 
 
 solve_large = parallel(_solve_body)
@@ -364,11 +379,12 @@ _solve_serial = inline(_solve_body)  # here prange is range; no cache of its own
 
 @parallel
 def solve_small(  # type: ignore[no-untyped-def]
-    bodies, body_start, indptr, indices, values, diagonal, inverse, verdict, free, b, change, x, work, partial, tolerance, most, counts,
-    residual,
+    tasks, body_start, indptr, indices, values, diagonal, inverse, verdict, free, rhs, changes, begun, xs, works, partial, tolerance, most,
+    counts, residual,
 ):  # fmt: skip
-    for k in prange(len(bodies)):
+    for k in prange(len(tasks)):
+        which, body = tasks[k, 0], tasks[k, 1]
         _solve_serial(
-            bodies[k], body_start[bodies[k] + 1] - body_start[bodies[k]], k, body_start, indptr, indices, values, diagonal, inverse,
-            verdict, free, b, change, x, work, partial, tolerance, most, counts, residual,
+            which, body, body_start[body + 1] - body_start[body], k, body_start, indptr, indices, values, diagonal, inverse, verdict, free,
+            rhs, changes, begun, xs, works, partial, tolerance, most, counts, residual,
         )  # fmt: skip

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from pliant.base import Floats, Ints
 from pliant.integrate.blocks import BlockMatrix
-from pliant.kernels import contiguous, cross, kernel, load, parallel, prange, sub, use_threads
+from pliant.kernels import contiguous, cross, kernel, load, sub
 
 LEAST = 1e-10  # of the cube of its trace: the determinant of W^T A W of a body that can turn in every way; nodes on a line cannot
 
@@ -26,7 +26,6 @@ class RigidPart:
         self.matrix, self.x = matrix, contiguous(x)
         self.centre, self.inverse = np.zeros((count, 4)), np.zeros((count, 6))  # mass and centre; 0 where something is fixed
         self.turned = np.empty((pattern.n, 3, 3))  # A times the turns about x, y and z
-        use_threads(len(pattern.indices))
         _turn(
             pattern.body_start, pattern.indptr, pattern.indices, matrix.values, matrix.lumped, body, contiguous(free, np.uint8), self.x,
             self.centre, self.turned, self.inverse,
@@ -38,7 +37,7 @@ class RigidPart:
         _match(bodies, start, self.matrix.lumped, self.x, self.centre, self.turned, self.inverse, contiguous(rhs), x)
 
 
-@parallel
+@kernel
 def _turn(body_start, indptr, indices, values, lumped, body, free, x, centre, turned, inverse):  # type: ignore[no-untyped-def]
     for b in range(len(centre)):
         for i in range(body_start[b], body_start[b + 1]):
@@ -51,7 +50,7 @@ def _turn(body_start, indptr, indices, values, lumped, body, free, x, centre, tu
         if centre[b, 0] > 0.0:
             for c in range(3):
                 centre[b, 1 + c] /= centre[b, 0]
-    for i in prange(len(turned)):
+    for i in range(len(turned)):
         a = centre[body[i]]
         if a[0] > 0.0:
             t = turned[i]

@@ -12,7 +12,7 @@ import numpy as np
 from pliant.base import Floats
 from pliant.contact.contacts import Contacts
 from pliant.contact.method import Several
-from pliant.kernels import use_threads
+from pliant.kernels import allowed_threads
 from pliant.measure.balance import Balance, balance, momenta
 from pliant.world.attachments import pull_together
 from pliant.world.world import World
@@ -45,7 +45,7 @@ class StepReport:
 
 def step(world: World, contact: Several, dt: float, may_cut: bool = True, cut: tuple[str, str] | None = None) -> StepReport:
     """Advance the world by dt, or by less if a method asks for it, or (may_cut) if bodies would pass through each other: `cut`."""
-    use_threads(world.size)
+    allowed_threads()
     clock = [time.perf_counter()]
 
     def lap() -> None:

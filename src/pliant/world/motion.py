@@ -19,7 +19,7 @@ from pliant.base import Floats, Ints, PliantError
 from pliant.bodies.rigid.motion import fly
 from pliant.geometry.quaternions import quaternion_to_matrix
 from pliant.integrate.blocks import BlockMatrix
-from pliant.integrate.implicit_euler import FEW_DIGITS, REMEMBERED
+from pliant.integrate.implicit_euler import FEW_DIGITS, REMEMBERED, Push
 from pliant.world import bindings
 
 if TYPE_CHECKING:
@@ -138,7 +138,7 @@ class Motion:
         self.impulse_on_fixed = np.zeros((len(model.nodes.mass), 3))  # [N s] pushes that fixed nodes took
         self._mobility, self._system = free.mobility, free.system  # what impulses on nodes go through
         self._sweeping = False  # meanwhile `roughly`
-        self._rough: tuple[Ints, Floats, Floats] | None = None  # nodes, impulses on them that were answered roughly, dv found for them
+        self._rough: tuple[list[Push], Floats] | None = None  # pushes that were answered roughly, and dv found for them
         self._answered = 0  # pushes on implicit bodies so far
         self.unsolved = np.zeros_like(free.x)  # [m/s] that implicit nodes got `by_mass`, of which their systems do not know
 
@@ -191,24 +191,25 @@ class Motion:
             yield
         finally:
             self._sweeping = False
-            dv = self._answer(np.zeros(0, np.int64), np.zeros((0, 3)), False)
+            dv = self._answer([], False)
             self.v += dv
             self.x += self.dt * dv
             self._moved()
 
-    def _answer(self, node: Ints, impulse: Floats, rough: bool) -> Floats:
+    def _answer(self, pushes: list[Push], rough: bool) -> Floats:
         """How implicit nodes answer impulses, (n, 3) [m/s]: to a few digits, or exactly, together with all that were answered roughly."""
         assert self._system is not None
         start = self._system.starts.get(f"push {self._answered}")
-        before, self._rough = self._rough, None
+        before, found = self._rough if self._rough is not None else ([], None)
         if rough:
-            dv = self._system.respond(node, impulse, start, FEW_DIGITS)
-            self._rough = (node, impulse, dv) if before is None else (*_together(before, node, impulse), before[2] + dv)
-        elif before is None:
-            dv = self._system.respond(node, impulse, start)
+            dv = self._system.respond(pushes, start, FEW_DIGITS)
+            self._rough = before + pushes, dv if found is None else found + dv
         else:
-            found = before[2]
-            dv = self._system.respond(*_together(before, node, impulse), found if start is None else found + start) - found
+            if found is not None:
+                start = found if start is None else found + start
+            dv, self._rough = self._system.respond(before + pushes, start), None
+            if found is not None:
+                dv -= found
         if self._answered < REMEMBERED:
             self._system.found[f"push {self._answered}"] = dv
         self._answered += 1
@@ -330,9 +331,9 @@ class Motion:
         bindings.kick(node, impulse, self._mobility, self.nodes.inverse, moved, self.v, self.x, self.impulse_on_fixed)
         if self._system is not None:
             if response is not None:
-                dv = self._system.with_momentum(node, impulse, response)
+                dv = self._system.with_momentum((node, impulse), response)
             else:
-                dv = self._answer(node, impulse, rough or self._sweeping)
+                dv = self._answer([(node, impulse)], rough or self._sweeping)
             self.v += dv
             self.x += moved * dv
         elif self.free.system is not None:
@@ -445,10 +446,3 @@ class Motion:
         """Angular velocity of all frames [rad/s], (f, 3)."""
         return self._world.angular_velocities(self.rotation, self.spin)
 
-
-def _together(before: tuple[Ints, Floats, Floats], node: Ints, impulse: Floats) -> tuple[Ints, Floats]:
-    """Nodes and the impulses on them, of two pushes."""
-    nodes, slot = np.unique(np.concatenate([before[0], node]), return_inverse=True)
-    out = np.zeros((len(nodes), 3))
-    np.add.at(out, slot, np.concatenate([before[1], impulse]))
-    return nodes, out

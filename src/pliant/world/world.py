@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -12,10 +13,11 @@ from pliant.bodies.fem.tets import Tets
 from pliant.bodies.points.elements import Points
 from pliant.bodies.rigid.motion import angular_velocities, kick_frames
 from pliant.geometry.quaternions import product, quaternion_to_matrix, rotation_vector_to_quaternion
+from pliant.integrate.assembly import NO_FORCES, turns
 from pliant.integrate.explicit import kick_nodes
 from pliant.integrate.implicit_euler import ImplicitEuler
 from pliant.integrate.runge_kutta import RungeKutta
-from pliant.kernels import axpy, load, parallel, prange, store
+from pliant.kernels import axpy, load, parallel, prange, store, use_threads
 from pliant.model import IMPLICIT, STAGED, Model, Rest, State
 from pliant.world import bindings
 from pliant.world.loads import add_loads
@@ -49,6 +51,8 @@ class World:
         implicit = nodes.scheme == IMPLICIT  # such bodies damp with the velocity at the end of the step, through their matrix
         self._still = [isinstance(group, Tets) and bool(implicit[group.nodes].all()) for group in model.groups]
         self._corner = np.empty((model.corners, 3))  # room for forces on the corners of elements
+        ends = np.cumsum([group.nodes.size for group in model.groups]).tolist()
+        self._corners = [self._corner[end - group.nodes.size : end] for end, group in zip(ends, model.groups, strict=True)]
         self.points = [(number, group) for number, group in enumerate(model.groups) if isinstance(group, Points)]
         self._remember()
 
@@ -66,18 +70,25 @@ class World:
     # -- what acts
 
     def forces(
-        self, x: Floats, v: Floats, position: Floats, rotation: Floats, time: float | Floats, scheme: int | None = None
+        self,
+        x: Floats,
+        v: Floats,
+        position: Floats,
+        rotation: Floats,
+        time: float | Floats,
+        scheme: int | None = None,
+        known: Container[int] = (),
     ) -> Forces:
         """Elastic forces, dashpots (but of implicit bodies) and loads (gravity apart). A time may be given for each table of loads.
 
-        `scheme`: forces are asked for on bodies with this Runge-Kutta scheme alone; those on others mean nothing.
+        `scheme`: forces are asked for on bodies with this Runge-Kutta scheme alone; those on others mean nothing. `known`: groups whose
+        forces on corners are there already.
         """
-        model, offset = self.model, 0
-        for group, still in zip(model.groups, self._still, strict=True):
-            count = group.nodes.size
-            if scheme is None or model.nodes.scheme[group.nodes[0, 0]] == scheme:
-                group.forces(x, None if still else v, self._corner[offset : offset + count])  # type: ignore[arg-type]
-            offset += count
+        model = self.model
+        use_threads(self.size)
+        for number, (group, still, out) in enumerate(zip(model.groups, self._still, self._corners, strict=True)):
+            if number not in known and (scheme is None or model.nodes.scheme[group.nodes[0, 0]] == scheme):
+                group.forces(x, None if still else v, out)  # type: ignore[arg-type]
         on_nodes, on_frames, torque = np.empty_like(x), np.zeros_like(position), np.zeros_like(position)
         gather(model.corner_start, model.corner, self._corner, on_nodes)
         damping = self._damping(on_nodes)
@@ -115,12 +126,14 @@ class World:
     def free_motion(self, dt: float) -> Motion:
         """Every body on its own, by its integrator, for one step."""
         model, state, nodes = self.model, self.state, self.model.nodes
-        v_damping, mobility = state.v, nodes.inverse.copy()
+        v_damping, mobility, known = state.v, nodes.inverse.copy(), set[int]()
         if self.implicit is not None:
             mobility[self.implicit.mine] = 0.0
+            known = {k for k in self.implicit.groups if self._still[k] and turns(model.groups[k])}
+            self.implicit.begin(state.x, dt, [self._corners[k] if k in known else NO_FORCES for k in self.implicit.groups])
             if not all(self._still):
                 v_damping = np.where(self.implicit.mine[:, None], 0.0, state.v)
-        force, on_frames, torque, damping = self.forces(state.x, v_damping, state.position, state.rotation, state.time)
+        force, on_frames, torque, damping = self.forces(state.x, v_damping, state.position, state.rotation, state.time, known=known)
         x, v, system = np.empty_like(state.x), np.empty_like(state.v), None
         kick_nodes(
             nodes.scheme, nodes.inverse, damping, model.gravity, force, state.x, state.v, dt, state.last_dt, x, v,

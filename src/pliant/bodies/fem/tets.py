@@ -20,7 +20,7 @@ from pliant.base import Floats, Ints, PliantError
 from pliant.bodies.elasticity import frequency_bound, stable_step
 from pliant.bodies.fem import any_law, stiffness
 from pliant.bodies.fem.blocks import COROTATED, LANES, LINEAR, ROWS
-from pliant.bodies.fem.forces import evaluate_hooke, evaluate_hyperelastic, turned_gradients
+from pliant.bodies.fem.forces import evaluate_hooke, evaluate_hyperelastic
 from pliant.bodies.fem.laws.corotated import proper_rotation
 from pliant.bodies.fem.materials import find_law
 from pliant.geometry.mesh import TET_EDGES
@@ -28,6 +28,7 @@ from pliant.kernels import contiguous
 
 NOTHING = np.empty(0)
 NO_FORCES = np.empty((0, 3))
+NO_GRADIENTS = np.empty((0, 14))
 
 
 class Tets:
@@ -118,8 +119,10 @@ class Tets:
         return out
 
     def _evaluate(self, x: Floats, v: Floats, rate: bool, out: Floats, energy: Floats) -> None:
-        evaluate = evaluate_hooke if self.turns else evaluate_hyperelastic
-        evaluate(self._code, self._tets, x, v, rate, out, energy, self._scratch)
+        if self.turns:
+            evaluate_hooke(self._code, self._tets, 0, len(self.nodes), x, v, rate, np.inf, out, energy, NO_GRADIENTS, self._scratch)
+        else:
+            evaluate_hyperelastic(self._code, self._tets, x, v, rate, out, energy, self._scratch)
 
     @property
     def _tets(self) -> tuple[Any, ...]:
@@ -130,9 +133,12 @@ class Tets:
         """Whether the tangent is Hooke's in a frame R of each element, so that `turned` says all about it."""
         return self._code in (LINEAR, COROTATED)
 
-    def turned(self, x: Floats, part: slice, dt: float, out: Floats) -> None:
-        """R g_m of some elements, then V lam and V mu times dt b + dt^2 (or 1, if dt is infinite), (elements, 14)."""
-        turned_gradients(self._code, self._tets, x, part.start, part.stop, dt, out, self._scratch)
+    def turned(self, x: Floats, part: slice, dt: float, out: Floats, forces: Floats) -> None:
+        """R g_m of some elements, then V lam and V mu times dt b + dt^2 (or 1, if dt is infinite), (elements, 14).
+
+        In the same pass the elastic forces on their corners, if `forces` is (E c, 3) and not empty.
+        """
+        evaluate_hooke(self._code, self._tets, part.start, part.stop, x, x, False, dt, forces, NOTHING, out, self._scratch)
 
     def stiffness(self, x: Floats, out: Floats, dt: float = np.inf) -> None:
         """Upper blocks of the tangent -df/dx, made positive semi-definite, (E, c (c + 1) / 2, 3, 3) [N/m]."""
