@@ -50,7 +50,8 @@ class Assembly:
         for number, group in enumerate(groups):
             nodes = couples(group)
             _check(nodes, owner, number)
-            found.append(_sorted_contributions(nodes, wanted[owner[nodes[:, 0]]] if nodes.size else np.zeros(len(nodes), bool), _part(group), n))
+            used = wanted[owner[nodes[:, 0]]] if nodes.size else np.zeros(len(nodes), bool)
+            found.append(_sorted_contributions(nodes, used, _part(group), n))
         upper = np.unique(np.concatenate([own * (n + 1), *(key for key, _, _, _ in found)]))  # a node without elements has a diagonal
         self.pattern, place = _pattern(upper, n, own, start, wanted)
         self.shares = [Share(bounds, place[np.searchsorted(upper, key)], first, code) for key, first, code, bounds in found]

@@ -12,7 +12,7 @@ from pliant.bodies.fem.materials import projected_tangent
 if TYPE_CHECKING:
     from pliant.bodies.fem.tets import Tets
 
-BATCH = 4096  # elements at a time: a tangent takes 81 numbers per point
+BATCH = 1024  # elements at a time: a tangent takes 81 numbers per point, and what bounds frequencies 432 per element
 
 
 def spread(weights: Floats, controls: Ints) -> Floats:
