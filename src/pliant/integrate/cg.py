@@ -71,7 +71,7 @@ def solve(
     """
     bodies = active_bodies(matrix, rhs, x0, free, active)
     solver, x = Solver(matrix.pattern, free), contiguous(x0).copy()
-    begin = None if change is None else contiguous(change)[None]
+    begin = None if change is None else np.where(np.asarray(free)[:, None], change, 0.0)[None]
     solver.solve(matrix, contiguous(rhs)[None], x[None], single(bodies), tolerance, max_iterations, begin)
     iterations, status = solver.counts[0].T.copy()
     return Solution(x, iterations, solver.residual[0].copy(), status)
@@ -100,7 +100,7 @@ class Solver:
     ) -> None:
         """Solve systems with one matrix and right-hand sides rhs (k, n, 3), starting at x (k, n, 3), in place.
 
-        tasks (t, 2): which right-hand side of which body; change: as in `solve`, (k, n, 3).
+        tasks (t, 2): which right-hand side of which body; change: as in `solve`, (k, n, 3), zero where nodes are not free.
         """
         pattern = self.pattern
         if len(rhs) > len(self.work):
@@ -169,33 +169,52 @@ def _divide(inverse, i, a, b, c):  # type: ignore[no-untyped-def]
 
 @inline
 def _copy(source, target, first, end):  # type: ignore[no-untyped-def]
-    """Copy some rows; whether any of them is not zero."""
-    some = False
     for i in range(first, end):
         for c in range(3):
             target[i, c] = source[i, c]
-            some = some or source[i, c] != 0.0
-    return some
 
 
 @inline
-def _subtract(indptr, indices, values, free, inverse, moves, x, b, r, lo, hi):  # type: ignore[no-untyped-def]
-    """r = b - A x on free rows, without the product where x is known to be zero; returns r.D^-1 r."""
-    total = 0.0
-    for i in range(lo, hi):
-        if not free[i]:
-            r[i, 0] = r[i, 1] = r[i, 2] = 0.0
-            continue
-        y0, y1, y2 = b[i, 0], b[i, 1], b[i, 2]
-        for k in range(indptr[i], indptr[i + 1] if moves else indptr[i]):
-            u = _times(values, k, x, indices[k])
-            y0 -= u[0]
-            y1 -= u[1]
-            y2 -= u[2]
-        u = _divide(inverse, i, y0, y1, y2)
-        r[i, 0], r[i, 1], r[i, 2] = y0, y1, y2
-        total += y0 * u[0] + y1 * u[1] + y2 * u[2]
-    return total
+def _moves(x, first, end):  # type: ignore[no-untyped-def]
+    """Whether any of some rows is not zero."""
+    for i in range(first, end):
+        if x[i, 0] != 0.0 or x[i, 1] != 0.0 or x[i, 2] != 0.0:
+            return True
+    return False
+
+
+@inline
+def _square(inverse, i, r):  # type: ignore[no-untyped-def]
+    """r.D^-1 r of a row."""
+    u = _divide(inverse, i, r[i, 0], r[i, 1], r[i, 2])
+    return r[i, 0] * u[0] + r[i, 1] * u[1] + r[i, 2] * u[2]
+
+
+@inline
+def _subtract(indptr, indices, values, free, moves, x, b, r, i):  # type: ignore[no-untyped-def]
+    """r = b - A x in row i, without the product where x is known to be zero."""
+    y0, y1, y2 = b[i, 0], b[i, 1], b[i, 2]
+    for k in range(indptr[i], indptr[i + 1] if moves else indptr[i]):
+        u = _times(values, k, x, indices[k])
+        y0 -= u[0]
+        y1 -= u[1]
+        y2 -= u[2]
+    r[i, 0], r[i, 1], r[i, 2] = y0, y1, y2
+    if not free[i]:
+        r[i, 0] = r[i, 1] = r[i, 2] = 0.0
+
+
+@inline
+def _residuals(indptr, indices, values, free, inverse, moves, x, begun, change, b, r, y, partial, slot, lo, hi):  # type: ignore[no-untyped-def]
+    """r = b - A x and, if there is a change to begin with, y = r - A change, on free rows; r.D^-1 r and y.D^-1 y into a slot."""
+    total = other = 0.0
+    for i in range(lo, hi):  # row by row: for the second the first has brought the blocks into the cache
+        _subtract(indptr, indices, values, free, moves, x, b, r, i)
+        total += _square(inverse, i, r)
+        if begun:
+            _subtract(indptr, indices, values, free, True, change, r, y, i)
+            other += _square(inverse, i, y)
+    partial[slot, 0], partial[slot, 1] = total, other
 
 
 @inline
@@ -321,23 +340,19 @@ def _solve_body(  # type: ignore[no-untyped-def]
     chunks = (end - first + rows - 1) // rows
     b, change, x, work = rhs[which], changes[which], xs[which], works[which]
     r, p, t, y, x0 = work[0], work[1], work[2], work[3], work[4]
-    moves = _copy(x, x0, first, end)
+    _copy(x, x0, first, end)
+    moves, begins = _moves(x, first, end), begun and _moves(change, first, end)
     for c in prange(chunks):
         lo = first + c * rows
-        partial[slot + c, 0] = _subtract(indptr, indices, values, free, inverse, moves, x, b, r, lo, min(lo + rows, end))
+        _residuals(
+            indptr, indices, values, free, inverse, moves, x, begins, change, b, r, y, partial, slot + c, lo, min(lo + rows, end)
+        )
     reference = _total(partial, slot, chunks, 0)
-    if begun and reference > 0.0 and _copy(change, t, first, end):  # where it starts must be nearer than x0
+    if begins and _total(partial, slot, chunks, 1) < reference:  # where it starts is nearer than x0
+        _copy(y, r, first, end)
         for i in range(first, end):
-            if not free[i]:
-                t[i, 0] = t[i, 1] = t[i, 2] = 0.0
-        for c in prange(chunks):
-            lo = first + c * rows
-            partial[slot + c, 1] = _subtract(indptr, indices, values, free, inverse, True, t, r, y, lo, min(lo + rows, end))
-        if _total(partial, slot, chunks, 1) < reference:
-            _copy(y, r, first, end)
-            for i in range(first, end):
-                for k in range(3):
-                    x[i, k] += t[i, k]
+            for k in range(3):
+                x[i, k] += change[i, k]
     state = _blocks(free, verdict, first, end)
     if state == CONVERGED:
         for c in prange(chunks):
