@@ -218,8 +218,8 @@ def _residuals(indptr, indices, values, free, inverse, moves, x, begun, change, 
 
 
 @inline
-def _begin(indptr, indices, values, diagonal, inverse, free, r, p, lo, hi):  # type: ignore[no-untyped-def]
-    """r = (D + L)^-1 r in place; returns r.D r. p = 0."""
+def _begin(indptr, indices, values, diagonal, inverse, free, r, p, y, lo, hi):  # type: ignore[no-untyped-def]
+    """r = (D + L)^-1 r in place, y = D r, p = 0; returns r.D r."""
     total = 0.0
     for i in range(lo, hi):
         p[i, 0] = p[i, 1] = p[i, 2] = 0.0
@@ -234,20 +234,20 @@ def _begin(indptr, indices, values, diagonal, inverse, free, r, p, lo, hi):  # t
                 y2 -= u[2]
         u = _divide(inverse, i, y0, y1, y2)
         r[i, 0], r[i, 1], r[i, 2] = u
+        y[i, 0], y[i, 1], y[i, 2] = y0, y1, y2
         total += y0 * u[0] + y1 * u[1] + y2 * u[2]
     return total
 
 
 @inline
-def _back(indptr, indices, values, diagonal, inverse, free, beta, r, p, t, y, lo, hi):  # type: ignore[no-untyped-def]
-    """p = D r + beta p;  t = (D + U)^-1 p;  y = p - D t. Nearest rows come last: theirs are the numbers to wait for."""
+def _back(indptr, indices, values, diagonal, inverse, free, beta, p, t, y, lo, hi):  # type: ignore[no-untyped-def]
+    """With y = D r:  p = y + beta p,  t = (D + U)^-1 p,  y = p - D t. Nearest rows come last: theirs are the numbers to wait for."""
     for i in range(hi - 1, lo - 1, -1):
         if not free[i]:
             t[i, 0] = t[i, 1] = t[i, 2] = 0.0
             continue
         here, end = np.uint32(diagonal[i]), indptr[i + 1]
-        d = _times(values, here, r, i)
-        p0, p1, p2 = d[0] + beta * p[i, 0], d[1] + beta * p[i, 1], d[2] + beta * p[i, 2]
+        p0, p1, p2 = y[i, 0] + beta * p[i, 0], y[i, 1] + beta * p[i, 1], y[i, 2] + beta * p[i, 2]
         s0 = s1 = s2 = 0.0
         for m in range(here, end - np.uint32(1)):
             k = end + here - np.uint32(1) - m
@@ -291,14 +291,14 @@ def _forth(indptr, indices, values, diagonal, inverse, free, p, t, y, lo, hi):  
 
 @inline
 def _advance(values, diagonal, free, alpha, x, r, t, y, lo, hi):  # type: ignore[no-untyped-def]
-    """x += alpha t, r -= alpha (t + y); returns r.D r."""
+    """x += alpha t, r -= alpha (t + y), y = D r; returns r.D r."""
     total = 0.0
     for i in range(lo, hi):
         if free[i]:
             for c in range(3):
                 x[i, c] += alpha * t[i, c]
                 r[i, c] -= alpha * (t[i, c] + y[i, c])
-            d = _times(values, diagonal[i], r, i)
+            y[i, 0], y[i, 1], y[i, 2] = d = _times(values, np.uint32(diagonal[i]), r, i)
             total += r[i, 0] * d[0] + r[i, 1] * d[1] + r[i, 2] * d[2]
     return total
 
@@ -357,14 +357,14 @@ def _solve_body(  # type: ignore[no-untyped-def]
     if state == CONVERGED:
         for c in prange(chunks):
             lo = first + c * rows
-            partial[slot + c, 0] = _begin(indptr, indices, values, diagonal, inverse, free, r, p, lo, min(lo + rows, end))
+            partial[slot + c, 0] = _begin(indptr, indices, values, diagonal, inverse, free, r, p, y, lo, min(lo + rows, end))
         now = _total(partial, slot, chunks, 0)
         size, beta, count = now, 0.0, 0  # size: p.D^-1 p, by p_k.D^-1 p_k = r_k.D r_k + beta^2 p_(k-1).D^-1 p_(k-1)
         state = _verdict(now, reference, tolerance, count, most)
         while state < 0:
             for c in prange(chunks):
                 lo = first + c * rows
-                _back(indptr, indices, values, diagonal, inverse, free, beta, r, p, t, y, lo, min(lo + rows, end))
+                _back(indptr, indices, values, diagonal, inverse, free, beta, p, t, y, lo, min(lo + rows, end))
             for c in prange(chunks):
                 lo = first + c * rows
                 partial[slot + c, 0] = _forth(indptr, indices, values, diagonal, inverse, free, p, t, y, lo, min(lo + rows, end))
