@@ -7,8 +7,8 @@ block couples two bodies: neither other bodies nor the number of threads change 
 A large body is swept in fixed chunks of rows, side by side. With D the diagonal blocks, L and U the triangles within chunks and E what
 couples them, A = D + L + U + E and the preconditioner is M = (D + L) D^-1 (D + U). In the variables of (D + L)^-1 A (D + U)^-1 an iteration
 is one sweep back and one forth, together as much work as one product with A (Eisenstat 1981, "Efficient implementation of a class of
-preconditioned conjugate gradient methods"; the algorithm is B3 of Shewchuk 1994, "An introduction to the conjugate gradient method without the
-agonizing pain"):
+preconditioned conjugate gradient methods"; the algorithm is B3 of Shewchuk 1994, "An introduction to the conjugate gradient method
+without the agonizing pain"):
 
     t = (D + U)^-1 p,   y = (D + L)^-1 (p - D t + E t),   q = t + y
     x += alpha t,   r -= alpha q,   r.D r = (b - A x).M^-1 (b - A x)
