@@ -26,7 +26,7 @@ from rich.table import Table
 
 from pliant.base import Floats
 from pliant.bodies.fem.tets import Tets
-from pliant.integrate.blocks import BlockPattern
+from pliant.integrate.assembly import Assembly
 from pliant.scene import Scene
 from pliant.simulate.simulation import Simulation
 from pliant.world.world import gather
@@ -57,11 +57,8 @@ def timed(work: Callable[[], object], repeat: int) -> tuple[float, float]:
 
 def stiffness_matrix(sim: Simulation) -> sparse.csr_matrix:
     """The assembled stiffness at rest, as SciPy multiplies fastest: CSR with 32-bit indices."""
-    group = sim.world.model.groups[0]
-    pattern = BlockPattern.build([group.nodes], sim.world.model.bodies.node_start)
-    flat, parts = pattern.element_blocks()
-    group.stiffness(sim.state.x, parts[0])
-    matrix = pattern.assemble(flat, np.ones(len(group.nodes)), np.zeros(len(sim.state.x)))
+    assembly = Assembly(sim.world.model.groups, sim.world.model.bodies.node_start)
+    matrix = assembly.matrix(sim.state.x, np.zeros(len(sim.state.x)))
     found = sparse.csr_matrix(matrix.to_scipy())
     found.indices, found.indptr = found.indices.astype(np.int32), found.indptr.astype(np.int32)
     return found

@@ -113,16 +113,23 @@ def norm(u):  # type: ignore[no-untyped-def]
 SMALL = 20_000  # items below which a second thread costs more than it brings, most of all on a busy machine
 
 
+_set = [0, 0]  # threads that loops run on now, and may run on; 0: not known
+
+
 def use_threads(items: int) -> None:
     """Run the parallel loops that follow on all threads, or on one where there is little to do. Results do not depend on it."""
-    numba.set_num_threads(1 if items < SMALL else allowed_threads())
+    wanted = 1 if items < SMALL else _set[1] or allowed_threads()
+    if wanted != _set[0]:
+        numba.set_num_threads(wanted)
+        _set[0] = wanted
 
 
 def allowed_threads() -> int:
-    """How many threads kernels may use: PLIANT_THREADS, or all cores."""
+    """How many threads kernels may use: PLIANT_THREADS, or all cores. It is looked up at the start of a step, not by every loop."""
     most = int(numba.config.NUMBA_NUM_THREADS)  # type: ignore[attr-defined]
     wanted = os.environ.get("PLIANT_THREADS", "")
-    return max(1, min(most, int(wanted))) if wanted.isdigit() else most
+    _set[:] = 0, max(1, min(most, int(wanted))) if wanted.isdigit() else most
+    return _set[1]
 
 
 def contiguous(a: Any, dtype: Any = np.float64) -> np.ndarray:

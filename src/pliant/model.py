@@ -240,6 +240,7 @@ class State:
     time: float = 0.0
     step: int = 0
     last_dt: float = 0.0  # Verlet's kick spans half of the last and half of the next step
+    starts: dict[str, Floats] = field(default_factory=dict)  # [m/s] what solves of the last step found, where those of the next start
     memory: dict[str, dict[str, np.ndarray]] = field(default_factory=dict)  # per contact method
     elements: dict[str, dict[str, np.ndarray]] = field(default_factory=dict)  # per group that remembers: what flowed and broke
     values: dict[str, Any] = field(default_factory=dict)  # what `sim.set` changed, by path
@@ -257,5 +258,6 @@ class State:
                 values[name] = value.copy()
         values["memory"] = {m: {k: a.copy() for k, a in d.items()} for m, d in self.memory.items()}
         values["elements"] = {m: {k: a.copy() for k, a in d.items()} for m, d in self.elements.items()}
+        values["starts"] = {k: a.copy() for k, a in self.starts.items()}
         values["values"], values["books"] = dict(self.values), dict(self.books)
         return State(**values)

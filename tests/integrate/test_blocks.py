@@ -9,7 +9,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pliant.base import PliantError
-from pliant.integrate.blocks import BlockPattern
+from pliant.bodies.fem.tets import Tet4, Tet10, elevated
+from pliant.geometry.shapes import make
+from pliant.integrate import assembly
+from pliant.integrate.assembly import Assembly
+
+from .conftest import Given, InParts, matrix_of
 
 
 def random_elements(rng, start, corners, per_body):
@@ -55,12 +60,9 @@ def world(seed, sizes, corners=(2, 4), per_body=5):
     return start, groups, stiffness, scales, rng.uniform(1.0, 2.0, start[-1])
 
 
-def assembled(start, groups, stiffness, scales, lumped, implicit=None):
-    pattern = BlockPattern.build(groups, start, implicit)
-    flat, parts = pattern.element_blocks()
-    for part, k, g in zip(parts, stiffness, groups, strict=True):
-        part[:] = upper_blocks(k, g.shape[1])
-    return pattern.assemble(flat, np.concatenate(scales), lumped)
+def assembled(start, groups, stiffness, scales, lumped, implicit=None, kind=Given):
+    given = [kind(g, upper_blocks(k, g.shape[1]), s) for g, k, s in zip(groups, stiffness, scales, strict=True)]
+    return matrix_of(given, start, lumped, implicit)
 
 
 @settings(max_examples=40, deadline=None)
@@ -92,9 +94,7 @@ def test_pattern_rows_are_sorted_and_the_matrix_is_symmetric_to_the_bit():
 
 
 def test_a_node_without_elements_keeps_its_mass():
-    start = np.array([0, 3])
-    pattern = BlockPattern.build([np.array([[0, 2]])], start)
-    matrix = pattern.assemble(np.zeros((3, 3, 3)), np.ones(1), np.array([1.0, 2.0, 3.0]))
+    matrix = matrix_of([Given([[0, 2]], np.zeros((3, 3, 3)))], np.array([0, 3]), [1.0, 2.0, 3.0])
     np.testing.assert_array_equal(matrix.to_scipy().toarray(), np.diag([1.0, 1, 1, 2, 2, 2, 3, 3, 3]))
 
 
@@ -138,10 +138,44 @@ def test_assembly_and_product_do_not_depend_on_threads_or_on_another_body():
 )
 def test_bad_elements_are_refused(nodes, words):
     with pytest.raises(PliantError, match=words):
-        BlockPattern.build([np.array(nodes)], np.array([0, 2, 4]))
+        Assembly([Given(nodes, np.zeros((1, 3, 3, 3)))], np.array([0, 2, 4]))
 
 
 def test_arrays_of_wrong_size_are_refused():
-    pattern = BlockPattern.build([np.array([[0, 1]])], np.array([0, 2]))
-    with pytest.raises(PliantError, match="element_blocks"):
-        pattern.assemble(np.zeros((2, 3, 3)), np.ones(1), np.ones(2))
+    with pytest.raises(PliantError, match="has 2 nodes"):
+        matrix_of([Given([[0, 1]], np.zeros((3, 3, 3)))], np.array([0, 2]), np.ones(3))
+
+
+@pytest.mark.parametrize("part", [1, 7, 64])
+def test_the_size_of_parts_changes_no_more_than_rounding(part, monkeypatch):
+    given = world(21, [30, 12], per_body=40)
+    whole = assembled(*given)
+    monkeypatch.setattr(assembly, "PART", part)
+    np.testing.assert_allclose(assembled(*given, kind=InParts).values, whole.values, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("law", ["linear", "corotated"])
+@pytest.mark.parametrize("kind", [Tet4, Tet10])
+@pytest.mark.parametrize("part", [37, 8192])
+def test_turned_gradients_make_the_matrix_of_the_element_blocks(law, kind, part, monkeypatch):
+    """The same sum two ways, far from rest and with an inverted element."""
+    monkeypatch.setattr(assembly, "PART", part)
+    mesh = make("box", size=(0.3, 0.2, 0.1), edge=0.1).tets
+    rest, nodes = mesh.points, mesh.tets
+    if kind is Tet10:
+        corners = elevated(rest[nodes])
+        rest, nodes = np.unique(np.round(corners.reshape(-1, 3), 9), axis=0, return_inverse=True)
+        nodes = nodes.reshape(-1, 10)
+    rng = np.random.default_rng(1)
+    group = kind(nodes, rest, rng.uniform(1e3, 1e4, len(nodes)), rng.uniform(1e3, 1e4, len(nodes)), 1000.0, rng.uniform(0, 0.01, len(nodes)), law)
+    turn = np.linalg.qr(rng.normal(size=(3, 3)))[0]
+    x, lumped, start = (rest + 0.05 * rng.normal(size=rest.shape)) @ turn.T, rng.uniform(1, 2, len(rest)), np.array([0, len(rest)])
+    assert (group.stretch(x) < 0.0).any()
+    blocks = np.empty((len(nodes), group.corners * (group.corners + 1) // 2, 3, 3))
+    group.stiffness(x, blocks)
+    dt = 0.003
+    expected = matrix_of([Given(nodes, blocks, dt * group.rayleigh + dt * dt)], start, lumped)
+    found = Assembly([group], start).matrix(x, lumped, dt)
+    np.testing.assert_allclose(found.values, expected.values, atol=1e-12 * np.abs(expected.values).max())
+    plain = Assembly([group], start).matrix(x, lumped)
+    np.testing.assert_allclose(plain.values, matrix_of([Given(nodes, blocks)], start, lumped).values, rtol=1e-9, atol=1e-8)

@@ -9,8 +9,10 @@ import pytest
 
 from pliant.base import PliantError
 from pliant.bodies.fem.tets import Tet4
-from pliant.integrate.blocks import BlockPattern
+from pliant.integrate.assembly import Assembly
 from pliant.integrate.equilibrium import StaticProblem, solve_static
+
+from .conftest import Given, matrix_of
 
 G = 9.81
 
@@ -38,9 +40,8 @@ def linear_tets(points, tets, youngs_modulus, poisson_ratio, density, gravity=(0
     gg = np.einsum("eai,ebj->eabij", g, g)
     k = lam * gg + mu * gg.swapaxes(3, 4) + mu * np.einsum("eai,ebi->eab", g, g)[..., None, None] * np.eye(3)
     a, b = np.triu_indices(4)
-    pattern = BlockPattern.build([tets], np.array([0, len(points)]))
-    blocks = (volume[:, None, None, None, None] * k)[:, a, b].reshape(-1, 3, 3)
-    matrix = pattern.assemble(blocks, np.ones(len(tets)), np.zeros(len(points)))
+    blocks = (volume[:, None, None, None, None] * k)[:, a, b]
+    matrix = matrix_of([Given(tets, blocks)], np.array([0, len(points)]), np.zeros(len(points)))
     mass = np.bincount(tets.ravel(), np.repeat(density * volume / 4, 4))
     weight = mass[:, None] * np.array(gravity, dtype=float)
 
@@ -48,7 +49,7 @@ def linear_tets(points, tets, youngs_modulus, poisson_ratio, density, gravity=(0
         u = x - points
         return np.array([0.5 * np.sum(u * (matrix @ u)) - load[0] * np.sum(weight * u)])
 
-    return StaticProblem(pattern, lambda x: -(matrix @ (x - points)), lambda x: weight, lambda x: matrix, energy)
+    return StaticProblem(matrix.pattern, lambda x: -(matrix @ (x - points)), lambda x: weight, lambda x: matrix, energy)
 
 
 class Springs:
@@ -56,7 +57,8 @@ class Springs:
 
     def __init__(self, ends, rest, law, body_start, external, with_energy=True):
         self.ends, self.rest, self.law = np.asarray(ends), np.asarray(rest, dtype=float), law
-        self.pattern = BlockPattern.build([self.ends], np.asarray(body_start))
+        self.start = np.asarray(body_start)
+        self.pattern = Assembly([Given(self.ends, np.zeros((len(self.ends), 3, 3, 3)))], self.start).pattern
         self.owner = np.repeat(np.arange(len(body_start) - 1), np.diff(body_start))
         self.external = external
         self.problem = StaticProblem(
@@ -86,8 +88,7 @@ class Springs:
         dd = d[:, :, None] * d[:, None, :]
         across = np.maximum(self.law.tension(e) / length, 0.0)[:, None, None]
         k = np.maximum(self.law.slope(e), 0.0)[:, None, None] * dd + across * (np.eye(3) - dd)
-        blocks = np.stack([k, -k, k], axis=1).reshape(-1, 3, 3)
-        return self.pattern.assemble(blocks, np.ones(len(e)), np.zeros(self.pattern.n))
+        return matrix_of([Given(self.ends, np.stack([k, -k, k], axis=1))], self.start, np.zeros(self.pattern.n))
 
     def energy(self, x, load):
         _, length = self.shape(x)
@@ -192,8 +193,7 @@ def test_bar_of_real_tets_stretches_uniformly_under_end_traction(law, traction):
     e, stretch, h = 1e4, 1.6, 0.1
     points, tets = grid(2, 2, 5, h)
     group = Tet4(tets, points, 0.0, e / 2, 1000.0, law=law)
-    pattern = BlockPattern.build([group.nodes], np.array([0, len(points)]))
-    flat, (part,) = pattern.element_blocks()
+    assembly = Assembly([group], np.array([0, len(points)]))
     end = np.isclose(points[:, 2], 0.5)
     face = tets[end[tets].sum(axis=1) == 3]
     external = np.zeros_like(points)
@@ -206,13 +206,12 @@ def test_bar_of_real_tets_stretches_uniformly_under_end_traction(law, traction):
         return out
 
     def tangent(x):
-        group.stiffness(x, part)
-        return pattern.assemble(flat, np.ones(len(tets)), np.zeros(len(points)))
+        return assembly.matrix(x, np.zeros(len(points)))
 
     def energy(x, load):
         return np.array([group.energy(x).sum() - load[0] * np.sum(external * x)])
 
-    problem = StaticProblem(pattern, internal, lambda x: external, tangent, energy)
+    problem = StaticProblem(assembly.pattern, internal, lambda x: external, tangent, energy)
     found = solve_static(problem, points, points[:, 2] > 0.01, tolerance=1e-11)
     assert found.converged[0]
     np.testing.assert_allclose(found.x, points * [1, 1, stretch], atol=1e-8)

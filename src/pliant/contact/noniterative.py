@@ -112,7 +112,7 @@ class Noniterative:
             impulse = impulse + more
         mu_s, mu_d = mu
         if motion.coupled:  # what normal impulses move along the tangent is no slip
-            motion.push(carriers, more[:, None] * n)
+            motion.push(carriers, more[:, None] * n, rough=True)
             rub = coulomb(motion, rows, impulse, mu_s, mu_d, stretch)
             motion.push(rows, rub.impulse)
         elif carriers is rows:

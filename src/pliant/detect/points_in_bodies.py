@@ -13,8 +13,8 @@ import numpy as np
 from pliant.base import Floats, Ints
 from pliant.detect.feature_tests import tet_weights
 from pliant.detect.spatial_hashing import TOLERANCE, in_box, is_flat, points_in_tets
-from pliant.detect.tree import CHEAP, check_finite, swept
-from pliant.kernels import inline, kernel, load, parallel, prange, use_threads
+from pliant.detect.tree import CHEAP, check_finite
+from pliant.kernels import inline, kernel, load, parallel, prange, store, use_threads
 
 BLOCK = 16
 MANY = 2**18
@@ -35,19 +35,23 @@ class PointsInBodies:
         self.block_start = np.concatenate([[0], np.cumsum(blocks)])
         inside = np.arange(self.block_start[-1]) - np.repeat(self.block_start[:-1], blocks)
         self.block = np.append(np.repeat(self.tet_start[:-1], blocks) + BLOCK * inside, len(tets))  # the first tetrahedron of each
-        self.low, self.high = np.zeros((len(tets), 3)), np.zeros((len(tets), 3))
+        self.block_body = np.repeat(np.arange(bodies), blocks)
+        of_tet = np.repeat(np.arange(len(self.block) - 1), np.diff(self.block))
+        key = np.unique((of_tet[:, None] * max(int(point_start[-1]), 1) + tets).ravel())
+        self.corner = key % max(int(point_start[-1]), 1)  # the points of each block, each once
+        self.corner_start = np.searchsorted(key, np.arange(len(self.block)) * max(int(point_start[-1]), 1))
         self.block_low, self.block_high = np.zeros((len(self.block) - 1, 3)), np.zeros((len(self.block) - 1, 3))
 
     def find(self, x: Floats, a: Ints, b: Ints, low: Floats, high: Floats) -> tuple[Ints, Ints]:
         """(point, body) of the points of bodies a that are in tetrahedra of bodies b, each once; low, high (B, 3): boxes of bodies."""
-        self._refit(x)
+        self._refit(x, a, b)
         size = self.size[a]
         slot = np.cumsum(size) - size  # where the points of each pair are marked
         hit, large = np.zeros(int(size.sum()), np.bool_), np.zeros(len(a), np.bool_)
         use_threads(len(hit))
         _search(
-            a, b, low, high, x, self.point_start, self.counts, self.tets, self.low, self.high, self.block_start, self.block,
-            self.block_low, self.block_high, slot, *self.room, hit, large,
+            a, b, low, high, x, self.point_start, self.counts, self.tets, self.block_start, self.block, self.block_low, self.block_high,
+            slot, *self.room, hit, large,
         )  # fmt: skip
         at = np.flatnonzero(hit)
         pair = np.searchsorted(slot, at, side="right") - 1
@@ -58,18 +62,19 @@ class PointsInBodies:
         more, theirs = self._in_grid(x, a[many], b[many], low, high)
         return np.concatenate([point, more]), np.concatenate([body, theirs])
 
-    def _refit(self, x: Floats) -> None:
-        """Boxes of tetrahedra and blocks for where they are now."""
-        bad = np.zeros(len(self.block_low), np.uint8)
+    def _refit(self, x: Floats, a: Ints, b: Ints) -> None:
+        """Boxes of the blocks of bodies that meet for where they are now."""
+        bad, wanted = np.zeros(len(self.block_low), np.uint8), np.zeros(len(self.size), np.bool_)
+        wanted[a], wanted[b] = True, True
         use_threads(len(self.tets) // CHEAP)
-        _boxes(x, self.tets, self.block, self.low, self.high, self.block_low, self.block_high, bad)
+        _boxes(x, wanted, self.block_body, self.corner_start, self.corner, self.block_low, self.block_high, bad)
         if bad.any():
             check_finite(x, x, "points")
 
     def _in_grid(self, x: Floats, a: Ints, b: Ints, low: Floats, high: Floats) -> tuple[Ints, Ints]:
         """The same through the grid."""
         points, tets, count = np.zeros(len(x), np.bool_), np.zeros(len(self.tets), np.bool_), len(self.point_start) - 1
-        _mark(a, b, low, high, self.point_start, self.tet_start, self.counts, x, self.low, self.high, points, tets)
+        _mark(a, b, low, high, self.point_start, self.tet_start, self.counts, x, self.tets, points, tets)
         owner = np.searchsorted(self.point_start, np.arange(len(x)), side="right") - 1
         point, tet = np.flatnonzero(points), np.flatnonzero(tets)
         hits = points_in_tets(
@@ -81,23 +86,34 @@ class PointsInBodies:
 
 
 @parallel
-def _boxes(x, tets, block, low, high, block_low, block_high, bad):  # type: ignore[no-untyped-def]
-    """Boxes of tetrahedra and of blocks of them; `bad` marks blocks with coordinates that are not finite."""
+def _boxes(x, wanted, body, start, corner, low, high, bad):  # type: ignore[no-untyped-def]
+    """Boxes of the blocks of some bodies; `bad` marks blocks with coordinates that are not finite."""
     for k in prange(len(bad)):
-        lx, ly, lz, hx, hy, hz = np.inf, np.inf, np.inf, -np.inf, -np.inf, -np.inf
-        zero = 0.0
-        for t in range(block[k], block[k + 1]):
-            u, v = swept(tets, t, x, x, 0.0)
-            for c in range(4):  # NaN would get lost in min and max; 0 x is NaN for NaN and infinity
-                p = tets[t, c]
-                zero += 0.0 * (x[p, 0] + x[p, 1] + x[p, 2])
-            low[t, 0], low[t, 1], low[t, 2] = u
-            high[t, 0], high[t, 1], high[t, 2] = v
-            lx, ly, lz = min(lx, u[0]), min(ly, u[1]), min(lz, u[2])
-            hx, hy, hz = max(hx, v[0]), max(hy, v[1]), max(hz, v[2])
-        bad[k] = zero != 0.0
-        block_low[k, 0], block_low[k, 1], block_low[k, 2] = lx, ly, lz
-        block_high[k, 0], block_high[k, 1], block_high[k, 2] = hx, hy, hz
+        if wanted[body[k]]:
+            zero = 0.0
+            u = v = load(x, corner[start[k]])
+            for e in range(start[k], start[k + 1]):
+                p = load(x, corner[e])
+                zero += 0.0 * (p[0] + p[1] + p[2])  # NaN would get lost in min and max; 0 x is NaN for NaN and infinity
+                u = (min(u[0], p[0]), min(u[1], p[1]), min(u[2], p[2]))
+                v = (max(v[0], p[0]), max(v[1], p[1]), max(v[2], p[2]))
+            bad[k] = zero != 0.0
+            store(low, k, u)
+            store(high, k, v)
+
+
+@inline
+def _tet_box(c0, c1, c2, c3):  # type: ignore[no-untyped-def]
+    """Box of four corners: low, then high."""
+    return (
+        min(c0[0], c1[0], c2[0], c3[0]), min(c0[1], c1[1], c2[1], c3[1]), min(c0[2], c1[2], c2[2], c3[2]),
+        max(c0[0], c1[0], c2[0], c3[0]), max(c0[1], c1[1], c2[1], c3[1]), max(c0[2], c1[2], c2[2], c3[2]),
+    )  # fmt: skip
+
+
+@inline
+def _corners(x, tets, t):  # type: ignore[no-untyped-def]
+    return load(x, tets[t, 0]), load(x, tets[t, 1]), load(x, tets[t, 2]), load(x, tets[t, 3])
 
 
 @inline
@@ -147,15 +163,15 @@ def _box(low, high, i):  # type: ignore[no-untyped-def]
 
 
 @inline
-def _test(near, number, some, count, first, last, x, tets, low, high, slot, hit):  # type: ignore[no-untyped-def]
+def _test(near, number, some, count, first, last, x, tets, slot, hit):  # type: ignore[no-untyped-def]
     """Mark those of some near points that are in one of the tetrahedra first : last."""
     for t in range(first, last):
-        box = _box(low, high, t)
+        c0, c1, c2, c3 = _corners(x, tets, t)
+        box = _tet_box(c0, c1, c2, c3)
         for m in range(count):
             k = some[m]
             if not in_box(near, k, box) or hit[slot + number[k]]:
                 continue
-            c0, c1, c2, c3 = load(x, tets[t, 0]), load(x, tets[t, 1]), load(x, tets[t, 2]), load(x, tets[t, 3])
             w = tet_weights(load(near, k), c0, c1, c2, c3)
             if min(w[0], w[1], w[2], w[3]) >= -TOLERANCE and not is_flat(c0, c1, c2, c3):
                 hit[slot + number[k]] = True
@@ -163,8 +179,7 @@ def _test(near, number, some, count, first, last, x, tets, low, high, slot, hit)
 
 @parallel
 def _search(  # type: ignore[no-untyped-def]
-    a, b, low, high, x, point_start, counts, tets, tet_low, tet_high, block_start, block, block_low, block_high, slot, most_points,
-    most_blocks, hit, large,
+    a, b, low, high, x, point_start, counts, tets, block_start, block, block_low, block_high, slot, most_points, most_blocks, hit, large,
 ):  # fmt: skip
     """Each pair marks its points in its own slots; or says that it is large."""
     for pile in prange(STRIDES):
@@ -185,11 +200,11 @@ def _search(  # type: ignore[no-untyped-def]
                     some[count] = m
                     count += in_box(near, m, box)
                 first, last = block[chosen[c]], block[chosen[c] + 1]
-                _test(near, number, some, count, first, last, x, tets, tet_low, tet_high, slot[k], hit)
+                _test(near, number, some, count, first, last, x, tets, slot[k], hit)
 
 
 @kernel
-def _mark(a, b, low, high, point_start, tet_start, counts, x, tet_low, tet_high, points, tets):  # type: ignore[no-untyped-def]
+def _mark(a, b, low, high, point_start, tet_start, counts, x, corners, points, tets):  # type: ignore[no-untyped-def]
     """Points of a and tetrahedra of b in the common part of both boxes, of all pairs."""
     for k in range(len(a)):
         box = _common(low, high, a[k], b[k])
@@ -197,5 +212,8 @@ def _mark(a, b, low, high, point_start, tet_start, counts, x, tet_low, tet_high,
             if in_box(x, p, box) & counts[p]:
                 points[p] = True
         for t in range(tet_start[b[k]], tet_start[b[k] + 1]):
-            if _meets(box, tet_low, tet_high, t):
+            c0, c1, c2, c3 = _corners(x, corners, t)
+            other = _tet_box(c0, c1, c2, c3)
+            below = (other[0] <= box[3]) & (other[1] <= box[4]) & (other[2] <= box[5])
+            if below & (box[0] <= other[3]) & (box[1] <= other[4]) & (box[2] <= other[5]):
                 tets[t] = True

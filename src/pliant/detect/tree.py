@@ -85,11 +85,11 @@ class Tree:
 
     def refit(self, points: Floats, end: Floats | None = None, margin: float = 0.0) -> None:
         """Boxes for where the points are now, or go from here to `end`; a tree that has worn out is built anew."""
-        points = contiguous(points)
+        points, moves = contiguous(points), end is not None
         end = points if end is None else contiguous(end)
         use_threads(len(self.order) // CHEAP)
         bad = np.zeros(self.level[1], np.uint8)
-        leaf_boxes(self.first, self.count, self.corners, points, end, margin, self.box_low, self.box_high, self.low, self.high, bad)
+        leaf_boxes(self.first, self.count, self.corners, points, moves, end, margin, self.box_low, self.box_high, self.low, self.high, bad)
         if bad.any():
             check_finite(points, end, "points")
         refit_inner(self.level, self.first, self.count, self.low, self.high)
@@ -261,6 +261,17 @@ def swept(corners, i, points, end, margin):  # type: ignore[no-untyped-def]
     return (lx - margin, ly - margin, lz - margin), (hx + margin, hy + margin, hz + margin)
 
 
+@inline
+def still(corners, i, points, margin):  # type: ignore[no-untyped-def]
+    """The same where nothing moves."""
+    u = v = (points[corners[i, 0], 0], points[corners[i, 0], 1], points[corners[i, 0], 2])
+    for c in range(1, corners.shape[1]):
+        x, y, z = points[corners[i, c], 0], points[corners[i, c], 1], points[corners[i, c], 2]
+        u = (min(u[0], x), min(u[1], y), min(u[2], z))
+        v = (max(v[0], x), max(v[1], y), max(v[2], z))
+    return (u[0] - margin, u[1] - margin, u[2] - margin), (v[0] + margin, v[1] + margin, v[2] + margin)
+
+
 @parallel
 def _boxes(corners, points, end, margin, low, high):  # type: ignore[no-untyped-def]
     for i in prange(len(corners)):
@@ -270,16 +281,18 @@ def _boxes(corners, points, end, margin, low, high):  # type: ignore[no-untyped-
 
 
 @parallel
-def leaf_boxes(first, count, corners, points, end, margin, box_low, box_high, low, high, bad):  # type: ignore[no-untyped-def]
+def leaf_boxes(first, count, corners, points, moves, end, margin, box_low, box_high, low, high, bad):  # type: ignore[no-untyped-def]
     """Boxes of moved primitives and of the leaves around them; `bad` marks leaves with coordinates that are not finite."""
     for i in prange(len(bad)):
         lx, ly, lz, hx, hy, hz = np.inf, np.inf, np.inf, -np.inf, -np.inf, -np.inf
         zero = 0.0
         for k in range(first[i], first[i] + count[i]):
-            a, b = swept(corners, k, points, end, margin)
+            a, b = swept(corners, k, points, end, margin) if moves else still(corners, k, points, margin)
             for c in range(corners.shape[1]):  # NaN would get lost in min and max; 0 x is NaN for NaN and infinity
                 p = corners[k, c]
-                zero += 0.0 * (points[p, 0] + points[p, 1] + points[p, 2] + end[p, 0] + end[p, 1] + end[p, 2])
+                zero += 0.0 * (points[p, 0] + points[p, 1] + points[p, 2])
+                if moves:
+                    zero += 0.0 * (end[p, 0] + end[p, 1] + end[p, 2])
             box_low[k, 0], box_low[k, 1], box_low[k, 2] = a
             box_high[k, 0], box_high[k, 1], box_high[k, 2] = b
             lx, ly, lz = min(lx, a[0]), min(ly, a[1]), min(lz, a[2])

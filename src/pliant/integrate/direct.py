@@ -26,7 +26,6 @@ from pliant.integrate.cg import (
     OUT_OF_ITERATIONS,
     Solution,
     active_bodies,
-    match_momentum,
 )
 
 SINGULAR = 1e-14  # a pivot below this times its diagonal entry is rounding
@@ -49,7 +48,6 @@ class Factors:
         x0: Floats,
         tolerance: float = 1e-6,
         max_iterations: int = 10,
-        exact_momentum: bool = False,
     ) -> Solution:
         """Like `cg.solve`; an iteration is one back-substitution, repeated on the residual while that is too large."""
         start = self.matrix.pattern.body_start
@@ -63,8 +61,6 @@ class Factors:
                 x[rows], iterations[body], residual[body], status[body] = self._solve_body(
                     body, rhs[rows], x[rows], tolerance, max_iterations
                 )
-        if exact_momentum:
-            match_momentum(self.matrix, self.bodies[status[self.bodies] <= OUT_OF_ITERATIONS], rhs, self.free, x)
         return Solution(x, iterations, residual, status)
 
     def _solve_body(
@@ -132,11 +128,10 @@ def solve(
     active: NDArray[np.bool_] | None = None,
     tolerance: float = 1e-6,
     max_iterations: int = 10,
-    exact_momentum: bool = False,
 ) -> Solution:
     """Factorise and solve once; arguments and result as for `cg.solve`."""
     active_bodies(matrix, rhs, x0, free, active)
-    return factorise(matrix, free, active).solve(rhs, x0, tolerance, max_iterations, exact_momentum)
+    return factorise(matrix, free, active).solve(rhs, x0, tolerance, max_iterations)
 
 
 def _factorise_body(matrix: BlockMatrix, body: int, dofs: Ints) -> tuple[SuperLU | None, int]:

@@ -27,6 +27,7 @@ def freeze(state: State) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
     arrays["books"] = np.array(list(state.books.values()), np.float64)
     for method, memory in state.memory.items():
         arrays |= {f"memory/{method}/{name}": array for name, array in memory.items()}
+    arrays |= {f"starts/{name}": array for name, array in state.starts.items()}
     for group, kept in state.elements.items():
         arrays |= {f"elements/{group}/{name}": array for name, array in kept.items()}
     return arrays, {"books": list(state.books), "methods": list(state.memory), "values": state.values}
@@ -36,6 +37,7 @@ def thaw(arrays: dict[str, np.ndarray], meta: dict[str, Any]) -> State:
     """The state that `freeze` took apart."""
     values: dict[str, Any] = {name: np.array(arrays[name]) for name in ("x", "v", "position", "rotation", "velocity", "spin")}
     values |= {"time": float(arrays["time"][0]), "step": int(arrays["step"][0]), "last_dt": float(arrays["last_dt"][0])}
+    starts = {name.removeprefix("starts/"): np.array(array) for name, array in arrays.items() if name.startswith("starts/")}
     memory: dict[str, dict[str, np.ndarray]] = {method: {} for method in meta["methods"]}
     elements: dict[str, dict[str, np.ndarray]] = {}
     for name, array in arrays.items():
@@ -47,7 +49,7 @@ def thaw(arrays: dict[str, np.ndarray], meta: dict[str, Any]) -> State:
             elements.setdefault(group, {})[key] = np.array(array)
     books = dict(zip(meta["books"], arrays["books"].tolist(), strict=True))
     changed = {k: tuple(v) if isinstance(v, list) else v for k, v in meta["values"].items()}
-    return State(**values, memory=memory, elements=elements, books=books, values=changed)
+    return State(**values, memory=memory, elements=elements, starts=starts, books=books, values=changed)
 
 
 def is_named(spec: Any) -> bool:

@@ -103,7 +103,7 @@ def break_up(world: World, epoch: Epoch, broken: Broken) -> tuple[World, Epoch]:
         bodies, nodes, world.model.frames, skin, groups, owners, loads, drives, ends, world.model.gravity, start, corner, corners,
         world.model.notes,
     )  # fmt: skip
-    state = replace(old, x=old.x[move], v=old.v[move], memory={}, elements=elements | {"broken": broken.memory()})
+    state = replace(old, x=old.x[move], v=old.v[move], memory={}, starts={}, elements=elements | {"broken": broken.memory()})
     return World(model, state, _pairs(world.pairs, bodies), world.solver), Epoch(first, broken, order, source)
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from pliant.base import Floats, PliantError
-from pliant.bodies.elements import couples
-from pliant.integrate.blocks import BlockMatrix, BlockPattern
+from pliant.integrate.assembly import Assembly
+from pliant.integrate.blocks import BlockMatrix
 from pliant.integrate.equilibrium import StaticProblem, solve_static
 from pliant.kernels import use_threads
 from pliant.world.loads import add_loads
@@ -28,10 +28,7 @@ def settle(world: World, tolerance: float = 1e-8) -> Floats:
             'Without their exact stiffness no static equilibrium of bodies of points is found: give them tangent = "exact", '
             "or let them come to rest in time, with mass_damping."
         )
-    pairs = [couples(g) for g in model.groups]
-    pattern = BlockPattern.build(pairs, model.bodies.node_start, soft)
-    blocks, parts = pattern.element_blocks()
-    scale = np.ones(sum(len(p) for p in pairs))
+    assembly = Assembly(model.groups, model.bodies.node_start, soft)
     nothing = np.zeros(len(state.x))
     corner, still = np.empty((model.corners, 3)), np.zeros_like(state.x)
 
@@ -50,9 +47,7 @@ def settle(world: World, tolerance: float = 1e-8) -> Floats:
         return out
 
     def tangent(x: Floats) -> BlockMatrix:
-        for group, part in zip(model.groups, parts, strict=True):
-            group.stiffness(x, part)
-        return pattern.assemble(blocks, scale, nothing)
+        return assembly.matrix(x, nothing)
 
     def energy(x: Floats, load: Floats) -> Floats:
         work = np.einsum("ni,ni->n", external(x), x)
@@ -62,7 +57,7 @@ def settle(world: World, tolerance: float = 1e-8) -> Floats:
     follows = bool(loads.face_follows.any() or loads.body_is_torque.any())  # forces that have no energy
     x = state.x.copy()
     world.drive_nodes(state.time, 1.0, x, np.zeros_like(x))
-    problem = StaticProblem(pattern, internal, external, tangent, None if follows else energy)
+    problem = StaticProblem(assembly.pattern, internal, external, tangent, None if follows else energy)
     found = solve_static(problem, x, model.nodes.inverse > 0, soft, tolerance, names=model.bodies.names)
     if not found.converged.all():
         raise PliantError(found.complaint(model.bodies.names))

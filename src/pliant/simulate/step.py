@@ -12,7 +12,7 @@ import numpy as np
 from pliant.base import Floats
 from pliant.contact.contacts import Contacts
 from pliant.contact.method import Several
-from pliant.kernels import use_threads
+from pliant.kernels import allowed_threads
 from pliant.measure.balance import Balance, balance, momenta
 from pliant.world.attachments import pull_together
 from pliant.world.world import World
@@ -51,7 +51,7 @@ def step(
 
     `asked`: how long a step of this run is if nothing divides it; `told`: why a longer one was given up.
     """
-    use_threads(world.size)
+    allowed_threads()
     clock = [time.perf_counter()]
 
     def lap() -> None:

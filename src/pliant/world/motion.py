@@ -19,6 +19,7 @@ from pliant.base import Floats, Ints, PliantError
 from pliant.bodies.rigid.motion import fly
 from pliant.geometry.quaternions import quaternion_to_matrix
 from pliant.integrate.blocks import BlockMatrix
+from pliant.integrate.implicit_euler import FEW_DIGITS, REMEMBERED, Push
 from pliant.world import bindings
 from pliant.world.give import explicit_give
 
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
     from pliant.world.world import World
 
 Kind = TypeVar("Kind")
-FEW_DIGITS = 1e-3  # tolerance of solves meanwhile `roughly`
 
 
 @dataclass
@@ -139,7 +139,9 @@ class Motion:
         self.rewound = 0.0  # [J] potential energy moved by `rewind`
         self.impulse_on_fixed = np.zeros((len(model.nodes.mass), 3))  # [N s] pushes that fixed nodes took
         self._mobility, self._system = free.mobility, free.system  # what impulses on nodes go through
-        self._rough: tuple[Floats, Floats] | None = None  # impulses on nodes, and dv found for them, meanwhile `roughly`
+        self._sweeping = False  # meanwhile `roughly`
+        self._rough: tuple[list[Push], Floats] | None = None  # pushes that were answered roughly, and dv found for them
+        self._answered = 0  # pushes on implicit bodies so far
         self.unsolved = np.zeros_like(free.x)  # [m/s] that implicit nodes got `by_mass`, of which their systems do not know
 
     def _fly(self) -> None:
@@ -183,18 +185,37 @@ class Motion:
     @contextmanager
     def roughly(self) -> Iterator[None]:
         """Meanwhile impulses on implicit bodies are answered to a few digits, for sweeps that try them; in the end all together exactly."""
-        if self._system is None or self._rough is not None:
+        if self._system is None or self._sweeping:
             yield
             return
-        self._rough = np.zeros_like(self.x), np.zeros_like(self.x)
+        self._sweeping = True
         try:
             yield
         finally:
-            (impulse, found), self._rough = self._rough, None
-            dv = self._system.respond(impulse, found) - found
+            self._sweeping = False
+            dv = self._answer([], False)
             self.v += dv
             self.x += self.dt * dv
             self._moved()
+
+    def _answer(self, pushes: list[Push], rough: bool) -> Floats:
+        """How implicit nodes answer impulses, (n, 3) [m/s]: to a few digits, or exactly, together with all that were answered roughly."""
+        assert self._system is not None
+        start = self._system.starts.get(f"push {self._answered}")
+        before, found = self._rough if self._rough is not None else ([], None)
+        if rough:
+            dv = self._system.respond(pushes, start, FEW_DIGITS)
+            self._rough = before + pushes, dv if found is None else found + dv
+        else:
+            if found is not None:
+                start = found if start is None else found + start
+            dv, self._rough = self._system.respond(before + pushes, start), None
+            if found is not None:
+                dv -= found
+        if self._answered < REMEMBERED:
+            self._system.found[f"push {self._answered}"] = dv
+        self._answered += 1
+        return dv
 
     @cached_property
     def inertia(self) -> Floats:
@@ -290,12 +311,15 @@ class Motion:
         )  # fmt: skip
         return out
 
-    def push(self, rows: Rows, impulses: Floats, move: bool = True, start: bool = False, response: Floats | None = None) -> None:
+    def push(
+        self, rows: Rows, impulses: Floats, move: bool = True, start: bool = False, response: Floats | None = None, rough: bool = False
+    ) -> None:
         """Carry impulses [N s], (r, 3), on side A (and their opposites on B) to the bodies and predict `end` anew.
 
         With `move` false they act at the end of the step: velocities change, `end` does not. With `start` true `rows.at` are places at
         the start of the step, and so are the levers that turn frames: together they keep angular momentum to rounding. `response`: what
-        implicit nodes answer, (n, 3) [m/s], where the caller has solved for it; only the momentum of whole bodies is set right.
+        implicit nodes answer, (n, 3) [m/s], where the caller has solved for it; only the momentum of whole bodies is set right. With
+        `rough` true implicit bodies answer to a few digits, until the next push that is not rough answers for both.
         """
         if len(rows) == 0:
             return
@@ -308,15 +332,10 @@ class Motion:
         node, impulse, moved = touched.node[:count].copy(), touched.impulse[:count].copy(), self.dt if move else 0.0
         bindings.kick(node, impulse, self._mobility, self.nodes.inverse, moved, self.v, self.x, self.impulse_on_fixed)
         if self._system is not None:
-            on_nodes = np.zeros_like(self.x)
-            on_nodes[node] = impulse
             if response is not None:
-                dv = self._system.with_momentum(on_nodes, response)
+                dv = self._system.with_momentum((node, impulse), response)
             else:
-                dv = self._system.respond(on_nodes) if self._rough is None else self._system.respond(on_nodes, tolerance=FEW_DIGITS)
-            if self._rough is not None:
-                self._rough[0][:] += on_nodes
-                self._rough[1][:] += dv
+                dv = self._answer([(node, impulse)], rough or self._sweeping)
             self.v += dv
             self.x += moved * dv
         elif self.free.system is not None:
@@ -428,3 +447,4 @@ class Motion:
     def angular_velocity(self) -> Floats:
         """Angular velocity of all frames [rad/s], (f, 3)."""
         return self._world.angular_velocities(self.rotation, self.spin)
+

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from pliant.base import Floats
+from pliant.bodies.fem.tets import Tets
 from pliant.bodies.points.elements import Points
 from pliant.bodies.rigid.motion import angular_velocities, kick_frames
 from pliant.bodies.springs.vertex_damping import vertex_damping
 from pliant.geometry.quaternions import product, quaternion_to_matrix, rotation_vector_to_quaternion
+from pliant.integrate.assembly import NO_FORCES, turns
 from pliant.integrate.explicit import kick_nodes
 from pliant.integrate.implicit_euler import ImplicitEuler
 from pliant.integrate.runge_kutta import RungeKutta
-from pliant.kernels import axpy, load, parallel, prange, store
+from pliant.kernels import axpy, load, parallel, prange, store, use_threads
 from pliant.model import IMPLICIT, STAGED, Model, Rest, State
 from pliant.world import bindings
 from pliant.world.loads import add_loads
@@ -46,7 +49,11 @@ class World:
         self.kept: dict[type, Any] = {}  # what is derived from `rest`, once per epoch: made anew it is the same
         self.directed = self.implicit is not None or bool((model.frames.inverse > 0.0).any())  # do contacts yield by direction?
         self._held = np.flatnonzero(nodes.inverse == 0.0)
+        implicit = nodes.scheme == IMPLICIT  # such bodies damp with the velocity at the end of the step, through their matrix
+        self._still = [isinstance(group, Tets) and bool(implicit[group.nodes].all()) for group in model.groups]
         self._corner = np.empty((model.corners, 3))  # room for forces on the corners of elements
+        ends = np.cumsum([group.nodes.size for group in model.groups]).tolist()
+        self._corners = [self._corner[end - group.nodes.size : end] for end, group in zip(ends, model.groups, strict=True)]
         self.points = [(number, group) for number, group in enumerate(model.groups) if isinstance(group, Points)]
         self._remember()
 
@@ -64,18 +71,25 @@ class World:
     # -- what acts
 
     def forces(
-        self, x: Floats, v: Floats, position: Floats, rotation: Floats, time: float | Floats, scheme: int | None = None
+        self,
+        x: Floats,
+        v: Floats,
+        position: Floats,
+        rotation: Floats,
+        time: float | Floats,
+        scheme: int | None = None,
+        known: Container[int] = (),
     ) -> Forces:
-        """Elastic forces, dashpots and loads (gravity apart). A time may be given for each table of loads.
+        """Elastic forces, dashpots (but of implicit bodies) and loads (gravity apart). A time may be given for each table of loads.
 
-        `scheme`: forces are asked for on bodies with this Runge-Kutta scheme alone; those on others mean nothing.
+        `scheme`: forces are asked for on bodies with this Runge-Kutta scheme alone; those on others mean nothing. `known`: groups whose
+        forces on corners are there already.
         """
-        model, offset = self.model, 0
-        for group in model.groups:
-            count = group.nodes.size
-            if scheme is None or model.nodes.scheme[group.nodes[0, 0]] == scheme:
-                group.forces(x, v, self._corner[offset : offset + count])
-            offset += count
+        model = self.model
+        use_threads(self.size)
+        for number, (group, still, out) in enumerate(zip(model.groups, self._still, self._corners, strict=True)):
+            if number not in known and (scheme is None or model.nodes.scheme[group.nodes[0, 0]] == scheme):
+                group.forces(x, None if still else v, out)  # type: ignore[arg-type]
         on_nodes, on_frames, torque = np.empty_like(x), np.zeros_like(position), np.zeros_like(position)
         gather(model.corner_start, model.corner, self._corner, on_nodes)
         damping = self._damping(on_nodes)
@@ -110,18 +124,21 @@ class World:
     def free_motion(self, dt: float) -> Motion:
         """Every body on its own, by its integrator, for one step."""
         model, state, nodes = self.model, self.state, self.model.nodes
-        v_damping, mobility = state.v, nodes.inverse.copy()
-        if self.implicit is not None:  # these bodies damp with the velocity at the end of the step, through their matrix
-            together = nodes.scheme == IMPLICIT
-            v_damping, mobility = np.where(together[:, None], 0.0, state.v), np.where(together, 0.0, nodes.inverse)
-        force, on_frames, torque, damping = self.forces(state.x, v_damping, state.position, state.rotation, state.time)
+        v_damping, mobility, known = state.v, nodes.inverse.copy(), set[int]()
+        if self.implicit is not None:
+            mobility[self.implicit.mine] = 0.0
+            known = {k for k in self.implicit.groups if self._still[k] and turns(model.groups[k])}
+            self.implicit.begin(state.x, dt, [self._corners[k] if k in known else NO_FORCES for k in self.implicit.groups])
+            if not all(self._still):
+                v_damping = np.where(self.implicit.mine[:, None], 0.0, state.v)
+        force, on_frames, torque, damping = self.forces(state.x, v_damping, state.position, state.rotation, state.time, known=known)
         x, v, system = np.empty_like(state.x), np.empty_like(state.v), None
         kick_nodes(
             nodes.scheme, nodes.inverse, damping, model.gravity, force, state.x, state.v, dt, state.last_dt, x, v,
         )  # fmt: skip
         self.drive_nodes(state.time + dt, dt, x, v)
         if self.implicit is not None:
-            system = self.implicit.step(state.x, state.v, force, damping, dt, x, v)
+            system = self.implicit.step(state, force, damping, dt, x, v)
         if self.staged is not None:
             force, damping = self.staged.step(force, damping, dt, x, v)
             mobility = np.where(self.staged.mine, nodes.inverse / (1.0 + dt * damping), mobility)
@@ -208,6 +225,7 @@ class World:
             state.book(account, work)
         # what is pushed against a prescribed frame is taken by what moves it
         state.book("drives", float(np.sum(reaction * (motion.x - state.x))) - motion.work_on_driven())
+        state.starts = {} if motion.free.system is None else motion.free.system.found
         state.x, state.v = motion.x, motion.v
         state.position, state.rotation = motion.position, motion.rotation
         state.velocity, state.spin = motion.velocity_frames, motion.spin

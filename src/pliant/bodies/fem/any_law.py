@@ -12,7 +12,7 @@ from pliant.bodies.fem.materials import projected_tangent
 if TYPE_CHECKING:
     from pliant.bodies.fem.tets import Tets
 
-BATCH = 4096  # elements at a time: a tangent takes 81 numbers per point
+BATCH = 1024  # elements at a time: a tangent takes 81 numbers per point, and what bounds frequencies 432 per element
 
 
 def spread(weights: Floats, controls: Ints) -> Floats:
@@ -80,5 +80,5 @@ def stiffness(group: Tets, x: Floats | None, part: slice, out: Floats) -> None:
     out[:] = K[:, first, second]
 
 
-def batches(count: int) -> list[slice]:
-    return [slice(i, min(i + BATCH, count)) for i in range(0, count, BATCH)]
+def batches(end: int, first: int = 0) -> list[slice]:
+    return [slice(i, min(i + BATCH, end)) for i in range(first, end, BATCH)]

@@ -189,6 +189,18 @@ def tet_forces(s, share):  # type: ignore[no-untyped-def]
 
 
 @inline
+def turn(s):  # type: ignore[no-untyped-def]
+    """TET = R g_m, with g_1..3 the rows of B and g_0 minus their sum."""
+    for k in range(LANES):
+        h = product(matrix(s, R, k), transposed(matrix(s, B, k)))
+        for i in range(3):
+            s[(TET + i) * LANES + k] = -(h[3 * i] + h[3 * i + 1] + h[3 * i + 2])
+            s[(TET + 3 + i) * LANES + k] = h[3 * i]
+            s[(TET + 6 + i) * LANES + k] = h[3 * i + 1]
+            s[(TET + 9 + i) * LANES + k] = h[3 * i + 2]
+
+
+@inline
 def gather_spin(s, share):  # type: ignore[no-untyped-def]
     """SPIN += share * volume * (R^T F) sigma, for `spin_stress`."""
     for k in range(LANES):

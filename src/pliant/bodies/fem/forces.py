@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from pliant.bodies.fem.blocks import (
     COROTATED,
     LAM,
@@ -9,6 +11,7 @@ from pliant.bodies.fem.blocks import (
     MU,
     RATE,
     STVK,
+    TET,
     TRUSTED,
     F,
     P,
@@ -28,6 +31,7 @@ from pliant.bodies.fem.blocks import (
     rotations,
     spin_stress,
     stvk_stress,
+    turn,
 )
 from pliant.bodies.fem.stiffness import tangent, tangent_times
 from pliant.bodies.matrix3 import IDENTITY, combined, svd_rotation
@@ -64,7 +68,7 @@ def _block(s, law, weights, controls, rate, forces, energies):  # type: ignore[n
     spinning = law == COROTATED and centre > 0 and forces
     _gradients(s, weights, controls, centre, rate)
     _frames(s, law)
-    for q in range(points):
+    for q in range(points if forces or energies else 0):
         if centre > 0:
             _gradients(s, weights, controls, q, rate)
         if energies:
@@ -81,23 +85,32 @@ def _block(s, law, weights, controls, rate, forces, energies):  # type: ignore[n
 
 
 @parallel
-def evaluate_hooke(law, tets, x, v, rate, out, energy, scratch):  # type: ignore[no-untyped-def]
-    """Corner forces into out (E c, 3) and energies into energy (E,); one that has length zero is not computed.
+def evaluate_hooke(law, tets, first, last, x, v, rate, dt, out, energy, turned, scratch):  # type: ignore[no-untyped-def]
+    """Corner forces, energies and turned gradients of the elements first..last; what has length zero is not computed.
 
-    tets: see `blocks.begin`; rate: whether there is damping, without it v is not read; scratch (chunks, ROWS *
-    LANES), whose length changes no result.
+    out (E c, 3) and energy (E,) are of all elements, turned (last - first, 14) of these: R g_m, then V lam and V mu times dt b + dt^2 (or
+    1, if dt is infinite). tets: see `blocks.begin`; rate: whether there is damping, without it v is not read; scratch (chunks,
+    ROWS * LANES), whose length changes no result.
     """
     chunks = scratch.shape[0]
-    count, corners = tets[0].shape
-    blocks = (count + LANES - 1) // LANES
+    corners, forces, energies = tets[0].shape[1], out.shape[0] > 0, energy.shape[0] > 0
+    blocks = (last - first + LANES - 1) // LANES
     for chunk in prange(chunks):
         s = scratch[chunk]
         for block in range(chunk * blocks // chunks, (chunk + 1) * blocks // chunks):
-            first = block * LANES
-            used = min(LANES, count - first)
-            begin(s, tets, x, v, rate, first, used)
-            _block(s, law, tets[6], tets[7], rate, out.shape[0] > 0, energy.shape[0] > 0)
-            finish(s, corners, out, energy, first, used)
+            begun = first + block * LANES
+            used = min(LANES, last - begun)
+            begin(s, tets, x, v, rate, begun, used)
+            _block(s, law, tets[6], tets[7], rate, forces, energies)
+            finish(s, corners, out, energy, begun, used)
+            if turned.shape[0] > 0:
+                turn(s)
+                for k in range(used):
+                    e, t = begun + k, turned[begun + k - first]
+                    for i in range(12):
+                        t[i] = s[(TET + i) * LANES + k]
+                    share = tets[2][e] * (1.0 if math.isinf(dt) else dt * tets[5][e] + dt * dt)
+                    t[12], t[13] = share * tets[3][e], share * tets[4][e]
 
 
 @kernel
@@ -133,7 +146,7 @@ def _hyperelastic_block(s, law, weights, controls, rate, forces, energies):  # t
 
 @parallel
 def evaluate_hyperelastic(law, tets, x, v, rate, out, energy, scratch):  # type: ignore[no-untyped-def]
-    """As `evaluate_hooke`."""
+    """Corner forces and energies of all elements, as `evaluate_hooke`."""
     chunks = scratch.shape[0]
     count, corners = tets[0].shape
     blocks = (count + LANES - 1) // LANES

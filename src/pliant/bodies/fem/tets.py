@@ -11,7 +11,7 @@ time.
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numba
 import numpy as np
@@ -28,6 +28,7 @@ from pliant.kernels import contiguous
 
 NOTHING = np.empty(0)
 NO_FORCES = np.empty((0, 3))
+NO_GRADIENTS = np.empty((0, 14))
 
 
 class Tets:
@@ -43,6 +44,8 @@ class Tets:
     weights: ClassVar[Floats]  # (points + centroid, 4); (1, 4) for linear tets
     controls: ClassVar[Ints]  # (4, 4) control point of the corner m and the coordinate k
     watched: ClassVar[Floats]  # weights of the points where `stretch` looks
+    support: ClassVar[Ints]  # (c, 2) the gradients g_m behind the gradient of each shape function
+    products: ClassVar[Floats]  # (c, c, 2, 2) mean over the points of the products of what they are multiplied with
 
     def __init__(
         self,
@@ -98,13 +101,14 @@ class Tets:
         share = self.density * self.volume / self.corners
         return np.repeat(share[:, None], self.corners, axis=1)
 
-    def forces(self, x: Floats, v: Floats, out: Floats) -> None:
-        """Elastic forces plus damping -b K v into out, (E c, 3) [N]."""
-        rate = bool(self.rayleigh.any())
+    def forces(self, x: Floats, v: Floats | None, out: Floats) -> None:
+        """Elastic forces plus damping -b K v, if there are velocities, into out, (E c, 3) [N]."""
+        if v is not None and not self.rayleigh.any():
+            v = None
         if self._code is None:
-            out[:] = any_law.forces(self, x, v if rate else None)
+            out[:] = any_law.forces(self, x, v)
         else:
-            self._evaluate(x, v if rate else x, rate, out, NOTHING)
+            self._evaluate(x, x if v is None else v, v is not None, out, NOTHING)
 
     def energy(self, x: Floats) -> Floats:
         """Elastic energy [J], (E,)."""
@@ -115,19 +119,39 @@ class Tets:
         return out
 
     def _evaluate(self, x: Floats, v: Floats, rate: bool, out: Floats, energy: Floats) -> None:
-        tets = (
-            self.nodes, self.inverse, self.volume, self.lam, self.mu, self.rayleigh, self.weights, self.controls
-        )  # fmt: skip
-        evaluate = evaluate_hooke if self._code in (LINEAR, COROTATED) else evaluate_hyperelastic
-        evaluate(self._code, tets, x, v, rate, out, energy, self._scratch)
+        if self.turns:
+            evaluate_hooke(self._code, self._tets, 0, len(self.nodes), x, v, rate, np.inf, out, energy, NO_GRADIENTS, self._scratch)
+        else:
+            evaluate_hyperelastic(self._code, self._tets, x, v, rate, out, energy, self._scratch)
+
+    @property
+    def _tets(self) -> tuple[Any, ...]:
+        return self.nodes, self.inverse, self.volume, self.lam, self.mu, self.rayleigh, self.weights, self.controls
+
+    @property
+    def turns(self) -> bool:
+        """Whether the tangent is Hooke's in a frame R of each element, so that `turned` says all about it."""
+        return self._code in (LINEAR, COROTATED)
+
+    def turned(self, x: Floats, part: slice, dt: float, out: Floats, forces: Floats) -> None:
+        """R g_m of some elements, then V lam and V mu times dt b + dt^2 (or 1, if dt is infinite), (elements, 14).
+
+        In the same pass the elastic forces on their corners, if `forces` is (E c, 3) and not empty.
+        """
+        evaluate_hooke(self._code, self._tets, part.start, part.stop, x, x, False, dt, forces, NOTHING, out, self._scratch)
 
     def stiffness(self, x: Floats, out: Floats, dt: float = np.inf) -> None:
         """Upper blocks of the tangent -df/dx, made positive semi-definite, (E, c (c + 1) / 2, 3, 3) [N/m]."""
+        for part in any_law.batches(len(self.nodes)):
+            self.stiffness_of(part, x, out[part])
+
+    def stiffness_of(self, part: slice, x: Floats, out: Floats, dt: float = np.inf) -> None:
+        """The same of some elements only."""
         if self._code is None:
-            for part in any_law.batches(len(self.nodes)):
-                any_law.stiffness(self, x, part, out[part])
+            for few in any_law.batches(part.stop, part.start):
+                any_law.stiffness(self, x, few, out[few.start - part.start : few.stop - part.start])
         else:
-            self._stiffness(self._code, x, slice(None), out)
+            self._stiffness(self._code, x, part, out)
 
     def _stiffness(self, code: int, x: Floats, part: slice, out: Floats) -> None:
         stiffness.stiffness(
@@ -202,6 +226,8 @@ class Tet4(Tets):
     weights: ClassVar[Floats] = np.array([[1.0, 0.0, 0.0, 0.0]])
     controls: ClassVar[Ints] = np.repeat(np.arange(4, dtype=np.int64)[:, None], 4, axis=1)
     watched: ClassVar[Floats] = weights
+    support: ClassVar[Ints] = np.repeat(np.arange(4, dtype=np.int64)[:, None], 2, axis=1)
+    products: ClassVar[Floats] = np.broadcast_to(np.array([[1.0, 0.0], [0.0, 0.0]]), (4, 4, 2, 2)).copy()
 
 
 NEAR, FAR = (5.0 + 3.0 * np.sqrt(5.0)) / 20.0, (5.0 - np.sqrt(5.0)) / 20.0
@@ -224,6 +250,14 @@ def _control_table() -> Ints:
     table = np.diag(np.arange(4, dtype=np.int64))
     table[TET_EDGES[:, 0], TET_EDGES[:, 1]] = table[TET_EDGES[:, 1], TET_EDGES[:, 0]] = np.arange(4, 10)
     return table
+
+
+def _products(weights: Floats) -> tuple[Ints, Floats]:
+    """`support` and `products` of quadratic tets: a corner m has the gradient 2 l_m g_m, an edge (m, n) 2 l_n g_m + 2 l_m g_n."""
+    ends = np.concatenate([np.repeat(np.arange(4)[:, None], 2, axis=1), TET_EDGES]).astype(np.int64)
+    factor = np.stack([weights[:, ends[:, 1]], weights[:, ends[:, 0]]], axis=2)  # (points, 10, 2)
+    factor[:, :4, 1] = 0.0
+    return ends, np.einsum("qas,qbt->abst", factor, factor) / len(weights)
 
 
 class Tet10(Tets):
@@ -255,6 +289,7 @@ class Tet10(Tets):
     weights: ClassVar[Floats] = 2.0 * np.concatenate([POINTS, np.full((1, 4), 0.25)])
     controls: ClassVar[Ints] = _control_table()
     watched: ClassVar[Floats] = 2.0 * np.concatenate([POINTS, np.eye(4)])
+    support, products = _products(2.0 * POINTS)
 
     def _check_rest(self, corners: Floats) -> None:
         straight = elevated(corners[:, :4])

@@ -76,7 +76,12 @@ class Springs:
 
     def stiffness(self, x: Floats, out: Floats, dt: float = np.inf) -> None:
         """Blocks (i, i), (i, j), (j, j) of the projected tangent, (S, 3, 3, 3) [N/m], with dashpots c as c / (b + dt)."""
-        tangent_blocks(self.nodes, self.rest_length, self.spring_stiffness, self.damping / (self.rayleigh + dt), x, out)
+        self.stiffness_of(slice(0, len(self.nodes)), x, out, dt)
+
+    def stiffness_of(self, part: slice, x: Floats, out: Floats, dt: float = np.inf) -> None:
+        """The same of some springs only."""
+        dashpot = self.damping[part] / (self.rayleigh[part] + dt)
+        tangent_blocks(self.nodes[part], self.rest_length[part], self.spring_stiffness[part], dashpot, x, out)
 
     def stable_dt(self, node_mass: Floats) -> Floats:
         """Largest stable explicit step per spring [s], (S,).
