@@ -45,6 +45,9 @@ from pliant.kernels import add, kernel, load, norm, scale, store
 from pliant.model import IMPLICIT
 from pliant.world.motion import Motion, Rows
 
+# How often the way on may go into the way back of a point that is half through. A step takes no body further than an eighth of a thickness
+# (contact/passing.py), so that 5/3 is the most that is seen when the way turns over; a point pressed on while it is pulled may go further.
+WAY_BACK = 4.0
 NO_IDS, NO_WAYS = np.zeros(0, np.int64), np.zeros((0, 3))
 
 
@@ -216,8 +219,8 @@ def share_of(part: Floats, whole: Floats) -> Floats:
 def pull_apart(motion: Motion, finder: SolidPenetration, found: Collisions, memory: Memory) -> tuple[Collisions, np.ndarray, list[str]]:
     """Collisions of which every row has a way out, which rows were lost, and what to say about them."""
     before = recall(memory, "way", contact_key(motion, found), (3,))
-    turned = (found.status == RESOLVED) & (np.einsum("hi,hi->h", found.normal, before) < -ACROSS)
-    lost = (found.status != RESOLVED) | turned
+    lost = found.status != RESOLVED
+    lost[half_through(motion, finder, found, before)] = True
     rows = np.flatnonzero(lost)
     if len(rows) == 0:
         return found, lost, []
@@ -230,6 +233,17 @@ def pull_apart(motion: Motion, finder: SolidPenetration, found: Collisions, memo
     known = np.ones(len(found), bool)
     known[rows] = face >= 0
     return found.select(known), lost[known], warnings
+
+
+def half_through(motion: Motion, finder: SolidPenetration, found: Collisions, before: Floats) -> Ints:
+    """Rows whose way out has turned over because they are past the middle of what they are in: the way back is as long as the way on.
+
+    The way of a point at a rim turns over, too, when it is microns deep; then the way back leads through all of the body.
+    """
+    turned = np.flatnonzero((found.status == RESOLVED) & (np.einsum("hi,hi->h", found.normal, before) < -ACROSS))
+    own = found.a[turned] == found.b[turned]
+    _, _, back = ways_out(motion.end, found.point[turned], found.b[turned], before[turned], finder.tree, motion.skin.faces, own)
+    return turned[back <= WAY_BACK * found.ray[turned]]
 
 
 def pace(motion: Motion, edge: float, rows: Rows, lost: np.ndarray, depth: Floats) -> Floats:
