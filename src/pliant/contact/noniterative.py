@@ -35,12 +35,13 @@ from pliant.contact.contacts import Contacts, Support
 from pliant.contact.edge_contacts import crossed_edges, edge_key, edge_rows, features, point_rows, remember_depths
 from pliant.contact.friction import anchored, coulomb, tangential
 from pliant.contact.method import Answer, Memory
+from pliant.contact.overdue import overdue
 from pliant.contact.pressure import Pressure
 from pliant.detect.depth import CANCELLED, RESOLVED, ways_out
 from pliant.detect.keys import recall, recalled, remember
 from pliant.detect.penetration import ACROSS, Surfaces
 from pliant.detect.sharp_edges import Crossed, Ways, leave_with_edges
-from pliant.detect.solid_penetration import SHALLOW, Collisions, SolidPenetration
+from pliant.detect.solid_penetration import Collisions, SolidPenetration
 from pliant.kernels import add, kernel, load, norm, scale, store
 from pliant.model import IMPLICIT
 from pliant.world.motion import Motion, Rows
@@ -58,11 +59,12 @@ class Noniterative:
     mode: str = "moment"  # how the reaction is spread: "moment" or "paper"
     sweeps: int = 1  # of projected Jacobi; 1 is the paper
     depth: str = "propagated"  # what is closed: the consistent depth, or the distance along the "ray"
+    overdue: str = "slowly"  # how depth that was missed so far is closed; "at once" is the paper
 
     needs: ClassVar[frozenset[str]] = frozenset({"triangles", "tets"})
 
     def __post_init__(self) -> None:
-        for name, known in (("mode", ("moment", "paper")), ("depth", ("propagated", "ray"))):
+        for name, known in (("mode", ("moment", "paper")), ("depth", ("propagated", "ray")), ("overdue", ("slowly", "at once"))):
             if getattr(self, name) not in known:
                 raise PliantError(f"{name} = \"{getattr(self, name)}\": it is one of {', '.join(known)}.")
         if self.sweeps < 1:
@@ -85,8 +87,10 @@ class Noniterative:
         a, b = np.append(found.a, edges.a), np.append(found.b, edges.b)
         stretch = recall(memory, "stretch", key, (3,))
         before, there = motion.slide(rows), motion.end
-        friction_of = motion.pairs.friction(a, b)
-        impulse, friction, sticks, dragged = self._push(motion, rows, friction_of, pace(motion, finder.edge, rows, lost, depth), stretch)
+        friction_of, shallow = motion.pairs.friction(a, b), finder.shallow(a, b)
+        late = overdue(motion, rows, key, a, b, depth, shallow, memory) if self.overdue == "slowly" else np.zeros(len(rows))
+        close = pace(motion, shallow, rows, lost, depth - late)
+        impulse, friction, sticks, dragged = self._push(motion, rows, friction_of, close, stretch)
         after = motion.slide(rows)
         slip = tangential(after, rows.normal)
         feature_a, feature_b = features(found.point, found.face, edges)
@@ -97,8 +101,8 @@ class Noniterative:
             area=lambda: surface.row_areas(there, rows, impulse), dt=motion.dt, support=Support.of(rows),
         )  # fmt: skip
         held = anchored(stretch, slip, sticks, dragged, rows.normal)
-        kept = remember(key, stretch=held, way=rows.normal) | remember_pairs(motion, a, b, rows.normal, lost, memory)
-        return Answer(contacts, kept | remember_depths(motion, a, b, depth), warnings=warnings)
+        kept = remember(key, stretch=held, way=rows.normal, overdue=late) | remember_pairs(motion, a, b, rows.normal, lost, memory)
+        return Answer(contacts, kept | remember_depths(motion, a, b, depth - late), warnings=warnings)
 
     def _push(
         self, motion: Motion, rows: Rows, mu: tuple[Floats, Floats], close: Floats, stretch: Floats
@@ -246,12 +250,12 @@ def half_through(motion: Motion, finder: SolidPenetration, found: Collisions, be
     return turned[back <= WAY_BACK * found.ray[turned]]
 
 
-def pace(motion: Motion, edge: float, rows: Rows, lost: np.ndarray, depth: Floats) -> Floats:
-    """How far each row is to be closed [m]: a found one all of its depth, a lost one what is missing of the pace."""
+def pace(motion: Motion, way: Floats, rows: Rows, lost: np.ndarray, depth: Floats) -> Floats:
+    """How far each row is to be closed [m]: a found one all of its depth, a lost one what is missing of its way in this step."""
     if not lost.any():
         return depth
     moved = np.einsum("ri,ri->r", motion.slide(rows), rows.normal)
-    return np.where(lost, np.clip(SHALLOW * edge - moved, 0.0, depth), depth)
+    return np.where(lost, np.clip(way - moved, 0.0, depth), depth)
 
 
 def contact_key(motion: Motion, found: Collisions) -> Ints:

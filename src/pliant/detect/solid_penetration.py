@@ -94,9 +94,18 @@ class SolidPenetration:
         self.links = self._links()
         self.neighbour = face_neighbours(skin.faces)
         ends = rest.points[skin.tets[:, TET_EDGES]]
-        self.edge = float(np.linalg.norm(ends[:, :, 0] - ends[:, :, 1], axis=2).mean()) if len(ends) else 1.0  # [m] mean, at rest
+        length = np.linalg.norm(ends[:, :, 0] - ends[:, :, 1], axis=2)
+        self.edge = float(length.mean()) if len(ends) else 1.0  # [m] mean of all bodies at rest
+        count = np.bincount(skin.tet_body, minlength=len(bodies))
+        self.edges = np.divide(  # [m] (B,) mean of each body at rest
+            np.bincount(skin.tet_body, length.mean(axis=1), minlength=len(bodies)), count, out=np.full(len(bodies), np.inf), where=count > 0
+        )  # fmt: skip
         self.points_in_bodies = PointsInBodies(skin.tets, skin.tet_body, bodies.point_start, self.counts, self.edge)
         self.normal_of = smooth_corners(rest.points, skin.faces, self.neighbour)
+
+    def shallow(self, a: Ints, b: Ints) -> Floats:
+        """What counts as little depth between bodies [m], (h,): by the finer of the two."""
+        return SHALLOW * np.minimum(self.edges[a], self.edges[b])
 
     def _links(self) -> Csr:
         """Neighbours of each point that counts: along edges of tetrahedra, or of the faces of an embedded skin."""
@@ -186,14 +195,14 @@ class SolidPenetration:
             found.point, skin.body[found.point], found.body, found.face, found.weights, found.direction, found.depth, found.ray,
             found.status, np.zeros(len(found.point)),
         )  # fmt: skip
-        bad = np.flatnonzero((out.status == NOT_POSITIVE) | ((out.depth > SHALLOW * self.edge) & (out.a != out.b)))
+        bad = np.flatnonzero((out.status == NOT_POSITIVE) | ((out.depth > self.shallow(out.a, out.b)) & (out.a != out.b)))
         if len(bad) == 0:
             return out
         face, weights, normal, gap = closest_faces(surfaces, out.point[bad], out.b[bad])
         beyond = ACROSS * out.depth[bad] > np.abs(gap)  # as of a way that leans away from the closest one
         beyond[beyond] = ~agree(out, bad[beyond], normal[beyond], len(self.bodies))
         out.status[bad[beyond]] = NOT_POSITIVE
-        deep = (gap < -SHALLOW * self.edge) & (out.a[bad] != out.b[bad]) & (out.status[bad] == NOT_POSITIVE)
+        deep = (gap < 0.0) & (out.a[bad] != out.b[bad]) & (out.status[bad] == NOT_POSITIVE)
         rows = bad[deep]
         out.face[rows], out.weights[rows], out.normal[rows] = face[deep], weights[deep], normal[deep]
         out.depth[rows] = out.ray[rows] = -gap[deep]

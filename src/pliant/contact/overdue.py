@@ -1,0 +1,29 @@
+"""Overdue depth: what two bodies were already in each other when a contact is first seen, and how slowly it comes out.
+
+A contact that is seen as it comes about is as deep as its bodies went in this step, and closing that stops them. One that was missed (an
+edge or a point that nobody looked at, bodies that start in each other) is deeper than that; closing all of it in one step would give its
+bodies the speed depth / dt that nothing had before. So the depth d_0 at the start of the step, as far as it is more than what the two
+bodies had left in the last step, is overdue: it stays for now and comes out by BETA of it a step, as the stretch of anchors does
+(contact/friction.py), and by no more than SHALLOW of an edge. What goes deeper is closed at once as ever.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from pliant.base import Floats, Ints
+from pliant.contact.edge_contacts import last_depths
+from pliant.contact.friction import BETA
+from pliant.detect.keys import Memory, recall
+from pliant.world.motion import Motion, Rows
+
+
+def overdue(motion: Motion, rows: Rows, key: Ints, a: Ints, b: Ints, depth: Floats, most: Floats, memory: Memory) -> Floats:
+    """What of the depth of each row is to stay in this step [m], (r,).
+
+    key, a, b, depth (r,): of the rows; most [m] (r,): that may come out in a step; memory: with what was overdue under each key.
+    """
+    before = depth + np.einsum("ri,ri->r", motion.slide(rows), rows.normal)  # at the start of the step
+    known = recall(memory, "overdue", key)
+    new = np.maximum(before - last_depths(motion, a, b, memory) - known, 0.0)
+    return np.clip(known - np.minimum(BETA * known, most) + new, 0.0, np.clip(before, 0.0, depth))
