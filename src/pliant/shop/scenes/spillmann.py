@@ -169,7 +169,7 @@ ROOM = 0.043  # [m] across for one piece at the start
 
 def chess_500(
     count: int = 500, across: int = 10, youngs_modulus: float = 1e4, friction: float = 0.3, seed: int = 1, dt: float = 0.00011,
-    duration: float = 0.5, law: str = "corotated", density: float = 200.0,
+    duration: float = 1.5, law: str = "neo-hookean",
 ) -> Scene:  # fmt: skip
     """Five hundred soft chess pieces are poured into a container.
 
@@ -187,7 +187,7 @@ def chess_500(
             name=f"wall{k + 1}", shape=dict(kind="box", size=(0.03, wide + 0.06, tall) if x else (wide + 0.06, 0.03, tall), edge=0.1),
             model="static", position=(x * (0.5 * wide + 0.015), y * (0.5 * wide + 0.015), 0.5 * tall), friction=friction,
         )  # fmt: skip
-    material = dict(law=law, youngs_modulus=youngs_modulus, poisson_ratio=0.3, density=density, mass_damping=2.0, stiffness_damping=1.5e-5)
+    material = dict(law=law, youngs_modulus=youngs_modulus, poisson_ratio=0.3, density=200.0, mass_damping=5.0, stiffness_damping=1.5e-5)
     random = np.random.default_rng(seed)
     for i in range(count):
         layer, place = divmod(i, across * across)
