@@ -35,7 +35,7 @@ from pliant.contact.contacts import Contacts, Support
 from pliant.contact.edge_contacts import crossed_edges, edge_key, edge_rows, features, point_rows, remember_depths
 from pliant.contact.friction import anchored, coulomb, tangential
 from pliant.contact.method import Answer, Memory
-from pliant.contact.overdue import overdue
+from pliant.contact.overdue import overdue, too_deep
 from pliant.contact.pressure import Pressure
 from pliant.detect.depth import CANCELLED, RESOLVED, ways_out
 from pliant.detect.keys import recall, recalled, remember
@@ -100,6 +100,7 @@ class Noniterative:
             sticking=sticks.astype(np.float64), slip=slip,
             area=lambda: surface.row_areas(there, rows, impulse), dt=motion.dt, support=Support.of(rows),
         )  # fmt: skip
+        warnings += too_deep(motion, "noniterative", a, b, -contacts.gap, "more sweeps (100), or contact = \"patch\"")
         held = anchored(stretch, slip, sticks, dragged, rows.normal)
         kept = remember(key, stretch=held, way=rows.normal, overdue=late) | remember_pairs(motion, a, b, rows.normal, lost, memory)
         return Answer(contacts, kept | remember_depths(motion, a, b, depth - late), warnings=warnings)
