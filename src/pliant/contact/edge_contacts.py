@@ -21,7 +21,10 @@ def crossed_edges(motion: Motion, tree: Tree, memory: Memory) -> Crossed:
     edges = motion.kept(SharpEdges)
     if len(edges.bodies) < 2:
         return Crossed.none()
-    found = edges.find(motion.start, motion.end, *body_boxes(tree, motion.shapes), motion.pairs.meet)
+    behind = len(motion.skin) * len(motion.bodies)
+    known = memory.get("key", np.zeros(0, np.int64))
+    last = known[np.searchsorted(known, behind) :] - behind
+    found = edges.find(motion.start, motion.end, *body_boxes(tree, motion.shapes), motion.pairs.meet, last)
     if len(found) == 0:
         return found
     return each_place_once(found, motion.end, edges.width, last_depths(motion, found.a, found.b, memory))
@@ -43,8 +46,7 @@ def last_depths(motion: Motion, a: Ints, b: Ints, memory: Memory) -> Floats:
 
 def edge_key(motion: Motion, edges: Crossed) -> Ints:
     """A number for each pair of edges, the same in every step, behind those of points in bodies."""
-    count = len(motion.kept(SharpEdges).ends)
-    return len(motion.skin) * len(motion.bodies) + edges.edge[:, 0] * count + edges.edge[:, 1]
+    return len(motion.skin) * len(motion.bodies) + motion.kept(SharpEdges).key(edges.edge)
 
 
 def features(point: Ints, face: Ints, edges: Crossed) -> tuple[Ints, Ints]:

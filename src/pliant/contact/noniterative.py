@@ -15,12 +15,13 @@ contact/friction.py: the stick impulse by itself undoes the slip of one step, bu
 bodies at rest would creep. Implicit bodies spread under their load within the step: their friction is computed after the normal impulses
 have acted. Exact shapes count as what they are. Edges that cross edges are contacts too, and points at rims leave with them
 (detect/sharp_edges.py). What has no depth is pulled apart and reported: a body wholly inside another has no border; one that is more than
-half through a thin one gets opposite fronts. A point that loses its direction, or whose direction turns over from one step to the next,
-goes on along its own last one, else along the last mean direction of its pair of bodies, else along the line of centres. Along it the
-bodies come apart by SHALLOW mean edges a step at least: closing all of the way in one step would shoot them apart.
+half through a thin one gets opposite fronts. A point that loses its direction, or whose direction turns over while it is in the middle of
+what it is in, goes on along its own last one, else along the last mean direction of its pair of bodies, else along the line of centres.
+Along it the bodies come apart by SHALLOW edges a step at least: closing all of the way in one step would shoot them apart. For the same
+reason depth that no step has seen come about comes out slowly (contact/overdue.py); the paper closes it at once.
 
-Limitations: looks at the end of the step only; dissipates (restitution 0); bodies that start deep inside each other fly apart with
-depth / dt; needs tetrahedra.
+Limitations: looks at the end of the step only; dissipates (restitution 0); far heavier bodies sink into what carries them unless there are
+many sweeps; needs tetrahedra.
 """
 
 from __future__ import annotations
@@ -36,6 +37,7 @@ from pliant.contact.edge_contacts import crossed_edges, edge_key, edge_rows, fea
 from pliant.contact.friction import anchored, coulomb, tangential
 from pliant.contact.method import Answer, Memory
 from pliant.contact.overdue import overdue, too_deep
+from pliant.contact.passing import DEEP, PASSING
 from pliant.contact.pressure import Pressure
 from pliant.detect.depth import CANCELLED, RESOLVED, ways_out
 from pliant.detect.keys import recall, recalled, remember
@@ -46,9 +48,9 @@ from pliant.kernels import add, kernel, load, norm, scale, store
 from pliant.model import IMPLICIT
 from pliant.world.motion import Motion, Rows
 
-# How often the way on may go into the way back of a point that is half through. A step takes no body further than an eighth of a thickness
-# (contact/passing.py), so that 5/3 is the most that is seen when the way turns over; a point pressed on while it is pulled may go further.
-WAY_BACK = 4.0
+# How often the way on goes into the way back of a point that is half through, at most: steps that take bodies deeper than PASSING DEEP of
+# half a thickness are cut (contact/passing.py), so that a way turns over within that of the middle.
+WAY_BACK = (1 + PASSING * DEEP) / (1 - PASSING * DEEP)
 NO_IDS, NO_WAYS = np.zeros(0, np.int64), np.zeros((0, 3))
 
 

@@ -43,7 +43,8 @@ def too_deep(motion: Motion, method: str, a: Ints, b: Ints, depth: Floats, help:
         return []
     pairs = np.unique(np.minimum(a, b)[rows] * len(names) + np.maximum(a, b)[rows])[:FEW]
     return [
-        f"{method}: {names[k // len(names)]} and {names[k % len(names)]} went deeper into each other than an eighth of the thickness of the "
-        f"thinner one: contact is too soft where a body is far heavier than what carries it, or they began so. Use a smaller dt, {help}."
+        f"{method}: {names[k // len(names)]} and {names[k % len(names)]} went deeper into each other than an eighth of the thickness of "
+        "the thinner one: contact is too soft where a body is far heavier than what carries it, or they began so. "
+        f"Use a smaller dt, {help}."
         for k in pairs
     ]

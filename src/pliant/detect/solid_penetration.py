@@ -46,7 +46,7 @@ from pliant.kernels import use_threads
 if TYPE_CHECKING:
     from pliant.model import Rest
 
-SHALLOW = 0.01  # of the mean edge: points without a positive depth that are no deeper exert no force; see also `pace` in noniterative.py
+SHALLOW = 0.01  # of the mean edge of the finer body: deeper ways out are compared with the closest; the most that comes out slowly in a step
 
 
 @dataclass
@@ -179,7 +179,8 @@ class SolidPenetration:
         return point[keep], body[keep]
 
     def _with_depth(self, surfaces: Surfaces, corner_normal: Floats, point: Ints, body: Ints) -> Collisions:
-        """Consistent depths; points without a positive one get the closest way out if they are not shallow, else they are left out.
+        """Consistent depths; points without a positive one get the closest way out. (Left out while they are shallow they would tremble:
+        a point that nothing pushes until it is SHALLOW deep is then thrown out at SHALLOW / dt.)
 
         A point that lies on a surface, to rounding, does not meet it when it looks along its edges, and would get the depth of some other
         side; so would one near an edge. Whoever is far deeper than the closest surface is away gets the closest way out, too, unless its
