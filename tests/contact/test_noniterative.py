@@ -470,13 +470,12 @@ def test_depth_that_was_missed_comes_out_slowly():
         energy[how] = sim.books().kinetic + sim.books().elastic
         if how == "slowly":
             assert -np.diff(depth)[1:] == pytest.approx(0.01 * edge, rel=0.3)  # what is seen in the first step stays in it
-    assert energy["slowly"] < 0.01 * energy["at once"]
+    assert energy["slowly"] < 0.02 * energy["at once"]
 
 
 def test_what_goes_deeper_than_what_was_missed_is_stopped_at_once():
     sim = overlapping(overdue="slowly")
-    low, mass = sim.nodes("a"), sim.world.model.nodes.mass
-    sim.state.v[low] += [0, 0, 1.0]
+    sim.state.v[sim.nodes("a")] += [0, 0, 1.0]
     before = remaining_depth(sim)
     for _ in range(10):
         sim.step()

@@ -46,7 +46,7 @@ from pliant.kernels import use_threads
 if TYPE_CHECKING:
     from pliant.model import Rest
 
-SHALLOW = 0.01  # of the mean edge of the finer body: deeper ways out are compared with the closest; the most that comes out slowly in a step
+SHALLOW = 0.01  # of the mean edge of the finer body: deeper ways out are compared with the closest; the most that comes out slowly a step
 
 
 @dataclass
