@@ -111,7 +111,7 @@ def rest(seen: History) -> float:
 def _deepest(seen: History, bar: float) -> Line:
     """The deepest point that was seen along a run; bar in parts of a hundred of the mean edge."""
     worst = 100 * max(seen.depth)
-    return Line("deepest point after any step looked at", "no visible penetration", f"{worst:.2f} % of an edge", worst < bar, f"bar: {bar:g} %")
+    return Line("deepest point after steps looked at", "none visible", f"{worst:.2f} % of an edge", worst < bar, f"bar: {bar:g} %")
 
 
 def _squeezed(name: str, label: str, what: str, folder: Path, **values: Any) -> list[Line]:

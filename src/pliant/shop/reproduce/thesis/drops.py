@@ -116,7 +116,7 @@ DEEPER = (1.4, 2.0)  # published range of the depth of CPF over DPF
 REGIME = (0.44, 0.67)  # the s that it belongs to
 OPEN = "sizes and masses are not published"
 SUNK = "k dt^2 is 0.8 instead of 0.5 (E33), and springs so soft let our bar slip off the cube: no contact at rest to compare"
-BEYOND = "beyond the limits of both, where bouncing contacts hit harder the less they damp, and CPF damps less (T2)"
+BEYOND = "beyond the smooth limits of both; CPF damps less (T2), which may be why; not shown"
 Both = dict[str, History]
 
 
