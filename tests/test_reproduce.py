@@ -40,7 +40,7 @@ def test_results_are_kept_and_those_of_others_stay(tmp_path, monkeypatch):
 
 
 def test_a_small_experiment_runs_and_draws(tmp_path):
-    lines = spillmann._squeezed("squeezed-bars", "S1", "bars", tmp_path, layers=1, edge=0.02, dt=0.0003, duration=0.2)
+    lines = spillmann._squeezed("squeezed-bars", "S1", "bars", tmp_path, squeeze=0.15, layers=1, edge=0.02, dt=0.0003, duration=0.2)
     assert lines[0].agrees is True and "edge" in lines[0].here
     assert {p.name for p in tmp_path.iterdir()} == {"S1.png", "S1_1.png", "S1_2.png", "S1_3.png"}
     assert all(p.stat().st_size > 2000 for p in tmp_path.iterdir())

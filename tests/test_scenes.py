@@ -26,7 +26,7 @@ SMALL = {
     "bunny-and-teapot": dict(integrator="verlet", dt=0.008),
     "three-spheres": dict(integrator="verlet", dt=0.004),
     "two-bunnies": dict(integrator="verlet", dt=0.004, duration=0.4),
-    "squeezed-bars": dict(layers=1, edge=0.02, dt=0.0003, duration=0.3),
+    "squeezed-bars": dict(squeeze=0.15, layers=1, edge=0.02, dt=0.0003, duration=0.3),
     "soft-cube-stiff-bars": dict(edge=0.05, squeeze=0.1, dt=0.0002, duration=0.2),
     "archway": dict(drop=0, duration=0.15),
     "chess-500": dict(count=8, across=2, duration=0.08),

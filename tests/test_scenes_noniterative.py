@@ -8,6 +8,7 @@ import pytest
 from pliant import shapes
 from pliant.measure.overlap import overlap, remaining_depth
 from pliant.shop import scenes
+from pliant.shop.scenes.spillmann import yardstick
 
 
 def watched(name, every=5, **values):
@@ -25,7 +26,7 @@ def watched(name, every=5, **values):
 
 
 SQUEEZED = [
-    ("squeezed-bars", dict(layers=2, edge=0.02, dt=0.0002, duration=0.35)),
+    ("squeezed-bars", dict(squeeze=0.15, layers=2, edge=0.02, dt=0.0002, duration=0.35)),
     ("soft-cube-stiff-bars", dict(edge=0.05, squeeze=0.12, dt=0.00025, duration=0.4)),
 ]
 
@@ -39,11 +40,8 @@ def test_squeezed_bodies_are_apart_after_every_step_and_at_rest(name, values):
     scenes.find(name).expect(sim)
 
 
-TREMBLES = pytest.mark.xfail(reason="bars go on trembling at 0.4 m/s: 0.85 % of the peak of kinetic energy is left, 0.01 % is asked")
-
-
 @pytest.mark.slow
-@pytest.mark.parametrize("name", [pytest.param("squeezed-bars", marks=TREMBLES), "soft-cube-stiff-bars"])
+@pytest.mark.parametrize("name", ["squeezed-bars", "soft-cube-stiff-bars"])
 def test_so_are_the_whole_scenes_and_they_come_to_rest(name):
     sim, depth, kinetic = watched(name, every=20)
     assert depth.max() < 0.05 and depth[-10:].max() < 0.01
@@ -62,8 +60,6 @@ def test_two_free_cubes_keep_momentum_at_every_ratio_of_masses(ratio):
 
 
 def test_the_error_of_angular_momentum_shrinks_with_the_step():
-    from pliant.shop.scenes.spillmann import yardstick
-
     errors = []
     for dt in (0.0008, 0.0002):
         sim = scenes.make("two-free-cubes", dt=dt, duration=0.12).simulate()
@@ -72,6 +68,46 @@ def test_the_error_of_angular_momentum_shrinks_with_the_step():
         errors.append(np.linalg.norm(sim.books().angular_momentum - then) / size)
     assert errors[1] < 0.5 * errors[0], errors
     assert errors[1] < 1e-3, errors
+
+
+def test_published_shares_turn_bodies_and_gain_energy_whatever_the_step():
+    """Mode "paper": the reaction is not where the way in is measured. A quarter of the angular momentum, 1.7 % of the energy."""
+    for dt in (0.0004, 0.0002):
+        sim = scenes.make("two-free-cubes", mode="paper", dt=dt).simulate()
+        before = sim.books()
+        sim.run()
+        after = sim.books()
+        assert 1.01 < after.total / before.total < 1.03
+        assert 0.2 < np.linalg.norm(after.angular_momentum - before.angular_momentum) / yardstick(sim.scene.simulate()) < 0.35
+
+
+def test_the_arch_is_apart_from_the_first_steps_on():
+    """Points at rims, microns deep, were dragged through whole stones: 61 to 83 mm within milliseconds."""
+    sim = scenes.make("archway", drop=0, duration=0.03).simulate()
+    deepest = 0.0
+    assert sim._pieces == 1  # its step is below its own limit
+
+    def look(report):
+        nonlocal deepest
+        deepest = max(deepest, report.contacts.depth.max(initial=0.0))
+
+    sim.run(each=look)
+    assert 0.0 < deepest < 2e-3
+    assert scenes.find("archway").expect(sim)
+
+
+def test_chess_pieces_gain_no_energy_when_contacts_are_found_late():
+    """Crossings and points that nobody had seen threw pieces apart with up to 26 m/s."""
+    sim = scenes.make("chess-500", count=8, across=2, law="corotated", duration=0.16).simulate()
+    total, gained = sim.books().total, 0.0
+
+    def look(report):
+        nonlocal total, gained
+        now = sim.books().total
+        gained, total = gained + max(now - total, 0.0), now
+
+    sim.run(each=look)
+    assert gained < 1e-3 * sim.books().start
 
 
 def test_chess_pieces_fall_into_the_container():
@@ -121,8 +157,9 @@ def test_the_stones_of_the_arch_are_those_of_the_paper():
 
 @pytest.mark.slow
 def test_the_arch_stands_for_ten_seconds_under_two_balls_and_comes_to_rest():
-    sim, _, kinetic = watched("archway", every=100)
+    sim, depth, kinetic = watched("archway", every=100)
     assert sim.time == pytest.approx(10.0)
+    assert depth.max() < 0.01
     assert scenes.find("archway").expect(sim)
     assert kinetic[-20:].max() < 1e-4 * kinetic.max()
 

@@ -10,11 +10,11 @@ import pytest
 from pliant import PliantError, Scene
 from pliant.bodies.register import material_for
 from pliant.contact.contacts import Contacts
-from pliant.contact.noniterative import Noniterative, contact_rows, pace, paper_rows, skin_inverse_masses
+from pliant.contact.noniterative import Noniterative, contact_rows, half_through, pace, paper_rows, skin_inverse_masses
 from pliant.contact.pressure import Pressure
 from pliant.detect.closest import face_neighbours
 from pliant.detect.consistent_depth import RESOLVED
-from pliant.detect.solid_penetration import Collisions, SolidPenetration, agree, smooth_corners
+from pliant.detect.solid_penetration import SHALLOW, Collisions, SolidPenetration, agree, smooth_corners
 from pliant.geometry.mesh import TET_EDGES, TetMesh
 from pliant.geometry.shapes import make
 from pliant.measure.overlap import remaining, remaining_depth
@@ -105,7 +105,7 @@ def test_bodies_that_do_not_touch_are_left_alone():
 
 
 def overlapping(depth=0.01, **options):
-    scene = Scene(dt=1e-3, gravity=(0, 0, 0), contact=dict(method="noniterative", **options))
+    scene = Scene(dt=1e-3, gravity=(0, 0, 0), contact={"method": "noniterative", "overdue": "at once", **options})
     for name, z, edge in (("a", 0.0, 0.1), ("b", 0.2 - depth, 0.2 / 3)):
         scene.add(
             name=name, shape=dict(kind="box", size=(0.2, 0.2, 0.2), edge=edge), position=(0.013 * (z > 0), 0.007 * (z > 0), z),
@@ -124,7 +124,7 @@ def test_a_step_does_what_the_bare_formulas_say(mode):
     formula = getattr(closure, mode)(found.point, corners, found.weights, inverse)
     force = closure.forces(found.point, corners, found.depth[:, None] * found.normal, formula, sim.dt, len(motion.skin))
     free = motion.end.copy()
-    Noniterative(mode=mode).respond(motion, {})
+    Noniterative(mode=mode, overdue="at once").respond(motion, {})
     assert len(found) > 10
     assert motion.end - free == pytest.approx(sim.dt**2 * inverse[:, None] * force, abs=1e-15)
 
@@ -148,7 +148,7 @@ def test_paper_rows_of_rigid_bodies_take_the_rigid_term():
 
 @pytest.mark.parametrize("options", [dict(), dict(mode="paper"), dict(depth="ray"), dict(sweeps=3)])
 def test_P7_a_point_ends_on_the_plane_after_one_step(options):
-    scene = Scene(dt=0.01, contact=dict(method="noniterative", **options))
+    scene = Scene(dt=0.01, contact=dict(method="noniterative", overdue="at once", **options))
     scene.add(name="ground", shape="plane", model="static")
     scene.add(name="t", shape=TET, position=(0, 0, -0.003), integrator="verlet", material=dict(youngs_modulus=1.0))
     sim = scene.simulate()
@@ -391,7 +391,7 @@ def test_overlap_and_mismatch_shrink_with_the_mesh():
             facing = np.abs(way[corners]).max(axis=2).min(axis=1) > 0.0
             theirs = np.einsum("ck,cki->ci", found.weights, way[corners])
             mismatch[k] += np.linalg.norm(way[found.point] + theirs, axis=1)[facing].mean() / 3
-            Noniterative().respond(motion, {})
+            Noniterative(overdue="at once").respond(motion, {})
             sim.world.commit(motion)
             left[k] += remaining(sim).depth.sum() / len(found) / 3
             assert remaining_depth(sim) < 0.2 * edge
@@ -442,15 +442,70 @@ def test_a_direction_that_turns_over_is_not_followed():
     assert again.any() and (answer.contacts.normal[again, 2] > 0.9).all()
 
 
+@pytest.mark.parametrize("depth, turned", [(0.016, True), (0.006, False)])
+def test_a_direction_that_turns_over_near_a_surface_is_followed(depth, turned):
+    """A plate of 40 mm: 16 mm from its lower side the way back is 1.5 times the way on; 6 mm from it, as at a rim, 5.7 times."""
+    scene = Scene(dt=1e-3, gravity=(0, 0, 0), contact="noniterative")
+    scene.add(name="plate", shape=make("plate", size=(0.6, 0.6), thickness=0.04, edge=0.04).tets, model="static")
+    scene.add(name="t", shape=TET, position=(0.003, 0.002, depth - 0.02), integrator="verlet")
+    motion = scene.simulate().world.free_motion(1e-3)
+    point = int(np.flatnonzero(motion.skin.body == 1)[np.argmin(motion.end[motion.skin.body == 1][:, 2])])
+    one, up = np.ones(1), np.array([[0.0, 0, 1]])
+    found = Collisions(
+        np.array([point]), np.array([1]), np.array([0]), np.array([0]), np.zeros((1, 3)), -up, depth * one, depth * one, np.array([RESOLVED]), 0 * one
+    )  # fmt: skip
+    assert (len(half_through(motion, motion.kept(SolidPenetration), found, up)) == 1) == turned
+
+
+def test_depth_that_was_missed_comes_out_slowly():
+    """Two boxes that begin 10 mm in each other: at once they fly apart with 10 mm / ms; slowly by 1 % of an edge a step, with hardly any energy."""
+    energy = {}
+    for how in ("slowly", "at once"):
+        sim = overlapping(overdue=how)
+        edge = min(sim.world.free_motion(sim.dt).kept(SolidPenetration).edges)
+        depth = [remaining_depth(sim)]
+        for _ in range(5):
+            sim.step()
+            depth.append(remaining_depth(sim))
+        energy[how] = sim.books().kinetic + sim.books().elastic
+        if how == "slowly":
+            assert -np.diff(depth)[1:] == pytest.approx(0.01 * edge, rel=0.3)  # what is seen in the first step stays in it
+    assert energy["slowly"] < 0.02 * energy["at once"]
+
+
+def test_what_goes_deeper_than_what_was_missed_is_stopped_at_once():
+    sim = overlapping(overdue="slowly")
+    sim.state.v[sim.nodes("a")] += [0, 0, 1.0]
+    before = remaining_depth(sim)
+    for _ in range(10):
+        sim.step()
+    assert remaining_depth(sim) < before  # at 1 m/s they would be 10 mm deeper
+
+
+@pytest.mark.parametrize("method, said", [("ground", True), ("noniterative", True), (dict(method="noniterative", sweeps=400), False)])
+def test_what_is_too_heavy_for_one_sweep_is_told(method, said):
+    scene = Scene(dt=4e-3, contact=method)
+    scene.add(name="plane", shape="plane", model="static")
+    for k, density in enumerate((100.0, 5000.0)):
+        shape = make("box", size=(0.1, 0.1, 0.1), edge=0.05).tets
+        scene.add(name=f"b{k}", shape=shape, position=(0, 0, 0.05 + 0.1 * k), integrator="implicit", material=dict(youngs_modulus=1e6, density=density))
+    sim, notes = scene.simulate(), []
+    for _ in range(25):
+        notes += sim.step().warnings
+    assert any("b0 and b1 went deeper" in text for text in notes) == said
+
+
 TURN = np.linalg.qr(np.array([[3.0, 1, -2], [-1, 4, 1], [2, 1, 5]]))[0] * [-1, -1, 1]  # so that nothing is along an axis
 
 
-def touching():
+DIPS = np.array([[0.013, 0.043, 0.1 + 1e-14], [0.2, 0.05, 0.05], [0.0, 0.07, 0.3], [0.0, 0.03, 0.3]])
+
+
+def touching(points=DIPS):
     """A tetrahedron with a point on the top of a wedge, to rounding, and an edge that dips in from there and leaves at a side."""
-    scene = Scene(dt=1e-3, gravity=(0, 0, 0), contact="noniterative")
+    scene = Scene(dt=1e-3, gravity=(0, 0, 0), contact=dict(method="noniterative", overdue="at once"))
     box = make("box", size=(0.2, 0.2, 0.2), edge=0.1).tets
     box.points[:, 0] *= 0.8 + 2.0 * box.points[:, 2]  # narrower below: the normal of its side is (1, 0, -0.2) / sqrt(1.04)
-    points = np.array([[0.013, 0.043, 0.1 + 1e-14], [0.2, 0.05, 0.05], [0.0, 0.07, 0.3], [0.0, 0.03, 0.3]])
     scene.add(name="box", shape=TetMesh(box.points @ TURN.T, box.tets), model="static")
     scene.add(name="t", shape=TetMesh(points @ TURN.T, np.array([[0, 1, 2, 3]])), integrator="verlet", material=dict(youngs_modulus=1e3))
     return scene.simulate()
@@ -471,6 +526,17 @@ def test_a_point_on_a_surface_is_not_sent_out_at_another_side(monkeypatch):
     assert np.abs(sim.state.v).max() < 1e-12
 
 
+def test_a_point_that_leaves_by_the_closest_way_is_pushed_from_the_first_micron_on():
+    """All its edges leave at a side, 9 cm away. Nothing until it is 1 % of an edge deep, and then all of that at once, made points tremble."""
+    def impulse(depth):
+        tip = np.array([[0.013, 0.043, 0.1 - depth], [0.2, 0.05, 0.05], [0.2, 0.03, 0.0], [0.2, 0.07, 0.0]])
+        contacts = touching(tip).step().contacts
+        assert len(contacts) == 1 and contacts.normal[0] @ TURN == pytest.approx([0, 0, 1], abs=1e-6)
+        return contacts.impulse[0]
+
+    assert impulse(2e-4) == pytest.approx(200.0 * impulse(1e-6), rel=1e-6)
+
+
 # -- self-contact
 
 
@@ -489,7 +555,7 @@ def test_a_folded_strip_stops_at_itself_and_a_flat_one_does_not_touch_itself():
         scene.add(name="s", shape=mesh, position=(0, 0, 0.021), integrator="symplectic", material=dict(youngs_modulus=2e3, density=500.0, mass_damping=8.0))
         if selfish:
             scene.pair("s", "s", contact=True)
-        return scene.simulate().run(until=0.6), mesh
+        return scene.simulate().run(until=1.0), mesh
 
     (touching, mesh), (passing, _) = strip(True), strip(False)
     tip = mesh.points[:, 2] > 0.4 / np.pi + 0.019  # top side of the upper leg
@@ -581,7 +647,7 @@ def test_what_is_lost_comes_apart_by_a_hundredth_of_an_edge_a_step():
     """Slowly, so that nothing is shot apart, but an edge within some 100 steps."""
     rows = SimpleNamespace(normal=np.tile([0.0, 0, 1], (3, 1)))
     motion = SimpleNamespace(slide=lambda rows: np.array([[0.0, 0, 0], [0, 0, 4e-4], [0, 0, 0]]))
-    close = pace(motion, 0.1, rows, np.array([True, True, False]), np.array([0.05, 0.05, 0.05]))
+    close = pace(motion, np.full(3, SHALLOW * 0.1), rows, np.array([True, True, False]), np.array([0.05, 0.05, 0.05]))
     assert close == pytest.approx([1e-3, 6e-4, 0.05])
 
 

@@ -21,28 +21,32 @@ def crossed_edges(motion: Motion, tree: Tree, memory: Memory) -> Crossed:
     edges = motion.kept(SharpEdges)
     if len(edges.bodies) < 2:
         return Crossed.none()
-    found = edges.find(motion.start, motion.end, *body_boxes(tree, motion.shapes), motion.pairs.meet)
+    behind = len(motion.skin) * len(motion.bodies)
+    known = memory.get("key", np.zeros(0, np.int64))
+    last = known[np.searchsorted(known, behind) :] - behind
+    found = edges.find(motion.start, motion.end, *body_boxes(tree, motion.shapes), motion.pairs.meet, last)
     if len(found) == 0:
         return found
-    pair = found.a * len(motion.bodies) + found.b
-    depth = recalled(memory.get("rim_pair", np.zeros(0, np.int64)), memory.get("rim_depth", np.zeros(0)), pair)
-    return each_place_once(found, motion.end, edges.width, depth)
+    return each_place_once(found, motion.end, edges.width, last_depths(motion, found.a, found.b, memory))
 
 
 def remember_depths(motion: Motion, a: Ints, b: Ints, depth: Floats) -> Memory:
     """How deep pairs of bodies are in each other, for the next step."""
-    if len(motion.kept(SharpEdges).bodies) < 2:
-        return {}
     pair, place = np.unique(np.minimum(a, b) * len(motion.bodies) + np.maximum(a, b), return_inverse=True)
     deepest = np.zeros(len(pair))
     np.maximum.at(deepest, place, depth)
-    return {"rim_pair": pair, "rim_depth": deepest}
+    return {"deep_pair": pair, "deepest": deepest}
+
+
+def last_depths(motion: Motion, a: Ints, b: Ints, memory: Memory) -> Floats:
+    """How deep the two bodies of each row were in each other in the last step [m], (r,)."""
+    pair = np.minimum(a, b) * len(motion.bodies) + np.maximum(a, b)
+    return recalled(memory.get("deep_pair", np.zeros(0, np.int64)), memory.get("deepest", np.zeros(0)), pair)
 
 
 def edge_key(motion: Motion, edges: Crossed) -> Ints:
     """A number for each pair of edges, the same in every step, behind those of points in bodies."""
-    count = len(motion.kept(SharpEdges).ends)
-    return len(motion.skin) * len(motion.bodies) + edges.edge[:, 0] * count + edges.edge[:, 1]
+    return len(motion.skin) * len(motion.bodies) + motion.kept(SharpEdges).key(edges.edge)
 
 
 def features(point: Ints, face: Ints, edges: Crossed) -> tuple[Ints, Ints]:

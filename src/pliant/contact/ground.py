@@ -27,6 +27,7 @@ from pliant.contact.edge_contacts import crossed_edges, edge_key, edge_rows, fea
 from pliant.contact.enduring_stiffness import enduring_stiffness, stiffness_unit
 from pliant.contact.friction import anchored, coulomb, tangential
 from pliant.contact.method import Answer, Memory
+from pliant.contact.overdue import too_deep
 from pliant.contact.pressure import Pressure
 from pliant.detect.keys import recall, remember
 from pliant.detect.penetration import Penetration
@@ -75,4 +76,5 @@ class Ground:
             area=motion.kept(Pressure).row_areas(motion.end, rows, impulse), dt=motion.dt, support=Support.of(rows),
         )  # fmt: skip
         held = anchored(stretch, slip, friction.sticks, friction.dragged, rows.normal)
-        return Answer(contacts, remember(key, stretch=held, k=k) | remember_depths(motion, a, b, -gap))
+        warnings = too_deep(motion, "ground", a, b, -gap, "or contact = \"patch\"")
+        return Answer(contacts, remember(key, stretch=held, k=k) | remember_depths(motion, a, b, -gap), warnings=warnings)

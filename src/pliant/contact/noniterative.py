@@ -15,12 +15,13 @@ contact/friction.py: the stick impulse by itself undoes the slip of one step, bu
 bodies at rest would creep. Implicit bodies spread under their load within the step: their friction is computed after the normal impulses
 have acted. Exact shapes count as what they are. Edges that cross edges are contacts too, and points at rims leave with them
 (detect/sharp_edges.py). What has no depth is pulled apart and reported: a body wholly inside another has no border; one that is more than
-half through a thin one gets opposite fronts. A point that loses its direction, or whose direction turns over from one step to the next,
-goes on along its own last one, else along the last mean direction of its pair of bodies, else along the line of centres. Along it the
-bodies come apart by SHALLOW mean edges a step at least: closing all of the way in one step would shoot them apart.
+half through a thin one gets opposite fronts. A point that loses its direction, or whose direction turns over while it is in the middle of
+what it is in, goes on along its own last one, else along the last mean direction of its pair of bodies, else along the line of centres.
+Along it the bodies come apart by SHALLOW edges a step at least: closing all of the way in one step would shoot them apart. For the same
+reason depth that no step has seen come about comes out slowly (contact/overdue.py); the paper closes it at once.
 
-Limitations: looks at the end of the step only; dissipates (restitution 0); bodies that start deep inside each other fly apart with
-depth / dt; needs tetrahedra.
+Limitations: looks at the end of the step only; dissipates (restitution 0); far heavier bodies sink into what carries them unless there are
+many sweeps; needs tetrahedra.
 """
 
 from __future__ import annotations
@@ -35,16 +36,21 @@ from pliant.contact.contacts import Contacts, Support
 from pliant.contact.edge_contacts import crossed_edges, edge_key, edge_rows, features, point_rows, remember_depths
 from pliant.contact.friction import anchored, coulomb, tangential
 from pliant.contact.method import Answer, Memory
+from pliant.contact.overdue import overdue, too_deep
+from pliant.contact.passing import DEEP, PASSING
 from pliant.contact.pressure import Pressure
 from pliant.detect.consistent_depth import CANCELLED, RESOLVED, ways_out
 from pliant.detect.keys import recall, recalled, remember
 from pliant.detect.penetration import ACROSS, Surfaces
 from pliant.detect.sharp_edges import Crossed, Ways, leave_with_edges
-from pliant.detect.solid_penetration import SHALLOW, Collisions, SolidPenetration
+from pliant.detect.solid_penetration import Collisions, SolidPenetration
 from pliant.kernels import add, kernel, load, norm, scale, store
 from pliant.model import IMPLICIT
 from pliant.world.motion import Motion, Rows
 
+# How often the way on goes into the way back of a point that is half through, at most: steps that take bodies deeper than PASSING DEEP of
+# half a thickness are cut (contact/passing.py), so that a way turns over within that of the middle.
+WAY_BACK = (1 + PASSING * DEEP) / (1 - PASSING * DEEP)
 NO_IDS, NO_WAYS = np.zeros(0, np.int64), np.zeros((0, 3))
 
 
@@ -55,11 +61,12 @@ class Noniterative:
     mode: str = "moment"  # how the reaction is spread: "moment" or "paper"
     sweeps: int = 1  # of projected Jacobi; 1 is the paper
     depth: str = "propagated"  # what is closed: the consistent depth, or the distance along the "ray"
+    overdue: str = "slowly"  # how depth that was missed so far is closed; "at once" is the paper
 
     needs: ClassVar[frozenset[str]] = frozenset({"triangles", "tets"})
 
     def __post_init__(self) -> None:
-        for name, known in (("mode", ("moment", "paper")), ("depth", ("propagated", "ray"))):
+        for name, known in (("mode", ("moment", "paper")), ("depth", ("propagated", "ray")), ("overdue", ("slowly", "at once"))):
             if getattr(self, name) not in known:
                 raise PliantError(f"{name} = \"{getattr(self, name)}\": it is one of {', '.join(known)}.")
         if self.sweeps < 1:
@@ -82,8 +89,10 @@ class Noniterative:
         a, b = np.append(found.a, edges.a), np.append(found.b, edges.b)
         stretch = recall(memory, "stretch", key, (3,))
         before, there = motion.slide(rows), motion.end
-        friction_of = motion.pairs.friction(a, b)
-        impulse, friction, sticks, dragged = self._push(motion, rows, friction_of, pace(motion, finder.edge, rows, lost, depth), stretch)
+        friction_of, shallow = motion.pairs.friction(a, b), finder.shallow(a, b)
+        late = overdue(motion, rows, key, a, b, depth, shallow, memory) if self.overdue == "slowly" else np.zeros(len(rows))
+        close = pace(motion, shallow, rows, lost, depth - late)
+        impulse, friction, sticks, dragged = self._push(motion, rows, friction_of, close, stretch)
         after = motion.slide(rows)
         slip = tangential(after, rows.normal)
         feature_a, feature_b = features(found.point, found.face, edges)
@@ -93,9 +102,10 @@ class Noniterative:
             sticking=sticks.astype(np.float64), slip=slip,
             area=lambda: surface.row_areas(there, rows, impulse), dt=motion.dt, support=Support.of(rows),
         )  # fmt: skip
+        warnings += too_deep(motion, "noniterative", a, b, -contacts.gap, "more sweeps (100), or contact = \"patch\"")
         held = anchored(stretch, slip, sticks, dragged, rows.normal)
-        kept = remember(key, stretch=held, way=rows.normal) | remember_pairs(motion, a, b, rows.normal, lost, memory)
-        return Answer(contacts, kept | remember_depths(motion, a, b, depth), warnings=warnings)
+        kept = remember(key, stretch=held, way=rows.normal, overdue=late) | remember_pairs(motion, a, b, rows.normal, lost, memory)
+        return Answer(contacts, kept | remember_depths(motion, a, b, depth - late), warnings=warnings)
 
     def _push(
         self, motion: Motion, rows: Rows, mu: tuple[Floats, Floats], close: Floats, stretch: Floats
@@ -216,8 +226,8 @@ def share_of(part: Floats, whole: Floats) -> Floats:
 def pull_apart(motion: Motion, finder: SolidPenetration, found: Collisions, memory: Memory) -> tuple[Collisions, np.ndarray, list[str]]:
     """Collisions of which every row has a way out, which rows were lost, and what to say about them."""
     before = recall(memory, "way", contact_key(motion, found), (3,))
-    turned = (found.status == RESOLVED) & (np.einsum("hi,hi->h", found.normal, before) < -ACROSS)
-    lost = (found.status != RESOLVED) | turned
+    lost = found.status != RESOLVED
+    lost[half_through(motion, finder, found, before)] = True
     rows = np.flatnonzero(lost)
     if len(rows) == 0:
         return found, lost, []
@@ -232,12 +242,23 @@ def pull_apart(motion: Motion, finder: SolidPenetration, found: Collisions, memo
     return found.select(known), lost[known], warnings
 
 
-def pace(motion: Motion, edge: float, rows: Rows, lost: np.ndarray, depth: Floats) -> Floats:
-    """How far each row is to be closed [m]: a found one all of its depth, a lost one what is missing of the pace."""
+def half_through(motion: Motion, finder: SolidPenetration, found: Collisions, before: Floats) -> Ints:
+    """Rows whose way out has turned over because they are past the middle of what they are in: the way back is as long as the way on.
+
+    The way of a point at a rim turns over, too, when it is microns deep; then the way back leads through all of the body.
+    """
+    turned = np.flatnonzero((found.status == RESOLVED) & (np.einsum("hi,hi->h", found.normal, before) < -ACROSS))
+    own = found.a[turned] == found.b[turned]
+    _, _, back = ways_out(motion.end, found.point[turned], found.b[turned], before[turned], finder.tree, motion.skin.faces, own)
+    return turned[back <= WAY_BACK * found.ray[turned]]
+
+
+def pace(motion: Motion, way: Floats, rows: Rows, lost: np.ndarray, depth: Floats) -> Floats:
+    """How far each row is to be closed [m]: a found one all of its depth, a lost one what is missing of its way in this step."""
     if not lost.any():
         return depth
     moved = np.einsum("ri,ri->r", motion.slide(rows), rows.normal)
-    return np.where(lost, np.clip(SHALLOW * edge - moved, 0.0, depth), depth)
+    return np.where(lost, np.clip(way - moved, 0.0, depth), depth)
 
 
 def contact_key(motion: Motion, found: Collisions) -> Ints:

@@ -17,6 +17,7 @@ import numpy as np
 
 from pliant.base import Floats, Ints
 from pliant.detect.body_pairs import overlapping
+from pliant.detect.keys import find
 from pliant.detect.penetration import ACROSS, ALONG, Meet, Surfaces, signed_distances
 from pliant.geometry.topology import topology
 from pliant.kernels import axpy, contiguous, cross, dot, inline, kernel, load, norm, scale, store, sub
@@ -29,6 +30,7 @@ COARSE = 0.4  # of the least width of two bodies: shorter edges of a soft one ha
 FINE = 0.05  # the same of a rigid one, whose rims do not give way
 PARALLEL = 0.02  # sine of the angle between edges below which others cross better
 LEAN = 0.1  # n . w up to which n counts as a normal of the edge: bodies that lie on each other tilt a little
+LEANS_ON = 3 * LEAN  # the same for edges that crossed in the last step: what they push tilts, and a crossing that comes and goes trembles
 DEEP = 0.25  # of the least width of both bodies: what is deeper has come in elsewhere
 REACH = 0.02  # of the same: how far beyond its ends an edge may cross, if it is as deep; and how deep crossings are at first
 GROWN = 2.0  # times the depth of two bodies in the last step: crossings may be as deep, else a stack that settles loses and finds them
@@ -48,6 +50,7 @@ class Crossed:
     gap: Floats  # [m] (e,) negative
     before: Floats  # [m] (e,) at the start of the step
     beyond: Floats  # [m] (e,) how far their lines cross beyond an end; 0 if within both
+    lean: Floats  # (e,) largest n . w
 
     def __len__(self) -> int:
         return len(self.a)
@@ -55,7 +58,7 @@ class Crossed:
     @staticmethod
     def none() -> Crossed:
         id_, ids, real = np.zeros(0, np.int64), np.zeros((0, 4), np.int64), np.zeros(0)
-        return Crossed(id_, id_, ids[:, :2], ids, np.zeros((0, 2)), np.zeros((0, 3)), real, real, real)
+        return Crossed(id_, id_, ids[:, :2], ids, np.zeros((0, 2)), np.zeros((0, 3)), real, real, real, real)
 
     def middle(self, points: Floats) -> Floats:
         """Half way between the two edges where they cross [m], (e, 3)."""
@@ -91,24 +94,33 @@ class SharpEdges:
         np.maximum.at(self.longest, skin.body[self.ends[:, 0]], self.fits)
         self.room = 256  # for crossings; grows
 
-    def find(self, start: Floats, end: Floats, low: Floats, high: Floats, meet: Meet) -> Crossed:
-        """All crossings at the end of a step, of points (p, 3) that go from start to end; low, high (B, 3): boxes of bodies at the end."""
+    def find(self, start: Floats, end: Floats, low: Floats, high: Floats, meet: Meet, last: Ints | None = None) -> Crossed:
+        """All crossings at the end of a step, of points (p, 3) that go from start to end.
+
+        low, high (B, 3): boxes of bodies at the end; last: keys of those that crossed in the last step, sorted.
+        """
         a, b = overlapping(low, high).T
         keep = meet(a, b)
         a, b = a[keep], b[keep]
         some = (np.minimum(self.longest[a], self.longest[b]) > np.minimum(self.width[a], self.width[b]))
         a, b = a[some], b[some]
         given = (self.most, a, b, low, high, start, end, self.start, self.ends, self.wings, self.fits, self.width)
-        ids, reals = np.empty((self.room, 3), np.int64), np.empty((self.room, 8))
+        ids, reals = np.empty((self.room, 3), np.int64), np.empty((self.room, 9))
         used = _crossings(*given, ids, reals)
         if used > self.room:
             self.room = 2 * used
-            ids, reals = np.empty((self.room, 3), np.int64), np.empty((self.room, 8))
+            ids, reals = np.empty((self.room, 3), np.int64), np.empty((self.room, 9))
             _crossings(*given, ids, reals)
         ids, reals = ids[:used], reals[:used]
         pair, edge = ids[:, 0], ids[:, 1:]
         points = self.ends[edge].reshape(-1, 4)
-        return Crossed(a[pair], b[pair], edge, points, reals[:, :2], reals[:, 2:5], *reals[:, 5:].T)
+        found = Crossed(a[pair], b[pair], edge, points, reals[:, :2], reals[:, 2:5], *reals[:, 5:].T)
+        keeps = find(np.zeros(0, np.int64) if last is None else last, self.key(edge)) >= 0
+        return found.select((found.lean <= LEAN) | keeps)
+
+    def key(self, edge: Ints) -> Ints:
+        """A number for each pair of edges (e, 2)."""
+        return edge[:, 0] * len(self.ends) + edge[:, 1]
 
 
 def each_place_once(found: Crossed, points: Floats, width: Floats, depth: Floats) -> Crossed:
@@ -225,25 +237,26 @@ def _apart(x, ends, e, f, deep):  # type: ignore[no-untyped-def]
 
 
 @inline
-def _faces_away(n, u, a, p, q):  # type: ignore[no-untyped-def]
-    """Whether n is a normal of the edge from a along u whose faces go on to p and q."""
+def _lean(n, u, a, p, q):  # type: ignore[no-untyped-def]
+    """Largest n . w of the edge from a along u whose faces go on to p and q: not above 0 if n is a normal of it."""
+    most = -1.0
     for k in range(2):
         w = sub(p if k == 0 else q, a)
         w = axpy(-dot(w, u) / dot(u, u), u, w)
-        if dot(n, w) > LEAN * norm(w):
-            return False
-    return True
+        size = norm(w)
+        most = max(most, dot(n, w) / size if size > 0.0 else 0.0)
+    return most
 
 
 @inline
 def _cross(x, ends, wings, e, f, deep, reach):  # type: ignore[no-untyped-def]
-    """(whether edges e and f cross, s, t, normal, gap, how far beyond an end)."""
+    """(whether edges e and f cross, s, t, normal, gap, how far beyond an end, lean)."""
     a, c = load(x, ends[e, 0]), load(x, ends[f, 0])
     u, v, r = sub(load(x, ends[e, 1]), a), sub(load(x, ends[f, 1]), c), sub(a, c)
     n = cross(u, v)
     nn, uu, vv = dot(n, n), dot(u, u), dot(v, v)
     if nn <= PARALLEL * PARALLEL * uu * vv:
-        return False, 0.0, 0.0, n, 0.0, 0.0
+        return False, 0.0, 0.0, n, 0.0, 0.0, 0.0
     s, t = -dot(n, cross(r, v)) / nn, -dot(n, cross(r, u)) / nn
     n = scale(1.0 / np.sqrt(nn), n)
     gap = dot(n, r)
@@ -251,10 +264,11 @@ def _cross(x, ends, wings, e, f, deep, reach):  # type: ignore[no-untyped-def]
         n, gap = scale(-1.0, n), -gap
     beyond = max(max(-s, s - 1.0) * np.sqrt(uu), max(-t, t - 1.0) * np.sqrt(vv))
     if -gap > deep or beyond > min(-gap, reach):
-        return False, s, t, n, gap, beyond
-    inside = _faces_away(n, v, c, load(x, wings[f, 0]), load(x, wings[f, 1]))
-    inside = inside and _faces_away(scale(-1.0, n), u, a, load(x, wings[e, 0]), load(x, wings[e, 1]))
-    return inside, min(max(s, 0.0), 1.0), min(max(t, 0.0), 1.0), n, gap, max(beyond, 0.0)
+        return False, s, t, n, gap, beyond, 0.0
+    lean = _lean(n, v, c, load(x, wings[f, 0]), load(x, wings[f, 1]))
+    if lean <= LEANS_ON:
+        lean = max(lean, _lean(scale(-1.0, n), u, a, load(x, wings[e, 0]), load(x, wings[e, 1])))
+    return lean <= LEANS_ON, min(max(s, 0.0), 1.0), min(max(t, 0.0), 1.0), n, gap, max(beyond, 0.0), lean
 
 
 @kernel
@@ -274,14 +288,14 @@ def _crossings(most, a, b, low, high, begin, x, start, ends, wings, fits, width,
                 f = some[m]
                 if _apart(x, ends, e, f, DEEP * least):
                     continue
-                yes, s, t, n, gap, beyond = _cross(x, ends, wings, e, f, DEEP * least, REACH * least)
+                yes, s, t, n, gap, beyond, lean = _cross(x, ends, wings, e, f, DEEP * least, REACH * least)
                 if not yes:
                     continue
                 if used < len(ids):
                     ids[used, 0], ids[used, 1], ids[used, 2] = k, e, f
                     reals[used, 0], reals[used, 1] = s, t
                     reals[used, 2], reals[used, 3], reals[used, 4] = n
-                    reals[used, 5], reals[used, 7] = gap, beyond
+                    reals[used, 5], reals[used, 7], reals[used, 8] = gap, beyond, lean
                     p, q = load(begin, ends[e, 0]), load(begin, ends[f, 0])
                     u, v = sub(load(begin, ends[e, 1]), p), sub(load(begin, ends[f, 1]), q)
                     reals[used, 6] = dot(n, sub(axpy(s, u, p), axpy(t, v, q)))

@@ -46,7 +46,7 @@ from pliant.kernels import use_threads
 if TYPE_CHECKING:
     from pliant.model import Rest
 
-SHALLOW = 0.01  # of the mean edge: points without a positive depth that are no deeper exert no force; see also `pace` in noniterative.py
+SHALLOW = 0.01  # of the mean edge of the finer body: deeper ways out are compared with the closest; the most that comes out slowly a step
 
 
 @dataclass
@@ -94,9 +94,18 @@ class SolidPenetration:
         self.links = self._links()
         self.neighbour = face_neighbours(skin.faces)
         ends = rest.points[skin.tets[:, TET_EDGES]]
-        self.edge = float(np.linalg.norm(ends[:, :, 0] - ends[:, :, 1], axis=2).mean()) if len(ends) else 1.0  # [m] mean, at rest
+        length = np.linalg.norm(ends[:, :, 0] - ends[:, :, 1], axis=2)
+        self.edge = float(length.mean()) if len(ends) else 1.0  # [m] mean of all bodies at rest
+        count = np.bincount(skin.tet_body, minlength=len(bodies))
+        self.edges = np.divide(  # [m] (B,) mean of each body at rest
+            np.bincount(skin.tet_body, length.mean(axis=1), minlength=len(bodies)), count, out=np.full(len(bodies), np.inf), where=count > 0
+        )  # fmt: skip
         self.points_in_bodies = PointsInBodies(skin.tets, skin.tet_body, bodies.point_start, self.counts, self.edge)
         self.normal_of = smooth_corners(rest.points, skin.faces, self.neighbour)
+
+    def shallow(self, a: Ints, b: Ints) -> Floats:
+        """What counts as little depth between bodies [m], (h,): by the finer of the two."""
+        return SHALLOW * np.minimum(self.edges[a], self.edges[b])
 
     def _links(self) -> Csr:
         """Neighbours of each point that counts: along edges of tetrahedra, or of the faces of an embedded skin."""
@@ -170,7 +179,8 @@ class SolidPenetration:
         return point[keep], body[keep]
 
     def _with_depth(self, surfaces: Surfaces, corner_normal: Floats, point: Ints, body: Ints) -> Collisions:
-        """Consistent depths; points without a positive one get the closest way out if they are not shallow, else they are left out.
+        """Consistent depths; points without a positive one get the closest way out. (Left out while they are shallow they would tremble:
+        a point that nothing pushes until it is SHALLOW deep is then thrown out at SHALLOW / dt.)
 
         A point that lies on a surface, to rounding, does not meet it when it looks along its edges, and would get the depth of some other
         side; so would one near an edge. Whoever is far deeper than the closest surface is away gets the closest way out, too, unless its
@@ -186,14 +196,14 @@ class SolidPenetration:
             found.point, skin.body[found.point], found.body, found.face, found.weights, found.direction, found.depth, found.ray,
             found.status, np.zeros(len(found.point)),
         )  # fmt: skip
-        bad = np.flatnonzero((out.status == NOT_POSITIVE) | ((out.depth > SHALLOW * self.edge) & (out.a != out.b)))
+        bad = np.flatnonzero((out.status == NOT_POSITIVE) | ((out.depth > self.shallow(out.a, out.b)) & (out.a != out.b)))
         if len(bad) == 0:
             return out
         face, weights, normal, gap = closest_faces(surfaces, out.point[bad], out.b[bad])
         beyond = ACROSS * out.depth[bad] > np.abs(gap)  # as of a way that leans away from the closest one
         beyond[beyond] = ~agree(out, bad[beyond], normal[beyond], len(self.bodies))
         out.status[bad[beyond]] = NOT_POSITIVE
-        deep = (gap < -SHALLOW * self.edge) & (out.a[bad] != out.b[bad]) & (out.status[bad] == NOT_POSITIVE)
+        deep = (gap < 0.0) & (out.a[bad] != out.b[bad]) & (out.status[bad] == NOT_POSITIVE)
         rows = bad[deep]
         out.face[rows], out.weights[rows], out.normal[rows] = face[deep], weights[deep], normal[deep]
         out.depth[rows] = out.ray[rows] = -gap[deep]

@@ -20,6 +20,7 @@ from pliant.look import still
 from pliant.measure.overlap import overlap
 from pliant.shop import scenes
 from pliant.shop.reproduce import Line
+from pliant.shop.scenes.spillmann import inverted_elements
 from pliant.simulate.simulation import Simulation
 from pliant.world.motion import Motion
 
@@ -107,6 +108,12 @@ def rest(seen: History) -> float:
     return seen.kinetic[-1] / max(max(seen.kinetic), 1e-300)
 
 
+def _deepest(seen: History, bar: float) -> Line:
+    """The deepest point that was seen along a run; bar in parts of a hundred of the mean edge."""
+    worst = 100 * max(seen.depth)
+    return Line("deepest point after steps looked at", "none visible", f"{worst:.2f} % of an edge", worst < bar, f"bar: {bar:g} %")
+
+
 def _squeezed(name: str, label: str, what: str, folder: Path, **values: Any) -> list[Line]:
     sim, seen = watch(name, folder, label, every=20, **values)
     plot(seen, folder / f"{label}.png", name)
@@ -139,6 +146,8 @@ def s3(folder: Path) -> list[Line]:
     mean, pace = float(np.mean(seen.contacts)), 1.0 / float(np.median(seen.step))
     return [
         Line("the arch after 10 s, hit by two balls", "stays up", "stays up" if stands else "is down", stands),
+        _deepest(seen, 1.0),
+        Line("kinetic energy at the end", "a stable resting state", f"{rest(seen):.1e} of its peak", rest(seen) < 1e-3, "bar: 1e-3"),
         Line("contact points in the mean", "400", f"{mean:.0f}", 200 < mean < 800, "the number of wedges is not given; ours has nine"),
         Line("steps per second", "40 with drawing", f"{pace:.0f} without", pace > 40, ONE_CORE),
         Line("with friction 0.2", "not given", "stands" if _stands(loose) else "falls", None),
@@ -168,7 +177,9 @@ def s4(folder: Path) -> list[Line]:
     return [
         Line("size", "50.4k points, 88.2k tets", size, True, "pieces of five sides and 21 levels"),
         Line("response time over collisions", "a straight line", f"{1e6 * slope:.2f} us each, R^2 = {r2:.3f}", r2 >= 0.98, ONE_CORE),
-        Line("deepest point at the end", "not given", f"{100 * seen.depth[-1]:.1f} % of an edge", None),
+        _deepest(seen, 5.0),
+        Line("inverted elements at the end", "none to be seen", f"{inverted_elements(sim)}", inverted_elements(sim) == 0),
+        Line("kinetic energy at the end", "at rest in the picture", f"{rest(seen):.1e} of its peak", rest(seen) < 1e-4, "bar: 1e-4"),
     ]
 
 

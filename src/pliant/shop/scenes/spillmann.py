@@ -8,14 +8,48 @@ from typing import Any
 import numpy as np
 
 from pliant.geometry.quaternions import matrix_to_quaternion
-from pliant.measure.overlap import overlap
+from pliant.measure.overlap import Overlap, overlap
 from pliant.scene import Scene
 from pliant.simulate.simulation import Simulation
 
+ASLANT = 0.1  # of an edge: how deep a contact may be along its own way, which at rims is not the shortest
+REST = 1e-4  # of the energy that was brought in: kinetic energy that counts as rest
+
+
+def unharmed(sim: Simulation, deepest: float) -> Overlap:
+    """No element is inverted, no point is deeper in another body than this part of an edge, nor any contact than ASLANT; the overlap."""
+    found, inverted = overlap(sim), inverted_elements(sim)
+    said = sim.contacts().depth.max(initial=0.0) / found.edge
+    assert inverted == 0, f"{inverted} elements are inverted"
+    assert found.worst < deepest, f"the deepest point is {100 * found.worst:.2f} % of an edge inside another body"
+    assert said < ASLANT, f"a contact is {100 * said:.2f} % of an edge deep, along the way it takes"
+    return found
+
+
+def inverted_elements(sim: Simulation) -> int:
+    return sum(int(np.count_nonzero(group.stretch(sim.state.x) <= 0.0)) for group in sim.world.model.groups)
+
+
+def at_rest(sim: Simulation) -> None:
+    """Kinetic energy is little of what the bodies have come down by and of what they store."""
+    books = sim.books()
+    part = books.kinetic / max(books.elastic + max(books.start - books.gravity, 0.0), 1e-300)
+    assert part < REST, f"kinetic energy is {part:.1e} of what was brought in: no rest"
+
+
+def gains_nothing(sim: Simulation) -> None:
+    """No energy came from nowhere: what was put in and is not there any more was lost, not gained."""
+    books = sim.books()
+    moved = books.elastic + abs(books.start - books.gravity)
+    assert books.lost > -0.02 * moved, f"{-books.lost:.1e} J of {moved:.1e} J came from nowhere"
+
+
+SQUEEZED = 1.2  # [s] when the bars have been held for long
+
 
 def squeezed_bars(
-    squeeze: float = 0.15, layers: int = 3, edge: float = 0.0133, youngs_modulus: float = 1e5, friction: float = 0.6,
-    dt: float = 0.00015, duration: float = 1.2,
+    squeeze: float = 0.4, layers: int = 3, edge: float = 0.0133, youngs_modulus: float = 1e5, friction: float = 0.6,
+    dt: float = 0.0001, duration: float = 1.2,
 ) -> Scene:  # fmt: skip
     """Soft bars, stacked crosswise, are squeezed between two anchors and stay apart.
 
@@ -44,8 +78,11 @@ def squeezed_bars(
 
 
 def expect_squeezed_bars(sim: Simulation) -> list[str]:
-    """The bars are as flat as the anchors demand, and no point is deeper than a hundredth of an edge."""
-    found = overlap(sim)
+    """The bars are as flat as the anchors demand and at rest, none is inverted, and no point is deeper than a hundredth of an edge."""
+    found = unharmed(sim, 0.02)
+    gains_nothing(sim)
+    if sim.time > 0.9 * SQUEEZED:
+        at_rest(sim)
     press = sim.contacts("press").total_force[2]
     gap = sim.points("press")[:, 2].min() - sim.points("floor")[:, 2].max()
     speed = float(abs(sim.state.v).max())
@@ -91,8 +128,11 @@ def soft_cube_stiff_bars(
 
 
 def expect_soft_cube_stiff_bars(sim: Simulation) -> list[str]:
-    """The bars bend little, the cube a lot, and no point is deeper than a hundredth of an edge."""
-    found = overlap(sim)
+    """The bars bend little, the cube a lot, all are at rest, and no point is deeper than a hundredth of an edge."""
+    found = unharmed(sim, 0.02)
+    gains_nothing(sim)
+    if sim.time > 1.9:
+        at_rest(sim)
     lower, upper = sim.contacts("lower", "cube").total_force[2], sim.contacts("upper", "cube").total_force[2]
     waist = sim.points("upper")[:, 2].min() - sim.points("lower")[:, 2].max()
     sag = -float(sim.centre("lower")[2]) - 0.025
@@ -106,10 +146,11 @@ def expect_soft_cube_stiff_bars(sim: Simulation) -> list[str]:
 
 
 INNER, OUTER, DEPTH = 0.15, 0.28, 0.13  # [m]
+ARCH_RESTS = 8.0  # [s] after which the arch stands still
 
 
 def archway(
-    stones: int = 9, drop: int = 2, friction: float = 0.95, youngs_modulus: float = 2e4, density: float = 100.0, dt: float = 0.00037,
+    stones: int = 9, drop: int = 2, friction: float = 0.95, youngs_modulus: float = 2e4, density: float = 100.0, dt: float = 0.0003,
     duration: float = 10.0,
 ) -> Scene:  # fmt: skip
     """An arch of soft stones stands by friction alone, and stays up when balls drop on it.
@@ -146,37 +187,44 @@ def upright(turn: float) -> tuple[float, float, float, float]:
 
 
 def expect_archway(sim: Simulation) -> list[str]:
-    """With enough friction all stones are where they were put, else the arch is down."""
+    """With enough friction all stones are where they were put, hardly in each other, and at rest after a while; else the arch is down."""
     stones = [b.name for b in sim.scene.bodies if b.name.startswith("stone")]
     rest = sim.world.model.nodes.rest
     moved = [float(np.linalg.norm(sim.centre(n) - rest[sim.nodes(n)].mean(axis=0))) for n in stones]
     crown = sim.centre(stones[len(stones) // 2])[2]
     carried = sim.contacts("ground").total_force[2]
     weight = 9.81 * sim.world.model.nodes.mass.sum()
+    gains_nothing(sim)
     if sim.scene.bodies[0].friction > 0.5:
+        unharmed(sim, 0.02)
+        if sim.time > ARCH_RESTS:
+            at_rest(sim)
         assert max(moved) < 0.5 * (OUTER - INNER), f"a stone has moved by {1000 * max(moved):.0f} mm: the arch is down"
     else:
         assert sim.time < 2.0 or crown < INNER, f"the crown is still {1000 * crown:.0f} mm up although friction cannot hold it"
     return [
         f"The crown is {1000 * crown:.1f} mm above the ground; the stones moved by up to {1000 * max(moved):.1f} mm.",
-        f"{len(sim.contacts())} contacts; the ground carries {-carried:.2f} N of {weight:.2f} N.",
+        f"{len(sim.contacts())} contacts; the ground carries {-carried:.2f} N of {weight:.2f} N; "
+        f"the deepest point is {100 * overlap(sim).worst:.2f} % of an edge inside another body.",
     ]
 
 
 PIECES = (("pawn", 0.06), ("rook", 0.06), ("bishop", 0.075), ("queen", 0.085))  # [m]
 ROOM = 0.043  # [m] across for one piece at the start
+PILE_RESTS = 1.45  # [s] after which the pile lies still
 
 
 def chess_500(
     count: int = 500, across: int = 10, youngs_modulus: float = 1e4, friction: float = 0.3, seed: int = 1, dt: float = 0.00011,
-    duration: float = 0.5,
+    duration: float = 1.5, law: str = "neo-hookean",
 ) -> Scene:  # fmt: skip
     """Five hundred soft chess pieces are poured into a container.
 
     count: pieces; across: how many of them fit side by side into the container; seed: of how they are turned.
 
     Pieces of 101 or 105 points and 174 or 180 tets, together 51,000 and 87,750; density 200 kg/m^3: rho g H / E = 0.03 for the
-    whole pile of about 0.15 m. Rayleigh damping of 2 / s and 0.015 ms calms them.
+    whole pile of about 0.15 m. Rayleigh damping of 5 / s and 0.015 ms calms them. They fall so fast (rho v^2 / E = 0.1) that tips and stems
+    are crushed; a corotated material lets their elements turn inside out, a neo-Hookean one does not.
     """
     scene = Scene(dt=dt, duration=duration, contact="noniterative", about="Many soft bodies: contacts grow while the container fills.")
     wide = across * ROOM
@@ -187,7 +235,7 @@ def chess_500(
             name=f"wall{k + 1}", shape=dict(kind="box", size=(0.03, wide + 0.06, tall) if x else (wide + 0.06, 0.03, tall), edge=0.1),
             model="static", position=(x * (0.5 * wide + 0.015), y * (0.5 * wide + 0.015), 0.5 * tall), friction=friction,
         )  # fmt: skip
-    material = dict(youngs_modulus=youngs_modulus, poisson_ratio=0.3, density=200.0, mass_damping=2.0, stiffness_damping=1.5e-5)
+    material = dict(law=law, youngs_modulus=youngs_modulus, poisson_ratio=0.3, density=200.0, mass_damping=5.0, stiffness_damping=1.5e-5)
     random = np.random.default_rng(seed)
     for i in range(count):
         layer, place = divmod(i, across * across)
@@ -201,7 +249,7 @@ def chess_500(
 
 
 def expect_chess_500(sim: Simulation) -> list[str]:
-    """All pieces are in the container and hardly inside each other."""
+    """All pieces are in the container, none is inverted, hardly inside each other; after a while they are at rest."""
     points = sim.points()
     skin = sim.world.model.skin.body[: len(points)]
     soft = points[np.array([k == "fem" for k in sim.world.model.bodies.kind])[skin]]
@@ -210,7 +258,12 @@ def expect_chess_500(sim: Simulation) -> list[str]:
     found = overlap(sim)
     low = soft[soft[:, 2] < wall.shape["size"][2]]
     assert soft[:, 2].min() > -0.005 and np.abs(low[:, :2]).max() < half + 0.005, "a piece has gone through the container"
-    assert np.median(found.depth) < 0.05 * found.edge if len(found.depth) else True, "the pieces are inside each other"
+    inverted = inverted_elements(sim)
+    assert inverted == 0, f"{inverted} elements are inverted"
+    assert found.worst < 0.1 and found.typical < 0.01, f"the pieces are inside each other, the deepest {100 * found.worst:.1f} % of an edge"
+    gains_nothing(sim)
+    if sim.time > PILE_RESTS:
+        at_rest(sim)
     books = sim.books()
     return [
         f"{len(sim.contacts())} contacts; the pile is {1000 * soft[:, 2].max():.0f} mm high; kinetic energy {books.kinetic:.2e} J.",
@@ -283,7 +336,8 @@ def expect_chained_tori(sim: Simulation) -> list[str]:
     assert apart.max(initial=0.0) < 2.0 * MAJOR + MINOR, f"two neighbours are {1000 * apart.max():.1f} mm apart: the chain is torn"
     sheet = sim.points("membrane")
     assert centres[:, 2].min() > sheet[:, 2].min(), "a ring has gone through the membrane"
-    found, books = overlap(sim), sim.books()
+    found, books = unharmed(sim, 0.05), sim.books()
+    gains_nothing(sim)
     nodes, first = sim.world.model.nodes, sim.nodes(rings[0]).start
     fall = 9.81 * float(nodes.mass[first:].sum() * nodes.rest[first:, 2].min())  # [J] what the chain had when it met the membrane
     assert sim.time < CHAIN_RESTS or books.kinetic < 1e-4 * fall, f"kinetic energy {books.kinetic:.1e} J of {fall:.1e} J: no rest"
@@ -295,6 +349,7 @@ def expect_chained_tori(sim: Simulation) -> list[str]:
 
 
 LOWERED = 1.5  # [s] when the held end has come down
+STRIP_RESTS = 4.0  # [s] when it lies still
 
 
 def folding_strip(
@@ -330,6 +385,10 @@ def expect_folding_strip(sim: Simulation) -> list[str]:
     assert z.min() > -0.002, f"the strip is {-1000 * z.min():.1f} mm below the ground"
     assert len(ground) > 0, "the strip does not touch the ground"
     assert sim.time < LOWERED + 0.1 or len(own) > 0, "the strip does not touch itself"
+    unharmed(sim, 0.02)
+    gains_nothing(sim)
+    if sim.time > STRIP_RESTS:
+        at_rest(sim)
     return [
         f"The strip lies between {1000 * z.min():.2f} and {1000 * z.max():.1f} mm; {len(own)} contacts with itself.",
         f"The ground carries {ground.total_force[2]:.3f} N; the fastest point moves at {speed:.1e} m/s.",
@@ -346,6 +405,7 @@ def two_free_cubes(
 
     Cubes of 0.2 and 0.15 m with 125 and 64 points. No gravity, no ground, no damping, so rho g H / E = 0. Forces are balanced
     where the bodies would end the step and act where they start it, so the error of angular momentum shrinks with dt: 0.25 % at 0.5 ms.
+    Mode "paper" turns them by 27 % and gains 1.7 % of their energy, at any dt.
     """
     contact = {"method": "noniterative", "mode": mode}
     scene = Scene(dt=dt, duration=duration, gravity=(0, 0, 0), contact=contact, about="Contact forces come in pairs, without moment.")
@@ -362,19 +422,24 @@ def two_free_cubes(
 
 
 def expect_two_free_cubes(sim: Simulation) -> list[str]:
-    """Momentum to rounding; angular momentum to a thousandth of what either body has about the common centre of mass."""
+    """Momentum to rounding; angular momentum to a thousandth of what either body has about the common centre of mass; no energy gained.
+
+    Mode "paper" spreads the reaction otherwise than it measures the way in: the pair of forces turns the bodies and may do work on them.
+    """
     start = Simulation(sim.scene)
     now, then = sim.books(), start.books()
     pace, turning = np.abs(start.world.model.nodes.mass[:, None] * start.state.v).sum(), yardstick(start)
     lost = float(np.abs(now.momentum - then.momentum).max() / pace)
     turned = float(np.linalg.norm(now.angular_momentum - then.angular_momentum) / turning)
     assert lost < 1e-12, f"momentum changed by {lost:.1e} of the sum of its sizes"
-    if dict(sim.scene.contact).get("mode") == "moment":  # type: ignore[arg-type]
+    moment = dict(sim.scene.contact).get("mode") == "moment"  # type: ignore[arg-type]
+    if moment:
         assert turned < 1e-3, f"angular momentum changed by {100 * turned:.3f} %"
-    kept = now.kinetic / then.kinetic
-    assert kept < 1.0 + 1e-9, "the bodies have gained energy"
+    kept, all_ = now.kinetic / then.kinetic, now.total / then.total
+    assert all_ < 1.0 + (1e-9 if moment else 0.05), f"the bodies have gained {100 * all_ - 100:.2f} % of their energy"
     return [
-        f"Momentum changed by {lost:.1e}, angular momentum by {100 * turned:.4f} %; {100 * kept:.1f} % of the kinetic energy is left.",
+        f"Momentum changed by {lost:.1e}, angular momentum by {100 * turned:.4f} %; {100 * kept:.1f} % of the kinetic energy is left, "
+        f"{100 * all_:.1f} % of it with what is stored.",
     ]
 
 

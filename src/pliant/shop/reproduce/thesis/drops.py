@@ -116,6 +116,7 @@ DEEPER = (1.4, 2.0)  # published range of the depth of CPF over DPF
 REGIME = (0.44, 0.67)  # the s that it belongs to
 OPEN = "sizes and masses are not published"
 SUNK = "k dt^2 is 0.8 instead of 0.5 (E33), and springs so soft let our bar slip off the cube: no contact at rest to compare"
+BEYOND = "beyond the smooth limits of both; CPF damps less (T2), which may be why; not shown"
 Both = dict[str, History]
 
 
@@ -206,6 +207,9 @@ def stiffnesses(folder: Path) -> list[Line]:
     cases = ((0.005, 20000.0), (0.01, 5000.0), (0.02, 1250.0), (0.04, 500.0))
     runs = {case: dropped(*case, fall=0.02) for case in cases}
     plot(folder / "T4.png", [(f"dt = {dt} s, k = {k:g} N/m", "force on the bar [N]", forces(both)) for (dt, k), both in runs.items()])
+    depth = [(f"dt = {dt} s, k = {k:g} N/m", "summed depth [m]", {SHORT[m]: (h.time, h.depth) for m, h in both.items()})
+             for (dt, k), both in runs.items()]  # fmt: skip
+    plot(folder / "T4-depth.png", depth)  # Fig. 7.6
     lines = []
     for (dt, k), both in runs.items():
         lines += compared(f"T4 dt = {dt} s, k = {k:g} N/m", k, both, SUNK if k == 500.0 else OPEN)
@@ -264,6 +268,12 @@ def depths(folder: Path) -> list[Line]:
         lines.append(
             Line(f"T5 {SHORT[method]} is smooth up to k", f"{k:g} N/m", f"{limit[method]:g} N/m", abs(limit[method] - k) < 0.2 * k, OPEN)
         )
+    for k in runs:
+        of = {m: 100 * rough[m][k] for m in (DPF, CPF)}
+        calm = max(of.values()) < 100 * ROUGH
+        why = "both smooth" if calm else "" if of[CPF] <= of[DPF] else BEYOND
+        said = f"DPF {of[DPF]:.1f} %, CPF {of[CPF]:.1f} % of the weight"
+        lines.append(Line(f"T5 k = {k:g} N/m: jitter", "CPF smoother", said, of[CPF] <= of[DPF] or calm, why))
     both = runs[limit[CPF]][CPF], runs[limit[DPF]][DPF] if limit[DPF] in runs else runs[1000.0][DPF]
     return [
         *lines,

@@ -186,7 +186,8 @@ def stops_on_slope(folder: Path) -> list[Line]:
                     UNITS if options is YN else "",
                 )
             )
-    plot(folder / "T8.png", [("slope of 10 degrees", "way up [m]", curves)])
+    speeds = {label: (time, np.gradient(x, time)) for label, (time, x) in curves.items()}
+    plot(folder / "T8.png", [("slope of 10 degrees", "way up [m]", curves), ("", "speed up the slope [m/s]", speeds)])
     found, tangent = threshold(), math.tan(math.radians(10))
     why = "the thesis finds 0.4, 2.3 times Coulomb's (E40); impulse form, static = sliding"
     return [*lines, Line("T8 least friction that holds", f"Coulomb {tangent:.4f}", f"{found:.4f}", abs(found / tangent - 1) < 0.01, why)]
