@@ -205,7 +205,7 @@ class Session:
             if self.hand is not None:
                 self.hand.reach()
             epoch, tape = self.sim.epoch, self.tape
-            report = self.sim.step(each=None if tape is None else lambda part: tape.part(part.contacts))
+            report = self.sim.step(each=None if tape is None else tape.part)
         except PliantError as error:
             self.running = False
             self.trouble[str(error)] = None
@@ -221,7 +221,7 @@ class Session:
         self.history.take(self.sim, report, elastic=time.perf_counter() > self._due or not self.running, pull=pull)
         self.pace.stepped(self.sim.time)
         if self.tape is not None:
-            self.tape.step(self.sim, report, pull)
+            self.tape.step(self.sim, pull)
 
     # -- what is shown
 

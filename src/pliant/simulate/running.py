@@ -14,9 +14,11 @@ from typing import Any
 import numpy as np
 
 from pliant.base import Floats, PliantError
-from pliant.measure.books import Rubbing, books
+from pliant.measure.account import gain_warnings
+from pliant.measure.books import books
 from pliant.measure.history import FIELDS, History
-from pliant.measure.pairs import per_pair
+from pliant.measure.interval import FINE, Interval
+from pliant.measure.scales import scales_of
 from pliant.record import Record, Recorder, Run, Unrecorded, estimate_bytes, fold, resume_writer
 from pliant.record.elements import element_stretch
 from pliant.record.snapshot import freeze, pack_scene, thaw, unpack_scene
@@ -32,7 +34,7 @@ FRAMES = 100  # of a run, unless `every` is given
 FIELD_BYTES = {"point/fields": 56, "cell/fields": 8}  # of what is recorded in every frame
 STEP_BYTES = 300  # of a step's row in the tables
 UNBALANCED = 1e-6  # part of all contact impulses by which they may miss the change of momentum
-FROM_NOWHERE = 0.02  # part of the energy that moved by which it may grow without a reason
+FROM_NOWHERE = 0.01  # part of the energy that moved by which it may grow without a reason
 
 
 @dataclass
@@ -206,7 +208,7 @@ class _Loop:
         if recorder.frames:
             self.history.restore({name: np.array(saved[f"history/{name}"]) for name in FIELDS})
         self.steps, self.max_depth, self.max_contacts, self.imbalance = 0, 0.0, 0, 0.0
-        self.rubbing = Rubbing()
+        self.interval = Interval()
         self.moved = 0.0  # [J] most energy that was kinetic, or was given or lost by bodies
         self.notes: list[str] = []
         self.cut: dict[tuple[str, str], tuple[int, float]] = {}  # pairs that would have passed: how often, first time [s]
@@ -247,7 +249,7 @@ class _Loop:
         self.max_depth = max(self.max_depth, report.max_depth)
         self.max_contacts = max(self.max_contacts, len(report.contacts))
         self.imbalance = max(self.imbalance, report.balance.error)
-        self.rubbing.take(report.contacts)
+        self.interval.take(report, self.recorder.keeps)
         for stage, seconds in report.timings.items():
             self.timings[stage] = self.timings.get(stage, 0.0) + seconds
         self.notes += [w for w in report.warnings if w not in self.notes]
@@ -258,6 +260,17 @@ class _Loop:
             self.history.take(report.contacts)
         if self.watch is not None:
             self.watch(report)
+        if report.more and FINE * self.interval.dt >= scales_of(self.sim.world).finest:
+            self.row(at_frame=False)
+
+    def row(self, at_frame: bool) -> None:
+        """A row of the history; the elastic energy is in those of frames."""
+        if self.recorder.keeps or at_frame:
+            values = step_values(self.sim, self.interval, elastic=at_frame and self.recorder.keeps)
+            self.moved = max(self.moved, values["kinetic"], abs(values["contact_work"]))
+        if self.recorder.keeps:
+            self.recorder.step(values, self.interval.pairs(self.sim.world))
+        self.interval = Interval()
 
     def take(self, report: StepReport, at_frame: bool) -> None:
         """Watch and record one step of the scene."""
@@ -265,11 +278,7 @@ class _Loop:
             self.guard = Guard(self.sim, inverted=self.guard.inverted)
             self.show()
         self.guard.after_step(report.dt)
-        if self.recorder.keeps or at_frame:
-            values = step_values(self.sim, report, elastic=at_frame and self.recorder.keeps)
-            self.moved = max(self.moved, values["kinetic"], abs(values["contact_work"]))
-        if self.recorder.keeps:
-            self.recorder.step(values, per_pair(report.contacts))
+        self.row(at_frame)
         if self.progress is not None:
             sim = self.sim
             self.progress(Progress(sim.time, sim.scene.duration, self.steps, len(report.contacts), report.max_depth))
@@ -331,18 +340,17 @@ class _Loop:
                 f"Energy of {-now.lost:.3g} J came from nowhere, {-now.lost / scale:.1%} of what moved in this run: "
                 "the step is too long. Use a smaller dt, or integrator = \"implicit\"."
             )
-        rubbed = self.rubbing.warning(self.sim.world.model.bodies.names, FROM_NOWHERE * scale, scale)
-        return [*wrong, rubbed] if rubbed else wrong
+        return wrong + gain_warnings(self.sim.state.pairs, self.sim.world.model.bodies, scale, FROM_NOWHERE)
 
 
-def step_values(sim: Simulation, report: StepReport, elastic: bool = False) -> dict[str, Any]:
-    """Numbers of one step for the run file; the elastic energy costs a pass over the elements and is NaN unless asked for."""
+def step_values(sim: Simulation, interval: Interval, elastic: bool = False) -> dict[str, Any]:
+    """Numbers of one row for the run file; the elastic energy costs a pass over the elements and is NaN unless asked for."""
     now = books(sim.world, elastic=elastic)
     return {
-        "time": report.time, "dt": report.dt, "kinetic": now.kinetic, "elastic": now.elastic, "gravity": now.gravity,
+        "time": sim.time, "dt": interval.dt, "kinetic": now.kinetic, "elastic": now.elastic, "gravity": now.gravity,
         "contact_work": now.contact, "friction_work": now.friction, "attachment_work": now.attachments, "drive_work": now.drives,
-        "load_work": now.loads, "lost": now.lost, "imbalance": report.balance.error,
+        "load_work": now.loads, "lost": now.lost, "imbalance": interval.imbalance,
         "momentum": now.momentum, "angular_momentum": now.angular_momentum,
-        "contacts": len(report.contacts), "max_depth": report.max_depth, "iterations": report.solver_iterations,
-        **{f"seconds {stage}": seconds for stage, seconds in report.timings.items()},
+        "contacts": interval.contacts, "max_depth": interval.max_depth, "iterations": interval.iterations,
+        **{f"seconds {stage}": seconds for stage, seconds in interval.timings.items()},
     }  # fmt: skip
