@@ -3,7 +3,7 @@
 The size of a closed body is 6 V / A, which is the diameter of a ball and the edge of a cube. Its *time* is what a wave along a bar of its
 material needs to cross it, size / sqrt(E / rho): a force that is averaged over less tells how single waves arrive, and one over more hides
 how the body as a whole was pushed. Rigid bodies have no such time; two of them are averaged over the time in which gravity moves the
-smaller one by its size, sqrt(size / g).
+smaller one by its size, sqrt(2 size / g).
 """
 
 from __future__ import annotations
@@ -13,11 +13,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from pliant.base import Floats, Ints
+from pliant.bodies.register import room_of
 from pliant.detect.closest import face_neighbours
 from pliant.geometry.mesh import TET_EDGES
 from pliant.model import Skin
 from pliant.world.world import World
 
+PART = 0.25  # of the size of a rigid body, for want of elements: those of a mesh that is just good enough to see its shape
 SENSOR = 0.01  # [s] window for two rigid bodies without gravity, who have no time of their own: that of a common force sensor
 
 
@@ -27,6 +29,7 @@ class Scales:
 
     size: Floats  # [m] (B,) infinite of planes
     edge: Floats  # [m] (B,) mean edge of elements, or spacing of samples; infinite of what is rigid
+    length: Floats  # [m] (B,) that depth is measured against: the edge; of what is rigid PART of its size, of what is quasi-rigid its size
     time: Floats  # [s] (B,) infinite of what is rigid, and of sheets
     modulus: Floats  # [Pa] (B,) infinite of what is rigid
 
@@ -41,12 +44,14 @@ class Scales:
         time = np.full(count, np.inf)
         time[soft] = size[soft] * np.sqrt(mass[soft] / volume[soft] / modulus[soft])
         edge = np.where(np.isfinite(modulus), _edges(world, volume), np.inf)
-        return Scales(size, edge, time, modulus)
+        local = np.array([room_of(kind).local for kind in rest.bodies.kind], bool)
+        length = np.where(local, size, np.where(np.isfinite(edge), edge, PART * size))
+        return Scales(size, edge, length, time, modulus)
 
     def window(self, a: Ints, b: Ints, gravity: Floats) -> Floats:
         """Time over which a force between bodies is averaged [s], (k,); gravity [m/s^2], (3,)."""
         time, size, g = np.minimum(self.time[a], self.time[b]), np.minimum(self.size[a], self.size[b]), float(np.linalg.norm(gravity))
-        falls = np.sqrt(size / g) if g > 0.0 else np.full(len(time), np.inf)
+        falls = np.sqrt(2.0 * size / g) if g > 0.0 else np.full(len(time), np.inf)
         return np.where(np.isfinite(time), time, np.where(np.isfinite(falls), falls, SENSOR))
 
     @property
