@@ -20,6 +20,7 @@ from pliant.record import Recorder, Run, human
 from pliant.record.orders import Order, from_lowest
 from pliant.simulate.running import Outcome, Progress, expected_size
 from pliant.simulate.simulation import Simulation
+from pliant.simulate.verdicts import merged
 
 MOST_PARTED = 8  # pairs that are named
 MOST_PEAKS = 8  # pairs in the table of the hardest contacts
@@ -100,13 +101,15 @@ def summary_facts(outcome: Outcome, made: list[Path]) -> dict[str, Any]:
     with Run.open(outcome.path) as run:
         forces = Forces(run).all()
     return {
-        "headline": headline(forces[0]) if forces else "Nothing touched anything.", "status": outcome.status, "message": outcome.message, "run": str(outcome.path), "pictures": [str(p) for p in made],
+        "headline": headline(forces[0]) if forces else "Nothing touched anything.", "through": outcome.through,
+        "status": outcome.status, "message": outcome.message, "run": str(outcome.path), "pictures": [str(p) for p in made],
         "time": sim.time, "steps": sim.state.step, "seconds": outcome.seconds, "max_depth": outcome.max_depth,
         "max_contacts": outcome.max_contacts, "kinetic": books.kinetic, "elastic": books.elastic, "gravity": books.gravity,
         "gravity_from_lowest": _gravity_from_lowest(outcome),
         "contact_work": books.contact, "friction_work": books.friction, "attachment_work": books.attachments,
         "drive_work": books.drives, "load_work": books.loads, "lost": books.lost, "imbalance": outcome.imbalance, "pairs": pairs,
-        "forces": [found.facts for found in forces], "accounts": [vars(pair) for pair in books.pairs], "notes": outcome.notes, "timings": outcome.timings,
+        "forces": [found.facts for found in forces], "accounts": [vars(pair) for pair in books.pairs],
+        "notes": outcome.notes, "timings": outcome.timings,
     }  # fmt: skip
 
 
@@ -159,9 +162,8 @@ def peak_table(forces: list[dict[str, Any]]) -> Any:
     for found in forces[:MOST_PEAKS]:
         told = found["resolution"]
         words = ", ".join(told[name] or "-" for name in ("in_depth", "in_time", "in_space"))
-        table.add_row(
-            found["a"], found["b"], f"{found['mean']:.4g}", milliseconds(found["window"]), f"{found['at']:.4g}", f"{found['peak']:.4g}", words
-        )
+        numbers = (f"{found[name]:.4g}" for name in ("at", "peak"))
+        table.add_row(found["a"], found["b"], f"{found['mean']:.4g}", milliseconds(found["window"]), *numbers, words)
     return table
 
 
@@ -173,8 +175,11 @@ def summary_table(outcome: Outcome, facts: dict[str, Any]) -> None:
     console = Console(highlight=False)
     if outcome.message:
         console.print(f"[bold red]{outcome.status}[/]: {outcome.message}", soft_wrap=True)
+    if outcome.through:
+        console.print(f"[bold red]{escape(outcome.through)}[/]", soft_wrap=True)
     console.print(escape(facts["headline"]), soft_wrap=True)
-    for note in outcome.notes[len(outcome.simulation.notes) :]:
+    said = {outcome.through, *merged(outcome.simulation.notes)}
+    for note in [note for note in outcome.notes if note not in said]:
         console.print(f"  {escape(note)}", soft_wrap=True)
     if facts["forces"]:
         console.print(peak_table(facts["forces"]))

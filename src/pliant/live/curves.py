@@ -35,7 +35,8 @@ def run_curves(run: Run) -> list[dict[str, Any]]:
     first = {name: int(np.argmax(force > 0.0)) for name, force in forces.items()}
     body = {name: k for k, name in enumerate(run.cells(-1).bodies.values())}
     order = sorted(forces, key=lambda name: (first[name], [body.get(end, len(body)) for end in name.split(" – ")]))
-    return plots_of(time, series, forces, {name: k for k, name in enumerate(order)}, run.orders, "contact force, mean" if "window" in pairs else "contact force")
+    title = "contact force, mean" if "window" in pairs else "contact force"
+    return plots_of(time, series, forces, {name: k for k, name in enumerate(order)}, run.orders, title)
 
 
 def plots_of(

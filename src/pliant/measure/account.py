@@ -9,12 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from pliant.base import Floats, Ints
 from pliant.contact.contacts import Contacts
 from pliant.kernels import dot, kernel, load
+from pliant.measure.scales import summed
 from pliant.model import Bodies, Rest
 from pliant.world import bindings
 from pliant.world.motion import Motion, Rows
@@ -81,7 +83,7 @@ def pair_work(world: World, motion: Motion) -> PairWork:
     ends, work = np.empty((2, len(rows)), np.int64), np.empty((2, len(rows)))
     _row_work(rows.start, rows.point, rows.weight, motion.kept(Owner).body, rows.normal, impulse, before + after, ends, work)
     pair, which = np.unique(key_of(ends[0], ends[1]), return_inverse=True)
-    sums = (np.bincount(which, each, len(pair)) for each in work)
+    sums = (summed(which, each, len(pair)) for each in work)
     kinetic = (
         kinetic_energies(world, state.v, state.velocity, state.spin, turning[0]),
         kinetic_energies(world, motion.v, velocity, motion.spin, turning[1]),
@@ -92,9 +94,9 @@ def pair_work(world: World, motion: Motion) -> PairWork:
 def kinetic_energies(world: World, v: Floats, velocity: Floats, spin: Floats, turning: Floats) -> Floats:
     """Kinetic energy of each body that can move [J], (B,)."""
     nodes, frames, count = world.model.nodes, world.model.frames, len(world.model.bodies)
-    out = np.bincount(nodes.body, 0.5 * nodes.mass * np.einsum("ni,ni->n", v, v), count)
+    out = summed(nodes.body, 0.5 * nodes.mass * np.einsum("ni,ni->n", v, v), count)
     twice = frames.mass * np.einsum("fi,fi->f", velocity, velocity) + np.einsum("fi,fi->f", spin, turning)
-    return out + np.bincount(frames.body, np.where(frames.inverse > 0.0, 0.5 * twice, 0.0), count)
+    return out + summed(frames.body, np.where(frames.inverse > 0.0, 0.5 * twice, 0.0), count)
 
 
 def _of_both(energy: Floats, a: Ints, b: Ints) -> Floats:
@@ -107,9 +109,12 @@ def _row_work(start, point, weight, owner, normal, impulse, twice, ends, work): 
     """Bodies of both sides of each row, and its work along the normal and across it; `twice` the mean velocity."""
     for r in range(len(impulse)):
         ends[0, r], ends[1, r] = -1, -1
+        most, least = 0.0, 0.0  # beyond the end of an edge a point of A has a small weight of B's sign
         for k in range(start[r], start[r + 1]):
-            if weight[k] != 0.0:
-                ends[0 if weight[k] > 0.0 else 1, r] = owner[point[k]]
+            if weight[k] > most:
+                most, ends[0, r] = weight[k], owner[point[k]]
+            elif weight[k] < least:
+                least, ends[1, r] = weight[k], owner[point[k]]
         n, j, v = load(normal, r), load(impulse, r), load(twice, r)
         work[0, r] = 0.5 * dot(j, n) * dot(v, n)
         work[1, r] = 0.5 * dot(j, v) - work[0, r]
@@ -226,15 +231,15 @@ NAMED = 3  # pairs in a sentence
 
 
 def gain_warnings(pairs: Pairs, bodies: Bodies, moved: float, share: float) -> list[str]:
-    """Sentences about pairs that made energy, if it is more than a share of what moved in the run [J]; fragments count as what they were."""
+    """Sentences about pairs that made energy, if it is more than a share of what moved in the run [J]; fragments are what they were."""
     if not pairs:
         return []
     names, origin = bodies.names, np.append(bodies.origin(), -1)
     a, b = (origin[end] for end in ends_of(pairs["pair"]))
     family, which = np.unique(key_of(a, b), return_inverse=True)
     each, most, when = gains(pairs)
-    gain = np.bincount(which, each, len(family))
-    rubbed = np.bincount(which, pairs["friction"], len(family))
+    gain = summed(which, each, len(family))
+    rubbed = summed(which, pairs["friction"], len(family))
     said = []
     if gain.sum() > share * moved:
         found = []
@@ -255,6 +260,6 @@ def gain_warnings(pairs: Pairs, bodies: Bodies, moved: float, share: float) -> l
     return said
 
 
-def _called(key: np.int64, names: list[str]) -> str:
-    a, b = ends_of(key)
+def _called(key: Any, names: list[str]) -> str:
+    a, b = (int(end) for end in ends_of(key))
     return f"'{names[a] if a >= 0 else 'the world'}' and '{names[b]}'"

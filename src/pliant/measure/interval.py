@@ -1,7 +1,7 @@
 """What happens from one row of the history to the next: a step, or parts of one that had to be divided, added up.
 
-Impulses and work are sums over all parts; forces, torques and areas are means over the time of the interval, so that force times its length is
-the impulse; pressure, depth and `peak` are the largest of any part. So the history of a run has every impulse that the bodies got.
+Impulses and work are sums over all parts; forces, torques and areas are means over the time of the interval, so that force times its
+length is the impulse; pressure, depth and `peak` are the largest of any part. So the history has every impulse that the bodies got.
 """
 
 from __future__ import annotations
@@ -55,7 +55,8 @@ class Interval:
         scales, (a, b) = scales_of(world), (found["a"], found["b"])
         against = {
             "window": scales.window(a, b, world.model.gravity), "edge": np.minimum(scales.edge[a], scales.edge[b]),
-            "length": np.minimum(scales.length[a], scales.length[b]), "elastic": scales.elastic_depth(a, b, found["normal_force"], found["area"]),
+            "length": np.minimum(scales.length[a], scales.length[b]),
+            "elastic": scales.elastic_depth(a, b, found["normal_force"], found["area"]),
         }  # fmt: skip
         return {name: values for name, values in found.items() if name not in ("dt", "key")} | against
 

@@ -38,7 +38,7 @@ class Scales:
         """From the shapes at rest."""
         rest, count = world.rest, len(world.model.bodies)
         size, volume = _sizes(rest.points, rest.skin, count)
-        mass = np.bincount(rest.nodes.body, rest.nodes.mass, count) + np.bincount(rest.frames.body, rest.frames.mass, count)
+        mass = summed(rest.nodes.body, rest.nodes.mass, count) + summed(rest.frames.body, rest.frames.mass, count)
         modulus = rest.bodies.modulus
         soft = np.isfinite(modulus) & (volume > 0.0) & (mass > 0.0)
         time = np.full(count, np.inf)
@@ -74,22 +74,27 @@ def scales_of(world: World) -> Scales:
     return world.kept[Scales]  # type: ignore[no-any-return]
 
 
+def summed(owner: Ints, values: Floats, count: int) -> Floats:
+    """Sum of values by their owner, (count,)."""
+    return np.bincount(owner, values, count).astype(np.float64)  # integers if empty
+
+
 def _sizes(points: Floats, skin: Skin, count: int) -> tuple[Floats, Floats]:
     """6 V / A of closed bodies [m], the root of the area of sheets, infinite without a surface; and volumes [m^3], 0 of sheets."""
     shown = skin.body >= 0
-    middle = np.stack([np.bincount(skin.body[shown], points[shown, k], count) for k in range(3)], axis=1)
-    middle /= np.maximum(np.bincount(skin.body[shown], minlength=count), 1)[:, None]
+    middle = np.stack([summed(skin.body[shown], points[shown, k], count) for k in range(3)], axis=1)
+    middle = middle / np.maximum(np.bincount(skin.body[shown], minlength=count), 1)[:, None]
     x = points[skin.faces] - middle[skin.face_body][:, None]
     normal = np.cross(x[:, 1] - x[:, 0], x[:, 2] - x[:, 0])
-    area = 0.5 * np.bincount(skin.face_body, np.linalg.norm(normal, axis=1), count)
-    volume = np.bincount(skin.face_body, np.sum(normal * x[:, 0], axis=1), count) / 6.0
+    area = 0.5 * summed(skin.face_body, np.linalg.norm(normal, axis=1), count)
+    volume = summed(skin.face_body, np.sum(normal * x[:, 0], axis=1), count) / 6.0
     if len(skin.faces):
         volume[skin.face_body[(face_neighbours(skin.faces) < 0).any(axis=1)]] = 0.0  # a rim: no inside
     if len(skin.area):
         known = shown & (skin.area > 0.0)
         owner, part = skin.body[known], skin.area[known]
-        area += np.bincount(owner, part, count)
-        volume += np.bincount(owner, part * np.sum(skin.normal[known] * (points[known] - middle[owner]), axis=1), count) / 3.0
+        area += summed(owner, part, count)
+        volume += summed(owner, part * np.sum(skin.normal[known] * (points[known] - middle[owner]), axis=1), count) / 3.0
     volume = np.maximum(volume, 0.0)
     size = np.where(volume > 0.0, 6.0 * volume / np.where(area > 0.0, area, 1.0), np.where(area > 0.0, np.sqrt(area), np.inf))
     return size, volume

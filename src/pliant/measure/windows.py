@@ -1,8 +1,8 @@
 """One number from a history: means over a window, peaks of them, integrals, times of events.
 
-A history has a value (or a vector) for each step, which holds over the whole step: `end` [s] is where it ends, `dt` [s] its length. A *windowed peak* is
-the largest mean over any stretch of time of the given length: what a sensor that averages would have shown, and what does not grow without
-bound as steps become shorter.
+A history has a value (or a vector) for each step, which holds over the whole step: `end` [s] is where it ends, `dt` [s] its length. A
+*windowed peak* is the largest mean over any stretch of time of the given length: what a sensor that averages would have shown, and what
+does not grow without bound as steps become shorter.
 """
 
 from __future__ import annotations

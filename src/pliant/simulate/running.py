@@ -28,8 +28,8 @@ from pliant.simulate.drawn import cell_fields, drawn_cells, point_fields
 from pliant.simulate.guards import Guard, check_start
 from pliant.simulate.simulation import Simulation
 from pliant.simulate.step import StepReport
+from pliant.simulate.verdicts import Depths, Matter, Through, merged
 
-DEEP = 0.3  # of the smallest body: contacts deeper than this are said to be wrong
 FRAMES = 100  # of a run, unless `every` is given
 FIELD_BYTES = {"point/fields": 56, "cell/fields": 8}  # of what is recorded in every frame
 STEP_BYTES = 300  # of a step's row in the tables
@@ -63,6 +63,7 @@ class Outcome:
     imbalance: float = 0.0  # largest part of the contact impulses of a step that the momenta of the bodies miss
     notes: list[str] = field(default_factory=list)
     timings: dict[str, float] = field(default_factory=dict)  # [s] per stage
+    through: str = ""  # who went through whom, in a sentence
 
 
 def start(
@@ -157,17 +158,15 @@ def run(
             status, message = "failed", str(error)
     if status != "failed":  # a state that failed would fail again; resume goes back to the one before
         loop.save()
-    smallest = float(loop.guard.extent.min(initial=math.inf))
-    if loop.max_depth > DEEP * smallest:
-        loop.notes.append(
-            f"Contacts were up to {loop.max_depth:.3g} m deep, and the smallest body is {smallest:.3g} m large: the step of {sim.dt:g} s "
-            "is too long for such speeds, so what this run shows of contact is wrong. Use a smaller dt."
-        )
-    notes = list(dict.fromkeys([*sim.notes, *loop.notes, *loop.cuts(), *loop.accounts(), *loop.guard.notes]))
+    through = loop.through.notes()
+    notes = merged([
+        *through, *sim.notes, *loop.notes, *loop.cuts(), *loop.depths.notes(), *loop.accounts(), *loop.matter.notes(), *loop.guard.notes,
+    ])  # fmt: skip
     path = recorder.close(status, message, notes)
     seconds = time.perf_counter() - began
     return Outcome(
         status, message, path, sim, loop.steps, seconds, loop.max_depth, loop.max_contacts, loop.imbalance, notes, loop.timings,
+        through[0] if through else "",
     )  # fmt: skip
 
 
@@ -201,7 +200,7 @@ class _Loop:
         watch: Callable[[StepReport], None] | None,
     ) -> None:
         self.sim, self.recorder, self.progress, self.watch = sim, recorder, progress, watch
-        self.guard = Guard(sim)
+        self.guard, self.depths, self.through, self.matter = Guard(sim), Depths(sim), Through(sim), Matter(sim)
         saved = recorder.run().state().arrays if recorder.frames else {}
         first = np.array(saved["history/first"]) if "history/first" in saved else recorder.run().points(0) if recorder.frames else None
         self.history = History(sim, first)
@@ -250,6 +249,8 @@ class _Loop:
         self.max_contacts = max(self.max_contacts, len(report.contacts))
         self.imbalance = max(self.imbalance, report.balance.error)
         self.interval.take(report, self.recorder.keeps)
+        self.depths.take(report)
+        self.through.take(report)
         for stage, seconds in report.timings.items():
             self.timings[stage] = self.timings.get(stage, 0.0) + seconds
         self.notes += [w for w in report.warnings if w not in self.notes]
@@ -291,6 +292,8 @@ class _Loop:
             self.frame(self.recorder, stretches)
         else:
             self.recorder.frame(sim.time)
+        self.through.look()
+        self.matter.look()
         self.guard.at_frame(stretches)  # after the frame, so that what went wrong can be seen, and before its checkpoint
         if self.recorder.checkpoint_due:
             self.save()
