@@ -51,8 +51,8 @@ class Forces:
     def __init__(self, run: Run) -> None:
         self.series, self.pairs = run.series(), run.pairs()
         self.names: dict[int, str] = run.cells(-1).bodies if run.frames else {}
-        self.time, self.dt = (self.series.get(name, np.zeros(0)) for name in ("time", "dt"))
-        touched = len(self.pairs.get("row", ())) > 0
+        self.time, self.dt = _steps(self.series)
+        touched = len(self.pairs.get("row", ())) > 0 and len(self.time) > 0
         ends = np.stack([self.pairs["a"], self.pairs["b"]], axis=1) if touched else np.zeros((0, 2), np.int64)
         self.ends, which = np.unique(ends, axis=0, return_inverse=True)
         order = np.argsort(which.ravel(), kind="stable")
@@ -117,6 +117,14 @@ class Forces:
             a, b, mean, at, wide, half, steps, float(single[top]), float(self.time[step[top]]), np.sum(force.T * dt, axis=1),
             float(self.time[step[0]]), float(self.time[step[-1]]), judged,
         )  # fmt: skip
+
+
+def _steps(series: dict[str, np.ndarray]) -> tuple[Floats, Floats]:
+    """Ends and lengths of steps [s]; runs of other programs may have one of them only, or none."""
+    if "dt" in series:
+        return series.get("time", np.cumsum(series["dt"])), series["dt"]
+    time = series.get("time", np.zeros(0))
+    return time, np.diff(time, prepend=2.0 * time[0] - time[1]) if len(time) > 1 else np.ones_like(time)
 
 
 def headline(found: Peak) -> str:
