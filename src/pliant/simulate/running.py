@@ -71,14 +71,19 @@ def start(
 ) -> tuple[Simulation, Recorder]:
     """Build a scene and open its run file, which from then on holds all that is needed to go on."""
     sim, every = _built(scene, every)
+    return sim, recorded(sim, out, every, checkpoint_every, overwrite)
+
+
+def recorded(sim: Simulation, out: str | Path, every: float, checkpoint_every: int = 10, overwrite: bool = False) -> Recorder:
+    """A run file for a simulation, which need not be at its beginning."""
     text, meshes = pack_scene(sim.given)
-    header = {"scene": text, "name": scene.name, "kinds": sim.world.model.bodies.kind}
+    header = {"scene": text, "name": sim.given.name, "kinds": sim.world.model.bodies.kind}
     try:
         Path(out).parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise PliantError(f"Cannot make the folder {Path(out).parent} for the run: {error.strerror}.") from None
     begin = [Record("model", {}, meshes), checkpoint(sim, History(sim))]
-    return sim, Recorder(out, header, every, checkpoint_every, overwrite, begin=begin)
+    return Recorder(out, header, every, checkpoint_every, overwrite, begin=begin)
 
 
 def start_unrecorded(scene: Scene, every: float | None = None) -> tuple[Simulation, Unrecorded]:
