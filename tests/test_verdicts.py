@@ -94,6 +94,46 @@ def test_a_remedy_that_is_named_helps(method, tmp_path):
     assert WORDS.index(words[1].in_depth) < WORDS.index(words[0].in_depth), (words[0].depth, words[1].depth, remedy)
 
 
+def told(scene, path, pair):
+    """What is said of a pair after a run."""
+    running.run(*running.start(scene, path))
+    with Run.open(path) as run:
+        return Forces(run).of(*pair)
+
+
+def lying(edge, dt=5e-3):
+    """A rigid box lies on a soft mat."""
+    scene = Scene(dt=dt, duration=0.05, contact="patch")
+    scene.add(name="ground", shape="plane", model="static")
+    mat = dict(kind="box", size=(0.07, 0.07, 0.02), edge=edge)
+    scene.add(name="mat", shape=mat, position=(0, 0, 0.01), material=dict(youngs_modulus=1e5, density=500.0))
+    box = dict(kind="box", size=(0.05,) * 3, edge=0.05)
+    scene.add(name="box", model="rigid", shape=box, position=(0.001, 0.002, 0.0451), material=dict(density=2000.0))
+    return scene
+
+
+def test_an_edge_that_is_named_resolves_the_contact_in_space(tmp_path):
+    before = told(lying(0.01), tmp_path / "before", ("mat", "box"))
+    assert before.resolution.in_space == "not resolved" and before.resolution.across < 6.0 and f"{1e3 * before.resolution.finer_edge:.2g} mm" in before.advice[-1]
+    after = told(lying(before.resolution.finer_edge), tmp_path / "after", ("mat", "box"))
+    assert WORDS.index(after.resolution.in_space) < WORDS.index("not resolved"), (before.resolution, after.resolution)
+
+
+def test_a_step_that_is_named_resolves_the_contact_in_time(tmp_path):
+    def thrown(dt):
+        scene = Scene(dt=dt, duration=0.03, gravity=(0, 0, 0), contact="noniterative")
+        scene.add(name="ground", shape="plane", model="static")
+        soft = dict(youngs_modulus=1e6, poisson_ratio=0.3)
+        ball = dict(kind="ball", radius=0.05, edge=0.04)
+        scene.add(name="ball", shape=ball, position=(0, 0, 0.0505), velocity=(0, 0, -1), material=soft)
+        return scene
+
+    before = told(thrown(3e-3), tmp_path / "before", ("ground", "ball"))
+    assert before.resolution.in_time == "not resolved" and f"dt = {before.resolution.finer_dt:.2g} s" in before.advice[0]
+    after = told(thrown(before.resolution.finer_dt), tmp_path / "after", ("ground", "ball"))
+    assert after.resolution.in_time == "resolved" and after.window == before.window
+
+
 def test_volumes_of_skins_that_shrink_or_turn_inside_out_are_told():
     scene = Scene(gravity=(0, 0, 0))
     scene.add(name="lump", shape=dict(kind="ball", radius=0.05, edge=0.05), position=(1, 2, 3), material=dict(youngs_modulus=1e4))

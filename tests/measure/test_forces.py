@@ -96,6 +96,8 @@ def test_a_force_is_not_resolved_in_time_while_half_a_window_tells_more_with_few
     rough, fine = Forces(Recorded(4e-3, blow, 0.02)).strongest(), Forces(Recorded(4e-4, blow, 0.02)).strongest()
     assert rough.resolution.in_time == "not resolved" and rough.steps == pytest.approx(2.5)
     assert rough.resolution.finer_dt == pytest.approx(0.02 / 20) and fine.resolution.in_time == "resolved"  # 25 steps
+    short = Forces(Recorded(4e-3, np.concatenate([np.zeros(9), np.full(4, 7.0), np.zeros(9)]), 0.008)).strongest()
+    assert short.resolution.time == pytest.approx(0.0) and short.resolution.in_time == "not resolved", "a touch of four steps"
     steady = Forces(Recorded(4e-3, np.full(40, 7.0), 0.02)).strongest()
     assert steady.resolution.in_time == "resolved" and steady.mean == pytest.approx(7.0)
     within = Forces(Recorded(4e-3, blow, 1e-4)).strongest()  # a window within a step
@@ -110,4 +112,4 @@ def test_words_of_depth_and_space():
     assert found.depth == pytest.approx(0.2) and found.in_depth == "coarse" and found.across == pytest.approx(wide / 0.01)
     assert found.finer_edge == pytest.approx(wide / ACROSS[0]) and found.word == "coarse"
     rows = dict(Recorded(1e-3, force, 0.01, depth=2e-3).table, elastic=np.full(10, 1.0))
-    assert resolution(rows, np.full(10, 1e-3), 1.0, 1.0, 5.0, 0.01).in_depth == "resolved", "elasticity explains it"
+    assert resolution(rows, np.full(10, 1e-3), 1.0, 1.0, 5.0, 10, 0.01).in_depth == "resolved", "elasticity explains it"

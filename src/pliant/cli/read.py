@@ -56,7 +56,7 @@ def contacts(
     from rich.console import Console
 
     from pliant.base import PliantError
-    from pliant.cli.terminal import contact_facts, pair_table, parted_text, peak_table
+    from pliant.cli.terminal import MOST_PEAKS, contact_facts, pair_table, parted_text, peak_table
     from pliant.record import Run
 
     if window is not None and not window > 0.0:
@@ -69,6 +69,8 @@ def contacts(
     if facts["headline"]:
         say(facts["headline"])
         Console(highlight=False).print(peak_table(facts["forces"]))
+        for advice in [advice for found in facts["forces"][:MOST_PEAKS] for advice in found["advice"]]:
+            say(advice)
     if facts["pairs"]:
         Console(highlight=False).print(pair_table(facts["pairs"], f"contact at t = {facts['time']:.4g} s"))
     else:

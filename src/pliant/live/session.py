@@ -33,6 +33,7 @@ from pliant.record.orders import Order
 from pliant.scene import Scene
 from pliant.simulate.build import read_meshes
 from pliant.simulate.simulation import Simulation
+from pliant.simulate.verdicts import merged
 
 FRAME = 1.0 / 30.0  # [s] of wall time between pictures, at least
 SHARE = 0.25  # of the time may go into pictures
@@ -227,7 +228,7 @@ class Session:
 
     @property
     def warnings(self) -> list[str]:
-        return [*self.noted, *self.trouble]
+        return merged([*self.noted, *self.trouble])
 
     def begin_epoch(self) -> None:
         """A new epoch: other bodies, fields or colours."""
@@ -295,7 +296,7 @@ class Session:
             "version": self.version + 1, "topology": self.epoch, "time": self.sim.time, "step": self.sim.state.step,
             "contacts": len(self.sim.contacts()), "depth": report.max_depth if report else 0.0, "inverted": len(picture.inverted),
             "running": self.running, "wall": self.pace.wall, "ratio": self.pace.ratio if self.running else None,
-            "rate": self.pace.rate if self.running else None, "warnings": list(self.trouble), "pull": pulled,
+            "rate": self.pace.rate if self.running else None, "warnings": merged(list(self.trouble)), "pull": pulled,
             "ranges": dict(self.ranges), "recording": self.tape is not None, "glass": sorted(self.glass),
             "pairs": picture.marks.counts if picture.marks is not None else None,
         }  # fmt: skip

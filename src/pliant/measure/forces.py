@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pliant.base import Floats, Ints
-from pliant.measure.resolution import Resolution, resolution
+from pliant.measure.resolution import ACROSS, DENT, WORDS, Resolution, resolution, worded
 from pliant.measure.scales import SENSOR
 from pliant.measure.windows import largest_mean
 
@@ -39,10 +39,24 @@ class Peak:
     resolution: Resolution
 
     @property
+    def advice(self) -> list[str]:
+        """What would resolve it better in time and in space."""
+        told, pair, said = self.resolution, f"{self.a} and {self.b}", []
+        if told.in_time in WORDS[1:]:
+            said.append(f"{pair} are {told.in_time} in time, with {told.steps:.2g} steps in half a window: use dt = {told.finer_dt:.2g} s.")
+        if worded(told.dent, DENT) in WORDS[1:]:
+            share = f"depth is {told.dent:.0%} of the dent that carries the load, so springs of contact share out the pressure"
+            said.append(f"{pair} are {worded(told.dent, DENT)} in space: {share}: use contact = \"patch\", or a shorter dt.")
+        if worded(told.across, ACROSS) in WORDS[1:]:
+            edge = f"use an edge of {1e3 * told.finer_edge:.2g} mm in the softer one"
+            said.append(f"{pair} are {worded(told.across, ACROSS)} in space, with {told.across:.2g} elements across: {edge}.")
+        return said
+
+    @property
     def facts(self) -> dict[str, Any]:
         """For programs."""
         out = {name: value for name, value in vars(self).items() if name != "resolution"}
-        return {**out, "impulse": self.impulse.tolist(), "resolution": self.resolution.facts}
+        return {**out, "impulse": self.impulse.tolist(), "resolution": self.resolution.facts, "advice": self.advice}
 
 
 class Forces:
@@ -112,11 +126,18 @@ class Forces:
         over = mean if resolvable == wide else largest_mean(end, dt, force, resolvable)[0]
         single = self.single[rows]
         top = int(np.argmax(single))
-        judged = resolution({name: values[rows] for name, values in pairs.items()}, self.dt[step], over, half, steps, resolvable)
+        held = {name: values[rows] for name, values in pairs.items()}
+        judged = resolution(held, self.dt[step], over, half, steps, _touch(self.time[step], at, wide), resolvable)
         return Peak(
             a, b, mean, at, wide, half, steps, float(single[top]), float(self.time[step[top]]), np.sum(force.T * dt, axis=1),
             float(self.time[step[0]]), float(self.time[step[-1]]), judged,
         )  # fmt: skip
+
+
+def _touch(times: Floats, at: float, window: float) -> int:
+    """Steps of the touch that a window ends in or with; breaks shorter than the window do not part them."""
+    part = np.concatenate([[0], np.cumsum(np.diff(times) > window)])
+    return int(np.count_nonzero(part == part[max(int(np.searchsorted(times, at, side="right")) - 1, 0)]))
 
 
 def _steps(series: dict[str, np.ndarray]) -> tuple[Floats, Floats]:

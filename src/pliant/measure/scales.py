@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pliant.base import Floats, Ints
+from pliant.base import Bools, Floats, Ints
 from pliant.bodies.register import room_of
 from pliant.detect.closest import face_neighbours
 from pliant.geometry.mesh import TET_EDGES
@@ -32,6 +32,7 @@ class Scales:
     length: Floats  # [m] (B,) that depth is measured against: the edge; of what is rigid PART of its size, of what is quasi-rigid its size
     time: Floats  # [s] (B,) infinite of what is rigid, and of sheets
     modulus: Floats  # [Pa] (B,) infinite of what is rigid
+    local: Bools  # (B,) whether it gives way only where it is touched
 
     @staticmethod
     def of(world: World) -> Scales:
@@ -46,7 +47,7 @@ class Scales:
         edge = np.where(np.isfinite(modulus), _edges(world, volume), np.inf)
         local = np.array([room_of(kind).local for kind in rest.bodies.kind], bool)
         length = np.where(local, size, np.where(np.isfinite(edge), edge, PART * size))
-        return Scales(size, edge, length, time, modulus)
+        return Scales(size, edge, length, time, modulus, local)
 
     def window(self, a: Ints, b: Ints, gravity: Floats) -> Floats:
         """Time over which a force between bodies is averaged [s], (k,); gravity [m/s^2], (3,)."""
@@ -60,11 +61,14 @@ class Scales:
         return float(self.time.min(initial=np.inf))
 
     def elastic_depth(self, a: Ints, b: Ints, normal_force: Floats, area: Floats) -> Floats:
-        """Depth that the elasticity of both bodies explains [m], (k,): of a flat round punch as large as the contact, F / (2 a E)."""
+        """Depth that the elasticity of both bodies explains [m], (k,): of a flat round punch as large as the contact, F / (2 a E).
+
+        Unknown with bodies that give way only where they touch: what they overlap by is that depth.
+        """
         soft = 1.0 / self.modulus[a] + 1.0 / self.modulus[b]
         radius = np.sqrt(np.maximum(area, 0.0) / np.pi)
         elastic = np.divide(normal_force * soft, 2.0 * radius, out=np.full(len(a), np.nan), where=radius > 0.0)
-        return np.maximum(elastic, 0.0)
+        return np.where(self.local[a] | self.local[b], np.nan, np.maximum(elastic, 0.0))
 
 
 def scales_of(world: World) -> Scales:

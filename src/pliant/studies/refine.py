@@ -1,9 +1,9 @@
 """The same scene with shorter steps and finer elements: what its numbers tend to, how fast, and how far off they are.
 
 Values f1, f2, f3 at steps h, h / 2, h / 4 that approach a limit as f + c h^p have the observed order p = log2((f1 - f2) / (f2 - f3)), and
-Richardson's estimate of the limit is f3 + (f3 - f2) / (2^p - 1) [Roache, Quantification of uncertainty in computational fluid dynamics,
-1997]. Two values alone are taken for order 1. Where differences do not shrink, the scene is run again with disturbances as small as a
-tenth of what gravity does in a step: if these change a number as much as the steps do, it is chaotic, and no step will settle it.
+Richardson's estimate of the limit is f3 + (f3 - f2) / (2^p - 1). Two values alone are taken for order 1. Where differences do not
+shrink, the scene is run again with disturbances as small as a tenth of what gravity does in a step: if these change a number as much as
+the steps do, it is chaotic, and no step will settle it.
 """
 
 from __future__ import annotations

@@ -25,6 +25,7 @@ from pliant.simulate.verdicts import FAILED
 
 MOST_BODIES = 60  # rows of the table of bodies; the others are counted
 MOST_PAIRS = 40
+MOST_ADVISED = 8  # pairs of which it is said what would resolve them better
 PREFIXED = ("Pa", "N/m")  # units that are written with kilo, mega and so on
 WHAT = (
     "pliant simulates contact between soft, quasi-rigid and rigid bodies and measures it: "
@@ -184,8 +185,8 @@ def pairs(run: Run) -> str:
     if len(forces.ends) == 0:
         return text("Nothing touched anything.")
     number = {name: body for body, name in forces.names.items()}
-    rows = []
-    for peak in forces.all():
+    rows, peaks = [], forces.all()
+    for peak in peaks:
         mine = (found["a"] == number.get(peak.a, -1)) & (found["b"] == number.get(peak.b, -1))
         column = lambda name, mine=mine: float(np.nanmax(found[name][mine], initial=0.0)) if name in found else np.nan
         end = np.linalg.norm(found["force"][mine & (found["row"] == last)], axis=1)
@@ -199,7 +200,8 @@ def pairs(run: Run) -> str:
              "largest area (cm²)", "peak pressure (kPa)", "deepest (mm)", "resolved in depth, time, space")  # fmt: skip
     shown = table(heads, rows[:MOST_PAIRS], words=2)
     more = text(f"and {len(rows) - MOST_PAIRS} more pairs.") if len(rows) > MOST_PAIRS else ""
-    return shown + more + text(RESOLVED, "quiet") + _accounts(run)
+    advice = listing([advice for peak in peaks[:MOST_ADVISED] for advice in peak.advice])
+    return shown + more + text(RESOLVED, "quiet") + advice + _accounts(run)
 
 
 def _accounts(run: Run) -> str:
