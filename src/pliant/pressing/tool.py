@@ -322,10 +322,11 @@ def _remarks(things: tuple[Thing, Thing], result: ContactResult, softness: Softn
     for thing in things:
         if thing.sag > DEPTH[0] * result.depth > 0.0:
             enough = thing.facet * math.sqrt(DEPTH[0] * result.depth / thing.sag)
+            wide, below, deep, enough = (1e3 * length for length in (thing.facet, thing.sag, result.depth, enough))
             notes.append(
-                f"not resolved: {thing.name} is made of flat triangles, {1e3 * thing.facet:.3g} mm wide, with middles {1e3 * thing.sag:.2g} mm "
-                f"below the round surface they stand for, and the objects are {1e3 * result.depth:.2g} mm in each other: force, area and peak are "
-                f"those of corners. Samples between them do not help, triangles of {1e3 * enough:.2g} mm do"
+                f"not resolved: {thing.name} is made of flat triangles, {wide:.3g} mm wide, with middles {below:.2g} mm below the round "
+                f"surface they stand for, and the objects are {deep:.2g} mm in each other: force, area and peak are those of corners. "
+                f"Samples between them do not help, triangles of {enough:.2g} mm do"
             )
     if len(result.spikes):
         notes.append(f"{len(result.spikes)} samples are displaced by more than half their radius of curvature: do not trust them")

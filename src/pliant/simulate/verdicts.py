@@ -27,6 +27,7 @@ from pliant.simulate.step import StepReport
 
 FAILED = "Contact failed: "  # how the first note of a run begins in which a body went through another
 VOLUME = 0.05  # by which the volume of a skin may change unnoticed
+SQUEEZED = 0.5  # strain of elastic bodies up to which a change of volume is what their Poisson's ratio gives
 RAN = 3.0  # times the speed that fall, start and tearing could give a piece
 AGAINST = "an element or of the depth that elasticity explains"
 NAMED = 3  # pairs in a sentence
@@ -210,9 +211,17 @@ class Matter:
         now = closed.volumes(world.skin_positions(state.x, state.position, state.rotation))
         change[known] = now[known] / closed.volume[known] - 1.0
         for b in np.flatnonzero(np.abs(change) > VOLUME):
+            if abs(change[b]) <= self._allowed(int(b)):
+                continue
             if abs(change[b]) > abs(self.volumes.get(names[b], (0.0, 0.0))[0]):
                 self.volumes[names[b]] = float(change[b]), self.sim.time
         self._pieces()
+
+    def _allowed(self, body: int) -> float:
+        """What a strain of SQUEEZED does to the volume of finite elements that can be compressed; else nothing beyond VOLUME."""
+        given = self.sim.scene.bodies[int(self.sim.world.model.bodies.origin()[body])]
+        ratio = getattr(given.material, "poisson_ratio", 0.5) if given.model == "fem" else 0.5
+        return max(VOLUME, SQUEEZED * (1.0 - 2.0 * float(ratio)))
 
     def _pieces(self) -> None:
         """Pieces that are faster than anything could have made them."""
