@@ -26,6 +26,7 @@ from pliant.simulate.simulation import Simulation
 from pliant.simulate.step import StepReport
 
 FAILED = "Contact failed: "  # how the first note of a run begins in which a body went through another
+SLIVER = 1e-3  # of the area to the power 1.5 (of a ball it is 0.09): crumbs with less volume have none to lose
 VOLUME = 0.05  # by which the volume of a skin may change unnoticed
 SQUEEZED = 0.5  # strain of elastic bodies up to which a change of volume is what their Poisson's ratio gives
 RAN = 3.0  # times the speed that fall, start and tearing could give a piece
@@ -183,6 +184,9 @@ class Closed:
         mine = soft[skin.face_body]
         self.faces, self.owner, self.count = skin.faces[mine], skin.face_body[mine], count
         self.volume = self.volumes(rest.points)  # [m^3] (B,) at rest; 0 of others
+        x = rest.points[self.faces]
+        area = summed(self.owner, 0.5 * np.linalg.norm(np.cross(x[:, 1] - x[:, 0], x[:, 2] - x[:, 0]), axis=1), count)
+        self.volume[self.volume < SLIVER * area**1.5] = 0.0
 
     def volumes(self, points: Floats) -> Floats:
         """Of the bodies [m^3], (B,)."""

@@ -35,7 +35,7 @@ RESOLVED = (
     "Forces are means over the time that a wave needs through the smaller body, or that a rigid one needs to fall by its size. "
     "Depth, time and space say how far pressures, areas and forces are to be trusted: resolved, coarse or not resolved."
 )
-CHOICES = ('contact = "', " is integrated with the ")  # words of notes that tell what pliant chose, and that are no reason to worry
+CHOICES = ('contact = "', " is integrated with the ")  # how notes begin, or what they hold, that tell what pliant chose: no reason to worry
 ANGLES, PLAIN = {"angle", "opening"}, {"ridge", "links", "sides", "levels", "name", "wavy_floor"}  # of shapes; the others are lengths
 
 
@@ -256,7 +256,7 @@ def numbers(found: Hardest) -> str:
 
 def _split(run: Run) -> tuple[list[str], list[str]]:
     """What was said on the way: warnings, and notes about choices."""
-    harmless = [note for note in run.notes if any(words in note for words in CHOICES)]
+    harmless = [note for note in run.notes if note.startswith(CHOICES[0]) or CHOICES[1] in note]
     bad = [] if run.status == "finished" else [f"The run is {run.status}." + (f" {run.message}" if run.message else "")]
     if run.dropped_bytes:
         bad.append(f"The journal has a broken tail of {run.dropped_bytes} bytes, which was left out.")
