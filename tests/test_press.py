@@ -328,3 +328,14 @@ def test_a_load_a_twentieth_of_the_contact_beside_its_pressure_is_balanced():
     wide = float(np.max(np.ptp(x, axis=0)))
     assert balanced(found, found.centre + [0.04 * wide, 0.0, 0.05], down)
     assert not balanced(found, found.centre + [0.07 * wide, 0.0, 0.05], down)
+
+
+def test_a_round_surface_of_triangles_as_wide_as_the_contact_is_said_not_to_be_resolved():
+    """Samples between the corners of a polyhedron do not make it round: force and area are those of corners."""
+    hertz = lambda depth: 4 / 3 * 1e6 / (1 - 0.45**2) * math.sqrt(0.05) * depth**1.5
+    rough = pliant.press(dict(kind="ball", radius=0.05, edge=0.03), depth=0.001, young="1MPa", spacing="1mm")
+    fine = pliant.press(dict(kind="ball", radius=0.05, edge=0.002), depth=0.001, young="1MPa")
+    box = pliant.press(dict(kind="box", size=(0.05, 0.05, 0.02)), depth=0.0002, young="1MPa")
+    told = lambda found: [note for note in found.notes if "flat triangles" in note]
+    assert abs(rough.force / hertz(0.001) - 1) > 0.2 and len(told(rough)) == 1 and "not resolved" in told(rough)[0]
+    assert abs(fine.force / hertz(0.001) - 1) < 0.1 and not told(fine) and not told(box)

@@ -128,10 +128,11 @@ def test_bar_on_cube_weighs_on_the_cube(method):
 
 def test_particle_on_plane_is_not_deep_for_its_size(tmp_path):
     """The scene at its defaults says nothing that worries."""
+    from pliant.measure.resolution import DEPTH
     from pliant.simulate import running
 
     sim, recorder = running.start(scenes.make("particle-on-plane", duration=0.3), tmp_path / "particle")
-    assert running.run(sim, recorder).max_depth < running.DEEP * 2 * PARTICLE
+    assert running.run(sim, recorder).max_depth < DEPTH[1] * 2 * PARTICLE
 
 
 def test_cloth_meets_itself_and_stays_over_the_ball():

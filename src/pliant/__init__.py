@@ -19,13 +19,14 @@ if TYPE_CHECKING:  # what type checkers and editors see
     from pliant.pressing.tool import press
     from pliant.scene import Body, Material, Scene
     from pliant.simulate.simulation import Simulation
+    from pliant.studies.refine import refine
     from pliant.studies.study import Study
     from pliant.world.motion import Rows
 
 __version__ = "0.1.0"
 __all__ = [
     "Answer", "Body", "Contacts", "Material", "PliantError", "Rows", "Scene", "Simulation", "Study", "Support", "Surface", "TetMesh",
-    "__version__", "press", "register_material", "register_method", "register_model", "shapes",
+    "__version__", "press", "refine", "register_material", "register_method", "register_model", "shapes",
 ]  # fmt: skip
 
 _WHERE = {
@@ -42,6 +43,7 @@ _WHERE = {
     "Surface": "geometry.mesh",
     "TetMesh": "geometry.mesh",
     "press": "pressing.tool",
+    "refine": "studies.refine",
     "register_material": "bodies.fem.materials",
     "register_method": "contact.method",
     "register_model": "bodies.register",

@@ -245,6 +245,7 @@ class State:
     elements: dict[str, dict[str, np.ndarray]] = field(default_factory=dict)  # per group that remembers: what flowed and broke
     values: dict[str, Any] = field(default_factory=dict)  # what `sim.set` changed, by path
     books: dict[str, float] = field(default_factory=dict)  # energies dissipated and work done so far [J]
+    pairs: dict[str, np.ndarray] = field(default_factory=dict)  # account of every two bodies that touched (measure/account.py); replaced
 
     def book(self, account: str, joules: float) -> None:
         """Add to an account of the books."""
@@ -259,5 +260,5 @@ class State:
         values["memory"] = {m: {k: a.copy() for k, a in d.items()} for m, d in self.memory.items()}
         values["elements"] = {m: {k: a.copy() for k, a in d.items()} for m, d in self.elements.items()}
         values["starts"] = {k: a.copy() for k, a in self.starts.items()}
-        values["values"], values["books"] = dict(self.values), dict(self.books)
+        values["values"], values["books"], values["pairs"] = dict(self.values), dict(self.books), dict(self.pairs)
         return State(**values)

@@ -8,7 +8,7 @@ import pytest
 from pliant import PliantError, Scene
 from pliant.contact.choice import Kind, of_pair
 from pliant.geometry.mesh import Surface
-from pliant.simulate.contact_rule import contact_of, methods_of, recorded
+from pliant.simulate.contact_rule import classic_if_old, contact_of, methods_of
 
 CUBE = dict(kind="box", size=(0.1, 0.1, 0.1), edge=0.05)
 SHEET = Surface(np.array([(0.0, 0, 0), (1, 0, 0), (1, 1, 0), (0, 1, 0)]), np.array([(0, 1, 2), (0, 2, 3)]))
@@ -103,9 +103,9 @@ def test_classic_is_one_method_for_all():
 
 def test_runs_from_before_go_on_as_they_began():
     scene = mixed()
-    assert recorded(scene, {"auto": "pairs"}) is scene
-    assert recorded(scene, {}).contact == "classic"
-    assert recorded(scene.with_(contact="ground"), {}).contact == "ground"
+    assert classic_if_old(scene, {"auto": "pairs"}) is scene
+    assert classic_if_old(scene, {}).contact == "classic"
+    assert classic_if_old(scene.with_(contact="ground"), {}).contact == "ground"
 
 
 def test_auto_takes_no_options():

@@ -4,10 +4,8 @@ import numpy as np
 import pytest
 
 from pliant import Scene
-from pliant.contact.contacts import Contacts
 from pliant.contact.implicit_springs import alike, sweep
 from pliant.contact.penalty.records import VERTEX_FACE, Forces, Records
-from pliant.measure.books import Rubbing
 from pliant.shop.scenes.spillmann import upright
 from pliant.world.motion import Rows
 
@@ -152,27 +150,3 @@ def test_forces_of_the_last_step_are_found_by_key():
     normal, friction = last.of(other)
     assert normal.tolist() == [2.0, 0.0, 1.0] and friction.tolist() == [[0, 1, 0], [0, 0, 0], [1, 0, 0]]
     assert Forces.recalled({}).of(other)[0].tolist() == [0.0, 0.0, 0.0]
-
-
-# -- the books
-
-
-def rubbing(work):
-    """Two contacts between bodies 2 and 1, one between 0 and 1, whose friction does that work in each of two steps."""
-    contacts = Contacts.unknown(3, 0.5)
-    contacts.a[:], contacts.b[:] = [2, 1, 0], [1, 2, 1]
-    contacts.friction_impulse[:], contacts.slip[:] = 0.0, 0.0
-    contacts.friction_impulse[:, 0], contacts.slip[:, 0] = 0.5, work
-    out = Rubbing()
-    out.take(contacts)
-    out.take(Contacts.none(0.5))
-    out.take(contacts)
-    return out
-
-
-def test_friction_that_adds_energy_is_said_with_its_pair():
-    names = ["ground", "box", "lid"]
-    said = rubbing([1.0, 0.5, -4.0]).warning(names, 0.1, 30.0)
-    assert "'box' and 'lid' added 3 J, 10.0%" in said
-    assert rubbing([-1.0, 0.99, -4.0]).warning(names, 0.0, 30.0) == ""
-    assert rubbing([1.0, 0.5, -4.0]).warning(names, 3.1, 30.0) == ""

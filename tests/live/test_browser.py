@@ -11,6 +11,7 @@ from pliant.live import orders, reel
 from pliant.live.html import write_page
 from pliant.live.reel import Reel
 from pliant.live.session import Session
+from pliant.look.plots import pair_forces
 from pliant.record import Run
 
 pytestmark = pytest.mark.browser
@@ -66,12 +67,11 @@ def test_a_run_plays_in_the_page(run_file, tab, shots):
         assert sum(a != b for a, b in zip(page.pixels(), after, strict=True)) > 0
         # the hardest moment is a click away, and values at the cursor are told
         page.page.click(".plot .peak >> nth=0")
-        force = np.linalg.norm(run.pairs()["force"], axis=1)
-        peak = run.series()["time"][run.pairs()["row"][np.argmax(force)]]
-        row = run.pairs()["row"][np.argmax(force)]
-        pair = (run.pairs()["a"] == run.pairs()["a"][np.argmax(force)]) & (run.pairs()["b"] == run.pairs()["b"][np.argmax(force)])
-        after = int(np.searchsorted(run.times, run.series()["time"][row] - 1e-9))
-        value = lambda k: force[pair & np.isclose(run.series()["time"][run.pairs()["row"]], run.times[k])].max(initial=0.0)
+        curves = pair_forces(run.pairs(), run.series()["time"], run.series()["dt"], run.cells(-1).bodies)
+        force = max(curves.values(), key=lambda curve: curve.max())  # means over the pair's window, as drawn
+        peak = run.series()["time"][np.argmax(force)]
+        after = int(np.searchsorted(run.times, peak - 1e-9))
+        value = lambda k: force[np.isclose(run.series()["time"], run.times[k])].max(initial=0.0)
         page.until(f"pliant.stage.frame.meta.frame === {max((after - 1, after), key=value) if run.times[after] > peak + 1e-9 else after}")
         assert all(float(words) >= 0 for words in page.page.locator(".plot .legend >> nth=0").locator("b").all_inner_texts())
         # the largest value counts glass bodies and names the body

@@ -36,7 +36,7 @@ def test_frames_hold_points_fields_and_contacts_of_the_run(run_file, unpacked):
         assert [body["name"] for body in words["bodies"]] == ["ground", "box", "ball"]
         assert words["times"] == pytest.approx(run.times.tolist())
         assert {"pressure", "traction", "depth", "von_mises", "speed"} <= {field["name"] for field in words["fields"]}
-        assert [plot["title"] for plot in words["curves"]] == ["contact force", "depth", "energy", "contacts"]
+        assert [plot["title"] for plot in words["curves"]] == ["contact force, mean", "depth", "energy", "contacts"]
         i = run.frames - 1
         meta, arrays = unpacked(reel.frame(i, ["pressure", "speed"]))
         np.testing.assert_allclose(arrays["points"].reshape(-1, 3), run.points(i), atol=1e-7)

@@ -29,7 +29,7 @@ def test_forces_of_a_pair_are_added_whichever_body_comes_first():
         "row": np.array([0, 0, 1, 2]), "a": np.array([1, 2, 2, 0]), "b": np.array([2, 1, 1, 1]),
         "force": np.array([[3.0, 0, 4], [3.0, 0, 4], [0, 0, -2], [1, 0, 0]]),
     }  # fmt: skip
-    curves = pair_forces(pairs, 3, {0: "ground", 1: "soft", 2: "ball"})
+    curves = pair_forces(pairs, np.arange(3.0), None, {0: "ground", 1: "soft", 2: "ball"})
     assert list(curves) == ["soft – ball", "ground – soft"]
     np.testing.assert_allclose(curves["soft – ball"], [0, 2, 0])  # equal and opposite in the first step: they cancel
     np.testing.assert_allclose(curves["ground – soft"], [0, 0, 1])
@@ -41,7 +41,7 @@ def test_small_pairs_are_summed():
         "row": np.zeros(count, int), "a": np.zeros(count, int), "b": np.arange(1, count + 1),
         "force": np.arange(1.0, count + 1)[:, None] * [1.0, 0, 0],
     }  # fmt: skip
-    curves = pair_forces(pairs, 1, {})
+    curves = pair_forces(pairs, np.arange(1.0), None, {})
     assert len(curves) == 9 and "12 other pairs, sum" in curves
     assert sum(curve[0] for curve in curves.values()) == pytest.approx(count * (count + 1) / 2)
     assert curves["body 0 – body 20"][0] == 20.0

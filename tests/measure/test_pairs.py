@@ -10,7 +10,8 @@ import pytest
 
 from pliant import Scene
 from pliant.base import PliantError
-from pliant.measure.pairs import pair_series, parted, per_pair
+from pliant.measure.forces import Forces
+from pliant.measure.pairs import pair_series, per_pair
 from pliant.record import Run
 from pliant.simulate import running
 
@@ -106,7 +107,8 @@ def test_pairs_that_parted_are_told_with_their_last_touch(tmp_path):
         size = np.linalg.norm(force["force"], axis=1)
         touched = np.flatnonzero(size > 0)
         assert 0 < len(touched) and touched[-1] < len(time) - 1, "it left the ground again"
-        assert parted(run, 0.0) == [] and parted(run, float(time[touched[0]])) == []
-        (row,) = parted(run, float(time[-1]))
-        assert {row["a"], row["b"]} == {"ground", "ball"} and row["largest"] == pytest.approx(size.max())
-        assert row["last"] >= time[touched[-1]] and row["at"] == pytest.approx(time[np.argmax(size)])
+        forces = Forces(run)
+        assert forces.parted(0.0) == [] and forces.parted(float(time[touched[0]])) == []
+        (row,) = forces.parted(float(time[-1]))
+        assert {row.a, row.b} == {"ground", "ball"} and row.peak == pytest.approx(size.max())
+        assert row.last >= time[touched[-1]] and row.peak_at == pytest.approx(time[np.argmax(size)])

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from pliant.cli.options import Dt, Duration, Json, SceneName, Settings, say, tell, wanted_scene
+from pliant.cli.options import Contact, Dt, Duration, Json, SceneName, Settings, say, seconds, tell, wanted_scene
 
 
 def validate(
@@ -51,6 +51,58 @@ def validate(
         for path in written:
             say(f"Wrote {path}")
     if passed < len(results):
+        raise typer.Exit(1)
+
+
+def refine(
+    scene: Annotated[str, typer.Argument(help="A scene file, the name of a scene that ships with pliant, or a run file.")],
+    dts: Annotated[int, typer.Option(min=1, help="How many steps: dt, dt/2, dt/4 ...")] = 3,
+    edges: Annotated[int, typer.Option(min=1, help="How many sizes of elements: h, h/2 ...; 1: as they are.")] = 2,
+    pair: Annotated[tuple[str, str] | None, typer.Option(help="Two bodies; default those that press each other hardest.")] = None,
+    measures: Annotated[str | None, typer.Option(help="Some of force, peak, area, pressure, depth, energy; with commas.")] = None,
+    since: Annotated[float, typer.Option("--from", parser=seconds, metavar="TIME", help="Begin here: what is before is run once.")] = 0.0,
+    until: Annotated[float | None, typer.Option(parser=seconds, metavar="TIME", help="End here; default the end of the scene.")] = None,
+    window: Annotated[float | None, typer.Option(parser=seconds, metavar="TIME", help="Average over this; default the pair's own.")] = None,
+    dt: Dt = None,
+    contact: Contact = None,
+    settings: Settings = None,
+    out: Annotated[Path | None, typer.Option(help="The plot; default runs/SCENE_refine.png.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Run a scene with shorter steps and finer elements: what its numbers tend to, and how far off they are.
+
+    Exits with 1 if any of them is not converged.
+    """
+    from rich.console import Console
+    from rich.markup import escape
+    from rich.table import Table
+
+    from pliant.studies.refine import MEASURES
+    from pliant.studies.refine import refine as refined
+
+    recorded = scene.endswith((".vtkhdf", ".journal"))
+    if recorded and (settings or dt is not None or contact is not None):
+        from pliant.base import PliantError
+
+        raise PliantError("A run file is refined as it was run: --set, --dt and --contact are for scenes.")
+    source = Path(scene) if recorded else wanted_scene(scene, settings or [], dt, None, contact)
+    wanted = None if measures is None else [name.strip() for name in measures.split(",")]
+    found = refined(source, dts, edges, pair, wanted, since, until, window, None if as_json else lambda text: say(f"  {escape(text)}"))
+    path = found.plot(out or Path("runs") / f"{found.name}_refine.png") if found.rows else None
+    if as_json:
+        tell(found.facts | {"plot": str(path)})
+    else:
+        a, b = found.pair
+        say(f"{a} and {b} from t = {found.between[0]:g} s to {found.between[1]:g} s, means over {1e3 * found.window:.3g} ms:")
+        table = Table("measure", "along", "values, coarse to fine", "tends to", "order", "verdict", box=None, pad_edge=False)
+        for row in found.rows:
+            order = "-" if row.limit.order != row.limit.order else f"{row.limit.order:.2g}" + (", assumed" if row.limit.assumed else "")
+            values = "  ".join(f"{value:.4g}" for value in row.values)
+            ends = f"{row.limit.value:.4g}" if row.limit.value == row.limit.value else "-"
+            table.add_row(f"{row.measure} ({MEASURES[row.measure][0]})", row.along, values, ends, order, row.verdict)
+        Console(highlight=False).print(table)
+        say("\n".join(found.notes + ([f"Wrote {path}"] if path else [])))
+    if any(not row.limit.settled for row in found.rows):
         raise typer.Exit(1)
 
 

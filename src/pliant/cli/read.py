@@ -44,6 +44,10 @@ def contacts(
     path: RunFile,
     pair: Annotated[tuple[str, str] | None, typer.Option(help="Two bodies; what acts on the first is shown.")] = None,
     at: Annotated[float | None, typer.Option(parser=seconds, metavar="TIME", help="When, such as 0.2s; default the end.")] = None,
+    window: Annotated[
+        float | None,
+        typer.Option(parser=seconds, metavar="TIME", help="Average forces over this time, such as 2ms; default that of each pair."),
+    ] = None,
     to: Annotated[str, typer.Option(help="The history as csv or parquet (needs pandas and pyarrow).")] = "csv",
     out: Annotated[Path | None, typer.Option(help="Stem of the table and png; default RUN_contacts, with the names of a pair.")] = None,
     as_json: Json = False,
@@ -51,14 +55,22 @@ def contacts(
     """Say what touched what, how hard and over which area; write the history as a table and as a plot."""
     from rich.console import Console
 
-    from pliant.cli.terminal import contact_facts, pair_table, parted_text
+    from pliant.base import PliantError
+    from pliant.cli.terminal import MOST_PEAKS, contact_facts, pair_table, parted_text, peak_table
     from pliant.record import Run
 
+    if window is not None and not window > 0.0:
+        raise PliantError(f"A window of {window:g} s: give a time above 0 over which forces are averaged, such as 2ms.")
     with Run.open(path) as opened:
-        facts = contact_facts(opened, pair, at, out, to)
+        facts = contact_facts(opened, pair, at, out, to, window)
     if as_json:
         tell(facts)
         return
+    if facts["headline"]:
+        say(facts["headline"])
+        Console(highlight=False).print(peak_table(facts["forces"]))
+        for advice in [advice for found in facts["forces"][:MOST_PEAKS] for advice in found["advice"]]:
+            say(advice)
     if facts["pairs"]:
         Console(highlight=False).print(pair_table(facts["pairs"], f"contact at t = {facts['time']:.4g} s"))
     else:

@@ -26,6 +26,8 @@ from pliant.cli.options import (
     wanted_scene,
 )  # fmt: skip
 
+THROUGH = 3  # exit code of a run that reached its end, but in which bodies went through each other
+
 
 def demo(
     out: Annotated[Path | None, typer.Option(help="Folder for the results.")] = None,
@@ -105,6 +107,7 @@ def _run(
     from pliant.record.run import free_name
     from pliant.simulate import running
     from pliant.simulate.compile_ahead import announce, warm
+    from pliant.simulate.verdicts import merged
 
     warm(scene, quiet=as_json)
     if not as_json:
@@ -113,7 +116,7 @@ def _run(
         sim, recorder = running.start(scene, out or free_name(Path("runs") / scene.name), every, checkpoint_every, overwrite)
     if not as_json:
         say(f"[bold]{scene.name}[/]: {len(scene.bodies)} bodies, {len(sim.state.x)} nodes, dt = {sim.dt:g} s, {sim.scene.duration:g} s.")
-        for note in [*sim.notes, size_note(sim, recorder)]:
+        for note in [*merged(sim.notes), size_note(sim, recorder)]:
             say(f"  {note}")
     _finish(sim, recorder, pictures, colour, as_json)
 
@@ -142,6 +145,8 @@ def _finish(sim: Any, recorder: Any, pictures: bool, colour: str, as_json: bool)
     tell(facts) if as_json else summary_table(outcome, facts)
     if outcome.status != "finished":
         raise typer.Exit({"interrupted": 130, "failed": 1}[outcome.status])
+    if outcome.through:
+        raise typer.Exit(THROUGH)
 
 
 def press(

@@ -13,14 +13,17 @@ import numpy as np
 from rich.markup import escape
 
 from pliant.base import PliantError, nearest
-from pliant.measure.pairs import pair_series, parted, per_pair
+from pliant.measure.forces import Forces, headline, milliseconds
+from pliant.measure.pairs import TURNED, pair_series, per_pair
 from pliant.measure.pairs import pair_table as all_pairs
 from pliant.record import Recorder, Run, human
 from pliant.record.orders import Order, from_lowest
 from pliant.simulate.running import Outcome, Progress, expected_size
 from pliant.simulate.simulation import Simulation
+from pliant.simulate.verdicts import merged
 
 MOST_PARTED = 8  # pairs that are named
+MOST_PEAKS = 8  # pairs in the table of the hardest contacts
 
 
 def size_note(sim: Simulation, recorder: Recorder) -> str:
@@ -95,13 +98,17 @@ def summary_facts(outcome: Outcome, made: list[Path]) -> dict[str, Any]:
     """The end of a run, for programs."""
     sim, books = outcome.simulation, outcome.simulation.books()
     pairs = _pair_forces(sim)
+    with Run.open(outcome.path) as run:
+        forces = Forces(run).all()
     return {
+        "headline": headline(forces[0]) if forces else "Nothing touched anything.", "through": outcome.through,
         "status": outcome.status, "message": outcome.message, "run": str(outcome.path), "pictures": [str(p) for p in made],
         "time": sim.time, "steps": sim.state.step, "seconds": outcome.seconds, "max_depth": outcome.max_depth,
         "max_contacts": outcome.max_contacts, "kinetic": books.kinetic, "elastic": books.elastic, "gravity": books.gravity,
         "gravity_from_lowest": _gravity_from_lowest(outcome),
         "contact_work": books.contact, "friction_work": books.friction, "attachment_work": books.attachments,
         "drive_work": books.drives, "load_work": books.loads, "lost": books.lost, "imbalance": outcome.imbalance, "pairs": pairs,
+        "forces": [found.facts for found in forces], "accounts": [vars(pair) for pair in books.pairs],
         "notes": outcome.notes, "timings": outcome.timings,
     }  # fmt: skip
 
@@ -127,7 +134,7 @@ def pair_rows(pairs: dict[str, np.ndarray], names: dict[int, str]) -> list[dict[
 
 def turned(row: dict[str, Any]) -> dict[str, Any]:
     """The same pair, with what acts on the other body."""
-    opposite = {name: [-x for x in row[name]] for name in ("force", "friction", "torque")}
+    opposite = {name: [-x for x in row[name]] for name in TURNED if name in row}
     return {**row, **opposite, "a": row["b"], "b": row["a"]}
 
 
@@ -146,6 +153,20 @@ def pair_table(pairs: list[dict[str, Any]], title: str) -> Any:
     return table
 
 
+def peak_table(forces: list[dict[str, Any]]) -> Any:
+    """The hardest contact of each pair, for people."""
+    from rich.table import Table
+
+    heads = ("hardest", "with", "force\n(N)", "mean over", "until\n(s)", "one step\n(N)", "resolved in depth, time, space")
+    table = Table(*heads, title="hardest contact of each pair", box=None, title_justify="left", pad_edge=False)
+    for found in forces[:MOST_PEAKS]:
+        told = found["resolution"]
+        words = ", ".join(told[name] or "-" for name in ("in_depth", "in_time", "in_space"))
+        numbers = (f"{found[name]:.4g}" for name in ("at", "peak"))
+        table.add_row(found["a"], found["b"], f"{found['mean']:.4g}", milliseconds(found["window"]), *numbers, words)
+    return table
+
+
 def summary_table(outcome: Outcome, facts: dict[str, Any]) -> None:
     """The end of a run, for people."""
     from rich.console import Console
@@ -154,8 +175,14 @@ def summary_table(outcome: Outcome, facts: dict[str, Any]) -> None:
     console = Console(highlight=False)
     if outcome.message:
         console.print(f"[bold red]{outcome.status}[/]: {outcome.message}", soft_wrap=True)
-    for note in outcome.notes[len(outcome.simulation.notes) :]:
-        console.print(f"  {note}", soft_wrap=True)
+    if outcome.through:
+        console.print(f"[bold red]{escape(outcome.through)}[/]", soft_wrap=True)
+    console.print(escape(facts["headline"]), soft_wrap=True)
+    said = {outcome.through, *merged(outcome.simulation.notes)}
+    for note in [note for note in outcome.notes if note not in said]:
+        console.print(f"  {escape(note)}", soft_wrap=True)
+    if facts["forces"]:
+        console.print(peak_table(facts["forces"]))
     if facts["pairs"]:
         console.print(pair_table(facts["pairs"], "contact at the end"))
     table = Table(box=None, show_header=False)
@@ -216,8 +243,13 @@ def run_text(facts: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
-def contact_facts(run: Run, pair: tuple[str, str] | None, at: float | None, out: Path | None, to: str = "csv") -> dict[str, Any]:
-    """Contacts of a run at a time, per pair, and its history of one pair or of all as csv or parquet and plot."""
+def contact_facts(
+    run: Run, pair: tuple[str, str] | None, at: float | None, out: Path | None, to: str = "csv", window: float | None = None
+) -> dict[str, Any]:
+    """Contacts of a run at a time, per pair, its history of one pair or of all as csv or parquet and plot, and its largest forces.
+
+    window [s]: over which these are averaged, instead of the time that belongs to each pair.
+    """
     from pliant.look.plots import plot_forces, plot_pair
     from pliant.record.export import write_csv, write_parquet
 
@@ -232,21 +264,27 @@ def contact_facts(run: Run, pair: tuple[str, str] | None, at: float | None, out:
     table, png = stem.with_name(f"{stem.name}.{to}"), stem.with_name(stem.name + ".png")
     names, written = run.cells(frame).bodies, []
     if pair is not None:
-        written = [writers[to](table, pair_series(run, *pair)), plot_pair(run, *pair, png)]
+        written = [writers[to](table, pair_series(run, *pair, window)), plot_pair(run, *pair, png, window)]
     elif "row" in run.pairs():
         written = [writers[to](table, all_pairs(run)), plot_forces(run, png)]
     rows = pair_rows(per_pair(contacts), names)
     if pair is not None:  # on the first of the two, however they are numbered
         rows = [r if r["a"] == pair[0] else turned(r) for r in rows]
-    time, asked = float(run.times[frame]), None if pair is None else set(pair)
-    apart = [row for row in parted(run, time) if asked is None or {row["a"], row["b"]} == asked]
-    return {"time": time, "pairs": rows, "parted": apart, "wrote": [str(p) for p in written]}
+    time, forces = float(run.times[frame]), Forces(run)
+    of_both = lambda found: pair is None or {found.a, found.b} == set(pair)
+    apart = [found.facts for found in forces.parted(time) if of_both(found)]
+    peaks = [found for found in forces.all(window) if of_both(found)]
+    return {
+        "headline": headline(peaks[0]) if peaks else "", "time": time, "forces": [found.facts for found in peaks], "pairs": rows,
+        "parted": apart, "wrote": [str(p) for p in written],
+    }  # fmt: skip
 
 
 def parted_text(rows: list[dict[str, Any]]) -> str:
     """Sentences about pairs that touch no more."""
     shown = [
-        f"{r['a']} and {r['b']} parted after t = {r['last']:.4g} s; their largest force was {r['largest']:.4g} N at {r['at']:.4g} s."
+        f"{r['a']} and {r['b']} parted after t = {r['last']:.4g} s; their largest force was {r['mean']:.4g} N "
+        f"(mean over {milliseconds(r['window'])}) at {r['at']:.4g} s."
         for r in rows[:MOST_PARTED]
     ]
     return "\n".join(shown + ([f"{len(rows) - MOST_PARTED} more pairs parted."] if len(rows) > MOST_PARTED else []))

@@ -31,11 +31,12 @@ def run_curves(run: Run) -> list[dict[str, Any]]:
     if "time" not in series:
         return []
     time = np.asarray(series["time"], np.float64)
-    forces = pair_forces(pairs, len(time), run.cells(-1).bodies) if {"row", "a", "b", "force"} <= pairs.keys() else {}
+    forces = pair_forces(pairs, time, series.get("dt"), run.cells(-1).bodies) if {"row", "a", "b", "force"} <= pairs.keys() else {}
     first = {name: int(np.argmax(force > 0.0)) for name, force in forces.items()}
     body = {name: k for k, name in enumerate(run.cells(-1).bodies.values())}
     order = sorted(forces, key=lambda name: (first[name], [body.get(end, len(body)) for end in name.split(" – ")]))
-    return plots_of(time, series, forces, {name: k for k, name in enumerate(order)}, run.orders)
+    title = "contact force, mean" if "window" in pairs else "contact force"
+    return plots_of(time, series, forces, {name: k for k, name in enumerate(order)}, run.orders, title)
 
 
 def plots_of(
@@ -44,6 +45,7 @@ def plots_of(
     forces: Mapping[str, Floats],
     order: Mapping[str, int] | None = None,
     orders: Sequence[Order] = (),
+    force_title: str = "contact force",
 ) -> list[dict[str, Any]]:
     """Plots from the table of steps [s], (n,), and forces of pairs [N], (n,) each.
 
@@ -52,7 +54,7 @@ def plots_of(
     """
     plots = []
     if forces:
-        plots.append(_plot("contact force", "N", time, forces, order))
+        plots.append(_plot(force_title, "N", time, forces, order))
     if "max_depth" in series:
         plots.append(_plot("depth", "m", time, {"depth": series["max_depth"]}))
     if np.any(np.nan_to_num(series.get("pull", np.zeros(0)))):

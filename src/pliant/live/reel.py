@@ -19,9 +19,11 @@ from pliant.look import fields
 from pliant.look.pairs import marks_in
 from pliant.look.source import Film, Picture
 from pliant.look.stage import containers, framed
+from pliant.measure.forces import Forces, headline, milliseconds
 from pliant.record import Run
 from pliant.record.snapshot import thaw
 
+MOST_PAIRS = 8  # whose contact is told in words
 LOOKED_AT = 24  # frames that ranges of colours are chosen from
 
 
@@ -41,7 +43,7 @@ class Reel:
         self.words: dict[str, Any] = shown.words(last, self.survey, containers(last, camera)) | {
             "kind": "run", "times": run.times, "steps": run.steps, "field": start, "curves": run_curves(run),
             "topologies": [run.topology_number(i) for i in range(run.frames)], "status": run.status, "looked": len(chosen),
-            "notes": [*(f"Changed by hand at {order.words}" for order in run.orders), *run.notes],
+            "notes": [*_contact_words(run), *(f"Changed by hand at {order.words}" for order in run.orders), *run.notes],
         }  # fmt: skip
 
     def manifest(self) -> bytes:
@@ -96,6 +98,13 @@ class Reel:
             if any("corners" in held for held in memory.values()):
                 picture = Picture(**{**vars(picture), "marks": marks_in(memory, picture.points)})
         return picture, Contacts.of_arrays(self.run.contact_rows(i))
+
+
+def _contact_words(run: Run) -> list[str]:
+    """The largest force of a run, and how well its hardest contacts are resolved."""
+    found = Forces(run).all()
+    told = lambda peak: f"{peak.a} – {peak.b}: {peak.mean:.4g} N over {milliseconds(peak.window)}; {peak.resolution.told}"
+    return [headline(found[0]), *(told(peak) for peak in found[:MOST_PAIRS])] if found else []
 
 
 # ---- `pliant view`: a recorded run in the browser

@@ -33,6 +33,7 @@ from pliant.record.orders import Order
 from pliant.scene import Scene
 from pliant.simulate.build import read_meshes
 from pliant.simulate.simulation import Simulation
+from pliant.simulate.verdicts import merged
 
 FRAME = 1.0 / 30.0  # [s] of wall time between pictures, at least
 SHARE = 0.25  # of the time may go into pictures
@@ -205,7 +206,7 @@ class Session:
             if self.hand is not None:
                 self.hand.reach()
             epoch, tape = self.sim.epoch, self.tape
-            report = self.sim.step(each=None if tape is None else lambda part: tape.part(part.contacts))
+            report = self.sim.step(each=None if tape is None else tape.part)
         except PliantError as error:
             self.running = False
             self.trouble[str(error)] = None
@@ -221,13 +222,13 @@ class Session:
         self.history.take(self.sim, report, elastic=time.perf_counter() > self._due or not self.running, pull=pull)
         self.pace.stepped(self.sim.time)
         if self.tape is not None:
-            self.tape.step(self.sim, report, pull)
+            self.tape.step(self.sim, pull)
 
     # -- what is shown
 
     @property
     def warnings(self) -> list[str]:
-        return [*self.noted, *self.trouble]
+        return merged([*self.noted, *self.trouble])
 
     def begin_epoch(self) -> None:
         """A new epoch: other bodies, fields or colours."""
@@ -295,7 +296,7 @@ class Session:
             "version": self.version + 1, "topology": self.epoch, "time": self.sim.time, "step": self.sim.state.step,
             "contacts": len(self.sim.contacts()), "depth": report.max_depth if report else 0.0, "inverted": len(picture.inverted),
             "running": self.running, "wall": self.pace.wall, "ratio": self.pace.ratio if self.running else None,
-            "rate": self.pace.rate if self.running else None, "warnings": list(self.trouble), "pull": pulled,
+            "rate": self.pace.rate if self.running else None, "warnings": merged(list(self.trouble)), "pull": pulled,
             "ranges": dict(self.ranges), "recording": self.tape is not None, "glass": sorted(self.glass),
             "pairs": picture.marks.counts if picture.marks is not None else None,
         }  # fmt: skip

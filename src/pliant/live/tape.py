@@ -9,9 +9,8 @@ from threading import RLock
 
 import numpy as np
 
-from pliant.contact.contacts import Contacts
 from pliant.measure.history import History
-from pliant.measure.pairs import per_pair
+from pliant.measure.interval import Interval
 from pliant.record import Record, Recorder
 from pliant.record.elements import element_stretch
 from pliant.record.orders import Order
@@ -34,7 +33,7 @@ class Tape:
         header = {"scene": text, "name": sim.scene.name, "kinds": sim.world.model.bodies.kind, "live": True}
         path.parent.mkdir(parents=True, exist_ok=True)
         self.every = sim.dt * max(1, round(EVERY / sim.dt))  # whole steps, so that a run that goes on takes them too
-        self.history = History(sim)
+        self.history, self.interval = History(sim), Interval()
         self.recorder = Recorder(path, header, self.every, begin=[Record("model", {"scene": text}, meshes), checkpoint(sim, self.history)])
         for order in before:
             self.order(replace(order, early=True))
@@ -70,21 +69,23 @@ class Tape:
         self.show(sim)
         self.save(sim)  # a checkpoint of the scene before would not fit this one
 
-    def part(self, contacts: Contacts) -> None:
+    def part(self, report: StepReport) -> None:
         """One step, or a part of one that had to be divided."""
-        self.history.take(contacts)
+        self.history.take(report.contacts)
+        self.interval.take(report)
 
-    def step(self, sim: Simulation, report: StepReport, pull: float = 0.0) -> None:
+    def step(self, sim: Simulation, pull: float = 0.0) -> None:
         """One step, with the force of the hand [N], and a frame if one is due."""
         with self._lock:
             if not self._over:
-                self._step(sim, report, pull)
+                self._step(sim, pull)
 
-    def _step(self, sim: Simulation, report: StepReport, pull: float) -> None:
+    def _step(self, sim: Simulation, pull: float) -> None:
         if sim.epoch is not self.epoch:
             self.show(sim)
         at_frame = sim.time >= self.due - 1e-9
-        self.recorder.step(step_values(sim, report, elastic=at_frame) | {"pull": pull}, per_pair(report.contacts))
+        self.recorder.step(step_values(sim, self.interval, elastic=at_frame) | {"pull": pull}, self.interval.pairs(sim.world))
+        self.interval = Interval()
         if at_frame:
             self.frame(sim)
             self.due += self.every

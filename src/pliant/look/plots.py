@@ -11,6 +11,7 @@ import numpy as np
 from pliant.base import Floats, PliantError
 from pliant.look.stage import BODIES
 from pliant.measure.pairs import pair_series
+from pliant.measure.windows import running_means
 from pliant.record import Run
 from pliant.record.orders import from_lowest
 
@@ -76,25 +77,29 @@ def plot_momenta(run: Run, path: str | Path) -> Path:
 
 
 def plot_forces(run: Run, path: str | Path) -> Path:
-    """Size of the contact force of each pair of bodies over time."""
+    """Size of the contact force of each pair of bodies over time, as mean over the pair's window."""
     series, pairs = run.series(), run.pairs()
     if not {"row", "a", "b", "force"} <= pairs.keys():
         raise PliantError(_lacks(run, "contact forces", ("a", "b", "force"), pairs))
     time = _time(run, series)
     figure, (axes,) = _figure()
-    for i, (label, force) in enumerate(pair_forces(pairs, len(time), run.cells(-1).bodies).items()):
+    for i, (label, force) in enumerate(pair_forces(pairs, time, series.get("dt"), run.cells(-1).bodies).items()):
         axes.plot(time, force, color=_colour(i), linestyle=_dashes(i), label=label)
     axes.set_ylim(bottom=0.0)
-    return _finish(figure, axes, run, "contact force [N]", path)
+    return _finish(figure, axes, run, "contact force, mean [N]" if "window" in pairs else "contact force [N]", path)
 
 
-def pair_forces(pairs: Mapping[str, np.ndarray], steps: int, names: Mapping[int, str]) -> dict[str, Floats]:
-    """Force of each pair in each step, (steps,), largest pairs first."""
+def pair_forces(pairs: Mapping[str, np.ndarray], time: Floats, dt: Floats | None, names: Mapping[int, str]) -> dict[str, Floats]:
+    """Force of each pair in each step [N], (steps,), as mean over its window up to then if it has one; largest pairs first."""
     ends = np.sort(np.stack([pairs["a"], pairs["b"]], axis=1), axis=1)
     turn = np.where(pairs["a"] <= pairs["b"], 1.0, -1.0)[:, None]  # rows a-b and b-a of a step belong together
     found, which = np.unique(ends, axis=0, return_inverse=True)
-    vectors = np.zeros((len(found), steps, 3))
+    vectors = np.zeros((len(found), len(time), 3))
     np.add.at(vectors, (which.ravel(), pairs["row"]), turn * pairs["force"])
+    if "window" in pairs and dt is not None:
+        wide = np.zeros(len(found))
+        wide[which.ravel()] = pairs["window"]
+        vectors = np.stack([running_means(time, dt, force, float(window)) for force, window in zip(vectors, wide, strict=True)])
     size = np.linalg.norm(vectors, axis=2)
     order = np.argsort(-size.sum(axis=1), kind="stable")
     title = lambda k: " – ".join(names.get(int(body), f"body {body}") for body in found[k])
@@ -104,15 +109,16 @@ def pair_forces(pairs: Mapping[str, np.ndarray], steps: int, names: Mapping[int,
     return curves
 
 
-def plot_pair(run: Run, a: str, b: str, path: str | Path) -> Path:
-    """Normal and friction force, area and largest pressure of one pair over time."""
-    found = pair_series(run, a, b)
+def plot_pair(run: Run, a: str, b: str, path: str | Path, window: float | None = None) -> Path:
+    """Force as mean over a window [s], normal force and friction, area and largest pressure of one pair over time."""
+    found = pair_series(run, a, b, window)
     if "force" not in found:
         raise PliantError(f"{run.path}: nothing touched anything, so there is no contact of {a} and {b} to plot.")
     figure, panels = _figure(3)
     time = found["time"]
-    panels[0].plot(time, found["normal_force"], color=_colour(0), label="normal")
-    panels[0].plot(time, np.linalg.norm(found["friction"], axis=1), color=_colour(1), label="friction")
+    panels[0].plot(time, found["normal_force"], color=_colour(0), label="normal", linewidth=0.9)
+    panels[0].plot(time, np.linalg.norm(found["friction"], axis=1), color=_colour(1), label="friction", linewidth=0.9)
+    panels[0].plot(time, np.linalg.norm(found["mean_force"], axis=1), color="black", label="mean over the window", linewidth=1.6)
     panels[0].set_ylabel("force [N]")
     panels[0].legend()
     panels[1].plot(time, 1e4 * found["area"], color=_colour(0))

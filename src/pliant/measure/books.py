@@ -1,23 +1,17 @@
-"""The books of a world: energies and momenta now, and the work of friction of every two bodies, which takes energy and never adds any."""
+"""The books of a world: energies and momenta now, work so far, and the account of every two bodies."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from pliant.base import Floats
+from pliant.measure.account import PairBooks, Pairs, pair_books
 
 if TYPE_CHECKING:
     from pliant.world.world import World
-
-
-
-
-
-from pliant.base import Ints
-from pliant.contact.contacts import Contacts
 
 
 @dataclass(frozen=True)
@@ -37,6 +31,8 @@ class Books:
     loads: float  # of the scene's forces, tractions and pressures
     changes: float  # of changing gravity and materials, and of putting bodies back (`rewind`)
     start: float  # total before the first step; NaN if no step was taken
+    accounts: Pairs = field(default_factory=dict, repr=False)
+    names: list[str] = field(default_factory=list, repr=False)
 
     @property
     def total(self) -> float:
@@ -52,6 +48,11 @@ class Books:
     def lost(self) -> float:
         """What is gone without being given to anything [J]: by damping and by the integrators. Below zero it came from nowhere."""
         return self.start + self.given - self.total
+
+    @property
+    def pairs(self) -> list[PairBooks]:
+        """Of every two bodies that have touched, most work first."""
+        return pair_books(self.accounts, self.names)
 
 
 def books(world: World, elastic: bool = True) -> Books:
@@ -72,43 +73,7 @@ def books(world: World, elastic: bool = True) -> Books:
         angular_momentum=turning,
         changes=state.books.get("changes", 0.0) + state.books.get("rewound", 0.0),
         start=state.books.get("start", np.nan),
+        accounts=state.pairs,
+        names=world.model.bodies.names,
         **{account: state.books.get(account, 0.0) for account in ("contact", "friction", "attachments", "drives", "loads")},
     )
-
-
-HALF = 31  # bits of a body's number
-
-
-class Rubbing:
-    """Friction impulse times slip, summed over steps, for each pair of bodies that has touched.
-
-    The slip is that of one body against the other, so the work is not above zero whatever moves the two; only contacts that
-    stick spring back a little.
-    """
-
-    def __init__(self) -> None:
-        self.pair: Ints = np.zeros(0, np.int64)  # numbers of the two bodies, the lower one first, in one
-        self.work: Floats = np.zeros(0)  # [J]
-
-    def take(self, contacts: Contacts) -> None:
-        """Add the contacts of one step."""
-        if len(contacts) == 0:
-            return
-        work = np.nansum(contacts.friction_impulse * contacts.slip, axis=1) / contacts.dt
-        rows = np.minimum(contacts.a, contacts.b) << HALF | np.maximum(contacts.a, contacts.b)
-        self.pair, which = np.unique(np.concatenate([self.pair, rows]), return_inverse=True)
-        total = np.zeros(len(self.pair))
-        np.add.at(total, which, np.concatenate([self.work, work]))
-        self.work = total
-
-    def warning(self, names: list[str], least: float, moved: float) -> str:
-        """A sentence about the pair whose friction added most, if that is more than `least` [J]; `moved` [J] moved in the run."""
-        if self.work.max(initial=0.0) <= least:
-            return ""
-        worst = int(self.work.argmax())
-        a, b = (names[k] for k in divmod(int(self.pair[worst]), 1 << HALF))
-        return (
-            f"Friction between '{a}' and '{b}' added {self.work[worst]:.3g} J, {self.work[worst] / moved:.1%} of what moved in this run, "
-            "and it can only take energy: they slide in ways that they should not. Use a smaller dt, or more `sweeps` where the "
-            "method has them."
-        )

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from pliant.base import Floats, PliantError, nearest
 from pliant.contact.contacts import Contacts
+from pliant.measure.windows import running_means
 
 if TYPE_CHECKING:
     from pliant.record import Run
+
+TURNED = ("force", "friction", "torque", "impulse")  # columns that act on the other body with the opposite sign
+APART = ("centre", "elastic", "kinetic", "kinetic_before", "window", "edge", "length")  # columns that are unknown where nothing touches
 
 
 def per_pair(contacts: Contacts) -> dict[str, np.ndarray]:
@@ -48,15 +52,28 @@ def pair_table(run: Run) -> dict[str, np.ndarray]:
     pairs = run.pairs()
     if "row" not in pairs:
         return {}
-    names = run.cells(-1).bodies
-    columns = {"time": run.series()["time"][pairs["row"]], **{n: v for n, v in pairs.items() if n != "row"}}
+    names, series = run.cells(-1).bodies, run.series()
+    columns = {"time": series["time"][pairs["row"]], "mean_force": _mean_forces(series, pairs)}
+    columns |= {n: v for n, v in pairs.items() if n != "row"}
     return columns | {end: np.array([names.get(int(i), str(i)) for i in pairs[end]]) for end in ("a", "b")}
 
 
-def pair_series(run: Run, a: str, b: str) -> dict[str, np.ndarray]:
-    """The history of one pair: time [s] and the columns of `per_pair`, acting on a, one row per step.
+def _mean_forces(series: dict[str, np.ndarray], pairs: dict[str, np.ndarray]) -> Floats:
+    """Mean force over the window of its pair up to each row [N], (n, 3)."""
+    out = np.array(pairs["force"], np.float64)
+    for ends in np.unique(np.stack([pairs["a"], pairs["b"]], axis=1), axis=0) if "window" in pairs else ():
+        mine = (pairs["a"] == ends[0]) & (pairs["b"] == ends[1])
+        force = np.zeros((len(series["time"]), 3))
+        force[pairs["row"][mine]] = pairs["force"][mine]
+        out[mine] = running_means(series["time"], series["dt"], force, float(pairs["window"][mine][0]))[pairs["row"][mine]]
+    return out
 
-    Where they do not touch all is zero, but for the centre of pressure, which is NaN: there is none.
+
+def pair_series(run: Run, a: str, b: str, window: float | None = None) -> dict[str, np.ndarray]:
+    """The history of one pair: time [s], the mean force over a window up to it [N] and the columns of `per_pair`, one row per step.
+
+    Forces act on a; the window is the pair's own unless given [s].
+    Where they do not touch all is zero, but for what there is none of, such as the centre of pressure, which is NaN.
     """
     names = {name: number for number, name in run.cells(-1).bodies.items()}
     for body in (a, b):
@@ -68,30 +85,14 @@ def pair_series(run: Run, a: str, b: str) -> dict[str, np.ndarray]:
     if "row" not in pairs:
         return out
     mine = (pairs["a"] == low) & (pairs["b"] == high)
+    out["mean_force"] = np.zeros((len(series["time"]), 3))
     for name, values in pairs.items():
         if name in ("row", "a", "b"):
             continue
-        column = np.full((len(series["time"]), *values.shape[1:]), np.nan if name == "centre" else 0.0)
+        column = np.full((len(series["time"]), *values.shape[1:]), np.nan if name in APART else 0.0)
         column[pairs["row"][mine]] = values[mine]
-        out[name] = -column if names[a] > names[b] and name in ("force", "friction", "torque") else column
+        out[name] = -column if names[a] > names[b] and name in TURNED else column
+    own = float(pairs["window"][mine][0]) if "window" in pairs and mine.any() else 0.0
+    wide = own if window is None else window
+    out["mean_force"] = running_means(series["time"], series["dt"], out["force"], wide) if wide > 0.0 else out["force"]
     return out
-
-
-def parted(run: Run, time: float) -> list[dict[str, Any]]:
-    """Pairs that touched before a time [s] but not in the last step up to it: names, when last, and their largest force [N] and when."""
-    pairs, steps = run.pairs(), run.series().get("time", np.zeros(0))
-    past = steps <= time * (1 + 1e-9) + 1e-12
-    if "row" not in pairs or not past.any():
-        return []
-    last, names = int(np.flatnonzero(past)[-1]), run.cells(-1).bodies
-    size, ends = np.linalg.norm(pairs["force"], axis=1), np.stack([pairs["a"], pairs["b"]], axis=1)
-    found = []
-    for a, b in np.unique(ends[past[pairs["row"]]], axis=0).tolist():
-        mine = np.flatnonzero((pairs["a"] == a) & (pairs["b"] == b) & past[pairs["row"]])
-        if pairs["row"][mine[-1]] < last:
-            peak = mine[np.argmax(size[mine])]
-            found.append({
-                "a": names.get(a, str(a)), "b": names.get(b, str(b)), "last": float(steps[pairs["row"][mine[-1]]]),
-                "largest": float(size[peak]), "at": float(steps[pairs["row"][peak]]),
-            })  # fmt: skip
-    return sorted(found, key=lambda row: -row["last"])

@@ -38,6 +38,7 @@ class Watch:
     end: list[float] = field(default_factory=list)  # [s]
     dt: list[float] = field(default_factory=list)  # [s]
     values: list[float] = field(default_factory=list)
+    vectors: list[Floats] = field(default_factory=list)  # of quantities that are vectors, if their size is asked for
     total: float = 0.0  # of what adds up
 
     def __post_init__(self) -> None:
@@ -57,6 +58,8 @@ class Watch:
     def take(self, report: StepReport) -> None:
         """Account for the step that was just taken."""
         value = QUANTITIES[self.of].value(self, report)
+        if isinstance(value, np.ndarray) and self.component == "size":
+            self.vectors.append(value)
         if isinstance(value, np.ndarray):
             value = float(np.linalg.norm(value)) if self.component == "size" else float(value[AXES.index(self.component)])
         self.end.append(report.time)

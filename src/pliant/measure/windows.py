@@ -1,8 +1,8 @@
 """One number from a history: means over a window, peaks of them, integrals, times of events.
 
-A history has a value for each step, which holds over the whole step: `end` [s] is where it ends, `dt` [s] its length. A *windowed peak* is
-the largest mean over any stretch of time of the given length: what a sensor that averages would have shown, and what does not grow without
-bound as steps become shorter.
+A history has a value (or a vector) for each step, which holds over the whole step: `end` [s] is where it ends, `dt` [s] its length. A
+*windowed peak* is the largest mean over any stretch of time of the given length: what a sensor that averages would have shown, and what
+does not grow without bound as steps become shorter.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from pliant.base import Bools, Floats
 
 def cumulative(end: Floats, dt: Floats, values: Floats) -> tuple[Floats, Floats]:
     """Times [s] and the integral up to them: one more than there are steps."""
-    times = np.concatenate([[end[0] - dt[0]], end])
-    return times, np.concatenate([[0.0], np.cumsum(values * dt)])
+    times, parts = np.concatenate([[end[0] - dt[0]], end]), (values.T * dt).T
+    return times, np.concatenate([np.zeros_like(parts[:1]), np.cumsum(parts, axis=0)])
 
 
 def window_means(end: Floats, dt: Floats, values: Floats, window: float) -> tuple[Floats, Floats]:
@@ -25,7 +25,23 @@ def window_means(end: Floats, dt: Floats, values: Floats, window: float) -> tupl
     ends = np.unique(np.concatenate([times, times + window]))
     rounding = 1e-9 * window  # a window that fits but for rounding fits
     ends = ends[(ends >= times[0] + window - rounding) & (ends <= times[-1] + rounding)]
-    return ends, (np.interp(ends, times, integral) - np.interp(ends - window, times, integral)) / window
+    between = lambda column: np.interp(ends, times, column) - np.interp(ends - window, times, column)
+    sums = between(integral) if integral.ndim == 1 else np.stack([between(column) for column in integral.T], axis=1)
+    return ends, sums / window
+
+
+def largest_mean(end: Floats, dt: Floats, vectors: Floats, window: float) -> tuple[float, float]:
+    """The largest size of the mean of vectors over any window [s], and where that ends [s]."""
+    ends, means = window_means(end, dt, vectors, window)
+    size = np.linalg.norm(means, axis=1)
+    k = int(np.argmax(size))
+    return float(size[k]), float(ends[k])
+
+
+def running_means(end: Floats, dt: Floats, vectors: Floats, window: float) -> Floats:
+    """The mean over the window [s] up to the end of each step, (n, k); the history is nothing before it begins."""
+    times, integral = cumulative(end, dt, vectors)
+    return np.stack([np.interp(end, times, column) - np.interp(end - window, times, column) for column in integral.T], axis=1) / window
 
 
 def inside(end: Floats, dt: Floats, between: tuple[float, float]) -> Bools:

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from pliant.base import Floats, Ints, PliantError
+from pliant.detect.closest import face_neighbours
 from pliant.detect.surfels.exact import Exact
 from pliant.detect.surfels.make import from_cloud, from_mesh
 from pliant.detect.surfels.surface import PointSurface
@@ -24,6 +25,7 @@ from pliant.geometry.subdivide import subdivided
 from pliant.geometry.units import UNITS, units_asked
 from pliant.pressing import quantities
 
+ROUNDED = (0.5, 40.0)  # [degree] by which neighbouring triangles of a round surface bend; less is flat, more an edge
 NO_FACES = np.zeros((0, 3), np.int64)
 ENOUGH = 8000  # vertices with which a mesh is taken as it is; below, its triangles are cut
 SAMPLES = 20000  # then, about
@@ -39,6 +41,8 @@ class Thing:
     shape: PointSurface | Exact
     faces: Ints  # (m, 3) of samples; empty for point clouds
     notes: tuple[str, ...] = ()
+    facet: float = 0.0  # [m] mean edge of its triangles, if they stand for a round surface
+    sag: float = 0.0  # [m] how far their middles are then below it
 
 
 @dataclass(frozen=True)
@@ -91,6 +95,7 @@ class Source:
         x = surface.points[surface.faces]
         area = 0.5 * float(np.sum(np.linalg.norm(np.cross(x[:, 1] - x[:, 0], x[:, 2] - x[:, 0]), axis=1))) if len(x) else 0.0
         notes: tuple[str, ...] = ()
+        flat = facets(surface)
         spacing = None if self.spacing is None else quantities.length("spacing", self.spacing)
         if spacing is None and len(surface.points) < ENOUGH and area > 0.0:
             spacing = math.sqrt(area / SAMPLES)
@@ -99,7 +104,26 @@ class Source:
             surface = subdivided(surface, LONGEST * spacing).surface
             notes = (f"its {count} vertices became {len(surface.points)}, about {1e3 * spacing:.3g} mm apart",)
         made = from_mesh(surface, name=name)
-        return Thing(name, made, _between_samples(surface, made), (*made.notes, *notes))
+        return Thing(name, made, _between_samples(surface, made), (*made.notes, *notes), *flat)
+
+
+def facets(surface: Surface) -> tuple[float, float]:
+    """Mean edge e of the triangles of a rounded surface, and how far these are below it, e times their bend / 8 [m].
+
+    Nothing of a surface that has flat sides and creases only, which are what they are.
+    """
+    if len(surface.faces) == 0:
+        return 0.0, 0.0
+    x = surface.points[surface.faces]
+    normal = np.cross(x[:, 1] - x[:, 0], x[:, 2] - x[:, 0])
+    normal /= np.maximum(np.linalg.norm(normal, axis=1), 1e-300)[:, None]
+    other = face_neighbours(surface.faces)
+    bend = np.degrees(np.arccos(np.clip(np.einsum("fi,fki->fk", normal, normal[other]), -1.0, 1.0)))
+    rounded = (other >= 0) & (bend > ROUNDED[0]) & (bend < ROUNDED[1])
+    if not rounded.mean() > 0.5:
+        return 0.0, 0.0
+    edge = float(np.linalg.norm(x - np.roll(x, 1, axis=1), axis=2).mean())
+    return edge, edge * math.radians(float(bend[rounded].mean())) / 8.0
 
 
 def _between_samples(surface: Surface, made: PointSurface) -> Ints:

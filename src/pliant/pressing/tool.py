@@ -26,6 +26,7 @@ from pliant.contact.elastic.side import Side
 from pliant.contact.elastic.stiffening import stiffening
 from pliant.contact.elastic.two_bodies import resolve
 from pliant.detect.surfels.exact import Exact
+from pliant.measure.resolution import DEPTH
 from pliant.pressing import quantities
 from pliant.pressing.approach import aligned, angle_of, check_depth, check_force, floor_under, tipped, touching, why_apart
 from pliant.pressing.maps import PressureMap, pressure_map
@@ -256,7 +257,7 @@ def _together(things: tuple[Thing, Thing], sides: tuple[Side, Side], load: Load,
         notes.append(f"a push is felt {1e3 * layer:.3g} mm far, twice the radius of a solid body's contact: give a layer to choose")
     first, b = softness.on(sides)
     a, result = _pressed(first, b, load)
-    notes += [*tipped(a, load.direction), *_remarks(result, softness)]
+    notes += [*tipped(a, load.direction), *_remarks(things, result, softness)]
     gone = load.depth
     if gone is None:
         gone = result.depth if load.tilts else float((a.translation - first.translation) @ load.direction)
@@ -310,15 +311,24 @@ def _pressed(a: Side, b: Side, load: Load) -> tuple[Side, ContactResult]:
     return a, result
 
 
-def _remarks(result: ContactResult, softness: Softness) -> list[str]:
+def _remarks(things: tuple[Thing, Thing], result: ContactResult, softness: Softness) -> list[str]:
     """What a reader of the numbers must know."""
     notes = []
     touching = int(result.contact.sum())
     if touching < FEW:
         notes.append(
-            f"only {touching} samples touch: force to about {5 if touching > 15 else 20} %, and the peak is that of a single sample, which "
+            f"not resolved: only {touching} samples touch, so force and area are rough, and the peak is that of a single sample, which "
             "the map blurs by a spacing; use a smaller spacing"
         )
+    for thing in things:
+        if thing.sag > DEPTH[0] * result.depth > 0.0:
+            enough = thing.facet * math.sqrt(DEPTH[0] * result.depth / thing.sag)
+            wide, below, deep, enough = (1e3 * length for length in (thing.facet, thing.sag, result.depth, enough))
+            notes.append(
+                f"not resolved: {thing.name} is made of flat triangles, {wide:.3g} mm wide, with middles {below:.2g} mm below the round "
+                f"surface they stand for, and the objects are {deep:.2g} mm in each other: force, area and peak are those of corners. "
+                f"Samples between them do not help, triangles of {enough:.2g} mm do"
+            )
     if len(result.spikes):
         notes.append(f"{len(result.spikes)} samples are displaced by more than half their radius of curvature: do not trust them")
     if result.off:

@@ -30,6 +30,7 @@ def freeze(state: State) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
     arrays |= {f"starts/{name}": array for name, array in state.starts.items()}
     for group, kept in state.elements.items():
         arrays |= {f"elements/{group}/{name}": array for name, array in kept.items()}
+    arrays |= {f"pairs/{name}": array for name, array in state.pairs.items()}
     return arrays, {"books": list(state.books), "methods": list(state.memory), "values": state.values}
 
 
@@ -47,9 +48,10 @@ def thaw(arrays: dict[str, np.ndarray], meta: dict[str, Any]) -> State:
         elif name.startswith("elements/"):
             _, group, key = name.split("/", 2)
             elements.setdefault(group, {})[key] = np.array(array)
+    pairs = {name.removeprefix("pairs/"): np.array(array) for name, array in arrays.items() if name.startswith("pairs/")}
     books = dict(zip(meta["books"], arrays["books"].tolist(), strict=True))
     changed = {k: tuple(v) if isinstance(v, list) else v for k, v in meta["values"].items()}
-    return State(**values, memory=memory, elements=elements, starts=starts, books=books, values=changed)
+    return State(**values, memory=memory, elements=elements, starts=starts, books=books, pairs=pairs, values=changed)
 
 
 def is_named(spec: Any) -> bool:

@@ -24,7 +24,7 @@ def rule_name(scene: Scene) -> str:
     return scene.contact.get("method", "auto") if isinstance(scene.contact, dict) else scene.contact
 
 
-def recorded(scene: Scene, header: Mapping[str, Any]) -> Scene:
+def classic_if_old(scene: Scene, header: Mapping[str, Any]) -> Scene:
     """The scene of a run file: "auto" of files from before it chose for each pair is what it was then."""
     old = rule_name(scene) == "auto" and header.get("auto") != "pairs"
     return scene.model_copy(update={"contact": "classic"}) if old else scene

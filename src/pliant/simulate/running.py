@@ -14,26 +14,28 @@ from typing import Any
 import numpy as np
 
 from pliant.base import Floats, PliantError
-from pliant.measure.books import Rubbing, books
+from pliant.measure.account import gain_warnings
+from pliant.measure.books import books
 from pliant.measure.history import FIELDS, History
-from pliant.measure.pairs import per_pair
+from pliant.measure.interval import FINE, Interval
+from pliant.measure.scales import scales_of
 from pliant.record import Record, Recorder, Run, Unrecorded, estimate_bytes, fold, resume_writer
 from pliant.record.elements import element_stretch
 from pliant.record.snapshot import freeze, pack_scene, thaw, unpack_scene
 from pliant.scene import Scene
 from pliant.simulate.build import read_meshes
-from pliant.simulate.contact_rule import recorded
+from pliant.simulate.contact_rule import classic_if_old
 from pliant.simulate.drawn import cell_fields, drawn_cells, point_fields
 from pliant.simulate.guards import Guard, check_start
 from pliant.simulate.simulation import Simulation
 from pliant.simulate.step import StepReport
+from pliant.simulate.verdicts import Depths, Matter, Through, merged
 
-DEEP = 0.3  # of the smallest body: contacts deeper than this are said to be wrong
 FRAMES = 100  # of a run, unless `every` is given
 FIELD_BYTES = {"point/fields": 56, "cell/fields": 8}  # of what is recorded in every frame
 STEP_BYTES = 300  # of a step's row in the tables
 UNBALANCED = 1e-6  # part of all contact impulses by which they may miss the change of momentum
-FROM_NOWHERE = 0.02  # part of the energy that moved by which it may grow without a reason
+FROM_NOWHERE = 0.01  # part of the energy that moved by which it may grow without a reason
 
 
 @dataclass
@@ -62,6 +64,7 @@ class Outcome:
     imbalance: float = 0.0  # largest part of the contact impulses of a step that the momenta of the bodies miss
     notes: list[str] = field(default_factory=list)
     timings: dict[str, float] = field(default_factory=dict)  # [s] per stage
+    through: str = ""  # who went through whom, in a sentence
 
 
 def start(
@@ -69,14 +72,19 @@ def start(
 ) -> tuple[Simulation, Recorder]:
     """Build a scene and open its run file, which from then on holds all that is needed to go on."""
     sim, every = _built(scene, every)
+    return sim, recorded(sim, out, every, checkpoint_every, overwrite)
+
+
+def recorded(sim: Simulation, out: str | Path, every: float, checkpoint_every: int = 10, overwrite: bool = False) -> Recorder:
+    """A run file for a simulation, which need not be at its beginning."""
     text, meshes = pack_scene(sim.given)
-    header = {"scene": text, "name": scene.name, "kinds": sim.world.model.bodies.kind, "auto": "pairs"}
+    header = {"scene": text, "name": sim.given.name, "kinds": sim.world.model.bodies.kind, "auto": "pairs"}
     try:
         Path(out).parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise PliantError(f"Cannot make the folder {Path(out).parent} for the run: {error.strerror}.") from None
     begin = [Record("model", {}, meshes), checkpoint(sim, History(sim))]
-    return sim, Recorder(out, header, every, checkpoint_every, overwrite, begin=begin)
+    return Recorder(out, header, every, checkpoint_every, overwrite, begin=begin)
 
 
 def start_unrecorded(scene: Scene, every: float | None = None) -> tuple[Simulation, Unrecorded]:
@@ -130,7 +138,7 @@ def reopen(path: str | Path, duration: float | None = None) -> tuple[Simulation,
     model = recorder.run().model()
     text = model.meta.get("scene") if model else None  # a run recorded in the browser may have changed its scene
     scene = unpack_scene(text or recorder.header["scene"], dict(model.arrays) if model else {})
-    sim = Simulation(recorded(scene, recorder.header))
+    sim = Simulation(classic_if_old(scene, recorder.header))
     sim.recall(thaw(dict(record.arrays), record.meta))
     sim.scene.duration = record.meta["duration"] if duration is None else duration
     return sim, recorder
@@ -156,17 +164,15 @@ def run(
             status, message = "failed", str(error)
     if status != "failed":  # a state that failed would fail again; resume goes back to the one before
         loop.save()
-    smallest = float(loop.guard.extent.min(initial=math.inf))
-    if loop.max_depth > DEEP * smallest:
-        loop.notes.append(
-            f"Contacts were up to {loop.max_depth:.3g} m deep, and the smallest body is {smallest:.3g} m large: the step of {sim.dt:g} s "
-            "is too long for such speeds, so what this run shows of contact is wrong. Use a smaller dt."
-        )
-    notes = list(dict.fromkeys([*sim.notes, *loop.notes, *loop.cuts(), *loop.accounts(), *loop.guard.notes]))
+    through = loop.through.notes()
+    notes = merged([
+        *through, *sim.notes, *loop.notes, *loop.cuts(), *loop.depths.notes(), *loop.accounts(), *loop.matter.notes(), *loop.guard.notes,
+    ])  # fmt: skip
     path = recorder.close(status, message, notes)
     seconds = time.perf_counter() - began
     return Outcome(
         status, message, path, sim, loop.steps, seconds, loop.max_depth, loop.max_contacts, loop.imbalance, notes, loop.timings,
+        through[0] if through else "",
     )  # fmt: skip
 
 
@@ -200,14 +206,14 @@ class _Loop:
         watch: Callable[[StepReport], None] | None,
     ) -> None:
         self.sim, self.recorder, self.progress, self.watch = sim, recorder, progress, watch
-        self.guard = Guard(sim)
+        self.guard, self.depths, self.through, self.matter = Guard(sim), Depths(sim), Through(sim), Matter(sim)
         saved = recorder.run().state().arrays if recorder.frames else {}
         first = np.array(saved["history/first"]) if "history/first" in saved else recorder.run().points(0) if recorder.frames else None
         self.history = History(sim, first)
         if recorder.frames:
             self.history.restore({name: np.array(saved[f"history/{name}"]) for name in FIELDS})
         self.steps, self.max_depth, self.max_contacts, self.imbalance = 0, 0.0, 0, 0.0
-        self.rubbing = Rubbing()
+        self.interval = Interval()
         self.moved = 0.0  # [J] most energy that was kinetic, or was given or lost by bodies
         self.notes: list[str] = []
         self.cut: dict[tuple[str, str], tuple[int, float]] = {}  # pairs that would have passed: how often, first time [s]
@@ -248,7 +254,9 @@ class _Loop:
         self.max_depth = max(self.max_depth, report.max_depth)
         self.max_contacts = max(self.max_contacts, len(report.contacts))
         self.imbalance = max(self.imbalance, report.balance.error)
-        self.rubbing.take(report.contacts)
+        self.interval.take(report, self.recorder.keeps)
+        self.depths.take(report)
+        self.through.take(report)
         for stage, seconds in report.timings.items():
             self.timings[stage] = self.timings.get(stage, 0.0) + seconds
         self.notes += [w for w in report.warnings if w not in self.notes]
@@ -259,6 +267,17 @@ class _Loop:
             self.history.take(report.contacts)
         if self.watch is not None:
             self.watch(report)
+        if report.more and FINE * self.interval.dt >= scales_of(self.sim.world).finest:
+            self.row(at_frame=False)
+
+    def row(self, at_frame: bool) -> None:
+        """A row of the history; the elastic energy is in those of frames."""
+        if self.recorder.keeps or at_frame:
+            values = step_values(self.sim, self.interval, elastic=at_frame and self.recorder.keeps)
+            self.moved = max(self.moved, values["kinetic"], abs(values["contact_work"]))
+        if self.recorder.keeps:
+            self.recorder.step(values, self.interval.pairs(self.sim.world))
+        self.interval = Interval()
 
     def take(self, report: StepReport, at_frame: bool) -> None:
         """Watch and record one step of the scene."""
@@ -266,11 +285,7 @@ class _Loop:
             self.guard = Guard(self.sim, inverted=self.guard.inverted)
             self.show()
         self.guard.after_step(report.dt)
-        if self.recorder.keeps or at_frame:
-            values = step_values(self.sim, report, elastic=at_frame and self.recorder.keeps)
-            self.moved = max(self.moved, values["kinetic"], abs(values["contact_work"]))
-        if self.recorder.keeps:
-            self.recorder.step(values, per_pair(report.contacts))
+        self.row(at_frame)
         if self.progress is not None:
             sim = self.sim
             self.progress(Progress(sim.time, sim.scene.duration, self.steps, len(report.contacts), report.max_depth))
@@ -283,6 +298,8 @@ class _Loop:
             self.frame(self.recorder, stretches)
         else:
             self.recorder.frame(sim.time)
+        self.through.look()
+        self.matter.look()
         self.guard.at_frame(stretches)  # after the frame, so that what went wrong can be seen, and before its checkpoint
         if self.recorder.checkpoint_due:
             self.save()
@@ -332,18 +349,17 @@ class _Loop:
                 f"Energy of {-now.lost:.3g} J came from nowhere, {-now.lost / scale:.1%} of what moved in this run: "
                 "the step is too long. Use a smaller dt, or integrator = \"implicit\"."
             )
-        rubbed = self.rubbing.warning(self.sim.world.model.bodies.names, FROM_NOWHERE * scale, scale)
-        return [*wrong, rubbed] if rubbed else wrong
+        return wrong + gain_warnings(self.sim.state.pairs, self.sim.world.model.bodies, scale, FROM_NOWHERE)
 
 
-def step_values(sim: Simulation, report: StepReport, elastic: bool = False) -> dict[str, Any]:
-    """Numbers of one step for the run file; the elastic energy costs a pass over the elements and is NaN unless asked for."""
+def step_values(sim: Simulation, interval: Interval, elastic: bool = False) -> dict[str, Any]:
+    """Numbers of one row for the run file; the elastic energy costs a pass over the elements and is NaN unless asked for."""
     now = books(sim.world, elastic=elastic)
     return {
-        "time": report.time, "dt": report.dt, "kinetic": now.kinetic, "elastic": now.elastic, "gravity": now.gravity,
+        "time": sim.time, "dt": interval.dt, "kinetic": now.kinetic, "elastic": now.elastic, "gravity": now.gravity,
         "contact_work": now.contact, "friction_work": now.friction, "attachment_work": now.attachments, "drive_work": now.drives,
-        "load_work": now.loads, "lost": now.lost, "imbalance": report.balance.error,
+        "load_work": now.loads, "lost": now.lost, "imbalance": interval.imbalance,
         "momentum": now.momentum, "angular_momentum": now.angular_momentum,
-        "contacts": len(report.contacts), "max_depth": report.max_depth, "iterations": report.solver_iterations,
-        **{f"seconds {stage}": seconds for stage, seconds in report.timings.items()},
+        "contacts": interval.contacts, "max_depth": interval.max_depth, "iterations": interval.iterations,
+        **{f"seconds {stage}": seconds for stage, seconds in interval.timings.items()},
     }  # fmt: skip

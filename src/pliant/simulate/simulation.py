@@ -68,6 +68,7 @@ class Simulation:
                     "does not stop them. Use a smaller dt, or stiffer bodies."
                 )
             left -= self.report.dt
+            self.report.more = left > 1e-9 * piece
             if each is not None:
                 each(self.report)
             if self.report.renewed:

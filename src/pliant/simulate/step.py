@@ -13,7 +13,9 @@ from pliant.base import Floats
 from pliant.contact.contacts import Contacts
 from pliant.contact.method import Several
 from pliant.kernels import allowed_threads
+from pliant.measure.account import PairWork, booked, pair_work
 from pliant.measure.balance import Balance, balance, momenta
+from pliant.measure.scales import scales_of
 from pliant.world.attachments import pull_together
 from pliant.world.world import World
 
@@ -27,11 +29,13 @@ class StepReport:
     step: int
     contacts: Contacts
     balance: Balance  # of contact impulses and momentum
+    work: PairWork  # of contact on every two bodies
     max_depth: float  # [m]
     solver_iterations: int  # of implicit bodies, all solves of the step
     reaction: Floats  # [N] (n, 3) that held fixed and prescribed nodes
     damping: Floats  # [1/s] (n,) of nodes
     renewed: bool = False  # have neighbourhoods of phyxels changed?
+    more: bool = False  # is it a part of a step that was divided, and not the last?
     cut: tuple[str, str] | None = None  # two bodies that would have passed through each other in a longer step
     drawn: Floats | Callable[[], Floats] | None = None  # see Answer.shown
     warnings: list[str] = field(default_factory=list)
@@ -72,9 +76,12 @@ def step(
     if answer.again is not None:
         return step(world, contact, answer.again, may_cut, asked or dt, cut, [*told, *answer.warnings])
     checked = balance(motion, before, answer.contacts)
+    work = pair_work(world, motion)
     reaction, renewed = world.commit(motion)
     world.state.memory = memory
     world.state.book("friction", answer.contacts.friction_work)
+    window = lambda a, b: scales_of(world).window(a, b, world.model.gravity)
+    world.state.pairs = booked(world.state.pairs, work, answer.contacts, world.state.time, window)
     lap()
     stages = ("free motion", "attachments", "contact", "commit")
     system = motion.free.system
@@ -84,6 +91,7 @@ def step(
         step=world.state.step,
         contacts=answer.contacts,
         balance=checked,
+        work=work,
         max_depth=float(-np.fmin(answer.contacts.gap, 0.0).min(initial=0.0)),
         solver_iterations=system.iterations if system else 0,
         reaction=reaction,

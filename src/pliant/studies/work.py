@@ -16,7 +16,7 @@ import numpy as np
 
 from pliant.base import Floats, PliantError
 from pliant.measure.watch import Watch
-from pliant.measure.windows import inside, taken
+from pliant.measure.windows import inside, largest_mean, taken
 from pliant.simulate import running
 from pliant.simulate.simulation import Simulation
 from pliant.simulate.step import StepReport
@@ -136,10 +136,11 @@ def watch(sim: Simulation, measure: Measure) -> Watch:
 def value(measure: Measure, watched: Watch) -> float:
     """The number that a measure is, from its history."""
     end, dt, values = watched.history
-    if measure.between is not None:
-        chosen = inside(end, dt, measure.between)
-        end, dt, values = end[chosen], dt[chosen], values[chosen]
+    chosen = np.ones(len(end), bool) if measure.between is None else inside(end, dt, measure.between)
+    end, dt, values = end[chosen], dt[chosen], values[chosen]
     take, _, above, below = measure.rule()
+    if take == "peak" and measure.window is not None and watched.vectors and len(end):  # the mean of a vector, not of its size
+        return largest_mean(end, dt, np.array(watched.vectors)[chosen], measure.window)[0]
     return taken(take, end, dt, values, measure.window, above, below)
 
 

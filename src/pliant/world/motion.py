@@ -134,6 +134,7 @@ class Motion:
         self._slid: tuple[Rows, Floats] | None = None  # the last answer of `slide`
         self.account = "contact"  # where pushes are booked
         self.pushed: dict[str, list[tuple[Ints, Floats, Floats, Floats]]] = {}  # nodes, impulses on them and on frames, turning, by account
+        self.contact_rows: list[tuple[Rows, Floats]] = []  # what contact pushed, as it was asked for: for the account of each pair
         self._gave: tuple[Rows | None, Floats] = None, np.zeros(0)  # the last answer of `give`
         self._stored: tuple[Floats | None, Floats] = None, np.zeros(0)  # the last answer of `potential`
         self.rewound = 0.0  # [J] potential energy moved by `rewind`
@@ -349,6 +350,8 @@ class Motion:
         if move:
             self._moved()
         self.pushed.setdefault(self.account, []).append((node, impulse, on_frames, turning))
+        if self.account == "contact":
+            self.contact_rows.append((rows, np.array(impulses)))
 
     def _moved(self) -> None:
         """Forget what was known of the end of the step."""

@@ -15,19 +15,28 @@ from pliant.look.fields import PREFIXES
 from pliant.look.report import by_hand
 from pliant.look.report.hardest import Hardest
 from pliant.look.report.html import code, facts, folded, listing, table, text
+from pliant.measure.account import pair_books
+from pliant.measure.forces import Forces, headline, milliseconds
 from pliant.measure.pairs import per_pair
 from pliant.record import Run, human
+from pliant.record.snapshot import thaw
 from pliant.scene import Body, Scene
-from pliant.simulate.contact_rule import contact_of, recorded, rule_name
+from pliant.simulate.contact_rule import classic_if_old, contact_of, rule_name
+from pliant.simulate.verdicts import FAILED
 
 MOST_BODIES = 60  # rows of the table of bodies; the others are counted
 MOST_PAIRS = 40
+MOST_ADVISED = 8  # pairs of which it is said what would resolve them better
 PREFIXED = ("Pa", "N/m")  # units that are written with kilo, mega and so on
 WHAT = (
     "pliant simulates contact between soft, quasi-rigid and rigid bodies and measures it: "
     "where they touch, how hard, and what it did to them."
 )
-CHOICES = ('contact = "', " is integrated with the ")  # words of notes that tell what pliant chose, and that are no reason to worry
+RESOLVED = (
+    "Forces are means over the time that a wave needs through the smaller body, or that a rigid one needs to fall by its size. "
+    "Depth, time and space say how far pressures, areas and forces are to be trusted: resolved, coarse or not resolved."
+)
+CHOICES = ('contact = "', " is integrated with the ")  # how notes begin, or what they hold, that tell what pliant chose: no reason to worry
 ANGLES, PLAIN = {"angle", "opening"}, {"ridge", "links", "sides", "levels", "name", "wavy_floor"}  # of shapes; the others are lengths
 
 
@@ -38,19 +47,15 @@ def title(run: Run) -> str:
 
 def lead(run: Run) -> str:
     """What this page is about, and the result, in a few sentences."""
-    series, names, found = run.series(), run.cells(-1).bodies, run.pairs()
-    said = [f"{len(names)} bodies were simulated for {run.times[-1] - run.times[0]:.4g} s; the run {_ending(run)}."]
-    if "row" in found and len(found["row"]):
-        size = np.linalg.norm(found["force"], axis=1)
-        k, end = int(np.argmax(size)), int(np.count_nonzero(found["row"] == len(series["time"]) - 1))
+    series, names, forces = run.series(), run.cells(-1).bodies, Forces(run)
+    said = [note for note in run.notes if note.startswith(FAILED)]
+    strongest = forces.strongest()
+    said.append("Nothing touched anything." if strongest is None else headline(strongest))
+    said.append(f"{len(names)} bodies were simulated for {run.times[-1] - run.times[0]:.4g} s; the run {_ending(run)}.")
+    if strongest is not None:
         depth = length_words(float(np.nanmax(series["max_depth"], initial=0.0)))
-        said.append(
-            f"The largest contact force was {size[k]:.4g} N, between {names.get(int(found['a'][k]), '?')} and "
-            f"{names.get(int(found['b'][k]), '?')} at t = {series['time'][found['row'][k]]:.4g} s; contacts were at most {depth} deep, "
-            f"and {end} pair{'' if end == 1 else 's'} touched at the end."
-        )
-    else:
-        said.append("Nothing touched anything.")
+        end = int(np.count_nonzero(forces.pairs["row"] == len(series["time"]) - 1))
+        said.append(f"Contacts were at most {depth} deep, and {end} pair{'' if end == 1 else 's'} touched at the end.")
     if _balance(series):
         said.append(f"Proof: {_balance(series)}.")
     if run.header.get("live"):
@@ -76,7 +81,7 @@ def _balance(series: dict[str, np.ndarray]) -> str:
 def scene_of(run: Run) -> Scene | None:
     """The scene in the run file; None if it is of another program or version."""
     try:
-        return recorded(Scene.recorded(run.header["scene"]), run.header)
+        return classic_if_old(Scene.recorded(run.header["scene"]), run.header)
     except (KeyError, PliantError):
         return None
 
@@ -176,29 +181,46 @@ def with_unit(value: float, unit: str) -> str:
 
 
 def pairs(run: Run) -> str:
-    """Peaks of each pair over the run, and its force at the end."""
-    found, names = run.pairs(), run.cells(-1).bodies
-    if "row" not in found or len(found["row"]) == 0:
+    """Peaks of each pair over the run, its force at the end, how well it is resolved, and its account."""
+    forces = Forces(run)
+    found, last = forces.pairs, len(forces.time) - 1
+    if len(forces.ends) == 0:
         return text("Nothing touched anything.")
-    time, last = run.series()["time"], len(run.series()["time"]) - 1
-    key = found["a"] * (int(found["b"].max()) + 1) + found["b"]
-    rows = []
-    for k in np.unique(key):
-        mine = key == k
-        size = np.linalg.norm(found["force"][mine], axis=1)
-        peak, end = int(np.argmax(size)), found["row"][mine] == last
-        column = lambda name, mine=mine: float(np.nanmax(found[name][mine])) if name in found else np.nan
-        a, b = (names.get(int(found[end_][mine][0]), "?") for end_ in ("a", "b"))
+    number = {name: body for body, name in forces.names.items()}
+    rows, peaks = [], forces.all()
+    for peak in peaks:
+        mine = (found["a"] == number.get(peak.a, -1)) & (found["b"] == number.get(peak.b, -1))
+        column = lambda name, mine=mine: float(np.nanmax(found[name][mine], initial=0.0)) if name in found else np.nan
+        end = np.linalg.norm(found["force"][mine & (found["row"] == last)], axis=1)
+        told = peak.resolution
         rows.append((
-            float(size[peak]), a, b, f"{time[found['row'][mine][0]]:.4g}", f"{size[peak]:.4g}", f"{time[found['row'][mine][peak]]:.4g}",
-            f"{size[end][0]:.4g}" if end.any() else "apart", f"{1e4 * column('area'):.4g}", f"{1e-3 * column('pressure'):.4g}",
-            f"{1e3 * column('depth'):.3g}",
+            peak.a, peak.b, f"{peak.first:.4g}", f"{peak.mean:.4g}", milliseconds(peak.window), f"{peak.at:.4g}", f"{peak.peak:.4g}",
+            f"{end[0]:.4g}" if len(end) else "apart", f"{1e4 * column('area'):.4g}", f"{1e-3 * column('pressure'):.4g}",
+            f"{1e3 * column('depth'):.3g}", ", ".join(word or "-" for word in (told.in_depth, told.in_time, told.in_space)),
         ))  # fmt: skip
-    rows.sort(key=lambda row: -row[0])
-    heads = ("body", "with", "first touch (s)", "largest force (N)", "at (s)", "at the end (N)", "largest area (cm²)",
-             "peak pressure (kPa)", "deepest (mm)")  # fmt: skip
-    shown = table(heads, [row[1:] for row in rows[:MOST_PAIRS]], words=2)
-    return shown + (text(f"and {len(rows) - MOST_PAIRS} more pairs.") if len(rows) > MOST_PAIRS else "")
+    heads = ("body", "with", "first touch (s)", "largest force (N)", "mean over", "until (s)", "one step (N)", "at the end (N)",
+             "largest area (cm²)", "peak pressure (kPa)", "deepest (mm)", "resolved in depth, time, space")  # fmt: skip
+    shown = table(heads, rows[:MOST_PAIRS], words=2)
+    more = text(f"and {len(rows) - MOST_PAIRS} more pairs.") if len(rows) > MOST_PAIRS else ""
+    advice = listing([advice for peak in peaks[:MOST_ADVISED] for advice in peak.advice])
+    return shown + more + text(RESOLVED, "quiet") + advice + _accounts(run)
+
+
+def _accounts(run: Run) -> str:
+    """Work of contact between every two bodies."""
+    try:
+        kept = thaw(dict((record := run.state()).arrays), record.meta).pairs
+    except (PliantError, KeyError):  # no checkpoint, or one of another program
+        return ""
+    names = run.cells(-1).bodies
+    booked = pair_books(kept, [names.get(k, str(k)) for k in range(max(names, default=-1) + 1)])
+    rows = [
+        (pair.a, pair.b, str(pair.touches), f"{pair.normal:.3g}", f"{pair.friction:.3g}", f"{pair.gain:.3g}", f"{pair.before:.3g}",
+         f"{pair.after:.3g}") for pair in booked[:MOST_PAIRS]
+    ]  # fmt: skip
+    heads = ("body", "with", "touches", "work along normals (J)", "work of friction (J)", "given back beyond it (J)",
+             "kinetic energy before the last touch (J)", "after it (J)")  # fmt: skip
+    return table(heads, rows, words=2) if rows else ""
 
 
 def hardest(run: Run, found: Hardest) -> str:
@@ -236,7 +258,7 @@ def numbers(found: Hardest) -> str:
 
 def _split(run: Run) -> tuple[list[str], list[str]]:
     """What was said on the way: warnings, and notes about choices."""
-    harmless = [note for note in run.notes if any(words in note for words in CHOICES)]
+    harmless = [note for note in run.notes if note.startswith(CHOICES[0]) or CHOICES[1] in note]
     bad = [] if run.status == "finished" else [f"The run is {run.status}." + (f" {run.message}" if run.message else "")]
     if run.dropped_bytes:
         bad.append(f"The journal has a broken tail of {run.dropped_bytes} bytes, which was left out.")

@@ -1,0 +1,270 @@
+"""What a run must say about itself at its end: how deep bodies were in one another, who went through whom, volumes, pieces that ran away.
+
+Each is a sentence that names bodies, amount, time and, where something helps, what. Notes that differ only in numbers are one.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from pliant.base import Floats, Ints
+from pliant.contact.method import Nothing
+from pliant.detect.closest import face_neighbours
+from pliant.detect.penetration import Penetration
+from pliant.detect.thickness import Thickness
+from pliant.measure.account import ends_of, key_of
+from pliant.measure.pairs import per_pair
+from pliant.measure.resolution import DEPTH, depth_of, worded
+from pliant.measure.scales import scales_of, summed
+from pliant.model import Rest
+from pliant.simulate.simulation import Simulation
+from pliant.simulate.step import StepReport
+
+FAILED = "Contact failed: "  # how the first note of a run begins in which a body went through another
+SLIVER = 1e-3  # of the area to the power 1.5 (of a ball it is 0.09): crumbs with less volume have none to lose
+VOLUME = 0.05  # by which the volume of a skin may change unnoticed
+SQUEEZED = 0.5  # strain of elastic bodies up to which a change of volume is what their Poisson's ratio gives
+RAN = 3.0  # times the speed that fall, start and tearing could give a piece
+AGAINST = "an element or of the depth that elasticity explains"
+NAMED = 3  # pairs in a sentence
+ALONE = ("noniterative",)  # methods that treat contacts on their own: under load depth stays, whatever the step, and `patch` helps
+FINEST = 16.0  # a remedy asks for no shorter step than dt over this
+
+
+def merged(notes: list[str]) -> list[str]:
+    """Notes that differ only in numbers as one, with the range of each number and how many they were; the others once each."""
+    groups: dict[str, list[str]] = {}
+    for note in dict.fromkeys(notes):
+        groups.setdefault(_NUMBER.sub("#", note), []).append(note)
+    return [same[0] if len(same) == 1 else _range(same) for same in groups.values()]
+
+
+_NUMBER = re.compile(r"\d+(?:\.\d+)?(?:e[-+]?\d+)?")
+
+
+def _range(same: list[str]) -> str:
+    columns = list(zip(*(_NUMBER.findall(note) for note in same), strict=True))
+    values = iter([_values(column) for column in columns])
+    text = _NUMBER.sub(lambda _: next(values), same[0])
+    return f"{text} ({len(same)} such notes.)"
+
+
+def _values(column: tuple[str, ...]) -> str:
+    """One number, or from the least to the largest."""
+    known = sorted(set(column), key=float)
+    return known[0] if len(known) == 1 else f"{known[0]}{' and ' if len(known) == 2 else ' to '}{known[-1]}"
+
+
+@dataclass(frozen=True)
+class Remedy:
+    """What helps against a coarse contact."""
+
+    cause: str
+    settings: dict[str, Any]  # paths into the scene and their values
+
+    @property
+    def text(self) -> str:
+        shown = lambda value: f"\"{value}\"" if isinstance(value, str) else f"{value:.2g}"
+        return f"{self.cause}: use {' and '.join(f'{path} = {shown(value)}' for path, value in self.settings.items())}"
+
+
+@dataclass
+class Depths:
+    """The deepest that every two bodies were in one another, as a part of what that is measured against (measure/resolution.py)."""
+
+    sim: Simulation
+    pair: Ints = field(default_factory=lambda: np.zeros(0, np.int64))
+    worst: Floats = field(default_factory=lambda: np.zeros((0, 4)))  # part, depth [m], time [s], dt [s]
+
+    def take(self, report: StepReport) -> None:
+        """Account for a step, or a part of one."""
+        scales = scales_of(self.sim.world)
+        if report.max_depth <= DEPTH[0] * float(scales.length.min(initial=np.inf)):
+            return
+        found = per_pair(report.contacts)
+        a, b = found["a"], found["b"]
+        found |= {"length": np.minimum(scales.length[a], scales.length[b])}
+        found |= {"elastic": scales.elastic_depth(a, b, found["normal_force"], found["area"])}
+        part = np.nan_to_num(depth_of(found))
+        deep = part > DEPTH[0]
+        if not deep.any():
+            return
+        rows = np.stack([part, found["depth"], np.full(len(a), report.time), np.full(len(a), report.dt)], axis=1)[deep]
+        both, values = np.concatenate([self.pair, key_of(a, b)[deep]]), np.concatenate([self.worst, rows])
+        order = np.lexsort((-values[:, 0], both))  # of each pair the worst first
+        self.pair, first = np.unique(both[order], return_index=True)
+        self.worst = values[order][first]
+
+    def notes(self) -> list[str]:
+        """A sentence about the deepest pairs, and what helps."""
+        if len(self.pair) == 0:
+            return []
+        order, names = np.argsort(-self.worst[:, 0], kind="stable"), self.sim.world.model.bodies.names
+        told = []
+        for k in order[:NAMED]:
+            part, depth, time, _ = self.worst[k]
+            a, b = (names[int(end)] for end in ends_of(self.pair[k]))
+            told.append(f"{a} and {b} {1e3 * depth:.3g} mm, {part:.0%} of {AGAINST}, at t = {time:.4g} s")
+        more = f", and {len(order) - NAMED} more pairs" if len(order) > NAMED else ""
+        word, remedy = worded(float(self.worst[order[0], 0]), DEPTH), self.remedy(int(order[0]))
+        return [f"Contact is {word} in depth: {'; '.join(told)}{more}. Areas and pressures of these are off by as much. {remedy.text}."]
+
+    def remedy(self, k: int) -> Remedy:
+        """What makes the pair less deep."""
+        (a,), (b,) = (np.atleast_1d(end) for end in ends_of(self.pair[k]))
+        part, _, _, dt = self.worst[k]
+        if method_of(self.sim, int(a), int(b)) in ALONE:
+            return Remedy("This method looks at each contact alone, so what bears down on a pair stays as depth", {"contact": "patch"})
+        factor = min(FINEST, math.sqrt(part / DEPTH[0]))  # springs of contact are as stiff as the step allows: depth falls as its square
+        return Remedy("The springs of this contact are as stiff as the step allows", {"dt": float(f"{dt / factor:.2g}")})
+
+
+def method_of(sim: Simulation, a: int, b: int) -> str:
+    """The contact method that serves two bodies."""
+    ends = np.array([a]), np.array([b])
+    for index, name in enumerate(sim.contact.methods):
+        if sim.world.pairs.for_method(index).meet(*ends)[0]:
+            return name
+    return next(iter(sim.contact.methods), "none")
+
+
+@dataclass
+class Through:
+    """Bodies that are deeper in one another than the middle of the thinner one: contact pushes them out there, or not at all."""
+
+    sim: Simulation
+    pairs: dict[tuple[str, str], tuple[float, float]] = field(default_factory=dict)  # depth [m] and time [s] when it was first seen
+
+    def take(self, report: StepReport) -> None:
+        """Look at what the contacts of a step say."""
+        thick, contacts = self.sim.world.derived(Thickness), report.contacts
+        if report.max_depth > float(thick.half.min(initial=np.inf)):
+            self._note(contacts.a, contacts.b, np.nan_to_num(contacts.depth), report.time)
+
+    def look(self) -> None:
+        """Look at where bodies are, whatever contact says."""
+        still = self.sim.world.standing()
+        finder, table = still.kept(Penetration), still.pairs
+        served = [table.for_method(k).meet for k, each in enumerate(self.sim.contact.methods.values()) if not isinstance(each, Nothing)]
+        if not served:
+            return
+        meet = lambda a, b: np.any([each(a, b) for each in served], axis=0) & (a != b)
+        hits = finder.find(finder.fit(still.end, still.shapes), meet)
+        self._note(hits.a, hits.b, -hits.gap, self.sim.time)
+
+    def _note(self, a: Ints, b: Ints, depth: Floats, time: float) -> None:
+        half, names = self.sim.world.derived(Thickness).half, self.sim.world.model.bodies.names
+        for k in np.flatnonzero((depth > np.minimum(half[a], half[b])) & (a != b)):
+            first, second = sorted((names[a[k]], names[b[k]]))
+            self.pairs.setdefault((first, second), (float(depth[k]), time))
+
+    def notes(self) -> list[str]:
+        """A sentence about them."""
+        if not self.pairs:
+            return []
+        found = sorted(self.pairs.items(), key=lambda item: item[1][1])
+        told = [f"{a} and {b} at t = {time:.4g} s ({1e3 * depth:.3g} mm deep)" for (a, b), (depth, time) in found[:NAMED]]
+        more = f", and {len(found) - NAMED} more pairs" if len(found) > NAMED else ""
+        return [f"{FAILED}bodies went through each other beyond the middle of the thinner one: {', '.join(told)}{more}."]
+
+
+class Closed:
+    """Faces of bodies whose surface encloses a volume; made once (`world.derived(Closed)`)."""
+
+    def __init__(self, rest: Rest) -> None:
+        skin, count = rest.skin, len(rest.bodies)
+        soft = np.array([rest.bodies.frame[b] < 0 for b in range(count)], bool)
+        if len(skin.faces):
+            soft[skin.face_body[(face_neighbours(skin.faces) < 0).any(axis=1)]] = False
+        mine = soft[skin.face_body]
+        self.faces, self.owner, self.count = skin.faces[mine], skin.face_body[mine], count
+        self.volume = self.volumes(rest.points)  # [m^3] (B,) at rest; 0 of others
+        x = rest.points[self.faces]
+        area = summed(self.owner, 0.5 * np.linalg.norm(np.cross(x[:, 1] - x[:, 0], x[:, 2] - x[:, 0]), axis=1), count)
+        self.volume[self.volume < SLIVER * area**1.5] = 0.0
+
+    def volumes(self, points: Floats) -> Floats:
+        """Of the bodies [m^3], (B,)."""
+        x = points[self.faces]
+        middle = np.stack([summed(self.owner, x[:, 0, k], self.count) for k in range(3)], axis=1)
+        middle = middle / np.maximum(np.bincount(self.owner, minlength=self.count), 1)[:, None]
+        x = x - middle[self.owner][:, None]
+        return summed(self.owner, np.einsum("fi,fi->f", x[:, 0], np.cross(x[:, 1], x[:, 2])), self.count) / 6.0
+
+
+@dataclass
+class Matter:
+    """Volumes of skins, and pieces that broke off, looked at with every frame."""
+
+    sim: Simulation
+    volumes: dict[str, tuple[float, float]] = field(default_factory=dict)  # change as a part and time [s], the worst of each body
+    ran: tuple[str, float, float, float] | None = None  # the fastest piece: name, speed and what could be [m/s], time [s]
+    count: int = 0  # pieces that ran away
+
+    def look(self) -> None:
+        """Now."""
+        world, state = self.sim.world, self.sim.state
+        closed, names = world.derived(Closed), world.model.bodies.names
+        known = closed.volume > 0.0
+        change = np.zeros(closed.count)
+        now = closed.volumes(world.skin_positions(state.x, state.position, state.rotation))
+        change[known] = now[known] / closed.volume[known] - 1.0
+        for b in np.flatnonzero(np.abs(change) > VOLUME):
+            if abs(change[b]) <= self._allowed(int(b)):
+                continue
+            if abs(change[b]) > abs(self.volumes.get(names[b], (0.0, 0.0))[0]):
+                self.volumes[names[b]] = float(change[b]), self.sim.time
+        self._pieces()
+
+    def _allowed(self, body: int) -> float:
+        """What a strain of SQUEEZED does to the volume of finite elements that can be compressed; else nothing beyond VOLUME."""
+        given = self.sim.scene.bodies[int(self.sim.world.model.bodies.origin()[body])]
+        ratio = getattr(given.material, "poisson_ratio", 0.5) if given.model == "fem" else 0.5
+        return max(VOLUME, SQUEEZED * (1.0 - 2.0 * float(ratio)))
+
+    def _pieces(self) -> None:
+        """Pieces that are faster than anything could have made them."""
+        world, state, bodies = self.sim.world, self.sim.state, self.sim.world.model.bodies
+        pieces = np.flatnonzero(bodies.parent >= 0)
+        if len(pieces) == 0:
+            return
+        nodes, count = world.model.nodes, len(bodies)
+        mass = summed(nodes.body, nodes.mass, count)
+        momentum = np.stack([summed(nodes.body, nodes.mass * state.v[:, k], count) for k in range(3)], axis=1)
+        speed = np.linalg.norm(momentum[pieces], axis=1) / mass[pieces]
+        given = max([float(np.linalg.norm(body.velocity)) for body in self.sim.scene.bodies], default=0.0)
+        fall = given + float(np.linalg.norm(world.model.gravity)) * self.sim.time
+        could = fall + np.sqrt(bodies.modulus[pieces] / self._density(pieces)) * self._tears(pieces)
+        fast = np.flatnonzero(speed > RAN * could)
+        self.count = max(self.count, len(fast))
+        if len(fast) and (self.ran is None or speed[fast].max() > self.ran[1]):
+            k = int(fast[np.argmax(speed[fast])])
+            self.ran = bodies.names[pieces[k]], float(speed[k]), float(could[k]), self.sim.time
+
+    def _density(self, pieces: Ints) -> Floats:
+        origin = self.sim.world.model.bodies.origin()[pieces]
+        return np.array([float(np.mean(getattr(self.sim.scene.bodies[k].material, "density", 1000.0))) for k in origin])
+
+    def _tears(self, pieces: Ints) -> Floats:
+        """Strain at which the matter of each piece tears: it leaves with that part of the speed of waves."""
+        origin = self.sim.world.model.bodies.origin()[pieces]
+        return np.array([float(np.mean(getattr(self.sim.scene.bodies[k].material, "tear_strain", 0.0) or 0.0)) for k in origin])
+
+    def notes(self) -> list[str]:
+        """Sentences about both."""
+        said = []
+        for name, (change, time) in sorted(self.volumes.items(), key=lambda item: -abs(item[1][0])):
+            what = f"turned inside out ({change:+.0%})" if change < -1.0 else f"changed by {change:+.0%}"
+            said.append(f"The volume of the skin of {name} {what}, most at t = {time:.4g} s.")
+        if self.ran is not None:
+            name, speed, could, time = self.ran
+            said.append(
+                f"{self.count} pieces that broke off ran away: {name} had {speed:.3g} m/s at t = {time:.4g} s, and fall, throw and tearing "
+                f"give {could:.3g} m/s at most. Their motion, and what they hit, is not to be trusted."
+            )
+        return said

@@ -1,0 +1,319 @@
+"""The same scene with shorter steps and finer elements: what its numbers tend to, how fast, and how far off they are.
+
+Values f1, f2, f3 at steps h, h / 2, h / 4 that approach a limit as f + c h^p have the observed order p = log2((f1 - f2) / (f2 - f3)), and
+Richardson's estimate of the limit is f3 + (f3 - f2) / (2^p - 1). Two values alone are taken for order 1. Where differences do not
+shrink, the scene is run again with disturbances as small as a tenth of what gravity does in a step: if these change a number as much as
+the steps do, it is chaotic, and no step will settle it.
+"""
+
+from __future__ import annotations
+
+import math
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from pliant.base import Floats, PliantError, nearest
+from pliant.measure.forces import Forces
+from pliant.measure.pairs import pair_series
+from pliant.measure.scales import scales_of
+from pliant.measure.windows import taken
+from pliant.model import SCHEMES, State
+from pliant.record import Run
+from pliant.record.snapshot import thaw, unpack_scene
+from pliant.scene import Scene
+from pliant.simulate import running
+from pliant.simulate.build import read_meshes
+from pliant.simulate.simulation import Simulation
+
+MEASURES = {
+    "force": ("N", "mean of the normal force over the last tenth of the time"),
+    "peak": ("N", "largest mean force over the window"),
+    "area": ("m^2", "largest mean area over the window"),
+    "pressure": ("Pa", "largest mean over the window of the largest pressure"),
+    "depth": ("m", "largest mean over the window of the largest depth"),
+    "energy": ("J", "that contact, damping and integration took"),
+}
+CONVERGED = 0.05  # part by which the finest value may be off to be called converged
+SMALL = 0.01  # change by the last halving below which a number counts as settled, whatever it did before
+FORMAL = 2.0  # largest order of what is refined: a larger one that is observed is luck, and is not used
+SLOW = 0.5  # observed order below which nothing is extrapolated: an estimate would be a multiple of the last change
+DISTURBED = 3  # runs
+TINY = 0.1  # of the velocity that gravity gives in a step: size of a disturbance
+
+
+@dataclass(frozen=True)
+class Limit:
+    """What a sequence of values tends to."""
+
+    value: float  # Richardson's estimate; NaN where values do not settle
+    order: float  # observed; the estimate uses FORMAL at most; 1 if it had to be assumed
+    first: float  # part by which the first value is off
+    last: float  # part by which the last one is, or by which the last halving changed it where values do not settle
+    settled: bool
+    assumed: bool  # from two values
+
+
+def limit_of(values: Sequence[float]) -> Limit:
+    """Of values at h, h / 2, h / 4 ...; the last three count."""
+    f = np.asarray(values, np.float64)
+    scale = float(np.abs(f).max(initial=0.0))
+    if not np.isfinite(f).all() or len(f) < 2:
+        return Limit(np.nan, np.nan, np.nan, np.nan, False, True)
+    if scale == 0.0 or np.abs(np.diff(f)).max() <= 1e-12 * scale:
+        return Limit(float(f[-1]), np.nan, 0.0, 0.0, True, False)
+    change, before = float(f[-1] - f[-2]), float(f[-2] - f[-3]) if len(f) > 2 else np.nan
+    if len(f) == 2:
+        value, order = float(f[-1] + change), 1.0
+    elif change != 0.0 and before / change > 2.0**SLOW:
+        order = math.log2(before / change)
+        value = float(f[-1] + change / (2.0 ** min(order, FORMAL) - 1.0))
+    elif abs(change) <= SMALL * scale:
+        return Limit(float(f[-1]), np.nan, abs(f[0] - f[-1]) / scale, abs(change) / scale, True, False)
+    else:
+        return Limit(np.nan, np.nan, np.nan, abs(change) / scale, False, False)
+    size = max(abs(value), scale)  # what tends to nothing is measured against what it was
+    return Limit(value, order, abs(f[0] - value) / size, abs(f[-1] - value) / size, True, len(f) == 2)
+
+
+@dataclass(frozen=True)
+class Level:
+    """One run."""
+
+    dt: float  # [s]
+    edge: float  # of the edges of the scene
+    values: dict[str, float]
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Row:
+    """A measure along steps or along edges."""
+
+    measure: str
+    along: str  # dt or edge
+    values: list[float]
+    limit: Limit
+    spread: float = np.nan  # largest minus smallest over disturbances, if they were tried
+
+    @property
+    def chaotic(self) -> bool:
+        """Whether disturbances change it as much as the last halving did."""
+        return not self.limit.settled and len(self.values) > 2 and self.spread >= 0.5 * abs(self.values[-1] - self.values[-2]) > 0.0
+
+    @property
+    def verdict(self) -> str:
+        """In words."""
+        if self.chaotic:
+            return f"chaotic: tiny disturbances change it by up to {self.spread:.2g} {MEASURES[self.measure][0]}"
+        if not np.isfinite(self.limit.last):
+            return "unknown"
+        if not any(self.values):
+            return "zero"
+        if self.limit.settled:
+            how = "converged to" if self.limit.last <= CONVERGED else "converging, finest off by"
+            return f"{how} {self.limit.last:.1%}; scene off by {self.limit.first:.1%}"
+        return f"not converged: changed by {self.limit.last:.1%} with the last halving"
+
+
+@dataclass
+class Refined:
+    """What a refinement found."""
+
+    name: str
+    pair: tuple[str, str]
+    window: float  # [s]
+    between: tuple[float, float]  # [s]
+    levels: list[Level]
+    rows: list[Row] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+    def row(self, measure: str, along: str = "dt") -> Row:
+        """One row of the table."""
+        return next(row for row in self.rows if row.measure == measure and row.along == along)
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """For programs."""
+        rows = [{**vars(row), "limit": vars(row.limit), "chaotic": row.chaotic, "verdict": row.verdict} for row in self.rows]
+        return {**vars(self), "levels": [vars(level) for level in self.levels], "rows": rows}
+
+    def plot(self, path: str | Path) -> Path:
+        """Each measure over dt and over edges as parts of the scene's, with Richardson's estimate."""
+        from pliant.studies.plots import colour, figure  # matplotlib: start-up
+
+        names = list(dict.fromkeys(row.measure for row in self.rows))
+        made, panels = figure(len(names), wide=3)
+        for axes, name in zip(panels, names, strict=True):
+            for row in (row for row in self.rows if row.measure == name):
+                k, along = ("dt", "edge").index(row.along), {"dt": "dt", "edge": "edge of elements"}[row.along]
+                parts = 0.5 ** np.arange(len(row.values))
+                axes.plot(parts, row.values, "o-", color=colour(k), label=along, linewidth=1.2)
+                if np.isfinite(row.limit.value):
+                    axes.plot([0.0, parts[-1]], [row.limit.value, row.values[-1]], ":", color=colour(k))
+                    axes.plot([0.0], [row.limit.value], "*", color=colour(k), markersize=10)
+            axes.set_title(f"{name} [{MEASURES[name][0]}]", fontsize=9, loc="left")
+            axes.set_xlim(left=-0.05)
+            axes.set_xlabel("of that of the scene; star: estimate", fontsize=8)
+            axes.legend(frameon=False, fontsize=8)
+        path = Path(path)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        made.savefig(path)
+        return path
+
+
+def refine(
+    source: Scene | str | Path,
+    dts: int = 3,
+    edges: int = 2,
+    pair: tuple[str, str] | None = None,
+    measures: Sequence[str] | None = None,
+    since: float = 0.0,
+    until: float | None = None,
+    window: float | None = None,
+    told: Callable[[str], Any] | None = None,
+) -> Refined:
+    """Run a scene, or a stretch of a recorded run, at dt, dt/2, dt/4 ... and with edges h, h/2 ...
+
+    pair: whose contact is measured; default the one that presses hardest. since, until [s]: where it begins and ends; what is before
+    is run once, or taken from the run's checkpoints, and is the same for all steps. Then edges stay as they are.
+    """
+    wanted = list(measures or MEASURES)
+    for name in wanted:
+        if name not in MEASURES:
+            raise PliantError(f"There is no measure '{name}' to refine: {nearest(name, MEASURES)}")
+    if dts < 1 or edges < 1:
+        raise PliantError(f"{dts} steps and {edges} edges: there must be at least one of each.")
+    made = _Refinement.of(source, since, until)
+    say = told or (lambda text: None)
+    levels, notes = [made.level(1.0, 1.0, pair, window, say)], []
+    for k in range(1, dts):
+        levels.append(made.level(0.5**k, 1.0, made.pair, window, say))
+    finer = []
+    if edges > 1 and (made.start is not None or not made.edges):
+        why = "it begins from a state" if made.start is not None else "nothing in it has elements with an edge to choose"
+        notes.append(f"Edges were not refined: {why}.")
+    elif edges > 1:
+        finer = [made.level(1.0, 0.5**k, made.pair, window, say) for k in range(1, edges)]
+    rows = [_row(name, "dt", levels) for name in wanted] if dts > 1 else []
+    rows += [_row(name, "edge", [levels[0], *finer]) for name in wanted] if finer else []
+    if any(row.along == "dt" and not row.limit.settled and row.limit.last > SMALL for row in rows):
+        say(f"Some numbers do not settle: {DISTURBED} runs with disturbances ...")
+        others = [levels[0], *(made.level(1.0, 1.0, made.pair, window, say, seed=k + 1) for k in range(DISTURBED))]
+        spread = {name: float(np.ptp([level.values[name] for level in others])) for name in wanted}
+        rows = [Row(row.measure, row.along, row.values, row.limit, spread[row.measure] if row.along == "dt" else np.nan) for row in rows]
+    assert made.pair is not None
+    return Refined(made.scene.name, made.pair, made.window, (made.since, made.until), [*levels, *finer], rows, notes)
+
+
+def _row(measure: str, along: str, levels: Sequence[Level]) -> Row:
+    values = [level.values[measure] for level in levels]
+    return Row(measure, along, values, limit_of(values))
+
+
+@dataclass
+class _Refinement:
+    """What is run again and again."""
+
+    scene: Scene
+    start: State | None  # where it begins, if not at the start of the scene
+    since: float  # [s]
+    until: float  # [s]
+    edges: dict[str, float]  # [m] paths and values
+    pair: tuple[str, str] | None = None  # found by the first run
+    window: float = np.nan  # [s] also
+
+    @staticmethod
+    def of(source: Scene | str | Path, since: float, until: float | None) -> _Refinement:
+        scene, start = _opened(source, since)
+        scene = read_meshes(scene)
+        first = Simulation(scene)
+        model, scales = first.world.model, scales_of(first.world)
+        codes = {code: name for name, code in SCHEMES.items()}
+        update = {}
+        for b, body in enumerate(scene.bodies):  # what "auto" chose for this dt stays for shorter ones
+            if getattr(body, "integrator", None) == "auto" and model.bodies.node_start[b + 1] > model.bodies.node_start[b]:
+                update[f"{body.name}.integrator"] = codes[int(model.nodes.scheme[model.bodies.node_start[b]])]
+        scene = scene.with_(update)
+        end = scene.duration if until is None else until
+        if start is None and since > 0.0:
+            start = Simulation(scene).run(until=since).state
+        begin = 0.0 if start is None else start.time
+        if not end > begin:
+            raise PliantError(f"From t = {begin:g} s until {end:g} s there is nothing to run.")
+        edges = {}
+        for b, body in enumerate(scene.bodies):
+            if isinstance(body.shape, dict) and np.isfinite(scales.edge[b]):
+                edges[f"{body.name}.shape.edge"] = float(body.shape.get("edge") or scales.edge[b])
+        return _Refinement(scene, start, begin, end, edges)
+
+    def level(
+        self, dt: float, edge: float, pair: tuple[str, str] | None, window: float | None, say: Callable[[str], Any], seed: int = 0
+    ) -> Level:
+        """One run, and its numbers."""
+        began = time.perf_counter()
+        changes: dict[str, Any] = {"dt": dt * self.scene.dt, "duration": self.until}
+        changes |= {path: edge * value for path, value in self.edges.items()} if edge != 1.0 else {}
+        sim = Simulation(read_meshes(self.scene.with_(changes)))
+        if self.start is not None:
+            sim.recall(self.start.copy())
+        if seed:
+            _disturb(sim, seed)
+        with tempfile.TemporaryDirectory(prefix="pliant-refine-") as folder:
+            before = sim.books()
+            outcome = running.run(sim, running.recorded(sim, Path(folder) / "run", self.until - self.since))
+            if outcome.status != "finished":
+                raise PliantError(f"The run at dt = {sim.dt:g} s did not finish: {outcome.message or 'it was stopped'}")
+            with Run.open(outcome.path) as run:
+                values = self._numbers(run, pair, window)
+            after = sim.books()
+        given = after.given - after.contact - before.given + before.contact
+        values["energy"] = before.total + given - after.total
+        level = Level(sim.dt, edge, values, time.perf_counter() - began)
+        what = "disturbed, " if seed else ""
+        say(f"{what}dt = {sim.dt:g} s, edges {edge:g}: {outcome.steps} steps in {level.seconds:.1f} s")
+        return level
+
+    def _numbers(self, run: Run, pair: tuple[str, str] | None, window: float | None) -> dict[str, float]:
+        forces = Forces(run)
+        found = forces.strongest(window) if pair is None else forces.of(*pair, window)
+        if found is None:
+            if pair is None:
+                raise PliantError("Nothing touches anything, so there is no contact to refine.")
+            return dict.fromkeys(MEASURES, 0.0)
+        if self.pair is None:
+            self.pair, self.window = (found.a, found.b), found.window
+        history, end, dt = pair_series(run, *self.pair), forces.time, forces.dt
+        last = end > end[-1] - 0.1 * (end[-1] - end[0] + dt[0])
+        top = lambda name: taken("peak", end, dt, history[name], self.window)
+        force = float(np.sum((history["normal_force"] * dt)[last]) / dt[last].sum())
+        peak = found.mean if found.window == self.window else forces.of(*self.pair, self.window).mean  # type: ignore[union-attr]
+        return {"force": force, "peak": peak} | {name: top(name) for name in ("area", "pressure", "depth")}
+
+
+def _opened(source: Scene | str | Path, since: float) -> tuple[Scene, State | None]:
+    """The scene, and the state that it begins with if it is a recorded run."""
+    if isinstance(source, Scene):
+        return source, None
+    with Run.open(source) as run:
+        frame = run.frame_at(since) if since > 0.0 else 0
+        record, model = run.state(frame), run.model(frame)
+        text = (model.meta.get("scene") if model else None) or run.header["scene"]
+        scene = unpack_scene(text, dict(model.arrays) if model else {})
+        state = thaw(dict(record.arrays), record.meta)
+    return scene, state if state.step > 0 else None
+
+
+def _disturb(sim: Simulation, seed: int) -> None:
+    """Velocities that differ a little from what they were."""
+    random, state, model = np.random.default_rng(seed), sim.state, sim.world.model
+    speed = float(max(np.abs(state.v).max(initial=0.0), np.abs(state.velocity).max(initial=0.0)))
+    size = TINY * (float(np.linalg.norm(model.gravity)) * sim.dt or 1e-2 * speed)
+    body: Floats = size * random.standard_normal((len(model.bodies), 3))  # of whole bodies: elements would damp what differs within them
+    state.v += np.where((model.nodes.inverse > 0.0)[:, None], body[model.nodes.body], 0.0)
+    state.velocity += np.where((model.frames.inverse > 0.0)[:, None], body[model.frames.body], 0.0)

@@ -1,0 +1,154 @@
+"""What runs say about themselves at their end: depth and remedies that help, bodies that went through, volumes, notes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from pliant import Scene, register_method
+from pliant.cli import app
+from pliant.contact.contacts import Contacts
+from pliant.contact.method import Answer
+from pliant.measure.forces import Forces
+from pliant.measure.resolution import WORDS
+from pliant.record import Run
+from pliant.simulate import running
+from pliant.simulate.verdicts import FAILED, Closed, Matter, merged
+
+
+@dataclass(frozen=True)
+class Idle:
+    """A method that sees nothing: whatever falls goes through."""
+
+    needs: ClassVar[frozenset[str]] = frozenset()
+    follows: ClassVar[str] = "everything"
+
+    def respond(self, motion, memory):
+        return Answer(Contacts.none(motion.dt))
+
+
+register_method("idle", Idle)
+
+
+def test_notes_that_differ_in_numbers_are_one():
+    notes = ["stone1 is stable up to 0.3 s.", "stone2 is stable up to 0.3 s.", "All is well.", "stone9 is stable up to 0.3 s.", "All is well."]
+    assert merged(notes) == ["stone1 to 9 is stable up to 0.3 s. (3 such notes.)", "All is well."]
+    assert merged(["1 of 2", "3 of 2"]) == ["1 and 3 of 2 (2 such notes.)"] and merged([]) == []
+
+
+def falling(contact):
+    scene = Scene(name="falls", dt=2e-3, duration=0.12, contact=contact)
+    scene.add(name="ground", shape="plane", model="static")
+    scene.add(name="box", model="rigid", shape=dict(kind="box", size=(0.04,) * 3), position=(0, 0, 0.03))
+    return scene
+
+
+def test_a_body_that_went_through_ends_the_run_with_a_code_and_a_first_line(tmp_path):
+    (tmp_path / "falls.toml").write_text(falling("idle").to_toml())
+    given = ["run", str(tmp_path / "falls.toml"), "--no-pictures", "--out", str(tmp_path / "run")]
+    done = CliRunner().invoke(app, given)
+    assert done.exit_code == 3, done.output
+    assert f"{FAILED}bodies went through each other" in done.output and "box and ground" in done.output
+    with Run.open(tmp_path / "run") as run:
+        assert run.notes[0].startswith(FAILED) and run.status == "finished"
+    for method in ("none", "continuous-penalty"):  # asked for, and held
+        outcome = running.run(*running.start(falling(method), tmp_path / method))
+        assert outcome.through == "", method
+
+
+def loaded(method, **changes):
+    """A heavy rigid block on a light soft one on the ground."""
+    scene = Scene(dt=4e-3, duration=0.16, contact=method)
+    scene.add(name="ground", shape="plane", model="static")
+    soft = dict(youngs_modulus=3e4, density=500.0)
+    scene.add(name="light", shape=dict(kind="box", size=(0.1,) * 3, edge=0.05), position=(0, 0, 0.0501), material=soft)
+    block = dict(kind="box", size=(0.08,) * 3, edge=0.08)
+    scene.add(name="heavy", model="rigid", shape=block, position=(0, 0, 0.141), rotation=(0, 0, 20), material=dict(density=4000.0))
+    return scene.with_(changes)
+
+
+@pytest.mark.parametrize("method", ["ground", "noniterative"])
+def test_a_remedy_that_is_named_helps(method, tmp_path):
+    sim, recorder = running.start(loaded(method), tmp_path / "before")
+    outcome = running.run(sim, recorder)
+    (note,) = [note for note in outcome.notes if note.startswith("Contact is ")]
+    assert "light and heavy" in note
+    from pliant.simulate.verdicts import Depths
+
+    depths = Depths(sim)
+    again = loaded(method).simulate()
+    depths.sim = again
+    again.run(until=0.16, each=depths.take)
+    worst = int(np.argmax(depths.worst[:, 0]))
+    remedy = depths.remedy(worst)
+    assert remedy.text in note
+    better = running.run(*running.start(loaded(method, **remedy.settings), tmp_path / "after"))
+    words = []
+    for each in (outcome, better):
+        with Run.open(each.path) as run:
+            words.append(Forces(run).of("light", "heavy").resolution)
+    assert WORDS.index(words[1].in_depth) < WORDS.index(words[0].in_depth), (words[0].depth, words[1].depth, remedy)
+
+
+def told(scene, path, pair):
+    """What is said of a pair after a run."""
+    running.run(*running.start(scene, path))
+    with Run.open(path) as run:
+        return Forces(run).of(*pair)
+
+
+def lying(edge, dt=5e-3):
+    """A rigid box lies on a soft mat."""
+    scene = Scene(dt=dt, duration=0.05, contact="patch")
+    scene.add(name="ground", shape="plane", model="static")
+    mat = dict(kind="box", size=(0.07, 0.07, 0.02), edge=edge)
+    scene.add(name="mat", shape=mat, position=(0, 0, 0.01), material=dict(youngs_modulus=1e5, density=500.0))
+    box = dict(kind="box", size=(0.05,) * 3, edge=0.05)
+    scene.add(name="box", model="rigid", shape=box, position=(0.001, 0.002, 0.0451), material=dict(density=2000.0))
+    return scene
+
+
+def test_an_edge_that_is_named_resolves_the_contact_in_space(tmp_path):
+    before = told(lying(0.01), tmp_path / "before", ("mat", "box"))
+    assert before.resolution.in_space == "not resolved" and before.resolution.across < 6.0 and f"{1e3 * before.resolution.finer_edge:.2g} mm" in before.advice[-1]
+    after = told(lying(before.resolution.finer_edge), tmp_path / "after", ("mat", "box"))
+    assert WORDS.index(after.resolution.in_space) < WORDS.index("not resolved"), (before.resolution, after.resolution)
+
+
+def test_a_step_that_is_named_resolves_the_contact_in_time(tmp_path):
+    def thrown(dt):
+        scene = Scene(dt=dt, duration=0.03, gravity=(0, 0, 0), contact="noniterative")
+        scene.add(name="ground", shape="plane", model="static")
+        soft = dict(youngs_modulus=1e6, poisson_ratio=0.3)
+        ball = dict(kind="ball", radius=0.05, edge=0.04)
+        scene.add(name="ball", shape=ball, position=(0, 0, 0.0505), velocity=(0, 0, -1), material=soft)
+        return scene
+
+    before = told(thrown(3e-3), tmp_path / "before", ("ground", "ball"))
+    assert before.resolution.in_time == "not resolved" and f"dt = {before.resolution.finer_dt:.2g} s" in before.advice[0]
+    after = told(thrown(before.resolution.finer_dt), tmp_path / "after", ("ground", "ball"))
+    assert after.resolution.in_time == "resolved" and after.window == before.window
+
+
+def test_volumes_of_skins_that_shrink_or_turn_inside_out_are_told():
+    scene = Scene(gravity=(0, 0, 0))
+    scene.add(name="lump", shape=dict(kind="ball", radius=0.05, edge=0.05), position=(1, 2, 3), material=dict(youngs_modulus=1e4, poisson_ratio=0.4))
+    sim = scene.simulate()
+    matter, centre = Matter(sim), sim.centre("lump")
+    assert sim.world.derived(Closed).volume[0] == pytest.approx(4 / 3 * np.pi * 0.05**3, rel=0.4)
+    start = sim.state.x.copy()
+    matter.look()
+    assert matter.notes() == []
+    sim.state.x[:] = centre + 0.97 * (start - centre)  # 9 %: such a material can be squeezed by a tenth
+    matter.look()
+    assert matter.notes() == []
+    sim.state.x[:] = centre + 0.9 * (start - centre)
+    matter.look()
+    assert matter.notes() == ["The volume of the skin of lump changed by -27%, most at t = 0 s."]
+    sim.state.x[:] = centre - 1.01 * (start - centre)
+    matter.look()
+    assert "lump turned inside out (-203%)" in matter.notes()[0]
