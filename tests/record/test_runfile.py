@@ -13,7 +13,8 @@ import pytest
 from pliant.base import PliantError
 from pliant.record import vtkhdf
 from pliant.record.journal import read_journal
-from pliant.record.runfile import Cells, Recorder, Run, estimate_bytes, fold, human, resume_writer
+from pliant.record.reopen import fold, resume_writer
+from pliant.record.runfile import Cells, Recorder, Run, estimate_bytes, human
 
 FRAMES = 11
 
@@ -162,7 +163,7 @@ def test_a_held_run_file_loses_nothing(toy, tmp_path, monkeypatch):
     def refuse(source, target):
         raise PermissionError("held by a viewer")
 
-    monkeypatch.setattr("pliant.record.runfile.PATIENCE", 0.1)
+    monkeypatch.setattr("pliant.record.journal_files.PATIENCE", 0.1)
     recorder = toy.play(tmp_path / "run", FRAMES, stop=7)
     with monkeypatch.context() as patch:
         patch.setattr(vtkhdf.os, "replace", refuse)

@@ -87,6 +87,10 @@ def resume(
         return
     sim, recorder = running.reopen(path, duration)
     if not as_json:
+        for note in recorder.notes:
+            say(f"  {note}")
+        if recorder.left_out:
+            say(f"  Its last record was not complete ({recorder.left_out} bytes) and is left out.")
         say(f"Resuming {path} at t = {sim.time:.4g} s of {sim.scene.duration:.4g} s.")
     _finish(sim, recorder, pictures, colour, as_json)
 
@@ -130,6 +134,7 @@ def _show_log() -> None:
 
 def _finish(sim: Any, recorder: Any, pictures: bool, colour: str, as_json: bool) -> None:
     """Run to the end with a progress bar, make pictures, print the summary, exit with the right code."""
+    from pliant.base import DiskError
     from pliant.cli.terminal import leave_pictures, progress_bar, summary_facts, summary_table
     from pliant.simulate import running
     from pliant.simulate.compile_ahead import announce
@@ -140,6 +145,8 @@ def _finish(sim: Any, recorder: Any, pictures: bool, colour: str, as_json: bool)
     made = leave_pictures(outcome, colour, say=(lambda text: None) if as_json else say) if wanted else []
     facts = summary_facts(outcome, made)
     tell(facts) if as_json else summary_table(outcome, facts)
+    if outcome.trouble:
+        raise DiskError(outcome.trouble)
     if outcome.status != "finished":
         raise typer.Exit({"interrupted": 130, "failed": 1}[outcome.status])
 

@@ -15,6 +15,7 @@ import numpy as np
 from pliant.base import PliantError, nearest
 from pliant.bodies.register import room_of
 from pliant.contact.method import METHODS
+from pliant.disk import make_folder, write_text
 from pliant.live import change
 from pliant.live.change import apart
 from pliant.live.curves import History
@@ -202,10 +203,10 @@ def drop(session: Session, order: Asked) -> Said:
 def save_scene(session: Session, order: Asked) -> Said:
     """Everything as it stands, as a scene to begin from."""
     scene, moved, refused = apart(change.as_it_stands(session.given, session.sim))
-    session.folder.mkdir(parents=True, exist_ok=True)
+    make_folder(session.folder)
     stem = _live_name(session)
     path = next(p for i in range(1, 10000) if not (p := session.folder / (f"{stem}.toml" if i == 1 else f"{stem}-{i}.toml")).exists())
-    path.write_text(scene.model_copy(update={"name": path.stem}).to_toml(), encoding="utf-8")
+    write_text(path, scene.model_copy(update={"name": path.stem}).to_toml())
     said = f"Saved {path}: run it with pliant run {path}. It has the settings, places and velocities of now; soft bodies begin undeformed"
     if moved:
         said += ", so these were moved out of each other: " + ", ".join(f"{name} by {1e3 * far:.3g} mm" for name, far in moved.items())

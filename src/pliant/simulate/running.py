@@ -13,12 +13,14 @@ from typing import Any
 
 import numpy as np
 
-from pliant.base import Floats, PliantError
+from pliant.base import DiskError, Floats, PliantError
+from pliant.disk import make_folder
 from pliant.measure.books import Rubbing, books
 from pliant.measure.history import FIELDS, History
 from pliant.measure.pairs import per_pair
 from pliant.record import Record, Recorder, Run, Unrecorded, estimate_bytes, fold, resume_writer
 from pliant.record.elements import element_stretch
+from pliant.record.run import run_paths
 from pliant.record.snapshot import freeze, pack_scene, thaw, unpack_scene
 from pliant.scene import Scene
 from pliant.simulate.build import read_meshes
@@ -61,6 +63,7 @@ class Outcome:
     imbalance: float = 0.0  # largest part of the contact impulses of a step that the momenta of the bodies miss
     notes: list[str] = field(default_factory=list)
     timings: dict[str, float] = field(default_factory=dict)  # [s] per stage
+    trouble: str = ""  # why the run is still in its journal, instead of the run file
 
 
 def start(
@@ -70,10 +73,8 @@ def start(
     sim, every = _built(scene, every)
     text, meshes = pack_scene(sim.given)
     header = {"scene": text, "name": scene.name, "kinds": sim.world.model.bodies.kind}
-    try:
-        Path(out).parent.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise PliantError(f"Cannot make the folder {Path(out).parent} for the run: {error.strerror}.") from None
+    run_paths(out)  # refuses what cannot be a run
+    make_folder(Path(out).parent)
     begin = [Record("model", {}, meshes), checkpoint(sim, History(sim))]
     return sim, Recorder(out, header, every, checkpoint_every, overwrite, begin=begin)
 
@@ -132,6 +133,7 @@ def reopen(path: str | Path, duration: float | None = None) -> tuple[Simulation,
     sim = Simulation(scene)
     sim.recall(thaw(dict(record.arrays), record.meta))
     sim.scene.duration = record.meta["duration"] if duration is None else duration
+    sim.notes += recorder.notes
     return sim, recorder
 
 
@@ -143,7 +145,8 @@ def run(
 ) -> Outcome:
     """Step to the scene's duration and record. Ctrl-C and errors end with a run file that can be read and resumed.
 
-    `watch` is called after every step, or part of one that had to be divided.
+    `watch` is called after every step, or part of one that had to be divided. A disk that takes no more is an error; all that was
+    recorded before is in the journal, from which the run resumes.
     """
     loop = _Loop(sim, recorder, progress, watch)
     began = time.perf_counter()
@@ -151,8 +154,21 @@ def run(
     with _Interruptible() as asked:
         try:
             status = loop.go(asked)
+        except DiskError:
+            recorder.abandon()
+            raise
         except PliantError as error:
             status, message = "failed", str(error)
+    try:
+        return _ended(loop, status, message, began)
+    except DiskError:
+        recorder.abandon()
+        raise
+
+
+def _ended(loop: _Loop, status: str, message: str, began: float) -> Outcome:
+    """Close the books and the run file."""
+    sim, recorder = loop.sim, loop.recorder
     if status != "failed":  # a state that failed would fail again; resume goes back to the one before
         loop.save()
     smallest = float(loop.guard.extent.min(initial=math.inf))
@@ -166,6 +182,7 @@ def run(
     seconds = time.perf_counter() - began
     return Outcome(
         status, message, path, sim, loop.steps, seconds, loop.max_depth, loop.max_contacts, loop.imbalance, notes, loop.timings,
+        recorder.trouble,
     )  # fmt: skip
 
 
