@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -30,15 +30,7 @@ def rebuild(entries: Sequence[Entry], journal: Path, damaged: Sequence[Path] = (
     temporary = journal.with_name(journal.name + TEMPORARY)
     remove(temporary)
     with _unless_locked(journal):
-        writer = JournalWriter(temporary)
-        try:
-            for record in renumbered(entries):
-                writer.append(record.kind, record.meta, record.arrays)
-        except BaseException:
-            writer.close()
-            remove(temporary)
-            raise
-        writer.close()
+        _write(temporary, renumbered(entries))
         try:
             for file in damaged:
                 if file.exists():
@@ -46,6 +38,21 @@ def rebuild(entries: Sequence[Entry], journal: Path, damaged: Sequence[Path] = (
             os.replace(temporary, journal)
         except OSError as error:
             raise DiskError(f"cannot write {said(error, journal)}") from None
+
+
+def _write(path: Path, records: Iterable[Record]) -> None:
+    """A new journal; nothing is left of it if it cannot be written whole."""
+    try:
+        writer = JournalWriter(path)
+        try:
+            for record in records:
+                writer.append(record.kind, record.meta, record.arrays)
+        finally:
+            writer.close()
+    except BaseException:
+        with suppress(OSError):
+            path.unlink(missing_ok=True)
+        raise
 
 
 @contextmanager
@@ -83,17 +90,9 @@ def new_journal(journal: Path, begin: Sequence[Record], sync: bool) -> JournalWr
     with _unless_locked(journal):
         try:
             remove(temporary)
-            writer = JournalWriter(temporary)
+            _write(temporary, begin)
         except DiskError as error:
             raise DiskError(f"cannot record to {journal}: {error}") from None
-        try:
-            for record in begin:
-                writer.append(record.kind, record.meta, record.arrays)
-        except DiskError as error:
-            writer.close()
-            remove(temporary)
-            raise DiskError(f"cannot record to {journal}: {error}") from None
-        writer.close()
         os.replace(temporary, journal)
     return JournalWriter(journal, sync)
 
