@@ -10,7 +10,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from pliant.base import DiskError
+from pliant.base import DiskError, PliantError
 
 TEMPORARY = ".part"
 CURES = {
@@ -20,6 +20,7 @@ CURES = {
     errno.EROFS: "choose a place that can be written",
     errno.EACCES: "choose a place that you may write",
     errno.EPERM: "choose a place that you may write",
+    errno.EEXIST: "there is a file of that name",
     errno.ENOENT: "create its folder first",
     errno.EISDIR: "it is a folder; name a file",
     errno.ENOTDIR: "a part of its path is a file, not a folder",
@@ -34,12 +35,28 @@ def said(error: OSError, path: str | Path | None = None) -> str:
     return f"{path or error.filename or 'a file'}: {reason}" + (f"; {cure}" if cure else "")
 
 
+def failure(error: OSError, doing: str, path: str | Path | None = None) -> PliantError:
+    """An error to raise: of the disk, or of input where the path is wrong; "cannot write" and the like say what failed."""
+    wrong = error.errno in (errno.ENOENT, errno.EEXIST, errno.EISDIR, errno.ENOTDIR, errno.ENAMETOOLONG)
+    return (PliantError if wrong else DiskError)(f"{doing} {said(error, path)}")
+
+
+def file_stem(name: str, what: str) -> str:
+    """A name that may name files in a folder that is chosen for them, and nowhere else."""
+    plain = name.strip()
+    bad = next((letter for letter in plain if letter in "/\\:*?\"<>|" or ord(letter) < 32), None)
+    if not plain or bad is not None or plain.startswith(".") or len(plain.encode("utf-8", "surrogateescape")) > 150:
+        why = f"it has {bad!r} in it" if bad is not None else "it begins with a dot" if plain.startswith(".") else "it is empty or too long"
+        raise PliantError(f"{what} '{name[:80]}' cannot name a file: {why}. Choose another name, or say with --out where to write.")
+    return plain
+
+
 @contextmanager
 def replacing(path: str | Path) -> Iterator[Path]:
     """A temporary file beside `path`, with its suffix, that takes its place if all goes well; else what was there stays."""
     path = Path(path)
     if not path.name:
-        raise DiskError(f"cannot write {path}: it is a folder; name a file")
+        raise PliantError(f"cannot write {path}: it is a folder; name a file")
     temporary = path.with_name(f"{path.stem[:200]}.{os.getpid()}{TEMPORARY}{path.suffix}")
     try:
         yield temporary
@@ -48,7 +65,7 @@ def replacing(path: str | Path) -> Iterator[Path]:
         with suppress(OSError):
             temporary.unlink(missing_ok=True)
         if isinstance(error, OSError):
-            raise DiskError(f"cannot write {said(error, path)}") from None
+            raise failure(error, "cannot write", path) from None
         raise
 
 
@@ -69,7 +86,7 @@ def make_folder(path: str | Path) -> Path:
     try:
         Path(path).mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise DiskError(f"cannot make the folder {said(error, path)}") from None
+        raise failure(error, "cannot make the folder", path) from None
     return Path(path)
 
 

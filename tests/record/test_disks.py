@@ -162,7 +162,8 @@ def _damaged(content: bytes) -> bytes:
 
 def test_folders_and_places_that_are_not_there(tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    assert sentence(*said_by(capsys, "schema", "--out", "nowhere/x.json"))
+    code, text = said_by(capsys, "schema", "--out", "nowhere/x.json")
+    assert code == 2 and "create its folder first" in text and "\n" not in text
     for command in (["info", "."], ["repair", "."], ["export", "."]):
         code, text = said_by(capsys, *command)
         assert code == 2 and "is a folder, not a run" in text

@@ -54,11 +54,13 @@ def warm() -> None:
 
 def main() -> None:
     """Run the command line; errors of input are sentences, not tracebacks."""
+    from pliant.asking import commands
     from pliant.base import DiskError, PliantError
-    from pliant.disk import said
+    from pliant.disk import failure
 
     try:
-        app(prog_name="pliant")
+        with commands():
+            app(prog_name="pliant")
     except DiskError as error:
         print(f"Error: {error}", file=sys.stderr)
         sys.exit(1)
@@ -66,8 +68,9 @@ def main() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(0)
     except OSError as error:
-        print(f"Error: {said(error)}.", file=sys.stderr)
-        sys.exit(1)
+        found = failure(error, "cannot use")
+        print(f"Error: {found}.", file=sys.stderr)
+        sys.exit(1 if isinstance(found, DiskError) else 2)
     except PliantError as error:
         print(f"Error: {error}", file=sys.stderr)
         sys.exit(2)

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from pliant.cli.options import (
+    AllowCode,
     Colour,
     Contact,
     Dt,
@@ -18,6 +19,8 @@ from pliant.cli.options import (
     SceneName,
     Settings,
     Threads,
+    Yes,
+    allow,
     say,
     seconds,
     tell,
@@ -51,6 +54,8 @@ def run(
     settings: Settings = None,
     fill_timeout: FillTimeout = None,
     threads: Threads = None,
+    allow_code: AllowCode = False,
+    yes: Yes = False,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the run file if there is one of that name.")] = False,
     pictures: Annotated[bool, typer.Option(help="Make a picture and a movie at the end.")] = True,
     colour: Colour = "auto",
@@ -62,6 +67,7 @@ def run(
     """
     use_threads(threads)
     use_fill_timeout(fill_timeout)
+    allow(allow_code, contact, yes)
     made = wanted_scene(scene, settings or [], dt, duration, contact)
     _run(made, out, every, checkpoint_every, pictures, colour, as_json, overwrite)
 
@@ -72,6 +78,7 @@ def resume(
         float | None, typer.Option(parser=seconds, metavar="TIME", help="Run until this simulated time; default as planned.")
     ] = None,
     threads: Threads = None,
+    allow_code: AllowCode = False,
     pictures: Annotated[bool, typer.Option(help="Make a picture and a movie at the end.")] = True,
     colour: Colour = "auto",
     as_json: Json = False,
@@ -80,6 +87,7 @@ def resume(
     from pliant.simulate import running
 
     use_threads(threads)
+    allow(allow_code)
     over = running.over_at(path, duration)
     if over is not None:
         text = f"It had reached its end; --duration makes it longer. Give one above {over:.4g} s; nothing was done."
@@ -106,15 +114,18 @@ def _run(
     overwrite: bool = False,
 ) -> None:
     from pliant.cli.terminal import size_note
+    from pliant.disk import file_stem
     from pliant.record.run import free_name
     from pliant.simulate import running
     from pliant.simulate.compile_ahead import announce, warm
+    from pliant.simulate.guards import check_cost
 
+    target = out or free_name(Path("runs") / file_stem(scene.name, "The scene"))
     warm(scene, quiet=as_json)
     if not as_json:
         _show_log()
     with announce(quiet=as_json):
-        sim, recorder = running.start(scene, out or free_name(Path("runs") / scene.name), every, checkpoint_every, overwrite)
+        sim, recorder = running.start(scene, target, every, checkpoint_every, overwrite, check_cost)
     if not as_json:
         say(f"[bold]{scene.name}[/]: {len(scene.bodies)} bodies, {len(sim.state.x)} nodes, dt = {sim.dt:g} s, {sim.scene.duration:g} s.")
         for note in [*sim.notes, size_note(sim, recorder)]:

@@ -12,6 +12,7 @@ from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 
+from pliant.asking import refuse_code
 from pliant.base import Floats, PliantError, nearest
 from pliant.bodies.register import room_of
 from pliant.contact.contacts import Contacts
@@ -72,6 +73,8 @@ def find_method(name: str) -> type:
     if ":" not in place:
         raise PliantError(f"There is no contact method '{name}': {nearest(name, [*METHODS, *_REGISTERED, 'auto'])}")
     module, _, attribute = place.partition(":")
+    if name not in METHODS:
+        refuse_code(name, "The contact method")
     try:
         return getattr(importlib.import_module(module), attribute)
     except (ImportError, AttributeError) as error:

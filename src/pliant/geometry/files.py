@@ -150,6 +150,8 @@ def _reader(path: Path) -> Callable[[Path], Raw]:
         close = difflib.get_close_matches(path.name, near, n=3)
         hint = f" Did you mean {', '.join(close)}?" if close else ""
         raise PliantError(f"{path} does not exist (looked for it from {Path.cwd()}).{hint}")
+    if not path.is_file():
+        raise PliantError(f"{path} is not a file but a device, a pipe or a socket; save its content in a file first.")
     suffix = path.suffix.lower()
     if suffix not in FORMATS:
         raise PliantError(

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pliant.asking import refuse_many
 from pliant.base import Floats, Ints, PliantError
 from pliant.geometry.mesh import Surface, TetMesh
 
@@ -71,7 +72,7 @@ def number(kind: str, name: str, value: Any, above: float = 0.0, below: float = 
     """The parameter as a finite float in the open interval (above, below)."""
     try:
         x = float(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise PliantError(f"{kind}: {name} must be a number, not {value!r}") from None
     if not (math.isfinite(x) and above < x < below):
         limits = f"above {above:g}" + (f" and below {below:g}" if math.isfinite(below) else "")
@@ -102,6 +103,7 @@ def edge_length(kind: str, edge: Any, smallest: float, volume: float) -> float:
         return max(smallest / 8.0, (volume / 4000.0) ** (1.0 / 3.0))
     h = number(kind, "edge", edge)
     count = 6.0 * volume / h**3
+    refuse_many(f"{kind}: edge = {h:g} m", count, "Use a larger edge (all lengths are in metres)")
     if count > MAX_TETS:
         raise PliantError(
             f"{kind}: edge = {h:g} m would make about {count:.1e} tetrahedra in a body of {volume:.3g} m^3; "

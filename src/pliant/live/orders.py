@@ -13,13 +13,12 @@ from typing import Any
 import numpy as np
 
 from pliant.base import PliantError, nearest
-from pliant.bodies.register import room_of
 from pliant.contact.method import METHODS
 from pliant.disk import make_folder, write_text
 from pliant.live import change
 from pliant.live.change import apart
 from pliant.live.curves import History
-from pliant.live.hand import GRAVITY, Hand, with_hand
+from pliant.live.hand import Hand, with_hand
 from pliant.live.html import page
 from pliant.live.pace import Pace
 from pliant.live.pack import pack, plain
@@ -29,6 +28,7 @@ from pliant.live.tape import Tape
 from pliant.record.orders import Order
 from pliant.record.run import free_name
 from pliant.simulate.build import read_meshes
+from pliant.simulate.guards import longest_step
 from pliant.simulate.simulation import Simulation
 
 Asked = dict[str, Any]
@@ -102,11 +102,9 @@ def set_dt(session: Session, order: Asked) -> Said:
 
 
 def _longest(session: Session) -> tuple[float, float]:
-    """The longest step [s] in which a fall from rest is no longer than the smallest moving body, and its size [m]."""
-    bodies = session.sim.world.model.bodies
-    points = [session.sim.points(name) for name, kind in zip(bodies.names, bodies.kind, strict=True) if room_of(kind).moves]
-    smallest = min((size for p in points if len(p) and (size := float(np.ptp(p, axis=0).max())) > 0.0), default=np.inf)
-    return max(session.given.dt, float(np.sqrt(2.0 * smallest / GRAVITY))), smallest
+    """The longest step [s] that is taken, and the size of the smallest moving body [m]."""
+    longest, smallest = longest_step(session.sim)
+    return max(session.given.dt, longest), smallest
 
 
 def set_method(session: Session, order: Asked) -> Said:

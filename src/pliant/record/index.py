@@ -24,8 +24,8 @@ from typing import IO, BinaryIO
 
 import numpy as np
 
-from pliant.base import DiskError, PliantError
-from pliant.disk import said
+from pliant.base import PliantError
+from pliant.disk import failure
 from pliant.record.layout import Layout, Place
 from pliant.record.records import Array, Entry, Head, Spec, head_text, parsed_head, read_at
 
@@ -56,7 +56,7 @@ def read(path: Path) -> tuple[BinaryIO, list[Entry]] | None:
     try:
         handle = open(path, "rb", buffering=0)
     except OSError as error:
-        raise DiskError(f"cannot read {said(error, path)}") from None
+        raise failure(error, "cannot read", path) from None
     found = _found(handle)
     if found is None:
         handle.close()

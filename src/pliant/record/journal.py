@@ -28,7 +28,7 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from pliant.base import DiskError, PliantError
-from pliant.disk import said
+from pliant.disk import failure
 from pliant.record.journal_first import FIRST_MAGIC, first_entry, next_first
 from pliant.record.records import PLAIN_KINDS, Array, Entry, Record, Spec, checksum, entry_of, head_text, padded, parsed_head, whole
 
@@ -157,7 +157,7 @@ def _opened(path: str | Path) -> tuple[BinaryIO, bool]:
     except FileNotFoundError:
         raise PliantError(f"there is no journal {path}") from None
     except OSError as error:
-        raise DiskError(f"cannot read {said(error, path)}") from None
+        raise failure(error, "cannot read", path) from None
     magic = handle.read(len(MAGIC))
     if magic not in (MAGIC, FIRST_MAGIC) and not _next_mark_near(handle):
         handle.close()
@@ -190,7 +190,7 @@ class JournalWriter:
         try:
             self._file = open(path, "ab", buffering=0)
         except OSError as error:
-            raise DiskError(f"cannot write {said(error, path)}") from None
+            raise failure(error, "cannot write", path) from None
         try:
             lock(self._file, self.path)
             if os.fstat(self._file.fileno()).st_size == 0:
@@ -200,7 +200,7 @@ class JournalWriter:
                 raise PliantError(f"{path} is of an older format, which is only read")
         except OSError as error:
             self._file.close()
-            raise DiskError(f"cannot write {said(error, path)}") from None
+            raise failure(error, "cannot write", path) from None
         except BaseException:
             self._file.close()
             raise

@@ -8,7 +8,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from pliant.base import DiskError, PliantError
-from pliant.disk import TEMPORARY, said
+from pliant.disk import TEMPORARY, failure
 from pliant.record import vtkhdf
 from pliant.record.journal import FIRST_MAGIC, JournalReader, JournalWriter, lock
 from pliant.record.records import Entry, Record
@@ -37,7 +37,7 @@ def rebuild(entries: Sequence[Entry], journal: Path, damaged: Sequence[Path] = (
                     os.replace(file, file.with_name(file.name + ".damaged"))
             os.replace(temporary, journal)
         except OSError as error:
-            raise DiskError(f"cannot write {said(error, journal)}") from None
+            raise failure(error, "cannot write", journal) from None
 
 
 def _write(path: Path, records: Iterable[Record]) -> None:
@@ -64,7 +64,7 @@ def _unless_locked(journal: Path) -> Iterator[None]:
     try:
         file = open(journal, "r+b", buffering=0)
     except OSError as error:
-        raise DiskError(f"cannot write {said(error, journal)}") from None
+        raise failure(error, "cannot write", journal) from None
     with file:
         lock(file, journal)
         yield
@@ -77,7 +77,7 @@ def remove(file: Path) -> None:
     try:
         file.unlink(missing_ok=True)
     except OSError as error:
-        raise DiskError(f"cannot remove {said(error, file)}") from None
+        raise failure(error, "cannot remove", file) from None
 
 
 def new_journal(journal: Path, begin: Sequence[Record], sync: bool) -> JournalWriter:

@@ -67,10 +67,20 @@ class Outcome:
 
 
 def start(
-    scene: Scene, out: str | Path, every: float | None = None, checkpoint_every: int = 10, overwrite: bool = False
+    scene: Scene,
+    out: str | Path,
+    every: float | None = None,
+    checkpoint_every: int = 10,
+    overwrite: bool = False,
+    check: Callable[[Simulation], None] | None = None,
 ) -> tuple[Simulation, Recorder]:
-    """Build a scene and open its run file, which from then on holds all that is needed to go on."""
+    """Build a scene and open its run file, which from then on holds all that is needed to go on.
+
+    `check` looks at what was built before there is a file, and may refuse it.
+    """
     sim, every = _built(scene, every)
+    if check is not None:
+        check(sim)
     text, meshes = pack_scene(sim.given)
     header = {"scene": text, "name": scene.name, "kinds": sim.world.model.bodies.kind}
     run_paths(out)  # refuses what cannot be a run
@@ -89,6 +99,7 @@ def _built(scene: Scene, every: float | None) -> tuple[Simulation, float]:
     """A simulation whose start was looked at, and the time between its frames [s]."""
     sim = Simulation(read_meshes(scene))
     sim.notes += check_start(sim)
+    sim.trial()
     if every is None:  # whole steps, so that dt stays what it is
         every = scene.dt * max(1, round(scene.duration / FRAMES / scene.dt))
     return sim, every
