@@ -13,6 +13,7 @@ from typing import Any
 from pliant.base import DiskError, PliantError
 
 TEMPORARY = ".part"
+SMALL = 1 << 16  # bytes of a write that a library may read again
 CURES = {
     errno.ENOSPC: "free some space, or choose another place",
     errno.EDQUOT: "free some space, or choose another place",
@@ -107,6 +108,7 @@ class Reserved(io.RawIOBase):
                 self.file.close()
                 raise
 
+        self.refused: list[tuple[int, bytes]] = []  # offset and content of what the disk did not take
         self.at, self.end = 0, 0  # where the library is, and where it thinks that the file ends
 
     def readable(self) -> bool:
@@ -126,21 +128,30 @@ class Reserved(io.RawIOBase):
         return self.at
 
     def readinto(self, buffer: Any) -> int:
+        """What was written, also what the disk has refused; zeros where nothing was, for the library does not look how much came."""
+        view = memoryview(buffer).cast("B")
         self.file.seek(self.at)
-        count = self.file.readinto(buffer) or 0
-        self.at += count
-        return count
+        count = self.file.readinto(view) or 0
+        view[count:] = bytes(len(view) - count)
+        for begin, part in self.refused:
+            low, high = max(begin, self.at), min(begin + len(part), self.at + len(view))
+            if low < high:
+                view[low - self.at : high - self.at] = part[low - begin : high - begin]
+        self.at += len(view)
+        return len(view)
 
     def write(self, buffer: Any) -> int:
-        """All of it; what the disk refuses is remembered and passed over."""
+        """All of it; what the disk refuses is remembered, if it is small: the library reads its own notes again, not our arrays."""
         view = memoryview(buffer).cast("B")
-        size = len(view)
+        size, rest = len(view), view
         try:
             self.file.seek(self.at)
-            while view and self.error is None:
-                view = view[self.file.write(view) :]
+            while rest and self.error is None:
+                rest = rest[self.file.write(rest) :]
         except OSError as error:
             self.error = error
+        if self.error is not None and size <= SMALL:
+            self.refused.append((self.at, bytes(view)))
         self.at += size
         self.end = max(self.end, self.at)
         return size

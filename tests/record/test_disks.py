@@ -198,9 +198,23 @@ def test_a_file_layer_that_hides_errors_until_the_end(tmp_path):
     layer.file = Full(layer.file)
     assert layer.write(b"12345678") == 8 and layer.error is None
     assert layer.write(b"9012345") == 7 and layer.tell() == layer.seek(0, 2) == 15
+    back = bytearray(b"x" * 20)
+    assert layer.seek(3) == 3 and layer.readinto(back) == 20  # the library sees what it wrote, and zeros behind it
+    assert back == b"456789012345" + bytes(8)
     with pytest.raises(OSError, match="No space"):
         layer.finish()
     layer.close()
+
+
+def test_enough_space_is_reserved(toy, tmp_path, monkeypatch):
+    """So that HDF5 never meets a full disk on file systems that reserve."""
+    from pliant.record import vtkhdf
+
+    asked = []
+    monkeypatch.setattr(vtkhdf, "Reserved", lambda path, size: asked.append(size) or Reserved(path, size))
+    for scale, frames in ((1, 3), (1, FRAMES), (4, FRAMES)):
+        toy.play(tmp_path / f"run{scale}{frames}", frames, scale=scale)
+        assert (tmp_path / f"run{scale}{frames}.vtkhdf").stat().st_size <= asked[-1]
 
 
 def test_repair_needs_something_to_repair(tmp_path):

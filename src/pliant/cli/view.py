@@ -102,7 +102,7 @@ def stay(server: Server, browser: bool, busy: Callable[[], dict[str, Any]] | Non
             signal.signal(number, lambda *_: leave() if over.is_set() else over.set())
     say(f"Open {server.address} in a browser. Ctrl-C ends this.")
     if server.host not in ("127.0.0.1", "localhost", "::1"):
-        say("  Everybody who can reach this machine can see it, and in `live` change it.")
+        say("  Everybody who knows this address and can reach this machine can see it, and in `live` change it. It is not encrypted.")
     if browser:
         webbrowser.open(server.address)
     if busy is not None:

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 VERSION = (2, 2)
 RESERVE = 4  # a part of its arrays so large is reserved besides: offsets and types of cells, fill values
-HEADER = 600  # bytes that HDF5 takes for a dataset besides its values
+HEADER = 1500  # bytes that HDF5 takes for a dataset and its group besides values
 BLOCK_BYTES = 1 << 20  # small blocks are collected up to about this size before they are written
 
 
@@ -87,13 +87,13 @@ def write(entries: Sequence[Entry], path: Path) -> None:
     disk = Reserved(path, held + held // RESERVE + 2 * index.size(entries, len(names)) + HEADER * len(names))
     try:
         with h5py.File(disk, "w") as file:
-            _write(file, entries, layout, names)
+            _write(file, disk, entries, layout, names)
         disk.finish()
     finally:
         disk.close()
 
 
-def _write(file: h5py.File, entries: Sequence[Entry], layout: Layout, names: list[str]) -> None:
+def _write(file: h5py.File, disk: Reserved, entries: Sequence[Entry], layout: Layout, names: list[str]) -> None:
     import h5py
 
     file.create_dataset("pliant/index", data=np.zeros(index.size(entries, len(names)), np.uint8))  # first, with its space
@@ -105,6 +105,8 @@ def _write(file: h5py.File, entries: Sequence[Entry], layout: Layout, names: lis
     _write_cells(root, layout)
     blocks = _Blocks(file, layout)
     for entry, places in zip(entries, layout.places, strict=True):
+        if disk.error is not None:
+            raise disk.error
         for name, place in places.items():  # as they are: what was damaged meanwhile has a checksum that says so
             if place.start is None:
                 _write_whole(file, place, entry.specs[name], entry.read(name))
