@@ -62,7 +62,7 @@ def refuse_many(what: str, tets: float, fix: str) -> None:
     if _asked.yes or tets <= MANY_TETS:
         return
     raise PliantError(
-        f"{what} would make about {tets:.2g} tetrahedra: about {tets * TET_BYTES / 1e9:.2g} GB of memory and "
+        f"{what} would make as many as {tets:.2g} tetrahedra: about {tets * TET_BYTES / 1e9:.2g} GB of memory and "
         f"{tets * TET_SECONDS:.2g} s for each step. {fix}, or add --yes if it is meant."
     )
 

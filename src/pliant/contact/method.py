@@ -77,7 +77,7 @@ def find_method(name: str) -> type:
         refuse_code(name, "The contact method")
     try:
         return getattr(importlib.import_module(module), attribute)
-    except (ImportError, AttributeError) as error:
+    except (ImportError, AttributeError, ValueError, TypeError) as error:
         raise PliantError(f"The contact method '{name}' cannot be imported: {error}.") from None
 
 

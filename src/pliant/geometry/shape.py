@@ -13,6 +13,7 @@ import numpy as np
 from pliant.asking import refuse_many
 from pliant.base import Floats, Ints, PliantError
 from pliant.geometry.mesh import Surface, TetMesh
+from pliant.spec.table import LARGEST, SMALLEST
 
 if TYPE_CHECKING:
     from pliant.geometry.files import PointCloud
@@ -74,6 +75,8 @@ def number(kind: str, name: str, value: Any, above: float = 0.0, below: float = 
         x = float(value)
     except (TypeError, ValueError, OverflowError):
         raise PliantError(f"{kind}: {name} must be a number, not {value!r}") from None
+    if x != 0.0 and math.isfinite(x) and not SMALLEST <= abs(x) <= LARGEST:
+        raise PliantError(f"{kind}: {name} = {x:g} is beyond all that can be computed with: lengths are in metres")
     if not (math.isfinite(x) and above < x < below):
         limits = f"above {above:g}" + (f" and below {below:g}" if math.isfinite(below) else "")
         raise PliantError(f"{kind}: {name} must be a finite number {limits}, not {value!r}")
@@ -114,4 +117,6 @@ def edge_length(kind: str, edge: Any, smallest: float, volume: float) -> float:
 
 def cells(length: float, edge: float, least: int = 1) -> int:
     """How many cells of about this edge length fit."""
+    if not length / edge < MAX_TETS:
+        raise PliantError(f"a length of {length:g} m in cells of {edge:g} m is {length / edge:.2g} of them: the shape is too long for its width")
     return max(least, round(length / edge))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import struct
+from collections import deque
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
@@ -16,7 +17,7 @@ from pliant.geometry.formats.raw import Raw, damaged, triangulated
 
 TYPES = {5120: "i1", 5121: "u1", 5122: "i2", 5123: "u2", 5125: "u4", 5126: "f4"}
 WIDTHS = {"SCALAR": 1, "VEC2": 2, "VEC3": 3, "VEC4": 4, "MAT4": 16}
-MOST_NODES = 1_000_000  # that a scene places
+MOST_NODES = 20_000  # that a scene places
 POINTS, TRIANGLES, STRIP, FAN = 0, 4, 5, 6  # modes of a primitive
 
 
@@ -125,17 +126,17 @@ def _placed(path: Path, document: Any) -> list[tuple[int, Floats]]:
     nodes, scenes = document.get("nodes", []), document.get("scenes", [])
     if not scenes:
         return [(m, np.eye(4)) for m in range(len(document.get("meshes", [])))]
-    waiting = [(n, np.eye(4), 0) for n in scenes[document.get("scene", 0)].get("nodes", [])]
+    waiting = deque((n, np.eye(4), 0) for n in scenes[document.get("scene", 0)].get("nodes", []))
     found: list[tuple[int, Floats]] = []
     while waiting:
-        number, above, depth = waiting.pop(0)
+        number, above, depth = waiting.popleft()
         if depth > 100 or len(waiting) + len(found) > MOST_NODES:
             raise damaged(path, "its nodes contain each other without end")
         node = nodes[number]
         matrix = above @ _matrix(node)
         if "mesh" in node:
             found.append((node["mesh"], matrix))
-        waiting += [(child, matrix, depth + 1) for child in node.get("children", [])]
+        waiting.extend((child, matrix, depth + 1) for child in node.get("children", []))
     return found
 
 
