@@ -118,5 +118,5 @@ def edge_length(kind: str, edge: Any, smallest: float, volume: float) -> float:
 def cells(length: float, edge: float, least: int = 1) -> int:
     """How many cells of about this edge length fit."""
     if not length / edge < MAX_TETS:
-        raise PliantError(f"a length of {length:g} m in cells of {edge:g} m is {length / edge:.2g} of them: the shape is too long for its width")
+        raise PliantError(f"{length:g} m in cells of {edge:g} m are {length / edge:.2g} of them: the shape is too long for its width")
     return max(least, round(length / edge))
