@@ -15,6 +15,7 @@ from pliant.base import PliantError
 MANY_TETS = 1_000_000  # more than these are asked about: minutes of building and gigabytes
 TET_BYTES = 3000  # of memory that a tetrahedron takes with all that belongs to it; measured 1900 to 2600 between 40,000 and 160,000
 TET_SECONDS = 2e-5  # [s] of a step for each tetrahedron; measured 1.4e-5 to 3e-5, implicit
+STEP_SECONDS = 5e-4  # [s] of a step, whatever is in it
 LONG = 86400.0  # [s] longer runs are asked about
 MEMORY_PART = 0.8  # of the memory of the machine that may be used without asking
 
@@ -71,7 +72,7 @@ def refuse_large(count: int, steps: float, parts: int) -> None:
     """Refuse a run of so many elements and steps, each divided into parts, that takes very long or more memory than there is."""
     if _asked.yes:
         return
-    seconds, needed, there = steps * parts * max(count, 1) * TET_SECONDS, count * TET_BYTES, memory()
+    seconds, needed, there = steps * parts * (STEP_SECONDS + count * TET_SECONDS), count * TET_BYTES, memory()
     if there and needed > MEMORY_PART * there:
         raise PliantError(
             f"The scene has {count} elements, which need about {needed / 1e9:.2g} GB of memory; this machine has {there / 1e9:.2g} GB. "
