@@ -191,3 +191,10 @@ def test_an_archive_that_would_fill_the_memory_is_refused(tmp_path, monkeypatch)
 def test_devices_are_not_read(tmp_path):
     with pytest.raises(ValueError, match="not a file but a device"):
         check_file("/dev/zero")
+
+
+def test_coordinates_beyond_all_are_refused(whole, tmp_path):
+    lines = (whole[1] / "a.obj").read_text().split("\n")
+    (tmp_path / "a.obj").write_text("\n".join(["v 1e200 0 0", *lines[1:]]))
+    with pytest.raises(ValueError, match="coordinates beyond"):
+        check_file(tmp_path / "a.obj")

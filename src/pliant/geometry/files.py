@@ -29,6 +29,7 @@ from pliant.geometry.formats.surfaces import read_obj, read_off, read_stl
 from pliant.geometry.formats.volumes import read_inp, read_medit, read_tetgen, read_vtk, read_vtu
 from pliant.geometry.mesh import Surface, TetMesh
 from pliant.geometry.units import Rotation, placement
+from pliant.spec.table import LARGEST
 
 log = logging.getLogger("pliant")
 
@@ -125,11 +126,13 @@ def open_file(
         raise PliantError(f"{where}: cannot be opened ({error.strerror or error}).") from None
     except PliantError:
         raise
-    except (ValueError, LookupError, TypeError, ArithmeticError, MemoryError) as error:
+    except Exception as error:  # whatever bytes make of parsers, unpackers and libraries
         what = f"the file is damaged in a way that its reader did not expect ({type(error).__name__}: {error})"
         raise damaged(where, what) from error
     if not len(raw.points):
         raise damaged(where, "the file holds no points")
+    if np.abs(np.where(np.isfinite(raw.points), raw.points, 0.0)).max() > LARGEST:
+        raise damaged(where, f"it has coordinates beyond {LARGEST:g}")
     place = placement(raw.points, unit, up, size, rotation)
     points = place.points(raw.points)
     notices = list(raw.notices)
