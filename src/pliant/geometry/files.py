@@ -131,6 +131,9 @@ def open_file(
         raise damaged(where, what) from error
     if not len(raw.points):
         raise damaged(where, "the file holds no points")
+    for corners in (raw.faces, raw.tets):
+        if len(corners) and not 0 <= corners.min() <= corners.max() < len(raw.points):
+            raise damaged(where, f"its elements name points {corners.min()} to {corners.max()}, but it has {len(raw.points)}")
     if np.abs(np.where(np.isfinite(raw.points), raw.points, 0.0)).max() > LARGEST:
         raise damaged(where, f"it has coordinates beyond {LARGEST:g}")
     place = placement(raw.points, unit, up, size, rotation)
