@@ -32,6 +32,8 @@ def first_entry(handle: BinaryIO, start: int, size: int) -> Entry | None:
     except ValueError:
         return None
     good = zlib.crc32(body, zlib.crc32(struct.pack("<QI", length, head_size))) == crc
+    if not good and not entry.specs:
+        return None  # its checksum is all that could tell
     return entry if good else replace(entry, read=partial(_damaged, entry))
 
 
