@@ -54,18 +54,20 @@ def test_requests(cases, server, capfd):
     def case(rng):
         data = request(rng, server)
         with socket.create_connection(("127.0.0.1", server.port), timeout=10) as link:
-            link.sendall(data)
-            link.shutdown(socket.SHUT_WR)
             out = b""
             try:
+                link.sendall(data)
+                link.shutdown(socket.SHUT_WR)
                 while part := link.recv(65536):
                     out += part
-            except ConnectionResetError:
+            except TimeoutError:
+                raise
+            except OSError:  # the server had seen enough
                 return "closed"
         assert b"Traceback" not in out and b"root:" not in out
         if not out.startswith(b"HTTP/1."):
-            assert not out or out[:1] == b"<" or b"hello" in out, out[:100]  # HTTP/0.9 has no status
-            return "closed"
+            assert not out or out[:1] == b"<" or out.endswith((b"hello", b".")), out[:100]  # words alone: HTTP/0.9 has no status
+            return "words" if out else "closed"
         return f"status {out[9:12].decode()}"
 
     found = kit.judged(cases, 31, case)
