@@ -41,7 +41,7 @@ def test_every_example_is_listed():
 
 @pytest.mark.parametrize("name", sorted(PROMISES))
 def test_example_runs(name, tmp_path):
-    done = subprocess.run([sys.executable, EXAMPLES / name], capture_output=True, text=True, cwd=tmp_path, env=os.environ, timeout=300)
+    done = subprocess.run([sys.executable, EXAMPLES / name], capture_output=True, text=True, cwd=tmp_path, env=os.environ, timeout=3600)  # ends a hang; how long it takes says nothing on a busy machine
     assert done.returncode == 0, done.stderr
     assert re.search(PROMISES[name], done.stdout), done.stdout
 

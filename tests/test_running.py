@@ -400,7 +400,7 @@ def test_killed_between_the_last_record_and_the_run_file(tmp_path, monkeypatch):
         writer.close()
 
     with monkeypatch.context() as patch:
-        patch.setattr(runfile, "_absorb", killed)
+        patch.setattr(runfile, "absorb", killed)
         whole_run(pile(6), tmp_path / "run")
     assert (tmp_path / "run.journal").exists()
     assert running.over_at(tmp_path / "run") == pytest.approx(6 * DT)

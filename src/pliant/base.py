@@ -17,6 +17,14 @@ class PliantError(ValueError):
     """Bad input: what is wrong, with which body, element or file, why it matters, how to fix it."""
 
 
+class DiskError(PliantError):
+    """A disk that is full, read-only or failing: which file, why, what is safe."""
+
+
+class DamageError(PliantError):
+    """A file whose content is not what was written: what is damaged, what can be had."""
+
+
 def nearest(name: str, known: Iterable[str]) -> str:
     """'did you mean X?' or the list of names, for an unknown name."""
     names = sorted(known)

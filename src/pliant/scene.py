@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from pydantic import BaseModel, model_validator
+from pydantic import BaseModel, field_validator, model_validator
 
 from pliant.base import PliantError
 from pliant.bodies.quasi_rigid.room import ResponseTable
@@ -28,6 +28,9 @@ if TYPE_CHECKING:
     from pliant.spec.typed import AttachmentFields, BodyFields, PairFields, SceneFields, SettingFields
 
 __all__ = ["Attachment", "Body", "Change", "End", "Load", "Material", "Motion", "Pair", "ResponseTable", "Scene", "Spec", "Where"]
+
+
+MOST_STEPS = 1e10  # of a run: years on any machine
 
 
 class Pair(Spec):
@@ -133,6 +136,13 @@ class Scene(Spec):
 
         def __init__(self, **values: Unpack[SceneFields]) -> None: ...
 
+    @field_validator("contact")
+    @classmethod
+    def _method_is_a_name(cls, value: Any) -> Any:
+        if isinstance(value, dict) and not isinstance(value.get("method", "auto"), str):
+            raise ValueError(f"method is the name of a contact method, not {value['method']!r}")
+        return value
+
     def add(self, body: Body | None = None, /, **values: Unpack[BodyFields]) -> Body:
         """Add a body, given whole or by its fields; a body without a name gets one from its shape. See `help(pliant.Body)`."""
         if body is None:
@@ -195,7 +205,10 @@ class Scene(Spec):
 
     def sampled(self) -> Scene:
         """A copy in which callables have become tables, one value a step over the whole duration."""
-        count = math.ceil(self.duration / self.dt - 1e-9) + 1
+        steps = self.duration / self.dt
+        if not steps <= MOST_STEPS:
+            raise PliantError(f"{self.duration:g} s in steps of dt = {self.dt:g} s are {steps:.2g} steps, more than are ever done.")
+        count = math.ceil(steps - 1e-9) + 1
 
         def sample(spec: Any) -> Any:
             if isinstance(spec, Table):
@@ -260,12 +273,12 @@ class Scene(Spec):
 
 def parsed(text: str, source: str) -> Any:
     import tomlkit  # start-up time
-    from tomlkit.exceptions import ParseError
+    from tomlkit.exceptions import TOMLKitError
 
     try:
         return tomlkit.parse(text).unwrap()
-    except ParseError as error:
-        raise PliantError(f"{source} is not valid TOML: {error}.") from None
+    except (TOMLKitError, ValueError, RecursionError) as error:
+        raise PliantError(f"{source} is not valid TOML: {' '.join(str(error).split())}.") from None
 
 
 def plain(value: Any, path: str) -> Any:

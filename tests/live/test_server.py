@@ -12,7 +12,7 @@ import time
 import pytest
 
 from pliant.base import PliantError
-from pliant.live.server import LARGEST_ORDER, Server
+from pliant.live.server import KEY, LARGEST_ORDER, MOST_CLIENTS, Rate, Room, Server
 
 
 @pytest.fixture
@@ -60,19 +60,73 @@ def test_only_the_table_is_served(server):
     assert asked(server, "/fail")[0] == 400
 
 
+def own(server, **more):
+    """Headers as the page of a server sends them."""
+    return {"Content-Type": "application/json", "Origin": f"http://127.0.0.1:{server.port}", KEY: server.key} | more
+
+
 def test_other_sites_cannot_reach_it_through_the_browser(server):
     order = json.dumps({"do": "start"})
-    json_ = {"Content-Type": "application/json"}
+    json_ = {"Content-Type": "application/json", KEY: server.key}
     assert asked(server, "/", headers={"Host": "evil.example"})[0] == 403
     assert asked(server, "/", headers={"Host": f"evil.example:{server.port}"})[0] == 403
     assert asked(server, "/do", "POST", order, json_ | {"Origin": "http://evil.example"})[0] == 403
     assert asked(server, "/do", "POST", order, json_ | {"Origin": "null"})[0] == 403
-    assert asked(server, "/do", "POST", order, {"Content-Type": "text/plain"})[0] == 400
-    assert asked(server, "/do", "POST", order, json_ | {"Origin": f"http://127.0.0.1:{server.port}"}) == (200, b'{"ok": true, "heard": "start"}')
+    assert asked(server, "/do", "POST", order, json_)[0] == 403  # without saying where it comes from
+    assert asked(server, "/", headers={"Origin": "http://evil.example"})[0] == 403
+    assert asked(server, "/", headers={"Sec-Fetch-Site": "cross-site"})[0] == 403
+    assert asked(server, "/do", "POST", order, own(server) | {"Content-Type": "text/plain"})[0] == 400
+    assert asked(server, "/do", "POST", order, own(server)) == (200, b'{"ok": true, "heard": "start"}')
+
+
+def test_orders_take_the_key_of_the_address(server):
+    order = json.dumps({"do": "start"})
+    assert server.address.endswith(f"/?key={server.key}") and len(server.key) >= 20
+    without = {name: value for name, value in own(server).items() if name != KEY}
+    for headers in (without, own(server, **{KEY: ""}), own(server, **{KEY: server.key[:-1]}), own(server, **{KEY: "é" * 22})):
+        if all(value.isascii() for value in headers.values()):
+            assert asked(server, "/do", "POST", order, headers)[0] == 403
+    assert asked(server, f"/do?key={server.key}", "POST", order, without)[0] == 200
+    with Server({}, port=0) as other:
+        assert other.key != server.key
+
+
+def test_eighty_silent_clients_do_not_keep_others_out(server):
+    held = [socket.create_connection(("127.0.0.1", server.port)) for _ in range(2 * MOST_CLIENTS)]
+    for k, link in enumerate(held[::2]):
+        link.sendall(b"POST /do HTTP/1.1\r\nContent-Length: 50\r\n" if k % 2 else b"GET / HT")  # half of a request
+    for _ in range(3):
+        assert asked(server, "/") == (200, b"hello")
+    for link in held:
+        link.close()
+
+
+def test_those_at_work_are_not_closed_for_others():
+    room = Room(2)
+    a, b = socket.socketpair()
+    c, d = socket.socketpair()
+    assert room.enter(a) and room.enter(c)
+    with room.working(a):
+        assert room.enter(b)  # c had to go
+        with room.working(b):
+            assert not room.enter(d)
+    for link in (a, b):
+        room.leave(link)
+    assert room.enter(d)
+    for link in (a, b, c, d):
+        link.close()
+
+
+def test_rates_are_limited_and_recover(server):
+    server.orders = Rate(5.0)
+    seen = [asked(server, "/do", "POST", json.dumps({"do": "x"}), own(server))[0] for _ in range(25)]
+    assert seen.count(200) >= 5 and seen[-1] == 429
+    server.orders.since -= 10.0  # later
+    assert asked(server, "/do", "POST", json.dumps({"do": "x"}), own(server))[0] == 200
 
 
 def test_bad_orders_are_answered_and_forgotten(server):
-    json_ = {"Content-Type": "application/json"}
+    json_ = own(server)
     for body in ("", "{", "[1]", "7", "{}", '"x"', "[" * 50000, '{"do": ', "\x00"):
         status, answer = asked(server, "/do", "POST", body, json_)
         assert status == 400 or json.loads(answer)["ok"] is False
@@ -135,4 +189,12 @@ def test_it_listens_to_this_machine_only_unless_told():
         assert server._http.socket.getsockname()[0] == "127.0.0.1"
         assert not server.names_me("192.168.1.5:8700")
     with Server({"/": lambda asked: ("text/html", b"x")}, host="0.0.0.0", port=0) as server:
-        assert asked(server, "/", headers={"Host": "my-desktop:1234"})[0] == 200
+        key = {KEY: server.key}
+        assert server.address.endswith(f"/?key={server.key}")
+        for name in ("my-desktop", "evil.example", "127.0.0.1.evil.example"):  # a name that somebody made point here
+            assert asked(server, "/", headers=key | {"Host": f"{name}:{server.port}"})[0] == 403
+        for name in ("127.0.0.1", "192.168.1.5", "[fe80::1]", "localhost", socket.gethostname()):
+            assert asked(server, "/", headers=key | {"Host": f"{name}:{server.port}"})[0] == 200, name
+            assert asked(server, f"/?key={server.key}", headers={"Host": f"{name}:{server.port}"})[0] == 200
+            assert asked(server, "/", headers={"Host": f"{name}:{server.port}"})[0] == 403  # on a network nothing is shown without the key
+        assert asked(server, "/", headers=key | {"Host": "127.0.0.1:1"})[0] == 403

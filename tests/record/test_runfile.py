@@ -13,7 +13,8 @@ import pytest
 from pliant.base import PliantError
 from pliant.record import vtkhdf
 from pliant.record.journal import read_journal
-from pliant.record.runfile import Cells, Recorder, Run, estimate_bytes, fold, human, resume_writer
+from pliant.record.reopen import fold, resume_writer
+from pliant.record.runfile import Cells, Recorder, Run, estimate_bytes, human
 
 FRAMES = 11
 
@@ -162,13 +163,13 @@ def test_a_held_run_file_loses_nothing(toy, tmp_path, monkeypatch):
     def refuse(source, target):
         raise PermissionError("held by a viewer")
 
-    monkeypatch.setattr("pliant.record.runfile.PATIENCE", 0.1)
+    monkeypatch.setattr("pliant.record.journal_files.PATIENCE", 0.1)
     recorder = toy.play(tmp_path / "run", FRAMES, stop=7)
     with monkeypatch.context() as patch:
         patch.setattr(vtkhdf.os, "replace", refuse)
         toy.frame(recorder, 7, np.full(50, 0.3), *toy.cells(2))
-        with pytest.warns(UserWarning, match="nothing is lost"):
-            recorder.close("interrupted", "Ctrl-C")
+        recorder.close("interrupted", "Ctrl-C")
+    assert "held by a viewer" in recorder.trouble and "nothing is lost" in recorder.trouble
     assert sorted(os.listdir(tmp_path)) == ["run.journal", "run.vtkhdf"]
     with Run.open(tmp_path / "run") as run:
         assert (run.frames, run.status, run.message) == (8, "interrupted", "Ctrl-C")
@@ -299,10 +300,14 @@ def test_errors_of_files(toy, tmp_path):
         Run.open(tmp_path / "foreign.vtkhdf")
     toy.play(tmp_path / "run", FRAMES)
     whole = (tmp_path / "run.vtkhdf").read_bytes()
-    (tmp_path / "cut.vtkhdf").write_bytes(whole[: len(whole) // 2])
+    (tmp_path / "cut.vtkhdf").write_bytes(whole[:1000])
     with pytest.raises(PliantError, match="damaged or cut short"):
         Run.open(tmp_path / "cut")
+    for folder in (tmp_path, "."):
+        with pytest.raises(PliantError, match="is a folder, not a run"):
+            Run.open(folder)
     with h5py.File(tmp_path / "run.vtkhdf", "a") as file:
+        file["pliant/index"][:8] = 0
         del file["pliant/contacts/depth"]
     with Run.open(tmp_path / "run") as run, pytest.raises(PliantError, match="damaged: pliant/contacts/depth"):
         run.contact_rows(3)

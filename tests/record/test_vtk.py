@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from pliant.record.layout import CELL_TYPES
-from pliant.record.runfile import Cells, Recorder, Run, fold
+from pliant.record.reopen import fold
+from pliant.record.runfile import Cells, Recorder, Run
 
 pytest.importorskip("vtkmodules", reason="vtk is not installed")
 

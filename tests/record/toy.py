@@ -18,7 +18,8 @@ import numpy as np
 
 from pliant.base import PliantError
 from pliant.record import runfile, vtkhdf
-from pliant.record.runfile import Cells, Recorder, resume_writer
+from pliant.record.reopen import resume_writer
+from pliant.record.runfile import Cells, Recorder
 
 runfile.PAUSE = 0.0  # publish as often as the journal grows, however quick the toy is
 

@@ -86,6 +86,8 @@ def body_parts(body: Body, needs: frozenset[str] = frozenset()) -> BodyParts:
     """Arrays of a body, with what the contact methods of the scene need of its shape; errors name it."""
     try:
         shape = shape_of(body, needs)
+        if shape.name == "plane" and find_room(body.model).soft:
+            raise PliantError(f"a plane has no inside and no end, so it cannot be {body.model}: use another shape, or model = \"static\".")
         parts = find_room(body.model).built.parts(body, shape, "tets" in needs)
         parts.notes = [*(f"{body.name}: {note}{'' if note.endswith('.') else '.'}" for note in shape.notes), *parts.notes]
         if "tets" in needs and len(parts.tets) == 0 and parts.analytic is None:

@@ -82,7 +82,7 @@ UNKNOWN = Room("", "bodies", cast(Any, None), "", shipped=False)
 
 def find_room(name: str) -> Room:
     """The room of a model; an unknown one is an error that lists the known ones."""
-    if name not in ROOMS:
+    if not isinstance(name, str) or name not in ROOMS:
         names = [f"'{each}'" for each in ROOMS]
         raise PliantError(f"model: there is no '{name}'; it should be {', '.join(names[:-1])} or {names[-1]}.")
     return ROOMS[name]

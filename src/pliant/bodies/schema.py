@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from os import PathLike
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from pydantic import BeforeValidator, Field, WithJsonSchema, field_validator, model_validator
@@ -39,6 +40,9 @@ def _shape(value: Any) -> Any:
     if isinstance(value, str):
         return {"kind": value}
     if isinstance(value, dict) and sum(key in value for key in ("kind", "file", "mesh")) == 1:
+        for key in {"kind", "file"} & value.keys():
+            if not isinstance(value[key], str | PathLike):
+                raise ValueError(f"{key} of a shape is a name, not {str(value[key])[:60]}")
         plain = {k: list(v) if isinstance(v, tuple) else v for k, v in value.items()}  # as a file would hold it
         return {k: v if k in WORDS else in_scene_units(v) for k, v in plain.items()}
     raise ValueError('a shape is a name, a table with `kind` or `file` (or `mesh`, in Python), or a Shape, TetMesh, Surface or PointCloud')

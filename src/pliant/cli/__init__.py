@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from typing import Annotated
 
@@ -35,7 +36,7 @@ def _start(
 
 
 COMMANDS = (
-    run.demo, run.run, run.resume, read.info, read.export, read.contacts, read.check, run.press, run.response, read.scenes,
+    run.demo, run.run, run.resume, read.info, read.repair, read.export, read.contacts, read.check, run.press, run.response, read.scenes,
     study.study, proof.refine, proof.reproduce, proof.validate, proof.compare, view.view, view.live, view.report, read.schema,
     read.cache,
 )  # fmt: skip
@@ -53,10 +54,23 @@ def warm() -> None:
 
 def main() -> None:
     """Run the command line; errors of input are sentences, not tracebacks."""
-    from pliant.base import PliantError
+    from pliant.asking import commands
+    from pliant.base import DiskError, PliantError
+    from pliant.disk import failure
 
     try:
-        app(prog_name="pliant")
+        with commands():
+            app(prog_name="pliant")
+    except DiskError as error:
+        print(f"Error: {error}", file=sys.stderr)
+        sys.exit(1)
+    except BrokenPipeError:  # whoever read what we print has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(0)
+    except OSError as error:
+        found = failure(error, "cannot use")
+        print(f"Error: {found}.", file=sys.stderr)
+        sys.exit(1 if isinstance(found, DiskError) else 2)
     except PliantError as error:
         print(f"Error: {error}", file=sys.stderr)
         sys.exit(2)

@@ -62,6 +62,17 @@ FillTimeout = Annotated[
 ]
 
 
+AllowCode = Annotated[bool, typer.Option("--allow-code", help="Import Python code that a file names, such as contact = \"mine:Method\".")]
+Yes = Annotated[bool, typer.Option("--yes", help="Begin also what takes very much memory or time, or has steps that are too long.")]
+
+
+def allow(code: bool = False, typed: str | None = None, yes: bool = False) -> None:
+    """Do what the words of a command ask for; see `pliant.asking`."""
+    from pliant.asking import allow as ask  # start-up
+
+    ask(code, typed, yes)
+
+
 def say(text: str = "") -> None:
     """Print for people."""
     from rich.console import Console

@@ -7,7 +7,23 @@ from typing import Annotated
 
 import typer
 
-from pliant.cli.options import Contact, Dt, Duration, Json, SceneName, Settings, say, seconds, tell, wanted_scene
+from pliant.cli.options import (
+    AllowCode,
+    Contact,
+    Dt,
+    Duration,
+    Json,
+    SceneName,
+    Settings,
+    Yes,
+    allow,
+    say,
+    seconds,
+    tell,
+    wanted_scene,
+)
+
+COMPARED = "ground,noniterative,penalty,continuous-penalty"  # unless others are named
 
 
 def validate(
@@ -24,6 +40,8 @@ def validate(
     """
     from pliant.base import PliantError
     from pliant.shop import validate as proof
+
+    allow(typed=",".join(method or ()))
     from pliant.shop.validate import output
 
     if listed:
@@ -108,34 +126,46 @@ def refine(
 
 def compare(
     scene: SceneName,
-    contact: Annotated[str, typer.Option(help="Methods, with commas between.")] = "ground,noniterative,penalty,continuous-penalty",
+    contact: Annotated[str | None, typer.Option(help=f"Methods, with commas between; default {COMPARED}.")] = None,
     dt: Dt = None,
     duration: Duration = None,
     settings: Settings = None,
     out: Annotated[Path | None, typer.Option(help="The plot; default runs/SCENE_compare.png.")] = None,
+    allow_code: AllowCode = False,
+    yes: Yes = False,
     as_json: Json = False,
 ) -> None:
-    """Run the same scene under several contact methods: one table and one plot of time, depth, energy, momentum, jitter and force."""
+    """Run the same scene under several contact methods: one table and one plot of time, depth, energy, momentum, jitter and force.
+
+    Exits with 1 if a method that was named cannot do the scene.
+    """
     from rich.console import Console
     from rich.markup import escape
     from rich.table import Table
 
+    from pliant.contact.method import find_method
+    from pliant.disk import file_stem
     from pliant.shop.compare import COLUMNS, compare, plot
 
+    names = [name.strip() for name in (contact or COMPARED).split(",")]
+    allow(allow_code, contact, yes)
+    for name in names:
+        if name != "auto":
+            find_method(name)  # a mistake is told before anything is computed
     made = wanted_scene(scene, settings or [], dt, duration, None)
+    target = out or Path("runs") / f"{file_stem(made.name, 'The scene')}_compare.png"
     trials = []
-    for trial in compare(made, [name.strip() for name in contact.split(",")]):
+    for trial in compare(made, names):
         trials.append(trial)
         if not as_json:
             say(f"{trial.method}: " + (trial.failure or f"{len(trial.time)} steps in {trial.seconds:.1f} s"))
     done = [t for t in trials if not t.failure]
-    path = plot(done, f"{made.name} under several methods", out or Path("runs") / f"{made.name}_compare.png") if done else None
+    path = plot(done, f"{made.name} under several methods", target) if done else None
     if as_json:
         tell({t.method: {"failure": t.failure} if t.failure else t.table for t in trials})
-    if not done:
-        raise typer.Exit(1)
-    if as_json:
-        return
+    failed = not done or (contact is not None and len(done) < len(trials))  # of those that were named all are wanted
+    if as_json or not done:
+        raise typer.Exit(1 if failed else 0)
     table = Table(box=None, pad_edge=False)
     for head in ("method", *COLUMNS):
         table.add_column(head, no_wrap=True, overflow="ignore")  # a number without its exponent is a wrong one
@@ -147,6 +177,8 @@ def compare(
     say("\n".join(f"[dim]{name}: {escape(what)}[/]" for name, what in COLUMNS.items()))
     if path is not None:
         say(f"Wrote {path}")
+    if failed:
+        raise typer.Exit(1)
 
 
 def reproduce(

@@ -19,6 +19,23 @@ def info(path: RunFile, as_json: Json = False) -> None:
     tell(facts) if as_json else say(run_text(facts))
 
 
+def repair(
+    path: Annotated[Path, typer.Argument(help="A run file or a journal that is damaged.")],
+    out: Annotated[Path | None, typer.Option(help="Run file to write; default NAME-repaired.vtkhdf beside it.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Save every frame and checkpoint of a damaged run that is whole, in a new run file; what there is stays as it is."""
+    from pliant.record import repair as save
+
+    written, found = save(path, out)
+    if as_json:
+        tell({"run": None if written is None else str(written), "lost": found.lost, "saved": len(found.entries)})
+    elif written is None:
+        say(f"Nothing is damaged in {path}: all {len(found.entries)} records are whole. Nothing was written.")
+    else:
+        say(f"Wrote {written}. Of {path} {found.words}.")
+
+
 def export(
     path: RunFile,
     to: Annotated[str, typer.Option(help="vtu, ply, csv, png, mp4 or gif.")] = "vtu",
@@ -148,6 +165,7 @@ def schema(out: Annotated[Path | None, typer.Option(help="Write to this file ins
     """Print the JSON schema of scene files, for completion and checks in editors."""
     import warnings
 
+    from pliant.disk import write_text
     from pliant.scene import Scene
 
     with warnings.catch_warnings():  # a default that is a table over time has no JSON; its description says what it is
@@ -156,5 +174,5 @@ def schema(out: Annotated[Path | None, typer.Option(help="Write to this file ins
     if out is None:
         print(text)
     else:
-        out.write_text(text + "\n")
+        write_text(out, text + "\n")
         say(f"Wrote {out}.")

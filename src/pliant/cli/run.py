@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from pliant.cli.options import (
+    AllowCode,
     Colour,
     Contact,
     Dt,
@@ -18,6 +19,8 @@ from pliant.cli.options import (
     SceneName,
     Settings,
     Threads,
+    Yes,
+    allow,
     say,
     seconds,
     tell,
@@ -53,6 +56,8 @@ def run(
     settings: Settings = None,
     fill_timeout: FillTimeout = None,
     threads: Threads = None,
+    allow_code: AllowCode = False,
+    yes: Yes = False,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the run file if there is one of that name.")] = False,
     pictures: Annotated[bool, typer.Option(help="Make a picture and a movie at the end.")] = True,
     colour: Colour = "auto",
@@ -64,6 +69,7 @@ def run(
     """
     use_threads(threads)
     use_fill_timeout(fill_timeout)
+    allow(allow_code, contact, yes)
     made = wanted_scene(scene, settings or [], dt, duration, contact)
     _run(made, out, every, checkpoint_every, pictures, colour, as_json, overwrite)
 
@@ -74,6 +80,7 @@ def resume(
         float | None, typer.Option(parser=seconds, metavar="TIME", help="Run until this simulated time; default as planned.")
     ] = None,
     threads: Threads = None,
+    allow_code: AllowCode = False,
     pictures: Annotated[bool, typer.Option(help="Make a picture and a movie at the end.")] = True,
     colour: Colour = "auto",
     as_json: Json = False,
@@ -82,6 +89,7 @@ def resume(
     from pliant.simulate import running
 
     use_threads(threads)
+    allow(allow_code)
     over = running.over_at(path, duration)
     if over is not None:
         text = f"It had reached its end; --duration makes it longer. Give one above {over:.4g} s; nothing was done."
@@ -89,6 +97,10 @@ def resume(
         return
     sim, recorder = running.reopen(path, duration)
     if not as_json:
+        for note in recorder.notes:
+            say(f"  {note}")
+        if recorder.left_out:
+            say(f"  Its last record was not complete ({recorder.left_out} bytes) and is left out.")
         say(f"Resuming {path} at t = {sim.time:.4g} s of {sim.scene.duration:.4g} s.")
     _finish(sim, recorder, pictures, colour, as_json)
 
@@ -104,16 +116,19 @@ def _run(
     overwrite: bool = False,
 ) -> None:
     from pliant.cli.terminal import size_note
+    from pliant.disk import file_stem
     from pliant.record.run import free_name
     from pliant.simulate import running
     from pliant.simulate.compile_ahead import announce, warm
+    from pliant.simulate.guards import check_cost
     from pliant.simulate.verdicts import merged
 
+    target = out or free_name(Path("runs") / file_stem(scene.name, "The scene"))
     warm(scene, quiet=as_json)
     if not as_json:
         _show_log()
     with announce(quiet=as_json):
-        sim, recorder = running.start(scene, out or free_name(Path("runs") / scene.name), every, checkpoint_every, overwrite)
+        sim, recorder = running.start(scene, target, every, checkpoint_every, overwrite, check_cost)
     if not as_json:
         say(f"[bold]{scene.name}[/]: {len(scene.bodies)} bodies, {len(sim.state.x)} nodes, dt = {sim.dt:g} s, {sim.scene.duration:g} s.")
         for note in [*merged(sim.notes), size_note(sim, recorder)]:
@@ -133,6 +148,7 @@ def _show_log() -> None:
 
 def _finish(sim: Any, recorder: Any, pictures: bool, colour: str, as_json: bool) -> None:
     """Run to the end with a progress bar, make pictures, print the summary, exit with the right code."""
+    from pliant.base import DiskError
     from pliant.cli.terminal import leave_pictures, progress_bar, summary_facts, summary_table
     from pliant.simulate import running
     from pliant.simulate.compile_ahead import announce
@@ -143,6 +159,8 @@ def _finish(sim: Any, recorder: Any, pictures: bool, colour: str, as_json: bool)
     made = leave_pictures(outcome, colour, say=(lambda text: None) if as_json else say) if wanted else []
     facts = summary_facts(outcome, made)
     tell(facts) if as_json else summary_table(outcome, facts)
+    if outcome.trouble:
+        raise DiskError(outcome.trouble)
     if outcome.status != "finished":
         raise typer.Exit({"interrupted": 130, "failed": 1}[outcome.status])
     if outcome.through:

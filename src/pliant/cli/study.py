@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from pliant.cli.options import Json, say, seconds, tell
+from pliant.cli.options import AllowCode, Json, Yes, allow, say, seconds, tell
 
 if TYPE_CHECKING:
     from pliant.studies.bench import Progress
@@ -33,6 +33,8 @@ def study(
     retry: Annotated[str | None, typer.Option(help="Run cases again that are failed, timeout, died, or all of these.")] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Say how many cases there are, and how much time and disk they take.")] = False,
     measures: Annotated[bool, typer.Option("--measures", help="List what can be measured, and stop.")] = False,
+    allow_code: AllowCode = False,
+    yes: Yes = False,
     as_json: Json = False,
 ) -> None:
     """Run a scene many times: sweeps, thresholds, calibration, sensitivity; a table and a page at the end.
@@ -41,6 +43,7 @@ def study(
     is missing or has changed.
     """
     from pliant.base import PliantError
+    from pliant.disk import file_stem
     from pliant.studies.study import Study
 
     if measures:
@@ -48,7 +51,10 @@ def study(
         return
     if path is None:
         raise PliantError("Name a study file: pliant study STUDY.toml. docs/studies.md has some to start from.")
+    allow(allow_code, yes=yes)
     asked = Study.load(path)
+    if out is None:
+        file_stem(asked.named(), "The study")
     if dry_run:
         _plan(asked, workers, as_json)
         return

@@ -18,6 +18,7 @@ from pliant.measure.pairs import TURNED, pair_series, per_pair
 from pliant.measure.pairs import pair_table as all_pairs
 from pliant.record import Recorder, Run, human
 from pliant.record.orders import Order, from_lowest
+from pliant.record.salvage import sift
 from pliant.simulate.running import Outcome, Progress, expected_size
 from pliant.simulate.simulation import Simulation
 from pliant.simulate.verdicts import merged
@@ -89,7 +90,7 @@ def leave_pictures(outcome: Outcome, colour: str, say: Callable[[str], None]) ->
             if run.frames > 1:
                 made.append(movie(run, outcome.path.with_suffix(".mp4"), field=colour))
             return made
-        except PliantError as error:
+        except (PliantError, OSError) as error:
             say(f"No pictures: {error}")
             return []
 
@@ -207,7 +208,13 @@ def summary_table(outcome: Outcome, facts: dict[str, Any]) -> None:
 
 def run_facts(path: Path) -> dict[str, Any]:
     """What is in a run file."""
-    with Run.open(path) as run:
+    with Run.open(path) as opened:
+        sifted = sift(opened.entries)
+        run = Run(sifted.entries, opened.path)
+        advice = f"`pliant repair {path}` makes a run file of what is whole"
+        damage = [f"{path} is damaged: {sifted.words}. {advice}."] if sifted.lost else opened.damage
+        if opened.dropped_bytes:
+            damage.append(f"Its last record is not complete ({opened.dropped_bytes} bytes), as a kill leaves it, and is left out.")
         cells = run.cells(run.frames - 1) if run.frames else None
         return {
             "run": str(run.path), "status": run.status, "message": run.message, "scene": run.header.get("name", ""),
@@ -216,7 +223,7 @@ def run_facts(path: Path) -> dict[str, Any]:
             "steps": int(run.steps[-1]) if run.frames else 0, "bodies": list(cells.bodies.values()) if cells else [],
             "points": len(run.points(run.frames - 1)) if run.frames else 0, "cells": cells.count if cells else 0,
             "fields": run.fields(run.frames - 1) if run.frames else {}, "series": list(run.series()) if run.frames else [],
-            "orders": [order.meta for order in run.orders], "notes": run.notes,
+            "orders": [order.meta for order in run.orders], "notes": run.notes, "damage": damage, "resumable": run.resumable,
             "bytes": sum(p.stat().st_size for p in (run.path, run.path.with_suffix(".journal")) if p.exists()),
         }  # fmt: skip
 
@@ -227,6 +234,8 @@ def run_text(facts: dict[str, Any]) -> str:
     lines = [f"[bold]{facts['run']}[/]: scene {facts['scene']}, {facts['status']}, {made}."]
     if facts["message"]:
         lines.append(f"It ended with: {facts['message']}")
+    for sentence in facts["damage"]:
+        lines.append(f"[bold red]Damage[/]: {escape(sentence)}")
     if facts["frames"]:
         lines.append(f"{facts['frames']} frames from t = {facts['from']:.4g} s to {facts['to']:.4g} s, {facts['steps']} steps.")
         lines.append(f"Bodies: {', '.join(facts['bodies'])}; {facts['points']} points, {facts['cells']} cells.")
@@ -238,7 +247,7 @@ def run_text(facts: dict[str, Any]) -> str:
     if facts["notes"]:
         lines.append("Notes of the run:")
         lines += [f"  {escape(note)}" for note in facts["notes"]]
-    if facts["status"] != "finished":
+    if facts["status"] != "finished" and facts["resumable"]:
         lines.append(f"Go on with: pliant resume {facts['run']}")
     return "\n".join(lines)
 

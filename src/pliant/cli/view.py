@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from pliant.live.server import Server
 
-from pliant.cli.options import Contact, Dt, RunFile, SceneName, Settings, say, wanted_scene
+from pliant.cli.options import AllowCode, Contact, Dt, RunFile, SceneName, Settings, Yes, allow, say, wanted_scene
 
 Host = Annotated[str, typer.Option(help="Address to listen at; another than this machine's own shows the page to the network.")]
 Port = Annotated[int | None, typer.Option(help="Port; default the first free one from 8700 on, 0: any that is free.")]
@@ -50,17 +50,22 @@ def live(
     settings: Settings = None,
     folder: Annotated[Path, typer.Option(help="Where scenes and runs are saved from the page.")] = Path("runs"),
     start: Annotated[bool, typer.Option(help="Begin at once instead of paused.")] = False,
+    allow_code: AllowCode = False,
+    yes: Yes = False,
     host: Host = "127.0.0.1",
     port: Port = None,
     colour: Colour = "auto",
     browser: Browser = True,
 ) -> None:
     """Run a scene in the browser: pull at bodies, change settings, drop more, save what was done. Ctrl-C ends it."""
+    from pliant.disk import file_stem
     from pliant.live.orders import obey, serve
     from pliant.live.session import GRACE, Session
     from pliant.simulate.compile_ahead import announce, warm
 
+    allow(allow_code, contact, yes)
     made = wanted_scene(scene, settings or [], dt, None, contact)
+    file_stem(made.name, "The scene")
     warm(made)
     with announce():
         session = Session(made, folder, colour)
@@ -97,7 +102,7 @@ def stay(server: Server, browser: bool, busy: Callable[[], dict[str, Any]] | Non
             signal.signal(number, lambda *_: leave() if over.is_set() else over.set())
     say(f"Open {server.address} in a browser. Ctrl-C ends this.")
     if server.host not in ("127.0.0.1", "localhost", "::1"):
-        say("  Everybody who can reach this machine can see it, and in `live` change it.")
+        say("  Everybody who knows this address and can reach this machine can see it, and in `live` change it. It is not encrypted.")
     if browser:
         webbrowser.open(server.address)
     if busy is not None:

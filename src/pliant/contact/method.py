@@ -12,6 +12,7 @@ from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 
+from pliant.asking import refuse_code
 from pliant.base import Floats, PliantError, nearest
 from pliant.contact.choice import RULES
 from pliant.contact.contacts import Contacts
@@ -72,9 +73,11 @@ def find_method(name: str) -> type:
     if ":" not in place:
         raise PliantError(f"There is no contact method '{name}': {nearest(name, [*METHODS, *_REGISTERED, *RULES])}")
     module, _, attribute = place.partition(":")
+    if name not in METHODS:
+        refuse_code(name, "The contact method")
     try:
         return getattr(importlib.import_module(module), attribute)
-    except (ImportError, AttributeError) as error:
+    except (ImportError, AttributeError, ValueError, TypeError) as error:
         raise PliantError(f"The contact method '{name}' cannot be imported: {error}.") from None
 
 

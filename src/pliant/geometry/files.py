@@ -29,6 +29,7 @@ from pliant.geometry.formats.surfaces import read_obj, read_off, read_stl
 from pliant.geometry.formats.volumes import read_inp, read_medit, read_tetgen, read_vtk, read_vtu
 from pliant.geometry.mesh import Surface, TetMesh
 from pliant.geometry.units import Rotation, placement
+from pliant.spec.table import LARGEST
 
 log = logging.getLogger("pliant")
 
@@ -125,11 +126,16 @@ def open_file(
         raise PliantError(f"{where}: cannot be opened ({error.strerror or error}).") from None
     except PliantError:
         raise
-    except (ValueError, LookupError, TypeError, ArithmeticError, MemoryError) as error:
+    except Exception as error:  # whatever bytes make of parsers, unpackers and libraries
         what = f"the file is damaged in a way that its reader did not expect ({type(error).__name__}: {error})"
         raise damaged(where, what) from error
     if not len(raw.points):
         raise damaged(where, "the file holds no points")
+    for corners in (raw.faces, raw.tets):
+        if len(corners) and not 0 <= corners.min() <= corners.max() < len(raw.points):
+            raise damaged(where, f"its elements name points {corners.min()} to {corners.max()}, but it has {len(raw.points)}")
+    if np.abs(np.where(np.isfinite(raw.points), raw.points, 0.0)).max() > LARGEST:
+        raise damaged(where, f"it has coordinates beyond {LARGEST:g}")
     place = placement(raw.points, unit, up, size, rotation)
     points = place.points(raw.points)
     notices = list(raw.notices)
@@ -150,6 +156,8 @@ def _reader(path: Path) -> Callable[[Path], Raw]:
         close = difflib.get_close_matches(path.name, near, n=3)
         hint = f" Did you mean {', '.join(close)}?" if close else ""
         raise PliantError(f"{path} does not exist (looked for it from {Path.cwd()}).{hint}")
+    if not path.is_file():
+        raise PliantError(f"{path} is not a file but a device, a pipe or a socket; save its content in a file first.")
     suffix = path.suffix.lower()
     if suffix not in FORMATS:
         raise PliantError(

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.spatial import cKDTree
 
+from pliant.asking import refuse_many
 from pliant.base import Floats, Ints, PliantError
 from pliant.geometry.blocks import brick
 from pliant.geometry.mass import mass_of_surface
@@ -27,6 +28,8 @@ POINTS = 400  # in a body, unless the spacing is given
 FEWEST = 8  # points below which there is no neighbourhood worth the name
 MOST = 30_000_000  # pieces of the box; more than this is taken for a mistake in `spacing`
 
+AS_TETS = 20  # a point of a body takes as much memory and time as so many tetrahedra, about
+
 
 def fill(surface: Surface, spacing: float | None = None, lattice: str = "cubic") -> tuple[Floats, Floats]:
     """Points inside a closed surface (n, 3) [m] and their volumes (n,) [m^3]; spacing^3 is the volume of one, None: for 400 points."""
@@ -34,10 +37,13 @@ def fill(surface: Surface, spacing: float | None = None, lattice: str = "cubic")
     spacing = (volume / POINTS) ** (1.0 / 3.0) if spacing is None else spacing
     cell = spacing * (2.0 ** (1.0 / 3.0) if lattice == "bcc" else 1.0)
     low, high = surface.points.min(axis=0), surface.points.max(axis=0)
-    counts = np.maximum(1, np.round((high - low) / cell)).astype(np.int64)
+    cells = np.maximum(1.0, np.round((high - low) / cell))
     fine = 6 if lattice == "bcc" else 3  # pieces along a cell; points lie in the middle of pieces
-    if counts.prod() * fine**3 > MOST:
-        raise PliantError(f"spacing = {spacing:g} m cuts the body's box into {counts.prod()} cells: take a larger one.")
+    if not cells.prod() * fine**3 <= MOST:
+        raise PliantError(f"spacing = {spacing:g} m cuts the body's box into {cells.prod():.3g} cells: take a larger one.")
+    counts = cells.astype(np.int64)
+    count = volume / spacing**3
+    refuse_many(f"spacing = {spacing:g} m makes {count:.2g} points, which", AS_TETS * count, "Use a larger spacing")
     piece = (high - low) / (fine * counts)
     inside = contained(surface, low, piece, fine * counts)
     index = np.argwhere(inside)

@@ -10,6 +10,8 @@ from pliant.base import Floats, Ints, PliantError
 from pliant.geometry.mesh import Surface
 from pliant.geometry.topology import Edges
 
+FLAT = 1e-9  # of the volume that its faces sweep: a surface that encloses less is flat
+
 
 @dataclass(frozen=True)
 class Mass:
@@ -32,10 +34,10 @@ def mass_of_surface(surface: Surface, density: float = 1.0) -> Mass:
     x[:, 0] = apex
     x[:, 1:] = surface.points[surface.faces]
     volumes = np.linalg.det(x[:, 1:] - apex) / 6.0
-    if volumes.sum() <= 0:
-        raise PliantError(
-            f"the surface encloses {volumes.sum():.3g} m^3: it is inside out (or flat); reverse the order of its faces"
-        )
+    if not volumes.sum() > FLAT * np.abs(volumes).sum():
+        flat = not volumes.sum() < -FLAT * np.abs(volumes).sum()
+        what = "it is flat; give it a thickness" if flat else "it is inside out; reverse the order of its faces"
+        raise PliantError(f"the surface encloses {volumes.sum():.3g} m^3: {what}")
     return _integrated(x, volumes, float(density))
 
 

@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pliant.asking import refuse_many
 from pliant.base import Floats, Ints, PliantError
 from pliant.geometry.mesh import Surface, TetMesh
+from pliant.spec.table import LARGEST, SMALLEST
 
 if TYPE_CHECKING:
     from pliant.geometry.files import PointCloud
@@ -71,8 +73,10 @@ def number(kind: str, name: str, value: Any, above: float = 0.0, below: float = 
     """The parameter as a finite float in the open interval (above, below)."""
     try:
         x = float(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise PliantError(f"{kind}: {name} must be a number, not {value!r}") from None
+    if x != 0.0 and math.isfinite(x) and not SMALLEST <= abs(x) <= LARGEST:
+        raise PliantError(f"{kind}: {name} = {x:g} is beyond all that can be computed with: lengths are in metres")
     if not (math.isfinite(x) and above < x < below):
         limits = f"above {above:g}" + (f" and below {below:g}" if math.isfinite(below) else "")
         raise PliantError(f"{kind}: {name} must be a finite number {limits}, not {value!r}")
@@ -102,6 +106,7 @@ def edge_length(kind: str, edge: Any, smallest: float, volume: float) -> float:
         return max(smallest / 8.0, (volume / 4000.0) ** (1.0 / 3.0))
     h = number(kind, "edge", edge)
     count = 6.0 * volume / h**3
+    refuse_many(f"{kind}: edge = {h:g} m", count, "Use a larger edge (all lengths are in metres)")
     if count > MAX_TETS:
         raise PliantError(
             f"{kind}: edge = {h:g} m would make about {count:.1e} tetrahedra in a body of {volume:.3g} m^3; "
@@ -112,4 +117,6 @@ def edge_length(kind: str, edge: Any, smallest: float, volume: float) -> float:
 
 def cells(length: float, edge: float, least: int = 1) -> int:
     """How many cells of about this edge length fit."""
+    if not length / edge < MAX_TETS:
+        raise PliantError(f"{length:g} m in cells of {edge:g} m are {length / edge:.2g} of them: the shape is too long for its width")
     return max(least, round(length / edge))

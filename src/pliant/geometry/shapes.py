@@ -41,10 +41,19 @@ SHAPES: dict[str, Callable[..., Shape] | str] = {
 }
 
 
+OTHER_NAMES = {  # what people call them elsewhere
+    "sphere": "ball", "globe": "ball", "cube": "box", "cuboid": "box", "block": "box", "brick": "box", "slab": "plate", "disc": "plate",
+    "disk": "plate", "sheet": "membrane", "cloth": "membrane", "shell": "membrane", "rod": "cylinder", "tube": "cylinder",
+    "bar": "box", "pill": "capsule", "ring": "torus", "donut": "torus", "ramp": "wedge", "cup": "bowl", "rabbit": "bunny",
+    "ground": "plane", "floor": "plane", "halfspace": "plane", "half-space": "plane",
+}  # fmt: skip
+
+
 def maker(kind: str) -> Callable[..., Shape]:
     """The function that makes a shape."""
-    if kind not in SHAPES:
-        near = difflib.get_close_matches(str(kind), SHAPES, n=3, cutoff=0.5)
+    if not isinstance(kind, str) or kind not in SHAPES:
+        other = OTHER_NAMES.get(str(kind).lower())
+        near = [other] if other else difflib.get_close_matches(str(kind), SHAPES, n=3, cutoff=0.5)
         hint = f"did you mean {' or '.join(near)}? " if near else ""
         raise PliantError(f"unknown shape '{kind}': {hint}known shapes: {', '.join(sorted(SHAPES))}")
     found = SHAPES[kind]

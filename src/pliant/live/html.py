@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pliant.base import PliantError
+from pliant.disk import make_folder, write_text
 
 if TYPE_CHECKING:
     from pliant.live.reel import Reel
@@ -63,9 +64,8 @@ def write_page(reel: Reel, path: str | Path, progress: Callable[[int, int], obje
         "topologies": {number: _text(reel.topology(number)) for number in numbers},
         "hierarchies": {number: _text(reel.hierarchy(number)) for number in numbers},
     }  # fmt: skip
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(page(f"<script>const PLIANT_DATA = {json.dumps(held)};</script>", "'none'"), encoding="utf-8")
-    return path
+    make_folder(path.parent)
+    return write_text(path, page(f"<script>const PLIANT_DATA = {json.dumps(held)};</script>", "'none'"))
 
 
 def _text(block: bytes) -> str:

@@ -13,12 +13,12 @@ from typing import Any
 import numpy as np
 
 from pliant.base import PliantError, nearest
-from pliant.bodies.register import room_of
 from pliant.contact.method import METHODS
+from pliant.disk import file_stem, make_folder, write_text
 from pliant.live import change
 from pliant.live.change import apart
 from pliant.live.curves import History
-from pliant.live.hand import GRAVITY, Hand, with_hand
+from pliant.live.hand import Hand, with_hand
 from pliant.live.html import page
 from pliant.live.pace import Pace
 from pliant.live.pack import pack, plain
@@ -28,6 +28,7 @@ from pliant.live.tape import Tape
 from pliant.record.orders import Order
 from pliant.record.run import free_name
 from pliant.simulate.build import read_meshes
+from pliant.simulate.guards import longest_step
 from pliant.simulate.simulation import Simulation
 
 Asked = dict[str, Any]
@@ -45,6 +46,26 @@ def meant(session: Session, order: Asked) -> Callable[[], Said]:
     if not isinstance(name, str) or name not in ORDERS:
         raise PliantError(f"There is no order '{name}': {nearest(str(name), ORDERS)}")
     return lambda: ORDERS[name](session, order)
+
+
+# What orders may set: least, most, unit. Beyond these nothing is simulated; typing mistakes are.
+BOUNDS = {
+    "dt": (1e-7, 10.0, "s"), "gravity": (-1e3, 1e3, "m/s²"), "friction": (0.0, 100.0, ""), "Young's modulus": (1.0, 1e13, "Pa"),
+    "spring stiffness": (1e-3, 1e12, "N/m"), "strength": (1e-3, 1e3, ""), "size": (1e-4, 100.0, "m"), "place": (-1e4, 1e4, "m"),
+}  # fmt: skip
+MOST_BODIES = 300  # of a live simulation
+
+
+def bounded(what: str, value: Any) -> float:
+    """A number of an order, within what is allowed."""
+    low, high, unit = BOUNDS[what]
+    try:
+        number = float(value)
+    except (TypeError, ValueError, OverflowError):
+        raise PliantError(f"{what} = {str(value)[:40]}: it must be a number.") from None
+    if not low <= number <= high:
+        raise PliantError(f"{what} = {number:g}: it must be between {low:g} and {high:g} {unit}".rstrip() + ".")
+    return number
 
 
 # -- time
@@ -89,7 +110,7 @@ def reset(session: Session, order: Asked) -> Said:
 
 
 def set_dt(session: Session, order: Asked) -> Said:
-    dt, longest, smallest = float(order["to"]), *_longest(session)
+    dt, longest, smallest = bounded("dt", order["to"]), *_longest(session)
     if dt > longest:
         raise PliantError(
             f"dt = {dt:g} s is too long: in one step a body would fall further than the smallest is large, {smallest:.3g} m. "
@@ -101,11 +122,9 @@ def set_dt(session: Session, order: Asked) -> Said:
 
 
 def _longest(session: Session) -> tuple[float, float]:
-    """The longest step [s] in which a fall from rest is no longer than the smallest moving body, and its size [m]."""
-    bodies = session.sim.world.model.bodies
-    points = [session.sim.points(name) for name, kind in zip(bodies.names, bodies.kind, strict=True) if room_of(kind).moves]
-    smallest = min((size for p in points if len(p) and (size := float(np.ptp(p, axis=0).max())) > 0.0), default=np.inf)
-    return max(session.given.dt, float(np.sqrt(2.0 * smallest / GRAVITY))), smallest
+    """The longest step [s] that is taken, and the size of the smallest moving body [m]."""
+    longest, smallest = longest_step(session.sim)
+    return max(session.given.dt, longest), smallest
 
 
 def set_method(session: Session, order: Asked) -> Said:
@@ -119,7 +138,7 @@ def set_method(session: Session, order: Asked) -> Said:
 
 def set_gravity(session: Session, order: Asked) -> Said:
     before = session.sim.scene.gravity
-    session.sim.set("gravity", tuple(float(v) for v in order["to"]))
+    session.sim.set("gravity", tuple(bounded("gravity", v) for v in order["to"]))
     _note(session, "gravity", *(f"({', '.join(f'{v:g}' for v in g)}) m/s²" for g in (before, session.sim.scene.gravity)))
     session.words["gravity"] = session.sim.scene.gravity
     return {"say": "Gravity is changed."}
@@ -127,7 +146,7 @@ def set_gravity(session: Session, order: Asked) -> Said:
 
 def set_friction(session: Session, order: Asked) -> Said:
     before = next((b.friction for b in session.sim.scene.bodies if b.name == order["body"]), np.nan)
-    session.sim.set(f"{order['body']}.friction", float(order["to"]))
+    session.sim.set(f"{order['body']}.friction", bounded("friction", order["to"]))
     _note(session, f"friction of {order['body']}", f"{before:g}", f"{float(order['to']):g}")
     _note_materials(session)
     return {"say": f"{order['body']} has friction {float(order['to']):g} from now on."}
@@ -138,8 +157,8 @@ def set_stiffness(session: Session, order: Asked) -> Said:
     found = change.stiffness(body) if body is not None else None
     if found is None:
         raise PliantError(f"{order['body']} is not soft, so it has no stiffness.")
-    session.sim.set(found[0], float(order["to"]))
     quantity, unit = ("spring stiffness", "N/m") if found[0].endswith("spring_stiffness") else ("Young's modulus", "Pa")
+    session.sim.set(found[0], bounded(quantity, order["to"]))
     _note(session, f"{quantity} of {order['body']}", f"{found[1]:g} {unit}", f"{float(order['to']):g} {unit}")
     _note_materials(session)
     return {"say": f"{order['body']} has {quantity} {float(order['to']):g} {unit} from now on."}
@@ -171,14 +190,14 @@ def _rebuild(session: Session, told: Callable[[Simulation], Order], **values: An
 
 def grab(session: Session, order: Asked) -> Said:
     session.let_go()
-    session.hand = Hand.grab(session.sim, int(order["point"]), float(order.get("strength", 1.0)))
+    session.hand = Hand.grab(session.sim, int(order["point"]), bounded("strength", order.get("strength", 1.0)))
     return {"stiffness": session.hand.stiffness}
 
 
 def pull(session: Session, order: Asked) -> Said:
     if session.hand is None:
         raise PliantError("Nothing is held.")
-    session.hand.move(order["to"])
+    session.hand.move([bounded("place", v) for v in order["to"]])
     return {}
 
 
@@ -188,7 +207,9 @@ def release(session: Session, order: Asked) -> Said:
 
 
 def drop(session: Session, order: Asked) -> Said:
-    size = float(order["size"]) if order.get("size") is not None else None
+    size = bounded("size", order["size"]) if order.get("size") is not None else None
+    if len(session.sim.scene.bodies) >= MOST_BODIES:
+        raise PliantError(f"There are {MOST_BODIES} bodies, and no more are taken.")
     body = change.dropped(session.sim, str(order["shape"]), str(order["kind"]), size)
     size = change.usual_size(session.sim) if size is None else size
     told = f"{body.name}: {order['kind']} {order['shape']} of {size:.3g} m from z = {body.position[2]:.3g} m"
@@ -202,10 +223,10 @@ def drop(session: Session, order: Asked) -> Said:
 def save_scene(session: Session, order: Asked) -> Said:
     """Everything as it stands, as a scene to begin from."""
     scene, moved, refused = apart(change.as_it_stands(session.given, session.sim))
-    session.folder.mkdir(parents=True, exist_ok=True)
+    make_folder(session.folder)
     stem = _live_name(session)
     path = next(p for i in range(1, 10000) if not (p := session.folder / (f"{stem}.toml" if i == 1 else f"{stem}-{i}.toml")).exists())
-    path.write_text(scene.model_copy(update={"name": path.stem}).to_toml(), encoding="utf-8")
+    write_text(path, scene.model_copy(update={"name": path.stem}).to_toml())
     said = f"Saved {path}: run it with pliant run {path}. It has the settings, places and velocities of now; soft bodies begin undeformed"
     if moved:
         said += ", so these were moved out of each other: " + ", ".join(f"{name} by {1e3 * far:.3g} mm" for name, far in moved.items())
@@ -228,7 +249,7 @@ def record(session: Session, order: Asked) -> Said:
 
 def _live_name(session: Session) -> str:
     """Of a scene or run from here: that of the scene with -live behind it, once."""
-    return re.sub(r"-live(-\d+)?$", "", session.sim.scene.name) + "-live"
+    return re.sub(r"-live(-\d+)?$", "", file_stem(session.sim.scene.name, "The scene")) + "-live"
 
 
 def _stop_tape(session: Session) -> str:
@@ -251,6 +272,7 @@ ORDERS: dict[str, Callable[[Session, Asked], Said]] = {
 
 SOON = 0.5  # [s] in which the page is answered
 KEPT = 1000  # answers that are remembered
+MOST_WAITING = 200  # orders
 MOST_LETTERS = 80
 
 
@@ -271,6 +293,8 @@ class Desk:
         with self._lock:
             answer = self._answers.get(name) if name else None
             if answer is None:
+                if self.session.waiting >= MOST_WAITING:
+                    raise PliantError("Too many orders wait already; this one was not taken.")
                 answer = self.session.later(meant(self.session, order), _title(order))
                 if name:
                     self._answers[name] = answer

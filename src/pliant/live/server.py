@@ -1,17 +1,23 @@
 """A small web server: a table of paths, each with a function; nothing of the disk can be asked for.
 
-It answers only requests that name it by its own address, so that a page of another site cannot reach it through the browser, and
-takes orders only as JSON from its own page. Clients that send nonsense get an error, clients that are silent are dropped.
+It answers only requests that name it by an address of its own, so that a page of another site cannot reach it through the browser, and
+takes orders only as JSON, from its own page, with the key that is in the address it was opened with; where it is opened to the
+network everything takes the key. Clients that send nonsense get an error; those that are silent make room for others. docs/security.md.
 """
 
 from __future__ import annotations
 
+import hmac
+import ipaddress
 import json
+import secrets
 import socket
 import sys
-from collections.abc import Callable, Mapping
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import BoundedSemaphore, Thread
+from threading import Lock, Thread
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
@@ -20,6 +26,10 @@ from pliant.base import PliantError
 SILENCE = 20.0  # [s] after which a client that says nothing is dropped
 LARGEST_ORDER = 65536  # bytes of a request's body
 MOST_CLIENTS = 64  # connections at once
+MOST_REQUESTS = 500.0  # [1/s] that are answered, for a second twice as many
+MOST_ORDERS = 100.0  # [1/s] likewise
+LOCAL = ("127.0.0.1", "localhost", "::1")
+KEY = "X-Pliant-Key"  # the header in which the page sends the key of its address
 FIRST_PORT, PORTS = 8700, 50  # tried in turn unless one is asked for
 
 Asked = Mapping[str, str]
@@ -38,23 +48,38 @@ class Server:
 
     def __init__(self, shows: Mapping[str, Show], obey: Obey | None = None, host: str = "127.0.0.1", port: int | None = None) -> None:
         self.shows, self.obey, self.host = dict(shows), obey, host
-        self.room = BoundedSemaphore(MOST_CLIENTS)
+        self.key = secrets.token_urlsafe(16)
+        self.room, self.requests, self.orders = Room(MOST_CLIENTS), Rate(MOST_REQUESTS), Rate(MOST_ORDERS)
         self._http = _bound(host, port, _handler_of(self))
         self.port = int(self._http.server_address[1])
+        self._names = _names(host)
         self._thread = Thread(target=self._http.serve_forever, kwargs={"poll_interval": 0.1}, name="pliant web server", daemon=True)
         self._thread.start()
 
     @property
+    def local(self) -> bool:
+        """Whether only this machine can reach it."""
+        return self.host in LOCAL
+
+    @property
     def address(self) -> str:
-        """What to type into the browser."""
+        """What to type into the browser; with the key where one is needed."""
         host = f"[{self.host}]" if ":" in self.host else self.host
-        return f"http://{host}:{self.port}/"
+        return f"http://{host}:{self.port}/" + (f"?key={self.key}" if self.obey is not None or not self.local else "")
 
     def names_me(self, host: str) -> bool:
-        """Whether the Host of a request is this server; any if it was opened to the network on purpose."""
-        if self.host not in ("127.0.0.1", "localhost", "::1"):
-            return True
-        return host in {f"{name}:{self.port}" for name in ("127.0.0.1", "localhost", "[::1]")}
+        """Whether the Host of a request is an address of this server: a name of its own, or any number if it was opened to the network.
+
+        A page that has its own name point here (DNS rebinding) comes with that name.
+        """
+        name, sign, port = host.rpartition(":")
+        if not sign or port != str(self.port):
+            return False
+        return name.lower() in self._names or (not self.local and _is_number(name))
+
+    def knows(self, key: str) -> bool:
+        """Whether a request has the key."""
+        return hmac.compare_digest(key.encode("utf-8", "replace"), self.key.encode())
 
     def close(self) -> None:
         """Stop answering and give the address back."""
@@ -67,6 +92,79 @@ class Server:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def _names(host: str) -> set[str]:
+    """Names by which requests may call a server that listens at an address."""
+    own = {"127.0.0.1", "localhost", "[::1]", f"[{host}]" if ":" in host else host.lower()}
+    if host not in LOCAL:
+        own |= {socket.gethostname().lower(), socket.getfqdn().lower()}
+    return own
+
+
+def _is_number(name: str) -> bool:
+    """Whether a host is an IP address, which nobody can make point elsewhere."""
+    with suppress(ValueError):
+        return bool(ipaddress.ip_address(name.strip("[]")))
+    return False
+
+
+class Rate:
+    """So many a second, and for a moment twice as many."""
+
+    def __init__(self, most: float) -> None:
+        self.most, self.left, self.since = most, 2.0 * most, time.monotonic()
+        self._lock = Lock()
+
+    def take(self) -> bool:
+        """Whether one more is within it."""
+        with self._lock:
+            now = time.monotonic()
+            self.left = min(2.0 * self.most, self.left + (now - self.since) * self.most)
+            self.since = now
+            self.left -= 1.0 if self.left >= 1.0 else 0.0
+            return self.left >= 1.0
+
+
+class Room:
+    """Connections that are open: those that wait for their client make room for new ones, longest waiting first; those at work do not."""
+
+    def __init__(self, most: int) -> None:
+        self.most, self._lock = most, Lock()
+        self._waiting: dict[socket.socket, None] = {}
+        self._working: set[socket.socket] = set()
+
+    def enter(self, link: socket.socket) -> bool:
+        """Let a connection in, if need be for another."""
+        with self._lock:
+            if len(self._waiting) + len(self._working) >= self.most:
+                if not self._waiting:
+                    return False
+                oldest = next(iter(self._waiting))
+                del self._waiting[oldest]
+                with suppress(OSError):
+                    oldest.shutdown(socket.SHUT_RDWR)  # its thread wakes up and ends
+            self._waiting[link] = None
+            return True
+
+    def leave(self, link: socket.socket) -> None:
+        """It is closed."""
+        with self._lock:
+            self._waiting.pop(link, None)
+            self._working.discard(link)
+
+    @contextmanager
+    def working(self, link: socket.socket) -> Iterator[None]:
+        """While it is answered it is not to be closed."""
+        with self._lock:
+            self._waiting.pop(link, None)
+            self._working.add(link)
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._working.discard(link)
+                self._waiting[link] = None
 
 
 class _Http(ThreadingHTTPServer):
@@ -114,43 +212,61 @@ class _Handler(BaseHTTPRequestHandler):
     timeout = SILENCE  # type: ignore[assignment]
 
     def handle(self) -> None:
-        if not self.owner.room.acquire(blocking=False):
+        if not self.owner.room.enter(self.connection):
             return  # the connection is closed; the browser tries again
         try:
             super().handle()
         except (ConnectionError, TimeoutError):
             pass
         finally:
-            self.owner.room.release()
+            self.owner.room.leave(self.connection)
+
+    def _trespass(self, asked: Mapping[str, str], order: bool) -> tuple[int, str] | None:
+        """Why a request is not answered: status and words."""
+        owner, host, origin = self.owner, self.headers.get("Host", ""), self.headers.get("Origin")
+        if not owner.names_me(host):
+            return 403, "This server answers only under its own address."
+        foreign = origin is not None and origin.lower() != f"http://{host.lower()}"
+        if foreign or (order and origin is None) or self.headers.get("Sec-Fetch-Site", "none") not in ("none", "same-origin"):
+            return 403, "Orders are taken only from the page itself, and nothing is shown to others."
+        if (order or not owner.local) and not owner.knows(self.headers.get(KEY) or asked.get("key", "")):
+            return 403, "The key is missing or wrong: open the address that pliant has printed."
+        if not owner.requests.take() or (order and not owner.orders.take()):
+            return 429, "Too many requests; try again in a second."
+        return None
 
     def do_GET(self) -> None:
         asked = urlsplit(self.path)
+        query = dict(parse_qsl(asked.query))
+        if (refused := self._trespass(query, order=False)) is not None:
+            return self._refuse(*refused)
         show = self.owner.shows.get(asked.path)
-        if not self.owner.names_me(self.headers.get("Host", "")):
-            return self._refuse(403, "This server answers only under its own address.")
         if show is None:
             return self._refuse(404, "There is nothing here.")
         try:
-            kind, content = show(dict(parse_qsl(asked.query)))
-        except (PliantError, ValueError, KeyError) as error:
+            with self.owner.room.working(self.connection):
+                kind, content = show(query)
+        except (PliantError, ValueError, KeyError, OverflowError) as error:
             return self._refuse(400, str(error))
         self._send(200, kind, content)
 
     def do_POST(self) -> None:
-        host, origin = self.headers.get("Host", ""), self.headers.get("Origin")
+        asked = urlsplit(self.path)
+        if (refused := self._trespass(dict(parse_qsl(asked.query)), order=True)) is not None:
+            return self._refuse(*refused)
         length = self.headers.get("Content-Length", "")
-        if not self.owner.names_me(host) or (origin is not None and urlsplit(origin).netloc != host):
-            return self._refuse(403, "Orders are taken only from the page itself.")
-        if self.owner.obey is None or urlsplit(self.path).path != "/do":
+        if self.owner.obey is None or asked.path != "/do":
             return self._refuse(404, "There is nothing here.")
-        if not length.isdigit() or int(length) > LARGEST_ORDER or self.headers.get("Content-Type") != "application/json":
+        digits = length.isascii() and length.isdigit() and len(length) < 9
+        if not digits or int(length) > LARGEST_ORDER or self.headers.get("Content-Type") != "application/json":
             return self._refuse(400, "An order is JSON, and short.")
         try:
             order = json.loads(self.rfile.read(int(length)))
             if not isinstance(order, dict):
                 raise ValueError("An order is a JSON object.")
-            answer = self.owner.obey(order)
-        except (PliantError, ValueError, KeyError, TypeError, RecursionError) as error:
+            with self.owner.room.working(self.connection):
+                answer = self.owner.obey(order)
+        except (PliantError, ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
             return self._send(200, "application/json", json.dumps({"ok": False, "say": str(error)}).encode())
         self._send(200, "application/json", json.dumps({"ok": True, **answer}).encode())
 

@@ -97,6 +97,11 @@ class Session:
         self._orders.put((carry_out, answer, title))
         return answer
 
+    @property
+    def waiting(self) -> int:
+        """How many orders wait."""
+        return self._orders.qsize()
+
     def busy(self) -> dict[str, Any]:
         """What keeps the simulation from going on, since when [s], and which orders wait for it."""
         compiling, doing, now = self.compiling.seconds, self._doing, time.monotonic()

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pliant.base import Floats, Ints, PliantError, nearest
+from pliant.disk import make_folder, replacing
 from pliant.geometry.mesh import TET_FACES
 from pliant.look import caption, fields
 from pliant.look.pairs import STATES, marks_of, show
@@ -70,8 +71,10 @@ def still(
     path = Path(path)
     if path.suffix.lower() not in (".png", ".jpg", ".jpeg"):
         raise PliantError(f"cannot write a still to {path.name}: name it .png or .jpg")
-    path.parent.mkdir(parents=True, exist_ok=True)
-    draw(_moment(source, time, pairs), field, size, camera, limits, transparent, edges).save(path)
+    make_folder(path.parent)
+    image = draw(_moment(source, time, pairs), field, size, camera, limits, transparent, edges)
+    with replacing(path) as temporary:
+        image.save(temporary)
     return path
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pliant.base import Floats, PliantError
+from pliant.disk import make_folder, replacing
 from pliant.look.stage import BODIES
 from pliant.measure.pairs import pair_series
 from pliant.measure.windows import running_means
@@ -214,8 +215,9 @@ def _save(figure: Figure, lowest: Axes, title: str, along: str, path: str | Path
     for panel in figure.axes:
         panel.margins(x=0.01)
     path = Path(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(path)
+    make_folder(path.parent)
+    with replacing(path) as temporary:
+        figure.savefig(temporary)
     return path
 
 

@@ -16,6 +16,7 @@ from pliant.contact.elastic.resting_pose import across
 from pliant.contact.elastic.side import Side
 from pliant.detect.surfels.exact import Exact
 from pliant.detect.surfels.surface import PointSurface
+from pliant.disk import write_text
 from pliant.pressing.maps import compared, draw_map, read_measured
 from pliant.pressing.quantities import pascals
 from pliant.record.export import write_ply
@@ -45,7 +46,7 @@ def save(found: Pressed, folder: Path, sensor: tuple[int, int] | None) -> list[P
     except PliantError as error:
         facts["notes"].append(f"no picture: {error}")
     made.append(folder / "facts.json")
-    made[-1].write_text(json.dumps(facts, indent=2) + "\n")
+    write_text(made[-1], json.dumps(facts, indent=2) + "\n")
     return made
 
 

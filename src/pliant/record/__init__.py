@@ -1,9 +1,11 @@
 """Runs on disk: the journal, the run file that ParaView opens, reading them back, and other formats."""
 
 from pliant.record.export import export
-from pliant.record.journal import JournalWriter, Record, read_journal
+from pliant.record.journal import JournalWriter, read_journal
+from pliant.record.records import Record
+from pliant.record.reopen import fold, repair, resume_writer
 from pliant.record.run import Cells, Run
-from pliant.record.runfile import Recorder, estimate_bytes, fold, human, resume_writer
+from pliant.record.runfile import Recorder, estimate_bytes, human
 from pliant.record.unrecorded import Unrecorded
 
 __all__ = [
@@ -18,5 +20,6 @@ __all__ = [
     "fold",
     "human",
     "read_journal",
+    "repair",
     "resume_writer",
 ]

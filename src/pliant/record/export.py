@@ -9,8 +9,9 @@ from xml.sax.saxutils import quoteattr
 import numpy as np
 
 from pliant.base import Floats, Ints, PliantError
+from pliant.disk import make_folder, replacing, write_bytes, write_text
 from pliant.geometry.mesh import TetMesh, lone
-from pliant.record.journal import Array
+from pliant.record.records import Array
 from pliant.record.run import Cells, Run, data_frame, flat_columns, split_columns
 
 # Faces of a quadratic tetrahedron seen from outside, as corners and then the middles between corners 1-2, 2-3, 3-1;
@@ -36,7 +37,7 @@ def export(
         raise PliantError("`frames` chooses vtu and ply files; a csv file holds every step")
     out = Path(out)
     stem = out.with_suffix("") if out.suffix in (".vtu", ".pvd", ".ply", ".csv") else out
-    stem.parent.mkdir(parents=True, exist_ok=True)
+    make_folder(stem.parent)
     chosen = [run.index(i) for i in (range(run.frames) if frames is None else frames)]
     return WRITERS[to](run, stem, chosen, body)
 
@@ -65,7 +66,8 @@ def _vtu(run: Run, stem: Path, frames: list[int], body: int | str | None) -> lis
             cell_data={n: np.split(v, splits) for n, v in {"body": cells.body, **fields["cell"]}.items() if blocks},
         )
         paths.append(_numbered(stem, i, ".vtu"))
-        meshio.write(paths[-1], mesh)
+        with replacing(paths[-1]) as temporary:
+            meshio.write(temporary, mesh)
     return [_pvd(run, stem, frames, paths), *paths]
 
 
@@ -83,8 +85,7 @@ def _pvd(run: Run, stem: Path, frames: list[int], paths: list[Path]) -> Path:
     ]
     path = stem.with_name(stem.name + ".pvd")
     lines = ['<?xml version="1.0"?>', '<VTKFile type="Collection" version="0.1" byte_order="LittleEndian">']
-    path.write_text("\n".join([*lines, "  <Collection>", *rows, "  </Collection>", "</VTKFile>", ""]))
-    return path
+    return write_text(path, "\n".join([*lines, "  <Collection>", *rows, "  </Collection>", "</VTKFile>", ""]))
 
 
 # ------------------------------------------------------------------------------------------------ ply
@@ -147,7 +148,7 @@ def write_ply(path: Path, points: Floats, faces: Ints, fields: dict[str, Array])
     header = ["ply", "format binary_little_endian 1.0", f"element vertex {len(points)}"]
     header += [f"property double {name}" for name in columns]
     header += [f"element face {len(faces)}", "property list uchar int vertex_indices", "end_header", ""]
-    path.write_bytes("\n".join(header).encode() + vertices.tobytes() + triangles.tobytes())
+    write_bytes(path, "\n".join(header).encode() + vertices.tobytes() + triangles.tobytes())
 
 
 # ------------------------------------------------------------------------------------------------ csv
@@ -162,7 +163,8 @@ def _csv(run: Run, stem: Path, frames: list[int], body: int | str | None) -> lis
 def write_parquet(path: Path, table: dict[str, Array]) -> Path:
     """The same columns as a parquet file."""
     try:
-        data_frame(table).to_parquet(path)
+        with replacing(path) as temporary:
+            data_frame(table).to_parquet(temporary)
     except ImportError:
         raise PliantError("Writing parquet needs pyarrow: pip install pyarrow. csv needs nothing.") from None
     return path
@@ -175,8 +177,7 @@ def write_csv(path: Path, table: dict[str, Array]) -> Path:
     text = {name: [word(v) for v in column.tolist()] for name, column in columns.items()}
     lines = [",".join(f'"{name}"' if "," in name else name for name in text)]
     lines += [",".join(row) for row in zip(*text.values(), strict=True)]
-    path.write_text("\n".join([*lines, ""]))
-    return path
+    return write_text(path, "\n".join([*lines, ""]))
 
 
 WRITERS = {"vtu": _vtu, "ply": _ply, "csv": _csv}

@@ -1,110 +1,46 @@
-"""An append-only journal of records that a kill cannot spoil.
+"""An append-only journal of records that a kill cannot spoil, and damage spoils only where it is.
 
-A file is the 8 bytes `pliantJ1` and then records. A record is
+A file is the 8 bytes `pliantJ2` and then records. A record is
 
-    length  u64   whole record in bytes, a multiple of 8
-    crc     u32   CRC32 of length, head size, head and arrays
-    size    u32   head size in bytes, a multiple of 8
-    head          JSON: [kind, meta, [[name, dtype, shape], ...]], padded with spaces
-    arrays        raw bytes in C order, each padded with zeros to a multiple of 8
+    mark    8 bytes   `pliantR2`, by which the next record is found where one is damaged
+    length  u64       whole record in bytes, a multiple of 8
+    size    u32       head size in bytes, a multiple of 8
+    crc     u32       CRC32 of length, size and head
+    head              JSON: [kind, meta, [[name, dtype, shape, CRC32], ...], number], padded with spaces
+    arrays            raw bytes in C order, each padded with zeros to a multiple of 8
 
-all little-endian. Each record goes out in one write, so whatever stops the process leaves whole records and at most
-one broken one at the end; readers stop there, and a writer that reopens the file cuts it off.
+all little-endian. Numbers count the records from 0; records refer to each other by them. Each record goes out in one write, so
+whatever stops the process leaves whole records and at most one broken one at the end, which a writer that reopens the file cuts off.
+Heads are verified when a journal is opened, arrays when they are read.
+
+`journal_first.py` reads the first format.
 """
 
 from __future__ import annotations
 
-import json
 import os
 import struct
 import zlib
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
-from functools import partial
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
-from numpy.typing import NDArray
 
-from pliant.base import PliantError
+from pliant.base import DiskError, PliantError
+from pliant.disk import failure
+from pliant.record.journal_first import FIRST_MAGIC, first_entry, next_first
+from pliant.record.records import PLAIN_KINDS, Array, Entry, Record, Spec, checksum, entry_of, head_text, padded, parsed_head, whole
 
 try:
     import fcntl
 except ImportError:  # Windows: an open journal is protected by the system's own file sharing rules
     fcntl = None  # type: ignore[assignment]
 
-MAGIC = b"pliantJ1"
-PREFIX = struct.Struct("<QII")
-PLAIN_KINDS = "biufcSUMm"  # numpy kinds whose bytes are the whole value
-
-Array = NDArray[Any]
-
-
-@dataclass(frozen=True)
-class Spec:
-    """Type and shape of a stored array."""
-
-    dtype: str
-    shape: tuple[int, ...]
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes of the array without padding."""
-        return int(np.dtype(self.dtype).itemsize * np.prod(self.shape, dtype=np.int64))
-
-
-@dataclass(frozen=True)
-class Record:
-    """A record in memory."""
-
-    kind: str
-    meta: dict[str, Any]
-    arrays: dict[str, Array]
-
-
-@dataclass(frozen=True)
-class Head:
-    """What a record is, without its arrays."""
-
-    kind: str
-    meta: dict[str, Any]
-    specs: dict[str, Spec]
-
-
-@dataclass(frozen=True)
-class Entry(Head):
-    """A record on disk: its arrays are read when asked for."""
-
-    load: Callable[[str], Array]
-    end: int = 0  # offset of the byte after the record; 0 where the record is not in a journal
-
-    def record(self) -> Record:
-        """The record with all its arrays."""
-        return Record(self.kind, self.meta, {name: self.load(name) for name in self.specs})
-
-
-def plain(value: object) -> Any:
-    """A numpy scalar or small array as JSON."""
-    if isinstance(value, np.generic | np.ndarray):
-        return value.tolist()
-    raise TypeError(f"{type(value).__name__} cannot be stored as JSON")
-
-
-def head_text(kind: str, meta: Mapping[str, Any], specs: Mapping[str, Spec]) -> str:
-    """The head of a record as JSON."""
-    arrays = [[name, spec.dtype, list(spec.shape)] for name, spec in specs.items()]
-    return json.dumps([kind, dict(meta), arrays], separators=(",", ":"), default=plain)
-
-
-def parsed_head(text: str | bytes) -> Head:
-    """The head written by `head_text`."""
-    kind, meta, arrays = json.loads(text)
-    return Head(kind, meta, {name: Spec(dtype, tuple(shape)) for name, dtype, shape in arrays})
-
-
-def _padded(nbytes: int) -> int:
-    return nbytes + (-nbytes) % 8
+MAGIC = b"pliantJ2"
+MARK = b"pliantR2"
+PREFIX = struct.Struct("<8sQII")
+GLANCE = 8192  # bytes read at once of a record: most heads are shorter
 
 
 def _storable(name: str, array: object) -> Array:
@@ -116,13 +52,13 @@ def _storable(name: str, array: object) -> Array:
     return values
 
 
-def encoded(kind: str, meta: Mapping[str, Any], arrays: Mapping[str, object]) -> bytearray:
+def encoded(kind: str, meta: Mapping[str, Any], arrays: Mapping[str, object], number: int = 0) -> bytearray:
     """A record as the bytes of the file."""
     values = {name: _storable(name, array) for name, array in arrays.items()}
-    specs = {name: Spec(array.dtype.str, array.shape) for name, array in values.items()}
-    head = head_text(kind, meta, specs).encode()
+    specs = {name: Spec(array.dtype.str, array.shape, checksum(array)) for name, array in values.items()}
+    head = head_text(kind, meta, specs, number).encode()
     head += b" " * (-len(head) % 8)
-    buffer = bytearray(PREFIX.size + len(head) + sum(_padded(array.nbytes) for array in values.values()))
+    buffer = bytearray(PREFIX.size + len(head) + sum(padded(array.nbytes) for array in values.values()))
     view = memoryview(buffer)
     at = PREFIX.size
     view[at : at + len(head)] = head
@@ -130,61 +66,76 @@ def encoded(kind: str, meta: Mapping[str, Any], arrays: Mapping[str, object]) ->
     for array in values.values():
         if array.nbytes:
             view[at : at + array.nbytes] = array.reshape(-1).view(np.uint8).data
-        at += _padded(array.nbytes)
-    PREFIX.pack_into(buffer, 0, len(buffer), _crc(len(buffer), len(head), view[PREFIX.size :]), len(head))
+        at += padded(array.nbytes)
+    PREFIX.pack_into(buffer, 0, MARK, len(buffer), len(head), _head_crc(len(buffer), head))
     return buffer
 
 
-def _crc(length: int, head_size: int, body: bytes | memoryview) -> int:
-    return zlib.crc32(body, zlib.crc32(struct.pack("<QI", length, head_size)))
+def _head_crc(length: int, head: bytes) -> int:
+    return zlib.crc32(head, zlib.crc32(struct.pack("<QI", length, len(head))))
 
 
-def _load(handle: BinaryIO, places: dict[str, tuple[int, Spec]], name: str) -> Array:
-    """One array of a record, read from an open journal."""
-    offset, spec = places[name]
-    array: Array = np.zeros(spec.shape, dtype=spec.dtype)
-    if array.nbytes:
-        handle.seek(offset)
-        if handle.readinto(array.reshape(-1).view(np.uint8).data) != array.nbytes:  # type: ignore[attr-defined]
-            raise PliantError(f"the journal became shorter while array {name!r} was read; open the run again")
-    return array
-
-
-def _entry(handle: BinaryIO, start: int, length: int, head_size: int, head: Head) -> Entry:
-    places = {}
-    at = start + PREFIX.size + head_size
-    for name, spec in head.specs.items():
-        places[name] = (at, spec)
-        at += _padded(spec.nbytes)
-    return Entry(head.kind, head.meta, head.specs, partial(_load, handle, places), start + length)
+# ------------------------------------------------------------------------------------------------ reading
 
 
 def _next_entry(handle: BinaryIO, start: int, size: int) -> Entry | None:
-    """The record that begins at `start`, or None when what is there is not a whole good record."""
+    """The record that begins at `start`, or None when what is there has no good head, or goes beyond the file."""
     handle.seek(start)
-    prefix = handle.read(PREFIX.size)
-    if len(prefix) < PREFIX.size:
+    begin = handle.read(GLANCE)
+    if len(begin) < PREFIX.size:
         return None
-    length, crc, head_size = PREFIX.unpack(prefix)
-    if length % 8 or not PREFIX.size + head_size <= length <= size - start:
+    mark, length, head_size, crc = PREFIX.unpack_from(begin)
+    if mark != MARK or length % 8 or not PREFIX.size + head_size <= length <= size - start:
         return None
-    body = handle.read(length - PREFIX.size)
-    if len(body) < length - PREFIX.size or _crc(length, head_size, body) != crc:
+    head = begin[PREFIX.size : PREFIX.size + head_size]
+    if len(head) < head_size:
+        head += handle.read(head_size - len(head))
+    if len(head) < head_size or _head_crc(length, head) != crc:
         return None
-    return _entry(handle, start, length, head_size, parsed_head(body[:head_size]))
+    try:
+        return entry_of(handle, parsed_head(head), start + PREFIX.size + head_size, start + length)
+    except ValueError:
+        return None
+
+
+def _next_mark(handle: BinaryIO, start: int, size: int) -> int:
+    """Where the next mark is at or after `start`, or the size of the file."""
+    block = 1 << 20
+    while start < size:
+        handle.seek(start)
+        text = handle.read(block + len(MARK))
+        at = text.find(MARK)
+        if at >= 0:
+            return start + at
+        start += block
+    return size
 
 
 class JournalReader(Iterator[Record]):
-    """The good records of a journal, first to last; `dropped_bytes` is the size of the broken tail."""
+    """The records of a journal whose heads are good, first to last.
+
+    `dropped_bytes` is the size of a broken tail, `lost` the position among the records of each stretch between them that is damaged.
+    """
 
     def __init__(self, path: str | Path) -> None:
-        self.handle = _opened(path)
+        self.handle, self.first_format = _opened(path)
+        entry_at, next_at = (first_entry, next_first) if self.first_format else (_next_entry, _next_mark)
         size = os.fstat(self.handle.fileno()).st_size
         self.entries: list[Entry] = []
-        self.good_bytes = len(MAGIC)
-        while (entry := _next_entry(self.handle, self.good_bytes, size)) is not None:
+        self.lost: list[int] = []
+        self.good_bytes = at = len(MAGIC)
+        while at < size:
+            entry = entry_at(self.handle, at, size)
+            if entry is None:
+                at = next_at(self.handle, at + 8 if not self.first_format else at, size)
+                continue
+            if at != self.good_bytes:
+                self.lost.append(len(self.entries))
             self.entries.append(entry)
-            self.good_bytes = entry.end
+            self.good_bytes = at = entry.end
+        if self.entries and not whole(self.entries[-1]):  # a loss of power may leave a length without content
+            self.good_bytes = self.entries[-2].end if len(self.entries) > 1 else len(MAGIC)
+            del self.entries[-1]
         self.dropped_bytes = size - self.good_bytes
         self._at = 0
 
@@ -199,21 +150,32 @@ class JournalReader(Iterator[Record]):
         self.handle.close()
 
 
-def _opened(path: str | Path) -> BinaryIO:
-    """A journal opened for reading, unbuffered so that it is never behind the writer."""
+def _opened(path: str | Path) -> tuple[BinaryIO, bool]:
+    """A journal opened for reading, unbuffered so that it is never behind the writer; and whether it is of the first format."""
     try:
         handle = open(path, "rb", buffering=0)
     except FileNotFoundError:
         raise PliantError(f"there is no journal {path}") from None
-    if handle.read(len(MAGIC)) != MAGIC:
+    except OSError as error:
+        raise failure(error, "cannot read", path) from None
+    magic = handle.read(len(MAGIC))
+    if magic not in (MAGIC, FIRST_MAGIC) and not _next_mark_near(handle):
         handle.close()
         raise PliantError(f"{path} is not a journal of pliant: it does not begin with {MAGIC.decode()!r}")
-    return handle
+    return handle, magic == FIRST_MAGIC  # type: ignore[return-value]
+
+
+def _next_mark_near(handle: Any) -> bool:
+    """Whether a record begins where the first one does: then only the first bytes of the journal are damaged."""
+    return bool(handle.read(len(MARK)) == MARK)
 
 
 def read_journal(path: str | Path) -> JournalReader:
     """Iterate over the good records of a journal; a broken tail is skipped and counted in `dropped_bytes`."""
     return JournalReader(path)
+
+
+# ------------------------------------------------------------------------------------------------ writing
 
 
 class JournalWriter:
@@ -225,12 +187,20 @@ class JournalWriter:
 
     def __init__(self, path: str | Path, sync: bool = False) -> None:
         self.path, self.sync = Path(path), sync
-        self._file = open(path, "ab", buffering=0)
         try:
-            self._lock()
+            self._file = open(path, "ab", buffering=0)
+        except OSError as error:
+            raise failure(error, "cannot write", path) from None
+        try:
+            lock(self._file, self.path)
             if os.fstat(self._file.fileno()).st_size == 0:
                 self._write(MAGIC)
             reader = JournalReader(path)
+            if reader.first_format:
+                raise PliantError(f"{path} is of an older format, which is only read")
+        except OSError as error:
+            self._file.close()
+            raise failure(error, "cannot write", path) from None
         except BaseException:
             self._file.close()
             raise
@@ -239,22 +209,26 @@ class JournalWriter:
         self.dropped_bytes = reader.dropped_bytes
         self._file.truncate(self.size)
 
-    def append(self, kind: str, meta: Mapping[str, Any], arrays: Mapping[str, object] | None = None) -> Entry:
-        """Add a record; it is in the file (out of this process's reach) when the call returns."""
-        buffer = encoded(kind, meta, arrays or {})
+    def append(
+        self, kind: str, meta: Mapping[str, Any], arrays: Mapping[str, object] | None = None, number: int | None = None
+    ) -> Entry:
+        """Add a record; it is in the file (out of this process's reach) when the call returns. `number`: of one that is copied."""
+        if number is None:
+            number = self.entries[-1].number + 1 if self.entries else 0
+        buffer = encoded(kind, meta, arrays or {}, number)
         if os.fstat(self._file.fileno()).st_size != self.size:  # Ctrl-C fell into an earlier append
             self._file.truncate(self.size)
         try:
             self._write(buffer)
         except OSError as error:
             self._file.truncate(self.size)  # room or not, the journal stays whole
-            raise PliantError(
+            raise DiskError(
                 f"cannot write a {kind} record of {len(buffer)} bytes to {self.path}: {error.strerror}. "
                 "All records before it are safe; free some space and resume the run"
             ) from error
-        _, _, head_size = PREFIX.unpack_from(buffer)
+        _, _, head_size, _ = PREFIX.unpack_from(buffer)
         head = parsed_head(bytes(buffer[PREFIX.size : PREFIX.size + head_size]))
-        entry = _entry(self._reading, self.size, len(buffer), head_size, head)
+        entry = entry_of(self._reading, head, self.size + PREFIX.size + head_size, self.size + len(buffer))
         self.entries.append(entry)
         self.size = entry.end
         return entry
@@ -277,12 +251,14 @@ class JournalWriter:
         if self.sync:
             os.fsync(self._file.fileno())
 
-    def _lock(self) -> None:
-        if fcntl is None:
-            return
-        try:
-            fcntl.flock(self._file.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            raise PliantError(
-                f"{self.path} is being written by another process: wait until that run ends, or stop it first"
-            ) from None
+
+def lock(file: Any, path: Path) -> None:
+    """Take the right to write an open file, or refuse."""
+    if fcntl is None:
+        return
+    try:
+        fcntl.flock(file.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        raise PliantError(
+            f"{path} is being written by another process: wait until that run ends, or stop it first"
+        ) from None

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from pliant.base import PliantError
-from pliant.record.journal import Head, Spec
+from pliant.record.records import Head, Spec
 
 # Arrays of a topology record in the order of their cells, with VTK's cell type and nodes per cell.
 CELL_TYPES = {"tets": (10, 4), "tets10": (24, 10), "triangles": (5, 3), "vertices": (1, 1)}
@@ -81,6 +81,11 @@ class Layout:
             for table in TABLES:
                 sizes = [spec.shape[0] for name, spec in head.specs.items() if name.startswith(table + "/")]
                 self._tables[table] += max(sizes, default=0)
+
+    @property
+    def datasets(self) -> list[str]:
+        """Every dataset that holds arrays of records."""
+        return list(dict.fromkeys(place.dataset for places in self.places for place in places.values()))
 
     def numbers(self, kind: str) -> list[int]:
         """Positions of the records of a kind."""

@@ -10,24 +10,28 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pliant.base import Floats, Ints, PliantError, nearest
-from pliant.record import vtkhdf
-from pliant.record.journal import Array, Entry, JournalReader, Record
+from pliant.base import DamageError, Floats, Ints, PliantError, nearest
+from pliant.record import index, vtkhdf
+from pliant.record.journal import JournalReader
 from pliant.record.layout import CELL_TYPES, fill_value
 from pliant.record.orders import Order
+from pliant.record.records import Array, Entry, Record, whole
+from pliant.record.salvage import filled, sift
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
     from pliant.contact.contacts import Contacts
 
-FORMAT = 1
+FORMAT = 2  # 1: no checksums in the run file, one for each record of the journal
 NO_CELLS = {name: np.zeros((0, nodes) if nodes > 1 else 0, dtype=np.int64) for name, (_, nodes) in CELL_TYPES.items()}
 
 
 def run_paths(path: str | Path) -> tuple[Path, Path]:
     """The run file and the journal of a run, named by either of them or without suffix."""
     path = Path(path)
+    if not path.name or path.is_dir():
+        raise PliantError(f"{path} is a folder, not a run: name a file, such as {path / 'NAME.vtkhdf'}")
     stem = path.with_suffix("") if path.suffix in (".vtkhdf", ".journal") else path
     return stem.with_name(stem.name + ".vtkhdf"), stem.with_name(stem.name + ".journal")
 
@@ -74,6 +78,8 @@ class Run:
         self.path = path
         self.entries = entries
         self.dropped_bytes = 0  # broken tail of the journal, left out
+        self.damage: list[str] = []  # what was found to be damaged, in sentences
+        self._whole: dict[int | None, int] = {}  # position of the checkpoint at or before a frame
         self._close = close
         self._at: dict[str, list[int]] = defaultdict(list)  # positions of the records of each kind
         for i, entry in enumerate(entries):
@@ -87,16 +93,45 @@ class Run:
             raise PliantError(f"{path} is not a run: runs are files NAME.vtkhdf, and NAME.journal while they last")
         reader = _reader(journal, required=not published.exists())
         if reader is not None:
-            run = cls(reader.entries, published, reader.close)
-            run.dropped_bytes = reader.dropped_bytes
+            run = cls._of_journal(reader, published)
         elif published.exists():
             file, entries = vtkhdf.read(published)
             run = cls(entries, published, file.close)
+            if (missing := index.missing(file, entries)) > 0:
+                run.damage.append(f"{published} was cut short by {missing} bytes or more. `pliant repair {published}` saves what is whole.")
+            if journal.exists():
+                run.damage.append(f"{journal} is damaged and was left out: this is what {published.name} had when it was last written")
         else:
             raise PliantError(f"there is no run {path}: neither {published} nor {journal} exists")
+        if not run.entries or run.entries[0].kind != "header":
+            run.close()
+            raise DamageError(f"{path} is damaged: its first record is broken, so that nothing says what was run. "
+                              f"`pliant repair {path}` saves the frames that are whole")  # fmt: skip
         if run.header.get("format", 0) > FORMAT:
             run.close()
             raise PliantError(f"{path} was written by a newer pliant ({run.header.get('pliant')}); update pliant")
+        return run
+
+    @classmethod
+    def _of_journal(cls, reader: JournalReader, published: Path) -> Run:
+        """The run of a journal; what damage has taken from it comes from the run file beside it, or is left out."""
+        entries, beside = list(reader.entries), None
+        counted = reader.first_format or [entry.number for entry in entries] == list(range(len(entries)))
+        damaged = bool(reader.lost) or not counted
+        if damaged and published.exists():
+            entries, beside = filled(entries, published)
+        sifted = sift(entries, reader.lost if beside is None else (), deep=False) if damaged else None
+
+        def close() -> None:
+            reader.close()
+            if beside is not None:
+                beside.close()
+
+        run = cls(entries if sifted is None else sifted.entries, published, close)
+        run.dropped_bytes = reader.dropped_bytes
+        if sifted is not None:
+            what = f"{sifted.words}." if sifted.lost else f"what it lacks is in {published.name}."
+            run.damage.append(f"{reader.handle.name} is damaged: {what}")
         return run
 
     def close(self) -> None:
@@ -252,13 +287,31 @@ class Run:
         return self.entries[self.state_number(frame)].record()
 
     def state_number(self, frame: int | None = None) -> int:
-        """Position of that checkpoint among the records."""
+        """Position of that checkpoint among the records; one that is damaged is passed over."""
+        if frame in self._whole:
+            return self._whole[frame]
         latest = np.inf if frame is None else self._frame(frame).meta["time"]
         numbers = [i for i in self._at["state"] if self.entries[i].meta["time"] <= latest]
-        if not numbers:
+        good = next((i for i in reversed(numbers) if self._can_go_on(i)), None)
+        if good is None:
             where = "" if frame is None else f" at or before frame {frame}"
-            raise PliantError(f"{self.path} has no checkpoint{where}, so it cannot be resumed from there; run it again")
-        return numbers[-1]
+            what = "checkpoint" if not numbers else f"whole checkpoint ({len(numbers)} are damaged)"
+            raise PliantError(f"{self.path} has no {what}{where}, so it cannot be resumed from there; run it again")
+        if good != numbers[-1]:
+            lost = self.entries[numbers[-1]].title
+            self.damage.append(f"{self.path} is damaged: the {lost} cannot be used, but the {self.entries[good].title} can.")
+        self._whole[frame] = good
+        return good
+
+    @property
+    def resumable(self) -> bool:
+        """Whether there is a whole checkpoint to go on from."""
+        return any(self._can_go_on(i) for i in reversed(self._at["state"]))
+
+    def _can_go_on(self, number: int) -> bool:
+        """Whether a checkpoint and its model are whole."""
+        model = self._before("model", number)
+        return whole(self.entries[number]) and (model is None or whole(model))
 
     def checkpoint_at(self, i: int) -> Record | None:
         """The checkpoint of the very step of frame i, if one was taken."""
@@ -293,18 +346,18 @@ class Run:
 
 
 def _reader(journal: Path, required: bool) -> JournalReader | None:
-    """The journal, if there is one with a good header; `required` turns a bad one into an error."""
+    """The journal, if there is one with records; `required` turns a bad one into an error."""
     try:
         reader = JournalReader(journal)
     except PliantError:
         if required and journal.exists():
             raise
         return None
-    if reader.entries and reader.entries[0].kind == "header":
+    if reader.entries and (reader.entries[0].kind == "header" or required or reader.entries[0].number > 0):
         return reader
     reader.close()
     if required:
-        raise PliantError(f"{journal} is damaged: its first record is broken, and there is no run file beside it")
+        raise DamageError(f"{journal} is damaged: its first record is broken, and there is no run file beside it")
     return None
 
 

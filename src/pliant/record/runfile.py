@@ -14,10 +14,7 @@ at the end, when it holds everything and the journal is removed.
 
 from __future__ import annotations
 
-import os
-import warnings
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from datetime import datetime, timezone
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -28,18 +25,19 @@ import numpy as np
 
 from pliant.base import PliantError
 from pliant.record import vtkhdf
-from pliant.record.journal import Array, Entry, JournalWriter, Record, head_text, parsed_head
+from pliant.record.journal import JournalWriter
+from pliant.record.journal_files import absorb, new_journal
 from pliant.record.layout import estimate_bytes, human
 from pliant.record.orders import Order
+from pliant.record.records import Array, Entry, Record, head_text, parsed_head
 from pliant.record.run import FORMAT, Cells, Run, run_paths, stacked
-from pliant.record.vtkhdf import TEMPORARY
+from pliant.record.salvage import step_rows
 
-__all__ = ["Cells", "Recorder", "Run", "estimate_bytes", "fold", "human", "resume_writer"]
+__all__ = ["Cells", "Recorder", "Run", "estimate_bytes", "human"]
 
 GROWTH = 1.25  # publish when the journal is this many times larger: all publishing together writes at most 5 journals
 PAUSE = 0.5  # [s] between publications: a small run must not spend its time on them
 QUICK = 0.0125  # [s] a publication that takes longer makes the pause longer in proportion: a 40th of the time at most
-PATIENCE = 5.0  # [s] how long the end of a run waits for a program that holds the run file
 STATUSES = ("finished", "interrupted", "failed")
 
 
@@ -73,13 +71,13 @@ class Recorder:
                 raise PliantError(f"{old} exists: resume that run, choose another name, or overwrite it (--overwrite)")
         meta = {
             "format": FORMAT,
-            "pliant": _version(),
+            "pliant": version_here(),
             "created": datetime.now(timezone.utc).isoformat(timespec="seconds"),
             **header,
             "every": float(every),
             "checkpoint_every": int(checkpoint_every),
         }
-        self._start(_new_journal(journal, [Record("header", meta, {}), *begin], sync))
+        self._start(new_journal(journal, [Record("header", meta, {}), *begin], sync))
 
     @classmethod
     def _reopened(cls, path: Path, writer: JournalWriter) -> Recorder:
@@ -100,6 +98,9 @@ class Recorder:
         self._frames = 0
         self._fresh = False  # whether the newest frame has no checkpoint yet
         self._shapes: dict[str, tuple[int, ...]] = {}  # shape per row of every field, contact array and column
+        self.notes: list[str] = []  # what was found to be damaged when it was reopened
+        self.left_out = 0  # bytes of a last record that was not complete when it was reopened
+        self.trouble = ""  # why the run file could not be written at the end
         for entry in writer.entries:
             self._note(entry)
 
@@ -208,17 +209,19 @@ class Recorder:
             arrays[f"contact/{name}"] = numeric(values, name)
         self._check_shapes(arrays)
         self._flush_steps()
-        self._append("frame", {"time": float(time), "step": int(step), "counts": counts}, arrays)
+        topology = self._last["topology"].number
+        self._append("frame", {"time": float(time), "step": int(step), "counts": counts, "topology": topology}, arrays)
         due = self._writer.size >= GROWTH * self._published and monotonic() >= self._rest_until
         began = monotonic()
-        if due and vtkhdf.publish(self._writer.entries, self.path):
+        if due and not vtkhdf.publish(self._writer.entries, self.path):
             self._published = self._writer.size
             self._rest_until = monotonic() + PAUSE * max(1.0, (monotonic() - began) / QUICK)
 
     def state(self, time: float, step: int, arrays: Mapping[str, Array], meta: Mapping[str, Any] | None = None) -> None:
         """A checkpoint: all that is needed to go on from here."""
         self._flush_steps()
-        self._append("state", {**(meta or {}), "time": float(time), "step": int(step)}, arrays)
+        model = {"model": self._last["model"].number} if "model" in self._last else {}
+        self._append("state", {**(meta or {}), "time": float(time), "step": int(step), **model}, arrays)
 
     def order(self, order: Order) -> None:
         """What a person changed by hand."""
@@ -227,14 +230,18 @@ class Recorder:
     def close(self, status: str, message: str = "", notes: Sequence[str] = ()) -> Path:
         """End the run: everything goes into the run file, and the journal is removed. Returns the run file.
 
-        `notes`: what was decided and warned of on the way.
+        `notes`: what was decided and warned of on the way. Where the run file cannot be written `trouble` says why.
         """
         if status not in STATUSES:
             raise PliantError(f"status {status!r} is not one of {', '.join(STATUSES)}")
         self._flush_steps()
         self._append("end", {"status": status, "message": message, "notes": list(notes)}, {})
-        _absorb(self._writer, self.path)
+        self.trouble = absorb(self._writer, self.path)
         return self.path
+
+    def abandon(self) -> None:
+        """Give up the journal as it is, after an error of the disk: all records are in it."""
+        self._writer.close()
 
     # -------------------------------------------------------------------------------------------- inside
 
@@ -248,7 +255,7 @@ class Recorder:
             self._frames += 1
         self._fresh = entry.kind == "frame" or (self._fresh and entry.kind != "state")
         if entry.kind == "step":
-            self._rows += next((spec.shape[0] for name, spec in entry.specs.items() if name.startswith("step/")), 0)
+            self._rows = int(entry.meta.get("row", self._rows)) + step_rows(entry)
         if entry.kind in ("frame", "step"):
             self._shapes.update({name: spec.shape[1:] for name, spec in entry.specs.items()})
         self._last[entry.kind] = entry
@@ -268,7 +275,7 @@ class Recorder:
         arrays = {f"step/{name}": column_of([values.get(name) for values in self._steps], name) for name in names}
         arrays |= {f"pair/{name}": numeric(column, name) for name, column in stacked(self._pairs).items()}
         self._check_shapes(arrays)
-        self._append("step", {}, arrays)
+        self._append("step", {"row": self._rows}, arrays)
         self._steps, self._pairs = [], []
 
     def _check_shapes(self, arrays: Mapping[str, Array]) -> None:
@@ -281,85 +288,8 @@ class Recorder:
                 )
 
 
-def resume_writer(path: str | Path, frame: int | None = None, sync: bool = False) -> tuple[Recorder, Record]:
-    """Go on with a run from its last checkpoint, or the last one at or before a frame.
-
-    Everything recorded after that checkpoint is dropped, so that repeating it gives the same records. Returns the
-    recorder and the checkpoint; the model it belongs to is `recorder.run().model()`.
-    """
-    published, journal = run_paths(path)
-    with Run.open(path) as run:
-        state = run.state(frame)
-        count = run.state_number(frame) + 1
-        if not _is_journal(run):
-            _rebuild(run, count, journal)
-    for rest in (published, journal):
-        rest.with_name(rest.name + TEMPORARY).unlink(missing_ok=True)
-    writer = JournalWriter(journal, sync)
-    writer.cut(count)
-    return Recorder._reopened(published, writer), state
-
-
-def fold(path: str | Path) -> Path:
-    """Bring the run file up to date with the journal of a run that was killed, and remove the journal."""
-    published, journal = run_paths(path)
-    with Run.open(path) as run:
-        from_journal = _is_journal(run)
-    if from_journal:
-        _absorb(JournalWriter(journal), published)
-    return published
-
-
-def _is_journal(run: Run) -> bool:
-    return run.entries[0].end > 0
-
-
-def _rebuild(run: Run, count: int, journal: Path) -> None:
-    """Write the journal again from a run file that has absorbed it."""
-    temporary = journal.with_name(journal.name + TEMPORARY)
-    temporary.unlink(missing_ok=True)
-    writer = JournalWriter(temporary)
-    for entry in run.entries[:count]:
-        writer.append(entry.kind, entry.meta, entry.record().arrays)
-    writer.close()
-    os.replace(temporary, journal)
-
-
-def _new_journal(journal: Path, begin: Sequence[Record], sync: bool) -> JournalWriter:
-    """A journal that has its first records from the moment it exists."""
-    if not journal.parent.is_dir():
-        raise PliantError(f"cannot record to {journal}: the folder {journal.parent} does not exist; create it first")
-    if journal.exists():
-        JournalWriter(journal).close()  # refuses a journal that another process is writing
-    temporary = journal.with_name(journal.name + TEMPORARY)
-    try:
-        temporary.unlink(missing_ok=True)
-        writer = JournalWriter(temporary)
-    except OSError as error:
-        raise PliantError(f"cannot record to {journal}: {error.strerror}; choose another place") from None
-    for record in begin:
-        writer.append(record.kind, record.meta, record.arrays)
-    writer.close()
-    os.replace(temporary, journal)
-    return JournalWriter(journal, sync)
-
-
-def _absorb(writer: JournalWriter, path: Path) -> None:
-    """Publish the whole journal and remove it; it stays if the run file cannot be written."""
-    done = vtkhdf.publish(writer.entries, path, PATIENCE)
-    writer.close()
-    if not done:
-        warnings.warn(
-            f"{path} could not be written (is the disk full, or does another program hold it?); nothing is lost: "
-            f"the run is in {writer.path}, and opening or resuming it reads that",
-            stacklevel=3,
-        )
-        return
-    with suppress(PermissionError):  # Windows: somebody reads it; it holds the same records
-        writer.path.unlink(missing_ok=True)
-
-
-def _version() -> str:
+def version_here() -> str:
+    """The version of pliant that writes."""
     try:
         return version("pliant")
     except PackageNotFoundError:

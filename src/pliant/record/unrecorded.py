@@ -15,6 +15,7 @@ class Unrecorded:
     keeps: Literal[False] = False
     checkpoint_due = False
     path = Path()
+    trouble = ""
 
     def __init__(self, every: float) -> None:
         self.header: dict[str, Any] = {"every": float(every)}
@@ -33,6 +34,9 @@ class Unrecorded:
 
     def run(self) -> NoReturn:
         raise AssertionError("a run that is not recorded cannot be read")
+
+    def abandon(self) -> None:
+        """There is nothing to give up."""
 
     def close(self, status: str, message: str = "", notes: Sequence[str] = ()) -> Path:
         """There is no file."""

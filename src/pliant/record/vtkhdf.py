@@ -5,7 +5,7 @@ rows per frame; connectivity, offsets, types and `body` one block per topology, 
 point. A frame without a field that other frames have points at a block of fill values (NaN, -1 or 0).
 `/pliant` holds the rest: contact rows, the step and pair tables, states, models, and `records`, the head of every
 record in order, from which the place of every array follows. The file is thus the journal in another order, and the
-journal can be written again from it.
+journal can be written again from it. `index` says where they are, so that reading needs no HDF5 (`index.py`).
 """
 
 from __future__ import annotations
@@ -16,12 +16,13 @@ from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import IO, TYPE_CHECKING
 
 import numpy as np
 
-from pliant.base import PliantError
-from pliant.record.journal import Array, Entry, Head, Spec, head_text, parsed_head
+from pliant.base import DamageError, PliantError
+from pliant.disk import TEMPORARY, Reserved, said
+from pliant.record import index
 from pliant.record.layout import (
     BODY,
     CELL_TYPES,
@@ -34,33 +35,35 @@ from pliant.record.layout import (
     as_bytes,
     fill_value,
 )
+from pliant.record.records import Array, Entry, Head, Spec, head_text, parsed_head
 
 if TYPE_CHECKING:
     import h5py
 
 VERSION = (2, 2)
-TEMPORARY = ".part"
+RESERVE = 4  # a part of its arrays so large is reserved besides: offsets and types of cells, fill values
+HEADER = 1500  # bytes that HDF5 takes for a dataset and its group besides values
 BLOCK_BYTES = 1 << 20  # small blocks are collected up to about this size before they are written
 
 
 # ------------------------------------------------------------------------------------------------ writing
 
 
-def publish(entries: Sequence[Entry], path: Path, patience: float = 0.0) -> bool:
-    """Write the records to `path` whole: to a temporary file that then takes its place.
+def publish(entries: Sequence[Entry], path: Path, patience: float = 0.0) -> str:
+    """Write the records to `path` whole: to a temporary file that then takes its place. Returns why not, or nothing.
 
-    False when the file could not be replaced within `patience` seconds (on Windows: another program holds it), or the
-    disk is full; `path` is then as it was.
+    It cannot when the disk is full, or the file is not replaced within `patience` seconds (on Windows: another program
+    holds it); `path` is then as it was.
     """
     temporary = path.with_name(path.name + TEMPORARY)
     try:
         write(entries, temporary)
         _take_place(temporary, path, patience)
-    except (OSError, RuntimeError):  # h5py reports a full disk as either
+    except (OSError, RuntimeError) as error:  # h5py reports what it does not expect as either
         with suppress(OSError):
             temporary.unlink(missing_ok=True)
-        return False
-    return True
+        return said(error, path) if isinstance(error, OSError) else str(error)
+    return ""
 
 
 def _take_place(temporary: Path, path: Path, patience: float) -> None:
@@ -75,28 +78,46 @@ def _take_place(temporary: Path, path: Path, patience: float) -> None:
 
 
 def write(entries: Sequence[Entry], path: Path) -> None:
-    """Write the records as a VTKHDF file."""
+    """Write the records as a VTKHDF file; OSError if the disk does not take it."""
     import h5py
 
     layout = Layout(entries)
-    with h5py.File(path, "w") as file:
-        root = file.create_group("VTKHDF")
-        root.attrs["Version"] = np.array(VERSION, dtype=np.int64)
-        root.attrs.create("Type", np.bytes_("UnstructuredGrid"))
-        fillers = _create_datasets(file, layout)
-        _write_steps(root, layout, fillers)
-        _write_cells(root, layout)
-        blocks = _Blocks(file, layout)
-        for entry, places in zip(entries, layout.places, strict=True):
-            for name, place in places.items():
-                if place.start is None:
-                    _write_whole(file, place, entry.specs[name], entry.load(name))
-                elif place.rows:
-                    blocks.add(place.dataset, place.start, place.rows, entry.load(name))
-        blocks.flush()
-        _write_contact_offsets(file, layout)
-        texts = [head_text(entry.kind, entry.meta, entry.specs) for entry in entries]
-        file.create_dataset("pliant/records", data=texts, dtype=h5py.string_dtype())
+    names = layout.datasets
+    held = sum(spec.nbytes for entry in entries for spec in entry.specs.values())
+    disk = Reserved(path, held + held // RESERVE + 2 * index.size(entries, len(names)) + HEADER * len(names))
+    try:
+        with h5py.File(disk, "w") as file:
+            _write(file, disk, entries, layout, names)
+        disk.finish()
+    finally:
+        disk.close()
+
+
+def _write(file: h5py.File, disk: Reserved, entries: Sequence[Entry], layout: Layout, names: list[str]) -> None:
+    import h5py
+
+    file.create_dataset("pliant/index", data=np.zeros(index.size(entries, len(names)), np.uint8))  # first, with its space
+    root = file.create_group("VTKHDF")
+    root.attrs["Version"] = np.array(VERSION, dtype=np.int64)
+    root.attrs.create("Type", np.bytes_("UnstructuredGrid"))
+    fillers = _create_datasets(file, layout)
+    _write_steps(root, layout, fillers)
+    _write_cells(root, layout)
+    blocks = _Blocks(file, layout)
+    for entry, places in zip(entries, layout.places, strict=True):
+        if disk.error is not None:
+            raise disk.error
+        for name, place in places.items():  # as they are: what was damaged meanwhile has a checksum that says so
+            if place.start is None:
+                _write_whole(file, place, entry.specs[name], entry.read(name))
+            elif place.rows:
+                blocks.add(place.dataset, place.start, place.rows, entry.read(name))
+    blocks.flush()
+    _write_contact_offsets(file, layout)
+    texts = [head_text(entry.kind, entry.meta, entry.specs, entry.number) for entry in entries]
+    file.create_dataset("pliant/records", data=texts, dtype=h5py.string_dtype())
+    offsets = index.offsets_of(layout, {name: file[name].id.get_offset() for name in names})
+    file["pliant/index"][...] = np.frombuffer(index.encoded(entries, offsets), np.uint8)
 
 
 def _create_datasets(file: h5py.File, layout: Layout) -> dict[str, int]:
@@ -257,35 +278,46 @@ def _write_contact_offsets(file: h5py.File, layout: Layout) -> None:
 # ------------------------------------------------------------------------------------------------ reading
 
 
-def read(path: Path) -> tuple[h5py.File, list[Entry]]:
+def read(path: Path) -> tuple[IO[bytes] | h5py.File, list[Entry]]:
     """The open file and its records; arrays are read when asked for."""
+    found = index.read(path)
+    if found is not None:
+        return found
+    return _read_hdf5(path)
+
+
+def _read_hdf5(path: Path) -> tuple[h5py.File, list[Entry]]:
+    """A file of the first format, one whose index is damaged, or one that another program has written anew."""
     import h5py
 
     try:
         file = h5py.File(path, "r")
-    except OSError as error:
-        raise PliantError(
+    except (OSError, RuntimeError) as error:
+        raise DamageError(
             f"{path} cannot be read as HDF5 ({error}): it is another kind of file, or damaged or cut short; "
             "copy it again from where it was made"
         ) from None
-    if "pliant/records" not in file:
-        file.close()
-        raise PliantError(f"{path} is an HDF5 file, but not a run of pliant: it has no /pliant/records")
     try:
+        if "pliant/records" not in file:
+            raise PliantError(f"{path} is an HDF5 file, but not a run of pliant: it has no /pliant/records")
         heads = [parsed_head(text) for text in file["pliant/records"][:]]
-    except (OSError, ValueError):
+        layout = Layout(heads)
+    except PliantError:
         file.close()
-        raise PliantError(f"{path} is damaged: its list of records cannot be read; copy it again") from None
-    layout = Layout(heads)
+        raise
+    except Exception:  # whatever a damaged file makes of HDF5 and of our own list
+        with suppress(Exception):
+            file.close()
+        raise DamageError(f"{path} is damaged: its list of records cannot be read; copy it again") from None
     entries = []
     for head, places in zip(heads, layout.places, strict=True):
-        entries.append(Entry(head.kind, head.meta, head.specs, _Loader(file, head, places)))
+        entries.append(Entry(head.kind, head.meta, head.specs, head.number, _Loader(file, head, places), str(path)))
     return file, entries
 
 
 @dataclass(frozen=True)
 class _Loader:
-    """Reads the arrays of one record from an open file."""
+    """Reads the arrays of one record from an open file, through HDF5."""
 
     file: h5py.File
     head: Head
@@ -293,16 +325,19 @@ class _Loader:
 
     def __call__(self, name: str) -> Array:
         spec = self.head.specs[name]
-        dtype = np.dtype(spec.dtype)
-        values = self._stored(self.places[name])
-        if as_bytes(spec) and self.places[name].start is None:
-            raw = values.tobytes()
-            return np.frombuffer(raw, dtype=dtype).reshape(spec.shape).copy() if raw else np.zeros(spec.shape, dtype)
-        return values.astype(dtype, copy=False).reshape(spec.shape)
+        dtype, place = np.dtype(spec.dtype), self.places[name]
+        try:
+            values = self._stored(place)
+            if as_bytes(spec) and place.start is None:
+                raw = values.tobytes()
+                return np.frombuffer(raw, dtype=dtype).reshape(spec.shape).copy() if raw else np.zeros(spec.shape, dtype)
+            return values.astype(dtype, copy=False).reshape(spec.shape)
+        except Exception as error:  # whatever a damaged file makes of HDF5
+            raise DamageError(
+                f"the run file is damaged: {place.dataset} cannot be read ({error}). "
+                f"`pliant repair {self.file.filename}` saves all that is whole."
+            ) from None
 
     def _stored(self, place: Place) -> Array:
-        try:
-            dataset = self.file[place.dataset]
-            return np.asarray(dataset[()] if place.start is None else dataset[place.start : place.start + place.rows])
-        except (KeyError, OSError) as error:
-            raise PliantError(f"the run file is damaged: {place.dataset} cannot be read ({error})") from None
+        dataset = self.file[place.dataset]
+        return np.asarray(dataset[()] if place.start is None else dataset[place.start : place.start + place.rows])

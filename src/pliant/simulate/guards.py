@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from pliant import asking
 from pliant.base import Floats, Ints, PliantError
 from pliant.bodies.register import room_of
 from pliant.detect.penetration import Penetration
@@ -16,6 +17,8 @@ from pliant.world.world import World
 log = logging.getLogger("pliant")
 OVERLAP = 0.02  # of the smaller body: deeper than this at the start is a mistake
 INVERTED = 0.05  # of a body's elements: more than this is not a passing squeeze
+GRAVITY = 9.81  # [m/s^2] by which falls are judged
+FASTEST = 100.0  # body lengths a step at the start: each step is then cut as often, and takes minutes
 FAR = 10.0  # body lengths a step: what goes faster than this must have a reason
 
 
@@ -58,6 +61,41 @@ def check_start(sim: Simulation, refuse: bool = True) -> list[str]:
         if not any(room_of(sim.world.model.bodies.kind[sim.index(body)]).local for body in (a, b)):  # these overlap whenever they touch
             notes.append(f"{text}; contact will push them apart. To avoid it {cure}.")
     return notes
+
+
+def longest_step(sim: Simulation) -> tuple[float, float]:
+    """The longest step [s] in which a fall from rest is no longer than the smallest moving body, and its size [m]."""
+    bodies = sim.world.model.bodies
+    sizes = [_size(sim, name) for name, kind in zip(bodies.names, bodies.kind, strict=True) if room_of(kind).moves]
+    smallest = min(sizes, default=np.inf)
+    return float(np.sqrt(2.0 * smallest / GRAVITY)), smallest
+
+
+def check_cost(sim: Simulation) -> None:
+    """Refuse, unless it is asked for, what takes very long or more memory than there is, and steps in which bodies fall past others."""
+    elements = sum(len(group.nodes) for group in sim.world.model.groups)
+    asking.refuse_large(elements, sim.scene.duration / sim.dt, sim.parts)
+    _refuse_speed(sim)
+    longest, smallest = longest_step(sim)
+    if sim.dt > longest:
+        asking.refuse_odd(
+            f"dt = {sim.dt:g} s is too long: in one step a body would fall further than the smallest is large, {smallest:.3g} m, so that "
+            f"what the run shows of contact is wrong. Give at most {longest:.2g} s"
+        )
+
+
+def _refuse_speed(sim: Simulation) -> None:
+    """Refuse bodies that go so far in a step that only a mistake explains it."""
+    model, state = sim.world.model, sim.world.state
+    mean = _means(model.nodes.body, model.nodes.mass, state.v, len(model.bodies))
+    mean[model.frames.body] = state.velocity
+    sizes = np.array([_size(sim, name) for name in model.bodies.names])
+    ways = np.linalg.norm(mean, axis=1) * sim.dt / sizes
+    if ways.max(initial=0.0) > FASTEST:
+        body = int(np.argmax(ways))
+        asking.refuse_odd(
+            f"{model.bodies.names[body]} goes {ways[body]:.3g} times its own size in a step of {sim.dt:g} s. Use a smaller dt"
+        )
 
 
 def _size(sim: Simulation, body: str) -> float:

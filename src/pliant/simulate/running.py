@@ -13,7 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from pliant.base import Floats, PliantError
+from pliant.base import DiskError, Floats, PliantError
+from pliant.disk import make_folder
 from pliant.measure.account import gain_warnings
 from pliant.measure.books import books
 from pliant.measure.history import FIELDS, History
@@ -21,6 +22,7 @@ from pliant.measure.interval import FINE, Interval
 from pliant.measure.scales import scales_of
 from pliant.record import Record, Recorder, Run, Unrecorded, estimate_bytes, fold, resume_writer
 from pliant.record.elements import element_stretch
+from pliant.record.run import run_paths
 from pliant.record.snapshot import freeze, pack_scene, thaw, unpack_scene
 from pliant.scene import Scene
 from pliant.simulate.build import read_meshes
@@ -65,13 +67,24 @@ class Outcome:
     notes: list[str] = field(default_factory=list)
     timings: dict[str, float] = field(default_factory=dict)  # [s] per stage
     through: str = ""  # who went through whom, in a sentence
+    trouble: str = ""  # why the run is still in its journal, instead of the run file
 
 
 def start(
-    scene: Scene, out: str | Path, every: float | None = None, checkpoint_every: int = 10, overwrite: bool = False
+    scene: Scene,
+    out: str | Path,
+    every: float | None = None,
+    checkpoint_every: int = 10,
+    overwrite: bool = False,
+    check: Callable[[Simulation], None] | None = None,
 ) -> tuple[Simulation, Recorder]:
-    """Build a scene and open its run file, which from then on holds all that is needed to go on."""
+    """Build a scene and open its run file, which from then on holds all that is needed to go on.
+
+    `check` looks at what was built before there is a file, and may refuse it.
+    """
     sim, every = _built(scene, every)
+    if check is not None:
+        check(sim)
     return sim, recorded(sim, out, every, checkpoint_every, overwrite)
 
 
@@ -79,10 +92,8 @@ def recorded(sim: Simulation, out: str | Path, every: float, checkpoint_every: i
     """A run file for a simulation, which need not be at its beginning."""
     text, meshes = pack_scene(sim.given)
     header = {"scene": text, "name": sim.given.name, "kinds": sim.world.model.bodies.kind, "auto": "pairs"}
-    try:
-        Path(out).parent.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise PliantError(f"Cannot make the folder {Path(out).parent} for the run: {error.strerror}.") from None
+    run_paths(out)  # refuses what cannot be a run
+    make_folder(Path(out).parent)
     begin = [Record("model", {}, meshes), checkpoint(sim, History(sim))]
     return Recorder(out, header, every, checkpoint_every, overwrite, begin=begin)
 
@@ -97,6 +108,7 @@ def _built(scene: Scene, every: float | None) -> tuple[Simulation, float]:
     """A simulation whose start was looked at, and the time between its frames [s]."""
     sim = Simulation(read_meshes(scene))
     sim.notes += check_start(sim)
+    sim.trial()
     if every is None:  # whole steps, so that dt stays what it is
         every = scene.dt * max(1, round(scene.duration / FRAMES / scene.dt))
     return sim, every
@@ -141,6 +153,7 @@ def reopen(path: str | Path, duration: float | None = None) -> tuple[Simulation,
     sim = Simulation(classic_if_old(scene, recorder.header))
     sim.recall(thaw(dict(record.arrays), record.meta))
     sim.scene.duration = record.meta["duration"] if duration is None else duration
+    sim.notes += recorder.notes
     return sim, recorder
 
 
@@ -152,7 +165,8 @@ def run(
 ) -> Outcome:
     """Step to the scene's duration and record. Ctrl-C and errors end with a run file that can be read and resumed.
 
-    `watch` is called after every step, or part of one that had to be divided.
+    `watch` is called after every step, or part of one that had to be divided. A disk that takes no more is an error; all that was
+    recorded before is in the journal, from which the run resumes.
     """
     loop = _Loop(sim, recorder, progress, watch)
     began = time.perf_counter()
@@ -160,8 +174,21 @@ def run(
     with _Interruptible() as asked:
         try:
             status = loop.go(asked)
+        except DiskError:
+            recorder.abandon()
+            raise
         except PliantError as error:
             status, message = "failed", str(error)
+    try:
+        return _ended(loop, status, message, began)
+    except DiskError:
+        recorder.abandon()
+        raise
+
+
+def _ended(loop: _Loop, status: str, message: str, began: float) -> Outcome:
+    """Close the books and the run file."""
+    sim, recorder = loop.sim, loop.recorder
     if status != "failed":  # a state that failed would fail again; resume goes back to the one before
         loop.save()
     through = loop.through.notes()
@@ -173,6 +200,7 @@ def run(
     return Outcome(
         status, message, path, sim, loop.steps, seconds, loop.max_depth, loop.max_contacts, loop.imbalance, notes, loop.timings,
         through[0] if through else "",
+        recorder.trouble,
     )  # fmt: skip
 
 

@@ -17,8 +17,10 @@ from pliant.simulate.build import build, explicit_limit, stable_steps
 from pliant.simulate.changes import apply_change, value_at
 from pliant.simulate.fracture import Broken, break_up, parted, whole_epoch
 from pliant.simulate.step import StepReport, step
+from pliant.world.attachments import pull_together
 from pliant.world.world import World
 
+MOST_PARTS = 100_000  # of a step for explicit bodies: more take longer than anybody waits, and come from a wrong unit
 MOST_CUTS = 1000  # of a step: an impact takes tens, on a soft sheet hundreds; what needs more has run away
 
 
@@ -44,7 +46,24 @@ class Simulation:
     def _divide(self) -> int:
         """Into how many parts an explicit body's stable step divides each step."""
         limit = explicit_limit(self.world.model)
-        return max(1, math.ceil(self.dt / limit - 1e-9)) if math.isfinite(limit) else 1
+        parts = max(1.0, self.dt / limit - 1e-9) if math.isfinite(limit) else 1.0
+        if not parts <= MOST_PARTS:
+            raise PliantError(
+                f"Steps of dt = {self.dt:g} s would be divided into {parts:.3g} parts: explicit bodies are stable up to {limit:.3g} s; "
+                f"at most {MOST_PARTS} are done. Use a smaller dt, a softer or coarser body, or integrator = \"implicit\"."
+            )
+        return math.ceil(parts)
+
+    @property
+    def parts(self) -> int:
+        """Into how many each step is divided."""
+        return self._pieces
+
+    def trial(self) -> None:
+        """Let the contact methods look at a first step that is not taken: one that cannot do this scene refuses it here."""
+        motion = self.world.free_motion(self.dt / self._pieces)
+        pull_together(motion, self.world.model.attachments)
+        self.contact.respond(motion, self.state.memory)
 
     def step(self, dt: float | None = None, each: Callable[[StepReport], Any] | None = None) -> StepReport:
         """One step of dt (the scene's unless given), divided if explicit bodies need it; `each` is called after every part."""

@@ -6,19 +6,35 @@ import inspect
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, Any
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, WithJsonSchema, field_validator
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, WithJsonSchema, field_validator
 
 from pliant.base import PliantError
 from pliant.spec.reading import explain
-from pliant.spec.table import Table, as_table
+from pliant.spec.table import LARGEST, SMALLEST, Table, as_table
 from pliant.spec.units import converted, stated_unit
 
 if TYPE_CHECKING:
     from pydantic import GetJsonSchemaHandler, ValidationInfo
 
-Finite = Annotated[float, Field(allow_inf_nan=False)]
-Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
-NotNegative = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+
+
+def _countable(value: float) -> float:
+    """A number whose powers are numbers too."""
+    if abs(value) > LARGEST:
+        raise ValueError(f"{value:g} is beyond all that can be computed with; at most {LARGEST:g}")
+    return value
+
+
+def _noticeable(value: float) -> float:
+    """A positive number by whose powers can be divided."""
+    if value < SMALLEST:
+        raise ValueError(f"{value:g} is below all that can be computed with; at least {SMALLEST:g}")
+    return value
+
+
+Finite = Annotated[float, Field(allow_inf_nan=False), AfterValidator(_countable)]
+Positive = Annotated[float, Field(gt=0, allow_inf_nan=False), AfterValidator(_countable), AfterValidator(_noticeable)]
+NotNegative = Annotated[float, Field(ge=0, allow_inf_nan=False), AfterValidator(_countable)]
 Vector = tuple[Finite, Finite, Finite]
 PerElement = Positive | list[Positive]
 TABLE = {

@@ -10,6 +10,8 @@ import numpy as np
 
 from pliant.base import Floats, Ints, PliantError
 
+LARGEST, SMALLEST = 1e30, 1e-30  # of numbers in scenes: their third powers can still be multiplied with each other
+
 
 @dataclass(frozen=True, eq=False)
 class Table:
@@ -68,17 +70,30 @@ def as_table(value: Any) -> Table:
     if isinstance(value, dict):
         if set(value) != {"times", "values"}:
             raise ValueError(f"a table over time has the keys `times` and `values`, not {sorted(value)}")
-        times = np.asarray(value["times"], dtype=np.float64)
-        values = np.asarray(value["values"], dtype=np.float64)
+        times, values = _floats(value["times"]), _floats(value["values"])
+        if times.ndim != 1 or not 1 <= values.ndim <= 2:
+            raise ValueError("`times` is a list of numbers, `values` a list of numbers or of vectors")
         if len(times) == 0 or len(times) != len(values):
             raise ValueError(f"the table has {len(times)} times and {len(values)} values")
         if not (np.isfinite(times).all() and np.isfinite(values).all() and (np.diff(times) > 0).all()):
             raise ValueError("times must ascend, and times and values be finite")
         return Table(times, values.reshape(len(times), -1), scalar=values.ndim == 1)
-    array = np.asarray(value, dtype=np.float64)
-    if array.ndim > 1 or not np.isfinite(array).all():
+    array = _floats(value)
+    if array.ndim > 1 or array.size == 0 or not np.isfinite(array).all():
         raise ValueError("needs a number, a vector, a table {times, values} or a function of time")
     return Table.constant(array)
+
+
+def _floats(value: Any) -> Floats:
+    if isinstance(value, bool):
+        raise ValueError(f"needs numbers, not {value}")
+    try:
+        found = np.asarray(value, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError):
+        raise ValueError(f"needs numbers, lists of equal length, not {str(value)[:60]}") from None
+    if np.abs(found[np.isfinite(found)]).max(initial=0.0) > LARGEST:
+        raise ValueError(f"has numbers beyond all that can be computed with; at most {LARGEST:g}")
+    return found
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from pliant import __version__
+from pliant.asking import refuse_code
 from pliant.base import PliantError
 from pliant.geometry.files import PointCloud
 from pliant.geometry.mesh import Surface, TetMesh
@@ -52,6 +53,8 @@ class Case:
 def make_case(scene: Scene | None, files: dict[str, list[File]], **values: Any) -> Case:
     """A case of a scene, or of a function that is called instead; the files that it needs are added to `files` by their hash."""
     data, content = packed(scene, files) if scene is not None else ({}, [])
+    for name in own_code(scene) if scene is not None else ():
+        refuse_code(name, "The contact method")  # here, for workers do as they are told
     functions = values["functions"]
     values |= {"scene": json.dumps(data, sort_keys=True, allow_nan=False), "content": tuple(content)}
     said = {name: values[name] for name in ("scene", "content", "measures", "curves", "keep", "every")}
@@ -59,6 +62,12 @@ def make_case(scene: Scene | None, files: dict[str, list[File]], **values: Any) 
     said |= {"functions": {name: source_hash(each) for name, each in functions.items()}, "version": version()}
     key = hashlib.sha256(json.dumps(said, sort_keys=True, default=str).encode()).hexdigest()[:20]
     return Case(**values, key=key)
+
+
+def own_code(scene: Scene) -> list[str]:
+    """Contact methods of a scene that are code outside pliant."""
+    rule = scene.contact.get("method", "auto") if isinstance(scene.contact, dict) else scene.contact
+    return [name for name in (rule, *(pair.method for pair in scene.pairs)) if name and ":" in str(name)]
 
 
 # ---- scenes as plain data

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from pliant.asking import refuse_code
 from pliant.base import PliantError
 from pliant.scene import Scene
 from pliant.shop import scenes as shipped
@@ -63,6 +64,7 @@ class Source:
 def load_function(text: str, folder: Path) -> Callable[..., Any]:
     """A function by "file.py:name" (beside the study) or "module:name"."""
     place, _, name = text.rpartition(":")
+    refuse_code(text, "The function")
     try:
         module = _from_file((folder / place).resolve()) if place.endswith(".py") else importlib.import_module(place)
         function = getattr(module, name)

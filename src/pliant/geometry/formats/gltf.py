@@ -5,8 +5,10 @@ from __future__ import annotations
 import base64
 import json
 import struct
+from collections import deque
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 import numpy as np
 
@@ -15,6 +17,7 @@ from pliant.geometry.formats.raw import Raw, damaged, triangulated
 
 TYPES = {5120: "i1", 5121: "u1", 5122: "i2", 5123: "u2", 5125: "u4", 5126: "f4"}
 WIDTHS = {"SCALAR": 1, "VEC2": 2, "VEC3": 3, "VEC4": 4, "MAT4": 16}
+MOST_NODES = 20_000  # that a scene places
 POINTS, TRIANGLES, STRIP, FAN = 0, 4, 5, 6  # modes of a primitive
 
 
@@ -86,7 +89,9 @@ class _Accessors:
             return own or b""
         if uri.startswith("data:"):
             return base64.b64decode(uri.partition(",")[2])
-        beside = self.path.parent / uri
+        beside = self.path.parent / unquote(uri)
+        if ":" in uri or not beside.resolve().is_relative_to(self.path.parent.resolve()):
+            raise damaged(self.path, f"its data is at {uri[:80]}, outside its own folder", fix="Put both files into one folder.")
         if not beside.is_file():
             raise damaged(self.path, f"its data {uri} is missing", fix="Put both files into one folder, or export as .glb.")
         return beside.read_bytes()
@@ -121,17 +126,17 @@ def _placed(path: Path, document: Any) -> list[tuple[int, Floats]]:
     nodes, scenes = document.get("nodes", []), document.get("scenes", [])
     if not scenes:
         return [(m, np.eye(4)) for m in range(len(document.get("meshes", [])))]
-    waiting = [(n, np.eye(4), 0) for n in scenes[document.get("scene", 0)].get("nodes", [])]
+    waiting = deque((n, np.eye(4), 0) for n in scenes[document.get("scene", 0)].get("nodes", []))
     found: list[tuple[int, Floats]] = []
     while waiting:
-        number, above, depth = waiting.pop(0)
-        if depth > 100:
+        number, above, depth = waiting.popleft()
+        if depth > 100 or len(waiting) + len(found) > MOST_NODES:
             raise damaged(path, "its nodes contain each other without end")
         node = nodes[number]
         matrix = above @ _matrix(node)
         if "mesh" in node:
             found.append((node["mesh"], matrix))
-        waiting += [(child, matrix, depth + 1) for child in node.get("children", [])]
+        waiting.extend((child, matrix, depth + 1) for child in node.get("children", []))
     return found
 
 

@@ -48,6 +48,7 @@ def read_vtp(path: Path) -> Raw:
     return Raw(points, faces, normals=None if normals is None else vtk_to_numpy(normals).astype(np.float64))
 
 
+LARGEST = 2e9  # bytes of a model in an archive
 MF = {"micron": 1e-6, "millimeter": 1e-3, "centimeter": 1e-2, "meter": 1.0, "inch": UNITS["in"], "foot": UNITS["ft"]}  # [m]
 
 
@@ -58,6 +59,8 @@ def read_3mf(path: Path) -> Raw:
     try:
         with zipfile.ZipFile(path) as archive:
             models = [name for name in archive.namelist() if name.lower().endswith(".model")]
+            if sum(archive.getinfo(name).file_size for name in models) > LARGEST:
+                raise damaged(path, f"it would be larger than {LARGEST / 1e9:g} GB unpacked", fix="Export it as .stl or .ply.")
             roots = [tree.fromstring(archive.read(name)) for name in models]
     except zipfile.BadZipFile:
         raise damaged(path, "a 3MF file is a zip archive; this one is not, or it is cut off") from None
@@ -70,8 +73,10 @@ def read_3mf(path: Path) -> Raw:
     points: list[Floats] = []
     corners: list[Ints] = []
     placed = [(i.get("objectid"), _matrix(i.get("transform"))) for i in items] or [(name, np.eye(4)) for name in objects]
+    looked = 0
     while placed:
         name, matrix = placed.pop(0)
+        looked += 1
         if name not in objects:
             raise damaged(path, f"the build places object {name}, which the file does not define")
         for part in objects[name].iter():
@@ -81,7 +86,7 @@ def read_3mf(path: Path) -> Raw:
                 x, f = _mesh(part)
                 corners.append(f + sum(len(p) for p in points))
                 points.append(x @ matrix[:3, :3].T + matrix[:3, 3])
-        if len(points) > 10_000:
+        if max(len(points), looked) > 10_000:
             raise damaged(path, "its objects contain each other without end")
     if not points:
         raise damaged(path, "there is no mesh in it")

@@ -27,7 +27,8 @@ class Raw:
 def damaged(path: Path, what: str, line: int | None = None, fix: str = "Export the file again.") -> PliantError:
     """The error for a file that cannot be read."""
     where = f"{path}, line {line}" if line is not None else str(path)
-    return PliantError(f"{where}: {what}. {fix}")
+    plain = "".join(letter if letter.isprintable() else " " for letter in what)  # it may quote the file
+    return PliantError(f"{where}: {plain}. {fix}")
 
 
 def text_lines(path: Path) -> list[str]:

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from pliant.asking import refuse_many
 from pliant.base import Bools, Floats, Ints, PliantError
 from pliant.geometry.blocks import oriented
 from pliant.geometry.lattice.pieces import FINE, SLIVER, Pieces, pieces
@@ -53,9 +54,11 @@ def lattice(surface: Surface, edge: float | None = None) -> tuple[TetMesh, Weigh
     edge = default_edge(surface) if edge is None else float(edge)
     if not edge > 0.0:
         raise PliantError(f"edge = {edge:g} m must be positive.")
-    counts = np.maximum(1, np.round((high - low) / edge)).astype(np.int64)
-    if counts.prod() > MOST:
-        raise PliantError(f"edge = {edge:g} m cuts the body's box into {counts.prod()} cells (at most {MOST}): take a larger one.")
+    cells = np.maximum(1.0, np.round((high - low) / edge))
+    if not cells.prod() <= MOST:
+        raise PliantError(f"edge = {edge:g} m cuts the body's box into {cells.prod():.3g} cells (at most {MOST}): take a larger one.")
+    refuse_many(f"edge = {edge:g} m", 6.0 * cells.prod(), "Use a larger edge (all lengths are in metres)")
+    counts = cells.astype(np.int64)
     size = (high - low) / counts  # cells fit the box of the body, so that flat ends are faces of cells
     scaled = (surface.points - low) / size
     found, touch = pieces(scaled, surface.faces, counts)

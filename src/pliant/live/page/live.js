@@ -159,7 +159,7 @@ class Live {
 
   async watch() {
     for (;;) {
-      try { this.tellBusy(await (await fetch("/busy")).json()); this.app.showCurves(await (await fetch("/curves")).json()); } catch { /* the loop of pictures says so */ }
+      try { this.tellBusy(await (await fetch("/busy", { headers: KEY })).json()); this.app.showCurves(await (await fetch("/curves", { headers: KEY })).json()); } catch { /* the loop of pictures says so */ }
       await new Promise((over) => setTimeout(over, 700));
     }
   }

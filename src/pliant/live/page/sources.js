@@ -13,12 +13,13 @@ class FileSource {
   async frame(i) { return unpack(await inflated(this.data.frames[i])); }
 }
 
+const KEY = { "X-Pliant-Key": new URLSearchParams(location.search).get("key") ?? "" }; // of the address it was opened with
 const PAGE = Math.random().toString(36).slice(2); // which page of several it is
 
 class ServerSource {
   constructor() { this.orders = 0; }
   async get(path) {
-    const answer = await fetch(path).catch(() => { throw new Error("pliant does not answer any more: it was ended, or the network is gone. Start it again and load the page anew."); });
+    const answer = await fetch(path, { headers: KEY }).catch(() => { throw new Error("pliant does not answer any more: it was ended, or the network is gone. Start it again and load the page anew."); });
     if (!answer.ok) throw new Error(await answer.text());
     return answer.arrayBuffer();
   }
@@ -34,7 +35,7 @@ class ServerSource {
   async order(what) {
     const body = JSON.stringify({ ...what, id: `${PAGE} ${++this.orders}` });
     for (;;) {
-      const answer = await fetch("/do", { method: "POST", headers: { "Content-Type": "application/json" }, body });
+      const answer = await fetch("/do", { method: "POST", headers: { ...KEY, "Content-Type": "application/json" }, body });
       if (!answer.ok) return { ok: false, say: await answer.text() };
       const said = await answer.json();
       if (!said.queued) return said;

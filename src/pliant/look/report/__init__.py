@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pliant.base import Floats, PliantError
+from pliant.disk import make_folder, write_text
 from pliant.look import fields
 from pliant.look.draw import Canvas, scale_of, viewpoint
 from pliant.look.movie import survey
@@ -58,8 +59,8 @@ def report(run: Run, path: str | Path, field: str = "auto", stills: int = STILLS
         section("Notes", words.notes(run)),
         section("How to go on with it" if changed else "How to do it again", words.again(run)),
     ]
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(page(f"{words.title(run)}: report of a pliant run", parts), encoding="utf-8")
+    make_folder(path.parent)
+    write_text(path, page(f"{words.title(run)}: report of a pliant run", parts))
     return path
 
 

@@ -262,6 +262,7 @@ def _split(run: Run) -> tuple[list[str], list[str]]:
     bad = [] if run.status == "finished" else [f"The run is {run.status}." + (f" {run.message}" if run.message else "")]
     if run.dropped_bytes:
         bad.append(f"The journal has a broken tail of {run.dropped_bytes} bytes, which was left out.")
+    bad += run.damage
     return bad + [note for note in run.notes if note not in harmless], harmless
 
 

@@ -1,0 +1,161 @@
+"""Records: a kind, facts as JSON and arrays with checksums; what journal and run file hold, each in its own order."""
+
+from __future__ import annotations
+
+import json
+import math
+import zlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, BinaryIO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pliant.base import DamageError, PliantError
+
+PLAIN_KINDS = "biufcSUMm"  # numpy kinds whose bytes are the whole value
+Array = NDArray[Any]
+
+
+@dataclass(frozen=True)
+class Spec:
+    """Type and shape of a stored array, and the checksum of its bytes."""
+
+    dtype: str
+    shape: tuple[int, ...]
+    crc: int | None = None  # None: of the first format, which has none
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the array without padding."""
+        return np.dtype(self.dtype).itemsize * math.prod(self.shape)
+
+
+@dataclass(frozen=True)
+class Record:
+    """A record in memory."""
+
+    kind: str
+    meta: dict[str, Any]
+    arrays: dict[str, Array]
+
+
+@dataclass(frozen=True)
+class Head:
+    """What a record is, without its arrays."""
+
+    kind: str
+    meta: dict[str, Any]
+    specs: dict[str, Spec]
+    number: int  # among all records of the run; -1: of the first format, which did not count them
+
+    @property
+    def title(self) -> str:
+        """What a message calls it."""
+        kind = {"state": "checkpoint", "step": "table of steps"}.get(self.kind, self.kind)
+        return f"{kind} at t = {self.meta['time']:.4g} s" if "time" in self.meta else kind
+
+
+@dataclass(frozen=True)
+class Entry(Head):
+    """A record on disk: its arrays are read when asked for."""
+
+    read: Callable[[str], Array]  # an array as it is in the file, be it damaged or not
+    file: str
+    end: int = 0  # offset of the byte after the record; 0 where the record is not in a journal
+
+    def load(self, name: str) -> Array:
+        """An array that is what was written."""
+        array = self.read(name)
+        if self.specs[name].crc is not None and checksum(array) != self.specs[name].crc:
+            raise DamageError(
+                f"{self.file} is damaged: {name!r} of the {self.title} does not have the checksum it was written with. "
+                f"`pliant repair {self.file}` saves all that is whole."
+            )
+        return array
+
+    def record(self) -> Record:
+        """The record with all its arrays."""
+        return Record(self.kind, self.meta, {name: self.load(name) for name in self.specs})
+
+
+def checksum(array: Array) -> int:
+    """CRC32 of the bytes of an array in C order."""
+    return zlib.crc32(np.ascontiguousarray(array).reshape(-1).view(np.uint8).data) if array.size else 0
+
+
+def plain(value: object) -> Any:
+    """A numpy scalar or small array as JSON."""
+    if isinstance(value, np.generic | np.ndarray):
+        return value.tolist()
+    raise TypeError(f"{type(value).__name__} cannot be stored as JSON")
+
+
+def head_text(kind: str, meta: Mapping[str, Any], specs: Mapping[str, Spec], number: int = -1) -> str:
+    """The head of a record as JSON."""
+    arrays = [[name, spec.dtype, list(spec.shape), spec.crc] for name, spec in specs.items()]
+    return json.dumps([kind, dict(meta), arrays, number], separators=(",", ":"), default=plain)
+
+
+def parsed_head(text: str | bytes) -> Head:
+    """The head written by `head_text`, now or in the first format; ValueError: it is none."""
+    try:
+        kind, meta, arrays, *number = json.loads(text)
+        specs = {str(row[0]): _parsed_spec(*row[1:]) for row in arrays}
+        if not (isinstance(kind, str) and isinstance(meta, dict) and len(specs) == len(arrays)):
+            raise ValueError("a head is a kind, facts and arrays")
+        return Head(kind, meta, specs, int(number[0]) if number else -1)
+    except (TypeError, KeyError, IndexError, RecursionError, SyntaxError) as error:
+        raise ValueError(str(error)) from None
+
+
+def _parsed_spec(dtype: str, shape: list[int], crc: int | None = None) -> Spec:
+    sizes = tuple(int(n) for n in shape)
+    if min(sizes, default=0) < 0 or np.dtype(dtype).kind not in PLAIN_KINDS:
+        raise ValueError(f"an array of {dtype} and shape {sizes}")
+    return Spec(dtype, sizes, crc)
+
+
+def whole(entry: Entry) -> bool:
+    """Whether all arrays of a record are what was written."""
+    try:
+        for name in entry.specs:
+            entry.load(name)
+    except (PliantError, OSError):
+        return False
+    return True
+
+
+# ---- where the arrays of a record are in a file
+
+
+def padded(nbytes: int) -> int:
+    """With the zeros that make it a multiple of 8."""
+    return nbytes + (-nbytes) % 8
+
+
+def read_at(handle: BinaryIO, offset: int, spec: Spec) -> Array:
+    """An array whose bytes begin at an offset of an open file."""
+    array: Array = np.zeros(spec.shape, dtype=spec.dtype)
+    if array.nbytes:
+        handle.seek(offset)
+        if handle.readinto(array.reshape(-1).view(np.uint8).data) != array.nbytes:  # type: ignore[attr-defined]
+            raise DamageError(f"{handle.name} ends before an array that it should hold: it was cut short, or is being written anew")
+    return array
+
+
+def _read(handle: BinaryIO, places: dict[str, tuple[int, Spec]], name: str) -> Array:
+    return read_at(handle, *places[name])
+
+
+def entry_of(handle: BinaryIO, head: Head, arrays: int, end: int) -> Entry:
+    """The record whose arrays begin at an offset, and which ends at another."""
+    places = {}
+    for name, spec in head.specs.items():
+        places[name] = (arrays, spec)
+        arrays += padded(spec.nbytes)
+    if arrays != end:
+        raise ValueError("the arrays of a record do not fill it")
+    return Entry(head.kind, head.meta, head.specs, head.number, partial(_read, handle, places), str(handle.name), end)

@@ -1,0 +1,109 @@
+"""Run files and journals with damaged bytes: what is read is what was written, or a sentence; nothing else, and no crash."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+from pathlib import Path
+
+import pytest
+
+from pliant.base import PliantError
+from pliant.record import Run, repair, resume_writer
+from pliant.record.salvage import sift
+
+_spec = importlib.util.spec_from_file_location("fuzz_kit", Path(__file__).with_name("kit.py"))
+kit = importlib.util.module_from_spec(_spec)
+_spec.loader.exec_module(kit)
+
+CORPUS = Path(__file__).parents[1] / "record" / "corpus"
+VERIFIED = sorted(p for p in CORPUS.iterdir() if p.name.startswith("format2") or p.suffix == ".journal")
+OLD = [CORPUS / "format1-block.vtkhdf", CORPUS / "format1-finished.vtkhdf"]  # no checksums: wrong numbers cannot be noticed
+
+
+def contents(run: Run) -> list[tuple[str, bytes]]:
+    """Every record that can be used: its kind, and all that is in it. Rows of steps are counted anew where some are lost."""
+    found = []
+    for entry in sift(run.entries).entries:
+        meta = {key: value for key, value in entry.meta.items() if key != "row"}
+        arrays = [entry.load(name).tobytes() for name in entry.specs if name != "pair/row"]
+        found.append((entry.kind, json.dumps(meta, sort_keys=True).encode() + b"".join(arrays)))
+    return found
+
+
+@pytest.fixture(scope="module")
+def truth():
+    found = {}
+    for path in VERIFIED:
+        with Run.open(path) as run:
+            found[path] = contents(run)
+    return found
+
+
+def looked_at(path: Path, right: list[tuple[str, bytes]]) -> str:
+    """Open a damaged run, compare all that can be had of it with the truth, save and resume it."""
+    with Run.open(path) as run:
+        got = contents(run)
+        wrong = [kind for kind, content in got if (kind, content) not in right]
+        assert not wrong, f"read wrongly, and nobody said so: {wrong}"
+        frames = sum(kind == "frame" for kind, _ in got)
+        complete = got == right
+        told = bool(run.damage or run.dropped_bytes or sift(run.entries).lost)
+    assert complete or told, "something is missing, and nobody said so"
+    written, sifted = repair(path, path.with_name("saved"))
+    if written is not None:
+        with Run.open(written) as saved:
+            assert saved.frames >= frames and not saved.damage
+    try:
+        recorder, _ = resume_writer(path)
+        recorder._writer.close()
+    except PliantError:
+        return "read, not resumed"
+    return "whole" if complete else "what is whole was read"
+
+
+@pytest.mark.parametrize("cases", kit.budgets(60, 5000))
+def test_damaged_runs(cases, truth, tmp_path):
+    def case(rng):
+        source = rng.choice(VERIFIED)
+        for old in tmp_path.iterdir():
+            old.unlink()
+        path = tmp_path / f"run{source.suffix}"
+        path.write_bytes(kit.damaged_bytes(rng, source.read_bytes()))
+        return looked_at(path, truth[source])
+
+    kit.judged(cases, 29, case)
+
+
+@pytest.mark.parametrize("cases", kit.budgets(30, 1000))
+def test_damaged_runs_of_the_first_format_do_not_crash(cases, tmp_path):
+    """HDF5 reads these, so each is read in a process of its own."""
+    import os
+
+    def case(rng):
+        path = tmp_path / "run.vtkhdf"
+        path.write_bytes(kit.damaged_bytes(rng, rng.choice(OLD).read_bytes()))
+        pid = os.fork()
+        if pid == 0:
+            code = 3
+            try:
+                with Run.open(path) as run:
+                    contents(run)
+                code = 0
+            except PliantError:
+                code = 1
+            except BaseException:
+                code = 2
+            finally:
+                os._exit(code)
+        try:
+            status = os.waitpid(pid, 0)[1]
+        except kit.TooSlow:
+            os.kill(pid, 9)
+            os.waitpid(pid, 0)
+            raise
+        assert not os.WIFSIGNALED(status), f"killed by signal {os.WTERMSIG(status)}"
+        assert os.WEXITSTATUS(status) in (0, 1), "an exception that is no sentence"
+        return ["read", "refused"][os.WEXITSTATUS(status)]
+
+    kit.judged(cases, 30, case)
