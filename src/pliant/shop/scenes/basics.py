@@ -13,11 +13,11 @@ from pliant.simulate.simulation import Simulation
 
 
 def bowl(
-    edge: float = 0.025, youngs_modulus: float = 4e4, contact: str = "noniterative", dt: float = 0.004, duration: float = 1.6
+    edge: float = 0.025, youngs_modulus: float = 4e4, contact: str = "auto", dt: float = 0.004, duration: float = 1.6
 ) -> Scene:
     """A soft torus and a soft ball drop into a rigid bowl that stands on the ground.
 
-    edge [m]: size of the elements of the soft bodies; contact: the default that takes a quarter of the time "auto" takes.
+    edge [m]: size of the elements of the soft bodies; contact: "noniterative" takes about half of the time, six times as deep.
     """
     scene = Scene(dt=dt, duration=duration, contact=contact, about="Soft bodies settle in a bowl that is free to rock on the ground.")
     soft = dict(youngs_modulus=youngs_modulus, poisson_ratio=0.4, density=1000.0, stiffness_damping=0.005)
