@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import re
+from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -114,6 +115,7 @@ def test_choices_are_no_warnings(dropped):
 
     class Bad:
         notes, status, message, dropped_bytes = [*dropped.notes, "Energy came from nowhere."], "failed", "It broke.", 0
+        damage: ClassVar[list[str]] = []
 
     assert "Energy came from nowhere." in warnings(Bad) and "It broke." in warnings(Bad) and "nowhere" not in notes(Bad)
 

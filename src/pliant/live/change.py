@@ -35,21 +35,25 @@ def rebuilt(sim: Simulation, scene: Scene) -> Simulation:
     """A simulation of a changed scene that goes on from this one.
 
     Bodies may have been added at the end; the energy they bring is booked as given. Positions, velocities, time and books are kept; the
-    memory of contact (anchors of friction, feature pairs) is kept if bodies and methods are the same, and begins anew otherwise.
+    memory of contact (anchors of friction, feature pairs) is kept if bodies and methods are the same, and begins anew otherwise; so are
+    the accounts of pairs, and where solvers start, if bodies are the same.
     """
     if len(sim.world.model.bodies) != len(sim.scene.bodies):
         raise PliantError("A body has broken into pieces; from then on only gravity, friction and stiffness can be changed. Reset first.")
     new = with_hand(Simulation(scene))
     old, now = sim.state, new.state
     for name in ("x", "v", "position", "rotation", "velocity", "spin"):
-        kept = getattr(old, name)
-        getattr(now, name)[: len(kept)] = kept
+        values = getattr(old, name)
+        getattr(now, name)[: len(values)] = values
     now.time, now.step, now.last_dt, now.books = old.time, old.step, old.last_dt, dict(old.books)
     now.values = dict(old.values)
     if "start" in now.books and len(scene.bodies) > len(sim.scene.bodies):
         now.books["changes"] = now.books.get("changes", 0.0) + new.books().total - sim.books().total
-    if [b.name for b in scene.bodies] == sim.world.model.bodies.names and list(new.contact.methods) == list(sim.contact.methods):
-        now.memory = old.copy().memory
+    if [b.name for b in scene.bodies] == sim.world.model.bodies.names:
+        kept = old.copy()
+        now.starts, now.pairs = kept.starts, kept.pairs
+        if list(new.contact.methods) == list(sim.contact.methods):
+            now.memory = kept.memory
     return new
 
 
