@@ -102,7 +102,7 @@ def test_programs_need_no_flag(pliant, tmp_path):
         scene.simulate()
 
 
-@pytest.mark.parametrize("name", ["../../evil", "/tmp/evil", "a/b", "", ".hidden", "a" * 400, "x\0y", "c:evil", "a\\b"])
+@pytest.mark.parametrize("name", ["../../evil", "/evil", "a/b", "", ".hidden", "a" * 400, "x\0y", "c:evil", "a\\b"])
 def test_names_stay_in_their_folder(name):
     with pytest.raises(PliantError, match="cannot name a file"):
         file_stem(name, "The scene")
