@@ -13,11 +13,12 @@ from pliant import Scene, register_method
 from pliant.cli import app
 from pliant.contact.contacts import Contacts
 from pliant.contact.method import Answer
+from pliant.measure.account import key_of
 from pliant.measure.forces import Forces
 from pliant.measure.resolution import WORDS
 from pliant.record import Run
 from pliant.simulate import running
-from pliant.simulate.verdicts import FAILED, Closed, Matter, merged
+from pliant.simulate.verdicts import FAILED, Closed, Depths, Matter, merged
 
 
 @dataclass(frozen=True)
@@ -152,3 +153,12 @@ def test_volumes_of_skins_that_shrink_or_turn_inside_out_are_told():
     sim.state.x[:] = centre - 1.01 * (start - centre)
     matter.look()
     assert "lump turned inside out (-203%)" in matter.notes()[0]
+
+
+@pytest.mark.parametrize(("model", "named"), [("fem", {}), ("rigid", {"dt"})])
+def test_no_shorter_step_is_named_where_contact_is_as_stiff_as_elements(model, named):
+    scene = Scene(dt=0.004, contact="patch")
+    scene.add(name="ground", shape="plane", model="static")
+    scene.add(name="box", shape=dict(kind="box", size=(0.1, 0.1, 0.1), edge=0.1), model=model, position=(0, 0, 0.05))
+    depths = Depths(scene.simulate(), key_of(np.array([0]), np.array([1])), np.array([[0.2, 0.01, 0.1, 0.004]]))
+    assert depths.remedy(0).settings.keys() == set(named)

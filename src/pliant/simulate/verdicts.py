@@ -33,6 +33,7 @@ RAN = 3.0  # times the speed that fall, start and tearing could give a piece
 AGAINST = "an element or of the depth that elasticity explains"
 NAMED = 3  # pairs in a sentence
 ALONE = ("noniterative",)  # methods that treat contacts on their own: under load depth stays, whatever the step, and `patch` helps
+LAYERED = "patch"  # its stiffness is that of the elements where one of the two is soft; between rigid bodies the step's
 FINEST = 16.0  # a remedy asks for no shorter step than dt over this
 
 
@@ -65,10 +66,12 @@ class Remedy:
     """What helps against a coarse contact."""
 
     cause: str
-    settings: dict[str, Any]  # paths into the scene and their values
+    settings: dict[str, Any]  # paths into the scene and their values; none if nothing is known to help
 
     @property
     def text(self) -> str:
+        if not self.settings:
+            return self.cause
         shown = lambda value: f"\"{value}\"" if isinstance(value, str) else f"{value:.2g}"
         return f"{self.cause}: use {' and '.join(f'{path} = {shown(value)}' for path, value in self.settings.items())}"
 
@@ -118,7 +121,10 @@ class Depths:
         """What makes the pair less deep."""
         (a,), (b,) = (np.atleast_1d(end) for end in ends_of(self.pair[k]))
         part, _, _, dt = self.worst[k]
-        if method_of(self.sim, int(a), int(b)) in ALONE:
+        method, bodies = method_of(self.sim, int(a), int(b)), self.sim.world.model.bodies
+        if method == LAYERED and (bodies.frame[[int(a), int(b)]] < 0).any():
+            return Remedy("This contact gives way like a thin layer of elements, and a smaller dt does not change it", {})
+        if method in ALONE:
             return Remedy("This method looks at each contact alone, so what bears down on a pair stays as depth", {"contact": "patch"})
         factor = min(FINEST, math.sqrt(part / DEPTH[0]))  # springs of contact are as stiff as the step allows: depth falls as its square
         return Remedy("The springs of this contact are as stiff as the step allows", {"dt": float(f"{dt / factor:.2g}")})
