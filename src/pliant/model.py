@@ -38,6 +38,7 @@ class Bodies:
     face_start: Ints  # (B + 1,)
     friction: Floats  # (B,) sliding
     static_friction: Floats  # (B,)
+    restitution: Floats  # (B,) 0 for soft ones
     analytic: Ints  # (B,) kind of exact shape (detect/shapes.py), -1 for none
     parameters: Floats  # (B, 3) of that shape [m]
     anchor: Ints  # (B,) skin point fixed in its frame that stands for its analytic shape, -1 for none

@@ -18,7 +18,7 @@ from pliant.bodies.quasi_rigid.room import ResponseTable
 from pliant.bodies.register import ROOMS, AnyBody, as_recorded
 from pliant.bodies.schema import Body, Load, Material, Motion, Where
 from pliant.paths import changed, get
-from pliant.spec.fields import NotNegative, Positive, Spec, TableLike, Vector
+from pliant.spec.fields import NotNegative, Positive, Ratio, Spec, TableLike, Vector
 from pliant.spec.table import Table
 
 if TYPE_CHECKING:
@@ -48,6 +48,8 @@ class Pair(Spec):
     """coefficient while sliding; None: geometric mean of the two bodies"""
     static_friction: NotNegative | None = None
     """coefficient while sticking; None: that of sliding if it is given, else the mean"""
+    restitution: Ratio | None = None
+    """speed after an impact over that before, of two rigid bodies under `patch`; None: that of the livelier body"""
 
 
 class End(Spec):

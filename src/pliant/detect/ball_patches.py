@@ -2,10 +2,10 @@
 
 About the point of the shape that is closest to the ball's centre both surfaces are paraboloids, and the gap between them is
     g(u, v) = D + (k1 u^2 + k2 v^2) / 2,   k = 1 / R + curvature of the shape,
-u and v along its principal directions. Where g <= 0 this is an ellipse with half axes sqrt(-2 D / k), area -2 pi D / sqrt(k1 k2) and
-mean gap D / 2; between g = 0 and `high` a ring round it. Three rows on an ellipse with the second moments of either, all at its
-mean gap, integrate gap times any linear field, up to the second order of depth over radius. They lie in one plane along one
-normal: a ball that rolls on them slips nowhere.
+u and v along its principal directions. Where g <= 0 this is an ellipse with half axes sqrt(-2 D / k) and area -2 pi D / sqrt(k1 k2).
+Three rows on it have its second moments, up to the second order of depth over radius. Both bodies are rigid: they give way nowhere, touch
+in a point, and how stiff they are is a number for the whole of it, so all rows are at the gap D of that point; with the mean gap D / 2 a
+step would end half as deep as it was looked at. They lie in one plane along one normal: a ball that rolls on them slips nowhere.
 """
 
 from __future__ import annotations
@@ -18,12 +18,13 @@ from pliant.detect.shapes import signed_distance
 from pliant.geometry.quaternions import load4, rotate, rotate_back
 from pliant.kernels import axpy, cross, inline, kernel, load, norm, scale, store, sub
 
+ROUNDING = 1e-8  # of R: what only just touches has an area too
 FLAT = 0.05  # of 1 / R: least sum of curvatures in a hollow that fits the ball; the ellipse is at most 4.5 R long
 
 
 def of_balls(centre: Floats, radius: Floats, face: Ints, pair: Ints, shape: Shape, high: Floats) -> Patches:
     """Patches of balls on exact shapes, (k,) each; `face`: one of the ball's that stands for it, `high` [m]: gaps up to this are seen."""
-    out = empty(6 * len(pair))
+    out = empty(3 * len(pair))
     kind, parameters, position, rotation = shape
     return first(out, _of_balls(centre, radius, face, pair, kind, parameters, position, rotation, high, out))
 
@@ -69,22 +70,16 @@ def _of_balls(centre, radius, face, pair, kind, parameters, position, rotation, 
             v = cross(m, t)
         v = scale(1.0 / norm(v), v)
         u = cross(v, m)
-        depth, up = max(-gap, 0.0), high[c] - max(gap, 0.0)
+        tall = max(-gap if gap < 0.0 else high[c] - gap, ROUNDING * radius[c])  # without overlap what lies below `high`
         root = math.sqrt(k1 * k2)
         at = axpy(-(radius[c] + 0.5 * gap), m, x)
-        for side in range(2):
-            tall, mean, wide = depth, -0.5 * depth, depth  # mean gap; k / 2 times twice the second moment
-            if side == 1:
-                tall, mean, wide = up, 0.5 * (high[c] + max(gap, 0.0)), up + 2.0 * depth
-            if tall <= 0.0:
-                continue
-            r1, r2 = math.sqrt(wide / k1), math.sqrt(wide / k2)
-            for k in range(3):
-                out.slave[used], out.master[used], out.pair[used] = face[c], -1, pair[c]
-                for i in range(3):
-                    out.weights[used, i] = out.others[used, i] = 1.0 if i == 0 else 0.0
-                store(out.normal, used, scale(-1.0, m))
-                out.gap[used], out.area[used] = mean, 2.0 * math.pi * tall / root / 3.0
-                store(out.at, used, axpy(r1 * COS[k], u, axpy(r2 * SIN[k], v, at)))
-                used += 1
+        r1, r2 = math.sqrt(tall / k1), math.sqrt(tall / k2)  # twice the root of the second moment, k / 2 of it
+        for k in range(3):
+            out.slave[used], out.master[used], out.pair[used] = face[c], -1, pair[c]
+            for i in range(3):
+                out.weights[used, i] = out.others[used, i] = 1.0 if i == 0 else 0.0
+            store(out.normal, used, scale(-1.0, m))
+            out.gap[used], out.area[used] = gap, 2.0 * math.pi * tall / root / 3.0
+            store(out.at, used, axpy(r1 * COS[k], u, axpy(r2 * SIN[k], v, at)))
+            used += 1
     return used

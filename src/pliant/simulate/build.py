@@ -21,7 +21,7 @@ from pliant.model import SCHEMES, STAGED, SYMPLECTIC, Bodies, Frames, Model, Nod
 from pliant.record.snapshot import PARTS, is_named
 from pliant.scene import Body, ResponseTable, Scene, Where
 from pliant.simulate.boundary import Draft, chosen, joined, starts, wire_attachments, wire_drives, wire_loads
-from pliant.simulate.contact_rule import contact_of, methods_of, rule_of
+from pliant.simulate.contact_rule import check_restitution, contact_of, methods_of, rule_of
 from pliant.world.pairs import PairTable, Rule, pair_table
 from pliant.world.world import World
 
@@ -108,6 +108,7 @@ def _bodies(scene: Scene, draft: Draft, anchors: Ints) -> Bodies:
         face_start=starts([len(p.faces) for p in parts]),
         friction=np.array([b.friction for b in scene.bodies]),
         static_friction=np.array(static),
+        restitution=np.array([getattr(b, "restitution", 0.0) for b in scene.bodies]),
         analytic=np.array([KINDS[p.analytic[0]] if p.analytic else NO_SHAPE for p in parts], np.int64),
         parameters=parameters,
         anchor=anchors,
@@ -282,4 +283,6 @@ def _pairs(scene: Scene, model: Model, rule: Rule) -> PairTable:
     bodies, frames = model.bodies, model.frames
     movable = np.ones(len(bodies), bool)
     movable[frames.body[frames.inverse == 0.0]] = False
-    return pair_table(scene.pairs, bodies.names, bodies.friction, bodies.static_friction, movable, rule)
+    table = pair_table(scene.pairs, bodies.names, (bodies.friction, bodies.static_friction, bodies.restitution), movable, rule)
+    check_restitution(table, model, rule.methods)
+    return table

@@ -16,7 +16,7 @@ from pliant.geometry.topology import unique_edges
 from pliant.model import IMPLICIT, Model
 from pliant.record.snapshot import is_named
 from pliant.scene import Body, Scene
-from pliant.world.pairs import Rule
+from pliant.world.pairs import PairTable, Rule
 
 
 def rule_name(scene: Scene) -> str:
@@ -102,3 +102,28 @@ def _built_kinds(model: Model) -> list[Kind]:
     edges, number = unique_edges(np.stack([skin.faces, np.roll(skin.faces, -1, axis=1)], axis=2).reshape(-1, 2))
     rim[skin.body[edges[np.bincount(number, minlength=len(edges)) == 1, 0]]] = True
     return [Kind(k, bool(i), bool(r) and not room_of(k).solid) for k, i, r in zip(bodies.kind, implicit, rim, strict=True)]
+
+
+def check_restitution(table: PairTable, model: Model, methods: list[str]) -> None:
+    """Refuse restitution where nothing would come of it: in pairs with a soft body, and under methods that have none."""
+    bodies, count = model.bodies, len(model.bodies)
+    for key, e in zip(table.key.tolist(), table.e.tolist(), strict=True):
+        soft = [bodies.names[i] for i in divmod(key, count) if bodies.frame[i] < 0]
+        if e > 0.0 and soft:
+            names = " and ".join(bodies.names[i] for i in divmod(key, count))
+            raise PliantError(
+                f"The pair {names} states restitution = {e:g}, but '{soft[0]}' is soft: it rebounds by its own elasticity and damping. "
+                "Leave it out; restitution is for two rigid bodies."
+            )
+    everyone, rigid, patch = np.arange(count), bodies.frame >= 0, methods.index("patch") if "patch" in methods else -1
+    for body in np.flatnonzero(rigid) if table.rebound else []:
+        other = everyone[rigid & table.meet(np.full(count, body), everyone)]
+        mine = np.full(len(other), body)
+        wrong = np.flatnonzero((table.restitution(mine, other) > 0.0) & (table.method_of(mine, other) != patch))
+        if len(wrong):
+            second = int(other[wrong[0]])
+            method = methods[int(table.method_of(mine, other)[wrong[0]])]
+            raise PliantError(
+                f"Body '{bodies.names[body]}' and '{bodies.names[second]}' have restitution, which contact = \"{method}\" does not know: "
+                'use contact = "patch" (or "auto", which takes it for rigid bodies), or leave restitution out.'
+            )

@@ -222,7 +222,10 @@ def _bodies(old: Bodies, broken: Broken, ancestor: Ints, nodes: Ints, points: In
     for body in ancestor[len(old) :].tolist():
         seen[body] += 1
         names.append(f"{old.names[body]}.{seen[body]}")
-    per_body = ("frame", "friction", "static_friction", "analytic", "parameters", "anchor", "tolerance", "unsafe", "modulus", "gives")
+    per_body = (
+        "frame", "friction", "static_friction", "restitution",
+        "analytic", "parameters", "anchor", "tolerance", "unsafe", "modulus", "gives",
+    )  # fmt: skip
     return Bodies(
         names=names,
         kind=[old.kind[a] for a in ancestor],
@@ -251,7 +254,7 @@ def _pairs(old: PairTable, bodies: Bodies) -> PairTable:
     order = np.argsort(np.array(keys, np.int64), kind="stable")
     pick = np.array(rows, np.int64)[order]
     return replace(
-        old, sliding=bodies.friction, sticking=bodies.static_friction,  # the same arrays: both change
+        old, sliding=bodies.friction, sticking=bodies.static_friction, lively=bodies.restitution,  # the same arrays: both change
         movable=old.movable[family], group=old.group[family], key=np.array(keys, np.int64)[order], contact=old.contact[pick],
-        method=old.method[pick], mu_d=old.mu_d[pick], mu_s=old.mu_s[pick],
+        method=old.method[pick], mu_d=old.mu_d[pick], mu_s=old.mu_s[pick], e=old.e[pick],
     )  # fmt: skip

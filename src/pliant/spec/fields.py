@@ -34,6 +34,7 @@ def _noticeable(value: float) -> float:
 
 Finite = Annotated[float, Field(allow_inf_nan=False), AfterValidator(_countable)]
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False), AfterValidator(_countable), AfterValidator(_noticeable)]
+Ratio = Annotated[float, Field(ge=0, le=1)]  # from none to all
 NotNegative = Annotated[float, Field(ge=0, allow_inf_nan=False), AfterValidator(_countable)]
 Vector = tuple[Finite, Finite, Finite]
 PerElement = Positive | list[Positive]

@@ -83,6 +83,7 @@ class BodyFields(TypedDict, total=False):
     angular_velocity: Vector
     friction: float
     static_friction: float | None
+    restitution: float
     motions: Sequence[Motion | Mapping[str, Any]]
     loads: Sequence[Load | Mapping[str, Any]]
     integrator: Literal["auto", "symplectic", "verlet", "implicit", "cooper-verner", "dop853"]
@@ -108,6 +109,7 @@ class PairFields(TypedDict, total=False):
     method: str | None
     friction: float | None
     static_friction: float | None
+    restitution: float | None
 
 
 class EndFields(TypedDict, total=False):

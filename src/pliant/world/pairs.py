@@ -1,4 +1,4 @@
-"""Which bodies meet, under which method, with which friction: one table for all pairs."""
+"""Which bodies meet, under which method, with which friction and restitution: one table for all pairs."""
 
 from __future__ import annotations
 
@@ -15,17 +15,20 @@ from pliant.scene import Pair
 class PairTable:
     """Rule per body, exceptions per pair; (a, a) is self-contact, off unless a pair says otherwise.
 
-    Friction of a pair is the geometric mean of the two bodies' coefficients unless the pair states its own.
+    Friction of a pair is the geometric mean of the two bodies' coefficients, restitution that of the livelier one,
+    unless the pair states its own.
     """
 
     sliding: Floats  # (B,) friction coefficient of each body
     sticking: Floats  # (B,) static friction coefficient
+    lively: Floats  # (B,) restitution
     movable: np.ndarray  # (B,) bool: False for static and prescribed bodies, which do not meet each other
     key: Ints  # sorted keys low * B + high of the exceptions
     contact: np.ndarray  # bool per exception
     method: Ints  # index into the scene's list of methods, per exception; -1: by rule
     mu_d: Floats  # NaN: by rule
     mu_s: Floats
+    e: Floats
     group: Ints  # (B,) bodies that the rule does not tell apart
     rule: Ints  # (g, g) method of two bodies of these groups, as an index
     own: Ints  # (g,) of one that meets itself
@@ -45,16 +48,18 @@ class PairTable:
         a, b = np.asarray(a, np.int64), np.asarray(b, np.int64)
         moves = self.movable[a] | self.movable[b]
         on = moves & (a != b)
-        method = self._by_rule(a, b) if self.only is not None else None
         if len(self.key):
             at, stated = self._exception(a, b)
             on = np.where(stated, self.contact[at] & moves, on)
-            if method is not None:
-                method = np.where(stated & (self.method[at] >= 0), self.method[at], method)
-        return on if method is None else on & (method == self.only)
+        return on if self.only is None else on & (self.method_of(a, b) == self.only)
 
-    def _by_rule(self, a: Ints, b: Ints) -> Ints:
-        return np.where(a == b, self.own[self.group[a]], self.rule[self.group[a], self.group[b]])
+    def method_of(self, a: Ints, b: Ints) -> Ints:
+        """Index of the method of each pair, (k,)."""
+        out = np.where(a == b, self.own[self.group[a]], self.rule[self.group[a], self.group[b]])
+        if len(self.key):
+            at, stated = self._exception(a, b)
+            out = np.where(stated & (self.method[at] >= 0), self.method[at], out)
+        return out
 
     def friction(self, a: Ints, b: Ints) -> tuple[Floats, Floats]:
         """Static and sliding coefficient of each pair."""
@@ -65,6 +70,19 @@ class PairTable:
             mu_d = np.where(stated & ~np.isnan(self.mu_d[at]), self.mu_d[at], mu_d)
             mu_s = np.where(stated & ~np.isnan(self.mu_s[at]), self.mu_s[at], mu_s)
         return np.maximum(mu_s, mu_d), mu_d
+
+    def restitution(self, a: Ints, b: Ints) -> Floats:
+        """Speed after over speed before an impact of each pair, (k,)."""
+        out = np.maximum(self.lively[a], self.lively[b])
+        if len(self.key):
+            at, stated = self._exception(a, b)
+            out = np.where(stated & ~np.isnan(self.e[at]), self.e[at], out)
+        return out
+
+    @property
+    def rebound(self) -> bool:
+        """Whether any two bodies have restitution."""
+        return bool((self.lively > 0.0).any() or (self.e > 0.0).any())
 
 
 @dataclass(frozen=True)
@@ -83,9 +101,9 @@ class Rule:
 
 
 def pair_table(
-    pairs: Sequence[Pair], names: list[str], sliding: Floats, sticking: Floats, movable: np.ndarray, rule: Rule
+    pairs: Sequence[Pair], names: list[str], given: tuple[Floats, Floats, Floats], movable: np.ndarray, rule: Rule
 ) -> PairTable:
-    """Flatten the scene's pairs."""
+    """Flatten the scene's pairs; given: friction while sliding and sticking, and restitution of each body."""
     rows: dict[int, Pair] = {}
     for pair in pairs:
         for name in (pair.a, pair.b):
@@ -102,11 +120,12 @@ def pair_table(
         return np.nan if value is None and other is None else float(value if value is not None else other)  # type: ignore[arg-type]
 
     return PairTable(
-        sliding, sticking, movable,
+        *given, movable,
         np.array(keys, np.int64),
         np.array([p.contact for p in stated], bool),
         np.array([rule.methods.index(p.method) if p.method else -1 for p in stated], np.int64),
         np.array([number(p.friction, None) for p in stated]),
         np.array([number(p.static_friction, p.friction) for p in stated]),
+        np.array([number(p.restitution, None) for p in stated]),
         rule.group, rule.table, rule.own,
     )  # fmt: skip

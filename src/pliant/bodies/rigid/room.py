@@ -8,6 +8,7 @@ from pydantic import Field
 
 from pliant.bodies.room import Room
 from pliant.bodies.schema import Body, Quantity, Weighed
+from pliant.spec.fields import Ratio
 
 
 class RigidMaterial(Weighed):
@@ -25,6 +26,8 @@ class RigidBody(Body):
     """it keeps its shape"""
     material: RigidMaterial = Field(default_factory=RigidMaterial)
     """what it is made of"""
+    restitution: Ratio = 0.0
+    """speed after an impact over that before, 0 to 1; of two bodies the livelier counts"""
 
     def made_of(self) -> tuple[Quantity, ...]:
         return (("", self.material.density, "kg/m³"),)

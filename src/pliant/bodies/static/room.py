@@ -8,6 +8,7 @@ from pydantic import Field, model_validator
 
 from pliant.bodies.room import Room
 from pliant.bodies.schema import Body, Material
+from pliant.spec.fields import Ratio
 
 
 class StaticMaterial(Material):
@@ -25,6 +26,8 @@ class StaticBody(Body):
     """it never moves, or as its motions say"""
     material: StaticMaterial = Field(default_factory=StaticMaterial)
     """nothing"""
+    restitution: Ratio = 0.0
+    """speed after an impact over that before, 0 to 1; of two bodies the livelier counts"""
 
     @model_validator(mode="after")
     def _still(self) -> StaticBody:

@@ -31,8 +31,9 @@ from pliant.contact.patch.problem import (
     solve,
 )  # fmt: skip
 from pliant.contact.patch.recovery import recovered
+from pliant.contact.patch.restitution import Bounced, target
 from pliant.detect.keys import find, recall, remember
-from pliant.detect.patches import Patches
+from pliant.detect.patches import Patches, select
 from pliant.world.motion import Motion, Place, Rows
 
 LOOKS = 3  # at most
@@ -54,9 +55,11 @@ class Patch:
         if len(pairs.slave) == 0:
             return Answer(Contacts.none(motion.dt))
         matrix = system(motion)
-        w = self._start(motion, place)
+        w, bounced = self._start(motion, place), None  # pairs of rigid bodies that part again within the step
         for _look in range(LOOKS):
             found = surface.find(motion, surfaces, pairs, place)
+            if bounced is not None:
+                found = bounced.joined(found, place)
             if len(found) == 0:
                 return Answer(Contacts.none(motion.dt))
             rows = surface.rows_of(motion, pairs, found)
@@ -64,6 +67,10 @@ class Patch:
             solved = _Solved.of(motion, matrix, pairs, found, rows, kappa, place, w, memory)
             solved.solve(motion, ROUGH if _look + 1 < LOOKS else TOLERANCE)
             w, before = solved.result.w, place
+            if bounced is None:
+                bounced = solved.bounced(motion)
+            elif motion.dt > motion.asked / PARTS and bounced.meets_more(solved.loaded_pairs(), memory):
+                return Answer(Contacts.none(motion.dt), again=0.5 * motion.dt)
             place = motion.place_with(w)
             if not _moved(motion, surfaces, solved, before, place):
                 break
@@ -103,6 +110,7 @@ class _Solved:
     own: Ints  # (r,) the row among all
     held: Floats  # [m] (r, 3) stretch of the tangential springs at the start of the step
     place: Place  # where it was looked
+    lively: np.ndarray  # (r,) bool: rows that must part faster than they would by themselves
 
     @staticmethod
     def of(motion, matrix, pairs, found, rows, kappa, place, w, memory):  # type: ignore[no-untyped-def]
@@ -117,12 +125,13 @@ class _Solved:
         mu = np.where(recall(memory, "slipping", key) > 0.5, mu_d, mu_s)
         k, shear = kappa[0][found.pair] * found.area, kappa[1][found.pair] * found.area
         row = contact.row
-        row[:, GAP], row[:, STRETCH : STRETCH + 3], row[:, FRICTION], row[:, LOAD] = gap[order], stretch[order], mu[order], load[order]
+        goal = target(motion, rows, contact, order, gap, _restitution(motion, a, b))
+        row[:, GAP], row[:, STRETCH : STRETCH + 3], row[:, FRICTION], row[:, LOAD] = goal[order], stretch[order], mu[order], load[order]
         row[:, STIFF], row[:, SHEAR] = k[order], shear[order]
         count, parts = len(rows), len(islands.bounds) - 1
         out = Solution(np.zeros_like(w), np.zeros((count, TRIAL)), np.zeros((count, 4)), np.zeros((parts, 3), np.int64), np.zeros(parts))
         out.w[islands.dof] = w[islands.dof]
-        return _Solved(pairs, found, rows, matrix, islands, contact, order, out, key, own, held, place)
+        return _Solved(pairs, found, rows, matrix, islands, contact, order, out, key, own, held, place, goal < gap)
 
     def solve(self, motion: Motion, tolerance: float) -> None:
         """Go on from where the search is to a tolerance."""
@@ -133,6 +142,17 @@ class _Solved:
         out = np.empty(len(self.order), bool)
         out[self.order] = self.result.force[:, 3] > 0.0
         return out
+
+    def loaded_pairs(self) -> np.ndarray:
+        """Pairs that carry force, (k,) bool."""
+        return np.bincount(self.found.pair[self.loaded()], minlength=len(self.pairs)) > 0
+
+    def bounced(self, motion: Motion) -> Bounced | None:
+        """The pairs that part again, if there are any."""
+        if not self.lively.any():
+            return None
+        hot = np.bincount(self.found.pair[self.lively & self.loaded()], minlength=len(self.pairs)) > 0
+        return Bounced(motion, self.pairs, hot, select(self.found, hot[self.found.pair]), self.place) if hot.any() else None
 
     def answer(self, motion: Motion, warnings: list[str]) -> Answer:
         """Push, and say what touched."""
@@ -153,6 +173,12 @@ class _Solved:
         memory |= _by_row(self.own[loaded], held[loaded], force[loaded]) | surface.remembered(motion, pairs, found, self.place)
         contacts = recovered(motion, pairs, found, rows, force, friction, gap, row[:, FRICTION], sticks, slip)
         return Answer(contacts, memory, warnings=warnings)
+
+
+def _restitution(motion: Motion, a: Ints, b: Ints) -> Floats:
+    """Of each row, (r,); what is soft rebounds by itself."""
+    rigid = motion.bodies.frame >= 0
+    return np.where(rigid[a] & rigid[b], motion.pairs.restitution(a, b), 0.0)
 
 
 def _by_face(key: Ints, area: Floats, held: Floats, sticks: np.ndarray) -> Memory:

@@ -87,6 +87,9 @@ def find_pairs(motion: Motion, surfaces: Surfaces, there: Floats, memory: Memory
     reach, step = np.zeros(len(bodies)), np.zeros(len(bodies))
     np.maximum.at(reach, skin.body[shown], moved[shown])
     np.maximum.at(step, skin.body[shown], path[shown])
+    if motion.pairs.rebound:  # what is struck leaves with up to twice the speed of what strikes it
+        free = (bodies.frame >= 0) & motion.pairs.movable
+        reach[free] += 2.0 * step[bodies.frame >= 0].max(initial=0.0)
     grown = np.where(np.isfinite(low), reach[:, None] + FLUSH * surfaces.side[:, None], 0.0)
     a, b = meeting(low - grown, high + grown, bodies.surface, motion.pairs.meet)
     once = (a < b) | (bodies.surface[b] == 0)
