@@ -98,6 +98,56 @@ def cradle(method: str, quick: bool) -> list[Check]:
     ]  # fmt: skip
 
 
+@problem("bounce", "theory/validation-problems 35; [Goldsmith 1960]", methods=("patch",))
+def bounce(method: str, quick: bool) -> list[Check]:
+    """A rigid ball with restitution e is dropped: rebounds reach e^(2n) of its height, and end after sqrt(2 h/g) (1 + e) / (1 - e)."""
+    checks, height = [], 1.0
+    for dt in (5e-3, 1e-3) if quick else (5e-3, 2e-3, 1e-3, 2.5e-4):
+        for e in (0.8, 0.5):
+            fall, most = np.sqrt(2.0 * height / 9.81), 3 if e == 0.8 else 2
+            scene = Scene(dt=dt, contact=method, gravity=(0, 0, -9.81))
+            scene.add(name="floor", shape="plane", model="static")
+            scene.add(name="ball", shape=dict(kind="ball", radius=0.1), model="rigid", position=(0, 0, 0.1 + height), restitution=e)
+            world, above = turned(scene), []
+            while world.sim.time < 1.02 * fall * (1.0 + e) / (1.0 - e):
+                world.sim.step()
+                above.append(world.centre("ball")[2] - 0.1)
+            path = np.array(above)
+            top = 1 + np.flatnonzero((path[1:-1] > path[:-2]) & (path[1:-1] >= path[2:]))
+            reached = [float(path[k]) if k is not None else np.nan for k in [*top[:most], *[None] * (most - len(top[:most]))]]
+            checks += [
+                Check(f"height of rebound {n + 1}, e = {e:g}, dt = {1e3 * dt:g} ms", height * e ** (2 * n + 2), reached[n], 0.02, "m")
+                for n in range(most)
+            ]  # fmt: skip
+            if dt > 1e-3:  # every rebound comes about a step early: some 15 of them are more than 2 % of the time
+                continue
+            last = dt * float(np.flatnonzero(path > 2.0 * 9.81 * dt**2)[-1] + 1)  # higher than a step falls, and again as much
+            what = f"end of the last rebound, e = {e:g}, dt = {1e3 * dt:g} ms"
+            checks.append(Check(what, fall * (1.0 + e) / (1.0 - e), last, 0.02, "s", curve=(dt * np.arange(len(path)), path)))
+    return checks
+
+
+@problem("balls-in-a-row", "theory/validation-problems 35; [Herrmann 1982]", methods=("patch",))
+def balls_in_a_row(method: str, quick: bool) -> list[Check]:
+    """Five rigid balls 1 mm apart, the first moves: impacts one after the other leave ((1 + e) / 2)^4 of its speed to the last."""
+    checks = []
+    for dt in (5e-3, 1e-3) if quick else (5e-3, 1e-3, 2e-4):
+        for e in (1.0, 0.7):
+            scene = Scene(dt=dt, contact=method, gravity=(0, 0, 0))
+            for k in range(5):
+                at, speed = 0.101 * k - (0.02 if k == 0 else 0.0), 1.0 if k == 0 else 0.0
+                ball: dict[str, Any] = dict(shape=dict(kind="ball", radius=0.05), model="rigid", restitution=e, friction=0.0)
+                scene.add(name=f"ball {k}", position=(at, 0, 0), velocity=(speed, 0, 0), **ball)
+            world = turned(scene)
+            while world.sim.time < 0.06:
+                world.sim.step()
+            v = world.back(world.sim.state.velocity)[:, 0]
+            case, gained = f"e = {e:g}, dt = {1e3 * dt:g} ms", 0.5 * float((v**2).sum()) - 0.5
+            checks.append(Check(f"speed of the last ball, {case}", ((1.0 + e) / 2.0) ** 4, float(v[-1]), 0.02, "m/s"))
+            checks.append(Check(f"energy gained, {case}", 0.0, max(0.0, gained), 1e-3, "J/kg", scale=0.5))
+    return checks
+
+
 LAYER = {"quasi-rigid": "not asked here: its bodies have no elements; the impact of a ball after Hertz is a test of its own page"}
 TURNS_BACK = {"reversal": "it reverses velocities within a step: its force is in single steps, and right only in the mean over many"}
 
