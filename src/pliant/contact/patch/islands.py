@@ -47,7 +47,8 @@ def divided(motion: Motion, rows: Rows, a: Ints, b: Ints) -> tuple[Ints, Islands
     graph = coo_matrix((np.ones(linked.sum()), (a[linked], b[linked])), shape=(count, count))
     label = connected_components(graph, directed=False)[1]
     mine = label[np.where(moving[a], a, b)]
-    used, island = np.unique(mine, return_inverse=True)
+    used = np.flatnonzero(np.bincount(mine))
+    island = np.searchsorted(used, mine)
     order = np.argsort(island, kind="stable")
     island = island[order]
     touched = np.zeros(count, bool)

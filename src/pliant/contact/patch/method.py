@@ -89,7 +89,9 @@ class Patch:
 def _moved(motion: Motion, surfaces: surface.Surfaces, solved: _Solved, before: Place, now: Place) -> bool:
     """Whether what touches has moved so far since it was looked at that polygons are noticeably different."""
     rows = solved.rows
-    point = rows.point[np.repeat(solved.loaded(), np.diff(rows.start))]
+    carries = np.zeros(len(now.points), np.bool_)
+    carries[rows.point[np.repeat(solved.loaded(), np.diff(rows.start))]] = True
+    point = np.flatnonzero(carries)
     far = np.linalg.norm(now.points[point] - before.points[point], axis=1)
     return bool((far > AGAIN * surfaces.side[motion.skin.body[point]]).any())
 

@@ -114,7 +114,7 @@ def _covered(found: Patches, gap: Floats, loaded: Bools) -> Bools:
     the faces share with it is all of them. The deviation is the largest one of the gaps from the linear function that fits them best.
     """
     out = np.zeros(len(gap), np.bool_)
-    _, face = np.unique(np.stack([found.pair, found.slave]), axis=1, return_inverse=True)
+    _, face = np.unique(found.pair * (found.slave.max(initial=0) + 1) + found.slave, return_inverse=True)
     mixed = (np.bincount(face, loaded) > 0) & (np.bincount(face, ~loaded) > 0)
     rows = np.flatnonzero(mixed[face])
     if len(rows) == 0:
