@@ -81,7 +81,7 @@ def shared(a, b, deep=WIDE, high=0.0, order=None):
         order = order.permutation(len(slave))
         slave, master = slave[order], master[order]
     full = np.full(len(slave), float(deep)), np.full(len(slave), float(high))
-    return patches.facing(points, faces, slave, master, np.zeros(len(slave), np.int64), *full), points, faces
+    return patches.facing(points, faces, slave, master, np.zeros(len(slave), np.int64), *full, np.zeros(len(slave), bool)), points, faces
 
 
 def normals(points, faces):
@@ -220,7 +220,7 @@ def shape_on_block(kind, parameters, depth, edge, high=0.0, split=4):
     lying = np.array([[np.sqrt(0.5), 0.0, np.sqrt(0.5), 0.0]]) if kind in (3, 4) else np.array([[1.0, 0.0, 0.0, 0.0]])
     shape = Shape(np.array([kind]), np.array([parameters]), np.array([[0.0, 0.0, bottom - depth]]), lying)
     none = np.zeros(1, np.int64)
-    return patches.on_shapes(points, faces, none, np.array([len(faces)]), none, shape, np.array([high]), split), points, faces
+    return patches.on_shapes(points, faces, none, np.array([len(faces)]), none, shape, np.array([high]), np.zeros(1, bool), split), points, faces
 
 
 def exact_area(kind, p, d):
@@ -279,6 +279,33 @@ def test_a_ball_shares_an_ellipse_with_an_exact_shape(kind, parameters, place, c
         assert np.abs(found.normal - found.normal[0]).max() < 1e-15
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_rows_of_rigid_bodies_are_the_corners_of_what_they_share(seed):
+    """As much area as rows inside have, and no place on it is deeper than the deepest row, seen along the normal of the nearer side."""
+    rng, a, b, deep, high = pushed(seed, 1)
+    points, faces = np.concatenate([a[0], b[0]]), np.concatenate([a[1], b[1] + len(a[0])])
+    slave, master = np.repeat(np.arange(len(a[1])), len(b[1])), np.tile(np.arange(len(b[1])), len(a[1])) + len(a[1])
+    full = np.full(len(slave), float(deep)), np.full(len(slave), float(high))
+    inside, corner = (
+        patches.facing(points, faces, slave, master, np.zeros(len(slave), np.int64), *full, np.full(len(slave), sharp)) for sharp in (False, True)
+    )
+    assert corner.area.sum() == pytest.approx(inside.area.sum(), rel=1e-9)
+    assert corner.gap.min() <= inside.gap.min() + 1e-12
+    key = lambda rows: rows.slave * len(faces) + rows.master
+    for one in np.unique(key(inside)):
+        mine, other = inside.gap[key(inside) == one], corner.gap[key(corner) == one]
+        assert other.min() <= 1e-12 + 0.25 * mine.min() if mine.min() < 0 else other.min() <= mine.min() + 1e-12
+
+
+def test_a_tilted_face_meets_a_plane_at_its_lowest_corner():
+    corner = np.array([[0.0, 0, -1e-3], [1, 0, 0.02], [0, 1, 0.03]])
+    shape = Shape(np.array([0]), np.zeros((1, 3)), np.zeros((1, 3)), np.array([[1.0, 0, 0, 0]]))
+    none, one = np.zeros(1, np.int64), np.ones(1, np.int64)
+    faces = np.array([[0, 2, 1]])  # it looks down
+    lowest = [patches.on_shapes(corner, faces, none, one, none, shape, np.array([1e-3]), np.array([s])).gap.min() for s in (True, False)]
+    assert lowest[0] == pytest.approx(-1e-3, rel=1e-9) and -0.9e-3 < lowest[1] < 0
+
+
 def test_rows_come_no_matter_in_which_order_triangles_are_listed_and_turn_with_the_world():
     rng, a, b, deep, high = pushed(5, 1)
     found, *_ = shared(a, b, deep, high)
@@ -298,7 +325,7 @@ def test_search_finds_all_that_double_loops_find():
         every, *_ = shared(a, b, deep, high)
         which = facing_faces(tree, points, faces, np.array([0]), np.array([1]), np.array([deep]), np.array([high]))
         full = np.full(len(which[0]), deep), np.full(len(which[0]), high)
-        found = patches.facing(points, faces, which[1], which[2], which[0], *full)
+        found = patches.facing(points, faces, which[1], which[2], which[0], *full, np.zeros(len(which[0]), bool))
         assert len(found) == len(every) > 20
         assert all(np.array_equal(x, y) for x, y in zip(found, every, strict=True))
 
@@ -345,7 +372,7 @@ def search(a, b, deep, high=0.0, slack=None):
     points, faces = np.concatenate([a[0], b[0]]), np.concatenate([a[1], b[1] + len(a[0])])
     tree = Tree.build(points, faces, np.array([0, len(a[1]), len(faces)]))
     pair, slave, master = facing_faces(tree, points, faces, np.array([0]), np.array([1]), np.array([deep]), np.array([high]))
-    found = patches.facing(points, faces, slave, master, pair, np.full(len(pair), deep), np.full(len(pair), high))
+    found = patches.facing(points, faces, slave, master, pair, np.full(len(pair), deep), np.full(len(pair), high), np.zeros(len(pair), bool))
     zero = np.zeros(len(found), np.int64)
     if slack is not None:
         found.area[:] *= straight(tree, points, faces, zero, zero + 1, found, np.full(len(found), slack))

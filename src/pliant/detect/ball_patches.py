@@ -2,10 +2,9 @@
 
 About the point of the shape that is closest to the ball's centre both surfaces are paraboloids, and the gap between them is
     g(u, v) = D + (k1 u^2 + k2 v^2) / 2,   k = 1 / R + curvature of the shape,
-u and v along its principal directions. Where g <= 0 this is an ellipse with half axes sqrt(-2 D / k) and area -2 pi D / sqrt(k1 k2).
-Three rows on it have its second moments, up to the second order of depth over radius. Both bodies are rigid: they give way nowhere, touch
-in a point, and how stiff they are is a number for the whole of it, so all rows are at the gap D of that point; with the mean gap D / 2 a
-step would end half as deep as it was looked at. They lie in one plane along one normal: a ball that rolls on them slips nowhere.
+u and v along its principal directions. Where g <= 0 this is an ellipse of area -2 pi D / sqrt(k1 k2). Both bodies are rigid and give way
+nowhere: they touch in the closest point, and one row there, at the gap D, has the force. Rows spread over the ellipse would hold back a
+ball that rolls, and with the mean gap D / 2 a step would end half as deep as it was looked at.
 """
 
 from __future__ import annotations
@@ -13,10 +12,10 @@ from __future__ import annotations
 import math
 
 from pliant.base import Floats, Ints
-from pliant.detect.patches import COS, SIN, Patches, Shape, empty, first
-from pliant.detect.shapes import signed_distance
+from pliant.detect.patches import Patches, Shape, empty, first
+from pliant.detect.shapes import BALL, CAPSULE, CYLINDER, TORUS, signed_distance
 from pliant.geometry.quaternions import load4, rotate, rotate_back
-from pliant.kernels import axpy, cross, inline, kernel, load, norm, scale, store, sub
+from pliant.kernels import axpy, inline, kernel, load, scale, store, sub
 
 ROUNDING = 1e-8  # of R: what only just touches has an area too
 FLAT = 0.05  # of 1 / R: least sum of curvatures in a hollow that fits the ball; the ellipse is at most 4.5 R long
@@ -24,29 +23,25 @@ FLAT = 0.05  # of 1 / R: least sum of curvatures in a hollow that fits the ball;
 
 def of_balls(centre: Floats, radius: Floats, face: Ints, pair: Ints, shape: Shape, high: Floats) -> Patches:
     """Patches of balls on exact shapes, (k,) each; `face`: one of the ball's that stands for it, `high` [m]: gaps up to this are seen."""
-    out = empty(3 * len(pair))
+    out = empty(len(pair))
     kind, parameters, position, rotation = shape
     return first(out, _of_balls(centre, radius, face, pair, kind, parameters, position, rotation, high, out))
 
 
 @inline
 def _curvature(kind, a, b, p):  # type: ignore[no-untyped-def]
-    """(k1, k2, direction of k1): principal curvatures [1/m] of the shape at its point closest to p, positive where it bulges.
-
-    Edges of cylinders count as their side.
-    """
-    along, across = (0.0, 0.0, 1.0), 0.0
+    """Principal curvatures [1/m] of the shape at its point closest to p, positive where it bulges. Edges of cylinders count as side."""
     radial = math.sqrt(p[0] * p[0] + p[1] * p[1])
-    if kind == 1:
-        return 1.0 / a, 1.0 / a, along
-    if kind == 3:
-        return (1.0 / a if abs(p[2]) > b else 0.0), 1.0 / a, along
-    if kind == 4 and radial - a > abs(p[2]) - b:
-        return 0.0, 1.0 / a, along
-    if kind == 5 and radial > 0.0:
+    if kind == BALL:
+        return 1.0 / a, 1.0 / a
+    if kind == CAPSULE:
+        return (1.0 / a if abs(p[2]) > b else 0.0), 1.0 / a
+    if kind == CYLINDER and radial - a > abs(p[2]) - b:
+        return 0.0, 1.0 / a
+    if kind == TORUS and radial > 0.0:
         out = (radial - a) / math.sqrt((radial - a) ** 2 + p[2] * p[2]) if p[2] != 0.0 or radial != a else 1.0
-        return out / (a + b * out), 1.0 / b, (-p[1] / radial, p[0] / radial, 0.0)
-    return across, across, along
+        return out / (a + b * out), 1.0 / b
+    return 0.0, 0.0
 
 
 @kernel
@@ -60,26 +55,16 @@ def _of_balls(centre, radius, face, pair, kind, parameters, position, rotation, 
         gap = distance - radius[c]
         if gap > high[c] or distance <= 0.0:
             continue
-        k1, k2, t = _curvature(kind[c], parameters[c, 0], parameters[c, 1], p)
+        k1, k2 = _curvature(kind[c], parameters[c, 0], parameters[c, 1], p)
         least = FLAT / radius[c]
         k1, k2 = max(k1 + 1.0 / radius[c], least), max(k2 + 1.0 / radius[c], least)
-        m, t = rotate(q, m), rotate(q, t)
-        v = cross(m, t)
-        if norm(v) < 0.5:  # the normal is along the axis: both curvatures are the same, any direction will do
-            t = rotate(q, (1.0, 0.0, 0.0))
-            v = cross(m, t)
-        v = scale(1.0 / norm(v), v)
-        u = cross(v, m)
+        m = rotate(q, m)
         tall = max(-gap if gap < 0.0 else high[c] - gap, ROUNDING * radius[c])  # without overlap what lies below `high`
-        root = math.sqrt(k1 * k2)
-        at = axpy(-(radius[c] + 0.5 * gap), m, x)
-        r1, r2 = math.sqrt(tall / k1), math.sqrt(tall / k2)  # twice the root of the second moment, k / 2 of it
-        for k in range(3):
-            out.slave[used], out.master[used], out.pair[used] = face[c], -1, pair[c]
-            for i in range(3):
-                out.weights[used, i] = out.others[used, i] = 1.0 if i == 0 else 0.0
-            store(out.normal, used, scale(-1.0, m))
-            out.gap[used], out.area[used] = gap, 2.0 * math.pi * tall / root / 3.0
-            store(out.at, used, axpy(r1 * COS[k], u, axpy(r2 * SIN[k], v, at)))
-            used += 1
+        out.slave[used], out.master[used], out.pair[used] = face[c], -1, pair[c]
+        for i in range(3):
+            out.weights[used, i] = out.others[used, i] = 1.0 if i == 0 else 0.0
+        store(out.normal, used, scale(-1.0, m))
+        out.gap[used], out.area[used] = gap, 2.0 * math.pi * tall / math.sqrt(k1 * k2)
+        store(out.at, used, axpy(-(radius[c] + 0.5 * gap), m, x))
+        used += 1
     return used

@@ -9,6 +9,10 @@ nearly touching (0 < g <= high). Each part gives three rows of a third of its ar
 which integrate every polynomial of degree two over it exactly, so shape function times linear gap is exact. Weights on both triangles are
 taken under the same projection: the two points of a row lie on one line along n, and forces along it make no couple.
 
+Rigid bodies give way nowhere, so what counts of a polygon is where its gap is least: at a corner. Between two of them its rows are its
+corners, with equal shares of A. With rows inside, as deep as a strip at an edge is in the mean, every step would end half as deep in it as
+it was looked at.
+
 Against an exact shape the slave's triangle is cut into sixteen, on each of which the signed distance is taken as linear; moments are
 gathered over the whole triangle, and gap and normal of a row are those of the exact distance.
 """
@@ -21,7 +25,7 @@ from typing import NamedTuple
 import numpy as np
 
 from pliant.base import Floats, Ints
-from pliant.detect.shapes import signed_distance
+from pliant.detect.shapes import CYLINDER, PLANE, signed_distance
 from pliant.geometry.quaternions import load4, rotate, rotate_back
 from pliant.kernels import add, axpy, cross, dot, inline, kernel, load, norm, scale, store, sub
 
@@ -29,9 +33,10 @@ from pliant.kernels import add, axpy, cross, dot, inline, kernel, load, norm, sc
 # their area, and in between it grows, so that a face that turns makes no jump. At crossed edges of boxes it is 0.5.
 FACING, FULL = 0.3, 0.5
 CORNERS = 24  # room for the corners of a polygon: 3 of a triangle, one for each of 5 cuts, the rest for cutting off what is hidden
+ON_EDGE = 1e-9  # weight of a place on a triangle that is on its edge but for rounding
+MOST_CORNERS = 8  # of a polygon: 3 of a triangle, one more for each of 5 cuts
 PIECES = 64  # room for the pieces that hidden parts leave of a polygon; beyond either a piece stays whole
 ROUNDING = 1e-12  # of the square of an edge: triangles that overlap by no more are neighbours
-CYLINDER = 4  # of model.ANALYTIC
 SMALL = 0.15  # of twice the area of either face: polygons below have one row; at least four of them share a face then
 TINY = 1e-10  # of the slave's triangle: parts with less area are rounding
 
@@ -76,8 +81,8 @@ def joined(parts: list[Patches]) -> Patches:
     return Patches(*(np.concatenate([getattr(p, name) for p in parts]) for name in Patches._fields))
 
 
-def facing(points: Floats, faces: Ints, slave: Ints, master: Ints, pair: Ints, deep: Floats, high: Floats) -> Patches:
-    """Patches of candidate pairs of triangles (c,): what they share at gaps from -deep to high [m], (c,) each.
+def facing(points: Floats, faces: Ints, slave: Ints, master: Ints, pair: Ints, deep: Floats, high: Floats, sharp: np.ndarray) -> Patches:
+    """Patches of candidate pairs of triangles (c,): what they share at gaps from -deep to high [m], (c,) each; `sharp`: rows at corners.
 
     Where two triangles of a master lie behind each other, seen along the slave's normal, each point of the slave belongs to the nearer one.
     """
@@ -86,8 +91,8 @@ def facing(points: Floats, faces: Ints, slave: Ints, master: Ints, pair: Ints, d
     begins = np.diff(slave, prepend=-1) != 0
     begins[1:] |= np.diff(pair) != 0
     start = np.append(np.flatnonzero(begins), len(slave))
-    out = empty(6 * len(slave))
-    return first(out, _facing(points, faces, start, slave, master, pair, deep[order], high[order], out))
+    out = empty(6 * int((~sharp).sum()) + 2 * MOST_CORNERS * int(sharp.sum()))
+    return first(out, _facing(points, faces, start, slave, master, pair, deep[order], high[order], sharp[order], out))
 
 
 @inline
@@ -247,7 +252,7 @@ def seen(poly, count, below, i, size, q, gap, deep, stack, held, spare):  # type
 
 
 @kernel
-def _facing(points, faces, start, slave, master, pair, deep, high, out):  # type: ignore[no-untyped-def]
+def _facing(points, faces, start, slave, master, pair, deep, high, sharp, out):  # type: ignore[no-untyped-def]
     used = 0
     most = 1
     for k in range(len(start) - 1):
@@ -326,9 +331,14 @@ def _facing(points, faces, start, slave, master, pair, deep, high, out):  # type
                 cu, cv, l00, l10, l11 = quadrature(area, mu, mv, muu, muv, mvv)
                 inverse = 1.0 / (ux * vy - uy * vx)
                 many = 1 if area < SMALL * min(twice, face) else 3
+                corners = sharp[start[group]] and not layered
+                if corners:
+                    many = some
                 for k in range(many):
                     u, v = cu, cv
-                    if many == 3:
+                    if corners:
+                        u, v = stack[0, k, 0], stack[0, k, 1]
+                    elif many == 3:
                         u, v = cu + l00 * COS[k], cv + l10 * COS[k] + l11 * SIN[k]
                     out.slave[used], out.master[used], out.pair[used] = s, m, pair[start[group]]
                     w1, w2 = (u * vy - v * vx) * inverse, (ux * v - uy * u) * inverse
@@ -338,8 +348,10 @@ def _facing(points, faces, start, slave, master, pair, deep, high, out):  # type
                     out.others[used, 0], out.others[used, 1], out.others[used, 2] = 1.0 - m1 - m2, m1, m2
                     store(out.normal, used, n)
                     g = g0 + gu * u + gv * v
-                    out.gap[used], out.area[used] = g, part[i] * area / many
                     store(out.at, used, axpy(u, t1, axpy(v, t2, axpy(0.5 * g, n, o))))
+                    if corners and min(w1, w2, 1.0 - w1 - w2) < ON_EDGE:
+                        g /= math.sqrt(1.0 + gu * gu + gv * gv)  # the slave's own edge meets the master's face along the face's normal
+                    out.gap[used], out.area[used] = g, part[i] * area / many
                     used += 1
     return used
 
@@ -376,11 +388,18 @@ class Shape(NamedTuple):
     rotation: Floats  # (k, 4)
 
 
-def on_shapes(points: Floats, faces: Ints, start: Ints, end: Ints, pair: Ints, shape: Shape, high: Floats, split: int = 4) -> Patches:
-    """Patches of the faces start : end of slaves on exact shapes, (k,) each; `split`: parts of an edge."""
-    out = empty(6 * int((end - start).sum()))
+def on_shapes(
+    points: Floats, faces: Ints, start: Ints, end: Ints, pair: Ints, shape: Shape, high: Floats, sharp: np.ndarray, split: int = 4
+) -> Patches:
+    """Patches of the faces start : end of slaves on exact shapes, (k,) each; `sharp`: rows at corners, on planes.
+
+    split: parts of an edge.
+    """
     kind, parameters, position, rotation = shape
-    return first(out, _on_shapes(points, faces, start, end, pair, kind, parameters, position, rotation, high, split, out))
+    sharp = sharp & (kind == PLANE)
+    most = np.where(sharp, 9, 6)  # a triangle has up to four corners behind one cut, five between two
+    out = empty(int((most * (end - start)).sum()))
+    return first(out, _on_shapes(points, faces, start, end, pair, kind, parameters, position, rotation, high, sharp, split, out))
 
 
 @inline
@@ -402,16 +421,16 @@ def _other_way(parameters, position, q, c, x):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _on_shapes(points, faces, start, end, pair, kind, parameters, position, rotation, high, split, out):  # type: ignore[no-untyped-def]
+def _on_shapes(points, faces, start, end, pair, kind, parameters, position, rotation, high, sharp, split, out):  # type: ignore[no-untyped-def]
     used = 0
     for c in range(len(start)):
         for s in range(start[c], end[c]):
-            used = _on_shape(points, faces, s, c, pair, kind, parameters, position, rotation, high, split, out, used)
+            used = _on_shape(points, faces, s, c, pair, kind, parameters, position, rotation, high, sharp[c], split, out, used)
     return used
 
 
 @kernel
-def _on_shape(points, faces, s, c, pair, kind, parameters, position, rotation, high, split, out, used):  # type: ignore[no-untyped-def]
+def _on_shape(points, faces, s, c, pair, kind, parameters, position, rotation, high, sharp, split, out, used):  # type: ignore[no-untyped-def]
     """Rows of one face on one shape, from place `used`; returns the place behind them."""
     o, n, t1, t2, twice = frame_of(points, faces, s)
     if twice == 0.0:
@@ -422,7 +441,7 @@ def _on_shape(points, faces, s, c, pair, kind, parameters, position, rotation, h
     d, _ = _distance(kind, parameters, position, q, c, middle)
     if d > high[c] + max(norm(sub(middle, o)), norm(sub(axpy(1.0, x1, o), middle)), norm(sub(axpy(1.0, x2, o), middle))):
         return used  # a distance changes no faster than the place
-    parts = 1 if kind[c] == 0 else split  # the distance to a plane is linear
+    parts = 1 if kind[c] == PLANE else split  # the distance to a plane is linear
     poly, piece, spare = np.empty((CORNERS, 2)), np.empty((CORNERS, 2)), np.empty((CORNERS, 2))
     g = np.empty((split + 1, split + 1))
     least = np.inf
@@ -436,6 +455,7 @@ def _on_shape(points, faces, s, c, pair, kind, parameters, position, rotation, h
         return used
     ux, vx, vy = dot(x1, t1), dot(x2, t1), dot(x2, t2)
     below, near = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0), (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+    g0 = gu = gv = 0.0
     for i in range(parts):
         for j in range(parts - i):
             for half in range(2 if i + j + 2 <= parts else 1):
@@ -464,8 +484,16 @@ def _on_shape(points, faces, s, c, pair, kind, parameters, position, rotation, h
         if area <= TINY * 0.5 * twice:
             continue
         cu, cv, l00, l10, l11 = quadrature(area, mu, mv, muu, muv, mvv)
-        for k in range(3):
-            u, v = cu + l00 * COS[k], cv + l10 * COS[k] + l11 * SIN[k]
+        many = 3
+        if sharp and side == 0:
+            many = cut(poly, 3, -g0, -gu, -gv, piece)
+        elif sharp:
+            many = cut(spare, cut(poly, 3, g0, gu, gv, spare), high[c] - g0, -gu, -gv, piece)
+        for k in range(many):
+            if sharp:
+                u, v = piece[k, 0], piece[k, 1]
+            else:
+                u, v = cu + l00 * COS[k], cv + l10 * COS[k] + l11 * SIN[k]
             x = axpy(u, t1, axpy(v, t2, o))
             d, m = _distance(kind, parameters, position, q, c, x)
             m = rotate(q, m)
@@ -482,7 +510,7 @@ def _on_shape(points, faces, s, c, pair, kind, parameters, position, rotation, h
             out.weights[used, 0], out.weights[used, 1], out.weights[used, 2] = 1.0 - w1 - w2, w1, w2
             out.others[used, 0], out.others[used, 1], out.others[used, 2] = 1.0, 0.0, 0.0
             store(out.normal, used, scale(-1.0, m))
-            out.gap[used], out.area[used] = d, min(1.0, (cosine - FACING) / (FULL - FACING)) * area / 3.0
+            out.gap[used], out.area[used] = d, min(1.0, (cosine - FACING) / (FULL - FACING)) * area / many
             store(out.at, used, axpy(-0.5 * d, m, x))
             used += 1
     return used

@@ -33,7 +33,7 @@ from pliant.contact.patch.problem import (
 from pliant.contact.patch.recovery import recovered
 from pliant.contact.patch.restitution import Bounced, target
 from pliant.detect.keys import find, recall, remember
-from pliant.detect.patches import Patches, select
+from pliant.detect.patches import MOST_CORNERS, Patches, select
 from pliant.world.motion import Motion, Place, Rows
 
 LOOKS = 3  # at most
@@ -55,17 +55,24 @@ class Patch:
         if len(pairs.slave) == 0:
             return Answer(Contacts.none(motion.dt))
         matrix = system(motion)
-        w, bounced = self._start(motion, place), None  # pairs of rigid bodies that part again within the step
-        for _look in range(LOOKS):
+        w, solved = self._start(motion, place), None
+        bounced = None  # pairs of rigid bodies that part again within the step
+        for look in range(LOOKS):
             found = surface.find(motion, surfaces, pairs, place)
             if bounced is not None:
                 found = bounced.joined(found, place)
-            if len(found) == 0:
+            if len(found) == 0 and solved is not None:
+                break  # they part: what was found where they met stands
+            if len(found):
+                rows = surface.rows_of(motion, pairs, found)
+                kappa = surface.stiffness(motion, surfaces, pairs, found)
+                solved = _Solved.of(motion, matrix, pairs, found, rows, kappa, place, w, memory)
+                solved.solve(motion, ROUGH if look + 1 < LOOKS else TOLERANCE)
+            if look == 0 and (solved is None or not solved.loaded().any()):
+                place, w, solved = motion.there(), np.zeros_like(w), None  # nothing touches: does it not where every body goes on its own?
+                continue
+            if solved is None:
                 return Answer(Contacts.none(motion.dt))
-            rows = surface.rows_of(motion, pairs, found)
-            kappa = surface.stiffness(motion, surfaces, pairs, found)
-            solved = _Solved.of(motion, matrix, pairs, found, rows, kappa, place, w, memory)
-            solved.solve(motion, ROUGH if _look + 1 < LOOKS else TOLERANCE)
             w, before = solved.result.w, place
             if bounced is None:
                 bounced = solved.bounced(motion)
@@ -74,6 +81,7 @@ class Patch:
             place = motion.place_with(w)
             if not _moved(motion, surfaces, solved, before, place):
                 break
+        assert solved is not None
         solved.solve(motion, TOLERANCE)
         left = float(solved.result.left.max(initial=0.0))
         if left > UNSOLVED and motion.dt > motion.asked / PARTS:
@@ -200,9 +208,10 @@ def _row_key(motion: Motion, pairs: surface.Pairs, found: Patches) -> Ints:
     """A number for each row that stays the same while it is made by the same two faces."""
     faces = len(motion.skin.faces)
     other = np.where(found.master >= 0, found.master, faces + pairs.master[found.pair])  # an exact shape is its body
-    pair = (found.slave * (faces + len(motion.bodies)) + other) * 6
+    pair = (found.slave * (faces + len(motion.bodies)) + other) * 2 * MOST_CORNERS
     first = np.flatnonzero(np.diff(pair, prepend=-1))
-    return pair + (np.arange(len(pair)) - np.repeat(first, np.diff(np.append(first, len(pair))))) % 3 + 3 * (found.gap > 0.0)
+    rank = np.arange(len(pair)) - np.repeat(first, np.diff(np.append(first, len(pair))))
+    return pair + rank % MOST_CORNERS + MOST_CORNERS * (found.gap > 0.0)
 
 
 def _recalled(memory: Memory, own: Ints, key: Ints) -> tuple[Floats, Floats]:

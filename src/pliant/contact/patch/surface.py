@@ -212,14 +212,15 @@ def _on_shapes(motion: Motion, pairs: Pairs, which: Ints, place: Place) -> Patch
         if ball:
             parts.append(of_balls(place.position[bodies.frame[slave]], bodies.ball_radius[slave], start, pair, shape, high))
         else:
-            parts.append(patches.on_shapes(place.points, motion.skin.faces, start, end, pair, shape, high))
+            parts.append(patches.on_shapes(place.points, motion.skin.faces, start, end, pair, shape, high, bodies.frame[slave] >= 0))
     return patches.joined(parts)
 
 
 def _on_meshes(motion: Motion, surfaces: Surfaces, pairs: Pairs, which: Ints, there: Floats) -> Patches:
     faces, deep, high = motion.skin.faces, pairs.deep[which], pairs.high[which]
     pair, slave, master = facing_faces(surfaces.tree, there, faces, pairs.slave[which], pairs.master[which], deep, high)
-    found = patches.facing(there, faces, slave, master, which[pair], deep[pair], high[pair])
+    rigid = (motion.bodies.frame[pairs.slave] >= 0) & (motion.bodies.frame[pairs.master] >= 0)
+    found = patches.facing(there, faces, slave, master, which[pair], deep[pair], high[pair], rigid[which[pair]])
     a, b = pairs.slave[found.pair], pairs.master[found.pair]
     share = entered(motion.start, faces, found, pairs.before[found.pair])
     share *= straight(surfaces.tree, there, faces, a, b, found, FRESH * np.minimum(surfaces.side[a], surfaces.side[b]))
