@@ -18,7 +18,6 @@ from pliant.geometry.quaternions import load4, rotate, rotate_back
 from pliant.kernels import axpy, inline, kernel, load, scale, store, sub
 
 ROUNDING = 1e-8  # of R: what only just touches has an area too
-FLAT = 0.05  # of 1 / R: least sum of curvatures in a hollow that fits the ball; the ellipse is at most 4.5 R long
 
 
 def of_balls(centre: Floats, radius: Floats, face: Ints, pair: Ints, shape: Shape, high: Floats) -> Patches:
@@ -56,15 +55,17 @@ def _of_balls(centre, radius, face, pair, kind, parameters, position, rotation, 
         if gap > high[c] or distance <= 0.0:
             continue
         k1, k2 = _curvature(kind[c], parameters[c, 0], parameters[c, 1], p)
-        least = FLAT / radius[c]
-        k1, k2 = max(k1 + 1.0 / radius[c], least), max(k2 + 1.0 / radius[c], least)
+        k1, k2 = k1 + 1.0 / radius[c], k2 + 1.0 / radius[c]
         m = rotate(q, m)
         tall = max(-gap if gap < 0.0 else high[c] - gap, ROUNDING * radius[c])  # without overlap what lies below `high`
         out.slave[used], out.master[used], out.pair[used] = face[c], -1, pair[c]
         for i in range(3):
             out.weights[used, i] = out.others[used, i] = 1.0 if i == 0 else 0.0
         store(out.normal, used, scale(-1.0, m))
-        out.gap[used], out.area[used] = gap, 2.0 * math.pi * tall / math.sqrt(k1 * k2)
+        area = 4.0 * math.pi * radius[c] * radius[c]  # all of it, in a hollow that fits
+        if k1 > 0.0 and k2 > 0.0:
+            area = min(area, 2.0 * math.pi * tall / math.sqrt(k1 * k2))
+        out.gap[used], out.area[used] = gap, area
         store(out.at, used, axpy(-(radius[c] + 0.5 * gap), m, x))
         used += 1
     return used

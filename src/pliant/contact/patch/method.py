@@ -34,11 +34,13 @@ from pliant.contact.patch.recovery import recovered
 from pliant.contact.patch.restitution import Bounced, target
 from pliant.detect.keys import find, recall, remember
 from pliant.detect.patches import MOST_CORNERS, Patches, select
+from pliant.detect.thickness import Thickness
 from pliant.world.motion import Motion, Place, Rows
 
 LOOKS = 3  # at most
 UNSOLVED = 100 * TOLERANCE  # what is left of the gradient that divides the step: two digits short
 PARTS = 16  # of a step, at most
+GENTLE = 5.0  # [1/s] of half the thickness of the thinner body: how fast rigid bodies leave what they overlap at the start of a step
 AGAIN = 0.01  # of an edge: motion since the last look that asks for another; areas are off by about as much of a face
 
 
@@ -121,6 +123,7 @@ class _Solved:
     held: Floats  # [m] (r, 3) stretch of the tangential springs at the start of the step
     place: Place  # where it was looked
     lively: np.ndarray  # (r,) bool: rows that must part faster than they would by themselves
+    late: Floats  # [m] (r,) depth that is left for later steps
 
     @staticmethod
     def of(motion, matrix, pairs, found, rows, kappa, place, w, memory):  # type: ignore[no-untyped-def]
@@ -135,13 +138,16 @@ class _Solved:
         mu = np.where(recall(memory, "slipping", key) > 0.5, mu_d, mu_s)
         k, shear = kappa[0][found.pair] * found.area, kappa[1][found.pair] * found.area
         row = contact.row
+        late = _late(motion, rows, found, place, a, b)
         goal = target(motion, rows, contact, order, gap, _restitution(motion, a, b))
+        lively = goal < gap
+        goal = np.where(lively, goal, gap + late)
         row[:, GAP], row[:, STRETCH : STRETCH + 3], row[:, FRICTION], row[:, LOAD] = goal[order], stretch[order], mu[order], load[order]
         row[:, STIFF], row[:, SHEAR] = k[order], shear[order]
         count, parts = len(rows), len(islands.bounds) - 1
         out = Solution(np.zeros_like(w), np.zeros((count, TRIAL)), np.zeros((count, 4)), np.zeros((parts, 3), np.int64), np.zeros(parts))
         out.w[islands.dof] = w[islands.dof]
-        return _Solved(pairs, found, rows, matrix, islands, contact, order, out, key, own, held, place, goal < gap)
+        return _Solved(pairs, found, rows, matrix, islands, contact, order, out, key, own, held, place, lively, late)
 
     def solve(self, motion: Motion, tolerance: float) -> None:
         """Go on from where the search is to a tolerance."""
@@ -177,12 +183,26 @@ class _Solved:
         length, most = np.linalg.norm(held, axis=1), row[:, FRICTION] * row[:, LOAD] / row[:, SHEAR]
         sticks = length <= most * (1.0 + 1e-9)
         held *= np.minimum(1.0, np.divide(most, length, out=np.ones(len(rows)), where=length > 0))[:, None]
-        gap = row[:, GAP] + dt * np.einsum("ri,ri->r", n, u)
+        gap = row[:, GAP] + dt * np.einsum("ri,ri->r", n, u) - np.where(self.lively, 0.0, self.late)
         loaded = force > 0.0
         memory = _by_face(self.key[loaded], found.area[loaded], held[loaded], sticks[loaded])
         memory |= _by_row(self.own[loaded], held[loaded], force[loaded]) | surface.remembered(motion, pairs, found, self.place)
         contacts = recovered(motion, pairs, found, rows, force, friction, gap, row[:, FRICTION], sticks, slip)
         return Answer(contacts, memory, warnings=warnings)
+
+
+def _late(motion: Motion, rows: Rows, found: Patches, place: Place, a: Ints, b: Ints) -> Floats:
+    """Depth [m] of rows of rigid bodies that were as deep at the start of the step and come out later, (r,).
+
+    Depth that goes within a step becomes speed. Whatever two rigid bodies overlap by before they are seen to touch, as where they start in
+    each other or turn an edge into the other, is no compression that could drive them apart: it goes at GENTLE.
+    """
+    rigid = (motion.bodies.frame >= 0)[a] & (motion.bodies.frame >= 0)[b]
+    if not rigid.any():
+        return np.zeros(len(rows))
+    before = found.gap + np.einsum("ri,ri->r", rows.normal, motion.row_paths(rows, place, motion.here()))
+    half = motion.kept(Thickness).half
+    return np.where(rigid, np.maximum(-before - motion.dt * GENTLE * np.minimum(half[a], half[b]), 0.0), 0.0)
 
 
 def _restitution(motion: Motion, a: Ints, b: Ints) -> Floats:
