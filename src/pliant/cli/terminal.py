@@ -297,22 +297,3 @@ def parted_text(rows: list[dict[str, Any]]) -> str:
         for r in rows[:MOST_PARTED]
     ]
     return "\n".join(shown + ([f"{len(rows) - MOST_PARTED} more pairs parted."] if len(rows) > MOST_PARTED else []))
-
-
-def export_run(run: Run, to: str, out: Path | None, body: str | None, colour: str, at: float | None) -> list[Path]:
-    """Write a run in another format; returns what was written."""
-    known = ("vtu", "ply", "csv", "png", "mp4", "gif")
-    if to not in known:
-        raise PliantError(f"A run cannot be exported to '{to}': {nearest(to, known)}")
-    target = out or run.path.with_suffix("." + to)
-    if to == "png":
-        from pliant.look import still
-
-        return [still(run, target, time=at, field=colour)]
-    if to in ("mp4", "gif"):
-        from pliant.look import movie
-
-        return [movie(run, target, field=colour)]
-    from pliant.record import export
-
-    return export(run, to, out or run.path.with_suffix(""), body=body)

@@ -1,4 +1,4 @@
-"""A run in other formats: vtu files with a pvd index, ply skins, csv of the step table."""
+"""A run in other formats: vtu files with a pvd index, ply and obj skins, csv and parquet of the step table, NetCDF and Zarr."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import numpy as np
 from pliant.base import Floats, Ints, PliantError
 from pliant.disk import make_folder, replacing, write_bytes, write_text
 from pliant.geometry.mesh import TetMesh, lone
+from pliant.record.arrays import UNITS, dataset, write_netcdf, write_zarr
 from pliant.record.records import Array
 from pliant.record.run import Cells, Run, data_frame, flat_columns, split_columns
 
@@ -24,19 +25,19 @@ MESHIO_NAMES = {"tets": "tetra", "tets10": "tetra10", "triangles": "triangle", "
 def export(
     run: Run, to: str, out: str | Path, frames: Sequence[int] | None = None, body: int | str | None = None
 ) -> list[Path]:
-    """Write a run as `vtu`, `ply` or `csv`; returns the files, the one to open first.
+    """Write a run as `vtu`, `ply`, `obj`, `csv`, `parquet`, `nc` or `zarr`; returns the files, the one to open first.
 
-    vtu: OUT.pvd and OUT_0000.vtu ...; ply: OUT_0000.ply ... with the skin of all bodies or of one (`body`: id or name);
-    csv: OUT.csv with one line per step. `frames` chooses frames (all unless given).
+    vtu: OUT.pvd and OUT_0000.vtu ...; ply, obj: OUT_0000.ply ... with the skin of all bodies or of one (`body`: id or name);
+    csv, parquet: OUT.csv with one line per step; nc, zarr: OUT.nc with all of it as arrays. `frames` chooses frames (all unless given).
     """
     if to not in WRITERS:
         raise PliantError(f"cannot export to {to!r}; formats are {', '.join(WRITERS)}")
-    if to != "ply" and body is not None:
-        raise PliantError(f"`body` chooses the skin in ply files; {to} files hold all bodies")
-    if to == "csv" and frames is not None:
-        raise PliantError("`frames` chooses vtu and ply files; a csv file holds every step")
+    if to not in SKINS and body is not None:
+        raise PliantError(f"`body` chooses the skin in {' and '.join(SKINS)} files; {to} files hold all bodies")
+    if to in STEPS and frames is not None:
+        raise PliantError(f"`frames` chooses files of frames; a {to} file holds every step")
     out = Path(out)
-    stem = out.with_suffix("") if out.suffix in (".vtu", ".pvd", ".ply", ".csv") else out
+    stem = out.with_suffix("") if out.suffix[1:] in (*WRITERS, "pvd") else out
     make_folder(stem.parent)
     chosen = [run.index(i) for i in (range(run.frames) if frames is None else frames)]
     return WRITERS[to](run, stem, chosen, body)
@@ -68,7 +69,18 @@ def _vtu(run: Run, stem: Path, frames: list[int], body: int | str | None) -> lis
         paths.append(_numbered(stem, i, ".vtu"))
         with replacing(paths[-1]) as temporary:
             meshio.write(temporary, mesh)
+            text = temporary.read_text("utf-8")
+            temporary.write_text(text.replace("<UnstructuredGrid>", f"<UnstructuredGrid>{_field_data(run, i)}", 1), "utf-8")
     return [_pvd(run, stem, frames, paths), *paths]
+
+
+def _field_data(run: Run, i: int) -> str:
+    """Time, unit of lengths and the axis that points up, as VTK and ParaView read them; meshio writes none."""
+    words = {"length_unit": "m", "up_axis": "z"} | {f"unit_{name}": UNITS[name] for name in run.fields(i) if name in UNITS}
+    codes = lambda text: " ".join(str(byte) for byte in (*text.encode(), 0))
+    rows = [f'<DataArray type="String" Name="{n}" NumberOfTuples="1" format="ascii">{codes(text)}</DataArray>' for n, text in words.items()]
+    time = f'<DataArray type="Float64" Name="TimeValue" NumberOfTuples="1" format="ascii">{float(run.times[i])!r}</DataArray>'
+    return "".join(["<FieldData>", time, *rows, "</FieldData>"])
 
 
 def _vtk_rows(values: Array) -> Array:
@@ -114,18 +126,40 @@ def _quadratic_boundary(tets: Ints) -> Ints:
 
 
 def _ply(run: Run, stem: Path, frames: list[int], body: int | str | None) -> list[Path]:
+    return [write_ply(_numbered(stem, i, ".ply"), *_skin_of(run, i, body), _remarks(run, i)) for i in frames]
+
+
+def _obj(run: Run, stem: Path, frames: list[int], body: int | str | None) -> list[Path]:
+    """Places and triangles; an obj file has no room for fields."""
     paths = []
     for i in frames:
-        cells = run.cells(i)
-        chosen = None if body is None else _body_id(cells, body)
-        faces = skin(cells, chosen)
-        ends = len(cells.body) - len(cells.vertices)
-        surfels = cells.vertices if chosen is None else cells.vertices[cells.body[ends:] == chosen]
-        used = np.unique(np.concatenate([faces.ravel(), surfels]))
-        scalars = {n: run.field(n, i)[used] for n, where in run.fields(i).items() if where == "point"}
-        paths.append(_numbered(stem, i, ".ply"))
-        write_ply(paths[-1], run.points(i)[used], np.searchsorted(used, faces), scalars)
+        points, faces, _ = _skin_of(run, i, body)
+        lines = [f"# {remark}" for remark in _remarks(run, i)]
+        lines += [f"v {x!r} {y!r} {z!r}" for x, y, z in points.tolist()]
+        lines += [f"f {a} {b} {c}" for a, b, c in (faces + 1).tolist()]
+        paths.append(write_text(_numbered(stem, i, ".obj"), "\n".join([*lines, ""])))
     return paths
+
+
+def _skin_of(run: Run, i: int, body: int | str | None) -> tuple[Floats, Ints, dict[str, Array]]:
+    """Points, triangles and point fields of the skin of a frame; points of surfels among them."""
+    cells = run.cells(i)
+    chosen = None if body is None else _body_id(cells, body)
+    faces = skin(cells, chosen)
+    ends = len(cells.body) - len(cells.vertices)
+    surfels = cells.vertices if chosen is None else cells.vertices[cells.body[ends:] == chosen]
+    used = np.unique(np.concatenate([faces.ravel(), surfels]))
+    scalars = {n: run.field(n, i)[used] for n, where in run.fields(i).items() if where == "point"}
+    return run.points(i)[used], np.searchsorted(used, faces), scalars
+
+
+def _remarks(run: Run, i: int) -> list[str]:
+    """What a reader must know of a file that holds only numbers."""
+    rate = (run.frames - 1) / float(run.times[-1] - run.times[0]) if run.frames > 1 else 0.0
+    return [
+        f"pliant, run {run.header.get('name') or run.path.stem}, frame {i} of {run.frames}",
+        "unit m", "up z", f"time {float(run.times[i])!r} s", f"frames per second {rate:.9g}",
+    ]  # fmt: skip
 
 
 def _body_id(cells: Cells, body: int | str) -> int:
@@ -135,7 +169,7 @@ def _body_id(cells: Cells, body: int | str) -> int:
     return ids[0]
 
 
-def write_ply(path: Path, points: Floats, faces: Ints, fields: dict[str, Array]) -> None:
+def write_ply(path: Path, points: Floats, faces: Ints, fields: dict[str, Array], remarks: Sequence[str] = ()) -> Path:
     """Binary little-endian ply; every component of a field is a property of its own."""
     columns: dict[str, Array] = {axis: points[:, k] for k, axis in enumerate("xyz")}
     for name, values in fields.items():
@@ -145,10 +179,12 @@ def write_ply(path: Path, points: Floats, faces: Ints, fields: dict[str, Array])
         vertices[name] = column
     triangles = np.zeros(len(faces), dtype=[("count", "u1"), ("nodes", "<i4", (3,))])
     triangles["count"], triangles["nodes"] = 3, faces
-    header = ["ply", "format binary_little_endian 1.0", f"element vertex {len(points)}"]
+    header = ["ply", "format binary_little_endian 1.0", *(f"comment {remark}" for remark in remarks)]
+    header += [f"comment {name} in {UNITS[name]}" for name in fields if name in UNITS]
+    header += [f"element vertex {len(points)}"]
     header += [f"property double {name}" for name in columns]
     header += [f"element face {len(faces)}", "property list uchar int vertex_indices", "end_header", ""]
-    write_bytes(path, "\n".join(header).encode() + vertices.tobytes() + triangles.tobytes())
+    return write_bytes(path, "\n".join(header).encode() + vertices.tobytes() + triangles.tobytes())
 
 
 # ------------------------------------------------------------------------------------------------ csv
@@ -158,6 +194,12 @@ def _csv(run: Run, stem: Path, frames: list[int], body: int | str | None) -> lis
     if not run.series():
         raise PliantError(f"{run.path} has no steps to write as csv")
     return [write_csv(stem.with_name(stem.name + ".csv"), run.series())]
+
+
+def _parquet(run: Run, stem: Path, frames: list[int], body: int | str | None) -> list[Path]:
+    if not run.series():
+        raise PliantError(f"{run.path} has no steps to write as parquet")
+    return [write_parquet(stem.with_name(stem.name + ".parquet"), run.series())]
 
 
 def write_parquet(path: Path, table: dict[str, Array]) -> Path:
@@ -180,4 +222,17 @@ def write_csv(path: Path, table: dict[str, Array]) -> Path:
     return write_text(path, "\n".join([*lines, ""]))
 
 
-WRITERS = {"vtu": _vtu, "ply": _ply, "csv": _csv}
+# ------------------------------------------------------------------------------------------------ arrays
+
+
+def _nc(run: Run, stem: Path, frames: list[int], body: int | str | None) -> list[Path]:
+    return [write_netcdf(dataset(run, frames), stem.with_name(stem.name + ".nc"))]
+
+
+def _zarr(run: Run, stem: Path, frames: list[int], body: int | str | None) -> list[Path]:
+    return [write_zarr(dataset(run, frames), stem.with_name(stem.name + ".zarr"))]
+
+
+WRITERS = {"vtu": _vtu, "ply": _ply, "obj": _obj, "csv": _csv, "parquet": _parquet, "nc": _nc, "zarr": _zarr}
+SKINS = ("ply", "obj")  # formats of one skin
+STEPS = ("csv", "parquet")  # formats of the table of steps

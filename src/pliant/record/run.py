@@ -20,6 +20,7 @@ from pliant.record.salvage import filled, sift
 
 if TYPE_CHECKING:
     from pandas import DataFrame
+    from xarray import Dataset
 
     from pliant.contact.contacts import Contacts
 
@@ -210,6 +211,12 @@ class Run:
         if (a is None) != (b is None):
             raise PliantError("run.pandas takes the names of two bodies, or none for all pairs.")
         return data_frame(pair_table(self) if a is None or b is None else pair_series(self, a, b))
+
+    def to_xarray(self, frames: Sequence[int] | None = None) -> Dataset:
+        """Frames, cells, steps and pairs as labelled arrays with units; of chosen frames, or of all."""
+        from pliant.record.arrays import dataset  # start-up: few ask for it
+
+        return dataset(self, frames)
 
     # -------------------------------------------------------------------------------------------- one frame
 
