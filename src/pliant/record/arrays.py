@@ -67,7 +67,9 @@ def _refuse_changes(run: Run, chosen: list[int]) -> None:
 def _variable(dimension: str, name: str, values: Array, time: bool = False) -> tuple[Any, ...]:
     """Dimensions, values and unit."""
     inner = values.shape[2 if time else 1 :]
-    dims = [*(["time"] if time else []), dimension, *("axis" if n == 3 else f"component_{n}" for n in inner)]
+    names = ["axis" if n == 3 else f"component_{n}" for n in inner]
+    distinct = [name if name not in names[:k] else f"{name}_{k + 1}" for k, name in enumerate(names)]
+    dims = [*(["time"] if time else []), dimension, *distinct]
     values = values.astype(np.uint8) if values.dtype.kind == "b" else values
     return dims, values, {"units": UNITS[name]} if name in UNITS else {}
 

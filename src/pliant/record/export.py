@@ -75,12 +75,14 @@ def _vtu(run: Run, stem: Path, frames: list[int], body: int | str | None) -> lis
 
 
 def _field_data(run: Run, i: int) -> str:
-    """Time, unit of lengths and the axis that points up, as VTK and ParaView read them; meshio writes none."""
-    words = {"length_unit": "m", "up_axis": "z"} | {f"unit_{name}": UNITS[name] for name in run.fields(i) if name in UNITS}
-    codes = lambda text: " ".join(str(byte) for byte in (*text.encode(), 0))
-    rows = [f'<DataArray type="String" Name="{n}" NumberOfTuples="1" format="ascii">{codes(text)}</DataArray>' for n, text in words.items()]
-    time = f'<DataArray type="Float64" Name="TimeValue" NumberOfTuples="1" format="ascii">{float(run.times[i])!r}</DataArray>'
-    return "".join(["<FieldData>", time, *rows, "</FieldData>"])
+    """Time [s], metres per unit of length and the axis that points up (0 x, 1 y, 2 z), as VTK and ParaView read them; units as a comment.
+
+    Numbers only: meshio, which writes none of it, reads no words there.
+    """
+    held = {"TimeValue": float(run.times[i]), "metres_per_unit": 1.0, "up_axis": 2.0}
+    rows = [f'<DataArray type="Float64" Name="{name}" NumberOfTuples="1" format="ascii">{value!r}</DataArray>' for name, value in held.items()]
+    units = ", ".join(f"{name} {UNITS[name]}" for name in run.fields(i) if name in UNITS)
+    return "".join(["<FieldData>", *rows, f"</FieldData><!-- points m, z up, time s; {units} -->"])
 
 
 def _vtk_rows(values: Array) -> Array:
