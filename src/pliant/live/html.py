@@ -48,6 +48,12 @@ def write_page(reel: Reel, path: str | Path, progress: Callable[[int, int], obje
     path = Path(path)
     if path.suffix.lower() not in (".html", ".htm"):
         raise PliantError(f"cannot write a page to {path.name}: name it .html")
+    make_folder(path.parent)
+    return write_text(path, whole_page(reel, progress))
+
+
+def whole_page(reel: Reel, progress: Callable[[int, int], object] | None = None) -> str:
+    """The page with the data of a run inside."""
     frames, count = [], len(reel.words["times"])
     for i in range(count):
         frames.append(_text(reel.frame(i, reel.fields, small=True, common=True)))
@@ -64,8 +70,7 @@ def write_page(reel: Reel, path: str | Path, progress: Callable[[int, int], obje
         "topologies": {number: _text(reel.topology(number)) for number in numbers},
         "hierarchies": {number: _text(reel.hierarchy(number)) for number in numbers},
     }  # fmt: skip
-    make_folder(path.parent)
-    return write_text(path, page(f"<script>const PLIANT_DATA = {json.dumps(held)};</script>", "'none'"))
+    return page(f"<script>const PLIANT_DATA = {json.dumps(held)};</script>", "'none'")
 
 
 def _text(block: bytes) -> str:

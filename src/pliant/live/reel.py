@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from threading import Lock
 from typing import Any
 
@@ -30,9 +31,12 @@ LOOKED_AT = 24  # frames that ranges of colours are chosen from
 class Reel:
     """Frames of a run as the page wants them. Several clients may ask at once; the file is read by one of them at a time."""
 
-    def __init__(self, run: Run, field: str = "auto") -> None:
+    def __init__(self, run: Run, field: str = "auto", frames: Sequence[int] | None = None) -> None:
+        """Of all frames, or of some; the page numbers them from 0 on."""
         self.run, self._film, self._lock = run, Film(run), Lock()
-        chosen = np.unique(np.linspace(0, run.frames - 1, min(LOOKED_AT, run.frames)).round().astype(int)).tolist()
+        self._shown = [run.index(i) for i in (range(run.frames) if frames is None else frames)]
+        looked = np.linspace(0, len(self._shown) - 1, min(LOOKED_AT, len(self._shown))).round().astype(int)
+        chosen = [self._shown[k] for k in np.unique(looked).tolist()]
         pictures = [self._film.picture(i) for i in chosen]
         last = pictures[-1]
         names = fields.offered(set().union(*(picture.point_fields for picture in pictures)))
@@ -41,8 +45,8 @@ class Reel:
         start = fields.choose(field, last.point_fields, last.kinds)
         camera = framed(self.survey.around, shown.WINDOW)
         self.words: dict[str, Any] = shown.words(last, self.survey, containers(last, camera)) | {
-            "kind": "run", "times": run.times, "steps": run.steps, "field": start, "curves": run_curves(run),
-            "topologies": [run.topology_number(i) for i in range(run.frames)], "status": run.status, "looked": len(chosen),
+            "kind": "run", "times": run.times[self._shown], "steps": run.steps[self._shown], "field": start, "curves": run_curves(run),
+            "topologies": [run.topology_number(i) for i in self._shown], "status": run.status, "looked": len(chosen),
             "notes": [*_contact_words(run), *(f"Changed by hand at {order.words}" for order in run.orders), *run.notes],
         }  # fmt: skip
 
@@ -68,20 +72,20 @@ class Reel:
         known: list[int] = self.words["topologies"]
         if number not in known:
             raise PliantError(f"there is no topology {number} in {self.run.path.name}")
-        return known.index(number)
+        return self._shown[known.index(number)]
 
     def frame(self, i: int, chosen: list[str], small: bool = False, common: bool = False) -> bytes:
         """Frame i with the values of chosen fields; `small`: in 16 bits; `common`: with what bodies have in common."""
-        if not 0 <= i < self.run.frames:
-            raise PliantError(f"there is no frame {i}: the run has {self.run.frames}")
+        if not 0 <= i < len(self._shown):
+            raise PliantError(f"there is no frame {i}: the page has {len(self._shown)}")
         unknown = [name for name in chosen if name not in self.fields]
         if unknown:
             raise PliantError(f"there is no field {unknown[0]!r}; there are {', '.join(self.fields)}")
         with self._lock:
-            picture, contacts = self._picture(i, chosen)
+            picture, contacts = self._picture(self._shown[i], chosen)
             both = shown.in_common(picture) if common else None
         meta = {
-            "frame": i, "time": picture.time, "step": int(self.run.steps[i]), "topology": self.words["topologies"][i],
+            "frame": i, "time": picture.time, "step": int(self.words["steps"][i]), "topology": self.words["topologies"][i],
             "contacts": len(contacts), "inverted": len(picture.inverted),
             "pairs": picture.marks.counts if picture.marks is not None else None,
             "common": None if both is None else shown.volumes(picture, both),

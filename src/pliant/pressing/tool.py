@@ -104,6 +104,11 @@ class Pressed:
             "notes": list(self.notes),
         }  # fmt: skip
 
+    def _repr_html_(self) -> str:
+        from pliant.pressing.card import html_of  # start-up: only notebooks ask for it
+
+        return html_of(self)
+
     def save(self, folder: str | Path, sensor: tuple[int, int] | None = None) -> list[Path]:
         """Pictures, the map as PNG and CSV, both surfaces as PLY, and the facts; returns the files."""
         return save(self, Path(folder), sensor)

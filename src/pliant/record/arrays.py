@@ -98,7 +98,7 @@ def _cells(run: Run, frame: int) -> dict[str, tuple[Any, ...]]:
 
 
 def _tables(run: Run) -> dict[str, tuple[Any, ...]]:
-    held = {f"step_{name}": _variable("step", name, values) for name, values in run.series().items()}
+    held = {f"step_{name}": _variable("step", name, values) for name, values in run.series().vectors.items()}
     return held | {f"pair_{name}": _variable("touch", name, values) for name, values in run.pairs().items()}
 
 

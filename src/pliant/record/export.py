@@ -13,7 +13,8 @@ from pliant.disk import make_folder, replacing, write_bytes, write_text
 from pliant.geometry.mesh import TetMesh, lone
 from pliant.record.arrays import UNITS, dataset, write_netcdf, write_zarr
 from pliant.record.records import Array
-from pliant.record.run import Cells, Run, data_frame, flat_columns, split_columns
+from pliant.record.run import Cells, Run, data_frame, flat_columns
+from pliant.record.table import split_columns
 
 # Faces of a quadratic tetrahedron seen from outside, as corners and then the middles between corners 1-2, 2-3, 3-1;
 # nodes in VTK's order (corners, then edges 01 12 02 03 13 23).

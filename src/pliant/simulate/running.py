@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from pliant.base import DiskError, Floats, PliantError
-from pliant.disk import make_folder
+from pliant.disk import file_stem, make_folder
 from pliant.measure.account import gain_warnings
 from pliant.measure.books import books
 from pliant.measure.history import FIELDS, History
@@ -22,9 +22,10 @@ from pliant.measure.interval import FINE, Interval
 from pliant.measure.scales import scales_of
 from pliant.record import Record, Recorder, Run, Unrecorded, estimate_bytes, fold, resume_writer
 from pliant.record.elements import element_stretch
-from pliant.record.run import run_paths
+from pliant.record.run import free_name, run_paths
 from pliant.record.snapshot import freeze, pack_scene, thaw, unpack_scene
 from pliant.scene import Scene
+from pliant.shown import Bar, in_notebook
 from pliant.simulate.build import read_meshes
 from pliant.simulate.contact_rule import classic_if_old
 from pliant.simulate.drawn import cell_fields, drawn_cells, point_fields
@@ -96,6 +97,25 @@ def recorded(sim: Simulation, out: str | Path, every: float, checkpoint_every: i
     make_folder(Path(out).parent)
     begin = [Record("model", {}, meshes), checkpoint(sim, History(sim))]
     return Recorder(out, header, every, checkpoint_every, overwrite, begin=begin)
+
+
+def one_frame(sim: Simulation, out: str | Path) -> Run:
+    """A simulation as it is now as a run of one frame, to be looked at."""
+    recorder = recorded(sim, out, every=sim.dt)
+    _Loop(sim, recorder, None, None).record()
+    return Run.open(recorder.close("finished", notes=merged(sim.notes)))
+
+
+def record(scene: Scene, out: str | Path | None = None, every: float | None = None, overwrite: bool = False) -> Run:
+    """Run a scene to its end and open what was recorded; with a progress bar in a notebook. Default NAME.vtkhdf in runs/, a new name."""
+    sim, recorder = start(scene, out or free_name(Path("runs") / file_stem(scene.name, "The scene")), every, overwrite=overwrite)
+    bar = Bar(sim.time, sim.scene.duration) if in_notebook() else None
+    outcome = run(sim, recorder, None if bar is None else lambda now: bar.update(now.time, now.contacts))
+    if bar is not None:
+        bar.close(sim.time)
+    if outcome.status == "failed":
+        raise PliantError(f"{outcome.message} What was recorded is in {outcome.path}.")
+    return Run.open(outcome.path)
 
 
 def start_unrecorded(scene: Scene, every: float | None = None) -> tuple[Simulation, Unrecorded]:
