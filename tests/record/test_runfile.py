@@ -222,7 +222,7 @@ def test_columns_that_come_later(tmp_path):
         nan = np.nan
         assert np.array_equal(series["b"], [[nan] * 2, [1, 2], [3, 4], [nan] * 2, [nan] * 2, [nan] * 2], equal_nan=True)
         assert np.array_equal(series["c"], [nan, nan, nan, nan, 1, nan], equal_nan=True)
-        for name, column in series.items():  # as seen by a program that only knows HDF5
+        for name, column in series.vectors.items():  # as seen by a program that only knows HDF5
             assert np.array_equal(file["pliant/steps"][name][:], column, equal_nan=True)
 
 

@@ -205,8 +205,8 @@ class Assembly:
             corners = corners.mean(axis=0) + FLOOR * (corners - corners.mean(axis=0))
             name = film.run.cells(self.reel.frames[0]).bodies.get(plane.body, "plane")
             faces: Ints = np.array([[0, 1, 2], [0, 2, 3]])
-            track = Track(plane.body, name, "static", faces, np.arange(4), STATIC, False, self.reel.frames, [corners] * len(self.reel.frames))
-            self.add(track)
+            frames = self.reel.frames
+            self.add(Track(plane.body, name, "static", faces, np.arange(4), STATIC, False, frames, [corners] * len(frames)))
 
     def finish(self, path: Path) -> Path:
         """Close the file."""

@@ -116,7 +116,7 @@ def _tracks(
 ) -> Iterator[Track]:
     """All tracks, those of a stretch when it ends."""
     open_: dict[int, Track] = {}
-    before = np.zeros(0)
+    before: Ints = np.zeros(0, np.int64)
     for i, picture in zip(frames, pictures, strict=True):
         if not open_ or not np.array_equal(before, picture.triangles):
             yield from open_.values()

@@ -1,7 +1,7 @@
 """Things in a notebook: a card with picture, facts and warnings for each, and the interactive page inside an output.
 
-Cards are plain HTML with the colours of the notebook around them. The page is in an iframe that holds all of it (`srcdoc`), so that it works in
-JupyterLab, VS Code and exported HTML, without a server and without a network.
+Cards are plain HTML with the colours of the notebook around them. The page is in an iframe that holds all of it (`srcdoc`), so that it
+works in JupyterLab, VS Code and exported HTML, without a server and without a network.
 """
 
 from __future__ import annotations
@@ -41,8 +41,9 @@ LARGEST = 8_000_000  # bytes of a page inside a notebook; of longer runs every s
 MOST_NOTES, MOST_ROWS = 6, 12  # of a card
 STYLE = {
     "card": "display:flex;flex-wrap:wrap;gap:1.2em;align-items:flex-start;max-width:64em;font-size:13px;line-height:1.45",
-    "picture": "width:22em;max-width:100%;border-radius:6px", "facts": "flex:1 1 22em;min-width:0", "title": "font-weight:600;font-size:1.15em",
-    "table": "border-collapse:collapse;margin:.4em 0;font-size:inherit", "name": "text-align:left;padding:.1em 1em .1em 0;opacity:.7;vertical-align:top",
+    "picture": "width:22em;max-width:100%;border-radius:6px", "facts": "flex:1 1 22em;min-width:0",
+    "title": "font-weight:600;font-size:1.15em", "table": "border-collapse:collapse;margin:.4em 0;font-size:inherit",
+    "name": "text-align:left;padding:.1em 1em .1em 0;opacity:.7;vertical-align:top",
     "cell": "text-align:left;padding:.1em 1em .1em 0", "note": "margin:.15em 0 .15em 1.1em;padding:0", "quiet": "opacity:.7",
 }  # fmt: skip
 
@@ -63,7 +64,8 @@ class Card:
 
 def card(what: Card) -> str:
     """The card as HTML."""
-    rows = "".join(f'<tr><td style="{STYLE["name"]}">{escape(k)}</td><td style="{STYLE["cell"]}">{escape(v)}</td></tr>' for k, v in what.facts.items())
+    line = lambda k, v: f'<tr><td style="{STYLE["name"]}">{escape(k)}</td><td style="{STYLE["cell"]}">{escape(v)}</td></tr>'
+    rows = "".join(line(k, v) for k, v in what.facts.items())
     table = f'<table style="{STYLE["table"]}">{rows}</table>' if rows else ""
     told = what.notes[:MOST_NOTES]
     more = [f"... and {len(what.notes) - len(told)} more."] if len(what.notes) > len(told) else []
@@ -125,8 +127,8 @@ def _shape(shape: Any) -> str:
     if not isinstance(shape, dict):
         return type(shape).__name__
     name = shape.get("kind") or shape.get("file") or "mesh"
-    plain = {key: value for key, value in shape.items() if isinstance(value, float | int | str | list | tuple) and key not in ("kind", "file")}
-    return ", ".join([str(name), *(f"{key} {value}" for key, value in plain.items())])
+    plain = [key for key, value in shape.items() if isinstance(value, float | int | str | list | tuple) and key not in ("kind", "file")]
+    return ", ".join([str(name), *(f"{key} {shape[key]}" for key in plain)])
 
 
 def _simulation(sim: Simulation) -> Card:

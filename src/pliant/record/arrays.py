@@ -31,7 +31,7 @@ MISSING = np.nan  # a field that a frame does not have
 
 
 def dataset(run: Run, frames: Sequence[int] | None = None) -> Dataset:
-    """The frames over (time, point) and (time, cell), the steps over (step), the pairs over (touch): one for each pair in each step in which it touches.
+    """The frames over (time, point) and (time, cell), the steps over (step), the pairs over (touch): each pair in each step it touches in.
 
     All frames must draw the same cells; of a run in which bodies come, break or go, choose `frames` between two changes.
     """

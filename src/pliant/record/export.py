@@ -81,7 +81,8 @@ def _field_data(run: Run, i: int) -> str:
     Numbers only: meshio, which writes none of it, reads no words there.
     """
     held = {"TimeValue": float(run.times[i]), "metres_per_unit": 1.0, "up_axis": 2.0}
-    rows = [f'<DataArray type="Float64" Name="{name}" NumberOfTuples="1" format="ascii">{value!r}</DataArray>' for name, value in held.items()]
+    row = '<DataArray type="Float64" Name="{}" NumberOfTuples="1" format="ascii">{!r}</DataArray>'
+    rows = [row.format(name, value) for name, value in held.items()]
     units = ", ".join(f"{name} {UNITS[name]}" for name in run.fields(i) if name in UNITS)
     return "".join(["<FieldData>", *rows, f"</FieldData><!-- points m, z up, time s; {units} -->"])
 

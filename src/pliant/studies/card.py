@@ -37,7 +37,8 @@ def results(found: Results) -> str:
 
 def refined(found: Refined) -> str:
     """The card of a refinement: each measure with what it tends to."""
-    rows = [[row.measure, row.along, *(f"{row.values[k]:.4g}" for k in (0, -1)), f"{row.limit.value:.4g}", row.verdict] for row in found.rows]
+    numbers = lambda row: [f"{value:.4g}" for value in (row.values[0], row.values[-1], row.limit.value)]
+    rows = [[row.measure, row.along, *numbers(row), row.verdict] for row in found.rows]
     with tempfile.TemporaryDirectory() as folder:
         image = found.plot(Path(folder) / "refined.png").read_bytes() if found.rows else b""
     facts = {"pair": " – ".join(found.pair), "runs": str(len(found.levels)), "forces over": f"{1e3 * found.window:.3g} ms"}
