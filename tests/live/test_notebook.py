@@ -38,7 +38,7 @@ def test_cards_say_what_is_true(run, monkeypatch):
     scene = small()
     html = scene._repr_html_()
     assert "drop <b>" in text_of(html) and "<b>" not in html.replace("&lt;b&gt;", "") and "no display &lt;here&gt;" in html
-    assert all(word in text_of(html) for word in ("box & co", "rigid", "size (0.2, 0.2, 0.2)", "0.004 s for 0.04 s"))
+    assert all(word in text_of(html) for word in ("box & co", "rigid", "box, size", "0.2, 0.2, 0.2", "0.004 s for 0.04 s"))
     sim = scene.simulate()
     sim.run(until=0.04)
     shown, contacts = text_of(sim._repr_html_()), sim.contacts("box & co", "ground")

@@ -5,24 +5,34 @@ from __future__ import annotations
 from pathlib import Path
 
 from pliant.base import PliantError, nearest
-from pliant.record import Run
+from pliant.record import Reduction, Run, human
 from pliant.record.export import SKINS, STEPS, WRITERS
 
 ANIMATED = {"glb": ".glb", "usd": ".usdc"}  # formats with time and colours, and how their files end
 PICTURES = ("png", "mp4", "gif")
 OTHER_NAMES = {"gltf": "glb", "usdc": "usd", "usda": "usd", "netcdf": "nc", "pvd": "vtu"}
-KNOWN = (*ANIMATED, *WRITERS, *PICTURES)
+COPY = "vtkhdf"
+KNOWN = (*ANIMATED, COPY, *WRITERS, *PICTURES)
 
 
 def export_run(
-    run: Run, to: str, out: Path | None, body: str | None, colour: str, at: float | None, frames: str | None = None, speed: float = 1.0
+    run: Run, to: str, out: Path | None, body: str | None, colour: str, at: float | None, frames: str | None = None, speed: float = 1.0,
+    reduced: Reduction | None = None,
 ) -> tuple[list[Path], list[str]]:
     """Write a run in another format; returns what was written, and what there is to say of it."""
     asked, to = to, OTHER_NAMES.get(to, to)
     if to not in KNOWN:
         raise PliantError(f"A run cannot be exported to '{asked}': {nearest(asked, KNOWN)}")
     _refuse(to, body, at, frames, speed)
+    if reduced is not None and to != COPY:
+        raise PliantError(f"--keep and --precision are for copies of run files (--to {COPY}), not for {to}")
     chosen = None if frames is None else list(_slice(frames, run.frames))
+    if to == COPY:
+        from pliant.record import reduced_copy
+
+        made = reduced_copy(run, out or run.path.with_name(f"{run.path.stem}-copy"), reduced or Reduction(), chosen)
+        sizes = [human(path.stat().st_size) for path in (run.path, made)]
+        return [made], [f"{sizes[1]} instead of {sizes[0]}. A copy is for drawing and has no checkpoints: it cannot be resumed."]
     if to in ANIMATED:
         from pliant.formats import write_glb, write_usd  # start-up: drawing
 

@@ -16,11 +16,13 @@ from pliant.cli.options import (
     Duration,
     FillTimeout,
     Json,
+    Keep,
     SceneName,
     Settings,
     Threads,
     Yes,
     allow,
+    reduction,
     say,
     seconds,
     tell,
@@ -53,6 +55,7 @@ def run(
         float | None, typer.Option(parser=seconds, metavar="TIME", help="Time between frames; default a 100th of the run; 0: every step.")
     ] = None,
     checkpoint_every: Annotated[int, typer.Option(help="Frames between checkpoints, from which a run resumes.")] = 10,
+    keep: Keep = None,
     settings: Settings = None,
     fill_timeout: FillTimeout = None,
     threads: Threads = None,
@@ -71,7 +74,7 @@ def run(
     use_fill_timeout(fill_timeout)
     allow(allow_code, contact, yes)
     made = wanted_scene(scene, settings or [], dt, duration, contact)
-    _run(made, out, every, checkpoint_every, pictures, colour, as_json, overwrite)
+    _run(made, out, every, checkpoint_every, pictures, colour, as_json, overwrite, reduction(keep))
 
 
 def resume(
@@ -114,6 +117,7 @@ def _run(
     colour: str,
     as_json: bool,
     overwrite: bool = False,
+    reduced: Any = None,
 ) -> None:
     from pliant.cli.terminal import size_note
     from pliant.disk import file_stem
@@ -128,7 +132,7 @@ def _run(
     if not as_json:
         _show_log()
     with announce(quiet=as_json):
-        sim, recorder = running.start(scene, target, every, checkpoint_every, overwrite, check_cost)
+        sim, recorder = running.start(scene, target, every, checkpoint_every, overwrite, check_cost, reduced or running.EVERYTHING)
     if not as_json:
         say(f"[bold]{scene.name}[/]: {len(scene.bodies)} bodies, {len(sim.state.x)} nodes, dt = {sim.dt:g} s, {sim.scene.duration:g} s.")
         for note in [*merged(sim.notes), size_note(sim, recorder)]:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from pliant.contact.contacts import Contacts
 
-FORMAT = 2  # 1: no checksums in the run file, one for each record of the journal
+FORMAT = 3  # 2: nothing is deflated or stored once for several frames; 1: no checksums in the run file, one for each record of the journal
 NO_CELLS = {name: np.zeros((0, nodes) if nodes > 1 else 0, dtype=np.int64) for name, (_, nodes) in CELL_TYPES.items()}
 
 

@@ -22,6 +22,7 @@ from pliant.measure.interval import FINE, Interval
 from pliant.measure.scales import scales_of
 from pliant.record import Record, Recorder, Run, Unrecorded, estimate_bytes, fold, resume_writer
 from pliant.record.elements import element_stretch
+from pliant.record.reduce import EVERYTHING, Reduction
 from pliant.record.run import free_name, run_paths
 from pliant.record.snapshot import freeze, pack_scene, thaw, unpack_scene
 from pliant.scene import Scene
@@ -78,6 +79,7 @@ def start(
     checkpoint_every: int = 10,
     overwrite: bool = False,
     check: Callable[[Simulation], None] | None = None,
+    reduction: Reduction = EVERYTHING,
 ) -> tuple[Simulation, Recorder]:
     """Build a scene and open its run file, which from then on holds all that is needed to go on.
 
@@ -86,17 +88,19 @@ def start(
     sim, every = _built(scene, every)
     if check is not None:
         check(sim)
-    return sim, recorded(sim, out, every, checkpoint_every, overwrite)
+    return sim, recorded(sim, out, every, checkpoint_every, overwrite, reduction)
 
 
-def recorded(sim: Simulation, out: str | Path, every: float, checkpoint_every: int = 10, overwrite: bool = False) -> Recorder:
+def recorded(
+    sim: Simulation, out: str | Path, every: float, checkpoint_every: int = 10, overwrite: bool = False, reduction: Reduction = EVERYTHING
+) -> Recorder:
     """A run file for a simulation, which need not be at its beginning."""
     text, meshes = pack_scene(sim.given)
     header = {"scene": text, "name": sim.given.name, "kinds": sim.world.model.bodies.kind, "auto": "pairs"}
     run_paths(out)  # refuses what cannot be a run
     make_folder(Path(out).parent)
     begin = [Record("model", {}, meshes), checkpoint(sim, History(sim))]
-    return Recorder(out, header, every, checkpoint_every, overwrite, begin=begin)
+    return Recorder(out, header, every, checkpoint_every, overwrite, begin=begin, reduction=reduction)
 
 
 def one_frame(sim: Simulation, out: str | Path) -> Run:
