@@ -9,7 +9,7 @@ import pytest
 from pliant.base import DamageError, PliantError
 from pliant.record import Cells, Recorder, Reduction, Run, reduced_copy
 from pliant.record.filters import deflated, inflated
-from pliant.record.reopen import resume_writer
+from pliant.record.reopen import repair, resume_writer
 
 POINTS, FRAMES = 5000, 6
 
@@ -120,3 +120,49 @@ def test_a_run_can_keep_less_from_the_beginning(tmp_path):
     with Run.open(tmp_path / "run") as run:
         assert [set(run.fields(i)) for i in range(run.frames)] == [{"pressure"}] * 4
         assert len(run.contact_rows(2)["depth"]) == 2 and run.resumable
+
+
+def test_vtk_reads_what_is_deflated_and_shared(tmp_path):
+    """VTK's own reader, which ParaView uses, sees the same numbers in every frame, back and forth."""
+    pytest.importorskip("vtkmodules", reason="vtk is not installed")
+    from vtkmodules.util.numpy_support import vtk_to_numpy
+    from vtkmodules.vtkIOHDF import vtkHDFReader
+
+    record(tmp_path / "run").close("finished")
+    with h5py.File(tmp_path / "run.vtkhdf") as file:
+        assert file["VTKHDF/Points"].compression == "gzip" and file["VTKHDF/Points"].shuffle
+    vtk = vtkHDFReader()
+    vtk.SetFileName(str(tmp_path / "run.vtkhdf"))
+    vtk.UpdateInformation()
+    with Run.open(tmp_path / "run") as run:
+        for i in [*range(FRAMES), *reversed(range(FRAMES))]:
+            vtk.SetStep(i)
+            vtk.Update()
+            grid = vtk.GetOutput()
+            assert np.array_equal(vtk_to_numpy(grid.GetPoints().GetData()), run.points(i))
+            for name in run.fields(i):
+                assert np.array_equal(vtk_to_numpy(grid.GetPointData().GetArray(name)), run.field(name, i)), name
+
+
+def test_damage_of_a_block_costs_its_frame(tmp_path):
+    """A flipped bit in the places of one frame: it is told, all others are read, and repaired files hold them."""
+    record(tmp_path / "run").close("finished")
+    with h5py.File(tmp_path / "run.vtkhdf") as file:
+        block = file["VTKHDF/Points"].id.get_chunk_info(3)
+    data = bytearray((tmp_path / "run.vtkhdf").read_bytes())
+    data[block.byte_offset + block.size // 2] ^= 16
+    (tmp_path / "run.vtkhdf").write_bytes(data)
+    with Run.open(tmp_path / "run") as run:
+        whole = [i for i in range(FRAMES) if not _damaged(run, i)]
+        assert whole == [0, 1, 2, 4, 5]
+    path, _ = repair(tmp_path / "run")
+    with Run.open(path) as saved:
+        assert np.allclose(saved.times, 0.1 * np.array(whole)) and not saved.damage
+
+
+def _damaged(run, i) -> bool:
+    try:
+        run.points(i)
+    except DamageError:
+        return True
+    return False
