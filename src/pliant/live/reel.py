@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from threading import Lock
 from typing import Any
 
@@ -12,7 +12,7 @@ from pliant.base import PliantError
 from pliant.contact.contacts import Contacts
 from pliant.live import shown
 from pliant.live.curves import run_curves
-from pliant.live.html import page
+from pliant.live.html import beside, page
 from pliant.live.pack import pack
 from pliant.live.server import BYTES, Server
 from pliant.live.shown import hierarchy
@@ -24,6 +24,7 @@ from pliant.measure.forces import Forces, headline, milliseconds
 from pliant.record import Run
 from pliant.record.snapshot import thaw
 
+HTML = "text/html; charset=utf-8"
 MOST_PAIRS = 8  # whose contact is told in words
 LOOKED_AT = 24  # frames that ranges of colours are chosen from
 
@@ -114,17 +115,27 @@ def _contact_words(run: Run) -> list[str]:
 # ---- `pliant view`: a recorded run in the browser
 
 
-def serve(run: Run, field: str = "auto", host: str = "127.0.0.1", port: int | None = None) -> Server:
-    """A server that shows a run until it is closed."""
-    reel = Reel(run, field)
+def serve(runs: Run | Sequence[Run], field: str = "auto", host: str = "127.0.0.1", port: int | None = None) -> Server:
+    """A server that shows a run, or several beside each other, until it is closed."""
+    shown_ = [runs] if isinstance(runs, Run) else list(runs)
+    reels = [Reel(run, field) for run in shown_]
+
+    def reel(asked: Mapping[str, str]) -> Reel:
+        k = int(asked.get("run", "0"))
+        if not 0 <= k < len(reels):
+            raise PliantError(f"there is no run {k}: {len(reels)} are shown")
+        return reels[k]
+
     chosen = lambda asked: [] if (name := asked.get("field", "body")) == "body" else [name]
+    first = page() if len(reels) == 1 else beside([""] * len(reels))
     return Server(
         {
-            "/": lambda asked: ("text/html; charset=utf-8", page().encode()),
-            "/manifest": lambda asked: (BYTES, reel.manifest()),
-            "/topology": lambda asked: (BYTES, reel.topology(int(asked["number"]))),
-            "/hierarchy": lambda asked: (BYTES, reel.hierarchy(int(asked["number"]))),
-            "/frame": lambda asked: (BYTES, reel.frame(int(asked["number"]), chosen(asked), common=asked.get("common") == "1")),
+            "/": lambda asked: (HTML, first.encode()),
+            "/one": lambda asked: (HTML, page().encode()),
+            "/manifest": lambda asked: (BYTES, reel(asked).manifest()),
+            "/topology": lambda asked: (BYTES, reel(asked).topology(int(asked["number"]))),
+            "/hierarchy": lambda asked: (BYTES, reel(asked).hierarchy(int(asked["number"]))),
+            "/frame": lambda asked: (BYTES, reel(asked).frame(int(asked["number"]), chosen(asked), common=asked.get("common") == "1")),
         },
         host=host,
         port=port,

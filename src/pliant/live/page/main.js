@@ -7,8 +7,11 @@ class App {
     this.dirty = true; this.ticking = false; this.shownField = null; this.shownWanted = null;
     if (words.kind === "live") this.live = new Live(this, words);
     else this.player = new Player(this, words);
-    this.panel = new Panel(this);
     this.plots = [];
+    this.looks = new Looks(this);
+    this.stage.look(); // the window has its final shape only now
+    this.link = new Link(this);
+    this.panel = new Panel(this);
     this.showCurves(words.curves);
     this.listen();
   }
@@ -39,6 +42,7 @@ class App {
     this.stage.draw(fine);
     this.panel.legend();
     axesOf(this.stage.camera, document.getElementById("axes"));
+    this.link.tell();
     clearTimeout(this.rest);
     if (!fine && this.stage.painter.soft && !this.player?.playing && !this.live?.meta?.running) this.rest = setTimeout(() => this.paint(true), 250);
   }
