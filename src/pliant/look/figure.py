@@ -53,6 +53,8 @@ def figure(
     size [mm]; camera: a Camera, or azimuth and elevation [degree]; colours: viridis, cividis (both for any eyes), grey, pliant;
     transparent: nothing behind the bodies, and no floor; curve: force, energy, ... (as `run.plot`) in a panel on the right.
     """
+    from matplotlib import rc_context
+
     path = Path(path)
     if path.suffix.lower() not in SUFFIXES:
         raise PliantError(f"cannot write a figure to {path.name}: name it {', '.join(SUFFIXES)}")
@@ -82,7 +84,7 @@ def figure(
         other.axvline(picture.time, color="black", linewidth=0.6)
         _small(other)
     make_folder(path.parent)
-    with replacing(path) as temporary:
+    with replacing(path) as temporary, rc_context({"svg.fonttype": "none", "pdf.fonttype": 42, "ps.fonttype": 42}):  # text stays text
         made.savefig(temporary, transparent=transparent, dpi=DOTS)
     return path
 
