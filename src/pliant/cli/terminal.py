@@ -77,16 +77,17 @@ def _length(metres: float) -> str:
     return f"{1000 * metres:.2f} mm" if metres < 0.1 else f"{metres:.3f} m"
 
 
-def leave_pictures(outcome: Outcome, colour: str, say: Callable[[str], None]) -> list[Path]:
-    """A still and a short movie beside the run file; a sentence instead if this machine cannot draw."""
-    from pliant.look import movie, still
+def leave_pictures(outcome: Outcome, colour: str, say: Callable[[str], None], curve: str | None = None) -> list[Path]:
+    """A still, with a curve if one is named, and a short movie beside the run file; a sentence instead if this machine cannot draw."""
+    from pliant.look import movie, poster, still
 
     with Run.open(outcome.path) as run:
         if run.frames == 0:
             return []
         try:
             say("Drawing ...")
-            made = [still(run, outcome.path.with_suffix(".png"), field=colour)]
+            png = outcome.path.with_suffix(".png")
+            made = [still(run, png, field=colour) if curve is None else poster(run, png, curve, field=colour)]
             if run.frames > 1:
                 made.append(movie(run, outcome.path.with_suffix(".mp4"), field=colour))
             return made

@@ -88,7 +88,7 @@ def figure(
     time: Annotated[float | None, typer.Option(parser=seconds, metavar="TIME", help="When, such as 0.3; default the end.")] = None,
     pdf: Annotated[bool, typer.Option("--pdf", help="As .pdf, which is the default.")] = False,
     svg: Annotated[bool, typer.Option("--svg", help="As .svg.")] = False,
-    out: Annotated[Path | None, typer.Option(help="File to write (.pdf, .svg, .eps, .png); default RUN_figure beside the run file.")] = None,
+    out: Annotated[Path | None, typer.Option(help="File to write (.pdf, .svg, .eps, .png); default RUN_figure beside the run.")] = None,
     colour: Colour = "auto",
     size: Annotated[str, typer.Option(help="Width and height in millimetres, such as 85x64.")] = "85x64",
     camera: Annotated[

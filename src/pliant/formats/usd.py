@@ -8,8 +8,8 @@ between whole time codes. Under the run there is one Xform for each body, with
     primvars    the fields of the run, each with its unit; displayColor: the field that was chosen, as colours
 
 and `contacts` (Points with force, normal and pressure) and `forces` (curves along the forces). Rigid bodies are kinematic
-rigid bodies of UsdPhysics, so that a physics engine that opens the file takes their motion as given; gravity, density and friction are those
-of the scene.
+rigid bodies of UsdPhysics, so that a physics engine that opens the file takes their motion as given; gravity, density and friction are
+those of the scene.
 """
 
 from __future__ import annotations

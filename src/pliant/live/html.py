@@ -45,7 +45,7 @@ def page(data: str = "", connect: str = "'self'") -> str:
 
 
 def beside(pages: Sequence[str], connect: str = "'self'") -> str:
-    """A page that shows several beside each other, linked in time and camera; `pages`: each of them whole, or empty to ask a server for it."""
+    """A page that shows several beside each other, linked in time and camera; `pages`: each whole, or empty to ask a server for it."""
     attributes = [f'srcdoc="{escape(text, quote=True)}"' if text else "" for text in pages]
     frames = "\n".join(f'<iframe title="run {k + 1}" {attribute}></iframe>' for k, attribute in enumerate(attributes))
     parts = {"POLICY": f"{POLICY.format(connect)}; frame-src 'self'", "FRAMES": frames}

@@ -4,6 +4,7 @@ from pliant.look.draw import draw, still
 from pliant.look.figure import figure
 from pliant.look.movie import movie
 from pliant.look.plots import plot_depths, plot_energies, plot_forces, plots
+from pliant.look.poster import poster
 from pliant.look.source import Picture, from_run, from_simulation
 from pliant.look.stage import Camera
 
@@ -19,5 +20,6 @@ __all__ = [
     "plot_energies",
     "plot_forces",
     "plots",
+    "poster",
     "still",
 ]

@@ -143,7 +143,7 @@ def _bodies(axes: Axes, picture: Picture, scale: fields.Scale | None, camera: Ca
     bright = AMBIENT + SUN * np.maximum(0.0, -outward @ light_direction(camera)) + FRONT * np.abs(facing)
     colour = _colours(picture, scale, clear)[faces].mean(axis=1) / 255.0
     rgba = np.column_stack([np.clip(colour * bright[:, None], 0.0, 1.0), np.where(see_through, GLASS, 1.0)])[shown]
-    drawn = PolyCollection(seen[faces[shown], :2], facecolors=rgba, edgecolors=np.where(rgba[:, 3:] < 1.0, 0.0, rgba), linewidths=0.15)
+    drawn = PolyCollection(list(seen[faces[shown], :2]), facecolors=rgba, edgecolors=np.where(rgba[:, 3:] < 1.0, 0.0, rgba), linewidths=0.15)
     drawn.set_rasterized(len(shown) > MOST)
     axes.add_collection(drawn)
 
@@ -188,7 +188,7 @@ def _floor(axes: Axes, picture: Picture, around: Floats, camera: Camera) -> None
         odd = np.floor(place[near] / floor.tile + 0.5).sum(axis=1).astype(np.int64) % 2
         ahead = (seen[..., 2] > 0.0).all(axis=1)
         tiles = np.array(TILES)[odd[ahead]] / 255.0
-        axes.add_collection(PolyCollection(seen[ahead, :, :2], facecolors=tiles, edgecolors=tiles, linewidths=0.1, zorder=0))
+        axes.add_collection(PolyCollection(list(seen[ahead, :, :2]), facecolors=tiles, edgecolors=tiles, linewidths=0.1, zorder=0))
 
 
 def _bar(made: Any, axes: Axes, scale: fields.Scale) -> None:

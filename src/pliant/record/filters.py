@@ -42,7 +42,8 @@ def inflated(data: bytes, dtype: Any, shape: tuple[int, ...], file: str) -> Arra
         if raw.size != count * dtype.itemsize:
             raise ValueError("it has another size")
     except (zlib.error, ValueError) as error:
-        raise DamageError(f"{file} is damaged: a block of it cannot be read ({error}). `pliant repair {file}` saves all that is whole.") from None
+        advice = f"`pliant repair {file}` saves all that is whole."
+        raise DamageError(f"{file} is damaged: a block of it cannot be read ({error}). {advice}") from None
     if dtype.itemsize > 1:
         raw = np.ascontiguousarray(raw.reshape(dtype.itemsize, count).T)
     return raw.reshape(-1).view(dtype).reshape(shape)
@@ -57,7 +58,7 @@ class Blocking:
 
 
 def blocking(layout: Layout, specs: dict[str, Spec], extra: dict[str, int], small: bool) -> dict[str, Blocking]:
-    """Of every dataset. `specs`: of arrays that are datasets of their own; `extra`: rows of fill values behind; `small`: filters are used."""
+    """Of every dataset. `specs`: of arrays that are datasets of their own; `extra`: rows of fill values; `small`: filters are used."""
     plan = {}
     typical = _typical(layout) if small else {}
     for name in layout.datasets:

@@ -11,8 +11,8 @@ The dataset `/pliant/index` is the first in the file, so that also one that was 
                         is, in one piece), number of blocks, and offset and size of each; an offset of -1: it is empty
 
 little-endian. Blocks are as `filters.py` makes them. In the second format (`pliantI2`) the numbers are one offset for each dataset, all of
-which are stored as they are. A file whose index is damaged is read through HDF5 (`/pliant/records` has the heads too), a file whose HDF5 structure
-is damaged through its index. Files of the first format have no index.
+which are stored as they are. A file whose index is damaged is read through HDF5 (`/pliant/records` has the heads too), a file whose HDF5
+structure is damaged through its index. Files of the first format have no index.
 """
 
 from __future__ import annotations

@@ -91,7 +91,8 @@ def reduced_copy(run: Run, out: str | Path, reduction: Reduction, frames: Sequen
 
 def _write(run: Run, journal: Path, reduction: Reduction, chosen: set[int]) -> None:
     new: dict[int, int] = {}  # numbers of topologies
-    frame, before = -1, {}
+    frame = -1
+    before: dict[str, Array] = {}
     writer = JournalWriter(journal)
     try:
         for entry in run.entries:

@@ -47,7 +47,8 @@ class Recorder:
 
     `every` [s] is the simulated time between frames (0: every step); every `checkpoint_every`-th frame is followed by a
     checkpoint. Both only say when something is due: the run loop asks `next_frame_time` and `checkpoint_due`.
-    `reduction`: what frames leave out. `begin`: records (the model, a first checkpoint) without which the run must not exist, not even if it is killed now.
+    `reduction`: what frames leave out.
+    `begin`: records (the model, a first checkpoint) without which the run must not exist, not even if it is killed now.
     """
 
     keeps: Literal[True] = True  # what it is given; see Unrecorded

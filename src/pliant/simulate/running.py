@@ -266,7 +266,7 @@ class _Loop:
             self.history.restore({name: np.array(saved[f"history/{name}"]) for name in FIELDS})
         self.steps, self.max_depth, self.max_contacts, self.imbalance = 0, 0.0, 0, 0.0
         self.interval = Interval()
-        self.moved = 0.0  # [J] most energy that was kinetic, or was given or lost by bodies
+        self.moved = 0.0  # [J] most energy that was kinetic, or was given or lost by bodies, also by what moves or loads them
         self.notes: list[str] = []
         self.cut: dict[tuple[str, str], tuple[int, float]] = {}  # pairs that would have passed: how often, first time [s]
         self.timings: dict[str, float] = {}
@@ -326,7 +326,8 @@ class _Loop:
         """A row of the history; the elastic energy is in those of frames."""
         if self.recorder.keeps or at_frame:
             values = step_values(self.sim, self.interval, elastic=at_frame and self.recorder.keeps)
-            self.moved = max(self.moved, values["kinetic"], abs(values["contact_work"]))
+            flows = ("contact_work", "drive_work", "load_work", "attachment_work")
+            self.moved = max(self.moved, values["kinetic"], *(abs(values[name]) for name in flows))
         if self.recorder.keeps:
             self.recorder.step(values, self.interval.pairs(self.sim.world))
         self.interval = Interval()
