@@ -143,7 +143,8 @@ def _bodies(axes: Axes, picture: Picture, scale: fields.Scale | None, camera: Ca
     bright = AMBIENT + SUN * np.maximum(0.0, -outward @ light_direction(camera)) + FRONT * np.abs(facing)
     colour = _colours(picture, scale, clear)[faces].mean(axis=1) / 255.0
     rgba = np.column_stack([np.clip(colour * bright[:, None], 0.0, 1.0), np.where(see_through, GLASS, 1.0)])[shown]
-    drawn = PolyCollection(list(seen[faces[shown], :2]), facecolors=rgba, edgecolors=np.where(rgba[:, 3:] < 1.0, 0.0, rgba), linewidths=0.15)
+    lines = np.where(rgba[:, 3:] < 1.0, 0.0, rgba)  # close the hair between neighbours
+    drawn = PolyCollection(list(seen[faces[shown], :2]), facecolors=rgba, edgecolors=lines, linewidths=0.15)
     drawn.set_rasterized(len(shown) > MOST)
     axes.add_collection(drawn)
 

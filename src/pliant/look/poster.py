@@ -32,7 +32,7 @@ def poster(
         raise PliantError(f"cannot write a poster to {path.name}: name it .png")
     wide = int(PICTURE * size[0])
     picture = draw(from_run(run, run.frame_at(time)), field, (wide, size[1]), camera, transparent=transparent)
-    behind = "#%02x%02x%02x" % BACKGROUND
+    behind = f"#{bytes(BACKGROUND).hex()}"
     figure = Figure(figsize=((size[0] - wide) / DOTS, size[1] / DOTS), dpi=DOTS, layout="constrained", facecolor=behind)
     FigureCanvasAgg(figure)
     axes = axes_of(run, curve, pair, figure.subplots())
