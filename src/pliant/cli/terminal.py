@@ -30,7 +30,7 @@ MOST_PEAKS = 8  # pairs in the table of the hardest contacts
 def size_note(sim: Simulation, recorder: Recorder) -> str:
     """How large the run file will be, in a sentence."""
     frames, size = expected_size(sim, recorder.header["every"], recorder.header["checkpoint_every"])
-    return f"{frames} frames, at most {human(size)} while it runs and less at its end, in {recorder.path}."
+    return f"{frames} frames, about {human(size)} while it runs and less at its end, in {recorder.path}."
 
 
 @contextmanager
