@@ -199,13 +199,24 @@ def shown(thing: Any, field: str = "auto", height: int = 560) -> Any:
     else:
         raise PliantError(f"There is no page of {type(thing).__name__}: show the run or the simulation it comes from.")
     if in_notebook():
-        from IPython.display import HTML  # type: ignore[import-not-found,unused-ignore]
-
-        return HTML(framed(text, height))
+        return Frame(framed(text, height))
     path = Path(tempfile.mkdtemp(prefix="pliant-")) / "shown.html"
     path.write_text(text, "utf-8")
     webbrowser.open(path.as_uri())
     return path
+
+
+@dataclass(frozen=True)
+class Frame:
+    """A page in a cell."""
+
+    html: str
+
+    def _repr_html_(self) -> str:
+        return self.html
+
+    def __repr__(self) -> str:
+        return "the page, shown in notebooks"
 
 
 def framed(text: str, height: int) -> str:

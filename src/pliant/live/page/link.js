@@ -22,7 +22,7 @@ class Link {
 
   take({ position, focus, time }) {
     const { stage, player } = this.app;
-    if (position) { stage.camera.position = [...position]; stage.camera.focus = [...focus]; }
+    if (position) { stage.camera.turned = true; stage.camera.position = [...position]; stage.camera.focus = [...focus]; }
     const i = time === undefined ? player.at : player.indexAt(time), moved = i !== player.at;
     this.told = JSON.stringify({ position: stage.camera.position, focus: stage.camera.focus, ...(BESIDE === 0 ? { time: player.times[i] } : {}) });
     if (moved) player.seek(i); else this.app.redraw();

@@ -84,7 +84,8 @@ class App {
     canvas.addEventListener("wheel", (e) => { e.preventDefault(); camera.zoom(Math.exp(0.0012 * e.deltaY)); this.redraw(); }, { passive: false });
     canvas.addEventListener("contextmenu", (e) => e.preventDefault());
     canvas.addEventListener("webglcontextlost", () => say("The graphics card gave up; load the page again.", true, 600));
-    new ResizeObserver(() => { this.redraw(); this.plots.forEach((p) => p.draw()); }).observe(canvas);
+    // a window of another shape: as long as nobody has turned the camera it stands where everything is seen
+    new ResizeObserver(() => { if (!camera.turned && canvas.clientHeight) this.stage.look(); this.redraw(); this.plots.forEach((p) => p.draw()); }).observe(canvas);
     document.addEventListener("keydown", (e) => {
       if (/^(text|number)$/.test(e.target.type) || e.target.tagName === "SELECT" || (e.target.type === "range" && e.key !== " ")) return;
       if (/^[1-7]$/.test(e.key)) document.getElementById(`camera-${Object.keys(PRESETS)[e.key - 1]}`).click();
