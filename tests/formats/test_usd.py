@@ -41,7 +41,7 @@ def test_places_in_the_world(run, stage, name, body):
     """Points of soft bodies, transforms of rigid ones: both give the places of the run in every frame."""
     from pxr import UsdGeom
 
-    mesh = UsdGeom.Mesh(stage.GetPrimAtPath(f"/two_bodies/{name}/skin"))
+    mesh = UsdGeom.Mesh(stage.GetPrimAtPath(f"/two_bodies/{name}/{name}"))
     used = np.unique(skin(run.cells(0), body))
     for i in range(run.frames):
         matrix = np.array(UsdGeom.XformCache(code(run, i)).GetLocalToWorldTransform(mesh.GetPrim()))  # rows times matrix
@@ -56,7 +56,7 @@ def test_fields_are_primvars_with_units(run, stage):
     from pxr import UsdGeom
 
     used = np.unique(skin(run.cells(0), 1))
-    api = UsdGeom.PrimvarsAPI(stage.GetPrimAtPath("/two_bodies/soft_box/skin"))
+    api = UsdGeom.PrimvarsAPI(stage.GetPrimAtPath("/two_bodies/soft_box/soft_box"))
     for i in range(run.frames):
         assert np.array_equal(np.array(api.GetPrimvar("pressure").Get(code(run, i))), run.field("pressure", i)[used])
         assert np.array_equal(np.array(api.GetPrimvar("velocity").Get(code(run, i))), run.field("velocity", i)[used])
@@ -67,7 +67,7 @@ def test_fields_are_primvars_with_units(run, stage):
 def test_tetrahedra_with_the_stress_of_each(run, stage):
     from pxr import UsdGeom
 
-    inside = UsdGeom.TetMesh(stage.GetPrimAtPath("/two_bodies/soft_box/inside"))
+    inside = UsdGeom.TetMesh(stage.GetPrimAtPath("/two_bodies/soft_box/soft_box_inside"))
     used = np.unique(run.cells(0).tets)
     tets = used[np.array(inside.GetTetVertexIndicesAttr().Get())]
     assert np.array_equal(tets, run.cells(0).tets)
@@ -101,7 +101,7 @@ def test_physics_takes_the_motion_as_given(stage):
 
     ball = stage.GetPrimAtPath("/two_bodies/ball")
     assert UsdPhysics.RigidBodyAPI(ball).GetKinematicEnabledAttr().Get() is True
-    assert stage.GetPrimAtPath("/two_bodies/ball/skin").HasAPI(UsdPhysics.CollisionAPI)
+    assert stage.GetPrimAtPath("/two_bodies/ball/ball").HasAPI(UsdPhysics.CollisionAPI)
     material = UsdPhysics.MaterialAPI(stage.GetPrimAtPath("/two_bodies/ball/material"))
     assert material.GetDynamicFrictionAttr().Get() == 0.25
     assert UsdPhysics.Scene(stage.GetPrimAtPath("/two_bodies/physics")).GetGravityMagnitudeAttr().Get() == pytest.approx(9.81)

@@ -20,7 +20,7 @@ from pliant.formats.glb import INDICES, VERTICES, Glb
 from pliant.formats.tracks import Reel, Track, facts_of, reel_of
 from pliant.look.draw import GLASS
 from pliant.look.source import Film
-from pliant.look.stage import STATIC, Floor, extremes
+from pliant.look.stage import STATIC, extremes, shown_part
 from pliant.look.surface import Shading
 from pliant.record import Run, human
 from pliant.record.runfile import version_here
@@ -30,7 +30,7 @@ VERTEX_BYTES = 32  # of a point in a frame: place, normal, colour
 Z_UP = [-(0.5**0.5), 0.0, 0.0, 0.5**0.5]  # a quarter turn about x (x, y, z, w): z of the run becomes y of glTF
 ROUGH = 0.75
 FLOOR = 0.45  # of the floor that pictures show
-DOWN = np.array([0.0, 0.0, -1.0])
+SQUARE = np.array([[-1.0, -1.0], [1.0, -1.0], [1.0, 1.0], [-1.0, 1.0]])
 
 
 def write_glb(
@@ -201,8 +201,8 @@ class Assembly:
         film: Film = self.reel.film
         around = np.concatenate([extremes(points) for track in self.reel.tracks for points in (track.points[0], track.points[-1])])
         for plane in film.planes:
-            corners = Floor(plane, around, DOWN).corners
-            corners = corners.mean(axis=0) + FLOOR * (corners - corners.mean(axis=0))
+            _, half, centre = shown_part(plane, around)
+            corners = plane.point + (centre + FLOOR * half * SQUARE) @ plane.axes[:2]
             name = film.run.cells(self.reel.frames[0]).bodies.get(plane.body, "plane")
             faces: Ints = np.array([[0, 1, 2], [0, 2, 3]])
             frames = self.reel.frames

@@ -3,8 +3,8 @@
 Metres, kilograms, seconds, z up; a time code is a 24th of a second unless `fps` says otherwise, and samples lie where frames do, also
 between whole time codes. Under the run there is one Xform for each body, with
 
-    skin        Mesh: time samples of points where the shape changes, of the Xform's transform where it does not
-    inside      TetMesh of soft bodies (purpose guide: not drawn unless asked for)
+    NAME        Mesh: time samples of points where the shape changes, of the Xform's transform where it does not
+    NAME_inside TetMesh of soft bodies (purpose guide: not drawn unless asked for)
     primvars    the fields of the run, each with its unit; displayColor: the field that was chosen, as colours
 
 and `contacts` (Points with force, normal and pressure) and `forces` (curves along the forces). Rigid bodies are kinematic
@@ -93,18 +93,25 @@ class Assembly:
             self.scene: Scene | None = Scene.recorded(run.header["scene"])
         except (KeyError, PliantError):
             self.scene = None
+        self.taken = {"physics", "contacts", "forces"}  # names of prims under the run
         self.size = max((float(np.linalg.norm(np.ptp(track.points[0], axis=0))) for track in reel.tracks), default=1.0)
 
     def write(self, body: str | None) -> None:
         """Everything; or one body, without contacts."""
         self._physics()
-        taken: dict[str, int] = {}
         for track in self.reel.tracks:
-            count = taken[track.name] = taken.get(track.name, 0) + 1
-            self._body(track, _name(track.name) + ("" if count == 1 else f"_{count}"))
+            self._body(track, self._free(track.name))
         if body is None:
             self._planes()
             self._contacts()
+
+    def _free(self, name: str) -> str:
+        """A name for a prim under the run that no other has."""
+        wanted = _name(name)
+        tries = [wanted, *(f"{wanted}_{k}" for k in range(2, 2 + len(self.taken)))]
+        found = next(each for each in tries if each not in self.taken)
+        self.taken.add(found)
+        return found
 
     # ---- bodies
 
@@ -113,7 +120,7 @@ class Assembly:
 
         top = UsdGeom.Xform.Define(self.stage, self.root.GetPath().AppendChild(name))
         top.GetPrim().SetCustomDataByKey("pliant:kind", track.kind)
-        mesh = UsdGeom.Mesh.Define(self.stage, top.GetPath().AppendChild("skin"))
+        mesh = UsdGeom.Mesh.Define(self.stage, top.GetPath().AppendChild(name))
         mesh.CreateFaceVertexCountsAttr(np.full(len(track.triangles), 3, np.int32))
         mesh.CreateFaceVertexIndicesAttr(track.triangles.astype(np.int32).ravel())
         mesh.CreateSubdivisionSchemeAttr(UsdGeom.Tokens.none)
@@ -126,7 +133,7 @@ class Assembly:
         else:
             colour.Set(linear(np.array([track.colour]) / 255.0).astype(np.float32))
         cells = self.run.cells(track.frames[0])
-        loose = track.used >= len(self.run.points(track.frames[0]))  # corners of the discs of a cloud: in no array of the run
+        loose = track.used >= self._count(track.frames[0])  # corners of the discs of a cloud: in no array of the run
         if not loose.any():
             self._fields(mesh, track, cells)
         self._inside(top, track, cells)
@@ -169,9 +176,13 @@ class Assembly:
             flat = kind == Sdf.ValueTypeNames.FloatArray
             self._sample(primvar.GetAttr(), track.frames, [np.ascontiguousarray(row.ravel() if flat else row, np.float32) for row in rows])
 
+    def _count(self, i: int) -> int:
+        """Points of a frame."""
+        return int(self.run.frame_meta(i)["counts"]["points"])
+
     def _rows(self, name: str, i: int, cells: Cells) -> np.ndarray:
         """A field at the points of frame i; NaN where that frame does not have it."""
-        where, count = self.run.fields(i).get(name), len(self.run.points(i))
+        where, count = self.run.fields(i).get(name), self._count(i)
         if where is None:
             return np.full(count, np.nan)
         values = np.asarray(self.run.field(name, i), np.float64)
@@ -189,7 +200,7 @@ class Assembly:
             return
         used, local = np.unique(tets[mine], return_inverse=True)
         local = local.reshape(-1, 4)
-        inside = UsdGeom.TetMesh.Define(self.stage, top.GetPath().AppendChild("inside"))
+        inside = UsdGeom.TetMesh.Define(self.stage, top.GetPath().AppendChild(f"{top.GetPath().name}_inside"))
         inside.CreatePurposeAttr(UsdGeom.Tokens.guide)
         inside.CreateTetVertexIndicesAttr(local.astype(np.int32))
         inside.CreateSurfaceFaceVertexIndicesAttr(_outside(local))
@@ -212,7 +223,7 @@ class Assembly:
 
         for plane in self.reel.film.planes:
             name = self.run.cells(self.reel.frames[0]).bodies.get(plane.body, "plane")
-            flat = UsdGeom.Plane.Define(self.stage, self.root.GetPath().AppendChild(_name(name)))
+            flat = UsdGeom.Plane.Define(self.stage, self.root.GetPath().AppendChild(self._free(name)))
             flat.CreateAxisAttr(UsdGeom.Tokens.z)
             flat.CreateWidthAttr(PLANE * self.size)
             flat.CreateLengthAttr(PLANE * self.size)

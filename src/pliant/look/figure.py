@@ -18,7 +18,7 @@ from pliant.look import fields
 from pliant.look.draw import GLASS, View, owners, viewpoint
 from pliant.look.plots import axes_of
 from pliant.look.source import Film, Picture
-from pliant.look.stage import STONE, TILES, Camera, Floor, colour_map, containers, extremes, light_direction, plain_colours
+from pliant.look.stage import STONE, TILES, Camera, colour_map, containers, extremes, light_direction, plain_colours, shown_part
 from pliant.look.surface import face_normals, with_surfels_as_triangles, without_lost_points
 from pliant.record import Run
 
@@ -179,14 +179,14 @@ def _floor(axes: Axes, picture: Picture, around: Floats, camera: Camera) -> None
     from matplotlib.collections import PolyCollection
 
     for plane in picture.planes[:1]:
-        floor = Floor(plane, around, light_direction(camera))
-        count = int(np.ceil(0.5 * floor.half / floor.tile))
-        corner = (np.floor(floor.centre / floor.tile) - count)[:, None, None] + np.indices((2 * count + 1, 2 * count + 1))
-        place = floor.tile * corner.reshape(2, -1).T
-        near = np.linalg.norm(place + 0.5 * floor.tile - floor.centre, axis=1) < 0.5 * floor.half
-        flat = place[near, None] + floor.tile * np.array([[0, 0], [1, 0], [1, 1], [0, 1]])
+        tile, half, centre = shown_part(plane, around)
+        count = int(np.ceil(0.5 * half / tile))
+        corner = (np.floor(centre / tile) - count)[:, None, None] + np.indices((2 * count + 1, 2 * count + 1))
+        place = tile * corner.reshape(2, -1).T
+        near = np.linalg.norm(place + 0.5 * tile - centre, axis=1) < 0.5 * half
+        flat = place[near, None] + tile * np.array([[0, 0], [1, 0], [1, 1], [0, 1]])
         seen = _seen((plane.point + flat.reshape(-1, 2) @ plane.axes[:2]), camera).reshape(-1, 4, 3)
-        odd = np.floor(place[near] / floor.tile + 0.5).sum(axis=1).astype(np.int64) % 2
+        odd = np.floor(place[near] / tile + 0.5).sum(axis=1).astype(np.int64) % 2
         ahead = (seen[..., 2] > 0.0).all(axis=1)
         tiles = np.array(TILES)[odd[ahead]] / 255.0
         axes.add_collection(PolyCollection(list(seen[ahead, :, :2]), facecolors=tiles, edgecolors=tiles, linewidths=0.1, zorder=0))

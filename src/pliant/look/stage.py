@@ -122,12 +122,7 @@ class Floor:
     def __init__(self, plane: Plane, points: Floats, light: Floats) -> None:
         """`points` [m]: what the floor must lie under, over the whole movie."""
         self.plane, self.light = plane, light
-        flat = (points - plane.point) @ plane.axes.T
-        low, high = flat[:, :2].min(axis=0), flat[:, :2].max(axis=0)
-        room = float(np.linalg.norm(np.ptp(flat, axis=0)))
-        self.tile = tile_size(0.15 * room)  # [m]
-        self.half = float(0.5 * (high - low).max() + 0.9 * room)
-        self.centre = 0.5 * (low + high)
+        self.tile, self.half, self.centre = shown_part(plane, points)
         self._paint()
 
     def _paint(self) -> None:
@@ -189,6 +184,14 @@ class Floor:
         cover = [_covered(at[chosen], n) for chosen in (low, ~low)]
         near, far = gaussian_filter(cover[0], 1.6), gaussian_filter(cover[1], 4.5)
         return 1.0 - (1.0 - near) * (1.0 - 0.8 * far)
+
+
+def shown_part(plane: Plane, points: Floats) -> tuple[float, float, Floats]:
+    """Of a plane under points [m]: size of its tiles, half of its side [m], and its middle in its own two directions [m], (2,)."""
+    flat = (points - plane.point) @ plane.axes.T
+    low, high = flat[:, :2].min(axis=0), flat[:, :2].max(axis=0)
+    room = float(np.linalg.norm(np.ptp(flat, axis=0)))
+    return tile_size(0.15 * room), float(0.5 * (high - low).max() + 0.9 * room), 0.5 * (low + high)
 
 
 def tile_size(length: float) -> float:
