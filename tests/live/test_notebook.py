@@ -59,6 +59,7 @@ def test_short_words_in_a_shell(run):
 
 def test_what_is_pressed_shows_its_map():
     found = press({"kind": "box", "size": (0.02, 0.02, 0.02)}, depth="0.1mm", spacing="2mm")
+    assert repr(found).startswith("Pressed box on plane: ") and "\n" not in repr(found)
     html = found._repr_html_()
     assert "data:image/png;base64," in html and f"{found.force:.4g} N" in text_of(html)
 

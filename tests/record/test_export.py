@@ -178,6 +178,8 @@ def test_arrays_as_xarray_reads_them(run, tmp_path, to, needs):
         assert np.array_equal(data["step_energy"], run.series()["energy"])
         assert np.array_equal(data["pair_force"], run.pairs()["force"])
         assert np.array_equal(data["body"], run.cells(0).body)
+        for body in run.cells(0).bodies:
+            assert np.array_equal(data["skin"][np.asarray(data["skin_body"]) == body], skin(run.cells(0), body))
     assert run.to_xarray(frames=[0])["points"].sizes == {"time": 1, "point": len(run.points(0)), "axis": 3}
 
 

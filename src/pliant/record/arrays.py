@@ -13,6 +13,7 @@ from pliant.base import PliantError
 from pliant.disk import TEMPORARY, replacing
 from pliant.record.layout import CELL_TYPES
 from pliant.record.records import Array
+from pliant.record.skin import skin
 
 if TYPE_CHECKING:
     from xarray import Dataset
@@ -94,6 +95,10 @@ def _cells(run: Run, frame: int) -> dict[str, tuple[Any, ...]]:
         if len(block):
             corners = block.reshape(len(block), -1)
             held[name] = ([name[:-1] if name != "vertices" else "vertex", f"corner_{CELL_TYPES[name][1]}"], corners)
+    outside = [skin(cells, body) for body in cells.bodies]
+    if sum(map(len, outside)):
+        held["skin"] = (["face", "corner_3"], np.concatenate(outside), {"long_name": "triangles seen from outside, as numbers of points"})
+        held["skin_body"] = (["face"], np.repeat(np.array(list(cells.bodies), np.int64), [len(part) for part in outside]))
     return held
 
 

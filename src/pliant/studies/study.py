@@ -278,6 +278,9 @@ class Results:
     found: int = 0  # cases that were on disk already
     page: Path | None = None
 
+    def __repr__(self) -> str:
+        return f"Results of {self.study.name or self.folder.name}: {len(self.cases)} cases in {self.folder}"
+
     def _repr_html_(self) -> str:
         from pliant.studies.card import results  # start-up: only notebooks ask for it
 
