@@ -16,11 +16,12 @@ from typing import Any
 import numpy as np
 
 from pliant.base import DamageError
-from pliant.record.layout import BODY, CONNECTIVITY, POINTS, TABLES, Layout, as_bytes
+from pliant.record.layout import BODY, CONNECTIVITY, FRAME_GROUPS, TABLES, Layout, as_bytes
 from pliant.record.records import Array, Spec
 
 LEVEL = 1  # of deflate: higher ones take times the time for a few percent
 SMALL = 1 << 15  # bytes of a dataset that is stored as it is: what filters need besides would be more than they save
+LEAST = 1 << 14  # bytes of a block of contact rows
 WAITING = 64  # blocks that may wait for being written
 WORKERS = min(4, os.cpu_count() or 1)
 
@@ -82,7 +83,14 @@ def _typical(layout: Layout) -> dict[str, int]:
             if place.start is not None and place.rows and not place.dataset.startswith(tuple(TABLES.values())):
                 sizes.setdefault(place.dataset, []).append(place.rows)
     whole = (CONNECTIVITY, BODY)  # one block for each topology
-    return {name: int(np.max(rows) if name in whole else np.median(rows)) for name, rows in sizes.items() if rows or name == POINTS}
+    typical = {name: int(np.max(rows) if name in whole else np.median(rows)) for name, rows in sizes.items()}
+    return {name: max(rows, _least(layout, name)) if name.startswith(FRAME_GROUPS["contact"]) else rows for name, rows in typical.items()}
+
+
+def _least(layout: Layout, name: str) -> int:
+    """Rows of contacts in a block: they are few and differ from frame to frame; a block for each frame would cost more than it saves."""
+    row = int(np.prod(layout.row_shape[name])) * layout.dtypes[name].itemsize
+    return min(LEAST // max(row, 1) + 1, layout.rows[name])
 
 
 def whole_specs(layout: Layout) -> dict[str, Spec]:

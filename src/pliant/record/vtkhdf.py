@@ -137,8 +137,8 @@ def _stored(dataset: h5py.Dataset, each: Blocking) -> index.Stored:
     if not each.rows:
         at = dataset.id.get_offset()
         return index.Stored(0, [(-1 if at is None else at, dataset.id.get_storage_size())])
-    first = lambda k: (k * each.rows, *[0] * (dataset.ndim - 1)) if each.count > 1 else (0,) * dataset.ndim
-    found = [dataset.id.get_chunk_info_by_coord(first(k)) for k in range(each.count)]
+    inner, known = (0,) * (dataset.ndim - 1), dataset.id
+    found = [known.get_chunk_info_by_coord((k * each.rows if each.count > 1 else 0, *inner)) for k in range(each.count)]
     return index.Stored(each.rows, [(block.byte_offset, block.size) for block in found])
 
 
@@ -184,6 +184,7 @@ class _Blocks:
         self.waiting: dict[str, list[Array]] = {}
         self.begin: dict[str, int] = {}
         self.end: dict[str, int] = {}
+        self.targets: dict[str, tuple[Any, tuple[int, ...]]] = {}  # what the library knows datasets by
         self.open: dict[str, tuple[int, Array]] = {}  # number and rows of the block that is being filled
 
     def add(self, dataset: str, start: int, rows: int, array: Array) -> None:
@@ -238,8 +239,11 @@ class _Blocks:
         """A block that is ready."""
         if self.disk.error is not None:
             raise self.disk.error
-        target = self.file[dataset]
-        target.id.write_direct_chunk((row, *[0] * (target.ndim - 1)), data)
+        if dataset not in self.targets:
+            target = self.file[dataset]
+            self.targets[dataset] = target.id, (0,) * (target.ndim - 1)
+        target, inner = self.targets[dataset]
+        target.write_direct_chunk((row, *inner), data)
 
     def _write(self, dataset: str) -> None:
         if waiting := self.waiting.get(dataset):
