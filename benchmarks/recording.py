@@ -1,6 +1,6 @@
 """What recording costs: as a share of the steps of a real world, and piece by piece.
 
-    python benchmarks/recording.py [--tets 88000] [--frames 60] [--steps 100] [--parts]
+    python benchmarks/recording.py [--tets 88000] [--frames 60] [--steps 100] [--parts] [--plain]
 
 The world is a grid of soft balls that land on the ground, run once with explicit and once with implicit steps through the loop of
 `pliant run` and its defaults, a frame every 4 steps. Recording is all that the loop does beside stepping: fields and frames, tables,
@@ -34,6 +34,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--frames", type=int, default=60)
     parser.add_argument("--steps", type=int, default=100, help="of the real world")
     parser.add_argument("--parts", action="store_true", help="measure the recorder alone")
+    parser.add_argument("--plain", action="store_true", help="as before the third format: nothing deflated")
     return parser.parse_args()
 
 
@@ -101,9 +102,9 @@ def share(tets: int, integrator: str, steps: int, folder: Path) -> dict[str, flo
         stepping = [0.0, 0.0]
         step = sim.step
 
-        def timed(*args: float, step=step, spent=stepping):  # type: ignore[no-untyped-def]
+        def timed(*args, step=step, spent=stepping, **named):  # type: ignore[no-untyped-def]
             begin = time.perf_counter(), time.process_time()
-            report = step(*args)
+            report = step(*args, **named)
             spent[0] += time.perf_counter() - begin[0]
             spent[1] += time.process_time() - begin[1]
             return report
@@ -139,6 +140,9 @@ def compare(options: argparse.Namespace) -> None:
 
 def main() -> None:
     options = arguments()
+    if options.plain:
+        publish = vtkhdf.publish
+        vtkhdf.publish = lambda entries, path, patience=0.0, small=False: publish(entries, path, patience)
     parts(options) if options.parts else compare(options)
 
 

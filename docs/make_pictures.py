@@ -8,7 +8,7 @@ from pathlib import Path
 from PIL import Image
 
 from pliant import Scene
-from pliant.look import Camera, draw, from_run, from_simulation, movie
+from pliant.look import Camera, draw, from_run, from_simulation, movie, poster
 from pliant.look.pairs import marks_of
 from pliant.record import Run
 from pliant.shop import scenes
@@ -72,10 +72,10 @@ def make_shapes(folder: Path) -> None:
 
 
 def make_demo(folder: Path) -> None:
-    path = recorded(scenes.make("bowl"), folder)
+    path = recorded(scenes.make("footprint"), folder)
     with Run.open(path) as run:
-        save(draw(from_run(run, run.frames - 1), size=SIZE), "demo.png")
-        movie(run, PICTURES / "demo.gif", fps=12, size=(280, 210), frames=range(0, 81, 4))
+        save(Image.open(poster(run, folder / "demo.png", field="max_pressure", size=(1280, 576))).quantize(255), "demo.png")
+        movie(run, PICTURES / "demo.gif", field="max_pressure", fps=12, size=(320, 240), frames=range(0, run.frames, 5))
     print(f"docs/pictures/demo.gif: {(PICTURES / 'demo.gif').stat().st_size // 1000} kB")
 
 

@@ -282,6 +282,31 @@ def test_export_csv(pliant, run_file, in_folder):
         assert [float(row["kinetic"]) for row in rows] == run.series()["kinetic"].tolist()
 
 
+def test_export_for_programs_that_play(pliant, run_file, in_folder):
+    """glTF by either name, a smaller copy, a figure: what they say, and that frames and speed arrive."""
+    code, out, _ = pliant("export", run_file, "--to", "gltf", "--out", "a", "--frames", "::2", "--speed", "0.5", "--colour", "body")
+    assert code == 0 and out.strip() == "Wrote a.glb."
+    data = (in_folder / "a.glb").read_bytes()
+    facts = json.loads(data[20 : 20 + int.from_bytes(data[12:16], "little")])["asset"]["extras"]
+    assert facts["frames"] == 6 and facts["played at"] == 0.5 and facts["colours"] == "by body"
+    code, out, _ = pliant("export", run_file, "--to", "vtkhdf", "--out", "copy", "--keep", "pressure", "--precision", "1um")
+    assert code == 0 and "cannot be resumed" in out
+    with Run.open("copy.vtkhdf") as copy:
+        assert set(copy.fields(0)) == {"pressure"} and copy.header["precision"] == 1e-6
+    code, out, _ = pliant("figure", run_file, "--time", "0.05", "--svg", "--size", "50x40", "--camera=-30,20", "--out", "f.svg")
+    assert code == 0 and out.strip() == "Wrote f.svg: 50 x 40 mm." and 'width="141.732283pt"' in (in_folder / "f.svg").read_text()
+
+
+@pytest.mark.parametrize("words, said", [
+    (["--to", "gltff"], "did you mean glb"), (["--to", "glb", "--at", "0.1"], "--frames 50:51"), (["--to", "csv", "--frames", "0:1"], "every step"),
+    (["--to", "vtu", "--speed", "2"], "glb, usd"), (["--to", "nc", "--body", "column"], "holds all bodies"), (["--to", "glb", "--frames", "50:"], "chooses none"),
+    (["--to", "glb", "--frames", "a:b"], "FIRST:END:STEP"), (["--to", "glb", "--keep", "pressure"], "--to vtkhdf"),
+])  # fmt: skip
+def test_export_refuses_what_would_do_nothing(pliant, run_file, in_folder, words, said):
+    code, _, err = pliant("export", run_file, *words)
+    assert code == 2 and said in err
+
+
 @pytest.mark.parametrize("colour", COLOURS)
 def test_the_colours_on_offer_are_those_that_can_be_drawn(colour, run_file):
     with Run.open(run_file) as run:

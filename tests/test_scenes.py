@@ -14,6 +14,7 @@ from pliant.simulate import running
 
 SMALL = {
     "bowl": dict(edge=0.05, duration=1.2),
+    "footprint": dict(edge=0.015, detail=0.02, dt=0.01),
     "slope": dict(dt=0.005),
     "column": dict(duration=0.6),
     "cantilever": dict(edge=0.1, duration=2.0),

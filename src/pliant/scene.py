@@ -18,12 +18,14 @@ from pliant.bodies.quasi_rigid.room import ResponseTable
 from pliant.bodies.register import ROOMS, AnyBody, as_recorded
 from pliant.bodies.schema import Body, Load, Material, Motion, Where
 from pliant.paths import changed, get
+from pliant.shown import Shown
 from pliant.spec.fields import NotNegative, Positive, Ratio, Spec, TableLike, Vector
 from pliant.spec.table import Table
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
+    from pliant.record import Run
     from pliant.simulate.simulation import Simulation
     from pliant.spec.typed import AttachmentFields, BodyFields, PairFields, SceneFields, SettingFields
 
@@ -108,7 +110,7 @@ class Change(Spec):
         return next((spec.unit(field, {}) for spec in specs if name == "to" and field in spec.model_fields), None)
 
 
-class Scene(Spec):
+class Scene(Spec, Shown):
     """A world to be: what is in it, what pulls at it, and for how long."""
 
     name: str = "scene"
@@ -189,6 +191,19 @@ class Scene(Spec):
         if sim.scene.contact != "none" and len(sim.scene.bodies) > 1:
             sim.notes += check_start(sim, refuse=False)  # `pliant run` refuses; who writes programs may mean it
         return sim
+
+    def record(self, out: str | Path | None = None, every: float | None = None, overwrite: bool = False) -> Run:
+        """Run to the end into a run file and open it; `every` [s] between frames, a hundredth of the run unless given.
+
+        Default: runs/NAME.vtkhdf, with a number if there is one already.
+        """
+        from pliant.simulate.running import record  # start-up: scenes are read and checked without the kernels
+
+        return record(self, out, every, overwrite)
+
+    def __repr__(self) -> str:
+        bodies = ", ".join(body.name for body in self.bodies) or "no bodies"
+        return f"Scene '{self.name}': {bodies}; dt = {self.dt:g} s, duration = {self.duration:g} s"
 
     def copy_with(self, **values: Unpack[SceneFields]) -> Scene:
         """A copy in which some fields differ, validated."""

@@ -17,7 +17,7 @@ kit = importlib.util.module_from_spec(_spec)
 _spec.loader.exec_module(kit)
 
 CORPUS = Path(__file__).parents[1] / "record" / "corpus"
-VERIFIED = sorted(p for p in CORPUS.iterdir() if p.name.startswith("format2") or p.suffix == ".journal")
+VERIFIED = sorted(p for p in CORPUS.iterdir() if p.name.startswith(("format2", "format3")) or p.suffix == ".journal")
 OLD = [CORPUS / "format1-block.vtkhdf", CORPUS / "format1-finished.vtkhdf"]  # no checksums: wrong numbers cannot be noticed
 
 

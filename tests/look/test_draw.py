@@ -12,7 +12,7 @@ import pytest
 from PIL import Image
 
 from pliant.base import PliantError
-from pliant.look import Camera, still
+from pliant.look import Camera, poster, still
 from pliant.look.draw import draw
 from pliant.look.source import Picture
 from pliant.look.stage import BODIES, COLOURS, RED, STATIC
@@ -163,3 +163,12 @@ def test_no_display_is_needed():
 def test_without_any_driver_a_sentence_says_what_to_install():
     said = drawn_elsewhere(__EGL_VENDOR_LIBRARY_DIRS="/nonexistent")
     assert "apt install libegl1" in said or "colours" in said  # OSMesa may be there; what must not happen is a crash
+
+
+def test_a_poster_has_the_picture_and_the_curve_beside_it(run, tmp_path):
+    made = np.asarray(Image.open(poster(run, tmp_path / "a.png", "kinetic", field="speed", size=(640, 300))))
+    assert made.shape == (300, 640, 3)
+    curve = made[:, 400:].astype(int)
+    assert np.count_nonzero((curve[..., 2] - curve[..., 0]) > 60) > 100, "a blue line on the right"
+    with pytest.raises(PliantError, match="name it .png"):
+        poster(run, tmp_path / "a.pdf")

@@ -100,6 +100,8 @@ def test_a_force_is_not_resolved_in_time_while_half_a_window_tells_more_with_few
     assert short.resolution.time == pytest.approx(0.0) and short.resolution.in_time == "not resolved", "a touch of four steps"
     steady = Forces(Recorded(4e-3, np.full(40, 7.0), 0.02)).strongest()
     assert steady.resolution.in_time == "resolved" and steady.mean == pytest.approx(7.0)
+    held = Forces(Recorded(4e-3, np.full(40, 7.0), 1e-3)).strongest()  # steps that are longer than the window do not part a touch
+    assert held.resolution.in_time == "resolved" and held.resolution.touch == 40
     within = Forces(Recorded(4e-3, blow, 1e-4)).strongest()  # a window within a step
     assert within.resolution.in_time == "not resolved" and within.mean == pytest.approx(within.peak)
 

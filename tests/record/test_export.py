@@ -133,8 +133,81 @@ def test_every_frame_becomes_a_ply(run, tmp_path):
             assert np.array_equal(used[mesh.cells_dict["triangle"]], faces)
 
 
+def test_every_frame_becomes_an_obj(tmp_path):
+    with two_cubes(tmp_path) as run:
+        (path,) = export(run, "obj", tmp_path / "skin", body="curved")
+        mesh = meshio.read(path)
+        used = np.unique(skin(run.cells(0), 1))
+        assert np.array_equal(mesh.points, run.points(0)[used])  # every digit
+        assert volume(mesh.points, mesh.cells_dict["triangle"]) == pytest.approx(1.0, rel=1e-12)
+
+
+def test_series_say_unit_axis_and_time(run, tmp_path):
+    """Comments of ply and obj, field data of vtu as VTK reads it."""
+    vtk = pytest.importorskip("vtkmodules.vtkIOXML", reason="vtk is not installed")
+    for to in ("ply", "obj"):
+        head = export(run, to, tmp_path / "a", frames=[2])[0].read_bytes()[:400].decode(errors="replace")
+        assert all(word in head for word in ("unit m", "up z", "time 0.2 s", "frames per second 10")), to
+    reader = vtk.vtkXMLUnstructuredGridReader()
+    reader.SetFileName(str(export(run, "vtu", tmp_path / "a", frames=[2])[1]))
+    reader.Update()
+    held = reader.GetOutput().GetFieldData()
+    assert held.GetArray("TimeValue").GetValue(0) == run.times[2]
+    assert held.GetArray("metres_per_unit").GetValue(0) == 1.0 and held.GetArray("up_axis").GetValue(0) == 2.0
+    assert b"velocity m/s" in (tmp_path / "a_0002.vtu").read_bytes()
+    assert reader.GetOutput().GetNumberOfPoints() == len(run.points(2))
+
+
+@pytest.mark.parametrize("to, needs", [("nc", "h5netcdf"), ("zarr", "zarr")])
+def test_arrays_as_xarray_reads_them(run, tmp_path, to, needs):
+    """Frames 0 to 2 draw the same cells: all of them, to the last bit."""
+    xarray = pytest.importorskip("xarray", reason="xarray is not installed")
+    pytest.importorskip(needs, reason=f"{needs} is not installed")
+    (path,) = export(run, to, tmp_path / "a", frames=[0, 1, 2])
+    opened = xarray.open_dataset(path, engine="h5netcdf") if to == "nc" else xarray.open_zarr(path, consolidated=False)
+    with opened as data:
+        assert np.array_equal(data["time"], run.times[:3]) and data["time"].attrs.get("units", "s") == "s"
+        assert data.attrs["length_unit"] == "m" and data.attrs["up_axis"] == "z"
+        for i in range(3):
+            assert np.array_equal(data["points"][i], run.points(i))
+            for name in run.fields(i):
+                values = run.field(name, i)
+                assert np.array_equal(np.asarray(data[name][i]).reshape(values.shape), values), name
+        assert data["velocity"].attrs["units"] == "m/s" and data["velocity"].dims == ("time", "point", "axis")
+        assert np.array_equal(data["heat"][2], run.field("heat", 2)) and np.isnan(data["heat"][0]).all()
+        assert np.array_equal(data["step_energy"], run.series()["energy"])
+        assert np.array_equal(data["pair_force"], run.pairs()["force"])
+        assert np.array_equal(data["body"], run.cells(0).body)
+        for body in run.cells(0).bodies:
+            assert np.array_equal(data["skin"][np.asarray(data["skin_body"]) == body], skin(run.cells(0), body))
+    assert run.to_xarray(frames=[0])["points"].sizes == {"time": 1, "point": len(run.points(0)), "axis": 3}
+
+
+def test_what_changes_its_cells_is_no_array(run):
+    pytest.importorskip("xarray", reason="xarray is not installed")
+    with pytest.raises(PliantError, match="frames 0 and 3 .* choose frames from 0 to 2"):
+        run.to_xarray()
+
+
+def test_a_folder_of_somebody_is_not_replaced_by_zarr(run, tmp_path):
+    pytest.importorskip("zarr", reason="zarr is not installed")
+    (tmp_path / "a.zarr").mkdir()
+    (tmp_path / "a.zarr" / "letter").write_text("dear")
+    with pytest.raises(PliantError, match="is no Zarr store"):
+        export(run, "zarr", tmp_path / "a", frames=[0])
+    assert (tmp_path / "a.zarr" / "letter").exists()
+
+
+def test_parquet_gives_back_the_step_table(run, tmp_path):
+    pandas = pytest.importorskip("pandas", reason="pandas is not installed")
+    pytest.importorskip("pyarrow", reason="pyarrow is not installed")
+    (path,) = export(run, "parquet", tmp_path / "a")
+    table = pandas.read_parquet(path)
+    assert np.array_equal(table["energy"], run.series()["energy"]) and np.array_equal(table["momentum_z"], run.series()["momentum"][:, 2])
+
+
 def test_errors(run, tmp_path):
-    with pytest.raises(PliantError, match="'stl'; formats are vtu, ply, csv"):
+    with pytest.raises(PliantError, match="'stl'; formats are vtu, ply, obj, csv, parquet, nc, zarr"):
         export(run, "stl", tmp_path / "a")
     with pytest.raises(PliantError, match="no body 'ball'.*body 0"):
         export(run, "ply", tmp_path / "a", body="ball")

@@ -37,7 +37,7 @@ def _start(
 
 COMMANDS = (
     run.demo, run.run, run.resume, read.info, read.repair, read.export, read.contacts, read.check, run.press, run.response, read.scenes,
-    study.study, proof.refine, proof.reproduce, proof.validate, proof.compare, view.view, view.live, view.report, read.schema,
+    study.study, proof.refine, proof.reproduce, proof.validate, proof.compare, view.view, view.live, view.report, view.figure, read.schema,
     read.cache,
 )  # fmt: skip
 for command in COMMANDS:  # in the order in which --help lists them

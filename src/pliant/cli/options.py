@@ -141,3 +141,17 @@ def parse_settings(items: list[str]) -> dict[str, Any]:
         except Exception:
             values[key] = text
     return values
+
+
+Keep = Annotated[
+    str | None, typer.Option(help="What frames keep, such as positions,pressure (names of fields, contacts); default everything.")
+]
+
+
+def reduction(keep: str | None, precision: str | None = None) -> Any:
+    """What frames leave out, as it was asked for."""
+    from pliant.pressing.quantities import length
+    from pliant.record import Reduction
+
+    names = None if keep is None else tuple(name.strip() for name in keep.split(",") if name.strip())
+    return Reduction(names, 0.0 if precision is None else length("precision", precision))

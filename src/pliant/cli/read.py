@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from pliant.cli.options import Colour, Json, RunFile, say, seconds, tell
+from pliant.cli.options import Colour, Json, Keep, RunFile, reduction, say, seconds, tell
 
 
 def info(path: RunFile, as_json: Json = False) -> None:
@@ -38,22 +38,29 @@ def repair(
 
 def export(
     path: RunFile,
-    to: Annotated[str, typer.Option(help="vtu, ply, csv, png, mp4 or gif.")] = "vtu",
+    to: Annotated[str, typer.Option(help="glb, usd, vtkhdf, vtu, ply, obj, nc, zarr, parquet, csv, png, mp4 or gif.")] = "vtu",
     out: Annotated[Path | None, typer.Option(help="Where to write; default beside the run file.")] = None,
-    body: Annotated[str | None, typer.Option(help="Only this body (ply).")] = None,
+    body: Annotated[str | None, typer.Option(help="Only this body (glb, usd, ply, obj).")] = None,
     colour: Colour = "auto",
     at: Annotated[float | None, typer.Option(parser=seconds, metavar="TIME", help="Time of the picture (png); default the end.")] = None,
+    frames: Annotated[str | None, typer.Option(help="Which frames: FIRST:END:STEP, such as 0:50 or ::5; default all.")] = None,
+    keep: Keep = None,
+    precision: Annotated[str | None, typer.Option(help="How far lengths may be off in a copy (vtkhdf), such as 1um.")] = None,
+    speed: Annotated[float, typer.Option(help="How fast it plays (glb, usd): 0.1 is ten times slower than it happened.")] = 1.0,
     as_json: Json = False,
 ) -> None:
-    """Write a run in another format: VTU series, PLY sequence, CSV of the time series, picture or movie."""
-    from pliant.cli.terminal import export_run
+    """Write a run for another program: glTF and USD with animation, VTU, PLY and OBJ series, NetCDF, Zarr, tables, picture or movie."""
+    from pliant.cli.exporting import export_run
     from pliant.record import Run
 
     with Run.open(path) as opened:
-        written = export_run(opened, to, out, body, colour, at)
+        reduced = reduction(keep, precision) if keep is not None or precision is not None else None
+        written, notes = export_run(opened, to, out, body, colour, at, frames, speed, reduced)
     if as_json:
         tell([str(path) for path in written])
         return
+    for note in notes:
+        say(note)
     say(f"Wrote {written[0]}" + (f" and {len(written) - 1} more." if len(written) > 1 else "."))
 
 

@@ -16,11 +16,13 @@ from pliant.cli.options import (
     Duration,
     FillTimeout,
     Json,
+    Keep,
     SceneName,
     Settings,
     Threads,
     Yes,
     allow,
+    reduction,
     say,
     seconds,
     tell,
@@ -36,11 +38,11 @@ def demo(
     out: Annotated[Path | None, typer.Option(help="Folder for the results.")] = None,
     pictures: Annotated[bool, typer.Option(help="Make a picture and a movie.")] = True,
 ) -> None:
-    """Drop two soft bodies into a rigid bowl, and show what pliant measures. Under a minute, once compiled."""
+    """Press a foot into a soft mat, and show what pliant measures: the pressure under it, and the force. Under a minute, once compiled."""
     from pliant.record.run import free_name
 
-    scene = wanted_scene("bowl", [], None, None, None)
-    _run(scene, free_name((out or Path("runs")) / "demo"), None, 10, pictures, "auto", False)
+    scene = wanted_scene("footprint", [], None, None, None)
+    _run(scene, free_name((out or Path("runs")) / "demo"), None, 10, pictures, "max_pressure", False, curve="force")
 
 
 def run(
@@ -53,6 +55,7 @@ def run(
         float | None, typer.Option(parser=seconds, metavar="TIME", help="Time between frames; default a 100th of the run; 0: every step.")
     ] = None,
     checkpoint_every: Annotated[int, typer.Option(help="Frames between checkpoints, from which a run resumes.")] = 10,
+    keep: Keep = None,
     settings: Settings = None,
     fill_timeout: FillTimeout = None,
     threads: Threads = None,
@@ -71,7 +74,7 @@ def run(
     use_fill_timeout(fill_timeout)
     allow(allow_code, contact, yes)
     made = wanted_scene(scene, settings or [], dt, duration, contact)
-    _run(made, out, every, checkpoint_every, pictures, colour, as_json, overwrite)
+    _run(made, out, every, checkpoint_every, pictures, colour, as_json, overwrite, reduction(keep))
 
 
 def resume(
@@ -114,6 +117,8 @@ def _run(
     colour: str,
     as_json: bool,
     overwrite: bool = False,
+    reduced: Any = None,
+    curve: str | None = None,
 ) -> None:
     from pliant.cli.terminal import size_note
     from pliant.disk import file_stem
@@ -128,12 +133,12 @@ def _run(
     if not as_json:
         _show_log()
     with announce(quiet=as_json):
-        sim, recorder = running.start(scene, target, every, checkpoint_every, overwrite, check_cost)
+        sim, recorder = running.start(scene, target, every, checkpoint_every, overwrite, check_cost, reduced or running.EVERYTHING)
     if not as_json:
         say(f"[bold]{scene.name}[/]: {len(scene.bodies)} bodies, {len(sim.state.x)} nodes, dt = {sim.dt:g} s, {sim.scene.duration:g} s.")
         for note in [*merged(sim.notes), size_note(sim, recorder)]:
             say(f"  {note}")
-    _finish(sim, recorder, pictures, colour, as_json)
+    _finish(sim, recorder, pictures, colour, as_json, curve)
 
 
 def _show_log() -> None:
@@ -146,7 +151,7 @@ def _show_log() -> None:
     logging.getLogger("pliant").setLevel(logging.INFO)
 
 
-def _finish(sim: Any, recorder: Any, pictures: bool, colour: str, as_json: bool) -> None:
+def _finish(sim: Any, recorder: Any, pictures: bool, colour: str, as_json: bool, curve: str | None = None) -> None:
     """Run to the end with a progress bar, make pictures, print the summary, exit with the right code."""
     from pliant.base import DiskError
     from pliant.cli.terminal import leave_pictures, progress_bar, summary_facts, summary_table
@@ -156,7 +161,7 @@ def _finish(sim: Any, recorder: Any, pictures: bool, colour: str, as_json: bool)
     with announce(quiet=as_json), progress_bar(sim, hidden=as_json) as update:
         outcome = running.run(sim, recorder, update)
     wanted = pictures and outcome.status != "interrupted"  # who stops a run does not want to wait for a movie
-    made = leave_pictures(outcome, colour, say=(lambda text: None) if as_json else say) if wanted else []
+    made = leave_pictures(outcome, colour, say=(lambda text: None) if as_json else say, curve=curve) if wanted else []
     facts = summary_facts(outcome, made)
     tell(facts) if as_json else summary_table(outcome, facts)
     if outcome.trouble:

@@ -30,7 +30,7 @@ MOST_PEAKS = 8  # pairs in the table of the hardest contacts
 def size_note(sim: Simulation, recorder: Recorder) -> str:
     """How large the run file will be, in a sentence."""
     frames, size = expected_size(sim, recorder.header["every"], recorder.header["checkpoint_every"])
-    return f"{frames} frames, about {human(size)}, in {recorder.path}."
+    return f"{frames} frames, about {human(size)} while it runs and less at its end, in {recorder.path}."
 
 
 @contextmanager
@@ -77,16 +77,17 @@ def _length(metres: float) -> str:
     return f"{1000 * metres:.2f} mm" if metres < 0.1 else f"{metres:.3f} m"
 
 
-def leave_pictures(outcome: Outcome, colour: str, say: Callable[[str], None]) -> list[Path]:
-    """A still and a short movie beside the run file; a sentence instead if this machine cannot draw."""
-    from pliant.look import movie, still
+def leave_pictures(outcome: Outcome, colour: str, say: Callable[[str], None], curve: str | None = None) -> list[Path]:
+    """A still, with a curve if one is named, and a short movie beside the run file; a sentence instead if this machine cannot draw."""
+    from pliant.look import movie, poster, still
 
     with Run.open(outcome.path) as run:
         if run.frames == 0:
             return []
         try:
             say("Drawing ...")
-            made = [still(run, outcome.path.with_suffix(".png"), field=colour)]
+            png = outcome.path.with_suffix(".png")
+            made = [still(run, png, field=colour) if curve is None else poster(run, png, curve, field=colour)]
             if run.frames > 1:
                 made.append(movie(run, outcome.path.with_suffix(".mp4"), field=colour))
             return made
@@ -297,22 +298,3 @@ def parted_text(rows: list[dict[str, Any]]) -> str:
         for r in rows[:MOST_PARTED]
     ]
     return "\n".join(shown + ([f"{len(rows) - MOST_PARTED} more pairs parted."] if len(rows) > MOST_PARTED else []))
-
-
-def export_run(run: Run, to: str, out: Path | None, body: str | None, colour: str, at: float | None) -> list[Path]:
-    """Write a run in another format; returns what was written."""
-    known = ("vtu", "ply", "csv", "png", "mp4", "gif")
-    if to not in known:
-        raise PliantError(f"A run cannot be exported to '{to}': {nearest(to, known)}")
-    target = out or run.path.with_suffix("." + to)
-    if to == "png":
-        from pliant.look import still
-
-        return [still(run, target, time=at, field=colour)]
-    if to in ("mp4", "gif"):
-        from pliant.look import movie
-
-        return [movie(run, target, field=colour)]
-    from pliant.record import export
-
-    return export(run, to, out or run.path.with_suffix(""), body=body)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
 
     from pliant.live.server import Server
 
-from pliant.cli.options import AllowCode, Contact, Dt, RunFile, SceneName, Settings, Yes, allow, say, wanted_scene
+from pliant.cli.options import AllowCode, Contact, Dt, RunFile, SceneName, Settings, Yes, allow, say, seconds, wanted_scene
 
 Host = Annotated[str, typer.Option(help="Address to listen at; another than this machine's own shows the page to the network.")]
 Port = Annotated[int | None, typer.Option(help="Port; default the first free one from 8700 on, 0: any that is free.")]
@@ -22,24 +23,26 @@ Colour = Annotated[str, typer.Option(help="What colours bodies at first: pressur
 
 
 def view(
-    path: RunFile,
+    paths: Annotated[list[Path], typer.Argument(metavar="RUN...", help="A run file; several are shown beside each other.")],
     html: Annotated[Path | None, typer.Option(help="Write one html file that plays without a server, and stop.")] = None,
     host: Host = "127.0.0.1",
     port: Port = None,
     colour: Colour = "auto",
     browser: Browser = True,
 ) -> None:
-    """Play a run in the browser: time line, fields, contacts, cuts, curves. Ctrl-C ends it."""
+    """Play a run in the browser: time line, fields, contacts, cuts, curves; several beside each other, at one time. Ctrl-C ends it."""
     from pliant.live.html import write_page
     from pliant.live.reel import Reel, serve
     from pliant.record import Run, human
 
-    with Run.open(path) as run:
+    with ExitStack() as opened:
+        runs = [opened.enter_context(Run.open(path)) for path in paths]
         if html is not None:
-            written = write_page(Reel(run, colour), html)
+            reels = [Reel(run, colour) for run in runs]
+            written = write_page(reels if len(reels) > 1 else reels[0], html)
             say(f"Wrote {written}, {human(written.stat().st_size)}: open it in any browser, no server and no network needed.")
             return
-        with serve(run, colour, host, port) as server:
+        with serve(runs, colour, host, port) as server:
             stay(server, browser)
 
 
@@ -78,6 +81,53 @@ def live(
         if not session.close(GRACE):
             say("It was in the middle of a step or of compiling, which is given up; what was recorded is saved.")
             leave()
+
+
+def figure(
+    path: RunFile,
+    time: Annotated[float | None, typer.Option(parser=seconds, metavar="TIME", help="When, such as 0.3; default the end.")] = None,
+    pdf: Annotated[bool, typer.Option("--pdf", help="As .pdf, which is the default.")] = False,
+    svg: Annotated[bool, typer.Option("--svg", help="As .svg.")] = False,
+    out: Annotated[Path | None, typer.Option(help="File to write (.pdf, .svg, .eps, .png); default RUN_figure beside the run.")] = None,
+    colour: Colour = "auto",
+    size: Annotated[str, typer.Option(help="Width and height in millimetres, such as 85x64.")] = "85x64",
+    camera: Annotated[
+        str | None, typer.Option(help="AZIMUTH,ELEVATION in degrees; or X,Y,Z,FX,FY,FZ in metres: where it stands and looks.")
+    ] = None,
+    colours: Annotated[str, typer.Option(help="viridis, cividis, grey or pliant.")] = "viridis",
+    limits: Annotated[str | None, typer.Option(help="LOW,HIGH of the colours in SI units, such as 0,20000.")] = None,
+    curve: Annotated[str | None, typer.Option(help="A curve beside it: force, energy, depth, or a column of the steps.")] = None,
+    transparent: Annotated[bool, typer.Option("--transparent", help="Nothing behind the bodies, no floor.")] = False,
+    title: Annotated[bool, typer.Option(help="Name and time in the figure.")] = False,
+) -> None:
+    """Draw a figure for a paper: vectors in exact millimetres, camera by numbers, colours for any eyes."""
+    from pliant.base import PliantError
+    from pliant.look.figure import figure as draw
+    from pliant.look.stage import Camera
+    from pliant.record import Run
+
+    if pdf and svg:
+        raise PliantError("--pdf and --svg: choose one")
+    place = None if camera is None else tuple(_numbers("camera", camera, (2, 6)))
+    view = place if place is None or len(place) == 2 else Camera(place[:3], place[3:])  # type: ignore[arg-type]
+    target = out or path.with_name(f"{path.stem}_figure" + (".svg" if svg else ".pdf"))
+    wide, high = _numbers("size", size.replace("x", ","), (2,))
+    span = None if limits is None else tuple(_numbers("limits", limits, (2,)))
+    with Run.open(path) as run:
+        written = draw(run, target, time, colour, (wide, high), view, span, colours, transparent, title=title, curve=curve)  # type: ignore[arg-type]
+    say(f"Wrote {written}: {wide:g} x {high:g} mm.")
+
+
+def _numbers(name: str, text: str, counts: tuple[int, ...]) -> list[float]:
+    from pliant.base import PliantError
+
+    try:
+        found = [float(part) for part in text.split(",")]
+    except ValueError:
+        found = []
+    if len(found) not in counts:
+        raise PliantError(f"--{name} {text}: give {' or '.join(map(str, counts))} numbers with commas between them")
+    return found
 
 
 def leave() -> None:

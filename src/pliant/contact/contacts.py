@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from pliant.base import Floats, Ints
+from pliant.shown import Shown
 from pliant.world.motion import Rows
 
 
@@ -69,8 +70,8 @@ class Later:
         setattr(contacts, self.name, value)
 
 
-@dataclass
-class Contacts:
+@dataclass(repr=False)
+class Contacts(Shown):
     """All contacts of a step."""
 
     a: Ints  # (r,) body that owns the point or first edge
@@ -90,6 +91,10 @@ class Contacts:
 
     def __len__(self) -> int:
         return len(self.a)
+
+    def __repr__(self) -> str:
+        x, y, z = self.total_force if len(self) else (0.0, 0.0, 0.0)
+        return f"Contacts: {len(self)} rows, total force ({x:.4g}, {y:.4g}, {z:.4g}) N on a"
 
     @staticmethod
     def none(dt: float = np.nan) -> Contacts:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from threading import Lock
 from typing import Any
 
@@ -11,7 +12,7 @@ from pliant.base import PliantError
 from pliant.contact.contacts import Contacts
 from pliant.live import shown
 from pliant.live.curves import run_curves
-from pliant.live.html import page
+from pliant.live.html import beside, page
 from pliant.live.pack import pack
 from pliant.live.server import BYTES, Server
 from pliant.live.shown import hierarchy
@@ -23,6 +24,7 @@ from pliant.measure.forces import Forces, headline, milliseconds
 from pliant.record import Run
 from pliant.record.snapshot import thaw
 
+HTML = "text/html; charset=utf-8"
 MOST_PAIRS = 8  # whose contact is told in words
 LOOKED_AT = 24  # frames that ranges of colours are chosen from
 
@@ -30,9 +32,12 @@ LOOKED_AT = 24  # frames that ranges of colours are chosen from
 class Reel:
     """Frames of a run as the page wants them. Several clients may ask at once; the file is read by one of them at a time."""
 
-    def __init__(self, run: Run, field: str = "auto") -> None:
+    def __init__(self, run: Run, field: str = "auto", frames: Sequence[int] | None = None) -> None:
+        """Of all frames, or of some; the page numbers them from 0 on."""
         self.run, self._film, self._lock = run, Film(run), Lock()
-        chosen = np.unique(np.linspace(0, run.frames - 1, min(LOOKED_AT, run.frames)).round().astype(int)).tolist()
+        self._shown = [run.index(i) for i in (range(run.frames) if frames is None else frames)]
+        looked = np.linspace(0, len(self._shown) - 1, min(LOOKED_AT, len(self._shown))).round().astype(int)
+        chosen = [self._shown[k] for k in np.unique(looked).tolist()]
         pictures = [self._film.picture(i) for i in chosen]
         last = pictures[-1]
         names = fields.offered(set().union(*(picture.point_fields for picture in pictures)))
@@ -41,8 +46,8 @@ class Reel:
         start = fields.choose(field, last.point_fields, last.kinds)
         camera = framed(self.survey.around, shown.WINDOW)
         self.words: dict[str, Any] = shown.words(last, self.survey, containers(last, camera)) | {
-            "kind": "run", "times": run.times, "steps": run.steps, "field": start, "curves": run_curves(run),
-            "topologies": [run.topology_number(i) for i in range(run.frames)], "status": run.status, "looked": len(chosen),
+            "kind": "run", "times": run.times[self._shown], "steps": run.steps[self._shown], "field": start, "curves": run_curves(run),
+            "topologies": [run.topology_number(i) for i in self._shown], "status": run.status, "looked": len(chosen),
             "notes": [*_contact_words(run), *(f"Changed by hand at {order.words}" for order in run.orders), *run.notes],
         }  # fmt: skip
 
@@ -68,20 +73,20 @@ class Reel:
         known: list[int] = self.words["topologies"]
         if number not in known:
             raise PliantError(f"there is no topology {number} in {self.run.path.name}")
-        return known.index(number)
+        return self._shown[known.index(number)]
 
     def frame(self, i: int, chosen: list[str], small: bool = False, common: bool = False) -> bytes:
         """Frame i with the values of chosen fields; `small`: in 16 bits; `common`: with what bodies have in common."""
-        if not 0 <= i < self.run.frames:
-            raise PliantError(f"there is no frame {i}: the run has {self.run.frames}")
+        if not 0 <= i < len(self._shown):
+            raise PliantError(f"there is no frame {i}: the page has {len(self._shown)}")
         unknown = [name for name in chosen if name not in self.fields]
         if unknown:
             raise PliantError(f"there is no field {unknown[0]!r}; there are {', '.join(self.fields)}")
         with self._lock:
-            picture, contacts = self._picture(i, chosen)
+            picture, contacts = self._picture(self._shown[i], chosen)
             both = shown.in_common(picture) if common else None
         meta = {
-            "frame": i, "time": picture.time, "step": int(self.run.steps[i]), "topology": self.words["topologies"][i],
+            "frame": i, "time": picture.time, "step": int(self.words["steps"][i]), "topology": self.words["topologies"][i],
             "contacts": len(contacts), "inverted": len(picture.inverted),
             "pairs": picture.marks.counts if picture.marks is not None else None,
             "common": None if both is None else shown.volumes(picture, both),
@@ -110,17 +115,27 @@ def _contact_words(run: Run) -> list[str]:
 # ---- `pliant view`: a recorded run in the browser
 
 
-def serve(run: Run, field: str = "auto", host: str = "127.0.0.1", port: int | None = None) -> Server:
-    """A server that shows a run until it is closed."""
-    reel = Reel(run, field)
+def serve(runs: Run | Sequence[Run], field: str = "auto", host: str = "127.0.0.1", port: int | None = None) -> Server:
+    """A server that shows a run, or several beside each other, until it is closed."""
+    shown_ = [runs] if isinstance(runs, Run) else list(runs)
+    reels = [Reel(run, field) for run in shown_]
+
+    def reel(asked: Mapping[str, str]) -> Reel:
+        k = int(asked.get("run", "0"))
+        if not 0 <= k < len(reels):
+            raise PliantError(f"there is no run {k}: {len(reels)} are shown")
+        return reels[k]
+
     chosen = lambda asked: [] if (name := asked.get("field", "body")) == "body" else [name]
+    first = page() if len(reels) == 1 else beside([""] * len(reels))
     return Server(
         {
-            "/": lambda asked: ("text/html; charset=utf-8", page().encode()),
-            "/manifest": lambda asked: (BYTES, reel.manifest()),
-            "/topology": lambda asked: (BYTES, reel.topology(int(asked["number"]))),
-            "/hierarchy": lambda asked: (BYTES, reel.hierarchy(int(asked["number"]))),
-            "/frame": lambda asked: (BYTES, reel.frame(int(asked["number"]), chosen(asked), common=asked.get("common") == "1")),
+            "/": lambda asked: (HTML, first.encode()),
+            "/one": lambda asked: (HTML, page().encode()),
+            "/manifest": lambda asked: (BYTES, reel(asked).manifest()),
+            "/topology": lambda asked: (BYTES, reel(asked).topology(int(asked["number"]))),
+            "/hierarchy": lambda asked: (BYTES, reel(asked).hierarchy(int(asked["number"]))),
+            "/frame": lambda asked: (BYTES, reel(asked).frame(int(asked["number"]), chosen(asked), common=asked.get("common") == "1")),
         },
         host=host,
         port=port,

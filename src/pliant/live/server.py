@@ -39,7 +39,7 @@ Obey = Callable[[dict[str, Any]], dict[str, Any]]
 
 BYTES = "application/octet-stream"
 HEADERS = {
-    "Cache-Control": "no-store", "X-Content-Type-Options": "nosniff", "X-Frame-Options": "DENY", "Referrer-Policy": "no-referrer",
+    "Cache-Control": "no-store", "X-Content-Type-Options": "nosniff", "X-Frame-Options": "SAMEORIGIN", "Referrer-Policy": "no-referrer",
 }  # fmt: skip
 
 

@@ -16,7 +16,7 @@ from pliant.detect.tree import Tree
 from pliant.look import fields
 from pliant.look.pairs import STATES, Marks
 from pliant.look.source import NO_POINTS, Picture
-from pliant.look.stage import AZIMUTH, BACKGROUND, COLOURS, ELEVATION, TILES, VIEW_ANGLE, extremes, framed, plain_colours, tile_size
+from pliant.look.stage import AZIMUTH, BACKGROUND, COLOURS, ELEVATION, TILES, VIEW_ANGLE, extremes, framed, plain_colours, shown_part
 from pliant.look.surface import Shading, surfel_shapes
 from pliant.measure.intersection import Intersection, intersection
 
@@ -100,14 +100,8 @@ def _field(picture: Picture, name: str, limits: tuple[float, float]) -> dict[str
 
 
 def _floor(plane: Any, around: Floats) -> dict[str, Any]:
-    flat = (around - plane.point) @ plane.axes.T
-    room = float(np.linalg.norm(np.ptp(flat, axis=0)))
-    low, high = flat[:, :2].min(axis=0), flat[:, :2].max(axis=0)
-    half = float(0.5 * (high - low).max() + 0.9 * room)
-    return {
-        "body": plane.body, "point": plane.point, "axes": plane.axes, "centre": 0.5 * (low + high), "half": half,
-        "tile": tile_size(0.15 * room),
-    }  # fmt: skip
+    tile, half, centre = shown_part(plane, around)
+    return {"body": plane.body, "point": plane.point, "axes": plane.axes, "centre": centre, "half": half, "tile": tile}
 
 
 # ------------------------------------------------------------------------------------------------ arrays

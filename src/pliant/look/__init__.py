@@ -1,8 +1,10 @@
 """Pictures, movies and plots of simulations and runs. pyvista, matplotlib and ffmpeg are loaded when something is drawn."""
 
 from pliant.look.draw import draw, still
+from pliant.look.figure import figure
 from pliant.look.movie import movie
 from pliant.look.plots import plot_depths, plot_energies, plot_forces, plots
+from pliant.look.poster import poster
 from pliant.look.source import Picture, from_run, from_simulation
 from pliant.look.stage import Camera
 
@@ -10,6 +12,7 @@ __all__ = [
     "Camera",
     "Picture",
     "draw",
+    "figure",
     "from_run",
     "from_simulation",
     "movie",
@@ -17,5 +20,6 @@ __all__ = [
     "plot_energies",
     "plot_forces",
     "plots",
+    "poster",
     "still",
 ]

@@ -75,7 +75,7 @@ def _colour_bar(image: Image.Image, pen: ImageDraw, scale: Scale, width: int, he
     room = max(pen.textlength(label, small) for label in labels)
     thick, tall = round(0.9 * unit), round(0.44 * height)
     left, top = round(width - 1.6 * unit - room - thick), round(3.2 * unit)
-    ramp = colour_map(np.linspace(1.0, 0.0, tall))[:, None].repeat(thick, axis=1)
+    ramp = colour_map(np.linspace(1.0, 0.0, tall), scale.colours)[:, None].repeat(thick, axis=1)
     image.paste(Image.fromarray(ramp), (left, top))
     for label, at in zip(labels, np.linspace(top + tall - 1, top, len(labels)), strict=True):
         pen.line([(left + thick, at), (left + thick + 0.25 * unit, at)], QUIET)

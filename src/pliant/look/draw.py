@@ -239,8 +239,7 @@ class Canvas:
     def _colours(self, picture: Picture) -> np.ndarray:
         """Colour of every point, (P, 3) bytes."""
         plain = plain_colours(picture, by_field=self.scale is not None)
-        owner = np.full(len(picture.points), -1, np.int64)
-        owner[picture.triangles] = picture.triangle_body[:, None]
+        owner = owners(picture)
         clear = {body for body, name in picture.names.items() if name in self.transparent}
         table = np.array([*(STONE if body in clear else colour for body, colour in plain.items()), (0, 0, 0)], np.uint8)
         colours = table[_rank(owner, list(plain))]
@@ -248,7 +247,7 @@ class Canvas:
             values = fields.values(picture, self.scale.field)
             painted = fields.coloured_bodies(picture, self.scale.field) - clear
             shown = np.isin(owner, list(painted)) & np.isfinite(values)
-            colours[shown] = colour_map(self.scale.fraction(values[shown]))
+            colours[shown] = colour_map(self.scale.fraction(values[shown]), self.scale.colours)
         return colours
 
     def _show_creases(self, points: Floats, creases: Ints) -> None:
@@ -309,6 +308,13 @@ class Canvas:
         if name.startswith("glass"):
             actor.prop.culling = "front" if name == "glass, far side" else "back"
         return actor
+
+
+def owners(picture: Picture) -> Ints:
+    """Body of each point that a triangle has, -1 for others, (P,)."""
+    owner = np.full(len(picture.points), -1, np.int64)
+    owner[picture.triangles] = picture.triangle_body[:, None]
+    return owner
 
 
 def _rank(values: Ints, known: Sequence[int]) -> Ints:

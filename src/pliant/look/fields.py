@@ -122,6 +122,7 @@ class Scale:
     field: str
     low: float
     high: float
+    colours: str = "pliant"  # name of a map of `stage.py`
 
     @property
     def _prefix(self) -> tuple[float, str]:

@@ -8,13 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pliant.base import Floats, PliantError
+from pliant.base import Floats, PliantError, nearest
 from pliant.disk import make_folder, replacing
 from pliant.look.stage import BODIES
 from pliant.measure.pairs import pair_series
 from pliant.measure.windows import running_means
 from pliant.record import Run
+from pliant.record.arrays import UNITS
 from pliant.record.orders import from_lowest
+from pliant.record.table import Table, split_columns
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -40,7 +42,7 @@ def plots(run: Run, stem: str | Path) -> list[Path]:
         written.append(plot_forces(run, stem.with_name(stem.name + "_force.png")))
     if "max_depth" in known:
         written.append(plot_depths(run, stem.with_name(stem.name + "_depth.png")))
-    if {"momentum", "angular_momentum"} <= known.keys():
+    if "momentum" in known and "angular_momentum" in known:
         written.append(plot_momenta(run, stem.with_name(stem.name + "_momentum.png")))
     return written
 
@@ -65,7 +67,7 @@ def plot_energies(run: Run, path: str | Path) -> Path:
 def plot_momenta(run: Run, path: str | Path) -> Path:
     """Linear and angular momentum of everything that can move, over time."""
     series = run.series()
-    if not {"momentum", "angular_momentum"} <= series.keys():
+    if not ("momentum" in series and "angular_momentum" in series):
         raise PliantError(_lacks(run, "momenta", ("momentum", "angular_momentum"), series))
     time = _time(run, series)
     figure, panels = _figure(2)
@@ -126,6 +128,55 @@ def plot_pair(run: Run, a: str, b: str, path: str | Path, window: float | None =
     panels[1].set_ylabel("area [cm²]")
     panels[2].plot(time, found["pressure"], color=_colour(0))
     return _finish(figure, panels[2], run, "peak pressure [Pa]", path)
+
+
+def axes_of(run: Run, what: str, pair: tuple[str, str] | None = None, axes: Axes | None = None) -> Axes:
+    """A curve over time in axes of matplotlib: of a pair (force, pressure, area, ...), of all pairs (force), or of the table of steps."""
+    if axes is None:
+        from matplotlib import pyplot
+
+        _, axes = pyplot.subplots(figsize=(7.0, 3.6), layout="constrained")
+    series = run.series()
+    for label, (time, values) in _curves(run, what, pair, series).items():
+        known = np.isfinite(values)
+        axes.plot(time[known], values[known], label=label, color=_colour(len(axes.lines)), linestyle=_dashes(len(axes.lines)))
+    axes.set(xlabel="time [s]", ylabel=_label(what), title=str(run.header.get("name") or run.path.stem))
+    axes.grid(color="0.9", linewidth=0.8)
+    axes.spines[["top", "right"]].set_visible(False)
+    _mark([axes], run)
+    if axes.get_legend_handles_labels()[1]:
+        axes.legend(frameon=False, fontsize=9)
+    return axes
+
+
+def _curves(run: Run, what: str, pair: tuple[str, str] | None, series: Table) -> dict[str, tuple[Floats, Floats]]:
+    """Curves with their labels, each as times and values."""
+    if pair is not None:
+        found = pair_series(run, *pair)
+        name = {"force": "mean_force"}.get(what, what)
+        if name not in found:
+            raise PliantError(f"{run.path} has no '{what}' of {pair[0]} and {pair[1]}: {nearest(what, ['force', *found])}")
+        values = found[name] if found[name].ndim == 1 else np.linalg.norm(found[name], axis=1)
+        return {f"{pair[0]} – {pair[1]}": (found["time"], values)}
+    time = _time(run, series)
+    if what == "force":
+        return {label: (time, force) for label, force in pair_forces(run.pairs(), time, series.get("dt"), run.cells(-1).bodies).items()}
+    if what == "energy":
+        names = [n for n in ENERGIES if n in series and (not n.endswith("_work") or np.any(series[n]))]
+        return {ENERGIES[n]: (time, from_lowest(time, series[n], run.orders) if n == "gravity" else series[n]) for n in names}
+    name = {"depth": "max_depth"}.get(what, what)
+    if name not in series:
+        raise PliantError(f"{run.path} has no '{what}' to plot: {nearest(what, ['force', 'energy', 'depth', *series])}")
+    if series[name].ndim == 1:
+        return {"_": (time, series[name])}  # matplotlib leaves names that begin so out of legends
+    return {axis: (time, values) for axis, values in split_columns(name, series[name]).items()}
+
+
+def _label(what: str) -> str:
+    """Of the upright axis, with the unit."""
+    unit = {"energy": "J", "depth": "m"}.get(what, UNITS.get(what, ""))
+    words = {"force": "contact force, mean", "pressure": "peak pressure"}.get(what, what.replace("_", " "))
+    return f"{words} [{unit}]" if unit else words
 
 
 def plot_depths(run: Run, path: str | Path) -> Path:

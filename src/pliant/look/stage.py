@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pliant.base import Floats, Ints, PliantError
+from pliant.base import Floats, Ints, PliantError, nearest
 from pliant.bodies.register import room_of
 from pliant.look.source import Picture, Plane
 
@@ -29,10 +29,21 @@ SHADOW = 0.26  # how dark
 SPREAD = np.array([[i, j, k] for i in (-1, 0, 1) for j in (-1, 0, 1) for k in (-1, 0, 1) if (i, j, k) != (0, 0, 0)])
 
 
-def colour_map(fraction: Floats) -> np.ndarray:
+# Besides: maps whose brightness grows all the way, which can be told apart with any eyes and in grey; the page has the same.
+MAPS = {
+    "pliant": COLOURS,
+    "viridis": ((68, 1, 84), (65, 68, 135), (42, 120, 142), (34, 168, 132), (122, 209, 81), (253, 231, 37)),
+    "cividis": ((0, 34, 78), (53, 69, 108), (102, 105, 112), (148, 142, 119), (200, 184, 102), (254, 232, 56)),
+    "grey": ((45, 45, 45), (85, 85, 85), (125, 125, 125), (165, 165, 165), (205, 205, 205), (240, 240, 240)),
+}  # fmt: skip
+
+
+def colour_map(fraction: Floats, colours: str = "pliant") -> np.ndarray:
     """Colours of fractions 0 to 1, (n, 3) bytes."""
-    stops = np.linspace(0.0, 1.0, len(COLOURS))
-    table = np.array(COLOURS, np.float64)
+    if colours not in MAPS:
+        raise PliantError(f"There are no colours '{colours}': {nearest(colours, MAPS)}")
+    table = np.array(MAPS[colours], np.float64)
+    stops = np.linspace(0.0, 1.0, len(table))
     return np.stack([np.interp(fraction, stops, table[:, k]) for k in range(3)], axis=-1).round().astype(np.uint8)
 
 
@@ -111,12 +122,7 @@ class Floor:
     def __init__(self, plane: Plane, points: Floats, light: Floats) -> None:
         """`points` [m]: what the floor must lie under, over the whole movie."""
         self.plane, self.light = plane, light
-        flat = (points - plane.point) @ plane.axes.T
-        low, high = flat[:, :2].min(axis=0), flat[:, :2].max(axis=0)
-        room = float(np.linalg.norm(np.ptp(flat, axis=0)))
-        self.tile = tile_size(0.15 * room)  # [m]
-        self.half = float(0.5 * (high - low).max() + 0.9 * room)
-        self.centre = 0.5 * (low + high)
+        self.tile, self.half, self.centre = shown_part(plane, points)
         self._paint()
 
     def _paint(self) -> None:
@@ -178,6 +184,14 @@ class Floor:
         cover = [_covered(at[chosen], n) for chosen in (low, ~low)]
         near, far = gaussian_filter(cover[0], 1.6), gaussian_filter(cover[1], 4.5)
         return 1.0 - (1.0 - near) * (1.0 - 0.8 * far)
+
+
+def shown_part(plane: Plane, points: Floats) -> tuple[float, float, Floats]:
+    """Of a plane under points [m]: size of its tiles, half of its side [m], and its middle in its own two directions [m], (2,)."""
+    flat = (points - plane.point) @ plane.axes.T
+    low, high = flat[:, :2].min(axis=0), flat[:, :2].max(axis=0)
+    room = float(np.linalg.norm(np.ptp(flat, axis=0)))
+    return tile_size(0.15 * room), float(0.5 * (high - low).max() + 0.9 * room), 0.5 * (low + high)
 
 
 def tile_size(length: float) -> float:

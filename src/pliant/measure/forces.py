@@ -127,16 +127,17 @@ class Forces:
         single = self.single[rows]
         top = int(np.argmax(single))
         held = {name: values[rows] for name, values in pairs.items()}
-        judged = resolution(held, self.dt[step], over, half, steps, _touch(self.time[step], at, wide), resolvable)
+        judged = resolution(held, self.dt[step], over, half, steps, _touch(self.time[step], self.dt[step], at, wide), resolvable)
         return Peak(
             a, b, mean, at, wide, half, steps, float(single[top]), float(self.time[step[top]]), np.sum(force.T * dt, axis=1),
             float(self.time[step[0]]), float(self.time[step[-1]]), judged,
         )  # fmt: skip
 
 
-def _touch(times: Floats, at: float, window: float) -> int:
-    """Steps of the touch that a window ends in or with; breaks shorter than the window do not part them."""
-    part = np.concatenate([[0], np.cumsum(np.diff(times) > window)])
+def _touch(times: Floats, dt: Floats, at: float, window: float) -> int:
+    """Steps of the touch that a window ends in or with; breaks shorter than the window do not part them, nor do steps longer than it."""
+    breaks = np.diff(times) - dt[1:]
+    part = np.concatenate([[0], np.cumsum(breaks > np.maximum(window, 1e-6 * dt[1:]))])
     return int(np.count_nonzero(part == part[max(int(np.searchsorted(times, at, side="right")) - 1, 0)]))
 
 

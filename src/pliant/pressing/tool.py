@@ -104,6 +104,15 @@ class Pressed:
             "notes": list(self.notes),
         }  # fmt: skip
 
+    def __repr__(self) -> str:
+        a, b = (thing.name for thing in self.things)
+        return f"Pressed {a} on {b}: {self.force:.4g} N on {1e4 * self.area:.4g} cm², mean {1e-3 * self.mean:.4g} kPa, {self.result.status}"
+
+    def _repr_html_(self) -> str:
+        from pliant.pressing.card import html_of  # start-up: only notebooks ask for it
+
+        return html_of(self)
+
     def save(self, folder: str | Path, sensor: tuple[int, int] | None = None) -> list[Path]:
         """Pictures, the map as PNG and CSV, both surfaces as PLY, and the facts; returns the files."""
         return save(self, Path(folder), sensor)

@@ -3,6 +3,7 @@
 from pliant.record.export import export
 from pliant.record.journal import JournalWriter, read_journal
 from pliant.record.records import Record
+from pliant.record.reduce import Reduction, reduced_copy
 from pliant.record.reopen import fold, repair, resume_writer
 from pliant.record.run import Cells, Run
 from pliant.record.runfile import Recorder, estimate_bytes, human
@@ -13,6 +14,7 @@ __all__ = [
     "JournalWriter",
     "Record",
     "Recorder",
+    "Reduction",
     "Run",
     "Unrecorded",
     "estimate_bytes",
@@ -20,6 +22,7 @@ __all__ = [
     "fold",
     "human",
     "read_journal",
+    "reduced_copy",
     "repair",
     "resume_writer",
 ]

@@ -2,15 +2,17 @@
 
 The dataset `/pliant/index` is the first in the file, so that also one that was cut short has it. It is
 
-    mark      8 bytes   `pliantI2`, by which it is found whatever the rest of the file looks like
+    mark      8 bytes   `pliantI3`, by which it is found whatever the rest of the file looks like
     length    u64       of the texts, a multiple of 8
-    count     u64       of datasets
-    crc       u32       CRC32 of length, count, texts and offsets; 4 bytes of zeros follow
+    count     u64       of the numbers
+    crc       u32       CRC32 of length, count, texts and numbers; 4 bytes of zeros follow
     texts               the heads of all records, one in a line, padded with spaces
-    offsets   i64 each  of the datasets that the heads imply, in the order of `Layout.datasets`; -1 for an empty one
+    numbers   i64 each  of every dataset that the heads imply, in the order of `Layout.datasets`: rows in a block (0: it is stored as it
+                        is, in one piece), number of blocks, and offset and size of each; an offset of -1: it is empty
 
-little-endian. A file whose index is damaged is read through HDF5 (`/pliant/records` has the heads too), a file whose HDF5 structure
-is damaged through its index. Files of the first format have no index.
+little-endian. Blocks are as `filters.py` makes them. In the second format (`pliantI2`) the numbers are one offset for each dataset, all of
+which are stored as they are. A file whose index is damaged is read through HDF5 (`/pliant/records` has the heads too), a file whose HDF5
+structure is damaged through its index. Files of the first format have no index.
 """
 
 from __future__ import annotations
@@ -24,25 +26,35 @@ from typing import IO, BinaryIO
 
 import numpy as np
 
-from pliant.base import PliantError
+from pliant.base import DamageError
 from pliant.disk import failure
-from pliant.record.layout import Layout, Place
+from pliant.record.filters import inflated
+from pliant.record.layout import Layout, Place, as_bytes
 from pliant.record.records import Array, Entry, Head, Spec, head_text, parsed_head, read_at
 
-MARK = b"pliantI2"
+MARK, SECOND = b"pliantI3", b"pliantI2"
 PREFIX = struct.Struct("<8sQQI4x")
 NEAR = 1 << 16  # bytes from the beginning of a file in which the index of one that is not damaged begins
 
 
-def size(heads: Sequence[Head], datasets: int) -> int:
+@dataclass(frozen=True)
+class Stored:
+    """Where a dataset is: offset and size of each block of so many rows; 0 rows: one piece, as it is."""
+
+    rows: int
+    blocks: Sequence[tuple[int, int]]
+
+
+def size(heads: Sequence[Head], blocks: int, datasets: int) -> int:
     """Bytes of the index."""
-    return PREFIX.size + len(_texts(heads)) + 8 * datasets
+    return PREFIX.size + len(_texts(heads)) + 8 * (2 * datasets + 2 * blocks)
 
 
-def encoded(heads: Sequence[Head], offsets: Sequence[int]) -> bytes:
+def encoded(heads: Sequence[Head], stored: Sequence[Stored]) -> bytes:
     """The index as the bytes of the file."""
-    body = _texts(heads) + np.array(offsets, "<i8").tobytes()
-    length, count = len(body) - 8 * len(offsets), len(offsets)
+    numbers = [n for each in stored for n in (each.rows, len(each.blocks), *(m for block in each.blocks for m in block))]
+    body = _texts(heads) + np.array(numbers, "<i8").tobytes()
+    length, count = len(body) - 8 * len(numbers), len(numbers)
     return PREFIX.pack(MARK, length, count, zlib.crc32(body, zlib.crc32(struct.pack("<QQ", length, count)))) + body
 
 
@@ -61,9 +73,9 @@ def read(path: Path) -> tuple[BinaryIO, list[Entry]] | None:
     if found is None:
         handle.close()
         return None
-    heads, offsets = found
+    heads, stored = found
     layout = Layout(heads)
-    places = dict(zip(layout.datasets, offsets, strict=True))
+    places = dict(zip(layout.datasets, stored, strict=True))
     entries = []
     for head, own in zip(heads, layout.places, strict=True):
         load = _Reader(handle, layout, head, own, places)
@@ -76,27 +88,32 @@ def missing(handle: IO[bytes], entries: Sequence[Entry]) -> int:
     reader = entries[0].read if entries else None
     if not isinstance(reader, _Reader):
         return 0
-    return max((reader.end(name) for name in reader.offsets), default=0) - min(handle.seek(0, 2), 1 << 62)
+    return max((reader.end(name) for name in reader.stored), default=0) - min(handle.seek(0, 2), 1 << 62)
 
 
-def _found(handle: BinaryIO) -> tuple[list[Head], list[int]] | None:
-    """Heads and offsets of the first good index of a file."""
+def _found(handle: BinaryIO) -> tuple[list[Head], list[Stored]] | None:
+    """Heads and places of the first good index of a file."""
     block, start = NEAR, 0
     while text := _read(handle, start, block + PREFIX.size):
-        at = text.find(MARK)
+        at = _mark(text, 0)
         while at >= 0:
             if (good := _parsed(handle, start + at)) is not None:
                 return good
-            at = text.find(MARK, at + 1)
+            at = _mark(text, at + 1)
         start, block = start + block, 1 << 22
     return None
 
 
-def _parsed(handle: BinaryIO, at: int) -> tuple[list[Head], list[int]] | None:
+def _mark(text: bytes, start: int) -> int:
+    """Where the next mark of either format is; -1: nowhere."""
+    return min((at for at in (text.find(MARK, start), text.find(SECOND, start)) if at >= 0), default=-1)
+
+
+def _parsed(handle: BinaryIO, at: int) -> tuple[list[Head], list[Stored]] | None:
     prefix = _read(handle, at, PREFIX.size)
     if len(prefix) < PREFIX.size:
         return None
-    _, length, count, crc = PREFIX.unpack(prefix)
+    mark, length, count, crc = PREFIX.unpack(prefix)
     if max(length, 8 * count) > handle.seek(0, 2):
         return None
     body = _read(handle, at + PREFIX.size, length + 8 * count)
@@ -104,9 +121,20 @@ def _parsed(handle: BinaryIO, at: int) -> tuple[list[Head], list[int]] | None:
         return None
     try:
         heads = [parsed_head(text) for text in body[:length].split(b"\n")]
-    except ValueError:
+        numbers = np.frombuffer(body[length:], "<i8").tolist()
+        return heads, [Stored(0, [(n, 0)]) for n in numbers] if mark == SECOND else _unfolded(numbers)
+    except (ValueError, IndexError):
         return None
-    return heads, np.frombuffer(body[length:], "<i8").tolist()
+
+
+def _unfolded(numbers: list[int]) -> list[Stored]:
+    stored, k = [], 0
+    while k < len(numbers):
+        rows, count = numbers[k : k + 2]
+        ends = numbers[k + 2 : k + 2 + 2 * count]
+        stored.append(Stored(rows, list(zip(ends[::2], ends[1::2], strict=True))))
+        k += 2 + 2 * count
+    return stored
 
 
 def _read(handle: BinaryIO, at: int, count: int) -> bytes:
@@ -122,30 +150,46 @@ class _Reader:
     layout: Layout
     head: Head
     places: dict[str, Place]
-    offsets: dict[str, int]
+    stored: dict[str, Stored]
 
     def end(self, dataset: str) -> int:
         """The byte after a dataset."""
-        offset, rows = self.offsets[dataset], self.layout.rows.get(dataset)
+        if self.stored[dataset].rows:
+            return max(offset + size for offset, size in self.stored[dataset].blocks)
+        offset, rows = self.stored[dataset].blocks[0][0], self.layout.rows.get(dataset)
         if offset < 0 or rows is None:  # an array that is a dataset of its own: its spec is in another record
             return max(offset, 0)
         return offset + Spec(self.layout.dtypes[dataset].str, (rows, *self.layout.row_shape[dataset])).nbytes
 
     def __call__(self, name: str) -> Array:
         spec, place = self.head.specs[name], self.places[name]
-        offset = self.offsets[place.dataset]
+        where = self.stored[place.dataset]
+        offset = where.blocks[0][0] if where.blocks else -1
         if offset < 0 or not spec.nbytes:
             return np.zeros(spec.shape, spec.dtype)
-        if place.start is None:
+        if place.start is None and not where.rows:
             return read_at(self.handle, offset, spec)
-        stored = Spec(self.layout.dtypes[place.dataset].str, (place.rows, *self.layout.row_shape[place.dataset]))
-        values = read_at(self.handle, offset + place.start * (stored.nbytes // max(place.rows, 1)), stored)
+        if place.start is None:
+            raw = as_bytes(spec)
+            block = self._block(where, 0, "|u1" if raw else spec.dtype, (spec.nbytes,) if raw else spec.shape)
+            return block.view(np.dtype(spec.dtype)).reshape(spec.shape) if raw else block
+        dtype, inner = self.layout.dtypes[place.dataset].str, self.layout.row_shape[place.dataset]
+        if where.rows:
+            values = self._rows(where, place.start, place.rows, dtype, inner)
+        else:
+            stored = Spec(dtype, (place.rows, *inner))
+            values = read_at(self.handle, offset + place.start * (stored.nbytes // max(place.rows, 1)), stored)
         return values.astype(np.dtype(spec.dtype), copy=False).reshape(spec.shape)
 
+    def _rows(self, where: Stored, start: int, rows: int, dtype: str, inner: tuple[int, ...]) -> Array:
+        """Rows out of the blocks that hold them."""
+        first, last = start // where.rows, (start + rows - 1) // where.rows
+        blocks = [self._block(where, k, dtype, (where.rows, *inner)) for k in range(first, last + 1)]
+        joined = blocks[0] if len(blocks) == 1 else np.concatenate(blocks)
+        return joined[start - first * where.rows :][:rows]
 
-def offsets_of(layout: Layout, offset: dict[str, int | None]) -> list[int]:
-    """The offsets of all datasets in the order of the index."""
-    missing = [name for name in layout.datasets if name not in offset]
-    if missing:
-        raise PliantError(f"the run file was not written whole: it lacks {missing[0]}")
-    return [-1 if (at := offset[name]) is None else at for name in layout.datasets]
+    def _block(self, where: Stored, k: int, dtype: str, shape: tuple[int, ...]) -> Array:
+        if k >= len(where.blocks):
+            raise DamageError(f"{self.handle.name} is damaged: its index lacks a block")
+        offset, size = where.blocks[k]
+        return inflated(_read(self.handle, offset, size), dtype, shape, str(self.handle.name))

@@ -99,7 +99,7 @@ def new_journal(journal: Path, begin: Sequence[Record], sync: bool) -> JournalWr
 
 def absorb(writer: JournalWriter, path: Path) -> str:
     """Publish the whole journal and remove it; it stays if the run file cannot be written, and the reason is returned."""
-    reason = vtkhdf.publish(writer.entries, path, PATIENCE)
+    reason = vtkhdf.publish(writer.entries, path, PATIENCE, small=True)
     writer.close()
     if reason:
         return (

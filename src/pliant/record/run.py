@@ -17,13 +17,17 @@ from pliant.record.layout import CELL_TYPES, fill_value
 from pliant.record.orders import Order
 from pliant.record.records import Array, Entry, Record, whole
 from pliant.record.salvage import filled, sift
+from pliant.record.table import Table, split_columns
+from pliant.shown import Shown, plotted
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from pandas import DataFrame
+    from xarray import Dataset
 
     from pliant.contact.contacts import Contacts
 
-FORMAT = 2  # 1: no checksums in the run file, one for each record of the journal
+FORMAT = 3  # 2: nothing is deflated or stored once for several frames; 1: no checksums in the run file, one for each record of the journal
 NO_CELLS = {name: np.zeros((0, nodes) if nodes > 1 else 0, dtype=np.int64) for name, (_, nodes) in CELL_TYPES.items()}
 
 
@@ -71,7 +75,7 @@ class Cells:
         return sum(len(block) for block in self.blocks.values())
 
 
-class Run:
+class Run(Shown):
     """A run on disk. Close it, or use it as a context, when it is no longer read."""
 
     def __init__(self, entries: Sequence[Entry], path: Path, close: Callable[[], None] = lambda: None) -> None:
@@ -144,6 +148,17 @@ class Run:
     def __exit__(self, *_: object) -> None:
         self.close()
 
+    def __repr__(self) -> str:
+        span = f", t = {self.times[0]:.4g} to {self.times[-1]:.4g} s" if self.frames else ""
+        return f"Run {str(self.path)!r}: {self.status}, {self.frames} frames{span}"
+
+    def plot(self, what: str = "force", pair: tuple[str, str] | None = None, axes: Axes | None = None) -> Axes:
+        """A curve over time as axes of matplotlib: force, pressure, area, depth, contacts, energy, or any column of `series()`.
+
+        Of one pair of bodies (what acts on the first), or of all; into `axes`, or into a new figure.
+        """
+        return plotted(self, what, pair, axes)
+
     # -------------------------------------------------------------------------------------------- the whole run
 
     @property
@@ -195,9 +210,9 @@ class Run:
         """Step number of each frame."""
         return np.array([self.entries[i].meta["step"] for i in self._at["frame"]], dtype=np.int64)
 
-    def series(self) -> dict[str, Array]:
-        """The scalars of every step: name -> one row per step; NaN, -1 or 0 where a step did not have it."""
-        return self._table("step")
+    def series(self) -> Table:
+        """Numbers of every step: name -> one for each step; NaN, -1 or 0 where a step did not have it. `DataFrame(run.series())` works."""
+        return Table(self._table("step"))
 
     def pairs(self) -> dict[str, Array]:
         """Sums per body pair and step: name -> one row each; `row` is the row of `series()` they belong to."""
@@ -210,6 +225,12 @@ class Run:
         if (a is None) != (b is None):
             raise PliantError("run.pandas takes the names of two bodies, or none for all pairs.")
         return data_frame(pair_table(self) if a is None or b is None else pair_series(self, a, b))
+
+    def to_xarray(self, frames: Sequence[int] | None = None) -> Dataset:
+        """Frames, cells, steps and pairs as labelled arrays with units; of chosen frames, or of all."""
+        from pliant.record.arrays import dataset  # start-up: few ask for it
+
+        return dataset(self, frames)
 
     # -------------------------------------------------------------------------------------------- one frame
 
@@ -376,15 +397,6 @@ def stacked(batches: Sequence[dict[str, Array]]) -> dict[str, Array]:
         ]
         result[name] = np.concatenate(parts)
     return result
-
-
-def split_columns(name: str, values: Array) -> dict[str, Array]:
-    """One column per component: name, or name_x name_y name_z, or name_0 name_1 ..."""
-    if values.ndim == 1:
-        return {name: values}
-    flat = values.reshape(len(values), -1)
-    ends = "xyz" if flat.shape[1] == 3 else [str(k) for k in range(flat.shape[1])]
-    return {f"{name}_{end}": flat[:, k] for k, end in enumerate(ends)}
 
 
 def flat_columns(table: dict[str, Array]) -> dict[str, Array]:

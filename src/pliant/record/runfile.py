@@ -30,6 +30,7 @@ from pliant.record.journal_files import absorb, new_journal
 from pliant.record.layout import estimate_bytes, human
 from pliant.record.orders import Order
 from pliant.record.records import Array, Entry, Record, head_text, parsed_head
+from pliant.record.reduce import EVERYTHING, Reduction
 from pliant.record.run import FORMAT, Cells, Run, run_paths, stacked
 from pliant.record.salvage import step_rows
 
@@ -46,6 +47,7 @@ class Recorder:
 
     `every` [s] is the simulated time between frames (0: every step); every `checkpoint_every`-th frame is followed by a
     checkpoint. Both only say when something is due: the run loop asks `next_frame_time` and `checkpoint_due`.
+    `reduction`: what frames leave out.
     `begin`: records (the model, a first checkpoint) without which the run must not exist, not even if it is killed now.
     """
 
@@ -60,6 +62,7 @@ class Recorder:
         overwrite: bool = False,
         sync: bool = False,
         begin: Sequence[Record] = (),
+        reduction: Reduction = EVERYTHING,
     ) -> None:
         if not (np.isfinite(every) and every >= 0):
             raise PliantError(f"every = {every} is not a time between frames; give seconds, or 0 for every step")
@@ -76,6 +79,7 @@ class Recorder:
             **header,
             "every": float(every),
             "checkpoint_every": int(checkpoint_every),
+            **reduction.facts,
         }
         self._start(new_journal(journal, [Record("header", meta, {}), *begin], sync))
 
@@ -97,6 +101,7 @@ class Recorder:
         self._first_time = 0.0
         self._frames = 0
         self._fresh = False  # whether the newest frame has no checkpoint yet
+        self._held: dict[str, Array] = {}  # points and fields of the newest frame
         self._shapes: dict[str, tuple[int, ...]] = {}  # shape per row of every field, contact array and column
         self.notes: list[str] = []  # what was found to be damaged when it was reopened
         self.left_out = 0  # bytes of a last record that was not complete when it was reopened
@@ -207,10 +212,14 @@ class Recorder:
             arrays[f"cell/{name}"] = with_rows(numeric(values, name), counts["cells"], name)
         for name, values in (contacts or {}).items():
             arrays[f"contact/{name}"] = numeric(values, name)
+        arrays = Reduction.of(self.header).frame(arrays)
         self._check_shapes(arrays)
         self._flush_steps()
         topology = self._last["topology"].number
-        self._append("frame", {"time": float(time), "step": int(step), "counts": counts, "topology": topology}, arrays)
+        meta = {"time": float(time), "step": int(step), "counts": counts, "topology": topology}
+        if same := self._unchanged(arrays):
+            meta["same"] = same
+        self._append("frame", meta, arrays)
         due = self._writer.size >= GROWTH * self._published and monotonic() >= self._rest_until
         began = monotonic()
         if due and not vtkhdf.publish(self._writer.entries, self.path):
@@ -260,6 +269,18 @@ class Recorder:
             self._shapes.update({name: spec.shape[1:] for name, spec in entry.specs.items()})
         self._last[entry.kind] = entry
 
+    def _unchanged(self, arrays: Mapping[str, Array]) -> list[str]:
+        """Points and fields that are what they were in the frame before: the run file holds them once."""
+        last = self._last.get("frame")
+        drawn = {name: array for name, array in arrays.items() if not name.startswith("contact/")}
+        if not self._held and last is not None:  # a run that goes on
+            self._held = {name: last.load(name) for name in drawn if name in last.specs}
+        same = [name for name, array in drawn.items() if name in self._held and _identical(self._held[name], array)]
+        self._held = {name: np.array(array, order="C") for name, array in drawn.items() if name not in same} | {
+            name: self._held[name] for name in same
+        }
+        return same
+
     def _changed(self, kind: str, meta: dict[str, Any], arrays: Mapping[str, Array]) -> None:
         last = self._last.get(kind)
         meta = parsed_head(head_text(kind, meta, {})).meta  # as it will be read back
@@ -297,7 +318,10 @@ def version_here() -> str:
 
 
 def _identical(a: Array, b: Array) -> bool:
-    return a.dtype == b.dtype and a.shape == b.shape and a.tobytes() == b.tobytes()
+    if a.dtype != b.dtype or a.shape != b.shape:
+        return False
+    one, two = (np.ascontiguousarray(array).reshape(-1).view(np.uint8) for array in (a, b))
+    return np.array_equal(one, two)
 
 
 # ---- what a recorder accepts

@@ -16,13 +16,14 @@ from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 
 from pliant.base import DamageError, PliantError
 from pliant.disk import TEMPORARY, Reserved, said
 from pliant.record import index
+from pliant.record.filters import LEVEL, Blocking, Press, blocking, whole_specs
 from pliant.record.layout import (
     BODY,
     CELL_TYPES,
@@ -42,6 +43,8 @@ if TYPE_CHECKING:
 
 VERSION = (2, 2)
 RESERVE = 4  # a part of its arrays so large is reserved besides: offsets and types of cells, fill values
+FILTERS: dict[str, Any] = {"compression": "gzip", "compression_opts": LEVEL, "shuffle": True}
+NODE = 100  # bytes that HDF5 takes for a block besides its values
 HEADER = 1500  # bytes that HDF5 takes for a dataset and its group besides values
 BLOCK_BYTES = 1 << 20  # small blocks are collected up to about this size before they are written
 
@@ -49,15 +52,17 @@ BLOCK_BYTES = 1 << 20  # small blocks are collected up to about this size before
 # ------------------------------------------------------------------------------------------------ writing
 
 
-def publish(entries: Sequence[Entry], path: Path, patience: float = 0.0) -> str:
+def publish(entries: Sequence[Entry], path: Path, patience: float = 0.0, small: bool = False) -> str:
     """Write the records to `path` whole: to a temporary file that then takes its place. Returns why not, or nothing.
+
+    `small`: arrays are deflated, once and for all; the views of a run that goes on are written often and quickly.
 
     It cannot when the disk is full, or the file is not replaced within `patience` seconds (on Windows: another program
     holds it); `path` is then as it was.
     """
     temporary = path.with_name(path.name + TEMPORARY)
     try:
-        write(entries, temporary)
+        write(entries, temporary, small)
         _take_place(temporary, path, patience)
     except (OSError, RuntimeError) as error:  # h5py reports what it does not expect as either
         with suppress(OSError):
@@ -77,67 +82,87 @@ def _take_place(temporary: Path, path: Path, patience: float) -> None:
             time.sleep(0.1)
 
 
-def write(entries: Sequence[Entry], path: Path) -> None:
+def write(entries: Sequence[Entry], path: Path, small: bool = False) -> None:
     """Write the records as a VTKHDF file; OSError if the disk does not take it."""
     import h5py
 
     layout = Layout(entries)
     names = layout.datasets
     held = sum(spec.nbytes for entry in entries for spec in entry.specs.values())
-    disk = Reserved(path, held + held // RESERVE + 2 * index.size(entries, len(names)) + HEADER * len(names))
+    plan = blocking(layout, whole_specs(layout), _fill_rows(layout), small)
+    blocks = sum(each.count for each in plan.values())
+    disk = Reserved(path, held + held // RESERVE + 2 * index.size(entries, blocks, len(names)) + HEADER * len(names) + NODE * blocks)
     try:
         with h5py.File(disk, "w") as file:
-            _write(file, disk, entries, layout, names)
+            _write(file, disk, entries, layout, plan)
         disk.finish()
     finally:
         disk.close()
 
 
-def _write(file: h5py.File, disk: Reserved, entries: Sequence[Entry], layout: Layout, names: list[str]) -> None:
+def _write(file: h5py.File, disk: Reserved, entries: Sequence[Entry], layout: Layout, plan: dict[str, Blocking]) -> None:
     import h5py
 
-    file.create_dataset("pliant/index", data=np.zeros(index.size(entries, len(names)), np.uint8))  # first, with its space
+    room = index.size(entries, sum(each.count for each in plan.values()), len(plan))
+    file.create_dataset("pliant/index", data=np.zeros(room, np.uint8))  # first, with its space
     root = file.create_group("VTKHDF")
     root.attrs["Version"] = np.array(VERSION, dtype=np.int64)
     root.attrs.create("Type", np.bytes_("UnstructuredGrid"))
-    fillers = _create_datasets(file, layout)
+    fillers = _create_datasets(file, layout, plan)
     _write_steps(root, layout, fillers)
     _write_cells(root, layout)
-    blocks = _Blocks(file, layout)
-    for entry, places in zip(entries, layout.places, strict=True):
-        if disk.error is not None:
-            raise disk.error
-        for name, place in places.items():  # as they are: what was damaged meanwhile has a checksum that says so
-            if place.start is None:
-                _write_whole(file, place, entry.specs[name], entry.read(name))
-            elif place.rows:
-                blocks.add(place.dataset, place.start, place.rows, entry.read(name))
-    blocks.flush()
+    blocks = _Blocks(file, layout, plan, disk)
+    try:
+        for entry, places in zip(entries, layout.places, strict=True):
+            if disk.error is not None:
+                raise disk.error
+            for name, place in places.items():  # as they are: what was damaged meanwhile has a checksum that says so
+                if place.start is None:
+                    _write_whole(file, place, entry.specs[name], entry.read(name), blocks if plan[place.dataset].rows else None)
+                elif place.rows and place.start >= blocks.end.get(place.dataset, 0):  # else it is there, from a frame before
+                    blocks.add(place.dataset, place.start, place.rows, entry.read(name))
+        blocks.flush()
+    except BaseException:
+        blocks.press.give_up()
+        raise
     _write_contact_offsets(file, layout)
     texts = [head_text(entry.kind, entry.meta, entry.specs, entry.number) for entry in entries]
     file.create_dataset("pliant/records", data=texts, dtype=h5py.string_dtype())
-    offsets = index.offsets_of(layout, {name: file[name].id.get_offset() for name in names})
-    file["pliant/index"][...] = np.frombuffer(index.encoded(entries, offsets), np.uint8)
+    stored = [_stored(file[name], each) for name, each in plan.items()]
+    file["pliant/index"][...] = np.frombuffer(index.encoded(entries, stored), np.uint8)
 
 
-def _create_datasets(file: h5py.File, layout: Layout) -> dict[str, int]:
-    """Create every dataset at its final size; returns where the fill block of each field begins."""
+def _stored(dataset: h5py.Dataset, each: Blocking) -> index.Stored:
+    """Where the library has put a dataset."""
+    if not each.rows:
+        at = dataset.id.get_offset()
+        return index.Stored(0, [(-1 if at is None else at, dataset.id.get_storage_size())])
+    inner, known = (0,) * (dataset.ndim - 1), dataset.id
+    found = [known.get_chunk_info_by_coord((k * each.rows if each.count > 1 else 0, *inner)) for k in range(each.count)]
+    return index.Stored(each.rows, [(block.byte_offset, block.size) for block in found])
+
+
+def _fill_rows(layout: Layout) -> dict[str, int]:
+    """Rows of fill values behind each field, for frames without it."""
     frames = [(layout.heads[i], layout.places[i]) for i in layout.numbers("frame")]
-    fillers = {}
+    fields = [name for name in layout.rows if name.startswith((FRAME_GROUPS["point"], FRAME_GROUPS["cell"])) and name != BODY]
+    return {name: _rows_missing(frames, name) for name in fields}
+
+
+def _create_datasets(file: h5py.File, layout: Layout, plan: dict[str, Blocking]) -> dict[str, int]:
+    """Create every dataset at its final size; returns where the fill block of each field begins."""
+    fill = _fill_rows(layout)
     for dataset, rows in layout.rows.items():
-        dtype = layout.dtypes[dataset]
-        missing = 0
-        if dataset.startswith((FRAME_GROUPS["point"], FRAME_GROUPS["cell"])) and dataset != BODY:
-            missing = _rows_missing(frames, dataset)
-            fillers[dataset] = rows
+        dtype, missing = layout.dtypes[dataset], fill.get(dataset, 0)
         shape = (rows + missing, *layout.row_shape[dataset])
         # Only tables and fields can have gaps; a fill value elsewhere would write everything twice.
         gaps = missing or dataset.startswith(tuple(TABLES.values()))
-        file.create_dataset(dataset, shape=shape, dtype=dtype, fillvalue=fill_value(dtype) if gaps else None)
+        chunks = {"chunks": (plan[dataset].rows, *shape[1:]), **FILTERS} if plan[dataset].rows else {}
+        file.create_dataset(dataset, shape=shape, dtype=dtype, fillvalue=fill_value(dtype) if gaps else None, **chunks)
     for dataset, shape in ((POINTS, (0, 3)), (CONNECTIVITY, (0,))):
         if dataset not in layout.rows:
             file.create_dataset(dataset, shape=shape, dtype=np.float64 if dataset == POINTS else np.int64)
-    return fillers
+    return {dataset: layout.rows[dataset] for dataset in fill}
 
 
 def _rows_missing(frames: Iterable[tuple[Head, dict[str, Place]]], dataset: str) -> int:
@@ -151,13 +176,16 @@ def _rows_missing(frames: Iterable[tuple[Head, dict[str, Place]]], dataset: str)
 
 
 class _Blocks:
-    """Collects neighbouring rows of a dataset, because small writes cost more than their bytes."""
+    """Collects neighbouring rows of a dataset: small writes cost more than their bytes, and filters work on whole blocks."""
 
-    def __init__(self, file: h5py.File, layout: Layout) -> None:
-        self.file, self.layout = file, layout
+    def __init__(self, file: h5py.File, layout: Layout, plan: dict[str, Blocking], disk: Reserved) -> None:
+        self.file, self.layout, self.plan, self.disk = file, layout, plan, disk
+        self.press = Press(self._take)
         self.waiting: dict[str, list[Array]] = {}
         self.begin: dict[str, int] = {}
         self.end: dict[str, int] = {}
+        self.targets: dict[str, tuple[Any, tuple[int, ...]]] = {}  # what the library knows datasets by
+        self.open: dict[str, tuple[int, Array]] = {}  # number and rows of the block that is being filled
 
     def add(self, dataset: str, start: int, rows: int, array: Array) -> None:
         """`rows` rows of a dataset from `start` on."""
@@ -166,15 +194,56 @@ class _Blocks:
             self.begin[dataset] = start
         stored = array.view(np.uint8) if array.dtype.kind == "b" else array
         stored = stored.reshape(rows, *self.layout.row_shape[dataset])
+        if self.plan[dataset].rows:
+            self.end[dataset] = start + rows
+            return self._fill(dataset, start, stored)
         self.waiting.setdefault(dataset, []).append(stored)
         self.end[dataset] = start + rows
         if stored.nbytes * len(self.waiting[dataset]) > BLOCK_BYTES:
             self._write(dataset)
 
     def flush(self) -> None:
-        """Write what is waiting."""
+        """Write what is waiting, and blocks that nothing came for."""
         for dataset in self.waiting:
             self._write(dataset)
+        for dataset, each in self.plan.items():
+            if each.rows and dataset in self.layout.rows:
+                number, block = self.open.get(dataset, (-1, None))
+                if block is not None:
+                    self.press.add(dataset, number * each.rows, block)
+                for k in range(number + 1, each.count):
+                    self.press.add(dataset, k * each.rows, self._empty(dataset))
+        self.press.close()
+
+    def _fill(self, dataset: str, start: int, values: Array) -> None:
+        """Put rows into blocks; a block goes to the press when the next one begins."""
+        size = self.plan[dataset].rows
+        while len(values):
+            number, at = divmod(start, size)
+            if dataset not in self.open or self.open[dataset][0] != number:
+                last, block = self.open.get(dataset, (-1, None))
+                if block is not None:
+                    self.press.add(dataset, last * size, block)
+                for k in range(last + 1, number):
+                    self.press.add(dataset, k * size, self._empty(dataset))
+                self.open[dataset] = number, self._empty(dataset)
+            part = values[: size - at]
+            self.open[dataset][1][at : at + len(part)] = part
+            values, start = values[len(part) :], start + len(part)
+
+    def _empty(self, dataset: str) -> Array:
+        dtype = self.layout.dtypes[dataset]
+        return np.full((self.plan[dataset].rows, *self.layout.row_shape[dataset]), fill_value(dtype), dtype)
+
+    def _take(self, dataset: str, row: int, data: bytes) -> None:
+        """A block that is ready."""
+        if self.disk.error is not None:
+            raise self.disk.error
+        if dataset not in self.targets:
+            target = self.file[dataset]
+            self.targets[dataset] = target.id, (0,) * (target.ndim - 1)
+        target, inner = self.targets[dataset]
+        target.write_direct_chunk((row, *inner), data)
 
     def _write(self, dataset: str) -> None:
         if waiting := self.waiting.get(dataset):
@@ -184,12 +253,18 @@ class _Blocks:
             self.begin[dataset] = self.end[dataset]
 
 
-def _write_whole(file: h5py.File, place: Place, spec: Spec, array: Array) -> None:
+def _write_whole(file: h5py.File, place: Place, spec: Spec, array: Array, blocks: _Blocks | None) -> None:
+    """An array that is a dataset of its own; with `blocks` it is deflated as one of them."""
+    stored = array.view(np.uint8) if array.dtype.kind == "b" else array
     if as_bytes(spec):
-        raw = np.frombuffer(array.tobytes(), dtype=np.uint8)
-        file.create_dataset(place.dataset, data=raw).attrs["dtype"] = spec.dtype
+        stored = np.frombuffer(array.tobytes(), dtype=np.uint8)
+    if blocks is None:
+        made = file.create_dataset(place.dataset, data=stored)
     else:
-        file.create_dataset(place.dataset, data=array.view(np.uint8) if array.dtype.kind == "b" else array)
+        made = file.create_dataset(place.dataset, shape=stored.shape, dtype=stored.dtype, chunks=stored.shape, **FILTERS)
+        blocks.press.add(place.dataset, 0, stored)
+    if as_bytes(spec):
+        made.attrs["dtype"] = spec.dtype
 
 
 def _write_cells(root: h5py.Group, layout: Layout) -> None:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from pliant.base import DiskError, Floats, PliantError
-from pliant.disk import make_folder
+from pliant.disk import file_stem, make_folder
 from pliant.measure.account import gain_warnings
 from pliant.measure.books import books
 from pliant.measure.history import FIELDS, History
@@ -22,9 +22,11 @@ from pliant.measure.interval import FINE, Interval
 from pliant.measure.scales import scales_of
 from pliant.record import Record, Recorder, Run, Unrecorded, estimate_bytes, fold, resume_writer
 from pliant.record.elements import element_stretch
-from pliant.record.run import run_paths
+from pliant.record.reduce import EVERYTHING, Reduction
+from pliant.record.run import free_name, run_paths
 from pliant.record.snapshot import freeze, pack_scene, thaw, unpack_scene
 from pliant.scene import Scene
+from pliant.shown import Bar, in_notebook
 from pliant.simulate.build import read_meshes
 from pliant.simulate.contact_rule import classic_if_old
 from pliant.simulate.drawn import cell_fields, drawn_cells, point_fields
@@ -77,6 +79,7 @@ def start(
     checkpoint_every: int = 10,
     overwrite: bool = False,
     check: Callable[[Simulation], None] | None = None,
+    reduction: Reduction = EVERYTHING,
 ) -> tuple[Simulation, Recorder]:
     """Build a scene and open its run file, which from then on holds all that is needed to go on.
 
@@ -85,17 +88,38 @@ def start(
     sim, every = _built(scene, every)
     if check is not None:
         check(sim)
-    return sim, recorded(sim, out, every, checkpoint_every, overwrite)
+    return sim, recorded(sim, out, every, checkpoint_every, overwrite, reduction)
 
 
-def recorded(sim: Simulation, out: str | Path, every: float, checkpoint_every: int = 10, overwrite: bool = False) -> Recorder:
+def recorded(
+    sim: Simulation, out: str | Path, every: float, checkpoint_every: int = 10, overwrite: bool = False, reduction: Reduction = EVERYTHING
+) -> Recorder:
     """A run file for a simulation, which need not be at its beginning."""
     text, meshes = pack_scene(sim.given)
     header = {"scene": text, "name": sim.given.name, "kinds": sim.world.model.bodies.kind, "auto": "pairs"}
     run_paths(out)  # refuses what cannot be a run
     make_folder(Path(out).parent)
     begin = [Record("model", {}, meshes), checkpoint(sim, History(sim))]
-    return Recorder(out, header, every, checkpoint_every, overwrite, begin=begin)
+    return Recorder(out, header, every, checkpoint_every, overwrite, begin=begin, reduction=reduction)
+
+
+def one_frame(sim: Simulation, out: str | Path) -> Run:
+    """A simulation as it is now as a run of one frame, to be looked at."""
+    recorder = recorded(sim, out, every=sim.dt)
+    _Loop(sim, recorder, None, None).record()
+    return Run.open(recorder.close("finished", notes=merged(sim.notes)))
+
+
+def record(scene: Scene, out: str | Path | None = None, every: float | None = None, overwrite: bool = False) -> Run:
+    """Run a scene to its end and open what was recorded; with a progress bar in a notebook. Default NAME.vtkhdf in runs/, a new name."""
+    sim, recorder = start(scene, out or free_name(Path("runs") / file_stem(scene.name, "The scene")), every, overwrite=overwrite)
+    bar = Bar(sim.time, sim.scene.duration) if in_notebook() else None
+    outcome = run(sim, recorder, None if bar is None else lambda now: bar.update(now.time, now.contacts))
+    if bar is not None:
+        bar.close(sim.time)
+    if outcome.status == "failed":
+        raise PliantError(f"{outcome.message} What was recorded is in {outcome.path}.")
+    return Run.open(outcome.path)
 
 
 def start_unrecorded(scene: Scene, every: float | None = None) -> tuple[Simulation, Unrecorded]:
@@ -242,7 +266,7 @@ class _Loop:
             self.history.restore({name: np.array(saved[f"history/{name}"]) for name in FIELDS})
         self.steps, self.max_depth, self.max_contacts, self.imbalance = 0, 0.0, 0, 0.0
         self.interval = Interval()
-        self.moved = 0.0  # [J] most energy that was kinetic, or was given or lost by bodies
+        self.moved = 0.0  # [J] most energy that was kinetic, or was given or lost by bodies, also by what moves or loads them
         self.notes: list[str] = []
         self.cut: dict[tuple[str, str], tuple[int, float]] = {}  # pairs that would have passed: how often, first time [s]
         self.timings: dict[str, float] = {}
@@ -302,7 +326,8 @@ class _Loop:
         """A row of the history; the elastic energy is in those of frames."""
         if self.recorder.keeps or at_frame:
             values = step_values(self.sim, self.interval, elastic=at_frame and self.recorder.keeps)
-            self.moved = max(self.moved, values["kinetic"], abs(values["contact_work"]))
+            flows = ("contact_work", "drive_work", "load_work", "attachment_work")
+            self.moved = max(self.moved, values["kinetic"], *(abs(values[name]) for name in flows))
         if self.recorder.keeps:
             self.recorder.step(values, self.interval.pairs(self.sim.world))
         self.interval = Interval()

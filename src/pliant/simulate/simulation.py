@@ -13,6 +13,7 @@ from pliant.contact.contacts import Contacts
 from pliant.measure.books import Books, books
 from pliant.model import State
 from pliant.scene import Scene
+from pliant.shown import Bar, Shown, in_notebook
 from pliant.simulate.build import build, explicit_limit, stable_steps
 from pliant.simulate.changes import apply_change, value_at
 from pliant.simulate.fracture import Broken, break_up, parted, whole_epoch
@@ -24,7 +25,7 @@ MOST_PARTS = 100_000  # of a step for explicit bodies: more take longer than any
 MOST_CUTS = 1000  # of a step: an impact takes tens, on a soft sheet hundreds; what needs more has run away
 
 
-class Simulation:
+class Simulation(Shown):
     """Step with `step()` or `run(until=...)`; ask for positions, contacts and energies at any time."""
 
     def __init__(self, scene: Scene) -> None:
@@ -40,6 +41,10 @@ class Simulation:
         self._apply_changes()
         self._pieces = self._divide()  # of the model as it is: kept because it takes long to find, found anew whenever that changes
         self._shortened: dict[int, str | None] = {}  # bodies that made steps shorter as they flowed, and what is still to be said of them
+
+    def __repr__(self) -> str:
+        bodies = ", ".join(self.world.model.bodies.names)
+        return f"Simulation '{self.scene.name}' at t = {self.time:.4g} s, step {self.state.step}: {bodies}"
 
     # -- moving on
 
@@ -144,10 +149,15 @@ class Simulation:
         if not until >= self.time - 1e-9 * self.dt:
             raise PliantError(f"The simulation is at t = {self.time:.6g} s and cannot run until {until:.6g} s.")
         steps = max(0, math.ceil((until - self.time) / self.dt - 1e-9))
+        bar = Bar(self.time, until) if in_notebook() else None
         for left in range(steps, 0, -1):  # equal steps: a short last one would kick what is at rest
             report = self.step((until - self.time) / left)
             if each is not None:
                 each(report)
+            if bar is not None:
+                bar.update(self.time, len(report.contacts))
+        if bar is not None:
+            bar.close(self.time)
         return self
 
     def _check_finite(self) -> None:

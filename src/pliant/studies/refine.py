@@ -133,6 +133,15 @@ class Refined:
     rows: list[Row] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
+    def __repr__(self) -> str:
+        told = "; ".join(f"{row.measure} along {row.along} {row.verdict}" for row in self.rows)
+        return f"Refinement of {self.name} in {len(self.levels)} runs: {told}"
+
+    def _repr_html_(self) -> str:
+        from pliant.studies.card import refined  # start-up: only notebooks ask for it
+
+        return refined(self)
+
     def row(self, measure: str, along: str = "dt") -> Row:
         """One row of the table."""
         return next(row for row in self.rows if row.measure == measure and row.along == along)

@@ -113,6 +113,11 @@ class Study(Spec):
 
     # -- cases
 
+    def _repr_html_(self) -> str:
+        from pliant.studies.card import asked  # start-up: only notebooks ask for it
+
+        return asked(self)
+
     def points(self) -> Iterator[tuple[dict[str, Any], int]]:
         """Values of the parameters and number of the repetition, for each case of a sweep."""
         table = None if self.table is None else self._folder / self.table
@@ -272,6 +277,14 @@ class Results:
     indices: dict[str, Indices] = field(default_factory=dict)
     found: int = 0  # cases that were on disk already
     page: Path | None = None
+
+    def __repr__(self) -> str:
+        return f"Results of {self.study.name or self.folder.name}: {len(self.cases)} cases in {self.folder}"
+
+    def _repr_html_(self) -> str:
+        from pliant.studies.card import results  # start-up: only notebooks ask for it
+
+        return results(self)
 
     @property
     def columns(self) -> dict[str, list[Any]]:

@@ -8,6 +8,7 @@ class Camera {
   constructor({ position, focus, angle }, size) {
     this.position = [...position]; this.focus = [...focus]; this.angle = angle; this.size = size;
     this.home = { position: [...position], focus: [...focus] };
+    this.turned = false; // by somebody
   }
 
   // See all of what another camera sees, from where this one looks, in a window of this shape.
@@ -31,9 +32,10 @@ class Camera {
     this.position = add(this.focus, scale(distance, [Math.cos(e) * Math.cos(a), Math.cos(e) * Math.sin(a), Math.sin(e)]));
   }
 
-  orbit(dx, dy) { const [a, e] = this.direction; this.stand(a - 0.35 * dx, e + 0.35 * dy); }
+  orbit(dx, dy) { this.turned = true; const [a, e] = this.direction; this.stand(a - 0.35 * dx, e + 0.35 * dy); }
 
   pan(dx, dy, height) {
+    this.turned = true;
     const { right, up } = this.axes(), per = (2 * this.distance * Math.tan((this.angle * Math.PI) / 360)) / height;
     const shift = add(scale(-dx * per, right), scale(dy * per, up));
     this.move(shift);
@@ -42,11 +44,13 @@ class Camera {
   move(shift) { this.position = add(this.position, shift); this.focus = add(this.focus, shift); }
 
   zoom(factor) {
+    this.turned = true;
     const far = Math.min(Math.max(this.distance * factor, 1e-4 * this.size), 100 * this.size);
     this.position = add(this.focus, scale(far, unit(sub(this.position, this.focus))));
   }
 
   preset(name) {
+    this.turned = name !== "three-quarter";
     const away = length(sub(this.home.position, this.home.focus));
     this.focus = [...this.home.focus];
     this.position = [...this.home.position];

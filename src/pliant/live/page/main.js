@@ -7,8 +7,11 @@ class App {
     this.dirty = true; this.ticking = false; this.shownField = null; this.shownWanted = null;
     if (words.kind === "live") this.live = new Live(this, words);
     else this.player = new Player(this, words);
-    this.panel = new Panel(this);
     this.plots = [];
+    this.looks = new Looks(this);
+    this.stage.look(); // the window has its final shape only now
+    this.link = new Link(this);
+    this.panel = new Panel(this);
     this.showCurves(words.curves);
     this.listen();
   }
@@ -39,6 +42,7 @@ class App {
     this.stage.draw(fine);
     this.panel.legend();
     axesOf(this.stage.camera, document.getElementById("axes"));
+    this.link.tell();
     clearTimeout(this.rest);
     if (!fine && this.stage.painter.soft && !this.player?.playing && !this.live?.meta?.running) this.rest = setTimeout(() => this.paint(true), 250);
   }
@@ -80,7 +84,8 @@ class App {
     canvas.addEventListener("wheel", (e) => { e.preventDefault(); camera.zoom(Math.exp(0.0012 * e.deltaY)); this.redraw(); }, { passive: false });
     canvas.addEventListener("contextmenu", (e) => e.preventDefault());
     canvas.addEventListener("webglcontextlost", () => say("The graphics card gave up; load the page again.", true, 600));
-    new ResizeObserver(() => { this.redraw(); this.plots.forEach((p) => p.draw()); }).observe(canvas);
+    // a window of another shape: as long as nobody has turned the camera it stands where everything is seen
+    new ResizeObserver(() => { if (!camera.turned && canvas.clientHeight) this.stage.look(); this.redraw(); this.plots.forEach((p) => p.draw()); }).observe(canvas);
     document.addEventListener("keydown", (e) => {
       if (/^(text|number)$/.test(e.target.type) || e.target.tagName === "SELECT" || (e.target.type === "range" && e.key !== " ")) return;
       if (/^[1-7]$/.test(e.key)) document.getElementById(`camera-${Object.keys(PRESETS)[e.key - 1]}`).click();

@@ -14,12 +14,16 @@ class Painter {
     const gl = canvas.getContext("webgl2", { alpha: false, antialias: !this.soft, stencil: true, preserveDrawingBuffer: true });
     if (!gl) throw new Error("This browser cannot draw: it has no WebGL 2.");
     this.gl = gl; this.canvas = canvas;
-    const bytes = (c) => c.map((x) => x / 255);
-    this.ramp = new Float32Array(colours.ramp.flat().map((x) => x / 255));
-    this.background = bytes(colours.background); this.tiles = colours.tiles.map(bytes);
+    this.colour(colours);
     this.programs = Object.fromEntries(Object.entries(SHADERS).map(([name, [v, f]]) => [name, this.program(v, f)]));
     this.buffers = new Map();
     this.drawn = 0;
+  }
+
+  // Colours of fields, of what is behind everything, and of floors.
+  colour({ ramp, background, tiles }) {
+    const bytes = (c) => c.map((x) => x / 255);
+    this.ramp = new Float32Array(ramp.flat().map((x) => x / 255)); this.background = bytes(background); this.tiles = tiles.map(bytes);
   }
 
   program(vertex, fragment) {

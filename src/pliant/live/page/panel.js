@@ -43,6 +43,9 @@ class Panel {
       heading("Bodies"),
       ...(stage.bodies.length > 4 ? [choice("body-all", "all", [{ value: "", words: "each as below" }, "solid", "glass", "hidden"], "", (shown) => this.all(shown))] : []),
       element("div", { className: "bodies" }, ...stage.bodies.map((b) => this.body(b))),
+      heading("Page"),
+      choice("map", "colours", [{ value: "pliant", words: "blue to red" }, ...Object.keys(MAPS)], app.looks.map, (v) => app.looks.use("map", v)),
+      choice("theme", "theme", Object.keys(THEMES), app.looks.theme, (v) => app.looks.use("theme", v)),
       heading("Save what is shown"),
       row(button("save-picture", "picture", () => this.picture(), "png"), ...(app.player ? [button("save-movie", "movie", () => this.movie.press(), "webm, as played: at the speed that is chosen")] : [])),
       ...(stage.words.notes?.length ? [heading("Notes"), element("ul", { className: "notes" }, ...stage.words.notes.map((n) => element("li", {}, n)))] : []),
@@ -145,7 +148,7 @@ class Panel {
     this.stage.draw(!this.app.player?.playing);
     const from = this.stage.canvas, paper = element("canvas", { width: from.width - (from.width % 2), height: from.height - (from.height % 2) }), pen = paper.getContext("2d"), u = Math.max(9, from.height / 45);
     pen.drawImage(from, 0, 0);
-    pen.fillStyle = "#2c3038"; pen.textBaseline = "top"; pen.font = `bold ${1.15 * u}px sans-serif`;
+    pen.fillStyle = themed("ink"); pen.textBaseline = "top"; pen.font = `bold ${1.15 * u}px sans-serif`;
     pen.fillText(this.stage.words.title, u, u);
     pen.font = `${u}px sans-serif`;
     pen.fillText(`t = ${this.stage.frame.meta.time.toFixed(4)} s`, u, 2.7 * u);
@@ -153,7 +156,7 @@ class Panel {
       const left = paper.width - 15 * u, ramp = pen.createLinearGradient(left, 0, paper.width - u, 0);
       this.stage.words.colours.ramp.forEach((c, i, all) => ramp.addColorStop(i / (all.length - 1), `rgb(${c})`));
       pen.textAlign = "right"; pen.fillText(this.barWords, paper.width - u, u);
-      pen.fillStyle = ramp; pen.fillRect(left, 2.5 * u, 14 * u, 0.8 * u); pen.fillStyle = "#2c3038";
+      pen.fillStyle = ramp; pen.fillRect(left, 2.5 * u, 14 * u, 0.8 * u); pen.fillStyle = themed("ink");
       this.barLabels.forEach((l, i) => { pen.textAlign = ["left", "center", "right"][i]; pen.fillText(l, left + 7 * u * i, 3.6 * u); });
       this.barNow.forEach((l, i) => pen.fillText(l, paper.width - u, (5 + 1.3 * i) * u));
     }

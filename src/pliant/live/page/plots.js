@@ -30,7 +30,7 @@ function withUnit(value, unit) {
 }
 
 // The sign of a curve; dashed where colours come again.
-const signOf = ({ colour, dashed }) => element("i", { className: "swatch", style: dashed ? `background: repeating-linear-gradient(90deg, rgb(${colour}) 0 3px, #fff 3px 5px)` : `background: rgb(${colour})` });
+const signOf = ({ colour, dashed }) => element("i", { className: "swatch", style: dashed ? `background: repeating-linear-gradient(90deg, rgb(${colour}) 0 3px, var(--paper) 3px 5px)` : `background: rgb(${colour})` });
 
 const LEFT = 44, RIGHT = 8, BELOW = 18;
 
@@ -103,8 +103,8 @@ class Plot {
     pen.textAlign = "right"; pen.textBaseline = "middle";
     for (const v of ticks(low / this.factor, high / this.factor, 4)) {
       const y = py(v * this.factor);
-      pen.strokeStyle = v === 0 ? "#b9bfc9" : "#eceff3"; pen.beginPath(); pen.moveTo(LEFT, y); pen.lineTo(w - RIGHT, y); pen.stroke();
-      pen.fillStyle = "#6a717d"; pen.fillText(short(v), LEFT - 5, y);
+      pen.strokeStyle = v === 0 ? themed("zero") : themed("grid"); pen.beginPath(); pen.moveTo(LEFT, y); pen.lineTo(w - RIGHT, y); pen.stroke();
+      pen.fillStyle = themed("soft"); pen.fillText(short(v), LEFT - 5, y);
     }
     pen.textAlign = "center"; pen.textBaseline = "top";
     for (const v of ticks(start, end, 6)) if (px(v) < w - 40) pen.fillText(short(v), px(v), h - BELOW + 5);
@@ -121,7 +121,7 @@ class Plot {
     }
     pen.setLineDash([]);
     if (this.now !== null && this.now >= start - 1e-12) {
-      pen.strokeStyle = "#2c3038"; pen.lineWidth = 1; pen.beginPath(); pen.moveTo(px(this.now), 2); pen.lineTo(px(this.now), h - BELOW); pen.stroke();
+      pen.strokeStyle = themed("ink"); pen.lineWidth = 1; pen.beginPath(); pen.moveTo(px(this.now), 2); pen.lineTo(px(this.now), h - BELOW); pen.stroke();
     }
   }
 

@@ -19,6 +19,7 @@ const PAGE = Math.random().toString(36).slice(2); // which page of several it is
 class ServerSource {
   constructor() { this.orders = 0; }
   async get(path) {
+    if (BESIDE !== null) path += `${path.includes("?") ? "&" : "?"}run=${BESIDE}`;
     const answer = await fetch(path, { headers: KEY }).catch(() => { throw new Error("pliant does not answer any more: it was ended, or the network is gone. Start it again and load the page anew."); });
     if (!answer.ok) throw new Error(await answer.text());
     return answer.arrayBuffer();

@@ -19,6 +19,7 @@ from pliant.spec.units import in_scene_units
 
 SCENES = {
     "bowl": "basics",
+    "footprint": "basics",
     "cradle": "keiser",
     "flattened-head": "keiser",
     "pile": "keiser",

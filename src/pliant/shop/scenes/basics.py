@@ -51,6 +51,41 @@ def expect_bowl(sim: Simulation) -> list[str]:
     ]
 
 
+def footprint(
+    edge: float = 0.01, detail: float = 0.008, depth: float = 0.006, youngs_modulus: float = 1.5e5, dt: float = 0.004, duration: float = 1.0
+) -> Scene:
+    """A foot is pressed into a soft mat and lifted off again; the mat shows where it was carried.
+
+    edge [m]: of the elements of the mat; detail [m]: of the triangles of the foot; depth [m]: how far it goes in. It is pressed slowly, so
+    that the force while it stands is that of statics, whatever dt is.
+    """
+    scene = Scene(dt=dt, duration=duration, about="Pressure under a detailed body: the print that it leaves in a mat.")
+    ease = 0.5 - 0.5 * np.cos(np.pi * np.linspace(0.0, 1.0, 17))  # comes and goes without a jolt
+    clear, low = 0.002, -(depth + 0.002)
+    heights = np.concatenate([low * ease, low * (1.0 - ease), 0.055 * ease[1:]])
+    times = duration * np.concatenate([np.linspace(0.0, 0.4, 17), np.linspace(0.5, 0.75, 17), np.linspace(0.75, 1.0, 17)[1:]])
+    way = dict(times=times.tolist(), values=[[0.0, 0.0, float(height)] for height in heights])
+    scene.add(name="ground", shape="plane", model="static", position=(0, 0, -0.03))
+    scene.add(
+        name="mat", shape=dict(kind="box", size=(0.3, 0.15, 0.03), edge=edge), position=(0, 0, -0.015), fixed=[dict(side="-z")],
+        friction=0.6,
+        material=dict(youngs_modulus=youngs_modulus, poisson_ratio=0.3, density=300.0, stiffness_damping=0.008),
+    )  # fmt: skip
+    foot = dict(kind="foot", length=0.25, edge=detail)
+    scene.add(name="foot", shape=foot, model="static", position=(0, 0, clear), motions=[dict(shift=way)], friction=0.6)
+    scene.pair("ground", "mat", contact=False)  # the mat lies on it, and is held
+    return scene
+
+
+def expect_footprint(sim: Simulation) -> list[str]:
+    """The foot is off the mat again, and the mat is as it was."""
+    top = sim.points("mat")[:, 2].max()
+    assert len(sim.contacts("mat", "foot")) == 0, "the foot still stands on the mat"
+    assert abs(top) < 1e-4, f"the mat did not come back: its top is at {1e3 * top:.2f} mm"
+    high, lost = sim.points("foot")[:, 2].min(), sim.books().lost
+    return [f"The foot is {1e3 * high:.0f} mm above the mat, which is flat to {1e6 * abs(top):.0f} um; {lost:.3f} J were lost."]
+
+
 def slope(
     angle: float = 10.0, speed: float = 3.0, friction: float = 0.3, static_friction: float = 0.0, model: str = "rigid",
     contact: str = "auto", dt: float = 0.002, duration: float = 2.0,
