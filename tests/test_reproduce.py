@@ -190,7 +190,7 @@ def test_the_time_left_follows_what_was_seen(monkeypatch):
 
 def test_a_small_experiment_runs_and_draws(tmp_path, monkeypatch):
     small = replace(spillmann.EXPERIMENTS["S1"], measure=lambda desk: spillmann._squeezed(desk, "S1", spillmann.scenes.make(
-        "squeezed-bars", squeeze=0.15, layers=1, edge=0.02, dt=0.0003, duration=0.2)))  # fmt: skip
+        "squeezed-bars", squeeze=0.15, layers=1, edge=0.02, dt=0.0003, duration=0.2), ("press",)))  # fmt: skip
     measured = small.measure(Desk(tmp_path, quick=True))
     lines = judge(small.claims, measured, quick=True)
     assert lines[0].agrees is True and "edge" in lines[0].here

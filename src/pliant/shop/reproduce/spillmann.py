@@ -121,13 +121,21 @@ def _figures(label: str, shows: str, source: str) -> tuple[Figure, ...]:
     )
 
 
+def _named(sim: Simulation, begin: tuple[str, ...]) -> list[str]:
+    """Bodies whose names begin so."""
+    return [body.name for body in sim.scene.bodies if body.name.startswith(begin)]
+
+
 # ---- S1, S2 and S7: squeezed (Fig. 3)
 
+TOP = ("press", "bar3")  # what hides the contacts below it
 
-def _squeezed(desk: Desk, label: str, scene: Scene) -> Measured:
+
+def _squeezed(desk: Desk, label: str, scene: Scene, clear: tuple[str, ...]) -> Measured:
+    """Run a scene whose bodies are squeezed; those whose names begin like `clear` are drawn as glass."""
     sim, seen = watch(desk, scene, every=20)
     curves(desk, f"{label}.png", seen)
-    strip(desk.path(f"{label}-pictures.png"), seen.pictures, "pressure", smooth=False)
+    strip(desk.path(f"{label}-pictures.png"), seen.pictures, "pressure", transparent=_named(sim, clear))
     found = {"deepest": seen.deepest, "last": 100 * seen.depth[-1], "inverted": inverted_elements(sim)}
     found["force"] = float(np.linalg.norm(sim.contacts().force, axis=1).sum())
     return found if desk.quick else {**found, "rest": seen.rest}
@@ -143,15 +151,15 @@ SQUEEZED = (
 
 
 def s1(desk: Desk) -> Measured:
-    """Bars of 100 kN/m^2 squeezed between anchors: no visible penetration at high stress. Quick: two layers, coarser, half as long."""
-    values = desk.either({}, dict(layers=2, edge=0.02, dt=0.00015, duration=0.6))
-    return _squeezed(desk, "S1", scenes.make("squeezed-bars", **values))
+    """Bars of 100 kN/m^2 squeezed between anchors: no visible penetration at high stress. Quick: coarser, half as long."""
+    values = desk.either({}, dict(edge=0.02, dt=0.00015, duration=0.6))
+    return _squeezed(desk, "S1", scenes.make("squeezed-bars", **values), TOP)
 
 
 def s2(desk: Desk) -> Measured:
     """A cube of 30 kN/m^2 pressed by bars of 5000 kN/m^2, St. Venant-Kirchhoff: stable, free of penetration. Quick: coarser, 1 s."""
     values = desk.either({}, dict(edge=0.05, dt=0.0002, duration=1.0))
-    return _squeezed(desk, "S2", scenes.make("soft-cube-stiff-bars", **values))
+    return _squeezed(desk, "S2", scenes.make("soft-cube-stiff-bars", **values), ("upper",))
 
 
 SPRING = 1000.0  # [N/m] of each spring
@@ -161,13 +169,13 @@ def s7(desk: Desk) -> Measured:
     """The bars of S1 as springs along the edges of the same tetrahedra: the elastic model is a black box to the response.
 
     The paper says that a mass-spring model was used as well, not where; springs of 1000 N/m are ours.
-    Quick: two layers, coarser, half as long.
+    Quick: coarser, half as long.
     """
-    values = desk.either({}, dict(layers=2, edge=0.02, dt=0.00015, duration=0.6))
+    values = desk.either({}, dict(edge=0.02, dt=0.00015, duration=0.6))
     scene = scenes.make("squeezed-bars", **values)
     springs = dict(spring_stiffness=SPRING, density=1000.0, mass_damping=10.0, stiffness_damping=3e-4)
     bodies = [_as_springs(body, springs) if body.model == "fem" else body for body in scene.bodies]
-    return _squeezed(desk, "S7", scene.copy_with(bodies=bodies))
+    return _squeezed(desk, "S7", scene.copy_with(bodies=bodies), TOP)
 
 
 def _as_springs(body: Any, material: dict[str, Any]) -> Any:
@@ -184,7 +192,7 @@ def _as_springs(body: Any, material: dict[str, Any]) -> Any:
 
 
 def _stones(sim: Simulation) -> list[str]:
-    return [b.name for b in sim.scene.bodies if b.name.startswith("stone")]
+    return _named(sim, ("stone",))
 
 
 def s3(desk: Desk) -> Measured:
@@ -192,7 +200,14 @@ def s3(desk: Desk) -> Measured:
     sim, seen = watch(desk, scenes.make("archway", duration=desk.either(10.0, 1.5)), every=100, done=(0.0, 0.75))
     loose, _ = watch(desk, scenes.make("archway", friction=0.2, drop=0, duration=desk.either(3.0, 1.0)), every=1000, done=(0.75, 1.0))
     curves(desk, "S3.png", seen)
-    strip(desk.path("S3-pictures.png"), [*seen.pictures, from_simulation(loose)], "pressure", columns=2, camera=(-70, 15))
+    strip(
+        desk.path("S3-pictures.png"),
+        [*seen.pictures, from_simulation(loose)],
+        "pressure",
+        columns=2,
+        camera=(-70, 15),
+        transparent=_stones(sim)[1::2],
+    )
     stones, rest = _stones(sim), sim.world.model.nodes.rest
     moved = [float(np.linalg.norm(sim.centre(n) - rest[sim.nodes(n)].mean(axis=0))) for n in stones]
     first, group = sim.nodes(stones[0]), sim.world.model.groups[0].nodes
@@ -227,8 +242,7 @@ def s4(desk: Desk) -> Measured:
     """500 chess figures fill a container: response time linear in the number of collisions. Quick: 60 pieces, half a second."""
     sim, seen = watch(desk, scenes.make("chess-500", **desk.either({}, dict(count=60, across=4, duration=0.5))), every=20)
     curves(desk, "S4.png", seen)
-    walls = [b.name for b in sim.scene.bodies if b.name.startswith("wall")]
-    strip(desk.path("S4-pictures.png"), seen.pictures, "body", transparent=walls, smooth=True, camera=(-58, 35))
+    strip(desk.path("S4-pictures.png"), seen.pictures, "body", transparent=_named(sim, ("wall",)), smooth=True, camera=(-58, 35))
     contacts, response = np.array(seen.contacts, float), np.array(seen.response)
     some = contacts > 0.02 * contacts.max()
     slope, start, r2 = line_fit(contacts[some], response[some])

@@ -30,12 +30,12 @@ class Bar:
 
 def below(high: float) -> Bar:
     """Less than a number."""
-    return Bar(-math.inf, high, f"below {high:g}")
+    return Bar(-math.inf, high, f"below {high:.10g}")
 
 
 def above(low: float) -> Bar:
     """More than a number."""
-    return Bar(low, math.inf, f"above {low:g}")
+    return Bar(low, math.inf, f"above {low:.10g}")
 
 
 def between(low: float, high: float) -> Bar:

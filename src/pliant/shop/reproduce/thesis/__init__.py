@@ -54,7 +54,7 @@ EXPERIMENTS: dict[str, Experiment] = {
         (
             Figure(
                 "T6-pictures.png",
-                "The cube after 0.1, 0.6 and 1.15 s with redefinition (above) and without (below), with feature pairs by state.",
+                "The cube after 0.1, 0.6 and 1.05 s with redefinition (above) and without (below), with feature pairs by state.",
                 "Figs. 7.8 to 7.11: active pairs, those that hold the cube back in orange.",
             ),
             Figure("T6.png", "Speed along the bar, force, and tilt as the cube tips over the end.", "Fig. 7.12: the force."),

@@ -51,7 +51,7 @@ class Fall(History):
 
 def rest(desk: Desk) -> Measured:
     """T7: comes to rest; inverted elements at impact under both responses, with the automatic stiffness and a tenth of it. Quick: 0.3 s."""
-    common: dict[str, Any] = dict(dt=0.002, duration=desk.either(2.5, 0.3), edge=desk.either(0.02, 0.025))
+    common: dict[str, Any] = dict(dt=0.002, duration=desk.either(2.5, 0.3))
     if "bunny" in desk.scans:
         scan = desk.scans["bunny"]
         common |= dict(file=scan.file, up=scan.up)
