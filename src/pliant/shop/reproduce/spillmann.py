@@ -40,8 +40,8 @@ class History:
     contacts: list[int] = field(default_factory=list)
     depth: list[float] = field(default_factory=list)  # deepest point after the step, as a part of the mean edge
     kinetic: list[float] = field(default_factory=list)  # [J]
-    step: list[float] = field(default_factory=list)  # [s] CPU
-    response: list[float] = field(default_factory=list)  # [s] CPU
+    step: list[float] = field(default_factory=list)  # [s] CPU, median of the steps since the last sample
+    response: list[float] = field(default_factory=list)  # [s] CPU, likewise
     pictures: list[Picture] = field(default_factory=list)
 
     @property
@@ -73,21 +73,23 @@ def watch(desk: Desk, scene: Scene, every: int, shots: int = 3, done: tuple[floa
     """Run a scene, sample it every few steps, and keep pictures of it on the way; done: the part of the experiment that this is."""
     register_method("clocked", Clocked)
     sim = scene.simulate(contact="clocked" if isinstance(scene.contact, str) else scene.contact)
-    seen = History()
+    seen, spent = History(), list[float]()
     _LAPS.clear()
     steps = round(scene.duration / scene.dt)
     due = {max(1, round(steps * k / shots)) for k in range(1, shots + 1)}
     for k in range(1, steps + 1):
         began = time.process_time()
         sim.step()
-        spent = time.process_time() - began
+        spent.append(time.process_time() - began)
         if k % every == 0 or k == steps:
             seen.time.append(sim.time)
             seen.contacts.append(len(sim.contacts()))
             seen.depth.append(overlap(sim).worst)
             seen.kinetic.append(sim.books().kinetic)
-            seen.step.append(spent)
-            seen.response.append(_LAPS[-1])
+            seen.step.append(statistics.median(spent))
+            seen.response.append(statistics.median(_LAPS))
+            spent.clear()
+            _LAPS.clear()
             desk.at(done[0] + (done[1] - done[0]) * k / steps)
         if k in due:
             seen.pictures.append(from_simulation(sim))

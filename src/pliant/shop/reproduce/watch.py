@@ -94,10 +94,8 @@ def plot(
     for k, (title, y, curves) in enumerate(panels):
         axis = figure.add_subplot(rows, columns, k + 1)
         for name, (along, values) in curves.items():
-            few = len(along) < 20
-            axis.plot(
-                along, values, "." if dots and len(along) > 2 else "-", label=name, linewidth=1.0, marker="." if few or dots else None
-            )
+            scattered, few = dots and len(along) > 2, 2 < len(along) < 20
+            axis.plot(along, values, ls="" if scattered else "-", lw=1.0, marker="." if scattered or few else None, label=name)
         axis.set(title=title, ylabel=y, xlabel=x)
         if k in log:
             axis.set_yscale("log")
