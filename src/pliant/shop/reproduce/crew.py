@@ -17,6 +17,7 @@ from typing import Any
 from pliant.base import PliantError
 from pliant.disk import make_folder, write_text
 from pliant.shop.reproduce import experiments
+from pliant.shop.reproduce.costs import COSTS
 from pliant.shop.reproduce.experiment import Desk, Scan
 from pliant.shop.reproduce.verdict import Line, judge
 
@@ -51,8 +52,8 @@ class Found:
 def jobs(wanted: Mapping[str, list[str] | None], folder: Path, quick: bool = False, scans: Mapping[str, Scan] | None = None) -> list[Job]:
     """Experiments of sources, each source in a folder of its own; the longest first, so that no worker waits for it in the end."""
     found = [
-        Job(name, i, folder / name, quick, scans or {}, each.cost[quick])
-        for name, ids in wanted.items() for i, each in experiments(name, ids).items()
+        Job(name, i, folder / name, quick, scans or {}, COSTS[name][i][quick])
+        for name, ids in wanted.items() for i in experiments(name, ids)
     ]  # fmt: skip
     usable = {part for job in found for part in experiments(job.source)[job.id].parts}
     for part in scans or {}:

@@ -72,7 +72,6 @@ class Experiment:
     measure: Callable[[Desk], Measured]
     claims: tuple[Claim, ...]
     figures: tuple[Figure, ...] = ()
-    cost: tuple[float, float] = (60.0, 20.0)  # [s] CPU, whole and quick, measured or estimated: for the time that is told
     parts: tuple[str, ...] = ()  # that a user's own surface can stand for
 
     @property

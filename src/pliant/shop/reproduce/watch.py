@@ -82,8 +82,9 @@ def plot(
     x: str = "time [s]",
     log: Sequence[int] = (),
     dots: bool = False,
+    zero: bool = False,
 ) -> None:
-    """Curves by name, in panels of (title, label of y, curves); some of the panels with a logarithmic y, or dots for lines."""
+    """Curves by name, in panels of (title, label of y, curves); some of them with a logarithmic y; dots for lines; y from zero on."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
@@ -99,6 +100,8 @@ def plot(
         axis.set(title=title, ylabel=y, xlabel=x)
         if k in log:
             axis.set_yscale("log")
+        if zero:
+            axis.set_ylim(bottom=0.0)
         if len(curves) > 1 or "" not in curves:
             axis.legend(fontsize=8)
     figure.tight_layout()
