@@ -1,7 +1,7 @@
 """Writes what `pliant reproduce` measured into the pages docs/reproduce-*.md:  .venv/bin/python docs/make_reproduce.py [FOLDER]
 
-FOLDER is what `pliant reproduce all` left, runs/reproduce unless given. Experiments that it does not have, or only in their quick form, keep
-the rows that their page has.
+FOLDER is what `pliant reproduce all` left, runs/reproduce unless given. Experiments that it has not, or only in their quick form, keep the
+rows that their page has.
 """
 
 import re

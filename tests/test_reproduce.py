@@ -154,7 +154,9 @@ def test_results_are_kept_and_one_that_fails_stops_no_other(tmp_path, monkeypatc
     (tmp_path / "spillmann" / "results.json").write_text(json.dumps({"S9": {"source": "spillmann", "id": "S9", "lines": []}}))
     (tmp_path / "spillmann" / "F.png").write_bytes(b"of an earlier run")
     todo = crew.jobs({"spillmann": ["S1", "S2"]}, tmp_path)
-    found = {each.id: each for each in crew.run(todo)}
+    times, shown = crew.Times(todo, 1), []
+    found = {each.id: each for each in crew.run(todo, 1, times, lambda: shown.append(dict(times.part)))}
+    assert shown[0][todo[0].source, todo[0].id] == pytest.approx(0.0, abs=1e-6) and times.left() == 0.0
     assert found["S1"].failed == "ValueError: it broke" and not found["S1"].lines
     assert found["S2"].lines[0].agrees is False and found["S2"].lines[0].here == "0.5"
     assert set(crew.kept(tmp_path / "spillmann")) == {"S1", "S2", "S9"}

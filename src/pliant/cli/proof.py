@@ -221,10 +221,8 @@ def reproduce(
     times = crew.Times(todo, workers)
     found = []
     with experiments_bar(times, hidden=as_json) as show:
-        for result in crew.run(todo, workers, times):
-            show(result is not None)
-            if result is None:
-                continue
+        for result in crew.run(todo, workers, times, lambda: show(False)):
+            show(True)
             found.append(result)
             if not as_json:
                 say(f"[bold]{result.source} {result.id}[/] [dim]{result.seconds:.0f} s of CPU[/]")

@@ -7,7 +7,7 @@ import multiprocessing
 import os
 import queue
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import asdict, dataclass, field
@@ -96,22 +96,34 @@ class Times:
         return expected * (trust * pace + (1.0 - trust))
 
 
-def run(todo: list[Job], workers: int = 1, times: Times | None = None) -> Iterator[Found | None]:
-    """Results as they come; None now and then while nothing has ended, to show how far it is. One that fails does not stop the others."""
+def run(todo: list[Job], workers: int = 1, times: Times | None = None, show: Callable[[], object] = lambda: None) -> Iterator[Found]:
+    """Results as they come; `show` is called now and then in between. One that fails does not stop the others."""
     times = times or Times(todo, workers)
-    if workers <= 1:
-        for job in todo:
-            key = (job.source, job.id)
-            times.tell(key, 1e-9)
-            found = work(job, lambda part, key=key: times.tell(key, min(part, 0.999)))  # type: ignore[misc]
-            times.tell(key, 1.0)
-            _keep(job.folder, found)
-            yield found
+    if workers > 1:
+        yield from _spread(todo, workers, times, show)
         return
-    yield from _spread(todo, workers, times)
+    for job in todo:
+        found = work(job, Telling(times, (job.source, job.id), show))
+        times.tell((job.source, job.id), 1.0)
+        _keep(job.folder, found)
+        yield found
 
 
-def _spread(todo: list[Job], workers: int, times: Times) -> Iterator[Found | None]:
+class Telling:
+    """Hears how far an experiment is, and shows it, not too often."""
+
+    def __init__(self, times: Times, key: tuple[str, str], show: Callable[[], object]) -> None:
+        self.times, self.key, self.show, self.last = times, key, show, -ASK
+        self(0.0)
+
+    def __call__(self, part: float) -> None:
+        self.times.tell(self.key, min(max(part, 1e-9), 0.999))
+        if time.monotonic() - self.last >= ASK:
+            self.last = time.monotonic()
+            self.show()
+
+
+def _spread(todo: list[Job], workers: int, times: Times, show: Callable[[], object]) -> Iterator[Found]:
     context = multiprocessing.get_context("spawn")
     said = context.Manager().Queue()
     before = os.environ.get("PLIANT_THREADS")
@@ -123,8 +135,7 @@ def _spread(todo: list[Job], workers: int, times: Times) -> Iterator[Found | Non
                 while running:
                     over, _ = wait(running, ASK, FIRST_COMPLETED)
                     _listen(said, times)
-                    if not over:
-                        yield None
+                    show()
                     for future in over:
                         job = running.pop(future)
                         times.tell((job.source, job.id), 1.0)
