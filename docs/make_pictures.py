@@ -90,7 +90,7 @@ def make_points(folder: Path) -> None:
             pictures = [from_run(run, int(abs(run.times - time).argmin())) for time in times]
             for column, image in enumerate(draw_series(pictures, field, (2 * size[0], 2 * size[1]), camera=(-60, 12))):
                 sheet.paste(image.resize(size, Image.Resampling.LANCZOS), (column * size[0], row * size[1]))
-    save(sheet.quantize(256), "point-bodies.png")
+    save(sheet, "point-bodies.png")
 
 
 def make_own_mesh(folder: Path) -> None:
@@ -151,7 +151,7 @@ def make_reversal(folder: Path) -> None:
         pictures.append(moment(watch))
     for k, image in enumerate(draw_series(pictures, "displacement", (2 * size[0], 2 * size[1]), camera=(-80, 12))):
         sheet.paste(image.resize(size, Image.Resampling.LANCZOS), (k * size[0], 0))
-    save(sheet.quantize(256), "reversal.png")
+    save(sheet, "reversal.png")
 
 
 def make_point_surface(folder: Path) -> None:
@@ -165,7 +165,7 @@ def make_point_surface(folder: Path) -> None:
         picture = replace(from_simulation(scene.simulate().run(until=until)), planes=())
         image = draw(picture, "pressure", (2 * size[0], 2 * size[1]), camera, transparent=clear)
         sheet.paste(image.resize(size, Image.Resampling.LANCZOS), (k * size[0], 0))
-    save(sheet.quantize(256), "point-surface.png")
+    save(sheet, "point-surface.png")
 
 
 # Scenes of the method noniterative: parameters, where the camera stands, the field shown, bodies to look through so that contacts are seen
@@ -189,7 +189,7 @@ def draw_noniterative(name: str, picture: Picture) -> Image.Image:
 
 def make_noniterative(name: str, folder: Path) -> None:
     sim = scenes.make(name, **NONITERATIVE[name][0]).simulate().run()
-    save(draw_noniterative(name, from_simulation(sim)).quantize(256), f"{name}.png")
+    save(draw_noniterative(name, from_simulation(sim)), f"{name}.png")
 
 
 def make_thesis(folder: Path) -> None:
@@ -198,17 +198,17 @@ def make_thesis(folder: Path) -> None:
     sheet = Image.new("RGB", (2 * size[0], 2 * size[1]), "white")
     pictures = []
     for on in (True, False):
-        sim = scenes.make("cube-on-bar", redefinition=on).simulate().run(until=0.2)
+        sim = scenes.make("cube-on-bar", redefinition=on).simulate().run(until=0.1)
         title = f"cube-on-bar, {'with redefinition' if on else 'without'}"
         pictures.append(replace(from_simulation(sim), marks=marks_of(sim), title=title))
-    close = Camera((0.15, -1.05, 0.42), (-0.12, 0.0, 0.02))
+    close = Camera((0.05, -1.05, 0.42), (-0.22, 0.0, 0.03))
     images = draw_series(pictures, "body", size, close, transparent=["bar", "cube"], edges=True)
     for name, time, clear, camera in (("bar-on-cube", 1.2, ["bar"], (-60, 20)), ("bunny-in-bowl", 0.3, ["bowl"], (-60, -10))):
         sim = scenes.make(name).simulate().run(until=time)
         images.append(draw(replace(from_simulation(sim), planes=()), "pressure", size, camera, transparent=clear))
     for k, image in enumerate(images):
         sheet.paste(image, (k % 2 * size[0], k // 2 * size[1]))
-    save(sheet.quantize(256), "thesis.png")
+    save(sheet, "thesis.png")
 
 
 def make_quasi_rigid(folder: Path) -> None:
@@ -225,7 +225,7 @@ def make_quasi_rigid(folder: Path) -> None:
         picture = replace(from_run(run, -1), planes=())
         image = draw(picture, "pressure", size, camera=camera, transparent=clear)
         sheet.paste(image.resize((480, 360), Image.Resampling.LANCZOS), (i % 3 * 480, i // 3 * 360))
-    save(sheet.quantize(256), "quasi-rigid.png")
+    save(sheet, "quasi-rigid.png")
 
 
 def make_patch(folder: Path) -> None:

@@ -141,4 +141,4 @@ def strip(
     sheet = Image.new("RGB", (columns * size[0], -(-len(images) // columns) * size[1]), "white")
     for k, image in enumerate(images):
         sheet.paste(image, (k % columns * size[0], k // columns * size[1]))
-    sheet.quantize(256).save(path, optimize=True)
+    sheet.save(path, optimize=True)
