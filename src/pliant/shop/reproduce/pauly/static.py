@@ -15,9 +15,10 @@ import numpy as np
 
 from pliant.base import Floats
 from pliant.contact.elastic import Boussinesq, ContactResult, Side, VolumePreserving, compliance, deformed, resolve
-from pliant.detect.surfels import Exact, PointSurface, from_file, from_mesh
+from pliant.detect.surfels import Exact, PointSurface, from_cloud, from_mesh
 from pliant.geometry.mesh import Surface
 from pliant.geometry.shapes import make
+from pliant.geometry.shapes import resolve as resolve_shape
 from pliant.geometry.subdivide import subdivided
 from pliant.pressing.tool import press
 from pliant.shop.reproduce.experiment import Desk, Measured
@@ -32,27 +33,50 @@ THEN = "CPU time here, a Pentium IV of 2.8 GHz there"
 def scan(
     desk: Desk, part: str, kind: str, points: int, sphere: float | None = None, size: float | None = None, **options: float
 ) -> PointSurface:
-    """A user's surface if there is one for this part, as large as `size` [m] or as it is; else about so many samples of a shape by code.
+    """A user's surface if there is one for this part, as large as `size` [m] or as it is, or a shape by code; with about so many samples.
 
-    Samples of the shape near a sphere [m] around the origin are put onto it, for flat triangles touch with their corners. A user's surface
-    has its middle at the origin if it is part of a joint, else over it.
+    A surface is divided until it has them; a cloud stays as it is. Samples of a shape by code near a sphere [m] around the origin are put
+    onto it, for flat triangles touch with their corners. A user's surface has its middle at the origin if it is part of a joint, else over it.
     """
     if part in desk.scans:
         given = desk.scans[part]
-        found = from_file(given.file, unit=given.unit, up=given.up, size=size)
-        low, high = found.points.min(axis=0), found.points.max(axis=0)
+        found = resolve_shape(given.shape() if size is None else given.shape(size=size), solid=False)
+        mesh = found.cloud if found.cloud is not None else found.surface()
+        low, high = mesh.points.min(axis=0), mesh.points.max(axis=0)
         middle = 0.5 * (low + high)
-        return replace(found, points=found.points - (middle if sphere is not None else np.array([middle[0], middle[1], low[2]])))
-    surface = make(kind, **options).surface()
-    low, high = 1e-4, 1e-2
-    while high / low > 1.02:
-        middle = math.sqrt(low * high)
-        low, high = (middle, high) if len(subdivided(surface, middle).surface.points) > points else (low, middle)
-    fine = subdivided(surface, high).surface
+        mesh = replace(mesh, points=mesh.points - (middle if sphere is not None else np.array([middle[0], middle[1], low[2]])))
+        if not isinstance(mesh, Surface):
+            return from_cloud(mesh, name=given.file)
+        surface, sphere = mesh, None
+    else:
+        surface = make(kind, **options).surface()
+    fine = surface if len(surface.points) >= points else divided(surface, points)
     if sphere is not None:
         far = np.linalg.norm(fine.points, axis=1, keepdims=True)
         fine = Surface(np.where(np.abs(far - sphere) < 0.05 * sphere, fine.points * (sphere / far), fine.points), fine.faces)
     return from_mesh(fine)
+
+
+def divided(surface: Surface, points: int) -> Surface:
+    """The surface with triangles divided until it has about so many points."""
+    low, high = 1e-4, 1e-2
+    while high / low > 1.02:
+        middle = math.sqrt(low * high)
+        low, high = (middle, high) if len(subdivided(surface, middle).surface.points) > points else (low, middle)
+    return subdivided(surface, high).surface
+
+
+def brought(a: Floats, b: Floats, axis: int, depth: float) -> Floats:
+    """The way [m] (3,) along an axis that brings points b, which lie beyond a, so far that they overlap by a depth at most."""
+    from scipy.spatial import cKDTree
+
+    across = [k for k in range(3) if k != axis]
+    near_by, which = cKDTree(b[:, across]).query(a[:, across], k=16)
+    spacing = float(np.sqrt(np.prod(np.ptp(b[:, across], axis=0)) / len(b)))
+    gap = np.where(near_by < 2.0 * spacing, b[which, axis] - a[:, None, axis], np.inf)
+    way = np.zeros(3)
+    way[axis] = -float(gap.min()) - depth
+    return way
 
 
 def milliseconds(work: Any) -> float:
@@ -247,10 +271,9 @@ def kiss(desk: Desk) -> Measured:
     count = desk.either(50_000, 10_000)
     surface = scan(desk, "head", "bust", count, size=0.3, edge=0.006)
     second = scan(desk, "other-head", "bust", count, size=0.3, edge=0.006) if "other-head" in desk.scans else surface
-    front, top = (float(surface.points[:, k].max() + second.points[:, k].max()) for k in (0, 2))
     one = Side(surface, Boussinesq(compliance(1e6, 0.3)))
-    crown = Side(second, one.response, rotation=np.diag([1.0, -1.0, -1.0]), translation=np.array([0.004, 0.003, top - 0.004]))
-    nose = Side(second, one.response, rotation=np.diag([-1.0, -1.0, 1.0]), translation=np.array([front - 0.012, 0, 0]))
+    crown = _met(one, Side(second, one.response, rotation=np.diag([1.0, -1.0, -1.0])), np.array([0.004, 0.003, 0.0]), 2, 0.004)
+    nose = _met(one, Side(second, one.response, rotation=np.diag([-1.0, -1.0, 1.0])), np.zeros(3), 0, 0.012)
     found, tip = resolve(one, crown), resolve(one, nose)
     desk.at(0.5)
     modes: dict[str, ContactResult] = {mode: resolve(one, crown, mode) for mode in MODES}
@@ -263,6 +286,13 @@ def kiss(desk: Desk) -> Measured:
         "spent": spent, "touch": int(found.contact.sum()),
     }  # fmt: skip
     return measured if desk.quick else {**measured, "spikes": 100 * len(tip.spikes) / max(int(tip.contact.sum()), 1)}
+
+
+def _met(one: Side, other: Side, shift: Floats, axis: int, depth: float) -> Side:
+    """The other one, shifted and brought against the first along an axis."""
+    assert one.nodes is not None and other.nodes is not None
+    a, b = one.nodes.points, other.nodes.points @ other.rotation.T + shift
+    return replace(other, translation=shift + brought(a, b, axis, depth))
 
 
 MODES = ("merged", "split")

@@ -151,7 +151,7 @@ def stiffnesses(desk: Desk) -> Measured:
     runs = {}
     for k, case in enumerate(cases):
         desk.at(k / len(cases))
-        runs[case] = dropped(*case, fall=0.02)
+        runs[case] = dropped(*case, fall=0.055)
     name = {case: f"dt = {case[0]} s, k = {case[1]:g} N/m" for case in cases}
     plot(desk.path("T4.png"), [(name[case], "force on the bar [N]", forces(both)) for case, both in runs.items()])
     plot(desk.path("T4-depth-over-time.png"), [(name[case], "summed depth [m]", depths_of(both)) for case, both in runs.items()])
