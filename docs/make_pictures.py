@@ -160,7 +160,7 @@ def make_point_surface(folder: Path) -> None:
 
     size = (560, 420)
     sheet = Image.new("RGB", (2 * size[0], size[1]), "white")
-    shots = ((colliding_busts(), 0.046, (-35, 12), ["left"]), (scenes.make("flattened-head", edge=0.006), 0.5, (-60, -25), None))
+    shots = ((colliding_busts(), 0.046, (-150, 12), ["left"]), (scenes.make("flattened-head", edge=0.006), 0.5, (-60, -25), None))
     for k, (scene, until, camera, clear) in enumerate(shots):
         picture = replace(from_simulation(scene.simulate().run(until=until)), planes=())
         image = draw(picture, "pressure", (2 * size[0], 2 * size[1]), camera, transparent=clear)

@@ -170,7 +170,7 @@ def performance(desk: Desk) -> Measured:
     sim, costs = watched(desk, scene, desk.either(4, 1))
     curves(costs, desk.path("Fig5.png"), scene.dt)
     at = scene.simulate().run(until=scene.dt * float(costs.hits.argmax()))
-    strip(desk.path("Fig5-busts.png"), [from_simulation(at)], "pressure", (960, 720), camera=(-40, 10), transparent=["left"])
+    strip(desk.path("Fig5-busts.png"), [from_simulation(at)], "pressure", (960, 720), camera=(-150, 12), transparent=["left"])
     surfels = np.diff(sim.world.kept[Prepared].carried.start)
     phyxels = np.diff(sim.world.model.bodies.node_start)
     first, slope, together = costs.slope

@@ -36,7 +36,7 @@ def scan(
     """A user's surface if there is one for this part, as large as `size` [m] or as it is, or a shape by code; with about so many samples.
 
     A surface is divided until it has them; a cloud stays as it is. Samples of a shape by code near a sphere [m] around the origin are put
-    onto it, for flat triangles touch with their corners. A user's surface has its middle at the origin if it is part of a joint, else over it.
+    onto it, for flat triangles touch with their corners. A user's surface has its middle at the origin if part of a joint, or over it.
     """
     if part in desk.scans:
         given = desk.scans[part]
