@@ -145,7 +145,7 @@ RESTS = (0.5, 0.6)  # s of a particle at rest
 def stiffnesses(desk: Desk) -> Measured:
     """T4: dt and k together (Figs. 7.5 and 7.6). The published k = 500 at 0.04 s breaks k dt^2 = 0.5, which wants 312.5 (E33).
 
-    The bar is laid down, not dropped: the softest springs would let it fall through the cube. Quick: two of four cases.
+    The bar is laid down, not dropped, 5 mm above the cube: the softest springs would let it fall through. Quick: two of four cases.
     """
     cases = desk.either(CASES, QUICK_CASES)
     runs = {}
@@ -170,7 +170,7 @@ def stiffnesses(desk: Desk) -> Measured:
 def _case(dt: float, k: float) -> list[Claim]:
     what, quick = f"dt = {dt:g} s, k = {k:g} N/m", (dt, k) in QUICK_CASES
     why = SUNK if k == 500.0 else OPEN
-    smoother = "where both are below 2 %, both are smooth here; " + why
+    smoother = "both are smooth where both are below 2 %; " + why
     return [
         Claim(f"jitter {dt:g}", f"{what}: jitter of CPF over that of DPF", "CPF much smoother", below(1.0), why=smoother, whole=not quick),
         Claim(f"DPF {dt:g}", f"{what}: jitter of DPF", "a plot", unit="% of the weight", whole=not quick),
