@@ -174,7 +174,7 @@ def _work(job: Job, said: Any) -> Found:
     return work(job, lambda part: said.put((key, part)))
 
 
-def work(job: Job, heard: Any = lambda part: None) -> Found:
+def work(job: Job, heard: Callable[[float], object] = lambda part: None) -> Found:
     """Run one experiment and judge what it measured."""
     make_folder(job.folder)
     began = time.process_time()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 from collections import Counter
+from collections.abc import Iterable
 from html import escape
 from pathlib import Path
 
@@ -47,9 +48,9 @@ def write_index(folder: Path, names: list[str]) -> Path:
     return path
 
 
-def summary(results: object) -> str:
+def summary(results: Iterable[Found]) -> str:
     """How many lines agree, differ, and are shown only."""
-    found: list[Found] = list(results)  # type: ignore[call-overload]
+    found = list(results)
     counts = Counter(line.verdict for each in found for line in each.lines)
     failed = [each.id for each in found if each.failed]
     said = ", ".join(f"{counts[verdict]} {verdict}" for verdict in (AGREES, DIFFERS, SHOWN, SKIPPED) if counts[verdict])
