@@ -205,6 +205,7 @@ def reproduce(
     from pliant.shop import reproduce as again
     from pliant.shop.reproduce import crew, page
     from pliant.shop.reproduce.experiment import scans_from
+    from pliant.shop.reproduce.verdict import SKIPPED
 
     if not source:
         for name in again.SOURCES:
@@ -226,7 +227,8 @@ def reproduce(
             found.append(result)
             if not as_json:
                 say(f"[bold]{result.source} {result.id}[/] [dim]{result.seconds:.0f} s of CPU[/]")
-                for line in [line.text() for line in result.lines] or [f"did not end: {result.failed}"]:
+                lines = [line.text() for line in result.lines if line.verdict != SKIPPED] or [f"did not end: {result.failed}"]
+                for line in lines:
                     say(f"  {escape(line)}")
     pages = [page.write_page(name, folder / name) for name in wanted]
     pages += [page.write_index(folder, list(wanted))] if len(wanted) > 1 else []

@@ -62,7 +62,10 @@ def _experiment(experiment: Experiment, found: Found, folder: Path) -> str:
     parts = [text(experiment.about), text(how, "quiet")]
     if found.failed:
         parts.append(text(f"It did not end: {found.failed}"))
-    parts.append(_table(found.lines))
+    parts.append(_table([line for line in found.lines if line.verdict != SKIPPED]))
+    skipped = sum(line.verdict == SKIPPED for line in found.lines)
+    if skipped:
+        parts.append(text(f"{skipped} more lines are asked of the whole experiment only.", "quiet"))
     parts += [_figure(figure, folder) for figure in experiment.figures if not (figure.whole and found.quick)]
     return "".join(parts)
 

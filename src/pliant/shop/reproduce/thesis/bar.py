@@ -10,6 +10,7 @@ k (summed depth after it) is 1 - s of the force (theory/penalty 5.4), from which
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -107,7 +108,8 @@ def steps(desk: Desk) -> Measured:
         desk.at(k / len(chosen))
         runs[dt] = dropped(dt, 5000.0)
     plot(desk.path("T3.png"), [(f"k = 5000 N/m, dt = {dt} s", "force on the bar [N]", forces(both)) for dt, both in runs.items()])
-    strip(desk.path("T3-picture.png"), [from_simulation(runs[0.010][m].sim) for m in (DPF, CPF)], "pressure", columns=2, camera=(-60, 8))
+    pictures = [replace(from_simulation(runs[0.010][m].sim), title=SHORT[m]) for m in (DPF, CPF)]
+    strip(desk.path("T3-picture.png"), pictures, "pressure", columns=2, camera=(-60, 8))
     rough = {m: {dt: roughness(both[m]) for dt, both in runs.items()} for m in (DPF, CPF)}
     first = runs[0.008][DPF]
     found = {**_jitters(rough), "peak": float(first.time[first.force[:, 2].argmax()])}
