@@ -131,7 +131,7 @@ def room(desk: Desk) -> Measured:
 
     Quick: the scene with a skin as coarse as shipped, 10,000 samples.
     """
-    values: dict[str, Any] = dict(duration=0.6, spacing=desk.either(0.013, 0.025))
+    values: dict[str, Any] = dict(duration=0.6, spacing=desk.either(0.006, 0.025))
     if "head" in desk.scans:
         given = desk.scans["head"]
         values |= dict(scan=given.file, unit=given.unit, up=given.up)
