@@ -7,31 +7,26 @@ from __future__ import annotations
 
 COSTS: dict[str, dict[str, tuple[float, float]]] = {
     "keiser": {
-        "Fig3": (60, 4), "Fig5": (60, 14), "Fig6": (60, 8), "Fig7": (60, 2), "Fig8": (60, 12), "Fig9": (60, 38),
+        "Fig3": (9, 4), "Fig5": (29, 14), "Fig6": (150, 8), "Fig7": (8, 2), "Fig8": (17, 12), "Fig9": (38, 38),
     },
     "motheram": {
-        "M1": (60, 4), "M2": (60, 3), "M3": (60, 4), "M4": (60, 11), "M5": (60, 3), "Fig1": (60, 6),
-        "Fig2": (60, 17), "Fig3": (60, 7), "Fig4": (60, 4),
+        "M1": (12, 4), "M2": (4, 3), "M3": (4, 4), "M4": (20, 11), "M5": (4, 3), "Fig1": (6, 6),
+        "Fig2": (32, 17), "Fig3": (7, 7), "Fig4": (4, 4),
     },
     "pauly": {
-        "Fig1": (60, 4), "Fig3": (60, 1), "Fig4": (60, 2), "Fig8": (60, 16), "Fig9": (60, 3), "Fig10": (60, 1),
-        "Fig11": (60, 9),
+        "Fig1": (6, 4), "Fig3": (1, 1), "Fig4": (2, 2), "Fig8": (34, 16), "Fig9": (4, 3), "Fig10": (8, 1),
+        "Fig11": (30, 9),
     },
     "spillmann": {
-        "S1": (60, 12), "S2": (60, 12), "S3": (60, 30), "S4": (75, 75), "S5": (60, 30), "S6": (60, 20),
-        "S7": (60, 20),
+        "S1": (56, 12), "S2": (80, 12), "S3": (200, 30), "S4": (1800, 75), "S5": (1000, 30), "S6": (17, 17),
+        "S7": (70, 20),
     },
     "thesis": {
-        "T1": (60, 15), "T2": (60, 1), "T3": (60, 5), "T4": (60, 5), "T5": (60, 3), "T6": (60, 5),
-        "T7": (60, 20), "T8": (60, 18), "T9": (60, 11), "T10": (60, 16),
+        "T1": (17, 15), "T2": (1, 1), "T3": (16, 5), "T4": (12, 5), "T5": (12, 3), "T6": (8, 5),
+        "T7": (600, 20), "T8": (20, 18), "T9": (220, 11), "T10": (35, 16),
     },
 }  # fmt: skip
 ESTIMATED = (
-    "keiser Fig3", "keiser Fig5", "keiser Fig6", "keiser Fig7", "keiser Fig8", "keiser Fig9",
-    "motheram M1", "motheram M2", "motheram M3", "motheram M4", "motheram M5", "motheram Fig1",
-    "motheram Fig2", "motheram Fig3", "motheram Fig4", "pauly Fig1", "pauly Fig3", "pauly Fig4",
-    "pauly Fig8", "pauly Fig9", "pauly Fig10", "pauly Fig11", "spillmann S1", "spillmann S2",
-    "spillmann S3", "spillmann S4", "spillmann S5", "spillmann S6", "spillmann S7", "thesis T1",
-    "thesis T2", "thesis T3", "thesis T4", "thesis T5", "thesis T6", "thesis T7",
-    "thesis T8", "thesis T9", "thesis T10",
+    "keiser Fig6", "spillmann S2", "spillmann S3", "spillmann S4", "spillmann S5", "spillmann S7",
+    "thesis T7", "thesis T9",
 )  # fmt: skip
