@@ -52,14 +52,16 @@ class Fall(History):
 def rest(desk: Desk) -> Measured:
     """T7: comes to rest; inverted elements at impact under both responses, with the automatic stiffness and a tenth of it.
 
-    The softer springs are asked about the impact only, 0.4 s. Quick: 0.2 s.
+    Only the response of the thesis with the automatic stiffness runs on until it rests; the others are about the impact. Quick: 0.2 s.
     """
     common: dict[str, Any] = dict(dt=0.002)
-    lasts = {STIFF: desk.either(2.5, 0.2), SOFT: desk.either(0.4, 0.2)}  # [s]
+    impact, long = desk.either((0.4, 2.5), (0.2, 0.2))  # [s]
     if "bunny" in desk.scans:
         scan = desk.scans["bunny"]
         common |= dict(file=scan.file, up=scan.up)
-    runs = {(r, s): Fall(r, s=s, duration=lasts[s], **common) for r in RESPONSES for s in (STIFF, SOFT)}
+    runs = {
+        (r, s): Fall(r, s=s, duration=long if (r, s) == ("mass", STIFF) else impact, **common) for r in RESPONSES for s in (STIFF, SOFT)
+    }
     pictures = []
     for k, ((_, s), seen) in enumerate(runs.items()):
         desk.at(k / len(runs))
@@ -82,7 +84,7 @@ def rest(desk: Desk) -> Measured:
     for r in RESPONSES:
         found |= {f"{r} inverted": most[r, STIFF], f"{r} fewer": most[r, STIFF] - most[r, SOFT]}
         found |= {f"{r} depth": depth[r, STIFF], f"{r} deeper": depth[r, SOFT] / depth[r, STIFF]}
-    return found if desk.quick else {**found, **{f"{r} rests": runs[r, STIFF].rests for r in RESPONSES}}
+    return found if desk.quick else {**found, "mass rests": runs["mass", STIFF].rests}
 
 
 FELL = (
@@ -94,5 +96,4 @@ FELL = (
     *(Claim(f"{r} depth", f"deepest contact, response {r}", "not given", unit="% of the body") for r in RESPONSES),
     *(Claim(f"{r} deeper", f"the same with a tenth of the stiffness, over it, response {r}", "deeper", above(1.0)) for r in RESPONSES),
     Claim("mass rests", "slower than 20 mm/s for good after, to masses", "about 2 s", times(2.0, 2), "s", OPEN, whole=True),
-    Claim("system rests", "slower than 20 mm/s for good after, through the solve", "not run", unit="s", whole=True),
 )
