@@ -52,15 +52,17 @@ class Fall(History):
 def rest(desk: Desk) -> Measured:
     """T7: comes to rest; inverted elements at impact under both responses, with the automatic stiffness and a tenth of it.
 
-    Only the response of the thesis with the automatic stiffness runs on until it rests; the others are about the impact. Quick: 0.2 s.
+    Only the response of the thesis with the automatic stiffness runs on until it rests; the others are about the impact.
+    Quick: 0.2 s of the response of the thesis.
     """
     common: dict[str, Any] = dict(dt=0.002)
     impact, long = desk.either((0.4, 2.5), (0.2, 0.2))  # [s]
+    responses = RESPONSES[: desk.either(2, 1)]
     if "bunny" in desk.scans:
         scan = desk.scans["bunny"]
         common |= dict(file=scan.file, up=scan.up)
     runs = {
-        (r, s): Fall(r, s=s, duration=long if (r, s) == ("mass", STIFF) else impact, **common) for r in RESPONSES for s in (STIFF, SOFT)
+        (r, s): Fall(r, s=s, duration=long if (r, s) == ("mass", STIFF) else impact, **common) for r in responses for s in (STIFF, SOFT)
     }
     pictures = []
     for k, ((_, s), seen) in enumerate(runs.items()):
@@ -81,7 +83,7 @@ def rest(desk: Desk) -> Measured:
     most = {key: max(h.inverted) for key, h in runs.items()}
     depth = {key: 100 * float(h.deepest.max()) / BUNNY for key, h in runs.items()}
     found: Measured = {"elements": len(runs["mass", STIFF].sim.world.model.groups[0].nodes)}
-    for r in RESPONSES:
+    for r in responses:
         found |= {f"{r} inverted": most[r, STIFF], f"{r} fewer": most[r, STIFF] - most[r, SOFT]}
         found |= {f"{r} depth": depth[r, STIFF], f"{r} deeper": depth[r, SOFT] / depth[r, STIFF]}
     return found if desk.quick else {**found, "mass rests": runs["mass", STIFF].rests}
@@ -91,9 +93,12 @@ FELL = (
     Claim("elements", "quadratic tetrahedra", "not given"),
     Claim("mass inverted", "inverted elements at impact, impulses to masses as in the thesis", "some (Fig. 7.14)", above(0), why=OPEN),
     Claim("mass fewer", "how many fewer with a tenth of the stiffness, to masses", "fewer", above(0), why=OPEN),
-    Claim("system inverted", "inverted elements at impact, impulses through the solve", "not run"),
-    Claim("system fewer", "how many fewer with a tenth of the stiffness, through the solve", "not run"),
-    *(Claim(f"{r} depth", f"deepest contact, response {r}", "not given", unit="% of the body") for r in RESPONSES),
-    *(Claim(f"{r} deeper", f"the same with a tenth of the stiffness, over it, response {r}", "deeper", above(1.0)) for r in RESPONSES),
+    Claim("system inverted", "inverted elements at impact, impulses through the solve", "not run", whole=True),
+    Claim("system fewer", "how many fewer with a tenth of the stiffness, through the solve", "not run", whole=True),
+    *(Claim(f"{r} depth", f"deepest contact, response {r}", "not given", unit="% of the body", whole=r != "mass") for r in RESPONSES),
+    *(
+        Claim(f"{r} deeper", f"the same with a tenth of the stiffness, over it, response {r}", "deeper", above(1.0), whole=r != "mass")
+        for r in RESPONSES
+    ),
     Claim("mass rests", "slower than 20 mm/s for good after, to masses", "about 2 s", times(2.0, 2), "s", OPEN, whole=True),
 )
