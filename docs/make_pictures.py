@@ -3,12 +3,13 @@
 import sys
 import tempfile
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from PIL import Image
 
 from pliant import Scene
-from pliant.look import Camera, draw, from_run, from_simulation, movie, poster
+from pliant.look import Camera, Picture, draw, draw_series, from_run, from_simulation, movie, poster
 from pliant.look.pairs import marks_of
 from pliant.record import Run
 from pliant.shop import scenes
@@ -80,14 +81,16 @@ def make_demo(folder: Path) -> None:
 
 
 def make_points(folder: Path) -> None:
-    """A bust that melts, and one that tears, each at two times."""
-    sheet = Image.new("RGB", (2 * SIZE[0], 2 * SIZE[1]), "white")
-    for row, (name, times) in enumerate({"melting-bust": (1.35, 3.0), "torn-head": (0.34, 1.5)}.items()):
+    """A bust that melts, and one that tears, each at three times with one camera; the first by displacement, the other by part."""
+    size = (440, 400)
+    sheet = Image.new("RGB", (3 * size[0], 2 * size[1]), "white")
+    rows = {"melting-bust": ((0.3, 1.35, 3.0), "displacement"), "torn-head": ((0.0, 0.34, 1.5), "body")}
+    for row, (name, (times, field)) in enumerate(rows.items()):
         with Run.open(recorded(scenes.make(name), folder)) as run:
-            for column, time in enumerate(times):
-                frame = int(abs(run.times - time).argmin())
-                sheet.paste(draw(from_run(run, frame), "body", SIZE), (column * SIZE[0], row * SIZE[1]))
-    save(sheet.resize(SIZE, Image.Resampling.LANCZOS).quantize(256), "point-bodies.png")
+            pictures = [from_run(run, int(abs(run.times - time).argmin())) for time in times]
+            for column, image in enumerate(draw_series(pictures, field, (2 * size[0], 2 * size[1]), camera=(-60, 12))):
+                sheet.paste(image.resize(size, Image.Resampling.LANCZOS), (column * size[0], row * size[1]))
+    save(sheet, "point-bodies.png")
 
 
 def make_own_mesh(folder: Path) -> None:
@@ -136,60 +139,81 @@ def make_redefinition(folder: Path) -> None:
 
 
 def make_reversal(folder: Path) -> None:
-    """Before, in and after a collision, on one scale: what stands out is the dent."""
+    """Before, in and after a collision, with one camera and one scale: displacement without rigid motion is the dent."""
+    from pliant.shop.reproduce.motheram import moment
+    from pliant.shop.scenes.motheram import Watch
+
     sim, size = scenes.make("sphere-and-bunny", integrator="verlet").simulate(), (480, 400)
+    watch, pictures = Watch(sim), []
     sheet = Image.new("RGB", (3 * size[0], size[1]), "white")
-    for k, until in enumerate((0.0, 0.14, 0.3)):
-        image = draw(from_simulation(sim.run(until=until)), "speed", size=(2 * size[0], 2 * size[1]), camera=(-62, 12), limits=(0.0, 4.0))
-        sheet.paste(image.resize(size), (k * size[0], 0))
-    save(sheet.quantize(256), "reversal.png")
+    for until in (0.0, 0.14, 0.3):
+        sim.run(until=until, each=lambda report: watch.look())
+        pictures.append(moment(watch))
+    for k, image in enumerate(draw_series(pictures, "displacement", (2 * size[0], 2 * size[1]), camera=(-80, 12))):
+        sheet.paste(image.resize(size, Image.Resampling.LANCZOS), (k * size[0], 0))
+    save(sheet, "reversal.png")
 
 
 def make_point_surface(folder: Path) -> None:
-    """Two busts in full contact, and a head pressed into a table."""
+    """Two busts in full contact, one as glass, and a head pressed into a table, from below: pressure."""
     from pliant.shop.reproduce.keiser import colliding_busts
 
-    size = (480, 360)
+    size = (560, 420)
     sheet = Image.new("RGB", (2 * size[0], size[1]), "white")
-    for k, (scene, until) in enumerate(((colliding_busts(), 0.046), (scenes.make("flattened-head", edge=0.006), 0.5))):
-        image = draw(from_simulation(scene.simulate().run(until=until)), "body", (2 * size[0], 2 * size[1]))
-        sheet.paste(image.resize(size), (k * size[0], 0))
-    save(sheet.quantize(128), "point-surface.png")
+    shots = ((colliding_busts(), 0.046, (-150, 12), ["left"]), (scenes.make("flattened-head", edge=0.006), 0.5, (-60, -25), None))
+    for k, (scene, until, camera, clear) in enumerate(shots):
+        picture = replace(from_simulation(scene.simulate().run(until=until)), planes=())
+        image = draw(picture, "pressure", (2 * size[0], 2 * size[1]), camera, transparent=clear)
+        sheet.paste(image.resize(size, Image.Resampling.LANCZOS), (k * size[0], 0))
+    save(sheet, "point-surface.png")
 
 
-# Scenes of the method noniterative: parameters, where the camera stands, and the field shown.
+# Scenes of the method noniterative: parameters, where the camera stands, the field shown, bodies to look through so that contacts are seen
+# (names that begin so), and whether bodies are shaded as round ones.
 NONITERATIVE = {
-    "squeezed-bars": ({}, None, "body"),
-    "soft-cube-stiff-bars": ({}, None, "von_mises"),
-    "archway": ({"duration": 1.0}, (-70, 15), "body"),
-    "chess-500": ({"duration": 0.66}, (-58, 40), "body"),
-    "chained-tori": ({}, None, "body"),
-    "folding-strip": ({}, (-75, 15), "body"),
-    "two-free-cubes": ({"duration": 0.1}, None, "body"),
+    "squeezed-bars": ({}, (-60, 30), "pressure", ("press", "bar3"), False),
+    "soft-cube-stiff-bars": ({}, (-60, 25), "pressure", ("upper",), False),
+    "archway": ({"duration": 1.5}, (-70, 15), "pressure", ("stone2", "stone4", "stone6", "stone8"), False),
+    "chess-500": ({}, (-58, 38), "body", ("wall",), True),
+    "chained-tori": ({}, (-60, 13), "body", (), True),
+    "folding-strip": ({}, (-75, 15), "pressure", (), False),
+    "two-free-cubes": ({"duration": 0.1}, None, "pressure", ("large",), False),
 }
 
 
-def make_noniterative(folder: Path) -> None:
-    for name, (values, camera, field) in NONITERATIVE.items():
-        sim = scenes.make(name, **values).simulate().run()
-        save(draw(from_simulation(sim), field, SIZE, camera=camera).quantize(128), f"{name}.png")
+def draw_noniterative(name: str, picture: Picture) -> Image.Image:
+    _, camera, field, clear, smooth = NONITERATIVE[name]
+    glass = [body for body in picture.names.values() if body.startswith(clear)] if clear else None
+    return draw(picture, field, SIZE, camera=camera, transparent=glass, smooth=smooth)
+
+
+def make_noniterative(name: str, folder: Path) -> None:
+    sim = scenes.make(name, **NONITERATIVE[name][0]).simulate().run()
+    save(draw_noniterative(name, from_simulation(sim)), f"{name}.png")
 
 
 def make_thesis(folder: Path) -> None:
-    """A bar on a cube, a cube sliding on a bar, a bunny in a bowl and a cloth on a ball."""
-    sheet, size = Image.new("RGB", (4 * 320, 240), "white"), (640, 480)
-    low = Camera((0.55, -0.85, 0.32), (0.02, 0.0, 0.1))  # below the rim of the cloth, which is drawn translucent: the ball is seen
-    views = (("bar-on-cube", 1.0, None, None), ("cube-on-bar", 0.5, None, None), ("bunny-in-bowl", 0.3, None, None),
-             ("cloth-on-ball", 0.8, low, ["cloth"]))  # fmt: skip
-    for i, (name, time, camera, clear) in enumerate(views):
+    """Above: a cube on a bar with redefinition and without, feature pairs by state. Below: bar on cube and bunny in bowl, by pressure."""
+    size = (640, 480)
+    sheet = Image.new("RGB", (2 * size[0], 2 * size[1]), "white")
+    pictures = []
+    for on in (True, False):
+        sim = scenes.make("cube-on-bar", redefinition=on).simulate().run(until=0.1)
+        title = f"cube-on-bar, {'with redefinition' if on else 'without'}"
+        pictures.append(replace(from_simulation(sim), marks=marks_of(sim), title=title))
+    close = Camera((0.05, -1.05, 0.42), (-0.22, 0.0, 0.03))
+    images = draw_series(pictures, "body", size, close, transparent=["bar", "cube"], edges=True)
+    for name, time, clear, camera in (("bar-on-cube", 1.2, ["bar"], (-60, 20)), ("bunny-in-bowl", 0.3, ["bowl"], (-60, -10))):
         sim = scenes.make(name).simulate().run(until=time)
-        sheet.paste(draw(from_simulation(sim), "body", size, camera, transparent=clear, edges=True).resize((320, 240)), (i * 320, 0))
-    save(sheet.quantize(128), "thesis.png")
+        images.append(draw(replace(from_simulation(sim), planes=()), "pressure", size, camera, transparent=clear))
+    for k, image in enumerate(images):
+        sheet.paste(image, (k % 2 * size[0], k // 2 * size[1]))
+    save(sheet, "thesis.png")
 
 
 def make_quasi_rigid(folder: Path) -> None:
     """The six scenes, looked at from where the pressure is: from below, without the ground, or through the partner."""
-    sheet, size = Image.new("RGB", (3 * 400, 2 * 300), "white"), (800, 600)
+    sheet, size = Image.new("RGB", (3 * 480, 2 * 360), "white"), (960, 720)
     nose, corner = Camera((0.36, -0.28, 0.3), (-0.01, 0.0, 0.225)), Camera((2.4, -1.2, 0.1), (0.7, 0.1, 0.45))
     shots = (
         ("ball-on-plane", {"density": 9000.0, "layer": 0.05}, 0.2, (-60, -35), ["slab"]), ("foot-on-ground", {}, 0.3, (-60, -50), None),
@@ -200,8 +224,8 @@ def make_quasi_rigid(folder: Path) -> None:
         run = Run.open(recorded(scenes.make(name, **values).copy_with(duration=time), folder))
         picture = replace(from_run(run, -1), planes=())
         image = draw(picture, "pressure", size, camera=camera, transparent=clear)
-        sheet.paste(image.resize((400, 300)), (i % 3 * 400, i // 3 * 300))
-    save(sheet.quantize(256), "quasi-rigid.png")
+        sheet.paste(image.resize((480, 360), Image.Resampling.LANCZOS), (i % 3 * 480, i // 3 * 360))
+    save(sheet, "quasi-rigid.png")
 
 
 def make_patch(folder: Path) -> None:
@@ -250,7 +274,7 @@ MAKE = {
     "points": make_points,
     "redefinition": make_redefinition,
     "reversal": make_reversal,
-    "noniterative": make_noniterative,
+    **{name: partial(make_noniterative, name) for name in NONITERATIVE},
     "point-surface": make_point_surface,
     "thesis": make_thesis,
     "quasi-rigid": make_quasi_rigid,

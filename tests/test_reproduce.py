@@ -1,27 +1,128 @@
-"""The frame in which experiments are repeated, and one small experiment through all of it."""
+"""The frame in which experiments are repeated: verdicts that can fail, workers, pages; and one small experiment through all of it."""
 
 from __future__ import annotations
 
+import ast
+import inspect
 import json
+import math
+import textwrap
+from dataclasses import replace
 
 import pytest
+from typer.testing import CliRunner
 
 from pliant import PliantError
+from pliant.cli import app
 from pliant.shop import reproduce
-from pliant.shop.reproduce import Line, spillmann
+from pliant.shop.reproduce import crew, page, spillmann
+from pliant.shop.reproduce.costs import COSTS
+from pliant.shop.reproduce.experiment import Desk, Experiment, Figure, Scan, scans_from
+from pliant.shop.reproduce.verdict import (
+    AGREES,
+    DIFFERS,
+    SHOWN,
+    SKIPPED,
+    Bar,
+    Claim,
+    above,
+    below,
+    between,
+    exactly,
+    judge,
+    near,
+    times,
+    within,
+)
+
+EVERY = [(name, i, claim) for name in reproduce.SOURCES for i, each in reproduce.experiments(name).items() for claim in each.claims]
+NAMED = [f"{name}-{i}-{claim.key}" for name, i, claim in EVERY]
+JUDGED = [each for each in EVERY if each[2].bar is not None]
 
 
-def test_a_line_says_published_here_and_verdict():
-    assert Line("contacts", "400", "410", True).text() == "contacts: published 400 / here 410 / agrees"
-    assert Line("a", "b", "c", False, "because").text().endswith("differs (because)")
-    assert "no figure published" in Line("a", "b", "c", None).text()
+def right(bar: Bar) -> float:
+    """A number inside a bar."""
+    if math.isinf(bar.high):
+        return bar.low + 1.0
+    return bar.high - 1.0 if math.isinf(bar.low) else 0.5 * (bar.low + bar.high)
 
 
-@pytest.mark.parametrize("name", reproduce.SOURCES)
-def test_every_source_and_experiment_says_what_it_is(name):
-    assert reproduce.source(name).__doc__.splitlines()[0].endswith(".")
-    for experiment, run in reproduce.experiments(name).items():
-        assert run.__doc__ and run.__doc__.splitlines()[0].endswith("."), experiment
+def wrong(bar: Bar) -> list[float]:
+    """Numbers outside: at its ends, beyond them by little and by much, and none at all."""
+    ends = [end for end in (bar.low, bar.high) if math.isfinite(end)]
+    ways = [(end, -1.0 if end == bar.low else 1.0) for end in ends]
+    return [*ends, *(end + way * step for end, way in ways for step in (1e-6 * max(1.0, abs(end)), 1e9)), math.nan]
+
+
+@pytest.mark.parametrize("name, experiment, claim", JUDGED, ids=[n for n, each in zip(NAMED, EVERY, strict=True) if each[2].bar is not None])
+def test_a_wrong_value_is_seen(name, experiment, claim):
+    """For every verdict of every source: the right value agrees, each wrong one differs, and the bar is printed."""
+    assert claim.bar.low < claim.bar.high
+    (line,) = judge([claim], {claim.key: right(claim.bar)})
+    assert line.verdict == AGREES and line.agrees is True
+    for value in wrong(claim.bar):
+        (line,) = judge([claim], {claim.key: value})
+        assert line.verdict == DIFFERS and line.agrees is False, value
+        assert line.tolerance and line.tolerance in line.text() and line.published in line.text() and line.here in line.text()
+
+
+@pytest.mark.parametrize("name, experiment, claim", [each for each in EVERY if each[2].bar is None])
+def test_what_has_no_published_figure_is_shown_only(name, experiment, claim):
+    (line,) = judge([claim], {claim.key: 3.0})
+    assert line.verdict == SHOWN and line.agrees is None and not line.tolerance
+
+
+@pytest.mark.parametrize("name, i", [(name, i) for name in reproduce.SOURCES for i in reproduce.experiments(name)])
+def test_every_experiment_is_whole(name, i):
+    """It says what it is, its claims and figures have names of their own, something is judged, in the quick form as well."""
+    each = reproduce.experiments(name)[i]
+    assert each.measure.__doc__ and each.measure.__doc__.splitlines()[0].rstrip().endswith((".", '"'))
+    assert len({claim.key for claim in each.claims}) == len(each.claims)
+    assert len({claim.what for claim in each.claims}) == len(each.claims)
+    assert any(claim.bar is not None and not claim.whole for claim in each.claims)
+    assert each.figures and all(figure.file.endswith(".png") and figure.shows for figure in each.figures)
+    whole, quick = COSTS[name][i]
+    assert 0.0 < quick <= whole
+
+
+@pytest.mark.parametrize("name, i", [(name, i) for name in reproduce.SOURCES for i in reproduce.experiments(name)])
+def test_no_measured_number_is_a_constant(name, i):
+    """No literal is given as a measured number in the function that measures, or in what it calls in its file."""
+    each = reproduce.experiments(name)[i]
+    keys = {claim.key for claim in each.claims}
+    tree = ast.parse(textwrap.dedent(inspect.getsource(each.measure)))
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Dict):
+            for key, value in zip(node.keys, node.values, strict=True):
+                if isinstance(key, ast.Constant) and key.value in keys:
+                    assert not isinstance(value, ast.Constant), f"{key.value} is always {ast.unparse(value)}"
+
+
+def test_figures_of_a_source_have_names_of_their_own():
+    for name in reproduce.SOURCES:
+        files = [figure.file for each in reproduce.experiments(name).values() for figure in each.figures]
+        assert len(set(files)) == len(files)
+
+
+def test_bars_hold_what_they_say():
+    assert below(2.0).holds(1.999) and not below(2.0).holds(2.0) and above(0).holds(1) and not above(0).holds(0)
+    assert near(100.0, 0.1).holds(109.9) and not near(100.0, 0.1).holds(110.1) and near(-2.0, 0.1).holds(-2.1)
+    assert within(1.0, 0.5).holds(1.4) and not within(1.0, 0.5).holds(1.6) and exactly(375).holds(375) and not exactly(375).holds(374)
+    assert times(10.0, 2.0).holds(19.0) and times(10.0, 2.0).holds(5.1) and not times(10.0, 2.0).holds(4.9)
+    assert between(1.0, 2.0).holds(1.5) and not between(1.0, 2.0).holds(math.inf) and above(10.0).holds(math.inf)
+    for bar in (below(1.0), above(1.0), between(0.0, 1.0), near(1.0, 0.1), within(1.0, 0.1), exactly(1), times(1.0, 2.0)):
+        assert not bar.holds(math.nan) and bar.text
+
+
+def test_numbers_without_claims_and_claims_without_numbers_are_mistakes():
+    claims = [Claim("a", "what", "1", near(1.0, 0.1)), Claim("b", "more", "2", near(2.0, 0.1), whole=True)]
+    with pytest.raises(PliantError, match="'c' was measured"):
+        judge(claims, {"a": 1.0, "b": 2.0, "c": 3.0})
+    with pytest.raises(PliantError, match="'b' was not measured"):
+        judge(claims, {"a": 1.0})
+    assert [line.verdict for line in judge(claims, {"a": 1.0}, quick=True)] == [AGREES, SKIPPED]
+    with pytest.raises(PliantError, match="'a' was not measured"):
+        judge(claims, {}, quick=True)
 
 
 def test_wrong_names_get_the_nearest():
@@ -31,16 +132,80 @@ def test_wrong_names_get_the_nearest():
         reproduce.experiments("spillmann", ["S9"])
 
 
-def test_results_are_kept_and_those_of_others_stay(tmp_path, monkeypatch):
-    monkeypatch.setitem(spillmann.EXPERIMENTS, "S1", lambda folder: [Line("a", "1", "2", False)])
-    (tmp_path / "results.json").write_text(json.dumps({"S9": []}))
-    found = dict(reproduce.reproduce("spillmann", ["S1"], tmp_path))
-    assert found["S1"][0].here == "2"
-    assert json.loads((tmp_path / "results.json").read_text()).keys() == {"S1", "S9"}
+def fake(measure, **more):
+    return Experiment(measure, (Claim("a", "a thing", "1", near(1.0, 0.1)),), (Figure("F.png", "nothing."),), **more)
 
 
-def test_a_small_experiment_runs_and_draws(tmp_path):
-    lines = spillmann._squeezed("squeezed-bars", "S1", "bars", tmp_path, squeeze=0.15, layers=1, edge=0.02, dt=0.0003, duration=0.2)
+def broken(desk):
+    """Breaks."""
+    raise ValueError("it broke")
+
+
+def calm(desk):
+    """Measures one thing."""
+    desk.at(0.5)
+    return {"a": 0.5 + 0.5 * len(desk.scans)}
+
+
+def test_results_are_kept_and_one_that_fails_stops_no_other(tmp_path, monkeypatch):
+    monkeypatch.setitem(spillmann.EXPERIMENTS, "S1", fake(broken))
+    monkeypatch.setitem(spillmann.EXPERIMENTS, "S2", fake(calm))
+    (tmp_path / "spillmann").mkdir()
+    (tmp_path / "spillmann" / "results.json").write_text(json.dumps({"S9": {"source": "spillmann", "id": "S9", "lines": []}}))
+    (tmp_path / "spillmann" / "F.png").write_bytes(b"of an earlier run")
+    todo = crew.jobs({"spillmann": ["S1", "S2"]}, tmp_path)
+    times, shown = crew.Times(todo, 1), []
+    found = {each.id: each for each in crew.run(todo, 1, times, lambda: shown.append(dict(times.part)))}
+    assert shown[0][todo[0].source, todo[0].id] == pytest.approx(0.0, abs=1e-6) and times.left() == 0.0
+    assert found["S1"].failed == "ValueError: it broke" and not found["S1"].lines
+    assert found["S2"].lines[0].agrees is False and found["S2"].lines[0].here == "0.5"
+    assert set(crew.kept(tmp_path / "spillmann")) == {"S1", "S2", "S9"}
+    text = page.write_page("spillmann", tmp_path / "spillmann").read_text()
+    assert "it broke" in text and "1 within 10 %" in text and "differs" in text and "was not drawn" in text and "Not run: S3" in text
+    assert "1 differs" in page.summary(found.values()) and "did not end: S1" in page.summary(found.values())
+
+
+def test_scans_go_where_they_fit(tmp_path, monkeypatch):
+    monkeypatch.setitem(spillmann.EXPERIMENTS, "S2", fake(calm, parts=("head",)))
+    (tmp_path / "me.ply").write_text("ply")
+    scans = scans_from([f"head={tmp_path / 'me.ply'}"], "mm", "y")
+    assert scans["head"].shape(size=1.0) == {"file": str(tmp_path / "me.ply"), "unit": "mm", "up": "y", "size": 1.0}
+    (job,) = crew.jobs({"spillmann": ["S2"]}, tmp_path, scans=scans)
+    assert crew.work(job).lines[0].agrees is True
+    with pytest.raises(PliantError, match="none of these experiments has such a part"):
+        crew.jobs({"spillmann": ["S1"]}, tmp_path, scans={"head": Scan("x")})
+    for given, why in (("head", "takes PART=FILE"), ("hat=x", "no experiment has a part 'hat'"), ("head=nowhere.ply", "there is no file")):
+        with pytest.raises(PliantError, match=why):
+            scans_from([given], "m", "z")
+
+
+def test_the_time_left_follows_what_was_seen(monkeypatch):
+    todo = [crew.Job("s", str(k), None, False, {}, cost) for k, cost in enumerate((100.0, 50.0, 50.0))]
+    now = [0.0]
+    monkeypatch.setattr(crew.time, "monotonic", lambda: now[0])
+    times = crew.Times(todo, 2)
+    assert times.left() == pytest.approx(100.0)  # two workers, 200 s
+    now[0] = 100.0
+    times.tell(("s", "0"), 1.0)  # one worker needed twice as long as thought
+    assert times.ended == 1 and 50.0 < times.left() < 100.0 * 2
+    times.tell(("s", "1"), 0.5)
+    assert times.running == ["s 1 50 %"]
+
+
+def test_a_small_experiment_runs_and_draws(tmp_path, monkeypatch):
+    small = replace(spillmann.EXPERIMENTS["S1"], measure=lambda desk: spillmann._squeezed(desk, "S1", spillmann.scenes.make(
+        "squeezed-bars", squeeze=0.15, layers=1, edge=0.02, dt=0.0003, duration=0.2), ("press",)))  # fmt: skip
+    measured = small.measure(Desk(tmp_path, quick=True))
+    lines = judge(small.claims, measured, quick=True)
     assert lines[0].agrees is True and "edge" in lines[0].here
-    assert {p.name for p in tmp_path.iterdir()} == {"S1.png", "S1_1.png", "S1_2.png", "S1_3.png"}
+    assert {p.name for p in tmp_path.iterdir()} == {figure.file for figure in small.figures}
     assert all(p.stat().st_size > 2000 for p in tmp_path.iterdir())
+
+
+def test_the_command_runs_workers_and_writes_a_page(tmp_path):
+    done = CliRunner().invoke(app, ["reproduce", "pauly", "Fig3", "--workers", "2", "--quick", "--out", str(tmp_path)])
+    assert done.exit_code == 0, done.output
+    assert "f(2 r) / f(r): published 1/2 / here 0.5 / agrees" in done.output and "asked: 0.5 within 1e-09" in done.output
+    assert (tmp_path / "pauly" / "page.html").stat().st_size > 10_000
+    done = CliRunner().invoke(app, ["reproduce", "all", "S1"])
+    assert done.exit_code != 0 and isinstance(done.exception, PliantError)

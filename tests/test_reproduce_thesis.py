@@ -3,29 +3,30 @@
 import numpy as np
 import pytest
 
-from pliant.shop.reproduce import experiments, reproduce
-from pliant.shop.reproduce.thesis.drops import ROUGH, dropped, expected_ratio, mean_depth, roughness, share
+from pliant.shop.reproduce import crew, experiments
+from pliant.shop.reproduce.thesis.bar import ROUGH, dropped, expected_ratio, mean_depth, roughness, share
+from pliant.shop.reproduce.thesis.particle import printed_limit
 from pliant.shop.reproduce.watch import CPF, DPF, jitter
 
 
 def test_all_ten_are_there_and_say_what_they_do():
     known = experiments("thesis")
     assert list(known) == [f"T{i}" for i in range(1, 11)]
-    assert all(run.__doc__.startswith(f"{name}:") for name, run in known.items())
+    assert all(each.about.startswith(f"{name}:") for name, each in known.items())
+
+
+def test_the_printed_matrix_has_another_limit_than_the_text():
+    """Trace 2 - s and determinant 1 - s/2 (7.11 as printed, s = k dt^2 / m): stable up to s = 8/3; the text says 2."""
+    assert printed_limit(1.0, 100.0) == pytest.approx(np.sqrt(8 / 300), rel=1e-6)
 
 
 @pytest.mark.slow
-def test_t1_and_t2_agree_but_for_the_misprint(tmp_path):
-    found = dict(reproduce("thesis", ["T1", "T2"], tmp_path))
-    differs = [line for lines in found.values() for line in lines if not line.agrees]
-    assert len(differs) == 1 and "7.11 is misprinted" in differs[0].why
-    assert (tmp_path / "T1.png").exists() and (tmp_path / "T2.png").exists()
-
-
-@pytest.mark.slow
-def test_t6_agrees(tmp_path):
-    lines = dict(reproduce("thesis", ["T6"], tmp_path))["T6"]
-    assert all(line.agrees for line in lines), [line.text() for line in lines]
+@pytest.mark.parametrize("experiment, differing", [("T1", {"limit of the matrix 7.11 as printed, by its eigenvalues"}), ("T2", set()), ("T6", set())])
+def test_what_agrees(experiment, differing, tmp_path):
+    (job,) = crew.jobs({"thesis": [experiment]}, tmp_path)
+    found = crew.work(job)
+    assert not found.failed and {line.what for line in found.lines if line.agrees is False} == differing
+    assert all((tmp_path / "thesis" / figure.file).exists() for figure in experiments("thesis")[experiment].figures)
 
 
 def test_jitter_is_blind_to_steady_change_and_sees_what_alternates():

@@ -2,4 +2,5 @@
 
 from pliant.cli import main
 
-main()
+if __name__ == "__main__":  # workers of `reproduce` load this file as well
+    main()

@@ -12,7 +12,7 @@ import pytest
 from PIL import Image
 
 from pliant.base import PliantError
-from pliant.look import Camera, poster, still
+from pliant.look import Camera, draw_series, poster, still
 from pliant.look.draw import draw
 from pliant.look.source import Picture
 from pliant.look.stage import BODIES, COLOURS, RED, STATIC
@@ -51,6 +51,24 @@ def test_the_field_runs_from_low_to_high_colours_across_the_box(falling):
     warm = lambda at: (columns[90, at, 0] - columns[90, at, 2]).mean()
     assert warm(x[2:8]) < -20 and warm(x[-8:-2]) > 60  # blue on the left, red on the right
     assert like(image, COLOURS[0]) > 0.01 and like(image, COLOURS[-1]) > 0.01
+
+
+def test_a_series_has_one_camera_and_one_scale(falling):
+    """The same picture looks the same beside one of ten times the speed; that one alone does not look as it does in the series."""
+    slow, fast = falling.picture(), falling.picture()
+    fast.point_fields["velocity"] = 10.0 * fast.point_fields["velocity"]
+    alone, (first, second) = draw(slow, "speed", SIZE), draw_series([slow, fast], "speed", SIZE)
+    assert like(alone, COLOURS[-1]) > 0.1 > like(first, COLOURS[-1]) and like(second, COLOURS[-1]) > 0.1
+    moved = falling.picture(points=slow.points + [1.0, 0.0, 0.0])
+    near, (far, _) = draw(slow, "body", SIZE), draw_series([slow, moved], "body", SIZE)
+    assert like(far, BODIES[0]) < 0.5 * like(near, BODIES[0])  # the camera sees both
+
+
+def test_what_touches_is_coloured_by_pressure_unless_something_else_is_asked(falling):
+    picture = falling.picture()
+    picture.point_fields["pressure"] = np.where(picture.points[:, 2] < 0.1, 1e4, 0.0)
+    assert like(draw(picture, size=SIZE), COLOURS[-1]) > 0.02
+    assert like(draw(picture, "body", SIZE), COLOURS[-1]) < 0.01
 
 
 def test_limits_set_the_colours(falling):

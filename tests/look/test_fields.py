@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -31,6 +33,42 @@ def test_an_unknown_field_lists_those_there_are():
 )
 def test_auto_takes_what_tells_most(available, kinds, expected):
     assert fields.choose("auto", available, kinds) == expected
+
+
+def test_auto_takes_pressure_where_there_is_contact():
+    both = ["von_mises", "velocity", "pressure"]
+    assert fields.choose("auto", both, {0: "static", 1: "fem"}, contact=True) == "pressure"
+    assert fields.choose("auto", both, {0: "static", 1: "fem"}, contact=False) == "von_mises"
+    assert fields.choose("auto", ["velocity"], {0: "rigid"}, contact=True) == "speed"
+    assert fields.choose("speed", both, {0: "rigid"}, contact=True) == "speed"
+
+
+@pytest.mark.parametrize("size", [1e-3, 0.3, 100.0])
+@pytest.mark.parametrize("field, own", [("speed", lambda s: (9.81 * s) ** 0.5), ("pressure", lambda s: 9810.0 * s), ("displacement", lambda s: s)])
+def test_rounding_is_drawn_as_zero_and_its_scale_is_told(field, own, size):
+    """What a million times less than bodies of that size have by themselves is no colour; a thousandth of it is one."""
+    noise = np.linspace(-1e-7, 1e-7, 50) * own(size)
+    scale = fields.scale(field, noise, size)
+    assert scale.low == 0.0 and own(size) <= scale.high <= 1.4 * own(size)
+    assert fields.scale(field, np.zeros(3), size).high == scale.high
+    assert scale.fraction(noise).max() < 1e-6 and scale.note.startswith("all below")
+    seen = fields.scale(field, np.abs(noise) * 1e4, size)
+    assert seen.high < 2e-3 * own(size) and seen.note == "" and seen.fraction(np.abs(noise) * 1e4).max() > 0.5
+    mixed = fields.scale(field, np.concatenate([noise, [0.1 * own(size)]]), size)
+    assert mixed.low == 0.0 and mixed.high >= 0.1 * own(size)  # rounding below zero does not widen it
+
+
+def test_a_resting_body_in_nanometres_a_second_is_at_rest():
+    scale = fields.scale("speed", np.full(100, 3e-9), 0.3)
+    assert scale.title == "speed [m/s]" and scale.labels()[-1] == "2" and scale.note == "all below 1.7 µm/s"
+
+
+def test_touching_is_pressure_above_the_floor(falling):
+    picture = falling.picture()
+    assert not fields.touches(picture)
+    count = len(picture.points)
+    for pressure, told in ((1e-9, False), (1e3, True)):
+        assert fields.touches(replace(picture, point_fields={**picture.point_fields, "pressure": np.full(count, pressure)})) is told
 
 
 def test_speed_is_the_size_of_the_velocity(falling):

@@ -43,6 +43,12 @@ def test_a_few_sharp_edges_are_no_crease():
     assert len(Shading.of(points, solid).creases) == 6 and len(Shading.of(points, solid).point) == 12
 
 
+def test_shaded_as_round_nothing_is_sharp(falling):
+    mesh = falling.box(0.2, 0.1)
+    shading = Shading.of(mesh.points, mesh.boundary, -1.0)
+    assert len(shading.creases) == 0 and len(shading.point) == len(np.unique(mesh.boundary))
+
+
 def test_shading_of_nothing():
     shading = Shading.of(np.zeros((0, 3)), np.zeros((0, 3), np.int64))
     assert len(shading.point) == 0 and len(shading.creases) == 0

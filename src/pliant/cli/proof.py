@@ -182,26 +182,61 @@ def compare(
 
 
 def reproduce(
-    source: Annotated[str, typer.Argument(help="Which source; without one, list them and their experiments.")] = "",
+    source: Annotated[str, typer.Argument(help="Which source, or `all`; without one, list them and their experiments.")] = "",
     experiments: Annotated[list[str] | None, typer.Argument(help="Ids of experiments; default all.")] = None,
-    out: Annotated[Path | None, typer.Option(help="Folder for plots, pictures and results.json; default runs/SOURCE.")] = None,
+    quick: Annotated[bool, typer.Option("--quick", help="Smaller and shorter: `all` within ten minutes of two cores.")] = False,
+    workers: Annotated[int, typer.Option(min=1, help="Processes that share the experiments.")] = 1,
+    scan: Annotated[
+        list[str] | None, typer.Option(help="PART=FILE: your own surface in place of one made by code, as head=me.ply. Repeatable.")
+    ] = None,
+    unit: Annotated[str, typer.Option(help="Unit of your own surfaces.")] = "m",
+    up: Annotated[str, typer.Option(help="Axis that is up in your own surfaces.")] = "z",
+    out: Annotated[Path | None, typer.Option(help="Folder; each source has a folder in it. Default runs/reproduce.")] = None,
     as_json: Json = False,
 ) -> None:
-    """Compute the experiments of the papers again: plots, and lines "published / here / agrees"."""
+    """Compute the experiments of the papers again: lines "published / here / agrees", and a page with every figure for each source.
+
+    Exits with 1 if an experiment does not end; lines that differ from what was published are told, and are no failure.
+    """
+    from rich.markup import escape
+
+    from pliant.base import PliantError
+    from pliant.cli.terminal import experiments_bar
     from pliant.shop import reproduce as again
+    from pliant.shop.reproduce import crew, page
+    from pliant.shop.reproduce.experiment import scans_from
+    from pliant.shop.reproduce.verdict import SKIPPED
 
     if not source:
         for name in again.SOURCES:
             say(f"[bold]{name}[/]: {(again.source(name).__doc__ or '').splitlines()[0]}")
-            for i, run in again.experiments(name).items():
-                say(f"  {i}: {(run.__doc__ or '').splitlines()[0]}")
+            for i, each in again.experiments(name).items():
+                parts = f" [dim](--scan {', '.join(each.parts)})[/]" if each.parts else ""
+                say(f"  {i}: {escape((each.measure.__doc__ or '').splitlines()[0])}{parts}")
         return
-    folder = out or Path("runs") / source
-    found = {}
-    for i, lines in again.reproduce(source, experiments, folder):
-        found[i] = [vars(line) for line in lines]
-        if not as_json:
-            say(f"[bold]{i}[/]")
-            for line in lines:
-                say(f"  {line.text()}")
-    tell(found) if as_json else say(f"Results, and plots and pictures where there are any, are in {folder}.")
+    if source == again.ALL and experiments:
+        raise PliantError("`pliant reproduce all` runs all experiments; name a source to choose some.")
+    wanted = dict.fromkeys(again.SOURCES) if source == again.ALL else {source: experiments}
+    folder = out or Path("runs") / "reproduce"
+    todo = crew.jobs(wanted, folder, quick, scans_from(scan or [], unit, up))
+    times = crew.Times(todo, workers)
+    found = []
+    with experiments_bar(times, hidden=as_json) as show:
+        for result in crew.run(todo, workers, times, lambda: show(False)):
+            show(True)
+            found.append(result)
+            if not as_json:
+                say(f"[bold]{result.source} {result.id}[/] [dim]{result.seconds:.0f} s of CPU[/]")
+                lines = [line.text() for line in result.lines if line.verdict != SKIPPED] or [f"did not end: {result.failed}"]
+                for line in lines:
+                    say(f"  {escape(line)}")
+    pages = [page.write_page(name, folder / name) for name in wanted]
+    pages += [page.write_index(folder, list(wanted))] if len(wanted) > 1 else []
+    if as_json:
+        tell({each.source + " " + each.id: vars(each) | {"lines": [vars(line) for line in each.lines]} for each in found})
+    else:
+        say(page.summary(found))
+        for path in pages:
+            say(f"Wrote {path}")
+    if any(each.failed for each in found):
+        raise typer.Exit(1)

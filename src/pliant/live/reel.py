@@ -43,7 +43,7 @@ class Reel:
         names = fields.offered(set().union(*(picture.point_fields for picture in pictures)))
         self.fields = [name for name in names if name not in ("shown", "velocity")]  # speed says it
         self.survey = shown.survey(pictures, self.fields)
-        start = fields.choose(field, last.point_fields, last.kinds)
+        start = fields.choose(field, last.point_fields, last.kinds, fields.touches(*pictures))
         camera = framed(self.survey.around, shown.WINDOW)
         self.words: dict[str, Any] = shown.words(last, self.survey, containers(last, camera)) | {
             "kind": "run", "times": run.times[self._shown], "steps": run.steps[self._shown], "field": start, "curves": run_curves(run),

@@ -1,6 +1,6 @@
 """Pictures, movies and plots of simulations and runs. pyvista, matplotlib and ffmpeg are loaded when something is drawn."""
 
-from pliant.look.draw import draw, still
+from pliant.look.draw import draw, draw_series, still
 from pliant.look.figure import figure
 from pliant.look.movie import movie
 from pliant.look.plots import plot_depths, plot_energies, plot_forces, plots
@@ -12,6 +12,7 @@ __all__ = [
     "Camera",
     "Picture",
     "draw",
+    "draw_series",
     "figure",
     "from_run",
     "from_simulation",

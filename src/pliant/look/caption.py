@@ -81,3 +81,5 @@ def _colour_bar(image: Image.Image, pen: ImageDraw, scale: Scale, width: int, he
         pen.line([(left + thick, at), (left + thick + 0.25 * unit, at)], QUIET)
         pen.text((left + thick + 0.5 * unit, at), label, INK, small, anchor="lm")
     pen.text((width - unit, top - 1.0 * unit), scale.title, INK, small, anchor="rs")
+    if scale.note:
+        pen.text((width - unit, top + tall + 1.8 * unit), scale.note, QUIET, small, anchor="rs")

@@ -36,7 +36,7 @@ from pliant.look.stage import (
     light_direction,
     plain_colours,
 )
-from pliant.look.surface import Shading, with_surfels_as_triangles, without_lost_points
+from pliant.look.surface import CREASE, Shading, with_surfels_as_triangles, without_lost_points
 from pliant.record import Run
 
 if TYPE_CHECKING:
@@ -61,18 +61,20 @@ def still(
     transparent: Collection[str] | None = None,
     edges: bool = False,
     pairs: bool = False,
+    smooth: bool = False,
 ) -> Path:
     """A png of a simulation as it is now, or of the frame of a run nearest to a time (the last unless given).
 
     field: von_mises, speed, displacement, depth, pressure, ..., `body` for plain colours, or `auto`; limits: range of
     its colours; transparent: names of bodies to look through (unless given: containers that hide what is in them);
-    edges: draw the edges of the triangles; pairs: mark the feature pairs of the penalty methods by state (simulations only).
+    edges: draw the edges of the triangles; pairs: mark the feature pairs of the penalty methods by state (simulations only);
+    smooth: shade all bodies as round ones, without lines along sharp edges.
     """
     path = Path(path)
     if path.suffix.lower() not in (".png", ".jpg", ".jpeg"):
         raise PliantError(f"cannot write a still to {path.name}: name it .png or .jpg")
     make_folder(path.parent)
-    image = draw(_moment(source, time, pairs), field, size, camera, limits, transparent, edges)
+    image = draw(_moment(source, time, pairs), field, size, camera, limits, transparent, edges, smooth)
     with replacing(path) as temporary:
         image.save(temporary)
     return path
@@ -86,15 +88,32 @@ def draw(
     limits: tuple[float, float] | None = None,
     transparent: Collection[str] | None = None,
     edges: bool = False,
+    smooth: bool = False,
 ) -> Image.Image:
     """A picture as an image; options as for `still`."""
-    field = fields.choose(field, picture.point_fields, picture.kinds)
-    scale = scale_of(field, fields.sample(picture, field), limits)
-    around = extremes(picture.movable_points())
+    return draw_series([picture], field, size, camera, limits, transparent, edges, smooth)[0]
+
+
+def draw_series(
+    pictures: Sequence[Picture],
+    field: str = "auto",
+    size: tuple[int, int] = (1280, 960),
+    camera: View = None,
+    limits: tuple[float, float] | None = None,
+    transparent: Collection[str] | None = None,
+    edges: bool = False,
+    smooth: bool = False,
+) -> list[Image.Image]:
+    """Pictures that can be compared: one camera that sees all of them, one colour scale; options as for `still`."""
+    last = pictures[-1]
+    field = fields.choose(field, last.point_fields, last.kinds, fields.touches(*pictures))
+    samples = [fields.sample(picture, field) for picture in pictures] if field != "body" else [np.zeros(0)]
+    around = extremes(np.concatenate([picture.movable_points() for picture in pictures]))
+    scale = scale_of(field, np.concatenate(samples), limits, fields.extent(around))
     view = viewpoint(around, size, camera, scale)
-    glass = containers(picture, view) if transparent is None else transparent
-    with Canvas(around, size, view, scale, glass, edges) as canvas:
-        return canvas.draw(picture)
+    glass = containers(last, view) if transparent is None else transparent
+    with Canvas(around, size, view, scale, glass, edges, smooth) as canvas:
+        return [canvas.draw(picture) for picture in pictures]
 
 
 def _moment(source: Run | Simulation, time: float | None, pairs: bool = False) -> Picture:
@@ -110,11 +129,13 @@ def _moment(source: Run | Simulation, time: float | None, pairs: bool = False) -
     return film.picture(i)
 
 
-def scale_of(field: str, samples: Floats, limits: tuple[float, float] | None) -> fields.Scale | None:
-    """The colour scale of a field, or None for plain colours."""
+def scale_of(field: str, samples: Floats, limits: tuple[float, float] | None, size: float) -> fields.Scale | None:
+    """The colour scale of a field over bodies of a size [m], or None for plain colours."""
     if field == "body":
         return None
-    low, high = fields.limits_of(samples) if limits is None else limits
+    if limits is None:
+        return fields.scale(field, samples, size)
+    low, high = limits
     if not low < high:
         raise PliantError(f"limits = ({low}, {high}): the first must be below the second")
     return fields.Scale(field, float(low), float(high))
@@ -139,11 +160,12 @@ class Canvas:
         scale: fields.Scale | None = None,
         transparent: Collection[str] = (),
         edges: bool = False,
+        smooth: bool = False,
     ) -> None:
         """`around` [m]: points that the floor lies under."""
         if len(size) != 2 or min(size) < 16:
             raise PliantError(f"size = {size}: give width and height in pixels, at least 16 each")
-        self.size, self.scale, self.transparent, self.edges = size, scale, frozenset(transparent), edges
+        self.size, self.scale, self.transparent, self.edges, self.smooth = size, scale, frozenset(transparent), edges, smooth
         self.around = around
         self.camera, self.light = camera, light_direction(camera)
         self.plotter = hidden_plotter((FINER * size[0], FINER * size[1]))
@@ -233,7 +255,7 @@ class Canvas:
 
     def _shading_of(self, picture: Picture) -> Shading:
         if self._shading is None or not np.array_equal(self._shading[0], picture.triangles):
-            self._shading = (picture.triangles, Shading.of(picture.points, picture.triangles))
+            self._shading = (picture.triangles, Shading.of(picture.points, picture.triangles, -1.0 if self.smooth else CREASE))
         return self._shading[1]
 
     def _colours(self, picture: Picture) -> np.ndarray:

@@ -32,10 +32,37 @@ PREFIXES = ((1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""), (1e-3, "m"), (1e-6, "
 HIDDEN = {"normal", "radius"}  # shape of surfels, not a quantity
 
 
-def choose(field: str, available: Collection[str], kinds: Mapping[int, str]) -> str:
-    """The field to draw: one that is there, or `body` for plain colours; `auto` takes what tells most."""
+GRAVITY, WATER = 9.81, 1000.0  # [m/s^2], [kg/m^3]: the scales of floors
+
+
+def floors(size: float) -> dict[str, tuple[float, float]]:
+    """By unit: what bodies of a size [m] have by themselves, and the part of it below which a value is rounding or unrest.
+
+    Weight presses with rho g L, a fall over the body's own size ends at sqrt(g L), the body is L large. What a solver or its
+    tolerance leaves is some 1e-9 to 1e-7 of that, what can be seen or measured is far above 1e-6.
+    """
+    press, fall = WATER * GRAVITY * size, float(np.sqrt(GRAVITY * size))
+    own = {"Pa": press, "m": size, "m/s": fall, "N": press * size**2, "J/m²": press * size}
+    return {unit: (value, 1e-6 * value) for unit, value in own.items()}
+
+
+def extent(points: Floats) -> float:
+    """How large what is drawn is [m]: the diagonal of the box around it."""
+    return float(np.linalg.norm(np.ptp(points, axis=0))) if len(points) else 1.0
+
+
+def touches(*pictures: Picture) -> bool:
+    """Whether bodies press each other in any of the pictures, by more than what counts as nothing."""
+    found = [(p.point_fields["pressure"], floors(extent(p.movable_points()))["Pa"][1]) for p in pictures if "pressure" in p.point_fields]
+    return any(bool((np.nan_to_num(pressure) > floor).any()) for pressure, floor in found)
+
+
+def choose(field: str, available: Collection[str], kinds: Mapping[int, str], contact: bool = False) -> str:
+    """The field to draw: one that is there, or `body` for plain colours; `auto`: pressure where there is contact, else what tells most."""
     names = offered(available)
     if field == "auto":
+        if contact and "pressure" in names:
+            return "pressure"
         if "von_mises" in names and any(room_of(kind).solid for kind in kinds.values()):
             return "von_mises"
         return next((name for name in ("speed", "displacement") if name in names), "body")
@@ -106,6 +133,15 @@ def limits_of(samples: Floats) -> tuple[float, float]:
     return (-round_up(-low) if low < 0.0 else 0.0), top
 
 
+def scale(field: str, samples: Floats, size: float) -> Scale:
+    """The colour scale of a field over bodies of a size [m]; where all is below the floor it is drawn as zero, on the bodies' own scale."""
+    own, floor = floors(size).get(TITLES.get(field, ("", ""))[1], (1.0, 0.0))
+    if len(samples) and float(np.abs(samples).max()) <= floor:
+        return Scale(field, 0.0, round_up(own), floor)
+    low, high = limits_of(np.where(np.abs(samples) > floor, samples, 0.0))
+    return Scale(field, low, high)
+
+
 def round_up(value: float) -> float:
     """The next number of the series 1, 1.2, 1.6, 2, 2.4, 3, 4, 5, 6, 8, 10, which all divide by four neatly."""
     if not value > 1e-300:
@@ -123,6 +159,16 @@ class Scale:
     low: float
     high: float
     colours: str = "pliant"  # name of a map of `stage.py`
+    nothing: float = 0.0  # all values are below this, which counts as zero
+
+    @property
+    def note(self) -> str:
+        """A line under the bar where all is zero."""
+        if not self.nothing:
+            return ""
+        unit = TITLES[self.field][1]
+        size, letter = next((p for p in PREFIXES if self.nothing >= 0.9999 * p[0]), PREFIXES[-1])
+        return f"all below {self.nothing / size:.2g} {letter}{unit}"
 
     @property
     def _prefix(self) -> tuple[float, str]:

@@ -52,11 +52,11 @@ def movie(
     if not chosen:
         raise PliantError("frames is empty: a movie needs at least one")
     available = set().union(*(film.fields(i) for i in chosen))
-    field = fields.choose(field, available, film.picture(chosen[0], ()).kinds)
+    field = fields.choose(field, available, film.picture(chosen[0], ()).kinds, field == "auto" and in_contact(film, chosen))
     wanted = {fields.source_of(field, available)}
     around, samples = survey(film, chosen, field, wanted)
     path.parent.mkdir(parents=True, exist_ok=True)
-    scale = scale_of(field, samples, limits)
+    scale = scale_of(field, samples, limits, fields.extent(around))
     view = viewpoint(around, size, camera, scale)
     glass = containers(film.picture(chosen[-1], ()), view) if transparent is None else transparent
     with Canvas(around, size, view, scale, glass, edges) as canvas:
@@ -70,6 +70,11 @@ def movie(
             writer.give_up()
             raise
         return writer.finish()
+
+
+def in_contact(film: Film, chosen: Sequence[int]) -> bool:
+    """Whether bodies press each other in any of the frames; the last ones, which know it soonest, are asked first."""
+    return any(fields.touches(film.picture(i, {"pressure"})) for i in reversed(chosen))
 
 
 def survey(film: Film, chosen: Sequence[int], field: str, wanted: set[str]) -> tuple[np.ndarray, np.ndarray]:

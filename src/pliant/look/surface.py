@@ -27,8 +27,8 @@ class Shading:
     beside: Ints  # (E, 2) the triangles beside each
 
     @staticmethod
-    def of(points: Floats, triangles: Ints) -> Shading:
-        """Corners around a point stay together unless a crease divides them."""
+    def of(points: Floats, triangles: Ints, crease: float = CREASE) -> Shading:
+        """Corners around a point stay together unless a crease divides them: an edge with a lower cosine between its faces."""
         normal = face_normals(points, triangles)
         normal /= np.maximum(np.linalg.norm(normal, axis=1, keepdims=True), 1e-300)
         # a side is (triangle, k): from its corner k to the next; equal sides of two triangles are neighbours in order
@@ -37,7 +37,8 @@ class Shading:
         order = np.argsort(key, kind="stable")
         a, b = order[:-1], order[1:]
         shared = key[a] == key[b]
-        smooth = np.einsum("ij,ij->i", normal[a // 3], normal[b // 3]) > CREASE
+        smooth = np.einsum("ij,ij->i", normal[a // 3], normal[b // 3]) > crease
+        smooth |= crease <= -1.0
         smooth[shared & ~smooth] = _strays(ends[a[shared & ~smooth]])
         sharp = np.stack([a, b], axis=1)[shared & ~smooth]
         a, b = a[shared & smooth], b[shared & smooth]

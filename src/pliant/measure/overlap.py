@@ -58,7 +58,8 @@ def overlap(sim: Simulation) -> Overlap:
 
 
 def mean_edge(world: World) -> float:
-    """Mean edge of all tetrahedra of soft bodies at rest [m]."""
-    tets = [group.nodes[:, :4] for group in world.model.groups if group.name.startswith("tet")]
-    ends = world.model.nodes.rest[np.concatenate(tets)[:, TET_EDGES]]
-    return float(np.linalg.norm(ends[:, :, 1] - ends[:, :, 0], axis=2).mean())
+    """Mean edge of all tetrahedra of soft bodies at rest, or of all springs where there are none [m]."""
+    groups = world.model.groups
+    edges = [group.nodes[:, TET_EDGES].reshape(-1, 2) for group in groups if group.name.startswith("tet")]
+    ends = world.model.nodes.rest[np.concatenate(edges or [group.nodes for group in groups if group.nodes.shape[1] == 2])]
+    return float(np.linalg.norm(ends[:, 1] - ends[:, 0], axis=1).mean())

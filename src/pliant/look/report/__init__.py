@@ -14,7 +14,7 @@ from pliant.base import Floats, PliantError
 from pliant.disk import make_folder, write_text
 from pliant.look import fields
 from pliant.look.draw import Canvas, scale_of, viewpoint
-from pliant.look.movie import survey
+from pliant.look.movie import in_contact, survey
 from pliant.look.plots import plots
 from pliant.look.report import by_hand, words
 from pliant.look.report.hardest import Hardest, hardest_contact, plot_map
@@ -73,10 +73,10 @@ def _stills(run: Run, field: str, count: int, hardest: Hardest | None) -> str:
         near = min(inner, key=lambda i: abs(i - hardest.frame), default=None)
         chosen = sorted({*(i for i in chosen if i != near), hardest.frame})
     available = set().union(*(film.fields(i) for i in chosen))
-    field = fields.choose(field, available, film.picture(chosen[0], ()).kinds)
+    field = fields.choose(field, available, film.picture(chosen[0], ()).kinds, field == "auto" and in_contact(film, chosen))
     wanted = {fields.source_of(field, available)}
     around, samples = survey(film, chosen, field, wanted)
-    scale = scale_of(field, samples, None)
+    scale = scale_of(field, samples, None, fields.extent(around))
     camera = viewpoint(around, SIZE, None, scale)
     try:
         shown = [_who_is_who(film, around, camera)]

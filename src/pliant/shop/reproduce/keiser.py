@@ -7,7 +7,7 @@ a bust made by code, Santa Claus and the dragon by a bunny and a C-shaped mouth.
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,27 +15,60 @@ import numpy as np
 
 from pliant.base import Floats
 from pliant.contact.point_surface.detection import Prepared
-from pliant.look import draw, from_simulation
+from pliant.geometry.shapes import resolve
+from pliant.look import from_simulation
 from pliant.scene import Scene
 from pliant.shop import scenes
-from pliant.shop.reproduce import Experiment, Line
-from pliant.shop.scenes.keiser import chain, lips, sunk, velocities
+from pliant.shop.reproduce.experiment import Desk, Experiment, Figure, Measured, Scan
+from pliant.shop.reproduce.verdict import Claim, above, below, exactly, near
+from pliant.shop.reproduce.watch import strip
+from pliant.shop.scenes.keiser import TALL, chain, lips, sunk, velocities
 from pliant.simulate.simulation import Simulation
 from pliant.world.motion import Motion
 
 OPEN = "E, k, friction and dt are not given"
-RUNS = 4  # of a collision that is timed
 
 
-def flattening(folder: Path) -> list[Line]:
-    """Fig. 3: a head deep in a plane with a soft penalty; it is drawn flat, and both surfaces are one."""
-    sim = scenes.make("flattened-head").simulate().run()
-    draw(from_simulation(sim), size=(640, 480)).save(folder / "Fig3.png")
+def own_head(scan: Scan, edge: float) -> tuple[dict[str, Any], Floats, Floats]:
+    """A user's head as tall as the bust, and the box around it [m]."""
+    shape = scan.shape(size=TALL, edge=edge)
+    found = resolve(dict(shape), solid=False)
+    points = found.cloud.points if found.cloud is not None else found.surface().points
+    return shape, points.min(axis=0), points.max(axis=0)
+
+
+def flattening(desk: Desk) -> Measured:
+    """Fig. 3: a head deep in a plane with a soft penalty; it is drawn flat, and both surfaces are one. Quick: coarser."""
+    edge = desk.either(0.006, 0.012)
+    scene = scenes.make("flattened-head", edge=edge)
+    if "head" in desk.scans:
+        head = scene.bodies[1]
+        head.shape, low, high = own_head(desk.scans["head"], edge)
+        head.position = (
+            float(-0.5 * (low[0] + high[0])),
+            float(0.5 * (low[1] + high[1])),
+            float(high[2]) + 0.001,
+        )  # upside down, just above
+    sim = scene.simulate()
+    for k in range(10):
+        sim.run(until=scene.duration * (k + 1) / 10)
+        desk.at(0.1 * (k + 1))
+    picture = replace(from_simulation(sim), planes=())  # the table hides what it touches
+    strip(desk.path("Fig3.png"), [picture], "pressure", (960, 720), camera=(-60, -35))
     deep, off, _ = sunk(sim)
-    return [
-        Line("Fig3 depth of the head in the plane", "deep", f"{1000 * deep:.1f} mm of 300 mm", deep > 0.01, OPEN),
-        Line("Fig3 distance of the drawn surfaces where they touch", "none to be seen", f"{1e6 * off:.2g} micrometres", off < 1e-5),
-    ]
+    return {"deep": 1e3 * deep, "off": 1e6 * off}
+
+
+FLAT = (
+    Claim("deep", "depth of the head in the plane", "penetrates deeply", above(10.0), "mm", OPEN + "; the head is 300 mm tall"),
+    Claim(
+        "off",
+        "distance of the drawn surfaces where they touch, at most",
+        "one surface, to which the plane adapts",
+        below(10.0),
+        "micrometres",
+    ),
+)
 
 
 # -- Fig. 5
@@ -59,7 +92,7 @@ class Costs:
 
 
 def colliding_busts(edge: float = 0.0047, speed: float = 1.2, dt: float = 2e-4, duration: float = 0.06) -> Scene:
-    """Two elastic busts, face to face, of 10 thousand surfels and 440 phyxels each."""
+    """Two elastic busts, face to face, of 10 thousand surfels and 390 phyxels each."""
     scene = Scene(dt=dt, duration=duration, gravity=(0, 0, 0), contact={"method": "point-surface"}, name="two-busts")
     shape = dict(kind="bust", height=0.3, edge=edge)
     for name, x, turn in (("left", -0.08, 0), ("right", 0.08, 180)):
@@ -67,6 +100,16 @@ def colliding_busts(edge: float = 0.0047, speed: float = 1.2, dt: float = 2e-4, 
             name=name, shape=shape, model="points", position=(x, 0, 0), rotation=(0, 0, turn), velocity=(-np.sign(x) * speed, 0, 0),
             friction=0.3, material=dict(youngs_modulus=3e5, density=1000.0),
         )  # fmt: skip
+    return scene
+
+
+def own_busts(desk: Desk, scene: Scene) -> Scene:
+    """The scene with a user's heads, face to face."""
+    for body, part, side in zip(scene.bodies, ("head", "other-head"), (-1.0, 1.0), strict=True):
+        scan = desk.scans.get(part) or desk.scans.get("head")
+        if scan is not None:
+            body.shape, low, high = own_head(scan, 0.0047)
+            body.position = (side * (float(high[0]) + 0.005), side * float(0.5 * (low[1] + high[1])), float(-low[2]))
     return scene
 
 
@@ -82,11 +125,14 @@ class Timed:
         self.spent = time.process_time() - began
         return answer
 
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.contact, name)
 
-def watched(scene: Scene, runs: int = RUNS) -> tuple[Simulation, Costs]:
+
+def watched(desk: Desk, scene: Scene, runs: int) -> tuple[Simulation, Costs]:
     """A scene to its end, and what each step took: CPU time, the least of some runs, which all take the same steps."""
     every = []
-    for _ in range(runs):
+    for k in range(runs):
         sim, rows = scene.simulate(), []
         timed = Timed(sim.contact)
         sim.contact = timed  # type: ignore[assignment]
@@ -94,15 +140,16 @@ def watched(scene: Scene, runs: int = RUNS) -> tuple[Simulation, Costs]:
             began = time.process_time()
             report = sim.step()
             rows.append((time.process_time() - began, timed.spent, len(report.contacts), report.max_depth))
+            desk.at((k + sim.time / scene.duration) / runs)
         every.append(rows)
     return sim, Costs(*np.array(every).min(axis=0).T)
 
 
 def curves(costs: Costs, path: Path, dt: float) -> None:
     """Total time (green), contact time (blue) and colliding surfels (red), as in the paper."""
-    from matplotlib.figure import Figure
+    from matplotlib.figure import Figure as Sheet
 
-    figure = Figure(figsize=(6.4, 3.6), dpi=120, layout="constrained")
+    figure = Sheet(figsize=(6.4, 3.6), dpi=120, layout="constrained")
     axes = figure.add_subplot()
     t = 1e3 * dt * np.arange(len(costs.total))
     axes.plot(t, 1e3 * costs.total, color="tab:green", label="step")
@@ -117,73 +164,183 @@ def curves(costs: Costs, path: Path, dt: float) -> None:
     figure.savefig(path)
 
 
-def performance(folder: Path) -> list[Line]:
-    """Fig. 5: two busts of 10 thousand surfels and 390 phyxels collide: total time, contact time, colliding surfels."""
-    scene = colliding_busts()
-    sim, costs = watched(scene)
-    curves(costs, folder / "Fig5.png", scene.dt)
-    draw(from_simulation(sim), size=(640, 480)).save(folder / "Fig5-busts.png")
+def performance(desk: Desk) -> Measured:
+    """Fig. 5: two busts of 10 thousand surfels and 390 phyxels collide: total time, contact time, colliding surfels. Quick: one run."""
+    scene = own_busts(desk, colliding_busts())
+    sim, costs = watched(desk, scene, desk.either(4, 1))
+    curves(costs, desk.path("Fig5.png"), scene.dt)
+    at = scene.simulate().run(until=scene.dt * float(costs.hits.argmax()))
+    strip(desk.path("Fig5-busts.png"), [from_simulation(at)], "pressure", (960, 720), camera=(-150, 12), transparent=["left"])
     surfels = np.diff(sim.world.kept[Prepared].carried.start)
     phyxels = np.diff(sim.world.model.bodies.node_start)
     first, slope, together = costs.slope
     full = costs.hits > 0.8 * costs.hits.max()
-    rate = 1.0 / float(np.median(costs.contact[full]))
-    return [
-        Line("Fig5 surfels and phyxels of each", "10k, 390", f"{surfels[0]}, {phyxels[0]}", bool(abs(surfels[0] / 10_000 - 1) < 0.1)),
-        Line("Fig5 contact time over colliding surfels", "follows them", f"correlation {together:.2f}, {1e3 * first:.1f} ms and "
-             f"{1e6 * slope:.1f} microseconds a surfel", together > 0.99,
-             f"CPU time of one thread, least of {RUNS} runs"),  # fmt: skip
-        Line("Fig5 contact steps a second in full contact", "interactive", f"{rate:.0f} at {int(costs.hits.max())} surfels", rate > 60,
-             "one thread of this machine; the paper's Pentium 4 gave no figure in the text"),  # fmt: skip
-    ]
+    found = {
+        "surfels": int(surfels[0]), "phyxels": int(phyxels[0]), "first": 1e3 * first, "slope": 1e6 * slope,
+        "rate": 1.0 / float(np.median(costs.contact[full])), "hits": float(costs.hits.max()),
+    }  # fmt: skip
+    return found if desk.quick else {**found, "together": together}
+
+
+PERFORMANCE = (
+    Claim("surfels", "surfels of each", "10k", near(10_000, 0.1)),
+    Claim("phyxels", "phyxels of each", "390", near(390, 0.1)),
+    Claim("together", "correlation of contact time with colliding surfels", "follows them", above(0.97),
+          why="CPU time of one thread", whole=True),
+    Claim("first", "contact time without surfels, by the line that fits", "no figure", unit="ms"),
+    Claim("slope", "contact time of a colliding surfel", "no figure", unit="microseconds"),
+    Claim("rate", "contact steps a second in full contact", "interactive", above(60.0),
+          why="one thread of this machine; the paper's Pentium 4 gave no figure in the text"),
+    Claim("hits", "colliding surfels at most", "a curve without figures"),
+)  # fmt: skip
 
 
 # -- the others
 
 
-def pile(folder: Path) -> list[Line]:
-    """Fig. 6: three plastic busts pile up, fall apart and rest."""
-    sim, peak = scenes.make("pile").simulate(), 0.0
+def pile(desk: Desk) -> Measured:
+    """Fig. 6: three plastic busts pile up, fall apart and rest. Quick: two coarse busts for 0.6 s."""
+    values = desk.either({}, dict(busts=2, edge=0.025, spacing=0.032, duration=0.6))
+    sim, peak, pictures = scenes.make("pile", **values).simulate(), 0.0, []
     for k in range(30):
         sim.run(until=sim.scene.duration * (k + 1) / 30)
         peak = max(peak, sim.books().kinetic)
+        desk.at((k + 1) / 30)
         if k % 10 == 9:
-            draw(from_simulation(sim), size=(640, 480)).save(folder / f"Fig6-{k // 10}.png")
-    ratio = sim.books().kinetic / peak
-    return [Line("Fig6 kinetic energy at rest over its peak", "no oscillations at rest", f"{ratio:.1e}", ratio < 1e-4, OPEN)]
+            pictures.append(from_simulation(sim))
+    strip(desk.path("Fig6.png"), pictures, "body", camera=(-60, 14))
+    low = min(float(sim.points(b.name)[:, 2].min()) for b in sim.scene.bodies[1:])
+    found = {"low": 1e3 * low}
+    return found if desk.quick else {**found, "rest": sim.books().kinetic / peak}
 
 
-def newton(folder: Path) -> list[Line]:
-    """Fig. 7: Newton's cradle of stiff spheres, against a chain of point masses with a force that grows with overlap squared."""
-    lines = []
-    for model, values in (("rigid", {}), ("points", {"speed": 0.25, "dt": 0.002, "duration": 4.0})):
-        sim = scenes.make("cradle", model=model, **values).simulate().run()
-        v, want = velocities(sim) / sim.scene.bodies[0].velocity[0], chain(3)
-        here = ", ".join(f"{x:.4f}" for x in v) + f" (chain {', '.join(f'{x:.4f}' for x in want)})"
-        lines.append(Line(f"Fig7 velocities after the impact, {model}", "the last ball leaves", here, bool(np.abs(v - want).max() < 0.005)))
-    return lines
+PILE = (
+    Claim("rest", "kinetic energy at the end over its peak", "come to rest, no oscillations", below(1e-4), why=OPEN, whole=True),
+    Claim("low", "lowest point of a bust", "on the ground", above(-10.0), "mm", "depth of a penalty"),
+)
 
 
-def rider(folder: Path) -> list[Line]:
-    """Fig. 8: a complex body on another, whose mouth must not pass through itself."""
-    sim = scenes.make("rider").simulate().run()
-    draw(from_simulation(sim), size=(640, 480)).save(folder / "Fig8.png")
-    gap, own = lips(sim), len(sim.contacts("mouth", "mouth"))
-    here = f"lips {1000 * gap:.1f} mm apart, {own} contacts with itself"
-    return [Line("Fig8 the mouth meets itself", "does not self-intersect", here, gap > -0.005 and own > 0, OPEN)]
+CRADLES: dict[str, dict[str, float]] = {"rigid": {}, "points": {"speed": 0.25, "dt": 0.002, "duration": 4.0}}
 
 
-def torn(folder: Path) -> list[Line]:
+def newton(desk: Desk) -> Measured:
+    """Fig. 7: Newton's cradle of stiff spheres, against a chain of point masses with a force that grows with overlap squared.
+
+    Quick: of rigid balls only.
+    """
+    found: Measured = {}
+    want = chain(3)
+    for model, values in list(CRADLES.items())[: desk.either(2, 1)]:
+        sim = scenes.make("cradle", model=model, **values).simulate()
+        for k in range(10):
+            sim.run(until=sim.scene.duration * (k + 1) / 10)
+            desk.at(0.1 * (k + 1))
+            if k == 2 and model == "rigid":
+                at = from_simulation(sim)
+        v = velocities(sim) / sim.scene.bodies[0].velocity[0]
+        found |= {f"{model} off": float(np.abs(v - want).max()), f"{model} last": float(v[-1])}
+        if model == "rigid":
+            strip(desk.path("Fig7.png"), [at, from_simulation(sim)], "speed", columns=2, camera=(-90, 12))
+    return found
+
+
+CRADLE = tuple(
+    claim
+    for model in CRADLES
+    for claim in (
+        Claim(f"{model} last", f"velocity of the last ball over that of the first, {model}", "the last ball leaves",
+              near(float(chain(3)[-1]), 0.01), whole=model == "points"),
+        Claim(f"{model} off", f"velocities after the impact, off the chain at most, {model}", "no figure; theory", below(0.005),
+              whole=model == "points"),
+    )
+)  # fmt: skip
+
+
+def rider(desk: Desk) -> Measured:
+    """Fig. 8: a complex body on another, whose mouth must not pass through itself. Quick: 0.4 s."""
+    sim = scenes.make("rider", duration=desk.either(0.6, 0.4)).simulate()
+    least, own = np.inf, 0
+    for k in range(30):
+        sim.run(until=sim.scene.duration * (k + 1) / 30)
+        least, own = min(least, lips(sim)), max(own, len(sim.contacts("mouth", "mouth")))
+        desk.at((k + 1) / 30)
+    strip(desk.path("Fig8.png"), [from_simulation(sim)], "body", (960, 720), camera=(-75, 12))
+    low = float(sim.points("rider")[:, 2].min())
+    return {"lips": 1e3 * least, "own": own, "low": 1e3 * low}
+
+
+RIDER = (
+    Claim("lips", "distance of the lips, at least", "the mouth does not self-intersect", above(-5.0), "mm", OPEN),
+    Claim(
+        "own",
+        "contacts of the mouth with itself, at most",
+        "a penalty between phyxels that come close",
+        above(0),
+        why="the lips must have met",
+    ),
+    Claim("low", "lowest point of the rider", "rides", above(20.0), "mm"),
+)
+
+
+SHARE = 0.05  # of the mass: parts that are smaller are crumbs
+
+
+def torn(desk: Desk) -> Measured:
     """Fig. 9: a plastic head hung by its top stretches and tears; the parts are bodies that collide."""
-    sim = scenes.make("torn-head").simulate().run()
-    draw(from_simulation(sim), size=(640, 480)).save(folder / "Fig9.png")
-    said = scenes.find("torn-head").expect(sim)
-    return [
-        Line("Fig9 parts of the head", "two objects", said[0], True, OPEN),
-        Line("Fig9 the parts collide", "handled by contact", said[1], True, OPEN),
-    ]
+    sim, pictures, tall = scenes.make("torn-head").simulate(), [], 0.0
+    rest = sim.world.model.nodes.rest[:, 2]
+    for k in range(15):
+        sim.run(until=sim.scene.duration * (k + 1) / 15)
+        desk.at((k + 1) / 15)
+        tall = max(tall, float(np.ptp(sim.state.x[:, 2])) / float(np.ptp(rest)))
+        if k in (2, 3, 14):
+            pictures.append(from_simulation(sim))
+    strip(desk.path("Fig9.png"), pictures, "body", camera=(-60, 10))
+    bodies, nodes = sim.world.model.bodies, sim.world.model.nodes
+    mass = np.bincount(nodes.body, nodes.mass, minlength=len(bodies))
+    parts = np.flatnonzero(mass > SHARE * mass.sum())
+    touch = [len(sim.contacts(bodies.names[a], bodies.names[b])) for i, a in enumerate(parts) for b in parts[i + 1 :]]
+    return {"parts": len(parts), "touch": sum(touch), "share": 100 * float(mass[parts].min() / mass.sum()), "drawn": tall}
+
+
+TORN = (
+    Claim("drawn", "height over that at rest, at most", "stretches first", above(1.1), why=OPEN),
+    Claim("parts", "parts with more than a twentieth of the mass", "two objects", exactly(2), why=OPEN),
+    Claim("touch", "contacts between the parts at the end", "contact handling between the two", above(0)),
+    Claim("share", "mass of the smaller part", "not given", unit="%"),
+)
 
 
 EXPERIMENTS: dict[str, Experiment] = {
-    "Fig3": flattening, "Fig5": performance, "Fig6": pile, "Fig7": newton, "Fig8": rider, "Fig9": torn,
-}  # fmt: skip
+    "Fig3": Experiment(
+        flattening,
+        FLAT,
+        (
+            Figure(
+                "Fig3.png",
+                "The head from below, without the table, coloured by pressure.",
+                "Fig. 3: Igea in a plane, without and with the contact surface.",
+            ),
+        ),
+        parts=("head",),
+    ),
+    "Fig5": Experiment(
+        performance,
+        PERFORMANCE,
+        (
+            Figure("Fig5.png", "CPU time of a step (green), of contact (blue), colliding surfels (red).", "Fig. 5: the same three curves."),
+            Figure("Fig5-busts.png", "The busts at their deepest, one drawn as glass, the other coloured by pressure.", "no picture."),
+        ),
+        parts=("head", "other-head"),
+    ),
+    "Fig6": Experiment(
+        pile, PILE, (Figure("Fig6.png", "The busts at a third, two thirds and the end.", "Fig. 6: a pile, which falls apart."),)
+    ),
+    "Fig7": Experiment(
+        newton, CRADLE, (Figure("Fig7.png", "Before and after the impact, coloured by speed.", "Fig. 7: Newton's cradle."),)
+    ),
+    "Fig8": Experiment(rider, RIDER, (Figure("Fig8.png", "The rider on the closed mouth.", "Fig. 8: Santa Claus on the dragon."),)),
+    "Fig9": Experiment(
+        torn, TORN, (Figure("Fig9.png", "Drawn out, torn, and put on what fell.", "Fig. 9: Igea stretches, tears and collides."),)
+    ),
+}

@@ -1,4 +1,4 @@
-"""What the experiments look at along a run, how jitter is measured, and how curves are drawn."""
+"""What the experiments look at along a run, how jitter is measured, and how curves and pictures are drawn."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from pliant.base import Floats
+from pliant.look import Picture, draw_series
 from pliant.simulate.simulation import Simulation
 
 CPF, DPF = "continuous-penalty", "penalty"
@@ -75,23 +76,69 @@ def jitter(force: Floats) -> float:
     return float(np.sqrt(np.mean(np.diff(force, 2, axis=0) ** 2))) if len(force) > 2 else 0.0
 
 
-def plot(path: Path, panels: Sequence[tuple[str, str, dict[str, tuple[Any, Any]]]], x: str = "time [s]") -> None:
-    """Curves by name, in panels of (title, label of y, curves)."""
-    import matplotlib
-
-    matplotlib.use("Agg")
-    from matplotlib import pyplot
+def plot(
+    path: Path,
+    panels: Sequence[tuple[str, str, dict[str, tuple[Any, Any]]]],
+    x: str = "time [s]",
+    log: Sequence[int] = (),
+    dots: bool = False,
+    zero: bool = False,
+) -> None:
+    """Curves by name, in panels of (title, label of y, curves); some of them with a logarithmic y; dots for lines; y from zero on."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
 
     columns = 2 if len(panels) > 1 else 1
     rows = -(-len(panels) // columns)
-    figure, axes = pyplot.subplots(rows, columns, figsize=(6 * columns, 3.2 * rows), squeeze=False)
-    for axis in axes.ravel()[len(panels) :]:
-        axis.set_visible(False)
-    for axis, (title, y, curves) in zip(axes.ravel(), panels, strict=False):
+    figure = Figure(figsize=(6 * columns, 3.2 * rows))
+    FigureCanvasAgg(figure)
+    for k, (title, y, curves) in enumerate(panels):
+        axis = figure.add_subplot(rows, columns, k + 1)
         for name, (along, values) in curves.items():
-            axis.plot(along, values, label=name, linewidth=1.0, marker="." if len(along) < 20 else None)
+            scattered, few = dots and len(along) > 2, 2 < len(along) < 20
+            axis.plot(along, values, ls="" if scattered else "-", lw=1.0, marker="." if scattered or few else None, label=name)
         axis.set(title=title, ylabel=y, xlabel=x)
+        if k in log:
+            axis.set_yscale("log")
+        if zero:
+            axis.set_ylim(bottom=0.0)
+        if len(curves) > 1 or "" not in curves:
+            axis.legend(fontsize=8)
+    figure.tight_layout()
+    figure.savefig(path, dpi=90)
+
+
+def bars(path: Path, panels: Sequence[tuple[str, str, dict[str, dict[str, float]]]]) -> None:
+    """Stacked bars in panels of (title, label of y, bars): each bar by its name, of parts by theirs."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(6 * len(panels), 3.6))
+    FigureCanvasAgg(figure)
+    for k, (title, y, stacks) in enumerate(panels):
+        axis = figure.add_subplot(1, len(panels), k + 1)
+        parts = list(dict.fromkeys(part for stack in stacks.values() for part in stack))
+        low = np.zeros(len(stacks))
+        for part in parts:
+            height = np.array([stack.get(part, 0.0) for stack in stacks.values()])
+            axis.bar(list(stacks), height, bottom=low, label=part, width=0.6)
+            low += height
+        axis.set(title=title, ylabel=y)
+        axis.tick_params(axis="x", labelsize=8)
         axis.legend(fontsize=8)
     figure.tight_layout()
     figure.savefig(path, dpi=90)
-    pyplot.close(figure)
+
+
+def strip(
+    path: Path, pictures: Sequence[Picture], field: str = "auto", size: tuple[int, int] = (640, 480), columns: int = 3, **options: Any
+) -> None:
+    """Moments of a run side by side, with one camera and one colour bar; options as for `draw`."""
+    from PIL import Image
+
+    images = draw_series(pictures, field, size, **options)
+    columns = min(columns, len(images))
+    sheet = Image.new("RGB", (columns * size[0], -(-len(images) // columns) * size[1]), "white")
+    for k, image in enumerate(images):
+        sheet.paste(image, (k % columns * size[0], k // columns * size[1]))
+    sheet.save(path, optimize=True)

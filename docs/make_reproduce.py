@@ -1,0 +1,52 @@
+"""Writes what `pliant reproduce` measured into the pages docs/reproduce-*.md:  .venv/bin/python docs/make_reproduce.py [FOLDER]
+
+FOLDER is what `pliant reproduce all` left, runs/reproduce unless given. Experiments that it has not, or only in their quick form, keep the
+rows that their page has.
+"""
+
+import re
+import sys
+from pathlib import Path
+
+from pliant.shop.reproduce import SOURCES, experiments
+from pliant.shop.reproduce.crew import Found, found_in
+
+HERE = Path(__file__).parent
+BEGIN, END = "<!-- measured by docs/make_reproduce.py -->\n", "<!-- end -->\n"
+HEAD = "| id | what | published | here | asked | verdict |\n|---|---|---|---|---|---|\n"
+
+
+def rows(found: Found) -> list[str]:
+    """A row of the table for each line; the id and what it took in the first."""
+    told = [f"| {found.id} |  |  | did not end: {found.failed} |  |  |"] if found.failed else []
+    for line in found.lines:
+        first = f"{found.id} ({found.seconds:.0f} s)" if not told else ""
+        told.append(f"| {first} | {line.what} | {line.published} | {line.here} | {line.tolerance or '-'} | {line.verdict} |")
+    return told
+
+
+def before(page: str) -> dict[str, list[str]]:
+    """The rows that a page has, by experiment."""
+    kept: dict[str, list[str]] = {}
+    last = ""
+    for row in page.splitlines():
+        named = re.match(r"\| (\w+)( \(.*? s\))? \|", row)
+        last = named.group(1) if named and row.startswith("| ") and named.group(1) not in ("id",) else last
+        if last and row.startswith("| "):
+            kept.setdefault(last, []).append(row)
+    return kept
+
+
+def write(name: str, folder: Path) -> None:
+    path = HERE / f"reproduce-{name}.md"
+    head, _, rest = path.read_text(encoding="utf-8").partition(BEGIN)
+    old, _, tail = rest.partition(END)
+    kept = before(old)
+    kept |= {found.id: rows(found) for found in found_in(folder / name) if not found.quick}
+    table = "\n".join(row for i in experiments(name) for row in kept.get(i, [f"| {i} | not run whole |  |  |  |  |"]))
+    path.write_text(head + BEGIN + HEAD + table + "\n" + END + tail, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    for source in SOURCES:
+        write(source, Path(sys.argv[1] if len(sys.argv) > 1 else "runs/reproduce"))

@@ -1,0 +1,33 @@
+"""What experiments take: CPU seconds of one thread, whole and with --quick, for the time that is told and the order in which they begin.
+
+Measured on a busy machine, the first use of kernels from the cache included. ESTIMATED names those that were not run whole to their end;
+the quick form of T7 is an estimate, too.
+"""
+
+from __future__ import annotations
+
+COSTS: dict[str, dict[str, tuple[float, float]]] = {
+    "keiser": {
+        "Fig3": (9, 4), "Fig5": (29, 14), "Fig6": (150, 8), "Fig7": (8, 2), "Fig8": (17, 12), "Fig9": (38, 38),
+    },
+    "motheram": {
+        "M1": (12, 4), "M2": (4, 3), "M3": (4, 4), "M4": (20, 11), "M5": (4, 3), "Fig1": (6, 6),
+        "Fig2": (32, 17), "Fig3": (9, 7), "Fig4": (4, 4),
+    },
+    "pauly": {
+        "Fig1": (6, 4), "Fig3": (1, 1), "Fig4": (2, 2), "Fig8": (34, 16), "Fig9": (4, 3), "Fig10": (8, 1),
+        "Fig11": (30, 9),
+    },
+    "spillmann": {
+        "S1": (56, 12), "S2": (80, 12), "S3": (200, 30), "S4": (1800, 75), "S5": (1000, 30), "S6": (17, 17),
+        "S7": (70, 20),
+    },
+    "thesis": {
+        "T1": (17, 15), "T2": (1, 1), "T3": (16, 5), "T4": (12, 5), "T5": (12, 3), "T6": (8, 5),
+        "T7": (900, 120), "T8": (20, 18), "T9": (220, 11), "T10": (35, 16),
+    },
+}  # fmt: skip
+ESTIMATED = (
+    "keiser Fig6", "spillmann S2", "spillmann S3", "spillmann S4", "spillmann S5", "spillmann S7",
+    "thesis T7", "thesis T9",
+)  # fmt: skip
