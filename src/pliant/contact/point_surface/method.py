@@ -27,6 +27,7 @@ from pliant.contact.method import Answer, Memory
 from pliant.contact.point_surface.balls import critical_damping
 from pliant.contact.point_surface.contact_surface import moved_to_contact
 from pliant.contact.point_surface.detection import Detection, detect, remembered
+from pliant.contact.point_surface.energy_account import Accounts
 from pliant.contact.point_surface.impulses import ContactSet, Pressing, contact_set, push_contacts
 from pliant.contact.point_surface.published import respond_closest
 from pliant.contact.point_surface.step_length import shorter_step
@@ -115,12 +116,12 @@ class PointSurface(Options):
         if shorter is not None:
             return Answer(Contacts.none(motion.dt), memory, again=shorter)
         if self.force == "closest":
-            return respond_closest(self, motion, seen)
+            return respond_closest(self, motion, seen, memory)
         if len(seen) == 0:
             return Answer(Contacts.none(motion.dt), remembered(motion, seen))
-        return self.push(motion, seen)
+        return self.push(motion, seen, memory)
 
-    def push(self, motion: Motion, seen: Detection) -> Answer:
+    def push(self, motion: Motion, seen: Detection, memory: Memory) -> Answer:
         """Pressure and friction of all contacts, and where they are drawn."""
         found = contact_set(self, motion, seen)
         rows, implicit = found.rows, implicit_of(self, seen, found.a, found.b)
@@ -129,7 +130,8 @@ class PointSurface(Options):
         balls = slice(len(seen.hits), len(seen.hits) + len(seen.balls))
         c[balls] = self.damping * critical_damping(motion, seen.balls, k[balls])
         pressing = Pressing(found.mean, found.area, k, c, implicit, *motion.pairs.friction(found.a, found.b), found.stretch, found.force)
-        impulse, friction = push_contacts(self, motion, seen, rows, pressing)
+        accounts = Accounts.of(motion, memory, found.a, found.b, found.stored * found.area * k * found.mean**2)
+        impulse, friction = push_contacts(self, motion, seen, rows, pressing, found.stored, accounts)
         slip = tangential(motion.slide(rows), rows.normal)
         contacts = Contacts(
             a=found.a, b=found.b, feature_a=found.feature_a, feature_b=found.feature_b, point=found.point, normal=rows.normal,
@@ -140,7 +142,8 @@ class PointSurface(Options):
         pairs = motion.pairs  # of this method
         shown = (lambda: self.shown(motion, pairs)) if self.show else None  # worked out when somebody looks
         warnings = seen.warnings(motion) + too_soft(self, motion, seen, found.a, found.b, found.gap, k)
-        return Answer(contacts, remembered(motion, seen, held, impulse / motion.dt), shown=shown, warnings=warnings)
+        kept = remembered(motion, seen, held, impulse / motion.dt) | accounts.memory()
+        return Answer(contacts, kept, shown=shown, warnings=warnings)
 
     def areas(self, motion: Motion, found: ContactSet, impulse: Floats) -> Floats:
         """Area of each contact [m^2], (r,): of its surfel, but where a mesh deforms what the forces on its vertices say.
