@@ -55,7 +55,7 @@ class Options:
 
     stiffness: float | str = "auto"  # k [N/m^3], pressure is k / 2 times the depth; "auto": as stiff as is stable with the step
     s: float | None = None  # of stiffness "auto": (k / 2) dt^2 D, D the give of both bodies per area. None: 32 where implicit, else 0.5
-    implicit: bool | str = "auto"  # forces know what they will do to the gaps; "auto": of implicit bodies, and of rigid ones with damping
+    implicit: bool | str = "auto"  # forces know what they will do to the gaps; "auto": of implicit bodies; with damping of rigid ones, and where dt is long
     sweeps: int = 10  # implicit: how often contacts hear of each other in a step, at most
     damping: float = 0.2  # zeta of the normal damping, a share of critical
     substeps: int = 32  # most parts of a step when bodies move more than half a surfel spacing; 1: never divide
@@ -124,7 +124,7 @@ class PointSurface(Options):
     def push(self, motion: Motion, seen: Detection, memory: Memory) -> Answer:
         """Pressure and friction of all contacts, and where they are drawn."""
         found = contact_set(self, motion, seen)
-        rows, implicit = found.rows, implicit_of(self, seen, found.a, found.b)
+        rows, implicit = found.rows, implicit_of(self, motion, seen, found.a, found.b)
         rows.at = rows.at + implicit[:, None] * found.ahead  # forces are taken at the start of the step, or at its end
         k, c = stiffness_of(self, motion, seen, found.a, found.b, implicit, found.part)
         balls = slice(len(seen.hits), len(seen.hits) + len(seen.balls))
