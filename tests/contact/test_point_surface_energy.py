@@ -95,3 +95,41 @@ def test_the_account_is_in_the_state_and_is_that_of_bodies_of_the_scene():
     memory, books = sim.state.memory["point-surface"], sim.books()
     assert memory["pair"].tolist() == [0 << HALF | 1]
     assert memory["took"][0] == pytest.approx(-books.pairs[0].normal, rel=1e-6) and memory["took"][0] > 0.0
+
+
+# -- phyxels that go where their skin is stopped
+
+
+def test_what_flows_stays_above_the_ground_and_behind_its_skin():
+    """A plastic ball at 2 m/s: all of its phyxels were below the ground, and its skin inside out (-0.4 of its volume), in the end."""
+    scene = Scene(dt=1e-3, duration=0.1, contact="point-surface")
+    scene.add(name="ground", shape="plane", model="static", friction=0.3)
+    scene.add(
+        name="ball", shape={"kind": "ball", "radius": 0.1, "edge": 0.04}, model="points", spacing=0.033, position=(0, 0, 0.105),
+        velocity=(0, 0, -2.0), material={"youngs_modulus": 5e4, "density": 1000.0, "yield_strain": 0.02, "creep_time": 0.01},
+    )  # fmt: skip
+    sim = scene.simulate()
+    before = skin_volume(sim)
+    sim.run()
+    (group,) = sim.world.model.groups
+    room = float((group.stretch(sim.state.x) * group.whole).sum() / group.whole.sum())
+    assert sim.state.x[:, 2].min() > -0.003
+    assert skin_volume(sim) / before == pytest.approx(room, abs=0.05) and room > 0.85
+
+
+def skin_volume(sim) -> float:
+    a, b, c = (sim.points("ball")[sim.faces("ball")[:, k]] for k in range(3))
+    return float(np.einsum("ij,ij->", a, np.cross(b, c)) / 6.0)
+
+
+def test_phyxels_of_an_elastic_body_leave_contact_to_their_skin():
+    scene = Scene(dt=5e-4, contact="point-surface")
+    scene.add(name="ground", shape="plane", model="static")
+    ball = {"kind": "ball", "radius": 0.1, "edge": 0.04}
+    scene.add(name="ball", shape=ball, model="points", spacing=0.033, position=(0, 0, 0.1), velocity=(0, 0, -0.5), material={"youngs_modulus": 5e4})
+    sim, most = scene.simulate(), 0
+    for _ in range(60):
+        touch = sim.step().contacts
+        most = max(most, len(touch))
+        assert (touch.feature_a < sim.world.model.bodies.point_start[1] + sim.world.model.bodies.surface[1]).all()
+    assert most > 5

@@ -21,7 +21,7 @@ from pliant.contact.point_surface.detection import Detection
 from pliant.contact.point_surface.energy_account import Accounts, Pushed
 from pliant.contact.point_surface.published import keiser_rows, published_friction
 from pliant.contact.point_surface.smooth_gap import normal_impulses
-from pliant.contact.point_surface.surfel_rows import ForceLine, chosen_rows, gap_rows
+from pliant.contact.point_surface.surfel_rows import ForceLine, chosen_rows, gap_rows, volume_rows
 from pliant.world.motion import Motion, Rows
 
 if TYPE_CHECKING:
@@ -53,10 +53,11 @@ class ContactSet:
 
 
 def contact_set(options: Options, motion: Motion, seen: Detection) -> ContactSet:
-    """All contacts of the step: those of surfels in the order of the hits, of balls, of phyxels."""
+    """All contacts of the step: those of surfels in the order of the hits, of balls, of phyxels in their own body, in others."""
     first = _of_surfels(options, motion, seen)
     more = [_of_balls(options, motion, seen)] if len(seen.balls) else []
     more += [_of_phyxels(motion, seen.phyxels)] if len(seen.phyxels) else []
+    more += [_of_volume(motion, seen)] if len(seen.inside) else []
     if not more:
         return first
     parts, names = [first, *more], [n for n in ContactSet.__dataclass_fields__ if n != "rows"]
@@ -111,6 +112,17 @@ def _of_phyxels(motion: Motion, found: PhyxelContacts) -> ContactSet:
     return ContactSet(
         found.body, found.body, found.one, found.two, middle, found.gap, found.gap, found.area, still, none, np.ones(count),
         np.full(count, 0.5), still, rows,
+    )  # fmt: skip
+
+
+def _of_volume(motion: Motion, seen: Detection) -> ContactSet:
+    """Phyxels in other bodies or too near to them."""
+    found, carried = seen.inside, seen.prepared.carried
+    rows, count, x = volume_rows(motion, carried, seen.surfaces, found), len(found), motion.start[found.point]
+    feature_b = np.where(found.sample >= 0, carried.point[np.maximum(found.sample, 0), 0], -1)
+    return ContactSet(
+        found.a, found.b, found.point, feature_b, x, np.minimum(found.gap, 0.0), found.missing, found.area, np.zeros((count, 3)),
+        np.zeros(count), np.ones(count), np.full(count, 0.5), motion.end[found.point] - x, rows,
     )  # fmt: skip
 
 

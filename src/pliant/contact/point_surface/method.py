@@ -55,7 +55,7 @@ class Options:
 
     stiffness: float | str = "auto"  # k [N/m^3], pressure is k / 2 times the depth; "auto": as stiff as is stable with the step
     s: float | None = None  # of stiffness "auto": (k / 2) dt^2 D, D the give of both bodies per area. None: 32 where implicit, else 0.5
-    implicit: bool | str = "auto"  # forces know what they will do to the gaps; "auto": of implicit bodies; with damping of rigid ones, and where dt is long
+    implicit: bool | str = "auto"  # forces know what they will do to the gaps; "auto": of implicit bodies; damped: rigid ones, long dt
     sweeps: int = 10  # implicit: how often contacts hear of each other in a step, at most
     damping: float = 0.2  # zeta of the normal damping, a share of critical
     substeps: int = 32  # most parts of a step when bodies move more than half a surfel spacing; 1: never divide
@@ -136,7 +136,7 @@ class PointSurface(Options):
         contacts = Contacts(
             a=found.a, b=found.b, feature_a=found.feature_a, feature_b=found.feature_b, point=found.point, normal=rows.normal,
             gap=found.gap, impulse=impulse, friction_impulse=friction.impulse, sticking=friction.sticks.astype(np.float64), slip=slip,
-            area=self.areas(motion, found, impulse), dt=motion.dt, support=Support.of(rows),
+            area=self.areas(motion, seen, found, impulse), dt=motion.dt, support=Support.of(rows),
         )  # fmt: skip
         held = anchored(found.stretch, slip, friction.sticks, friction.dragged, rows.normal)
         pairs = motion.pairs  # of this method
@@ -145,16 +145,19 @@ class PointSurface(Options):
         kept = remembered(motion, seen, held, impulse / motion.dt) | accounts.memory()
         return Answer(contacts, kept, shown=shown, warnings=warnings)
 
-    def areas(self, motion: Motion, found: ContactSet, impulse: Floats) -> Floats:
+    def areas(self, motion: Motion, seen: Detection, found: ContactSet, impulse: Floats) -> Floats:
         """Area of each contact [m^2], (r,): of its surfel, but where a mesh deforms what the forces on its vertices say.
+
+        Phyxels in other bodies have none: the skin before them has been counted.
 
         Between two meshes that do not match the depth of single surfels varies more than the pressure on the elements does.
         """
         meshed = (motion.bodies.frame < 0) & ~motion.bodies.phyxels
-        rows = meshed[found.a] | meshed[found.b]
+        rows, area = meshed[found.a] | meshed[found.b], found.area.copy()
+        area[len(area) - len(seen.inside) :] = 0.0
         if not rows.any():
-            return found.area
-        return np.where(rows, motion.kept(Pressure).row_areas(motion.end, found.rows, impulse), found.area)
+            return area
+        return np.where(rows, motion.kept(Pressure).row_areas(motion.end, found.rows, impulse), area)
 
     def shown(self, motion: Motion, pairs: PairTable) -> Floats:
         """Displacement of skin points onto the contact surface at the end of the step [m], (p, 3)."""
