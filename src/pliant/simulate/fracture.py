@@ -226,7 +226,9 @@ def _bodies(old: Bodies, broken: Broken, ancestor: Ints, nodes: Ints, points: In
     for body in ancestor[len(old) :].tolist():
         seen[body] += 1
         names.append(f"{old.names[body]}.{seen[body]}")
-    per_body = ("frame", "friction", "static_friction", "analytic", "parameters", "anchor", "tolerance", "unsafe", "modulus", "gives")
+    per_body = (
+        "frame", "friction", "static_friction", "analytic", "parameters", "anchor", "tolerance", "unsafe", "modulus", "flows", "gives",
+    )  # fmt: skip
     return Bodies(
         names=names,
         kind=[old.kind[a] for a in ancestor],

@@ -3,7 +3,7 @@
 The skin of a body of points rides on its phyxels and meets others for them. What flows can leave it behind: phyxels go on where their skin
 is stopped, and a new reference keeps them there. So a phyxel that has lost half of the distance that it has to its own skin at rest (and
 no more than a quarter of a spacing) keeps that distance to other bodies itself: what is missing makes a pressure on the area of a phyxel,
-beside what the skin does. Phyxels of elastic bodies stay behind their skin, and leave all to it.
+beside what the skin does. Phyxels of elastic bodies are left to their skin.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class VolumeContacts:
 def clearance(volume: VolumePoints, surfels: Floats, start: Ints) -> Floats:
     """Distance that every volume point keeps to other bodies [m], (v,): half of that to the surfels of its body at rest, of all bodies."""
     out = np.zeros(len(volume.point))
-    for b in np.flatnonzero(volume.soft & (np.diff(start) > 0)).tolist():
+    for b in np.flatnonzero(volume.flows & (np.diff(start) > 0)).tolist():
         mine = slice(volume.start[b], volume.start[b + 1])
         far = KDTree(surfels[start[b] : start[b + 1]]).nearest(volume.rest[mine], 1)[0][:, 0]
         out[mine] = 0.5 * np.minimum(far, 0.5 * volume.spacing[b])
@@ -57,8 +57,8 @@ def volume_contacts(
 ) -> VolumeContacts:
     """Of pairs of bodies (k, 2) that may meet, where skin points are `points` (p, 3) [m]; `clear`: see `clearance`."""
     one, two = both_ways(pairs)
-    soft = volume.soft[one]
-    one, two = one[soft], two[soft]
+    flows = volume.flows[one]
+    one, two = one[flows], two[flows]
     x = points[volume.point]
     row, place = points_in_boxes(volume.start[one], volume.start[one + 1], two, np.zeros(len(two)), x, low, high)
     if len(place) == 0:
