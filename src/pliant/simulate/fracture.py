@@ -27,7 +27,7 @@ from pliant.simulate.build import incidence
 from pliant.world.pairs import PairTable
 from pliant.world.world import World
 
-LASTING = {"pair", "took", "longest"}  # what point-surface remembers in numbers of the bodies of the scene
+LASTING = ("pair", "took", "longest")  # what point-surface remembers in numbers of the bodies of the scene
 
 
 @dataclass(frozen=True)
@@ -106,7 +106,7 @@ def break_up(world: World, epoch: Epoch, broken: Broken) -> tuple[World, Epoch]:
         bodies, nodes, world.model.frames, skin, groups, owners, loads, drives, ends, world.model.gravity, start, corner, corners,
         world.model.notes,
     )  # fmt: skip
-    memory = {method: {name: kept[name] for name in LASTING & kept.keys()} for method, kept in old.memory.items() if "longest" in kept}
+    memory = {method: {name: kept[name] for name in LASTING if name in kept} for method, kept in old.memory.items() if "longest" in kept}
     state = replace(old, x=old.x[move], v=old.v[move], memory=memory, starts={}, elements=elements | {"broken": broken.memory()})
     return World(model, state, _pairs(world.pairs, bodies), world.solver), Epoch(first, broken, order, source)
 
