@@ -55,7 +55,7 @@ def most_energy(scene: Scene) -> tuple[float, float]:
 def test_a_collision_never_has_more_energy_than_it_began_with(seed):
     most, normal = most_energy(collision(seed))
     assert most < 1.01
-    assert normal < 1e-6  # of every pair the account says so itself; what is below zero was lost, and the books tell it
+    assert normal < 1e-4  # the account is kept to the step; what is below zero was lost, and the books tell it
 
 
 @pytest.mark.slow
@@ -64,7 +64,7 @@ def test_a_collision_never_has_more_energy_than_it_began_with(seed):
 def test_nor_with_springs_between_closest_surfels_however_they_are_sampled(seed, resample):
     """Resampled these ended with 2.10, 1.72, 1.05, 5.66 and 1.05 of their energy."""
     most, normal = most_energy(collision(seed, force="closest", resample=resample))
-    assert most < 1.01 and normal < 1e-6
+    assert most < 1.01 and normal < 1e-4
 
 
 def overlapping(position: float) -> Scene:
