@@ -137,7 +137,7 @@ def scale(field: str, samples: Floats, size: float) -> Scale:
     """The colour scale of a field over bodies of a size [m]; where all is below the floor it is drawn as zero, on the bodies' own scale."""
     own, floor = floors(size).get(TITLES.get(field, ("", ""))[1], (1.0, 0.0))
     if len(samples) and float(np.abs(samples).max()) <= floor:
-        return Scale(field, 0.0, round_up(own), floor)
+        return Scale(field, 0.0, round_up(own), nothing=floor)
     low, high = limits_of(np.where(np.abs(samples) > floor, samples, 0.0))
     return Scale(field, low, high)
 

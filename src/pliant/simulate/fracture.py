@@ -5,7 +5,8 @@ name, others come behind all bodies, named after it (head.2, head.3, ...); numbe
 the model of the first one and from which body every node is in now, so that a run that is resumed finds the same.
 
 Fixed vertices, prescribed motion, loads on points and faces, and attachments stay with their vertices. A force on a whole body stays
-with its largest part. Contact methods start anew: their memory is in numbers of points that are no more.
+with its largest part. Contact methods start anew: their memory is in numbers of points that are no more. What they keep of whole bodies
+of the scene (the accounts of point-surface) stays, so that parts that overlap where they part get nothing for it.
 """
 
 from __future__ import annotations
@@ -25,6 +26,8 @@ from pliant.simulate.boundary import joined, starts
 from pliant.simulate.build import incidence
 from pliant.world.pairs import PairTable
 from pliant.world.world import World
+
+LASTING = ("pair", "took", "longest")  # what point-surface remembers in numbers of the bodies of the scene
 
 
 @dataclass(frozen=True)
@@ -103,7 +106,8 @@ def break_up(world: World, epoch: Epoch, broken: Broken) -> tuple[World, Epoch]:
         bodies, nodes, world.model.frames, skin, groups, owners, loads, drives, ends, world.model.gravity, start, corner, corners,
         world.model.notes,
     )  # fmt: skip
-    state = replace(old, x=old.x[move], v=old.v[move], memory={}, starts={}, elements=elements | {"broken": broken.memory()})
+    memory = {method: {name: kept[name] for name in LASTING if name in kept} for method, kept in old.memory.items() if "longest" in kept}
+    state = replace(old, x=old.x[move], v=old.v[move], memory=memory, starts={}, elements=elements | {"broken": broken.memory()})
     return World(model, state, _pairs(world.pairs, bodies), world.solver), Epoch(first, broken, order, source)
 
 
@@ -224,7 +228,7 @@ def _bodies(old: Bodies, broken: Broken, ancestor: Ints, nodes: Ints, points: In
         names.append(f"{old.names[body]}.{seen[body]}")
     per_body = (
         "frame", "friction", "static_friction", "restitution",
-        "analytic", "parameters", "anchor", "tolerance", "unsafe", "modulus", "gives",
+        "analytic", "parameters", "anchor", "tolerance", "unsafe", "modulus", "flows", "gives",
     )  # fmt: skip
     return Bodies(
         names=names,

@@ -255,6 +255,16 @@ class Motion:
         )  # fmt: skip
         return out
 
+    def row_velocity_before(self, rows: Rows, start: bool = False) -> Floats:
+        """The same before anything acted in this step, with the same levers [m/s], (r, 3)."""
+        state, skin, out = self._world.state, self.skin, np.empty((len(rows), 3))
+        bindings.row_velocities(
+            rows.start, rows.point, rows.weight, rows.at, skin.start, skin.node, skin.weight, skin.frame, state.v,
+            self.position_start if start else self.position, state.velocity,
+            self._world.angular_velocities(state.rotation, state.spin), out,
+        )  # fmt: skip
+        return out
+
     @property
     def matrix(self) -> BlockMatrix | None:
         """A = M + dt C + dt^2 K of the implicit bodies, if there are any."""

@@ -242,6 +242,10 @@ class World:
         before = [group.around for _, group in self.points]
         for _, group in self.points:
             lost = group.flow(self.state.x, dt)
+            v = group.stiffened(self.state.x, self.state.v, self.model.nodes.inverse)
+            if v is not self.state.v:
+                lost += float(np.sum(0.5 * self.model.nodes.mass[:, None] * (self.state.v**2 - v**2)))
+                self.state.v = v
             if lost != 0.0:
                 self.state.book("plastic", -lost)
         self._remember()

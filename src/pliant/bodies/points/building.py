@@ -50,6 +50,7 @@ def parts(body: PointsBody, shape: Shape, inside: bool) -> BodyParts:
         velocity=start_velocity(body, nodes, values["density"] * volume),
         elements=[ElementPart("points", "points", count[:, None], values, _make)],
         modulus=float(np.mean(body.material.youngs_modulus)),
+        flows=body.material.yield_strain is not None,
     )
 
 

@@ -87,6 +87,7 @@ class Points:
         self.base = np.zeros((count, 9))  # e_p when the reference in use was taken
         self.past = np.zeros(count)  # size of the plastic strain before that
         self.cut: list[Ints] = [NOBODY] * (len(self.start) - 1)  # pairs in each body's own numbers
+        self._worn = np.zeros(len(self.start) - 1, bool)  # parts of bodies that broke
         self._first = self._neighbourhoods([None] * (len(self.start) - 1))
         self._origin = self.rest
         self._parts = list(self._first)
@@ -245,23 +246,59 @@ class Points:
             lost += self._refresh(x, strain)
         return lost + self._tear(x)
 
+    def _torn(self, x: Floats) -> tuple[Ints, Ints]:
+        """Pairs that tear now (k, 2), and pairs that hold although they are as long, because else a crumb would come off (h, 2)."""
+        n, torn = self.around, np.zeros(len(self.around.other), bool)
+        if not np.isfinite(self.tear_strain).any():
+            return NOBODY, NOBODY
+        fracture.overstretched(n.start, n.other, self.nodes, self._origin, self.tear_strain, x, torn)
+        if not torn.any():
+            return NOBODY, NOBODY
+        own = np.repeat(np.arange(len(self.nodes)), np.diff(n.start))
+        tears = fracture.without_crumbs(own, n.other, n.weight, torn)
+        tearing, holding = (np.stack([own[which], n.other[which]], axis=1) for which in (tears, torn & ~tears))
+        return tearing, holding
+
+    def stiffened(self, x: Floats, v: Floats, inverse: Floats) -> Floats:
+        """Velocities (n, 3) [m/s] with which crumbs, and what they hang on, move as rigid bodies (theory/point-bodies 8).
+
+        `inverse` (n,) [1/kg] of nodes: those that are held fast or prescribed (0) do not take part.
+        """
+        _, pairs = self._torn(x)
+        pairs = pairs[(inverse[self.nodes[pairs, 0]] > 0.0).all(axis=1)]
+        if len(pairs) == 0:
+            return v
+        mine, number = np.unique(pairs, return_inverse=True)
+        node, mass = self.nodes[mine, 0], (self.density * self.whole)[mine]
+        return fracture.as_rigid(number.reshape(-1, 2), mass, x, v, node)
+
     def _tear(self, x: Floats) -> float:
         """Cut pairs that are longer than they were at the start by more than the tear strain (theory/point-bodies 8); the energy that this
         takes [J]."""
-        if not np.isfinite(self.tear_strain).any():
+        pairs, _ = self._torn(x)
+        if len(pairs) == 0:
             return 0.0
-        n, torn = self.around, np.zeros(len(self.around.other), bool)
-        fracture.overstretched(n.start, n.other, self.nodes, self._origin, self.tear_strain, x, torn)
-        if not torn.any():
-            return 0.0
-        before = float(self.energy(x).sum())
-        own = np.repeat(np.arange(len(self.nodes)), np.diff(n.start))[torn]
-        body = np.searchsorted(self.start, own, side="right") - 1
+        before = self.energy(x)
+        body = np.searchsorted(self.start, pairs[:, 0], side="right") - 1
         for b in np.unique(body).tolist():
-            pairs = np.stack([own, n.other[torn]], axis=1)[body == b] - self.start[b]
-            self.cut[b] = np.concatenate([self.cut[b], pairs])
+            self.cut[b] = np.concatenate([self.cut[b], pairs[body == b] - self.start[b]])
         self._renew(np.unique(body))
-        return before - float(self.energy(x).sum())
+        return self._relax(x, before)
+
+    def _relax(self, x: Floats, before: Floats) -> float:
+        """Let no phyxel hold more energy among its new neighbours than it held before [J] (m,); the energy that they took [J].
+
+        Fewer neighbours can mean more strain for the same places. What that would add becomes permanent (theory/point-bodies 8).
+        """
+        now, kept = self.energy(x), self.plastic
+        F, T = self.gradients(x), self.around.projector.reshape(-1, 3, 3)
+        strain = (0.5 * (np.swapaxes(F, 1, 2) @ F - T)).reshape(-1, 9)
+        self.plastic = np.ascontiguousarray(strain)
+        other = self.energy(x)  # of volume and against motions that the strain cannot see
+        with np.errstate(invalid="ignore", divide="ignore"):
+            part = np.where(now > before, np.sqrt(np.clip((before - other) / (now - other), 0.0, 1.0)), 1.0)
+        self.plastic = np.where(part[:, None] < 1.0, strain - part[:, None] * (strain - kept), kept)
+        return float(before.sum() - self.energy(x).sum())
 
     def parts(self) -> Ints | None:
         """Which connected part of its body each phyxel is in, 0 being the largest, (m,); None if every body is in one piece
@@ -287,7 +324,7 @@ class Points:
         far = np.flatnonzero(np.maximum.reduceat(strain, self.start[:-1]) > REFRESH)
         if len(far) == 0:
             return 0.0
-        before = float(self.energy(x).sum())
+        before = self.energy(x)
         now = plasticity.rereferenced(self, x)
         mine = np.isin(np.repeat(np.arange(len(self.start) - 1), np.diff(self.start)), far)
         self.rest = np.where(mine[:, None], now.rest, self.rest)
@@ -296,7 +333,7 @@ class Points:
         self.plastic = np.where(mine[:, None], now.plastic, self.plastic)
         self.base = np.where(mine[:, None], now.plastic, self.base)
         self._renew(far)
-        return before - float(self.energy(x).sum())
+        return self._relax(x, before)
 
     def _renew(self, bodies: Ints) -> None:
         """New neighbourhoods for some bodies from their reference, and what follows from them."""
@@ -310,6 +347,11 @@ class Points:
         """The same phyxels in another order, with other nodes and bodies; state and material go with them."""
         values = {name: getattr(self, name)[order] for name in MATERIAL}
         made = Points(nodes, start, self._origin[order], self.whole[order], **values)
+        radius = np.concatenate([n.radius for n in self._first])[order]
+        body = np.repeat(np.arange(len(self.start) - 1), np.diff(self.start))
+        for b, (low, high) in enumerate(zip(start[:-1], start[1:], strict=True)):  # radii of the whole, whatever is left of it
+            made._first[b].radius, old = radius[low:high], int(body[order[low]])
+            made._worn[b] = self._worn[old] or high - low < self.start[old + 1] - self.start[old]
         memory, place = self._memory(), np.argsort(order)
         cut = np.sort(place[memory.pop("cut")], axis=1)
         same = np.searchsorted(start, cut[:, 0], side="right") == np.searchsorted(start, cut[:, 1], side="right")
@@ -335,6 +377,6 @@ class Points:
         rest, old = contiguous(memory["rest"]), self.rest
         pairs = [cut[body == b] - low for b, low in enumerate(self.start[:-1])]
         moved = np.add.reduceat((rest != old).any(axis=1), self.start[:-1]) > 0
-        changed = [b for b in range(len(self.start) - 1) if moved[b] or not np.array_equal(pairs[b], self.cut[b])]
+        changed = [b for b in range(len(self.start) - 1) if moved[b] or self._worn[b] or not np.array_equal(pairs[b], self.cut[b])]
         self.rest, self.cut = rest, pairs
         self._renew(np.array(changed, np.int64))

@@ -14,8 +14,11 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import connected_components
 
 from pliant.base import Floats, Ints
+from pliant.bodies.points.neighbourhoods import CRUMB
 from pliant.bodies.points.phyxels import ride
 from pliant.geometry.mesh import TET_FACES
 from pliant.kernels import dot, kernel, load, sub
@@ -143,6 +146,52 @@ def _caps(faces: Ints, count: int) -> tuple[Ints, list[Ints]]:
         caps.append(np.stack([ring, np.roll(ring, -1), np.full(len(ring), count + len(rims))], axis=1))
         rims.append(ring)
     return (np.concatenate(caps) if caps else np.zeros((0, 3), np.int64)), rims
+
+
+def without_crumbs(own: Ints, other: Ints, weight: Floats, torn: np.ndarray) -> np.ndarray:
+    """Which of the torn slots (lower number first) tear: those that would set free less than `CRUMB` phyxels hold.
+
+    A crumb stays with the part that it hangs on most, by the weights of its torn pairs, and tears from all others.
+    """
+    count = int(max(own.max(initial=-1), other.max(initial=-1))) + 1
+    held = (own < other) & ~torn
+    graph = csr_array((np.ones(held.sum(), np.int8), (own[held], other[held])), shape=(count, count))
+    label = connected_components(graph, directed=False)[1]
+    slot = np.flatnonzero(torn)
+    tears = torn.copy()
+    while True:
+        a, b = label[own[slot]], label[other[slot]]
+        size = np.bincount(label)
+        small = np.unique(np.concatenate([a, b])[np.concatenate([(a != b) & (size[a] < CRUMB), (a != b) & (size[b] < CRUMB)])])
+        if len(small) == 0:
+            return tears
+        crumb = small[np.argmin(size[small])]
+        mine = (a != b) & ((a == crumb) | (b == crumb))
+        pull = np.bincount(np.where(a == crumb, b, a)[mine], weight[slot[mine]], minlength=len(size))
+        to = int(pull.argmax())
+        tears[slot[mine & ((a == to) | (b == to))]] = False
+        label[label == crumb] = to
+
+
+def as_rigid(pairs: Ints, mass: Floats, x: Floats, v: Floats, node: Ints) -> Floats:
+    """Velocities (n, 3) with which nodes (m,) that pairs (k, 2) of them connect move as rigid bodies; momenta are what they were."""
+    count = len(node)
+    parts, label = connected_components(csr_array((np.ones(len(pairs), np.int8), pairs.T), shape=(count, count)), directed=False)
+
+    def summed(each: Floats) -> Floats:
+        out = np.zeros((parts, *each.shape[1:]))
+        np.add.at(out, label, each)
+        return out
+
+    whole = summed(mass)[:, None]
+    middle, drift = summed(mass[:, None] * x[node]) / whole, summed(mass[:, None] * v[node]) / whole
+    r = x[node] - middle[label]
+    spin = summed(mass[:, None] * np.cross(r, v[node]))
+    inertia = summed(mass[:, None, None] * ((r * r).sum(axis=1)[:, None, None] * np.eye(3) - r[:, :, None] * r[:, None, :]))
+    turning = np.einsum("pij,pj->pi", np.linalg.pinv(inertia, hermitian=True), spin)
+    out = v.copy()
+    out[node] = drift[label] + np.cross(turning[label], r)
+    return out
 
 
 @kernel

@@ -16,6 +16,8 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 
 import numpy as np
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import connected_components
 from scipy.spatial import cKDTree
 
 from pliant.base import Floats, Ints, PliantError
@@ -24,7 +26,9 @@ NEAREST = 10  # neighbours that make the mean distance
 FLAT = 1e-4  # ratio of the eigenvalues of A below which a neighbourhood is flat
 WORN = 0.03  # the same for one that has lost neighbours: nearly flat ones would be stiff beyond all others
 GROW, MOST_GROWTH = 1.2, 3.0
+DRAWN = 10.0  # radii that a crumb looks for the rest of its body at most
 CLOSE = 0.5  # mean distances: two phyxels that have flowed nearer than this hold each other as if they were that far apart
+CRUMB = 10  # phyxels that a part of a body has at least: fewer are no body, they have not even the neighbours that make a mean distance
 REACH = 2.0  # radii at the start: phyxels further apart than this never become neighbours
 
 
@@ -66,9 +70,15 @@ def neighbourhoods(rest: Floats, factor: float, allowed: Allowed | None = None) 
     radius = factor * mean_distance(rest)
     limit = MOST_GROWTH * radius
     if allowed is not None:  # what is drawn out loses neighbours and parts in the end
-        limit = radius = np.minimum(radius, allowed.radius)
+        radius = np.minimum(radius, allowed.radius)
+        limit, most = radius.copy(), DRAWN * allowed.radius
     while True:
         start, own, other = _pairs(rest, radius, allowed)
+        if allowed is not None:  # but not in crumbs: these look further until they see the rest
+            alone = _in_crumbs(own, other, len(rest))
+            limit[alone] = radius[alone] = np.minimum(GROW * radius, most)[alone]
+            if (alone & (radius < most)).any():
+                continue
         found = _moments(rest, start, own, other, radius, CLOSE / factor)
         size = np.linalg.eigvalsh(found.inverse.reshape(-1, 3, 3))  # still A itself
         flat = (size[:, 0] < FLAT * size[:, 2]) | (size[:, 2] == 0.0)
@@ -76,6 +86,14 @@ def neighbourhoods(rest: Floats, factor: float, allowed: Allowed | None = None) 
         if not (grown > radius * (1.0 + 1e-9)).any():
             return _inverted(found, FLAT if allowed is None else WORN)
         radius = grown
+
+
+def _in_crumbs(own: Ints, other: Ints, count: int) -> np.ndarray:
+    """Which phyxels are in parts of less than `CRUMB` of them, (m,) bool; none where all of the body is no more than that."""
+    graph = csr_array((np.ones(len(own), np.int8), (own, other)), shape=(count, count))
+    label = connected_components(graph, directed=False)[1]
+    size = np.bincount(label)[label]
+    return (size < CRUMB) & (size < count)
 
 
 def joined(parts: list[Neighbourhoods]) -> Neighbourhoods:

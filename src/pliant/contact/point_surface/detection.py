@@ -24,6 +24,7 @@ from pliant.contact.point_surface.implicit_surfaces import Creases, Neighbourhoo
 from pliant.contact.point_surface.self_contact import PhyxelContacts, VolumePoints, folded, phyxel_contacts
 from pliant.contact.point_surface.smooth_gap import part_of
 from pliant.contact.point_surface.stiffness import Compliance
+from pliant.contact.point_surface.volume_contacts import VolumeContacts, clearance, volume_contacts
 from pliant.detect import keys
 from pliant.detect.body_pairs import overlapping
 from pliant.detect.surfels.carried import Carried
@@ -55,6 +56,10 @@ class Prepared:
     def volume(self) -> VolumePoints:
         return VolumePoints(self._rest)
 
+    @cached_property
+    def clearance(self) -> Floats:
+        return clearance(self.volume, self.carried.local, self.carried.start)
+
     def facing(self, surfaces: Surfaces, hits: Hits) -> Floats:
         """Area of the surfel of each hit that faces the surface it is in [m^2], (r,)."""
         return self.creases.facing(surfaces, hits.surfel, hits.normal)
@@ -83,10 +88,11 @@ class Detection:
     ball_key: Ints  # (k,)
     ball_stretch: Floats  # (k, 3) [m]
     phyxels: PhyxelContacts  # of a body that meet each other
+    inside: VolumeContacts  # phyxels in other bodies
 
     def __len__(self) -> int:
         """How many contacts there are."""
-        return len(self.hits) + len(self.balls) + len(self.phyxels)
+        return len(self.hits) + len(self.balls) + len(self.phyxels) + len(self.inside)
 
     def areas(self) -> Floats:
         """Area that each hit stands for [m^2]: of its surfel as seen along the normal, so that the sides of a box do not count.
@@ -142,7 +148,7 @@ def detect(options: Options, motion: Motion, memory: Memory, pairs: PairTable, w
     key = found.surfel * count + found.other
     before = keys.recall(memory, "direction", key, (3,))  # last good ones
     hits, found.sample = colliding(surfaces, found, before, first="longest" not in memory)
-    made = motion.kept(Prepared)
+    made, volume = motion.kept(Prepared), when == "start" and options.force == "gap"
     hits = hits.select((made.facing(surfaces, hits) > 0.0) & (made.part(hits) > 0.0))  # else it passes by, as the side of a box
     key = hits.surfel * count + hits.other
     return Detection(
@@ -150,7 +156,8 @@ def detect(options: Options, motion: Motion, memory: Memory, pairs: PairTable, w
         float(memory["longest"][0]) if "longest" in memory else 0.0, made,
         balls, balls.a * count + balls.b,
         keys.recalled(memory.get("round", key[:0]), memory.get("held", before[:0]), balls.a * count + balls.b),
-        phyxel_contacts(made.volume, motion.start, itself) if when == "start" and options.force == "gap" else PhyxelContacts.none(),
+        phyxel_contacts(made.volume, motion.start, itself) if volume else PhyxelContacts.none(),
+        volume_contacts(made.volume, made.clearance, surfaces, motion.start, near[~exact], low, high) if volume else VolumeContacts.none(),
     )  # fmt: skip
 
 

@@ -18,9 +18,10 @@ from pliant.base import Floats, Ints
 from pliant.contact.friction import Friction, coulomb, stribeck, tangential
 from pliant.contact.implicit_springs import rubbed, solved
 from pliant.contact.point_surface.detection import Detection
+from pliant.contact.point_surface.energy_account import Accounts, Pushed
 from pliant.contact.point_surface.published import keiser_rows, published_friction
 from pliant.contact.point_surface.smooth_gap import normal_impulses
-from pliant.contact.point_surface.surfel_rows import ForceLine, chosen_rows, gap_rows
+from pliant.contact.point_surface.surfel_rows import ForceLine, chosen_rows, gap_rows, volume_rows
 from pliant.world.motion import Motion, Rows
 
 if TYPE_CHECKING:
@@ -46,15 +47,17 @@ class ContactSet:
     stretch: Floats  # [m] (r, 3) of the anchors
     force: Floats  # [N] (r,) in the last step
     part: Floats  # (r,) of the surface of bodies as one that presses
+    stored: Floats  # (r,) energy of the spring over force times mean depth: 1 / 2; of balls, whose area grows with the depth, 2 / 3
     ahead: Floats  # [m] (r, 3) how far the place of contact moves in the step
     rows: Rows
 
 
 def contact_set(options: Options, motion: Motion, seen: Detection) -> ContactSet:
-    """All contacts of the step: those of surfels in the order of the hits, of balls, of phyxels."""
+    """All contacts of the step: those of surfels in the order of the hits, of balls, of phyxels in their own body, in others."""
     first = _of_surfels(options, motion, seen)
     more = [_of_balls(options, motion, seen)] if len(seen.balls) else []
     more += [_of_phyxels(motion, seen.phyxels)] if len(seen.phyxels) else []
+    more += [_of_volume(motion, seen)] if len(seen.inside) else []
     if not more:
         return first
     parts, names = [first, *more], [n for n in ContactSet.__dataclass_fields__ if n != "rows"]
@@ -80,7 +83,8 @@ def _of_surfels(options: Options, motion: Motion, seen: Detection) -> ContactSet
     carrier, weight = carried.point[hits.surfel], carried.weight[hits.surfel]
     ahead = np.einsum("rc,rci->ri", weight, motion.end[carrier] - motion.start[carrier])
     return ContactSet(
-        a, b, carrier[:, 0], feature_b, point, hits.gap, hits.gap, seen.areas(), seen.stretch, seen.force, np.ones(len(a)), ahead, rows
+        a, b, carrier[:, 0], feature_b, point, hits.gap, hits.gap, seen.areas(), seen.stretch, seen.force, np.ones(len(a)),
+        np.full(len(a), 0.5), ahead, rows,
     )
 
 
@@ -96,7 +100,7 @@ def _of_balls(options: Options, motion: Motion, seen: Detection) -> ContactSet:
     ahead = near * moved[frame[found.a]] + (1.0 - near) * moved[frame[found.b]]
     return ContactSet(
         found.a, found.b, anchor[found.a], np.full(len(found), -1), at, found.gap, 0.5 * found.gap, found.area, seen.ball_stretch,
-        np.zeros(len(found)), np.full(len(found), PATCH), ahead, rows,
+        np.zeros(len(found)), np.full(len(found), PATCH), np.full(len(found), 2.0 / 3.0), ahead, rows,
     )  # fmt: skip
 
 
@@ -106,8 +110,20 @@ def _of_phyxels(motion: Motion, found: PhyxelContacts) -> ContactSet:
     rows = Rows.dense(np.stack([found.one, found.two], axis=1), np.tile([1.0, -1.0], (count, 1)), found.normal, middle)
     none, still = np.zeros(count), np.zeros((count, 3))
     return ContactSet(
-        found.body, found.body, found.one, found.two, middle, found.gap, found.gap, found.area, still, none, np.ones(count), still, rows
-    )
+        found.body, found.body, found.one, found.two, middle, found.gap, found.gap, found.area, still, none, np.ones(count),
+        np.full(count, 0.5), still, rows,
+    )  # fmt: skip
+
+
+def _of_volume(motion: Motion, seen: Detection) -> ContactSet:
+    """Phyxels in other bodies or too near to them."""
+    found, carried = seen.inside, seen.prepared.carried
+    rows, count, x = volume_rows(motion, carried, seen.surfaces, found), len(found), motion.start[found.point]
+    feature_b = np.where(found.sample >= 0, carried.point[np.maximum(found.sample, 0), 0], -1)
+    return ContactSet(
+        found.a, found.b, found.point, feature_b, x, np.minimum(found.gap, 0.0), found.missing, found.area, np.zeros((count, 3)),
+        np.zeros(count), np.ones(count), np.full(count, 0.5), motion.end[found.point] - x, rows,
+    )  # fmt: skip
 
 
 @dataclass
@@ -128,39 +144,58 @@ class Pressing:
         return Pressing(**{f.name: getattr(self, f.name)[rows] for f in fields(self)})
 
 
-def push_contacts(options: Options, motion: Motion, seen: Detection, rows: Rows, pressing: Pressing) -> tuple[Floats, Friction]:
-    """Normal impulses [N s] and friction of all rows, pushed; first of those that are not implicit."""
+def push_contacts(
+    options: Options, motion: Motion, seen: Detection, rows: Rows, pressing: Pressing, stored: Floats, accounts: Accounts
+) -> tuple[Floats, Friction]:
+    """Normal impulses [N s] and friction of all rows, pushed; first of those that are not implicit. `stored`: see ContactSet."""
     line = ForceLine(motion, seen, rows) if options.distribution == "conjugate" else None
-    impulse = np.zeros(len(rows))
+    impulse, pushes = np.zeros(len(rows)), []
     friction = Friction(np.zeros((len(rows), 3)), np.zeros(len(rows), bool), np.zeros((len(rows), 3)))
-    for which, pushed in ((np.flatnonzero(~pressing.implicit), push_explicit), (np.flatnonzero(pressing.implicit), solve_implicit)):
-        if len(which):
-            impulse[which], found = pushed(options, motion, chosen_rows(rows, which), pressing.select(which), line, which)
-            friction.impulse[which], friction.sticks[which], friction.dragged[which] = found.impulse, found.sticks, found.dragged
+    for implicit, pushed in ((False, push_explicit), (True, solve_implicit)):
+        which = np.flatnonzero(pressing.implicit == implicit)
+        if len(which) == 0:
+            continue
+        push, found = pushed(options, motion, chosen_rows(rows, which), pressing.select(which), line, which, accounts)
+        impulse[which] = push.impulse
+        friction.impulse[which], friction.sticks[which], friction.dragged[which] = found.impulse, found.sticks, found.dragged
+        pushes.append(push)
+    for push in pushes:
+        accounts.book(motion, push)
+        if not push.start:
+            by = pressing.select(push.contact)
+            ended = np.minimum(by.gap + np.einsum("ri,ri->r", motion.slide(push.rows), push.rows.normal), 0.0)
+            accounts.hold(push, stored[push.contact] * by.area * by.k * ended**2)
     return impulse, friction
 
 
 def push_explicit(
-    options: Options, motion: Motion, rows: Rows, by: Pressing, line: ForceLine | None, which: Ints
-) -> tuple[Floats, Friction]:
+    options: Options, motion: Motion, rows: Rows, by: Pressing, line: ForceLine | None, which: Ints, accounts: Accounts
+) -> tuple[Pushed, Friction]:
     """From the depth at the start of the step."""
     impulse = normal_impulses(motion, rows, by.gap, by.area, by.k, by.c)
     friction = _friction(options, motion, rows, impulse, by)
     level = None if line is None else line.moved(which, impulse, friction.impulse)
-    motion.push(rows if level is None else level, impulse[:, None] * rows.normal + friction.impulse, start=True)
-    return impulse, friction
+    push = Pushed(motion, rows if level is None else level, which, start=True)
+    push.impulse, push.elastic = impulse, motion.dt * by.area * by.k * -by.gap
+    motion.push(push.rows, impulse[:, None] * rows.normal + friction.impulse, start=True)
+    accounts.shorten(motion, push, friction)
+    return push, friction
 
 
 def solve_implicit(
-    options: Options, motion: Motion, rows: Rows, by: Pressing, line: ForceLine | None, which: Ints
-) -> tuple[Floats, Friction]:
+    options: Options, motion: Motion, rows: Rows, by: Pressing, line: ForceLine | None, which: Ints, accounts: Accounts
+) -> tuple[Pushed, Friction]:
     """Implicit impulses: each knows what all of them do to its gap."""
     dt, slide = motion.dt, motion.slide(rows)
     moved = np.einsum("ri,ri->r", slide, rows.normal)
     speed = np.linalg.norm(tangential(slide, rows.normal), axis=1) / dt
     a = np.maximum(dt * by.area * (-by.k * (by.gap + moved) - by.c * moved / dt), 0.0)
     give = motion.give(rows)
-    impulse = solved(motion, rows, rows, a, dt * by.area * (by.k * dt + by.c), give, options.sweeps, dt * by.force)
+    push = Pushed(motion, rows, which, start=False)
+    push.impulse = solved(motion, rows, rows, a, dt * by.area * (by.k * dt + by.c), give, options.sweeps, dt * by.force)
+    push.elastic = push.impulse  # springs and dampers are one here
+    accounts.shorten(motion, push)
+    impulse = push.impulse
     if options.friction == "anchored" and by.mu_s.any():
         friction = rubbed(motion, rows, stribeck(by.mu_s, by.mu_d, speed, FADES) * impulse, by.stretch, give, options.sweeps)
     else:
@@ -170,7 +205,7 @@ def solve_implicit(
     if level is not None:  # no force, only the moment that friction left
         along = impulse[:, None] * rows.normal
         motion.push(Rows.joined([level, rows]), np.concatenate([along, -along]))
-    return impulse, friction
+    return push, friction
 
 
 def _friction(options: Options, motion: Motion, rows: Rows, impulse: Floats, by: Pressing) -> Friction:

@@ -27,6 +27,7 @@ from pliant.contact.method import Answer, Memory
 from pliant.contact.point_surface.balls import critical_damping
 from pliant.contact.point_surface.contact_surface import moved_to_contact
 from pliant.contact.point_surface.detection import Detection, detect, remembered
+from pliant.contact.point_surface.energy_account import Accounts
 from pliant.contact.point_surface.impulses import ContactSet, Pressing, contact_set, push_contacts
 from pliant.contact.point_surface.published import respond_closest
 from pliant.contact.point_surface.step_length import shorter_step
@@ -54,7 +55,7 @@ class Options:
 
     stiffness: float | str = "auto"  # k [N/m^3], pressure is k / 2 times the depth; "auto": as stiff as is stable with the step
     s: float | None = None  # of stiffness "auto": (k / 2) dt^2 D, D the give of both bodies per area. None: 32 where implicit, else 0.5
-    implicit: bool | str = "auto"  # forces know what they will do to the gaps; "auto": of implicit bodies, and of rigid ones with damping
+    implicit: bool | str = "auto"  # forces know what they will do to the gaps; "auto": of implicit bodies; damped: rigid ones, long dt
     sweeps: int = 10  # implicit: how often contacts hear of each other in a step, at most
     damping: float = 0.2  # zeta of the normal damping, a share of critical
     substeps: int = 32  # most parts of a step when bodies move more than half a surfel spacing; 1: never divide
@@ -115,43 +116,48 @@ class PointSurface(Options):
         if shorter is not None:
             return Answer(Contacts.none(motion.dt), memory, again=shorter)
         if self.force == "closest":
-            return respond_closest(self, motion, seen)
+            return respond_closest(self, motion, seen, memory)
         if len(seen) == 0:
             return Answer(Contacts.none(motion.dt), remembered(motion, seen))
-        return self.push(motion, seen)
+        return self.push(motion, seen, memory)
 
-    def push(self, motion: Motion, seen: Detection) -> Answer:
+    def push(self, motion: Motion, seen: Detection, memory: Memory) -> Answer:
         """Pressure and friction of all contacts, and where they are drawn."""
         found = contact_set(self, motion, seen)
-        rows, implicit = found.rows, implicit_of(self, seen, found.a, found.b)
+        rows, implicit = found.rows, implicit_of(self, motion, seen, found.a, found.b)
         rows.at = rows.at + implicit[:, None] * found.ahead  # forces are taken at the start of the step, or at its end
         k, c = stiffness_of(self, motion, seen, found.a, found.b, implicit, found.part)
         balls = slice(len(seen.hits), len(seen.hits) + len(seen.balls))
         c[balls] = self.damping * critical_damping(motion, seen.balls, k[balls])
         pressing = Pressing(found.mean, found.area, k, c, implicit, *motion.pairs.friction(found.a, found.b), found.stretch, found.force)
-        impulse, friction = push_contacts(self, motion, seen, rows, pressing)
+        accounts = Accounts.of(motion, memory, found.a, found.b, found.stored * found.area * k * found.mean**2)
+        impulse, friction = push_contacts(self, motion, seen, rows, pressing, found.stored, accounts)
         slip = tangential(motion.slide(rows), rows.normal)
         contacts = Contacts(
             a=found.a, b=found.b, feature_a=found.feature_a, feature_b=found.feature_b, point=found.point, normal=rows.normal,
             gap=found.gap, impulse=impulse, friction_impulse=friction.impulse, sticking=friction.sticks.astype(np.float64), slip=slip,
-            area=self.areas(motion, found, impulse), dt=motion.dt, support=Support.of(rows),
+            area=self.areas(motion, seen, found, impulse), dt=motion.dt, support=Support.of(rows),
         )  # fmt: skip
         held = anchored(found.stretch, slip, friction.sticks, friction.dragged, rows.normal)
         pairs = motion.pairs  # of this method
         shown = (lambda: self.shown(motion, pairs)) if self.show else None  # worked out when somebody looks
         warnings = seen.warnings(motion) + too_soft(self, motion, seen, found.a, found.b, found.gap, k)
-        return Answer(contacts, remembered(motion, seen, held, impulse / motion.dt), shown=shown, warnings=warnings)
+        kept = remembered(motion, seen, held, impulse / motion.dt) | accounts.memory()
+        return Answer(contacts, kept, shown=shown, warnings=warnings)
 
-    def areas(self, motion: Motion, found: ContactSet, impulse: Floats) -> Floats:
+    def areas(self, motion: Motion, seen: Detection, found: ContactSet, impulse: Floats) -> Floats:
         """Area of each contact [m^2], (r,): of its surfel, but where a mesh deforms what the forces on its vertices say.
+
+        Phyxels in other bodies have none: the skin before them has been counted.
 
         Between two meshes that do not match the depth of single surfels varies more than the pressure on the elements does.
         """
         meshed = (motion.bodies.frame < 0) & ~motion.bodies.phyxels
-        rows = meshed[found.a] | meshed[found.b]
+        rows, area = meshed[found.a] | meshed[found.b], found.area.copy()
+        area[len(area) - len(seen.inside) :] = 0.0
         if not rows.any():
-            return found.area
-        return np.where(rows, motion.kept(Pressure).row_areas(motion.end, found.rows, impulse), found.area)
+            return area
+        return np.where(rows, motion.kept(Pressure).row_areas(motion.end, found.rows, impulse), area)
 
     def shown(self, motion: Motion, pairs: PairTable) -> Floats:
         """Displacement of skin points onto the contact surface at the end of the step [m], (p, 3)."""

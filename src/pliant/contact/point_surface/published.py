@@ -21,10 +21,11 @@ import numpy as np
 from pliant.base import Floats, Ints
 from pliant.contact.contacts import Contacts, Support
 from pliant.contact.friction import Friction, coulomb, tangential
-from pliant.contact.method import Answer
+from pliant.contact.method import Answer, Memory
 from pliant.contact.point_surface.colliding_surfels import Candidates, Hits, colliding, nearest_surfels
 from pliant.contact.point_surface.contact_surface import moved_to_contact
 from pliant.contact.point_surface.detection import Detection, remembered
+from pliant.contact.point_surface.energy_account import Accounts, Pushed
 from pliant.contact.point_surface.implicit_surfaces import Surfaces
 from pliant.contact.point_surface.resampling import PairField, resampled
 from pliant.contact.point_surface.self_contact import VolumePoints
@@ -60,7 +61,7 @@ class Springs:
         return Springs(*(np.concatenate([getattr(p, n) for p in parts]) for n in Springs.__dataclass_fields__))
 
 
-def respond_closest(options: Options, motion: Motion, seen: Detection) -> Answer:
+def respond_closest(options: Options, motion: Motion, seen: Detection, memory: Memory) -> Answer:
     """Springs of all pairs, pushed at once."""
     parts = springs_of_pairs(options, motion, seen)
     if not parts:
@@ -81,7 +82,13 @@ def respond_closest(options: Options, motion: Motion, seen: Detection) -> Answer
         friction = coulomb(motion, rows, impulse, mu_s, mu_d, none)
     else:
         friction = Friction(none, np.zeros(len(rows), bool), none)
+    accounts = Accounts.of(motion, memory, springs.a, springs.b, 0.5 * springs.scale * k * length**2)
+    push = Pushed(motion, rows, np.arange(len(rows)), start=True)
+    push.impulse, push.elastic = impulse, motion.dt * springs.scale * k * length
     motion.push(rows, impulse[:, None] * normal + friction.impulse, start=True)
+    accounts.shorten(motion, push, friction)
+    accounts.book(motion, push)
+    impulse = push.impulse
     slip = tangential(motion.slide(rows), normal)
     contacts = Contacts(
         a=springs.a, b=springs.b, feature_a=carried.point[springs.one, 0],
@@ -90,7 +97,7 @@ def respond_closest(options: Options, motion: Motion, seen: Detection) -> Answer
         sticking=friction.sticks.astype(np.float64), slip=slip, area=springs.area,
         dt=motion.dt, support=Support.of(rows),
     )  # fmt: skip
-    return Answer(contacts, remembered(motion, seen), warnings=seen.warnings(motion))
+    return Answer(contacts, remembered(motion, seen) | accounts.memory(), warnings=seen.warnings(motion))
 
 
 def springs_of_pairs(options: Options, motion: Motion, seen: Detection) -> list[Springs]:

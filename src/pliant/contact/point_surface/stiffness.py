@@ -69,16 +69,27 @@ class Compliance:
         return share if weight == "E" else 1.0 - share
 
 
-def implicit_of(options: Options, seen: Detection, a: Ints, b: Ints) -> np.ndarray:
+def implicit_of(options: Options, motion: Motion, seen: Detection, a: Ints, b: Ints) -> np.ndarray:
     """Which contacts know what their impulses will do to the gap, (r,) bool.
 
-    Auto: those of bodies that are stepped implicitly, and, if there is damping, of rigid bodies with rigid ones. All others keep energy.
+    Auto: those of bodies that are stepped implicitly, and, if there is damping, of rigid bodies with rigid ones and of phyxels where
+    explicit contact would be softer than a layer of them because of dt. All others keep energy.
     """
     if not isinstance(options.implicit, str):
         return np.full(len(a), options.implicit)
     give = seen.prepared.compliance
     stepped = give.implicit[a] | give.implicit[b]
-    return stepped | (give.framed[a] & give.framed[b]) if options.damping > 0.0 else stepped
+    if options.damping == 0.0:
+        return stepped
+    layer = np.minimum(give.layer[a], give.layer[b])
+    soft = np.isfinite(layer) & (explicit_limit(options, motion, seen, a, b) < layer) & isinstance(options.stiffness, str)
+    return stepped | (give.framed[a] & give.framed[b]) | soft
+
+
+def explicit_limit(options: Options, motion: Motion, seen: Detection, a: Ints, b: Ints) -> Floats:
+    """Pressure per depth [Pa/m] that explicit contacts bear with the longest dt so far, (r,)."""
+    give = seen.prepared.compliance.pair_give(a, b)
+    return options.stability(False) / (max(motion.dt, seen.longest) ** 2 * np.where(give > 0.0, give, np.inf))
 
 
 def stiffness_of(

@@ -28,6 +28,7 @@ from pliant.world.motion import Motion, Rows
 
 if TYPE_CHECKING:
     from pliant.contact.point_surface.detection import Detection
+    from pliant.contact.point_surface.volume_contacts import VolumeContacts
 
 WIDE = 2.2  # spacings that a contact is spread over: with 2 feet have too few surfels around them, and a moment is left
 LEAST = 0.2  # of a share that is left to a surfel to move their centre: two surfels beside a foot would keep none
@@ -40,7 +41,16 @@ def gap_rows(motion: Motion, carried: Carried, surfaces: Surfaces, hits: Hits, a
     lone = hits.select(np.arange(len(hits)))
     lone.deep = lone.deep | framed  # one surfel carries a contact with a frame: where it acts is `at`
     start, surfel, weight = foot_shares(surfaces, lone, moved)
-    return _rows(motion, carried, hits.surfel, hits.other, start, surfel, weight, hits.normal, at)
+    return _rows(motion, carried.point, carried.weight, hits.surfel, hits.other, start, surfel, weight, hits.normal, at)
+
+
+def volume_rows(motion: Motion, carried: Carried, surfaces: Surfaces, found: VolumeContacts) -> Rows:
+    """Phyxel against the surfels around its foot, or against the anchor of an exact shape."""
+    x, framed = motion.start[found.point], motion.bodies.frame[found.b] >= 0
+    start, surfel, weight = _shared(surfaces, x, found.sample, found.gap, found.normal, framed)
+    point = np.concatenate([carried.point, np.repeat(found.point[:, None], 3, axis=1)])
+    carrying = np.concatenate([carried.weight, np.tile([1.0, 0.0, 0.0], (len(found), 1))])
+    return _rows(motion, point, carrying, len(carried) + np.arange(len(found)), found.b, start, surfel, weight, found.normal, x)
 
 
 def chosen_rows(rows: Rows, which: Ints) -> Rows:
@@ -56,17 +66,16 @@ def chosen_rows(rows: Rows, which: Ints) -> Rows:
 def closest_rows(motion: Motion, carried: Carried, one: Ints, two: Ints, other: Ints, normal: Floats, at: Floats) -> Rows:
     """One surfel against one; -1: the anchor of an exact shape."""
     start = np.concatenate([[0], np.cumsum(two >= 0)]).astype(np.int64)
-    return _rows(motion, carried, one, other, start, two[two >= 0], np.ones(int(start[-1])), normal, at)
+    return _rows(motion, carried.point, carried.weight, one, other, start, two[two >= 0], np.ones(int(start[-1])), normal, at)
 
 
 def _rows(
-    motion: Motion, carried: Carried, one: Ints, other: Ints, start: Ints, surfel: Ints, weight: Floats, normal: Floats, at: Floats
-) -> Rows:
+    motion: Motion, carrier: Ints, carrying: Floats, one: Ints, other: Ints, start: Ints, surfel: Ints, weight: Floats, normal: Floats,
+    at: Floats,
+) -> Rows:  # fmt: skip
     most = 3 * (len(one) + max(len(surfel), 0)) + len(one)
     first, point, share = np.zeros(len(one) + 1, np.int64), np.empty(most, np.int64), np.empty(most)
-    count = _expand(
-        carried.point, carried.weight, motion.bodies.anchor, one, other, start, surfel, weight, first, point, share
-    )
+    count = _expand(carrier, carrying, motion.bodies.anchor, one, other, start, surfel, weight, first, point, share)
     return Rows(first, point[:count].copy(), share[:count].copy(), normal, at)
 
 
@@ -98,13 +107,18 @@ def foot_shares(surfaces: Surfaces, hits: Hits, moved: Floats | None = None) -> 
 
     `moved` [m] (r, 3): how far from the foot it is shared.
     """
+    queries = surfaces.points[hits.surfel] + (0.0 if moved is None else moved)
+    return _shared(surfaces, queries, hits.sample, hits.gap, hits.normal, hits.deep)
+
+
+def _shared(surfaces: Surfaces, queries: Floats, sample: Ints, gap: Floats, normal: Floats, alone: np.ndarray) -> tuple[Ints, Ints, Floats]:
+    """The same of any places (r, 3) [m]; `alone` (r,) bool: the sample carries all."""
     fixed, room = surfaces.fixed, surfaces.fixed.around.shape[1]
-    start = np.zeros(len(hits) + 1, np.int64)
-    surfel, weight = np.empty(len(hits) * room, np.int64), np.empty(len(hits) * room)
+    start = np.zeros(len(queries) + 1, np.int64)
+    surfel, weight = np.empty(len(queries) * room, np.int64), np.empty(len(queries) * room)
     count = _shares(
-        surfaces.points, surfaces.normals, surfaces.spacing, fixed.around, surfaces.points[hits.surfel] + (0.0 if moved is None else moved),
-        hits.sample, hits.gap, hits.normal, hits.deep, start, surfel, weight,
-    )  # fmt: skip
+        surfaces.points, surfaces.normals, surfaces.spacing, fixed.around, queries, sample, gap, normal, alone, start, surfel, weight
+    )
     return start, surfel[:count].copy(), weight[:count].copy()
 
 

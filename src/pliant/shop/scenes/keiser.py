@@ -162,21 +162,26 @@ def pile(
 
 
 def expect_pile(sim: Simulation) -> list[str]:
-    """After 2.5 s at rest: kinetic energy below 1e-4 of what the fall set free, and the ground carries the weight."""
+    """No deeper than half a spacing; at rest after 2.5 s: kinetic energy below 1e-4 of what the fall set free, the ground carries all."""
     nodes, books = sim.world.model.nodes, sim.books()
     mass = float(nodes.mass.sum())
     fallen = 9.81 * float(np.sum(nodes.mass * (nodes.rest[:, 2] - sim.state.x[:, 2])))  # the peak of kinetic energy is about half of it
     ratio = 2.0 * books.kinetic / max(fallen, 1e-300)
     low = min(float(sim.points(b.name)[:, 2].min()) for b in sim.scene.bodies[1:])
     carried = sum(float(sim.contacts(b.name, "ground").total_force[2]) for b in sim.scene.bodies[1:]) / (9.81 * mass)
+    deep = 0.0 if sim.report is None else sim.report.max_depth
+    half = 0.5 * min(float(b.spacing) for b in sim.scene.bodies[1:])  # type: ignore[union-attr]
+    made = sum(pair.gain for pair in books.pairs)
     assert low > -0.01, f"a bust is {-1000 * low:.1f} mm in the ground"
+    assert deep < half, f"busts are {1000 * deep:.1f} mm in each other, more than half a spacing"
+    assert made < 0.01 * fallen, f"contact made {made:.3g} J"
     if sim.time > PILE_RESTS:
         assert ratio < 1e-4, f"kinetic energy is {ratio:.1e} of its peak"
         assert abs(carried - 1.0) < 0.02, f"the ground carries {carried:.3f} of the weight"
     down = [float(np.ptp(sim.points(b.name)[:, 2])) for b in sim.scene.bodies[1:]]
     return [
         f"Kinetic energy is {ratio:.1e} of its peak, the ground carries {carried:.4f} of the weight.",
-        f"The busts, 300 mm tall, are {', '.join(f'{1000 * d:.0f}' for d in down)} mm high where they lie.",
+        f"The busts, 300 mm tall, are {', '.join(f'{1000 * d:.0f}' for d in down)} mm high where they lie, {1000 * deep:.1f} mm deep.",
     ]
 
 
@@ -349,6 +354,9 @@ def expect_torn_head(sim: Simulation) -> list[str]:
     parts = np.flatnonzero(np.diff(bodies.node_start))
     assert len(parts) > 1, "the head is still in one piece"
     mass = np.bincount(nodes.body, nodes.mass, minlength=len(bodies))
+    size = np.bincount(nodes.body, minlength=len(bodies))
+    crumbs = float(mass[(size > 0) & (size < 10)].sum() / mass.sum())
+    assert crumbs <= 0.01, f"{100 * crumbs:.1f} % of the mass is in crumbs of less than ten phyxels"
     hung = int(nodes.body[nodes.inverse == 0.0][0])
     fallen = max((b for b in parts.tolist() if b != hung), key=lambda b: mass[b])
     low, gap = (float(sim.points(bodies.names[b])[: bodies.surface[b], 2].min()) for b in (fallen, hung))
