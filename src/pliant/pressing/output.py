@@ -22,7 +22,7 @@ from pliant.pressing.quantities import pascals
 from pliant.record.export import write_ply
 
 if TYPE_CHECKING:
-    from pliant.pressing.tool import Pressed
+    from pliant.pressing.pressed import Pressed
 
 GRID = 120  # cells along a side of a plane that is written
 DISC = 0.75  # radius of the disc drawn for a sample, in spacings
@@ -53,7 +53,7 @@ def save(found: Pressed, folder: Path, sensor: tuple[int, int] | None) -> list[P
 def surface_of(found: Pressed, which: int) -> tuple[Floats, Ints, dict[str, Any], Floats]:
     """(points, faces, fields, normals) of a side after contact, in world coordinates."""
     side, result = (found.a, found.b)[which], found.result
-    sampled = side.shape if isinstance(side.shape, PointSurface) else None
+    sampled = side.nodes
     if sampled is None:
         points, faces, normals, areas = _exact_patch(side, found)
         u, way = displacements(points, normals, areas, side.response, result, which)
@@ -61,7 +61,7 @@ def surface_of(found: Pressed, which: int) -> tuple[Floats, Ints, dict[str, Any]
     else:
         points, u = deformed(side, result, which)
         faces, normals, areas = found.things[which].faces, sampled.normals @ side.rotation.T, sampled.areas
-        mine = result.contact & (result.owner == which)
+        mine = result.contact & (result.owner == which) & (result.sample >= 0)
         normals[result.sample[mine]] = (1.0 if which == 0 else -1.0) * result.normals[mine]
     on = np.zeros(len(points))
     touching = result.contact

@@ -1,0 +1,202 @@
+"""A press on cells: the contact normal, the grids, what they say of their errors, and the result as one of nodes."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+from scipy.ndimage import binary_dilation
+
+from pliant.base import Floats, PliantError
+from pliant.contact.elastic import lcp
+from pliant.contact.elastic.contact_stiffness import contact_stiffness
+from pliant.contact.elastic.grid_squares import Part, Patch
+from pliant.contact.elastic.lcp_load import solve_load
+from pliant.contact.elastic.response import Boussinesq
+from pliant.contact.elastic.resting_pose import ROLLS, across
+from pliant.contact.elastic.result import ContactResult
+from pliant.contact.elastic.side import Side
+from pliant.geometry.units import rotation_matrix
+from pliant.pressing.asked import Load, Softness
+from pliant.pressing.cells import FIRST, Pair, Solved, Unsuited, found_on, over_box, refined, solved, softer
+from pliant.pressing.cells import Load as Along
+from pliant.pressing.objects import Thing
+from pliant.pressing.relief import Grid, Heights, Pose
+
+STEEP = 0.35  # rms slope of contact normals against their mean: beyond, forces do not act along one normal
+TURNED = 0.03  # [rad] by which the mean contact normal may differ from that of the grid
+AXES = 4  # contact normals that are tried
+SETTLES = 12  # turns until a free object rests
+STILL = 1e-4  # of the depth: what the last turn still moved
+AS_GOOD = 0.5  # error of the surface over its difference to the rougher one: that is two to four times as far off (tests)
+ORDER = 3.0  # error of force and depth on a grid over their change from the one before: they converge with the square of the cells
+LEAST = {"force": 0.01, "depth": 0.007, "area": 0.015, "peak": 0.02}  # what errors are told not to be below: linear theory is no better
+NODES = 3  # cells around the contact that are nodes of the result
+
+
+@dataclass(frozen=True)
+class OnCells:
+    """A contact on cells, with errors."""
+
+    levels: tuple[Solved, ...]  # coarse to fine
+    errors: dict[str, float]  # relative, of force, depth, area and peak
+    holds: bool  # the peak changes little from the last grid to the one before
+    steep: float  # rms slope of contact normals against their mean
+
+    @property
+    def best(self) -> Solved:
+        return self.levels[-1]
+
+    @cached_property
+    def stiffness(self) -> float:
+        """[N/m] along the direction while the same cells touch."""
+        found = self.best
+        return float(contact_stiffness(operator(found), found.contact.ravel(), np.ones(found.P.size), lcp.CLOSE)[0, 0]) * float(
+            found.pair.normal @ found.pair.direction
+        ) ** 2
+
+
+def operator(found: Solved) -> Patch | Part:
+    """The elastic matrix of all cells of a grid."""
+    kind = "love" if isinstance(found.pair.response, Boussinesq) else "gauss"
+    patch = Patch(found.grid.shape, found.grid.cell, found.pair.response, kind)
+    if found.pair.over == (None, None):
+        return patch
+    return Part(patch, np.arange(patch.size), softer(found.pair, found.grid).ravel())
+
+
+def pair_of(things: tuple[Thing, Thing], poses: tuple[Pose, Pose], direction: Floats, normal: Floats, softness: Softness) -> Pair:
+    """Both as heights along a contact normal."""
+    c = tuple(0.0 if c is None else c for c in softness.compliances)
+    over = tuple(None if given is None else thing.taken(given) for thing, given in zip(things, softness.over, strict=True))
+    return Pair(
+        (things[0].relief, things[1].relief), poses, direction, normal, softness.of(softness.total), (c[0], c[1]), (over[0], over[1])
+    )
+
+
+def on_cells(pair: Pair, load: Load, touch: Floats, spacing: float | None, fixed_normal: bool) -> OnCells:
+    """The contact, with the normal that it turns out to have unless that is known.
+
+    touch  (3,) [m] where the surfaces first touch, about
+    """
+    asked = Along(load.depth, load.force)
+    for _ in range(AXES):
+        if fixed_normal:
+            break
+        now, _ = found_on(pair, asked, touch)
+        mean, _ = mean_normal(now)
+        if not mean @ pair.direction > 0.0:
+            raise Unsuited("Nothing touches: where the objects meet, their surfaces do not face each other. Turn the direction.")
+        if math.acos(min(float(mean @ pair.normal), 1.0)) < TURNED:
+            break
+        pair = replace(pair, normal=mean)
+    levels = refined(pair, asked, touch, spacing)
+    best = levels[-1]
+    if best.status not in (lcp.SOLVED, lcp.APART):
+        raise PliantError(f"The contact problem was not solved: {best.status}. Try a smaller depth, or the boussinesq response.")
+    return OnCells(tuple(levels), *_errors(pair, asked, levels), mean_normal(best)[1])
+
+
+def mean_normal(now: Solved) -> tuple[Floats, float]:
+    """The mean contact normal, weighted with forces, and the rms slope of others against it. The softer takes the shape of the harder."""
+    pair, grid = now.pair, now.grid
+    c = np.array(pair.compliances)
+    high = [r.heights(p, grid, sign) for r, p, sign in zip(pair.reliefs, pair.poses, (1, -1), strict=True)]
+    shares = (c[1] / c.sum(), c[0] / c.sum())
+    slope = np.zeros((2, *grid.shape))
+    for z, share in zip(high, shares, strict=True):
+        if share > 0.0:
+            slope += share * np.stack(np.gradient(z, grid.cell))
+    use = now.contact & np.all(np.isfinite(slope), axis=0)
+    if not use.any():
+        return pair.normal, 0.0
+    weight = now.P[use] / now.P[use].sum()
+    mean = np.sum(slope[:, use] * weight, axis=1)
+    spread = math.sqrt(float(np.sum(weight * np.sum((slope[:, use] - mean[:, None]) ** 2, axis=0))))
+    n = pair.normal - mean[0] * grid.axes[0] - mean[1] * grid.axes[1]
+    return n / np.linalg.norm(n), spread
+
+
+def _errors(pair: Pair, load: Along, levels: list[Solved]) -> tuple[dict[str, float], bool]:
+    """What the last grid is off: by its cells, from the grid before, and by the surface that was made of vertices or samples, from a
+    rougher one. Both are independent."""
+    best, first = levels[-1], levels[0]
+    other = solved(pair, first.grid.finer(), load, first) if len(levels) == 1 else levels[-2]
+    cells = {name: abs(other.numbers[name] / best.numbers[name] - 1.0) for name in best.numbers}
+    holds = cells["peak"] <= 0.05
+    cells["force"], cells["depth"] = cells["force"] / ORDER, cells["depth"] / ORDER
+    rough, made = pair.rougher(), dict.fromkeys(cells, 0.0)
+    if rough is not None:
+        poorer = solved(rough, first.grid, load, first)
+        made = {name: AS_GOOD * abs(poorer.numbers[name] / first.numbers[name] - 1.0) for name in cells}
+        made["peak"] = max(made["peak"], made["force"] + made["depth"] + made["area"])  # a peak is at a kink of one of them
+    return {name: max(math.hypot(cells[name], made[name]), LEAST[name]) for name in cells}, holds
+
+
+def nodes_of(found: Solved, compliances: tuple[float, float]) -> ContactResult:
+    """Cells in contact and around it as nodes of A."""
+    pair, grid = found.pair, found.grid
+    near = binary_dilation(found.contact, iterations=NODES) & np.isfinite(found.gap)
+    below = pair.reliefs[0].heights(pair.poses[0], grid, 1)
+    cells = np.flatnonzero(near.ravel())
+    points = grid.points(np.where(np.isfinite(below), below, 0.0)).reshape(-1, 3)[cells]
+    u, gap, P = (x.ravel()[cells] for x in (found.u, found.gap, found.P))
+    share = compliances[0] / sum(compliances)
+    n = np.broadcast_to(pair.normal, points.shape)
+    whole = operator(found)
+    part = Part(whole, cells) if isinstance(whole, Patch) else Part(whole.patch, cells, whole.give[cells] if whole.give is not None else None)
+    none, total = np.zeros(len(cells), np.int64), float(P.sum())
+    return ContactResult(
+        none, none - 1, points, points - (share * u)[:, None] * n, np.array(n), np.full(len(cells), grid.cell**2), gap, P, gap + u,
+        share * u, (1.0 - share) * u, found.status, "cells", found.iterations, 1, 0, 0.0, (total, total), np.zeros(0, np.int64), 0, 0,
+        ((np.arange(len(cells)), part),), level=-1,
+    )  # fmt: skip
+
+
+def first_normal(a: Side, b: Side) -> tuple[Floats, Floats]:
+    """(contact normal from A to B, point [m]) where two objects that were brought together touch."""
+    mine, other, sign = (a, b, -1.0) if a.nodes is not None else (b, a, 1.0)
+    assert mine.nodes is not None
+    x = mine.world(mine.nodes.points)
+    found = other.project(x)
+    distance = np.where(found.valid, found.distance, np.inf)
+    i = int(np.argmin(distance))
+    return sign * found.normals[i], x[i]
+
+
+def settled(pair: Pair, force: float, at: Floats, touch: Floats) -> Pair:
+    """A turned about the point of its load [m], which goes with it, until the load is balanced."""
+    e = pair.direction
+    axes = across(e)
+    for _ in range(SETTLES):
+        rough, whole = found_on(pair, Along(None, force), touch)
+        low, high = rough.box()
+        grid = over_box(rough.grid, np.maximum(low, whole[0]), np.minimum(high, whole[1]), FIRST)
+        gap = rough.pair.gap(grid)
+        at_now = at + rough.way * e
+        near = np.flatnonzero((gap < 2.0 * rough.depth).ravel())
+        points = _points(rough.pair, grid).reshape(-1, 3)[near]
+        rows = np.column_stack([np.full(len(near), float(pair.normal @ e)), np.cross(points - at_now, pair.normal) @ axes.T])
+        patch = operator(replace(rough, grid=grid))
+        part = Part(patch, near) if isinstance(patch, Patch) else Part(patch.patch, near, None if patch.give is None else patch.give[near])
+        found = solve_load(part, gap.ravel()[near], rows, np.array([force, 0.0, 0.0]))
+        if not found.solved or found.position is None:
+            raise PliantError(f"{ROLLS} ({found.status}, residual {found.residual:.1e})")
+        turn = found.position[1:] @ axes
+        turn *= min(1.0, 0.05 / max(float(np.linalg.norm(turn)), 1e-300))
+        pair = replace(pair, poses=(pair.poses[0].turned(rotation_matrix(np.degrees(turn)), at), pair.poses[1]))
+        if float(np.max(np.abs(rows[:, 1:] @ found.position[1:]))) <= STILL * rough.depth:
+            return pair
+    raise PliantError(ROLLS)
+
+
+def _points(pair: Pair, grid: Grid) -> Floats:
+    below = pair.reliefs[0].heights(pair.poses[0], grid, 1)
+    return grid.points(np.where(np.isfinite(below), below, 0.0))
+
+
+def measured(pair: Pair) -> bool:
+    """One of both is a field of heights."""
+    return any(isinstance(r, Heights) for r in pair.reliefs)
