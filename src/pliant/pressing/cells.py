@@ -69,10 +69,9 @@ class Pair:
         one, two = (r if p is None else p for r, p in zip(self.reliefs, poorer, strict=True))
         return replace(self, reliefs=(one, two))
 
-    def gap(self, grid: Grid) -> Floats:
-        """(nx, ny) [m] from A to B along the normal; infinite where either has no surface."""
-        found = self.reliefs[1].heights(self.poses[1], grid, -1) - self.reliefs[0].heights(self.poses[0], grid, 1)
-        return np.where(np.isfinite(found), found, np.inf)
+    def heights(self, grid: Grid) -> tuple[Floats, Floats]:
+        """(nx, ny) [m] of A and of B along the normal; NaN where they have no surface."""
+        return self.reliefs[0].heights(self.poses[0], grid, 1), self.reliefs[1].heights(self.poses[1], grid, -1)
 
     def everything(self, origin: Floats, cells: int) -> Grid:
         """A grid over all that can touch: cells of height fields are taken as they are."""
@@ -105,7 +104,8 @@ class Solved:
 
     pair: Pair  # where A came to be
     grid: Grid
-    gap: Floats  # (nx, ny) [m] there, before deformation; infinite where there is none
+    a: Floats  # (nx, ny) [m] height of A along the normal, there and before deformation; NaN where it has no surface
+    b: Floats  # of B
     P: Floats  # (nx, ny) [N] along the normal
     u: Floats  # (nx, ny) [m] how far both gave way together
     way: float  # [m] that A went on from where it was, along the direction
@@ -116,6 +116,11 @@ class Solved:
     @property
     def contact(self) -> np.ndarray:
         return self.P > 0.0
+
+    @cached_property
+    def gap(self) -> Floats:
+        """(nx, ny) [m] before deformation; infinite where there is none."""
+        return between(self.a, self.b)
 
     @property
     def force(self) -> float:
@@ -163,6 +168,12 @@ def roomy(grid: Grid, low: Ints, high: Ints) -> tuple[Floats, Floats]:
     return grid.corner + grid.cell * (low - room), grid.corner + grid.cell * (high + room)
 
 
+def between(a: Floats, b: Floats) -> Floats:
+    """Gaps of heights [m]; infinite where either is missing."""
+    found = b - a
+    return np.where(np.isfinite(found), found, np.inf)
+
+
 def first_touch(gap: Floats) -> float:
     """The least gap [m]: of a paraboloid through the lowest cell and its neighbours where that is a valley, else of the cell."""
     i, j = np.unravel_index(int(np.argmin(gap)), gap.shape)
@@ -183,36 +194,38 @@ def first_touch(gap: Floats) -> float:
 def solved(pair: Pair, grid: Grid, load: Load, before: Solved | None, tolerance: float = lcp.NEARLY) -> Solved:
     """The contact on a grid; `before` is that on another one, to start from. A is where it nearly touches."""
     along = float(pair.normal @ pair.direction)
-    gap = pair.gap(grid)
-    if not np.any(np.isfinite(gap)):
+    low, high = pair.heights(grid)
+    if not np.any(np.isfinite(high - low)):
         raise Unsuited("Nothing touches: what the two objects turn to each other does not face along the direction.")
-    measured = any(isinstance(r, Heights) for r in pair.reliefs)
-    touch = lambda g: float(np.min(g)) if measured else first_touch(g)
-    way = 0.0
+
+    def gone(way: float) -> Floats:
+        """Heights of A that went on; looked up again if it also goes sideways."""
+        return low + way * along if pair.straight else pair.reliefs[0].heights(pair.moved(way).poses[0], grid, 1)
+
+    raw = any(isinstance(r, Heights) for r in pair.reliefs)
+    way, a = 0.0, low
     for _ in range(MOVES):  # to the first touch
-        step = touch(gap) / along
-        way += step
+        gap = between(a, high)
+        step = (float(np.min(gap)) if raw else first_touch(gap)) / along
+        way, a = way + step, gone(way + step)
         if pair.straight or abs(step) <= 1e-3 * (load.depth or 1e-3 * float(grid.size.max())):
-            gap = gap - step * along
             break
-        gap = pair.moved(way).gap(grid)
     start = None if before is None else carried(before, grid)
     if load.depth is not None:
-        reached = way + load.depth
-        gap = gap - load.depth * along if pair.straight else pair.moved(reached).gap(grid)
-        found = _solve(pair, grid, gap, load.depth, start, tolerance, None)
-        return Solved(pair.moved(reached), grid, gap, *found[:2], reached, load.depth, *found[3:])
+        a = gone(way + load.depth)
+        P, u, _, count, status = _solve(pair, grid, between(a, high), load.depth, start, tolerance, None)
+        return Solved(pair.moved(way + load.depth), grid, a, high, P, u, way + load.depth, load.depth, count, status)
     assert load.force is not None
+    gap = between(a, high)
     touched, deep = way, float(np.ptp(gap[np.isfinite(gap)])) if before is None else before.depth * along
     iterations = 0
     for _ in range(MOVES):
-        P, u, step, count, status = _solve(pair, grid, gap, deep, start, tolerance, load.force / along)
+        P, u, step, count, status = _solve(pair, grid, between(a, high), deep, start, tolerance, load.force / along)
         way, iterations, start = way + step / along, iterations + count, P
-        deep = max((way - touched) * along, 1e-3 * deep)
-        gap = gap - step if pair.straight else pair.moved(way).gap(grid)
+        deep, a = max((way - touched) * along, 1e-3 * deep), gone(way)
         if pair.straight or abs(step) <= 1e-5 * deep:
             break
-    return Solved(pair.moved(way), grid, gap, P, u, way, way - touched, iterations, status)
+    return Solved(pair.moved(way), grid, a, high, P, u, way, way - touched, iterations, status)
 
 
 def _solve(

@@ -20,10 +20,10 @@ from pliant.contact.elastic.result import ContactResult
 from pliant.contact.elastic.side import Side
 from pliant.geometry.units import rotation_matrix
 from pliant.pressing.asked import Load, Softness
-from pliant.pressing.cells import FIRST, Pair, Solved, Unsuited, found_on, over_box, refined, solved, softer
+from pliant.pressing.cells import FIRST, Pair, Solved, Unsuited, between, found_on, over_box, refined, solved, softer
 from pliant.pressing.cells import Load as Along
 from pliant.pressing.objects import Thing
-from pliant.pressing.relief import Grid, Heights, Pose
+from pliant.pressing.relief import Heights, Pose
 
 STEEP = 0.35  # rms slope of contact normals against their mean: beyond, forces do not act along one normal
 TURNED = 0.03  # [rad] by which the mean contact normal may differ from that of the grid
@@ -103,10 +103,9 @@ def mean_normal(now: Solved) -> tuple[Floats, float]:
     """The mean contact normal, weighted with forces, and the rms slope of others against it. The softer takes the shape of the harder."""
     pair, grid = now.pair, now.grid
     c = np.array(pair.compliances)
-    high = [r.heights(p, grid, sign) for r, p, sign in zip(pair.reliefs, pair.poses, (1, -1), strict=True)]
     shares = (c[1] / c.sum(), c[0] / c.sum())
     slope = np.zeros((2, *grid.shape))
-    for z, share in zip(high, shares, strict=True):
+    for z, share in zip((now.a, now.b), shares, strict=True):
         if share > 0.0:
             slope += share * np.stack(np.gradient(z, grid.cell))
     use = now.contact & np.all(np.isfinite(slope), axis=0)
@@ -139,9 +138,8 @@ def nodes_of(found: Solved, compliances: tuple[float, float]) -> ContactResult:
     """Cells in contact and around it as nodes of A."""
     pair, grid = found.pair, found.grid
     near = binary_dilation(found.contact, iterations=NODES) & np.isfinite(found.gap)
-    below = pair.reliefs[0].heights(pair.poses[0], grid, 1)
     cells = np.flatnonzero(near.ravel())
-    points = grid.points(np.where(np.isfinite(below), below, 0.0)).reshape(-1, 3)[cells]
+    points = grid.points(np.where(np.isfinite(found.a), found.a, 0.0)).reshape(-1, 3)[cells]
     u, gap, P = (x.ravel()[cells] for x in (found.u, found.gap, found.P))
     share = compliances[0] / sum(compliances)
     n = np.broadcast_to(pair.normal, points.shape)
@@ -174,10 +172,11 @@ def settled(pair: Pair, force: float, at: Floats, touch: Floats) -> Pair:
         rough, whole = found_on(pair, Along(None, force), touch)
         low, high = rough.box()
         grid = over_box(rough.grid, np.maximum(low, whole[0]), np.minimum(high, whole[1]), FIRST)
-        gap = rough.pair.gap(grid)
+        a, b = rough.pair.heights(grid)
+        gap = between(a, b)
         at_now = at + rough.way * e
         near = np.flatnonzero((gap < 2.0 * rough.depth).ravel())
-        points = _points(rough.pair, grid).reshape(-1, 3)[near]
+        points = grid.points(np.where(np.isfinite(a), a, 0.0)).reshape(-1, 3)[near]
         rows = np.column_stack([np.full(len(near), float(pair.normal @ e)), np.cross(points - at_now, pair.normal) @ axes.T])
         patch = operator(replace(rough, grid=grid))
         part = Part(patch, near) if isinstance(patch, Patch) else Part(patch.patch, near, None if patch.give is None else patch.give[near])
@@ -190,11 +189,6 @@ def settled(pair: Pair, force: float, at: Floats, touch: Floats) -> Pair:
         if float(np.max(np.abs(rows[:, 1:] @ found.position[1:]))) <= STILL * rough.depth:
             return pair
     raise PliantError(ROLLS)
-
-
-def _points(pair: Pair, grid: Grid) -> Floats:
-    below = pair.reliefs[0].heights(pair.poses[0], grid, 1)
-    return grid.points(np.where(np.isfinite(below), below, 0.0))
 
 
 def measured(pair: Pair) -> bool:

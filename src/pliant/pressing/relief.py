@@ -12,7 +12,7 @@ from functools import cached_property
 from typing import Protocol
 
 import numpy as np
-from scipy.ndimage import map_coordinates
+from scipy.ndimage import distance_transform_edt, map_coordinates
 from scipy.spatial import cKDTree
 
 from pliant.base import Floats, Ints, PliantError
@@ -23,7 +23,9 @@ from pliant.kernels import contiguous, kernel
 
 FACING = 0.2  # least cosine between the direction and the normal of a surface that can touch
 MARCH = 80  # steps towards an exact shape, at most: near the direction of its normal ten are enough, a ray that grazes it never arrives
-NEWTON = 6  # steps towards the surface of a cloud
+NEWTON = 8  # steps towards the surface of a cloud, at most
+ARRIVED = 1e-6  # of a spacing
+FINE = 0.25  # spacings of a cloud: its surface does not vary over less
 AWAY = 1.5  # spacings of the nearest sample, across the direction: beyond is a hole, or past the rim
 OVERLAP = 0.02  # of a piece of a triangle, by which it is drawn larger: no cell falls between two of them
 PIECES = 64  # parts of an edge of a triangle, at most
@@ -210,7 +212,15 @@ class CloudRelief:
         return CloudRelief(replace(self.surface, width=WIDER * self.surface.width, given=self.surface.graph))
 
     def heights(self, pose: Pose, grid: Grid, sign: int) -> Floats:
-        return self._reached(pose, grid, sign)[0]
+        """Where cells are finer than the surface can vary, from cells that are not, by cubics between them."""
+        times = FINE * float(np.median(self.surface.spacing)) / grid.cell
+        fewer = replace(grid, corner=grid.corner - times * grid.cell, cell=times * grid.cell,
+                        shape=tuple(int(n / times) + 4 for n in grid.shape))  # fmt: skip
+        if times < 2.0 or fewer.shape[0] * fewer.shape[1] > grid.shape[0] * grid.shape[1]:
+            return self._reached(pose, grid, sign)[0]
+        coarse = self._reached(pose, fewer, sign)[0]
+        at = [(c - low) / fewer.cell - 0.5 for c, low in zip(grid.centres, fewer.corner, strict=True)]
+        return _between(coarse, *np.meshgrid(*at, indexing="ij"))
 
     def values(self, pose: Pose, grid: Grid, sign: int, given: Floats) -> Floats:
         sample = self._reached(pose, grid, sign)[1]
@@ -241,12 +251,26 @@ class CloudRelief:
         for _ in range(NEWTON):
             foot = surface.project(base + z[:, None] * n, start=start)
             z = z - foot.distance / np.maximum(foot.normals @ n, FACING)
-        fine = foot.valid & (foot.normals @ n > FACING) & (np.abs(foot.distance) < 1e-6 * surface.spacing[start])
+            if np.all(np.abs(foot.distance) < ARRIVED * surface.spacing[start]):
+                break
+        fine = foot.valid & (foot.normals @ n > FACING) & (np.abs(foot.distance) < ARRIVED * surface.spacing[start])
         out[some[fine]], sample[some[fine]] = sign * z[fine], foot.sample[fine]
         return out.reshape(grid.shape), sample.reshape(grid.shape)
 
     def shadow(self, pose: Pose, grid: Grid) -> tuple[Floats, Floats]:
         return _limits(self.surface.points, pose, grid)
+
+
+def _between(values: Floats, rows: Floats, columns: Floats) -> Floats:
+    """Cubics between values on a grid; NaN where the nearest is."""
+    hole = ~np.isfinite(values)
+    if hole.any():
+        if hole.all():
+            return np.full(rows.shape, np.nan)
+        values = values[tuple(distance_transform_edt(hole, return_distances=False, return_indices=True))]
+    found = map_coordinates(values, [rows, columns], order=3, mode="nearest")
+    lost = map_coordinates(hole.astype(np.float64), [rows, columns], order=0, mode="nearest") > 0.0
+    return np.where(lost, np.nan, found)
 
 
 @dataclass(frozen=True)
