@@ -40,6 +40,10 @@ class Unsuited(PliantError):
     """What touches is not seen as heights along one direction."""
 
 
+class Wide(Unsuited):
+    """The contact is wider than where it was looked for."""
+
+
 @dataclass(frozen=True)
 class Pair:
     """Two surfaces, the way A goes, and how both give way together."""
@@ -51,6 +55,8 @@ class Pair:
     response: Response  # of both
     compliances: tuple[float, float] = (0.0, 0.0)  # C [m^2/N] of A and B that the response stands for
     over: tuple[Floats | None, Floats | None] = (None, None)  # C at vertices or samples, where it varies
+    span: float = math.inf  # [m] around the first touch, beyond which nothing is looked for: elsewhere the normal is another
+    size: float = math.inf  # [m] of the smaller object
 
     @property
     def straight(self) -> bool:
@@ -78,9 +84,9 @@ class Pair:
         axes = np.vstack([across(self.normal), self.normal])
         if any(isinstance(r, Heights) for r in self.reliefs):
             axes = np.stack([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], self.normal])
-        grid = Grid(origin, axes, np.zeros(2), 1.0, (1, 1))
+        grid = Grid(origin, axes, np.zeros(2), 1.0, (1, 1), self.span)
         (low, high), (under, over) = (r.shadow(s, grid) for r, s in zip(self.reliefs, self.poses, strict=True))
-        low, high = np.maximum(low, under), np.minimum(high, over)
+        low, high = np.maximum(np.maximum(low, under), -self.span), np.minimum(np.minimum(high, over), self.span)
         if not np.all(high > low):
             raise Unsuited("The first object never touches the second on its way: their shadows along it lie beside each other.")
         given = [r for r in self.reliefs if isinstance(r, Heights)]
@@ -206,6 +212,8 @@ def solved(pair: Pair, grid: Grid, load: Load, before: Solved | None, tolerance:
     way, a = 0.0, low
     for _ in range(MOVES):  # to the first touch
         gap = between(a, high)
+        if not np.any(np.isfinite(gap)):
+            raise Unsuited("Nothing touches: on its way the first object passes the second.")
         step = (float(np.min(gap)) if raw else first_touch(gap)) / along
         way, a = way + step, gone(way + step)
         if pair.straight or abs(step) <= 1e-3 * (load.depth or 1e-3 * float(grid.size.max())):
@@ -299,6 +307,8 @@ def refined(pair: Pair, load: Load, origin: Floats, cell: float | None) -> list[
         return [solved(pair, rough.grid, load, rough)]
     while True:
         low, high = rough.box()
+        if np.any(low < -pair.span) or np.any(high > pair.span):
+            raise Wide("The contact is as wide as the objects: its normals differ too much for one grid.")
         low, high = np.maximum(low, whole[0]), np.minimum(high, whole[1])
         grid = over_box(rough.grid, low, high, START if cell is None else max(int(math.ceil(float(np.max(high - low)) / (2.0 * cell))), 4))
         one = solved(pair, grid, load, rough)

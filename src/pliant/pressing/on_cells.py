@@ -18,9 +18,10 @@ from pliant.contact.elastic.response import Boussinesq
 from pliant.contact.elastic.resting_pose import ROLLS, across
 from pliant.contact.elastic.result import ContactResult
 from pliant.contact.elastic.side import Side
+from pliant.detect.surfels.exact import Exact
 from pliant.geometry.units import rotation_matrix
 from pliant.pressing.asked import Load, Softness
-from pliant.pressing.cells import FIRST, Pair, Solved, Unsuited, between, found_on, over_box, refined, solved, softer
+from pliant.pressing.cells import FIRST, Pair, Solved, Unsuited, Wide, between, found_on, over_box, refined, solved, softer
 from pliant.pressing.cells import Load as Along
 from pliant.pressing.objects import Thing
 from pliant.pressing.relief import Heights, Pose
@@ -28,6 +29,8 @@ from pliant.pressing.relief import Heights, Pose
 STEEP = 0.35  # rms slope of contact normals against their mean: beyond, forces do not act along one normal
 TURNED = 0.03  # [rad] by which the mean contact normal may differ from that of the grid
 AXES = 4  # contact normals that are tried
+SPAN = 0.25  # of the smaller object, around the first touch: where contact on cells is looked for at first, and
+WIDEST = 4.0  # times that at most
 SETTLES = 12  # turns until a free object rests
 STILL = 1e-4  # of the depth: what the last turn still moved
 AS_GOOD = 0.5  # error of the surface over its difference to the rougher one: that is two to four times as far off (tests)
@@ -71,9 +74,12 @@ def pair_of(things: tuple[Thing, Thing], poses: tuple[Pose, Pose], direction: Fl
     """Both as heights along a contact normal."""
     c = tuple(0.0 if c is None else c for c in softness.compliances)
     over = tuple(None if given is None else thing.taken(given) for thing, given in zip(things, softness.over, strict=True))
+    whole = isinstance(things[1].form, Exact) and things[1].form.kind == "plane" or any(isinstance(t.form, Heights) for t in things)
+    sizes = [float(np.linalg.norm(thing.extent)) for thing in things if thing.extent is not None]
     return Pair(
-        (things[0].relief, things[1].relief), poses, direction, normal, softness.of(softness.total), (c[0], c[1]), (over[0], over[1])
-    )
+        (things[0].relief, things[1].relief), poses, direction, normal, softness.of(softness.total), (c[0], c[1]), (over[0], over[1]),
+        np.inf if whole else SPAN * min(sizes), min(sizes, default=np.inf),
+    )  # fmt: skip
 
 
 def on_cells(pair: Pair, load: Load, touch: Floats, spacing: float | None, fixed_normal: bool) -> OnCells:
@@ -92,7 +98,14 @@ def on_cells(pair: Pair, load: Load, touch: Floats, spacing: float | None, fixed
         if math.acos(min(float(mean @ pair.normal), 1.0)) < TURNED:
             break
         pair = replace(pair, normal=mean)
-    levels = refined(pair, asked, touch, spacing)
+    while True:
+        try:
+            levels = refined(pair, asked, touch, spacing)
+            break
+        except Wide:
+            if pair.span > WIDEST * SPAN * pair.size:
+                raise
+            pair = replace(pair, span=2.0 * pair.span)
     best = levels[-1]
     if best.status not in (lcp.SOLVED, lcp.APART):
         raise PliantError(f"The contact problem was not solved: {best.status}. Try a smaller depth, or the boussinesq response.")
@@ -131,7 +144,8 @@ def _errors(pair: Pair, load: Along, levels: list[Solved]) -> tuple[dict[str, fl
         poorer = solved(rough, first.grid, load, first)
         made = {name: AS_GOOD * abs(poorer.numbers[name] / first.numbers[name] - 1.0) for name in cells}
         made["peak"] = max(made["peak"], made["force"] + made["depth"] + made["area"])  # a peak is at a kink of one of them
-    return {name: max(math.hypot(cells[name], made[name]), LEAST[name]) for name in cells}, holds
+    errors = {name: max(math.hypot(cells[name], made[name]), LEAST[name]) for name in cells}
+    return errors | {"force" if load.depth is None else "depth": 0.0}, holds  # that was given
 
 
 def nodes_of(found: Solved, compliances: tuple[float, float]) -> ContactResult:

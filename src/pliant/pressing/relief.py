@@ -41,6 +41,7 @@ class Grid:
     corner: Floats  # (2,) [m] where the first cell begins
     cell: float  # [m]
     shape: tuple[int, int]
+    reach: float = math.inf  # [m] above and below the origin: what is farther away does not count
 
     @property
     def centres(self) -> tuple[Floats, Floats]:
@@ -116,6 +117,10 @@ def _limits(points: Floats, pose: Pose, grid: Grid) -> tuple[Floats, Floats]:
     return flat.min(axis=0), flat.max(axis=0)
 
 
+def _within(height: Floats, grid: Grid) -> Floats:
+    return np.where(np.abs(height) < grid.reach, height, np.nan)
+
+
 @dataclass(frozen=True)
 class ExactRelief:
     """Of an exact shape, by going on as far as is free."""
@@ -131,7 +136,7 @@ class ExactRelief:
         if self.shape.kind == "plane":
             if not n[2] >= FACING:
                 return np.full(grid.shape, np.nan)
-            return (-sign * flat[:, 2] / n[2]).reshape(grid.shape)
+            return _within((-sign * flat[:, 2] / n[2]).reshape(grid.shape), grid)
         radius = float(np.sum(self.shape.sizes))
         z = radius - (flat - np.zeros(3)) @ n
         place = flat + z[:, None] * n
@@ -143,7 +148,7 @@ class ExactRelief:
                 break
             place[alive] -= free[alive, None] * n
         on = (np.abs(free) < 1e-9 * radius) & (self.shape.project(place).normals @ n >= FACING)
-        return np.where(on, sign * ((place - flat) @ n), np.nan).reshape(grid.shape)
+        return _within(np.where(on, sign * ((place - flat) @ n), np.nan).reshape(grid.shape), grid)
 
     def values(self, pose: Pose, grid: Grid, sign: int, given: Floats) -> Floats:
         raise PliantError(f"values over the surface need a mesh or points: an exact {self.shape.kind} has no vertices that they belong to.")
@@ -179,6 +184,8 @@ class MeshRelief:
         long = np.linalg.norm(surface.points[surface.faces] - np.roll(surface.points[surface.faces], 1, axis=1), axis=2).max(axis=1)
         room = 0.2 * long[:, None] + grid.cell  # a curved triangle bulges
         near = np.all((high > -room) & (low < grid.size + room), axis=1)
+        if math.isfinite(grid.reach):
+            near &= np.abs((surface.points - origin) @ axes[2])[surface.faces].min(axis=1) < grid.reach
         x = surface.points[surface.faces[near]]
         facing = np.cross(x[:, 1] - x[:, 0], x[:, 2] - x[:, 0]) @ axes[2]
         size = np.linalg.norm(np.cross(x[:, 1] - x[:, 0], x[:, 2] - x[:, 0]), axis=1)
@@ -235,7 +242,7 @@ class CloudRelief:
         near = (surface.normals @ n > FACING) & np.all(
             (local[:, :2] > grid.corner - wide[:, None]) & (local[:, :2] < grid.corner + grid.size + wide[:, None]), axis=1
         )
-        chosen = np.flatnonzero(near)
+        chosen = np.flatnonzero(near & (np.abs(local[:, 2]) < grid.reach))
         out, sample = np.full(grid.shape[0] * grid.shape[1], np.nan), np.full(grid.shape[0] * grid.shape[1], -1)
         if len(chosen) == 0:
             return out.reshape(grid.shape), sample.reshape(grid.shape)

@@ -1,4 +1,4 @@
-"""What a reader of the numbers must know, in words, and how far contact on samples is off."""
+"""What a reader of the numbers must know, in words."""
 
 from __future__ import annotations
 
@@ -7,21 +7,16 @@ import math
 import numpy as np
 
 from pliant.base import Floats
-from pliant.contact.elastic.coarse_to_fine import levels_of
 from pliant.contact.elastic.result import FEW, ContactResult
-from pliant.contact.elastic.side import Side
 from pliant.contact.elastic.stiffening import stiffening
-from pliant.contact.elastic.two_bodies import resolve
 from pliant.detect.surfels.exact import Exact
 from pliant.geometry.mesh import Surface
 from pliant.pressing.asked import Softness
 from pliant.pressing.objects import Thing
-from pliant.pressing.on_cells import LEAST, OnCells
+from pliant.pressing.on_cells import OnCells
 from pliant.pressing.relief import Heights, Pose
 
 ROUGH = 0.05  # error of the force or the depth that is told as a note
-SEEN = 1e-3  # of the object: an offset of the first touch worth a word
-LEVEL = 2.0  # error of force and area of all samples over their change from clusters of 8
 
 
 def counted_from(things: tuple[Thing, Thing], pose: Pose, way: Floats, before: float) -> str:
@@ -83,15 +78,3 @@ def layer_remarks(result: ContactResult, softness: Softness) -> list[str]:
         return []
     times = stiffening(softness.of(softness.total), math.sqrt(result.area / math.pi))
     return [f"the layer makes a contact of this size about {times:.2g} times as stiff as a solid body"]
-
-
-def sample_errors(a: Side, b: Side, result: ContactResult) -> dict[str, float]:
-    """Of contact on all samples, from that on clusters of them; unknown (NaN) where there are none."""
-    if levels_of(a, b) < 2:
-        return dict.fromkeys(LEAST, math.nan)
-    other = resolve(a, b, level=1)
-    force, area = (abs(x / y - 1.0) / LEVEL if y > 0.0 else math.nan for x, y in ((other.force, result.force), (other.area, result.area)))
-    return {
-        "force": max(force, LEAST["force"]), "depth": max(force, LEAST["depth"]), "area": max(area, LEAST["area"]),
-        "peak": max(force + area, LEAST["peak"]),
-    }  # fmt: skip

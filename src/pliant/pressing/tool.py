@@ -16,21 +16,19 @@ from typing import Any
 import numpy as np
 
 from pliant.base import Floats, PliantError, nearest
-from pliant.contact.elastic.coarse_to_fine import levels_of
 from pliant.contact.elastic.resting_pose import rest
-from pliant.contact.elastic.result import ContactResult
 from pliant.contact.elastic.side import Side
-from pliant.contact.elastic.two_bodies import resolve
 from pliant.detect.surfels.exact import Exact
-from pliant.pressing.approach import aligned, check_depth, check_force, floor_under, tipped, touching, towards, why_apart
+from pliant.pressing.approach import aligned, check_depth, check_force, floor_under, tipped, touching, towards
 from pliant.pressing.asked import RESPONSES, Load, Pull, Softness
 from pliant.pressing.cells import Load as Along
 from pliant.pressing.cells import Unsuited, found_on, shifted
 from pliant.pressing.objects import Source, Thing, centre_of
 from pliant.pressing.on_cells import STEEP, first_normal, measured, nodes_of, on_cells, pair_of, settled
+from pliant.pressing.on_samples import contact_radius, on_samples
 from pliant.pressing.pressed import Pressed
 from pliant.pressing.relief import HOME, Heights, Pose
-from pliant.pressing.remarks import cell_remarks, counted_from, layer_remarks, sample_errors, sample_remarks
+from pliant.pressing.remarks import cell_remarks, counted_from, layer_remarks, sample_remarks
 from pliant.pressing.tangential import sheared
 
 NODES = ("auto", "cells", "samples")
@@ -237,18 +235,16 @@ class Task:
             raise PliantError("A modulus over the surface and tangential loads are solved on cells: use nodes = 'auto' or 'cells'.")
         sides = placed_sides(self)
         if softness.layer is None and softness.response in RESPONSES[1:]:
-            softness, told = self._layered(_contact_radius(softness.solid(sides), load))
+            softness, told = self._layered(contact_radius(softness.solid(sides), load))
             notes = [*notes, told]
-        first, b = softness.on(sides)
-        a, result = _pressed(first, b, load)
-        notes = [*notes, *tipped(a, load.direction), *sample_remarks(result), *layer_remarks(result, softness)]
-        gone = load.depth
-        if gone is None:
-            gone = result.depth if load.tilts else float((a.translation - first.translation) @ load.direction)
+        at = self._load_point(Pose(sides[0].rotation, sides[0].translation)) if load.tilts else None
+        found = on_samples(things, softness.on(sides), load, at)
+        result = found.result
+        notes = [*notes, *tipped(found.a, load.direction), *sample_remarks(result), *layer_remarks(result, softness)]
         if load.force is not None:
-            check_depth(gone, (things[0].extent, things[1].extent), f"force = {load.force:.4g} N presses it in by")
+            check_depth(found.depth, (things[0].extent, things[1].extent), f"force = {load.force:.4g} N presses it in by")
         pressed = Pressed(
-            things, a, b, result, load.direction, gone, "the first sample that touches", sample_errors(a, b, result), tuple(notes)
+            things, found.a, found.b, result, load.direction, found.depth, "where the first samples touch", found.errors, tuple(notes)
         )
         if load.force is None or abs(pressed.force - load.force) <= MET * load.force:
             return pressed
@@ -266,30 +262,3 @@ def placed_sides(task: Task) -> tuple[Side, Side]:
             raise PliantError("An exact shape on an exact plane has no samples: give it by name or as a file.")
         return a, floor_under(a, way)
     return touching(aligned(a, b, way) if task.align else a, b, way), b
-
-
-def _contact_radius(solid: tuple[Side, Side], load: Load) -> float:
-    """[m] of solid bodies under this load, on a coarse level if a depth is given."""
-    a, b = solid
-    if load.depth is not None:
-        found = resolve(load.deeper(a), b, level=max(levels_of(a, b) - 3, 0))
-    else:
-        assert load.force is not None
-        found = rest(a, b, load.direction, load.force)[1]
-    return max(math.sqrt(found.area / math.pi), 1e-6 * min(a.size, b.size))
-
-
-def _pressed(a: Side, b: Side, load: Load) -> tuple[Side, ContactResult]:
-    """A where it came to be, and its contact."""
-    if load.force is None:
-        a = load.deeper(a)
-        result = resolve(a, b)
-    else:
-        centre = np.zeros(3) if a.nodes is None else centre_of(a.nodes)
-        at = a.world(centre) if load.at is None else load.at + a.translation
-        a, result = rest(a, b, load.direction, load.force, tilt=load.tilts, at=at)
-    if result.status == "apart":
-        raise PliantError(why_apart(a, load.direction, result))
-    if not result.solved:
-        raise PliantError(f"The contact problem was not solved: {result.status}. Try a smaller depth, or the boussinesq response.")
-    return a, result

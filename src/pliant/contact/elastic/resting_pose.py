@@ -91,7 +91,7 @@ def rest(
             if level == coarsest and tilt:
                 raise PliantError(ROLLS)
         margin = max(MARGIN * depth, top / AT_END)
-    a, result = _matched(a, b, e, force)
+    a, result = matched(a, b, e, force)
     if tilt and not balanced(result, at, e):
         raise PliantError(ROLLS)
     return a, result
@@ -117,7 +117,7 @@ def balanced(found: ContactResult, at: Floats, e: Floats) -> bool:
     return float(np.linalg.norm(beside - (beside @ e) * e)) <= SMALL * wide
 
 
-def _matched(a: Side, b: Side, e: Floats, force: float) -> tuple[Side, ContactResult]:
+def matched(a: Side, b: Side, e: Floats, force: float) -> tuple[Side, ContactResult]:
     """A moved along the direction until the contact, solved anew with both surfaces where they came to be, carries the force along it.
 
     Without turning: what is left of the moments is that of the last stance.
