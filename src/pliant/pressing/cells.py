@@ -59,6 +59,11 @@ class Pair:
     size: float = math.inf  # [m] of the smaller object
 
     @property
+    def varies(self) -> bool:
+        """A modulus is not the same everywhere."""
+        return self.over[0] is not None or self.over[1] is not None
+
+    @property
     def straight(self) -> bool:
         """A goes along the contact normal."""
         return bool(self.direction @ self.normal > 1.0 - 1e-12)
@@ -243,7 +248,7 @@ def _solve(
     patch = Patch(grid.shape, grid.cell, pair.response, "love" if isinstance(pair.response, Boussinesq) else "gauss")
     q = np.minimum(gap, CAP * depth if total is None else float(np.min(gap)) + CAP * depth).ravel()
     operator: Patch | Part = patch
-    if pair.over != (None, None):
+    if pair.varies:
         operator = Part(patch, np.arange(patch.size), softer(pair, grid).ravel())
     begin = None if start is None else start.ravel()
     found = lcp.conjugate_gradients(operator, q, begin, tolerance, None, total)

@@ -79,7 +79,7 @@ class Thing:
             return None, NO_FACES
         fine = self.finer(mesh, self.spacing)
         made = from_mesh(fine, name=self.name)
-        return made, _between_samples(fine, made)
+        return made, between_samples(fine, made)
 
     def finer(self, mesh: Surface, spacing: float | None) -> Surface:
         """Its triangles cut until samples are so far apart [m]; the new vertices on the smooth surface."""
@@ -126,8 +126,9 @@ class Thing:
         """(3,) [m] a point that is about as far along a direction as any of it."""
         if isinstance(self.form, Exact):
             return float(np.sum(self.form.sizes)) * way
-        points = self.form.faces()[0] if isinstance(self.form, Heights) else self.form.points
-        points = points[np.unique(self.form.faces)] if isinstance(self.form, Surface) else points
+        if isinstance(self.form, Heights):
+            return float(self.form.rise.max()) * way
+        points = self.form.points[np.unique(self.form.faces)] if isinstance(self.form, Surface) else self.form.points
         return points[int(np.argmax(points @ way))]
 
     @cached_property
@@ -209,7 +210,7 @@ def area_of(surface: Surface) -> float:
     return 0.5 * float(np.sum(np.linalg.norm(np.cross(x[:, 1] - x[:, 0], x[:, 2] - x[:, 0]), axis=1)))
 
 
-def _between_samples(surface: Surface, made: PointSurface) -> Ints:
+def between_samples(surface: Surface, made: PointSurface) -> Ints:
     """The triangles with samples for corners; vertices at one place are one sample, those left out take their triangles with them."""
     far, sample = made.search.nearest(surface.points, 1)
     sample = np.where(far[:, 0] <= 1e-9 * float(np.ptp(surface.points)), sample[:, 0], -1)

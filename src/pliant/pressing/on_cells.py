@@ -9,13 +9,14 @@ from functools import cached_property
 import numpy as np
 from scipy.ndimage import binary_dilation
 
-from pliant.base import Floats, PliantError
+from pliant.base import Floats, Ints, PliantError
 from pliant.contact.elastic import lcp
 from pliant.contact.elastic.contact_stiffness import contact_stiffness
 from pliant.contact.elastic.grid_squares import Part, Patch
 from pliant.contact.elastic.lcp_load import solve_load
 from pliant.contact.elastic.response import Boussinesq
-from pliant.contact.elastic.resting_pose import ROLLS, across
+from pliant.contact.elastic.contact_nodes import DEEPEST
+from pliant.contact.elastic.resting_pose import ROLLS, across, check_load
 from pliant.contact.elastic.result import ContactResult
 from pliant.contact.elastic.side import Side
 from pliant.detect.surfels.exact import Exact
@@ -31,9 +32,12 @@ TURNED = 0.03  # [rad] by which the mean contact normal may differ from that of 
 AXES = 4  # contact normals that are tried
 SPAN = 0.25  # of the smaller object, around the first touch: where contact on cells is looked for at first, and
 WIDEST = 4.0  # times that at most
-SETTLES = 12  # turns until a free object rests
-STILL = 1e-4  # of the depth: what the last turn still moved
+SETTLES = 60  # turns until a free object rests, at most
+MOST = 0.05  # [rad] that it turns at once
+STILL = 1e-3  # of the depth: what the last turn still moved
 AS_GOOD = 0.5  # error of the surface over its difference to the rougher one: that is two to four times as far off (tests)
+COARSE = {"force": 0.25, "depth": 0.17, "area": 0.5, "peak": 1.0}  # errors over that guess: F ~ R^0.5, A ~ R, and peaks at kinks
+MANY = 4.0  # edges over the radius of the contact from which triangles do not average
 ORDER = 3.0  # error of force and depth on a grid over their change from the one before: they converge with the square of the cells
 LEAST = {"force": 0.01, "depth": 0.007, "area": 0.015, "peak": 0.02}  # what errors are told not to be below: linear theory is no better
 NODES = 3  # cells around the contact that are nodes of the result
@@ -65,7 +69,7 @@ def operator(found: Solved) -> Patch | Part:
     """The elastic matrix of all cells of a grid."""
     kind = "love" if isinstance(found.pair.response, Boussinesq) else "gauss"
     patch = Patch(found.grid.shape, found.grid.cell, found.pair.response, kind)
-    if found.pair.over == (None, None):
+    if not found.pair.varies:
         return patch
     return Part(patch, np.arange(patch.size), softer(found.pair, found.grid).ravel())
 
@@ -87,7 +91,7 @@ def on_cells(pair: Pair, load: Load, touch: Floats, spacing: float | None, fixed
 
     touch  (3,) [m] where the surfaces first touch, about
     """
-    asked = Along(load.depth, load.force)
+    asked, pair = Along(load.depth, load.force), replace(pair, normal=snapped(pair.normal, pair.direction))
     for _ in range(AXES):
         if fixed_normal:
             break
@@ -97,7 +101,7 @@ def on_cells(pair: Pair, load: Load, touch: Floats, spacing: float | None, fixed
             raise Unsuited("Nothing touches: where the objects meet, their surfaces do not face each other. Turn the direction.")
         if math.acos(min(float(mean @ pair.normal), 1.0)) < TURNED:
             break
-        pair = replace(pair, normal=mean)
+        pair = replace(pair, normal=snapped(mean, pair.direction))
     while True:
         try:
             levels = refined(pair, asked, touch, spacing)
@@ -110,6 +114,11 @@ def on_cells(pair: Pair, load: Load, touch: Floats, spacing: float | None, fixed
     if best.status not in (lcp.SOLVED, lcp.APART):
         raise PliantError(f"The contact problem was not solved: {best.status}. Try a smaller depth, or the boussinesq response.")
     return OnCells(tuple(levels), *_errors(pair, asked, levels), mean_normal(best)[1])
+
+
+def snapped(normal: Floats, direction: Floats) -> Floats:
+    """The direction itself where the normal is nearly that: then A does not go sideways over the grid."""
+    return direction if float(normal @ direction) > math.cos(TURNED) else normal
 
 
 def mean_normal(now: Solved) -> tuple[Floats, float]:
@@ -144,8 +153,18 @@ def _errors(pair: Pair, load: Along, levels: list[Solved]) -> tuple[dict[str, fl
         poorer = solved(rough, first.grid, load, first)
         made = {name: AS_GOOD * abs(poorer.numbers[name] / first.numbers[name] - 1.0) for name in cells}
         made["peak"] = max(made["peak"], made["force"] + made["depth"] + made["area"])  # a peak is at a kink of one of them
+        guess = _guess(first)
+        made = {name: max(made[name], COARSE[name] * guess) for name in cells}
     errors = {name: max(math.hypot(cells[name], made[name]), LEAST[name]) for name in cells}
     return errors | {"force" if load.depth is None else "depth": 0.0}, holds  # that was given
+
+
+def _guess(found: Solved) -> float:
+    """How far the curvature of curved triangles may be off where the contact is not much larger than they are: the square of the angle by
+    which they bend, less where many of them touch."""
+    pair, radius = found.pair, math.sqrt(found.area / math.pi)
+    bends = [r.bend(pose, found.grid, sign) for r, pose, sign in zip(pair.reliefs, pair.poses, (1, -1), strict=True)]
+    return max(min(1.0, (edge / (MANY * radius)) ** 2) * angle**2 for edge, angle in bends)
 
 
 def nodes_of(found: Solved, compliances: tuple[float, float]) -> ContactResult:
@@ -158,7 +177,7 @@ def nodes_of(found: Solved, compliances: tuple[float, float]) -> ContactResult:
     share = compliances[0] / sum(compliances)
     n = np.broadcast_to(pair.normal, points.shape)
     whole = operator(found)
-    part = Part(whole, cells) if isinstance(whole, Patch) else Part(whole.patch, cells, whole.give[cells] if whole.give is not None else None)
+    part = some_cells(whole, cells)
     none, total = np.zeros(len(cells), np.int64), float(P.sum())
     return ContactResult(
         none, none - 1, points, points - (share * u)[:, None] * n, np.array(n), np.full(len(cells), grid.cell**2), gap, P, gap + u,
@@ -179,30 +198,42 @@ def first_normal(a: Side, b: Side) -> tuple[Floats, Floats]:
 
 
 def settled(pair: Pair, force: float, at: Floats, touch: Floats) -> Pair:
-    """A turned about the point of its load [m], which goes with it, until the load is balanced."""
-    e = pair.direction
+    """A turned about the point of its load [m], which goes with it, until the load is balanced: first with all that could touch, then with
+    what is near the contact."""
+    e, near_it = pair.direction, False
     axes = across(e)
     for _ in range(SETTLES):
         rough, whole = found_on(pair, Along(None, force), touch)
-        low, high = rough.box()
-        grid = over_box(rough.grid, np.maximum(low, whole[0]), np.minimum(high, whole[1]), FIRST)
+        if near_it:
+            low, high = rough.box()
+            grid = over_box(rough.grid, np.maximum(low, whole[0]), np.minimum(high, whole[1]), FIRST)
+        else:
+            grid = pair.everything(touch, FIRST)
         a, b = rough.pair.heights(grid)
         gap = between(a, b)
-        at_now = at + rough.way * e
-        near = np.flatnonzero((gap < 2.0 * rough.depth).ravel())
+        near = np.flatnonzero((gap < (2.0 * rough.depth if near_it else DEEPEST * pair.size)).ravel())
         points = grid.points(np.where(np.isfinite(a), a, 0.0)).reshape(-1, 3)[near]
+        at_now = at + rough.way * e
         rows = np.column_stack([np.full(len(near), float(pair.normal @ e)), np.cross(points - at_now, pair.normal) @ axes.T])
         patch = operator(replace(rough, grid=grid))
-        part = Part(patch, near) if isinstance(patch, Patch) else Part(patch.patch, near, None if patch.give is None else patch.give[near])
-        found = solve_load(part, gap.ravel()[near], rows, np.array([force, 0.0, 0.0]))
-        if not found.solved or found.position is None:
-            raise PliantError(f"{ROLLS} ({found.status}, residual {found.residual:.1e})")
+        found = solve_load(some_cells(patch, near), gap.ravel()[near], rows, np.array([force, 0.0, 0.0]))
+        check_load(found, points, e, at_now, True)
+        assert found.position is not None
         turn = found.position[1:] @ axes
-        turn *= min(1.0, 0.05 / max(float(np.linalg.norm(turn)), 1e-300))
+        turn *= min(1.0, MOST / max(float(np.linalg.norm(turn)), 1e-300))
         pair = replace(pair, poses=(pair.poses[0].turned(rotation_matrix(np.degrees(turn)), at), pair.poses[1]))
-        if float(np.max(np.abs(rows[:, 1:] @ found.position[1:]))) <= STILL * rough.depth:
+        moved = float(np.max(np.abs(rows[found.contact][:, 1:] @ found.position[1:])))
+        if near_it and moved <= STILL * rough.depth:
             return pair
+        near_it = near_it or moved <= rough.depth
     raise PliantError(ROLLS)
+
+
+def some_cells(whole: Patch | Part, cells: Ints) -> Part:
+    """The elastic matrix of some cells."""
+    if isinstance(whole, Patch):
+        return Part(whole, cells)
+    return Part(whole.patch, cells, None if whole.give is None else whole.give[cells])
 
 
 def measured(pair: Pair) -> bool:

@@ -21,9 +21,9 @@ from pliant.pressing.asked import Load
 from pliant.pressing.objects import LONGEST, Thing, centre_of
 from pliant.pressing.on_cells import LEAST
 
-WANTED = 800  # samples in contact: about 16 a radius
-TOUCH = 400  # with which it ends
-ROUNDS = 4  # of finer samples, at most
+WANTED = 600  # samples in contact: about 14 a radius
+TOUCH = 300  # with which it ends
+ROUNDS = 3  # of finer samples, at most
 FINER = 6.0  # times finer at once, at most
 AROUND = 1.6  # radii of the contact, within which samples are made finer
 
@@ -45,7 +45,7 @@ def on_samples(things: tuple[Thing, Thing], sides: tuple[Side, Side], load: Load
     a, result, depth = _pressed(first, b, load, at)
     before, there = None, a
     for _ in range(ROUNDS):
-        if int(result.contact.sum()) >= TOUCH or not any(isinstance(t.form, Surface) for t in things):
+        if int(result.contact.sum()) >= TOUCH or any(thing.spacing is not None for thing in things):
             break
         finer = _finer(things, (there, b), result)
         if finer is None:

@@ -100,6 +100,10 @@ class Relief(Protocol):
         """Lowest and highest coordinates (2,) [m] along the axes of the grid."""
         ...
 
+    def bend(self, pose: Pose, grid: Grid, sign: int) -> tuple[float, float]:
+        """Mean edge [m] of the triangles above the grid, and the rms angle [rad] between normals at its ends; zero without triangles."""
+        ...
+
     @property
     def rougher(self) -> Relief | None:
         """The same from a poorer reconstruction, to tell how much it matters; None if there is nothing to reconstruct."""
@@ -150,6 +154,9 @@ class ExactRelief:
         on = (np.abs(free) < 1e-9 * radius) & (self.shape.project(place).normals @ n >= FACING)
         return _within(np.where(on, sign * ((place - flat) @ n), np.nan).reshape(grid.shape), grid)
 
+    def bend(self, pose: Pose, grid: Grid, sign: int) -> tuple[float, float]:
+        return 0.0, 0.0
+
     def values(self, pose: Pose, grid: Grid, sign: int, given: Floats) -> Floats:
         raise PliantError(f"values over the surface need a mesh or points: an exact {self.shape.kind} has no vertices that they belong to.")
 
@@ -175,24 +182,40 @@ class MeshRelief:
     def values(self, pose: Pose, grid: Grid, sign: int, given: Floats) -> Floats:
         return self._drawn(pose, grid, sign, given)[1]
 
-    def _drawn(self, pose: Pose, grid: Grid, sign: int, given: Floats | None) -> tuple[Floats, Floats]:
+    def bend(self, pose: Pose, grid: Grid, sign: int) -> tuple[float, float]:
+        faces, _ = self._seen(pose, grid, sign)
+        if len(faces) == 0:
+            return 0.0, 0.0
+        corners, back = np.unique(self.curved.corner[faces], return_inverse=True)
+        normal = self.curved.fits(corners).normal[back.reshape(-1, 3)]
+        turn = np.linalg.norm(normal - np.roll(normal, 1, axis=1), axis=2)
+        x = self.curved.surface.points[self.curved.surface.faces[faces]]
+        edge = np.linalg.norm(x - np.roll(x, 1, axis=1), axis=2)
+        return float(edge.mean()), float(np.sqrt(np.mean(turn**2)))
+
+    def _seen(self, pose: Pose, grid: Grid, sign: int) -> tuple[Ints, Floats]:
+        """Faces above the grid that face the partner, and their longest edges [m]."""
         axes, origin = _own(pose, grid)
         surface = self.curved.surface
         flat = (surface.points - origin) @ axes[:2].T - grid.corner
-        corner = flat[surface.faces]
+        corner, x = flat[surface.faces], surface.points[surface.faces]
         low, high = corner.min(axis=1), corner.max(axis=1)
-        long = np.linalg.norm(surface.points[surface.faces] - np.roll(surface.points[surface.faces], 1, axis=1), axis=2).max(axis=1)
+        long = np.linalg.norm(x - np.roll(x, 1, axis=1), axis=2).max(axis=1)
         room = 0.2 * long[:, None] + grid.cell  # a curved triangle bulges
         near = np.all((high > -room) & (low < grid.size + room), axis=1)
         if math.isfinite(grid.reach):
             near &= np.abs((surface.points - origin) @ axes[2])[surface.faces].min(axis=1) < grid.reach
-        x = surface.points[surface.faces[near]]
-        facing = np.cross(x[:, 1] - x[:, 0], x[:, 2] - x[:, 0]) @ axes[2]
-        size = np.linalg.norm(np.cross(x[:, 1] - x[:, 0], x[:, 2] - x[:, 0]), axis=1)
-        faces = np.flatnonzero(near)[sign * facing > FACING * size]
+        x = x[near]
+        across = np.cross(x[:, 1] - x[:, 0], x[:, 2] - x[:, 0])
+        faces = np.flatnonzero(near)[sign * (across @ axes[2]) > FACING * np.linalg.norm(across, axis=1)]
+        return faces, long[faces]
+
+    def _drawn(self, pose: Pose, grid: Grid, sign: int, given: Floats | None) -> tuple[Floats, Floats]:
+        (axes, origin), surface = _own(pose, grid), self.curved.surface
+        faces, long = self._seen(pose, grid, sign)
         out, held = np.full(grid.shape, -np.inf), np.full(grid.shape, np.nan)
         if len(faces):
-            parts = 2 ** np.ceil(np.log2(np.clip(long[faces] / grid.cell, 1.0, PIECES))).astype(np.int64)
+            parts = 2 ** np.ceil(np.log2(np.clip(long / grid.cell, 1.0, PIECES))).astype(np.int64)
             for count in np.unique(parts):
                 weights, pieces = lattice(int(count))
                 points = self.curved.at(faces[parts == count], weights)
@@ -229,6 +252,9 @@ class CloudRelief:
         at = [(c - low) / fewer.cell - 0.5 for c, low in zip(grid.centres, fewer.corner, strict=True)]
         return _between(coarse, *np.meshgrid(*at, indexing="ij"))
 
+    def bend(self, pose: Pose, grid: Grid, sign: int) -> tuple[float, float]:
+        return 0.0, 0.0
+
     def values(self, pose: Pose, grid: Grid, sign: int, given: Floats) -> Floats:
         sample = self._reached(pose, grid, sign)[1]
         return np.where(sample >= 0, given[sample], np.nan)
@@ -255,13 +281,18 @@ class CloudRelief:
         some = np.flatnonzero(np.isfinite(height[np.arange(len(flat)), best]))
         start, z = which[some, best[some]], height[some, best[some]]
         base = origin + flat[some] @ axes[:2]
+        fine, going = np.zeros(len(some), bool), np.arange(len(some))
         for _ in range(NEWTON):
-            foot = surface.project(base + z[:, None] * n, start=start)
-            z = z - foot.distance / np.maximum(foot.normals @ n, FACING)
-            if np.all(np.abs(foot.distance) < ARRIVED * surface.spacing[start]):
+            foot = surface.project(base[going] + z[going, None] * n, start=start[going])
+            rise = foot.normals @ n
+            z[going] -= foot.distance / np.maximum(rise, FACING)
+            ended = np.abs(foot.distance) < ARRIVED * surface.spacing[start[going]]
+            fine[going] = foot.valid & (rise > FACING) & ended
+            start[going] = foot.sample
+            going = going[~ended & (rise > 0.0)]
+            if len(going) == 0:
                 break
-        fine = foot.valid & (foot.normals @ n > FACING) & (np.abs(foot.distance) < ARRIVED * surface.spacing[start])
-        out[some[fine]], sample[some[fine]] = sign * z[fine], foot.sample[fine]
+        out[some[fine]], sample[some[fine]] = sign * z[fine], start[fine]
         return out.reshape(grid.shape), sample.reshape(grid.shape)
 
     def shadow(self, pose: Pose, grid: Grid) -> tuple[Floats, Floats]:
@@ -311,6 +342,9 @@ class Heights:
         inside = (np.abs(x) <= 0.5 * self.size[0])[:, None] & (np.abs(y) <= 0.5 * self.size[1])
         rise = float((pose.translation - grid.origin) @ grid.axes[2])
         return np.where(inside, rise + sign * found, np.nan)
+
+    def bend(self, pose: Pose, grid: Grid, sign: int) -> tuple[float, float]:
+        return 0.0, 0.0
 
     def values(self, pose: Pose, grid: Grid, sign: int, given: Floats) -> Floats:
         return Heights(np.asarray(given).reshape(self.rise.shape), self.cell).heights(HOME, replace(grid, origin=np.zeros(3)), 1)

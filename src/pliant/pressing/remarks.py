@@ -16,7 +16,7 @@ from pliant.pressing.objects import Thing
 from pliant.pressing.on_cells import OnCells
 from pliant.pressing.relief import Heights, Pose
 
-ROUGH = 0.05  # error of the force or the depth that is told as a note
+ROUGH = 0.03  # error of the force or the depth that is told as a note
 
 
 def counted_from(things: tuple[Thing, Thing], pose: Pose, way: Floats, before: float) -> str:

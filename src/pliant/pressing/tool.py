@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from pliant.base import Floats, PliantError, nearest
-from pliant.contact.elastic.resting_pose import rest
+from pliant.contact.elastic.resting_pose import rest, stable
 from pliant.contact.elastic.side import Side
 from pliant.detect.surfels.exact import Exact
 from pliant.pressing.approach import aligned, check_depth, check_force, floor_under, tipped, touching, towards
@@ -199,17 +199,20 @@ class Task:
             return (Pose(np.eye(3), np.array([0.0, 0.0, -gap])), HOME), way, np.array([0.0, 0.0, float(rise[1])])
         a, b = placed_sides(self)
         if self.load.tilts:
-            a = self._rested(a, b)
+            a = self._rested(a, b, flat)
         poses = Pose(a.rotation, a.translation), Pose(b.rotation, b.translation)
         if flat:
             return poses, way, things[0].foremost(a.rotation.T @ way) @ a.rotation.T + a.translation
         return poses, *first_normal(a, b)
 
-    def _rested(self, a: Side, b: Side) -> Side:
-        """A where it comes to rest on samples: which side it stands on, and nearly how."""
+    def _rested(self, a: Side, b: Side, flat: bool) -> Side:
+        """A on the side that it stands on: of a plane as it rolls there, of another object as it comes to rest on samples."""
         assert self.load.force is not None
+        at = self._load_point(Pose(a.rotation, a.translation))
+        if flat:
+            return stable(a, b, self.load.direction, at)[0]
         a, b = self.softness.solid((a, b)) if self.softness.layer is None else self.softness.on((a, b))
-        return rest(a, b, self.load.direction, self.load.force, tilt=True, at=self._load_point(Pose(a.rotation, a.translation)))[0]
+        return rest(a, b, self.load.direction, self.load.force, tilt=True, at=at)[0]
 
     def _load_point(self, pose: Pose) -> Floats:
         """(3,) [m] of the world where the force acts."""
