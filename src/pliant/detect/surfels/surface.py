@@ -27,6 +27,8 @@ from pliant.kernels import contiguous, use_threads
 
 NEIGHBOURS = 52  # samples within 4 spacings of a sample on a regular surface
 OPPOSED_AMONG = 8  # nearest samples among which opposed ones are looked for
+AMONG = 6  # nearest samples whose normals tell of a sharp edge
+SHARP = 0.9  # cosine, 26 degrees, between normals of neighbours across a sharp edge: four samples a radius of curvature are still smooth
 METHODS = ("mls", "aa")
 
 
@@ -99,6 +101,13 @@ class PointSurface:
     def suspect(self) -> np.ndarray:
         """(n,) whether a normal is opposed to those of most neighbours."""
         return suspects(self.normals, self.graph)
+
+    @cached_property
+    def sharp(self) -> np.ndarray:
+        """(n,) whether a sample lies on a sharp edge: its normal is a mean of two sides, far from those of its nearest neighbours."""
+        near = self.normals[self.graph[:, 1 : AMONG + 1]]
+        along = np.einsum("ij,ikj->ik", self.normals, near)
+        return np.asarray(np.min(np.where(along > OPPOSITE, along, 1.0), axis=1) < SHARP)
 
     @cached_property
     def spheres(self) -> Spheres:
