@@ -288,3 +288,21 @@ def test_cells_that_give_way_differently_stay_symmetric_and_positive():
     assert np.allclose(K, K.T) and np.linalg.eigvalsh(K).min() > 0 and np.allclose(part.diagonal, np.diag(K))
     p = rng.normal(size=20)
     assert np.allclose(part @ p, K @ p)
+
+
+def test_heights_from_a_file(tmp_path):
+    z = rough(32, 8, 1)
+    np.savetxt(tmp_path / "z.csv", 1e3 * z, delimiter=",")
+    one = pliant.press(Heights(z, 0.01), force=1e-3, young=1.0)
+    two = pliant.press(str(tmp_path / "z.csv"), force=1e-3, young=1.0, cell="1cm", unit="mm")
+    assert two.force == pytest.approx(one.force) and two.depth == pytest.approx(one.depth, rel=1e-9) and two.things[0].name == "z"
+    on = pliant.press(dict(kind="ball", radius=0.1), Heights(np.zeros((32, 32)), 0.002), depth=1e-3, poisson=POISSON)
+    assert on.force == pytest.approx(hertz(0.1, 1e-3)[0], rel=0.02)  # heights may be what is pressed upon
+    for options, why in (({"tilt": "free", "force": 1}, "straight down"), ({"direction": (1, 0, 0), "depth": 1e-4}, "straight down"),
+                         ({"nodes": "samples", "depth": 1e-4}, "cells already")):  # fmt: skip
+        with pytest.raises(PliantError, match=why):
+            pliant.press(Heights(z, 0.01), **options)
+    with pytest.raises(PliantError, match="at least 3 x 3"):
+        Heights(np.zeros((2, 2)), 0.1)
+    with pytest.raises(PliantError, match="does not exist"):
+        pliant.press(str(tmp_path / "none.csv"), force=1, cell="1cm")

@@ -1,10 +1,10 @@
 """Curved triangles: the smooth surface that a mesh stands for, with the edges that are sharp kept.
 
 Each triangle becomes a cubic patch through its corners with given normals there [Vlachos 2001]. How good that is depends on the normals:
-those weighted with areas leave 5 to 20 % of how far flat triangles are below a round surface, those of [Max 1999], exact on balls, 1 to 10 %,
-and the normal of a cubic fitted to the two rings of vertices around each corner [Cazals 2005] 0.3 to 3 %, as exact normals do. So the last
-are taken. Across an edge that bends by more than CREASE nothing is smooth: corners on its two sides have normals of their own, from the
-vertices of their own side.
+those weighted with areas leave 5 to 20 % of how far flat triangles are below a round surface, those of [Max 1999], exact on balls, 1 to
+10 %, and the normal of a cubic fitted to the two rings of vertices around each corner [Cazals 2005] 0.3 to 3 %, as exact normals do. So the
+last are taken. Across an edge that bends by more than CREASE nothing is smooth: corners on its two sides have normals of their own, from the
+vertices of their own side. So it is where a flat side of several triangles meets something much smaller, a bevel or a fillet.
 """
 
 from __future__ import annotations
@@ -23,11 +23,12 @@ from pliant.geometry.normals import face_normals
 from pliant.geometry.topology import unique_edges
 
 CREASE = 40.0  # [degree] by which triangles on the two sides of a sharp edge bend at least
+FLAT = 1.0, 2.0  # [degree] by which triangles of a flat side bend at most, and differ from their mean
+LARGE = 8.0  # times the area of what is beyond an edge: a flat side so much larger ends there
 RINGS = 2  # of vertices around a corner that normals come from
 CUBIC, QUADRATIC = 12, 6  # neighbours with which such a polynomial is fitted
 TERMS = [(t, r) for t in (1, 2, 3) for r in range(t + 1)]  # x^(t - r) y^r of a polynomial that is 0 at the origin
 MOST = 30  # nearest neighbours that are used
-TURN = 0.5  # slope by which a fitted normal may differ from the mean of its faces; more is no fit
 RIDGE = 1e-9  # of the normal equations: symmetric rings leave a cubic undetermined, which then stays zero
 
 
@@ -38,9 +39,18 @@ class Curved:
     surface: Surface
     blended: bool = False  # means of the polynomials of the corners in place of patches: less exact, and a measure of how much
 
-    @cached_property
+    @property
     def corner(self) -> Ints:
         """(m, 3) smooth corner of each corner of a face: corners of a vertex are the same if no sharp edge is between their faces."""
+        return self._joined[0]
+
+    @property
+    def sharp(self) -> np.ndarray:
+        """(m, 3) whether the edge from a corner of a face to the next is sharp: both sides end in the same curve."""
+        return self._joined[1]
+
+    @cached_property
+    def _joined(self) -> tuple[Ints, np.ndarray]:
         faces = self.surface.faces
         pairs = np.stack([faces, np.roll(faces, -1, axis=1)], axis=2).reshape(-1, 2)
         edge = unique_edges(pairs)[1]
@@ -51,11 +61,38 @@ class Curved:
         normal = face_normals(self.surface.points, faces)
         bend = np.sum(normal[one // 3] * normal[two // 3], axis=1)
         smooth = (bend > math.cos(math.radians(CREASE))) & (pairs[one, 0] == pairs[two, 1])
+        smooth &= (bend > math.cos(math.radians(FLAT[1]))) | ~_beside_flat(self.surface.points, faces, normal, one // 3, two // 3, bend)
         one, two = one[smooth], two[smooth]
         after = lambda c: c - c % 3 + (c + 1) % 3
         i, j = np.concatenate([one, after(one)]), np.concatenate([after(two), two])
         links = coo_array((np.ones(len(i), bool), (i, j)), shape=(faces.size, faces.size))
-        return connected_components(links, directed=False)[1].reshape(-1, 3)
+        found = connected_components(links, directed=False)[1]
+        joined = np.flatnonzero(count == 2)
+        one, two = order[first[joined]], order[first[joined] + 1]
+        crease = (found[one] != found[after(two)]) | (found[after(one)] != found[two])
+        sharp = np.zeros(faces.size, bool)
+        sharp[one[crease]] = sharp[two[crease]] = True
+        return found.reshape(-1, 3), sharp.reshape(-1, 3)
+
+    @cached_property
+    def _along(self) -> Floats:
+        """(v, 3) unit tangents of sharp edges at vertices where just two of them meet and go on smoothly; else zero."""
+        points, faces = self.surface.points, self.surface.faces
+        ends = np.stack([faces, np.roll(faces, -1, axis=1)], axis=2)[self.sharp]
+        ends = unique_edges(ends)[0] if len(ends) else np.zeros((0, 2), np.int64)
+        at, other = np.concatenate([ends[:, 0], ends[:, 1]]), np.concatenate([ends[:, 1], ends[:, 0]])
+        order = np.argsort(at, kind="stable")
+        at, other = at[order], other[order]
+        first = np.flatnonzero(np.diff(at, prepend=-1))
+        two = first[np.diff(np.append(first, len(at))) == 2]
+        middle, one, last = points[at[two]], points[other[two]], points[other[two + 1]] if len(two) else points[other[two]]
+        ahead, behind = last - middle, middle - one
+        straight = np.sum(ahead * behind, axis=1) / np.maximum(np.linalg.norm(ahead, axis=1) * np.linalg.norm(behind, axis=1), 1e-300)
+        out = np.zeros_like(points)
+        t = last - one
+        t /= np.maximum(np.linalg.norm(t, axis=1, keepdims=True), 1e-300)
+        out[at[two]] = np.where((straight > math.cos(math.radians(CREASE)))[:, None], t, 0.0)
+        return out
 
     @cached_property
     def vertex(self) -> Ints:
@@ -77,7 +114,7 @@ class Curved:
         near = self._near[chosen]
         for _ in range(RINGS - 1):
             near = near @ self._near
-        return fitted(self.surface.points[self.vertex], chosen, csr_array(near), self._of_faces[chosen])
+        return fitted(self.surface.points[self.vertex], chosen, csr_array(near), self._of_faces[chosen], self._spread[chosen])
 
     @cached_property
     def _of_faces(self) -> Floats:
@@ -90,13 +127,25 @@ class Curved:
             total += np.stack([np.bincount(self.corner[:, k], n[:, i], len(total)) for i in range(3)], axis=1)
         return total / np.maximum(np.linalg.norm(total, axis=1, keepdims=True), 1e-300)
 
+    @cached_property
+    def _spread(self) -> Floats:
+        """(c,) largest slope of the faces at a smooth corner against its mean normal: no fit of it is steeper."""
+        along = np.einsum("fi,fki->fk", face_normals(self.surface.points, self.surface.faces), self._of_faces[self.corner])
+        least = np.ones(len(self.vertex))
+        np.minimum.at(least, self.corner.ravel(), along.ravel())
+        return np.sqrt(np.maximum(1.0 - least**2, 0.0)) / np.maximum(least, 1e-3)
+
     def at(self, faces: Ints, weights: Floats) -> Floats:
         """(m, k, 3) [m] points of some faces at barycentric weights (k, 3), or at others in each face (m, k, 3)."""
         corners, back = np.unique(self.corner[faces], return_inverse=True)
         fits, back = self.fits(corners), back.reshape(-1, 3)
         x = self.surface.points[self.surface.faces[faces]]
         weights = np.broadcast_to(weights, (len(faces), *np.shape(weights)[-2:]))
-        return blended(x, fits, back, weights) if self.blended else patched(x, fits.normal[back], weights)
+        out = patched(x, fits.normal[back], self.sharp[faces], self._along[self.surface.faces[faces]], weights)
+        if self.blended:
+            inner = np.flatnonzero(~self.sharp[faces].any(axis=1))
+            out[inner] = blended(x[inner], fits, back[inner], weights[inner])
+        return out
 
     def on(self, corner: Ints, weight: Floats) -> Floats:
         """(n, 3) [m] points that ride on up to three vertices of a face each, as those of geometry/subdivide.py do."""
@@ -107,7 +156,8 @@ class Curved:
             return out
         used = np.where(weight[inner] > 0.0, corner[inner], -1)
         key = np.sort(used, axis=1)  # two vertices: -1 before them
-        sides = np.concatenate([np.sort(faces, axis=1), *(np.sort(np.insert(faces[:, [i, (i + 1) % 3]], 0, -1, axis=1), axis=1) for i in range(3))])
+        edges = (np.sort(np.insert(faces[:, [i, (i + 1) % 3]], 0, -1, axis=1), axis=1) for i in range(3))
+        sides = np.concatenate([np.sort(faces, axis=1), *edges])
         names, first = np.unique(sides, axis=0, return_index=True)
         _, place = np.unique(np.concatenate([names, key]), axis=0, return_inverse=True)
         row = np.full(int(place.max()) + 1, -1)
@@ -121,12 +171,36 @@ class Curved:
         return out
 
 
-def patched(x: Floats, n: Floats, weights: Floats) -> Floats:
-    """(m, k, 3) [m] cubic patches through corners x (m, 3, 3) with normals n there, at barycentric weights (m, k, 3) [Vlachos 2001]."""
-    inner = [
-        (2.0 * x[:, i] + x[:, j] - np.sum((x[:, j] - x[:, i]) * n[:, i], axis=1, keepdims=True) * n[:, i]) / 3.0
-        for i, j in ((0, 1), (1, 0), (1, 2), (2, 1), (2, 0), (0, 2))
-    ]
+def _beside_flat(points: Floats, faces: Ints, normal: Floats, one: Ints, two: Ints, bend: Floats) -> np.ndarray:
+    """(e,) whether one of the faces at an edge belongs to a flat side much larger than what is beyond the edge: a bevel or the beginning
+    of a fillet, with which a flat side does not bend."""
+    flat = bend > math.cos(math.radians(FLAT[0]))
+    links = coo_array((np.ones(np.count_nonzero(flat), bool), (one[flat], two[flat])), shape=(len(faces), len(faces)))
+    part = connected_components(links, directed=False)[1]
+    x = points[faces]
+    area = 0.5 * np.linalg.norm(np.cross(x[:, 1] - x[:, 0], x[:, 2] - x[:, 0]), axis=1)
+    total = np.bincount(part, area)
+    mean = np.stack([np.bincount(part, area * normal[:, i]) for i in range(3)], axis=1)
+    mean /= np.maximum(np.linalg.norm(mean, axis=1, keepdims=True), 1e-300)
+    least = np.ones(len(total))
+    np.minimum.at(least, part, np.sum(normal * mean[part], axis=1))
+    plane = (least > math.cos(math.radians(FLAT[1]))) & (np.bincount(part) > 1)
+    side = np.where(plane[part], total[part], 0.0)  # 0: no flat side, but part of a round surface
+    small = np.where(plane[part], total[part], area)
+    return (side[one] > LARGE * small[two]) | (side[two] > LARGE * small[one])
+
+
+def patched(x: Floats, n: Floats, sharp: np.ndarray, along: Floats, weights: Floats) -> Floats:
+    """(m, k, 3) [m] cubic patches through corners x (m, 3, 3) with normals n there, at barycentric weights (m, k, 3) [Vlachos 2001].
+
+    sharp  (m, 3) edges that begin and end along their own tangents `along` (m, 3, 3), straight where these are zero
+    """
+    inner = []
+    for i, j, edge in ((0, 1, 0), (1, 0, 0), (1, 2, 1), (2, 1, 1), (2, 0, 2), (0, 2, 2)):
+        d, t = x[:, j] - x[:, i], along[:, i]
+        across = np.sum(d * n[:, i], axis=1, keepdims=True) * n[:, i]
+        bent = np.where(np.any(t != 0.0, axis=1, keepdims=True), np.sum(d * t, axis=1, keepdims=True) * t, d)
+        inner.append(x[:, i] + np.where(sharp[:, edge, None], bent, d - across) / 3.0)
     middle = sum(inner) / 4.0 - x.mean(axis=1) / 2.0
     a, b, c = np.moveaxis(weights, 2, 0)
     shape = np.stack(
@@ -175,10 +249,11 @@ def lattice(parts: int) -> tuple[Floats, Ints]:
     return weights, np.concatenate([one, two])
 
 
-def fitted(points: Floats, chosen: Ints, near: csr_array, mean: Floats) -> Fits:
+def fitted(points: Floats, chosen: Ints, near: csr_array, mean: Floats, most: Floats) -> Fits:
     """Polynomials through some points, least squares at their neighbours; planes across `mean` where there are too few.
 
     near  rows of neighbours, themselves among them
+    most  (n,) slope against `mean` beyond which a fit is none: neighbours in a line determine no plane
     """
     row = np.repeat(np.arange(len(chosen)), np.diff(near.indptr))
     other = near.indices != chosen[row]
@@ -204,7 +279,7 @@ def fitted(points: Floats, chosen: Ints, near: csr_array, mean: Floats) -> Fits:
             matrix += (RIDGE * np.trace(matrix, axis1=1, axis2=2))[:, None, None] * np.eye(number)
             found = np.linalg.solve(matrix, np.einsum("nki,nk,nk->ni", M, weight[can], z[can])[..., None])[..., 0]
             found /= size[can, None] ** np.array([t for t, _ in TERMS[:number]])
-            sane = np.hypot(found[:, 0], found[:, 1]) < TURN
+            sane = np.hypot(found[:, 0], found[:, 1]) <= most[can]
             slope[np.flatnonzero(can)[sane], :number] = found[sane]
     normal -= slope[:, :1] * axes[:, 0] + slope[:, 1:2] * axes[:, 1]
     return Fits(axes, slope, normal / np.linalg.norm(normal, axis=1, keepdims=True))

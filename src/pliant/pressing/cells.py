@@ -162,8 +162,9 @@ class Solved:
         """Cells at the rim of the grid touch, and the surfaces go on beyond."""
         c, grid = self.contact, self.grid
         low, high = grid.corner, grid.corner + grid.size
-        ends = ((c[0], low[0] > whole[0][0]), (c[-1], high[0] < whole[1][0]), (c[:, 0], low[1] > whole[0][1]), (c[:, -1], high[1] < whole[1][1]))
-        return any(bool(line.any()) and beyond for line, beyond in ends)
+        before, beyond = low > whole[0], high < whole[1]
+        ends = ((c[0], before[0]), (c[-1], beyond[0]), (c[:, 0], before[1]), (c[:, -1], beyond[1]))
+        return any(bool(line.any() and more) for line, more in ends)
 
 
 def over_box(grid: Grid, low: Floats, high: Floats, cells: int) -> Grid:

@@ -30,6 +30,7 @@ from pliant.geometry.units import UNITS, units_asked
 from pliant.pressing import quantities
 from pliant.pressing.relief import CloudRelief, ExactRelief, Heights, MeshRelief, Relief
 
+TABLES = (".csv", ".txt", ".npy")  # files that may hold heights
 NO_FACES = np.zeros((0, 3), np.int64)
 ENOUGH = 8000  # vertices with which a mesh is sampled as it is; below, its triangles are cut
 SAMPLES = 20000  # then, about
@@ -150,6 +151,7 @@ class Source:
     size: float | str | None = None  # [m] largest extent of what a file holds, instead of a unit
     crop: str | None = None  # the part that is used
     spacing: float | str | None = None  # [m] of samples on the faces of a mesh
+    cell: float | str | None = None  # [m] of heights in rows and columns, if that is what a file or an array holds
 
     def thing(self) -> Thing:
         what, spacing = self.what, None if self.spacing is None else quantities.length("spacing", self.spacing)
@@ -163,6 +165,8 @@ class Source:
             return Thing("plane", Exact("plane"))
         if isinstance(what, str) and what in SHAPES and not Path(what).exists():
             what = {"kind": what}
+        if self.cell is not None and (isinstance(what, np.ndarray) or str(what).endswith(TABLES)):
+            return self._heights(quantities.length("cell", self.cell))
         if isinstance(what, str | Path):
             size = None if self.size is None else quantities.length("size", self.size)
             mesh = read(what, unit=self.unit, up=self.up, size=size)
@@ -181,6 +185,22 @@ class Source:
         if isinstance(what, np.ndarray):
             return self._made("points", self._part(PointCloud(what)), spacing)
         raise PliantError(f"{type(what).__name__} cannot be pressed: give a file, the name of a shape, a mesh, points or 'plane'.")
+
+    def _heights(self, cell: float) -> Thing:
+        """Heights in rows and columns."""
+        values, name = self.what, "heights"
+        if not isinstance(values, np.ndarray):
+            path = Path(values)
+            if not path.exists():
+                raise PliantError(f"{path} does not exist: with `cell`, it needs a file with rows of heights.")
+            try:
+                values = np.load(path) if path.suffix == ".npy" else np.loadtxt(path, delimiter="," if path.suffix == ".csv" else None)
+            except ValueError as error:
+                raise PliantError(f"{path} is not a table of numbers ({error}).") from None
+            name = path.stem
+        if self.unit not in UNITS:
+            raise PliantError(f"unit = '{self.unit}' is not known: write one of {', '.join(UNITS)}.")
+        return Thing(name, Heights(UNITS[self.unit] * np.asarray(values, dtype=np.float64), cell))
 
     def _part(self, mesh: Surface | TetMesh | PointCloud) -> Surface | TetMesh | PointCloud:
         return mesh if self.crop is None else cropped(mesh, self.crop)

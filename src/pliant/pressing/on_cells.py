@@ -11,18 +11,18 @@ from scipy.ndimage import binary_dilation
 
 from pliant.base import Floats, Ints, PliantError
 from pliant.contact.elastic import lcp
+from pliant.contact.elastic.contact_nodes import DEEPEST
 from pliant.contact.elastic.contact_stiffness import contact_stiffness
 from pliant.contact.elastic.grid_squares import Part, Patch
 from pliant.contact.elastic.lcp_load import solve_load
 from pliant.contact.elastic.response import Boussinesq
-from pliant.contact.elastic.contact_nodes import DEEPEST
 from pliant.contact.elastic.resting_pose import ROLLS, across, check_load
 from pliant.contact.elastic.result import ContactResult
 from pliant.contact.elastic.side import Side
 from pliant.detect.surfels.exact import Exact
 from pliant.geometry.units import rotation_matrix
 from pliant.pressing.asked import Load, Softness
-from pliant.pressing.cells import FIRST, Pair, Solved, Unsuited, Wide, between, found_on, over_box, refined, solved, softer
+from pliant.pressing.cells import FIRST, Pair, Solved, Unsuited, Wide, between, found_on, over_box, refined, softer, solved
 from pliant.pressing.cells import Load as Along
 from pliant.pressing.objects import Thing
 from pliant.pressing.relief import Heights, Pose
@@ -129,7 +129,7 @@ def mean_normal(now: Solved) -> tuple[Floats, float]:
     slope = np.zeros((2, *grid.shape))
     for z, share in zip((now.a, now.b), shares, strict=True):
         if share > 0.0:
-            slope += share * np.stack(np.gradient(z, grid.cell))
+            slope += share * np.array(np.gradient(z, grid.cell))
     use = now.contact & np.all(np.isfinite(slope), axis=0)
     if not use.any():
         return pair.normal, 0.0

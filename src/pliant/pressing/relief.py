@@ -245,7 +245,7 @@ class CloudRelief:
         """Where cells are finer than the surface can vary, from cells that are not, by cubics between them."""
         times = FINE * float(np.median(self.surface.spacing)) / grid.cell
         fewer = replace(grid, corner=grid.corner - times * grid.cell, cell=times * grid.cell,
-                        shape=tuple(int(n / times) + 4 for n in grid.shape))  # fmt: skip
+                        shape=(int(grid.shape[0] / times) + 4, int(grid.shape[1] / times) + 4))  # fmt: skip
         if times < 2.0 or fewer.shape[0] * fewer.shape[1] > grid.shape[0] * grid.shape[1]:
             return self._reached(pose, grid, sign)[0]
         coarse = self._reached(pose, fewer, sign)[0]

@@ -2,9 +2,9 @@
 
 Where normal and tangential displacements do not act on each other, the shear traction of any contact under a growing tangential load is
 that of full sliding less that of a smaller contact, q = mu (p - p*), where p* is the pressure under the load N - Q/mu: its contact is what
-sticks [Ciavarella 1998; Jaeger 1998]. So it costs one more normal contact. The displacement is mu times the difference of the depths, times how much more
-a half-space gives way sideways than downwards, (2 - nu)/(2 (1 - nu)). Exact for rollers and, but for the small traction across the load,
-for ellipses of contact; and for bodies of equal material, or one of which is rigid and the other incompressible.
+sticks [Ciavarella 1998; Jaeger 1998]. So it costs one more normal contact. The displacement is mu times the difference of the depths,
+times how much more a half-space gives way sideways than downwards, (2 - nu)/(2 (1 - nu)). Exact for rollers and, but for the small traction
+across the load, for ellipses of contact; and for bodies of equal material, or one of which is rigid and the other incompressible.
 """
 
 from __future__ import annotations

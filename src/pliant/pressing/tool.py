@@ -61,6 +61,7 @@ def press(
     align: bool = False,
     crop: str | None = None,
     crop_b: str | None = None,
+    cell: float | str | None = None,
     tangential: float | str | None = None,
     along: Any = (1.0, 0.0, 0.0),
     friction: float | None = None,
@@ -88,6 +89,7 @@ def press(
     align        move A across the direction until its middle is in line with that of B
     crop         the part of A that is used, such as "z<50mm,x>-2cm", in metres with z up if no unit is given
     crop_b       the part of B that is used
+    cell         [m] or "1um": files (.csv, .txt, .npy) and arrays hold heights in rows, in cells of this size, towards the partner
     tangential   [N] or "20N": a load across the contact, carried by friction, in the direction `along`
     friction     its coefficient
     nodes        cells (of a grid across the contact normal), samples (of the surfaces themselves), auto: cells where contact is nearly flat
@@ -96,7 +98,8 @@ def press(
         raise PliantError(f"nodes = '{nodes}': {nearest(nodes, NODES)}")
     load, pull = Load.read(depth, force, direction, tilt, at), Pull.read(tangential, along, friction)
     unit_b, size_b = (unit, size) if unit_b is None and size_b is None else (unit_b or unit, size_b)
-    one, two = Source(a, unit, up, size, crop, spacing).thing(), Source(b, unit_b, up_b or up, size_b, crop_b, spacing).thing()
+    one = Source(a, unit, up, size, crop, spacing, cell).thing()
+    two = Source(b, unit_b, up_b or up, size_b, crop_b, spacing, cell).thing()
     softness = Softness.read(response, layer, ((young, poisson), (young_b, poisson_b)))
     return Task((one, two), load, softness, pull, align, nodes).done()
 
@@ -177,7 +180,8 @@ class Task:
             check_depth(best.depth, (things[0].extent, things[1].extent), f"force = {load.force:.4g} N presses it in by")
         c = tuple(0.0 if c is None else c for c in softness.compliances)
         a, b = softness.on((things[0].side, things[1].side))
-        a, b = (replace(side, rotation=pose.rotation, translation=pose.translation) for side, pose in zip((a, b), best.pair.poses, strict=True))
+        placed = zip((a, b), best.pair.poses, strict=True)
+        a, b = (replace(side, rotation=pose.rotation, translation=pose.translation) for side, pose in placed)
         result = nodes_of(best, (c[0], c[1]))
         notes += [*tipped(a, way), *cell_remarks(things, found), *layer_remarks(result, softness)]
         sheared_by = None if self.pull is None else sheared(best, self.pull, softness)
@@ -251,8 +255,8 @@ class Task:
         )
         if load.force is None or abs(pressed.force - load.force) <= MET * load.force:
             return pressed
-        missed = 100.0 * (pressed.force / load.force - 1.0)
-        return replace(pressed, notes=(f"the force misses what was asked for by {missed:+.1f} %: samples that meet late make it jump", *notes))
+        missed = f"{100.0 * (pressed.force / load.force - 1.0):+.1f} %"
+        return replace(pressed, notes=(f"the force misses what was asked for by {missed}: samples that meet late make it jump", *notes))
 
 
 def placed_sides(task: Task) -> tuple[Side, Side]:

@@ -25,8 +25,8 @@ from pliant.contact.elastic.gaussian_blobs import blobs, displacement
 from pliant.contact.elastic.operators import Operator
 from pliant.contact.elastic.response import Response, Sum
 from pliant.contact.elastic.side import Side
-from pliant.detect.surfels.answers import Projection
 from pliant.detect.surfels.active import Active, active_against_exact, active_samples
+from pliant.detect.surfels.answers import Projection
 from pliant.detect.surfels.exact import Exact
 from pliant.detect.surfels.surface import PointSurface
 

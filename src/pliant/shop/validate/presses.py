@@ -87,7 +87,9 @@ def press_punch(method: str, quick: bool) -> list[Check]:
     a, depth = 0.025, 1e-4
     punch, expected = dict(kind="cylinder", radius=a, height=0.02), {"force": 2.0 * a * MODULUS * depth, "area": math.pi * a * a}
     checks = []
-    for name, soft in {"rigid on soft": dict(young=None, young_b=1e6, poisson_b=POISSON), "soft on rigid": dict(poisson=POISSON)}.items():
+    below: dict[str, Any] = dict(young=None, young_b=1e6, poisson_b=POISSON)
+    ways: dict[str, dict[str, Any]] = {"rigid on soft": below, "soft on rigid": dict(poisson=POISSON)}
+    for name, soft in ways.items():
         for nodes in ("cells", "samples"):
             found = press(punch, depth=depth, nodes=nodes, spacing=None if nodes == "cells" else 6e-4, **soft)
             checks += checks_of(f"{name}, {nodes}", found, expected)
