@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-from scipy.ndimage import binary_dilation
+from scipy.ndimage import binary_dilation, gaussian_filter
 
 from pliant.base import Floats, Ints, PliantError
 from pliant.contact.elastic import lcp
@@ -37,6 +37,7 @@ MOST = 0.05  # [rad] that it turns at once
 STILL = 1e-3  # of the depth: what the last turn still moved
 AS_GOOD = 0.5  # error of the surface over its difference to the rougher one: that is two to four times as far off (tests)
 COARSE = {"force": 0.25, "depth": 0.17, "area": 0.5, "peak": 1.0}  # errors over that guess: F ~ R^0.5, A ~ R, and peaks at kinks
+BLUR = 0.25  # edges of triangles, or radii of the contact, over which a peak is blurred to see whether it is at a kink
 MANY = 4.0  # edges over the radius of the contact from which triangles do not average
 ORDER = 3.0  # error of force and depth on a grid over their change from the one before: they converge with the square of the cells
 LEAST = {"force": 0.01, "depth": 0.007, "area": 0.015, "peak": 0.02}  # what errors are told not to be below: linear theory is no better
@@ -155,6 +156,7 @@ def _errors(pair: Pair, load: Along, levels: list[Solved]) -> tuple[dict[str, fl
         made["peak"] = max(made["peak"], made["force"] + made["depth"] + made["area"])  # a peak is at a kink of one of them
         guess = _guess(first)
         made = {name: max(made[name], COARSE[name] * guess) for name in cells}
+        made["peak"] = max(made["peak"], AS_GOOD * _kinked(best))
     errors = {name: max(math.hypot(cells[name], made[name]), LEAST[name]) for name in cells}
     return errors | {"force" if load.depth is None else "depth": 0.0}, holds  # that was given
 
@@ -165,6 +167,18 @@ def _guess(found: Solved) -> float:
     pair, radius = found.pair, math.sqrt(found.area / math.pi)
     bends = [r.bend(pose, found.grid, sign) for r, pose, sign in zip(pair.reliefs, pair.poses, (1, -1), strict=True)]
     return max(min(1.0, (edge / (MANY * radius)) ** 2) * angle**2 for edge, angle in bends)
+
+
+def _kinked(found: Solved) -> float:
+    """How much of the peak is at kinks between curved triangles: what is lost of it when blurred over a quarter of their edges, less what
+    a round peak loses."""
+    pair, radius = found.pair, math.sqrt(found.area / math.pi)
+    edge = max(r.bend(pose, found.grid, sign)[0] for r, pose, sign in zip(pair.reliefs, pair.poses, (1, -1), strict=True))
+    wide = BLUR * min(edge, radius)
+    if not wide > found.grid.cell:
+        return 0.0
+    left = float(gaussian_filter(found.P, wide / found.grid.cell, mode="constant").max() / found.P.max())
+    return max(1.0 - left - (wide / radius) ** 2, 0.0)
 
 
 def nodes_of(found: Solved, compliances: tuple[float, float]) -> ContactResult:

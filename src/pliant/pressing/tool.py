@@ -179,6 +179,7 @@ class Task:
         if load.force is not None:
             check_depth(best.depth, (things[0].extent, things[1].extent), f"force = {load.force:.4g} N presses it in by")
         c = tuple(0.0 if c is None else c for c in softness.compliances)
+        things = replace(things[0], spacing=None), replace(things[1], spacing=None)  # samples to look at need not be as fine as cells
         a, b = softness.on((things[0].side, things[1].side))
         placed = zip((a, b), best.pair.poses, strict=True)
         a, b = (replace(side, rotation=pose.rotation, translation=pose.translation) for side, pose in placed)
