@@ -2,9 +2,9 @@
 
 Each triangle becomes a cubic patch through its corners with given normals there [Vlachos 2001]. How good that is depends on the normals:
 those weighted with areas leave 5 to 20 % of how far flat triangles are below a round surface, those of [Max 1999], exact on balls, 1 to
-10 %, and the normal of a cubic fitted to the two rings of vertices around each corner [Cazals 2005] 0.3 to 3 %, as exact normals do. So the
-last are taken. Across an edge that bends by more than CREASE nothing is smooth: corners on its two sides have normals of their own, from the
-vertices of their own side. So it is where a flat side of several triangles meets something much smaller, a bevel or a fillet.
+10 %, and the normal of a cubic fitted to the two rings of vertices around each corner [Cazals 2005] 0.3 to 3 %, as exact normals do. So
+the last are taken. Across an edge that bends by more than CREASE nothing is smooth: corners on its two sides have normals of their own,
+from the vertices of their own side. So it is where a flat side of several triangles meets something much smaller, a bevel or a fillet.
 """
 
 from __future__ import annotations
@@ -89,8 +89,7 @@ class Curved:
         ahead, behind = last - middle, middle - one
         straight = np.sum(ahead * behind, axis=1) / np.maximum(np.linalg.norm(ahead, axis=1) * np.linalg.norm(behind, axis=1), 1e-300)
         out = np.zeros_like(points)
-        t = last - one
-        t /= np.maximum(np.linalg.norm(t, axis=1, keepdims=True), 1e-300)
+        t = (last - one) / np.maximum(np.linalg.norm(last - one, axis=1, keepdims=True), 1e-300)
         out[at[two]] = np.where((straight > math.cos(math.radians(CREASE)))[:, None], t, 0.0)
         return out
 
@@ -180,8 +179,8 @@ def _beside_flat(points: Floats, faces: Ints, normal: Floats, one: Ints, two: In
     x = points[faces]
     area = 0.5 * np.linalg.norm(np.cross(x[:, 1] - x[:, 0], x[:, 2] - x[:, 0]), axis=1)
     total = np.bincount(part, area)
-    mean = np.stack([np.bincount(part, area * normal[:, i]) for i in range(3)], axis=1)
-    mean /= np.maximum(np.linalg.norm(mean, axis=1, keepdims=True), 1e-300)
+    mean = np.stack([np.bincount(part, area * normal[:, i]).astype(np.float64) for i in range(3)], axis=1)
+    mean = mean / np.maximum(np.linalg.norm(mean, axis=1, keepdims=True), 1e-300)
     least = np.ones(len(total))
     np.minimum.at(least, part, np.sum(normal * mean[part], axis=1))
     plane = (least > math.cos(math.radians(FLAT[1]))) & (np.bincount(part) > 1)
@@ -278,7 +277,7 @@ def fitted(points: Floats, chosen: Ints, near: csr_array, mean: Floats, most: Fl
             matrix = np.einsum("nki,nk,nkj->nij", M, weight[can], M)
             matrix += (RIDGE * np.trace(matrix, axis1=1, axis2=2))[:, None, None] * np.eye(number)
             found = np.linalg.solve(matrix, np.einsum("nki,nk,nk->ni", M, weight[can], z[can])[..., None])[..., 0]
-            found /= size[can, None] ** np.array([t for t, _ in TERMS[:number]])
+            found = found / size[can, None] ** np.array([t for t, _ in TERMS[:number]])
             sane = np.hypot(found[:, 0], found[:, 1]) <= most[can]
             slope[np.flatnonzero(can)[sane], :number] = found[sane]
     normal -= slope[:, :1] * axes[:, 0] + slope[:, 1:2] * axes[:, 1]

@@ -155,7 +155,7 @@ class Solved:
 
     def box(self) -> tuple[Floats, Floats]:
         """Where the contact is, with room around it [m]."""
-        i, j = np.nonzero(self.contact)
+        i, j = np.nonzero(self.contact if self.contact.any() else self.gap <= self.gap.min())  # cells may be too coarse to touch
         return roomy(self.grid, np.array([i.min(), j.min()]), np.array([i.max() + 1, j.max() + 1]))
 
     def at_rim(self, whole: tuple[Floats, Floats]) -> bool:

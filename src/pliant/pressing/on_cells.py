@@ -114,6 +114,8 @@ def on_cells(pair: Pair, load: Load, touch: Floats, spacing: float | None, fixed
     best = levels[-1]
     if best.status not in (lcp.SOLVED, lcp.APART):
         raise PliantError(f"The contact problem was not solved: {best.status}. Try a smaller depth, or the boussinesq response.")
+    if not best.contact.any():
+        raise Unsuited("Nothing touches at this depth.")
     return OnCells(tuple(levels), *_errors(pair, asked, levels), mean_normal(best)[1])
 
 

@@ -15,7 +15,6 @@ from pliant.contact.elastic.contact_stiffness import contact_stiffness
 from pliant.contact.elastic.operators import Operator
 from pliant.contact.elastic.pressure import pressure
 
-AMONG = 0.45  # of what carries around a merged node in contact: at the rim half as much does
 FEW = 40  # nodes in contact, about 3.6 a radius: below, forces are 5 to 20 % off
 
 
@@ -85,7 +84,7 @@ class ContactResult:
         """[m^2] of the nodes in contact; of merged nodes those among them, because others at their place may carry their force."""
         if self.mode == "merged" and self.contact.any():
             carrying = pressure(self.points, self.areas, self.areas * self.contact)  # part of the area around each node that carries
-            return float(np.sum(self.areas[carrying > AMONG * np.median(carrying[self.contact])]))
+            return float(np.sum(self.areas[carrying > 0.5 * np.median(carrying[self.contact])]))  # at the rim half as much does
         return float(np.sum(self.areas[self.contact]))
 
     @property

@@ -14,6 +14,7 @@ import numpy as np
 from pliant.base import Floats, Ints, PliantError
 from pliant.detect.hash_grid import HashGrid, as_queries
 from pliant.detect.penetration import ACROSS
+from pliant.detect.sharp_edges import SHARP
 from pliant.detect.surfels.answers import MEDIAL, Projection
 from pliant.detect.surfels.clean import LEAST
 from pliant.detect.surfels.clusters import Level, Spheres, level_of
@@ -28,7 +29,6 @@ from pliant.kernels import contiguous, use_threads
 NEIGHBOURS = 52  # samples within 4 spacings of a sample on a regular surface
 OPPOSED_AMONG = 8  # nearest samples among which opposed ones are looked for
 AMONG = 6  # nearest samples whose normals tell of a sharp edge
-SHARP = 0.9  # cosine, 26 degrees, between normals of neighbours across a sharp edge: four samples a radius of curvature are still smooth
 METHODS = ("mls", "aa")
 
 
@@ -104,10 +104,11 @@ class PointSurface:
 
     @cached_property
     def sharp(self) -> np.ndarray:
-        """(n,) whether a sample lies on a sharp edge: its normal is a mean of two sides, far from those of its nearest neighbours."""
+        """(n,) whether a sample lies on a sharp edge: its normal is a mean of two sides, 30 degrees from one of its nearest neighbours',
+        twice what makes an edge of faces: on a ball with four samples a radius they are 14 apart."""
         near = self.normals[self.graph[:, 1 : AMONG + 1]]
         along = np.einsum("ij,ikj->ik", self.normals, near)
-        return np.asarray(np.min(np.where(along > OPPOSITE, along, 1.0), axis=1) < SHARP)
+        return np.asarray(np.min(np.where(along > OPPOSITE, along, 1.0), axis=1) < 2.0 * SHARP**2 - 1.0)
 
     @cached_property
     def spheres(self) -> Spheres:

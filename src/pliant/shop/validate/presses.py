@@ -119,7 +119,7 @@ def rough(n: int, cells: int, seed: int) -> Floats:
     return np.asarray(1e-3 * z / z.std())
 
 
-@problem("press-rough", "[Polonsky 1999]; tamaas 2.9", methods=STATIC)
+@problem("press-rough", "theory/validation-problems 35; [Polonsky 1999]", methods=STATIC)
 def press_rough(method: str, quick: bool) -> list[Check]:
     """`press` of rough heights under a load: area, peak and depth against tamaas, with 8 and 4 cells in the shortest wave."""
     checks = []
@@ -134,7 +134,7 @@ def press_rough(method: str, quick: bool) -> list[Check]:
     return checks
 
 
-@problem("press-friction", "theory/quasi-rigid 14; [Cattaneo 1938]; [Mindlin 1949]", methods=STATIC)
+@problem("press-friction", "theory/validation-problems 35; [Cattaneo 1938]; [Mindlin 1949]", methods=STATIC)
 def press_friction(method: str, quick: bool) -> list[Check]:
     """`press` of a ball with a tangential load: the radius that sticks, a (1 - Q/mu P)^(1/3), and how far it gives way."""
     radius, force, friction, checks = 0.1, 10.0, 0.5, []
