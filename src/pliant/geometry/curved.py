@@ -281,7 +281,7 @@ def fitted(points: Floats, chosen: Ints, near: csr_array, mean: Floats, most: Fl
             sane = np.hypot(found[:, 0], found[:, 1]) <= most[can]
             slope[np.flatnonzero(can)[sane], :number] = found[sane]
     normal -= slope[:, :1] * axes[:, 0] + slope[:, 1:2] * axes[:, 1]
-    return Fits(axes, slope, normal / np.linalg.norm(normal, axis=1, keepdims=True))
+    return Fits(axes, slope, normal / np.maximum(np.linalg.norm(normal, axis=1, keepdims=True), 1e-300))
 
 
 def _across(n: Floats) -> tuple[Floats, Floats]:

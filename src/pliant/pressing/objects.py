@@ -111,6 +111,12 @@ class Thing:
         assert self.samples is not None
         return Side(self.samples)
 
+    @cached_property
+    def centre(self) -> Floats:
+        """(3,) [m] of its volume, by samples of usual size; the origin of an exact shape without a mesh."""
+        samples = (self if self.spacing is None else replace(self, spacing=None)).samples
+        return np.zeros(3) if samples is None else centre_of(samples)
+
     def taken(self, values: Floats) -> Floats:
         """Values given for each vertex of a file, of the vertices or samples that are used."""
         if isinstance(self.form, Heights):

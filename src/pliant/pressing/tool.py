@@ -23,7 +23,7 @@ from pliant.pressing.approach import aligned, check_depth, check_force, floor_un
 from pliant.pressing.asked import RESPONSES, Load, Pull, Softness
 from pliant.pressing.cells import Load as Along
 from pliant.pressing.cells import Unsuited, found_on, shifted
-from pliant.pressing.objects import Source, Thing, centre_of
+from pliant.pressing.objects import Source, Thing
 from pliant.pressing.on_cells import STEEP, first_normal, measured, nodes_of, on_cells, pair_of, settled
 from pliant.pressing.on_samples import contact_radius, on_samples
 from pliant.pressing.pressed import Pressed
@@ -224,8 +224,7 @@ class Task:
         if self.load.at is not None:
             own = self.load.at
         else:
-            samples = self.things[0].samples
-            own = np.zeros(3) if samples is None else centre_of(samples)
+            own = self.things[0].centre
         return pose.rotation @ own + pose.translation
 
     def _layered(self, radius: float) -> tuple[Softness, str]:
