@@ -113,7 +113,7 @@ def on_cells(pair: Pair, load: Load, touch: Floats, spacing: float | None, fixed
             pair = replace(pair, span=2.0 * pair.span)
     best = levels[-1]
     if best.status not in (lcp.SOLVED, lcp.APART):
-        raise PliantError(f"The contact problem was not solved: {best.status}. Try a smaller depth, or the boussinesq response.")
+        raise Unsuited(f"The contact problem was not solved on cells: {best.status}. Try a smaller depth, or nodes = 'samples'.")
     if not best.contact.any():
         raise Unsuited("Nothing touches at this depth.")
     return OnCells(tuple(levels), *_errors(pair, asked, levels), mean_normal(best)[1])

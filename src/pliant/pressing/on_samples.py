@@ -13,6 +13,7 @@ from pliant.contact.elastic.resting_pose import matched, rest
 from pliant.contact.elastic.result import ContactResult
 from pliant.contact.elastic.side import Side
 from pliant.contact.elastic.two_bodies import resolve
+from pliant.detect.surfels.exact import Exact
 from pliant.detect.surfels.make import from_mesh
 from pliant.geometry.mesh import Surface
 from pliant.geometry.subdivide import subdivided
@@ -52,8 +53,7 @@ def on_samples(things: tuple[Thing, Thing], sides: tuple[Side, Side], load: Load
             break
         before = result
         if load.depth is not None:
-            start = touching(finer[0], finer[1], load.direction)
-            there = load.deeper(start)
+            there = load.deeper(_touching(finer[0], finer[1], load.direction))
             result, depth = resolve(there, finer[1]), load.depth
         else:
             assert load.force is not None
@@ -64,6 +64,13 @@ def on_samples(things: tuple[Thing, Thing], sides: tuple[Side, Side], load: Load
     if before is None and levels_of(a, b) > 1:
         before = resolve(a, b, level=1)
     return OnSamples(placed, b, result, depth, _errors(before, result) | {"force" if load.depth is None else "depth": 0.0})
+
+
+def _touching(a: Side, b: Side, way: Floats) -> Side:
+    """A where its samples first touch B."""
+    if isinstance(b.shape, Exact) and b.shape.kind == "plane" and a.nodes is not None:
+        return a.moved(np.eye(3), np.zeros(3), float(b.translation @ way - np.max(a.world(a.nodes.points) @ way)) * way)
+    return touching(a, b, way)
 
 
 def _finer(things: tuple[Thing, Thing], sides: tuple[Side, Side], result: ContactResult) -> tuple[Side, Side] | None:
