@@ -28,7 +28,7 @@ from pliant.kernels import contiguous, use_threads
 
 NEIGHBOURS = 52  # samples within 4 spacings of a sample on a regular surface
 OPPOSED_AMONG = 8  # nearest samples among which opposed ones are looked for
-AMONG = 6  # nearest samples whose normals tell of a sharp edge
+AMONG = 12  # nearest samples whose normals tell of a sharp edge
 METHODS = ("mls", "aa")
 
 
@@ -104,11 +104,18 @@ class PointSurface:
 
     @cached_property
     def sharp(self) -> np.ndarray:
-        """(n,) whether a sample lies on a sharp edge: its normal is a mean of two sides, 30 degrees from one of its nearest neighbours',
-        twice what makes an edge of faces: on a ball with four samples a radius they are 14 apart."""
-        near = self.normals[self.graph[:, 1 : AMONG + 1]]
-        along = np.einsum("ij,ikj->ik", self.normals, near)
-        return np.asarray(np.min(np.where(along > OPPOSITE, along, 1.0), axis=1) < 2.0 * SHARP**2 - 1.0)
+        """(n,) whether a sample lies on a sharp edge, so that its normal is a mean of two sides: two of its nearest neighbours lie on one
+        side, their normals less than 15 degrees apart and both more than 30 from its own. Round features that are coarsely sampled have no
+        such neighbours, because they bend between any two of them."""
+        near = self.graph[:, 1 : AMONG + 1]
+        along = np.einsum("ij,ikj->ik", self.normals, self.normals[near])
+        beyond = (along < 2.0 * SHARP**2 - 1.0) & (along > OPPOSITE)
+        out = np.zeros(len(self), bool)
+        some = np.flatnonzero(beyond.sum(axis=1) > 1)
+        normals = np.where(beyond[some][..., None], self.normals[near[some]], 0.0)
+        alike = np.einsum("ikj,ilj->ikl", normals, normals) > SHARP
+        out[some] = alike.sum(axis=(1, 2)) > beyond[some].sum(axis=1)  # more than each with itself
+        return out
 
     @cached_property
     def spheres(self) -> Spheres:
