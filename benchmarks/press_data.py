@@ -18,9 +18,9 @@ FOLDERS = ("surface", "points", "dirty", "tet")
 HEAD = """# Every scan pressed on a plane
 
 Made by `python benchmarks/press_data.py`. Objects are scaled to 20 cm and pressed 2 mm onto a plane with a modulus of 1 MPa, volume
-preserving with a layer of 10 mm. Refused ones give the reason. CPU seconds of one thread, reading included.
+preserving with a layer of 10 mm. Refused ones give the reason. Errors are those that `press` tells. CPU seconds, reading included.
 
-| file | samples | touch | force N | area cm² | left overlap | CPU s | |
+| file | solved on | touch | force N | area cm² | peak kPa | CPU s | |
 |---|---|---|---|---|---|---|---|"""
 
 
@@ -31,10 +31,15 @@ def row(path: Path) -> str:
         found = pliant.press(str(path), depth="2mm", size="20cm", response="volume-preserving", layer="10mm")
     except pliant.PliantError as error:
         return f"| {path.parent.name}/{path.name} | | | | | | {time.process_time() - began:.1f} | refused: {_short(str(error), path)} |"
-    result, nodes = found.result, found.a.nodes
-    assert nodes is not None
-    numbers = f"{len(nodes)} | {int(result.contact.sum())} | {found.force:.4g} | {1e4 * found.area:.3g} | {result.penetration:.0e}"
-    return f"| {path.parent.name}/{path.name} | {numbers} | {time.process_time() - began:.1f} | {'' if result.solved else result.status} |"
+    where = f"samples of {len(found.a.nodes or ())}"
+    if found.cells is not None:
+        grid = found.cells.best.grid
+        where = f"{grid.shape[0]} x {grid.shape[1]} cells of {1e3 * grid.cell:.2g} mm"
+    off = {name: f"{value} ± {100.0 * found.errors[name]:.2g} %" for name, value in (
+        ("force", f"{found.force:.4g}"), ("area", f"{1e4 * found.area:.3g}"), ("peak", f"{1e-3 * found.peak:.3g}"))}  # fmt: skip
+    told = "; ".join(note for note in found.notes if "peak does not hold" in note or "not resolved" in note or "on samples" in note)
+    numbers = f"{int(found.result.contact.sum())} | {off['force']} | {off['area']} | {off['peak']}"
+    return f"| {path.parent.name}/{path.name} | {where} | {numbers} | {time.process_time() - began:.1f} | {told} |"
 
 
 def _short(reason: str, path: Path) -> str:

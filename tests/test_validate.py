@@ -57,6 +57,7 @@ KNOWN |= {
 }
 
 FAST = [
+    ("press-two-balls", "quasi-rigid"), ("press-friction", "quasi-rigid"), ("press-cone", "quasi-rigid"), ("press-rough", "quasi-rigid"),
     ("two-balls", "quasi-rigid"), ("flat-punch", "quasi-rigid"), ("cone", "quasi-rigid"), ("patches", "quasi-rigid"),
     ("hanging-bar", "none"),
 ]  # fmt: skip

@@ -27,10 +27,10 @@ def floor_under(a: Side, direction: Floats) -> Side:
     assert a.nodes is not None
     x = a.world(a.nodes.points)
     first = x[int(np.argmax(x @ direction))]
-    return Side(Exact("plane"), rotation=_towards(-direction), translation=first)
+    return Side(Exact("plane"), rotation=towards(-direction), translation=first)
 
 
-def _towards(z: Floats) -> Floats:
+def towards(z: Floats) -> Floats:
     """A rotation that brings (0, 0, 1) to z."""
     x = np.cross(z, np.eye(3)[int(np.argmin(np.abs(z)))])
     x = np.array([1.0, 0.0, 0.0]) if abs(z[2]) > 1.0 - 1e-12 else x / np.linalg.norm(x)
@@ -110,10 +110,13 @@ def _ends(side: Side, direction: Floats) -> tuple[float, float]:
     return float(along.min()), float(along.max())
 
 
-def check_depth(depth: float, sides: tuple[Side, Side], cause: str = "depth =") -> None:
+Extents = tuple[Floats | None, Floats | None]  # (3,) [m] of the boxes of both; None: without an end
+
+
+def check_depth(depth: float, extents: Extents, cause: str = "depth =") -> None:
     """A dent must be small against the objects; most who ask for more have the wrong unit."""
-    for which, side in zip(("first", "second"), sides, strict=True):
-        if side.nodes is not None and depth > DEEP * (extent := np.ptp(side.nodes.points, axis=0)).max():
+    for which, extent in zip(("first", "second"), extents, strict=True):
+        if extent is not None and depth > DEEP * extent.max():
             size = " x ".join(f"{1e3 * e:.3g}" for e in extent)
             raise PliantError(
                 f"{cause} {1e3 * depth:.3g} mm, too much for the {which} object, which is {size} mm large: dents must be small. "
@@ -121,13 +124,12 @@ def check_depth(depth: float, sides: tuple[Side, Side], cause: str = "depth =") 
             )
 
 
-def check_force(force: float, sides: tuple[Side, Side], compliances: Sequence[float | None]) -> None:
+def check_force(force: float, extents: Extents, compliances: Sequence[float | None]) -> None:
     """A pressure far above the modulus is no small dent, whatever the response; said before the search for where it would come to rest."""
     softest = 1.0 / (math.pi * max(c for c in compliances if c is not None))  # [Pa] E / (1 - nu^2)
-    for which, side in zip(("first", "second"), sides, strict=True):
-        if side.nodes is None:
+    for which, extent in zip(("first", "second"), extents, strict=True):
+        if extent is None:
             continue
-        extent = np.ptp(side.nodes.points, axis=0)
         least = force / float(np.prod(np.sort(extent)[1:]))
         if least > HARD * softest:
             size = " x ".join(f"{1e3 * e:.3g}" for e in extent)

@@ -11,7 +11,7 @@ from pliant.pressing.maps import draw_map
 from pliant.pressing.output import title_of
 
 if TYPE_CHECKING:
-    from pliant.pressing.tool import Pressed
+    from pliant.pressing.pressed import Pressed
 
 
 def html_of(found: Pressed) -> str:

@@ -7,16 +7,20 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from pliant.base import Floats, Ints, PliantError
-from pliant.detect.closest import face_neighbours
+from pliant.contact.elastic.side import Side
+from pliant.detect.shapes import SIZES
+from pliant.detect.surfels.clean import check_finite, merged
 from pliant.detect.surfels.exact import Exact
-from pliant.detect.surfels.make import from_cloud, from_mesh
+from pliant.detect.surfels.make import from_cloud, from_mesh, outward
 from pliant.detect.surfels.surface import PointSurface
+from pliant.geometry.curved import Curved
 from pliant.geometry.files import PointCloud, read
 from pliant.geometry.mesh import Surface, TetMesh
 from pliant.geometry.shape import Shape
@@ -24,10 +28,11 @@ from pliant.geometry.shapes import SHAPES, make
 from pliant.geometry.subdivide import subdivided
 from pliant.geometry.units import UNITS, units_asked
 from pliant.pressing import quantities
+from pliant.pressing.relief import CloudRelief, ExactRelief, Heights, MeshRelief, Relief
 
-ROUNDED = (0.5, 40.0)  # [degree] by which neighbouring triangles of a round surface bend; less is flat, more an edge
+TABLES = (".csv", ".txt", ".npy")  # files that may hold heights
 NO_FACES = np.zeros((0, 3), np.int64)
-ENOUGH = 8000  # vertices with which a mesh is taken as it is; below, its triangles are cut
+ENOUGH = 8000  # vertices with which a mesh is sampled as it is; below, its triangles are cut
 SAMPLES = 20000  # then, about
 CUT = re.compile(r"\s*([xyz])\s*([<>])\s*([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)\s*([A-Za-z]*)\s*")
 LONGEST = 1.8  # edge in spacings: halved edges are 0.9 to 1.8 spacings long
@@ -35,14 +40,111 @@ LONGEST = 1.8  # edge in spacings: halved edges are 0.9 to 1.8 spacings long
 
 @dataclass(frozen=True)
 class Thing:
-    """A surface, the triangles between its samples if they are known, and what was decided on the way."""
+    """What is pressed, in metres with z up: as heights for cells, or as samples."""
 
     name: str
-    shape: PointSurface | Exact
-    faces: Ints  # (m, 3) of samples; empty for point clouds
+    form: Surface | PointSurface | Exact | Heights  # a mesh stands for the smooth surface through its vertices
     notes: tuple[str, ...] = ()
-    facet: float = 0.0  # [m] mean edge of its triangles, if they stand for a round surface
-    sag: float = 0.0  # [m] how far their middles are then below it
+    mesh: Surface | None = None  # of an exact shape, to sample and draw it
+    rows: Ints | None = None  # (n,) rows of the file that its vertices or samples came from
+    given: int = 0  # rows that the file has
+    spacing: float | None = None  # [m] of samples on a mesh; None: as needed
+
+    @cached_property
+    def curved(self) -> Curved | None:
+        """The smooth surface of a mesh."""
+        return Curved(self.form) if isinstance(self.form, Surface) else None
+
+    @cached_property
+    def relief(self) -> Relief:
+        """Its heights."""
+        if isinstance(self.form, Exact):
+            return ExactRelief(self.form)
+        if isinstance(self.form, PointSurface):
+            return CloudRelief(self.form)
+        if isinstance(self.form, Heights):
+            return self.form
+        assert self.curved is not None
+        return MeshRelief(self.curved)
+
+    @cached_property
+    def _sampled(self) -> tuple[PointSurface | None, Ints]:
+        """Samples, and the triangles between them if they are known."""
+        if isinstance(self.form, PointSurface):
+            return self.form, NO_FACES
+        if isinstance(self.form, Heights):
+            points, faces = self.form.faces()
+            return from_mesh(Surface(points, faces), name=self.name), faces
+        mesh = self.mesh if isinstance(self.form, Exact) else self.form
+        if mesh is None:
+            return None, NO_FACES
+        fine = self.finer(mesh, self.spacing)
+        made = from_mesh(fine, name=self.name)
+        return made, between_samples(fine, made)
+
+    def finer(self, mesh: Surface, spacing: float | None) -> Surface:
+        """Its triangles cut until samples are so far apart [m]; the new vertices on the smooth surface."""
+        if spacing is None and len(mesh.points) < ENOUGH and (area := area_of(mesh)) > 0.0:
+            spacing = math.sqrt(area / SAMPLES)
+        if spacing is None:
+            return mesh
+        cut = subdivided(mesh, LONGEST * spacing)
+        if isinstance(self.form, Exact):
+            return Surface(self.form.project(cut.surface.points).points, cut.surface.faces)
+        return Surface(Curved(mesh).on(cut.corner, cut.weight), cut.surface.faces)
+
+    @property
+    def samples(self) -> PointSurface | None:
+        """None for an exact shape without a mesh."""
+        return self._sampled[0]
+
+    @property
+    def faces(self) -> Ints:
+        """(m, 3) triangles between samples; none for point clouds."""
+        return self._sampled[1]
+
+    @cached_property
+    def side(self) -> Side:
+        """For contact of samples; a mesh and a cloud are what their samples are."""
+        if isinstance(self.form, Exact):
+            return Side(self.form, samples=self.samples)
+        assert self.samples is not None
+        return Side(self.samples)
+
+    @cached_property
+    def centre(self) -> Floats:
+        """(3,) [m] of its volume, by samples of usual size; the origin of an exact shape without a mesh."""
+        samples = (self if self.spacing is None else replace(self, spacing=None)).samples
+        return np.zeros(3) if samples is None else centre_of(samples)
+
+    def taken(self, values: Floats) -> Floats:
+        """Values given for each vertex of a file, of the vertices or samples that are used."""
+        if isinstance(self.form, Heights):
+            count, rows = self.form.rise.size, np.arange(self.form.rise.size)
+        elif self.rows is None:
+            raise PliantError(f"{self.name}: values for each vertex need a mesh or points, not an exact shape: give it as a mesh.")
+        else:
+            count, rows = self.given, self.rows
+        if len(values) != count:
+            raise PliantError(f"{self.name} has {count} vertices, but {len(values)} values were given: one for each is needed.")
+        return values[rows]
+
+    def foremost(self, way: Floats) -> Floats:
+        """(3,) [m] a point that is about as far along a direction as any of it."""
+        if isinstance(self.form, Exact):
+            return float(np.sum(self.form.sizes)) * way
+        if isinstance(self.form, Heights):
+            return float(self.form.rise.max()) * way
+        points = self.form.points[np.unique(self.form.faces)] if isinstance(self.form, Surface) else self.form.points
+        return points[int(np.argmax(points @ way))]
+
+    @cached_property
+    def extent(self) -> Floats | None:
+        """(3,) [m] of its box; None if it has no end."""
+        if isinstance(self.form, Heights):
+            return np.array([*self.form.size, float(np.ptp(self.form.rise))])
+        points = self.mesh.points if self.mesh is not None else None if isinstance(self.form, Exact) else self.form.points
+        return None if points is None else np.asarray(np.ptp(points, axis=0))
 
 
 @dataclass(frozen=True)
@@ -55,78 +157,86 @@ class Source:
     size: float | str | None = None  # [m] largest extent of what a file holds, instead of a unit
     crop: str | None = None  # the part that is used
     spacing: float | str | None = None  # [m] of samples on the faces of a mesh
+    cell: float | str | None = None  # [m] of heights in rows and columns, if that is what a file or an array holds
 
     def thing(self) -> Thing:
-        what = self.what
+        what, spacing = self.what, None if self.spacing is None else quantities.length("spacing", self.spacing)
         if isinstance(what, PointSurface):
-            return Thing("points", what, NO_FACES, what.notes)
+            return Thing("points", what, what.notes, rows=np.arange(len(what)), given=len(what))
+        if isinstance(what, Heights):
+            return Thing("heights", what)
         if isinstance(what, Exact):
-            return Thing(what.kind, what, NO_FACES)
+            return Thing(what.kind, what)
         if isinstance(what, str) and what == "plane":
-            return Thing("plane", Exact("plane"), NO_FACES)
+            return Thing("plane", Exact("plane"))
         if isinstance(what, str) and what in SHAPES and not Path(what).exists():
             what = {"kind": what}
+        if self.cell is not None and (isinstance(what, np.ndarray) or str(what).endswith(TABLES)):
+            return self._heights(quantities.length("cell", self.cell))
         if isinstance(what, str | Path):
             size = None if self.size is None else quantities.length("size", self.size)
             mesh = read(what, unit=self.unit, up=self.up, size=size)
-            thing = self._sampled(Path(what).stem, self._part(mesh))
+            thing = self._made(Path(what).stem, self._part(mesh), spacing)
             return replace(thing, notes=(*units_asked(float(np.ptp(mesh.points, axis=0).max())), *thing.notes))
         if isinstance(what, dict):
             if "kind" not in what:
                 raise PliantError(f"a shape to press needs a kind, as in {{'kind': 'ball', 'radius': 0.1}}, not {what}.")
             what = make(**what)
         if isinstance(what, Shape):
-            return self._sampled(what.name, what.surface())
+            if what.analytic is not None and what.analytic[0] in SIZES:
+                return Thing(what.name, Exact(*what.analytic), (), what.surface(), spacing=spacing)
+            return self._made(what.name, what.surface(), spacing)
         if isinstance(what, Surface | TetMesh | PointCloud):
-            return self._sampled("mesh", self._part(what))
+            return self._made("mesh", self._part(what), spacing)
         if isinstance(what, np.ndarray):
-            return self._sampled("points", self._part(PointCloud(what)))
+            return self._made("points", self._part(PointCloud(what)), spacing)
         raise PliantError(f"{type(what).__name__} cannot be pressed: give a file, the name of a shape, a mesh, points or 'plane'.")
+
+    def _heights(self, cell: float) -> Thing:
+        """Heights in rows and columns."""
+        values, name = self.what, "heights"
+        if not isinstance(values, np.ndarray):
+            path = Path(values)
+            if not path.exists():
+                raise PliantError(f"{path} does not exist: with `cell`, it needs a file with rows of heights.")
+            try:
+                values = np.load(path) if path.suffix == ".npy" else np.loadtxt(path, delimiter="," if path.suffix == ".csv" else None)
+            except ValueError as error:
+                raise PliantError(f"{path} is not a table of numbers ({error}).") from None
+            name = path.stem
+        if self.unit not in UNITS:
+            raise PliantError(f"unit = '{self.unit}' is not known: write one of {', '.join(UNITS)}.")
+        return Thing(name, Heights(UNITS[self.unit] * np.asarray(values, dtype=np.float64), cell))
 
     def _part(self, mesh: Surface | TetMesh | PointCloud) -> Surface | TetMesh | PointCloud:
         return mesh if self.crop is None else cropped(mesh, self.crop)
 
-    def _sampled(self, name: str, mesh: Surface | TetMesh | PointCloud) -> Thing:
-        """Samples on a mesh, or at points."""
+    def _made(self, name: str, mesh: Surface | TetMesh | PointCloud, spacing: float | None) -> Thing:
+        """A mesh with vertices of their own place, facing outwards; or samples at points."""
         if isinstance(mesh, PointCloud):
             made = from_cloud(mesh, name=name)
-            return Thing(name, made, NO_FACES, made.notes)
-        surface = mesh.surface() if isinstance(mesh, TetMesh) else mesh
-        x = surface.points[surface.faces]
-        area = 0.5 * float(np.sum(np.linalg.norm(np.cross(x[:, 1] - x[:, 0], x[:, 2] - x[:, 0]), axis=1))) if len(x) else 0.0
-        notes: tuple[str, ...] = ()
-        flat = facets(surface)
-        spacing = None if self.spacing is None else quantities.length("spacing", self.spacing)
-        if spacing is None and len(surface.points) < ENOUGH and area > 0.0:
-            spacing = math.sqrt(area / SAMPLES)
-        if spacing is not None:
-            count = len(surface.points)
-            surface = subdivided(surface, LONGEST * spacing).surface
-            notes = (f"its {count} vertices became {len(surface.points)}, about {1e3 * spacing:.3g} mm apart",)
-        made = from_mesh(surface, name=name)
-        return Thing(name, made, _between_samples(surface, made), (*made.notes, *notes), *flat)
+            return Thing(name, made, made.notes, rows=made.source, given=len(mesh.points))
+        surface, notes = outward(mesh)
+        check_finite(surface.points, name)
+        place = merged(surface.points) if len(surface.points) else np.zeros(0, np.int64)
+        faces = place[surface.faces]
+        faces = faces[(faces[:, 0] != faces[:, 1]) & (faces[:, 1] != faces[:, 2]) & (faces[:, 2] != faces[:, 0])]
+        rows = np.unique(place, return_index=True)[1]
+        points = surface.points[rows]
+        if len(points) < len(surface.points):
+            notes.append(f"{len(surface.points) - len(points)} vertices lie on others and were merged")
+        if len(faces) == 0:
+            raise PliantError(f"{name}: no triangle is left that has an area: there is nothing to press.")
+        return Thing(name, Surface(points, faces), tuple(notes), None, rows, len(surface.points), spacing)
 
 
-def facets(surface: Surface) -> tuple[float, float]:
-    """Mean edge e of the triangles of a rounded surface, and how far these are below it, e times their bend / 8 [m].
-
-    Nothing of a surface that has flat sides and creases only, which are what they are.
-    """
-    if len(surface.faces) == 0:
-        return 0.0, 0.0
+def area_of(surface: Surface) -> float:
+    """[m^2]"""
     x = surface.points[surface.faces]
-    normal = np.cross(x[:, 1] - x[:, 0], x[:, 2] - x[:, 0])
-    normal /= np.maximum(np.linalg.norm(normal, axis=1), 1e-300)[:, None]
-    other = face_neighbours(surface.faces)
-    bend = np.degrees(np.arccos(np.clip(np.einsum("fi,fki->fk", normal, normal[other]), -1.0, 1.0)))
-    rounded = (other >= 0) & (bend > ROUNDED[0]) & (bend < ROUNDED[1])
-    if not rounded.mean() > 0.5:
-        return 0.0, 0.0
-    edge = float(np.linalg.norm(x - np.roll(x, 1, axis=1), axis=2).mean())
-    return edge, edge * math.radians(float(bend[rounded].mean())) / 8.0
+    return 0.5 * float(np.sum(np.linalg.norm(np.cross(x[:, 1] - x[:, 0], x[:, 2] - x[:, 0]), axis=1)))
 
 
-def _between_samples(surface: Surface, made: PointSurface) -> Ints:
+def between_samples(surface: Surface, made: PointSurface) -> Ints:
     """The triangles with samples for corners; vertices at one place are one sample, those left out take their triangles with them."""
     far, sample = made.search.nearest(surface.points, 1)
     sample = np.where(far[:, 0] <= 1e-9 * float(np.ptp(surface.points)), sample[:, 0], -1)

@@ -3,28 +3,35 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from scipy.ndimage import map_coordinates
 from scipy.spatial import cKDTree
 
 from pliant.base import Floats, Ints, PliantError
-from pliant.contact.elastic.deformed_surface import deformed, displacements
+from pliant.contact.elastic.deformed_surface import displacements
 from pliant.contact.elastic.pressure import pressure
 from pliant.contact.elastic.resting_pose import across
 from pliant.contact.elastic.side import Side
 from pliant.detect.surfels.exact import Exact
-from pliant.detect.surfels.surface import PointSurface
+from pliant.detect.surfels.make import from_mesh
 from pliant.disk import write_text
+from pliant.geometry.mesh import Surface
+from pliant.geometry.subdivide import subdivided
 from pliant.pressing.maps import compared, draw_map, read_measured
+from pliant.pressing.objects import LONGEST, between_samples
 from pliant.pressing.quantities import pascals
 from pliant.record.export import write_ply
 
 if TYPE_CHECKING:
-    from pliant.pressing.tool import Pressed
+    from pliant.pressing.pressed import Pressed
 
 GRID = 120  # cells along a side of a plane that is written
+SHOWN = 1.5  # cells between vertices that are drawn where they touch, or
+MOST = 120  # of them along the contact
 DISC = 0.75  # radius of the disc drawn for a sample, in spacings
 
 
@@ -53,25 +60,66 @@ def save(found: Pressed, folder: Path, sensor: tuple[int, int] | None) -> list[P
 def surface_of(found: Pressed, which: int) -> tuple[Floats, Ints, dict[str, Any], Floats]:
     """(points, faces, fields, normals) of a side after contact, in world coordinates."""
     side, result = (found.a, found.b)[which], found.result
-    sampled = side.shape if isinstance(side.shape, PointSurface) else None
-    if sampled is None:
+    if side.nodes is None:
         points, faces, normals, areas = _exact_patch(side, found)
-        u, way = displacements(points, normals, areas, side.response, result, which)
-        points = points + u[:, None] * way
     else:
-        points, u = deformed(side, result, which)
-        faces, normals, areas = found.things[which].faces, sampled.normals @ side.rotation.T, sampled.areas
-        mine = result.contact & (result.owner == which)
-        normals[result.sample[mine]] = (1.0 if which == 0 else -1.0) * result.normals[mine]
+        points, faces, normals, areas = _drawn(found, which)
+    u, way = displacements(points, normals, areas, side.response, result, which)
+    if found.cells is not None and side.response is not None:
+        u, way = _on_grid(found, which, points, normals, u, way)
+    points = points + u[:, None] * way
     on = np.zeros(len(points))
     touching = result.contact
     if touching.any():
         outward = (1.0 if which == 0 else -1.0) * result.normals[touching]
         x, spacing = result.deformed[touching], np.sqrt(result.areas[touching])
         far, nearest = cKDTree(x).query(points, workers=1)
-        near = np.flatnonzero((far < 3.0 * spacing[nearest]) & (np.sum(normals * outward[nearest], axis=1) > 0.0))
+        facing = np.sum(normals * outward[nearest], axis=1)
+        normals = np.where((far < 0.7 * spacing[nearest])[:, None] & (facing > 0.0)[:, None], outward[nearest], normals)
+        near = np.flatnonzero((far < 3.0 * spacing[nearest]) & (facing > 0.0))
         on[near] = pressure(x, result.areas[touching], result.P[touching], points[near])
     return points, faces, {"pressure": on, "displacement": u, "normal": normals, "radius": DISC * np.sqrt(areas)}, normals
+
+
+def _drawn(found: Pressed, which: int) -> tuple[Floats, Ints, Floats, Floats]:
+    """(points, faces, normals, areas) of a side before contact, finer where it touches."""
+    thing, side, result = found.things[which], (found.a, found.b)[which], found.result
+    assert side.nodes is not None
+    sampled, faces = side.nodes, thing.faces
+    if len(faces) and found.cells is not None and isinstance(thing.form, Surface | Exact):
+        mesh = thing.mesh if isinstance(thing.form, Exact) else thing.form
+        assert mesh is not None
+        fine = thing.finer(mesh, None)
+        x, touch = side.world(fine.points[fine.faces]), result.deformed[result.contact]
+        room = 0.2 * float(np.max(np.ptp(touch, axis=0))) + np.linalg.norm(np.ptp(x, axis=1), axis=1)
+        outside = np.maximum(touch.min(axis=0) - x.max(axis=1), x.min(axis=1) - touch.max(axis=0))
+        near = np.all(outside < room[:, None], axis=1)
+        if near.any():
+            step = LONGEST * max(SHOWN * math.sqrt(float(result.areas[0])), float(np.max(np.ptp(touch, axis=0))) / MOST)
+            cut = subdivided(Surface(fine.points, fine.faces[near]), step).surface
+            moved = thing.form.project(cut.points).points if isinstance(thing.form, Exact) else cut.points
+            sampled = from_mesh(Surface(moved, np.concatenate([fine.faces[~near], cut.faces])), name=thing.name)
+            faces = between_samples(Surface(moved, np.concatenate([fine.faces[~near], cut.faces])), sampled)
+    return side.world(sampled.points), faces, sampled.normals @ side.rotation.T, sampled.areas
+
+
+def _on_grid(found: Pressed, which: int, points: Floats, normals: Floats, u: Floats, way: Floats) -> tuple[Floats, Floats]:
+    """Displacements of points above the cells as they were found there, along the contact normal."""
+    assert found.cells is not None
+    best = found.cells.best
+    grid, normal = best.grid, best.pair.normal
+    local = (points - grid.origin) @ grid.axes.T
+    at = [(local[:, k] - grid.corner[k]) / grid.cell - 0.5 for k in (0, 1)]
+    height = (best.a, best.b)[which]
+    known = np.where(np.isfinite(height), height, 1e300)
+    inside = np.all([(c > 0.0) & (c < n - 1) for c, n in zip(at, grid.shape, strict=True)], axis=0)
+    seen = inside & (np.abs(map_coordinates(known, at, order=0, mode="nearest") - local[:, 2]) < 2.0 * grid.cell + found.depth)
+    seen &= normals @ normal * (1.0 if which == 0 else -1.0) > 0.0
+    mine = (found.result.u_a, found.result.u_b)[which].sum() / max(float((found.result.u_a + found.result.u_b).sum()), 1e-300)
+    u, way = u.copy(), way.copy()
+    u[seen] = mine * map_coordinates(best.u, [c[seen] for c in at], order=1, mode="nearest")
+    way[seen] = (-1.0 if which == 0 else 1.0) * normal
+    return u, way
 
 
 def _exact_patch(side: Side, found: Pressed) -> tuple[Floats, Ints, Floats, Floats]:
@@ -163,15 +211,26 @@ def report(found: Pressed, sensor: tuple[int, int] | None, measured: Path | None
     facts = found.facts() | {"map": grid.facts()}
     x, y, z = (1e3 * c for c in found.centre)
     (rows, columns), (tall, wide) = grid.values.shape, 1e3 * grid.cell
+    on = f"{facts['touching']} of {facts['nodes']} samples touch"
+    if found.cells is not None:
+        side = found.cells.best.grid
+        on = f"{facts['touching']} of {side.shape[0]} x {side.shape[1]} cells of {1e3 * side.cell:.3g} mm touch"
+    off = {name: f" ± {100.0 * part:.2g} %" if part > 0.0 else "" for name, part in found.errors.items()}
     lines = [
-        f"[bold]{facts['a']}[/] on [bold]{facts['b']}[/]: {facts['status']}, {facts['touching']} of {facts['nodes']} nodes touch.",
-        f"  force          {found.force:.5g} N at a depth of {1e3 * found.depth:.4g} mm",
-        f"  area           {1e4 * found.area:.4g} cm²",
-        f"  pressure       mean {pascals(found.mean)}, peak {pascals(found.peak)} at a sample",
+        f"[bold]{facts['a']}[/] on [bold]{facts['b']}[/]: {facts['status']}, {on}.",
+        f"  force          {found.force:.5g} N{off['force']}",
+        f"  depth          {1e3 * found.depth:.4g} mm{off['depth']}, from {found.depth_from}",
+        f"  area           {1e4 * found.area:.4g} cm²{off['area']}",
+        f"  pressure       mean {pascals(found.mean)}, peak {pascals(found.peak)}{off['peak']}",
         f"  map            {rows} x {columns} cells of {tall:.3g} x {wide:.3g} mm, peak {pascals(grid.peak)} in a cell",
         f"  centre         ({x:.4g}, {y:.4g}, {z:.4g}) mm",
         f"  stiffness      {1e-3 * found.stiffness:.4g} N/mm",
     ]
+    if found.sheared is not None:
+        held = found.sheared
+        stuck = 100.0 * held.stick / max(found.area, 1e-300)
+        end = "it slides" if held.slides else f"{stuck:.0f} % of the area sticks, it gives way by {1e6 * held.displacement:.4g} µm"
+        lines.append(f"  tangential     {held.force:.4g} N carried, {end}")
     if found.tilt > 0.0:
         lines.append(f"  tilt           {found.tilt:.3g}°")
     if measured is not None:

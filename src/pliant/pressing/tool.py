@@ -1,7 +1,7 @@
 """`pliant.press`: two objects brought together quasi-statically, and what passes between them.
 
     found = pliant.press("foot.ply", "plane", force="500N", unit="mm", young="200kPa", response="volume-preserving", layer="15mm")
-    found.force, found.area, found.peak, found.centre
+    found.force, found.area, found.peak, found.errors, found.centre
     found.save("out")                                    # pictures, pressure map, deformed surfaces
 
 See docs/press.md.
@@ -10,191 +10,30 @@ See docs/press.md.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from pliant.base import Floats, PliantError, nearest
-from pliant.contact.elastic.coarse_to_fine import levels_of
-from pliant.contact.elastic.response import Boussinesq, LayerCut, Response, Tabulated, VolumePreserving, compliance
-from pliant.contact.elastic.resting_pose import rest
-from pliant.contact.elastic.result import FEW, ContactResult
+from pliant.contact.elastic.resting_pose import rest, stable
 from pliant.contact.elastic.side import Side
-from pliant.contact.elastic.stiffening import stiffening
-from pliant.contact.elastic.two_bodies import resolve
 from pliant.detect.surfels.exact import Exact
-from pliant.measure.resolution import DEPTH
-from pliant.pressing import quantities
-from pliant.pressing.approach import aligned, angle_of, check_depth, check_force, floor_under, tipped, touching, why_apart
-from pliant.pressing.maps import PressureMap, pressure_map
-from pliant.pressing.objects import Source, Thing, centre_of
-from pliant.pressing.output import save
-from pliant.pressing.response_tables import read_response
+from pliant.pressing.approach import aligned, check_depth, check_force, floor_under, tipped, touching, towards
+from pliant.pressing.asked import RESPONSES, Load, Pull, Softness
+from pliant.pressing.cells import Load as Along
+from pliant.pressing.cells import Unsuited, found_on, shifted
+from pliant.pressing.objects import Source, Thing
+from pliant.pressing.on_cells import STEEP, first_normal, measured, nodes_of, on_cells, pair_of, settled
+from pliant.pressing.on_samples import contact_radius, on_samples
+from pliant.pressing.pressed import Pressed
+from pliant.pressing.relief import HOME, Heights, Pose
+from pliant.pressing.remarks import cell_remarks, counted_from, layer_remarks, sample_remarks
+from pliant.pressing.tangential import sheared
 
-RESPONSES = ("boussinesq", "volume-preserving", "layer")
-TILTS = ("fixed", "free")
-SMOOTH = 150  # samples in contact below which smoothing would lower the peak
+NODES = ("auto", "cells", "samples")
 MET = 1e-3  # of the force: a larger miss is told
 BROAD = 2.0  # contact radii: how far a push is felt unless a layer is given
-
-
-@dataclass(frozen=True)
-class Pressed:
-    """Two objects pressed together."""
-
-    things: tuple[Thing, Thing]
-    a: Side  # where it came to be
-    b: Side
-    result: ContactResult
-    direction: Floats  # (3,) the way A was pushed
-    depth: float  # [m] how far A went on after the first touch, along the direction
-    notes: tuple[str, ...]
-
-    @property
-    def force(self) -> float:
-        """[N] against the direction."""
-        return float(-self.result.wrench_a()[:3] @ self.direction)
-
-    @property
-    def area(self) -> float:
-        """[m^2]"""
-        return self.result.area
-
-    @property
-    def mean(self) -> float:
-        """[Pa] force over area."""
-        return self.result.force / self.area if self.area > 0.0 else 0.0
-
-    @property
-    def peak(self) -> float:
-        """[Pa] highest pressure, smoothed over a spacing; of the nodes as they are where only few touch."""
-        few = np.count_nonzero(self.result.contact) < SMOOTH
-        return float(np.max(self.result.pressure if few else self.result.smooth_pressure, initial=0.0))
-
-    @property
-    def centre(self) -> Floats:
-        """(3,) [m] centre of pressure."""
-        return self.result.centre
-
-    @property
-    def stiffness(self) -> float:
-        """[N/m] along the direction."""
-        return float(self.direction @ self.result.stiffness(self.centre)[:3, :3] @ self.direction) if self.area > 0.0 else 0.0
-
-    @property
-    def tilt(self) -> float:
-        """[degree] by which A turned."""
-        return angle_of(self.a.rotation)
-
-    def map(self, shape: tuple[int, int] | None = None) -> PressureMap:
-        """Pressure on a grid across the direction; cells of a sample's size, or as many as a sensor has."""
-        return pressure_map(self.result, self.direction, shape)
-
-    def facts(self) -> dict[str, Any]:
-        """All of it, for programs."""
-        result = self.result
-        return {
-            "a": self.things[0].name, "b": self.things[1].name, "status": result.status, "depth": self.depth, "force": self.force,
-            "area": self.area, "mean_pressure": self.mean, "peak_pressure": self.peak, "centre_of_pressure": self.centre.tolist(),
-            "stiffness": self.stiffness, "tilt": self.tilt, "wrench_on_a": result.wrench_a(self.centre).tolist(), "nodes": len(result.P),
-            "touching": int(result.contact.sum()), "spikes": len(result.spikes), "left_out": result.steep + result.off,
-            "notes": list(self.notes),
-        }  # fmt: skip
-
-    def __repr__(self) -> str:
-        a, b = (thing.name for thing in self.things)
-        return f"Pressed {a} on {b}: {self.force:.4g} N on {1e4 * self.area:.4g} cm², mean {1e-3 * self.mean:.4g} kPa, {self.result.status}"
-
-    def _repr_html_(self) -> str:
-        from pliant.pressing.card import html_of  # start-up: only notebooks ask for it
-
-        return html_of(self)
-
-    def save(self, folder: str | Path, sensor: tuple[int, int] | None = None) -> list[Path]:
-        """Pictures, the map as PNG and CSV, both surfaces as PLY, and the facts; returns the files."""
-        return save(self, Path(folder), sensor)
-
-
-@dataclass(frozen=True)
-class Load:
-    """How far or how hard A is pressed, and which way."""
-
-    direction: Floats  # (3,) unit vector along which A moves
-    depth: float | None  # [m] beyond the first touch; None: up to the force
-    force: float | None  # [N]
-    tilts: bool  # whether A turns until its load is balanced
-    at: Floats | None  # [m] (3,) where the force acts, in A's own place; None: the centre of its volume
-
-    @classmethod
-    def read(cls, depth: float | str | None, force: float | str | None, direction: Any, tilt: str, at: Any) -> Load:
-        """As users write it."""
-        try:
-            way = np.asarray(direction, np.float64).reshape(3)
-        except (TypeError, ValueError):
-            raise PliantError(f"direction = {direction!r}: it needs three numbers, such as 0,0,-1.") from None
-        length = float(np.linalg.norm(way))
-        if not (np.isfinite(length) and length > 0.0):
-            raise PliantError(f"direction = {direction!r} has no length.")
-        if (depth is None) == (force is None):
-            raise PliantError("Give either a depth, such as 2mm, or a force, such as 500N.")
-        if tilt not in TILTS:
-            raise PliantError(f"tilt = '{tilt}': {nearest(tilt, TILTS)}")
-        if tilt == "free" and force is None:
-            raise PliantError("An object tilts freely under a force, not at a given depth: give a force.")
-        deep = None if depth is None else quantities.length("depth", depth)
-        load = None if force is None else quantities.force("force", force)
-        return cls(way / length, deep, load, tilt == "free", None if at is None else np.asarray(at, np.float64))
-
-    def deeper(self, a: Side) -> Side:
-        """A moved on by the depth."""
-        assert self.depth is not None
-        return a.moved(np.eye(3), np.zeros(3), self.depth * self.direction)
-
-
-@dataclass(frozen=True)
-class Softness:
-    """How the surfaces of both give way."""
-
-    response: str
-    layer: float | None  # [m] how far a push is felt; None: as the size of the contact says
-    compliances: tuple[float | None, float | None]  # C [m^2/N] of A and B; None: rigid
-
-    @classmethod
-    def read(cls, response: str, layer: float | str | None, materials: Sequence[tuple[float | str | None, float]]) -> Softness:
-        """As users write it; materials are (Young's modulus, Poisson's ratio)."""
-        a, b = (None if e is None else compliance(quantities.pressure("young", e), nu) for e, nu in materials)
-        if a is None and b is None:
-            raise PliantError("Both objects are rigid: give young (of the first) or young_b (of the second), such as 1MPa.")
-        return cls(response, None if layer is None else quantities.length("layer", layer), (a, b))
-
-    def solid(self, sides: tuple[Side, Side]) -> tuple[Side, Side]:
-        """Both as half-spaces."""
-        return self._given(sides, lambda c: Boussinesq(c))
-
-    def on(self, sides: tuple[Side, Side]) -> tuple[Side, Side]:
-        """Both with their responses."""
-        return self._given(sides, self.of)
-
-    def _given(self, sides: tuple[Side, Side], make: Callable[[float], Response]) -> tuple[Side, Side]:
-        a, b = (replace(side, response=None if c is None else make(c)) for side, c in zip(sides, self.compliances, strict=True))
-        return a, b
-
-    def of(self, c: float) -> Response:
-        """The response of a material."""
-        if self.response == "boussinesq":
-            return Boussinesq(c)
-        if self.response.endswith(".csv"):
-            table = read_response(self.response)
-            return Tabulated(table.r, table.values * c / table.c, c)
-        if self.response not in RESPONSES:
-            raise PliantError(
-                f"There is no response '{self.response}': {nearest(self.response, RESPONSES)} A table is a .csv file of `pliant response`."
-            )
-        assert self.layer is not None
-        return VolumePreserving(c, self.layer) if self.response == "volume-preserving" else LayerCut(c, self.layer)
 
 
 def press(
@@ -208,9 +47,9 @@ def press(
     at: Any = None,
     response: str = "boussinesq",
     layer: float | str | None = None,
-    young: float | str | None = "1MPa",
+    young: Any = "1MPa",
     poisson: float = 0.45,
-    young_b: float | str | None = None,
+    young_b: Any = None,
     poisson_b: float = 0.45,
     unit: str = "m",
     up: str = "z",
@@ -222,10 +61,15 @@ def press(
     align: bool = False,
     crop: str | None = None,
     crop_b: str | None = None,
+    cell: float | str | None = None,
+    tangential: float | str | None = None,
+    along: Any = (1.0, 0.0, 0.0),
+    friction: float | None = None,
+    nodes: str = "auto",
 ) -> Pressed:
     """Press A onto B.
 
-    a, b         a file, the name of a shape, a mesh, points (n, 3), an Exact shape; b may be "plane": put where A first touches it
+    a, b         a file, the name of a shape, a mesh, points (n, 3), Heights, an Exact shape; b may be "plane": put where A first touches it
     depth        [m] or "2mm": how far A goes on after the first touch; or
     force        [N] or "500N": it goes on until this is reached
     direction    (3,) the way A moves
@@ -233,7 +77,7 @@ def press(
     at           [m] (3,) where the force acts on A, in the file's place; None: the centre of its volume
     response     boussinesq (solid), volume-preserving (flesh, rubber), layer (a thin layer on a hard core), or a file of `pliant response`
     layer        [m] or "15mm": how far a push is felt; None: twice the radius of the contact
-    young        [Pa] or "200kPa": Young's modulus of A; None: rigid
+    young        [Pa] or "200kPa": Young's modulus of A; None: rigid; a list or a file of numbers: one for each vertex of A
     poisson      Poisson's ratio of A
     young_b      [Pa] Young's modulus of B; None: rigid
     poisson_b    Poisson's ratio of B
@@ -241,109 +85,187 @@ def press(
     up           axis that points up in files: x, y, z, -y ...
     size         [m] or "25cm": largest extent of each file, instead of a unit
     unit_b, up_b, size_b   those of B, where they differ
-    spacing      [m] or "1mm": of samples on the faces of meshes; None: chosen so that about 20000 stand for a coarse mesh
+    spacing      [m] or "1mm": of cells, or of samples on meshes; None: cells are halved until the peak of the pressure holds
     align        move A across the direction until its middle is in line with that of B
     crop         the part of A that is used, such as "z<50mm,x>-2cm", in metres with z up if no unit is given
     crop_b       the part of B that is used
+    cell         [m] or "1um": files (.csv, .txt, .npy) and arrays hold heights in rows, in cells of this size, towards the partner
+    tangential   [N] or "20N": a load across the contact, carried by friction, in the direction `along`
+    friction     its coefficient
+    nodes        cells (of a grid across the contact normal), samples (of the surfaces themselves), auto: cells where contact is nearly flat
     """
-    load = Load.read(depth, force, direction, tilt, at)
+    if nodes not in NODES:
+        raise PliantError(f"nodes = '{nodes}': {nearest(nodes, NODES)}")
+    load, pull = Load.read(depth, force, direction, tilt, at), Pull.read(tangential, along, friction)
     unit_b, size_b = (unit, size) if unit_b is None and size_b is None else (unit_b or unit, size_b)
-    one, two = Source(a, unit, up, size, crop, spacing).thing(), Source(b, unit_b, up_b or up, size_b, crop_b, spacing).thing()
+    one = Source(a, unit, up, size, crop, spacing, cell).thing()
+    two = Source(b, unit_b, up_b or up, size_b, crop_b, spacing, cell).thing()
     softness = Softness.read(response, layer, ((young, poisson), (young_b, poisson_b)))
-    return _together((one, two), _placed((one, two), load.direction, align), load, softness)
+    return Task((one, two), load, softness, pull, align, nodes).done()
 
 
-def _together(things: tuple[Thing, Thing], sides: tuple[Side, Side], load: Load, softness: Softness) -> Pressed:
-    """Both pressed together from where they first touch."""
-    if load.depth is not None:
-        check_depth(load.depth, sides)
-    if load.force is not None:
-        check_force(load.force, sides, softness.compliances)
-    notes = [f"{thing.name}: {note}" for thing in things for note in thing.notes]
-    if softness.layer is None and softness.response in RESPONSES[1:]:
-        layer = BROAD * _contact_radius(softness.solid(sides), load)
-        softness = replace(softness, layer=layer)
-        notes.append(f"a push is felt {1e3 * layer:.3g} mm far, twice the radius of a solid body's contact: give a layer to choose")
-    first, b = softness.on(sides)
-    a, result = _pressed(first, b, load)
-    notes += [*tipped(a, load.direction), *_remarks(things, result, softness)]
-    gone = load.depth
-    if gone is None:
-        gone = result.depth if load.tilts else float((a.translation - first.translation) @ load.direction)
-    if load.force is not None:
-        check_depth(gone, sides, f"force = {load.force:.4g} N presses it in by")
-    pressed = Pressed(things, a, b, result, load.direction, gone, tuple(notes))
-    if load.force is None or abs(pressed.force - load.force) <= MET * load.force:
-        return pressed
-    missed = 100.0 * (pressed.force / load.force - 1.0)
-    return replace(pressed, notes=(f"the force misses what was asked for by {missed:+.1f} %: samples that meet late make it jump", *notes))
+@dataclass(frozen=True)
+class Task:
+    """A press that was asked for."""
+
+    things: tuple[Thing, Thing]
+    load: Load
+    softness: Softness
+    pull: Pull | None
+    align: bool
+    nodes: str
+
+    def done(self) -> Pressed:
+        """On cells if the contact is nearly flat, else on samples."""
+        self._check()
+        notes = [f"{thing.name}: {note}" for thing in self.things for note in thing.notes]
+        if self.nodes == "samples":
+            return self._on_samples(notes)
+        try:
+            found, told = self._on_cells()
+        except Unsuited:
+            if self._cells_only:
+                raise
+            return self._on_samples(notes)
+        assert found.cells is not None
+        if self._cells_only or found.cells.steep <= STEEP:
+            return replace(found, notes=(*told, *notes))
+        bent = math.degrees(math.atan(found.cells.steep))
+        return self._on_samples([*notes, f"solved on samples: the contact normals are spread by {bent:.0f}°, too much for one grid"])
+
+    @property
+    def _cells_only(self) -> bool:
+        """Nothing but cells will do."""
+        given = any(isinstance(thing.form, Heights) for thing in self.things)
+        return self.nodes == "cells" or given or self.softness.varies or self.pull is not None
+
+    def _check(self) -> None:
+        first, second = (thing.form for thing in self.things)
+        if isinstance(first, Exact) and first.kind == "plane":
+            raise PliantError("The plane must be the second object: press the other one onto it.")
+        heights = any(isinstance(form, Heights) for form in (first, second))
+        if heights and (self.load.tilts or not self.load.direction[2] < -1.0 + 1e-12):
+            raise PliantError("Heights are pressed straight down: direction 0,0,-1, tilt fixed.")
+        if heights and self.nodes == "samples":
+            raise PliantError("Heights are cells already: use nodes = 'auto' or 'cells'.")
+        extents = self.things[0].extent, self.things[1].extent
+        if self.load.depth is not None:
+            check_depth(self.load.depth, extents)
+        if self.load.force is not None:
+            check_force(self.load.force, extents, self.softness.compliances)
+
+    # -------------------------------------------------------------------------------------------- on cells
+
+    def _on_cells(self) -> tuple[Pressed, list[str]]:
+        """The contact on a grid across its normal, and notes."""
+        things, load, notes = self.things, self.load, []
+        way, flat = load.direction, isinstance(things[1].form, Exact) and things[1].form.kind == "plane"
+        poses, normal, touch = self._placed(flat)
+        softness = self.softness
+        if softness.layer is None and softness.response in RESPONSES[1:]:
+            solid = pair_of(things, poses, way, normal, replace(softness, response="boussinesq"))
+            softness, told = self._layered(math.sqrt(found_on(solid, Along(load.depth, load.force), touch)[0].area / math.pi))
+            notes.append(told)
+        pair = pair_of(things, poses, way, normal, softness)
+        if load.tilts:
+            assert load.force is not None
+            pair = settled(pair, load.force, self._load_point(poses[0]), touch)
+        found = on_cells(pair, load, touch, things[0].spacing or things[1].spacing, flat or measured(pair))
+        best = found.best
+        before = best.way - best.depth  # to the first touch: a plane is put there, so that A begins where it is
+        if flat:
+            best = shifted(best, -before * way)
+            found = replace(found, levels=(*found.levels[:-1], best))
+        if load.force is not None:
+            check_depth(best.depth, (things[0].extent, things[1].extent), f"force = {load.force:.4g} N presses it in by")
+        c = tuple(0.0 if c is None else c for c in softness.compliances)
+        things = replace(things[0], spacing=None), replace(things[1], spacing=None)  # samples to look at need not be as fine as cells
+        a, b = softness.on((things[0].side, things[1].side))
+        placed = zip((a, b), best.pair.poses, strict=True)
+        a, b = (replace(side, rotation=pose.rotation, translation=pose.translation) for side, pose in placed)
+        result = nodes_of(best, (c[0], c[1]))
+        notes += [*tipped(a, way), *cell_remarks(things, found), *layer_remarks(result, softness)]
+        sheared_by = None if self.pull is None else sheared(best, self.pull, softness)
+        if sheared_by is not None and sheared_by.slides:
+            assert self.pull is not None
+            notes.append(f"it slides: friction carries {sheared_by.force:.4g} N of the {self.pull.force:.4g} N across the contact")
+        words = counted_from(things, poses[0], way, before) if flat else "where the surfaces first touch on the way"
+        return Pressed(things, a, b, result, way, best.depth, words, found.errors, (), found, sheared_by), notes
+
+    def _placed(self, flat: bool) -> tuple[tuple[Pose, Pose], Floats, Floats]:
+        """(poses near the first touch, contact normal from A to B, point there)."""
+        things, way = self.things, self.load.direction
+        if flat and not self.load.tilts:
+            touch = things[0].foremost(way)
+            return (HOME, Pose(towards(-way), touch)), way, touch
+        if any(isinstance(thing.form, Heights) for thing in things):
+            rise = [thing.foremost(np.array([0.0, 0.0, sign])) @ [0.0, 0.0, 1.0] for thing, sign in zip(things, (-1.0, 1.0), strict=True)]
+            gap = float(rise[0] - rise[1])
+            return (Pose(np.eye(3), np.array([0.0, 0.0, -gap])), HOME), way, np.array([0.0, 0.0, float(rise[1])])
+        a, b = placed_sides(self)
+        if self.load.tilts:
+            a = self._rested(a, b, flat)
+        poses = Pose(a.rotation, a.translation), Pose(b.rotation, b.translation)
+        if flat:
+            return poses, way, things[0].foremost(a.rotation.T @ way) @ a.rotation.T + a.translation
+        return poses, *first_normal(a, b)
+
+    def _rested(self, a: Side, b: Side, flat: bool) -> Side:
+        """A on the side that it stands on: of a plane as it rolls there, of another object as it comes to rest on samples."""
+        assert self.load.force is not None
+        at = self._load_point(Pose(a.rotation, a.translation))
+        if flat:
+            return stable(a, b, self.load.direction, at)[0]
+        a, b = self.softness.solid((a, b)) if self.softness.layer is None else self.softness.on((a, b))
+        return rest(a, b, self.load.direction, self.load.force, tilt=True, at=at)[0]
+
+    def _load_point(self, pose: Pose) -> Floats:
+        """(3,) [m] of the world where the force acts."""
+        if self.load.at is not None:
+            own = self.load.at
+        else:
+            own = self.things[0].centre
+        return pose.rotation @ own + pose.translation
+
+    def _layered(self, radius: float) -> tuple[Softness, str]:
+        """With a layer as thick as the contact of solid bodies is wide, and the note that says so."""
+        layer = BROAD * radius
+        told = f"a push is felt {1e3 * layer:.3g} mm far, twice the radius of a solid body's contact: give a layer to choose"
+        return replace(self.softness, layer=layer), told
+
+    # -------------------------------------------------------------------------------------------- on samples
+
+    def _on_samples(self, notes: list[str]) -> Pressed:
+        """The contact on the samples of the surfaces themselves [Pauly, Pai, Guibas 2004]."""
+        things, load, softness = self.things, self.load, self.softness
+        if self._cells_only and self.nodes == "samples":
+            raise PliantError("A modulus over the surface and tangential loads are solved on cells: use nodes = 'auto' or 'cells'.")
+        sides = placed_sides(self)
+        if softness.layer is None and softness.response in RESPONSES[1:]:
+            softness, told = self._layered(contact_radius(softness.solid(sides), load))
+            notes = [*notes, told]
+        at = self._load_point(Pose(sides[0].rotation, sides[0].translation)) if load.tilts else None
+        found = on_samples(things, softness.on(sides), load, at)
+        result = found.result
+        notes = [*notes, *tipped(found.a, load.direction), *sample_remarks(result), *layer_remarks(result, softness)]
+        if load.force is not None:
+            check_depth(found.depth, (things[0].extent, things[1].extent), f"force = {load.force:.4g} N presses it in by")
+        pressed = Pressed(
+            things, found.a, found.b, result, load.direction, found.depth, "where the first samples touch", found.errors, tuple(notes)
+        )
+        if load.force is None or abs(pressed.force - load.force) <= MET * load.force:
+            return pressed
+        missed = f"{100.0 * (pressed.force / load.force - 1.0):+.1f} %"
+        return replace(pressed, notes=(f"the force misses what was asked for by {missed}: samples that meet late make it jump", *notes))
 
 
-def _placed(things: tuple[Thing, Thing], way: Floats, align: bool) -> tuple[Side, Side]:
-    """Both where they first touch."""
-    a, b = Side(things[0].shape), Side(things[1].shape)
-    if isinstance(a.shape, Exact) and a.shape.kind == "plane":
-        raise PliantError("The plane must be the second object: press the other one onto it.")
+def placed_sides(task: Task) -> tuple[Side, Side]:
+    """Both as samples where they first touch."""
+    a, b, way = task.things[0].side, task.things[1].side, task.load.direction
     if a.nodes is None and b.nodes is None:
         raise PliantError("Two exact shapes have no samples: give at least one of them as a shape by name or a file.")
     if isinstance(b.shape, Exact) and b.shape.kind == "plane":
         if a.nodes is None:
             raise PliantError("An exact shape on an exact plane has no samples: give it by name or as a file.")
         return a, floor_under(a, way)
-    return touching(aligned(a, b, way) if align else a, b, way), b
-
-
-def _contact_radius(solid: tuple[Side, Side], load: Load) -> float:
-    """[m] of solid bodies under this load, on a coarse level if a depth is given."""
-    a, b = solid
-    if load.depth is not None:
-        found = resolve(load.deeper(a), b, level=max(levels_of(a, b) - 3, 0))
-    else:
-        assert load.force is not None
-        found = rest(a, b, load.direction, load.force)[1]
-    return max(math.sqrt(found.area / math.pi), 1e-6 * min(a.size, b.size))
-
-
-def _pressed(a: Side, b: Side, load: Load) -> tuple[Side, ContactResult]:
-    """A where it came to be, and its contact."""
-    if load.force is None:
-        a = load.deeper(a)
-        result = resolve(a, b)
-    else:
-        centre = np.zeros(3) if a.nodes is None else centre_of(a.nodes)
-        at = a.world(centre) if load.at is None else load.at + a.translation
-        a, result = rest(a, b, load.direction, load.force, tilt=load.tilts, at=at)
-    if result.status == "apart":
-        raise PliantError(why_apart(a, load.direction, result))
-    if not result.solved:
-        raise PliantError(f"The contact problem was not solved: {result.status}. Try a smaller depth, or the boussinesq response.")
-    return a, result
-
-
-def _remarks(things: tuple[Thing, Thing], result: ContactResult, softness: Softness) -> list[str]:
-    """What a reader of the numbers must know."""
-    notes = []
-    touching = int(result.contact.sum())
-    if touching < FEW:
-        notes.append(
-            f"not resolved: only {touching} samples touch, so force and area are rough, and the peak is that of a single sample, which "
-            "the map blurs by a spacing; use a smaller spacing"
-        )
-    for thing in things:
-        if thing.sag > DEPTH[0] * result.depth > 0.0:
-            enough = thing.facet * math.sqrt(DEPTH[0] * result.depth / thing.sag)
-            wide, below, deep, enough = (1e3 * length for length in (thing.facet, thing.sag, result.depth, enough))
-            notes.append(
-                f"not resolved: {thing.name} is made of flat triangles, {wide:.3g} mm wide, with middles {below:.2g} mm below the round "
-                f"surface they stand for, and the objects are {deep:.2g} mm in each other: force, area and peak are those of corners. "
-                f"Samples between them do not help, triangles of {enough:.2g} mm do"
-            )
-    if len(result.spikes):
-        notes.append(f"{len(result.spikes)} samples are displaced by more than half their radius of curvature: do not trust them")
-    if result.off:
-        notes.append(f"{result.off} overlapping samples lie over holes of the other surface and were left out")
-    if softness.response != "boussinesq" and touching:
-        both = softness.of(sum(c for c in softness.compliances if c is not None))
-        times = stiffening(both, math.sqrt(result.area / math.pi))
-        notes.append(f"the layer makes a contact of this size about {times:.2g} times as stiff as a solid body")
-    return notes
+    return touching(aligned(a, b, way) if task.align else a, b, way), b

@@ -26,6 +26,7 @@ from pliant.contact.elastic.operators import Operator
 from pliant.contact.elastic.response import Response, Sum
 from pliant.contact.elastic.side import Side
 from pliant.detect.surfels.active import Active, active_against_exact, active_samples
+from pliant.detect.surfels.answers import Projection
 from pliant.detect.surfels.exact import Exact
 from pliant.detect.surfels.surface import PointSurface
 
@@ -120,11 +121,30 @@ def active(mine: Side, other: Side, margin: float, owner: int = 0) -> Nodes:
     feet = other.project(points)
     facing = np.sum(normals * feet.normals, axis=1) <= -FACING
     inside = feet.distance < 0.0
+    normals, areas, towards = _at_edges(mine, other, sample, normals, feet)
     nodes = Nodes(
-        np.full(len(sample), owner), sample, points, normals, mine.nodes.areas[sample], feet.distance, feet.normals, feet.sample,
+        np.full(len(sample), owner), sample, points, normals, areas, feet.distance, towards, feet.sample,
         int(np.count_nonzero(inside & ~facing)), int(np.count_nonzero(inside & facing & ~feet.valid)),
     )  # fmt: skip
     return nodes.at(np.flatnonzero(facing & feet.valid & (feet.distance < margin)))
+
+
+def _at_edges(mine: Side, other: Side, sample: Ints, normals: Floats, feet: Projection) -> tuple[Floats, Floats, Floats]:
+    """(normals, areas, normals at the feet) of nodes: a sample on a sharp edge has no normal of its own, but that of the surface opposite.
+
+    Its own is a mean of two sides, along which a rigid punch would push outwards at its rim. What faces the partner of the area that it
+    stands for is A cos²: both sides have half of it, as seen along the mean.
+    """
+    assert mine.nodes is not None
+    areas, towards = mine.nodes.areas[sample], feet.normals
+    edge = mine.nodes.sharp[sample]
+    if edge.any():
+        areas = np.where(edge, areas * np.sum(normals * feet.normals, axis=1) ** 2, areas)
+        normals = np.where(edge[:, None], -feet.normals, normals)
+    if isinstance(other.shape, PointSurface):
+        edge = other.shape.sharp[feet.sample] & ~edge
+        towards = np.where(edge[:, None], -normals, feet.normals)
+    return normals, areas, towards
 
 
 def _inside(mine: Side, other: Side, turn: Floats, shift: Floats, margin: float) -> Active:

@@ -7,6 +7,7 @@ import numpy as np
 from pliant.base import Floats
 from pliant.contact.elastic import lcp
 from pliant.contact.elastic.cholesky import Factor
+from pliant.contact.elastic.grid_squares import Part, Patch
 from pliant.contact.elastic.lcp import dot
 from pliant.contact.elastic.operators import Dense, Operator
 
@@ -26,7 +27,7 @@ def contact_stiffness(operator: Operator | Floats, contact: np.ndarray, rows: Fl
     J = np.asarray(rows, dtype=np.float64).reshape(K.size, -1)[nodes]
     if len(nodes) == 0:
         return np.zeros((J.shape[1], J.shape[1]))
-    if len(nodes) <= lcp.ACTIVE_SET:
+    if len(nodes) <= lcp.ACTIVE_SET and not isinstance(K, Patch | Part):  # those multiply faster than they are factored
         found = Factor.elastic(K.block(nodes)).solve(J)
     else:
         found = np.column_stack([_conjugate_gradients(K, nodes, column, tolerance) for column in J.T])

@@ -93,3 +93,38 @@ class Patch:
     def block(self, nodes: Ints) -> Floats:
         i, j = np.divmod(nodes, self.shape[1])
         return self.values[np.abs(i[:, None] - i), np.abs(j[:, None] - j)]
+
+
+@dataclass(frozen=True)
+class Part:
+    """Some cells of a patch, which may give way more or less than it: K_ij sqrt(g_i g_j), positive whatever g is.
+
+    Where g varies little over the width of a contact this is the half-space with the modulus that is there; it is exact for constant g and
+    for a push on its own cell.
+    """
+
+    patch: Patch
+    cells: Ints  # (n,) numbers of cells, rising
+    give: Floats | None = None  # (n,) compliance over that of the patch; None: 1
+
+    @property
+    def size(self) -> int:
+        return len(self.cells)
+
+    @cached_property
+    def _root(self) -> Floats | None:
+        return None if self.give is None else np.sqrt(self.give)
+
+    @cached_property
+    def diagonal(self) -> Floats:
+        return self.patch.diagonal[self.cells] * (1.0 if self.give is None else self.give)
+
+    def __matmul__(self, force: Floats) -> Floats:
+        wide = np.zeros(self.patch.size)
+        wide[self.cells] = force if self._root is None else self._root * force
+        out = (self.patch @ wide)[self.cells]
+        return out if self._root is None else self._root * out
+
+    def block(self, nodes: Ints) -> Floats:
+        out = self.patch.block(self.cells[nodes])
+        return out if self._root is None else self._root[nodes][:, None] * out * self._root[nodes]

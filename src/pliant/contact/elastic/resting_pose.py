@@ -62,7 +62,7 @@ def rest(
     at = a.translation if at is None else np.asarray(at, np.float64)
     axes = across(e) if tilt else np.zeros((0, 3))
     if tilt:
-        a, at = _stable(a, b, e, at)
+        a, at = stable(a, b, e, at)
     last: tuple[Problem, Solution] | None = None
     coarsest = levels_of(a, b) - 1
     margin = DEEPEST * min(a.size, b.size)
@@ -74,7 +74,7 @@ def rest(
             rows = np.hstack([np.sum(n * e, axis=1)[:, None], np.cross(problem.nodes.points - at, n) @ axes.T])
             load = np.concatenate([[force], np.zeros(len(axes))])
             found = solve_load(problem.K, problem.nodes.gap, rows, load, start=_started(last, problem, sides))
-            _check(found, problem, e, at, tilt)
+            check_load(found, problem.nodes.points, e, at, tilt)
             assert found.position is not None
             x = found.position * min(1.0, SMALL / max(float(np.linalg.norm(found.position[1:])), 1e-300))
             turn = rotation_matrix(np.degrees(x[1:] @ axes))
@@ -91,13 +91,13 @@ def rest(
             if level == coarsest and tilt:
                 raise PliantError(ROLLS)
         margin = max(MARGIN * depth, top / AT_END)
-    a, result = _matched(a, b, e, force)
+    a, result = matched(a, b, e, force)
     if tilt and not balanced(result, at, e):
         raise PliantError(ROLLS)
     return a, result
 
 
-def _stable(a: Side, b: Side, e: Floats, at: Floats) -> tuple[Side, Floats]:
+def stable(a: Side, b: Side, e: Floats, at: Floats) -> tuple[Side, Floats]:
     """A and the point of its load where it stands stably on B, if that is a plane across the load."""
     if a.nodes is None or not isinstance(b.shape, Exact) or b.shape.kind != "plane" or b.rotation[:, 2] @ e > -1.0 + 1e-9:
         return a, at
@@ -117,7 +117,7 @@ def balanced(found: ContactResult, at: Floats, e: Floats) -> bool:
     return float(np.linalg.norm(beside - (beside @ e) * e)) <= SMALL * wide
 
 
-def _matched(a: Side, b: Side, e: Floats, force: float) -> tuple[Side, ContactResult]:
+def matched(a: Side, b: Side, e: Floats, force: float) -> tuple[Side, ContactResult]:
     """A moved along the direction until the contact, solved anew with both surfaces where they came to be, carries the force along it.
 
     Without turning: what is left of the moments is that of the last stance.
@@ -160,11 +160,12 @@ def _started(last: tuple[Problem, Solution] | None, problem: Problem, sides: Pai
     return replace(found, P=force, s=np.zeros(len(force)), position=None if position is None else np.zeros_like(position))
 
 
-def _check(found: Solution, problem: Problem, e: Floats, at: Floats, tilt: bool) -> None:
+def check_load(found: Solution, points: Floats, e: Floats, at: Floats, tilt: bool) -> None:
+    """Refuse a load that points (n, 3) [m] cannot carry, with the way out."""
     if found.solved:
         return
     if "no forces" in found.status and tilt:
-        beside = problem.nodes.points - at
+        beside = points - at
         q = nearest_support(beside - (beside @ e)[:, None] * e)
         way = ", ".join(f"{c + 0.0:.2g}" for c in np.round(-q / max(float(np.linalg.norm(q)), 1e-300), 3))
         raise PliantError(

@@ -81,7 +81,10 @@ class ContactResult:
 
     @property
     def area(self) -> float:
-        """[m^2] of the nodes in contact."""
+        """[m^2] of the nodes in contact; of merged nodes those among them, because others at their place may carry their force."""
+        if self.mode == "merged" and self.contact.any():
+            carrying = pressure(self.points, self.areas, self.areas * self.contact)  # part of the area around each node that carries
+            return float(np.sum(self.areas[carrying > 0.5 * np.median(carrying[self.contact])]))  # at the rim half as much does
         return float(np.sum(self.areas[self.contact]))
 
     @property

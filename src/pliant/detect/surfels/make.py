@@ -54,7 +54,7 @@ def from_file(
 
 def from_mesh(mesh: Surface | TetMesh, *, spacing: float | None = None, name: str = "the surface") -> PointSurface:
     """Vertices with a third of the area of their faces and their area-weighted normal; or, with `spacing` [m], samples on the faces."""
-    surface, notes = _outward(mesh)
+    surface, notes = outward(mesh)
     check_finite(surface.points, name)
     if spacing is not None:
         points, normals, areas = spread_samples(surface, spacing)
@@ -175,7 +175,7 @@ def _made(
     return PointSurface(points, normals, areas, variation=variation, notes=tuple(notes), given=graph)
 
 
-def _outward(mesh: Surface | TetMesh) -> tuple[Surface, list[str]]:
+def outward(mesh: Surface | TetMesh) -> tuple[Surface, list[str]]:
     """The surface, turned round if it is inside out as a whole."""
     if isinstance(mesh, TetMesh):
         tets = np.where((mesh.volumes < 0.0)[:, None], mesh.tets[:, [0, 2, 1, 3]], mesh.tets)

@@ -14,6 +14,7 @@ import numpy as np
 from pliant.base import Floats, Ints, PliantError
 from pliant.detect.hash_grid import HashGrid, as_queries
 from pliant.detect.penetration import ACROSS
+from pliant.detect.sharp_edges import SHARP
 from pliant.detect.surfels.answers import MEDIAL, Projection
 from pliant.detect.surfels.clean import LEAST
 from pliant.detect.surfels.clusters import Level, Spheres, level_of
@@ -27,6 +28,7 @@ from pliant.kernels import contiguous, use_threads
 
 NEIGHBOURS = 52  # samples within 4 spacings of a sample on a regular surface
 OPPOSED_AMONG = 8  # nearest samples among which opposed ones are looked for
+AMONG = 12  # nearest samples whose normals tell of a sharp edge
 METHODS = ("mls", "aa")
 
 
@@ -99,6 +101,21 @@ class PointSurface:
     def suspect(self) -> np.ndarray:
         """(n,) whether a normal is opposed to those of most neighbours."""
         return suspects(self.normals, self.graph)
+
+    @cached_property
+    def sharp(self) -> np.ndarray:
+        """(n,) whether a sample lies on a sharp edge, so that its normal is a mean of two sides: two of its nearest neighbours lie on one
+        side, their normals less than 15 degrees apart and both more than 30 from its own. Round features that are coarsely sampled have no
+        such neighbours, because they bend between any two of them."""
+        near = self.graph[:, 1 : AMONG + 1]
+        along = np.einsum("ij,ikj->ik", self.normals, self.normals[near])
+        beyond = (along < 2.0 * SHARP**2 - 1.0) & (along > OPPOSITE)
+        out = np.zeros(len(self), bool)
+        some = np.flatnonzero(beyond.sum(axis=1) > 1)
+        normals = np.where(beyond[some][..., None], self.normals[near[some]], 0.0)
+        alike = np.einsum("ikj,ilj->ikl", normals, normals) > SHARP
+        out[some] = alike.sum(axis=(1, 2)) > beyond[some].sum(axis=1)  # more than each with itself
+        return out
 
     @cached_property
     def spheres(self) -> Spheres:

@@ -98,7 +98,7 @@ def cradle(method: str, quick: bool) -> list[Check]:
     ]  # fmt: skip
 
 
-@problem("bounce", "theory/validation-problems 35; [Goldsmith 1960]", methods=("patch",))
+@problem("bounce", "theory/validation-problems 36; [Goldsmith 1960]", methods=("patch",))
 def bounce(method: str, quick: bool) -> list[Check]:
     """A rigid ball with restitution e is dropped: rebounds reach e^(2n) of its height, and end after sqrt(2 h/g) (1 + e) / (1 - e)."""
     checks, height = [], 1.0
@@ -127,7 +127,7 @@ def bounce(method: str, quick: bool) -> list[Check]:
     return checks
 
 
-@problem("balls-in-a-row", "theory/validation-problems 35; [Herrmann 1982]", methods=("patch",))
+@problem("balls-in-a-row", "theory/validation-problems 36; [Herrmann 1982]", methods=("patch",))
 def balls_in_a_row(method: str, quick: bool) -> list[Check]:
     """Five rigid balls 1 mm apart, the first moves: impacts one after the other leave ((1 + e) / 2)^4 of its speed to the last."""
     checks = []

@@ -1,0 +1,163 @@
+"""What was asked of a press: how far or how hard, sideways too, and how both objects give way."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from pliant.base import Floats, PliantError, nearest
+from pliant.contact.elastic.response import Boussinesq, LayerCut, Response, Tabulated, VolumePreserving, compliance
+from pliant.contact.elastic.side import Side
+from pliant.pressing import quantities
+from pliant.pressing.response_tables import read_response
+
+RESPONSES = ("boussinesq", "volume-preserving", "layer")
+TILTS = ("fixed", "free")
+TABLES = (".csv", ".txt", ".npy")  # files with a modulus for each vertex
+
+Material = tuple[Any, float]  # Young's modulus, or one for each vertex, and Poisson's ratio
+
+
+def direction_of(name: str, given: Any) -> Floats:
+    """(3,) a unit vector as users write it."""
+    try:
+        way = np.asarray(given, np.float64).reshape(3)
+    except (TypeError, ValueError):
+        raise PliantError(f"{name} = {given!r}: it needs three numbers, such as 0,0,-1.") from None
+    length = float(np.linalg.norm(way))
+    if not (np.isfinite(length) and length > 0.0):
+        raise PliantError(f"{name} = {given!r} has no length.")
+    return way / length
+
+
+@dataclass(frozen=True)
+class Load:
+    """How far or how hard A is pressed, and which way."""
+
+    direction: Floats  # (3,) unit vector along which A moves
+    depth: float | None  # [m] beyond the first touch; None: up to the force
+    force: float | None  # [N]
+    tilts: bool  # whether A turns until its load is balanced
+    at: Floats | None  # [m] (3,) where the force acts, in A's own place; None: the centre of its volume
+
+    @classmethod
+    def read(cls, depth: float | str | None, force: float | str | None, direction: Any, tilt: str, at: Any) -> Load:
+        """As users write it."""
+        way = direction_of("direction", direction)
+        if (depth is None) == (force is None):
+            raise PliantError("Give either a depth, such as 2mm, or a force, such as 500N.")
+        if tilt not in TILTS:
+            raise PliantError(f"tilt = '{tilt}': {nearest(tilt, TILTS)}")
+        if tilt == "free" and force is None:
+            raise PliantError("An object tilts freely under a force, not at a given depth: give a force.")
+        deep = None if depth is None else quantities.length("depth", depth)
+        load = None if force is None else quantities.force("force", force)
+        return cls(way, deep, load, tilt == "free", None if at is None else np.asarray(at, np.float64))
+
+    def deeper(self, a: Side) -> Side:
+        """A moved on by the depth."""
+        assert self.depth is not None
+        return a.moved(np.eye(3), np.zeros(3), self.depth * self.direction)
+
+
+@dataclass(frozen=True)
+class Pull:
+    """A load across the contact, carried by friction."""
+
+    force: float  # [N]
+    along: Floats  # (3,) unit vector
+    friction: float  # coefficient
+
+    @classmethod
+    def read(cls, tangential: float | str | None, along: Any, friction: float | None) -> Pull | None:
+        """As users write it."""
+        if tangential is None:
+            if friction is not None:
+                raise PliantError("friction carries a load across the contact: give `tangential`, such as 20N, too.")
+            return None
+        if friction is None:
+            raise PliantError("A tangential load is carried by friction: give its coefficient, such as 0.5.")
+        if not (np.isfinite(friction) and friction > 0.0):
+            raise PliantError(f"friction = {friction}: the coefficient must be above zero.")
+        return cls(quantities.force("tangential", tangential), direction_of("along", along), float(friction))
+
+
+@dataclass(frozen=True)
+class Softness:
+    """How the surfaces of both give way."""
+
+    response: str
+    layer: float | None  # [m] how far a push is felt; None: as the size of the contact says
+    compliances: tuple[float | None, float | None]  # C [m^2/N] of A and B; None: rigid. The mean, where it varies
+    over: tuple[Floats | None, Floats | None] = (None, None)  # C at the vertices, where it varies
+    poissons: tuple[float, float] = (0.0, 0.0)
+
+    @classmethod
+    def read(cls, response: str, layer: float | str | None, materials: Sequence[Material]) -> Softness:
+        """As users write it."""
+        a, b = (_compliances(young, nu) for young, nu in materials)
+        if a is None and b is None:
+            raise PliantError("Both objects are rigid: give young (of the first) or young_b (of the second), such as 1MPa.")
+        means = tuple(None if c is None else float(np.mean(c)) for c in (a, b))
+        over = tuple(c if isinstance(c, np.ndarray) else None for c in (a, b))
+        thick = None if layer is None else quantities.length("layer", layer)
+        return cls(response, thick, (means[0], means[1]), (over[0], over[1]), (materials[0][1], materials[1][1]))
+
+    @property
+    def total(self) -> float:
+        """C [m^2/N] of both together."""
+        return sum(c for c in self.compliances if c is not None)
+
+    @property
+    def varies(self) -> bool:
+        return any(c is not None for c in self.over)
+
+    def solid(self, sides: tuple[Side, Side]) -> tuple[Side, Side]:
+        """Both as half-spaces."""
+        return self._given(sides, lambda c: Boussinesq(c))
+
+    def on(self, sides: tuple[Side, Side]) -> tuple[Side, Side]:
+        """Both with their responses."""
+        return self._given(sides, self.of)
+
+    def _given(self, sides: tuple[Side, Side], make: Callable[[float], Response]) -> tuple[Side, Side]:
+        a, b = (replace(side, response=None if c is None else make(c)) for side, c in zip(sides, self.compliances, strict=True))
+        return a, b
+
+    def of(self, c: float) -> Response:
+        """The response of a material."""
+        if self.response == "boussinesq":
+            return Boussinesq(c)
+        if self.response.endswith(".csv"):
+            table = read_response(self.response)
+            return Tabulated(table.r, table.values * c / table.c, c)
+        if self.response not in RESPONSES:
+            raise PliantError(
+                f"There is no response '{self.response}': {nearest(self.response, RESPONSES)} A table is a .csv file of `pliant response`."
+            )
+        assert self.layer is not None
+        return VolumePreserving(c, self.layer) if self.response == "volume-preserving" else LayerCut(c, self.layer)
+
+
+def _compliances(young: Any, poisson: float) -> float | Floats | None:
+    """C [m^2/N] of a modulus, or of one for each vertex; None: rigid."""
+    if young is None:
+        return None
+    if isinstance(young, str | Path) and str(young).endswith(TABLES):
+        path = Path(young)
+        if not path.exists():
+            raise PliantError(f"young = {path} does not exist: it needs a file with a modulus [Pa] for each vertex, one a line.")
+        try:
+            young = np.load(path) if path.suffix == ".npy" else np.loadtxt(path, delimiter=",", ndmin=1)
+        except ValueError as error:
+            raise PliantError(f"young = {path} is not a list of numbers ({error}).") from None
+    if isinstance(young, str | float | int):
+        return compliance(quantities.pressure("young", young), poisson)
+    values = np.asarray(young, dtype=np.float64).ravel()
+    if not (len(values) and np.all(np.isfinite(values)) and np.all(values > 0.0)):
+        raise PliantError("young: a modulus for each vertex must be a list of finite numbers above zero [Pa].")
+    return compliance(1.0, poisson) / values

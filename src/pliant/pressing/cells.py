@@ -1,0 +1,337 @@
+"""Contact on the cells of a grid: two surfaces that are nearly flat where they touch, as heights across the contact normal.
+
+A whole press is this: find what may touch on a coarse grid over everything, go on with a grid over that part only, and halve its cells
+until the peak of the pressure holds. Squares with constant pressure on an elastic half-space multiply by fast Fourier transforms
+(grid_squares.py), so that a grid of 128 x 128 cells takes a tenth of a second.
+
+Gaps are heights along the contact normal, forces act along it, and areas are those of the cells: the linear theory of contact. Where the
+surfaces that touch bend by more than STEEP away from the normal, samples of the surfaces themselves do better (two_bodies.py).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+from scipy.ndimage import minimum_filter
+
+from pliant.base import Floats, Ints, PliantError
+from pliant.contact.elastic import lcp
+from pliant.contact.elastic.grid_squares import Part, Patch
+from pliant.contact.elastic.response import Boussinesq, Response
+from pliant.contact.elastic.resting_pose import across
+from pliant.pressing.relief import Grid, Heights, Pose, Relief
+
+FIRST = 48  # cells along the longer side of a grid on which the contact is looked for
+START = 64  # and of the first one that counts
+FINEST = 256  # of the last one, at most
+HOLDS = 0.05  # change of the peak from a grid to one of half its cells, below which it holds
+SHRINK = 0.7  # of the side of a grid: a contact that needs less of it gets a grid of its own
+LOOKS = 12  # grids on which the contact is looked for, at most
+ROOM = 0.15  # of the side of the contact that is left free around it, and
+RIM = 2  # cells
+CAP = 3.0  # depths above the contact that count as far away
+MOVES = 8  # along the direction until the surfaces just touch, or carry the force
+
+
+class Unsuited(PliantError):
+    """What touches is not seen as heights along one direction."""
+
+
+class Wide(Unsuited):
+    """The contact is wider than where it was looked for."""
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two surfaces, the way A goes, and how both give way together."""
+
+    reliefs: tuple[Relief, Relief]
+    poses: tuple[Pose, Pose]
+    direction: Floats  # (3,)
+    normal: Floats  # (3,) contact normal, from A to B
+    response: Response  # of both
+    compliances: tuple[float, float] = (0.0, 0.0)  # C [m^2/N] of A and B that the response stands for
+    over: tuple[Floats | None, Floats | None] = (None, None)  # C at vertices or samples, where it varies
+    span: float = math.inf  # [m] around the first touch, beyond which nothing is looked for: elsewhere the normal is another
+    size: float = math.inf  # [m] of the smaller object
+
+    @property
+    def varies(self) -> bool:
+        """A modulus is not the same everywhere."""
+        return self.over[0] is not None or self.over[1] is not None
+
+    @property
+    def straight(self) -> bool:
+        """A goes along the contact normal."""
+        return bool(self.direction @ self.normal > 1.0 - 1e-12)
+
+    def moved(self, way: float) -> Pair:
+        """A gone on along the direction [m]."""
+        return replace(self, poses=(self.poses[0].shifted(way * self.direction), self.poses[1]))
+
+    def rougher(self) -> Pair | None:
+        """With the poorer reconstruction of both surfaces."""
+        poorer = [relief.rougher for relief in self.reliefs]
+        if poorer[0] is None and poorer[1] is None:
+            return None
+        one, two = (r if p is None else p for r, p in zip(self.reliefs, poorer, strict=True))
+        return replace(self, reliefs=(one, two))
+
+    def heights(self, grid: Grid) -> tuple[Floats, Floats]:
+        """(nx, ny) [m] of A and of B along the normal; NaN where they have no surface."""
+        return self.reliefs[0].heights(self.poses[0], grid, 1), self.reliefs[1].heights(self.poses[1], grid, -1)
+
+    def everything(self, origin: Floats, cells: int) -> Grid:
+        """A grid over all that can touch: cells of height fields are taken as they are."""
+        axes = np.vstack([across(self.normal), self.normal])
+        if any(isinstance(r, Heights) for r in self.reliefs):
+            axes = np.stack([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], self.normal])
+        grid = Grid(origin, axes, np.zeros(2), 1.0, (1, 1), self.span)
+        (low, high), (under, over) = (r.shadow(s, grid) for r, s in zip(self.reliefs, self.poses, strict=True))
+        low, high = np.maximum(np.maximum(low, under), -self.span), np.minimum(np.minimum(high, over), self.span)
+        if not np.all(high > low):
+            raise Unsuited("The first object never touches the second on its way: their shadows along it lie beside each other.")
+        given = [r for r in self.reliefs if isinstance(r, Heights)]
+        if given:
+            nx, ny = given[0].rise.shape
+            return replace(grid, corner=-0.5 * given[0].size, cell=given[0].cell, shape=(nx, ny))
+        return over_box(grid, low, high, cells)
+
+
+@dataclass(frozen=True)
+class Load:
+    """How far or how hard."""
+
+    depth: float | None  # [m] along the direction, after the first touch
+    force: float | None  # [N] along the direction
+
+
+@dataclass(frozen=True)
+class Solved:
+    """The contact on one grid."""
+
+    pair: Pair  # where A came to be
+    grid: Grid
+    a: Floats  # (nx, ny) [m] height of A along the normal, there and before deformation; NaN where it has no surface
+    b: Floats  # of B
+    P: Floats  # (nx, ny) [N] along the normal
+    u: Floats  # (nx, ny) [m] how far both gave way together
+    way: float  # [m] that A went on from where it was, along the direction
+    depth: float  # [m] after the first touch
+    iterations: int
+    status: str
+
+    @property
+    def contact(self) -> np.ndarray:
+        return self.P > 0.0
+
+    @cached_property
+    def gap(self) -> Floats:
+        """(nx, ny) [m] before deformation; infinite where there is none."""
+        return between(self.a, self.b)
+
+    @property
+    def force(self) -> float:
+        """[N] against the direction."""
+        return float(np.sum(self.P) * (self.pair.normal @ self.pair.direction))
+
+    @property
+    def area(self) -> float:
+        """[m^2]"""
+        return float(np.count_nonzero(self.contact)) * self.grid.cell**2
+
+    @property
+    def peak(self) -> float:
+        """[Pa]"""
+        return float(self.P.max(initial=0.0)) / self.grid.cell**2
+
+    @cached_property
+    def numbers(self) -> dict[str, float]:
+        """What errors are told of."""
+        return {"force": self.force, "depth": self.depth, "area": self.area, "peak": self.peak}
+
+    def box(self) -> tuple[Floats, Floats]:
+        """Where the contact is, with room around it [m]."""
+        i, j = np.nonzero(self.contact if self.contact.any() else self.gap <= self.gap.min())  # cells may be too coarse to touch
+        return roomy(self.grid, np.array([i.min(), j.min()]), np.array([i.max() + 1, j.max() + 1]))
+
+    def at_rim(self, whole: tuple[Floats, Floats]) -> bool:
+        """Cells at the rim of the grid touch, and the surfaces go on beyond."""
+        c, grid = self.contact, self.grid
+        low, high = grid.corner, grid.corner + grid.size
+        before, beyond = low > whole[0], high < whole[1]
+        ends = ((c[0], before[0]), (c[-1], beyond[0]), (c[:, 0], before[1]), (c[:, -1], beyond[1]))
+        return any(bool(line.any() and more) for line, more in ends)
+
+
+def over_box(grid: Grid, low: Floats, high: Floats, cells: int) -> Grid:
+    """A grid with so many cells along the longer side of a box, whose middle is its own."""
+    cell = float(np.max(high - low)) / cells
+    shape = np.maximum(np.ceil((high - low) / cell - 1e-9).astype(np.int64), 3)
+    return replace(grid, corner=0.5 * (low + high) - 0.5 * cell * shape, cell=cell, shape=(int(shape[0]), int(shape[1])))
+
+
+def roomy(grid: Grid, low: Ints, high: Ints) -> tuple[Floats, Floats]:
+    """The box from one cell to another with room around it [m]."""
+    room = ROOM * float(np.max(high - low)) + RIM
+    return grid.corner + grid.cell * (low - room), grid.corner + grid.cell * (high + room)
+
+
+def between(a: Floats, b: Floats) -> Floats:
+    """Gaps of heights [m]; infinite where either is missing."""
+    found = b - a
+    return np.where(np.isfinite(found), found, np.inf)
+
+
+def first_touch(gap: Floats) -> float:
+    """The least gap [m]: of a paraboloid through the lowest cell and its neighbours where that is a valley, else of the cell."""
+    i, j = np.unravel_index(int(np.argmin(gap)), gap.shape)
+    least = float(gap[i, j])
+    near = gap[max(i - 1, 0) : i + 2, max(j - 1, 0) : j + 2]
+    if near.shape != (3, 3) or not np.all(np.isfinite(near)):
+        return least
+    gx, gy = 0.5 * (near[2, 1] - near[0, 1]), 0.5 * (near[1, 2] - near[1, 0])
+    hxx, hyy = near[2, 1] - 2.0 * least + near[0, 1], near[1, 2] - 2.0 * least + near[1, 0]
+    hxy = 0.25 * (near[2, 2] - near[2, 0] - near[0, 2] + near[0, 0])
+    det = hxx * hyy - hxy**2
+    if not (hxx > 0.0 and hyy > 0.0 and det > 1e-6 * hxx * hyy):
+        return least
+    x, y = (hxy * gy - hyy * gx) / det, (hxy * gx - hxx * gy) / det
+    return least + 0.5 * (gx * x + gy * y) if max(abs(x), abs(y)) <= 1.0 else least
+
+
+def solved(pair: Pair, grid: Grid, load: Load, before: Solved | None, tolerance: float = lcp.NEARLY) -> Solved:
+    """The contact on a grid; `before` is that on another one, to start from. A is where it nearly touches."""
+    along = float(pair.normal @ pair.direction)
+    low, high = pair.heights(grid)
+    if not np.any(np.isfinite(high - low)):
+        raise Unsuited("Nothing touches: what the two objects turn to each other does not face along the direction.")
+
+    def gone(way: float) -> Floats:
+        """Heights of A that went on; looked up again if it also goes sideways."""
+        return low + way * along if pair.straight else pair.reliefs[0].heights(pair.moved(way).poses[0], grid, 1)
+
+    raw = any(isinstance(r, Heights) for r in pair.reliefs)
+    way, a = 0.0, low
+    for _ in range(MOVES):  # to the first touch
+        gap = between(a, high)
+        if not np.any(np.isfinite(gap)):
+            raise Unsuited("Nothing touches: on its way the first object passes the second.")
+        step = (float(np.min(gap)) if raw else first_touch(gap)) / along
+        way, a = way + step, gone(way + step)
+        if pair.straight or abs(step) <= 1e-3 * (load.depth or 1e-3 * float(grid.size.max())):
+            break
+    start = None if before is None else carried(before, grid)
+    if load.depth is not None:
+        a = gone(way + load.depth)
+        P, u, _, count, status = _solve(pair, grid, between(a, high), load.depth, start, tolerance, None)
+        return Solved(pair.moved(way + load.depth), grid, a, high, P, u, way + load.depth, load.depth, count, status)
+    assert load.force is not None
+    gap = between(a, high)
+    touched, deep = way, float(np.ptp(gap[np.isfinite(gap)])) if before is None else before.depth * along
+    iterations = 0
+    for _ in range(MOVES):
+        P, u, step, count, status = _solve(pair, grid, between(a, high), deep, start, tolerance, load.force / along)
+        way, iterations, start = way + step / along, iterations + count, P
+        deep, a = max((way - touched) * along, 1e-3 * deep), gone(way)
+        if pair.straight or abs(step) <= 1e-5 * deep:
+            break
+    return Solved(pair.moved(way), grid, a, high, P, u, way, way - touched, iterations, status)
+
+
+def _solve(
+    pair: Pair, grid: Grid, gap: Floats, depth: float, start: Floats | None, tolerance: float, total: float | None
+) -> tuple[Floats, Floats, float, int, str]:
+    """(P, u, approach, iterations, status) with these gaps, at a position or under a total force [N]."""
+    patch = Patch(grid.shape, grid.cell, pair.response, "love" if isinstance(pair.response, Boussinesq) else "gauss")
+    q = np.minimum(gap, CAP * depth if total is None else float(np.min(gap)) + CAP * depth).ravel()
+    operator: Patch | Part = patch
+    if pair.varies:
+        operator = Part(patch, np.arange(patch.size), softer(pair, grid).ravel())
+    begin = None if start is None else start.ravel()
+    found = lcp.conjugate_gradients(operator, q, begin, tolerance, None, total)
+    approach = 0.0 if found.position is None else float(found.position[0])
+    return found.P.reshape(grid.shape), (found.s - q + approach).reshape(grid.shape), approach, found.iterations, found.status
+
+
+def softer(pair: Pair, grid: Grid) -> Floats:
+    """(nx, ny) compliance of both over that of the response."""
+    total = np.zeros(grid.shape)
+    for k, sign in ((0, 1), (1, -1)):
+        given, c = pair.over[k], pair.compliances[k]
+        total += c if given is None else pair.reliefs[k].values(pair.poses[k], grid, sign, given)
+    return np.where(np.isfinite(total), total / sum(pair.compliances), 1.0)
+
+
+def carried(before: Solved, grid: Grid) -> Floats:
+    """Forces of one grid on another: of the cells whose middles are in theirs, by area."""
+    index = []
+    for k, centre in enumerate(grid.centres):
+        index.append(np.floor((centre - before.grid.corner[k]) / before.grid.cell).astype(np.int64))
+    inside = [(i >= 0) & (i < n) for i, n in zip(index, before.grid.shape, strict=True)]
+    at = [np.clip(i, 0, n - 1) for i, n in zip(index, before.grid.shape, strict=True)]
+    share = (grid.cell / before.grid.cell) ** 2
+    return np.where(inside[0][:, None] & inside[1], share * before.P[np.ix_(at[0], at[1])], 0.0)
+
+
+def found_on(pair: Pair, load: Load, origin: Floats) -> tuple[Solved, tuple[Floats, Floats]]:
+    """The contact on a coarse grid that is hardly wider than it, and the box of everything [m]."""
+    grid = pair.everything(origin, FIRST)
+    whole = grid.corner, grid.corner + grid.size
+    now: Solved | None = None
+    for _ in range(LOOKS):
+        now = solved(pair, grid, load, None, lcp.ROUGH)
+        if any(isinstance(r, Heights) for r in pair.reliefs):
+            break
+        low, high = now.box()
+        may = np.nonzero(_may_touch(now))
+        if len(may[0]):
+            least, most = roomy(grid, np.array([may[0].min(), may[1].min()]), np.array([may[0].max() + 1, may[1].max() + 1]))
+            low, high = np.minimum(low, least), np.maximum(high, most)
+        low, high = np.maximum(low, whole[0]), np.minimum(high, whole[1])
+        if float(np.max(high - low)) > SHRINK * float(np.max(grid.size)):
+            break
+        grid = over_box(grid, low, high, FIRST)
+    assert now is not None
+    return now, whole
+
+
+def _may_touch(now: Solved) -> np.ndarray:
+    """Cells that overlap, or could where the surfaces are lower between their centres."""
+    gap = np.where(np.isfinite(now.gap), now.gap, 1e300)
+    drop = gap - minimum_filter(gap, 3, mode="nearest")
+    return np.isfinite(now.gap) & (gap - 0.5 * np.minimum(drop, 1e299) < 0.0)
+
+
+def refined(pair: Pair, load: Load, origin: Floats, cell: float | None) -> list[Solved]:
+    """The contact on finer and finer grids, until the peak holds; or with cells of a size [m] and twice that."""
+    rough, whole = found_on(pair, load, origin)
+    if any(isinstance(r, Heights) for r in pair.reliefs):
+        return [solved(pair, rough.grid, load, rough)]
+    while True:
+        low, high = rough.box()
+        if np.any(low < -pair.span) or np.any(high > pair.span):
+            raise Wide("The contact is as wide as the objects: its normals differ too much for one grid.")
+        low, high = np.maximum(low, whole[0]), np.minimum(high, whole[1])
+        grid = over_box(rough.grid, low, high, START if cell is None else max(int(math.ceil(float(np.max(high - low)) / (2.0 * cell))), 4))
+        one = solved(pair, grid, load, rough)
+        if not one.at_rim(whole):
+            break
+        rough = one
+    levels = [one]
+    while True:
+        grid = levels[-1].grid.finer()
+        levels.append(solved(pair, grid, load, levels[-1]))
+        held = abs(levels[-1].peak - levels[-2].peak) <= HOLDS * levels[-1].peak
+        if cell is not None or held or max(grid.shape) >= FINEST:
+            return levels
+
+
+def shifted(found: Solved, by: Floats) -> Solved:
+    """The same contact elsewhere [m]."""
+    pair, grid = found.pair, found.grid
+    poses = pair.poses[0].shifted(by), pair.poses[1].shifted(by)
+    return replace(found, pair=replace(pair, poses=poses), grid=replace(grid, origin=grid.origin + by))

@@ -1,0 +1,80 @@
+"""What a reader of the numbers must know, in words."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from pliant.base import Floats
+from pliant.contact.elastic.result import FEW, ContactResult
+from pliant.contact.elastic.stiffening import stiffening
+from pliant.detect.surfels.exact import Exact
+from pliant.geometry.mesh import Surface
+from pliant.pressing.asked import Softness
+from pliant.pressing.objects import Thing
+from pliant.pressing.on_cells import OnCells
+from pliant.pressing.relief import Heights, Pose
+
+ROUGH = 0.03  # error of the force or the depth that is told as a note
+
+
+def counted_from(things: tuple[Thing, Thing], pose: Pose, way: Floats, before: float) -> str:
+    """Where a depth on a plane counts from; `before` [m] is how far the surface was from where its foremost vertex is."""
+    form = things[0].form
+    if isinstance(form, Exact):
+        return f"where the exact {form.kind} first touches"
+    if isinstance(form, Heights):
+        return "where the highest cell first touches"
+    if isinstance(form, Surface):
+        size = float(np.ptp(form.points, axis=0).max())
+        if before < -1e-6 * size:
+            return f"where the smooth surface first touches, {-1e3 * before:.3g} mm before its foremost vertex"
+        return "where the smooth surface first touches"
+    return "where the smooth surface through the points first touches"
+
+
+def cell_remarks(things: tuple[Thing, Thing], found: OnCells) -> list[str]:
+    """On cells."""
+    notes, best = [], found.best
+    if not found.holds:
+        change = 100.0 * abs(found.levels[-1].peak / found.levels[-2].peak - 1.0) if len(found.levels) > 1 else 100.0 * found.errors["peak"]
+        notes.append(
+            f"the peak does not hold: it changed by {change:.0f} % when cells were halved to {1e3 * best.grid.cell:.2g} mm, as it does at "
+            "sharp edges, where it has no bound, and on rough surfaces"
+        )
+    worst = max(found.errors["force"], found.errors["depth"])
+    wide = 2.0 * math.sqrt(best.area / math.pi)
+    for thing in things:
+        if worst > ROUGH and isinstance(thing.form, Surface):
+            x = thing.form.points[thing.form.faces]
+            edge = float(np.median(np.linalg.norm(x - np.roll(x, 1, axis=1), axis=2)))
+            if edge > 0.3 * wide:
+                notes.append(
+                    f"not resolved: triangles of {thing.name} are {1e3 * edge:.3g} mm wide and the contact {1e3 * wide:.3g} mm, so the "
+                    f"surface between its vertices is a guess: about {100.0 * worst:.0f} % off"
+                )
+    return notes
+
+
+def sample_remarks(result: ContactResult) -> list[str]:
+    """On samples."""
+    notes, touching = [], int(result.contact.sum())
+    if touching < FEW:
+        notes.append(
+            f"not resolved: only {touching} samples touch, so force and area are rough, and the peak is that of a single sample, which "
+            "the map blurs by a spacing; use a smaller spacing"
+        )
+    if len(result.spikes):
+        notes.append(f"{len(result.spikes)} samples are displaced by more than half their radius of curvature: do not trust them")
+    if result.off:
+        notes.append(f"{result.off} overlapping samples lie over holes of the other surface and were left out")
+    return notes
+
+
+def layer_remarks(result: ContactResult, softness: Softness) -> list[str]:
+    """Of a response that is not that of a solid body."""
+    if softness.response == "boussinesq" or not result.contact.any():
+        return []
+    times = stiffening(softness.of(softness.total), math.sqrt(result.area / math.pi))
+    return [f"the layer makes a contact of this size about {times:.2g} times as stiff as a solid body"]
