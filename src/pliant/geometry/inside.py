@@ -112,7 +112,7 @@ def _tetrahedra(shape: Shape, surface: Surface, how: Filling, timeout: float) ->
 def _cells(shape: Shape, surface: Surface, how: Filling, why: str = "") -> Shape:
     """The shape with cells; their skin is the surface, closed if need be."""
     size = diagonal(surface.points)
-    closed, done = closed_surface(surface, 0.5 * (how.edge or size / 25.0))
+    closed, done = closed_surface(surface, 0.25 * (how.edge or size / 25.0))
     edge = how.edge or default_edge(closed)
     skin = simplified(closed, SKIN * edge, SKIN_OFF * edge)
     mesh, weights = lattice(skin, edge)
