@@ -18,6 +18,7 @@ import pytest
 
 import pliant
 from pliant import PliantError, Scene, Study, shapes
+from pliant.geometry.mesh import TetMesh
 from pliant.measure.windows import taken, window_means
 from pliant.studies.case import packed, unpack_files, unpacked
 from pliant.studies.designs import unit_samples
@@ -278,6 +279,26 @@ def test_files_and_meshes_travel_by_content(tmp_path):
     assert np.allclose(np.ptp(back.points("a"), axis=0), 1.0) and there.shape == scene.bodies[1].shape.tets.points.shape
     with pytest.raises(PliantError, match="no file"):
         packed(scene, {})
+
+
+def test_regions_and_groups_travel_with_their_bodies(tmp_path):
+    """A bone by a second surface, a group of tetrahedra by its name, and a surface with how it is to be filled: the same masses there."""
+    block = shapes.make("box", size=(0.2, 0.1, 0.1), edge=0.05).tets
+    left = (block.points[block.tets].mean(axis=1)[:, 0] < 0.0).astype(np.int64)
+    grouped = TetMesh(block.points, block.tets, left, (("rest", 0), ("heavy", 1)))
+    bone = shapes.make("ball", radius=0.03, edge=0.02).surface()
+    scene = Scene(contact="none", duration=0.01, dt=0.01)
+    heavy = [{"group": "heavy", "material": {"density": 5000.0}}]
+    scene.add(name="a", shape=grouped, regions=heavy)
+    inner = [{"shape": bone, "material": {"density": 3000.0, "youngs_modulus": 1e7}}]
+    flesh = {"mesh": shapes.make("ball", radius=0.08, edge=0.03).surface(), "fill": "lattice", "edge": 0.02}
+    scene.add(name="b", shape=flesh, position=(0, 0, 1), regions=inner)
+    files = {}
+    data, names = packed(scene, files)
+    unpack_files(files, tmp_path)
+    there, here = unpacked(json.dumps(data), tmp_path).simulate(), scene.simulate()
+    assert len(names) == 3 and np.array_equal(there.world.model.nodes.mass, here.world.model.nodes.mass)
+    assert here.mass("a") == pytest.approx(0.002 * 3000.0, rel=1e-9)  # half of it is heavy
 
 
 # -- thresholds and sensitivity
