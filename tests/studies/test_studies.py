@@ -421,3 +421,33 @@ def test_the_examples_are_studies_that_can_begin(path):
     made.check()
     assert path.name in (SRC.parent / "docs" / "studies.md").read_text()
     assert (made.first_scene() is None) == (path.stem == "foot") and made.common()
+
+
+# -- calls as cases
+
+
+def test_calls_are_made_once_and_told_in_their_order(tmp_path):
+    """Values come back as plain data, failures with their reason; a second time only what failed is called again."""
+    from pliant.studies.tasks import do_all
+
+    calls, heard = [{"values": [3.0, 4.0]}, {"values": "no"}, {"values": [6.0, 8.0]}], []
+    found = do_all("numpy.linalg:norm", [{"x": each["values"]} for each in calls], out=tmp_path, workers=0, each=heard.append)
+    assert [task.value for task in found] == [5.0, None, 10.0] and found == heard
+    assert found[1].reason and not found[0].reason and found[2].given == {"x": [6.0, 8.0]}
+    before = (tmp_path / "rows.jsonl").read_text().splitlines()
+    assert [task.value for task in do_all("numpy.linalg:norm", [{"x": each["values"]} for each in calls], out=tmp_path, workers=0)] == [5.0, None, 10.0]
+    assert len((tmp_path / "rows.jsonl").read_text().splitlines()) == len(before) + 1
+
+
+def test_a_scene_goes_with_a_call():
+    """What `pliant compare` does: the same numbers as without the machinery."""
+    from pliant.shop.compare import Trial, tried
+    from pliant.studies.tasks import do_all
+
+    scene = Scene(dt=0.005, duration=0.05)
+    scene.add(name="ground", shape="plane", model="static")
+    scene.add(name="ball", shape=shapes.make("ball", radius=0.1, edge=0.08), position=(0, 0, 0.1), model="rigid")
+    found = do_all("pliant.shop.compare:tried", [{"method": "ground"}, {"method": "quasi-rigid"}], scene=scene, workers=0)
+    here = tried(scene, "ground")
+    assert Trial(**found[0].value).depth == here.depth and here.depth and np.array_equal(found[0].value["support"], here.support)
+    assert "quasi-rigid" in found[1].value["failure"]

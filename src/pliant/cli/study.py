@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from pliant.cli.options import AllowCode, Json, Yes, allow, say, seconds, tell
+from pliant.cli.options import AllowCode, Json, Workers, Yes, allow, say, seconds, tell
 
 if TYPE_CHECKING:
     from pliant.studies.bench import Progress
@@ -19,9 +19,7 @@ if TYPE_CHECKING:
 def study(
     path: Annotated[Path | None, typer.Argument(help="A study file (.toml); see docs/studies.md.")] = None,
     out: Annotated[Path | None, typer.Option(help="Folder of the results; default runs/NAME.study.")] = None,
-    workers: Annotated[
-        int | None, typer.Option(min=0, help="Processes that run cases; default as many as cores. 0: this process, without Dask.")
-    ] = None,
+    workers: Workers = None,
     scheduler: Annotated[str | None, typer.Option(help="Address of a Dask scheduler that is there, such as tcp://host:8786.")] = None,
     slurm: Annotated[
         str | None,
