@@ -2,8 +2,8 @@
 
     python benchmarks/cells_data.py [folder] > docs/cells-data.md
 
-Every object is scaled to 20 cm, filled with cells of the default edge, and laid on its steadiest side on the ground until it rests. `folder` holds surface/,
-points/, dirty/ and tet/. `--no-rest` leaves out the last, which takes most of the time.
+Every object is scaled to 20 cm, filled with cells of the default edge, and laid on its steadiest side on the ground until it rests.
+`folder` holds surface/, points/, dirty/ and tet/. `--no-rest` leaves out the last, which takes most of the time.
 """
 
 from __future__ import annotations
@@ -33,10 +33,13 @@ STILL = 1e-9  # of m g SIZE: kinetic energy below which a body rests
 GRID = 150  # along each side of the box: places at which the volume is counted
 HEAD = f"""# Every scan a soft body of cells
 
-Made by `python benchmarks/cells_data.py`. Objects are scaled to {100 * SIZE:.0f} cm and filled with cells of the default edge (`fill = "lattice"`). Volume: of
-the skin, counted on a grid of {GRID}^3 places by the winding number, against the mass of the body over its density. Skin: how far
-the input is from the skin at most, in cells (of clouds: the samples that noise and points inside leave). Inverted: of all tetrahedra. Force: what the ground carries when the body ({MODULUS / 1e3:.0f} kPa) has come to
-rest, against its weight. Refused ones give the reason. CPU seconds of one thread, of the filling with reading and checking.
+Made by `python benchmarks/cells_data.py`. Objects are scaled to {100 * SIZE:.0f} cm and filled with cells of the default edge.
+
+* Volume: mass of the body over its density, against the volume of the skin, counted on a grid of {GRID}^3 places by the winding number.
+* Skin: how far the input is from the skin at most, in cells; of clouds the samples that noise and points inside leave.
+* Inverted: of all tetrahedra.
+* Force: what the ground carries when the body ({MODULUS / 1e3:.0f} kPa), laid on its steadiest side, has come to rest, against its weight.
+* CPU: seconds of one thread, of the filling with reading and checking.
 
 | file | cells of | tetrahedra | volume | skin | inverted | force | CPU s | |
 |---|---|---|---|---|---|---|---|---|"""

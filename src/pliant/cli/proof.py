@@ -151,7 +151,7 @@ def compare(
     settings: Settings = None,
     out: Annotated[Path | None, typer.Option(help="The plot; default runs/SCENE_compare.png.")] = None,
     workers: Annotated[
-        int, typer.Option(min=0, help="Processes that run methods side by side; 0: one after the other, so that their times can be compared.")
+        int, typer.Option(min=0, help="Processes that run methods side by side; 0: one after the other, so that times can be compared.")
     ] = 0,
     allow_code: AllowCode = False,
     yes: Yes = False,

@@ -1,7 +1,7 @@
 """A closed surface from one that is not: holes get lids, and what cannot be closed so is wrapped.
 
-A lid is a fan from the middle of the rim. Where lids would be larger than the surface itself, they are no lids; it (or a cloud of samples) is
-wrapped then: the places about which it winds more than half [Jacobson 2013; Barill 2018] are the inside, and their border, put
+A lid is a fan from the middle of the rim. Where lids would be larger than the surface itself they are none, and it (or a cloud of samples)
+is wrapped: the places about which it winds more than half [Jacobson 2013; Barill 2018] are the inside, and their border, put
 onto the input where that is near and drawn to its corners, is the surface.
 """
 
@@ -20,7 +20,7 @@ from pliant.geometry.report import Report
 from pliant.geometry.topology import Edges, diagonal, labels, volume_of
 from pliant.geometry.winding_tree import WindingTree
 
-LARGE = 1.0  # of the area of a surface: a flat lid is never larger than what it closes, and what is inside it is wound around more than half
+LARGE = 1.0  # of the area of a surface: a flat lid is never larger than what it closes, which winds more than half around the inside then
 EMPTY = 1e-5  # of the cube of the diagonal: less than this is no inside
 COARSE = 4  # grid steps between places that are looked at first
 MOST = 20_000_000  # places of the grid of a wrap
@@ -135,7 +135,7 @@ def wrapped(tree: WindingTree, points: Floats, step: float, onto: Callable[[Floa
 
 
 def drawn_to(surface: Surface, samples: Floats, width: float, reach: float) -> Surface:
-    """The surface moved so that it goes through samples that are within `reach` of it [m]; points about `width` [m] from one move with it."""
+    """The surface moved so that it goes through samples within `reach` of it [m]; points up to `width` [m] from one move with it."""
     for _ in range(ROUNDS):
         place, away = nearest_on(surface, samples)
         near = away <= reach
