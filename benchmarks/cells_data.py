@@ -25,6 +25,7 @@ from pliant.geometry.mass import mass_of_surface
 from pliant.geometry.mesh import Surface
 from pliant.geometry.shape import Shape
 from pliant.geometry.shapes import resolve
+from pliant.shop.validate import mean_force
 
 FOLDERS = ("surface", "points", "dirty")
 SIZE, DENSITY, MODULUS = 0.2, 1000.0, 2e5  # [m], [kg/m^3], [Pa]
@@ -108,11 +109,7 @@ def carried(sim) -> str:  # type: ignore[no-untyped-def]
         if sim.time >= LONGEST:
             return f"moves on ({np.sqrt(2.0 * 9.81 * sim.books().kinetic / weight):.1e} m/s)"
         sim.step()
-    impulse, start = 0.0, sim.time
-    for _ in range(round(WINDOW / STEP)):
-        sim.step()
-        impulse += sim.contacts("body", "ground").total_force[2] * STEP
-    return f"{abs(impulse / (sim.time - start) / weight - 1.0):.0e}"
+    return f"{abs(mean_force(sim, 'body', 'ground', round(WINDOW / STEP))[2] / weight - 1.0):.0e}"
 
 
 def main() -> None:

@@ -42,7 +42,7 @@ def on_workers(cases: int, workers: int) -> None:
     assert all(row["status"] == "finished" for row in rows)
     after = steps_of(scene)
     wall, steps = 0.5 * (before[0] + after[0]), 0.5 * (before[1] + after[1])
-    print(f"{cases} cases on {workers} workers: {took:.1f} s; steps of one case {wall:.2f} s (processor {before[1]:.2f} and {after[1]:.2f} s)")
+    print(f"{cases} cases on {workers} workers: {took:.1f} s; steps of one {wall:.2f} s (processor {before[1]:.2f} and {after[1]:.2f} s)")
     print(f"wall {took * workers / (cases * wall):.3f} of cases x steps / workers; processor {used / (cases * steps):.3f} of cases x steps")
     inside = sum(row["seconds"] for row in rows) / sum(row["stepping"] for row in rows)
     around = took * workers / sum(row["seconds"] for row in rows)

@@ -37,12 +37,12 @@ def closed_surface(surface: Surface, step: float) -> tuple[Surface, str]:
     if is_closed_solid(better):
         return better, ""
     whole, flakes = _without_flakes(better)
-    left_out = f"; {flakes} loose triangle{'s' if flakes > 1 else ''} left out" if flakes else ""
+    left_out = f"{flakes} loose triangle{'s' if flakes > 1 else ''} left out" if flakes else ""
     lidded, lids, holes = with_lids(whole)
     if is_closed_solid(lidded) and lids <= LARGE * _area(whole):
         crowded = "; edges of three faces and more count as rims" if (Edges(whole.faces).count > 2).any() else ""
-        what = f"{holes} hole{'s' if holes > 1 else ''} closed with lids"
-        return lidded, f"{what} ({100.0 * lids / _area(whole):.2g} % of the surface{crowded}{left_out})"
+        what = f"{holes} hole{'s' if holes > 1 else ''} closed with lids ({100.0 * lids / _area(whole):.2g} % of the surface{crowded})"
+        return lidded, "; ".join(filter(None, [what if holes else "", left_out]))
     out = wrapped(WindingTree.of_triangles(better.points, better.faces), better.points, step, lambda x: nearest_on(better, x))
     if not is_closed_solid(out):
         raise PliantError("the surface has no inside: it is flat, or too thin for cells of this edge.")
