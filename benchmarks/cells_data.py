@@ -104,11 +104,12 @@ def away(given: Shape, skin: Surface) -> float:
 
 def carried(sim) -> str:  # type: ignore[no-untyped-def]
     """How far the force of the ground is from the weight when the body rests, or that it does not."""
-    weight = 9.81 * sim.mass("body")
-    while sim.books().kinetic > STILL * weight * SIZE or sim.time < 0.5:
+    weight, still = 9.81 * sim.mass("body"), 0
+    while still < round(WINDOW / STEP):  # not only where it turns back
         if sim.time >= LONGEST:
             return f"moves on ({np.sqrt(2.0 * 9.81 * sim.books().kinetic / weight):.1e} m/s)"
         sim.step()
+        still = still + 1 if sim.books().kinetic <= STILL * weight * SIZE else 0
     return f"{abs(mean_force(sim, 'body', 'ground', round(WINDOW / STEP))[2] / weight - 1.0):.0e}"
 
 

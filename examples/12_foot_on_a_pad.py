@@ -9,16 +9,16 @@ import sys
 import matplotlib.pyplot as plt
 import numpy as np
 import pyvista
+from scipy.ndimage import zoom
 
 from pliant import Scene, Surface, shapes
 from pliant.geometry.embed import embed
 from pliant.geometry.mesh import TetMesh
 from pliant.geometry.shapes import resolve
 from pliant.look.draw import hidden_plotter
-from pliant.simulate.drawn import point_fields
 
 LENGTH, LOAD = 0.25, 350.0  # [m] of the foot, [N] that it stands with: half of a person
-EDGE = 0.01  # [m] of elements
+EDGE, CELL = 0.01, 0.01  # [m] of elements, and of the sensors of a mat
 
 
 def bones() -> Surface:
@@ -65,15 +65,19 @@ sim = scene.simulate()
 print(*sim.notes, sep="\n")
 sim.run()
 
-contacts, points = sim.contacts("foot", "pad"), sim.points()
-pressure = point_fields(sim, np.zeros_like(points))["pressure"][: len(sim.points("foot"))] / 1000.0
-speed = np.sqrt(2.0 * sim.books().kinetic / sim.mass("foot"))
+contacts = sim.contacts("foot", "pad")
 centre = contacts.normal_force @ contacts.point / contacts.normal_force.sum()
 print(f"the pad carries {contacts.total_force[2]:.1f} N: {LOAD:.0f} N of load and {9.81 * sim.mass('foot'):.1f} N of weight")
-print(f"peak {pressure.max():.0f} kPa, {1e4 * np.nansum(contacts.area):.0f} cm2 touched")
-print(f"centre of pressure {1000 * (centre[0] + LENGTH / 2):.0f} mm from the heel; it moves with {speed:.1e} m/s")
 
-# The picture: the foot seen through its skin, and the pressure on its sole. Bones ride in the elements.
+# The map of a sensor mat: force in each cell over its area.
+span = np.array([[-0.15, 0.15], [-0.07, 0.07]])
+grid = np.round(np.diff(span, axis=1)[:, 0] / CELL).astype(int)
+force, *_ = np.histogram2d(contacts.point[:, 0], contacts.point[:, 1], bins=grid, range=span, weights=contacts.normal_force)
+pressure = force / CELL**2 / 1000.0
+print(f"peak {pressure.max():.0f} kPa in cells of {1000 * CELL:.0f} mm, {1e4 * np.nansum(contacts.area):.0f} cm2 touched")
+print(f"centre of pressure {1000 * (centre[0] + LENGTH / 2):.0f} mm from the heel")
+
+# The picture: the foot seen through its skin, and the map. Bones ride in the elements.
 model, nodes = sim.world.model, sim.nodes("foot")
 mesh = TetMesh(model.nodes.rest[nodes], model.groups[0].nodes[model.group_body[0] == 0])
 inside = resolve(bone, solid=False).surface()
@@ -85,39 +89,32 @@ def drawn(points: np.ndarray, faces: np.ndarray) -> pyvista.PolyData:
     return pyvista.PolyData(points, np.hstack([np.full((len(faces), 1), 3), faces]).ravel())
 
 
-def picture(size: tuple[int, int], camera: list, zoom: float, sole: bool) -> np.ndarray:
-    plotter = hidden_plotter(size)
-    plotter.set_background("white")
-    skin = drawn(sim.points("foot"), sim.faces("foot"))
-    if sole:
-        skin["pressure"] = pressure
-        look = {"cmap": "turbo", "clim": [0, TOP], "show_scalar_bar": False, "interpolate_before_map": True, "ambient": 0.35}
-        plotter.add_mesh(skin, scalars="pressure", smooth_shading=True, **look)
-    else:
-        plotter.add_mesh(skin, color="#e8b196", opacity=0.42, smooth_shading=True, specular=0.25)
-        plotter.add_mesh(drawn(bent, inside.faces), color="#f4efe2", smooth_shading=True, specular=0.3)
-        plotter.add_mesh(drawn(sim.points("pad"), sim.faces("pad")), color="#7f9fc3", smooth_shading=True, split_sharp_edges=True)
-    for place in ((1, 1, 2), (-1, 2, 1), (0, -1, -2)):
-        plotter.add_light(pyvista.Light(position=place, focal_point=(0, 0, 0), intensity=0.6, light_type="scene light"))
-    plotter.enable_depth_peeling(8)
-    plotter.camera_position = camera
-    plotter.camera.zoom(zoom)
-    image = plotter.screenshot(return_img=True)
-    plotter.close()
-    return image
+plotter = hidden_plotter((1500, 1050))
+plotter.set_background("white")
+plotter.add_mesh(drawn(sim.points("foot"), sim.faces("foot")), color="#e8b196", opacity=0.42, smooth_shading=True, specular=0.25)
+plotter.add_mesh(drawn(bent, inside.faces), color="#f4efe2", smooth_shading=True, specular=0.3)
+plotter.add_mesh(drawn(sim.points("pad"), sim.faces("pad")), color="#8fafd3", smooth_shading=True, split_sharp_edges=True)
+for place in ((1, 1, 2), (-1, 2, 1)):
+    plotter.add_light(pyvista.Light(position=place, focal_point=(0, 0, 0), intensity=0.75, light_type="scene light"))
+plotter.enable_depth_peeling(8)
+plotter.camera_position = [(0.32, 0.43, 0.25), (0.005, 0.0, 0.035), (0, 0, 1)]
+plotter.camera.zoom(1.2)
+image = plotter.screenshot(return_img=True)
+plotter.close()
 
-
-TOP = float(np.percentile(pressure[pressure > 1.0], 99))  # [kPa] of the brightest colour
-side = picture((1400, 1000), [(0.30, 0.44, 0.24), (0.0, 0.0, 0.045), (0, 0, 1)], 1.45, sole=False)
-below = picture((620, 1000), [(0, 0, -0.6), (0, 0, 0.05), (1, 0, 0)], 1.9, sole=True)
-figure, (left, right) = plt.subplots(1, 2, figsize=(12, 5.6), gridspec_kw={"width_ratios": [1.9, 1]}, layout="constrained")
-left.imshow(side)
+figure, (left, right) = plt.subplots(1, 2, figsize=(12, 5.2), gridspec_kw={"width_ratios": [1.75, 1]}, layout="constrained")
+left.imshow(image)
+left.axis("off")
 left.set_title(f"Flesh and bones on foam, {LOAD:.0f} N")
-right.imshow(below)
+x, y, _ = 1000.0 * sim.points("foot").T
+right.tripcolor(-y, x, sim.faces("foot"), np.zeros(len(x)), cmap="Greys", vmin=-1, vmax=6)
+fine = np.maximum(zoom(pressure, 6, order=3, grid_mode=True, mode="grid-constant"), 0.0)
+at = [1000.0 * (low + (np.arange(n) + 0.5) * CELL / 6) for (low, _), n in zip(span, fine.shape, strict=True)]
+shown = right.contourf(-at[1], at[0], fine, levels=np.linspace(3.0, fine.max(), 20), cmap="turbo")
+right.plot(-1000 * centre[1], 1000 * centre[0], "w+", markersize=14, markeredgewidth=2)
+right.set_aspect("equal")
+right.axis("off")
 right.set_title("What the sole feels")
-for axes in (left, right):
-    axes.axis("off")
-scale = plt.cm.ScalarMappable(plt.Normalize(0, TOP), "turbo")
-figure.colorbar(scale, ax=right, label="pressure [kPa]", shrink=0.7)
+figure.colorbar(shown, ax=right, label="pressure [kPa]", shrink=0.7, format="%.0f")
 figure.savefig("foot_on_a_pad.png", dpi=110)
 print("wrote foot_on_a_pad.png")
