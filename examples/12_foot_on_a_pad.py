@@ -9,7 +9,7 @@ import sys
 import matplotlib.pyplot as plt
 import numpy as np
 import pyvista
-from scipy.ndimage import zoom
+from scipy.ndimage import gaussian_filter
 
 from pliant import Scene, Surface, shapes
 from pliant.geometry.embed import embed
@@ -18,7 +18,7 @@ from pliant.geometry.shapes import resolve
 from pliant.look.draw import hidden_plotter
 
 LENGTH, LOAD = 0.25, 350.0  # [m] of the foot, [N] that it stands with: half of a person
-EDGE, CELL = 0.01, 0.01  # [m] of elements, and of the sensors of a mat
+EDGE, CELL = 0.01, 0.0025  # [m] of elements, and of the pixels of the map
 
 
 def bones() -> Surface:
@@ -69,12 +69,12 @@ contacts = sim.contacts("foot", "pad")
 centre = contacts.normal_force @ contacts.point / contacts.normal_force.sum()
 print(f"the pad carries {contacts.total_force[2]:.1f} N: {LOAD:.0f} N of load and {9.81 * sim.mass('foot'):.1f} N of weight")
 
-# The map of a sensor mat: force in each cell over its area.
+# The map of a sensor mat: force over area, blurred by the width of an element, which is as fine as forces are known.
 span = np.array([[-0.15, 0.15], [-0.07, 0.07]])
 grid = np.round(np.diff(span, axis=1)[:, 0] / CELL).astype(int)
-force, *_ = np.histogram2d(contacts.point[:, 0], contacts.point[:, 1], bins=grid, range=span, weights=contacts.normal_force)
-pressure = force / CELL**2 / 1000.0
-print(f"peak {pressure.max():.0f} kPa in cells of {1000 * CELL:.0f} mm, {1e4 * np.nansum(contacts.area):.0f} cm2 touched")
+force, *edges = np.histogram2d(contacts.point[:, 0], contacts.point[:, 1], bins=grid, range=span, weights=contacts.normal_force)
+pressure = gaussian_filter(force, 0.8 * EDGE / CELL) / CELL**2 / 1000.0
+print(f"peak {pressure.max():.0f} kPa over the width of an element, {1e4 * np.nansum(contacts.area):.0f} cm2 touched")
 print(f"centre of pressure {1000 * (centre[0] + LENGTH / 2):.0f} mm from the heel")
 
 # The picture: the foot seen through its skin, and the map. Bones ride in the elements.
@@ -108,9 +108,8 @@ left.axis("off")
 left.set_title(f"Flesh and bones on foam, {LOAD:.0f} N")
 x, y, _ = 1000.0 * sim.points("foot").T
 right.tripcolor(-y, x, sim.faces("foot"), np.zeros(len(x)), cmap="Greys", vmin=-1, vmax=6)
-fine = np.maximum(zoom(pressure, 6, order=3, grid_mode=True, mode="grid-constant"), 0.0)
-at = [1000.0 * (low + (np.arange(n) + 0.5) * CELL / 6) for (low, _), n in zip(span, fine.shape, strict=True)]
-shown = right.contourf(-at[1], at[0], fine, levels=np.linspace(3.0, fine.max(), 20), cmap="turbo")
+at = [1000.0 * 0.5 * (edge[1:] + edge[:-1]) for edge in edges]
+shown = right.contourf(-at[1], at[0], pressure, levels=np.linspace(5.0, pressure.max(), 20), cmap="turbo")
 right.plot(-1000 * centre[1], 1000 * centre[0], "w+", markersize=14, markeredgewidth=2)
 right.set_aspect("equal")
 right.axis("off")
