@@ -84,6 +84,8 @@ def test_code_of_a_scene_is_not_run_unasked(pliant, tmp_path):
         assert pliant(*command)[::2] == (0, False)
     code, _, ran = pliant("resume", "runs/a.vtkhdf", "--duration", "0.03", "--no-pictures", "--allow-code")
     assert code == 0 and ran
+    assert refused(pliant("refine", "code.toml", "--dts", 1, "--edges", 1), "--allow-code")
+    assert pliant("refine", "code.toml", "--dts", 1, "--edges", 1, "--allow-code")[2]
     code, _, ran = pliant("run", "plain.toml", "--contact", "strange:Mine", "--no-pictures", "--out", "runs/b")  # who types it means it
     assert code == 0 and ran
 

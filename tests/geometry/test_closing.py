@@ -7,9 +7,9 @@ import pytest
 
 from pliant.base import PliantError
 from pliant.detect.surfels.wrap import wrapped_cloud
-from pliant.geometry.distance import distance_to
+from pliant.geometry.distance import distance_to, nearest_on
 from pliant.geometry.files import PointCloud
-from pliant.geometry.lattice.closing import closed_surface, is_closed_solid, with_lids, wrapped
+from pliant.geometry.lattice.closing import closed_surface, drawn_to, is_closed_solid, with_lids, wrapped
 from pliant.geometry.mass import mass_of_surface
 from pliant.geometry.mesh import Surface
 from pliant.geometry.shapes import make
@@ -79,14 +79,33 @@ def test_a_surface_with_a_fin_gets_a_volume() -> None:
     assert mass_of_surface(found).volume == pytest.approx(VOLUME, rel=0.01)
 
 
-def test_half_a_ball_is_wrapped() -> None:
-    """The lid would be a large part: the places that are wound around more than half are the half ball."""
-    middle = BALL.points[BALL.faces].mean(axis=1)
-    step = 0.01
-    found, done = closed_surface(without(BALL, middle[:, 2] < 0.0), step)
-    assert is_closed_solid(found) and "wrapped" in done
+def test_half_a_ball_gets_a_flat_lid() -> None:
+    """The lid is half as large as the rest, and encloses what the rest winds around: the input stays as it is."""
+    half = without(BALL, BALL.points[BALL.faces].mean(axis=1)[:, 2] < 0.0)
+    found, done = closed_surface(half, 0.01)
+    assert is_closed_solid(found) and "1 hole closed with lids" in done
     assert mass_of_surface(found).volume == pytest.approx(VOLUME / 2, rel=0.06)
-    assert distance_to(BALL, found.points[found.points[:, 2] < -0.5 * step]).max() < 0.2 * step
+    assert distance_to(found, half.points[half.faces].mean(axis=1)).max() < 1e-12
+
+
+def test_lids_larger_than_the_surface_are_none() -> None:
+    """A hoop: two discs would make a drum of it, but it winds less than half around that; what it winds around is the hoop."""
+    pipe = make("cylinder", radius=0.1, height=0.04, edge=0.01).surface()
+    middle = pipe.points[pipe.faces].mean(axis=1)
+    hoop = without(pipe, np.abs(middle[:, 2]) < 0.0199)
+    drum = mass_of_surface(with_lids(hoop)[0]).volume
+    assert drum == pytest.approx(np.pi * 0.1**2 * 0.04, rel=0.02)
+    found, done = closed_surface(hoop, 0.004)
+    assert "wrapped" in done and mass_of_surface(found).volume < 0.5 * drum
+
+
+def test_loose_triangles_of_a_scan_are_left_out() -> None:
+    keep = np.arange(len(BALL.faces)) > 3
+    loose = np.array([[0.3, 0.0, 0.0], [0.32, 0.0, 0.0], [0.3, 0.02, 0.0]])
+    faces = np.concatenate([BALL.faces[keep], [[len(BALL.points) + k for k in range(3)]]])
+    found, done = closed_surface(Surface(np.concatenate([BALL.points, loose]), faces), 0.01)
+    assert "1 loose triangle left out" in done and found.points[:, 0].max() < 0.11
+    assert mass_of_surface(found).volume == pytest.approx(VOLUME, rel=0.01)
 
 
 def test_a_soup_of_triangles_is_wrapped() -> None:
@@ -98,6 +117,23 @@ def test_a_soup_of_triangles_is_wrapped() -> None:
     found = wrapped(WindingTree.of_triangles(soup.points, soup.faces), soup.points, 0.01, lambda p: (p, np.full(len(p), np.inf)))
     assert is_closed_solid(found)
     assert mass_of_surface(found).volume == pytest.approx(VOLUME, rel=0.25)
+
+
+@pytest.mark.parametrize("of", ["cloud", "soup"])
+def test_a_wrap_goes_through_its_input(of: str) -> None:
+    """A box, turned: its edges and corners too are within a tenth of a cell."""
+    edge, rng = 0.02, np.random.default_rng(2)
+    turn = np.linalg.qr(rng.standard_normal((3, 3)))[0]
+    box = make("box", size=(0.2, 0.16, 0.12), edge=0.01).surface().moved(np.zeros(3), turn * np.sign(np.linalg.det(turn)))
+    x = box.points[box.faces]
+    if of == "soup":
+        given, tree = box.points, WindingTree.of_triangles(box.points, box.faces)
+        found = drawn_to(wrapped(tree, given, edge / 4, lambda p: nearest_on(box, p)), given, edge / 4, edge / 4)
+    else:
+        normal = np.cross(x[:, 1] - x[:, 0], x[:, 2] - x[:, 0])
+        given = x.mean(axis=1)
+        found = wrapped_cloud(PointCloud(given, normal / np.linalg.norm(normal, axis=1, keepdims=True)), edge)
+    assert is_closed_solid(found) and distance_to(found, given).max() < 0.1 * edge
 
 
 def test_a_sheet_has_no_inside() -> None:

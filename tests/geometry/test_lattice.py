@@ -12,7 +12,7 @@ from pliant.geometry.lattice.lines import crossings
 from pliant.geometry.lattice.touching import touching
 from pliant.geometry.mass import mass_of_surface
 from pliant.geometry.mesh import Surface, TetMesh
-from pliant.geometry.shapes import make
+from pliant.geometry.shapes import make, resolve
 from pliant.geometry.topology import labels
 
 BALL = make("ball", radius=0.1, edge=0.02).surface()
@@ -176,3 +176,12 @@ def test_default_edge_follows_the_volume() -> None:
     assert default_edge(BALL) == pytest.approx((mass_of_surface(BALL).volume / CELLS) ** (1 / 3))
     thin = make("box", size=(1.0, 0.01, 0.01), edge=0.01).surface()
     assert default_edge(thin) == pytest.approx(np.linalg.norm([1.0, 0.01, 0.01]) / 150)
+
+
+def test_the_skin_of_a_coarse_file_is_as_fine_as_its_cells() -> None:
+    """A cube of twelve triangles presses with its whole face, not with its corners."""
+    cube = make("box", size=(0.2, 0.2, 0.2), edge=0.2).surface()
+    found = resolve({"mesh": cube, "fill": "lattice", "edge": 0.05}, solid=True, cells=True)
+    ends = found.skin.points[found.skin.faces[:, [0, 1, 1, 2, 2, 0]]].reshape(-1, 2, 3)
+    assert np.linalg.norm(ends[:, 1] - ends[:, 0], axis=1).max() <= 0.05 + 1e-12
+    assert mass_of_surface(found.skin).volume == pytest.approx(0.008, rel=1e-12)

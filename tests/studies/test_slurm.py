@@ -43,14 +43,7 @@ SlurmdParameters=config_overrides
 NodeName={host} CPUs=2 RealMemory=4000 State=UNKNOWN
 PartitionName=short Nodes={host} Default=YES MaxTime=INFINITE State=UP
 """
-STUDY = """
-scene = "ball.toml"
-[parameters]
-"gravity[2]" = [-1.0, -2.0, -3.0, -4.0, -5.0, -6.0, -7.0, -8.0]
-[measures]
-fall = { of = "displacement", body = "ball", component = "z" }
-mine = "waits.py:waits"
-"""
+SLOPES = Path(__file__).parents[2] / "examples" / "studies" / "slopes.toml"
 
 
 def free_port() -> int:
@@ -102,13 +95,11 @@ def slurm(tmp_path):
 
 @pytest.mark.slow
 def test_a_study_through_slurm_with_a_worker_cancelled(slurm, tmp_path):
-    (tmp_path / "waits.py").write_text("import time\ndef waits(run):\n    time.sleep(1.0)\n    return run.parameters['gravity[2]']\n")
-    from .conftest import ball
-
-    (tmp_path / "ball.toml").write_text(ball().to_toml())
-    (tmp_path / "fall.toml").write_text(STUDY)
+    """The example with a shipped scene, with a second in each case in which it can be disturbed."""
+    (tmp_path / "waits.py").write_text("import time\ndef waits(run):\n    time.sleep(1.0)\n    return run.parameters['angle']\n")
+    (tmp_path / "slopes.toml").write_text(SLOPES.read_text() + 'mine = "waits.py:waits"\n')
     options = "queue=short,memory=1GB,walltime=00:20:00"
-    command = [sys.executable, "-m", "pliant", "study", "fall.toml", "--out", "out", "--workers", "2", "--slurm", options]
+    command = [sys.executable, "-m", "pliant", "study", "slopes.toml", "--allow-code", "--out", "out", "--workers", "2", "--slurm", options]
     master = subprocess.Popen(command, cwd=tmp_path, env=slurm, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     rows, cancelled = tmp_path / "out" / "rows.jsonl", ""
     deadline = time.monotonic() + 300.0

@@ -18,6 +18,7 @@ import pytest
 
 import pliant
 from pliant import PliantError, Scene, Study, shapes
+from pliant.geometry.mesh import TetMesh
 from pliant.measure.windows import taken, window_means
 from pliant.studies.case import packed, unpack_files, unpacked
 from pliant.studies.designs import unit_samples
@@ -280,6 +281,26 @@ def test_files_and_meshes_travel_by_content(tmp_path):
         packed(scene, {})
 
 
+def test_regions_and_groups_travel_with_their_bodies(tmp_path):
+    """A bone by a second surface, a group of tetrahedra by its name, and a surface with how it is to be filled: the same masses there."""
+    block = shapes.make("box", size=(0.2, 0.1, 0.1), edge=0.05).tets
+    left = (block.points[block.tets].mean(axis=1)[:, 0] < 0.0).astype(np.int64)
+    grouped = TetMesh(block.points, block.tets, left, (("rest", 0), ("heavy", 1)))
+    bone = shapes.make("ball", radius=0.03, edge=0.02).surface()
+    scene = Scene(contact="none", duration=0.01, dt=0.01)
+    heavy = [{"group": "heavy", "material": {"density": 5000.0}}]
+    scene.add(name="a", shape=grouped, regions=heavy)
+    inner = [{"shape": bone, "material": {"density": 3000.0, "youngs_modulus": 1e7}}]
+    flesh = {"mesh": shapes.make("ball", radius=0.08, edge=0.03).surface(), "fill": "lattice", "edge": 0.02}
+    scene.add(name="b", shape=flesh, position=(0, 0, 1), regions=inner)
+    files = {}
+    data, names = packed(scene, files)
+    unpack_files(files, tmp_path)
+    there, here = unpacked(json.dumps(data), tmp_path).simulate(), scene.simulate()
+    assert len(names) == 3 and np.array_equal(there.world.model.nodes.mass, here.world.model.nodes.mass)
+    assert here.mass("a") == pytest.approx(0.002 * 3000.0, rel=1e-9)  # half of it is heavy
+
+
 # -- thresholds and sensitivity
 
 
@@ -400,3 +421,33 @@ def test_the_examples_are_studies_that_can_begin(path):
     made.check()
     assert path.name in (SRC.parent / "docs" / "studies.md").read_text()
     assert (made.first_scene() is None) == (path.stem == "foot") and made.common()
+
+
+# -- calls as cases
+
+
+def test_calls_are_made_once_and_told_in_their_order(tmp_path):
+    """Values come back as plain data, failures with their reason; a second time only what failed is called again."""
+    from pliant.studies.tasks import do_all
+
+    calls, heard = [{"values": [3.0, 4.0]}, {"values": "no"}, {"values": [6.0, 8.0]}], []
+    found = do_all("numpy.linalg:norm", [{"x": each["values"]} for each in calls], out=tmp_path, workers=0, each=heard.append)
+    assert [task.value for task in found] == [5.0, None, 10.0] and found == heard
+    assert found[1].reason and not found[0].reason and found[2].given == {"x": [6.0, 8.0]}
+    before = (tmp_path / "rows.jsonl").read_text().splitlines()
+    assert [task.value for task in do_all("numpy.linalg:norm", [{"x": each["values"]} for each in calls], out=tmp_path, workers=0)] == [5.0, None, 10.0]
+    assert len((tmp_path / "rows.jsonl").read_text().splitlines()) == len(before) + 1
+
+
+def test_a_scene_goes_with_a_call():
+    """What `pliant compare` does: the same numbers as without the machinery."""
+    from pliant.shop.compare import Trial, tried
+    from pliant.studies.tasks import do_all
+
+    scene = Scene(dt=0.005, duration=0.05)
+    scene.add(name="ground", shape="plane", model="static")
+    scene.add(name="ball", shape=shapes.make("ball", radius=0.1, edge=0.08), position=(0, 0, 0.1), model="rigid")
+    found = do_all("pliant.shop.compare:tried", [{"method": "ground"}, {"method": "quasi-rigid"}], scene=scene, workers=0)
+    here = tried(scene, "ground")
+    assert Trial(**found[0].value).depth == here.depth and here.depth and np.array_equal(found[0].value["support"], here.support)
+    assert "quasi-rigid" in found[1].value["failure"]

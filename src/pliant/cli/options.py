@@ -57,6 +57,11 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON for programs inst
 Threads = Annotated[int | None, typer.Option(min=1, help="Threads for large scenes; default all cores. Results do not depend on it.")]
 
 
+Workers = Annotated[
+    int | None, typer.Option(min=0, help="Processes that work side by side; default as many as cores. 0: this process, without Dask.")
+]
+
+
 FillTimeout = Annotated[
     float | None, typer.Option(min=0.0, help="Seconds to wait for tetrahedra that follow a surface; then it is filled with cells.")
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import Annotated
 
@@ -15,6 +16,7 @@ from pliant.cli.options import (
     Json,
     SceneName,
     Settings,
+    Workers,
     Yes,
     allow,
     say,
@@ -31,7 +33,10 @@ def validate(
     method: Annotated[list[str] | None, typer.Option(help="Only this contact method. Repeatable.")] = None,
     quick: Annotated[bool, typer.Option("--quick", help="Fewer settings and coarser meshes: minutes instead of many.")] = False,
     listed: Annotated[bool, typer.Option("--list", help="List the problems and stop.")] = False,
-    out: Annotated[Path | None, typer.Option(help="Folder for results.json, validation.md and plots.")] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Folder for results.json, validation.md and plots; what it has already is not computed again.")
+    ] = None,
+    workers: Workers = None,
     as_json: Json = False,
 ) -> None:
     """Compare pliant with theory: static contact, friction, impact, elasticity, under every method that can be asked.
@@ -43,19 +48,30 @@ def validate(
 
     allow(typed=",".join(method or ()))
     from pliant.shop.validate import output
+    from pliant.studies.tasks import Found, do_all
 
     if listed:
         for each in proof.problems(names).values():
             say(f"[bold]{each.name}[/]: {each.about} ({', '.join(each.methods)})")
         return
-    results = []
-    for result in proof.validate(names, method, quick):
-        results.append(result)
+    chosen = proof.asked(names, method)
+    found: dict[tuple[str, str], proof.Result] = {}
+
+    def over(task: Found) -> None:
+        name, under = task.given["problem"], task.given["method"]
+        said = task.value or {"checks": [], "seconds": task.seconds, "failure": task.reason}
+        result = found[name, under] = proof.recalled(known[name], under, said)
         if not as_json:
             verdict = "[green]pass[/]" if result.passed else "[bold red]FAIL[/]"
-            say(f"[bold]{result.problem.name}[/] under {result.method}: {verdict}, {result.seconds:.1f} s")
+            say(f"[bold]{name}[/] under {under}: {verdict}, {result.seconds:.1f} s")
             for what, reference, here, error, _, verdict in output.lines(result):
                 say(f"    {what}: reference {reference}, here {here}, error {error}: {verdict}")
+
+    known = {each.name: each for each, _ in chosen}
+    calls = [{"problem": each.name, "method": under, "quick": quick} for each, under in chosen]
+    rows = None if out is None else out / "rows"
+    do_all("pliant.shop.validate:attempted", calls, out=rows, workers=workers, each=over, told=None if as_json or len(calls) < 2 else say)
+    results = [found[each.name, under] for each, under in chosen]
     written = output.write(results, out) if out is not None else []
     if not results:
         refused = [(p.name, *why) for p in proof.problems(names).values() for why in p.refused.items() if why[0] in (method or ())]
@@ -85,6 +101,8 @@ def refine(
     contact: Contact = None,
     settings: Settings = None,
     out: Annotated[Path | None, typer.Option(help="The plot; default runs/SCENE_refine.png.")] = None,
+    allow_code: AllowCode = False,
+    yes: Yes = False,
     as_json: Json = False,
 ) -> None:
     """Run a scene with shorter steps and finer elements: what its numbers tend to, and how far off they are.
@@ -98,6 +116,7 @@ def refine(
     from pliant.studies.refine import MEASURES
     from pliant.studies.refine import refine as refined
 
+    allow(allow_code, contact, yes)
     recorded = scene.endswith((".vtkhdf", ".journal"))
     if recorded and (settings or dt is not None or contact is not None):
         from pliant.base import PliantError
@@ -131,6 +150,9 @@ def compare(
     duration: Duration = None,
     settings: Settings = None,
     out: Annotated[Path | None, typer.Option(help="The plot; default runs/SCENE_compare.png.")] = None,
+    workers: Annotated[
+        int, typer.Option(min=0, help="Processes that run methods side by side; 0: one after the other, so that times can be compared.")
+    ] = 0,
     allow_code: AllowCode = False,
     yes: Yes = False,
     as_json: Json = False,
@@ -145,7 +167,8 @@ def compare(
 
     from pliant.contact.method import find_method
     from pliant.disk import file_stem
-    from pliant.shop.compare import COLUMNS, compare, plot
+    from pliant.shop.compare import COLUMNS, Trial, plot
+    from pliant.studies.tasks import Found, do_all
 
     names = [name.strip() for name in (contact or COMPARED).split(",")]
     allow(allow_code, contact, yes)
@@ -154,11 +177,16 @@ def compare(
             find_method(name)  # a mistake is told before anything is computed
     made = wanted_scene(scene, settings or [], dt, duration, None)
     target = out or Path("runs") / f"{file_stem(made.name, 'The scene')}_compare.png"
-    trials = []
-    for trial in compare(made, names):
+    trials: list[Trial] = []
+
+    def over(task: Found) -> None:
+        trial = Trial(**task.value) if task.value else Trial(task.given["method"], math.nan, failure=task.reason)
         trials.append(trial)
         if not as_json:
             say(f"{trial.method}: " + (trial.failure or f"{len(trial.time)} steps in {trial.seconds:.1f} s"))
+
+    do_all("pliant.shop.compare:tried", [{"method": name} for name in names], scene=made, workers=workers, each=over)
+    trials.sort(key=lambda trial: names.index(trial.method))
     done = [t for t in trials if not t.failure]
     path = plot(done, f"{made.name} under several methods", target) if done else None
     if as_json:

@@ -158,7 +158,7 @@ def _finish(sim: Any, recorder: Any, pictures: bool, colour: str, as_json: bool,
     from pliant.simulate import running
     from pliant.simulate.compile_ahead import announce
 
-    with announce(quiet=as_json), progress_bar(sim, hidden=as_json) as update:
+    with announce(quiet=as_json), progress_bar(hidden=as_json) as update:
         outcome = running.run(sim, recorder, update)
     wanted = pictures and outcome.status != "interrupted"  # who stops a run does not want to wait for a movie
     made = leave_pictures(outcome, colour, say=(lambda text: None) if as_json else say, curve=curve) if wanted else []

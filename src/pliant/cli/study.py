@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from pliant.cli.options import AllowCode, Json, Yes, allow, say, seconds, tell
+from pliant.cli.bars import bar
+from pliant.cli.options import AllowCode, Json, Workers, Yes, allow, say, seconds, tell
 
 if TYPE_CHECKING:
     from pliant.studies.bench import Progress
@@ -19,9 +20,7 @@ if TYPE_CHECKING:
 def study(
     path: Annotated[Path | None, typer.Argument(help="A study file (.toml); see docs/studies.md.")] = None,
     out: Annotated[Path | None, typer.Option(help="Folder of the results; default runs/NAME.study.")] = None,
-    workers: Annotated[
-        int | None, typer.Option(min=0, help="Processes that run cases; default as many as cores. 0: this process, without Dask.")
-    ] = None,
+    workers: Workers = None,
     scheduler: Annotated[str | None, typer.Option(help="Address of a Dask scheduler that is there, such as tcp://host:8786.")] = None,
     slurm: Annotated[
         str | None,
@@ -139,47 +138,19 @@ def _list_measures(as_json: bool) -> None:
 
 @contextmanager
 def _bar(hidden: bool) -> Iterator[Callable[[Progress], None] | None]:
-    """A bar over the cases with an estimate; plain lines where there is no terminal."""
+    """A bar over the cases with an estimate."""
     if hidden:
         yield None
         return
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
-    from rich.progress import Progress as Bar
-
-    console = Console(stderr=True)
-    if not console.is_terminal:
-        yield _lines()
-        return
-    columns = (TextColumn("cases"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[state]}"), TimeRemainingColumn())
-    with Bar(*columns, console=console, transient=True, refresh_per_second=4) as bar:
-        task = bar.add_task("cases", total=None, state="")
+    with bar("cases") as show:
 
         def update(now: Progress) -> None:
-            wrong = f", {now.wrong} not finished" if now.wrong else ""
-            bar.update(task, completed=now.done, total=now.total, state=f"{now.found} on disk before{wrong}" if now.found else wrong[2:])
+            more = [f"{now.found} on disk before"] if now.found else []
+            more += [f"{now.wrong} not finished"] if now.wrong else []
+            line = ", ".join([f"{now.done} of {now.total or '?'} cases", *more])
+            show(now.done, now.total, line, line)
 
         yield update
-
-
-def _lines() -> Callable[[Progress], None]:
-    """A line at every tenth, for logs."""
-    import sys
-    import time
-
-    said, began = [0], time.monotonic()
-
-    def update(now: Progress) -> None:
-        tenth = 10 * now.done // now.total if now.total else now.done // 10
-        if tenth <= said[0]:
-            return
-        said[0] = tenth
-        run = now.done - now.found
-        left = (time.monotonic() - began) / run * (now.total - now.done) if now.total and run else None
-        more = f", about {left:.0f} s left" if left else ""
-        print(f"  {now.done} of {now.total or '?'} cases, {now.wrong} not finished{more}", file=sys.stderr, flush=True)
-
-    return update
 
 
 def _facts(results: Results) -> dict[str, Any]:

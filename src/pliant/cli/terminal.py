@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,6 +13,7 @@ import numpy as np
 from rich.markup import escape
 
 from pliant.base import PliantError, nearest
+from pliant.cli.bars import bar
 from pliant.measure.forces import Forces, headline, milliseconds
 from pliant.measure.pairs import TURNED, pair_series, per_pair
 from pliant.measure.pairs import pair_table as all_pairs
@@ -34,43 +35,20 @@ def size_note(sim: Simulation, recorder: Recorder) -> str:
 
 
 @contextmanager
-def progress_bar(sim: Simulation, hidden: bool = False) -> Iterator[Callable[[Progress], None] | None]:
+def progress_bar(hidden: bool = False) -> Iterator[Callable[[Progress], None] | None]:
     """A bar over simulated time with steps per second, contacts and depth; plain lines where there is no terminal."""
     if hidden:
         yield None
         return
-    from rich.console import Console
-    from rich.progress import BarColumn, TextColumn, TimeRemainingColumn
-    from rich.progress import Progress as Bar
-
-    console = Console(stderr=True)
-    if not console.is_terminal:
-        yield _lines()
-        return
-    columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[state]}"), TimeRemainingColumn())
-    with Bar(*columns, console=console, transient=True, refresh_per_second=5) as bar:
-        task = bar.add_task("running", total=sim.scene.duration, completed=sim.time, state="")  # type: ignore[arg-type]
+    began = time.monotonic()
+    with bar("running") as show:
 
         def update(now: Progress) -> None:
-            elapsed = bar.tasks[0].elapsed or 1e-9
-            state = f"t {now.time:.3f} of {now.duration:g} s  {now.steps / elapsed:.0f} steps/s  {now.contacts} contacts"
-            state += f"  depth {_length(now.max_depth)}"
-            bar.update(task, completed=now.time, state=state)
+            at, pace = f"t = {now.time:.3f} of {now.duration:g} s", now.steps / max(time.monotonic() - began, 1e-9)
+            state = f"{at}  {pace:.0f} steps/s  {now.contacts} contacts  depth {_length(now.max_depth)}"
+            show(now.time, now.duration, state, f"{at}, {now.steps} steps, {now.contacts} contacts")
 
         yield update
-
-
-def _lines() -> Callable[[Progress], None]:
-    """A line at every tenth of the run, for logs."""
-    said = [0]
-
-    def update(now: Progress) -> None:
-        tenth = int(10 * now.time / now.duration + 1e-9)
-        if tenth > said[0]:
-            said[0] = tenth
-            print(f"  t = {now.time:.3f} of {now.duration:g} s, {now.steps} steps, {now.contacts} contacts", file=sys.stderr, flush=True)
-
-    return update
 
 
 @contextmanager

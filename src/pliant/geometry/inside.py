@@ -19,6 +19,7 @@ from pliant.geometry.lattice.closing import closed_surface, is_closed_solid
 from pliant.geometry.mesh import Surface
 from pliant.geometry.shape import Shape
 from pliant.geometry.simplify import simplified
+from pliant.geometry.subdivide import subdivided
 from pliant.geometry.tetrahedralise import DEVIATION, EDGE, TimeUp, estimated_seconds, fill, is_kept, is_there
 from pliant.geometry.topology import diagonal
 
@@ -112,9 +113,9 @@ def _tetrahedra(shape: Shape, surface: Surface, how: Filling, timeout: float) ->
 def _cells(shape: Shape, surface: Surface, how: Filling, why: str = "") -> Shape:
     """The shape with cells; their skin is the surface, closed if need be."""
     size = diagonal(surface.points)
-    closed, done = closed_surface(surface, 0.5 * (how.edge or size / 25.0))
+    closed, done = closed_surface(surface, 0.25 * (how.edge or size / 25.0))
     edge = how.edge or default_edge(closed)
-    skin = simplified(closed, SKIN * edge, SKIN_OFF * edge)
+    skin = subdivided(simplified(closed, SKIN * edge, SKIN_OFF * edge), edge).surface  # it is by its vertices that it touches and bends
     mesh, weights = lattice(skin, edge)
     text = f"filled with {len(mesh.tets)} tetrahedra in cells of {edge:.3g} m that its surface cuts"
     text += f": {why}" if why else ""

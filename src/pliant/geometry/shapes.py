@@ -102,7 +102,7 @@ def resolve(spec: Any, solid: bool, cells: bool = False, wrap: Wrap | None = Non
         note = "its points were wrapped with a surface"
         shape, how = replace(shape, skin=wrap(shape.cloud, how.edge), cloud=None, notes=(*shape.notes, note)), replace(how, fill="lattice")
     if how.holes and not solid and shape.skin is not None and shape.tets is None:
-        closed, done = closed_surface(shape.skin, diagonal(shape.skin.points) / 50.0)
+        closed, done = closed_surface(shape.skin, diagonal(shape.skin.points) / 100.0)
         shape = replace(shape, skin=closed, notes=(*shape.notes, *([done] if done else [])))
     if solid and (shape.tets is None or (how.fill == "lattice" and shape.weights is None)) and shape.name != "plane":
         return filled(shape, how)

@@ -90,7 +90,7 @@ def _soft(mesh: Mesh, report: Report, edge: float | None, found: Outlook) -> Non
         return
     size = diagonal(mesh.points)
     try:
-        closed, done = closed_surface(mesh, 0.5 * (edge or size / 25.0))
+        closed, done = closed_surface(mesh, 0.25 * (edge or size / 25.0))
     except PliantError as error:
         found.works = False
         found.lines.append(f"soft: no. {str(error)[0].upper()}{str(error)[1:]}")

@@ -45,9 +45,8 @@ class Watch:
         if self.of not in QUANTITIES:
             raise PliantError(f"There is no quantity '{self.of}': {nearest(self.of, QUANTITIES)}")
         quantity = QUANTITIES[self.of]
-        for body in (*(self.pair or ()), self.body, self.relative_to):
-            if body is not None:
-                self.sim.index(body)
+        named = [body for body in (*(self.pair or ()), self.body, self.relative_to) if body is not None]
+        self.numbers = {body: self.sim.index(body) for body in named}
         if quantity.needs == "pair" and self.pair is None:
             raise PliantError(f"'{self.of}' is of two bodies: say which with pair = [\"A\", \"B\"], or pair = [\"A\"] for A and anything.")
         if quantity.needs == "body" and self.body is None:
@@ -76,16 +75,21 @@ class Watch:
     def rows(self, contacts: Contacts) -> tuple[Bools, Floats]:
         """The contacts of the pair, and +1 where the first body is A of the row, -1 where it is B."""
         assert self.pair is not None
-        a, b = self.pair
-        mine = self._of(a, contacts.a), self._of(a, contacts.b)
-        other = (~mine[0], ~mine[1]) if b is None else (self._of(b, contacts.a), self._of(b, contacts.b))
-        chosen = (mine[0] & other[1]) | (mine[1] & other[0])
-        return chosen, np.where(mine[0], 1.0, -1.0)[chosen]
+        first, second = (self._of(end, contacts.a, contacts.b) for end in self.pair)
+        turned = second[0] & first[1]
+        chosen = (first[0] & second[1]) | turned
+        return chosen, np.where(turned[chosen], -1.0, 1.0)
 
-    def _of(self, name: str, bodies: Ints) -> Bools:
-        """Which of some bodies are this one, or broke off it."""
-        number, model = self.sim.index(name), self.sim.world.model.bodies
-        return bodies == number if self.sim.epoch.broken.parent.size == 0 else np.isin(bodies, model.family(number))
+    def _of(self, name: str | None, a: Ints, b: Ints) -> tuple[Bools, Bools]:
+        """Where A and where B is a body, or broke off it; None: any but the first."""
+        if name is None:
+            assert self.pair is not None
+            mine = self._of(self.pair[0], a, b)
+            return ~mine[0], ~mine[1]
+        if self.sim.epoch.broken.parent.size == 0:
+            return a == self.numbers[name], b == self.numbers[name]
+        family = self.sim.world.model.bodies.family(self.numbers[name])
+        return np.isin(a, family), np.isin(b, family)
 
     def place(self) -> Floats:
         """Where the point is now [m], as seen from `relative_to`."""
@@ -154,10 +158,10 @@ def _contacts(watch: Watch, report: StepReport) -> float:
 def _slip(watch: Watch, report: StepReport) -> float:
     """Sliding of all contacts in a step, weighted with what each presses; it adds up."""
     chosen, _ = watch.rows(report.contacts)
-    pressed = np.maximum(report.contacts.normal_force[chosen], 0.0)
-    slid = np.nan_to_num(np.linalg.norm(report.contacts.slip[chosen], axis=1))
-    if pressed.sum() > 0.0:
-        watch.total += float(np.sum(pressed * slid) / pressed.sum())
+    pressed, slip = np.maximum(report.contacts.normal_force[chosen], 0.0), report.contacts.slip[chosen]
+    total = float(pressed.sum())
+    if total > 0.0:
+        watch.total += float(np.nansum(pressed * np.sqrt(np.einsum("ij,ij->i", slip, slip)))) / total
     return watch.total
 
 

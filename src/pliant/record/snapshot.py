@@ -81,7 +81,12 @@ def pack_scene(scene: Scene) -> tuple[str, dict[str, np.ndarray]]:
 def _packed(shape: Shape, part: str, number: int, arrays: dict[str, np.ndarray]) -> dict[str, Any]:
     """What a scene file says of a shape whose arrays are put aside."""
     arrays |= {f"{part}/{number}/{name}": array for name, array in mesh_arrays(shape).items()}
-    said: dict[str, Any] = {"kind": "recorded", "number": number, "name": Path(shape.name).name}
+    return said_of(shape) | {"number": number}
+
+
+def said_of(shape: Shape) -> dict[str, Any]:
+    """What a scene file says of a shape besides its arrays."""
+    said: dict[str, Any] = {"kind": "recorded", "name": Path(shape.name).name}
     if shape.tets is not None and shape.tets.names:
         said["groups"] = dict(shape.tets.names)
     if shape.analytic is not None:
@@ -90,7 +95,7 @@ def _packed(shape: Shape, part: str, number: int, arrays: dict[str, np.ndarray])
 
 
 def shape_of(spec: dict[str, Any], found: dict[str, np.ndarray]) -> Shape:
-    """The shape that `mesh_arrays` took apart; `spec` has its name, its groups and what it is exactly."""
+    """The shape that `mesh_arrays` and `said_of` took apart."""
     groups = tuple(spec.get("groups", {}).items())
     tets = TetMesh(found["points"], found["tets"], found.get("groups"), groups) if "tets" in found else None
     skin = Surface(found["skin_points"], found["skin_faces"]) if "skin_faces" in found else None

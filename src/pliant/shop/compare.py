@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -64,19 +63,17 @@ class Trial:
         }
 
 
-def compare(scene: Scene, methods: list[str], progress: Callable[[str, float], None] = lambda method, part: None) -> Iterator[Trial]:
-    """Run the scene under each method; a method that cannot do it says why in `failure`."""
-    for method in methods:
-        trial = Trial(method, np.nan)
-        try:
-            sim = Simulation(scene.model_copy(update={"contact": method}, deep=True))
-            _run(sim, trial, progress)
-        except PliantError as error:
-            trial.failure = str(error)
-        yield trial
+def tried(scene: Scene, method: str) -> Trial:
+    """Run the scene under a method; one that cannot do it says why in `failure`."""
+    found = Trial(method, np.nan)
+    try:
+        _run(Simulation(scene.model_copy(update={"contact": method}, deep=True)), found)
+    except PliantError as error:
+        found.failure = str(error)
+    return found
 
 
-def _run(sim: Simulation, trial: Trial, progress: Callable[[str, float], None]) -> None:
+def _run(sim: Simulation, trial: Trial) -> None:
     model = sim.world.model
     free = model.frames.inverse > 0.0
     mass = float(model.nodes.mass.sum() + model.frames.mass[free].sum())
@@ -110,7 +107,6 @@ def _run(sim: Simulation, trial: Trial, progress: Callable[[str, float], None]) 
         trial.contacts.append(len(report.contacts))
         trial.imbalance = max(trial.imbalance, report.balance.error)
         _energies(sim, trial, exact=k % max(1, steps // ENERGIES) == 0 or k == steps - 1)
-        progress(trial.method, (k + 1) / steps)
 
 
 def _hung(model: Model) -> bool:

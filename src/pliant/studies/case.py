@@ -24,7 +24,7 @@ from pliant.geometry.files import PointCloud
 from pliant.geometry.mesh import Surface, TetMesh
 from pliant.geometry.shape import Shape
 from pliant.geometry.shapes import resolve
-from pliant.record.snapshot import PARTS, is_named, mesh_arrays, shape_of
+from pliant.record.snapshot import PARTS, is_named, mesh_arrays, said_of, shape_of
 from pliant.scene import Scene, plain
 
 WITHOUT_RESULTS = ("cli", "look", "live")  # folders whose files change no number
@@ -83,18 +83,22 @@ def packed(scene: Scene, files: dict[str, list[File]]) -> tuple[dict[str, Any], 
         needed.append(name)
         return name
 
+    def travels(spec: Any) -> Any:
+        """A shape by name as it is, others by their content."""
+        if spec is None or is_named(spec):
+            return spec
+        if not isinstance(spec, dict):
+            return _mesh(spec, hold)
+        if "mesh" in spec:
+            return {**spec, "mesh": _mesh(spec["mesh"], hold)}
+        path = Path(spec["file"])
+        return {**spec, "file": f"{hold(with_companions(path))}/{path.name}"}
+
     bodies, scene = [], scene.sampled()
     for body in scene.bodies:
-        update: dict[str, Any] = {}
-        for part in PARTS:
-            spec = getattr(body, part, None)
-            if spec is None or is_named(spec):
-                continue
-            if isinstance(spec, dict):
-                path = Path(spec["file"])
-                update[part] = {**spec, "file": f"{hold(with_companions(path))}/{path.name}"}
-            else:
-                update[part] = _mesh(spec, hold)
+        update: dict[str, Any] = {part: travels(getattr(body, part)) for part in PARTS if getattr(body, part, None) is not None}
+        if getattr(body, "regions", []):
+            update["regions"] = [region.model_copy(update={"shape": travels(region.shape)}) for region in body.regions]
         response = getattr(body.material, "response", None)
         if isinstance(response, str) and response.endswith(".csv"):
             named = f"{hold(with_companions(Path(response)))}/{Path(response).name}"
@@ -108,25 +112,32 @@ def _mesh(spec: Shape | TetMesh | Surface | PointCloud, hold: Callable[[list[Fil
     shape = resolve(spec, solid=False)
     buffer = io.BytesIO()
     np.savez(buffer, **mesh_arrays(shape))  # type: ignore[arg-type]
-    found = {"kind": "recorded", "content": hold([("mesh.npz", buffer.getvalue())]), "name": Path(shape.name).name}
-    return found if shape.analytic is None else {**found, "analytic": [shape.analytic[0], list(shape.analytic[1])]}
+    return said_of(shape) | {"content": hold([("mesh.npz", buffer.getvalue())])}
 
 
 def unpacked(text: str, folder: Path) -> Scene:
     """The scene that `packed` wrote down; `folder` has the files by their hash."""
     data = json.loads(text)
     for body in data.get("bodies", []):
-        for part in PARTS:
-            spec = body.get(part)
-            if isinstance(spec, dict) and "file" in spec:
-                spec["file"] = str(folder / spec["file"])
-            elif isinstance(spec, dict) and spec.get("kind") == "recorded":
-                with np.load(folder / spec["content"] / "mesh.npz") as arrays:
-                    body[part] = shape_of(spec, dict(arrays))
+        for holder, part in [(body, part) for part in PARTS] + [(region, "shape") for region in body.get("regions", [])]:
+            if isinstance(holder.get(part), dict):
+                holder[part] = _arrived(holder[part], folder)
         response = body.get("material", {}).get("response")
         if isinstance(response, str) and response.endswith(".csv"):
             body["material"]["response"] = str(folder / response)
     return Scene(**data)
+
+
+def _arrived(spec: dict[str, Any], folder: Path) -> Any:
+    """A shape whose files are here now."""
+    if "file" in spec:
+        return {**spec, "file": str(folder / spec["file"])}
+    if "mesh" in spec:
+        return {**spec, "mesh": _arrived(spec["mesh"], folder)}
+    if spec.get("kind") != "recorded":
+        return spec
+    with np.load(folder / spec["content"] / "mesh.npz") as arrays:
+        return shape_of(spec, dict(arrays))
 
 
 def unpack_files(files: Mapping[str, list[File]], folder: Path) -> None:

@@ -15,6 +15,7 @@ import time
 from collections import Counter, deque
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Protocol
 
 from pliant.base import PliantError
@@ -92,7 +93,8 @@ class Cluster:
         self._lonely = time.monotonic()  # since when there is none
         self._tries = 0  # how often cases were given out
         self._open()
-        self.about = f"{about}; dashboard {self.client.dashboard_link}"
+        shown = self.client.dashboard_link if find_spec("bokeh") else "needs bokeh: pip install 'pliant[studies]'"
+        self.about = f"{about}; dashboard {shown}"
 
     def _open(self) -> None:
         self.client = self._connect()

@@ -37,6 +37,7 @@ def figure(panels: int, wide: int = 2, size: tuple[float, float] = (4.6, 3.4)) -
     from matplotlib.figure import Figure
 
     columns = min(wide, panels)
+    size = (1.6 * size[0], size[1]) if columns < wide else size  # one alone is as wide as the page too
     rows = math.ceil(panels / columns)
     made = Figure(figsize=(size[0] * columns, size[1] * rows), dpi=110, layout="constrained")
     FigureCanvasAgg(made)
@@ -58,8 +59,15 @@ def encoded(made: Figure) -> str:
 
 def along(axes: Axes, values: Floats, log: bool, which: str = "x") -> None:
     """A log axis where the parameter runs in equal ratios."""
-    if log and np.all(values > 0):
-        getattr(axes, f"set_{which}scale")("log")
+    if not (log and np.all(values > 0)):
+        return
+    from matplotlib.ticker import LogLocator, NullLocator, StrMethodFormatter  # start-up
+
+    getattr(axes, f"set_{which}scale")("log")
+    line = getattr(axes, f"{which}axis")
+    line.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+    line.set_major_formatter(StrMethodFormatter("{x:g}"))
+    line.set_minor_locator(NullLocator())
 
 
 def curves(columns: Columns, x: str, over: str | None, measures: Mapping[str, str], logs: Mapping[str, bool]) -> str:
@@ -159,7 +167,7 @@ def parallel(columns: Columns, parameters: Sequence[str], measures: Sequence[str
     for row, part in sorted(zip(rows.tolist(), by.tolist(), strict=True), key=lambda each: each[1]):
         axes.plot(range(len(names)), row, color=_shade(part) if np.isfinite(part) else "0.7", alpha=0.55, linewidth=1.0)
     for k, (low, high) in enumerate(ranges):
-        axes.axvline(k, color="0.6", linewidth=0.8, zorder=0)
+        axes.plot([k, k], [0.0, 1.0], color="0.6", linewidth=0.8, zorder=0)
         axes.text(k, -0.04, f"{low:.3g}", ha="center", va="top", fontsize=7, color="0.35")
         axes.text(k, 1.04, f"{high:.3g}", ha="center", va="bottom", fontsize=7, color="0.35")
     axes.set_xticks(range(len(names)), names, fontsize=8)

@@ -93,8 +93,9 @@ _KEPT: list[tempfile.TemporaryDirectory[str]] = []
 def _call(case: Case, result: Result) -> None:
     """A function instead of a scene."""
     function = case.functions[""]
-    seed = {"seed": case.seed} if "seed" in inspect.signature(function).parameters else {}
-    found = function(**case.parameters, **seed)
+    scene = unpacked(case.scene, own_folder()) if case.scene != "{}" else None
+    more = {name: value for name, value in (("seed", case.seed), ("scene", scene)) if name in inspect.signature(function).parameters}
+    found = function(**case.parameters, **more)
     named = found if isinstance(found, Mapping) else {"value": found}
     result.measures = {str(name): _number(str(name), each) for name, each in named.items()}
 

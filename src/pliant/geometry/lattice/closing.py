@@ -1,8 +1,8 @@
 """A closed surface from one that is not: holes get lids, and what cannot be closed so is wrapped.
 
-A lid is a fan from the middle of the rim. Where lids would be a large part of the surface the surface (or a cloud of samples) is wrapped
-instead: the places about which it winds more than half [Jacobson 2013; Barill 2018] are the inside, and their border, put
-onto the input where that is near, is the surface.
+A lid is a fan from the middle of the rim. Where lids would be larger than the surface itself they are none, and it (or a cloud of samples)
+is wrapped: the places about which it winds more than half [Jacobson 2013; Barill 2018] are the inside, and their border, put
+onto the input where that is near and drawn to its corners, is the surface.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
+from scipy.spatial import cKDTree
 
 from pliant.base import Bools, Floats, Ints, PliantError
 from pliant.geometry.check_surface import repair_surface
@@ -19,10 +20,11 @@ from pliant.geometry.report import Report
 from pliant.geometry.topology import Edges, diagonal, labels, volume_of
 from pliant.geometry.winding_tree import WindingTree
 
-LARGE = 0.4  # of the area of a surface: larger lids are a guess that the winding number makes better
+LARGE = 1.0  # of the area of a surface: a flat lid is never larger than what it closes, which winds more than half around the inside then
 EMPTY = 1e-5  # of the cube of the diagonal: less than this is no inside
 COARSE = 4  # grid steps between places that are looked at first
 MOST = 20_000_000  # places of the grid of a wrap
+ROUNDS, NEAR = 4, 8  # in which a wrap is drawn to samples, by so many near each of its points
 
 
 def closed_surface(surface: Surface, step: float) -> tuple[Surface, str]:
@@ -34,15 +36,39 @@ def closed_surface(surface: Surface, step: float) -> tuple[Surface, str]:
     better = repair_surface(surface, Report("surface", ""))
     if is_closed_solid(better):
         return better, ""
-    lidded, lids, holes = with_lids(better)
-    if is_closed_solid(lidded) and lids <= LARGE * _area(better):
-        crowded = "; edges of three faces and more count as rims" if (Edges(better.faces).count > 2).any() else ""
-        what = f"{holes} hole{'s' if holes > 1 else ''} closed with lids"
-        return lidded, f"{what} ({100.0 * lids / _area(better):.2g} % of the surface{crowded})"
+    whole, flakes = _without_flakes(better)
+    left_out = f"{flakes} loose triangle{'s' if flakes > 1 else ''} left out" if flakes else ""
+    lidded, lids, holes = with_lids(whole)
+    if is_closed_solid(lidded) and lids <= LARGE * _area(whole):
+        crowded = "; edges of three faces and more count as rims" if (Edges(whole.faces).count > 2).any() else ""
+        what = f"{holes} hole{'s' if holes > 1 else ''} closed with lids ({100.0 * lids / _area(whole):.2g} % of the surface{crowded})"
+        return lidded, "; ".join(filter(None, [what if holes else "", left_out]))
     out = wrapped(WindingTree.of_triangles(better.points, better.faces), better.points, step, lambda x: nearest_on(better, x))
     if not is_closed_solid(out):
         raise PliantError("the surface has no inside: it is flat, or too thin for cells of this edge.")
+    samples = np.concatenate([better.points, better.points[better.faces].mean(axis=1)])
+    out = drawn_to(out, np.unique(samples, axis=0), step, step)
     return out, "wrapped: what the open surface winds around is its inside"
+
+
+def _without_flakes(surface: Surface) -> tuple[Surface, int]:
+    """A surface without the parts that are open and, with lids, enclose nothing, and how many triangles these had."""
+    lidded = with_lids(surface)[0]
+    part = labels(len(lidded.points), np.concatenate([lidded.faces[:, :2], lidded.faces[:, 1:]]))[lidded.faces[:, 0]]
+    volume = volume_of(lidded.points, lidded.faces, part)
+    count = len(volume)
+    x = lidded.points[lidded.faces]
+    low, high = np.full((count, 3), np.inf), np.full((count, 3), -np.inf)
+    np.minimum.at(low, part, x.min(axis=1))
+    np.maximum.at(high, part, x.max(axis=1))
+    given = np.arange(len(lidded.faces)) < len(surface.faces)  # lids come behind
+    lids = np.bincount(part[~given], minlength=count)
+    flat = (lids > 0) & (np.abs(volume) <= EMPTY * np.linalg.norm(high - low, axis=1) ** 3)
+    if not flat.any() or flat.all():
+        return surface, 0
+    kept = ~flat[part[given]]
+    used, local = np.unique(surface.faces[kept], return_inverse=True)
+    return Surface(surface.points[used], local.reshape(-1, 3)), int((~kept).sum())
 
 
 def is_closed_solid(surface: Surface) -> bool:
@@ -106,6 +132,22 @@ def wrapped(tree: WindingTree, points: Floats, step: float, onto: Callable[[Floa
     near = away <= step
     surface = Surface(np.where(near[:, None], moved, surface.points), surface.faces)
     return repair_surface(surface, Report("surface", ""))
+
+
+def drawn_to(surface: Surface, samples: Floats, width: float, reach: float) -> Surface:
+    """The surface moved so that it goes through samples within `reach` of it [m]; points up to `width` [m] from one move with it."""
+    for _ in range(ROUNDS):
+        place, away = nearest_on(surface, samples)
+        near = away <= reach
+        if not near.any():
+            return surface
+        off = (samples - place)[near]
+        distance, which = cKDTree(place[near]).query(surface.points, k=min(NEAR, int(near.sum())))
+        distance, which = (each.reshape(len(surface.points), -1) for each in (distance, which))
+        weight = np.maximum(0.0, 1.0 - distance / width) ** 2
+        total = np.maximum(weight.sum(axis=1), 0.25)[:, None]  # what is far from all of them stays
+        surface = Surface(surface.points + np.einsum("pk,pki->pi", weight, off[which]) / total, surface.faces)
+    return surface
 
 
 def _winding(tree: WindingTree, points: Floats, low: Floats, step: float, blocks: Ints) -> Floats:

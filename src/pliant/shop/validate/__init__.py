@@ -10,7 +10,7 @@ from __future__ import annotations
 import importlib
 import math
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -111,15 +111,12 @@ def problems(names: list[str] | None = None) -> dict[str, Problem]:
     return {name: found[name] for name in names or found}
 
 
-def validate(names: list[str] | None = None, methods: list[str] | None = None, quick: bool = False) -> Iterator[Result]:
-    """Run problems under the methods they make sense for, one by one."""
+def asked(names: list[str] | None = None, methods: list[str] | None = None) -> list[tuple[Problem, str]]:
+    """Problems, each with a method that it makes sense for."""
     for method in methods or []:
         if method not in (*ALL, *NO_CONTACT):
             raise PliantError(f"There is no contact method '{method}': {nearest(method, ALL)}")
-    for each in problems(names).values():
-        for method in each.methods:
-            if methods is None or method in methods:
-                yield attempt(each, method, quick)
+    return [(each, method) for each in problems(names).values() for method in each.methods if methods is None or method in methods]
 
 
 def attempt(each: Problem, method: str, quick: bool) -> Result:
@@ -130,6 +127,17 @@ def attempt(each: Problem, method: str, quick: bool) -> Result:
         return Result(each, method, checks, time.perf_counter() - began)
     except PliantError as error:
         return Result(each, method, [], time.perf_counter() - began, str(error))
+
+
+def attempted(problem: str, method: str, quick: bool) -> dict[str, Any]:
+    """The same by the name of the problem, as plain data: what a worker does."""
+    found = attempt(problems([problem])[problem], method, quick)
+    return {"checks": found.checks, "seconds": found.seconds, "failure": found.failure}
+
+
+def recalled(each: Problem, method: str, said: dict[str, Any]) -> Result:
+    """The result that `attempted` gave as plain data."""
+    return Result(each, method, [Check(**check) for check in said["checks"]], said["seconds"], said["failure"])
 
 
 # ---- the bodies of a method, and reading what they carry: shared by the problems
