@@ -53,31 +53,19 @@ def progress_bar(hidden: bool = False) -> Iterator[Callable[[Progress], None] | 
 
 @contextmanager
 def experiments_bar(times: Any, hidden: bool = False) -> Iterator[Callable[[bool], None]]:
-    """How many experiments have ended, which run, and how long the rest will take; plain lines where there is no terminal."""
-    from rich.console import Console
-    from rich.progress import BarColumn, TextColumn
-    from rich.progress import Progress as Bar
-
-    console, whole = Console(stderr=True), sum(times.cost.values())
-    if hidden or not console.is_terminal:
-        if not hidden:
-            print(f"  {len(times.cost)} experiments, about {_minutes(times.left())}", file=sys.stderr, flush=True)
-
-        def line(ended: bool) -> None:
-            if ended and not hidden:
-                print(f"  {times.ended} of {len(times.cost)} ended, about {_minutes(times.left())} left", file=sys.stderr, flush=True)
-
-        yield line
+    """How many experiments have ended, which run, and how long the rest will take."""
+    if hidden:
+        yield lambda ended: None
         return
-    columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[state]}"))
-    with Bar(*columns, console=console, transient=True, refresh_per_second=2) as bar:
-        task = bar.add_task("reproducing", total=whole, state=f"about {_minutes(times.left())}")
+    whole = sum(times.cost.values())
+    with bar("reproducing") as show:
 
         def update(ended: bool) -> None:
             done = sum(cost * times.part[key] for key, cost in times.cost.items())
-            state = f"{times.ended} of {len(times.cost)}, about {_minutes(times.left())} left; {', '.join(times.running[:3])}"
-            bar.update(task, completed=done, state=state)
+            so_far = f"{times.ended} of {len(times.cost)} ended, about {_minutes(times.left())} left"
+            show(done, whole, f"{so_far}; {', '.join(times.running[:3])}", so_far)
 
+        update(False)
         yield update
 
 

@@ -96,7 +96,7 @@ def reel_of(run: Run, frames: Sequence[int], field: str, speed: float, body: str
     field = fields.choose(field, available, film.picture(frames[0], ()).kinds)
     wanted = {fields.source_of(field, available)}
     around, samples = survey(film, frames, field, wanted)
-    scale = scale_of(field, samples, None)
+    scale = scale_of(field, samples, None, fields.extent(around))
     last = film.picture(frames[-1], ())
     if body is not None and body not in last.names.values():
         raise PliantError(f"there is no body '{body}': {nearest(body, list(last.names.values()))}")
