@@ -137,13 +137,14 @@ def _at_edges(mine: Side, other: Side, sample: Ints, normals: Floats, feet: Proj
     """
     assert mine.nodes is not None
     areas, towards = mine.nodes.areas[sample], feet.normals
-    edge = mine.nodes.sharp[sample]
+    edge, blunt = mine.nodes.sharp[sample], np.ones(len(sample), bool)
+    if isinstance(other.shape, PointSurface):
+        blunt = ~other.shape.sharp[feet.sample]
+        towards = np.where((~blunt & ~edge)[:, None], -normals, feet.normals)
+    edge &= blunt  # where both are sharp neither has a normal to lend
     if edge.any():
         areas = np.where(edge, areas * np.sum(normals * feet.normals, axis=1) ** 2, areas)
         normals = np.where(edge[:, None], -feet.normals, normals)
-    if isinstance(other.shape, PointSurface):
-        edge = other.shape.sharp[feet.sample] & ~edge
-        towards = np.where(edge[:, None], -normals, feet.normals)
     return normals, areas, towards
 
 
