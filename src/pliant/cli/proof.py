@@ -43,6 +43,8 @@ def validate(
 
     Exits with 1 if anything fails.
     """
+    from rich.markup import escape
+
     from pliant.base import PliantError
     from pliant.shop import validate as proof
 
@@ -70,7 +72,8 @@ def validate(
     known = {each.name: each for each, _ in chosen}
     calls = [{"problem": each.name, "method": under, "quick": quick} for each, under in chosen]
     rows = None if out is None else out / "rows"
-    do_all("pliant.shop.validate:attempted", calls, out=rows, workers=workers, each=over, told=None if as_json or len(calls) < 2 else say)
+    tell_crew = None if as_json or len(calls) < 2 else lambda about: say(escape(about))
+    do_all("pliant.shop.validate:attempted", calls, out=rows, workers=workers, each=over, told=tell_crew)
     results = [found[each.name, under] for each, under in chosen]
     written = output.write(results, out) if out is not None else []
     if not results:
