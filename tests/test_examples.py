@@ -27,7 +27,7 @@ PROMISES = {
     "05_own_contact.py": r"rigid    the floor carries 78\.\d+ N of 78\.48 N",
     "06_attachments_and_changes.py": r"gravity \(0\.0, 0\.0, 0\.0\)",
     "08_springs.py": r"every 0\.068\d s, in theory 0\.0686 s\n(.*\n)*voxels: .* carries 1\.00 weights\n(.*\n)*damping adaptive: flies at 3\.000",
-    "09_press_a_foot.py": r"foot: 400\.0 N on .*\nball: 14\.\d+ N, by Hertz 14\.65 N, \+0\.\d %",
+    "09_press_a_foot.py": r"foot: 400\.0 N on .*\nball: 14\.\d+ N, by Hertz 14\.65 N, [-+]0\.\d %",
     "10_foreign_points.py": r"part at -0\.5\d and \+0\.5\d m/s along x\.\nMomentum is \d\.\de-1\d kg m/s",
     "11_own_body.py": r"implicit: the top sinks 3\.12\d mm, in theory 3\.125 mm\nverlet: the top sinks 3\.12\d mm",
     "12_foot_on_a_pad.py": r"the pad carries 361\.\d N: 350 N of load and 11\.\d N of weight\npeak \d+ kPa over the width of an element, \d+ cm2 touched",
@@ -39,7 +39,10 @@ def test_every_example_is_listed():
     assert sorted(PROMISES) == sorted(p.name for p in EXAMPLES.glob("[0-9]*.py"))
 
 
-@pytest.mark.parametrize("name", sorted(PROMISES))
+SLOW = {"12_foot_on_a_pad.py"}  # half a minute of processor
+
+
+@pytest.mark.parametrize("name", [pytest.param(n, marks=pytest.mark.slow if n in SLOW else ()) for n in sorted(PROMISES)])
 def test_example_runs(name, tmp_path):
     done = subprocess.run([sys.executable, EXAMPLES / name], capture_output=True, text=True, cwd=tmp_path, env=os.environ, timeout=3600)  # ends a hang; how long it takes says nothing on a busy machine
     assert done.returncode == 0, done.stderr
