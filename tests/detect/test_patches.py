@@ -306,6 +306,18 @@ def test_a_tilted_face_meets_a_plane_at_its_lowest_corner():
     assert lowest[0] == pytest.approx(-1e-3, rel=1e-9) and -0.9e-3 < lowest[1] < 0
 
 
+def test_an_edge_of_a_rigid_body_is_as_deep_in_a_face_as_along_the_normal_of_that_face():
+    """A corner 1 mm below a plane of triangles: along the normal of its own tilted face it would be 1 mm over the cosine."""
+    tip = np.array([[0.0, 0, -1e-3], [1, 0, 0.5], [0, 1, 0.3]])
+    floor = np.array([[-5.0, -5, 0], [5, -5, 0], [0, 8, 0]])
+    faces, one = np.array([[0, 2, 1], [3, 4, 5]]), np.ones(1, np.int64)
+    points = np.concatenate([tip, floor])
+    found = patches.facing(points, faces, 0 * one, one, 0 * one, np.array([0.1]), np.array([0.0]), np.array([True]))
+    assert -found.normal[0, 2] < 0.9  # it is tilted
+    at_tip = found.weights[:, 0] > 1 - 1e-9
+    assert at_tip.sum() == 1 and found.gap[at_tip] == pytest.approx(-1e-3, rel=1e-9)
+
+
 def test_rows_come_no_matter_in_which_order_triangles_are_listed_and_turn_with_the_world():
     rng, a, b, deep, high = pushed(5, 1)
     found, *_ = shared(a, b, deep, high)

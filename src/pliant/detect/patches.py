@@ -333,7 +333,7 @@ def _facing(points, faces, start, slave, master, pair, deep, high, sharp, out): 
                 many = 1 if area < SMALL * min(twice, face) else 3
                 corners = sharp[start[group]] and not layered
                 if corners:
-                    many = some
+                    many = min(some, MOST_CORNERS)  # there is no room for what rounding may add
                 for k in range(many):
                     u, v = cu, cv
                     if corners:
@@ -486,9 +486,9 @@ def _on_shape(points, faces, s, c, pair, kind, parameters, position, rotation, h
         cu, cv, l00, l10, l11 = quadrature(area, mu, mv, muu, muv, mvv)
         many = 3
         if sharp and side == 0:
-            many = cut(poly, 3, -g0, -gu, -gv, piece)
+            many = min(cut(poly, 3, -g0, -gu, -gv, piece), 4)
         elif sharp:
-            many = cut(spare, cut(poly, 3, g0, gu, gv, spare), high[c] - g0, -gu, -gv, piece)
+            many = min(cut(spare, cut(poly, 3, g0, gu, gv, spare), high[c] - g0, -gu, -gv, piece), 5)
         for k in range(many):
             if sharp:
                 u, v = piece[k, 0], piece[k, 1]

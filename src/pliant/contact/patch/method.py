@@ -197,7 +197,7 @@ def _late(motion: Motion, rows: Rows, found: Patches, place: Place, a: Ints, b: 
     Depth that goes within a step becomes speed. Whatever two rigid bodies overlap by before they are seen to touch, as where they start in
     each other or turn an edge into the other, is no compression that could drive them apart: it goes at GENTLE.
     """
-    rigid = (motion.bodies.frame >= 0)[a] & (motion.bodies.frame >= 0)[b]
+    rigid = surface.both_rigid(motion, a, b)
     if not rigid.any():
         return np.zeros(len(rows))
     before = found.gap + np.einsum("ri,ri->r", rows.normal, motion.row_paths(rows, place, motion.here()))
@@ -207,8 +207,7 @@ def _late(motion: Motion, rows: Rows, found: Patches, place: Place, a: Ints, b: 
 
 def _restitution(motion: Motion, a: Ints, b: Ints) -> Floats:
     """Of each row, (r,); what is soft rebounds by itself."""
-    rigid = motion.bodies.frame >= 0
-    return np.where(rigid[a] & rigid[b], motion.pairs.restitution(a, b), 0.0)
+    return np.where(surface.both_rigid(motion, a, b), motion.pairs.restitution(a, b), 0.0)
 
 
 def _by_face(key: Ints, area: Floats, held: Floats, sticks: np.ndarray) -> Memory:

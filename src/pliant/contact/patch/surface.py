@@ -167,6 +167,12 @@ def is_exact(motion: Motion, body: Ints) -> np.ndarray:
     return (bodies.analytic[body] >= 0) & ((bodies.analytic[body] != KINDS["box"]) | (bodies.surface[body] == 0))
 
 
+def both_rigid(motion: Motion, a: Ints, b: Ints) -> np.ndarray:
+    """Whether neither body of each pair gives way, (k,) bool."""
+    rigid = motion.bodies.frame >= 0
+    return np.asarray(rigid[a] & rigid[b])
+
+
 def find(motion: Motion, surfaces: Surfaces, pairs: Pairs, place: Place) -> Patches:
     """The common surface of the pairs with the bodies at `place`; the first time also decides which are the slaves."""
     surfaces.fit(place.points)
@@ -219,8 +225,8 @@ def _on_shapes(motion: Motion, pairs: Pairs, which: Ints, place: Place) -> Patch
 def _on_meshes(motion: Motion, surfaces: Surfaces, pairs: Pairs, which: Ints, there: Floats) -> Patches:
     faces, deep, high = motion.skin.faces, pairs.deep[which], pairs.high[which]
     pair, slave, master = facing_faces(surfaces.tree, there, faces, pairs.slave[which], pairs.master[which], deep, high)
-    rigid = (motion.bodies.frame[pairs.slave] >= 0) & (motion.bodies.frame[pairs.master] >= 0)
-    found = patches.facing(there, faces, slave, master, which[pair], deep[pair], high[pair], rigid[which[pair]])
+    rigid = both_rigid(motion, pairs.slave, pairs.master)[which[pair]]
+    found = patches.facing(there, faces, slave, master, which[pair], deep[pair], high[pair], rigid)
     a, b = pairs.slave[found.pair], pairs.master[found.pair]
     share = entered(motion.start, faces, found, pairs.before[found.pair])
     share *= straight(surfaces.tree, there, faces, a, b, found, FRESH * np.minimum(surfaces.side[a], surfaces.side[b]))
