@@ -135,7 +135,8 @@ def stiffness_table(steps: int = 60) -> Table:
         dt = base.dt * (1e5 / modulus) ** 0.5 if modulus > 1e5 else base.dt
         scene = scenes.make("squeezed-bars", youngs_modulus=modulus, dt=0.5 * dt)
         for body in scene.bodies:
-            body.material.stiffness_damping = 0.0
+            if body.model == "fem":
+                body.material.stiffness_damping = 0.0
         sim = scene.simulate(contact="timed")
         sim.world.state = squeezed.copy()
         sim.state.memory = {}
