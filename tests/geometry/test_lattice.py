@@ -7,13 +7,13 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from pliant.base import PliantError
+from pliant.geometry.components import labels
 from pliant.geometry.lattice.build import CELLS, FLOOR, LEAST, Weights, default_edge, lattice
 from pliant.geometry.lattice.lines import crossings
 from pliant.geometry.lattice.touching import touching
 from pliant.geometry.mass import mass_of_surface
 from pliant.geometry.mesh import Surface, TetMesh
 from pliant.geometry.shapes import make, resolve
-from pliant.geometry.topology import labels
 
 BALL = make("ball", radius=0.1, edge=0.02).surface()
 

@@ -38,6 +38,7 @@ from pliant.detect.points_in_bodies import PointsInBodies
 from pliant.detect.shapes import NO_SHAPE, Shapes, asked_points, points_in_shapes
 from pliant.detect.spatial_hashing import Inside, points_in_tets
 from pliant.detect.tree import Tree
+from pliant.geometry.components import labels
 from pliant.geometry.mesh import TET_EDGES
 from pliant.geometry.normals import area_normals, face_normals
 from pliant.geometry.topology import Csr, listed
@@ -232,9 +233,6 @@ def agree(found: Collisions, rows: Ints, other: Floats, bodies: int) -> np.ndarr
 
 def smooth_corners(points: Floats, faces: Ints, neighbour: Ints) -> Ints:
     """Which normal each corner of each face has, (m, 3): faces around a vertex share one across edges that are not sharp."""
-    from scipy.sparse import coo_matrix
-    from scipy.sparse.csgraph import connected_components
-
     normal = face_normals(points, faces)
     f, k = np.nonzero(neighbour >= 0)
     g = neighbour[f, k]
@@ -243,5 +241,4 @@ def smooth_corners(points: Floats, faces: Ints, neighbour: Ints) -> Ints:
     ends = [((k + step) % 3) for step in (1, 2)]  # the edge across from corner k
     here = np.concatenate([3 * f + end for end in ends])
     there = np.concatenate([3 * g + np.argmax(faces[g] == faces[f, end][:, None], axis=1) for end in ends])
-    links = coo_matrix((np.ones(len(here)), (here, there)), shape=(faces.size, faces.size))
-    return connected_components(links, directed=False)[1].astype(np.int64).reshape(faces.shape)
+    return labels(faces.size, np.stack([here, there], axis=1)).reshape(faces.shape)

@@ -17,10 +17,12 @@ import numpy as np
 
 from pliant.base import Floats, Ints
 from pliant.geometry.check_surface import diagnose_surface, repair_surface
+from pliant.geometry.components import labels
 from pliant.geometry.files import Mesh, PointCloud, open_file
 from pliant.geometry.mesh import TET_EDGES, TET_FACES, Surface, TetMesh
+from pliant.geometry.near import kd_tree
 from pliant.geometry.report import REFUSED, Finding, Report
-from pliant.geometry.topology import Edges, labels
+from pliant.geometry.topology import Edges
 from pliant.geometry.units import Rotation
 
 __all__ = ["Finding", "Report", "diagnose", "repair", "check_file", "load"]
@@ -158,13 +160,11 @@ def _twins(cloud: PointCloud) -> Ints:
 
 
 def _spacing(cloud: PointCloud, twins: Ints, report: Report) -> None:
-    from scipy.spatial import cKDTree
-
     ids = np.delete(np.arange(len(cloud.points)), twins)
     if len(ids) <= NEIGHBOURS:
         return
     points = cloud.points[ids]
-    distance = cKDTree(points).query(points, k=NEIGHBOURS + 1)[0][:, 1:]
+    distance = kd_tree(points).query(points, k=NEIGHBOURS + 1)[0][:, 1:]
     typical = float(np.median(distance[:, 0]))
     report.summary += f" Typical spacing {typical:.4g} m, largest {distance[:, 0].max():.4g} m."
     lonely = distance.mean(axis=1) > OUTLIER * float(np.median(distance.mean(axis=1)))

@@ -7,10 +7,11 @@ from itertools import count
 import numpy as np
 
 from pliant.base import Floats, Ints
+from pliant.geometry.components import labels
 from pliant.geometry.mesh import Surface
 from pliant.geometry.report import REFUSED, Report
 from pliant.geometry.self_intersection import self_intersections
-from pliant.geometry.topology import Edges, diagonal, labels, oriented, split_vertices, volume_of, weld_map
+from pliant.geometry.topology import Edges, diagonal, oriented, split_vertices, volume_of, weld_map
 
 INTERSECTION_LIMIT = 200_000  # faces; above, the search for self-intersections is left out
 

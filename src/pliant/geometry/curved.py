@@ -15,9 +15,9 @@ from functools import cached_property
 
 import numpy as np
 from scipy.sparse import coo_array, csr_array, eye_array
-from scipy.sparse.csgraph import connected_components
 
 from pliant.base import Floats, Ints
+from pliant.geometry.components import labels
 from pliant.geometry.mesh import Surface
 from pliant.geometry.normals import face_normals
 from pliant.geometry.topology import unique_edges
@@ -65,8 +65,7 @@ class Curved:
         one, two = one[smooth], two[smooth]
         after = lambda c: c - c % 3 + (c + 1) % 3
         i, j = np.concatenate([one, after(one)]), np.concatenate([after(two), two])
-        links = coo_array((np.ones(len(i), bool), (i, j)), shape=(faces.size, faces.size))
-        found = connected_components(links, directed=False)[1]
+        found = labels(faces.size, np.stack([i, j], axis=1))
         joined = np.flatnonzero(count == 2)
         one, two = order[first[joined]], order[first[joined] + 1]
         crease = (found[one] != found[after(two)]) | (found[after(one)] != found[two])
@@ -174,8 +173,7 @@ def _beside_flat(points: Floats, faces: Ints, normal: Floats, one: Ints, two: In
     """(e,) whether one of the faces at an edge belongs to a flat side much larger than what is beyond the edge: a bevel or the beginning
     of a fillet, with which a flat side does not bend."""
     flat = bend > math.cos(math.radians(FLAT[0]))
-    links = coo_array((np.ones(np.count_nonzero(flat), bool), (one[flat], two[flat])), shape=(len(faces), len(faces)))
-    part = connected_components(links, directed=False)[1]
+    part = labels(len(faces), np.stack([one[flat], two[flat]], axis=1))
     x = points[faces]
     area = 0.5 * np.linalg.norm(np.cross(x[:, 1] - x[:, 0], x[:, 2] - x[:, 0]), axis=1)
     total = np.bincount(part, area)

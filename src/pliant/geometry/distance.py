@@ -6,6 +6,7 @@ import numpy as np
 
 from pliant.base import Floats, Ints
 from pliant.geometry.mesh import Surface
+from pliant.geometry.near import kd_tree
 from pliant.geometry.topology import diagonal
 
 FINEST = 64  # at most so many sample points along an edge
@@ -19,10 +20,8 @@ def distance_to(surface: Surface, at: Floats) -> Floats:
 
 def nearest_on(surface: Surface, at: Floats) -> tuple[Floats, Floats]:
     """The place of the surface nearest to each point, and its distance [m]; exact as in `distance_to`."""
-    from scipy.spatial import cKDTree
-
     samples, owner = _samples(surface, diagonal(surface.points) / 200.0)
-    near = cKDTree(samples).query(at, k=min(NEAREST, len(samples)))[1].reshape(len(at), -1)
+    near = kd_tree(samples).query(at, k=min(NEAREST, len(samples)))[1].reshape(len(at), -1)
     x = surface.points[surface.faces]
     best, away = np.zeros((len(at), 3)), np.full(len(at), np.inf)
     for column in near.T:

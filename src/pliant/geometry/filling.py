@@ -14,13 +14,13 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.spatial import cKDTree
 
 from pliant.asking import refuse_many
 from pliant.base import Floats, Ints, PliantError
 from pliant.geometry.blocks import brick
 from pliant.geometry.mass import mass_of_surface
 from pliant.geometry.mesh import Surface, TetMesh
+from pliant.geometry.near import kd_tree
 from pliant.geometry.winding import winding_numbers
 from pliant.kernels import contiguous, kernel
 
@@ -55,7 +55,7 @@ def fill(surface: Surface, spacing: float | None = None, lattice: str = "cubic")
     points = np.ascontiguousarray(places[middle])
     if len(points) < FEWEST:
         raise PliantError(f"spacing = {spacing:g} m leaves {len(points)} points inside the body, too few: take a smaller one.")
-    owner = cKDTree(points).query(places, workers=1)[1]
+    owner = kd_tree(points).query(places, workers=1)[1]
     share = np.bincount(owner, minlength=len(points))
     return points, volume * share / len(places)
 

@@ -12,7 +12,9 @@ import numpy as np
 
 from pliant.base import Floats, Ints, PliantError
 from pliant.geometry.blocks import split_octahedra
+from pliant.geometry.components import labels
 from pliant.geometry.mesh import TET_EDGES, TET_FACES, TetMesh, lone
+from pliant.geometry.near import kd_tree
 
 
 class Csr(NamedTuple):
@@ -172,15 +174,6 @@ def diagonal(points: Floats) -> float:
     return float(np.linalg.norm(np.ptp(points, axis=0))) if len(points) else 0.0
 
 
-def labels(count: int, pairs: Ints) -> Ints:
-    """Connected components of a graph, numbered by first appearance."""
-    from scipy.sparse import coo_array
-    from scipy.sparse.csgraph import connected_components
-
-    graph = coo_array((np.ones(len(pairs), dtype=bool), (pairs[:, 0], pairs[:, 1])), shape=(count, count))
-    return connected_components(graph, directed=False)[1].astype(np.int64)
-
-
 @dataclass(frozen=True)
 class Edges:
     """The undirected edges of a set of faces."""
@@ -237,14 +230,12 @@ def weld_map(points: Floats, faces: Ints) -> Ints:
 
     Vertices of parts that are closed already stay apart: joining them would glue bodies that merely touch.
     """
-    from scipy.spatial import cKDTree
-
     edges = Edges(faces)
     on_open = np.unique(edges.ends[edges.count == 1])
     to = np.arange(len(points))
     if len(on_open) == 0:
         return to
-    pairs = cKDTree(points[on_open]).query_pairs(WELD * diagonal(points), output_type="ndarray")
+    pairs = kd_tree(points[on_open]).query_pairs(WELD * diagonal(points), output_type="ndarray")
     group = labels(len(on_open), pairs)
     first = np.full(group.max() + 1, len(points))
     np.minimum.at(first, group, on_open)

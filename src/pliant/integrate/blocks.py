@@ -11,13 +11,16 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
-import scipy.sparse
 from numpy.typing import NDArray
 
 from pliant.base import Floats, Ints
 from pliant.kernels import contiguous, kernel, parallel, prange, use_threads
+
+if TYPE_CHECKING:
+    from scipy.sparse import bsr_array
 
 # Unsigned, because for a signed index compiled code first asks whether it is negative: a tenth of a product's time.
 Indices = NDArray[np.uint32]
@@ -74,14 +77,16 @@ class BlockMatrix:
         out[has] = np.trace(self.values[self.pattern.diagonal[has]], axis1=1, axis2=2) / 3.0
         return out
 
-    def to_scipy(self, body: int | None = None) -> scipy.sparse.bsr_array:
+    def to_scipy(self, body: int | None = None) -> bsr_array:
         """The matrix (3 n, 3 n), or the part (3 k, 3 k) of one body, sharing the values."""
+        from scipy.sparse import bsr_array  # start-up
+
         p = self.pattern
         first, last = (0, p.n) if body is None else (int(p.body_start[body]), int(p.body_start[body + 1]))
         lo, hi = p.indptr[first], p.indptr[last]
         size = 3 * (last - first)
         indices, indptr = p.indices[lo:hi] - np.uint32(first), p.indptr[first : last + 1] - lo
-        return scipy.sparse.bsr_array((self.values[lo:hi], indices.view(np.int32), indptr.view(np.int32)), (size, size))
+        return bsr_array((self.values[lo:hi], indices.view(np.int32), indptr.view(np.int32)), (size, size))
 
 
 @kernel

@@ -11,11 +11,10 @@ body is slender; bodies are a Python loop.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse.linalg import SuperLU, splu
 
 from pliant.base import Floats, Ints
 from pliant.integrate.blocks import BlockMatrix
@@ -27,6 +26,9 @@ from pliant.integrate.cg import (
     Solution,
     active_bodies,
 )
+
+if TYPE_CHECKING:
+    from scipy.sparse.linalg import SuperLU
 
 SINGULAR = 1e-14  # a pivot below this times its diagonal entry is rounding
 ROUNDING = 1e-14  # a residual (in the norm of D^-1) below this times the solution (in that of D) is rounding
@@ -136,6 +138,8 @@ def solve(
 
 def _factorise_body(matrix: BlockMatrix, body: int, dofs: Ints) -> tuple[SuperLU | None, int]:
     """Factors of one body, or None and the reason."""
+    from scipy.sparse.linalg import splu  # start-up
+
     part = matrix.to_scipy(body).tocsr()[dofs][:, dofs].tocsc()
     if not np.isfinite(part.data).all():
         return None, NOT_FINITE

@@ -22,11 +22,10 @@ from itertools import pairwise
 from typing import Literal
 
 import numpy as np
-import scipy.sparse
 from numpy.typing import NDArray
-from scipy.sparse.csgraph import connected_components
 
 from pliant.base import Floats, Ints, PliantError
+from pliant.geometry.components import labels
 from pliant.integrate import cg, direct
 from pliant.integrate.blocks import BlockMatrix, BlockPattern
 
@@ -126,12 +125,9 @@ def solve_static(
 def check_held(matrix: BlockMatrix, free: Bools, active: Bools, names: Sequence[str] | None = None) -> None:
     """Refuse bodies with a connected part that has neither a fixed node nor a spring to the ground (`lumped`)."""
     pattern = matrix.pattern
-    graph = scipy.sparse.csr_array(
-        (np.ones(len(pattern.indices), dtype=np.int8), pattern.indices.view(np.int32), pattern.indptr.view(np.int32)),
-        shape=(pattern.n, pattern.n),
-    )
-    count, part = connected_components(graph, directed=False)
-    held = np.zeros(count, dtype=bool)
+    row = np.repeat(np.arange(pattern.n), np.diff(pattern.indptr))
+    part = labels(pattern.n, np.stack([row, pattern.indices.astype(np.int64)], axis=1))
+    held = np.zeros(part.max(initial=-1) + 1, dtype=bool)
     held[part[~free | (matrix.lumped > 0)]] = True
     body = cg.owners(pattern.body_start)
     adrift = np.unique(body[~held[part] & active[body]])

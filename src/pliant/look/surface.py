@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.spatial import cKDTree
 
 from pliant.base import Floats, Ints
-from pliant.geometry.topology import labels
+from pliant.geometry.components import labels
+from pliant.geometry.near import kd_tree
 from pliant.look.source import NO_POINTS, Picture
 
 CREASE = np.cos(np.radians(48.0))  # sharper edges are kept
@@ -137,7 +137,7 @@ def spacing(points: Floats) -> Floats:
     """A radius for points that have none: 0.4 of the usual distance to the next one."""
     if len(points) < 2:
         return np.full(len(points), 0.01)
-    distance, _ = cKDTree(points).query(points, k=2)
+    distance, _ = kd_tree(points).query(points, k=2)
     return np.full(len(points), 0.4 * float(np.median(distance[:, 1])))
 
 

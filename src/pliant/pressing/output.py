@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.ndimage import map_coordinates
-from scipy.spatial import cKDTree
 
 from pliant.base import Floats, Ints, PliantError
 from pliant.contact.elastic.deformed_surface import displacements
@@ -20,6 +19,7 @@ from pliant.detect.surfels.exact import Exact
 from pliant.detect.surfels.make import from_mesh
 from pliant.disk import write_text
 from pliant.geometry.mesh import Surface
+from pliant.geometry.near import kd_tree
 from pliant.geometry.subdivide import subdivided
 from pliant.pressing.maps import compared, draw_map, read_measured
 from pliant.pressing.objects import LONGEST, between_samples
@@ -73,7 +73,7 @@ def surface_of(found: Pressed, which: int) -> tuple[Floats, Ints, dict[str, Any]
     if touching.any():
         outward = (1.0 if which == 0 else -1.0) * result.normals[touching]
         x, spacing = result.deformed[touching], np.sqrt(result.areas[touching])
-        far, nearest = cKDTree(x).query(points, workers=1)
+        far, nearest = kd_tree(x).query(points, workers=1)
         facing = np.sum(normals * outward[nearest], axis=1)
         normals = np.where((far < 0.7 * spacing[nearest])[:, None] & (facing > 0.0)[:, None], outward[nearest], normals)
         near = np.flatnonzero((far < 3.0 * spacing[nearest]) & (facing > 0.0))

@@ -13,12 +13,12 @@ from typing import Protocol
 
 import numpy as np
 from scipy.ndimage import distance_transform_edt, map_coordinates
-from scipy.spatial import cKDTree
 
 from pliant.base import Floats, Ints, PliantError
 from pliant.detect.surfels.exact import Exact
 from pliant.detect.surfels.surface import PointSurface
 from pliant.geometry.curved import Curved, lattice
+from pliant.geometry.near import kd_tree
 from pliant.kernels import contiguous, kernel
 
 FACING = 0.2  # least cosine between the direction and the normal of a surface that can touch
@@ -274,7 +274,7 @@ class CloudRelief:
             return out.reshape(grid.shape), sample.reshape(grid.shape)
         x, y = grid.centres
         flat = np.stack(np.broadcast_arrays(x[:, None], y[None, :]), axis=2).reshape(-1, 2)
-        far, which = cKDTree(local[chosen, :2]).query(flat, k=min(8, len(chosen)), workers=1)
+        far, which = kd_tree(local[chosen, :2]).query(flat, k=min(8, len(chosen)), workers=1)
         far, which = far.reshape(len(flat), -1), chosen[which.reshape(len(flat), -1)]
         height = np.where(far < wide[which], sign * local[which, 2], -np.inf)
         best = np.argmax(height, axis=1)

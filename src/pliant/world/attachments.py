@@ -8,10 +8,9 @@ of infinite stiffness in all three directions: conjugate gradients on the gaps, 
 from __future__ import annotations
 
 import numpy as np
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
 
 from pliant.base import Floats, Ints
+from pliant.geometry.components import labels
 from pliant.model import Attachments, Rest
 from pliant.world.motion import Motion, Rows
 
@@ -63,9 +62,8 @@ def _islands(motion: Motion, a: Ints, b: Ints) -> tuple[int, Ints]:
     count = int(owner.max()) + 1
     ends = owner[a], owner[b]
     both = (ends[0] >= 0) & (ends[1] >= 0)
-    graph = coo_array((np.ones(both.sum()), (ends[0][both], ends[1][both])), shape=(count, count))
-    number, label = connected_components(graph, directed=False)
-    return number, label[np.maximum(ends[0], ends[1])]
+    label = labels(count, np.stack(ends, axis=1)[both])
+    return int(label.max()) + 1, label[np.maximum(ends[0], ends[1])]
 
 
 class Owners:

@@ -13,14 +13,13 @@ Plastic flow is in `plasticity`. Limitations: neighbourhoods reach three spacing
 from __future__ import annotations
 
 import numpy as np
-from scipy.sparse import csr_array
-from scipy.sparse.csgraph import connected_components
 
 from pliant.base import Floats, Ints
 from pliant.bodies.points import forces, fracture, plasticity, strain
 from pliant.bodies.points.neighbourhoods import Allowed, Neighbourhoods, joined, neighbourhoods
 from pliant.bodies.points.stiffness import Bonds, Tangent
 from pliant.bodies.stable_step import stable_step
+from pliant.geometry.components import labels
 from pliant.kernels import contiguous
 
 ROUNDS = 60  # of the power iteration behind `stable_dt`
@@ -304,9 +303,8 @@ class Points:
         """Which connected part of its body each phyxel is in, 0 being the largest, (m,); None if every body is in one piece
         (theory/point-bodies 8)."""
         own = np.repeat(np.arange(len(self.nodes)), np.diff(self.around.start))
-        graph = csr_array((np.ones(len(own), np.int8), (own, self.around.other)), shape=(len(self.nodes),) * 2)
-        count, label = connected_components(graph, directed=False)
-        if count == len(self.start) - 1:
+        label = labels(len(self.nodes), np.stack([own, self.around.other], axis=1))
+        if label.max() + 1 == len(self.start) - 1:
             return None
         out = np.empty(len(self.nodes), np.int64)
         for low, high in zip(self.start[:-1], self.start[1:], strict=True):

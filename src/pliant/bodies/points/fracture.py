@@ -14,12 +14,11 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.sparse import csr_array
-from scipy.sparse.csgraph import connected_components
 
 from pliant.base import Floats, Ints
 from pliant.bodies.points.neighbourhoods import CRUMB
 from pliant.bodies.points.phyxels import ride
+from pliant.geometry.components import labels
 from pliant.geometry.mesh import TET_FACES
 from pliant.kernels import dot, kernel, load, sub
 
@@ -155,8 +154,7 @@ def without_crumbs(own: Ints, other: Ints, weight: Floats, torn: np.ndarray) -> 
     """
     count = int(max(own.max(initial=-1), other.max(initial=-1))) + 1
     held = (own < other) & ~torn
-    graph = csr_array((np.ones(held.sum(), np.int8), (own[held], other[held])), shape=(count, count))
-    label = connected_components(graph, directed=False)[1]
+    label = labels(count, np.stack([own[held], other[held]], axis=1))
     slot = np.flatnonzero(torn)
     tears = torn.copy()
     while True:
@@ -176,7 +174,8 @@ def without_crumbs(own: Ints, other: Ints, weight: Floats, torn: np.ndarray) -> 
 def as_rigid(pairs: Ints, mass: Floats, x: Floats, v: Floats, node: Ints) -> Floats:
     """Velocities (n, 3) with which nodes (m,) that pairs (k, 2) of them connect move as rigid bodies; momenta are what they were."""
     count = len(node)
-    parts, label = connected_components(csr_array((np.ones(len(pairs), np.int8), pairs.T), shape=(count, count)), directed=False)
+    label = labels(count, pairs)
+    parts = int(label.max(initial=-1)) + 1
 
     def summed(each: Floats) -> Floats:
         out = np.zeros((parts, *each.shape[1:]))

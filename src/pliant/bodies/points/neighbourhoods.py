@@ -16,11 +16,10 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 
 import numpy as np
-from scipy.sparse import csr_array
-from scipy.sparse.csgraph import connected_components
-from scipy.spatial import cKDTree
 
 from pliant.base import Floats, Ints, PliantError
+from pliant.geometry.components import labels
+from pliant.geometry.near import kd_tree
 
 NEAREST = 10  # neighbours that make the mean distance
 FLAT = 1e-4  # ratio of the eigenvalues of A below which a neighbourhood is flat
@@ -90,8 +89,7 @@ def neighbourhoods(rest: Floats, factor: float, allowed: Allowed | None = None) 
 
 def _in_crumbs(own: Ints, other: Ints, count: int) -> np.ndarray:
     """Which phyxels are in parts of less than `CRUMB` of them, (m,) bool; none where all of the body is no more than that."""
-    graph = csr_array((np.ones(len(own), np.int8), (own, other)), shape=(count, count))
-    label = connected_components(graph, directed=False)[1]
+    label = labels(count, np.stack([own, other], axis=1))
     size = np.bincount(label)[label]
     return (size < CRUMB) & (size < count)
 
@@ -118,7 +116,7 @@ def mean_distance(points: Floats) -> Floats:
     count = min(NEAREST, len(points) - 1)
     if count < 1:
         return np.ones(len(points))
-    distance = cKDTree(points).query(points, k=count + 1, workers=1)[0][:, 1:]
+    distance = kd_tree(points).query(points, k=count + 1, workers=1)[0][:, 1:]
     if (distance[:, 0] == 0.0).any():
         twin = int(np.flatnonzero(distance[:, 0] == 0.0)[0])
         raise PliantError(f"phyxel {twin} lies on another one: no two may be at one place; remove one of them.")
@@ -129,7 +127,7 @@ def _pairs(rest: Floats, radius: Floats, allowed: Allowed | None) -> tuple[Ints,
     """CSR of all ordered pairs nearer than the mean of their radii."""
     pairs = np.zeros((0, 2), np.int64)
     if len(rest) > 1:
-        pairs = cKDTree(rest).query_pairs(float(radius.max()), output_type="ndarray").astype(np.int64)
+        pairs = kd_tree(rest).query_pairs(float(radius.max()), output_type="ndarray").astype(np.int64)
         distance = np.linalg.norm(rest[pairs[:, 1]] - rest[pairs[:, 0]], axis=1)
         pairs = pairs[distance < 0.5 * (radius[pairs[:, 0]] + radius[pairs[:, 1]]) * (1.0 - 1e-12)]
     if allowed is not None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.spatial import cKDTree
 
 from pliant.base import Floats, Ints
 from pliant.bodies.elasticity import lame
@@ -13,6 +12,7 @@ from pliant.bodies.parts import per_element
 from pliant.bodies.points.neighbourhoods import mean_distance
 from pliant.bodies.points.room import PointsBody, PointsMaterial
 from pliant.geometry.filling import fill
+from pliant.geometry.near import kd_tree
 from pliant.geometry.shape import Shape
 
 
@@ -39,7 +39,7 @@ def kernel_volumes(places: Floats, support: float) -> tuple[Floats, Floats]:
     """
     reach = mean_distance(places)
     radius = support * reach
-    pairs = cKDTree(places).query_pairs(float(radius.max()), output_type="ndarray")
+    pairs = kd_tree(places).query_pairs(float(radius.max()), output_type="ndarray")
     i, j = np.concatenate([pairs, pairs[:, ::-1], np.tile(np.arange(len(places)), (2, 1)).T]).T  # each phyxel is its own neighbour
     square, h2 = ((places[j] - places[i]) ** 2).sum(axis=1), (0.5 * (radius[i] + radius[j])) ** 2
     W = 315.0 / (64.0 * np.pi) * np.maximum(h2 - square, 0.0) ** 3 / h2**4.5
@@ -102,7 +102,7 @@ def ride(points: Floats, phyxels: Floats) -> Ride:
     weights of the same kind over some hundreds of phyxels, this over sixteen or a few more. The transpose carries forces back without
     losing force or moment.
     """
-    distance, near = cKDTree(phyxels).query(points, k=np.arange(1, min(SEEN, len(phyxels)) + 1), workers=1)
+    distance, near = kd_tree(phyxels).query(points, k=np.arange(1, min(SEEN, len(phyxels)) + 1), workers=1)
     order = np.argsort(near, axis=1)  # in order of their numbers
     radius = np.maximum(REACH * distance[:, [min(SUPPORT, len(phyxels)) - 1]], 1e-300)
     near, distance = np.take_along_axis(near, order, axis=1), np.take_along_axis(distance, order, axis=1)

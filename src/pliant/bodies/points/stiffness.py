@@ -16,7 +16,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.sparse import csr_array
 
 from pliant.base import Floats, Ints
 from pliant.bodies.matrix3 import cofactor, combined, determinant, product, projected, transposed
@@ -32,6 +31,8 @@ class Tangent:
     """Pairs of phyxels of some bodies of a group that share a neighbour, each once, and the blocks between them."""
 
     def __init__(self, points: Points, chosen: np.ndarray) -> None:
+        from scipy.sparse import csr_array  # start-up
+
         around, count = points.around, len(points.nodes)
         graph = csr_array((np.ones(len(around.other), np.int32), around.other, around.start), shape=(count, count))
         graph.setdiag(1)

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from scipy.spatial import cKDTree
 
 from pliant.base import Floats, Ints, PliantError
 from pliant.bodies.parts import per_element
@@ -16,6 +15,7 @@ from pliant.bodies.springs.room import SpringsBody
 from pliant.geometry.filling import lattice
 from pliant.geometry.mass import mass_of_surface, vertex_areas
 from pliant.geometry.mesh import Surface, TetMesh
+from pliant.geometry.near import kd_tree
 from pliant.geometry.shape import Shape
 
 
@@ -109,7 +109,7 @@ def _one_density(density: Any) -> float:
 def _refuse_coincident(points: Floats) -> None:
     """A spring between two vertices at one place has no direction, and its length cannot be zero again."""
     size = float(np.ptp(points, axis=0).max(initial=0.0))
-    twins = cKDTree(points).query_pairs(1e-9 * size, output_type="ndarray")
+    twins = kd_tree(points).query_pairs(1e-9 * size, output_type="ndarray")
     if len(twins):
         a, b = sorted(twins.tolist())[0]
         raise PliantError(

@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.sparse import coo_array, csr_array
-from scipy.spatial import cKDTree
 
 from pliant.base import Floats, Ints
 from pliant.contact.elastic.gaussian_blobs import blobs, node_at, row_at
@@ -27,6 +26,7 @@ from pliant.contact.elastic.operators import Dense, Operator, of_blobs
 from pliant.contact.elastic.response import Response
 from pliant.detect.surfels.clusters import Level
 from pliant.detect.surfels.surface import PointSurface
+from pliant.geometry.near import kd_tree
 from pliant.kernels import contiguous, kernel
 
 if TYPE_CHECKING:
@@ -151,7 +151,7 @@ def between_clusters(members: Members, response: Response, tolerance: float, rid
 def near_clusters(members: Members, response: Response) -> csr_array:
     """Sums over the samples of clusters that are near each other."""
     x, spacing = members.blobs[:3], np.sqrt(members.area)
-    pairs = cKDTree(x.T).query_pairs(NEAR * float(spacing.max()), output_type="ndarray")
+    pairs = kd_tree(x.T).query_pairs(NEAR * float(spacing.max()), output_type="ndarray")
     far = np.linalg.norm(x[:, pairs[:, 0]] - x[:, pairs[:, 1]], axis=0)
     pairs = pairs[far <= NEAR * np.max(spacing[pairs], axis=1)]
     own = np.repeat(np.arange(len(spacing)), 2).reshape(-1, 2)
@@ -225,7 +225,7 @@ def levels_of(a: Side, b: Side) -> int:
 
 def carried(points: Floats, areas: Floats, force: Floats, finer: Floats, finer_areas: Floats) -> Floats:
     """Forces [N] on finer nodes with the pressure of coarse ones, by Shepard's weights 1/d^2: a start for `solve`."""
-    distance, near = cKDTree(points).query(finer, k=min(CORNERS, len(points)), workers=1)
+    distance, near = kd_tree(points).query(finer, k=min(CORNERS, len(points)), workers=1)
     distance, near = distance.reshape(len(finer), -1), near.reshape(len(finer), -1)
     weight = 1.0 / np.maximum(distance**2, 1e-12 * np.max(distance**2, initial=1e-300))
     coarse = (force / np.broadcast_to(areas, (len(points),)))[near]

@@ -9,15 +9,14 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
-from scipy.spatial import cKDTree
 
 from pliant.base import Floats, Ints
 from pliant.contact.elastic import lcp
 from pliant.contact.elastic.coarse_to_fine import NEAR, Members, between_clusters
 from pliant.contact.elastic.operators import Blockwise, Operator, elastic
 from pliant.contact.elastic.response import Response
+from pliant.geometry.components import labels
+from pliant.geometry.near import kd_tree
 from pliant.kernels import contiguous, dot, kernel, load, sub
 
 
@@ -49,20 +48,15 @@ def groups(points: Floats, normals: Floats, areas: Floats, near: Ints | None = N
     if len(points) < 2 or np.min(normals @ mean) > math.sqrt(0.5) * np.linalg.norm(mean):  # all within 45 degrees: one patch for sure
         return [np.arange(len(points))]
     spacing = np.sqrt(areas)
-    pairs = cKDTree(points).query_pairs(NEAR * float(spacing.max()), output_type="ndarray") if near is None else near
+    pairs = kd_tree(points).query_pairs(NEAR * float(spacing.max()), output_type="ndarray") if near is None else near
     label = np.arange(len(points))
     _connect(contiguous(points), contiguous(normals), spacing, contiguous(pairs, np.int64), label)
     label = np.unique(label, return_inverse=True)[1]
     count = int(label.max()) + 1
     mean = np.stack([np.bincount(label, areas * normals[:, k], minlength=count) for k in range(3)], axis=1)
     mean /= np.maximum(np.linalg.norm(mean, axis=1, keepdims=True), 1e-300)
-    count, joined = _components(np.argwhere(mean @ mean.T > 0.0), count)
-    return [np.flatnonzero(joined[label] == i) for i in range(count)]
-
-
-def _components(pairs: Ints, count: int) -> tuple[int, Ints]:
-    links = coo_array((np.ones(len(pairs), bool), (pairs[:, 0], pairs[:, 1])), shape=(count, count))
-    return connected_components(links, directed=False)
+    joined = labels(count, np.argwhere(mean @ mean.T > 0.0))
+    return [np.flatnonzero(joined[label] == i) for i in range(int(joined.max()) + 1)]
 
 
 @kernel

@@ -6,7 +6,6 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from scipy.spatial import cKDTree
 
 from pliant.base import Floats, Ints, PliantError
 from pliant.contact.elastic.contact_nodes import FACING
@@ -16,6 +15,7 @@ from pliant.contact.elastic.result import ContactResult
 from pliant.contact.elastic.side import Side
 from pliant.contact.elastic.trees import tree_displacement
 from pliant.detect.surfels.surface import PointSurface
+from pliant.geometry.near import kd_tree
 
 
 def reach_of(response: Response, contact_radius: float) -> tuple[float, float]:
@@ -57,7 +57,7 @@ def displacements(
     end, share = reach_of(response, math.sqrt(result.area / math.pi))
     x, outward = _on_side(result, which)[touching], (1.0 if which == 0 else -1.0) * result.normals[touching]
     chosen = _may_move(points, normals, x, outward, end, wanted)
-    far, nearest = cKDTree(x).query(points[chosen], distance_upper_bound=end, workers=1)
+    far, nearest = kd_tree(x).query(points[chosen], distance_upper_bound=end, workers=1)
     found = np.flatnonzero(far < end)
     agree = np.sum(normals[chosen[found]] * outward[nearest[found]], axis=1)
     found, agree = found[agree > 0.0], agree[agree > 0.0]
@@ -123,7 +123,7 @@ def _with_nodes(side: Side, result: ContactResult, which: int) -> PointSurface:
     keep[result.sample[touching & (result.owner == which)]] = False
     shared = result.deformed[touching]
     if len(shared):
-        far, nearest = cKDTree(shared).query(points, workers=1)
+        far, nearest = kd_tree(shared).query(points, workers=1)
         outward = (1.0 if which == 0 else -1.0) * result.normals[touching]
         covered = far < np.sqrt(result.areas[touching][nearest])
         covered &= np.sum(surface.normals @ side.rotation.T * outward[nearest], axis=1) > 0.0

@@ -15,7 +15,6 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
-from scipy.spatial import cKDTree
 
 from pliant.base import Floats, Ints
 from pliant.contact.elastic.cholesky import Factor
@@ -23,6 +22,7 @@ from pliant.contact.elastic.gaussian_blobs import node_at, row_at
 from pliant.contact.elastic.hierarchical import Hierarchical
 from pliant.contact.elastic.operators import Blockwise, Operator
 from pliant.contact.elastic.response import Response
+from pliant.geometry.near import kd_tree
 from pliant.kernels import contiguous, kernel
 
 ROW = 8  # most entries of a row
@@ -67,7 +67,7 @@ class LocalInverse:
     @classmethod
     def of(cls, nodes: Floats, response: Response, ridge: float = 0.0) -> LocalInverse:
         n = nodes.shape[1]
-        near = cKDTree(nodes[:3].T).query(nodes[:3].T, k=min(LOOKED, n), workers=1)[1].reshape(n, -1)
+        near = kd_tree(nodes[:3].T).query(nodes[:3].T, k=min(LOOKED, n), workers=1)[1].reshape(n, -1)
         row, value = np.full((n, ROW), -1), np.zeros((n, ROW))
         _factored(nodes, *response.code, 1.0 + ridge, contiguous(near, np.int64), row, value)
         return cls(row, value)

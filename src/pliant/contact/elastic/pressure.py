@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from scipy.spatial import cKDTree
 
 from pliant.base import Floats
+from pliant.geometry.near import kd_tree
 
 NEIGHBOURS = 48  # nodes within four spacings of a point of a surface
 
@@ -19,7 +19,7 @@ def pressure(points: Floats, areas: Floats, force: Floats, at: Floats | None = N
     """
     at = points if at is None else np.asarray(at, dtype=np.float64).reshape(-1, 3)
     areas = np.broadcast_to(areas, (len(points),))
-    distance, near = cKDTree(points).query(at, k=min(NEIGHBOURS, len(points)), workers=1)
+    distance, near = kd_tree(points).query(at, k=min(NEIGHBOURS, len(points)), workers=1)
     distance, near = distance.reshape(len(at), -1), near.reshape(len(at), -1)
     variance = areas[near]
     return np.sum(force[near] * np.exp(-0.5 * distance**2 / variance) / (2.0 * math.pi * variance), axis=1)

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.sparse import coo_matrix
-from scipy.sparse.csgraph import connected_components
 
 from pliant.base import Floats, Ints
 from pliant.contact.patch.problem import PLACE, ROW, Contact, Islands, System
+from pliant.geometry.components import labels
 from pliant.geometry.quaternions import quaternion_to_matrix
 from pliant.kernels import kernel
 from pliant.world.motion import Motion, Rows
@@ -44,8 +43,7 @@ def divided(motion: Motion, rows: Rows, a: Ints, b: Ints) -> tuple[Ints, Islands
     moving[nodes.body[nodes.inverse > 0]] = True
     moving[frames.body[frames.inverse > 0]] = True
     linked = moving[a] & moving[b]
-    graph = coo_matrix((np.ones(linked.sum()), (a[linked], b[linked])), shape=(count, count))
-    label = connected_components(graph, directed=False)[1]
+    label = labels(count, np.stack([a[linked], b[linked]], axis=1))
     mine = label[np.where(moving[a], a, b)]
     used = np.flatnonzero(np.bincount(mine))
     island = np.searchsorted(used, mine)

@@ -13,13 +13,12 @@ At sharp edges the faces on either side make contacts of their own, so that the 
 from __future__ import annotations
 
 import numpy as np
-from scipy.sparse import coo_matrix
-from scipy.sparse.csgraph import connected_components
 
 from pliant.base import Bools, Floats, Ints
 from pliant.contact.contacts import Contacts, Support
 from pliant.contact.patch.surface import Pairs
 from pliant.detect.patches import FULL, Patches
+from pliant.geometry.components import labels
 from pliant.geometry.normals import face_crosses
 from pliant.kernels import kernel
 from pliant.model import Rest
@@ -54,9 +53,8 @@ def _cells(faces: Ints, normal: Floats) -> tuple[Ints, int]:
     ends = [(one, two), (after[one], after[two]), (one, after[two]), (after[one], two)]
     a, b = np.concatenate([e[0] for e in ends]), np.concatenate([e[1] for e in ends])
     match = faces.ravel()[a] == faces.ravel()[b]
-    graph = coo_matrix((np.ones(match.sum()), (a[match], b[match])), shape=(corner.size, corner.size))
-    count, label = connected_components(graph, directed=False)
-    return label.reshape(-1, 3).astype(np.int64), int(count)
+    label = labels(corner.size, np.stack([a[match], b[match]], axis=1))
+    return label.reshape(-1, 3), int(label.max(initial=-1)) + 1
 
 
 def recovered(

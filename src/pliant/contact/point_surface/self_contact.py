@@ -20,6 +20,7 @@ from pliant.contact.point_surface.implicit_surfaces import Surfaces
 from pliant.detect.hash_grid import cell_key, cell_range, entry, squared
 from pliant.detect.surfels.neighbours import KDTree
 from pliant.detect.surfels.projection import CUT, OPPOSITE
+from pliant.geometry.near import kd_tree
 from pliant.kernels import dot, kernel, load
 from pliant.model import Rest
 
@@ -103,14 +104,12 @@ class VolumePoints:
 
 def phyxel_contacts(volume: VolumePoints, points: Floats, bodies: Ints) -> PhyxelContacts:
     """Pairs of phyxels of these bodies that have come too near where skin points are `points` (p, 3) [m], sorted."""
-    from scipy.spatial import cKDTree  # only with self-contact: scipy takes long to load
-
     mine = np.flatnonzero(volume.phyxel & np.isin(volume.body, bodies))
     if len(mine) < 2:
         return PhyxelContacts.none()
     point, body, rest = volume.point[mine], volume.body[mine], volume.rest[mine]
     x, reach = points[point], CRAMPED * volume.spacing[body]
-    pairs = cKDTree(x).query_pairs(float(reach.max()), output_type="ndarray").astype(np.int64)
+    pairs = kd_tree(x).query_pairs(float(reach.max()), output_type="ndarray").astype(np.int64)
     pairs = pairs[np.lexsort((pairs[:, 1], pairs[:, 0]))]
     i, j = pairs.T
     way = x[i] - x[j]

@@ -16,7 +16,8 @@ from pliant.detect.hash_grid import squared, thinned
 from pliant.detect.surfels.neighbours import KDTree
 from pliant.detect.surfels.projection import plane_normal, quadric_foot
 from pliant.detect.surfels.scan_normals import NOISY
-from pliant.geometry.topology import diagonal, labels
+from pliant.geometry.components import labels
+from pliant.geometry.topology import diagonal
 from pliant.kernels import axpy, dot, kernel, load, scale, store, sub
 
 SAME = 1e-9  # of the diagonal of the box: points nearer than this are one, and those thinner than this across are no surface

@@ -12,6 +12,7 @@ import numpy as np
 
 from pliant.base import Floats, Ints
 from pliant.detect.hash_grid import as_queries, check_count, insert, squared
+from pliant.geometry.near import kd_tree
 from pliant.kernels import contiguous, kernel, load
 
 EXTRA = 4  # points a k-d tree is asked for beyond k, to see whether the k-th is tied
@@ -37,9 +38,7 @@ class KDTree:
 
     @cached_property
     def tree(self):  # type: ignore[no-untyped-def]
-        from scipy.spatial import cKDTree
-
-        return cKDTree(self.points)
+        return kd_tree(self.points)
 
     def nearest(self, queries: Floats, k: int) -> tuple[Floats, Ints]:
         queries = as_queries(queries)

@@ -16,7 +16,7 @@ import numpy as np
 
 from pliant.base import Floats, Ints, PliantError
 from pliant.detect.surfels.projection import smallest_axis
-from pliant.geometry.topology import labels
+from pliant.geometry.components import labels
 from pliant.kernels import kernel, load, store, sub
 
 SMOOTH, RAW = 16, 32  # neighbours for clean and for noisy scans

@@ -10,14 +10,15 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from scipy.spatial import cKDTree
 
 from pliant.base import Bools, Floats, Ints, PliantError
 from pliant.geometry.check_surface import repair_surface
+from pliant.geometry.components import labels
 from pliant.geometry.distance import nearest_on
 from pliant.geometry.mesh import Surface
+from pliant.geometry.near import kd_tree
 from pliant.geometry.report import Report
-from pliant.geometry.topology import Edges, diagonal, labels, volume_of
+from pliant.geometry.topology import Edges, diagonal, volume_of
 from pliant.geometry.winding_tree import WindingTree
 
 LARGE = 1.0  # of the area of a surface: a flat lid is never larger than what it closes, which winds more than half around the inside then
@@ -142,7 +143,7 @@ def drawn_to(surface: Surface, samples: Floats, width: float, reach: float) -> S
         if not near.any():
             return surface
         off = (samples - place)[near]
-        distance, which = cKDTree(place[near]).query(surface.points, k=min(NEAR, int(near.sum())))
+        distance, which = kd_tree(place[near]).query(surface.points, k=min(NEAR, int(near.sum())))
         distance, which = (each.reshape(len(surface.points), -1) for each in (distance, which))
         weight = np.maximum(0.0, 1.0 - distance / width) ** 2
         total = np.maximum(weight.sum(axis=1), 0.25)[:, None]  # what is far from all of them stays

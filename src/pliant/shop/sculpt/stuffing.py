@@ -19,8 +19,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pliant.base import Floats, Ints, PliantError
+from pliant.geometry.components import labels
 from pliant.geometry.mesh import TET_EDGES, TET_FACES, TetMesh
-from pliant.geometry.topology import Edges, labels, split_vertices
+from pliant.geometry.topology import Edges, split_vertices
 from pliant.shop.sculpt.implicit import Field
 
 # A cut nearer than this fraction of its edge moves the lattice point: the pair for which the paper proves dihedral

@@ -7,11 +7,12 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-from scipy.spatial import ConvexHull, HalfspaceIntersection, cKDTree
+from scipy.spatial import ConvexHull, HalfspaceIntersection
 
 from pliant.base import Floats
 from pliant.contact.contacts import Contacts
 from pliant.geometry.mesh import TetMesh
+from pliant.geometry.near import kd_tree
 from pliant.geometry.shapes import make
 from pliant.scene import Scene
 from pliant.shop.validate import Check, G, mean_force, problem
@@ -79,7 +80,7 @@ def forces_on(world: Turned, body: str, other: str) -> Floats:
 
 def against(world: Turned, exact: Touch, points: Floats) -> float:
     """Root of the mean square difference of nodal pressures to exact contact on the same nodes, over that of the exact ones, by area."""
-    far, at = cKDTree(world.back(world.sim.world.model.nodes.rest[world.sim.nodes("block")])).query(points[exact.node])
+    far, at = kd_tree(world.back(world.sim.world.model.nodes.rest[world.sim.nodes("block")])).query(points[exact.node])
     assert far.max() < 1e-9, "the reference has another mesh"
     pressure = forces_on(world, "block", "plane")[at] / exact.area
     miss = np.sum(exact.area * (pressure - exact.pressure) ** 2) / np.sum(exact.area * exact.pressure**2)

@@ -17,6 +17,7 @@ from pliant.base import Floats
 from pliant.contact.elastic import Boussinesq, ContactResult, Side, VolumePreserving, compliance, deformed, resolve
 from pliant.detect.surfels import Exact, PointSurface, from_cloud, from_mesh
 from pliant.geometry.mesh import Surface
+from pliant.geometry.near import kd_tree
 from pliant.geometry.shapes import make
 from pliant.geometry.shapes import resolve as resolve_shape
 from pliant.geometry.subdivide import subdivided
@@ -68,10 +69,8 @@ def divided(surface: Surface, points: int) -> Surface:
 
 def brought(a: Floats, b: Floats, axis: int, depth: float) -> Floats:
     """The way [m] (3,) along an axis that brings points b, which lie beyond a, so far that they overlap by a depth at most."""
-    from scipy.spatial import cKDTree
-
     across = [k for k in range(3) if k != axis]
-    near_by, which = cKDTree(b[:, across]).query(a[:, across], k=16)
+    near_by, which = kd_tree(b[:, across]).query(a[:, across], k=16)
     spacing = float(np.sqrt(np.prod(np.ptp(b[:, across], axis=0)) / len(b)))
     gap = np.where(near_by < 2.0 * spacing, b[which, axis] - a[:, None, axis], np.inf)
     way = np.zeros(3)
