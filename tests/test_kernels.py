@@ -58,7 +58,7 @@ def test_machine_code_is_kept_by_all_that_it_is_made_of(tmp_path, monkeypatch):
     }
 
     def key() -> str:
-        for memo in (cache._text, cache._sources, cache.digest):
+        for memo in (cache._text, cache._modules, cache._compiled, cache._sources, cache.digest):
             memo.cache_clear()
         return cache.digest(tmp_path / "top.py")
 
@@ -71,7 +71,7 @@ def test_machine_code_is_kept_by_all_that_it_is_made_of(tmp_path, monkeypatch):
         assert (key() != first) == changes, name
         (tmp_path / name).write_text(text[name])
     assert key() == first
-    for memo in (cache._text, cache._sources, cache.digest):
+    for memo in (cache._text, cache._modules, cache._compiled, cache._sources, cache.digest):
         memo.cache_clear()
 
 

@@ -32,16 +32,27 @@ def _text(file: Path) -> str:
 
 
 @cache
+def _modules() -> dict[str, Path]:
+    """The files of pliant by the name of their module; looked up once, because start-up asks some two thousand times."""
+    names = {f: ".".join(("pliant", *f.relative_to(PACKAGE).with_suffix("").parts)) for f in PACKAGE.rglob("*.py")}
+    return {name.removesuffix(".__init__"): f for f, name in names.items()}
+
+
+@cache
 def _sources(file: Path) -> frozenset[Path]:
     """The files of pliant that a file takes compiled helpers or constants from."""
     found = set()
     for module, names in _IMPORT.findall(_text(file)):
-        folder = PACKAGE.joinpath(*module.split(".")[1:])
         for name in re.findall(r"\w+", re.sub(r"\bas \w+", "", names)):
-            other = next((f for f in (folder / f"{name}.py", folder.with_suffix(".py"), folder / "__init__.py") if f.is_file()), None)
-            if other is not None and (name.isupper() or _COMPILED.search(_text(other))):
+            other = _modules().get(f"{module}.{name}") or _modules().get(module)
+            if other is not None and (name.isupper() or _compiled(other)):
                 found.add(other)
     return frozenset(found)
+
+
+@cache
+def _compiled(file: Path) -> bool:
+    return _COMPILED.search(_text(file)) is not None
 
 
 @cache
@@ -58,7 +69,7 @@ def digest(file: Path) -> str:
 @cache
 def whole() -> str:
     """Changes with any file of pliant that holds kernels."""
-    files = [f for f in sorted(PACKAGE.rglob("*.py")) if _COMPILED.search(_text(f))]
+    files = [f for f in sorted(PACKAGE.rglob("*.py")) if _compiled(f)]
     return hashlib.sha256("".join(map(digest, files)).encode()).hexdigest()[:16]
 
 
