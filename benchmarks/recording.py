@@ -123,12 +123,12 @@ def share(tets: int, integrator: str, steps: int, folder: Path) -> dict[str, flo
         sim.step = timed  # type: ignore[method-assign]
         begin = clocks()
         outcome = running.run(sim, recorder)
-        beside = clocks() - begin - stepping
+        recording = clocks() - begin - stepping
     nodes, frames = len(sim.state.x), steps // 4 + 1
     return {
         "tets": sum(len(g.nodes) for g in sim.world.model.groups), "nodes": nodes, "contacts": outcome.max_contacts,
-        "step": 1e3 * stepping[0] / steps, "recording": 1e3 * beside[0] / steps,
-        "share": 100 * beside[0] / stepping[0], "cpu share": 100 * beside[1] / stepping[1],
+        "step": 1e3 * stepping[0] / steps, "recording": 1e3 * recording[0] / steps,
+        "share": 100 * recording[0] / stepping[0], "cpu share": 100 * recording[1] / stepping[1],
         "bytes": outcome.path.stat().st_size / nodes / frames,
     }  # fmt: skip
 
@@ -136,7 +136,7 @@ def share(tets: int, integrator: str, steps: int, folder: Path) -> dict[str, flo
 def compare(options: argparse.Namespace) -> None:
     """The share of recording in two kinds of steps."""
     table = Table(
-        "steps", "tets", "nodes", "contacts", "step (ms)", "recording (ms/step)", "of steps", "of their CPU time", "bytes per node and frame",
+        "steps", "tets", "nodes", "contacts", "step (ms)", "recording (ms)", "of steps", "of their CPU time", "bytes per node and frame",
         title=f"recording in {options.steps} steps, a frame every 4",
     )  # fmt: skip
     with tempfile.TemporaryDirectory() as folder:

@@ -41,9 +41,8 @@ def per_pair(contacts: Contacts) -> dict[str, np.ndarray]:
 
 @kernel
 def _sum_rows(row, ordered, impulse, normal, friction, point, area, gap, sticking, dt, vectors, numbers, largest):  # type: ignore[no-untyped-def]
-    """Sums over the rows of each pair: force, friction, torque, push times point; push, normal force, area, sticking; largest pressure, depth.
-
-    What a row does not know counts as zero.
+    """Sums over the rows of each pair: force, friction, torque, push times point; push, normal force, area, sticking. Largest pressure and
+    depth. What a row does not know counts as zero.
     """
     for r in range(len(row)):
         k, turn, along = row[r], 1.0 if ordered[r] else -1.0, impulse[r] / dt
