@@ -1,10 +1,11 @@
 """What recording costs: as a share of the steps of a real world, and piece by piece.
 
-    python benchmarks/recording.py [--tets 88000] [--frames 60] [--steps 100] [--parts] [--plain]
+    python benchmarks/recording.py [--integrators symplectic,implicit] [--tets 88000] [--frames 60] [--steps 100] [--parts] [--plain]
 
 The world is a grid of soft balls that land on the ground, run once with explicit and once with implicit steps through the loop of
-`pliant run` and its defaults, a frame every 4 steps. Recording is all that the loop does beside stepping: fields and frames, tables,
-checkpoints, publishing during the run and at its end. Wall time and CPU time; bytes per node and frame.
+`pliant run` and its defaults, a frame every 4 steps. Recording is all that the loop does beside stepping: what it takes from every step
+and its parts, fields and frames, tables, checkpoints, looking for what went wrong, publishing during the run and at its end. Wall time and
+CPU time as parts of the steps; bytes per node and frame.
 
 --parts: instead the recorder alone. A frame holds points and velocity per node, von Mises stress and the inverted flag per
 tetrahedron, contact rows of 2 % of the nodes; every tenth frame is followed by a checkpoint.
@@ -33,6 +34,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--tets", type=int, default=88_000)
     parser.add_argument("--frames", type=int, default=60)
     parser.add_argument("--steps", type=int, default=100, help="of the real world")
+    parser.add_argument("--integrators", default="symplectic,implicit")
     parser.add_argument("--parts", action="store_true", help="measure the recorder alone")
     parser.add_argument("--plain", action="store_true", help="as before the third format: nothing deflated")
     return parser.parse_args()
@@ -94,30 +96,39 @@ def balls(tets: int, integrator: str, dt: float, steps: int) -> Scene:
     return scene
 
 
+def clocks() -> np.ndarray:
+    """Wall time and CPU time [s]."""
+    return np.array([time.perf_counter(), time.process_time()])
+
+
 def share(tets: int, integrator: str, steps: int, folder: Path) -> dict[str, float]:
-    """Run the world; how much of the time was not stepping."""
+    """Run the world; what was done beside stepping."""
     dt = 0.004
     for warming in (True, False):
         sim, recorder = running.start(balls(tets, integrator, dt, 4 if warming else steps), folder / f"{integrator}{warming}", every=4 * dt)
-        stepping = [0.0, 0.0]
+        stepping = np.zeros(2)  # [s] wall and CPU
         step = sim.step
 
-        def timed(*args, step=step, spent=stepping, **named):  # type: ignore[no-untyped-def]
-            begin = time.perf_counter(), time.process_time()
-            report = step(*args, **named)
-            spent[0] += time.perf_counter() - begin[0]
-            spent[1] += time.process_time() - begin[1]
+        def timed(dt, each, step=step, spent=stepping):  # type: ignore[no-untyped-def]
+            def beside(report):  # type: ignore[no-untyped-def]
+                began = clocks()
+                each(report)
+                spent[:] -= clocks() - began
+
+            began = clocks()
+            report = step(dt, each=beside)
+            spent[:] += clocks() - began
             return report
 
         sim.step = timed  # type: ignore[method-assign]
-        begin = time.perf_counter(), time.process_time()
+        begin = clocks()
         outcome = running.run(sim, recorder)
-        wall, cpu = time.perf_counter() - begin[0], time.process_time() - begin[1]
+        recording = clocks() - begin - stepping
     nodes, frames = len(sim.state.x), steps // 4 + 1
     return {
         "tets": sum(len(g.nodes) for g in sim.world.model.groups), "nodes": nodes, "contacts": outcome.max_contacts,
-        "step": 1e3 * stepping[0] / steps, "recording": 1e3 * (wall - stepping[0]) / steps,
-        "share": 100 * (wall - stepping[0]) / wall, "cpu share": 100 * (cpu - stepping[1]) / cpu,
+        "step": 1e3 * stepping[0] / steps, "recording": 1e3 * recording[0] / steps,
+        "share": 100 * recording[0] / stepping[0], "cpu share": 100 * recording[1] / stepping[1],
         "bytes": outcome.path.stat().st_size / nodes / frames,
     }  # fmt: skip
 
@@ -125,11 +136,11 @@ def share(tets: int, integrator: str, steps: int, folder: Path) -> dict[str, flo
 def compare(options: argparse.Namespace) -> None:
     """The share of recording in two kinds of steps."""
     table = Table(
-        "steps", "tets", "nodes", "contacts", "step (ms)", "recording (ms/step)", "share", "of CPU time", "bytes per node and frame",
+        "steps", "tets", "nodes", "contacts", "step (ms)", "recording (ms)", "of steps", "of their CPU time", "bytes per node and frame",
         title=f"recording in {options.steps} steps, a frame every 4",
     )  # fmt: skip
     with tempfile.TemporaryDirectory() as folder:
-        for integrator in ("symplectic", "implicit"):
+        for integrator in options.integrators.split(","):
             got = share(options.tets, integrator, options.steps, Path(folder))
             table.add_row(
                 integrator, f"{got['tets']:.0f}", f"{got['nodes']:.0f}", f"{got['contacts']:.0f}", f"{got['step']:.1f}",

@@ -1,9 +1,14 @@
 """Random examples are the same in every run, so that a test that passed here passes elsewhere; PLIANT_FUZZ=1 draws new ones."""
 
+import contextlib
 import os
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # before NumPy loads: on a busy machine its threads wait for each other thirty times as long
 
+import pytest  # noqa: E402
 from hypothesis import settings  # noqa: E402
 
 settings.register_profile("patient", deadline=None)  # how long an example takes says nothing on a busy machine
@@ -11,3 +16,21 @@ settings.load_profile("patient")
 settings.register_profile("steady", settings.get_profile("patient"), derandomize=True)
 if os.environ.get("PLIANT_FUZZ", "") in ("", "0"):
     settings.load_profile("steady")
+
+
+@pytest.fixture
+def small_disk():
+    """A real file system of so many bytes in a folder: `with small_disk(folder, size) as folder`."""
+
+    @contextlib.contextmanager
+    def mounted(folder: Path, size: int) -> Iterator[Path]:
+        folder.mkdir(exist_ok=True)
+        command = ["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", folder]
+        if os.geteuid() != 0 or subprocess.run(command, capture_output=True).returncode:
+            pytest.skip("no right to mount a file system")
+        try:
+            yield folder
+        finally:
+            subprocess.run(["umount", folder], check=True)
+
+    return mounted

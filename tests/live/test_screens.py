@@ -78,6 +78,8 @@ def _linked(browser, address, shots) -> None:
         assert len(frames) == 2
         for frame in frames:
             until(frame, "!!(window.pliant && pliant.stage.frame)")
+        camera = "[...pliant.stage.camera.position, ...pliant.stage.camera.focus]"
+        until(frames[0], f"{camera}.join() === '{','.join(map(repr, frames[1].evaluate(camera)))}'")  # before anybody turns it
         frames[0].evaluate("pliant.player.seek(5)")
         until(frames[1], "pliant.stage.frame.meta.frame === 5")
         frames[1].evaluate("pliant.stage.camera.orbit(120, 10); pliant.redraw()")

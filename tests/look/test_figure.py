@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from pliant.base import PliantError
-from pliant.look.figure import _seen, figure
-from pliant.look.stage import MAPS, Camera, colour_map
+from pliant.look.figure import figure
+from pliant.look.stage import MAPS, Camera, colour_map, seen_from
 
 
 def test_a_pdf_has_the_size_that_was_asked_for(run, tmp_path):
@@ -27,7 +27,8 @@ def test_triangles_and_words_stay_vectors_and_text(run, tmp_path):
 
 def test_a_camera_by_numbers_sees_what_geometry_says():
     camera = Camera((0.0, -2.0, 0.0), (0.0, 0.0, 0.0), angle=90.0)  # half of the height at distance d is d
-    assert np.allclose(_seen(np.array([[0.0, 0, 0], [1.0, 0, 0], [0.0, 0, 1.0], [0.5, -1, 0.0]]), camera)[:, :2], [[0, 0], [0.5, 0], [0, 0.5], [0.5, 0]])
+    points = np.array([[0.0, 0, 0], [1.0, 0, 0], [0.0, 0, 1.0], [0.5, -1, 0.0]])
+    assert np.allclose(seen_from(camera, points)[:, :2], [[0, 0], [0.5, 0], [0, 0.5], [0.5, 0]])
 
 
 def test_the_nearer_body_hides_the_other(run, tmp_path):

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from pliant.base import PliantError
 from pliant.geometry import solids
 from pliant.look.source import Picture
-from pliant.look.stage import Camera, Floor, _seen, containers, extremes, framed, scattered
+from pliant.look.stage import Camera, Floor, containers, extremes, framed, scattered, seen_from
 from pliant.look.surface import COVER, Shading, face_normals, with_surfels_as_triangles, without_lost_points
 
 
@@ -102,7 +102,7 @@ def test_the_camera_sees_every_point_and_wastes_little(seed, azimuth, elevation,
     rng = np.random.default_rng(seed)
     points = 10.0**power * (rng.normal(size=(50, 3)) * [1, 2, 0.5] + rng.normal(size=3))
     camera = framed(extremes(points), size, azimuth, elevation, aside)
-    seen = _seen(points, camera)
+    seen = seen_from(camera, points)
     across = seen[:, 0] * size[1] / size[0]
     assert (seen[:, 2] > 0).all()
     assert np.abs(seen[:, 1]).max() < 0.9 and across.min() > -0.97 and across.max() < (0.8 if aside else 0.97)

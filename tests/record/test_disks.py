@@ -76,20 +76,8 @@ def test_limits_on_the_size_of_files(toy, whole, tmp_path, count):
     assert {0, 1} <= set(codes) <= {0, 1, 2}
 
 
-@contextlib.contextmanager
-def small_disk(folder: Path, size: int):
-    """A real file system of so many bytes."""
-    folder.mkdir(exist_ok=True)
-    if os.geteuid() != 0 or subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", folder], capture_output=True).returncode:
-        pytest.skip("no right to mount a file system")
-    try:
-        yield folder
-    finally:
-        subprocess.run(["umount", folder], check=True)
-
-
 @pytest.mark.parametrize("count", SIZES)
-def test_full_disks(toy, whole, tmp_path, count):
+def test_full_disks(toy, whole, tmp_path, small_disk, count):
     size = whole.path.stat().st_size
     codes = []
     for limit in np.linspace(4096, 4 * size, count).astype(int).tolist():
@@ -127,7 +115,7 @@ COMMANDS = {
 
 @pytest.mark.parametrize("state", ["read-only", "full"])
 @pytest.mark.parametrize("name", COMMANDS)
-def test_every_command_that_writes_ends_in_a_sentence(tmp_path, capsys, name, state):
+def test_every_command_that_writes_ends_in_a_sentence(tmp_path, capsys, small_disk, name, state):
     source = (Path(__file__).with_name("corpus") / "format2-block.vtkhdf").read_bytes()
     if name == "repair":
         source = _damaged(source)

@@ -173,6 +173,22 @@ def test_a_full_disk_loses_no_row(tmp_path):
     assert [row.key for row in read_rows(tmp_path / "rows.jsonl")] == ["a", "c"]
 
 
+@pytest.mark.parametrize("workers", [0, pytest.param(2, marks=pytest.mark.slow)])
+def test_a_study_goes_on_when_a_full_disk_has_room_again(tmp_path, small_disk, plain_rows, workers):
+    """A file system that takes some of the cases: those are whole, and none is done twice when it has grown."""
+    wanted = {"parameters": {"gravity[2]": [-0.1 * k for k in range(1, 21)]}, "keep": "histories"}
+    with small_disk(tmp_path / "disk", 13 * 4096) as disk:
+        with pytest.raises(PliantError, match="No space left on device.*[Mm]ake room"):
+            study(**wanted).run(disk / "a", workers=workers, page=False)
+        there = read_rows(disk / "a" / "rows.jsonl")
+        assert 0 < len(there) < 20 and all((disk / "a" / "cases" / f"{row.key}.{kept}").stat().st_size for row in there for kept in row.files)
+        subprocess.run(["mount", "-o", "remount,size=4m", disk], check=True)
+        again = study(**wanted).run(disk / "a", workers=workers, page=False)
+        assert again.found == len(there) and len(read_rows(disk / "a" / "rows.jsonl")) == 20
+        whole = study(**wanted).run(tmp_path / "b", workers=0, page=False)
+        assert plain_rows(again) == plain_rows(whole)
+
+
 def test_two_studies_cannot_share_a_folder(tmp_path):
     ledger = Ledger(tmp_path)
     with pytest.raises(PliantError, match="Another process"):

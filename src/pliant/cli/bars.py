@@ -16,8 +16,11 @@ class Update(Protocol):
 
 
 @contextmanager
-def bar(what: str) -> Iterator[Update]:
-    """A bar on the terminal; a line at every tenth for logs."""
+def bar(what: str, hidden: bool = False) -> Iterator[Update]:
+    """A bar on the terminal; a line at every tenth for logs; `hidden`: nothing."""
+    if hidden:
+        yield lambda done, total, state, line: None
+        return
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 

@@ -43,7 +43,7 @@ def export(
     body: Annotated[str | None, typer.Option(help="Only this body (glb, usd, ply, obj).")] = None,
     colour: Colour = "auto",
     at: Annotated[float | None, typer.Option(parser=seconds, metavar="TIME", help="Time of the picture (png); default the end.")] = None,
-    frames: Annotated[str | None, typer.Option(help="Which frames: FIRST:END:STEP, such as 0:50 or ::5; default all.")] = None,
+    frames: Annotated[str | None, typer.Option(help="Which frames, as in Python, such as 0:50 or ::5; default all.")] = None,
     keep: Keep = None,
     precision: Annotated[str | None, typer.Option(help="How far lengths may be off in a copy (vtkhdf), such as 1um.")] = None,
     speed: Annotated[float, typer.Option(help="How fast it plays (glb, usd): 0.1 is ten times slower than it happened.")] = 1.0,

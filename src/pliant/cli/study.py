@@ -138,12 +138,9 @@ def _list_measures(as_json: bool) -> None:
 
 
 @contextmanager
-def _bar(hidden: bool) -> Iterator[Callable[[Progress], None] | None]:
+def _bar(hidden: bool) -> Iterator[Callable[[Progress], None]]:
     """A bar over the cases with an estimate."""
-    if hidden:
-        yield None
-        return
-    with bar("cases") as show:
+    with bar("cases", hidden) as show:
 
         def update(now: Progress) -> None:
             more = [f"{now.found} on disk before"] if now.found else []

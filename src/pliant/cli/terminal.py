@@ -35,13 +35,10 @@ def size_note(sim: Simulation, recorder: Recorder) -> str:
 
 
 @contextmanager
-def progress_bar(hidden: bool = False) -> Iterator[Callable[[Progress], None] | None]:
+def progress_bar(hidden: bool = False) -> Iterator[Callable[[Progress], None]]:
     """A bar over simulated time with steps per second, contacts and depth; plain lines where there is no terminal."""
-    if hidden:
-        yield None
-        return
     began = time.monotonic()
-    with bar("running") as show:
+    with bar("running", hidden) as show:
 
         def update(now: Progress) -> None:
             at, pace = f"t = {now.time:.3f} of {now.duration:g} s", now.steps / max(time.monotonic() - began, 1e-9)
@@ -54,11 +51,8 @@ def progress_bar(hidden: bool = False) -> Iterator[Callable[[Progress], None] | 
 @contextmanager
 def experiments_bar(times: Any, hidden: bool = False) -> Iterator[Callable[[bool], None]]:
     """How many experiments have ended, which run, and how long the rest will take."""
-    if hidden:
-        yield lambda ended: None
-        return
     whole = sum(times.cost.values())
-    with bar("reproducing") as show:
+    with bar("reproducing", hidden) as show:
 
         def update(ended: bool) -> None:
             done = sum(cost * times.part[key] for key, cost in times.cost.items())

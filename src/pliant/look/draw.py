@@ -124,21 +124,21 @@ def _moment(source: Run | Simulation, time: float | None, pairs: bool = False) -
         return replace(picture, marks=marks_of(source)) if pairs else picture
     if pairs:
         raise PliantError("a recorded run does not hold feature pairs; draw the simulation itself")
-    film = Film(source)
-    i = source.frames - 1 if time is None else int(np.argmin(np.abs(source.times - time)))
-    return film.picture(i)
+    return Film(source).near(time)
 
 
-def scale_of(field: str, samples: Floats, limits: tuple[float, float] | None, size: float) -> fields.Scale | None:
+def scale_of(
+    field: str, samples: Floats, limits: tuple[float, float] | None, size: float, colours: str = "pliant"
+) -> fields.Scale | None:
     """The colour scale of a field over bodies of a size [m], or None for plain colours."""
     if field == "body":
         return None
     if limits is None:
-        return fields.scale(field, samples, size)
+        return replace(fields.scale(field, samples, size), colours=colours)
     low, high = limits
     if not low < high:
         raise PliantError(f"limits = ({low}, {high}): the first must be below the second")
-    return fields.Scale(field, float(low), float(high))
+    return fields.Scale(field, float(low), float(high), colours)
 
 
 def viewpoint(around: Floats, size: tuple[int, int], camera: View, scale: fields.Scale | None) -> Camera:
@@ -244,9 +244,8 @@ class Canvas:
                 raise PliantError(f"transparent: there is no body {name!r}: {nearest(name, picture.names.values())}")
         shading = self._shading_of(picture)
         points, normals = picture.points[shading.point], shading.normals(picture.points)
-        colours = self._colours(picture)[shading.point] if len(shading.point) else np.zeros((0, 3), np.uint8)
-        glass = [body for body, name in picture.names.items() if name in self.transparent]
-        clear = np.isin(picture.triangle_body, glass)
+        colours = point_colours(picture, self.scale, self.transparent)[shading.point] if len(shading.point) else np.zeros((0, 3), np.uint8)
+        clear = np.isin(picture.triangle_body, list(bodies_named(picture, self.transparent)))
         self._show("bodies", points, shading.triangles[~clear], normals, colours, 1.0)
         self._show("glass, far side", points, shading.triangles[clear], normals, colours, GLASS)
         self._show("glass, near side", points, shading.triangles[clear], normals, colours, GLASS)
@@ -257,20 +256,6 @@ class Canvas:
         if self._shading is None or not np.array_equal(self._shading[0], picture.triangles):
             self._shading = (picture.triangles, Shading.of(picture.points, picture.triangles, -1.0 if self.smooth else CREASE))
         return self._shading[1]
-
-    def _colours(self, picture: Picture) -> np.ndarray:
-        """Colour of every point, (P, 3) bytes."""
-        plain = plain_colours(picture, by_field=self.scale is not None)
-        owner = owners(picture)
-        clear = {body for body, name in picture.names.items() if name in self.transparent}
-        table = np.array([*(STONE if body in clear else colour for body, colour in plain.items()), (0, 0, 0)], np.uint8)
-        colours = table[_rank(owner, list(plain))]
-        if self.scale is not None:
-            values = fields.values(picture, self.scale.field)
-            painted = fields.coloured_bodies(picture, self.scale.field) - clear
-            shown = np.isin(owner, list(painted)) & np.isfinite(values)
-            colours[shown] = colour_map(self.scale.fraction(values[shown]), self.scale.colours)
-        return colours
 
     def _show_creases(self, points: Floats, creases: Ints) -> None:
         """Thin lines along sharp edges, which two faces of one brightness would hide."""
@@ -332,11 +317,23 @@ class Canvas:
         return actor
 
 
-def owners(picture: Picture) -> Ints:
-    """Body of each point that a triangle has, -1 for others, (P,)."""
-    owner = np.full(len(picture.points), -1, np.int64)
+def bodies_named(picture: Picture, names: Collection[str]) -> set[int]:
+    """The numbers of some bodies."""
+    return {body for body, name in picture.names.items() if name in names}
+
+
+def point_colours(picture: Picture, scale: fields.Scale | None, clear: Collection[str]) -> np.ndarray:
+    """Colour of every point, (P, 3) bytes: of its body, of a field where the body shows it, or of stone where it is looked through."""
+    plain, glass = plain_colours(picture, by_field=scale is not None), bodies_named(picture, clear)
+    owner = np.full(len(picture.points), -1, np.int64)  # of points that a triangle has
     owner[picture.triangles] = picture.triangle_body[:, None]
-    return owner
+    table = np.array([*(STONE if body in glass else colour for body, colour in plain.items()), (0, 0, 0)], np.uint8)
+    colours = table[_rank(owner, list(plain))]
+    if scale is not None:
+        values = fields.values(picture, scale.field)
+        shown = np.isin(owner, list(fields.coloured_bodies(picture, scale.field) - glass)) & np.isfinite(values)
+        colours[shown] = colour_map(scale.fraction(values[shown]), scale.colours)
+    return colours
 
 
 def _rank(values: Ints, known: Sequence[int]) -> Ints:

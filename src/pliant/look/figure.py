@@ -15,10 +15,10 @@ import numpy as np
 from pliant.base import Floats, PliantError
 from pliant.disk import make_folder, replacing
 from pliant.look import fields
-from pliant.look.draw import GLASS, View, owners, viewpoint
+from pliant.look.draw import GLASS, View, bodies_named, point_colours, scale_of, viewpoint
 from pliant.look.plots import axes_of
 from pliant.look.source import Film, Picture
-from pliant.look.stage import STONE, TILES, Camera, colour_map, containers, extremes, light_direction, plain_colours, shown_part
+from pliant.look.stage import TILES, Camera, colour_map, containers, extremes, light_direction, seen_from, shown_part
 from pliant.look.surface import face_normals, with_surfels_as_triangles, without_lost_points
 from pliant.record import Run
 
@@ -60,14 +60,14 @@ def figure(
         raise PliantError(f"cannot write a figure to {path.name}: name it {', '.join(SUFFIXES)}")
     if not (len(size) == 2 and min(size) >= 15.0 and max(size) <= 2000.0):
         raise PliantError(f"size = {tuple(size)}: give width and height in millimetres, 15 to 2000 each")
-    film = Film(run)
-    i = run.frames - 1 if time is None else int(np.argmin(np.abs(run.times - time)))
-    picture = with_surfels_as_triangles(without_lost_points(film.picture(i)))
-    field = fields.choose(field, picture.point_fields, picture.kinds)
-    scale = _scale(picture, field, limits, colours)
+    colour_map(np.zeros(1), colours)  # refuses what there is none of
+    picture = with_surfels_as_triangles(without_lost_points(Film(run).near(time)))
+    around = extremes(picture.movable_points())
+    field = fields.choose(field, picture.point_fields, picture.kinds, fields.touches(picture))
+    samples = np.zeros(0) if field == "body" else fields.sample(picture, field)
+    scale = scale_of(field, samples, limits, fields.extent(around), colours)
     made, axes, other = _paper(size, curve is not None)
     shape = (int(10 * size[0] * (0.6 if curve else 1.0)), int(10 * size[1]))
-    around = extremes(picture.movable_points())
     view = viewpoint(around, shape, camera, scale)
     clear = containers(picture, view) if glass is None else set(glass)
     if floor and not transparent:
@@ -89,16 +89,6 @@ def figure(
     return path
 
 
-def _scale(picture: Picture, field: str, limits: tuple[float, float] | None, colours: str) -> fields.Scale | None:
-    colour_map(np.zeros(1), colours)  # refuses what there is none of
-    if field == "body":
-        return None
-    low, high = fields.limits_of(fields.sample(picture, field)) if limits is None else limits
-    if not low < high:
-        raise PliantError(f"limits = ({low}, {high}): the first must be below the second")
-    return fields.Scale(field, float(low), float(high), colours)
-
-
 def _paper(size: tuple[float, float], curve: bool) -> tuple[Any, Axes, Axes | None]:
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
@@ -112,36 +102,26 @@ def _paper(size: tuple[float, float], curve: bool) -> tuple[Any, Axes, Axes | No
     return made, axes, made.add_axes((left, low, 0.985 - left, 0.97 - low - 0.03)) if curve else None
 
 
-def _seen(points: Floats, camera: Camera) -> Floats:
-    """Place in the picture, -1 to 1 from edge to edge of its height, and distance, (n, 3)."""
-    ahead = np.array(camera.focus) - np.array(camera.position)
-    ahead /= np.linalg.norm(ahead)
-    right = np.cross(ahead, np.array(camera.up))
-    right /= np.linalg.norm(right)
-    turned = (points - np.array(camera.position)) @ np.stack([right, np.cross(right, ahead), ahead]).T
-    return np.column_stack([turned[:, :2] / (np.maximum(turned[:, 2:], 1e-9) * np.tan(np.radians(camera.angle) / 2.0)), turned[:, 2]])
-
-
 def _bodies(axes: Axes, picture: Picture, scale: fields.Scale | None, camera: Camera, clear: Collection[str]) -> None:
     """All triangles that face the viewer, those of glass both ways, from back to front."""
     from matplotlib.collections import PolyCollection
 
     if len(picture.triangles) == 0:
         return
-    seen, faces = _seen(picture.points, camera), picture.triangles
+    seen, faces = seen_from(camera, picture.points), picture.triangles
     normal = face_normals(picture.points, faces)
     normal /= np.maximum(np.linalg.norm(normal, axis=1, keepdims=True), 1e-300)
     middle = picture.points[faces].mean(axis=1)
     to_eye = np.array(camera.position) - middle
     to_eye /= np.linalg.norm(to_eye, axis=1, keepdims=True)
     facing = np.einsum("ij,ij->i", normal, to_eye)
-    see_through = np.isin(picture.triangle_body, [body for body, name in picture.names.items() if name in clear])
+    see_through = np.isin(picture.triangle_body, list(bodies_named(picture, clear)))
     open_ = np.isin(picture.triangle_body, _open_bodies(picture))
     shown = np.flatnonzero(((facing > 0.0) | see_through | open_) & (seen[faces, 2] > 0.0).all(axis=1))
     shown = shown[np.argsort(-np.linalg.norm(np.array(camera.position) - middle[shown], axis=1), kind="stable")]
     outward = np.where(facing[:, None] < 0.0, -normal, normal)
     bright = AMBIENT + SUN * np.maximum(0.0, -outward @ light_direction(camera)) + FRONT * np.abs(facing)
-    colour = _colours(picture, scale, clear)[faces].mean(axis=1) / 255.0
+    colour = point_colours(picture, scale, clear)[faces].mean(axis=1) / 255.0
     rgba = np.column_stack([np.clip(colour * bright[:, None], 0.0, 1.0), np.where(see_through, GLASS, 1.0)])[shown]
     lines = np.where(rgba[:, 3:] < 1.0, 0.0, rgba)  # close the hair between neighbours
     drawn = PolyCollection(list(seen[faces[shown], :2]), facecolors=rgba, edgecolors=lines, linewidths=0.15)
@@ -160,20 +140,6 @@ def _open_bodies(picture: Picture) -> list[int]:
     return found
 
 
-def _colours(picture: Picture, scale: fields.Scale | None, clear: Collection[str]) -> np.ndarray:
-    """Colour of every point, (P, 3) bytes."""
-    plain, owner = plain_colours(picture, by_field=scale is not None), owners(picture)
-    colours = np.zeros((len(picture.points), 3), np.uint8)
-    for body, colour in plain.items():
-        colours[owner == body] = STONE if picture.names[body] in clear else colour
-    if scale is not None:
-        values = fields.values(picture, scale.field)
-        hidden = {body for body, name in picture.names.items() if name in clear}
-        shown = np.isin(owner, list(fields.coloured_bodies(picture, scale.field) - hidden)) & np.isfinite(values)
-        colours[shown] = colour_map(scale.fraction(values[shown]), scale.colours)
-    return colours
-
-
 def _floor(axes: Axes, picture: Picture, around: Floats, camera: Camera) -> None:
     """Tiles of the first plane under what can move."""
     from matplotlib.collections import PolyCollection
@@ -185,7 +151,7 @@ def _floor(axes: Axes, picture: Picture, around: Floats, camera: Camera) -> None
         place = tile * corner.reshape(2, -1).T
         near = np.linalg.norm(place + 0.5 * tile - centre, axis=1) < 0.5 * half
         flat = place[near, None] + tile * np.array([[0, 0], [1, 0], [1, 1], [0, 1]])
-        seen = _seen((plane.point + flat.reshape(-1, 2) @ plane.axes[:2]), camera).reshape(-1, 4, 3)
+        seen = seen_from(camera, plane.point + flat.reshape(-1, 2) @ plane.axes[:2]).reshape(-1, 4, 3)
         odd = np.floor(place[near] / tile + 0.5).sum(axis=1).astype(np.int64) % 2
         ahead = (seen[..., 2] > 0.0).all(axis=1)
         tiles = np.array(TILES)[odd[ahead]] / 255.0

@@ -9,7 +9,7 @@ from pliant.base import PliantError
 from pliant.disk import make_folder, replacing
 from pliant.look.draw import View, draw
 from pliant.look.plots import axes_of
-from pliant.look.source import from_run
+from pliant.look.source import Film
 from pliant.look.stage import BACKGROUND
 from pliant.record import Run
 
@@ -22,7 +22,7 @@ def poster(
     run: Run, path: str | Path, curve: str = "force", pair: tuple[str, str] | None = None, field: str = "auto", time: float | None = None,
     camera: View = None, size: tuple[int, int] = SIZE, transparent: tuple[str, ...] | None = None,
 ) -> Path:  # fmt: skip
-    """A png of the frame at a time (the last unless given) with a curve of the run on its right, as `run.plot` draws it."""
+    """A png of the frame nearest to a time (the last unless given) with a curve of the run on its right, as `run.plot` draws it."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
     from PIL import Image
@@ -31,7 +31,8 @@ def poster(
     if path.suffix.lower() != ".png":
         raise PliantError(f"cannot write a poster to {path.name}: name it .png")
     wide = int(PICTURE * size[0])
-    picture = draw(from_run(run, run.frame_at(time)), field, (wide, size[1]), camera, transparent=transparent)
+    moment = Film(run).near(time)
+    picture = draw(moment, field, (wide, size[1]), camera, transparent=transparent)
     behind = f"#{bytes(BACKGROUND).hex()}"
     figure = Figure(figsize=((size[0] - wide) / DOTS, size[1] / DOTS), dpi=DOTS, layout="constrained", facecolor=behind)
     FigureCanvasAgg(figure)
@@ -40,7 +41,7 @@ def poster(
     axes.set_title("")
     for line in axes.lines:
         line.set_linewidth(2.0)
-    axes.axvline(float(run.times[run.frame_at(time)]), color="0.35", linewidth=1.0)
+    axes.axvline(moment.time, color="0.35", linewidth=1.0)
     held = io.BytesIO()
     figure.savefig(held, format="png")
     whole = Image.new("RGB", size, BACKGROUND)

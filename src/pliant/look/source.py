@@ -142,6 +142,10 @@ class Film:
         """Names of the fields of a frame."""
         return set(self.run.fields(i))
 
+    def near(self, time: float | None) -> Picture:
+        """The frame nearest to a time [s], the last unless it is given."""
+        return self.picture(self.run.frames - 1 if time is None else int(np.argmin(np.abs(self.run.times - time))))
+
     def picture(self, i: int, fields: Collection[str] | None = None) -> Picture:
         """Frame i, with all of its fields or some of them."""
         run, points, recorded = self.run, self.run.points(i), self.run.fields(i)

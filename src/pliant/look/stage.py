@@ -231,7 +231,7 @@ def containers(picture: Picture, camera: Camera) -> set[str]:
     """Names of rigid and static bodies around the middle of another, smaller body that hide much of it."""
     drawn = np.unique(picture.triangle_body)
     boxes = {int(body): _box(picture, int(body)) for body in drawn}
-    seen = _seen(picture.points, camera)
+    seen = seen_from(camera, picture.points)
     found = set()
     for body in boxes:
         low, high = boxes[body]
@@ -252,8 +252,8 @@ def _box(picture: Picture, body: int) -> tuple[Floats, Floats]:
     return points.min(axis=0), points.max(axis=0)
 
 
-def _seen(points: Floats, camera: Camera) -> Floats:
-    """Place in the picture, about -1 to 1 from edge to edge of its height, and distance, (P, 3)."""
+def seen_from(camera: Camera, points: Floats) -> Floats:
+    """Place in the picture, -1 to 1 from edge to edge of its height, and distance, (P, 3)."""
     ahead = np.array(camera.focus) - np.array(camera.position)
     ahead /= np.linalg.norm(ahead)
     right = np.cross(ahead, np.array(camera.up))

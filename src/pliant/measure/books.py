@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pliant.base import Floats
+from pliant.kernels import add, cross, dot, kernel, load, scale
 from pliant.measure.account import PairBooks, Pairs, pair_books
 
 if TYPE_CHECKING:
@@ -57,23 +58,32 @@ class Books:
 
 def books(world: World, elastic: bool = True) -> Books:
     """The books at this moment; the elastic energy costs a pass over all elements and is NaN if not asked for."""
-    nodes, frames, state, g = world.model.nodes, world.model.frames, world.state, world.model.gravity
-    omega = world.angular_velocities(state.rotation, state.spin)
-    mass = np.where(frames.inverse > 0, frames.mass, 0.0)
-    moving = (frames.inverse > 0)[:, None]
-    spin = np.where(moving, state.spin, 0.0)
-    p_nodes, p_frames = nodes.mass[:, None] * state.v, mass[:, None] * state.velocity
-    kinetic = 0.5 * np.sum(p_nodes * state.v) + 0.5 * np.sum(p_frames * state.velocity) + 0.5 * np.sum(spin * omega)
-    turning = np.cross(state.x, p_nodes).sum(axis=0) + np.cross(state.position, p_frames).sum(axis=0) + spin.sum(axis=0)
+    nodes, frames, state, g = world.model.nodes, world.model.frames, world.state, world.model.gravity.reshape(1, 3)
+    of_nodes = _sums(nodes.mass, state.x, state.v, g)
+    of_frames = _sums(np.where(frames.inverse > 0, frames.mass, 0.0), state.position, state.velocity, g)
+    spin = np.where((frames.inverse > 0)[:, None], state.spin, 0.0)
+    turning = 0.5 * np.sum(spin * world.angular_velocities(state.rotation, state.spin))
     return Books(
-        kinetic=float(kinetic),
+        kinetic=float(of_nodes[0] + of_frames[0] + turning),
         elastic=float(world.elastic_energy(state.x).sum()) if elastic else np.nan,
-        gravity=-float(np.sum(nodes.mass[:, None] * state.x * g) + np.sum(mass[:, None] * state.position * g)),
-        momentum=p_nodes.sum(axis=0) + p_frames.sum(axis=0),
-        angular_momentum=turning,
+        gravity=-float(of_nodes[1] + of_frames[1]),
+        momentum=np.array(of_nodes[2]) + np.array(of_frames[2]),
+        angular_momentum=np.array(of_nodes[3]) + np.array(of_frames[3]) + spin.sum(axis=0),
         changes=state.books.get("changes", 0.0) + state.books.get("rewound", 0.0),
         start=state.books.get("start", np.nan),
         accounts=state.pairs,
         names=world.model.bodies.names,
         **{account: state.books.get(account, 0.0) for account in ("contact", "friction", "attachments", "drives", "loads")},
     )
+
+
+@kernel
+def _sums(mass, x, v, gravity):  # type: ignore[no-untyped-def]
+    """Kinetic energy, work of gravity on the way from the origin, momentum, and its moment about the origin."""
+    kinetic, fallen, momentum, moment = 0.0, 0.0, (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
+    for i in range(len(mass)):
+        p = scale(mass[i], load(v, i))
+        kinetic += 0.5 * dot(p, load(v, i))
+        fallen += mass[i] * dot(load(x, i), load(gravity, 0))
+        momentum, moment = add(momentum, p), add(moment, cross(load(x, i), p))
+    return kinetic, fallen, momentum, moment

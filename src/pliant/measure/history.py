@@ -8,7 +8,7 @@ import numpy as np
 
 from pliant.base import Floats
 from pliant.contact.contacts import Contacts
-from pliant.contact.pressure import Pressure, point_pressure
+from pliant.contact.pressure import Pressure
 from pliant.kernels import kernel
 
 if TYPE_CHECKING:
@@ -50,15 +50,17 @@ class History:
         _largest(points, self.rest, self.max_displacement)
         if len(contacts) == 0:
             return
-        pushed = contacts.normal_force[:, None] * contacts.normal
-        pressure = np.nan_to_num(point_pressure(points, surface_of(self.sim), contacts.support, pushed)[:count])
-        np.maximum(self.max_pressure, pressure, out=self.max_pressure)
+        support, pushed = contacts.support, contacts.normal_force[:, None] * contacts.normal
+        start = np.concatenate([[0], np.cumsum(support.count)])
+        touched, pressure = surface_of(self.sim).carried(points, start, support.point, support.weight, pushed)
+        shown = touched < count
+        at, pressure = touched[shown], np.nan_to_num(pressure[shown])
+        self.max_pressure[at] = np.maximum(self.max_pressure[at], pressure)
         slip = np.nan_to_num(np.linalg.norm(contacts.slip, axis=1))
         rubbed, force = np.zeros((2, len(points)))
-        support = contacts.support
         _shares(support.row, support.point, support.weight, np.abs(contacts.normal_force), slip, force, rubbed)
         # a point that carries several contacts slides by their mean, weighted with what each presses
-        self.wear += pressure * np.divide(rubbed, force, out=np.zeros_like(force), where=force > 0.0)[:count]
+        self.wear[at] += pressure * np.divide(rubbed[at], force[at], out=np.zeros(len(at)), where=force[at] > 0.0)
 
     @property
     def fields(self) -> dict[str, Floats]:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from pliant.base import Floats, PliantError, nearest
 from pliant.contact.contacts import Contacts
+from pliant.kernels import add, contiguous, cross, inline, kernel, load, scale, store
 from pliant.measure.windows import running_means
 
 if TYPE_CHECKING:
@@ -22,29 +24,50 @@ def per_pair(contacts: Contacts) -> dict[str, np.ndarray]:
     pressure [m], normal force [N], area [m^2], largest pressure [Pa] and depth [m], number of contacts and of those that stick."""
     if len(contacts) == 0:
         return {}
-    turn = np.where(contacts.a <= contacts.b, 1.0, -1.0)[:, None]
-    ends = np.sort(np.stack([contacts.a, contacts.b], axis=1), axis=1)
-    count = int(ends[:, 1].max()) + 1
-    key, row = np.unique(ends[:, 0] * count + ends[:, 1], return_inverse=True)
-
-    def sums(values: Floats) -> Floats:
-        columns = np.nan_to_num(values).reshape(len(contacts), -1).T
-        return np.stack([np.bincount(row, c, minlength=len(key)) for c in columns], axis=1)
-
-    def largest(values: Floats) -> Floats:
-        out = np.zeros(len(key))
-        np.fmax.at(out, row, values)
-        return out
-
-    force, push = contacts.force, np.maximum(contacts.normal_force, 0.0)
-    pressed = sums(push)
-    centre = np.divide(sums(push[:, None] * contacts.point), pressed, out=np.full((len(key), 3), np.nan), where=pressed > 0.0)
+    low, high = np.minimum(contacts.a, contacts.b), np.maximum(contacts.a, contacts.b)
+    count = int(high.max()) + 1
+    key, row = np.unique(low * count + high, return_inverse=True)
+    vectors, numbers, largest = np.zeros((len(key), 4, 3)), np.zeros((len(key), 4)), np.zeros((len(key), 2))
+    columns = contacts.impulse, contacts.normal, contacts.friction_impulse, contacts.point, contacts.area, contacts.gap, contacts.sticking
+    _sum_rows(row, contacts.a <= contacts.b, *map(contiguous, columns), contacts.dt, vectors, numbers, largest)
+    pressed = numbers[:, :1]
+    centre = np.divide(vectors[:, 3], pressed, out=np.full((len(key), 3), np.nan), where=pressed > 0.0)
     return {
-        "a": key // count, "b": key % count, "force": sums(turn * force), "friction": sums(turn * contacts.friction),
-        "torque": sums(turn * np.cross(contacts.point, force)), "centre": centre, "normal_force": sums(contacts.normal_force)[:, 0],
-        "area": sums(contacts.area)[:, 0], "pressure": largest(contacts.pressure), "depth": largest(contacts.depth),
-        "contacts": np.bincount(row, minlength=len(key)), "sticking": sums(contacts.sticking)[:, 0],
+        "a": key // count, "b": key % count, "force": vectors[:, 0], "friction": vectors[:, 1], "torque": vectors[:, 2], "centre": centre,
+        "normal_force": numbers[:, 1], "area": numbers[:, 2], "pressure": largest[:, 0], "depth": largest[:, 1],
+        "contacts": np.bincount(row, minlength=len(key)), "sticking": numbers[:, 3],
     }  # fmt: skip
+
+
+@kernel
+def _sum_rows(row, ordered, impulse, normal, friction, point, area, gap, sticking, dt, vectors, numbers, largest):  # type: ignore[no-untyped-def]
+    """Sums over the rows of each pair: force, friction, torque, push times point; push, normal force, area, sticking. Largest pressure and
+    depth. What a row does not know counts as zero.
+    """
+    for r in range(len(row)):
+        k, turn, along = row[r], 1.0 if ordered[r] else -1.0, impulse[r] / dt
+        push, x, across, force = max(known(along), 0.0), load(point, r), scale(1.0 / dt, each_known(load(friction, r))), load(normal, r)
+        force = add(scale(along, force), across)
+        parts = scale(turn, force), scale(turn, across), scale(turn, cross(x, force)), scale(push, x)
+        for n in range(4):
+            store(vectors[k], n, add(load(vectors[k], n), each_known(parts[n])))
+        numbers[k, 0] += push
+        numbers[k, 1] += known(along)
+        numbers[k, 2] += known(area[r])
+        numbers[k, 3] += known(sticking[r])
+        if area[r] > 0.0:
+            largest[k, 0] = max(largest[k, 0], known(along / area[r]))
+        largest[k, 1] = max(largest[k, 1], known(-gap[r]))
+
+
+@inline
+def known(value):  # type: ignore[no-untyped-def]
+    return 0.0 if math.isnan(value) else value
+
+
+@inline
+def each_known(u):  # type: ignore[no-untyped-def]
+    return known(u[0]), known(u[1]), known(u[2])
 
 
 def pair_table(run: Run) -> dict[str, np.ndarray]:

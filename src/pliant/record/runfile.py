@@ -1,8 +1,8 @@
 """Recording a run so that it cannot be lost.
 
 While a run lasts, NAME.journal is the truth: every record is appended to it whole. NAME.vtkhdf is a view of it for
-ParaView, rewritten under a temporary name and put in place at frame 0, whenever the journal has grown by a quarter, and
-at the end, when it holds everything and the journal is removed.
+ParaView, rewritten under a temporary name and put in place after half a second, whenever the journal has grown by a quarter,
+and at the end, when it holds everything and the journal is removed.
 
     recorder = Recorder("fall", {"scene": text, "seed": 1}, every=0.02)
     recorder.topology(cells, len(points), ...)
@@ -38,7 +38,7 @@ __all__ = ["Cells", "Recorder", "Run", "estimate_bytes", "human"]
 
 GROWTH = 1.25  # publish when the journal is this many times larger: all publishing together writes at most 5 journals
 PAUSE = 0.5  # [s] between publications: a small run must not spend its time on them
-QUICK = 0.0125  # [s] a publication that takes longer makes the pause longer in proportion: a 40th of the time at most
+QUICK = 0.005  # [s] a publication that takes longer makes the pause longer in proportion: a 100th of the time at most
 STATUSES = ("finished", "interrupted", "failed")
 
 
@@ -92,7 +92,7 @@ class Recorder:
 
     def _start(self, writer: JournalWriter) -> None:
         self._writer = writer
-        self._rest_until = -np.inf  # when the next publication may begin
+        self._rest_until = monotonic() + PAUSE  # when the next publication may begin
         self._published = 0  # size of the journal when it was last published
         self._steps: list[Mapping[str, Any]] = []
         self._pairs: list[dict[str, Array]] = []

@@ -23,7 +23,8 @@ import numpy as np
 from pliant.base import DamageError, PliantError
 from pliant.disk import TEMPORARY, Reserved, said
 from pliant.record import index
-from pliant.record.filters import LEVEL, Blocking, Press, blocking, whole_specs
+from pliant.record.datasets import Datasets
+from pliant.record.filters import Blocking, Press, blocking, whole_specs
 from pliant.record.layout import (
     BODY,
     CELL_TYPES,
@@ -43,7 +44,6 @@ if TYPE_CHECKING:
 
 VERSION = (2, 2)
 RESERVE = 4  # a part of its arrays so large is reserved besides: offsets and types of cells, fill values
-FILTERS: dict[str, Any] = {"compression": "gzip", "compression_opts": LEVEL, "shuffle": True}
 NODE = 100  # bytes that HDF5 takes for a block besides its values
 HEADER = 1500  # bytes that HDF5 takes for a dataset and its group besides values
 BLOCK_BYTES = 1 << 20  # small blocks are collected up to about this size before they are written
@@ -104,41 +104,42 @@ def _write(file: h5py.File, disk: Reserved, entries: Sequence[Entry], layout: La
     import h5py
 
     room = index.size(entries, sum(each.count for each in plan.values()), len(plan))
-    file.create_dataset("pliant/index", data=np.zeros(room, np.uint8))  # first, with its space
+    made = Datasets(file)
+    made.put("pliant/index", np.zeros(room, np.uint8))  # first, with its space
     root = file.create_group("VTKHDF")
     root.attrs["Version"] = np.array(VERSION, dtype=np.int64)
     root.attrs.create("Type", np.bytes_("UnstructuredGrid"))
-    fillers = _create_datasets(file, layout, plan)
-    _write_steps(root, layout, fillers)
-    _write_cells(root, layout)
-    blocks = _Blocks(file, layout, plan, disk)
+    fillers = _create_datasets(made, layout, plan)
+    _write_steps(file, made, layout, fillers)
+    _write_cells(made, layout)
+    blocks = _Blocks(made, layout, plan, disk)
     try:
         for entry, places in zip(entries, layout.places, strict=True):
             if disk.error is not None:
                 raise disk.error
             for name, place in places.items():  # as they are: what was damaged meanwhile has a checksum that says so
                 if place.start is None:
-                    _write_whole(file, place, entry.specs[name], entry.read(name), blocks if plan[place.dataset].rows else None)
+                    _write_whole(file, made, place, entry.specs[name], entry.read(name), blocks if plan[place.dataset].rows else None)
                 elif place.rows and place.start >= blocks.end.get(place.dataset, 0):  # else it is there, from a frame before
                     blocks.add(place.dataset, place.start, place.rows, entry.read(name))
         blocks.flush()
     except BaseException:
         blocks.press.give_up()
         raise
-    _write_contact_offsets(file, layout)
+    _write_contact_offsets(made, layout)
     texts = [head_text(entry.kind, entry.meta, entry.specs, entry.number) for entry in entries]
     file.create_dataset("pliant/records", data=texts, dtype=h5py.string_dtype())
-    stored = [_stored(file[name], each) for name, each in plan.items()]
-    file["pliant/index"][...] = np.frombuffer(index.encoded(entries, stored), np.uint8)
+    stored = [_stored(made[name], each) for name, each in plan.items()]
+    made.fill("pliant/index", 0, np.frombuffer(index.encoded(entries, stored), np.uint8))
 
 
-def _stored(dataset: h5py.Dataset, each: Blocking) -> index.Stored:
+def _stored(dataset: Any, each: Blocking) -> index.Stored:
     """Where the library has put a dataset."""
     if not each.rows:
-        at = dataset.id.get_offset()
-        return index.Stored(0, [(-1 if at is None else at, dataset.id.get_storage_size())])
-    inner, known = (0,) * (dataset.ndim - 1), dataset.id
-    found = [known.get_chunk_info_by_coord((k * each.rows if each.count > 1 else 0, *inner)) for k in range(each.count)]
+        at = dataset.get_offset()
+        return index.Stored(0, [(-1 if at is None else at, dataset.get_storage_size())])
+    inner = (0,) * (len(dataset.shape) - 1)
+    found = [dataset.get_chunk_info_by_coord((k * each.rows if each.count > 1 else 0, *inner)) for k in range(each.count)]
     return index.Stored(each.rows, [(block.byte_offset, block.size) for block in found])
 
 
@@ -149,7 +150,7 @@ def _fill_rows(layout: Layout) -> dict[str, int]:
     return {name: _rows_missing(frames, name) for name in fields}
 
 
-def _create_datasets(file: h5py.File, layout: Layout, plan: dict[str, Blocking]) -> dict[str, int]:
+def _create_datasets(made: Datasets, layout: Layout, plan: dict[str, Blocking]) -> dict[str, int]:
     """Create every dataset at its final size; returns where the fill block of each field begins."""
     fill = _fill_rows(layout)
     for dataset, rows in layout.rows.items():
@@ -157,11 +158,10 @@ def _create_datasets(file: h5py.File, layout: Layout, plan: dict[str, Blocking])
         shape = (rows + missing, *layout.row_shape[dataset])
         # Only tables and fields can have gaps; a fill value elsewhere would write everything twice.
         gaps = missing or dataset.startswith(tuple(TABLES.values()))
-        chunks = {"chunks": (plan[dataset].rows, *shape[1:]), **FILTERS} if plan[dataset].rows else {}
-        file.create_dataset(dataset, shape=shape, dtype=dtype, fillvalue=fill_value(dtype) if gaps else None, **chunks)
+        made.make(dataset, shape, dtype, plan[dataset].rows, fill_value(dtype) if gaps else None)
     for dataset, shape in ((POINTS, (0, 3)), (CONNECTIVITY, (0,))):
         if dataset not in layout.rows:
-            file.create_dataset(dataset, shape=shape, dtype=np.float64 if dataset == POINTS else np.int64)
+            made.make(dataset, shape, np.float64 if dataset == POINTS else np.int64)
     return {dataset: layout.rows[dataset] for dataset in fill}
 
 
@@ -178,13 +178,12 @@ def _rows_missing(frames: Iterable[tuple[Head, dict[str, Place]]], dataset: str)
 class _Blocks:
     """Collects neighbouring rows of a dataset: small writes cost more than their bytes, and filters work on whole blocks."""
 
-    def __init__(self, file: h5py.File, layout: Layout, plan: dict[str, Blocking], disk: Reserved) -> None:
-        self.file, self.layout, self.plan, self.disk = file, layout, plan, disk
+    def __init__(self, made: Datasets, layout: Layout, plan: dict[str, Blocking], disk: Reserved) -> None:
+        self.made, self.layout, self.plan, self.disk = made, layout, plan, disk
         self.press = Press(self._take)
         self.waiting: dict[str, list[Array]] = {}
         self.begin: dict[str, int] = {}
         self.end: dict[str, int] = {}
-        self.targets: dict[str, tuple[Any, tuple[int, ...]]] = {}  # what the library knows datasets by
         self.open: dict[str, tuple[int, Array]] = {}  # number and rows of the block that is being filled
 
     def add(self, dataset: str, start: int, rows: int, array: Array) -> None:
@@ -239,35 +238,32 @@ class _Blocks:
         """A block that is ready."""
         if self.disk.error is not None:
             raise self.disk.error
-        if dataset not in self.targets:
-            target = self.file[dataset]
-            self.targets[dataset] = target.id, (0,) * (target.ndim - 1)
-        target, inner = self.targets[dataset]
-        target.write_direct_chunk((row, *inner), data)
+        target = self.made[dataset]
+        target.write_direct_chunk((row, *(0,) * (len(target.shape) - 1)), data)
 
     def _write(self, dataset: str) -> None:
         if waiting := self.waiting.get(dataset):
             rows = waiting[0] if len(waiting) == 1 else np.concatenate(waiting)
-            self.file[dataset][self.begin[dataset] : self.end[dataset]] = rows
+            self.made.fill(dataset, self.begin[dataset], rows.astype(self.layout.dtypes[dataset], copy=False))
             self.waiting[dataset] = []
             self.begin[dataset] = self.end[dataset]
 
 
-def _write_whole(file: h5py.File, place: Place, spec: Spec, array: Array, blocks: _Blocks | None) -> None:
+def _write_whole(file: h5py.File, made: Datasets, place: Place, spec: Spec, array: Array, blocks: _Blocks | None) -> None:
     """An array that is a dataset of its own; with `blocks` it is deflated as one of them."""
     stored = array.view(np.uint8) if array.dtype.kind == "b" else array
     if as_bytes(spec):
         stored = np.frombuffer(array.tobytes(), dtype=np.uint8)
     if blocks is None:
-        made = file.create_dataset(place.dataset, data=stored)
+        made.put(place.dataset, stored)
     else:
-        made = file.create_dataset(place.dataset, shape=stored.shape, dtype=stored.dtype, chunks=stored.shape, **FILTERS)
+        made.make(place.dataset, stored.shape, stored.dtype, len(stored))
         blocks.press.add(place.dataset, 0, stored)
     if as_bytes(spec):
-        made.attrs["dtype"] = spec.dtype
+        file[place.dataset].attrs["dtype"] = spec.dtype
 
 
-def _write_cells(root: h5py.Group, layout: Layout) -> None:
+def _write_cells(made: Datasets, layout: Layout) -> None:
     """Sizes, offsets and types of the cells, one part per topology."""
     sizes: dict[str, list[int]] = {"NumberOfPoints": [], "NumberOfCells": [], "NumberOfConnectivityIds": []}
     offsets, types = [np.zeros(0, np.int64)], [np.zeros(0, np.uint8)]
@@ -281,24 +277,23 @@ def _write_cells(root: h5py.Group, layout: Layout) -> None:
         sizes["NumberOfCells"].append(sum(counts))
         sizes["NumberOfConnectivityIds"].append(int(nodes.sum()))
     for name, values in sizes.items():
-        root.create_dataset(name, data=np.array(values, dtype=np.int64))
-    root.create_dataset("Offsets", data=np.concatenate(offsets).astype(np.int64))
-    root.create_dataset("Types", data=np.concatenate(types))
+        made.put(f"VTKHDF/{name}", np.array(values, dtype=np.int64))
+    made.put("VTKHDF/Offsets", np.concatenate(offsets).astype(np.int64))
+    made.put("VTKHDF/Types", np.concatenate(types))
 
 
-def _write_steps(root: h5py.Group, layout: Layout, fillers: dict[str, int]) -> None:
+def _write_steps(file: h5py.File, made: Datasets, layout: Layout, fillers: dict[str, int]) -> None:
     """The table that tells VTK where the parts of every frame begin."""
     steps = _steps(layout)
-    group = root.create_group("Steps")
-    group.attrs["NSteps"] = len(steps["Values"])
+    file.create_group("VTKHDF/Steps").attrs["NSteps"] = len(steps["Values"])
     for name, values in steps.items():
-        group.create_dataset(name, data=values)
+        made.put(f"VTKHDF/Steps/{name}", values)
     for where in ("point", "cell"):
-        offsets = group.create_group("PointDataOffsets" if where == "point" else "CellDataOffsets")
+        offsets = f"VTKHDF/Steps/{'PointDataOffsets' if where == 'point' else 'CellDataOffsets'}"
+        file.create_group(offsets)
         for dataset in [*fillers, BODY] if BODY in layout.rows else fillers:
             if dataset.startswith(FRAME_GROUPS[where] + "/"):
-                data = _field_offsets(layout, dataset, fillers.get(dataset, 0))
-                offsets.create_dataset(dataset.rsplit("/", 1)[1], data=data)
+                made.put(f"{offsets}/{dataset.rsplit('/', 1)[1]}", _field_offsets(layout, dataset, fillers.get(dataset, 0)))
 
 
 def _steps(layout: Layout) -> dict[str, Array]:
@@ -339,15 +334,14 @@ def _field_offsets(layout: Layout, dataset: str, filler: int) -> Array:
     return np.array(offsets, dtype=np.int64)
 
 
-def _write_contact_offsets(file: h5py.File, layout: Layout) -> None:
+def _write_contact_offsets(made: Datasets, layout: Layout) -> None:
     """Rows `offsets[i]` to `offsets[i + 1]` of a contact array belong to frame i."""
     frames = [layout.places[i] for i in layout.numbers("frame")]
     for dataset in layout.rows:
         group, _, field = dataset.rpartition("/")
         if group == FRAME_GROUPS["contact"]:
             counts = [sum(place.rows for place in places.values() if place.dataset == dataset) for places in frames]
-            data = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
-            file.create_dataset(f"pliant/contact_offsets/{field}", data=data)
+            made.put(f"pliant/contact_offsets/{field}", np.concatenate([[0], np.cumsum(counts)]).astype(np.int64))
 
 
 # ------------------------------------------------------------------------------------------------ reading
