@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from pliant.base import Floats
+from pliant.base import Floats, Ints
 from pliant.geometry.mesh import Surface
 from pliant.geometry.winding_tree import along_curve, halved
 from pliant.kernels import add, contiguous, cross, dot, inline, kernel, load, scale, store, sub
@@ -21,14 +21,20 @@ def distance_to(surface: Surface, at: Floats) -> Floats:
 
 def nearest_on(surface: Surface, at: Floats) -> tuple[Floats, Floats]:
     """The place of the surface nearest to each point, and its distance [m]."""
+    return nearest_faces(surface, at)[1:]
+
+
+def nearest_faces(surface: Surface, at: Floats) -> tuple[Ints, Floats, Floats]:
+    """The face nearest to each point, the place on it, and its distance [m]."""
     x = surface.points[surface.faces]
-    x = contiguous(x[np.argsort(along_curve(x.mean(axis=1)), kind="stable")])
+    order = np.argsort(along_curve(x.mean(axis=1)), kind="stable")
+    x = contiguous(x[order])
     first, last = halved(len(x))
     low, high = np.empty((len(first), 3)), np.empty((len(first), 3))
     _boxes(x, first, last, low, high)
-    best, away = np.zeros((len(at), 3)), np.empty(len(at))
-    _nearest(contiguous(at), x, first, last, low, high, best, away)
-    return best, away
+    face, place, away = np.zeros(len(at), np.int64), np.zeros((len(at), 3)), np.empty(len(at))
+    _nearest(contiguous(at), x, first, last, low, high, face, place, away)
+    return order[face], place, away
 
 
 @kernel
@@ -85,7 +91,7 @@ def _on_triangle(p, a, b, c):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _nearest(at, x, first, last, low, high, best, away):  # type: ignore[no-untyped-def]
+def _nearest(at, x, first, last, low, high, face, place, away):  # type: ignore[no-untyped-def]
     leaves = (len(first) - 1) // 2
     stack = np.empty(64, np.int64)
     for i in range(len(at)):
@@ -105,6 +111,6 @@ def _nearest(at, x, first, last, low, high, best, away):  # type: ignore[no-unty
                 q = _on_triangle(p, load(x[n], 0), load(x[n], 1), load(x[n], 2))
                 d = sub(q, p)
                 if dot(d, d) < found:
-                    found = dot(d, d)
-                    store(best, i, q)
+                    found, face[i] = dot(d, d), n
+                    store(place, i, q)
         away[i] = np.sqrt(found)

@@ -14,7 +14,7 @@ from scipy.spatial import cKDTree
 
 from pliant.base import Bools, Floats, Ints, PliantError
 from pliant.geometry.check_surface import repair_surface
-from pliant.geometry.distance import nearest_on
+from pliant.geometry.distance import nearest_faces, nearest_on
 from pliant.geometry.mesh import Surface
 from pliant.geometry.report import Report
 from pliant.geometry.topology import Edges, diagonal, labels, volume_of
@@ -24,6 +24,7 @@ LARGE = 1.0  # of the area of a surface: a flat lid is never larger than what it
 EMPTY = 1e-5  # of the cube of the diagonal: less than this is no inside
 COARSE = 4  # grid steps between places that are looked at first
 MOST = 20_000_000  # places of the grid of a wrap
+OPEN = 0.5  # |sum of area vectors| over area: 1 of a flat sheet, 1/2 of half a ball, 0 of what is closed
 ROUNDS, NEAR = 4, 8  # in which a wrap is drawn to samples, by so many near each of its points
 
 
@@ -46,8 +47,10 @@ def closed_surface(surface: Surface, step: float) -> tuple[Surface, str]:
     out = wrapped(WindingTree.of_triangles(better.points, better.faces), better.points, step, lambda x: nearest_on(better, x))
     if not is_closed_solid(out):
         raise PliantError("the surface has no inside: it is flat, or too thin for cells of this edge.")
-    samples = np.concatenate([better.points, better.points[better.faces].mean(axis=1)])
+    x = better.points[better.faces]
+    samples = np.concatenate([better.points, x.mean(axis=1)])
     out = drawn_to(out, np.unique(samples, axis=0), step, step)
+    out = without_crumbs(out, x.mean(axis=1), 0.5 * np.cross(x[:, 1] - x[:, 0], x[:, 2] - x[:, 0]))
     return out, "wrapped: what the open surface winds around is its inside"
 
 
@@ -148,6 +151,24 @@ def drawn_to(surface: Surface, samples: Floats, width: float, reach: float) -> S
         total = np.maximum(weight.sum(axis=1), 0.25)[:, None]  # what is far from all of them stays
         surface = Surface(surface.points + np.einsum("pk,pki->pi", weight, off[which]) / total, surface.faces)
     return surface
+
+
+def without_crumbs(surface: Surface, samples: Floats, vectors: Floats) -> Surface:
+    """A wrap without the parts that the samples nearest to them, with their area vectors [m^2], leave open, but for the largest.
+
+    Close to a single sample, or a loose triangle, the winding number exceeds one half on one side of it: a crumb about nothing.
+    """
+    part = labels(len(surface.points), np.concatenate([surface.faces[:, :2], surface.faces[:, 1:]]))[surface.faces[:, 0]]
+    count = int(part.max()) + 1
+    if count == 1:
+        return surface
+    own = part[nearest_faces(surface, samples)[0]]
+    total = np.stack([np.bincount(own, vectors[:, k], minlength=count) for k in range(3)], axis=1)
+    area = np.bincount(own, np.linalg.norm(vectors, axis=1), minlength=count)
+    kept = (np.linalg.norm(total, axis=1) <= OPEN * area) & (area > 0.0)
+    kept[np.bincount(part).argmax()] = True
+    used, local = np.unique(surface.faces[kept[part]], return_inverse=True)
+    return Surface(surface.points[used], local.reshape(-1, 3))
 
 
 def _winding(tree: WindingTree, points: Floats, low: Floats, step: float, blocks: Ints) -> Floats:
