@@ -144,9 +144,9 @@ def test_a_wrap_has_no_crumbs() -> None:
     three = Surface(np.concatenate([s.points for s in apart]), np.concatenate([s.faces + k * n for k, s in enumerate(apart)]))
     x = three.points[three.faces[: 2 * len(ball.faces)]]  # the last ball has one sample only
     vectors = np.concatenate([0.5 * np.cross(x[:, 1] - x[:, 0], x[:, 2] - x[:, 0]), [[0.0, 0.0, 1e-4]]])
-    found = without_crumbs(three, np.concatenate([x.mean(axis=1), [[-0.2, 0.0, 0.02]]]), vectors)
+    found = without_crumbs(three, np.concatenate([x.mean(axis=1), [[-0.2, 0.0, 0.02]]]), vectors, 0.1)
     assert len(found.points) == 2 * n and found.points[:, 0].min() > -0.11 and found.points[:, 0].max() > 0.2
-    sheet = without_crumbs(apart[1], np.array([[0.2, 0.0, 0.02]]), np.array([[0.0, 0.0, 1e-4]]))
+    sheet = without_crumbs(apart[1], np.array([[0.2, 0.0, 0.02]]), np.array([[0.0, 0.0, 1e-4]]), 0.1)
     assert sheet is apart[1]  # all there is
 
 
