@@ -24,7 +24,8 @@ class Broken:
     faces: np.ndarray
     volume: float  # [m^3] of the solid before it was damaged
     off: float = 1e-3  # how far, as a part of that, the damage may move the volume
-    loose: bool = False  # whether there are faces that belong to no solid
+    loose: int = 0  # how many of the last faces belong to no solid
+    scatter: float = 0.0  # [m] how far corners of neighbours that should be one lie apart
     what: list[str] = field(default_factory=list)
 
     @property
@@ -102,8 +103,9 @@ def needles(of: Broken, rng: Rng) -> None:
 
 def noisy(of: Broken, rng: Rng) -> None:
     """Vertices as far off as a scanner leaves them, a thousandth of the size."""
-    of.points = of.points + 1e-3 * of.size * rng.standard_normal(of.points.shape)
-    of.off += 0.02
+    noise = 1e-3 * of.size
+    of.points, of.off = of.points + noise * rng.standard_normal(of.points.shape), of.off + 0.02
+    of.scatter = 4.0 * noise if "soup" in of.what else 0.0
 
 
 def fin(of: Broken, rng: Rng) -> None:
@@ -111,7 +113,7 @@ def fin(of: Broken, rng: Rng) -> None:
     f = of.faces[rng.integers(len(of.faces))]
     tip = of.points[f].mean(axis=0) * 1.02 + 0.02 * of.size * rng.standard_normal(3)
     of.points, of.faces = np.concatenate([of.points, [tip]]), np.concatenate([of.faces, [[f[0], f[1], len(of.points)]]])
-    of.loose = True
+    of.loose += 1
 
 
 def crumbs(of: Broken, rng: Rng) -> None:
@@ -119,7 +121,7 @@ def crumbs(of: Broken, rng: Rng) -> None:
     x = of.points.mean(axis=0) + of.size * (rng.random((3, 1, 3)) - 0.5) * 1.5 + 0.01 * of.size * rng.standard_normal((3, 3, 3))
     n = len(of.points)
     of.points, of.faces = np.concatenate([of.points, x.reshape(-1, 3)]), np.concatenate([of.faces, n + np.arange(9).reshape(3, 3)])
-    of.loose = True
+    of.loose += 3
 
 
 def pair(of: Broken, rng: Rng) -> None:
@@ -173,7 +175,7 @@ def made(seed: int) -> Broken:
         out.what.append(damage.__name__)
     scale, far = 10.0 ** rng.uniform(-2, 2), 10.0 ** rng.uniform(-1, 2)
     out.points = scale * (out.points + far * rng.standard_normal(3))
-    out.volume *= scale**3
+    out.volume, out.scatter = out.volume * scale**3, out.scatter * scale
     return out
 
 
