@@ -9,7 +9,7 @@ from pliant.base import PliantError
 from pliant.detect.surfels.wrap import wrapped_cloud
 from pliant.geometry.distance import distance_to, nearest_on
 from pliant.geometry.files import PointCloud
-from pliant.geometry.lattice.closing import closed_surface, drawn_to, is_closed_solid, with_lids, wrapped
+from pliant.geometry.lattice.closing import closed_surface, drawn_to, is_closed_solid, with_lids, without_crumbs, wrapped
 from pliant.geometry.mass import mass_of_surface
 from pliant.geometry.mesh import Surface
 from pliant.geometry.shapes import make
@@ -134,6 +134,20 @@ def test_a_wrap_goes_through_its_input(of: str) -> None:
         given = x.mean(axis=1)
         found = wrapped_cloud(PointCloud(given, normal / np.linalg.norm(normal, axis=1, keepdims=True)), edge)
     assert is_closed_solid(found) and distance_to(found, given).max() < 0.1 * edge
+
+
+def test_a_wrap_has_no_crumbs() -> None:
+    """About a single sample beside a body there is nothing; a small ball beside it is a part of its own."""
+    ball = make("ball", radius=0.1, edge=0.05).surface()
+    apart = [ball, Surface(0.2 * ball.points + [0.2, 0.0, 0.0], ball.faces), Surface(0.2 * ball.points - [0.2, 0.0, 0.0], ball.faces)]
+    n = len(ball.points)
+    three = Surface(np.concatenate([s.points for s in apart]), np.concatenate([s.faces + k * n for k, s in enumerate(apart)]))
+    x = three.points[three.faces[: 2 * len(ball.faces)]]  # the last ball has one sample only
+    vectors = np.concatenate([0.5 * np.cross(x[:, 1] - x[:, 0], x[:, 2] - x[:, 0]), [[0.0, 0.0, 1e-4]]])
+    found = without_crumbs(three, np.concatenate([x.mean(axis=1), [[-0.2, 0.0, 0.02]]]), vectors, 0.1)
+    assert len(found.points) == 2 * n and found.points[:, 0].min() > -0.11 and found.points[:, 0].max() > 0.2
+    sheet = without_crumbs(apart[1], np.array([[0.2, 0.0, 0.02]]), np.array([[0.0, 0.0, 1e-4]]), 0.1)
+    assert sheet is apart[1]  # all there is
 
 
 def test_a_sheet_has_no_inside() -> None:

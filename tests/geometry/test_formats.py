@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from pliant.base import PliantError
+from pliant.geometry.check import load
 from pliant.geometry.files import PointCloud, open_file, read
 from pliant.geometry.mass import mass_of_surface
 from pliant.geometry.mesh import Surface, TetMesh
@@ -147,7 +148,8 @@ def test_gltf_strips_are_unrolled(tmp_path: Path) -> None:
     ("a.vtp", '<VTKFile type="UnstructuredGrid"/>', "not a VTP file"),
     ("a.feb", "<febio_spec>", "XML is broken"),
     ("a.feb", "<other/>", "febio_spec"),
-    ("a.feb", FEB.replace("tet4", "hex8", 1), "different numbers|hexahedron"),
+    ("a.feb", FEB.replace("tet4", "hex8", 1), "hexahedron have only 4 nodes"),
+    ("a.xyz", "x y w\n0 0 0\n", "coordinates should be numbers"),
     ("a.veg", "*VERTICES\n", "no \\*VERTICES section"),
     ("a.veg", VEG.replace("TET", "WEDGE"), "type WEDGE are not known"),
     ("a.veg", VEG.replace("2 2 5 3 4", "2 2 6 3 4"), "uses node 6"),
@@ -156,6 +158,116 @@ def test_damaged_files_are_refused_with_the_reason(tmp_path: Path, name: str, co
     with pytest.raises(PliantError, match=words) as caught:
         read(written(tmp_path, name, content))
     assert name in str(caught.value)
+
+
+# ---- solids that are no tetrahedra
+
+
+def bricks(kind: str, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """A block of 3 x 2 x 2 warped hexahedra, or the wedges or pyramids they are cut into, its nodes numbered at random."""
+    rng = np.random.default_rng(seed)
+    number = np.arange(36).reshape(4, 3, 3)
+    corner = [(0, 0, 0), (1, 0, 0), (1, 1, 0), (0, 1, 0), (0, 0, 1), (1, 0, 1), (1, 1, 1), (0, 1, 1)]
+    cells = np.stack([number[i : 3 + i, j : 2 + j, k : 2 + k] for i, j, k in corner], axis=-1).reshape(-1, 8)
+    points = np.indices((4, 3, 3)).reshape(3, -1).T + 0.15 * rng.uniform(-1.0, 1.0, (36, 3))
+    if kind == "wedge":
+        cells = np.concatenate([cells[:, [0, 1, 2, 4, 5, 6]], cells[:, [0, 2, 3, 4, 6, 7]]])
+    if kind == "pyramid":
+        quads = [[0, 3, 2, 1], [4, 5, 6, 7], [0, 1, 5, 4], [1, 2, 6, 5], [2, 3, 7, 6], [3, 0, 4, 7]]
+        middle = 36 + np.arange(len(cells))
+        points = np.concatenate([points, points[cells].mean(axis=1)])
+        cells = np.concatenate([np.column_stack([cells[:, quad[::-1]], middle]) for quad in quads])
+    order = rng.permutation(len(points))
+    return points[np.argsort(order)], order[cells]
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("kind", ["hexahedron", "wedge", "pyramid"])
+def test_solids_are_cut_so_that_neighbours_agree(tmp_path: Path, kind: str, seed: int) -> None:
+    """Every tetrahedron is positive, and the border of all is the border of the block: two triangles for each of its 32 quads."""
+    import meshio
+
+    points, cells = bricks(kind, seed)
+    meshio.write_points_cells(tmp_path / "a.vtu", points, {kind: cells}, cell_data={"material": [np.arange(len(cells)) % 2 + 1]})
+    mesh = read(tmp_path / "a.vtu")
+    assert isinstance(mesh, TetMesh) and (mesh.volumes > 0.0).all()
+    assert len(mesh.tets) == {"hexahedron": 6, "wedge": 3, "pyramid": 2}[kind] * len(cells)
+    assert len(mesh.surface().faces) == 2 * 32
+    assert mesh.volumes.sum() == pytest.approx(mass_of_surface(mesh.surface()).volume)
+    assert mesh.groups is not None and len(mesh.groups) == len(mesh.tets) and set(mesh.groups.tolist()) == {1, 2}
+
+
+def test_solids_of_several_kinds_and_of_higher_order(tmp_path: Path) -> None:
+    """A tetrahedron on a wedge whose far edge is collapsed, and hexahedra with nodes between their corners."""
+    import meshio
+
+    x = np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1], [1, 0, 1], [0, 1, 1], [0.2, 0.2, 2]], dtype=np.float64)
+    meshio.write_points_cells(tmp_path / "a.vtu", x, {"wedge": np.array([[0, 1, 2, 3, 4, 5]]), "tetra": np.array([[3, 4, 5, 6]])})
+    mesh = read(tmp_path / "a.vtu")
+    assert isinstance(mesh, TetMesh) and mesh.volumes.sum() == pytest.approx(0.5 + 1 / 6) and len(mesh.tets) == 4
+    meshio.write_points_cells(tmp_path / "b.vtu", x, {"hexahedron": np.array([[0, 1, 2, 2, 3, 4, 5, 5]])})  # a wedge written as one
+    mesh = read(tmp_path / "b.vtu")
+    assert isinstance(mesh, TetMesh) and mesh.volumes.sum() == pytest.approx(0.5) and len(mesh.tets) == 3
+    ends = [[0, 1], [1, 2], [2, 3], [3, 0], [4, 5], [5, 6], [6, 7], [7, 4], [0, 4], [1, 5], [2, 6], [3, 7]]
+    cube = np.array([[0, 0, 0], [1, 0, 0], [1, 1, 0], [0, 1, 0], [0, 0, 1], [1, 0, 1], [1, 1, 1], [0, 1, 1]], dtype=np.float64)
+    meshio.write_points_cells(tmp_path / "c.vtu", np.concatenate([cube, cube[ends].mean(axis=1)]), {"hexahedron20": np.arange(20)[None]})
+    mesh = read(tmp_path / "c.vtu")
+    assert isinstance(mesh, TetMesh) and mesh.volumes.sum() == pytest.approx(1.0) and len(mesh.points) == 8
+
+
+# ---- how the same file is written by different programs
+
+
+def ply(ends: str = "\n") -> bytes:
+    head = "ply\nformat ascii 1.0\nelement vertex 4\nproperty float x\nproperty float y\nproperty float z\nelement face 4\n"
+    rows = [" ".join(f"{v:g}" for v in x) for x in X[:4]] + ["3 " + " ".join(map(str, f)) for f in FACES]
+    return "\n".join([head + "property list uchar int vertex_indices\nend_header", *rows, ""]).replace("\n", ends).encode()
+
+
+OBJ = "".join(f"v {x[0]:g} {x[1]:g} {x[2]:g}\n" for x in X) + "".join(f"f {a + 1} {b + 1} {c + 1}\n" for a, b, c in FACES)
+OFF = "OFF\n5 4 0\n" + "".join(f"{x[0]:g} {x[1]:g} {x[2]:g}\n" for x in X) + "".join(f"3 {a} {b} {c}\n" for a, b, c in FACES)
+STL = "solid a\n" + "".join("facet normal 0 0 0\nouter loop\n" + "".join(f"vertex {x[0]:g} {x[1]:g} {x[2]:g}\n" for x in X[f])
+                            + "endloop\nendfacet\n" for f in FACES) + "endsolid a\n"  # fmt: skip
+VTK = (
+    "# vtk DataFile Version 3.0\na\nASCII\nDATASET POLYDATA\nPOINTS 4 double\n"
+    + "".join(f"{x[0]:g} {x[1]:g} {x[2]:g}\n" for x in X[:4])
+    + "POLYGONS 4 16\n"
+    + "".join(f"3 {a} {b} {c}\n" for a, b, c in FACES)
+)
+
+
+@pytest.mark.parametrize("mark", [b"", b"\xef\xbb\xbf"])
+@pytest.mark.parametrize("ends", ["\n", "\r\n", "\r"])
+@pytest.mark.parametrize(("name", "text"), [("a.obj", OBJ), ("a.off", OFF), ("a.stl", STL), ("a.ply", ply().decode()), ("a.veg", VEG), ("a.inp", INP)])
+def test_ends_of_lines_and_a_mark_in_front_do_not_matter(tmp_path: Path, name: str, text: str, ends: str, mark: bytes) -> None:
+    mesh, _ = load(written(tmp_path, name, mark + text.replace("\n", ends).encode()))
+    surface = mesh.surface() if isinstance(mesh, TetMesh) else mesh
+    assert isinstance(surface, Surface)
+    assert mass_of_surface(surface).volume == pytest.approx(0.5 if isinstance(mesh, TetMesh) else 1 / 6)
+
+
+def test_polygons_of_old_vtk_files(tmp_path: Path) -> None:
+    mesh = read(written(tmp_path, "a.vtk", VTK))
+    assert isinstance(mesh, Surface) and mass_of_surface(mesh).volume == pytest.approx(1 / 6)
+
+
+def test_titles_of_columns_are_passed_over(tmp_path: Path) -> None:
+    file = open_file(written(tmp_path, "a.xyz", "X,Y,Z\n" + "".join(f"{x[0]},{x[1]},{x[2]}\n" for x in X)))
+    assert isinstance(file.mesh, PointCloud) and file.mesh.points == pytest.approx(X)
+    assert any("names the columns" in notice for notice in file.notices)
+
+
+def test_whole_numbers_of_gltf_stand_for_parts_of_one(tmp_path: Path) -> None:
+    """Positions of two bytes (KHR_mesh_quantization), four values to a vertex."""
+    document, data = gltf(4, FACES.ravel())
+    short = np.zeros((4, 4), "<i2")
+    short[:, :3] = np.round(32767 * X[:4])
+    data = short.tobytes() + data[48:]
+    document["bufferViews"][0] |= {"byteLength": 32, "byteStride": 8}
+    document["bufferViews"][1]["byteOffset"] = 32
+    document["accessors"][0] |= {"componentType": 5122, "normalized": True}
+    mesh = read(written(tmp_path, "a.glb", glb(document, data)))
+    assert isinstance(mesh, Surface) and mass_of_surface(mesh).volume == pytest.approx(8 / 6)
 
 
 def test_vtp_as_surface_strip_and_cloud(tmp_path: Path) -> None:

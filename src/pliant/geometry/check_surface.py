@@ -18,14 +18,8 @@ INTERSECTION_LIMIT = 200_000  # faces; above, the search for self-intersections 
 
 def diagnose_surface(mesh: Surface, report: Report) -> None:
     """Fill the report."""
-    bad = np.nonzero(~np.isfinite(mesh.points).all(axis=1))[0]
-    report.add("non-finite", bad, "{n} {vertex has|vertices have} coordinates that are not numbers (NaN or infinite).", REFUSED)
-    report.add("empty", (), "The surface has no faces.", REFUSED, count=int(not len(mesh.faces)))
+    faces, origin = _usable(mesh, report)
     if report.refused:
-        return
-    faces, origin = _repaired(mesh, report)
-    if not len(faces):
-        report.add("empty", (), "No face with an area is left.", REFUSED, count=1)
         return
     edges = Edges(faces)
     _openings(mesh.points, edges, report)
@@ -33,11 +27,34 @@ def diagnose_surface(mesh: Surface, report: Report) -> None:
     _parts(mesh.points, faces, edges, report)
 
 
+def mended_surface(mesh: Surface, report: Report) -> Surface:
+    """The surface after repair, without looking for what would be left as it is; raises PliantError if it is refused."""
+    faces, _ = _usable(mesh, report)
+    report.require_usable()
+    return _compact(mesh.points, faces) if report.findings else mesh
+
+
 def repair_surface(mesh: Surface, report: Report) -> Surface:
     """The surface after the repairs that its report announces."""
-    faces, _ = _repaired(mesh, Report(report.kind, ""))
-    used, local = np.unique(faces, return_inverse=True)
-    return Surface(mesh.points[used], local.reshape(-1, 3))
+    return _compact(mesh.points, _repaired(mesh, Report(report.kind, ""))[0])
+
+
+def _compact(points: Floats, faces: Ints) -> Surface:
+    used = np.zeros(len(points), dtype=bool)
+    used[faces] = True
+    return Surface(points[used], (np.cumsum(used) - 1)[faces])
+
+
+def _usable(mesh: Surface, report: Report) -> tuple[Ints, Ints]:
+    """The faces after all repairs and the face of the file that each came from; the report says if the surface is refused."""
+    bad = np.nonzero(~np.isfinite(mesh.points).all(axis=1))[0]
+    report.add("non-finite", bad, "{n} {vertex has|vertices have} coordinates that are not numbers (NaN or infinite).", REFUSED)
+    report.add("empty", (), "The surface has no faces.", REFUSED, count=int(not len(mesh.faces)))
+    if report.refused:
+        return mesh.faces, np.arange(len(mesh.faces))
+    faces, origin = _repaired(mesh, report)
+    report.add("empty", (), "No face with an area is left.", REFUSED, count=int(not len(faces)))
+    return faces, origin
 
 
 def joined_surface(mesh: Surface) -> Surface:
@@ -48,7 +65,7 @@ def joined_surface(mesh: Surface) -> Surface:
 
 def _repaired(mesh: Surface, report: Report) -> tuple[Ints, Ints]:
     """The faces after all repairs (in the old vertices), and the face of the file that each came from."""
-    unused = np.setdiff1d(np.arange(len(mesh.points)), mesh.faces)
+    unused = np.flatnonzero(np.bincount(mesh.faces.ravel(), minlength=len(mesh.points)) == 0)
     report.add("unused-vertices", unused, "{n} {vertex belongs|vertices belong} to no face.", "repaired: left out")
     faces, origin = _joined(mesh.points, mesh.faces, report)
     faces, origin = _without_bad_faces(mesh.points, faces, origin, report)
@@ -77,7 +94,7 @@ def _without_bad_faces(points: Floats, faces: Ints, origin: Ints, report: Report
     """Repeated faces are dropped; flat ones are removed by splitting a neighbour, which keeps the surface closed."""
     turned = np.take_along_axis(faces, (np.argmin(faces, axis=1)[:, None] + np.arange(3)) % 3, axis=1)
     _, first = np.unique(turned, axis=0, return_index=True)
-    repeated = np.setdiff1d(np.arange(len(faces)), first)
+    repeated = np.flatnonzero(np.bincount(first, minlength=len(faces)) == 0)
     report.add(
         "duplicate-faces",
         origin[repeated],

@@ -13,7 +13,7 @@ import numpy as np
 
 from pliant.base import PliantError, nearest
 from pliant.geometry import lathe, solids
-from pliant.geometry.check import load
+from pliant.geometry.check import mended
 from pliant.geometry.files import PointCloud
 from pliant.geometry.inside import Filling, filled, placed
 from pliant.geometry.lattice.closing import closed_surface
@@ -142,7 +142,7 @@ def _from_file(spec: dict[str, Any]) -> Shape:
     for key in spec:
         if key not in FILE_KEYS:
             raise PliantError(f"a shape from a file has no '{key}': {nearest(key, FILE_KEYS)}")
-    mesh, _ = load(spec["file"], **{k: v for k, v in spec.items() if k not in ("file", "edge")})
+    mesh = mended(spec["file"], **{k: v for k, v in spec.items() if k not in ("file", "edge")})
     if isinstance(mesh, TetMesh):
         return Shape(spec["file"], mesh)
     if isinstance(mesh, Surface):

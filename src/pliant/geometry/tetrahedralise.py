@@ -25,7 +25,6 @@ import numpy as np
 
 from pliant.base import PliantError
 from pliant.geometry.check_surface import repair_surface
-from pliant.geometry.distance import distance_to
 from pliant.geometry.mesh import TET_FACES, Surface, TetMesh
 from pliant.geometry.report import Report
 from pliant.geometry.topology import Edges, diagonal, volume_of
@@ -257,6 +256,8 @@ def _verify(mesh: TetMesh) -> None:
 
 def _distances(surface: Surface, mesh: TetMesh) -> tuple[float, float]:
     """Largest distance of boundary from surface (at nodes and middles of faces), and of surface from boundary."""
+    from pliant.geometry.distance import distance_to  # kernels: start-up time
+
     skin = mesh.surface()
     places = np.concatenate([skin.points, skin.points[skin.faces].mean(axis=1)])
     corners = surface.points[np.unique(surface.faces)]

@@ -271,18 +271,6 @@ def volume_of(points: Floats, faces: Ints, part: Ints) -> Floats:
     )
 
 
-def winding(points: Floats, faces: Ints, at: Floats) -> Floats:
-    """Winding number of a surface about each place (van Oosterom and Strackee 1983); for few places."""
-    out = np.zeros(len(at))
-    for i, place in enumerate(at):
-        a, b, c = np.moveaxis(points[faces] - place, 1, 0)
-        la, lb, lc = (np.linalg.norm(v, axis=1) for v in (a, b, c))
-        top = np.einsum("ij,ij->i", a, np.cross(b, c))
-        dots = [np.einsum("ij,ij->i", u, v) for u, v in ((a, b), (b, c), (c, a))]
-        out[i] = np.arctan2(top, la * lb * lc + dots[0] * lc + dots[1] * la + dots[2] * lb).sum() / (2.0 * np.pi)
-    return out
-
-
 @dataclass(frozen=True)
 class Orientation:
     """Which faces must be turned round so that neighbours agree and closed parts look outwards."""
@@ -339,6 +327,8 @@ def _inward(points: Floats, faces: Ints, part: Ints, closed: np.ndarray) -> tupl
     volume = np.where(closed, volume_of(points, faces, part), 0.0)
     if not (volume < 0).any():
         return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
+    from pliant.geometry.winding_tree import WindingTree  # kernels: start-up time
+
     low, high = np.full((len(volume), 3), np.inf), np.full((len(volume), 3), -np.inf)
     np.minimum.at(low, np.repeat(part, 3), points[faces].reshape(-1, 3))
     np.maximum.at(high, np.repeat(part, 3), points[faces].reshape(-1, 3))
@@ -348,7 +338,7 @@ def _inward(points: Floats, faces: Ints, part: Ints, closed: np.ndarray) -> tupl
         held = closed & (low > low[outer]).all(axis=1) & (high < high[outer]).all(axis=1)
         within = np.nonzero(held)[0] if closed[outer] else np.zeros(0, dtype=np.int64)
         if len(within):
-            around = np.abs(winding(points, faces[part == outer], sample[within])) > 0.5
+            around = np.abs(WindingTree.of_triangles(points, faces[part == outer]).about(sample[within])) > 0.5
             turn[within[around]] = volume[outer] < 0
             hollow[within[around]] = (volume[within[around]] < 0) & (volume[outer] > 0)
     return np.nonzero(turn)[0], np.nonzero(hollow)[0]

@@ -45,20 +45,14 @@ class WindingTree:
 
     @classmethod
     def _built(cls, items: Floats, middle: Floats, vector: Floats, corners: Floats, triangles: bool) -> WindingTree:
-        order = np.argsort(_along_curve(middle), kind="stable")
-        depth = max(0, math.ceil(math.log2(max(len(items) / LEAF, 1.0))))
-        groups = 2 ** (depth + 1) - 1
-        first, last = np.zeros(groups, np.int64), np.zeros(groups, np.int64)
-        last[0] = len(items)
-        for g in range((groups - 1) // 2):
-            half = (first[g] + last[g]) // 2
-            first[2 * g + 1], last[2 * g + 1], first[2 * g + 2], last[2 * g + 2] = first[g], half, half, last[g]
+        order = np.argsort(along_curve(middle), kind="stable")
+        first, last = halved(len(items))
         weight = np.linalg.norm(vector[order], axis=1) + 1e-300
         total = np.concatenate([[0.0], np.cumsum(weight)])
         sums = np.concatenate([np.zeros((1, 6)), np.cumsum(np.hstack([weight[:, None] * middle[order], vector[order]]), axis=0)])
         span = np.maximum(total[last] - total[first], 1e-300)[:, None]
         centre = (sums[last, :3] - sums[first, :3]) / span
-        radius = np.zeros(groups)
+        radius = np.zeros(len(first))
         _radii(contiguous(corners[order]), first, last, contiguous(centre), radius)
         return cls(
             contiguous(items[order]), triangles, first, last, contiguous(centre), contiguous(sums[last, 3:] - sums[first, 3:]), radius
@@ -71,7 +65,20 @@ class WindingTree:
         return out
 
 
-def _along_curve(x: Floats) -> Ints:
+def halved(count: int) -> tuple[Ints, Ints]:
+    """(first, last) items of every group of so many in a row: group g is halved into 2 g + 1 and 2 g + 2, down to LEAF items."""
+    depth = max(0, math.ceil(math.log2(max(count / LEAF, 1.0))))
+    edges = np.array([0, count])
+    first, last = [edges[:-1]], [edges[1:]]
+    for _ in range(depth):
+        middle = (edges[:-1] + edges[1:]) // 2
+        edges = np.sort(np.concatenate([edges, middle]))
+        first.append(edges[:-1])
+        last.append(edges[1:])
+    return np.concatenate(first), np.concatenate(last)
+
+
+def along_curve(x: Floats) -> Ints:
     """Morton codes."""
     low, size = x.min(axis=0), max(float(np.ptp(x, axis=0).max()), 1e-300)
     q = np.minimum((x - low) / size * 2**20, 2**20 - 1).astype(np.int64)

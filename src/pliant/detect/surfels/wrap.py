@@ -7,7 +7,7 @@ import numpy as np
 from pliant.base import Floats
 from pliant.detect.surfels.make import from_cloud
 from pliant.geometry.files import PointCloud
-from pliant.geometry.lattice.closing import drawn_to, wrapped
+from pliant.geometry.lattice.closing import FAR, drawn_to, without_crumbs, wrapped
 from pliant.geometry.mesh import Surface
 from pliant.geometry.topology import diagonal
 from pliant.geometry.winding_tree import WindingTree
@@ -27,4 +27,5 @@ def wrapped_cloud(cloud: PointCloud, edge: float | None = None) -> Surface:
         return foot, np.where(np.isfinite(away), away, np.inf)
 
     found = wrapped(WindingTree.of_samples(made.points, made.normals, made.areas), made.points, step, onto)
-    return drawn_to(found, made.points, float(np.median(made.spacing)), 2.0 * float(np.median(made.spacing)))
+    found = drawn_to(found, made.points, float(np.median(made.spacing)), 2.0 * float(np.median(made.spacing)))
+    return without_crumbs(found, made.points, made.areas[:, None] * made.normals, FAR * step)

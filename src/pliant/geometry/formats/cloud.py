@@ -9,6 +9,8 @@ import numpy as np
 from pliant.base import Floats
 from pliant.geometry.formats.raw import Raw, damaged, floats, shown, text_lines
 
+TITLES = set("x y z nx ny nz normalx normaly normalz normal_x normal_y normal_z r g b red green blue a alpha i intensity scalar".split())
+
 
 def read_xyz(path: Path) -> Raw:
     rows = []
@@ -16,7 +18,9 @@ def read_xyz(path: Path) -> Raw:
         words = line.split("#", 1)[0].replace(",", " ").replace(";", " ").split()
         if words and not words[0].startswith("//"):
             rows.append((number, words))
-    announced = None
+    announced, said = None, list[str]()
+    if rows and len(rows[0][1]) >= 3 and all(word.lower().strip("\"'") in TITLES for word in rows[0][1]):
+        said.append(f"The first line names the columns ({shown(rows.pop(0)[1])}).")
     if rows and len(rows[0][1]) == 1 and rows[0][1][0].isdigit():
         announced = int(rows.pop(0)[1][0])
     if not rows:
@@ -31,7 +35,9 @@ def read_xyz(path: Path) -> Raw:
         table.append(floats(words, path, row, "coordinates"))
     if announced is not None and announced != len(rows):
         raise damaged(path, f"the first line announces {announced} points but {len(rows)} rows follow")
-    return _columns(np.array(table), path)
+    found = _columns(np.array(table), path)
+    found.notices[:0] = said
+    return found
 
 
 def read_npy(path: Path) -> Raw:

@@ -71,7 +71,7 @@ def _split(path: Path, data: bytes) -> tuple[Any, bytes | None]:
 
 def _parsed(path: Path, text: bytes) -> Any:
     try:
-        return json.loads(text)
+        return json.loads(text.removeprefix(b"\xef\xbb\xbf"))
     except (json.JSONDecodeError, UnicodeDecodeError) as error:
         raise damaged(path, f"its JSON is broken: {error}") from None
 
@@ -106,7 +106,10 @@ class _Accessors:
         data = self.buffers[view["buffer"]]
         if count and start + stride * (count - 1) + kind.itemsize * width > len(data):
             raise damaged(self.path, "the file is cut off: an array ends beyond its data")
-        return np.ndarray((count, width), kind, data, start, (stride, kind.itemsize)).copy()
+        found = np.ndarray((count, width), kind, data, start, (stride, kind.itemsize)).copy()
+        if accessor.get("normalized") and kind.kind != "f":  # whole numbers that stand for -1 .. 1 or 0 .. 1
+            return np.maximum(found / np.iinfo(kind).max, -1.0)
+        return found
 
 
 def _triangles(index: Ints, mode: int) -> Ints:

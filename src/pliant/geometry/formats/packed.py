@@ -1,4 +1,4 @@
-"""Surfaces in packed files: .vtp through VTK, .3mf (a zip archive of XML)."""
+"""Surfaces in packed files: VTK's polygons (.vtp, .vtk) through VTK, .3mf (a zip archive of XML)."""
 
 from __future__ import annotations
 
@@ -14,19 +14,25 @@ from pliant.geometry.units import UNITS
 
 
 def read_vtp(path: Path) -> Raw:
-    """Polygons and triangle strips of VTK's XML; without any, its points with their normals."""
+    """VTK's XML."""
+    if not path.read_bytes()[:4096].lstrip().startswith((b"<?xml", b"<VTKFile")):
+        raise damaged(path, "a VTP file starts with <?xml or <VTKFile; this one does not")
+    return read_polydata(path)
+
+
+def read_polydata(path: Path) -> Raw:
+    """Polygons and triangle strips of VTK's XML or its older format; without any, its points with their normals."""
     from vtkmodules.util.numpy_support import vtk_to_numpy  # VTK: start-up time
     from vtkmodules.vtkCommonCore import vtkObject
     from vtkmodules.vtkFiltersCore import vtkTriangleFilter
+    from vtkmodules.vtkIOLegacy import vtkPolyDataReader
     from vtkmodules.vtkIOXML import vtkXMLPolyDataReader
 
-    if not path.read_bytes()[:4096].lstrip().startswith((b"<?xml", b"<VTKFile")):
-        raise damaged(path, "a VTP file starts with <?xml or <VTKFile; this one does not")
     noisy = vtkObject.GetGlobalWarningDisplay()
     vtkObject.GlobalWarningDisplayOff()
     try:
-        reader = vtkXMLPolyDataReader()
-        if not reader.CanReadFile(str(path)):
+        reader = vtkPolyDataReader() if path.suffix.lower() == ".vtk" else vtkXMLPolyDataReader()
+        if isinstance(reader, vtkXMLPolyDataReader) and not reader.CanReadFile(str(path)):
             raise damaged(path, "this is not a VTP file that VTK can read (its type is not PolyData, or the XML is broken)")
         reader.SetFileName(str(path))
         reader.Update()

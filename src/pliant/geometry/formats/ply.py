@@ -5,6 +5,7 @@ An own reader: trimesh reorders faces, takes a text file that lacks rows, and re
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -43,7 +44,7 @@ Columns = dict[str, np.ndarray]  # a list property is stored as "name" (flat) an
 
 
 def read_ply(path: Path) -> Raw:
-    data = path.read_bytes()
+    data = path.read_bytes().removeprefix(b"\xef\xbb\xbf")
     form, elements, offset = _header(path, data)
     content: dict[str, Columns] = {}
     lines = _Rows(data, offset) if form == "ascii" else None
@@ -76,15 +77,15 @@ def _header(path: Path, data: bytes) -> tuple[str, list[Element], int]:
             raise damaged(path, f"this header line makes no sense: '{shown(line)}'", number) from None
     if form not in ("ascii", "binary_little_endian", "binary_big_endian"):
         raise damaged(path, f"format '{form}' is not one of ascii, binary_little_endian, binary_big_endian")
-    newline = data.find(b"\n", end)
-    return form, elements, len(data) if newline < 0 else newline + 1
+    line_end = re.compile(rb"[^\r\n]*(\r\n|\n|\r|$)").match(data, end)
+    return form, elements, line_end.end() if line_end else len(data)
 
 
 class _Rows:
     """The rows after the header of a text file, with their line numbers."""
 
     def __init__(self, data: bytes, offset: int) -> None:
-        first = data[:offset].count(b"\n") + 1
+        first = len(data[:offset].splitlines()) + 1
         text = data[offset:].decode("latin-1").splitlines()
         self.rows = [(number, words) for number, line in enumerate(text, start=first) if (words := line.split())]
         self.next = 0

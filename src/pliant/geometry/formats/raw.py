@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from pliant.base import Floats, Ints, PliantError
+from pliant.geometry.formats.solids import FACES, cut, kind_of
 
 
 @dataclass
@@ -36,7 +37,7 @@ def text_lines(path: Path) -> list[str]:
     data = path.read_bytes()
     if b"\0" in data[:4096]:
         raise damaged(path, "this should be a text file but holds binary data")
-    return data.decode("utf-8", errors="replace").splitlines()
+    return data.decode("utf-8-sig", errors="replace").splitlines()  # some editors put a mark in front
 
 
 def floats(words: list[str], path: Path, line: int, what: str) -> list[float]:
@@ -163,7 +164,7 @@ Block = tuple[str, Ints] | tuple[str, Ints, Ints | None]
 
 
 def assembled(path: Path, points: Floats, blocks: Iterable[Block], names: dict[str, int] | None = None) -> Raw:
-    """Tetrahedra if there are any, else triangles; refuses a file that has neither. `names` of groups."""
+    """Tetrahedra if there are solids, else triangles; refuses a file that has neither. `names` of groups."""
     said: list[str] = []
     kinds: dict[str, list[Ints]] = {}
     groups: dict[str, list[Ints]] = {}
@@ -176,31 +177,18 @@ def assembled(path: Path, points: Floats, blocks: Iterable[Block], names: dict[s
     whole = {name: np.concatenate(parts) for name, parts in kinds.items()}
     for name, nodes in whole.items():
         _inside(path, name, nodes, len(points))
-    tets = [_corners(name, nodes, 4, said) for name, nodes in whole.items() if name.startswith("tetra")]
+    solids = [name for name in whole if kind_of(name)]
     quads = [nodes[:, :4] for name, nodes in whole.items() if name.startswith("quad")]
-    rest = {n: len(c) for n, c in whole.items() if not n.startswith(("tetra", "triangle", "quad"))}
-    solids = {n: k for n, k in rest.items() if not n.startswith(("vertex", "line"))}
-    counted = ", ".join(f"{k} of type {n}" for n, k in solids.items())
-    if not tets and solids:
-        raise damaged(
-            path,
-            f"the file holds no tetrahedra but {counted}",
-            fix="pliant simulates tetrahedra: mesh the body with tetrahedra, or give its closed surface.",
-        )
+    rest = {n: len(c) for n, c in whole.items() if n not in solids and not n.startswith(("triangle", "quad"))}
+    others = ", ".join(f"{k} of type {n}" for n, k in rest.items() if not n.startswith(("vertex", "line")))
+    if others:
+        fix = "Mesh the whole body with tetrahedra, or give its closed surface."
+        raise damaged(path, f"the file holds {others}, which pliant cannot cut into tetrahedra", fix=fix)
     if solids:
-        raise damaged(
-            path,
-            f"besides tetrahedra the file holds {counted}; without them the body would have holes",
-            fix="Mesh the whole body with tetrahedra.",
-        )
-    if tets:
-        beside = [f"{len(c)} of type {n}" for n, c in whole.items() if not n.startswith("tetra")]
+        beside = [f"{len(c)} of type {n}" for n, c in whole.items() if n not in solids]
         if beside:
-            said.append(f"Beside the tetrahedra the file holds {', '.join(beside)}; they are not needed and were left out.")
-        made = _without_middle_nodes(points, np.concatenate(tets), whole, said)
-        own = np.concatenate([np.concatenate(groups[name]) for name in whole if name.startswith("tetra")]).astype(np.int64)
-        made.groups, made.names = own if own.any() else None, names or {}
-        return made
+            said.append(f"Beside the solids the file holds {', '.join(beside)}; they are not needed and were left out.")
+        return _solids(points, {name: (whole[name], np.concatenate(groups[name])) for name in solids}, names or {}, said)
     faces = [_corners(name, nodes, 3, said) for name, nodes in whole.items() if name.startswith("triangle")]
     if quads:
         flat = np.concatenate(quads)
@@ -214,7 +202,8 @@ def assembled(path: Path, points: Floats, blocks: Iterable[Block], names: dict[s
 
 
 def _inside(path: Path, name: str, nodes: Ints, count: int) -> None:
-    least = 4 if name.startswith(("tetra", "quad")) else 3 if name.startswith("triangle") else 1
+    kind = kind_of(name)
+    least = FACES[kind][0] if kind else 4 if name.startswith("quad") else 3 if name.startswith("triangle") else 1
     if nodes.shape[1] < least:
         raise damaged(path, f"cells of type {name} have only {nodes.shape[1]} nodes")
     bad = (nodes < 0) | (nodes >= count)
@@ -227,7 +216,7 @@ def _inside(path: Path, name: str, nodes: Ints, count: int) -> None:
 def _corners(name: str, nodes: Ints, corners: int, said: list[str]) -> Ints:
     """The corners of cells of any order (all formats here list them first)."""
     if nodes.shape[1] > corners:
-        kind = "tetrahedra" if corners == 4 else "triangles"
+        kind = {3: "triangles", 4: "tetrahedra"}.get(corners, f"cells of type {name}")
         said.append(
             f"{len(nodes)} higher-order {kind} ({nodes.shape[1]} nodes each) were reduced to their {corners} corners: "
             "nodes between corners were left out, curved edges became straight."
@@ -235,12 +224,23 @@ def _corners(name: str, nodes: Ints, corners: int, said: list[str]) -> Ints:
     return nodes[:, :corners]
 
 
-def _without_middle_nodes(points: Floats, tets: Ints, cells: dict[str, Ints], said: list[str]) -> Raw:
-    """Leave out nodes that only higher-order cells use, between corners; other unused nodes stay for the check."""
-    middle = np.zeros(len(points), dtype=bool)
-    for name, nodes in cells.items():
-        if name.startswith("tetra"):
-            middle[nodes[:, 4:]] = True
-    middle[tets] = False
+def _solids(points: Floats, cells: dict[str, tuple[Ints, Ints]], names: dict[str, int], said: list[str]) -> Raw:
+    """Tetrahedra of all solids with their groups. Nodes that only higher-order cells use, between corners, are left out; other unused
+    ones stay for the check."""
+    tets, own, middle = [], [], np.zeros(len(points), dtype=bool)
+    for name, (nodes, groups) in cells.items():
+        kind = kind_of(name)
+        corners = _corners(name, nodes, FACES[kind][0], said)
+        middle[nodes[:, corners.shape[1] :]] = True
+        if kind == "tetra":
+            tets.append(corners)
+            own.append(groups)
+            continue
+        parts, owner = cut(points, corners, kind)
+        said.append(f"{len(nodes)} cells of type {kind} were cut into {len(parts)} tetrahedra.")
+        tets.append(parts)
+        own.append(groups[owner])
+    whole, group = np.concatenate(tets), np.concatenate(own).astype(np.int64)
+    middle[whole] = False
     place = np.cumsum(~middle) - 1
-    return Raw(points[~middle], tets=place[tets], notices=said)
+    return Raw(points[~middle], tets=place[whole], groups=group if group.any() else None, names=names, notices=said)

@@ -131,7 +131,7 @@ def read_stl(path: Path) -> Raw:
     announced = int(np.frombuffer(data, "<u4", 1, 80)[0]) if len(data) >= HEADER else -1
     if announced >= 0 and len(data) == HEADER + announced * FACET.itemsize:
         return _soup(np.frombuffer(data, FACET, announced, HEADER)["corners"].astype(np.float64), path)
-    if data[:512].lstrip()[:5].lower() == b"solid" and b"\0" not in data[:512]:
+    if data[:512].removeprefix(b"\xef\xbb\xbf").lstrip()[:5].lower() == b"solid" and b"\0" not in data[:512]:
         return _text(path)
     found = (len(data) - HEADER) // FACET.itemsize
     if announced < 0 or found < announced:

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from pliant.base import Ints
+from pliant.geometry.formats.packed import read_polydata
 from pliant.geometry.formats.raw import Block, Raw, assembled, damaged, floats, integers, renumbered, shown, text_lines
 
 # Names of element types start with these; the number that follows is the number of nodes.
@@ -195,8 +196,10 @@ def read_vtk(path: Path) -> Raw:
     if not first.startswith("# vtk DataFile"):
         faults.append(f"the first line should read '# vtk DataFile Version ...', not '{shown(first)}'")
     kind = re.search(r"^DATASET\s+(\S+)", text, re.MULTILINE)
+    if kind and kind[1] == "POLYDATA" and not faults:
+        return read_polydata(path)
     if kind and kind[1] != "UNSTRUCTURED_GRID":
-        faults.append(f"it holds a {kind[1]}, not an UNSTRUCTURED_GRID")
+        faults.append(f"it holds a {kind[1]}, not an UNSTRUCTURED_GRID or POLYDATA")
     cells = re.search(r"^CELLS\s+(\d+)", text, re.MULTILINE)
     types = re.search(r"^CELL_TYPES\s+(\d+)(.*)", text, re.MULTILINE | re.DOTALL)
     if cells and types is None:

@@ -25,7 +25,8 @@ HELD = 0.05  # the same where points of the skin ride, so that contact does not 
 LEAST = 0.125  # least share of its mass that a corner gets: with a quarter each the step is longest, so at most 1.41 times shorter
 MOST = 4_000_000  # cells of the box; more than this is taken for a mistake in `edge`
 MOST_CHANGED, ROUNDS = 2.0, 20  # factor of a node's mass, and rounds in which it is found
-OVERLAP = 0.002  # part of the volume that may be counted twice where the surface overlaps itself
+OVERLAP = 0.002  # part of the volume that may be counted twice, or with the wrong sign, where the surface overlaps itself
+TURNED = 0.25  # part of the volume that may be wound around the other way: no material, if it is only a fold
 CELLS = 1200  # in a body, unless the edge is given
 COARSEST, FINEST = 1 / 15, 1 / 150  # of the diagonal: bounds of that edge
 CORNERS = np.array([[0, 3, 5, 6]] + [[c, c ^ 4, c ^ 2, c ^ 1] for c in (1, 2, 4, 7)])  # corner number = 4 x + 2 y + z, as in `brick`
@@ -62,6 +63,11 @@ def lattice(surface: Surface, edge: float | None = None) -> tuple[TetMesh, Weigh
     size = (high - low) / counts  # cells fit the box of the body, so that flat ends are faces of cells
     scaled = (surface.points - low) / size
     found, touch = pieces(scaled, surface.faces, counts)
+    if found.backwards > TURNED * found.total[0]:
+        raise PliantError(
+            f"the surface has no inside: it winds around {100.0 * found.backwards / max(found.total[0], 1e-300):.0f} % as much the wrong way "
+            "round. It has only one side (a Klein bottle), or its faces do not agree where parts were put together."
+        )
     tets = _tets(found)
     part, middle = _parts(found)
     kept = (part >= FLOOR) | (part.mean(axis=1, keepdims=True) < SLIVER)  # of a thin part all, of others what has material
@@ -126,7 +132,7 @@ def barycentric(corners: Floats, place: Floats) -> Floats:
 
 def _moments(whole: Mass, found: Pieces, low: Floats, size: Floats) -> tuple[float, Floats, Floats]:
     """Volume, centre and second moments about the centre: by the surface, or by samples where it overlaps itself."""
-    if found.total[10] <= OVERLAP * found.total[0]:
+    if found.total[10] + found.backwards <= OVERLAP * found.total[0]:
         return whole.volume, whole.centre, 0.5 * np.trace(whole.inertia) * np.eye(3) - whole.inertia
     volume, first = found.total[0] * size.prod(), found.total[1:4] / found.total[0]
     xx, yy, zz, xy, yz, zx = found.total[4:10]

@@ -1,6 +1,6 @@
-"""A closed surface from one that is not: holes get lids, and what cannot be closed so is wrapped.
+"""A closed surface from one that is not: cracks are closed, holes get lids, and what cannot be closed so is wrapped.
 
-A lid is a fan from the middle of the rim. Where lids would be larger than the surface itself they are none, and it (or a cloud of samples)
+A crack is where vertices of open edges lie close together. A lid is a fan from the middle of the rim. Where lids would be larger than the surface itself they are none, and it (or a cloud of samples)
 is wrapped: the places about which it winds more than half [Jacobson 2013; Barill 2018] are the inside, and their border, put
 onto the input where that is near and drawn to its corners, is the surface.
 """
@@ -14,17 +14,24 @@ import numpy as np
 from pliant.base import Bools, Floats, Ints, PliantError
 from pliant.geometry.check_surface import repair_surface
 from pliant.geometry.components import labels
-from pliant.geometry.distance import nearest_on
+from pliant.geometry.distance import nearest_faces, nearest_on
 from pliant.geometry.mesh import Surface
 from pliant.geometry.near import kd_tree
 from pliant.geometry.report import Report
-from pliant.geometry.topology import Edges, diagonal, volume_of
+from pliant.geometry.topology import Edges, diagonal, oriented, volume_of
 from pliant.geometry.winding_tree import WindingTree
 
 LARGE = 1.0  # of the area of a surface: a flat lid is never larger than what it closes, which winds more than half around the inside then
-EMPTY = 1e-5  # of the cube of the diagonal: less than this is no inside
+EMPTY = 1e-5  # of the cube of the diagonal: less than this between a surface and its lids is no inside
+THIN = 1e-5  # of the diagonal: the least mean thickness, twice volume over area, of what is closed without lids
+LOST = 0.1  # of the area of a surface: if more lies farther than FAR steps from the wrap, that is not its skin
+FAR = 4.0  # steps of a wrap, a cell
+CRACK = 0.2  # of the step of a wrap, a twentieth of a cell: how wide a crack may be
+SHORT = 0.3  # of the open edges at a vertex: and how wide at most, so that vertices along a rim stay apart
 COARSE = 4  # grid steps between places that are looked at first
 MOST = 20_000_000  # places of the grid of a wrap
+OPEN = 0.5  # |sum of area vectors| over area: 1 of a flat sheet, 1/2 of half a ball, 0 of what is closed
+SHEET = "a sheet is for model = \"springs\" with network = \"surface\"."
 ROUNDS, NEAR = 4, 8  # in which a wrap is drawn to samples, by so many near each of its points
 
 
@@ -32,24 +39,53 @@ def closed_surface(surface: Surface, step: float) -> tuple[Surface, str]:
     """A closed surface, and what was done to have it; `step` [m]: how fine a wrap is."""
     if not len(surface.faces) or not np.isfinite(surface.points).all():
         raise PliantError("the surface cannot be filled: it has no faces, or coordinates that are not finite.")
-    if is_closed_solid(surface):
+    if _is_body(surface):
         return surface, ""
-    better = repair_surface(surface, Report("surface", ""))
-    if is_closed_solid(better):
+    better = _without_cracks(repair_surface(surface, Report("surface", "")), CRACK * step)
+    if _is_body(better):
         return better, ""
     whole, flakes = _without_flakes(better)
     left_out = f"{flakes} loose triangle{'s' if flakes > 1 else ''} left out" if flakes else ""
     lidded, lids, holes = with_lids(whole)
     if is_closed_solid(lidded) and lids <= LARGE * _area(whole):
         crowded = "; edges of three faces and more count as rims" if (Edges(whole.faces).count > 2).any() else ""
-        what = f"{holes} hole{'s' if holes > 1 else ''} closed with lids ({100.0 * lids / _area(whole):.2g} % of the surface{crowded})"
+        what = f"{holes} hole{'s' if holes > 1 else ''} closed with lids ({100.0 * lids / _area(whole):.3g} % of the surface{crowded})"
         return lidded, "; ".join(filter(None, [what if holes else "", left_out]))
+    if len(oriented(better.points, better.faces).moebius) > 0.5 * len(better.faces):
+        raise PliantError("the surface has no inside: it has only one side, as a Moebius strip has. Make it again as the border of a solid.")
     out = wrapped(WindingTree.of_triangles(better.points, better.faces), better.points, step, lambda x: nearest_on(better, x))
     if not is_closed_solid(out):
         raise PliantError("the surface has no inside: it is flat, or too thin for cells of this edge.")
-    samples = np.concatenate([better.points, better.points[better.faces].mean(axis=1)])
+    x = better.points[better.faces]
+    samples = np.concatenate([better.points, x.mean(axis=1)])
     out = drawn_to(out, np.unique(samples, axis=0), step, step)
+    out = without_crumbs(out, x.mean(axis=1), 0.5 * np.cross(x[:, 1] - x[:, 0], x[:, 2] - x[:, 0]), FAR * step)
     return out, "wrapped: what the open surface winds around is its inside"
+
+
+def _without_cracks(surface: Surface, width: float) -> Surface:
+    """A surface whose vertices on open edges are joined where they are nearer than `width` [m], if that leaves fewer open edges."""
+    edges = Edges(surface.faces)
+    rim = edges.ends[edges.count == 1]
+    if not len(rim):
+        return surface
+    length = np.linalg.norm(surface.points[rim[:, 0]] - surface.points[rim[:, 1]], axis=1)
+    reach = np.full(len(surface.points), np.inf)
+    np.minimum.at(reach, rim, SHORT * length[:, None])
+    names = np.unique(rim)
+    reach = np.minimum(reach[names], width)
+    pairs = cKDTree(surface.points[names]).query_pairs(float(reach.max()), output_type="ndarray")
+    apart = np.linalg.norm(surface.points[names[pairs[:, 0]]] - surface.points[names[pairs[:, 1]]], axis=1)
+    group = labels(len(names), pairs[apart <= reach[pairs].min(axis=1)])
+    count = np.bincount(group)
+    if count.max() == 1:
+        return surface
+    middle = np.stack([np.bincount(group, surface.points[names, k]) for k in range(3)], axis=1) / count[:, None]
+    points, to = surface.points.copy(), np.arange(len(surface.points))
+    to[names] = names[np.unique(group, return_index=True)[1]][group]
+    points[names] = middle[group]
+    found = repair_surface(Surface(points, to[surface.faces]), Report("surface", ""))
+    return found if (Edges(found.faces).count == 1).sum() < len(rim) else surface
 
 
 def _without_flakes(surface: Surface) -> tuple[Surface, int]:
@@ -74,9 +110,16 @@ def _without_flakes(surface: Surface) -> tuple[Surface, int]:
 
 def is_closed_solid(surface: Surface) -> bool:
     """Whether its faces agree, leave no hole and enclose a volume."""
-    if not len(surface.faces) or Edges(surface.faces).balance.any():
-        return False
-    return _volume(surface) > EMPTY * diagonal(surface.points) ** 3
+    return _is_closed(surface) and _volume(surface) > EMPTY * diagonal(surface.points) ** 3
+
+
+def _is_body(surface: Surface) -> bool:
+    """The same of what is closed without lids, and may be as thin as a film or a hair."""
+    return _is_closed(surface) and 2.0 * _volume(surface) > THIN * diagonal(surface.points) * _area(surface)
+
+
+def _is_closed(surface: Surface) -> bool:
+    return len(surface.faces) > 0 and not Edges(surface.faces).balance.any()
 
 
 def _volume(surface: Surface) -> float:
@@ -105,10 +148,8 @@ def with_lids(surface: Surface) -> tuple[Surface, float, int]:
     np.add.at(middle, loop, length[:, None] * surface.points[rim].mean(axis=1))
     middle /= np.maximum(weight, 1e-300)[:, None]
     fans = np.stack([rim[:, 1], rim[:, 0], len(surface.points) + loop], axis=1)
-    both = Surface(np.concatenate([surface.points, middle]), np.concatenate([faces, fans]))
-    if _volume(both) < 0.0:
-        both = Surface(both.points, both.faces[:, [0, 2, 1]])
-    return both, _area(Surface(both.points, fans)), count
+    points = np.concatenate([surface.points, middle])
+    return Surface(points, oriented(points, np.concatenate([faces, fans])).faces), _area(Surface(points, fans)), count
 
 
 # ---- wrapping
@@ -126,8 +167,7 @@ def wrapped(tree: WindingTree, points: Floats, step: float, onto: Callable[[Floa
     surface = _border(winding, low, step)
     if not len(surface.faces):
         raise PliantError(
-            "the surface has no inside: nowhere does it wind around a place more than half. It is a sheet, or lies in pieces; "
-            "a sheet is for model = \"springs\" with network = \"surface\"."
+            f"the surface has no inside: nowhere does it wind around a place more than half. It is a sheet, or lies in pieces; {SHEET}"
         )
     moved, away = onto(surface.points)
     near = away <= step
@@ -148,6 +188,32 @@ def drawn_to(surface: Surface, samples: Floats, width: float, reach: float) -> S
         weight = np.maximum(0.0, 1.0 - distance / width) ** 2
         total = np.maximum(weight.sum(axis=1), 0.25)[:, None]  # what is far from all of them stays
         surface = Surface(surface.points + np.einsum("pk,pki->pi", weight, off[which]) / total, surface.faces)
+    return surface
+
+
+def without_crumbs(surface: Surface, samples: Floats, vectors: Floats, far: float) -> Surface:
+    """A wrap without the parts that the samples nearest to them, with their area vectors [m^2], leave open, but for the largest.
+
+    Close to a single sample, or a loose triangle, the winding number exceeds one half on one side of it: a crumb about nothing. If many
+    samples are `far` [m] from all that is left, the input has no inside, and is refused.
+    """
+    part = labels(len(surface.points), np.concatenate([surface.faces[:, :2], surface.faces[:, 1:]]))[surface.faces[:, 0]]
+    count = int(part.max()) + 1
+    each = np.linalg.norm(vectors, axis=1)
+    if count > 1:
+        own = part[nearest_faces(surface, samples)[0]]
+        total = np.stack([np.bincount(own, vectors[:, k], minlength=count) for k in range(3)], axis=1)
+        area = np.bincount(own, each, minlength=count)
+        kept = (np.linalg.norm(total, axis=1) <= OPEN * area) & (area > 0.0)
+        kept[np.bincount(part).argmax()] = True
+        used, local = np.unique(surface.faces[kept[part]], return_inverse=True)
+        surface = Surface(surface.points[used], local.reshape(-1, 3))
+    lost = float(each @ (nearest_on(surface, samples)[1] > far) / each.sum())
+    if lost > LOST:
+        raise PliantError(
+            f"the surface has no inside: {100.0 * lost:.0f} % of it is not the border of what it winds around. It is a sheet, has only one "
+            f"side, or lies in pieces; {SHEET}"
+        )
     return surface
 
 

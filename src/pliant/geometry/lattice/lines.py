@@ -44,6 +44,13 @@ def crossings(points: Floats, faces: Ints, counts: Ints, axis: int) -> Crossings
     return Crossings(start, at, face, out)
 
 
+def backwards(found: Crossings) -> float:
+    """How much of the lines [samples] a closed surface winds around less than no times."""
+    line = np.repeat(np.arange(len(found.start) - 1), np.diff(found.start))
+    times = -np.cumsum(found.out)[:-1]  # of what is behind each crossing; the crossings of a line cancel
+    return float(np.diff(found.at)[(times < 0) & (np.diff(line) == 0)].sum())
+
+
 @kernel
 def _cross(points, faces, nu, nv, sign, fill, start, at, face, out):  # type: ignore[no-untyped-def]
     """Count the crossings of each line into start[line + 1], or write them from start[line] on."""

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from pliant.base import Bools, Floats, Ints
-from pliant.geometry.lattice.lines import Crossings, crossings
+from pliant.geometry.lattice.lines import Crossings, backwards, crossings
 from pliant.geometry.lattice.touching import Touching, edge_lists, in_cell, pair_of, touching
 from pliant.geometry.topology import Csr, listed
 from pliant.kernels import contiguous, inline, kernel, load
@@ -34,6 +34,7 @@ class Pieces(NamedTuple):
     moment: Floats  # (c, 5, 3) times its place in cells
     of_pair: Ints  # (p,) piece of each piece of surface; -1 if it was dropped
     total: Floats  # (11,) sums over all material: 1, x, y, z, xx, yy, zz, xy, yz, zx in cells; and what is wound around again
+    backwards: float  # what is wound around the other way [cells]
 
 
 def pieces(points: Floats, faces: Ints, counts: Ints) -> tuple[Pieces, Touching]:
@@ -86,7 +87,7 @@ def _noded(lines: list[Crossings], counts: Ints, touch: Touching, label: Ints, c
     np.add.at(out[1], of_piece[kept], moment[kept])
     out[2][of_piece[kept]] = place[kept]
     of_piece = _carried(of_piece, big, beside)
-    return Pieces(out[2], same.astype(np.int64), node_at, out[0], out[1], of_piece[label[samples:]], total / FINE**3)
+    return Pieces(out[2], same.astype(np.int64), node_at, out[0], out[1], of_piece[label[samples:]], total / FINE**3, backwards(lines[2]) / FINE**3)
 
 
 def _beside(lines: list[Crossings], counts: Ints, touch: Touching, label: Ints, small: Bools, samples: int) -> Csr:
