@@ -16,6 +16,7 @@ from pliant.detect.surfels import Exact, PointSurface, Posed
 from pliant.detect.surfels.make import from_mesh
 from pliant.geometry.shapes import make
 from pliant.geometry.subdivide import subdivided
+from pliant.geometry.units import rotation_matrix
 
 PLANE = Side(Exact("plane"))
 UNIT = 1.0 / math.pi  # compliance of E* = 1
@@ -173,7 +174,7 @@ def test_merged_nodes_at_one_place_share_their_force():
     b = Side(other, soft, translation=np.array([0, 0, 1.9]))
     found, one = resolve(Side(surface, soft), b, "merged"), resolve(Side(surface, soft), b)
     assert found.solved and found.sides[0] == pytest.approx(found.sides[1], rel=1e-6)
-    assert found.force == pytest.approx(one.force, rel=0.003)
+    assert found.force == pytest.approx(one.force, rel=0.006)  # 0.5 % less by what was added to the diagonal so that nodes share it
     # narrow responses feel how large a node is: taken for halves they lost 16 to 46 %; 6 % are left at any spacing, for merged nodes
     # lie where the surfaces meet, a tenth of R deep
     for b in (0.1, 0.2):
@@ -430,11 +431,15 @@ def test_a_rigid_punch_pushes_along_the_normal_of_the_plane(soft):
     assert not ball.sharp.any()  # six samples a radius are smooth
 
 
-def test_area_of_merged_nodes():
-    """Nodes of one side may carry the force of those of the other at their place: counted by force, 35 % of the area was lost."""
-    depth, give = 0.04, Boussinesq(UNIT)
-    surfaces = [PointSurface(x := fibonacci(n), x, np.full(n, 4 * np.pi / n)) for n in (20000, 9000)]
-    a, b = Side(surfaces[0], give, translation=np.array([0.0, 0.0, 2.0 - depth])), Side(surfaces[1], give)
-    found = resolve(a, b, "merged")
-    assert found.area == pytest.approx(math.pi * 0.5 * depth, rel=0.07)
-    assert float(np.sum(found.areas[found.contact])) < 0.75 * math.pi * 0.5 * depth
+@pytest.mark.parametrize(("counts", "depth"), [((20000, 20000), 0.04), ((20000, 9000), 0.04), ((6000, 20000), 0.08)])
+def test_area_of_merged_nodes(counts, depth):
+    """Nodes of one side may carry the force of those of the other at their place: counted by force up to 35 % of the area was lost. A mean
+    over turned samples, which are as good as a node at the rim."""
+    give, ratio, rng = Boussinesq(UNIT), [], np.random.default_rng(3)
+    surfaces = [PointSurface(x := fibonacci(n), x, np.full(n, 4 * np.pi / n)) for n in counts]
+    for _ in range(3):
+        turns = [rotation_matrix(rng.uniform(-180, 180, 3)) for _ in surfaces]
+        a = Side(surfaces[0], give, rotation=turns[0], translation=np.array([0.0, 0.0, 2.0 - depth]))
+        found = resolve(a, Side(surfaces[1], give, rotation=turns[1]), "merged")
+        ratio.append(found.area / (math.pi * 0.5 * depth))
+    assert np.mean(ratio) == pytest.approx(1.0, abs=0.03), ratio

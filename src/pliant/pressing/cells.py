@@ -308,9 +308,9 @@ def _may_touch(now: Solved) -> np.ndarray:
 
 def refined(pair: Pair, load: Load, origin: Floats, cell: float | None) -> list[Solved]:
     """The contact on finer and finer grids, until the peak holds; or with cells of a size [m] and twice that."""
-    rough, whole = found_on(pair, load, origin)
     if any(isinstance(r, Heights) for r in pair.reliefs):
-        return [solved(pair, rough.grid, load, rough)]
+        return _on_given(pair, load, pair.everything(origin, FIRST))
+    rough, whole = found_on(pair, load, origin)
     while True:
         low, high = rough.box()
         if np.any(low < -pair.span) or np.any(high > pair.span):
@@ -328,6 +328,17 @@ def refined(pair: Pair, load: Load, origin: Floats, cell: float | None) -> list[
         held = abs(levels[-1].peak - levels[-2].peak) <= HOLDS * levels[-1].peak
         if cell is not None or held or max(grid.shape) >= FINEST:
             return levels
+
+
+def _on_given(pair: Pair, load: Load, grid: Grid) -> list[Solved]:
+    """The contact on every other of the given cells and on all of them, each from that on fewer."""
+    grids = [grid, grid.every_other]
+    while min(grids[-1].shape) > FIRST:
+        grids.append(grids[-1].every_other)
+    levels: list[Solved] = []
+    for k, each in enumerate(reversed(grids)):
+        levels.append(solved(pair, each, load, levels[-1] if levels else None, lcp.NEARLY if k >= len(grids) - 2 else lcp.ROUGH))
+    return levels[-2:]
 
 
 def shifted(found: Solved, by: Floats) -> Solved:

@@ -146,8 +146,7 @@ def mean_normal(now: Solved) -> tuple[Floats, float]:
 def _errors(pair: Pair, load: Along, levels: list[Solved]) -> tuple[dict[str, float], bool]:
     """What the last grid is off: by its cells, from the grid before, and by the surface that was made of vertices or samples, from a
     rougher one. Both are independent."""
-    best, first = levels[-1], levels[0]
-    other = solved(pair, first.grid.finer(), load, first) if len(levels) == 1 else levels[-2]
+    best, other, first = levels[-1], levels[-2], levels[0]
     cells = {name: abs(other.numbers[name] / best.numbers[name] - 1.0) for name in best.numbers}
     holds = cells["peak"] <= 0.05
     cells["force"], cells["depth"] = cells["force"] / ORDER, cells["depth"] / ORDER
