@@ -20,6 +20,7 @@ from pliant.detect.surfels.exact import Exact
 from pliant.detect.surfels.surface import PointSurface
 from pliant.geometry.curved import Curved, lattice
 from pliant.kernels import contiguous, kernel
+from pliant.pressing.left_out import left_out
 
 FACING = 0.2  # least cosine between the direction and the normal of a surface that can touch
 MARCH = 80  # steps towards an exact shape, at most: near the direction of its normal ten are enough, a ray that grazes it never arrives
@@ -115,6 +116,11 @@ class Relief(Protocol):
         """The same from a poorer reconstruction, to tell how much it matters; None if there is nothing to reconstruct."""
         ...
 
+    @property
+    def foretold(self) -> Relief | None:
+        """The same with vertices where their neighbours expect them (left_out.py); None without vertices."""
+        ...
+
 
 def _own(pose: Pose, grid: Grid) -> tuple[Floats, Floats]:
     """(axes, origin) of a grid in the coordinates of a body."""
@@ -137,7 +143,7 @@ class ExactRelief:
 
     shape: Exact
 
-    rougher = None
+    rougher = foretold = None
 
     def heights(self, pose: Pose, grid: Grid, sign: int) -> Floats:
         axes, origin = _own(pose, grid)
@@ -181,6 +187,10 @@ class MeshRelief:
     @cached_property
     def rougher(self) -> Relief | None:
         return MeshRelief(replace(self.curved, blended=True))
+
+    @cached_property
+    def foretold(self) -> Relief | None:
+        return MeshRelief(left_out(self.curved))
 
     def heights(self, pose: Pose, grid: Grid, sign: int) -> Floats:
         return self._drawn(pose, grid, sign, None)[0]
@@ -242,6 +252,8 @@ class CloudRelief:
     """Of samples, by Newton steps along the direction to their moving least-squares surface."""
 
     surface: PointSurface
+
+    foretold = None
 
     @cached_property
     def rougher(self) -> Relief | None:
@@ -324,7 +336,7 @@ class Heights:
     rise: Floats  # (nx, ny) [m]
     cell: float  # [m]
 
-    rougher = None
+    rougher = foretold = None
 
     def __post_init__(self) -> None:
         values = np.asarray(self.rise, dtype=np.float64)
