@@ -13,10 +13,10 @@ from pliant.detect.surfels.exact import Exact
 from pliant.geometry.mesh import Surface
 from pliant.pressing.asked import Softness
 from pliant.pressing.objects import Thing
-from pliant.pressing.on_cells import OnCells
+from pliant.pressing.on_cells import FORETOLD, OnCells
 from pliant.pressing.relief import Heights, Pose
 
-UNKNOWN = 0.05  # error of the force or the depth by vertices that do not foretell each other from which it is told as not resolved
+UNKNOWN = 0.025  # error of the force or the depth by vertices that do not foretell each other from which it is told as not resolved
 ROUGH = 0.03  # error of the force or the depth that is told as a note
 
 
@@ -47,7 +47,7 @@ def cell_remarks(things: tuple[Thing, Thing], found: OnCells) -> list[str]:
     if found.known > UNKNOWN:
         notes.append(
             "not resolved: leaving out vertices where it touches changes the result by "
-            f"{min(200.0 * found.known, 1e3):.0f} %: details there are as small as triangles, and what lies between them is a guess"
+            f"{min(100.0 * found.known / FORETOLD, 1e3):.0f} %: details there are as small as triangles, and what lies between them is a guess"
         )
     worst = max(found.errors["force"], found.errors["depth"])
     wide = 2.0 * math.sqrt(best.area / math.pi)
