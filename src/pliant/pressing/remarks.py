@@ -41,13 +41,13 @@ def cell_remarks(things: tuple[Thing, Thing], found: OnCells) -> list[str]:
     if not found.holds:
         change = 100.0 * abs(found.levels[-1].peak / found.levels[-2].peak - 1.0) if len(found.levels) > 1 else 100.0 * found.errors["peak"]
         notes.append(
-            f"the peak is not resolved, it does not hold: it changed by {change:.0f} % when cells were halved to {1e3 * best.grid.cell:.2g} mm, as it does at "
-            "sharp edges, where it has no bound, and on rough surfaces"
+            f"the peak is not resolved, it does not hold: it changed by {change:.0f} % when cells were halved to "
+            f"{1e3 * best.grid.cell:.2g} mm, as it does at sharp edges, where it has no bound, and on rough surfaces"
         )
     if found.known > UNKNOWN:
         notes.append(
-            "not resolved: leaving out vertices where it touches changes the result by "
-            f"{min(100.0 * found.known / FORETOLD, 1e3):.0f} %: details there are as small as triangles, and what lies between them is a guess"
+            f"not resolved: leaving out vertices where it touches changes the result by {min(100.0 * found.known / FORETOLD, 1e3):.0f} %: "
+            "details there are as small as triangles, and what lies between them is a guess"
         )
     worst = max(found.errors["force"], found.errors["depth"])
     wide = 2.0 * math.sqrt(best.area / math.pi)

@@ -295,7 +295,7 @@ def kiss(desk: Desk) -> Measured:
     modes: dict[str, ContactResult] = {mode: resolve(one, crown, mode) for mode in MODES}
     spent = milliseconds(lambda: resolve(one, crown))
     shown = (("crowns", found, [0, 1]), ("noses", tip, [1, 2]))
-    _shaded(desk.path("Fig1.png"), [(f"pressure [kPa], {name}", x.deformed[:, k], 1e-3 * x.pressure) for name, x, k in shown])
+    _shaded(desk.path("Fig1.png"), [(f"pressure [kPa], {name}", x.deformed[:, k], 1e-3 * x.smooth_pressure) for name, x, k in shown])
     measured = {
         "opposite": float(np.max(np.abs(found.wrench_a() + found.wrench_b()))) / found.force,
         **{mode: 100 * (modes[mode].force / found.force - 1) for mode in MODES},
