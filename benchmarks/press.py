@@ -19,8 +19,9 @@ from rich.table import Table
 
 from pliant.contact.elastic import Boussinesq, Side, VolumePreserving, compliance, deformed, resolve
 from pliant.contact.elastic.coarse_to_fine import coarser, levels_of
-from pliant.detect.surfels import Exact
-from pliant.shop.reproduce.pauly import scan
+from pliant.detect.surfels import Exact, from_mesh
+from pliant.geometry.shapes import make
+from pliant.shop.reproduce.pauly.static import divided
 
 DOWN = np.array([0.0, 0.0, -1.0])
 
@@ -56,7 +57,7 @@ def row(table: Table, name: str, work: Callable[[], object], note: str) -> None:
 
 def foot(table: Table) -> None:
     """Volume preserving, on a plane; then every sample within 4 b displaced. The sole of this foot is flat: thousands of samples touch."""
-    surface = scan("foot", 55_000, edge=0.012)
+    surface = from_mesh(divided(make("foot", edge=0.012).surface(), 55_000))
     response = VolumePreserving(compliance(2e5, 0.49), 0.007)
     plane = Side(Exact("plane"))
     side = Side(surface, response, translation=np.array([0.0, 0.0, -float(surface.points[:, 2].min()) - 0.001]))
@@ -87,7 +88,7 @@ def foot(table: Table) -> None:
 
 def head(table: Table) -> None:
     """Two heads nose to nose, and one on a plane: level by level, and from coarse to fine."""
-    surface = scan("bust", 50_000)
+    surface = from_mesh(divided(make("bust").surface(), 50_000))
     response = Boussinesq(compliance(1e6, 0.3))
     front = float(surface.points[:, 0].max())
     about = np.diag([-1.0, -1.0, 1.0])

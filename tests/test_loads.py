@@ -152,3 +152,11 @@ def test_widths_of_values_are_checked():
         one(loads=[dict(kind="pressure", value=(1, 0, 0))])
     with pytest.raises(PliantError, match="a force needs three numbers"):
         one(loads=[dict(value=2.0)])
+
+
+def test_a_load_that_grows_does_the_work_that_a_rigid_body_moves_with():
+    """Booked as force times way it missed dt/2 v dF, which counted as energy from nowhere when the body came to rest."""
+    ramp = dict(times=[0.0, 0.1, 1.0], values=[(0, 0, 0), (30, 0, -10), (30, 0, -10)])
+    sim = one(dt=0.01, loads=[dict(value=ramp), dict(kind="torque", value=(0.02, 0, 0.01))], **MODELS["rigid"]).simulate().run(until=0.15)
+    books = sim.books()
+    assert books.loads == pytest.approx(books.kinetic, rel=1e-3) and books.kinetic > 0.1  # the rest is that of turning axes

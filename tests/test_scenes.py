@@ -44,7 +44,7 @@ SMALL = {
     "foot-on-ground": dict(spacing=0.006, duration=0.3),
     "ball-joint": dict(dt=0.004),
     "head-in-room": dict(spacing=0.04, walls="hard", duration=0.4),
-    "bust-kiss": dict(spacing=0.006, duration=0.06),
+    "bust-kiss": dict(spacing=0.006, speed=0.5, youngs_modulus=2e5, duration=0.06),
     "cradle": dict(balls=2, dt=0.02),
     "flattened-head": dict(edge=0.02, press=0.03, dt=0.001, duration=0.5),
     "pile": dict(busts=1, edge=0.026, spacing=0.035, duration=0.05),

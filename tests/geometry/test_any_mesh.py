@@ -16,7 +16,7 @@ from pliant.geometry.mass import mass_of_surface
 from pliant.geometry.mesh import Surface
 from pliant.geometry.shape import Shape
 from pliant.geometry.shapes import make, resolve
-from pliant.geometry.topology import labels
+from pliant.geometry.components import labels
 
 from .broken_meshes import FILES, Broken, made
 

@@ -74,11 +74,17 @@ class Pair:
 
     def rougher(self) -> Pair | None:
         """With the poorer reconstruction of both surfaces."""
-        poorer = [relief.rougher for relief in self.reliefs]
-        if poorer[0] is None and poorer[1] is None:
+        return self._with(*(relief.rougher for relief in self.reliefs))
+
+    def foretold(self) -> Pair | None:
+        """With the vertices of both where their neighbours expect them."""
+        return self._with(*(relief.foretold for relief in self.reliefs))
+
+    def _with(self, one: Relief | None, two: Relief | None) -> Pair | None:
+        """With other surfaces; None if there are none."""
+        if one is None and two is None:
             return None
-        one, two = (r if p is None else p for r, p in zip(self.reliefs, poorer, strict=True))
-        return replace(self, reliefs=(one, two))
+        return replace(self, reliefs=(one or self.reliefs[0], two or self.reliefs[1]))
 
     def heights(self, grid: Grid) -> tuple[Floats, Floats]:
         """(nx, ny) [m] of A and of B along the normal; NaN where they have no surface."""
@@ -306,11 +312,9 @@ def _may_touch(now: Solved) -> np.ndarray:
     return np.isfinite(now.gap) & (gap - 0.5 * np.minimum(drop, 1e299) < 0.0)
 
 
-def refined(pair: Pair, load: Load, origin: Floats, cell: float | None) -> list[Solved]:
-    """The contact on finer and finer grids, until the peak holds; or with cells of a size [m] and twice that."""
+def first_level(pair: Pair, load: Load, origin: Floats, cell: float | None) -> Solved:
+    """The contact on the first grid that counts: over it, and hardly wider."""
     rough, whole = found_on(pair, load, origin)
-    if any(isinstance(r, Heights) for r in pair.reliefs):
-        return [solved(pair, rough.grid, load, rough)]
     while True:
         low, high = rough.box()
         if np.any(low < -pair.span) or np.any(high > pair.span):
@@ -319,15 +323,32 @@ def refined(pair: Pair, load: Load, origin: Floats, cell: float | None) -> list[
         grid = over_box(rough.grid, low, high, START if cell is None else max(int(math.ceil(float(np.max(high - low)) / (2.0 * cell))), 4))
         one = solved(pair, grid, load, rough)
         if not one.at_rim(whole):
-            break
+            return one
         rough = one
-    levels = [one]
+
+
+def refined(pair: Pair, load: Load, origin: Floats, cell: float | None) -> list[Solved]:
+    """The contact on finer and finer grids, until the peak holds; or with cells of a size [m] and twice that."""
+    if any(isinstance(r, Heights) for r in pair.reliefs):
+        return _on_given(pair, load, pair.everything(origin, FIRST))
+    levels = [first_level(pair, load, origin, cell)]
     while True:
         grid = levels[-1].grid.finer()
         levels.append(solved(pair, grid, load, levels[-1]))
         held = abs(levels[-1].peak - levels[-2].peak) <= HOLDS * levels[-1].peak
         if cell is not None or held or max(grid.shape) >= FINEST:
             return levels
+
+
+def _on_given(pair: Pair, load: Load, grid: Grid) -> list[Solved]:
+    """The contact on every other of the given cells and on all of them, each from that on fewer."""
+    grids = [grid, grid.every_other]
+    while min(grids[-1].shape) > FIRST:
+        grids.append(grids[-1].every_other)
+    levels: list[Solved] = []
+    for k, each in enumerate(reversed(grids)):
+        levels.append(solved(pair, each, load, levels[-1] if levels else None, lcp.NEARLY if k >= len(grids) - 2 else lcp.ROUGH))
+    return levels[-2:]
 
 
 def shifted(found: Solved, by: Floats) -> Solved:

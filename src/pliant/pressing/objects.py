@@ -28,6 +28,7 @@ from pliant.geometry.shapes import SHAPES, make
 from pliant.geometry.subdivide import subdivided
 from pliant.geometry.units import UNITS, units_asked
 from pliant.pressing import quantities
+from pliant.pressing.between_points import between_points
 from pliant.pressing.relief import CloudRelief, ExactRelief, Heights, MeshRelief, Relief
 
 TABLES = (".csv", ".txt", ".npy")  # files that may hold heights
@@ -69,7 +70,7 @@ class Thing:
 
     @cached_property
     def _sampled(self) -> tuple[PointSurface | None, Ints]:
-        """Samples, and the triangles between them if they are known."""
+        """Samples, and the triangles between them if they are those of a mesh."""
         if isinstance(self.form, PointSurface):
             return self.form, NO_FACES
         if isinstance(self.form, Heights):
@@ -98,10 +99,10 @@ class Thing:
         """None for an exact shape without a mesh."""
         return self._sampled[0]
 
-    @property
+    @cached_property
     def faces(self) -> Ints:
-        """(m, 3) triangles between samples; none for point clouds."""
-        return self._sampled[1]
+        """(m, 3) triangles between samples."""
+        return between_points(self.form) if isinstance(self.form, PointSurface) else self._sampled[1]
 
     @cached_property
     def side(self) -> Side:

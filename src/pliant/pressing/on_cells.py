@@ -22,7 +22,7 @@ from pliant.contact.elastic.side import Side
 from pliant.detect.surfels.exact import Exact
 from pliant.geometry.units import rotation_matrix
 from pliant.pressing.asked import Load, Softness
-from pliant.pressing.cells import FIRST, Pair, Solved, Unsuited, Wide, between, found_on, over_box, refined, softer, solved
+from pliant.pressing.cells import FIRST, Pair, Solved, Unsuited, Wide, between, first_level, found_on, over_box, refined, softer, solved
 from pliant.pressing.cells import Load as Along
 from pliant.pressing.objects import Thing
 from pliant.pressing.relief import Heights, Pose
@@ -36,6 +36,7 @@ SETTLES = 60  # turns until a free object rests, at most
 MOST = 0.05  # [rad] that it turns at once
 STILL = 1e-3  # of the depth: what the last turn still moved
 AS_GOOD = 0.5  # error of the surface over its difference to the rougher one: that is two to four times as far off (tests)
+FORETOLD = 0.25  # error over the change by leaving vertices out: half on rough surfaces, a tenth on smooth ones
 COARSE = {"force": 0.25, "depth": 0.17, "area": 0.5, "peak": 1.0}  # errors over that guess: F ~ R^0.5, A ~ R, and peaks at kinks
 BLUR = 0.25  # edges of triangles, or radii of the contact, over which a peak is blurred to see whether it is at a kink
 MANY = 4.0  # edges over the radius of the contact from which triangles do not average
@@ -51,6 +52,7 @@ class OnCells:
     levels: tuple[Solved, ...]  # coarse to fine
     errors: dict[str, float]  # relative, of force, depth, area and peak
     holds: bool  # the peak changes little from the last grid to the one before
+    known: float  # error of force or depth that is made of how well vertices foretell each other
     steep: float  # rms slope of contact normals against their mean
 
     @property
@@ -116,7 +118,7 @@ def on_cells(pair: Pair, load: Load, touch: Floats, spacing: float | None, fixed
         raise Unsuited(f"The contact problem was not solved on cells: {best.status}. Try a smaller depth, or nodes = 'samples'.")
     if not best.contact.any():
         raise Unsuited("Nothing touches at this depth.")
-    return OnCells(tuple(levels), *_errors(pair, asked, levels), mean_normal(best)[1])
+    return OnCells(tuple(levels), *_errors(pair, asked, levels, touch), mean_normal(best)[1])
 
 
 def snapped(normal: Floats, direction: Floats) -> Floats:
@@ -143,11 +145,10 @@ def mean_normal(now: Solved) -> tuple[Floats, float]:
     return n / np.linalg.norm(n), spread
 
 
-def _errors(pair: Pair, load: Along, levels: list[Solved]) -> tuple[dict[str, float], bool]:
+def _errors(pair: Pair, load: Along, levels: list[Solved], touch: Floats) -> tuple[dict[str, float], bool, float]:
     """What the last grid is off: by its cells, from the grid before, and by the surface that was made of vertices or samples, from a
-    rougher one. Both are independent."""
-    best, first = levels[-1], levels[0]
-    other = solved(pair, first.grid.finer(), load, first) if len(levels) == 1 else levels[-2]
+    rougher one and from one with vertices where their neighbours expect them. Both are independent."""
+    best, other, first = levels[-1], levels[-2], levels[0]
     cells = {name: abs(other.numbers[name] / best.numbers[name] - 1.0) for name in best.numbers}
     holds = cells["peak"] <= 0.05
     cells["force"], cells["depth"] = cells["force"] / ORDER, cells["depth"] / ORDER
@@ -159,8 +160,24 @@ def _errors(pair: Pair, load: Along, levels: list[Solved]) -> tuple[dict[str, fl
         guess = _guess(first)
         made = {name: max(made[name], COARSE[name] * guess) for name in cells}
         made["peak"] = max(made["peak"], AS_GOOD * _kinked(best))
+    expected = {name: FORETOLD * change for name, change in _foretold(pair, load, first, touch).items()}
+    made = {name: max(made[name], expected.get(name, 0.0)) for name in cells}
     errors = {name: max(math.hypot(cells[name], made[name]), LEAST[name]) for name in cells}
-    return errors | {"force" if load.depth is None else "depth": 0.0}, holds  # that was given
+    known = max(expected.get("force", 0.0), expected.get("depth", 0.0))
+    return errors | {"force" if load.depth is None else "depth": 0.0}, holds, known  # that was given
+
+
+def _foretold(pair: Pair, load: Along, first: Solved, touch: Floats) -> dict[str, float]:
+    """How much numbers change with vertices where their neighbours expect them, and the contact where it then is; nothing without them."""
+    other = pair.foretold()
+    if other is None:
+        return {}
+    try:
+        found = first_level(other, load, touch, None)
+    except Unsuited:
+        return {name: math.inf for name in first.numbers}
+    change = {name: abs(found.numbers[name] / first.numbers[name] - 1.0) for name in first.numbers}
+    return change | {"area": min(change["area"], max(change["force"], change["depth"]))}  # an area that grows elsewhere carries little
 
 
 def _guess(found: Solved) -> float:

@@ -17,6 +17,7 @@ from pliant.contact.elastic.resting_pose import across
 from pliant.contact.elastic.side import Side
 from pliant.detect.surfels.exact import Exact
 from pliant.detect.surfels.make import from_mesh
+from pliant.detect.surfels.surface import PointSurface
 from pliant.disk import write_text
 from pliant.geometry.mesh import Surface
 from pliant.geometry.near import kd_tree
@@ -86,10 +87,10 @@ def _drawn(found: Pressed, which: int) -> tuple[Floats, Ints, Floats, Floats]:
     thing, side, result = found.things[which], (found.a, found.b)[which], found.result
     assert side.nodes is not None
     sampled, faces = side.nodes, thing.faces
-    if len(faces) and found.cells is not None and isinstance(thing.form, Surface | Exact):
+    if len(faces) and found.cells is not None and isinstance(thing.form, Surface | Exact | PointSurface):
         mesh = thing.mesh if isinstance(thing.form, Exact) else thing.form
         assert mesh is not None
-        fine = thing.finer(mesh, None)
+        fine = Surface(mesh.points, faces) if isinstance(mesh, PointSurface) else thing.finer(mesh, None)
         x, touch = side.world(fine.points[fine.faces]), result.deformed[result.contact]
         room = 0.2 * float(np.max(np.ptp(touch, axis=0))) + np.linalg.norm(np.ptp(x, axis=1), axis=1)
         outside = np.maximum(touch.min(axis=0) - x.max(axis=1), x.min(axis=1) - touch.max(axis=0))
@@ -97,7 +98,12 @@ def _drawn(found: Pressed, which: int) -> tuple[Floats, Ints, Floats, Floats]:
         if near.any():
             step = LONGEST * max(SHOWN * math.sqrt(float(result.areas[0])), float(np.max(np.ptp(touch, axis=0))) / MOST)
             cut = subdivided(Surface(fine.points, fine.faces[near]), step).surface
-            moved = thing.form.project(cut.points).points if isinstance(thing.form, Exact) else cut.points
+            moved = cut.points
+            if isinstance(thing.form, PointSurface):  # those between samples; what has no foot stays
+                foot = thing.form.project(between := cut.points[len(fine.points) :])
+                moved = np.concatenate([fine.points, np.where(foot.valid[:, None], foot.points, between)])
+            elif isinstance(thing.form, Exact):
+                moved = thing.form.project(cut.points).points
             sampled = from_mesh(Surface(moved, np.concatenate([fine.faces[~near], cut.faces])), name=thing.name)
             faces = between_samples(Surface(moved, np.concatenate([fine.faces[~near], cut.faces])), sampled)
     return side.world(sampled.points), faces, sampled.normals @ side.rotation.T, sampled.areas

@@ -20,6 +20,7 @@ from pliant.detect.surfels.surface import PointSurface
 from pliant.geometry.curved import Curved, lattice
 from pliant.geometry.near import kd_tree
 from pliant.kernels import contiguous, kernel
+from pliant.pressing.left_out import left_out
 
 FACING = 0.2  # least cosine between the direction and the normal of a surface that can touch
 MARCH = 80  # steps towards an exact shape, at most: near the direction of its normal ten are enough, a ray that grazes it never arrives
@@ -57,6 +58,12 @@ class Grid:
     def finer(self, times: int = 2) -> Grid:
         """Each cell cut into times²."""
         return replace(self, cell=self.cell / times, shape=(times * self.shape[0], times * self.shape[1]))
+
+    @property
+    def every_other(self) -> Grid:
+        """Cells twice as wide around every other centre."""
+        nx, ny = self.shape
+        return replace(self, corner=self.corner - 0.5 * self.cell, cell=2.0 * self.cell, shape=((nx + 1) // 2, (ny + 1) // 2))
 
     def points(self, height: Floats) -> Floats:
         """(nx, ny, 3) [m] of the world at heights above the cells."""
@@ -109,6 +116,11 @@ class Relief(Protocol):
         """The same from a poorer reconstruction, to tell how much it matters; None if there is nothing to reconstruct."""
         ...
 
+    @property
+    def foretold(self) -> Relief | None:
+        """The same with vertices where their neighbours expect them (left_out.py); None without vertices."""
+        ...
+
 
 def _own(pose: Pose, grid: Grid) -> tuple[Floats, Floats]:
     """(axes, origin) of a grid in the coordinates of a body."""
@@ -131,7 +143,7 @@ class ExactRelief:
 
     shape: Exact
 
-    rougher = None
+    rougher = foretold = None
 
     def heights(self, pose: Pose, grid: Grid, sign: int) -> Floats:
         axes, origin = _own(pose, grid)
@@ -175,6 +187,10 @@ class MeshRelief:
     @cached_property
     def rougher(self) -> Relief | None:
         return MeshRelief(replace(self.curved, blended=True))
+
+    @cached_property
+    def foretold(self) -> Relief | None:
+        return MeshRelief(left_out(self.curved))
 
     def heights(self, pose: Pose, grid: Grid, sign: int) -> Floats:
         return self._drawn(pose, grid, sign, None)[0]
@@ -236,6 +252,8 @@ class CloudRelief:
     """Of samples, by Newton steps along the direction to their moving least-squares surface."""
 
     surface: PointSurface
+
+    foretold = None
 
     @cached_property
     def rougher(self) -> Relief | None:
@@ -318,7 +336,7 @@ class Heights:
     rise: Floats  # (nx, ny) [m]
     cell: float  # [m]
 
-    rougher = None
+    rougher = foretold = None
 
     def __post_init__(self) -> None:
         values = np.asarray(self.rise, dtype=np.float64)

@@ -13,9 +13,10 @@ from pliant.detect.surfels.exact import Exact
 from pliant.geometry.mesh import Surface
 from pliant.pressing.asked import Softness
 from pliant.pressing.objects import Thing
-from pliant.pressing.on_cells import OnCells
+from pliant.pressing.on_cells import FORETOLD, OnCells
 from pliant.pressing.relief import Heights, Pose
 
+UNKNOWN = 0.025  # error of the force or the depth by vertices that do not foretell each other from which it is told as not resolved
 ROUGH = 0.03  # error of the force or the depth that is told as a note
 
 
@@ -40,8 +41,13 @@ def cell_remarks(things: tuple[Thing, Thing], found: OnCells) -> list[str]:
     if not found.holds:
         change = 100.0 * abs(found.levels[-1].peak / found.levels[-2].peak - 1.0) if len(found.levels) > 1 else 100.0 * found.errors["peak"]
         notes.append(
-            f"the peak does not hold: it changed by {change:.0f} % when cells were halved to {1e3 * best.grid.cell:.2g} mm, as it does at "
-            "sharp edges, where it has no bound, and on rough surfaces"
+            f"the peak is not resolved, it does not hold: it changed by {change:.0f} % when cells were halved to "
+            f"{1e3 * best.grid.cell:.2g} mm, as it does at sharp edges, where it has no bound, and on rough surfaces"
+        )
+    if found.known > UNKNOWN:
+        notes.append(
+            f"not resolved: leaving out vertices where it touches changes the result by {min(100.0 * found.known / FORETOLD, 1e3):.0f} %: "
+            "details there are as small as triangles, and what lies between them is a guess"
         )
     worst = max(found.errors["force"], found.errors["depth"])
     wide = 2.0 * math.sqrt(best.area / math.pi)

@@ -373,7 +373,7 @@ class Motion:
 
         Summed over everything that acts this is the change of kinetic energy; at rest it is nothing.
         """
-        state, (velocity, omega) = self._world.state, self._mean_velocity_of_frames()
+        state, (velocity, omega) = self._world.state, self.mean_velocity_of_frames()
         out = dict.fromkeys(self.pushed, 0.0)
         for account, pushes in self.pushed.items():
             for node, impulse, on_frames, turning in pushes:
@@ -383,12 +383,12 @@ class Motion:
 
     def work_on_driven(self) -> float:
         """The part of that work that prescribed frames took [J]."""
-        velocity, omega = self._mean_velocity_of_frames()
+        velocity, omega = self.mean_velocity_of_frames()
         driven = self._world.model.drives.frame
         pushes = [push for account in self.pushed.values() for push in account]
         return float(sum(np.sum((f * velocity)[driven]) + np.sum((turning * omega)[driven]) for _, _, f, turning in pushes))
 
-    def _mean_velocity_of_frames(self) -> tuple[Floats, Floats]:
+    def mean_velocity_of_frames(self) -> tuple[Floats, Floats]:
         """Of both ends of the step: centre [m/s] and turning [rad/s], (f, 3) each."""
         state = self._world.state
         omega = self._world.angular_velocities(state.rotation, state.spin) + self.angular_velocity()

@@ -268,15 +268,18 @@ class World:
             self.implicit = ImplicitEuler(self.model, self.solver)
 
     def _work_of_loads(self, motion: Motion) -> float:
-        """Work of the scene's loads over the step [J], with the forces they had at its start."""
+        """Work of the scene's loads over the step [J], with the forces they had at its start.
+
+        On frames with the mean of their speeds before and after it, as the pushes that stop them are booked: of a load that grew while a
+        body came to rest, force times way would miss dt/2 v dF.
+        """
         state = self.state
         if len(self.model.loads.tables.start) == 1:
             return 0.0
         on_nodes, on_frames, torque = np.zeros_like(state.x), np.zeros_like(state.position), np.zeros_like(state.position)
         add_loads(self, state.x, state.position, state.rotation, state.time, on_nodes, on_frames, torque)
-        turned = 0.5 * motion.dt * (self.angular_velocities(state.rotation, state.spin) + motion.angular_velocity())
-        moved = np.sum(on_nodes * (motion.x - state.x)) + np.sum(on_frames * (motion.position - state.position))
-        return float(moved + np.sum(torque * turned))
+        velocity, omega = motion.mean_velocity_of_frames()
+        return float(np.sum(on_nodes * (motion.x - state.x)) + motion.dt * (np.sum(on_frames * velocity) + np.sum(torque * omega)))
 
     def _reactions(self, motion: Motion) -> Floats:
         """Forces that hold fixed and prescribed nodes: what their acceleration needs beyond what acts on them [N]."""

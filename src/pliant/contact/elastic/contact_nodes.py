@@ -23,6 +23,7 @@ from pliant.contact.elastic.coarse_to_fine import NEAR, Members
 from pliant.contact.elastic.contact_matrix import operator
 from pliant.contact.elastic.gaussian_blobs import blobs, displacement
 from pliant.contact.elastic.operators import Operator
+from pliant.contact.elastic.pressure import pressure
 from pliant.contact.elastic.response import Response, Sum
 from pliant.contact.elastic.side import Side
 from pliant.detect.surfels.active import Active, active_against_exact, active_samples
@@ -35,7 +36,7 @@ FACING = 0.2  # least cosine between normals of surfaces that face each other
 DEEPEST = 0.3  # of the smaller object: how deep in the other and how far above it samples are looked for
 MARGIN = 0.5  # of the depth: samples outside that take part at once, where a push can lift the surface
 AT_END = 0.8  # of how far was looked: what is found beyond tells to look twice as far
-RIDGE = 5e-3  # of the diagonal, where nodes of both sides may lie at one place: they then share the force equally
+RIDGE = 0.06  # of the diagonal, where nodes of both sides lie among each other: they then share the force
 AROUND = 9  # neighbours of a node, and itself
 SPIKE = 0.5  # displacement times curvature above which a part is too thin to be trusted
 NODE_ARRAYS = ("owner", "sample", "points", "normals", "areas", "gap", "facing", "start")
@@ -235,6 +236,7 @@ class Problem:
     areas: Floats  # half of the samples' areas where nodes of both sides take part
     blobs: Floats
     K: Operator
+    ridge: float = 0.0  # part of the diagonal of K that was added to it
 
     @classmethod
     def of(cls, sides: Pair, nodes: Nodes, response: Response, parts: int) -> Problem:
@@ -249,10 +251,17 @@ class Problem:
         near, ridge = _neighbours(sides, nodes), RIDGE if parts == 2 else 0.0
         if all(side.parts is None for side in sides):
             K = operator(at, outward, nodes.areas, response, near=near, ridge=ridge)
-            return cls(sides, nodes, areas, blobs(at, nodes.areas), K)
+            return cls(sides, nodes, areas, blobs(at, nodes.areas), K, ridge)
         members = [Members.of(sides[i], nodes.sample[owner == i], (at - nodes.points)[owner == i], parts) for i in np.unique(owner)]
         both = members[0] if len(members) == 1 else Members.joined(*members)
-        return cls(sides, nodes, areas, both.blobs, operator(at, outward, nodes.areas, response, both, near, ridge))
+        return cls(sides, nodes, areas, both.blobs, operator(at, outward, nodes.areas, response, both, near, ridge), ridge)
+
+    def added(self, force: Floats) -> Floats:
+        """(n,) [m] what the ridge adds to the displacement by forces that are shared: it is to hold back only what differs from them."""
+        if self.ridge == 0.0:
+            return np.zeros_like(force)
+        shared = self.areas * pressure(np.ascontiguousarray(self.blobs[:3].T), self.areas, force)
+        return self.ridge / (1.0 + self.ridge) * self.K.diagonal * shared
 
     def met(self, force: Floats, u: Floats, facing: Floats) -> tuple[Floats, Floats, Floats, Floats]:
         """(contact normals, moved nodes, u_A, u_B)."""

@@ -90,14 +90,18 @@ class LoadProblem:
     tolerance: float
 
     def first(self) -> Floats:
-        """A motion in the sense of the load that brings half of the nodes into contact, or half as many as are solved exactly."""
+        """A motion in the sense of the load that brings half of the nodes into contact, or half as many as are solved exactly, and goes on
+        as far as a node gives way under its part of the load: all nodes of a flat face touch at once, and only what overlaps carries."""
         way = self.load / np.maximum(np.sum(self.rows**2, axis=0), 1e-300)
         closing = _gaps(self.rows, way)
         ahead = closing > 0.5 * np.max(closing)
-        return np.quantile(self.gap[ahead] / closing[ahead], 0.5 * min(1.0, lcp.ACTIVE_SET / len(self.gap))) * way
+        touch = np.quantile(self.gap[ahead] / closing[ahead], 0.5 * min(1.0, lcp.ACTIVE_SET / len(self.gap)))
+        return (touch + np.median(self.K.diagonal[ahead])) * way
 
     def miss(self, force: Floats) -> float:
         """Largest error of the load, each as a part of what all forces could do."""
+        if not np.any(force > 0.0):
+            return np.inf
         most = np.max(np.abs(self.rows), axis=0) * np.sum(force)
         return float(np.max(np.abs(_carried(self.rows, force) - self.load) / np.maximum(most, 1e-300)))
 

@@ -13,7 +13,7 @@ from pliant.base import Floats, Ints
 from pliant.contact.elastic import lcp
 from pliant.contact.elastic.contact_stiffness import contact_stiffness
 from pliant.contact.elastic.operators import Operator
-from pliant.contact.elastic.pressure import pressure
+from pliant.contact.elastic.pressure import covered, pressure
 
 FEW = 40  # nodes in contact, about 3.6 a radius: below, forces are 5 to 20 % off
 
@@ -77,14 +77,13 @@ class ContactResult:
     @cached_property
     def smooth_pressure(self) -> Floats:
         """(n,) [Pa] blurred by a spacing; for maps and peaks of uneven samples."""
-        return pressure(self.points, self.areas, self.P) if len(self.P) else self.P
+        return pressure(self.deformed, self.areas, self.P) if len(self.P) else self.P
 
     @property
     def area(self) -> float:
-        """[m^2] of the nodes in contact; of merged nodes those among them, because others at their place may carry their force."""
+        """[m^2] of the nodes in contact; of merged nodes what their blobs cover, because others at their place may carry their force."""
         if self.mode == "merged" and self.contact.any():
-            carrying = pressure(self.points, self.areas, self.areas * self.contact)  # part of the area around each node that carries
-            return float(np.sum(self.areas[carrying > 0.5 * np.median(carrying[self.contact])]))  # at the rim half as much does
+            return float(np.sum(self.areas * covered(self.deformed, self.areas, self.contact)))
         return float(np.sum(self.areas[self.contact]))
 
     @property

@@ -226,14 +226,15 @@ def settled(problem: Problem, found: lcp.Solution, task: Task, grown: int, itera
     nodes, q, facing, rounds = problem.nodes, problem.nodes.gap, problem.nodes.facing, 1
     of_a = nodes.owner == 0
     while True:
-        u = found.s - q
+        raised = found.s - q
+        u = raised - problem.added(found.P)
         n, y, u_a, u_b = problem.met(found.P, u, facing)
         distance, normals, valid = problem.feet(y)
         s = np.where(valid, distance / slant(n, normals) + np.where(of_a, u_b, u_a), found.s)
         left = float(max(-np.min(s, initial=0.0), np.max(np.abs(s[found.contact]), initial=0.0))) / depth
         if left <= task.tolerance or rounds >= task.rounds:
             break
-        q, facing, rounds = s - u, np.where(valid[:, None], normals, facing), rounds + 1
+        q, facing, rounds = s - raised, np.where(valid[:, None], normals, facing), rounds + 1
         found = exactly(problem.K, q, found.P)
         iterations += found.iterations
     total = (np.sum(found.P[of_a]), np.sum(found.P[~of_a])) if task.mode == "merged" else (found.P.sum(),) * 2

@@ -51,8 +51,9 @@ class Pair(NamedTuple):
     period: float  # [s] time scale of their contact
     account: Account | None  # None: they touched from the beginning
     still: float = 0.0  # for how many of these times nothing has moved
-    force: float = 0.0  # [N] of the last step
-    told: bool = False  # that few nodes touch
+    force: float = 0.0  # [N] greatest so far
+    few: bool = False  # nodes touched then
+    told: bool = False  # that they did
 
 
 @dataclass(frozen=True)
@@ -143,6 +144,7 @@ def _pairs(touches: list[Touch], pairs: dict[int, Pair]) -> Memory:
         "energy": np.array(accounts).reshape(-1, 2),
         "still": np.array([pairs[p].still for p in pair]),
         "force": np.array([pairs[p].force for p in pair]),
+        "few": np.array([pairs[p].few for p in pair], np.int64),
         "told": np.array([pairs[p].told for p in pair], np.int64),
     }
 
@@ -152,17 +154,20 @@ def _recalled(memory: Memory) -> dict[int, Pair]:
     if "pair" not in memory:
         return {}
     none = np.zeros(len(memory["pair"]))  # of a checkpoint that does not have it yet
-    columns = (memory.get(name, none).tolist() for name in ("pair", "period", "energy", "still", "force", "told"))
+    columns = (memory.get(name, none).tolist() for name in ("pair", "period", "energy", "still", "force", "few", "told"))
     return {pair: Pair(period, Account(*energy), *more) for pair, period, energy, *more in zip(*columns, strict=True)}
 
 
-def _scant(touch: Touch, before: Pair) -> bool:
-    """Whether few nodes touch although the force has stopped to grow: at first touch they always are few."""
-    return touch.result.force <= before.force and int(touch.result.contact.sum()) < FEW
+def _scant(touch: Touch, pair: Pair) -> bool:
+    """Whether few nodes touched under the greatest force, once that is over: at first touch, and when bodies part, they always are few."""
+    return pair.few and (touch.result.force < 0.5 * pair.force or pair.still >= 1.0)
 
 
 def _watched(touch: Touch, before: Pair) -> Pair:
-    return before._replace(force=touch.result.force, told=before.told or _scant(touch, before))
+    told, force = before.told or _scant(touch, before), touch.result.force
+    if force <= before.force:
+        return before._replace(told=told)
+    return before._replace(force=force, few=int(touch.result.contact.sum()) < FEW, told=told)
 
 
 def _warnings(motion: Motion, touches: list[Touch], pairs: dict[int, Pair]) -> list[str]:

@@ -74,7 +74,7 @@ def _without_cracks(surface: Surface, width: float) -> Surface:
     np.minimum.at(reach, rim, SHORT * length[:, None])
     names = np.unique(rim)
     reach = np.minimum(reach[names], width)
-    pairs = cKDTree(surface.points[names]).query_pairs(float(reach.max()), output_type="ndarray")
+    pairs = kd_tree(surface.points[names]).query_pairs(float(reach.max()), output_type="ndarray")
     apart = np.linalg.norm(surface.points[names[pairs[:, 0]]] - surface.points[names[pairs[:, 1]]], axis=1)
     group = labels(len(names), pairs[apart <= reach[pairs].min(axis=1)])
     count = np.bincount(group)

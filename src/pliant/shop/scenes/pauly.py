@@ -229,7 +229,7 @@ def expect_ball_joint(sim: Simulation) -> list[str]:
 
 def head_in_room(
     height: float = 0.6, scan: str = "", unit: str = "m", up: str = "z", youngs_modulus: float = 1e6, damping: float = 1e-3,
-    walls: str = "soft", spacing: float = 0.025, dt: float = 0.001, duration: float = 1.2,
+    walls: str = "soft", spacing: float = 0.011, dt: float = 0.001, duration: float = 1.2,
 ) -> Scene:  # fmt: skip
     """A head is thrown into a room with wavy walls that give way, and bounces (Pauly, Pai, Guibas 2004, Fig. 11).
 
@@ -259,8 +259,8 @@ def expect_head_in_room(sim: Simulation) -> list[str]:
 
 
 def bust_kiss(
-    speed: float = 0.5, height: float = 0.3, scan: str = "", other: str = "", unit: str = "m", up: str = "z",
-    youngs_modulus: float = 2e5, spacing: float = 0.003, gap: float = 0.002, dt: float = 0.002, duration: float = 0.1,
+    speed: float = 0.2, height: float = 0.3, scan: str = "", other: str = "", unit: str = "m", up: str = "z",
+    youngs_modulus: float = 5e5, spacing: float = 0.0015, gap: float = 0.002, dt: float = 0.002, duration: float = 0.12,
 ) -> Scene:  # fmt: skip
     """Two busts meet nose to nose and part again: the dents and pressures of two shapes with details (Pauly, Pai, Guibas 2004, Fig. 1).
 
@@ -271,7 +271,9 @@ def bust_kiss(
     )  # fmt: skip
     gives: dict[str, Any] = dict(youngs_modulus=youngs_modulus, poisson_ratio=0.4, density=500.0)
     for name, file, side in (("left", scan, -1.0), ("right", other or scan, 1.0)):
-        shape: dict[str, Any] = dict(file=file, unit=unit, up=up, size=height) if file else dict(kind="bust", height=height)
+        shape: dict[str, Any] = dict(kind="bust", height=height, edge=height / 75.0)  # fine enough for a round nose
+        if file:
+            shape = dict(file=file, unit=unit, up=up, size=height)
         scene.add(
             name=name, shape=shape, model="quasi-rigid", material=gives, spacing=spacing, rotation=(0, 0, 0.0 if side < 0 else 180.0),
             position=(side * (float(_points(shape)[:, 0].max()) + 0.5 * gap), 0, 0), velocity=(-side * speed, 0, 0),

@@ -86,8 +86,8 @@ def milliseconds(work: Any) -> float:
     return 1e3 * (time.process_time() - begin)
 
 
-def _dots(path: Path, panels: list[tuple[str, Floats, Floats]], aspect: str = "equal") -> None:
-    """Points (n, 2) [m] coloured by values, in panels of (title, points, values)."""
+def _shaded(path: Path, panels: list[tuple[str, Floats, Floats]], curves: bool = False) -> None:
+    """Points (n, 2) [m] coloured by values and between them, in panels of (title, points, values); as dots where they lie on curves."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure as Sheet
 
@@ -95,11 +95,27 @@ def _dots(path: Path, panels: list[tuple[str, Floats, Floats]], aspect: str = "e
     FigureCanvasAgg(figure)
     for k, (title, x, value) in enumerate(panels):
         axis = figure.add_subplot(1, len(panels), k + 1)
-        shown = axis.scatter(1e3 * x[:, 0], 1e3 * x[:, 1], c=value, s=min(max(8000.0 / len(x), 3.0), 60.0), cmap="viridis", linewidths=0)
-        axis.set(title=title, xlabel="mm", ylabel="mm", aspect=aspect)
+        if curves:
+            shown: Any = axis.scatter(1e3 * x[:, 0], 1e3 * x[:, 1], c=value, s=8.0, cmap="viridis", linewidths=0)
+        else:
+            shown = axis.tripcolor(_between(1e3 * x), value, shading="gouraud", cmap="viridis")
+        axis.set(title=title, xlabel="mm", ylabel="mm", aspect="auto" if curves else "equal")
         figure.colorbar(shown, ax=axis, shrink=0.8)
     figure.tight_layout()
     figure.savefig(path, dpi=100)
+
+
+def _between(x: Floats) -> Any:
+    """Triangles between points (n, 2), none of them across holes: edges of at most three times the usual length."""
+    from matplotlib.tri import Triangulation
+
+    found = Triangulation(x[:, 0], x[:, 1])
+    corner = x[found.triangles]
+    long = np.linalg.norm(corner - np.roll(corner, 1, axis=1), axis=2).max(axis=1)
+    across = long > 3.0 * float(np.median(long))
+    if not across.all():
+        found.set_mask(across)
+    return found
 
 
 def _cells(path: Path, values: Floats) -> None:
@@ -171,7 +187,7 @@ def volume(desk: Desk) -> Measured:
             panels.append((f"{soft} soft: {name}, u [mm]", points[near_by][:, [0, 2]], 1e3 * u[near_by]))
         if soft == "both":
             found["share"] = float(np.max(touch.u_a) / (np.max(touch.u_a) + np.max(touch.u_b)))
-    _dots(desk.path("Fig4.png"), panels, aspect="auto")
+    _shaded(desk.path("Fig4.png"), panels, curves=True)
     return found
 
 
@@ -198,7 +214,7 @@ def foot(desk: Desk) -> Measured:
     spent = milliseconds(lambda: deformed(side, resolve(side, ground), 0))
     desk.at(0.7)
     displaced, sole = np.abs(u) > 1e-6, touch.contact
-    _dots(
+    _shaded(
         desk.path("Fig9.png"),
         [
             ("displacement [mm]", moved[displaced][:, :2], 1e3 * u[displaced]),
@@ -241,7 +257,7 @@ def joint(desk: Desk) -> Measured:
     desk.at(0.4)
     spent = milliseconds(lambda: resolve(placed, hip, level=1))
     at = found.deformed[found.contact]
-    _dots(desk.path("Fig10.png"), [("pressure [MPa] seen from above", at[:, :2], 1e-6 * found.pressure[found.contact])])
+    _shaded(desk.path("Fig10.png"), [("pressure [MPa] seen from above", at[:, :2], 1e-6 * found.pressure[found.contact])])
     down = float(found.wrench_a()[2])
     return {
         "solved": int(found.solved), "penetration": found.penetration, "down": down,
@@ -278,7 +294,7 @@ def kiss(desk: Desk) -> Measured:
     modes: dict[str, ContactResult] = {mode: resolve(one, crown, mode) for mode in MODES}
     spent = milliseconds(lambda: resolve(one, crown))
     shown = (("crowns", found, [0, 1]), ("noses", tip, [1, 2]))
-    _dots(desk.path("Fig1.png"), [(f"pressure [kPa], {name}", x.deformed[:, k], 1e-3 * x.pressure) for name, x, k in shown])
+    _shaded(desk.path("Fig1.png"), [(f"pressure [kPa], {name}", x.deformed[:, k], 1e-3 * x.smooth_pressure) for name, x, k in shown])
     measured = {
         "opposite": float(np.max(np.abs(found.wrench_a() + found.wrench_b()))) / found.force,
         **{mode: 100 * (modes[mode].force / found.force - 1) for mode in MODES},
