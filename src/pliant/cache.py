@@ -28,7 +28,7 @@ _COMPILED = re.compile(r"^@(inline|kernel|parallel)\b", re.M)
 
 @cache
 def _text(file: Path) -> str:
-    return file.read_text()
+    return file.read_text("utf-8")
 
 
 @cache
