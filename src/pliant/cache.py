@@ -14,6 +14,7 @@ import shutil
 import sys
 import tempfile
 import time
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -101,22 +102,35 @@ def _forget_old() -> None:
     """Remove machine code that nobody used for a month; once per process that compiles."""
     assert FOLDER is not None
     for old in FOLDER.iterdir():
-        if time.time() - old.stat().st_mtime > MONTH:
-            shutil.rmtree(old, ignore_errors=True) if old.is_dir() else old.unlink(missing_ok=True)
+        with suppress(OSError):  # another process may remove it at the same time
+            if time.time() - old.stat().st_mtime > MONTH:
+                shutil.rmtree(old, ignore_errors=True) if old.is_dir() else old.unlink(missing_ok=True)
 
 
 FOLDER: Path | None = None
 
 
+def _user() -> int:
+    """The number of who runs this; 0 where users have none."""
+    return os.getuid() if hasattr(os, "getuid") else 0
+
+
+def _own(folder: Path) -> bool:
+    """Whether a folder belongs to this user: what lies there is run, so it must not come from another one."""
+    return not hasattr(os, "getuid") or (not folder.is_symlink() and folder.stat().st_uid == _user())
+
+
 def install(boundscheck: bool) -> Path | None:
-    """Keep machine code in a writable folder of the user; None, and nothing is kept, if there is none."""
+    """Keep machine code in a writable folder that belongs to the user; None, and nothing is kept, if there is none."""
     global FOLDER
     name = f"{sys.implementation.cache_tag}{'-checked' if boundscheck else ''}"
-    homes = [os.environ.get("PLIANT_CACHE"), os.environ.get("XDG_CACHE_HOME"), os.path.expanduser("~/.cache"), tempfile.gettempdir()]
-    for home in filter(None, homes):
-        folder = Path(home) / "pliant" / name
+    homes = [os.environ.get("PLIANT_CACHE"), os.environ.get("XDG_CACHE_HOME"), os.path.expanduser("~/.cache")]
+    places = [Path(home) / "pliant" for home in filter(None, homes)] + [Path(tempfile.gettempdir()) / f"pliant-{_user()}"]
+    for folder in (place / each for place in places for each in (name, f"{name}-{_user()}")):
         try:
             folder.mkdir(parents=True, exist_ok=True)
+            if not _own(folder) or (folder.parent == places[-1] and not _own(folder.parent)):
+                continue
             with tempfile.TemporaryFile(dir=folder):
                 FOLDER = folder
                 break
