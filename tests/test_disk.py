@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from pliant import PliantError, Scene
-from pliant.disk import read_text
+from pliant.disk import read_text, write_text
 
 SCENE = "name = \"Würfel\"  # 20 °C\n[[bodies]]\nname = \"Boden\"\nshape = \"plane\"\nmodel = \"static\"\n"
 
@@ -32,3 +32,8 @@ def test_another_encoding_is_a_sentence(tmp_path):
         Scene.load(tmp_path / "a.toml")
     with pytest.raises(PliantError, match="cannot read"):
         read_text(tmp_path)
+
+
+def test_names_that_are_no_text_can_be_written_about(tmp_path):
+    name = b"sc\xe9ne".decode("utf-8", "surrogateescape")  # as the system hands it over
+    assert write_text(tmp_path / "a.html", f"<p>{name}</p>").read_bytes() == b"<p>sc\xe9ne</p>"

@@ -68,7 +68,7 @@ class ByContent(caching._CacheLocator):  # type: ignore[misc]
 
     def __init__(self, function: Any, file: Path) -> None:
         inside = file.is_relative_to(PACKAGE)
-        name = ".".join(file.relative_to(PACKAGE).with_suffix("").parts) if inside else hashlib.sha256(str(file).encode()).hexdigest()[:12]
+        name = ".".join(file.relative_to(PACKAGE).with_suffix("").parts) if inside else hashlib.sha256(os.fsencode(file)).hexdigest()[:12]
         assert FOLDER is not None
         self.folder = FOLDER / f"{name}-{digest(file)}"
         self.line = function.__code__.co_firstlineno

@@ -82,8 +82,8 @@ def read_text(path: str | Path) -> str:
 
 
 def write_text(path: str | Path, text: str) -> Path:
-    """Write a text as UTF-8, whole or not at all."""
-    return write_bytes(path, text.encode("utf-8"))
+    """Write a text as UTF-8, whole or not at all; names of files that are no text keep their bytes."""
+    return write_bytes(path, text.encode("utf-8", "surrogateescape"))
 
 
 def write_bytes(path: str | Path, content: bytes) -> Path:

@@ -278,6 +278,19 @@ def test_only_a_read_of_damage_is_refused(finished):
         assert run.field("velocity", 1).shape[1] == 3
 
 
+def test_info_reads_a_large_file_only_when_it_is_asked(finished, monkeypatch):
+    from pliant.cli import terminal
+
+    path, _ = finished
+    with h5py.File(path) as file:
+        flip(path, file["VTKHDF/PointData/velocity"].id.get_offset() + 5)
+    assert "frame at t = 0 s" in terminal.run_facts(path)["damage"][0]
+    monkeypatch.setattr(terminal, "VERIFIED", 1000)
+    facts = terminal.run_facts(path)
+    assert not facts["damage"] and not facts["verified"] and "--verify" in terminal.run_text(facts)
+    assert "frame at t = 0 s" in terminal.run_facts(path, verify=True)["damage"][0]
+
+
 def test_records_are_found_by_their_marks_alone(played):
     path, _ = played
     content = path.read_bytes()

@@ -89,7 +89,7 @@ def corner_cases(
 
     case: spike-on-spike, spike-on-wedge, spike-in-wedge, spike-in-crack, wedge-on-wedge, wedge-in-wedge, wedge-in-crack, vertex-on-vertex,
     edge-on-edge, parallel-edges, aligned-cubes, cliff-edge or internal-edges; model: rigid (on static) or soft; gap [m] at the start;
-    turn: rotation vector [degree] of the whole world, gravity too.
+    turn: rotation vector [degree] of the whole world, gravity too; of soft bodies, which are held at their lowest side, about z only.
 
     What is below is held; what comes from above has 1000 kg/m^3. Inner edges are those of five tiles side by side, without friction.
     """
@@ -97,6 +97,8 @@ def corner_cases(
         raise PliantError(f"There is no corner case '{case}': {nearest(case, CASES)}")
     if model not in ("rigid", "soft"):
         raise PliantError(f"model is '{model}'; corner cases are rigid or soft.")
+    if model == "soft" and any(turn[:2]):
+        raise PliantError(f"turn is {list(turn)}; soft corner cases are held at their lowest side, so that they turn about z only.")
     chosen, rub = CASES[case], 0.0 if case == "internal-edges" else friction
     scene = Scene(dt=dt, duration=duration, contact=contact, about=f"{case.replace('-', ' ').capitalize()}: where normals are not defined.")
     world = _rotation(turn)
