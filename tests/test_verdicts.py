@@ -18,7 +18,7 @@ from pliant.measure.forces import Forces
 from pliant.measure.resolution import WORDS
 from pliant.record import Run
 from pliant.simulate import running
-from pliant.simulate.verdicts import FAILED, Closed, Depths, Matter, merged
+from pliant.simulate.verdicts import FAILED, Closed, Depths, Matter, Notes, merged
 
 
 @dataclass(frozen=True)
@@ -38,6 +38,7 @@ register_method("idle", Idle)
 def test_notes_that_differ_in_numbers_are_one():
     notes = ["stone1 is stable up to 0.3 s.", "stone2 is stable up to 0.3 s.", "All is well.", "stone9 is stable up to 0.3 s.", "All is well."]
     assert merged(notes) == ["stone1 to 9 is stable up to 0.3 s. (3 such notes.)", "All is well."]
+    assert merged(["body # is far", "body 3 is far"]) == ["body # is far", "body 3 is far"]
     assert merged(["1 of 2", "3 of 2"]) == ["1 and 3 of 2 (2 such notes.)"] and merged([]) == []
 
 
@@ -46,6 +47,15 @@ def falling(contact):
     scene.add(name="ground", shape="plane", model="static")
     scene.add(name="box", model="rigid", shape=dict(kind="box", size=(0.04,) * 3), position=(0, 0, 0.03))
     return scene
+
+
+def test_a_warning_of_every_step_takes_no_room():
+    notes = Notes()
+    for step in range(3000):
+        notes.add(f"no depth for {step % 700} points at step {step}")
+        notes.add("said in every step")
+    assert notes.told() == ["no depth for 0 to 699 points at step 0 to 2999 (3000 such notes.)", "said in every step"]
+    assert max(len(known) for kind in notes._kinds.values() for known in kind.ranges) <= 3
 
 
 def test_a_body_that_went_through_ends_the_run_with_a_code_and_a_first_line(tmp_path):

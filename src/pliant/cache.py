@@ -14,6 +14,7 @@ import shutil
 import sys
 import tempfile
 import time
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -28,7 +29,7 @@ _COMPILED = re.compile(r"^@(inline|kernel|parallel)\b", re.M)
 
 @cache
 def _text(file: Path) -> str:
-    return file.read_text()
+    return file.read_text("utf-8")
 
 
 @cache
@@ -78,7 +79,7 @@ class ByContent(caching._CacheLocator):  # type: ignore[misc]
 
     def __init__(self, function: Any, file: Path) -> None:
         inside = file.is_relative_to(PACKAGE)
-        name = ".".join(file.relative_to(PACKAGE).with_suffix("").parts) if inside else hashlib.sha256(str(file).encode()).hexdigest()[:12]
+        name = ".".join(file.relative_to(PACKAGE).with_suffix("").parts) if inside else hashlib.sha256(os.fsencode(file)).hexdigest()[:12]
         assert FOLDER is not None
         self.folder = FOLDER / f"{name}-{digest(file)}"
         self.line = function.__code__.co_firstlineno
@@ -112,22 +113,35 @@ def _forget_old() -> None:
     """Remove machine code that nobody used for a month; once per process that compiles."""
     assert FOLDER is not None
     for old in FOLDER.iterdir():
-        if time.time() - old.stat().st_mtime > MONTH:
-            shutil.rmtree(old, ignore_errors=True) if old.is_dir() else old.unlink(missing_ok=True)
+        with suppress(OSError):  # another process may remove it at the same time
+            if time.time() - old.stat().st_mtime > MONTH:
+                shutil.rmtree(old, ignore_errors=True) if old.is_dir() else old.unlink(missing_ok=True)
 
 
 FOLDER: Path | None = None
 
 
+def _user() -> int:
+    """The number of who runs this; 0 where users have none."""
+    return os.getuid() if hasattr(os, "getuid") else 0
+
+
+def _own(folder: Path) -> bool:
+    """Whether a folder belongs to this user: what lies there is run, so it must not come from another one."""
+    return not hasattr(os, "getuid") or (not folder.is_symlink() and folder.stat().st_uid == _user())
+
+
 def install(boundscheck: bool) -> Path | None:
-    """Keep machine code in a writable folder of the user; None, and nothing is kept, if there is none."""
+    """Keep machine code in a writable folder that belongs to the user; None, and nothing is kept, if there is none."""
     global FOLDER
     name = f"{sys.implementation.cache_tag}{'-checked' if boundscheck else ''}"
-    homes = [os.environ.get("PLIANT_CACHE"), os.environ.get("XDG_CACHE_HOME"), os.path.expanduser("~/.cache"), tempfile.gettempdir()]
-    for home in filter(None, homes):
-        folder = Path(home) / "pliant" / name
+    homes = [os.environ.get("PLIANT_CACHE"), os.environ.get("XDG_CACHE_HOME"), os.path.expanduser("~/.cache")]
+    places = [Path(home) / "pliant" for home in filter(None, homes)] + [Path(tempfile.gettempdir()) / f"pliant-{_user()}"]
+    for folder in (place / each for place in places for each in (name, f"{name}-{_user()}")):
         try:
             folder.mkdir(parents=True, exist_ok=True)
+            if not _own(folder) or (folder.parent == places[-1] and not _own(folder.parent)):
+                continue
             with tempfile.TemporaryFile(dir=folder):
                 FOLDER = folder
                 break

@@ -70,9 +70,20 @@ def replacing(path: str | Path) -> Iterator[Path]:
         raise
 
 
+def read_text(path: str | Path) -> str:
+    """The text of a file in UTF-8, whatever the locale; with or without the mark that some editors put first."""
+    try:
+        return Path(path).read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError as error:
+        byte = f"byte {error.start} is {error.object[error.start]:#04x}"
+        raise PliantError(f"{path} is not a text in UTF-8: {byte}. Save it as UTF-8.") from None
+    except OSError as error:
+        raise failure(error, "cannot read", path) from None
+
+
 def write_text(path: str | Path, text: str) -> Path:
-    """Write a text as UTF-8, whole or not at all."""
-    return write_bytes(path, text.encode("utf-8"))
+    """Write a text as UTF-8, whole or not at all; names of files that are no text keep their bytes."""
+    return write_bytes(path, text.encode("utf-8", "surrogateescape"))
 
 
 def write_bytes(path: str | Path, content: bytes) -> Path:

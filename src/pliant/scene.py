@@ -17,6 +17,7 @@ from pliant.base import PliantError
 from pliant.bodies.quasi_rigid.room import ResponseTable
 from pliant.bodies.register import ROOMS, AnyBody, as_recorded
 from pliant.bodies.schema import Body, Load, Material, Motion, Where
+from pliant.disk import read_text
 from pliant.paths import changed, get
 from pliant.shown import Shown
 from pliant.spec.fields import NotNegative, Positive, Ratio, Spec, TableLike, Vector
@@ -263,7 +264,7 @@ class Scene(Spec, Shown):
         path = Path(path)
         if not path.is_file():
             raise PliantError(f"There is no scene file {path} (looked from {Path.cwd()}).")
-        scene = cls.from_toml(path.read_text(), str(path))
+        scene = cls.from_toml(read_text(path), str(path))
         for body in scene.bodies:
             shapes = [getattr(body, part, None) for part in ("shape", "skin", "core")]
             for shape in [*shapes, *(region.shape for region in getattr(body, "regions", []))]:

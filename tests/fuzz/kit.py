@@ -21,6 +21,8 @@ import pytest
 from pliant.base import PliantError
 
 SLOW = 30  # [s] more is a hang
+TOLD = 500  # cases after which the counts are printed
+STUCK = 20  # times as long by the clock on the wall: what waits takes no time of the processor
 WORDS = ["", "ball", "box", "..", "../../x", "a" * 300, "50kPq", "5 m/s", "nan", "\0", "é\u202e", "mod:Class", "none", "auto", "/dev/zero"]
 NUMBERS = [0, -1, 1, 2, 1e-300, 1e300, -1e300, math.nan, math.inf, -math.inf, 1e29, 5e16, 2**63, 10**400, -0.0, 1e-9, 1000, True, False]
 
@@ -31,20 +33,21 @@ class TooSlow(BaseException):
 
 @contextmanager
 def clock(seconds: int = SLOW):
-    """Ends what takes longer, where the system can."""
+    """Ends what takes longer, where the system can: in time of the processor, as others may use it too, or STUCK times as long in all."""
 
     def late(*_: object) -> None:
         raise TooSlow
 
-    before = signal.signal(signal.SIGALRM, late) if hasattr(signal, "SIGALRM") else None
-    if before is not None:
-        signal.alarm(seconds)
+    timers = [("SIGPROF", "ITIMER_PROF", seconds), ("SIGALRM", "ITIMER_REAL", STUCK * seconds)] if hasattr(signal, "setitimer") else []
+    before = {name: signal.signal(getattr(signal, name), late) for name, _, _ in timers}
+    for _, timer, limit in timers:
+        signal.setitimer(getattr(signal, timer), limit)
     try:
         yield
     finally:
-        if before is not None:
-            signal.alarm(0)
-            signal.signal(signal.SIGALRM, before)
+        for name, timer, _ in timers:
+            signal.setitimer(getattr(signal, timer), 0.0)
+            signal.signal(getattr(signal, name), before[name])
 
 
 def budgets(small: int, large: int) -> list[Any]:
@@ -74,9 +77,16 @@ def judged(cases: int, seed: int, case: Callable[[random.Random], str]) -> Count
             bad.append(f"case {number}:\n{traceback.format_exc(limit=-6)}")
         if len(bad) >= 5:
             break
-    print(f"seed {seed}: {sum(found.values())} cases: " + ", ".join(f"{count} {what}" for what, count in found.most_common()))
+        if (number + 1) % TOLD == 0:
+            print(said(seed, found), flush=True)
+    print(said(seed, found))
     assert not bad, "\n".join(bad)
     return found
+
+
+def said(seed: int, found: Counter[str]) -> str:
+    """Counts by kind."""
+    return f"seed {seed}: {sum(found.values())} cases: " + ", ".join(f"{count} {what}" for what, count in found.most_common())
 
 
 # ---- mutations

@@ -79,12 +79,14 @@ def test_damaged_runs(cases, truth, tmp_path):
 def test_damaged_runs_of_the_first_format_do_not_crash(cases, tmp_path):
     """HDF5 reads these, so each is read in a process of its own."""
     import os
+    import resource
 
     def case(rng):
         path = tmp_path / "run.vtkhdf"
         path.write_bytes(kit.damaged_bytes(rng, rng.choice(OLD).read_bytes()))
         pid = os.fork()
         if pid == 0:
+            resource.setrlimit(resource.RLIMIT_CPU, (kit.SLOW, kit.SLOW + 1))  # the system ends it
             code = 3
             try:
                 with Run.open(path) as run:

@@ -16,6 +16,7 @@ from pliant.base import DamageError, PliantError
 from pliant.record import Run, repair, resume_writer
 from pliant.record import index as run_index
 from pliant.record.journal import MARK, JournalReader
+from pliant.record.runfile import Cells, Recorder
 from pliant.record.salvage import sift
 
 FRAMES = 11
@@ -277,6 +278,19 @@ def test_only_a_read_of_damage_is_refused(finished):
         assert run.field("velocity", 1).shape[1] == 3
 
 
+def test_info_reads_a_large_file_only_when_it_is_asked(finished, monkeypatch):
+    from pliant.cli import terminal
+
+    path, _ = finished
+    with h5py.File(path) as file:
+        flip(path, file["VTKHDF/PointData/velocity"].id.get_offset() + 5)
+    assert "frame at t = 0 s" in terminal.run_facts(path)["damage"][0]
+    monkeypatch.setattr(terminal, "VERIFIED", 1000)
+    facts = terminal.run_facts(path)
+    assert not facts["damage"] and not facts["verified"] and "--verify" in terminal.run_text(facts)
+    assert "frame at t = 0 s" in terminal.run_facts(path, verify=True)["damage"][0]
+
+
 def test_records_are_found_by_their_marks_alone(played):
     path, _ = played
     content = path.read_bytes()
@@ -284,3 +298,48 @@ def test_records_are_found_by_their_marks_alone(played):
     assert content.count(MARK) == count
     path.write_bytes(content[:8] + os.urandom(1000) + content[8:])  # something came before them all
     assert len(JournalReader(path).entries) == count
+
+
+# ---- blocks that are deflated
+
+
+@pytest.fixture
+def pressed(tmp_path):
+    """A journal whose frames are large enough to be deflated when it ends; of four frames two draw the same points."""
+    recorder = Recorder(tmp_path / "run", {"scene": ""}, every=0.1)
+    recorder.topology(Cells(vertices=np.arange(4000), body=np.zeros(4000)), 4000)
+    for i in range(4):
+        recorder.frame(0.1 * i, i, np.round(np.arange(12000.0).reshape(-1, 3) ** 0.5, 3) + max(i, 1))
+    return recorder
+
+
+def test_what_inflating_verifies_is_not_summed_up_again(pressed, monkeypatch):
+    pressed.close("finished")
+    with Run.open(pressed.path) as run:
+        frames = frames_of(run)
+        assert len({run.points(0).tobytes(), run.points(1).tobytes()}) == 1 and len(frames) == 4
+        monkeypatch.setattr("pliant.record.records.checksum", lambda array: -1)
+        assert [run.points(i)[0, 0] for i in range(4)] == [1.0, 1.0, 2.0, 3.0]
+    monkeypatch.undo()
+    with Run.open(pressed.path) as run:
+        offset, size = run.entries[-2].read.stored["VTKHDF/Points"].blocks[-1]
+    content = pressed.path.read_bytes()
+    for at in np.linspace(offset, offset + size - 1, 40, dtype=int):
+        flip(pressed.path, int(at))
+        with Run.open(pressed.path) as run, pytest.raises(DamageError, match="damaged"):
+            run.points(3)
+        pressed.path.write_bytes(content)
+
+
+def test_what_was_damaged_before_it_was_deflated_is_told(pressed):
+    entries = pressed.run().entries
+    frames = [entry for entry in entries if entry.kind == "frame"]
+    flip(pressed._writer.path, frames[0].end - 5000)
+    pressed.close("finished")
+    with Run.open(pressed.path) as run:
+        for i in (0, 1):  # which are one block
+            with pytest.raises(DamageError, match="checksum"):
+                run.points(i)
+        assert run.points(2)[0, 0] == 2.0
+    _, sifted = repair(pressed.path)
+    assert len(sifted.lost) == 2

@@ -11,11 +11,15 @@ import typer
 from pliant.cli.options import Colour, Json, Keep, RunFile, reduction, say, seconds, tell
 
 
-def info(path: RunFile, as_json: Json = False) -> None:
-    """Say what is in a run file: scene, frames, fields, how it ended."""
+def info(
+    path: RunFile,
+    verify: Annotated[bool, typer.Option("--verify", help="Read all of it and verify every checksum, also of a file above 1 GB.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Say what is in a run file: scene, frames, fields, how it ended, and what of it is damaged."""
     from pliant.cli.terminal import run_facts, run_text
 
-    facts = run_facts(path)
+    facts = run_facts(path, verify)
     tell(facts) if as_json else say(run_text(facts))
 
 

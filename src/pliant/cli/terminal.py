@@ -26,6 +26,7 @@ from pliant.simulate.verdicts import merged
 
 MOST_PARTED = 8  # pairs that are named
 MOST_PEAKS = 8  # pairs in the table of the hardest contacts
+VERIFIED = 10**9  # bytes of a run that `info` reads whole without being asked
 
 
 def size_note(sim: Simulation, recorder: Recorder) -> str:
@@ -201,10 +202,12 @@ def summary_table(outcome: Outcome, facts: dict[str, Any]) -> None:
         console.print(f"Go on with: pliant resume {facts['run']}", soft_wrap=True)
 
 
-def run_facts(path: Path) -> dict[str, Any]:
-    """What is in a run file."""
+def run_facts(path: Path, verify: bool = False) -> dict[str, Any]:
+    """What is in a run file; `verify`: all of it is read, also if it is large."""
     with Run.open(path) as opened:
-        sifted = sift(opened.entries)
+        size = sum(p.stat().st_size for p in (opened.path, opened.path.with_suffix(".journal")) if p.exists())
+        deep = verify or size <= VERIFIED
+        sifted = sift(opened.entries, deep=deep)
         run = Run(sifted.entries, opened.path)
         advice = f"`pliant repair {path}` makes a run file of what is whole"
         damage = [f"{path} is damaged: {sifted.words}. {advice}."] if sifted.lost else opened.damage
@@ -219,7 +222,7 @@ def run_facts(path: Path) -> dict[str, Any]:
             "points": len(run.points(run.frames - 1)) if run.frames else 0, "cells": cells.count if cells else 0,
             "fields": run.fields(run.frames - 1) if run.frames else {}, "series": list(run.series()) if run.frames else [],
             "orders": [order.meta for order in run.orders], "notes": run.notes, "damage": damage, "resumable": run.resumable,
-            "bytes": sum(p.stat().st_size for p in (run.path, run.path.with_suffix(".journal")) if p.exists()),
+            "bytes": size, "verified": deep,
         }  # fmt: skip
 
 
@@ -231,6 +234,8 @@ def run_text(facts: dict[str, Any]) -> str:
         lines.append(f"It ended with: {facts['message']}")
     for sentence in facts["damage"]:
         lines.append(f"[bold red]Damage[/]: {escape(sentence)}")
+    if not facts["verified"]:
+        lines.append("Its frames were not read, for it is large: pliant info --verify reads all of it and says what is damaged.")
     if facts["frames"]:
         lines.append(f"{facts['frames']} frames from t = {facts['from']:.4g} s to {facts['to']:.4g} s, {facts['steps']} steps.")
         lines.append(f"Bodies: {', '.join(facts['bodies'])}; {facts['points']} points, {facts['cells']} cells.")

@@ -12,6 +12,7 @@ from scipy.special import ndtr
 
 from pliant.base import Floats, PliantError
 from pliant.contact.elastic.result import ContactResult
+from pliant.disk import read_text
 from pliant.pressing.quantities import pascals, scale_of
 
 MOST = 300  # cells along a side, unless a sensor is given
@@ -117,9 +118,9 @@ def read_measured(path: str | Path) -> Floats:
     if not where.exists():
         raise PliantError(f"{where} does not exist: --measured needs a file with rows of numbers.")
     try:
-        lines = [line.replace(",", " ").replace(";", " ").split() for line in where.read_text().splitlines()]
+        lines = [line.replace(",", " ").replace(";", " ").split() for line in read_text(where).splitlines()]
         rows = [[float(word) for word in line] for line in lines if line and not line[0].startswith("#")]
-    except (UnicodeDecodeError, ValueError) as error:
+    except ValueError as error:
         raise PliantError(f"{where} is not a table of numbers ({error}).") from None
     if not rows or len({len(row) for row in rows}) != 1:
         raise PliantError(f"{where} has rows of different lengths, or none: a map needs the same number of values in each row.")

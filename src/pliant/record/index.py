@@ -2,24 +2,28 @@
 
 The dataset `/pliant/index` is the first in the file, so that also one that was cut short has it. It is
 
-    mark      8 bytes   `pliantI3`, by which it is found whatever the rest of the file looks like
+    mark      8 bytes   `pliantI4`, by which it is found whatever the rest of the file looks like
     length    u64       of the texts, a multiple of 8
     count     u64       of the numbers
     crc       u32       CRC32 of length, count, texts and numbers; 4 bytes of zeros follow
     texts               the heads of all records, one in a line, padded with spaces
-    numbers   i64 each  of every dataset that the heads imply, in the order of `Layout.datasets`: rows in a block (0: it is stored as it
-                        is, in one piece), number of blocks, and offset and size of each; an offset of -1: it is empty
+    numbers   i64 each  of every record: 0, or 1 where it was damaged before it came here; then of every dataset that the heads imply, in
+                        the order of `Layout.datasets`: rows in a block (0: it is stored as it is, in one piece), number of blocks, and
+                        offset and size of each; an offset of -1: it is empty
 
-little-endian. Blocks are as `filters.py` makes them. In the second format (`pliantI2`) the numbers are one offset for each dataset, all of
-which are stored as they are. A file whose index is damaged is read through HDF5 (`/pliant/records` has the heads too), a file whose HDF5
-structure is damaged through its index. Files of the first format have no index.
+little-endian. Blocks are as `filters.py` makes them: each ends with the Adler-32 of its bytes, which inflating verifies, and every array is
+verified before it is deflated, so that it is not summed up once more when it is read. What is stored as it is has the CRC32 of its head.
+In the third format (`pliantI3`) the numbers of records are missing, for they were not verified before they were deflated; in the second
+(`pliantI2`) the numbers are one offset for each dataset, all of which are stored as they are. A file whose index is damaged is read through
+HDF5 (`/pliant/records` has the heads too), a file whose HDF5 structure is damaged through its index. Files of the first format have no
+index.
 """
 
 from __future__ import annotations
 
 import struct
 import zlib
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, BinaryIO
@@ -32,7 +36,7 @@ from pliant.record.filters import inflated
 from pliant.record.layout import Layout, Place, as_bytes
 from pliant.record.records import Array, Entry, Head, Spec, head_text, parsed_head, read_at
 
-MARK, SECOND = b"pliantI3", b"pliantI2"
+MARK, THIRD, SECOND = b"pliantI4", b"pliantI3", b"pliantI2"
 PREFIX = struct.Struct("<8sQQI4x")
 NEAR = 1 << 16  # bytes from the beginning of a file in which the index of one that is not damaged begins
 
@@ -45,14 +49,24 @@ class Stored:
     blocks: Sequence[tuple[int, int]]
 
 
+@dataclass(frozen=True)
+class _Found:
+    """What an index says."""
+
+    heads: list[Head]
+    stored: list[Stored]
+    doubtful: Sequence[int]  # of each record: whether it was not whole when it was deflated, or nobody looked
+
+
 def size(heads: Sequence[Head], blocks: int, datasets: int) -> int:
     """Bytes of the index."""
-    return PREFIX.size + len(_texts(heads)) + 8 * (2 * datasets + 2 * blocks)
+    return PREFIX.size + len(_texts(heads)) + 8 * (len(heads) + 2 * datasets + 2 * blocks)
 
 
-def encoded(heads: Sequence[Head], stored: Sequence[Stored]) -> bytes:
-    """The index as the bytes of the file."""
-    numbers = [n for each in stored for n in (each.rows, len(each.blocks), *(m for block in each.blocks for m in block))]
+def encoded(heads: Sequence[Head], stored: Sequence[Stored], damaged: Collection[int]) -> bytes:
+    """The index as the bytes of the file. `damaged`: positions of records that were not whole when they came here."""
+    numbers = [int(i in damaged) for i in range(len(heads))]
+    numbers += [n for each in stored for n in (each.rows, len(each.blocks), *(m for block in each.blocks for m in block))]
     body = _texts(heads) + np.array(numbers, "<i8").tobytes()
     length, count = len(body) - 8 * len(numbers), len(numbers)
     return PREFIX.pack(MARK, length, count, zlib.crc32(body, zlib.crc32(struct.pack("<QQ", length, count)))) + body
@@ -73,13 +87,12 @@ def read(path: Path) -> tuple[BinaryIO, list[Entry]] | None:
     if found is None:
         handle.close()
         return None
-    heads, stored = found
-    layout = Layout(heads)
-    places = dict(zip(layout.datasets, stored, strict=True))
+    layout = Layout(found.heads)
+    places = dict(zip(layout.datasets, found.stored, strict=True))
     entries = []
-    for head, own in zip(heads, layout.places, strict=True):
-        load = _Reader(handle, layout, head, own, places)
-        entries.append(Entry(head.kind, head.meta, head.specs, head.number, load, str(path)))
+    for head, own, doubtful in zip(found.heads, layout.places, found.doubtful, strict=True):
+        load = _Reader(handle, layout, head, own, places, bool(doubtful))
+        entries.append(Entry(head.kind, head.meta, head.specs, head.number, load, str(path), sealed=load.sealed))
     return handle, entries  # type: ignore[return-value]
 
 
@@ -91,7 +104,7 @@ def missing(handle: IO[bytes], entries: Sequence[Entry]) -> int:
     return max((reader.end(name) for name in reader.stored), default=0) - min(handle.seek(0, 2), 1 << 62)
 
 
-def _found(handle: BinaryIO) -> tuple[list[Head], list[Stored]] | None:
+def _found(handle: BinaryIO) -> _Found | None:
     """Heads and places of the first good index of a file."""
     block, start = NEAR, 0
     while text := _read(handle, start, block + PREFIX.size):
@@ -105,11 +118,11 @@ def _found(handle: BinaryIO) -> tuple[list[Head], list[Stored]] | None:
 
 
 def _mark(text: bytes, start: int) -> int:
-    """Where the next mark of either format is; -1: nowhere."""
-    return min((at for at in (text.find(MARK, start), text.find(SECOND, start)) if at >= 0), default=-1)
+    """Where the next mark of any format is; -1: nowhere."""
+    return min((at for at in (text.find(mark, start) for mark in (MARK, THIRD, SECOND)) if at >= 0), default=-1)
 
 
-def _parsed(handle: BinaryIO, at: int) -> tuple[list[Head], list[Stored]] | None:
+def _parsed(handle: BinaryIO, at: int) -> _Found | None:
     prefix = _read(handle, at, PREFIX.size)
     if len(prefix) < PREFIX.size:
         return None
@@ -122,7 +135,9 @@ def _parsed(handle: BinaryIO, at: int) -> tuple[list[Head], list[Stored]] | None
     try:
         heads = [parsed_head(text) for text in body[:length].split(b"\n")]
         numbers = np.frombuffer(body[length:], "<i8").tolist()
-        return heads, [Stored(0, [(n, 0)]) for n in numbers] if mark == SECOND else _unfolded(numbers)
+        known = len(heads) if mark == MARK else 0
+        stored = [Stored(0, [(n, 0)]) for n in numbers] if mark == SECOND else _unfolded(numbers[known:])
+        return _Found(heads, stored, numbers[:known] or [1] * len(heads))
     except (ValueError, IndexError):
         return None
 
@@ -151,6 +166,11 @@ class _Reader:
     head: Head
     places: dict[str, Place]
     stored: dict[str, Stored]
+    doubtful: bool  # blocks may hold what was never written
+
+    def sealed(self, name: str) -> bool:
+        """Whether an array is verified by being inflated."""
+        return not self.doubtful and bool(self.stored[self.places[name].dataset].rows)
 
     def end(self, dataset: str) -> int:
         """The byte after a dataset."""

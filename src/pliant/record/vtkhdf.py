@@ -37,7 +37,7 @@ from pliant.record.layout import (
     as_bytes,
     fill_value,
 )
-from pliant.record.records import Array, Entry, Head, Spec, head_text, parsed_head
+from pliant.record.records import Array, Entry, Head, Spec, head_text, parsed_head, unspoilt
 
 if TYPE_CHECKING:
     import h5py
@@ -113,15 +113,21 @@ def _write(file: h5py.File, disk: Reserved, entries: Sequence[Entry], layout: La
     _write_steps(file, made, layout, fillers)
     _write_cells(made, layout)
     blocks = _Blocks(made, layout, plan, disk)
+    spoilt: set[Place] = set()
     try:
         for entry, places in zip(entries, layout.places, strict=True):
             if disk.error is not None:
                 raise disk.error
             for name, place in places.items():  # as they are: what was damaged meanwhile has a checksum that says so
+                if place.start is not None and (not place.rows or place.start < blocks.end.get(place.dataset, 0)):
+                    continue  # nothing, or it is there, from a frame before
+                array, filtered = entry.read(name), bool(plan[place.dataset].rows)
+                if filtered and not unspoilt(array, entry.specs[name]):
+                    spoilt.add(place)
                 if place.start is None:
-                    _write_whole(file, made, place, entry.specs[name], entry.read(name), blocks if plan[place.dataset].rows else None)
-                elif place.rows and place.start >= blocks.end.get(place.dataset, 0):  # else it is there, from a frame before
-                    blocks.add(place.dataset, place.start, place.rows, entry.read(name))
+                    _write_whole(file, made, place, entry.specs[name], array, blocks if filtered else None)
+                else:
+                    blocks.add(place.dataset, place.start, place.rows, array)
         blocks.flush()
     except BaseException:
         blocks.press.give_up()
@@ -130,7 +136,8 @@ def _write(file: h5py.File, disk: Reserved, entries: Sequence[Entry], layout: La
     texts = [head_text(entry.kind, entry.meta, entry.specs, entry.number) for entry in entries]
     file.create_dataset("pliant/records", data=texts, dtype=h5py.string_dtype())
     stored = [_stored(made[name], each) for name, each in plan.items()]
-    made.fill("pliant/index", 0, np.frombuffer(index.encoded(entries, stored), np.uint8))
+    damaged = {i for i, places in enumerate(layout.places) if spoilt and not spoilt.isdisjoint(places.values())}
+    made.fill("pliant/index", 0, np.frombuffer(index.encoded(entries, stored, damaged), np.uint8))
 
 
 def _stored(dataset: Any, each: Blocking) -> index.Stored:

@@ -33,7 +33,7 @@ from pliant.simulate.drawn import cell_fields, drawn_cells, point_fields
 from pliant.simulate.guards import Guard, check_start
 from pliant.simulate.simulation import Simulation
 from pliant.simulate.step import StepReport
-from pliant.simulate.verdicts import Depths, Matter, Through, merged
+from pliant.simulate.verdicts import Depths, Matter, Notes, Through, merged
 
 FRAMES = 100  # of a run, unless `every` is given
 FIELD_BYTES = {"point/fields": 56, "cell/fields": 8}  # of what is recorded in every frame
@@ -217,7 +217,8 @@ def _ended(loop: _Loop, status: str, message: str, began: float) -> Outcome:
         loop.save()
     through = loop.through.notes()
     notes = merged([
-        *through, *sim.notes, *loop.notes, *loop.cuts(), *loop.depths.notes(), *loop.accounts(), *loop.matter.notes(), *loop.guard.notes,
+        *through, *sim.notes, *loop.notes.told(), *loop.cuts(), *loop.depths.notes(), *loop.accounts(), *loop.matter.notes(),
+        *loop.guard.notes,
     ])  # fmt: skip
     path = recorder.close(status, message, notes)
     seconds = time.perf_counter() - began
@@ -267,7 +268,7 @@ class _Loop:
         self.steps, self.max_depth, self.max_contacts, self.imbalance = 0, 0.0, 0, 0.0
         self.interval = Interval()
         self.moved = 0.0  # [J] most energy that was kinetic, or was given or lost by bodies, also by what moves or loads them
-        self.notes: list[str] = []
+        self.notes = Notes()
         self.cut: dict[tuple[str, str], tuple[int, float]] = {}  # pairs that would have passed: how often, first time [s]
         self.timings: dict[str, float] = {}
         self.show()
@@ -311,7 +312,8 @@ class _Loop:
         self.through.take(report)
         for stage, seconds in report.timings.items():
             self.timings[stage] = self.timings.get(stage, 0.0) + seconds
-        self.notes += [w for w in report.warnings if w not in self.notes]
+        for warning in report.warnings:
+            self.notes.add(warning)
         if report.cut is not None:
             count, first = self.cut.get(report.cut, (0, report.time - report.dt))
             self.cut[report.cut] = count + 1, first

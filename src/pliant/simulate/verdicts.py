@@ -39,26 +39,58 @@ FINEST = 16.0  # a remedy asks for no shorter step than dt over this
 
 def merged(notes: list[str]) -> list[str]:
     """Notes that differ only in numbers as one, with the range of each number and how many they were; the others once each."""
-    groups: dict[str, list[str]] = {}
+    kinds = Notes()
     for note in dict.fromkeys(notes):
-        groups.setdefault(_NUMBER.sub("#", note), []).append(note)
-    return [same[0] if len(same) == 1 else _range(same) for same in groups.values()]
+        kinds.add(note)
+    return kinds.told()
 
 
 _NUMBER = re.compile(r"\d+(?:\.\d+)?(?:e[-+]?\d+)?")
 
 
-def _range(same: list[str]) -> str:
-    columns = list(zip(*(_NUMBER.findall(note) for note in same), strict=True))
-    values = iter([_values(column) for column in columns])
-    text = _NUMBER.sub(lambda _: next(values), same[0])
-    return f"{text} ({len(same)} such notes.)"
+class Notes:
+    """Notes as they come, those that differ only in numbers as one: as many as there are kinds, however long a run lasts."""
+
+    def __init__(self) -> None:
+        self._kinds: dict[tuple[str, ...], _Kind] = {}
+
+    def add(self, note: str) -> None:
+        """One more; what is said twice in a row is one."""
+        pattern = tuple(_NUMBER.split(note))
+        if pattern not in self._kinds:
+            self._kinds[pattern] = _Kind(note, [{n} for n in _NUMBER.findall(note)])
+        elif note != self._kinds[pattern].last:
+            self._kinds[pattern].take(note)
+
+    def told(self) -> list[str]:
+        """Each kind once, with the range of each number and how many there were."""
+        return [kind.told for kind in self._kinds.values()]
 
 
-def _values(column: tuple[str, ...]) -> str:
+class _Kind:
+    def __init__(self, first: str, ranges: list[set[str]]) -> None:
+        self.first, self.last, self.count = first, first, 1
+        self.ranges = ranges  # of each number in it: all, or the least, the largest and another one
+
+    def take(self, note: str) -> None:
+        self.last, self.count = note, self.count + 1
+        for known, number in zip(self.ranges, _NUMBER.findall(note), strict=True):
+            known.add(number)
+            if len(known) > 3:
+                known.difference_update(sorted(known, key=float)[2:-1])
+
+    @property
+    def told(self) -> str:
+        if self.count == 1:
+            return self.first
+        values = iter([_values(known) for known in self.ranges])
+        return f"{_NUMBER.sub(lambda _: next(values), self.first)} ({self.count} such notes.)"
+
+
+def _values(known: set[str]) -> str:
     """One number, or from the least to the largest."""
-    known = sorted(set(column), key=float)
-    return known[0] if len(known) == 1 else f"{known[0]}{' and ' if len(known) == 2 else ' to '}{known[-1]}"
+    ordered = sorted(known, key=float)
+    return ordered[0] if len(ordered) == 1 else f"{ordered[0]}{' and ' if len(ordered) == 2 else ' to '}{ordered[-1]}"
 
 
 @dataclass(frozen=True)

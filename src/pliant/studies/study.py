@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from pydantic import Field, PrivateAttr, model_validator
 
 from pliant.base import PliantError, nearest
+from pliant.disk import read_text
 from pliant.scene import Scene, parsed
 from pliant.spec.fields import Positive, Spec
 from pliant.spec.units import in_scene_units, read
@@ -104,7 +105,7 @@ class Study(Spec):
         if not path.is_file():
             raise PliantError(f"There is no study file {path} (looked from {Path.cwd()}).")
         try:
-            study = cls(**parsed(path.read_text(encoding="utf-8"), str(path)))
+            study = cls(**parsed(read_text(path), str(path)))
         except PliantError as error:
             raise PliantError(f"In {path}: {error}") from None
         study._folder = path.parent

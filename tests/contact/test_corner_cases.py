@@ -1,0 +1,70 @@
+"""Corner cases under every method, rigid and soft, the world turned at random: they end as docs/methods/corner-cases.md says."""
+
+from __future__ import annotations
+
+import re
+import zlib
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from pliant import PliantError
+from pliant.contact.method import METHODS
+from pliant.shop import scenes
+from pliant.shop.scenes import corners
+
+PAGE = (Path(__file__).parents[2] / "docs" / "methods" / "corner-cases.md").read_text("utf-8")
+TOUCHING = [method for method in METHODS if method != "none"]
+GOOD, REFUSED, UNKNOWN = "yes", "–", "?"
+
+
+def table() -> dict[tuple[str, str, str], str]:
+    """What the page says of each case, model and method."""
+    rows = [[cell.strip().strip("`") for cell in line.strip("|").split("|")] for line in PAGE.splitlines() if line.startswith("| ")]
+    (_, _, *methods), *rest = rows
+    return {(case, model, method): cell for case, model, *cells in rest for method, cell in zip(methods, cells, strict=True)}
+
+
+SAID = table()
+KNOWN = dict(re.findall(r"^\* \*\*(\w)\*\* `([^`]+)`: ", PAGE, re.M))  # what the check says, of each letter in the table
+
+
+def turn(case: str, model: str, method: str) -> tuple[float, ...]:
+    """A rotation vector [degree] of its own for each; soft bodies are turned about z."""
+    rng = np.random.default_rng(zlib.crc32(f"{case} {model} {method}".encode()))
+    axis = rng.normal(size=3) if model == "rigid" else np.array([0.0, 0.0, 1.0])
+    return tuple(np.round(axis / np.linalg.norm(axis) * rng.uniform(20, 160), 3).tolist())
+
+
+def test_the_page_knows_every_case_and_says_why():
+    assert SAID.keys() == {(case, model, method) for case in corners.CASES for model in ("rigid", "soft") for method in TOUCHING}
+    letters = set("".join(cell for cell in SAID.values() if cell not in (GOOD, REFUSED, UNKNOWN)))
+    assert letters == KNOWN.keys()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("case, model, method", SAID)
+def test_a_corner_case_ends_as_the_page_says(case, model, method):
+    said = SAID[case, model, method]
+    if said == UNKNOWN:
+        pytest.skip("nobody has looked yet")
+    scene = scenes.make("corner-cases", case=case, model=model, contact=method, turn=turn(case, model, method))
+    if said == REFUSED and method == "ground":
+        assert not len(scene.simulate().run().contacts("above", "below 1"))  # it knows planes only
+    elif said == REFUSED:
+        with pytest.raises(PliantError):
+            scene.simulate().run()
+    elif said == GOOD:
+        assert corners.expect_corner_cases(scene.simulate().run())
+    else:
+        with pytest.raises((AssertionError, PliantError), match=KNOWN[said]):
+            corners.expect_corner_cases(scene.simulate().run())
+
+
+def test_a_turned_world_is_the_same_world():
+    ends = []
+    for turned in ((0.0, 0.0, 0.0), (30.0, 100.0, -50.0)):
+        sim = scenes.make("corner-cases", case="wedge-in-wedge", contact="noniterative", turn=turned, duration=0.04).simulate().run()
+        ends.append(corners._rotation(turned).inv().apply(sim.points("above")))
+    assert np.abs(ends[1] - ends[0]).max() < 1e-9
