@@ -60,6 +60,8 @@ class Patch:
         bounced = None  # pairs of rigid bodies that part again within the step
         for look in range(LOOKS):
             found = surface.find(motion, surfaces, pairs, place)
+            if solved is not None:
+                found = surface.with_lost(motion, pairs, found, place, solved.found, solved.loaded_pairs(), solved.place)
             if bounced is not None:
                 found = bounced.joined(found, place)
             if len(found) == 0 and solved is not None:

@@ -262,6 +262,28 @@ def find(motion: Motion, surfaces: Surfaces, pairs: Pairs, place: Place) -> Patc
     return patches.joined(parts)
 
 
+def carried(motion: Motion, pairs: Pairs, found: Patches, place: Place, to: Place) -> Patches:
+    """Rows that were found with the bodies at `place`, with the gaps that they have at another."""
+    rows = rows_of(motion, pairs, found)
+    frame = motion.bodies.frame[pairs.slave[found.pair]]
+    moved = np.where((frame >= 0)[:, None], to.position[frame] - place.position[frame], 0.0) if len(to.position) else 0.0
+    out = patches.select(found, np.arange(len(found)))
+    out.gap[:] += np.einsum("ri,ri->r", rows.normal, motion.row_paths(rows, place, to))
+    out.at[:] += moved
+    return out
+
+
+def with_lost(motion: Motion, pairs: Pairs, found: Patches, to: Place, before: Patches, loaded: np.ndarray, place: Place) -> Patches:
+    """What was found, and the rows of pairs that pressed in the last look, (k,) bool, and are not found where that has moved them to.
+
+    Without these a body that is lifted out of what it meets would go on into it as if it had not been there.
+    """
+    lost = loaded & (np.bincount(found.pair, minlength=len(pairs)) == 0)
+    if not lost.any():
+        return found
+    return patches.joined([found, carried(motion, pairs, patches.select(before, lost[before.pair]), place, to)])
+
+
 def _in_bodies(motion: Motion, surfaces: Surfaces, pairs: Pairs, place: Place) -> Patches:
     """Rows of points in bodies, of pairs that are deep in each other."""
     which = np.flatnonzero((pairs.points > 0.0) & pairs.main)
