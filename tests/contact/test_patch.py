@@ -66,6 +66,18 @@ def test_soft_contact_gives_way_like_a_fortieth_of_an_element():
     assert sim.contacts().depth.mean() == pytest.approx(100 * G * edge / (40 * 1e6), rel=0.2)
 
 
+def test_a_cube_lands_on_its_edge_no_deeper_than_its_rims_harden():
+    """At 1 m/s, E = 1e5; 0.73 mm without the cubic law of rims, the golden number of this one (theory/patch 5)."""
+    scene = Scene(dt=0.004, contact=PATCH)
+    scene.add(name="ground", shape="plane", model="static")
+    scene.add(name="box", shape=BOX, position=(0, 0, 0.072), rotation=(45, 0, 0), velocity=(0, 0, -1.0), **made(False, 1e5))
+    sim, lowest = scene.simulate(), 0.0
+    while sim.time < 0.1:
+        sim.step()
+        lowest = min(lowest, sim.state.x[:, 2].min())
+    assert lowest == pytest.approx(-4.86e-4, rel=0.1)
+
+
 def test_heavy_stands_on_light():
     scene = Scene(dt=0.004, contact=PATCH)
     scene.add(name="ground", shape="plane", model="static")

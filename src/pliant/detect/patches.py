@@ -81,8 +81,12 @@ def joined(parts: list[Patches]) -> Patches:
     return Patches(*(np.concatenate([getattr(p, name) for p in parts]) for name in Patches._fields))
 
 
-def facing(points: Floats, faces: Ints, slave: Ints, master: Ints, pair: Ints, deep: Floats, high: Floats, sharp: np.ndarray) -> Patches:
+def facing(
+    points: Floats, faces: Ints, slave: Ints, master: Ints, pair: Ints, deep: Floats, high: Floats, sharp: np.ndarray, rim: np.ndarray
+) -> Patches:
     """Patches of candidate pairs of triangles (c,): what they share at gaps from -deep to high [m], (c,) each; `sharp`: rows at corners.
+
+    rim (f,) bool: faces with a corner that may be much deeper than the rest, which small polygons must not average away.
 
     Where two triangles of a master lie behind each other, seen along the slave's normal, each point of the slave belongs to the nearer one.
     """
@@ -92,7 +96,7 @@ def facing(points: Floats, faces: Ints, slave: Ints, master: Ints, pair: Ints, d
     begins[1:] |= np.diff(pair) != 0
     start = np.append(np.flatnonzero(begins), len(slave))
     out = empty(6 * int((~sharp).sum()) + 2 * MOST_CORNERS * int(sharp.sum()))
-    return first(out, _facing(points, faces, start, slave, master, pair, deep[order], high[order], sharp[order], out))
+    return first(out, _facing(points, faces, start, slave, master, pair, deep[order], high[order], sharp[order], rim, out))
 
 
 @inline
@@ -252,7 +256,7 @@ def seen(poly, count, below, i, size, q, gap, deep, stack, held, spare):  # type
 
 
 @kernel
-def _facing(points, faces, start, slave, master, pair, deep, high, sharp, out):  # type: ignore[no-untyped-def]
+def _facing(points, faces, start, slave, master, pair, deep, high, sharp, rim, out):  # type: ignore[no-untyped-def]
     used = 0
     most = 1
     for k in range(len(start) - 1):
@@ -330,7 +334,7 @@ def _facing(points, faces, start, slave, master, pair, deep, high, sharp, out): 
                         continue
                 cu, cv, l00, l10, l11 = quadrature(area, mu, mv, muu, muv, mvv)
                 inverse = 1.0 / (ux * vy - uy * vx)
-                many = 1 if area < SMALL * min(twice, face) else 3
+                many = 1 if area < SMALL * min(twice, face) and not (rim[s] or rim[m]) else 3
                 corners = sharp[start[group]] and not layered
                 if corners:
                     many = min(some, MOST_CORNERS)  # there is no room for what rounding may add

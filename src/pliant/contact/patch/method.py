@@ -16,6 +16,7 @@ from pliant.contact.patch.islands import divided, system
 from pliant.contact.patch.problem import (
     FRICTION,
     GAP,
+    HARD,
     LOAD,
     MOTION,
     ROUGH,
@@ -34,13 +35,11 @@ from pliant.contact.patch.recovery import recovered
 from pliant.contact.patch.restitution import Bounced, target
 from pliant.detect.keys import find, recall, remember
 from pliant.detect.patches import MOST_CORNERS, Patches, select
-from pliant.detect.thickness import Thickness
 from pliant.world.motion import Motion, Place, Rows
 
 LOOKS = 3  # at most
 UNSOLVED = 100 * TOLERANCE  # what is left of the gradient that divides the step: two digits short
 PARTS = 16  # of a step, at most
-GENTLE = 5.0  # [1/s] of half the thickness of the thinner body: how fast rigid bodies leave what they overlap at the start of a step
 AGAIN = 0.01  # of an edge: motion since the last look that asks for another; areas are off by about as much of a face
 
 
@@ -61,6 +60,8 @@ class Patch:
         bounced = None  # pairs of rigid bodies that part again within the step
         for look in range(LOOKS):
             found = surface.find(motion, surfaces, pairs, place)
+            if solved is not None:
+                found = surface.with_lost(motion, pairs, found, place, solved.found, solved.loaded_pairs(), solved.place)
             if bounced is not None:
                 found = bounced.joined(found, place)
             if len(found) == 0 and solved is not None:
@@ -68,7 +69,8 @@ class Patch:
             if len(found):
                 rows = surface.rows_of(motion, pairs, found)
                 kappa = surface.stiffness(motion, surfaces, pairs, found)
-                solved = _Solved.of(motion, matrix, pairs, found, rows, kappa, place, w, memory)
+                harder = surface.hardening(motion, surfaces, pairs, found)
+                solved = _Solved.of(motion, matrix, pairs, found, rows, kappa, harder, place, w, memory)
                 solved.solve(motion, ROUGH if look + 1 < LOOKS else TOLERANCE)
             if look == 0 and (solved is None or not solved.loaded().any()):
                 place, w, solved = motion.there(), np.zeros_like(w), None  # nothing touches: does it not where every body goes on its own?
@@ -89,7 +91,8 @@ class Patch:
         if left > UNSOLVED and motion.dt > motion.asked / PARTS:
             text = "patch: steps are divided, since the motion of bodies that touch was not found for a whole one"
             return Answer(Contacts.none(motion.dt), again=0.5 * motion.dt, warnings=[text])
-        return solved.answer(motion, [f"patch: an island of bodies was solved only to {left:.1e}"] if left > UNSOLVED else [])
+        told = [f"patch: an island of bodies was solved only to {left:.1e}"] if left > UNSOLVED else []
+        return solved.answer(motion, told + surface.told(motion, pairs))
 
     def _start(self, motion: Motion, place: Place) -> Floats:
         """Velocities as they were, in terms of the change from the motion of every body on its own."""
@@ -126,7 +129,7 @@ class _Solved:
     late: Floats  # [m] (r,) depth that is left for later steps
 
     @staticmethod
-    def of(motion, matrix, pairs, found, rows, kappa, place, w, memory):  # type: ignore[no-untyped-def]
+    def of(motion, matrix, pairs, found, rows, kappa, harder, place, w, memory):  # type: ignore[no-untyped-def]
         a, b, n = pairs.slave[found.pair], pairs.master[found.pair], rows.normal
         order, islands, contact = divided(motion, rows, a, b)
         key, own = found.slave * len(motion.bodies) + b, _row_key(motion, pairs, found)
@@ -138,12 +141,12 @@ class _Solved:
         mu = np.where(recall(memory, "slipping", key) > 0.5, mu_d, mu_s)
         k, shear = kappa[0][found.pair] * found.area, kappa[1][found.pair] * found.area
         row = contact.row
-        late = _late(motion, rows, found, place, a, b)
+        late = _late(motion, pairs, rows, found, place)
         goal = target(motion, rows, contact, order, gap, _restitution(motion, a, b))
         lively = goal < gap
         goal = np.where(lively, goal, gap + late)
         row[:, GAP], row[:, STRETCH : STRETCH + 3], row[:, FRICTION], row[:, LOAD] = goal[order], stretch[order], mu[order], load[order]
-        row[:, STIFF], row[:, SHEAR] = k[order], shear[order]
+        row[:, STIFF], row[:, SHEAR], row[:, HARD] = k[order], shear[order], harder[order]
         count, parts = len(rows), len(islands.bounds) - 1
         out = Solution(np.zeros_like(w), np.zeros((count, TRIAL)), np.zeros((count, 4)), np.zeros((parts, 3), np.int64), np.zeros(parts))
         out.w[islands.dof] = w[islands.dof]
@@ -191,18 +194,18 @@ class _Solved:
         return Answer(contacts, memory, warnings=warnings)
 
 
-def _late(motion: Motion, rows: Rows, found: Patches, place: Place, a: Ints, b: Ints) -> Floats:
-    """Depth [m] of rows of rigid bodies that were as deep at the start of the step and come out later, (r,).
+def _late(motion: Motion, pairs: surface.Pairs, rows: Rows, found: Patches, place: Place) -> Floats:
+    """Depth [m] of rows that were as deep at the start of the step and come out later, (r,) (theory/patch 4.5).
 
     Depth that goes within a step becomes speed. Whatever two rigid bodies overlap by before they are seen to touch, as where they start in
-    each other or turn an edge into the other, is no compression that could drive them apart: it goes at GENTLE.
+    each other or turn an edge into the other, and what soft ones did as they were first seen, is no compression that could drive them
+    apart: it goes at GENTLE.
     """
-    rigid = surface.both_rigid(motion, a, b)
-    if not rigid.any():
+    share = np.where(surface.both_rigid(motion, pairs.slave, pairs.master), 1.0, pairs.apart)[found.pair]
+    if not share.any():
         return np.zeros(len(rows))
     before = found.gap + np.einsum("ri,ri->r", rows.normal, motion.row_paths(rows, place, motion.here()))
-    half = motion.kept(Thickness).half
-    return np.where(rigid, np.maximum(-before - motion.dt * GENTLE * np.minimum(half[a], half[b]), 0.0), 0.0)
+    return share * np.maximum(-before - pairs.gentle[found.pair], 0.0)
 
 
 def _restitution(motion: Motion, a: Ints, b: Ints) -> Floats:

@@ -5,9 +5,10 @@
 A = M + dt C + dt^2 K of implicit bodies, m of explicit nodes, m and R I R^T of frames (two vectors each: velocity and turning). With
 u = J_r w, n the normal, g the gap and s the stretch of the tangential spring at the end of the step of every body on its own:
 
-    normal force    f = k max(0, -g - dt n.u)
+    depth           x = max(0, -g - dt n.u)
+    normal force    f = k x (1 + c x^2)
     friction        t = k_t (s + dt T u),  cut to the limit  mu f0,      T = 1 - n n^T
-    l = k/2 min(0, g + dt n.u)^2 + Huber(|s + dt T u|; k_t, mu f0)
+    l = k x^2 (2 + c x^2) / 4 + Huber(|s + dt T u|; k_t, mu f0)
 
 [Castro 2022]. The load f0 that limits friction is lagged, so that what is left is convex, and renewed until it has settled. Newton's
 method; directions by conjugate gradients on H = A + J^T G J, G the Hessian of l; exact line search. The preconditioner adds the inverse
@@ -40,7 +41,7 @@ SETTLED = 1e-4  # of the largest load: change of the loads below which they stay
 RENEWALS = 10  # how often these loads are renewed at most
 TOGETHER = 40  # bodies in an island up to which their rigid motions are solved together, densely
 
-NORMAL, GAP, STRETCH, STIFF, SHEAR, FRICTION, LOAD, PLACE, ROW = 0, 3, 4, 7, 8, 9, 10, 11, 14  # columns of `row`
+NORMAL, GAP, STRETCH, STIFF, SHEAR, FRICTION, LOAD, PLACE, HARD, ROW = 0, 3, 4, 7, 8, 9, 10, 11, 14, 15  # columns of `row`; HARD: c
 MOTION, CHANGE, HESSIAN, TRIAL = 0, 3, 6, 12  # columns of `trial`: u, its change along the direction, G
 
 
@@ -130,20 +131,21 @@ def times(m, x):  # type: ignore[no-untyped-def]
 
 @inline
 def law(row, r, u, dt):  # type: ignore[no-untyped-def]
-    """(normal force, tangential spring, its length, its force over its length) at u."""
+    """(depth, normal force, tangential spring, its length, its force over its length) at u."""
     n = three(row, r, NORMAL)
     across = dot(n, u)
-    f = row[r, STIFF] * max(0.0, -row[r, GAP] - dt * across)
+    x = max(0.0, -row[r, GAP] - dt * across)
+    f = row[r, STIFF] * x * (1.0 + row[r, HARD] * x * x)
     s = axpy(dt, axpy(-across, n, u), three(row, r, STRETCH))
     length, limit = norm(s), row[r, FRICTION] * row[r, LOAD]
     stiffness = row[r, SHEAR] if row[r, SHEAR] * length <= limit else limit / length
-    return f, s, length, stiffness
+    return x, f, s, length, stiffness
 
 
 @inline
 def slope(row, r, u, dt):  # type: ignore[no-untyped-def]
     """Gradient of l: minus the impulse on A."""
-    f, s, _, stiffness = law(row, r, u, dt)
+    _, f, s, _, stiffness = law(row, r, u, dt)
     return scale(dt, axpy(-f, three(row, r, NORMAL), scale(stiffness, s)))
 
 
@@ -151,9 +153,9 @@ def slope(row, r, u, dt):  # type: ignore[no-untyped-def]
 def curvature(row, r, u, dt):  # type: ignore[no-untyped-def]
     """Hessian G of l."""
     n = three(row, r, NORMAL)
-    f, s, length, stiffness = law(row, r, u, dt)
+    x, f, s, length, stiffness = law(row, r, u, dt)
     a = dt * dt * stiffness
-    b = (dt * dt * row[r, STIFF] if f > 0.0 else 0.0) - a
+    b = (dt * dt * row[r, STIFF] * (1.0 + 3.0 * row[r, HARD] * x * x) if f > 0.0 else 0.0) - a
     c = -a / (length * length) if stiffness < row[r, SHEAR] and length > 0.0 else 0.0
     return (
         a + b * n[0] * n[0] + c * s[0] * s[0], b * n[0] * n[1] + c * s[0] * s[1], b * n[0] * n[2] + c * s[0] * s[2],
@@ -375,7 +377,7 @@ def _renew(row, trial, rows, dt):  # type: ignore[no-untyped-def]
     """Renew the loads; the largest change, of the largest load."""
     most = change = 0.0
     for r in range(rows[0], rows[1]):
-        f, _, _, _ = law(row, r, three(trial, r, MOTION), dt)
+        _, f, _, _, _ = law(row, r, three(trial, r, MOTION), dt)
         most = max(most, f)
         change = max(change, abs(f - row[r, LOAD]))
         row[r, LOAD] = f
@@ -479,7 +481,7 @@ def solve(  # type: ignore[no-untyped-def]
             whole, centre, arm, w, trial, vectors, block, counts[k], dt, tolerance,
         )  # fmt: skip
     for r in range(len(row)):
-        f, s, length, stiffness = law(row, r, three(trial, r, MOTION), dt)
+        _, f, s, length, stiffness = law(row, r, three(trial, r, MOTION), dt)
         if stiffness * length > row[r, FRICTION] * f:  # within its cone to the last digit: loads have settled but for SETTLED
             stiffness = row[r, FRICTION] * f / length
         t = scale(-stiffness, s)

@@ -68,13 +68,8 @@ class Bounced:
 
     def joined(self, found: Patches, place: Place) -> Patches:
         """What was found of the other pairs at `place`, and these carried there."""
-        rows = surface.rows_of(self.motion, self.pairs, self.found)
-        path = self.motion.row_paths(rows, self.place, place)
-        frame = self.motion.bodies.frame[self.pairs.slave[self.found.pair]]
-        carried = patches.select(self.found, np.arange(len(self.found)))
-        carried.gap[:] = self.found.gap + np.einsum("ri,ri->r", rows.normal, path)
-        carried.at[:] = self.found.at + place.position[frame] - self.place.position[frame]
-        return patches.joined([patches.select(found, ~self.hot[found.pair]), carried])
+        kept = surface.carried(self.motion, self.pairs, self.found, self.place, place)
+        return patches.joined([patches.select(found, ~self.hot[found.pair]), kept])
 
     def meets_more(self, loaded: np.ndarray, memory: Memory) -> bool:
         """Whether one of these bodies runs into another that it did not touch before; `loaded`: (k,) pairs."""

@@ -8,9 +8,11 @@ import numpy as np
 
 from pliant.base import Floats, Ints
 from pliant.contact.method import Memory
-from pliant.detect import patches
+from pliant.detect import overlap, patches
 from pliant.detect.ball_patches import of_balls
+from pliant.detect.closest import face_neighbours
 from pliant.detect.facing import entered, facing_faces, straight
+from pliant.detect.keys import find as find_keys
 from pliant.detect.keys import recall
 from pliant.detect.patches import Patches, Shape
 from pliant.detect.penetration import body_boxes, meeting
@@ -18,18 +20,20 @@ from pliant.detect.shapes import KINDS
 from pliant.detect.thickness import Thickness
 from pliant.detect.tree import Tree
 from pliant.geometry.mesh import TET_EDGES
+from pliant.geometry.normals import face_normals
 from pliant.model import Rest
 from pliant.world.motion import Motion, Place, Rows
 
-THIN = 0.4  # of the thickness of a body: overlaps deeper than that have the far side nearer than the near one
 FLUSH = 1e-9  # of an edge: surfaces that are flush but for rounding touch
 FLATTER = 0.005  # of |sum A n| / sum A, and of what is covered: sides that differ by less, as two that are curved alike, are equal
 BLEND = 0.2  # of the same: over this a slave that becomes less flat than its master gives way to it; an edge of 90 degrees is 0.29 less
 FRESH = 0.02  # of an edge: depth at the start of the step up to which a contact can be new
 LAYER = 40.0  # of E/h, the stiffness per area of a layer of elements: with 100 the impact of a soft ball peaks at 1.34 times its mean
+HARDENS = 0.1  # of the strain of that layer: beyond it the pressure of corners and rims rises with its cube
 SPOT = 1.0  # of h^2: least area; with 8 a ball's impact peaks at 1.7 to 2.4 times its mean, with 0 blocks of 1e8 Pa tip 0.36 degrees early
 TANGENTIAL = 0.1  # stiffness along the surface, in that along the normal: with 1 sticking and slipping change places in every step
 SLIVER = 1e-9  # of the surface of the slave: rounding, no area to divide by
+GENTLE = 5.0  # [1/s] of half the thickness of the thinner body: how fast bodies leave what they overlap by that was no contact
 RIGID = 2000.0  # k dt^2 / m of rigid bodies on each other: they rest g dt^2 / 2000 deep
 
 
@@ -45,9 +49,22 @@ class Pairs:
     share: Floats  # (k,) of the areas that count: pairs that change sides are there twice, once each way
     main: np.ndarray  # (k,) bool: not the other way of another
     open: np.ndarray  # (k,) bool: new, so that the slave is still to be decided, by what is found in the first look
+    apart: Floats  # (k,) 0 to 1: how much of the depth at the start of the step is no compression, and goes at GENTLE
+    points: Floats  # (k,) 0 to 1: of the areas, what points in bodies have in place of polygons
+    gentle: Floats  # [m] (k,) what goes at GENTLE in this step
+    starting: Floats  # [m] (k,) depth at the start of the step of pairs that were not known then, 0 of others
 
     def __len__(self) -> int:
         return len(self.slave)
+
+    def with_others(self, over: Floats) -> Pairs:
+        """And the other way round, with a share `over` (k,), those that change sides."""
+        other = np.flatnonzero(over > 0.0)
+        out = {name: np.append(value, value[other]) for name, value in vars(self).items()}
+        count = len(self)
+        out["slave"][count:], out["master"][count:], out["share"][count:] = self.master[other], self.slave[other], over[other]
+        out["main"][count:] = out["open"][count:] = False
+        return Pairs(**out)
 
 
 class Surfaces:
@@ -67,6 +84,7 @@ class Surfaces:
         edge = np.linalg.norm(ends[:, :, 0] - ends[:, :, 1], axis=2).mean(axis=1)
         tets = np.bincount(skin.tet_body, minlength=count)
         self.layer = np.where(tets > 0, np.bincount(skin.tet_body, edge, count) / np.maximum(tets, 1), self.side)  # [m] (B,) of elements
+        self.rim = _at_rims(x, skin.faces)
         self._fit = x  # the points that the tree fits
 
     def fit(self, points: Floats) -> None:
@@ -74,6 +92,16 @@ class Surfaces:
         if self._fit is not points:
             self.tree.refit(points)
             self._fit = points
+
+
+def _at_rims(x: Floats, faces: Ints) -> np.ndarray:
+    """Faces with a corner on a sharp edge, (f,) bool: one at which faces turn by more than what still faces the same surface in full."""
+    normal, neighbour = face_normals(x, faces), face_neighbours(faces)
+    sharp = (neighbour < 0) | (np.einsum("fi,fki->fk", normal, normal[neighbour]) < patches.FULL)
+    mark = np.zeros(len(x), np.bool_)
+    for k in range(3):  # the edge across from corner k
+        mark[faces[sharp[:, k]][:, [(k + 1) % 3, (k + 2) % 3]]] = True
+    return np.asarray(mark[faces].any(axis=1))
 
 
 def find_pairs(motion: Motion, surfaces: Surfaces, there: Floats, memory: Memory) -> Pairs:
@@ -95,23 +123,62 @@ def find_pairs(motion: Motion, surfaces: Surfaces, there: Floats, memory: Memory
     once = (a < b) | (bodies.surface[b] == 0)
     a, b = a[once], b[once]
     known = {"key": memory.get("pair", np.zeros(0, np.int64))}
-    known |= {name: memory[name] for name in ("depth", "slave", "lean") if name in memory}
+    known |= {name: memory[name] for name in ("depth", "slave", "lean", "leaves") if name in memory}
     key = pair_key(len(bodies), a, b)
-    last, kept = recall(known, "depth", key), recall(known, "slave", key)
+    last, kept, leaves = recall(known, "depth", key), recall(known, "slave", key), recall(known, "leaves", key)
+    new = find_keys(known["key"], key) < 0
     over = np.clip((recall(known, "lean", key) - FLATTER) / BLEND, 0.0, 1.0)
     a, b, alike = _slaves(motion, surfaces, a, b, kept)
     a, b, over = np.where(over == 1.0, b, a), np.where(over == 1.0, a, b), np.where(over == 1.0, 0.0, over)
-    other = np.flatnonzero(over > 0.0)
-    main = np.arange(len(a) + len(other)) < len(a)
-    share, open_ = np.concatenate([1.0 - over, over[other]]), np.append(alike & (kept == 0.0), np.zeros(len(other), np.bool_))
-    a, b, last = np.append(a, b[other]), np.append(b, a[other]), np.append(last, last[other])
     half = motion.kept(Thickness).half
-    thin = 2.0 * THIN * np.minimum(half[a], half[b])
+    thin = np.minimum(half[a], half[b])
     edge = np.minimum(surfaces.side[a], np.where(surfaces.side[b] > 0, surfaces.side[b], np.inf))
-    before = np.minimum(2.0 * last + FRESH * edge, thin)
+    deepest = _deepest(motion, surfaces, a, b)
+    surfaces.fit(there)
+    gentle = motion.dt * GENTLE * thin * np.where(both_rigid(motion, a, b), 1.0, 0.5)  # what is soft springs back by as much again
+    leaves = (new & (deepest > gentle)) | ((leaves > 0.0) & (np.maximum(deepest, last) > gentle))
+    fading = np.clip(2.0 * deepest / thin - 1.0, 0.0, 1.0)
+    points = np.where(leaves, np.clip(deepest / (FRESH * edge) - 1.0, 0.0, 1.0), fading)
+    points *= np.isfinite(half[a] + half[b])
+    before = np.minimum(np.maximum(2.0 * last, deepest) + FRESH * edge, thin)
     deep = np.minimum(thin, before + step[a] + step[b])
     far = reach[a] + reach[b] + FLUSH * np.maximum(surfaces.side[a], surfaces.side[b])
-    return Pairs(a, b, deep, far, before, share, main, open_)
+    out = Pairs(
+        a, b, deep, far, before, 1.0 - over, np.ones(len(a), bool), alike & (kept == 0.0), np.where(leaves, 1.0, fading), points, gentle,
+        np.where(new & leaves, deepest, 0.0),
+    )  # fmt: skip
+    return out.with_others(over)
+
+
+def _deepest(motion: Motion, surfaces: Surfaces, a: Ints, b: Ints) -> Floats:
+    """How deep points of either body of the pairs are in the other at the start of the step [m], (k,)."""
+    out, half = np.zeros(len(a)), motion.kept(Thickness).half
+    solid = np.isfinite(half) | (motion.bodies.surface == 0)  # a surface with a rim has no inside
+    which = np.flatnonzero(solid[a] & solid[b])
+    if len(which):
+        place = motion.here()
+        surfaces.fit(place.points)
+        found = _inside(motion, surfaces, place, a[which], b[which])
+        np.maximum.at(out, which[found.pair], found.depth)
+    return out
+
+
+def _inside(motion: Motion, surfaces: Surfaces, place: Place, a: Ints, b: Ints) -> overlap.Inside:
+    shapes = motion.bodies.shapes(place.position, place.rotation)
+    return overlap.inside(surfaces.tree, motion.kept(overlap.Corners), motion.bodies, place.points, motion.skin.faces, shapes, a, b)
+
+
+def told(motion: Motion, pairs: Pairs) -> list[str]:
+    """Sentences about bodies that the scene starts in each other."""
+    if motion.time > 0.0:
+        return []
+    name, half = motion.bodies.names, motion.kept(Thickness).half
+    speed = 2.0 * GENTLE * np.minimum(half[pairs.slave], half[pairs.master])  # with what they turn and spring back
+    return [
+        f"'{name[pairs.slave[k]]}' and '{name[pairs.master[k]]}' start {pairs.starting[k]:.3g} m deep in each other:"
+        f" patch lets them come apart at no more than {speed[k]:.3g} m/s"
+        for k in np.flatnonzero(pairs.main & (pairs.starting > 0.0))
+    ]
 
 
 def pair_key(count: int, a: Ints, b: Ints) -> Ints:
@@ -120,13 +187,14 @@ def pair_key(count: int, a: Ints, b: Ints) -> Ints:
 
 
 def remembered(motion: Motion, pairs: Pairs, found: Patches, place: Place) -> dict[str, np.ndarray]:
-    """What the next step must know of pairs that touch, by key: greatest depth [m], slave (1: the lower number, 2: the higher), lean.
+    """What the next step must know of pairs that touch, by key: greatest depth [m], slave (1: the lower number, 2: the higher), lean, and
+    whether they are leaving each other since they were found deep.
 
     The lean is by how much the master is flatter than the slave; all of it as found at `place`, where the step ends.
     """
     key = pair_key(len(motion.bodies), pairs.slave, pairs.master)
     keys = np.unique(key[np.bincount(found.pair, minlength=len(pairs)) > 0])
-    depth, slave, lean = np.zeros(len(keys)), np.zeros(len(keys)), np.zeros(len(keys))
+    depth, slave, lean, leaves = np.zeros(len(keys)), np.zeros(len(keys)), np.zeros(len(keys)), np.zeros(len(keys))
     row = np.searchsorted(keys, key[found.pair])
     np.maximum.at(depth, row, np.maximum(-found.gap, 0.0))
     main = pairs.main[found.pair]
@@ -134,7 +202,8 @@ def remembered(motion: Motion, pairs: Pairs, found: Patches, place: Place) -> di
     turns = main & (found.master >= 0) & (found.gap <= 0.0)
     alike = _rank(motion, pairs.slave) == _rank(motion, pairs.master)
     lean[row[turns]] = np.where(alike, leaning(motion, pairs, found, place), 0.0)[found.pair[turns]]
-    return {"pair": keys, "depth": depth, "slave": slave, "lean": lean}
+    np.maximum.at(leaves, row, (pairs.apart[found.pair] == 1.0).astype(np.float64))
+    return {"pair": keys, "depth": depth, "slave": slave, "lean": lean, "leaves": leaves}
 
 
 def leaning(motion: Motion, pairs: Pairs, found: Patches, place: Place) -> Floats:
@@ -186,7 +255,46 @@ def find(motion: Motion, surfaces: Surfaces, pairs: Pairs, place: Place) -> Patc
         parts = [patches.select(parts[0], stays), _on_meshes(motion, surfaces, pairs, turned, place.points)]
     if exact.any():
         parts.append(_on_shapes(motion, pairs, np.flatnonzero(exact), place))
+    if (pairs.points > 0.0).any():
+        parts = [patches.joined(parts), _in_bodies(motion, surfaces, pairs, place)]
+        parts[0].area[:] *= 1.0 - pairs.points[parts[0].pair]
+        parts[0] = patches.select(parts[0], parts[0].area > 0.0)
     return patches.joined(parts)
+
+
+def carried(motion: Motion, pairs: Pairs, found: Patches, place: Place, to: Place) -> Patches:
+    """Rows that were found with the bodies at `place`, with the gaps that they have at another."""
+    rows = rows_of(motion, pairs, found)
+    frame = motion.bodies.frame[pairs.slave[found.pair]]
+    moved = np.where((frame >= 0)[:, None], to.position[frame] - place.position[frame], 0.0) if len(to.position) else 0.0
+    out = patches.select(found, np.arange(len(found)))
+    out.gap[:] += np.einsum("ri,ri->r", rows.normal, motion.row_paths(rows, place, to))
+    out.at[:] += moved
+    return out
+
+
+def with_lost(motion: Motion, pairs: Pairs, found: Patches, to: Place, before: Patches, loaded: np.ndarray, place: Place) -> Patches:
+    """What was found, and the rows of pairs that pressed in the last look, (k,) bool, and are not found where that has moved them to.
+
+    Without these a body that is lifted out of what it meets would go on into it as if it had not been there.
+    """
+    lost = loaded & (np.bincount(found.pair, minlength=len(pairs)) == 0)
+    if not lost.any():
+        return found
+    return patches.joined([found, carried(motion, pairs, patches.select(before, lost[before.pair]), place, to)])
+
+
+def _in_bodies(motion: Motion, surfaces: Surfaces, pairs: Pairs, place: Place) -> Patches:
+    """Rows of points in bodies, of pairs that are deep in each other."""
+    which = np.flatnonzero((pairs.points > 0.0) & pairs.main)
+    a, b = pairs.slave[which], pairs.master[which]
+    bodies, faces, corners = motion.bodies, motion.skin.faces, motion.kept(overlap.Corners)
+    inside = _inside(motion, surfaces, place, a, b)
+    way, area = overlap.ways_out(bodies, place.points, faces, inside, a, b)
+    out = overlap.rows_along(corners, bodies, place.points, faces, inside, way, area, a, b)
+    out.pair[:] = which[out.pair]
+    out.area[:] *= pairs.points[out.pair]
+    return out
 
 
 def _turned(motion: Motion, surfaces: Surfaces, pairs: Pairs, found: Patches, there: Floats) -> Ints:
@@ -226,7 +334,7 @@ def _on_meshes(motion: Motion, surfaces: Surfaces, pairs: Pairs, which: Ints, th
     faces, deep, high = motion.skin.faces, pairs.deep[which], pairs.high[which]
     pair, slave, master = facing_faces(surfaces.tree, there, faces, pairs.slave[which], pairs.master[which], deep, high)
     rigid = both_rigid(motion, pairs.slave, pairs.master)[which[pair]]
-    found = patches.facing(there, faces, slave, master, which[pair], deep[pair], high[pair], rigid)
+    found = patches.facing(there, faces, slave, master, which[pair], deep[pair], high[pair], rigid, surfaces.rim)
     a, b = pairs.slave[found.pair], pairs.master[found.pair]
     share = entered(motion.start, faces, found, pairs.before[found.pair])
     share *= straight(surfaces.tree, there, faces, a, b, found, FRESH * np.minimum(surfaces.side[a], surfaces.side[b]))
@@ -270,5 +378,16 @@ def stiffness(motion: Motion, surfaces: Surfaces, pairs: Pairs, found: Patches) 
     area = np.maximum(area, np.where(surfaces.area[a] > 0.0, surfaces.area[a], 1.0) * SLIVER)
     hard = np.minimum(mass[a], mass[b]) / (motion.dt**2 * area)
     layer = 1.0 / np.where(total > 0.0, total, 1.0)
-    normal = np.where(total > 0.0, np.maximum(1.0, least / area) * layer, hard)
+    normal = np.where(total > 0.0, np.maximum(np.maximum(1.0, least / area) * layer, pairs.apart * hard), hard)
     return normal, TANGENTIAL * np.where(total > 0.0, layer, hard)
+
+
+def hardening(motion: Motion, surfaces: Surfaces, pairs: Pairs, found: Patches) -> Floats:
+    """c [1/m^2] of each row, (r,): how its stiffness grows with depth; only at corners and rims of implicit bodies."""
+    bodies, width = motion.bodies, np.array(surfaces.layer)
+    width[~np.isfinite(bodies.modulus) | (bodies.frame >= 0)] = 0.0
+    width[motion.nodes.body[motion.explicit]] = np.inf
+    deep = (HARDENS / LAYER * (width[pairs.slave] + width[pairs.master]))[found.pair]  # [m]
+    rim = surfaces.rim[found.slave] | ((found.master >= 0) & surfaces.rim[found.master])
+    harder = np.divide(1.0, deep * deep, out=np.zeros(len(found)), where=rim & (deep > 0.0))
+    return harder * (1.0 - pairs.apart[found.pair])  # what comes apart is not to be thrown

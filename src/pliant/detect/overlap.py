@@ -1,0 +1,138 @@
+"""Bodies deep in each other, by points in bodies (theory/patch 3.6): how deep they are, and which way is out of all of it at once.
+
+Far in, the closest surface is no guide: beside it points would leave sideways, behind the middle on the far side. What the bodies share of
+their volume V falls fastest along its gradient, which is the surface that each has in the other,
+
+    d = -sum_A a_i + sum_B a_j      (side A's way out; a: area vectors of the points that are in the other body),
+
+one direction for the pair, continuous as they move. Rows lie along it: a point of the one, and the place where it comes out of the other.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from pliant.base import Floats, Ints
+from pliant.detect.body_pairs import points_in_boxes
+from pliant.detect.closest import face_neighbours
+from pliant.detect.patches import Patches, empty, select
+from pliant.detect.penetration import body_boxes, signed_distances, with_normals
+from pliant.detect.shapes import Shapes
+from pliant.detect.tree import Tree
+from pliant.geometry.normals import face_crosses
+from pliant.kernels import cross, dot, kernel, load, sub
+
+if TYPE_CHECKING:
+    from pliant.model import Bodies, Rest
+
+SLIGHT = 1e-9  # of the area: what is left of sums that cancel is rounding
+
+
+class Corners:
+    """A face at each point (`motion.kept(Corners)`): points of rows are corners of faces."""
+
+    def __init__(self, rest: Rest) -> None:
+        faces = rest.skin.faces
+        self.neighbour = face_neighbours(faces)
+        self.face, self.corner = np.full(len(rest.points), -1, np.int64), np.zeros(len(rest.points), np.int64)
+        self.face[faces.ravel()] = np.repeat(np.arange(len(faces)), 3)
+        self.corner[faces.ravel()] = np.tile(np.arange(3), len(faces))
+
+
+class Inside(NamedTuple):
+    """Points of one body in another."""
+
+    point: Ints  # (h,)
+    pair: Ints  # (h,) which pair of bodies
+    first: np.ndarray  # (h,) bool: a point of the pair's first body
+    depth: Floats  # [m] (h,) to the closest surface
+
+
+def inside(tree: Tree, corners: Corners, bodies: Bodies, points: Floats, faces: Ints, shapes: Shapes, a: Ints, b: Ints) -> Inside:
+    """Points of bodies a in bodies b and the other way round, pairs (k,); `tree` fits the points."""
+    low, high = body_boxes(tree, shapes)
+    mine, other, pair = np.append(a, b), np.append(b, a), np.tile(np.arange(len(a)), 2)
+    first = bodies.point_start[mine]
+    row, point = points_in_boxes(first, first + bodies.surface[mine], other, np.zeros(len(mine)), points, low, high)
+    surfaces = with_normals(points, faces, corners.neighbour, tree, shapes)
+    gap = signed_distances(surfaces, points[point], other[row]).gap
+    deep = np.flatnonzero(gap < 0.0)
+    return Inside(point[deep], pair[row[deep]], row[deep] < len(a), -gap[deep])
+
+
+def ways_out(bodies: Bodies, points: Floats, faces: Ints, found: Inside, a: Ints, b: Ints) -> tuple[Floats, Floats]:
+    """Unit directions in which bodies a leave bodies b, (k, 3), and area vectors of the points found [m^2].
+
+    Where the gradient vanishes, as with one body wholly inside the other, they leave the way that their middles are apart; if these agree
+    too, any way is as good.
+    """
+    some = np.zeros(len(points), bool)
+    some[found.point] = True
+    touched = np.flatnonzero(some[faces].any(axis=1))
+    vectors, third = np.zeros((len(points), 3)), face_crosses(points, faces[touched]) / 6.0
+    for k in range(3):
+        np.add.at(vectors, faces[touched, k], third)
+    area, count = vectors[found.point], len(a)
+    sign = np.where(found.first, -1.0, 1.0)[:, None]
+    total = np.stack([np.bincount(found.pair, (sign * area)[:, i], count) for i in range(3)], axis=1)
+    size = np.bincount(found.pair, np.linalg.norm(area, axis=1), count)
+    lost = np.linalg.norm(total, axis=1) <= SLIGHT * size
+    total[lost] = _middles(bodies, points, a[lost]) - _middles(bodies, points, b[lost])
+    length = np.linalg.norm(total, axis=1, keepdims=True)
+    return np.where(length > 0.0, total / np.maximum(length, 1e-300), [0.0, 0.0, 1.0]), area
+
+
+def _middles(bodies: Bodies, points: Floats, body: Ints) -> Floats:
+    """Mean of the surface points of each body, (k, 3)."""
+    return np.array([points[bodies.point_start[b] : bodies.point_start[b] + bodies.surface[b]].mean(axis=0) for b in body]).reshape(-1, 3)
+
+
+def rows_along(
+    corners: Corners, bodies: Bodies, points: Floats, faces: Ints, found: Inside, way: Floats, area: Floats, a: Ints, b: Ints
+) -> Patches:
+    """Rows along the ways out (k, 3) of the pairs, one for each point found that faces its way in; numbered as the pairs are."""
+    d = way[found.pair] * np.where(found.first, 1.0, -1.0)[:, None]
+    ahead = -np.einsum("hi,hi->h", area, d)
+    keep = np.flatnonzero((ahead > 0.0) & (corners.face[found.point] >= 0))
+    point, pair, first, d, ahead = found.point[keep], found.pair[keep], found.first[keep], d[keep], ahead[keep]
+    other = np.where(first, b[pair], a[pair])
+    out = empty(len(keep))
+    face, weights, depth = np.empty(len(keep), np.int64), np.zeros((len(keep), 3)), np.empty(len(keep))
+    _exits(points, faces, bodies.face_start, points[point], d, other, face, weights, depth)
+    own = np.zeros((len(keep), 3))
+    own[np.arange(len(keep)), corners.corner[point]] = 1.0
+    mine = corners.face[point]
+    out.slave[:], out.master[:], out.pair[:] = np.where(first, mine, face), np.where(first, face, mine), pair
+    out.weights[:], out.others[:] = np.where(first[:, None], own, weights), np.where(first[:, None], weights, own)
+    out.normal[:], out.gap[:], out.area[:] = -way[pair], -depth, ahead * _counted_once(pair, first, ahead, len(a))[pair]
+    out.at[:] = points[point] + 0.5 * depth[:, None] * d
+    return select(out, face >= 0)
+
+
+def _counted_once(pair: Ints, first: np.ndarray, area: Floats, count: int) -> Floats:
+    """What both sides' areas are to be multiplied with so that they make up the larger of the two, (k,)."""
+    one, two = np.bincount(pair, area * first, count), np.bincount(pair, area * ~first, count)
+    return np.maximum(one, two) / np.maximum(one + two, 1e-300)
+
+
+@kernel
+def _exits(points, faces, face_start, places, way, body, face, weights, depth):  # type: ignore[no-untyped-def]
+    """Where each place comes out of a body: the nearest face along its way that looks the same way; -1 if there is none."""
+    for k in range(len(places)):
+        p, d = load(places, k), load(way, k)
+        face[k], depth[k] = -1, np.inf
+        for f in range(face_start[body[k]], face_start[body[k] + 1]):
+            o = load(points, faces[f, 0])
+            e, g = sub(load(points, faces[f, 1]), o), sub(load(points, faces[f, 2]), o)
+            across = cross(d, g)
+            det = dot(e, across)
+            if det >= 0.0:  # seen from outside
+                continue
+            r = sub(p, o)
+            u, v = dot(r, across) / det, dot(d, cross(r, e)) / det
+            t = dot(g, cross(r, e)) / det
+            if u >= 0.0 and v >= 0.0 and u + v <= 1.0 and 0.0 <= t < depth[k]:
+                face[k], depth[k] = f, t
+                weights[k, 0], weights[k, 1], weights[k, 2] = 1.0 - u - v, u, v
