@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import zlib
 from dataclasses import replace
 
 import h5py
@@ -12,7 +13,7 @@ import numpy as np
 import pytest
 
 from pliant.base import PliantError
-from pliant.record import vtkhdf
+from pliant.record import filters, vtkhdf
 from pliant.record.journal import read_journal
 from pliant.record.reopen import fold, resume_writer
 from pliant.record.runfile import Cells, Recorder, Run, estimate_bytes, human
@@ -420,3 +421,14 @@ def test_import_is_cheap():
     heavy = ["h5py", "vtkmodules", "meshio", "numba", "scipy"]
     code = f"import sys, pliant.record; print([m for m in {heavy} if m in sys.modules])"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize("library", ["zlib", "isal.isal_zlib"])
+def test_a_block_is_the_same_whoever_deflates_it(library, monkeypatch):
+    """The format is that of RFC 1950, which HDF5 reads."""
+    monkeypatch.setattr(filters, "compress", pytest.importorskip(library, reason=f"{library} is not installed").compress)
+    rng = np.random.default_rng(0)
+    for array in (rng.normal(size=(3000, 3)), np.arange(5000, dtype=np.float32), np.zeros((7, 0)), rng.integers(0, 9, 4000).astype(np.uint8)):
+        data = filters.deflated(array)
+        assert filters.inflated(data, array.dtype, array.shape, "a file").tobytes() == array.tobytes()
+        assert sorted(zlib.decompress(data)) == sorted(array.tobytes())

@@ -22,7 +22,7 @@ from pliant.record.records import Array, Spec
 try:
     from isal.isal_zlib import compress  # the same format in an eighth of the time, a tenth larger
 except ImportError:  # there is none for this processor
-    from zlib import compress
+    from zlib import compress  # type: ignore[assignment]
 
 LEVEL = 1  # of deflate: higher ones take times the time for a few percent
 SMALL = 1 << 15  # bytes of a dataset that is stored as it is: what filters need besides would be more than they save

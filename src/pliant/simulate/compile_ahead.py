@@ -28,6 +28,7 @@ from pliant.geometry.shapes import make
 from pliant.integrate import cg
 from pliant.integrate.assembly import Assembly
 from pliant.kernels import CAN_CACHE
+from pliant.measure.pairs import per_pair
 from pliant.record.elements import element_stress, element_stretch
 from pliant.scene import Scene
 from pliant.simulate.contact_rule import methods_of
@@ -68,6 +69,7 @@ def _contact(method: str) -> None:
     sim.step()
     sim.step()
     sim.books()
+    per_pair(sim.contacts())
 
 
 def _fast() -> None:
