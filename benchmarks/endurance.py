@@ -149,17 +149,21 @@ def large_file(source: Path, path: Path, size: float) -> None:
         around = [entry for entry in run.entries if entry.kind not in ("frame", "end", "state")]
         frames = [entry for entry in run.entries if entry.kind == "frame"]
         held = {id(frame): frame.record().arrays for frame in frames}
-        one = source.stat().st_size / run.frames
         topology = next(i for i, entry in enumerate(around) if entry.kind == "topology")
-        entries = list(around)
-        for i in range(int(size / one)):
-            frame = frames[i % len(frames)]
-            meta = {**frame.meta, "time": 0.01 * i, "step": i, "topology": topology}
-            meta.pop("same", None)
-            entries.append(replace(frame, meta=meta, read=held[id(frame)].__getitem__, sealed=lambda name: True))
-        entries = [replace(entry, number=i) for i, entry in enumerate(entries)]
-        reason = vtkhdf.publish(entries, path, small=True)
-        assert not reason, reason
+        count = 20  # first a few, to see how large they are
+        while True:
+            entries = list(around)
+            for i in range(count):
+                frame = frames[i % len(frames)]
+                meta = {**frame.meta, "time": 0.01 * i, "step": i, "topology": topology}
+                meta.pop("same", None)
+                entries.append(replace(frame, meta=meta, read=held[id(frame)].__getitem__))
+            entries = [replace(entry, number=i) for i, entry in enumerate(entries)]
+            reason = vtkhdf.publish(entries, path, small=True)
+            assert not reason, reason
+            if count > 20:
+                return
+            count = int(size / path.stat().st_size * count) + 21
 
 
 LOOKS = {

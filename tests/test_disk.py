@@ -37,3 +37,12 @@ def test_another_encoding_is_a_sentence(tmp_path):
 def test_names_that_are_no_text_can_be_written_about(tmp_path):
     name = b"sc\xe9ne".decode("utf-8", "surrogateescape")  # as the system hands it over
     assert write_text(tmp_path / "a.html", f"<p>{name}</p>").read_bytes() == b"<p>sc\xe9ne</p>"
+
+
+@pytest.mark.parametrize("given", [{"LC_ALL": "POSIX", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}, {"PYTHONIOENCODING": "utf-8:strict"}])
+def test_a_terminal_that_cannot_show_a_letter_is_no_error(given):
+    """Units such as cm² in a terminal that knows ASCII only, and the name of a file that is no text."""
+    code = "from pliant.cli import _print_anything, app; _print_anything(); print('5 cm\\u00b2 in sc\\udce9ne')"
+    done = subprocess.run([sys.executable, "-c", code], env=given | {"PYTHONPATH": ":".join(sys.path)}, capture_output=True)
+    expected = b"5 cm? in sc?ne" if "LC_ALL" in given else "5 cm² in sc".encode() + b"\xe9ne"
+    assert done.stdout.strip() == expected, done.stderr

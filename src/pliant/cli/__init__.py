@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 from typing import Annotated
@@ -52,12 +53,20 @@ def warm() -> None:
     compile_all()
 
 
+def _print_anything() -> None:
+    """Let no letter stop a command: names of files that are no text keep their bytes, what a terminal cannot show becomes "?"."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="surrogateescape" if stream.encoding.lower().replace("-", "") == "utf8" else "replace")
+
+
 def main() -> None:
     """Run the command line; errors of input are sentences, not tracebacks."""
     from pliant.asking import commands
     from pliant.base import DiskError, PliantError
     from pliant.disk import failure
 
+    _print_anything()
     try:
         with commands():
             app(prog_name="pliant")
