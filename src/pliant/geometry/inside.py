@@ -105,7 +105,10 @@ def _tetrahedra(shape: Shape, surface: Surface, how: Filling, timeout: float) ->
         made = fill(_ready(surface, edge), how.edge, timeout=timeout, log_progress=True)
     except TimeUp as late:
         if not how.cells:
-            raise
+            raise PliantError(
+                f"{str(late).split('.')[0]}. Choose a longer edge or give it more time (--fill-timeout); this model cannot be of cells "
+                "(fill = \"lattice\"), but springs with network = \"voxels\" and model = \"points\" need no tetrahedra."
+            ) from None
         return _cells(shape, surface, how, str(late).split(".")[0])
     return replace(shape, tets=made.mesh, skin=None)
 

@@ -64,9 +64,10 @@ def lattice(surface: Surface, edge: float | None = None) -> tuple[TetMesh, Weigh
     scaled = (surface.points - low) / size
     found, touch = pieces(scaled, surface.faces, counts)
     if found.backwards > TURNED * found.total[0]:
+        wrong = 100.0 * found.backwards / max(found.total[0], 1e-300)
         raise PliantError(
-            f"the surface has no inside: it winds around {100.0 * found.backwards / max(found.total[0], 1e-300):.0f} % as much the wrong way "
-            "round. It has only one side (a Klein bottle), or its faces do not agree where parts were put together."
+            f"the surface has no inside: it winds around {wrong:.0f} % as much the wrong way round. It has only one side (a Klein bottle), "
+            "or its faces do not agree where parts were put together."
         )
     tets = _tets(found)
     part, middle = _parts(found)

@@ -1,8 +1,8 @@
 """A closed surface from one that is not: cracks are closed, holes get lids, and what cannot be closed so is wrapped.
 
-A crack is where vertices of open edges lie close together. A lid is a fan from the middle of the rim. Where lids would be larger than the surface itself they are none, and it (or a cloud of samples)
-is wrapped: the places about which it winds more than half [Jacobson 2013; Barill 2018] are the inside, and their border, put
-onto the input where that is near and drawn to its corners, is the surface.
+A crack is where vertices of open edges lie close together. A lid is a fan from the middle of the rim. Where lids would be larger than the
+surface itself they are none, and it (or a cloud of samples) is wrapped: the places about which it winds more than half [Jacobson 2013;
+Barill 2018] are the inside, and their border, put onto the input where that is near and drawn to its corners, is the surface.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def closed_surface(surface: Surface, step: float) -> tuple[Surface, str]:
         what = f"{holes} hole{'s' if holes > 1 else ''} closed with lids ({100.0 * lids / _area(whole):.3g} % of the surface{crowded})"
         return lidded, "; ".join(filter(None, [what if holes else "", left_out]))
     if len(oriented(better.points, better.faces).moebius) > 0.5 * len(better.faces):
-        raise PliantError("the surface has no inside: it has only one side, as a Moebius strip has. Make it again as the border of a solid.")
+        raise PliantError("the surface has no inside: it has only one side, like a Moebius strip. Make it again as the border of a solid.")
     out = wrapped(WindingTree.of_triangles(better.points, better.faces), better.points, step, lambda x: nearest_on(better, x))
     if not is_closed_solid(out):
         raise PliantError("the surface has no inside: it is flat, or too thin for cells of this edge.")

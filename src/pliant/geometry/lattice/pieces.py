@@ -87,7 +87,8 @@ def _noded(lines: list[Crossings], counts: Ints, touch: Touching, label: Ints, c
     np.add.at(out[1], of_piece[kept], moment[kept])
     out[2][of_piece[kept]] = place[kept]
     of_piece = _carried(of_piece, big, beside)
-    return Pieces(out[2], same.astype(np.int64), node_at, out[0], out[1], of_piece[label[samples:]], total / FINE**3, backwards(lines[2]) / FINE**3)
+    turned = backwards(lines[2]) / FINE**3
+    return Pieces(out[2], same.astype(np.int64), node_at, out[0], out[1], of_piece[label[samples:]], total / FINE**3, turned)
 
 
 def _beside(lines: list[Crossings], counts: Ints, touch: Touching, label: Ints, small: Bools, samples: int) -> Csr:
