@@ -125,7 +125,7 @@ def find_pairs(motion: Motion, surfaces: Surfaces, there: Floats, memory: Memory
     known = {"key": memory.get("pair", np.zeros(0, np.int64))}
     known |= {name: memory[name] for name in ("depth", "slave", "lean", "leaves") if name in memory}
     key = pair_key(len(bodies), a, b)
-    last, kept, leaves = recall(known, "depth", key), recall(known, "slave", key), recall(known, "leaves", key)
+    last, kept, left = recall(known, "depth", key), recall(known, "slave", key), recall(known, "leaves", key)
     new = find_keys(known["key"], key) < 0
     over = np.clip((recall(known, "lean", key) - FLATTER) / BLEND, 0.0, 1.0)
     a, b, alike = _slaves(motion, surfaces, a, b, kept)
@@ -136,7 +136,7 @@ def find_pairs(motion: Motion, surfaces: Surfaces, there: Floats, memory: Memory
     deepest = _deepest(motion, surfaces, a, b)
     surfaces.fit(there)
     gentle = motion.dt * GENTLE * thin * np.where(both_rigid(motion, a, b), 1.0, 0.5)  # what is soft springs back by as much again
-    leaves = (new & (deepest > gentle)) | ((leaves > 0.0) & (np.maximum(deepest, last) > gentle))
+    leaves = (new & (deepest > gentle)) | ((left > 0.0) & (np.maximum(deepest, last) > gentle))
     fading = np.clip(2.0 * deepest / thin - 1.0, 0.0, 1.0)
     points = np.where(leaves, np.clip(deepest / (FRESH * edge) - 1.0, 0.0, 1.0), fading)
     points *= np.isfinite(half[a] + half[b])
