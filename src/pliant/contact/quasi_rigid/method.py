@@ -29,6 +29,7 @@ import numpy as np
 
 from pliant.base import Floats, PliantError, nearest
 from pliant.contact.contacts import Contacts, Support
+from pliant.contact.elastic.lcp import ROUGH
 from pliant.contact.elastic.result import FEW
 from pliant.contact.elastic.two_bodies import MODES
 from pliant.contact.friction import anchored, coulomb, tangential
@@ -53,6 +54,7 @@ class Pair(NamedTuple):
     still: float = 0.0  # for how many of these times nothing has moved
     force: float = 0.0  # [N] greatest so far
     few: bool = False  # nodes touched then
+    held: int = 0  # steps since then
     told: bool = False  # that they did
 
 
@@ -145,6 +147,7 @@ def _pairs(touches: list[Touch], pairs: dict[int, Pair]) -> Memory:
         "still": np.array([pairs[p].still for p in pair]),
         "force": np.array([pairs[p].force for p in pair]),
         "few": np.array([pairs[p].few for p in pair], np.int64),
+        "held": np.array([pairs[p].held for p in pair], np.int64),
         "told": np.array([pairs[p].told for p in pair], np.int64),
     }
 
@@ -154,20 +157,20 @@ def _recalled(memory: Memory) -> dict[int, Pair]:
     if "pair" not in memory:
         return {}
     none = np.zeros(len(memory["pair"]))  # of a checkpoint that does not have it yet
-    columns = (memory.get(name, none).tolist() for name in ("pair", "period", "energy", "still", "force", "few", "told"))
+    columns = (memory.get(name, none).tolist() for name in ("pair", "period", "energy", "still", "force", "few", "held", "told"))
     return {pair: Pair(period, Account(*energy), *more) for pair, period, energy, *more in zip(*columns, strict=True)}
 
 
-def _scant(touch: Touch, pair: Pair) -> bool:
+def _scant(pair: Pair) -> bool:
     """Whether few nodes touched under the greatest force, once that is over: at first touch, and when bodies part, they always are few."""
-    return pair.few and (touch.result.force < 0.5 * pair.force or pair.still >= 1.0)
+    return bool(pair.few) and pair.held >= 5  # steps: an impact wiggles for less
 
 
 def _watched(touch: Touch, before: Pair) -> Pair:
-    told, force = before.told or _scant(touch, before), touch.result.force
-    if force <= before.force:
-        return before._replace(told=told)
-    return before._replace(force=force, few=int(touch.result.contact.sum()) < FEW, told=told)
+    told, force = before.told or _scant(before), touch.result.force
+    if force <= (1.0 + ROUGH) * before.force:
+        return before._replace(told=told, held=before.held + 1)
+    return before._replace(force=force, few=int(touch.result.contact.sum()) < FEW, told=told, held=0)
 
 
 def _warnings(motion: Motion, touches: list[Touch], pairs: dict[int, Pair]) -> list[str]:
@@ -179,7 +182,7 @@ def _warnings(motion: Motion, touches: list[Touch], pairs: dict[int, Pair]) -> l
         if len(touch.result.spikes):
             out.append(f"Between {pair} thin parts or spikes are pressed deeper than half their radius of curvature: do not trust them.")
         before = pairs[touch.pair]
-        if not before.told and _scant(touch, before):
+        if not before.told and _scant(before):
             out.append(
                 f"Between {pair} fewer than {FEW} samples touch where the force is greatest: it is known to 5 to 20 %. "
                 "Give the body a smaller `spacing`."
