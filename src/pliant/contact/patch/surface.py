@@ -8,7 +8,7 @@ import numpy as np
 
 from pliant.base import Floats, Ints
 from pliant.contact.method import Memory
-from pliant.detect import overlap, patches
+from pliant.detect import deep_overlap, patches
 from pliant.detect.ball_patches import of_balls
 from pliant.detect.closest import face_neighbours
 from pliant.detect.facing import entered, facing_faces, straight
@@ -163,9 +163,9 @@ def _deepest(motion: Motion, surfaces: Surfaces, a: Ints, b: Ints) -> Floats:
     return out
 
 
-def _inside(motion: Motion, surfaces: Surfaces, place: Place, a: Ints, b: Ints) -> overlap.Inside:
-    shapes = motion.bodies.shapes(place.position, place.rotation)
-    return overlap.inside(surfaces.tree, motion.kept(overlap.Corners), motion.bodies, place.points, motion.skin.faces, shapes, a, b)
+def _inside(motion: Motion, surfaces: Surfaces, place: Place, a: Ints, b: Ints) -> deep_overlap.Inside:
+    corners, shapes = motion.kept(deep_overlap.Corners), motion.bodies.shapes(place.position, place.rotation)
+    return deep_overlap.inside(surfaces.tree, corners, motion.bodies, place.points, motion.skin.faces, shapes, a, b)
 
 
 def told(motion: Motion, pairs: Pairs) -> list[str]:
@@ -288,10 +288,10 @@ def _in_bodies(motion: Motion, surfaces: Surfaces, pairs: Pairs, place: Place) -
     """Rows of points in bodies, of pairs that are deep in each other."""
     which = np.flatnonzero((pairs.points > 0.0) & pairs.main)
     a, b = pairs.slave[which], pairs.master[which]
-    bodies, faces, corners = motion.bodies, motion.skin.faces, motion.kept(overlap.Corners)
+    bodies, faces, corners = motion.bodies, motion.skin.faces, motion.kept(deep_overlap.Corners)
     inside = _inside(motion, surfaces, place, a, b)
-    way, area = overlap.ways_out(bodies, place.points, faces, inside, a, b)
-    out = overlap.rows_along(corners, bodies, place.points, faces, inside, way, area, a, b)
+    way, area = deep_overlap.ways_out(bodies, place.points, faces, inside, a, b)
+    out = deep_overlap.rows_along(corners, bodies, place.points, faces, inside, way, area, a, b)
     out.pair[:] = which[out.pair]
     out.area[:] *= pairs.points[out.pair]
     return out
