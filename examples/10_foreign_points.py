@@ -7,7 +7,7 @@ Two balls of particles held together by shape matching, written in NumPy and ste
 
 import numpy as np
 
-from pliant.bodies.points.phyxels import ride
+from pliant.bodies.points.skin import ride
 from pliant.contact.point_surface.foreign import Foreign
 from pliant.geometry.shapes import make
 

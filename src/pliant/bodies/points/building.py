@@ -10,8 +10,9 @@ from pliant.base import Floats, Ints
 from pliant.bodies.elements import Elements
 from pliant.bodies.parts import BodyParts, ElementPart, node_skin, placing, start_velocity
 from pliant.bodies.points.elements import Points
-from pliant.bodies.points.phyxels import kernel_volumes, phyxels, point_values, ride
+from pliant.bodies.points.phyxels import kernel_volumes, phyxels, point_values
 from pliant.bodies.points.room import PointsBody
+from pliant.bodies.points.skin import ride
 from pliant.geometry.shape import Shape
 from pliant.geometry.shapes import resolve
 

@@ -1,4 +1,4 @@
-r"""Forces and energies of phyxels, in two passes without scatter (theory/point-bodies 4.4).
+r"""Forces and energies of phyxels, in two passes without scatter (theory/point-bodies 4.4, 5).
 
 The first pass finds F_i (strain.py) and, from it, two matrices per phyxel; the second sums over neighbours. With e = x_j - x_i, X = X_j -
 X_i in pairs, else e strain, S stress, U(d) the energy of volume:

@@ -17,7 +17,7 @@ import numpy as np
 
 from pliant.base import Floats, Ints
 from pliant.bodies.points.neighbourhoods import CRUMB
-from pliant.bodies.points.phyxels import ride
+from pliant.bodies.points.skin import ride
 from pliant.geometry.components import labels
 from pliant.geometry.mesh import TET_FACES
 from pliant.kernels import dot, kernel, load, sub

@@ -13,6 +13,7 @@ from pliant.contact.friction import tangential
 from pliant.contact.method import Answer, Memory
 from pliant.contact.patch import surface
 from pliant.contact.patch.islands import divided, system
+from pliant.contact.patch.node_pressure import recovered
 from pliant.contact.patch.problem import (
     FRICTION,
     GAP,
@@ -31,8 +32,8 @@ from pliant.contact.patch.problem import (
     System,
     solve,
 )  # fmt: skip
-from pliant.contact.patch.recovery import recovered
 from pliant.contact.patch.restitution import Bounced, target
+from pliant.contact.patch.stiffness import hardening, stiffness
 from pliant.detect.keys import find, recall, remember
 from pliant.detect.patches import MOST_CORNERS, Patches, select
 from pliant.world.motion import Motion, Place, Rows
@@ -68,8 +69,8 @@ class Patch:
                 break  # they part: what was found where they met stands
             if len(found):
                 rows = surface.rows_of(motion, pairs, found)
-                kappa = surface.stiffness(motion, surfaces, pairs, found)
-                harder = surface.hardening(motion, surfaces, pairs, found)
+                kappa = stiffness(motion, surfaces, pairs, found)
+                harder = hardening(motion, surfaces, pairs, found)
                 solved = _Solved.of(motion, matrix, pairs, found, rows, kappa, harder, place, w, memory)
                 solved.solve(motion, ROUGH if look + 1 < LOOKS else TOLERANCE)
             if look == 0 and (solved is None or not solved.loaded().any()):

@@ -1,4 +1,4 @@
-"""What a step asks the detection for: the surface that pairs of bodies share, where the step is likely to end (theory/patch 3.5, 5)."""
+"""What a step asks the detection for: the surface that pairs of bodies share, where the step is likely to end (theory/patch 3.5)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 
 from pliant.base import Floats, Ints
 from pliant.contact.method import Memory
-from pliant.detect import overlap, patches
+from pliant.detect import deep_overlap, patches
 from pliant.detect.ball_patches import of_balls
 from pliant.detect.closest import face_neighbours
 from pliant.detect.facing import entered, facing_faces, straight
@@ -28,13 +28,7 @@ FLUSH = 1e-9  # of an edge: surfaces that are flush but for rounding touch
 FLATTER = 0.005  # of |sum A n| / sum A, and of what is covered: sides that differ by less, as two that are curved alike, are equal
 BLEND = 0.2  # of the same: over this a slave that becomes less flat than its master gives way to it; an edge of 90 degrees is 0.29 less
 FRESH = 0.02  # of an edge: depth at the start of the step up to which a contact can be new
-LAYER = 40.0  # of E/h, the stiffness per area of a layer of elements: with 100 the impact of a soft ball peaks at 1.34 times its mean
-HARDENS = 0.1  # of the strain of that layer: beyond it the pressure of corners and rims rises with its cube
-SPOT = 1.0  # of h^2: least area; with 8 a ball's impact peaks at 1.7 to 2.4 times its mean, with 0 blocks of 1e8 Pa tip 0.36 degrees early
-TANGENTIAL = 0.1  # stiffness along the surface, in that along the normal: with 1 sticking and slipping change places in every step
-SLIVER = 1e-9  # of the surface of the slave: rounding, no area to divide by
 GENTLE = 5.0  # [1/s] of half the thickness of the thinner body: how fast bodies leave what they overlap by that was no contact
-RIGID = 2000.0  # k dt^2 / m of rigid bodies on each other: they rest g dt^2 / 2000 deep
 
 
 @dataclass
@@ -163,9 +157,9 @@ def _deepest(motion: Motion, surfaces: Surfaces, a: Ints, b: Ints) -> Floats:
     return out
 
 
-def _inside(motion: Motion, surfaces: Surfaces, place: Place, a: Ints, b: Ints) -> overlap.Inside:
-    shapes = motion.bodies.shapes(place.position, place.rotation)
-    return overlap.inside(surfaces.tree, motion.kept(overlap.Corners), motion.bodies, place.points, motion.skin.faces, shapes, a, b)
+def _inside(motion: Motion, surfaces: Surfaces, place: Place, a: Ints, b: Ints) -> deep_overlap.Inside:
+    corners, shapes = motion.kept(deep_overlap.Corners), motion.bodies.shapes(place.position, place.rotation)
+    return deep_overlap.inside(surfaces.tree, corners, motion.bodies, place.points, motion.skin.faces, shapes, a, b)
 
 
 def told(motion: Motion, pairs: Pairs) -> list[str]:
@@ -288,10 +282,10 @@ def _in_bodies(motion: Motion, surfaces: Surfaces, pairs: Pairs, place: Place) -
     """Rows of points in bodies, of pairs that are deep in each other."""
     which = np.flatnonzero((pairs.points > 0.0) & pairs.main)
     a, b = pairs.slave[which], pairs.master[which]
-    bodies, faces, corners = motion.bodies, motion.skin.faces, motion.kept(overlap.Corners)
+    bodies, faces, corners = motion.bodies, motion.skin.faces, motion.kept(deep_overlap.Corners)
     inside = _inside(motion, surfaces, place, a, b)
-    way, area = overlap.ways_out(bodies, place.points, faces, inside, a, b)
-    out = overlap.rows_along(corners, bodies, place.points, faces, inside, way, area, a, b)
+    way, area = deep_overlap.ways_out(bodies, place.points, faces, inside, a, b)
+    out = deep_overlap.rows_along(corners, bodies, place.points, faces, inside, way, area, a, b)
     out.pair[:] = which[out.pair]
     out.area[:] *= pairs.points[out.pair]
     return out
@@ -351,43 +345,3 @@ def rows_of(motion: Motion, pairs: Pairs, found: Patches) -> Rows:
     master = np.where(exact[:, None], anchor[:, None], skin.faces[np.maximum(found.master, 0)])
     points = np.concatenate([skin.faces[found.slave], master], axis=1)
     return Rows.dense(points, np.concatenate([found.weights, -found.others], axis=1), -found.normal, found.at)
-
-
-def stiffness(motion: Motion, surfaces: Surfaces, pairs: Pairs, found: Patches) -> tuple[Floats, Floats]:
-    """Stiffness of contact per area of each pair [Pa/m], along the normal and across it, (k,) each.
-
-    One number for all of what a pair shares, so that pressure goes with depth alone.
-
-    Two soft bodies give way like a layer of 1 / LAYER of an element each. Elements of width h yield to a force on a corner by some
-    F / (E h), however small the area it acts on; so a pair that shares less than SPOT h^2 is as stiff as if it were that much. Rigid
-    bodies have the stiffness at which the lighter one would sink g dt^2 / RIGID deep under its own weight; springs, which have no modulus
-    and give way themselves, g dt^2.
-    """
-    bodies, frames = motion.bodies, motion.frames
-    soft = np.isfinite(bodies.modulus) & (bodies.frame < 0)
-    give = np.where(soft, surfaces.layer / (LAYER * np.where(soft, bodies.modulus, 1.0)), 0.0)
-    mass = np.bincount(motion.nodes.body, motion.nodes.mass, len(bodies))
-    mass = np.where(mass > 0.0, mass, np.inf)
-    mass[frames.body] = np.where(frames.inverse > 0, RIGID * frames.mass, np.inf)
-    closed = np.bincount(found.pair, np.where(found.gap <= 0.0, found.area, 0.0), len(pairs))
-    area = np.where(closed > 0.0, closed, np.bincount(found.pair, found.area, len(pairs)))
-    a, b = pairs.slave, pairs.master
-    total = give[a] + give[b]
-    edge = np.minimum(np.where(soft[a], surfaces.layer[a], np.inf), np.where(soft[b], surfaces.layer[b], np.inf))
-    least = SPOT * np.where(total > 0.0, edge, 0.0) ** 2
-    area = np.maximum(area, np.where(surfaces.area[a] > 0.0, surfaces.area[a], 1.0) * SLIVER)
-    hard = np.minimum(mass[a], mass[b]) / (motion.dt**2 * area)
-    layer = 1.0 / np.where(total > 0.0, total, 1.0)
-    normal = np.where(total > 0.0, np.maximum(np.maximum(1.0, least / area) * layer, pairs.apart * hard), hard)
-    return normal, TANGENTIAL * np.where(total > 0.0, layer, hard)
-
-
-def hardening(motion: Motion, surfaces: Surfaces, pairs: Pairs, found: Patches) -> Floats:
-    """c [1/m^2] of each row, (r,): how its stiffness grows with depth; only at corners and rims of implicit bodies."""
-    bodies, width = motion.bodies, np.array(surfaces.layer)
-    width[~np.isfinite(bodies.modulus) | (bodies.frame >= 0)] = 0.0
-    width[motion.nodes.body[motion.explicit]] = np.inf
-    deep = (HARDENS / LAYER * (width[pairs.slave] + width[pairs.master]))[found.pair]  # [m]
-    rim = surfaces.rim[found.slave] | ((found.master >= 0) & surfaces.rim[found.master])
-    harder = np.divide(1.0, deep * deep, out=np.zeros(len(found)), where=rim & (deep > 0.0))
-    return harder * (1.0 - pairs.apart[found.pair])  # what comes apart is not to be thrown

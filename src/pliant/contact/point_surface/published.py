@@ -161,9 +161,6 @@ def _density_areas(points: Floats, mean: float) -> Floats:
     return neighbour_areas(KDTree(points).nearest(points, min(DENSITY + 1, len(points)))[0], DENSITY)
 
 
-# -- an even sampling of the contact surface
-
-
 # -- distribution and friction
 
 

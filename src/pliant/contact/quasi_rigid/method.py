@@ -37,7 +37,7 @@ from pliant.contact.method import Answer, Memory
 from pliant.contact.quasi_rigid.contact_rows import ContactRows, LastRows, shown
 from pliant.contact.quasi_rigid.energy_account import Account, booked, limited, opened
 from pliant.contact.quasi_rigid.node_impulses import push_apart
-from pliant.contact.quasi_rigid.step_length import longest, quiet, traced_back
+from pliant.contact.quasi_rigid.step_length import at_rest, longest, quiet, traced_back
 from pliant.contact.quasi_rigid.touching_pairs import How, Touch, look, refuse
 from pliant.detect.keys import recall, remember
 from pliant.world.motion import Motion
@@ -116,7 +116,7 @@ class QuasiRigid:
         return Answer(contacts, kept, shown=lambda: shown(motion, ends), warnings=warnings)
 
     def _implicit(self, motion: Motion, touch: Touch, pair: Pair) -> bool:
-        return self.integration == "implicit" or (self.integration == "auto" and (touch.soft(motion) or pair.still >= 1.0))
+        return self.integration == "implicit" or (self.integration == "auto" and (touch.soft(motion) or at_rest(pair.still)))
 
 
 def _rub(motion: Motion, patch: ContactRows, impulse: Floats, memory: Memory) -> tuple[Contacts, Floats]:

@@ -42,6 +42,11 @@ def quiet(motion: Motion, patch: ContactRows, still: list[float]) -> list[float]
     return out
 
 
+def at_rest(still: float) -> bool:
+    """Whether the nodes of a pair have been still for a whole T: then `auto` takes implicit steps (theory/quasi-rigid 13.5)."""
+    return still >= 1.0
+
+
 def _inverse_mass(force: Floats, give: Floats) -> float:
     """1/m [1/kg] that forces spread like these meet: the mean of the gives of rows that push together, each a sum over all of them."""
     return float(np.sum(force * give)) / (float(force.sum()) * len(force))
