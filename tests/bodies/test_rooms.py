@@ -262,4 +262,6 @@ def test_a_scene_compiles_what_its_bodies_call():
     assert [needed(Scene(bodies=[each])) for each in networks] == [["springs", "solver"], ["springs", "networks", "solver"]]
     both = Scene(contact="ground", bodies=[dict(shape=BOX, model="rigid"), dict(shape="plane", model="static", name="g")])
     assert needed(both) == ["contact ground", "fast bodies"]
+    soft = Scene(bodies=[dict(shape=BOX, name="a"), dict(shape=BOX, name="b", model="static")])
+    assert needed(soft) == ["tets", "solver", "contact patch", "fast bodies"]  # not what it would need if its steps were explicit
     assert set(needed(both)) <= set(jobs())

@@ -130,9 +130,9 @@ def jobs() -> dict[str, Callable[[], None]]:
 
 def needed(scene: Scene) -> list[str]:
     """The jobs whose kernels a scene calls."""
-    methods, known = methods_of(scene), jobs()
-    for name in methods:
+    for name in methods_of(scene):
         find_method(name)  # a mistake is told before anything is compiled
+    methods, known = methods_of(scene, likely=True), jobs()
     found = list(dict.fromkeys(job for body in scene.bodies for job in body.jobs()))
     rooms = [room_of(body.model) for body in scene.bodies]
     if len(rooms) > 1 or any(room.moves and not room.soft for room in rooms):

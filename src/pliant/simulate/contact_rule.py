@@ -30,21 +30,22 @@ def classic_if_old(scene: Scene, header: Mapping[str, Any]) -> Scene:
     return scene.model_copy(update={"contact": "classic"}) if old else scene
 
 
-def methods_of(scene: Scene) -> list[str]:
-    """Names of the contact methods that a scene may need; where one is the rule it comes first."""
+def methods_of(scene: Scene, likely: bool = False) -> list[str]:
+    """Names of the contact methods that a scene may need; where one is the rule it comes first. `likely`: as if bodies that choose their
+    steps took implicit ones, as they do unless dt is as short as explicit steps are."""
     asked, bodies, named = rule_name(scene), scene.bodies, [p.method for p in scene.pairs if p.method]
     if asked != "auto":
         return list(dict.fromkeys([of_scene(b.model for b in bodies) if asked == "classic" else asked, *named]))
-    many = Counter(tuple(_kinds(body)) for body in bodies)  # what a body can be, and how many of these there are
+    many = Counter(tuple(_kinds(body, likely)) for body in bodies)  # what a body can be, and how many of these there are
     both = {of_pair(a, b) for one in many for two in many if one != two or many[one] > 1 for a in one for b in two}
-    own = {of_pair(kind, kind, alone=True) for body in bodies if _meets_itself(scene, body.name) for kind in _kinds(body)}
+    own = {of_pair(kind, kind, alone=True) for body in bodies if _meets_itself(scene, body.name) for kind in _kinds(body, likely)}
     return [*(m for m in WHY if m in (both | own) - {"none"}), *(m for m in dict.fromkeys(named) if m not in both | own)] or ["none"]
 
 
-def _kinds(body: Body) -> list[Kind]:
-    """What a body can turn out to be once it is built: of "auto" steps either scheme; open or closed."""
+def _kinds(body: Body, likely: bool) -> list[Kind]:
+    """What a body can turn out to be once it is built: of "auto" steps either scheme, or the likely one; open or closed."""
     scheme = getattr(body, "integrator", "")
-    implicit = [False, True] if scheme == "auto" else [scheme == "implicit"]
+    implicit = ([True] if likely else [False, True]) if scheme == "auto" else [scheme == "implicit"]
     rim = [False] if is_named(body.shape) or room_of(body.model).solid else [False, True]
     return [Kind(body.model, i, r) for i in implicit for r in rim]
 
