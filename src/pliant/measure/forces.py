@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from pliant.record import Run
 
 
+THINNER = 'use contact = "patch" or a shorter dt; where it is "patch" already, finer elements'  # what makes springs of contact shorter
+
+
 @dataclass(frozen=True)
 class Peak:
     """The hardest that two bodies pressed each other."""
@@ -46,7 +49,7 @@ class Peak:
             said.append(f"{pair} are {told.in_time} in time, with {told.steps:.2g} steps in half a window: use dt = {told.finer_dt:.2g} s.")
         if worded(told.dent, DENT) in WORDS[1:]:
             share = f"depth is {told.dent:.0%} of the dent that carries the load, so springs of contact share out the pressure"
-            said.append(f"{pair} are {worded(told.dent, DENT)} in space: {share}: use contact = \"patch\", or a shorter dt.")
+            said.append(f"{pair} are {worded(told.dent, DENT)} in space: {share}: {THINNER}.")
         if worded(told.across, ACROSS) in WORDS[1:]:
             edge = f"use an edge of {1e3 * told.finer_edge:.2g} mm in the softer one"
             said.append(f"{pair} are {worded(told.across, ACROSS)} in space, with {told.across:.2g} elements across: {edge}.")
