@@ -20,7 +20,7 @@ MATERIALS = {
     "ductile": {"tear_strain": 1.0, "yield_strain": 0.02, "creep_time": 0.02},
 }
 FORCES = {("bar", "brittle"): 60.0, ("bar", "ductile"): 40.0, ("bunny", "brittle"): 30.0, ("bunny", "ductile"): 40.0}  # [N]; others: 20
-QUICK = {("bar", "plastic")}
+QUICK = {("bar", "brittle")}
 
 
 def drawn(shape: str, material: str) -> Scene:

@@ -112,7 +112,8 @@ def break_up(world: World, epoch: Epoch, broken: Broken) -> tuple[World, Epoch]:
         bodies, nodes, world.model.frames, skin, groups, owners, loads, drives, ends, world.model.gravity, start, corner, corners,
         world.model.notes,
     )  # fmt: skip
-    state = replace(old, x=old.x[move], v=old.v[move], memory=lasting(old.memory), starts={}, elements=elements | {"broken": broken.memory()})
+    elements |= {"broken": broken.memory()}
+    state = replace(old, x=old.x[move], v=old.v[move], memory=lasting(old.memory), starts={}, elements=elements)
     made = World(model, state, _pairs(world.pairs, bodies), world.solver)
     _bind_flowed(world, made, pieces)
     return made, Epoch(first, broken, order, source)
