@@ -1,4 +1,4 @@
-"""Skins of bodies of points that flow are bound to their phyxels anew as these move among each other (theory/point-bodies 9.1).
+"""Skins of bodies of points that flow are bound to their phyxels anew as these move among each other (theory/point-bodies 9).
 
 A skin point is a fixed weighted sum of the phyxels that were around it when it was bound, exact for affine motion of these. What flows
 moves its phyxels among each other, and after a while the sum means nothing. So a body whose skin encloses more or less than its phyxels
