@@ -58,7 +58,7 @@ class Prepared:
 
     @cached_property
     def clearance(self) -> Floats:
-        return clearance(self.volume, self.carried.local, self.carried.start)
+        return clearance(self.volume, self._rest.points[self.volume.point], self.carried.local, self.carried.start)
 
     def facing(self, surfaces: Surfaces, hits: Hits) -> Floats:
         """Area of the surfel of each hit that faces the surface it is in [m^2], (r,)."""
