@@ -5,7 +5,9 @@ moves its phyxels among each other, and after a while the sum means nothing. So 
 have binds it in the shape that both have: where it is, but for one length along all normals that makes the volumes equal. A body that
 flows and breaks binds the skins of its parts so.
 
-Where points were bound is in the state ("skin"): a resumed run makes the same weights from it.
+Only how points ride on phyxels changes: which points and surfels there are, and what contact takes for the shape at rest, is that of the
+epoch, so that its memory stays good and a fold stays a fold. Where points were bound is in the state ("skin"): a resumed run makes the
+same weights from it.
 """
 
 from __future__ import annotations
@@ -18,7 +20,7 @@ import numpy as np
 from pliant.base import Floats, Ints
 from pliant.bodies.points.elements import Points
 from pliant.bodies.points.phyxels import ride
-from pliant.model import Model, Rest, State
+from pliant.model import Model, Rest, Skin, State
 from pliant.simulate.boundary import starts
 from pliant.world.world import World
 
@@ -35,7 +37,7 @@ def follow(world: World, fullness: Floats) -> None:
         return
     now = world.skin_positions(state.x, state.position, state.rotation)
     kept = state.elements.get(KEPT, {"places": world.rest.points, "bound": np.zeros(len(model.bodies), bool)})
-    places, bound, stale = kept["places"].copy(), kept["bound"].copy(), False
+    places, stale = kept["places"].copy(), np.zeros(len(model.bodies), bool)
     for _, group in world.points:
         body = model.nodes.body[group.nodes[group.start[:-1], 0]]
         full = fullness[model.bodies.origin()[body]]
@@ -44,11 +46,11 @@ def follow(world: World, fullness: Floats) -> None:
         for k in np.flatnonzero(model.bodies.flows[body]).tolist():
             b = int(body[k])
             mine, faces = slice(*model.bodies.point_start[b : b + 2].tolist()), faces_of(model, b)
-            if len(faces) and abs(volume_of(now[mine], faces) - room[k]) > most[k]:
-                places[mine], bound[b], stale = filled(now[mine], faces, float(room[k])), True, True
-    if stale:
-        bind(world, bound, places)
-        state.memory = lasting(state.memory)  # surfels are where triangles are large now: others than before
+            if len(faces) and most[k] < abs(volume_of(now[mine], faces) - room[k]) < np.inf:
+                places[mine], stale[b] = filled(now[mine], faces, float(room[k])), True
+    if stale.any():
+        world.bind(riding(world, stale, places))
+        state.elements |= {KEPT: {"bound": kept["bound"] | stale, "places": places, "rest": world.rest.points}}
 
 
 def fullness_of(first: Model) -> Floats:
@@ -96,32 +98,45 @@ def lasting(memory: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
     return {method: {name: kept[name] for name in LASTING if name in kept} for method, kept in memory.items() if "longest" in kept}
 
 
+def forget(world: World) -> None:
+    """Let no skin be bound but as its epoch begins: another state is recalled."""
+    state = world.state
+    world.state = replace(state, elements={name: kept for name, kept in state.elements.items() if name != KEPT})
+
+
 def recall(world: World, state: State) -> None:
     """Bind skins as a state says that they are."""
     if KEPT in state.elements:
         bind(world, **state.elements[KEPT])
 
 
-def bind(world: World, bound: np.ndarray, places: Floats) -> None:
-    """Let the skins of bodies (B,) bool ride on their phyxels, both where `places` (p, 3) [m] says, and remember it."""
+def bind(world: World, bound: np.ndarray, places: Floats, rest: Floats) -> None:
+    """Begin an epoch whose skins have the shape `rest` at rest, those of bodies (B,) bool bound at `places`, and remember it.
+
+    Both (p, 3) [m]; points behind those of bodies (a hand of a live run) need not be in them.
+    """
+    count = int(world.model.bodies.point_start[-1])
+    behind = world.model.skin.local[count:]
+    world.begin(replace(riding(world, bound, places), places=np.concatenate([rest[:count], behind])))
+    world.state.elements |= {KEPT: {"bound": bound, "places": np.concatenate([places[:count], behind]), "rest": world.rest.points}}
+
+
+def riding(world: World, which: np.ndarray, places: Floats) -> Skin:
+    """The skin with the points of bodies (B,) bool bound to their phyxels, both where `places` (p, 3) [m] says; others ride as they do."""
     skin, first = world.model.skin, world.model.bodies.point_start
     nodes = np.diff(world.model.bodies.node_start)
-    count, node, weight = [], [], []
-    for b in range(len(first) - 1):
+    count, node, weight, done = [], [], [], 0
+    for b in np.flatnonzero(which).tolist():
         low, high = int(first[b]), int(first[b + 1])
-        if not bound[b]:
-            entry = slice(int(skin.start[low]), int(skin.start[high]))
-            count.append(np.diff(skin.start[low : high + 1]))
-            node.append(skin.node[entry])
-            weight.append(skin.weight[entry])
-            continue
         shown, own = slice(low, high - int(nodes[b])), np.arange(nodes[b])  # behind its skin a body shows each of its phyxels
-        riding = ride(places[shown], places[shown.stop : high])
-        count.append(np.concatenate([np.diff(riding.start), np.ones(len(own), np.int64)]))
-        node.append(np.concatenate([riding.node, own]) + int(world.model.bodies.node_start[b]))
-        weight.append(np.concatenate([riding.weight, np.ones(len(own))]))
-    count.append(np.diff(skin.start[int(first[-1]) :]))
+        made = ride(places[shown], places[shown.stop : high])
+        before = slice(int(skin.start[done]), int(skin.start[low]))
+        count += [np.diff(skin.start[done : low + 1]), np.diff(made.start), np.ones(len(own), np.int64)]
+        node += [skin.node[before], np.concatenate([made.node, own]) + int(world.model.bodies.node_start[b])]
+        weight += [skin.weight[before], made.weight, np.ones(len(own))]
+        done = high
+    count.append(np.diff(skin.start[done:]))
+    node.append(skin.node[skin.start[done] :])
+    weight.append(skin.weight[skin.start[done] :])
     start = starts(np.concatenate(count).tolist())
-    world.bind(replace(skin, start=start, node=np.concatenate(node), weight=np.concatenate(weight), places=places))
-    world.state.elements |= {KEPT: {"bound": bound, "places": places}}
-
+    return replace(skin, start=start, node=np.concatenate(node), weight=np.concatenate(weight), places=world.rest.points)

@@ -147,16 +147,21 @@ def _shape_now(world: World, epoch: Epoch, body: int, whole: Whole, part: int, n
 def _bind_flowed(old: World, new: World, pieces: dict[int, Piece]) -> None:
     """Keep the skins of bodies that flow bound in the shapes that they were bound in, those of their parts as they are now."""
     count, bodies, first = len(new.model.bodies), old.model.bodies, new.model.bodies.point_start
-    kept = old.state.elements.get(KEPT, {"bound": np.zeros(len(bodies), bool)})
-    bound = np.concatenate([kept["bound"], np.zeros(count - len(bodies), bool)])
+    kept, bound = old.state.elements.get(KEPT, {}), np.zeros(count, bool)
+    if kept:
+        bound[: len(bodies)] = kept["bound"]
     bound[[b for b in pieces if new.model.bodies.flows[b]]] = True
     if not bound.any():
         return
-    places = new.rest.points.copy()
+    places, rest = new.rest.points.copy(), new.rest.points.copy()
     for b in np.flatnonzero(bound).tolist():
-        same = slice(int(bodies.point_start[b]), int(bodies.point_start[b + 1])) if b not in pieces else slice(0)
-        places[first[b] : first[b + 1]] = pieces[b].places if b in pieces else kept["places"][same]
-    bind(new, bound, places)
+        mine = slice(int(first[b]), int(first[b + 1]))
+        if b in pieces:
+            places[mine] = rest[mine] = pieces[b].places
+        else:
+            same = slice(int(bodies.point_start[b]), int(bodies.point_start[b + 1]))
+            places[mine], rest[mine] = kept["places"][same], kept["rest"][same]
+    bind(new, bound, places, rest)
 
 
 def _groups(world: World, broken: Broken, order: Ints, move: Ints) -> tuple[list[Elements], list[Ints], dict[str, Any]]:

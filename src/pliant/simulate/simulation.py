@@ -16,7 +16,7 @@ from pliant.scene import Scene
 from pliant.shown import Bar, Shown, in_notebook
 from pliant.simulate.build import build, explicit_limit, stable_steps
 from pliant.simulate.changes import apply_change, value_at
-from pliant.simulate.follow import follow
+from pliant.simulate.follow import follow, forget
 from pliant.simulate.follow import recall as recall_skins
 from pliant.simulate.fracture import Broken, break_up, parted, whole_epoch
 from pliant.simulate.step import StepReport, step
@@ -142,6 +142,7 @@ class Simulation(Shown):
                 self._set(path, value)
         broken = Broken.of(state.elements["broken"]) if "broken" in state.elements else whole_epoch(self.epoch.first).broken
         if not np.array_equal(broken.owner, self.epoch.broken.owner) or len(self.world.model.skin.places):
+            forget(self.world)
             self.world, self.epoch = break_up(self.world, self.epoch, broken)
         self.world.recall(state)
         recall_skins(self.world, state)

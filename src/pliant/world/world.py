@@ -63,10 +63,17 @@ class World:
         """What kept things are made from."""
         return Rest.of(self.model)
 
-    def bind(self, skin: Skin) -> None:
-        """Go on with a skin of the same points that rides on nodes in another way; what was kept of the old one is made anew."""
+    def begin(self, skin: Skin) -> None:
+        """Take another skin of the same points; what was kept of the old one is made anew."""
         self.model, self.kept = replace(self.model, skin=skin), {}
         self.__dict__.pop("rest", None)
+
+    def bind(self, skin: Skin) -> None:
+        """Go on with a skin of the same points and shape at rest that rides on nodes in another way; what is kept hears of it."""
+        self.model, self.rest = replace(self.model, skin=skin), replace(self.rest, skin=skin)
+        for made in self.kept.values():
+            if hasattr(made, "bind"):
+                made.bind(self.rest)
 
     def derived(self, kind: type[Kind]) -> Kind:
         """kind(rest), made once per epoch."""
