@@ -368,12 +368,12 @@ def test_what_flows_is_at_rest_at_its_volume():
         turn = np.linalg.qr(random.standard_normal((3, 3)))[0]
         shape = turn @ np.diag([1.6, 1.0, 1 / 1.6]) @ turn.T @ shape
         group.flow(x @ shape.T, 0.001)
-    assert np.abs(np.trace(group.stress(x @ shape.T), axis1=1, axis2=2)).max() < 1e-9 * E  # -0.1 E and more by the strain
+    assert np.abs(np.trace(group.stress(x @ shape.T), axis1=1, axis2=2)).max() < 1e-9 * E  # up to 7.1 E by the trace of the strain
     assert group.stretch(x @ shape.T) == pytest.approx(1.0, abs=1e-9)
 
 
 def test_a_new_reference_under_pressure_does_not_forget_the_volume():
-    """Squeezed to 0.75 of its size, where it takes a new reference, and let go: it rests where it was, at 0.74 of its volume before."""
+    """Squeezed to 0.75 of its size, where it takes a new reference, and let go: it rests where it was; by its strain at 0.73 of its volume."""
     x, group = bar((5, 4, 4), yield_strain=0.02)
     before = group.energy(0.75 * x)
     assert group.flow(0.75 * x, 0.001) == pytest.approx(0.0, abs=1e-9) and (group.rest == 0.75 * x).all()
@@ -383,7 +383,7 @@ def test_a_new_reference_under_pressure_does_not_forget_the_volume():
 
 @pytest.mark.parametrize("values", [dict(crush=1.0), dict(bulk=1e5), dict(yield_strain=0.1, crush=1.0)])
 def test_tears_leave_no_phyxel_more_energy_than_it_had(values):
-    """Shapes at random, torn wherever they are long: neighbours on one side can see a phyxel inside out, with 190 times its energy."""
+    """Shapes at random, torn wherever they are long: neighbours on one side can see a phyxel inside out, with 36 times its energy."""
     random, torn = np.random.default_rng(7), 0
     for _ in range(10):
         x, group = bar((5, 4, 4), tear_strain=0.3, support=2.0, **values)

@@ -13,7 +13,6 @@ same weights from it.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
@@ -26,7 +25,6 @@ from pliant.world.world import World
 
 KEPT = "skin"  # of State.elements
 APART = 0.01  # of its volume at the start, by which a skin may enclose more or less than its phyxels have
-LASTING = ("pair", "took", "longest")  # what point-surface remembers in numbers of the bodies of the scene
 ROUNDS = 3  # of Newton's method: each squares the error, which is some percent
 
 
@@ -91,11 +89,6 @@ def filled(points: Floats, faces: Ints, volume: float) -> Floats:
         size = np.linalg.norm(slope, axis=1)
         out += (volume - volume_of(out, faces)) / size.sum() * slope / np.maximum(size, 1e-300)[:, None]
     return out
-
-
-def lasting(memory: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
-    """What contact methods remember in numbers of the bodies of the scene, and not of points or surfels."""
-    return {method: {name: kept[name] for name in LASTING if name in kept} for method, kept in memory.items() if "longest" in kept}
 
 
 def forget(world: World) -> None:

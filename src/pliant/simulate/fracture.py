@@ -25,9 +25,11 @@ from pliant.bodies.points.fracture import Piece, Whole, pieces_of
 from pliant.model import CHANGING, Bodies, Model, Nodes, Skin
 from pliant.simulate.boundary import joined, starts
 from pliant.simulate.build import incidence
-from pliant.simulate.follow import KEPT, bind, fullness_of, lasting
+from pliant.simulate.follow import KEPT, bind, fullness_of
 from pliant.world.pairs import PairTable
 from pliant.world.world import World
+
+LASTING = ("pair", "took", "longest")  # what point-surface remembers in numbers of the bodies of the scene
 
 
 @dataclass(frozen=True)
@@ -112,8 +114,8 @@ def break_up(world: World, epoch: Epoch, broken: Broken) -> tuple[World, Epoch]:
         bodies, nodes, world.model.frames, skin, groups, owners, loads, drives, ends, world.model.gravity, start, corner, corners,
         world.model.notes,
     )  # fmt: skip
-    elements |= {"broken": broken.memory()}
-    state = replace(old, x=old.x[move], v=old.v[move], memory=lasting(old.memory), starts={}, elements=elements)
+    memory = {method: {name: kept[name] for name in LASTING if name in kept} for method, kept in old.memory.items() if "longest" in kept}
+    state = replace(old, x=old.x[move], v=old.v[move], memory=memory, starts={}, elements=elements | {"broken": broken.memory()})
     made = World(model, state, _pairs(world.pairs, bodies), world.solver)
     _bind_flowed(world, made, pieces)
     return made, Epoch(first, broken, order, source)

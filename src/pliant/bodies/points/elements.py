@@ -382,7 +382,8 @@ class Points:
     def recall(self, memory: dict[str, np.ndarray]) -> None:
         """Be as a checkpoint says."""
         self.plastic, self.base = contiguous(memory["plastic"]), contiguous(memory["base"])
-        self.past, self.sound, self.volume = (contiguous(memory[name]) for name in ("past", "sound", "volume"))
+        self.past, self.volume = contiguous(memory["past"]), contiguous(memory["volume"])
+        self.sound = contiguous(memory.get("sound", np.ones(len(self.nodes))))  # older checkpoints do not have it
         cut, body = memory["cut"], np.searchsorted(self.start, memory["cut"][:, 0], side="right") - 1
         rest, old = contiguous(memory["rest"]), self.rest
         pairs = [cut[body == b] - low for b, low in enumerate(self.start[:-1])]
