@@ -123,7 +123,8 @@ def break_up(world: World, epoch: Epoch, broken: Broken) -> tuple[World, Epoch]:
 
 def _pieces(world: World, epoch: Epoch, broken: Broken) -> dict[int, Piece]:
     """The skins of all parts of bodies that have broken; of those that flow as they are now."""
-    first, old, out = epoch.first, epoch.first.bodies, {}
+    first, old = epoch.first, epoch.first.bodies
+    out: dict[int, Piece] = {}
     ancestor = _ancestors(broken, len(old))
     now = world.skin_positions(world.state.x, world.state.position, world.state.rotation)
     for body in np.unique(ancestor[len(old) :]).tolist():
