@@ -136,19 +136,22 @@ def test_what_flows_keeps_its_volume_stays_above_the_ground_and_behind_its_skin(
     scene.add(
         name="body", shape=shape, model="points", spacing=spacing, position=(0, 0, height), velocity=(0, 0, -speed), material=material
     )
-    sim, apart = scene.simulate(), 0.0
-    (group,) = sim.world.model.groups
+    sim, apart, rooms = scene.simulate(), 0.0, []
     before = skin_volume(sim)
     while sim.time < 0.1 - 1e-9:
         sim.step()
+        (group,) = sim.world.model.groups  # of all parts: what is thrown so hard can come apart
         room = float((group.stretch(sim.state.x) * group.whole).sum() / group.whole.sum())
         apart = max(apart, abs(skin_volume(sim) / before - room))
+        rooms.append(room)
     assert sim.state.x[:, 2].min() > -0.1 * spacing
-    assert apart < 0.02 and abs(room - 1.0) < 0.02
+    kept = np.mean(rooms[-20:])  # bodies that have bounced off swell and shrink by some percent, the bunny within 16 ms
+    assert apart < 0.02 and abs(kept - 1.0) < 0.02
 
 
 def skin_volume(sim) -> float:
-    a, b, c = (sim.points("body")[sim.faces("body")[:, k]] for k in range(3))
+    """Of all bodies together [m^3]."""
+    a, b, c = (sim.points()[sim.world.model.skin.faces[:, k]] for k in range(3))
     return float(np.einsum("ij,ij->", a, np.cross(b, c)) / 6.0)
 
 
