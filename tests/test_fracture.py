@@ -192,6 +192,7 @@ def test_a_run_that_tears_is_recorded_and_resumed_bit_for_bit(tmp_path):
     assert a.world.model.bodies.names == b.world.model.bodies.names
     for name in ("x", "v", "position", "rotation"):
         assert (getattr(a.state, name) == getattr(b.state, name)).all(), name
+    assert a.state.elements["skin"]["bound"].any()
     for name, kept in a.state.elements.items():
         assert all((kept[key] == b.state.elements[name][key]).all() for key in kept)
     with Run.open(straight.path) as run:

@@ -124,6 +124,7 @@ class Skin:
     tet_body: Ints  # (t,)
     normal: Floats = field(default_factory=lambda: np.zeros((0, 3)))  # (p, 3) of points without faces; (0, 3): none
     area: Floats = field(default_factory=lambda: np.zeros(0))  # [m^2] (p,) of points without faces, else 0; (0,): none
+    places: Floats = field(default_factory=lambda: np.zeros((0, 3)))  # [m] (p, 3) at which points were bound; (0, 3): all at rest
 
     def __len__(self) -> int:
         return len(self.body)
@@ -210,14 +211,15 @@ class Rest:
     nodes: Nodes
     frames: Frames
     skin: Skin
-    points: Floats  # [m] (p, 3) skin points with every body at rest in its own frame
+    points: Floats  # [m] (p, 3) skin points with every body at rest in its own frame, or as it was when its skin was last bound to it
 
     @staticmethod
     def of(model: Model) -> Rest:
         """The rest of a model."""
-        skin, points = model.skin, model.skin.local.copy()
-        owner = np.repeat(np.arange(len(skin)), np.diff(skin.start))
-        np.add.at(points, owner, skin.weight[:, None] * model.nodes.rest[skin.node])
+        skin, points = model.skin, model.skin.places
+        if len(points) == 0:
+            points = skin.local.copy()
+            np.add.at(points, np.repeat(np.arange(len(skin)), np.diff(skin.start)), skin.weight[:, None] * model.nodes.rest[skin.node])
         return Rest(_unchanging(model.bodies), _unchanging(model.nodes), _unchanging(model.frames), skin, points)
 
 

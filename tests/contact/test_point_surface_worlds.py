@@ -167,8 +167,9 @@ def test_deep_surfels_are_counted_and_noted_once_for_a_pair():
     assert len(notes) > 1 and len(set(notes)) == 1 and "10 or more surfels of a and b" in notes[0]
 
 
-def test_the_drawn_surfaces_meet():
-    sim = two_balls("points", "points", mu=0.0)
+@pytest.mark.parametrize("force", ["gap", "closest"])
+def test_the_drawn_surfaces_meet(force):
+    sim = two_balls("points", "points", mu=0.0, force=force)
     sim.step()
     shown = sim.report.shown
     points = sim.points() + shown[: len(sim.points())]

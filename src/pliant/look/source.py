@@ -87,6 +87,7 @@ def planes_of(scene: Scene) -> tuple[Plane, ...]:
 def from_simulation(sim: Simulation) -> Picture:
     """A simulation as it is now; displacements are from the rest shape, and zero for rigid bodies."""
     # start-up: a run is drawn without the code that steps
+    from pliant.model import Rest
     from pliant.simulate.drawn import cell_fields, drawn_cells, point_fields
 
     model, state = sim.world.model, sim.world.state
@@ -94,6 +95,10 @@ def from_simulation(sim: Simulation) -> Picture:
     if shown is not None:
         points = points + shown[: len(points)]
     rest = sim.world.skin_positions(model.nodes.rest, state.position, state.rotation)[: len(points)]
+    if len(model.skin.places):  # bound to nodes that had flowed: where it is from, or where it was made
+        source, own = sim.epoch.source[: len(points)], model.skin.frame[: len(points)] < 0
+        first = Rest.of(sim.epoch.first).points[np.maximum(source, 0)]
+        rest = np.where(own[:, None], np.where(source[:, None] < 0, model.skin.places[: len(points)], first), rest)
     fields = point_fields(sim, points - rest)
     cells, where = drawn_cells(sim)
     stretches = [group.stretch(state.x) for group in model.groups]

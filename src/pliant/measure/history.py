@@ -78,6 +78,9 @@ def rest_points(epoch: Epoch, model: Model, first: Floats) -> Floats:
     source = epoch.source[: model.bodies.point_start[-1]]
     out = first[np.maximum(source, 0)]
     skin = model.skin
+    if len(skin.places):
+        out[source < 0] = skin.places[: len(source)][source < 0]
+        return out
     for p in np.flatnonzero(source < 0).tolist():
         entry = slice(skin.start[p], skin.start[p + 1])
         out[p] = np.sum(skin.weight[entry, None] * model.nodes.rest[skin.node[entry]], axis=0)

@@ -13,17 +13,19 @@ from __future__ import annotations
 
 from copy import copy
 from dataclasses import dataclass, fields, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from pliant.base import Ints
+from pliant.base import Floats, Ints
 from pliant.bodies.elements import Elements
 from pliant.bodies.points.elements import Points
 from pliant.bodies.points.fracture import Piece, Whole, pieces_of
 from pliant.model import CHANGING, Bodies, Model, Nodes, Skin
 from pliant.simulate.boundary import joined, starts
 from pliant.simulate.build import incidence
+from pliant.simulate.follow import KEPT, bind, fullness_of
 from pliant.world.pairs import PairTable
 from pliant.world.world import World
 
@@ -54,6 +56,11 @@ class Epoch:
     broken: Broken
     order: Ints  # (n,) node of the first model
     source: Ints  # (p,) point of the first model, -1: made by a crack
+
+    @cached_property
+    def fullness(self) -> Floats:
+        """Volume of the skins of the first model over that of their phyxels, (B,)."""
+        return fullness_of(self.first)
 
 
 def whole_epoch(model: Model) -> Epoch:
@@ -89,7 +96,8 @@ def break_up(world: World, epoch: Epoch, broken: Broken) -> tuple[World, Epoch]:
     order = np.argsort(broken.owner, kind="stable")
     place = np.empty_like(order)
     place[order] = np.arange(len(order))
-    skin, bodies, source, point_place, face_place = _skin(first, broken, order, place)
+    pieces = _pieces(world, epoch, broken)
+    skin, bodies, source, point_place, face_place = _skin(first, broken, order, place, pieces)
     for name in CHANGING & vars(bodies).keys():  # as it is now, not as it was in the first epoch
         setattr(bodies, name, getattr(world.model.bodies, name)[bodies.origin()])
     now = np.empty_like(order)
@@ -108,7 +116,55 @@ def break_up(world: World, epoch: Epoch, broken: Broken) -> tuple[World, Epoch]:
     )  # fmt: skip
     memory = {method: {name: kept[name] for name in LASTING if name in kept} for method, kept in old.memory.items() if "longest" in kept}
     state = replace(old, x=old.x[move], v=old.v[move], memory=memory, starts={}, elements=elements | {"broken": broken.memory()})
-    return World(model, state, _pairs(world.pairs, bodies), world.solver), Epoch(first, broken, order, source)
+    made = World(model, state, _pairs(world.pairs, bodies), world.solver)
+    _bind_flowed(world, made, pieces)
+    return made, Epoch(first, broken, order, source)
+
+
+def _pieces(world: World, epoch: Epoch, broken: Broken) -> dict[int, Piece]:
+    """The skins of all parts of bodies that have broken; of those that flow as they are now."""
+    first, old = epoch.first, epoch.first.bodies
+    out: dict[int, Piece] = {}
+    ancestor = _ancestors(broken, len(old))
+    now = world.skin_positions(world.state.x, world.state.position, world.state.rotation)
+    for body in np.unique(ancestor[len(old) :]).tolist():
+        family, whole = np.flatnonzero(ancestor == body), _whole(first, body)
+        mine = slice(int(old.node_start[body]), int(old.node_start[body + 1]))
+        label = np.searchsorted(family, broken.owner[mine])
+        before = epoch.broken.owner[mine][[int(np.argmax(label == k)) for k in range(len(family))]]  # body that each was a part of
+        shapes = [_shape_now(world, epoch, body, whole, int(b), now) for b in before] if old.flows[body] else None
+        out |= dict(zip(family.tolist(), pieces_of(whole, label, len(family), shapes), strict=True))
+    return out
+
+
+def _shape_now(world: World, epoch: Epoch, body: int, whole: Whole, part: int, now: Floats) -> Floats:
+    """Where the points of a body of the first model are now [m], (p, 3): as the skin of one of its parts has them, else any other."""
+    low, high = (int(epoch.first.bodies.point_start[body + k]) for k in (0, 1))
+    known = np.flatnonzero((epoch.source >= low) & (epoch.source < high))
+    out = whole.points.copy()
+    for some in (known, known[world.model.skin.body[known] == part]):
+        out[epoch.source[some] - low] = now[some]
+    return out
+
+
+def _bind_flowed(old: World, new: World, pieces: dict[int, Piece]) -> None:
+    """Keep the skins of bodies that flow bound in the shapes that they were bound in, those of their parts as they are now."""
+    count, bodies, first = len(new.model.bodies), old.model.bodies, new.model.bodies.point_start
+    kept, bound = old.state.elements.get(KEPT, {}), np.zeros(count, bool)
+    if kept:
+        bound[: len(bodies)] = kept["bound"]
+    bound[[b for b in pieces if new.model.bodies.flows[b]]] = True
+    if not bound.any():
+        return
+    places, rest = new.rest.points.copy(), new.rest.points.copy()
+    for b in np.flatnonzero(bound).tolist():
+        mine = slice(int(first[b]), int(first[b + 1]))
+        if b in pieces:
+            places[mine] = rest[mine] = pieces[b].places
+        else:
+            same = slice(int(bodies.point_start[b]), int(bodies.point_start[b + 1]))
+            places[mine], rest[mine] = kept["places"][same], kept["rest"][same]
+    bind(new, bound, places, rest)
 
 
 def _groups(world: World, broken: Broken, order: Ints, move: Ints) -> tuple[list[Elements], list[Ints], dict[str, Any]]:
@@ -136,16 +192,10 @@ def _groups(world: World, broken: Broken, order: Ints, move: Ints) -> tuple[list
     return groups, owners, elements
 
 
-def _skin(first: Model, broken: Broken, order: Ints, place: Ints) -> tuple[Skin, Bodies, Ints, Ints, Ints]:
+def _skin(first: Model, broken: Broken, order: Ints, place: Ints, pieces: dict[int, Piece]) -> tuple[Skin, Bodies, Ints, Ints, Ints]:
     """The skin of all bodies, the bodies, the first model's point of each point, and where its points and faces went."""
     old, count = first.bodies, len(first.bodies) + len(broken.parent)
     ancestor = _ancestors(broken, len(first.bodies))
-    pieces: dict[int, Piece] = {}
-    for body in np.unique(ancestor[len(old) :]).tolist():
-        family = np.flatnonzero(ancestor == body)
-        mine = slice(int(old.node_start[body]), int(old.node_start[body + 1]))
-        label = np.searchsorted(family, broken.owner[mine])
-        pieces |= dict(zip(family.tolist(), pieces_of(_whole(first, body), label, len(family)), strict=True))
     node_start = np.searchsorted(broken.owner[order], np.arange(count + 1))
     parts = [_part(first, body, int(ancestor[body]), pieces.get(body), int(node_start[body]), place) for body in range(count)]
     extra = np.arange(old.point_start[-1], len(first.skin))

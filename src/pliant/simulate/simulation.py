@@ -16,6 +16,8 @@ from pliant.scene import Scene
 from pliant.shown import Bar, Shown, in_notebook
 from pliant.simulate.build import build, explicit_limit, stable_steps
 from pliant.simulate.changes import apply_change, value_at
+from pliant.simulate.follow import follow, forget
+from pliant.simulate.follow import recall as recall_skins
 from pliant.simulate.fracture import Broken, break_up, parted, whole_epoch
 from pliant.simulate.step import StepReport, step
 from pliant.world.attachments import pull_together
@@ -97,6 +99,7 @@ class Simulation(Shown):
                 each(self.report)
             if self.report.renewed:
                 piece = min(piece, self._break_up())
+            follow(self.world, self.epoch.fullness)
         assert self.report is not None
         self._check_finite()
         return self.report
@@ -138,9 +141,11 @@ class Simulation(Shown):
             if self.state.values.get(path) != value:
                 self._set(path, value)
         broken = Broken.of(state.elements["broken"]) if "broken" in state.elements else whole_epoch(self.epoch.first).broken
-        if not np.array_equal(broken.owner, self.epoch.broken.owner):
+        if not np.array_equal(broken.owner, self.epoch.broken.owner) or len(self.world.model.skin.places):
+            forget(self.world)
             self.world, self.epoch = break_up(self.world, self.epoch, broken)
         self.world.recall(state)
+        recall_skins(self.world, state)
         self.report, self.reactions, self._pieces = None, np.zeros_like(state.x), self._divide()
 
     def run(self, until: float | None = None, each: Callable[[StepReport], Any] | None = None) -> Simulation:

@@ -76,9 +76,14 @@ class Touched:
     """What pushes look up: made once (`motion.kept(Touched)`)."""
 
     def __init__(self, rest: Rest) -> None:
-        skin, count = rest.skin, len(rest.nodes.mass)
+        count = len(rest.nodes.mass)
         self.slot = np.full(count, -1, np.int64)  # of each node in the other two; -1 between pushes
         self.node, self.impulse = np.empty(count, np.int64), np.empty((count, 3))  # room for those that a push reaches
+        self.bind(rest)
+
+    def bind(self, rest: Rest) -> None:
+        """Know how points ride on nodes."""
+        skin = rest.skin
         first = np.minimum(skin.start[:-1], max(len(skin.node) - 1, 0))
         alone = (skin.frame < 0) & (np.diff(skin.start) == 1)
         alone[alone] = skin.weight[first[alone]] == 1.0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Container
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -19,7 +20,7 @@ from pliant.integrate.explicit import kick_nodes
 from pliant.integrate.implicit_euler import ImplicitEuler
 from pliant.integrate.runge_kutta import RungeKutta
 from pliant.kernels import axpy, load, parallel, prange, store, use_threads
-from pliant.model import IMPLICIT, STAGED, Model, Rest, State
+from pliant.model import IMPLICIT, STAGED, Model, Rest, Skin, State
 from pliant.world import bindings
 from pliant.world.loads import add_loads
 from pliant.world.motion import Free, Kind, Motion
@@ -61,6 +62,18 @@ class World:
     def rest(self) -> Rest:
         """What kept things are made from."""
         return Rest.of(self.model)
+
+    def begin(self, skin: Skin) -> None:
+        """Take another skin of the same points; what was kept of the old one is made anew."""
+        self.model, self.kept = replace(self.model, skin=skin), {}
+        self.__dict__.pop("rest", None)
+
+    def bind(self, skin: Skin) -> None:
+        """Go on with a skin of the same points and shape at rest that rides on nodes in another way; what is kept hears of it."""
+        self.model, self.rest = replace(self.model, skin=skin), replace(self.rest, skin=skin)
+        for made in self.kept.values():
+            if hasattr(made, "bind"):
+                made.bind(self.rest)
 
     def derived(self, kind: type[Kind]) -> Kind:
         """kind(rest), made once per epoch."""

@@ -85,6 +85,7 @@ class Points:
         self.plastic = np.zeros((count, 9))
         self.base = np.zeros((count, 9))  # e_p when the reference in use was taken
         self.past = np.zeros(count)  # size of the plastic strain before that
+        self.sound = np.ones(count)  # part of the stiffness of volume and hourglass that tears have left
         self.cut: list[Ints] = [NOBODY] * (len(self.start) - 1)  # pairs in each body's own numbers
         self._worn = np.zeros(len(self.start) - 1, bool)  # parts of bodies that broke
         self._first = self._neighbourhoods([None] * (len(self.start) - 1))
@@ -120,19 +121,27 @@ class Points:
         """a of the hourglass energy [N/m times a squared length over a weight], (m,)."""
         modulus = self.mu * (3.0 * self.lam + 2.0 * self.mu) / (self.lam + self.mu)
         total = self.around.total
-        return np.divide(self.hourglass * modulus * self.volume, total, out=np.zeros_like(total), where=total > 0.0)
+        return np.divide(self.sound * self.hourglass * modulus * self.volume, total, out=np.zeros_like(total), where=total > 0.0)
 
     @property
-    def stiffness_of_crush(self) -> Floats:
-        """k_c [Pa], (m,)."""
-        return self.crush * (self.lam + 2.0 * self.mu)
+    def moduli(self) -> tuple[Floats, Floats, Floats]:
+        """lam, k_v and k_c as energies take them [Pa], (m,) each.
+
+        What flows and keeps its volume has its bulk modulus in k_v: against the volume at the start, which no flow and no new reference
+        forgets, and not in a strain that does (theory/point-bodies 7).
+        """
+        full = self.around.projector[:, [0, 4, 8]].sum(axis=1) > 2.5  # flat neighbourhoods have no volume
+        apart = np.isfinite(self.yield_strain) & (self.shape_only > 0.0) & full
+        shear = -2.0 / 3.0 * self.mu
+        bulk = self.bulk + np.where(apart, self.lam - shear, 0.0)
+        return np.where(apart, shear, self.lam), self.sound * bulk, self.sound * self.crush * (self.lam + 2.0 * self.mu)
 
     def forces(self, x: Floats, v: Floats, out: Floats) -> None:
         """Elastic and damping forces on each phyxel into out, (m, 3) [N]."""
-        n, rate, stiff = self.around, bool(self.rayleigh.any()), self.stiffness_of_hourglass
+        n, rate, stiff, (lam, bulk, crush) = self.around, bool(self.rayleigh.any()), self.stiffness_of_hourglass, self.moduli
         forces.stresses(
             n.start, n.other, n.weight, n.near, n.inverse, n.spread, n.projector, self.nodes, self.rest, self.volume, self.whole,
-            self.lam, self.mu, self.bulk, self.stiffness_of_crush, stiff, self.rayleigh, self.plastic, x, v, rate, self._pull, self._hold,
+            lam, self.mu, bulk, crush, stiff, self.rayleigh, self.plastic, x, v, rate, self._pull, self._hold,
         )  # fmt: skip
         forces.pair_forces(
             n.start, n.other, n.weight, n.near, self.nodes, self.rest, stiff, self.rayleigh, x, v, rate, self._pull, self._hold, out
@@ -140,10 +149,10 @@ class Points:
 
     def energy(self, x: Floats) -> Floats:
         """Elastic energy [J], (m,)."""
-        n, out = self.around, np.empty(len(self.nodes))
+        n, out, (lam, bulk, crush) = self.around, np.empty(len(self.nodes)), self.moduli
         forces.energies(
             n.start, n.other, n.weight, n.near, n.inverse, n.projector, self.nodes, self.rest, self.volume, self.whole,
-            self.lam, self.mu, self.bulk, self.stiffness_of_crush, self.stiffness_of_hourglass, self.plastic, x, out,
+            lam, self.mu, bulk, crush, self.stiffness_of_hourglass, self.plastic, x, out,
         )  # fmt: skip
         return out
 
@@ -162,13 +171,14 @@ class Points:
 
     def stress(self, x: Floats) -> Floats:
         """Cauchy stress F S F^T / det F, (m, 3, 3) [Pa]."""
+        lam, bulk, crush = self.moduli
         F, T = self.gradients(x), self.around.projector.reshape(-1, 3, 3)
         e = 0.5 * (np.swapaxes(F, 1, 2) @ F - T) - self.plastic.reshape(-1, 3, 3)
-        S = 2.0 * self.mu[:, None, None] * e + (self.lam * np.trace(e, axis1=1, axis2=2))[:, None, None] * T
+        S = 2.0 * self.mu[:, None, None] * e + (lam * np.trace(e, axis1=1, axis2=2))[:, None, None] * T
         J = np.linalg.det(F)
         J = np.where(np.abs(J) < 1e-9, 1.0, J)  # flat neighbourhoods
         change = J * self.volume / self.whole - 1.0
-        volume = self.bulk * change - self.stiffness_of_crush * np.minimum(change, 0.0) ** 2
+        volume = bulk * change - crush * np.minimum(change, 0.0) ** 2
         return F @ S @ np.swapaxes(F, 1, 2) / J[:, None, None] + volume[:, None, None] * np.eye(3)
 
     def stiffness(self, x: Floats, out: Floats, dt: float = np.inf) -> None:
@@ -287,7 +297,8 @@ class Points:
     def _relax(self, x: Floats, before: Floats) -> float:
         """Let no phyxel hold more energy among its new neighbours than it held before [J] (m,); the energy that they took [J].
 
-        Fewer neighbours can mean more strain for the same places. What that would add becomes permanent (theory/point-bodies 8).
+        Fewer neighbours can mean more strain for the same places. What that would add becomes permanent; where even without strain there
+        would be more, as where the neighbours that are left see the phyxel inside out, it loses stiffness (theory/point-bodies 8).
         """
         now, kept = self.energy(x), self.plastic
         F, T = self.gradients(x), self.around.projector.reshape(-1, 3, 3)
@@ -297,6 +308,7 @@ class Points:
         with np.errstate(invalid="ignore", divide="ignore"):
             part = np.where(now > before, np.sqrt(np.clip((before - other) / (now - other), 0.0, 1.0)), 1.0)
         self.plastic = np.where(part[:, None] < 1.0, strain - part[:, None] * (strain - kept), kept)
+        self.sound = np.where(other > before, self.sound * before / np.maximum(other, 1e-300), self.sound)
         return float(before.sum() - self.energy(x).sum())
 
     def parts(self) -> Ints | None:
@@ -364,13 +376,14 @@ class Points:
 
     def _memory(self) -> dict[str, np.ndarray]:
         cut = [c + low for c, low in zip(self.cut, self.start[:-1], strict=True)]
-        names = ("plastic", "base", "past", "rest", "volume")
+        names = ("plastic", "base", "past", "sound", "rest", "volume")
         return {name: getattr(self, name) for name in names} | {"cut": np.concatenate(cut)}
 
     def recall(self, memory: dict[str, np.ndarray]) -> None:
         """Be as a checkpoint says."""
         self.plastic, self.base = contiguous(memory["plastic"]), contiguous(memory["base"])
         self.past, self.volume = contiguous(memory["past"]), contiguous(memory["volume"])
+        self.sound = contiguous(memory.get("sound", np.ones(len(self.nodes))))  # older checkpoints do not have it
         cut, body = memory["cut"], np.searchsorted(self.start, memory["cut"][:, 0], side="right") - 1
         rest, old = contiguous(memory["rest"]), self.rest
         pairs = [cut[body == b] - low for b, low in enumerate(self.start[:-1])]

@@ -12,7 +12,7 @@ with i and j exchanged. Each term is opposite for the two of a pair, bit for bit
 frame makes torques do so too. V is the volume at the start and v that of the reference in use (they differ after plastic flow). The last
 energy stops modes that F cannot see (theory/point-bodies 5).
 
-Damping (b of C = a M + b K): S + b dS/dt without the geometric part, and x + b v in place of x in the last energy
+Damping (b of C = a M + b K): S + b dS/dt without the geometric part, d + b dd/dt in U', and x + b v in place of x in the last energy
 (theory/point-bodies 4.5).
 """
 
@@ -43,7 +43,7 @@ def stresses(  # type: ignore[no-untyped-def]
             q = add_outer(q, near[s], e, X)
         inv, t = load9(inverse, i), load9(projector, i)
         f = product(c, inv)
-        moved = f
+        moved, slope = f, ZERO
         strain = combined(1.0, green(f, t), -1.0, load9(plastic, i))
         if rate:
             slope = product(d, inv)
@@ -51,7 +51,11 @@ def stresses(  # type: ignore[no-untyped-def]
             moved = combined(1.0, f, b, slope)
         stress = product(f, hooke(strain, lam[i], mu[i], t))
         if bulk[i] > 0.0 or crush[i] > 0.0:
-            stress = combined(1.0, stress, swelling(determinant(f) * volume[i] / whole[i] - 1.0, bulk[i], crush[i])[1], cofactor(f))
+            cof, part = cofactor(f), volume[i] / whole[i]
+            change = determinant(f) * part - 1.0
+            if rate:
+                change += b * part * inner(cof, slope)
+            stress = combined(1.0, stress, swelling(change, bulk[i], crush[i])[1], cof)
         rest_of = combined(1.0, q, -1.0, product(moved, load9(spread, i)))
         store9(pull, i, product(combined(volume[i], stress, -stiff[i], rest_of), inv))
         store9(hold, i, combined(stiff[i], moved, 0.0, IDENTITY))

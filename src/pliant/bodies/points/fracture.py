@@ -20,6 +20,7 @@ from pliant.bodies.points.neighbourhoods import CRUMB
 from pliant.bodies.points.skin import ride
 from pliant.geometry.components import labels
 from pliant.geometry.mesh import TET_FACES
+from pliant.geometry.near import kd_tree
 from pliant.kernels import dot, kernel, load, sub
 
 SPECK = 5  # phyxels below which a piece has no skin
@@ -51,14 +52,19 @@ class Piece:
     start: Ints  # (q + 1,) binding to phyxels of the piece
     node: Ints
     weight: Floats
+    places: Floats  # [m] (q, 3) at which its points are bound
 
 
-def pieces_of(whole: Whole, label: Ints, count: int) -> list[Piece]:
-    """The pieces of a body; label (m,) is the piece of each phyxel."""
+def pieces_of(whole: Whole, label: Ints, count: int, now: list[Floats] | None = None) -> list[Piece]:
+    """The pieces of a body; label (m,) is the piece of each phyxel. `now`: points of the whole as they are in each piece [m], (p, 3) each.
+
+    Pieces of what has flowed are closed and bound as they are now: at the start their phyxels were elsewhere among each other.
+    """
     label = np.where(np.bincount(label, minlength=count)[label] < SPECK, -1 - label, label)  # below zero: without a skin
     side = label[whole.carrier]
     home = _majority(side[whole.tets]) if len(whole.tets) else _majority(side[whole.faces])
-    return [_piece(whole, label, home, piece) for piece in range(count)]
+    shapes = [whole.points] * count if now is None else [_pulled_in(whole, label, piece, places) for piece, places in enumerate(now)]
+    return [_piece(whole, label, home, piece, places) for piece, places in enumerate(shapes)]
 
 
 def _majority(sides: Ints) -> Ints:
@@ -67,7 +73,24 @@ def _majority(sides: Ints) -> Ints:
     return np.take_along_axis(sides, votes.argmax(axis=1)[:, None], axis=1)[:, 0]
 
 
-def _piece(whole: Whole, label: Ints, home: Ints, piece: int) -> Piece:
+def _pulled_in(whole: Whole, label: Ints, piece: int, places: Floats) -> Floats:
+    """Places (p, 3) with points of other pieces no further from the phyxels of this one than they were at the start.
+
+    What is between two pieces has been drawn out before it tore, and would be a spike on either of them.
+    """
+    mine = np.flatnonzero((label == piece) | (label == -1 - piece))
+    beyond = np.flatnonzero(~np.isin(whole.carrier, mine))
+    if len(mine) == 0 or len(beyond) == 0:
+        return places
+    most = kd_tree(whole.phyxels[mine]).query(whole.points[beyond], workers=1)[0]
+    phyxels = places[len(places) - len(whole.phyxels) :][mine]
+    far, near = kd_tree(phyxels).query(places[beyond], workers=1)
+    out = places.copy()
+    out[beyond] = phyxels[near] + np.minimum(1.0, most / np.maximum(far, 1e-300))[:, None] * (places[beyond] - phyxels[near])
+    return out
+
+
+def _piece(whole: Whole, label: Ints, home: Ints, piece: int, points: Floats) -> Piece:
     mine = np.flatnonzero((label == piece) | (label == -1 - piece))
     if len(whole.tets):
         tets = whole.tets[home == piece]
@@ -82,12 +105,12 @@ def _piece(whole: Whole, label: Ints, home: Ints, piece: int) -> Piece:
     number[shown] = np.arange(len(shown))
     faces, tets = number[faces], number[tets]
     caps, rims = _caps(faces, len(surface))
-    outside = _even(whole.points[surface], rims)
+    outside = _even(points[surface], rims)
     middles = np.array([outside[rim].mean(axis=0) for rim in rims]).reshape(-1, 3)
     if len(rims):  # middles come behind the surface, before the inside
         tets = np.where(tets >= len(surface), tets + len(rims), tets)
-    places = np.concatenate([outside, middles, whole.points[inside]])
-    riding, phyxel = ride(places, whole.phyxels[mine]), np.arange(len(mine))
+    places, phyxels = np.concatenate([outside, middles, points[inside]]), points[len(points) - len(whole.phyxels) :][mine]
+    riding, phyxel = ride(places, phyxels), np.arange(len(mine))
     source = np.concatenate([surface, np.full(len(rims), -1), inside, len(whole.points) - len(whole.phyxels) + mine])
     return Piece(
         source=source.astype(np.int64),
@@ -99,6 +122,7 @@ def _piece(whole: Whole, label: Ints, home: Ints, piece: int) -> Piece:
         start=np.concatenate([riding.start, riding.start[-1] + 1 + phyxel]),
         node=np.concatenate([riding.node, phyxel]),
         weight=np.concatenate([riding.weight, np.ones(len(mine))]),
+        places=np.concatenate([places, phyxels]),
     )
 
 

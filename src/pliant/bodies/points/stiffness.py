@@ -46,11 +46,11 @@ class Tangent:
 
     def stiffness(self, points: Points, x: Floats, out: Floats) -> None:
         """Blocks (a, a), (a, b), (b, b) of every pair, (P, 3, 3, 3) [N/m]; those of one phyxel add up to its diagonal block."""
-        n, most = points.around, int(np.diff(points.around.start).max(initial=0)) + 1
+        n, most, (lam, bulk, crush) = points.around, int(np.diff(points.around.start).max(initial=0)) + 1, points.moduli
         out[:] = 0.0
         _assemble(
             n.start, n.other, n.weight, n.near, n.inverse, n.spread, n.projector, points.nodes, points.rest, points.volume, points.whole,
-            points.lam, points.mu, points.bulk, points.stiffness_of_crush, points.stiffness_of_hourglass, points.plastic, x,
+            lam, points.mu, bulk, crush, points.stiffness_of_hourglass, points.plastic, x,
             self.chosen, self.start, self.b, np.empty((most, 3)), np.empty((most, 9)), out,
         )  # fmt: skip
         out[:, 0], out[:, 2] = -out[:, 1], -np.swapaxes(out[:, 1], 1, 2)
@@ -151,7 +151,8 @@ class Bonds:
 
     def stiffness(self, points: Points, x: Floats, out: Floats) -> None:
         """Blocks (i, i), (i, j), (j, j) of every bond, (P, 3, 3, 3) [N/m]."""
-        modulus = (points.lam + 2.0 * points.mu + points.bulk) / 3.0
+        lam, bulk, _ = points.moduli
+        modulus = (lam + 2.0 * points.mu + bulk) / 3.0
         own = 5.0 * modulus * points.volume * self.size
         along = self.weight * (own[self.a] + own[self.b])
         tangent_blocks(self.nodes, np.full(len(along), np.inf), along, np.zeros(len(along)), x, out)

@@ -48,6 +48,11 @@ class Prepared:
         self.sampled = np.diff(carried.start) > 0  # (B,) bool: does the body have surfels?
         self.mean = np.bincount(carried.body, carried.area, minlength=len(bodies)) / np.maximum(np.diff(carried.start), 1)  # (B,) [m^2]
 
+    def bind(self, rest: Rest) -> None:
+        """Bodies at rest as before, but their skins ride on nodes in another way."""
+        self._rest = rest
+        self.__dict__.pop("compliance", None)
+
     @cached_property
     def compliance(self) -> Compliance:
         return Compliance(self._rest, self.carried)
@@ -58,7 +63,7 @@ class Prepared:
 
     @cached_property
     def clearance(self) -> Floats:
-        return clearance(self.volume, self.carried.local, self.carried.start)
+        return clearance(self.volume, self._rest.points[self.volume.point], self.carried.local, self.carried.start)
 
     def facing(self, surfaces: Surfaces, hits: Hits) -> Floats:
         """Area of the surfel of each hit that faces the surface it is in [m^2], (r,)."""

@@ -115,11 +115,12 @@ class PointSurface(Options):
         shorter = shorter_step(motion, seen, self.substeps)
         if shorter is not None:
             return Answer(Contacts.none(motion.dt), memory, again=shorter)
-        if self.force == "closest":
-            return respond_closest(self, motion, seen, memory)
         if len(seen) == 0:
             return Answer(Contacts.none(motion.dt), remembered(motion, seen))
-        return self.push(motion, seen, memory)
+        answer = respond_closest(self, motion, seen, memory) if self.force == "closest" else self.push(motion, seen, memory)
+        pairs = motion.pairs  # of this method
+        answer.shown = (lambda: self.shown(motion, pairs)) if self.show else None  # worked out when somebody looks
+        return answer
 
     def push(self, motion: Motion, seen: Detection, memory: Memory) -> Answer:
         """Pressure and friction of all contacts, and where they are drawn."""
@@ -139,11 +140,9 @@ class PointSurface(Options):
             area=self.areas(motion, seen, found, impulse), dt=motion.dt, support=Support.of(rows),
         )  # fmt: skip
         held = anchored(found.stretch, slip, friction.sticks, friction.dragged, rows.normal)
-        pairs = motion.pairs  # of this method
-        shown = (lambda: self.shown(motion, pairs)) if self.show else None  # worked out when somebody looks
         warnings = seen.warnings(motion) + too_soft(self, motion, seen, found.a, found.b, found.gap, k)
         kept = remembered(motion, seen, held, impulse / motion.dt) | accounts.memory()
-        return Answer(contacts, kept, shown=shown, warnings=warnings)
+        return Answer(contacts, kept, warnings=warnings)
 
     def areas(self, motion: Motion, seen: Detection, found: ContactSet, impulse: Floats) -> Floats:
         """Area of each contact [m^2], (r,): of its surfel, but where a mesh deforms what the forces on its vertices say.

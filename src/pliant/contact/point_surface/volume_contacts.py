@@ -42,12 +42,15 @@ class VolumeContacts:
         return VolumeContacts(ids, ids, ids, ids, none, none, np.zeros((0, 3)), none)
 
 
-def clearance(volume: VolumePoints, surfels: Floats, start: Ints) -> Floats:
-    """Distance that every volume point keeps to other bodies [m], (v,): half of that to the surfels of its body at rest, of all bodies."""
+def clearance(volume: VolumePoints, rest: Floats, surfels: Floats, start: Ints) -> Floats:
+    """Distance that every volume point keeps to other bodies [m], (v,): half of that to the surfels of its body at rest, of all bodies.
+
+    `rest` (v, 3), `surfels` (n, 3) [m]: places of both at rest.
+    """
     out = np.zeros(len(volume.point))
     for b in np.flatnonzero(volume.flows & (np.diff(start) > 0)).tolist():
         mine = slice(volume.start[b], volume.start[b + 1])
-        far = KDTree(surfels[start[b] : start[b + 1]]).nearest(volume.rest[mine], 1)[0][:, 0]
+        far = KDTree(surfels[start[b] : start[b + 1]]).nearest(rest[mine], 1)[0][:, 0]
         out[mine] = 0.5 * np.minimum(far, 0.5 * volume.spacing[b])
     return out
 
