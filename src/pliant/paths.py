@@ -56,6 +56,25 @@ def changed(scene: Scene, values: Mapping[str, Any]) -> Scene:
     return scene
 
 
+def check_unit(scene: Scene, path: str, text: str) -> None:
+    """Refuse a number whose unit does not fit what is at a path."""
+    scene = _stated(scene, path)
+    for steps in find(scene, path):
+        value: Any = scene
+        unit, plain = None, True  # plain: a field that is checked, no option of a shape or a method, which read units themselves
+        for k, step in enumerate(steps):
+            unit = type(value).unit(str(step), value.__dict__) if isinstance(value, Spec) else unit
+            plain = plain and not isinstance(value, dict) and steps[:k] != ("contact",)
+            value = _child(value, step, steps[:k])
+        try:
+            if unit is not None:
+                converted(text, unit)
+            elif plain:
+                raise ValueError("it has no unit, give a number")
+        except ValueError as error:
+            raise PliantError(f"{path} = {text!r}: {error}.") from None
+
+
 def all_paths(scene: Scene) -> Iterator[str]:
     """Every path to a value that is a number, a text or a list of these."""
     for name in type(scene).model_fields:

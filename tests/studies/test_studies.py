@@ -84,6 +84,41 @@ def test_measures_of_a_resting_box_are_its_weight(tmp_path):
     assert row["energy"] < 1e-6 and row["corner"] == pytest.approx(0.1, abs=1e-3) and row["speed"] < 1e-3
 
 
+def pushed() -> Scene:
+    scene = ball()
+    scene.bodies[0].loads = [{"value": [1, 0, 0]}]
+    return scene
+
+
+WRONG_UNITS = [  # where, and how it is said in each kind of study
+    ({"parameters": {"push": {"values": ["0.7N", "0.7kg"], "paths": ["ball.loads[0].value[0]"]}}}, "'0.7kg' cannot be told in N"),
+    ({"parameters": {"push": {"linear": ["1mm", "3mm"], "count": 2, "paths": {"ball.loads[0].value[0]": -1}}}}, "'1mm' cannot be told in N"),
+    ({"parameters": {"ball.material.density": {"log": [1, "5mm"], "count": 2}}}, "'5mm' cannot be told in kg/m"),
+    ({"parameters": {"ball.position[2]": ["5kg"]}}, "'5kg' cannot be told in m"),
+    ({"parameters": {"ball.friction": ["0.3kg"]}}, "it has no unit"),
+    ({"find": {"parameter": "gravity[2]", "between": ["-5m", "-1m"], "condition": "fall < -1mm", "tolerance": 0.1}}, "cannot be told in m/s"),
+    ({"calibrate": {"curves": [], "parameters": {"ball.velocity[2]": {"between": ["1Pa", 2]}}}}, "'1Pa' cannot be told in m/s"),
+    ({"design": "table", "table": "cases.csv"}, "'5kg' cannot be told in m/s"),
+]
+
+
+@pytest.mark.parametrize(("asked", "said"), WRONG_UNITS)
+def test_parameters_in_a_unit_that_does_not_fit_are_refused_before_anything_runs(tmp_path, asked, said):
+    (tmp_path / "cases.csv").write_text("ball.velocity[2]\n1m/s\n5kg\n")
+    made = study(**{"scene": pushed(), "parameters": {}, **asked})
+    made._folder = tmp_path
+    with pytest.raises(PliantError, match="The parameter '.*" + said):
+        made.run(tmp_path / "out", workers=0)
+    assert not (tmp_path / "out").exists()
+
+
+def test_parameters_in_any_unit_that_fits_are_taken(tmp_path):
+    names = {"push": {"values": ["0.7N", "700mN"], "paths": {"ball.loads[0].value[0]": -1}}, "ball.shape.radius": ["100mm"],
+             "ball.material.density": ["1g/cm^3"], "ball.friction": [0.3]}  # fmt: skip
+    study(scene=pushed(), parameters=names).check()
+    study(scene="slope", parameters={"angle": ["5deg"], "gravity[2]": ["-1m/s^2"]}, measures={}).check()
+
+
 # -- sweeps and tables
 
 
