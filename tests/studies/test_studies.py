@@ -398,6 +398,18 @@ def test_sobol_indices_are_those_of_theory(tmp_path):
 # -- mistakes
 
 
+def test_in_a_shell_it_is_one_line():
+    asked = study()
+    assert repr(asked) == str(asked) == "Study 'ball': grid over gravity[2]; measures fall"
+    assert str(asked.scene) == repr(asked.scene) == "Scene 'ball': ball; dt = 0.01 s, duration = 0.1 s"
+
+
+def test_a_bound_of_slip_names_the_event():
+    with pytest.raises(PliantError, match='or of = "slips"'):
+        study(measures={"s": {"of": "slip", "pair": ["ball"], "above": "1mm"}})
+
+
+
 WRONG = {
     "path": (dict(parameters={"bal.friction": [1.0]}), "did you mean ball.friction"),
     "body of a measure": (dict(measures={"x": {**FALL, "body": "bll"}}), "did you mean ball"),

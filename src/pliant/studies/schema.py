@@ -134,7 +134,8 @@ class Measure(Spec):
         if take in ("when", "ever") and above is None and below is None:
             raise ValueError(f"take = \"{take}\" of {self.of} needs a bound: `above` or `below`")
         if take not in ("when", "ever") and (above is not None or below is not None) and self.of not in EVENTS:
-            raise ValueError('`above` and `below` are for take = "when" and take = "ever"')
+            event = next((f', or of = "{name}"' for name, (quantity, _) in EVENTS.items() if quantity == self.of), "")
+            raise ValueError('`above` and `below` are for take = "when" and take = "ever"' + event)
         return self
 
     @property

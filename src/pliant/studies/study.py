@@ -113,6 +113,13 @@ class Study(Spec):
         study.name = study.name or path.stem
         return study
 
+    def __repr__(self) -> str:
+        kind = next((word for word in ("find", "calibrate", "sensitivity") if getattr(self, word) is not None), self.design)
+        varied = self.parameters or (self.calibrate.parameters if self.calibrate else {})
+        return f"Study '{self.named()}': {kind} over {', '.join(varied) or 'nothing'}; measures {', '.join(self.measures) or 'of its function'}"
+
+    __str__ = __repr__
+
     # -- cases
 
     def _repr_html_(self) -> str:
