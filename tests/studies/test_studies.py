@@ -20,6 +20,7 @@ import pliant
 from pliant import PliantError, Scene, Study, shapes
 from pliant.geometry.mesh import TetMesh
 from pliant.measure.windows import taken, window_means
+from pliant.studies import plots
 from pliant.studies.case import packed, unpack_files, unpacked
 from pliant.studies.designs import unit_samples
 from pliant.studies.ledger import Ledger, read_rows
@@ -350,6 +351,21 @@ def test_regions_and_groups_travel_with_their_bodies(tmp_path):
     there, here = unpacked(json.dumps(data), tmp_path).simulate(), scene.simulate()
     assert len(names) == 3 and np.array_equal(there.world.model.nodes.mass, here.world.model.nodes.mass)
     assert here.mass("a") == pytest.approx(0.002 * 3000.0, rel=1e-9)  # half of it is heavy
+
+
+def test_maps_show_what_was_run_and_no_more(tmp_path, monkeypatch):
+    """Cells end at the outer cases, each case is a dot, axes have units; pictures of the page are files beside it."""
+    drawn = []
+    monkeypatch.setattr(plots, "encoded", lambda made, keep=plots.encoded: drawn.append(made) or keep(made))
+    values = {"fall": {"values": ["-1m/s^2", -2, -4], "paths": ["gravity[2]"]}, "ball.velocity[2]": [0.0, 1.0], "dt": ["10ms"]}
+    study(parameters=values, measures={"way": FALL}).run(tmp_path, workers=0)
+    axes = next(figure.axes[0] for figure in drawn if figure.axes[0].collections)
+    assert axes.get_xlabel() == "fall [m/s^2]" and axes.get_ylabel() == "ball.velocity[2] [m/s]"
+    (dots,) = axes.lines
+    assert sorted(zip(*dots.get_data(), strict=True)) == [(g, v) for g in (-4.0, -2.0, -1.0) for v in (0.0, 1.0)]
+    corners = axes.collections[0].get_coordinates().reshape(-1, 2)
+    assert corners.min(axis=0).tolist() == [-4.0, 0.0] and corners.max(axis=0).tolist() == [-1.0, 1.0]
+    assert {"map.png", "curves.png"} <= {path.name for path in tmp_path.iterdir()}
 
 
 # -- thresholds and sensitivity

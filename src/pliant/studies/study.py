@@ -15,10 +15,10 @@ from pydantic import Field, PrivateAttr, model_validator
 
 from pliant.base import PliantError, nearest
 from pliant.disk import read_text
-from pliant.paths import check_unit
+from pliant.paths import check_unit, unit_at
 from pliant.scene import Scene, parsed
 from pliant.spec.fields import Positive, Spec
-from pliant.spec.units import QUANTITY, in_scene_units, is_quantity, read
+from pliant.spec.units import QUANTITY, in_scene_units, is_quantity, read, scene_unit
 from pliant.studies.designs import design, grid, table_texts
 from pliant.studies.schema import AnyMeasure, AnyParameter, Calibrate, Find, Sensitivity, targets
 
@@ -116,7 +116,8 @@ class Study(Spec):
     def __repr__(self) -> str:
         kind = next((word for word in ("find", "calibrate", "sensitivity") if getattr(self, word) is not None), self.design)
         varied = self.parameters or (self.calibrate.parameters if self.calibrate else {})
-        return f"Study '{self.named()}': {kind} over {', '.join(varied) or 'nothing'}; measures {', '.join(self.measures) or 'of its function'}"
+        measured = ", ".join(self.measures) or "of its function"
+        return f"Study '{self.named()}': {kind} over {', '.join(varied) or 'nothing'}; measures {measured}"
 
     __str__ = __repr__
 
@@ -263,6 +264,14 @@ class Study(Spec):
                     check_unit(scene, path, text)
                 except PliantError as error:
                     raise PliantError(f"The parameter '{name}': {error}") from None
+
+    def unit_of(self, name: str, scene: Scene | None) -> str | None:
+        """The unit in which values of a parameter are counted; None: none, or it is not known."""
+        known: dict[str, Any] = {**self.parameters, **(self.calibrate.parameters if self.calibrate else {})}
+        path = next(iter(targets(name, known.get(name), 0.0)))
+        if scene is not None and not self._source[1].takes(path):
+            return unit_at(scene, path)
+        return next((scene_unit(text) for text in (known[name].texts if name in known else ())), None)
 
     def named(self) -> str:
         """The name of the study, or of its scene."""
