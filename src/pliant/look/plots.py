@@ -263,7 +263,7 @@ def _legend(axes: Axes) -> None:
     """Names of curves; more than a few stand beside the axes, where they hide none."""
     names = axes.get_legend_handles_labels()[1]
     if names:
-        beside = {"loc": "upper left", "bbox_to_anchor": (1.0, 1.0)} if len(names) > FEW else {}
+        beside: dict[str, Any] = {"loc": "upper left", "bbox_to_anchor": (1.0, 1.0)} if len(names) > FEW else {}
         axes.legend(frameon=False, fontsize=9, **beside)
 
 

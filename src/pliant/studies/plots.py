@@ -117,7 +117,7 @@ def maps(
         if whole:
             grid = np.array([[_mean(values[(columns[x] == a) & (columns[y] == b)]) for a in at_x] for b in at_y])
             shown: Any = axes.pcolormesh(_edges(at_x, logs.get(x, False)), _edges(at_y, logs.get(y, False)), grid, cmap=colours)
-            ring = {"markeredgecolor": "0.2", "markeredgewidth": 0.6, "markersize": 3.5}
+            ring: dict[str, Any] = {"markeredgecolor": "0.2", "markeredgewidth": 0.6, "markersize": 3.5}
             axes.plot(columns[x], columns[y], "o", color="white", clip_on=False, zorder=4, **ring)
         else:
             shown = axes.scatter(columns[x], columns[y], c=values, cmap=colours, s=22)
