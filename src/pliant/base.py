@@ -27,7 +27,7 @@ class DamageError(PliantError):
 
 def nearest(name: str, known: Iterable[str]) -> str:
     """'did you mean X?' or the list of names, for an unknown name."""
-    names = sorted(known)
+    names = sorted(set(known))
     close = difflib.get_close_matches(str(name), names, n=3, cutoff=0.5)
     if close:
         return f"did you mean {' or '.join(close)}?"

@@ -56,6 +56,37 @@ def changed(scene: Scene, values: Mapping[str, Any]) -> Scene:
     return scene
 
 
+def unit_at(scene: Scene, path: str) -> str | None:
+    """The unit of what is at a path; of the first place, if it is a pattern."""
+    scene = _stated(scene, path)
+    return _unit(scene, find(scene, path)[0])[0]
+
+
+def _unit(scene: Scene, steps: Steps) -> tuple[str | None, bool]:
+    """Unit at the end of the steps, and whether a field says it: options of shapes and methods read units themselves."""
+    value: Any = scene
+    unit, said = None, True
+    for k, step in enumerate(steps):
+        unit = type(value).unit(str(step), value.__dict__) if isinstance(value, Spec) else unit
+        said = said and not isinstance(value, dict) and steps[:k] != ("contact",)
+        value = _child(value, step, steps[:k])
+    return unit, said
+
+
+def check_unit(scene: Scene, path: str, text: str) -> None:
+    """Refuse a number whose unit does not fit what is at a path."""
+    scene = _stated(scene, path)
+    for steps in find(scene, path):
+        unit, said = _unit(scene, steps)
+        try:
+            if unit is not None:
+                converted(text, unit)
+            elif said:
+                raise ValueError("it has no unit, give a number")
+        except ValueError as error:
+            raise PliantError(f"{path} = {text!r}: {error}.") from None
+
+
 def all_paths(scene: Scene) -> Iterator[str]:
     """Every path to a value that is a number, a text or a list of these."""
     for name in type(scene).model_fields:

@@ -206,6 +206,8 @@ class Scene(Spec, Shown):
         bodies = ", ".join(body.name for body in self.bodies) or "no bodies"
         return f"Scene '{self.name}': {bodies}; dt = {self.dt:g} s, duration = {self.duration:g} s"
 
+    __str__ = __repr__
+
     def copy_with(self, **values: Unpack[SceneFields]) -> Scene:
         """A copy in which some fields differ, validated."""
         copy = self.model_copy(deep=False)

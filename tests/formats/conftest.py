@@ -48,7 +48,7 @@ def run(tmp_path_factory):
     for i in range(FRAMES):
         turn, shift = pose(i)
         points = np.concatenate([mesh.points * [1 + 0.1 * i, 1, 1 - 0.05 * i] + [0, 0, 0.2], ball.points @ turn.T + shift])
-        fields = {"pressure": (1e3 * i * np.maximum(0.0, points[:, 0])).astype(np.float32), "velocity": (points * i).astype(np.float32)}
+        fields = {"pressure": (1e4 * i * np.maximum(0.0, points[:, 0])).astype(np.float32), "velocity": (points * i).astype(np.float32)}
         stress = np.full(cells.count, np.nan, np.float32)
         stress[: len(mesh.tets)] = 100.0 * (1 + i) * np.arange(len(mesh.tets))
         rows = Contacts.unknown(i, 0.01)  # as many as the number of the frame

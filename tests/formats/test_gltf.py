@@ -98,6 +98,23 @@ def test_colours_are_those_of_the_field(run, tmp_path):
             assert np.abs(scaled - wanted[distance.argmin(axis=1)]).max() < 1e-4
 
 
+def test_the_range_of_colours_is_in_the_unit_that_is_said(run, tmp_path):
+    """As in files: SI. The top is the next round number above most of the field."""
+    facts = read(write_glb(run, tmp_path / "a.glb", field="pressure")[0])["asset"]["extras"]
+    seen = np.concatenate([fields.sample(Film(run).picture(i, {"pressure"}), "pressure") for i in range(run.frames)])
+    low, high = facts["colour range"]
+    assert facts["colours"] == "contact pressure [Pa]" and low == 0.0
+    assert 0.5 * seen.max() < high < 1.25 * seen.max() and seen.max() > 1000.0, "a pressure whose picture would be in kPa"
+
+
+def test_auto_colours_by_what_pictures_show(run, tmp_path):
+    """Pressure where anything touches, as stills and movies have it."""
+    facts = read(write_glb(run, tmp_path / "a.glb")[0])["asset"]["extras"]
+    assert facts["colours"] == "contact pressure [Pa]"
+    still = write_glb(run, tmp_path / "b.glb", frames=[0])[0]  # nothing presses in the first frame
+    assert read(still)["asset"]["extras"]["colours"] == "von Mises stress [Pa]"
+
+
 def test_a_rigid_body_is_one_mesh_that_moves(run, tmp_path):
     path, _ = write_glb(run, tmp_path / "a.glb", field="body")
     root = read(path)

@@ -36,6 +36,12 @@ def test_units_axes_and_time(run, stage):
     assert stage.GetDefaultPrim().GetCustomData()["played_at"] == SPEED
 
 
+def test_the_range_of_colours_is_in_the_unit_that_is_said(run, stage):
+    facts = stage.GetDefaultPrim().GetCustomData()
+    largest = max(float(run.field("pressure", i).max()) for i in range(run.frames))
+    assert facts["colours"] == "contact pressure [Pa]" and 0.5 * largest < facts["colour_range"][1] < 1.25 * largest
+
+
 @pytest.mark.parametrize("name, body", [("soft_box", 1), ("ball", 2)])
 def test_places_in_the_world(run, stage, name, body):
     """Points of soft bodies, transforms of rigid ones: both give the places of the run in every frame."""

@@ -7,8 +7,10 @@ import pytest
 from PIL import Image
 
 from pliant.base import PliantError
-from pliant.look.plots import pair_forces, plot_depths, plot_energies, plot_forces, plots
-from pliant.record import Cells, Recorder
+from pliant.contact.contacts import Contacts
+from pliant.look.plots import axes_of, pair_forces, plot_depths, plot_energies, plot_forces, plots
+from pliant.measure.pairs import per_pair
+from pliant.record import Cells, Recorder, Run
 
 pytest.importorskip("matplotlib")
 
@@ -57,3 +59,43 @@ def test_what_is_missing_is_named(tmp_path, plot, words):
         plot(recorder.run(), tmp_path / "plot.png")
     assert plots(recorder.run(), tmp_path / "run") == []
     recorder.close("finished")
+
+
+def touching(tmp_path, pressure: float):
+    """A run of two steps in which a pair presses."""
+    recorder = Recorder(tmp_path / f"press{pressure:g}", {}, every=0.1)
+    recorder.topology(Cells(bodies={0: "ground", 1: "box"}), 0)
+    for k, part in enumerate((0.5, 1.0), 1):
+        rows = Contacts.unknown(1, 0.1)
+        rows.a[:], rows.b[:], rows.normal[:], rows.point[:] = 1, 0, [0.0, 0.0, 1.0], 0.0
+        rows.impulse[:], rows.friction_impulse[:], rows.area = [0.1 * part * pressure * 1e-4], 0.0, np.full(1, 1e-4)
+        energies = {name: float(k) for name in ("kinetic", "elastic", "gravity", "total", "lost")}
+        recorder.step({"time": 0.1 * k, "dt": 0.1, **energies}, per_pair(rows))
+        recorder.frame(0.1 * k, k, np.zeros((0, 3)), {}, {}, rows.arrays())
+    recorder.close("finished")
+    return Run.open(recorder.path)
+
+
+def test_the_pressure_of_a_pair_says_what_it_is_in_the_unit_of_pictures(tmp_path):
+    """Of one row, in kPa or MPa; a second curve in the same axes has the unit of the first."""
+    pair = ("box", "ground")
+    axes = axes_of(touching(tmp_path, 5e4), "pressure", pair)
+    assert axes.get_ylabel() == "largest pressure of one contact [kPa]"
+    np.testing.assert_allclose(axes.lines[0].get_ydata(), [25.0, 50.0])
+    axes_of(touching(tmp_path, 3e6), "pressure", pair, axes)
+    assert axes.get_ylabel() == "largest pressure of one contact [kPa]"
+    np.testing.assert_allclose(axes.lines[1].get_ydata(), [1500.0, 3000.0])
+
+
+def test_what_cannot_be_plotted_says_what_can(tmp_path):
+    run = touching(tmp_path, 5e4)
+    with pytest.raises(PliantError, match="no 'forc' of box and ground: did you mean force or mean_force or normal_force"):
+        axes_of(run, "forc", ("box", "ground"))
+    with pytest.raises(PliantError, match=r"'torque' is of two bodies: say which, as in run.plot\('torque', pair=\(A, B\)\)"):
+        axes_of(run, "torque")
+
+
+def test_names_of_many_curves_hide_none(tmp_path):
+    axes = axes_of(touching(tmp_path, 5e4), "energy")
+    axes.figure.canvas.draw()
+    assert axes.get_legend().get_window_extent().x0 >= axes.get_window_extent().x1

@@ -32,6 +32,14 @@ def test_only_the_fields_asked_for_are_read(run):
     assert set(from_run(run, 0, {"velocity"}).point_fields) == {"velocity"}
 
 
+def test_a_time_that_was_not_recorded_is_refused_with_the_range(run):
+    last, spacing = float(run.times[-1]), float(np.diff(run.times).max())
+    assert Film(run).near(last + 0.9 * spacing).time == last and run.frame_at(last + 0.9 * spacing) == run.frames - 1
+    for ask, wrong in ((Film(run).near, last + 2 * spacing), (run.frame_at, last + 2 * spacing), (Film(run).near, -2 * spacing)):
+        with pytest.raises(PliantError, match=rf"nothing at t = {wrong:g} s: its {run.frames} frames are from 0 to {last:g} s"):
+            ask(wrong)
+
+
 def test_the_ground_comes_from_the_scene_of_the_run(run, falling, tmp_path):
     (plane,) = from_run(run, 0).planes
     np.testing.assert_allclose(plane.axes, np.eye(3))

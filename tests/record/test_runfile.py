@@ -319,7 +319,7 @@ def test_errors_of_files(toy, tmp_path):
         Run.open(tmp_path / "run")
     with pytest.raises(PliantError, match="does not exist"):
         Recorder(tmp_path / "missing" / "run", {}, every=0.1)
-    with pytest.raises(PliantError, match="exists: resume"):
+    with pytest.raises(PliantError, match="exists: resume.*overwrite=True"):
         Recorder(tmp_path / "run", {}, every=0.1)
     with pytest.raises(PliantError, match="not a journal"):
         (tmp_path / "x.journal").write_text("notes")

@@ -20,6 +20,7 @@ import pliant
 from pliant import PliantError, Scene, Study, shapes
 from pliant.geometry.mesh import TetMesh
 from pliant.measure.windows import taken, window_means
+from pliant.studies import plots
 from pliant.studies.case import packed, unpack_files, unpacked
 from pliant.studies.designs import unit_samples
 from pliant.studies.ledger import Ledger, read_rows
@@ -82,6 +83,41 @@ def test_measures_of_a_resting_box_are_its_weight(tmp_path):
     assert row["impulse"] == pytest.approx(0.4 * weight, rel=0.02)  # it is where it was, so all of gravity's momentum was taken up
     assert (row["touches"], row["tears"], row["slips"], row["relative"]) == (1.0, 0.0, 0.0, 0.0) and row["first"] == pytest.approx(0.002)
     assert row["energy"] < 1e-6 and row["corner"] == pytest.approx(0.1, abs=1e-3) and row["speed"] < 1e-3
+
+
+def pushed() -> Scene:
+    scene = ball()
+    scene.bodies[0].loads = [{"value": [1, 0, 0]}]
+    return scene
+
+
+WRONG_UNITS = [  # where, and how it is said in each kind of study
+    ({"parameters": {"push": {"values": ["0.7N", "0.7kg"], "paths": ["ball.loads[0].value[0]"]}}}, "'0.7kg' cannot be told in N"),
+    ({"parameters": {"push": {"linear": ["1mm", "3mm"], "count": 2, "paths": {"ball.loads[0].value[0]": -1}}}}, "'1mm' cannot be told in N"),
+    ({"parameters": {"ball.material.density": {"log": [1, "5mm"], "count": 2}}}, "'5mm' cannot be told in kg/m"),
+    ({"parameters": {"ball.position[2]": ["5kg"]}}, "'5kg' cannot be told in m"),
+    ({"parameters": {"ball.friction": ["0.3kg"]}}, "it has no unit"),
+    ({"find": {"parameter": "gravity[2]", "between": ["-5m", "-1m"], "condition": "fall < -1mm", "tolerance": 0.1}}, "cannot be told in m/s"),
+    ({"calibrate": {"curves": [], "parameters": {"ball.velocity[2]": {"between": ["1Pa", 2]}}}}, "'1Pa' cannot be told in m/s"),
+    ({"design": "table", "table": "cases.csv"}, "'5kg' cannot be told in m/s"),
+]
+
+
+@pytest.mark.parametrize(("asked", "said"), WRONG_UNITS)
+def test_parameters_in_a_unit_that_does_not_fit_are_refused_before_anything_runs(tmp_path, asked, said):
+    (tmp_path / "cases.csv").write_text("ball.velocity[2]\n1m/s\n5kg\n")
+    made = study(**{"scene": pushed(), "parameters": {}, **asked})
+    made._folder = tmp_path
+    with pytest.raises(PliantError, match="The parameter '.*" + said):
+        made.run(tmp_path / "out", workers=0)
+    assert not (tmp_path / "out").exists()
+
+
+def test_parameters_in_any_unit_that_fits_are_taken(tmp_path):
+    names = {"push": {"values": ["0.7N", "700mN"], "paths": {"ball.loads[0].value[0]": -1}}, "ball.shape.radius": ["100mm"],
+             "ball.material.density": ["1g/cm^3"], "ball.friction": [0.3]}  # fmt: skip
+    study(scene=pushed(), parameters=names).check()
+    study(scene="slope", parameters={"angle": ["5deg"], "gravity[2]": ["-1m/s^2"]}, measures={}).check()
 
 
 # -- sweeps and tables
@@ -317,6 +353,21 @@ def test_regions_and_groups_travel_with_their_bodies(tmp_path):
     assert here.mass("a") == pytest.approx(0.002 * 3000.0, rel=1e-9)  # half of it is heavy
 
 
+def test_maps_show_what_was_run_and_no_more(tmp_path, monkeypatch):
+    """Cells end at the outer cases, each case is a dot, axes have units; pictures of the page are files beside it."""
+    drawn = []
+    monkeypatch.setattr(plots, "encoded", lambda made, keep=plots.encoded: drawn.append(made) or keep(made))
+    values = {"fall": {"values": ["-1m/s^2", -2, -4], "paths": ["gravity[2]"]}, "ball.velocity[2]": [0.0, 1.0], "dt": ["10ms"]}
+    study(parameters=values, measures={"way": FALL}).run(tmp_path, workers=0)
+    axes = next(figure.axes[0] for figure in drawn if figure.axes[0].collections)
+    assert axes.get_xlabel() == "fall [m/s^2]" and axes.get_ylabel() == "ball.velocity[2] [m/s]"
+    (dots,) = axes.lines
+    assert sorted(zip(*dots.get_data(), strict=True)) == [(g, v) for g in (-4.0, -2.0, -1.0) for v in (0.0, 1.0)]
+    corners = axes.collections[0].get_coordinates().reshape(-1, 2)
+    assert corners.min(axis=0).tolist() == [-4.0, 0.0] and corners.max(axis=0).tolist() == [-1.0, 1.0]
+    assert {"map.png", "curves.png"} <= {path.name for path in tmp_path.iterdir()}
+
+
 # -- thresholds and sensitivity
 
 
@@ -361,6 +412,18 @@ def test_sobol_indices_are_those_of_theory(tmp_path):
 
 
 # -- mistakes
+
+
+def test_in_a_shell_it_is_one_line():
+    asked = study()
+    assert repr(asked) == str(asked) == "Study 'ball': grid over gravity[2]; measures fall"
+    assert str(asked.scene) == repr(asked.scene) == "Scene 'ball': ball; dt = 0.01 s, duration = 0.1 s"
+
+
+def test_a_bound_of_slip_names_the_event():
+    with pytest.raises(PliantError, match='or of = "slips"'):
+        study(measures={"s": {"of": "slip", "pair": ["ball"], "above": "1mm"}})
+
 
 
 WRONG = {

@@ -16,7 +16,7 @@ from pliant.base import Floats, Ints, PliantError, nearest
 from pliant.geometry.quaternions import matrix_to_quaternion
 from pliant.look import fields
 from pliant.look.draw import scale_of
-from pliant.look.movie import survey
+from pliant.look.movie import in_contact, survey
 from pliant.look.source import Film, Picture
 from pliant.look.stage import colour_map, containers, extremes, framed, plain_colours
 from pliant.look.surface import with_surfels_as_triangles, without_lost_points
@@ -93,7 +93,7 @@ def reel_of(run: Run, frames: Sequence[int], field: str, speed: float, body: str
         raise PliantError("there are no frames to write")
     film = Film(run)
     available = set().union(*(film.fields(i) for i in frames))
-    field = fields.choose(field, available, film.picture(frames[0], ()).kinds)
+    field = fields.choose(field, available, film.picture(frames[0], ()).kinds, field == "auto" and in_contact(film, frames))
     wanted = {fields.source_of(field, available)}
     around, samples = survey(film, frames, field, wanted)
     scale = scale_of(field, samples, None, fields.extent(around))
@@ -155,6 +155,6 @@ def facts_of(run: Run, reel: Reel, speed: float) -> dict[str, object]:
         "made by": "pliant", "run": reel.title, "length unit": "m", "data up axis": "z", "handedness": "right",
         "time unit": "s", "played at": speed, "frames per second": round(reel.fps, 6), "first time": float(reel.seconds[0]),
         "last time": float(reel.seconds[-1]), "frames": len(reel.frames), "frames of the run": run.frames,
-        "colours": "by body" if reel.scale is None else reel.scale.title,
+        "colours": "by body" if reel.scale is None else reel.scale.plain_title,
         "colour range": None if reel.scale is None else [reel.scale.low, reel.scale.high],
     }  # fmt: skip

@@ -183,6 +183,12 @@ class Scale:
         name, unit = TITLES.get(self.field, (self.field.replace("_", " "), ""))
         return f"{name} [{self._prefix[1]}{unit}]" if unit else name
 
+    @property
+    def plain_title(self) -> str:
+        """The same with the unit of `low` and `high`, and of values in files."""
+        name, unit = TITLES.get(self.field, (self.field.replace("_", " "), ""))
+        return f"{name} [{unit}]" if unit else name
+
     def labels(self, count: int = 5) -> list[str]:
         """Numbers at equal distances from low to high."""
         ticks = np.linspace(self.low, self.high, count) / self._prefix[0]

@@ -10,6 +10,7 @@ import numpy as np
 
 from pliant.base import Floats, PliantError, nearest
 from pliant.disk import make_folder, replacing
+from pliant.look.fields import PREFIXES
 from pliant.look.stage import BODIES
 from pliant.measure.pairs import pair_series
 from pliant.measure.windows import running_means
@@ -28,6 +29,7 @@ ENERGIES = {
     "load_work": "work of loads", "lost": "lost by damping and integration",
     "attachment_work": "work of springs, strings and hands",
 }  # fmt: skip
+FEW = 3  # names of curves that find a free corner
 MOST_PAIRS = 8  # curves of the pairs with the largest forces; the others are summed
 
 
@@ -126,8 +128,9 @@ def plot_pair(run: Run, a: str, b: str, path: str | Path, window: float | None =
     panels[0].legend()
     panels[1].plot(time, 1e4 * found["area"], color=_colour(0))
     panels[1].set_ylabel("area [cm²]")
-    panels[2].plot(time, found["pressure"], color=_colour(0))
-    return _finish(figure, panels[2], run, "peak pressure [Pa]", path)
+    factor, unit = _pressure_unit(float(np.nanmax(found["pressure"], initial=0.0)))
+    panels[2].plot(time, found["pressure"] / factor, color=_colour(0))
+    return _finish(figure, panels[2], run, f"largest pressure\nof one contact [{unit}]", path)
 
 
 def axes_of(run: Run, what: str, pair: tuple[str, str] | None = None, axes: Axes | None = None) -> Axes:
@@ -136,16 +139,20 @@ def axes_of(run: Run, what: str, pair: tuple[str, str] | None = None, axes: Axes
         from matplotlib import pyplot
 
         _, axes = pyplot.subplots(figsize=(7.0, 3.6), layout="constrained")
-    series = run.series()
-    for label, (time, values) in _curves(run, what, pair, series).items():
+    drawn = _curves(run, what, pair, run.series())
+    factor, title = 1.0, _label(what)
+    if UNITS.get(what) == "Pa":
+        top = max(float(np.nanmax(np.abs(values), initial=0.0)) for _, values in drawn.values())
+        factor, unit = _pressure_unit(top, axes.get_ylabel())
+        title = title.replace("[Pa]", f"[{unit}]")
+    for label, (time, values) in drawn.items():
         known = np.isfinite(values)
-        axes.plot(time[known], values[known], label=label, color=_colour(len(axes.lines)), linestyle=_dashes(len(axes.lines)))
-    axes.set(xlabel="time [s]", ylabel=_label(what), title=str(run.header.get("name") or run.path.stem))
+        axes.plot(time[known], values[known] / factor, label=label, color=_colour(len(axes.lines)), linestyle=_dashes(len(axes.lines)))
+    axes.set(xlabel="time [s]", ylabel=title, title=str(run.header.get("name") or run.path.stem))
     axes.grid(color="0.9", linewidth=0.8)
     axes.spines[["top", "right"]].set_visible(False)
     _mark([axes], run)
-    if axes.get_legend_handles_labels()[1]:
-        axes.legend(frameon=False, fontsize=9)
+    _legend(axes)
     return axes
 
 
@@ -166,6 +173,8 @@ def _curves(run: Run, what: str, pair: tuple[str, str] | None, series: Table) ->
         return {ENERGIES[n]: (time, from_lowest(time, series[n], run.orders) if n == "gravity" else series[n]) for n in names}
     name = {"depth": "max_depth"}.get(what, what)
     if name not in series:
+        if what in run.pairs():
+            raise PliantError(f"'{what}' is of two bodies: say which, as in run.plot({what!r}, pair=(A, B))")
         raise PliantError(f"{run.path} has no '{what}' to plot: {nearest(what, ['force', 'energy', 'depth', *series])}")
     if series[name].ndim == 1:
         return {"_": (time, series[name])}  # matplotlib leaves names that begin so out of legends
@@ -175,8 +184,15 @@ def _curves(run: Run, what: str, pair: tuple[str, str] | None, series: Table) ->
 def _label(what: str) -> str:
     """Of the upright axis, with the unit."""
     unit = {"energy": "J", "depth": "m"}.get(what, UNITS.get(what, ""))
-    words = {"force": "contact force, mean", "pressure": "peak pressure"}.get(what, what.replace("_", " "))
+    words = {"force": "contact force, mean", "pressure": "largest pressure of one contact"}.get(what, what.replace("_", " "))
     return f"{words} [{unit}]" if unit else words
+
+
+def _pressure_unit(largest: float, before: str = "") -> tuple[float, str]:
+    """What to divide pressures by and the unit then, as pictures choose it; `before`: the label of axes that have curves already."""
+    units = [(size, f"{letter}Pa") for size, letter in PREFIXES if 1.0 <= size <= 1e9]
+    held = [each for each in units if before.endswith(f"[{each[1]}]")]
+    return held[0] if held else next((each for each in units if largest >= 0.9999 * each[0]), units[-1])
 
 
 def plot_depths(run: Run, path: str | Path) -> Path:
@@ -239,9 +255,16 @@ def _finish(figure: Figure, axes: Axes, run: Run, label: str, path: str | Path) 
     """Titles and labels, marks where something was changed by hand, and the file."""
     axes.set_ylabel(label)
     _mark(figure.axes, run)
-    if axes.get_legend_handles_labels()[1]:
-        axes.legend(frameon=False, fontsize=9)
+    _legend(axes)
     return _save(figure, axes, str(run.header.get("name") or run.path.stem), "time [s]", path)
+
+
+def _legend(axes: Axes) -> None:
+    """Names of curves; more than a few stand beside the axes, where they hide none."""
+    names = axes.get_legend_handles_labels()[1]
+    if names:
+        beside: dict[str, Any] = {"loc": "upper left", "bbox_to_anchor": (1.0, 1.0)} if len(names) > FEW else {}
+        axes.legend(frameon=False, fontsize=9, **beside)
 
 
 def _mark(panels: Sequence[Axes], run: Run) -> None:

@@ -149,7 +149,10 @@ class Film:
 
     def near(self, time: float | None) -> Picture:
         """The frame nearest to a time [s], the last unless it is given."""
-        return self.picture(self.run.frames - 1 if time is None else int(np.argmin(np.abs(self.run.times - time))))
+        if time is None:
+            return self.picture(self.run.frames - 1)
+        self.run.refuse_time(time)
+        return self.picture(int(np.argmin(np.abs(self.run.times - time))))
 
     def picture(self, i: int, fields: Collection[str] | None = None) -> Picture:
         """Frame i, with all of its fields or some of them."""

@@ -289,7 +289,15 @@ class Run(Shown):
         before = np.flatnonzero(self.times <= t * (1 + 1e-9) + 1e-12)
         if len(before) == 0:
             raise PliantError(f"{self.path} has no frame at or before t = {t:g} s: it has {self.frames} frames from {self.times[0]:g} s on")
+        self.refuse_time(t)
         return int(before[-1])
+
+    def refuse_time(self, t: float) -> None:
+        """Refuse a time [s] that was not recorded: more than the distance of two frames before the first or after the last."""
+        times = self.times
+        slack = float(np.diff(times).max(initial=0.0)) + 1e-9 * abs(t) + 1e-12
+        if not times[0] - slack <= t <= times[-1] + slack:
+            raise PliantError(f"{self.path} has nothing at t = {t:g} s: its {len(times)} frames are from {times[0]:g} to {times[-1]:g} s")
 
     def contact_rows(self, i: int) -> dict[str, Array]:
         """The contact rows of frame i as they were recorded: name -> array."""

@@ -71,7 +71,8 @@ class Recorder:
         self.path, journal = run_paths(path)
         for old in (self.path, journal):
             if old.exists() and not overwrite:
-                raise PliantError(f"{old} exists: resume that run, choose another name, or overwrite it (--overwrite)")
+                ways = "resume that run, choose another name, or overwrite it (overwrite=True, in a shell --overwrite)"
+                raise PliantError(f"{old} exists: {ways}")
         meta = {
             "format": FORMAT,
             "pliant": version_here(),

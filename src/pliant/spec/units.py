@@ -116,6 +116,13 @@ def in_scene_units(value: Any) -> Any:
     return read(value, base or "1")
 
 
+def scene_unit(text: str) -> str | None:
+    """The name of the unit that `in_scene_units` gives a text in; None: it has none, or no short name."""
+    found = QUANTITY.fullmatch(text)
+    unit = parse_unit(found[2]) if found and found[2] else None
+    return None if unit is None else next((name for name in EXAMPLES if parse_unit(name).powers == unit.powers), None)  # type: ignore[union-attr]
+
+
 def converted(value: Any, unit: str) -> Any:
     """Text with units as numbers in the unit that is wanted, also inside lists and tables over time; all else as it is."""
     if isinstance(value, str):

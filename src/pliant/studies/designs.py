@@ -78,14 +78,19 @@ def unit_samples(kind: str, width: int, samples: int, seed: int) -> Floats:
 
 def read_table(path: Path) -> list[dict[str, Any]]:
     """The rows of a csv file, with numbers read (units allowed)."""
+    where = lambda k, name: f"{path}, line {k + 2}, {name}"
+    return [{name: _number(value, where(k, name)) for name, value in row.items()} for k, row in enumerate(table_texts(path))]
+
+
+def table_texts(path: Path) -> list[dict[str, str | None]]:
+    """The rows of a csv file as they are written."""
     if not path.is_file():
         raise PliantError(f"There is no table {path} (looked from {Path.cwd()}).")
     with path.open(newline="", encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
     if not rows:
         raise PliantError(f"{path} has no rows: it needs a line with the names of parameters, and one line for each case.")
-    where = lambda k, name: f"{path}, line {k + 2}, {name}"
-    return [{str(name).strip(): _number(value, where(k, name)) for name, value in row.items()} for k, row in enumerate(rows)]
+    return [{str(name).strip(): value for name, value in row.items()} for row in rows]
 
 
 def _number(text: str | None, where: str) -> Any:

@@ -37,14 +37,15 @@ def write_page(results: Results, path: Path) -> Path:
         parts.append(section("What was fitted", _fit(results)))
     if results.indices:
         note = "Bars: the part of each measure's variance that a parameter causes alone, and together with others."
-        parts.append(section("What the measures depend on", text(note, "quiet") + _picture(plots.bars(results.indices), "Sobol indices")))
+        drawn = _picture(results, "sensitivity", plots.bars(results.indices), "Sobol indices")
+        parts.append(section("What the measures depend on", text(note, "quiet") + drawn))
     if results.thresholds:
         parts.append(section("Thresholds", _thresholds(results)))
     elif results.fit is None and varying and measures:
         parts.append(section("What was found", _found(results, columns, varying, measures, logs)))
     if len(varying) > 1 and measures and results.fit is None:
         drawn = plots.parallel(columns, varying, measures[:6])
-        parts.append(section("All cases", _picture(drawn, "A line for each case; colours follow the last axis.")))
+        parts.append(section("All cases", _picture(results, "cases", drawn, "A line for each case; colours follow the last axis.")))
     parts += [_pictures(results), _wrong(results), section("Table", _table(results)), section("Files", _files(results))]
     path.write_text(page(f"{study.named()}: a pliant study", [p for p in parts if p]), encoding="utf-8")
     return path
@@ -82,27 +83,41 @@ def _summary(results: Results) -> str:
     return facts({**said, "pliant": ", ".join(versions), "processor": ", ".join(sorted({row["cpu"] for row in rows}))})
 
 
-def _picture(png: str, caption: str) -> str:
+def _picture(results: Results, name: str, png: str, caption: str) -> str:
+    """A picture of the page, which is also a file beside it."""
+    (results.folder / f"{name}.png").write_bytes(base64.b64decode(png))
     return f"<div style='margin-bottom: .8rem'>{figure(png, caption)}</div>"
 
 
 def _found(results: Results, columns: dict[str, Any], varying: list[str], measures: list[str], logs: dict[str, bool]) -> str:
     """Curves and maps for one and two parameters, scatter for more."""
-    labels = {name: _label(results, name) for name in measures}
+    labels = {name: _label(results, name) for name in measures} | _parameter_labels(results, varying)
+    draw = lambda name, png, caption: _picture(results, name, png, caption)
     yes_no = lambda name: set(np.unique(columns[name][np.isfinite(columns[name])]).tolist()) <= {0.0, 1.0}
     x = max(varying, key=lambda name: len(np.unique(columns[name])))
     others = [name for name in varying if name != x]
     if not others:
-        return _picture(plots.curves(columns, x, None, labels, logs), f"Measures over {x}.")
+        return draw("curves", plots.curves(columns, x, None, labels, measures, logs), f"Measures over {x}.")
     sampled = results.study.design in ("sobol", "latin-hypercube", "table")
     if len(others) == 1 and not sampled:
         y = others[0]
-        lines = _picture(plots.curves(columns, x, y, labels, logs), f"Measures over {x}, a line for each {y}.")
-        return lines + _picture(plots.maps(columns, x, y, labels, logs, yes_no), f"The same as maps over {x} and {y}.")
-    shown = [_picture(plots.scatter(columns, varying, name, logs), f"{name} against each parameter.") for name in measures[:8]]
+        lines = draw("curves", plots.curves(columns, x, y, labels, measures, logs), f"Measures over {x}, a line for each {y}.")
+        told = f"The same as maps over {x} and {y}; dots: where cases were run."
+        return lines + draw("map", plots.maps(columns, x, y, labels, measures, logs, yes_no), told)
+    shown = [
+        draw(f"scatter_{k}", plots.scatter(columns, varying, labels, name, logs), f"{name} against each parameter.")
+        for k, name in enumerate(measures[:8], 1)
+    ]
     if len(others) == 1:
-        shown.append(_picture(plots.maps(columns, x, others[0], labels, logs, yes_no), f"Over {x} and {others[0]}."))
+        shown.append(draw("map", plots.maps(columns, x, others[0], labels, measures, logs, yes_no), f"Over {x} and {others[0]}."))
     return "".join(shown)
+
+
+def _parameter_labels(results: Results, names: list[str]) -> dict[str, str]:
+    """Parameters with their units."""
+    scene = results.study.first_scene()
+    units = {name: results.study.unit_of(name, scene) for name in names}
+    return {name: f"{name} [{unit}]" if unit else name for name, unit in units.items()}
 
 
 def _label(results: Results, name: str) -> str:
@@ -126,7 +141,9 @@ def _thresholds(results: Results) -> str:
         x = max(numeric, key=lambda n: len({t.point[n] for t in found}))
         over = next((n for n in numeric if n != x), None)
         each = results.study.parameters.get(x)
-        drawn = _picture(plots.thresholds(found, x, over, find.parameter, bool(each and each.log)), f"Where \"{find.condition}\" changes.")
+        labels = _parameter_labels(results, [*numeric, find.parameter])
+        png = plots.thresholds(found, x, over, find.parameter, labels, bool(each and each.log))
+        drawn = _picture(results, "thresholds", png, f"Where \"{find.condition}\" changes.")
     cell = lambda value: f"{value:.5g}" if isinstance(value, float) else str(value)
     rows = [[*(cell(t.point[n]) for n in names), *_bracket(t)] for t in found]
     heads = [*names, find.parameter, "from", "to", "cases", "condition", "status"]
@@ -154,12 +171,13 @@ def _fit(results: Results) -> str:
     else:
         said += f"noise of {fit.spread:.2%} of each curve's largest value."
     shown = listing([], fit.warnings) if fit.warnings else ""
-    shown += table(heads, rows) + text(said, "quiet") + _picture(plots.fits(fit), "Fitted curves over the measured ones.")
+    shown += table(heads, rows) + text(said, "quiet") + _picture(results, "fit", plots.fits(fit), "Fitted curves over the measured ones.")
     if len(fit.names) > 1:
         heads = ["correlation", *fit.names]
         shown += table(heads, [[name, *(f"{c:+.3f}" for c in fit.correlation[k])] for k, name in enumerate(fit.names)])
     if fit.profiles:
-        shown += _picture(plots.profiles(fit), "Profiles: where they leave the dashed line the uncertainty is lopsided.")
+        told = "Profiles: where they leave the dashed line the uncertainty is lopsided."
+        shown += _picture(results, "profiles", plots.profiles(fit), told)
     return shown
 
 
@@ -203,6 +221,6 @@ def _table(results: Results) -> str:
 
 
 def _files(results: Results) -> str:
-    names = sorted(p.name for p in results.folder.iterdir() if p.suffix in (".csv", ".parquet", ".json", ".jsonl"))
+    names = sorted(p.name for p in results.folder.iterdir() if p.suffix in (".csv", ".parquet", ".json", ".jsonl", ".png"))
     links = "".join(f"<li><a href='{escape(name)}'>{escape(name)}</a></li>" for name in names)
     return f"<ul>{links}</ul>" + code(f"import pandas\ntable = pandas.read_csv({str(results.folder / 'table.csv')!r})")

@@ -25,6 +25,7 @@ MOST_LINES = 10  # curves in a panel; more are coloured along a scale
 MAP = "viridis"
 NO, YES = "#dbe4ee", "#c8553d"
 Columns = Mapping[str, Floats]
+Labels = Mapping[str, str]  # names with units, of parameters and measures
 
 
 def colour(i: int) -> tuple[float, ...]:
@@ -70,11 +71,11 @@ def along(axes: Axes, values: Floats, log: bool, which: str = "x") -> None:
     line.set_minor_locator(NullLocator())
 
 
-def curves(columns: Columns, x: str, over: str | None, measures: Mapping[str, str], logs: Mapping[str, bool]) -> str:
-    """A panel for each measure (name and label) over x, with a line for each value of `over`."""
+def curves(columns: Columns, x: str, over: str | None, labels: Labels, measures: Sequence[str], logs: Mapping[str, bool]) -> str:
+    """A panel for each measure over x, with a line for each value of `over`."""
     made, panels = figure(len(measures))
     lines = [None] if over is None else np.unique(columns[over]).tolist()
-    for axes, (measure, label) in zip(panels, measures.items(), strict=True):
+    for axes, measure in zip(panels, measures, strict=True):
         axes.grid(color="0.9", linewidth=0.8)
         for i, value in enumerate(lines):
             mine = np.ones(len(columns[x]), bool) if over is None else columns[over] == value
@@ -83,10 +84,10 @@ def curves(columns: Columns, x: str, over: str | None, measures: Mapping[str, st
             shade = colour(i) if len(lines) <= MOST_LINES else _shade(i / max(1, len(lines) - 1))
             axes.plot(at, mean, "o-", color=shade, markersize=3.5, linewidth=1.3, label=None if over is None else f"{value:.4g}")
         along(axes, columns[x], logs.get(x, False))
-        axes.set_xlabel(x, fontsize=8)
-        axes.set_title(label, fontsize=10, loc="left")
+        axes.set_xlabel(labels[x], fontsize=8)
+        axes.set_title(labels[measure], fontsize=10, loc="left")
     if over is not None and len(lines) <= MOST_LINES:
-        panels[0].legend(title=over, frameon=False, fontsize=7, title_fontsize=7)
+        panels[0].legend(title=labels[over], frameon=False, fontsize=7, title_fontsize=7)
     return encoded(made)
 
 
@@ -101,27 +102,31 @@ def _shade(part: float) -> Any:
     return colormaps[MAP](part)
 
 
-def maps(columns: Columns, x: str, y: str, measures: Mapping[str, str], logs: Mapping[str, bool], yes_no: Callable[[str], bool]) -> str:
-    """A heat map of each measure (name and label) over two parameters; points where they are no grid."""
+def maps(
+    columns: Columns, x: str, y: str, labels: Labels, measures: Sequence[str], logs: Mapping[str, bool], yes_no: Callable[[str], bool]
+) -> str:
+    """A heat map of each measure over two parameters, with dots where cases were run; only these where they are no grid."""
     from matplotlib.colors import ListedColormap
 
     two = ListedColormap([NO, YES])
     made, panels = figure(len(measures))
     at_x, at_y = np.unique(columns[x]), np.unique(columns[y])
     whole = len(at_x) * len(at_y) <= 2 * len(columns[x])
-    for axes, (measure, label) in zip(panels, measures.items(), strict=True):
+    for axes, measure in zip(panels, measures, strict=True):
         values, colours = columns[measure], two if yes_no(measure) else MAP
         if whole:
             grid = np.array([[_mean(values[(columns[x] == a) & (columns[y] == b)]) for a in at_x] for b in at_y])
             shown: Any = axes.pcolormesh(_edges(at_x, logs.get(x, False)), _edges(at_y, logs.get(y, False)), grid, cmap=colours)
+            ring: dict[str, Any] = {"markeredgecolor": "0.2", "markeredgewidth": 0.6, "markersize": 3.5}
+            axes.plot(columns[x], columns[y], "o", color="white", clip_on=False, zorder=4, **ring)
         else:
             shown = axes.scatter(columns[x], columns[y], c=values, cmap=colours, s=22)
         along(axes, columns[x], logs.get(x, False))
         along(axes, columns[y], logs.get(y, False), "y")
         axes.set_facecolor("0.75")  # cases that gave no number
-        axes.set_xlabel(x, fontsize=8)
-        axes.set_ylabel(y, fontsize=8)
-        axes.set_title(label, fontsize=10, loc="left")
+        axes.set_xlabel(labels[x], fontsize=8)
+        axes.set_ylabel(labels[y], fontsize=8)
+        axes.set_title(labels[measure], fontsize=10, loc="left")
         bar = made.colorbar(shown, ax=axes)
         bar.ax.tick_params(labelsize=7)
         if yes_no(measure):
@@ -131,24 +136,24 @@ def maps(columns: Columns, x: str, y: str, measures: Mapping[str, str], logs: Ma
 
 
 def _edges(at: Floats, log: bool) -> Floats:
-    """Borders of the cells around points."""
+    """Borders of the cells around points; the outer ones end at the points, beyond which nothing was run."""
     if len(at) == 1:
         return np.array([0.9, 1.1]) * at[0] if at[0] else np.array([-0.5, 0.5])
     places = np.log(at) if log and np.all(at > 0) else at
     middle = 0.5 * (places[1:] + places[:-1])
-    found = np.concatenate([[2 * places[0] - middle[0]], middle, [2 * places[-1] - middle[-1]]])
+    found = np.concatenate([places[:1], middle, places[-1:]])
     return np.exp(found) if log and np.all(at > 0) else found
 
 
-def scatter(columns: Columns, parameters: Sequence[str], measure: str, logs: Mapping[str, bool]) -> str:
+def scatter(columns: Columns, parameters: Sequence[str], labels: Labels, measure: str, logs: Mapping[str, bool]) -> str:
     """A measure against each parameter, a point for each case."""
     made, panels = figure(len(parameters), wide=3, size=(3.3, 2.8))
     for axes, parameter in zip(panels, parameters, strict=True):
         axes.plot(columns[parameter], columns[measure], "o", color=colour(0), markersize=3.2, alpha=0.7)
         along(axes, columns[parameter], logs.get(parameter, False))
         axes.grid(color="0.92", linewidth=0.8)
-        axes.set_xlabel(parameter, fontsize=8)
-    panels[0].set_ylabel(measure, fontsize=9)
+        axes.set_xlabel(labels[parameter], fontsize=8)
+    panels[0].set_ylabel(labels[measure], fontsize=9)
     return encoded(made)
 
 
@@ -223,7 +228,7 @@ def profiles(fit: Fit) -> str:
     return encoded(made)
 
 
-def thresholds(found: Sequence[Threshold], x: str, over: str | None, name: str, log: bool) -> str:
+def thresholds(found: Sequence[Threshold], x: str, over: str | None, name: str, labels: Labels, log: bool) -> str:
     """The threshold over another parameter, with brackets; a line for each value of a second."""
     made, (axes,) = figure(1, 1, (6.4, 3.8))
     axes.grid(color="0.9", linewidth=0.8)
@@ -232,11 +237,11 @@ def thresholds(found: Sequence[Threshold], x: str, over: str | None, name: str, 
         mine = sorted((t for t in found if t.status == "found" and (over is None or t.point[over] == value)), key=lambda t: t.point[x])
         at, middle = [t.point[x] for t in mine], np.array([t.value for t in mine])
         width = np.abs(np.array([[t.value - t.low, t.high - t.value] for t in mine]).reshape(-1, 2).T)
-        label = None if over is None else f"{over} = {value:.4g}"
+        label = None if over is None else f"{labels[over]} = {value:.4g}"
         axes.errorbar(at, middle, yerr=width, fmt="o-", color=colour(i), markersize=3.5, capsize=3, linewidth=1.3, label=label)
     along(axes, np.array([t.point[x] for t in found], dtype=np.float64), log)
-    axes.set_xlabel(x, fontsize=9)
-    axes.set_ylabel(name, fontsize=9)
+    axes.set_xlabel(labels[x], fontsize=9)
+    axes.set_ylabel(labels[name], fontsize=9)
     if over is not None:
         axes.legend(frameon=False, fontsize=8)
     return encoded(made)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Field, model_validator
+from pydantic import BeforeValidator, Field, ModelWrapValidatorHandler, PrivateAttr, model_validator
 
 from pliant.base import nearest
 from pliant.spec.fields import Positive, Spec, Vector
-from pliant.spec.units import in_scene_units
+from pliant.spec.units import in_scene_units, is_quantity
 
 EVENTS = {"touches": ("contacts", 0.0), "tears": ("pieces", 0.0), "slips": ("slip", None)}  # quantity, and what it is above then
 Between = tuple[float, float]
@@ -23,7 +23,28 @@ Range = Annotated[Between, BeforeValidator(_range)]
 """two numbers, with units if need be"""
 
 
-class Parameter(Spec):
+class Told(Spec):
+    """What has values with units; the text is kept, for which unit fits is known when there is a scene."""
+
+    _texts: tuple[str, ...] = PrivateAttr(())
+
+    @model_validator(mode="wrap")
+    @classmethod
+    def _keep_texts(cls, given: Any, handler: ModelWrapValidatorHandler[Any]) -> Any:
+        made = handler(given)
+        if isinstance(given, Mapping):
+            rows = [given.get(name) for name in ("values", "linear", "log", "between", "start")]
+            each = [value for row in rows for value in (row if isinstance(row, list | tuple) else [row])]
+            made._texts = tuple(value for value in each if is_quantity(value))
+        return made
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """All its values that were written with a unit."""
+        return self._texts
+
+
+class Parameter(Told):
     """What differs from case to case: a list of values, or a range."""
 
     values: list[Any] | None = None
@@ -113,7 +134,8 @@ class Measure(Spec):
         if take in ("when", "ever") and above is None and below is None:
             raise ValueError(f"take = \"{take}\" of {self.of} needs a bound: `above` or `below`")
         if take not in ("when", "ever") and (above is not None or below is not None) and self.of not in EVENTS:
-            raise ValueError('`above` and `below` are for take = "when" and take = "ever"')
+            event = next((f', or of = "{name}"' for name, (quantity, _) in EVENTS.items() if quantity == self.of), "")
+            raise ValueError('`above` and `below` are for take = "when" and take = "ever"' + event)
         return self
 
     @property
@@ -129,7 +151,7 @@ class Measure(Spec):
         return self.take or ("ever" if self.of in EVENTS else "last"), quantity, above, in_scene_units(self.below)
 
 
-class Find(Spec):
+class Find(Told):
     """Where a yes-or-no condition changes, by bisection."""
 
     parameter: str
@@ -157,7 +179,7 @@ class Curve(Spec):
     """standard deviation of y; None: estimated from the misfit, as a part of the largest y of each curve"""
 
 
-class Fitted(Spec):
+class Fitted(Told):
     """A parameter to be fitted."""
 
     start: Any = None

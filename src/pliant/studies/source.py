@@ -39,6 +39,15 @@ class Source:
             self.name = str(given)
             shipped.find(self.name)
 
+    def takes(self, name: str) -> bool:
+        """Whether a name is a parameter of the function or of the shipped scene, and no path."""
+        if self.scene is not None:
+            return False
+        if self.function is None:
+            return name in shipped.parameters(self.name)
+        names = inspect.signature(self.function).parameters
+        return name in names or "parameters" in names
+
     def make(self, values: Mapping[str, Any], seed: int) -> Scene:
         """The scene; values go to the parameters of a function or of a shipped scene, and to paths."""
         if self.scene is not None:

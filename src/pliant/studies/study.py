@@ -15,10 +15,11 @@ from pydantic import Field, PrivateAttr, model_validator
 
 from pliant.base import PliantError, nearest
 from pliant.disk import read_text
+from pliant.paths import check_unit, unit_at
 from pliant.scene import Scene, parsed
 from pliant.spec.fields import Positive, Spec
-from pliant.spec.units import in_scene_units, read
-from pliant.studies.designs import design, grid
+from pliant.spec.units import QUANTITY, in_scene_units, is_quantity, read, scene_unit
+from pliant.studies.designs import design, grid, table_texts
 from pliant.studies.schema import AnyMeasure, AnyParameter, Calibrate, Find, Sensitivity, targets
 
 if TYPE_CHECKING:
@@ -111,6 +112,14 @@ class Study(Spec):
         study._folder = path.parent
         study.name = study.name or path.stem
         return study
+
+    def __repr__(self) -> str:
+        kind = next((word for word in ("find", "calibrate", "sensitivity") if getattr(self, word) is not None), self.design)
+        varied = self.parameters or (self.calibrate.parameters if self.calibrate else {})
+        measured = ", ".join(self.measures) or "of its function"
+        return f"Study '{self.named()}': {kind} over {', '.join(varied) or 'nothing'}; measures {measured}"
+
+    __str__ = __repr__
 
     # -- cases
 
@@ -227,13 +236,42 @@ class Study(Spec):
         return self.scene_of(values, self.seed_of(values, 0))
 
     def check(self) -> None:
-        """Refuse what cannot work before anything is started: the first scene is made, and its bodies are those of the measures."""
+        """Refuse what cannot work before anything is started: the first scene is made, units fit, and bodies of measures are its bodies."""
         first = self.first_scene()
+        if first is not None:
+            self._check_units(first)
         names = [] if first is None else [body.name for body in first.bodies]
         for name, measure in self.measures.items():
             for body in (*(measure.pair or ()), measure.body, measure.relative_to):
                 if body is not None and body not in names:
                     raise PliantError(f"The measure '{name}' is of a body '{body}', and there is none: {nearest(body, names)}")
+
+    def _check_units(self, scene: Scene) -> None:
+        """Refuse values whose unit is not that of the place they go to; what a function takes has no unit that is known."""
+        known: dict[str, Any] = {**self.parameters, **(self.calibrate.parameters if self.calibrate else {})}
+        told = [(name, text) for name, each in known.items() for text in each.texts]
+        told += [(self.find.parameter, text) for text in self.find.texts] if self.find else []
+        rows = table_texts(self._folder / self.table) if self.table is not None else []
+        told += [(name, str(text).strip()) for row in rows for name, text in row.items() if is_quantity(str(text).strip())]
+        tried = set()
+        for name, text in told:
+            unit = QUANTITY.fullmatch(text)[2]  # type: ignore[index]
+            for path in targets(name, known.get(name), 0.0):
+                if (path, unit) in tried or self._source[1].takes(path):
+                    continue
+                tried.add((path, unit))
+                try:
+                    check_unit(scene, path, text)
+                except PliantError as error:
+                    raise PliantError(f"The parameter '{name}': {error}") from None
+
+    def unit_of(self, name: str, scene: Scene | None) -> str | None:
+        """The unit in which values of a parameter are counted; None: none, or it is not known."""
+        known: dict[str, Any] = {**self.parameters, **(self.calibrate.parameters if self.calibrate else {})}
+        path = next(iter(targets(name, known.get(name), 0.0)))
+        if scene is not None and not self._source[1].takes(path):
+            return unit_at(scene, path)
+        return next((scene_unit(text) for text in (known[name].texts if name in known else ())), None)
 
     def named(self) -> str:
         """The name of the study, or of its scene."""
