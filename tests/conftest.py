@@ -18,6 +18,16 @@ if os.environ.get("PLIANT_FUZZ", "") in ("", "0"):
     settings.load_profile("steady")
 
 
+SLOW_CASES = {line for line in (Path(__file__).parent / "slow_cases.txt").read_text().splitlines() if not line.startswith("#")}
+
+
+def pytest_collection_modifyitems(items):
+    """Mark what slow_cases.txt names as slow."""
+    for item in items:
+        if item.nodeid in SLOW_CASES:
+            item.add_marker(pytest.mark.slow)
+
+
 @pytest.fixture
 def small_disk():
     """A real file system of so many bytes in a folder: `with small_disk(folder, size) as folder`."""

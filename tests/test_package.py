@@ -53,3 +53,10 @@ def test_pip_install_into_an_empty_environment_gives_a_command_that_runs(tmp_pat
     assert "bowl" in json.loads(call("scenes", "--json"))
     assert "finished at t = 0.1 s" in call("run", "tumble", "--duration", "0.1", "--no-pictures")
     assert json.loads(call("info", "runs/tumble.vtkhdf", "--json"))["status"] == "finished"
+
+
+def test_slow_cases_name_tests_that_exist():
+    """tests/slow_cases.txt: a test that was renamed must not come back into the quick set unseen."""
+    for line in (ROOT / "tests" / "slow_cases.txt").read_text().splitlines()[1:]:
+        file, name = line.split("[")[0].split("::")
+        assert f"def {name}(" in (ROOT / file).read_text(), line
