@@ -16,7 +16,7 @@ from functools import cached_property
 import numpy as np
 from scipy.sparse import coo_array, csr_array, eye_array
 
-from pliant.base import Floats, Ints
+from pliant.base import Bools, Floats, Ints
 from pliant.geometry.components import labels
 from pliant.geometry.mesh import Surface
 from pliant.geometry.normals import face_normals
@@ -100,7 +100,7 @@ class Curved:
         return out
 
     @cached_property
-    def _near(self) -> csr_array:
+    def near(self) -> csr_array:
         """Neighbours of smooth corners, and themselves."""
         n, c = len(self.vertex), self.corner
         i, j = np.concatenate([c[:, 0], c[:, 1], c[:, 2]]), np.concatenate([c[:, 1], c[:, 2], c[:, 0]])
@@ -109,9 +109,9 @@ class Curved:
 
     def fits(self, chosen: Ints) -> Fits:
         """Polynomials through smooth corners."""
-        near = self._near[chosen]
+        near = self.near[chosen]
         for _ in range(RINGS - 1):
-            near = near @ self._near
+            near = near @ self.near
         return fitted(self.surface.points[self.vertex], chosen, csr_array(near), self._of_faces[chosen], self._spread[chosen])
 
     @cached_property
@@ -246,11 +246,10 @@ def lattice(parts: int) -> tuple[Floats, Ints]:
     return weights, np.concatenate([one, two])
 
 
-def fitted(points: Floats, chosen: Ints, near: csr_array, mean: Floats, most: Floats) -> Fits:
-    """Polynomials through some points, least squares at their neighbours; planes across `mean` where there are too few.
+def nearest_of(points: Floats, chosen: Ints, near: csr_array) -> tuple[Bools, Floats]:
+    """The nearest of the neighbours of some points, MOST at most: which places are taken, (n, MOST), and ways to them [m], (n, MOST, 3).
 
     near  rows of neighbours, themselves among them
-    most  (n,) slope against `mean` beyond which a fit is none: neighbours in a line determine no plane
     """
     row = np.repeat(np.arange(len(chosen)), np.diff(near.indptr))
     other = near.indices != chosen[row]
@@ -262,6 +261,16 @@ def fitted(points: Floats, chosen: Ints, near: csr_array, mean: Floats, most: Fl
     row, to, place = row[place < MOST], to[place < MOST], place[place < MOST]
     used, d = np.zeros((len(chosen), MOST), bool), np.zeros((len(chosen), MOST, 3))
     used[row, place], d[row, place] = True, points[to] - points[chosen[row]]
+    return used, d
+
+
+def fitted(points: Floats, chosen: Ints, near: csr_array, mean: Floats, most: Floats) -> Fits:
+    """Polynomials through some points, least squares at their neighbours; planes across `mean` where there are too few.
+
+    near  rows of neighbours, themselves among them
+    most  (n,) slope against `mean` beyond which a fit is none: neighbours in a line determine no plane
+    """
+    used, d = nearest_of(points, chosen, near)
     axes = np.stack([*_across(mean), mean], axis=1)
     x, y, z = np.einsum("nki,nci->cnk", d, axes)
     count = used.sum(axis=1)

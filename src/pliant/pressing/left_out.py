@@ -8,13 +8,12 @@ whose details are as large as a triangle they do not.
 from __future__ import annotations
 
 import numpy as np
-from scipy.sparse import coo_array, csr_array, eye_array
+from scipy.sparse import csr_array
 
 from pliant.base import Floats, Ints
-from pliant.geometry.curved import Curved
+from pliant.geometry.curved import Curved, nearest_of
 from pliant.geometry.mesh import Surface
 
-MOST = 30  # nearest neighbours of two rings that foretell a vertex
 CUBIC, QUADRATIC = 13, 7  # of them for such a polynomial
 TERMS = [(t, r) for t in (0, 1, 2, 3) for r in range(t + 1)]  # x^(t - r) y^r
 RIDGE = 1e-9  # of the normal equations, as in geometry/curved.py
@@ -26,32 +25,13 @@ def left_out(curved: Curved) -> Curved:
     alone = np.flatnonzero(np.bincount(vertex, minlength=len(points))[vertex] == 1)
     normal = curved.fits(alone).normal
     moved = points.copy()
-    moved[vertex[alone]] += foretold(points[vertex], alone, _rings(curved), normal)[:, None] * normal
+    moved[vertex[alone]] += foretold(points[vertex], alone, csr_array(curved.near @ curved.near), normal)[:, None] * normal
     return Curved(Surface(moved, curved.surface.faces), curved.blended)
-
-
-def _rings(curved: Curved) -> csr_array:
-    """Two rings around each smooth corner."""
-    c, n = curved.corner, len(curved.vertex)
-    i, j = np.concatenate([c[:, 0], c[:, 1], c[:, 2]]), np.concatenate([c[:, 1], c[:, 2], c[:, 0]])
-    near = coo_array((np.ones(2 * len(i)), (np.concatenate([i, j]), np.concatenate([j, i]))), shape=(n, n)).tocsr()
-    near = csr_array(near + eye_array(n, format="csr"))
-    return csr_array(near @ near)
 
 
 def foretold(points: Floats, chosen: Ints, rings: csr_array, normal: Floats) -> Floats:
     """(n,) [m] how far above chosen points, along normals (n, 3) there, a polynomial through their neighbours passes."""
-    near = rings[chosen]
-    row = np.repeat(np.arange(len(chosen)), np.diff(near.indptr))
-    other = near.indices != chosen[row]
-    row, to = row[other], near.indices[other]
-    far = np.linalg.norm(points[to] - points[chosen[row]], axis=1)
-    order = np.lexsort((to, far, row))
-    row, to = row[order], to[order]
-    place = np.arange(len(row)) - np.searchsorted(row, np.arange(len(chosen)))[row]
-    row, to, place = row[place < MOST], to[place < MOST], place[place < MOST]
-    used, d = np.zeros((len(chosen), MOST), bool), np.zeros((len(chosen), MOST, 3))
-    used[row, place], d[row, place] = True, points[to] - points[chosen[row]]
+    used, d = nearest_of(points, chosen, csr_array(rings[chosen]))
     u = np.cross(normal, np.eye(3)[np.argmin(np.abs(normal), axis=1)])
     u /= np.maximum(np.linalg.norm(u, axis=1, keepdims=True), 1e-300)
     x, y, z = (np.einsum("nki,ni->nk", d, axis) for axis in (u, np.cross(normal, u), normal))

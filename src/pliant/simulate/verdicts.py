@@ -155,7 +155,8 @@ class Depths:
         part, _, _, dt = self.worst[k]
         method, bodies = method_of(self.sim, int(a), int(b)), self.sim.world.model.bodies
         if method == LAYERED and (bodies.frame[[int(a), int(b)]] < 0).any():
-            return Remedy("This contact gives way like a thin layer of elements: finer ones make it less deep, a smaller dt does not", {})
+            finer = "finer ones make it less deep (under sharp edges hardly), a smaller dt does not"
+            return Remedy(f"This contact gives way like a thin layer of elements: {finer}", {})
         if method in ALONE:
             return Remedy("This method looks at each contact alone, so what bears down on a pair stays as depth", {"contact": "patch"})
         factor = min(FINEST, math.sqrt(part / DEPTH[0]))  # springs of contact are as stiff as the step allows: depth falls as its square

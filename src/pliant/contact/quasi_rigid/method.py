@@ -43,6 +43,7 @@ from pliant.detect.keys import recall, remember
 from pliant.world.motion import Motion
 
 INTEGRATIONS = ("auto", "symplectic", "implicit")
+HELD = 5  # steps since the greatest force after which it is over: an impact wiggles for less
 SLACK = 1.0 + 1e-9  # by which rounding may exceed a limit
 
 
@@ -163,7 +164,7 @@ def _recalled(memory: Memory) -> dict[int, Pair]:
 
 def _scant(pair: Pair) -> bool:
     """Whether few nodes touched under the greatest force, once that is over: at first touch, and when bodies part, they always are few."""
-    return bool(pair.few) and pair.held >= 5  # steps: an impact wiggles for less
+    return bool(pair.few) and pair.held >= HELD
 
 
 def _watched(touch: Touch, before: Pair) -> Pair:
