@@ -62,7 +62,7 @@ def divided(motion: Motion, rows: Rows, a: Ints, b: Ints) -> tuple[Ints, Islands
     rigid = bodies.frame >= 0
     whole = touched & (rigid | (implicit & ~held))  # can move as a whole
 
-    start, entry_dof, entry = _entries(motion, rows, order)
+    start, entry_dof, weight = _entries(motion, rows, order)
     dof_body = np.concatenate([nodes.body, np.repeat(frames.body, 2)])
     free = np.concatenate([nodes.inverse > 0, np.repeat(frames.inverse > 0, 2)])
     wanted = free & touched[dof_body] & (implicit | rigid)[dof_body]
@@ -84,7 +84,8 @@ def divided(motion: Motion, rows: Rows, a: Ints, b: Ints) -> tuple[Ints, Islands
     islands = Islands(bounds, dof, run, *_whole(motion, list_, number))
     row = np.zeros((len(order), ROW))
     row[:, :3], row[:, PLACE : PLACE + 3] = rows.normal[order], rows.at[order]
-    return order, islands, Contact(start, entry_dof, entry, row, np.stack([number[a[order]], number[b[order]]], axis=1))
+    side = np.stack([number[a[order]], number[b[order]]], axis=1)
+    return order, islands, Contact(start, entry_dof, weight, motion.position, row, side)
 
 
 def _whole(motion: Motion, bodies: Ints, number: Ints) -> tuple[Floats, Floats, Floats]:
@@ -124,29 +125,24 @@ def _inertia(body, mass, x, number, whole, centre, arm):  # type: ignore[no-unty
             whole[b, 6] += m * (p * p + q * q)
 
 
-def _entries(motion: Motion, rows: Rows, order: Ints) -> tuple[Ints, Ints, Floats]:
-    """Rows over unknowns, without what does not move: (start, dof, weight and lever)."""
-    skin, n = motion.skin, len(motion.x)
-    width = int(np.diff(skin.start).max(initial=1))
-    room = len(rows.point) * max(width, 1)
-    start, dof, entry, mark = np.zeros(len(rows) + 1, np.int64), np.empty(room, np.int64), np.zeros((room, 4)), _marks(motion)
+def _entries(motion: Motion, rows: Rows, order: Ints) -> tuple[Ints, np.ndarray, Floats]:
+    """Rows over unknowns, without what does not move: (start, dof, weight)."""
+    skin, nodes = motion.skin, motion.nodes
+    room = len(rows.point) * int(np.diff(skin.start).max(initial=1))
+    start, dof, weight = np.zeros(len(rows) + 1, np.int64), np.empty(room, np.int32), np.empty(room)
+    mark = np.full(len(motion.x) + 2 * len(motion.position), -1, np.int64)
     used = _fill(
-        order, rows.start, rows.point, rows.weight, rows.at, skin.start, skin.node, skin.weight, skin.frame, motion.nodes.inverse,
-        motion.frames.inverse, motion.position, n, mark, start, dof, entry,
+        order, rows.start, rows.point, rows.weight, skin.start, skin.node, skin.weight, skin.frame, nodes.inverse, motion.frames.inverse,
+        mark, start, dof, weight,
     )  # fmt: skip
-    return start, dof[:used], entry[:used]
-
-
-def _marks(motion: Motion) -> Ints:
-    return np.full(len(motion.x) + 2 * len(motion.position), -1, np.int64)
+    return start, dof[:used], weight[:used]
 
 
 @kernel
 def _fill(  # type: ignore[no-untyped-def]
-    order, row_start, point, row_weight, at, start, node, weight, frame, inverse, frame_inverse, position, nodes, mark, out_start, dof,
-    entry,
+    order, row_start, point, row_weight, start, node, point_weight, frame, inverse, frame_inverse, mark, out_start, dof, weight
 ):  # fmt: skip
-    used = 0
+    used, nodes = 0, len(inverse)
     for k in range(len(order)):
         r = order[k]
         first = used
@@ -159,11 +155,8 @@ def _fill(  # type: ignore[no-untyped-def]
                     continue
                 if mark[i] < first:
                     mark[i] = used
-                    dof[used], entry[used, 0] = i, 0.0
-                    if f >= 0:
-                        for c in range(3):
-                            entry[used, 1 + c] = at[r, c] - position[f, c]
+                    dof[used], weight[used] = i, 0.0
                     used += 1
-                entry[mark[i], 0] += w * weight[m] if f < 0 else w
+                weight[mark[i]] += w * point_weight[m] if f < 0 else w
         out_start[k + 1] = used
     return used

@@ -18,7 +18,7 @@ alone); its norm therefore sees a body that moves as a whole as well as one that
 Islands share no unknown, so they are solved apart: far-away bodies and the number of threads change nothing.
 
 Arrays that kernels share, packed so that there are few of them: `row` (r, ROW) and `trial` (r, TRIAL) with the columns named below,
-`entry` (e, 4) weight and lever [m] from the frame to the row, `vectors` (6, N, 3) scratch.
+`vectors` (6, N, 3) scratch.
 """
 
 from __future__ import annotations
@@ -58,8 +58,9 @@ class Contact(NamedTuple):
     """Rows, sorted by island."""
 
     start: Ints  # (r + 1,)
-    dof: Ints  # node, or nodes + 2 frame
-    entry: Floats  # (entries, 4)
+    dof: np.ndarray  # (entries,) int32: node, or nodes + 2 frame
+    weight: Floats  # (entries,)
+    origin: Floats  # [m] (frames, 3) where frames are
     row: Floats  # (r, ROW)
     side: Ints  # (r, 2) body on side A and B, counted through all islands; -1 if it does not move as a whole
 
@@ -86,32 +87,38 @@ class Solution(NamedTuple):
 
 
 @inline
-def row_sum(start, dof, entry, r, nodes, x):  # type: ignore[no-untyped-def]
+def three(a, r, k):  # type: ignore[no-untyped-def]
+    return a[r, k], a[r, k + 1], a[r, k + 2]
+
+
+@inline
+def lever(row, origin, r, frame):  # type: ignore[no-untyped-def]
+    """From a frame to the place of a row [m]."""
+    return sub(three(row, r, PLACE), load(origin, frame))
+
+
+@inline
+def row_sum(start, dof, weight, origin, row, r, nodes, x):  # type: ignore[no-untyped-def]
     """J_r x."""
     u = (0.0, 0.0, 0.0)
     for e in range(start[r], start[r + 1]):
         i = dof[e]
         y = load(x, i)
         if i >= nodes:
-            y = add(y, cross(load(x, i + 1), (entry[e, 1], entry[e, 2], entry[e, 3])))
-        u = axpy(entry[e, 0], y, u)
+            y = add(y, cross(load(x, i + 1), lever(row, origin, r, (i - nodes) // 2)))
+        u = axpy(weight[e], y, u)
     return u
 
 
 @inline
-def add_row(start, dof, entry, r, nodes, g, out):  # type: ignore[no-untyped-def]
+def add_row(start, dof, weight, origin, row, r, nodes, g, out):  # type: ignore[no-untyped-def]
     """out += J_r^T g."""
     for e in range(start[r], start[r + 1]):
         i = dof[e]
-        h = scale(entry[e, 0], g)
+        h = scale(weight[e], g)
         store(out, i, add(load(out, i), h))
         if i >= nodes:
-            store(out, i + 1, add(load(out, i + 1), cross((entry[e, 1], entry[e, 2], entry[e, 3]), h)))
-
-
-@inline
-def three(a, r, k):  # type: ignore[no-untyped-def]
-    return a[r, k], a[r, k + 1], a[r, k + 2]
+            store(out, i + 1, add(load(out, i + 1), cross(lever(row, origin, r, (i - nodes) // 2), h)))
 
 
 @inline
@@ -178,17 +185,19 @@ def multiply(indptr, indices, values, diagonal, i, x):  # type: ignore[no-untype
 
 
 @kernel
-def _blocks(diagonal, nodes, start, dof, entry, trial, rows, list_, block):  # type: ignore[no-untyped-def]
-    """Inverse diagonal blocks of H; `rows` and `list_` of one island."""
+def _blocks(diagonal, nodes, start, dof, weight, trial, active, list_, block):  # type: ignore[no-untyped-def]
+    """Inverse diagonal blocks of H; `active` and `list_` of one island."""
     for i in list_:
-        block[i] = diagonal[i]
-    for r in range(rows[0], rows[1]):
+        for m in range(6):
+            block[i, m] = diagonal[i, m]
+    for r in active:
+        h = six(trial, r, HESSIAN)
         for e in range(start[r], start[r + 1]):
             i = dof[e]
             if i < nodes:
-                w = entry[e, 0] * entry[e, 0]
+                w = weight[e] * weight[e]
                 for m in range(6):
-                    block[i, m] += w * trial[r, HESSIAN + m]
+                    block[i, m] += w * h[m]
     for i in list_:
         a, b, c, d, e, f = six(block, i, 0)
         p, q, s = d * f - e * e, c * e - b * f, b * e - c * d
@@ -197,17 +206,32 @@ def _blocks(diagonal, nodes, start, dof, entry, trial, rows, list_, block):  # t
 
 
 @inline
-def add_block(coarse, i, j, g, ra, rb, sign):  # type: ignore[no-untyped-def]
-    """coarse[6i.., 6j..] += sign [1, -[ra]]^T G [1, -[rb]]: motions v + o x r."""
-    for col in range(6):
-        e = (1.0 if col == 0 else 0.0, 1.0 if col == 1 else 0.0, 1.0 if col == 2 else 0.0)
-        if col >= 3:
-            e = cross((1.0 if col == 3 else 0.0, 1.0 if col == 4 else 0.0, 1.0 if col == 5 else 0.0), rb)
-        f = times(g, e)
-        t = cross(ra, f)
-        for m in range(3):
-            coarse[6 * i + m, 6 * j + col] += sign * f[m]
-            coarse[6 * i + 3 + m, 6 * j + col] += sign * t[m]
+def skew(s):  # type: ignore[no-untyped-def]
+    """[s], of the cross product s x, by rows."""
+    return (0.0, -s[2], s[1]), (s[2], 0.0, -s[0]), (-s[1], s[0], 0.0)
+
+
+@kernel
+def _add_pair(coarse, i, j, g, p, q, sa, sb, sign):  # type: ignore[no-untyped-def]
+    """coarse[6i.., 6j..] += sign sum_r [1, -[a]]^T G [1, -[b]]: motions v + o x r, arms a = x + sa and b = x + sb of rows at x.
+
+    From the sums over rows g = G, p = [x] G and q = [x] G [x]: the lower left is p + [sa] g, the upper right p^T - g [sb], the lower
+    right -(q + p [sb] - [sa] p^T + [sa] g [sb]).
+    """
+    ka, kb = skew(sa), skew(sb)
+    for m in range(3):
+        for n in range(3):
+            left, right, low = p[m, n], p[n, m], q[m, n]
+            for k in range(3):
+                left += ka[m][k] * g[k, n]
+                right -= g[m, k] * kb[k][n]
+                low += p[m, k] * kb[k][n] - ka[m][k] * p[n, k]
+                for o in range(3):
+                    low += ka[m][k] * g[k, o] * kb[o][n]
+            coarse[6 * i + m, 6 * j + n] += sign * g[m, n]
+            coarse[6 * i + 3 + m, 6 * j + n] += sign * left
+            coarse[6 * i + m, 6 * j + 3 + n] += sign * right
+            coarse[6 * i + 3 + m, 6 * j + 3 + n] -= sign * low
 
 
 @kernel
@@ -241,7 +265,7 @@ def _substitute(m, first, size, x):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _coarse(row, side, trial, rows, bodies, whole, centre, coarse):  # type: ignore[no-untyped-def]
+def _coarse(row, side, trial, active, bodies, whole, centre, coarse):  # type: ignore[no-untyped-def]
     """H on the rigid motions of the bodies of an island, factored; blocks of pairs of bodies only if there is room for them."""
     first, count = bodies[0], bodies[1] - bodies[0]
     together = coarse.shape[1] == 6 * count
@@ -253,24 +277,36 @@ def _coarse(row, side, trial, rows, bodies, whole, centre, coarse):  # type: ign
         xx, xy, xz, yy, yz, zz = six(whole, first + b, 1)
         coarse[6 * b + 3, at + 3], coarse[6 * b + 4, at + 4], coarse[6 * b + 5, at + 5] = xx, yy, zz
         coarse[6 * b + 4, at + 3], coarse[6 * b + 5, at + 3], coarse[6 * b + 5, at + 4] = xy, xz, yz
-    for r in range(rows[0], rows[1]):
+    sums = np.zeros((3, 3, 3))  # of G, [x] G and [x] G [x], x from the middle of body A, or of B if A does not move
+    for k in range(len(active)):
+        r = active[k]
+        a, b = side[r, 0], side[r, 1]
+        base = load(centre, a if a >= 0 else b) if a >= 0 or b >= 0 else (0.0, 0.0, 0.0)
         g = six(trial, r, HESSIAN)
-        if g[0] == 0.0 and g[3] == 0.0 and g[5] == 0.0:
+        full = (g[0], g[1], g[2]), (g[1], g[3], g[4]), (g[2], g[4], g[5])
+        x = skew(sub(three(row, r, PLACE), base))
+        for m in range(3):
+            xg = (dot(x[m], full[0]), dot(x[m], full[1]), dot(x[m], full[2]))
+            for n in range(3):
+                sums[0, m, n] += full[m][n]
+                sums[1, m, n] += xg[n]
+                sums[2, m, n] -= dot(xg, x[n])  # [x]^T = -[x]
+        if k + 1 < len(active) and side[active[k + 1], 0] == a and side[active[k + 1], 1] == b:
+            continue  # of the same two bodies
+        if a == b:  # moves with itself
+            sums[:] = 0.0
             continue
-        a, b = side[r, 0] - first, side[r, 1] - first
-        x = three(row, r, PLACE)
-        if side[r, 0] >= 0:
-            ra = sub(x, load(centre, side[r, 0]))
-            add_block(coarse, a, a if together else 0, g, ra, ra, 1.0)
-        if side[r, 1] >= 0:
-            rb = sub(x, load(centre, side[r, 1]))
-            add_block(coarse, b, b if together else 0, g, rb, rb, 1.0)
-            if together and side[r, 0] >= 0:
-                ra = sub(x, load(centre, side[r, 0]))
-                if a > b:
-                    add_block(coarse, a, b, g, ra, rb, -1.0)
-                else:
-                    add_block(coarse, b, a, g, rb, ra, -1.0)
+        to_a = sub(base, load(centre, a)) if a >= 0 else base
+        to_b = sub(base, load(centre, b)) if b >= 0 else base
+        if a >= 0:
+            _add_pair(coarse, a - first, a - first if together else 0, sums[0], sums[1], sums[2], to_a, to_a, 1.0)
+        if b >= 0:
+            _add_pair(coarse, b - first, b - first if together else 0, sums[0], sums[1], sums[2], to_b, to_b, 1.0)
+        if together and a > b >= 0:
+            _add_pair(coarse, a - first, b - first, sums[0], sums[1], sums[2], to_a, to_b, -1.0)
+        elif together and b > a >= 0:
+            _add_pair(coarse, b - first, a - first, sums[0], sums[1], sums[2], to_b, to_a, -1.0)
+        sums[:] = 0.0
     if together:
         _factor(coarse, 0, 6 * count)
     else:
@@ -321,14 +357,15 @@ def _precondition(nodes, bodies, list_, run, behind, arm, block, coarse, r, z, y
 
 
 @kernel
-def _hessian_times(indptr, indices, values, diagonal, nodes, start, dof, entry, trial, rows, list_, x, out):  # type: ignore[no-untyped-def]
+def _hessian_times(  # type: ignore[no-untyped-def]
+    indptr, indices, values, diagonal, nodes, start, dof, weight, origin, row, trial, active, list_, x, out
+):  # fmt: skip
     """out = (A + J^T G J) x."""
     for i in list_:
         store(out, i, multiply(indptr, indices, values, diagonal, i, x))
-    for r in range(rows[0], rows[1]):
-        h = six(trial, r, HESSIAN)
-        if h[0] != 0.0 or h[3] != 0.0 or h[5] != 0.0:
-            add_row(start, dof, entry, r, nodes, times(h, row_sum(start, dof, entry, r, nodes, x)), out)
+    for r in active:
+        u = row_sum(start, dof, weight, origin, row, r, nodes, x)
+        add_row(start, dof, weight, origin, row, r, nodes, times(six(trial, r, HESSIAN), u), out)
 
 
 @kernel
@@ -358,8 +395,11 @@ def _line(row, trial, rows, dt, began, linear, quadratic):  # type: ignore[no-un
 
 
 @kernel
-def _gradient(indptr, indices, values, diagonal, nodes, start, dof, entry, row, trial, rows, list_, dt, w, contact, out):  # type: ignore[no-untyped-def]
-    """What contact has in the gradient, the whole gradient at w, and G."""
+def _gradient(  # type: ignore[no-untyped-def]
+    indptr, indices, values, diagonal, nodes, start, dof, weight, origin, row, trial, rows, list_, dt, w, contact, out, active
+):  # fmt: skip
+    """What contact has in the gradient, the whole gradient at w, and G; rows whose G is not zero go to `active`, returns how many."""
+    many = 0
     for i in list_:
         store(contact, i, (0.0, 0.0, 0.0))
     for r in range(rows[0], rows[1]):
@@ -367,9 +407,15 @@ def _gradient(indptr, indices, values, diagonal, nodes, start, dof, entry, row, 
         h = curvature(row, r, u, dt)
         for m in range(6):
             trial[r, HESSIAN + m] = h[m]
-        add_row(start, dof, entry, r, nodes, slope(row, r, u, dt), contact)
+        if h[0] != 0.0 or h[3] != 0.0 or h[5] != 0.0:
+            active[many] = r
+            many += 1
+        g = slope(row, r, u, dt)
+        if g[0] != 0.0 or g[1] != 0.0 or g[2] != 0.0:
+            add_row(start, dof, weight, origin, row, r, nodes, g, contact)
     for i in list_:
         store(out, i, add(multiply(indptr, indices, values, diagonal, i, w), load(contact, i)))
+    return many
 
 
 @kernel
@@ -386,8 +432,8 @@ def _renew(row, trial, rows, dt):  # type: ignore[no-untyped-def]
 
 @kernel
 def _island(  # type: ignore[no-untyped-def]
-    indptr, indices, values, diagonal, start, dof, entry, row, side, rows, bodies, list_, run, whole, centre, arm, w, trial, vectors, block,
-    counts, dt, tolerance,
+    indptr, indices, values, diagonal, start, dof, weight, origin, row, side, rows, bodies, list_, run, whole, centre, arm, w, trial,
+    vectors, block, listed, counts, dt, tolerance,
 ):  # fmt: skip
     """Newton's method for one island; what is left of the gradient. `run` counts within `list_`."""
     nodes, count = len(arm), bodies[1] - bodies[0]
@@ -395,13 +441,16 @@ def _island(  # type: ignore[no-untyped-def]
     gradient, d, z, p, hp, residual = vectors[0], vectors[1], vectors[2], vectors[3], vectors[4], vectors[5]
     behind = (run[bodies[1] - 1, 1] if count > 0 else 0, len(list_))
     for r in range(rows[0], rows[1]):
-        u = row_sum(start, dof, entry, r, nodes, w)
+        u = row_sum(start, dof, weight, origin, row, r, nodes, w)
         trial[r, MOTION], trial[r, MOTION + 1], trial[r, MOTION + 2] = u
     left, floor, fresh = 1.0, 0.0, False
     while counts[0] < MOST_STEPS:
-        _gradient(indptr, indices, values, diagonal, nodes, start, dof, entry, row, trial, rows, list_, dt, w, p, gradient)
-        _blocks(diagonal, nodes, start, dof, entry, trial, rows, list_, block)
-        _coarse(row, side, trial, rows, bodies, whole, centre, coarse)
+        many = _gradient(
+            indptr, indices, values, diagonal, nodes, start, dof, weight, origin, row, trial, rows, list_, dt, w, p, gradient, listed
+        )
+        active = listed[:many]
+        _blocks(diagonal, nodes, start, dof, weight, trial, active, list_, block)
+        _coarse(row, side, trial, active, bodies, whole, centre, coarse)
         size = _precondition(nodes, bodies, list_, run, behind, arm, block, coarse, p, z, y)
         if counts[0] == 0:
             for i in list_:  # A w, which balances contact in the end
@@ -426,7 +475,7 @@ def _island(  # type: ignore[no-untyped-def]
             store(p, i, scale(-1.0, load(z, i)))
         enough = rz * max(min(FORCING, left), 0.5 * tolerance / left) ** 2  # what the next step can still make use of
         for _ in range(MOST_ITERATIONS):
-            _hessian_times(indptr, indices, values, diagonal, nodes, start, dof, entry, trial, rows, list_, p, hp)
+            _hessian_times(indptr, indices, values, diagonal, nodes, start, dof, weight, origin, row, trial, active, list_, p, hp)
             curve = 0.0
             for i in list_:
                 curve += dot(load(p, i), load(hp, i))
@@ -452,7 +501,7 @@ def _island(  # type: ignore[no-untyped-def]
         if not began < 0.0:  # nothing but rounding is left to descend
             return 0.0
         for r in range(rows[0], rows[1]):
-            u = row_sum(start, dof, entry, r, nodes, d)
+            u = row_sum(start, dof, weight, origin, row, r, nodes, d)
             trial[r, CHANGE], trial[r, CHANGE + 1], trial[r, CHANGE + 2] = u
         alpha = _line(row, trial, rows, dt, began, linear, quadratic)
         for i in list_:
@@ -469,16 +518,18 @@ def _island(  # type: ignore[no-untyped-def]
 
 @kernel
 def solve(  # type: ignore[no-untyped-def]
-    indptr, indices, values, diagonal, start, dof, entry, row, side, bounds, list_, run, whole, centre, arm, w, trial, force, counts, left,
-    dt, tolerance,
+    indptr, indices, values, diagonal, start, dof, weight, origin, row, side, bounds, list_, run, whole, centre, arm, w, trial,
+    force, counts, left, dt, tolerance,
 ):  # fmt: skip
     """Solve all islands; w holds where each starts, row[:, LOAD] the loads that limit friction at first."""
     vectors, block = np.zeros((6, len(w), 3)), np.empty((len(w), 6))  # zero where nothing moves
+    listed = np.empty(len(row), np.int64)
     for k in range(len(bounds) - 1):
         rows, bodies = (bounds[k, 0], bounds[k + 1, 0]), (bounds[k, 2], bounds[k + 1, 2])
         left[k] = _island(
-            indptr, indices, values, diagonal, start, dof, entry, row, side, rows, bodies, list_[bounds[k, 1] : bounds[k + 1, 1]], run,
-            whole, centre, arm, w, trial, vectors, block, counts[k], dt, tolerance,
+            indptr, indices, values, diagonal, start, dof, weight, origin, row, side, rows, bodies,
+            list_[bounds[k, 1] : bounds[k + 1, 1]], run, whole, centre, arm, w, trial, vectors, block, listed, counts[k], dt,
+            tolerance,
         )  # fmt: skip
     for r in range(len(row)):
         _, f, s, length, stiffness = law(row, r, three(trial, r, MOTION), dt)

@@ -40,7 +40,8 @@ def target(motion: Motion, rows: Rows, contact: Contact, order: Ints, gap: Float
     if not (e > 0.0).any():
         return gap
     moved = np.empty((len(rows), 3))
-    moved[order] = _motions(*contact[:3], len(motion.x), motion.start_velocities() - motion.end_velocities())
+    faster = motion.start_velocities() - motion.end_velocities()
+    moved[order] = _motions(contact.start, contact.dof, contact.weight, contact.origin, contact.row, len(motion.x), faster)
     free = np.einsum("ri,ri->r", rows.normal, motion.row_velocity(rows))
     before = free + np.einsum("ri,ri->r", rows.normal, moved)
     speed = parting_speed(gap, before, free, e, motion.dt)
@@ -48,11 +49,11 @@ def target(motion: Motion, rows: Rows, contact: Contact, order: Ints, gap: Float
 
 
 @kernel
-def _motions(start, dof, entry, nodes, w):  # type: ignore[no-untyped-def]
+def _motions(start, dof, weight, origin, row, nodes, w):  # type: ignore[no-untyped-def]
     """J w of all rows."""
     out = np.empty((len(start) - 1, 3))
     for r in range(len(out)):
-        out[r, 0], out[r, 1], out[r, 2] = row_sum(start, dof, entry, r, nodes, w)
+        out[r, 0], out[r, 1], out[r, 2] = row_sum(start, dof, weight, origin, row, r, nodes, w)
     return out
 
 
