@@ -302,6 +302,36 @@ def test_rows_of_rigid_bodies_are_the_corners_of_what_they_share(seed):
         assert other.min() <= 1e-12 + 0.25 * mine.min() if mine.min() < 0 else other.min() <= mine.min() + 1e-12
 
 
+@pytest.mark.parametrize("seed", range(5))
+def test_shares_of_corners_hold_area_and_centroid_whatever_corners_lie_on_each_other(seed):
+    rng = np.random.default_rng(seed)
+    around = np.sort(rng.uniform(0, 2 * np.pi, rng.integers(3, 8)))
+    poly = np.stack([np.cos(around), 0.3 * np.sin(around)], axis=1) + rng.uniform(-1, 1, 2)
+    room = np.zeros((patches.CORNERS, 2))
+
+    def shares(corners):
+        room[: len(corners)], out = corners, np.empty(patches.CORNERS)
+        patches.corner_shares(room, len(corners), out)
+        return out[: len(corners)]
+
+    area, mu, mv = shoelace(poly)
+    mine = shares(poly)
+    assert mine.min() > 0 and mine.sum() == pytest.approx(1.0, rel=1e-12)
+    assert mine @ poly == pytest.approx([mu / area, mv / area], rel=1e-12, abs=1e-12)
+    k = int(rng.integers(len(poly)))
+    twice = shares(np.insert(poly, k, poly[k], axis=0))
+    assert np.delete(twice, [k, k + 1]) == pytest.approx(np.delete(mine, k), rel=1e-12) and twice[k : k + 2].sum() == pytest.approx(mine[k], rel=1e-12)
+    turned = shares(np.roll(poly, 1, axis=0))
+    assert np.roll(turned, -1) == pytest.approx(mine, rel=1e-12)
+
+
+def shoelace(poly):
+    """Area and first moments of a polygon."""
+    (x, y), (p, q) = poly.T, np.roll(poly, -1, axis=0).T
+    double = x * q - p * y
+    return 0.5 * double.sum(), ((x + p) * double).sum() / 6, ((y + q) * double).sum() / 6
+
+
 def test_a_tilted_face_meets_a_plane_at_its_lowest_corner():
     corner = np.array([[0.0, 0, -1e-3], [1, 0, 0.02], [0, 1, 0.03]])
     shape = Shape(np.array([0]), np.zeros((1, 3)), np.zeros((1, 3)), np.array([[1.0, 0, 0, 0]]))

@@ -10,8 +10,8 @@ which integrate every polynomial of degree two over it exactly, so shape functio
 taken under the same projection: the two points of a row lie on one line along n, and forces along it make no couple.
 
 Rigid bodies give way nowhere, so what counts of a polygon is where its gap is least: at a corner. Between two of them its rows are its
-corners, with equal shares of A. With rows inside, as deep as a strip at an edge is in the mean, every step would end half as deep in it as
-it was looked at.
+corners. With rows inside, as deep as a strip at an edge is in the mean, every step would end half as deep in it as it was looked at. The
+shares of the corners in A are those of `corner_shares`: they hold the centroid, and a corner that rounding adds or drops changes nothing.
 
 Against an exact shape the slave's triangle is cut into sixteen, on each of which the signed distance is taken as linear; moments are
 gathered over the whole triangle, and gap and normal of a row are those of the exact distance.
@@ -161,6 +161,30 @@ def quadrature(area, mu, mv, muu, muv, mvv):  # type: ignore[no-untyped-def]
     return cu, cv, root * l00, root * l10, root * l11
 
 
+@kernel
+def corner_shares(poly, count, shares):  # type: ignore[no-untyped-def]
+    """What corners have of the area of a convex polygon, so that linear functions integrate exactly: the mean over all fans of triangles
+    from one corner, a third of each triangle to each of its corners, weighted with the edges at the corner that the fan starts from.
+    """
+    around = area = 0.0
+    for k in range(count):
+        shares[k] = 0.0
+    for s in range(count):
+        before, after = (s - 1) % count, (s + 1) % count
+        x, y = poly[s, 0], poly[s, 1]
+        edges = math.hypot(poly[before, 0] - x, poly[before, 1] - y) + math.hypot(poly[after, 0] - x, poly[after, 1] - y)
+        around += edges
+        area = 0.0
+        for k in range(s + 1, s + count - 1):
+            i, j = k % count, (k + 1) % count
+            third = ((poly[i, 0] - x) * (poly[j, 1] - y) - (poly[j, 0] - x) * (poly[i, 1] - y)) / 6.0
+            area += 3.0 * third
+            for corner in (s, i, j):
+                shares[corner] += edges * third
+    for k in range(count):
+        shares[k] /= around * area
+
+
 COS, SIN = (1.0, -0.5, -0.5), (0.0, math.sqrt(0.75), -math.sqrt(0.75))  # of 0, 120 and 240 degrees
 
 
@@ -264,7 +288,7 @@ def _facing(points, faces, start, slave, master, pair, deep, high, sharp, rim, o
     poly, spare = np.empty((CORNERS, 2)), np.empty((CORNERS, 2))
     stack, held, last = np.empty((PIECES, CORNERS, 2)), np.zeros(PIECES, np.int64), np.empty((CORNERS, 2))
     q, h, gap, who = np.empty((most, 3, 2)), np.empty(3), np.empty((most, 3)), np.empty(most, np.int64)
-    part = np.empty(most)  # of the area that counts
+    part, shares = np.empty(most), np.empty(CORNERS)  # of the area: what counts, what corners have
     for group in range(len(start) - 1):
         c = start[group]
         s, depth, far = slave[c], deep[c], high[c]
@@ -337,8 +361,12 @@ def _facing(points, faces, start, slave, master, pair, deep, high, sharp, rim, o
                 many = 1 if area < SMALL * min(twice, face) and not (rim[s] or rim[m]) else 3
                 corners = sharp[start[group]] and not layered
                 if corners:
+                    corner_shares(stack[0], some, shares)
                     many = min(some, MOST_CORNERS)  # there is no room for what rounding may add
                 for k in range(many):
+                    share = shares[k] if corners else 1.0 / many
+                    if share <= TINY:
+                        continue  # on top of another
                     u, v = cu, cv
                     if corners:
                         u, v = stack[0, k, 0], stack[0, k, 1]
@@ -355,7 +383,7 @@ def _facing(points, faces, start, slave, master, pair, deep, high, sharp, rim, o
                     store(out.at, used, axpy(u, t1, axpy(v, t2, axpy(0.5 * g, n, o))))
                     if corners and min(w1, w2, 1.0 - w1 - w2) < ON_EDGE:
                         g /= math.sqrt(1.0 + gu * gu + gv * gv)  # the slave's own edge meets the master's face along the face's normal
-                    out.gap[used], out.area[used] = g, part[i] * area / many
+                    out.gap[used], out.area[used] = g, part[i] * area * share
                     used += 1
     return used
 
@@ -446,7 +474,7 @@ def _on_shape(points, faces, s, c, pair, kind, parameters, position, rotation, h
     if d > high[c] + max(norm(sub(middle, o)), norm(sub(axpy(1.0, x1, o), middle)), norm(sub(axpy(1.0, x2, o), middle))):
         return used  # a distance changes no faster than the place
     parts = 1 if kind[c] == PLANE else split  # the distance to a plane is linear
-    poly, piece, spare = np.empty((CORNERS, 2)), np.empty((CORNERS, 2)), np.empty((CORNERS, 2))
+    poly, piece, spare, shares = np.empty((CORNERS, 2)), np.empty((CORNERS, 2)), np.empty((CORNERS, 2)), np.empty(CORNERS)
     g = np.empty((split + 1, split + 1))
     least = np.inf
     for i in range(parts + 1):
@@ -493,7 +521,12 @@ def _on_shape(points, faces, s, c, pair, kind, parameters, position, rotation, h
             many = min(cut(poly, 3, -g0, -gu, -gv, piece), 4)
         elif sharp:
             many = min(cut(spare, cut(poly, 3, g0, gu, gv, spare), high[c] - g0, -gu, -gv, piece), 5)
+        if sharp:
+            corner_shares(piece, many, shares)
         for k in range(many):
+            share = shares[k] if sharp else 1.0 / many
+            if share <= TINY:
+                continue
             if sharp:
                 u, v = piece[k, 0], piece[k, 1]
             else:
@@ -514,7 +547,7 @@ def _on_shape(points, faces, s, c, pair, kind, parameters, position, rotation, h
             out.weights[used, 0], out.weights[used, 1], out.weights[used, 2] = 1.0 - w1 - w2, w1, w2
             out.others[used, 0], out.others[used, 1], out.others[used, 2] = 1.0, 0.0, 0.0
             store(out.normal, used, scale(-1.0, m))
-            out.gap[used], out.area[used] = d, min(1.0, (cosine - FACING) / (FULL - FACING)) * area / many
+            out.gap[used], out.area[used] = d, min(1.0, (cosine - FACING) / (FULL - FACING)) * area * share
             store(out.at, used, axpy(-0.5 * d, m, x))
             used += 1
     return used
