@@ -23,7 +23,7 @@ from pliant.simulate.step import StepReport
 
 FILES = (  # in the order of the table
     "indentation", "presses", "carried", "pressures", "friction", "standing", "impacts", "conservation", "refinement", "elasticity",
-    "cells",
+    "cells", "queries",
 )  # fmt: skip
 ALL = tuple(name for name in METHODS if name != "none")
 STATIC = ("quasi-rigid",)  # of which the static contact is asked too; in motion its bodies are quasi-rigid, where others' are soft or rigid

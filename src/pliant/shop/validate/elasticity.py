@@ -5,9 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from scipy.optimize import brentq
 
+from pliant.base import Floats
+from pliant.geometry.mesh import TetMesh
 from pliant.scene import Scene
 from pliant.shop.validate import NO_CONTACT, Check, G, problem
+from pliant.shop.validate.pressures import box_mesh
+from pliant.shop.validate.turning import random_turn
 from pliant.simulate.simulation import Simulation
 
 DENSITY = 1000.0
@@ -62,11 +67,8 @@ def bar_frequency(method: str, quick: bool) -> list[Check]:
         sim.step()
         times.append(sim.time)
         places.append(float(sim.state.x[tip, 0]))
-    swing = np.array(places) - np.mean(places)
-    cross = np.flatnonzero((swing[:-1] > 0) & (swing[1:] <= 0))
-    when = np.array(times)[cross] + scene.dt * swing[cross] / (swing[cross] - swing[cross + 1])
-    found = (len(when) - 1) / (when[-1] - when[0])
-    return [Check("frequency", np.sqrt(modulus / DENSITY) / (4 * length), float(found), 0.01, "Hz", curve=(times, places))]
+    found = frequency_of(np.array(times), np.array(places))
+    return [Check("frequency", np.sqrt(modulus / DENSITY) / (4 * length), found, 0.01, "Hz", curve=(times, places))]
 
 
 ELASTICA = {1: (0.30172, 0.05643), 2: (0.49346, 0.16064), 5: (0.71379, 0.38763), 10: (0.81061, 0.55500)}  # F L²/(E I): down, back, of L
@@ -111,3 +113,135 @@ def twisted_bar(method: str, quick: bool) -> list[Check]:
     # ends are kept from warping, which stiffens each bar as if it were shorter by the same piece
     give = (angle / torques[1] - angle / torques[0]) / (lengths[1] - lengths[0])
     return [Check("G J of the section", 1e6 / (2 * (1 + nu)) * 0.1406 * side**4, float(1.0 / give), 0.02, "N m²")]
+
+
+@problem("bent-bar", "theory/validation-problems 20; [Timoshenko 1970]", methods=NO_CONTACT)
+def bent_bar(method: str, quick: bool) -> list[Check]:
+    """A slender bar held at one end: how far a small force at the other bends it, and how fast it swings to and fro."""
+    length, side, modulus = 1.0, 0.05, 1e6
+    section, inertia, force = side**2, side**4 / 12, 1e-3
+    bar = dict(length=length, side=side, edge=side if quick else side / 2, nu=0.0)
+    pull = dict(kind="traction", where=dict(side="+x"), value=(0, 0, -force / section))
+    sim = Simulation(bar_scene(**bar, loads=[pull])).equilibrium()
+    end = np.abs(sim.world.model.nodes.rest[:, 0] - length) < 1e-9
+    sag = float((sim.world.model.nodes.rest - sim.state.x)[end, 2].mean())
+    bending, shear = force * length**3 / (3 * modulus * inertia), force * length / ((5 / 6) * (modulus / 2) * section)
+    scene = bar_scene(**bar)
+    scene.dt = 2e-3
+    swinging = Simulation(scene)
+    swinging.state.x[:] = 10.0 * (sim.state.x - sim.world.model.nodes.rest) + sim.world.model.nodes.rest
+    times, places = [], []
+    frequency = 3.5160 / (2 * np.pi) * np.sqrt(modulus * inertia / (DENSITY * section * length**4))
+    while swinging.time < 3.2 / frequency:
+        swinging.step()
+        times.append(swinging.time)
+        places.append(float(swinging.state.x[end, 2].mean()))
+    return [
+        Check("bent by a force at its end", bending + shear, sag, 0.01, "m"),
+        Check("frequency", frequency, frequency_of(np.array(times), np.array(places)), 0.02, "Hz", curve=(times, places)),
+    ]
+
+
+@problem("rolled-up", "theory/validation-problems 21; [Timoshenko 1970]", methods=NO_CONTACT)
+def rolled_up(method: str, quick: bool) -> list[Check]:
+    """A thin bar is bent to a full circle: its ends are held with the moment 2 pi E I/L, and its axis has the radius L/(2 pi)."""
+    length, side = 1.0, 0.025 if quick else 0.0125
+    back = dict(where=dict(side="+x"), shift=(-length, 0.0, 0.0))  # its end lies on its beginning
+    sim = Simulation(bar_scene(length, side, side, 0.0, motions=[back]))
+    rest = sim.world.model.nodes.rest
+    angle, radius = 2 * np.pi * rest[:, 0] / length, length / (2 * np.pi)
+    off = radius - rest[:, 2]  # from the middle of the circle, which is above
+    sim.state.x[:] = np.stack([off * np.sin(angle), rest[:, 1], radius - off * np.cos(angle)], axis=1)
+    sim.equilibrium(1e-5)  # negative curvatures of the law are cut off, so the last digits come slowly
+    end = np.abs(rest[:, 0] - length) < 1e-9
+    moment = np.cross(sim.state.x[end], sim.reactions[end]).sum(axis=0)
+    axis = sim.state.x[(np.abs(rest[:, 1:]) < 1e-9).all(axis=1)]
+    far = np.linalg.norm(axis[:, [0, 2]] - [0.0, radius], axis=1)
+    return [
+        Check("moment", 2 * np.pi * 1e6 * side**4 / 12 / length, float(np.abs(moment[1])), 0.02, "N m"),
+        Check("radius of its axis, largest", radius, float(far.max()), 0.02, "m"),
+        Check("radius of its axis, least", radius, float(far.min()), 0.02, "m"),
+    ]
+
+
+@problem("even-strain", "theory/validation-problems 37; [Irons 1972]", methods=NO_CONTACT)
+def even_strain(method: str, quick: bool) -> list[Check]:
+    """The patch test: under an even strain odd elements balance at all nodes inside, with the stress of their law; turned, they rest."""
+    checks, rng = [], np.random.default_rng(37)
+    strained = np.eye(3) + 0.1 * rng.uniform(-1, 1, (3, 3))
+    turn = random_turn()
+    young, nu, side = 1e6, 0.3, 0.1
+    for law in ("linear", "corotated", "stvk", "neo-hookean"):
+        for element in ("linear", "quadratic"):
+            scene = Scene(gravity=(0, 0, 0), contact="none")
+            material = dict(youngs_modulus=young, poisson_ratio=nu, law=law)
+            scene.add(name="block", shape=odd_block(side, 4, rng), element=element, material=material)
+            sim = Simulation(scene)
+            rest = sim.world.model.nodes.rest
+            inside = (np.abs(rest) < 0.5 * side - 1e-9).all(axis=1)
+            name = f"{law}, {4 if element == 'linear' else 10}-node elements"
+            force = sim.world.forces(rest @ strained.T, np.zeros_like(rest), sim.state.position, sim.state.rotation, 0.0).on_nodes
+            face = rest[:, 0] > 0.5 * side - 1e-9
+            left = float(np.abs(force[inside]).max() / np.abs(force[face]).max())
+            checks.append(Check(f"force on nodes inside, {name}", 0.0, left, 1e-10, scale=1.0))
+            pull = -force[face].sum(axis=0) / side**2
+            stress = stress_of(law, strained, young, nu)[:, 0]
+            checks.append(Check(f"stress on a face, {name}", float(np.linalg.norm(stress)), float(np.linalg.norm(pull)), 1e-9, "Pa"))
+            if law != "linear":  # which knows no turning
+                turned = sim.world.forces(rest @ turn.T, np.zeros_like(rest), sim.state.position, sim.state.rotation, 0.0).on_nodes
+                checks.append(Check(f"force when turned, {name}", 0.0, float(np.abs(turned).max() / (young * side**2)), 1e-10, scale=1.0))
+    return checks
+
+
+@problem("stretched-bar", "theory/validation-problems 23; [Smith 2018]", methods=NO_CONTACT)
+def stretched_bar(method: str, quick: bool) -> list[Check]:
+    """A long neo-Hookean bar is pulled to 1.2, 1.5 and 2 times its length: how far, far from where it is held, and how thin it gets."""
+    checks, length, side, nu = [], 0.6, 0.1, 0.3
+    for stretch in (1.2, 1.5, 2.0):
+        across = brentq(lambda q, s=stretch: stress_of("neo-hookean", np.diag([s, q, q]), 1e6, nu)[1, 1], 0.3, 1.5)
+        stress = float(stress_of("neo-hookean", np.diag([stretch, across, across]), 1e6, nu)[0, 0])
+        pull = dict(kind="traction", where=dict(side="+x"), value=(stress, 0, 0))
+        sim = Simulation(bar_scene(length, side, side / (2 if quick else 4), nu, loads=[pull])).equilibrium()
+        rest, x = sim.world.model.nodes.rest, sim.state.x
+        first, second = (np.abs(rest[:, 0] - at) < 1e-9 for at in (0.3, 0.5))
+        here = float((x[second, 0].mean() - x[first, 0].mean()) / 0.2)
+        thin = float(np.ptp(x[first | second, 1]) / side)
+        checks += [
+            Check(f"stretch under {stress / 1e3:.4g} kPa", stretch, here, 0.002),
+            Check(f"width under {stress / 1e3:.4g} kPa, of that at rest", across, thin, 0.005),
+        ]
+    return checks
+
+
+def frequency_of(times: Floats, places: Floats) -> float:
+    """Of something that swings [Hz], from where it passes its middle downwards."""
+    swing = places - np.mean(places)
+    cross = np.flatnonzero((swing[:-1] > 0) & (swing[1:] <= 0))
+    when = times[cross] + (times[1] - times[0]) * swing[cross] / (swing[cross] - swing[cross + 1])
+    return float((len(when) - 1) / (when[-1] - when[0])) if len(when) > 1 else np.nan
+
+
+def odd_block(side: float, cells: int, rng: np.random.Generator) -> TetMesh:
+    """A cube about the origin of tetrahedra whose inner corners are moved about at random."""
+    mesh = box_mesh((side, side, side), side / cells)
+    points, inside = np.array(mesh.points), (np.abs(mesh.points) < 0.5 * side - 1e-9).all(axis=1)
+    points[inside] += rng.uniform(-0.15, 0.15, (int(inside.sum()), 3)) * side / cells
+    return TetMesh(points, mesh.tets)
+
+
+def stress_of(law: str, f: Floats, young: float, nu: float) -> Floats:
+    """First Piola-Kirchhoff stress of a law at a deformation gradient [Pa], written down from its energy (theory/elements 4)."""
+    mu, lame, one = young / (2 * (1 + nu)), young * nu / ((1 + nu) * (1 - 2 * nu)), np.eye(3)
+    if law == "linear":
+        strain = 0.5 * (f + f.T) - one
+        return 2 * mu * strain + lame * np.trace(strain) * one
+    if law == "corotated":
+        u, _, v = np.linalg.svd(f)
+        turn = u @ v
+        strain = 0.5 * (turn.T @ f + f.T @ turn) - one
+        return np.asarray(turn @ (2 * mu * strain + lame * np.trace(strain) * one))
+    if law == "stvk":
+        strain = 0.5 * (f.T @ f - one)
+        return np.asarray(f @ (2 * mu * strain + lame * np.trace(strain) * one))
+    m, l, det = 4 / 3 * mu, lame + 5 / 6 * mu, np.linalg.det(f)
+    return np.asarray(m * (1 - 1 / ((f * f).sum() + 1)) * f + l * (det - 1 - 0.75 * m / l) * det * np.linalg.inv(f).T)

@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from pliant.base import Floats
+from pliant.geometry.mesh import TetMesh
 from pliant.scene import Scene
 from pliant.shop.validate import Check, G, contact_of, gives_way, problem
 from pliant.shop.validate.pressures import box_mesh
@@ -14,6 +16,7 @@ from pliant.shop.validate.turning import turned
 from pliant.simulate.simulation import Simulation
 
 REVERSAL = {"reversal": "it has no friction: velocities are reversed, nothing resists sliding"}
+BELT = REVERSAL | {"quasi-rigid": "only its surface gives way: it has no belts that bend"}
 ROLLS = REVERSAL | {"quasi-rigid": "not done here: a ball that slides, then rolls is measured on its own page, within 0.6 % of theory"}
 
 
@@ -198,3 +201,73 @@ def rolling_ball(method: str, quick: bool) -> list[Check]:
         speed = float(world.back(world.sim.state.velocity[world.sim.world.model.bodies.frame[1]])[0])
         checks.append(Check(f"speed after {until:g} s on a {kind}", 1.0, speed, 0.01 * until, "m/s"))
     return checks
+
+
+@problem("rolling-disc", "theory/validation-problems 11", refused=ROLLS)
+def rolling_disc(method: str, quick: bool) -> list[Check]:
+    """A rigid disc rolls on its rim: straight, upright, as fast as a prism of n sides, which loses (2/3)(1 - cos(2 pi/n)) at each."""
+    checks, until, radius, start = [], 0.5 if quick else 1.0, 0.1, 0.5
+    for edge in (0.02, 0.005) if quick else (0.02, 0.01, 0.005):
+        scene = Scene(dt=2e-3, duration=until, contact=method)
+        scene.add(name="floor", shape="plane", model="static", friction=0.5)
+        disc = dict(kind="cylinder", radius=radius, height=0.06, edge=edge)
+        rolls: dict[str, Any] = dict(rotation=(90, 0, 0), velocity=(start, 0, 0), angular_velocity=(0, start / radius, 0), friction=0.5)
+        scene.add(name="disc", shape=disc, model="rigid", position=(0, 0, radius), **rolls)
+        world = turned(scene)
+        sides = round(2.0 * math.pi / least_angle(world.back(world.sim.points("disc")) - world.centre("disc"), radius))
+        world.sim.run()
+        speed = float(world.back(world.sim.state.velocity[world.sim.world.model.bodies.frame[1]])[0])
+        place = world.centre("disc")
+        passed = place[0] / (2.0 * radius * math.sin(math.pi / sides))
+        expected = start * (1.0 - 2.0 / 3.0 * (1.0 - math.cos(2.0 * math.pi / sides))) ** passed
+        checks += [
+            Check(f"speed after {until:g} s, {sides} sides", expected, speed, 0.02, "m/s"),
+            Check(f"way aside, of the way ahead, {sides} sides", 0.0, float(abs(place[1])), 0.01, "m", scale=start * until),
+            Check(f"height of its middle, {sides} sides", radius, float(place[2]), 0.02, "m"),
+        ]
+    return checks
+
+
+def least_angle(points: Floats, radius: float) -> float:
+    """Between neighbours on the rim of a disc about y."""
+    rim = points[np.hypot(points[:, 0], points[:, 2]) > radius * (1.0 - 1e-6)]
+    angle = np.unique(np.round(np.arctan2(rim[:, 0], rim[:, 2]), 6))
+    return float(np.diff(angle).min())
+
+
+@problem("capstan", "theory/validation-problems 41; [Euler 1769]", refused=BELT)
+def capstan(method: str, quick: bool) -> list[Check]:
+    """A belt over half a drum is drawn against a load at its other end: the pull is exp(mu pi) times the load."""
+    checks, radius, thick, width, leg, load, speed = [], 0.1, 0.004, 0.02, 0.1, 2.0, 0.1
+    for mu in (0.3,) if quick else (0.1, 0.3, 0.5):
+        scene = Scene(dt=4e-3, contact=method, gravity=(0, 0, 0))
+        drum = dict(kind="cylinder", radius=radius, height=0.1)
+        scene.add(name="drum", shape=drum, model="static", rotation=(90, 0, 0), friction=mu)
+        end = (-leg - 1e-6, -leg + 1e-6)
+        hold = dict(kind="traction", where=dict(z=end, x=(-2 * radius, 0.0)), value=(0, 0, -load / (thick * width)))
+        drawn = dict(times=[0.0, 1.0], values=[(0, 0, 0), (0, 0, -speed)])
+        draw = dict(where=dict(z=end, x=(0.0, 2 * radius)), shift=drawn)
+        soft = dict(youngs_modulus=2e6, poisson_ratio=0.0, density=300.0, mass_damping=20.0)
+        mesh = belt(radius, thick, width, leg, 0.01 if quick else 0.005)
+        scene.add(name="belt", shape=mesh, material=soft, integrator="implicit", friction=mu, loads=[hold], motions=[draw])
+        sim, times, pulls = Simulation(scene), [], []
+        while sim.time < 0.4 - 1e-9:
+            sim.step()
+            times.append(sim.time)
+            pulls.append(float(load - sim.contacts("belt", "drum").total_torque((0.0, 0.0, 0.0))[1] / (radius + 0.5 * thick)))
+        late = np.array(pulls)[len(pulls) // 2 :]
+        checks.append(Check(f"pull over load, mu = {mu:g}", math.exp(mu * math.pi), float(late.mean() / load), 0.03, curve=(times, pulls)))
+    return checks
+
+
+def belt(radius: float, thick: float, width: float, leg: float, edge: float) -> TetMesh:
+    """A flat belt around the upper half of a drum about y, with straight legs down on both sides."""
+    length = math.pi * (radius + 0.5 * thick) + 2.0 * leg
+    flat = box_mesh((length, width, thick), edge)
+    x, y, z = flat.points.T
+    r = radius + 0.5 * thick + z  # its underside lies on the drum
+    around = x / (radius + 0.5 * thick)
+    beyond = np.abs(x) - 0.5 * math.pi * (radius + 0.5 * thick)
+    on = np.stack([r * np.sin(around), y, r * np.cos(around)], axis=1)
+    off = np.stack([np.sign(x) * r, y, -beyond], axis=1)
+    return TetMesh(np.where((beyond > 0.0)[:, None], off, on), flat.tets)

@@ -5,12 +5,14 @@ from __future__ import annotations
 from typing import Any, Literal
 
 import numpy as np
+from scipy.integrate import solve_ivp
 
 from pliant.base import Floats
 from pliant.scene import Scene
-from pliant.shop.validate import Check, problem
+from pliant.shop.validate import STATIC, Check, problem
 from pliant.shop.validate.turning import turned
 from pliant.simulate.simulation import Simulation
+from pliant.simulate.step import StepReport
 
 LENGTH, WIDTH, MODULUS, DENSITY, SPEED = 0.5, 0.05, 1e5, 1000.0, 0.1
 WAVE = np.sqrt(MODULUS / DENSITY)  # [m/s] along a rod with nu = 0
@@ -96,6 +98,64 @@ def cradle(method: str, quick: bool) -> list[Check]:
         Check(f"speed of rod {k} afterwards", SPEED if k == 2 else 0.0, velocity(sim, f"rod {k}"), 0.1, "m/s", scale=SPEED)
         for k in range(3)
     ]  # fmt: skip
+
+
+@problem("hertz-impact", "theory/validation-problems 38; [Hertz 1882]; [Johnson 1985]", methods=STATIC)
+def hertz_impact(method: str, quick: bool) -> list[Check]:
+    """A ball whose surface gives way hits a rigid plane: how deep, how long, and how fast it leaves, by Hertz's theory of impact."""
+    checks, speed = [], 0.3
+    for dt in (0.02,) if quick else (0.3, 0.02, 0.005):
+        scene = Scene(dt=dt, contact=method, gravity=(0, 0, 0))
+        scene.add(name="plane", shape="plane", model="static")
+        soft = dict(youngs_modulus=0.91e5, poisson_ratio=0.3, density=DENSITY)
+        ball = dict(kind="ball", radius=1.0)
+        scene.add(name="ball", shape=ball, model="quasi-rigid", spacing=0.06, material=soft, position=(0, 0, 1.05), velocity=(0, 0, -speed))
+        sim, touches, places = Simulation(scene), [], []
+
+        def add(report: StepReport, sim: Simulation = sim, touches: list = touches, places: list = places) -> None:  # type: ignore[type-arg]
+            touches.append((sim.time - report.dt, len(report.contacts) > 0))
+            places.append(float(sim.centre("ball")[2]))
+
+        while not touches or touches[-1][1] or sim.time < 0.5:
+            sim.step(each=add)
+        began, mass = [t for t, touch in touches if touch], sim.mass("ball")
+        ended = next(t for t, touch in touches if t > began[-1])
+        depth = (15.0 * mass * speed**2 / (16.0 * 1e5)) ** 0.4  # E* = 1e5 Pa, R = 1 m
+        name = f"dt = {1e3 * dt:g} ms"
+        checks += [
+            Check(f"depth, {name}", depth, 1.0 - min(places), 0.01, "m", curve=([t for t, _ in touches], places)),
+            Check(f"time in touch, {name}", 2.9433 * depth / speed, ended - began[0], 0.03, "s"),
+            Check(f"speed afterwards, {name}", speed, float(sim.state.velocity[1, 2]), 0.002, "m/s"),
+        ]
+    return checks
+
+
+@problem("touching-balls", "theory/validation-problems 38; [Herrmann 1982]", methods=STATIC)
+def touching_balls(method: str, quick: bool) -> list[Check]:
+    """A ball hits a row of balls that touch: all move at once, and speeds are those of points with springs F ~ d^1.5 between them."""
+    checks, radius, speed = [], 0.1, 0.2
+    for count in (3,) if quick else (3, 5):
+        scene = Scene(dt=1e-3, contact=method, gravity=(0, 0, 0))
+        soft = dict(youngs_modulus=3e5, poisson_ratio=0.3, density=DENSITY)
+        for k in range(count):
+            start = dict(position=(2.0 * radius * k - (1e-4 if k == 0 else 0.0), 0, 0), velocity=(speed if k == 0 else 0.0, 0, 0))
+            scene.add(name=f"ball {k}", shape=dict(kind="ball", radius=radius), model="quasi-rigid", spacing=0.005, material=soft, **start)
+        sim = Simulation(scene).run(until=0.1 + 0.1 * count)
+        expected, here = chain(count), sim.state.velocity[:, 0] / speed
+        checks += [Check(f"speed of ball {k + 1} of {count}", expected[k], float(here[k]), 0.02, "v", scale=1.0) for k in range(count)]
+    return checks
+
+
+def chain(count: int) -> Floats:
+    """Speeds after one of a row of equal masses that touch hits the others with 1, springs F ~ d^1.5 between them, (count,)."""
+
+    def slope(_: float, y: Floats) -> Floats:
+        force = np.maximum(-np.diff(y[:count]), 0.0) ** 1.5
+        return np.concatenate([y[count:], np.append(0.0, force) - np.append(force, 0.0)])
+
+    start = np.zeros(2 * count)
+    start[count] = 1.0
+    return np.asarray(solve_ivp(slope, (0.0, 30.0 * count), start, rtol=1e-9, atol=1e-11).y[count:, -1])
 
 
 @problem("bounce", "theory/validation-problems 36; [Goldsmith 1960]", methods=("patch",))

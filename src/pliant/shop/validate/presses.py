@@ -150,3 +150,46 @@ def press_friction(method: str, quick: bool) -> list[Check]:
             Check(f"tangential displacement, Q = {part:g} mu P", way, found.displacement, 0.02, "m"),
         ]
     return checks
+
+
+@problem("press-waves", "theory/validation-problems 40; [Westergaard 1939]", methods=STATIC)
+def press_waves(method: str, quick: bool) -> list[Check]:
+    """`press` of waves in one direction: in the middle one the peak is 2 sqrt(p p*) and half the width asin(sqrt(p/p*))/pi of a wave."""
+    n, waves, checks = 256 if quick else 384, 8, []
+    wave, amplitude = 1.0 / waves, 1e-3 / waves
+    full = math.pi * amplitude / wave  # mean pressure [Pa] at which all touches, E* = 1 Pa
+    z = amplitude * np.cos(2.0 * math.pi * ((np.arange(n) + 0.5) / n - 0.5) / wave)[:, None] * np.ones(n)
+    for part in (0.5,) if quick else (0.15, 0.5, 0.9):
+        cells = press(Heights(z, 1.0 / n), force=part * full, young=1.0, poisson=0.0, cell=1.0 / n).cells
+        assert cells is not None
+        x, y = cells.best.grid.centres
+        middle = (cells.best.P / cells.best.grid.cell**2)[np.ix_(np.abs(x) < 0.5 * wave, np.abs(y) < 0.1)]
+        mean = float(middle.mean())  # which a finite plate has less of in its middle than in all
+        what = f"mean {mean / full:.2f} of that of full contact"
+        half = math.asin(math.sqrt(mean / full)) / math.pi
+        checks += [
+            Check(f"peak, {what}", 2.0 * math.sqrt(mean * full), float(middle.max()), 0.02, "Pa"),
+            Check(f"half the width of a wave, {what}", half, 0.5 * float((middle > 0.0).mean()), waves / n, "waves", scale=1.0),
+        ]
+    return checks
+
+
+@problem("press-roller", "theory/validation-problems 3; [Konter 2006]", methods=STATIC)
+def press_roller(method: str, quick: bool) -> list[Check]:
+    """`press` of a steel roller of 50 mm onto aluminium with 35 kN/mm, NAFEMS' advanced contact benchmark 1: 3585 MPa over 6.21 mm."""
+    radius, load, cell = 0.05, 3.5e7, 4e-4 if quick else 2e-4
+    modulus = 1.0 / ((1.0 - 0.3**2) / 210e9 + (1.0 - 0.3**2) / 70e9)
+    wide, long = round(0.02 / cell), round(0.12 / cell)
+    x = (np.arange(wide) - 0.5 * (wide - 1)) * cell
+    heights = Heights((-(x**2) / (2.0 * radius))[:, None] * np.ones(long), cell)
+    found = press(heights, force=load * long * cell, young=210e9, poisson=0.3, young_b=70e9, poisson_b=0.3, cell=cell).cells
+    assert found is not None
+    middle = found.best.P[:, long // 2 - long // 20 : long // 2 + long // 20]
+    here = float(middle.sum() / (middle.shape[1] * cell))  # load per length [N/m] in the middle, where the ends are not felt
+    scale = math.sqrt(load / here)
+    peak, half = math.sqrt(load * modulus / (math.pi * radius)), 2.0 * math.sqrt(load * radius / (math.pi * modulus))
+    width = 0.5 * cell * float((middle > 0.0).sum(axis=0).mean())
+    return [
+        Check("peak, at 35 kN/mm", peak, scale * float(middle.max()) / cell**2, 0.02, "Pa"),
+        Check("half the width, at 35 kN/mm, within a cell", half, scale * width, max(0.02, cell / half), "m"),
+    ]
