@@ -8,11 +8,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pliant import shapes
-from pliant.detect.closest import closest_on_body, closest_on_triangle, face_neighbours, pseudo_normal
+from pliant.detect.closest import closest_on_body, face_neighbours, pseudo_normal
 from pliant.detect.shapes import signed_distance
 from pliant.detect.tree import Tree
 from pliant.geometry.mass import vertex_areas
+from pliant.geometry.mesh import Surface
 from pliant.geometry.normals import angle_normals
+from pliant.geometry.topology import Edges
+from pliant.geometry.triangle import closest_on_triangle
 
 coordinates = st.floats(-2, 2).map(lambda x: 0.0 if abs(x) < 1e-9 else x)
 points3 = st.tuples(coordinates, coordinates, coordinates)
@@ -114,6 +117,36 @@ def test_side_is_that_of_the_winding_number(name):
         assert (signed(t3(p), surface, tree, prepared)[2] < 0) == (round(winding) == 1)
         inside += round(winding)
     assert inside > 10
+
+
+def voxels(filled):
+    """The border of filled cells of a grid; cells that meet along an edge share it, so that four faces are there."""
+    points, quads = {}, []
+    for cell in np.argwhere(filled):
+        for axis in range(3):
+            for end in (0, 1):
+                beside = cell + (2 * end - 1) * np.eye(3, dtype=int)[axis]
+                if (beside >= 0).all() and (beside < filled.shape).all() and filled[tuple(beside)]:
+                    continue
+                u, v = np.roll(np.eye(3, dtype=int), -axis - 1, axis=0)[:2]
+                corners = [cell + end * np.eye(3, dtype=int)[axis] + i * u + j * v for i, j in ((0, 0), (1, 0), (1, 1), (0, 1))]
+                names = [points.setdefault(tuple(c), len(points)) for c in corners]
+                quads.append(names if end else names[::-1])
+    faces = np.array([[q[i] for i in three] for q in quads for three in ((0, 1, 2), (0, 2, 3))])
+    return Surface(np.array(list(points), float), faces)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_side_where_four_faces_meet_at_an_edge(seed):
+    rng = np.random.default_rng(seed)
+    filled = rng.random((4, 4, 4)) < 0.4
+    surface = voxels(filled)
+    assert (Edges(surface.faces).count > 2).any() and not Edges(surface.faces).balance.any()
+    tree, prepared = prepare(surface)
+    for p in rng.uniform(-0.5, 4.5, (400, 3)):
+        cell = np.floor(p).astype(int)
+        inside = bool((cell >= 0).all() and (cell < 4).all() and filled[tuple(cell)])
+        assert (signed(t3(p), surface, tree, prepared)[2] < 0) == inside
 
 
 @pytest.mark.parametrize("name", ["ball", "torus"])
