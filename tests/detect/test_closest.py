@@ -119,34 +119,23 @@ def test_side_is_that_of_the_winding_number(name):
     assert inside > 10
 
 
-def voxels(filled):
-    """The border of filled cells of a grid; cells that meet along an edge share it, so that four faces are there."""
-    points, quads = {}, []
-    for cell in np.argwhere(filled):
-        for axis in range(3):
-            for end in (0, 1):
-                beside = cell + (2 * end - 1) * np.eye(3, dtype=int)[axis]
-                if (beside >= 0).all() and (beside < filled.shape).all() and filled[tuple(beside)]:
-                    continue
-                u, v = np.roll(np.eye(3, dtype=int), -axis - 1, axis=0)[:2]
-                corners = [cell + end * np.eye(3, dtype=int)[axis] + i * u + j * v for i, j in ((0, 0), (1, 0), (1, 1), (0, 1))]
-                names = [points.setdefault(tuple(c), len(points)) for c in corners]
-                quads.append(names if end else names[::-1])
-    faces = np.array([[q[i] for i in three] for q in quads for three in ((0, 1, 2), (0, 2, 3))])
-    return Surface(np.array(list(points), float), faces)
-
-
-@pytest.mark.parametrize("seed", range(4))
-def test_side_where_four_faces_meet_at_an_edge(seed):
-    rng = np.random.default_rng(seed)
-    filled = rng.random((4, 4, 4)) < 0.4
-    surface = voxels(filled)
-    assert (Edges(surface.faces).count > 2).any() and not Edges(surface.faces).balance.any()
-    tree, prepared = prepare(surface)
-    for p in rng.uniform(-0.5, 4.5, (400, 3)):
-        cell = np.floor(p).astype(int)
-        inside = bool((cell >= 0).all() and (cell < 4).all() and filled[tuple(cell)])
-        assert (signed(t3(p), surface, tree, prepared)[2] < 0) == inside
+def test_side_where_four_faces_meet_at_an_edge():
+    """An angle of 270 degrees, and a wedge in its notch that touches it along the edge only: all four faces tell the side there."""
+    outlines = [[(0, 0), (0, 1), (-1, 1), (-1, -1), (1, -1), (1, 0)], [(0, 0), (0.9, 0.5), (0.5, 0.9)]]
+    corners = sorted({c for outline in outlines for c in outline})
+    points = np.array([(x, y, z) for z in (-9.0, 9.0) for x, y in corners])  # long, so that ends do not matter
+    sides = [(corners.index(u), corners.index(v)) for outline in outlines for u, v in zip(outline, outline[1:] + outline[:1], strict=True)]
+    n = len(corners)
+    rng = np.random.default_rng(0)
+    for _ in range(4):
+        faces = rng.permutation(np.array([t for u, v in sides for t in ((u, v, v + n), (u, v + n, u + n))]))
+        surface = Surface(points, faces)
+        assert np.bincount(Edges(faces).count)[4] == 1
+        tree, prepared = prepare(surface)
+        for p in rng.uniform(-0.9, 0.9, (200, 3)):
+            x, y = p[:2]
+            wedge = x + y < 1.4 and 0.9 * y > 0.5 * x and 0.9 * x > 0.5 * y
+            assert (signed(t3(p), surface, tree, prepared)[2] < 0) == (min(x, y) < 0 or wedge)
 
 
 @pytest.mark.parametrize("name", ["ball", "torus"])
