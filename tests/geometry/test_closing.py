@@ -172,7 +172,7 @@ def test_a_wrap_goes_through_its_input(of: str) -> None:
     else:
         normal = np.cross(x[:, 1] - x[:, 0], x[:, 2] - x[:, 0])
         given = x.mean(axis=1)
-        found = wrapped_cloud(PointCloud(given, normal / np.linalg.norm(normal, axis=1, keepdims=True)), edge)
+        found = wrapped_cloud(PointCloud(given, normal / np.linalg.norm(normal, axis=1, keepdims=True)), edge)[0]
     assert is_closed_solid(found) and distance_to(found, given).max() < 0.1 * edge
 
 
@@ -201,10 +201,23 @@ def test_a_cloud_is_wrapped(with_normals: bool) -> None:
     rng = np.random.default_rng(3)
     n = rng.standard_normal((3000, 3))
     n /= np.linalg.norm(n, axis=1, keepdims=True)
-    found = wrapped_cloud(PointCloud(0.1 * n, n if with_normals else None), 0.02)
+    found, note = wrapped_cloud(PointCloud(0.1 * n, n if with_normals else None), 0.02)
+    assert "left out" not in note
     assert is_closed_solid(found)
     assert mass_of_surface(found).volume == pytest.approx(4 / 3 * np.pi * 1e-3, rel=0.01)
     assert np.abs(np.linalg.norm(found.points, axis=1) - 0.1).max() < 0.1 * 0.02
+
+
+def test_samples_that_enclose_nothing_are_told() -> None:
+    """A strip beside a ball: its samples, which the surface cannot be drawn to, are left out, and the note says which."""
+    n = BALL.points / np.linalg.norm(BALL.points, axis=1, keepdims=True)
+    strip = np.array([[0.2 + 0.02 * k, 0.02 * j, 0.0] for k in range(5) for j in (-1, 0, 1)])
+    samples = np.concatenate([0.1 * n, strip])
+    found, note = wrapped_cloud(PointCloud(samples, np.concatenate([n, np.tile([0.0, 0.0, 1.0], (len(strip), 1))])), 0.02)
+    away = distance_to(found, samples)
+    left = away > 0.01  # half a spacing
+    assert left.sum() == len(strip) and away[: len(n)].max() < 0.1 * 0.02
+    assert f"{left.sum()} of {len(samples)} samples left out" in note and "to (0.28, 0.02, 0) m" in note
 
 
 def test_simplified_surfaces_stay_near_and_closed() -> None:
