@@ -15,8 +15,6 @@ from pliant.geometry.topology import diagonal
 from pliant.geometry.winding_tree import WindingTree
 
 STEPS = 100  # along the diagonal, unless the edge of cells is given
-
-
 REACH = 2.0  # spacings of samples: how far the border of what they wind around is drawn to one
 OFF = 0.5  # spacings: samples farther from the surface than this are not on it
 
