@@ -18,7 +18,7 @@ from scipy.spatial import ConvexHull
 
 from pliant import PliantError, Scene
 from pliant.detect.surfels.make import from_cloud
-from pliant.detect.surfels.wrap import wrapped_cloud
+from pliant.detect.surfels.wrap import on_surface, wrapped_cloud
 from pliant.geometry.distance import nearest_on
 from pliant.geometry.filling import contained
 from pliant.geometry.mass import mass_of_surface
@@ -37,7 +37,7 @@ HEAD = f"""# Every scan a soft body of cells
 Made by `python benchmarks/cells_data.py`. Objects are scaled to {100 * SIZE:.0f} cm and filled with cells of the default edge.
 
 * Volume: mass of the body over its density, against the volume of the skin, counted on a grid of {GRID}^3 places by the winding number.
-* Skin: how far the input is from the skin at most, in cells; of clouds the samples that noise and points inside leave.
+* Skin: how far the input is from the skin at most, in cells; of clouds the samples that noise, points inside and what the note names leave.
 * Inverted: of all tetrahedra.
 * Force: what the ground carries when the body ({MODULUS / 1e3:.0f} kPa), laid on its steadiest side, has come to rest, against its weight.
 * CPU: seconds of one thread, of the filling with reading and checking.
@@ -94,9 +94,11 @@ def counted(skin: Surface) -> float:
 
 
 def away(given: Shape, skin: Surface) -> float:
-    """How far the input is from the skin at most [m]; of a cloud its samples, for noise is averaged and points inside are left out."""
+    """How far the input is from the skin at most [m]; of a cloud its samples, for noise is averaged and points inside are left out, and
+    without those that the note says are left out."""
     if given.cloud is not None:
-        return float(nearest_on(skin, from_cloud(given.cloud).points)[1].max())
+        samples = from_cloud(given.cloud)
+        return float(nearest_on(skin, samples.points[on_surface(skin, samples)])[1].max())
     surface = given.surface()
     corners = surface.points[surface.faces]
     return float(nearest_on(skin, np.concatenate([corners.reshape(-1, 3), corners.mean(axis=1)]))[1].max())

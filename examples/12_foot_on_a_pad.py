@@ -97,8 +97,8 @@ plotter.add_mesh(drawn(sim.points("pad"), sim.faces("pad")), color="#8fafd3", sm
 for place in ((1, 1, 2), (-1, 2, 1)):
     plotter.add_light(pyvista.Light(position=place, focal_point=(0, 0, 0), intensity=0.75, light_type="scene light"))
 plotter.enable_depth_peeling(8)
-plotter.camera_position = [(0.32, 0.43, 0.25), (0.005, 0.0, 0.035), (0, 0, 1)]
-plotter.camera.zoom(1.2)
+plotter.camera_position = [(0.32, 0.43, 0.25), (0.0, 0.0, 0.03), (0, 0, 1)]
+plotter.camera.zoom(1.05)
 image = plotter.screenshot(return_img=True)
 plotter.close()
 

@@ -176,6 +176,24 @@ def test_check_of_an_open_file(pliant, in_folder):
     code, out, _ = pliant("check", "open.obj", "--as", "soft", "--edge", "20cm", "--json")
     told = json.loads(out)["outlook"]
     assert code == 0 and told["works"] and "1 hole closed with lids" in told["lines"][-1] and told["volume"] == pytest.approx(1.0)
+    assert "volume 1 m^3 (1e+03 kg of water), centre of mass (0.5, 0.5, 0.5) m, with what is open closed." in told["lines"]
+
+
+def test_check_and_run_give_the_same_reason_for_cells(pliant, in_folder):
+    """The same surface, simplified alike: they named different times."""
+    from pliant.geometry.inside import Filling, why_cells
+    from pliant.geometry.mesh import Surface
+    from pliant.geometry.solids import ball
+    from pliant.geometry.subdivide import subdivided
+
+    coarse = ball(radius=0.1, edge=0.05).surface()
+    fine = subdivided(coarse, 0.006).surface
+    fine = Surface(0.1 * fine.points / np.linalg.norm(fine.points, axis=1, keepdims=True), fine.faces)
+    lines = [f"v {x:.9g} {y:.9g} {z:.9g}" for x, y, z in fine.points] + [f"f {a} {b} {c}" for a, b, c in fine.faces + 1]
+    Path("ball.obj").write_text("\n".join(lines))
+    why, seconds = why_cells(fine, Filling(cells=True, edge=0.01))
+    out = pliant("check", "ball.obj", "--as", "soft", "--edge", "1cm")[1]
+    assert seconds > 5.0 and why in out
 
 
 def test_check_does_not_contradict_what_it_says_of_a_use(pliant, in_folder):

@@ -191,6 +191,17 @@ def test_a_tall_block_tips_onto_its_long_side():
         pliant.press(surface, force="20N", tilt="free", at=(0.2, 0.0, 0.0), spacing="6mm")
 
 
+def test_a_soft_block_that_leans_too_far_has_no_balance():
+    """Its centre is 2 mm inside the edge of its base: hard it stands on that, soft it would need its pressure beyond the edge."""
+    surface = make("box", size=(0.06, 0.06, 0.1), edge=0.02).surface()
+    leaning = Surface(surface.points + np.outer(surface.points[:, 2] + 0.05, [0.56, 0.0, 0.0]), surface.faces)
+    hard = pliant.press(leaning, force="20N", tilt="free", young="1GPa", spacing="3mm")
+    assert hard.tilt < 2.0 and hard.centre[0] == pytest.approx(0.028, abs=1e-3)
+    for nodes, near in (("cells", "the centre of pressure comes no nearer than [1-9].* mm"), ("samples", "the object")):
+        with pytest.raises(PliantError, match=f"no balance near where it stands: {near}.*its top towards \\(1, "):
+            pliant.press(leaning, force="20N", tilt="free", young="20kPa", spacing="6mm", nodes=nodes)
+
+
 @settings(max_examples=25)
 @given(st.integers(0, 10**6))
 def test_rolling_ends_with_the_load_above_the_support(seed):

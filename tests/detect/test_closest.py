@@ -8,11 +8,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pliant import shapes
-from pliant.detect.closest import closest_on_body, closest_on_triangle, face_neighbours, pseudo_normal
+from pliant.detect.closest import closest_on_body, face_neighbours, pseudo_normal
 from pliant.detect.shapes import signed_distance
 from pliant.detect.tree import Tree
 from pliant.geometry.mass import vertex_areas
+from pliant.geometry.mesh import Surface
 from pliant.geometry.normals import angle_normals
+from pliant.geometry.topology import Edges
+from pliant.geometry.triangle import closest_on_triangle
 
 coordinates = st.floats(-2, 2).map(lambda x: 0.0 if abs(x) < 1e-9 else x)
 points3 = st.tuples(coordinates, coordinates, coordinates)
@@ -114,6 +117,25 @@ def test_side_is_that_of_the_winding_number(name):
         assert (signed(t3(p), surface, tree, prepared)[2] < 0) == (round(winding) == 1)
         inside += round(winding)
     assert inside > 10
+
+
+def test_side_where_four_faces_meet_at_an_edge():
+    """An angle of 270 degrees, and a wedge in its notch that touches it along the edge only: all four faces tell the side there."""
+    outlines = [[(0, 0), (0, 1), (-1, 1), (-1, -1), (1, -1), (1, 0)], [(0, 0), (0.9, 0.5), (0.5, 0.9)]]
+    corners = sorted({c for outline in outlines for c in outline})
+    points = np.array([(x, y, z) for z in (-9.0, 9.0) for x, y in corners])  # long, so that ends do not matter
+    sides = [(corners.index(u), corners.index(v)) for outline in outlines for u, v in zip(outline, outline[1:] + outline[:1], strict=True)]
+    n = len(corners)
+    rng = np.random.default_rng(0)
+    for _ in range(4):
+        faces = rng.permutation(np.array([t for u, v in sides for t in ((u, v, v + n), (u, v + n, u + n))]))
+        surface = Surface(points, faces)
+        assert np.bincount(Edges(faces).count)[4] == 1
+        tree, prepared = prepare(surface)
+        for p in rng.uniform(-0.9, 0.9, (200, 3)):
+            x, y = p[:2]
+            wedge = x + y < 1.4 and 0.9 * y > 0.5 * x and 0.9 * x > 0.5 * y
+            assert (signed(t3(p), surface, tree, prepared)[2] < 0) == (min(x, y) < 0 or wedge)
 
 
 @pytest.mark.parametrize("name", ["ball", "torus"])

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from pliant import Scene
-from pliant.detect.closest import closest_on_triangle
 from pliant.detect.penetration import Penetration
 from pliant.detect.shapes import signed_distance
 from pliant.geometry.quaternions import quaternion_to_matrix
+from pliant.geometry.triangle import closest_on_triangle
 
 
 def crowd(seed):

@@ -6,7 +6,11 @@ import numpy as np
 import pytest
 
 from pliant.base import PliantError
+from pliant.detect.closest import face_neighbours
+from pliant.detect.penetration import signed_distances, with_normals
+from pliant.detect.shapes import no_shapes
 from pliant.detect.surfels.wrap import wrapped_cloud
+from pliant.detect.tree import Tree
 from pliant.geometry.distance import distance_to, nearest_on
 from pliant.geometry.files import PointCloud
 from pliant.geometry.lattice.closing import closed_surface, drawn_to, is_closed_solid, with_lids, without_crumbs, wrapped
@@ -71,6 +75,42 @@ def test_a_surface_inside_out_with_a_hole_is_turned() -> None:
     assert mass_of_surface(with_lids(flipped)[0]).volume == pytest.approx(VOLUME, rel=0.01)
 
 
+def in_out(surface: Surface, at: np.ndarray) -> np.ndarray:
+    """Signed distances as contact asks for them, below zero inside."""
+    tree = Tree.build(surface.points, surface.faces, np.array([0, len(surface.faces)]))
+    found = with_normals(surface.points, surface.faces, face_neighbours(surface.faces), tree, no_shapes(1))
+    return signed_distances(found, at, np.zeros(len(at), np.int64)).gap
+
+
+def walled(what: str) -> tuple[Surface, int]:
+    """A box of 0.2 x 0.1 x 0.1 m that lacks a triangle and has a wall across its middle, or both sides of one, or a fin; their triangles."""
+    box = make("box", size=(0.2, 0.1, 0.1), edge=0.05).surface()
+    x = box.points[box.faces]
+    faces = box.faces[np.arange(len(box.faces)) != np.argmax(x.mean(axis=1) @ [0.2, 0.3, 1.0])]
+    ring = np.flatnonzero(np.abs(box.points[:, 0]) < 1e-9)
+    ring = ring[np.argsort(np.arctan2(box.points[ring, 1], box.points[ring, 2]))]
+    points = np.concatenate([box.points, [[0.0, 0.0, 0.0], [0.0, 0.0, 0.12]]])
+    fan = np.stack([ring, np.roll(ring, -1), np.full(len(ring), len(box.points))], axis=1)
+    fin = [[*(k for k in ring if box.points[k, 2] > 0.049 and box.points[k, 1] > -0.01), len(points) - 1]]
+    extra = {"wall": fan, "two sides": np.concatenate([fan, fan[:, ::-1]]), "fin": np.array(fin)}[what]
+    return Surface(points, np.concatenate([faces, extra])), len(extra)
+
+
+@pytest.mark.parametrize("what", ["wall", "two sides", "fin"])
+def test_walls_and_fins_bound_nothing(what: str) -> None:
+    """Near a wall inside, or lids back to back on a fin, a place is in or out as in the box without; it was told by the side seen."""
+    given, more = walled(what)
+    found, done = closed_surface(given, 0.01)
+    assert f"{more} triangle" in done and "nothing left out" in done
+    rng = np.random.default_rng(0)
+    at = np.concatenate([rng.uniform(-1, 1, (2000, 3)) * [0.12, 0.06, 0.06], rng.normal(size=(1000, 3)) * [0.005, 0.03, 0.05]])
+    deep = (np.array([0.1, 0.05, 0.05]) - np.abs(at)).min(axis=1)
+    clear = np.abs(deep) > 1e-3
+    assert np.array_equal(in_out(found, at)[clear] < 0.0, deep[clear] > 0.0)
+    inside = clear & (deep > 0.0)
+    assert -in_out(found, at)[inside] == pytest.approx(deep[inside], abs=1e-9)  # the missing triangle's lid is flat
+
+
 def test_a_surface_with_a_fin_gets_a_volume() -> None:
     """Three faces at an edge: what is passed more often one way than the other is a rim."""
     fin = Surface(np.concatenate([BALL.points, [[0.0, 0.0, 0.2]]]), np.concatenate([BALL.faces, [[*BALL.faces[0, :2], len(BALL.points)]]]))
@@ -132,7 +172,7 @@ def test_a_wrap_goes_through_its_input(of: str) -> None:
     else:
         normal = np.cross(x[:, 1] - x[:, 0], x[:, 2] - x[:, 0])
         given = x.mean(axis=1)
-        found = wrapped_cloud(PointCloud(given, normal / np.linalg.norm(normal, axis=1, keepdims=True)), edge)
+        found = wrapped_cloud(PointCloud(given, normal / np.linalg.norm(normal, axis=1, keepdims=True)), edge)[0]
     assert is_closed_solid(found) and distance_to(found, given).max() < 0.1 * edge
 
 
@@ -161,10 +201,23 @@ def test_a_cloud_is_wrapped(with_normals: bool) -> None:
     rng = np.random.default_rng(3)
     n = rng.standard_normal((3000, 3))
     n /= np.linalg.norm(n, axis=1, keepdims=True)
-    found = wrapped_cloud(PointCloud(0.1 * n, n if with_normals else None), 0.02)
+    found, note = wrapped_cloud(PointCloud(0.1 * n, n if with_normals else None), 0.02)
+    assert "left out" not in note
     assert is_closed_solid(found)
     assert mass_of_surface(found).volume == pytest.approx(4 / 3 * np.pi * 1e-3, rel=0.01)
     assert np.abs(np.linalg.norm(found.points, axis=1) - 0.1).max() < 0.1 * 0.02
+
+
+def test_samples_that_enclose_nothing_are_told() -> None:
+    """A strip beside a ball: its samples, which the surface cannot be drawn to, are left out, and the note says which."""
+    n = BALL.points / np.linalg.norm(BALL.points, axis=1, keepdims=True)
+    strip = np.array([[0.2 + 0.02 * k, 0.02 * j, 0.0] for k in range(5) for j in (-1, 0, 1)])
+    samples = np.concatenate([0.1 * n, strip])
+    found, note = wrapped_cloud(PointCloud(samples, np.concatenate([n, np.tile([0.0, 0.0, 1.0], (len(strip), 1))])), 0.02)
+    away = distance_to(found, samples)
+    left = away > 0.01  # half a spacing
+    assert left.sum() == len(strip) and away[: len(n)].max() < 0.1 * 0.02
+    assert f"{left.sum()} of {len(samples)} samples left out" in note and "to (0.28, 0.02, 0) m" in note
 
 
 def test_simplified_surfaces_stay_near_and_closed() -> None:

@@ -246,6 +246,16 @@ def test_ends_of_lines_and_a_mark_in_front_do_not_matter(tmp_path: Path, name: s
     assert mass_of_surface(surface).volume == pytest.approx(0.5 if isinstance(mesh, TetMesh) else 1 / 6)
 
 
+@pytest.mark.parametrize("apart", [" ", "  \n "])
+def test_numbers_of_off_files_may_run_on_over_lines(tmp_path: Path, apart: str) -> None:
+    words = OFF.split()
+    mesh = read(written(tmp_path, "a.off", " ".join(words[:9]) + apart + " ".join(words[9:])))
+    assert isinstance(mesh, Surface) and mass_of_surface(mesh).volume == pytest.approx(1 / 6)
+    for wrong in (words[:-1], [*words, "7"]):
+        with pytest.raises(PliantError, match="announces 5 vertices and 4 faces"):
+            read(written(tmp_path, "a.off", " ".join(wrong)))
+
+
 def test_polygons_of_old_vtk_files(tmp_path: Path) -> None:
     mesh = read(written(tmp_path, "a.vtk", VTK))
     assert isinstance(mesh, Surface) and mass_of_surface(mesh).volume == pytest.approx(1 / 6)

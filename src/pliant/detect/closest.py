@@ -1,8 +1,9 @@
-"""Closest point on a triangle and on a body's surface, and which side of it a point is on.
+"""Closest point on a body's surface, and which side of it a point is on.
 
-The side is told by the pseudo-normal of the closest feature: of the face, the sum of two at an edge, the angle-weighted sum
-at a vertex (Baerentzen and Aanaes 2005, "Signed distance computation using the angle weighted pseudonormal"), which is exact for
-closed manifold surfaces.
+The side is told by the pseudo-normal of the closest feature: of the face, the sum over the faces at an edge, the angle-weighted sum
+at a vertex (Baerentzen and Aanaes 2005, "Signed distance computation using the angle weighted pseudonormal"). That is exact for every
+surface that bounds a solid, also where more than two faces meet at an edge: their proof, the divergence theorem in a small ball about the
+closest point, asks for no more. Two faces back to back bound nothing; geometry/lattice/closing.py leaves them out.
 """
 
 from __future__ import annotations
@@ -10,65 +11,8 @@ from __future__ import annotations
 import numpy as np
 
 from pliant.base import Ints
-from pliant.kernels import axpy, cross, dot, inline, load, sub
-
-
-@inline
-def closest_on_segment(p, a, b):  # type: ignore[no-untyped-def]
-    """(squared distance, t) of the point a + t (b - a) of segment ab nearest to p."""
-    ab, ap = sub(b, a), sub(p, a)
-    square = dot(ab, ab)
-    t = min(max(dot(ap, ab) / square, 0.0), 1.0) if square > 0.0 else 0.0
-    d = axpy(-t, ab, ap)
-    return dot(d, d), t
-
-
-@inline
-def _closest_on_edges(p, a, b, c):  # type: ignore[no-untyped-def]
-    """Barycentric weights of the nearest point of the three edges: the answer for a triangle without area."""
-    (d, t), (e, u), (f, v) = closest_on_segment(p, a, b), closest_on_segment(p, b, c), closest_on_segment(p, c, a)
-    if d <= e and d <= f:
-        return 1.0 - t, t, 0.0
-    if e <= f:
-        return 0.0, 1.0 - u, u
-    return v, 0.0, 1.0 - v
-
-
-@inline
-def closest_on_triangle(p, a, b, c):  # type: ignore[no-untyped-def]
-    """Barycentric weights of the point of triangle abc nearest to p, by Voronoi regions (Ericson 2005, 5.1.5)."""
-    ab, ac, ap = sub(b, a), sub(c, a), sub(p, a)
-    n = cross(ab, ac)
-    if dot(n, n) <= 1e-24 * dot(ab, ab) * dot(ac, ac):  # regions of a triangle without area are nothing but rounding
-        return _closest_on_edges(p, a, b, c)
-    d1, d2 = dot(ab, ap), dot(ac, ap)
-    if d1 <= 0.0 and d2 <= 0.0:
-        return 1.0, 0.0, 0.0
-    bp = sub(p, b)
-    d3, d4 = dot(ab, bp), dot(ac, bp)
-    if d3 >= 0.0 and d4 <= d3:
-        return 0.0, 1.0, 0.0
-    vc = d1 * d4 - d3 * d2
-    if vc <= 0.0 and d1 >= 0.0 and d3 <= 0.0:
-        v = d1 / (d1 - d3) if d1 != d3 else 0.0
-        return 1.0 - v, v, 0.0
-    cp = sub(p, c)
-    d5, d6 = dot(ab, cp), dot(ac, cp)
-    if d6 >= 0.0 and d5 <= d6:
-        return 0.0, 0.0, 1.0
-    vb = d5 * d2 - d1 * d6
-    if vb <= 0.0 and d2 >= 0.0 and d6 <= 0.0:
-        w = d2 / (d2 - d6) if d2 != d6 else 0.0
-        return 1.0 - w, 0.0, w
-    va = d3 * d6 - d5 * d4
-    if va <= 0.0 and d4 - d3 >= 0.0 and d5 - d6 >= 0.0:
-        total = (d4 - d3) + (d5 - d6)
-        w = (d4 - d3) / total if total != 0.0 else 0.0
-        return 0.0, 1.0 - w, w
-    total = va + vb + vc
-    if total == 0.0:
-        return 1.0, 0.0, 0.0
-    return 1.0 - vb / total - vc / total, vb / total, vc / total
+from pliant.geometry.triangle import closest_on_triangle
+from pliant.kernels import axpy, dot, inline, load, sub
 
 
 @inline
@@ -129,21 +73,28 @@ def pseudo_normal(face, h, faces, neighbour, face_normal, vertex_normal):  # typ
         return load(vertex_normal, faces[face, corner])
     if zeros == 1:
         opposite = 0 if h[0] == 0.0 else (1 if h[1] == 0.0 else 2)
+        a, b = faces[face, (opposite + 1) % 3], faces[face, (opposite + 2) % 3]
         other = neighbour[face, opposite]
-        if other >= 0:
-            return axpy(1.0, load(face_normal, other), n)
+        while other >= 0 and other != face:  # once around the edge
+            n = axpy(1.0, load(face_normal, other), n)
+            corner = 0
+            while faces[other, corner] == a or faces[other, corner] == b:
+                corner += 1
+            other = neighbour[other, corner]
     return n
 
 
 def face_neighbours(faces: Ints) -> Ints:
-    """For each face and corner the face across the opposite edge, -1 at a boundary, (m, 3)."""
+    """For each face and corner the face across the opposite edge, -1 at a boundary, (m, 3); of more than two, the next in a ring."""
     if len(faces) == 0:
         return np.zeros((0, 3), np.int64)
     edges = np.sort(np.stack([faces[:, [1, 2]], faces[:, [2, 0]], faces[:, [0, 1]]], axis=1).reshape(-1, 2), axis=1)
     key = edges[:, 0] * (faces.max() + 1) + edges[:, 1]
     order = np.argsort(key, kind="stable")
-    out = np.full(len(key), -1, np.int64)
-    same = key[order[1:]] == key[order[:-1]]
-    left, right = order[:-1][same], order[1:][same]
-    out[left], out[right] = right // 3, left // 3
+    first = np.flatnonzero(np.append(True, key[order[1:]] != key[order[:-1]]))  # of the faces at each edge
+    last = np.append(first[1:], len(key)) - 1
+    following = np.roll(order, -1)
+    following[last] = order[first]
+    out = np.empty(len(key), np.int64)
+    out[order] = np.where(following == order, -1, following // 3)
     return out.reshape(-1, 3)

@@ -12,9 +12,9 @@ import math
 
 import numpy as np
 
-from pliant.detect.closest import closest_on_triangle
 from pliant.detect.shapes import BALL, BOX, CAPSULE
 from pliant.geometry.quaternions import rotate, rotate_back
+from pliant.geometry.triangle import closest_on_triangle
 from pliant.kernels import add, axpy, cross, dot, inline, kernel, load, norm, scale, store, sub
 
 TRIANGLE = 6  # beside the kinds of detect/shapes.py

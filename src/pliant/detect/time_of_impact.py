@@ -28,9 +28,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pliant.base import Floats, Ints, PliantError
-from pliant.detect.closest import closest_on_triangle
 from pliant.detect.feature_tests import closest_on_edges, spread
 from pliant.detect.rational_time import edge_edge_time, vertex_face_time
+from pliant.geometry.triangle import closest_on_triangle
 from pliant.kernels import add, axpy, contiguous, cross, dot, inline, load, parallel, prange, scale, sub, use_threads
 
 SPARSE = 64  # one of so many pairs gives a first guess of the earliest impact

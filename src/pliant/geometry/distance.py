@@ -10,8 +10,9 @@ import numpy as np
 
 from pliant.base import Floats, Ints
 from pliant.geometry.mesh import Surface
+from pliant.geometry.triangle import closest_on_triangle
 from pliant.geometry.winding_tree import along_curve, halved
-from pliant.kernels import add, contiguous, cross, dot, inline, kernel, load, scale, store, sub
+from pliant.kernels import axpy, contiguous, dot, inline, kernel, load, store, sub
 
 
 def distance_to(surface: Surface, at: Floats) -> Floats:
@@ -63,33 +64,6 @@ def _square_to_box(p, low, high, g):  # type: ignore[no-untyped-def]
     return total
 
 
-@inline
-def _on_segment(p, a, b):  # type: ignore[no-untyped-def]
-    ab = sub(b, a)
-    length = dot(ab, ab)
-    t = 0.0 if length == 0.0 else min(max(dot(sub(p, a), ab) / length, 0.0), 1.0)
-    return add(a, scale(t, ab))
-
-
-@inline
-def _on_triangle(p, a, b, c):  # type: ignore[no-untyped-def]
-    """In its plane if the point projects inside, else on the nearest edge."""
-    n = cross(sub(b, a), sub(c, a))
-    square = dot(n, n)
-    u, v, w = dot(cross(sub(b, a), sub(p, a)), n), dot(cross(sub(c, b), sub(p, b)), n), dot(cross(sub(a, c), sub(p, c)), n)
-    if square > 0.0 and u >= 0.0 and v >= 0.0 and w >= 0.0:
-        return sub(p, scale(dot(sub(p, a), n) / square, n))
-    best = _on_segment(p, a, b)
-    d = sub(best, p)
-    away = dot(d, d)
-    for k in range(2):
-        q = _on_segment(p, b, c) if k == 0 else _on_segment(p, c, a)
-        d = sub(q, p)
-        if dot(d, d) < away:
-            best, away = q, dot(d, d)
-    return best
-
-
 @kernel
 def _nearest(at, x, first, last, low, high, face, place, away):  # type: ignore[no-untyped-def]
     leaves = (len(first) - 1) // 2
@@ -108,7 +82,9 @@ def _nearest(at, x, first, last, low, high, face, place, away):  # type: ignore[
                 top += 2
                 continue
             for n in range(first[g], last[g]):
-                q = _on_triangle(p, load(x[n], 0), load(x[n], 1), load(x[n], 2))
+                a, b, c = load(x[n], 0), load(x[n], 1), load(x[n], 2)
+                _, v, w = closest_on_triangle(p, a, b, c)
+                q = axpy(v, sub(b, a), axpy(w, sub(c, a), a))
                 d = sub(q, p)
                 if dot(d, d) < found:
                     found, face[i] = dot(d, d), n

@@ -65,7 +65,7 @@ def filled(shape: Shape, how: Filling) -> Shape:
         surface = closed_surface(surface, diagonal(surface.points) * EDGE / 2.0)[0]
     if how.fill == "conforming" or not how.cells:
         return _tetrahedra(shape, surface, how, time_allowed(LONG))
-    why = _why_cells(surface, how)
+    why, _ = why_cells(surface, how)
     if why:
         return _cells(shape, surface, how, why)
     return _tetrahedra(shape, surface, how, time_allowed(PATIENCE * QUICK))
@@ -80,18 +80,19 @@ def time_allowed(usual: float) -> float:
         raise PliantError(f"PLIANT_FILL_TIMEOUT = \"{given}\" is not a number of seconds.") from None
 
 
-def _why_cells(surface: Surface, how: Filling) -> str:
-    """Why "auto" takes cells; empty if tetrahedra are there at once or will be soon."""
+def why_cells(surface: Surface, how: Filling) -> tuple[str, float]:
+    """Why "auto" takes cells, nothing if it takes tetrahedra; and about how long these take [s], 0 if they are kept from another time."""
     if not is_there():
-        return "pytetwild, which makes tetrahedra that follow a surface, is not installed"
+        return "pytetwild, which makes tetrahedra that follow a surface, is not installed", np.inf
     if not is_closed_solid(surface):
-        return "the surface is open or its faces do not agree"
+        return "the surface is open or its faces do not agree", np.inf
     edge = how.edge or diagonal(surface.points) * EDGE
     ready = _ready(surface, edge)
+    if is_kept(ready, edge):
+        return "", 0.0
     seconds = estimated_seconds(len(ready.faces))
-    if seconds > QUICK and not is_kept(ready, edge):
-        return f"tetrahedra that follow its {len(surface.faces)} triangles take about {seconds:.0f} s (fill = \"conforming\" makes them)"
-    return ""
+    why = f"tetrahedra that follow its {len(surface.faces)} triangles take about {seconds:.0f} s (fill = \"conforming\" makes them)"
+    return why if seconds > QUICK else "", seconds
 
 
 def _ready(surface: Surface, edge: float) -> Surface:

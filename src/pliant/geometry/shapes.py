@@ -81,7 +81,7 @@ def make(kind: str, **parameters: Any) -> Shape:
 
 PLANE = Shape("plane", None, None, ("plane", ()))
 FILE_KEYS = ("file", "unit", "up", "size", "rotation", "edge", "fill", "holes", "place", "fit")  # of shape = {file = ...}
-Wrap = Callable[[PointCloud, float | None], Surface]
+Wrap = Callable[[PointCloud, float | None], tuple[Surface, str]]  # and a note
 
 
 def resolve(spec: Any, solid: bool, cells: bool = False, wrap: Wrap | None = None) -> Shape:
@@ -99,8 +99,8 @@ def resolve(spec: Any, solid: bool, cells: bool = False, wrap: Wrap | None = Non
         points = shape.cloud.points if shape.cloud is not None else shape.surface().points
         shape = replace(shape, notes=tuple(units_asked(float(np.ptp(points, axis=0).max()))))
     if solid and shape.cloud is not None and wrap is not None and cells and how.fill != "conforming":
-        note = "its points were wrapped with a surface"
-        shape, how = replace(shape, skin=wrap(shape.cloud, how.edge), cloud=None, notes=(*shape.notes, note)), replace(how, fill="lattice")
+        skin, note = wrap(shape.cloud, how.edge)
+        shape, how = replace(shape, skin=skin, cloud=None, notes=(*shape.notes, note)), replace(how, fill="lattice")
     if how.holes and not solid and shape.skin is not None and shape.tets is None:
         closed, done = closed_surface(shape.skin, diagonal(shape.skin.points) / 100.0)
         shape = replace(shape, skin=closed, notes=(*shape.notes, *([done] if done else [])))

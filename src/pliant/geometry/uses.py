@@ -9,13 +9,13 @@ import numpy as np
 
 from pliant.base import Floats, PliantError, nearest
 from pliant.geometry.files import Mesh, PointCloud
-from pliant.geometry.inside import QUICK
+from pliant.geometry.inside import Filling, why_cells
 from pliant.geometry.lattice.build import CELLS, default_edge
 from pliant.geometry.lattice.closing import closed_surface, is_closed_solid
-from pliant.geometry.mass import mass_of_surface
+from pliant.geometry.mass import Mass, mass_of_surface
 from pliant.geometry.mesh import Surface, TetMesh
 from pliant.geometry.report import Report
-from pliant.geometry.tetrahedralise import EDGE, estimated_seconds, is_there
+from pliant.geometry.tetrahedralise import EDGE
 from pliant.geometry.topology import diagonal
 from pliant.geometry.units import units_asked
 
@@ -52,16 +52,19 @@ def outlook(mesh: Mesh, report: Report, use: str, edge: float | None = None) -> 
     low, high = mesh.points.min(axis=0), mesh.points.max(axis=0)
     surface = mesh.surface() if isinstance(mesh, TetMesh) else mesh
     closed = isinstance(surface, Surface) and is_closed_solid(surface)
-    whole = mass_of_surface(surface) if closed and isinstance(surface, Surface) else None
-    centre = None if whole is None else [float(c) for c in whole.centre]
-    found = Outlook(use, True, low.tolist(), high.tolist(), centre, None if whole is None else whole.volume, None, None)
+    found = Outlook(use, True, low.tolist(), high.tolist(), None, None, None, None)
     found.lines.append(f"box {_place(low)} to {_place(high)} m; the origin is {_origin(low, high)}.")
-    if whole is not None:
-        water = 1000.0 * whole.volume
-        found.lines.append(f"volume {whole.volume:.4g} m^3 ({water:.3g} kg of water), centre of mass {_place(whole.centre)} m.")
+    if closed and isinstance(surface, Surface):
+        _say_mass(mass_of_surface(surface), found)
     found.lines += units_asked(float((high - low).max()))
     {"soft": _soft, "rigid": _rigid, "points": _points, "quasi-rigid": _sampled, "press": _sampled}[use](mesh, report, edge, found)
     return found
+
+
+def _say_mass(whole: Mass, found: Outlook, how: str = "") -> None:
+    found.volume, found.centre = whole.volume, [float(c) for c in whole.centre]
+    water = 1000.0 * whole.volume
+    found.lines.append(f"volume {whole.volume:.4g} m^3 ({water:.3g} kg of water), centre of mass {_place(whole.centre)} m{how}.")
 
 
 def _place(x: Floats) -> str:
@@ -95,22 +98,24 @@ def _soft(mesh: Mesh, report: Report, edge: float | None, found: Outlook) -> Non
         found.works = False
         found.lines.append(f"soft: no. {str(error)[0].upper()}{str(error)[1:]}")
         return
-    volume = found.volume = mass_of_surface(closed).volume
+    if found.volume is None:
+        _say_mass(mass_of_surface(closed), found, ", with what is open closed")
+    volume = mass_of_surface(closed).volume
     tets_edge, cells_edge = edge or size * EDGE, edge or default_edge(closed)
-    seconds = estimated_seconds(len(mesh.faces))
     cells = volume / cells_edge**3 + 0.5 * (volume ** (1 / 3) / cells_edge) ** 2 * 6
-    if not done and is_there() and seconds <= QUICK:
+    why, seconds = why_cells(mesh, Filling(edge=edge, cells=True))
+    if not why:
         found.elements, found.seconds = int(TETS * volume / tets_edge**3) + len(mesh.faces), seconds
+        soon = f"in about {seconds:.0f} s, the first time" if seconds else "which were made before and are kept"
         found.lines.append(
             f"soft: closed, filled with tetrahedra that follow it (fill = \"auto\"): about {_about(found.elements)} of {tets_edge:.3g} m "
-            f"in about {seconds:.0f} s, the first time."
+            f"{soon}."
         )
         return
     found.elements, found.seconds = int(5 * cells), PER_TRIANGLE * len(mesh.faces) + PER_CELL * cells + 0.3
-    why = done or f"tetrahedra that follow it would take about {seconds:.0f} s"
     found.lines.append(
         f"soft: filled with cells of {cells_edge:.3g} m that it cuts (fill = \"auto\"), about {_about(found.elements)} tetrahedra in about "
-        f"{max(found.seconds, 1.0):.0f} s: {why}."
+        f"{max(found.seconds, 1.0):.0f} s: {done or why}."
     )
 
 

@@ -17,7 +17,7 @@ from pliant.pressing import quantities
 BATCH = 512  # samples that are asked together
 CLOSE = 1e-6  # of the object: near enough to count as touching
 STEPS = 4000  # on the way, at most
-TIPPED = 20.0  # [degree] of turning that is told as tipping over
+TIPPED = 20.0  # [degree] of turning that is told as tipping over, and refused of one that stood
 HARD = 100.0  # moduli of mean pressure that no small dent has; thin layers on wide faces, which cannot give way sideways, have some
 DEEP = 0.2  # of the largest extent: dents beyond are no local deformation
 
@@ -148,6 +148,25 @@ def tipped(a: Side, way: Floats) -> list[str]:
         return []
     where = ", ".join(f"{c + 0.0:.2g}" for c in np.round(top / max(float(np.linalg.norm(top)), 1e-300), 3))
     return [f"it does not stand on what touches first: it tips over by {angle:.0f}°, its top towards ({where}), and rests there"]
+
+
+def check_stance(stood: Floats, now: Floats, way: Floats, beside: float | None = None) -> None:
+    """Refuse one that goes on tipping from the stance that it has as a rigid body; rotations (3, 3), how near the load came to balance [m].
+
+    As the surface gives way, the centre of pressure moves inwards from the rims of what the object stands on, and may never come under the
+    load, although that is above the rigid support.
+    """
+    turn = now @ stood.T
+    if angle_of(turn) < TIPPED:
+        return
+    top = -turn @ way
+    top = top + (top @ way) * -way
+    where = ", ".join(f"{c + 0.0:.2g}" for c in np.round(top / max(float(np.linalg.norm(top)), 1e-300), 3))
+    near = "" if beside is None else f"the centre of pressure comes no nearer than {1000 * beside:.3g} mm to the line of the load, and "
+    raise PliantError(
+        f"It has no balance near where it stands: {near}the object tips over, its top towards ({where}). Hold it (tilt fixed), let the "
+        "load act lower or elsewhere (at), or make it stiffer."
+    )
 
 
 def angle_of(rotation: Floats) -> float:

@@ -145,6 +145,12 @@ class Solved:
         return float(np.sum(self.P) * (self.pair.normal @ self.pair.direction))
 
     @property
+    def centre(self) -> Floats:
+        """(3,) [m] of pressure."""
+        points = self.grid.points(np.where(np.isfinite(self.a), self.a, 0.0)).reshape(-1, 3)
+        return np.asarray(self.P.ravel() @ points / self.P.sum())
+
+    @property
     def area(self) -> float:
         """[m^2]"""
         return float(np.count_nonzero(self.contact)) * self.grid.cell**2

@@ -21,6 +21,7 @@ from pliant.contact.elastic.result import ContactResult
 from pliant.contact.elastic.side import Side
 from pliant.detect.surfels.exact import Exact
 from pliant.geometry.units import rotation_matrix
+from pliant.pressing.approach import check_stance
 from pliant.pressing.asked import Load, Softness
 from pliant.pressing.cells import FIRST, Pair, Solved, Unsuited, Wide, between, first_level, found_on, over_box, refined, softer, solved
 from pliant.pressing.cells import Load as Along
@@ -233,10 +234,11 @@ def first_normal(a: Side, b: Side) -> tuple[Floats, Floats]:
 def settled(pair: Pair, force: float, at: Floats, touch: Floats) -> Pair:
     """A turned about the point of its load [m], which goes with it, until the load is balanced: first with all that could touch, then with
     what is near the contact."""
-    e, near_it = pair.direction, False
+    e, near_it, stood, beside = pair.direction, False, pair.poses[0].rotation, math.inf
     axes = across(e)
     for _ in range(SETTLES):
         rough, whole = found_on(pair, Along(None, force), touch)
+        beside = min(beside, float(np.linalg.norm(axes @ (rough.centre - at))))
         if near_it:
             low, high = rough.box()
             grid = over_box(rough.grid, np.maximum(low, whole[0]), np.minimum(high, whole[1]), FIRST)
@@ -255,6 +257,7 @@ def settled(pair: Pair, force: float, at: Floats, touch: Floats) -> Pair:
         turn = found.position[1:] @ axes
         turn *= min(1.0, MOST / max(float(np.linalg.norm(turn)), 1e-300))
         pair = replace(pair, poses=(pair.poses[0].turned(rotation_matrix(np.degrees(turn)), at), pair.poses[1]))
+        check_stance(stood, pair.poses[0].rotation, e, beside)
         moved = float(np.max(np.abs(rows[found.contact][:, 1:] @ found.position[1:])))
         if near_it and moved <= STILL * rough.depth:
             return pair

@@ -19,7 +19,7 @@ from pliant.base import Floats, PliantError, nearest
 from pliant.contact.elastic.resting_pose import rest, stable
 from pliant.contact.elastic.side import Side
 from pliant.detect.surfels.exact import Exact
-from pliant.pressing.approach import aligned, check_depth, check_force, floor_under, tipped, touching, towards
+from pliant.pressing.approach import aligned, check_depth, check_force, check_stance, floor_under, tipped, touching, towards
 from pliant.pressing.asked import RESPONSES, Load, Pull, Softness
 from pliant.pressing.cells import Load as Along
 from pliant.pressing.cells import Unsuited, found_on, shifted
@@ -247,6 +247,8 @@ class Task:
         at = self._load_point(Pose(sides[0].rotation, sides[0].translation)) if load.tilts else None
         found = on_samples(things, softness.on(sides), load, at)
         result = found.result
+        if at is not None and isinstance(things[1].form, Exact) and things[1].form.kind == "plane":
+            check_stance(stable(*sides, load.direction, at)[0].rotation, found.a.rotation, load.direction)
         notes = [*notes, *tipped(found.a, load.direction), *sample_remarks(result), *layer_remarks(result, softness)]
         if load.force is not None:
             check_depth(found.depth, (things[0].extent, things[1].extent), f"force = {load.force:.4g} N presses it in by")

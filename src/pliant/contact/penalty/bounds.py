@@ -22,8 +22,8 @@ from pliant.contact.penalty.depth_integral import gaps
 from pliant.contact.penalty.edges import HELD, EdgeStates
 from pliant.contact.penalty.records import NAMES, VERTEX_FACE, Records
 from pliant.detect.adjacency import Adjacency
-from pliant.detect.closest import closest_on_triangle
 from pliant.detect.keys import recalled
+from pliant.geometry.triangle import closest_on_triangle
 from pliant.kernels import contiguous, dot, inline, kernel, load, norm, scale, sub
 from pliant.world.motion import Motion
 

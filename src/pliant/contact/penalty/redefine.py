@@ -29,8 +29,8 @@ from pliant.contact.penalty.category import HALF, vertex_opposes
 from pliant.contact.penalty.options import CATEGORIES, OFF, Redefinition
 from pliant.contact.penalty.records import VERTEX_FACE, Records
 from pliant.detect.adjacency import Adjacency
-from pliant.detect.closest import closest_on_triangle
 from pliant.detect.coplanar_times import SLACK, row_weights
+from pliant.geometry.triangle import closest_on_triangle
 from pliant.kernels import contiguous, dot, inline, kernel, load, norm, parallel, prange, scale, sub, use_threads
 
 FINE, MOVED, WALKED, ALONE, REFUSED = 0, 1, 2, 3, 4

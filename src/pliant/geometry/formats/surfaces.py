@@ -82,6 +82,8 @@ def read_off(path: Path) -> Raw:
         raise damaged(path, f"the counts of vertices and faces are missing: '{shown(rows[0][1])}'", rows[0][0])
     vertices, faces = sizes
     body = rows[1:]
+    if len(body) < vertices + faces:  # numbers may run on over lines, or all stand in one
+        body = _stream(rows, vertices, faces, 6 if normals else 3) or body
     if len(body) < vertices + faces:
         found = f"only {min(len(body), vertices)} vertices and {max(len(body) - vertices, 0)} faces follow"
         raise damaged(path, f"the file announces {vertices} vertices and {faces} faces, but {found}", rows[0][0])
@@ -102,6 +104,19 @@ def read_off(path: Path) -> Raw:
         lines.append(line)
     tri, notices = triangulated(x[:, :3], np.array(corners, dtype=np.int64), np.array(counts, dtype=np.int64), path, np.array(lines))
     return Raw(np.ascontiguousarray(x[:, :3]), tri, normals=x[:, 3:] if normals else None, notices=notices)
+
+
+def _stream(rows: list[tuple[int, list[str]]], vertices: int, faces: int, width: int) -> list[tuple[int, list[str]]]:
+    """Numbers of a file without regard to lines, as one row for each vertex and face; empty if they do not come out even."""
+    words = [(line, word) for line, row in rows for word in row][3:]  # counts of vertices, faces and edges
+    out, at = [], 0
+    for item in range(vertices + faces):
+        if at >= len(words) or (item >= vertices and not words[at][1].isdecimal()):
+            return []
+        size = width if item < vertices else 1 + int(words[at][1])
+        out.append((words[at][0], [word for _, word in words[at : at + size]]))
+        at += size
+    return out if at == len(words) else []
 
 
 def _header(path: Path, rows: list[tuple[int, list[str]]]) -> tuple[bool, list[tuple[int, list[str]]]]:

@@ -28,6 +28,7 @@ LOST = 0.1  # of the area of a surface: if more lies farther than FAR steps from
 FAR = 4.0  # steps of a wrap, a cell
 CRACK = 0.2  # of the step of a wrap, a twentieth of a cell: how wide a crack may be
 SHORT = 0.3  # of the open edges at a vertex: and how wide at most, so that vertices along a rim stay apart
+BESIDE = 1e-6  # of the size of a face: where its two sides are asked for
 COARSE = 4  # grid steps between places that are looked at first
 MOST = 20_000_000  # places of the grid of a wrap
 OPEN = 0.5  # |sum of area vectors| over area: 1 of a flat sheet, 1/2 of half a ball, 0 of what is closed
@@ -40,17 +41,18 @@ def closed_surface(surface: Surface, step: float) -> tuple[Surface, str]:
     if not len(surface.faces) or not np.isfinite(surface.points).all():
         raise PliantError("the surface cannot be filled: it has no faces, or coordinates that are not finite.")
     if _is_body(surface):
-        return surface, ""
+        return _without_walls(surface, len(surface.faces))
     better = _without_cracks(repair_surface(surface, Report("surface", "")), CRACK * step)
     if _is_body(better):
-        return better, ""
+        return _without_walls(better, len(better.faces))
     whole, flakes = _without_flakes(better)
-    left_out = f"{flakes} loose triangle{'s' if flakes > 1 else ''} left out" if flakes else ""
     lidded, lids, holes = with_lids(whole)
     if is_closed_solid(lidded) and lids <= LARGE * _area(whole):
         crowded = "; edges of three faces and more count as rims" if (Edges(whole.faces).count > 2).any() else ""
         what = f"{holes} hole{'s' if holes > 1 else ''} closed with lids ({100.0 * lids / _area(whole):.3g} % of the surface{crowded})"
-        return lidded, "; ".join(filter(None, [what if holes else "", left_out]))
+        loose = f"{flakes} loose triangle{'s' if flakes > 1 else ''} left out"
+        solid, walls = _without_walls(lidded, len(whole.faces))
+        return solid, "; ".join(filter(None, [what if holes else "", loose if flakes else "", walls]))
     if len(oriented(better.points, better.faces).moebius) > 0.5 * len(better.faces):
         raise PliantError("the surface has no inside: it has only one side, like a Moebius strip. Make it again as the border of a solid.")
     out = wrapped(WindingTree.of_triangles(better.points, better.faces), better.points, step, lambda x: nearest_on(better, x))
@@ -106,6 +108,58 @@ def _without_flakes(surface: Surface) -> tuple[Surface, int]:
     kept = ~flat[part[given]]
     used, local = np.unique(surface.faces[kept], return_inverse=True)
     return Surface(surface.points[used], local.reshape(-1, 3)), int((~kept).sum())
+
+
+def _without_walls(surface: Surface, given: int) -> tuple[Surface, str]:
+    """A closed surface without faces that bound nothing, and a note if some of the first `given`, not only lids, are among them.
+
+    Faces back to back, walls inside, and fins with their lids have the inside, or the outside, on both sides: a place near them would be
+    taken for one in or out of the body by the side that it happens to see.
+    """
+    if not (Edges(surface.faces).count > 2).any():
+        return surface, ""
+    kept = np.flatnonzero(~_back_to_back(surface.faces))
+    kept = kept[~_walls(Surface(surface.points, surface.faces[kept]))]
+    solid = Surface(surface.points, surface.faces[kept])
+    if len(kept) == len(surface.faces) or not is_closed_solid(solid):
+        return surface, ""
+    used, local = np.unique(solid.faces, return_inverse=True)
+    many = given - int((kept < given).sum())
+    note = f"{many} triangle{'s' if many > 1 else ''} that bound{'' if many > 1 else 's'} nothing left out" if many else ""
+    return Surface(surface.points[used], local.reshape(-1, 3)), note
+
+
+def _back_to_back(faces: Ints) -> Bools:
+    """Faces with the same corners that look opposite ways, in pairs."""
+    corners = np.sort(faces, axis=1)
+    follows = np.argmin(faces, axis=1)
+    turn = np.where(faces[np.arange(len(faces)), (follows + 1) % 3] == corners[:, 1], 1, -1)
+    _, group = np.unique(corners, axis=0, return_inverse=True)
+    group = group.reshape(-1)
+    left = np.bincount(group, turn)  # of each, after pairs are gone
+    order = np.lexsort((turn, group))
+    rank = np.empty(len(faces), np.int64)
+    start = np.append(True, (np.diff(group[order]) != 0) | (np.diff(turn[order]) != 0))
+    rank[order] = np.arange(len(faces)) - np.flatnonzero(start)[np.cumsum(start) - 1]
+    return np.asarray(rank >= np.maximum(turn * left[group], 0))
+
+
+def _walls(surface: Surface) -> Bools:
+    """Faces of parts with the same on both sides; parts end where more than two faces meet."""
+    edges = Edges(surface.faces)
+    crowded = edges.count > 2
+    a, b = edges.shared
+    two = ~crowded[edges.of_corner[a]]
+    part = labels(len(surface.faces), np.stack([a[two] // 3, b[two] // 3], axis=1))
+    asked = np.flatnonzero(crowded[edges.of_corner].reshape(-1, 3).any(axis=1))
+    x = surface.points[surface.faces[asked]]
+    vector = np.cross(x[:, 1] - x[:, 0], x[:, 2] - x[:, 0])
+    size = np.linalg.norm(vector, axis=1)
+    off = BESIDE * vector / np.sqrt(np.maximum(size, 1e-300))[:, None]
+    middle, tree = x.mean(axis=1), WindingTree.of_triangles(surface.points, surface.faces)
+    bounds = (tree.about(middle + off) > 0.5) != (tree.about(middle - off) > 0.5)
+    vote = np.bincount(part[asked], size * np.where(bounds, 1.0, -1.0), minlength=int(part.max(initial=0)) + 1)
+    return np.asarray(vote[part] < 0.0)
 
 
 def is_closed_solid(surface: Surface) -> bool:
