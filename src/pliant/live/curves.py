@@ -13,7 +13,6 @@ from pliant.base import Floats
 from pliant.look.plots import ENERGIES, pair_forces
 from pliant.look.stage import BODIES
 from pliant.measure.books import books
-from pliant.measure.pairs import per_pair
 from pliant.record import Run
 from pliant.record.orders import Order, from_lowest
 
@@ -110,7 +109,7 @@ class History:
     def take(self, sim: Simulation, report: StepReport, elastic: bool = False, pull: float = 0.0) -> None:
         """One step more, with the force of a hand [N]; the elastic energy costs a pass over the elements and is known where asked for."""
         now = books(sim.world, elastic=elastic)
-        sums = per_pair(report.contacts)
+        sums = report.pairs
         size = np.linalg.norm(sums["force"], axis=1) if sums else np.zeros(0)
         force = {(int(a), int(b)): float(f) for a, b, f in zip(sums.get("a", []), sums.get("b", []), size, strict=True)}
         with self._lock:
