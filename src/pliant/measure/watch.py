@@ -14,6 +14,7 @@ import numpy as np
 
 from pliant.base import Bools, Floats, Ints, PliantError, nearest
 from pliant.measure.books import books
+from pliant.measure.scales import scales_of
 
 if TYPE_CHECKING:
     from pliant.contact.contacts import Contacts
@@ -139,12 +140,20 @@ def _area(watch: Watch, report: StepReport) -> float:
 
 
 def _pressure(watch: Watch, report: StepReport) -> float:
-    return float(np.fmax.reduce(report.contacts.pressure[watch.rows(report.contacts)[0]], initial=0.0))
+    chosen = watch.rows(report.contacts)[0]
+    return _told(watch, report, chosen, report.contacts.pressure[chosen])
 
 
 def _mean_pressure(watch: Watch, report: StepReport) -> float:
-    area = _area(watch, report)
-    return _normal_force(watch, report) / area if area > 0.0 else 0.0
+    area, chosen = _area(watch, report), watch.rows(report.contacts)[0]
+    return _told(watch, report, chosen, np.full(np.count_nonzero(chosen), _normal_force(watch, report) / area)) if area > 0.0 else 0.0
+
+
+def _told(watch: Watch, report: StepReport, chosen: Bools, pressure: Floats) -> float:
+    """The largest pressure of some contacts [Pa], as far as elements can tell it (`Scales.told_pressure`)."""
+    contacts, force = report.contacts, np.full(len(pressure), _normal_force(watch, report))
+    told = scales_of(watch.sim.world).told_pressure(contacts.a[chosen], contacts.b[chosen], np.nan_to_num(pressure), force)
+    return float(told.max(initial=0.0))
 
 
 def _depth(watch: Watch, report: StepReport) -> float:
@@ -201,8 +210,8 @@ QUANTITIES = {
     "friction": Quantity("N", "pair", "tangential force on the first body", _friction),
     "torque": Quantity("N m", "pair", "of contact on the first body about its centre of mass", _torque),
     "area": Quantity("m^2", "pair", "that touches", _area),
-    "pressure": Quantity("Pa", "pair", "the largest of all contacts", _pressure),
-    "mean_pressure": Quantity("Pa", "pair", "normal force over area", _mean_pressure),
+    "pressure": Quantity("Pa", "pair", "the largest of one contact; of what is narrower than an element its force over a face", _pressure),
+    "mean_pressure": Quantity("Pa", "pair", "normal force over area, or over a face of an element if that is more", _mean_pressure),
     "depth": Quantity("m", "pair", "of the deepest contact", _depth),
     "contacts": Quantity("1", "pair", "how many", _contacts),
     "slip": Quantity("m", "pair", "way that the contacts have slid so far, weighted with what each presses", _slip),
