@@ -139,7 +139,10 @@ def pair_table(pairs: list[dict[str, Any]], title: str) -> Any:
     """What touches what, for people."""
     from rich.table import Table
 
-    heads = ("force on", "from", "contacts", "force\n(N)", "friction\n(N)", "area\n(cm²)", "mean\npressure\n(kPa)", "of one\ncontact\n(kPa)", "depth")
+    heads = (
+        "force on", "from", "contacts", "force\n(N)", "friction\n(N)", "area\n(cm²)", "mean\npressure\n(kPa)", "of one\ncontact\n(kPa)",
+        "depth",
+    )  # fmt: skip
     table = Table(*heads, title=title, box=None, title_justify="left", pad_edge=False)
     for pair in pairs:
         area = pair["area"]
