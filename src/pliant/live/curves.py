@@ -11,9 +11,9 @@ import numpy as np
 
 from pliant.base import Floats
 from pliant.look.fields import extent
-from pliant.look.plots import ENERGIES, ROUNDING, pair_forces, without_rounding
+from pliant.look.plots import ENERGIES, pair_forces, without_rounding
 from pliant.look.stage import BODIES
-from pliant.measure.books import books
+from pliant.measure.books import ROUNDING, books
 from pliant.record import Run
 from pliant.record.orders import Order, from_lowest
 

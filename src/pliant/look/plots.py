@@ -12,6 +12,7 @@ from pliant.base import Floats, PliantError, nearest
 from pliant.disk import make_folder, replacing
 from pliant.look.fields import PREFIXES, extent, floors
 from pliant.look.stage import BODIES
+from pliant.measure.books import ROUNDING
 from pliant.measure.pairs import pair_series
 from pliant.measure.windows import running_means
 from pliant.record import Run
@@ -30,7 +31,6 @@ ENERGIES = {
     "attachment_work": "work of springs, strings and hands",
 }  # fmt: skip
 FEW = 3  # names of curves that find a free corner
-ROUNDING = 1e-9  # of what bodies have by themselves (`floors`), or of the largest energy: rounding leaves 1e-16 to 1e-12 of it
 MOST_PAIRS = 8  # curves of the pairs with the largest forces; the others are summed
 
 

@@ -15,6 +15,8 @@ from pliant.measure.account import PairBooks, Pairs, pair_books
 if TYPE_CHECKING:
     from pliant.world.world import World
 
+ROUNDING = 1e-9  # of the largest energy, or of what bodies have by themselves: less is told as zero (rounding leaves 1e-16 to 1e-12)
+
 
 @dataclass(frozen=True)
 class Books:
