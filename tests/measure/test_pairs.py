@@ -134,3 +134,25 @@ def test_a_sliver_has_no_pressure_of_its_own():
     true = field.max_pressure.max()
     assert raw > 3.0 * true > 1e4  # the case is one
     assert true < max(history) < 2.0 * true and max(watch.values) == pytest.approx(max(history), rel=0.05)
+
+
+@pytest.mark.parametrize("pair", [("low", "ground"), ("ground", "low"), ("low", None), ("high", "low")])
+def test_what_is_watched_is_the_sum_over_the_rows_of_a_pair(pair):
+    scene = Scene(dt=0.004)
+    scene.add(name="ground", shape="plane", model="static")
+    box = dict(shape=dict(kind="box", size=(0.1, 0.1, 0.1)), model="rigid", velocity=(0.5, 0.1, 0))
+    scene.add(name="low", position=(0, 0, 0.05), **box)
+    scene.add(name="high", position=(0.01, 0, 0.15), **(box | dict(velocity=(0, 0, 0))))
+    sim = scene.simulate()
+    watches = {of: Watch(sim, of, pair=pair) for of in ("force", "friction", "normal_force", "slip")}
+    slid = 0.0
+    for _ in range(8):
+        contacts = sim.step(each=lambda report: [watch.take(report) for watch in watches.values()]).contacts
+        chosen, turn = watches["force"].rows(contacts)
+        pressed = np.maximum(contacts.normal_force[chosen], 0.0)
+        slid += np.sum(pressed * np.linalg.norm(contacts.slip[chosen], axis=1)) / max(pressed.sum(), 1e-300)
+    assert pressed.sum() > 1.0 and slid > 1e-4
+    for of, column in (("force", contacts.force), ("friction", contacts.friction)):
+        assert watches[of].vectors[-1] == pytest.approx(np.sum(turn[:, None] * column[chosen], axis=0), rel=1e-12, abs=1e-12)
+    assert watches["normal_force"].values[-1] == pytest.approx(contacts.normal_force[chosen].sum(), rel=1e-12)
+    assert watches["slip"].values[-1] == pytest.approx(slid, rel=1e-12)
