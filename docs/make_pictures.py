@@ -10,6 +10,7 @@ from PIL import Image
 
 from pliant import Scene
 from pliant.look import Camera, Picture, draw, draw_series, from_run, from_simulation, movie, poster
+from pliant.look.figure import figure as paper_figure
 from pliant.look.pairs import marks_of
 from pliant.record import Run
 from pliant.shop import scenes
@@ -96,7 +97,7 @@ def make_points(folder: Path) -> None:
 def make_own_mesh(folder: Path) -> None:
     path = recorded(Scene.load(HERE.parent / "examples" / "02_own_mesh.toml"), folder)
     with Run.open(path) as run:
-        save(draw(from_run(run, run.frames - 1), size=SIZE), "own-mesh.png")
+        save(draw(from_run(run, run.frames - 1), size=SIZE).quantize(255), "own-mesh.png")
 
 
 def make_cantilever(folder: Path) -> None:
@@ -246,6 +247,13 @@ def make_patch(folder: Path) -> None:
     save(sheet.quantize(128), "corner-cases.png")
 
 
+def make_figure(folder: Path) -> None:
+    """What `pliant figure --curve force` makes, smaller."""
+    with Run.open(recorded(scenes.make("bowl"), folder)) as run:
+        made = paper_figure(run, folder / "figure.png", time=0.304, field="von_mises", size=(170, 70), curve="force")
+    save(Image.open(made).convert("RGB").resize((1200, 494), Image.Resampling.LANCZOS), "figure.png")
+
+
 def make_view(folder: Path) -> None:
     """The page of `pliant view`, in headless Chromium (pip install playwright; Debian: apt install chromium)."""
     import shutil
@@ -266,7 +274,7 @@ def make_view(folder: Path) -> None:
         page.wait_for_timeout(2000)
         page.screenshot(path=folder / "view.png")
         browser.close()
-    save(Image.open(folder / "view.png").convert("RGB").resize((1024, 576), Image.Resampling.LANCZOS), "view.png")
+    save(Image.open(folder / "view.png").convert("RGB").resize((1024, 576), Image.Resampling.LANCZOS).quantize(255), "view.png")
 
 
 MAKE = {
@@ -279,6 +287,7 @@ MAKE = {
     "thesis": make_thesis,
     "quasi-rigid": make_quasi_rigid,
     "patch": make_patch,
+    "figure": make_figure,
     "view": make_view,
 }  # fmt: skip
 

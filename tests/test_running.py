@@ -22,7 +22,7 @@ from pliant.geometry.shapes import make as make_shape
 from pliant.geometry.solids import box
 from pliant.measure.pairs import per_pair
 from pliant.record import Run, read_journal, runfile
-from pliant.record.elements import element_stress, element_stretch
+from pliant.record.elements import Strained
 from pliant.simulate import running
 
 DT = 0.004
@@ -477,12 +477,13 @@ def test_the_recorded_stress_is_that_of_the_elements(law, element):
     sim = scene.simulate()
     (group,) = sim.world.model.groups
     x = sim.state.x + 0.004 * np.random.default_rng(4).standard_normal(sim.state.x.shape)
-    stretch = element_stretch(group, x)
-    stress = element_stress(group, x, stretch)
+    now = Strained.of(group, x)
+    stretch, stress = now.stretch, now.stress
     expected = von_mises(group.stress(x))
     assert expected.max() > 1e3 and np.ptp(stretch) > 0.1
     assert np.allclose(stress, expected, rtol=1e-9, atol=1e-9 * expected.max())
     assert np.allclose(stretch, group.stretch(x), rtol=0, atol=1e-11)
+    assert np.array_equal(now.energy, group.energy(x))
 
 
 def test_contacts_of_a_run_are_those_of_the_simulation(tmp_path):

@@ -8,7 +8,8 @@ from PIL import Image
 
 from pliant.base import PliantError
 from pliant.contact.contacts import Contacts
-from pliant.look.plots import axes_of, pair_forces, plot_depths, plot_energies, plot_forces, plots
+from pliant.live.curves import plots_of
+from pliant.look.plots import axes_of, pair_forces, plot_depths, plot_energies, plot_forces, plots, without_rounding
 from pliant.measure.pairs import per_pair
 from pliant.record import Cells, Recorder, Run
 
@@ -47,6 +48,24 @@ def test_small_pairs_are_summed():
     assert len(curves) == 9 and "12 other pairs, sum" in curves
     assert sum(curve[0] for curve in curves.values()) == pytest.approx(count * (count + 1) / 2)
     assert curves["body 0 – body 20"][0] == 20.0
+
+
+def test_the_last_pair_is_named_not_summed():
+    pairs = {"row": np.zeros(9, int), "a": np.zeros(9, int), "b": np.arange(1, 10), "force": np.ones((9, 3))}
+    assert len(pair_forces(pairs, np.arange(1.0), None, {})) == 9
+    assert not any("other" in name for name in pair_forces(pairs, np.arange(1.0), None, {}))
+
+
+def test_rounding_is_no_curve():
+    """Depths of 5e-19 m between bodies of 1 m are zero; of bodies of a nanometre they are what they are."""
+    depth = np.array([0.0, 5e-19, 2e-7])
+    np.testing.assert_array_equal(without_rounding(depth, "m", 1.0), [0.0, 0.0, 2e-7])
+    np.testing.assert_array_equal(without_rounding(depth, "m", 1e-10), depth)
+    np.testing.assert_array_equal(without_rounding(np.array([1e-13, np.nan, 1.0]), "N", 0.1), [0.0, np.nan, 1.0])
+    (plot,) = (p for p in plots_of(np.arange(3.0), {"max_depth": np.array([0.0, 5e-19, 0.0])}, {}, 1.0) if p["title"] == "depth")
+    assert not plot["curves"][0]["y"].any()
+    (plot,) = plots_of(np.arange(2.0), {"kinetic": np.array([1e-20, 0.0]), "gravity": np.array([3.0, 1.0])}, {}, 1.0)
+    assert [c["y"].max() for c in plot["curves"]] == [0.0, 2.0]
 
 
 @pytest.mark.parametrize("plot, words", [(plot_energies, "energies"), (plot_forces, "forces"), (plot_depths, "depths")])

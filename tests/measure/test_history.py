@@ -26,7 +26,7 @@ def test_wear_of_a_sliding_block_is_its_pressure_times_its_path():
     sim = Simulation(sliding_block())
     history, start = History(sim), sim.centre("block")[0]
     while sim.time < 0.15:
-        sim.step(each=lambda report: history.take(report.contacts))
+        sim.step(each=lambda report: history.take(report))
     path = sim.centre("block")[0] - start
     weight = 500.0 * 0.2 * 0.1 * 0.05 * 9.81
     bottom = np.flatnonzero(history.wear > 0.0)
@@ -43,7 +43,7 @@ def test_largest_values_are_those_of_the_steps():
     sim = Simulation(sliding_block())
     history, pressures = History(sim), []
     for _ in range(20):
-        report = sim.step(each=lambda part: history.take(part.contacts))
+        report = sim.step(each=lambda part: history.take(part))
         pressures.append(np.nanmax(report.contacts.pressure, initial=0.0))
     assert history.max_pressure.max() == pytest.approx(max(pressures), rel=1e-9)
 

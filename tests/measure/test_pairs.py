@@ -11,7 +11,10 @@ import pytest
 from pliant import Scene
 from pliant.base import PliantError
 from pliant.measure.forces import Forces
+from pliant.measure.history import History
+from pliant.measure.interval import Interval
 from pliant.measure.pairs import pair_series, per_pair
+from pliant.measure.watch import Watch
 from pliant.record import Run
 from pliant.simulate import running
 
@@ -112,3 +115,44 @@ def test_pairs_that_parted_are_told_with_their_last_touch(tmp_path):
         (row,) = forces.parted(float(time[-1]))
         assert {row.a, row.b} == {"ground", "ball"} and row.peak == pytest.approx(size.max())
         assert row.last >= time[touched[-1]] and row.peak_at == pytest.approx(time[np.argmax(size)])
+
+
+def test_a_sliver_has_no_pressure_of_its_own():
+    """A soft ball that falls on a plane: the first patch is 1e-4 of a face, with 40 times the pressure that its elements can tell."""
+    scene = Scene(dt=0.002, duration=0.11)
+    scene.add(name="ground", shape="plane", model="static")
+    shape = dict(kind="ball", radius=0.05, edge=0.02)
+    scene.add(name="ball", shape=shape, position=(0, 0, 0.1), material=dict(youngs_modulus=1e5), integrator="implicit")
+    sim, history = scene.simulate(), []
+    watch = Watch(sim, "pressure", pair=("ball", "ground"))
+    raw, field = 0.0, History(sim)
+    for _ in range(55):
+        interval = Interval()
+        report = sim.step(each=lambda part, interval=interval: (interval.take(part), watch.take(part), field.take(part)))
+        raw = max(raw, report.pairs["pressure"].max() if report.pairs else 0.0)
+        history.append(interval.pairs(sim.world).get("pressure", np.zeros(1)).max())
+    true = field.max_pressure.max()
+    assert raw > 3.0 * true > 1e4  # the case is one
+    assert true < max(history) < 2.0 * true and max(watch.values) == pytest.approx(max(history), rel=0.05)
+
+
+@pytest.mark.parametrize("pair", [("low", "ground"), ("ground", "low"), ("low", None), ("high", "low")])
+def test_what_is_watched_is_the_sum_over_the_rows_of_a_pair(pair):
+    scene = Scene(dt=0.004)
+    scene.add(name="ground", shape="plane", model="static")
+    box = dict(shape=dict(kind="box", size=(0.1, 0.1, 0.1)), model="rigid", velocity=(0.5, 0.1, 0))
+    scene.add(name="low", position=(0, 0, 0.05), **box)
+    scene.add(name="high", position=(0.01, 0, 0.15), **(box | dict(velocity=(0, 0, 0))))
+    sim = scene.simulate()
+    watches = {of: Watch(sim, of, pair=pair) for of in ("force", "friction", "normal_force", "slip")}
+    slid = 0.0
+    for _ in range(8):
+        contacts = sim.step(each=lambda report: [watch.take(report) for watch in watches.values()]).contacts
+        chosen, turn = watches["force"].rows(contacts)
+        pressed = np.maximum(contacts.normal_force[chosen], 0.0)
+        slid += np.sum(pressed * np.linalg.norm(contacts.slip[chosen], axis=1)) / max(pressed.sum(), 1e-300)
+    assert pressed.sum() > 1.0 and slid > 1e-4
+    for of, column in (("force", contacts.force), ("friction", contacts.friction)):
+        assert watches[of].vectors[-1] == pytest.approx(np.sum(turn[:, None] * column[chosen], axis=0), rel=1e-12, abs=1e-12)
+    assert watches["normal_force"].values[-1] == pytest.approx(contacts.normal_force[chosen].sum(), rel=1e-12)
+    assert watches["slip"].values[-1] == pytest.approx(slid, rel=1e-12)

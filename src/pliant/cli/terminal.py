@@ -14,6 +14,7 @@ from rich.markup import escape
 
 from pliant.base import PliantError, nearest
 from pliant.cli.bars import bar
+from pliant.measure.books import ROUNDING
 from pliant.measure.forces import Forces, headline, milliseconds
 from pliant.measure.pairs import TURNED, pair_series, per_pair
 from pliant.measure.pairs import pair_table as all_pairs
@@ -139,7 +140,10 @@ def pair_table(pairs: list[dict[str, Any]], title: str) -> Any:
     """What touches what, for people."""
     from rich.table import Table
 
-    heads = ("force on", "from", "contacts", "force\n(N)", "friction\n(N)", "area\n(cm²)", "pressure\n(kPa)", "one contact\n(kPa)", "depth")
+    heads = (
+        "force on", "from", "contacts", "force\n(N)", "friction\n(N)", "area\n(cm²)", "mean\npressure\n(kPa)", "of one\ncontact\n(kPa)",
+        "depth",
+    )  # fmt: skip
     table = Table(*heads, title=title, box=None, title_justify="left", pad_edge=False)
     for pair in pairs:
         area = pair["area"]
@@ -188,11 +192,14 @@ def summary_table(outcome: Outcome, facts: dict[str, Any]) -> None:
     table.add_row("end", f"{outcome.status} at t = {facts['time']:.4g} s after {took}")
     table.add_row("deepest contact", f"{_length(facts['max_depth'])}, up to {facts['max_contacts']} contacts")
     now = {"kinetic": "kinetic", "elastic": "elastic", "gravity_from_lowest": "gravity, from its lowest,"}
-    table.add_row("energy (J)", ", ".join(f"{name} {facts[key]:.3g}" for key, name in now.items()))
     works = {"contact_work": "contact", "friction_work": "friction of that", "attachment_work": "attachments",
              "drive_work": "prescribed motion", "load_work": "loads"}  # fmt: skip
-    done = [f"{name} {facts[key]:.3g}" for key, name in works.items() if facts[key] != 0.0]
-    table.add_row("work so far (J)", ", ".join([*done, f"lost by damping and integration {facts['lost']:.3g}"]))
+    known = {name: facts[name] for name in (*now, *works, "lost")}
+    least = ROUNDING * max(abs(value) for value in known.values())  # below it is rounding, and told as 0
+    told = {name: f"{0.0 if abs(value) < least else value:.3g}" for name, value in known.items()}
+    table.add_row("energy (J)", ", ".join(f"{name} {told[key]}" for key, name in now.items()))
+    done = [f"{name} {told[key]}" for key, name in works.items() if told[key] != "0"]
+    table.add_row("work so far (J)", ", ".join([*done, f"lost by damping and integration {told['lost']}"]))
     table.add_row("contact impulses", f"account for the momentum of every body to {facts['imbalance']:.1g}")
     table.add_row("time spent", ", ".join(f"{stage} {seconds:.1f} s" for stage, seconds in outcome.timings.items()))
     for path in [facts["run"], *facts["pictures"]]:

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pliant.base import Floats
-from pliant.look.plots import ENERGIES, pair_forces
+from pliant.look.fields import extent
+from pliant.look.plots import ENERGIES, pair_forces, without_rounding
 from pliant.look.stage import BODIES
-from pliant.measure.books import books
-from pliant.measure.pairs import per_pair
+from pliant.measure.books import ROUNDING, books
 from pliant.record import Run
 from pliant.record.orders import Order, from_lowest
 
@@ -36,33 +36,37 @@ def run_curves(run: Run) -> list[dict[str, Any]]:
     body = {name: k for k, name in enumerate(run.cells(-1).bodies.values())}
     order = sorted(forces, key=lambda name: (first[name], [body.get(end, len(body)) for end in name.split(" – ")]))
     title = "contact force, mean" if "window" in pairs else "contact force"
-    return plots_of(time, series, forces, {name: k for k, name in enumerate(order)}, run.orders, title)
+    return plots_of(time, series, forces, extent(run.points(0)), {name: k for k, name in enumerate(order)}, run.orders, title)
 
 
 def plots_of(
     time: Floats,
     series: Mapping[str, np.ndarray],
     forces: Mapping[str, Floats],
+    size: float,
     order: Mapping[str, int] | None = None,
     orders: Sequence[Order] = (),
     force_title: str = "contact force",
 ) -> list[dict[str, Any]]:
-    """Plots from the table of steps [s], (n,), and forces of pairs [N], (n,) each.
+    """Plots from the table of steps [s], (n,), and forces of pairs [N], (n,) each, in a scene of a size [m]; rounding is drawn as zero.
 
     A pair has the colour of its place in `order`, an energy that of its place among all energies: curves that come later change none.
     `orders`: what was changed by hand, to be marked.
     """
     plots = []
     if forces:
-        plots.append(_plot(force_title, "N", time, forces, order))
+        clean = {name: without_rounding(force, "N", size) for name, force in forces.items()}
+        plots.append(_plot(force_title, "N", time, clean, order))
     if "max_depth" in series:
-        plots.append(_plot("depth", "m", time, {"depth": series["max_depth"]}))
+        plots.append(_plot("depth", "m", time, {"depth": without_rounding(series["max_depth"], "m", size)}))
     if np.any(np.nan_to_num(series.get("pull", np.zeros(0)))):
         plots.append(_plot("pull of the hand", "N", time, {"pull": series["pull"]}))
     energies = {title: series[name] for name, title in ENERGIES.items() if name in series and np.any(np.nan_to_num(series[name]))}
     if ENERGIES["gravity"] in energies:
         energies[ENERGIES["gravity"]] = from_lowest(time, series["gravity"], orders)
     if energies:
+        most = max(float(np.nanmax(np.abs(values), initial=0.0)) for values in energies.values())
+        energies = {title: np.where(np.abs(values) < ROUNDING * most, 0.0, values) for title, values in energies.items()}
         plots.append(_plot("energy", "J", time, energies, ENERGY_PLACE))
     if "contacts" in series:
         plots.append(_plot("contacts", "", time, {"contacts": series["contacts"]}))
@@ -105,12 +109,13 @@ class History:
         self.forces: deque[dict[tuple[int, int], float]] = deque(maxlen=KEPT)
         self.pulls: deque[float] = deque(maxlen=KEPT)
         self.order: dict[tuple[int, int], int] = {}  # pairs in the order in which they first touched, which is that of their colours
+        self.size = 1.0  # [m] of the scene
         self._lock = Lock()  # one thread steps, others ask
 
     def take(self, sim: Simulation, report: StepReport, elastic: bool = False, pull: float = 0.0) -> None:
         """One step more, with the force of a hand [N]; the elastic energy costs a pass over the elements and is known where asked for."""
         now = books(sim.world, elastic=elastic)
-        sums = per_pair(report.contacts)
+        sums = report.pairs
         size = np.linalg.norm(sums["force"], axis=1) if sums else np.zeros(0)
         force = {(int(a), int(b)): float(f) for a, b, f in zip(sums.get("a", []), sums.get("b", []), size, strict=True)}
         with self._lock:
@@ -118,6 +123,7 @@ class History:
             for pair in sorted(force):
                 self.order.setdefault(pair, len(self.order))
             self.forces.append(force)
+            self.size = max(extent(sim.points()), 1e-300)
             self.pulls.append(pull)
 
     def curves(self, names: list[str], orders: Sequence[Order] = ()) -> list[dict[str, Any]]:
@@ -137,4 +143,4 @@ class History:
         title = lambda pair: f"{names[pair[0]]} – {names[pair[1]]}"
         shown = sorted(largest, key=self.order.__getitem__)
         curves = {title(pair): np.array([row.get(pair, 0.0) for row in forces]) for pair in shown}
-        return plots_of(series["time"], series, curves, {title(pair): self.order[pair] for pair in shown}, orders)
+        return plots_of(series["time"], series, curves, self.size, {title(pair): self.order[pair] for pair in shown}, orders)

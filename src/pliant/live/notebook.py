@@ -182,7 +182,7 @@ def _pairs(contacts: Contacts, names: Mapping[int, str]) -> tuple[tuple[str, ...
         size = f"{1e4 * area:.3g} cm²" if area > 0.0 else "-"
         peak = f"{1e-3 * pairs['pressure'][k]:.3g} kPa" if area > 0.0 else "-"
         rows.append([called(pairs["a"][k]), called(pairs["b"][k]), f"{force:.4g} N", size, peak, f"{1e3 * pairs['depth'][k]:.3g} mm"])
-    return ("force on", "from", "force", "area", "peak pressure", "depth"), rows
+    return ("force on", "from", "force", "area", "pressure of one contact, largest", "depth"), rows
 
 
 # ------------------------------------------------------------------------------------------------ the page

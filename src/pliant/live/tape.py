@@ -12,10 +12,10 @@ import numpy as np
 from pliant.measure.history import History
 from pliant.measure.interval import Interval
 from pliant.record import Record, Recorder
-from pliant.record.elements import element_stretch
+from pliant.record.elements import Strained
 from pliant.record.orders import Order
 from pliant.record.snapshot import pack_scene
-from pliant.simulate.drawn import cell_fields, drawn_cells, point_fields
+from pliant.simulate.drawn import cell_fields, drawn_cells, point_fields, strained
 from pliant.simulate.running import checkpoint, step_values
 from pliant.simulate.simulation import Simulation
 from pliant.simulate.step import StepReport
@@ -51,7 +51,7 @@ class Tape:
         self.history.follow()
         self.cells, self.behind = drawn_cells(sim)
         self.recorder.topology(self.cells, len(self.history.rest))
-        self.frame(sim)
+        self.frame(sim, strained(sim))
         self.due = sim.time + self.every
 
     def take(self, sim: Simulation) -> None:
@@ -71,7 +71,7 @@ class Tape:
 
     def part(self, report: StepReport) -> None:
         """One step, or a part of one that had to be divided."""
-        self.history.take(report.contacts)
+        self.history.take(report)
         self.interval.take(report)
 
     def step(self, sim: Simulation, pull: float = 0.0) -> None:
@@ -84,10 +84,11 @@ class Tape:
         if sim.epoch is not self.epoch:
             self.show(sim)
         at_frame = sim.time >= self.due - 1e-9
-        self.recorder.step(step_values(sim, self.interval, elastic=at_frame) | {"pull": pull}, self.interval.pairs(sim.world))
+        now = strained(sim) if at_frame else None
+        self.recorder.step(step_values(sim, self.interval, now) | {"pull": pull}, self.interval.pairs(sim.world))
         self.interval = Interval()
-        if at_frame:
-            self.frame(sim)
+        if now is not None:
+            self.frame(sim, now)
             self.due += self.every
             if self.recorder.checkpoint_due:
                 self.save(sim)
@@ -97,15 +98,14 @@ class Tape:
         record = checkpoint(sim, self.history)
         self.recorder.state(sim.time, sim.state.step, {**record.arrays, "history/first": self.history.first}, record.meta)
 
-    def frame(self, sim: Simulation) -> None:
+    def frame(self, sim: Simulation, now: list[Strained]) -> None:
         """What is to be seen now."""
-        stretches = [element_stretch(group, sim.state.x) for group in sim.world.model.groups]
         points = sim.points()
         shown = sim.report.shown[: len(points)] if sim.report is not None and sim.report.shown is not None else None
         if shown is not None:
             points = points + shown
         fields = point_fields(sim, points - self.history.rest) | {n: v.astype(np.float32) for n, v in self.history.fields.items()}
-        cells = cell_fields(sim, self.cells, self.behind, stretches)
+        cells = cell_fields(self.cells, self.behind, now)
         self.recorder.frame(sim.time, sim.state.step, points, fields, cells, sim.contacts().arrays(), shown)
 
     def close(self, sim: Simulation, notes: list[str]) -> Path:

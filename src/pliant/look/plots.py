@@ -10,8 +10,9 @@ import numpy as np
 
 from pliant.base import Floats, PliantError, nearest
 from pliant.disk import make_folder, replacing
-from pliant.look.fields import PREFIXES
+from pliant.look.fields import PREFIXES, extent, floors
 from pliant.look.stage import BODIES
+from pliant.measure.books import ROUNDING
 from pliant.measure.pairs import pair_series
 from pliant.measure.windows import running_means
 from pliant.record import Run
@@ -108,9 +109,10 @@ def pair_forces(pairs: Mapping[str, np.ndarray], time: Floats, dt: Floats | None
     size = np.linalg.norm(vectors, axis=2)
     order = np.argsort(-size.sum(axis=1), kind="stable")
     title = lambda k: " – ".join(names.get(int(body), f"body {body}") for body in found[k])
-    curves = {title(k): size[k] for k in order[:MOST_PAIRS]}
-    if len(order) > MOST_PAIRS:
-        curves[f"{len(order) - MOST_PAIRS} other pairs, sum"] = size[order[MOST_PAIRS:]].sum(axis=0)
+    named = len(order) if len(order) <= MOST_PAIRS + 1 else MOST_PAIRS  # one more has a name too
+    curves = {title(k): size[k] for k in order[:named]}
+    if len(order) > named:
+        curves[f"{len(order) - named} other pairs, sum"] = size[order[named:]].sum(axis=0)
     return curves
 
 
@@ -145,7 +147,9 @@ def axes_of(run: Run, what: str, pair: tuple[str, str] | None = None, axes: Axes
         top = max(float(np.nanmax(np.abs(values), initial=0.0)) for _, values in drawn.values())
         factor, unit = _pressure_unit(top, axes.get_ylabel())
         title = title.replace("[Pa]", f"[{unit}]")
+    size = extent(run.points(0))
     for label, (time, values) in drawn.items():
+        values = without_rounding(values, {"depth": "m"}.get(what, UNITS.get(what, "")), size)
         known = np.isfinite(values)
         axes.plot(time[known], values[known] / factor, label=label, color=_colour(len(axes.lines)), linestyle=_dashes(len(axes.lines)))
     axes.set(xlabel="time [s]", ylabel=title, title=str(run.header.get("name") or run.path.stem))
@@ -257,6 +261,12 @@ def _finish(figure: Figure, axes: Axes, run: Run, label: str, path: str | Path) 
     _mark(figure.axes, run)
     _legend(axes)
     return _save(figure, axes, str(run.header.get("name") or run.path.stem), "time [s]", path)
+
+
+def without_rounding(values: Floats, unit: str, size: float) -> Floats:
+    """A curve with zeros where it is only rounding, against what bodies of a size [m] have by themselves."""
+    own, _ = floors(size).get(unit, (0.0, 0.0))
+    return np.where(np.abs(values) < ROUNDING * own, 0.0, values)
 
 
 def _legend(axes: Axes) -> None:

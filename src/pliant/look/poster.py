@@ -8,7 +8,7 @@ from pathlib import Path
 from pliant.base import PliantError
 from pliant.disk import make_folder, replacing
 from pliant.look.draw import View, draw
-from pliant.look.plots import axes_of
+from pliant.look.plots import FEW, axes_of
 from pliant.look.source import Film
 from pliant.look.stage import BACKGROUND
 from pliant.record import Run
@@ -39,6 +39,8 @@ def poster(
     axes = axes_of(run, curve, pair, figure.subplots())
     axes.set_facecolor(behind)
     axes.set_title("")
+    if (legend := axes.get_legend()) is not None and len(legend.get_texts()) > FEW:  # below: beside, it would take half of the width
+        axes.legend(frameon=False, fontsize=8, ncols=2, loc="upper center", bbox_to_anchor=(0.5, -0.14))
     for line in axes.lines:
         line.set_linewidth(2.0)
     axes.axvline(moment.time, color="0.35", linewidth=1.0)

@@ -88,7 +88,7 @@ def from_simulation(sim: Simulation) -> Picture:
     """A simulation as it is now; displacements are from the rest shape, and zero for rigid bodies."""
     # start-up: a run is drawn without the code that steps
     from pliant.model import Rest
-    from pliant.simulate.drawn import cell_fields, drawn_cells, point_fields
+    from pliant.simulate.drawn import cell_fields, drawn_cells, point_fields, strained
 
     model, state = sim.world.model, sim.world.state
     points, shown = sim.points(), sim.report.shown if sim.report else None
@@ -101,11 +101,11 @@ def from_simulation(sim: Simulation) -> Picture:
         rest = np.where(own[:, None], np.where(source[:, None] < 0, model.skin.places[: len(points)], first), rest)
     fields = point_fields(sim, points - rest)
     cells, where = drawn_cells(sim)
-    stretches = [group.stretch(state.x) for group in model.groups]
-    for name, values in cell_fields(sim, cells, where, stretches).items():
+    now = strained(sim)
+    for name, values in cell_fields(cells, where, now).items():
         fields[name] = averaged(cells, values, len(points))
     tet_groups = [g for g, group in enumerate(model.groups) if group.name.startswith("tet")]
-    turned = [state.x[model.groups[g].nodes[stretches[g] <= 0.0, :4]] for g in tet_groups]
+    turned = [state.x[model.groups[g].nodes[now[g].stretch <= 0.0, :4]] for g in tet_groups]
     return Picture(
         points=points,
         triangles=model.skin.faces,

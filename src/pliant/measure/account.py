@@ -35,12 +35,13 @@ class PairWork:
     before: Floats  # [J] (k,) kinetic energy of both bodies at the start of the step
     after: Floats  # [J] (k,) and at its end
 
-    def of(self, name: str, pair: Ints) -> Floats:
-        """A column for other pairs, 0 where nothing was pushed, (n,)."""
-        place = np.minimum(np.searchsorted(self.pair, pair), max(len(self.pair) - 1, 0))
-        known = self.pair[place] == pair if len(self.pair) else np.zeros(len(pair), bool)
-        out = np.zeros(len(pair))
-        out[known] = getattr(self, name)[place[known]]
+    def of(self, pair: Ints) -> Floats:
+        """The four columns for other pairs, 0 where nothing was pushed, (4, n)."""
+        out = np.zeros((4, len(pair)))
+        if len(self.pair):
+            place = np.minimum(np.searchsorted(self.pair, pair), len(self.pair) - 1)
+            known = self.pair[place] == pair
+            out[:, known] = np.stack([self.normal, self.friction, self.before, self.after])[:, place[known]]
         return out
 
 

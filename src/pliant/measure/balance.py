@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -32,7 +33,7 @@ class Balance:
     size: float  # sum of the sizes of all impulses
     momentum: float  # largest momentum of a body
 
-    @property
+    @cached_property
     def error(self) -> float:
         """The largest difference, as a part of all impulses, or of a millionth of the momentum if that is more: below it is rounding."""
         worst = float(np.linalg.norm(self.received - self.reported, axis=1).max(initial=0.0))

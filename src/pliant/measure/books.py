@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -13,6 +14,8 @@ from pliant.measure.account import PairBooks, Pairs, pair_books
 
 if TYPE_CHECKING:
     from pliant.world.world import World
+
+ROUNDING = 1e-9  # of the largest energy, or of what bodies have by themselves: less is told as zero (rounding leaves 1e-16 to 1e-12)
 
 
 @dataclass(frozen=True)
@@ -56,8 +59,11 @@ class Books:
         return pair_books(self.accounts, self.names)
 
 
-def books(world: World, elastic: bool = True) -> Books:
-    """The books at this moment; the elastic energy costs a pass over all elements and is NaN if not asked for."""
+def books(world: World, elastic: bool = True, known: Sequence[Floats] | None = None) -> Books:
+    """The books at this moment; the elastic energy costs a pass over all elements and is NaN if not asked for.
+
+    `known`: it is known already, that of the elements of each group [J].
+    """
     nodes, frames, state, g = world.model.nodes, world.model.frames, world.state, world.model.gravity.reshape(1, 3)
     of_nodes = _sums(nodes.mass, state.x, state.v, g)
     of_frames = _sums(np.where(frames.inverse > 0, frames.mass, 0.0), state.position, state.velocity, g)
@@ -65,7 +71,7 @@ def books(world: World, elastic: bool = True) -> Books:
     turning = 0.5 * np.sum(spin * world.angular_velocities(state.rotation, state.spin))
     return Books(
         kinetic=float(of_nodes[0] + of_frames[0] + turning),
-        elastic=float(world.elastic_energy(state.x).sum()) if elastic else np.nan,
+        elastic=float(world.elastic_energy(state.x, known).sum()) if elastic else np.nan,
         gravity=-float(of_nodes[1] + of_frames[1]),
         momentum=np.array(of_nodes[2]) + np.array(of_frames[2]),
         angular_momentum=np.array(of_nodes[3]) + np.array(of_frames[3]) + spin.sum(axis=0),

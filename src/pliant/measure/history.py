@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from pliant.base import Floats
-from pliant.contact.contacts import Contacts
 from pliant.contact.pressure import Pressure
-from pliant.kernels import kernel
+from pliant.kernels import contiguous, dot, kernel, load
 
 if TYPE_CHECKING:
     from pliant.model import Model
     from pliant.simulate.fracture import Epoch
     from pliant.simulate.simulation import Simulation
+    from pliant.simulate.step import StepReport
 
 FIELDS = ("max_displacement", "max_pressure", "wear")
 
@@ -42,25 +43,23 @@ class History:
             np.maximum.at(known, was[was >= 0], getattr(self, name)[was >= 0])
             setattr(self, name, np.where(is_ >= 0, known[is_], 0.0))
 
-    def take(self, contacts: Contacts) -> None:
+    def take(self, report: StepReport) -> None:
         """Account for the step that was just taken."""
         self.follow()
-        world, state, count = self.sim.world, self.sim.state, len(self.rest)
-        points = world.skin_positions(state.x, state.position, state.rotation)
+        state, surface, contacts, points = self.sim.state, surface_of(self.sim), report.contacts, report.points
+        if points is None:
+            points = self.sim.world.skin_positions(state.x, state.position, state.rotation)
         _largest(points, self.rest, self.max_displacement)
         if len(contacts) == 0:
             return
         support, pushed = contacts.support, contacts.normal_force[:, None] * contacts.normal
         start = np.concatenate([[0], np.cumsum(support.count)])
-        touched, pressure = surface_of(self.sim).carried(points, start, support.point, support.weight, pushed)
-        shown = touched < count
-        at, pressure = touched[shown], np.nan_to_num(pressure[shown])
-        self.max_pressure[at] = np.maximum(self.max_pressure[at], pressure)
-        slip = np.nan_to_num(np.linalg.norm(contacts.slip, axis=1))
-        rubbed, force = np.zeros((2, len(points)))
-        _shares(support.row, support.point, support.weight, np.abs(contacts.normal_force), slip, force, rubbed)
-        # a point that carries several contacts slides by their mean, weighted with what each presses
-        self.wear[at] += pressure * np.divide(rubbed[at], force[at], out=np.zeros(len(at)), where=force[at] > 0.0)
+        touched, pressure = surface.carried(points, start, support.point, support.weight, pushed)
+        sums = np.zeros((2, len(touched)))
+        _rub(
+            start, support.point, support.weight, contiguous(contacts.normal_force), contiguous(contacts.slip), touched, pressure,
+            surface.slot, sums, self.max_pressure, self.wear,
+        )  # fmt: skip
 
     @property
     def fields(self) -> dict[str, Floats]:
@@ -103,9 +102,26 @@ def _largest(points, rest, out):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _shares(row, point, weight, force, slip, on_points, rubbed):  # type: ignore[no-untyped-def]
-    """Force of each point's share of its contacts, and force times slip."""
-    for k in range(len(row)):
-        share = abs(weight[k]) * force[row[k]]
-        on_points[point[k]] += share
-        rubbed[point[k]] += share * slip[row[k]]
+def _rub(start, point, weight, force, slip, touched, pressure, slot, sums, most, wear):  # type: ignore[no-untyped-def]
+    """Account for the pressure at the points that carry rows, and for their sliding under it.
+
+    A point that carries several contacts slides by their mean, weighted with what each presses: `sums` (2, touched) are force times slip
+    and force. slot (p,) comes and goes as -1.
+    """
+    for k in range(len(touched)):
+        slot[touched[k]] = k
+    for r in range(len(start) - 1):
+        u = load(slip, r)
+        way, push = math.sqrt(dot(u, u)), abs(force[r])
+        for k in range(start[r], start[r + 1]):
+            at = slot[point[k]]
+            if at >= 0:
+                share = abs(weight[k]) * push
+                sums[0, at] += share * (0.0 if math.isnan(way) else way)
+                sums[1, at] += share
+    for k in range(len(touched)):
+        p = touched[k]
+        slot[p] = -1
+        if p < len(most) and not math.isnan(pressure[k]):
+            most[p] = max(most[p], pressure[k])
+            wear[p] += pressure[k] * (sums[0, k] / sums[1, k] if sums[1, k] > 0.0 else 0.0)

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pliant.measure.account import key_of
-from pliant.measure.pairs import per_pair
 from pliant.measure.scales import scales_of
 
 if TYPE_CHECKING:
@@ -58,6 +57,7 @@ class Interval:
             "length": np.minimum(scales.length[a], scales.length[b]),
             "elastic": scales.elastic_depth(a, b, found["normal_force"], found["area"]),
         }  # fmt: skip
+        against["pressure"] = scales.told_pressure(a, b, found["pressure"], found["peak"])
         return {name: values for name, values in found.items() if name not in ("dt", "key")} | against
 
     def _joined(self) -> dict[str, np.ndarray]:
@@ -88,10 +88,11 @@ def _by_pair(how: np.ufunc, values: np.ndarray, which: np.ndarray, count: int) -
 
 def _part(report: StepReport) -> dict[str, np.ndarray]:
     """The pairs of one part."""
-    table, work = per_pair(report.contacts), report.work
+    table = report.pairs
     key = key_of(table["a"], table["b"])
+    normal, friction, before, after = report.work.of(key)
     return table | {
         "key": key, "dt": np.full(len(key), report.dt), "impulse": report.dt * table["force"],
-        "peak": np.linalg.norm(table["force"], axis=1), "normal_work": work.of("normal", key), "friction_work": work.of("friction", key),
-        "kinetic_before": work.of("before", key), "kinetic": work.of("after", key),
+        "peak": np.linalg.norm(table["force"], axis=1), "normal_work": normal, "friction_work": friction,
+        "kinetic_before": before, "kinetic": after,
     }  # fmt: skip

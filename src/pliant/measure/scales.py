@@ -71,6 +71,17 @@ class Scales:
         return np.where(self.local[a] | self.local[b], np.nan, np.maximum(elastic, 0.0))
 
 
+    def told_pressure(self, a: Ints, b: Ints, pressure: Floats, force: Floats) -> Floats:
+        """Pressure between bodies [Pa], (k,), as far as their elements can tell it, given the force between them [N].
+
+        A patch narrower than an element is a sliver at the rim of what touches: what it carries bends the whole face, and its own
+        area says nothing. So no force is told as pressure over less than a face, sqrt(3)/4 edge^2.
+        """
+        edge = np.minimum(self.edge[a], self.edge[b])
+        face = np.where(np.isfinite(edge), 0.25 * np.sqrt(3.0) * edge**2, 0.0)
+        return np.where(face * pressure > force, np.divide(force, face, out=np.zeros(len(edge)), where=face > 0.0), pressure)
+
+
 def scales_of(world: World) -> Scales:
     """Of a world, found once per epoch."""
     if Scales not in world.kept:

@@ -6,6 +6,7 @@ whose frames nobody wants needs no run file to be measured.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
@@ -13,7 +14,10 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from pliant.base import Bools, Floats, Ints, PliantError, nearest
+from pliant.kernels import add, contiguous, dot, inline, kernel, load, scale
 from pliant.measure.books import books
+from pliant.measure.pairs import each_known, known
+from pliant.measure.scales import scales_of
 
 if TYPE_CHECKING:
     from pliant.contact.contacts import Contacts
@@ -80,16 +84,20 @@ class Watch:
         chosen = (first[0] & second[1]) | turned
         return chosen, np.where(turned[chosen], -1.0, 1.0)
 
+    def family(self, name: str | None) -> Ints:
+        """A body and what broke off it, by their numbers; None: nobody."""
+        if name is None or self.sim.epoch.broken.parent.size == 0:
+            return np.array([] if name is None else [self.numbers[name]], np.int64)
+        return np.asarray(self.sim.world.model.bodies.family(self.numbers[name]), np.int64)
+
     def _of(self, name: str | None, a: Ints, b: Ints) -> tuple[Bools, Bools]:
         """Where A and where B is a body, or broke off it; None: any but the first."""
         if name is None:
             assert self.pair is not None
             mine = self._of(self.pair[0], a, b)
             return ~mine[0], ~mine[1]
-        if self.sim.epoch.broken.parent.size == 0:
-            return a == self.numbers[name], b == self.numbers[name]
-        family = self.sim.world.model.bodies.family(self.numbers[name])
-        return np.isin(a, family), np.isin(b, family)
+        family = self.family(name)
+        return (a == family[0], b == family[0]) if len(family) == 1 else (np.isin(a, family), np.isin(b, family))
 
     def place(self) -> Floats:
         """Where the point is now [m], as seen from `relative_to`."""
@@ -113,18 +121,52 @@ class Watch:
         return int(bodies.point_start[self.sim.index(self.body)]) + number
 
 
+def _sums(watch: Watch, contacts: Contacts) -> Floats:
+    """Of the contacts of the pair, (9,): force and friction on the first body, normal force, slip times what presses, and that [N, m]."""
+    out, ends = np.zeros(9), (watch.family(end) for end in watch.pair or ())
+    columns = contacts.impulse, contacts.normal, contacts.friction_impulse, contacts.slip
+    _add_up(contiguous(contacts.a, np.int64), contiguous(contacts.b, np.int64), *ends, *map(contiguous, columns), contacts.dt, out)
+    return out
+
+
+@kernel
+def _add_up(a, b, first, second, impulse, normal, friction, slip, dt, out):  # type: ignore[no-untyped-def]
+    """See `_sums`; nobody as the second: anybody but the first."""
+    for r in range(len(a)):
+        ahead = _one_of(a[r], first) and (_one_of(b[r], second) if len(second) else not _one_of(b[r], first))
+        turned = _one_of(b[r], first) and (_one_of(a[r], second) if len(second) else not _one_of(a[r], first))
+        if not (ahead or turned):
+            continue
+        turn, along = -1.0 if turned else 1.0, impulse[r] / dt
+        across = scale(1.0 / dt, each_known(load(friction, r)))
+        force, u = add(scale(along, load(normal, r)), across), load(slip, r)
+        for k in range(3):
+            out[k] += turn * force[k]
+            out[3 + k] += turn * across[k]
+        out[6] += along
+        pressed = max(along, 0.0)
+        out[7] += known(pressed * math.sqrt(dot(u, u)))
+        out[8] += pressed
+
+
+@inline
+def _one_of(body, bodies):  # type: ignore[no-untyped-def]
+    found = False
+    for k in range(len(bodies)):
+        found |= bodies[k] == body
+    return found
+
+
 def _force(watch: Watch, report: StepReport) -> Floats:
-    chosen, turn = watch.rows(report.contacts)
-    return np.sum(turn[:, None] * report.contacts.force[chosen], axis=0)
+    return _sums(watch, report.contacts)[:3]
 
 
 def _friction(watch: Watch, report: StepReport) -> Floats:
-    chosen, turn = watch.rows(report.contacts)
-    return np.sum(turn[:, None] * report.contacts.friction[chosen], axis=0)
+    return _sums(watch, report.contacts)[3:6]
 
 
 def _normal_force(watch: Watch, report: StepReport) -> float:
-    return float(np.sum(report.contacts.normal_force[watch.rows(report.contacts)[0]]))
+    return float(_sums(watch, report.contacts)[6])
 
 
 def _torque(watch: Watch, report: StepReport) -> Floats:
@@ -139,12 +181,20 @@ def _area(watch: Watch, report: StepReport) -> float:
 
 
 def _pressure(watch: Watch, report: StepReport) -> float:
-    return float(np.fmax.reduce(report.contacts.pressure[watch.rows(report.contacts)[0]], initial=0.0))
+    chosen = watch.rows(report.contacts)[0]
+    return _told(watch, report, chosen, report.contacts.pressure[chosen])
 
 
 def _mean_pressure(watch: Watch, report: StepReport) -> float:
-    area = _area(watch, report)
-    return _normal_force(watch, report) / area if area > 0.0 else 0.0
+    area, chosen = _area(watch, report), watch.rows(report.contacts)[0]
+    return _told(watch, report, chosen, np.full(np.count_nonzero(chosen), _normal_force(watch, report) / area)) if area > 0.0 else 0.0
+
+
+def _told(watch: Watch, report: StepReport, chosen: Bools, pressure: Floats) -> float:
+    """The largest pressure of some contacts [Pa], as far as elements can tell it (`Scales.told_pressure`)."""
+    contacts, force = report.contacts, np.full(len(pressure), _normal_force(watch, report))
+    told = scales_of(watch.sim.world).told_pressure(contacts.a[chosen], contacts.b[chosen], np.nan_to_num(pressure), force)
+    return float(told.max(initial=0.0))
 
 
 def _depth(watch: Watch, report: StepReport) -> float:
@@ -157,11 +207,9 @@ def _contacts(watch: Watch, report: StepReport) -> float:
 
 def _slip(watch: Watch, report: StepReport) -> float:
     """Sliding of all contacts in a step, weighted with what each presses; it adds up."""
-    chosen, _ = watch.rows(report.contacts)
-    pressed, slip = np.maximum(report.contacts.normal_force[chosen], 0.0), report.contacts.slip[chosen]
-    total = float(pressed.sum())
-    if total > 0.0:
-        watch.total += float(np.nansum(pressed * np.sqrt(np.einsum("ij,ij->i", slip, slip)))) / total
+    slid, pressed = _sums(watch, report.contacts)[7:]
+    if pressed > 0.0:
+        watch.total += float(slid / pressed)
     return watch.total
 
 
@@ -201,8 +249,8 @@ QUANTITIES = {
     "friction": Quantity("N", "pair", "tangential force on the first body", _friction),
     "torque": Quantity("N m", "pair", "of contact on the first body about its centre of mass", _torque),
     "area": Quantity("m^2", "pair", "that touches", _area),
-    "pressure": Quantity("Pa", "pair", "the largest of all contacts", _pressure),
-    "mean_pressure": Quantity("Pa", "pair", "normal force over area", _mean_pressure),
+    "pressure": Quantity("Pa", "pair", "the largest of one contact; of what is narrower than an element its force over a face", _pressure),
+    "mean_pressure": Quantity("Pa", "pair", "normal force over area, or over a face of an element if that is more", _mean_pressure),
     "depth": Quantity("m", "pair", "of the deepest contact", _depth),
     "contacts": Quantity("1", "pair", "how many", _contacts),
     "slip": Quantity("m", "pair", "way that the contacts have slid so far, weighted with what each presses", _slip),

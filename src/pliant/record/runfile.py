@@ -29,7 +29,7 @@ from pliant.record.journal import JournalWriter
 from pliant.record.journal_files import absorb, new_journal
 from pliant.record.layout import estimate_bytes, human
 from pliant.record.orders import Order
-from pliant.record.records import Array, Entry, Record, head_text, parsed_head
+from pliant.record.records import Array, Entry, Record, checksum, head_text, parsed_head
 from pliant.record.reduce import EVERYTHING, Reduction
 from pliant.record.run import FORMAT, Cells, Run, run_paths, stacked
 from pliant.record.salvage import step_rows
@@ -102,7 +102,6 @@ class Recorder:
         self._first_time = 0.0
         self._frames = 0
         self._fresh = False  # whether the newest frame has no checkpoint yet
-        self._held: dict[str, Array] = {}  # points and fields of the newest frame
         self._shapes: dict[str, tuple[int, ...]] = {}  # shape per row of every field, contact array and column
         self.notes: list[str] = []  # what was found to be damaged when it was reopened
         self.left_out = 0  # bytes of a last record that was not complete when it was reopened
@@ -273,14 +272,11 @@ class Recorder:
     def _unchanged(self, arrays: Mapping[str, Array]) -> list[str]:
         """Points and fields that are what they were in the frame before: the run file holds them once."""
         last = self._last.get("frame")
-        drawn = {name: array for name, array in arrays.items() if not name.startswith("contact/")}
-        if not self._held and last is not None:  # a run that goes on
-            self._held = {name: last.load(name) for name in drawn if name in last.specs}
-        same = [name for name, array in drawn.items() if name in self._held and _identical(self._held[name], array)]
-        self._held = {name: np.array(array, order="C") for name, array in drawn.items() if name not in same} | {
-            name: self._held[name] for name in same
-        }
-        return same
+        if last is None:
+            return []
+        drawn = {name: array for name, array in arrays.items() if name in last.specs and not name.startswith("contact/")}
+        alike = [name for name, array in drawn.items() if last.specs[name].crc == checksum(array)]
+        return [name for name in alike if _identical(last.read(name), drawn[name])]
 
     def _changed(self, kind: str, meta: dict[str, Any], arrays: Mapping[str, Array]) -> None:
         last = self._last.get(kind)

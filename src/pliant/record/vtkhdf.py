@@ -191,7 +191,7 @@ class _Blocks:
         self.waiting: dict[str, list[Array]] = {}
         self.begin: dict[str, int] = {}
         self.end: dict[str, int] = {}
-        self.open: dict[str, tuple[int, Array]] = {}  # number and rows of the block that is being filled
+        self.open: dict[str, tuple[int, Array | None]] = {}  # number and rows of the block that is being filled; None: it is at the press
 
     def add(self, dataset: str, start: int, rows: int, array: Array) -> None:
         """`rows` rows of a dataset from `start` on."""
@@ -232,9 +232,16 @@ class _Blocks:
                     self.press.add(dataset, last * size, block)
                 for k in range(last + 1, number):
                     self.press.add(dataset, k * size, self._empty(dataset))
+                if at == 0 and len(values) >= size and values.dtype == self.layout.dtypes[dataset]:  # a whole block, as most are
+                    self.press.add(dataset, start, values[:size])
+                    self.open[dataset] = number, None
+                    values, start = values[size:], start + size
+                    continue
                 self.open[dataset] = number, self._empty(dataset)
             part = values[: size - at]
-            self.open[dataset][1][at : at + len(part)] = part
+            rows = self.open[dataset][1]
+            assert rows is not None
+            rows[at : at + len(part)] = part
             values, start = values[len(part) :], start + len(part)
 
     def _empty(self, dataset: str) -> Array:

@@ -29,7 +29,7 @@ from pliant.integrate import cg
 from pliant.integrate.assembly import Assembly
 from pliant.kernels import CAN_CACHE
 from pliant.measure.pairs import per_pair
-from pliant.record.elements import element_stress, element_stretch
+from pliant.record.elements import Strained
 from pliant.scene import Scene
 from pliant.simulate.contact_rule import methods_of
 
@@ -43,10 +43,8 @@ def _world(job: Job) -> None:
     sim.step()
     sim.books()
     for group in sim.world.model.groups:
-        stretch = element_stretch(group, sim.state.x)
         group.stretch(sim.state.x)
-        if hasattr(group, "stress"):
-            element_stress(group, sim.state.x, stretch)
+        Strained.of(group, sim.state.x)
 
 
 def _solver() -> None:

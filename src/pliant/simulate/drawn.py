@@ -13,7 +13,7 @@ from pliant.contact.pressure import point_pressure
 from pliant.geometry.quaternions import quaternion_to_matrix
 from pliant.measure.history import surface_of
 from pliant.record import Cells
-from pliant.record.elements import element_stress
+from pliant.record.elements import Strained
 
 if TYPE_CHECKING:
     from pliant.model import Model
@@ -98,14 +98,19 @@ def _carriers(tets: Ints, nodes: Ints) -> Ints:
     return first[same.reshape(-1)[len(tets) :]]
 
 
-def cell_fields(sim: Simulation, cells: Cells, behind: list[Behind], stretches: list[Floats]) -> dict[str, np.ndarray]:
+def strained(sim: Simulation) -> list[Strained]:
+    """Stretch, energy and stress of all elements now, group by group."""
+    return [Strained.of(group, sim.state.x) for group in sim.world.model.groups]
+
+
+def cell_fields(cells: Cells, behind: list[Behind], now: list[Strained]) -> dict[str, np.ndarray]:
     """Von Mises stress [Pa] and det F of every drawn cell, the mean and the least of its elements; NaN and 1 where it has none."""
     stress, volume = np.full(cells.count, np.nan, np.float32), np.ones(cells.count, np.float32)
-    values = {g: element_stress(sim.world.model.groups[g], sim.state.x, stretches[g]) for g in {each.group for each in behind}}
     for first, group, elements in behind:
-        mine = slice(first, first + len(elements))
-        stress[mine] = values[group][elements].mean(axis=1)
-        volume[mine] = stretches[group][elements].min(axis=1)
+        mine, of, alone = slice(first, first + len(elements)), now[group], elements.shape[1] == 1
+        if of.stress is not None:
+            stress[mine] = of.stress[elements[:, 0]] if alone else of.stress[elements].mean(axis=1)
+        volume[mine] = of.stretch[elements[:, 0]] if alone else of.stretch[elements].min(axis=1)
     return {"von_mises": stress, "det_F": volume}
 
 

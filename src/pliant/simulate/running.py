@@ -21,7 +21,7 @@ from pliant.measure.history import FIELDS, History
 from pliant.measure.interval import FINE, Interval
 from pliant.measure.scales import scales_of
 from pliant.record import Record, Recorder, Run, Unrecorded, estimate_bytes, fold, resume_writer
-from pliant.record.elements import element_stretch
+from pliant.record.elements import Strained, element_stretch
 from pliant.record.reduce import EVERYTHING, Reduction
 from pliant.record.run import free_name, run_paths
 from pliant.record.snapshot import freeze, pack_scene, thaw, unpack_scene
@@ -29,7 +29,7 @@ from pliant.scene import Scene
 from pliant.shown import Bar, in_notebook
 from pliant.simulate.build import read_meshes
 from pliant.simulate.contact_rule import classic_if_old
-from pliant.simulate.drawn import cell_fields, drawn_cells, point_fields
+from pliant.simulate.drawn import cell_fields, drawn_cells, point_fields, strained
 from pliant.simulate.guards import Guard, check_start
 from pliant.simulate.simulation import Simulation
 from pliant.simulate.step import StepReport
@@ -267,6 +267,7 @@ class _Loop:
             self.history.restore({name: np.array(saved[f"history/{name}"]) for name in FIELDS})
         self.steps, self.max_depth, self.max_contacts, self.imbalance = 0, 0.0, 0, 0.0
         self.interval = Interval()
+        self.looked: tuple[Floats, list[Strained]] | None = None  # see `strains`
         self.moved = 0.0  # [J] most energy that was kinetic, or was given or lost by bodies, also by what moves or loads them
         self.notes = Notes()
         self.cut: dict[tuple[str, str], tuple[int, float]] = {}  # pairs that would have passed: how often, first time [s]
@@ -318,7 +319,7 @@ class _Loop:
             count, first = self.cut.get(report.cut, (0, report.time - report.dt))
             self.cut[report.cut] = count + 1, first
         if self.recorder.keeps:
-            self.history.take(report.contacts)
+            self.history.take(report)
         if self.watch is not None:
             self.watch(report)
         if report.more and FINE * self.interval.dt >= scales_of(self.sim.world).finest:
@@ -327,7 +328,7 @@ class _Loop:
     def row(self, at_frame: bool) -> None:
         """A row of the history; the elastic energy is in those of frames."""
         if self.recorder.keeps or at_frame:
-            values = step_values(self.sim, self.interval, elastic=at_frame and self.recorder.keeps)
+            values = step_values(self.sim, self.interval, self.strains() if at_frame and self.recorder.keeps else None)
             flows = ("contact_work", "drive_work", "load_work", "attachment_work")
             self.moved = max(self.moved, values["kinetic"], *(abs(values[name]) for name in flows))
         if self.recorder.keeps:
@@ -348,10 +349,11 @@ class _Loop:
     def record(self) -> None:
         """A frame, and a checkpoint if one is due."""
         sim, began = self.sim, time.perf_counter()
-        stretches = [element_stretch(group, sim.state.x) for group in sim.world.model.groups]
         if self.recorder.keeps:
-            self.frame(self.recorder, stretches)
+            stretches = [each.stretch for each in self.strains()]
+            self.frame(self.recorder)
         else:
+            stretches = [element_stretch(group, sim.state.x) for group in sim.world.model.groups]
             self.recorder.frame(sim.time)
         self.through.look()
         self.matter.look()
@@ -360,7 +362,13 @@ class _Loop:
             self.save()
         self.timings["record"] = self.timings.get("record", 0.0) + time.perf_counter() - began
 
-    def frame(self, recorder: Recorder, stretches: list[Floats]) -> None:
+    def strains(self) -> list[Strained]:
+        """What all elements are in, looked at once for the row and the frame of a moment."""
+        if self.looked is None or self.looked[0] is not self.sim.state.x:
+            self.looked = self.sim.state.x, strained(self.sim)
+        return self.looked[1]
+
+    def frame(self, recorder: Recorder) -> None:
         """What is seen now, into the run file."""
         sim = self.sim
         points = sim.points()
@@ -370,7 +378,7 @@ class _Loop:
             shown = shown[: len(points)]
             points = points + shown
         fields = point_fields(sim, points - self.history.rest) | {n: v.astype(np.float32) for n, v in self.history.fields.items()}
-        cells = cell_fields(sim, self.cells, self.behind, stretches)
+        cells = cell_fields(self.cells, self.behind, self.strains())
         recorder.frame(sim.time, sim.state.step, points, fields, cells, contacts.arrays(), shown)
 
     def save(self) -> None:
@@ -407,9 +415,9 @@ class _Loop:
         return wrong + gain_warnings(self.sim.state.pairs, self.sim.world.model.bodies, scale, FROM_NOWHERE)
 
 
-def step_values(sim: Simulation, interval: Interval, elastic: bool = False) -> dict[str, Any]:
-    """Numbers of one row for the run file; the elastic energy costs a pass over the elements and is NaN unless asked for."""
-    now = books(sim.world, elastic=elastic)
+def step_values(sim: Simulation, interval: Interval, strains: list[Strained] | None = None) -> dict[str, Any]:
+    """Numbers of one row for the run file; the elastic energy is NaN unless it is known what the elements are in."""
+    now = books(sim.world, strains is not None, [each.energy for each in strains or ()])
     return {
         "time": sim.time, "dt": interval.dt, "kinetic": now.kinetic, "elastic": now.elastic, "gravity": now.gravity,
         "contact_work": now.contact, "friction_work": now.friction, "attachment_work": now.attachments, "drive_work": now.drives,

@@ -111,6 +111,7 @@ class Simulation(Shown):
             self.world, self.epoch = break_up(self.world, self.epoch, broken)
             assert self.report is not None
             self.report.contacts, self.report.shown = Contacts.none(self.report.dt), None  # in numbers of points that are no more
+            self.report.pairs = {}
             self.reactions = np.zeros_like(self.state.x)
         before, self._pieces = self._pieces, self._divide()
         if self._pieces > before:

@@ -15,6 +15,7 @@ from pliant.contact.method import Several
 from pliant.kernels import allowed_threads
 from pliant.measure.account import PairWork, booked, pair_work
 from pliant.measure.balance import Balance, balance, momenta
+from pliant.measure.pairs import per_pair
 from pliant.measure.scales import scales_of
 from pliant.world.attachments import pull_together
 from pliant.world.world import World
@@ -37,9 +38,15 @@ class StepReport:
     renewed: bool = False  # have neighbourhoods of phyxels changed?
     more: bool = False  # is it a part of a step that was divided, and not the last?
     cut: tuple[str, str] | None = None  # two bodies that would have passed through each other in a longer step
+    points: Floats | None = None  # [m] (p, 3) skin at its end, if the step itself had to know it
     drawn: Floats | Callable[[], Floats] | None = None  # see Answer.shown
     warnings: list[str] = field(default_factory=list)
     timings: dict[str, float] = field(default_factory=dict)  # [s] per stage
+
+    @cached_property
+    def pairs(self) -> dict[str, np.ndarray]:
+        """The contacts summed per pair of bodies (`per_pair`), for all who measure this step."""
+        return per_pair(self.contacts)
 
     @cached_property
     def shown(self) -> Floats | None:
@@ -98,6 +105,7 @@ def step(
         damping=motion.free.damping,
         renewed=renewed,
         cut=cut,
+        points=motion.known_end,
         drawn=answer.shown,
         warnings=[*told, *answer.warnings] + (system.trouble if system else []),
         timings={stage: clock[k + 1] - clock[k] for k, stage in enumerate(stages)},

@@ -17,8 +17,8 @@ from pliant.contact.method import Nothing
 from pliant.detect.closest import face_neighbours
 from pliant.detect.penetration import Penetration
 from pliant.detect.thickness import Thickness
+from pliant.kernels import add, cross, dot, kernel, load, scale, store, sub
 from pliant.measure.account import ends_of, key_of
-from pliant.measure.pairs import per_pair
 from pliant.measure.resolution import DEPTH, depth_of, worded
 from pliant.measure.scales import scales_of, summed
 from pliant.model import Rest
@@ -121,19 +121,29 @@ class Depths:
         scales = scales_of(self.sim.world)
         if report.max_depth <= DEPTH[0] * float(scales.length.min(initial=np.inf)):
             return
-        found = per_pair(report.contacts)
-        a, b = found["a"], found["b"]
-        found |= {"length": np.minimum(scales.length[a], scales.length[b])}
-        found |= {"elastic": scales.elastic_depth(a, b, found["normal_force"], found["area"])}
-        part = np.nan_to_num(depth_of(found))
-        deep = part > DEPTH[0]
+        a, b, depth = report.pairs["a"], report.pairs["b"], report.pairs["depth"]
+        length, key = np.minimum(scales.length[a], scales.length[b]), key_of(a, b)
+        deep = depth > length * np.maximum(DEPTH[0], self._known(key))  # elasticity may explain some of it, but adds nothing
         if not deep.any():
             return
-        rows = np.stack([part, found["depth"], np.full(len(a), report.time), np.full(len(a), report.dt)], axis=1)[deep]
-        both, values = np.concatenate([self.pair, key_of(a, b)[deep]]), np.concatenate([self.worst, rows])
+        found = {name: report.pairs[name][deep] for name in ("a", "b", "depth", "normal_force", "area")} | {"length": length[deep]}
+        found |= {"elastic": scales.elastic_depth(found["a"], found["b"], found["normal_force"], found["area"])}
+        part = np.nan_to_num(depth_of(found))
+        worse = part > np.maximum(DEPTH[0], self._known(key[deep]))
+        if not worse.any():
+            return
+        rows = np.stack([part, found["depth"], np.full(len(part), report.time), np.full(len(part), report.dt)], axis=1)[worse]
+        both, values = np.concatenate([self.pair, key[deep][worse]]), np.concatenate([self.worst, rows])
         order = np.lexsort((-values[:, 0], both))  # of each pair the worst first
         self.pair, first = np.unique(both[order], return_index=True)
         self.worst = values[order][first]
+
+    def _known(self, key: Ints) -> Floats:
+        """The worst part so far of pairs, 0 of those that were never deep, (k,)."""
+        if len(self.pair) == 0:
+            return np.zeros(len(key))
+        place = np.minimum(np.searchsorted(self.pair, key), len(self.pair) - 1)
+        return np.where(self.pair[place] == key, self.worst[place, 0], 0.0)
 
     def notes(self) -> list[str]:
         """A sentence about the deepest pairs, and what helps."""
@@ -197,6 +207,8 @@ class Through:
         self._note(hits.a, hits.b, -hits.gap, self.sim.time)
 
     def _note(self, a: Ints, b: Ints, depth: Floats, time: float) -> None:
+        if len(a) == 0:
+            return
         half, names = self.sim.world.derived(Thickness).half, self.sim.world.model.bodies.names
         for k in np.flatnonzero((depth > np.minimum(half[a], half[b])) & (a != b)):
             first, second = sorted((names[a[k]], names[b[k]]))
@@ -229,11 +241,23 @@ class Closed:
 
     def volumes(self, points: Floats) -> Floats:
         """Of the bodies [m^3], (B,)."""
-        x = points[self.faces]
-        middle = np.stack([summed(self.owner, x[:, 0, k], self.count) for k in range(3)], axis=1)
-        middle = middle / np.maximum(np.bincount(self.owner, minlength=self.count), 1)[:, None]
-        x = x - middle[self.owner][:, None]
-        return summed(self.owner, np.einsum("fi,fi->f", x[:, 0], np.cross(x[:, 1], x[:, 2])), self.count) / 6.0
+        middle, number, out = np.zeros((self.count, 3)), np.zeros(self.count), np.zeros(self.count)
+        _volumes(points, self.faces, self.owner, middle, number, out)
+        return out
+
+
+@kernel
+def _volumes(points, faces, owner, middle, number, out):  # type: ignore[no-untyped-def]
+    """Sum of the tetrahedra over the faces of each body, from the mean of their first corners: far from the origin digits stay."""
+    for f in range(len(faces)):
+        number[owner[f]] += 1.0
+        store(middle, owner[f], add(load(middle, owner[f]), load(points, faces[f, 0])))
+    for b in range(len(number)):
+        store(middle, b, scale(1.0 / max(number[b], 1.0), load(middle, b)))
+    for f in range(len(faces)):
+        origin = load(middle, owner[f])
+        a, b, c = sub(load(points, faces[f, 0]), origin), sub(load(points, faces[f, 1]), origin), sub(load(points, faces[f, 2]), origin)
+        out[owner[f]] += dot(a, cross(b, c)) / 6.0
 
 
 @dataclass

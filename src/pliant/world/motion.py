@@ -164,6 +164,11 @@ class Motion:
         return self._world.skin_positions(self.x, self.position, self.rotation)
 
     @property
+    def known_end(self) -> Floats | None:
+        """`end`, if it was asked for since the last push."""
+        return self.__dict__.get("end")
+
+    @property
     def shapes(self) -> Shapes:
         """The exact shapes of all bodies as they are at the end of the step."""
         return self.bodies.shapes(self.position, self.rotation)

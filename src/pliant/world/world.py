@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container
+from collections.abc import Container, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -116,11 +116,12 @@ class World:
             return nodes.damping
         return nodes.damping + vertex_damping(nodes.drag, nodes.mass, elastic)
 
-    def elastic_energy(self, x: Floats) -> Floats:
-        """Elastic energy of each body [J], (B,)."""
+    def elastic_energy(self, x: Floats, known: Sequence[Floats] | None = None) -> Floats:
+        """Elastic energy of each body [J], (B,); `known`: that of the elements of each group, where somebody has it."""
         out = np.zeros(len(self.model.bodies))
-        for group, body in zip(self.model.groups, self.model.group_body, strict=True):
-            out += np.bincount(body, group.energy(x), minlength=len(out))
+        energies = [group.energy(x) for group in self.model.groups] if known is None else known
+        for energy, body in zip(energies, self.model.group_body, strict=True):
+            out += np.bincount(body, energy, minlength=len(out))
         return out
 
     def potential_energy(self, x: Floats, position: Floats) -> Floats:

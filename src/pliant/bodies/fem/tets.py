@@ -101,14 +101,15 @@ class Tets:
         share = self.density * self.volume / self.corners
         return np.repeat(share[:, None], self.corners, axis=1)
 
-    def forces(self, x: Floats, v: Floats | None, out: Floats) -> None:
-        """Elastic forces plus damping -b K v, if there are velocities, into out, (E c, 3) [N]."""
+    def forces(self, x: Floats, v: Floats | None, out: Floats, energy: Floats = NOTHING) -> None:
+        """Elastic forces plus damping -b K v, if there are velocities, into out, (E c, 3) [N]; with `energy` (E,) [J] in the same pass."""
         if v is not None and not self.rayleigh.any():
             v = None
         if self._code is None:
             out[:] = any_law.forces(self, x, v)
+            energy[:] = any_law.energy(self, x) if len(energy) else 0.0
         else:
-            self._evaluate(x, x if v is None else v, v is not None, out, NOTHING)
+            self._evaluate(x, x if v is None else v, v is not None, out, energy)
 
     def energy(self, x: Floats) -> Floats:
         """Elastic energy [J], (E,)."""

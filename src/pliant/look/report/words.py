@@ -199,7 +199,7 @@ def pairs(run: Run) -> str:
             f"{1e3 * column('depth'):.3g}", ", ".join(word or "-" for word in (told.in_depth, told.in_time, told.in_space)),
         ))  # fmt: skip
     heads = ("body", "with", "first touch (s)", "largest force (N)", "mean over", "until (s)", "one step (N)", "at the end (N)",
-             "largest area (cm²)", "peak pressure (kPa)", "deepest (mm)", "resolved in depth, time, space")  # fmt: skip
+             "largest area (cm²)", "largest pressure of one contact (kPa)", "deepest (mm)", "resolved in depth, time, space")  # fmt: skip
     shown = table(heads, rows[:MOST_PAIRS], words=2)
     more = text(f"and {len(rows) - MOST_PAIRS} more pairs.") if len(rows) > MOST_PAIRS else ""
     advice = listing([advice for peak in peaks[:MOST_ADVISED] for advice in peak.advice])
@@ -252,7 +252,7 @@ def numbers(found: Hardest) -> str:
     if area > 0.0:
         shown |= {"area": f"{1e4 * area:.3g} cm²", "mean pressure": with_unit(sums["normal_force"] / area, "Pa")}
     if sums["pressure"] > 0.0:
-        shown["largest pressure"] = with_unit(sums["pressure"], "Pa")
+        shown["largest pressure of one contact"] = with_unit(sums["pressure"], "Pa")
     return facts(shown)
 
 
