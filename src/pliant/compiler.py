@@ -35,10 +35,10 @@ def install() -> bool:
         return False
     if codegen.JITCPUCodegen._library_class is codegen.JITCodeLibrary:
         codegen.JITCPUCodegen._library_class = OnDemand
-        codegen.JITCPUCodegen.set_env = _set_env
-        targetconfig.TargetConfig.__eq__ = _same
-        targetconfig.TargetConfig.__hash__ = lambda flags: hash(type(flags))
-        functions.BaseFunction.get_call_type = _call_type
+        codegen.JITCPUCodegen.set_env = _set_env  # type: ignore[method-assign]
+        targetconfig.TargetConfig.__eq__ = _same  # type: ignore[method-assign]
+        targetconfig.TargetConfig.__hash__ = lambda flags: hash(type(flags))  # type: ignore[method-assign]
+        functions.BaseFunction.get_call_type = _call_type  # type: ignore[method-assign]
     return codegen.JITCPUCodegen._library_class is OnDemand
 
 

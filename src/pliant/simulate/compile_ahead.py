@@ -125,8 +125,8 @@ def jobs() -> dict[str, Callable[[], None]]:
     """All there is to compile, by name."""
     found: dict[str, Callable[[], None]] = {"solver": _solver, "stages": _stages, "press": _press, "fast bodies": _fast}
     found |= {name: partial(_world, job) for room in ROOMS.values() for name, job in room.jobs.items()}
-    found |= {f"contact {name}": partial(_contact, name) for name in METHODS if name not in ("none", "quasi-rigid")}
-    return found | {"contact quasi-rigid": _quasi_rigid}
+    found |= {"contact quasi-rigid": _quasi_rigid}  # long, and so not the last one, for which the other process would wait
+    return found | {f"contact {name}": partial(_contact, name) for name in METHODS if name not in ("none", "quasi-rigid")}
 
 
 def needed(scene: Scene) -> list[str]:
