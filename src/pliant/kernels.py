@@ -58,8 +58,10 @@ def parallel(function: Callable[..., Any]) -> Any:
 
 def inline(function: Callable[..., Any]) -> Any:
     """Compile a helper that is pasted into its callers."""
-    bare = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True} if LEAN else {}  # what Python would call it by
-    helper = numba.njit(forceinline=True, fastmath=FASTMATH, boundscheck=BOUNDSCHECK, error_model="numpy", **bare)(function)
+    options: dict[str, Any] = dict(forceinline=True, fastmath=FASTMATH, boundscheck=BOUNDSCHECK, error_model="numpy")
+    if LEAN:
+        options |= dict(no_cpython_wrapper=True, no_cfunc_wrapper=True)  # what Python would call it by
+    helper: Any = numba.njit(**options)(function)
     if LEAN:
         helper._insert = lambda *_: None  # Python finds nothing to call, asks for it, and gets a kernel that pastes the helper
         helper._compile_for_args = lambda *args: _kernel_of(helper)
