@@ -1,9 +1,11 @@
-"""Numba with less to do: the same machine code in two thirds of the time.
+"""Numba with less to do: the same machine code in less than two thirds of the time.
 
-Three things that Numba does over and over while it compiles and that change nothing in the result are left out here:
+Four things that Numba does over and over while it compiles and that change nothing in the result are left out here:
 
 * Machine code of helpers. Each one that a kernel pastes in becomes machine code of its own, which nobody calls; here code is made when
   its address is asked for (`OnDemand`).
+* Passes over parallel loops. A loop is optimised on its own, in the frame that threads call, and in its kernel; here only in its kernel,
+  which holds both (`_loop`).
 * Comparing flags. Each of some ten thousand questions "is this overload known?" makes three dicts of all compiler flags (`_same`).
 * Trying overloads. Each `+` in a kernel is tried against all that `+` may mean; here the answer for given types is kept (`_call_type`).
 
@@ -47,6 +49,15 @@ class OnDemand(codegen.JITCodeLibrary):  # type: ignore[misc]
 
     _postponed = False
 
+    @property
+    def _loop(self) -> bool:
+        """Whether it is a parallel loop or its frame: both are linked into their kernel, which passes over them and makes their code."""
+        return self.name.startswith(("__numba_parfor_gufunc", "parallelgufuncwrapper"))
+
+    def _optimize_final_module(self) -> None:
+        if not self._loop:
+            super()._optimize_final_module()
+
     def _finalize_final_module(self) -> None:
         if self._object_caching_enabled and self._compiled_object is not None:  # read from the cache
             super()._finalize_final_module()
@@ -60,7 +71,7 @@ class OnDemand(codegen.JITCodeLibrary):  # type: ignore[misc]
 
     def get_pointer_to_function(self, name: str) -> int:
         self._ensure_finalized()
-        if self._postponed and any(f.name == name for f in self.get_defined_functions()):
+        if self._postponed and not self._loop and any(f.name == name for f in self.get_defined_functions()):
             self._make()
         return int(super().get_pointer_to_function(name))
 
