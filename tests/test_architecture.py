@@ -56,12 +56,16 @@ def part(module: str) -> str:
     return module.split(".")[1] if "." in module else "pliant"
 
 
+@cache
+def docstring(file: Path) -> str | None:
+    return ast.get_docstring(ast.parse(file.read_text())) if file.exists() else None
+
+
 def imports(file: Path) -> list[Import]:
     """All imports of pliant's modules in a file, those for type checkers left out."""
     text = file.read_text()
     tree, lines, found = ast.parse(text), text.splitlines(), []
-    folder = file.with_name("__init__.py")
-    said = [ast.get_docstring(tree), ast.get_docstring(ast.parse(folder.read_text())) if folder.exists() else None]
+    said = [ast.get_docstring(tree), docstring(file.with_name("__init__.py"))]
     declared = any(REASON in (text or "") for text in said)
     mine = file.relative_to(SOURCE).with_suffix("").parts[0]
     mine = "pliant" if mine in ("__init__", "__main__") else mine

@@ -15,11 +15,11 @@ ARRAYS = ("x", "v", "position", "rotation", "velocity", "spin")
 def mixed(integrator="auto", far=False, dt=0.004, weld=True):
     """Soft, spring and rigid bodies that touch the ground and each other, with a weld."""
     scene = Scene(dt=dt, contact="ground")
-    soft = dict(youngs_modulus=5e4, poisson_ratio=0.4, stiffness_damping=0.002)
+    soft = dict(youngs_modulus=1e4, poisson_ratio=0.4, stiffness_damping=0.002)
     scene.add(name="ground", shape="plane", model="static")
     scene.add(name="ring", shape=dict(kind="torus", major=0.09, minor=0.04, edge=0.04), position=(0, 0, 0.042), material=soft, integrator=integrator)
     scene.add(name="ball", shape=dict(kind="ball", radius=0.06, edge=0.04), position=(0.03, 0, 0.14), element="quadratic", material=soft, integrator=integrator)
-    scene.add(name="net", shape=dict(kind="box", size=(0.1, 0.1, 0.1), edge=0.05), model="springs", position=(0.2, 0, 0.052), material=dict(stiffness_damping=0.002, spring_stiffness=800.0), integrator=integrator)
+    scene.add(name="net", shape=dict(kind="box", size=(0.1, 0.1, 0.1), edge=0.05), model="springs", position=(0.2, 0, 0.052), material=dict(stiffness_damping=0.002, spring_stiffness=200.0), integrator=integrator)
     scene.add(name="brick", shape=dict(kind="box", size=(0.1, 0.1, 0.05), edge=0.05), model="rigid", position=(0.2, 0.01, 0.13), rotation=(5, 3, 0))
     if weld:
         scene.add(name="tail", shape=dict(kind="box", size=(0.05, 0.05, 0.05), edge=0.05), model="rigid", position=(0.275, 0.01, 0.13))

@@ -173,7 +173,7 @@ def test_rayleigh_damping_of_a_mode(scheme, a, b):
         times.append(sim.time)
         size.append(np.hypot(q, rate / omega))
 
-    sim.run(until=6 * 2 * np.pi / omega, each=look)
+    sim.run(until=3 * 2 * np.pi / omega, each=look)
     rate = -np.polyfit(times, np.log(size), 1)[0]
     own = omega**2 * dt / 2 if scheme == "implicit" else 0.0
     zeta = a / (2 * omega) + b * omega / 2

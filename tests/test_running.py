@@ -161,7 +161,7 @@ def test_what_was_set_by_hand_survives(tmp_path):
         scene = Scene(dt=DT, duration=20 * DT, contact="none")
         scene.add(name="bar", shape=dict(kind="box", size=(0.3, 0.1, 0.1), edge=0.1), fixed=[dict(side="-x")], integrator="symplectic", material=SOFT)
         sim, recorder = running.start(scene, tmp_path / name, every=2 * DT, checkpoint_every=1)
-        sim.set("bar.material.youngs_modulus", 2e7)
+        sim.set("bar.material.youngs_modulus", 1e6)
         sim.set("gravity", (0.0, 1.0, -5.0))
         return sim, recorder
 
@@ -382,8 +382,9 @@ needs_sigkill = pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="this 
 
 
 @needs_sigkill
-def test_three_kills(tmp_path):
-    killed_runs(tmp_path, 3, seed=1)
+def test_two_kills(tmp_path):
+    """One at any moment, one during a write."""
+    killed_runs(tmp_path, 2, seed=1)
 
 
 @needs_sigkill

@@ -59,6 +59,7 @@ SMALL = {
 LONG = {
     "bunny-in-bowl", "torn-head", "head-in-room", "spinning-ball", "ball-joint", "melting-bust",  # ten seconds and more, even small
     "archway", "folding-strip", "squeezed-bars", "soft-cube-stiff-bars", "two-spheres", "two-bunnies", "bunny-and-teapot",  # five
+    "flattened-head", "sphere-and-bunny", "chess-500", "pile", "rider", "cube-on-bar", "footprint", "bust-kiss",  # three to eight; quicker ones stand for them
     "stepped-block", "heavy-on-light",  # the solver of `patch` takes half a minute to compile
 }  # fmt: skip
 OTHER = [

@@ -20,6 +20,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any
 
 BOUNDSCHECK = os.environ.get("PLIANT_BOUNDSCHECK", "") not in ("", "0")
@@ -35,8 +36,9 @@ import numba  # noqa: E402  reads the two above
 import numpy as np  # noqa: E402
 from numba import prange  # noqa: E402
 
-from pliant import cache  # noqa: E402
+from pliant import cache, compiler  # noqa: E402
 
+LEAN = compiler.install()
 CAN_CACHE = cache.install(BOUNDSCHECK) is not None
 
 __all__ = ["kernel", "parallel", "inline", "prange", "CHUNK"]
@@ -56,7 +58,20 @@ def parallel(function: Callable[..., Any]) -> Any:
 
 def inline(function: Callable[..., Any]) -> Any:
     """Compile a helper that is pasted into its callers."""
-    return numba.njit(forceinline=True, fastmath=FASTMATH, boundscheck=BOUNDSCHECK, error_model="numpy")(function)
+    options: dict[str, Any] = dict(forceinline=True, fastmath=FASTMATH, boundscheck=BOUNDSCHECK, error_model="numpy")
+    if LEAN:
+        options |= dict(no_cpython_wrapper=True, no_cfunc_wrapper=True)  # what Python would call it by
+    helper: Any = numba.njit(**options)(function)
+    if LEAN:
+        helper._insert = lambda *_: None  # Python finds nothing to call, asks for it, and gets a kernel that pastes the helper
+        helper._compile_for_args = lambda *args: _kernel_of(helper)
+    return helper
+
+
+@lru_cache(None)
+def _kernel_of(helper: Any) -> Any:
+    """A kernel that does what a helper does, for calls from Python."""
+    return numba.njit(fastmath=FASTMATH, boundscheck=BOUNDSCHECK, error_model="numpy")(lambda *args: helper(*args))
 
 
 # 3-vectors inside kernels are tuples of floats: no allocation, and LLVM keeps them in registers.

@@ -90,9 +90,9 @@ def test_a_sticking_block_does_not_creep_in_20000_steps(model):
 
 def test_a_sticking_block_does_not_creep():
     scene, down = slope(15.0, 0.5)
-    sim = scene.simulate().run(until=1.0)
+    sim = scene.simulate().run(until=0.5)
     start = sim.centre("b").copy()
-    assert np.linalg.norm(sim.run(until=4.0).centre("b") - start) < 1e-6
+    assert np.linalg.norm(sim.run(until=1.5).centre("b") - start) < 3e-7
 
 
 def test_friction_stays_in_the_cone_and_against_the_slip():
@@ -113,10 +113,10 @@ def test_a_ball_rolls_down_with_five_sevenths():
     angle, radius = 10.0, 0.1
     scene, down = slope(angle, 0.8, shape=dict(kind="ball", radius=radius, edge=0.02), dt=0.001)
     sim = scene.simulate()
-    sim.run(until=0.5)
+    sim.run(until=0.2)
     before = sim.state.velocity[1] @ down
-    sim.run(until=1.5)
-    rate = sim.state.velocity[1] @ down - before
+    sim.run(until=0.7)
+    rate = (sim.state.velocity[1] @ down - before) / 0.5
     assert rate == pytest.approx(5 / 7 * G * np.sin(np.radians(angle)), rel=0.01)
     frames = sim.world.model.frames
     assert frames.inertia[1] / (frames.mass[1] * radius**2) == pytest.approx(0.4, rel=0.02)

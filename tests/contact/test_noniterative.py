@@ -550,7 +550,7 @@ def test_a_folded_strip_stops_at_itself_and_a_flat_one_does_not_touch_itself():
         height = np.where(x < -0.1, -z, np.where(x > 0.1, 0.4 / np.pi + z, 0.2 / np.pi - radius * np.cos(angle)))
         mesh = TetMesh(np.stack([bent, y, height], axis=1), shape.tets)
         mesh = mesh if mesh.volumes.min() > 0 else TetMesh(mesh.points, mesh.tets[:, [1, 0, 2, 3]])
-        scene = Scene(dt=0.001, contact="noniterative")
+        scene = Scene(dt=0.002, contact="noniterative")
         scene.add(name="ground", shape="plane", model="static")
         scene.add(name="s", shape=mesh, position=(0, 0, 0.021), integrator="symplectic", material=dict(youngs_modulus=2e3, density=500.0, mass_damping=8.0))
         if selfish:

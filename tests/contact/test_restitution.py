@@ -98,7 +98,7 @@ def test_tumbling_boxes_never_gain_energy():
     sim = scene.simulate()
     start = sim.books().total
     energy = []
-    for _ in range(400):
+    for _ in range(280):
         sim.step()
         energy.append(sim.books().total)
     assert max(energy) < start * 1.001

@@ -33,7 +33,7 @@ def same(a: np.ndarray, b: np.ndarray) -> bool:
 
 
 @given(records=st.lists(RECORDS, max_size=4))
-@settings(max_examples=80, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=30, deadline=None, suppress_health_check=list(HealthCheck))
 def test_round_trip(records, tmp_path_factory):
     path = tmp_path_factory.mktemp("journal") / "a.journal"
     writer = JournalWriter(path)

@@ -6,6 +6,7 @@ its bodies. A job that is done leaves a mark in the cache folder, so later start
 
 from __future__ import annotations
 
+import gc
 import importlib
 import logging
 import multiprocessing
@@ -122,8 +123,8 @@ def jobs() -> dict[str, Callable[[], None]]:
     """All there is to compile, by name."""
     found: dict[str, Callable[[], None]] = {"solver": _solver, "stages": _stages, "press": _press, "fast bodies": _fast}
     found |= {name: partial(_world, job) for room in ROOMS.values() for name, job in room.jobs.items()}
-    found |= {f"contact {name}": partial(_contact, name) for name in METHODS if name not in ("none", "quasi-rigid")}
-    return found | {"contact quasi-rigid": _quasi_rigid}
+    found |= {"contact quasi-rigid": _quasi_rigid}  # long, and so not the last one, for which the other process would wait
+    return found | {f"contact {name}": partial(_contact, name) for name in METHODS if name not in ("none", "quasi-rigid")}
 
 
 def needed(scene: Scene) -> list[str]:
@@ -160,6 +161,7 @@ def _mark(job: str) -> Path:
 
 def _job(job: str) -> str:
     logging.disable(logging.WARNING)  # bodies of these tiny worlds overlap so that they touch at once
+    gc.disable()  # a tenth of the time goes into looking for garbage, of which compiling leaves little
     jobs()[job]()
     _mark(job).touch()
     return job

@@ -1,0 +1,108 @@
+"""Numba with less to do: the same machine code in less than two thirds of the time.
+
+Four things that Numba does over and over while it compiles and that change nothing in the result are left out here:
+
+* Machine code of helpers. Each one that a kernel pastes in becomes machine code of its own, which nobody calls; here code is made when
+  its address is asked for (`OnDemand`).
+* Passes over parallel loops. A loop is optimised on its own, in the frame that threads call, and in its kernel; here only in its kernel,
+  which holds both (`_loop`).
+* Comparing flags. Each of some ten thousand questions "is this overload known?" makes three dicts of all compiler flags (`_same`).
+* Trying overloads. Each `+` in a kernel is tried against all that `+` may mean; here the answer for given types is kept (`_call_type`).
+
+It reaches into Numba; a Numba that looks different inside compiles as it always did (`install` says whether it was changed).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from numba.core import codegen, targetconfig
+from numba.core.types import functions
+
+NEEDED = (
+    (codegen.CPUCodeLibrary, "_finalize_final_module"),
+    (codegen.JITCodeLibrary, "get_pointer_to_function"),
+    (codegen.JITCodeLibrary, "serialize_using_object_code"),
+    (codegen.JITCPUCodegen, "_library_class"),
+    (codegen.JITCPUCodegen, "set_env"),
+    (targetconfig.TargetConfig, "values"),
+    (targetconfig.ConfigStack, "top_or_none"),
+    (functions.BaseFunction, "get_call_type"),
+)
+
+
+def install() -> bool:
+    """Change Numba for this process; False, and nothing is changed, if it is not made as expected."""
+    if not all(hasattr(owner, name) for owner, name in NEEDED):
+        return False
+    if codegen.JITCPUCodegen._library_class is codegen.JITCodeLibrary:
+        codegen.JITCPUCodegen._library_class = OnDemand
+        codegen.JITCPUCodegen.set_env = _set_env  # type: ignore[method-assign]
+        targetconfig.TargetConfig.__eq__ = _same  # type: ignore[method-assign]
+        targetconfig.TargetConfig.__hash__ = lambda flags: hash(type(flags))  # type: ignore[method-assign]
+        functions.BaseFunction.get_call_type = _call_type  # type: ignore[method-assign]
+    return codegen.JITCPUCodegen._library_class is OnDemand
+
+
+class OnDemand(codegen.JITCodeLibrary):  # type: ignore[misc]
+    """What one function is compiled to. Until somebody asks for an address in it, it is only there to be pasted into others."""
+
+    _postponed = False
+
+    @property
+    def _loop(self) -> bool:
+        """Whether it is a parallel loop or its frame: both are linked into their kernel, which passes over them and makes their code."""
+        return self.name.startswith(("__numba_parfor_gufunc", "parallelgufuncwrapper"))
+
+    def _optimize_final_module(self) -> None:
+        if not self._loop:
+            super()._optimize_final_module()
+
+    def _finalize_final_module(self) -> None:
+        if self._object_caching_enabled and self._compiled_object is not None:  # read from the cache
+            super()._finalize_final_module()
+        else:
+            self._finalized = self._postponed = True
+
+    def _make(self) -> None:
+        if self._postponed:
+            self._postponed = False
+            super()._finalize_final_module()
+
+    def get_pointer_to_function(self, name: str) -> int:
+        self._ensure_finalized()
+        if self._postponed and not self._loop and any(f.name == name for f in self.get_defined_functions()):
+            self._make()
+        return int(super().get_pointer_to_function(name))
+
+    def serialize_using_object_code(self) -> Any:
+        self._ensure_finalized()
+        self._make()
+        return super().serialize_using_object_code()
+
+
+_set_env_of = codegen.JITCPUCodegen.set_env
+
+
+def _set_env(self: Any, name: str, env: Any) -> None:
+    if self._engine.is_symbol_defined(name):  # else there is no code that could read it
+        _set_env_of(self, name, env)
+
+
+def _same(flags: Any, other: Any) -> bool:
+    """Whether two sets of flags are equal: most of them are set alike, and then defaults need not be looked at."""
+    if type(flags) is type(other) and flags._values == other._values:
+        return True
+    return isinstance(other, targetconfig.TargetConfig) and bool(flags.values() == other.values())
+
+
+_call_type_of = functions.BaseFunction.get_call_type
+
+
+def _call_type(self: Any, context: Any, args: Any, kws: Any) -> Any:
+    """The signature of a call of a function with arguments of these types, found once."""
+    known = self.__dict__.setdefault("_pliant_known", {})
+    key = context, tuple(args), tuple(kws.items()), targetconfig.ConfigStack.top_or_none()
+    if key not in known:
+        known[key] = _call_type_of(self, context, args, kws)
+    return known[key]

@@ -1,0 +1,55 @@
+"""Numba with less to do (compiler.py) compiles to the same, and helpers can still be called."""
+
+import numba
+import numpy as np
+import pytest
+from numba.core import codegen
+
+from pliant import compiler, kernels
+from pliant.kernels import axpy, dot, inline, load, norm, prange
+
+fresh = numba.njit(fastmath=kernels.FASTMATH, error_model="numpy")  # as `kernel`, but compiled here and now, not taken from the cache
+
+
+def test_this_numba_is_known():
+    """A Numba that looks different inside compiles as it always did, in more time: then compiler.py needs a look."""
+    assert kernels.LEAN and compiler.install()
+
+
+def test_a_numba_that_looks_different_is_left_alone(monkeypatch):
+    monkeypatch.setattr(compiler, "NEEDED", (*compiler.NEEDED, (codegen.JITCodeLibrary, "no_such_name")))
+    assert not compiler.install()
+
+
+def test_a_helper_has_no_machine_code_and_answers_python_all_the_same():
+    @inline
+    def twice(x):
+        return x + x
+
+    @fresh
+    def fourfold(x):
+        return twice(twice(x))
+
+    assert fourfold(1.5) == 6.0
+    (made,) = twice.overloads.values()
+    assert made.library._postponed and not fourfold.overloads[made.signature.args].library._postponed
+    assert twice(1.5) == 3.0 and twice(2) == 4 and twice(1.5) == 3.0
+    assert fourfold(2) == 8  # of another type, after Python has called the helper with it
+    with pytest.raises(TypeError):
+        twice()
+
+
+@pytest.mark.parametrize("parallel", [False, True])
+def test_it_compiles_to_the_same_bits(parallel, monkeypatch):
+    def work(a, out):
+        for i in prange(len(a) - 1):
+            u, v = load(a, i), load(a, i + 1)
+            out[i] = norm(axpy(dot(u, v), u, v)) / (1.0 + np.sin(u[0]))
+
+    a = np.random.default_rng(0).normal(size=(1000, 3))
+    lean, plain = np.zeros(1000), np.zeros(1000)
+    options = dict(fastmath=kernels.FASTMATH, error_model="numpy", parallel=parallel)
+    numba.njit(**options)(work)(a, lean)
+    monkeypatch.setattr(codegen.JITCPUCodegen, "_library_class", codegen.JITCodeLibrary)
+    numba.njit(**options)(work)(a, plain)
+    assert lean.any() and np.array_equal(lean, plain)
