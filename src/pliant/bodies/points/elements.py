@@ -164,10 +164,9 @@ class Points:
 
     def stretch(self, x: Floats) -> Floats:
         """Volume over volume at the start, (m,); flat directions count as unstretched."""
-        F, T = self.gradients(x), self.around.projector.reshape(-1, 3, 3)
-        full = np.linalg.det(T) > 0.5
-        square = np.swapaxes(F, 1, 2) @ F + np.eye(3) - T
-        return np.where(full, np.linalg.det(F), np.sqrt(np.maximum(np.linalg.det(square), 0.0))) * self.volume / self.whole
+        n, out = self.around, np.empty(len(self.nodes))
+        strain.stretches(n.start, n.other, n.weight, n.inverse, n.projector, self.nodes, self.rest, self.volume, self.whole, x, out)
+        return out
 
     def stress(self, x: Floats) -> Floats:
         """Cauchy stress F S F^T / det F, (m, 3, 3) [Pa]."""
