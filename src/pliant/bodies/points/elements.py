@@ -120,8 +120,8 @@ class Points:
     def stiffness_of_hourglass(self) -> Floats:
         """a of the hourglass energy [N/m times a squared length over a weight], (m,)."""
         modulus = self.mu * (3.0 * self.lam + 2.0 * self.mu) / (self.lam + self.mu)
-        total = self.around.total
-        return np.divide(self.sound * self.hourglass * modulus * self.volume, total, out=np.zeros_like(total), where=total > 0.0)
+        total, held = self.around.total, self.around.held
+        return np.divide(held * self.sound * self.hourglass * modulus * self.volume, total, out=np.zeros_like(total), where=total > 0.0)
 
     @property
     def moduli(self) -> tuple[Floats, Floats, Floats]:

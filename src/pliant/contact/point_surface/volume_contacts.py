@@ -72,8 +72,8 @@ def volume_contacts(
     rows = np.flatnonzero((state == FOUND) & (missing < 0.0))
     if len(rows):
         body, at = volume.body[place[rows]], x[place[rows]]
-        within, _, known, _ = surfaces.distances(at, body, nearest_surfels(surfaces, at, body))
-        rows = rows[(known == FOUND) & (within > -clear[place[rows]])]
+        within = surfaces.distances(at, body, nearest_surfels(surfaces, at, body))[0]  # infinite where its skin is nowhere near
+        rows = rows[(gap[rows] < 0.0) | (within > -clear[place[rows]])]  # what is in the other body was not kept out by its skin
     body = volume.body[place[rows]]
     return VolumeContacts(
         body, other[rows], volume.point[place[rows]], sample[rows], gap[rows], missing[rows], normal[rows], volume.spacing[body] ** 2
