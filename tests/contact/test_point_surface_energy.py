@@ -17,6 +17,7 @@ SHAPES = (
     {"kind": "box", "size": (0.2, 0.15, 0.1), "edge": 0.03},
     {"kind": "ellipsoid", "radii": (0.15, 0.1, 0.07), "edge": 0.03},
 )
+SEEDS = [seed for seed in range(21) if seed != 2]  # number 2 flies past
 QUICK = (0, 19)  # collisions that ended with 1.010 and 2.25 of their energy before there was an account; of number 8 it was 2.76
 
 
@@ -48,10 +49,11 @@ def most_energy(scene: Scene) -> tuple[float, float]:
         sim.step()
         now = sim.books()
         most = max(most, (now.kinetic + now.elastic) / energy)
+    assert now.pairs, "they never met"
     return most, sum(pair.normal for pair in now.pairs) / energy
 
 
-@pytest.mark.parametrize("seed", [pytest.param(s, marks=() if s in QUICK else pytest.mark.slow) for s in range(20)])
+@pytest.mark.parametrize("seed", [pytest.param(s, marks=() if s in QUICK else pytest.mark.slow) for s in SEEDS])
 def test_a_collision_never_has_more_energy_than_it_began_with(seed):
     most, normal = most_energy(collision(seed))
     assert most < 1.01
@@ -72,13 +74,14 @@ def most_centred(scene: Scene) -> tuple[float, float]:
 
     while sim.time < scene.duration - 1e-9:
         sim.step(each=look)
-    energy = start.kinetic + start.elastic
-    return most / energy, sum(pair.normal for pair in sim.books().pairs) / energy
+    energy, pairs = start.kinetic + start.elastic, sim.books().pairs
+    assert pairs, "they never met"
+    return most / energy, sum(pair.normal for pair in pairs) / energy
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("resample", [False, True])
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", SEEDS)
 def test_nor_with_springs_between_closest_surfels_however_they_are_sampled(seed, resample):
     """Resampled numbers 0, 3, 4, 6 and 7 ended with 2.10, 1.72, 1.05, 5.66 and 1.05 of their energy."""
     most, normal = most_centred(collision(seed, force="closest", resample=resample))

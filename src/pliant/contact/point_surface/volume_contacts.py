@@ -2,8 +2,8 @@
 
 The skin of a body of points rides on its phyxels and meets others for them. What flows can leave it behind: phyxels go on where their skin
 is stopped, and a new reference keeps them there. So a phyxel that has lost half of the distance that it has to its own skin at rest (and
-no more than a quarter of a spacing) keeps that distance to other bodies itself: what is missing makes a pressure on the area of a phyxel,
-beside what the skin does. Phyxels of elastic bodies are left to their skin.
+no more than a quarter of a spacing), or is in another body itself, keeps that distance to other bodies: what is missing makes a pressure on
+the area of a phyxel, beside what the skin does. Phyxels of elastic bodies are left to their skin.
 """
 
 from __future__ import annotations
