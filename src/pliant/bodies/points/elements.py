@@ -339,9 +339,11 @@ class Points:
         self.rest = np.where(mine[:, None], now.rest, self.rest)
         self.volume = np.where(mine, now.volume, self.volume)
         self.past = np.where(mine, now.past, self.past)
-        self.plastic = np.where(mine[:, None], now.plastic, self.plastic)
-        self.base = np.where(mine[:, None], now.plastic, self.base)
         self._renew(far)
+        flat = self.around.projector[:, [0, 4, 8]].sum(axis=1) < 2.5  # a strain across its plane would be a pressure in it: it begins anew
+        plastic = np.where(flat[:, None], 0.0, now.plastic)
+        self.plastic = np.where(mine[:, None], plastic, self.plastic)
+        self.base = np.where(mine[:, None], plastic, self.base)
         return self._relax(x, before)
 
     def _renew(self, bodies: Ints) -> None:

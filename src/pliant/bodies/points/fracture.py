@@ -26,6 +26,7 @@ from pliant.geometry.normals import vertex_area_vectors
 from pliant.kernels import dot, kernel, load, sub
 
 SPECK = 5  # phyxels below which a piece has no skin
+OWN = 2.0  # times its distance to the nearest phyxel at the start: so far a point of a piece may be from it where the piece was drawn out
 EVENED = (0.5, -0.53) * 8  # shares of the way to the middle of its neighbours that a point of a rim goes, one after the other
 
 
@@ -76,19 +77,20 @@ def _majority(sides: Ints) -> Ints:
 
 
 def _pulled_in(whole: Whole, label: Ints, piece: int, places: Floats) -> Floats:
-    """Places (p, 3) with points of other pieces no further from the phyxels of this one than they were at the start.
+    """Places (p, 3) with points of other pieces no further from the phyxels of this one than they were at the start, its own no further
+    than twice that.
 
     What is between two pieces has been drawn out before it tore, and would be a spike on either of them.
     """
     mine = np.flatnonzero((label == piece) | (label == -1 - piece))
-    beyond = np.flatnonzero(~np.isin(whole.carrier, mine))
-    if len(mine) == 0 or len(beyond) == 0:
+    if len(mine) == 0:
         return places
-    most = kd_tree(whole.phyxels[mine]).query(whole.points[beyond], workers=1)[0]
+    most = kd_tree(whole.phyxels[mine]).query(whole.points, workers=1)[0] * np.where(np.isin(whole.carrier, mine), OWN, 1.0)
     phyxels = places[len(places) - len(whole.phyxels) :][mine]
-    far, near = kd_tree(phyxels).query(places[beyond], workers=1)
+    far, near = kd_tree(phyxels).query(places, workers=1)
+    pulled = far > most
     out = places.copy()
-    out[beyond] = phyxels[near] + np.minimum(1.0, most / np.maximum(far, 1e-300))[:, None] * (places[beyond] - phyxels[near])
+    out[pulled] += (1.0 - most / np.maximum(far, 1e-300))[pulled, None] * (phyxels[near] - places)[pulled]
     return out
 
 
