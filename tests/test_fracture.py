@@ -170,6 +170,22 @@ def test_a_piece_from_within_has_the_hull_of_its_phyxels():
     assert 0.8 < volume / (label.sum() * 0.12**3) < 1.4
 
 
+def test_points_of_a_piece_that_was_drawn_out_are_no_spikes():
+    """A point that rode on phyxels of both sides is a metre away when they part: it comes back to twice its distance at the start."""
+    surface = make("ball", radius=0.5, edge=0.16).surface()
+    places = fill(surface, 0.2)[0]
+    points = np.concatenate([surface.points, places])
+    near = np.array([np.argmin(np.linalg.norm(places - p, axis=1)) for p in points])
+    whole = Whole(points, len(surface.points), surface.faces, np.zeros((0, 4), np.int64), places, near)
+    label, top = (places[:, 2] > 0).astype(np.int64), int(np.argmax(surface.points[:, 2]))
+    now = points.copy()
+    now[top, 2] += 1.0
+    piece = pieces_of(whole, label, 2, [now, now])[1]
+    at = piece.places[np.flatnonzero(piece.source == top)[0]]
+    far, start = (np.linalg.norm(places - p, axis=1).min() for p in (at, points[top]))
+    assert far == pytest.approx(2.0 * start)
+
+
 @pytest.mark.parametrize("tets", [False, True])
 def test_pieces_share_the_volume_of_the_whole(tets):
     shape = make("ball", radius=0.5, edge=0.2 if tets else 0.08)
