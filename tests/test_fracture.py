@@ -12,6 +12,7 @@ from pliant.geometry.filling import fill
 from pliant.geometry.mass import mass_of_surface
 from pliant.geometry.mesh import Surface
 from pliant.geometry.shapes import make
+from pliant.geometry.topology import volume_of
 from pliant.record import Run
 from pliant.simulate import running
 from pliant.simulate.fracture import break_up, parted
@@ -148,6 +149,41 @@ def test_cut_pairs_stay_cut():
     group.flow(sim.state.x, 0.001)
     assert len(group.around.other) == cut
     assert group.parts() is None
+
+
+def test_a_piece_from_within_has_the_hull_of_its_phyxels():
+    surface = make("ball", radius=0.5, edge=0.08).surface()
+    places = fill(surface, 0.12)[0]
+    points = np.concatenate([surface.points, places])
+    near = np.array([np.argmin(np.linalg.norm(places - p, axis=1)) for p in points])
+    whole = Whole(points, len(surface.points), surface.faces, np.zeros((0, 4), np.int64), places, near)
+    label = (np.linalg.norm(places, axis=1) < 0.3).astype(np.int64)
+    outer, inner = pieces_of(whole, label, 2)
+    edges = np.sort(inner.faces[:, [[0, 1], [1, 2], [2, 0]]].reshape(-1, 2), axis=1)
+    assert len(outer.faces) == len(surface.faces) and (np.unique(edges, axis=0, return_counts=True)[1] == 2).all()
+    assert (inner.source[: inner.surface] == -1).all() and (inner.face_source == -1).all()
+    at = np.repeat(np.arange(len(inner.places)), np.diff(inner.start))
+    ridden = np.zeros_like(inner.places)
+    np.add.at(ridden, at, inner.weight[:, None] * places[label == 1][inner.node])
+    assert ridden == pytest.approx(inner.places)
+    volume = volume_of(inner.places, inner.faces, np.zeros(len(inner.faces), np.int64))[0]
+    assert 0.8 < volume / (label.sum() * 0.12**3) < 1.4
+
+
+def test_points_of_a_piece_that_was_drawn_out_are_no_spikes():
+    """A point that rode on phyxels of both sides is a metre away when they part: it comes back to twice its distance at the start."""
+    surface = make("ball", radius=0.5, edge=0.16).surface()
+    places = fill(surface, 0.2)[0]
+    points = np.concatenate([surface.points, places])
+    near = np.array([np.argmin(np.linalg.norm(places - p, axis=1)) for p in points])
+    whole = Whole(points, len(surface.points), surface.faces, np.zeros((0, 4), np.int64), places, near)
+    label, top = (places[:, 2] > 0).astype(np.int64), int(np.argmax(surface.points[:, 2]))
+    now = points.copy()
+    now[top, 2] += 1.0
+    piece = pieces_of(whole, label, 2, [now, now])[1]
+    at = piece.places[np.flatnonzero(piece.source == top)[0]]
+    far, start = (np.linalg.norm(places - p, axis=1).min() for p in (at, points[top]))
+    assert far == pytest.approx(2.0 * start)
 
 
 @pytest.mark.parametrize("tets", [False, True])

@@ -17,6 +17,7 @@ SHAPES = (
     {"kind": "box", "size": (0.2, 0.15, 0.1), "edge": 0.03},
     {"kind": "ellipsoid", "radii": (0.15, 0.1, 0.07), "edge": 0.03},
 )
+SEEDS = [seed for seed in range(21) if seed != 2]  # number 2 flies past
 QUICK = (0, 19)  # collisions that ended with 1.010 and 2.25 of their energy before there was an account; of number 8 it was 2.76
 
 
@@ -48,10 +49,11 @@ def most_energy(scene: Scene) -> tuple[float, float]:
         sim.step()
         now = sim.books()
         most = max(most, (now.kinetic + now.elastic) / energy)
+    assert now.pairs, "they never met"
     return most, sum(pair.normal for pair in now.pairs) / energy
 
 
-@pytest.mark.parametrize("seed", [pytest.param(s, marks=() if s in QUICK else pytest.mark.slow) for s in range(20)])
+@pytest.mark.parametrize("seed", [pytest.param(s, marks=() if s in QUICK else pytest.mark.slow) for s in SEEDS])
 def test_a_collision_never_has_more_energy_than_it_began_with(seed):
     most, normal = most_energy(collision(seed))
     assert most < 1.01
@@ -72,13 +74,14 @@ def most_centred(scene: Scene) -> tuple[float, float]:
 
     while sim.time < scene.duration - 1e-9:
         sim.step(each=look)
-    energy = start.kinetic + start.elastic
-    return most / energy, sum(pair.normal for pair in sim.books().pairs) / energy
+    energy, pairs = start.kinetic + start.elastic, sim.books().pairs
+    assert pairs, "they never met"
+    return most / energy, sum(pair.normal for pair in pairs) / energy
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("resample", [False, True])
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", SEEDS)
 def test_nor_with_springs_between_closest_surfels_however_they_are_sampled(seed, resample):
     """Resampled numbers 0, 3, 4, 6 and 7 ended with 2.10, 1.72, 1.05, 5.66 and 1.05 of their energy."""
     most, normal = most_centred(collision(seed, force="closest", resample=resample))
@@ -130,7 +133,7 @@ HARD = [  # shape, height of its middle [m], spacing [m], speed [m/s], creep tim
 def test_what_flows_keeps_its_volume_stays_above_the_ground_and_behind_its_skin(shape, height, spacing, speed, creep):
     """Plastic bodies that are thrown at the ground. Phyxels of the ball at 2 m/s were below the ground, and its skin inside out; at 4 m/s
     phyxels kept 0.66 of their volume, and the skin was up to 22 % away from that."""
-    scene = Scene(dt=1e-3, duration=0.1, contact="point-surface")
+    scene = Scene(dt=1e-3, duration=0.3, contact="point-surface")
     scene.add(name="ground", shape="plane", model="static", friction=0.3)
     material = {"youngs_modulus": 5e4, "density": 1000.0, "yield_strain": 0.02, "creep_time": creep}
     scene.add(
@@ -138,21 +141,35 @@ def test_what_flows_keeps_its_volume_stays_above_the_ground_and_behind_its_skin(
     )
     sim, apart, rooms = scene.simulate(), 0.0, []
     before = skin_volume(sim)
-    while sim.time < 0.1 - 1e-9:
+    while sim.time < 0.3 - 1e-9:
         sim.step()
         (group,) = sim.world.model.groups  # of all parts: what is thrown so hard can come apart
         room = float((group.stretch(sim.state.x) * group.whole).sum() / group.whole.sum())
         apart = max(apart, abs(skin_volume(sim) / before - room))
         rooms.append(room)
     assert sim.state.x[:, 2].min() > -0.1 * spacing
-    kept = np.mean(rooms[-20:])  # bodies that have bounced off swell and shrink by some percent, the bunny within 16 ms
-    assert apart < 0.02 and abs(kept - 1.0) < 0.02
+    assert apart < 0.02
+    assert np.abs(np.array(rooms[-20:]) - 1.0).max() < 0.02  # in all of a swing: what has bounced off swells and shrinks, the bunny in 16 ms
 
 
 def skin_volume(sim) -> float:
     """Of all bodies together [m^3]."""
     a, b, c = (sim.points()[sim.world.model.skin.faces[:, k]] for k in range(3))
     return float(np.einsum("ij,ij->", a, np.cross(b, c)) / 6.0)
+
+
+def test_a_phyxel_in_another_body_is_seen_wherever_its_own_skin_is():
+    """One that had left its skin by more than the reach of this was not seen, and went on below the ground."""
+    scene = Scene(dt=5e-4, gravity=(0, 0, 0), contact="point-surface")
+    scene.add(name="ground", shape="plane", model="static")
+    ball = {"kind": "ball", "radius": 0.1, "edge": 0.04}
+    scene.add(name="clay", shape=ball, model="points", spacing=0.033, position=(0, 0, 0.15), material={"youngs_modulus": 5e4, "yield_strain": 0.02})
+    sim = scene.simulate()
+    lowest = int(np.argmin(sim.state.x[:, 2]))
+    sim.state.x[lowest] = 0.5, 0.0, -0.03
+    touch = sim.step().contacts
+    point = sim.world.model.bodies.point_start[1] + sim.world.model.bodies.surface[1] + lowest
+    assert point in touch.feature_a
 
 
 def test_phyxels_of_an_elastic_body_leave_contact_to_their_skin():

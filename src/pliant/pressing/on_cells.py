@@ -38,6 +38,7 @@ MOST = 0.05  # [rad] that it turns at once
 STILL = 1e-3  # of the depth: what the last turn still moved
 AS_GOOD = 0.5  # error of the surface over its difference to the rougher one: that is two to four times as far off (tests)
 FORETOLD = 0.25  # error over the change by leaving vertices out: half on rough surfaces, a tenth on smooth ones
+SCATTER = 0.5  # error over the scatter of heights that neighbours expect: changes of both signs cancel in one number, by chance
 COARSE = {"force": 0.25, "depth": 0.17, "area": 0.5, "peak": 1.0}  # errors over that guess: F ~ R^0.5, A ~ R, and peaks at kinks
 BLUR = 0.25  # edges of triangles, or radii of the contact, over which a peak is blurred to see whether it is at a kink
 MANY = 4.0  # edges over the radius of the contact from which triangles do not average
@@ -162,9 +163,10 @@ def _errors(pair: Pair, load: Along, levels: list[Solved], touch: Floats) -> tup
         made = {name: max(made[name], COARSE[name] * guess) for name in cells}
         made["peak"] = max(made["peak"], AS_GOOD * _kinked(best))
     expected = {name: FORETOLD * change for name, change in _foretold(pair, load, first, touch).items()}
-    made = {name: max(made[name], expected.get(name, 0.0)) for name in cells}
+    scatter = SCATTER * _scatter(first)
+    made = {name: max(made[name], expected.get(name, 0.0), scatter) for name in cells}
     errors = {name: max(math.hypot(cells[name], made[name]), LEAST[name]) for name in cells}
-    known = max(expected.get("force", 0.0), expected.get("depth", 0.0))
+    known = max(expected.get("force", 0.0), expected.get("depth", 0.0), scatter)
     return errors | {"force" if load.depth is None else "depth": 0.0}, holds, known  # that was given
 
 
@@ -179,6 +181,20 @@ def _foretold(pair: Pair, load: Along, first: Solved, touch: Floats) -> dict[str
         return {name: math.inf for name in first.numbers}
     change = {name: abs(found.numbers[name] / first.numbers[name] - 1.0) for name in first.numbers}
     return change | {"area": min(change["area"], max(change["force"], change["depth"]))}  # an area that grows elsewhere carries little
+
+
+def _scatter(found: Solved) -> float:
+    """How much heights change with vertices where their neighbours expect them, about the mean change and over the depth, weighted with
+    forces; zero without vertices."""
+    other = found.pair.foretold()
+    if other is None:
+        return 0.0
+    gap = between(*other.heights(found.grid))
+    use = found.contact & np.isfinite(gap)
+    if not use.any():
+        return math.inf
+    weight, change = found.P[use] / found.P[use].sum(), gap[use] - found.gap[use]
+    return math.sqrt(float(np.sum(weight * (change - np.sum(weight * change)) ** 2))) / found.depth
 
 
 def _guess(found: Solved) -> float:

@@ -13,7 +13,7 @@ from pliant.detect.surfels.exact import Exact
 from pliant.geometry.mesh import Surface
 from pliant.pressing.asked import Softness
 from pliant.pressing.objects import Thing
-from pliant.pressing.on_cells import FORETOLD, OnCells
+from pliant.pressing.on_cells import OnCells
 from pliant.pressing.relief import Heights, Pose
 
 UNKNOWN = 0.025  # error of the force or the depth by vertices that do not foretell each other from which it is told as not resolved
@@ -46,8 +46,8 @@ def cell_remarks(things: tuple[Thing, Thing], found: OnCells) -> list[str]:
         )
     if found.known > UNKNOWN:
         notes.append(
-            f"not resolved: leaving out vertices where it touches changes the result by {min(100.0 * found.known / FORETOLD, 1e3):.0f} %: "
-            "details there are as small as triangles, and what lies between them is a guess"
+            f"not resolved: about {min(100.0 * found.known, 1e3):.0f} % off by what lies between vertices where it touches: details "
+            "there are as small as triangles, and neighbours do not foretell each other"
         )
     worst = max(found.errors["force"], found.errors["depth"])
     wide = 2.0 * math.sqrt(best.area / math.pi)

@@ -19,6 +19,7 @@ import numpy as np
 from pliant.base import Floats, Ints
 from pliant.bodies.points.elements import Points
 from pliant.bodies.points.skin import ride
+from pliant.kernels import add, cross, dot, kernel, load, scale, store, sub
 from pliant.model import Model, Rest, Skin, State
 from pliant.simulate.boundary import starts
 from pliant.world.world import World
@@ -34,61 +35,84 @@ def follow(world: World, fullness: Floats) -> None:
     if not model.bodies.flows.any():
         return
     now = world.skin_positions(state.x, state.position, state.rotation)
-    kept = state.elements.get(KEPT, {"places": world.rest.points, "bound": np.zeros(len(model.bodies), bool)})
-    places, stale = kept["places"].copy(), np.zeros(len(model.bodies), bool)
+    whole, room = np.zeros(len(model.bodies)), np.zeros(len(model.bodies))
     for _, group in world.points:
         body = model.nodes.body[group.nodes[group.start[:-1], 0]]
-        full = fullness[model.bodies.origin()[body]]
-        room = full * np.add.reduceat(group.stretch(state.x) * group.whole, group.start[:-1])
-        most = APART * full * np.add.reduceat(group.whole, group.start[:-1])
-        for k in np.flatnonzero(model.bodies.flows[body]).tolist():
-            b = int(body[k])
-            mine, faces = slice(*model.bodies.point_start[b : b + 2].tolist()), faces_of(model, b)
-            if len(faces) and most[k] < abs(volume_of(now[mine], faces) - room[k]) < np.inf:
-                places[mine], stale[b] = filled(now[mine], faces, float(room[k])), True
+        whole[body] = np.add.reduceat(group.whole, group.start[:-1])
+        room[body] = np.add.reduceat(group.stretch(state.x) * group.whole, group.start[:-1])
+    full = fullness[model.bodies.origin()]
+    apart = np.abs(volumes_of(model, now) - full * room)
+    skinned = np.diff(model.bodies.face_start) > 0
+    stale = model.bodies.flows & skinned & (apart > APART * full * whole) & (apart < np.inf)
     if stale.any():
+        kept = state.elements.get(KEPT, {"places": world.rest.points, "bound": np.zeros(len(model.bodies), bool)})
+        places, mine = kept["places"].copy(), np.flatnonzero(stale[owners(model)])
+        places[mine] = filled(model, now, stale, full * room)[mine]
         world.bind(riding(world, stale, places))
         state.elements |= {KEPT: {"bound": kept["bound"] | stale, "places": places, "rest": world.rest.points}}
 
 
 def fullness_of(first: Model) -> Floats:
     """Volume of the skin over that of the phyxels at the start, (B,); 1 but where a body has a skin or volumes of its own."""
-    out, points = np.ones(len(first.bodies)), Rest.of(first).points
+    out, inside = np.ones(len(first.bodies)), volumes_of(first, Rest.of(first).points)
     for group in first.groups:
         if isinstance(group, Points):
-            for low, high in zip(group.start[:-1], group.start[1:], strict=True):
-                b = int(first.nodes.body[group.nodes[low, 0]])
-                mine = slice(*first.bodies.point_start[b : b + 2].tolist())
-                out[b] = volume_of(points[mine], faces_of(first, b)) / group.whole[low:high].sum()
+            body = first.nodes.body[group.nodes[group.start[:-1], 0]]
+            out[body] = inside[body] / np.add.reduceat(group.whole, group.start[:-1])
     return out
 
 
-def faces_of(model: Model, body: int) -> Ints:
-    """Triangles of a body's skin in numbers of its own points, (m, 3)."""
-    bodies = model.bodies
-    return model.skin.faces[bodies.face_start[body] : bodies.face_start[body + 1]] - bodies.point_start[body]
+def owners(model: Model) -> Ints:
+    """Body of each point that a body shows, (p,): others (a hand of a live run) come behind them."""
+    return np.repeat(np.arange(len(model.bodies)), np.diff(model.bodies.point_start))
 
 
-def volume_of(points: Floats, faces: Ints) -> float:
-    """Of a closed skin [m^3]."""
-    a, b, c = (points[faces[:, k]] for k in range(3))
-    return float(np.einsum("ij,ij->", a, np.cross(b, c))) / 6.0
+def volumes_of(model: Model, points: Floats) -> Floats:
+    """Volume inside the skin of each body whose points are there (p, 3) [m], (B,) [m^3]; of one without faces 0."""
+    out = np.empty(len(model.bodies))
+    _volumes(points, model.skin.faces, model.bodies.face_start, out)
+    return out
 
 
-def filled(points: Floats, faces: Ints, volume: float) -> Floats:
-    """Points (p, 3) of a closed skin, each moved by the same length along its normal so that it encloses a volume [m^3].
+def filled(model: Model, points: Floats, which: np.ndarray, volume: Floats) -> Floats:
+    """Points (p, 3) of skins, those of bodies (B,) bool moved by one length each along their normals so that volumes (B,) [m^3] are inside.
 
     Newton's method: with g_p = dV / dx_p, a third of the area vectors of the faces around p, the length is (volume - V) / sum |g_p|.
     """
-    out = points.copy()
-    for _ in range(ROUNDS if len(faces) else 0):
-        a, b, c = (out[faces[:, k]] for k in range(3))
-        slope = np.zeros_like(out)
-        for k, area in ((0, np.cross(b, c)), (1, np.cross(c, a)), (2, np.cross(a, b))):
-            np.add.at(slope, faces[:, k], area / 6.0)
+    body = owners(model)
+    out = points[: len(body)].copy()
+    slope = np.empty_like(out)
+    for _ in range(ROUNDS):
+        _slopes(out, model.skin.faces, model.bodies.face_start, which, slope)
         size = np.linalg.norm(slope, axis=1)
-        out += (volume - volume_of(out, faces)) / size.sum() * slope / np.maximum(size, 1e-300)[:, None]
+        total = np.bincount(body, size, minlength=len(which))
+        length = np.divide(volume - volumes_of(model, out), total, out=np.zeros(len(which)), where=which & (total > 0.0))
+        out += (length[body] / np.maximum(size, 1e-300))[:, None] * slope
     return out
+
+
+@kernel
+def _volumes(points, faces, first, out):  # type: ignore[no-untyped-def]
+    """`geometry.topology.volume_of` of many bodies at every step: each about a corner of its own, so that no digit is lost far away."""
+    for k in range(len(out)):
+        out[k] = 0.0
+        for f in range(first[k], first[k + 1]):
+            o = load(points, faces[first[k], 0])
+            a, b = sub(load(points, faces[f, 0]), o), sub(load(points, faces[f, 1]), o)
+            out[k] += dot(a, cross(b, sub(load(points, faces[f, 2]), o))) / 6.0
+
+
+@kernel
+def _slopes(points, faces, first, which, out):  # type: ignore[no-untyped-def]
+    """dV / dx of the points of some bodies, (p, 3) [m^2]."""
+    out[:] = 0.0
+    for k in range(len(which)):
+        for f in range(first[k], first[k + 1] if which[k] else first[k]):
+            i, j, m = faces[f, 0], faces[f, 1], faces[f, 2]
+            a, b, c = load(points, i), load(points, j), load(points, m)
+            area = scale(1.0 / 6.0, cross(sub(b, a), sub(c, a)))  # a third of it; for a closed skin the sum is that of b x c / 6
+            for p in (i, j, m):
+                store(out, p, add(load(out, p), area))
 
 
 def forget(world: World) -> None:

@@ -120,8 +120,8 @@ class Points:
     def stiffness_of_hourglass(self) -> Floats:
         """a of the hourglass energy [N/m times a squared length over a weight], (m,)."""
         modulus = self.mu * (3.0 * self.lam + 2.0 * self.mu) / (self.lam + self.mu)
-        total = self.around.total
-        return np.divide(self.sound * self.hourglass * modulus * self.volume, total, out=np.zeros_like(total), where=total > 0.0)
+        total, held = self.around.total, self.around.held
+        return np.divide(held * self.sound * self.hourglass * modulus * self.volume, total, out=np.zeros_like(total), where=total > 0.0)
 
     @property
     def moduli(self) -> tuple[Floats, Floats, Floats]:
@@ -164,10 +164,9 @@ class Points:
 
     def stretch(self, x: Floats) -> Floats:
         """Volume over volume at the start, (m,); flat directions count as unstretched."""
-        F, T = self.gradients(x), self.around.projector.reshape(-1, 3, 3)
-        full = np.linalg.det(T) > 0.5
-        square = np.swapaxes(F, 1, 2) @ F + np.eye(3) - T
-        return np.where(full, np.linalg.det(F), np.sqrt(np.maximum(np.linalg.det(square), 0.0))) * self.volume / self.whole
+        n, out = self.around, np.empty(len(self.nodes))
+        strain.stretches(n.start, n.other, n.weight, n.inverse, n.projector, self.nodes, self.rest, self.volume, self.whole, x, out)
+        return out
 
     def stress(self, x: Floats) -> Floats:
         """Cauchy stress F S F^T / det F, (m, 3, 3) [Pa]."""
@@ -340,9 +339,11 @@ class Points:
         self.rest = np.where(mine[:, None], now.rest, self.rest)
         self.volume = np.where(mine, now.volume, self.volume)
         self.past = np.where(mine, now.past, self.past)
-        self.plastic = np.where(mine[:, None], now.plastic, self.plastic)
-        self.base = np.where(mine[:, None], now.plastic, self.base)
         self._renew(far)
+        flat = self.around.projector[:, [0, 4, 8]].sum(axis=1) < 2.5  # a strain across its plane would be a pressure in it: it begins anew
+        plastic = np.where(flat[:, None], 0.0, now.plastic)
+        self.plastic = np.where(mine[:, None], plastic, self.plastic)
+        self.base = np.where(mine[:, None], plastic, self.base)
         return self._relax(x, before)
 
     def _renew(self, bodies: Ints) -> None:

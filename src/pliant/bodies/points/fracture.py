@@ -5,7 +5,8 @@ apart every face (or tet) goes to one piece, cracks are closed, and all of it ri
 
 A point belongs to the piece of the phyxel that carries most of it, a face to the piece of most of its corners. Corners on the other
 side of the crack are doubled and bound anew, so that each piece has a whole rim. Rims are closed by a fan to their middle; where
-tets fill the skin, the boundary of a piece's tets is closed already. Specks of a few phyxels have no skin: they cannot carry one.
+tets fill the skin, the boundary of a piece's tets is closed already. A piece from within, to which no face goes, has the convex hull of
+its phyxels. Specks of a few phyxels have no skin: they cannot carry one.
 """
 
 from __future__ import annotations
@@ -21,9 +22,11 @@ from pliant.bodies.points.skin import ride
 from pliant.geometry.components import labels
 from pliant.geometry.mesh import TET_FACES
 from pliant.geometry.near import kd_tree
+from pliant.geometry.normals import vertex_area_vectors
 from pliant.kernels import dot, kernel, load, sub
 
 SPECK = 5  # phyxels below which a piece has no skin
+OWN = 2.0  # times its distance to the nearest phyxel at the start: so far a point of a piece may be from it where the piece was drawn out
 EVENED = (0.5, -0.53) * 8  # shares of the way to the middle of its neighbours that a point of a rim goes, one after the other
 
 
@@ -74,19 +77,20 @@ def _majority(sides: Ints) -> Ints:
 
 
 def _pulled_in(whole: Whole, label: Ints, piece: int, places: Floats) -> Floats:
-    """Places (p, 3) with points of other pieces no further from the phyxels of this one than they were at the start.
+    """Places (p, 3) with points of other pieces no further from the phyxels of this one than they were at the start, its own no further
+    than twice that.
 
     What is between two pieces has been drawn out before it tore, and would be a spike on either of them.
     """
     mine = np.flatnonzero((label == piece) | (label == -1 - piece))
-    beyond = np.flatnonzero(~np.isin(whole.carrier, mine))
-    if len(mine) == 0 or len(beyond) == 0:
+    if len(mine) == 0:
         return places
-    most = kd_tree(whole.phyxels[mine]).query(whole.points[beyond], workers=1)[0]
+    most = kd_tree(whole.phyxels[mine]).query(whole.points, workers=1)[0] * np.where(np.isin(whole.carrier, mine), OWN, 1.0)
     phyxels = places[len(places) - len(whole.phyxels) :][mine]
-    far, near = kd_tree(phyxels).query(places[beyond], workers=1)
+    far, near = kd_tree(phyxels).query(places, workers=1)
+    pulled = far > most
     out = places.copy()
-    out[beyond] = phyxels[near] + np.minimum(1.0, most / np.maximum(far, 1e-300))[:, None] * (places[beyond] - phyxels[near])
+    out[pulled] += (1.0 - most / np.maximum(far, 1e-300))[pulled, None] * (phyxels[near] - places)[pulled]
     return out
 
 
@@ -107,15 +111,18 @@ def _piece(whole: Whole, label: Ints, home: Ints, piece: int, points: Floats) ->
     caps, rims = _caps(faces, len(surface))
     outside = _even(points[surface], rims)
     middles = np.array([outside[rim].mean(axis=0) for rim in rims]).reshape(-1, 3)
-    if len(rims):  # middles come behind the surface, before the inside
-        tets = np.where(tets >= len(surface), tets + len(rims), tets)
-    places, phyxels = np.concatenate([outside, middles, points[inside]]), points[len(points) - len(whole.phyxels) :][mine]
+    phyxels = points[len(points) - len(whole.phyxels) :][mine]
+    if len(faces) == 0 and len(mine) >= SPECK:
+        middles, caps = _hull(phyxels)
+    # new points come behind the surface, before the inside
+    tets = np.where(tets >= len(surface), tets + len(middles), tets)
+    places = np.concatenate([outside, middles, points[inside]])
     riding, phyxel = ride(places, phyxels), np.arange(len(mine))
-    source = np.concatenate([surface, np.full(len(rims), -1), inside, len(whole.points) - len(whole.phyxels) + mine])
+    source = np.concatenate([surface, np.full(len(middles), -1), inside, len(whole.points) - len(whole.phyxels) + mine])
     return Piece(
         source=source.astype(np.int64),
         home=(source < 0) | np.isin(label[whole.carrier][source], (piece, -1 - piece)),
-        surface=len(surface) + len(rims),
+        surface=len(surface) + len(middles),
         faces=np.concatenate([faces, caps]),
         face_source=np.concatenate([face_source, np.full(len(caps), -1)]).astype(np.int64),
         tets=tets,
@@ -124,6 +131,24 @@ def _piece(whole: Whole, label: Ints, home: Ints, piece: int, points: Floats) ->
         weight=np.concatenate([riding.weight, np.ones(len(mine))]),
         places=np.concatenate([places, phyxels]),
     )
+
+
+def _hull(phyxels: Floats) -> tuple[Floats, Ints]:
+    """Points and faces of the convex hull of phyxels (m, 3) [m], half a spacing away from them; none where they lie in a plane."""
+    from scipy.spatial import ConvexHull, QhullError  # start-up
+
+    try:
+        hull = ConvexHull(phyxels)
+    except QhullError:
+        return np.zeros((0, 3)), np.zeros((0, 3), np.int64)
+    corner, faces = np.unique(hull.simplices, return_inverse=True)
+    faces, points = faces.reshape(-1, 3).astype(np.int64), phyxels[corner]
+    a, b, c = (points[faces[:, k]] for k in range(3))
+    inward = np.einsum("ij,ij->i", np.cross(b - a, c - a), hull.equations[:, :3]) < 0.0
+    faces[inward] = faces[inward][:, ::-1]
+    normal = vertex_area_vectors(points, faces)
+    spacing = float(kd_tree(phyxels).query(phyxels, k=2, workers=1)[0][:, 1].mean())
+    return points + 0.5 * spacing * normal / np.linalg.norm(normal, axis=1, keepdims=True), faces
 
 
 def _even(points: Floats, rims: list[Ints]) -> Floats:

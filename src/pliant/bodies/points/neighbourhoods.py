@@ -60,6 +60,7 @@ class Neighbourhoods:
     spread: Floats  # (m, 9) sum_j near_ij X_ij X_ij^T
     projector: Floats  # (m, 9) T
     total: Floats  # (m,) sum_j w_ij
+    held: Floats  # (m,) 1, or 0 where F leaves out directions in which neighbours lie: hourglass forces would pull these flat
     radius: Floats  # [m] (m,) h
     flat: int  # how many neighbourhoods stayed singular
 
@@ -153,7 +154,7 @@ def _moments(rest: Floats, start: Ints, own: Ints, other: Ints, radius: Floats, 
         A[:, k] = np.bincount(own, weight * outer[:, k], minlength=m)
         B[:, k] = np.bincount(own, near * outer[:, k], minlength=m)
     total = np.bincount(own, weight, minlength=m).astype(np.float64)
-    return Neighbourhoods(start, other, weight, near, A, B, np.tile(np.eye(3).ravel(), (m, 1)), total, radius, 0)
+    return Neighbourhoods(start, other, weight, near, A, B, np.tile(np.eye(3).ravel(), (m, 1)), total, np.ones(m), radius, 0)
 
 
 def _inverted(found: Neighbourhoods, flat: float) -> Neighbourhoods:
@@ -166,4 +167,6 @@ def _inverted(found: Neighbourhoods, flat: float) -> Neighbourhoods:
     found.inverse = np.ascontiguousarray(((vectors * shares[:, None, :]) @ np.swapaxes(vectors, 1, 2)).reshape(-1, 9))
     found.projector[singular] = ((vectors * kept[:, None, :]) @ np.swapaxes(vectors, 1, 2)).reshape(-1, 9)[singular]
     found.flat = int(singular.sum())
+    thick = (~kept & (values > FLAT * values[:, 2:])).any(axis=1)
+    found.held[thick] = 0.0
     return found

@@ -65,11 +65,12 @@ def rereferenced(points: Points, x: Floats) -> Reference:
     U, _, V = np.linalg.svd(F)
     R = np.where(full[:, None, None], U @ V, np.eye(3))
     elastic = np.where(full[:, None, None], R @ e @ np.swapaxes(R, 1, 2), 0.0)
-    J = np.where(full, J, 1.0)
+    flat = np.trace(T, axis1=1, axis2=2) < 2.5  # had no volume that could change: its thickness, which nothing sees, has kept it
+    volume = np.where(flat, points.whole, points.volume * np.where(full, J, 1.0))
     grown = points.plastic - points.base
     size = np.sqrt(np.where(points.shape_only > 0.0, 2.0 / 3.0, 1.0) * np.einsum("ij,ij->i", grown, grown))
     place, plastic = np.ascontiguousarray(x[points.nodes[:, 0]]), np.ascontiguousarray(-elastic.reshape(-1, 9))
-    return Reference(place, points.volume * J, plastic, points.past + size)
+    return Reference(place, volume, plastic, points.past + size)
 
 
 @kernel

@@ -12,7 +12,9 @@ down to a third of the length (so steps need not be shorter), and only rotations
 
 from __future__ import annotations
 
-from pliant.bodies.matrix3 import combined, product, transposed
+import math
+
+from pliant.bodies.matrix3 import IDENTITY, combined, determinant, product, transposed
 from pliant.kernels import inline, kernel, load, sub
 
 ZERO = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
@@ -90,3 +92,16 @@ def gradients(start, other, weight, inverse, nodes, rest, x, out):  # type: igno
     """F of all phyxels, (m, 9)."""
     for i in range(len(out)):
         store9(out, i, gradient(start, other, weight, inverse, nodes, rest, x, i))
+
+
+@kernel
+def stretches(start, other, weight, inverse, projector, nodes, rest, volume, whole, x, out):  # type: ignore[no-untyped-def]
+    """Volume of all phyxels over that at the start, (m,): det F v / V; of flat ones sqrt(det(F^T F + 1 - T)) in place of det F."""
+    for i in range(len(out)):
+        f, t = gradient(start, other, weight, inverse, nodes, rest, x, i), load9(projector, i)
+        if determinant(t) > 0.5:
+            stretch = determinant(f)
+        else:
+            missing = combined(1.0, IDENTITY, -1.0, t)
+            stretch = math.sqrt(max(determinant(combined(1.0, product(transposed(f), f), 1.0, missing)), 0.0))
+        out[i] = stretch * volume[i] / whole[i]

@@ -2,8 +2,8 @@
 
 The skin of a body of points rides on its phyxels and meets others for them. What flows can leave it behind: phyxels go on where their skin
 is stopped, and a new reference keeps them there. So a phyxel that has lost half of the distance that it has to its own skin at rest (and
-no more than a quarter of a spacing) keeps that distance to other bodies itself: what is missing makes a pressure on the area of a phyxel,
-beside what the skin does. Phyxels of elastic bodies are left to their skin.
+no more than a quarter of a spacing), or is in another body itself, keeps that distance to other bodies: what is missing makes a pressure on
+the area of a phyxel, beside what the skin does. Phyxels of elastic bodies are left to their skin.
 """
 
 from __future__ import annotations
@@ -72,8 +72,8 @@ def volume_contacts(
     rows = np.flatnonzero((state == FOUND) & (missing < 0.0))
     if len(rows):
         body, at = volume.body[place[rows]], x[place[rows]]
-        within, _, known, _ = surfaces.distances(at, body, nearest_surfels(surfaces, at, body))
-        rows = rows[(known == FOUND) & (within > -clear[place[rows]])]
+        within = surfaces.distances(at, body, nearest_surfels(surfaces, at, body))[0]  # infinite where its skin is nowhere near
+        rows = rows[(gap[rows] < 0.0) | (within > -clear[place[rows]])]  # what is in the other body was not kept out by its skin
     body = volume.body[place[rows]]
     return VolumeContacts(
         body, other[rows], volume.point[place[rows]], sample[rows], gap[rows], missing[rows], normal[rows], volume.spacing[body] ** 2
