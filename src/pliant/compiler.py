@@ -9,16 +9,18 @@ Four things that Numba does over and over while it compiles and that change noth
 * Comparing flags. Each of some ten thousand questions "is this overload known?" makes three dicts of all compiler flags (`_same`).
 * Trying overloads. Each `+` in a kernel is tried against all that `+` may mean; here the answer for given types is kept (`_call_type`).
 
-It reaches into Numba; a Numba that looks different inside compiles as it always did (`install` says whether it was changed).
+It reaches into Numba, so only versions that it was tried with are changed; others compile as they always did (`install` says which).
 """
 
 from __future__ import annotations
 
 from typing import Any
 
+import numba
 from numba.core import codegen, targetconfig
 from numba.core.types import functions
 
+TRIED = ("0.68.",)  # how versions of Numba begin that were compared, bit for bit, with what they compile by themselves
 NEEDED = (
     (codegen.CPUCodeLibrary, "_finalize_final_module"),
     (codegen.JITCodeLibrary, "get_pointer_to_function"),
@@ -33,7 +35,7 @@ NEEDED = (
 
 def install() -> bool:
     """Change Numba for this process; False, and nothing is changed, if it is not made as expected."""
-    if not all(hasattr(owner, name) for owner, name in NEEDED):
+    if not numba.__version__.startswith(TRIED) or not all(hasattr(owner, name) for owner, name in NEEDED):
         return False
     if codegen.JITCPUCodegen._library_class is codegen.JITCodeLibrary:
         codegen.JITCPUCodegen._library_class = OnDemand
