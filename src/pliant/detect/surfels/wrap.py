@@ -9,14 +9,12 @@ from pliant.detect.surfels.make import from_cloud
 from pliant.detect.surfels.surface import PointSurface
 from pliant.geometry.distance import nearest_on
 from pliant.geometry.files import PointCloud
-from pliant.geometry.lattice.closing import FAR, drawn_to, without_crumbs, wrapped
+from pliant.geometry.lattice.closing import FAR, OFF, REACH, drawn_to, without_crumbs, wrapped
 from pliant.geometry.mesh import Surface
 from pliant.geometry.topology import diagonal
 from pliant.geometry.winding_tree import WindingTree
 
 STEPS = 100  # along the diagonal, unless the edge of cells is given
-REACH = 2.0  # spacings of samples: how far the border of what they wind around is drawn to one
-OFF = 0.5  # spacings: samples farther from the surface than this are not on it
 
 
 def wrapped_cloud(cloud: PointCloud, edge: float | None = None) -> tuple[Surface, str]:
