@@ -11,6 +11,7 @@ from pliant.detect import patches
 from pliant.detect.ball_patches import of_balls
 from pliant.detect.facing import facing_faces, straight
 from pliant.detect.patches import CORNERS, COS, SIN, Shape, moments, quadrature
+from pliant.detect.shapes import KINDS
 from pliant.detect.tree import Tree
 from pliant.geometry.quaternions import quaternion_to_matrix
 
@@ -330,6 +331,24 @@ def shoelace(poly):
     (x, y), (p, q) = poly.T, np.roll(poly, -1, axis=0).T
     double = x * q - p * y
     return 0.5 * double.sum(), ((x + p) * double).sum() / 6, ((y + q) * double).sum() / 6
+
+
+def test_a_rigid_ball_meets_the_faces_of_a_floor_as_it_meets_a_plane():
+    """Wherever it lies: the deepest row has the gap of the plane and looks up; sampled faces had it up to a sagitta deeper between samples."""
+    rng = np.random.default_rng(4)
+    x, y = (g.ravel() for g in np.meshgrid(np.arange(4.0), np.arange(4.0)))
+    points = np.stack([x, y, 0 * x], axis=1) - [1.5, 1.5, 0]
+    corner = (np.arange(3)[:, None] * 4 + np.arange(3)).ravel()
+    faces = np.concatenate([np.stack([corner, corner + 1, corner + 5], axis=1), np.stack([corner, corner + 5, corner + 4], axis=1)])
+    none, end = np.zeros(1, np.int64), np.array([len(faces)])
+    for _ in range(50):
+        centre = np.array([*rng.uniform(-1, 1, 2), 1.0 + rng.uniform(-1e-3, 1e-3)])
+        shape = Shape(np.array([KINDS["ball"]]), np.array([[1.0, 0, 0]]), centre[None], np.array([[1.0, 0, 0, 0]]))
+        found = patches.on_shapes(points, faces, none, end, none, shape, np.array([2e-3]), np.array([True]))
+        deepest = np.argmin(found.gap)
+        assert found.gap[deepest] == pytest.approx(centre[2] - 1.0, abs=1e-14)
+        assert found.normal[deepest] == pytest.approx([0, 0, 1], abs=1e-12)
+        assert found.at[deepest, :2] == pytest.approx(centre[:2], abs=1e-12)
 
 
 def test_a_tilted_face_meets_a_plane_at_its_lowest_corner():

@@ -12,12 +12,10 @@ from __future__ import annotations
 import math
 
 from pliant.base import Floats, Ints
-from pliant.detect.patches import Patches, Shape, empty, first
+from pliant.detect.patches import SPOT, Patches, Shape, empty, first
 from pliant.detect.shapes import BALL, CAPSULE, CYLINDER, TORUS, signed_distance
 from pliant.geometry.quaternions import load4, rotate, rotate_back
 from pliant.kernels import axpy, inline, kernel, load, scale, store, sub
-
-ROUNDING = 1e-8  # of R: what only just touches has an area too
 
 
 def of_balls(centre: Floats, radius: Floats, face: Ints, pair: Ints, shape: Shape, high: Floats) -> Patches:
@@ -57,7 +55,7 @@ def _of_balls(centre, radius, face, pair, kind, parameters, position, rotation, 
         k1, k2 = _curvature(kind[c], parameters[c, 0], parameters[c, 1], p)
         k1, k2 = k1 + 1.0 / radius[c], k2 + 1.0 / radius[c]
         m = rotate(q, m)
-        tall = max(-gap if gap < 0.0 else high[c] - gap, ROUNDING * radius[c])  # without overlap what lies below `high`
+        tall = max(-gap if gap < 0.0 else high[c] - gap, SPOT * radius[c])  # without overlap what lies below `high`
         out.slave[used], out.master[used], out.pair[used] = face[c], -1, pair[c]
         for i in range(3):
             out.weights[used, i] = out.others[used, i] = 1.0 if i == 0 else 0.0

@@ -25,8 +25,9 @@ from typing import NamedTuple
 import numpy as np
 
 from pliant.base import Floats, Ints
-from pliant.detect.shapes import CYLINDER, PLANE, signed_distance
+from pliant.detect.shapes import BALL, CYLINDER, PLANE, signed_distance
 from pliant.geometry.quaternions import load4, rotate, rotate_back
+from pliant.geometry.triangle import closest_on_triangle
 from pliant.kernels import add, axpy, cross, dot, inline, kernel, load, norm, scale, store, sub
 
 # cosine between one normal and the other turned round: triangles below FACING do not face each other, those above FULL do so with all of
@@ -37,6 +38,7 @@ ON_EDGE = 1e-9  # weight of a place on a triangle that is on its edge but for ro
 MOST_CORNERS = 8  # of a polygon: 3 of a triangle, one more for each of 5 cuts
 PIECES = 64  # room for the pieces that hidden parts leave of a polygon; beyond either a piece stays whole
 ROUNDING = 1e-12  # of the square of an edge: triangles that overlap by no more are neighbours
+SPOT = 1e-8  # of the radius of a ball: what only just touches it has an area too
 SMALL = 0.15  # of twice the area of either face: polygons below have one row; at least four of them share a face then
 TINY = 1e-10  # of the slave's triangle: parts with less area are rounding
 
@@ -421,17 +423,16 @@ class Shape(NamedTuple):
 
 
 def on_shapes(
-    points: Floats, faces: Ints, start: Ints, end: Ints, pair: Ints, shape: Shape, high: Floats, sharp: np.ndarray, split: int = 4
+    points: Floats, faces: Ints, start: Ints, end: Ints, pair: Ints, shape: Shape, high: Floats, rigid: np.ndarray, split: int = 4
 ) -> Patches:
-    """Patches of the faces start : end of slaves on exact shapes, (k,) each; `sharp`: rows at corners, on planes.
+    """Patches of the faces start : end of slaves on exact shapes, (k,) each; `rigid`: rows at corners on planes, in one point on balls.
 
     split: parts of an edge.
     """
     kind, parameters, position, rotation = shape
-    sharp = sharp & (kind == PLANE)
-    most = np.where(sharp, 9, 6)  # a triangle has up to four corners behind one cut, five between two
+    most = np.where(rigid & (kind == PLANE), 9, 6)  # a triangle has up to four corners behind one cut, five between two
     out = empty(int((most * (end - start)).sum()))
-    return first(out, _on_shapes(points, faces, start, end, pair, kind, parameters, position, rotation, high, sharp, split, out))
+    return first(out, _on_shapes(points, faces, start, end, pair, kind, parameters, position, rotation, high, rigid, split, out))
 
 
 @inline
@@ -453,12 +454,43 @@ def _other_way(parameters, position, q, c, x):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _on_shapes(points, faces, start, end, pair, kind, parameters, position, rotation, high, sharp, split, out):  # type: ignore[no-untyped-def]
+def _on_shapes(points, faces, start, end, pair, kind, parameters, position, rotation, high, rigid, split, out):  # type: ignore[no-untyped-def]
     used = 0
     for c in range(len(start)):
         for s in range(start[c], end[c]):
-            used = _on_shape(points, faces, s, c, pair, kind, parameters, position, rotation, high, sharp[c], split, out, used)
+            if rigid[c] and kind[c] == BALL:
+                used = _on_ball(points, faces, s, pair[c], load(position, c), parameters[c, 0], high[c], out, used)
+                continue
+            sharp = rigid[c] and kind[c] == PLANE
+            used = _on_shape(points, faces, s, c, pair, kind, parameters, position, rotation, high, sharp, split, out, used)
     return used
+
+
+@kernel
+def _on_ball(points, faces, s, pair, centre, radius, high, out, used):  # type: ignore[no-untyped-def]
+    """The row of a face of a rigid body on a rigid ball, at the place nearest to its centre: both give way nowhere, and touch there.
+
+    Its area is what the ball has of a plane at that depth, so that where two faces meet no edge is felt.
+    """
+    a, b, c = load(points, faces[s, 0]), load(points, faces[s, 1]), load(points, faces[s, 2])
+    w = closest_on_triangle(centre, a, b, c)
+    x = axpy(w[0], a, axpy(w[1], b, scale(w[2], c)))
+    away, n = sub(centre, x), cross(sub(b, a), sub(c, a))
+    distance, twice = norm(away), norm(n)
+    gap = distance - radius
+    if gap > high or distance == 0.0 or twice == 0.0:
+        return used
+    cosine = dot(away, n) / (distance * twice)
+    if cosine <= FACING:
+        return used
+    tall = max(-gap if gap < 0.0 else high - gap, SPOT * radius)  # without overlap what lies below `high`
+    out.slave[used], out.master[used], out.pair[used] = s, -1, pair
+    out.weights[used, 0], out.weights[used, 1], out.weights[used, 2] = w
+    out.others[used, 0], out.others[used, 1], out.others[used, 2] = 1.0, 0.0, 0.0
+    store(out.normal, used, scale(1.0 / distance, away))
+    out.gap[used], out.area[used] = gap, min(1.0, (cosine - FACING) / (FULL - FACING)) * 2.0 * math.pi * radius * tall
+    store(out.at, used, axpy(0.5 * gap / distance, away, x))
+    return used + 1
 
 
 @kernel
