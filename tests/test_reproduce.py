@@ -202,8 +202,9 @@ def test_a_small_experiment_runs_and_draws(tmp_path, monkeypatch):
     assert all(p.stat().st_size > 2000 for p in tmp_path.iterdir())
 
 
-def test_the_command_runs_workers_and_writes_a_page(tmp_path):
-    done = CliRunner().invoke(app, ["reproduce", "pauly", "Fig3", "--workers", "2", "--quick", "--out", str(tmp_path)])
+@pytest.mark.parametrize("figures", [["Fig3"], pytest.param(["Fig3", "Fig4"], marks=pytest.mark.slow)])  # one needs no second process
+def test_the_command_runs_workers_and_writes_a_page(tmp_path, figures):
+    done = CliRunner().invoke(app, ["reproduce", "pauly", *figures, "--workers", "2", "--quick", "--out", str(tmp_path)])
     assert done.exit_code == 0, done.output
     assert "f(2 r) / f(r): published 1/2 / here 0.5 / agrees" in done.output and "asked: 0.5 within 1e-09" in done.output
     assert (tmp_path / "pauly" / "page.html").stat().st_size > 10_000

@@ -48,10 +48,6 @@ KNOWN |= {(name, method): why for name, (methods, why) in MISSED.items() for met
 KNOWN |= {
     ("block-pressure", "patch"): "a skin 8 times finer than its cells peaks at 1.07, 1.05 are asked",
     ("ball-in-block", "patch"): "area 19 % low: half an element around the rim is missing",
-    ("heavy-on-light", "patch"): "steel on foam 0.48 mm too low, 0.3 asked",
-    ("tipping-angle", "patch"): "a block of 1e8 Pa has not fallen by the end at 0.3 degrees beyond",
-    ("spinning-disc", "patch"): "torque 2.1 % low, 2 % are asked",
-    ("rolling-ball", "patch"): "feels faces of a mesh: 18 % less speed in 0.5 s",
     ("closed-box", "patch"): "explicit bodies gain 0.5 %",
     ("collision", "patch"): "angular momentum drifts by 1.03e-3, 1e-3 are asked: friction acts on both sides of a gap",
     ("refined-steps", "patch"): "0.9 % off at 2 ms as at 8 ms; 0.3 of it are asked",

@@ -269,6 +269,7 @@ def test_live_steps_once_pulls_and_drops(scene, tab, shots, tmp_path):
 def test_a_movie_of_what_is_shown_is_saved(run_file, tab, tmp_path):
     with Run.open(run_file) as run, reel.serve(run, port=0) as server:
         page = tab(server.address, size=(640, 420))
+        page.page.click("#menu")  # so small a page has the panel behind a button
         page.page.select_option("#speed", "0.05")
         with page.page.expect_download(timeout=120000) as saved:
             page.page.click("#save-movie")

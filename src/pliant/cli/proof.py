@@ -237,6 +237,7 @@ def reproduce(
     from pliant.shop.reproduce import crew, page
     from pliant.shop.reproduce.experiment import scans_from
     from pliant.shop.reproduce.verdict import SKIPPED
+    from pliant.studies.tasks import do_all
 
     if not source:
         for name in again.SOURCES:
@@ -251,16 +252,17 @@ def reproduce(
     folder = out or Path("runs") / "reproduce"
     todo = crew.jobs(wanted, folder, quick, scans_from(scan or [], unit, up))
     times = crew.Times(todo, workers)
-    found = []
     with experiments_bar(times, hidden=as_json) as show:
-        for result in crew.run(todo, workers, times, lambda: show(False)):
+
+        def over(result: crew.Found) -> None:
             show(True)
-            found.append(result)
             if not as_json:
                 say(f"[bold]{result.source} {result.id}[/] [dim]{result.seconds:.0f} s of CPU[/]")
                 lines = [line.text() for line in result.lines if line.verdict != SKIPPED] or [f"did not end: {result.failed}"]
                 for line in lines:
                     say(f"  {escape(line)}")
+
+        found = crew.run(todo, workers, times, lambda: show(False), over, do_all)
     pages = [page.write_page(name, folder / name) for name in wanted]
     pages += [page.write_index(folder, list(wanted))] if len(wanted) > 1 else []
     if as_json:

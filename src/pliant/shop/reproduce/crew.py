@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import json
-import multiprocessing
-import os
-import queue
+import tempfile
+import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
-from concurrent.futures.process import BrokenProcessPool
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -96,17 +93,32 @@ class Times:
         return expected * (trust * pace + (1.0 - trust))
 
 
-def run(todo: list[Job], workers: int = 1, times: Times | None = None, show: Callable[[], object] = lambda: None) -> Iterator[Found]:
-    """Results as they come; `show` is called now and then in between. One that fails does not stop the others."""
-    times = times or Times(todo, workers)
-    if workers > 1:
-        yield from _spread(todo, workers, times, show)
-        return
-    for job in todo:
-        found = work(job, Telling(times, (job.source, job.id), show))
+def run(
+    todo: list[Job],
+    workers: int = 1,
+    times: Times | None = None,
+    show: Callable[[], object] = lambda: None,
+    over: Callable[[Found], object] = lambda found: None,
+    do_all: Callable[..., object] | None = None,
+) -> list[Found]:
+    """All results; `over` hears each as it comes, `show` is called now and then in between. One that fails does not stop the others.
+
+    do_all: how calls are shared among several workers (`studies.tasks.do_all`, which is built on what is here); None: one after the other.
+    """
+    times, ended = times or Times(todo, workers), []
+
+    def end(job: Job, found: Found) -> None:
         times.tell((job.source, job.id), 1.0)
         _keep(job.folder, found)
-        yield found
+        ended.append(found)
+        over(found)
+
+    if workers > 1 and do_all is not None:
+        _spread(todo, workers, times, show, end, do_all)
+    else:
+        for job in todo:
+            end(job, work(job, Telling(times, (job.source, job.id), show)))
+    return ended
 
 
 class Telling:
@@ -123,55 +135,56 @@ class Telling:
             self.show()
 
 
-def _spread(todo: list[Job], workers: int, times: Times, show: Callable[[], object]) -> Iterator[Found]:
-    context = multiprocessing.get_context("spawn")
-    said = context.Manager().Queue()
-    before = os.environ.get("PLIANT_THREADS")
-    os.environ["PLIANT_THREADS"] = str(max(1, (os.cpu_count() or 1) // workers))  # workers inherit it; results do not depend on it
-    try:
-        with ProcessPoolExecutor(workers, context) as pool:
-            running = {pool.submit(_work, job, said): job for job in todo}
-            try:
-                while running:
-                    over, _ = wait(running, ASK, FIRST_COMPLETED)
-                    _listen(said, times)
-                    show()
-                    for future in over:
-                        job = running.pop(future)
-                        times.tell((job.source, job.id), 1.0)
-                        found = _result(future, job)
-                        _keep(job.folder, found)
-                        yield found
-            except BaseException:
-                pool.shutdown(wait=False, cancel_futures=True)
-                raise
-    finally:
-        if before is None:
-            os.environ.pop("PLIANT_THREADS", None)
-        else:
-            os.environ["PLIANT_THREADS"] = before
+def _spread(
+    todo: list[Job],
+    workers: int,
+    times: Times,
+    show: Callable[[], object],
+    end: Callable[[Job, Found], None],
+    do_all: Callable[..., object],
+) -> None:
+    """The experiments as calls of a study, on its workers; each writes into a file how far it is."""
+    by_key = {(job.source, job.id): job for job in todo}
 
+    def over(found: Any) -> None:
+        job = by_key[found.given["source"], found.given["id"]]
+        end(job, told(found.value) if found.value is not None else Found(job.source, job.id, quick=job.quick, failed=found.reason))
 
-def _listen(said: Any, times: Times) -> None:
-    while True:
+    with tempfile.TemporaryDirectory(prefix="pliant-reproduce-") as folder:
+        parts = Path(folder)
+        still, listener = threading.Event(), threading.Thread(target=lambda: _listen(parts, times, show, still))
+        listener.start()
         try:
-            key, part = said.get_nowait()
-        except queue.Empty:
-            return
-        times.tell(key, min(part, 0.999))
+            calls = [
+                dict(source=job.source, id=job.id, folder=str(job.folder.absolute()), quick=job.quick, parts=folder,
+                     scans={part: asdict(scan) for part, scan in job.scans.items()})
+                for job in todo
+            ]  # fmt: skip
+            do_all("pliant.shop.reproduce.crew:worked", calls, workers=workers, each=over)
+        finally:
+            still.set()
+            listener.join()
 
 
-def _result(future: Future[Found], job: Job) -> Found:
-    try:
-        return future.result()
-    except BrokenProcessPool:
-        return Found(job.source, job.id, quick=job.quick, failed="a worker was ended from outside, by lack of memory perhaps")
+def _listen(parts: Path, times: Times, show: Callable[[], object], still: threading.Event) -> None:
+    """Look now and then how far the workers are, until it is still."""
+    while not still.wait(ASK):
+        for key in [key for key, part in times.part.items() if part < 1.0]:
+            try:
+                part = float((parts / " ".join(key)).read_text(encoding="ascii"))
+            except (OSError, ValueError):  # not begun, or just being written
+                continue
+            if times.part[key] < 1.0:
+                times.tell(key, min(max(part, 1e-9), 0.999))
+        show()
 
 
-def _work(job: Job, said: Any) -> Found:
-    key = (job.source, job.id)
-    said.put((key, 1e-9))
-    return work(job, lambda part: said.put((key, part)))
+def worked(source: str, id: str, folder: str, quick: bool, parts: str, scans: Mapping[str, Any]) -> Found:
+    """What a worker does."""
+    mine = Path(parts) / f"{source} {id}"
+    job = Job(source, id, Path(folder), quick, {part: Scan(**scan) for part, scan in scans.items()}, 0.0)
+    mine.write_text("0", encoding="ascii")
+    return work(job, lambda part: mine.write_text(f"{part}", encoding="ascii"))
 
 
 def work(job: Job, heard: Callable[[float], object] = lambda part: None) -> Found:
@@ -206,4 +219,9 @@ def kept(folder: Path) -> dict[str, Any]:
 
 def found_in(folder: Path) -> list[Found]:
     """The results that are kept in a folder."""
-    return [Found(**{**each, "lines": [Line(**line) for line in each["lines"]]}) for each in kept(folder).values()]
+    return [told(each) for each in kept(folder).values()]
+
+
+def told(said: Mapping[str, Any]) -> Found:
+    """A result from plain data."""
+    return Found(**{**said, "lines": [Line(**line) for line in said["lines"]]})

@@ -110,24 +110,30 @@ def hertz_impact(method: str, quick: bool) -> list[Check]:
         soft = dict(youngs_modulus=0.91e5, poisson_ratio=0.3, density=DENSITY)
         ball = dict(kind="ball", radius=1.0)
         scene.add(name="ball", shape=ball, model="quasi-rigid", spacing=0.06, material=soft, position=(0, 0, 1.05), velocity=(0, 0, -speed))
-        sim, touches, places = Simulation(scene), [], []
-
-        def add(report: StepReport, sim: Simulation = sim, touches: list = touches, places: list = places) -> None:  # type: ignore[type-arg]
-            touches.append((sim.time - report.dt, len(report.contacts) > 0))
-            places.append(float(sim.centre("ball")[2]))
-
-        while not touches or touches[-1][1] or sim.time < 0.5:
-            sim.step(each=add)
-        began, mass = [t for t, touch in touches if touch], sim.mass("ball")
-        ended = next(t for t, touch in touches if t > began[-1])
+        sim = Simulation(scene)
+        seen = fallen(sim)
+        began, mass = [t for t, touch, _ in seen if touch], sim.mass("ball")
+        ended = next(t for t, _, _ in seen if t > began[-1])
         depth = (15.0 * mass * speed**2 / (16.0 * 1e5)) ** 0.4  # E* = 1e5 Pa, R = 1 m
-        name = f"dt = {1e3 * dt:g} ms"
+        name, height = f"dt = {1e3 * dt:g} ms", [z for *_, z in seen]
         checks += [
-            Check(f"depth, {name}", depth, 1.0 - min(places), 0.01, "m", curve=([t for t, _ in touches], places)),
+            Check(f"depth, {name}", depth, 1.0 - min(height), 0.01, "m", curve=([t for t, *_ in seen], height)),
             Check(f"time in touch, {name}", 2.9433 * depth / speed, ended - began[0], 0.03, "s"),
             Check(f"speed afterwards, {name}", speed, float(sim.state.velocity[1, 2]), 0.002, "m/s"),
         ]
     return checks
+
+
+def fallen(sim: Simulation) -> list[tuple[float, bool, float]]:
+    """Run until the ball has left again: when each part of a step began [s], whether it touched, and where its middle is [m]."""
+    seen: list[tuple[float, bool, float]] = []
+
+    def add(report: StepReport) -> None:
+        seen.append((sim.time - report.dt, len(report.contacts) > 0, float(sim.centre("ball")[2])))
+
+    while not seen or seen[-1][1] or sim.time < 0.5:
+        sim.step(each=add)
+    return seen
 
 
 @problem("touching-balls", "theory/validation-problems 38; [Herrmann 1982]", methods=STATIC)
@@ -138,7 +144,8 @@ def touching_balls(method: str, quick: bool) -> list[Check]:
         scene = Scene(dt=1e-3, contact=method, gravity=(0, 0, 0))
         soft = dict(youngs_modulus=3e5, poisson_ratio=0.3, density=DENSITY)
         for k in range(count):
-            start = dict(position=(2.0 * radius * k - (1e-4 if k == 0 else 0.0), 0, 0), velocity=(speed if k == 0 else 0.0, 0, 0))
+            x, v = 2.0 * radius * k - (1e-4 if k == 0 else 0.0), speed if k == 0 else 0.0
+            start: dict[str, Any] = dict(position=(x, 0, 0), velocity=(v, 0, 0))
             scene.add(name=f"ball {k}", shape=dict(kind="ball", radius=radius), model="quasi-rigid", spacing=0.005, material=soft, **start)
         sim = Simulation(scene).run(until=0.1 + 0.1 * count)
         expected, here = chain(count), sim.state.velocity[:, 0] / speed
