@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -262,7 +263,8 @@ def reproduce(
                 for line in lines:
                     say(f"  {escape(line)}")
 
-        found = crew.run(todo, workers, times, lambda: show(False), over, do_all)
+        tell_crew = None if as_json else lambda about: say(escape(about))
+        found = crew.run(todo, workers, times, lambda: show(False), over, partial(do_all, told=tell_crew))
     pages = [page.write_page(name, folder / name) for name in wanted]
     pages += [page.write_index(folder, list(wanted))] if len(wanted) > 1 else []
     if as_json:

@@ -15,7 +15,8 @@ import numpy as np
 
 from pliant.base import Floats, Ints, PliantError
 from pliant.geometry.mesh import TET_FACES, TetMesh, lone
-from pliant.kernels import axpy, contiguous, cross, dot, inline, kernel, load, sub
+from pliant.geometry.triangle import closest_on_segment
+from pliant.kernels import contiguous, cross, dot, inline, kernel, load, sub
 
 INSIDE = -1e-12  # a weight may be this negative in a containing tet, for points on a face
 
@@ -201,16 +202,7 @@ def _squared_distance(p, a, b, c):  # type: ignore[no-untyped-def]
     if area > 0.0 and v >= 0.0 and w >= 0.0 and v + w <= area:
         height = dot(ap, normal)
         return height * height / area
-    return min(min(_to_segment(p, a, b), _to_segment(p, b, c)), _to_segment(p, c, a))
-
-
-@inline
-def _to_segment(p, a, b):  # type: ignore[no-untyped-def]
-    ab, ap = sub(b, a), sub(p, a)
-    length = dot(ab, ab)
-    s = min(max(dot(ap, ab) / length, 0.0), 1.0) if length > 0.0 else 0.0
-    d = axpy(-s, ab, ap)
-    return dot(d, d)
+    return min(min(closest_on_segment(p, a, b)[0], closest_on_segment(p, b, c)[0]), closest_on_segment(p, c, a)[0])
 
 
 @kernel

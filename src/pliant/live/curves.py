@@ -109,7 +109,7 @@ class History:
         self.forces: deque[dict[tuple[int, int], float]] = deque(maxlen=KEPT)
         self.pulls: deque[float] = deque(maxlen=KEPT)
         self.order: dict[tuple[int, int], int] = {}  # pairs in the order in which they first touched, which is that of their colours
-        self.size = 1.0  # [m] of the scene
+        self.size = 0.0  # [m] of the scene as it was first seen
         self._lock = Lock()  # one thread steps, others ask
 
     def take(self, sim: Simulation, report: StepReport, elastic: bool = False, pull: float = 0.0) -> None:
@@ -118,12 +118,13 @@ class History:
         sums = report.pairs
         size = np.linalg.norm(sums["force"], axis=1) if sums else np.zeros(0)
         force = {(int(a), int(b)): float(f) for a, b, f in zip(sums.get("a", []), sums.get("b", []), size, strict=True)}
+        if self.size == 0.0:
+            self.size = max(extent(sim.points()), 1e-300)
         with self._lock:
             self.steps.append((report.time, len(report.contacts), report.max_depth, now.kinetic, now.elastic, now.gravity, now.contact))
             for pair in sorted(force):
                 self.order.setdefault(pair, len(self.order))
             self.forces.append(force)
-            self.size = max(extent(sim.points()), 1e-300)
             self.pulls.append(pull)
 
     def curves(self, names: list[str], orders: Sequence[Order] = ()) -> list[dict[str, Any]]:
