@@ -70,10 +70,10 @@ def test_work_of_contact_is_nothing_at_rest_and_what_was_lost_before():
     scene.add(name="b", shape=dict(kind="box", size=(0.2, 0.2, 0.2), edge=0.2), model="rigid", position=(0, 0, 0.2))
     sim = scene.simulate()
     first = sim.books()
-    sim.run(until=1.0)
+    sim.run(until=0.5)
     rest = sim.books()
     assert rest.contact == pytest.approx(rest.total - first.total, rel=0.02)
-    sim.run(until=2.0)
+    sim.run(until=0.7)
     assert sim.books().contact == pytest.approx(rest.contact, rel=1e-6)
 
 
