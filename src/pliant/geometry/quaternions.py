@@ -70,7 +70,7 @@ def quaternion_to_matrix(q: Floats) -> Floats:
     """Rotation matrices of unit quaternions, (..., 4) to (..., 3, 3)."""
     q = np.asarray(q)
     w, x, y, z = q[..., 0], q[..., 1], q[..., 2], q[..., 3]
-    out = np.empty((*q.shape[:-1], 3, 3))  # filled in place: a step asks several times, mostly for few bodies; stacking takes two to three times as long
+    out = np.empty((*q.shape[:-1], 3, 3))  # filled in place: stacking takes two to three times as long, and a step asks often
     out[..., 0, 0], out[..., 0, 1], out[..., 0, 2] = 1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)
     out[..., 1, 0], out[..., 1, 1], out[..., 1, 2] = 2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)
     out[..., 2, 0], out[..., 2, 1], out[..., 2, 2] = 2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)
