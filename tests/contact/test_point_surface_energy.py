@@ -60,31 +60,12 @@ def test_a_collision_never_has_more_energy_than_it_began_with(seed):
     assert normal < 1e-4  # the account is kept to the step; what is below zero was lost, and the books tell it
 
 
-def most_centred(scene: Scene) -> tuple[float, float]:
-    """The same with kinetic energy at the places where steps begin: symplectic velocities are those between two places, and the sum of one
-    with the elastic energy half a step later swings by some percent as a body does, without contact too."""
-    sim = scene.simulate()
-    start, mass = sim.books(), sim.world.model.nodes.mass[:, None]
-    seen, elastic, most = sim.state.v, start.elastic, 0.0
-
-    def look(_: object) -> None:
-        nonlocal seen, elastic, most
-        most = max(most, 0.5 * np.sum(mass * (0.5 * (seen + sim.state.v)) ** 2) + elastic)
-        seen, elastic = sim.state.v, sim.books().elastic
-
-    while sim.time < scene.duration - 1e-9:
-        sim.step(each=look)
-    energy, pairs = start.kinetic + start.elastic, sim.books().pairs
-    assert pairs, "they never met"
-    return most / energy, sum(pair.normal for pair in pairs) / energy
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("resample", [False, True])
 @pytest.mark.parametrize("seed", SEEDS)
 def test_nor_with_springs_between_closest_surfels_however_they_are_sampled(seed, resample):
     """Resampled numbers 0, 3, 4, 6 and 7 ended with 2.10, 1.72, 1.05, 5.66 and 1.05 of their energy."""
-    most, normal = most_centred(collision(seed, force="closest", resample=resample))
+    most, normal = most_energy(collision(seed, force="closest", resample=resample))
     assert most < 1.01 and normal < 1e-4
 
 

@@ -1,4 +1,14 @@
-"""The books of a world: energies and momenta now, work so far, and the account of every two bodies."""
+"""The books of a world: energies and momenta now, work so far, and the account of every two bodies.
+
+Velocities of symplectic Euler and Verlet are those of the middle of a step: v' = v + dt F(x) / m, x' = x + dt v' (integrate/explicit).
+A sum of ones with the potential V at the end of the step swings by dt/2 F v as a body does, and is no energy of any moment. So the books
+have potentials where velocities are, half a step before the end:
+
+    V(x') + dt/2 F(x') v',   of gravity -m g (x' - dt/2 v')
+
+With 1/2 m v'^2 this is what these schemes keep, for linear forces exactly: of a spring V becomes k/2 x x'. What contact and attachments
+push changes v' alone, so it is no part of it, and of what rests nothing changes. Implicit and Runge-Kutta schemes have both at the end.
+"""
 
 from __future__ import annotations
 
@@ -9,8 +19,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pliant.base import Floats
-from pliant.kernels import add, cross, dot, kernel, load, scale
+from pliant.kernels import add, axpy, cross, dot, kernel, load, scale
 from pliant.measure.account import PairBooks, Pairs, pair_books
+from pliant.model import SYMPLECTIC, VERLET
 
 if TYPE_CHECKING:
     from pliant.world.world import World
@@ -59,19 +70,23 @@ class Books:
         return pair_books(self.accounts, self.names)
 
 
-def books(world: World, elastic: bool = True, known: Sequence[Floats] | None = None) -> Books:
-    """The books at this moment; the elastic energy costs a pass over all elements and is NaN if not asked for.
+def books(world: World, elastic: bool = True, known: Sequence[Floats] | None = None, coming: float | None = None) -> Books:
+    """The books at this moment; the elastic energy costs a pass or two over all elements and is NaN if not asked for.
 
-    `known`: it is known already, that of the elements of each group [J].
+    `known`: it is known already, that of the elements of each group [J]. `coming`: the first step is yet to come, and is so long [s]:
+    symplectic Euler takes the velocity that it is given for that of half a step before, Verlet does not.
     """
     nodes, frames, state, g = world.model.nodes, world.model.frames, world.state, world.model.gravity.reshape(1, 3)
-    of_nodes = _sums(nodes.mass, state.x, state.v, g)
-    of_frames = _sums(np.where(frames.inverse > 0, frames.mass, 0.0), state.position, state.velocity, g)
+    late = 0.5 * (state.last_dt if coming is None else coming)
+    of_scheme = {SYMPLECTIC: late, VERLET: 0.5 * state.last_dt}
+    half = np.select([nodes.scheme == scheme for scheme in of_scheme], list(of_scheme.values()), 0.0)
+    of_nodes = _sums(nodes.mass, state.x, state.v, half, g)
+    of_frames = _sums(np.where(frames.inverse > 0, frames.mass, 0.0), state.position, state.velocity, np.full_like(frames.mass, late), g)
     spin = np.where((frames.inverse > 0)[:, None], state.spin, 0.0)
     turning = 0.5 * np.sum(spin * world.angular_velocities(state.rotation, state.spin))
     return Books(
         kinetic=float(of_nodes[0] + of_frames[0] + turning),
-        elastic=float(world.elastic_energy(state.x, known).sum()) if elastic else np.nan,
+        elastic=_elastic(world, half, known) if elastic else np.nan,
         gravity=-float(of_nodes[1] + of_frames[1]),
         momentum=np.array(of_nodes[2]) + np.array(of_frames[2]),
         angular_momentum=np.array(of_nodes[3]) + np.array(of_frames[3]) + spin.sum(axis=0),
@@ -83,13 +98,21 @@ def books(world: World, elastic: bool = True, known: Sequence[Floats] | None = N
     )
 
 
+def _elastic(world: World, half: Floats, known: Sequence[Floats] | None) -> float:
+    """Elastic energy [J] half [s], (n,) before the moment of the places."""
+    energy = float(world.elastic_energy(world.state.x, known).sum())
+    if half.any():
+        energy += float(np.sum(half[:, None] * world.elastic_forces(world.state.x) * world.state.v))
+    return energy
+
+
 @kernel
-def _sums(mass, x, v, gravity):  # type: ignore[no-untyped-def]
-    """Kinetic energy, work of gravity on the way from the origin, momentum, and its moment about the origin."""
+def _sums(mass, x, v, half, gravity):  # type: ignore[no-untyped-def]
+    """Kinetic energy, work of gravity on the way from the origin to half [s] before x, momentum, and its moment about the origin."""
     kinetic, fallen, momentum, moment = 0.0, 0.0, (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
     for i in range(len(mass)):
         p = scale(mass[i], load(v, i))
         kinetic += 0.5 * dot(p, load(v, i))
-        fallen += mass[i] * dot(load(x, i), load(gravity, 0))
+        fallen += mass[i] * dot(axpy(-half[i], load(v, i), load(x, i)), load(gravity, 0))
         momentum, moment = add(momentum, p), add(moment, cross(load(x, i), p))
     return kinetic, fallen, momentum, moment

@@ -19,7 +19,8 @@ import numpy as np
 from pliant.base import Floats, Ints
 from pliant.bodies.points.elements import Points
 from pliant.bodies.points.skin import ride
-from pliant.kernels import add, cross, dot, kernel, load, scale, store, sub
+from pliant.geometry.enclosed import volumes
+from pliant.kernels import add, cross, kernel, load, scale, store, sub
 from pliant.model import Model, Rest, Skin, State
 from pliant.simulate.boundary import starts
 from pliant.world.world import World
@@ -41,7 +42,7 @@ def follow(world: World, fullness: Floats) -> None:
         whole[body] = np.add.reduceat(group.whole, group.start[:-1])
         room[body] = np.add.reduceat(group.stretch(state.x) * group.whole, group.start[:-1])
     full = fullness[model.bodies.origin()]
-    apart = np.abs(volumes_of(model, now) - full * room)
+    apart = np.abs(volumes(now, model.skin.faces, model.skin.face_body, len(model.bodies)) - full * room)
     skinned = np.diff(model.bodies.face_start) > 0
     stale = model.bodies.flows & skinned & (apart > APART * full * whole) & (apart < np.inf)
     if stale.any():
@@ -54,7 +55,7 @@ def follow(world: World, fullness: Floats) -> None:
 
 def fullness_of(first: Model) -> Floats:
     """Volume of the skin over that of the phyxels at the start, (B,); 1 but where a body has a skin or volumes of its own."""
-    out, inside = np.ones(len(first.bodies)), volumes_of(first, Rest.of(first).points)
+    out, inside = np.ones(len(first.bodies)), volumes(Rest.of(first).points, first.skin.faces, first.skin.face_body, len(first.bodies))
     for group in first.groups:
         if isinstance(group, Points):
             body = first.nodes.body[group.nodes[group.start[:-1], 0]]
@@ -65,13 +66,6 @@ def fullness_of(first: Model) -> Floats:
 def owners(model: Model) -> Ints:
     """Body of each point that a body shows, (p,): others (a hand of a live run) come behind them."""
     return np.repeat(np.arange(len(model.bodies)), np.diff(model.bodies.point_start))
-
-
-def volumes_of(model: Model, points: Floats) -> Floats:
-    """Volume inside the skin of each body whose points are there (p, 3) [m], (B,) [m^3]; of one without faces 0."""
-    out = np.empty(len(model.bodies))
-    _volumes(points, model.skin.faces, model.bodies.face_start, out)
-    return out
 
 
 def filled(model: Model, points: Floats, which: np.ndarray, volume: Floats) -> Floats:
@@ -86,20 +80,10 @@ def filled(model: Model, points: Floats, which: np.ndarray, volume: Floats) -> F
         _slopes(out, model.skin.faces, model.bodies.face_start, which, slope)
         size = np.linalg.norm(slope, axis=1)
         total = np.bincount(body, size, minlength=len(which))
-        length = np.divide(volume - volumes_of(model, out), total, out=np.zeros(len(which)), where=which & (total > 0.0))
+        missing = volume - volumes(out, model.skin.faces, model.skin.face_body, len(which))
+        length = np.divide(missing, total, out=np.zeros(len(which)), where=which & (total > 0.0))
         out += (length[body] / np.maximum(size, 1e-300))[:, None] * slope
     return out
-
-
-@kernel
-def _volumes(points, faces, first, out):  # type: ignore[no-untyped-def]
-    """`geometry.topology.volume_of` of many bodies at every step: each about a corner of its own, so that no digit is lost far away."""
-    for k in range(len(out)):
-        out[k] = 0.0
-        for f in range(first[k], first[k + 1]):
-            o = load(points, faces[first[k], 0])
-            a, b = sub(load(points, faces[f, 0]), o), sub(load(points, faces[f, 1]), o)
-            out[k] += dot(a, cross(b, sub(load(points, faces[f, 2]), o))) / 6.0
 
 
 @kernel

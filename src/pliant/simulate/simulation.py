@@ -77,9 +77,9 @@ class Simulation(Shown):
         left = self.dt if dt is None else dt
         if not (math.isfinite(left) and left > 0):
             raise PliantError(f"A step of {left} s: it must be above 0.")
-        if "start" not in self.state.books:
-            self.state.books["start"] = self.books().total
         piece = left / max(1, math.ceil(left / (self.dt / self._pieces) - 1e-9))
+        if "start" not in self.state.books:
+            self.state.books["start"] = books(self.world, coming=piece).total
         cuts = 0
         while left > 1e-9 * piece:
             self._apply_changes()
@@ -273,7 +273,8 @@ class Simulation(Shown):
 
     def _potential(self) -> float:
         """Elastic energy and energy in the field of gravity [J]."""
-        return float(self.world.potential_energy(self.state.x, self.state.position).sum())
+        now = self.books()
+        return now.elastic + now.gravity
 
     def _apply_changes(self) -> None:
         """Values that the scene's tables have at this time."""

@@ -17,7 +17,7 @@ from pliant.contact.method import Nothing
 from pliant.detect.closest import face_neighbours
 from pliant.detect.penetration import Penetration
 from pliant.detect.thickness import Thickness
-from pliant.kernels import add, cross, dot, kernel, load, scale, store, sub
+from pliant.geometry.enclosed import volumes
 from pliant.measure.account import ends_of, key_of
 from pliant.measure.resolution import DEPTH, depth_of, worded
 from pliant.measure.scales import scales_of, summed
@@ -241,23 +241,7 @@ class Closed:
 
     def volumes(self, points: Floats) -> Floats:
         """Of the bodies [m^3], (B,)."""
-        middle, number, out = np.zeros((self.count, 3)), np.zeros(self.count), np.zeros(self.count)
-        _volumes(points, self.faces, self.owner, middle, number, out)
-        return out
-
-
-@kernel
-def _volumes(points, faces, owner, middle, number, out):  # type: ignore[no-untyped-def]
-    """Sum of the tetrahedra over the faces of each body, from the mean of their first corners: far from the origin digits stay."""
-    for f in range(len(faces)):
-        number[owner[f]] += 1.0
-        store(middle, owner[f], add(load(middle, owner[f]), load(points, faces[f, 0])))
-    for b in range(len(number)):
-        store(middle, b, scale(1.0 / max(number[b], 1.0), load(middle, b)))
-    for f in range(len(faces)):
-        origin = load(middle, owner[f])
-        a, b, c = sub(load(points, faces[f, 0]), origin), sub(load(points, faces[f, 1]), origin), sub(load(points, faces[f, 2]), origin)
-        out[owner[f]] += dot(a, cross(b, c)) / 6.0
+        return volumes(points, self.faces, self.owner, self.count)
 
 
 @dataclass

@@ -20,7 +20,7 @@ from pliant.integrate.explicit import kick_nodes
 from pliant.integrate.implicit_euler import ImplicitEuler
 from pliant.integrate.runge_kutta import RungeKutta
 from pliant.kernels import axpy, load, parallel, prange, store, use_threads
-from pliant.model import IMPLICIT, STAGED, Model, Rest, Skin, State
+from pliant.model import IMPLICIT, STAGED, VERLET, Model, Rest, Skin, State
 from pliant.world import bindings
 from pliant.world.loads import add_loads
 from pliant.world.motion import Free, Kind, Motion
@@ -108,6 +108,15 @@ class World:
         damping = self._damping(on_nodes)
         add_loads(self, x, position, rotation, time, on_nodes, on_frames, torque)
         return Forces(on_nodes, on_frames, torque, damping)
+
+    def elastic_forces(self, x: Floats) -> Floats:
+        """Elastic forces alone [N], (n, 3): the gradient of the elastic energy."""
+        model, still, out = self.model, np.zeros_like(x), np.empty_like(x)
+        use_threads(self.size)
+        for group, on_corners in zip(model.groups, self._corners, strict=True):
+            group.forces(x, still, on_corners)
+        gather(model.corner_start, model.corner, self._corner, out)
+        return out
 
     def _damping(self, elastic: Floats) -> Floats:
         """Damping of each node [1/s]: a of the body, and that of the vertex."""
@@ -238,7 +247,7 @@ class World:
         for account, work in (motion.work() | {"rewound": motion.rewound, "loads": self._work_of_loads(motion)}).items():
             state.book(account, work)
         # what is pushed against a prescribed frame is taken by what moves it
-        state.book("drives", float(np.sum(reaction * (motion.x - state.x))) - motion.work_on_driven())
+        state.book("drives", float(np.sum(reaction * self._way(motion))) - motion.work_on_driven())
         state.starts = {} if motion.free.system is None else motion.free.system.found
         state.x, state.v = motion.x, motion.v
         state.position, state.rotation = motion.position, motion.rotation
@@ -282,18 +291,24 @@ class World:
             self.implicit = ImplicitEuler(self.model, self.solver)
 
     def _work_of_loads(self, motion: Motion) -> float:
-        """Work of the scene's loads over the step [J], with the forces they had at its start.
-
-        On frames with the mean of their speeds before and after it, as the pushes that stop them are booked: of a load that grew while a
-        body came to rest, force times way would miss dt/2 v dF.
-        """
+        """Work of the scene's loads over the step [J], with the forces they had at its start."""
         state = self.state
         if len(self.model.loads.tables.start) == 1:
             return 0.0
         on_nodes, on_frames, torque = np.zeros_like(state.x), np.zeros_like(state.position), np.zeros_like(state.position)
         add_loads(self, state.x, state.position, state.rotation, state.time, on_nodes, on_frames, torque)
         velocity, omega = motion.mean_velocity_of_frames()
-        return float(np.sum(on_nodes * (motion.x - state.x)) + motion.dt * (np.sum(on_frames * velocity) + np.sum(torque * omega)))
+        return float(np.sum(on_nodes * self._way(motion)) + motion.dt * (np.sum(on_frames * velocity) + np.sum(torque * omega)))
+
+    def _way(self, motion: Motion) -> Floats:
+        """What the force on a node at the start of the step is to be multiplied with for its work [m], (n, 3).
+
+        With explicit schemes, as on frames, the time that it pushes for times the mean of the velocities before and after, as contact is
+        booked: impulse times mean velocity is the change of kinetic energy. Force times way would add dt/2 F dv (measure/books).
+        """
+        nodes, state, dt = self.model.nodes, self.state, motion.dt
+        spans = np.where((nodes.scheme == VERLET) & (nodes.inverse > 0.0), 0.5 * (dt + state.last_dt), dt)[:, None]
+        return np.where((nodes.scheme <= VERLET)[:, None], 0.5 * spans * (state.v + motion.v), motion.x - state.x)
 
     def _reactions(self, motion: Motion) -> Floats:
         """Forces that hold fixed and prescribed nodes: what their acceleration needs beyond what acts on them [N]."""

@@ -6,7 +6,7 @@ apart every face (or tet) goes to one piece, cracks are closed, and all of it ri
 A point belongs to the piece of the phyxel that carries most of it, a face to the piece of most of its corners. Corners on the other
 side of the crack are doubled and bound anew, so that each piece has a whole rim. Rims are closed by a fan to their middle; where
 tets fill the skin, the boundary of a piece's tets is closed already. A piece from within, to which no face goes, has the convex hull of
-its phyxels. Specks of a few phyxels have no skin: they cannot carry one.
+its phyxels.
 """
 
 from __future__ import annotations
@@ -25,8 +25,6 @@ from pliant.geometry.near import kd_tree
 from pliant.geometry.normals import vertex_area_vectors
 from pliant.kernels import dot, kernel, load, sub
 
-SPECK = 5  # phyxels below which a piece has no skin
-OWN = 2.0  # times its distance to the nearest phyxel at the start: so far a point of a piece may be from it where the piece was drawn out
 EVENED = (0.5, -0.53) * 8  # shares of the way to the middle of its neighbours that a point of a rim goes, one after the other
 
 
@@ -40,6 +38,7 @@ class Whole:
     tets: Ints
     phyxels: Floats  # [m] (m, 3)
     carrier: Ints  # (p,) phyxel that carries most of each point
+    longest: float  # times its length at the start that a pair has when it tears
 
 
 @dataclass(frozen=True)
@@ -63,7 +62,6 @@ def pieces_of(whole: Whole, label: Ints, count: int, now: list[Floats] | None = 
 
     Pieces of what has flowed are closed and bound as they are now: at the start their phyxels were elsewhere among each other.
     """
-    label = np.where(np.bincount(label, minlength=count)[label] < SPECK, -1 - label, label)  # below zero: without a skin
     side = label[whole.carrier]
     home = _majority(side[whole.tets]) if len(whole.tets) else _majority(side[whole.faces])
     shapes = [whole.points] * count if now is None else [_pulled_in(whole, label, piece, places) for piece, places in enumerate(now)]
@@ -78,14 +76,13 @@ def _majority(sides: Ints) -> Ints:
 
 def _pulled_in(whole: Whole, label: Ints, piece: int, places: Floats) -> Floats:
     """Places (p, 3) with points of other pieces no further from the phyxels of this one than they were at the start, its own no further
-    than twice that.
+    than what holds them there can be drawn out before it tears.
 
     What is between two pieces has been drawn out before it tore, and would be a spike on either of them.
     """
-    mine = np.flatnonzero((label == piece) | (label == -1 - piece))
-    if len(mine) == 0:
-        return places
-    most = kd_tree(whole.phyxels[mine]).query(whole.points, workers=1)[0] * np.where(np.isin(whole.carrier, mine), OWN, 1.0)
+    mine = np.flatnonzero(label == piece)
+    own = np.where(np.isin(whole.carrier, mine), whole.longest, 1.0)
+    most = own * kd_tree(whole.phyxels[mine]).query(whole.points, workers=1)[0]
     phyxels = places[len(places) - len(whole.phyxels) :][mine]
     far, near = kd_tree(phyxels).query(places, workers=1)
     pulled = far > most
@@ -95,7 +92,7 @@ def _pulled_in(whole: Whole, label: Ints, piece: int, places: Floats) -> Floats:
 
 
 def _piece(whole: Whole, label: Ints, home: Ints, piece: int, points: Floats) -> Piece:
-    mine = np.flatnonzero((label == piece) | (label == -1 - piece))
+    mine = np.flatnonzero(label == piece)
     if len(whole.tets):
         tets = whole.tets[home == piece]
         faces, face_source = _boundary(tets, whole.faces)
@@ -112,7 +109,7 @@ def _piece(whole: Whole, label: Ints, home: Ints, piece: int, points: Floats) ->
     outside = _even(points[surface], rims)
     middles = np.array([outside[rim].mean(axis=0) for rim in rims]).reshape(-1, 3)
     phyxels = points[len(points) - len(whole.phyxels) :][mine]
-    if len(faces) == 0 and len(mine) >= SPECK:
+    if len(faces) == 0:
         middles, caps = _hull(phyxels)
     # new points come behind the surface, before the inside
     tets = np.where(tets >= len(surface), tets + len(middles), tets)
@@ -121,7 +118,7 @@ def _piece(whole: Whole, label: Ints, home: Ints, piece: int, points: Floats) ->
     source = np.concatenate([surface, np.full(len(middles), -1), inside, len(whole.points) - len(whole.phyxels) + mine])
     return Piece(
         source=source.astype(np.int64),
-        home=(source < 0) | np.isin(label[whole.carrier][source], (piece, -1 - piece)),
+        home=(source < 0) | (label[whole.carrier][source] == piece),
         surface=len(surface) + len(middles),
         faces=np.concatenate([faces, caps]),
         face_source=np.concatenate([face_source, np.full(len(caps), -1)]).astype(np.int64),
