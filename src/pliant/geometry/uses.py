@@ -24,6 +24,7 @@ USES = ("soft", "rigid", "points", "quasi-rigid", "press")
 PER_TRIANGLE, PER_TET = 1e-5, 1.6e-5  # [s] that filling with cells takes, about
 PER_VOLUME, PER_AREA = 5.0, 1.3  # tetrahedra in a cell; and more for each square of its edge that the surface has: those that it cuts
 TETS = 8.5  # tetrahedra in a cube of their edge
+SIMPLE = 9.2  # triangles in a square of that edge, of half of it: finer surfaces are simplified first
 
 
 @dataclass
@@ -109,11 +110,12 @@ def _soft(mesh: Mesh, edge: float | None, wrap: Wrap, found: Outlook) -> None:
     if why:
         _cells(closed, whole.volume, edge, took, done or why, found)
     else:
-        _tetrahedra(mesh, whole.volume, edge or diagonal(mesh.points) * EDGE, seconds, found)
+        _tetrahedra(closed, whole.volume, edge or diagonal(mesh.points) * EDGE, seconds, found)
 
 
-def _tetrahedra(mesh: Surface, volume: float, edge: float, seconds: float, found: Outlook) -> None:
-    found.elements, found.seconds = int(TETS * volume / edge**3) + len(mesh.faces), seconds
+def _tetrahedra(closed: Surface, volume: float, edge: float, seconds: float, found: Outlook) -> None:
+    finest = SIMPLE * vertex_areas(closed.points, closed.faces).sum() / edge**2
+    found.elements, found.seconds = int(TETS * volume / edge**3 + min(len(closed.faces), finest)), seconds
     soon = f"in about {seconds:.0f} s, the first time" if seconds else "which were made before and are kept"
     found.lines.append(
         f"soft: closed, filled with tetrahedra that follow it (fill = \"auto\"): about {_about(found.elements)} of {edge:.3g} m {soon}."
