@@ -18,7 +18,7 @@ from scipy.spatial import ConvexHull
 
 from pliant import PliantError, Scene
 from pliant.detect.surfels.make import from_cloud
-from pliant.detect.surfels.wrap import on_surface, wrapped_cloud
+from pliant.detect.surfels.wrap import left_out, wrapped_cloud
 from pliant.geometry.distance import nearest_on
 from pliant.geometry.filling import contained
 from pliant.geometry.mass import mass_of_surface
@@ -97,8 +97,8 @@ def away(given: Shape, skin: Surface) -> float:
     """How far the input is from the skin at most [m]; of a cloud its samples, for noise is averaged and points inside are left out, and
     without those that the note says are left out."""
     if given.cloud is not None:
-        samples = from_cloud(given.cloud)
-        return float(nearest_on(skin, samples.points[on_surface(skin, samples)])[1].max())
+        out, off = left_out(skin, from_cloud(given.cloud))
+        return float(off[~out].max())
     surface = given.surface()
     corners = surface.points[surface.faces]
     return float(nearest_on(skin, np.concatenate([corners.reshape(-1, 3), corners.mean(axis=1)]))[1].max())

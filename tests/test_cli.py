@@ -15,6 +15,8 @@ import pytest
 
 from pliant import PliantError, cli
 from pliant.cli.options import COLOURS, parse_settings
+from pliant.detect.surfels.wrap import wrapped_cloud
+from pliant.geometry.shapes import resolve
 from pliant.look import fields
 from pliant.record import Run
 
@@ -177,6 +179,19 @@ def test_check_of_an_open_file(pliant, in_folder):
     told = json.loads(out)["outlook"]
     assert code == 0 and told["works"] and "1 hole closed with lids" in told["lines"][-1] and told["volume"] == pytest.approx(1.0)
     assert "volume 1 m^3 (1e+03 kg of water), centre of mass (0.5, 0.5, 0.5) m, with what is open closed." in told["lines"]
+
+
+def test_check_wraps_a_cloud_as_a_run_does(pliant, in_folder):
+    """It promised every cloud a body, flat ones too."""
+    n = np.random.default_rng(3).standard_normal((1500, 3))
+    np.savetxt("ball.xyz", 0.1 * n / np.linalg.norm(n, axis=1, keepdims=True))
+    np.savetxt("flat.xyz", np.column_stack([n[:, :2], np.zeros(len(n))]))
+    told = json.loads(pliant("check", "ball.xyz", "--as", "soft", "--edge", "2cm", "--json")[1])["outlook"]
+    assert told["works"] and told["volume"] == pytest.approx(4 / 3 * np.pi * 1e-3, rel=0.02)
+    made = resolve({"file": "ball.xyz", "edge": 0.02}, solid=True, cells=True, wrap=wrapped_cloud)
+    assert told["elements"] == pytest.approx(len(made.tets.tets), rel=0.25)
+    code, out, _ = pliant("check", "flat.xyz", "--as", "soft")
+    assert code == 1 and "soft: no." in out
 
 
 def test_check_and_run_give_the_same_reason_for_cells(pliant, in_folder):

@@ -68,6 +68,22 @@ def test_small_holes_get_lids() -> None:
     assert mass_of_surface(found).volume == pytest.approx(VOLUME, rel=0.01)
 
 
+def test_a_hollow_of_an_open_surface_stays_one() -> None:
+    """It was turned, and filled: only closed surfaces could have hollows."""
+    faces = np.concatenate([BALL.faces[3:], BALL.faces[:, [0, 2, 1]] + len(BALL.points)])
+    found = closed_surface(Surface(np.concatenate([BALL.points, 0.5 * BALL.points]), faces), 0.01)[0]
+    assert mass_of_surface(found).volume == pytest.approx(0.875 * mass_of_surface(BALL).volume, rel=0.02)
+
+
+@pytest.mark.parametrize("hole", [0, 3])
+def test_a_surface_whose_faces_all_have_backs_is_that_surface(hole: int) -> None:
+    """Programs write both so that a surface is seen from both sides; it wound around nothing."""
+    front = BALL.faces[hole:]
+    found, done = closed_surface(Surface(BALL.points, np.concatenate([front, front[::-1, [0, 2, 1]]])), 0.01)
+    assert is_closed_solid(found) and "every face had a back" in done
+    assert mass_of_surface(found).volume == pytest.approx(mass_of_surface(BALL).volume, rel=0.02 if hole else 1e-12)
+
+
 def test_a_surface_inside_out_with_a_hole_is_turned() -> None:
     keep = np.arange(len(BALL.faces)) > 2
     flipped = Surface(BALL.points, BALL.faces[keep][:, [0, 2, 1]])

@@ -130,9 +130,10 @@ def check(
     works = not report.refused
     facts, text = report.as_dict(), report.text(use if use is not None and works else "")
     if use is not None and works:
-        from pliant.geometry.uses import outlook  # kernels: start-up time
+        from pliant.detect.surfels.wrap import wrapped_cloud  # kernels: start-up time
+        from pliant.geometry.uses import outlook
 
-        found = outlook(repair(mesh, report), report, use, None if edge is None else length("edge", edge))
+        found = outlook(repair(mesh, report), use, None if edge is None else length("edge", edge), wrapped_cloud)
         facts["outlook"], text, works = found.as_dict(), f"{text}\n{found.text()}", found.works
     if picture is not None:
         from pliant.look.defects import defects_picture  # VTK: start-up time

@@ -15,8 +15,8 @@ import numpy as np
 
 from pliant.base import Floats, Ints, PliantError
 from pliant.geometry.mesh import TET_FACES, TetMesh, lone
-from pliant.geometry.triangle import closest_on_segment
-from pliant.kernels import contiguous, cross, dot, inline, kernel, load, sub
+from pliant.geometry.triangle import closest_on_triangle
+from pliant.kernels import axpy, contiguous, dot, inline, kernel, load, sub
 
 INSIDE = -1e-12  # a weight may be this negative in a containing tet, for points on a face
 
@@ -193,16 +193,10 @@ def _contain(x, origin, cell, counts, offsets, items, first, to_weights, tet, we
 
 @inline
 def _squared_distance(p, a, b, c):  # type: ignore[no-untyped-def]
-    """To a triangle: by the side of each edge line in the plane, else the nearest edge."""
-    ab, ac, ap = sub(b, a), sub(c, a), sub(p, a)
-    normal = cross(ab, ac)
-    area = dot(normal, normal)
-    v = dot(cross(ap, ac), normal)
-    w = dot(cross(ab, ap), normal)
-    if area > 0.0 and v >= 0.0 and w >= 0.0 and v + w <= area:
-        height = dot(ap, normal)
-        return height * height / area
-    return min(min(closest_on_segment(p, a, b)[0], closest_on_segment(p, b, c)[0]), closest_on_segment(p, c, a)[0])
+    """To a triangle."""
+    _, v, w = closest_on_triangle(p, a, b, c)
+    d = sub(p, axpy(v, sub(b, a), axpy(w, sub(c, a), a)))
+    return dot(d, d)
 
 
 @kernel

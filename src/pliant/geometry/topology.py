@@ -323,7 +323,7 @@ def _agreeing(edges: Edges) -> tuple[np.ndarray, Ints]:
 
 
 def _inward(points: Floats, faces: Ints, part: Ints, closed: np.ndarray) -> tuple[Ints, Ints]:
-    """Parts to turn (with all that lies inside them), and parts of negative volume that are hollows of another."""
+    """Parts to turn (with all that lies inside them), and parts of negative volume that are hollows of another, which may be open."""
     volume = np.where(closed, volume_of(points, faces, part), 0.0)
     if not (volume < 0).any():
         return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
@@ -334,11 +334,10 @@ def _inward(points: Floats, faces: Ints, part: Ints, closed: np.ndarray) -> tupl
     np.maximum.at(high, np.repeat(part, 3), points[faces].reshape(-1, 3))
     sample = points[faces[np.unique(part, return_index=True)[1], 0]]
     turn, hollow = volume < 0, np.zeros(len(volume), dtype=bool)
-    for outer in np.argsort(np.abs(volume), kind="stable"):  # the largest decides last
-        held = closed & (low > low[outer]).all(axis=1) & (high < high[outer]).all(axis=1)
-        within = np.nonzero(held)[0] if closed[outer] else np.zeros(0, dtype=np.int64)
+    for outer in np.argsort(np.linalg.norm(high - low, axis=1), kind="stable"):  # the largest decides last
+        within = np.nonzero(closed & (low > low[outer]).all(axis=1) & (high < high[outer]).all(axis=1))[0]
         if len(within):
-            around = np.abs(WindingTree.of_triangles(points, faces[part == outer]).about(sample[within])) > 0.5
-            turn[within[around]] = volume[outer] < 0
-            hollow[within[around]] = (volume[within[around]] < 0) & (volume[outer] > 0)
+            winds = WindingTree.of_triangles(points, faces[part == outer]).about(sample[within])
+            inside, outward = within[np.abs(winds) > 0.5], winds[np.abs(winds) > 0.5] > 0.0
+            turn[inside], hollow[inside] = ~outward, (volume[inside] < 0) & outward
     return np.nonzero(turn)[0], np.nonzero(hollow)[0]

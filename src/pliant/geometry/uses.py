@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -10,18 +11,20 @@ import numpy as np
 from pliant.base import Floats, PliantError, nearest
 from pliant.geometry.files import Mesh, PointCloud
 from pliant.geometry.inside import Filling, why_cells
-from pliant.geometry.lattice.build import CELLS, default_edge
+from pliant.geometry.lattice.build import default_edge
 from pliant.geometry.lattice.closing import closed_surface, is_closed_solid
-from pliant.geometry.mass import Mass, mass_of_surface
+from pliant.geometry.mass import Mass, mass_of_surface, vertex_areas
 from pliant.geometry.mesh import Surface, TetMesh
-from pliant.geometry.report import Report
+from pliant.geometry.shapes import Wrap
 from pliant.geometry.tetrahedralise import EDGE
 from pliant.geometry.topology import diagonal
 from pliant.geometry.units import units_asked
 
 USES = ("soft", "rigid", "points", "quasi-rigid", "press")
-PER_TRIANGLE, PER_CELL = 1e-5, 8e-5  # [s] that filling with cells takes, about
+PER_TRIANGLE, PER_TET = 1e-5, 1.6e-5  # [s] that filling with cells takes, about
+PER_VOLUME, PER_AREA = 5.0, 1.3  # tetrahedra in a cell; and more for each square of its edge that the surface has: those that it cuts
 TETS = 8.5  # tetrahedra in a cube of their edge
+SIMPLE = 9.2  # triangles in a square of that edge, of half of it: finer surfaces are simplified first
 
 
 @dataclass
@@ -45,8 +48,8 @@ class Outlook:
         return asdict(self)
 
 
-def outlook(mesh: Mesh, report: Report, use: str, edge: float | None = None) -> Outlook:
-    """For a mesh after repair, with the report about it; `edge` [m] of elements."""
+def outlook(mesh: Mesh, use: str, edge: float | None, wrap: Wrap) -> Outlook:
+    """For a mesh after repair; `edge` [m] of elements; `wrap` makes a surface of a cloud, as for a run."""
     if use not in USES:
         raise PliantError(f"--as {use}: {nearest(use, USES)}")
     low, high = mesh.points.min(axis=0), mesh.points.max(axis=0)
@@ -57,7 +60,10 @@ def outlook(mesh: Mesh, report: Report, use: str, edge: float | None = None) -> 
     if closed and isinstance(surface, Surface):
         _say_mass(mass_of_surface(surface), found)
     found.lines += units_asked(float((high - low).max()))
-    {"soft": _soft, "rigid": _rigid, "points": _points, "quasi-rigid": _sampled, "press": _sampled}[use](mesh, report, edge, found)
+    if use == "soft":
+        _soft(mesh, edge, wrap, found)
+    else:
+        {"rigid": _rigid, "points": _points, "quasi-rigid": _sampled, "press": _sampled}[use](mesh, edge, found)
     return found
 
 
@@ -82,40 +88,48 @@ def _origin(low: Floats, high: Floats) -> str:
     return f"{words}: place = \"centre\" or \"on-ground\" moves it"
 
 
-def _soft(mesh: Mesh, report: Report, edge: float | None, found: Outlook) -> None:
+def _soft(mesh: Mesh, edge: float | None, wrap: Wrap, found: Outlook) -> None:
     if isinstance(mesh, TetMesh):
         found.elements, found.seconds = len(mesh.tets), 0.0
         found.lines.append(f"soft: its {len(mesh.tets)} tetrahedra are the elements; nothing has to be filled.")
         return
-    if isinstance(mesh, PointCloud):
-        found.elements, found.seconds = int(5 * 1.4 * CELLS), 2.0
-        found.lines.append("soft: the points are wrapped with a surface, which is filled with cells (fill = \"lattice\").")
-        return
-    size = diagonal(mesh.points)
+    began = time.perf_counter()
     try:
-        closed, done = closed_surface(mesh, 0.25 * (edge or size / 25.0))
+        if isinstance(mesh, PointCloud):
+            closed, done = wrap(mesh, edge)
+        else:
+            closed, done = closed_surface(mesh, 0.25 * (edge or diagonal(mesh.points) / 25.0))
     except PliantError as error:
         found.works = False
         found.lines.append(f"soft: no. {str(error)[0].upper()}{str(error)[1:]}")
         return
+    took, whole = time.perf_counter() - began, mass_of_surface(closed)
     if found.volume is None:
-        _say_mass(mass_of_surface(closed), found, ", with what is open closed")
-    volume = mass_of_surface(closed).volume
-    tets_edge, cells_edge = edge or size * EDGE, edge or default_edge(closed)
-    cells = volume / cells_edge**3 + 0.5 * (volume ** (1 / 3) / cells_edge) ** 2 * 6
-    why, seconds = why_cells(mesh, Filling(edge=edge, cells=True))
-    if not why:
-        found.elements, found.seconds = int(TETS * volume / tets_edge**3) + len(mesh.faces), seconds
-        soon = f"in about {seconds:.0f} s, the first time" if seconds else "which were made before and are kept"
-        found.lines.append(
-            f"soft: closed, filled with tetrahedra that follow it (fill = \"auto\"): about {_about(found.elements)} of {tets_edge:.3g} m "
-            f"{soon}."
-        )
-        return
-    found.elements, found.seconds = int(5 * cells), PER_TRIANGLE * len(mesh.faces) + PER_CELL * cells + 0.3
+        _say_mass(whole, found, ", with what is open closed" if isinstance(mesh, Surface) else ", of the surface around its points")
+    why, seconds = why_cells(mesh, Filling(edge=edge, cells=True)) if isinstance(mesh, Surface) else (done, 0.0)
+    if why:
+        _cells(closed, whole.volume, edge, took, done or why, found)
+    else:
+        _tetrahedra(closed, whole.volume, edge or diagonal(mesh.points) * EDGE, seconds, found)
+
+
+def _tetrahedra(closed: Surface, volume: float, edge: float, seconds: float, found: Outlook) -> None:
+    finest = SIMPLE * vertex_areas(closed.points, closed.faces).sum() / edge**2
+    found.elements, found.seconds = int(TETS * volume / edge**3 + min(len(closed.faces), finest)), seconds
+    soon = f"in about {seconds:.0f} s, the first time" if seconds else "which were made before and are kept"
     found.lines.append(
-        f"soft: filled with cells of {cells_edge:.3g} m that it cuts (fill = \"auto\"), about {_about(found.elements)} tetrahedra in about "
-        f"{max(found.seconds, 1.0):.0f} s: {done or why}."
+        f"soft: closed, filled with tetrahedra that follow it (fill = \"auto\"): about {_about(found.elements)} of {edge:.3g} m {soon}."
+    )
+
+
+def _cells(closed: Surface, volume: float, edge: float | None, closing: float, why: str, found: Outlook) -> None:
+    """`closing` [s]: what making the closed surface took."""
+    edge = edge or default_edge(closed)
+    found.elements = int(PER_VOLUME * volume / edge**3 + PER_AREA * vertex_areas(closed.points, closed.faces).sum() / edge**2)
+    found.seconds = closing + PER_TRIANGLE * len(closed.faces) + PER_TET * found.elements + 0.3
+    found.lines.append(
+        f"soft: filled with cells of {edge:.3g} m that it cuts (fill = \"auto\"), about {_about(found.elements)} tetrahedra in about "
+        f"{max(found.seconds, 1.0):.0f} s: {why}."
     )
 
 
@@ -124,7 +138,7 @@ def _about(number: int) -> str:
     return str(round(number, -digits))
 
 
-def _rigid(mesh: Mesh, report: Report, edge: float | None, found: Outlook) -> None:
+def _rigid(mesh: Mesh, edge: float | None, found: Outlook) -> None:
     if isinstance(mesh, PointCloud):
         found.lines.append("rigid: its points touch as they are (contact = \"quasi-rigid\" or \"point-surface\").")
     elif found.volume is None:
@@ -134,7 +148,7 @@ def _rigid(mesh: Mesh, report: Report, edge: float | None, found: Outlook) -> No
         found.lines.append(f"rigid: its {len(mesh.surface().faces) if isinstance(mesh, TetMesh) else len(mesh.faces)} triangles touch.")
 
 
-def _points(mesh: Mesh, report: Report, edge: float | None, found: Outlook) -> None:
+def _points(mesh: Mesh, edge: float | None, found: Outlook) -> None:
     if found.volume is None:
         found.works = False
         found.lines.append("points: no, it has no inside to be filled with points; holes = true closes a surface.")
@@ -143,7 +157,7 @@ def _points(mesh: Mesh, report: Report, edge: float | None, found: Outlook) -> N
         found.lines.append(f"points: filled with about {found.elements} points (spacing sets how many); its surface rides on them.")
 
 
-def _sampled(mesh: Mesh, report: Report, edge: float | None, found: Outlook) -> None:
+def _sampled(mesh: Mesh, edge: float | None, found: Outlook) -> None:
     count = len(mesh.points)
     found.elements = count
     sure = "" if not isinstance(mesh, PointCloud) or mesh.normals is not None else "; their normals are estimated"

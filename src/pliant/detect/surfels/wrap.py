@@ -23,8 +23,8 @@ def wrapped_cloud(cloud: PointCloud, edge: float | None = None) -> tuple[Surface
     Samples that stay off it enclose nothing, such as single ones beside the rim of a scan: they are left out, which the note tells.
     """
     made = from_cloud(cloud)
-    least = 0.5 * float(np.median(made.spacing))  # finer, it would follow single samples
-    step = max(0.25 * edge if edge else diagonal(made.points) / STEPS, least)
+    spacing = float(np.median(made.spacing))
+    step = max(0.25 * edge if edge else diagonal(made.points) / STEPS, 0.5 * spacing)  # finer, it would follow single samples
 
     def onto(x: Floats) -> tuple[Floats, Floats]:
         foot = made.project(x).points  # over holes too, where it is near
@@ -33,19 +33,20 @@ def wrapped_cloud(cloud: PointCloud, edge: float | None = None) -> tuple[Surface
 
     found = wrapped(WindingTree.of_samples(made.points, made.normals, made.areas), made.points, step, onto)
     found = without_crumbs(found, made.points, made.areas[:, None] * made.normals, FAR * step)
-    found = drawn_to(found, made.points, float(np.median(made.spacing)), REACH * float(np.median(made.spacing)))
-    out = ~on_surface(found, made)
+    found = drawn_to(found, made.points, spacing, REACH * spacing)
+    out, away = left_out(found, made)
     note = "; ".join(["its points were wrapped with a surface", *made.notes])
     if out.any():
         low, high = (_place(end) for end in (made.points[out].min(axis=0), made.points[out].max(axis=0)))
-        far = float(nearest_on(found, made.points[out])[1].max())
+        far = float(away[out].max())
         note += f"; {out.sum()} of {len(out)} samples left out that enclose nothing, up to {far:.3g} m off, in {low} to {high} m"
     return found, note
 
 
-def on_surface(surface: Surface, samples: PointSurface) -> Bools:
-    """Which samples are on the surface that was drawn to them, (n,)."""
-    return np.asarray(nearest_on(surface, samples.points)[1] <= OFF * float(np.median(samples.spacing)))
+def left_out(surface: Surface, samples: PointSurface) -> tuple[Bools, Floats]:
+    """Which samples are not on the surface that was drawn to them, (n,), and how far all are from it [m]."""
+    away = nearest_on(surface, samples.points)[1]
+    return np.asarray(away > OFF * float(np.median(samples.spacing))), away
 
 
 def _place(x: Floats) -> str:

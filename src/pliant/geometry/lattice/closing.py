@@ -44,9 +44,10 @@ def closed_surface(surface: Surface, step: float) -> tuple[Surface, str]:
         raise PliantError("the surface cannot be filled: it has no faces, or coordinates that are not finite.")
     if _is_body(surface):
         return _without_walls(surface, len(surface.faces))
+    surface, backs = _one_sided(surface)
     better = _without_cracks(repair_surface(surface, Report("surface", "")), CRACK * step)
     if _is_body(better):
-        return _without_walls(better, len(better.faces))
+        return _said(_without_walls(better, len(better.faces)), backs)
     whole, flakes = _without_flakes(better)
     lidded, lids, holes = with_lids(whole)
     if is_closed_solid(lidded) and lids <= LARGE * _area(whole):
@@ -54,7 +55,7 @@ def closed_surface(surface: Surface, step: float) -> tuple[Surface, str]:
         what = f"{holes} hole{'s' if holes > 1 else ''} closed with lids ({100.0 * lids / _area(whole):.3g} % of the surface{crowded})"
         loose = f"{flakes} loose triangle{'s' if flakes > 1 else ''} left out"
         solid, walls = _without_walls(lidded, len(whole.faces))
-        return solid, "; ".join(filter(None, [what if holes else "", loose if flakes else "", walls]))
+        return _said((solid, walls), backs, what if holes else "", loose if flakes else "")
     if len(oriented(better.points, better.faces).moebius) > 0.5 * len(better.faces):
         raise PliantError("the surface has no inside: it has only one side, like a Moebius strip. Make it again as the border of a solid.")
     out = wrapped(WindingTree.of_triangles(better.points, better.faces), better.points, step, lambda x: nearest_on(better, x))
@@ -64,7 +65,21 @@ def closed_surface(surface: Surface, step: float) -> tuple[Surface, str]:
     samples = np.concatenate([better.points, x.mean(axis=1)])
     out = drawn_to(out, np.unique(samples, axis=0), step, step)
     out = without_crumbs(out, x.mean(axis=1), 0.5 * np.cross(x[:, 1] - x[:, 0], x[:, 2] - x[:, 0]), FAR * step)
-    return out, "wrapped: what the open surface winds around is its inside"
+    return _said((out, ""), backs, "wrapped: what the open surface winds around is its inside")
+
+
+def _said(made: tuple[Surface, str], *before: str) -> tuple[Surface, str]:
+    """A surface with what was done to it, and before."""
+    return made[0], "; ".join(filter(None, [*before, made[1]]))
+
+
+def _one_sided(surface: Surface) -> tuple[Surface, str]:
+    """One of each face and its back, where all have one, as written by programs that want surfaces seen from both sides; and a note."""
+    if not _is_closed(surface) or not _back_to_back(surface.faces).all():
+        return surface, ""
+    first = np.unique(np.sort(surface.faces, axis=1), axis=0, return_index=True)[1]
+    faces = oriented(surface.points, surface.faces[np.sort(first)]).faces
+    return Surface(surface.points, faces), "every face had a back, which is left out"
 
 
 def _without_cracks(surface: Surface, width: float) -> Surface:
