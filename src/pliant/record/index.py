@@ -11,14 +11,13 @@ The dataset `/pliant/index` is the first in the file, so that also one that was 
                         the order of `Layout.datasets`: rows in a block (0: it is stored as it is, in one piece), number of blocks, and
                         offset, size and seal of each; an offset of -1: it is empty
 
-little-endian. Blocks are as `filters.py` makes them: each ends with the Adler-32 of its bytes, its seal, which inflating verifies, and every
-array is verified before it is deflated, so that it is not summed up once more when it is read. That the index has the seals too tells a block
-from another whole one that was copied over it. What is stored as it is has the CRC32 of its head.
-Before (`pliantI4`) blocks had no seals here; in the third format (`pliantI3`) the numbers of records are missing, for they were not verified
-before they were deflated; in the second
-(`pliantI2`) the numbers are one offset for each dataset, all of which are stored as they are. A file whose index is damaged is read through
-HDF5 (`/pliant/records` has the heads too), a file whose HDF5 structure is damaged through its index. Files of the first format have no
-index.
+little-endian. Blocks are as `filters.py` makes them: each ends with the Adler-32 of its bytes, its seal, which inflating verifies, and
+every array is verified before it is deflated, so that it is not summed up once more when it is read. By the seals that are noted here a
+block is told from another whole one that lies in its place. What is stored as it is has the CRC32 of its head.
+Before (`pliantI4`) no seals were noted; in the third format (`pliantI3`) the numbers of records are missing, for they were not verified
+before they were deflated; in the second (`pliantI2`) the numbers are one offset for each dataset, all of which are stored as they are. A
+file whose index is damaged is read through HDF5 (`/pliant/records` has the heads too), a file whose HDF5 structure is damaged through its
+index. Files of the first format have no index.
 """
 
 from __future__ import annotations

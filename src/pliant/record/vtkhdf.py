@@ -23,6 +23,7 @@ import numpy as np
 from pliant.base import DamageError, PliantError
 from pliant.disk import TEMPORARY, Reserved, said
 from pliant.record import index
+from pliant.record.apart import search
 from pliant.record.datasets import Datasets
 from pliant.record.filters import UNSEALED, Blocking, Press, blocking, seal_of, whole_specs
 from pliant.record.layout import (
@@ -369,7 +370,21 @@ def read(path: Path) -> tuple[IO[bytes] | h5py.File, list[Entry]]:
     found = index.read(path)
     if found is not None:
         return found
+    search(path)
     return _read_hdf5(path)
+
+
+def walk(path: Path) -> None:
+    """Go all ways through the structure of a file that reading may go, without reading its arrays."""
+    file, entries = _read_hdf5(path)
+    for name in {place.dataset for entry in entries for place in entry.read.places.values()}:  # type: ignore[attr-defined]
+        with suppress(Exception):
+            dataset = file[name]
+            if dataset.chunks is None:
+                dataset[:1]
+            else:
+                for k in range(dataset.id.get_num_chunks()):
+                    dataset.id.get_chunk_info(k)
 
 
 def _read_hdf5(path: Path) -> tuple[h5py.File, list[Entry]]:
