@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 
 import pytest
@@ -95,6 +96,15 @@ def test_code_of_a_study_is_not_run_unasked(pliant, tmp_path):
     for k, scene in enumerate(("strange.py:made", "strange:made", "code.toml")):
         (tmp_path / f"study{k}.toml").write_text(f"scene = \"{scene}\"\n{sweep}")
         assert refused(pliant("study", f"study{k}.toml", "--workers", 0), "--allow-code"), scene
+
+
+def test_modules_of_the_working_folder_are_not_imported(tmp_path):
+    """`python -m` and processes that Python starts look there first: a folder of a stranger may have modules of any name."""
+    for name in ("typer", "h5py", "multiprocessing"):
+        (tmp_path / f"{name}.py").write_text("open('it-ran', 'w').close()\n")
+    command = [sys.executable, "-m", "pliant", "--version"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0 and not (tmp_path / "it-ran").exists(), done.stderr
 
 
 def test_programs_need_no_flag(pliant, tmp_path):

@@ -1,7 +1,8 @@
 """What the fuzzers share: seeded mutations of bytes and of nested data, and a judge of what comes of them.
 
 A case is good if it works, or is refused in a sentence (PliantError). Anything else is a failure: another exception, a crash, more
-than SLOW seconds, an answer that is silently wrong. `budget` is small in ./test and large behind --slow; PLIANT_FUZZ_CASES sets it.
+than SLOW seconds, an answer that is silently wrong. `budget` is small in ./test and large behind --slow; PLIANT_FUZZ_CASES sets it, and
+PLIANT_FUZZ_SEED draws other cases than those that were seen before.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ import pytest
 from pliant.base import PliantError
 
 SLOW = 30  # [s] more is a hang
+MOST = int(os.environ.get("PLIANT_FUZZ_BAD", 5))  # bad cases after which it ends
 TOLD = 500  # cases after which the counts are printed
 STUCK = 20  # times as long by the clock on the wall: what waits takes no time of the processor
 WORDS = ["", "ball", "box", "..", "../../x", "a" * 300, "50kPq", "5 m/s", "nan", "\0", "é\u202e", "mod:Class", "none", "auto", "/dev/zero"]
@@ -56,10 +58,11 @@ def budgets(small: int, large: int) -> list[Any]:
     return [int(asked)] if asked else [small, pytest.param(large, marks=pytest.mark.slow)]
 
 
-def judged(cases: int, seed: int, case: Callable[[random.Random], str]) -> Counter[str]:
+def judged(cases: int, seed: int | str, case: Callable[[random.Random], str]) -> Counter[str]:
     """How many cases ended in which way; fails with the first bad ones. `case` returns what it saw, or raises."""
     found: Counter[str] = Counter()
     bad: list[str] = []
+    seed = f"{seed}{os.environ.get('PLIANT_FUZZ_SEED', '')}"
     for number in range(cases):
         rng = random.Random(f"{seed} {number}")
         try:
@@ -75,7 +78,7 @@ def judged(cases: int, seed: int, case: Callable[[random.Random], str]) -> Count
         except Exception:
             found["traceback"] += 1
             bad.append(f"case {number}:\n{traceback.format_exc(limit=-6)}")
-        if len(bad) >= 5:
+        if len(bad) >= MOST:
             break
         if (number + 1) % TOLD == 0:
             print(said(seed, found), flush=True)
@@ -84,7 +87,7 @@ def judged(cases: int, seed: int, case: Callable[[random.Random], str]) -> Count
     return found
 
 
-def said(seed: int, found: Counter[str]) -> str:
+def said(seed: int | str, found: Counter[str]) -> str:
     """Counts by kind."""
     return f"seed {seed}: {sum(found.values())} cases: " + ", ".join(f"{count} {what}" for what, count in found.most_common())
 

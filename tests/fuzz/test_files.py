@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import os
 from pathlib import Path
 
 import pytest
 
 from pliant.base import PliantError
-from pliant.record import Run, repair, resume_writer
+from pliant.record import Run, apart, repair, resume_writer
 from pliant.record.salvage import sift
 
 _spec = importlib.util.spec_from_file_location("fuzz_kit", Path(__file__).with_name("kit.py"))
@@ -62,8 +63,24 @@ def looked_at(path: Path, right: list[tuple[str, bytes]]) -> str:
     return "whole" if complete else "what is whole was read"
 
 
+@pytest.fixture
+def quick_search(monkeypatch):
+    """HDF5's search of a file whose index is damaged in a process that has all modules already: starting one takes half a second."""
+
+    def search(path: Path) -> None:
+        pid = os.fork()
+        if pid == 0:
+            try:
+                apart.walk_ahead(path)
+            finally:
+                os._exit(0)
+        apart.judge(path, os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
+
+    monkeypatch.setattr("pliant.record.vtkhdf.search", search)
+
+
 @pytest.mark.parametrize("cases", kit.budgets(60, 5000))
-def test_damaged_runs(cases, truth, tmp_path):
+def test_damaged_runs(cases, truth, tmp_path, quick_search):
     def case(rng):
         source = rng.choice(VERIFIED)
         for old in tmp_path.iterdir():
@@ -75,37 +92,15 @@ def test_damaged_runs(cases, truth, tmp_path):
     kit.judged(cases, 29, case)
 
 
-@pytest.mark.parametrize("cases", kit.budgets(30, 1000))
-def test_damaged_runs_of_the_first_format_do_not_crash(cases, tmp_path):
-    """HDF5 reads these, so each is read in a process of its own."""
-    import os
-    import resource
+@pytest.mark.parametrize("cases", kit.budgets(60, 2000))
+def test_damaged_runs_of_the_first_format(cases, tmp_path, quick_search):
+    """HDF5 reads these: what it does not survive is refused before."""
 
     def case(rng):
         path = tmp_path / "run.vtkhdf"
         path.write_bytes(kit.damaged_bytes(rng, rng.choice(OLD).read_bytes()))
-        pid = os.fork()
-        if pid == 0:
-            resource.setrlimit(resource.RLIMIT_CPU, (kit.SLOW, kit.SLOW + 1))  # the system ends it
-            code = 3
-            try:
-                with Run.open(path) as run:
-                    contents(run)
-                code = 0
-            except PliantError:
-                code = 1
-            except BaseException:
-                code = 2
-            finally:
-                os._exit(code)
-        try:
-            status = os.waitpid(pid, 0)[1]
-        except kit.TooSlow:
-            os.kill(pid, 9)
-            os.waitpid(pid, 0)
-            raise
-        assert not os.WIFSIGNALED(status), f"killed by signal {os.WTERMSIG(status)}"
-        assert os.WEXITSTATUS(status) in (0, 1), "an exception that is no sentence"
-        return ["read", "refused"][os.WEXITSTATUS(status)]
+        with Run.open(path) as run:
+            contents(run)
+        return "read"
 
     kit.judged(cases, 30, case)

@@ -322,13 +322,31 @@ def test_what_inflating_verifies_is_not_summed_up_again(pressed, monkeypatch):
         assert [run.points(i)[0, 0] for i in range(4)] == [1.0, 1.0, 2.0, 3.0]
     monkeypatch.undo()
     with Run.open(pressed.path) as run:
-        offset, size = run.entries[-2].read.stored["VTKHDF/Points"].blocks[-1]
+        offset, size, _ = run.entries[-2].read.stored["VTKHDF/Points"].blocks[-1]
     content = pressed.path.read_bytes()
     for at in np.linspace(offset, offset + size - 1, 40, dtype=int):
         flip(pressed.path, int(at))
         with Run.open(pressed.path) as run, pytest.raises(DamageError, match="damaged"):
             run.points(3)
         pressed.path.write_bytes(content)
+
+
+def test_a_block_in_the_place_of_another_is_noticed(tmp_path):
+    recorder = Recorder(tmp_path / "run", {"scene": ""}, every=0.1)
+    recorder.topology(Cells(vertices=np.arange(4000), body=np.zeros(4000)), 4000)
+    for i in range(3):
+        recorder.frame(0.1 * i, i, np.full((4000, 3), 5.0 + i))
+    recorder.close("finished")
+    with Run.open(recorder.path) as run:
+        (one, size, _), (two, as_large, _) = run.entries[-2].read.stored["VTKHDF/Points"].blocks[:2]
+    assert size == as_large
+    content = bytearray(recorder.path.read_bytes())
+    content[two : two + size] = content[one : one + size]
+    recorder.path.write_bytes(content)
+    with Run.open(recorder.path) as run:
+        with pytest.raises(DamageError, match="it is another one"):
+            run.points(1)
+        assert run.points(0)[0, 0] == 5.0 and run.points(2)[0, 0] == 7.0
 
 
 def test_what_was_damaged_before_it_was_deflated_is_told(pressed):

@@ -67,6 +67,7 @@ def main() -> None:
     from pliant.disk import failure
 
     _print_anything()
+    os.environ.setdefault("PYTHONSAFEPATH", "1")  # nor do processes that this one starts look for modules in the working folder
     try:
         with commands():
             app(prog_name="pliant")

@@ -28,6 +28,7 @@ LEVEL = 1  # of deflate: higher ones take times the time for a few percent
 SMALL = 1 << 15  # bytes of a dataset that is stored as it is: what filters need besides would be more than they save
 LEAST = 1 << 14  # bytes of a block of contact rows
 WAITING = 64  # blocks that may wait for being written
+UNSEALED = -1  # seal of a block of which none was noted
 WORKERS = min(4, os.cpu_count() or 1)
 
 
@@ -39,11 +40,18 @@ def deflated(array: Array) -> bytes:
     return compress(flat.data if flat.size else b"", LEVEL)
 
 
-def inflated(data: bytes, dtype: Any, shape: tuple[int, ...], file: str) -> Array:
-    """A block as it was."""
+def seal_of(data: bytes) -> int:
+    """The Adler-32 with which a deflated block ends: inflating verifies it, and it tells one block from another."""
+    return int.from_bytes(data[-4:], "big")
+
+
+def inflated(data: bytes, dtype: Any, shape: tuple[int, ...], file: str, seal: int = UNSEALED) -> Array:
+    """A block as it was. `seal`: the one that was noted when it was written."""
     dtype = np.dtype(dtype)
     count = int(np.prod(shape)) if shape else 1
     try:
+        if seal not in (UNSEALED, seal_of(data)):
+            raise ValueError("it is another one")
         raw = np.frombuffer(zlib.decompress(data, bufsize=max(count * dtype.itemsize, 1)), np.uint8)
         if raw.size != count * dtype.itemsize:
             raise ValueError("it has another size")

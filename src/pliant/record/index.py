@@ -2,21 +2,22 @@
 
 The dataset `/pliant/index` is the first in the file, so that also one that was cut short has it. It is
 
-    mark      8 bytes   `pliantI4`, by which it is found whatever the rest of the file looks like
+    mark      8 bytes   `pliantI5`, by which it is found whatever the rest of the file looks like
     length    u64       of the texts, a multiple of 8
     count     u64       of the numbers
     crc       u32       CRC32 of length, count, texts and numbers; 4 bytes of zeros follow
     texts               the heads of all records, one in a line, padded with spaces
     numbers   i64 each  of every record: 0, or 1 where it was damaged before it came here; then of every dataset that the heads imply, in
                         the order of `Layout.datasets`: rows in a block (0: it is stored as it is, in one piece), number of blocks, and
-                        offset and size of each; an offset of -1: it is empty
+                        offset, size and seal of each; an offset of -1: it is empty
 
-little-endian. Blocks are as `filters.py` makes them: each ends with the Adler-32 of its bytes, which inflating verifies, and every array is
-verified before it is deflated, so that it is not summed up once more when it is read. What is stored as it is has the CRC32 of its head.
-In the third format (`pliantI3`) the numbers of records are missing, for they were not verified before they were deflated; in the second
-(`pliantI2`) the numbers are one offset for each dataset, all of which are stored as they are. A file whose index is damaged is read through
-HDF5 (`/pliant/records` has the heads too), a file whose HDF5 structure is damaged through its index. Files of the first format have no
-index.
+little-endian. Blocks are as `filters.py` makes them: each ends with the Adler-32 of its bytes, its seal, which inflating verifies, and
+every array is verified before it is deflated, so that it is not summed up once more when it is read. By the seals that are noted here a
+block is told from another whole one that lies in its place. What is stored as it is has the CRC32 of its head.
+Before (`pliantI4`) no seals were noted; in the third format (`pliantI3`) the numbers of records are missing, for they were not verified
+before they were deflated; in the second (`pliantI2`) the numbers are one offset for each dataset, all of which are stored as they are. A
+file whose index is damaged is read through HDF5 (`/pliant/records` has the heads too), a file whose HDF5 structure is damaged through its
+index. Files of the first format have no index.
 """
 
 from __future__ import annotations
@@ -32,21 +33,21 @@ import numpy as np
 
 from pliant.base import DamageError
 from pliant.disk import failure
-from pliant.record.filters import inflated
+from pliant.record.filters import UNSEALED, inflated
 from pliant.record.layout import Layout, Place, as_bytes
 from pliant.record.records import Array, Entry, Head, Spec, head_text, parsed_head, read_at
 
-MARK, THIRD, SECOND = b"pliantI4", b"pliantI3", b"pliantI2"
+MARK, FOURTH, THIRD, SECOND = b"pliantI5", b"pliantI4", b"pliantI3", b"pliantI2"
 PREFIX = struct.Struct("<8sQQI4x")
 NEAR = 1 << 16  # bytes from the beginning of a file in which the index of one that is not damaged begins
 
 
 @dataclass(frozen=True)
 class Stored:
-    """Where a dataset is: offset and size of each block of so many rows; 0 rows: one piece, as it is."""
+    """Where a dataset is: offset, size and seal of each block of so many rows; 0 rows: one piece, as it is."""
 
     rows: int
-    blocks: Sequence[tuple[int, int]]
+    blocks: Sequence[tuple[int, int, int]]
 
 
 @dataclass(frozen=True)
@@ -60,7 +61,7 @@ class _Found:
 
 def size(heads: Sequence[Head], blocks: int, datasets: int) -> int:
     """Bytes of the index."""
-    return PREFIX.size + len(_texts(heads)) + 8 * (len(heads) + 2 * datasets + 2 * blocks)
+    return PREFIX.size + len(_texts(heads)) + 8 * (len(heads) + 2 * datasets + 3 * blocks)
 
 
 def encoded(heads: Sequence[Head], stored: Sequence[Stored], damaged: Collection[int]) -> bytes:
@@ -119,7 +120,7 @@ def _found(handle: BinaryIO) -> _Found | None:
 
 def _mark(text: bytes, start: int) -> int:
     """Where the next mark of any format is; -1: nowhere."""
-    return min((at for at in (text.find(mark, start) for mark in (MARK, THIRD, SECOND)) if at >= 0), default=-1)
+    return min((at for at in (text.find(mark, start) for mark in (MARK, FOURTH, THIRD, SECOND)) if at >= 0), default=-1)
 
 
 def _parsed(handle: BinaryIO, at: int) -> _Found | None:
@@ -135,20 +136,21 @@ def _parsed(handle: BinaryIO, at: int) -> _Found | None:
     try:
         heads = [parsed_head(text) for text in body[:length].split(b"\n")]
         numbers = np.frombuffer(body[length:], "<i8").tolist()
-        known = len(heads) if mark == MARK else 0
-        stored = [Stored(0, [(n, 0)]) for n in numbers] if mark == SECOND else _unfolded(numbers[known:])
+        known = len(heads) if mark in (MARK, FOURTH) else 0
+        stored = [Stored(0, [(n, 0, UNSEALED)]) for n in numbers] if mark == SECOND else _unfolded(numbers[known:], mark == MARK)
         return _Found(heads, stored, numbers[:known] or [1] * len(heads))
     except (ValueError, IndexError):
         return None
 
 
-def _unfolded(numbers: list[int]) -> list[Stored]:
-    stored, k = [], 0
+def _unfolded(numbers: list[int], sealed: bool) -> list[Stored]:
+    stored, k, width = [], 0, 3 if sealed else 2
     while k < len(numbers):
         rows, count = numbers[k : k + 2]
-        ends = numbers[k + 2 : k + 2 + 2 * count]
-        stored.append(Stored(rows, list(zip(ends[::2], ends[1::2], strict=True))))
-        k += 2 + 2 * count
+        facts = numbers[k + 2 : k + 2 + width * count]
+        seals = facts[2::width] if sealed else [UNSEALED] * count
+        stored.append(Stored(rows, list(zip(facts[::width], facts[1::width], seals, strict=True))))
+        k += 2 + width * count
     return stored
 
 
@@ -175,7 +177,7 @@ class _Reader:
     def end(self, dataset: str) -> int:
         """The byte after a dataset."""
         if self.stored[dataset].rows:
-            return max(offset + size for offset, size in self.stored[dataset].blocks)
+            return max(offset + size for offset, size, _ in self.stored[dataset].blocks)
         offset, rows = self.stored[dataset].blocks[0][0], self.layout.rows.get(dataset)
         if offset < 0 or rows is None:  # an array that is a dataset of its own: its spec is in another record
             return max(offset, 0)
@@ -211,5 +213,5 @@ class _Reader:
     def _block(self, where: Stored, k: int, dtype: str, shape: tuple[int, ...]) -> Array:
         if k >= len(where.blocks):
             raise DamageError(f"{self.handle.name} is damaged: its index lacks a block")
-        offset, size = where.blocks[k]
-        return inflated(_read(self.handle, offset, size), dtype, shape, str(self.handle.name))
+        offset, size, seal = where.blocks[k]
+        return inflated(_read(self.handle, offset, size), dtype, shape, str(self.handle.name), seal)

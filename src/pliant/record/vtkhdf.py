@@ -23,8 +23,9 @@ import numpy as np
 from pliant.base import DamageError, PliantError
 from pliant.disk import TEMPORARY, Reserved, said
 from pliant.record import index
+from pliant.record.apart import search
 from pliant.record.datasets import Datasets
-from pliant.record.filters import Blocking, Press, blocking, whole_specs
+from pliant.record.filters import UNSEALED, Blocking, Press, blocking, seal_of, whole_specs
 from pliant.record.layout import (
     BODY,
     CELL_TYPES,
@@ -135,19 +136,20 @@ def _write(file: h5py.File, disk: Reserved, entries: Sequence[Entry], layout: La
     _write_contact_offsets(made, layout)
     texts = [head_text(entry.kind, entry.meta, entry.specs, entry.number) for entry in entries]
     file.create_dataset("pliant/records", data=texts, dtype=h5py.string_dtype())
-    stored = [_stored(made[name], each) for name, each in plan.items()]
+    stored = [_stored(made[name], each, blocks.seals.get(name, {})) for name, each in plan.items()]
     damaged = {i for i, places in enumerate(layout.places) if spoilt and not spoilt.isdisjoint(places.values())}
     made.fill("pliant/index", 0, np.frombuffer(index.encoded(entries, stored, damaged), np.uint8))
 
 
-def _stored(dataset: Any, each: Blocking) -> index.Stored:
-    """Where the library has put a dataset."""
+def _stored(dataset: Any, each: Blocking, seals: dict[int, int]) -> index.Stored:
+    """Where the library has put a dataset. `seals`: of its blocks, by their first rows."""
     if not each.rows:
         at = dataset.get_offset()
-        return index.Stored(0, [(-1 if at is None else at, dataset.get_storage_size())])
+        return index.Stored(0, [(-1 if at is None else at, dataset.get_storage_size(), UNSEALED)])
     inner = (0,) * (len(dataset.shape) - 1)
-    found = [dataset.get_chunk_info_by_coord((k * each.rows if each.count > 1 else 0, *inner)) for k in range(each.count)]
-    return index.Stored(each.rows, [(block.byte_offset, block.size) for block in found])
+    rows = [k * each.rows if each.count > 1 else 0 for k in range(each.count)]
+    found = [dataset.get_chunk_info_by_coord((row, *inner)) for row in rows]
+    return index.Stored(each.rows, [(block.byte_offset, block.size, seals[row]) for row, block in zip(rows, found, strict=True)])
 
 
 def _fill_rows(layout: Layout) -> dict[str, int]:
@@ -188,6 +190,7 @@ class _Blocks:
     def __init__(self, made: Datasets, layout: Layout, plan: dict[str, Blocking], disk: Reserved) -> None:
         self.made, self.layout, self.plan, self.disk = made, layout, plan, disk
         self.press = Press(self._take)
+        self.seals: dict[str, dict[int, int]] = {}  # of blocks that are written: dataset, first row
         self.waiting: dict[str, list[Array]] = {}
         self.begin: dict[str, int] = {}
         self.end: dict[str, int] = {}
@@ -253,6 +256,7 @@ class _Blocks:
         if self.disk.error is not None:
             raise self.disk.error
         target = self.made[dataset]
+        self.seals.setdefault(dataset, {})[row] = seal_of(data)
         target.write_direct_chunk((row, *(0,) * (len(target.shape) - 1)), data)
 
     def _write(self, dataset: str) -> None:
@@ -366,7 +370,21 @@ def read(path: Path) -> tuple[IO[bytes] | h5py.File, list[Entry]]:
     found = index.read(path)
     if found is not None:
         return found
+    search(path)
     return _read_hdf5(path)
+
+
+def walk(path: Path) -> None:
+    """Go all ways through the structure of a file that reading may go, without reading its arrays."""
+    file, entries = _read_hdf5(path)
+    for name in {place.dataset for entry in entries for place in entry.read.places.values()}:  # type: ignore[attr-defined]
+        with suppress(Exception):
+            dataset = file[name]
+            if dataset.chunks is None:
+                dataset[:1]
+            else:
+                for k in range(dataset.id.get_num_chunks()):
+                    dataset.id.get_chunk_info(k)
 
 
 def _read_hdf5(path: Path) -> tuple[h5py.File, list[Entry]]:

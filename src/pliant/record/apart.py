@@ -1,0 +1,50 @@
+"""The structure of an HDF5 file is searched in a process of its own first.
+
+A run file is read by its index, without HDF5. One that has none (of the first format), or a damaged one, is left to the library, and there
+damage can make it search without end, or crash. So another process goes the same ways ahead, in bounded time; what it does not survive is
+refused.
+"""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+from contextlib import suppress
+from pathlib import Path
+
+from pliant.base import DamageError
+
+SEARCH = 10.0  # [s] of the processor: a good file of a thousand datasets takes a second
+STUCK = 20  # times as long by the clock on the wall, where others use the processor too
+TIME_IS_UP = -int(getattr(signal, "SIGPROF", 1))  # code of a process that its timer has ended, as `subprocess` tells it
+
+
+def search(path: Path) -> None:
+    """Refuse a file in which HDF5 finds no end, or crashes."""
+    begin = f"import sys; sys.path[:] = {sys.path!r}; from pliant.record.apart import walk_ahead; walk_ahead(sys.argv[1])"
+    try:
+        code = subprocess.run([sys.executable, "-I", "-c", begin, str(path)], timeout=STUCK * SEARCH, capture_output=True).returncode
+    except subprocess.TimeoutExpired:
+        code = TIME_IS_UP
+    except OSError:  # no other process can be had here
+        return
+    judge(path, code)
+
+
+def walk_ahead(path: str | Path) -> None:
+    """What the other process does."""
+    from pliant.record.vtkhdf import walk
+
+    if hasattr(signal, "setitimer"):
+        signal.signal(signal.SIGPROF, signal.SIG_DFL)  # ends the process, also within the library
+        signal.setitimer(signal.ITIMER_PROF, SEARCH)
+    with suppress(Exception):  # damage that is told: whoever reads the file hears it too
+        walk(Path(path))
+
+
+def judge(path: Path, code: int) -> None:
+    """Refuse a file by the code with which the other process ended; below 0: it was ended."""
+    if code < 0:
+        what = f"searches in it for more than {SEARCH:g} s" if code == TIME_IS_UP else "crashes"
+        raise DamageError(f"{path} is damaged: the HDF5 library {what}; copy it again from where it was made")
