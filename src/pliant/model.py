@@ -249,6 +249,7 @@ class State:
     elements: dict[str, dict[str, np.ndarray]] = field(default_factory=dict)  # per group that remembers: what flowed and broke
     values: dict[str, Any] = field(default_factory=dict)  # what `sim.set` changed, by path
     books: dict[str, float] = field(default_factory=dict)  # energies dissipated and work done so far [J]
+    asleep: dict[str, np.ndarray] = field(default_factory=dict)  # who sleeps, and what stays reported of them (simulate/sleep.py)
     pairs: dict[str, np.ndarray] = field(default_factory=dict)  # account of every two bodies that touched (measure/account.py); replaced
 
     def book(self, account: str, joules: float) -> None:
@@ -264,5 +265,6 @@ class State:
         values["memory"] = {m: {k: a.copy() for k, a in d.items()} for m, d in self.memory.items()}
         values["elements"] = {m: {k: a.copy() for k, a in d.items()} for m, d in self.elements.items()}
         values["starts"] = {k: a.copy() for k, a in self.starts.items()}
+        values["asleep"] = {k: a.copy() for k, a in self.asleep.items()}
         values["values"], values["books"], values["pairs"] = dict(self.values), dict(self.books), dict(self.pairs)
         return State(**values)

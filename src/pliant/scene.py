@@ -136,6 +136,8 @@ class Scene(Spec, Shown):
     """what changes during the run"""
     solver: Literal["cg", "direct"] = "cg"
     """of the equations of implicit bodies"""
+    sleep: bool = False
+    """bodies that have been at rest for half a second are not computed until something wakes them"""
 
     if TYPE_CHECKING:
 

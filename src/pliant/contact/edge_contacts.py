@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from pliant.base import Floats, Ints
+from pliant.contact.remembered import Table
 from pliant.detect.keys import Memory, recalled
 from pliant.detect.penetration import body_boxes
 from pliant.detect.sharp_edges import Crossed, SharpEdges, each_place_once
 from pliant.detect.tree import Tree
 from pliant.kernels import axpy, kernel, load, store
 from pliant.world.motion import Motion, Rows
+
+if TYPE_CHECKING:
+    from pliant.world.world import World
 
 
 def crossed_edges(motion: Motion, tree: Tree, memory: Memory) -> Crossed:
@@ -47,6 +53,21 @@ def last_depths(motion: Motion, a: Ints, b: Ints, memory: Memory) -> Floats:
 def edge_key(motion: Motion, edges: Crossed) -> Ints:
     """A number for each pair of edges, the same in every step, behind those of points in bodies."""
     return len(motion.skin) * len(motion.bodies) + motion.kept(SharpEdges).key(edges.edge)
+
+
+def row_bodies(world: World, key: Ints, point: Ints, body: Ints) -> tuple[Ints, Ints]:
+    """The two bodies of rows by key: of points in bodies, as the method finds them in its keys, and of the edges behind them."""
+    edges, skin, behind = world.derived(SharpEdges), world.model.skin, len(world.model.skin) * len(world.model.bodies)
+    of_edge, crossing = skin.body[edges.ends[:, 0]], key >= behind
+    a, b = skin.body[np.where(crossing, 0, point)], body.copy()
+    first, second = np.divmod(key[crossing] - behind, max(len(edges.ends), 1))
+    a[crossing], b[crossing] = of_edge[first], of_edge[second]
+    return a, b
+
+
+def deep_table(world: World, memory: Memory) -> Table:
+    """Of `remember_depths`."""
+    return Table("deep_pair", ("deepest",), *np.divmod(memory["deep_pair"], len(world.model.bodies)))
 
 
 def features(point: Ints, face: Ints, edges: Crossed) -> tuple[Ints, Ints]:

@@ -17,22 +17,26 @@ Surfaces must be closed.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
 from pliant.base import PliantError
 from pliant.contact.contacts import Contacts, Support
-from pliant.contact.edge_contacts import crossed_edges, edge_key, edge_rows, features, point_rows, remember_depths
+from pliant.contact.edge_contacts import crossed_edges, deep_table, edge_key, edge_rows, features, point_rows, remember_depths, row_bodies
 from pliant.contact.enduring_stiffness import enduring_stiffness, stiffness_unit
 from pliant.contact.friction import anchored, coulomb, tangential
 from pliant.contact.method import Answer, Memory
 from pliant.contact.overdue import too_deep
 from pliant.contact.pressure import Pressure
+from pliant.contact.remembered import Table
 from pliant.detect.keys import recall, remember
 from pliant.detect.penetration import Penetration
 from pliant.detect.sharp_edges import Ways, leave_with_edges
 from pliant.world.motion import Motion, Rows
+
+if TYPE_CHECKING:
+    from pliant.world.world import World
 
 
 @dataclass(frozen=True)
@@ -46,6 +50,13 @@ class Ground:
     def __post_init__(self) -> None:
         if not 0.0 < self.stiffness < 4.0 / 3.0:
             raise PliantError(f"stiffness = {self.stiffness}: s = k dt^2 D must be above 0 and below 4/3, where the method is stable.")
+
+    def tables(self, memory: Memory, world: World) -> list[Table]:
+        """What is remembered, with the bodies of each row."""
+        if "key" not in memory:
+            return []
+        key, bodies = memory["key"], len(world.model.bodies)
+        return [Table("key", ("stretch", "k"), *row_bodies(world, key, key // bodies, key % bodies)), deep_table(world, memory)]
 
     def respond(self, motion: Motion, memory: Memory) -> Answer:
         motion.refuse_self_contact("ground")

@@ -17,6 +17,7 @@ from pliant.base import Floats, PliantError, nearest
 from pliant.contact.choice import RULES
 from pliant.contact.contacts import Contacts
 from pliant.contact.passing import Cut, passing
+from pliant.contact.remembered import Table
 from pliant.spec.units import in_scene_units
 from pliant.world.motion import Motion
 
@@ -37,7 +38,10 @@ class Answer:
 
 @runtime_checkable
 class ContactMethod(Protocol):
-    """Any object with these two names is a contact method."""
+    """Any object with these two names is a contact method.
+
+    One with `tables(memory, world)` as well lets bodies sleep (contact/remembered.py, simulate/sleep.py).
+    """
 
     needs: frozenset[str]  # of: "triangles", "surfels", "inside", "tets"
 
@@ -104,6 +108,9 @@ class Nothing:
 
     needs: ClassVar[frozenset[str]] = frozenset()
     follows: ClassVar[str] = "everything"
+
+    def tables(self, memory: Memory, world: Any) -> list[Table]:
+        return []
 
     def respond(self, motion: Motion, memory: Memory) -> Answer:
         return Answer(Contacts.none(motion.dt))

@@ -27,18 +27,19 @@ many sweeps; needs tetrahedra.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
 from pliant.base import Floats, Ints, PliantError
 from pliant.contact.contacts import Contacts, Support
-from pliant.contact.edge_contacts import crossed_edges, edge_key, edge_rows, features, point_rows, remember_depths
+from pliant.contact.edge_contacts import crossed_edges, deep_table, edge_key, edge_rows, features, point_rows, remember_depths, row_bodies
 from pliant.contact.friction import anchored, coulomb, tangential
 from pliant.contact.method import Answer, Memory
 from pliant.contact.overdue import overdue, too_deep
 from pliant.contact.passing import DEEP, PASSING
 from pliant.contact.pressure import Pressure
+from pliant.contact.remembered import Table
 from pliant.detect.consistent_depth import CANCELLED, RESOLVED, ways_out
 from pliant.detect.keys import recall, recalled, remember
 from pliant.detect.penetration import ACROSS, Surfaces
@@ -47,6 +48,9 @@ from pliant.detect.solid_penetration import Collisions, SolidPenetration
 from pliant.kernels import add, kernel, load, norm, scale, store
 from pliant.model import IMPLICIT
 from pliant.world.motion import Motion, Rows
+
+if TYPE_CHECKING:
+    from pliant.world.world import World
 
 # How often the way on goes into the way back of a point that is half through, at most: steps that take bodies deeper than PASSING DEEP of
 # half a thickness are cut (contact/passing.py), so that a way turns over within that of the middle.
@@ -74,6 +78,14 @@ class Noniterative:
 
     def respond(self, motion: Motion, memory: Memory) -> Answer:
         return self.answer(motion, memory, *motion.kept(SolidPenetration).find(motion.end, motion.shapes, motion.pairs.meet))
+
+    def tables(self, memory: Memory, world: World) -> list[Table]:
+        """What is remembered, with the bodies of each row."""
+        if "key" not in memory:
+            return []
+        key, points, bodies = memory["key"], len(world.model.skin), len(world.model.bodies)
+        rows = Table("key", ("stretch", "way", "overdue"), *row_bodies(world, key, key % points, key // points))
+        return [rows, Table("pair", ("pair_way",), *np.divmod(memory["pair"], bodies)), deep_table(world, memory)]
 
     def answer(self, motion: Motion, memory: Memory, found: Collisions, surfaces: Surfaces) -> Answer:
         """Everything after detection: the step of theory/noniterative 5.1."""

@@ -28,6 +28,7 @@ def freeze(state: State) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
     for method, memory in state.memory.items():
         arrays |= {f"memory/{method}/{name}": array for name, array in memory.items()}
     arrays |= {f"starts/{name}": array for name, array in state.starts.items()}
+    arrays |= {f"asleep/{name}": array for name, array in state.asleep.items()}
     for group, kept in state.elements.items():
         arrays |= {f"elements/{group}/{name}": array for name, array in kept.items()}
     arrays |= {f"pairs/{name}": array for name, array in state.pairs.items()}
@@ -38,7 +39,7 @@ def thaw(arrays: dict[str, np.ndarray], meta: dict[str, Any]) -> State:
     """The state that `freeze` took apart."""
     values: dict[str, Any] = {name: np.array(arrays[name]) for name in ("x", "v", "position", "rotation", "velocity", "spin")}
     values |= {"time": float(arrays["time"][0]), "step": int(arrays["step"][0]), "last_dt": float(arrays["last_dt"][0])}
-    starts = {name.removeprefix("starts/"): np.array(array) for name, array in arrays.items() if name.startswith("starts/")}
+    starts, asleep, pairs = (_below(arrays, name) for name in ("starts/", "asleep/", "pairs/"))
     memory: dict[str, dict[str, np.ndarray]] = {method: {} for method in meta["methods"]}
     elements: dict[str, dict[str, np.ndarray]] = {}
     for name, array in arrays.items():
@@ -48,10 +49,14 @@ def thaw(arrays: dict[str, np.ndarray], meta: dict[str, Any]) -> State:
         elif name.startswith("elements/"):
             _, group, key = name.split("/", 2)
             elements.setdefault(group, {})[key] = np.array(array)
-    pairs = {name.removeprefix("pairs/"): np.array(array) for name, array in arrays.items() if name.startswith("pairs/")}
     books = dict(zip(meta["books"], arrays["books"].tolist(), strict=True))
     changed = {k: tuple(v) if isinstance(v, list) else v for k, v in meta["values"].items()}
-    return State(**values, memory=memory, elements=elements, starts=starts, books=books, pairs=pairs, values=changed)
+    return State(**values, memory=memory, elements=elements, starts=starts, asleep=asleep, books=books, pairs=pairs, values=changed)
+
+
+def _below(arrays: dict[str, np.ndarray], prefix: str) -> dict[str, np.ndarray]:
+    """The arrays under a prefix, without it."""
+    return {name.removeprefix(prefix): np.array(array) for name, array in arrays.items() if name.startswith(prefix)}
 
 
 def is_named(spec: Any) -> bool:
@@ -136,7 +141,7 @@ def unpack_scene(text: str, arrays: dict[str, np.ndarray]) -> Scene:
 
 
 def _unpacked(spec: dict[str, Any], own: str, arrays: dict[str, np.ndarray], name: str) -> Shape:
-    found = {k.removeprefix(own): np.array(v) for k, v in arrays.items() if k.startswith(own)}
+    found = _below(arrays, own)
     if not found and "analytic" not in spec:
         raise PliantError(f"The run file lacks the mesh of body '{name}', so the run cannot go on.")
     return shape_of(spec, found)

@@ -19,6 +19,7 @@ from pliant.simulate.changes import apply_change, value_at
 from pliant.simulate.follow import follow, forget
 from pliant.simulate.follow import recall as recall_skins
 from pliant.simulate.fracture import Broken, break_up, parted, whole_epoch
+from pliant.simulate.sleep import Sleep
 from pliant.simulate.step import StepReport, step
 from pliant.world.attachments import pull_together
 from pliant.world.world import World
@@ -36,6 +37,7 @@ class Simulation(Shown):
         self.world: World
         self.world, self.contact = build(self.scene)
         self.dt = scene.dt
+        self._sleep = Sleep(self.world, self.contact) if scene.sleep else None
         self.report: StepReport | None = None
         self.reactions: Floats = np.zeros_like(self.state.x)  # [N] (n, 3) that held fixed and prescribed nodes in the last step
         self.notes = list(self.world.model.notes)
@@ -83,7 +85,7 @@ class Simulation(Shown):
         cuts = 0
         while left > 1e-9 * piece:
             self._apply_changes()
-            self.report = step(self.world, self.contact, min(piece, left), cuts < MOST_CUTS, piece)
+            self.report = self._advance(min(piece, left), cuts < MOST_CUTS, piece)
             cuts += self.report.cut is not None
             self.reactions = self.report.reaction
             self._tell(self.report)
@@ -103,6 +105,23 @@ class Simulation(Shown):
         assert self.report is not None
         self._check_finite()
         return self.report
+
+    def _advance(self, dt: float, may_cut: bool, asked: float) -> StepReport:
+        """One part of a step."""
+        if self._sleep is not None:
+            return self._sleep.step(dt, may_cut, asked)
+        return step(self.world, self.contact, dt, may_cut, asked)
+
+    def wake(self) -> None:
+        """Wake all bodies that sleep: after you have written to `sim.state` yourself."""
+        if self._sleep is not None:
+            self._sleep.wake()
+
+    @property
+    def asleep(self) -> list[str]:
+        """Names of the bodies that sleep (`sleep = true`)."""
+        island = self.state.asleep.get("island", np.zeros(0, np.int64))
+        return [self.world.model.bodies.names[body] for body in np.flatnonzero(island >= 0)]
 
     def _break_up(self) -> float:
         """Make bodies of what has parted; the longest step that all bodies now take [s]."""
@@ -265,6 +284,7 @@ class Simulation(Shown):
         booked = "start" in self.state.books and (path.startswith("gravity") or ".material." in path)  # friction stores no energy
         before = self._potential() if booked else 0.0
         value = apply_change(self.world, self.scene, path, value)
+        self.wake()
         if booked:
             self.state.book("changes", self._potential() - before)
         self.world.state.values[path] = value
@@ -287,5 +307,6 @@ class Simulation(Shown):
         """Put every soft body where its forces balance under gravity and loads (no contact, no time), at rest."""
         from pliant.simulate.statics import settle  # SciPy's solvers: start-up
 
+        self.wake()
         self.reactions = settle(self.world, tolerance)
         return self

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -19,6 +20,9 @@ from pliant.measure.pairs import per_pair
 from pliant.measure.scales import scales_of
 from pliant.world.attachments import pull_together
 from pliant.world.world import World
+
+if TYPE_CHECKING:
+    from pliant.simulate.sleep import Sleep
 
 
 @dataclass
@@ -54,13 +58,24 @@ class StepReport:
         return self.drawn() if callable(self.drawn) else self.drawn
 
 
+def depth_of(contacts: Contacts) -> float:
+    """The deepest of all [m]."""
+    return float(-np.fmin(contacts.gap, 0.0).min(initial=0.0))
+
+
+def book_pairs(world: World, work: PairWork, contacts: Contacts) -> None:
+    """Put the work of a step into the accounts of pairs."""
+    window = lambda a, b: scales_of(world).window(a, b, world.model.gravity)
+    world.state.pairs = booked(world.state.pairs, work, contacts, world.state.time, window)
+
+
 def step(
     world: World, contact: Several, dt: float, may_cut: bool = True, asked: float | None = None, cut: tuple[str, str] | None = None,
-    told: Sequence[str] = (),
+    told: Sequence[str] = (), sleep: Sleep | None = None,
 ) -> StepReport:  # fmt: skip
     """Advance the world by dt, or by less if a method asks for it, or (may_cut) if bodies would pass through each other: `cut`.
 
-    `asked`: how long a step of this run is if nothing divides it; `told`: why a longer one was given up.
+    `asked`: how long a step of this run is if nothing divides it; `told`: why a longer one was given up; `sleep`: who is not in the world.
     """
     allowed_threads()
     clock = [time.perf_counter()]
@@ -76,19 +91,22 @@ def step(
     sooner = contact.passing(motion) if may_cut else None
     if sooner is not None:
         names = world.model.bodies.names
-        return step(world, contact, sooner.part * dt, may_cut, asked or dt, (names[sooner.a], names[sooner.b]), told)
+        return step(world, contact, sooner.part * dt, may_cut, asked or dt, (names[sooner.a], names[sooner.b]), told, sleep)
     lap()
     answer, memory = contact.respond(motion, world.state.memory)  # look, push, look again
     lap()
     if answer.again is not None:
-        return step(world, contact, answer.again, may_cut, asked or dt, cut, [*told, *answer.warnings])
+        return step(world, contact, answer.again, may_cut, asked or dt, cut, [*told, *answer.warnings], sleep)
+    if sleep is not None and sleep.reached(motion):  # somebody who slept must look, too
+        return step(sleep.awake, contact, dt, may_cut, asked, cut, told, sleep)
     checked = balance(motion, before, answer.contacts)
-    work = pair_work(world, motion)
+    work, contacts = pair_work(world, motion), answer.contacts
+    if sleep is not None:
+        work, contacts = sleep.with_pairs(work), sleep.joined(contacts)
     reaction, renewed = world.commit(motion)
     world.state.memory = memory
     world.state.book("friction", answer.contacts.friction_work)
-    window = lambda a, b: scales_of(world).window(a, b, world.model.gravity)
-    world.state.pairs = booked(world.state.pairs, work, answer.contacts, world.state.time, window)
+    book_pairs(world, work, contacts)
     lap()
     stages = ("free motion", "attachments", "contact", "commit")
     system = motion.free.system
@@ -96,10 +114,10 @@ def step(
         dt=dt,
         time=world.state.time,
         step=world.state.step,
-        contacts=answer.contacts,
+        contacts=contacts,
         balance=checked,
         work=work,
-        max_depth=float(-np.fmin(answer.contacts.gap, 0.0).min(initial=0.0)),
+        max_depth=depth_of(contacts),
         solver_iterations=system.iterations if system else 0,
         reaction=reaction,
         damping=motion.free.damping,

@@ -139,6 +139,7 @@ class SettingFields(TypedDict, total=False):
     contact: str | Mapping[str, Any]
     gravity: Vector
     solver: Literal["cg", "direct"]
+    sleep: bool
 
 
 class SceneFields(SettingFields, total=False):

@@ -11,6 +11,7 @@ time.
 
 from __future__ import annotations
 
+from copy import copy
 from typing import Any, ClassVar
 
 import numba
@@ -88,6 +89,15 @@ class Tets:
 
     def _check_rest(self, corners: Floats) -> None:
         """Raise if the rest shape is one that this kind of element cannot have."""
+
+    def some(self, which: np.ndarray) -> Tets:
+        """Some of the elements, (E,) bool, as they are now."""
+        out = copy(self)
+        for name in ("nodes", "lam", "mu", "density", "rayleigh", "whole", "volume"):
+            setattr(out, name, getattr(self, name)[which])
+        out.inverse = contiguous(self.inverse[:, which])
+        out._share = None if self._share is None else self._share[which]
+        return out
 
     @property
     def work(self) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -34,9 +34,13 @@ from pliant.contact.patch.problem import (
 )  # fmt: skip
 from pliant.contact.patch.restitution import Bounced, target
 from pliant.contact.patch.stiffness import hardening, stiffness
+from pliant.contact.remembered import Table
 from pliant.detect.keys import find, recall, remember
 from pliant.detect.patches import MOST_CORNERS, Patches, select
 from pliant.world.motion import Motion, Place, Rows
+
+if TYPE_CHECKING:
+    from pliant.world.world import World
 
 LOOKS = 3  # at most
 UNSOLVED = 100 * TOLERANCE  # what is left of the gradient that divides the step: two digits short
@@ -94,6 +98,19 @@ class Patch:
             return Answer(Contacts.none(motion.dt), again=0.5 * motion.dt, warnings=[text])
         told = [f"patch: an island of bodies was solved only to {left:.1e}"] if left > UNSOLVED else []
         return solved.answer(motion, told + surface.told(motion, pairs))
+
+    def tables(self, memory: Memory, world: World) -> list[Table]:
+        """What is remembered, with the bodies of each row."""
+        if "key" not in memory:
+            return []
+        body, faces, bodies = world.model.skin.face_body, len(world.model.skin.faces), len(world.model.bodies)
+        first, second = np.divmod(memory["row"] // (2 * MOST_CORNERS), faces + bodies)
+        other = np.append(body, np.arange(bodies))[second]  # a face, or an exact shape
+        return [
+            Table("key", ("stretch", "slipping"), body[memory["key"] // bodies], memory["key"] % bodies),
+            Table("row", ("row_stretch", "row_force"), body[first], other),
+            Table("pair", ("depth", "slave", "lean", "leaves"), *np.divmod(memory["pair"], bodies)),
+        ]
 
     def _start(self, motion: Motion, place: Place) -> Floats:
         """Velocities as they were, in terms of the change from the motion of every body on its own."""
