@@ -172,15 +172,15 @@ def test_merged_nodes_at_one_place_share_their_force():
     image = np.array([1.0, 1.0, -1.0])
     other = PointSurface(image * surface.points, image * surface.normals, surface.areas)
     b = Side(other, soft, translation=np.array([0, 0, 1.9]))
-    found, one = resolve(Side(surface, soft), b, "merged"), resolve(Side(surface, soft), b)
+    found = resolve(Side(surface, soft), b, "merged")
     assert found.solved and found.sides[0] == pytest.approx(found.sides[1], rel=1e-6)
-    assert found.force == pytest.approx(one.force, rel=0.003)
-    # narrow responses feel how large a node is: taken for halves they lost 16 to 46 %; 6 % are left at any spacing, for merged nodes
+    assert found.force == pytest.approx(4 / 3 / 2 * math.sqrt(0.5) * 0.1**1.5, rel=0.008)
+    # narrow responses feel how large a node is: taken for halves they lost 16 to 46 %; 7 % are left at any spacing, for merged nodes
     # lie where the surfaces meet, a tenth of R deep
     for b in (0.1, 0.2):
         soft = VolumePreserving(UNIT, b)
         pair = Side(surface, soft), Side(other, soft, translation=np.array([0, 0, 1.9]))
-        assert resolve(*pair, "merged").force == pytest.approx(resolve(*pair).force, rel=0.06)
+        assert resolve(*pair, "merged").force == pytest.approx(resolve(*pair).force, rel=0.07)
 
 
 # ------------------------------------------------------------------------------------------------ contact mechanics
@@ -431,18 +431,20 @@ def test_a_rigid_punch_pushes_along_the_normal_of_the_plane(soft):
     assert not ball.sharp.any()  # six samples a radius are smooth
 
 
-@pytest.mark.parametrize(("counts", "depth"), [((20000, 20000), 0.04), ((20000, 9000), 0.04), ((6000, 20000), 0.08)])
-def test_area_of_merged_nodes(counts, depth):
-    """Nodes of one side may carry the force of those of the other at their place: counted by force up to 35 % of the area was lost. A mean
-    over turned samples, which are as good as a node at the rim."""
-    give, ratio, rng = Boussinesq(UNIT), [], np.random.default_rng(3)
+@pytest.mark.parametrize(("counts", "depth"), [((6000, 6000), 0.06), ((20000, 20000), 0.04), ((6000, 20000), 0.08), ((3000, 30000), 0.05)])
+def test_area_and_force_of_merged_nodes(counts, depth):
+    """Nodes of one side may carry the force of those around it: counted by force 5 to 40 % of the area was lost, by what loaded nodes cover
+    up to 9 %. With distances at the middles of nodes in place of means over their blobs, coarse ones took the force of fine ones: +2 %."""
+    give, ratio, force, rng = Boussinesq(UNIT), [], [], np.random.default_rng(3)
     surfaces = [PointSurface(x := fibonacci(n), x, np.full(n, 4 * np.pi / n)) for n in counts]
     for _ in range(3):
         turns = [rotation_matrix(rng.uniform(-180, 180, 3)) for _ in surfaces]
         a = Side(surfaces[0], give, rotation=turns[0], translation=np.array([0.0, 0.0, 2.0 - depth]))
         found = resolve(a, Side(surfaces[1], give, rotation=turns[1]), "merged")
         ratio.append(found.area / (math.pi * 0.5 * depth))
-    assert np.mean(ratio) == pytest.approx(1.0, abs=0.03), ratio
+        force.append(found.force / (4 / 3 / 2 * math.sqrt(0.5) * depth**1.5))
+    assert np.mean(ratio) == pytest.approx(1.0, abs=0.03) and ratio == pytest.approx([1.0] * 3, abs=0.05), ratio
+    assert force == pytest.approx([1.0] * 3, abs=0.01), force
 
 
 @pytest.mark.parametrize(("size", "beside"), [((0.1, 0.1, 0.1), (0.005, 0.0)), ((0.1, 0.1, 0.1), (0.02, 0.01)), ((0.2, 0.1, 0.05), (0.04, 0.02))])

@@ -23,7 +23,7 @@ from pliant.contact.elastic.coarse_to_fine import NEAR, Members
 from pliant.contact.elastic.contact_matrix import operator
 from pliant.contact.elastic.gaussian_blobs import blobs, displacement
 from pliant.contact.elastic.operators import Operator
-from pliant.contact.elastic.pressure import pressure
+from pliant.contact.elastic.pressure import share_of
 from pliant.contact.elastic.response import Response, Sum
 from pliant.contact.elastic.side import Side
 from pliant.detect.surfels.active import Active, active_against_exact, active_samples
@@ -39,7 +39,7 @@ AT_END = 0.8  # of how far was looked: what is found beyond tells to look twice 
 RIDGE = 0.06  # of the diagonal, where nodes of both sides lie among each other: they then share the force
 AROUND = 9  # neighbours of a node, and itself
 SPIKE = 0.5  # displacement times curvature above which a part is too thin to be trusted
-NODE_ARRAYS = ("owner", "sample", "points", "normals", "areas", "gap", "facing", "start")
+NODE_ARRAYS = ("owner", "sample", "points", "normals", "areas", "gap", "facing", "start", "rise")
 
 Pair = tuple[Side, Side]
 
@@ -56,6 +56,7 @@ class Nodes:
     gap: Floats  # (n,) [m] signed distance to the other surface
     facing: Floats  # (n, 3) normals of the other surface at the feet
     start: Ints  # (n,) nearest samples of the feet; -1 for exact shapes
+    rise: Floats  # (n,) [m] what `gap` has more than the distance of the node's middle, where nodes of two sizes take part
     steep: int = 0  # overlapping samples left out because they do not face the other surface
     off: int = 0  # overlapping samples left out because their foot is in a hole or undefined
 
@@ -105,7 +106,28 @@ def gather(sides: Pair, owners: tuple[int, ...], margin: float) -> Nodes:
     """Nodes of some sides nearer than margin [m] to the inside of the other."""
     found = [active(sides[i], sides[1 - i], margin, i) for i in owners]
     joined = {name: np.concatenate([getattr(each, name) for each in found]) for name in NODE_ARRAYS}
-    return Nodes(**joined, steep=sum(n.steep for n in found), off=sum(n.off for n in found))
+    nodes = Nodes(**joined, steep=sum(n.steep for n in found), off=sum(n.off for n in found))
+    if len(owners) == 1 or any(side.parts is not None for side in sides):
+        return nodes
+    rise = _over_blobs(sides, nodes)
+    return replace(nodes, gap=nodes.gap + rise, rise=rise)
+
+
+def _over_blobs(sides: Pair, nodes: Nodes) -> Floats:
+    """(n,) [m] by how much the mean distance over the blob of a node exceeds that of its middle: tau²/2 times the Laplacian of the
+    distance, which is the divergence of the normals of both surfaces.
+
+    Displacements are means over blobs. If distances are not, a coarse node is pressed deeper than fine ones beside it, and takes their force.
+    """
+    out = np.zeros(len(nodes))
+    for i, side in enumerate(sides):
+        mine = np.flatnonzero(nodes.owner == i)
+        one, two = mine[_beside(side, nodes.sample[mine])].T
+        way, spread = nodes.points[two] - nodes.points[one], nodes.normals + nodes.facing
+        along = np.bincount(one, np.sum(way * (spread[two] - spread[one]), axis=1), len(nodes))
+        square = np.bincount(one, np.sum(way * way, axis=1), len(nodes))
+        out[mine] = (blobs(nodes.points, nodes.areas)[3] * along / np.maximum(square, 1e-300))[mine]
+    return out
 
 
 def active(mine: Side, other: Side, margin: float, owner: int = 0) -> Nodes:
@@ -124,7 +146,7 @@ def active(mine: Side, other: Side, margin: float, owner: int = 0) -> Nodes:
     inside = feet.distance < 0.0
     normals, areas, towards = _at_edges(mine, other, sample, normals, feet)
     nodes = Nodes(
-        np.full(len(sample), owner), sample, points, normals, areas, feet.distance, towards, feet.sample,
+        np.full(len(sample), owner), sample, points, normals, areas, feet.distance, towards, feet.sample, np.zeros(len(sample)),
         int(np.count_nonzero(inside & ~facing)), int(np.count_nonzero(inside & facing & ~feet.valid)),
     )  # fmt: skip
     return nodes.at(np.flatnonzero(facing & feet.valid & (feet.distance < margin)))
@@ -260,7 +282,7 @@ class Problem:
         """(n,) [m] what the ridge adds to the displacement by forces that are shared: it is to hold back only what differs from them."""
         if self.ridge == 0.0:
             return np.zeros_like(force)
-        shared = self.areas * pressure(np.ascontiguousarray(self.blobs[:3].T), self.areas, force)
+        shared = share_of(np.ascontiguousarray(self.blobs[:3].T), self.areas, force)
         return self.ridge / (1.0 + self.ridge) * self.K.diagonal * shared
 
     def met(self, force: Floats, u: Floats, facing: Floats) -> tuple[Floats, Floats, Floats, Floats]:
@@ -284,13 +306,18 @@ class Problem:
 
 def _neighbours(sides: Pair, nodes: Nodes) -> Ints | None:
     """(p, 2) pairs of nodes that are neighbours on their surface; None if nodes of both take part."""
-    side = sides[int(nodes.owner[0])] if len(nodes) else None
-    if side is None or side.nodes is None or nodes.owner[0] != nodes.owner[-1]:
+    if len(nodes) == 0 or nodes.owner[0] != nodes.owner[-1]:
         return None
+    return _beside(sides[int(nodes.owner[0])], nodes.sample)
+
+
+def _beside(side: Side, sample: Ints) -> Ints:
+    """(p, 2) places in a list of samples of those that are neighbours on their surface."""
+    assert side.nodes is not None
     place = np.full(len(side.nodes), -1)
-    place[nodes.sample] = np.arange(len(nodes))
-    near = place[side.nodes.graph[nodes.sample, 1:AROUND]]
-    one = np.broadcast_to(np.arange(len(nodes))[:, None], near.shape)
+    place[sample] = np.arange(len(sample))
+    near = place[side.nodes.graph[sample, 1:AROUND]]
+    one = np.broadcast_to(np.arange(len(sample))[:, None], near.shape)
     return np.stack([one[near >= 0], near[near >= 0]], axis=1)
 
 

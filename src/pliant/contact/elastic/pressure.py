@@ -5,24 +5,24 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from scipy.special import ndtri
 
 from pliant.base import Bools, Floats
+from pliant.contact.elastic.gaussian_blobs import WIDTH
 from pliant.geometry.near import kd_tree
 
 NEIGHBOURS = 48  # nodes within four spacings of a point of a surface
 
 
-def covered(points: Floats, areas: Floats, contact: Bools) -> Floats:
-    """(n,) part of each node's area that is in contact, where nodes of two surfaces carry forces and have half of theirs (mode merged).
+def share_of(points: Floats, areas: Floats, force: Floats) -> Floats:
+    """(n,) [N] the share of each node in the forces around it, where nodes of two surfaces carry them and have half of their areas (mode
+    merged): the pressure as blobs of their whole areas feel it (gaussian_blobs.py), times its own area."""
+    return areas * pressure(points, 2.0 * WIDTH**2 * areas, force)
 
-    Blurred by a Gaussian of variance A, the loaded area is Phi(x/sqrt A) at a distance x from its rim; the square of the node goes from
-    -sqrt A/2 to sqrt A/2. Forces are spread over twice that area, whose square reaches beyond by sqrt(A/2) - sqrt A/2.
-    """
-    beyond = math.sqrt(0.5) - 0.5
-    loaded = pressure(points, areas, areas * contact)
-    part = np.clip(loaded / np.median(loaded[contact]), 1e-12, 1.0 - 1e-12)
-    return np.clip(0.5 + ndtri(part) + beyond, 0.0, 1.0)
+
+def touching(points: Floats, areas: Floats, force: Floats, s: Floats, diagonal: Floats) -> Bools:
+    """(n,) whether nodes of two surfaces touch (mode merged): P - s / K_ii > 0 as of active sets (lcp.py), with P the share in the forces
+    around. Of neighbours only the sum of forces is determined, and one without any may touch as the others do."""
+    return share_of(points, areas, force) - s / diagonal > 0.0
 
 
 def pressure(points: Floats, areas: Floats, force: Floats, at: Floats | None = None) -> Floats:

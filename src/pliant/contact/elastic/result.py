@@ -13,7 +13,7 @@ from pliant.base import Floats, Ints
 from pliant.contact.elastic import lcp
 from pliant.contact.elastic.contact_stiffness import contact_stiffness
 from pliant.contact.elastic.operators import Operator
-from pliant.contact.elastic.pressure import covered, pressure
+from pliant.contact.elastic.pressure import pressure, touching
 
 FEW = 40  # nodes in contact, about 3.6 a radius: below, forces are 5 to 20 % off
 
@@ -81,9 +81,10 @@ class ContactResult:
 
     @property
     def area(self) -> float:
-        """[m^2] of the nodes in contact; of merged nodes what their blobs cover, because others at their place may carry their force."""
+        """[m^2] of the nodes in contact; of merged nodes of those that touch, because others around may carry their force."""
         if self.mode == "merged" and self.contact.any():
-            return float(np.sum(self.areas * covered(self.deformed, self.areas, self.contact)))
+            diagonal = self.operators[0][1].diagonal
+            return float(np.sum(self.areas[touching(self.deformed, self.areas, self.P, self.s, diagonal)]))
         return float(np.sum(self.areas[self.contact]))
 
     @property

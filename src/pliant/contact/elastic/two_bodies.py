@@ -230,7 +230,7 @@ def settled(problem: Problem, found: lcp.Solution, task: Task, grown: int, itera
         u = raised - problem.added(found.P)
         n, y, u_a, u_b = problem.met(found.P, u, facing)
         distance, normals, valid = problem.feet(y)
-        s = np.where(valid, distance / slant(n, normals) + np.where(of_a, u_b, u_a), found.s)
+        s = np.where(valid, distance / slant(n, normals) + np.where(of_a, u_b, u_a) + nodes.rise, found.s)
         left = float(max(-np.min(s, initial=0.0), np.max(np.abs(s[found.contact]), initial=0.0))) / depth
         if left <= task.tolerance or rounds >= task.rounds:
             break
@@ -239,7 +239,7 @@ def settled(problem: Problem, found: lcp.Solution, task: Task, grown: int, itera
         iterations += found.iterations
     total = (np.sum(found.P[of_a]), np.sum(found.P[~of_a])) if task.mode == "merged" else (found.P.sum(),) * 2
     return ContactResult(
-        nodes.owner, nodes.sample, nodes.points, y, n, problem.areas, nodes.gap, found.P, s, u_a, u_b, found.status, task.mode, iterations,
+        nodes.owner, nodes.sample, nodes.points, y, n, problem.areas, nodes.gap - nodes.rise, found.P, s, u_a, u_b, found.status, task.mode, iterations,
         rounds, grown, left, (float(total[0]), float(total[1])),
         spikes(problem.sides, nodes.owner, nodes.sample, np.where(of_a, u_a, u_b), found.contact),
         nodes.steep, nodes.off, ((np.arange(len(nodes)), problem.K),), level=task.level,
