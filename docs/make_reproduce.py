@@ -1,5 +1,7 @@
 """Writes what `pliant reproduce` measured into the pages docs/reproduce-*.md:  .venv/bin/python docs/make_reproduce.py [FOLDER]
 
+Beside a figure that differs from what was published is why.
+
 FOLDER is what `pliant reproduce all` left, runs/reproduce unless given. Experiments that it has not, or only in their quick form, keep the
 rows that their page has.
 """
@@ -10,6 +12,7 @@ from pathlib import Path
 
 from pliant.shop.reproduce import SOURCES, experiments
 from pliant.shop.reproduce.crew import Found, found_in
+from pliant.shop.reproduce.verdict import DIFFERS, Line
 
 HERE = Path(__file__).parent
 BEGIN, END = "<!-- measured by docs/make_reproduce.py -->\n", "<!-- end -->\n"
@@ -21,8 +24,13 @@ def rows(found: Found) -> list[str]:
     told = [f"| {found.id} |  |  | did not end: {found.failed} |  |  |"] if found.failed else []
     for line in found.lines:
         first = f"{found.id} ({found.seconds:.0f} s)" if not told else ""
-        told.append(f"| {first} | {line.what} | {line.published} | {line.here} | {line.tolerance or '-'} | {line.verdict} |")
+        told.append(f"| {first} | {line.what} | {line.published} | {line.here} | {line.tolerance or '-'} | {verdict(line)} |")
     return told
+
+
+def verdict(line: Line) -> str:
+    """The word, and why if it differs."""
+    return f"**{line.verdict}**: {line.why}" if line.verdict == DIFFERS else line.verdict
 
 
 def before(page: str) -> dict[str, list[str]]:

@@ -6,9 +6,12 @@ import ast
 import inspect
 import json
 import math
+import re
 import textwrap
 from dataclasses import replace
+from pathlib import Path
 
+import numpy as np
 import pytest
 from typer.testing import CliRunner
 
@@ -18,6 +21,7 @@ from pliant.shop import reproduce
 from pliant.shop.reproduce import crew, page, spillmann
 from pliant.shop.reproduce.costs import COSTS
 from pliant.shop.reproduce.experiment import Desk, Experiment, Figure, Scan, scans_from
+from pliant.shop.reproduce.keiser import Costs
 from pliant.shop.reproduce.verdict import (
     AGREES,
     DIFFERS,
@@ -35,6 +39,7 @@ from pliant.shop.reproduce.verdict import (
     within,
 )
 
+DOCS = Path(__file__).parents[1] / "docs"
 EVERY = [(name, i, claim) for name in reproduce.SOURCES for i, each in reproduce.experiments(name).items() for claim in each.claims]
 NAMED = [f"{name}-{i}-{claim.key}" for name, i, claim in EVERY]
 JUDGED = [each for each in EVERY if each[2].bar is not None]
@@ -102,6 +107,15 @@ def test_figures_of_a_source_have_names_of_their_own():
     for name in reproduce.SOURCES:
         files = [figure.file for each in reproduce.experiments(name).values() for figure in each.figures]
         assert len(set(files)) == len(files)
+
+
+@pytest.mark.parametrize("name", reproduce.SOURCES)
+def test_pages_say_why_a_figure_differs(name):
+    """Every row that differs has its reason in the same cell, long enough to be one."""
+    rows = [row for row in (DOCS / f"reproduce-{name}.md").read_text(encoding="utf-8").splitlines() if row.startswith("|")]
+    for row in rows:
+        if "differs" in row.rsplit("|", 2)[1]:
+            assert re.search(r"\*\*differs\*\*: \S.{20}", row.rsplit("|", 2)[1]), row
 
 
 def test_bars_hold_what_they_say():
@@ -210,3 +224,14 @@ def test_the_command_runs_workers_and_writes_a_page(tmp_path, figures):
     assert (tmp_path / "pauly" / "page.html").stat().st_size > 10_000
     done = CliRunner().invoke(app, ["reproduce", "all", "S1"])
     assert done.exit_code != 0 and isinstance(done.exception, PliantError)
+
+
+def test_contact_time_that_follows_surfels_correlates_through_the_noise_of_single_steps():
+    """A fifth of the steps take twice as long; and the whole correlates less where surfels cost less on the way back."""
+    hits = np.concatenate([np.zeros(5), np.arange(1, 121), np.arange(120, 60, -1)]).astype(float)
+    back = np.arange(len(hits)) >= 125
+    contact = 1e-3 + 1e-5 * hits * np.where(back, 0.8, 1.0)
+    contact[::5] *= 2.0
+    first, slope, together, approach = Costs(contact, contact, hits, hits).slope
+    assert approach > 0.999 > together > 0.9
+    assert first == pytest.approx(1e-3, abs=2e-4) and 0.8e-5 < slope < 1.1e-5

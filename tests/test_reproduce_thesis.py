@@ -35,6 +35,25 @@ def test_jitter_is_blind_to_steady_change_and_sees_what_alternates():
     assert jitter(steady + (-1.0) ** np.arange(100)) == pytest.approx(4.0)
 
 
+def on_elastic_body(continuous, s, e, c):
+    """How (x, h v) of a particle deep in contact goes on in a step, if neighbours hold it implicitly (theory/penalty 5.4)."""
+    columns = []
+    for x, v in np.eye(2):
+        free = (v - e * x) / (1.0 + e + c)
+        end = x + free
+        pushed = free - s * (0.5 * (x + end) if continuous else end)
+        columns.append((x + pushed, pushed))
+    return np.array(columns).T
+
+
+@pytest.mark.parametrize("e, c", [(0.0, 0.0), (0.5, 0.0), (0.3, 2.0), (2.0, 0.0), (2.0, 5.0), (6.0, 1.0)])
+def test_neighbours_help_discrete_forces_and_not_continuous_ones(e, c):
+    """The largest stable s: 1 + (1 + e + c)/(3 + c) of DPF, 2 of CPF, however stiff and damped the body is."""
+    for continuous, limit in ((False, 1.0 + (1.0 + e + c) / (3.0 + c)), (True, 2.0)):
+        for s, stable in ((0.999 * limit, True), (1.001 * limit, False)):
+            assert bool(np.abs(np.linalg.eigvals(on_elastic_body(continuous, s, e, c))).max() < 1.0) is stable
+
+
 @pytest.mark.parametrize("s, ratio", [(4 / 9, 1.4), (2 / 3, 2.0)])
 def test_the_published_depths_are_those_of_s_between_0_44_and_0_67(s, ratio):
     """(1 - s/2) / (1 - s), theory/penalty 5.4."""

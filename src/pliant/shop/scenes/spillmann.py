@@ -49,7 +49,7 @@ SQUEEZED = 1.2  # [s] when the bars have been held for long
 
 def squeezed_bars(
     squeeze: float = 0.4, layers: int = 3, edge: float = 0.0133, youngs_modulus: float = 1e5, friction: float = 0.6,
-    dt: float = 0.0001, duration: float = 1.2,
+    dt: float = 0.00009, duration: float = 1.2,
 ) -> Scene:  # fmt: skip
     """Soft bars, stacked crosswise, are squeezed between two anchors and stay apart.
 
