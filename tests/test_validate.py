@@ -9,50 +9,8 @@ import numpy as np
 import pytest
 
 from pliant.base import PliantError
-from pliant.shop.validate import ALL, Check, Problem, Result, asked, attempt, output, problem, problems
-
-# what is known to fail with `quick`: (problem, method) -> why; the page of the docs has the numbers
-KNOWN = {
-    ("tip-or-slide", "ground"): "the block that stands rocks on soft springs by 1.4 mm, 1 mm is asked; by 0.15 mm at half the step",
-    ("refined-steps", "ground"): "springs as soft as dt is long: sinks 11 % too far at 2 ms, falls with its square",
-    ("refined-steps", "reversal"): "hovers by 6 %",
-    ("tip-or-slide", "quasi-rigid"): "samples on rims carry nothing: the block tips from 23.6 degrees on, not from 26.6",
-    ("rod-on-rod", "noniterative"): "force in between off by 9 %, 5 % is asked; by 0.2 % with half of SHALLOW (detect/solid_penetration.py)",
-    ("collision", "noniterative"): "angular momentum drifts by 1.4e-3 of m v R, 1e-3 is asked; falls with dt",
-    ("collision", "reversal"): "angular momentum drifts by 9 % of m v R: velocities are turned at single points",
-}  # fmt: skip
-
-POINTS = "continuous-penalty ground noniterative penalty point-surface"
-SPRINGS = "continuous-penalty ground noniterative penalty"
-MISSED = {  # problem -> methods that miss its bars with `quick`, and by how much
-    "contact-patch": (POINTS, "points in bodies carry unevenly: rms of pressure 2 % (penalty) to 96 % (ground), 0.5 % are asked"),
-    "cube-on-pad": ("quasi-rigid reversal", "8e-3 at 20 ms and E = 1e8 with the world turned; 3e-4 in the mean of what chatters; 1e-4 asked"),
-    "block-pressure": (SPRINGS, "points push by themselves: 55 % rms at E = 1e9, 2 % are asked"),
-    "areas": (POINTS, "areas of points, not of what is covered: 10 to 77 % too large; 1.7 % too small under point-surface"),
-    "ball-in-block": (POINTS, "force 0 to 39 % low, area 9 to 16 % high, peak 9 to 23 % off at a/h = 3.5"),
-    "tall-stack": (POINTS, "at 5 ms ten rigid boxes fall or creep by 1 to 3 mm a second (penalties), stiff ones fall or carry unevenly"),
-    "pyramid": (POINTS, "the top moves by 1.6 mm (penalties) to 36 mm (ground); forces 4 to 26 % off under those that are no penalty"),
-    "heavy-on-light": (POINTS, "5000 on 5 kg/m³ fall through at 4 ms"),
-    "tipping-angle": (POINTS, "tips 0.4 (penalty) to 2 degrees (noniterative) too early at 5 ms"),
-    "centre-of-pressure": ("ground", "1.1 % off, 1 % is asked"),
-    "stick-or-slide": ("ground noniterative point-surface quasi-rigid", "slides 0.8, 1.2, 2.9, 1.6 % above the limit, 0.5 % are asked"),
-    "creep": (POINTS, "1.7e-7 (penalty) to 3e-3 m/s (point-surface), 1e-8 are asked"),
-    "spinning-disc": (SPRINGS, "torque of points: 3.6 % low, 2 % are asked"),
-    "rolling-ball": ("continuous-penalty noniterative penalty point-surface", "feels faces of a mesh: 28 % less speed in 0.5 s, or 0.6 % more"),
-    "capstan": ("ground", "12 % too much; the reason was not looked for"),
-    "rolling-disc": ("continuous-penalty ground noniterative point-surface", "feels sides less than a prism does: 2.3 to 18 % too fast"),
-    "arch": (POINTS, "falls at 1.05 of its limit too"),
-    "impact-peak": (SPRINGS, "one step has up to 9 times the mean of 2 ms"),
-    "closed-box": ("continuous-penalty noniterative penalty point-surface reversal", "gains 0.1 to 0.5 %, or loses 13 to 24 %"),
-}  # fmt: skip
-KNOWN |= {(name, method): why for name, (methods, why) in MISSED.items() for method in methods.split()}
-KNOWN |= {
-    ("block-pressure", "patch"): "a skin 8 times finer than its cells peaks at 1.07, 1.05 are asked",
-    ("ball-in-block", "patch"): "area 19 % low: half an element around the rim is missing",
-    ("closed-box", "patch"): "explicit bodies gain 0.5 %",
-    ("collision", "patch"): "angular momentum drifts by 1.03e-3, 1e-3 are asked: friction acts on both sides of a gap",
-    ("refined-steps", "patch"): "0.9 % off at 2 ms as at 8 ms; 0.3 of it are asked",
-}
+from pliant.shop.validate import ALL, Check, Problem, Result, asked, attempt, kept, output, problem, problems
+from pliant.shop.validate.known import KNOWN
 
 FAST = [
     ("press-two-balls", "quasi-rigid"), ("press-friction", "quasi-rigid"), ("press-cone", "quasi-rigid"), ("press-rough", "quasi-rigid"),
@@ -120,13 +78,38 @@ def test_results_are_written(tmp_path):
         Result(made["sliding-ball"], "penalty", [], 0.5, "It exploded."),
     ]
     names = {path.name for path in output.write(results, tmp_path)}
-    assert names == {"results.json", "validation.md", "cone.png", "sliding-ball.png"}
+    assert names == {"results.json", "validation.md", "cone.png", "sliding-ball.png"} and "Mode: full. Version: unknown." in output.page(results)
+    assert all((tmp_path / "pictures" / "validation" / f"{name}.png").stat().st_size < 40e3 for name in ("cone", "sliding-ball"))
     facts = json.loads((tmp_path / "results.json").read_text())
     assert [f["passed"] for f in facts] == [False, True, False] and facts[2]["failure"] == "It exploded."
     assert facts[0]["checks"][1]["error"] == pytest.approx(0.5) and facts[0]["checks"][0]["passed"]
     page = (tmp_path / "validation.md").read_text()
     assert "2 of 4 checks pass; 2 problems." in page and "FAIL: the mesh is coarse" in page and "It exploded." in page
     assert "| [cone](#cone) | **5** | - | - |" in page and "`reversal` is not asked: it has no friction" in page
+
+
+def test_a_folder_keeps_the_best_of_each_problem_and_the_page_says_what_it_is(tmp_path, monkeypatch):
+    from typer.testing import CliRunner
+
+    from pliant.cli import app
+
+    def page(*options):
+        done = CliRunner().invoke(app, ["validate", "hanging-bar", "free-fall", "--out", str(tmp_path), *options])
+        assert done.exit_code == 0, done.output
+        return (tmp_path / "validation.md").read_text()
+
+    chosen = asked(["hanging-bar", "free-fall"])
+    CliRunner().invoke(app, ["validate", "hanging-bar", "--quick", "--out", str(tmp_path)])
+    said = page("--within", "0s")
+    assert "Mode: quick" in said and "| none (quick) |" in said and "## free-fall" not in said  # what was never run is not there
+    said = page("--quick", "--within", "1h")
+    assert [r.quick for r in kept(tmp_path / "rows", chosen)] == [True, True] and "2 problems" in said
+    CliRunner().invoke(app, ["validate", "hanging-bar", "--out", str(tmp_path)])
+    assert [r.quick for r in kept(tmp_path / "rows", chosen)] == [False, True]
+    assert "Mode: full, but 1 of 2 quick" in page("--within", "0s")
+    monkeypatch.setattr("pliant.shop.validate.version", lambda: "another")  # of other code, and said to be
+    monkeypatch.setattr("pliant.shop.validate.output.version", lambda: "another")
+    assert "| none* |" in page("--within", "0s") and "| none (quick)* |" in page("--within", "0s")
 
 
 def test_an_arch_that_flies_up_stays_or_falls_through_the_ground_has_not_folded():

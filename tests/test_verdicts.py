@@ -105,6 +105,16 @@ def test_a_remedy_that_is_named_helps(method, tmp_path):
     assert WORDS.index(words[1].in_depth) < WORDS.index(words[0].in_depth), (words[0].depth, words[1].depth, remedy)
 
 
+@pytest.mark.parametrize(("bears", "named"), [("alone", "contact = "), ("step", "dt = "), ("dent", ""), ("layer", "")])
+def test_a_method_says_itself_what_its_depth_follows(bears, named, monkeypatch):
+    monkeypatch.setattr(Idle, "bears", bears, raising=False)
+    depths = Depths(loaded("idle").simulate())
+    names = depths.sim.world.model.bodies.names
+    depths.pair = key_of(*(np.array([names.index(name)]) for name in ("light", "heavy")))
+    depths.worst = np.array([[0.5, 0.01, 0.1, 4e-3]])
+    assert bool(depths.remedy(0).settings) == bool(named) and named in depths.remedy(0).text
+
+
 def told(scene, path, pair):
     """What is said of a pair after a run."""
     running.run(*running.start(scene, path))

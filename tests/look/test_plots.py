@@ -99,10 +99,10 @@ def test_the_pressure_of_a_pair_says_what_it_is_in_the_unit_of_pictures(tmp_path
     """Of one row, in kPa or MPa; a second curve in the same axes has the unit of the first."""
     pair = ("box", "ground")
     axes = axes_of(touching(tmp_path, 5e4), "pressure", pair)
-    assert axes.get_ylabel() == "largest pressure of one contact [kPa]"
+    assert axes.get_ylabel() == "largest pressure [kPa]"
     np.testing.assert_allclose(axes.lines[0].get_ydata(), [25.0, 50.0])
     axes_of(touching(tmp_path, 3e6), "pressure", pair, axes)
-    assert axes.get_ylabel() == "largest pressure of one contact [kPa]"
+    assert axes.get_ylabel() == "largest pressure [kPa]"
     np.testing.assert_allclose(axes.lines[1].get_ydata(), [1500.0, 3000.0])
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from functools import partial
 from pathlib import Path
 from typing import Annotated
@@ -36,6 +37,9 @@ def validate(
     listed: Annotated[bool, typer.Option("--list", help="List the problems and stop.")] = False,
     out: Annotated[
         Path | None, typer.Option(help="Folder for results.json, validation.md and plots; what it has already is not computed again.")
+    ] = None,
+    within: Annotated[
+        float | None, typer.Option(parser=seconds, metavar="TIME", help="With --out: begin no problem after this, as 1h; 0s only writes.")
     ] = None,
     workers: Workers = None,
     as_json: Json = False,
@@ -71,11 +75,18 @@ def validate(
                 say(f"    {what}: reference {reference}, here {here}, error {error}: {verdict}")
 
     known = {each.name: each for each, _ in chosen}
+    if within is not None and out is None:
+        raise PliantError("--within is for --out FOLDER: what is not reached is done when it is started again.")
     calls = [{"problem": each.name, "method": under, "quick": quick} for each, under in chosen]
     rows = None if out is None else out / "rows"
     tell_crew = None if as_json or len(calls) < 2 else lambda about: say(escape(about))
-    do_all("pliant.shop.validate:attempted", calls, out=rows, workers=workers, each=over, told=tell_crew)
-    results = [found[each.name, under] for each, under in chosen]
+    began, work = time.monotonic(), partial(do_all, "pliant.shop.validate:attempted", out=rows, each=over, told=tell_crew)
+    if within is None:
+        work(calls, workers=workers)
+    for call in calls if within is not None else ():  # one by one: what is begun comes to its end
+        if time.monotonic() - began < within:
+            work([call])
+    results = [found[each.name, under] for each, under in chosen] if within is None or rows is None else proof.kept(rows, chosen)
     written = output.write(results, out) if out is not None else []
     if not results:
         refused = [(p.name, *why) for p in proof.problems(names).values() for why in p.refused.items() if why[0] in (method or ())]

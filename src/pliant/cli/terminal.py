@@ -16,8 +16,9 @@ from pliant.base import PliantError, nearest
 from pliant.cli.bars import bar
 from pliant.measure.books import ROUNDING
 from pliant.measure.forces import Forces, headline, milliseconds
-from pliant.measure.pairs import TURNED, pair_series, per_pair
+from pliant.measure.pairs import STEP_WORDS, TURNED, at_time, pair_series, per_pair
 from pliant.measure.pairs import pair_table as all_pairs
+from pliant.measure.scales import scales_of
 from pliant.record import Recorder, Run, human
 from pliant.record.orders import Order, from_lowest
 from pliant.record.salvage import sift
@@ -121,13 +122,21 @@ def _gravity_from_lowest(outcome: Outcome) -> float:
 
 def _pair_forces(sim: Simulation) -> list[dict[str, Any]]:
     """Force, contacts and area of every touching pair at the end."""
-    return pair_rows(per_pair(sim.contacts()), dict(enumerate(sim.world.model.bodies.names)))
+    found = sim.contacts()
+    return pair_rows(per_pair(found, scales_of(sim.world).face(found.a, found.b)), dict(enumerate(sim.world.model.bodies.names)))
 
 
 def pair_rows(pairs: dict[str, np.ndarray], names: dict[int, str]) -> list[dict[str, Any]]:
     """One dictionary of plain numbers per pair, with the names of its bodies."""
     rows = [dict(zip(pairs, values, strict=True)) for values in zip(*(v.tolist() for v in pairs.values()), strict=True)]
     return [{**row, "a": names[row["a"]], "b": names[row["b"]]} for row in rows]
+
+
+def _judged(row: dict[str, Any], history: dict[tuple[str, str], dict[str, Any]]) -> dict[str, Any]:
+    """The row with how well that step was resolved, and with the pressure over no less than a face."""
+    known = history.get((row["a"], row["b"]), {})
+    words = {name: str(known[name]) for name in STEP_WORDS if name in known}
+    return row | words | {"pressure": float(known.get("pressure", row["pressure"]))}
 
 
 def turned(row: dict[str, Any]) -> dict[str, Any]:
@@ -141,16 +150,18 @@ def pair_table(pairs: list[dict[str, Any]], title: str) -> Any:
     from rich.table import Table
 
     heads = (
-        "force on", "from", "contacts", "force\n(N)", "friction\n(N)", "area\n(cm²)", "mean\npressure\n(kPa)", "of one\ncontact\n(kPa)",
-        "depth",
+        "force on", "from", "contacts", "force\n(N)", "friction\n(N)", "area\n(cm²)", "mean\npressure\n(kPa)", "largest\n(kPa)",
+        "depth", "resolved in\ndepth, time, space",
     )  # fmt: skip
+    heads = heads if any("in_depth" in pair for pair in pairs) else heads[:-1]
     table = Table(*heads, title=title, box=None, title_justify="left", pad_edge=False)
     for pair in pairs:
         area = pair["area"]
         pressures = (f"{1e-3 * p:.3g}" for p in (pair["normal_force"] / area, pair["pressure"])) if area > 0.0 else ("-", "-")
         sizes = (f"{np.linalg.norm(pair[name]):.3g}" for name in ("force", "friction"))
         cm2 = f"{1e4 * area:.3g}" if area > 0.0 else "-"
-        table.add_row(pair["a"], pair["b"], str(pair["contacts"]), *sizes, cm2, *pressures, _length(pair["depth"]))
+        words = [", ".join(pair[name] or "-" for name in STEP_WORDS)] if "in_depth" in pair else []
+        table.add_row(pair["a"], pair["b"], str(pair["contacts"]), *sizes, cm2, *pressures, _length(pair["depth"]), *words)
     return table
 
 
@@ -283,7 +294,7 @@ def contact_facts(
         written = [writers[to](table, pair_series(run, *pair, window)), plot_pair(run, *pair, png, window)]
     elif "row" in run.pairs():
         written = [writers[to](table, all_pairs(run)), plot_forces(run, png)]
-    rows = pair_rows(per_pair(contacts), names)
+    rows = [_judged(row, at_time(run, float(run.times[frame]))) for row in pair_rows(per_pair(contacts), names)]
     if pair is not None:  # on the first of the two, however they are numbered
         rows = [r if r["a"] == pair[0] else turned(r) for r in rows]
     time, forces = float(run.times[frame]), Forces(run)

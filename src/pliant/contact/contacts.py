@@ -159,7 +159,8 @@ class Contacts(Shown):
 
     @property
     def pressure(self) -> Floats:
-        """Normal force over area [Pa], (r,); 0 where there is no force, NaN where the area is not known."""
+        """Normal force over the area of each row [Pa], (r,), which may be a sliver at the rim of what touches: `per_pair` (and all tables)
+        tell the largest over a face or more. 0 where there is no force, NaN where the area is not known."""
         return self._over_area(self.normal_force)
 
     @property

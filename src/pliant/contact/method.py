@@ -36,11 +36,18 @@ class Answer:
     warnings: list[str] = field(default_factory=list)
 
 
+STEP, ALONE, LAYER, DENT = "step", "alone", "layer", "dent"
+# What the depth under a load follows, which a method says as `bears`: the step, as its springs are as stiff as that allows (taken of
+# methods that do not say); the load alone, as contacts are looked at one by one; a layer of elements where one of the two is soft, and
+# the step between rigid bodies; or nothing but how far bodies give way.
+
+
 @runtime_checkable
 class ContactMethod(Protocol):
     """Any object with these two names is a contact method.
 
-    One with `tables(memory, world)` as well lets bodies sleep (contact/remembered.py, simulate/sleep.py).
+    It may also say `bears`, and `gentle` if bodies that start in each other are not thrown apart; with `tables(memory, world)` it lets
+    bodies sleep (contact/remembered.py, simulate/sleep.py).
     """
 
     needs: frozenset[str]  # of: "triangles", "surfels", "inside", "tets"

@@ -35,7 +35,7 @@ from pliant.base import Floats, Ints, PliantError
 from pliant.contact.contacts import Contacts, Support
 from pliant.contact.edge_contacts import crossed_edges, deep_table, edge_key, edge_rows, features, point_rows, remember_depths, row_bodies
 from pliant.contact.friction import anchored, coulomb, tangential
-from pliant.contact.method import Answer, Memory
+from pliant.contact.method import ALONE, Answer, Memory
 from pliant.contact.overdue import overdue, too_deep
 from pliant.contact.passing import DEEP, PASSING
 from pliant.contact.pressure import Pressure
@@ -68,6 +68,7 @@ class Noniterative:
     overdue: str = "slowly"  # how depth that was missed so far is closed; "at once" is the paper
 
     needs: ClassVar[frozenset[str]] = frozenset({"triangles", "tets"})
+    bears: ClassVar[str] = ALONE
 
     def __post_init__(self) -> None:
         for name, known in (("mode", ("moment", "paper")), ("depth", ("propagated", "ray")), ("overdue", ("slowly", "at once"))):
@@ -75,6 +76,11 @@ class Noniterative:
                 raise PliantError(f"{name} = \"{getattr(self, name)}\": it is one of {', '.join(known)}.")
         if self.sweeps < 1:
             raise PliantError(f"sweeps = {self.sweeps}: at least one is needed to close a gap.")
+
+    @property
+    def gentle(self) -> bool:
+        """Whether bodies that start in each other come apart slowly."""
+        return self.overdue == "slowly"
 
     def respond(self, motion: Motion, memory: Memory) -> Answer:
         return self.answer(motion, memory, *motion.kept(SolidPenetration).find(motion.end, motion.shapes, motion.pairs.meet))

@@ -132,7 +132,7 @@ def plot_pair(run: Run, a: str, b: str, path: str | Path, window: float | None =
     panels[1].set_ylabel("area [cm²]")
     factor, unit = _pressure_unit(float(np.nanmax(found["pressure"], initial=0.0)))
     panels[2].plot(time, found["pressure"] / factor, color=_colour(0))
-    return _finish(figure, panels[2], run, f"largest pressure\nof one contact [{unit}]", path)
+    return _finish(figure, panels[2], run, f"largest pressure [{unit}]", path)
 
 
 def axes_of(run: Run, what: str, pair: tuple[str, str] | None = None, axes: Axes | None = None) -> Axes:
@@ -188,7 +188,7 @@ def _curves(run: Run, what: str, pair: tuple[str, str] | None, series: Table) ->
 def _label(what: str) -> str:
     """Of the upright axis, with the unit."""
     unit = {"energy": "J", "depth": "m"}.get(what, UNITS.get(what, ""))
-    words = {"force": "contact force, mean", "pressure": "largest pressure of one contact"}.get(what, what.replace("_", " "))
+    words = {"force": "contact force, mean", "pressure": "largest pressure"}.get(what, what.replace("_", " "))
     return f"{words} [{unit}]" if unit else words
 
 
@@ -303,6 +303,21 @@ def _save(figure: Figure, lowest: Axes, title: str, along: str, path: str | Path
     with replacing(path) as temporary:
         figure.savefig(temporary)
     return path
+
+
+def against_theory(title: str, found: Mapping[str, list[float]], path: str | Path) -> Path:
+    """A small plot: the line of theory with the band of what is tolerated, and numbers by name, in tolerances; beyond 3 at the rim."""
+    figure, (axes,) = _figure(1, height=1.7)
+    axes.axhspan(-1.0, 1.0, color="#dddddd", linewidth=0)
+    axes.axhline(0.0, color="black", linewidth=0.9)
+    for i, (name, values) in enumerate(found.items()):
+        at = np.arange(1, len(values) + 1) + 0.07 * (i - 0.5 * (len(found) - 1))
+        axes.plot(at, np.clip(np.nan_to_num(values, nan=3.0), -3.0, 3.0), "o", color=_colour(i), label=name, markersize=3.5)
+    axes.set_ylim(-3.3, 3.3)
+    axes.set_ylabel("off by\n[tolerances]", fontsize=8)
+    axes.legend(frameon=False, fontsize=6, ncols=4)
+    axes.xaxis.get_major_locator().set_params(integer=True)
+    return _save(figure, axes, title, "number in the table", path)
 
 
 def panels_of(curves: Mapping[str, Mapping[str, tuple[Any, Any]]], title: str, along: str, path: str | Path) -> Path:

@@ -57,7 +57,6 @@ class Interval:
             "length": np.minimum(scales.length[a], scales.length[b]),
             "elastic": scales.elastic_depth(a, b, found["normal_force"], found["area"]),
         }  # fmt: skip
-        against["pressure"] = scales.told_pressure(a, b, found["pressure"], found["peak"])
         return {name: values for name, values in found.items() if name not in ("dt", "key")} | against
 
     def _joined(self) -> dict[str, np.ndarray]:

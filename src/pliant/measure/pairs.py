@@ -9,19 +9,25 @@ import numpy as np
 
 from pliant.base import Floats, PliantError, nearest
 from pliant.contact.contacts import Contacts
-from pliant.kernels import add, contiguous, cross, inline, kernel, load, scale, store
+from pliant.kernels import add, contiguous, cross, dot, inline, kernel, load, scale, store, sub
+from pliant.measure.resolution import WORDS, words_of_steps
 from pliant.measure.windows import running_means
 
 if TYPE_CHECKING:
     from pliant.record import Run
 
 TURNED = ("force", "friction", "torque", "impulse")  # columns that act on the other body with the opposite sign
+STEP_WORDS = ("in_depth", "in_time", "in_space")
+LONGEST = f"U{max(map(len, WORDS))}"
 APART = ("centre", "elastic", "kinetic", "kinetic_before", "window", "edge", "length")  # columns that are unknown where nothing touches
 
 
-def per_pair(contacts: Contacts) -> dict[str, np.ndarray]:
+def per_pair(contacts: Contacts, face: Floats | None = None) -> dict[str, np.ndarray]:
     """Sums over the rows of each touching pair a < b, on a: force and friction [N], torque about the origin [N m], centre of
-    pressure [m], normal force [N], area [m^2], largest pressure [Pa] and depth [m], number of contacts and of those that stick."""
+    pressure [m], normal force [N], area [m^2], largest pressure [Pa] and depth [m], number of contacts and of those that stick.
+
+    face [m^2] (r,): least area that each row's pressure is told over (`Scales.face`); by itself without.
+    """
     if len(contacts) == 0:
         return {}
     low, high = np.minimum(contacts.a, contacts.b), np.maximum(contacts.a, contacts.b)
@@ -30,6 +36,8 @@ def per_pair(contacts: Contacts) -> dict[str, np.ndarray]:
     vectors, numbers, largest = np.zeros((len(key), 4, 3)), np.zeros((len(key), 4)), np.zeros((len(key), 2))
     columns = contacts.impulse, contacts.normal, contacts.friction_impulse, contacts.point, contacts.area, contacts.gap, contacts.sticking
     _sum_rows(row, contacts.a <= contacts.b, *map(contiguous, columns), contacts.dt, vectors, numbers, largest)
+    if face is not None:
+        _largest_pressures(row, np.argsort(row, kind="stable"), contacts.normal_force, contacts.point, contacts.area, face, largest[:, 0])
     pressed = numbers[:, :1]
     centre = np.divide(vectors[:, 3], pressed, out=np.full((len(key), 3), np.nan), where=pressed > 0.0)
     return {
@@ -60,6 +68,45 @@ def _sum_rows(row, ordered, impulse, normal, friction, point, area, gap, stickin
         largest[k, 1] = max(largest[k, 1], known(-gap[r]))
 
 
+@kernel
+def _largest_pressures(row, order, force, point, area, face, out):  # type: ignore[no-untyped-def]
+    """Largest pressure of each pair, where no row stands for less than a face: one that does is taken with those nearest to it.
+
+    A row that covers less than a face is a sliver at the rim of what touches: what it carries bends the whole face, and its own area says
+    nothing. Rows are whole faces first, as these often press harder than any sliver.
+    """
+    first = 0
+    while first < len(order):
+        last, k = first, row[order[first]]
+        while last < len(order) and row[order[last]] == k:
+            last += 1
+        out[k] = 0.0
+        for i in order[first:last]:
+            if area[i] > 0.0 and area[i] >= face[i]:
+                out[k] = max(out[k], known(force[i] / area[i]))
+        far = np.empty(last - first)
+        for i in order[first:last]:
+            if 0.0 < area[i] < face[i] and force[i] > out[k] * area[i]:
+                out[k] = max(out[k], _with_its_neighbours(i, order[first:last], force, point, area, face[i], far))
+        first = last
+
+
+@inline
+def _with_its_neighbours(i, rows, force, point, area, least, far):  # type: ignore[no-untyped-def]
+    """Force over area of row i and as many of those nearest to it as it takes to cover so much [m^2]; over that if all cover less."""
+    for n in range(len(rows)):
+        way = sub(load(point, rows[n]), load(point, i))
+        far[n] = dot(way, way) if area[rows[n]] > 0.0 else np.inf
+    carried, covered = 0.0, 0.0
+    while covered < least:
+        n = np.argmin(far)
+        if far[n] == np.inf:
+            break
+        far[n] = np.inf
+        carried, covered = carried + known(force[rows[n]]), covered + area[rows[n]]
+    return carried / max(covered, least)
+
+
 @inline
 def known(value):  # type: ignore[no-untyped-def]
     return 0.0 if math.isnan(value) else value
@@ -76,20 +123,31 @@ def pair_table(run: Run) -> dict[str, np.ndarray]:
     if "row" not in pairs:
         return {}
     names, series = run.cells(-1).bodies, run.series()
-    columns = {"time": series["time"][pairs["row"]], "mean_force": _mean_forces(series, pairs)}
+    columns = {"time": series["time"][pairs["row"]], "mean_force": np.array(pairs["force"], np.float64)}
     columns |= {n: v for n, v in pairs.items() if n != "row"}
-    return columns | {end: np.array([names.get(int(i), str(i)) for i in pairs[end]]) for end in ("a", "b")}
-
-
-def _mean_forces(series: dict[str, np.ndarray], pairs: dict[str, np.ndarray]) -> Floats:
-    """Mean force over the window of its pair up to each row [N], (n, 3)."""
-    out = np.array(pairs["force"], np.float64)
+    columns |= {end: np.array([names.get(int(i), str(i)) for i in pairs[end]]) for end in ("a", "b")}
+    words = {name: np.zeros(len(pairs["row"]), LONGEST) for name in STEP_WORDS}
     for ends in np.unique(np.stack([pairs["a"], pairs["b"]], axis=1), axis=0) if "window" in pairs else ():
         mine = (pairs["a"] == ends[0]) & (pairs["b"] == ends[1])
-        force = np.zeros((len(series["time"]), 3))
-        force[pairs["row"][mine]] = pairs["force"][mine]
-        out[mine] = running_means(series["time"], series["dt"], force, float(pairs["window"][mine][0]))[pairs["row"][mine]]
-    return out
+        columns["mean_force"][mine], said = _of_pair(series, {name: values[mine] for name, values in pairs.items()})
+        for name, each in said.items():
+            words[name][mine] = each
+    return columns | (words if "window" in pairs else {})
+
+
+def _of_pair(series: dict[str, np.ndarray], rows: dict[str, np.ndarray]) -> tuple[Floats, dict[str, np.ndarray]]:
+    """Mean force over the window of a pair up to each of its rows [N], (n, 3), and how well each is resolved."""
+    force = np.zeros((len(series["time"]), 3))
+    force[rows["row"]] = rows["force"]
+    mean = running_means(series["time"], series["dt"], force, float(rows["window"][0]))[rows["row"]]
+    return mean, words_of_steps(rows, float(np.linalg.norm(mean, axis=1).max()))
+
+
+def at_time(run: Run, time: float) -> dict[tuple[str, str], dict[str, np.ndarray]]:
+    """The row of each two bodies that touch in the step that ends at a time [s], by their names."""
+    table = pair_table(run)
+    here = np.flatnonzero(np.isclose(table["time"], time, rtol=1e-9, atol=1e-12)) if table else ()
+    return {(str(table["a"][k]), str(table["b"][k])): {name: values[k] for name, values in table.items()} for k in here}
 
 
 def pair_series(run: Run, a: str, b: str, window: float | None = None) -> dict[str, np.ndarray]:
@@ -118,4 +176,7 @@ def pair_series(run: Run, a: str, b: str, window: float | None = None) -> dict[s
     own = float(pairs["window"][mine][0]) if "window" in pairs and mine.any() else 0.0
     wide = own if window is None else window
     out["mean_force"] = running_means(series["time"], series["dt"], out["force"], wide) if wide > 0.0 else out["force"]
+    for name, said in (_of_pair(series, {n: v[mine] for n, v in pairs.items()})[1] if own > 0.0 else {}).items():
+        out[name] = np.zeros(len(series["time"]), LONGEST)
+        out[name][pairs["row"][mine]] = said
     return out

@@ -5,6 +5,8 @@ depth that their elasticity explains. In time: how much more the largest mean ov
 steps the touch lasts, unless half a window has STEPS steps or more. In space: how many elements or samples there are across the contact
 while it presses hardest, and how deep bodies are then against the dent that carries the load: where that is not much larger, the springs
 of the method share out the pressure and not the bodies. Pressure and area ask for depth and space, forces for time.
+
+Of single steps the same is said of depth and space as they are then, and of time by how much the force changed since the step before.
 """
 
 from __future__ import annotations
@@ -15,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from pliant.base import Floats
+from pliant.base import Floats, Ints
 
 WORDS = ("resolved", "coarse", "not resolved")
 DEPTH = (0.05, 0.25)  # of an element, or of the depth that elasticity explains: beyond the first coarse, beyond the second not resolved
@@ -25,6 +27,8 @@ ACROSS = (16.0, 6.0)  # elements across the contact: an element too many on each
 # Depth against the dent that elasticity explains: blocks that lie on a plane by their weight have peak pressures 1.9 and 2.4 times the
 # mean at 0.05 and 0.15 of it under `noniterative`, and 1.2 times at 0.005 under `patch`.
 DENT = (0.02, 0.10)
+# Change of the force in a step, of its largest mean: half a sine of STEPS steps, and of half as many, changes by at most this of its peak.
+CHANGE = (np.pi / STEPS, 2.0 * np.pi / STEPS)
 
 
 @dataclass(frozen=True)
@@ -65,10 +69,31 @@ class Resolution:
 
 def worded(value: float, bounds: tuple[float, float]) -> str:
     """A word for a number that should be below bounds, or above them if they fall."""
-    if not np.isfinite(value):
-        return ""
+    return str(_words(_grades(np.array([value]), bounds))[0])
+
+
+def _grades(values: Floats, bounds: tuple[float, float]) -> Ints:
+    """Places among WORDS, (n,); -1 where a number is not known."""
     sign = 1.0 if bounds[1] > bounds[0] else -1.0
-    return WORDS[sum(sign * value > sign * bound for bound in bounds)]
+    return np.where(np.isfinite(values), sum((sign * values > sign * bound).astype(np.int64) for bound in bounds), -1)
+
+
+def _words(grades: Ints) -> np.ndarray:
+    return np.array([*WORDS, ""])[grades]
+
+
+def words_of_steps(rows: Mapping[str, np.ndarray], largest: float) -> dict[str, np.ndarray]:
+    """`in_depth`, `in_time` and `in_space` of each row of one pair, in the order of time; largest [N]: mean over its window."""
+    force, wide = rows["force"], 2.0 * np.sqrt(np.maximum(rows["area"], 0.0) / np.pi)
+    follows = np.diff(rows["row"], prepend=-2) == 1
+    change = np.linalg.norm(force - np.where(follows[:, None], np.roll(force, 1, axis=0), 0.0), axis=1)
+    across = np.where((wide > 0.0) & np.isfinite(rows["edge"]), wide / rows["edge"], np.nan)
+    dent = np.divide(np.maximum(rows["depth"], 0.0), rows["elastic"], out=np.full(len(wide), np.nan), where=rows["elastic"] > 0.0)
+    return {
+        "in_depth": _words(_grades(depth_of(rows), DEPTH)),
+        "in_time": _words(_grades(change / largest if largest > 0.0 else change, CHANGE)),
+        "in_space": _words(np.maximum(_grades(across, ACROSS), _grades(dent, DENT))),
+    }
 
 
 def _in_time(more: float, steps: float, touch: float) -> str:
@@ -104,12 +129,11 @@ def resolution(
     across = wide / edge if area > 0.0 and np.isfinite(edge) else np.nan
     hard = (rows["normal_force"] >= 0.5 * rows["normal_force"][hardest]) & (rows["elastic"] > 0.0)
     dent = float(np.median(np.maximum(rows["depth"], 0.0)[hard] / rows["elastic"][hard])) if hard.any() else np.nan
-    words = [word for word in (worded(across, ACROSS), worded(dent, DENT)) if word]
     longest = float(dt.max())
     return Resolution(
         depth=float(part[worst]), time=more, steps=steps, touch=touch, across=across, dent=dent,
         in_depth=worded(float(part[worst]), DEPTH), in_time=_in_time(more, steps, touch),
-        in_space=max(words, key=WORDS.index, default=""), deepest=deepest, at=float(worst),
+        in_space=max(worded(across, ACROSS), worded(dent, DENT), key=["", *WORDS].index), deepest=deepest, at=float(worst),
         jump=1.0 - before / deepest if deepest > 0.0 else 0.0,
         dt=longest, finer_dt=0.5 * window / STEPS, finer_edge=wide / ACROSS[0] if np.isfinite(across) else np.nan,
     )  # fmt: skip

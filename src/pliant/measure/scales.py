@@ -70,16 +70,10 @@ class Scales:
         elastic = np.divide(normal_force * soft, 2.0 * radius, out=np.full(len(a), np.nan), where=radius > 0.0)
         return np.where(self.local[a] | self.local[b], np.nan, np.maximum(elastic, 0.0))
 
-
-    def told_pressure(self, a: Ints, b: Ints, pressure: Floats, force: Floats) -> Floats:
-        """Pressure between bodies [Pa], (k,), as far as their elements can tell it, given the force between them [N].
-
-        A patch narrower than an element is a sliver at the rim of what touches: what it carries bends the whole face, and its own
-        area says nothing. So no force is told as pressure over less than a face, sqrt(3)/4 edge^2.
-        """
+    def face(self, a: Ints, b: Ints) -> Floats:
+        """Least area over which contacts between bodies have a pressure [m^2], (k,): a face of the finer elements, 0 of what has none."""
         edge = np.minimum(self.edge[a], self.edge[b])
-        face = np.where(np.isfinite(edge), 0.25 * np.sqrt(3.0) * edge**2, 0.0)
-        return np.where(face * pressure > force, np.divide(force, face, out=np.zeros(len(edge)), where=face > 0.0), pressure)
+        return np.where(np.isfinite(edge), 0.25 * np.sqrt(3.0) * edge**2, 0.0)
 
 
 def scales_of(world: World) -> Scales:

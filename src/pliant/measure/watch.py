@@ -16,8 +16,7 @@ import numpy as np
 from pliant.base import Bools, Floats, Ints, PliantError, nearest
 from pliant.kernels import add, contiguous, dot, inline, kernel, load, scale
 from pliant.measure.books import books
-from pliant.measure.pairs import each_known, known
-from pliant.measure.scales import scales_of
+from pliant.measure.pairs import each_known, known, per_pair
 
 if TYPE_CHECKING:
     from pliant.contact.contacts import Contacts
@@ -182,19 +181,13 @@ def _area(watch: Watch, report: StepReport) -> float:
 
 def _pressure(watch: Watch, report: StepReport) -> float:
     chosen = watch.rows(report.contacts)[0]
-    return _told(watch, report, chosen, report.contacts.pressure[chosen])
+    found = per_pair(report.contacts.select(chosen), report.face[chosen])
+    return float(found["pressure"].max()) if found else 0.0
 
 
 def _mean_pressure(watch: Watch, report: StepReport) -> float:
-    area, chosen = _area(watch, report), watch.rows(report.contacts)[0]
-    return _told(watch, report, chosen, np.full(np.count_nonzero(chosen), _normal_force(watch, report) / area)) if area > 0.0 else 0.0
-
-
-def _told(watch: Watch, report: StepReport, chosen: Bools, pressure: Floats) -> float:
-    """The largest pressure of some contacts [Pa], as far as elements can tell it (`Scales.told_pressure`)."""
-    contacts, force = report.contacts, np.full(len(pressure), _normal_force(watch, report))
-    told = scales_of(watch.sim.world).told_pressure(contacts.a[chosen], contacts.b[chosen], np.nan_to_num(pressure), force)
-    return float(told.max(initial=0.0))
+    area = max(_area(watch, report), float(report.face[watch.rows(report.contacts)[0]].min(initial=np.inf)))
+    return _normal_force(watch, report) / area if 0.0 < area < np.inf else 0.0
 
 
 def _depth(watch: Watch, report: StepReport) -> float:
@@ -249,7 +242,7 @@ QUANTITIES = {
     "friction": Quantity("N", "pair", "tangential force on the first body", _friction),
     "torque": Quantity("N m", "pair", "of contact on the first body about its centre of mass", _torque),
     "area": Quantity("m^2", "pair", "that touches", _area),
-    "pressure": Quantity("Pa", "pair", "the largest of one contact; of what is narrower than an element its force over a face", _pressure),
+    "pressure": Quantity("Pa", "pair", "the largest, over no less than a face of an element", _pressure),
     "mean_pressure": Quantity("Pa", "pair", "normal force over area, or over a face of an element if that is more", _mean_pressure),
     "depth": Quantity("m", "pair", "of the deepest contact", _depth),
     "contacts": Quantity("1", "pair", "how many", _contacts),

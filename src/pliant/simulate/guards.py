@@ -17,7 +17,6 @@ from pliant.world.world import World
 
 log = logging.getLogger("pliant")
 OVERLAP = 0.02  # of the smaller body: deeper than this at the start is a mistake
-SLOWLY = ("patch", "noniterative")  # methods that let bodies that start in each other come apart without throwing them
 INVERTED = 0.05  # of a body's elements: more than this is not a passing squeeze
 GRAVITY = 9.81  # [m/s^2] by which falls are judged
 FASTEST = 100.0  # body lengths a step at the start: each step is then cut as often, and takes minutes
@@ -51,8 +50,9 @@ def check_start(sim: Simulation, refuse: bool = True) -> list[str]:
         cure = f"move {a} by ({shift[0]:.3g}, {shift[1]:.3g}, {shift[2]:.3g}) m"
         text = f"{a} and {b} overlap by {depth:.3g} m at the start"
         if depth > OVERLAP * size:
-            method = method_of(sim, sim.index(a), sim.index(b))
-            then = f"{method} would first let them come apart slowly" if method in SLOWLY else "they would be thrown apart"
+            name, method = method_of(sim, sim.index(a), sim.index(b))
+            gentle = getattr(method, "gentle", False)
+            then = f"{name} would first let them come apart slowly" if gentle else "they would be thrown apart"
             bad = (
                 f"{text}, {100 * depth / size:.0f} % of the smaller one; {then}. Either {cure}, "
                 f"or let them pass through each other with a pair (a = \"{a}\", b = \"{b}\", contact = false)."

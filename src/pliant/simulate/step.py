@@ -17,7 +17,7 @@ from pliant.kernels import allowed_threads
 from pliant.measure.account import PairWork, booked, pair_work
 from pliant.measure.balance import Balance, balance, momenta
 from pliant.measure.pairs import per_pair
-from pliant.measure.scales import scales_of
+from pliant.measure.scales import Scales, scales_of
 from pliant.world.attachments import pull_together
 from pliant.world.world import World
 
@@ -39,6 +39,7 @@ class StepReport:
     solver_iterations: int  # of implicit bodies, all solves of the step
     reaction: Floats  # [N] (n, 3) that held fixed and prescribed nodes
     damping: Floats  # [1/s] (n,) of nodes
+    scales: Scales  # of the bodies
     renewed: bool = False  # have neighbourhoods of phyxels changed?
     more: bool = False  # is it a part of a step that was divided, and not the last?
     cut: tuple[str, str] | None = None  # two bodies that would have passed through each other in a longer step
@@ -50,7 +51,12 @@ class StepReport:
     @cached_property
     def pairs(self) -> dict[str, np.ndarray]:
         """The contacts summed per pair of bodies (`per_pair`), for all who measure this step."""
-        return per_pair(self.contacts)
+        return per_pair(self.contacts, self.face)
+
+    @property
+    def face(self) -> Floats:
+        """Least area over which each contact has a pressure [m^2], (r,)."""
+        return self.scales.face(self.contacts.a, self.contacts.b)
 
     @cached_property
     def shown(self) -> Floats | None:
@@ -65,7 +71,8 @@ def depth_of(contacts: Contacts) -> float:
 
 def book_pairs(world: World, work: PairWork, contacts: Contacts) -> None:
     """Put the work of a step into the accounts of pairs."""
-    window = lambda a, b: scales_of(world).window(a, b, world.model.gravity)
+    scales = scales_of(world)
+    window = lambda a, b: scales.window(a, b, world.model.gravity)
     world.state.pairs = booked(world.state.pairs, work, contacts, world.state.time, window)
 
 
@@ -121,6 +128,7 @@ def step(
         solver_iterations=system.iterations if system else 0,
         reaction=reaction,
         damping=motion.free.damping,
+        scales=scales,
         renewed=renewed,
         cut=cut,
         points=motion.known_end,

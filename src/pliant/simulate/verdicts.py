@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from pliant.base import Floats, Ints
-from pliant.contact.method import Nothing
+from pliant.contact.method import ALONE, DENT, LAYER, STEP, ContactMethod, Nothing
 from pliant.detect.closest import face_neighbours
 from pliant.detect.penetration import Penetration
 from pliant.detect.thickness import Thickness
@@ -32,8 +32,6 @@ SQUEEZED = 0.5  # strain of elastic bodies up to which a change of volume is wha
 RAN = 3.0  # times the speed that fall, start and tearing could give a piece
 AGAINST = "an element or of the depth that elasticity explains"
 NAMED = 3  # pairs in a sentence
-ALONE = ("noniterative",)  # methods that treat contacts on their own: under load depth stays, whatever the step, and `patch` helps
-LAYERED = "patch"  # its stiffness is that of the elements where one of the two is soft; between rigid bodies the step's
 FINEST = 16.0  # a remedy asks for no shorter step than dt over this
 
 
@@ -163,23 +161,27 @@ class Depths:
         """What makes the pair less deep."""
         (a,), (b,) = (np.atleast_1d(end) for end in ends_of(self.pair[k]))
         part, _, _, dt = self.worst[k]
-        method, bodies = method_of(self.sim, int(a), int(b)), self.sim.world.model.bodies
-        if method == LAYERED and (bodies.frame[[int(a), int(b)]] < 0).any():
+        bodies = self.sim.world.model.bodies
+        bears = getattr(method_of(self.sim, int(a), int(b))[1], "bears", STEP)
+        if bears == LAYER and (bodies.frame[[int(a), int(b)]] < 0).any():
             finer = "finer ones make it less deep (under sharp edges hardly), a smaller dt does not"
             return Remedy(f"This contact gives way like a thin layer of elements: {finer}", {})
-        if method in ALONE:
+        if bears == ALONE:
             return Remedy("This method looks at each contact alone, so what bears down on a pair stays as depth", {"contact": "patch"})
+        if bears == DENT:
+            stiffer = "a stiffer material or a smaller load makes it less, a smaller dt does not"
+            return Remedy(f"This depth is how far surfaces give way: {stiffer}", {})
         factor = min(FINEST, math.sqrt(part / DEPTH[0]))  # springs of contact are as stiff as the step allows: depth falls as its square
         return Remedy("The springs of this contact are as stiff as the step allows", {"dt": float(f"{dt / factor:.2g}")})
 
 
-def method_of(sim: Simulation, a: int, b: int) -> str:
-    """The contact method that serves two bodies."""
+def method_of(sim: Simulation, a: int, b: int) -> tuple[str, ContactMethod]:
+    """The contact method that serves two bodies, and its name."""
     ends = np.array([a]), np.array([b])
-    for index, name in enumerate(sim.contact.methods):
+    for index, (name, method) in enumerate(sim.contact.methods.items()):
         if sim.world.pairs.for_method(index).meet(*ends)[0]:
-            return name
-    return next(iter(sim.contact.methods), "none")
+            return name, method
+    return next(iter(sim.contact.methods.items()), ("none", Nothing()))
 
 
 @dataclass

@@ -10,7 +10,7 @@ import numpy as np
 from pliant.base import Floats, Ints
 from pliant.contact.contacts import Contacts
 from pliant.contact.friction import tangential
-from pliant.contact.method import Answer, Memory
+from pliant.contact.method import LAYER, Answer, Memory
 from pliant.contact.patch import surface
 from pliant.contact.patch.islands import divided, system
 from pliant.contact.patch.node_pressure import recovered
@@ -53,6 +53,8 @@ class Patch:
     """Contact over the common surface."""
 
     needs: ClassVar[frozenset[str]] = frozenset({"triangles"})
+    bears: ClassVar[str] = LAYER
+    gentle: ClassVar[bool] = True
 
     def respond(self, motion: Motion, memory: Memory) -> Answer:
         surfaces = motion.kept(surface.Surfaces)

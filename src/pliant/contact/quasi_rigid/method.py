@@ -33,7 +33,7 @@ from pliant.contact.elastic.lcp import ROUGH
 from pliant.contact.elastic.result import FEW
 from pliant.contact.elastic.two_bodies import MODES
 from pliant.contact.friction import anchored, coulomb, tangential
-from pliant.contact.method import Answer, Memory
+from pliant.contact.method import DENT, Answer, Memory
 from pliant.contact.quasi_rigid.contact_rows import ContactRows, LastRows, shown
 from pliant.contact.quasi_rigid.energy_account import Account, booked, limited, opened
 from pliant.contact.quasi_rigid.node_impulses import push_apart
@@ -70,6 +70,7 @@ class QuasiRigid:
     steps: int = 50  # steps per half period of a contact, if symplectic
 
     needs: ClassVar[frozenset[str]] = frozenset({"surfels"})
+    bears: ClassVar[str] = DENT
 
     def __post_init__(self) -> None:
         if self.integration not in INTEGRATIONS:

@@ -125,6 +125,6 @@ def _hardest(run: Run, hardest: Hardest | None) -> str:
     with tempfile.TemporaryDirectory() as folder:
         made = plot_map(run, hardest, Path(folder) / "map.png")
         if made is None:
-            return said + words.numbers(hardest) + text("There is no map: the pressure over the surface is not known.")
+            return said + words.numbers(run, hardest) + text("There is no map: the pressure over the surface is not known.")
         caption = f"Pressure between {hardest.a} and {hardest.b} alone, seen along the mean normal; distances from its centre."
-        return said + beside([figure(base64.b64encode(made.read_bytes()).decode(), caption), words.numbers(hardest)])
+        return said + beside([figure(base64.b64encode(made.read_bytes()).decode(), caption), words.numbers(run, hardest)])

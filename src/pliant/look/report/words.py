@@ -17,7 +17,7 @@ from pliant.look.report.hardest import Hardest
 from pliant.look.report.html import code, facts, folded, listing, table, text
 from pliant.measure.account import pair_books
 from pliant.measure.forces import Forces, headline, milliseconds
-from pliant.measure.pairs import per_pair
+from pliant.measure.pairs import at_time, per_pair
 from pliant.record import Run, human
 from pliant.record.snapshot import thaw
 from pliant.scene import Body, Scene
@@ -199,7 +199,7 @@ def pairs(run: Run) -> str:
             f"{1e3 * column('depth'):.3g}", ", ".join(word or "-" for word in (told.in_depth, told.in_time, told.in_space)),
         ))  # fmt: skip
     heads = ("body", "with", "first touch (s)", "largest force (N)", "mean over", "until (s)", "one step (N)", "at the end (N)",
-             "largest area (cm²)", "largest pressure of one contact (kPa)", "deepest (mm)", "resolved in depth, time, space")  # fmt: skip
+             "largest area (cm²)", "largest pressure (kPa)", "deepest (mm)", "resolved in depth, time, space")  # fmt: skip
     shown = table(heads, rows[:MOST_PAIRS], words=2)
     more = text(f"and {len(rows) - MOST_PAIRS} more pairs.") if len(rows) > MOST_PAIRS else ""
     advice = listing([advice for peak in peaks[:MOST_ADVISED] for advice in peak.advice])
@@ -240,9 +240,11 @@ def hardest(run: Run, found: Hardest) -> str:
     return text(said)
 
 
-def numbers(found: Hardest) -> str:
+def numbers(run: Run, found: Hardest) -> str:
     """The hardest contact of the recorded frames as a table."""
     sums = {name: value[0] for name, value in per_pair(found.contacts).items()}
+    told = at_time(run, found.time)
+    sums["pressure"] = told.get((found.a, found.b), told.get((found.b, found.a), sums))["pressure"]  # over a face or more
     area = float(sums["area"])
     shown = {
         "pair": f"{found.a}, {found.b}", "time": f"{found.time:.4g} s", "force": f"{np.linalg.norm(sums['force']):.4g} N",
@@ -252,7 +254,7 @@ def numbers(found: Hardest) -> str:
     if area > 0.0:
         shown |= {"area": f"{1e4 * area:.3g} cm²", "mean pressure": with_unit(sums["normal_force"] / area, "Pa")}
     if sums["pressure"] > 0.0:
-        shown["largest pressure of one contact"] = with_unit(sums["pressure"], "Pa")
+        shown["largest pressure"] = with_unit(sums["pressure"], "Pa")
     return facts(shown)
 
 

@@ -8,18 +8,23 @@ number against its reference. What fails is shown as failing.
 from __future__ import annotations
 
 import importlib
+import json
 import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from pliant.base import Floats, PliantError, nearest
 from pliant.contact.method import METHODS
+from pliant.shop.validate.known import KNOWN
 from pliant.simulate.simulation import Simulation
 from pliant.simulate.step import StepReport
+from pliant.studies.case import version
+from pliant.studies.ledger import read_rows
 
 FILES = (  # in the order of the table
     "indentation", "presses", "carried", "pressures", "friction", "standing", "impacts", "conservation", "refinement", "elasticity",
@@ -74,8 +79,10 @@ class Result:
     problem: Problem
     method: str
     checks: list[Check]
-    seconds: float
+    seconds: float  # of CPU
     failure: str = ""  # the sentence with which it ended, if it could not be run
+    quick: bool = False
+    version: str = ""  # of the code that it ran on
 
     @property
     def passed(self) -> bool:
@@ -121,23 +128,36 @@ def asked(names: list[str] | None = None, methods: list[str] | None = None) -> l
 
 def attempt(each: Problem, method: str, quick: bool) -> Result:
     """One problem under one method; an error of pliant is a result too."""
-    began = time.perf_counter()
+    began, failure, checks = time.process_time(), "", list[Check]()
+    known = each.limits.get(method, KNOWN.get((each.name, method), ""))
     try:
-        checks = [replace(check, why=check.why or each.limits.get(method, "")) for check in each.run(method, quick)]
-        return Result(each, method, checks, time.perf_counter() - began)
+        checks = [replace(check, why=check.why or known) for check in each.run(method, quick)]
     except PliantError as error:
-        return Result(each, method, [], time.perf_counter() - began, str(error))
+        failure = str(error)
+    return Result(each, method, checks, time.process_time() - began, failure, quick, version())
 
 
 def attempted(problem: str, method: str, quick: bool) -> dict[str, Any]:
     """The same by the name of the problem, as plain data: what a worker does."""
     found = attempt(problems([problem])[problem], method, quick)
-    return {"checks": found.checks, "seconds": found.seconds, "failure": found.failure}
+    return {**vars(found), "problem": problem}
 
 
 def recalled(each: Problem, method: str, said: dict[str, Any]) -> Result:
     """The result that `attempted` gave as plain data."""
-    return Result(each, method, [Check(**check) for check in said["checks"]], said["seconds"], said["failure"])
+    return Result(**{**said, "problem": each, "method": method, "checks": [Check(**check) for check in said["checks"]]})
+
+
+def kept(rows: Path, chosen: list[tuple[Problem, str]]) -> list[Result]:
+    """What a folder of rows has of problems under methods, of each the best: of this code before older code, the full one before a quick
+    one, the last of those; nothing of what was never run."""
+    best: dict[tuple[str, str], tuple[tuple[bool, bool], dict[str, Any]]] = {}
+    for row in read_rows(rows / "rows.jsonl"):
+        said = json.loads(row.measures["found"]) if row.status == "finished" else {}
+        if "version" in said:
+            name, rank = (said["problem"], said["method"]), (said["version"] == version(), not said["quick"])
+            best[name] = (rank, said) if name not in best or rank >= best[name][0] else best[name]
+    return [recalled(each, method, best[each.name, method][1]) for each, method in chosen if (each.name, method) in best]
 
 
 # ---- the bodies of a method, and reading what they carry: shared by the problems

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 from typing import Any
 
-from pliant.look.plots import panels_of
+from pliant.look.plots import against_theory, panels_of
 from pliant.shop.validate import Check, Result, problems
+from pliant.studies.case import version
 
 HEAD = """# Validation
 
-What theory says and what comes out here, made by `pliant validate --out FOLDER` and nothing else. An error is relative to the
+What theory says and what comes out here, made by `pliant validate --out FOLDER` and nothing else: started again with the same folder it
+goes on with what is missing, `--within 1h` ends it after an hour, and 0s writes the page of what is there. An error is relative to the
 reference, or to the scale named with it. What fails is shown as failing, with the reason where it is known. Under `quasi-rigid` bodies that
 are soft or rigid elsewhere are quasi-rigid; what rests and slides takes implicit steps.
 """
@@ -22,7 +25,7 @@ def facts(results: list[Result]) -> list[dict[str, Any]]:
     return [
         {
             "problem": r.problem.name, "about": r.problem.about, "source": r.problem.source, "method": r.method, "passed": r.passed,
-            "seconds": r.seconds, "failure": r.failure, "checks": [_numbers(c) for c in r.checks],
+            "seconds": r.seconds, "quick": r.quick, "version": r.version, "failure": r.failure, "checks": [_numbers(c) for c in r.checks],
         }
         for r in results
     ]  # fmt: skip
@@ -53,7 +56,7 @@ def page(results: list[Result]) -> str:
     known = problems(chosen)
     passed = sum(c.passed for r in results for c in r.checks)
     total = sum(max(1, len(r.checks)) for r in results)
-    text = [HEAD, f"{passed} of {total} checks pass; {len(chosen)} problems.\n"]
+    text = [HEAD, _about(results), f"{passed} of {total} checks pass; {len(chosen)} problems.\n"]
     text += ["| problem | " + " | ".join(methods) + " |", "|---" * (len(methods) + 1) + "|"]
     for name in chosen:
         cells = [_cell(by.get((name, m))) for m in methods]
@@ -65,9 +68,26 @@ def page(results: list[Result]) -> str:
         text += ["\n| method | what | reference | here | error | tolerance | verdict |", "|---|---|---|---|---|---|---|"]
         for (problem, method), result in by.items():
             if problem == name:
-                text += [f"| {method} | " + " | ".join(row) + " |" for row in lines(result)]
-        text.append("")
+                text += [f"| {method}{_mark(result)} | " + " | ".join(row) + " |" for row in lines(result)]
+        text += ["", f"![{name}: how far each number is from theory](pictures/validation/{name}.png)", ""]
     return "\n".join(text)
+
+
+def _about(results: list[Result]) -> str:
+    """Mode, version and duration of what is on the page."""
+    quick, versions = sum(r.quick for r in results), list(dict.fromkeys(r.version for r in results if r.version))
+    mode = "quick (coarser meshes, fewer settings)" if quick == len(results) else "full"
+    if 0 < quick < len(results):
+        mode = f"full, but {quick} of {len(results)} quick: those marked so"
+    hours = sum(r.seconds for r in results) / 3600.0
+    older = f" (rows marked * are not of {version()})" if any(_mark(r).endswith("*") for r in results) else ""
+    of = ", ".join([v for v in versions if v == version()] + [v for v in versions if v != version()]) or "unknown"
+    return f"Mode: {mode}. Version: {of}{older}. Duration: {hours:.2g} hours of CPU on one core.\n"
+
+
+def _mark(result: Result) -> str:
+    """What is to be said of a row that is not of a full run of this code."""
+    return (" (quick)" if result.quick else "") + ("*" if result.version not in ("", version()) else "")
 
 
 def _cell(result: Result | None) -> str:
@@ -76,17 +96,19 @@ def _cell(result: Result | None) -> str:
     if result.failure:
         return "**failed**"
     worst = max((c.error / c.tolerance if c.tolerance > 0.0 else float(c.error > 0.0) for c in result.checks), default=0.0)
-    return f"{worst:.2g}" if result.passed else f"**{worst:.2g}**"
+    return (f"{worst:.2g}" if result.passed else f"**{worst:.2g}**") + _mark(result)
 
 
 def write(results: list[Result], folder: Path) -> list[Path]:
-    """results.json, validation.md and one plot for each problem that has curves."""
-    folder.mkdir(parents=True, exist_ok=True)
+    """results.json, validation.md and one plot for each problem: its numbers against theory, and its curves."""
+    pictures = folder / "pictures" / "validation"
+    pictures.mkdir(parents=True, exist_ok=True)
     (folder / "results.json").write_text(json.dumps(facts(results), indent=2) + "\n")
     (folder / "validation.md").write_text(page(results))
     written = [folder / "results.json", folder / "validation.md"]
     for name in dict.fromkeys(r.problem.name for r in results):
         mine = [r for r in results if r.problem.name == name]
+        written.append(against_theory(name, {r.method: [_deviation(c) for c in r.checks] for r in mine}, pictures / f"{name}.png"))
         curves: dict[str, dict[str, tuple[Any, Any]]] = {}
         for r in mine:
             for c in r.checks:
@@ -95,3 +117,9 @@ def write(results: list[Result], folder: Path) -> list[Path]:
         if curves:
             written.append(panels_of(curves, name, "", folder / f"{name}.png"))
     return written
+
+
+def _deviation(check: Check) -> float:
+    """How far a number is from theory, in tolerances: with its sign, 0 is theory."""
+    size = check.error / check.tolerance if check.tolerance > 0.0 else float(check.error > 0.0)
+    return math.copysign(size, check.here - check.reference)
