@@ -51,7 +51,8 @@ class Sleep:
         other = [name for name, method in contact.methods.items() if not hasattr(method, "tables")]
         if other:
             raise PliantError(
-                f"sleep = true, but contact = \"{other[0]}\" cannot say which bodies its memory belongs to: patch, noniterative and ground can."
+                f'sleep = true, but contact = "{other[0]}" cannot say which bodies its memory belongs to: '
+                "patch, noniterative and ground can."
             )
         if world.points:
             raise PliantError("sleep = true, but bodies of points flow and tear, and do not sleep: leave it out.")
@@ -104,6 +105,7 @@ class Sleep:
             dt=dt, time=state.time, step=state.step, contacts=contacts, balance=Balance(still, still, 0.0, 0.0),
             work=work, max_depth=depth_of(contacts), solver_iterations=0,
             reaction=self._with_reactions(np.zeros_like(state.x)), damping=self.world.model.nodes.damping,
+            scales=scales_of(self.world),
         )  # fmt: skip
 
     # -- what wakes
@@ -179,7 +181,8 @@ class Sleep:
         asleep = self.asleep
         if not asleep.any():
             return False
-        low, high = self._boxes(motion.start, motion.end, (motion.position_start, motion.rotation_start), (motion.position, motion.rotation))
+        poses = (motion.position_start, motion.rotation_start), (motion.position, motion.rotation)
+        low, high = self._boxes(motion.start, motion.end, *poses)
         a, b = overlapping(low, high).T
         comes = (self.moves | self.driven) & ~asleep
         met = ((comes[a] & asleep[b]) | (comes[b] & asleep[a])) & self.world.pairs.meet(a, b)

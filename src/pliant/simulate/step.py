@@ -128,7 +128,7 @@ def step(
         solver_iterations=system.iterations if system else 0,
         reaction=reaction,
         damping=motion.free.damping,
-        scales=scales,
+        scales=scales_of(world),
         renewed=renewed,
         cut=cut,
         points=motion.known_end,
