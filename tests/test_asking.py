@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import pytest
 
 from pliant import asking
 from pliant.asking import commands
 from pliant.base import PliantError
+from pliant.bodies.quasi_rigid.building import _fine
 from pliant.cli import main
 from pliant.disk import file_stem
+from pliant.geometry.shapes import make
 from pliant.record import Run
 from pliant.scene import Scene
 from pliant.simulate import running
@@ -164,6 +167,15 @@ def test_a_look_ahead_changes_nothing(tmp_path, monkeypatch):
             with Run.open(tmp_path / f"{method}-{name}") as run:
                 ends.append(run.points(-1).tobytes() + run.state().arrays["v"].tobytes())
         assert ends[0] == ends[1], method
+
+
+def test_samples_cost_as_much_as_tetrahedra():
+    """Two busts of 50,000 samples run in seconds, and were asked about: a sample was counted as 20 elements."""
+    box = make("box", size=(0.1, 0.1, 0.1))
+    with commands():
+        assert len(_fine(SimpleNamespace(spacing=1e-3), box).points) > 40_000
+        with pytest.raises(PliantError, match=r"would make as many as 1.5e\+06 samples: about 4.5 GB .* Use a larger spacing, or add --yes"):
+            _fine(SimpleNamespace(spacing=2e-4), box)
 
 
 def test_memory_is_counted(monkeypatch):

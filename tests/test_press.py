@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import math
 import sys
+from contextlib import nullcontext
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -24,7 +26,7 @@ from pliant.geometry.shapes import make
 from pliant.geometry.subdivide import subdivided
 from pliant.geometry.units import rotation_matrix
 from pliant.pressing import quantities
-from pliant.pressing.approach import touching
+from pliant.pressing.approach import check_stance, tipped, touching
 from pliant.pressing.maps import PressureMap, compared, pressure_map, read_measured
 from pliant.pressing.objects import Source, centre_of
 
@@ -189,6 +191,16 @@ def test_a_tall_block_tips_onto_its_long_side():
     assert found.tilt == pytest.approx(50, abs=2) and any("tips over by 50" in note and "(1, 0, 0)" in note for note in found.notes)
     with pytest.raises(PliantError, match=r"17[56] mm beside .* tips over towards \(1, "):
         pliant.press(surface, force="20N", tilt="free", at=(0.2, 0.0, 0.0), spacing="6mm")
+
+
+def test_who_turns_by_more_than_twenty_degrees_tips_over():
+    """A cube balances on an edge at 45 degrees: what turns by less than half of that settles into what is soft."""
+    way, side = np.array([0.0, 0.0, -1.0]), Side(Exact("plane"))
+    for angle, tips in ((19.0, False), (21.0, True)):
+        turn = rotation_matrix((0.0, angle, 0.0))
+        assert bool(tipped(replace(side, rotation=turn), way)) == tips
+        with pytest.raises(PliantError, match=r"no balance .* towards \(1, 0, 0\)") if tips else nullcontext():
+            check_stance(np.eye(3), turn, way)
 
 
 def test_a_soft_block_that_leans_too_far_has_no_balance():

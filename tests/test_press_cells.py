@@ -22,7 +22,7 @@ from pliant.geometry.units import rotation_matrix
 from pliant.pressing.asked import Load
 from pliant.pressing.between_points import between_points
 from pliant.pressing.cells import Pair
-from pliant.pressing.on_cells import LEAST, on_cells
+from pliant.pressing.on_cells import LEAST, on_cells, snapped
 from pliant.pressing.relief import HOME, ExactRelief, Heights, Pose
 
 POISSON = 0.3
@@ -331,6 +331,40 @@ def test_bumps_that_cancel_in_the_force_are_told():
     smooth, bumpy = (pliant.press(Surface(each, faces), depth="2mm", poisson=POISSON) for each in (x, x * (1 + 1.5e-3 * rng.normal(size=(600, 1)))))
     assert smooth.errors["force"] == LEAST["force"]
     assert 0.01 < abs(bumpy.force / smooth.force - 1) < bumpy.errors["force"]
+
+
+class Foretold(Ellipsoid):
+    """A ball of 0.1 m whose neighbours expect other heights."""
+
+    def __init__(self, expected):
+        super().__init__(np.eye(3) / 0.1**2)
+        self.foretold = expected
+
+    def bend(self, pose, grid, sign):
+        return 0.0, 0.0
+
+
+class Waves(Ellipsoid):
+    """The same with waves of 0.1 mm that are 2 mm long."""
+
+    def heights(self, pose, grid, sign):
+        return super().heights(pose, grid, sign) + 1e-4 * np.cos(np.pi * 1e3 * grid.centres[0])[:, None]
+
+
+@pytest.mark.parametrize(("expected", "told"), [(Ellipsoid(np.eye(3) / 0.15**2), 0.25 * (math.sqrt(1.5) - 1)), (Waves(np.eye(3) / 0.1**2), 0.5 * 0.1 / math.sqrt(2))])
+def test_a_quarter_of_the_change_by_leaving_vertices_out_is_told_and_half_of_the_scatter(expected, told):
+    """1 mm deep. A ball of 0.15 m is expected, whose force is as the root of the radius: 22 %. Or waves, whose rms is 7 % of the depth."""
+    down, touch = np.array([0.0, 0.0, -1.0]), np.array([0.0, 0.0, -0.1])
+    poses, give = (HOME, Pose(np.eye(3), touch)), Boussinesq(compliance(1e6, POISSON))
+    pair = Pair((Foretold(expected), ExactRelief(Exact("plane"))), poses, down, down, give, (1.0, 0.0))
+    found = on_cells(pair, Load(down, 1e-3, None, False, None), touch, None, True)
+    assert found.errors["force"] == pytest.approx(told, rel=0.1) and found.known == pytest.approx(told, rel=0.1)
+
+
+def test_a_contact_normal_as_near_as_a_thirtieth_to_the_direction_is_the_direction():
+    """What the force along it loses is 1 - cos 0.03, 0.05 %."""
+    way, near, off_ = (np.array([math.sin(angle), 0.0, -math.cos(angle)]) for angle in (0.0, 0.028, 0.032))
+    assert snapped(near, way) is way and snapped(off_, way) is off_
 
 
 def test_clouds_have_triangles_between_their_points():

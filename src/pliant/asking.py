@@ -58,12 +58,12 @@ def refuse_code(name: str, what: str) -> None:
         )
 
 
-def refuse_many(what: str, tets: float, fix: str) -> None:
-    """Refuse to make so many tetrahedra without being asked."""
+def refuse_many(what: str, tets: float, fix: str, things: str = "tetrahedra") -> None:
+    """Refuse to make so many tetrahedra, or things that cost as much, without being asked."""
     if _asked.yes or tets <= MANY_TETS:
         return
     raise PliantError(
-        f"{what} would make as many as {tets:.2g} tetrahedra: about {tets * TET_BYTES / 1e9:.2g} GB of memory and "
+        f"{what} would make as many as {tets:.2g} {things}: about {tets * TET_BYTES / 1e9:.2g} GB of memory and "
         f"{tets * TET_SECONDS:.2g} s for each step. {fix}, or add --yes if it is meant."
     )
 

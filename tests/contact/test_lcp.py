@@ -28,6 +28,7 @@ from pliant.contact.elastic import (
     solve_load,
 )
 from pliant.contact.elastic.hierarchical import Hierarchical
+from pliant.contact.elastic.lcp_load import Border
 from pliant.contact.elastic.lcp_load import LoadProblem
 from pliant.contact.elastic.stiffening import hexagonal
 
@@ -471,3 +472,13 @@ def test_few_nodes_suffice(across, active, bar):
         counts.append(np.count_nonzero(found.contact))
     assert np.mean(counts) == pytest.approx(active, rel=0.15)
     assert max(errors) < bar
+
+
+@pytest.mark.parametrize(("beside", "holds"), [(1e-4, True), (1e-6, False)])
+def test_nodes_nearly_on_a_line_do_not_hold_a_tilt(beside, holds):
+    """Five nodes beside the line y = x by parts of their distances: the condition of approach and tilts is the square of that."""
+    x = np.arange(5.0)
+    y = x + beside * np.array([1.0, -1.0, 1.0, -1.0, 1.0])
+    points = np.column_stack([x, y, np.zeros(5)])
+    border = Border.of(elastic(points, np.ones(5), Boussinesq(1.0)), np.arange(5), np.column_stack([np.ones(5), x, y]))
+    assert (border is not None) == holds

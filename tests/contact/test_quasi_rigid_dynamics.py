@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from pliant import PliantError, Scene
+from pliant.contact.quasi_rigid.method import Pair, _scant
 from pliant.geometry.files import PointCloud
 from pliant.geometry.mass import mass_of_samples, mass_of_surface
 from pliant.geometry.quaternions import quaternion_to_matrix, rotation_vector_to_quaternion
@@ -197,6 +198,11 @@ def test_few_samples_are_told_once_a_pair():
         sim = ball_scene(IMPLICIT, 0.02, spacing=spacing, above=-0.019, youngs=1e7, damping=0.02).simulate()
         told = [w for report in steps(sim, 0.3) for w in report.warnings]
         assert len([w for w in told if "fewer than 40 samples touch" in w and "'floor' and 'ball'" in w]) == times, told
+
+
+def test_few_samples_are_judged_five_steps_after_the_greatest_force():
+    assert [_scant(Pair(0.1, None, few=True, held=steps)) for steps in (0, 4, 5, 9)] == [False, False, True, True]
+    assert not _scant(Pair(0.1, None, few=False, held=9))
 
 
 def test_decoupled_friction_against_cattaneo_and_mindlin():
