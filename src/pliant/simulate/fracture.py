@@ -127,16 +127,13 @@ def _pieces(world: World, epoch: Epoch, broken: Broken) -> dict[int, Piece]:
     out: dict[int, Piece] = {}
     ancestor = _ancestors(broken, len(old))
     now = world.skin_positions(world.state.x, world.state.position, world.state.rotation)
-    longest = np.ones(len(epoch.order))  # of pairs, over their length at the start, in numbers of the first model
-    for _, group in world.points:
-        longest[epoch.order[group.nodes[:, 0]]] += group.tear_strain
     for body in np.unique(ancestor[len(old) :]).tolist():
         mine = slice(int(old.node_start[body]), int(old.node_start[body + 1]))
-        family, whole = np.flatnonzero(ancestor == body), _whole(first, body, float(longest[mine].max()))
+        family, whole = np.flatnonzero(ancestor == body), _whole(first, body)
         label = np.searchsorted(family, broken.owner[mine])
         before = epoch.broken.owner[mine][[int(np.argmax(label == k)) for k in range(len(family))]]  # body that each was a part of
         shapes = [_shape_now(world, epoch, body, whole, int(b), now) for b in before] if old.flows[body] else None
-        out |= dict(zip(family.tolist(), pieces_of(whole, label, len(family), shapes), strict=True))
+        out |= dict(zip(family.tolist(), pieces_of(whole, label, before, shapes), strict=True))
     return out
 
 
@@ -239,7 +236,7 @@ def _ancestors(broken: Broken, count: int) -> Ints:
     return np.array(out, np.int64)
 
 
-def _whole(first: Model, body: int, longest: float) -> Whole:
+def _whole(first: Model, body: int) -> Whole:
     bodies, skin, nodes = first.bodies, first.skin, first.nodes
     low, high, node = int(bodies.point_start[body]), int(bodies.point_start[body + 1]), int(bodies.node_start[body])
     entry = slice(int(skin.start[low]), int(skin.start[high]))
@@ -250,7 +247,7 @@ def _whole(first: Model, body: int, longest: float) -> Whole:
     places = np.zeros((high - low, 3))
     np.add.at(places, owner, skin.weight[entry][:, None] * rest[skin.node[entry] - node])
     faces = skin.faces[bodies.face_start[body] : bodies.face_start[body + 1]] - low
-    return Whole(places, int(bodies.surface[body]), faces, skin.tets[skin.tet_body == body] - low, rest, carrier, longest)
+    return Whole(places, int(bodies.surface[body]), faces, skin.tets[skin.tet_body == body] - low, rest, carrier)
 
 
 def _part(first: Model, body: int, ancestor: int, piece: Piece | None, node_start: int, place: Ints) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from pliant.base import Floats, Ints
-from pliant.bodies.points.neighbourhoods import CRUMB
+from pliant.bodies.points.neighbourhoods import CRUMB, NEAREST
 from pliant.bodies.points.skin import ride
 from pliant.geometry.components import labels
 from pliant.geometry.mesh import TET_FACES
@@ -38,7 +38,6 @@ class Whole:
     tets: Ints
     phyxels: Floats  # [m] (m, 3)
     carrier: Ints  # (p,) phyxel that carries most of each point
-    longest: float  # times its length at the start that a pair has when it tears
 
 
 @dataclass(frozen=True)
@@ -57,14 +56,15 @@ class Piece:
     places: Floats  # [m] (q, 3) at which its points are bound
 
 
-def pieces_of(whole: Whole, label: Ints, count: int, now: list[Floats] | None = None) -> list[Piece]:
-    """The pieces of a body; label (m,) is the piece of each phyxel. `now`: points of the whole as they are in each piece [m], (p, 3) each.
+def pieces_of(whole: Whole, label: Ints, before: Ints, now: list[Floats] | None = None) -> list[Piece]:
+    """The pieces of a body; label (m,) is the piece of each phyxel, before (pieces,) the body that each was a part of until now.
 
+    `now`: points of the whole as they are in each piece [m], (p, 3) each.
     Pieces of what has flowed are closed and bound as they are now: at the start their phyxels were elsewhere among each other.
     """
     side = label[whole.carrier]
     home = _majority(side[whole.tets]) if len(whole.tets) else _majority(side[whole.faces])
-    shapes = [whole.points] * count if now is None else [_pulled_in(whole, label, piece, places) for piece, places in enumerate(now)]
+    shapes = [whole.points] * len(before) if now is None else [_trimmed(whole, label, k, before, places) for k, places in enumerate(now)]
     return [_piece(whole, label, home, piece, places) for piece, places in enumerate(shapes)]
 
 
@@ -74,21 +74,41 @@ def _majority(sides: Ints) -> Ints:
     return np.take_along_axis(sides, votes.argmax(axis=1)[:, None], axis=1)[:, 0]
 
 
-def _pulled_in(whole: Whole, label: Ints, piece: int, places: Floats) -> Floats:
-    """Places (p, 3) with points of other pieces no further from the phyxels of this one than they were at the start, its own no further
-    than what holds them there can be drawn out before it tears.
+def _trimmed(whole: Whole, label: Ints, piece: int, before: Ints, places: Floats) -> Floats:
+    """Places (p, 3) with points at a new crack no further out of the piece than half way to the phyxels that it tore from, as they were.
 
-    What is between two pieces has been drawn out before it tore, and would be a spike on either of them.
+    What is between two pieces has been drawn out before it tore, and would be an empty spike on either of them. Half of the way at the
+    start is what a phyxel stands for.
     """
-    mine = np.flatnonzero(label == piece)
-    own = np.where(np.isin(whole.carrier, mine), whole.longest, 1.0)
-    most = own * kd_tree(whole.phyxels[mine]).query(whole.points, workers=1)[0]
-    phyxels = places[len(places) - len(whole.phyxels) :][mine]
-    far, near = kd_tree(phyxels).query(places, workers=1)
-    pulled = far > most
-    out = places.copy()
-    out[pulled] += (1.0 - most / np.maximum(far, 1e-300))[pulled, None] * (phyxels[near] - places)[pulled]
+    then, now, out = whole.phyxels, places[len(places) - len(whole.phyxels) :], places.copy()
+    pairs = _nearest_pairs(then)
+    pairs = np.concatenate([pairs, pairs[:, ::-1]])
+    inner, outer = pairs[(label[pairs[:, 0]] == piece) & (label[pairs[:, 1]] != piece) & (before[label[pairs[:, 1]]] == before[piece])].T
+    if len(inner) == 0:
+        return out
+    crack, row = np.unique(inner, return_inverse=True)
+    half, way = np.full(len(crack), np.inf), np.zeros((len(crack), 3))
+    np.minimum.at(half, row, 0.5 * np.linalg.norm(then[outer] - then[inner], axis=1))
+    np.add.at(way, row, _unit(now[outer] - now[inner]))
+    way = _unit(way)
+    mine, skin = np.flatnonzero(label == piece), np.arange(len(places) - len(then))
+    beside = np.isin(mine[kd_tree(now[mine]).query(places[skin], workers=1)[1]], crack)
+    skin = skin[beside | (label[whole.carrier[skin]] != piece)]
+    near = kd_tree(now[crack]).query(places[skin], workers=1)[1]
+    beyond = np.einsum("ij,ij->i", places[skin] - now[crack[near]], way[near]) - half[near]
+    out[skin] -= np.maximum(beyond, 0.0)[:, None] * way[near]
     return out
+
+
+def _unit(vectors: Floats) -> Floats:
+    return vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-300)
+
+
+def _nearest_pairs(phyxels: Floats) -> Ints:
+    """Each phyxel with those that are nearest to it, (k, 2)."""
+    near = kd_tree(phyxels).query(phyxels, k=min(NEAREST + 1, len(phyxels)), workers=1)[1].reshape(len(phyxels), -1)
+    pairs = np.stack([np.repeat(near[:, 0], near.shape[1] - 1), near[:, 1:].ravel()], axis=1)
+    return np.unique(np.sort(pairs, axis=1), axis=0).astype(np.int64)
 
 
 def _piece(whole: Whole, label: Ints, home: Ints, piece: int, points: Floats) -> Piece:
@@ -145,7 +165,7 @@ def _hull(phyxels: Floats) -> tuple[Floats, Ints]:
     faces[inward] = faces[inward][:, ::-1]
     normal = vertex_area_vectors(points, faces)
     spacing = float(kd_tree(phyxels).query(phyxels, k=2, workers=1)[0][:, 1].mean())
-    return points + 0.5 * spacing * normal / np.linalg.norm(normal, axis=1, keepdims=True), faces
+    return points + 0.5 * spacing * _unit(normal), faces
 
 
 def _even(points: Floats, rims: list[Ints]) -> Floats:
