@@ -192,6 +192,15 @@ def test_a_wrap_goes_through_its_input(of: str) -> None:
     assert is_closed_solid(found) and distance_to(found, given).max() < 0.1 * edge
 
 
+def test_a_wrap_says_how_far_it_is_from_its_input() -> None:
+    """Front and back of a slab without its sides: the skin leaves their rims, which was not told."""
+    box = make("box", size=(0.2, 0.2, 0.03), edge=0.02).surface()
+    faces = box.faces[np.ptp(box.points[box.faces][:, :, 2], axis=1) < 1e-9]
+    found, done = closed_surface(Surface(box.points, faces), 0.004)
+    away = distance_to(found, box.points[np.unique(faces)]).max()
+    assert away > 1e-3 and f"from whose skin it is {away:.2g} m off at most" in done
+
+
 def test_a_wrap_has_no_crumbs() -> None:
     """About a single sample beside a body there is nothing; a small ball beside it is a part of its own."""
     ball = make("ball", radius=0.1, edge=0.05).surface()

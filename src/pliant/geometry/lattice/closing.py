@@ -62,10 +62,11 @@ def closed_surface(surface: Surface, step: float) -> tuple[Surface, str]:
     if not is_closed_solid(out):
         raise PliantError("the surface has no inside: it is flat, or too thin for cells of this edge.")
     x = better.points[better.faces]
-    samples = np.concatenate([better.points, x.mean(axis=1)])
-    out = drawn_to(out, np.unique(samples, axis=0), step, step)
+    samples = np.unique(np.concatenate([better.points, x.mean(axis=1)]), axis=0)
+    out = drawn_to(out, samples, step, step)
     out = without_crumbs(out, x.mean(axis=1), 0.5 * np.cross(x[:, 1] - x[:, 0], x[:, 2] - x[:, 0]), FAR * step)
-    return _said((out, ""), backs, "wrapped: what the open surface winds around is its inside")
+    far = f"{nearest_on(out, samples)[1].max():.2g} m"
+    return _said((out, ""), backs, f"wrapped: what the open surface winds around is its inside, from whose skin it is {far} off at most")
 
 
 def _said(made: tuple[Surface, str], *before: str) -> tuple[Surface, str]:
