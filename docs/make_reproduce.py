@@ -1,6 +1,7 @@
 """Writes what `pliant reproduce` measured into the pages docs/reproduce-*.md:  .venv/bin/python docs/make_reproduce.py [FOLDER]
 
-Beside a figure that differs from what was published is why.
+Beside a number that differs from what was published is why. A second table has every figure that the command draws, beside what the source
+has there.
 
 FOLDER is what `pliant reproduce all` left, runs/reproduce unless given. Experiments that it has not, or only in their quick form, keep the
 rows that their page has.
@@ -17,6 +18,7 @@ from pliant.shop.reproduce.verdict import DIFFERS, Line
 HERE = Path(__file__).parent
 BEGIN, END = "<!-- measured by docs/make_reproduce.py -->\n", "<!-- end -->\n"
 HEAD = "| id | what | published | here | asked | verdict |\n|---|---|---|---|---|---|\n"
+DRAWN = "\n| figure | shows | in the source |\n|---|---|---|\n"
 
 
 def rows(found: Found) -> list[str]:
@@ -38,6 +40,8 @@ def before(page: str) -> dict[str, list[str]]:
     kept: dict[str, list[str]] = {}
     last = ""
     for row in page.splitlines():
+        if row.startswith(DRAWN.split("\n")[1]):
+            break
         named = re.match(r"\| (\w+)( \(.*? s\))? \|", row)
         last = named.group(1) if named and row.startswith("| ") and named.group(1) not in ("id",) else last
         if last and row.startswith("| "):
@@ -52,7 +56,8 @@ def write(name: str, folder: Path) -> None:
     kept = before(old)
     kept |= {found.id: rows(found) for found in found_in(folder / name) if not found.quick}
     table = "\n".join(row for i in experiments(name) for row in kept.get(i, [f"| {i} | not run whole |  |  |  |  |"]))
-    path.write_text(head + BEGIN + HEAD + table + "\n" + END + tail, encoding="utf-8")
+    figures = "".join(f"| `{f.file}` | {f.shows} | {f.source or '-'} |\n" for each in experiments(name).values() for f in each.figures)
+    path.write_text(head + BEGIN + HEAD + table + "\n" + DRAWN + figures + END + tail, encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -63,15 +63,17 @@ def test_the_published_depths_are_those_of_s_between_0_44_and_0_67(s, ratio):
 @pytest.mark.slow
 @pytest.mark.parametrize("dt, stiffness", [(0.01, 5000.0), (0.009, 5000.0), (0.005, 20000.0)])
 def test_t3_t4_depth_ratio_and_jitter_where_s_is_that_of_the_thesis(dt, stiffness):
-    """s between 0.44 and 0.67 by the depth of DPF alone: CPF is 1.4 to 2.0 times deeper, and no rougher where DPF jitters."""
+    """s between 0.44 and 0.67 by the depth of DPF alone: CPF is deeper as theory says of it, and no rougher where DPF jitters."""
     both = dropped(dt, stiffness)
-    assert 0.44 < share(both[DPF], stiffness) < 0.67
-    assert 1.4 < mean_depth(both[CPF]) / mean_depth(both[DPF]) < 2.0
+    s = share(both[DPF], stiffness)
+    assert 0.44 < s < 0.67
+    assert mean_depth(both[CPF]) / mean_depth(both[DPF]) == pytest.approx(expected_ratio(s), rel=0.06)
     assert roughness(both[CPF]) < max(ROUGH, roughness(both[DPF]))
 
 
 @pytest.mark.slow
-def test_t3_t5_continuous_forces_stay_smooth_longer():
-    """k dt^2 = 0.5: the discrete force jitters by more than ten times as much as the continuous one."""
-    both = dropped(0.01, 5000.0)
+@pytest.mark.parametrize("stiffness", [5000.0, 7000.0])
+def test_t3_t5_continuous_forces_stay_smooth_longer(stiffness):
+    """k dt^2 = 0.5 and 0.7 kg: the discrete force jitters by more than ten times as much as the continuous one."""
+    both = dropped(0.01, stiffness)
     assert roughness(both[CPF]) < ROUGH < 0.1 < roughness(both[DPF])
