@@ -4,11 +4,13 @@
     python benchmarks/endurance.py tets [--count 1000000]
     python benchmarks/endurance.py bodies [--count 2000]
     python benchmarks/endurance.py file [--gigabytes 10]
+    python benchmarks/endurance.py cost
 
 pile: three rigid boxes at rest on each other, recorded as `pliant run` does; every 5000 steps the force on the ground, the memory of the
 process and the CPU time of a step. tets: one soft box on the ground, 10 implicit steps, recorded. bodies: rigid boxes on a grid that land
 on the ground, 10 steps. file: a run file of so many gigabytes is written, then looked at as `info`, `view` and `report` do: time, memory
-and bytes that were read. Each mode prints the most memory that was held [GB].
+and bytes that were read. cost: what `pliant run` expects of scenes before it asks, beside what they take. Each mode prints the most
+memory that was held [GB].
 """
 
 from __future__ import annotations
@@ -25,11 +27,11 @@ from pathlib import Path
 
 import numpy as np
 
-from pliant import Scene
+from pliant import Scene, asking
 from pliant.record import filters, vtkhdf
 from pliant.record.records import checksum
 from pliant.record.run import Run
-from pliant.simulate import running
+from pliant.simulate import guards, running
 
 BLOCK = 5000  # steps between two lines of the pile
 SETTLED = 2000  # steps after which the pile is at rest
@@ -187,9 +189,64 @@ def look(path: Path) -> None:
         subprocess.run([sys.executable, "-c", begin + code + end, path], check=False)
 
 
+# ---- what is expected of a run before it begins
+
+
+def explicit() -> Scene:
+    """A stiff soft ball falls in explicit steps, each of them divided."""
+    scene = Scene(dt=0.001, duration=0.03, contact="noniterative")
+    scene.add(name="ground", shape="plane", model="static")
+    ball = {"kind": "ball", "radius": 0.1, "edge": 0.012}
+    scene.add(name="ball", shape=ball, position=(0, 0, 0.1001), integrator="symplectic", material={"youngs_modulus": 1e6})
+    return scene
+
+
+def soft(method: str) -> Scene:
+    """A box of 5,000 tetrahedra that lands on the ground."""
+    scene = tets(5000)
+    scene.contact = method
+    return scene
+
+
+COSTS = {
+    "three rigid boxes, noniterative": (lambda: pile_scene("noniterative"), 200),
+    "three rigid boxes, auto": (lambda: pile_scene("auto"), 100),
+    "a soft box, implicit": (lambda: tets(20_000), 5),
+    "a soft ball, explicit": (explicit, 10),
+    "a soft box, auto": (lambda: soft("auto"), 5),
+    "500 rigid boxes": (lambda: bodies(500, "noniterative"), 10),
+}
+
+
+def cost() -> None:
+    """Each scene in a process of its own, so that none takes the memory that another one has left."""
+    for name, (make, steps) in COSTS.items():
+        pid = os.fork()
+        if pid == 0:
+            expected_and_taken(name, make(), steps)
+            os._exit(0)
+        os.waitpid(pid, 0)
+
+
+def expected_and_taken(name: str, scene: Scene, steps: int) -> None:
+    """Processor time of a step, all its parts, and memory."""
+    before = held()
+    sim = scene.simulate()
+    sim.step()  # loads kernels
+    begin = time.process_time()
+    for _ in range(steps):
+        sim.step()
+    taken = (time.process_time() - begin) / steps
+    elements = sum(counts := guards.elements_of(sim.world))
+    expected = sim.parts * asking.step_seconds(*counts, len(sim.world.model.bodies))
+    line = f"{name}: {elements} elements, {sim.parts} parts: expected {1e3 * expected:.1f} ms a step, taken {1e3 * taken:.1f}"
+    memory = f"; expected {elements * asking.TET_BYTES / 1e6:.0f} MB, taken {held() - before:.0f} with kernels"
+    print(f"{line}, {expected / taken:.2f} times{memory}", flush=True)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("mode", choices=["pile", "tets", "bodies", "file"])
+    parser.add_argument("mode", choices=["pile", "tets", "bodies", "file", "cost"])
     parser.add_argument("--steps", type=int, default=200_000)
     parser.add_argument("--method", default="noniterative")
     parser.add_argument("--count", type=int, default=0, help="tetrahedra or bodies")
@@ -201,6 +258,8 @@ def main() -> None:
         stepped(tets(given.count or 1_000_000))
     elif given.mode == "bodies":
         stepped(bodies(given.count or 2000, given.method))
+    elif given.mode == "cost":
+        cost()
     else:
         with tempfile.TemporaryDirectory() as folder:
             large, begin = Path(folder) / "large.vtkhdf", time.process_time()

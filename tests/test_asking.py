@@ -181,5 +181,14 @@ def test_samples_cost_as_much_as_tetrahedra():
 def test_memory_is_counted(monkeypatch):
     monkeypatch.setattr(asking, "memory", lambda: 10**9)
     with commands(), pytest.raises(PliantError, match="this machine has 1 GB"):
-        asking.refuse_large(900_000, 10, 1)
-    asking.refuse_large(10**9, 1e9, 1000)  # programs are not asked
+        asking.refuse_large(900_000, 1.0, 10, 1)
+    asking.refuse_large(10**9, 1.0, 1e9, 1000)  # programs are not asked
+
+
+def test_time_is_counted_by_what_takes_it():
+    """Explicit elements are cheap and many bodies are not: each run is asked about where it takes more than a day."""
+    assert asking.step_seconds(0, 10_000, 2) < 0.5 * asking.step_seconds(10_000, 0, 2)
+    with commands(), pytest.raises(PliantError, match="about 1.2 days"):
+        asking.refuse_large(0, asking.step_seconds(0, 0, 50), 2e7, 1)
+    with commands():
+        asking.refuse_large(10_000, asking.step_seconds(0, 10_000, 2), 1e6, 8)  # eight hours

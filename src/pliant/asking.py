@@ -13,9 +13,12 @@ from dataclasses import dataclass
 from pliant.base import PliantError
 
 MANY_TETS = 1_000_000  # more than these are asked about: minutes of building and gigabytes
-TET_BYTES = 3000  # of memory that a tetrahedron takes with all that belongs to it; measured 1900 to 2600 between 40,000 and 160,000
-TET_SECONDS = 2e-5  # [s] of a step for each tetrahedron; measured 1.4e-5 to 3e-5, implicit
-STEP_SECONDS = 5e-4  # [s] of a step, whatever is in it
+TET_BYTES = 3000  # of memory that a tetrahedron takes with all that belongs to it; measured 1900 to 2600 between 40,000 and 830,000
+# Time of a step, or of a part of one, held against six scenes by `benchmarks/endurance.py cost`.
+IMPLICIT_SECONDS = 2.5e-6  # [s] for each element of implicit bodies; measured 1.0e-6 (of 20,000) to 4.8e-6 (of 830,000)
+EXPLICIT_SECONDS = 2.5e-7  # [s] for each other element
+BODY_SECONDS = 2e-5  # [s] for each body; measured 6e-6 (500) to 5e-5 (2000)
+STEP_SECONDS = 4e-3  # [s] whatever is in it; measured 3.2e-3 (noniterative) to 6.9e-3 (patch)
 LONG = 86400.0  # [s] longer runs are asked about
 MEMORY_PART = 0.8  # of the memory of the machine that may be used without asking
 
@@ -64,15 +67,20 @@ def refuse_many(what: str, tets: float, fix: str, things: str = "tetrahedra") ->
         return
     raise PliantError(
         f"{what} would make as many as {tets:.2g} {things}: about {tets * TET_BYTES / 1e9:.2g} GB of memory and "
-        f"{tets * TET_SECONDS:.2g} s for each step. {fix}, or add --yes if it is meant."
+        f"{tets * IMPLICIT_SECONDS:.2g} s for each implicit step. {fix}, or add --yes if it is meant."
     )
 
 
-def refuse_large(count: int, steps: float, parts: int) -> None:
-    """Refuse a run of so many elements and steps, each divided into parts, that takes very long or more memory than there is."""
+def step_seconds(implicit: int, explicit: int, bodies: int) -> float:
+    """About how long a step of so many elements takes [s]."""
+    return STEP_SECONDS + bodies * BODY_SECONDS + implicit * IMPLICIT_SECONDS + explicit * EXPLICIT_SECONDS
+
+
+def refuse_large(count: int, seconds: float, steps: float, parts: int) -> None:
+    """Refuse a run of many elements, or steps divided into parts of some seconds, that takes very long or more memory than there is."""
     if _asked.yes:
         return
-    seconds, needed, there = steps * parts * (STEP_SECONDS + count * TET_SECONDS), count * TET_BYTES, memory()
+    seconds, needed, there = steps * parts * seconds, count * TET_BYTES, memory()
     if there and needed > MEMORY_PART * there:
         raise PliantError(
             f"The scene has {count} elements, which need about {needed / 1e9:.2g} GB of memory; this machine has {there / 1e9:.2g} GB. "

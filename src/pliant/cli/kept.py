@@ -32,7 +32,7 @@ def cache_facts() -> dict[str, Any]:
 def _filling(path: Path) -> dict[str, Any]:
     import numpy as np
 
-    found: dict[str, Any] = {"file": path.name, "bytes": path.stat().st_size, "age": time.time() - path.stat().st_mtime}
+    found: dict[str, Any] = {"file": path.name, "bytes": path.stat().st_size, "age": max(time.time() - path.stat().st_mtime, 0.0)}
     try:
         with np.load(path) as made:
             found["tets"] = len(made["tets"])

@@ -75,10 +75,18 @@ def longest_step(sim: Simulation) -> tuple[float, float]:
     return float(np.sqrt(2.0 * smallest / GRAVITY)), smallest
 
 
+def elements_of(world: World) -> tuple[int, int]:
+    """How many elements are in implicit bodies, and how many in others."""
+    counts = [len(group.nodes) for group in world.model.groups]
+    implicit = sum(counts[k] for k in world.implicit.groups) if world.implicit is not None else 0
+    return implicit, sum(counts) - implicit
+
+
 def check_cost(sim: Simulation) -> None:
     """Refuse, unless it is asked for, what takes very long or more memory than there is, and steps in which bodies fall past others."""
-    elements = sum(len(group.nodes) for group in sim.world.model.groups)
-    asking.refuse_large(elements, sim.scene.duration / sim.dt, sim.parts)
+    implicit, explicit = elements_of(sim.world)
+    seconds = asking.step_seconds(implicit, explicit, len(sim.world.model.bodies))
+    asking.refuse_large(implicit + explicit, seconds, sim.scene.duration / sim.dt, sim.parts)
     _refuse_speed(sim)
     longest, smallest = longest_step(sim)
     if sim.dt > longest:
