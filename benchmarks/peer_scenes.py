@@ -133,7 +133,8 @@ def measure(scene: Task, shapes: np.ndarray, turned: np.ndarray | None = None) -
     out = {"depth": _walls(scene, shapes), "inverted": 0, "volume": 1.0}
     if len(scene.tets):
         volume = volumes(shapes, scene.tets)
-        out["inverted"], out["volume"] = int((volume <= 0).sum()), float((volume.sum(axis=1) / volumes(scene.points, scene.tets).sum()).min())
+        out["inverted"] = int((volume <= 0).sum())
+        out["volume"] = float((volume.sum(axis=1) / volumes(scene.points, scene.tets).sum()).min())
         surface = np.unique(scene.faces)
         out["depth"] = max(out["depth"], _between(shapes[:, surface], lambda b, p: _in_block(scene, shapes[b], p)))
     return out

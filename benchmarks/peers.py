@@ -4,9 +4,9 @@
     python benchmarks/peers.py [--scenes S1,S2,S3,pile,stair,cloth] [--peers pliant,MuJoCo,...] [--budget 60] [--write]
 
 Scenes and how they are measured: benchmarks/peer_scenes.py; how each package is set up: benchmarks/peer_runs. Times are CPU seconds a
-simulated second, of the steps alone; a run ends with the scene or after --budget CPU seconds, and then says how far it got: contacts build
-up as bodies settle, so that its time is a lower bound. `--write` makes docs/benchmarks.md of what was measured (and keeps it in
-benchmarks/peers.json); rows that were not run again stay as they were, with their date.
+simulated second, of the steps alone, one thread each; a run ends with the scene or after --budget CPU seconds, and then says how far it
+got: contacts build up as bodies settle, so that its time is a lower bound. `--write` makes docs/benchmarks.md of what was measured (and
+keeps it in benchmarks/peers.json); rows that were not run again stay as they were, with their date.
 """
 
 from __future__ import annotations
@@ -37,6 +37,7 @@ NEEDS = {
 PEERS = {"pliant": "pliant", "MuJoCo": "mujoco", "Newton": "newton", "Drake": "drake", "PyBullet": "pybullet", "pyPBD": "pypbd"}
 SCENES = ("S1", "S2", "S3", "pile", "stair", "cloth")
 QUERIES = 200_000
+ONE = {**os.environ, "OMP_NUM_THREADS": "1", "NUMBA_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}  # thread each: CPU time is told
 
 
 def python_of(name: str) -> Path:
@@ -60,7 +61,7 @@ def ran(peer: str, scene: str, budget: float) -> dict:
         return row | {"trouble": "not installed"}
     given = [str(python_of(name)), str(HERE / "peer_runs"), name, scene, str(budget)]
     try:
-        done = subprocess.run(given, capture_output=True, text=True, timeout=60 * budget + 600)
+        done = subprocess.run(given, capture_output=True, text=True, timeout=60 * budget + 600, env=ONE, cwd=tempfile.gettempdir())
     except subprocess.TimeoutExpired:
         return row | {"trouble": "did not end"}
     lines = [line for line in done.stdout.splitlines() if line.startswith("{")]
@@ -80,12 +81,14 @@ def components() -> list[dict]:
         path = Path(folder) / "inputs.npz"
         np.savez(path, start=start, end=start + rng.uniform(-1, 1, start.shape), one=ball, other=ball + [0.9, 0.31, 0.13], faces=faces)
         said = {name: _component(name, path) for name in ("pliant", "ipctk", "coal")}
-    for name, what, unit in (("ipctk", "vertex-face query of continuous collision", 1e-6), ("coal", f"crossing triangles of two balls of {len(faces)}", 1e-3)):
+    crossing = f"crossing triangles of two balls of {len(faces)}"
+    parts = ("ipctk", "vertex-face query of continuous collision", "us", 1e6), ("coal", crossing, "ms", 1e3)
+    for name, what, unit, per in parts:
         if "result" in said["pliant"] and "result" in said[name]:
             ours, theirs = said["pliant"]["result"][name], said[name]["result"]
             rows.append({
-                "what": what, "package": f"{name} {said[name]['version']}", "unit": {1e-6: "us", 1e-3: "ms"}[unit], "ours": ours["seconds"] / unit,
-                "theirs": theirs["seconds"] / unit, "found": [ours["found"], theirs["found"]],
+                "what": what, "package": f"{name} {said[name]['version']}", "unit": unit, "ours": per * ours["seconds"],
+                "theirs": per * theirs["seconds"], "found": [ours["found"], theirs["found"]],
             })  # fmt: skip
         else:
             rows.append({"what": what, "package": name, "trouble": said[name].get("trouble", said["pliant"].get("trouble", ""))})
@@ -97,7 +100,8 @@ def components() -> list[dict]:
 def _component(name: str, path: Path) -> dict:
     if not python_of(name).exists():
         return {"trouble": "not installed"}
-    done = subprocess.run([str(python_of(name)), str(HERE / "peer_runs" / "components.py"), name, str(path)], capture_output=True, text=True)
+    given = [str(python_of(name)), str(HERE / "peer_runs" / "components.py"), name, str(path)]
+    done = subprocess.run(given, capture_output=True, text=True, env=ONE)
     lines = done.stdout.strip().splitlines()
     return json.loads(lines[-1]) if lines else {"trouble": (done.stderr.strip().splitlines() or ["failed"])[-1][:120]}
 
@@ -107,7 +111,7 @@ def _press(n: int) -> dict:
     if not python_of("tamaas").exists():
         return row | {"trouble": "not installed"}
     script = TAMAAS + "\nprint(tm.__version__)"
-    done = subprocess.run([str(python_of("tamaas")), "-c", script, str(n)], capture_output=True, text=True)
+    done = subprocess.run([str(python_of("tamaas")), "-c", script, str(n)], capture_output=True, text=True, env=ONE)
     lines = done.stdout.split()
     if done.returncode != 0 or len(lines) < 6:
         return row | {"trouble": (done.stderr.strip().splitlines() or ["failed"])[-1][:120]}
@@ -126,7 +130,8 @@ def number(value: object, form: str) -> str:
 
 def table(rows: list[dict]) -> str:
     """Scenes of all packages, as Markdown."""
-    out = ["| scene | package | CPU s per simulated s | reached | deepest | inverted | least volume | force on the ground | run on |", "|---|---|---|---|---|---|---|---|---|"]
+    columns = "scene", "package", "CPU s per simulated s", "reached", "deepest", "inverted", "least volume", "force on the ground", "run on"
+    out = ["| " + " | ".join(columns) + " |", "|" + "---|" * len(columns)]
     order = {name: k for k, name in enumerate(SCENES)}
     for row in sorted(rows, key=lambda r: (order[r["scene"]], list(PEERS).index(r["peer"].split(" (")[0]))):
         name = f"{row['peer']} {row.get('version', '')}".strip()
@@ -137,8 +142,8 @@ def table(rows: list[dict]) -> str:
         force = "-" if row["force"] is None else f"{row['force']:+.1e}"
         reached = f"{row['reached']:.2f} s" + (f": {row['trouble']}" if row["trouble"] else "")
         out.append(
-            f"| {row['scene']} | {name}, {1e3 * row['dt']:.3g} ms | {row['rate']:.3g} | {reached} | {depth} | {number(row['inverted'], '.0f')} | "
-            f"{number(row['volume'], '.3f')} | {force} | {row['on']} |"
+            f"| {row['scene']} | {name}, {1e3 * row['dt']:.3g} ms | {row['rate']:.3g} | {reached} | {depth} | "
+            f"{number(row['inverted'], '.0f')} | {number(row['volume'], '.3f')} | {force} | {row['on']} |"
         )
     return "\n".join(out)
 
@@ -171,8 +176,8 @@ def write(kept: dict) -> None:
 def machine() -> str:
     """What it was measured on."""
     model = [line.split(":")[1].strip() for line in Path("/proc/cpuinfo").read_text().splitlines() if line.startswith("model name")]
-    load = os.getloadavg()[0]
-    return f"{model[0] if model else platform.processor()}, {os.cpu_count()} cores, Python {platform.python_version()}, load {load:.1f} at the end."
+    core = model[0] if model else platform.processor()
+    return f"{core}, {os.cpu_count()} cores, Python {platform.python_version()}, load {os.getloadavg()[0]:.1f} at the end."
 
 
 def main() -> None:

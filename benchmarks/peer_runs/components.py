@@ -1,7 +1,7 @@
 """Parts of pliant against packages that do only these, each in its own interpreter on the same inputs: python components.py PACKAGE FILE.
 
-ipctk: vertex-face queries of continuous collision, one call each (its Python names take no batches of unrelated ones), random and as fast as
-their size. coal: all crossing pairs of triangles of two meshes. tamaas has a script of its own, benchmarks/hertz_grid.py.
+ipctk: vertex-face queries of continuous collision, one call each (its Python names take no batches of unrelated ones), random and as fast
+as their size. coal: all crossing pairs of triangles of two meshes. tamaas has a script of its own, benchmarks/hertz_grid.py.
 """
 
 import json

@@ -43,4 +43,4 @@ def run(scene: Task, budget: float) -> None:
         return np.array([sim.state.x[row] for row in rows])
 
     force = None if scene.walls or scene.ball else lambda: -float(sim.contacts("ground").total_force[2])
-    drive(f"pliant ({method})", pliant.__version__, scene, sim.dt, sim.step, shapes, budget, force, "two threads" if os.cpu_count() == 2 else "")
+    drive(f"pliant ({method})", pliant.__version__, scene, sim.dt, sim.step, shapes, budget, force)

@@ -42,7 +42,8 @@ def run(scene: Task, budget: float) -> None:
     blocks = []
     for place in scene.places:
         points = [p for p in (scene.points + place) @ TURN.T]
-        blocks.append(model.addTetModel(points, scene.tets.ravel().tolist(), testMesh=True, generateCollisionObject=True, resolution=[20] * 3))
+        tets = scene.tets.ravel().tolist()
+        blocks.append(model.addTetModel(points, tets, testMesh=True, generateCollisionObject=True, resolution=[20] * 3))
         blocks[-1].setFrictionCoeff(FRICTION)
     particles, count = model.getParticles(), len(scene.points)
     for k in range(count * len(scene.places)):
