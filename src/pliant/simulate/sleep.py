@@ -1,9 +1,10 @@
 """Bodies at rest sleep: islands of them are not looked at, solved or moved until something wakes them.
 
-An island is a set of bodies whose boxes overlap, or that attachments join. It falls asleep when no point of it was faster than STILL of the
-speed that a step of free fall brings, g dt, for LONG: what contact leaves at rest is less (TOLERANCE and ANSWER of the solvers, some 1e-4
-of what a step changes), and a force of more than STILL dt / LONG of its weight that nothing balances would have made it faster. Without
-gravity only what stands still altogether sleeps.
+An island is a set of bodies whose boxes overlap, or that attachments join. It falls asleep when none of its bodies as a whole was faster
+than STILL of the speed that a step of free fall brings, g dt, for LONG: what contact leaves at rest is less (TOLERANCE and ANSWER of the
+solvers, some 1e-4 of what a step changes), and a force of more than STILL dt / LONG of its weight that nothing balances would have made it
+faster. Single nodes may tremble up to TREMBLE of it, as they do for ever under `noniterative`. Without gravity only what stands still
+altogether sleeps.
 
 Those who sleep are held: the others step in a world in which they have no elements and no inverse mass and do not meet what stands still,
 with the same numbers of nodes, points and faces, so that keys of memories stay good. As boxes of an island and of what is awake do not
@@ -38,7 +39,8 @@ from pliant.simulate.step import StepReport, book_pairs, depth_of, step
 from pliant.world.motion import Motion
 from pliant.world.world import World
 
-STILL = 1e-3  # [1] of g dt, the speed that a step of free fall brings: what moves slower is still; ten times what solvers leave
+STILL = 1e-3  # [1] of g dt, the speed that a step of free fall brings: bodies that move slower are still; ten times what solvers leave
+TREMBLE = 1e-2  # [1] of g dt: nodes of soft bodies that move slower are still; five times what `noniterative` leaves
 LONG = 0.5  # [s] for which all of an island must be still
 NEAR = 1e-6  # [1] of its size, by which the box of a body is widened: contact is found up to rounding apart
 SAME = 1e-12  # [1] of the largest value of a table: less is rounding between its rows
@@ -51,8 +53,8 @@ class Sleep:
         other = [name for name, method in contact.methods.items() if not hasattr(method, "tables")]
         if other:
             raise PliantError(
-                f'sleep = true, but contact = "{other[0]}" cannot say which bodies its memory belongs to: '
-                "patch, noniterative and ground can."
+                f"sleep = true, but contact = \"{other[0]}\" cannot say which bodies its memory belongs to: patch, noniterative and ground "
+                "can."
             )
         if world.points:
             raise PliantError("sleep = true, but bodies of points flow and tear, and do not sleep: leave it out.")
@@ -238,12 +240,16 @@ class Sleep:
     def _watch(self, report: StepReport, disturbed: np.ndarray) -> None:
         """Count how long bodies have been still, and let islands fall asleep."""
         world, state = self.world, self.world.state
-        speed = np.zeros(len(self.moves))
-        _speeds(world.model.nodes.body, state.v, speed)
+        nodes, count = world.model.nodes, len(self.moves)
+        speed, most, mass, momentum = np.zeros(count), np.zeros(count), np.zeros(count), np.zeros((count, 3))
+        _speeds(nodes.body, nodes.mass, state.v, most, mass, momentum)
+        soft = mass > 0.0
+        speed[soft] = np.linalg.norm(momentum[soft], axis=1) / mass[soft]
         frames, turning = world.model.frames, world.angular_velocities(state.rotation, state.spin)
         reach = world.derived(Thickness).reach[frames.body] + world.model.bodies.ball_radius[frames.body]
         np.maximum.at(speed, frames.body, np.linalg.norm(state.velocity, axis=1) + reach * np.linalg.norm(turning, axis=1))
-        still = (speed <= STILL * float(np.linalg.norm(world.model.gravity)) * self.asked) & ~disturbed
+        fall = float(np.linalg.norm(world.model.gravity)) * self.asked
+        still = (speed <= STILL * fall) & (most <= TREMBLE * fall) & ~disturbed
         quiet = np.where(still, state.asleep["quiet"] + report.dt, 0.0)
         state.asleep["quiet"] = quiet
         ready = self.moves & ~self.asleep & (quiet >= LONG)
@@ -348,9 +354,13 @@ def _memory(asleep: dict[str, np.ndarray], method: str) -> dict[str, np.ndarray]
 
 
 @kernel
-def _speeds(body, v, out):  # type: ignore[no-untyped-def]
-    """The largest speed of the nodes of each body."""
+def _speeds(body, mass, v, most, total, momentum):  # type: ignore[no-untyped-def]
+    """The largest speed of the nodes of each body, their mass and momentum."""
     for i in range(len(body)):
-        square = v[i, 0] * v[i, 0] + v[i, 1] * v[i, 1] + v[i, 2] * v[i, 2]
-        if not square <= out[body[i]] * out[body[i]]:
-            out[body[i]] = np.sqrt(square)
+        b, square = body[i], 0.0
+        for c in range(3):
+            square += v[i, c] * v[i, c]
+            momentum[b, c] += mass[i] * v[i, c]
+        total[b] += mass[i]
+        if not square <= most[b] * most[b]:
+            most[b] = np.sqrt(square)
