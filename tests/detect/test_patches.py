@@ -74,11 +74,6 @@ def bumpy(rng, level=2):
     return x * (1 + 0.15 * np.cos(x @ k.T + phase).sum(axis=1))[:, None] @ turn(rng) * rng.uniform(0.5, 1.5, 3) @ turn(rng), f
 
 
-def plain(faces):
-    """No face is at a rim."""
-    return np.zeros(len(faces), bool)
-
-
 def shared(a, b, deep=WIDE, high=0.0, order=None):
     """Patches of two surfaces (points, faces), the first one the slave, all pairs of triangles given."""
     points, faces = np.concatenate([a[0], b[0]]), np.concatenate([a[1], b[1] + len(a[0])])
@@ -87,7 +82,7 @@ def shared(a, b, deep=WIDE, high=0.0, order=None):
         order = order.permutation(len(slave))
         slave, master = slave[order], master[order]
     full = np.full(len(slave), float(deep)), np.full(len(slave), float(high))
-    return patches.facing(points, faces, slave, master, np.zeros(len(slave), np.int64), *full, np.zeros(len(slave), bool), plain(faces)), points, faces
+    return patches.facing(points, faces, slave, master, np.zeros(len(slave), np.int64), *full, np.zeros(len(slave), bool)), points, faces
 
 
 def normals(points, faces):
@@ -293,7 +288,7 @@ def test_rows_of_rigid_bodies_are_the_corners_of_what_they_share(seed):
     slave, master = np.repeat(np.arange(len(a[1])), len(b[1])), np.tile(np.arange(len(b[1])), len(a[1])) + len(a[1])
     full = np.full(len(slave), float(deep)), np.full(len(slave), float(high))
     inside, corner = (
-        patches.facing(points, faces, slave, master, np.zeros(len(slave), np.int64), *full, np.full(len(slave), sharp), plain(faces)) for sharp in (False, True)
+        patches.facing(points, faces, slave, master, np.zeros(len(slave), np.int64), *full, np.full(len(slave), sharp)) for sharp in (False, True)
     )
     assert corner.area.sum() == pytest.approx(inside.area.sum(), rel=1e-9)
     assert corner.gap.min() <= inside.gap.min() + 1e-12
@@ -366,7 +361,7 @@ def test_an_edge_of_a_rigid_body_is_as_deep_in_a_face_as_along_the_normal_of_tha
     floor = np.array([[-5.0, -5, 0], [5, -5, 0], [0, 8, 0]])
     faces, one = np.array([[0, 2, 1], [3, 4, 5]]), np.ones(1, np.int64)
     points = np.concatenate([tip, floor])
-    found = patches.facing(points, faces, 0 * one, one, 0 * one, np.array([0.1]), np.array([0.0]), np.array([True]), plain(faces))
+    found = patches.facing(points, faces, 0 * one, one, 0 * one, np.array([0.1]), np.array([0.0]), np.array([True]))
     assert -found.normal[0, 2] < 0.9  # it is tilted
     at_tip = found.weights[:, 0] > 1 - 1e-9
     assert at_tip.sum() == 1 and found.gap[at_tip] == pytest.approx(-1e-3, rel=1e-9)
@@ -391,7 +386,7 @@ def test_search_finds_all_that_double_loops_find():
         every, *_ = shared(a, b, deep, high)
         which = facing_faces(tree, points, faces, np.array([0]), np.array([1]), np.array([deep]), np.array([high]))
         full = np.full(len(which[0]), deep), np.full(len(which[0]), high)
-        found = patches.facing(points, faces, which[1], which[2], which[0], *full, np.zeros(len(which[0]), bool), plain(faces))
+        found = patches.facing(points, faces, which[1], which[2], which[0], *full, np.zeros(len(which[0]), bool))
         assert len(found) == len(every) > 20
         assert all(np.array_equal(x, y) for x, y in zip(found, every, strict=True))
 
@@ -439,7 +434,7 @@ def search(a, b, deep, high=0.0, slack=None):
     tree = Tree.build(points, faces, np.array([0, len(a[1]), len(faces)]))
     pair, slave, master = facing_faces(tree, points, faces, np.array([0]), np.array([1]), np.array([deep]), np.array([high]))
     full = np.full(len(pair), deep), np.full(len(pair), high)
-    found = patches.facing(points, faces, slave, master, pair, *full, np.zeros(len(pair), bool), plain(faces))
+    found = patches.facing(points, faces, slave, master, pair, *full, np.zeros(len(pair), bool))
     zero = np.zeros(len(found), np.int64)
     if slack is not None:
         found.area[:] *= straight(tree, points, faces, zero, zero + 1, found, np.full(len(found), slack))
@@ -500,7 +495,7 @@ def test_force_goes_over_to_the_flatter_side_without_a_jump():
         x[:, 2] += 0.05 - 1e-3 - x[:, 2].min()
         points, faces = np.concatenate([x, plate[0]]), np.concatenate([block[1], plate[1] + len(x)])
         found = search((x, block[1]), plate, 0.04)
-        flat, _ = patches.sides(points, faces, found, 1)
+        flat, _ = patches.sides(points, faces, found, np.ones(len(found), bool), 1)
         over = np.clip((flat[1, 0] - flat[0, 0]) / BLEND, 0, 1)
         one, two = force(found), -force(search(plate, (x, block[1]), 0.04))
         kept.append(((1 - over) * one + over * two) * np.sin(2 * angle))  # the same depth shares less and less with the plate

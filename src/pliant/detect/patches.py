@@ -39,7 +39,6 @@ MOST_CORNERS = 8  # of a polygon: 3 of a triangle, one more for each of 5 cuts
 PIECES = 64  # room for the pieces that hidden parts leave of a polygon; beyond either a piece stays whole
 ROUNDING = 1e-12  # of the square of an edge: triangles that overlap by no more are neighbours
 SPOT = 1e-8  # of the radius of a ball: what only just touches it has an area too
-SMALL = 0.15  # of twice the area of either face: polygons below have one row; at least four of them share a face then
 TINY = 1e-10  # of the slave's triangle: parts with less area are rounding
 
 
@@ -84,11 +83,9 @@ def joined(parts: list[Patches]) -> Patches:
 
 
 def facing(
-    points: Floats, faces: Ints, slave: Ints, master: Ints, pair: Ints, deep: Floats, high: Floats, sharp: np.ndarray, rim: np.ndarray
+    points: Floats, faces: Ints, slave: Ints, master: Ints, pair: Ints, deep: Floats, high: Floats, sharp: np.ndarray
 ) -> Patches:
     """Patches of candidate pairs of triangles (c,): what they share at gaps from -deep to high [m], (c,) each; `sharp`: rows at corners.
-
-    rim (f,) bool: faces with a corner that may be much deeper than the rest, which small polygons must not average away.
 
     Where two triangles of a master lie behind each other, seen along the slave's normal, each point of the slave belongs to the nearer one.
     """
@@ -98,7 +95,7 @@ def facing(
     begins[1:] |= np.diff(pair) != 0
     start = np.append(np.flatnonzero(begins), len(slave))
     out = empty(6 * int((~sharp).sum()) + 2 * MOST_CORNERS * int(sharp.sum()))
-    return first(out, _facing(points, faces, start, slave, master, pair, deep[order], high[order], sharp[order], rim, out))
+    return first(out, _facing(points, faces, start, slave, master, pair, deep[order], high[order], sharp[order], out))
 
 
 @inline
@@ -282,7 +279,7 @@ def seen(poly, count, below, i, size, q, gap, deep, stack, held, spare):  # type
 
 
 @kernel
-def _facing(points, faces, start, slave, master, pair, deep, high, sharp, rim, out):  # type: ignore[no-untyped-def]
+def _facing(points, faces, start, slave, master, pair, deep, high, sharp, out):  # type: ignore[no-untyped-def]
     used = 0
     most = 1
     for k in range(len(start) - 1):
@@ -341,7 +338,6 @@ def _facing(points, faces, start, slave, master, pair, deep, high, sharp, rim, o
             x0, y0 = q[i, 0, 0], q[i, 0, 1]
             a0, a1, c0, c1 = q[i, 1, 0] - x0, q[i, 1, 1] - y0, q[i, 2, 0] - x0, q[i, 2, 1] - y0
             det = a0 * c1 - a1 * c0
-            face = math.sqrt(1.0 + gu * gu + gv * gv) * abs(det)  # twice the area of the master's triangle
             for side in range(2):  # what overlaps, then what is nearly touching
                 if side == 0:
                     some = cut(poly, count, g0 + depth, gu, gv, spare)
@@ -360,7 +356,7 @@ def _facing(points, faces, start, slave, master, pair, deep, high, sharp, rim, o
                         continue
                 cu, cv, l00, l10, l11 = quadrature(area, mu, mv, muu, muv, mvv)
                 inverse = 1.0 / (ux * vy - uy * vx)
-                many = 1 if area < SMALL * min(twice, face) and not (rim[s] or rim[m]) else 3
+                many = 3
                 corners = sharp[start[group]] and not layered
                 if corners:
                     corner_shares(stack[0], some, shares)
@@ -369,10 +365,9 @@ def _facing(points, faces, start, slave, master, pair, deep, high, sharp, rim, o
                     share = shares[k] if corners else 1.0 / many
                     if share <= TINY:
                         continue  # on top of another
-                    u, v = cu, cv
                     if corners:
                         u, v = stack[0, k, 0], stack[0, k, 1]
-                    elif many == 3:
+                    else:
                         u, v = cu + l00 * COS[k], cv + l10 * COS[k] + l11 * SIN[k]
                     out.slave[used], out.master[used], out.pair[used] = s, m, pair[start[group]]
                     w1, w2 = (u * vy - v * vx) * inverse, (ux * v - uy * u) * inverse
@@ -390,27 +385,34 @@ def _facing(points, faces, start, slave, master, pair, deep, high, sharp, rim, o
     return used
 
 
-def sides(points: Floats, faces: Ints, found: Patches, count: int) -> tuple[Floats, Floats]:
-    """(|sum A n| / sum A, covered share of the faces that touch) of both sides of each pair of bodies, (2, count), slaves first."""
-    n, whole = _face_normals(points, faces[found.slave])
-    m, other = _face_normals(points, faces[found.master])
-    seen_ = np.maximum(-np.einsum("ri,ri->r", n, m), FACING)
-    flat, covered = np.zeros((2, count)), np.zeros((2, count))
-    masters = found.area / seen_  # [m^2] area on the master
-    for side, (face, normal, area, full) in enumerate(((found.slave, n, found.area, whole), (found.master, m, masters, other))):
-        total = np.bincount(found.pair, area, count)
-        mean = np.stack([np.bincount(found.pair, area * normal[:, axis], count) for axis in range(3)], axis=1)
-        row = np.unique(found.pair * len(faces) + face, return_index=True)[1]
-        flat[side] = np.linalg.norm(mean, axis=1) / np.maximum(total, 1e-300)
-        covered[side] = total / np.maximum(np.bincount(found.pair[row], full[row], count), 1e-300)
-    return flat, covered
+def sides(points: Floats, faces: Ints, found: Patches, some: np.ndarray, count: int) -> tuple[Floats, Floats]:
+    """(|sum A n| / sum A, covered share of the faces that touch) of both sides of each pair of bodies, (2, count), slaves first.
+
+    some (r,) bool: the rows that count; those of a pair come one after the other.
+    """
+    sums, mark = np.zeros((2, count, 5)), np.full((2, len(faces)), -1, np.int64)
+    _sides(points, faces, found.slave, found.master, found.pair, found.area, some, sums, mark)
+    area = np.maximum(sums[:, :, 3], 1e-300)
+    return np.linalg.norm(sums[:, :, :3], axis=2) / area, area / np.maximum(sums[:, :, 4], 1e-300)
 
 
-def _face_normals(points: Floats, corners: Ints) -> tuple[Floats, Floats]:
-    """Unit normals (r, 3) and areas [m^2] of triangles."""
-    normal = np.cross(points[corners[:, 1]] - points[corners[:, 0]], points[corners[:, 2]] - points[corners[:, 0]])
-    twice = np.linalg.norm(normal, axis=1)
-    return normal / np.maximum(twice, 1e-300)[:, None], 0.5 * twice
+@kernel
+def _sides(points, faces, slave, master, pair, area, some, sums, mark):  # type: ignore[no-untyped-def]
+    """Sums of A n, of A, and of the areas of all faces that have a part in it, of both sides."""
+    for r in range(len(slave)):
+        if not some[r]:
+            continue
+        _, n, _, _, twice = frame_of(points, faces, slave[r])
+        _, m, _, _, other = frame_of(points, faces, master[r])
+        k = pair[r]
+        seen_ = area[r] / max(-dot(n, m), FACING)  # [m^2] on the master
+        for side, face, normal, part, whole in ((0, slave[r], n, area[r], twice), (1, master[r], m, seen_, other)):
+            for c in range(3):
+                sums[side, k, c] += part * normal[c]
+            sums[side, k, 3] += part
+            if mark[side, face] != k:
+                mark[side, face] = k
+                sums[side, k, 4] += 0.5 * whole
 
 
 class Shape(NamedTuple):

@@ -5,13 +5,28 @@ from __future__ import annotations
 import numpy as np
 
 from pliant.base import Floats, Ints
-from pliant.contact.patch.problem import PLACE, ROW, Contact, Islands, System
+from pliant.contact.patch.problem import ROW, Contact, Islands, System
 from pliant.geometry.components import labels
 from pliant.geometry.quaternions import quaternion_to_matrix
 from pliant.kernels import kernel
+from pliant.model import IMPLICIT, Rest
 from pliant.world.motion import Motion, Rows
 
 UPPER = ([0, 0, 0, 1, 1, 2], [0, 1, 2, 1, 2, 2])  # xx, xy, xz, yy, yz, zz of a symmetric 3x3 matrix
+
+
+class Movable:
+    """Which bodies can move, and how (`motion.kept(Movable)`)."""
+
+    def __init__(self, rest: Rest) -> None:
+        nodes, frames, count = rest.nodes, rest.frames, len(rest.bodies)
+        loose, driven = nodes.inverse > 0.0, frames.inverse == 0.0
+        some = lambda body: np.bincount(body, minlength=count) > 0
+        implicit, rigid = some(nodes.body[loose & (nodes.scheme == IMPLICIT)]), rest.bodies.frame >= 0
+        self.moving = some(nodes.body[loose]) | some(frames.body[~driven])  # (B,) bool
+        self.together = implicit | rigid  # (B,) bool: all of it is unknown, not only what touches
+        self.whole = self.moving & (rigid | (implicit & ~some(nodes.body[~loose])))  # (B,) bool: it can move as a whole
+        self.free = np.append(loose, np.repeat(~driven, 2))  # (N,) bool
 
 
 def system(motion: Motion) -> System:
@@ -24,9 +39,17 @@ def system(motion: Motion) -> System:
     matrix = motion.matrix
     if matrix is None:
         return System(np.zeros(1, np.uint32), np.zeros(0, np.uint32), np.zeros((0, 3, 3)), diagonal)
-    own = np.flatnonzero(matrix.pattern.diagonal >= 0)
-    diagonal[own] = matrix.values[matrix.pattern.diagonal[own]][:, UPPER[0], UPPER[1]]
+    _take_diagonal(matrix.pattern.diagonal, matrix.values, diagonal)
     return System(matrix.pattern.indptr, matrix.pattern.indices, matrix.values, diagonal)
+
+
+@kernel
+def _take_diagonal(where, values, diagonal):  # type: ignore[no-untyped-def]
+    """xx, xy, xz, yy, yz, zz of the diagonal blocks that there are."""
+    for i in range(len(where)):
+        if where[i] >= 0:
+            v = values[where[i]]
+            diagonal[i] = (v[0, 0], v[0, 1], v[0, 2], v[1, 1], v[1, 2], v[2, 2])
 
 
 def _moments(motion: Motion) -> Floats:
@@ -36,56 +59,55 @@ def _moments(motion: Motion) -> Floats:
 
 
 def divided(motion: Motion, rows: Rows, a: Ints, b: Ints) -> tuple[Ints, Islands, Contact]:
-    """Order of the rows by island, the islands, and the rows over unknowns; stiffness and the like are to be filled in."""
-    bodies, nodes, frames, n = motion.bodies, motion.nodes, motion.frames, len(motion.x)
-    count = len(bodies)
-    moving = np.zeros(count, bool)
-    moving[nodes.body[nodes.inverse > 0]] = True
-    moving[frames.body[frames.inverse > 0]] = True
-    linked = moving[a] & moving[b]
+    """Order of the rows by island, the islands, and the rows over unknowns; the columns of `row` are to be filled in."""
+    bodies, can, count = motion.bodies, motion.kept(Movable), len(motion.bodies)
+    linked = can.moving[a] & can.moving[b]
     label = labels(count, np.stack([a[linked], b[linked]], axis=1))
-    mine = label[np.where(moving[a], a, b)]
+    mine = label[np.where(can.moving[a], a, b)]
     used = np.flatnonzero(np.bincount(mine))
     island = np.searchsorted(used, mine)
     order = np.argsort(island, kind="stable")
-    island = island[order]
     touched = np.zeros(count, bool)
     touched[a], touched[b] = True, True
-    touched &= moving
-    of_body = np.full(count, -1, np.int64)
-    of_body[touched] = np.searchsorted(used, label[touched])
-
-    implicit = np.zeros(count, bool)
-    implicit[nodes.body[(nodes.inverse > 0) & ~motion.explicit]] = True
-    held = np.zeros(count, bool)
-    held[nodes.body[nodes.inverse == 0]] = True
-    rigid = bodies.frame >= 0
-    whole = touched & (rigid | (implicit & ~held))  # can move as a whole
+    body = np.flatnonzero(touched & can.moving)
+    of_body = np.searchsorted(used, label[body])
+    rank = np.lexsort((body, ~can.whole[body], of_body))  # in each island those that can move as a whole come first
+    body, of_body = body[rank], of_body[rank]
 
     start, entry_dof, weight = _entries(motion, rows, order)
-    dof_body = np.concatenate([nodes.body, np.repeat(frames.body, 2)])
-    free = np.concatenate([nodes.inverse > 0, np.repeat(frames.inverse > 0, 2)])
-    wanted = free & touched[dof_body] & (implicit | rigid)[dof_body]
-    wanted[entry_dof[entry_dof < n]] = True
-    dof = np.flatnonzero(wanted)
-    body = dof_body[dof]
-    rank = np.lexsort((dof, body, ~whole[body], of_body[body]))
-    dof, body = dof[rank], body[rank]
-    dofs = np.searchsorted(of_body[body], np.arange(len(used) + 1))
-    list_ = np.flatnonzero(whole)
-    list_ = list_[np.lexsort((list_, of_body[list_]))]
-    number = np.full(count, -1, np.int64)
-    number[list_] = np.arange(len(list_))
-    some = np.flatnonzero(whole[body])
-    first = some[np.searchsorted(number[body[some]], np.arange(len(list_)))] - dofs[of_body[list_]]
-    run = np.stack([first, first + np.bincount(number[body[some]], minlength=len(list_))], axis=1)
+    dof, end = np.empty(len(can.free), np.int64), np.zeros(len(body) + 1, np.int64)
+    _unknowns(body, bodies.node_start, bodies.frame, can.free, can.together, entry_dof, dof, end)
     numbers = np.arange(len(used) + 1)
-    bounds = np.stack([np.searchsorted(island, numbers), dofs, np.searchsorted(of_body[list_], numbers)], axis=1)
-    islands = Islands(bounds, dof, run, *_whole(motion, list_, number))
-    row = np.zeros((len(order), ROW))
-    row[:, :3], row[:, PLACE : PLACE + 3] = rows.normal[order], rows.at[order]
+    dofs = end[np.searchsorted(of_body, numbers)]
+    whole = np.flatnonzero(can.whole[body])
+    number = np.full(count, -1, np.int64)
+    number[body[whole]] = np.arange(len(whole))
+    run = np.stack([end[whole], end[whole + 1]], axis=1) - dofs[of_body[whole], None]
+    bounds = np.stack([np.searchsorted(island[order], numbers), dofs, np.searchsorted(of_body[whole], numbers)], axis=1)
+    islands = Islands(bounds, dof[: end[-1]], run, *_whole(motion, body[whole], number))
     side = np.stack([number[a[order]], number[b[order]]], axis=1)
-    return order, islands, Contact(start, entry_dof, weight, motion.position, row, side)
+    return order, islands, Contact(start, entry_dof, weight, motion.position, np.empty((len(order), ROW)), side)
+
+
+@kernel
+def _unknowns(body, node_start, frame, free, together, entry_dof, dof, end):  # type: ignore[no-untyped-def]
+    """Unknowns of the bodies, one after the other: all that is free, or of bodies that move node by node what rows reach."""
+    nodes = node_start[-1]
+    reached = np.zeros(len(free), np.bool_)
+    for i in entry_dof:
+        reached[i] = True
+    used = 0
+    for k in range(len(body)):
+        b = body[k]
+        for i in range(node_start[b], node_start[b + 1]):
+            if reached[i] or (free[i] and together[b]):
+                dof[used] = i
+                used += 1
+        first = nodes + 2 * frame[b]
+        if frame[b] >= 0 and free[first]:
+            dof[used], dof[used + 1] = first, first + 1
+            used += 2
+        end[k + 1] = used
 
 
 def _whole(motion: Motion, bodies: Ints, number: Ints) -> tuple[Floats, Floats, Floats]:

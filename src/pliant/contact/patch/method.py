@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from pliant.base import Floats, Ints
+from pliant.base import Bools, Floats, Ints
 from pliant.contact.contacts import Contacts
 from pliant.contact.friction import tangential
 from pliant.contact.method import LAYER, Answer, Memory
@@ -17,26 +17,28 @@ from pliant.contact.patch.node_pressure import recovered
 from pliant.contact.patch.problem import (
     FRICTION,
     GAP,
-    HARD,
     LOAD,
+    LOOSE,
     MOTION,
     ROUGH,
     SHEAR,
-    STIFF,
-    STRETCH,
     TOLERANCE,
     TRIAL,
     Contact,
     Islands,
     Solution,
     System,
+    set_rows,
     solve,
 )  # fmt: skip
 from pliant.contact.patch.restitution import Bounced, target
 from pliant.contact.patch.stiffness import hardening, stiffness
 from pliant.contact.remembered import Table
+from pliant.detect import merged
 from pliant.detect.keys import find, recall, remember
-from pliant.detect.patches import MOST_CORNERS, Patches, select
+from pliant.detect.merged import Merged
+from pliant.detect.patches import MOST_CORNERS
+from pliant.kernels import add, axpy, kernel, load, norm, scale, store, sub
 from pliant.world.motion import Motion, Place, Rows
 
 if TYPE_CHECKING:
@@ -63,22 +65,26 @@ class Patch:
         if len(pairs.slave) == 0:
             return Answer(Contacts.none(motion.dt))
         matrix = system(motion)
-        w, solved = self._start(motion, place), None
+        still = motion.start_velocities() - motion.end_velocities()  # in terms of the change from the motion of every body on its own
+        w, solved = still, None
         bounced = None  # pairs of rigid bodies that part again within the step
+        again = np.ones(len(pairs), np.bool_)  # pairs to be looked at
         for look in range(LOOKS):
-            found = surface.find(motion, surfaces, pairs, place)
+            found = surface.find(motion, surfaces, pairs, place, again)
             if solved is not None:
-                found = surface.with_lost(motion, pairs, found, place, solved.found, solved.loaded_pairs(), solved.place)
+                if not (again & solved.loaded_pairs()).any() and not (found.gap <= 0.0).any():
+                    break  # what had not been seen does not touch
+                found = solved.with_new(motion, found, again, place)
             if bounced is not None:
                 found = bounced.joined(found, place)
             if len(found) == 0 and solved is not None:
                 break  # they part: what was found where they met stands
             if len(found):
-                rows = surface.rows_of(motion, pairs, found)
+                rows = surface.rows_of(found)
                 kappa = stiffness(motion, surfaces, pairs, found)
                 harder = hardening(motion, surfaces, pairs, found)
-                solved = _Solved.of(motion, matrix, pairs, found, rows, kappa, harder, place, w, memory)
-                solved.solve(motion, ROUGH if look + 1 < LOOKS else TOLERANCE)
+                solved = _Solved.of(motion, matrix, pairs, found, rows, kappa, harder, place, still, w, memory)
+                solved.solve(motion, rough=look == 0)
             if look == 0 and (solved is None or not solved.loaded().any()):
                 place, w, solved = motion.there(), np.zeros_like(w), None  # nothing touches: does it not where every body goes on its own?
                 continue
@@ -90,10 +96,12 @@ class Patch:
             elif motion.dt > motion.asked / PARTS and bounced.meets_more(solved.loaded_pairs(), memory):
                 return Answer(Contacts.none(motion.dt), again=0.5 * motion.dt)
             place = motion.place_with(w)
-            if not _moved(motion, surfaces, solved, before, place):
+            again = _moved(motion, surfaces, solved, before, place)
+            if not again.any():
                 break
         assert solved is not None
-        solved.solve(motion, TOLERANCE)
+        if solved.rough:
+            solved.solve(motion)
         left = float(solved.result.left.max(initial=0.0))
         if left > UNSOLVED and motion.dt > motion.asked / PARTS:
             text = "patch: steps are divided, since the motion of bodies that touch was not found for a whole one"
@@ -114,19 +122,53 @@ class Patch:
             Table("pair", ("depth", "slave", "lean", "leaves"), *np.divmod(memory["pair"], bodies)),
         ]
 
-    def _start(self, motion: Motion, place: Place) -> Floats:
-        """Velocities as they were, in terms of the change from the motion of every body on its own."""
-        return motion.start_velocities() - motion.end_velocities()
+
+def _moved(motion: Motion, surfaces: surface.Surfaces, solved: _Solved, before: Place, now: Place) -> Bools:
+    """Pairs whose bodies have moved so far against each other since they were looked at that polygons are noticeably different, (k,).
+
+    Those that press are seen where they do; all of them by whether anything can have come nearer than was looked for.
+    """
+    pairs, rows, a, b = solved.pairs, solved.rows, solved.pairs.slave, solved.pairs.master
+    way, spread = np.zeros((len(motion.bodies), 3)), np.zeros(len(motion.bodies))
+    _ways(motion.skin.body, before.points, now.points, np.zeros(len(motion.bodies)), way, spread)
+    edge = AGAIN * np.minimum(surfaces.side[a], np.where(surfaces.side[b] > 0.0, surfaces.side[b], np.inf))
+    out = np.linalg.norm(way[a] - way[b], axis=1) + spread[a] + spread[b] > pairs.high + edge
+    _moved_rows(rows.start, rows.point, rows.weight, solved.found.pair, solved.loaded(), before.points, now.points, edge, out)
+    return out
 
 
-def _moved(motion: Motion, surfaces: surface.Surfaces, solved: _Solved, before: Place, now: Place) -> bool:
-    """Whether what touches has moved so far since it was looked at that polygons are noticeably different."""
-    rows = solved.rows
-    carries = np.zeros(len(now.points), np.bool_)
-    carries[rows.point[np.repeat(solved.loaded(), np.diff(rows.start))]] = True
-    point = np.flatnonzero(carries)
-    far = np.linalg.norm(now.points[point] - before.points[point], axis=1)
-    return bool((far > AGAIN * surfaces.side[motion.skin.body[point]]).any())
+@kernel
+def _ways(body, before, now, count, way, spread):  # type: ignore[no-untyped-def]
+    """Mean way of the points of each body [m], and how far the way of one of them is from it at most."""
+    for i in range(len(body)):
+        if body[i] >= 0:
+            count[body[i]] += 1.0
+            store(way, body[i], add(load(way, body[i]), sub(load(now, i), load(before, i))))
+    for b in range(len(count)):
+        store(way, b, scale(1.0 / max(count[b], 1.0), load(way, b)))
+    for i in range(len(body)):
+        if body[i] >= 0:
+            spread[body[i]] = max(spread[body[i]], norm(sub(sub(load(now, i), load(before, i)), load(way, body[i]))))
+
+
+@kernel
+def _moved_rows(start, point, weight, pair, loaded, before, now, edge, out):  # type: ignore[no-untyped-def]
+    """Mark pairs with a row that presses of which a point has gone farther than `edge` [m] against the other side."""
+    for r in range(len(loaded)):
+        if not loaded[r] or out[pair[r]]:
+            continue
+        first = start[r]
+        a, b = (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
+        for e in range(first, start[r + 1]):
+            d = sub(load(now, point[e]), load(before, point[e]))
+            if e < first + 3:
+                a = axpy(weight[e], d, a)
+            else:
+                b = axpy(-weight[e], d, b)
+        for e in range(first, start[r + 1]):
+            d = sub(load(now, point[e]), load(before, point[e]))
+            if norm(sub(d, b if e < first + 3 else a)) > edge[pair[r]]:
+                out[pair[r]] = True
 
 
 @dataclass
@@ -134,7 +176,7 @@ class _Solved:
     """One look and its solution."""
 
     pairs: surface.Pairs
-    found: Patches
+    found: Merged
     rows: Rows
     matrix: System
     islands: Islands
@@ -147,9 +189,10 @@ class _Solved:
     place: Place  # where it was looked
     lively: np.ndarray  # (r,) bool: rows that must part faster than they would by themselves
     late: Floats  # [m] (r,) depth that is left for later steps
+    rough: bool = True  # the last solve was
 
     @staticmethod
-    def of(motion, matrix, pairs, found, rows, kappa, harder, place, w, memory):  # type: ignore[no-untyped-def]
+    def of(motion, matrix, pairs, found, rows, kappa, harder, place, still, w, memory):  # type: ignore[no-untyped-def]
         a, b, n = pairs.slave[found.pair], pairs.master[found.pair], rows.normal
         order, islands, contact = divided(motion, rows, a, b)
         key, own = found.slave * len(motion.bodies) + b, _row_key(motion, pairs, found)
@@ -160,21 +203,22 @@ class _Solved:
         mu_s, mu_d = motion.pairs.friction(a, b)
         mu = np.where(recall(memory, "slipping", key) > 0.5, mu_d, mu_s)
         k, shear = kappa[0][found.pair] * found.area, kappa[1][found.pair] * found.area
-        row = contact.row
         late = _late(motion, pairs, rows, found, place)
+        set_rows(order, n, rows.at, gap + late, stretch, k, shear, mu, load, harder, contact.row)
         goal = target(motion, rows, contact, order, gap, _restitution(motion, a, b))
         lively = goal < gap
-        goal = np.where(lively, goal, gap + late)
-        row[:, GAP], row[:, STRETCH : STRETCH + 3], row[:, FRICTION], row[:, LOAD] = goal[order], stretch[order], mu[order], load[order]
-        row[:, STIFF], row[:, SHEAR], row[:, HARD] = k[order], shear[order], harder[order]
+        if lively.any():
+            contact.row[:, GAP] = np.where(lively, goal, gap + late)[order]
         count, parts = len(rows), len(islands.bounds) - 1
-        out = Solution(np.zeros_like(w), np.zeros((count, TRIAL)), np.zeros((count, 4)), np.zeros((parts, 3), np.int64), np.zeros(parts))
+        done = np.zeros((count, TRIAL)), np.zeros((count, 4)), np.zeros((parts, 3), np.int64), np.zeros(parts)
+        out = Solution(still, np.zeros_like(w), *done)
         out.w[islands.dof] = w[islands.dof]
         return _Solved(pairs, found, rows, matrix, islands, contact, order, out, key, own, held, place, lively, late)
 
-    def solve(self, motion: Motion, tolerance: float) -> None:
-        """Go on from where the search is to a tolerance."""
-        solve(*self.matrix, *self.contact, *self.islands, *self.result, motion.dt, tolerance)
+    def solve(self, motion: Motion, rough: bool = False) -> None:
+        """Go on from where the search is."""
+        self.rough = rough
+        solve(*self.matrix, *self.contact, *self.islands, *self.result, motion.dt, *((ROUGH, ROUGH) if rough else (TOLERANCE, LOOSE)))
 
     def loaded(self) -> np.ndarray:
         """Rows that carry force, (r,) bool."""
@@ -186,12 +230,18 @@ class _Solved:
         """Pairs that carry force, (k,) bool."""
         return np.bincount(self.found.pair[self.loaded()], minlength=len(self.pairs)) > 0
 
+    def with_new(self, motion: Motion, found: Merged, again: Bools, place: Place) -> Merged:
+        """What was found of the pairs that were looked at again, at `place`, and what is known of the others, carried there."""
+        known = merged.select(self.found, ~again[self.found.pair])
+        found = merged.joined([surface.carried(motion, self.pairs, known, self.place, place), found])
+        return surface.with_lost(motion, self.pairs, found, place, self.found, self.loaded_pairs(), self.place)
+
     def bounced(self, motion: Motion) -> Bounced | None:
         """The pairs that part again, if there are any."""
         if not self.lively.any():
             return None
         hot = np.bincount(self.found.pair[self.lively & self.loaded()], minlength=len(self.pairs)) > 0
-        return Bounced(motion, self.pairs, hot, select(self.found, hot[self.found.pair]), self.place) if hot.any() else None
+        return Bounced(motion, self.pairs, hot, merged.select(self.found, hot[self.found.pair]), self.place) if hot.any() else None
 
     def answer(self, motion: Motion, warnings: list[str]) -> Answer:
         """Push, and say what touched."""
@@ -209,12 +259,12 @@ class _Solved:
         gap = row[:, GAP] + dt * np.einsum("ri,ri->r", n, u) - np.where(self.lively, 0.0, self.late)
         loaded = force > 0.0
         memory = _by_face(self.key[loaded], found.area[loaded], held[loaded], sticks[loaded])
-        memory |= _by_row(self.own[loaded], held[loaded], force[loaded]) | surface.remembered(motion, pairs, found, self.place)
+        memory |= _by_row(self.own[loaded], held[loaded], force[loaded]) | surface.remembered(motion, pairs, found)
         contacts = recovered(motion, pairs, found, rows, force, friction, gap, row[:, FRICTION], sticks, slip)
         return Answer(contacts, memory, warnings=warnings)
 
 
-def _late(motion: Motion, pairs: surface.Pairs, rows: Rows, found: Patches, place: Place) -> Floats:
+def _late(motion: Motion, pairs: surface.Pairs, rows: Rows, found: Merged, place: Place) -> Floats:
     """Depth [m] of rows that were as deep at the start of the step and come out later, (r,) (theory/patch 4.5).
 
     Depth that goes within a step becomes speed. Whatever two rigid bodies overlap by before they are seen to touch, as where they start in
@@ -246,10 +296,11 @@ def _by_row(own: Ints, held: Floats, force: Floats) -> Memory:
     return {"row": own[order], "row_stretch": held[order], "row_force": force[order]}
 
 
-def _row_key(motion: Motion, pairs: surface.Pairs, found: Patches) -> Ints:
-    """A number for each row that stays the same while it is made by the same two faces."""
-    faces = len(motion.skin.faces)
-    other = np.where(found.master >= 0, found.master, faces + pairs.master[found.pair])  # an exact shape is its body
+def _row_key(motion: Motion, pairs: surface.Pairs, found: Merged) -> Ints:
+    """A number for each row that stays the same while it is made by the same face and body, or corner of two faces if these are rigid."""
+    faces, master = len(motion.skin.faces), pairs.master[found.pair]
+    corner = (found.master >= 0) & surface.both_rigid(motion, pairs.slave[found.pair], master)
+    other = np.where(corner, found.master, faces + master)
     pair = (found.slave * (faces + len(motion.bodies)) + other) * 2 * MOST_CORNERS
     first = np.flatnonzero(np.diff(pair, prepend=-1))
     rank = np.arange(len(pair)) - np.repeat(first, np.diff(np.append(first, len(pair))))

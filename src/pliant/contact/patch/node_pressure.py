@@ -17,12 +17,15 @@ import numpy as np
 from pliant.base import Bools, Floats, Ints
 from pliant.contact.contacts import Contacts, Support
 from pliant.contact.patch.surface import Pairs
-from pliant.detect.patches import FULL, Patches
+from pliant.detect.merged import Merged
+from pliant.detect.patches import FULL
 from pliant.geometry.components import labels
 from pliant.geometry.normals import face_crosses
 from pliant.kernels import kernel
 from pliant.model import Rest
 from pliant.world.motion import Motion, Rows
+
+LOAD, AREA, GAP, NORMAL, FORCE, AT, SLIP, STICKS, SUMS = 0, 1, 2, 3, 6, 9, 12, 15, 16  # columns of the sums over the rows of a contact
 
 
 class Cells:
@@ -36,6 +39,7 @@ class Cells:
         normal = crosses / np.maximum(np.linalg.norm(crosses, axis=1), 1e-300)[:, None]
         self.of_corner, self.count = _cells(rest.skin.faces, normal)  # (f, 3) number of its cell
         self.mark = np.full(len(rest.points), -1, np.int64)  # scratch of `recovered`, -1 between calls
+        self.first = np.full(self.count, -1, np.int64)  # the same
 
 
 def _cells(faces: Ints, normal: Floats) -> tuple[Ints, int]:
@@ -58,54 +62,87 @@ def _cells(faces: Ints, normal: Floats) -> tuple[Ints, int]:
 
 
 def recovered(
-    motion: Motion, pairs: Pairs, found: Patches, rows: Rows, force: Floats, friction: Floats, gap: Floats, mu: Floats, sticks: Bools,
+    motion: Motion, pairs: Pairs, found: Merged, rows: Rows, force: Floats, friction: Floats, gap: Floats, mu: Floats, sticks: Bools,
     slip: Floats,
 ) -> Contacts:
     """The record of a step, from the normal forces [N] (r,), friction [N] (r, 3), gaps [m] and so on of the rows."""
     cells, loaded = motion.kept(Cells), force > 0.0
     if not loaded.any():
         return Contacts.none(motion.dt)
-    q = np.flatnonzero(loaded | _covered(found, gap, loaded))
-    corner = np.repeat(q, 3)
-    share = np.maximum(found.weights[q], 0.0)  # points of a face that is covered in pieces may lie beyond its edges
-    share = (share / share.sum(axis=1, keepdims=True)).ravel()
-    key = found.pair[corner] * cells.count + cells.of_corner[found.slave[q]].ravel()
-    some = share > 0.0
-    corner, share, key = corner[some], share[some], key[some]
-    some = np.isin(key, key[loaded[corner]])  # around nodes that carry no force there is no contact
-    corner, share, key = corner[some], share[some], key[some]
-    keys, row = np.unique(key, return_inverse=True)
-    count = len(keys)
-
-    def total(weight: Floats, value: Floats) -> Floats:
-        flat = value[corner].reshape(len(corner), -1)
-        out = np.stack([np.bincount(row, weight * flat[:, i], count) for i in range(flat.shape[1])], axis=1)
-        return out.reshape(count, *value.shape[1:]).astype(np.float64)
-
-    press = share * force[corner]
-    load, area = np.bincount(row, press, count), total(share, found.area)
-    normal = total(press, rows.normal)
-    length = np.linalg.norm(normal, axis=1)
-    order = np.argsort(row, kind="stable")
-    begin = np.searchsorted(row[order], np.arange(count + 1))
-    room = 6 * len(corner)
+    q = np.append(np.flatnonzero(loaded), np.flatnonzero(_covered(found, gap, loaded)))
+    room = 3 * len(q)
+    cell, share, key = np.full(room, -1, np.int64), np.empty(room), np.empty(room, np.int64)
+    count = _contacts(q, loaded, found.pair, found.slave, found.weights, cells.of_corner, cells.count, cells.first, key, cell, share)
+    rank = np.argsort(key[:count])
+    place, some = np.argsort(rank), np.flatnonzero(cell >= 0)  # around nodes that carry no force there is no contact
+    order = some[np.argsort(place[cell[some]], kind="stable")]
+    corner, share = q[order // 3], share[order]
+    begin = np.searchsorted(place[cell[order]], np.arange(count + 1))
+    total = np.zeros((count, SUMS))
+    _sum(begin, corner, share, force, friction, rows.normal, rows.at, found.area, gap, sticks, slip, total)
+    load, area, first = total[:, LOAD], total[:, AREA], corner[begin[:-1]]
+    room = int(np.diff(rows.start)[corner].sum())
     start, point, weight = np.zeros(count + 1, np.int64), np.empty(room, np.int64), np.empty(room)
-    used = _support(begin, corner[order], (press / load[row])[order], rows.start, rows.point, rows.weight, cells.mark, start, point, weight)
-    first = corner[order[begin[:-1]]]
-    normal /= length[:, None]
-    force_ = total(share, force[:, None] * rows.normal + friction)
-    normal = _within_cone(force_, normal, mu[first])
+    used = _support(begin, corner, share, force, load, rows.start, rows.point, rows.weight, cells.mark, start, point, weight)
+    normal, force_ = total[:, NORMAL : NORMAL + 3], total[:, FORCE : FORCE + 3]
+    normal = _within_cone(force_, normal / np.linalg.norm(normal, axis=1)[:, None], mu[first])
     along = np.einsum("ri,ri->r", force_, normal)
+    mean = total[:, AT:] / load[:, None]
     return Contacts(
         a=pairs.slave[found.pair[first]], b=pairs.master[found.pair[first]], feature_a=found.slave[first], feature_b=found.master[first],
-        point=total(press, rows.at) / load[:, None], normal=normal, gap=total(share * found.area[corner], gap) / area,
-        impulse=motion.dt * along, friction_impulse=motion.dt * (force_ - along[:, None] * normal),
-        sticking=(total(press, sticks.astype(np.float64)) > 0.5 * load).astype(np.float64), slip=total(press, slip) / load[:, None],
-        area=area, dt=motion.dt, support=Support(np.diff(start), point[:used], weight[:used]),
+        point=mean[:, :3], normal=normal, gap=total[:, GAP] / area, impulse=motion.dt * along,
+        friction_impulse=motion.dt * (force_ - along[:, None] * normal), sticking=(mean[:, 6] > 0.5).astype(np.float64),
+        slip=mean[:, 3:6], area=area, dt=motion.dt, support=Support(np.diff(start), point[:used], weight[:used]),
     )  # fmt: skip
 
 
-def _covered(found: Patches, gap: Floats, loaded: Bools) -> Bools:
+@kernel
+def _contacts(q, loaded, pair, slave, weights, of_corner, cells, first, key, cell, share):  # type: ignore[no-untyped-def]
+    """Number the contacts, by pair and cell, of the three corners of each row of q, those that press first; returns how many.
+
+    key of each contact; cell (3 q,): the contact of each corner, -1 for none; share (3 q,): what it has of the row.
+    """
+    count, after = 0, np.empty(len(key), np.int64)  # contacts of one cell with several bodies, one after the other
+    for k in range(len(q)):
+        r = q[k]
+        whole = max(weights[r, 0], 0.0) + max(weights[r, 1], 0.0) + max(weights[r, 2], 0.0)
+        for c in range(3):  # points of a face that is covered in pieces may lie beyond its edges
+            share[3 * k + c] = max(weights[r, c], 0.0) / whole
+            if share[3 * k + c] <= 0.0:
+                continue
+            i = of_corner[slave[r], c]
+            here, number = first[i], pair[r] * cells + i
+            while here >= 0 and key[here] != number:
+                here = after[here]
+            if here < 0 and loaded[r]:
+                here, key[count], after[count] = count, number, first[i]
+                first[i] = count
+                count += 1
+            cell[3 * k + c] = here
+    for k in range(count):
+        first[key[k] % cells] = -1
+    return count
+
+
+@kernel
+def _sum(begin, corner, share, force, friction, normal, at, area, gap, sticks, slip, total):  # type: ignore[no-untyped-def]
+    """Sums over the rows of each contact, by its shares."""
+    for c in range(len(total)):
+        for e in range(begin[c], begin[c + 1]):
+            r, w = corner[e], share[e]
+            press = w * force[r]
+            total[c, LOAD] += press
+            total[c, AREA] += w * area[r]
+            total[c, GAP] += w * area[r] * gap[r]
+            total[c, STICKS] += press if sticks[r] else 0.0
+            for i in range(3):
+                total[c, NORMAL + i] += press * normal[r, i]
+                total[c, FORCE + i] += w * (force[r] * normal[r, i] + friction[r, i])
+                total[c, AT + i] += press * at[r, i]
+                total[c, SLIP + i] += press * slip[r, i]
+
+
+def _covered(found: Merged, gap: Floats, loaded: Bools) -> Bools:
     """Open rows that would touch if faces could bend, (r,): on a face that presses, with a gap no wider than its own deviation from flat.
 
     A ball in a block of flat faces overlaps their middles and leaves their corners open, by the sagitta of its curve over a face; what
@@ -144,19 +181,20 @@ def _within_cone(force: Floats, normal: Floats, mu: Floats) -> Floats:
 
 
 @kernel
-def _support(begin, corner, share, row_start, row_point, row_weight, mark, start, point, weight):  # type: ignore[no-untyped-def]
-    """Points that carry each contact, with the weights of its rows by their shares; how many entries."""
+def _support(begin, corner, share, force, load, row_start, row_point, row_weight, mark, start, point, weight):  # type: ignore[no-untyped-def]
+    """Points that carry each contact, with the weights of its rows by what they have of its load; how many entries."""
     used = 0
     for c in range(len(begin) - 1):
         first = used
         for e in range(begin[c], begin[c + 1]):
+            part = share[e] * force[corner[e]] / load[c]
             for k in range(row_start[corner[e]], row_start[corner[e] + 1]):
                 p = row_point[k]
                 if mark[p] < first:
                     mark[p] = used
                     point[used], weight[used] = p, 0.0
                     used += 1
-                weight[mark[p]] += share[e] * row_weight[k]
+                weight[mark[p]] += part * row_weight[k]
         start[c + 1] = used
     for e in range(used):
         mark[point[e]] = -1

@@ -31,18 +31,18 @@ import numpy as np
 from pliant.base import Floats, Ints
 from pliant.kernels import add, axpy, cross, dot, inline, kernel, load, norm, scale, store, sub
 
-TOLERANCE = 1e-5  # of the norm of the gradient, against that of the contact impulses
+TOLERANCE, LOOSE = 1e-5, 1e-3  # of the norm of the gradient, against that of the contact impulses: at rest, and where all changes
+CHANGE_LEFT = 1e-2  # of the change of velocity in the step, against that by contact: in between, the error may be so much of it
 ROUGH = 5e-2  # the same, while it is still to be seen where the step ends, and from where on loads are worth renewing
 SMALLEST = 1e-3  # of what the search began with: impulses where nothing touches in the end, and the slope along a direction
 FORCING = 0.1  # of the gradient's norm, to which a Newton direction is solved at least: tighter costs iterations, looser Newton steps
 MOST_STEPS = 60  # Newton steps of an island
 MOST_ITERATIONS = 500  # of conjugate gradients for a direction
-SETTLED = 1e-4  # of the largest load: change of the loads below which they stay as they are
-RENEWALS = 10  # how often these loads are renewed at most
+RENEWALS = 10  # how often the loads that limit friction are renewed at most
 TOGETHER = 40  # bodies in an island up to which their rigid motions are solved together, densely
 
 NORMAL, GAP, STRETCH, STIFF, SHEAR, FRICTION, LOAD, PLACE, HARD, ROW = 0, 3, 4, 7, 8, 9, 10, 11, 14, 15  # columns of `row`; HARD: c
-MOTION, CHANGE, HESSIAN, TRIAL = 0, 3, 6, 12  # columns of `trial`: u, its change along the direction, G
+MOTION, CHANGE, HESSIAN, TRIAL = 0, 3, 6, 12  # columns of `trial`: u, its change along the direction, G (on the way along it `set_line`)
 
 
 class System(NamedTuple):
@@ -79,11 +79,24 @@ class Islands(NamedTuple):
 class Solution(NamedTuple):
     """Results."""
 
+    still: Floats  # (N, 3) given: the w with which velocities stay as they were
     w: Floats  # (N, 3) change of velocity
     trial: Floats  # (r, TRIAL)
     force: Floats  # (r, 4) [N] friction on A, normal force
     counts: Ints  # (i, 3) Newton steps, iterations, renewals
     left: Floats  # (i,) norm of the gradient that is left, of that of the impulses
+
+
+@kernel
+def set_rows(order, normal, at, gap, stretch, stiff, shear, friction, load_, hard, row):  # type: ignore[no-untyped-def]
+    """Fill the columns of `row`, in the order of the islands."""
+    for k in range(len(order)):
+        r = order[k]
+        for c in range(3):
+            row[k, NORMAL + c], row[k, STRETCH + c], row[k, PLACE + c] = normal[r, c], stretch[r, c], at[r, c]
+        row[k, GAP], row[k, STIFF], row[k, SHEAR], row[k, FRICTION], row[k, LOAD], row[k, HARD] = (
+            gap[r], stiff[r], shear[r], friction[r], load_[r], hard[r],
+        )  # fmt: skip
 
 
 @inline
@@ -150,24 +163,45 @@ def law(row, r, u, dt):  # type: ignore[no-untyped-def]
 
 
 @inline
-def slope(row, r, u, dt):  # type: ignore[no-untyped-def]
-    """Gradient of l: minus the impulse on A."""
-    _, f, s, _, stiffness = law(row, r, u, dt)
-    return scale(dt, axpy(-f, three(row, r, NORMAL), scale(stiffness, s)))
-
-
-@inline
-def curvature(row, r, u, dt):  # type: ignore[no-untyped-def]
-    """Hessian G of l."""
+def slope_and_curvature(row, r, u, dt):  # type: ignore[no-untyped-def]
+    """Gradient of l, minus the impulse on A, and its Hessian G."""
     n = three(row, r, NORMAL)
     x, f, s, length, stiffness = law(row, r, u, dt)
     a = dt * dt * stiffness
     b = (dt * dt * row[r, STIFF] * (1.0 + 3.0 * row[r, HARD] * x * x) if f > 0.0 else 0.0) - a
     c = -a / (length * length) if stiffness < row[r, SHEAR] and length > 0.0 else 0.0
-    return (
+    return scale(dt, axpy(-f, n, scale(stiffness, s))), (
         a + b * n[0] * n[0] + c * s[0] * s[0], b * n[0] * n[1] + c * s[0] * s[1], b * n[0] * n[2] + c * s[0] * s[2],
         a + b * n[1] * n[1] + c * s[1] * s[1], b * n[1] * n[2] + c * s[1] * s[2], a + b * n[2] * n[2] + c * s[2] * s[2],
     )  # fmt: skip
+
+
+@inline
+def set_line(row, trial, r, dt):  # type: ignore[no-untyped-def]
+    """What a row knows of the way u + alpha du, in place of its G: gap g0 + alpha g1, square of the stretch a + 2 b alpha + c alpha^2."""
+    n, u, du = three(row, r, NORMAL), three(trial, r, MOTION), three(trial, r, CHANGE)
+    along, more = dot(n, u), dot(n, du)
+    s, t = axpy(dt, axpy(-along, n, u), three(row, r, STRETCH)), scale(dt, axpy(-more, n, du))
+    trial[r, HESSIAN], trial[r, HESSIAN + 1] = row[r, GAP] + dt * along, dt * more
+    trial[r, HESSIAN + 2], trial[r, HESSIAN + 3], trial[r, HESSIAN + 4] = dot(s, s), dot(s, t), dot(t, t)
+
+
+@inline
+def along_line(row, trial, r, alpha):  # type: ignore[no-untyped-def]
+    """First and second derivative of l by alpha."""
+    g1, a, b, c = trial[r, HESSIAN + 1], trial[r, HESSIAN + 2], trial[r, HESSIAN + 3], trial[r, HESSIAN + 4]
+    x = max(0.0, -trial[r, HESSIAN] - alpha * g1)
+    value, rise, turn = 0.0, 0.0, b + alpha * c
+    if x > 0.0:
+        value = -row[r, STIFF] * x * (1.0 + row[r, HARD] * x * x) * g1
+        rise = row[r, STIFF] * (1.0 + 3.0 * row[r, HARD] * x * x) * g1 * g1
+    limit, square = row[r, FRICTION] * row[r, LOAD], max(a + alpha * (turn + b), 0.0)
+    if row[r, SHEAR] * row[r, SHEAR] * square <= limit * limit:
+        return value + row[r, SHEAR] * turn, rise + row[r, SHEAR] * c
+    if limit > 0.0:
+        stiffness = limit / math.sqrt(square)
+        value, rise = value + stiffness * turn, rise + stiffness * (c - turn * turn / square)
+    return value, rise
 
 
 @inline
@@ -236,18 +270,21 @@ def _add_pair(coarse, i, j, g, p, q, sa, sb, sign):  # type: ignore[no-untyped-d
 
 @kernel
 def _factor(m, first, size):  # type: ignore[no-untyped-def]
-    """Cholesky factor of the square block in rows first : first + size, columns 0 : size, in its lower triangle."""
+    """Cholesky factor of the square block in rows first : first + size, columns 0 : size, in its lower triangle.
+
+    Column by column of what is left, so that the innermost loop adds along rows and not up, which the compiler may not do side by side.
+    """
+    column = np.empty(size)
     for j in range(size):
-        total = m[first + j, j]
-        for p in range(j):
-            total -= m[first + j, p] * m[first + j, p]
-        root = math.sqrt(max(total, 1e-300))
+        root = math.sqrt(max(m[first + j, j], 1e-300))
         m[first + j, j] = root
         for i in range(j + 1, size):
-            s = m[first + i, j]
-            for p in range(j):
-                s -= m[first + i, p] * m[first + j, p]
-            m[first + i, j] = s / root
+            m[first + i, j] /= root
+            column[i] = m[first + i, j]
+        for i in range(j + 1, size):
+            part = m[first + i]
+            for k in range(j + 1, i + 1):
+                part[k] -= column[i] * column[k]
 
 
 @kernel
@@ -369,16 +406,24 @@ def _hessian_times(  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _line(row, trial, rows, dt, began, linear, quadratic):  # type: ignore[no-untyped-def]
-    """The step along d at which the objective is least: the root of its rising slope, by Newton's method kept in brackets."""
+def _line(row, trial, rows, dt, began, curve):  # type: ignore[no-untyped-def]
+    """The step along d at which the objective is least: the root of its rising slope, by Newton's method kept in brackets.
+
+    began, curve: d.gradient and d.H d at its start. What rows have of them there is taken off; the rest is that of A.
+    """
     low, high, alpha = 0.0, np.inf, 1.0
+    linear, quadratic = began, curve
+    for r in range(rows[0], rows[1]):
+        set_line(row, trial, r, dt)
+        value, rise = along_line(row, trial, r, 0.0)
+        linear -= value
+        quadratic -= rise
     for _ in range(40):
         value, rise = linear + alpha * quadratic, quadratic
         for r in range(rows[0], rows[1]):
-            du = three(trial, r, CHANGE)
-            u = axpy(alpha, du, three(trial, r, MOTION))
-            value += dot(slope(row, r, u, dt), du)
-            rise += dot(times(curvature(row, r, u, dt), du), du)
+            one, two = along_line(row, trial, r, alpha)
+            value += one
+            rise += two
         if abs(value) <= SMALLEST * abs(began):
             break
         if value > 0.0:
@@ -403,14 +448,12 @@ def _gradient(  # type: ignore[no-untyped-def]
     for i in list_:
         store(contact, i, (0.0, 0.0, 0.0))
     for r in range(rows[0], rows[1]):
-        u = three(trial, r, MOTION)
-        h = curvature(row, r, u, dt)
+        g, h = slope_and_curvature(row, r, three(trial, r, MOTION), dt)
         for m in range(6):
             trial[r, HESSIAN + m] = h[m]
         if h[0] != 0.0 or h[3] != 0.0 or h[5] != 0.0:
             active[many] = r
             many += 1
-        g = slope(row, r, u, dt)
         if g[0] != 0.0 or g[1] != 0.0 or g[2] != 0.0:
             add_row(start, dof, weight, origin, row, r, nodes, g, contact)
     for i in list_:
@@ -430,10 +473,22 @@ def _renew(row, trial, rows, dt):  # type: ignore[no-untyped-def]
     return change / most if most > 0.0 else 0.0
 
 
+@inline
+def _wanted(diagonal, list_, w, still, least, most):  # type: ignore[no-untyped-def]
+    """Tolerance: a part of how much velocities change in the step, against what contact changes them by, within limits."""
+    change = whole = 0.0
+    for i in list_:
+        x, m = load(w, i), six(diagonal, i, 0)
+        y = sub(x, load(still, i))
+        change += dot(y, times(m, y))
+        whole += dot(x, times(m, x))
+    return max(least, min(most, CHANGE_LEFT * math.sqrt(change / whole))) if whole > 0.0 else least
+
+
 @kernel
 def _island(  # type: ignore[no-untyped-def]
-    indptr, indices, values, diagonal, start, dof, weight, origin, row, side, rows, bodies, list_, run, whole, centre, arm, w, trial,
-    vectors, block, listed, counts, dt, tolerance,
+    indptr, indices, values, diagonal, start, dof, weight, origin, row, side, rows, bodies, list_, run, whole, centre, arm, still, w, trial,
+    vectors, block, listed, counts, dt, least, most,
 ):  # fmt: skip
     """Newton's method for one island; what is left of the gradient. `run` counts within `list_`."""
     nodes, count = len(arm), bodies[1] - bodies[0]
@@ -443,7 +498,7 @@ def _island(  # type: ignore[no-untyped-def]
     for r in range(rows[0], rows[1]):
         u = row_sum(start, dof, weight, origin, row, r, nodes, w)
         trial[r, MOTION], trial[r, MOTION + 1], trial[r, MOTION + 2] = u
-    left, floor, fresh = 1.0, 0.0, False
+    left, floor, rough = 1.0, 0.0, least >= ROUGH
     while counts[0] < MOST_STEPS:
         many = _gradient(
             indptr, indices, values, diagonal, nodes, start, dof, weight, origin, row, trial, rows, list_, dt, w, p, gradient, listed
@@ -459,15 +514,11 @@ def _island(  # type: ignore[no-untyped-def]
             floor = SMALLEST * SMALLEST * size
         rz = _precondition(nodes, bodies, list_, run, behind, arm, block, coarse, gradient, z, y)
         left = math.sqrt(rz / max(size, floor)) if max(size, floor) > 0.0 else 0.0
+        tolerance = _wanted(diagonal, list_, w, still, least, most)
         if left <= tolerance:
-            if tolerance > TOLERANCE or counts[2] >= RENEWALS or _renew(row, trial, rows, dt) <= SETTLED:
-                break
+            if rough or counts[2] >= RENEWALS or _renew(row, trial, rows, dt) <= 10.0 * tolerance:
+                break  # single loads are known less well than the whole
             counts[2] += 1
-            fresh = False
-            continue
-        if left <= ROUGH and fresh and tolerance <= TOLERANCE:  # renewed early, loads settle while the search goes on
-            _renew(row, trial, rows, dt)
-            fresh = False
             continue
         for i in list_:
             store(d, i, (0.0, 0.0, 0.0))
@@ -492,48 +543,46 @@ def _island(  # type: ignore[no-untyped-def]
             for i in list_:
                 store(p, i, axpy(new / rz, load(p, i), load(z, i)))
             rz = new
-        linear = quadratic = began = 0.0
-        for i in list_:
-            ad, di = multiply(indptr, indices, values, diagonal, i, d), load(d, i)
-            linear += dot(ad, load(w, i))
-            quadratic += dot(ad, di)
+        began = curve = 0.0
+        for i in list_:  # the residual is -gradient - H d
+            di = load(d, i)
             began += dot(load(gradient, i), di)
+            curve -= dot(add(load(gradient, i), load(residual, i)), di)
         if not began < 0.0:  # nothing but rounding is left to descend
             return 0.0
         for r in range(rows[0], rows[1]):
             u = row_sum(start, dof, weight, origin, row, r, nodes, d)
             trial[r, CHANGE], trial[r, CHANGE + 1], trial[r, CHANGE + 2] = u
-        alpha = _line(row, trial, rows, dt, began, linear, quadratic)
+        alpha = _line(row, trial, rows, dt, began, curve)
         for i in list_:
             store(w, i, axpy(alpha, load(d, i), load(w, i)))
         for r in range(rows[0], rows[1]):
             for m in range(3):
                 trial[r, MOTION + m] += alpha * trial[r, CHANGE + m]
         counts[0] += 1
-        fresh = True
-        if counts[0] <= 2:
+        if counts[0] <= 2 or not rough:  # loads settle while the search goes on
             _renew(row, trial, rows, dt)
     return left
 
 
 @kernel
 def solve(  # type: ignore[no-untyped-def]
-    indptr, indices, values, diagonal, start, dof, weight, origin, row, side, bounds, list_, run, whole, centre, arm, w, trial,
-    force, counts, left, dt, tolerance,
+    indptr, indices, values, diagonal, start, dof, weight, origin, row, side, bounds, list_, run, whole, centre, arm, still, w, trial,
+    force, counts, left, dt, least, most,
 ):  # fmt: skip
-    """Solve all islands; w holds where each starts, row[:, LOAD] the loads that limit friction at first."""
+    """Solve all islands; w holds where each starts, row[:, LOAD] the loads that limit friction at first; tolerances as in `_wanted`."""
     vectors, block = np.zeros((6, len(w), 3)), np.empty((len(w), 6))  # zero where nothing moves
     listed = np.empty(len(row), np.int64)
     for k in range(len(bounds) - 1):
         rows, bodies = (bounds[k, 0], bounds[k + 1, 0]), (bounds[k, 2], bounds[k + 1, 2])
         left[k] = _island(
             indptr, indices, values, diagonal, start, dof, weight, origin, row, side, rows, bodies,
-            list_[bounds[k, 1] : bounds[k + 1, 1]], run, whole, centre, arm, w, trial, vectors, block, listed, counts[k], dt,
-            tolerance,
+            list_[bounds[k, 1] : bounds[k + 1, 1]], run, whole, centre, arm, still, w, trial, vectors, block, listed, counts[k], dt,
+            least, most,
         )  # fmt: skip
     for r in range(len(row)):
         _, f, s, length, stiffness = law(row, r, three(trial, r, MOTION), dt)
-        if stiffness * length > row[r, FRICTION] * f:  # within its cone to the last digit: loads have settled but for SETTLED
+        if stiffness * length > row[r, FRICTION] * f:  # within its cone to the last digit: loads have settled but for a little
             stiffness = row[r, FRICTION] * f / length
         t = scale(-stiffness, s)
         force[r, 0], force[r, 1], force[r, 2], force[r, 3] = t[0], t[1], t[2], f

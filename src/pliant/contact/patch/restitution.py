@@ -10,8 +10,8 @@ from pliant.base import Floats, Ints
 from pliant.contact.method import Memory
 from pliant.contact.patch import surface
 from pliant.contact.patch.problem import Contact, row_sum
-from pliant.detect import patches
-from pliant.detect.patches import Patches
+from pliant.detect import merged
+from pliant.detect.merged import Merged
 from pliant.kernels import kernel
 from pliant.world.motion import Motion, Place, Rows
 
@@ -64,13 +64,13 @@ class Bounced:
     motion: Motion
     pairs: surface.Pairs
     hot: np.ndarray  # (k,) bool
-    found: Patches  # of these pairs
+    found: Merged  # of these pairs
     place: Place
 
-    def joined(self, found: Patches, place: Place) -> Patches:
+    def joined(self, found: Merged, place: Place) -> Merged:
         """What was found of the other pairs at `place`, and these carried there."""
         kept = surface.carried(self.motion, self.pairs, self.found, self.place, place)
-        return patches.joined([patches.select(found, ~self.hot[found.pair]), kept])
+        return merged.joined([merged.select(found, ~self.hot[found.pair]), kept])
 
     def meets_more(self, loaded: np.ndarray, memory: Memory) -> bool:
         """Whether one of these bodies runs into another that it did not touch before; `loaded`: (k,) pairs."""

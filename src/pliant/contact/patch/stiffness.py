@@ -9,7 +9,7 @@ import numpy as np
 
 from pliant.base import Floats
 from pliant.contact.patch.surface import Pairs, Surfaces
-from pliant.detect.patches import Patches
+from pliant.detect.merged import Merged
 from pliant.world.motion import Motion
 
 LAYER = 40.0  # of E/h, the stiffness per area of a layer of elements: with 100 the impact of a soft ball peaks at 1.34 times its mean
@@ -20,7 +20,7 @@ SLIVER = 1e-9  # of the surface of the slave: rounding, no area to divide by
 RIGID = 2000.0  # k dt^2 / m of rigid bodies on each other: they rest g dt^2 / 2000 deep
 
 
-def stiffness(motion: Motion, surfaces: Surfaces, pairs: Pairs, found: Patches) -> tuple[Floats, Floats]:
+def stiffness(motion: Motion, surfaces: Surfaces, pairs: Pairs, found: Merged) -> tuple[Floats, Floats]:
     """Stiffness of contact per area of each pair [Pa/m], along the normal and across it, (k,) each.
 
     Two soft bodies give way like a layer of 1 / LAYER of an element each. Elements of width h yield to a force on a corner by some
@@ -47,12 +47,11 @@ def stiffness(motion: Motion, surfaces: Surfaces, pairs: Pairs, found: Patches) 
     return normal, TANGENTIAL * np.where(total > 0.0, layer, hard)
 
 
-def hardening(motion: Motion, surfaces: Surfaces, pairs: Pairs, found: Patches) -> Floats:
+def hardening(motion: Motion, surfaces: Surfaces, pairs: Pairs, found: Merged) -> Floats:
     """c [1/m^2] of each row, (r,): how its stiffness grows with depth; only at corners and rims of implicit bodies."""
     bodies, width = motion.bodies, np.array(surfaces.layer)
     width[~np.isfinite(bodies.modulus) | (bodies.frame >= 0)] = 0.0
     width[motion.nodes.body[motion.explicit]] = np.inf
     deep = (HARDENS / LAYER * (width[pairs.slave] + width[pairs.master]))[found.pair]  # [m]
-    rim = surfaces.rim[found.slave] | ((found.master >= 0) & surfaces.rim[found.master])
-    harder = np.divide(1.0, deep * deep, out=np.zeros(len(found)), where=rim & (deep > 0.0))
+    harder = np.divide(found.rim, deep * deep, out=np.zeros(len(found)), where=deep > 0.0)
     return harder * (1.0 - pairs.apart[found.pair])  # what comes apart is not to be thrown

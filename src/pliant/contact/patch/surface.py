@@ -6,14 +6,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pliant.base import Floats, Ints
+from pliant.base import Bools, Floats, Ints
 from pliant.contact.method import Memory
-from pliant.detect import deep_overlap, patches
+from pliant.detect import deep_overlap, merged, patches
 from pliant.detect.ball_patches import of_balls
 from pliant.detect.closest import face_neighbours
 from pliant.detect.facing import entered, facing_faces, straight
 from pliant.detect.keys import find as find_keys
 from pliant.detect.keys import recall
+from pliant.detect.merged import Merged
 from pliant.detect.patches import Patches, Shape
 from pliant.detect.penetration import body_boxes, meeting
 from pliant.detect.shapes import KINDS
@@ -47,6 +48,7 @@ class Pairs:
     points: Floats  # (k,) 0 to 1: of the areas, what points in bodies have in place of polygons
     gentle: Floats  # [m] (k,) what goes at GENTLE in this step
     starting: Floats  # [m] (k,) depth at the start of the step of pairs that were not known then, 0 of others
+    lean: Floats  # (k,) by how much the master is flatter than the slave where they overlap, as found last
 
     def __len__(self) -> int:
         return len(self.slave)
@@ -139,7 +141,7 @@ def find_pairs(motion: Motion, surfaces: Surfaces, there: Floats, memory: Memory
     far = reach[a] + reach[b] + FLUSH * np.maximum(surfaces.side[a], surfaces.side[b])
     out = Pairs(
         a, b, deep, far, before, 1.0 - over, np.ones(len(a), bool), alike & (kept == 0.0), np.where(leaves, 1.0, fading), points, gentle,
-        np.where(new & leaves, deepest, 0.0),
+        np.where(new & leaves, deepest, 0.0), np.zeros(len(a)),
     )  # fmt: skip
     return out.with_others(over)
 
@@ -180,11 +182,11 @@ def pair_key(count: int, a: Ints, b: Ints) -> Ints:
     return np.minimum(a, b) * count + np.maximum(a, b)
 
 
-def remembered(motion: Motion, pairs: Pairs, found: Patches, place: Place) -> dict[str, np.ndarray]:
+def remembered(motion: Motion, pairs: Pairs, found: Merged) -> dict[str, np.ndarray]:
     """What the next step must know of pairs that touch, by key: greatest depth [m], slave (1: the lower number, 2: the higher), lean, and
     whether they are leaving each other since they were found deep.
 
-    The lean is by how much the master is flatter than the slave; all of it as found at `place`, where the step ends.
+    The lean is by how much the master is flatter than the slave; all of it as found where the step ends.
     """
     key = pair_key(len(motion.bodies), pairs.slave, pairs.master)
     keys = np.unique(key[np.bincount(found.pair, minlength=len(pairs)) > 0])
@@ -195,16 +197,9 @@ def remembered(motion: Motion, pairs: Pairs, found: Patches, place: Place) -> di
     slave[row[main]] = np.where(pairs.slave < pairs.master, 1.0, 2.0)[found.pair[main]]
     turns = main & (found.master >= 0) & (found.gap <= 0.0)
     alike = _rank(motion, pairs.slave) == _rank(motion, pairs.master)
-    lean[row[turns]] = np.where(alike, leaning(motion, pairs, found, place), 0.0)[found.pair[turns]]
+    lean[row[turns]] = np.where(alike, pairs.lean, 0.0)[found.pair[turns]]
     np.maximum.at(leaves, row, (pairs.apart[found.pair] == 1.0).astype(np.float64))
     return {"pair": keys, "depth": depth, "slave": slave, "lean": lean, "leaves": leaves}
-
-
-def leaning(motion: Motion, pairs: Pairs, found: Patches, place: Place) -> Floats:
-    """By how much the master of each pair is flatter than the slave where they overlap, |sum A n| / sum A of both, (k,)."""
-    some = pairs.main[found.pair] & (found.master >= 0) & (found.gap <= 0.0)
-    flat, _ = patches.sides(place.points, motion.skin.faces, patches.select(found, some), len(pairs))
-    return flat[1] - flat[0]
 
 
 def _slaves(motion: Motion, surfaces: Surfaces, a: Ints, b: Ints, kept: Floats) -> tuple[Ints, Ints, np.ndarray]:
@@ -236,38 +231,43 @@ def both_rigid(motion: Motion, a: Ints, b: Ints) -> np.ndarray:
     return np.asarray(rigid[a] & rigid[b])
 
 
-def find(motion: Motion, surfaces: Surfaces, pairs: Pairs, place: Place) -> Patches:
-    """The common surface of the pairs with the bodies at `place`; the first time also decides which are the slaves."""
+def find(motion: Motion, surfaces: Surfaces, pairs: Pairs, place: Place, some: Bools) -> Merged:
+    """The common surface of some of the pairs, (k,), with the bodies at `place`; the first time also decides which are the slaves."""
     surfaces.fit(place.points)
     exact = is_exact(motion, pairs.master)
-    parts = [_on_meshes(motion, surfaces, pairs, np.flatnonzero(~exact), place.points)]
-    turned = _turned(motion, surfaces, pairs, parts[0], place.points)
-    pairs.open[:] = False
+    parts = [_on_meshes(motion, surfaces, pairs, np.flatnonzero(some & ~exact), place.points)]
+    flat, covered = _sides(motion, pairs, parts[0], place.points)
+    turned = _turned(pairs, flat, covered)
+    pairs.open[some] = False
     if len(turned):
         pairs.slave[turned], pairs.master[turned] = pairs.master[turned], pairs.slave[turned]
         stays = ~np.isin(parts[0].pair, turned)
         parts = [patches.select(parts[0], stays), _on_meshes(motion, surfaces, pairs, turned, place.points)]
-    if exact.any():
-        parts.append(_on_shapes(motion, pairs, np.flatnonzero(exact), place))
-    if (pairs.points > 0.0).any():
-        parts = [patches.joined(parts), _in_bodies(motion, surfaces, pairs, place)]
-        parts[0].area[:] *= 1.0 - pairs.points[parts[0].pair]
-        parts[0] = patches.select(parts[0], parts[0].area > 0.0)
-    return patches.joined(parts)
+        flat, _ = _sides(motion, pairs, patches.joined(parts), place.points)
+    pairs.lean[some] = (flat[1] - flat[0])[some]
+    if (some & exact).any():
+        parts.append(_on_shapes(motion, pairs, np.flatnonzero(some & exact), place))
+    found = patches.joined(parts)
+    alone = (found.master < 0) | both_rigid(motion, pairs.slave, pairs.master)[found.pair]
+    if (some & (pairs.points > 0.0)).any():
+        found.area[:] *= 1.0 - pairs.points[found.pair]
+        parts = [patches.select(found, found.area > 0.0), _in_bodies(motion, surfaces, pairs, place, some)]
+        alone = np.append(alone[found.area > 0.0], np.ones(len(parts[1]), np.bool_))
+        found = patches.joined(parts)
+    anchor = motion.bodies.anchor[pairs.master[found.pair]]
+    return merged.merged(place.points, motion.skin.faces, found, anchor, alone, surfaces.rim)
 
 
-def carried(motion: Motion, pairs: Pairs, found: Patches, place: Place, to: Place) -> Patches:
+def carried(motion: Motion, pairs: Pairs, found: Merged, place: Place, to: Place) -> Merged:
     """Rows that were found with the bodies at `place`, with the gaps that they have at another."""
-    rows = rows_of(motion, pairs, found)
+    rows = rows_of(found)
     frame = motion.bodies.frame[pairs.slave[found.pair]]
     moved = np.where((frame >= 0)[:, None], to.position[frame] - place.position[frame], 0.0) if len(to.position) else 0.0
-    out = patches.select(found, np.arange(len(found)))
-    out.gap[:] += np.einsum("ri,ri->r", rows.normal, motion.row_paths(rows, place, to))
-    out.at[:] += moved
-    return out
+    gap = found.gap + np.einsum("ri,ri->r", rows.normal, motion.row_paths(rows, place, to))
+    return Merged(**(found._asdict() | {"gap": gap, "at": found.at + moved}))
 
 
-def with_lost(motion: Motion, pairs: Pairs, found: Patches, to: Place, before: Patches, loaded: np.ndarray, place: Place) -> Patches:
+def with_lost(motion: Motion, pairs: Pairs, found: Merged, to: Place, before: Merged, loaded: np.ndarray, place: Place) -> Merged:
     """What was found, and the rows of pairs that pressed in the last look, (k,) bool, and are not found where that has moved them to.
 
     Without these a body that is lifted out of what it meets would go on into it as if it had not been there.
@@ -275,12 +275,12 @@ def with_lost(motion: Motion, pairs: Pairs, found: Patches, to: Place, before: P
     lost = loaded & (np.bincount(found.pair, minlength=len(pairs)) == 0)
     if not lost.any():
         return found
-    return patches.joined([found, carried(motion, pairs, patches.select(before, lost[before.pair]), place, to)])
+    return merged.joined([found, carried(motion, pairs, merged.select(before, lost[before.pair]), place, to)])
 
 
-def _in_bodies(motion: Motion, surfaces: Surfaces, pairs: Pairs, place: Place) -> Patches:
-    """Rows of points in bodies, of pairs that are deep in each other."""
-    which = np.flatnonzero((pairs.points > 0.0) & pairs.main)
+def _in_bodies(motion: Motion, surfaces: Surfaces, pairs: Pairs, place: Place, some: Bools) -> Patches:
+    """Rows of points in bodies, of those pairs that are deep in each other."""
+    which = np.flatnonzero(some & (pairs.points > 0.0) & pairs.main)
     a, b = pairs.slave[which], pairs.master[which]
     bodies, faces, corners = motion.bodies, motion.skin.faces, motion.kept(deep_overlap.Corners)
     inside = _inside(motion, surfaces, place, a, b)
@@ -291,17 +291,22 @@ def _in_bodies(motion: Motion, surfaces: Surfaces, pairs: Pairs, place: Place) -
     return out
 
 
-def _turned(motion: Motion, surfaces: Surfaces, pairs: Pairs, found: Patches, there: Floats) -> Ints:
-    """Pairs whose master ought to be the slave: the flatter side |sum A n| / sum A over what touches, then the one that is covered.
+def _sides(motion: Motion, pairs: Pairs, found: Patches, there: Floats) -> tuple[Floats, Floats]:
+    """Flatness |sum A n| / sum A of both sides of each pair over what touches, and what is covered of their faces, (2, k).
+
+    Of pairs that are still to be decided and touch nowhere: over all that was found.
+    """
+    closed = found.gap <= 0.0
+    some = closed | (pairs.open & (np.bincount(found.pair, closed, len(pairs)) == 0))[found.pair]
+    return patches.sides(there, motion.skin.faces, found, some & pairs.main[found.pair], len(pairs))
+
+
+def _turned(pairs: Pairs, flat: Floats, covered: Floats) -> Ints:
+    """Pairs whose master ought to be the slave: the flatter side, then the one that is covered.
 
     A wedge of 90 degrees on a face counts 1.41 times as slave, the face once. Only pairs that are new are decided so; others change sides
     little by little as the slave becomes less flat than the master (`find_pairs`).
     """
-    rows = pairs.open[found.pair]
-    rows &= (found.gap <= 0.0) | (np.bincount(found.pair, found.gap <= 0.0, len(pairs)) == 0)[found.pair]
-    if not rows.any():
-        return np.zeros(0, np.int64)
-    flat, covered = patches.sides(there, motion.skin.faces, patches.select(found, rows), len(pairs))
     flatter = flat[1] > flat[0] + FLATTER
     same = np.abs(flat[1] - flat[0]) <= FLATTER
     return np.flatnonzero(pairs.open & (flatter | (same & (covered[1] > covered[0] + FLATTER))))
@@ -328,7 +333,7 @@ def _on_meshes(motion: Motion, surfaces: Surfaces, pairs: Pairs, which: Ints, th
     faces, deep, high = motion.skin.faces, pairs.deep[which], pairs.high[which]
     pair, slave, master = facing_faces(surfaces.tree, there, faces, pairs.slave[which], pairs.master[which], deep, high)
     rigid = both_rigid(motion, pairs.slave, pairs.master)[which[pair]]
-    found = patches.facing(there, faces, slave, master, which[pair], deep[pair], high[pair], rigid, surfaces.rim)
+    found = patches.facing(there, faces, slave, master, which[pair], deep[pair], high[pair], rigid)
     a, b = pairs.slave[found.pair], pairs.master[found.pair]
     share = entered(motion.start, faces, found, pairs.before[found.pair])
     share *= straight(surfaces.tree, there, faces, a, b, found, FRESH * np.minimum(surfaces.side[a], surfaces.side[b]))
@@ -337,11 +342,6 @@ def _on_meshes(motion: Motion, surfaces: Surfaces, pairs: Pairs, which: Ints, th
     return found if (share > 0.0).all() else patches.select(found, share > 0.0)
 
 
-def rows_of(motion: Motion, pairs: Pairs, found: Patches) -> Rows:
-    """Patches as rows over skin points: the slave's face, and the master's face or the anchor of its exact shape."""
-    skin, bodies = motion.skin, motion.bodies
-    anchor = bodies.anchor[pairs.master[found.pair]]
-    exact = found.master < 0
-    master = np.where(exact[:, None], anchor[:, None], skin.faces[np.maximum(found.master, 0)])
-    points = np.concatenate([skin.faces[found.slave], master], axis=1)
-    return Rows.dense(points, np.concatenate([found.weights, -found.others], axis=1), -found.normal, found.at)
+def rows_of(found: Merged) -> Rows:
+    """As rows over skin points; the slave is side A."""
+    return Rows(found.start, found.point, found.share, -found.normal, found.at)
