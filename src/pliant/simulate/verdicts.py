@@ -184,7 +184,8 @@ def method_of(sim: Simulation, a: int, b: int) -> tuple[str, ContactMethod]:
     for index, (name, method) in enumerate(sim.contact.methods.items()):
         if sim.world.pairs.for_method(index).meet(*ends)[0]:
             return name, method
-    return next(iter(sim.contact.methods.items()), ("none", Nothing()))
+    nothing: ContactMethod = Nothing()
+    return next(iter(sim.contact.methods.items()), ("none", nothing))
 
 
 @dataclass

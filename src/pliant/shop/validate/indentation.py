@@ -264,6 +264,7 @@ def hertz_fem(method: str, quick: bool) -> list[Check]:
 def exactly_pressed_pad(across: int) -> float:
     """Force [N] with which the plate presses the same mesh as deep, without springs of contact."""
     mesh = pad(across).tets
+    assert mesh is not None
     points, faces = mesh.points, mesh.boundary
     near = (np.hypot(points[:, 0], points[:, 1]) < 1.4 * TOUCH) & (points[:, 2] > -0.1 * TOUCH)
     fixed = np.flatnonzero(points[:, 2] < points[:, 2].min() + 1e-9)
