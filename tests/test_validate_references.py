@@ -13,7 +13,7 @@ from pliant.geometry.shapes import make
 from pliant.shop.validate import active_set
 from pliant.shop.validate.indentation import MODULUS, POISSON, ROUND, TOUCH, YOUNG, pad
 from pliant.shop.validate.pressures import overlap
-from pliant.shop.validate.standing import LIMIT, STONES
+from pliant.shop.validate.standing import LIMIT, SLIPPERY, STONES, chain_of_stones
 from pliant.shop.validate.turning import random_turn, turned
 from pliant.simulate.simulation import Simulation
 
@@ -146,7 +146,20 @@ def test_the_limit_of_an_arch():
     """Of 11 stones, as the problem has it, and of many: Milankovitch's."""
     assert balanced(1.0001 * LIMIT, STONES, 0.6) and not balanced(0.9999 * LIMIT, STONES, 0.6)
     assert balanced(1.001 * 0.107426, 101, 0.6) and not balanced(0.999 * 0.107426, 101, 0.6)
-    assert not balanced(0.5, 101, 0.3)  # [Cocchetti 2020]: below 0.309 it never stands
+    assert balanced(1.0001 * SLIPPERY, STONES, 0.35) and not balanced(0.9999 * SLIPPERY, STONES, 0.35)
+    assert not balanced(0.5, 101, 0.3) and not balanced(0.25, STONES, 0.28)  # [Cocchetti 2020]: below 0.309 it never stands
+
+
+def test_stones_along_a_chain_fit_together_and_stand_on_the_ground():
+    """Neighbours share a face, the first and the last lie flat on z = 0, and all tetrahedra are the right way round."""
+    stones = [mesh.points + np.array(place) * [1, 0, 1] for mesh, place in chain_of_stones(25)]
+    for one, other in zip(stones[:-1], stones[1:], strict=True):
+        assert other[[0, 1, 4, 5]] == pytest.approx(one[[3, 2, 7, 6]], abs=1e-12)
+    assert stones[0][[0, 1, 4, 5], 2] == pytest.approx(np.zeros(4), abs=1e-12) and stones[-1][[2, 3, 6, 7], 2] == pytest.approx(np.zeros(4), abs=1e-12)
+    assert max(points[:, 2].max() for points in stones) == pytest.approx(1.65, abs=0.01)
+    for mesh, _ in chain_of_stones(25):
+        x = mesh.points[mesh.tets]
+        assert (np.linalg.det(x[:, 1:] - x[:, :1]) > 0.0).all()
 
 
 def test_rectangles_share_an_area():

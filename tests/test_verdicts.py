@@ -12,13 +12,14 @@ from typer.testing import CliRunner
 from pliant import Scene, register_method
 from pliant.cli import app
 from pliant.contact.contacts import Contacts
-from pliant.contact.method import Answer
+from pliant.contact.method import Answer, make_method
 from pliant.measure.account import key_of
 from pliant.measure.forces import Forces
 from pliant.measure.resolution import WORDS
 from pliant.record import Run
+from pliant.shop import scenes
 from pliant.simulate import running
-from pliant.simulate.verdicts import FAILED, Closed, Depths, Matter, Notes, merged
+from pliant.simulate.verdicts import FAILED, Closed, Depths, Matter, Notes, Through, merged
 
 
 @dataclass(frozen=True)
@@ -105,7 +106,7 @@ def test_a_remedy_that_is_named_helps(method, tmp_path):
     assert WORDS.index(words[1].in_depth) < WORDS.index(words[0].in_depth), (words[0].depth, words[1].depth, remedy)
 
 
-@pytest.mark.parametrize(("bears", "named"), [("alone", "contact = "), ("step", "dt = "), ("dent", ""), ("layer", "")])
+@pytest.mark.parametrize(("bears", "named"), [("alone", "contact = "), ("step", "dt = "), ("given", ""), ("dent", ""), ("layer", "")])
 def test_a_method_says_itself_what_its_depth_follows(bears, named, monkeypatch):
     monkeypatch.setattr(Idle, "bears", bears, raising=False)
     depths = Depths(loaded("idle").simulate())
@@ -113,6 +114,19 @@ def test_a_method_says_itself_what_its_depth_follows(bears, named, monkeypatch):
     depths.pair = key_of(*(np.array([names.index(name)]) for name in ("light", "heavy")))
     depths.worst = np.array([[0.5, 0.01, 0.1, 4e-3]])
     assert bool(depths.remedy(0).settings) == bool(named) and named in depths.remedy(0).text
+
+
+def test_springs_that_were_asked_for_are_not_stiffer_in_a_shorter_step():
+    for method in ("penalty", "continuous-penalty", "point-surface"):
+        assert [make_method(method, given).bears for given in ({}, {"stiffness": 1e3})] == ["step", "given"]
+
+
+def test_what_is_under_a_cloth_is_not_in_it():
+    through = Through(scenes.make("cloth-on-ball", edge=0.05, dt=0.004).simulate())
+    while through.sim.time < 0.08:
+        through.sim.step(each=through.take)
+        through.look()
+    assert len(through.sim.contacts("cloth", "ball")) > 0 and through.notes() == []
 
 
 def told(scene, path, pair):

@@ -83,8 +83,8 @@ def validate(
     began, work = time.monotonic(), partial(do_all, "pliant.shop.validate:attempted", out=rows, each=over, told=tell_crew)
     if within is None:
         work(calls, workers=workers)
-    for call in calls if within is not None else ():  # one by one: what is begun comes to its end
-        if time.monotonic() - began < within:
+    for call in calls:  # one by one: what is begun comes to its end
+        if within is not None and time.monotonic() - began < within:
             work([call])
     results = [found[each.name, under] for each, under in chosen] if within is None or rows is None else proof.kept(rows, chosen)
     written = output.write(results, out) if out is not None else []

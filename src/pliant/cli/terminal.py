@@ -153,14 +153,14 @@ def pair_table(pairs: list[dict[str, Any]], title: str) -> Any:
         "force on", "from", "contacts", "force\n(N)", "friction\n(N)", "area\n(cm²)", "mean\npressure\n(kPa)", "largest\n(kPa)",
         "depth", "resolved in\ndepth, time, space",
     )  # fmt: skip
-    heads = heads if any("in_depth" in pair for pair in pairs) else heads[:-1]
-    table = Table(*heads, title=title, box=None, title_justify="left", pad_edge=False)
+    judged = any("in_depth" in pair for pair in pairs)
+    table = Table(*(heads if judged else heads[:-1]), title=title, box=None, title_justify="left", pad_edge=False)
     for pair in pairs:
         area = pair["area"]
         pressures = (f"{1e-3 * p:.3g}" for p in (pair["normal_force"] / area, pair["pressure"])) if area > 0.0 else ("-", "-")
         sizes = (f"{np.linalg.norm(pair[name]):.3g}" for name in ("force", "friction"))
         cm2 = f"{1e4 * area:.3g}" if area > 0.0 else "-"
-        words = [", ".join(pair[name] or "-" for name in STEP_WORDS)] if "in_depth" in pair else []
+        words = [", ".join(pair.get(name) or "-" for name in STEP_WORDS)] if judged else []
         table.add_row(pair["a"], pair["b"], str(pair["contacts"]), *sizes, cm2, *pressures, _length(pair["depth"]), *words)
     return table
 

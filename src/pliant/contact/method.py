@@ -36,10 +36,10 @@ class Answer:
     warnings: list[str] = field(default_factory=list)
 
 
-STEP, ALONE, LAYER, DENT = "step", "alone", "layer", "dent"
+STEP, GIVEN, ALONE, LAYER, DENT = "step", "given", "alone", "layer", "dent"
 # What the depth under a load follows, which a method says as `bears`: the step, as its springs are as stiff as that allows (taken of
-# methods that do not say); the load alone, as contacts are looked at one by one; a layer of elements where one of the two is soft, and
-# the step between rigid bodies; or nothing but how far bodies give way.
+# methods that do not say); the stiffness that was asked for; the load alone, as contacts are looked at one by one; a layer of elements
+# where one of the two is soft, and the step between rigid bodies; or nothing but how far bodies give way.
 
 
 @runtime_checkable

@@ -99,11 +99,11 @@ def _with_its_neighbours(i, rows, force, point, area, least, far):  # type: igno
         far[n] = dot(way, way) if area[rows[n]] > 0.0 else np.inf
     carried, covered = 0.0, 0.0
     while covered < least:
-        n = np.argmin(far)
-        if far[n] == np.inf:
+        next_ = np.argmin(far)
+        if far[next_] == np.inf:
             break
-        far[n] = np.inf
-        carried, covered = carried + known(force[rows[n]]), covered + area[rows[n]]
+        far[next_] = np.inf
+        carried, covered = carried + known(force[rows[next_]]), covered + area[rows[next_]]
     return carried / max(covered, least)
 
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from pliant.base import Floats, Ints
-from pliant.contact.method import ALONE, DENT, LAYER, STEP, ContactMethod, Nothing
+from pliant.contact.method import ALONE, DENT, GIVEN, LAYER, STEP, ContactMethod, Nothing
 from pliant.detect.closest import face_neighbours
 from pliant.detect.penetration import Penetration
 from pliant.detect.thickness import Thickness
@@ -168,6 +168,9 @@ class Depths:
             return Remedy(f"This contact gives way like a thin layer of elements: {finer}", {})
         if bears == ALONE:
             return Remedy("This method looks at each contact alone, so what bears down on a pair stays as depth", {"contact": "patch"})
+        if bears == GIVEN:
+            stiffer = "a larger stiffness makes it less deep, a smaller dt does not"
+            return Remedy(f"The springs of this contact are as stiff as was asked: {stiffer}", {})
         if bears == DENT:
             stiffer = "a stiffer material or a smaller load makes it less, a smaller dt does not"
             return Remedy(f"This depth is how far surfaces give way: {stiffer}", {})
@@ -181,7 +184,8 @@ def method_of(sim: Simulation, a: int, b: int) -> tuple[str, ContactMethod]:
     for index, (name, method) in enumerate(sim.contact.methods.items()):
         if sim.world.pairs.for_method(index).meet(*ends)[0]:
             return name, method
-    return next(iter(sim.contact.methods.items()), ("none", Nothing()))
+    nothing: ContactMethod = Nothing()
+    return next(iter(sim.contact.methods.items()), ("none", nothing))
 
 
 @dataclass
@@ -206,7 +210,9 @@ class Through:
             return
         meet = lambda a, b: np.any([each(a, b) for each in served], axis=0) & (a != b)
         hits = finder.find(finder.fit(still.end, still.shapes), meet)
-        self._note(hits.a, hits.b, -hits.gap, self.sim.time)
+        inside = (still.bodies.analytic >= 0) | np.isfinite(self.sim.world.derived(Thickness).half)  # a surface with a rim has none
+        some = inside[hits.b]
+        self._note(hits.a[some], hits.b[some], -hits.gap[some], self.sim.time)
 
     def _note(self, a: Ints, b: Ints, depth: Floats, time: float) -> None:
         if len(a) == 0:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from pliant.base import PliantError
+from pliant.contact.method import GIVEN, STEP
 from pliant.world.motion import Motion
 
 STIFFEST = 16.0  # k dt^2 D of implicit contacts at most: beyond it their damping fades, and at last they ring (theory/penalty 5.4)
@@ -95,6 +96,11 @@ class Options:
     def through(self, motion: Motion) -> AbstractContextManager[None]:
         """What impulses go through meanwhile."""
         return motion.by_mass() if self.response == "mass" else nullcontext()
+
+    @property
+    def bears(self) -> str:
+        """What the depth under a load follows."""
+        return STEP if isinstance(self.stiffness, str) else GIVEN
 
     @property
     def share(self) -> float:

@@ -23,7 +23,7 @@ import numpy as np
 from pliant.base import Floats, PliantError
 from pliant.contact.contacts import Contacts, Support
 from pliant.contact.friction import anchored, tangential
-from pliant.contact.method import Answer, Memory
+from pliant.contact.method import GIVEN, STEP, Answer, Memory
 from pliant.contact.point_surface.balls import critical_damping
 from pliant.contact.point_surface.contact_surface import moved_to_contact
 from pliant.contact.point_surface.detection import Detection, detect, remembered
@@ -109,6 +109,11 @@ class PointSurface(Options):
 
     follows: ClassVar[str] = "everything"
     needs: ClassVar[frozenset[str]] = frozenset({"surfels"})
+
+    @property
+    def bears(self) -> str:
+        """What the depth under a load follows."""
+        return STEP if isinstance(self.stiffness, str) else GIVEN
 
     def respond(self, motion: Motion, memory: Memory) -> Answer:
         seen = detect(self, motion, memory, motion.pairs)

@@ -20,7 +20,7 @@ from pliant.detect.surfels import Exact, PointSurface
 from pliant.geometry.blocks import disc, disc_xy, prisms
 from pliant.geometry.shape import Shape, solid
 from pliant.scene import Scene
-from pliant.shop.validate import STATIC, Check, problem
+from pliant.shop.validate import STATIC, Check, active_set, problem
 from pliant.simulate.simulation import Simulation
 
 # ---- Surfaces that give way locally, pressed together: the static solutions of contact mechanics [Johnson 1985; Popov 2010;
@@ -190,7 +190,7 @@ def patches(method: str, quick: bool) -> list[Check]:
 
 DENSITY = 1000.0  # [kg/m^3]
 ROUND, TOUCH, PAD = 0.2, 0.01, 0.05  # [m] radius of curvature, of the contact (about), and of the pad, which is as thick
-BARS = 0.1  # of the peak and the rms of pressure, at the finer mesh
+RMS = 0.1  # of pressure, at the finer mesh: what the shape of so many elements leaves
 CHATTER = {"reversal": "it reverses velocities, so that single points carry forces only in the mean over many steps, and no pressure"}
 ELEMENTS = CHATTER | {"quasi-rigid": "it needs no finite elements: its pressure is that of hertz"}
 
@@ -248,9 +248,25 @@ def hertz_errors(contacts: Contacts) -> tuple[float, float]:
 def hertz_fem(method: str, quick: bool) -> list[Check]:
     """A soft round pad of finite elements against a rigid plate: Hertz's pressure at 6 elements (in full: 8) per radius of contact."""
     coarse, fine = (3, 6) if quick else (4, 8)
-    before, (peak, miss) = hertz_errors(pressed_pad(method, coarse)), hertz_errors(pressed_pad(method, fine))
+    found, exact = pressed_pad(method, fine), exactly_pressed_pad(fine)
+    before, (peak, miss) = hertz_errors(pressed_pad(method, coarse)), hertz_errors(found)
+    force = -float(found.total_force[2])
+    area = math.pi * (0.75 * force * ROUND / MODULUS) ** (2.0 / 3.0)
     return [
-        Check(f"peak pressure, {fine} elements, of Hertz's", 1.0, peak, BARS),
-        Check(f"rms error of pressure, {fine} elements", 0.0, miss, BARS, scale=1.0),
+        Check(f"force, against exact contact on the same {fine} elements", exact, force, 0.02, "N"),
+        Check(f"area, {fine} elements, by Hertz at this force", area, found.total_area, 0.1, "m²"),
+        Check(f"peak pressure, {fine} elements, of Hertz's", 1.0, peak, 0.05),
+        Check(f"rms error of pressure, {fine} elements", 0.0, miss, RMS, scale=1.0),
         Check(f"rms error of pressure, {fine} over {coarse} elements, below 1", 0.0, miss / before[1], 1.0, scale=1.0),
     ]
+
+
+def exactly_pressed_pad(across: int) -> float:
+    """Force [N] with which the plate presses the same mesh as deep, without springs of contact."""
+    mesh = pad(across).tets
+    assert mesh is not None
+    points, faces = mesh.points, mesh.boundary
+    near = (np.hypot(points[:, 0], points[:, 1]) < 1.4 * TOUCH) & (points[:, 2] > -0.1 * TOUCH)
+    fixed = np.flatnonzero(points[:, 2] < points[:, 2].min() + 1e-9)
+    matrix, plate = active_set.stiffness(points, mesh.tets, YOUNG, POISSON), active_set.punch(-(TOUCH**2) / ROUND, math.inf)
+    return active_set.touch(points, faces[near[faces].all(axis=1)], matrix, np.zeros_like(points), fixed, plate).total
