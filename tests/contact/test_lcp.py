@@ -28,8 +28,7 @@ from pliant.contact.elastic import (
     solve_load,
 )
 from pliant.contact.elastic.hierarchical import Hierarchical
-from pliant.contact.elastic.lcp_load import Border
-from pliant.contact.elastic.lcp_load import LoadProblem
+from pliant.contact.elastic.lcp_load import Border, LoadProblem
 from pliant.contact.elastic.stiffening import hexagonal
 
 METHODS = ("active-set", "conjugate-gradients", "gauss-seidel", "lemke")

@@ -239,8 +239,8 @@ def settled(problem: Problem, found: lcp.Solution, task: Task, grown: int, itera
         iterations += found.iterations
     total = (np.sum(found.P[of_a]), np.sum(found.P[~of_a])) if task.mode == "merged" else (found.P.sum(),) * 2
     return ContactResult(
-        nodes.owner, nodes.sample, nodes.points, y, n, problem.areas, nodes.gap - nodes.rise, found.P, s, u_a, u_b, found.status, task.mode, iterations,
-        rounds, grown, left, (float(total[0]), float(total[1])),
+        nodes.owner, nodes.sample, nodes.points, y, n, problem.areas, nodes.gap - nodes.rise, found.P, s, u_a, u_b, found.status, task.mode,
+        iterations, rounds, grown, left, (float(total[0]), float(total[1])),
         spikes(problem.sides, nodes.owner, nodes.sample, np.where(of_a, u_a, u_b), found.contact),
         nodes.steep, nodes.off, ((np.arange(len(nodes)), problem.K),), level=task.level,
     )  # fmt: skip
