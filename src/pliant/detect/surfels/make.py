@@ -32,7 +32,6 @@ from pliant.kernels import kernel
 FINE = 3  # pieces per spacing that samples are chosen from
 APART = 0.75  # of the spacing: samples of one side are not nearer than this
 MOST = 20_000_000  # pieces of triangles at most
-OPENING = 0.15  # of the area of a surface: if less than that would close it it has an inside, else both of its faces may be meant
 FEW = 200  # vertices below which a mesh is too coarse to stand for its surface
 
 
@@ -185,7 +184,7 @@ def outward(mesh: Surface | TetMesh) -> tuple[Surface, list[str]]:
     vector = np.cross(x[:, 1] - x[:, 0], x[:, 2] - x[:, 0])
     volume, area = float(np.einsum("ij,ij->", x.mean(axis=1), vector)) / 6.0, 0.5 * float(np.linalg.norm(vector, axis=1).sum())
     opening = 0.5 * float(np.linalg.norm(vector.sum(axis=0)))  # [m^2] of what would close it, by the divergence theorem
-    if volume < -FLAT * area**1.5 and opening < OPENING * area:
+    if volume < -FLAT * area**1.5 and opening < 0.25 * area:  # of a ball, if less than a quarter is cut off
         return Surface(mesh.points, mesh.faces[:, ::-1]), ["the surface was inside out and was turned round"]
     return mesh, []
 
