@@ -20,6 +20,7 @@ from pliant import PliantError, cli
 from pliant.contact.elastic import Boussinesq, Side, compliance, resolve
 from pliant.contact.elastic.resting_pose import balanced, nearest_support, rolled
 from pliant.detect.surfels import Exact, PointSurface
+from pliant.detect.surfels.make import outward
 from pliant.geometry.files import read
 from pliant.geometry.mesh import Surface
 from pliant.geometry.shapes import make
@@ -29,6 +30,7 @@ from pliant.pressing import quantities
 from pliant.pressing.approach import check_stance, tipped, touching
 from pliant.pressing.maps import PressureMap, compared, pressure_map, read_measured
 from pliant.pressing.objects import Source, centre_of
+from pliant.pressing.relief import Heights
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 
@@ -191,6 +193,27 @@ def test_a_tall_block_tips_onto_its_long_side():
     assert found.tilt == pytest.approx(50, abs=2) and any("tips over by 50" in note and "(1, 0, 0)" in note for note in found.notes)
     with pytest.raises(PliantError, match=r"17[56] mm beside .* tips over towards \(1, "):
         pliant.press(surface, force="20N", tilt="free", at=(0.2, 0.0, 0.0), spacing="6mm")
+
+
+@pytest.mark.parametrize(("missing", "turned"), [(0.2, True), (0.3, False)])
+def test_cups_face_the_way_of_their_triangles(missing, turned):
+    """A ball that is inside out is turned round, also if a small part of it is cut off. If more is, it is a cup, and its inside is meant."""
+    mesh = make("ball", radius=0.1, edge=0.01).surface()
+    low = mesh.points[mesh.faces].mean(axis=1)[:, 2] < 0.1 * (1 - 2 * missing)
+    assert len(outward(Surface(mesh.points, mesh.faces[low][:, ::-1]))[1]) == turned
+    assert not outward(Surface(mesh.points, mesh.faces[low]))[1]
+
+
+def test_a_ball_in_a_cup():
+    """Hertz with 1/R = 1/50 mm - 1/80 mm. The cup was turned round, and nothing touched."""
+    x = np.linspace(-0.04, 0.04, 41)
+    z = np.subtract.outer(0.08**2 - x**2, x**2)
+    cup = Heights(0.08 - np.sqrt(z), 0.002).faces()
+    found = pliant.press(dict(kind="ball", radius=0.05), Surface(cup[0], cup[1]), depth=1e-4, poisson=0.3)
+    radius, stiff = 1 / (1 / 0.05 - 1 / 0.08), 1e6 / (1 - 0.3**2)
+    assert found.force == pytest.approx(4 / 3 * stiff * math.sqrt(radius) * 1e-6, rel=0.02)
+    assert found.area == pytest.approx(math.pi * radius * 1e-4, rel=0.03)
+    assert found.peak == pytest.approx(2 * stiff / math.pi * math.sqrt(1e-4 / radius), rel=0.05)
 
 
 def test_who_turns_by_more_than_twenty_degrees_tips_over():

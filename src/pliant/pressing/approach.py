@@ -164,8 +164,8 @@ def check_stance(stood: Floats, now: Floats, way: Floats, beside: float | None =
     where = ", ".join(f"{c + 0.0:.2g}" for c in np.round(top / max(float(np.linalg.norm(top)), 1e-300), 3))
     near = "" if beside is None else f"the centre of pressure comes no nearer than {1000 * beside:.3g} mm to the line of the load, and "
     raise PliantError(
-        f"It has no balance near where it stands: {near}the object tips over, its top towards ({where}). Hold it (tilt fixed), let the "
-        "load act lower or elsewhere (at), or make it stiffer."
+        f"It has no balance near where it stands: {near}the object tips over, its top towards ({where}). Hold it (tilt fixed), or let "
+        "the load act nearer to the middle of what it stands on (at). One that is much stiffer stands as a rigid one does."
     )
 
 

@@ -117,8 +117,8 @@ def _over_blobs(sides: Pair, nodes: Nodes) -> Floats:
     """(n,) [m] by how much the mean distance over the blob of a node exceeds that of its middle: tau²/2 times the Laplacian of the
     distance, which is the divergence of the normals of both surfaces.
 
-    Displacements are means over blobs. If distances are not, a coarse node is pressed deeper than fine ones beside it, and takes
-    their force.
+    Displacements are means over blobs. If distances are not, coarse nodes are pressed deeper than fine ones beside them, and take their
+    force.
     """
     out = np.zeros(len(nodes))
     for i, side in enumerate(sides):

@@ -176,14 +176,15 @@ def _made(
 
 
 def outward(mesh: Surface | TetMesh) -> tuple[Surface, list[str]]:
-    """The surface, turned round if it is inside out as a whole."""
+    """The surface, turned round if it is inside out as a whole; a cup or a sheet, which is open, faces the way of its triangles."""
     if isinstance(mesh, TetMesh):
         tets = np.where((mesh.volumes < 0.0)[:, None], mesh.tets[:, [0, 2, 1, 3]], mesh.tets)
         return TetMesh(mesh.points, tets).surface(), []
     x = mesh.points[mesh.faces] - mesh.points.mean(axis=0) if len(mesh.faces) else np.zeros((0, 3, 3))
     vector = np.cross(x[:, 1] - x[:, 0], x[:, 2] - x[:, 0])
-    volume = float(np.einsum("ij,ij->", x.mean(axis=1), vector)) / 6.0
-    if volume < -FLAT * (0.5 * np.linalg.norm(vector, axis=1).sum()) ** 1.5:
+    volume, area = float(np.einsum("ij,ij->", x.mean(axis=1), vector)) / 6.0, 0.5 * float(np.linalg.norm(vector, axis=1).sum())
+    opening = 0.5 * float(np.linalg.norm(vector.sum(axis=0)))  # [m^2] of what would close it, by the divergence theorem
+    if volume < -FLAT * area**1.5 and opening < 0.25 * area:  # of a ball, if less than a quarter is cut off
         return Surface(mesh.points, mesh.faces[:, ::-1]), ["the surface was inside out and was turned round"]
     return mesh, []
 
