@@ -101,7 +101,8 @@ def _trimmed(whole: Whole, label: Ints, piece: int, before: Ints, places: Floats
 
 
 def _unit(vectors: Floats) -> Floats:
-    return vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-300)
+    length: Floats = np.linalg.norm(vectors, axis=1, keepdims=True)
+    return vectors / np.maximum(length, 1e-300)
 
 
 def _nearest_pairs(phyxels: Floats) -> Ints:
