@@ -7,7 +7,7 @@ import pytest
 
 from pliant import PliantError, Scene
 from pliant.bodies.points.elements import Points
-from pliant.bodies.points.fracture import Whole, _even, pieces_of
+from pliant.bodies.points.fracture import Whole, _caps, _even, pieces_of
 from pliant.geometry.filling import fill
 from pliant.geometry.mass import mass_of_surface
 from pliant.geometry.mesh import Surface
@@ -198,6 +198,21 @@ def test_a_rim_loses_its_teeth_and_keeps_its_shape():
     out = _even(teeth, [np.arange(24)])
     assert out == pytest.approx(((1.0 - 0.5 * k) * (1.0 + 0.53 * k)) ** 8 * ring, abs=1e-12)
     assert np.linalg.norm(out, axis=1) == pytest.approx(1.0, abs=0.01)
+
+
+def test_a_cap_closes_its_rim_and_is_as_fine():
+    """Points on its face, not farther from each other than those of the rim are; an open edge at the rim alone, turned as the cap runs."""
+    angle = np.arange(24) * 2.0 * np.pi / 24
+    ring = np.stack([np.cos(angle), np.sin(angle), np.zeros(24)], axis=1)
+    new, faces = _caps(ring, [np.arange(24)])
+    points = np.concatenate([ring, new])
+    x, edges = points[faces], faces[:, [[0, 1], [1, 2], [2, 0]]].reshape(-1, 2)
+    rim = np.linalg.norm(ring[1] - ring[0])
+    assert np.linalg.norm(points[edges[:, 1]] - points[edges[:, 0]], axis=1).max() < 1.5 * rim and len(new) == 3 * 24 + 1
+    area = 0.5 * np.cross(x[:, 1] - x[:, 0], x[:, 2] - x[:, 0])
+    assert (area[:, 2] > 0).all() and area[:, 2].sum() == pytest.approx(12 * np.sin(angle[1]))
+    known = {(a, b) for a, b in edges.tolist()}
+    assert len(known) == len(edges) and {(a, b) for a, b in known if (b, a) not in known} == {(k, (k + 1) % 24) for k in range(24)}
 
 
 @pytest.mark.parametrize("tets", [False, True])

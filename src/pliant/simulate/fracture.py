@@ -128,8 +128,8 @@ def _pieces(world: World, epoch: Epoch, broken: Broken) -> dict[int, Piece]:
     ancestor = _ancestors(broken, len(old))
     now = world.skin_positions(world.state.x, world.state.position, world.state.rotation)
     for body in np.unique(ancestor[len(old) :]).tolist():
-        mine = slice(int(old.node_start[body]), int(old.node_start[body + 1]))
         family, whole = np.flatnonzero(ancestor == body), _whole(first, body)
+        mine = slice(int(old.node_start[body]), int(old.node_start[body + 1]))
         label = np.searchsorted(family, broken.owner[mine])
         before = epoch.broken.owner[mine][[int(np.argmax(label == k)) for k in range(len(family))]]  # body that each was a part of
         shapes = [_shape_now(world, epoch, body, whole, int(b), now) for b in before] if old.flows[body] else None

@@ -4,7 +4,7 @@ A pair of phyxels that is longer than at the start by more than the lower tear s
 apart every face (or tet) goes to one piece, cracks are closed, and all of it rides on the piece's phyxels.
 
 A point belongs to the piece of the phyxel that carries most of it, a face to the piece of most of its corners. Corners on the other
-side of the crack are doubled and bound anew, so that each piece has a whole rim. Rims are closed by a fan to their middle; where
+side of the crack are doubled and bound anew, so that each piece has a whole rim. Rims are closed by rings around their middle; where
 tets fill the skin, the boundary of a piece's tets is closed already. A piece from within, to which no face goes, has the convex hull of
 its phyxels.
 """
@@ -101,7 +101,8 @@ def _trimmed(whole: Whole, label: Ints, piece: int, before: Ints, places: Floats
 
 
 def _unit(vectors: Floats) -> Floats:
-    return vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-300)
+    length: Floats = np.linalg.norm(vectors, axis=1, keepdims=True)
+    return vectors / np.maximum(length, 1e-300)
 
 
 def _nearest_pairs(phyxels: Floats) -> Ints:
@@ -125,21 +126,21 @@ def _piece(whole: Whole, label: Ints, home: Ints, piece: int, points: Floats) ->
     number = np.full(len(whole.points), -1, np.int64)
     number[shown] = np.arange(len(shown))
     faces, tets = number[faces], number[tets]
-    caps, rims = _caps(faces, len(surface))
+    rims = _rims(faces)
     outside = _even(points[surface], rims)
-    middles = np.array([outside[rim].mean(axis=0) for rim in rims]).reshape(-1, 3)
+    closing, caps = _caps(outside, rims)
     phyxels = points[len(points) - len(whole.phyxels) :][mine]
     if len(faces) == 0:
-        middles, caps = _hull(phyxels)
+        closing, caps = _hull(phyxels)
     # new points come behind the surface, before the inside
-    tets = np.where(tets >= len(surface), tets + len(middles), tets)
-    places = np.concatenate([outside, middles, points[inside]])
+    tets = np.where(tets >= len(surface), tets + len(closing), tets)
+    places = np.concatenate([outside, closing, points[inside]])
     riding, phyxel = ride(places, phyxels), np.arange(len(mine))
-    source = np.concatenate([surface, np.full(len(middles), -1), inside, len(whole.points) - len(whole.phyxels) + mine])
+    source = np.concatenate([surface, np.full(len(closing), -1), inside, len(whole.points) - len(whole.phyxels) + mine])
     return Piece(
         source=source.astype(np.int64),
         home=(source < 0) | (label[whole.carrier][source] == piece),
-        surface=len(surface) + len(middles),
+        surface=len(surface) + len(closing),
         faces=np.concatenate([faces, caps]),
         face_source=np.concatenate([face_source, np.full(len(caps), -1)]).astype(np.int64),
         tets=tets,
@@ -189,15 +190,14 @@ def _boundary(tets: Ints, known: Ints) -> tuple[Ints, Ints]:
     return faces, np.array([table.get(tuple(face), -1) for face in np.sort(faces, axis=1).tolist()], np.int64)
 
 
-def _caps(faces: Ints, count: int) -> tuple[Ints, list[Ints]]:
-    """Triangles that close the rims of a surface with `count` points, each a fan to a new point, and the rims."""
+def _rims(faces: Ints) -> list[Ints]:
+    """The rims of a surface, each as its points one after the other, as the faces that close it run through them."""
     edges = faces[:, [[0, 1], [1, 2], [2, 0]]].reshape(-1, 2)
     size = int(edges.max(initial=0)) + 1
     there = np.isin(edges[:, 0] * size + edges[:, 1], edges[:, 1] * size + edges[:, 0])
     after: dict[int, list[int]] = {}
     for a, b in edges[~there].tolist():  # an open edge a b of a face is run through b a by its cap
         after.setdefault(b, []).append(a)
-    caps: list[Ints] = []
     rims: list[Ints] = []
     while after:
         rim = [min(after)]
@@ -207,10 +207,30 @@ def _caps(faces: Ints, count: int) -> tuple[Ints, list[Ints]]:
                 del after[rim[-2]]
             if rim[-1] == rim[0]:
                 break
-        ring = np.array(rim[:-1] if rim[-1] == rim[0] else rim, np.int64)
-        caps.append(np.stack([ring, np.roll(ring, -1), np.full(len(ring), count + len(rims))], axis=1))
-        rims.append(ring)
-    return (np.concatenate(caps) if caps else np.zeros((0, 3), np.int64)), rims
+        rims.append(np.array(rim[:-1] if rim[-1] == rim[0] else rim, np.int64))
+    return rims
+
+
+def _caps(points: Floats, rims: list[Ints]) -> tuple[Floats, Ints]:
+    """New points behind the others, and triangles that close rims with them: rings that shrink to their middle, as fine as the rims are.
+
+    A fan from the rim to its middle has no point on its face, and what touches that would find points of the sides to be the nearest.
+    """
+    new, caps, count = [np.zeros((0, 3))], [np.zeros((0, 3), np.int64)], len(points)
+    for rim in rims:
+        outer, way = rim, points[rim].mean(axis=0) - points[rim]
+        edge = np.linalg.norm(points[np.roll(rim, -1)] - points[rim], axis=1).mean()
+        rings = max(1, round(np.linalg.norm(way, axis=1).mean() / max(edge, 1e-300)))
+        for k in range(1, rings):
+            inner = count + np.arange(len(rim))
+            caps.append(np.stack([outer, np.roll(outer, -1), inner], axis=1))
+            caps.append(np.stack([np.roll(outer, -1), np.roll(inner, -1), inner], axis=1))
+            new.append(points[rim] + k / rings * way)
+            outer, count = inner, count + len(rim)
+        caps.append(np.stack([outer, np.roll(outer, -1), np.full(len(rim), count)], axis=1))
+        new.append(points[rim].mean(axis=0, keepdims=True))
+        count += 1
+    return np.concatenate(new), np.concatenate(caps)
 
 
 def without_crumbs(own: Ints, other: Ints, weight: Floats, torn: np.ndarray) -> np.ndarray:
