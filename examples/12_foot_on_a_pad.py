@@ -9,7 +9,7 @@ import sys
 import matplotlib.pyplot as plt
 import numpy as np
 import pyvista
-from scipy.ndimage import gaussian_filter
+from scipy.ndimage import gaussian_filter, map_coordinates
 
 from pliant import Scene, Surface, shapes
 from pliant.geometry.embed import embed
@@ -77,7 +77,7 @@ pressure = gaussian_filter(force, 0.8 * EDGE / CELL) / CELL**2 / 1000.0
 print(f"peak {pressure.max():.0f} kPa over the width of an element, {1e4 * np.nansum(contacts.area):.0f} cm2 touched")
 print(f"centre of pressure {1000 * (centre[0] + LENGTH / 2):.0f} mm from the heel")
 
-# The picture: the foot seen through its skin, and the map. Bones ride in the elements.
+# The picture: the foot seen through its skin, what the pad feels below, and the map. Bones ride in the elements.
 model, nodes = sim.world.model, sim.nodes("foot")
 mesh = TetMesh(model.nodes.rest[nodes], model.groups[0].nodes[model.group_body[0] == 0])
 inside = resolve(bone, solid=False).surface()
@@ -89,11 +89,15 @@ def drawn(points: np.ndarray, faces: np.ndarray) -> pyvista.PolyData:
     return pyvista.PolyData(points, np.hstack([np.full((len(faces), 1), 3), faces]).ravel())
 
 
+foam_block = drawn(sim.points("pad"), sim.faces("pad")).subdivide(2)
+pixel = [(foam_block.points[:, k] - edges[k][0]) / CELL - 0.5 for k in range(2)]
+foam_block["pressure"] = np.where(foam_block.points[:, 2] > -0.02, map_coordinates(pressure, pixel, order=1), 0.0)  # of its upper side
 plotter = hidden_plotter((1500, 1050))
 plotter.set_background("white")
-plotter.add_mesh(drawn(sim.points("foot"), sim.faces("foot")), color="#e8b196", opacity=0.42, smooth_shading=True, specular=0.25)
+plotter.add_mesh(drawn(sim.points("foot"), sim.faces("foot")), color="#e8b196", opacity=0.3, smooth_shading=True, specular=0.25)
 plotter.add_mesh(drawn(bent, inside.faces), color="#f4efe2", smooth_shading=True, specular=0.3)
-plotter.add_mesh(drawn(sim.points("pad"), sim.faces("pad")), color="#8fafd3", smooth_shading=True, split_sharp_edges=True)
+told = {"scalars": "pressure", "cmap": "turbo", "clim": (5.0, pressure.max()), "below_color": "#8fafd3", "show_scalar_bar": False}
+plotter.add_mesh(foam_block, **told)
 for place in ((1, 1, 2), (-1, 2, 1)):
     plotter.add_light(pyvista.Light(position=place, focal_point=(0, 0, 0), intensity=0.75, light_type="scene light"))
 plotter.enable_depth_peeling(8)

@@ -16,6 +16,7 @@ from pliant.geometry.files import PointCloud
 from pliant.geometry.lattice.closing import closed_surface, drawn_to, is_closed_solid, with_lids, without_crumbs, wrapped
 from pliant.geometry.mass import mass_of_surface
 from pliant.geometry.mesh import Surface
+from pliant.geometry.near import kd_tree
 from pliant.geometry.shapes import make
 from pliant.geometry.simplify import simplified
 from pliant.geometry.winding import sampled_winding_numbers, winding_numbers
@@ -243,6 +244,24 @@ def test_samples_that_enclose_nothing_are_told() -> None:
     left = away > 0.01  # half a spacing
     assert left.sum() == len(strip) and away[: len(n)].max() < 0.1 * 0.02
     assert f"{left.sum()} of {len(samples)} samples left out" in note and "to (0.28, 0.02, 0) m" in note
+
+
+@pytest.mark.parametrize(("height", "reached"), [(0.7, True), (1.5, True), (2.5, False)])
+def test_a_wrap_reaches_samples_within_two_spacings(height: float, reached: bool) -> None:
+    """Of a sample above a ball, by spacings of its samples: what is reached is on the surface, within a sixth of a spacing, and not told."""
+    n = BALL.points / np.linalg.norm(BALL.points, axis=1, keepdims=True)
+    spacing = float(np.median(kd_tree(0.1 * n).query(0.1 * n, k=2)[0][:, 1]))
+    samples = np.concatenate([0.1 * n, [[0.0, 0.0, 0.1 + height * spacing]]])
+    found, note = wrapped_cloud(PointCloud(samples, np.concatenate([n, [[0.0, 0.0, 1.0]]])), 0.02)
+    assert (distance_to(found, samples[-1:])[0] < spacing / 6.0) == reached == ("left out" not in note)
+
+
+def test_a_fin_on_a_film_is_told_from_its_sides() -> None:
+    """Where the sides of a face are asked for is nearer to it than the other side of any body."""
+    x = np.array([[x, y, z] for z in (0.0, 1e-5) for y in (0.0, 0.1) for x in (0.0, 0.1)])
+    faces = [[0, 2, 3], [0, 3, 1], [4, 5, 7], [4, 7, 6], [0, 1, 5], [0, 5, 4], [2, 6, 7], [2, 7, 3], [0, 4, 6], [0, 6, 2], [1, 3, 7], [1, 7, 5]]
+    found, done = closed_surface(Surface(np.concatenate([x, [[0.15, 0.05, 0.0]]]), np.array([*faces, [1, 3, 8]])), 0.001)
+    assert mass_of_surface(found).volume == pytest.approx(1e-7, rel=1e-6) and "1 triangle that bounds nothing left out" in done
 
 
 def test_simplified_surfaces_stay_near_and_closed() -> None:

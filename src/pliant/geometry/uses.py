@@ -93,7 +93,7 @@ def _soft(mesh: Mesh, edge: float | None, wrap: Wrap, found: Outlook) -> None:
         found.elements, found.seconds = len(mesh.tets), 0.0
         found.lines.append(f"soft: its {len(mesh.tets)} tetrahedra are the elements; nothing has to be filled.")
         return
-    began = time.perf_counter()
+    began = time.process_time()
     try:
         if isinstance(mesh, PointCloud):
             closed, done = wrap(mesh, edge)
@@ -103,7 +103,7 @@ def _soft(mesh: Mesh, edge: float | None, wrap: Wrap, found: Outlook) -> None:
         found.works = False
         found.lines.append(f"soft: no. {str(error)[0].upper()}{str(error)[1:]}")
         return
-    took, whole = time.perf_counter() - began, mass_of_surface(closed)
+    took, whole = time.process_time() - began, mass_of_surface(closed)
     if found.volume is None:
         _say_mass(whole, found, ", with what is open closed" if isinstance(mesh, Surface) else ", of the surface around its points")
     why, seconds = why_cells(mesh, Filling(edge=edge, cells=True)) if isinstance(mesh, Surface) else (done, 0.0)
