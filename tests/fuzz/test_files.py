@@ -76,6 +76,8 @@ def quick_search(monkeypatch):
                 os._exit(0)
         apart.judge(path, os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
 
+    import h5py  # noqa: F401  once, here
+
     monkeypatch.setattr("pliant.record.vtkhdf.search", search)
 
 

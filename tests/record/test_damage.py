@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from pliant.base import DamageError, PliantError
-from pliant.record import Run, repair, resume_writer
+from pliant.record import Run, apart, repair, resume_writer
 from pliant.record import index as run_index
 from pliant.record.journal import MARK, JournalReader
 from pliant.record.runfile import Cells, Recorder
@@ -48,6 +48,19 @@ def test_files_of_every_format_are_read_as_when_they_were_written(tmp_path, name
     recorder.close("interrupted")
     with Run.open(path) as again:
         assert again.frames == recorder.frames
+
+
+def test_what_hdf5_does_not_survive_is_refused(tmp_path, monkeypatch):
+    old = CORPUS / "format1-finished.vtkhdf"
+    apart.search(old)  # another process, which ends well
+    for code, words in ((apart.TIME_IS_UP, "searches in it for more than"), (-11, "crashes")):
+        with pytest.raises(DamageError, match=words):
+            apart.judge(old, code)
+    monkeypatch.setattr(apart, "STUCK", 1e-9)
+    with pytest.raises(DamageError, match="searches in it"), Run.open(old):
+        pass
+    with Run.open(CORPUS / "format3-placed.vtkhdf") as run:  # has an index, which needs no HDF5
+        assert run.frames == 4
 
 
 @pytest.mark.parametrize("name", [name for name in CONTENTS if "block" in name])
