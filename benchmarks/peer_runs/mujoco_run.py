@@ -20,7 +20,7 @@ def _flex(scene: Task, number: int, place: np.ndarray) -> str:
 
 
 def run(scene: Task, budget: float) -> None:
-    dt = 0.0005 if scene.ball else 0.002  # cloth diverges at 2 ms
+    dt = 0.002
     wall = "".join(
         f'<geom type="box" pos="{" ".join(map(str, c))}" size="{" ".join(map(str, h))}" friction="{FRICTION}"/>' for c, h in scene.walls
     )
@@ -34,9 +34,10 @@ def run(scene: Task, budget: float) -> None:
         )
     else:
         bodies = "".join(_flex(scene, k, place) for k, place in enumerate(scene.places))
-    solver = "Newton" if scene.rigid else "CG"
+    solver, more = ("Newton", "") if scene.rigid else ("CG", 'integrator="discrete" ')  # that of soft bodies
     model = mujoco.MjModel.from_xml_string(
-        f'<mujoco><size memory="2G"/><option timestep="{dt}" solver="{solver}" iterations="50" tolerance="1e-6" gravity="0 0 -{GRAVITY}"/>'
+        f'<mujoco><size memory="2G"/><option {more}timestep="{dt}" solver="{solver}" iterations="50" tolerance="1e-6" '
+        f'gravity="0 0 -{GRAVITY}"/>'
         f'<worldbody><geom name="ground" type="plane" size="5 5 .1" pos="0 0 {-1 if scene.ball else 0}" friction="{FRICTION}"/>'
         f"{wall}{bodies}</worldbody></mujoco>"
     )
