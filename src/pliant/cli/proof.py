@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import time
 from functools import partial
@@ -55,6 +56,8 @@ def validate(
 
     allow(typed=",".join(method or ()))
     from pliant.shop.validate import output
+    from pliant.studies.case import version
+    from pliant.studies.ledger import read_rows
     from pliant.studies.tasks import Found, do_all
 
     if listed:
@@ -66,8 +69,8 @@ def validate(
 
     def over(task: Found) -> None:
         name, under = task.given["problem"], task.given["method"]
-        said = task.value or {"checks": [], "seconds": task.seconds, "failure": task.reason}
-        result = found[name, under] = proof.recalled(known[name], under, said)
+        said = task.value or {"method": under, "checks": [], "seconds": task.seconds, "failure": task.reason, "quick": quick}
+        result = found[name, under] = proof.recalled(known[name], said, version())
         if not as_json:
             verdict = "[green]pass[/]" if result.passed else "[bold red]FAIL[/]"
             say(f"[bold]{name}[/] under {under}: {verdict}, {result.seconds:.1f} s")
@@ -86,8 +89,13 @@ def validate(
     for call in calls:  # one by one: what is begun comes to its end
         if within is not None and time.monotonic() - began < within:
             work([call])
-    results = [found[each.name, under] for each, under in chosen] if within is None or rows is None else proof.kept(rows, chosen)
-    written = output.write(results, out) if out is not None else []
+    if within is None or rows is None:
+        results = [found[each.name, under] for each, under in chosen]
+    else:
+        ended = [(row.version, json.loads(row.measures["found"])) for row in read_rows(rows / "rows.jsonl") if row.status == "finished"]
+        kept = [proof.recalled(known[said["problem"]], said, of) for of, said in ended if said["problem"] in known]
+        results = proof.best(kept, chosen, version())
+    written = output.write(results, out, version()) if out is not None else []
     if not results:
         refused = [(p.name, *why) for p in proof.problems(names).values() for why in p.refused.items() if why[0] in (method or ())]
         asked = [f"{name} is not asked of {other}: {why}" for name, other, why in refused]

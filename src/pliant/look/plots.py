@@ -316,7 +316,7 @@ def against_theory(title: str, found: Mapping[str, list[float]], path: str | Pat
     axes.set_ylim(-3.3, 3.3)
     axes.set_ylabel("off by\n[tolerances]", fontsize=8)
     axes.legend(frameon=False, fontsize=6, ncols=4)
-    axes.xaxis.get_major_locator().set_params(integer=True)
+    axes.set_xticks(range(1, 1 + max((len(values) for values in found.values()), default=0)))
     return _save(figure, axes, title, "number in the table", path)
 
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from pliant.base import Floats, Ints
-from pliant.contact.method import ALONE, DENT, GIVEN, LAYER, STEP, ContactMethod, Nothing
+from pliant.contact.method import ALONE, DENT, GIVEN, LAYER, STEP, ContactMethod, Nothing, make_method
 from pliant.detect.closest import face_neighbours
 from pliant.detect.penetration import Penetration
 from pliant.detect.thickness import Thickness
@@ -184,8 +184,7 @@ def method_of(sim: Simulation, a: int, b: int) -> tuple[str, ContactMethod]:
     for index, (name, method) in enumerate(sim.contact.methods.items()):
         if sim.world.pairs.for_method(index).meet(*ends)[0]:
             return name, method
-    nothing: ContactMethod = Nothing()
-    return next(iter(sim.contact.methods.items()), ("none", nothing))
+    return next(iter(sim.contact.methods.items()), ("none", make_method("none")))
 
 
 @dataclass

@@ -8,12 +8,10 @@ number against its reference. What fails is shown as failing.
 from __future__ import annotations
 
 import importlib
-import json
 import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -23,8 +21,6 @@ from pliant.contact.method import METHODS
 from pliant.shop.validate.known import KNOWN
 from pliant.simulate.simulation import Simulation
 from pliant.simulate.step import StepReport
-from pliant.studies.case import version
-from pliant.studies.ledger import read_rows
 
 FILES = (  # in the order of the table
     "indentation", "presses", "carried", "pressures", "friction", "standing", "impacts", "conservation", "refinement", "elasticity",
@@ -134,7 +130,7 @@ def attempt(each: Problem, method: str, quick: bool) -> Result:
         checks = [replace(check, why=check.why or known) for check in each.run(method, quick)]
     except PliantError as error:
         failure = str(error)
-    return Result(each, method, checks, time.process_time() - began, failure, quick, version())
+    return Result(each, method, checks, time.process_time() - began, failure, quick)
 
 
 def attempted(problem: str, method: str, quick: bool) -> dict[str, Any]:
@@ -143,21 +139,19 @@ def attempted(problem: str, method: str, quick: bool) -> dict[str, Any]:
     return {**vars(found), "problem": problem}
 
 
-def recalled(each: Problem, method: str, said: dict[str, Any]) -> Result:
-    """The result that `attempted` gave as plain data."""
-    return Result(**{**said, "problem": each, "method": method, "checks": [Check(**check) for check in said["checks"]]})
+def recalled(each: Problem, said: dict[str, Any], version: str) -> Result:
+    """The result that `attempted` gave as plain data, and the code that it is of."""
+    return Result(**{**said, "problem": each, "version": version, "checks": [Check(**check) for check in said["checks"]]})
 
 
-def kept(rows: Path, chosen: list[tuple[Problem, str]]) -> list[Result]:
-    """What a folder of rows has of problems under methods, of each the best: of this code before older code, the full one before a quick
-    one, the last of those; nothing of what was never run."""
-    best: dict[tuple[str, str], tuple[tuple[bool, bool], dict[str, Any]]] = {}
-    for row in read_rows(rows / "rows.jsonl"):
-        said = json.loads(row.measures["found"]) if row.status == "finished" else {}
-        if "version" in said:
-            name, rank = (said["problem"], said["method"]), (said["version"] == version(), not said["quick"])
-            best[name] = (rank, said) if name not in best or rank >= best[name][0] else best[name]
-    return [recalled(each, method, best[each.name, method][1]) for each, method in chosen if (each.name, method) in best]
+def best(found: list[Result], chosen: list[tuple[Problem, str]], now: str) -> list[Result]:
+    """Of problems under methods the best that there is: of this code before other code, the full one before a quick one, the last of
+    those; nothing of what was never run."""
+    known: dict[tuple[str, str], tuple[tuple[bool, bool], Result]] = {}
+    for result in found:
+        name, rank = (result.problem.name, result.method), (result.version == now, not result.quick)
+        known[name] = (rank, result) if name not in known or rank >= known[name][0] else known[name]
+    return [known[each.name, method][1] for each, method in chosen if (each.name, method) in known]
 
 
 # ---- the bodies of a method, and reading what they carry: shared by the problems

@@ -9,7 +9,6 @@ from typing import Any
 
 from pliant.look.plots import against_theory, panels_of
 from pliant.shop.validate import Check, Result, problems
-from pliant.studies.case import version
 
 HEAD = """# Validation
 
@@ -48,18 +47,18 @@ def lines(result: Result) -> list[tuple[str, str, str, str, str, str]]:
     ]  # fmt: skip
 
 
-def page(results: list[Result]) -> str:
-    """The page for the docs: a summary of problems by methods, then every number."""
+def page(results: list[Result], now: str = "") -> str:
+    """The page for the docs: a summary of problems by methods, then every number; `now`: the version of this code."""
     by = {(r.problem.name, r.method): r for r in results}
     chosen = list(dict.fromkeys(r.problem.name for r in results))
     methods = list(dict.fromkeys(r.method for r in results))
     known = problems(chosen)
     passed = sum(c.passed for r in results for c in r.checks)
     total = sum(max(1, len(r.checks)) for r in results)
-    text = [HEAD, _about(results), f"{passed} of {total} checks pass; {len(chosen)} problems.\n"]
+    text = [HEAD, _about(results, now), f"{passed} of {total} checks pass; {len(chosen)} problems.\n"]
     text += ["| problem | " + " | ".join(methods) + " |", "|---" * (len(methods) + 1) + "|"]
     for name in chosen:
-        cells = [_cell(by.get((name, m))) for m in methods]
+        cells = [_cell(by.get((name, m)), now) for m in methods]
         text.append(f"| [{name}](#{name}) | " + " | ".join(cells) + " |")
     text.append("\nA cell is the largest error over its tolerance (1 is just met), or `-` where the method is not asked.\n")
     for name in chosen:
@@ -68,43 +67,43 @@ def page(results: list[Result]) -> str:
         text += ["\n| method | what | reference | here | error | tolerance | verdict |", "|---|---|---|---|---|---|---|"]
         for (problem, method), result in by.items():
             if problem == name:
-                text += [f"| {method}{_mark(result)} | " + " | ".join(row) + " |" for row in lines(result)]
+                text += [f"| {method}{_mark(result, now)} | " + " | ".join(row) + " |" for row in lines(result)]
         text += ["", f"![{name}: how far each number is from theory](pictures/validation/{name}.png)", ""]
     return "\n".join(text)
 
 
-def _about(results: list[Result]) -> str:
+def _about(results: list[Result], now: str) -> str:
     """Mode, version and duration of what is on the page."""
     quick, versions = sum(r.quick for r in results), list(dict.fromkeys(r.version for r in results if r.version))
     mode = "quick (coarser meshes, fewer settings)" if quick == len(results) else "full"
     if 0 < quick < len(results):
         mode = f"full, but {quick} of {len(results)} quick: those marked so"
     hours = sum(r.seconds for r in results) / 3600.0
-    older = f" (rows marked * are not of {version()})" if any(_mark(r).endswith("*") for r in results) else ""
-    of = ", ".join([v for v in versions if v == version()] + [v for v in versions if v != version()]) or "unknown"
+    older = f" (rows marked * are not of {now})" if any(r.version != now for r in results) else ""
+    of = ", ".join(sorted(versions, key=lambda each: each != now)) or "unknown"
     return f"Mode: {mode}. Version: {of}{older}. Duration: {hours:.2g} hours of CPU on one core.\n"
 
 
-def _mark(result: Result) -> str:
+def _mark(result: Result, now: str) -> str:
     """What is to be said of a row that is not of a full run of this code."""
-    return (" (quick)" if result.quick else "") + ("*" if result.version not in ("", version()) else "")
+    return (" (quick)" if result.quick else "") + ("*" if result.version != now else "")
 
 
-def _cell(result: Result | None) -> str:
+def _cell(result: Result | None, now: str) -> str:
     if result is None:
         return "-"
     if result.failure:
         return "**failed**"
     worst = max((c.error / c.tolerance if c.tolerance > 0.0 else float(c.error > 0.0) for c in result.checks), default=0.0)
-    return (f"{worst:.2g}" if result.passed else f"**{worst:.2g}**") + _mark(result)
+    return (f"{worst:.2g}" if result.passed else f"**{worst:.2g}**") + _mark(result, now)
 
 
-def write(results: list[Result], folder: Path) -> list[Path]:
+def write(results: list[Result], folder: Path, now: str = "") -> list[Path]:
     """results.json, validation.md and one plot for each problem: its numbers against theory, and its curves."""
     pictures = folder / "pictures" / "validation"
     pictures.mkdir(parents=True, exist_ok=True)
     (folder / "results.json").write_text(json.dumps(facts(results), indent=2) + "\n")
-    (folder / "validation.md").write_text(page(results))
+    (folder / "validation.md").write_text(page(results, now))
     written = [folder / "results.json", folder / "validation.md"]
     for name in dict.fromkeys(r.problem.name for r in results):
         mine = [r for r in results if r.problem.name == name]

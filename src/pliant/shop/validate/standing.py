@@ -125,7 +125,7 @@ def arch(method: str, quick: bool) -> list[Check]:
     return [fallen(crown[0.95]), stands("way down of the crown 5 % above the limit", crown[1.05])]
 
 
-@problem("arch-friction", "theory/validation-problems 14; [Cocchetti 2020; Livesley 1978]", methods=("patch",))
+@problem("arch-friction", "theory/validation-problems 14; [Cocchetti 2020]", methods=("patch",))
 def arch_friction(method: str, quick: bool) -> list[Check]:
     """The same with less friction: with mu = 0.35 it must be thicker than 0.1453 of its radius, with mu = 0.28 nothing is thick enough."""
     time = 1.0 if quick else 3.0
