@@ -133,6 +133,9 @@ def table(rows: list[dict]) -> str:
     columns = "scene", "package", "CPU s per simulated s", "reached", "deepest", "inverted", "least volume", "force on the ground", "run on"
     out = ["| " + " | ".join(columns) + " |", "|" + "---|" * len(columns)]
     order = {name: k for k, name in enumerate(SCENES)}
+    known = {(row["scene"], row["peer"].split(" (")[0]) for row in rows}
+    missing = [(scene, peer) for scene in SCENES for peer in PEERS if (scene, peer) not in known]
+    rows = rows + [{"scene": scene, "peer": peer, "trouble": "not run yet", "on": ""} for scene, peer in missing]
     for row in sorted(rows, key=lambda r: (order[r["scene"]], list(PEERS).index(r["peer"].split(" (")[0]))):
         name = f"{row['peer']} {row.get('version', '')}".strip()
         if "rate" not in row:

@@ -64,6 +64,7 @@ def test_sleeps_and_forces_stay(method: str) -> None:
     assert told.touches == 1 and told.last == pytest.approx(sim.time)
 
 
+@pytest.mark.slow
 def test_a_step_of_another_length_reports_the_same_force(method: str) -> None:
     sim = slept(boxes(method))
     force = sim.contacts("box0", "ground").total_force
@@ -85,6 +86,7 @@ def test_a_resumed_run_has_the_same_bits(method: str, ahead: int) -> None:
     assert np.array_equal(sim.contacts().force, other.contacts().force)
 
 
+@pytest.mark.slow
 def test_what_is_awake_moves_as_it_would_with_all(method: str) -> None:
     places = ((0.0, 0.0, 0.05), (1.0, 0.0, 1.6))
     one, other = (boxes(method, places, sleep=each).simulate().run(until=0.75) for each in (True, False))
@@ -112,6 +114,7 @@ def test_soft_bodies_sleep_beside_one_that_falls(method: str) -> None:
     assert one.contacts("low", "ground").total_force[2] == pytest.approx(force[0], rel=1e-12)
 
 
+@pytest.mark.slow
 def test_a_body_that_comes_near_wakes(method: str) -> None:
     """And lands on it as on one that never slept."""
     scenes = [boxes(method, ((0.0, 0.0, 0.05), (0.02, 0.01, 0.6)), sleep=sleep) for sleep in (True, False)]
@@ -178,6 +181,7 @@ def test_changes_and_pushes_by_hand_wake(method: str) -> None:
     assert not sim.asleep
 
 
+@pytest.mark.slow
 def test_a_hand_wakes(method: str) -> None:
     sim = with_hand(Simulation(boxes(method)))
     while len(sim.asleep) < 2 and sim.time < 2.0:
@@ -191,6 +195,7 @@ def test_a_hand_wakes(method: str) -> None:
     assert sim.pose("box1")[0][2] > STACKS[method][1][2] + 0.01
 
 
+@pytest.mark.slow
 def test_changes_of_the_scene_wake(method: str) -> None:
     scene = boxes(method)
     scene.change("ground.friction", {"times": [0.0, 0.8, 0.81], "values": [0.5, 0.5, 0.4]})

@@ -30,7 +30,7 @@ def run(scene: Task, budget: float) -> None:
         elif scene.ball:
             mass = scene.weight / GRAVITY / len(scene.points)
             sheet = {"spring_stiffness": 40.0, "spring_damping": 0.01, "vertex_mass": mass}
-            out.add(shape=Surface(scene.points, scene.faces), model="springs", material=sheet, **given)
+            out.add(shape=Surface(scene.points, scene.faces), model="springs", network="surface", material=sheet, **given)
         else:
             out.add(shape=TetMesh(scene.points, scene.tets), material=material, **given)
     sim = out.simulate()

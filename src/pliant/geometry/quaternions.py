@@ -78,11 +78,19 @@ def quaternion_to_matrix(q: Floats) -> Floats:
 
 
 def matrix_to_quaternion(matrix: Floats) -> Floats:
-    """Unit quaternion with w >= 0 of a rotation matrix."""
-    from scipy.spatial.transform import Rotation
+    """Unit quaternion with w >= 0 of a rotation matrix, from its largest component, so that nothing cancels.
 
-    x, y, z, w = Rotation.from_matrix(matrix).as_quat(canonical=True)
-    return np.array([w, x, y, z])
+    Not SciPy's: that takes 0.2 s to load, and every run with a rigid body would wait for it.
+    """
+    m = np.asarray(matrix, np.float64)
+    trace = float(np.trace(m))
+    i = int(np.argmax([*np.diag(m), trace]))
+    if i == 3:
+        out = np.array([1.0 + trace, m[2, 1] - m[1, 2], m[0, 2] - m[2, 0], m[1, 0] - m[0, 1]])
+    else:
+        j, k, out = (i + 1) % 3, (i + 2) % 3, np.empty(4)
+        out[0], out[1 + i], out[1 + j], out[1 + k] = m[k, j] - m[j, k], 1.0 - trace + 2.0 * m[i, i], m[j, i] + m[i, j], m[k, i] + m[i, k]
+    return np.asarray(math.copysign(1.0, out[0]) / np.linalg.norm(out) * out)
 
 
 def product(a: Floats, b: Floats) -> Floats:
