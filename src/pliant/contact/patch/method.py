@@ -83,7 +83,7 @@ class Patch:
                 rows = surface.rows_of(found)
                 kappa = stiffness(motion, surfaces, pairs, found)
                 harder = hardening(motion, surfaces, pairs, found)
-                solved = _Solved.of(motion, matrix, pairs, found, rows, kappa, harder, place, still, w, memory)
+                solved = _Solved.of(motion, matrix, pairs, found, rows, kappa, harder, place, still, w, memory, solved)
                 solved.solve(motion, rough=look == 0)
             if look == 0 and (solved is None or not solved.loaded().any()):
                 place, w, solved = motion.there(), np.zeros_like(w), None  # nothing touches: does it not where every body goes on its own?
@@ -192,13 +192,15 @@ class _Solved:
     rough: bool = True  # the last solve was
 
     @staticmethod
-    def of(motion, matrix, pairs, found, rows, kappa, harder, place, still, w, memory):  # type: ignore[no-untyped-def]
+    def of(motion, matrix, pairs, found, rows, kappa, harder, place, still, w, memory, before):  # type: ignore[no-untyped-def]
         a, b, n = pairs.slave[found.pair], pairs.master[found.pair], rows.normal
         order, islands, contact = divided(motion, rows, a, b)
         key, own = found.slave * len(motion.bodies) + b, _row_key(motion, pairs, found)
         far = motion.row_paths(rows, place, motion.there())  # from `place` to the end of every body on its own
         gap = found.gap + np.einsum("ri,ri->r", n, far)
         held, load = _recalled(memory, own, key)
+        if before is not None:
+            load = before.loads(own, load)
         stretch = tangential(held + motion.slide(rows), n)
         mu_s, mu_d = motion.pairs.friction(a, b)
         mu = np.where(recall(memory, "slipping", key) > 0.5, mu_d, mu_s)
@@ -225,6 +227,13 @@ class _Solved:
         out = np.empty(len(self.order), bool)
         out[self.order] = self.result.force[:, 3] > 0.0
         return out
+
+    def loads(self, own: Ints, new: Floats) -> Floats:
+        """Normal forces [N] of rows with these numbers, `new` where there was none."""
+        force, order = np.empty(len(self.order)), np.argsort(self.own)
+        force[self.order] = self.result.force[:, 3]
+        at = find(self.own[order], own)
+        return np.where(at >= 0, force[order[at]], new)
 
     def loaded_pairs(self) -> np.ndarray:
         """Pairs that carry force, (k,) bool."""

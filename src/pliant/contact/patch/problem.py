@@ -31,8 +31,8 @@ import numpy as np
 from pliant.base import Floats, Ints
 from pliant.kernels import add, axpy, cross, dot, inline, kernel, load, norm, scale, store, sub
 
-TOLERANCE, LOOSE = 1e-5, 1e-3  # of the norm of the gradient, against that of the contact impulses: at rest, and where all changes
-CHANGE_LEFT = 1e-2  # of the change of velocity in the step, against that by contact: in between, the error may be so much of it
+TOLERANCE = 1e-5  # of the norm of the gradient, against that of the contact impulses, at rest
+LOOSE = 1e-3  # the same, of the change of velocity in the step, against that by contact
 ROUGH = 5e-2  # the same, while it is still to be seen where the step ends, and from where on loads are worth renewing
 SMALLEST = 1e-3  # of what the search began with: impulses where nothing touches in the end, and the slope along a direction
 FORCING = 0.1  # of the gradient's norm, to which a Newton direction is solved at least: tighter costs iterations, looser Newton steps
@@ -475,14 +475,14 @@ def _renew(row, trial, rows, dt):  # type: ignore[no-untyped-def]
 
 @inline
 def _wanted(diagonal, list_, w, still, least, most):  # type: ignore[no-untyped-def]
-    """Tolerance: a part of how much velocities change in the step, against what contact changes them by, within limits."""
+    """Tolerance: `most` of how much velocities change in the step, against what contact changes them by, but no less than `least`."""
     change = whole = 0.0
     for i in list_:
         x, m = load(w, i), six(diagonal, i, 0)
         y = sub(x, load(still, i))
         change += dot(y, times(m, y))
         whole += dot(x, times(m, x))
-    return max(least, min(most, CHANGE_LEFT * math.sqrt(change / whole))) if whole > 0.0 else least
+    return max(least, most * min(1.0, math.sqrt(change / whole))) if whole > 0.0 else least
 
 
 @kernel
