@@ -120,7 +120,7 @@ def test_overlap_that_fades_into_points_changes_the_force_little_by_little():
         motion = scene.simulate().world.standing()
         known = {"pair": np.array([1]), "depth": np.array([deep]), "slave": np.array([2.0]), "lean": np.zeros(1), "leaves": np.zeros(1)}
         pairs = surface.find_pairs(motion, motion.kept(surface.Surfaces), motion.end, known)
-        found = surface.find(motion, motion.kept(surface.Surfaces), pairs, motion.there())
+        found = surface.find(motion, motion.kept(surface.Surfaces), pairs, motion.there(), np.ones(len(pairs), bool))
         shares.append((pairs.points[0], found.area.sum()))
     points, area = np.array(shares).T
     assert points[0] == 0.0 and points[-1] > 0.9
