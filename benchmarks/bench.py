@@ -21,7 +21,8 @@ from collections.abc import Callable, Iterator
 from datetime import date
 from pathlib import Path
 
-os.environ.setdefault("NUMBA_NUM_THREADS", "1")  # before Numba is imported: CPU time of threads that wait would count
+if __name__ == "__main__":  # before Numba is imported: CPU time of threads that wait would count; not where a test looks in
+    os.environ.setdefault("NUMBA_NUM_THREADS", "1")
 
 import numba
 import numpy as np

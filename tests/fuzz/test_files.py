@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from pliant.base import PliantError
-from pliant.record import Run, apart, repair, resume_writer
+from pliant.record import Run, apart, repair, resume_writer, vtkhdf
 from pliant.record.salvage import sift
 
 _spec = importlib.util.spec_from_file_location("fuzz_kit", Path(__file__).with_name("kit.py"))
@@ -71,7 +71,7 @@ def quick_search(monkeypatch):
         pid = os.fork()
         if pid == 0:
             try:
-                apart.walk_ahead(path)
+                vtkhdf.walk_ahead(path)
             finally:
                 os._exit(0)
         apart.judge(path, os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))

@@ -23,7 +23,7 @@ import numpy as np
 from pliant.base import DamageError, PliantError
 from pliant.disk import TEMPORARY, Reserved, said
 from pliant.record import index
-from pliant.record.apart import search
+from pliant.record.apart import end_in_time, search
 from pliant.record.datasets import Datasets
 from pliant.record.filters import UNSEALED, Blocking, Press, blocking, seal_of, whole_specs
 from pliant.record.layout import (
@@ -372,6 +372,13 @@ def read(path: Path) -> tuple[IO[bytes] | h5py.File, list[Entry]]:
         return found
     search(path)
     return _read_hdf5(path)
+
+
+def walk_ahead(path: str | Path) -> None:
+    """What the other process of `apart.search` does."""
+    end_in_time()
+    with suppress(Exception):  # damage that is told: whoever reads the file hears it too
+        walk(Path(path))
 
 
 def walk(path: Path) -> None:
