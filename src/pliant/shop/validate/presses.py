@@ -189,7 +189,7 @@ def press_roller(method: str, quick: bool) -> list[Check]:
     here = float(middle.sum() / (middle.shape[1] * cell))  # load per length [N/m] in the middle, where the ends are not felt
     scale = math.sqrt(load / here)
     peak, half = math.sqrt(load * modulus / (math.pi * radius)), 2.0 * math.sqrt(load * radius / (math.pi * modulus))
-    width = half_width(cell * (np.arange(len(middle)) - 0.5 * (len(middle) - 1)), middle.mean(axis=1))
+    width = half_width(cell * (np.arange(len(middle), dtype=np.float64) - 0.5 * (len(middle) - 1)), middle.mean(axis=1))
     return [
         Check("peak, at 35 kN/mm", peak, scale * float(middle.max()) / cell**2, 0.02, "Pa"),
         Check("half the width, at 35 kN/mm", half, scale * width, 0.02, "m"),
