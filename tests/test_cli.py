@@ -393,6 +393,16 @@ def test_pictures_are_left_beside_the_run(pliant, in_folder):
     assert (in_folder / "runs/fall.png").read_bytes()[:4] == b"\x89PNG" and (in_folder / "runs/fall.mp4").stat().st_size > 1000
 
 
+def test_a_run_whose_drawing_is_stopped_tells_what_it_found(pliant, in_folder, monkeypatch):
+    def stopped(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("pliant.look.still", stopped)
+    (in_folder / "fall.toml").write_text(SCENE)
+    code, out, told = pliant("run", "fall.toml")
+    assert code == 0 and "Drawing was stopped" in out + told and "kinetic" in out + told
+
+
 # -- wrong input: exit code 2, one sentence
 
 

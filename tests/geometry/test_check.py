@@ -221,7 +221,7 @@ def test_non_finite_and_empty_are_refused() -> None:
 
 
 def test_suspicious_scale_suggests_the_unit() -> None:
-    assert "unit='mm' (0.18 m)" in diagnose(scaled(CUBE, 180.0)).text()
+    assert "unit='mm', --unit mm on the command line (0.18 m)" in diagnose(scaled(CUBE, 180.0)).text()
     assert diagnose(scaled(CUBE, 1e-6)).count("scale") == 1
     assert diagnose(scaled(CUBE, 0.18)).clean
 

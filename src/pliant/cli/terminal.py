@@ -78,19 +78,21 @@ def leave_pictures(outcome: Outcome, colour: str, say: Callable[[str], None], cu
     """A still, with a curve if one is named, and a short movie beside the run file; a sentence instead if this machine cannot draw."""
     from pliant.look import movie, poster, still
 
+    made: list[Path] = []
     with Run.open(outcome.path) as run:
         if run.frames == 0:
-            return []
+            return made
         try:
             say("Drawing ...")
             png = outcome.path.with_suffix(".png")
-            made = [still(run, png, field=colour) if curve is None else poster(run, png, curve, field=colour)]
+            made.append(still(run, png, field=colour) if curve is None else poster(run, png, curve, field=colour))
             if run.frames > 1:
                 made.append(movie(run, outcome.path.with_suffix(".mp4"), field=colour))
-            return made
         except (PliantError, OSError) as error:
-            say(f"No pictures: {error}")
-            return []
+            say(f"No {'movie' if made else 'pictures'}: {error}")
+        except KeyboardInterrupt:  # what was found is told all the same
+            say("Drawing was stopped; the run itself is whole.")
+    return made
 
 
 def summary_facts(outcome: Outcome, made: list[Path]) -> dict[str, Any]:

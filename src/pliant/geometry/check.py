@@ -104,8 +104,8 @@ def _scale(points: Floats, report: Report) -> None:
     size = float(_span(points).max()) if len(points) else 0.0
     if size > LARGE:
         report.add(
-            "scale", (), f"The body is {size:.4g} m large. If the file is in millimetres, read it with unit='mm' "
-            f"({size / 1000:.4g} m), or give its size.", count=1,
+            "scale", (), f"The body is {size:.4g} m large. If the file is in millimetres, read it with unit='mm', "
+            f"--unit mm on the command line ({size / 1000:.4g} m), or give its size.", count=1,
         )  # fmt: skip
     elif 0 < size < SMALL:
         report.add(
