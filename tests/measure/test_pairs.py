@@ -14,7 +14,7 @@ from pliant.contact.contacts import Contacts
 from pliant.measure.forces import Forces
 from pliant.measure.history import History
 from pliant.measure.interval import Interval
-from pliant.measure.pairs import at_time, pair_series, pair_table, per_pair
+from pliant.measure.pairs import at_time, mean_pressure, pair_series, pair_table, per_pair
 from pliant.measure.resolution import WORDS, words_of_steps
 from pliant.measure.watch import Watch
 from pliant.record import Run
@@ -150,6 +150,8 @@ def test_a_sliver_is_told_with_what_is_nearest_to_it():
     told = per_pair(rows, face)
     assert told["pressure"] == pytest.approx([1.2 / 1.01e-4, 0.3 / 1e-4])  # with the face beside it; alone, over a face
     assert told["normal_force"] == pytest.approx([4.4, 0.3]) and told["area"] == pytest.approx([4.01e-4, 1e-6])
+    means = [mean_pressure(*each) for each in zip(told["normal_force"], told["area"], told["pressure"], strict=True)]
+    assert means == pytest.approx([4.4 / 4.01e-4, 0.3 / 1e-4])  # of a sliver alone not 3e5, far above the largest
     order = [3, 2, 4, 0, 1]
     assert per_pair(rows.select(order), face)["pressure"] == pytest.approx(told["pressure"])
     assert per_pair(rows, np.zeros(5))["pressure"] == pytest.approx([3e5, 3e5])  # bodies without elements have no face

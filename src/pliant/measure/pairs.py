@@ -47,6 +47,11 @@ def per_pair(contacts: Contacts, face: Floats | None = None) -> dict[str, np.nda
     }  # fmt: skip
 
 
+def mean_pressure(normal_force: float, area: float, largest: float) -> float:
+    """Normal force of a pair over its area [Pa], or over a face of an element if that is more: then it is the largest, told over a face."""
+    return min(normal_force / area, largest)
+
+
 @kernel
 def _sum_rows(row, ordered, impulse, normal, friction, point, area, gap, sticking, dt, vectors, numbers, largest):  # type: ignore[no-untyped-def]
     """Sums over the rows of each pair: force, friction, torque, push times point; push, normal force, area, sticking. Largest pressure and
