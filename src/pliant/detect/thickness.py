@@ -61,7 +61,7 @@ def _left_of(points, way, middle, p, q):  # type: ignore[no-untyped-def]
     low, high = sub(load(points, min(p, q)), middle), sub(load(points, max(p, q)), middle)
     side = dot(way, cross(low, high))
     if side == 0.0:  # through the edge or its end: as if the line were a little aside, in a direction that few edges have
-        side = dot(way, cross(sub(high, low), (0.613, 0.332, 0.717)))
+        side = dot(way, cross(sub(high, low), (1.0, 2.0, 4.0)))
     return (side >= 0.0) == (p < q)
 
 
