@@ -242,3 +242,20 @@ def test_a_fin_is_what_counts_and_a_tip_is_not():
     caps = [np.stack([912 + k, 912 + next_, np.full(48, top)], 1), np.stack([next_, k, np.full(48, bottom)], 1)]
     cone = np.concatenate([side, [[0, 0, 0.2], [0, 0, 0.0]]])
     assert 0.01 < thickness(cone, np.concatenate([*quads, *caps]))
+
+
+@pytest.mark.parametrize("up", [0.1, 0.05, 0.09])
+@pytest.mark.parametrize("seed", range(4))
+def test_what_bounds_nothing_is_not_thin(up, seed):
+    """Cubes that lie on each other, or overlap, are no thinner than each: there is no other side where they meet."""
+    cube = make("box", size=(0.1, 0.1, 0.1), edge=0.05).surface()
+    turn = quaternion_to_matrix(rotation_vector_to_quaternion(np.random.default_rng(seed).normal(size=(1, 3))))[0]
+    both = np.concatenate([cube.points, cube.points + [0, 0, up]]), np.concatenate([cube.faces, cube.faces + len(cube.points)])
+    assert thickness(both[0] @ turn.T, both[1]) == pytest.approx(0.1, rel=1e-9)
+
+
+def test_a_line_through_a_corner_counts_once():
+    """A regular tetrahedron is as thick as it is high, from the middle of each face to the corner beyond it."""
+    corners = np.array([[1.0, 1, 1], [1, -1, -1], [-1, 1, -1], [-1, -1, 1]])
+    faces = np.array([[0, 1, 2], [0, 3, 1], [0, 2, 3], [1, 3, 2]])
+    assert thickness(corners, faces) == pytest.approx(4.0 / np.sqrt(3.0), rel=1e-12)

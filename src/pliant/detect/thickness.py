@@ -43,8 +43,11 @@ def exact_halves(kind: Ints, parameters: Floats) -> Floats:
 
 
 def thickness(points: Floats, faces: Ints) -> float:
-    """Thickness of a closed surface [m]: straight inwards from its faces to the other side, but for the thinnest THIN of its area."""
-    some = np.ascontiguousarray(faces[:: max(1, -(-len(faces) // RAYS))])
+    """Thickness of a closed surface [m]: straight inwards from its border to the other side, but for the thinnest THIN of its area.
+
+    Parts of it may overlap or lie on each other: what bounds nothing, with the inside on both sides, is neither asked nor in the way.
+    """
+    some = np.arange(0, len(faces), max(1, -(-len(faces) // RAYS)))
     depth, area = np.empty(len(some)), np.empty(len(some))
     _inwards(points, faces, some, depth, area)
     order = np.argsort(depth, kind="stable")
@@ -53,23 +56,46 @@ def thickness(points: Floats, faces: Ints) -> float:
 
 
 @kernel
+def _left_of(points, way, middle, p, q):  # type: ignore[no-untyped-def]
+    """Whether a line passes on the left of the edge p q. The two faces of an edge always disagree, so that no crossing counts twice."""
+    low, high = sub(load(points, min(p, q)), middle), sub(load(points, max(p, q)), middle)
+    side = dot(way, cross(low, high))
+    if side == 0.0:  # through the edge or its end: as if the line were a little aside, in a direction that few edges have
+        side = dot(way, cross(sub(high, low), (1.0, 2.0, 4.0)))
+    return (side >= 0.0) == (p < q)
+
+
+@kernel
 def _inwards(points, faces, some, depth, area):  # type: ignore[no-untyped-def]
+    far, leaves = np.empty(len(faces)), np.empty(len(faces), dtype=np.int64)
     for i in range(len(some)):
-        a, b, c = load(points, some[i, 0]), load(points, some[i, 1]), load(points, some[i, 2])
+        own = faces[some[i]]
+        a, b, c = load(points, own[0]), load(points, own[1]), load(points, own[2])
         normal = cross(sub(b, a), sub(c, a))
         size = norm(normal)
-        area[i], depth[i] = size, np.inf
+        area[i], depth[i] = 0.0, np.inf
         if size == 0.0:
             continue
         middle, way = scale(1.0 / 3.0, add(a, add(b, c))), scale(-1.0 / size, normal)
+        n = 0
         for k in range(len(faces)):
+            left = _left_of(points, way, middle, faces[k, 0], faces[k, 1])
+            if k == some[i] or _left_of(points, way, middle, faces[k, 1], faces[k, 2]) != left:
+                continue
+            if _left_of(points, way, middle, faces[k, 2], faces[k, 0]) != left:
+                continue
             x, y, z = load(points, faces[k, 0]), load(points, faces[k, 1]), load(points, faces[k, 2])
             e, f, r = sub(y, x), sub(z, x), sub(middle, x)
-            across = cross(way, f)
-            det = dot(e, across)
-            if det >= 0.0:  # seen from outside
-                continue
-            u, v = dot(r, across) / det, dot(way, cross(r, e)) / det
-            t = dot(f, cross(r, e)) / det
-            if t > 0.0 and u >= 0.0 and v >= 0.0 and u + v <= 1.0:
-                depth[i] = min(depth[i], t)
+            det = dot(e, cross(way, f))
+            t = dot(f, cross(r, e)) / det if det != 0.0 else 0.0
+            if t > 0.0:
+                far[n], leaves[n] = t, 1 if det < 0.0 else -1
+                n += 1
+        if leaves[:n].sum() != 1:  # how often the surface winds around the place under the face: more than once, and it bounds nothing
+            continue
+        area[i], inside = size, 1
+        for j in np.argsort(far[:n]):
+            inside -= leaves[j]
+            if inside == 0:
+                depth[i] = far[j]
+                break

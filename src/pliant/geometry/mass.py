@@ -85,7 +85,7 @@ def check_closed(surface: Surface) -> None:
         what = f"is open: {single} boundary edges" if single else f"turns over: {faulty.size} edges join unlike sides"
         raise PliantError(
             f"the surface {what} (first: between points {edges.ends[faulty[0]].tolist()}), so it encloses no volume; "
-            "close the holes or orient the faces alike"
+            f"{'holes = true in the shape closes it' if single else 'orient the faces alike'}"
         )
 
 
