@@ -22,11 +22,16 @@ if os.environ.get("PLIANT_FUZZ", "") in ("", "0"):
 SLOW_CASES = {line for line in (Path(__file__).parent / "slow_cases.txt").read_text().splitlines() if not line.startswith("#")}
 
 
+# Begun first, so that no process waits for a long one at the end, and one browser does for all.
+FIRST = tuple(f"tests/{name}.py" for name in ("live/test_browser", "live/test_screens", "test_examples", "test_notebooks", "studies/test_clusters"))
+
+
 def pytest_collection_modifyitems(items):
-    """Mark what slow_cases.txt names as slow."""
+    """Mark what slow_cases.txt names as slow; long tests come first."""
     for item in items:
         if item.nodeid in SLOW_CASES:
             item.add_marker(pytest.mark.slow)
+    items.sort(key=lambda item: not item.nodeid.startswith(FIRST))
 
 
 def pytest_collection_finish():
