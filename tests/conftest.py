@@ -15,8 +15,16 @@ from hypothesis import settings  # noqa: E402
 settings.register_profile("patient", deadline=None)  # how long an example takes says nothing on a busy machine
 settings.load_profile("patient")
 settings.register_profile("steady", settings.get_profile("patient"), derandomize=True)
-if os.environ.get("PLIANT_FUZZ", "") in ("", "0"):
+settings.register_profile("few", settings.get_profile("steady"), max_examples=40)
+STEADY = os.environ.get("PLIANT_FUZZ", "") in ("", "0")
+if STEADY:
     settings.load_profile("steady")
+
+
+def pytest_configure(config):
+    """The quick set takes fewer examples where a test does not say how many."""
+    if STEADY and config.option.markexpr == "not slow":
+        settings.load_profile("few")
 
 
 SLOW_CASES = {line for line in (Path(__file__).parent / "slow_cases.txt").read_text().splitlines() if not line.startswith("#")}
