@@ -15,18 +15,31 @@ from hypothesis import settings  # noqa: E402
 settings.register_profile("patient", deadline=None)  # how long an example takes says nothing on a busy machine
 settings.load_profile("patient")
 settings.register_profile("steady", settings.get_profile("patient"), derandomize=True)
-if os.environ.get("PLIANT_FUZZ", "") in ("", "0"):
+settings.register_profile("few", settings.get_profile("steady"), max_examples=40)
+STEADY = os.environ.get("PLIANT_FUZZ", "") in ("", "0")
+if STEADY:
     settings.load_profile("steady")
+
+
+def pytest_configure(config):
+    """The quick set takes fewer examples where a test does not say how many."""
+    if STEADY and config.option.markexpr == "not slow":
+        settings.load_profile("few")
 
 
 SLOW_CASES = {line for line in (Path(__file__).parent / "slow_cases.txt").read_text().splitlines() if not line.startswith("#")}
 
 
+# Begun first, so that no process waits for a long one at the end, and one browser does for all.
+FIRST = tuple(f"tests/{name}.py" for name in ("live/test_browser", "live/test_screens", "test_examples", "test_notebooks", "studies/test_clusters"))
+
+
 def pytest_collection_modifyitems(items):
-    """Mark what slow_cases.txt names as slow."""
+    """Mark what slow_cases.txt names as slow; long tests come first."""
     for item in items:
         if item.nodeid in SLOW_CASES:
             item.add_marker(pytest.mark.slow)
+    items.sort(key=lambda item: not item.nodeid.startswith(FIRST))
 
 
 def pytest_collection_finish():

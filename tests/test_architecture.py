@@ -71,7 +71,7 @@ def imports(file: Path) -> list[Import]:
     mine = "pliant" if mine in ("__init__", "__main__") else mine
 
     def visit(node: ast.AST, lazy: bool) -> None:
-        for child in ast.iter_child_nodes(node):
+        for child in (each for each in ast.iter_child_nodes(node) if not isinstance(each, ast.expr)):  # no expression imports
             if isinstance(child, ast.If) and "TYPE_CHECKING" in ast.dump(child.test):
                 continue
             names = []

@@ -13,12 +13,13 @@ import meshio
 import numpy as np
 import pytest
 
-from pliant import PliantError, cli
+from pliant import PliantError, Scene, cli
 from pliant.cli.options import COLOURS, parse_settings
 from pliant.detect.surfels.wrap import wrapped_cloud
 from pliant.geometry.shapes import resolve
 from pliant.look import fields
 from pliant.record import Run
+from pliant.simulate import compile_ahead
 
 CUBE = """v 0 0 0
 v 1 0 0
@@ -71,6 +72,12 @@ def pliant(monkeypatch, capsys):
         return ended.value.code or 0, told.out, told.err
 
     return call
+
+
+@pytest.fixture(scope="module")
+def compiled():
+    """Kernels of the scene are there: after an edit of one the first command says that it compiles them, above what else it says."""
+    compile_ahead.warm(Scene.from_toml(SCENE), quiet=True)
 
 
 @pytest.fixture
@@ -440,7 +447,7 @@ def assert_sentence(answer, words):
 
 
 @pytest.mark.parametrize("mistake", WRONG_FILES)
-def test_a_mistake_in_a_file_gets_a_sentence(mistake, pliant, in_folder):
+def test_a_mistake_in_a_file_gets_a_sentence(mistake, pliant, in_folder, compiled):
     text, words = WRONG_FILES[mistake]
     (in_folder / "wrong.toml").write_bytes(text.encode(errors="surrogateescape"))
     assert_sentence(pliant("run", "wrong.toml", "--no-pictures"), words)

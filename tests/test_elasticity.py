@@ -168,11 +168,11 @@ def test_first_bending_frequency_of_10_node_tets():
     )  # fmt: skip
     sim = scene.simulate(dt=dt).equilibrium()
     heights = []
-    sim.run(until=2.4 / theory, each=lambda report: heights.append((sim.time, end_moved(sim, 1.0)[2])))
+    sim.run(until=1.4 / theory, each=lambda report: heights.append((sim.time, end_moved(sim, 1.0)[2])))
     t, z = np.array(heights).T
     k = np.flatnonzero(np.diff(np.sign(z)))
     crossings = t[k] - z[k] * (t[k + 1] - t[k]) / (z[k + 1] - z[k])
-    assert len(crossings) == 4 or len(crossings) == 5
+    assert len(crossings) == 2 or len(crossings) == 3
     assert 0.5 / np.diff(crossings).mean() == pytest.approx(theory, rel=0.02)
 
 

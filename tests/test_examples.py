@@ -39,7 +39,8 @@ def test_every_example_is_listed():
     assert sorted(PROMISES) == sorted(p.name for p in EXAMPLES.glob("[0-9]*.py"))
 
 
-SLOW = ("09_press_a_foot.py", "11_own_body.py", "12_foot_on_a_pad.py")  # up to half a minute of processor
+# Up to half a minute of processor; of the others those that tests of the same features stand for in the quick set.
+SLOW = ("09_press_a_foot.py", "11_own_body.py", "12_foot_on_a_pad.py", "03_cantilever.py", "04_own_material.py", "06_attachments_and_changes.py")
 # Runs each script as a program would be, the second in the process of the first: starting Python and pliant for every one takes half of the time.
 RUNNER = """\
 import runpy, sys
@@ -61,7 +62,7 @@ def printed_by(names: list[str], folder: Path) -> dict[str, str]:
 QUICK = [n for n in sorted(PROMISES) if n not in SLOW]
 
 
-@pytest.mark.parametrize("names", [QUICK[::2], QUICK[1::2], *(pytest.param([n], marks=pytest.mark.slow) for n in SLOW)], ids=str)
+@pytest.mark.parametrize("names", [QUICK, *(pytest.param([n], marks=pytest.mark.slow) for n in SLOW)], ids=str)
 def test_examples_run(names, tmp_path):
     printed = printed_by(names, tmp_path)
     assert sorted(printed) == sorted(names)

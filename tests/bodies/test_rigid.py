@@ -41,10 +41,10 @@ def test_intermediate_axis_keeps_energy_and_angular_momentum():
     scene.add(shape=dict(kind="box", size=(3, 2, 1), edge=1.0), model="rigid", angular_velocity=(0.01, 5, 0.01))
     sim = scene.simulate()
     first, energies = sim.books(), []
-    sim.run(until=40.0, each=lambda report: energies.append(sim.books().kinetic / first.kinetic - 1))
+    sim.run(until=20.0, each=lambda report: energies.append(sim.books().kinetic / first.kinetic - 1))
     error = np.abs(energies)
     assert error.max() < 2e-4  # of order dt^2 while the axis turns over
-    assert error[2000:].max() < 1.05 * error[:2000].max()  # and it does not grow
+    assert error[1000:].max() < 1.05 * error[:1000].max()  # and it does not grow
     assert np.array_equal(sim.books().angular_momentum, first.angular_momentum)
 
 

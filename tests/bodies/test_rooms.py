@@ -265,3 +265,5 @@ def test_a_scene_compiles_what_its_bodies_call():
     soft = Scene(bodies=[dict(shape=BOX, name="a"), dict(shape=BOX, name="b", model="static")])
     assert needed(soft) == ["tets", "solver", "contact patch", "fast bodies"]  # not what it would need if its steps were explicit
     assert set(needed(both)) <= set(jobs())
+    with pytest.raises(PliantError, match="Body 'a': nowhere.obj does not exist"):  # told before anything is compiled
+        needed(Scene(bodies=[dict(shape=dict(file="nowhere.obj"), name="a")]))

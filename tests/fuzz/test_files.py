@@ -94,7 +94,7 @@ def test_damaged_runs(cases, truth, tmp_path, quick_search):
     kit.judged(cases, 29, case)
 
 
-@pytest.mark.parametrize("cases", kit.budgets(60, 2000))
+@pytest.mark.parametrize("cases", kit.budgets(25, 2000))
 def test_damaged_runs_of_the_first_format(cases, tmp_path, quick_search):
     """HDF5 reads these: what it does not survive is refused before."""
 

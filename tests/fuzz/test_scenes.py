@@ -73,7 +73,7 @@ def tried(data) -> str:
     return "runs"
 
 
-@pytest.mark.parametrize("cases", kit.budgets(150, 20000))
+@pytest.mark.parametrize("cases", kit.budgets(60, 20000))
 def test_scenes(cases):
     found = kit.judged(cases, 25, lambda rng: tried(kit.mutated(rng, rng.choice(SCENES))))
     assert found["runs"] > 0.1 * cases and found["refused"] > 0.1 * cases

@@ -168,6 +168,7 @@ def test_non_manifold_edge_and_vertex() -> None:
     assert report.findings[0].ids == (0,)
 
 
+@settings(max_examples=25)
 @given(st.lists(st.booleans(), min_size=168, max_size=168))
 def test_any_turned_faces_are_turned_back(flips: list[bool]) -> None:
     ball = sphere()
@@ -247,7 +248,7 @@ def exact_crossing(p: np.ndarray, q: np.ndarray) -> bool:
     return False
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=8, deadline=None)
 @given(st.integers(0, 10**6))
 def test_self_intersections_equal_the_exact_oracle(seed: int) -> None:
     rng = np.random.default_rng(seed)

@@ -68,7 +68,7 @@ def browser():
 class Tab:
     """A page of the browser that remembers what went wrong in it."""
 
-    def __init__(self, browser, address: str, size=(1000, 620)) -> None:
+    def __init__(self, browser, address: str, size=(760, 480)) -> None:
         self.wrong: list[str] = []
         self.asked: list[str] = []
         self.page = browser.new_page(viewport={"width": size[0], "height": size[1]}, accept_downloads=True)

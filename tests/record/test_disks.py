@@ -63,7 +63,7 @@ def whole(toy, tmp_path_factory):
         yield run
 
 
-SIZES = [6, pytest.param(30, marks=pytest.mark.slow)]
+SIZES = [4, pytest.param(30, marks=pytest.mark.slow)]
 
 
 @pytest.mark.parametrize("count", SIZES)

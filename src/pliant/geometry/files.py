@@ -147,6 +147,11 @@ def open_file(
     return File(where, PointCloud(points, normals), notices)
 
 
+def check_there(path: str | Path) -> None:
+    """Refuse a file that is not there or of no known format, without reading it."""
+    _reader(Path(path))
+
+
 def _reader(path: Path) -> Callable[[Path], Raw]:
     """The reader for a file's name, after looking whether the file is there."""
     if path.is_dir():

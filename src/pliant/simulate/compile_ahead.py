@@ -21,10 +21,12 @@ from typing import Any
 import numpy as np
 
 from pliant import cache
+from pliant.base import PliantError
 from pliant.bodies.register import ROOMS, room_of
 from pliant.bodies.room import Job
 from pliant.bodies.springs.elements import Springs
 from pliant.contact.method import METHODS, find_method
+from pliant.geometry.files import check_there
 from pliant.geometry.shapes import make
 from pliant.integrate import cg
 from pliant.integrate.assembly import Assembly
@@ -131,6 +133,12 @@ def needed(scene: Scene) -> list[str]:
     """The jobs whose kernels a scene calls."""
     for name in methods_of(scene):
         find_method(name)  # a mistake is told before anything is compiled
+    for body in scene.bodies:
+        if isinstance(body.shape, dict) and "file" in body.shape:
+            try:
+                check_there(body.shape["file"])
+            except PliantError as error:
+                raise PliantError(f"Body '{body.name}': {error}") from None
     methods, known = methods_of(scene, likely=True), jobs()
     found = list(dict.fromkeys(job for body in scene.bodies for job in body.jobs()))
     rooms = [room_of(body.model) for body in scene.bodies]
