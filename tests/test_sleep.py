@@ -58,7 +58,7 @@ def test_sleeps_and_forces_stay(method: str) -> None:
     assert not sim.state.velocity.any() and not sim.state.spin.any()
     for body in ("ground", "box0", "box1"):
         force = [each.contacts(body).total_force for each in (sim, awake)]
-        assert np.abs(force[0] - force[1]).max() <= 1e-5 * WEIGHT  # patch is solved to some 1e-6 of it
+        assert np.abs(force[0] - force[1]).max() <= 1e-6 * WEIGHT
     assert sim.contacts("ground").total_force[2] == pytest.approx(-2 * WEIGHT, rel=1e-6)
     told = next(pair for pair in sim.books().pairs if {pair.a, pair.b} == {"ground", "box0"})
     assert told.touches == 1 and told.last == pytest.approx(sim.time)

@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from pliant.detect import patches
 from pliant.detect.merged import joined, merged, select
 
 spec = importlib.util.spec_from_file_location("patch_shapes", Path(__file__).with_name("test_patches.py"))
@@ -18,7 +19,8 @@ def rows_of(a, b, deep=0.3, high=0.05, order=None):
     """(quadrature points, rows, points, faces) of two surfaces."""
     found, points, faces = shared(a, b, deep, high, order)
     count = len(found)
-    return found, merged(points, faces, found, np.zeros(count, np.int64), np.zeros(count, bool), np.zeros(len(faces), bool)), points, faces
+    none = np.zeros(count, bool)
+    return found, merged(points, faces, found, np.zeros(count, np.int64), none, none, np.zeros(len(faces), bool)), points, faces
 
 
 def bent_pair(seed):
@@ -87,3 +89,39 @@ def test_a_box_on_a_finer_one_has_three_rows_a_face():
     _, rows, _, _ = rows_of(below, above, 0.05, 0.0)
     assert rows.area.sum() == pytest.approx(0.36, rel=1e-12)
     assert len(rows) == 3 * len(np.unique(rows.slave)) and rows.gap == pytest.approx(-0.01)
+
+
+def test_corners_where_faces_of_one_plane_meet_are_one_row():
+    """Two rigid grids: what corners do together stays, force and moments, and there are as many rows as points, not as corners of faces."""
+    rng = np.random.default_rng(3)
+    a, b = grid_face(4, 3), grid_face(1, 1, flip=True)
+    b[0][:, 2] -= 0.01 + 0.02 * b[0][:, 0]  # overlaps, less at one end
+    way = turn(rng)
+    points, faces = np.concatenate([a[0], b[0]]) @ way, np.concatenate([a[1], b[1] + len(a[0])])
+    slave, master = (g.ravel() for g in np.meshgrid(np.arange(len(a[1])), len(a[1]) + np.arange(len(b[1])), indexing="ij"))
+    full = np.full(len(slave), 0.3), np.full(len(slave), 0.05)
+    found = patches.facing(points, faces, slave, master, np.zeros(len(slave), np.int64), *full, np.ones(len(slave), bool))
+    sharp = np.ones(len(found), bool)
+    rows = merged(points, faces, found, np.zeros(len(found), np.int64), sharp, sharp, np.zeros(len(faces), bool))
+    # 20 points, and where the diagonal of the other crosses edges
+    assert len(rows) < 0.5 * len(found)
+    nodes = rows.weights.max(axis=1) > 1.0 - 1e-9
+    assert nodes.sum() == len(np.unique(faces[rows.slave[nodes], rows.weights[nodes].argmax(axis=1)])) == len(a[0])
+    depth = lambda r: -r.gap * r.area
+    for value in (lambda r: r.area, depth, lambda r: depth(r)[:, None] * r.at):
+        assert value(rows).sum(axis=0) == pytest.approx(value(found).sum(axis=0), rel=1e-12, abs=1e-12)
+
+
+def test_corners_of_two_planes_stay_two_rows():
+    """A ridge: faces of both its slopes meet in points, but push along different normals."""
+    a, b = grid_face(2, 1), grid_face(1, 1, flip=True)
+    a[0][:, 2] += 0.05 * (1.0 - np.abs(2.0 * a[0][:, 0] - 1.0))
+    points, faces = np.concatenate([a[0], b[0]]), np.concatenate([a[1], b[1] + len(a[0])])
+    slave, master = (g.ravel() for g in np.meshgrid(np.arange(len(a[1])), len(a[1]) + np.arange(len(b[1])), indexing="ij"))
+    full = np.full(len(slave), 0.3), np.full(len(slave), 0.05)
+    found = patches.facing(points, faces, slave, master, np.zeros(len(slave), np.int64), *full, np.ones(len(slave), bool))
+    sharp = np.ones(len(found), bool)
+    rows = merged(points, faces, found, np.zeros(len(found), np.int64), sharp, sharp, np.zeros(len(faces), bool))
+    top = np.abs(np.einsum("rk,rk->r", rows.weights, points[faces[rows.slave], 0]) - 0.5) < 1e-9
+    assert len(np.unique(np.sign(rows.normal[top, 0]))) == 2
+    assert rows.area.sum() == pytest.approx(found.area.sum(), rel=1e-12)

@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from pliant.base import Bools, Floats, Ints
-from pliant.detect.patches import COS, FULL, ROUNDING, SIN, Patches, quadrature
+from pliant.detect.patches import COS, FULL, ON_EDGE, ROUNDING, SIN, Patches, quadrature
 from pliant.kernels import axpy, cross, dot, inline, kernel, load, norm, scale, store, sub
 
 
@@ -45,8 +45,10 @@ class Merged(NamedTuple):
 ROWS = Merged._fields[:9]  # one entry a row
 
 
-def merged(points: Floats, faces: Ints, found: Patches, anchor: Ints, alone: Bools, rim: Bools) -> Merged:
-    """Rows of quadrature points; `alone` (r,): those that stay as they are; anchor (r,): the point of a master that is an exact shape."""
+def merged(points: Floats, faces: Ints, found: Patches, anchor: Ints, alone: Bools, corner: Bools, rim: Bools) -> Merged:
+    """Rows of quadrature points; `alone` (r,): those that stay as they are; `corner` (r,): of these, those that are one where faces meet;
+    anchor (r,): the point of a master that is an exact shape.
+    """
     count = len(found)
     out = Merged(
         slave=np.empty(count, np.int64), master=np.empty(count, np.int64), pair=np.empty(count, np.int64), weights=np.empty((count, 3)),
@@ -54,7 +56,8 @@ def merged(points: Floats, faces: Ints, found: Patches, anchor: Ints, alone: Boo
         start=np.zeros(count + 1, np.int64), point=np.empty(12 * count, np.int64), share=np.empty(12 * count),
     )  # fmt: skip
     room = np.full(len(points), -1, np.int64), np.empty(3 * count, np.int64), np.empty((3 * count, 3)), np.empty((2, count), np.int64)
-    used = _merge(points, faces, *found, anchor, alone, rim, *room, out)
+    met = np.full(len(points) if corner.any() else 0, -1, np.int64), np.empty(count, np.int64)
+    used = _merge(points, faces, *found, anchor, alone, corner, rim, *room, *met, out)
     rows, last = {name: getattr(out, name)[:used] for name in ROWS}, out.start[used]
     return Merged(**rows, start=out.start[: used + 1], point=out.point[:last], share=out.share[:last])
 
@@ -101,6 +104,38 @@ def _slave_side(faces, out, used, s):  # type: ignore[no-untyped-def]
     for k in range(3):
         out.point[e + k], out.share[e + k] = faces[s, k], out.weights[used, k]
     return e + 3
+
+
+@inline
+def _corner_of(weights, q):  # type: ignore[no-untyped-def]
+    """The corner of its face that a place is, 0 to 2, or -1."""
+    for k in range(3):
+        if weights[q, k] > 1.0 - ON_EDGE:
+            return k
+    return -1
+
+
+@kernel
+def _met(points, faces, slave, pair, weights, normal, gap, area, q, last, before, out):  # type: ignore[no-untyped-def]
+    """Add the area of quadrature point q to a row at the same corner of the slave, in the same plane; else say where such a row is to be
+    listed: the point, -1 if it is no corner, -2 if it has been added.
+    """
+    k = _corner_of(weights, q)
+    if k < 0:
+        return -1
+    p, n = faces[slave[q], k], load(normal, q)
+    r, slack = last[p], ON_EDGE * norm(sub(load(points, faces[slave[q], (k + 1) % 3]), load(points, p)))
+    while r >= 0:
+        if (
+            out.pair[r] == pair[q]
+            and (out.gap[r] > 0.0) == (gap[q] > 0.0)
+            and norm(sub(load(out.normal, r), n)) <= ON_EDGE
+            and abs(out.gap[r] - gap[q]) <= slack
+        ):
+            out.area[r] += area[q]
+            return -2
+        r = before[r]
+    return p
 
 
 @kernel
@@ -174,8 +209,10 @@ def _three(  # type: ignore[no-untyped-def]
 
 @kernel
 def _merge(  # type: ignore[no-untyped-def]
-    points, faces, slave, master, pair, weights, others, normal, gap, area, at, anchor, alone, rim, mark, listed, total, room, out
+    points, faces, slave, master, pair, weights, others, normal, gap, area, at, anchor, alone, corner, rim, mark, listed, total, room, last,
+    before, out,
 ):  # fmt: skip
+    """`last` (p,) and `before` (r,): rows at each corner, for those that meet there."""
     used = first = 0
     todo, list_ = room[0], room[1]
     while first < len(slave):
@@ -210,7 +247,13 @@ def _merge(  # type: ignore[no-untyped-def]
                 used += 3
                 continue
             for k in range(count):
-                _as_it_is(faces, slave, master, pair, weights, others, normal, gap, area, at, anchor, rim, list_[k], out, used)
+                q = list_[k]
+                p = _met(points, faces, slave, pair, weights, normal, gap, area, q, last, before, out) if corner[q] else -1
+                if p == -2:
+                    continue
+                _as_it_is(faces, slave, master, pair, weights, others, normal, gap, area, at, anchor, rim, q, out, used)
+                if p >= 0:
+                    before[used], last[p] = last[p], used
                 used += 1
         first = end
     return used

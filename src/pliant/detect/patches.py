@@ -458,14 +458,25 @@ def _other_way(parameters, position, q, c, x):  # type: ignore[no-untyped-def]
 @kernel
 def _on_shapes(points, faces, start, end, pair, kind, parameters, position, rotation, high, rigid, split, out):  # type: ignore[no-untyped-def]
     used = 0
+    room, g = np.empty((3, CORNERS, 2)), np.empty((split + 1, split + 1))
     for c in range(len(start)):
+        up, middle = rotate(load4(rotation, c), (0.0, 0.0, 1.0)), load(position, c)
         for s in range(start[c], end[c]):
+            if kind[c] == PLANE and _above(points, faces, s, middle, up, high[c]):
+                continue
             if rigid[c] and kind[c] == BALL:
                 used = _on_ball(points, faces, s, pair[c], load(position, c), parameters[c, 0], high[c], out, used)
                 continue
             sharp = rigid[c] and kind[c] == PLANE
-            used = _on_shape(points, faces, s, c, pair, kind, parameters, position, rotation, high, sharp, split, out, used)
+            used = _on_shape(points, faces, s, c, pair, kind, parameters, position, rotation, high, sharp, split, room, g, out, used)
     return used
+
+
+@inline
+def _above(points, faces, s, middle, up, high):  # type: ignore[no-untyped-def]
+    """Whether a face is all farther than `high` above a plane."""
+    a, b, c = sub(load(points, faces[s, 0]), middle), sub(load(points, faces[s, 1]), middle), sub(load(points, faces[s, 2]), middle)
+    return min(dot(a, up), dot(b, up), dot(c, up)) > high
 
 
 @kernel
@@ -496,8 +507,10 @@ def _on_ball(points, faces, s, pair, centre, radius, high, out, used):  # type: 
 
 
 @kernel
-def _on_shape(points, faces, s, c, pair, kind, parameters, position, rotation, high, sharp, split, out, used):  # type: ignore[no-untyped-def]
-    """Rows of one face on one shape, from place `used`; returns the place behind them."""
+def _on_shape(  # type: ignore[no-untyped-def]
+    points, faces, s, c, pair, kind, parameters, position, rotation, high, sharp, split, room, g, out, used
+):
+    """Rows of one face on one shape, from place `used`; returns the place behind them. `room` and `g`: scratch."""
     o, n, t1, t2, twice = frame_of(points, faces, s)
     if twice == 0.0:
         return used
@@ -508,8 +521,7 @@ def _on_shape(points, faces, s, c, pair, kind, parameters, position, rotation, h
     if d > high[c] + max(norm(sub(middle, o)), norm(sub(axpy(1.0, x1, o), middle)), norm(sub(axpy(1.0, x2, o), middle))):
         return used  # a distance changes no faster than the place
     parts = 1 if kind[c] == PLANE else split  # the distance to a plane is linear
-    poly, piece, spare, shares = np.empty((CORNERS, 2)), np.empty((CORNERS, 2)), np.empty((CORNERS, 2)), np.empty(CORNERS)
-    g = np.empty((split + 1, split + 1))
+    poly, piece, spare, shares = room[0], room[1], room[2], np.empty(CORNERS)
     least = np.inf
     for i in range(parts + 1):
         for j in range(parts + 1 - i):

@@ -150,7 +150,7 @@ def faces_only(surfaces: Surfaces) -> Surfaces:
 
 def body_boxes(tree: Tree, shapes: Shapes) -> tuple[Floats, Floats]:
     """Box of each body, (B, 3) twice: of its faces, widened to that of the exact shape."""
-    low, high = tree.root_boxes()
+    low, high = (box[: len(shapes.kind)] for box in tree.root_boxes())
     widen_boxes(shapes, low, high)
     return low, high
 

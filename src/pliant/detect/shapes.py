@@ -130,7 +130,7 @@ def widen_boxes(shapes: Shapes, low: Floats, high: Floats) -> None:
 
 @kernel
 def _widen_boxes(shapes, low, high):  # type: ignore[no-untyped-def]
-    for body in range(len(low)):
+    for body in range(len(shapes.kind)):
         kind = shapes.kind[body]
         if kind == NO_SHAPE or kind == BOX:  # the corners of a box are its points
             continue

@@ -37,7 +37,7 @@ from pliant.contact.remembered import Table
 from pliant.detect import merged
 from pliant.detect.keys import find, recall, remember
 from pliant.detect.merged import Merged
-from pliant.detect.patches import MOST_CORNERS
+from pliant.detect.patches import MOST_CORNERS, ON_EDGE
 from pliant.kernels import add, axpy, kernel, load, norm, scale, store, sub
 from pliant.world.motion import Motion, Place, Rows
 
@@ -47,6 +47,7 @@ if TYPE_CHECKING:
 LOOKS = 3  # at most
 UNSOLVED = 100 * TOLERANCE  # what is left of the gradient that divides the step: two digits short
 PARTS = 16  # of a step, at most
+ROOM = 2 * (3 + MOST_CORNERS)  # numbers for the rows of two faces: at corners of the slave's and others, that overlap or are open
 AGAIN = 0.01  # of an edge: motion since the last look that asks for another; areas are off by about as much of a face
 
 
@@ -114,7 +115,7 @@ class Patch:
         if "key" not in memory:
             return []
         body, faces, bodies = world.model.skin.face_body, len(world.model.skin.faces), len(world.model.bodies)
-        first, second = np.divmod(memory["row"] // (2 * MOST_CORNERS), faces + bodies)
+        first, second = np.divmod(memory["row"] // ROOM, faces + bodies)
         other = np.append(body, np.arange(bodies))[second]  # a face, or an exact shape
         return [
             Table("key", ("stretch", "slipping"), body[memory["key"] // bodies], memory["key"] % bodies),
@@ -310,10 +311,11 @@ def _row_key(motion: Motion, pairs: surface.Pairs, found: Merged) -> Ints:
     faces, master = len(motion.skin.faces), pairs.master[found.pair]
     corner = (found.master >= 0) & surface.both_rigid(motion, pairs.slave[found.pair], master)
     other = np.where(corner, found.master, faces + master)
-    pair = (found.slave * (faces + len(motion.bodies)) + other) * 2 * MOST_CORNERS
+    pair = (found.slave * (faces + len(motion.bodies)) + other) * ROOM
     first = np.flatnonzero(np.diff(pair, prepend=-1))
     rank = np.arange(len(pair)) - np.repeat(first, np.diff(np.append(first, len(pair))))
-    return pair + rank % MOST_CORNERS + MOST_CORNERS * (found.gap > 0.0)
+    rank = np.where(found.weights.max(axis=1) > 1.0 - ON_EDGE, found.weights.argmax(axis=1), 3 + rank % MOST_CORNERS)
+    return pair + rank + ROOM // 2 * (found.gap > 0.0)
 
 
 def _recalled(memory: Memory, own: Ints, key: Ints) -> tuple[Floats, Floats]:

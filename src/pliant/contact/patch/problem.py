@@ -499,6 +499,7 @@ def _island(  # type: ignore[no-untyped-def]
         u = row_sum(start, dof, weight, origin, row, r, nodes, w)
         trial[r, MOTION], trial[r, MOTION + 1], trial[r, MOTION + 2] = u
     left, floor, rough = 1.0, 0.0, least >= ROUGH
+    direct = behind[0] == 2 * count == len(list_) and count <= TOGETHER  # frames only: the coarse level is all of H
     while counts[0] < MOST_STEPS:
         many = _gradient(
             indptr, indices, values, diagonal, nodes, start, dof, weight, origin, row, trial, rows, list_, dt, w, p, gradient, listed
@@ -515,7 +516,7 @@ def _island(  # type: ignore[no-untyped-def]
         rz = _precondition(nodes, bodies, list_, run, behind, arm, block, coarse, gradient, z, y)
         left = math.sqrt(rz / max(size, floor)) if max(size, floor) > 0.0 else 0.0
         tolerance = _wanted(diagonal, list_, w, still, least, most)
-        if left <= tolerance:
+        if left <= tolerance and (rough or not direct or counts[0] > 0):  # a step that costs no iterations is always worth it
             if rough or counts[2] >= RENEWALS or _renew(row, trial, rows, dt) <= 10.0 * tolerance:
                 break  # single loads are known less well than the whole
             counts[2] += 1

@@ -12,6 +12,7 @@ from pliant.detect import deep_overlap, merged, patches
 from pliant.detect.ball_patches import of_balls
 from pliant.detect.closest import face_neighbours
 from pliant.detect.facing import entered, facing_faces, straight
+from pliant.detect.flats import flats
 from pliant.detect.keys import find as find_keys
 from pliant.detect.keys import recall
 from pliant.detect.merged import Merged
@@ -68,7 +69,8 @@ class Surfaces:
 
     def __init__(self, rest: Rest) -> None:
         bodies, skin, x = rest.bodies, rest.skin, rest.points
-        self.tree = Tree.build(x, skin.faces, bodies.face_start)
+        self.flats = flats(x, skin.faces, bodies.face_start, bodies.frame >= 0)  # rigid bodies meet each other in few triangles
+        self.tree = Tree.build(x, self.flats.faces, self.flats.start)
         corner = x[skin.faces]
         area = 0.5 * np.linalg.norm(np.cross(corner[:, 1] - corner[:, 0], corner[:, 2] - corner[:, 0]), axis=1)
         count = len(bodies)
@@ -80,7 +82,7 @@ class Surfaces:
         edge = np.linalg.norm(ends[:, :, 0] - ends[:, :, 1], axis=2).mean(axis=1)
         tets = np.bincount(skin.tet_body, minlength=count)
         self.layer = np.where(tets > 0, np.bincount(skin.tet_body, edge, count) / np.maximum(tets, 1), self.side)  # [m] (B,) of elements
-        self.rim = _at_rims(x, skin.faces)
+        self.rim = _at_rims(x, skin.faces)[self.flats.own]
         self._fit = x  # the points that the tree fits
 
     def fit(self, points: Floats) -> None:
@@ -236,26 +238,29 @@ def find(motion: Motion, surfaces: Surfaces, pairs: Pairs, place: Place, some: B
     surfaces.fit(place.points)
     exact = is_exact(motion, pairs.master)
     parts = [_on_meshes(motion, surfaces, pairs, np.flatnonzero(some & ~exact), place.points)]
-    flat, covered = _sides(motion, pairs, parts[0], place.points)
+    flat, covered = _sides(surfaces, pairs, parts[0], place.points)
     turned = _turned(pairs, flat, covered)
     pairs.open[some] = False
     if len(turned):
         pairs.slave[turned], pairs.master[turned] = pairs.master[turned], pairs.slave[turned]
         stays = ~np.isin(parts[0].pair, turned)
         parts = [patches.select(parts[0], stays), _on_meshes(motion, surfaces, pairs, turned, place.points)]
-        flat, _ = _sides(motion, pairs, patches.joined(parts), place.points)
+        flat, _ = _sides(surfaces, pairs, patches.joined(parts), place.points)
     pairs.lean[some] = (flat[1] - flat[0])[some]
     if (some & exact).any():
         parts.append(_on_shapes(motion, pairs, np.flatnonzero(some & exact), place))
     found = patches.joined(parts)
-    alone = (found.master < 0) | both_rigid(motion, pairs.slave, pairs.master)[found.pair]
+    rigid = both_rigid(motion, pairs.slave, pairs.master)[found.pair]
+    alone = (found.master < 0) | rigid
     if (some & (pairs.points > 0.0)).any():
         found.area[:] *= 1.0 - pairs.points[found.pair]
         parts = [patches.select(found, found.area > 0.0), _in_bodies(motion, surfaces, pairs, place, some)]
-        alone = np.append(alone[found.area > 0.0], np.ones(len(parts[1]), np.bool_))
+        alone, rigid = (np.append(flag[found.area > 0.0], np.full(len(parts[1]), flag is alone)) for flag in (alone, rigid))
         found = patches.joined(parts)
     anchor = motion.bodies.anchor[pairs.master[found.pair]]
-    return merged.merged(place.points, motion.skin.faces, found, anchor, alone, surfaces.rim)
+    out = merged.merged(place.points, surfaces.flats.faces, found, anchor, alone, rigid, surfaces.rim)
+    out.master[:] = np.where(out.master >= 0, surfaces.flats.own[out.master], -1)
+    return out
 
 
 def carried(motion: Motion, pairs: Pairs, found: Merged, place: Place, to: Place) -> Merged:
@@ -291,14 +296,14 @@ def _in_bodies(motion: Motion, surfaces: Surfaces, pairs: Pairs, place: Place, s
     return out
 
 
-def _sides(motion: Motion, pairs: Pairs, found: Patches, there: Floats) -> tuple[Floats, Floats]:
+def _sides(surfaces: Surfaces, pairs: Pairs, found: Patches, there: Floats) -> tuple[Floats, Floats]:
     """Flatness |sum A n| / sum A of both sides of each pair over what touches, and what is covered of their faces, (2, k).
 
     Of pairs that are still to be decided and touch nowhere: over all that was found.
     """
     closed = found.gap <= 0.0
     some = closed | (pairs.open & (np.bincount(found.pair, closed, len(pairs)) == 0))[found.pair]
-    return patches.sides(there, motion.skin.faces, found, some & pairs.main[found.pair], len(pairs))
+    return patches.sides(there, surfaces.flats.faces, found, some & pairs.main[found.pair], len(pairs))
 
 
 def _turned(pairs: Pairs, flat: Floats, covered: Floats) -> Ints:
@@ -330,13 +335,15 @@ def _on_shapes(motion: Motion, pairs: Pairs, which: Ints, place: Place) -> Patch
 
 
 def _on_meshes(motion: Motion, surfaces: Surfaces, pairs: Pairs, which: Ints, there: Floats) -> Patches:
-    faces, deep, high = motion.skin.faces, pairs.deep[which], pairs.high[which]
-    pair, slave, master = facing_faces(surfaces.tree, there, faces, pairs.slave[which], pairs.master[which], deep, high)
-    rigid = both_rigid(motion, pairs.slave, pairs.master)[which[pair]]
-    found = patches.facing(there, faces, slave, master, which[pair], deep[pair], high[pair], rigid)
+    faces, deep, high = surfaces.flats.faces, pairs.deep[which], pairs.high[which]
+    rigid = both_rigid(motion, pairs.slave, pairs.master)
+    few = np.where(rigid, surfaces.flats.few[pairs.slave], pairs.slave), np.where(rigid, surfaces.flats.few[pairs.master], pairs.master)
+    pair, slave, master = facing_faces(surfaces.tree, there, faces, pairs.slave[which], few[1][which], deep, high)
+    found = patches.facing(there, faces, slave, master, which[pair], deep[pair], high[pair], rigid[which[pair]])
     a, b = pairs.slave[found.pair], pairs.master[found.pair]
+    slack = FRESH * np.minimum(surfaces.side[a], surfaces.side[b])
     share = entered(motion.start, faces, found, pairs.before[found.pair])
-    share *= straight(surfaces.tree, there, faces, a, b, found, FRESH * np.minimum(surfaces.side[a], surfaces.side[b]))
+    share *= straight(surfaces.tree, there, faces, few[0][found.pair], few[1][found.pair], found, slack)
     share *= pairs.share[found.pair]
     found.area[:] *= share
     return found if (share > 0.0).all() else patches.select(found, share > 0.0)
