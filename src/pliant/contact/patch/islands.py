@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from pliant.base import Floats, Ints
-from pliant.contact.patch.problem import ROW, Contact, Islands, System
+from pliant.contact.patch.problem import Contact, Islands, System
+from pliant.contact.patch.row_law import ROW
 from pliant.geometry.components import labels
 from pliant.geometry.quaternions import quaternion_to_matrix
 from pliant.kernels import kernel

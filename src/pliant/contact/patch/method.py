@@ -14,24 +14,9 @@ from pliant.contact.method import LAYER, Answer, Memory
 from pliant.contact.patch import surface
 from pliant.contact.patch.islands import divided, system
 from pliant.contact.patch.node_pressure import recovered
-from pliant.contact.patch.problem import (
-    FRICTION,
-    GAP,
-    LOAD,
-    LOOSE,
-    MOTION,
-    ROUGH,
-    SHEAR,
-    TOLERANCE,
-    TRIAL,
-    Contact,
-    Islands,
-    Solution,
-    System,
-    set_rows,
-    solve,
-)  # fmt: skip
+from pliant.contact.patch.problem import LOOSE, ROUGH, TOLERANCE, Contact, Islands, Solution, System, solve
 from pliant.contact.patch.restitution import Bounced, target
+from pliant.contact.patch.row_law import FRICTION, GAP, LOAD, MOTION, SHEAR, TRIAL, set_rows
 from pliant.contact.patch.stiffness import hardening, stiffness
 from pliant.contact.remembered import Table
 from pliant.detect import merged

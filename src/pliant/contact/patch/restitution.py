@@ -9,7 +9,8 @@ import numpy as np
 from pliant.base import Floats, Ints
 from pliant.contact.method import Memory
 from pliant.contact.patch import surface
-from pliant.contact.patch.problem import Contact, row_sum
+from pliant.contact.patch.problem import Contact
+from pliant.contact.patch.row_law import row_sum
 from pliant.detect import merged
 from pliant.detect.merged import Merged
 from pliant.kernels import kernel

@@ -1,0 +1,137 @@
+"""What one row of contact does (theory/patch 4.1): its motion, its force and how that changes, and its part of the slope along a line.
+
+With u = J_r w, n the normal, g the gap and s the stretch of the tangential spring at the end of the step of every body on its own:
+
+    depth           x = max(0, -g - dt n.u)
+    normal force    f = k x (1 + c x^2)
+    friction        t = k_t (s + dt T u),  cut to the limit  mu f0,      T = 1 - n n^T
+    l = k x^2 (2 + c x^2) / 4 + Huber(|s + dt T u|; k_t, mu f0)
+
+Rows are packed into two arrays that kernels share, `row` (r, ROW) and `trial` (r, TRIAL), with the columns named below.
+"""
+
+from __future__ import annotations
+
+import math
+
+from pliant.kernels import add, axpy, cross, dot, inline, kernel, load, norm, scale, store, sub
+
+NORMAL, GAP, STRETCH, STIFF, SHEAR, FRICTION, LOAD, PLACE, HARD, ROW = 0, 3, 4, 7, 8, 9, 10, 11, 14, 15  # columns of `row`; HARD: c
+MOTION, CHANGE, HESSIAN, TRIAL = 0, 3, 6, 12  # columns of `trial`: u, its change along the direction, G (on the way along it `set_line`)
+
+
+@kernel
+def set_rows(order, normal, at, gap, stretch, stiff, shear, friction, load_, hard, row):  # type: ignore[no-untyped-def]
+    """Fill the columns of `row`, in the order of the islands."""
+    for k in range(len(order)):
+        r = order[k]
+        for c in range(3):
+            row[k, NORMAL + c], row[k, STRETCH + c], row[k, PLACE + c] = normal[r, c], stretch[r, c], at[r, c]
+        row[k, GAP], row[k, STIFF], row[k, SHEAR], row[k, FRICTION], row[k, LOAD], row[k, HARD] = (
+            gap[r], stiff[r], shear[r], friction[r], load_[r], hard[r],
+        )  # fmt: skip
+
+
+@inline
+def three(a, r, k):  # type: ignore[no-untyped-def]
+    return a[r, k], a[r, k + 1], a[r, k + 2]
+
+
+@inline
+def lever(row, origin, r, frame):  # type: ignore[no-untyped-def]
+    """From a frame to the place of a row [m]."""
+    return sub(three(row, r, PLACE), load(origin, frame))
+
+
+@inline
+def row_sum(start, dof, weight, origin, row, r, nodes, x):  # type: ignore[no-untyped-def]
+    """J_r x."""
+    u = (0.0, 0.0, 0.0)
+    for e in range(start[r], start[r + 1]):
+        i = dof[e]
+        y = load(x, i)
+        if i >= nodes:
+            y = add(y, cross(load(x, i + 1), lever(row, origin, r, (i - nodes) // 2)))
+        u = axpy(weight[e], y, u)
+    return u
+
+
+@inline
+def add_row(start, dof, weight, origin, row, r, nodes, g, out):  # type: ignore[no-untyped-def]
+    """out += J_r^T g."""
+    for e in range(start[r], start[r + 1]):
+        i = dof[e]
+        h = scale(weight[e], g)
+        store(out, i, add(load(out, i), h))
+        if i >= nodes:
+            store(out, i + 1, add(load(out, i + 1), cross(lever(row, origin, r, (i - nodes) // 2), h)))
+
+
+@inline
+def six(a, r, k):  # type: ignore[no-untyped-def]
+    return a[r, k], a[r, k + 1], a[r, k + 2], a[r, k + 3], a[r, k + 4], a[r, k + 5]
+
+
+@inline
+def times(m, x):  # type: ignore[no-untyped-def]
+    """A symmetric 3x3 matrix xx, xy, xz, yy, yz, zz times a vector."""
+    return (
+        m[0] * x[0] + m[1] * x[1] + m[2] * x[2],
+        m[1] * x[0] + m[3] * x[1] + m[4] * x[2],
+        m[2] * x[0] + m[4] * x[1] + m[5] * x[2],
+    )
+
+
+@inline
+def law(row, r, u, dt):  # type: ignore[no-untyped-def]
+    """(depth, normal force, tangential spring, its length, its force over its length) at u."""
+    n = three(row, r, NORMAL)
+    across = dot(n, u)
+    x = max(0.0, -row[r, GAP] - dt * across)
+    f = row[r, STIFF] * x * (1.0 + row[r, HARD] * x * x)
+    s = axpy(dt, axpy(-across, n, u), three(row, r, STRETCH))
+    length, limit = norm(s), row[r, FRICTION] * row[r, LOAD]
+    stiffness = row[r, SHEAR] if row[r, SHEAR] * length <= limit else limit / length
+    return x, f, s, length, stiffness
+
+
+@inline
+def slope_and_curvature(row, r, u, dt):  # type: ignore[no-untyped-def]
+    """Gradient of l, minus the impulse on A, and its Hessian G."""
+    n = three(row, r, NORMAL)
+    x, f, s, length, stiffness = law(row, r, u, dt)
+    a = dt * dt * stiffness
+    b = (dt * dt * row[r, STIFF] * (1.0 + 3.0 * row[r, HARD] * x * x) if f > 0.0 else 0.0) - a
+    c = -a / (length * length) if stiffness < row[r, SHEAR] and length > 0.0 else 0.0
+    return scale(dt, axpy(-f, n, scale(stiffness, s))), (
+        a + b * n[0] * n[0] + c * s[0] * s[0], b * n[0] * n[1] + c * s[0] * s[1], b * n[0] * n[2] + c * s[0] * s[2],
+        a + b * n[1] * n[1] + c * s[1] * s[1], b * n[1] * n[2] + c * s[1] * s[2], a + b * n[2] * n[2] + c * s[2] * s[2],
+    )  # fmt: skip
+
+
+@inline
+def set_line(row, trial, r, dt):  # type: ignore[no-untyped-def]
+    """What a row knows of the way u + alpha du, in place of its G: gap g0 + alpha g1, square of the stretch a + 2 b alpha + c alpha^2."""
+    n, u, du = three(row, r, NORMAL), three(trial, r, MOTION), three(trial, r, CHANGE)
+    along, more = dot(n, u), dot(n, du)
+    s, t = axpy(dt, axpy(-along, n, u), three(row, r, STRETCH)), scale(dt, axpy(-more, n, du))
+    trial[r, HESSIAN], trial[r, HESSIAN + 1] = row[r, GAP] + dt * along, dt * more
+    trial[r, HESSIAN + 2], trial[r, HESSIAN + 3], trial[r, HESSIAN + 4] = dot(s, s), dot(s, t), dot(t, t)
+
+
+@inline
+def along_line(row, trial, r, alpha):  # type: ignore[no-untyped-def]
+    """First and second derivative of l by alpha."""
+    g1, a, b, c = trial[r, HESSIAN + 1], trial[r, HESSIAN + 2], trial[r, HESSIAN + 3], trial[r, HESSIAN + 4]
+    x = max(0.0, -trial[r, HESSIAN] - alpha * g1)
+    value, rise, turn = 0.0, 0.0, b + alpha * c
+    if x > 0.0:
+        value = -row[r, STIFF] * x * (1.0 + row[r, HARD] * x * x) * g1
+        rise = row[r, STIFF] * (1.0 + 3.0 * row[r, HARD] * x * x) * g1 * g1
+    limit, square = row[r, FRICTION] * row[r, LOAD], max(a + alpha * (turn + b), 0.0)
+    if row[r, SHEAR] * row[r, SHEAR] * square <= limit * limit:
+        return value + row[r, SHEAR] * turn, rise + row[r, SHEAR] * c
+    if limit > 0.0:
+        stiffness = limit / math.sqrt(square)
+        value, rise = value + stiffness * turn, rise + stiffness * (c - turn * turn / square)
+    return value, rise
