@@ -11,6 +11,7 @@ from pliant.geometry.topology import Edges
 
 WORTH = 2.0  # times as many triangles as are needed: with fewer, simplifying saves nothing
 TRIES = 3  # each removes half as much as the one before
+CREASE = 0.5  # [rad] between faces: what is sharper is the edge of something, which fewer triangles keep as well
 EQUILATERAL = 0.43  # area of a triangle with three edges of 1
 
 
@@ -42,14 +43,14 @@ def _tries(surface: Surface, edge: float) -> list[float]:
 
 
 def _bent(surface: Surface) -> float:
-    """Curvature summed over a surface [m]: over its edges, half their length times the angle between the faces."""
+    """Curvature summed over a surface [m]: over its edges but creases, half their length times the angle between the faces."""
     normal = face_crosses(surface.points, surface.faces)
     normal /= np.maximum(np.linalg.norm(normal, axis=1), 1e-300)[:, None]
     edges = Edges(surface.faces)
     one, other = edges.shared
     a, b, ends = normal[one // 3], normal[other // 3], surface.points[edges.directed[one]]
     angle = np.arctan2(np.linalg.norm(np.cross(a, b), axis=1), np.einsum("ei,ei->e", a, b))
-    return 0.5 * float((np.linalg.norm(ends[:, 1] - ends[:, 0], axis=1) * angle).sum())
+    return 0.5 * float((np.linalg.norm(ends[:, 1] - ends[:, 0], axis=1) * angle)[angle < CREASE].sum())
 
 
 def _closed_as(surface: Surface, found: Surface) -> bool:
