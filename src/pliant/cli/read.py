@@ -81,10 +81,9 @@ def contacts(
     as_json: Json = False,
 ) -> None:
     """Say what touched what, how hard and over which area; write the history as a table and as a plot."""
-    from rich.console import Console
 
     from pliant.base import PliantError
-    from pliant.cli.terminal import MOST_PEAKS, contact_facts, pair_table, parted_text, peak_table
+    from pliant.cli.terminal import MOST_PEAKS, contact_facts, pair_table, parted_text, peak_table, wide_console
     from pliant.record import Run
 
     if window is not None and not window > 0.0:
@@ -96,11 +95,11 @@ def contacts(
         return
     if facts["headline"]:
         say(facts["headline"])
-        Console(highlight=False).print(peak_table(facts["forces"]))
+        wide_console(table := peak_table(facts["forces"])).print(table)
         for advice in [advice for found in facts["forces"][:MOST_PEAKS] for advice in found["advice"]]:
             say(advice)
     if facts["pairs"]:
-        Console(highlight=False).print(pair_table(facts["pairs"], f"contact at t = {facts['time']:.4g} s"))
+        wide_console(table := pair_table(facts["pairs"], f"contact at t = {facts['time']:.4g} s")).print(table)
     else:
         say(f"{f'{pair[0]} and {pair[1]} do not touch' if pair else 'Nothing touches'} at t = {facts['time']:.4g} s.")
     if at is not None and abs(at - facts["time"]) > 1e-9:

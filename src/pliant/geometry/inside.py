@@ -6,7 +6,6 @@ says why it takes cells where it does. Only models that can ride in cells (bodie
 
 from __future__ import annotations
 
-import logging
 import os
 from dataclasses import dataclass, replace
 from typing import Any
@@ -22,8 +21,6 @@ from pliant.geometry.simplify import least_left, simplified
 from pliant.geometry.subdivide import subdivided
 from pliant.geometry.tetrahedralise import DEVIATION, EDGE, TimeUp, estimated_seconds, fill, is_kept, is_there
 from pliant.geometry.topology import diagonal
-
-log = logging.getLogger("pliant")
 
 FILLS = ("auto", "conforming", "lattice")
 QUICK = 5.0  # [s] that "auto" waits for tetrahedra
@@ -125,7 +122,6 @@ def _cells(shape: Shape, surface: Surface, how: Filling, why: str = "") -> Shape
     text = f"filled with {len(mesh.tets)} tetrahedra in cells of {edge:.3g} m that its surface cuts"
     text += f": {why}" if why else ""
     text += f"; {done}" if done else ""
-    log.info("%s: %s", shape.name, text)
     return replace(shape, tets=mesh, skin=skin, weights=weights, analytic=None, cloud=None, notes=(*shape.notes, text))
 
 

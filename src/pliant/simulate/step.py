@@ -99,6 +99,7 @@ def step(
     motion.asked = max(dt, asked or 0.0)
     lap()
     pull_together(motion, world.model.attachments)  # springs, strings, welds
+    lap()
     before = momenta(motion)
     sooner = contact.passing(motion) if may_cut else None
     if sooner is not None and not sooner.held:
@@ -121,7 +122,7 @@ def step(
     world.state.book("friction", answer.contacts.friction_work)
     book_pairs(world, work, contacts)
     lap()
-    stages = ("free motion", "attachments", "contact", "commit")
+    stages = ("free motion", "attachments", "looking ahead", "contact", "commit")
     system = motion.free.system
     return StepReport(
         dt=dt,
