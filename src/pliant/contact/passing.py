@@ -188,7 +188,7 @@ def _by_faces(motion: Motion, fast: Fast, known: Known | None) -> list[Cut]:
         return []
     count, pairs = len(motion.bodies), np.stack([fast.a, fast.b], axis=1)
     found = faces_cross(motion.kept(Surfaces).tree, motion.start, motion.end, pairs, PASSING * float(fast.depth.min()))
-    known = _inside(motion, fast, known)
+    answered, known = known is not None, _inside(motion, fast, known)
     inside = known.hits
     body = np.concatenate([motion.skin.body[found.corners[:, [0, 3]]], np.stack([inside.a, inside.b], axis=1)])
     body.sort(axis=1)
@@ -197,6 +197,9 @@ def _by_faces(motion: Motion, fast: Fast, known: Known | None) -> list[Cut]:
     held[np.setdiff1d(np.arange(len(fast)), pair[len(found.time) :])] = False  # they do not touch yet
     time, way = np.concatenate([found.time, np.zeros(len(inside))]), np.concatenate([found.way, _inwards(motion, inside)])
     over = (1.0 - time) * way > PASSING * depth
+    if answered:  # what contact holds must not come near to the middle of the thinner body either, beyond which it finds the wrong way out
+        start = np.concatenate([np.zeros(len(found.time)), -inside.gap])
+        over |= (way > 0.0) & (start + (1.0 - time) * way > (1.0 / DEEP - 1.0) * depth)
     pair, time, way, depth = pair[over], time[over], way[over], depth[over]
     touch, deep = time - depth / (EARLY * way), time + depth / way
     part = np.where(touch > 0.5 * deep, touch, deep)
