@@ -13,6 +13,9 @@ from pliant import Scene, register_method
 from pliant.cli import app
 from pliant.contact.contacts import Contacts
 from pliant.contact.method import Answer, make_method
+from pliant.detect.thickness import Thickness
+from pliant.geometry.mesh import Surface
+from pliant.geometry.shapes import make
 from pliant.measure.account import key_of
 from pliant.measure.forces import Forces
 from pliant.measure.resolution import WORDS
@@ -196,3 +199,19 @@ def test_no_shorter_step_is_named_where_contact_is_as_stiff_as_elements(model, n
     scene.add(name="box", shape=dict(kind="box", size=(0.1, 0.1, 0.1), edge=0.1), model=model, position=(0, 0, 0.05))
     depths = Depths(scene.simulate(), key_of(np.array([0]), np.array([1])), np.array([[0.2, 0.01, 0.1, 0.004]]))
     assert depths.remedy(0).settings.keys() == set(named)
+
+
+def test_thin_parts_do_not_fail_on_a_plane():
+    """A block with a film beside it, a third of its surface: deeper in the ground than the film is thick is not through it."""
+    block, film = make("box", size=(0.1, 0.1, 0.05), edge=0.05).surface(), make("box", size=(0.1, 0.1, 1e-5), edge=0.05).surface()
+    both = Surface(np.concatenate([block.points, film.points + [0.2, 0, 0]]), np.concatenate([block.faces, film.faces + len(block.points)]))
+    scene = Scene(contact="none")
+    scene.add(name="ground", shape="plane", model="static", position=(0, 0, -0.0251))
+    scene.add(name="body", shape=both, model="rigid")
+    sim = scene.simulate()
+    through, pair = Through(sim), (np.array([1]), np.array([0]))
+    assert sim.world.derived(Thickness).half[1] == pytest.approx(5e-6)
+    through._note(*pair, np.array([0.02]), 0.0)
+    assert not through.notes()
+    through._note(*pair, np.array([0.03]), 0.0)
+    assert through.notes()

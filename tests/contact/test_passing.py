@@ -5,7 +5,10 @@ import pytest
 
 from pliant import Scene, detect
 from pliant.contact import passing
+from pliant.contact.contacts import Contacts
+from pliant.contact.method import Answer
 from pliant.contact.passing import DEEP
+from pliant.contact.patch.method import Patch
 from pliant.geometry.quaternions import product, quaternion_to_matrix, rotation_vector_to_quaternion
 from pliant.geometry.shapes import make
 from pliant.record.snapshot import freeze, thaw
@@ -221,3 +224,31 @@ def test_triangles_of_a_rigid_body_that_turns_far_go_on_short_chords():
         angles = []
         scene.simulate().step(each=lambda report, angles=angles: angles.append(300.0 * report.dt))
         assert max(angles) == pytest.approx(most)
+
+
+@pytest.mark.parametrize("follows, cuts", [("touch", range(1, 4)), ("nothing", range(8, 99))])
+def test_bodies_that_contact_holds_are_not_cut(follows, cuts, monkeypatch):
+    """A soft ball on a soft plate, as thin as what it goes in two steps: without contact all that touches would go on through it."""
+    monkeypatch.setattr(Patch, "follows", follows)
+    scene, soft = Scene(dt=0.005, contact="patch"), dict(youngs_modulus=2e4, poisson_ratio=0.4, density=1000.0, stiffness_damping=0.01)
+    scene.add(name="ground", shape="plane", model="static")
+    scene.add(name="plate", shape=dict(kind="box", size=(0.1, 0.1, 0.015), edge=0.012), position=(0, 0, 0.0076), material=soft)
+    ball = dict(kind="ball", radius=0.04, edge=0.02)
+    scene.add(name="ball", shape=ball, position=(0.004, 0.002, 0.058), velocity=(0, 0, -1.5), material=soft)
+    sim, found, deepest = scene.simulate(), [], []
+    for _ in range(12):
+        sim.step(each=lambda report: (found.append(report.cut), deepest.append(report.max_depth)))
+    assert sum(cut is not None for cut in found) in cuts
+    assert max(deepest) < DEEP * 0.0075 and sim.centre("ball")[2] > sim.centre("plate")[2] + 0.03
+
+
+def test_a_step_is_cut_if_contact_does_not_hold_what_touches(monkeypatch):
+    """A method that says it sees what touches, and does nothing: after its answer it is found out."""
+    monkeypatch.setattr(Patch, "respond", lambda self, motion, memory: Answer(Contacts.none(motion.dt)))
+    scene = Scene(dt=0.005, contact="patch", gravity=(0, 0, 0))
+    sheet = dict(kind="box", size=(0.1, 0.1, 0.01), edge=0.02)
+    scene.add(name="sheet", shape=sheet, material=SOFT)
+    scene.add(name="cube", shape=make("box", size=(0.05, 0.05, 0.05), edge=0.025).tets, model="rigid", position=(0, 0, 0.0299), velocity=(0, 0, -2))
+    sim, parts = scene.simulate(), []
+    sim.step(each=parts.append)
+    assert parts[0].cut == ("sheet", "cube") and parts[0].dt < 0.0025

@@ -9,7 +9,7 @@ from pliant.detect.feature_pairs import FeatureTree
 from pliant.detect.shapes import BALL, BOX, CAPSULE, CYLINDER, NO_SHAPE, PLANE, TORUS, Shapes, distances_to_shapes
 from pliant.detect.swept_faces import faces_cross
 from pliant.detect.swept_shapes import Ways, shapes_touch, shapes_touch_faces, turns
-from pliant.detect.thickness import exact_halves, thickness
+from pliant.detect.thickness import THIN, exact_halves, thickness
 from pliant.geometry.quaternions import product, quaternion_to_matrix, rotation_vector_to_quaternion
 from pliant.geometry.shapes import make
 
@@ -223,7 +223,7 @@ def test_thickness_of_triangles_is_that_of_the_shape(kind, u):
     shape = make(kind, **u, edge=0.02)
     exact = 2.0 * exact_halves(np.array([dict(ball=BALL, box=BOX, capsule=CAPSULE, cylinder=CYLINDER, torus=TORUS)[kind]]),
                                np.array([[*shape.analytic[1], 0, 0][:3]]))[0]  # fmt: skip
-    found = thickness(shape.surface().points, shape.surface().faces)
+    found = thickness(shape.surface().points, shape.surface().faces, THIN)
     assert 0.8 * exact <= found <= 1.02 * exact
 
 
@@ -231,7 +231,7 @@ def test_a_fin_is_what_counts_and_a_tip_is_not():
     """A plate with a fin, an eleventh of its surface, is as thin as the fin; a cone is not as thin as its tip."""
     plate, fin = make("box", size=(0.2, 0.2, 0.05), edge=0.05).surface(), make("box", size=(0.1, 0.001, 0.06), edge=0.05).surface()
     both = np.concatenate([plate.points, fin.points + [0, 0, 0.2]]), np.concatenate([plate.faces, fin.faces + len(plate.points)])
-    assert thickness(*both) == pytest.approx(0.001, rel=1e-6)
+    assert thickness(*both, THIN) == pytest.approx(0.001, rel=1e-6)
     ring = np.linspace(0.0, 2.0 * np.pi, 48, endpoint=False)
     levels = np.linspace(1.0, 0.0, 21)[:-1]
     side = np.concatenate([np.stack([0.1 * s * np.cos(ring), 0.1 * s * np.sin(ring), np.full(48, 0.2 * (1.0 - s))], axis=1) for s in levels])
@@ -241,7 +241,7 @@ def test_a_fin_is_what_counts_and_a_tip_is_not():
     top, bottom = len(side), len(side) + 1
     caps = [np.stack([912 + k, 912 + next_, np.full(48, top)], 1), np.stack([next_, k, np.full(48, bottom)], 1)]
     cone = np.concatenate([side, [[0, 0, 0.2], [0, 0, 0.0]]])
-    assert 0.01 < thickness(cone, np.concatenate([*quads, *caps]))
+    assert 0.01 < thickness(cone, np.concatenate([*quads, *caps]), THIN)
 
 
 @pytest.mark.parametrize("up", [0.1, 0.05, 0.09])
@@ -251,11 +251,11 @@ def test_what_bounds_nothing_is_not_thin(up, seed):
     cube = make("box", size=(0.1, 0.1, 0.1), edge=0.05).surface()
     turn = quaternion_to_matrix(rotation_vector_to_quaternion(np.random.default_rng(seed).normal(size=(1, 3))))[0]
     both = np.concatenate([cube.points, cube.points + [0, 0, up]]), np.concatenate([cube.faces, cube.faces + len(cube.points)])
-    assert thickness(both[0] @ turn.T, both[1]) == pytest.approx(0.1, rel=1e-9)
+    assert thickness(both[0] @ turn.T, both[1], THIN) == pytest.approx(0.1, rel=1e-9)
 
 
 def test_a_line_through_a_corner_counts_once():
     """A regular tetrahedron is as thick as it is high, from the middle of each face to the corner beyond it."""
     corners = np.array([[1.0, 1, 1], [1, -1, -1], [-1, 1, -1], [-1, -1, 1]])
     faces = np.array([[0, 1, 2], [0, 3, 1], [0, 2, 3], [1, 3, 2]])
-    assert thickness(corners, faces) == pytest.approx(4.0 / np.sqrt(3.0), rel=1e-12)
+    assert thickness(corners, faces, THIN) == pytest.approx(4.0 / np.sqrt(3.0), rel=1e-12)

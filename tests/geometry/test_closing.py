@@ -18,7 +18,7 @@ from pliant.geometry.mass import mass_of_surface
 from pliant.geometry.mesh import Surface
 from pliant.geometry.near import kd_tree
 from pliant.geometry.shapes import make
-from pliant.geometry.simplify import simplified
+from pliant.geometry.simplify import least_left, simplified
 from pliant.geometry.winding import sampled_winding_numbers, winding_numbers
 from pliant.geometry.winding_tree import WindingTree
 
@@ -270,3 +270,12 @@ def test_simplified_surfaces_stay_near_and_closed() -> None:
     assert len(found.faces) < 0.5 * len(fine.faces) and is_closed_solid(found)
     assert max(distance_to(fine, found.points).max(), distance_to(found, fine.points).max()) <= 4e-3
     assert simplified(fine, 0.01, 1e-3) is fine  # nothing to gain
+
+
+def test_how_many_triangles_are_left_at_least():
+    """Of a ball by its curvature, which is 1 / R all over 4 pi R^2; of a box, flat between its edges, the fewest that are tried."""
+    ball, flat = make("ball", radius=0.1, edge=0.004).surface(), make("box", size=(0.2, 0.2, 0.2), edge=0.01).surface()
+    few, more = least_left(ball, 0.05, 7e-4), least_left(ball, 0.05, 5e-4)
+    assert 4.0 * np.pi * 0.1 / (8.0 * 0.43 * 7e-4) < few == len(simplified(ball, 0.05, 7e-4).faces) <= more < len(ball.faces)
+    assert least_left(ball, 0.05, 1e-6) == len(ball.faces)
+    assert least_left(flat, 0.03, 7e-4) == int(6 * 0.04 / (0.43 * 0.03**2))

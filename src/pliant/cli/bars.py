@@ -8,18 +8,20 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Protocol
 
+OFTEN = 60.0  # [s] between lines at most: who sees none takes it for hung
+
 
 class Update(Protocol):
-    """Shows how far something is; `total` None: not known yet. `state` goes behind the bar, `line` into logs."""
+    """Shows how far something is; `total` None: not known yet. `state` goes behind the bar, `line` into logs, `told` before either."""
 
-    def __call__(self, done: float, total: float | None, state: str, line: str) -> None: ...
+    def __call__(self, done: float, total: float | None, state: str, line: str, told: str = "") -> None: ...
 
 
 @contextmanager
 def bar(what: str, hidden: bool = False) -> Iterator[Update]:
-    """A bar on the terminal; a line at every tenth for logs; `hidden`: nothing."""
+    """A bar on the terminal; a line at every tenth, and every minute, for logs; `hidden`: nothing."""
     if hidden:
-        yield lambda done, total, state, line: None
+        yield lambda done, total, state, line, told="": None
         return
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
@@ -31,22 +33,35 @@ def bar(what: str, hidden: bool = False) -> Iterator[Update]:
     columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[state]}"), TimeRemainingColumn())
     with Progress(*columns, console=console, transient=True, refresh_per_second=5) as shown:
         task = shown.add_task(what, total=None, state="")
-        yield lambda done, total, state, line: shown.update(task, completed=done, total=total, state=state)
+
+        def update(done: float, total: float | None, state: str, line: str, told: str = "") -> None:
+            if told:
+                console.print(told, highlight=False, markup=False, soft_wrap=True)
+            shown.update(task, completed=done, total=total, state=state)
+
+        yield update
 
 
 class _Lines:
-    """A line at every tenth, or at every tenth item while nobody knows how many there are."""
+    """A line at every tenth, or at every tenth item while nobody knows how many there are, and at least every OFTEN.
+
+    What is left is told by the pace since the last line but one: what gets slower must not look as fast as it began.
+    """
 
     def __init__(self) -> None:
-        self.said, self.began = 0, time.monotonic()
-        self.start: float | None = None  # what was there before took no time now
+        self.tenth = 0
+        self.lines: list[tuple[float, float]] = []  # when [s], and how far it was
 
-    def __call__(self, done: float, total: float | None, state: str, line: str) -> None:
-        self.start = done if self.start is None else self.start
+    def __call__(self, done: float, total: float | None, state: str, line: str, told: str = "") -> None:
+        now = time.monotonic()
+        self.lines = self.lines or [(now, done)]
+        if told:
+            print(f"  {told}", file=sys.stderr, flush=True)
         tenth = int(10.0 * done / total + 1e-9) if total else int(done // 10)
-        if tenth <= self.said:
+        if tenth <= self.tenth and now - self.lines[-1][0] < OFTEN:
             return
-        self.said = tenth
-        took, since = time.monotonic() - self.began, done - self.start
-        left = took / since * (total - done) if total and since > 0.0 else 0.0
+        self.tenth = tenth
+        before, was = self.lines[-2:][0]
+        left = (now - before) / (done - was) * (total - done) if total and done > was else 0.0
+        self.lines.append((now, done))
         print(f"  {line}{f', about {left:.0f} s left' if left >= 1.0 else ''}", file=sys.stderr, flush=True)

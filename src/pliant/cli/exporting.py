@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 from pliant.base import PliantError, nearest
 from pliant.record import Reduction, Run, human
@@ -17,13 +18,15 @@ KNOWN = (*ANIMATED, COPY, *WRITERS, *PICTURES)
 
 def export_run(
     run: Run, to: str, out: Path | None, body: str | None, colour: str, at: float | None, frames: str | None = None, speed: float = 1.0,
-    reduced: Reduction | None = None,
+    reduced: Reduction | None = None, glass: str | None = None, view: str | None = None,
 ) -> tuple[list[Path], list[str]]:
     """Write a run in another format; returns what was written, and what there is to say of it."""
     asked, to = to, OTHER_NAMES.get(to, to)
     if to not in KNOWN:
         raise PliantError(f"A run cannot be exported to '{asked}': {nearest(asked, KNOWN)}")
     _refuse(to, body, at, frames, speed)
+    if (glass is not None or view is not None) and to not in PICTURES:
+        raise PliantError(f"--glass and --from are for pictures ({', '.join(PICTURES)}), not for {to}")
     if reduced is not None and to != COPY:
         raise PliantError(f"--keep and --precision are for copies of run files (--to {COPY}), not for {to}")
     chosen = None if frames is None else list(_slice(frames, run.frames))
@@ -41,14 +44,15 @@ def export_run(
         write = write_glb if to == "glb" else write_usd
         written, notes = write(run, target, chosen, colour, speed, body)
         return [written], notes
+    seen: dict[str, Any] = {"camera": _view(view), "transparent": _named(run, glass)}
     if to == "png":
         from pliant.look import still
 
-        return [still(run, out or run.path.with_suffix(".png"), time=at, field=colour)], []
+        return [still(run, out or run.path.with_suffix(".png"), time=at, field=colour, **seen)], []
     if to in PICTURES:
         from pliant.look import movie
 
-        return [movie(run, out or run.path.with_suffix("." + to), field=colour, frames=chosen)], []
+        return [movie(run, out or run.path.with_suffix("." + to), field=colour, frames=chosen, **seen)], []
     from pliant.record import export
 
     return export(run, to, out or run.path.with_suffix(""), frames=chosen, body=body), []
@@ -64,6 +68,28 @@ def _refuse(to: str, body: str | None, at: float | None, frames: str | None, spe
         raise PliantError(f"--speed is for formats that are played ({', '.join(ANIMATED)}), not for {to}")
     if body is not None and to not in (*ANIMATED, *SKINS):
         raise PliantError(f"--body is for {', '.join((*ANIMATED, *SKINS))}; {to} holds all bodies")
+
+
+def _view(text: str | None) -> tuple[float, float] | None:
+    """Azimuth and elevation [degree]."""
+    if text is None:
+        return None
+    try:
+        azimuth, elevation = (float(part) for part in text.split(","))
+    except ValueError:
+        raise PliantError(f"--from {text}: azimuth and elevation in degrees, such as 30,-20 for a look from below") from None
+    return azimuth, elevation
+
+
+def _named(run: Run, glass: str | None) -> list[str] | None:
+    """Names of bodies, given with commas between."""
+    if glass is None:
+        return None
+    names, known = [name.strip() for name in glass.split(",")], list(run.cells(-1).bodies.values())
+    for name in names:
+        if name not in known:
+            raise PliantError(f"There is no body '{name}': {nearest(name, known)}")
+    return names
 
 
 def _slice(text: str, count: int) -> range:

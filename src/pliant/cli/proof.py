@@ -184,10 +184,10 @@ def compare(
 
     Exits with 1 if a method that was named cannot do the scene.
     """
-    from rich.console import Console
     from rich.markup import escape
     from rich.table import Table
 
+    from pliant.cli.terminal import wide_console  # with all that runs: start-up time
     from pliant.contact.method import find_method
     from pliant.disk import file_stem
     from pliant.shop.compare import COLUMNS, Trial, plot
@@ -222,9 +222,7 @@ def compare(
         table.add_column(head, no_wrap=True, overflow="ignore")  # a number without its exponent is a wrong one
     for trial in done:
         table.add_row(trial.method, *(f"{value:.2g}" for value in trial.table.values()))
-    wide = Console(highlight=False)
-    wide.width = max(wide.width, Console(width=1000).measure(table).maximum)  # a cut table has wrong numbers
-    wide.print(table)
+    wide_console(table).print(table)
     say("\n".join(f"[dim]{name}: {escape(what)}[/]" for name, what in COLUMNS.items()))
     if path is not None:
         say(f"Wrote {path}")

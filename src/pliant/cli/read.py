@@ -48,6 +48,8 @@ def export(
     colour: Colour = "auto",
     at: Annotated[float | None, typer.Option(parser=seconds, metavar="TIME", help="Time of the picture (png); default the end.")] = None,
     frames: Annotated[str | None, typer.Option(help="Which frames, as in Python, such as 0:50 or ::5; default all.")] = None,
+    glass: Annotated[str | None, typer.Option(help="Bodies to look through in pictures, with commas between.")] = None,
+    view: Annotated[str | None, typer.Option("--from", help="Azimuth and elevation of pictures in degrees, such as 30,-20.")] = None,
     keep: Keep = None,
     precision: Annotated[str | None, typer.Option(help="How far lengths may be off in a copy (vtkhdf), such as 1um.")] = None,
     speed: Annotated[float, typer.Option(help="How fast it plays (glb, usd): 0.1 is ten times slower than it happened.")] = 1.0,
@@ -59,7 +61,7 @@ def export(
 
     with Run.open(path) as opened:
         reduced = reduction(keep, precision) if keep is not None or precision is not None else None
-        written, notes = export_run(opened, to, out, body, colour, at, frames, speed, reduced)
+        written, notes = export_run(opened, to, out, body, colour, at, frames, speed, reduced, glass, view)
     if as_json:
         tell([str(path) for path in written])
         return
@@ -81,10 +83,9 @@ def contacts(
     as_json: Json = False,
 ) -> None:
     """Say what touched what, how hard and over which area; write the history as a table and as a plot."""
-    from rich.console import Console
 
     from pliant.base import PliantError
-    from pliant.cli.terminal import MOST_PEAKS, contact_facts, pair_table, parted_text, peak_table
+    from pliant.cli.terminal import MOST_PEAKS, contact_facts, pair_table, parted_text, peak_table, wide_console
     from pliant.record import Run
 
     if window is not None and not window > 0.0:
@@ -96,11 +97,11 @@ def contacts(
         return
     if facts["headline"]:
         say(facts["headline"])
-        Console(highlight=False).print(peak_table(facts["forces"]))
+        wide_console(table := peak_table(facts["forces"])).print(table)
         for advice in [advice for found in facts["forces"][:MOST_PEAKS] for advice in found["advice"]]:
             say(advice)
     if facts["pairs"]:
-        Console(highlight=False).print(pair_table(facts["pairs"], f"contact at t = {facts['time']:.4g} s"))
+        wide_console(table := pair_table(facts["pairs"], f"contact at t = {facts['time']:.4g} s")).print(table)
     else:
         say(f"{f'{pair[0]} and {pair[1]} do not touch' if pair else 'Nothing touches'} at t = {facts['time']:.4g} s.")
     if at is not None and abs(at - facts["time"]) > 1e-9:
@@ -129,6 +130,8 @@ def check(
     mesh, report = check_file(path, unit=unit, up=up, size=None if size is None else length("size", size))
     works = not report.refused
     facts, text = report.as_dict(), report.text(use if use is not None and works else "")
+    if use is None and works and not report.clean:
+        text += "\n  What becomes of it in a use, such as open surfaces closed, --as soft, rigid, points, quasi-rigid or press says."
     if use is not None and works:
         from pliant.detect.surfels.wrap import wrapped_cloud  # kernels: start-up time
         from pliant.geometry.uses import outlook

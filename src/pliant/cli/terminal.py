@@ -22,11 +22,13 @@ from pliant.measure.scales import scales_of
 from pliant.record import Recorder, Run, human
 from pliant.record.orders import Order, from_lowest
 from pliant.record.salvage import sift
-from pliant.simulate.running import Outcome, Progress, expected_size
+from pliant.simulate.running import SLOWER, Outcome, Progress, expected_size
 from pliant.simulate.simulation import Simulation
 from pliant.simulate.verdicts import merged
 
 MOST_PARTED = 8  # pairs that are named
+OFTEN_CUT = 10  # steps that were cut short: more than the first touch of a few bodies takes
+MOST_WEIGHTS = 12  # bodies whose weight is told
 MOST_PEAKS = 8  # pairs in the table of the hardest contacts
 VERIFIED = 10**9  # bytes of a run that `info` reads whole without being asked
 
@@ -40,15 +42,29 @@ def size_note(sim: Simulation, recorder: Recorder) -> str:
 @contextmanager
 def progress_bar(hidden: bool = False) -> Iterator[Callable[[Progress], None]]:
     """A bar over simulated time with steps per second, contacts and depth; plain lines where there is no terminal."""
-    began = time.monotonic()
+    began, warned = time.monotonic(), False
     with bar("running", hidden) as show:
 
         def update(now: Progress) -> None:
+            nonlocal warned
             at, pace = f"t = {now.time:.3f} of {now.duration:g} s", now.steps / max(time.monotonic() - began, 1e-9)
-            state = f"{at}  {pace:.0f} steps/s  {now.contacts} contacts  depth {_length(now.max_depth)}"
-            show(now.time, now.duration, state, f"{at}, {now.steps} steps, {now.contacts} contacts")
+            cuts = sum(count for count, _ in now.cuts.values())
+            cut = f", cut short {cuts} times" if cuts > 1 else ""
+            state = f"{at}  {pace:.2g} steps/s  {now.contacts} contacts  depth {_length(now.max_depth)}{cut}"
+            told = _cut_note(now) if cuts >= OFTEN_CUT and not warned else ""
+            warned = warned or bool(told)
+            show(now.time, now.duration, state, f"{at}, {now.steps} steps{cut}, {now.contacts} contacts", told)
 
         yield update
+
+
+def _cut_note(now: Progress) -> str:
+    """Why a run has become slow, while there is still something to be done about it."""
+    (a, b), (_, first) = max(now.cuts.items(), key=lambda item: item[1][0])
+    return (
+        f"From t = {first:.4g} s on steps are cut short where {a} and {b} would get too deep into each other: each goes on in parts, so "
+        f"that it takes longer until they move together. {SLOWER}"
+    )
 
 
 @contextmanager
@@ -105,7 +121,8 @@ def summary_facts(outcome: Outcome, made: list[Path]) -> dict[str, Any]:
         "headline": headline(forces[0]) if forces else "Nothing touched anything.", "through": outcome.through,
         "status": outcome.status, "message": outcome.message, "run": str(outcome.path), "pictures": [str(p) for p in made],
         "time": sim.time, "steps": sim.state.step, "seconds": outcome.seconds, "max_depth": outcome.max_depth,
-        "max_contacts": outcome.max_contacts, "kinetic": books.kinetic, "elastic": books.elastic, "gravity": books.gravity,
+        "max_contacts": outcome.max_contacts, "weights": weights(sim),
+        "kinetic": books.kinetic, "elastic": books.elastic, "gravity": books.gravity,
         "gravity_from_lowest": _gravity_from_lowest(outcome),
         "contact_work": books.contact, "friction_work": books.friction, "attachment_work": books.attachments,
         "drive_work": books.drives, "load_work": books.loads, "lost": books.lost, "imbalance": outcome.imbalance, "pairs": pairs,
@@ -126,6 +143,38 @@ def _pair_forces(sim: Simulation) -> list[dict[str, Any]]:
     """Force, contacts and area of every touching pair at the end."""
     found = sim.contacts()
     return pair_rows(per_pair(found, scales_of(sim.world).face(found.a, found.b)), dict(enumerate(sim.world.model.bodies.names)))
+
+
+def weights(sim: Simulation) -> dict[str, Any]:
+    """Weight [N] of every body that moves, and what of it all together those that do not move carry now."""
+    bodies, gravity = sim.world.model.bodies, np.asarray(sim.world.model.gravity, float)
+    size = float(np.linalg.norm(gravity))
+    own = {name: size * mass for name in bodies.names if np.isfinite(mass := sim.mass(name))}
+    held, found = np.array([name not in own for name in bodies.names], bool), sim.contacts()
+    side = held[found.b].astype(float) - held[found.a]  # forces act on a
+    carried = float(side @ (found.force @ -gravity)) / size if size > 0.0 and len(found) else 0.0
+    return {"bodies": own, "all": sum(own.values()), "carried": carried}
+
+
+def weight_rows(found: dict[str, Any]) -> list[tuple[str, str]]:
+    """The same for people."""
+    own = found["bodies"]
+    if not found["all"] > 0.0:
+        return []
+    each = ", ".join(f"{name} {weight:.4g}" for name, weight in own.items()) if len(own) <= MOST_WEIGHTS else f"of {len(own)} bodies"
+    return [
+        ("weight (N)", each + (f"; all {found['all']:.4g}" if len(own) > 1 else "")),
+        ("carried (N)", f"{found['carried']:.4g} of {found['all']:.4g} by what is fixed, in the last step"),
+    ]
+
+
+def wide_console(table: Any) -> Any:
+    """A console that is wide enough for a table: a cut table has wrong numbers."""
+    from rich.console import Console
+
+    wide = Console(highlight=False)
+    wide.width = max(wide.width, Console(width=1000).measure(table).maximum)
+    return wide
 
 
 def pair_rows(pairs: dict[str, np.ndarray], names: dict[int, str]) -> list[dict[str, Any]]:
@@ -188,6 +237,7 @@ def summary_table(outcome: Outcome, facts: dict[str, Any]) -> None:
     from rich.table import Table
 
     console = Console(highlight=False)
+    wide = lambda table: wide_console(table).print(table)
     if outcome.message:
         console.print(f"[bold red]{outcome.status}[/]: {outcome.message}", soft_wrap=True)
     if outcome.through:
@@ -197,9 +247,9 @@ def summary_table(outcome: Outcome, facts: dict[str, Any]) -> None:
     for note in [note for note in outcome.notes if note not in said]:
         console.print(f"  {escape(note)}", soft_wrap=True)
     if facts["forces"]:
-        console.print(peak_table(facts["forces"]))
+        wide(peak_table(facts["forces"]))
     if facts["pairs"]:
-        console.print(pair_table(facts["pairs"], "contact at the end"))
+        wide(pair_table(facts["pairs"], "contact at the end"))
     table = Table(box=None, show_header=False)
     rate = outcome.steps / outcome.seconds if outcome.seconds > 0 else math.inf
     took = f"{facts['steps']} steps, {outcome.seconds:.1f} s, {rate:.0f} steps/s"
@@ -211,6 +261,8 @@ def summary_table(outcome: Outcome, facts: dict[str, Any]) -> None:
     known = {name: facts[name] for name in (*now, *works, "lost")}
     least = ROUNDING * max(abs(value) for value in known.values())  # below it is rounding, and told as 0
     told = {name: f"{0.0 if abs(value) < least else value:.3g}" for name, value in known.items()}
+    for row in weight_rows(facts["weights"]):
+        table.add_row(*row)
     table.add_row("energy (J)", ", ".join(f"{name} {told[key]}" for key, name in now.items()))
     done = [f"{name} {told[key]}" for key, name in works.items() if told[key] != "0"]
     table.add_row("work so far (J)", ", ".join([*done, f"lost by damping and integration {told['lost']}"]))

@@ -143,9 +143,10 @@ class Several:
         """Only these, in this order."""
         return Several({name: self.methods[name] for name in names})
 
-    def passing(self, motion: Motion) -> Cut | None:
-        """What would pass through each other within the step unless it is cut short."""
-        return passing(motion, [getattr(method, "follows", "nothing") for method in self.methods.values()])
+    def passing(self, motion: Motion, before: Cut | None = None) -> Cut | None:
+        """What would pass through each other within the step unless it is cut short; `before`: what was found before contact answered."""
+        follows = [getattr(method, "follows", "nothing") for method in self.methods.values()]
+        return passing(motion, follows, None if before is None else before.known)
 
     def respond(self, motion: Motion, memory: dict[str, dict]) -> tuple[Answer, dict[str, dict]]:
         """Let every method look and push; the answers joined, and the new memory of each."""

@@ -19,10 +19,11 @@ most TURNED in a step that brings them near others, because their points go on c
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
-from pliant.base import Floats, Ints
+from pliant.base import Bools, Floats, Ints
 from pliant.detect.body_pairs import overlapping, swept_boxes
 from pliant.detect.feature_pairs import FeatureTree
 from pliant.detect.penetration import Hits, Penetration
@@ -39,6 +40,13 @@ TURNED = 0.5  # [rad] of a rigid body that is its triangles, near others, in a s
 EARLY = 8  # parts of the depth: so near to the touch ends the step before it
 
 
+class Known(NamedTuple):
+    """Points that start inside other bodies."""
+
+    keys: Ints  # of the pairs of bodies that were asked
+    hits: Hits
+
+
 @dataclass(frozen=True)
 class Cut:
     """A step that is cut short."""
@@ -46,6 +54,8 @@ class Cut:
     part: float  # of the step that is taken
     a: int  # the two bodies that would pass
     b: int
+    held: bool = False  # they touch already, under a method that solves for where they end: to be cut only if its answer lets them pass
+    known: Known | None = None  # what is inside what at the start, for another look at the same step
 
 
 class Surfaces:
@@ -62,30 +72,34 @@ class Fast:
     a: Ints  # (k,)
     b: Ints
     depth: Floats  # [m] (k,) how deep they may get
+    solved: Bools  # (k,) by a method that looks where its answer takes them
     turn: Floats  # [rad] (f, 3) of all frames
 
     def __len__(self) -> int:
         return len(self.a)
 
     def select(self, rows: np.ndarray) -> Fast:
-        return Fast(self.a[rows], self.b[rows], self.depth[rows], self.turn)
+        return Fast(self.a[rows], self.b[rows], self.depth[rows], self.solved[rows], self.turn)
 
 
-def passing(motion: Motion, follows: list[str]) -> Cut | None:
-    """What would pass first in this step, and how much of it can be taken; follows: what each method of the scene sees by itself."""
+def passing(motion: Motion, follows: list[str], known: Known | None = None) -> Cut | None:
+    """What would pass first in this step, and how much of it can be taken; follows: what each method of the scene sees by itself.
+
+    Of two that touch already, under a method that sees this (`follows = "touch"`), nothing is known before it has answered: without the
+    contact that holds them they always go on, and what is pressed springs back into what presses it. They come last, and as `held`.
+    """
     look = fast_pairs(motion, follows)
     if look is None or len(look[0]) == 0:
         return None
     fast, by_faces = look
-    known = (motion.bodies.analytic[np.stack([fast.a, fast.b])] != NO_SHAPE).sum(axis=0)
+    exact = (motion.bodies.analytic[np.stack([fast.a, fast.b])] != NO_SHAPE).sum(axis=0)
     found = [
         *_turned(motion, fast.select(by_faces)),
-        *_by_faces(motion, fast.select(by_faces)),
-        *_by_shapes(motion, fast.select(~by_faces & (known == 2)), True),
-        *_by_shapes(motion, fast.select(~by_faces & (known == 1)), False),
+        *_by_faces(motion, fast.select(by_faces), known),
+        *_by_shapes(motion, fast.select(~by_faces & (exact == 2)), True),
+        *_by_shapes(motion, fast.select(~by_faces & (exact == 1)), False),
     ]
-    first = min(found, key=lambda cut: (cut.part, cut.a, cut.b), default=None)
-    return first if first is not None and first.part < 1.0 else None
+    return min((cut for cut in found if cut.part < 1.0), key=lambda cut: (cut.held, cut.part, cut.a, cut.b), default=None)
 
 
 def fast_pairs(motion: Motion, follows: list[str]) -> tuple[Fast, np.ndarray] | None:
@@ -106,17 +120,17 @@ def fast_pairs(motion: Motion, follows: list[str]) -> tuple[Fast, np.ndarray] | 
     near = way > PASSING * DEEP * least
     a, b, way, least, table = a[near], b[near], way[near], least[near], motion.pairs
     depth, features = np.full(len(a), np.inf), np.isin(bodies.analytic, (NO_SHAPE, BOX))
-    solid, by_faces = np.diff(bodies.face_start) > 0, np.zeros(len(a), bool)
+    solid, by_faces, solved = np.diff(bodies.face_start) > 0, np.zeros(len(a), bool), np.zeros(len(a), bool)
     for index, sees in enumerate(follows):
         mine = table.for_method(index).meet(a, b) & (sees != "everything")
         own = mine & (sees == "features") & features[a] & features[b]
-        depth[mine], by_faces[own] = DEEP * least[mine], True
+        depth[mine], by_faces[own], solved[mine] = DEEP * least[mine], True, sees == "touch"
         depth[own] = 2.0 * least[own] / PASSING
     known = bodies.analytic[np.stack([a, b])] != NO_SHAPE
     by_faces |= ~known.any(axis=0)
     fast = (way > PASSING * depth) & (known[0] | solid[a]) & (known[1] | solid[b])
     turn = turns(motion.rotation_start, motion.rotation, poses.omega)
-    return Fast(a, b, depth, turn).select(fast), by_faces[fast]
+    return Fast(a, b, depth, solved, turn).select(fast), by_faces[fast]
 
 
 def _swept(motion: Motion, thick: Thickness) -> tuple[Floats, Floats]:
@@ -164,35 +178,46 @@ def _by_shapes(motion: Motion, fast: Fast, both: bool) -> list[Cut]:
     rows, first, inner = rows[np.isfinite(inner)], first[np.isfinite(inner)], inner[np.isfinite(inner)]
     on = np.isfinite(touch(rows, inner + PASSING * fast.depth[rows]))
     deep = touch(rows, inner + fast.depth[rows])
-    part = np.where(first > 0.5 * deep, first, deep)
-    return [Cut(float(part[k]), int(fast.a[rows[k]]), int(fast.b[rows[k]])) for k in np.flatnonzero(on & (part > 0.0))]
+    part, held = np.where(first > 0.5 * deep, first, deep), fast.solved[rows] & (first == 0.0)
+    return [Cut(float(part[k]), int(fast.a[rows[k]]), int(fast.b[rows[k]]), bool(held[k])) for k in np.flatnonzero(on & (part > 0.0))]
 
 
-def _by_faces(motion: Motion, fast: Fast) -> list[Cut]:
+def _by_faces(motion: Motion, fast: Fast, known: Known | None) -> list[Cut]:
     """Pairs of surfaces: what crosses, and points that are inside and go on inwards."""
     if len(fast) == 0:
         return []
     count, pairs = len(motion.bodies), np.stack([fast.a, fast.b], axis=1)
     found = faces_cross(motion.kept(Surfaces).tree, motion.start, motion.end, pairs, PASSING * float(fast.depth.min()))
-    inside = _inside(motion, fast)
+    answered, known = known is not None, _inside(motion, fast, known)
+    inside = known.hits
     body = np.concatenate([motion.skin.body[found.corners[:, [0, 3]]], np.stack([inside.a, inside.b], axis=1)])
     body.sort(axis=1)
     pair = np.searchsorted(fast.a * count + fast.b, body[:, 0] * count + body[:, 1])  # pairs are sorted
-    depth = fast.depth[pair]
+    depth, held = fast.depth[pair], fast.solved.copy()
+    held[np.setdiff1d(np.arange(len(fast)), pair[len(found.time) :])] = False  # they do not touch yet
     time, way = np.concatenate([found.time, np.zeros(len(inside))]), np.concatenate([found.way, _inwards(motion, inside)])
     over = (1.0 - time) * way > PASSING * depth
+    if answered:  # what contact holds must not come near to the middle of the thinner body either, beyond which it finds the wrong way out
+        start = np.concatenate([np.zeros(len(found.time)), -inside.gap])
+        over |= (way > 0.0) & (start + (1.0 - time) * way > (1.0 / DEEP - 1.0) * depth)
     pair, time, way, depth = pair[over], time[over], way[over], depth[over]
     touch, deep = time - depth / (EARLY * way), time + depth / way
     part = np.where(touch > 0.5 * deep, touch, deep)
-    return [Cut(float(part[k]), int(fast.a[pair[k]]), int(fast.b[pair[k]])) for k in np.argsort(part, kind="stable")[:1]]
+    order = np.argsort(part, kind="stable")
+    firsts = order[np.sort(np.unique(pair[order], return_index=True)[1])]  # of each pair
+    return [Cut(float(part[k]), int(fast.a[pair[k]]), int(fast.b[pair[k]]), bool(held[pair[k]]), known) for k in firsts]
 
 
-def _inside(motion: Motion, fast: Fast) -> Hits:
-    """Points that start inside other bodies."""
-    finder, count = motion.kept(Penetration), len(motion.bodies)
-    fit = finder.fit(motion.start, motion.bodies.shapes(motion.position_start, motion.rotation_start))
+def _inside(motion: Motion, fast: Fast, known: Known | None) -> Known:
+    """Points that start inside other bodies, looked for unless they are known."""
+    count = len(motion.bodies)
     keys = fast.a * count + fast.b
-    return finder.find(fit, lambda a, b: np.isin(np.minimum(a, b) * count + np.maximum(a, b), keys))
+    key = lambda a, b: np.minimum(a, b) * count + np.maximum(a, b)
+    if known is not None and np.isin(keys, known.keys).all():
+        return Known(keys, known.hits.select(np.isin(key(known.hits.a, known.hits.b), keys)))
+    finder = motion.kept(Penetration)
+    fit = finder.fit(motion.start, motion.bodies.shapes(motion.position_start, motion.rotation_start))
+    return Known(keys, finder.find(fit, lambda a, b: np.isin(key(a, b), keys)))
 
 
 def _inwards(motion: Motion, hits: Hits) -> Floats:

@@ -22,12 +22,14 @@ from pliant.detect.penetration import body_boxes, signed_distances, with_normals
 from pliant.detect.shapes import Shapes
 from pliant.detect.tree import Tree
 from pliant.geometry.normals import face_crosses
-from pliant.kernels import cross, dot, kernel, load, sub
+from pliant.kernels import cross, dot, inline, kernel, load, sub
 
 if TYPE_CHECKING:
     from pliant.model import Bodies, Rest
 
 SLIGHT = 1e-9  # of the area: what is left of sums that cancel is rounding
+ROUNDED = 1e-12  # of a way along a line: by less it does not miss a box
+STACK = 256  # nodes that a walk puts off: the depth of a tree times its arity is less
 
 
 class Corners:
@@ -90,9 +92,12 @@ def _middles(bodies: Bodies, points: Floats, body: Ints) -> Floats:
 
 
 def rows_along(
-    corners: Corners, bodies: Bodies, points: Floats, faces: Ints, found: Inside, way: Floats, area: Floats, a: Ints, b: Ints
+    tree: Tree, corners: Corners, bodies: Bodies, points: Floats, faces: Ints, found: Inside, way: Floats, area: Floats, a: Ints, b: Ints
 ) -> Patches:
-    """Rows along the ways out (k, 3) of the pairs, one for each point found that faces its way in; numbered as the pairs are."""
+    """Rows along the ways out (k, 3) of the pairs, one for each point found that faces its way in; numbered as the pairs are.
+
+    `tree` fits the points.
+    """
     d = way[found.pair] * np.where(found.first, 1.0, -1.0)[:, None]
     ahead = -np.einsum("hi,hi->h", area, d)
     keep = np.flatnonzero((ahead > 0.0) & (corners.face[found.point] >= 0))
@@ -100,7 +105,7 @@ def rows_along(
     other = np.where(first, b[pair], a[pair])
     out = empty(len(keep))
     face, weights, depth = np.empty(len(keep), np.int64), np.zeros((len(keep), 3)), np.empty(len(keep))
-    _exits(points, faces, bodies.face_start, points[point], d, other, face, weights, depth)
+    _exits(tree.nodes, points, faces, points[point], d, other, face, weights, depth)
     own = np.zeros((len(keep), 3))
     own[np.arange(len(keep)), corners.corner[point]] = 1.0
     mine = corners.face[point]
@@ -117,22 +122,49 @@ def _counted_once(pair: Ints, first: np.ndarray, area: Floats, count: int) -> Fl
     return np.maximum(one, two) / np.maximum(one + two, 1e-300)
 
 
+@inline
+def _ahead(low, high, i, p, d, most):  # type: ignore[no-untyped-def]
+    """Whether a line from p along d meets box i before it has gone so far."""
+    near, far = 0.0, most
+    for axis in range(3):
+        if d[axis] == 0.0:
+            if p[axis] < low[i, axis] or p[axis] > high[i, axis]:
+                return False
+            continue
+        s, t = (low[i, axis] - p[axis]) / d[axis], (high[i, axis] - p[axis]) / d[axis]
+        near, far = max(near, min(s, t)), min(far, max(s, t))
+    return near <= far * (1.0 + ROUNDED)
+
+
 @kernel
-def _exits(points, faces, face_start, places, way, body, face, weights, depth):  # type: ignore[no-untyped-def]
+def _exits(nodes, points, faces, places, way, body, face, weights, depth):  # type: ignore[no-untyped-def]
     """Where each place comes out of a body: the nearest face along its way that looks the same way; -1 if there is none."""
+    stack = np.empty(STACK, np.int64)
     for k in range(len(places)):
         p, d = load(places, k), load(way, k)
-        face[k], depth[k] = -1, np.inf
-        for f in range(face_start[body[k]], face_start[body[k] + 1]):
-            o = load(points, faces[f, 0])
-            e, g = sub(load(points, faces[f, 1]), o), sub(load(points, faces[f, 2]), o)
-            across = cross(d, g)
-            det = dot(e, across)
-            if det >= 0.0:  # seen from outside
+        face[k], depth[k], stack[0] = -1, np.inf, nodes.root[body[k]]
+        top = 1 if stack[0] >= 0 else 0
+        while top > 0:
+            top -= 1
+            i = stack[top]
+            if not _ahead(nodes.low, nodes.high, i, p, d, depth[k]):
                 continue
-            r = sub(p, o)
-            u, v = dot(r, across) / det, dot(d, cross(r, e)) / det
-            t = dot(g, cross(r, e)) / det
-            if u >= 0.0 and v >= 0.0 and u + v <= 1.0 and 0.0 <= t < depth[k]:
-                face[k], depth[k] = f, t
-                weights[k, 0], weights[k, 1], weights[k, 2] = 1.0 - u - v, u, v
+            for c in range(nodes.first[i], nodes.first[i] + nodes.children[i]):
+                if i >= nodes.leaves:
+                    stack[top] = c
+                    top += 1
+                    continue
+                f = nodes.order[c]
+                o = load(points, faces[f, 0])
+                e, g = sub(load(points, faces[f, 1]), o), sub(load(points, faces[f, 2]), o)
+                across = cross(d, g)
+                det = dot(e, across)
+                if det >= 0.0:  # seen from outside
+                    continue
+                r = sub(p, o)
+                u, v = dot(r, across) / det, dot(d, cross(r, e)) / det
+                t = dot(g, cross(r, e)) / det
+                nearer = t < depth[k] or (t == depth[k] and f < face[k])  # so that the tree cannot matter
+                if u >= 0.0 and v >= 0.0 and u + v <= 1.0 and 0.0 <= t and nearer:
+                    face[k], depth[k] = f, t
+                    weights[k, 0], weights[k, 1], weights[k, 2] = 1.0 - u - v, u, v

@@ -24,11 +24,12 @@ class Thickness:
     def __init__(self, rest: Rest) -> None:
         bodies, skin = rest.bodies, rest.skin
         self.half = exact_halves(bodies.analytic, bodies.parameters)  # [m] (B,); infinite where nothing can come out again
+        self.usual = self.half.copy()  # [m] (B,) the same of most of the body, not of its thin parts
         closed = (bodies.analytic == NO_SHAPE) & (np.diff(bodies.face_start) > 0)
         closed[skin.face_body[(face_neighbours(skin.faces) < 0).any(axis=1)]] = False  # a surface with a rim has no inside
         for b in np.flatnonzero(closed):
             faces = skin.faces[bodies.face_start[b] : bodies.face_start[b + 1]]
-            self.half[b] = 0.5 * thickness(rest.points, faces)
+            self.half[b], self.usual[b] = 0.5 * thickness(rest.points, faces, np.array([THIN, 0.5]))
         far = np.linalg.norm(skin.local, axis=1)
         self.reach = np.zeros(len(bodies))  # [m] (B,) of bodies with frames
         shown = (skin.body >= 0) & (skin.frame >= 0)
@@ -42,8 +43,8 @@ def exact_halves(kind: Ints, parameters: Floats) -> Floats:
     return np.select([kind == k for k, _ in known], [size for _, size in known], np.inf)
 
 
-def thickness(points: Floats, faces: Ints) -> float:
-    """Thickness of a closed surface [m]: straight inwards from its border to the other side, but for the thinnest THIN of its area.
+def thickness(points: Floats, faces: Ints, share: Floats) -> Floats:
+    """Thickness of a closed surface [m]: straight inwards from its border to the other side, but for the thinnest shares of its area.
 
     Parts of it may overlap or lie on each other: what bounds nothing, with the inside on both sides, is neither asked nor in the way.
     """
@@ -51,8 +52,8 @@ def thickness(points: Floats, faces: Ints) -> float:
     depth, area = np.empty(len(some)), np.empty(len(some))
     _inwards(points, faces, some, depth, area)
     order = np.argsort(depth, kind="stable")
-    share = np.cumsum(area[order])
-    return float(depth[order][np.searchsorted(share, THIN * share[-1])])
+    up_to = np.cumsum(area[order])
+    return np.asarray(depth[order][np.searchsorted(up_to, share * up_to[-1])])
 
 
 @kernel

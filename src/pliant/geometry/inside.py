@@ -6,7 +6,6 @@ says why it takes cells where it does. Only models that can ride in cells (bodie
 
 from __future__ import annotations
 
-import logging
 import os
 from dataclasses import dataclass, replace
 from typing import Any
@@ -18,12 +17,10 @@ from pliant.geometry.lattice.build import default_edge, lattice
 from pliant.geometry.lattice.closing import closed_surface, is_closed_solid
 from pliant.geometry.mesh import Surface
 from pliant.geometry.shape import Shape
-from pliant.geometry.simplify import simplified
+from pliant.geometry.simplify import least_left, simplified
 from pliant.geometry.subdivide import subdivided
 from pliant.geometry.tetrahedralise import DEVIATION, EDGE, TimeUp, estimated_seconds, fill, is_kept, is_there
 from pliant.geometry.topology import diagonal
-
-log = logging.getLogger("pliant")
 
 FILLS = ("auto", "conforming", "lattice")
 QUICK = 5.0  # [s] that "auto" waits for tetrahedra
@@ -81,29 +78,30 @@ def time_allowed(usual: float) -> float:
 
 
 def why_cells(surface: Surface, how: Filling) -> tuple[str, float]:
-    """Why "auto" takes cells, nothing if it takes tetrahedra; and about how long these take [s], 0 if they are kept from another time."""
+    """Why "auto" takes cells, nothing if it takes tetrahedra; and how long these take at least, about [s], 0 if they are kept."""
     if not is_there():
         return "pytetwild, which makes tetrahedra that follow a surface, is not installed", np.inf
     if not is_closed_solid(surface):
         return "the surface is open or its faces do not agree", np.inf
     edge = how.edge or diagonal(surface.points) * EDGE
-    ready = _ready(surface, edge)
-    if is_kept(ready, edge):
+    if is_kept(surface, edge):
         return "", 0.0
-    seconds = estimated_seconds(len(ready.faces))
-    why = f"tetrahedra that follow its {len(surface.faces)} triangles take about {seconds:.0f} s (fill = \"conforming\" makes them)"
+    seconds = estimated_seconds(least_left(surface, *_fineness(surface, edge)))
+    why = f"tetrahedra that follow its {len(surface.faces)} triangles take {seconds:.0f} s or more (fill = \"conforming\" makes them)"
     return why if seconds > QUICK else "", seconds
 
 
-def _ready(surface: Surface, edge: float) -> Surface:
-    """What fTetWild is given: a surface not much finer than the tetrahedra."""
-    return simplified(surface, 0.5 * edge, DEVIATION * diagonal(surface.points))
+def _fineness(surface: Surface, edge: float) -> tuple[float, float]:
+    """Edge and deviation [m] of what fTetWild is given: a surface not much finer than the tetrahedra."""
+    return 0.5 * edge, DEVIATION * diagonal(surface.points)
 
 
 def _tetrahedra(shape: Shape, surface: Surface, how: Filling, timeout: float) -> Shape:
     edge = how.edge or diagonal(surface.points) * EDGE
     try:
-        made = fill(_ready(surface, edge), how.edge, timeout=timeout, log_progress=True)
+        made = fill(
+            surface, how.edge, timeout=timeout, log_progress=True, prepare=lambda given: simplified(given, *_fineness(given, edge))
+        )
     except TimeUp as late:
         if not how.cells:
             raise PliantError(
@@ -124,7 +122,6 @@ def _cells(shape: Shape, surface: Surface, how: Filling, why: str = "") -> Shape
     text = f"filled with {len(mesh.tets)} tetrahedra in cells of {edge:.3g} m that its surface cuts"
     text += f": {why}" if why else ""
     text += f"; {done}" if done else ""
-    log.info("%s: %s", shape.name, text)
     return replace(shape, tets=mesh, skin=skin, weights=weights, analytic=None, cloud=None, notes=(*shape.notes, text))
 
 

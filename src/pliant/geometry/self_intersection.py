@@ -12,9 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pliant.base import Floats, Ints
+from pliant.kernels import cross, dot, kernel, load, norm, scale, sub
 
 Flags = NDArray[np.bool_]
 RELATIVE = 1e-9  # of the size of a pair: distances below count as zero
+ROUNDING = 1e-14  # of coordinates, the same
+APART, ACROSS, LEVEL = 0, 1, 2  # pairs that cannot cut, that may along a line, that may in one plane
 BATCH = 200_000  # pairs tested at once, to bound memory
 
 
@@ -67,25 +70,59 @@ def _morton(centre: Floats) -> Ints:
 
 def _cutting(points: Floats, faces: Ints, pairs: Ints) -> Flags:
     """Whether each pair cuts (k,)."""
-    first, second = faces[pairs[:, 0]], faces[pairs[:, 1]]
-    shared = (first[:, :, None] == second[:, None, :]).any(axis=2).sum(axis=1)
-    p, q = points[first], points[second]
-    origin = p[:, :1]
-    p, q = p - origin, q - origin
-    size = np.maximum(np.abs(p).max(axis=(1, 2)), np.abs(q).max(axis=(1, 2)))
-    eps = RELATIVE * size + 1e-14 * np.abs(origin).max(axis=(1, 2))
-    n, m = _unit_normals(p), _unit_normals(q)
-    above_p = _snapped(np.einsum("kij,kj->ki", q - p[:, :1], n), eps)  # distances of q's corners from p's plane
-    above_q = _snapped(np.einsum("kij,kj->ki", p - q[:, :1], m), eps)
-    flat = (above_p == 0).all(axis=1) | (above_q == 0).all(axis=1)
-    straddles = _straddling(above_p) | _straddling(above_q)
-    meets = ~_one_side(above_p) & ~_one_side(above_q)
+    kind = np.empty(len(pairs), np.int8)
+    _sort(points, faces, pairs, kind)
     cut = np.zeros(len(pairs), dtype=bool)
-    across = np.nonzero(~flat & straddles & meets & (shared < 2))[0]
-    cut[across] = _sections_overlap(p[across], q[across], above_q[across], above_p[across], n[across], m[across], eps[across])
-    level = np.nonzero(flat & (shared < 3))[0]
-    cut[level] = _overlap_in_plane(p[level], q[level], n[level], eps[level])
+    for which, test in ((ACROSS, _sections_overlap), (LEVEL, _overlap_in_plane)):
+        some = np.flatnonzero(kind == which)
+        p, q = points[faces[pairs[some, 0]]], points[faces[pairs[some, 1]]]
+        origin = p[:, :1].copy()
+        p, q = p - origin, q - origin
+        cut[some] = test(p, q, _allowance(p, q, origin))
     return cut
+
+
+def _allowance(p: Floats, q: Floats, origin: Floats) -> Floats:
+    """Distances that count as zero [m], (k,)."""
+    size = np.maximum(np.abs(p).max(axis=(1, 2)), np.abs(q).max(axis=(1, 2)))
+    return np.asarray(RELATIVE * size + ROUNDING * np.abs(origin).max(axis=(1, 2)))
+
+
+@kernel
+def _sort(points, faces, pairs, kind):  # type: ignore[no-untyped-def]
+    """Which pairs can cut, and how: most are neighbours, or on one side of each other's plane."""
+    for k in range(len(pairs)):
+        i, j = pairs[k, 0], pairs[k, 1]
+        shared, size, far = 0, 0.0, 0.0
+        o = load(points, faces[i, 0])
+        for a in range(3):
+            x, y = sub(load(points, faces[i, a]), o), sub(load(points, faces[j, a]), o)
+            for axis in range(3):
+                size, far = max(size, abs(x[axis]), abs(y[axis])), max(far, abs(o[axis]))
+            for b in range(3):
+                if faces[i, a] == faces[j, b]:
+                    shared += 1
+                    break
+        eps = RELATIVE * size + ROUNDING * far
+        flat, straddles, meets = False, False, True
+        for turn in range(2):
+            f, g = (i, j) if turn == 0 else (j, i)
+            a, b, c = load(points, faces[f, 0]), load(points, faces[f, 1]), load(points, faces[f, 2])
+            n = cross(sub(b, a), sub(c, a))
+            n = scale(1.0 / norm(n), n)
+            above = below = 0
+            for corner in range(3):
+                d = dot(sub(load(points, faces[g, corner]), a), n)
+                above += d > eps
+                below += d < -eps
+            flat = flat or (above == 0 and below == 0)
+            straddles = straddles or (above > 0 and below > 0)
+            meets = meets and above < 3 and below < 3
+        kind[k] = APART
+        if flat and shared < 3:
+            kind[k] = LEVEL
+        elif not flat and straddles and meets and shared < 2:
+            kind[k] = ACROSS
 
 
 def _unit_normals(x: Floats) -> Floats:
@@ -97,16 +134,11 @@ def _snapped(d: Floats, eps: Floats) -> Floats:
     return np.where(np.abs(d) <= eps[:, None], 0.0, d)
 
 
-def _straddling(d: Floats) -> Flags:
-    return np.asarray((d > 0).any(axis=1) & (d < 0).any(axis=1))
-
-
-def _one_side(d: Floats) -> Flags:
-    return np.asarray((d > 0).all(axis=1) | (d < 0).all(axis=1))
-
-
-def _sections_overlap(p: Floats, q: Floats, dp: Floats, dq: Floats, n: Floats, m: Floats, eps: Floats) -> Flags:
+def _sections_overlap(p: Floats, q: Floats, eps: Floats) -> Flags:
     """Whether the two sections along the line of both planes share more than a point."""
+    n, m = _unit_normals(p), _unit_normals(q)
+    dq = _snapped(np.einsum("kij,kj->ki", q - p[:, :1], n), eps)  # distances of q's corners from p's plane
+    dp = _snapped(np.einsum("kij,kj->ki", p - q[:, :1], m), eps)
     line = np.cross(n, m)
     length = np.linalg.norm(line, axis=1, keepdims=True)
     line = line / np.maximum(length, 1e-300)
@@ -128,9 +160,9 @@ def _section(along: Floats, above: Floats) -> tuple[Floats, Floats]:
     return np.fmin.reduce(marks, axis=1), np.fmax.reduce(marks, axis=1)
 
 
-def _overlap_in_plane(p: Floats, q: Floats, n: Floats, eps: Floats) -> Flags:
+def _overlap_in_plane(p: Floats, q: Floats, eps: Floats) -> Flags:
     """Separating axis test with the six edge normals in the common plane."""
-    overlap = np.ones(len(p), dtype=bool)
+    n, overlap = _unit_normals(p), np.ones(len(p), dtype=bool)
     for x in (p, q):
         for k in range(3):
             axis = np.cross(n, x[:, (k + 1) % 3] - x[:, k])

@@ -6,26 +6,51 @@ import numpy as np
 
 from pliant.geometry.distance import distance_to
 from pliant.geometry.mesh import Surface
+from pliant.geometry.normals import face_crosses
 from pliant.geometry.topology import Edges
 
 WORTH = 2.0  # times as many triangles as are needed: with fewer, simplifying saves nothing
 TRIES = 3  # each removes half as much as the one before
+CREASE = 0.5  # [rad] between faces: what is sharper is the edge of something, which fewer triangles keep as well
+EQUILATERAL = 0.43  # area of a triangle with three edges of 1
 
 
 def simplified(surface: Surface, edge: float, deviation: float) -> Surface:
     """The surface with triangles about `edge` [m] large, everywhere within `deviation` [m] of the old one; or itself."""
-    x = surface.points[surface.faces]
-    area = 0.5 * float(np.linalg.norm(np.cross(x[:, 1] - x[:, 0], x[:, 2] - x[:, 0]), axis=1).sum())
-    wanted = max(area / (0.43 * edge * edge), 100.0)  # equilateral triangles
     have = len(surface.faces)
-    if have < WORTH * wanted:
-        return surface
-    for turn in range(TRIES):
-        left = have / (have / wanted) ** (0.5**turn)
+    for left in _tries(surface, edge):
         found = _decimated(surface, 1.0 - left / have)
         if _closed_as(surface, found) and _apart(surface, found) <= deviation:
             return found
     return surface
+
+
+def least_left(surface: Surface, edge: float, deviation: float) -> int:
+    """How many triangles `simplified` leaves, about and if all goes well: the fewest it tries that can be as near as that.
+
+    A triangle of edge h is off a surface of curvature c by c h^2 / 8 at most, so that deviation d takes c / (8 d EQUILATERAL) triangles
+    to a square metre: the sum over edges of length times half the angle between their faces, which is c summed over the surface.
+    """
+    enough = _bent(surface) / (8.0 * EQUILATERAL * deviation)
+    return int(min((left for left in _tries(surface, edge) if left >= enough), default=len(surface.faces)))
+
+
+def _tries(surface: Surface, edge: float) -> list[float]:
+    """Numbers of triangles to come down to, none if the surface is not worth it."""
+    area, have = 0.5 * float(np.linalg.norm(face_crosses(surface.points, surface.faces), axis=1).sum()), len(surface.faces)
+    wanted = max(area / (EQUILATERAL * edge * edge), 100.0)
+    return [have / (have / wanted) ** (0.5**turn) for turn in range(TRIES)] if have >= WORTH * wanted else []
+
+
+def _bent(surface: Surface) -> float:
+    """Curvature summed over a surface [m]: over its edges but creases, half their length times the angle between the faces."""
+    normal = face_crosses(surface.points, surface.faces)
+    normal /= np.maximum(np.linalg.norm(normal, axis=1), 1e-300)[:, None]
+    edges = Edges(surface.faces)
+    one, other = edges.shared
+    a, b, ends = normal[one // 3], normal[other // 3], surface.points[edges.directed[one]]
+    angle = np.arctan2(np.linalg.norm(np.cross(a, b), axis=1), np.einsum("ei,ei->e", a, b))
+    return 0.5 * float((np.linalg.norm(ends[:, 1] - ends[:, 0], axis=1) * angle)[angle < CREASE].sum())
 
 
 def _closed_as(surface: Surface, found: Surface) -> bool:

@@ -56,7 +56,7 @@ def estimated_seconds(triangles: int) -> float:
 
 
 def is_kept(surface: Surface, edge: float) -> bool:
-    """Whether this surface was filled before."""
+    """Whether this closed surface was filled before."""
     kept = _kept(surface, edge, diagonal(surface.points) * DEVIATION)
     return kept is not None and kept.exists()
 
@@ -93,6 +93,7 @@ def fill(
     timeout: float = 900.0,
     progress: Progress | None = None,
     log_progress: bool = False,
+    prepare: Callable[[Surface], Surface] = lambda surface: surface,
 ) -> Filled:
     """Fill a surface with tetrahedra.
 
@@ -102,6 +103,7 @@ def fill(
     timeout    give up after so many seconds
     progress   called about once a second with a sentence
     log_progress  say to the log now and then how long it takes, and how to stop it
+    prepare    makes what fTetWild is given of the closed surface; what was filled before is kept by the surface itself
     """
     ready = _closed(surface, holes)
     size = diagonal(ready.points)
@@ -112,7 +114,8 @@ def fill(
     started = time.monotonic()
     found = _load(kept)
     if found is None:
-        found = _turned(_run(ready, edge, deviation / size, timeout, _said(progress, len(ready.faces)) if log_progress else progress))
+        given = prepare(ready)
+        found = _turned(_run(given, edge, deviation / size, timeout, _said(progress, len(given.faces)) if log_progress else progress))
         _verify(found)
         seconds = time.monotonic() - started
     else:

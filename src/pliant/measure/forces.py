@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pliant.record import Run
 
 
-THINNER = 'use contact = "patch" or a shorter dt; where it is "patch" already, finer elements'  # what makes springs of contact shorter
+THINNER = 'finer elements make it less under contact = "patch", a shorter dt under others'  # what makes springs of contact shorter
 
 
 @dataclass(frozen=True)
@@ -49,10 +49,10 @@ class Peak:
             said.append(f"{pair} are {told.in_time} in time, with {told.steps:.2g} steps in half a window: use dt = {told.finer_dt:.2g} s.")
         if worded(told.dent, DENT) in WORDS[1:]:
             share = f"depth is {told.dent:.0%} of the dent that carries the load, so springs of contact share out the pressure"
-            said.append(f"{pair} are {worded(told.dent, DENT)} in space: {share}: {THINNER}.")
+            said.append(f"The pressure of {pair} is {worded(told.dent, DENT)}: {share}: {THINNER}.")
         if worded(told.across, ACROSS) in WORDS[1:]:
             edge = f"use an edge of {1e3 * told.finer_edge:.2g} mm in the softer one"
-            said.append(f"{pair} are {worded(told.across, ACROSS)} in space, with {told.across:.2g} elements across: {edge}.")
+            said.append(f"{pair} are {worded(told.across, ACROSS)} in space, with {_elements(told.across)} across: {edge}.")
         return said
 
     @property
@@ -161,6 +161,10 @@ def headline(found: Peak) -> str:
     if found.resolution.in_time == "not resolved":
         said += f"; it is not resolved in time, dt = {found.resolution.finer_dt:.2g} s would do"
     return said + "."
+
+
+def _elements(number: float) -> str:
+    return "1 element" if f"{number:.2g}" == "1" else f"{number:.2g} elements"
 
 
 def milliseconds(seconds: float) -> str:

@@ -13,6 +13,7 @@ import numpy as np
 from pliant.base import Floats
 from pliant.contact.contacts import Contacts
 from pliant.contact.method import Several
+from pliant.contact.passing import Cut
 from pliant.kernels import allowed_threads
 from pliant.measure.account import PairWork, booked, pair_work
 from pliant.measure.balance import Balance, balance, momenta
@@ -90,20 +91,26 @@ def step(
     def lap() -> None:
         clock.append(time.perf_counter())
 
+    def shorter(sooner: Cut) -> StepReport:
+        names = world.model.bodies.names
+        return step(world, contact, sooner.part * dt, may_cut, asked or dt, (names[sooner.a], names[sooner.b]), told, sleep)
+
     motion = world.free_motion(dt)  # every body on its own, by its integrator
     motion.asked = max(dt, asked or 0.0)
     lap()
     pull_together(motion, world.model.attachments)  # springs, strings, welds
+    lap()
     before = momenta(motion)
     sooner = contact.passing(motion) if may_cut else None
-    if sooner is not None:
-        names = world.model.bodies.names
-        return step(world, contact, sooner.part * dt, may_cut, asked or dt, (names[sooner.a], names[sooner.b]), told, sleep)
+    if sooner is not None and not sooner.held:
+        return shorter(sooner)
     lap()
     answer, memory = contact.respond(motion, world.state.memory)  # look, push, look again
     lap()
     if answer.again is not None:
         return step(world, contact, answer.again, may_cut, asked or dt, cut, [*told, *answer.warnings], sleep)
+    if sooner is not None and contact.passing(motion, sooner) is not None:  # contact does not hold them
+        return shorter(sooner)
     if sleep is not None and sleep.reached(motion):  # somebody who slept must look, too
         return step(sleep.awake, contact, dt, may_cut, asked, cut, told, sleep)
     checked = balance(motion, before, answer.contacts)
@@ -115,7 +122,7 @@ def step(
     world.state.book("friction", answer.contacts.friction_work)
     book_pairs(world, work, contacts)
     lap()
-    stages = ("free motion", "attachments", "contact", "commit")
+    stages = ("free motion", "attachments", "looking ahead", "contact", "commit")
     system = motion.free.system
     return StepReport(
         dt=dt,

@@ -16,6 +16,7 @@ from pliant.base import Floats, Ints
 from pliant.contact.method import ALONE, DENT, GIVEN, LAYER, STEP, ContactMethod, Nothing, make_method
 from pliant.detect.closest import face_neighbours
 from pliant.detect.penetration import Penetration
+from pliant.detect.shapes import PLANE
 from pliant.detect.thickness import Thickness
 from pliant.geometry.enclosed import volumes
 from pliant.measure.account import ends_of, key_of
@@ -216,8 +217,11 @@ class Through:
     def _note(self, a: Ints, b: Ints, depth: Floats, time: float) -> None:
         if len(a) == 0:
             return
-        half, names = self.sim.world.derived(Thickness).half, self.sim.world.model.bodies.names
-        for k in np.flatnonzero((depth > np.minimum(half[a], half[b])) & (a != b)):
+        thick, bodies = self.sim.world.derived(Thickness), self.sim.world.model.bodies
+        plane, names = (bodies.analytic[a] == PLANE) | (bodies.analytic[b] == PLANE), bodies.names
+        least = lambda of: np.minimum(of[a], of[b])
+        half = np.where(plane, least(thick.usual), least(thick.half))  # out of a plane nothing comes on the other side, however thin
+        for k in np.flatnonzero((depth > half) & (a != b)):
             first, second = sorted((names[a[k]], names[b[k]]))
             self.pairs.setdefault((first, second), (float(depth[k]), time))
 

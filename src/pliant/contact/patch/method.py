@@ -42,6 +42,7 @@ class Patch:
 
     needs: ClassVar[frozenset[str]] = frozenset({"triangles"})
     bears: ClassVar[str] = LAYER
+    follows: ClassVar[str] = "touch"
     gentle: ClassVar[bool] = True
 
     def respond(self, motion: Motion, memory: Memory) -> Answer:

@@ -290,7 +290,7 @@ def _in_bodies(motion: Motion, surfaces: Surfaces, pairs: Pairs, place: Place, s
     bodies, faces, corners = motion.bodies, motion.skin.faces, motion.kept(deep_overlap.Corners)
     inside = _inside(motion, surfaces, place, a, b)
     way, area = deep_overlap.ways_out(bodies, place.points, faces, inside, a, b)
-    out = deep_overlap.rows_along(corners, bodies, place.points, faces, inside, way, area, a, b)
+    out = deep_overlap.rows_along(surfaces.tree, corners, bodies, place.points, faces, inside, way, area, a, b)
     out.pair[:] = which[out.pair]
     out.area[:] *= pairs.points[out.pair]
     return out
