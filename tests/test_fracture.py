@@ -156,7 +156,7 @@ def test_a_piece_from_within_has_the_hull_of_its_phyxels():
     places = fill(surface, 0.12)[0]
     points = np.concatenate([surface.points, places])
     near = np.array([np.argmin(np.linalg.norm(places - p, axis=1)) for p in points])
-    whole = Whole(points, len(surface.points), surface.faces, np.zeros((0, 4), np.int64), places, near)
+    whole = Whole(points, len(surface.points), surface.faces, np.zeros((0, 4), np.int64), places, near, np.ones(len(surface.faces), bool))
     label = (np.linalg.norm(places, axis=1) < 0.3).astype(np.int64)
     outer, inner = pieces_of(whole, label, np.zeros(2))
     edges = np.sort(inner.faces[:, [[0, 1], [1, 2], [2, 0]]].reshape(-1, 2), axis=1)
@@ -177,7 +177,7 @@ def test_points_of_a_piece_that_was_drawn_out_are_no_spikes():
     places = fill(surface, 0.2)[0]
     points = np.concatenate([surface.points, places])
     near = np.array([np.argmin(np.linalg.norm(places - p, axis=1)) for p in points])
-    whole = Whole(points, len(surface.points), surface.faces, np.zeros((0, 4), np.int64), places, near)
+    whole = Whole(points, len(surface.points), surface.faces, np.zeros((0, 4), np.int64), places, near, np.ones(len(surface.faces), bool))
     label, now = (places[:, 2] > 0).astype(np.int64), points * [0.6, 0.6, 3.0]
     reach = 3.0 * places[:, 2][label == 1].min() - 0.1
     for before, least in ((np.zeros(2), reach - 0.02), (np.arange(2), -0.3)):
@@ -222,7 +222,8 @@ def test_pieces_share_the_volume_of_the_whole(tets):
     points = np.concatenate([shape.tets.points if tets else surface.points, places])
     faces = shape.tets.boundary if tets else surface.faces
     near = np.array([np.argmin(np.linalg.norm(places - p, axis=1)) for p in points])
-    whole = Whole(points, len(points) - len(places), faces, shape.tets.tets if tets else np.zeros((0, 4), np.int64), places, near)
+    cells = shape.tets.tets if tets else np.zeros((0, 4), np.int64)
+    whole = Whole(points, len(points) - len(places), faces, cells, places, near, np.ones(len(cells) or len(faces), bool))
     label = (places @ [1.0, 0.3, 0.2] > 0.05).astype(np.int64)
     total, pieces = 0.0, pieces_of(whole, label, np.zeros(2))
     shared = np.intersect1d(*(p.source[: p.surface] for p in pieces))  # the rim, which is evened out where no tets close it
