@@ -1,5 +1,6 @@
 """Bodies that tear: mass and momentum to the last bit, closed skins, marks that stay, runs that follow and resume."""
 
+from dataclasses import replace
 from math import fsum
 
 import numpy as np
@@ -7,10 +8,11 @@ import pytest
 
 from pliant import PliantError, Scene
 from pliant.bodies.points.elements import Points
-from pliant.bodies.points.fracture import Whole, _caps, _even, pieces_of
+from pliant.bodies.points.fracture import Whole, _caps, _even, cut_off, pieces_of
 from pliant.geometry.filling import fill
 from pliant.geometry.mass import mass_of_surface
 from pliant.geometry.mesh import Surface
+from pliant.geometry.normals import face_crosses
 from pliant.geometry.shapes import make
 from pliant.geometry.topology import volume_of
 from pliant.record import Run
@@ -186,6 +188,28 @@ def test_points_of_a_piece_that_was_drawn_out_are_no_spikes():
         assert lowest > least
     assert lowest < reach - 0.05  # not trimmed
     assert (piece.places[piece.surface :] == now[len(surface.points) :][label == 1]).all()
+
+
+def test_what_was_drawn_out_beyond_a_crack_is_cut_off_and_leaves_no_folds():
+    """Such a ball, wider below: walls beyond the crack, flattened onto its face, would point into the body there, and contact push inwards."""
+    surface = make("ball", radius=0.5, edge=0.08).surface()
+    places = fill(surface, 0.2)[0]
+    points = np.concatenate([surface.points, places])
+    near = np.array([np.argmin(np.linalg.norm(places - p, axis=1)) for p in points])
+    whole = Whole(points, len(surface.points), surface.faces, np.zeros((0, 4), np.int64), places, near, np.ones(len(surface.faces), bool))
+    label, now, folds = (places[:, 2] > 0).astype(np.int64), points * [0.6, 0.6, 3.0], []
+    now[:, :2] *= 1.0 - points[:, 2:]  # wider below
+    gone = cut_off(whole, label, np.zeros(2), [now, now])
+    for shown in (whole.shown, ~np.isin(np.arange(len(surface.faces)), gone)):
+        piece = pieces_of(replace(whole, shown=shown), label, np.zeros(2), [now, now])[1]
+        cross = face_crosses(piece.places, piece.faces) / 2.0
+        low = piece.places[piece.faces][:, :, 2].max(axis=1) < 0.25
+        folds.append(cross[low & (cross[:, 2] > 0.5 * np.linalg.norm(cross, axis=1)), 2].sum())
+        edges = np.sort(piece.faces[:, [[0, 1], [1, 2], [2, 0]]].reshape(-1, 2), axis=1)
+        assert (np.unique(edges, axis=0, return_counts=True)[1] == 2).all()
+    print(folds, len(gone), len(piece.lost))
+    assert folds[1] < 0.02 * folds[0]
+    assert len(piece.lost) > 0 and (piece.source[piece.stand_in] >= 0).any()
 
 
 def test_a_rim_loses_its_teeth_and_keeps_its_shape():
