@@ -1,5 +1,6 @@
 """Bodies that tear: mass and momentum to the last bit, closed skins, marks that stay, runs that follow and resume."""
 
+from dataclasses import replace
 from math import fsum
 
 import numpy as np
@@ -7,7 +8,7 @@ import pytest
 
 from pliant import PliantError, Scene
 from pliant.bodies.points.elements import Points
-from pliant.bodies.points.fracture import Whole, _caps, _even, pieces_of
+from pliant.bodies.points.fracture import Whole, _caps, _even, cut_off, pieces_of
 from pliant.geometry.filling import fill
 from pliant.geometry.mass import mass_of_surface
 from pliant.geometry.mesh import Surface
@@ -156,7 +157,7 @@ def test_a_piece_from_within_has_the_hull_of_its_phyxels():
     places = fill(surface, 0.12)[0]
     points = np.concatenate([surface.points, places])
     near = np.array([np.argmin(np.linalg.norm(places - p, axis=1)) for p in points])
-    whole = Whole(points, len(surface.points), surface.faces, np.zeros((0, 4), np.int64), places, near)
+    whole = Whole(points, len(surface.points), surface.faces, np.zeros((0, 4), np.int64), places, near, np.ones(len(surface.faces), bool))
     label = (np.linalg.norm(places, axis=1) < 0.3).astype(np.int64)
     outer, inner = pieces_of(whole, label, np.zeros(2))
     edges = np.sort(inner.faces[:, [[0, 1], [1, 2], [2, 0]]].reshape(-1, 2), axis=1)
@@ -177,7 +178,7 @@ def test_points_of_a_piece_that_was_drawn_out_are_no_spikes():
     places = fill(surface, 0.2)[0]
     points = np.concatenate([surface.points, places])
     near = np.array([np.argmin(np.linalg.norm(places - p, axis=1)) for p in points])
-    whole = Whole(points, len(surface.points), surface.faces, np.zeros((0, 4), np.int64), places, near)
+    whole = Whole(points, len(surface.points), surface.faces, np.zeros((0, 4), np.int64), places, near, np.ones(len(surface.faces), bool))
     label, now = (places[:, 2] > 0).astype(np.int64), points * [0.6, 0.6, 3.0]
     reach = 3.0 * places[:, 2][label == 1].min() - 0.1
     for before, least in ((np.zeros(2), reach - 0.02), (np.arange(2), -0.3)):
@@ -186,6 +187,22 @@ def test_points_of_a_piece_that_was_drawn_out_are_no_spikes():
         assert lowest > least
     assert lowest < reach - 0.05  # not trimmed
     assert (piece.places[piece.surface :] == now[len(surface.points) :][label == 1]).all()
+
+
+def test_what_was_drawn_out_beyond_a_crack_is_cut_off():
+    """The same ball: walls beyond the crack, flattened onto its face, would be folds in it; without them both pieces are closed."""
+    surface = make("ball", radius=0.5, edge=0.08).surface()
+    places = fill(surface, 0.2)[0]
+    points = np.concatenate([surface.points, places])
+    near = np.array([np.argmin(np.linalg.norm(places - p, axis=1)) for p in points])
+    whole = Whole(points, len(surface.points), surface.faces, np.zeros((0, 4), np.int64), places, near, np.ones(len(surface.faces), bool))
+    label, now = (places[:, 2] > 0).astype(np.int64), points * [0.6, 0.6, 3.0]
+    gone = cut_off(whole, label, np.zeros(2), [now, now])
+    left = replace(whole, shown=~np.isin(np.arange(len(surface.faces)), gone))
+    assert 0 < len(gone) < 0.2 * len(surface.faces) and len(cut_off(left, label, np.zeros(2), [now, now])) == 0
+    for piece in pieces_of(left, label, np.zeros(2), [now, now]):
+        edges = np.sort(piece.faces[:, [[0, 1], [1, 2], [2, 0]]].reshape(-1, 2), axis=1)
+        assert (np.unique(edges, axis=0, return_counts=True)[1] == 2).all() and not np.isin(piece.face_source, gone).any()
 
 
 def test_a_rim_loses_its_teeth_and_keeps_its_shape():
@@ -222,7 +239,8 @@ def test_pieces_share_the_volume_of_the_whole(tets):
     points = np.concatenate([shape.tets.points if tets else surface.points, places])
     faces = shape.tets.boundary if tets else surface.faces
     near = np.array([np.argmin(np.linalg.norm(places - p, axis=1)) for p in points])
-    whole = Whole(points, len(points) - len(places), faces, shape.tets.tets if tets else np.zeros((0, 4), np.int64), places, near)
+    cells = shape.tets.tets if tets else np.zeros((0, 4), np.int64)
+    whole = Whole(points, len(points) - len(places), faces, cells, places, near, np.ones(len(cells) or len(faces), bool))
     label = (places @ [1.0, 0.3, 0.2] > 0.05).astype(np.int64)
     total, pieces = 0.0, pieces_of(whole, label, np.zeros(2))
     shared = np.intersect1d(*(p.source[: p.surface] for p in pieces))  # the rim, which is evened out where no tets close it

@@ -101,9 +101,10 @@ def test_crumbs_move_as_rigid_bodies_with_the_momenta_they_had():
 def test_a_crumb_that_has_been_drawn_out_looks_further_until_it_sees_its_body():
     grid = np.stack(np.meshgrid(*[np.arange(4.0)] * 3, indexing="ij"), axis=-1).reshape(-1, 3)
     radius = np.full(len(grid), 3.0)
-    far = grid.copy()
-    far[-1] += 6.0  # one phyxel, ten spacings away from the next
-    found = neighbourhoods(far, 3.0, Allowed(grid, radius, np.zeros((0, 2), np.int64)))
-    assert np.diff(found.start)[-1] > 0
+    for away in (200.0, 6.0):  # one phyxel, ten spacings away from the next, and 350
+        far = grid.copy()
+        far[-1] += away
+        found = neighbourhoods(far, 3.0, Allowed(grid, radius, np.zeros((0, 2), np.int64)))
+        assert np.diff(found.start)[-1] > 0
     cut = np.stack([np.arange(len(grid) - 1), np.full(len(grid) - 1, len(grid) - 1)], axis=1)
     assert np.diff(neighbourhoods(far, 3.0, Allowed(grid, radius, cut)).start)[-1] == 0  # but what was cut stays apart

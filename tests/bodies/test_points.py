@@ -11,6 +11,7 @@ from pliant import PliantError, Scene
 from pliant.bodies.elasticity import lame
 from pliant.bodies.points.elements import STRAINED, Points
 from pliant.bodies.points.phyxels import kernel_volumes, point_values
+from pliant.bodies.points.plasticity import rereferenced
 from pliant.bodies.points.skin import ride
 from pliant.geometry.filling import contained, fill
 from pliant.geometry.mass import mass_of_surface
@@ -404,7 +405,7 @@ def test_tears_leave_no_phyxel_more_energy_than_it_had(values):
         x, group = bar((5, 4, 4), tear_strain=0.3, support=2.0, **values)
         moved = x @ (np.eye(3) + 0.2 * random.standard_normal((3, 3))).T + 0.3 * H * random.standard_normal(x.shape)
         before, pairs = group.energy(moved), len(group.around.other)
-        took = group._tear(moved)
+        took = group._tear(moved, np.zeros_like(moved))
         torn += len(group.around.other) < pairs
         assert (group.energy(moved) <= before * (1.0 + 1e-9)).all()
         assert took == pytest.approx(before.sum() - group.energy(moved).sum(), rel=1e-9) and took >= 0.0
@@ -613,12 +614,38 @@ def test_statics_with_bonds_are_refused_with_a_reason():
 
 
 @pytest.mark.parametrize("far", [0.3, 0.01, 1e-4])
-def test_phyxels_that_have_flowed_together_do_not_shorten_the_step(far):
-    """The hourglass energy would hold a pair with a stiffness that grows with its distance squared: a hundredth of the step at 0.01."""
-    x, group = bar((6, 4, 4), yield_strain=0.01)
+@pytest.mark.parametrize("hourglass", [0.1, 1.0])
+def test_phyxels_that_have_flowed_together_do_not_shorten_the_step(far, hourglass):
+    """The hourglass energy would hold a pair with a stiffness that grows with its distance squared: a hundredth of the step at 0.01. Half of
+    the step with a third of `CLOSE`; those that are a spacing apart are held as they should be."""
+    x, group = bar((6, 4, 4), yield_strain=0.01, hourglass=hourglass)
+    pair = x[group.around.other] - x[np.repeat(np.arange(len(x)), np.diff(group.around.start))]
+    assert group.around.near == pytest.approx(group.around.weight / (pair**2).sum(axis=1))
     x[1] = x[0] + far * (x[1] - x[0])
-    near = Points(np.arange(len(x)), np.array([0, len(x)]), x, np.full(len(x), H**3), *lame(E, NU), RHO, yield_strain=0.01)
+    values = {"yield_strain": 0.01, "hourglass": hourglass}
+    near = Points(np.arange(len(x)), np.array([0, len(x)]), x, np.full(len(x), H**3), *lame(E, NU), RHO, **values)
     assert near.stable_dt(near.mass[:, 0])[0] > 0.75 * group.stable_dt(group.mass[:, 0])[0]
+
+
+def test_a_layer_is_a_solid_until_it_would_shorten_the_step():
+    """Two layers that flow together: at 0.4 of their distance all directions count; thinner ones leave out the thin one (`WORN`) before
+    steps are below 0.75 of what they were. With a third of it they are 0.64, with three times it 64 of 72 are flat at 0.4."""
+    for thin in (0.4, 0.3, 0.25, 0.2, 0.15):
+        x, group = bar((6, 6, 2), yield_strain=0.01)
+        before = group.stable_dt(group.mass[:, 0])[0]
+        group.flow(x * (1.0, 1.0, thin), 1.0)
+        assert group.stable_dt(group.mass[:, 0])[0] > 0.75 * before
+        assert group.around.flat == 0 or thin < 0.4
+    assert group.around.flat == len(x)
+
+
+@pytest.mark.parametrize(("squeezed", "volume"), [(0.2, 0.2), (0.06, 1.0), (-0.5, 1.0)])
+def test_what_is_squeezed_to_nothing_or_inside_out_keeps_its_volume_in_a_new_reference(squeezed, volume):
+    """det F of all phyxels: above `SQUASHED` the reference has the volume that is left, with the strain that is in it."""
+    x, group = bar((4, 4, 4), yield_strain=0.01)
+    made = rereferenced(group, x * np.cbrt(squeezed))
+    assert made.volume == pytest.approx(volume * group.volume)
+    assert (made.plastic == 0.0).all() == (volume == 1.0)
 
 
 def test_the_step_of_a_plastic_body_knows_its_stress():

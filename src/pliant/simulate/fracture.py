@@ -21,7 +21,7 @@ import numpy as np
 from pliant.base import Floats, Ints
 from pliant.bodies.elements import Elements
 from pliant.bodies.points.elements import Points
-from pliant.bodies.points.fracture import Piece, Whole, pieces_of
+from pliant.bodies.points.fracture import Piece, Whole, cut_off, pieces_of
 from pliant.model import CHANGING, Bodies, Model, Nodes, Skin
 from pliant.simulate.boundary import joined, starts
 from pliant.simulate.build import incidence
@@ -38,14 +38,15 @@ class Broken:
 
     owner: Ints  # (n,)
     parent: Ints  # (fragments,) body that each broke off
+    gone: Ints  # (k,) faces of the first epoch that were cut off with what was drawn out; of bodies of tets these, behind all faces
 
     @staticmethod
     def of(memory: dict[str, np.ndarray]) -> Broken:
-        return Broken(memory["owner"], memory["parent"])
+        return Broken(memory["owner"], memory["parent"], memory.get("gone", np.zeros(0, np.int64)))  # older checkpoints do not have it
 
     def memory(self) -> dict[str, np.ndarray]:
         """As a checkpoint keeps it."""
-        return {"owner": self.owner, "parent": self.parent}
+        return {"owner": self.owner, "parent": self.parent, "gone": self.gone}
 
 
 @dataclass(frozen=True)
@@ -65,7 +66,7 @@ class Epoch:
 
 def whole_epoch(model: Model) -> Epoch:
     """The first epoch of a run."""
-    broken = Broken(model.nodes.body.copy(), np.zeros(0, np.int64))
+    broken = Broken(model.nodes.body.copy(), np.zeros(0, np.int64), np.zeros(0, np.int64))
     return Epoch(model, broken, np.arange(len(model.nodes.mass)), np.arange(len(model.skin)))
 
 
@@ -87,7 +88,8 @@ def parted(world: World, epoch: Epoch) -> Broken | None:
         return None
     first = np.empty_like(owner)
     first[epoch.order] = owner
-    return Broken(first, np.array([*parent, *fresh], np.int64))
+    broken = Broken(first, np.array([*parent, *fresh], np.int64), epoch.broken.gone)
+    return replace(broken, gone=_cut_off(world, epoch, broken))
 
 
 def break_up(world: World, epoch: Epoch, broken: Broken) -> tuple[World, Epoch]:
@@ -122,19 +124,40 @@ def break_up(world: World, epoch: Epoch, broken: Broken) -> tuple[World, Epoch]:
 
 
 def _pieces(world: World, epoch: Epoch, broken: Broken) -> dict[int, Piece]:
-    """The skins of all parts of bodies that have broken; of those that flow as they are now."""
-    first, old = epoch.first, epoch.first.bodies
+    """The skins of all parts of bodies that have broken."""
     out: dict[int, Piece] = {}
-    ancestor = _ancestors(broken, len(old))
-    now = world.skin_positions(world.state.x, world.state.position, world.state.rotation)
-    for body in np.unique(ancestor[len(old) :]).tolist():
-        family, whole = np.flatnonzero(ancestor == body), _whole(first, body)
-        mine = slice(int(old.node_start[body]), int(old.node_start[body + 1]))
-        label = np.searchsorted(family, broken.owner[mine])
-        before = epoch.broken.owner[mine][[int(np.argmax(label == k)) for k in range(len(family))]]  # body that each was a part of
-        shapes = [_shape_now(world, epoch, body, whole, int(b), now) for b in before] if old.flows[body] else None
-        out |= dict(zip(family.tolist(), pieces_of(whole, label, before, shapes), strict=True))
+    for body, family in _families(epoch, broken).items():
+        out |= dict(zip(family, pieces_of(*_torn(world, epoch, broken, body, family)), strict=True))
     return out
+
+
+def _cut_off(world: World, epoch: Epoch, broken: Broken) -> Ints:
+    """`gone` of what the world falls into now."""
+    gone = [broken.gone]
+    for body, family in _families(epoch, broken).items():
+        whole, label, before, shapes = _torn(world, epoch, broken, body, family)
+        if shapes is not None:
+            gone.append(_cells(epoch.first, body)[cut_off(whole, label, before, shapes)])
+    return np.concatenate(gone)
+
+
+def _families(epoch: Epoch, broken: Broken) -> dict[int, list[int]]:
+    """The bodies of the first epoch that have broken, each with its parts."""
+    count = len(epoch.first.bodies)
+    ancestor = _ancestors(broken, count)
+    return {body: np.flatnonzero(ancestor == body).tolist() for body in np.unique(ancestor[count:]).tolist()}
+
+
+def _torn(world: World, epoch: Epoch, broken: Broken, body: int, family: list[int]) -> tuple[Whole, Ints, Ints, list[Floats] | None]:
+    """What `pieces_of` takes; shapes of bodies that flow as they are now."""
+    first = epoch.first
+    whole, mine = _whole(first, broken.gone, body), slice(int(first.bodies.node_start[body]), int(first.bodies.node_start[body + 1]))
+    label = np.searchsorted(family, broken.owner[mine])
+    before = epoch.broken.owner[mine][[int(np.argmax(label == k)) for k in range(len(family))]]  # body that each was a part of
+    if not first.bodies.flows[body]:
+        return whole, label, before, None
+    now = world.skin_positions(world.state.x, world.state.position, world.state.rotation)
+    return whole, label, before, [_shape_now(world, epoch, body, whole, int(b), now) for b in before]
 
 
 def _shape_now(world: World, epoch: Epoch, body: int, whole: Whole, part: int, now: Floats) -> Floats:
@@ -223,6 +246,11 @@ def _skin(first: Model, broken: Broken, order: Ints, place: Ints, pieces: dict[i
     home = joined([*(p["home"] for p in parts), np.ones(len(extra), bool)], dtype=bool)
     point_place = np.full(len(first.skin), -1, np.int64)
     point_place[source[home & (source >= 0)]] = np.flatnonzero(home & (source >= 0))
+    for part, low in zip(parts, points, strict=False):  # what acts on a point that is cut off acts on the nearest one that is left
+        point_place[part["lost"]] = part["stand_in"] + low
+    face_of = np.full(len(skin), -1, np.int64)
+    face_of[skin.faces] = np.arange(len(skin.faces))[:, None]
+    face_place = np.where(face_place < 0, face_of[point_place[first.skin.faces[:, 0]]], face_place)
     bodies = _bodies(old, broken, ancestor, node_start, points, faces, surface)
     bodies.anchor = np.where(bodies.anchor >= 0, point_place[bodies.anchor], -1)
     return skin, bodies, source, point_place, face_place
@@ -236,7 +264,7 @@ def _ancestors(broken: Broken, count: int) -> Ints:
     return np.array(out, np.int64)
 
 
-def _whole(first: Model, body: int) -> Whole:
+def _whole(first: Model, gone: Ints, body: int) -> Whole:
     bodies, skin, nodes = first.bodies, first.skin, first.nodes
     low, high, node = int(bodies.point_start[body]), int(bodies.point_start[body + 1]), int(bodies.node_start[body])
     entry = slice(int(skin.start[low]), int(skin.start[high]))
@@ -247,7 +275,14 @@ def _whole(first: Model, body: int) -> Whole:
     places = np.zeros((high - low, 3))
     np.add.at(places, owner, skin.weight[entry][:, None] * rest[skin.node[entry] - node])
     faces = skin.faces[bodies.face_start[body] : bodies.face_start[body + 1]] - low
-    return Whole(places, int(bodies.surface[body]), faces, skin.tets[skin.tet_body == body] - low, rest, carrier)
+    shown = ~np.isin(_cells(first, body), gone)
+    return Whole(places, int(bodies.surface[body]), faces, skin.tets[skin.tet_body == body] - low, rest, carrier, shown)
+
+
+def _cells(first: Model, body: int) -> Ints:
+    """Numbers of the tets of a body among all faces and then tets of the first model, or of its faces if it has no tets."""
+    tets = np.flatnonzero(first.skin.tet_body == body) + len(first.skin.faces)
+    return tets if len(tets) else np.arange(first.bodies.face_start[body], first.bodies.face_start[body + 1])
 
 
 def _part(first: Model, body: int, ancestor: int, piece: Piece | None, node_start: int, place: Ints) -> dict[str, Any]:
@@ -260,6 +295,7 @@ def _part(first: Model, body: int, ancestor: int, piece: Piece | None, node_star
             "home": piece.home,
             "face_source": np.where(piece.face_source < 0, -1, piece.face_source + face), "tets": piece.tets,
             "start": piece.start, "node": piece.node + node_start, "weight": piece.weight,
+            "lost": piece.lost + low, "stand_in": piece.stand_in,
         }  # fmt: skip
     high, end = int(bodies.point_start[body + 1]), int(bodies.face_start[body + 1])
     entry = slice(int(skin.start[low]), int(skin.start[high]))
@@ -268,6 +304,7 @@ def _part(first: Model, body: int, ancestor: int, piece: Piece | None, node_star
         "home": np.ones(high - low, bool),
         "face_source": np.arange(face, end), "tets": skin.tets[skin.tet_body == body] - low,
         "start": skin.start[low : high + 1] - skin.start[low], "node": place[skin.node[entry]], "weight": skin.weight[entry],
+        "lost": np.zeros(0, np.int64), "stand_in": np.zeros(0, np.int64),
     }  # fmt: skip
 
 

@@ -246,13 +246,25 @@ class Points:
 
     # -- what flows and breaks
 
-    def flow(self, x: Floats, dt: float) -> float:
-        """Let phyxels beyond their yield strain creep for dt and tear what is overstretched; the energy that this takes [J]."""
-        lost = 0.0
+    def flow(self, x: Floats, dt: float, ahead: Floats | None = None) -> float:
+        """Let phyxels beyond their yield strain creep for dt and tear what is overstretched; the energy that this takes [J].
+
+        `ahead` (n, 3) [m]: how far places are ahead of velocities in time, dt/2 v of explicit schemes, none: not at all. Energies are those
+        where velocities are (measure/books).
+        """
+        lost, ahead = 0.0, np.zeros_like(x) if ahead is None else ahead
         if np.isfinite(self.yield_strain).any():
-            self.plastic, strain, lost = plasticity.crept(self, x, dt)
-            lost += self._refresh(x, strain)
-        return lost + self._tear(x)
+            self.plastic, strain, lost = plasticity.crept(self, x, dt, ahead)
+            lost += self._refresh(x, strain, ahead)
+        return lost + self._tear(x, ahead)
+
+    def work_over(self, x: Floats, way: Floats) -> float:
+        """Work of the elastic forces at x over a way (n, 3) [m] of all nodes [J]."""
+        if not way.any():
+            return 0.0
+        out = np.empty((len(self.nodes), 3))
+        self.forces(x, np.zeros_like(x), out)
+        return float(np.sum(out * way[self.nodes[:, 0]]))
 
     def _torn(self, x: Floats) -> tuple[Ints, Ints]:
         """Pairs that tear now (k, 2), and pairs that hold although they are as long, because else a crumb would come off (h, 2)."""
@@ -280,18 +292,18 @@ class Points:
         node, mass = self.nodes[mine, 0], (self.density * self.whole)[mine]
         return fracture.as_rigid(number.reshape(-1, 2), mass, x, v, node)
 
-    def _tear(self, x: Floats) -> float:
+    def _tear(self, x: Floats, ahead: Floats) -> float:
         """Cut pairs that are longer than they were at the start by more than the tear strain (theory/point-bodies 8); the energy that this
         takes [J]."""
         pairs, _ = self._torn(x)
         if len(pairs) == 0:
             return 0.0
-        before = self.energy(x)
+        before, work = self.energy(x), self.work_over(x, ahead)
         body = np.searchsorted(self.start, pairs[:, 0], side="right") - 1
         for b in np.unique(body).tolist():
             self.cut[b] = np.concatenate([self.cut[b], pairs[body == b] - self.start[b]])
         self._renew(np.unique(body))
-        return self._relax(x, before)
+        return self._relax(x, before) + work - self.work_over(x, ahead)
 
     def _relax(self, x: Floats, before: Floats) -> float:
         """Let no phyxel hold more energy among its new neighbours than it held before [J] (m,); the energy that they took [J].
@@ -327,13 +339,13 @@ class Points:
             out[low:high] = rank[number]
         return out
 
-    def _refresh(self, x: Floats, strain: Floats) -> float:
+    def _refresh(self, x: Floats, strain: Floats, ahead: Floats) -> float:
         """Make the present shape the reference of bodies that have flowed far from theirs (theory/point-bodies 7); the energy that this
         takes [J]."""
         far = np.flatnonzero(np.maximum.reduceat(strain, self.start[:-1]) > REFRESH)
         if len(far) == 0:
             return 0.0
-        before = self.energy(x)
+        before, work = self.energy(x), self.work_over(x, ahead)
         now = plasticity.rereferenced(self, x)
         mine = np.isin(np.repeat(np.arange(len(self.start) - 1), np.diff(self.start)), far)
         self.rest = np.where(mine[:, None], now.rest, self.rest)
@@ -344,7 +356,7 @@ class Points:
         plastic = np.where(flat[:, None], 0.0, now.plastic)
         self.plastic = np.where(mine[:, None], plastic, self.plastic)
         self.base = np.where(mine[:, None], plastic, self.base)
-        return self._relax(x, before)
+        return self._relax(x, before) + work - self.work_over(x, ahead)
 
     def _renew(self, bodies: Ints) -> None:
         """New neighbourhoods for some bodies from their reference, and what follows from them."""

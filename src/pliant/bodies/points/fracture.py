@@ -22,7 +22,7 @@ from pliant.bodies.points.skin import ride
 from pliant.geometry.components import labels
 from pliant.geometry.mesh import TET_FACES
 from pliant.geometry.near import kd_tree
-from pliant.geometry.normals import vertex_area_vectors
+from pliant.geometry.normals import face_crosses, vertex_area_vectors
 from pliant.kernels import dot, kernel, load, sub
 
 EVENED = (0.5, -0.53) * 8  # shares of the way to the middle of its neighbours that a point of a rim goes, one after the other
@@ -38,6 +38,12 @@ class Whole:
     tets: Ints
     phyxels: Floats  # [m] (m, 3)
     carrier: Ints  # (p,) phyxel that carries most of each point
+    shown: np.ndarray  # (f,) bool, of tets where there are some: not cut off
+
+    @property
+    def cells(self) -> Ints:
+        """Tets, or faces where there are none."""
+        return self.tets if len(self.tets) else self.faces
 
 
 @dataclass(frozen=True)
@@ -54,6 +60,8 @@ class Piece:
     node: Ints
     weight: Floats
     places: Floats  # [m] (q, 3) at which its points are bound
+    lost: Ints  # (l,) points of the whole that are of this piece, but cut off with what was drawn out
+    stand_in: Ints  # (l,) the nearest point that is left
 
 
 def pieces_of(whole: Whole, label: Ints, before: Ints, now: list[Floats] | None = None) -> list[Piece]:
@@ -62,10 +70,26 @@ def pieces_of(whole: Whole, label: Ints, before: Ints, now: list[Floats] | None 
     `now`: points of the whole as they are in each piece [m], (p, 3) each.
     Pieces of what has flowed are closed and bound as they are now: at the start their phyxels were elsewhere among each other.
     """
-    side = label[whole.carrier]
-    home = _majority(side[whole.tets]) if len(whole.tets) else _majority(side[whole.faces])
-    shapes = [whole.points] * len(before) if now is None else [_trimmed(whole, label, k, before, places) for k, places in enumerate(now)]
-    return [_piece(whole, label, home, piece, places) for piece, places in enumerate(shapes)]
+    home = _homes(whole, label)
+    shapes = [whole.points] * len(before) if now is None else [_trimmed(whole, label, k, before, p)[0] for k, p in enumerate(now)]
+    return [_piece(whole, label, np.flatnonzero(home == piece), piece, places) for piece, places in enumerate(shapes)]
+
+
+def cut_off(whole: Whole, label: Ints, before: Ints, now: list[Floats]) -> Ints:
+    """Cells of the whole that no piece of what has flowed keeps, though they are shown: what was drawn out between two pieces.
+
+    Arguments: see `pieces_of`. They lie beyond a new crack with all of their points; flattened onto it they would be folds in its face.
+    """
+    home, gone = _homes(whole, label), [np.zeros(0, np.int64)]
+    for piece, places in enumerate(now):
+        mine = np.flatnonzero(home == piece)
+        gone.append(mine[~_left(whole.cells[mine], _trimmed(whole, label, piece, before, places)[1])])
+    return np.concatenate(gone)
+
+
+def _homes(whole: Whole, label: Ints) -> Ints:
+    """The piece of each cell, -1: not shown."""
+    return np.where(whole.shown, _majority(label[whole.carrier][whole.cells]), -1)
 
 
 def _majority(sides: Ints) -> Ints:
@@ -74,8 +98,27 @@ def _majority(sides: Ints) -> Ints:
     return np.take_along_axis(sides, votes.argmax(axis=1)[:, None], axis=1)[:, 0]
 
 
-def _trimmed(whole: Whole, label: Ints, piece: int, before: Ints, places: Floats) -> Floats:
-    """Places (p, 3) with points at a new crack no further out of the piece than half way to the phyxels that it tore from, as they were.
+def _left(cells: Ints, beyond: np.ndarray) -> np.ndarray:
+    """Which cells (c, k) of a piece are left, (c,) bool: not those beyond a crack with all of their points, nor what hung on them."""
+    left: np.ndarray = np.logical_not(beyond[cells].all(axis=1))
+    if left.all() or not left.any():
+        return left
+    was, now = _together(cells)[left], _together(cells[left])
+    part, first, size = np.unique(now, return_index=True, return_counts=True)
+    largest = np.argsort(-size, kind="stable")
+    left[left] = np.isin(now, part[largest[np.unique(was[first][largest], return_index=True)[1]]])
+    return left
+
+
+def _together(cells: Ints) -> Ints:
+    """Which cells (c, k) share points, (c,)."""
+    pairs = np.stack([cells[:, :-1], cells[:, 1:]], axis=2).reshape(-1, 2)
+    return labels(int(cells.max()) + 1, pairs)[cells[:, 0]]
+
+
+def _trimmed(whole: Whole, label: Ints, piece: int, before: Ints, places: Floats) -> tuple[Floats, np.ndarray]:
+    """Places (p, 3) with points at a new crack no further out of the piece than half way to the phyxels that it tore from, as they were,
+    and which points (p,) were further out.
 
     What is between two pieces has been drawn out before it tore, and would be an empty spike on either of them. Half of the way at the
     start is what a phyxel stands for.
@@ -84,8 +127,9 @@ def _trimmed(whole: Whole, label: Ints, piece: int, before: Ints, places: Floats
     pairs = _nearest_pairs(then)
     pairs = np.concatenate([pairs, pairs[:, ::-1]])
     inner, outer = pairs[(label[pairs[:, 0]] == piece) & (label[pairs[:, 1]] != piece) & (before[label[pairs[:, 1]]] == before[piece])].T
+    far = np.zeros(len(places), bool)
     if len(inner) == 0:
-        return out
+        return out, far
     crack, row = np.unique(inner, return_inverse=True)
     half, way = np.full(len(crack), np.inf), np.zeros((len(crack), 3))
     np.minimum.at(half, row, 0.5 * np.linalg.norm(then[outer] - then[inner], axis=1))
@@ -97,7 +141,8 @@ def _trimmed(whole: Whole, label: Ints, piece: int, before: Ints, places: Floats
     near = kd_tree(now[crack]).query(places[skin], workers=1)[1]
     beyond = np.einsum("ij,ij->i", places[skin] - now[crack[near]], way[near]) - half[near]
     out[skin] -= np.maximum(beyond, 0.0)[:, None] * way[near]
-    return out
+    far[skin] = beyond > 0.0
+    return out, far
 
 
 def _unit(vectors: Floats) -> Floats:
@@ -112,14 +157,14 @@ def _nearest_pairs(phyxels: Floats) -> Ints:
     return np.unique(np.sort(pairs, axis=1), axis=0).astype(np.int64)
 
 
-def _piece(whole: Whole, label: Ints, home: Ints, piece: int, points: Floats) -> Piece:
+def _piece(whole: Whole, label: Ints, cells: Ints, piece: int, points: Floats) -> Piece:
+    """The piece that has some cells of the whole, with its points at `points` (p, 3) [m]."""
     mine = np.flatnonzero(label == piece)
     if len(whole.tets):
-        tets = whole.tets[home == piece]
+        tets = whole.tets[cells]
         faces, face_source = _boundary(tets, whole.faces)
     else:
-        tets, face_source = np.zeros((0, 4), np.int64), np.flatnonzero(home == piece)
-        faces = whole.faces[face_source]
+        tets, face_source, faces = np.zeros((0, 4), np.int64), cells, whole.faces[cells]
     surface = np.unique(faces)
     inside = np.setdiff1d(np.unique(tets), surface)
     shown = np.concatenate([surface, inside])
@@ -131,16 +176,18 @@ def _piece(whole: Whole, label: Ints, home: Ints, piece: int, points: Floats) ->
     closing, caps = _caps(outside, rims)
     phyxels = points[len(points) - len(whole.phyxels) :][mine]
     if len(faces) == 0:
-        closing, caps = _hull(phyxels)
+        closing, caps = _hull(whole.phyxels[mine], phyxels)
     # new points come behind the surface, before the inside
     tets = np.where(tets >= len(surface), tets + len(closing), tets)
     places = np.concatenate([outside, closing, points[inside]])
     riding, phyxel = ride(places, phyxels), np.arange(len(mine))
     source = np.concatenate([surface, np.full(len(closing), -1), inside, len(whole.points) - len(whole.phyxels) + mine])
+    outer = len(surface) + len(closing)
+    lost = np.setdiff1d(np.flatnonzero(label[whole.carrier] == piece), source) if outer else np.zeros(0, np.int64)
     return Piece(
         source=source.astype(np.int64),
         home=(source < 0) | (label[whole.carrier][source] == piece),
-        surface=len(surface) + len(closing),
+        surface=outer,
         faces=np.concatenate([faces, caps]),
         face_source=np.concatenate([face_source, np.full(len(caps), -1)]).astype(np.int64),
         tets=tets,
@@ -148,25 +195,27 @@ def _piece(whole: Whole, label: Ints, home: Ints, piece: int, points: Floats) ->
         node=np.concatenate([riding.node, phyxel]),
         weight=np.concatenate([riding.weight, np.ones(len(mine))]),
         places=np.concatenate([places, phyxels]),
+        lost=lost,
+        stand_in=kd_tree(places[:outer]).query(points[lost], workers=1)[1].astype(np.int64) if len(lost) else lost,
     )
 
 
-def _hull(phyxels: Floats) -> tuple[Floats, Ints]:
-    """Points and faces of the convex hull of phyxels (m, 3) [m], half a spacing away from them; none where they lie in a plane."""
+def _hull(start: Floats, phyxels: Floats) -> tuple[Floats, Ints]:
+    """Points and faces of the convex hull that phyxels (m, 3) [m] had at the start, half a spacing away from where they are now; none where
+    they lay in a plane."""
     from scipy.spatial import ConvexHull, QhullError  # start-up
 
     try:
-        hull = ConvexHull(phyxels)
+        hull = ConvexHull(start)
     except QhullError:
         return np.zeros((0, 3)), np.zeros((0, 3), np.int64)
     corner, faces = np.unique(hull.simplices, return_inverse=True)
-    faces, points = faces.reshape(-1, 3).astype(np.int64), phyxels[corner]
-    a, b, c = (points[faces[:, k]] for k in range(3))
-    inward = np.einsum("ij,ij->i", np.cross(b - a, c - a), hull.equations[:, :3]) < 0.0
+    faces = faces.reshape(-1, 3).astype(np.int64)
+    inward = np.einsum("ij,ij->i", face_crosses(start[corner], faces), hull.equations[:, :3]) < 0.0
     faces[inward] = faces[inward][:, ::-1]
-    normal = vertex_area_vectors(points, faces)
+    points = phyxels[corner]
     spacing = float(kd_tree(phyxels).query(phyxels, k=2, workers=1)[0][:, 1].mean())
-    return points + 0.5 * spacing * _unit(normal), faces
+    return points + 0.5 * spacing * _unit(vertex_area_vectors(points, faces)), faces
 
 
 def _even(points: Floats, rims: list[Ints]) -> Floats:
@@ -214,13 +263,14 @@ def _rims(faces: Ints) -> list[Ints]:
 def _caps(points: Floats, rims: list[Ints]) -> tuple[Floats, Ints]:
     """New points behind the others, and triangles that close rims with them: rings that shrink to their middle, as fine as the rims are.
 
-    A fan from the rim to its middle has no point on its face, and what touches that would find points of the sides to be the nearest.
+    A fan from the rim to its middle has no point on its face, and what touches that would find points of the sides to be the nearest. A
+    round rim of n edges has n / 2 pi of them between itself and its middle; how many there are must not depend on where points are, or a
+    resumed run would have others.
     """
     new, caps, count = [np.zeros((0, 3))], [np.zeros((0, 3), np.int64)], len(points)
     for rim in rims:
         outer, way = rim, points[rim].mean(axis=0) - points[rim]
-        edge = np.linalg.norm(points[np.roll(rim, -1)] - points[rim], axis=1).mean()
-        rings = max(1, round(np.linalg.norm(way, axis=1).mean() / max(edge, 1e-300)))
+        rings = max(1, round(len(rim) / (2.0 * math.pi)))
         for k in range(1, rings):
             inner = count + np.arange(len(rim))
             caps.append(np.stack([outer, np.roll(outer, -1), inner], axis=1))

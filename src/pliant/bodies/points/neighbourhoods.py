@@ -25,7 +25,6 @@ NEAREST = 10  # neighbours that make the mean distance
 FLAT = 1e-4  # ratio of the eigenvalues of A below which a neighbourhood is flat
 WORN = 0.03  # the same for one that has lost neighbours: nearly flat ones would be stiff beyond all others
 GROW, MOST_GROWTH = 1.2, 3.0
-DRAWN = 10.0  # radii that a crumb looks for the rest of its body at most
 CLOSE = 0.5  # mean distances: two phyxels that have flowed nearer than this hold each other as if they were that far apart
 CRUMB = 10  # phyxels that a part of a body has at least: fewer are no body, they have not even the neighbours that make a mean distance
 REACH = 2.0  # radii at the start: phyxels further apart than this never become neighbours
@@ -71,13 +70,13 @@ def neighbourhoods(rest: Floats, factor: float, allowed: Allowed | None = None) 
     limit = MOST_GROWTH * radius
     if allowed is not None:  # what is drawn out loses neighbours and parts in the end
         radius = np.minimum(radius, allowed.radius)
-        limit, most = radius.copy(), DRAWN * allowed.radius
+        limit, most = radius.copy(), 2.0 * float(np.linalg.norm(np.ptp(rest, axis=0)))  # crumbs look through all of their body
     while True:
         start, own, other = _pairs(rest, radius, allowed)
         if allowed is not None:  # but not in crumbs: these look further until they see the rest
-            alone = _in_crumbs(own, other, len(rest))
-            limit[alone] = radius[alone] = np.minimum(GROW * radius, most)[alone]
-            if (alone & (radius < most)).any():
+            alone = _in_crumbs(own, other, len(rest)) & (radius < most)
+            if alone.any():
+                limit[alone] = radius[alone] = np.minimum(GROW * radius, most)[alone]
                 continue
         found = _moments(rest, start, own, other, radius, CLOSE / factor)
         size = np.linalg.eigvalsh(found.inverse.reshape(-1, 3, 3))  # still A itself

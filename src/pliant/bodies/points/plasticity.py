@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pliant.base import Floats
-from pliant.bodies.matrix3 import IDENTITY, combined, inner
-from pliant.bodies.points.strain import gradient, green, hooke, load9, store9
+from pliant.bodies.matrix3 import IDENTITY, combined, inner, product, transposed
+from pliant.bodies.points.strain import gradient, green, hooke, load9, store9, symmetric
 from pliant.kernels import kernel
 
 if TYPE_CHECKING:
@@ -32,15 +32,18 @@ ROUNDING = 1.0 + 1e-12  # strain that has flowed back to the yield strain stays 
 SQUASHED = 0.1  # det F below which a phyxel that becomes its own reference forgets strain and keeps its volume
 
 
-def crept(points: Points, x: Floats, dt: float) -> tuple[Floats, Floats, float]:
-    """Plastic strain after dt, (m, 9), the size of the whole strain, (m,), and the elastic energy that the flow took [J]."""
+def crept(points: Points, x: Floats, dt: float, ahead: Floats) -> tuple[Floats, Floats, float]:
+    """Plastic strain after dt, (m, 9), the size of the whole strain, (m,), and the elastic energy that the flow took [J].
+
+    It took what it did from the strain where velocities are, `ahead` (n, 3) [m] before x.
+    """
     n, out, lost, size = points.around, np.empty_like(points.plastic), np.zeros(len(points.nodes)), np.zeros(len(points.nodes))
     with np.errstate(divide="ignore", over="ignore"):
         share = np.where(points.creep_time > 0.0, -np.expm1(-dt / points.creep_time), 1.0)
     _creep(
         n.start, n.other, n.weight, n.inverse, n.projector, points.nodes, points.rest, points.volume, points.lam, points.mu,
         points.yield_strain, share, points.max_plastic_strain, points.past, points.shape_only,
-        points.plastic, points.base, x, out, size, lost,
+        points.plastic, points.base, x, ahead, out, size, lost,
     )  # fmt: skip
     return out, size, float(lost.sum())
 
@@ -76,13 +79,14 @@ def rereferenced(points: Points, x: Floats) -> Reference:
 @kernel
 def _creep(  # type: ignore[no-untyped-def]
     start, other, weight, inverse, projector, nodes, rest, volume, lam, mu, limit, share, most, past, shape_only, plastic,
-    base, x, out, whole, lost,
+    base, x, ahead, out, whole, lost,
 ):  # fmt: skip
     for i in range(len(out)):
         before, t = load9(plastic, i), load9(projector, i)
         after = before
         if limit[i] < math.inf:
-            strain = green(gradient(start, other, weight, inverse, nodes, rest, x, i), t)
+            f = gradient(start, other, weight, inverse, nodes, rest, x, i)
+            strain = green(f, t)
             whole[i] = math.sqrt(inner(strain, strain))
             elastic = combined(1.0, strain, -1.0, before)
             moved, scale = elastic, 1.0
@@ -96,7 +100,8 @@ def _creep(  # type: ignore[no-untyped-def]
                 reached, allowed = math.sqrt(scale * inner(grown, grown)), max(most[i] - past[i], 0.0)
                 if reached > allowed:
                     after = combined(1.0, load9(base, i), allowed / reached, grown)
-                left = combined(1.0, strain, -1.0, after)
+                late = symmetric(product(transposed(f), gradient(start, other, weight, inverse, nodes, rest, ahead, i)))
+                elastic, left = combined(1.0, elastic, -1.0, late), combined(1.0, combined(1.0, strain, -1.0, after), -1.0, late)
                 stored = inner(elastic, hooke(elastic, lam[i], mu[i], t)) - inner(left, hooke(left, lam[i], mu[i], t))
                 lost[i] = 0.5 * volume[i] * stored
         store9(out, i, after)

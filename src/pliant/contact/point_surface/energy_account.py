@@ -11,6 +11,9 @@ impulses of the pair are shortened by the one factor for which it does not: x (j
 is pressed together is not touched by this, for there work is below zero. This is passivity control [Hannaford, Ryu 2002], by the force and
 not by added damping.
 
+With damping what the first half of a step takes is not for its second half: u_0 counts only where bodies part already. Else a body that
+rests on springs that hold more than it paid for (its skin was bound anew) is thrown back as it came in every step, u_1 = -u_0 for ever.
+
 Implicit contacts also take what other forces did within the step, w = j . (u_f + u_1) / 2: at rest that is what a body would fall
 in it. It is gone, so their account is never more than their springs hold at the end of the step.
 
@@ -56,7 +59,7 @@ class Accounts:
     def afford(self, motion: Motion, push: Pushed) -> Floats:
         """Which part of impulses that are pushed already their pairs can afford, (r,)."""
         which, count = self.which[push.contact], len(self.pair)
-        line = np.bincount(which, 0.5 * push.impulse * (push.begun + push.free), minlength=count)
+        line = np.bincount(which, 0.5 * push.impulse * (push.counted + push.free), minlength=count)
         square = np.maximum(np.bincount(which, 0.5 * push.impulse * (push.parting(motion) - push.free), minlength=count), 0.0)
         budget, part = np.maximum(self.took, 0.0), np.ones(count)
         over = line + square > budget
@@ -97,11 +100,12 @@ class Accounts:
 class Pushed:
     """Normal impulses that are pushed."""
 
-    def __init__(self, motion: Motion, rows: Rows, contact: Ints, start: bool) -> None:
-        """`contact` (r,): which contact of the step each row is; `start`: explicit, at places of the start of the step."""
+    def __init__(self, motion: Motion, rows: Rows, contact: Ints, start: bool, damped: np.ndarray | None = None) -> None:
+        """`contact` (r,): which contact of the step each row is; `start`: explicit, at places of the start of the step; `damped` (r,)."""
         self.rows, self.contact, self.start = rows, contact, start
         self.free = self.parting(motion)  # [m/s] (r,) speeds apart without these impulses
         self.begun = self._along(motion.row_velocity_before(rows, start)) if start else self.free  # [m/s] (r,) what work is counted from
+        self.counted = self.begun if damped is None else np.where(damped, np.maximum(self.begun, 0.0), self.begun)  # what they afford from
         self.impulse: Floats = np.zeros(len(rows))  # [N s] (r,)
         self.elastic: Floats = self.impulse  # [N s] (r,) the part of springs
 

@@ -175,7 +175,7 @@ def push_explicit(
     impulse = normal_impulses(motion, rows, by.gap, by.area, by.k, by.c)
     friction = _friction(options, motion, rows, impulse, by)
     level = None if line is None else line.moved(which, impulse, friction.impulse)
-    push = Pushed(motion, rows if level is None else level, which, start=True)
+    push = Pushed(motion, rows if level is None else level, which, start=True, damped=by.c > 0.0)
     push.impulse, push.elastic = impulse, motion.dt * by.area * by.k * -by.gap
     motion.push(push.rows, impulse[:, None] * rows.normal + friction.impulse, start=True)
     accounts.shorten(motion, push, friction)
