@@ -28,5 +28,5 @@ COSTS: dict[str, dict[str, tuple[float, float]]] = {
     },
 }  # fmt: skip
 ESTIMATED = (
-    "keiser Fig6", "spillmann S4", "thesis T7",
+    "keiser Fig6", "thesis T7",
 )  # fmt: skip
