@@ -282,7 +282,7 @@ def _plot_response(desk: Desk, contacts: Floats, seconds: Floats, slope: float, 
 
 
 BUSY = ONE_CORE + "; one that is shared by many scatters them"
-FOLDED = "three single samples as upper pieces hit, while stems are folded and an element or two inside out, which have no inside; all others below 5"
+FOLDED = "three single samples as upper pieces hit, while stems are folded and elements inside out, which have no inside; others below 5"
 CHESS = (
     Claim("points", "points", "50.4k", near(50_400, 0.02), why="pieces of five sides and 21 levels", whole=True),
     Claim("tets", "tetrahedra", "88.2k", near(88_200, 0.02), whole=True),
