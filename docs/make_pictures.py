@@ -174,7 +174,13 @@ def make_point_surface(folder: Path) -> None:
 NONITERATIVE = {
     "squeezed-bars": ({}, (-60, 30), "pressure", ("press", "bar3"), False),
     "soft-cube-stiff-bars": ({}, (-60, 25), "pressure", ("upper",), False),
-    "archway": ({"duration": 1.5}, (-70, 15), "pressure", ("stone2", "stone4", "stone6", "stone8"), False),
+    "archway": (
+        {"duration": 1.5},
+        Camera((0.4, -1.2, 0.45), (0.0, 0.0, 0.11)),
+        "pressure",
+        ("stone2", "stone4", "stone6", "stone8"),
+        False,
+    ),
     "chess-500": ({}, (-58, 38), "body", ("wall",), True),
     "chained-tori": ({}, (-60, 13), "body", (), True),
     "folding-strip": ({}, (-75, 15), "pressure", (), False),

@@ -208,9 +208,12 @@ def svd_rotation(f):  # type: ignore[no-untyped-def]
 def projected(a):  # type: ignore[no-untyped-def]
     """The symmetric matrix (00, 11, 22, 01, 02, 12) without its negative eigenvalues, unchanged if it has none.
 
-    Shifted by its norm the matrix is positive, so that its singular vectors are its eigenvectors.
+    It has none if its leading minors are positive (Sylvester), which most have. Shifted by its norm the matrix is positive, so that its
+    singular vectors are its eigenvectors.
     """
     d, e, f = a[3], a[4], a[5]
+    if a[0] > 0.0 and a[0] * a[1] > d * d and determinant((a[0], d, e, d, a[1], f, e, f, a[2])) > 0.0:
+        return a
     shift = math.sqrt(a[0] * a[0] + a[1] * a[1] + a[2] * a[2] + 2.0 * (d * d + e * e + f * f))
     _, s, v = signed_svd((a[0] + shift, d, e, d, a[1] + shift, f, e, f, a[2] + shift))
     if s[2] >= shift:

@@ -26,13 +26,13 @@ if TYPE_CHECKING:
     from pliant.model import Rest
 
 SHARP = np.cos(np.radians(15.0))  # faces that meet at a smaller angle make no edge to speak of
-COARSE = 0.4  # of the least width of two bodies: shorter edges of a soft one have points enough on them
-FINE = 0.05  # the same of a rigid one, whose rims do not give way
+FINE = 0.05  # of the least width of two bodies: shorter edges of a rigid one, whose rims do not give way, have points enough on them
 PARALLEL = 0.02  # sine of the angle between edges below which others cross better
 LEAN = 0.1  # n . w up to which n counts as a normal of the edge: bodies that lie on each other tilt a little
 LEANS_ON = 3 * LEAN  # the same for edges that crossed in the last step: what they push tilts, and a crossing that comes and goes trembles
 DEEP = 0.25  # of the least width of both bodies: what is deeper has come in elsewhere
 REACH = 0.02  # of the same: how far beyond its ends an edge may cross, if it is as deep; and how deep crossings are at first
+COARSE = REACH / LEAN  # FINE of a soft body: ends that give way by REACH turn a shorter edge, and so the normal, by more than LEAN
 GROWN = 2.0  # times the depth of two bodies in the last step: crossings may be as deep, else a stack that settles loses and finds them
 SLIGHT = 1e-9  # of the same: rounding, what crosses so little beyond an end crosses
 
@@ -217,21 +217,27 @@ def _least_widths(x: Floats, start: Ints) -> Floats:
 
 
 @inline
-def _near(x, ends, e, low, high, i, j, reach):  # type: ignore[no-untyped-def]
-    """Whether edge e comes near the common part of boxes i and j."""
+def _box(x, ends, e, out):  # type: ignore[no-untyped-def]
+    """Lowest and highest coordinates of edge e."""
     for k in range(3):
         p, q = x[ends[e, 0], k], x[ends[e, 1], k]
-        if max(p, q) < max(low[i, k], low[j, k]) - reach or min(p, q) > min(high[i, k], high[j, k]) + reach:
+        out[k], out[k + 3] = min(p, q), max(p, q)
+
+
+@inline
+def _near(box, low, high, i, j, reach):  # type: ignore[no-untyped-def]
+    """Whether an edge comes near the common part of boxes i and j."""
+    for k in range(3):
+        if box[k + 3] < max(low[i, k], low[j, k]) - reach or box[k] > min(high[i, k], high[j, k]) + reach:
             return False
     return True
 
 
 @inline
-def _apart(x, ends, e, f, deep):  # type: ignore[no-untyped-def]
-    """Whether the boxes of edges e and f are farther apart than they may be deep: most are."""
+def _apart(box, other, deep):  # type: ignore[no-untyped-def]
+    """Whether the boxes of two edges are farther apart than they may be deep: most are."""
     for k in range(3):
-        p, q, r, s = x[ends[e, 0], k], x[ends[e, 1], k], x[ends[f, 0], k], x[ends[f, 1], k]
-        if max(p, q) < min(r, s) - deep or min(p, q) > max(r, s) + deep:
+        if box[k + 3] < other[k] - deep or box[k] > other[k + 3] + deep:
             return True
     return False
 
@@ -274,19 +280,24 @@ def _cross(x, ends, wings, e, f, deep, reach):  # type: ignore[no-untyped-def]
 @kernel
 def _crossings(most, a, b, low, high, begin, x, start, ends, wings, fits, width, ids, reals):  # type: ignore[no-untyped-def]
     """Crossings of all pairs of bodies, written as long as there is room; how many there are."""
-    used, some = 0, np.empty(most, np.int64)
+    used, some, boxes, box = 0, np.empty(most, np.int64), np.empty((most, 6)), np.empty(6)
     for k in range(len(a)):
         i, j = a[k], b[k]
         least, count = min(width[i], width[j]), 0
         for f in range(start[j], start[j + 1]):
-            some[count] = f
-            count += fits[f] > least and _near(x, ends, f, low, high, i, j, REACH * least)
+            if fits[f] > least:
+                some[count] = f
+                _box(x, ends, f, boxes[count])
+                count += _near(boxes[count], low, high, i, j, REACH * least)
         for e in range(start[i], start[i + 1]):
-            if count == 0 or fits[e] <= least or not _near(x, ends, e, low, high, i, j, REACH * least):
+            if count == 0 or fits[e] <= least:
+                continue
+            _box(x, ends, e, box)
+            if not _near(box, low, high, i, j, REACH * least):
                 continue
             for m in range(count):
                 f = some[m]
-                if _apart(x, ends, e, f, DEEP * least):
+                if _apart(box, boxes[m], DEEP * least):
                     continue
                 yes, s, t, n, gap, beyond, lean = _cross(x, ends, wings, e, f, DEEP * least, REACH * least)
                 if not yes:

@@ -17,7 +17,7 @@ from pliant.base import Floats
 from pliant.contact.method import Answer, Memory, register_method
 from pliant.contact.noniterative import Noniterative
 from pliant.detect.solid_penetration import SolidPenetration
-from pliant.look import Picture, from_simulation
+from pliant.look import Camera, Picture, from_simulation
 from pliant.measure.overlap import overlap
 from pliant.scene import Scene
 from pliant.shop import scenes
@@ -108,8 +108,8 @@ def curves(desk: Desk, file: str, seen: History) -> None:
     plot(desk.path(file), [("", y, found) for _, y, found in panels], log=[1])
 
 
-def _deepest(bar: float) -> Claim:
-    return Claim("deepest", "deepest point after the steps looked at", "no visible penetration", below(bar), EDGE)
+def _deepest(bar: float, why: str = "") -> Claim:
+    return Claim("deepest", "deepest point after the steps looked at", "no visible penetration", below(bar), EDGE, why)
 
 
 def _rest(bar: float, published: str = "a stable resting state") -> Claim:
@@ -173,7 +173,7 @@ def s2(desk: Desk) -> Measured:
 
 
 SPRING = 1000.0  # [N/m] of each spring
-LESS = 0.15  # part of the height: squeezed by a fifth the springs buckle, and tetrahedra turn inside out, which nothing holds
+LESS = 0.2  # part of the height: squeezed further the springs buckle, and tetrahedra turn inside out, which nothing holds
 
 
 def s7(desk: Desk) -> Measured:
@@ -202,6 +202,9 @@ def _as_springs(body: Any, material: dict[str, Any]) -> Any:
 # ---- S3: the archway (Fig. 4)
 
 
+NEAR = Camera((0.4, -1.2, 0.45), (0.0, 0.0, 0.11))  # [m] the balls roll away
+
+
 def _stones(sim: Simulation) -> list[str]:
     return _named(sim, ("stone",))
 
@@ -216,7 +219,7 @@ def s3(desk: Desk) -> Measured:
         [*seen.pictures, from_simulation(loose)],
         "pressure",
         columns=2,
-        camera=(-70, 15),
+        camera=NEAR,
         transparent=_stones(sim)[1::2],
     )
     stones, rest = _stones(sim), sim.world.model.nodes.rest
@@ -238,7 +241,7 @@ ARCH = (
     Claim("moved", "the farthest that a stone has moved, hit by two balls", "stays up", below(500 * (OUTER - INNER)), "mm",
           "half the thickness of the arch: a stone that has moved further is out of it"),
     _deepest(1.0),
-    _rest(1e-3),
+    _rest(1e-4),
     Claim("contacts", "contact points in the mean", "400", times(400, 2), why="the number of wedges is not given; ours has nine"),
     Claim("pace", "steps a second", "40 frames, with drawing", above(40), why=ONE_CORE + "; without drawing"),
     Claim("crown", "height of the crown with friction 0.2", "stability relies on static friction", below(1e3 * INNER), "mm",
@@ -278,12 +281,14 @@ def _plot_response(desk: Desk, contacts: Floats, seconds: Floats, slope: float, 
     plot(desk.path("S4-response.png"), [("", "response [ms of CPU]", found)], x="contacts", dots=True)
 
 
+BUSY = ONE_CORE + "; one that is shared by many scatters them"
+FOLDED = "three single samples as upper pieces hit, while stems are folded and elements inside out, which have no inside; others below 5"
 CHESS = (
     Claim("points", "points", "50.4k", near(50_400, 0.02), why="pieces of five sides and 21 levels", whole=True),
     Claim("tets", "tetrahedra", "88.2k", near(88_200, 0.02), whole=True),
-    Claim("r2", "R^2 of a straight line through response time over collisions", "linear (Fig. 6)", above(0.98), why=ONE_CORE, whole=True),
+    Claim("r2", "R^2 of a straight line through response time over collisions", "linear (Fig. 6)", above(0.98), why=BUSY, whole=True),
     Claim("slope", "response time of a collision", "not given in numbers", unit="us of CPU"),
-    _deepest(5.0),
+    _deepest(5.0, FOLDED),
     Claim("inverted", "inverted elements at the end", "none to be seen", exactly(0)),
     _rest(1e-4, "at rest in the picture"),
 )
