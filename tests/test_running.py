@@ -70,10 +70,12 @@ def whole_run(scene, path, **options):
 
 
 def stopped(sim, recorder, after):
-    """Press Ctrl-C in the step with this number."""
+    """Press Ctrl-C, once, in the step with this number; parts of a divided step are told too."""
+    pressed = []
 
     def press(now):
-        if now.steps >= after:
+        if now.steps >= after and not pressed:
+            pressed.append(now.steps)
             signal.raise_signal(signal.SIGINT)
 
     return running.run(sim, recorder, press)
