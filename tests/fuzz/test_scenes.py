@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from pliant import asking
 from pliant.asking import commands
 from pliant.base import PliantError
 from pliant.cli.options import parse_settings
@@ -21,6 +22,7 @@ _spec = importlib.util.spec_from_file_location("fuzz_kit", Path(__file__).with_n
 kit = importlib.util.module_from_spec(_spec)
 _spec.loader.exec_module(kit)
 
+FEW = 4000  # tetrahedra, or what costs as much
 GROUND = {"name": "ground", "shape": "plane", "model": "static"}
 BALL = {"name": "ball", "shape": {"kind": "ball", "radius": 0.1, "edge": 0.1}, "position": [0, 0, 0.11], "velocity": [0.1, 0, -1]}
 SCENES = [
@@ -50,8 +52,10 @@ SCENES = [
 
 
 @pytest.fixture(autouse=True)
-def as_commands():
-    """What a command refuses unless it is asked is refused here too."""
+def as_commands(monkeypatch):
+    """What a command refuses unless it is asked is refused here too; what is large already from FEW elements on, as one large body costs
+    as much as a thousand small ones."""
+    monkeypatch.setattr(asking, "MANY_TETS", FEW)
     with commands():
         yield
 
