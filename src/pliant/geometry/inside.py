@@ -17,7 +17,7 @@ from pliant.base import PliantError, nearest
 from pliant.geometry.lattice.build import default_edge, lattice
 from pliant.geometry.lattice.closing import closed_surface, is_closed_solid
 from pliant.geometry.mesh import Surface
-from pliant.geometry.shape import Shape
+from pliant.geometry.shape import Shape, number
 from pliant.geometry.simplify import simplified
 from pliant.geometry.subdivide import subdivided
 from pliant.geometry.tetrahedralise import DEVIATION, EDGE, TimeUp, estimated_seconds, fill, is_kept, is_there
@@ -45,7 +45,9 @@ class Filling:
     @classmethod
     def taken_from(cls, spec: dict[str, Any], cells: bool) -> Filling:
         """Out of what a scene says of a shape; its keys are removed."""
-        found = cls(spec.pop("fill", "auto"), spec.get("edge"), bool(spec.pop("holes", False)), cells)
+        found = cls(spec.pop("fill", "auto"), spec.get("edge"), spec.pop("holes", False), cells)
+        if not isinstance(found.holes, bool):
+            raise PliantError(f"holes must be true or false, not {found.holes!r}.")
         if found.fill not in FILLS:
             raise PliantError(f"fill = \"{found.fill}\": {nearest(found.fill, FILLS)}")
         return found
@@ -139,9 +141,7 @@ def placed(shape: Shape, place: str | None, fit: float | None) -> Shape:
     points = shape.cloud.points if shape.cloud is not None else shape.surface().points
     scale = 1.0
     if fit is not None:
-        if not (isinstance(fit, int | float) and fit > 0.0 and np.isfinite(fit)):
-            raise PliantError(f"fit = {fit!r} must be a length in metres: the largest extent of the shape.")
-        scale = float(fit) / float(np.ptp(points, axis=0).max())
+        scale = number(shape.name, "fit, its largest extent in metres,", fit) / float(np.ptp(points, axis=0).max())
     low, high = scale * points.min(axis=0), scale * points.max(axis=0)
     shift = np.zeros(3)
     if place is not None:
