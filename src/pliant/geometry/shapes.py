@@ -143,13 +143,14 @@ def _from_file(spec: dict[str, Any]) -> Shape:
     for key in spec:
         if key not in FILE_KEYS:
             raise PliantError(f"a shape from a file has no '{key}': {nearest(key, FILE_KEYS)}")
-    if not isinstance(spec["file"], str | Path):
-        raise PliantError(f"file of a shape is the name of a file, not {spec['file']!r}.")
+    file = spec["file"]
+    if not isinstance(file, str | Path):
+        raise PliantError(f"file of a shape is the name of a file, not {file!r}.")
     if spec.get("edge") is not None:
         number("the file", "edge", spec["edge"])
-    mesh = mended(spec["file"], **{k: v for k, v in spec.items() if k not in ("file", "edge")})
+    mesh = mended(file, **{k: v for k, v in spec.items() if k not in ("file", "edge")})
     if isinstance(mesh, TetMesh):
-        return Shape(spec["file"], mesh)
+        return Shape(str(file), mesh)
     if isinstance(mesh, Surface):
-        return Shape(spec["file"], None, mesh)
-    return Shape(spec["file"], None, cloud=mesh)
+        return Shape(str(file), None, mesh)
+    return Shape(str(file), None, cloud=mesh)

@@ -102,7 +102,7 @@ def placement(points: Floats, unit: str = "m", up: str = "z", size: float | None
     if size is not None:
         if unit != "m":
             raise PliantError(f"unit = '{unit}' and size = {size} both set the scale; give only one of them.")
-        length = number("the file", "size", size)
+        length = number("the file", "size, a positive length in metres,", size)
         finite = points[np.isfinite(points).all(axis=1)]
         extent = float(np.ptp(finite, axis=0).max()) if len(finite) else 0.0
         if not extent > 0:
