@@ -17,11 +17,12 @@ from pliant.base import PliantError, nearest
 from pliant.geometry.lattice.build import default_edge, lattice
 from pliant.geometry.lattice.closing import closed_surface, is_closed_solid
 from pliant.geometry.mesh import Surface
-from pliant.geometry.shape import Shape, number
+from pliant.geometry.shape import Shape
 from pliant.geometry.simplify import simplified
 from pliant.geometry.subdivide import subdivided
 from pliant.geometry.tetrahedralise import DEVIATION, EDGE, TimeUp, estimated_seconds, fill, is_kept, is_there
 from pliant.geometry.topology import diagonal
+from pliant.spec.table import LARGEST, SMALLEST
 
 log = logging.getLogger("pliant")
 
@@ -141,7 +142,9 @@ def placed(shape: Shape, place: str | None, fit: float | None) -> Shape:
     points = shape.cloud.points if shape.cloud is not None else shape.surface().points
     scale = 1.0
     if fit is not None:
-        scale = number(shape.name, "fit, its largest extent in metres,", fit) / float(np.ptp(points, axis=0).max())
+        if not (isinstance(fit, int | float) and SMALLEST <= fit <= LARGEST):
+            raise PliantError(f"fit = {fit!r} must be a length in metres: the largest extent of the shape.")
+        scale = float(fit) / float(np.ptp(points, axis=0).max())
     low, high = scale * points.min(axis=0), scale * points.max(axis=0)
     shift = np.zeros(3)
     if place is not None:
