@@ -162,6 +162,15 @@ def test_what_was_found_of_files(said, tetrahedron):
     assert "\n" not in str(refused.value)
 
 
+@pytest.mark.parametrize("said", ["5", '"\\u0000.obj"', f'"{"a" * 300}.obj"', '"."'], ids=["number", "zero byte", "long", "folder"])
+def test_what_cannot_name_a_file(said, tmp_path):
+    path = tmp_path / "scene.toml"
+    path.write_text(f'[[bodies]]\nname = "body"\nmodel = "static"\nshape = {{ file = {said} }}\n')
+    with pytest.raises(PliantError) as refused:
+        Simulation(read_meshes(Scene.load(path)))
+    assert "\n" not in str(refused.value)
+
+
 @pytest.mark.parametrize("name", FOUND)
 def test_what_was_found(name):
     with kit.clock(), pytest.raises(PliantError) as refused:
