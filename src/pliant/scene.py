@@ -273,10 +273,10 @@ class Scene(Spec, Shown):
             shapes = [getattr(body, part, None) for part in ("shape", "skin", "core")]
             for shape in [*shapes, *(region.shape for region in getattr(body, "regions", []))]:
                 if isinstance(shape, dict) and "file" in shape:  # files are named relative to the scene
-                    shape["file"] = str((path.parent / shape["file"]).resolve())
+                    shape["file"] = _beside(path, shape["file"])
             response = getattr(body.material, "response", None)
             if isinstance(response, str) and response.endswith(".csv"):
-                body.material.response = str((path.parent / response).resolve())
+                body.material.response = _beside(path, response)
         return scene
 
     @staticmethod
@@ -291,6 +291,14 @@ class Scene(Spec, Shown):
         import tomlkit
 
         return tomlkit.dumps(plain(self, "scene"))
+
+
+def _beside(path: Path, name: Any) -> Any:
+    """The whole name of a file that a scene file names; what cannot be one stays as it is, and is refused when it is read."""
+    try:
+        return str((path.parent / name).resolve())
+    except (TypeError, ValueError):  # a number; a name with a zero byte
+        return name
 
 
 def parsed(text: str, source: str) -> Any:

@@ -9,9 +9,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from pliant import asking
 from pliant.asking import commands
 from pliant.base import PliantError
 from pliant.cli.options import parse_settings
+from pliant.geometry.shapes import resolve
 from pliant.scene import Scene
 from pliant.simulate.build import read_meshes
 from pliant.simulate.guards import Guard, check_cost, check_start
@@ -21,6 +23,7 @@ _spec = importlib.util.spec_from_file_location("fuzz_kit", Path(__file__).with_n
 kit = importlib.util.module_from_spec(_spec)
 _spec.loader.exec_module(kit)
 
+FEW = 4000  # tetrahedra, or what costs as much
 GROUND = {"name": "ground", "shape": "plane", "model": "static"}
 BALL = {"name": "ball", "shape": {"kind": "ball", "radius": 0.1, "edge": 0.1}, "position": [0, 0, 0.11], "velocity": [0.1, 0, -1]}
 SCENES = [
@@ -50,8 +53,10 @@ SCENES = [
 
 
 @pytest.fixture(autouse=True)
-def as_commands():
-    """What a command refuses unless it is asked is refused here too."""
+def as_commands(monkeypatch):
+    """What a command refuses unless it is asked is refused here too; what is large already from FEW elements on, as one large body costs
+    as much as a thousand small ones."""
+    monkeypatch.setattr(asking, "MANY_TETS", FEW)
     with commands():
         yield
 
@@ -77,6 +82,32 @@ def tried(data) -> str:
 def test_scenes(cases):
     found = kit.judged(cases, 25, lambda rng: tried(kit.mutated(rng, rng.choice(SCENES))))
     assert found["runs"] > 0.1 * cases and found["refused"] > 0.1 * cases
+
+
+PLACED = {"unit": "mm", "up": "y", "rotation": [0, 0, 1, 90], "edge": 0.5, "fill": "lattice", "holes": True, "place": "on-ground"}
+SIZED = {"up": "-x", "size": 0.3, "fit": 0.2, "rotation": [10, 0, 0], "fill": "auto"}
+
+
+@pytest.mark.parametrize("cases", kit.budgets(150, 5000))
+def test_shapes_of_files(cases, tetrahedron):
+    """What a scene says of a mesh file that is there: one that is not is refused before anything else is looked at."""
+
+    def case(rng):
+        shape = kit.mutated(rng, {"file": tetrahedron, **rng.choice([PLACED, SIZED])})
+        scene = Scene._read({"bodies": [{"name": "body", "shape": shape, "model": "static"}]}, "the scene")
+        points = resolve(scene.bodies[0].shape, solid=False).surface().points
+        assert np.isfinite(points).all(), "numbers that are not finite, and nobody said so"
+        return "reads"
+
+    found = kit.judged(cases, 31, case)
+    assert found["reads"] > 0.1 * cases and found["refused"] > 0.1 * cases
+
+
+@pytest.fixture
+def tetrahedron(tmp_path) -> str:
+    path = tmp_path / "tetrahedron.obj"
+    path.write_text("v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 2\nf 1 2 4\nf 1 4 3\nf 2 3 4\n")
+    return str(path)
 
 
 @pytest.mark.parametrize("cases", kit.budgets(150, 5000))
@@ -110,7 +141,6 @@ FOUND = {
     "a kind that is a table": {"bodies": [{"shape": {"kind": {"kind": "ball"}}}]},
     "a change without times": {"changes": [{"set": "gravity", "to": {"times": False, "values": 3}}], "bodies": [GROUND]},
     "a method that is a list": {"contact": {"method": [math.nan]}, "bodies": [GROUND, BALL]},
-    "up that is a list": {"bodies": [{"shape": {"file": "x.obj", "up": ["z"]}}]},
     "an edge beyond all": {"bodies": [{"shape": {"kind": "ball", "radius": 0.1, "edge": 1e300}}]},
     "a box that is too long": {"bodies": [{"shape": {"kind": "box", "size": [1e29, 1, 1]}}]},
     "an edge of 1 mm": {"bodies": [{"shape": {"kind": "box", "size": [0.1, 0.1, 0.1], "edge": 0.001}}]},
@@ -120,6 +150,25 @@ FOUND = {
     "code of a stranger in a pair": {"bodies": [GROUND, BALL], "pairs": [{"a": "ball", "b": "ground", "method": "os:system"}]},
     "a number of 400 digits": {"dt": 10**400, "bodies": [GROUND]},
 }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "said", [{"up": ["z"]}, {"unit": ["m"]}, {"size": {}}, {"size": 10**400}, {"fit": 10**400}, {"rotation": [0, [[]], 1]},
+             {"rotation": [math.inf, 0, 0]}, {"rotation": [1e300, 0, 0]}, {"holes": "no"}, {"file": 5}, {"edge": [1]}], ids=str,
+)  # fmt: skip
+def test_what_was_found_of_files(said, tetrahedron):
+    with pytest.raises(PliantError, match=next(iter(said))) as refused:
+        tried({"bodies": [GROUND, {"name": "body", "shape": {"file": tetrahedron, **said}, "model": "static"}]})
+    assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize("said", ["5", '"\\u0000.obj"', f'"{"a" * 300}.obj"', '"."'], ids=["number", "zero byte", "long", "folder"])
+def test_what_cannot_name_a_file(said, tmp_path):
+    path = tmp_path / "scene.toml"
+    path.write_text(f'[[bodies]]\nname = "body"\nmodel = "static"\nshape = {{ file = {said} }}\n')
+    with pytest.raises(PliantError) as refused:
+        Simulation(read_meshes(Scene.load(path)))
+    assert "\n" not in str(refused.value)
 
 
 @pytest.mark.parametrize("name", FOUND)

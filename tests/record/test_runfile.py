@@ -228,6 +228,24 @@ def test_columns_that_come_later(tmp_path):
             assert np.array_equal(file["pliant/steps"][name][:], column, equal_nan=True)
 
 
+@pytest.mark.parametrize("touching", [0, 3, 7])
+def test_rows_do_not_wait_for_a_frame_when_they_are_many(tmp_path, monkeypatch, touching):
+    """A run with few frames, or many pairs, takes no more memory the longer it lasts; its tables are the same."""
+    tables, waited = [], []
+    for most in (10, 10**9):
+        monkeypatch.setattr("pliant.record.runfile.MOST_ROWS", most)
+        recorder = Recorder(tmp_path / f"run{most}", {}, every=1.0)
+        for i in range(40):
+            recorder.step({"energy": i / 3.0}, {"a": np.arange(touching), "force": np.full((touching, 3), i)} if touching else None)
+            waited.append(len(recorder._steps) + sum(len(rows["row"]) for rows in recorder._pairs))
+        recorder.close("finished")
+        with Run.open(recorder.path) as run:
+            tables.append([{name: column.tolist() for name, column in table.items()} for table in (run.series().vectors, run.pairs())])
+    assert max(waited[:40]) < 10 < max(waited[40:])
+    assert tables[0] == tables[1] and len(tables[0][0]["energy"]) == 40
+    assert tables[0][1].get("row", []) == [i for i in range(40) for _ in range(touching)]
+
+
 def test_contact_rows_are_found_by_offsets_in_hdf5(toy, tmp_path):
     toy.play(tmp_path / "run", FRAMES)
     with Run.open(tmp_path / "run") as run, h5py.File(tmp_path / "run.vtkhdf") as file:

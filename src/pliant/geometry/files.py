@@ -119,9 +119,8 @@ def open_file(
 ) -> File:
     """Like `read`, with the notices."""
     where = Path(path)
-    reader = _reader(where)
     try:
-        raw = reader(where)
+        raw = _reader(where)(where)
     except OSError as error:
         raise PliantError(f"{where}: cannot be opened ({error.strerror or error}).") from None
     except PliantError:

@@ -21,6 +21,7 @@ from pliant.geometry.simplify import least_left, simplified
 from pliant.geometry.subdivide import subdivided
 from pliant.geometry.tetrahedralise import DEVIATION, EDGE, TimeUp, estimated_seconds, fill, is_kept, is_there
 from pliant.geometry.topology import diagonal
+from pliant.spec.table import LARGEST, SMALLEST
 
 FILLS = ("auto", "conforming", "lattice")
 QUICK = 5.0  # [s] that "auto" waits for tetrahedra
@@ -42,7 +43,9 @@ class Filling:
     @classmethod
     def taken_from(cls, spec: dict[str, Any], cells: bool) -> Filling:
         """Out of what a scene says of a shape; its keys are removed."""
-        found = cls(spec.pop("fill", "auto"), spec.get("edge"), bool(spec.pop("holes", False)), cells)
+        found = cls(spec.pop("fill", "auto"), spec.get("edge"), spec.pop("holes", False), cells)
+        if not isinstance(found.holes, bool):
+            raise PliantError(f"holes must be true or false, not {found.holes!r}.")
         if found.fill not in FILLS:
             raise PliantError(f"fill = \"{found.fill}\": {nearest(found.fill, FILLS)}")
         return found
@@ -136,7 +139,7 @@ def placed(shape: Shape, place: str | None, fit: float | None) -> Shape:
     points = shape.cloud.points if shape.cloud is not None else shape.surface().points
     scale = 1.0
     if fit is not None:
-        if not (isinstance(fit, int | float) and fit > 0.0 and np.isfinite(fit)):
+        if not (isinstance(fit, int | float) and SMALLEST <= fit <= LARGEST):
             raise PliantError(f"fit = {fit!r} must be a length in metres: the largest extent of the shape.")
         scale = float(fit) / float(np.ptp(points, axis=0).max())
     low, high = scale * points.min(axis=0), scale * points.max(axis=0)

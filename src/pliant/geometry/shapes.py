@@ -7,6 +7,7 @@ import importlib
 import inspect
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,7 @@ from pliant.geometry.files import PointCloud
 from pliant.geometry.inside import Filling, filled, placed
 from pliant.geometry.lattice.closing import closed_surface
 from pliant.geometry.mesh import Surface, TetMesh
-from pliant.geometry.shape import Shape
+from pliant.geometry.shape import Shape, number
 from pliant.geometry.topology import diagonal
 from pliant.geometry.units import units_asked
 
@@ -142,9 +143,14 @@ def _from_file(spec: dict[str, Any]) -> Shape:
     for key in spec:
         if key not in FILE_KEYS:
             raise PliantError(f"a shape from a file has no '{key}': {nearest(key, FILE_KEYS)}")
-    mesh = mended(spec["file"], **{k: v for k, v in spec.items() if k not in ("file", "edge")})
+    file = spec["file"]
+    if not isinstance(file, str | Path):
+        raise PliantError(f"file of a shape is the name of a file, not {file!r}.")
+    if spec.get("edge") is not None:
+        number("the file", "edge", spec["edge"])
+    mesh = mended(file, **{k: v for k, v in spec.items() if k not in ("file", "edge")})
     if isinstance(mesh, TetMesh):
-        return Shape(spec["file"], mesh)
+        return Shape(str(file), mesh)
     if isinstance(mesh, Surface):
-        return Shape(spec["file"], None, mesh)
-    return Shape(spec["file"], None, cloud=mesh)
+        return Shape(str(file), None, mesh)
+    return Shape(str(file), None, cloud=mesh)

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from pliant.base import Floats, PliantError
+from pliant.geometry.shape import number
+from pliant.spec.table import LARGEST
 
 UNITS = {
     "m": 1.0,
@@ -51,14 +53,19 @@ class Placement:
 
 def unit_length(unit: str) -> float:
     """Length of a unit [m]."""
-    if unit not in UNITS:
+    if not (isinstance(unit, str) and unit in UNITS):
         raise PliantError(f"unit '{unit}' is not known; use one of {', '.join(UNITS)}, or give the size [m] instead.")
     return UNITS[unit]
 
 
 def rotation_matrix(rotation: Rotation) -> Floats:
     """A 3x3 rotation from a vector (axis times angle, in degrees), from axis and angle in degrees, or from itself."""
-    given = np.asarray(rotation, dtype=np.float64)
+    try:
+        given = np.asarray(rotation, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError):
+        raise PliantError(f"rotation must be numbers, not {rotation!r}.") from None
+    if not np.abs(given).max(initial=0.0) <= LARGEST:
+        raise PliantError(f"rotation must be finite numbers of at most {LARGEST:g}, not {rotation!r}.")
     if given.shape == (3, 3):
         if not np.allclose(given @ given.T, np.eye(3), atol=1e-6) or np.linalg.det(given) < 0:
             raise PliantError(
@@ -89,19 +96,18 @@ def _about(axis: Floats, angle: float) -> Floats:
 
 def placement(points: Floats, unit: str = "m", up: str = "z", size: float | None = None, rotation: Rotation | None = None) -> Placement:
     """The scale and the turn that a file needs; `size` [m] is the largest extent along the file's own axes."""
-    if up not in UPWARD:
+    if not (isinstance(up, str) and up in UPWARD):
         raise PliantError(f"up = '{up}' is not an axis; use one of {', '.join(UPWARD)}.")
     scale = unit_length(unit)
     if size is not None:
         if unit != "m":
-            raise PliantError(f"unit = '{unit}' and size = {size:g} m both set the scale; give only one of them.")
-        if not (size > 0 and np.isfinite(size)):
-            raise PliantError(f"size must be a positive length in metres, not {size!r}.")
+            raise PliantError(f"unit = '{unit}' and size = {size} both set the scale; give only one of them.")
+        length = number("the file", "size, a positive length in metres,", size)
         finite = points[np.isfinite(points).all(axis=1)]
         extent = float(np.ptp(finite, axis=0).max()) if len(finite) else 0.0
         if not extent > 0:
             raise PliantError("size cannot be set: all points of the file coincide.")
-        scale = size / extent
+        scale = length / extent
     turn = np.array(UPWARD[up], dtype=np.float64)
     if rotation is not None:
         turn = rotation_matrix(rotation) @ turn

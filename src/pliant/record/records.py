@@ -7,6 +7,7 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
+from sys import intern
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -23,9 +24,9 @@ PLAIN_KINDS = "biufcSUMm"  # numpy kinds whose bytes are the whole value
 Array = NDArray[Any]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Spec:
-    """Type and shape of a stored array, and the checksum of its bytes."""
+    """Type and shape of a stored array, and the checksum of its bytes. There are some 30 for each frame of a run: they are kept small."""
 
     dtype: str
     shape: tuple[int, ...]
@@ -113,7 +114,7 @@ def parsed_head(text: str | bytes) -> Head:
     """The head written by `head_text`, now or in the first format; ValueError: it is none."""
     try:
         kind, meta, arrays, *number = json.loads(text)
-        specs = {str(row[0]): _parsed_spec(*row[1:]) for row in arrays}
+        specs = {intern(str(row[0])): _parsed_spec(*row[1:]) for row in arrays}  # the same few names in all records
         if not (isinstance(kind, str) and isinstance(meta, dict) and len(specs) == len(arrays)):
             raise ValueError("a head is a kind, facts and arrays")
         return Head(kind, meta, specs, int(number[0]) if number else -1)
@@ -125,7 +126,7 @@ def _parsed_spec(dtype: str, shape: list[int], crc: int | None = None) -> Spec:
     sizes = tuple(int(n) for n in shape)
     if min(sizes, default=0) < 0 or np.dtype(dtype).kind not in PLAIN_KINDS:
         raise ValueError(f"an array of {dtype} and shape {sizes}")
-    return Spec(dtype, sizes, crc)
+    return Spec(intern(dtype), sizes, crc)
 
 
 def whole(entry: Entry) -> bool:
@@ -156,16 +157,17 @@ def read_at(handle: BinaryIO, offset: int, spec: Spec) -> Array:
     return array
 
 
-def _read(handle: BinaryIO, places: dict[str, tuple[int, Spec]], name: str) -> Array:
-    return read_at(handle, *places[name])
+def _read(handle: BinaryIO, begin: int, specs: dict[str, Spec], name: str) -> Array:
+    """An array of a record whose arrays begin at an offset, one after the other."""
+    for other, spec in specs.items():
+        if other == name:
+            return read_at(handle, begin, spec)
+        begin += padded(spec.nbytes)
+    raise KeyError(name)
 
 
 def entry_of(handle: BinaryIO, head: Head, arrays: int, end: int) -> Entry:
     """The record whose arrays begin at an offset, and which ends at another."""
-    places = {}
-    for name, spec in head.specs.items():
-        places[name] = (arrays, spec)
-        arrays += padded(spec.nbytes)
-    if arrays != end:
+    if arrays + sum(padded(spec.nbytes) for spec in head.specs.values()) != end:
         raise ValueError("the arrays of a record do not fill it")
-    return Entry(head.kind, head.meta, head.specs, head.number, partial(_read, handle, places), str(handle.name), end)
+    return Entry(head.kind, head.meta, head.specs, head.number, partial(_read, handle, arrays, head.specs), str(handle.name), end)

@@ -39,6 +39,7 @@ __all__ = ["Cells", "Recorder", "Run", "estimate_bytes", "human"]
 GROWTH = 1.25  # publish when the journal is this many times larger: all publishing together writes at most 5 journals
 PAUSE = 0.5  # [s] between publications: a small run must not spend its time on them
 QUICK = 0.005  # [s] a publication that takes longer makes the pause longer in proportion: a 100th of the time at most
+MOST_ROWS = 2000  # of steps and pairs that wait for a frame: some 3 MB, as each value is an object of its own
 STATUSES = ("finished", "interrupted", "failed")
 
 
@@ -97,6 +98,7 @@ class Recorder:
         self._published = 0  # size of the journal when it was last published
         self._steps: list[Mapping[str, Any]] = []
         self._pairs: list[dict[str, Array]] = []
+        self._waiting = 0  # rows of both
         self._rows = 0  # rows of the step table that are in the journal
         self._last: dict[str, Entry] = {}  # newest record of each kind
         self._first_time = 0.0
@@ -171,7 +173,7 @@ class Recorder:
     def step(self, values: Mapping[str, Any], pairs: Mapping[str, Array] | None = None) -> None:
         """Numbers of one step (scalars or short vectors), and arrays with one row per touching pair of bodies.
 
-        They are kept until the next frame or checkpoint, and written with it.
+        They are kept until the next frame or checkpoint, and written with it, or before when they are many.
         """
         if pairs:
             rows = {len(column) for column in pairs.values()}
@@ -181,7 +183,11 @@ class Recorder:
                 )
             row = np.full(rows.pop(), self._rows + len(self._steps), dtype=np.int64)
             self._pairs.append({"row": row, **{name: np.array(column) for name, column in pairs.items()}})
+            self._waiting += len(row)
         self._steps.append(dict(values))
+        self._waiting += 1
+        if self._waiting >= MOST_ROWS:
+            self._flush_steps()
 
     def frame(
         self,
@@ -294,7 +300,7 @@ class Recorder:
         arrays |= {f"pair/{name}": numeric(column, name) for name, column in stacked(self._pairs).items()}
         self._check_shapes(arrays)
         self._append("step", {"row": self._rows}, arrays)
-        self._steps, self._pairs = [], []
+        self._steps, self._pairs, self._waiting = [], [], 0
 
     def _check_shapes(self, arrays: Mapping[str, Array]) -> None:
         for name, array in arrays.items():
