@@ -15,7 +15,7 @@ from pliant.base import Floats, Ints, PliantError
 from pliant.detect.hash_grid import HashGrid, as_queries
 from pliant.detect.penetration import ACROSS
 from pliant.detect.sharp_edges import SHARP
-from pliant.detect.surfels.answers import MEDIAL, OFF, Projection
+from pliant.detect.surfels.answers import LOST, MEDIAL, OFF, Projection
 from pliant.detect.surfels.clean import LEAST
 from pliant.detect.surfels.clusters import Level, Spheres, level_of
 from pliant.detect.surfels.creases import AMONG, BENT, SIDES, Creases, creases, met
@@ -199,18 +199,20 @@ class PointSurface:
         return Projection(foot, normals, in_front(points, foot, normals), sample, flags, taken)
 
     def _between_sides(self, points: Floats, rows: Ints, into: Projection, width: float, mode: int) -> None:
-        """Answer queries whose feet are beside sharp edges by all sides that meet there."""
+        """Answer queries whose feet are beside sharp edges by all sides that meet there, if these have a foot: those of tips that are
+        sampled coarsely may not."""
         side = self.creases.sides[into.sample[rows]]
         there, side = side >= 0, np.where(side >= 0, side, side[:, :1])
         found = [self._fitted(points, *self._first(points, side[:, k]), width, mode) for k in range(SIDES)]
         first, foot, normals, edge = met(found, points, self.points[side], self.normals[side], there)
-        for k, each in enumerate(found):
-            mine = (first == k) & ~edge
-            into.sample[rows[mine]], into.flags[rows[mine]] = each.sample[mine], each.flags[mine]
-        sample = self.nearest(foot[edge])
-        far = np.linalg.norm(foot[edge] - self.points[sample], axis=1) > SURE * self.spacing[sample]
-        into.sample[rows[edge]], into.flags[rows[edge]] = sample, np.where(far, OFF, 0)
-        into.points[rows], into.normals[rows], into.distance[rows] = foot, normals, in_front(points, foot, normals)
+        row = np.arange(len(rows))
+        flags, sample = np.stack([each.flags for each in found], axis=1)[row, first], self.nearest(foot)
+        far = np.linalg.norm(foot - self.points[sample], axis=1) > SURE * self.spacing[sample]
+        flags[edge] = np.where(far[edge], OFF, 0)
+        good = ~(far | (flags & LOST != 0)) | ~into.valid[rows]
+        rows = rows[good]
+        into.sample[rows], into.flags[rows], into.points[rows], into.normals[rows] = sample[good], flags[good], foot[good], normals[good]
+        into.distance[rows] = in_front(points[good], foot[good], normals[good])
 
     def _first(self, points: Floats, start: Ints | None) -> tuple[Ints, Floats]:
         """(samples, feet) to start from: on the planes of the nearest samples, or of the last ones."""
