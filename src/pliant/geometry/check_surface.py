@@ -10,7 +10,6 @@ from pliant.base import Floats, Ints
 from pliant.geometry.components import labels
 from pliant.geometry.mesh import Surface
 from pliant.geometry.report import REFUSED, Report
-from pliant.geometry.self_intersection import self_intersections
 from pliant.geometry.topology import Edges, diagonal, oriented, split_vertices, volume_of, weld_map
 
 INTERSECTION_LIMIT = 200_000  # faces; above, the search for self-intersections is left out
@@ -185,6 +184,8 @@ def _crossings(points: Floats, faces: Ints, origin: Ints, report: Report) -> Non
     if len(faces) > INTERSECTION_LIMIT:
         report.notices.append(f"Self-intersections were not looked for: {len(faces)} faces are more than {INTERSECTION_LIMIT}.")
         return
+    from pliant.geometry.self_intersection import self_intersections  # start-up
+
     pairs = self_intersections(points, faces)
     guilty, often = np.unique(pairs, return_counts=True)
     worst = f"face {origin[guilty[np.argmax(often)]]} cuts {often.max()} others" if len(guilty) else ""

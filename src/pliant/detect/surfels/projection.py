@@ -15,10 +15,7 @@ A point finds its samples through the sample nearest to it: the neighbours of th
 it (cosine below -0.25) belong to the other side of a thin part and have no weight. Weights are theta = exp(-d^2 / 2 h^2), of the width
 h(x) = c l(x), l a smooth average of the spacing of the samples around.
 
-Beside sharp edges samples of other sides have no weight either (creases.py).
-
-Limitations: creases that are not told as sharp are rounded over about h, and a foot near one is pulled towards it; a sheet thinner than
-noise has no sides.
+Limitations: creases are rounded over about h, and a foot near one is pulled towards it; a sheet thinner than noise has no sides.
 """
 
 from __future__ import annotations
@@ -57,7 +54,6 @@ class Samples(NamedTuple):
     spacing: Floats  # (n,) [m]
     reach: Floats  # (n,) [m] distance of the farthest neighbour
     graph: Ints  # (n, K) each sample and its nearest
-    own: np.ndarray  # (n, K) bool, whether these lie on its side of sharp edges
     factor: float  # width of the weights over the spacing
 
 
@@ -215,7 +211,7 @@ def nearest_around(samples, s, q):  # type: ignore[no-untyped-def]
         here, n = s, load(normals, s)
         for c in range(1, graph.shape[1]):
             d = squared(points, graph[here, c], q)
-            if d < best and samples.own[here, c] and dot(load(normals, graph[here, c]), n) > OPPOSITE:
+            if d < best and dot(load(normals, graph[here, c]), n) > OPPOSITE:
                 best, s = d, graph[here, c]
         if s == here:
             break
@@ -247,7 +243,7 @@ def weigh(samples, s, q, h, theta):  # type: ignore[no-untyped-def]
         j = graph[s, c]
         theta[c] = 0.0
         square = squared(points, j, q)
-        if samples.own[s, c] and square < CUT * CUT * h * h:
+        if square < CUT * CUT * h * h:
             w = math.exp(-0.5 * square / (h * h))
             n = load(normals, j)
             if dot(n, own) <= OPPOSITE:

@@ -15,12 +15,11 @@ from pliant.base import Floats, Ints, PliantError
 from pliant.detect.hash_grid import HashGrid, as_queries
 from pliant.detect.penetration import ACROSS
 from pliant.detect.sharp_edges import SHARP
-from pliant.detect.surfels.answers import LOST, MEDIAL, OFF, Projection
+from pliant.detect.surfels.answers import MEDIAL, Projection
 from pliant.detect.surfels.clean import LEAST
 from pliant.detect.surfels.clusters import Level, Spheres, level_of
-from pliant.detect.surfels.creases import AMONG, BENT, SIDES, Creases, creases, met
 from pliant.detect.surfels.neighbours import KDTree, Neighbours
-from pliant.detect.surfels.projection import BLUR, OPPOSITE, QUADRIC, STEPS, SURE, Samples, implicit_all, project_all
+from pliant.detect.surfels.projection import BLUR, OPPOSITE, QUADRIC, STEPS, Samples, implicit_all, project_all
 from pliant.detect.surfels.rims import rims
 from pliant.detect.surfels.scan_normals import suspects, unit
 from pliant.detect.surfels.signed_distance import in_front, signed_distance
@@ -29,6 +28,7 @@ from pliant.kernels import contiguous, use_threads
 
 NEIGHBOURS = 52  # samples within 4 spacings of a sample on a regular surface
 OPPOSED_AMONG = 8  # nearest samples among which opposed ones are looked for
+AMONG = 12  # nearest samples whose normals tell of a sharp edge
 METHODS = ("mls", "aa")
 
 
@@ -86,7 +86,7 @@ class PointSurface:
 
     @property
     def _samples(self) -> Samples:
-        return Samples(self.points, self.normals, self.spacing, self.reach, self.graph, self.creases.own, float(self.width))
+        return Samples(self.points, self.normals, self.spacing, self.reach, self.graph, float(self.width))
 
     @cached_property
     def _rims(self) -> tuple[np.ndarray, Floats]:
@@ -109,18 +109,13 @@ class PointSurface:
         such neighbours, because they bend between any two of them."""
         near = self.graph[:, 1 : AMONG + 1]
         along = np.einsum("ij,ikj->ik", self.normals, self.normals[near])
-        beyond = (along < BENT) & (along > OPPOSITE)
+        beyond = (along < 2.0 * SHARP**2 - 1.0) & (along > OPPOSITE)
         out = np.zeros(len(self), bool)
         some = np.flatnonzero(beyond.sum(axis=1) > 1)
         normals = np.where(beyond[some][..., None], self.normals[near[some]], 0.0)
         alike = np.einsum("ikj,ilj->ikl", normals, normals) > SHARP
         out[some] = alike.sum(axis=(1, 2)) > beyond[some].sum(axis=1)  # more than each with itself
         return out
-
-    @cached_property
-    def creases(self) -> Creases:
-        """The sides of sharp edges."""
-        return creases(self.normals, self.graph, self.sharp)
 
     @cached_property
     def spheres(self) -> Spheres:
@@ -146,7 +141,6 @@ class PointSurface:
         normals = self.normals if normals is None else normals
         areas = self.areas if areas is None else areas
         new = replace(self, points=points, normals=normals, areas=areas, given=self.graph, moving=True)
-        new.__dict__["creases"] = self.creases
         if "spheres" in self.__dict__:
             new.__dict__["spheres"] = self.spheres.refitted(new.points)
         return new
@@ -182,37 +176,15 @@ class PointSurface:
         points = as_queries(points)
         if method not in METHODS or step not in STEPS:
             raise PliantError(f"projection '{method}', '{step}' is not known; methods: {', '.join(METHODS)}; steps: {', '.join(STEPS)}.")
-        mode = QUADRIC if method == "mls" else STEPS[step]
-        found = self._fitted(points, *self._first(points, start), width, mode)
-        beside = np.flatnonzero(self.creases.sides[found.sample, 0] >= 0)
-        if len(beside):
-            self._between_sides(points[beside], beside, found, width, mode)
-        if medial:
-            found.flags[self._medial(points, found.points, found.normals)] |= MEDIAL
-        return found
-
-    def _fitted(self, points: Floats, sample: Ints, foot: Floats, width: float, mode: int) -> Projection:
-        """Feet on the side of edges that samples (m,) are on; iteration begins at `foot`."""
+        sample, foot = self._first(points, start)
         normals, flags, taken = np.empty_like(points), np.empty(len(points), np.int64), np.empty(len(points), np.int64)
         use_threads(50 * len(points))
+        mode = QUADRIC if method == "mls" else STEPS[step]
         project_all(self._samples, self._rims[1], float(width), mode, points, foot, sample, normals, flags, taken)
-        return Projection(foot, normals, in_front(points, foot, normals), sample, flags, taken)
-
-    def _between_sides(self, points: Floats, rows: Ints, into: Projection, width: float, mode: int) -> None:
-        """Answer queries whose feet are beside sharp edges by all sides that meet there, if these have a foot: those of tips that are
-        sampled coarsely may not."""
-        side = self.creases.sides[into.sample[rows]]
-        there, side = side >= 0, np.where(side >= 0, side, side[:, :1])
-        found = [self._fitted(points, *self._first(points, side[:, k]), width, mode) for k in range(SIDES)]
-        first, foot, normals, edge = met(found, points, self.points[side], self.normals[side], there)
-        row = np.arange(len(rows))
-        flags, sample = np.stack([each.flags for each in found], axis=1)[row, first], self.nearest(foot)
-        far = np.linalg.norm(foot - self.points[sample], axis=1) > SURE * self.spacing[sample]
-        flags[edge] = np.where(far[edge], OFF, 0)
-        good = ~(far | (flags & LOST != 0)) | ~into.valid[rows]
-        rows = rows[good]
-        into.sample[rows], into.flags[rows], into.points[rows], into.normals[rows] = sample[good], flags[good], foot[good], normals[good]
-        into.distance[rows] = in_front(points[good], foot[good], normals[good])
+        distance = in_front(points, foot, normals)
+        if medial:
+            flags[self._medial(points, foot, normals)] |= MEDIAL
+        return Projection(foot, normals, distance, sample, flags, taken)
 
     def _first(self, points: Floats, start: Ints | None) -> tuple[Ints, Floats]:
         """(samples, feet) to start from: on the planes of the nearest samples, or of the last ones."""
