@@ -46,3 +46,17 @@ def test_where_pictures_are_taken_from():
     assert _view("30,-20") == (30.0, -20.0) and _view(None) is None
     with pytest.raises(PliantError, match="azimuth"):
         _view("below")
+
+
+def test_what_fixed_points_hold_is_carried():
+    """A block glued to its place hangs from it, though it touches nothing."""
+    scene = Scene(dt=0.01, contact="patch")
+    scene.add(
+        name="block", shape=dict(kind="box", size=(0.1, 0.1, 0.1), edge=0.05), fixed=[dict(side="+z")],
+        material=dict(youngs_modulus=1e6, density=1000.0, stiffness_damping=0.05),
+    )  # fmt: skip
+    sim = scene.simulate()
+    for _ in range(60):
+        sim.step()
+    found = weights(sim)
+    assert found["all"] == pytest.approx(9.81, rel=1e-6) and found["carried"] == pytest.approx(9.81, rel=1e-2)

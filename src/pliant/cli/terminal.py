@@ -146,13 +146,14 @@ def _pair_forces(sim: Simulation) -> list[dict[str, Any]]:
 
 
 def weights(sim: Simulation) -> dict[str, Any]:
-    """Weight [N] of every body that moves, and what of it all together those that do not move carry now."""
+    """Weight [N] of every body that moves, and what of it all together those that do not move, and what holds fixed points, carry now."""
     bodies, gravity = sim.world.model.bodies, np.asarray(sim.world.model.gravity, float)
     size = float(np.linalg.norm(gravity))
     own = {name: size * mass for name in bodies.names if np.isfinite(mass := sim.mass(name))}
     held, found = np.array([name not in own for name in bodies.names], bool), sim.contacts()
     side = held[found.b].astype(float) - held[found.a]  # forces act on a
-    carried = float(side @ (found.force @ -gravity)) / size if size > 0.0 and len(found) else 0.0
+    force = (side[:, None] * found.force).sum(axis=0) + sim.reactions.sum(axis=0)
+    carried = float(force @ -gravity) / size if size > 0.0 else 0.0
     return {"bodies": own, "all": sum(own.values()), "carried": carried}
 
 
