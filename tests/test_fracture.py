@@ -152,12 +152,18 @@ def test_cut_pairs_stay_cut():
     assert group.parts() is None
 
 
-def test_a_piece_from_within_has_the_hull_of_its_phyxels():
+def ball_of_points(spacing):
+    """(surface, phyxels, all points, the whole) of a ball of 0.5 m."""
     surface = make("ball", radius=0.5, edge=0.08).surface()
-    places = fill(surface, 0.12)[0]
+    places = fill(surface, spacing)[0]
     points = np.concatenate([surface.points, places])
     near = np.array([np.argmin(np.linalg.norm(places - p, axis=1)) for p in points])
     whole = Whole(points, len(surface.points), surface.faces, np.zeros((0, 4), np.int64), places, near, np.ones(len(surface.faces), bool))
+    return surface, places, points, whole
+
+
+def test_a_piece_from_within_has_the_hull_of_its_phyxels():
+    surface, places, points, whole = ball_of_points(0.12)
     label = (np.linalg.norm(places, axis=1) < 0.3).astype(np.int64)
     outer, inner = pieces_of(whole, label, np.zeros(2))
     edges = np.sort(inner.faces[:, [[0, 1], [1, 2], [2, 0]]].reshape(-1, 2), axis=1)
@@ -174,11 +180,7 @@ def test_a_piece_from_within_has_the_hull_of_its_phyxels():
 def test_points_of_a_piece_that_was_drawn_out_are_no_spikes():
     """A ball drawn out to three times its length before it parts in the middle: skins end half a spacing beyond the last phyxels, where
     they reached as far as half of the gap. A later crack elsewhere leaves them alone."""
-    surface = make("ball", radius=0.5, edge=0.08).surface()
-    places = fill(surface, 0.2)[0]
-    points = np.concatenate([surface.points, places])
-    near = np.array([np.argmin(np.linalg.norm(places - p, axis=1)) for p in points])
-    whole = Whole(points, len(surface.points), surface.faces, np.zeros((0, 4), np.int64), places, near, np.ones(len(surface.faces), bool))
+    surface, places, points, whole = ball_of_points(0.2)
     label, now = (places[:, 2] > 0).astype(np.int64), points * [0.6, 0.6, 3.0]
     reach = 3.0 * places[:, 2][label == 1].min() - 0.1
     for before, least in ((np.zeros(2), reach - 0.02), (np.arange(2), -0.3)):
@@ -191,11 +193,7 @@ def test_points_of_a_piece_that_was_drawn_out_are_no_spikes():
 
 def test_what_was_drawn_out_beyond_a_crack_is_cut_off():
     """The same ball: walls beyond the crack, flattened onto its face, would be folds in it; without them both pieces are closed."""
-    surface = make("ball", radius=0.5, edge=0.08).surface()
-    places = fill(surface, 0.2)[0]
-    points = np.concatenate([surface.points, places])
-    near = np.array([np.argmin(np.linalg.norm(places - p, axis=1)) for p in points])
-    whole = Whole(points, len(surface.points), surface.faces, np.zeros((0, 4), np.int64), places, near, np.ones(len(surface.faces), bool))
+    surface, places, points, whole = ball_of_points(0.2)
     label, now = (places[:, 2] > 0).astype(np.int64), points * [0.6, 0.6, 3.0]
     gone = cut_off(whole, label, np.zeros(2), [now, now])
     left = replace(whole, shown=~np.isin(np.arange(len(surface.faces)), gone))

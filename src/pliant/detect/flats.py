@@ -32,8 +32,7 @@ class Flats:
 def flats(points: Floats, faces: Ints, start: Ints, rigid: np.ndarray) -> Flats:
     """Of bodies with faces start[b] : start[b + 1]; rigid (B,): those whose sides stay flat."""
     count = len(start) - 1
-    parts, own, few, ends = [faces], [np.arange(len(faces))], np.arange(count), [start]
-    total = len(faces)
+    parts, own, few = [faces], [np.arange(len(faces))], np.arange(count)
     for b in np.flatnonzero(rigid & (np.diff(start) > 0)):
         mine = faces[start[b] : start[b + 1]]
         triangles, face = _in_few(points, mine)
@@ -43,8 +42,7 @@ def flats(points: Floats, faces: Ints, start: Ints, rigid: np.ndarray) -> Flats:
             few[b] = count + b
     sizes = np.zeros(count, np.int64)
     sizes[few >= count] = [len(part) for part in parts[1:]]
-    ends.append(total + np.cumsum(sizes))
-    return Flats(np.concatenate(parts), np.concatenate(ends), few, np.concatenate(own))
+    return Flats(np.concatenate(parts), np.append(start, len(faces) + np.cumsum(sizes)), few, np.concatenate(own))
 
 
 def _in_few(points: Floats, faces: Ints) -> tuple[Ints, Ints]:
@@ -94,13 +92,8 @@ def _fan(points: Floats, faces: Ints, some: Ints, side: Ints, neighbour: Ints, n
     ahead = np.einsum("ci,ci->c", np.roll(edge, 1, axis=0), edge)
     if (bend < -FLAT).any() or ((np.abs(bend) <= FLAT) & (ahead < 0.0)).any():
         return None
-    corners = np.array(loop)[bend > FLAT]
-    if _turns(bend, ahead) != 1:
+    if round(float(np.arctan2(bend, ahead).sum()) / (2.0 * np.pi)) != 1:
         return None  # goes round more than once
+    corners = np.array(loop)[bend > FLAT]
     k = np.arange(1, len(corners) - 1)
     return np.stack([np.full(len(k), corners[0]), corners[k], corners[k + 1]], axis=1)
-
-
-def _turns(bend: Floats, ahead: Floats) -> int:
-    """How often an outline goes round, from sine and cosine at its corners."""
-    return round(float(np.arctan2(bend, ahead).sum()) / (2.0 * np.pi))

@@ -254,9 +254,10 @@ def find(motion: Motion, surfaces: Surfaces, pairs: Pairs, place: Place, some: B
     alone = (found.master < 0) | rigid
     if (some & (pairs.points > 0.0)).any():
         found.area[:] *= 1.0 - pairs.points[found.pair]
-        parts = [patches.select(found, found.area > 0.0), _in_bodies(motion, surfaces, pairs, place, some)]
-        alone, rigid = (np.append(flag[found.area > 0.0], np.full(len(parts[1]), flag is alone)) for flag in (alone, rigid))
-        found = patches.joined(parts)
+        counts = found.area > 0.0
+        parts = [patches.select(found, counts), _in_bodies(motion, surfaces, pairs, place, some)]
+        none = np.zeros(len(parts[1]), np.bool_)
+        alone, rigid, found = np.append(alone[counts], ~none), np.append(rigid[counts], none), patches.joined(parts)
     anchor = motion.bodies.anchor[pairs.master[found.pair]]
     out = merged.merged(place.points, surfaces.flats.faces, found, anchor, alone, rigid, surfaces.rim)
     out.master[:] = np.where(out.master >= 0, surfaces.flats.own[out.master], -1)
