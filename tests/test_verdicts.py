@@ -201,17 +201,32 @@ def test_no_shorter_step_is_named_where_contact_is_as_stiff_as_elements(model, n
     assert depths.remedy(0).settings.keys() == set(named)
 
 
-def test_thin_parts_do_not_fail_on_a_plane():
-    """A block with a film beside it, a third of its surface: deeper in the ground than the film is thick is not through it."""
+def block_and_film() -> Surface:
+    """A block with a film beside it, a third of its surface."""
     block, film = make("box", size=(0.1, 0.1, 0.05), edge=0.05).surface(), make("box", size=(0.1, 0.1, 1e-5), edge=0.05).surface()
-    both = Surface(np.concatenate([block.points, film.points + [0.2, 0, 0]]), np.concatenate([block.faces, film.faces + len(block.points)]))
+    return Surface(np.concatenate([block.points, film.points + [0.2, 0, 0]]), np.concatenate([block.faces, film.faces + len(block.points)]))
+
+
+def test_thin_parts_do_not_fail_on_a_plane():
+    """Deeper in the ground than the film is thick is not through it."""
     scene = Scene(contact="none")
     scene.add(name="ground", shape="plane", model="static", position=(0, 0, -0.0251))
-    scene.add(name="body", shape=both, model="rigid")
+    scene.add(name="body", shape=block_and_film(), model="rigid")
     sim = scene.simulate()
-    through, pair = Through(sim), (np.array([1]), np.array([0]))
+    through, pair, up = Through(sim), (np.array([1]), np.array([0])), np.array([[0.0, 0.0, 1.0]])
     assert sim.world.derived(Thickness).half[1] == pytest.approx(5e-6)
-    through._note(*pair, np.array([0.02]), 0.0)
+    through._note(*pair, np.array([0.02]), 0.0 * up, up, 0.0)
     assert not through.notes()
-    through._note(*pair, np.array([0.03]), 0.0)
+    through._note(*pair, np.array([0.03]), 0.0 * up, up, 0.0)
     assert through.notes()
+
+
+@pytest.mark.parametrize(("place", "fails"), [((0.0, 0.0, 0.049), False), ((0.0, 0.0, 0.01), True), ((0.2, 0.0, 0.0), True)])
+def test_what_is_thin_elsewhere_is_no_middle(place, fails):
+    """A millimetre of a block of 50 is not through it, though its film is thinner; 40 of them are, and so is the film."""
+    scene = Scene(contact="idle")
+    scene.add(name="body", shape=block_and_film(), model="static")
+    scene.add(name="box", shape=dict(kind="box", size=(0.05, 0.05, 0.05), edge=0.01), model="rigid", position=place)
+    through = Through(scene.simulate())
+    through.look()
+    assert bool(through.notes()) == fails

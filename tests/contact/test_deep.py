@@ -6,7 +6,10 @@ import numpy as np
 import pytest
 
 from pliant import Scene
+from pliant.contact.patch.surface import Surfaces, _deepest
 from pliant.detect.penetration import Penetration
+from pliant.geometry.mesh import Surface
+from pliant.geometry.shapes import make
 
 WIDTH = 0.1
 SPEED = 10.0 * 0.5 * WIDTH  # [m/s] that no centre reaches: twice GENTLE times half the thickness
@@ -112,7 +115,7 @@ def test_overlap_that_fades_into_points_changes_the_force_little_by_little():
     from pliant.contact.patch import surface
 
     scene = Scene(dt=4e-3, contact="patch", gravity=(0, 0, 0))
-    scene.add(name="plate", shape=dict(BOX, size=(0.2, 0.2, 0.1)), model="static")
+    scene.add(name="plate", shape=dict(BOX, size=(0.3, 0.3, 0.1)), model="static")  # its sides are further than the top
     scene.add(name="box", shape=dict(BOX, edge=0.025), position=(0.01, 0.02, 0.09), **KINDS["soft"])
     shares = []
     for deep in np.linspace(0.015, 0.049, 18):
@@ -127,3 +130,44 @@ def test_overlap_that_fades_into_points_changes_the_force_little_by_little():
     assert np.diff(points).min() >= 0.0 and np.diff(points).max() < 0.1
     assert np.abs(np.diff(area)).max() < 0.1 * WIDTH**2  # over 2 mm, in which the shares change by 8 %
     assert area[-1] == pytest.approx(WIDTH**2, rel=0.1)  # the box's face
+
+
+def block_and_film(film: float) -> Surface:
+    """One body of a block, 0.1 m thick, and a film beside it."""
+    block, thin = make("box", size=(0.2, 0.2, 0.1), edge=0.05).surface(), make("box", size=(0.2, 0.2, film), edge=0.025).surface()
+    apart = thin.points + [0.5, 0.0, 0.0]
+    return Surface(np.concatenate([block.points, apart]), np.concatenate([block.faces, thin.faces + len(block.points)]))
+
+
+def half_where_they_meet(below, above, position, thin: float) -> tuple[float, float]:
+    """(depth of the bodies in each other, what patch takes for half of the thickness there) [m]; thin: of their thinnest parts."""
+    scene = Scene(contact="patch")
+    scene.add(name="below", model="rigid", shape=below)
+    scene.add(name="above", model="rigid", shape=above, position=position)
+    motion = scene.simulate().world.standing()
+    deepest, half = _deepest(motion, motion.kept(Surfaces), np.array([1]), np.array([0]), np.array([thin]))
+    return float(deepest[0]), float(half[0])
+
+
+def test_a_thin_part_elsewhere_does_not_make_contact_deep():
+    """3 mm in a block of 100 mm is not deep, whatever film the body has beside it; 3 mm in a film of 8 mm is."""
+    body, box = block_and_film(0.008), dict(kind="box", size=(0.1, 0.1, 0.1), edge=0.02)
+    assert half_where_they_meet(body, box, (0.01, 0.02, 0.097), 0.004) == (pytest.approx(0.003), pytest.approx(0.05))
+    assert half_where_they_meet(body, box, (0.51, 0.02, 0.051), 0.004) == (pytest.approx(0.003), pytest.approx(0.004))
+
+
+def test_a_spike_in_a_block_is_not_deep():
+    """All the points of the block's side that are in the spike are near its middle, and all of its flank far from the block's sides."""
+    angle = np.linspace(0.0, 2.0 * np.pi, 17)[:-1]
+    rings = [np.stack([r * np.cos(angle), r * np.sin(angle), np.full(16, 5.0 * r)], axis=1) for r in (0.005, 0.01, 0.02)]
+    points = np.concatenate([[[0.0, 0.0, 0.0]], *rings, [[0.0, 0.0, 0.1]]])
+    last = [1 + 16 * 2 + np.array([k, (k + 1) % 16]) for k in range(16)]
+    faces = [[0, 1 + (k + 1) % 16, 1 + k] for k in range(16)] + [[49, *pair] for pair in last]
+    for ring in range(2):
+        for k in range(16):
+            a, b = 1 + 16 * ring + k, 1 + 16 * ring + (k + 1) % 16
+            faces += [[a, b, b + 16], [a, b + 16, a + 16]]
+    block = dict(kind="box", size=(0.1, 0.1, 0.1), edge=0.0025)
+    deepest, half = half_where_they_meet(block, Surface(points, np.array(faces)), (1e-4, 2e-4, 0.05 - 0.03), 0.004)
+    assert deepest == pytest.approx(0.03, rel=0.02)
+    assert half > 2.0 * deepest  # nothing fades

@@ -17,9 +17,10 @@ import numpy as np
 from pliant.base import Floats, Ints
 from pliant.detect.body_pairs import points_in_boxes
 from pliant.detect.closest import face_neighbours
+from pliant.detect.lines import crossing
 from pliant.detect.patches import Patches, empty, select
 from pliant.detect.penetration import body_boxes, signed_distances, with_normals
-from pliant.detect.shapes import Shapes
+from pliant.detect.shapes import NO_SHAPE, Shapes
 from pliant.detect.tree import Tree
 from pliant.geometry.normals import face_crosses
 from pliant.kernels import cross, dot, inline, kernel, load, sub
@@ -50,18 +51,29 @@ class Inside(NamedTuple):
     pair: Ints  # (h,) which pair of bodies
     first: np.ndarray  # (h,) bool: a point of the pair's first body
     depth: Floats  # [m] (h,) to the closest surface
+    normal: Floats  # (h, 3) of the other body there
 
 
-def inside(tree: Tree, corners: Corners, bodies: Bodies, points: Floats, faces: Ints, shapes: Shapes, a: Ints, b: Ints) -> Inside:
-    """Points of bodies a in bodies b and the other way round, pairs (k,); `tree` fits the points."""
+def inside(
+    tree: Tree, corners: Corners, bodies: Bodies, points: Floats, faces: Ints, shapes: Shapes, a: Ints, b: Ints, doubt: Floats
+) -> Inside:
+    """Points of bodies a in bodies b and the other way round, pairs (k,); `tree` fits the points.
+
+    The closest face tells the inside of a surface that does not cut itself; skins that fold do. Points that are deeper than doubt [m] (k,)
+    must be inside by what is around them too.
+    """
     low, high = body_boxes(tree, shapes)
     mine, other, pair = np.append(a, b), np.append(b, a), np.tile(np.arange(len(a)), 2)
     first = bodies.point_start[mine]
     row, point = points_in_boxes(first, first + bodies.surface[mine], other, np.zeros(len(mine)), points, low, high)
     surfaces = with_normals(points, faces, corners.neighbour, tree, shapes)
-    gap = signed_distances(surfaces, points[point], other[row]).gap
-    deep = np.flatnonzero(gap < 0.0)
-    return Inside(point[deep], pair[row[deep]], row[deep] < len(a), -gap[deep])
+    found = signed_distances(surfaces, points[point], other[row])
+    deep = np.flatnonzero(found.gap < 0.0)
+    doubtful = np.flatnonzero((-found.gap[deep] > doubt[pair[row[deep]]]) & (shapes.kind[other[row[deep]]] == NO_SHAPE))
+    if len(doubtful):
+        which = deep[doubtful]
+        deep = np.delete(deep, doubtful[windings(tree, points, faces, points[point[which]], other[row[which]]) < 1])
+    return Inside(point[deep], pair[row[deep]], row[deep] < len(a), -found.gap[deep], found.normal[deep])
 
 
 def ways_out(bodies: Bodies, points: Floats, faces: Ints, found: Inside, a: Ints, b: Ints) -> tuple[Floats, Floats]:
@@ -70,13 +82,7 @@ def ways_out(bodies: Bodies, points: Floats, faces: Ints, found: Inside, a: Ints
     Where the gradient vanishes, as with one body wholly inside the other, they leave the way that their middles are apart; if these agree
     too, any way is as good.
     """
-    some = np.zeros(len(points), bool)
-    some[found.point] = True
-    touched = np.flatnonzero(some[faces].any(axis=1))
-    vectors, third = np.zeros((len(points), 3)), face_crosses(points, faces[touched]) / 6.0
-    for k in range(3):
-        np.add.at(vectors, faces[touched, k], third)
-    area, count = vectors[found.point], len(a)
+    area, count = area_vectors(points, faces, found.point), len(a)
     sign = np.where(found.first, -1.0, 1.0)[:, None]
     total = np.stack([np.bincount(found.pair, (sign * area)[:, i], count) for i in range(3)], axis=1)
     size = np.bincount(found.pair, np.linalg.norm(area, axis=1), count)
@@ -84,6 +90,17 @@ def ways_out(bodies: Bodies, points: Floats, faces: Ints, found: Inside, a: Ints
     total[lost] = _middles(bodies, points, a[lost]) - _middles(bodies, points, b[lost])
     length = np.linalg.norm(total, axis=1, keepdims=True)
     return np.where(length > 0.0, total / np.maximum(length, 1e-300), [0.0, 0.0, 1.0]), area
+
+
+def area_vectors(points: Floats, faces: Ints, point: Ints) -> Floats:
+    """A third of the area vectors of the faces around each of some points [m^2], (h, 3)."""
+    some = np.zeros(len(points), bool)
+    some[point] = True
+    touched = np.flatnonzero(some[faces].any(axis=1))
+    vectors, third = np.zeros((len(points), 3)), face_crosses(points, faces[touched]) / 6.0
+    for k in range(3):
+        np.add.at(vectors, faces[touched, k], third)
+    return np.asarray(vectors[point])
 
 
 def _middles(bodies: Bodies, points: Floats, body: Ints) -> Floats:
@@ -104,8 +121,7 @@ def rows_along(
     point, pair, first, d, ahead = found.point[keep], found.pair[keep], found.first[keep], d[keep], ahead[keep]
     other = np.where(first, b[pair], a[pair])
     out = empty(len(keep))
-    face, weights, depth = np.empty(len(keep), np.int64), np.zeros((len(keep), 3)), np.empty(len(keep))
-    _exits(tree.nodes, points, faces, points[point], d, other, face, weights, depth)
+    face, weights, depth = exits(tree, points, faces, points[point], d, other)
     own = np.zeros((len(keep), 3))
     own[np.arange(len(keep)), corners.corner[point]] = 1.0
     mine = corners.face[point]
@@ -122,6 +138,44 @@ def _counted_once(pair: Ints, first: np.ndarray, area: Floats, count: int) -> Fl
     return np.maximum(one, two) / np.maximum(one + two, 1e-300)
 
 
+def crossed(
+    tree: Tree, bodies: Bodies, half: Floats, shapes: Shapes, points: Floats, faces: Ints, found: Inside, a: Ints, b: Ints
+) -> Floats:
+    """What share of each other's thickness the bodies of the pairs have come through, (k,); `tree` fits the points.
+
+    It is the mean over points that face the way in, by the volume behind them, of the body of which it is more. half [m] (B,): of exact
+    shapes. The thickness of others lies along two lines through each point, and the smaller share counts: along the closest surface's
+    normal a point in a spike is always near the middle, along the way out of all of it one on the side of a hollow.
+    """
+    way, own = ways_out(bodies, points, faces, found, a, b)
+    body = np.where(found.first, b[found.pair], a[found.pair])
+    meshed = shapes.kind[body] == NO_SHAPE
+    share = np.where(meshed, 1.0, 0.5 * found.depth / half[body])
+    out = np.where(found.first, 1.0, -1.0)[:, None] * way[found.pair]
+    for line in (found.normal, out):
+        ahead, behind = (exits(tree, points, faces, points[found.point], sign * line, body)[2] for sign in (1.0, -1.0))
+        known = np.isfinite(ahead + behind) & meshed
+        share[known] = np.minimum(share[known], ahead[known] / (ahead + behind)[known])
+    volume, side = np.maximum(-np.einsum("hi,hi->h", own, out), 0.0) * found.depth, 2 * found.pair + found.first
+    mean = np.bincount(side, share * volume, 2 * len(a)) / np.maximum(np.bincount(side, volume, 2 * len(a)), 1e-300)
+    return np.asarray(mean.reshape(-1, 2).max(axis=1, initial=0.0))
+
+
+def exits(tree: Tree, points: Floats, faces: Ints, places: Floats, way: Floats, body: Ints) -> tuple[Ints, Floats, Floats]:
+    """Where each place comes out of a body along its way: face (-1: nowhere), weights of its corners and how far it is [m]."""
+    count = len(places)
+    face, weights, depth = np.empty(count, np.int64), np.zeros((count, 3)), np.empty(count)
+    _exits(tree.nodes, points, faces, places, way, body, face, weights, depth)
+    return face, weights, depth
+
+
+def windings(tree: Tree, points: Floats, faces: Ints, places: Floats, body: Ints) -> Ints:
+    """How often a body's surface winds around each place: how often more a line from there leaves it than it enters."""
+    out = np.zeros(len(places), np.int64)
+    _windings(tree.nodes, points, faces, places, body, out)
+    return out
+
+
 @inline
 def _ahead(low, high, i, p, d, most):  # type: ignore[no-untyped-def]
     """Whether a line from p along d meets box i before it has gone so far."""
@@ -134,6 +188,26 @@ def _ahead(low, high, i, p, d, most):  # type: ignore[no-untyped-def]
         s, t = (low[i, axis] - p[axis]) / d[axis], (high[i, axis] - p[axis]) / d[axis]
         near, far = max(near, min(s, t)), min(far, max(s, t))
     return near <= far * (1.0 + ROUNDED)
+
+
+@kernel
+def _windings(nodes, points, faces, places, body, out):  # type: ignore[no-untyped-def]
+    d, stack = (4.0, 1.0, 2.0), np.empty(STACK, np.int64)  # any way will do but that along which lines give way (detect/lines.py)
+    for k in range(len(places)):
+        p, stack[0] = load(places, k), nodes.root[body[k]]
+        top = 1 if stack[0] >= 0 else 0
+        while top > 0:
+            top -= 1
+            i = stack[top]
+            if not _ahead(nodes.low, nodes.high, i, p, d, np.inf):
+                continue
+            for c in range(nodes.first[i], nodes.first[i] + nodes.children[i]):
+                if i >= nodes.leaves:
+                    stack[top] = c
+                    top += 1
+                    continue
+                f = nodes.order[c]
+                out[k] += crossing(points, faces[f], p, d)[0]
 
 
 @kernel

@@ -8,8 +8,9 @@ import numpy as np
 
 from pliant.base import Floats, Ints
 from pliant.detect.closest import face_neighbours
+from pliant.detect.lines import crossing
 from pliant.detect.shapes import BALL, BOX, CAPSULE, CYLINDER, NO_SHAPE, TORUS
-from pliant.kernels import add, cross, dot, kernel, load, norm, scale, sub
+from pliant.kernels import add, cross, kernel, load, norm, scale, sub
 
 if TYPE_CHECKING:
     from pliant.model import Rest
@@ -57,16 +58,6 @@ def thickness(points: Floats, faces: Ints, share: Floats) -> Floats:
 
 
 @kernel
-def _left_of(points, way, middle, p, q):  # type: ignore[no-untyped-def]
-    """Whether a line passes on the left of the edge p q. The two faces of an edge always disagree, so that no crossing counts twice."""
-    low, high = sub(load(points, min(p, q)), middle), sub(load(points, max(p, q)), middle)
-    side = dot(way, cross(low, high))
-    if side == 0.0:  # through the edge or its end: as if the line were a little aside, in a direction that few edges have
-        side = dot(way, cross(sub(high, low), (1.0, 2.0, 4.0)))
-    return (side >= 0.0) == (p < q)
-
-
-@kernel
 def _inwards(points, faces, some, depth, area):  # type: ignore[no-untyped-def]
     far, leaves = np.empty(len(faces)), np.empty(len(faces), dtype=np.int64)
     for i in range(len(some)):
@@ -80,17 +71,11 @@ def _inwards(points, faces, some, depth, area):  # type: ignore[no-untyped-def]
         middle, way = scale(1.0 / 3.0, add(a, add(b, c))), scale(-1.0 / size, normal)
         n = 0
         for k in range(len(faces)):
-            left = _left_of(points, way, middle, faces[k, 0], faces[k, 1])
-            if k == some[i] or _left_of(points, way, middle, faces[k, 1], faces[k, 2]) != left:
+            if k == some[i]:
                 continue
-            if _left_of(points, way, middle, faces[k, 2], faces[k, 0]) != left:
-                continue
-            x, y, z = load(points, faces[k, 0]), load(points, faces[k, 1]), load(points, faces[k, 2])
-            e, f, r = sub(y, x), sub(z, x), sub(middle, x)
-            det = dot(e, cross(way, f))
-            t = dot(f, cross(r, e)) / det if det != 0.0 else 0.0
-            if t > 0.0:
-                far[n], leaves[n] = t, 1 if det < 0.0 else -1
+            way_through, t = crossing(points, faces[k], middle, way)
+            if way_through != 0:
+                far[n], leaves[n] = t, way_through
                 n += 1
         if leaves[:n].sum() != 1:  # how often the surface winds around the place under the face: more than once, and it bounds nothing
             continue

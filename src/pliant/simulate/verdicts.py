@@ -15,6 +15,7 @@ import numpy as np
 from pliant.base import Floats, Ints
 from pliant.contact.method import ALONE, DENT, GIVEN, LAYER, STEP, ContactMethod, Nothing, make_method
 from pliant.detect.closest import face_neighbours
+from pliant.detect.deep_overlap import exits, windings
 from pliant.detect.penetration import Penetration
 from pliant.detect.shapes import PLANE
 from pliant.detect.thickness import Thickness
@@ -199,7 +200,7 @@ class Through:
         """Look at what the contacts of a step say."""
         thick, contacts = self.sim.world.derived(Thickness), report.contacts
         if report.max_depth > float(thick.half.min(initial=np.inf)):
-            self._note(contacts.a, contacts.b, np.nan_to_num(contacts.depth), report.time)
+            self._note(contacts.a, contacts.b, np.nan_to_num(contacts.depth), contacts.point, contacts.normal, report.time)
 
     def look(self) -> None:
         """Look at where bodies are, whatever contact says."""
@@ -211,19 +212,38 @@ class Through:
         meet = lambda a, b: np.any([each(a, b) for each in served], axis=0) & (a != b)
         hits = finder.find(finder.fit(still.end, still.shapes), meet)
         inside = (still.bodies.analytic >= 0) | np.isfinite(self.sim.world.derived(Thickness).half)  # a surface with a rim has none
-        some = inside[hits.b]
-        self._note(hits.a[some], hits.b[some], -hits.gap[some], self.sim.time)
+        some = np.flatnonzero(inside[hits.b])
+        deep = -hits.gap[some] > self.sim.world.derived(Thickness).half[hits.b[some]]  # a skin that folds may not know its inside
+        deep &= still.bodies.analytic[hits.b[some]] < 0
+        which = some[deep]
+        around = windings(finder.tree, still.end, finder.faces, still.end[hits.point[which]], hits.b[which])
+        some = np.setdiff1d(some, which[around < 1])
+        place = still.end[hits.point] - 0.5 * hits.gap[:, None] * hits.normal
+        self._note(hits.a[some], hits.b[some], -hits.gap[some], place[some], hits.normal[some], self.sim.time)
 
-    def _note(self, a: Ints, b: Ints, depth: Floats, time: float) -> None:
+    def _note(self, a: Ints, b: Ints, depth: Floats, place: Floats, normal: Floats, time: float) -> None:
         if len(a) == 0:
             return
         thick, bodies = self.sim.world.derived(Thickness), self.sim.world.model.bodies
         plane, names = (bodies.analytic[a] == PLANE) | (bodies.analytic[b] == PLANE), bodies.names
         least = lambda of: np.minimum(of[a], of[b])
         half = np.where(plane, least(thick.usual), least(thick.half))  # out of a plane nothing comes on the other side, however thin
-        for k in np.flatnonzero((depth > half) & (a != b)):
+        deep = np.flatnonzero((depth > half) & (a != b))
+        if len(deep):
+            there = np.minimum(*(self._halves(body[deep], place[deep], normal[deep]) for body in (a, b)))
+            deep = deep[plane[deep] | (depth[deep] > there)]
+        for k in deep:
             first, second = sorted((names[a[k]], names[b[k]]))
             self.pairs.setdefault((first, second), (float(depth[k]), time))
+
+    def _halves(self, body: Ints, place: Floats, normal: Floats) -> Floats:
+        """Half of the thickness of bodies along the normal, where they touch [m], (k,): what is thin elsewhere is no middle here."""
+        still, half = self.sim.world.standing(), self.sim.world.derived(Thickness).half
+        finder = still.kept(Penetration)
+        finder.tree.refit(still.end)
+        ahead, behind = (exits(finder.tree, still.end, finder.faces, place, sign * normal, body)[2] for sign in (1.0, -1.0))
+        known = (still.bodies.analytic[body] < 0) & np.isfinite(ahead + behind)
+        return np.where(known, 0.5 * (ahead + behind), half[body])
 
     def notes(self) -> list[str]:
         """A sentence about them."""

@@ -131,15 +131,16 @@ def find_pairs(motion: Motion, surfaces: Surfaces, there: Floats, memory: Memory
     half = motion.kept(Thickness).half
     thin = np.minimum(half[a], half[b])
     edge = np.minimum(surfaces.side[a], np.where(surfaces.side[b] > 0, surfaces.side[b], np.inf))
-    deepest = _deepest(motion, surfaces, a, b)
+    deepest, local = _deepest(motion, surfaces, a, b, thin)
     surfaces.fit(there)
     gentle = motion.dt * GENTLE * thin * np.where(both_rigid(motion, a, b), 1.0, 0.5)  # what is soft springs back by as much again
     leaves = (new & (deepest > gentle)) | ((left > 0.0) & (np.maximum(deepest, last) > gentle))
-    fading = np.clip(2.0 * deepest / thin - 1.0, 0.0, 1.0)
+    fading = np.clip(2.0 * deepest / local - 1.0, 0.0, 1.0)
     points = np.where(leaves, np.clip(deepest / (FRESH * edge) - 1.0, 0.0, 1.0), fading)
     points *= np.isfinite(half[a] + half[b])
-    before = np.minimum(np.maximum(2.0 * last, deepest) + FRESH * edge, thin)
-    deep = np.minimum(thin, before + step[a] + step[b])
+    most = np.maximum(thin, np.minimum(2.0 * deepest, local))
+    before = np.minimum(np.maximum(2.0 * last, deepest) + FRESH * edge, most)
+    deep = np.minimum(most, before + step[a] + step[b])
     far = reach[a] + reach[b] + FLUSH * np.maximum(surfaces.side[a], surfaces.side[b])
     out = Pairs(
         a, b, deep, far, before, 1.0 - over, np.ones(len(a), bool), alike & (kept == 0.0), np.where(leaves, 1.0, fading), points, gentle,
@@ -148,22 +149,38 @@ def find_pairs(motion: Motion, surfaces: Surfaces, there: Floats, memory: Memory
     return out.with_others(over)
 
 
-def _deepest(motion: Motion, surfaces: Surfaces, a: Ints, b: Ints) -> Floats:
-    """How deep points of either body of the pairs are in the other at the start of the step [m], (k,)."""
-    out, half = np.zeros(len(a)), motion.kept(Thickness).half
+def _deepest(motion: Motion, surfaces: Surfaces, a: Ints, b: Ints, thin: Floats) -> tuple[Floats, Floats]:
+    """How deep points of either body of the pairs are in the other at the start of the step [m], (k,), and half of the thickness there.
+
+    That is what is given, half of the thinnest parts of both, unless points are deep for these: then it is what it is where they are.
+    """
+    half, out, local = motion.kept(Thickness).half, np.zeros(len(a)), thin.copy()
     solid = np.isfinite(half) | (motion.bodies.surface == 0)  # a surface with a rim has no inside
     which = np.flatnonzero(solid[a] & solid[b])
     if len(which):
         place = motion.here()
         surfaces.fit(place.points)
-        found = _inside(motion, surfaces, place, a[which], b[which])
+        found = _inside(motion, surfaces, place, a[which], b[which], 0.5 * thin[which])
         np.maximum.at(out, which[found.pair], found.depth)
-    return out
+        deep = np.flatnonzero(2.0 * out[which] > thin[which])
+        if len(deep):
+            number = np.full(len(which), -1)
+            number[deep] = np.arange(len(deep))
+            found = deep_overlap.Inside._make(each[number[found.pair] >= 0] for each in found)
+            share = _crossed(motion, surfaces, place, found._replace(pair=number[found.pair]), a[which[deep]], b[which[deep]])
+            local[which[deep]] = np.maximum(thin[which[deep]], 0.5 * out[which[deep]] / np.maximum(share, 1e-300))
+    return out, local
 
 
-def _inside(motion: Motion, surfaces: Surfaces, place: Place, a: Ints, b: Ints) -> deep_overlap.Inside:
+def _inside(motion: Motion, surfaces: Surfaces, place: Place, a: Ints, b: Ints, doubt: Floats) -> deep_overlap.Inside:
     corners, shapes = motion.kept(deep_overlap.Corners), motion.bodies.shapes(place.position, place.rotation)
-    return deep_overlap.inside(surfaces.tree, corners, motion.bodies, place.points, motion.skin.faces, shapes, a, b)
+    return deep_overlap.inside(surfaces.tree, corners, motion.bodies, place.points, motion.skin.faces, shapes, a, b, doubt)
+
+
+def _crossed(motion: Motion, surfaces: Surfaces, place: Place, found: deep_overlap.Inside, a: Ints, b: Ints) -> Floats:
+    bodies, half = motion.bodies, motion.kept(Thickness).half
+    shapes = bodies.shapes(place.position, place.rotation)
+    return deep_overlap.crossed(surfaces.tree, bodies, half, shapes, place.points, motion.skin.faces, found, a, b)
 
 
 def told(motion: Motion, pairs: Pairs) -> list[str]:
@@ -289,7 +306,7 @@ def _in_bodies(motion: Motion, surfaces: Surfaces, pairs: Pairs, place: Place, s
     which = np.flatnonzero(some & (pairs.points > 0.0) & pairs.main)
     a, b = pairs.slave[which], pairs.master[which]
     bodies, faces, corners = motion.bodies, motion.skin.faces, motion.kept(deep_overlap.Corners)
-    inside = _inside(motion, surfaces, place, a, b)
+    inside = _inside(motion, surfaces, place, a, b, np.zeros(len(which)))
     way, area = deep_overlap.ways_out(bodies, place.points, faces, inside, a, b)
     out = deep_overlap.rows_along(surfaces.tree, corners, bodies, place.points, faces, inside, way, area, a, b)
     out.pair[:] = which[out.pair]
