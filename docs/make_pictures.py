@@ -161,10 +161,13 @@ def make_point_surface(folder: Path) -> None:
 
     size = (560, 420)
     sheet = Image.new("RGB", (2 * size[0], size[1]), "white")
-    shots = ((colliding_busts(), 0.046, (-150, 12), ["left"]), (scenes.make("flattened-head", edge=0.006), 0.5, (-60, -25), None))
-    for k, (scene, until, camera, clear) in enumerate(shots):
+    shots = (
+        (colliding_busts(), 0.046, (-160, 6), ["left"], (0.0, 80e3)),
+        (scenes.make("flattened-head", edge=0.006), 0.5, (-60, -55), None, None),
+    )
+    for k, (scene, until, camera, clear, limits) in enumerate(shots):
         picture = replace(from_simulation(scene.simulate().run(until=until)), planes=())
-        image = draw(picture, "pressure", (2 * size[0], 2 * size[1]), camera, transparent=clear)
+        image = draw(picture, "pressure", (2 * size[0], 2 * size[1]), camera, limits, clear)
         sheet.paste(image.resize(size, Image.Resampling.LANCZOS), (k * size[0], 0))
     save(sheet, "point-surface.png")
 

@@ -36,21 +36,27 @@ def follow(world: World, fullness: Floats) -> None:
     if not model.bodies.flows.any():
         return
     now = world.skin_positions(state.x, state.position, state.rotation)
-    whole, room = np.zeros(len(model.bodies)), np.zeros(len(model.bodies))
-    for _, group in world.points:
-        body = model.nodes.body[group.nodes[group.start[:-1], 0]]
-        whole[body] = np.add.reduceat(group.whole, group.start[:-1])
-        room[body] = np.add.reduceat(group.stretch(state.x) * group.whole, group.start[:-1])
-    full = fullness[model.bodies.origin()]
-    apart = np.abs(volumes(now, model.skin.faces, model.skin.face_body, len(model.bodies)) - full * room)
+    whole, room = matter(world, fullness)
+    apart = np.abs(volumes(now, model.skin.faces, model.skin.face_body, len(model.bodies)) - room)
     skinned = np.diff(model.bodies.face_start) > 0
-    stale = model.bodies.flows & skinned & (apart > APART * full * whole) & (apart < np.inf)
+    stale = model.bodies.flows & skinned & (apart > APART * whole) & (apart < np.inf)
     if stale.any():
         kept = state.elements.get(KEPT, {"places": world.rest.points, "bound": np.zeros(len(model.bodies), bool)})
         places, mine = kept["places"].copy(), np.flatnonzero(stale[owners(model)])
-        places[mine] = filled(model, now, stale, full * room)[mine]
+        places[mine] = filled(model, now, stale, room)[mine]
         world.bind(riding(world, stale, places))
         state.elements |= {KEPT: {"bound": kept["bound"] | stale, "places": places, "rest": world.rest.points}}
+
+
+def matter(world: World, fullness: Floats) -> tuple[Floats, Floats]:
+    """What skins of bodies of phyxels are to enclose [m^3]: at the start and now, (B,) each; 0 of others. `fullness`: see `fullness_of`."""
+    whole, room = np.zeros(len(world.model.bodies)), np.zeros(len(world.model.bodies))
+    for _, group in world.points:
+        body = world.model.nodes.body[group.nodes[group.start[:-1], 0]]
+        whole[body] = np.add.reduceat(group.whole, group.start[:-1])
+        room[body] = np.add.reduceat(group.stretch(world.state.x) * group.whole, group.start[:-1])
+    full = fullness[world.model.bodies.origin()]
+    return full * whole, full * room
 
 
 def fullness_of(first: Model) -> Floats:

@@ -24,6 +24,7 @@ from pliant.measure.account import ends_of, key_of
 from pliant.measure.resolution import DEPTH, depth_of, worded
 from pliant.measure.scales import scales_of, summed
 from pliant.model import Rest
+from pliant.simulate.follow import matter
 from pliant.simulate.simulation import Simulation
 from pliant.simulate.step import StepReport
 
@@ -289,9 +290,11 @@ class Matter:
         world, state = self.sim.world, self.sim.state
         closed, names = world.derived(Closed), world.model.bodies.names
         known = closed.volume > 0.0
+        whole = matter(world, self.sim.epoch.fullness)[0]  # of parts too: when they parted their skins may have lost some
+        start = np.where(whole > 0.0, whole, closed.volume)
         change = np.zeros(closed.count)
         now = closed.volumes(world.skin_positions(state.x, state.position, state.rotation))
-        change[known] = now[known] / closed.volume[known] - 1.0
+        change[known] = now[known] / start[known] - 1.0
         for b in np.flatnonzero(np.abs(change) > VOLUME):
             if abs(change[b]) <= self._allowed(int(b)):
                 continue
