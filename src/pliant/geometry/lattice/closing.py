@@ -242,7 +242,7 @@ def wrapped(tree: WindingTree, points: Floats, step: float, onto: Callable[[Floa
     moved, away = onto(surface.points)
     near = away <= step
     surface = Surface(np.where(near[:, None], moved, surface.points), surface.faces)
-    return repair_surface(surface, Report("surface", ""))
+    return repair_surface(surface, Report("surface", "")) if is_closed_solid(surface) else surface  # flat ones have thousands of bad faces
 
 
 def drawn_to(surface: Surface, samples: Floats, width: float, reach: float) -> Surface:
