@@ -220,7 +220,7 @@ class Canvas:
         smooth: bool = False,
         through: bool = False,
     ) -> None:
-        """`around` [m]: points that the floor lies under; `through`: all that moves is glass but for what is pressed."""
+        """`around` [m]: points that the floor lies under; `through`: all is glass but for what is pressed."""
         if len(size) != 2 or min(size) < 16:
             raise PliantError(f"size = {size}: give width and height in pixels, at least 16 each")
         self.size, self.scale, self.transparent, self.edges, self.smooth = size, scale, frozenset(transparent), edges, smooth
@@ -308,7 +308,7 @@ class Canvas:
             touched = pressed(picture, self.scale.field)
             part = self.scale.fraction(fields.values(picture, self.scale.field))[shading.point]
             self._show("pressed", *_above(points, shading.triangles[touched], normals, colours, part), 1.0)
-            clear = picture.moving(picture.triangle_body)
+            clear = np.ones(len(picture.triangles), bool)
             colours = point_colours(picture, None, ())[shading.point]
         self._show("bodies", points, shading.triangles[~clear], normals, colours, 1.0)
         self._show("glass, far side", points, shading.triangles[clear], normals, colours, GLASS)
