@@ -16,6 +16,9 @@ from pliant.geometry.topology import Edges, listed, oriented
 from pliant.kernels import kernel
 
 
+FEW = 40  # rims that are compared two by two: more of them are a soup of triangles, not sheets
+
+
 class Rims(NamedTuple):
     """Edges that are passed one way more often than the other, as their faces pass them, and how they follow each other."""
 
@@ -108,7 +111,7 @@ def with_bands(surface: Surface) -> tuple[Surface, int]:
     """
     rim = rims(surface)
     count = int(rim.loop.max(initial=-1)) + 1
-    if count < 2 or count % 2:
+    if count < 2 or count % 2 or count > FEW:
         return surface, 0
     loops = [_in_order(rim, k) for k in range(count)]
     apart = np.full((count, count), np.inf)
