@@ -15,7 +15,6 @@ from pliant.geometry.near import kd_tree
 from pliant.geometry.topology import Edges, listed, oriented
 from pliant.kernels import kernel
 
-
 FEW = 40  # rims that are compared two by two: more of them are a soup of triangles, not sheets
 
 
