@@ -150,7 +150,7 @@ def lost() -> Broken:
     (wavy_sheet(), "not the border of what it winds around"),
     (Broken(np.eye(3), np.array([[0, 1, 2]]), 0.0), "no inside"),
     (Broken(np.zeros((3, 3)), np.array([[0, 1, 2]]), 0.0), "No face with an area"),
-    (boxed(0.1, 0.1, 1e-7), "no inside: it is flat"),
+    (boxed(0.1, 0.1, 1e-7), "no inside: what it winds around is flat"),
     (lost(), "1 vertex has coordinates that are not numbers"),
 ])  # fmt: skip
 def test_what_has_no_inside_is_refused_with_the_reason(tmp_path: Path, of: Broken, words: str) -> None:

@@ -90,6 +90,7 @@ def test_unwelded_soup_is_welded_and_nothing_else() -> None:
     soup = Surface(CUBE.points[CUBE.faces].reshape(-1, 3), np.arange(36).reshape(-1, 3))
     report = diagnose(soup)
     assert codes(report) == {"duplicate-vertices": 28}
+    assert "as in every STL file" in report.text()
     fixed = repaired(soup)
     assert (len(fixed.points), len(fixed.faces)) == (8, 12)
     assert volume(fixed) == pytest.approx(1.0)

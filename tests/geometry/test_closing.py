@@ -156,6 +156,58 @@ def test_lids_larger_than_the_surface_are_none() -> None:
     assert "wrapped" in done and mass_of_surface(found).volume < 0.5 * drum
 
 
+def test_a_lid_over_a_jagged_rim_counts_without_its_folds() -> None:
+    """A shallow dish of large triangles: the fan goes to and fro over itself, but a flat lid is smaller than the dish."""
+    dish = without(BALL, BALL.points[BALL.faces].mean(axis=1)[:, 2] < -0.07)
+    given = dish.points[np.unique(dish.faces)]
+    wild = np.where(dish.points[:, 2] > given[:, 2].max() - 0.01, 1.0 + 0.1 * np.sin(1e4 * dish.points[:, 0]), 1.0)
+    dish = Surface(dish.points * np.stack([wild, wild, np.ones_like(wild)], axis=1), dish.faces)
+    solid, lids, holes = with_lids(dish)
+    corners = solid.points[solid.faces[len(dish.faces) :]]
+    folded = 0.5 * np.linalg.norm(np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]), axis=1).sum()
+    whole = 0.5 * np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]).sum(axis=0)
+    assert holes == 1 and np.linalg.norm(whole) <= lids < 0.99 * folded
+
+
+def test_holes_that_meet_in_a_vertex_get_lids_of_their_own() -> None:
+    """Every third triangle of a ball is missing, so that most holes touch others: each is closed where it is, not all by one fan."""
+    keep = np.random.default_rng(4).random(len(BALL.faces)) > 0.33
+    found, done = closed_surface(without(BALL, keep), 0.01)
+    assert is_closed_solid(found) and "lids" in done
+    assert mass_of_surface(found).volume == pytest.approx(VOLUME, rel=0.03)
+    assert distance_to(found, BALL.points[BALL.faces[keep]].mean(axis=1)).max() < 1e-12
+
+
+def test_seams_with_vertices_of_their_own_on_each_side_are_closed() -> None:
+    """A box whose six sides were cut into triangles one by one: edges of one side end within those of another."""
+    points, faces = [], []
+    for k in range(6):
+        box = make("box", size=(0.1, 0.1, 0.1), edge=0.1 / (k + 1.5)).surface()
+        side = np.abs(box.points[box.faces][:, :, k // 2] - (0.05 if k % 2 else -0.05)).max(axis=1) < 1e-9
+        faces.append(box.faces[side] + sum(map(len, points)))
+        points.append(box.points)
+    found, done = closed_surface(Surface(np.concatenate(points), np.concatenate(faces)), 0.002)
+    assert is_closed_solid(found) and not done
+    assert mass_of_surface(found).volume == pytest.approx(1e-3, rel=1e-9)
+
+
+@pytest.mark.parametrize("gap", [2e-3, 8e-3, 0.03])
+@pytest.mark.parametrize("bend", [0.0, 0.01])
+def test_sheets_that_face_each_other_get_sides(gap: float, bend: float) -> None:
+    """Front and back of a slab, flat or bent, less than a cell apart or some: they stay where they are, up to their rims."""
+    box = make("box", size=(0.2, 0.16, gap), edge=0.02).surface()
+    middle = box.points[box.faces].mean(axis=1)
+    faces = box.faces[np.abs(np.abs(middle[:, 2]) - gap / 2) < 1e-9]
+    sheets = Surface(box.points + np.outer(bend * np.sin(20.0 * box.points[:, 0]), [0.0, 0.0, 1.0]), faces)
+    found, done = closed_surface(sheets, 0.0025)
+    assert "joined, by 1 band" in done
+    assert mass_of_surface(found).volume == pytest.approx(0.2 * 0.16 * gap, rel=1e-6)
+    assert distance_to(found, sheets.points[np.unique(faces)]).max() < 1e-12
+    with pytest.raises(PliantError, match="no inside"):  # that both look up: no border of what is between them
+        up = middle[np.abs(np.abs(middle[:, 2]) - gap / 2) < 1e-9][:, 2] > 0.0
+        closed_surface(Surface(sheets.points, np.where(up[:, None], faces, faces[:, ::-1])), 0.0025)
+
+
 def test_loose_triangles_of_a_scan_are_left_out() -> None:
     keep = np.arange(len(BALL.faces)) > 3
     loose = np.array([[0.3, 0.0, 0.0], [0.32, 0.0, 0.0], [0.3, 0.02, 0.0]])
@@ -194,10 +246,10 @@ def test_a_wrap_goes_through_its_input(of: str) -> None:
 
 
 def test_a_wrap_says_how_far_it_is_from_its_input() -> None:
-    """Front and back of a slab without its sides: the skin leaves their rims, which was not told."""
-    box = make("box", size=(0.2, 0.2, 0.03), edge=0.02).surface()
+    """Front and back of a block without its sides, which are larger than these: the skin leaves their rims, which was not told."""
+    box = make("box", size=(0.2, 0.16, 0.1), edge=0.04).surface()
     faces = box.faces[np.ptp(box.points[box.faces][:, :, 2], axis=1) < 1e-9]
-    found, done = closed_surface(Surface(box.points, faces), 0.004)
+    found, done = closed_surface(Surface(box.points, faces), 0.01)
     away = distance_to(found, box.points[np.unique(faces)]).max()
     assert away > 1e-3 and f"from whose skin it is {away:.2g} m off at most" in done
 

@@ -8,6 +8,7 @@ from scipy.spatial.transform import Rotation
 
 from pliant.base import PliantError
 from pliant.geometry.components import labels
+from pliant.geometry.inside import Filling, why_cells
 from pliant.geometry.lattice.build import CELLS, FLOOR, LEAST, Weights, default_edge, lattice
 from pliant.geometry.lattice.lines import crossings
 from pliant.geometry.lattice.touching import touching
@@ -185,3 +186,16 @@ def test_the_skin_of_a_coarse_file_is_as_fine_as_its_cells() -> None:
     ends = found.skin.points[found.skin.faces[:, [0, 1, 1, 2, 2, 0]]].reshape(-1, 2, 3)
     assert np.linalg.norm(ends[:, 1] - ends[:, 0], axis=1).max() <= 0.05 + 1e-12
     assert mass_of_surface(found.skin).volume == pytest.approx(0.008, rel=1e-12)
+
+
+@pytest.mark.parametrize(("given", "why"), [
+    (make("box", size=(0.2, 0.2, 0.02), edge=0.1).surface(), ""),
+    (make("box", size=(0.2, 0.2, 0.006), edge=0.1).surface(), "so thin"),
+    (joined(BALL, Surface(BALL.points + [0.25, 0.0, 0.0], BALL.faces)), ""),
+    (joined(BALL, Surface(BALL.points + [np.ptp(BALL.points[:, 0]) + 1e-6, 0.0, 0.0], BALL.faces)), "nearer to each other"),
+], ids=["plate", "sheet", "apart", "close"])  # fmt: skip
+def test_auto_takes_cells_where_tetrahedra_would_lose_or_join_parts(given: Surface, why: str) -> None:
+    """They may be 0.2 % of the diagonal off the surface: more than a tenth of half of a sheet, and across a narrow gap."""
+    pytest.importorskip("pytetwild")
+    found, _ = why_cells(given, Filling(cells=True))
+    assert why in found and bool(why) == bool(found)

@@ -13,7 +13,7 @@ from PIL import Image
 
 from pliant.base import PliantError
 from pliant.look import Camera, draw_series, poster, still
-from pliant.look.draw import draw
+from pliant.look.draw import draw, draw_with_contact, pressed
 from pliant.look.source import Picture
 from pliant.look.stage import BODIES, COLOURS, RED, STATIC
 
@@ -51,6 +51,29 @@ def test_the_field_runs_from_low_to_high_colours_across_the_box(falling):
     warm = lambda at: (columns[90, at, 0] - columns[90, at, 2]).mean()
     assert warm(x[2:8]) < -20 and warm(x[-8:-2]) > 60  # blue on the left, red on the right
     assert like(image, COLOURS[0]) > 0.01 and like(image, COLOURS[-1]) > 0.01
+
+
+def pressed_box(falling, low):
+    """The box of `falling`, pressed from below or from above."""
+    picture = falling.picture()
+    z = picture.points[:, 2]
+    touched = z < z.min() + 1e-9 if low else z > z.max() - 1e-9
+    force = np.outer(touched, [0.0, 0.0, 1.0 if low else -1.0])
+    return falling.picture(point_fields={"pressure": 1e4 * touched, "contact_force": force})
+
+
+def test_contact_out_of_sight_is_shown_beside_through_the_bodies(falling):
+    """From below: bodies in their colours, and beside them only what is pressed, not the sides that meet it. From above: one picture."""
+    image = draw_with_contact(pressed_box(falling, low=True), size=(480, 240))
+    left, right = image.crop((0, 0, 240, 240)), image.crop((240, 0, 420, 240))  # without the colour bar
+    assert like(left, BODIES[0]) > 0.1 and like(left, COLOURS[-1]) < 0.01
+    assert like(right, COLOURS[-1]) > 0.05
+    box = pressed_box(falling, low=True)
+    z = box.points[box.triangles][:, :, 2]
+    assert np.array_equal(pressed(box, "pressure"), z.max(axis=1) < z.min() + 1e-9)
+    assert draw_with_contact(pressed_box(falling, low=True)).size == (1920, 960)
+    above = draw_with_contact(pressed_box(falling, low=False))
+    assert above.size == (1280, 960) and like(above, COLOURS[-1]) > 0.02
 
 
 def test_a_series_has_one_camera_and_one_scale(falling):
@@ -156,7 +179,7 @@ import sys
 sys.path.insert(0, {folder!r})
 import falling
 from pliant.base import PliantError
-from pliant.look.draw import draw
+from pliant.look.draw import draw, draw_with_contact, pressed
 try:
     print(len(draw(falling.picture(), "body", (80, 60)).getcolors(4800)), "colours")
 except PliantError as error:

@@ -253,7 +253,8 @@ def summary_table(outcome: Outcome, facts: dict[str, Any]) -> None:
         wide(pair_table(facts["pairs"], "contact at the end"))
     table = Table(box=None, show_header=False)
     rate = outcome.steps / outcome.seconds if outcome.seconds > 0 else math.inf
-    took = f"{facts['steps']} steps, {outcome.seconds:.1f} s, {rate:.0f} steps/s"
+    pace = f"{rate:.0f}" if rate >= 10.0 else f"{rate:.2g}"
+    took = f"{facts['steps']} steps, {outcome.seconds:.1f} s, {pace} steps/s"
     table.add_row("end", f"{outcome.status} at t = {facts['time']:.4g} s after {took}")
     table.add_row("deepest contact", f"{_length(facts['max_depth'])}, up to {facts['max_contacts']} contacts")
     now = {"kinetic": "kinetic", "elastic": "elastic", "gravity_from_lowest": "gravity, from its lowest,"}

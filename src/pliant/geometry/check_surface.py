@@ -75,10 +75,12 @@ def _joined(points: Floats, faces: Ints, report: Report) -> tuple[Ints, Ints]:
     to = weld_map(points, faces)
     twins = np.nonzero(to != np.arange(len(to)))[0]
     gap = float(np.linalg.norm(points[twins] - points[to[twins]], axis=1).max()) if len(twins) else 0.0
+    apart = "{n} {vertex on an open edge lies|vertices on open edges lie} on top of another vertex: faces are not connected there."
+    each = "Each face has vertices of its own, as in every STL file: {n} {lies|lie} on top of another."
     report.add(
         "duplicate-vertices",
         twins,
-        "{n} {vertex on an open edge lies|vertices on open edges lie} on top of another vertex: faces are not connected there.",
+        each if len(points) == 3 * len(faces) else apart,
         "repaired: welded",
         worst=f"{gap:.3g} m apart" if gap > 0 else "",
     )

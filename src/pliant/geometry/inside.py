@@ -15,18 +15,21 @@ import numpy as np
 from pliant.base import PliantError, nearest
 from pliant.geometry.lattice.build import default_edge, lattice
 from pliant.geometry.lattice.closing import closed_surface, is_closed_solid
+from pliant.geometry.mass import mass_of_surface, vertex_areas
 from pliant.geometry.mesh import Surface
 from pliant.geometry.shape import Shape
 from pliant.geometry.simplify import least_left, simplified
 from pliant.geometry.subdivide import subdivided
 from pliant.geometry.tetrahedralise import DEVIATION, EDGE, TimeUp, estimated_seconds, fill, is_kept, is_there
-from pliant.geometry.topology import diagonal
+from pliant.geometry.topology import Edges, diagonal
 from pliant.spec.table import LARGEST, SMALLEST
 
 FILLS = ("auto", "conforming", "lattice")
 QUICK = 5.0  # [s] that "auto" waits for tetrahedra
 PATIENCE = 2.0  # times that, for estimates that fail
 LONG = 900.0  # [s] that "conforming" waits
+THIN = 0.1  # of the volume, between a surface and one as far from it as tetrahedra may be: some hundredth of it is lost below
+MANY = 1000  # parts that are looked at one by one
 SKIN = 1 / 8  # of a cell: a skin of triangles much finer than this is simplified
 SKIN_OFF = 0.05  # of a cell: how far it may be from the surface then
 
@@ -87,11 +90,35 @@ def why_cells(surface: Surface, how: Filling) -> tuple[str, float]:
     if not is_closed_solid(surface):
         return "the surface is open or its faces do not agree", np.inf
     edge = how.edge or diagonal(surface.points) * EDGE
+    off = DEVIATION * diagonal(surface.points)
+    if _is_thin(surface, off):
+        return f"it has parts so thin that the {off:.2g} m by which tetrahedra that follow it may leave it would change its mass", np.inf
+    if _has_near_parts(surface, off):
+        return f"it has parts that may be nearer to each other than {off:.2g} m, which tetrahedra that follow it would join", np.inf
     if is_kept(surface, edge):
         return "", 0.0
     seconds = estimated_seconds(least_left(surface, *_fineness(surface, edge)))
     why = f"tetrahedra that follow its {len(surface.faces)} triangles take {seconds:.0f} s or more (fill = \"conforming\" makes them)"
     return why if seconds > QUICK else "", seconds
+
+
+def _is_thin(surface: Surface, off: float) -> bool:
+    """Whether what is between a surface and one `off` [m] from it is more than THIN of what it encloses."""
+    return bool(off * vertex_areas(surface.points, surface.faces).sum() > THIN * mass_of_surface(surface).volume)
+
+
+def _has_near_parts(surface: Surface, off: float) -> bool:
+    """Whether boxes around two of its parts are nearer to each other than `off` [m]."""
+    part = Edges(surface.faces).part
+    count = int(part.max()) + 1
+    if count > MANY:
+        return True
+    x = surface.points[surface.faces]
+    low, high = np.full((count, 3), np.inf), np.full((count, 3), -np.inf)
+    np.minimum.at(low, part, x.min(axis=1))
+    np.maximum.at(high, part, x.max(axis=1))
+    near = (low[:, None] <= high[None] + off).all(axis=2)
+    return bool((near & near.T).sum() > count)
 
 
 def _fineness(surface: Surface, edge: float) -> tuple[float, float]:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pliant.base import Floats, Ints, PliantError, nearest
+from pliant.base import Bools, Floats, Ints, PliantError, nearest
 from pliant.disk import make_folder, replacing
 from pliant.geometry.mesh import TET_FACES
 from pliant.look import caption, fields
@@ -25,6 +25,7 @@ from pliant.look.stage import (
     BACKGROUND,
     CREASES,
     ELEVATION,
+    HIDDEN,
     RED,
     STONE,
     Camera,
@@ -34,6 +35,7 @@ from pliant.look.stage import (
     extremes,
     framed,
     light_direction,
+    out_of_sight,
     plain_colours,
 )
 from pliant.look.surface import CREASE, Shading, with_surfels_as_triangles, without_lost_points
@@ -46,6 +48,9 @@ if TYPE_CHECKING:
 
 FINER = 2  # drawn this many times larger and reduced: smoother edges for less time than multisampling takes
 GLASS = 0.22  # opacity of bodies to look through
+FAINT = 0.05  # of the colour scale: below it nothing is drawn of contact that is seen through bodies
+FACING = 0.5  # cosine between a face and the force on it, at least: friction of 1 turns it by 45 degrees, to sides of a box it has 90
+ONE, BOTH = (1280, 960), (1920, 960)  # pixels of a picture, and of two beside each other
 
 View = Camera | tuple[float, float] | None  # a camera, or azimuth and elevation [degree] to look from
 
@@ -55,7 +60,7 @@ def still(
     path: str | Path,
     time: float | None = None,
     field: str = "auto",
-    size: tuple[int, int] = (1280, 960),
+    size: tuple[int, int] | None = None,
     camera: View = None,
     limits: tuple[float, float] | None = None,
     transparent: Collection[str] | None = None,
@@ -68,13 +73,20 @@ def still(
     field: von_mises, speed, displacement, depth, pressure, ..., `body` for plain colours, or `auto`; limits: range of
     its colours; transparent: names of bodies to look through (unless given: containers that hide what is in them);
     edges: draw the edges of the triangles; pairs: mark the feature pairs of the penalty methods by state (simulations only);
-    smooth: shade all bodies as round ones, without lines along sharp edges.
+    smooth: shade all bodies as round ones, without lines along sharp edges; size: pixels, 1280 x 960 unless given.
+
+    Where most of the contact that is drawn cannot be seen, since bodies lie on it, there are two pictures beside each other (1920 x 960
+    unless given): the bodies, and what presses them through them. A camera or bodies to look through that are given leave it at one.
     """
     path = Path(path)
     if path.suffix.lower() not in (".png", ".jpg", ".jpeg"):
         raise PliantError(f"cannot write a still to {path.name}: name it .png or .jpg")
     make_folder(path.parent)
-    image = draw(_moment(source, time, pairs), field, size, camera, limits, transparent, edges, smooth)
+    picture = _moment(source, time, pairs)
+    if camera is None and transparent is None and not pairs:
+        image = draw_with_contact(picture, field, size, limits, edges, smooth)
+    else:
+        image = draw(picture, field, size or ONE, camera, limits, transparent, edges, smooth)
     with replacing(path) as temporary:
         image.save(temporary)
     return path
@@ -92,6 +104,51 @@ def draw(
 ) -> Image.Image:
     """A picture as an image; options as for `still`."""
     return draw_series([picture], field, size, camera, limits, transparent, edges, smooth)[0]
+
+
+def draw_with_contact(
+    picture: Picture,
+    field: str = "auto",
+    size: tuple[int, int] | None = None,
+    limits: tuple[float, float] | None = None,
+    edges: bool = False,
+    smooth: bool = False,
+) -> Image.Image:
+    """The bodies, and, where a field of contact is drawn that they hide, beside them what is pressed, seen through them."""
+    from PIL import Image
+
+    colour = fields.choose(field, picture.point_fields, picture.kinds, fields.touches(picture))
+    around = extremes(picture.movable_points())
+    if colour not in fields.TOUCHING or not _hides_contact(picture, colour, viewpoint(around, ONE, None, None)):
+        return draw(picture, colour, size or ONE, limits=limits, edges=edges, smooth=smooth)
+    wide, high = size or BOTH
+    half = (wide // 2, high)
+    image = Image.new("RGB", (wide, high), BACKGROUND)
+    image.paste(draw(picture, "body" if field == "auto" else field, half, limits=limits, edges=edges, smooth=smooth), (0, 0))
+    scale = scale_of(colour, fields.sample(picture, colour), limits, fields.extent(around))
+    with Canvas(around, half, viewpoint(around, half, None, scale), scale, edges=edges, smooth=smooth, through=True) as canvas:
+        image.paste(canvas.draw(replace(picture, title="contact, seen through the bodies", time=np.nan)), (wide - half[0], 0))
+    return image
+
+
+def _hides_contact(picture: Picture, field: str, camera: Camera) -> bool:
+    """Whether much of what presses bodies is out of sight."""
+    whole = with_surfels_as_triangles(without_lost_points(picture))
+    load = pressed(whole, field) * fields.values(whole, field)[whole.triangles].mean(axis=1) * fields.triangle_areas(whole)
+    return out_of_sight(whole, camera, load) > HIDDEN
+
+
+def pressed(picture: Picture, field: str) -> Bools:
+    """Triangles of bodies that show a field of contact, with a corner where it is more than nothing, and that the force presses on."""
+    floor = fields.floors(fields.extent(picture.movable_points())).get(fields.TITLES[field][1], (1.0, 0.0))[1]
+    some = (fields.values(picture, field) > floor)[picture.triangles].any(axis=1)
+    some &= np.isin(picture.triangle_body, list(fields.coloured_bodies(picture, field)))
+    if "contact_force" in picture.point_fields:  # of a box that stands not its sides, whose lowest corners are pressed too
+        force = np.nan_to_num(picture.point_fields["contact_force"])[picture.triangles].sum(axis=1)
+        x = picture.points[picture.triangles]
+        outwards = np.cross(x[:, 1] - x[:, 0], x[:, 2] - x[:, 0])
+        some &= -(force * outwards).sum(axis=1) >= FACING * np.linalg.norm(force, axis=1) * np.linalg.norm(outwards, axis=1)
+    return np.asarray(some)
 
 
 def draw_series(
@@ -161,12 +218,13 @@ class Canvas:
         transparent: Collection[str] = (),
         edges: bool = False,
         smooth: bool = False,
+        through: bool = False,
     ) -> None:
-        """`around` [m]: points that the floor lies under."""
+        """`around` [m]: points that the floor lies under; `through`: all is glass but for what is pressed."""
         if len(size) != 2 or min(size) < 16:
             raise PliantError(f"size = {size}: give width and height in pixels, at least 16 each")
         self.size, self.scale, self.transparent, self.edges, self.smooth = size, scale, frozenset(transparent), edges, smooth
-        self.around = around
+        self.around, self.through = around, through
         self.camera, self.light = camera, light_direction(camera)
         self.plotter = hidden_plotter((FINER * size[0], FINER * size[1]))
         self._actors: dict[str, Any] = {}
@@ -246,6 +304,12 @@ class Canvas:
         points, normals = picture.points[shading.point], shading.normals(picture.points)
         colours = point_colours(picture, self.scale, self.transparent)[shading.point] if len(shading.point) else np.zeros((0, 3), np.uint8)
         clear = np.isin(picture.triangle_body, list(bodies_named(picture, self.transparent)))
+        if self.through and self.scale is not None:
+            touched = pressed(picture, self.scale.field)
+            part = self.scale.fraction(fields.values(picture, self.scale.field))[shading.point]
+            self._show("pressed", *_above(points, shading.triangles[touched], normals, colours, part), 1.0)
+            clear = np.ones(len(picture.triangles), bool)
+            colours = point_colours(picture, None, ())[shading.point]
         self._show("bodies", points, shading.triangles[~clear], normals, colours, 1.0)
         self._show("glass, far side", points, shading.triangles[clear], normals, colours, GLASS)
         self._show("glass, near side", points, shading.triangles[clear], normals, colours, GLASS)
@@ -307,7 +371,7 @@ class Canvas:
             opacity=opacity, show_edges=self.edges, edge_color=(70, 76, 88), edge_opacity=0.35, line_width=FINER,
         )  # fmt: skip
         actor.prop.interpolation = "Phong"
-        if name == "inverted":
+        if name in ("inverted", "pressed"):
             actor.prop.lighting = False
             actor.mapper.SetResolveCoincidentTopologyToPolygonOffset()
             actor.mapper.SetRelativeCoincidentTopologyPolygonOffsetParameters(0.0, -66000.0)
@@ -315,6 +379,16 @@ class Canvas:
         if name.startswith("glass"):
             actor.prop.culling = "front" if name == "glass, far side" else "back"
         return actor
+
+
+def _above(points: Floats, triangles: Ints, normals: Floats, colours: np.ndarray, part: Floats) -> tuple[Floats, Ints, Floats, np.ndarray]:
+    """Triangles cut off where what they show ends, at FAINT of the scale."""
+    from pyvista import PolyData
+
+    mesh = PolyData.from_regular_faces(points, triangles.astype(int))
+    mesh.point_data["colour"], mesh.point_data["part"], mesh.point_data["normal"] = colours, part, normals
+    cut = mesh.clip_scalar(scalars="part", value=FAINT, invert=False).triangulate()
+    return cut.points, cut.regular_faces, cut.point_data["normal"], cut.point_data["colour"]
 
 
 def bodies_named(picture: Picture, names: Collection[str]) -> set[int]:

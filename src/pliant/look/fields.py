@@ -95,11 +95,16 @@ def values(picture: Picture, field: str) -> Floats:
     return np.nan_to_num(rows) if field in TOUCHING else rows
 
 
+def triangle_areas(picture: Picture) -> Floats:
+    """[m^2] (F,)."""
+    x = picture.points[picture.triangles]
+    return np.asarray(0.5 * np.linalg.norm(np.cross(x[:, 1] - x[:, 0], x[:, 2] - x[:, 0]), axis=1))
+
+
 def point_areas(picture: Picture) -> Floats:
     """A third of the triangles around each point, and the disc of each surfel [m^2], (P,)."""
-    x, count = picture.points[picture.triangles], len(picture.points)
-    area = 0.5 * np.linalg.norm(np.cross(x[:, 1] - x[:, 0], x[:, 2] - x[:, 0]), axis=1)
-    total = np.bincount(picture.triangles.ravel(), np.repeat(area / 3.0, 3), minlength=count).astype(np.float64)
+    each = np.repeat(triangle_areas(picture) / 3.0, 3)
+    total = np.bincount(picture.triangles.ravel(), each, minlength=len(picture.points)).astype(np.float64)
     if "radius" in picture.point_fields:
         radius = np.asarray(picture.point_fields["radius"], np.float64)[picture.surfels]
         np.add.at(total, picture.surfels, np.pi * radius**2)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pliant.base import Floats, Ints, PliantError, nearest
+from pliant.base import Bools, Floats, Ints, PliantError, nearest
 from pliant.bodies.register import room_of
 from pliant.look.source import Picture, Plane
 
@@ -224,7 +224,7 @@ def _covered(at: Floats, n: int) -> np.ndarray:
 # ---- which bodies to look through: hard containers that hide what is inside them
 
 PIXELS = 160
-HIDDEN = 0.3  # share of a body's points behind the container
+HIDDEN = 0.3  # share of a body's points behind the container, or of the load of contact out of sight, that calls for glass
 
 
 def containers(picture: Picture, camera: Camera) -> set[str]:
@@ -266,12 +266,27 @@ def seen_from(camera: Camera, points: Floats) -> Floats:
 
 def _hidden(picture: Picture, seen: Floats, body: int, other: int) -> float:
     """Share of the points of a body that lie behind the triangles of another, on a coarse screen."""
+    mine = np.unique(picture.triangles[picture.triangle_body == other])
+    return float(np.mean(_behind(seen, picture.triangles[picture.triangle_body == body], seen[mine])))
+
+
+def _behind(seen: Floats, triangles: Ints, places: Floats, clear: float | Floats = 0.0) -> Bools:
+    """Places of a picture that triangles of points `seen` lie before, by more than `clear` [m], on a coarse screen."""
     screen = lambda rows: np.column_stack([(0.5 + 0.25 * rows[:, :2]) * PIXELS, rows[:, 2]])
-    rows = screen(seen)
-    at, _ = scattered(rows[picture.triangles[picture.triangle_body == body]])
+    at, _ = scattered(screen(seen)[triangles])
     front = np.full((PIXELS, PIXELS), np.inf)
     at = at[((at[:, :2] >= 0) & (at[:, :2] < PIXELS)).all(axis=1)]
     np.minimum.at(front, tuple(at[:, :2].astype(np.int64).T), at[:, 2])
-    mine = rows[np.unique(picture.triangles[picture.triangle_body == other])]
-    pixel = np.clip(mine[:, :2], 0, PIXELS - 1).astype(np.int64)
-    return float(np.mean(front[pixel[:, 0], pixel[:, 1]] < mine[:, 2]))
+    pixel = np.clip(screen(places)[:, :2], 0, PIXELS - 1).astype(np.int64)
+    return np.asarray(front[pixel[:, 0], pixel[:, 1]] < places[:, 2] - clear)
+
+
+def out_of_sight(picture: Picture, camera: Camera, load: Floats) -> float:
+    """Share of a load on triangles (F,) that is on such as look away from the camera or lie behind others."""
+    corners = picture.points[picture.triangles]
+    away = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
+    back = ((np.array(camera.position) - corners.mean(axis=1)) * away).sum(axis=1) <= 0.0
+    middle = seen_from(camera, corners.mean(axis=1))
+    pixel = 4.0 / PIXELS * np.tan(np.radians(camera.angle) / 2.0) * middle[:, 2]  # [m] of the coarse screen, there
+    hidden = back | _behind(seen_from(camera, picture.points), picture.triangles, middle, 2.0 * pixel)
+    return float(load @ hidden / max(float(load.sum()), 1e-300))

@@ -1,6 +1,7 @@
-"""A closed surface from one that is not: cracks are closed, holes get lids, and what cannot be closed so is wrapped.
+"""A closed surface from one that is not: cracks are closed, holes get lids, sheets that face each other sides, and what cannot be closed so
+is wrapped.
 
-A crack is where vertices of open edges lie close together. A lid is a fan from the middle of the rim. Where lids would be larger than the
+A crack is where open edges lie close together. A lid is a fan from the middle of the rim. Where lids (or sides) would be larger than the
 surface itself they are none, and it (or a cloud of samples) is wrapped: the places about which it winds more than half [Jacobson 2013;
 Barill 2018] are the inside, and their border, put onto the input where that is near and drawn to its corners, is the surface.
 """
@@ -15,6 +16,7 @@ from pliant.base import Bools, Floats, Ints, PliantError
 from pliant.geometry.check_surface import repair_surface
 from pliant.geometry.components import labels
 from pliant.geometry.distance import nearest_faces, nearest_on
+from pliant.geometry.lattice.rims import with_bands, with_lids, with_rims_split
 from pliant.geometry.mesh import Surface
 from pliant.geometry.near import kd_tree
 from pliant.geometry.report import Report
@@ -56,11 +58,17 @@ def closed_surface(surface: Surface, step: float) -> tuple[Surface, str]:
         loose = f"{flakes} loose triangle{'s' if flakes > 1 else ''} left out"
         solid, walls = _without_walls(lidded, len(whole.faces))
         return _said((solid, walls), backs, what if holes else "", loose if flakes else "")
+    banded, bands = with_bands(better)
+    if is_closed_solid(banded) and _area(banded) <= (1.0 + LARGE) * _area(better):
+        return _said((banded, ""), backs, f"rims that face each other joined, by {bands} band{'s' if bands > 1 else ''}")
     if len(oriented(better.points, better.faces).moebius) > 0.5 * len(better.faces):
         raise PliantError("the surface has no inside: it has only one side, like a Moebius strip. Make it again as the border of a solid.")
     out = wrapped(WindingTree.of_triangles(better.points, better.faces), better.points, step, lambda x: nearest_on(better, x))
     if not is_closed_solid(out):
-        raise PliantError("the surface has no inside: it is flat, or too thin for cells of this edge.")
+        raise PliantError(
+            "the surface has no inside: what it winds around is flat, or too thin for cells of this edge. "
+            f"It is a sheet, or lies in pieces; {SHEET}"
+        )
     x = better.points[better.faces]
     samples = np.unique(np.concatenate([better.points, x.mean(axis=1)]), axis=0)
     out = drawn_to(out, samples, step, step)
@@ -84,11 +92,23 @@ def _one_sided(surface: Surface) -> tuple[Surface, str]:
 
 
 def _without_cracks(surface: Surface, width: float) -> Surface:
-    """A surface whose vertices on open edges are joined where they are nearer than `width` [m], if that leaves fewer open edges."""
+    """A surface whose open edges are joined where they are nearer than `width` [m]: their vertices, then edges that others lie on."""
+    for close in (_with_rims_joined, with_rims_split):
+        if not _open_edges(surface):
+            return surface
+        found = repair_surface(close(surface, width), Report("surface", ""))
+        surface = found if _open_edges(found) < _open_edges(surface) else surface
+    return surface
+
+
+def _open_edges(surface: Surface) -> int:
+    return int((Edges(surface.faces).count == 1).sum())
+
+
+def _with_rims_joined(surface: Surface, width: float) -> Surface:
+    """Vertices on open edges put together where they are nearer than `width` [m], and than SHORT of the edges there."""
     edges = Edges(surface.faces)
     rim = edges.ends[edges.count == 1]
-    if not len(rim):
-        return surface
     length = np.linalg.norm(surface.points[rim[:, 0]] - surface.points[rim[:, 1]], axis=1)
     reach = np.full(len(surface.points), np.inf)
     np.minimum.at(reach, rim, SHORT * length[:, None])
@@ -104,8 +124,7 @@ def _without_cracks(surface: Surface, width: float) -> Surface:
     points, to = surface.points.copy(), np.arange(len(surface.points))
     to[names] = names[np.unique(group, return_index=True)[1]][group]
     points[names] = middle[group]
-    found = repair_surface(Surface(points, to[surface.faces]), Report("surface", ""))
-    return found if (Edges(found.faces).count == 1).sum() < len(rim) else surface
+    return Surface(points, to[surface.faces])
 
 
 def _without_flakes(surface: Surface) -> tuple[Surface, int]:
@@ -203,27 +222,6 @@ def _area(surface: Surface) -> float:
     return float(0.5 * np.linalg.norm(np.cross(x[:, 1] - x[:, 0], x[:, 2] - x[:, 0]), axis=1).sum())
 
 
-def with_lids(surface: Surface) -> tuple[Surface, float, int]:
-    """The surface with a fan over every hole, the area of the fans [m^2] and how many holes there were."""
-    faces = surface.faces
-    edges = Edges(faces)
-    ends = np.where((edges.balance > 0)[:, None], edges.ends, edges.ends[:, ::-1])
-    rim = np.repeat(ends, np.abs(edges.balance), axis=0)  # what is passed one way more often than the other
-    if not len(rim):
-        return surface, 0.0, 0
-    names, local = np.unique(rim, return_inverse=True)
-    loop = labels(len(names), local.reshape(-1, 2))[local.reshape(-1, 2)[:, 0]]
-    count = int(loop.max()) + 1
-    length = np.linalg.norm(surface.points[rim[:, 1]] - surface.points[rim[:, 0]], axis=1)
-    weight = np.bincount(loop, length, minlength=count)
-    middle = np.zeros((count, 3))
-    np.add.at(middle, loop, length[:, None] * surface.points[rim].mean(axis=1))
-    middle /= np.maximum(weight, 1e-300)[:, None]
-    fans = np.stack([rim[:, 1], rim[:, 0], len(surface.points) + loop], axis=1)
-    points = np.concatenate([surface.points, middle])
-    return Surface(points, oriented(points, np.concatenate([faces, fans])).faces), _area(Surface(points, fans)), count
-
-
 # ---- wrapping
 
 
@@ -244,7 +242,7 @@ def wrapped(tree: WindingTree, points: Floats, step: float, onto: Callable[[Floa
     moved, away = onto(surface.points)
     near = away <= step
     surface = Surface(np.where(near[:, None], moved, surface.points), surface.faces)
-    return repair_surface(surface, Report("surface", ""))
+    return repair_surface(surface, Report("surface", "")) if is_closed_solid(surface) else surface  # flat ones have thousands of bad faces
 
 
 def drawn_to(surface: Surface, samples: Floats, width: float, reach: float) -> Surface:
