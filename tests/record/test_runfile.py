@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import tracemalloc
 import zlib
+from contextlib import closing
 from dataclasses import replace
 
 import h5py
@@ -14,8 +16,9 @@ import pytest
 
 from pliant.base import PliantError
 from pliant.record import filters, vtkhdf
-from pliant.record.journal import read_journal
+from pliant.record.journal import JournalWriter, read_journal
 from pliant.record.reopen import fold, resume_writer
+from pliant.record.run import FORMAT
 from pliant.record.runfile import Cells, Recorder, Run, estimate_bytes, human
 
 FRAMES = 11
@@ -244,6 +247,22 @@ def test_rows_do_not_wait_for_a_frame_when_they_are_many(tmp_path, monkeypatch, 
     assert max(waited[:40]) < 10 < max(waited[40:])
     assert tables[0] == tables[1] and len(tables[0][0]["energy"]) == 40
     assert tables[0][1].get("row", []) == [i for i in range(40) for _ in range(touching)]
+
+
+def test_publishing_holds_a_part_of_the_columns_only(tmp_path):
+    """Columns of steps wait to be written in large blocks; of all together no more than 8 MB and what one record has, however long the run."""
+    with closing(JournalWriter(tmp_path / "long.journal")) as writer:
+        writer.append("header", {"format": FORMAT})
+        columns = {f"step/{k}": np.arange(20_000.0) for k in range(50)}  # 8 MB in each record
+        for row in range(5):
+            writer.append("step", {"row": row * 20_000}, columns)
+        tracemalloc.start()
+        assert not vtkhdf.publish(writer.entries, tmp_path / "long.vtkhdf")
+        _, most = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+    assert most < 20e6
+    with Run.open(tmp_path / "long.vtkhdf") as run:
+        assert np.array_equal(run.entries[-1].load("step/7"), columns["step/7"])
 
 
 def test_contact_rows_are_found_by_offsets_in_hdf5(toy, tmp_path):

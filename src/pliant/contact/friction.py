@@ -30,10 +30,17 @@ class Friction:
     dragged: Floats  # [m] (r, 3)
 
 
-def coulomb(motion: Motion, rows: Rows, normal_impulse: Floats, mu_s: Floats, mu_d: Floats, stretch: Floats) -> Friction:
-    """Friction for the predicted motion, before anything of this step has been pushed along the tangent."""
+def coulomb(
+    motion: Motion, rows: Rows, normal_impulse: Floats, mu_s: Floats, mu_d: Floats, stretch: Floats, before: Floats | None = None
+) -> Friction:
+    """Friction for the predicted motion, before anything of this step has been pushed along the tangent.
+
+    `before`: `motion.slide(rows)` before the normal impulses, if they were pushed already: of it what they have left is taken back.
+    """
     direction, size = np.empty((len(rows), 3)), np.empty(len(rows))
-    _wanted(motion.slide(rows), stretch, rows.normal, direction, size)
+    _wanted(motion.slide(rows) if before is None else before, stretch, rows.normal, direction, size)
+    if before is not None:
+        _left(motion.slide(rows), stretch, direction, size)
     give = motion.give(rows, direction)
     out = Friction(np.empty((len(rows), 3)), np.empty(len(rows), np.bool_), np.empty((len(rows), 3)))
     _limited(direction, size, give, normal_impulse, mu_s, mu_d, motion.dt, out.impulse, out.sticks, out.dragged)
@@ -49,6 +56,14 @@ def _wanted(slide, stretch, normal, direction, size):  # type: ignore[no-untyped
         u = axpy(-dot(u, n), n, u)
         size[r] = norm(u)
         store(direction, r, scale(1.0 / size[r] if size[r] > 0.0 else 0.0, u))
+
+
+@kernel
+def _left(slide, stretch, direction, size):  # type: ignore[no-untyped-def]
+    """What normal impulses have left of the wanted way, at most twice the slip that is left: what takes back more adds energy."""
+    for r in range(len(size)):
+        slip, pulled = dot(load(slide, r), load(direction, r)), BETA * dot(load(stretch, r), load(direction, r))
+        size[r] = max(0.0, min(size[r], slip + pulled, 2.0 * slip))
 
 
 @kernel

@@ -66,12 +66,14 @@ class Noniterative:
     sweeps: int = 1  # of projected Jacobi; 1 is the paper
     depth: str = "propagated"  # what is closed: the consistent depth, or the distance along the "ray"
     overdue: str = "slowly"  # how depth that was missed so far is closed; "at once" is the paper
+    slip: str = "before"  # what friction takes back: the slip "before" the normal impulses, as in the paper, or what they have "left"
 
     needs: ClassVar[frozenset[str]] = frozenset({"triangles", "tets"})
     bears: ClassVar[str] = ALONE
 
     def __post_init__(self) -> None:
-        for name, known in (("mode", ("moment", "paper")), ("depth", ("propagated", "ray")), ("overdue", ("slowly", "at once"))):
+        ways = dict(mode=("moment", "paper"), depth=("propagated", "ray"), overdue=("slowly", "at once"), slip=("before", "left"))
+        for name, known in ways.items():
             if getattr(self, name) not in known:
                 raise PliantError(f"{name} = \"{getattr(self, name)}\": it is one of {', '.join(known)}.")
         if self.sweeps < 1:
@@ -142,6 +144,11 @@ class Noniterative:
         if motion.coupled:  # what normal impulses move along the tangent is no slip
             motion.push(carriers, more[:, None] * n, rough=True)
             rub = coulomb(motion, rows, impulse, mu_s, mu_d, stretch)
+            motion.push(rows, rub.impulse)
+        elif self.slip == "left":
+            before = motion.slide(rows)
+            motion.push(carriers, more[:, None] * n)
+            rub = coulomb(motion, rows, impulse, mu_s, mu_d, stretch, before)
             motion.push(rows, rub.impulse)
         elif carriers is rows:
             rub = coulomb(motion, rows, impulse, mu_s, mu_d, stretch)

@@ -48,6 +48,7 @@ RESERVE = 4  # a part of its arrays so large is reserved besides: offsets and ty
 NODE = 100  # bytes that HDF5 takes for a block besides its values
 HEADER = 1500  # bytes that HDF5 takes for a dataset and its group besides values
 BLOCK_BYTES = 1 << 20  # small blocks are collected up to about this size before they are written
+WAITING_BYTES = 8 << 20  # and those of all datasets up to this size: a long run has hundreds of columns of steps and pairs
 
 
 # ------------------------------------------------------------------------------------------------ writing
@@ -192,6 +193,7 @@ class _Blocks:
         self.press = Press(self._take)
         self.seals: dict[str, dict[int, int]] = {}  # of blocks that are written: dataset, first row
         self.waiting: dict[str, list[Array]] = {}
+        self.held = 0  # bytes of all that waits
         self.begin: dict[str, int] = {}
         self.end: dict[str, int] = {}
         self.open: dict[str, tuple[int, Array | None]] = {}  # number and rows of the block that is being filled; None: it is at the press
@@ -208,13 +210,15 @@ class _Blocks:
             return self._fill(dataset, start, stored)
         self.waiting.setdefault(dataset, []).append(stored)
         self.end[dataset] = start + rows
+        self.held += stored.nbytes
         if stored.nbytes * len(self.waiting[dataset]) > BLOCK_BYTES:
             self._write(dataset)
+        elif self.held > WAITING_BYTES:
+            self._write_waiting()
 
     def flush(self) -> None:
         """Write what is waiting, and blocks that nothing came for."""
-        for dataset in self.waiting:
-            self._write(dataset)
+        self._write_waiting()
         for dataset, each in self.plan.items():
             if each.rows and dataset in self.layout.rows:
                 number, block = self.open.get(dataset, (-1, None))
@@ -259,8 +263,13 @@ class _Blocks:
         self.seals.setdefault(dataset, {})[row] = seal_of(data)
         target.write_direct_chunk((row, *(0,) * (len(target.shape) - 1)), data)
 
+    def _write_waiting(self) -> None:
+        for dataset in self.waiting:
+            self._write(dataset)
+
     def _write(self, dataset: str) -> None:
         if waiting := self.waiting.get(dataset):
+            self.held -= sum(part.nbytes for part in waiting)
             rows = waiting[0] if len(waiting) == 1 else np.concatenate(waiting)
             self.made.fill(dataset, self.begin[dataset], rows.astype(self.layout.dtypes[dataset], copy=False))
             self.waiting[dataset] = []
