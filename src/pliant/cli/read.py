@@ -90,8 +90,9 @@ def contacts(
 
     if window is not None and not window > 0.0:
         raise PliantError(f"A window of {window:g} s: give a time above 0 over which forces are averaged, such as 2ms.")
+    stem = out.with_suffix("") if out is not None and out.suffix in (".csv", ".parquet", ".png") else out
     with Run.open(path) as opened:
-        facts = contact_facts(opened, pair, at, out, to, window)
+        facts = contact_facts(opened, pair, at, stem, to, window)
     if as_json:
         tell(facts)
         return
