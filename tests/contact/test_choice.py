@@ -111,3 +111,12 @@ def test_runs_from_before_go_on_as_they_began():
 def test_auto_takes_no_options():
     with pytest.raises(PliantError, match=r'contact = "auto" stands for several methods and takes no options \(sweeps\): name the method'):
         contact_of(mixed().with_(contact={"method": "auto", "sweeps": 2}))
+
+
+def test_what_can_come_apart_meets_itself():
+    """The parts of a body of points that tears are bodies, though the scene has only one."""
+    scene = Scene()
+    scene.add(name="bar", model="points", shape=dict(kind="box", size=(0.4, 0.1, 0.1), edge=0.05), material=dict(tear_strain=0.3))
+    assert methods_of(scene) == list(scene.simulate().contact.methods) == ["point-surface"]
+    whole = scene.with_({"bar.material.tear_strain": None})
+    assert methods_of(whole) == list(whole.simulate().contact.methods) == ["none"]

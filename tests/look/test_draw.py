@@ -15,7 +15,7 @@ from pliant.base import PliantError
 from pliant.look import Camera, draw_series, poster, still
 from pliant.look.draw import draw, draw_with_contact, pressed
 from pliant.look.source import Picture
-from pliant.look.stage import BODIES, COLOURS, RED, STATIC
+from pliant.look.stage import BODIES, COLOURS, RED, STATIC, framed
 
 pytest.importorskip("pyvista")
 SIZE = (240, 180)
@@ -40,6 +40,12 @@ def test_a_picture_is_neither_black_nor_white_and_shows_the_body_in_its_colour(f
     assert np.mean(grey < 40) < 0.05 and np.mean(grey > 252) < 0.5 and grey.std() > 5
     assert like(image, BODIES[0]) > 0.1
     assert like(image, BODIES[1]) < 0.01
+
+
+def test_the_ground_does_not_hide_what_is_seen_from_below(falling):
+    picture = falling.picture()
+    camera = framed(picture.points, SIZE, elevation=-30.0)
+    assert like(draw(picture, "body", SIZE, camera=camera), BODIES[0]) > 0.1
 
 
 def test_the_field_runs_from_low_to_high_colours_across_the_box(falling):

@@ -152,7 +152,7 @@ def _show_log() -> None:
 
 
 def _finish(sim: Any, recorder: Any, pictures: bool, colour: str, as_json: bool, curve: str | None = None) -> None:
-    """Run to the end with a progress bar, make pictures, print the summary, exit with the right code."""
+    """Run to the end with a progress bar, print the summary, make pictures, exit with the right code."""
     from pliant.base import DiskError
     from pliant.cli.terminal import leave_pictures, progress_bar, summary_facts, summary_table
     from pliant.simulate import running
@@ -160,10 +160,15 @@ def _finish(sim: Any, recorder: Any, pictures: bool, colour: str, as_json: bool,
 
     with announce(quiet=as_json), progress_bar(hidden=as_json) as update:
         outcome = running.run(sim, recorder, update)
+    facts = summary_facts(outcome)
+    if not as_json:
+        summary_table(outcome, facts)  # before anything is drawn, which may take as long as the run
     wanted = pictures and outcome.status != "interrupted"  # who stops a run does not want to wait for a movie
     made = leave_pictures(outcome, colour, say=(lambda text: None) if as_json else say, curve=curve) if wanted else []
-    facts = summary_facts(outcome, made)
-    tell(facts) if as_json else summary_table(outcome, facts)
+    if as_json:
+        tell(facts | {"pictures": [str(path) for path in made]})
+    elif made:
+        say("\n".join(f"Wrote {path}" for path in made))
     if outcome.trouble:
         raise DiskError(outcome.trouble)
     if outcome.status != "finished":

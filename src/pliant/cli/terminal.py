@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -111,7 +112,17 @@ def leave_pictures(outcome: Outcome, colour: str, say: Callable[[str], None], cu
     return made
 
 
-def summary_facts(outcome: Outcome, made: list[Path]) -> dict[str, Any]:
+def parts_of(sim: Simulation) -> dict[str, int]:
+    """Bodies of the scene that came apart, and in how many parts they are."""
+    names, parts = sim.world.model.bodies.names, Counter[str]()
+    known = {body.name for body in sim.scene.bodies}
+    for name in names:
+        whole, _, number = name.rpartition(".")
+        parts[whole if name not in known and number.isdigit() and whole in known else name] += 1
+    return {name: count for name, count in parts.items() if count > 1}
+
+
+def summary_facts(outcome: Outcome) -> dict[str, Any]:
     """The end of a run, for programs."""
     sim, books = outcome.simulation, outcome.simulation.books()
     pairs = _pair_forces(sim)
@@ -119,13 +130,14 @@ def summary_facts(outcome: Outcome, made: list[Path]) -> dict[str, Any]:
         forces = Forces(run).all()
     return {
         "headline": headline(forces[0]) if forces else "Nothing touched anything.", "through": outcome.through,
-        "status": outcome.status, "message": outcome.message, "run": str(outcome.path), "pictures": [str(p) for p in made],
+        "status": outcome.status, "message": outcome.message, "run": str(outcome.path),
         "time": sim.time, "steps": sim.state.step, "seconds": outcome.seconds, "max_depth": outcome.max_depth,
         "max_contacts": outcome.max_contacts, "weights": weights(sim),
         "kinetic": books.kinetic, "elastic": books.elastic, "gravity": books.gravity,
         "gravity_from_lowest": _gravity_from_lowest(outcome),
         "contact_work": books.contact, "friction_work": books.friction, "attachment_work": books.attachments,
-        "drive_work": books.drives, "load_work": books.loads, "lost": books.lost, "imbalance": outcome.imbalance, "pairs": pairs,
+        "drive_work": books.drives, "load_work": books.loads, "start": books.start, "flow": books.flow, "lost": books.lost,
+        "parts": parts_of(sim), "imbalance": outcome.imbalance, "pairs": pairs,
         "forces": [found.facts for found in forces], "accounts": [vars(pair) for pair in books.pairs],
         "notes": outcome.notes, "timings": outcome.timings,
     }  # fmt: skip
@@ -260,18 +272,21 @@ def summary_table(outcome: Outcome, facts: dict[str, Any]) -> None:
     now = {"kinetic": "kinetic", "elastic": "elastic", "gravity_from_lowest": "gravity, from its lowest,"}
     works = {"contact_work": "contact", "friction_work": "friction of that", "attachment_work": "attachments",
              "drive_work": "prescribed motion", "load_work": "loads"}  # fmt: skip
-    known = {name: facts[name] for name in (*now, *works, "lost")}
+    damped = facts["lost"] - facts["flow"]
+    known = {name: facts[name] for name in (*now, *works, "flow")} | {"damped": damped, "start": facts["start"]}
     least = ROUNDING * max(abs(value) for value in known.values())  # below it is rounding, and told as 0
     told = {name: f"{0.0 if abs(value) < least else value:.3g}" for name, value in known.items()}
     for row in weight_rows(facts["weights"]):
         table.add_row(*row)
     table.add_row("energy (J)", ", ".join(f"{name} {told[key]}" for key, name in now.items()))
+    for name, count in facts["parts"].items():
+        table.add_row("came apart", f"{name} into {count} parts ({name}, {name}.2{', ...' if count > 2 else ''})")
     done = [f"{name} {told[key]}" for key, name in works.items() if told[key] != "0"]
-    table.add_row("work so far (J)", ", ".join([*done, f"lost by damping and integration {told['lost']}"]))
+    flow = [f"taken by flow and tears {told['flow']}"] if told["flow"] != "0" else []
+    table.add_row("work so far (J)", ", ".join([*done, *flow, f"lost by damping and integration {told['damped']}"]))
     table.add_row("contact impulses", f"account for the momentum of every body to {facts['imbalance']:.1g}")
     table.add_row("time spent", ", ".join(f"{stage} {seconds:.1f} s" for stage, seconds in outcome.timings.items()))
-    for path in [facts["run"], *facts["pictures"]]:
-        table.add_row("wrote", path)
+    table.add_row("wrote", facts["run"])
     console.print(table)
     if outcome.status == "interrupted":
         console.print(f"Go on with: pliant resume {facts['run']}", soft_wrap=True)

@@ -288,7 +288,7 @@ class Canvas:
                 quad = pyvista.PolyData(floor.corners, faces=[4, 0, 1, 2, 3])
                 quad.active_texture_coordinates = np.array([[0.0, 0.0], [1.0, 0.0], [1.0, 1.0], [0.0, 1.0]])
                 blank = pyvista.Texture(np.zeros((2, 2, 3), np.uint8))
-                self._actors[f"floor {i}"] = self.plotter.add_mesh(quad, texture=blank, lighting=False)
+                self._actors[f"floor {i}"] = self.plotter.add_mesh(quad, texture=blank, lighting=False, culling="back")
         for i, floor in enumerate(self._floors):
             image = floor.image(picture.points, picture.triangles)
             texture = pyvista.Texture(np.ascontiguousarray(image[::-1]))

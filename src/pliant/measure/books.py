@@ -46,6 +46,7 @@ class Books:
     loads: float  # of the scene's forces, tractions and pressures
     changes: float  # of changing gravity and materials, and of putting bodies back (`rewind`)
     start: float  # total before the first step; NaN if no step was taken
+    flow: float  # what plastic flow and tears took, a part of what is lost
     accounts: Pairs = field(default_factory=dict, repr=False)
     names: list[str] = field(default_factory=list, repr=False)
 
@@ -61,7 +62,7 @@ class Books:
 
     @property
     def lost(self) -> float:
-        """What is gone without being given to anything [J]: by damping and by the integrators. Below zero it came from nowhere."""
+        """What is gone without being given to anything [J]: by flow, damping and the integrators. Below zero it came from nowhere."""
         return self.start + self.given - self.total
 
     @property
@@ -92,6 +93,7 @@ def books(world: World, elastic: bool = True, known: Sequence[Floats] | None = N
         angular_momentum=np.array(of_nodes[3]) + np.array(of_frames[3]) + spin.sum(axis=0),
         changes=state.books.get("changes", 0.0) + state.books.get("rewound", 0.0),
         start=state.books.get("start", np.nan),
+        flow=-state.books.get("plastic", 0.0),
         accounts=state.pairs,
         names=world.model.bodies.names,
         **{account: state.books.get(account, 0.0) for account in ("contact", "friction", "attachments", "drives", "loads")},

@@ -37,6 +37,7 @@ def methods_of(scene: Scene, likely: bool = False) -> list[str]:
     if asked != "auto":
         return list(dict.fromkeys([of_scene(b.model for b in bodies) if asked == "classic" else asked, *named]))
     many = Counter(tuple(_kinds(body, likely)) for body in bodies)  # what a body can be, and how many of these there are
+    many.update(tuple(_kinds(body, likely)) for body in bodies if _may_part(body))
     both = {of_pair(a, b) for one in many for two in many if one != two or many[one] > 1 for a in one for b in two}
     own = {of_pair(kind, kind, alone=True) for body in bodies if _meets_itself(scene, body.name) for kind in _kinds(body, likely)}
     return [*(m for m in WHY if m in (both | own) - {"none"}), *(m for m in dict.fromkeys(named) if m not in both | own)] or ["none"]
@@ -48,6 +49,12 @@ def _kinds(body: Body, likely: bool) -> list[Kind]:
     implicit = ([True] if likely else [False, True]) if scheme == "auto" else [scheme == "implicit"]
     rim = [False] if is_named(body.shape) or room_of(body.model).solid else [False, True]
     return [Kind(body.model, i, r) for i in implicit for r in rim]
+
+
+def _may_part(body: Body) -> bool:
+    """Whether it can become several bodies: what is torn, or flows until its neighbours are out of reach."""
+    given = getattr(body, "material", None)
+    return any(getattr(given, name, None) is not None for name in ("tear_strain", "yield_strain"))
 
 
 def _meets_itself(scene: Scene, name: str) -> bool:
@@ -74,6 +81,7 @@ def rule_of(scene: Scene, model: Model) -> tuple[Rule, list[str]]:
     known = list(dict.fromkeys(kinds))
     group = np.array([known.index(kind) for kind in kinds], np.int64)
     many, names = np.bincount(group, minlength=len(known)), model.bodies.names
+    many += np.bincount(group[[k for k, body in enumerate(scene.bodies) if _may_part(body)]], minlength=len(known))
     found = [[of_pair(a, b) for b in known] for a in known]
     own = [of_pair(kind, kind, alone=True) for kind in known]
     used = {found[i][j] for i in range(len(known)) for j in range(len(known)) if i != j or many[i] > 1}

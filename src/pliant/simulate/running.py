@@ -404,9 +404,10 @@ class _Loop:
         """What is wrong with the books of this run, in sentences."""
         wrong, now = [], self.sim.books()
         if self.imbalance > UNBALANCED:
+            solved = " Was their solve said to end early?" if self.sim.world.implicit is not None else ""
             wrong.append(
                 f"The contacts reported miss the change of momentum of a body by {self.imbalance:.2g} of their impulses in the worst step: "
-                "forces of this run are wrong by as much. Implicit bodies: was their solve said to end early?"
+                f"forces of this run are wrong by as much.{solved}"
             )
         scale = max(self.moved, abs(now.start - now.total))
         if -now.lost > FROM_NOWHERE * scale:
