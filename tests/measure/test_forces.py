@@ -115,3 +115,14 @@ def test_words_of_depth_and_space():
     assert found.finer_edge == pytest.approx(wide / ACROSS[0]) and found.word == "coarse"
     rows = dict(Recorded(1e-3, force, 0.01, depth=2e-3).table, elastic=np.full(10, 1.0))
     assert resolution(rows, np.full(10, 1e-3), 1.0, 1.0, 5.0, 10, 0.01).in_depth == "resolved", "elasticity explains it"
+
+
+def test_the_depth_of_a_body_that_gives_way_alone_is_held_against_its_own_size():
+    """A rigid cup of 5 mm around a quasi-rigid ball: all of the depth is a dent of the ball, however thin the cup is."""
+    scene = Scene(contact="quasi-rigid")
+    scene.add(name="cup", shape=dict(kind="box", size=(0.1, 0.1, 0.005), edge=0.02), model="static")
+    scene.add(name="ball", shape=dict(kind="ball", radius=0.05, edge=0.02), model="quasi-rigid", spacing=0.01, position=(0, 0, 0.06))
+    scene.add(name="other", shape=dict(kind="ball", radius=0.02, edge=0.01), model="quasi-rigid", spacing=0.005, position=(0, 0, 0.2))
+    scales = scales_of(scene.simulate().world)
+    found = scales.against(np.array([0, 1, 1]), np.array([1, 0, 2]))
+    assert found == pytest.approx([0.1, 0.1, 0.04], rel=0.03)

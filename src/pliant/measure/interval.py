@@ -54,7 +54,7 @@ class Interval:
         scales, (a, b) = scales_of(world), (found["a"], found["b"])
         against = {
             "window": scales.window(a, b, world.model.gravity), "edge": np.minimum(scales.edge[a], scales.edge[b]),
-            "length": np.minimum(scales.length[a], scales.length[b]),
+            "length": scales.against(a, b),
             "elastic": scales.elastic_depth(a, b, found["normal_force"], found["area"]),
         }  # fmt: skip
         return {name: values for name, values in found.items() if name not in ("dt", "key")} | against

@@ -55,6 +55,13 @@ class Scales:
         falls = np.sqrt(2.0 * size / g) if g > 0.0 else np.full(len(time), np.inf)
         return np.where(np.isfinite(time), time, np.where(np.isfinite(falls), falls, SENSOR))
 
+    def against(self, a: Ints, b: Ints) -> Floats:
+        """What the depth of bodies is measured against [m], (k,): the shorter length, but of bodies that give way only where they touch
+        their own, for the whole depth is theirs."""
+        first, second = self.length[a], self.length[b]
+        only_first, only_second = self.local[a] & ~self.local[b], self.local[b] & ~self.local[a]
+        return np.where(only_first, first, np.where(only_second, second, np.minimum(first, second)))
+
     @property
     def finest(self) -> float:
         """The shortest time that a body of this world has [s]; infinite if all are rigid."""

@@ -123,7 +123,7 @@ class Depths:
         if report.max_depth <= DEPTH[0] * float(scales.length.min(initial=np.inf)):
             return
         a, b, depth = report.pairs["a"], report.pairs["b"], report.pairs["depth"]
-        length, key = np.minimum(scales.length[a], scales.length[b]), key_of(a, b)
+        length, key = scales.against(a, b), key_of(a, b)
         deep = depth > length * np.maximum(DEPTH[0], self._known(key))  # elasticity may explain some of it, but adds nothing
         if not deep.any():
             return
@@ -176,7 +176,7 @@ class Depths:
             return Remedy(f"The springs of this contact are as stiff as was asked: {stiffer}", {})
         if bears == DENT:
             stiffer = "a stiffer material or a smaller load makes it less, a smaller dt does not"
-            return Remedy(f"This depth is how far surfaces give way: {stiffer}", {})
+            return Remedy(f"This depth is how far surfaces give way, held against the size of the body that does: {stiffer}", {})
         factor = min(FINEST, math.sqrt(part / DEPTH[0]))  # springs of contact are as stiff as the step allows: depth falls as its square
         return Remedy("The springs of this contact are as stiff as the step allows", {"dt": float(f"{dt / factor:.2g}")})
 
