@@ -154,7 +154,7 @@ def crossed(
     out = np.where(found.first, 1.0, -1.0)[:, None] * way[found.pair]
     for line in (found.normal, out):
         ahead, behind = (exits(tree, points, faces, points[found.point], sign * line, body)[2] for sign in (1.0, -1.0))
-        known = np.isfinite(ahead + behind) & meshed
+        known = np.isfinite(ahead + behind) & (ahead + behind > 0.0) & meshed
         share[known] = np.minimum(share[known], ahead[known] / (ahead + behind)[known])
     volume, side = np.maximum(-np.einsum("hi,hi->h", own, out), 0.0) * found.depth, 2 * found.pair + found.first
     mean = np.bincount(side, share * volume, 2 * len(a)) / np.maximum(np.bincount(side, volume, 2 * len(a)), 1e-300)
