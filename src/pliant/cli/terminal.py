@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import time
-from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -114,12 +113,9 @@ def leave_pictures(outcome: Outcome, colour: str, say: Callable[[str], None], cu
 
 def parts_of(sim: Simulation) -> dict[str, int]:
     """Bodies of the scene that came apart, and in how many parts they are."""
-    names, parts = sim.world.model.bodies.names, Counter[str]()
-    known = {body.name for body in sim.scene.bodies}
-    for name in names:
-        whole, _, number = name.rpartition(".")
-        parts[whole if name not in known and number.isdigit() and whole in known else name] += 1
-    return {name: count for name, count in parts.items() if count > 1}
+    bodies = sim.world.model.bodies
+    count = np.bincount(bodies.origin(), minlength=len(bodies))
+    return {bodies.names[b]: int(count[b]) for b in np.flatnonzero(count > 1)}
 
 
 def summary_facts(outcome: Outcome) -> dict[str, Any]:
@@ -273,7 +269,7 @@ def summary_table(outcome: Outcome, facts: dict[str, Any]) -> None:
     works = {"contact_work": "contact", "friction_work": "friction of that", "attachment_work": "attachments",
              "drive_work": "prescribed motion", "load_work": "loads"}  # fmt: skip
     damped = facts["lost"] - facts["flow"]
-    known = {name: facts[name] for name in (*now, *works, "flow")} | {"damped": damped, "start": facts["start"]}
+    known = {name: facts[name] for name in (*now, *works, "flow")} | {"damped": damped}
     least = ROUNDING * max(abs(value) for value in known.values())  # below it is rounding, and told as 0
     told = {name: f"{0.0 if abs(value) < least else value:.3g}" for name, value in known.items()}
     for row in weight_rows(facts["weights"]):

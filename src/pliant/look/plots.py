@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 ENERGIES = {
     "kinetic": "kinetic", "elastic": "elastic", "gravity": "gravity, from its lowest", "total": "total",
     "contact_work": "work of contact", "friction_work": "of friction, a part of it", "drive_work": "work of prescribed motion",
-    "load_work": "work of loads", "lost": "lost by damping and integration",
+    "load_work": "work of loads", "lost": "lost by flow, damping and integration",
     "attachment_work": "work of springs, strings and hands",
 }  # fmt: skip
 FEW = 3  # names of curves that find a free corner

@@ -104,7 +104,7 @@ def summary(run: Run) -> str:
         found["momentum balance"] = _balance(series)
     if "lost" in series and np.isfinite(series["lost"]).any():
         lost = float(series["lost"][np.isfinite(series["lost"])][-1])
-        found["energy balance"] = f"{lost:.3g} J lost by damping and integration" if lost >= 0.0 else f"{-lost:.3g} J came from nowhere"
+        found["energy balance"] = f"{lost:.3g} J lost by flow, damping, integration" if lost >= 0.0 else f"{-lost:.3g} J came from nowhere"
     seconds = sum(float(np.nansum(v)) for name, v in series.items() if name.startswith("seconds "))
     if seconds:
         found["time spent stepping"] = f"{seconds:.1f} s"
