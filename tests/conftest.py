@@ -30,15 +30,36 @@ def pytest_configure(config):
 SLOW_CASES = {line for line in (Path(__file__).parent / "slow_cases.txt").read_text().splitlines() if not line.startswith("#")}
 
 
+# Tables with a test for each cell, and searches over many seeds, take hours: --slow does one case in so many, --whole does all.
+ONE_IN = {
+    "tests/test_matrix.py::test_every_model_meets_every_other": 23,
+    "tests/contract/test_resume.py::test_stopped_and_resumed_at_many_steps": 23,
+    "tests/test_validate.py::test_every_problem_passes_or_is_known": 7,
+    "tests/test_scenes.py::test_the_whole_scene_keeps_its_promise_and_its_warnings_are_explained": 5,
+    "tests/test_scenes.py::test_corner_cases_under_contact_over_the_common_surface": 5,
+    "tests/contact/test_corner_cases.py::test_a_corner_case_ends_as_the_page_says": 7,
+    "tests/test_thresholds.py::test_its_test_notices": 13,
+    "tests/detect/test_patches.py::test_area_and_integrals_are_those_of_many_rays": 10,
+    "tests/geometry/test_any_mesh.py::test_a_broken_solid_becomes_the_body_it_was": 5,
+    "tests/geometry/test_any_mesh.py::test_thin_sheets_hang_together_and_stay_apart": 5,
+}
+
+
 # Begun first, so that no process waits for a long one at the end, and one browser does for all.
 FIRST = tuple(f"tests/{name}.py" for name in ("live/test_browser", "live/test_screens", "test_examples", "test_notebooks", "studies/test_clusters"))
 
 
 def pytest_collection_modifyitems(items):
-    """Mark what slow_cases.txt names as slow; long tests come first."""
+    """Mark what slow_cases.txt names as slow, and what --slow leaves to --whole; long tests come first."""
+    cases = dict.fromkeys(ONE_IN, 0)
     for item in items:
         if item.nodeid in SLOW_CASES:
             item.add_marker(pytest.mark.slow)
+        name = item.nodeid.partition("[")[0]
+        if name in ONE_IN and item.get_closest_marker("slow"):
+            if cases[name] % ONE_IN[name]:
+                item.add_marker(pytest.mark.whole)
+            cases[name] += 1
     items.sort(key=lambda item: not item.nodeid.startswith(FIRST))
 
 

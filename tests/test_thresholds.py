@@ -1,6 +1,6 @@
 """Every heuristic number of contact and detection has a name, a reason and a test that notices when it is three times as large or small.
 
-docs/thresholds.md is the table; here it is held against the code, and behind `--slow` every row is tried.
+docs/thresholds.md is the table; here it is held against the code, and behind `--whole` every row is tried.
 """
 
 from __future__ import annotations
