@@ -30,9 +30,13 @@ def test_a_pair_has_the_method_that_suits_both(a, b, method):
     assert of_pair(a, b) == of_pair(b, a) == method
 
 
-def test_soft_bodies_that_meet_themselves_do_so_in_closed_form():
-    assert of_pair(SOFT, SOFT, alone=True) == "noniterative"
-    assert of_pair(Kind("springs"), Kind("springs"), alone=True) == "continuous-penalty"
+def test_what_cannot_bend_cannot_meet_itself():
+    scene = Scene(dt=0.004)
+    scene.add(name="ground", shape="plane", model="static")
+    scene.add(name="hard", shape=CUBE, model="rigid", position=(0, 0, 0.05))
+    scene.pair("hard", "hard")
+    with pytest.raises(PliantError, match="'hard' is to meet itself, but it is rigid: .* Drop the pair"):
+        scene.simulate()
 
 
 def mixed() -> Scene:

@@ -31,13 +31,13 @@ WHY = {
     "patch": "contact over the surface that they share, solved with the bodies, has the right pressure and area and stands at long steps",
     "quasi-rigid": "surfaces of quasi-rigid bodies give way only under it",
     "point-surface": "it is made for bodies of points, which it meets through their surfels",
-    "noniterative": "soft bodies with tetrahedra meet in closed form, which costs little in short steps and knows self-contact",
+    "noniterative": "soft bodies with tetrahedra meet in closed form, which costs little in short steps",
     "continuous-penalty": "vertices, faces and edges meet along their paths, so that nothing thin or fast slips through",
 }
 
 
-def of_pair(a: Kind, b: Kind, alone: bool = False) -> str:
-    """The method for two bodies, or for one that is to meet itself (`alone`)."""
+def of_pair(a: Kind, b: Kind) -> str:
+    """The method for two bodies, or for one that is to meet itself."""
     rooms = (a.room, b.room)
     if not any(room.moves for room in rooms):
         return "none"
@@ -47,7 +47,7 @@ def of_pair(a: Kind, b: Kind, alone: bool = False) -> str:
         return "quasi-rigid"
     if not all(room.solid or room.hard for room in rooms) or a.rim or b.rim:
         return "continuous-penalty"
-    if alone or not all(kind.implicit or kind.room.hard for kind in (a, b)):
+    if not all(kind.implicit or kind.room.hard for kind in (a, b)):
         return "noniterative"
     return "patch"
 

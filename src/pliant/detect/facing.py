@@ -2,7 +2,7 @@
 
 What two triangles share lies in the prism that the slave's triangle sweeps along its own normal, from -deep to high. The slave's tree
 is descended as far as its boxes, widened by both, meet the master's; then the box of each prism against the tree of the master. Bodies
-that are in no pair are not looked at.
+that are in no pair are not looked at. A body may be its own master: faces with a common corner are neighbours, no contact.
 """
 
 from __future__ import annotations
@@ -59,6 +59,15 @@ def _prism(points, faces, f, deep, high):  # type: ignore[no-untyped-def]
     return low, top, n, dot(n, p)
 
 
+@inline
+def _share_corner(faces, f, g):  # type: ignore[no-untyped-def]
+    a, b, c = faces[f, 0], faces[f, 1], faces[f, 2]
+    for k in range(3):
+        if faces[g, k] == a or faces[g, k] == b or faces[g, k] == c:
+            return True
+    return False
+
+
 @kernel
 def _facing_faces(  # type: ignore[no-untyped-def]
     root, leaves, first, count, order, low, high, box_low, box_high, points, faces, slave, master, deep, up, out
@@ -106,7 +115,7 @@ def _facing_faces(  # type: ignore[no-untyped-def]
                         if dot(n, m) >= -FACING * norm(m):
                             continue
                         x, y, z = dot(n, p) - plane, dot(n, q) - plane, dot(n, r) - plane
-                        if min(x, y, z) > up[k] or max(x, y, z) < -deep[k]:
+                        if min(x, y, z) > up[k] or max(x, y, z) < -deep[k] or _share_corner(faces, f, g):
                             continue
                         if used < out.shape[1]:
                             out[0, used], out[1, used], out[2, used] = k, f, g
@@ -120,6 +129,7 @@ def straight(tree: Tree, points: Floats, faces: Ints, slave: Ints, master: Ints,
     Where the sides of two boxes overlap a little, the top of the one and the bottom of the other share a thin strip, far in depth. Its
     points are at the sides: nothing counts that is deeper than WAY_OUT times the distance from either of its ends to the surface of the
     other body. Rows no deeper than the slack count in full, and over another slack the share falls to zero, so that forces do not jump.
+    A body that is its own master is at no distance from itself: there every row counts.
     """
     out = np.ones(len(found))
     _straight(
@@ -141,7 +151,7 @@ def _straight(  # type: ignore[no-untyped-def]
 ):
     stack = np.empty(STACK, np.int64)
     for r in range(len(gap)):
-        if gap[r] >= -slack[r]:
+        if gap[r] >= -slack[r] or slave[r] == master[r]:
             continue
         x, y = _at(points, faces, face[r], weights, r), _at(points, faces, other[r], others, r)
         a, _, _, _, _ = closest_on_body(x, master[r], nodes, points, faces, stack)

@@ -21,7 +21,7 @@ from pliant.model import SCHEMES, STAGED, SYMPLECTIC, Bodies, Frames, Model, Nod
 from pliant.record.snapshot import PARTS, is_named
 from pliant.scene import Body, ResponseTable, Scene, Where
 from pliant.simulate.boundary import Draft, chosen, joined, starts, wire_attachments, wire_drives, wire_loads
-from pliant.simulate.contact_rule import check_restitution, contact_of, methods_of, rule_of
+from pliant.simulate.contact_rule import check_own, check_restitution, contact_of, methods_of, rule_of
 from pliant.world.pairs import PairTable, Rule, pair_table
 from pliant.world.world import World
 
@@ -285,5 +285,6 @@ def _pairs(scene: Scene, model: Model, rule: Rule) -> PairTable:
     movable = np.ones(len(bodies), bool)
     movable[frames.body[frames.inverse == 0.0]] = False
     table = pair_table(scene.pairs, bodies.names, (bodies.friction, bodies.static_friction, bodies.restitution), movable, rule)
+    check_own(table, model)
     check_restitution(table, model, rule.methods)
     return table

@@ -39,7 +39,7 @@ def methods_of(scene: Scene, likely: bool = False) -> list[str]:
     many = Counter(tuple(_kinds(body, likely)) for body in bodies)  # what a body can be, and how many of these there are
     many.update(tuple(_kinds(body, likely)) for body in bodies if _may_part(body))
     both = {of_pair(a, b) for one in many for two in many if one != two or many[one] > 1 for a in one for b in two}
-    own = {of_pair(kind, kind, alone=True) for body in bodies if _meets_itself(scene, body.name) for kind in _kinds(body, likely)}
+    own = {of_pair(kind, kind) for body in bodies if _meets_itself(scene, body.name) for kind in _kinds(body, likely)}
     return [*(m for m in WHY if m in (both | own) - {"none"}), *(m for m in dict.fromkeys(named) if m not in both | own)] or ["none"]
 
 
@@ -83,7 +83,7 @@ def rule_of(scene: Scene, model: Model) -> tuple[Rule, list[str]]:
     many, names = np.bincount(group, minlength=len(known)), model.bodies.names
     many += np.bincount(group[[k for k, body in enumerate(scene.bodies) if _may_part(body)]], minlength=len(known))
     found = [[of_pair(a, b) for b in known] for a in known]
-    own = [of_pair(kind, kind, alone=True) for kind in known]
+    own = [of_pair(kind, kind) for kind in known]
     used = {found[i][j] for i in range(len(known)) for j in range(len(known)) if i != j or many[i] > 1}
     used |= {own[group[k]] for k in range(count) if _meets_itself(scene, names[k])}
     named = [p.method for p in scene.pairs if p.method]
@@ -111,6 +111,17 @@ def _built_kinds(model: Model) -> list[Kind]:
     edges, number = unique_edges(np.stack([skin.faces, np.roll(skin.faces, -1, axis=1)], axis=2).reshape(-1, 2))
     rim[skin.body[edges[np.bincount(number, minlength=len(edges)) == 1, 0]]] = True
     return [Kind(k, bool(i), bool(r) and not room_of(k).solid) for k, i, r in zip(bodies.kind, implicit, rim, strict=True)]
+
+
+def check_own(table: PairTable, model: Model) -> None:
+    """Refuse that what cannot bend meets itself."""
+    bodies, rigid = model.bodies, np.flatnonzero(model.bodies.frame >= 0)
+    for body in rigid[table.meet(rigid, rigid)]:
+        name = bodies.names[body]
+        raise PliantError(
+            f"Body '{name}' is to meet itself, but it is {bodies.kind[body]}: its parts do not move against each other. "
+            f"Drop the pair ('{name}', '{name}'); self-contact is for soft bodies."
+        )
 
 
 def check_restitution(table: PairTable, model: Model, methods: list[str]) -> None:

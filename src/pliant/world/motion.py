@@ -464,7 +464,7 @@ class Motion:
             name = self.bodies.names[own[0]]
             raise PliantError(
                 f"Body '{name}' is to meet itself, but the method `{method}` knows no self-contact: state another method for the pair "
-                f"('{name}', '{name}'), \"noniterative\" or \"continuous-penalty\", or drop it."
+                f"('{name}', '{name}'), \"patch\" or \"continuous-penalty\", or drop it."
             )
 
     def angular_velocity(self) -> Floats:

@@ -42,7 +42,7 @@ class Pairs:
     deep: Floats  # [m] how deep surfaces may be
     high: Floats  # [m] how far apart
     before: Floats  # [m] how deep they may have been at the start of the step
-    share: Floats  # (k,) of the areas that count: pairs that change sides are there twice, once each way
+    share: Floats  # (k,) of the areas that count: pairs that change sides are there twice, once each way, as is all of a body's own
     main: np.ndarray  # (k,) bool: not the other way of another
     open: np.ndarray  # (k,) bool: new, so that the slave is still to be decided, by what is found in the first look
     apart: Floats  # (k,) 0 to 1: how much of the depth at the start of the step is no compression, and goes at GENTLE
@@ -118,8 +118,8 @@ def find_pairs(motion: Motion, surfaces: Surfaces, there: Floats, memory: Memory
         reach[free] += 2.0 * step[bodies.frame >= 0].max(initial=0.0)
     grown = np.where(np.isfinite(low), reach[:, None] + FLUSH * surfaces.side[:, None], 0.0)
     a, b = meeting(low - grown, high + grown, bodies.surface, motion.pairs.meet)
-    once = (a < b) | (bodies.surface[b] == 0)
-    a, b = a[once], b[once]
+    once, itself = (a < b) | (bodies.surface[b] == 0), folding(motion)
+    a, b = np.append(a[once], itself), np.append(b[once], itself)
     known = {"key": memory.get("pair", np.zeros(0, np.int64))}
     known |= {name: memory[name] for name in ("depth", "slave", "lean", "leaves") if name in memory}
     key = pair_key(len(bodies), a, b)
@@ -142,11 +142,18 @@ def find_pairs(motion: Motion, surfaces: Surfaces, there: Floats, memory: Memory
     before = np.minimum(np.maximum(2.0 * last, deepest) + FRESH * edge, most)
     deep = np.minimum(most, before + step[a] + step[b])
     far = reach[a] + reach[b] + FLUSH * np.maximum(surfaces.side[a], surfaces.side[b])
+    own = a == b
     out = Pairs(
-        a, b, deep, far, before, 1.0 - over, np.ones(len(a), bool), alike & (kept == 0.0), np.where(leaves, 1.0, fading), points, gentle,
-        np.where(new & leaves, deepest, 0.0), np.zeros(len(a)),
+        a, b, deep, far, before, np.where(own, 0.5, 1.0 - over), np.ones(len(a), bool), alike & (kept == 0.0) & ~own,
+        np.where(leaves, 1.0, fading), points, gentle, np.where(new & leaves, deepest, 0.0), np.zeros(len(a)),
     )  # fmt: skip
     return out.with_others(over)
+
+
+def folding(motion: Motion) -> Ints:
+    """Soft bodies that may meet themselves: what two faces share is found from both, half of it each (theory/patch 3.8)."""
+    everyone = np.flatnonzero((motion.bodies.frame < 0) & (motion.bodies.surface > 0))
+    return everyone[motion.pairs.meet(everyone, everyone)]
 
 
 def _deepest(motion: Motion, surfaces: Surfaces, a: Ints, b: Ints, thin: Floats) -> tuple[Floats, Floats]:
@@ -156,7 +163,7 @@ def _deepest(motion: Motion, surfaces: Surfaces, a: Ints, b: Ints, thin: Floats)
     """
     half, out, local = motion.kept(Thickness).half, np.zeros(len(a)), thin.copy()
     solid = np.isfinite(half) | (motion.bodies.surface == 0)  # a surface with a rim has no inside
-    which = np.flatnonzero(solid[a] & solid[b])
+    which = np.flatnonzero(solid[a] & solid[b] & (a != b))
     if len(which):
         place = motion.here()
         surfaces.fit(place.points)
@@ -215,7 +222,7 @@ def remembered(motion: Motion, pairs: Pairs, found: Merged) -> dict[str, np.ndar
     main = pairs.main[found.pair]
     slave[row[main]] = np.where(pairs.slave < pairs.master, 1.0, 2.0)[found.pair[main]]
     turns = main & (found.master >= 0) & (found.gap <= 0.0)
-    alike = _rank(motion, pairs.slave) == _rank(motion, pairs.master)
+    alike = (_rank(motion, pairs.slave) == _rank(motion, pairs.master)) & (pairs.slave != pairs.master)
     lean[row[turns]] = np.where(alike, pairs.lean, 0.0)[found.pair[turns]]
     np.maximum.at(leaves, row, (pairs.apart[found.pair] == 1.0).astype(np.float64))
     return {"pair": keys, "depth": depth, "slave": slave, "lean": lean, "leaves": leaves}
