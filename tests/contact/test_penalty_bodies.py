@@ -13,6 +13,7 @@ from pliant.detect.adjacency import Adjacency
 from pliant.geometry import shapes
 from pliant.geometry.mesh import Surface, TetMesh
 from pliant.geometry.self_intersection import self_intersections
+from pliant.shop import scenes
 from pliant.world.motion import Rows
 
 METHOD = "continuous-penalty"
@@ -56,6 +57,16 @@ def test_an_open_cloth_folds_onto_itself_and_not_through(itself):
     assert touched > 50 and min(apart) > -0.004
     assert len(self_intersections(sim.points("cloth"), shape.faces)) == 0  # once they are apart again
     assert sim.books().momentum == pytest.approx(momentum, abs=1e-12)
+
+
+@pytest.mark.slow
+def test_a_cloth_that_hangs_over_a_ball_crosses_itself_in_no_step():
+    scene = scenes.make("cloth-on-ball")
+    sim = scene.simulate()
+    while sim.time < scene.duration - 1e-9:
+        sim.step()
+        assert len(self_intersections(sim.points("cloth"), sim.faces("cloth"))) == 0, f"at {sim.time:.3f} s"
+
 
 
 def fork(edge=0.05):
