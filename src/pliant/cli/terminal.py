@@ -16,7 +16,7 @@ from pliant.base import PliantError, nearest
 from pliant.cli.bars import bar
 from pliant.measure.books import ROUNDING
 from pliant.measure.forces import Forces, headline, milliseconds
-from pliant.measure.pairs import STEP_WORDS, TURNED, at_time, mean_pressure, pair_series, per_pair
+from pliant.measure.pairs import STEP_WORDS, TURNED, at_time, mean_pressure, over_a_face, pair_series, per_pair
 from pliant.measure.pairs import pair_table as all_pairs
 from pliant.measure.scales import scales_of
 from pliant.record import Recorder, Run, human
@@ -217,8 +217,11 @@ def pair_table(pairs: list[dict[str, Any]], title: str) -> Any:
     table = Table(*(heads if judged else heads[:-1]), title=title, box=None, title_justify="left", pad_edge=False)
     for pair in pairs:
         area = pair["area"]
-        told = (mean_pressure(pair["normal_force"], area, pair["pressure"]), pair["pressure"]) if area > 0.0 else ()
-        pressures = [f"{1e-3 * p:.3g}" for p in told] or ["-", "-"]
+        known = (pair["normal_force"], area, pair["pressure"])
+        pressures = [f"{1e-3 * p:.3g}" for p in (mean_pressure(*known), pair["pressure"])] if area > 0.0 else ["-", "-"]
+        if area > 0.0 and over_a_face(*known):
+            pressures[0] += "*"
+            table.caption, table.caption_justify = "* over a face of an element, which is more than the area", "left"
         sizes = (f"{np.linalg.norm(pair[name]):.3g}" for name in ("force", "friction"))
         cm2 = f"{1e4 * area:.3g}" if area > 0.0 else "-"
         words = [", ".join(pair.get(name) or "-" for name in STEP_WORDS)] if judged else []

@@ -49,7 +49,12 @@ def per_pair(contacts: Contacts, face: Floats | None = None) -> dict[str, np.nda
 
 def mean_pressure(normal_force: float, area: float, largest: float) -> float:
     """Normal force of a pair over its area [Pa], or over a face of an element if that is more: then it is the largest, told over a face."""
-    return min(normal_force / area, largest)
+    return largest if over_a_face(normal_force, area, largest) else normal_force / area
+
+
+def over_a_face(normal_force: float, area: float, largest: float) -> bool:
+    """Whether the mean pressure of a pair is told over more than its area: a mean is never above the largest."""
+    return normal_force / area > largest * (1.0 + 1e-9)
 
 
 @kernel

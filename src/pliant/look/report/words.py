@@ -17,7 +17,7 @@ from pliant.look.report.hardest import Hardest
 from pliant.look.report.html import code, facts, folded, listing, table, text
 from pliant.measure.account import pair_books
 from pliant.measure.forces import Forces, headline, milliseconds
-from pliant.measure.pairs import at_time, mean_pressure, per_pair
+from pliant.measure.pairs import at_time, mean_pressure, over_a_face, per_pair
 from pliant.record import Run, human
 from pliant.record.snapshot import thaw
 from pliant.scene import Body, Scene
@@ -252,8 +252,9 @@ def numbers(run: Run, found: Hardest) -> str:
         "contacts": f"{sums['contacts']}", "deepest": f"{1e3 * sums['depth']:.3g} mm",
     }  # fmt: skip
     if area > 0.0:
-        mean = mean_pressure(sums["normal_force"], area, sums["pressure"])
-        shown |= {"area": f"{1e4 * area:.3g} cm²", "mean pressure": with_unit(mean, "Pa")}
+        known = (sums["normal_force"], area, sums["pressure"])
+        of = " (over a face of an element, which is more than the area)" if over_a_face(*known) else ""
+        shown |= {"area": f"{1e4 * area:.3g} cm²", "mean pressure": with_unit(mean_pressure(*known), "Pa") + of}
     if sums["pressure"] > 0.0:
         shown["largest pressure"] = with_unit(sums["pressure"], "Pa")
     return facts(shown)
