@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from pliant import Answer, Contacts, register_method
 from pliant import scene as scene_module
 from pliant.bodies.register import ROOMS
 from pliant.geometry.shapes import SHAPES, maker
@@ -124,7 +125,7 @@ def test_python_of_the_readme_runs(capsys):
 
 def test_bare_arrays_of_the_page_on_detection():
     """What its comments promise."""
-    first, exact, _ = re.findall(r"```python\n(.*?)```", (DOCS / "detection.md").read_text(), re.S)
+    first, exact = re.findall(r"```python\n(.*?)```", (DOCS / "detection.md").read_text(), re.S)[:2]
     names = {}
     for line in (first + exact).splitlines():
         said = re.search(r"  # \(?array\((.*?)\)[;:,]", line + ",")
@@ -133,6 +134,40 @@ def test_bare_arrays_of_the_page_on_detection():
             np.testing.assert_allclose(found[0] if isinstance(found, tuple) else found, eval(said[1]))
             names["asked"] = names.get("asked", 0) + 1
     assert names["asked"] == 4
+
+
+def test_queries_of_a_motion_on_the_page_on_detection():
+    """Points in exact shapes, and the query of one's own: the same as all pairs, and no pair of bodies that does not meet."""
+    names, seen = {}, []
+    exec("\n".join(re.findall(r"```python\n(.*?)```", (DOCS / "detection.md").read_text(), re.S)[2:]), names)
+
+    class Look:
+        needs = frozenset()
+
+        def respond(self, motion, memory):
+            seen.append((names["near"](motion), motion.kept(names["NearPoints"]).find(motion.end, 0.06, motion.pairs.meet), motion))
+            return Answer(Contacts.none(motion.dt))
+
+    register_method("look", Look)
+    scene = Scene(dt=0.01, contact="look", gravity=(0, 0, 0))
+    scene.add(name="ground", shape="plane", model="static")
+    box = dict(kind="box", size=(0.2, 0.2, 0.2), edge=0.1)
+    for name, place, model in (("a", (0, 0, 0.12), "fem"), ("b", (0.21, 0.03, 0.12), "fem"), ("c", (0, 0.22, 0.12), "springs")):
+        scene.add(name=name, shape=box, position=place, model=model, velocity=(0, 0, -3.0))
+    scene.add(name="ball", shape=dict(kind="ball", radius=0.1), model="rigid", position=(1, 0, 0.12), velocity=(0, 0, -3.0))
+    scene.pair("a", "c", contact=False)
+    scene.simulate().step()
+    (row_a, row_b, point, gap), (p, q, distance), motion = seen[0]
+    assert set(zip(row_a, row_b, strict=True)) == {(1, 0), (2, 0), (3, 0), (4, 0)}  # all four are in the ground
+    np.testing.assert_allclose(gap, motion.end[point, 2] - np.where(row_a == 4, 0.1, 0.0), atol=1e-12)
+    x, body, surface = motion.end, motion.skin.body, np.zeros(len(motion.end), bool)
+    for i, count in enumerate(motion.bodies.surface):
+        surface[motion.bodies.point_start[i] : motion.bodies.point_start[i] + count] = True
+    i, j = np.triu_indices(len(x), 1)
+    far = np.linalg.norm(x[i] - x[j], axis=1)
+    wanted = (far < 0.06) & surface[i] & surface[j] & (body[i] < body[j]) & ~((body[i] == 1) & (body[j] == 3))
+    assert wanted.sum() > 8 and (p.tolist(), q.tolist()) == (i[wanted].tolist(), j[wanted].tolist())
+    np.testing.assert_allclose(distance, far[wanted], rtol=1e-12)
 
 
 def test_scene_of_the_readme_is_valid():

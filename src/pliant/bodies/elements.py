@@ -1,4 +1,4 @@
-"""What the world asks of any kind of element: tetrahedra, springs, later others.
+"""What the world asks of any kind of element: tetrahedra, springs, phyxels, one of your own.
 
 A world holds a handful of element groups, each for all bodies at once. A group never sees bodies or integrators, only
 nodes: it turns positions and velocities into one force per *corner* (element, local node). The world gathers corners to
