@@ -71,7 +71,7 @@ class Patch:
                 kappa = stiffness(motion, surfaces, pairs, found)
                 harder = hardening(motion, surfaces, pairs, found)
                 solved = _Solved.of(motion, matrix, pairs, found, rows, kappa, harder, place, still, w, memory, solved)
-                solved.solve(motion, rough=look == 0)
+                solved.solve(motion, rough=look < LOOKS - 1)
             if look == 0 and (solved is None or not solved.loaded().any()):
                 place, w, solved = motion.there(), np.zeros_like(w), None  # nothing touches: does it not where every body goes on its own?
                 continue
