@@ -300,10 +300,6 @@ class Motion:
         out[len(self.x) :: 2], out[len(self.x) + 1 :: 2] = self.velocity_frames, self.angular_velocity()
         return out
 
-    def coasting(self) -> Place:
-        """Where everything would be if velocities stayed as they were at the start of the step; what is prescribed goes where it must."""
-        return self.place_with(self.start_velocities() - self.end_velocities())
-
     def place_with(self, w: Floats) -> Place:
         """Where everything would be with these changes of velocity, (n + 2 f, 3)."""
         state, n, frames = self._world.state, len(self.x), self.frames

@@ -47,12 +47,12 @@ class Patch:
 
     def respond(self, motion: Motion, memory: Memory) -> Answer:
         surfaces = motion.kept(surface.Surfaces)
-        place = motion.coasting()
+        still = motion.start_velocities() - motion.end_velocities()  # in terms of the change from the motion of every body on its own
+        place = motion.place_with(still)
         pairs = surface.find_pairs(motion, surfaces, place.points, memory)
         if len(pairs.slave) == 0:
             return Answer(Contacts.none(motion.dt))
         matrix = system(motion)
-        still = motion.start_velocities() - motion.end_velocities()  # in terms of the change from the motion of every body on its own
         w, solved = still, None
         bounced = None  # pairs of rigid bodies that part again within the step
         again = np.ones(len(pairs), np.bool_)  # pairs to be looked at
