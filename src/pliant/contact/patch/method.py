@@ -9,14 +9,13 @@ import numpy as np
 
 from pliant.base import Bools, Floats, Ints
 from pliant.contact.contacts import Contacts
-from pliant.contact.friction import tangential
 from pliant.contact.method import LAYER, Answer, Memory
 from pliant.contact.patch import surface
 from pliant.contact.patch.islands import divided, system
 from pliant.contact.patch.node_pressure import recovered
 from pliant.contact.patch.problem import LOOSE, ROUGH, TOLERANCE, Contact, Islands, Solution, System, solve
 from pliant.contact.patch.restitution import Bounced, target
-from pliant.contact.patch.row_law import FRICTION, GAP, LOAD, MOTION, SHEAR, TRIAL, set_rows
+from pliant.contact.patch.row_law import GAP, TRIAL, return_stretch, set_rows, told_rows
 from pliant.contact.patch.stiffness import hardening, stiffness
 from pliant.contact.remembered import Table
 from pliant.detect import merged
@@ -184,17 +183,14 @@ class _Solved:
         order, islands, contact = divided(motion, rows, a, b)
         key, own = found.slave * len(motion.bodies) + b, _row_key(motion, pairs, found)
         far = motion.row_paths(rows, place, motion.there())  # from `place` to the end of every body on its own
-        gap = found.gap + np.einsum("ri,ri->r", n, far)
         held, load = _recalled(memory, own, key)
         if before is not None:
             load = before.loads(own, load)
-        stretch = tangential(held + motion.slide(rows), n)
-        mu_s, mu_d = motion.pairs.friction(a, b)
-        mu = np.where(recall(memory, "slipping", key) > 0.5, mu_d, mu_s)
-        k, shear = kappa[0][found.pair] * found.area, kappa[1][found.pair] * found.area
-        late = _late(motion, pairs, rows, found, place)
-        set_rows(order, n, rows.at, gap + late, stretch, k, shear, mu, load, harder, contact.row)
-        goal = target(motion, rows, contact, order, gap, _restitution(motion, a, b))
+        late, gap = _late(motion, pairs, rows, found, place), np.empty(len(rows))
+        given = (found.area, far, held, motion.slide(rows), recall(memory, "slipping", key), load, harder, late)
+        of_pairs = (*kappa, *motion.pairs.friction(pairs.slave, pairs.master))
+        set_rows(order, found.pair, n, rows.at, found.gap, *given, *of_pairs, gap, contact.row)
+        goal = target(motion, rows, contact, order, gap, _restitution(motion, pairs)[found.pair])
         lively = goal < gap
         if lively.any():
             contact.row[:, GAP] = np.where(lively, goal, gap + late)[order]
@@ -241,22 +237,17 @@ class _Solved:
 
     def answer(self, motion: Motion, warnings: list[str]) -> Answer:
         """Push, and say what touched."""
-        found, rows, dt, pairs, n = self.found, self.rows, motion.dt, self.pairs, self.rows.normal
-        back = np.empty(len(rows), np.int64)
-        back[self.order] = np.arange(len(rows))
-        row, u = self.contact.row[back], self.result.trial[back, MOTION : MOTION + 3]
-        force, friction = self.result.force[back, 3], self.result.force[back, :3]
-        motion.push(rows, dt * (force[:, None] * n + friction), response=self.result.w[: len(motion.x)])
-        slip = tangential(motion.slide(rows), n)
-        held = tangential(self.held + slip, n)  # by what it has really slipped, so that nothing adds up
-        length, most = np.linalg.norm(held, axis=1), row[:, FRICTION] * row[:, LOAD] / row[:, SHEAR]
-        sticks = length <= most * (1.0 + 1e-9)
-        held *= np.minimum(1.0, np.divide(most, length, out=np.ones(len(rows)), where=length > 0))[:, None]
-        gap = row[:, GAP] + dt * np.einsum("ri,ri->r", n, u) - np.where(self.lively, 0.0, self.late)
+        found, rows, dt, pairs = self.found, self.rows, motion.dt, self.pairs
+        count, row = len(rows), self.contact.row
+        impulse, force, friction, gap, mu = np.empty((count, 3)), np.empty(count), np.empty((count, 3)), np.empty(count), np.empty(count)
+        told_rows(self.order, row, self.result.trial, self.result.force, self.lively, self.late, dt, impulse, force, friction, gap, mu)
+        motion.push(rows, impulse, response=self.result.w[: len(motion.x)])
+        held, slip, sticks = self.held.copy(), np.empty((count, 3)), np.empty(count, np.bool_)
+        return_stretch(self.order, row, motion.slide(rows), held, slip, sticks)
         loaded = force > 0.0
         memory = _by_face(self.key[loaded], found.area[loaded], held[loaded], sticks[loaded])
         memory |= _by_row(self.own[loaded], held[loaded], force[loaded]) | surface.remembered(motion, pairs, found)
-        contacts = recovered(motion, pairs, found, rows, force, friction, gap, row[:, FRICTION], sticks, slip)
+        contacts = recovered(motion, pairs, found, rows, force, friction, gap, mu, sticks, slip)
         return Answer(contacts, memory, warnings=warnings)
 
 
@@ -274,8 +265,9 @@ def _late(motion: Motion, pairs: surface.Pairs, rows: Rows, found: Merged, place
     return share * np.maximum(-before - pairs.gentle[found.pair], 0.0)
 
 
-def _restitution(motion: Motion, a: Ints, b: Ints) -> Floats:
-    """Of each row, (r,); what is soft rebounds by itself."""
+def _restitution(motion: Motion, pairs: surface.Pairs) -> Floats:
+    """Of each pair, (k,); what is soft rebounds by itself."""
+    a, b = pairs.slave, pairs.master
     return np.where(surface.both_rigid(motion, a, b), motion.pairs.restitution(a, b), 0.0)
 
 
