@@ -19,7 +19,7 @@ from pliant.contact.patch.row_law import GAP, TRIAL, return_stretch, set_rows, t
 from pliant.contact.patch.stiffness import hardening, stiffness
 from pliant.contact.remembered import Table
 from pliant.detect import merged
-from pliant.detect.keys import find, recall, remember
+from pliant.detect.keys import find, recall
 from pliant.detect.merged import Merged
 from pliant.detect.patches import MOST_CORNERS, ON_EDGE
 from pliant.kernels import add, axpy, kernel, load, norm, scale, store, sub
@@ -273,10 +273,28 @@ def _restitution(motion: Motion, pairs: surface.Pairs) -> Floats:
 
 def _by_face(key: Ints, area: Floats, held: Floats, sticks: np.ndarray) -> Memory:
     """Mean stretch of each slave's face against each body, and whether most of it slips."""
-    keys, at = np.unique(key, return_inverse=True)
-    total = np.bincount(at, area, len(keys))
-    mean = np.stack([np.bincount(at, area * held[:, i], len(keys)) / total for i in range(3)], axis=1)
-    return remember(keys, stretch=mean, slipping=(np.bincount(at, area * ~sticks, len(keys)) > 0.5 * total).astype(np.float64))
+    order = np.argsort(key, kind="stable")
+    keys, mean, slipping = np.empty(len(key), np.int64), np.empty((len(key), 3)), np.empty(len(key))
+    count = _faces(order, key, area, held, sticks, keys, mean, slipping)
+    return {"key": keys[:count], "stretch": mean[:count], "slipping": slipping[:count]}
+
+
+@kernel
+def _faces(order, key, area, held, sticks, keys, mean, slipping):  # type: ignore[no-untyped-def]
+    """Means over rows of the same key, which are next to each other in `order`; how many keys there are."""
+    count = first = 0
+    while first < len(order):
+        k, whole, slips, total = key[order[first]], 0.0, 0.0, (0.0, 0.0, 0.0)
+        while first < len(order) and key[order[first]] == k:
+            r = order[first]
+            whole += area[r]
+            slips += 0.0 if sticks[r] else area[r]
+            total = axpy(area[r], load(held, r), total)
+            first += 1
+        keys[count], slipping[count] = k, 1.0 if slips > 0.5 * whole else 0.0
+        store(mean, count, scale(1.0 / whole, total))
+        count += 1
+    return count
 
 
 def _by_row(own: Ints, held: Floats, force: Floats) -> Memory:
