@@ -19,7 +19,7 @@ from pliant.detect.body_pairs import points_in_boxes
 from pliant.detect.closest import face_neighbours
 from pliant.detect.lines import crossing
 from pliant.detect.patches import Patches, empty, select
-from pliant.detect.penetration import body_boxes, signed_distances, with_normals
+from pliant.detect.penetration import Mesh, Surfaces, body_boxes, signed_distances, with_normals
 from pliant.detect.shapes import NO_SHAPE, Shapes
 from pliant.detect.tree import Tree
 from pliant.geometry.normals import face_crosses
@@ -66,10 +66,15 @@ def inside(
     mine, other, pair = np.append(a, b), np.append(b, a), np.tile(np.arange(len(a)), 2)
     first = bodies.point_start[mine]
     row, point = points_in_boxes(first, first + bodies.surface[mine], other, np.zeros(len(mine)), points, low, high)
-    surfaces = with_normals(points, faces, corners.neighbour, tree, shapes)
+    asked = shapes.kind[other[row]] == NO_SHAPE
+    if asked.any():
+        surfaces = with_normals(points, faces, corners.neighbour, tree, shapes)
+    else:  # nobody asks for normals of triangles
+        none = np.zeros((0, 3))
+        surfaces = Surfaces(Mesh(points, faces, corners.neighbour, none, none), tree.nodes, shapes)
     found = signed_distances(surfaces, points[point], other[row])
     deep = np.flatnonzero(found.gap < 0.0)
-    doubtful = np.flatnonzero((-found.gap[deep] > doubt[pair[row[deep]]]) & (shapes.kind[other[row[deep]]] == NO_SHAPE))
+    doubtful = np.flatnonzero((-found.gap[deep] > doubt[pair[row[deep]]]) & asked[deep])
     if len(doubtful):
         which = deep[doubtful]
         deep = np.delete(deep, doubtful[windings(tree, points, faces, points[point[which]], other[row[which]]) < 1])

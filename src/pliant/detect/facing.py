@@ -24,16 +24,11 @@ ROOM = 4096  # pairs of triangles to provide for at first
 
 def facing_faces(tree: Tree, points: Floats, faces: Ints, slave: Ints, master: Ints, deep: Floats, high: Floats) -> tuple[Ints, Ints, Ints]:
     """(pair, face of the slave, face of the master) for pairs of bodies (k,), each with its depth and height [m]; `tree` fits `points`."""
-    room = ROOM
-    while True:
-        out = np.empty((3, room), np.int64)
-        count = _facing_faces(
-            tree.root, tree.level[1], tree.first, tree.count, tree.order, tree.low, tree.high, tree.box_low, tree.box_high,
-            points, faces, slave, master, deep, high, out,
-        )  # fmt: skip
-        if count <= room:
-            return out[0, :count], out[1, :count], out[2, :count]
-        room = count
+    found = _facing_faces(
+        tree.root, tree.level[1], tree.first, tree.count, tree.order, tree.low, tree.high, tree.box_low, tree.box_high,
+        points, faces, slave, master, deep, high,
+    )  # fmt: skip
+    return found[0], found[1], found[2]
 
 
 @inline
@@ -70,9 +65,9 @@ def _share_corner(faces, f, g):  # type: ignore[no-untyped-def]
 
 @kernel
 def _facing_faces(  # type: ignore[no-untyped-def]
-    root, leaves, first, count, order, low, high, box_low, box_high, points, faces, slave, master, deep, up, out
+    root, leaves, first, count, order, low, high, box_low, box_high, points, faces, slave, master, deep, up
 ):
-    used = 0
+    used, out = 0, np.empty((3, ROOM), np.int64)
     stack, other = np.empty(STACK, np.int64), np.empty(STACK, np.int64)
     for k in range(len(slave)):
         a, b = root[slave[k]], root[master[k]]
@@ -117,10 +112,13 @@ def _facing_faces(  # type: ignore[no-untyped-def]
                         x, y, z = dot(n, p) - plane, dot(n, q) - plane, dot(n, r) - plane
                         if min(x, y, z) > up[k] or max(x, y, z) < -deep[k] or _share_corner(faces, f, g):
                             continue
-                        if used < out.shape[1]:
-                            out[0, used], out[1, used], out[2, used] = k, f, g
+                        if used == out.shape[1]:
+                            more_room = np.empty((3, 2 * used), np.int64)
+                            more_room[:, :used] = out
+                            out = more_room
+                        out[0, used], out[1, used], out[2, used] = k, f, g
                         used += 1
-    return used
+    return out[:, :used].copy()
 
 
 def straight(tree: Tree, points: Floats, faces: Ints, slave: Ints, master: Ints, found: Patches, slack: Floats) -> Floats:

@@ -115,7 +115,7 @@ def _corner_of(weights, q):  # type: ignore[no-untyped-def]
     return -1
 
 
-@kernel
+@inline
 def _met(points, faces, slave, pair, weights, normal, gap, area, q, last, before, out):  # type: ignore[no-untyped-def]
     """Add the area of quadrature point q to a row at the same corner of the slave, in the same plane; else say where such a row is to be
     listed: the point, -1 if it is no corner, -2 if it has been added.
@@ -138,7 +138,7 @@ def _met(points, faces, slave, pair, weights, normal, gap, area, q, last, before
     return p
 
 
-@kernel
+@inline
 def _as_it_is(faces, slave, master, pair, weights, others, normal, gap, area, at, anchor, rim, q, out, used):  # type: ignore[no-untyped-def]
     """Quadrature point q as a row."""
     m = master[q]

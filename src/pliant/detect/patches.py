@@ -69,7 +69,7 @@ def empty(count: int) -> Patches:
 
 def select(patches: Patches, rows: np.ndarray) -> Patches:
     """Some of them, by mask or index."""
-    return Patches(*(getattr(patches, name)[rows] for name in Patches._fields))
+    return Patches(*(np.take(column, np.flatnonzero(rows) if rows.dtype == np.bool_ else rows, axis=0) for column in patches))
 
 
 def first(patches: Patches, count: int) -> Patches:

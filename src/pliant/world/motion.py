@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING, TypeVar
 import numpy as np
 
 from pliant.base import Floats, Ints, PliantError
-from pliant.bodies.rigid.motion import fly
-from pliant.geometry.quaternions import quaternion_to_matrix
+from pliant.bodies.rigid.motion import angular_velocities, fly
 from pliant.integrate.blocks import BlockMatrix
 from pliant.integrate.implicit_euler import FEW_DIGITS, REMEMBERED, Push
 from pliant.world import bindings
@@ -286,9 +285,8 @@ class Motion:
         Those of what is prescribed are of the end of the step.
         """
         state = self._world.state
-        out = self.end_velocities()
-        free, loose = self.nodes.inverse > 0.0, np.flatnonzero(self.frames.inverse > 0.0)
-        out[: len(self.x)][free] = state.v[free]
+        out, loose = self.end_velocities(), np.flatnonzero(self.frames.inverse > 0.0)
+        np.copyto(out[: len(self.x)], state.v, where=self.nodes.inverse[:, None] > 0.0)
         turning = self._world.angular_velocities(state.rotation, state.spin)
         out[len(self.x) + 2 * loose], out[len(self.x) + 2 * loose + 1] = state.velocity[loose], turning[loose]
         return out
@@ -300,16 +298,13 @@ class Motion:
         out[len(self.x) :: 2], out[len(self.x) + 1 :: 2] = self.velocity_frames, self.angular_velocity()
         return out
 
-    def coasting(self) -> Place:
-        """Where everything would be if velocities stayed as they were at the start of the step; what is prescribed goes where it must."""
-        return self.place_with(self.start_velocities() - self.end_velocities())
-
     def place_with(self, w: Floats) -> Place:
         """Where everything would be with these changes of velocity, (n + 2 f, 3)."""
         state, n, frames = self._world.state, len(self.x), self.frames
         position, rotation = np.empty_like(self.position), np.empty_like(self.rotation)
-        turn = quaternion_to_matrix(self.rotation)
-        spin = self.spin + np.einsum("fij,fj,fkj,fk->fi", turn, frames.inertia, turn, w[n + 1 :: 2]) * (frames.inverse > 0.0)[:, None]
+        spin = np.empty_like(self.spin)
+        angular_velocities(self.rotation, np.ascontiguousarray(w[n + 1 :: 2]), frames.inertia, spin)  # R I R^T of turning
+        spin = self.spin + spin * (frames.inverse > 0.0)[:, None]
         velocity = self.velocity_frames + w[n::2]
         fly(state.position, state.rotation, velocity, spin, frames.inverse, frames.inverse_inertia, self.dt, position, rotation)
         self._world.drive_frames(self.time + self.dt, position, rotation)

@@ -8,12 +8,10 @@ from pliant.base import Floats, Ints
 from pliant.contact.patch.problem import Contact, Islands, System
 from pliant.contact.patch.row_law import ROW
 from pliant.geometry.components import labels
-from pliant.geometry.quaternions import quaternion_to_matrix
-from pliant.kernels import kernel
+from pliant.geometry.quaternions import inverse_inertia_times, load4
+from pliant.kernels import kernel, load
 from pliant.model import IMPLICIT, Rest
 from pliant.world.motion import Motion, Rows
-
-UPPER = ([0, 0, 0, 1, 1, 2], [0, 1, 2, 1, 2, 2])  # xx, xy, xz, yy, yz, zz of a symmetric 3x3 matrix
 
 
 class Movable:
@@ -55,8 +53,19 @@ def _take_diagonal(where, values, diagonal):  # type: ignore[no-untyped-def]
 
 def _moments(motion: Motion) -> Floats:
     """R I R^T of all frames [kg m^2], (f, 6)."""
-    turn = quaternion_to_matrix(motion.rotation)
-    return np.einsum("fij,fj,fkj->fik", turn, motion.frames.inertia, turn)[:, UPPER[0], UPPER[1]]
+    out = np.empty((len(motion.rotation), 6))
+    _turned(motion.rotation, motion.frames.inertia, out)
+    return out
+
+
+@kernel
+def _turned(rotation, inertia, out):  # type: ignore[no-untyped-def]
+    """xx, xy, xz, yy, yz, zz of each."""
+    for f in range(len(out)):
+        q, i = load4(rotation, f), load(inertia, f)
+        x, y = inverse_inertia_times(q, i, (1.0, 0.0, 0.0)), inverse_inertia_times(q, i, (0.0, 1.0, 0.0))
+        out[f, 0], out[f, 1], out[f, 2], out[f, 3], out[f, 4] = x[0], x[1], x[2], y[1], y[2]
+        out[f, 5] = inverse_inertia_times(q, i, (0.0, 0.0, 1.0))[2]
 
 
 def divided(motion: Motion, rows: Rows, a: Ints, b: Ints) -> tuple[Ints, Islands, Contact]:

@@ -9,18 +9,17 @@ import numpy as np
 
 from pliant.base import Bools, Floats, Ints
 from pliant.contact.contacts import Contacts
-from pliant.contact.friction import tangential
 from pliant.contact.method import LAYER, Answer, Memory
 from pliant.contact.patch import surface
 from pliant.contact.patch.islands import divided, system
 from pliant.contact.patch.node_pressure import recovered
 from pliant.contact.patch.problem import LOOSE, ROUGH, TOLERANCE, Contact, Islands, Solution, System, solve
 from pliant.contact.patch.restitution import Bounced, target
-from pliant.contact.patch.row_law import FRICTION, GAP, LOAD, MOTION, SHEAR, TRIAL, set_rows
+from pliant.contact.patch.row_law import GAP, TRIAL, return_stretch, set_rows, told_rows
 from pliant.contact.patch.stiffness import hardening, stiffness
 from pliant.contact.remembered import Table
 from pliant.detect import merged
-from pliant.detect.keys import find, recall, remember
+from pliant.detect.keys import find, recall
 from pliant.detect.merged import Merged
 from pliant.detect.patches import MOST_CORNERS, ON_EDGE
 from pliant.kernels import add, axpy, kernel, load, norm, scale, store, sub
@@ -47,12 +46,12 @@ class Patch:
 
     def respond(self, motion: Motion, memory: Memory) -> Answer:
         surfaces = motion.kept(surface.Surfaces)
-        place = motion.coasting()
+        still = motion.start_velocities() - motion.end_velocities()  # in terms of the change from the motion of every body on its own
+        place = motion.place_with(still)
         pairs = surface.find_pairs(motion, surfaces, place.points, memory)
         if len(pairs.slave) == 0:
             return Answer(Contacts.none(motion.dt))
         matrix = system(motion)
-        still = motion.start_velocities() - motion.end_velocities()  # in terms of the change from the motion of every body on its own
         w, solved = still, None
         bounced = None  # pairs of rigid bodies that part again within the step
         again = np.ones(len(pairs), np.bool_)  # pairs to be looked at
@@ -71,7 +70,7 @@ class Patch:
                 kappa = stiffness(motion, surfaces, pairs, found)
                 harder = hardening(motion, surfaces, pairs, found)
                 solved = _Solved.of(motion, matrix, pairs, found, rows, kappa, harder, place, still, w, memory, solved)
-                solved.solve(motion, rough=look == 0)
+                solved.solve(motion, rough=look < LOOKS - 1)
             if look == 0 and (solved is None or not solved.loaded().any()):
                 place, w, solved = motion.there(), np.zeros_like(w), None  # nothing touches: does it not where every body goes on its own?
                 continue
@@ -184,17 +183,14 @@ class _Solved:
         order, islands, contact = divided(motion, rows, a, b)
         key, own = found.slave * len(motion.bodies) + b, _row_key(motion, pairs, found)
         far = motion.row_paths(rows, place, motion.there())  # from `place` to the end of every body on its own
-        gap = found.gap + np.einsum("ri,ri->r", n, far)
         held, load = _recalled(memory, own, key)
         if before is not None:
             load = before.loads(own, load)
-        stretch = tangential(held + motion.slide(rows), n)
-        mu_s, mu_d = motion.pairs.friction(a, b)
-        mu = np.where(recall(memory, "slipping", key) > 0.5, mu_d, mu_s)
-        k, shear = kappa[0][found.pair] * found.area, kappa[1][found.pair] * found.area
-        late = _late(motion, pairs, rows, found, place)
-        set_rows(order, n, rows.at, gap + late, stretch, k, shear, mu, load, harder, contact.row)
-        goal = target(motion, rows, contact, order, gap, _restitution(motion, a, b))
+        late, gap = _late(motion, pairs, rows, found, place), np.empty(len(rows))
+        given = (found.area, far, held, motion.slide(rows), recall(memory, "slipping", key), load, harder, late)
+        of_pairs = (*kappa, *motion.pairs.friction(pairs.slave, pairs.master))
+        set_rows(order, found.pair, n, rows.at, found.gap, *given, *of_pairs, gap, contact.row)
+        goal = target(motion, rows, contact, order, gap, _restitution(motion, pairs)[found.pair])
         lively = goal < gap
         if lively.any():
             contact.row[:, GAP] = np.where(lively, goal, gap + late)[order]
@@ -241,22 +237,17 @@ class _Solved:
 
     def answer(self, motion: Motion, warnings: list[str]) -> Answer:
         """Push, and say what touched."""
-        found, rows, dt, pairs, n = self.found, self.rows, motion.dt, self.pairs, self.rows.normal
-        back = np.empty(len(rows), np.int64)
-        back[self.order] = np.arange(len(rows))
-        row, u = self.contact.row[back], self.result.trial[back, MOTION : MOTION + 3]
-        force, friction = self.result.force[back, 3], self.result.force[back, :3]
-        motion.push(rows, dt * (force[:, None] * n + friction), response=self.result.w[: len(motion.x)])
-        slip = tangential(motion.slide(rows), n)
-        held = tangential(self.held + slip, n)  # by what it has really slipped, so that nothing adds up
-        length, most = np.linalg.norm(held, axis=1), row[:, FRICTION] * row[:, LOAD] / row[:, SHEAR]
-        sticks = length <= most * (1.0 + 1e-9)
-        held *= np.minimum(1.0, np.divide(most, length, out=np.ones(len(rows)), where=length > 0))[:, None]
-        gap = row[:, GAP] + dt * np.einsum("ri,ri->r", n, u) - np.where(self.lively, 0.0, self.late)
+        found, rows, dt, pairs = self.found, self.rows, motion.dt, self.pairs
+        count, row = len(rows), self.contact.row
+        impulse, force, friction, gap, mu = np.empty((count, 3)), np.empty(count), np.empty((count, 3)), np.empty(count), np.empty(count)
+        told_rows(self.order, row, self.result.trial, self.result.force, self.lively, self.late, dt, impulse, force, friction, gap, mu)
+        motion.push(rows, impulse, response=self.result.w[: len(motion.x)])
+        held, slip, sticks = self.held.copy(), np.empty((count, 3)), np.empty(count, np.bool_)
+        return_stretch(self.order, row, motion.slide(rows), held, slip, sticks)
         loaded = force > 0.0
         memory = _by_face(self.key[loaded], found.area[loaded], held[loaded], sticks[loaded])
         memory |= _by_row(self.own[loaded], held[loaded], force[loaded]) | surface.remembered(motion, pairs, found)
-        contacts = recovered(motion, pairs, found, rows, force, friction, gap, row[:, FRICTION], sticks, slip)
+        contacts = recovered(motion, pairs, found, rows, force, friction, gap, mu, sticks, slip)
         return Answer(contacts, memory, warnings=warnings)
 
 
@@ -274,17 +265,36 @@ def _late(motion: Motion, pairs: surface.Pairs, rows: Rows, found: Merged, place
     return share * np.maximum(-before - pairs.gentle[found.pair], 0.0)
 
 
-def _restitution(motion: Motion, a: Ints, b: Ints) -> Floats:
-    """Of each row, (r,); what is soft rebounds by itself."""
+def _restitution(motion: Motion, pairs: surface.Pairs) -> Floats:
+    """Of each pair, (k,); what is soft rebounds by itself."""
+    a, b = pairs.slave, pairs.master
     return np.where(surface.both_rigid(motion, a, b), motion.pairs.restitution(a, b), 0.0)
 
 
 def _by_face(key: Ints, area: Floats, held: Floats, sticks: np.ndarray) -> Memory:
     """Mean stretch of each slave's face against each body, and whether most of it slips."""
-    keys, at = np.unique(key, return_inverse=True)
-    total = np.bincount(at, area, len(keys))
-    mean = np.stack([np.bincount(at, area * held[:, i], len(keys)) / total for i in range(3)], axis=1)
-    return remember(keys, stretch=mean, slipping=(np.bincount(at, area * ~sticks, len(keys)) > 0.5 * total).astype(np.float64))
+    order = np.argsort(key, kind="stable")
+    keys, mean, slipping = np.empty(len(key), np.int64), np.empty((len(key), 3)), np.empty(len(key))
+    count = _faces(order, key, area, held, sticks, keys, mean, slipping)
+    return {"key": keys[:count], "stretch": mean[:count], "slipping": slipping[:count]}
+
+
+@kernel
+def _faces(order, key, area, held, sticks, keys, mean, slipping):  # type: ignore[no-untyped-def]
+    """Means over rows of the same key, which are next to each other in `order`; how many keys there are."""
+    count = first = 0
+    while first < len(order):
+        k, whole, slips, total = key[order[first]], 0.0, 0.0, (0.0, 0.0, 0.0)
+        while first < len(order) and key[order[first]] == k:
+            r = order[first]
+            whole += area[r]
+            slips += 0.0 if sticks[r] else area[r]
+            total = axpy(area[r], load(held, r), total)
+            first += 1
+        keys[count], slipping[count] = k, 1.0 if slips > 0.5 * whole else 0.0
+        store(mean, count, scale(1.0 / whole, total))
+        count += 1
+    return count
 
 
 def _by_row(own: Ints, held: Floats, force: Floats) -> Memory:

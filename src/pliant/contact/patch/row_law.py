@@ -21,15 +21,49 @@ MOTION, CHANGE, HESSIAN, TRIAL = 0, 3, 6, 12  # columns of `trial`: u, its chang
 
 
 @kernel
-def set_rows(order, normal, at, gap, stretch, stiff, shear, friction, load_, hard, row):  # type: ignore[no-untyped-def]
-    """Fill the columns of `row`, in the order of the islands."""
+def set_rows(  # type: ignore[no-untyped-def]
+    order, pair, normal, at, gap, area, far, held, slid, slips, load_, hard, late, stiff, shear, mu_s, mu_d, free_gap, row
+):  # fmt: skip
+    """Fill the columns of `row`, in the order of the islands, and the gaps that rows would have with w = 0, but for what comes out later.
+
+    far: from where rows were found to the end of every body on its own [m]; held, slid: stretch at the start of the step, and what
+    sides slide in it; stiffness per area and friction are of the pairs of bodies.
+    """
     for k in range(len(order)):
         r = order[k]
+        p, n = pair[r], load(normal, r)
+        s = add(load(held, r), load(slid, r))
+        s = axpy(-dot(s, n), n, s)
+        free_gap[r] = gap[r] + dot(n, load(far, r))
         for c in range(3):
-            row[k, NORMAL + c], row[k, STRETCH + c], row[k, PLACE + c] = normal[r, c], stretch[r, c], at[r, c]
-        row[k, GAP], row[k, STIFF], row[k, SHEAR], row[k, FRICTION], row[k, LOAD], row[k, HARD] = (
-            gap[r], stiff[r], shear[r], friction[r], load_[r], hard[r],
-        )  # fmt: skip
+            row[k, NORMAL + c], row[k, STRETCH + c], row[k, PLACE + c] = n[c], s[c], at[r, c]
+        row[k, GAP], row[k, STIFF], row[k, SHEAR] = free_gap[r] + late[r], stiff[p] * area[r], shear[p] * area[r]
+        row[k, FRICTION], row[k, LOAD], row[k, HARD] = mu_d[p] if slips[r] > 0.5 else mu_s[p], load_[r], hard[r]
+
+
+@kernel
+def told_rows(order, row, trial, force, lively, late, dt, impulse, press, friction, gap, mu):  # type: ignore[no-untyped-def]
+    """What was found, in the order of the rows: impulses [N s], normal forces and friction [N], gaps [m] at the end, coefficients."""
+    for k in range(len(order)):
+        r, n = order[k], three(row, k, NORMAL)
+        press[r], mu[r] = force[k, 3], row[k, FRICTION]
+        store(friction, r, three(force, k, 0))
+        store(impulse, r, scale(dt, axpy(press[r], n, three(force, k, 0))))
+        gap[r] = row[k, GAP] + dt * dot(n, three(trial, k, MOTION)) - (0.0 if lively[r] else late[r])
+
+
+@kernel
+def return_stretch(order, row, slid, held, slip, sticks):  # type: ignore[no-untyped-def]
+    """Return mapping: stretch `held` at the end of the step, in place, by what rows have really slipped, so that nothing adds up."""
+    for k in range(len(order)):
+        r, n = order[k], three(row, k, NORMAL)
+        u = load(slid, r)
+        s = add(load(held, r), u)
+        store(slip, r, axpy(-dot(u, n), n, u))
+        s = axpy(-dot(s, n), n, s)
+        length, most = norm(s), row[k, FRICTION] * row[k, LOAD] / row[k, SHEAR]
+        sticks[r] = length <= most * (1.0 + 1e-9)
+        store(held, r, scale(min(1.0, most / length) if length > 0.0 else 1.0, s))
 
 
 @inline

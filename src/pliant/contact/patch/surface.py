@@ -23,6 +23,7 @@ from pliant.detect.thickness import Thickness
 from pliant.detect.tree import Tree
 from pliant.geometry.mesh import TET_EDGES
 from pliant.geometry.normals import face_normals
+from pliant.kernels import kernel, load, norm, sub
 from pliant.model import Rest
 from pliant.world.motion import Motion, Place, Rows
 
@@ -84,12 +85,18 @@ class Surfaces:
         self.layer = np.where(tets > 0, np.bincount(skin.tet_body, edge, count) / np.maximum(tets, 1), self.side)  # [m] (B,) of elements
         self.rim = _at_rims(x, skin.faces)[self.flats.own]
         self._fit = x  # the points that the tree fits
+        self._before = Tree.build(x, self.flats.faces, self.flats.start)  # another, for the start of a step
 
     def fit(self, points: Floats) -> None:
         """Boxes of all faces for where the points are."""
         if self._fit is not points:
             self.tree.refit(points)
             self._fit = points
+
+    def before(self, points: Floats) -> Tree:
+        """The tree for where the points are at the start of a step."""
+        self._before.refit(points)
+        return self._before
 
 
 def _at_rims(x: Floats, faces: Ints) -> np.ndarray:
@@ -107,12 +114,9 @@ def find_pairs(motion: Motion, surfaces: Surfaces, there: Floats, memory: Memory
     bodies, skin = motion.bodies, motion.skin
     surfaces.fit(there)
     low, high = body_boxes(surfaces.tree, motion.shapes)
-    moved = np.linalg.norm(motion.end - there, axis=1)
-    path = np.linalg.norm(there - motion.start, axis=1)
-    shown = skin.body >= 0
     reach, step = np.zeros(len(bodies)), np.zeros(len(bodies))
-    np.maximum.at(reach, skin.body[shown], moved[shown])
-    np.maximum.at(step, skin.body[shown], path[shown])
+    _longest(skin.body, there, motion.end, reach)
+    _longest(skin.body, motion.start, there, step)
     if motion.pairs.rebound:  # what is struck leaves with up to twice the speed of what strikes it
         free = (bodies.frame >= 0) & motion.pairs.movable
         reach[free] += 2.0 * step[bodies.frame >= 0].max(initial=0.0)
@@ -132,7 +136,6 @@ def find_pairs(motion: Motion, surfaces: Surfaces, there: Floats, memory: Memory
     thin = np.minimum(half[a], half[b])
     edge = np.minimum(surfaces.side[a], np.where(surfaces.side[b] > 0, surfaces.side[b], np.inf))
     deepest, local = _deepest(motion, surfaces, a, b, thin)
-    surfaces.fit(there)
     gentle = motion.dt * GENTLE * thin * np.where(both_rigid(motion, a, b), 1.0, 0.5)  # what is soft springs back by as much again
     leaves = (new & (deepest > gentle)) | ((left > 0.0) & (np.maximum(deepest, last) > gentle))
     fading = np.clip(2.0 * deepest / local - 1.0, 0.0, 1.0)
@@ -156,6 +159,14 @@ def folding(motion: Motion) -> Ints:
     return everyone[motion.pairs.meet(everyone, everyone)]
 
 
+@kernel
+def _longest(body, here, there, out):  # type: ignore[no-untyped-def]
+    """The longest way of a point of each body from here to there [m]."""
+    for i in range(len(body)):
+        if body[i] >= 0:
+            out[body[i]] = max(out[body[i]], norm(sub(load(there, i), load(here, i))))
+
+
 def _deepest(motion: Motion, surfaces: Surfaces, a: Ints, b: Ints, thin: Floats) -> tuple[Floats, Floats]:
     """How deep points of either body of the pairs are in the other at the start of the step [m], (k,), and half of the thickness there.
 
@@ -166,28 +177,28 @@ def _deepest(motion: Motion, surfaces: Surfaces, a: Ints, b: Ints, thin: Floats)
     which = np.flatnonzero(solid[a] & solid[b] & (a != b))
     if len(which):
         place = motion.here()
-        surfaces.fit(place.points)
-        found = _inside(motion, surfaces, place, a[which], b[which], 0.5 * thin[which])
+        tree = surfaces.before(place.points)
+        found = _inside(motion, tree, place, a[which], b[which], 0.5 * thin[which])
         np.maximum.at(out, which[found.pair], found.depth)
         deep = np.flatnonzero(2.0 * out[which] > thin[which])
         if len(deep):
             number = np.full(len(which), -1)
             number[deep] = np.arange(len(deep))
             found = deep_overlap.Inside._make(each[number[found.pair] >= 0] for each in found)
-            share = _crossed(motion, surfaces, place, found._replace(pair=number[found.pair]), a[which[deep]], b[which[deep]])
+            share = _crossed(motion, tree, place, found._replace(pair=number[found.pair]), a[which[deep]], b[which[deep]])
             local[which[deep]] = np.maximum(thin[which[deep]], 0.5 * out[which[deep]] / np.maximum(share, 1e-300))
     return out, local
 
 
-def _inside(motion: Motion, surfaces: Surfaces, place: Place, a: Ints, b: Ints, doubt: Floats) -> deep_overlap.Inside:
+def _inside(motion: Motion, tree: Tree, place: Place, a: Ints, b: Ints, doubt: Floats) -> deep_overlap.Inside:
     corners, shapes = motion.kept(deep_overlap.Corners), motion.bodies.shapes(place.position, place.rotation)
-    return deep_overlap.inside(surfaces.tree, corners, motion.bodies, place.points, motion.skin.faces, shapes, a, b, doubt)
+    return deep_overlap.inside(tree, corners, motion.bodies, place.points, motion.skin.faces, shapes, a, b, doubt)
 
 
-def _crossed(motion: Motion, surfaces: Surfaces, place: Place, found: deep_overlap.Inside, a: Ints, b: Ints) -> Floats:
+def _crossed(motion: Motion, tree: Tree, place: Place, found: deep_overlap.Inside, a: Ints, b: Ints) -> Floats:
     bodies, half = motion.bodies, motion.kept(Thickness).half
     shapes = bodies.shapes(place.position, place.rotation)
-    return deep_overlap.crossed(surfaces.tree, bodies, half, shapes, place.points, motion.skin.faces, found, a, b)
+    return deep_overlap.crossed(tree, bodies, half, shapes, place.points, motion.skin.faces, found, a, b)
 
 
 def told(motion: Motion, pairs: Pairs) -> list[str]:
@@ -313,7 +324,7 @@ def _in_bodies(motion: Motion, surfaces: Surfaces, pairs: Pairs, place: Place, s
     which = np.flatnonzero(some & (pairs.points > 0.0) & pairs.main)
     a, b = pairs.slave[which], pairs.master[which]
     bodies, faces, corners = motion.bodies, motion.skin.faces, motion.kept(deep_overlap.Corners)
-    inside = _inside(motion, surfaces, place, a, b, np.zeros(len(which)))
+    inside = _inside(motion, surfaces.tree, place, a, b, np.zeros(len(which)))
     way, area = deep_overlap.ways_out(bodies, place.points, faces, inside, a, b)
     out = deep_overlap.rows_along(surfaces.tree, corners, bodies, place.points, faces, inside, way, area, a, b)
     out.pair[:] = which[out.pair]
