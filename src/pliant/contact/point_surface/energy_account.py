@@ -79,6 +79,7 @@ class Accounts:
             whole, friction.impulse = whole + friction.impulse, part[:, None] * friction.impulse
         motion.push(push.rows, (part - 1.0)[:, None] * whole, start=push.start)
         push.impulse, push.elastic = part * push.impulse, part * push.elastic
+        push.begun = np.where(part < 1.0, push.counted, push.begun)  # what was not for the second half is not for the next step either
 
     def book(self, motion: Motion, push: Pushed) -> None:
         """Count the work of the elastic impulses, when everything is pushed."""
