@@ -83,10 +83,10 @@ def respond_closest(options: Options, motion: Motion, seen: Detection, memory: M
     else:
         friction = Friction(none, np.zeros(len(rows), bool), none)
     accounts = Accounts.of(motion, memory, springs.a, springs.b, 0.5 * springs.scale * k * length**2)
-    push = Pushed(motion, rows, np.arange(len(rows)), start=True)
+    push = Pushed(motion, rows, np.arange(len(rows)), start=True, damped=c > 0.0)
     push.impulse, push.elastic = impulse, motion.dt * springs.scale * k * length
     motion.push(rows, impulse[:, None] * normal + friction.impulse, start=True)
-    accounts.shorten(motion, push, friction)
+    accounts.shorten(motion, push, friction, options.sweeps)
     accounts.book(motion, push)
     impulse = push.impulse
     slip = tangential(motion.slide(rows), normal)
