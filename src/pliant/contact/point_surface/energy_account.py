@@ -113,11 +113,10 @@ class Accounts:
 
     def _turns(self, motion: Motion) -> Ints:
         """When it is the turn of each pair, (p,): no two that share a body that can move have the same."""
-        bodies, turns = motion.bodies, np.zeros(len(self.pair), np.int64)
-        moves = (bodies.frame < 0) | (motion.frames.inverse[bodies.frame] > 0.0)
+        turns, held = np.zeros(len(self.pair), np.int64), set(motion.frames.body[motion.frames.inverse == 0.0].tolist())
         taken: dict[int, set[int]] = {}
         for k, pair in enumerate(self.pair.tolist()):
-            ends = [body for body in {pair >> HALF, pair & (1 << HALF) - 1} if moves[body]]
+            ends = {pair >> HALF, pair & (1 << HALF) - 1} - held
             known = set().union(*(taken.get(body, set()) for body in ends))
             turns[k] = next(turn for turn in range(len(known) + 1) if turn not in known)
             for body in ends:

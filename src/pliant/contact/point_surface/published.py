@@ -140,8 +140,7 @@ def springs_of_pair(
         spacing = min(surfaces.wide[k] for k in (a, b) if sampled[k])
         share_a = float(seen.prepared.compliance.share(np.array([a]), np.array([b]), options.weight)[0])
         at = resampled(PairField(surfaces, a, b, share_a, float(spacing)), at, sample[moved.kept]).points
-        whole, area = area.sum(), _density_areas(at, float(spacing) ** 2)
-        area *= whole / max(area.sum(), 1e-300)  # the same surface, sampled in another way: all of it is rim where points are few
+        area = np.full(len(at), area.sum() / max(len(at), 1))  # the same surface, in even parts; densities are wrong where all is rim
     one, two = (nearest_surfels(surfaces, at, np.full(len(at), body)) for body in (a, b))
     there = surfaces.points[np.maximum(two, 0)]
     if not sampled[b]:
