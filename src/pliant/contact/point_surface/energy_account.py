@@ -11,8 +11,9 @@ impulses of the pair are shortened by the one factor for which it does not: x (j
 is pressed together is not touched by this, for there work is below zero. This is passivity control [Hannaford, Ryu 2002], by the force and
 not by added damping.
 
-With damping what the first half of a step takes is not for its second half: u_0 counts only where bodies part already. Else a body that
-rests on springs that hold more than it paid for (its skin was bound anew) is thrown back as it came in every step, u_1 = -u_0 for ever.
+With damping what the first half of a step takes is neither for its second half nor for the next step: where impulses are shortened u_0
+counts only where bodies part already. Else a body that rests on springs that hold more than it paid for (its skin was bound anew) is
+thrown back as it came in every step, u_1 = -u_0 for ever, or up in the next. Pairs that share a body are shortened in turn.
 
 Implicit contacts also take what other forces did within the step, w = j . (u_f + u_1) / 2: at rest that is what a body would fall
 in it. It is gone, so their account is never more than their springs hold at the end of the step.
