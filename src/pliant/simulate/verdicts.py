@@ -217,8 +217,7 @@ class Depths:
             if push > bears > 0.0:
                 return (
                     f"{given.name} flows as it is hit at {speed:.3g} m/s: density times speed squared, {push:.3g} Pa, is more than "
-                    f"youngs_modulus times yield_strain, {bears:.3g} Pa. A shorter dt does not help; a stiffer material does, or a "
-                    "creep_time or stiffness_damping that stops it before it has flowed"
+                    f"youngs_modulus times yield_strain, {bears:.3g} Pa. A stiffer material makes it less deep, a smaller dt does not"
                 )
         return ""
 
