@@ -59,10 +59,11 @@ class Accounts:
             took = keys.recalled(memory.get("pair", pair[:0]), memory.get("took", np.zeros(0)), pair)
         return Accounts(pair, which, took)
 
-    def afford(self, which: Ints, line: Floats, square: Floats) -> Floats:
-        """Which part x of their impulses pairs can afford, (r,), if rows of the pairs `which` do the work x line + x^2 square [J], (r,)."""
+    def afford(self, which: Ints, first: Floats, second: Floats) -> Floats:
+        """Which part x of their impulses pairs afford, (r,), if rows of the pairs `which` do the work x first + x^2 second [J], (r,)."""
         count = len(self.pair)
-        line, square = np.bincount(which, line, minlength=count), np.maximum(np.bincount(which, square, minlength=count), 0.0)
+        line = np.bincount(which, first, minlength=count)
+        square = np.maximum(np.bincount(which, second, minlength=count), 0.0)
         budget, part = np.maximum(self.took, 0.0), np.ones(count)
         over = line + square > budget
         root = np.sqrt(line**2 + 4.0 * square * budget)
