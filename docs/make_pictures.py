@@ -1,5 +1,6 @@
 """Makes the pictures of the documentation with pliant itself:  .venv/bin/python docs/make_pictures.py [NAME ...]"""
 
+import math
 import sys
 import tempfile
 from dataclasses import replace
@@ -9,9 +10,11 @@ from pathlib import Path
 from PIL import Image
 
 from pliant import Scene
-from pliant.look import Camera, Picture, draw, draw_series, from_run, from_simulation, movie, poster
+from pliant.look import Camera, Picture, draw, draw_series, fields, from_run, from_simulation, movie, poster
+from pliant.look.draw import Canvas, scale_of, viewpoint
 from pliant.look.figure import figure as paper_figure
 from pliant.look.pairs import marks_of
+from pliant.look.stage import extremes
 from pliant.record import Run
 from pliant.shop import scenes
 from pliant.shop.scenes import corners, surfaces
@@ -81,15 +84,25 @@ def make_demo(folder: Path) -> None:
     print(f"docs/pictures/demo.gif: {(PICTURES / 'demo.gif').stat().st_size // 1000} kB")
 
 
+def seen_through(picture: Picture, size: tuple[int, int], camera: tuple[float, float]) -> Image.Image:
+    """What is pressed, through bodies of glass."""
+    around = extremes(picture.movable_points())
+    scale = scale_of("pressure", fields.sample(picture, "pressure"), None, fields.extent(around))
+    with Canvas(around, size, viewpoint(around, size, camera, scale), scale, through=True) as canvas:
+        return canvas.draw(replace(picture, title="contact, seen through", time=math.nan))
+
+
 def make_points(folder: Path) -> None:
-    """A bust that melts, and one that tears, each at three times with one camera; the first by displacement, the other by part."""
+    """A bust that melts, and one that tears, at three times with one camera, by displacement and by part; the contact at the end."""
     size = (440, 400)
-    sheet = Image.new("RGB", (3 * size[0], 2 * size[1]), "white")
+    sheet = Image.new("RGB", (4 * size[0], 2 * size[1]), "white")
     rows = {"melting-bust": ((0.3, 1.35, 3.0), "displacement"), "torn-head": ((0.0, 0.34, 1.5), "body")}
     for row, (name, (times, field)) in enumerate(rows.items()):
         with Run.open(recorded(scenes.make(name), folder)) as run:
             pictures = [from_run(run, int(abs(run.times - time).argmin())) for time in times]
-            for column, image in enumerate(draw_series(pictures, field, (2 * size[0], 2 * size[1]), camera=(-60, 12))):
+            images = draw_series(pictures, field, (2 * size[0], 2 * size[1]), camera=(-60, 12))
+            images.append(seen_through(pictures[-1], (2 * size[0], 2 * size[1]), (-60, 30)))
+            for column, image in enumerate(images):
                 sheet.paste(image.resize(size, Image.Resampling.LANCZOS), (column * size[0], row * size[1]))
     save(sheet, "point-bodies.png")
 
@@ -156,18 +169,19 @@ def make_reversal(folder: Path) -> None:
 
 
 def make_point_surface(folder: Path) -> None:
-    """Two busts in full contact, one as glass, and a head pressed into a table, from below: pressure."""
+    """Two busts in full contact, one as glass, and a head pressed into a table, through it and from below: pressure."""
     from pliant.shop.reproduce.keiser import colliding_busts
 
     size = (560, 420)
-    sheet = Image.new("RGB", (2 * size[0], size[1]), "white")
-    shots = (
-        (colliding_busts(), 0.046, (-160, 6), ["left"], (0.0, 80e3)),
-        (scenes.make("flattened-head", edge=0.006), 0.5, (-60, -55), None, None),
+    sheet, large = Image.new("RGB", (3 * size[0], size[1]), "white"), (2 * size[0], 2 * size[1])
+    busts = from_simulation(colliding_busts().simulate().run(until=0.046))
+    head = from_simulation(scenes.make("flattened-head", edge=0.006).simulate().run(until=0.5))
+    images = (
+        draw(replace(busts, planes=()), "pressure", large, (-160, 6), (0.0, 80e3), ["left"]),
+        seen_through(head, large, (-60, 20)),
+        draw(replace(head, planes=()), "pressure", large, (-60, -55)),
     )
-    for k, (scene, until, camera, clear, limits) in enumerate(shots):
-        picture = replace(from_simulation(scene.simulate().run(until=until)), planes=())
-        image = draw(picture, "pressure", (2 * size[0], 2 * size[1]), camera, limits, clear)
+    for k, image in enumerate(images):
         sheet.paste(image.resize(size, Image.Resampling.LANCZOS), (k * size[0], 0))
     save(sheet, "point-surface.png")
 

@@ -400,6 +400,18 @@ def test_pictures_are_left_beside_the_run(pliant, in_folder):
     assert (in_folder / "runs/fall.png").read_bytes()[:4] == b"\x89PNG" and (in_folder / "runs/fall.mp4").stat().st_size > 1000
 
 
+def test_the_summary_is_told_before_anything_is_drawn(pliant, in_folder, monkeypatch):
+    """Drawing may take as long as the run."""
+    def draws(*_, **__):
+        print("it draws")
+        raise PliantError("enough was seen")
+
+    monkeypatch.setattr("pliant.look.still", draws)
+    (in_folder / "fall.toml").write_text(SCENE)
+    code, out, _ = pliant("run", "fall.toml")
+    assert code == 0 and 0 < out.index("contact impulses") < out.index("it draws")
+
+
 def test_a_run_whose_drawing_is_stopped_tells_what_it_found(pliant, in_folder, monkeypatch):
     def stopped(*_, **__):
         raise KeyboardInterrupt

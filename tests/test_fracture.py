@@ -9,6 +9,7 @@ import pytest
 from pliant import PliantError, Scene
 from pliant.bodies.points.elements import Points
 from pliant.bodies.points.fracture import Whole, _caps, _even, cut_off, pieces_of
+from pliant.cli.terminal import summary_facts, summary_table
 from pliant.geometry.filling import fill
 from pliant.geometry.mass import mass_of_surface
 from pliant.geometry.mesh import Surface
@@ -290,3 +291,32 @@ def test_the_method_ground_is_refused_for_what_tears():
     with pytest.raises(PliantError, match="point-surface"):
         pulled().copy_with(contact="ground").simulate()
     pulled().copy_with(contact="point-surface", pairs=[{"a": "bar", "b": "last", "method": "ground"}]).simulate()
+
+
+def test_what_flow_and_tears_took_and_what_came_apart_is_told(tmp_path, capsys):
+    """Halves of a plastic bar fly apart, without damping and contact: all that is lost was taken by flow and tears."""
+    scene = Scene(dt=1e-3, duration=0.08, gravity=(0, 0, 0), contact="none")
+    soft = dict(youngs_modulus=5e4, density=1000.0, yield_strain=0.02, tear_strain=1.0)
+    scene.add(name="bar", shape=dict(kind="box", size=(0.1, 0.1, 0.3), edge=0.05), model="points", spacing=0.04, material=soft)
+    sim, recorder = running.start(scene, tmp_path / "bar")
+    sim.state.v[:, 2] = 2.0 * np.sign(sim.state.x[:, 2])
+    outcome = running.run(sim, recorder)
+    books, facts = outcome.simulation.books(), summary_facts(outcome)
+    assert books.start == pytest.approx(0.5 * 3.0 * 4.0) and books.flow > 0.1 * books.start
+    assert books.lost == pytest.approx(books.flow, abs=0.02 * books.start)
+    assert facts["parts"] == {"bar": 2} and facts["flow"] == books.flow
+    summary_table(outcome, facts)
+    told = " ".join(capsys.readouterr().out.split())
+    assert "came apart bar into 2 parts (bar, bar.2)" in told
+    assert f"taken by flow and tears {books.flow:.3g}, lost by damping and integration {books.lost - books.flow:.3g}" in told
+
+
+def test_what_is_whole_and_elastic_tells_nothing_of_flow_and_parts(tmp_path, capsys):
+    scene = Scene(dt=1e-3, duration=0.005, gravity=(0, 0, 0), contact="none")
+    scene.add(name="ball", shape=dict(kind="ball", radius=0.1, edge=0.1), model="points", spacing=0.08, velocity=(1, 0, 0))
+    outcome = running.run(*running.start(scene, tmp_path / "ball"))
+    facts = summary_facts(outcome)
+    assert facts["parts"] == {} and facts["flow"] == 0.0
+    summary_table(outcome, facts)
+    told = capsys.readouterr().out
+    assert "came apart" not in told and "flow" not in told

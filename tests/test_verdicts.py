@@ -219,6 +219,24 @@ def test_no_shorter_step_is_named_where_contact_is_as_stiff_as_elements(model, n
     assert depths.remedy(0).settings.keys() == set(named)
 
 
+@pytest.mark.parametrize(("speed", "flows"), [(3.0, True), (1.0, False)])
+def test_no_shorter_step_is_named_where_a_body_flows_as_it_is_hit(speed, flows):
+    """A rigid ball in clay of 1.5 kPa: at 3 m/s 5.9, 6.0 and 7.6 mm deep with dt of 1, 1/2 and 1/4 ms; 3.5 mm if it is 8 times as stiff."""
+    scene = Scene(dt=1e-3, gravity=(0, 0, 0), contact="point-surface")
+    clay = dict(youngs_modulus=5e4, density=1000.0, yield_strain=0.03)
+    ball = dict(kind="ball", radius=0.05, edge=0.04)
+    scene.add(name="clay", shape=ball, model="points", spacing=0.022, material=clay)
+    scene.add(name="ball", shape=ball, model="rigid", position=(0, 0, 0.1003), velocity=(0, 0, -speed))
+    sim = scene.simulate()
+    depths = Depths(sim)
+    while not depths.met:
+        sim.step(each=depths.take)
+    depths.pair, depths.worst = key_of(np.array([0]), np.array([1])), np.array([[0.3, 0.006, 0.006, 1e-3]])
+    remedy = depths.remedy(0)
+    assert (remedy.settings == {}) == flows and ("clay flows as it is hit" in remedy.text and "1.5e+03 Pa" in remedy.text) == flows
+    assert list(depths.met.values()) == [pytest.approx(speed, rel=0.1)]
+
+
 def block_and_film() -> Surface:
     """A block with a film beside it, a third of its surface."""
     block, film = make("box", size=(0.1, 0.1, 0.05), edge=0.05).surface(), make("box", size=(0.1, 0.1, 1e-5), edge=0.05).surface()

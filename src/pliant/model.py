@@ -46,6 +46,7 @@ class Bodies:
     unsafe: Bools  # (B,) its stable step does not divide the step
     modulus: Floats  # (B,) [Pa] Young's modulus; of springs their stiffness over their length; inf if rigid
     flows: Bools  # (B,) its matter flows: phyxels beyond a yield strain
+    tears: Bools  # (B,) its phyxels part beyond a tear strain
     gives: Floats  # (B, 4) of quasi-rigid bodies: C [m^2/N], kind of response, its length [m], damping [s]; C = 0: rigid
     tables: list[Floats]  # (k, 2) each: radii [m] and displacements per force [m/N] of bodies whose response is a table, else empty
     parent: Ints  # (B,) the body it broke off, -1 for those of the scene

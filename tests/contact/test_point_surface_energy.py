@@ -8,6 +8,7 @@ from scipy.spatial.transform import Rotation
 
 from pliant import Scene
 from pliant.contact.point_surface.energy_account import HALF
+from pliant.simulate.simulation import Simulation
 
 SHAPES = (
     {"kind": "ball", "radius": 0.1, "edge": 0.03},
@@ -99,20 +100,42 @@ def test_the_account_is_in_the_state_and_is_that_of_bodies_of_the_scene():
     assert memory["took"][0] == pytest.approx(-books.pairs[0].normal, rel=1e-6) and memory["took"][0] > 0.0
 
 
-def test_a_body_on_springs_that_hold_more_than_it_paid_for_rests():
-    """Put 2 mm into the ground its account is empty: with u_0 counted as paid it came up as it came down, pushed by 2 and 0 weights in turn."""
-    scene = Scene(dt=1e-3, contact={"method": "point-surface", "damping": 0.5, "implicit": False})
+def sunk(boxes: int, **options: object) -> Simulation:
+    """Rigid boxes of 1 kg on each other, put 2 mm into the ground and into each other in a run: nothing of this has been paid for."""
+    scene = Scene(dt=1e-3, contact={"method": "point-surface", "damping": 0.5, "implicit": False, **options})
     scene.add(name="ground", shape="plane", model="static")
-    scene.add(name="box", shape={"kind": "box", "size": (0.1, 0.1, 0.1), "edge": 0.05}, model="rigid", position=(0, 0, 0.0501))
-    sim, pushed = scene.simulate(), []
+    for k in range(boxes):
+        box = {"kind": "box", "size": (0.1, 0.1, 0.1), "edge": 0.05}
+        scene.add(name=f"box {k}", shape=box, model="rigid", position=(0.005 * k, 0, 0.0501 + 0.1001 * k))
+    sim = scene.simulate()
     sim.step()  # what overlaps where a run begins has paid
-    sim.state.position[1, 2] -= 0.002
-    sim.state.velocity[1, 2] = -0.5 * 9.81 * sim.dt
-    for _ in range(200):
+    sim.state.position[1:, 2] -= 0.002 * np.arange(1, boxes + 1)
+    sim.state.velocity[1:, 2] = -0.5 * 9.81 * sim.dt
+    return sim
+
+
+@pytest.mark.parametrize("options", [{}, {"damping": 0.05}, {"force": "closest"}])
+def test_a_body_on_springs_that_hold_more_than_it_paid_for_rests(options):
+    """What the first half of a step took was given back by the next one: pushed by 2 and 0 weights in turn, off by 20 % after 0.2 s (67 %
+    with little damping, 100 % as published)."""
+    sim, pushed, energy = sunk(1, **options), [], []
+    for _ in range(30):
         sim.step()
-        pushed.append(float(sim.contacts("box", "ground").total_force[2]))
-    assert np.array(pushed[-20:]) == pytest.approx(9.81, rel=0.3)  # its mass is 1 kg; what trembles fades slowly: 53, 20 % after 0.06, 0.2 s
-    assert sim.state.memory["point-surface"]["took"][0] < 1e-6  # and it still has paid for nothing
+        pushed.append(float(sim.contacts("box 0", "ground").total_force[2]))
+        energy.append(sim.books().total)
+    assert np.array(pushed[3:]) == pytest.approx(9.81, rel=0.05 if options.get("force") else 1e-9)
+    assert np.diff(energy).max() < 1e-12 and sim.state.memory["point-surface"]["took"][0] < 1e-6  # it still has paid for nothing
+
+
+def test_bodies_on_each_other_afford_what_the_others_leave_them():
+    """Each as if the others took back as much as it does itself, they gained 9 mJ, and the ground pushed by 0 and 2 weights for ever."""
+    sim, pushed = sunk(2), []
+    before = sim.books().total
+    for _ in range(60):
+        sim.step()
+        pushed.append(float(sim.contacts("box 0", "ground").total_force[2]))
+        assert sim.books().total < before + 1e-9
+    assert np.array(pushed[-20:]) == pytest.approx(2.0 * 9.81, rel=0.02)
 
 
 # -- phyxels that go where their skin is stopped
@@ -155,12 +178,14 @@ def skin_volume(sim) -> float:
     return float(np.einsum("ij,ij->", a, np.cross(b, c)) / 6.0)
 
 
-def test_a_phyxel_in_another_body_is_seen_wherever_its_own_skin_is():
-    """One that had left its skin by more than the reach of this was not seen, and went on below the ground."""
+@pytest.mark.parametrize("leaves", ["yield_strain", "tear_strain"])
+def test_a_phyxel_in_another_body_is_seen_wherever_its_own_skin_is(leaves):
+    """One that had left its skin by more than the reach of this was not seen, and went on below the ground; of a brittle body none was:
+    crumbs of a ring that a wedge broke hung 115 mm below the ground until they parted from it."""
     scene = Scene(dt=5e-4, gravity=(0, 0, 0), contact="point-surface")
     scene.add(name="ground", shape="plane", model="static")
     ball = {"kind": "ball", "radius": 0.1, "edge": 0.04}
-    scene.add(name="clay", shape=ball, model="points", spacing=0.033, position=(0, 0, 0.15), material={"youngs_modulus": 5e4, "yield_strain": 0.02})
+    scene.add(name="clay", shape=ball, model="points", spacing=0.033, position=(0, 0, 0.15), material={"youngs_modulus": 5e4, leaves: 0.02})
     sim = scene.simulate()
     lowest = int(np.argmin(sim.state.x[:, 2]))
     sim.state.x[lowest] = 0.5, 0.0, -0.03

@@ -129,6 +129,23 @@ def test_published_variants_push_bodies_apart_and_keep_momentum(options):
     assert change.sum(axis=0) == pytest.approx(np.zeros(3), abs=1e-12 * np.abs(before).max())
 
 
+@pytest.mark.parametrize("depth", [0.002, 0.006, 0.02])
+def test_a_contact_surface_that_is_sampled_anew_has_the_area_that_it_had(depth):
+    """Densities took a small patch for up to twice its size, and one of a few spacings lost all of its points but one over its rim."""
+    areas, forces, counts = [], [], []
+    for resample in (False, True):
+        scene = Scene(dt=2e-4, gravity=(0, 0, 0), contact={"method": "point-surface", "damping": 0.0, "force": "closest", "resample": resample})
+        scene.add(name="ground", shape="plane", model="static")
+        ball = {"kind": "ball", "radius": 0.1, "edge": 0.02}
+        scene.add(name="ball", shape=ball, model="points", spacing=0.04, position=(0, 0, 0.1 - depth), material={"youngs_modulus": 1e5})
+        touch = scene.simulate().step().contacts
+        areas.append(touch.area.sum())
+        forces.append(float(touch.impulse @ touch.normal[:, 2]))
+        counts.append(len(touch))
+    assert areas[1] == pytest.approx(areas[0]) and areas[1] == pytest.approx(np.pi * (0.2 * depth - depth**2), rel=0.3)
+    assert counts[1] > 0.6 * counts[0] and forces[1] == pytest.approx(forces[0], rel=0.5)
+
+
 def test_qe17_damping_counts_twice_as_printed():
     one, two = (two_balls("rigid", "rigid", force="closest", mu=0.0, damping=0.05, damping_counts=k) for k in (1, 2))
     none = two_balls("rigid", "rigid", force="closest", mu=0.0, damping=0.0)

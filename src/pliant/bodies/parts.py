@@ -79,6 +79,7 @@ class BodyParts:
     table: Floats = field(default_factory=lambda: np.zeros((0, 2)))  # see model.Bodies
     modulus: float = np.inf  # [Pa] Young's, about: who keeps its shape in contact
     flows: bool = False  # its matter flows
+    tears: bool = False  # its matter tears
     drag: tuple[float, float, float] = (0.0, 0.0, 1.0)  # on each vertex: c [N s/m], reference force [N] (0: none), largest factor
     notes: list[str] = field(default_factory=list)  # what its user should know
 

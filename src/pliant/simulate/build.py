@@ -116,6 +116,7 @@ def _bodies(scene: Scene, draft: Draft, anchors: Ints) -> Bodies:
         unsafe=np.array([getattr(b, "unsafe", False) for b in scene.bodies], bool),
         modulus=np.array([p.modulus for p in parts]),
         flows=np.array([p.flows for p in parts], bool),
+        tears=np.array([p.tears for p in parts], bool),
         gives=joined([p.gives[None] for p in parts], (4,)),
         tables=[p.table for p in parts],
         parent=np.full(len(parts), -1, np.int64),

@@ -315,7 +315,7 @@ def _bodies(old: Bodies, broken: Broken, ancestor: Ints, nodes: Ints, points: In
         names.append(f"{old.names[body]}.{seen[body]}")
     per_body = (
         "frame", "friction", "static_friction", "restitution",
-        "analytic", "parameters", "anchor", "tolerance", "unsafe", "modulus", "flows", "gives",
+        "analytic", "parameters", "anchor", "tolerance", "unsafe", "modulus", "flows", "tears", "gives",
     )  # fmt: skip
     return Bodies(
         names=names,

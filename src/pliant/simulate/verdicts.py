@@ -116,9 +116,11 @@ class Depths:
     sim: Simulation
     pair: Ints = field(default_factory=lambda: np.zeros(0, np.int64))
     worst: Floats = field(default_factory=lambda: np.zeros((0, 4)))  # part, depth [m], time [s], dt [s]
+    met: dict[int, float] = field(default_factory=dict)  # [m/s] the fastest that bodies of the scene, one of which flows, touched at
 
     def take(self, report: StepReport) -> None:
         """Account for a step, or a part of one."""
+        self._meet(report)
         scales = scales_of(self.sim.world)
         if report.max_depth <= DEPTH[0] * float(scales.length.min(initial=np.inf)):
             return
@@ -138,6 +140,27 @@ class Depths:
         order = np.lexsort((-values[:, 0], both))  # of each pair the worst first
         self.pair, first = np.unique(both[order], return_index=True)
         self.worst = values[order][first]
+
+    def _meet(self, report: StepReport) -> None:
+        """Remember how fast bodies that flow touch others."""
+        bodies = self.sim.world.model.bodies
+        if not bodies.flows.any() or len(report.contacts) == 0:
+            return
+        a, b = report.pairs["a"], report.pairs["b"]
+        some = (bodies.flows[a] | bodies.flows[b]) & (a != b)
+        v, first = self._velocities(), bodies.origin()
+        speed = np.linalg.norm(v[a[some]] - v[b[some]], axis=1)
+        for pair, value in zip(key_of(first[a[some]], first[b[some]]).tolist(), speed.tolist(), strict=True):
+            self.met[pair] = max(value, self.met.get(pair, 0.0))
+
+    def _velocities(self) -> Floats:
+        """Of the centres of mass [m/s], (B, 3)."""
+        model, state = self.sim.world.model, self.sim.state
+        nodes, frames, count = model.nodes, model.frames, len(model.bodies)
+        momentum = np.stack([summed(nodes.body, nodes.mass * state.v[:, k], count) for k in range(3)], axis=1)
+        out = momentum / np.maximum(summed(nodes.body, nodes.mass, count), 1e-300)[:, None]
+        out[frames.body] = state.velocity
+        return out
 
     def _known(self, key: Ints) -> Floats:
         """The worst part so far of pairs, 0 of those that were never deep, (k,)."""
@@ -177,8 +200,26 @@ class Depths:
         if bears == DENT:
             stiffer = "a stiffer material or a smaller load makes it less, a smaller dt does not"
             return Remedy(f"This depth is how far surfaces give way, held against the size of the body that does: {stiffer}", {})
+        flows = self._flows_at_once(int(a), int(b))
+        if flows:
+            return Remedy(flows, {})
         factor = min(FINEST, math.sqrt(part / DEPTH[0]))  # springs of contact are as stiff as the step allows: depth falls as its square
         return Remedy("The springs of this contact are as stiff as the step allows", {"dt": float(f"{dt / factor:.2g}")})
+
+    def _flows_at_once(self, a: int, b: int) -> str:
+        """Why no shorter step helps where a body is hit so hard that it flows before it slows down (docs/point-bodies, Limits)."""
+        first = self.sim.world.model.bodies.origin()
+        speed = self.met.get(int(key_of(first[[a]], first[[b]])[0]), 0.0)
+        for body in dict.fromkeys([int(first[a]), int(first[b])]):
+            given = self.sim.scene.bodies[body]
+            mean = {n: float(np.mean(getattr(given.material, n, None) or 0.0)) for n in ("density", "youngs_modulus", "yield_strain")}
+            push, bears = mean["density"] * speed**2, mean["youngs_modulus"] * mean["yield_strain"]
+            if push > bears > 0.0:
+                return (
+                    f"{given.name} flows as it is hit at {speed:.3g} m/s: density times speed squared, {push:.3g} Pa, is more than "
+                    f"youngs_modulus times yield_strain, {bears:.3g} Pa. A stiffer material makes it less deep, a smaller dt does not"
+                )
+        return ""
 
 
 def method_of(sim: Simulation, a: int, b: int) -> tuple[str, ContactMethod]:

@@ -52,6 +52,7 @@ def parts(body: PointsBody, shape: Shape, inside: bool) -> BodyParts:
         elements=[ElementPart("points", "points", count[:, None], values, _make)],
         modulus=float(np.mean(body.material.youngs_modulus)),
         flows=body.material.yield_strain is not None,
+        tears=body.material.tear_strain is not None,
     )
 
 

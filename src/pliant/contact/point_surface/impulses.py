@@ -178,7 +178,7 @@ def push_explicit(
     push = Pushed(motion, rows if level is None else level, which, start=True, damped=by.c > 0.0)
     push.impulse, push.elastic = impulse, motion.dt * by.area * by.k * -by.gap
     motion.push(push.rows, impulse[:, None] * rows.normal + friction.impulse, start=True)
-    accounts.shorten(motion, push, friction)
+    accounts.shorten(motion, push, friction, options.sweeps)
     return push, friction
 
 

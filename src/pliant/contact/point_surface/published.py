@@ -83,10 +83,10 @@ def respond_closest(options: Options, motion: Motion, seen: Detection, memory: M
     else:
         friction = Friction(none, np.zeros(len(rows), bool), none)
     accounts = Accounts.of(motion, memory, springs.a, springs.b, 0.5 * springs.scale * k * length**2)
-    push = Pushed(motion, rows, np.arange(len(rows)), start=True)
+    push = Pushed(motion, rows, np.arange(len(rows)), start=True, damped=c > 0.0)
     push.impulse, push.elastic = impulse, motion.dt * springs.scale * k * length
     motion.push(rows, impulse[:, None] * normal + friction.impulse, start=True)
-    accounts.shorten(motion, push, friction)
+    accounts.shorten(motion, push, friction, options.sweeps)
     accounts.book(motion, push)
     impulse = push.impulse
     slip = tangential(motion.slide(rows), normal)
@@ -140,7 +140,7 @@ def springs_of_pair(
         spacing = min(surfaces.wide[k] for k in (a, b) if sampled[k])
         share_a = float(seen.prepared.compliance.share(np.array([a]), np.array([b]), options.weight)[0])
         at = resampled(PairField(surfaces, a, b, share_a, float(spacing)), at, sample[moved.kept]).points
-        area = _density_areas(at, float(spacing) ** 2)
+        area = np.full(len(at), area.sum() / max(len(at), 1))  # the same surface, in even parts; densities are wrong where all is rim
     one, two = (nearest_surfels(surfaces, at, np.full(len(at), body)) for body in (a, b))
     there = surfaces.points[np.maximum(two, 0)]
     if not sampled[b]:

@@ -83,7 +83,7 @@ def resampled(between: PairField, points: Floats, sample: Ints) -> ContactSurfac
 
 
 def _relaxed(between: PairField, points: Floats, sample: Ints) -> tuple[Floats, Ints]:
-    """One round: apart, along the surface, back onto it."""
+    """One round: apart, along the surface, back onto it; what would leave it stays, or those within would push all of a small one out."""
     if len(points) < 2:
         return points, sample
     reach = NEXT * between.spacing
@@ -91,8 +91,8 @@ def _relaxed(between: PairField, points: Floats, sample: Ints) -> tuple[Floats, 
     start, near = HashGrid(points, reach).within(points, reach)
     push = np.zeros_like(points)
     _apart(points, gradient, start, near, reach, push)
-    moved, sample, kept = between.onto(points + reach * push, sample)
-    return moved[kept], sample[kept]
+    moved, found, kept = between.onto(points + reach * push, sample)
+    return np.where(kept[:, None], moved, points), np.where(kept[:, None], found, sample)
 
 
 @kernel

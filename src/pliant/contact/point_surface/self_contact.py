@@ -90,7 +90,7 @@ class VolumePoints:
         self.body: Ints = skin.body[self.point]
         self.rest: Floats = rest.nodes.rest[skin.node[skin.start[self.point]]]
         self.phyxel = rest.bodies.phyxels[self.body]  # (v,) bool: of a point body
-        self.flows = rest.bodies.flows  # (B,) bool: do its phyxels flow?
+        self.leaves = rest.bodies.flows | rest.bodies.tears  # (B,) bool: can its phyxels leave their skin for good?
         self.start: Ints = np.searchsorted(self.body, np.arange(count + 1))  # those of body b: start[b] to start[b + 1]
         self.support = np.zeros(count)  # (B,) [m] three times the mean distance of the ten nearest, as phyxels have it
         nearest = np.zeros(len(self.point))

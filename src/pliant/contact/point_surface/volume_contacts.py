@@ -1,9 +1,10 @@
 """Phyxels that have come into another body, through their own skin (theory/point-surface-contact 9.5).
 
 The skin of a body of points rides on its phyxels and meets others for them. What flows can leave it behind: phyxels go on where their skin
-is stopped, and a new reference keeps them there. So a phyxel that has lost half of the distance that it has to its own skin at rest (and
-no more than a quarter of a spacing), or is in another body itself, keeps that distance to other bodies: what is missing makes a pressure on
-the area of a phyxel, beside what the skin does. Phyxels of elastic bodies are left to their skin.
+is stopped, and a new reference keeps them there. So can what is torn: its skin rides on phyxels that it has parted from too. So a phyxel
+that has lost half of the distance that it has to its own skin at rest (and no more than a quarter of a spacing), or is in another body
+itself, keeps that distance to other bodies: what is missing makes a pressure on the area of a phyxel, beside what the skin does. Phyxels
+of elastic bodies that cannot tear are left to their skin.
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ def clearance(volume: VolumePoints, rest: Floats, surfels: Floats, start: Ints) 
     `rest` (v, 3), `surfels` (n, 3) [m]: places of both at rest.
     """
     out = np.zeros(len(volume.point))
-    for b in np.flatnonzero(volume.flows & (np.diff(start) > 0)).tolist():
+    for b in np.flatnonzero(volume.leaves & (np.diff(start) > 0)).tolist():
         mine = slice(volume.start[b], volume.start[b + 1])
         far = KDTree(surfels[start[b] : start[b + 1]]).nearest(rest[mine], 1)[0][:, 0]
         out[mine] = 0.5 * np.minimum(far, 0.5 * volume.spacing[b])
@@ -60,8 +61,8 @@ def volume_contacts(
 ) -> VolumeContacts:
     """Of pairs of bodies (k, 2) that may meet, where skin points are `points` (p, 3) [m]; `clear`: see `clearance`."""
     one, two = both_ways(pairs)
-    flows = volume.flows[one]
-    one, two = one[flows], two[flows]
+    leaves = volume.leaves[one]
+    one, two = one[leaves], two[leaves]
     x = points[volume.point]
     row, place = points_in_boxes(volume.start[one], volume.start[one + 1], two, np.zeros(len(two)), x, low, high)
     if len(place) == 0:
