@@ -2,9 +2,9 @@
 
 Masses, sizes and moduli are not published; ours are in scenes/thesis.py. Elements are quadratic and corotated, as in the thesis: what is
 inside out is as stiff there as what is not. (A neo-Hookean bunny, as the scene has it, stiffens without bound where elements are about to
-turn, which they do by the hundred: its solves take a hundred times as long, and it comes through the bowl.) In the thesis an impulse goes
-to the masses of the nodes it meets (`response = "mass"`); through the implicit solve of the whole body (`"system"`, our default)
-neighbours take part of it. Both run side by side.
+turn, which they do by the hundred: its solves take over twenty times as long as in free fall.) In the thesis an impulse goes to the masses
+of the nodes it meets (`response = "mass"`); through the implicit solve of the whole body (`"system"`, our default) neighbours take part of
+it. Both run side by side.
 """
 
 from __future__ import annotations
