@@ -11,7 +11,7 @@ from PIL import Image
 
 from pliant import Scene
 from pliant.look import Camera, Picture, draw, draw_series, fields, from_run, from_simulation, movie, poster
-from pliant.look.draw import Canvas, scale_of, viewpoint
+from pliant.look.draw import Canvas, draw_with_contact, scale_of, viewpoint
 from pliant.look.figure import figure as paper_figure
 from pliant.look.pairs import marks_of
 from pliant.look.stage import extremes
@@ -110,7 +110,7 @@ def make_points(folder: Path) -> None:
 def make_own_mesh(folder: Path) -> None:
     path = recorded(Scene.load(HERE.parent / "examples" / "02_own_mesh.toml"), folder)
     with Run.open(path) as run:
-        save(draw(from_run(run, run.frames - 1), size=SIZE).quantize(255), "own-mesh.png")
+        save(draw_with_contact(from_run(run, run.frames - 1), size=(1200, 540)), "own-mesh.png")
 
 
 def make_cantilever(folder: Path) -> None:

@@ -71,6 +71,24 @@ def test_a_wrong_value_is_seen(name, experiment, claim):
         assert line.tolerance and line.tolerance in line.text() and line.published in line.text() and line.here in line.text()
 
 
+@pytest.mark.parametrize("quick", [False, True])
+@pytest.mark.parametrize("name, i", [(name, i) for name in reproduce.SOURCES for i in reproduce.experiments(name)])
+def test_a_wrong_value_makes_its_own_line_differ_on_the_whole_way(name, i, quick, tmp_path, monkeypatch):
+    """From what an experiment measures to results.json and the page: one planted number, one line that differs, all others agree."""
+    each = reproduce.experiments(name)[i]
+    asked = [claim for claim in each.claims if not (quick and claim.whole)]
+    good = {claim.key: 0.0 if claim.bar is None else right(claim.bar) for claim in asked}
+    (job,) = crew.jobs({name: [i]}, tmp_path, quick)
+    for claim in (claim for claim in asked if claim.bar is not None):
+        planted = good | {claim.key: wrong(claim.bar)[0]}
+        monkeypatch.setitem(reproduce.source(name).EXPERIMENTS, i, replace(each, measure=lambda desk, planted=planted: planted))
+        (found,) = crew.run([job])
+        (kept,) = crew.found_in(job.folder)
+        assert [line.what for line in kept.lines if line.agrees is False] == [claim.what] and not kept.failed
+        assert [line.verdict for line in found.lines] == [line.verdict for line in kept.lines]
+        assert "1 differs" in page.write_page(name, job.folder).read_text(encoding="utf-8")
+
+
 @pytest.mark.parametrize("name, experiment, claim", [each for each in EVERY if each[2].bar is None])
 def test_what_has_no_published_figure_is_shown_only(name, experiment, claim):
     (line,) = judge([claim], {claim.key: 3.0})

@@ -4,9 +4,11 @@ import numpy as np
 import pytest
 
 from pliant.shop.reproduce import crew, experiments
-from pliant.shop.reproduce.thesis.bar import ROUGH, dropped, expected_ratio, mean_depth, roughness, share
+from pliant.shop.reproduce.thesis.bar import ROUGH, STEADY, dropped, expected_ratio, mean_depth, on_the_same_points, roughness, share
+from pliant.shop.reproduce.thesis.bowl import STIFF, Fall
 from pliant.shop.reproduce.thesis.particle import printed_limit
 from pliant.shop.reproduce.watch import CPF, DPF, jitter
+from pliant.shop.scenes.thesis import WALL
 
 
 def test_all_ten_are_there_and_say_what_they_do():
@@ -77,3 +79,19 @@ def test_t3_t5_continuous_forces_stay_smooth_longer(stiffness):
     """k dt^2 = 0.5 and 0.7 kg: the discrete force jitters by more than ten times as much as the continuous one."""
     both = dropped(0.01, stiffness)
     assert roughness(both[CPF]) < ROUGH < 0.1 < roughness(both[DPF])
+
+
+@pytest.mark.slow
+def test_t4_on_the_same_points_the_depths_are_the_published_ones():
+    """1.34 is the ratio where each method lies on points of its own; the published 1.4 to 2.0 is that on common ones."""
+    both = dropped(*STEADY)
+    assert mean_depth(both[CPF]) / mean_depth(both[DPF]) < 1.4
+    assert all(1.4 < on_the_same_points(both, begun) < 2.0 for begun in (CPF, DPF))
+
+
+@pytest.mark.slow
+def test_t7_elements_are_inverted_and_the_wall_holds():
+    """With a neo-Hookean bunny and 2 ms it was 20 mm deep in a wall of 20 mm, and a solve took twenty times as long as in free fall."""
+    seen = Fall("mass", s=STIFF, dt=0.001, duration=0.2).run()
+    assert max(seen.inverted) > 0 and 0.0 < seen.deepest.max() < 0.5 * WALL
+    assert seen.speeds[-1] < 0.5 < max(seen.speeds)

@@ -66,7 +66,7 @@ EXPERIMENTS: dict[str, Experiment] = {
         (
             Figure(
                 "T7-pictures.png",
-                "At the impact and at the end: impulses to masses (above) and through the solve (below). Inverted elements are red.",
+                "At the first inverted elements, which are red, and at the end: impulses to masses (above), through the solve (below).",
                 "Figs. 7.13 and 7.14: the bunny falls, some elements are inverted.",
             ),
             Figure("T7.png", "Speed, deepest contact and inverted elements over time.", "no plot."),

@@ -1,17 +1,20 @@
 """T7: a soft bunny in a rigid bowl (7.2, Figs. 7.13 and 7.14).
 
-Masses, sizes and the material are not published; ours are in scenes/thesis.py. Elements are quadratic, as in the thesis. There an impulse
-goes to the masses of the nodes it meets (`response = "mass"`); through the implicit solve of the whole body (`"system"`, our default)
-neighbours take part of it. Both run side by side.
+Masses, sizes and moduli are not published; ours are in scenes/thesis.py. Elements are quadratic and corotated, as in the thesis: what is
+inside out is as stiff there as what is not. (A neo-Hookean bunny, as the scene has it, stiffens without bound where elements are about to
+turn, which they do by the hundred: its solves take over twenty times as long as in free fall.) In the thesis an impulse goes to the masses
+of the nodes it meets (`response = "mass"`); through the implicit solve of the whole body (`"system"`, our default) neighbours take part of
+it. Both run side by side.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from pliant.look import from_simulation
+from pliant.look import Picture, from_simulation
 from pliant.shop import scenes
 from pliant.shop.reproduce.experiment import Desk, Measured
 from pliant.shop.reproduce.verdict import Claim, above, times
@@ -19,9 +22,11 @@ from pliant.shop.reproduce.watch import History, plot, strip
 from pliant.shop.scenes.thesis import BUNNY
 
 OPEN = "height, masses and material are not published; ours falls lower and is damped"
+DEPTH = "neither stiffness of the thesis is given; here half of it lets the bunny twice as deep into the wall, where more elements turn"
 RESPONSES = ("mass", "system")
-STIFF, SOFT = 0.5, 0.05  # s of the automatic stiffness, and a tenth
+STIFF, SOFT = 0.5, 0.25  # s of the automatic stiffness, and half; with a tenth the bunny comes through the wall
 IMPACT = 0.2  # [s] by when the bunny has hit the bowl
+CALM = 0.2  # [s] for which it is slow when the run ends early
 SLOW = 0.02  # [m/s] of a body that counts as resting
 
 
@@ -32,7 +37,8 @@ class Fall(History):
         scene = scenes.make("bunny-in-bowl", **values)
         assert isinstance(scene.contact, dict)
         scene.contact["response"] = response
-        scene.bodies[2].element = "quadratic"  # type: ignore[union-attr]
+        bunny: Any = scene.bodies[2]
+        bunny.element, bunny.material.law = "quadratic", "corotated"
         super().__init__(scene.simulate(), "bunny", "bowl")
         self.inverted: list[int] = []
         self.speeds: list[float] = []
@@ -44,20 +50,32 @@ class Fall(History):
         self.speeds.append(float(np.sqrt(np.mean(np.sum(state.v**2, axis=1)))))
 
     @property
+    def calm(self) -> bool:
+        """Whether it was slow for CALM seconds in the bowl."""
+        late = self.after(self.time[-1] - CALM) if self._rows else np.zeros(0, bool)
+        return self.sim.time > IMPACT + CALM and bool((np.array(self.speeds)[late] < SLOW).all())
+
+    @property
     def rests(self) -> float:
         """[s] after which it is slow for good; infinite if it never is."""
         fast = np.flatnonzero(np.array(self.speeds) > SLOW)
         return float(self.time[fast[-1]]) if len(fast) and fast[-1] + 1 < len(self.speeds) else np.inf
 
 
+def shot(seen: Fall, response: str) -> Picture:
+    """The fall as it is now, without the ground, to be seen from below."""
+    words = {"mass": "impulses to masses", "system": "impulses through the solve"}
+    return replace(from_simulation(seen.sim), planes=(), title=words[response])
+
+
 def rest(desk: Desk) -> Measured:
-    """T7: comes to rest; inverted elements at impact under both responses, with the automatic stiffness and a tenth of it.
+    """T7: comes to rest; inverted elements at impact under both responses, with the automatic stiffness and half of it.
 
     Only the response of the thesis with the automatic stiffness runs on until it rests; the others are about the impact.
-    Quick: 0.2 s of the response of the thesis.
+    Quick: 0.16 s of the response of the thesis.
     """
-    common: dict[str, Any] = dict(dt=0.002)
-    impact, long = desk.either((0.4, 2.5), (0.2, 0.2))  # [s]
+    common: dict[str, Any] = dict(dt=0.001)
+    impact, long = desk.either((0.3, 2.5), (0.16, 0.16))  # [s]
     responses = RESPONSES[: desk.either(2, 1)]
     if "bunny" in desk.scans:
         scan = desk.scans["bunny"]
@@ -66,17 +84,19 @@ def rest(desk: Desk) -> Measured:
         (r, s): Fall(r, s=s, duration=long if (r, s) == ("mass", STIFF) else impact, **common) for r in responses for s in (STIFF, SOFT)
     }
     pictures = []
-    for k, ((_, s), seen) in enumerate(runs.items()):
-        desk.at(k / len(runs))
+    whole = sum(seen.sim.scene.duration for seen in runs.values())
+    for (r, s), seen in runs.items():
+        before = sum(other.sim.time for other in runs.values())
         end = seen.sim.scene.duration
         while seen.sim.time < min(IMPACT, end) - 1e-9 and not any(seen.inverted):
             seen.run(seen.sim.time + common["dt"])
-        turned = from_simulation(seen.sim)
-        if seen.sim.time < end - 1e-9:
-            seen.run()
+        turned = shot(seen, r)
+        while seen.sim.time < end - 1e-9 and not seen.calm:
+            seen.run(min(seen.sim.time + 0.02, end))
+            desk.at((before + seen.sim.time) / whole)
         if s == STIFF:
-            pictures += [turned, from_simulation(seen.sim)]
-    strip(desk.path("T7-pictures.png"), pictures, "pressure", columns=2)
+            pictures += [turned, shot(seen, r)]
+    strip(desk.path("T7-pictures.png"), pictures, "pressure", columns=2, camera=(-60, -12), transparent=["bowl"])
     name = {(r, s): f"{r}, s = {s:g}" for r, s in runs}
     plot(desk.path("T7.png"), [
         ("", "speed [m/s]", {name[key]: (h.time, h.speeds) for key, h in runs.items()}),
@@ -95,12 +115,12 @@ def rest(desk: Desk) -> Measured:
 FELL = (
     Claim("elements", "quadratic tetrahedra", "not given"),
     Claim("mass inverted", "inverted elements at impact, impulses to masses as in the thesis", "some (Fig. 7.14)", above(0), why=OPEN),
-    Claim("mass fewer", "how many fewer with a tenth of the stiffness, to masses", "fewer", above(0), why=OPEN),
+    Claim("mass fewer", "how many fewer with half of the stiffness, to masses", "fewer", above(0), why=DEPTH),
     Claim("system inverted", "inverted elements at impact, impulses through the solve", "not run", whole=True),
-    Claim("system fewer", "how many fewer with a tenth of the stiffness, through the solve", "not run", whole=True),
+    Claim("system fewer", "how many fewer with half of the stiffness, through the solve", "not run", whole=True),
     *(Claim(f"{r} depth", f"deepest contact, response {r}", "not given", unit="% of the body", whole=r != "mass") for r in RESPONSES),
     *(
-        Claim(f"{r} deeper", f"the same with a tenth of the stiffness, over it, response {r}", "deeper", above(1.0), whole=r != "mass")
+        Claim(f"{r} deeper", f"the same with half of the stiffness, over it, response {r}", "deeper", above(1.0), whole=r != "mass")
         for r in RESPONSES
     ),
     Claim("mass rests", "slower than 20 mm/s for good after, to masses", "about 2 s", times(2.0, 2), "s", OPEN, whole=True),
