@@ -22,6 +22,7 @@ from pliant.geometry.simplify import least_left, simplified
 from pliant.geometry.subdivide import subdivided
 from pliant.geometry.tetrahedralise import DEVIATION, EDGE, TimeUp, estimated_seconds, fill, is_kept, is_there
 from pliant.geometry.topology import Edges, diagonal
+from pliant.kernels import kernel
 from pliant.spec.table import LARGEST, SMALLEST
 
 FILLS = ("auto", "conforming", "lattice")
@@ -29,7 +30,6 @@ QUICK = 5.0  # [s] that "auto" waits for tetrahedra
 PATIENCE = 2.0  # times that, for estimates that fail
 LONG = 900.0  # [s] that "conforming" waits
 THIN = 0.1  # of the volume, between a surface and one as far from it as tetrahedra may be: some hundredth of it is lost below
-MANY = 1000  # parts that are looked at one by one
 SKIN = 1 / 8  # of a cell: a skin of triangles much finer than this is simplified
 SKIN_OFF = 0.05  # of a cell: how far it may be from the surface then
 
@@ -111,14 +111,25 @@ def _has_near_parts(surface: Surface, off: float) -> bool:
     """Whether boxes around two of its parts are nearer to each other than `off` [m]."""
     part = Edges(surface.faces).part
     count = int(part.max()) + 1
-    if count > MANY:
-        return True
     x = surface.points[surface.faces]
     low, high = np.full((count, 3), np.inf), np.full((count, 3), -np.inf)
     np.minimum.at(low, part, x.min(axis=1))
     np.maximum.at(high, part, x.max(axis=1))
-    near = (low[:, None] <= high[None] + off).all(axis=2)
-    return bool((near & near.T).sum() > count)
+    order = np.argsort(low[:, 0], kind="stable")
+    return bool(_boxes_near(low[order], high[order], off))
+
+
+@kernel
+def _boxes_near(low, high, off):  # type: ignore[no-untyped-def]
+    """Whether two of some boxes, in the order of their first x, are nearer to each other than `off` along every axis."""
+    for i in range(len(low)):
+        for j in range(i + 1, len(low)):
+            if low[j, 0] > high[i, 0] + off:
+                break
+            beside = max(low[j, 1] - high[i, 1], low[i, 1] - high[j, 1], low[j, 2] - high[i, 2], low[i, 2] - high[j, 2])
+            if beside <= off:
+                return True
+    return False
 
 
 def _fineness(surface: Surface, edge: float) -> tuple[float, float]:
