@@ -30,7 +30,7 @@ QUICK = 5.0  # [s] that "auto" waits for tetrahedra
 PATIENCE = 2.0  # times that, for estimates that fail
 LONG = 900.0  # [s] that "conforming" waits
 THIN = 0.1  # of the volume, between a surface and one as far from it as tetrahedra may be: some hundredth of it is lost below
-SKIN = 1 / 8  # of a cell: a skin of triangles much finer than this is simplified
+SKIN = 1 / 4  # of a cell: a skin of triangles much finer than this is simplified; on a ball of one cell they are off by SKIN^2 / 8 = 0.008
 SKIN_OFF = 0.05  # of a cell: how far it may be from the surface then
 
 
@@ -71,7 +71,7 @@ def filled(shape: Shape, how: Filling) -> Shape:
     why, _ = why_cells(surface, how)
     if why:
         return _cells(shape, surface, how, why)
-    return _tetrahedra(shape, surface, how, time_allowed(PATIENCE * QUICK))
+    return _tetrahedra(shape, surface, how, time_allowed(PATIENCE * QUICK), QUICK)
 
 
 def time_allowed(usual: float) -> float:
@@ -98,8 +98,11 @@ def why_cells(surface: Surface, how: Filling) -> tuple[str, float]:
     if is_kept(surface, edge):
         return "", 0.0
     seconds = estimated_seconds(least_left(surface, *_fineness(surface, edge)))
-    why = f"tetrahedra that follow its {len(surface.faces)} triangles take {seconds:.0f} s or more (fill = \"conforming\" makes them)"
-    return why if seconds > QUICK else "", seconds
+    return _too_slow(len(surface.faces), seconds) if seconds > QUICK else "", seconds
+
+
+def _too_slow(triangles: int, seconds: float) -> str:
+    return f"tetrahedra that follow its {triangles} triangles take {seconds:.0f} s or more (fill = \"conforming\" makes them)"
 
 
 def _is_thin(surface: Surface, off: float) -> bool:
@@ -137,12 +140,19 @@ def _fineness(surface: Surface, edge: float) -> tuple[float, float]:
     return 0.5 * edge, DEVIATION * diagonal(surface.points)
 
 
-def _tetrahedra(shape: Shape, surface: Surface, how: Filling, timeout: float) -> Shape:
+def _tetrahedra(shape: Shape, surface: Surface, how: Filling, timeout: float, quick: float = np.inf) -> Shape:
+    """The shape with tetrahedra, if they will take no more than `quick` [s]."""
     edge = how.edge or diagonal(surface.points) * EDGE
+
+    def prepared(given: Surface) -> Surface:
+        found = simplified(given, *_fineness(given, edge))
+        seconds = estimated_seconds(len(found.faces))
+        if seconds > max(quick, timeout / PATIENCE):  # it kept more triangles than could be hoped for
+            raise TimeUp(_too_slow(len(found.faces), seconds))
+        return found
+
     try:
-        made = fill(
-            surface, how.edge, timeout=timeout, log_progress=True, prepare=lambda given: simplified(given, *_fineness(given, edge))
-        )
+        made = fill(surface, how.edge, timeout=timeout, log_progress=True, prepare=prepared)
     except TimeUp as late:
         if not how.cells:
             raise PliantError(
