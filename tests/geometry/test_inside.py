@@ -6,6 +6,7 @@ import pytest
 from pliant.geometry import inside, tetrahedralise
 from pliant.geometry.distance import distance_to
 from pliant.geometry.inside import SKIN, SKIN_OFF, Filling, filled, why_cells
+from pliant.geometry.mass import mass_of_surface
 from pliant.geometry.mesh import Surface
 from pliant.geometry.shape import Shape
 from pliant.geometry.shapes import make
@@ -47,3 +48,21 @@ def test_a_skin_much_finer_than_cells_is_simplified_to_a_quarter_of_one():
     assert distance_to(made.surface(), BALL.points).max() <= SKIN_OFF * 0.06
     fine = filled(Shape("ball", None, BALL), Filling("lattice", 0.006 / SKIN, cells=True))
     assert len(fine.surface().faces) >= len(BALL.faces)  # as it is
+
+
+def torus(minor: float) -> Surface:
+    return make("torus", major=1.0, minor=minor, edge=minor / 3).surface()
+
+
+def test_thin_is_where_tetrahedra_may_lose_a_hundredth_of_the_mass():
+    """Between a tube of radius r and one `off` around it lies 2 off / r of its volume."""
+    assert inside._is_thin(torus(0.14), 1.02 * 0.5 * 0.14 * 0.1) and not inside._is_thin(torus(0.14), 0.98 * 0.5 * 0.14 * 0.1)
+    assert not why_cells(torus(0.14), Filling(cells=True))[0].startswith("it has parts so thin")
+    assert why_cells(torus(0.09), Filling(cells=True))[0].startswith("it has parts so thin")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("minor, thin", [(0.14, False), (0.09, True)])
+def test_what_counts_as_thin_loses_more_than_a_hundredth(minor, thin):
+    lost = 1.0 - tetrahedralise.tetrahedralise(torus(minor)).volumes.sum() / mass_of_surface(torus(minor)).volume
+    assert (lost > 0.01) == thin
