@@ -29,7 +29,7 @@ FILLS = ("auto", "conforming", "lattice")
 QUICK = 5.0  # [s] that "auto" waits for tetrahedra
 PATIENCE = 2.0  # times that, for estimates that fail
 LONG = 900.0  # [s] that "conforming" waits
-# Part of the volume that may lie between a surface and one as far from it as tetrahedra may be. Tetrahedra lost 0.06 to 0.096 of what lies there
+# Part of the volume that may lie between a surface and one as far from it as tetrahedra may be. They lost 0.06 to 0.096 of what lies there
 # (tori and rods with 0.058 to 0.155 of their volume there; 0.18 of 0.22), so that with 0.1 they lose a hundredth of the mass at most.
 THIN = 0.1
 SKIN = 1 / 4  # of a cell: a skin of triangles much finer than this is simplified; on a ball of one cell they are off by SKIN^2 / 8 = 0.008
