@@ -187,7 +187,7 @@ def test_seams_with_vertices_of_their_own_on_each_side_are_closed() -> None:
         faces.append(box.faces[side] + sum(map(len, points)))
         points.append(box.points)
     found, done = closed_surface(Surface(np.concatenate(points), np.concatenate(faces)), 0.002)
-    assert is_closed_solid(found) and not done
+    assert is_closed_solid(found) and done == "6 holes closed by joining both sides of a crack"
     assert mass_of_surface(found).volume == pytest.approx(1e-3, rel=1e-9)
 
 
@@ -206,6 +206,17 @@ def test_sheets_that_face_each_other_get_sides(gap: float, bend: float) -> None:
     with pytest.raises(PliantError, match="no inside"):  # that both look up: no border of what is between them
         up = middle[np.abs(np.abs(middle[:, 2]) - gap / 2) < 1e-9][:, 2] > 0.0
         closed_surface(Surface(sheets.points, np.where(up[:, None], faces, faces[:, ::-1])), 0.0025)
+
+
+def test_as_many_sheets_as_there_are_get_sides() -> None:
+    """A wall of 25 slabs, front and back of each, in any order: which two rims belong together is found among all 50."""
+    box = make("box", size=(0.2, 0.16, 0.01), edge=0.04).surface()
+    sheet = box.faces[np.abs(np.abs(box.points[box.faces].mean(axis=1)[:, 2]) - 0.005) < 1e-9]
+    faces = np.concatenate([sheet + k * len(box.points) for k in range(25)])
+    points = np.concatenate([box.points + [0.0, 0.2 * (k % 5), 0.1 * (k // 5)] for k in range(25)])
+    found, done = closed_surface(Surface(points, np.random.default_rng(0).permutation(faces)), 0.01)
+    assert "joined, by 25 bands" in done
+    assert mass_of_surface(found).volume == pytest.approx(25 * 0.2 * 0.16 * 0.01, rel=1e-9)
 
 
 def test_loose_triangles_of_a_scan_are_left_out() -> None:

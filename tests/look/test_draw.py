@@ -13,7 +13,7 @@ from PIL import Image
 
 from pliant.base import PliantError
 from pliant.look import Camera, draw_series, poster, still
-from pliant.look.draw import draw, draw_with_contact, pressed
+from pliant.look.draw import _within, draw, draw_with_contact, pressed
 from pliant.look.source import Picture
 from pliant.look.stage import BODIES, COLOURS, RED, STATIC, framed
 
@@ -80,6 +80,18 @@ def test_contact_out_of_sight_is_shown_beside_through_the_bodies(falling):
     assert draw_with_contact(pressed_box(falling, low=True)).size == (1920, 960)
     above = draw_with_contact(pressed_box(falling, low=False))
     assert above.size == (1280, 960) and like(above, COLOURS[-1]) > 0.02
+
+
+def test_the_rim_of_a_contact_is_half_way_to_points_that_carry_nothing():
+    """So that the area which is drawn is that of the contact; whole triangles would have a tenth too much, and only full ones too little."""
+    x, y = (each.ravel() for each in np.meshgrid(np.arange(-15.0, 16.0), np.arange(-15.0, 16.0)))
+    points = np.stack([x, y, 0.0 * x], axis=1)
+    corner = (np.arange(30)[:, None] * 31 + np.arange(30)).ravel()
+    squares = np.stack([corner, corner + 1, corner + 32, corner + 31], axis=1)
+    triangles = np.concatenate([squares[:, [0, 1, 2]], squares[:, [0, 2, 3]]])
+    at, faces, _, _ = _within(points, triangles, points, np.zeros(points.shape, np.uint8), np.hypot(x, y) < 10.0)
+    a, b, c = np.asarray(at)[faces].transpose(1, 0, 2)
+    assert 0.5 * np.linalg.norm(np.cross(b - a, c - a), axis=1).sum() == pytest.approx(100.0 * np.pi, rel=0.03)
 
 
 def test_a_series_has_one_camera_and_one_scale(falling):

@@ -52,6 +52,11 @@ def test_the_page_has_all_parts_and_loads_nothing(dropped, page, can_draw):
     assert all(note.replace('"', "&quot;") in page for note in dropped.notes) and dropped.notes
 
 
+def test_the_page_shows_the_contact_that_bodies_hide(page, can_draw):
+    """The box lies on its contact."""
+    assert ("what the bodies hide" in page) == (not can_draw)
+
+
 def test_the_table_of_pairs_has_the_peak_of_the_run(dropped, page):
     peak = np.linalg.norm(dropped.pairs()["force"], axis=1).max()
     assert f">{peak:.4g}<" in page

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from pliant import Scene
-from pliant.measure.forces import Forces
-from pliant.measure.resolution import ACROSS, DEPTH, resolution, worded
+from pliant.measure.forces import Forces, Peak
+from pliant.measure.resolution import ACROSS, DEPTH, Resolution, resolution, worded
 from pliant.measure.scales import Scales, scales_of
 from pliant.measure.windows import largest_mean, running_means
 
@@ -126,3 +126,10 @@ def test_the_depth_of_a_body_that_gives_way_alone_is_held_against_its_own_size()
     scales = scales_of(scene.simulate().world)
     found = scales.against(np.array([0, 1, 1]), np.array([1, 0, 2]))
     assert found == pytest.approx([0.1, 0.1, 0.04], rel=0.03)
+
+
+def test_advice_of_a_finer_edge_tells_what_it_costs():
+    """Half the edge is eight times the elements."""
+    seen = Resolution(0.0, 0.0, 20.0, 20.0, 8.0, np.nan, "resolved", "resolved", "coarse", 0.0, 0.0, 0.0, 1e-3, 1e-4, 2e-3)
+    said = Peak("a", "b", 1.0, 0.1, 0.01, 1.0, 20.0, 1.0, 0.1, np.zeros(3), 0.0, 0.2, seen).advice
+    assert len(said) == 1 and "use an edge of 2 mm in the softer one (some 8 times its elements" in said[0]

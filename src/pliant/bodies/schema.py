@@ -188,6 +188,8 @@ class Body(Spec):
     """what it is made of"""
     position: Vector = (0.0, 0.0, 0.0)
     """[m] where the shape's origin goes"""
+    on: str | None = None
+    """name of a body that it is set down on, from above; `position` then counts from where it just touches, middle over middle"""
     rotation: Vector | tuple[Finite, Finite, Finite, Finite] = (0.0, 0.0, 0.0)
     """[degree] rotation vector, or quaternion w x y z"""
     velocity: Vector = (0.0, 0.0, 0.0)

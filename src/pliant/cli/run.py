@@ -164,11 +164,9 @@ def _finish(sim: Any, recorder: Any, pictures: bool, colour: str, as_json: bool,
     if not as_json:
         summary_table(outcome, facts)  # before anything is drawn, which may take as long as the run
     wanted = pictures and outcome.status != "interrupted"  # who stops a run does not want to wait for a movie
-    made = leave_pictures(outcome, colour, say=(lambda text: None) if as_json else say, curve=curve) if wanted else []
+    made = leave_pictures(outcome, colour, say=(lambda text: None) if as_json else say, curve=curve, hidden=as_json) if wanted else []
     if as_json:
         tell(facts | {"pictures": [str(path) for path in made]})
-    elif made:
-        say("\n".join(f"Wrote {path}" for path in made))
     if outcome.trouble:
         raise DiskError(outcome.trouble)
     if outcome.status != "finished":

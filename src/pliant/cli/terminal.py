@@ -13,7 +13,7 @@ import numpy as np
 from rich.markup import escape
 
 from pliant.base import PliantError, nearest
-from pliant.cli.bars import bar
+from pliant.cli.bars import Update, bar
 from pliant.measure.books import ROUNDING
 from pliant.measure.forces import Forces, headline, milliseconds
 from pliant.measure.pairs import STEP_WORDS, TURNED, at_time, mean_pressure, over_a_face, pair_series, per_pair
@@ -90,25 +90,32 @@ def _length(metres: float) -> str:
     return f"{1000 * metres:.2f} mm" if metres < 0.1 else f"{metres:.3f} m"
 
 
-def leave_pictures(outcome: Outcome, colour: str, say: Callable[[str], None], curve: str | None = None) -> list[Path]:
+def leave_pictures(outcome: Outcome, colour: str, say: Callable[[str], None], curve: str | None = None, hidden: bool = False) -> list[Path]:
     """A still, with a curve if one is named, and a short movie beside the run file; a sentence instead if this machine cannot draw."""
     from pliant.look import movie, poster, still
 
     made: list[Path] = []
-    with Run.open(outcome.path) as run:
+    with Run.open(outcome.path) as run, bar("drawing", hidden) as show:
         if run.frames == 0:
             return made
         try:
             say("Drawing ...")
             png = outcome.path.with_suffix(".png")
             made.append(still(run, png, field=colour) if curve is None else poster(run, png, curve, field=colour))
+            say(f"Wrote {png}")  # the movie may take as long as the run
             if run.frames > 1:
-                made.append(movie(run, outcome.path.with_suffix(".mp4"), field=colour))
+                made.append(movie(run, outcome.path.with_suffix(".mp4"), field=colour, progress=_drawn(show)))
+                say(f"Wrote {made[-1]}")
         except (PliantError, OSError) as error:
             say(f"No {'movie' if made else 'pictures'}: {error}")
         except KeyboardInterrupt:  # what was found is told all the same
             say("Drawing was stopped; the run itself is whole.")
     return made
+
+
+def _drawn(show: Update) -> Callable[[int, int], None]:
+    """How far a movie is, for a bar."""
+    return lambda done, total: show(done, total, f"{done} of {total} pictures", f"{done} of {total} pictures of the movie")
 
 
 def parts_of(sim: Simulation) -> dict[str, int]:

@@ -120,6 +120,7 @@ def _scale(points: Floats, report: Report) -> None:
 
 OUTLIER = 10.0  # a point this many typical spacings away from its neighbours is an outlier
 NEIGHBOURS = 4
+TOGETHER = 16  # nearest points, eight to each side along a line: lines of a scanner up to eight spacings apart are one group
 
 
 def diagnose_points(cloud: PointCloud, report: Report) -> None:
@@ -183,6 +184,25 @@ def _spacing(cloud: PointCloud, twins: Ints, report: Report) -> None:
         "outliers", ids[lonely],
         f"{{n}} {{point is|points are}} more than {OUTLIER:g} spacings away from the neighbours.",
         worst=f"{far:.3g} spacings",
+    )  # fmt: skip
+    _groups(points, ids, report)
+
+
+def _groups(points: Floats, ids: Ints, report: Report) -> None:
+    """Parts of a cloud between which no two points are among the nearest of each other: of what is between them it knows nothing."""
+    near = kd_tree(points).query(points, k=min(TOGETHER + 1, len(points)))[1]
+    pairs = np.sort(np.stack([np.repeat(np.arange(len(near)), near.shape[1]), near.ravel()], axis=1), axis=1)
+    both, times = np.unique(pairs[:, 0] * len(points) + pairs[:, 1], return_counts=True)
+    both = both[times > 1]
+    group = labels(len(points), np.stack([both // len(points), both % len(points)], axis=1))
+    size = np.bincount(group)
+    large = np.flatnonzero(size > NEIGHBOURS)  # fewer are outliers
+    apart = np.isin(group, np.setdiff1d(large, np.argmax(size)))
+    far = kd_tree(points[group == np.argmax(size)]).query(points[apart])[0].min() if apart.any() else 0.0
+    report.add(
+        "groups", ids[apart], "The cloud consists of {n} groups of points; what is between them is not known.",
+        count=len(large) if apart.any() else 0,
+        worst=f"{apart.sum()} points are {far:.3g} m or more from the largest group",
     )  # fmt: skip
 
 

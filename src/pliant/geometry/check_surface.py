@@ -7,7 +7,6 @@ from itertools import count
 import numpy as np
 
 from pliant.base import Floats, Ints
-from pliant.geometry.components import labels
 from pliant.geometry.mesh import Surface
 from pliant.geometry.report import REFUSED, Report
 from pliant.geometry.topology import Edges, diagonal, oriented, split_vertices, volume_of, weld_map
@@ -160,9 +159,10 @@ def _volumes(points: Floats, faces: Ints, part: Ints, which: Ints) -> str:
 def _openings(points: Floats, edges: Edges, report: Report) -> None:
     opened = edges.ends[edges.count == 1]
     if len(opened):
-        names, local = np.unique(opened, return_inverse=True)
-        loop = labels(len(names), local.reshape(-1, 2))[local.reshape(-1, 2)[:, 0]]
-        length = np.bincount(loop, weights=np.linalg.norm(points[opened[:, 0]] - points[opened[:, 1]], axis=1))
+        from pliant.geometry.lattice.rims import rims  # start-up
+
+        rim = rims(Surface(points, edges.faces))  # as they are closed later, if they are
+        length = np.bincount(rim.loop, weights=np.linalg.norm(points[rim.ends[:, 0]] - points[rim.ends[:, 1]], axis=1))
         report.add(
             "boundary-edges",
             np.unique(opened[:, 0]),

@@ -18,9 +18,9 @@ import numpy as np
 from pliant.asking import refuse_many
 from pliant.base import Floats, Ints, PliantError
 from pliant.geometry.blocks import brick
-from pliant.geometry.mass import mass_of_surface
 from pliant.geometry.mesh import Surface, TetMesh
 from pliant.geometry.near import kd_tree
+from pliant.geometry.overlap import mass_of_solid
 from pliant.geometry.winding import winding_numbers
 from pliant.kernels import contiguous, kernel
 
@@ -33,7 +33,7 @@ AS_TETS = 20  # a point of a body takes as much memory and time as so many tetra
 
 def fill(surface: Surface, spacing: float | None = None, lattice: str = "cubic") -> tuple[Floats, Floats]:
     """Points inside a closed surface (n, 3) [m] and their volumes (n,) [m^3]; spacing^3 is the volume of one, None: for 400 points."""
-    volume = mass_of_surface(surface).volume  # refuses an open surface
+    volume = mass_of_solid(surface).volume  # refuses an open surface
     spacing = (volume / POINTS) ** (1.0 / 3.0) if spacing is None else spacing
     cell = spacing * (2.0 ** (1.0 / 3.0) if lattice == "bcc" else 1.0)
     low, high = surface.points.min(axis=0), surface.points.max(axis=0)

@@ -13,8 +13,9 @@ from pliant.geometry.files import Mesh, PointCloud
 from pliant.geometry.inside import Filling, why_cells
 from pliant.geometry.lattice.build import default_edge
 from pliant.geometry.lattice.closing import closed_surface, is_closed_solid
-from pliant.geometry.mass import Mass, mass_of_surface, vertex_areas
+from pliant.geometry.mass import mass_of_surface, vertex_areas
 from pliant.geometry.mesh import Surface, TetMesh
+from pliant.geometry.overlap import mass_of_solid
 from pliant.geometry.shapes import Wrap
 from pliant.geometry.tetrahedralise import EDGE
 from pliant.geometry.topology import diagonal
@@ -58,7 +59,7 @@ def outlook(mesh: Mesh, use: str, edge: float | None, wrap: Wrap) -> Outlook:
     found = Outlook(use, True, low.tolist(), high.tolist(), None, None, None, None)
     found.lines.append(f"box {_place(low)} to {_place(high)} m; the origin is {_origin(low, high)}.")
     if closed and isinstance(surface, Surface):
-        _say_mass(mass_of_surface(surface), found)
+        _say_mass(surface, found)
     found.lines += units_asked(float((high - low).max()))
     if use == "soft":
         _soft(mesh, edge, wrap, found)
@@ -67,7 +68,9 @@ def outlook(mesh: Mesh, use: str, edge: float | None, wrap: Wrap) -> Outlook:
     return found
 
 
-def _say_mass(whole: Mass, found: Outlook, how: str = "") -> None:
+def _say_mass(closed: Surface, found: Outlook, how: str = "") -> None:
+    whole = mass_of_solid(closed)
+    how += "" if whole.volume == mass_of_surface(closed).volume else ", what overlaps counted once"
     found.volume, found.centre = whole.volume, [float(c) for c in whole.centre]
     water = 1000.0 * whole.volume
     found.lines.append(f"volume {whole.volume:.4g} m^3 ({water:.3g} kg of water), centre of mass {_place(whole.centre)} m{how}.")
@@ -103,14 +106,15 @@ def _soft(mesh: Mesh, edge: float | None, wrap: Wrap, found: Outlook) -> None:
         found.works = False
         found.lines.append(f"soft: no. {str(error)[0].upper()}{str(error)[1:]}")
         return
-    took, whole = time.process_time() - began, mass_of_surface(closed)
+    took = time.process_time() - began
     if found.volume is None:
-        _say_mass(whole, found, ", with what is open closed" if isinstance(mesh, Surface) else ", of the surface around its points")
+        _say_mass(closed, found, ", with what is open closed" if isinstance(mesh, Surface) else ", of the surface around its points")
+    assert found.volume is not None
     why, seconds = why_cells(mesh, Filling(edge=edge, cells=True)) if isinstance(mesh, Surface) else (done, 0.0)
     if why:
-        _cells(closed, whole.volume, edge, took, done or why, found)
+        _cells(closed, found.volume, edge, took, done or why, found)
     else:
-        _tetrahedra(closed, whole.volume, edge or diagonal(mesh.points) * EDGE, seconds, found)
+        _tetrahedra(closed, found.volume, edge or diagonal(mesh.points) * EDGE, seconds, found)
 
 
 def _tetrahedra(closed: Surface, volume: float, edge: float, seconds: float, found: Outlook) -> None:

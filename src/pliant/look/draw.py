@@ -48,7 +48,6 @@ if TYPE_CHECKING:
 
 FINER = 2  # drawn this many times larger and reduced: smoother edges for less time than multisampling takes
 GLASS = 0.22  # opacity of bodies to look through
-FAINT = 0.05  # of the colour scale: below it nothing is drawn of contact that is seen through bodies
 FACING = 0.5  # cosine between a face and the force on it, at least: friction of 1 turns it by 45 degrees, to sides of a box it has 90
 ONE, BOTH = (1280, 960), (1920, 960)  # pixels of a picture, and of two beside each other
 
@@ -118,17 +117,32 @@ def draw_with_contact(
     from PIL import Image
 
     colour = fields.choose(field, picture.point_fields, picture.kinds, fields.touches(picture))
-    around = extremes(picture.movable_points())
-    if colour not in fields.TOUCHING or not _hides_contact(picture, colour, viewpoint(around, ONE, None, None)):
-        return draw(picture, colour, size or ONE, limits=limits, edges=edges, smooth=smooth)
     wide, high = size or BOTH
     half = (wide // 2, high)
+    through = draw_through(picture, colour, half, limits, edges, smooth)
+    if through is None:
+        return draw(picture, colour, size or ONE, limits=limits, edges=edges, smooth=smooth)
     image = Image.new("RGB", (wide, high), BACKGROUND)
     image.paste(draw(picture, "body" if field == "auto" else field, half, limits=limits, edges=edges, smooth=smooth), (0, 0))
-    scale = scale_of(colour, fields.sample(picture, colour), limits, fields.extent(around))
-    with Canvas(around, half, viewpoint(around, half, None, scale), scale, edges=edges, smooth=smooth, through=True) as canvas:
-        image.paste(canvas.draw(replace(picture, title="contact, seen through the bodies", time=np.nan)), (wide - half[0], 0))
+    image.paste(through, (wide - half[0], 0))
     return image
+
+
+def draw_through(
+    picture: Picture,
+    field: str,
+    size: tuple[int, int],
+    limits: tuple[float, float] | None = None,
+    edges: bool = False,
+    smooth: bool = False,
+) -> Image.Image | None:
+    """What is pressed, seen through the bodies; None if the field is none of contact, or if they do not hide much of it."""
+    around = extremes(picture.movable_points())
+    if field not in fields.TOUCHING or not _hides_contact(picture, field, viewpoint(around, ONE, None, None)):
+        return None
+    scale = scale_of(field, fields.sample(picture, field), limits, fields.extent(around))
+    with Canvas(around, size, viewpoint(around, size, None, scale), scale, edges=edges, smooth=smooth, through=True) as canvas:
+        return canvas.draw(replace(picture, title="contact, seen through the bodies", time=np.nan))
 
 
 def _hides_contact(picture: Picture, field: str, camera: Camera) -> bool:
@@ -140,8 +154,7 @@ def _hides_contact(picture: Picture, field: str, camera: Camera) -> bool:
 
 def pressed(picture: Picture, field: str) -> Bools:
     """Triangles of bodies that show a field of contact, with a corner where it is more than nothing, and that the force presses on."""
-    floor = fields.floors(fields.extent(picture.movable_points())).get(fields.TITLES[field][1], (1.0, 0.0))[1]
-    some = (fields.values(picture, field) > floor)[picture.triangles].any(axis=1)
+    some = _loaded(picture, field)[picture.triangles].any(axis=1)
     some &= np.isin(picture.triangle_body, list(fields.coloured_bodies(picture, field)))
     if "contact_force" in picture.point_fields:  # of a box that stands not its sides, whose lowest corners are pressed too
         force = np.nan_to_num(picture.point_fields["contact_force"])[picture.triangles].sum(axis=1)
@@ -149,6 +162,12 @@ def pressed(picture: Picture, field: str) -> Bools:
         outwards = np.cross(x[:, 1] - x[:, 0], x[:, 2] - x[:, 0])
         some &= -(force * outwards).sum(axis=1) >= FACING * np.linalg.norm(force, axis=1) * np.linalg.norm(outwards, axis=1)
     return np.asarray(some)
+
+
+def _loaded(picture: Picture, field: str) -> Bools:
+    """Points at which a field of contact is more than nothing."""
+    floor = fields.floors(fields.extent(picture.movable_points())).get(fields.TITLES[field][1], (1.0, 0.0))[1]
+    return np.asarray(fields.values(picture, field) > floor)
 
 
 def draw_series(
@@ -306,8 +325,8 @@ class Canvas:
         clear = np.isin(picture.triangle_body, list(bodies_named(picture, self.transparent)))
         if self.through and self.scale is not None:
             touched = pressed(picture, self.scale.field)
-            part = self.scale.fraction(fields.values(picture, self.scale.field))[shading.point]
-            self._show("pressed", *_above(points, shading.triangles[touched], normals, colours, part), 1.0)
+            loaded = _loaded(picture, self.scale.field)[shading.point]
+            self._show("pressed", *_within(points, shading.triangles[touched], normals, colours, loaded), 1.0)
             clear = np.ones(len(picture.triangles), bool)
             colours = point_colours(picture, None, ())[shading.point]
         self._show("bodies", points, shading.triangles[~clear], normals, colours, 1.0)
@@ -381,13 +400,15 @@ class Canvas:
         return actor
 
 
-def _above(points: Floats, triangles: Ints, normals: Floats, colours: np.ndarray, part: Floats) -> tuple[Floats, Ints, Floats, np.ndarray]:
-    """Triangles cut off where what they show ends, at FAINT of the scale."""
+def _within(
+    points: Floats, triangles: Ints, normals: Floats, colours: np.ndarray, loaded: Bools
+) -> tuple[Floats, Ints, Floats, np.ndarray]:
+    """Triangles cut off half-way from corners that carry something to those that do not: between them is the rim of the contact."""
     from pyvista import PolyData
 
     mesh = PolyData.from_regular_faces(points, triangles.astype(int))
-    mesh.point_data["colour"], mesh.point_data["part"], mesh.point_data["normal"] = colours, part, normals
-    cut = mesh.clip_scalar(scalars="part", value=FAINT, invert=False).triangulate()
+    mesh.point_data["colour"], mesh.point_data["loaded"], mesh.point_data["normal"] = colours, loaded.astype(float), normals
+    cut = mesh.clip_scalar(scalars="loaded", value=0.5, invert=False).triangulate()
     return cut.points, cut.regular_faces, cut.point_data["normal"], cut.point_data["colour"]
 
 

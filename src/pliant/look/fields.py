@@ -9,7 +9,7 @@ import numpy as np
 
 from pliant.base import Floats, PliantError
 from pliant.bodies.register import room_of
-from pliant.look.source import Picture
+from pliant.look.source import Picture, among
 
 TITLES = {
     "von_mises": ("von Mises stress", "Pa"),
@@ -126,7 +126,7 @@ def sample(picture: Picture, field: str) -> Floats:
         picture.triangles[np.isin(picture.triangle_body, bodies)].ravel(),
         picture.surfels[np.isin(picture.surfel_body, bodies)],
     ]
-    found = values(picture, field)[np.unique(np.concatenate(seen))]
+    found = values(picture, field)[among(len(picture.points), *seen)]
     return found[np.isfinite(found)]
 
 

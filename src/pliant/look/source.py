@@ -60,11 +60,19 @@ class Picture:
         """Points drawn of bodies that can move, or of all if none can [m]. Crumbs of torn bodies may fly anywhere: they do not count."""
         whole = np.bincount(self.surfel_body)[self.surfel_body] >= CRUMB if len(self.surfels) else np.zeros(0, bool)
         seen = [self.triangles[self.moving(self.triangle_body)].ravel(), self.surfels[self.moving(self.surfel_body) & whole]]
-        used = np.unique(np.concatenate(seen))
+        used = among(len(self.points), *seen)
         if len(used) == 0:
-            used = np.unique(np.concatenate([self.triangles.ravel(), self.surfels]))
+            used = among(len(self.points), self.triangles.ravel(), self.surfels)
         points = self.points[used]
         return points[np.isfinite(points).all(axis=1)]
+
+
+def among(count: int, *chosen: Ints) -> Ints:
+    """Which of so many points are chosen, ascending: each once."""
+    used = np.zeros(count, bool)
+    for each in chosen:
+        used[each] = True
+    return np.flatnonzero(used)
 
 
 def planes_of(scene: Scene) -> tuple[Plane, ...]:

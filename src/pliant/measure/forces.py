@@ -51,7 +51,8 @@ class Peak:
             share = f"depth is {told.dent:.0%} of the dent that carries the load, so springs of contact share out the pressure"
             said.append(f"The pressure of {pair} is {worded(told.dent, DENT)}: {share}: {THINNER}.")
         if worded(told.across, ACROSS) in WORDS[1:]:
-            edge = f"use an edge of {1e3 * told.finer_edge:.2g} mm in the softer one"
+            times = (ACROSS[0] / told.across) ** 3  # elements of a solid
+            edge = f"use an edge of {1e3 * told.finer_edge:.2g} mm in the softer one (some {times:.2g} times its elements, and its time)"
             said.append(f"{pair} are {worded(told.across, ACROSS)} in space, with {_elements(told.across)} across: {edge}.")
         return said
 

@@ -19,6 +19,7 @@ from pliant.simulate.changes import apply_change, value_at
 from pliant.simulate.follow import follow, forget
 from pliant.simulate.follow import recall as recall_skins
 from pliant.simulate.fracture import Broken, break_up, parted, whole_epoch
+from pliant.simulate.set_down import set_down
 from pliant.simulate.sleep import Sleep
 from pliant.simulate.step import StepReport, step
 from pliant.world.attachments import pull_together
@@ -32,6 +33,7 @@ class Simulation(Shown):
     """Step with `step()` or `run(until=...)`; ask for positions, contacts and energies at any time."""
 
     def __init__(self, scene: Scene) -> None:
+        scene = set_down(scene)
         self.given = scene.sampled()  # as it was given; with the values of the state all that a resumed run is built from
         self.scene = scene.sampled()  # as it is now, with what was changed
         self.world: World

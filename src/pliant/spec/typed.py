@@ -78,6 +78,7 @@ class BodyFields(TypedDict, total=False):
     model: str
     material: Material | MaterialFields | Mapping[str, Any]
     position: Vector
+    on: str | None
     rotation: Vector
     velocity: Vector
     angular_velocity: Vector

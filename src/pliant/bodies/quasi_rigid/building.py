@@ -24,8 +24,9 @@ from pliant.detect.surfels.carried import LONGEST
 from pliant.detect.surfels.clean import merged
 from pliant.detect.surfels.exact import Exact
 from pliant.detect.surfels.make import from_mesh
-from pliant.geometry.mass import is_closed, mass_of_surface
+from pliant.geometry.mass import is_closed
 from pliant.geometry.mesh import Surface
+from pliant.geometry.overlap import mass_of_solid
 from pliant.geometry.shape import Shape
 from pliant.geometry.shapes import resolve
 from pliant.geometry.subdivide import subdivided
@@ -64,7 +65,7 @@ def changed(body: QuasiRigidBody, groups: list[tuple[Any, Any]], model: Any, num
 def _meshed(body: QuasiRigidBody, shape: Shape) -> BodyParts:
     rotation, shift = placing(body)
     fine = _fine(body, shape)
-    whole = mass_of_surface(fine) if is_closed(fine) else sample_mass(from_mesh(fine))
+    whole = mass_of_solid(fine) if is_closed(fine) else sample_mass(from_mesh(fine))
     frame = moving_frame(body, whole, shape.analytic is not None, rotation, shift)
     points = fine.points @ rotation.T + shift
     parts = BodyParts(points=points, surface_points=len(points), faces=fine.faces, frame=frame, analytic=shape.analytic)
@@ -112,7 +113,7 @@ def _core_mass(body: QuasiRigidBody, fine: Surface, parts: BodyParts) -> list[st
     values, tets = parts.elements[0].values, parts.nodes[parts.elements[0].nodes]
     volumes = np.abs(np.linalg.det(tets[:, 1:] - tets[:, :1])) / 6.0
     carried = float(np.sum(values["density"] * volumes))
-    whole = mass_of_surface(fine) if is_closed(fine) else sample_mass(from_mesh(fine))
+    whole = mass_of_solid(fine) if is_closed(fine) else sample_mass(from_mesh(fine))
     own = float(np.mean(values["density"])) * whole.volume
     if abs(carried - own) <= SAME_MASS * own:
         return []

@@ -13,6 +13,7 @@ from pliant.bodies.schema import Body
 from pliant.detect.surfels.make import from_cloud
 from pliant.detect.surfels.surface import PointSurface
 from pliant.geometry.mass import Mass, mass_of_samples, mass_of_surface, principal
+from pliant.geometry.overlap import mass_of_solid
 from pliant.geometry.quaternions import matrix_to_quaternion
 from pliant.geometry.shape import Shape
 
@@ -27,7 +28,8 @@ def parts(body: Body, shape: Shape, inside: bool) -> BodyParts:
             raise PliantError("a plane has no end and no mass: use model = \"static\".")
         return BodyParts(frame=fixed_frame(rotation, shift), analytic=shape.analytic)
     if find_room(body.model).moves:
-        frame = moving_frame(body, mass_of_surface(shape.surface()), shape.analytic is not None, rotation, shift)
+        whole = (mass_of_surface if shape.skin is None else mass_of_solid)(shape.surface())  # shapes by code do not overlap themselves
+        frame = moving_frame(body, whole, shape.analytic is not None, rotation, shift)
     else:
         frame = fixed_frame(rotation, shift)
     if inside and shape.weights is not None:

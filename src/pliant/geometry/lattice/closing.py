@@ -16,7 +16,7 @@ from pliant.base import Bools, Floats, Ints, PliantError
 from pliant.geometry.check_surface import repair_surface
 from pliant.geometry.components import labels
 from pliant.geometry.distance import nearest_faces, nearest_on
-from pliant.geometry.lattice.rims import with_bands, with_lids, with_rims_split
+from pliant.geometry.lattice.rims import rims, with_bands, with_lids, with_rims_split
 from pliant.geometry.mesh import Surface
 from pliant.geometry.near import kd_tree
 from pliant.geometry.report import Report
@@ -47,7 +47,11 @@ def closed_surface(surface: Surface, step: float) -> tuple[Surface, str]:
     if _is_body(surface):
         return _without_walls(surface, len(surface.faces))
     surface, backs = _one_sided(surface)
-    better = _without_cracks(repair_surface(surface, Report("surface", "")), CRACK * step)
+    whole = repair_surface(surface, Report("surface", ""))
+    better = _without_cracks(whole, CRACK * step)
+    cracks = _holes(whole) - _holes(better)
+    if cracks > 0:
+        backs = "; ".join(filter(None, [backs, f"{cracks} hole{'s' if cracks > 1 else ''} closed by joining both sides of a crack"]))
     if _is_body(better):
         return _said(_without_walls(better, len(better.faces)), backs)
     whole, flakes = _without_flakes(better)
@@ -99,6 +103,10 @@ def _without_cracks(surface: Surface, width: float) -> Surface:
         found = repair_surface(close(surface, width), Report("surface", ""))
         surface = found if _open_edges(found) < _open_edges(surface) else surface
     return surface
+
+
+def _holes(surface: Surface) -> int:
+    return int(rims(surface).loop.max(initial=-1)) + 1
 
 
 def _open_edges(surface: Surface) -> int:

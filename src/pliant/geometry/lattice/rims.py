@@ -15,8 +15,6 @@ from pliant.geometry.near import kd_tree
 from pliant.geometry.topology import Edges, listed, oriented
 from pliant.kernels import kernel
 
-FEW = 40  # rims that are compared two by two: more of them are a soup of triangles, not sheets
-
 
 class Rims(NamedTuple):
     """Edges that are passed one way more often than the other, as their faces pass them, and how they follow each other."""
@@ -110,26 +108,39 @@ def with_bands(surface: Surface) -> tuple[Surface, int]:
     """
     rim = rims(surface)
     count = int(rim.loop.max(initial=-1)) + 1
-    if count < 2 or count % 2 or count > FEW:
+    if count < 2 or count % 2:
         return surface, 0
-    loops = [_in_order(rim, k) for k in range(count)]
-    apart = np.full((count, count), np.inf)
-    for a in range(count):
-        tree = kd_tree(surface.points[loops[a]])
-        for b in range(count):
-            if a != b:
-                apart[b, a] = tree.query(surface.points[loops[b]])[0].max()
-    apart = np.maximum(apart, apart.T)
-    other = apart.argmin(axis=1)
+    loops = [_in_order(rim, int(first)) for first in np.unique(rim.loop, return_index=True)[1]]
+    other = _nearest(surface.points, loops)
     if (other[other] != np.arange(count)).any():
         return surface, 0
     bands = [_band(surface.points, loops[a], loops[b][::-1]) for a, b in enumerate(other.tolist()) if a < b]
     return Surface(surface.points, np.concatenate([surface.faces, *bands])), len(bands)
 
 
-def _in_order(rim: Rims, loop: int) -> Ints:
-    """Vertices of a loop, one after the other."""
-    at = first = int(np.flatnonzero(rim.loop == loop)[0])
+def _nearest(points: Floats, loops: list[Ints]) -> Ints:
+    """The loop next to each: the one to which the farthest of its points, or of the points of the other, is nearest.
+
+    Two loops are no nearer than the sides of the boxes around them, so that few have to be compared.
+    """
+    box = np.array([np.concatenate([points[loop].min(axis=0), points[loop].max(axis=0)]) for loop in loops])
+    boxes, trees, out = kd_tree(box), [kd_tree(points[loop]) for loop in loops], np.empty(len(loops), np.int64)
+    for a in range(len(loops)):
+        away, many, bound = {a: np.inf}, 1, 0.0
+        while bound <= min(away.values()) and many < len(loops):
+            many = min(2 * many, len(loops))
+            bounds, which = boxes.query(box[a], k=many, p=np.inf)
+            for b in which.tolist():
+                if b not in away:
+                    away[b] = max(trees[a].query(points[loops[b]])[0].max(), trees[b].query(points[loops[a]])[0].max())
+            bound = bounds[-1]
+        out[a] = min(away, key=lambda b: (away[b], b))
+    return out
+
+
+def _in_order(rim: Rims, first: int) -> Ints:
+    """Vertices of the loop of an edge, one after the other."""
+    at = first
     out: list[int] = []
     while not out or at != first:
         out.append(int(rim.ends[at, 0]))

@@ -13,7 +13,7 @@ import numpy as np
 from pliant.base import Floats, PliantError
 from pliant.disk import make_folder, write_text
 from pliant.look import fields
-from pliant.look.draw import Canvas, scale_of, viewpoint
+from pliant.look.draw import Canvas, draw_through, scale_of, viewpoint
 from pliant.look.movie import in_contact, survey
 from pliant.look.plots import plots
 from pliant.look.report import by_hand, words
@@ -84,6 +84,10 @@ def _stills(run: Run, field: str, count: int, hardest: Hardest | None) -> str:
             for i in chosen[1:] if len(chosen) > 1 and (hardest is None or hardest.frame > 0) else chosen:
                 mark = ", the hardest contact of those recorded" if hardest is not None and i == hardest.frame else ""
                 shown.append(figure(_encoded(canvas.draw(film.picture(i, wanted))), f"t = {run.times[i]:.4g} s{mark}"))
+        pressed = chosen[-1] if hardest is None else hardest.frame
+        through = draw_through(film.picture(pressed, wanted | {"contact_force"} & available), field, SIZE)
+        if through is not None:
+            shown.append(figure(_encoded(through), f"t = {run.times[pressed]:.4g} s, what the bodies hide"))
     except PliantError as error:
         return text(f"No pictures: {error}.")
     others = "" if scale is None else f" The others are coloured by {scale.title}."
