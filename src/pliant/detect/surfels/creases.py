@@ -53,7 +53,7 @@ def creases(points: Floats, normals: Floats, graph: Ints, foretold: Foretold) ->
     gain = np.zeros(len(graph))
     gain[rows] = foretold(rows, none) ** 2 - foretold(rows, found) ** 2
     around = gain[graph]
-    # by more than the standard error of their mean [Breiman 1984]: samples that differ by chance do not make an edge
+    # by more than the standard error of their mean: samples that differ by chance do not make an edge
     better = around.sum(axis=1) > np.sqrt(graph.shape[1]) * around.std(axis=1)
     own, sides, sharp = found
     own[~better], sides[~better] = True, -1
