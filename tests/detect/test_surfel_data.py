@@ -24,8 +24,6 @@ REFUSED = {
     "mujoco_malformed_cube_22_ascii_missing_num_nodes.msh": "number of its rows",
     "sofa_armadillo_broken.vtu": "announces 1445 points",
     "trimesh_empty.stl": "no triangles",
-    "vega_beam3_tet.veg": "not read",
-    "vega_turtle-volumetric-homogeneous.veg": "not read",
 }
 
 pytestmark = pytest.mark.skipif(not DATA.exists(), reason="the shared data is not here")
