@@ -13,8 +13,10 @@ from hypothesis import strategies as st
 from pliant.base import PliantError
 from pliant.detect.surfels import Exact, PointSurface, Posed, Spheres, active_against_exact, active_samples, from_mesh
 from pliant.detect.surfels.answers import FAR, MEDIAL, OFF, PLANE, THIN
+from pliant.detect.surfels.creases import _proposed
 from pliant.detect.surfels.winding import OPEN
 from pliant.geometry.mesh import Surface
+from pliant.geometry.shapes import make
 from pliant.geometry.solids import torus
 from pliant.kernels import numba
 
@@ -248,7 +250,7 @@ def test_no_queries_are_fine_and_queries_that_are_not_numbers_are_refused(surfac
 
 
 def test_unknown_methods_are_refused():
-    with pytest.raises(PliantError, match="mls, aa"):
+    with pytest.raises(PliantError, match="mls, rounded, aa"):
         ball(100).project(np.zeros((1, 3)), "nearest")
 
 
@@ -344,7 +346,74 @@ def test_a_sampled_box_knows_its_inside():
     foot = Exact("box", tuple(half)).project(q).points
     flat = (np.sort(half - np.abs(foot), axis=1)[:, 1] > 0.2) & (np.abs(true) < 0.1)  # far from edges
     assert flat.sum() > 50 and np.abs(found - true)[flat].max() < 1e-9
-    assert np.abs(np.abs(found) - np.abs(true)).max() < 1.5 * 0.05  # edges are rounded over a spacing
+    assert np.abs(np.abs(found) - np.abs(true)).max() < 1.5 * 0.05
+
+
+@pytest.mark.parametrize("spacing", [None, 0.05])
+def test_flat_sides_are_flat_up_to_their_edges(spacing):
+    """A fit over both sides bulged by a tenth of a spacing beside an edge and rounded it. Samples on vertices lie on edges, others do not."""
+    half = np.array([0.5, 0.4, 0.6])
+    surface = from_mesh(make("box", size=tuple(2 * half), edge=0.05).surface(), spacing=spacing)
+    exact = Exact("box", tuple(half))
+    q = np.random.default_rng(0).uniform(-1.0, 1.0, (4000, 3)) * (half + 0.1)
+    q = q[(np.abs(exact.signed_distance(q)) < 0.1) & ((np.abs(q) > half).sum(axis=1) < 3)]  # corners have an edge of two sides
+    found, true = surface.project(q), exact.project(q)
+    assert np.abs(found.distance - true.distance).max() < 1e-12 and found.valid.mean() > 0.99
+    assert np.abs(found.points - true.points)[np.abs(q / half).max(axis=1) > 1.0].max() < 1e-12  # inside, two feet may be as near
+    assert np.array_equal(surface.moved(surface.points).project(q).distance, found.distance)
+
+
+def test_the_foot_of_a_query_in_an_inner_edge_is_on_it():
+    """An L, pulled along z: beside its inner edge at (1/2, 1/2) the solid is the union of two sides."""
+    p = np.array([(0, 0), (1, 0), (1, 0.5), (0.5, 0.5), (0.5, 1), (0, 1)], float)
+    points = np.vstack([np.column_stack([p, np.full(6, z)]) for z in (0.0, 1.0)])
+    walls = [f for i, j in ((i, (i + 1) % 6) for i in range(6)) for f in ([i, j, 6 + j], [i, 6 + j, 6 + i])]
+    caps = [f for k in range(1, 5) for f in ([0, k + 1, k], [6, 6 + k, 7 + k])]
+    surface = from_mesh(Surface(points, np.array(walls + caps)), spacing=0.05)
+    q = np.random.default_rng(0).uniform([0.42, 0.42, 0.3], [0.58, 0.58, 0.7], (1000, 3))
+    u, v = q[:, 0] - 0.5, q[:, 1] - 0.5
+    true = np.where(np.maximum(u, v) < 0.0, -np.hypot(u, v), np.minimum(u, v))
+    found = surface.project(q)
+    assert np.abs(found.distance - true).max() < 1e-12 and found.valid.all()
+
+
+def test_round_walls_end_at_their_edges():
+    """A cylinder of ten samples a radius: beside its rim the wall is fitted by its own samples alone."""
+    surface = from_mesh(make("cylinder", radius=0.3, height=0.6, edge=0.03).surface())
+    q = np.random.default_rng(0).uniform(-0.33, 0.33, (6000, 3))
+    wall, end = np.hypot(q[:, 0], q[:, 1]) - 0.3, np.abs(q[:, 2]) - 0.3
+    beside = (wall < 0.0) & (end < 0.0) & (np.maximum(wall, end) > -0.03) & (np.hypot(wall, end) < 0.09)
+    error = np.abs(surface.project(q[beside]).distance - np.maximum(wall, end)[beside]) / 0.03
+    assert np.quantile(error, 0.9) < 0.02 and error.max() < 0.2
+
+
+@pytest.mark.parametrize("edge", [0.3, 0.25, 0.1])
+def test_edges_of_coarse_boxes_are_seen(edge):
+    """From four samples a side on."""
+    surface = from_mesh(make("box", size=(1.0, 1.0, 1.0), edge=edge).surface())
+    inner = 0.5 - np.abs(surface.points - surface.points.mean(axis=0))
+    on = np.count_nonzero(inner < 1e-9, axis=1) > 1
+    assert surface.sharp[on].all() and (surface.creases.sides[on, 1] >= 0).all()
+
+
+def test_noise_makes_no_edges_and_hides_none():
+    """Normals of a ball's triangles that are scattered by 0.3 spacings propose edges; samples do not bear them out. Those of a box that is
+    scattered by a tenth are found: a fixed angle between normals would take both or none."""
+    rng, ball = np.random.default_rng(0), make("ball", radius=1.0, edge=0.1).surface()
+    rough = from_mesh(Surface(ball.points + 0.03 * rng.normal(size=ball.points.shape), ball.faces))
+    assert np.count_nonzero(_proposed(rough.points, rough.normals, rough.graph).sharp) > 100
+    assert np.count_nonzero(rough.sharp) < 0.05 * len(rough)
+    box = from_mesh(make("box", size=(1.0, 1.0, 1.0), edge=0.1).surface(), spacing=0.05)
+    noisy = PointSurface(box.points + 0.005 * rng.normal(size=box.points.shape), box.normals, box.areas)
+    assert np.count_nonzero(noisy.sharp) > 0.85 * np.count_nonzero(box.sharp) > 500
+
+
+def test_the_published_surface_goes_round_its_edges():
+    surface = from_mesh(make("box", size=(1.0, 1.0, 1.0), edge=0.1).surface())
+    top, middle = surface.points.max(axis=0), surface.points.mean(axis=0)
+    beside = np.array([[middle[0], top[1] - 0.1, top[2]]])  # on the face, a spacing from its edge
+    assert abs(surface.project(beside).distance[0]) < 1e-12
+    assert 0.003 < abs(surface.project(beside, method="rounded").distance[0]) < 0.02
 
 
 @pytest.mark.parametrize("shape", EXACT, ids=lambda s: s.kind)

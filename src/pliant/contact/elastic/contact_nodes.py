@@ -145,31 +145,41 @@ def active(mine: Side, other: Side, margin: float, owner: int = 0) -> Nodes:
     feet = other.project(points)
     facing = np.sum(normals * feet.normals, axis=1) <= -FACING
     inside = feet.distance < 0.0
-    normals, areas, towards = _at_edges(mine, other, sample, normals, feet)
+    points, normals, areas, gap, towards = _at_edges(mine, other, sample, points, normals, feet)
     nodes = Nodes(
-        np.full(len(sample), owner), sample, points, normals, areas, feet.distance, towards, feet.sample, np.zeros(len(sample)),
+        np.full(len(sample), owner), sample, points, normals, areas, gap, towards, feet.sample, np.zeros(len(sample)),
         int(np.count_nonzero(inside & ~facing)), int(np.count_nonzero(inside & facing & ~feet.valid)),
     )  # fmt: skip
-    return nodes.at(np.flatnonzero(facing & feet.valid & (feet.distance < margin)))
+    return nodes.at(np.flatnonzero(facing & feet.valid & (gap < margin)))
 
 
-def _at_edges(mine: Side, other: Side, sample: Ints, normals: Floats, feet: Projection) -> tuple[Floats, Floats, Floats]:
-    """(normals, areas, normals at the feet) of nodes: a sample on a sharp edge has no normal of its own, but that of the surface opposite.
+def _at_edges(
+    mine: Side, other: Side, sample: Ints, points: Floats, normals: Floats, feet: Projection
+) -> tuple[Floats, Floats, Floats, Floats, Floats]:
+    """(points, normals, areas, distances, normals at the feet) of nodes: a sample on a sharp edge has no normal of its own, but that of the
+    surface opposite.
 
     Its own is a mean of two sides, along which a rigid punch would push outwards at its rim. What faces the partner of the area that it
-    stands for is A cos²: both sides have half of it, as seen along the mean.
+    stands for is A cos²: both sides have half of it, as seen along the mean. Its middle is not on the edge: a strip half a spacing wide
+    has it a quarter inside, a square in a corner a quarter along both edges (theory/quasi-rigid 7.5).
     """
     assert mine.nodes is not None
-    areas, towards = mine.nodes.areas[sample], feet.normals
+    areas, gap, towards = mine.nodes.areas[sample], feet.distance, feet.normals
     edge, blunt = mine.nodes.sharp[sample], np.ones(len(sample), bool)
     if isinstance(other.shape, PointSurface):
         blunt = ~other.shape.sharp[feet.sample]
         towards = np.where((~blunt & ~edge)[:, None], -normals, feet.normals)
     edge &= blunt  # where both are sharp neither has a normal to lend
-    if edge.any():
-        areas = np.where(edge, areas * np.sum(normals * feet.normals, axis=1) ** 2, areas)
+    cosine = -np.sum(normals * feet.normals, axis=1)
+    rim = np.flatnonzero(edge & (cosine > FACING))
+    if len(rim):
+        points, gap = points.copy(), gap.copy()
+        tangent = normals[rim] / cosine[rim, None] + feet.normals[rim]
+        points[rim] -= 0.25 * np.sqrt(areas[rim, None]) * tangent
+        gap[rim] = other.project(points[rim], feet.sample[rim]).distance
+        areas = np.where(edge, areas * cosine**2, areas)
         normals = np.where(edge[:, None], -feet.normals, normals)
-    return normals, areas, towards
+    return points, normals, areas, gap, towards
 
 
 def _inside(mine: Side, other: Side, turn: Floats, shift: Floats, margin: float) -> Active:

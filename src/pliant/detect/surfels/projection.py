@@ -15,7 +15,10 @@ A point finds its samples through the sample nearest to it: the neighbours of th
 it (cosine below -0.25) belong to the other side of a thin part and have no weight. Weights are theta = exp(-d^2 / 2 h^2), of the width
 h(x) = c l(x), l a smooth average of the spacing of the samples around.
 
-Limitations: creases are rounded over about h, and a foot near one is pulled towards it; a sheet thinner than noise has no sides.
+Beside sharp edges samples of other sides have no weight either (creases.py).
+
+Limitations: creases that are not told as sharp are rounded over about h, and a foot near one is pulled towards it; a sheet thinner than
+noise has no sides.
 """
 
 from __future__ import annotations
@@ -54,19 +57,20 @@ class Samples(NamedTuple):
     spacing: Floats  # (n,) [m]
     reach: Floats  # (n,) [m] distance of the farthest neighbour
     graph: Ints  # (n, K) each sample and its nearest
+    own: np.ndarray  # (n, K) bool, whether these lie on its side of sharp edges
     factor: float  # width of the weights over the spacing
 
 
 @parallel
-def project_all(samples, off, width, mode, queries, foot, sample, normal, flags, taken):  # type: ignore[no-untyped-def]
-    """Feet of all queries; `foot` and `sample` hold where to start."""
+def project_all(samples, off, width, mode, queries, left, foot, sample, normal, flags, taken):  # type: ignore[no-untyped-def]
+    """Feet of all queries; `foot` and `sample` hold where to start, `left` the sample that has no say, or -1."""
     points, normals, spacing, graph = samples.points, samples.normals, samples.spacing, samples.graph
     k, count = graph.shape[1], len(queries)
     for chunk in prange((count + CHUNK - 1) // CHUNK):
         theta, system = np.empty(k), np.empty((6, 7))
         for i in range(chunk * CHUNK, min((chunk + 1) * CHUNK, count)):
             x, q, s = load(queries, i), load(foot, i), sample[i]
-            s, h, q, n, flag, taken[i] = _settle(samples, width, mode, x, q, s, theta)
+            s, h, q, n, flag, taken[i] = _settle(samples, width, mode, x, q, s, left[i], theta)
             if flag & LOST:
                 n = load(normals, s)
                 q = axpy(-dot(sub(x, load(points, s)), n), n, x)
@@ -87,14 +91,14 @@ def project_all(samples, off, width, mode, queries, foot, sample, normal, flags,
 
 
 @kernel
-def _settle(samples, width, mode, x, q, s, theta):  # type: ignore[no-untyped-def]
+def _settle(samples, width, mode, x, q, s, left, theta):  # type: ignore[no-untyped-def]
     """(sample, h, q, n, flag, iterations): the point q that the plane at q carries x to; theta holds its weights."""
     relax, last, flag, n, h = 1.0, (0.0, 0.0, 0.0), LOST, load(samples.normals, s), samples.spacing[s]
     for iteration in range(MOST):
         if iteration < FOLLOW:
-            s = nearest_around(samples, s, q)
+            s = nearest_around(samples, s, q, left)
         h = width_at(samples, s, q, width)
-        total, mean, side, opposed, near = weigh(samples, s, q, h, theta)
+        total, mean, side, opposed, near = weigh(samples, s, q, h, left, theta)
         if not (total > 1e-12 and norm(side) > 1e-12 * total):
             return s, h, q, n, LOST, iteration
         flag = (PLANE if near < NEEDED else 0) | (THIN if opposed > 0.0 else 0)
@@ -132,9 +136,9 @@ def implicit_all(samples, width, queries, sample, value, gradient):  # type: ign
     theta = np.empty(samples.graph.shape[1])
     for i in range(len(queries)):
         q = load(queries, i)
-        s = nearest_around(samples, sample[i], q)
+        s = nearest_around(samples, sample[i], q, -1)
         h = width_at(samples, s, q, width)
-        total, mean, side, _, _ = weigh(samples, s, q, h, theta)
+        total, mean, side, _, _ = weigh(samples, s, q, h, -1, theta)
         if not (total > 1e-12 and norm(side) > 1e-12 * total):
             value[i] = np.nan
             store(gradient, i, (np.nan, np.nan, np.nan))
@@ -204,14 +208,14 @@ def solve_six(a):  # type: ignore[no-untyped-def]
 
 
 @inline
-def nearest_around(samples, s, q):  # type: ignore[no-untyped-def]
-    """Walk from sample s to the sample nearest to q on the same sheet; at most 64 steps."""
+def nearest_around(samples, s, q, left):  # type: ignore[no-untyped-def]
+    """Walk from sample s to the sample nearest to q on the same sheet, not the one left out; at most 64 steps."""
     points, normals, graph, best = samples.points, samples.normals, samples.graph, squared(samples.points, s, q)
     for _ in range(64):
         here, n = s, load(normals, s)
         for c in range(1, graph.shape[1]):
             d = squared(points, graph[here, c], q)
-            if d < best and dot(load(normals, graph[here, c]), n) > OPPOSITE:
+            if d < best and graph[here, c] != left and samples.own[here, c] and dot(load(normals, graph[here, c]), n) > OPPOSITE:
                 best, s = d, graph[here, c]
         if s == here:
             break
@@ -235,7 +239,7 @@ def width_at(samples, s, q, width):  # type: ignore[no-untyped-def]
 
 
 @inline
-def weigh(samples, s, q, h, theta):  # type: ignore[no-untyped-def]
+def weigh(samples, s, q, h, left, theta):  # type: ignore[no-untyped-def]
     """Fill theta (K,) and sum up: (sum theta, sum theta (s_i - q), sum theta n_i, sum of opposed weights, samples within 3 h)."""
     points, normals, graph, total, opposed = samples.points, samples.normals, samples.graph, 0.0, 0.0
     near, mean, normal, own = 0, (0.0, 0.0, 0.0), (0.0, 0.0, 0.0), load(normals, s)
@@ -243,7 +247,7 @@ def weigh(samples, s, q, h, theta):  # type: ignore[no-untyped-def]
         j = graph[s, c]
         theta[c] = 0.0
         square = squared(points, j, q)
-        if square < CUT * CUT * h * h:
+        if j != left and samples.own[s, c] and square < CUT * CUT * h * h:
             w = math.exp(-0.5 * square / (h * h))
             n = load(normals, j)
             if dot(n, own) <= OPPOSITE:

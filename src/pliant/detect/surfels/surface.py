@@ -14,12 +14,12 @@ import numpy as np
 from pliant.base import Floats, Ints, PliantError
 from pliant.detect.hash_grid import HashGrid, as_queries
 from pliant.detect.penetration import ACROSS
-from pliant.detect.sharp_edges import SHARP
-from pliant.detect.surfels.answers import MEDIAL, Projection
+from pliant.detect.surfels.answers import MEDIAL, OFF, Projection
 from pliant.detect.surfels.clean import LEAST
 from pliant.detect.surfels.clusters import Level, Spheres, level_of
+from pliant.detect.surfels.creases import SIDES, Creases, creases, met, smooth
 from pliant.detect.surfels.neighbours import KDTree, Neighbours
-from pliant.detect.surfels.projection import BLUR, OPPOSITE, QUADRIC, STEPS, Samples, implicit_all, project_all
+from pliant.detect.surfels.projection import BLUR, OPPOSITE, QUADRIC, STEPS, SURE, Samples, implicit_all, project_all
 from pliant.detect.surfels.rims import rims
 from pliant.detect.surfels.scan_normals import suspects, unit
 from pliant.detect.surfels.signed_distance import in_front, signed_distance
@@ -28,8 +28,7 @@ from pliant.kernels import contiguous, use_threads
 
 NEIGHBOURS = 52  # samples within 4 spacings of a sample on a regular surface
 OPPOSED_AMONG = 8  # nearest samples among which opposed ones are looked for
-AMONG = 12  # nearest samples whose normals tell of a sharp edge
-METHODS = ("mls", "aa")
+METHODS = ("mls", "rounded", "aa")
 
 
 @dataclass(frozen=True)
@@ -45,6 +44,7 @@ class PointSurface:
     notes: tuple[str, ...] = ()  # what making it had to decide
     moving: bool = False  # samples move: search with a grid in place of a k-d tree
     given: Ints | None = field(default=None, repr=False)  # (n, K) neighbours, if they are known already
+    first: PointSurface | None = field(default=None, repr=False)  # the same samples before they moved, which know the sharp edges
 
     def __post_init__(self) -> None:
         points, normals = contiguous(self.points).reshape(-1, 3), contiguous(self.normals).reshape(-1, 3)
@@ -84,9 +84,12 @@ class PointSurface:
         """(n,) [m] distance of the farthest of a sample's neighbours."""
         return np.linalg.norm(self.points[self.graph[:, -1]] - self.points, axis=1)
 
-    @property
-    def _samples(self) -> Samples:
-        return Samples(self.points, self.normals, self.spacing, self.reach, self.graph, float(self.width))
+    def _samples(self, own: np.ndarray) -> Samples:
+        return Samples(self.points, self.normals, self.spacing, self.reach, self.graph, own, float(self.width))
+
+    @cached_property
+    def _smooth(self) -> Creases:
+        return smooth(self.graph)
 
     @cached_property
     def _rims(self) -> tuple[np.ndarray, Floats]:
@@ -103,19 +106,14 @@ class PointSurface:
         return suspects(self.normals, self.graph)
 
     @cached_property
+    def creases(self) -> Creases:
+        """The sharp edges, as they were where samples were given first."""
+        return creases(self.points, self.normals, self.graph, self._foretold) if self.first is None else self.first.creases
+
+    @property
     def sharp(self) -> np.ndarray:
-        """(n,) whether a sample lies on a sharp edge, so that its normal is a mean of two sides: two of its nearest neighbours lie on one
-        side, their normals less than 15 degrees apart and both more than 30 from its own. Round features that are coarsely sampled have no
-        such neighbours, because they bend between any two of them."""
-        near = self.graph[:, 1 : AMONG + 1]
-        along = np.einsum("ij,ikj->ik", self.normals, self.normals[near])
-        beyond = (along < 2.0 * SHARP**2 - 1.0) & (along > OPPOSITE)
-        out = np.zeros(len(self), bool)
-        some = np.flatnonzero(beyond.sum(axis=1) > 1)
-        normals = np.where(beyond[some][..., None], self.normals[near[some]], 0.0)
-        alike = np.einsum("ikj,ilj->ikl", normals, normals) > SHARP
-        out[some] = alike.sum(axis=(1, 2)) > beyond[some].sum(axis=1)  # more than each with itself
-        return out
+        """(n,) whether a sample lies on a sharp edge, so that its normal is a mean of two sides, or right beside one."""
+        return self.creases.sharp
 
     @cached_property
     def spheres(self) -> Spheres:
@@ -140,7 +138,7 @@ class PointSurface:
         """The same samples elsewhere: neighbours and the tree are kept, spheres refitted, searches go through a grid."""
         normals = self.normals if normals is None else normals
         areas = self.areas if areas is None else areas
-        new = replace(self, points=points, normals=normals, areas=areas, given=self.graph, moving=True)
+        new = replace(self, points=points, normals=normals, areas=areas, given=self.graph, moving=True, first=self.first or self)
         if "spheres" in self.__dict__:
             new.__dict__["spheres"] = self.spheres.refitted(new.points)
         return new
@@ -167,7 +165,8 @@ class PointSurface:
     ) -> Projection:
         """Feet of queries on the surface.
 
-        method   mls: quadric moving least squares; aa: Alexa and Adamson's implicit surface
+        method   mls: quadric moving least squares, sides of sharp edges one by one; rounded: across edges, as published; aa: Alexa and
+                 Adamson's implicit surface
         step     of aa: simple, almost orthogonal, orthogonal
         start    (m,) `sample` of the last projection of the same queries: no search, and feet stay on the sheet they were on
         width    [m] a constant width h in place of one that follows the spacing
@@ -176,15 +175,52 @@ class PointSurface:
         points = as_queries(points)
         if method not in METHODS or step not in STEPS:
             raise PliantError(f"projection '{method}', '{step}' is not known; methods: {', '.join(METHODS)}; steps: {', '.join(STEPS)}.")
-        sample, foot = self._first(points, start)
+        edges = self.creases if method == "mls" else self._smooth
+        found = self._fitted(points, *self._first(points, start), edges.own, width, STEPS[step] if method == "aa" else QUADRIC)
+        beside = np.flatnonzero(edges.sides[found.sample, 0] >= 0)
+        if len(beside):
+            near = self._between_sides(points[beside], edges.sides[found.sample[beside]], edges.own, width)
+            good = near.valid | ~found.valid[beside]  # sides of tips that are sampled coarsely may have no foot
+            for name in ("points", "normals", "distance", "sample", "flags"):
+                getattr(found, name)[beside[good]] = getattr(near, name)[good]
+        if medial:
+            found.flags[self._medial(points, found.points, found.normals)] |= MEDIAL
+        return found
+
+    def _fitted(
+        self, points: Floats, sample: Ints, foot: Floats, own: np.ndarray, width: float = 0.0, mode: int = QUADRIC, left: Ints | None = None
+    ) -> Projection:
+        """Feet on the side of edges that samples (m,) are on; iteration begins at `foot`, samples `left` (m,) have no say."""
         normals, flags, taken = np.empty_like(points), np.empty(len(points), np.int64), np.empty(len(points), np.int64)
         use_threads(50 * len(points))
-        mode = QUADRIC if method == "mls" else STEPS[step]
-        project_all(self._samples, self._rims[1], float(width), mode, points, foot, sample, normals, flags, taken)
-        distance = in_front(points, foot, normals)
-        if medial:
-            flags[self._medial(points, foot, normals)] |= MEDIAL
-        return Projection(foot, normals, distance, sample, flags, taken)
+        left = np.full(len(points), -1) if left is None else left
+        project_all(self._samples(own), self._rims[1], float(width), mode, points, left, foot, sample, normals, flags, taken)
+        return Projection(foot, normals, in_front(points, foot, normals), sample, flags, taken)
+
+    def _between_sides(self, points: Floats, side: Ints, own: np.ndarray, width: float = 0.0, left: Ints | None = None) -> Projection:
+        """Feet on the solid between the sides that some samples (m, 3) are on, -1 for none."""
+        there, side = side >= 0, np.where(side >= 0, side, side[:, :1])
+        found = [self._fitted(points, *self._first(points, side[:, k]), own, width, left=left) for k in range(SIDES)]
+        first, foot, normals, edge = met(found, points, self.points[side], self.normals[side], there)
+        flags, sample = np.stack([each.flags for each in found], axis=1)[np.arange(len(points)), first], self.nearest(foot)
+        beyond, spacing = foot - self.points[sample], self.spacing[sample]  # of any sample, also one on the edge or of another side
+        far = (np.einsum("ij,ij->i", beyond, self._rims[1][sample]) > BLUR * spacing) | (np.linalg.norm(beyond, axis=1) > SURE * spacing)
+        flags = np.where(edge, 0, flags & ~OFF) + np.where(far, OFF, 0)
+        return Projection(foot, normals, in_front(points, foot, normals), sample, flags, found[0].iterations)
+
+    def _foretold(self, rows: Ints, edges: Creases) -> Floats:
+        """(m,) [m] how far some samples are from where the others say that the surface is; a spacing where they do not say."""
+        points, near = self.points[rows], self.graph[rows]
+        same = edges.own[rows] & (np.einsum("ij,ikj->ik", self.normals[rows], self.normals[near]) > OPPOSITE)
+        same[:, 0] = False
+        other = near[np.arange(len(rows)), same.argmax(axis=1)]  # the nearest on its side
+        side = edges.sides[rows]
+        if (side < 0).all():
+            found = self._fitted(points, *self._first(points, other), edges.own, left=rows)
+        else:
+            side = np.where(side == rows[:, None], other[:, None], side)
+            found = self._between_sides(points, side, edges.own, left=rows)
+        return np.where(found.valid, np.linalg.norm(found.points - points, axis=1), self.spacing[rows])
 
     def _first(self, points: Floats, start: Ints | None) -> tuple[Ints, Floats]:
         """(samples, feet) to start from: on the planes of the nearest samples, or of the last ones."""
@@ -230,7 +266,7 @@ class PointSurface:
         """f (m,) [m] and its gradient (m, 3) of Alexa and Adamson's implicit surface, h held fixed; NaN beyond all weights."""
         points = as_queries(points)
         value, gradient = np.empty(len(points)), np.empty_like(points)
-        implicit_all(self._samples, float(width), points, self.nearest(points), value, gradient)
+        implicit_all(self._samples(self._smooth.own), float(width), points, self.nearest(points), value, gradient)
         return value, gradient
 
     def fast_distance(self, points: Floats) -> Floats:

@@ -16,8 +16,8 @@ EXPERIMENTS: dict[str, Experiment] = {
         (
             Figure(
                 "Fig1.png",
-                "Pressure on touching nodes, crown to crown and nose to nose.",
-                "Fig. 1: Igea and Max Planck, nodes and tractions.",
+                "Crown to crown and nose to nose: both heads, nodes that touch, pressure.",
+                "Fig. 1: Igea and Max Planck, sampling and tractions.",
             ),
         ),
         parts=("head", "other-head"),
@@ -46,8 +46,11 @@ EXPERIMENTS: dict[str, Experiment] = {
         static.foot,
         static.FOOT,
         (
-            Figure("Fig9.png", "Displacement and pressure under the sole.", "Fig. 9 c to e: deformed surface, tractions."),
-            Figure("Fig9-sensor.png", "Pressure in cells of a 37 x 13 sensor.", "Fig. 9 f: measured tractions."),
+            Figure(
+                "Fig9.png",
+                "The sole: scan, what is below the ground, nodes, displacement, pressure, and on a 37 x 13 sensor.",
+                "Fig. 9 a to f: scan to tractions, and measured ones.",
+            ),
         ),
         parts=("foot",),
     ),

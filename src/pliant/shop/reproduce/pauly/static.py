@@ -21,8 +21,10 @@ from pliant.geometry.near import kd_tree
 from pliant.geometry.shapes import make
 from pliant.geometry.shapes import resolve as resolve_shape
 from pliant.geometry.subdivide import subdivided
+from pliant.pressing.between_points import between_points
 from pliant.pressing.tool import press
 from pliant.shop.reproduce.experiment import Desk, Measured
+from pliant.shop.reproduce.pauly.panels import SIZE, Shown, pressed, tiled
 from pliant.shop.reproduce.verdict import Claim, above, below, exactly, near, times, within
 from pliant.shop.reproduce.watch import plot
 
@@ -118,18 +120,21 @@ def _between(x: Floats) -> Any:
     return found
 
 
-def _cells(path: Path, values: Floats) -> None:
-    """The cells of a sensor, coloured by pressure [kPa]."""
+def _cells(values: Floats) -> Any:
+    """The cells of a sensor, coloured by pressure [kPa], as a panel."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure as Sheet
+    from PIL import Image
 
-    figure = Sheet(figsize=(5.2, 6.4))
-    FigureCanvasAgg(figure)
+    figure = Sheet(figsize=(0.01 * SIZE[0], 0.01 * SIZE[1]))
+    canvas = FigureCanvasAgg(figure)
     axis = figure.add_subplot()
     shown = axis.imshow(1e-3 * np.asarray(values), cmap="viridis", origin="lower")
+    axis.set(title="f  on a sensor", xlabel="columns", ylabel="rows")
     figure.colorbar(shown, ax=axis, label="pressure [kPa]")
     figure.tight_layout()
-    figure.savefig(path, dpi=100)
+    canvas.draw()
+    return Image.fromarray(np.asarray(canvas.buffer_rgba())).convert("RGB")
 
 
 def responses(desk: Desk) -> Measured:
@@ -213,22 +218,34 @@ def foot(desk: Desk) -> Measured:
     moved, u = deformed(side, touch, 0)
     spent = milliseconds(lambda: deformed(side, resolve(side, ground), 0))
     desk.at(0.7)
-    displaced, sole = np.abs(u) > 1e-6, touch.contact
-    _shaded(
-        desk.path("Fig9.png"),
-        [
-            ("displacement [mm]", moved[displaced][:, :2], 1e3 * u[displaced]),
-            ("pressure [kPa]", touch.points[sole][:, :2], 1e-3 * touch.smooth_pressure[sole]),
-        ],
-    )
-    pressed = press(surface, depth="0.5mm", response="volume-preserving", layer="7mm", young="200kPa", poisson=0.49)
-    grid = pressed.map((37, 13))
+    displaced = np.abs(u) > 1e-6
+    flat = press(surface, depth="0.5mm", response="volume-preserving", layer="7mm", young="200kPa", poisson=0.49)
+    grid = flat.map((37, 13))
     grid.write(desk.path("Fig9-sensor.csv"))
-    _cells(desk.path("Fig9-sensor.png"), grid.values)
+    _sole(desk.path("Fig9.png"), side, touch, moved, u, _cells(grid.values))
     coarse = {k: resolve(side, ground, level=k).force for k in (1, 2)}
     level = {f"level {k}": 100 * (f / touch.force - 1) for k, f in coarse.items()}
     found = {"spent": spent, "cells": int(np.count_nonzero(grid.values > 0))}
     return found if desk.quick else {**found, **level, "samples": len(surface), "displaced": int(np.count_nonzero(displaced))}
+
+
+def _sole(path: Path, side: Side, touch: ContactResult, moved: Floats, u: Floats, sensor: Any) -> None:
+    """Six panels: the scan, what of it is below the ground, the nodes there, how far it gives way, its pressure, and that on a sensor."""
+    assert side.nodes is not None
+    faces, over, camera = between_points(side.nodes), np.diag([1.0, -1.0, -1.0]), (-60.0, 58.0)
+    whole, after = Shown.of(side, faces), Shown.of(side, faces, moved)
+    below = np.maximum(-whole.points[:, 2], 0.0)
+    nodes = touch.sample[touch.contact]
+    scan, dented = whole.turned(over), after.turned(over)
+    panels = [
+        scan.panel("a  scan, seen from below", camera),
+        scan.panel("b  below the ground", camera, "depth", below),
+        scan.with_nodes("c  nodes that touch", camera, nodes, side.nodes.spacing[nodes]),
+        dented.panel("d  displaced", camera, "displacement", u),
+        dented.panel("e  pressure", camera, "pressure", pressed(after, touch, 0)),
+        sensor,
+    ]
+    tiled(path, panels, 3)
 
 
 FOOT = (
@@ -293,14 +310,30 @@ def kiss(desk: Desk) -> Measured:
     desk.at(0.5)
     modes: dict[str, ContactResult] = {mode: resolve(one, crown, mode) for mode in MODES}
     spent = milliseconds(lambda: resolve(one, crown))
-    shown = (("crowns", found, [0, 1]), ("noses", tip, [1, 2]))
-    _shaded(desk.path("Fig1.png"), [(f"pressure [kPa], {name}", x.deformed[:, k], 1e-3 * x.smooth_pressure) for name, x, k in shown])
+    _heads(desk.path("Fig1.png"), one, (("crown to crown", crown, found, (-60.0, 65.0)), ("nose to nose", nose, tip, (20.0, 10.0))))
     measured = {
         "opposite": float(np.max(np.abs(found.wrench_a() + found.wrench_b()))) / found.force,
         **{mode: 100 * (modes[mode].force / found.force - 1) for mode in MODES},
         "spent": spent, "touch": int(found.contact.sum()),
     }  # fmt: skip
     return measured if desk.quick else {**measured, "spikes": 100 * len(tip.spikes) / max(int(tip.contact.sum()), 1)}
+
+
+def _heads(path: Path, one: Side, met: tuple[tuple[str, Side, ContactResult, tuple[float, float]], ...]) -> None:
+    """For each meeting three panels: both heads, the nodes that touch, and the pressure on the first, seen from where the other was."""
+    assert one.nodes is not None
+    panels, faces = [], between_points(one.nodes)
+    for name, other, found, camera in met:
+        assert other.nodes is not None
+        mine = Shown.of(one, faces)
+        both = mine.beside(Shown.of(other, faces if other.nodes is one.nodes else between_points(other.nodes)))
+        nodes = np.unique(kd_tree(mine.points).query(found.points[found.contact], workers=1)[1])  # of either head
+        panels += [
+            both.panel(name, (-60.0, 10.0)),
+            mine.with_nodes("nodes that touch", camera, nodes, one.nodes.spacing[nodes]),
+            mine.panel("pressure", camera, "pressure", pressed(mine, found, 0)),
+        ]
+    tiled(path, panels, 3)
 
 
 def _met(one: Side, other: Side, shift: Floats, axis: int, depth: float) -> Side:
