@@ -69,7 +69,8 @@ def empty(count: int) -> Patches:
 
 def select(patches: Patches, rows: np.ndarray) -> Patches:
     """Some of them, by mask or index."""
-    return Patches(*(np.take(column, np.flatnonzero(rows) if rows.dtype == np.bool_ else rows, axis=0) for column in patches))
+    some = np.flatnonzero(rows) if rows.dtype == np.bool_ else rows
+    return Patches(*(np.take(getattr(patches, name), some, axis=0) for name in Patches._fields))
 
 
 def first(patches: Patches, count: int) -> Patches:
