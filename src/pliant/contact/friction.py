@@ -16,6 +16,7 @@ import numpy as np
 
 from pliant.base import Floats
 from pliant.kernels import add, axpy, dot, kernel, load, norm, scale, store
+from pliant.world.attachments import islands
 from pliant.world.motion import Motion, Rows
 
 BETA = 0.2  # share of the anchor's stretch that is taken back per step
@@ -30,17 +31,10 @@ class Friction:
     dragged: Floats  # [m] (r, 3)
 
 
-def coulomb(
-    motion: Motion, rows: Rows, normal_impulse: Floats, mu_s: Floats, mu_d: Floats, stretch: Floats, before: Floats | None = None
-) -> Friction:
-    """Friction for the predicted motion, before anything of this step has been pushed along the tangent.
-
-    `before`: `motion.slide(rows)` before the normal impulses, if they were pushed already: of it what they have left is taken back.
-    """
+def coulomb(motion: Motion, rows: Rows, normal_impulse: Floats, mu_s: Floats, mu_d: Floats, stretch: Floats) -> Friction:
+    """Friction for the predicted motion, before anything of this step has been pushed along the tangent."""
     direction, size = np.empty((len(rows), 3)), np.empty(len(rows))
-    _wanted(motion.slide(rows) if before is None else before, stretch, rows.normal, direction, size)
-    if before is not None:
-        _left(motion.slide(rows), stretch, direction, size)
+    _wanted(motion.slide(rows), stretch, rows.normal, direction, size)
     give = motion.give(rows, direction)
     out = Friction(np.empty((len(rows), 3)), np.empty(len(rows), np.bool_), np.empty((len(rows), 3)))
     _limited(direction, size, give, normal_impulse, mu_s, mu_d, motion.dt, out.impulse, out.sticks, out.dragged)
@@ -59,14 +53,6 @@ def _wanted(slide, stretch, normal, direction, size):  # type: ignore[no-untyped
 
 
 @kernel
-def _left(slide, stretch, direction, size):  # type: ignore[no-untyped-def]
-    """What normal impulses have left of the wanted way, at most twice the slip that is left: what takes back more adds energy."""
-    for r in range(len(size)):
-        slip, pulled = dot(load(slide, r), load(direction, r)), BETA * dot(load(stretch, r), load(direction, r))
-        size[r] = max(0.0, min(size[r], slip + pulled, 2.0 * slip))
-
-
-@kernel
 def _limited(direction, size, give, normal_impulse, mu_s, mu_d, dt, impulse, sticks, dragged):  # type: ignore[no-untyped-def]
     """The impulse that is wanted, or what the cone leaves of it; whether it sticks, and what it drags its anchor to."""
     for r in range(len(size)):
@@ -75,6 +61,52 @@ def _limited(direction, size, give, normal_impulse, mu_s, mu_d, dt, impulse, sti
         length = wanted if sticks[r] else min(wanted, mu_d[r] * normal_impulse[r])
         store(impulse, r, scale(-length, load(direction, r)))
         store(dragged, r, scale(length * dt * give[r] / BETA, load(direction, r)))
+
+
+def settle(motion: Motion, rows: Rows, rub: Friction, normal_impulse: Floats, mu_s: Floats, mu_d: Floats) -> tuple[Friction, Floats]:
+    """Friction that was pushed, once more by the slip that all impulses of the step have left, and so that it adds no energy; pushed too.
+
+    y' = y - u_t / (dt D) within the cone of the normal impulses as they are now. Its work is y'.(u + dt W y'), u the slip without
+    friction: where that is above zero for an island its rows are shortened by -y'.u / (dt y'.W y'), which makes it nothing
+    (theory/noniterative 5.6). Besides, what the anchors of rows that stick keep of their stretch, (r,): as much as the impulse does, so
+    that they do not pull along the motion.
+    """
+    slip, y = tangential(motion.slide(rows), rows.normal), np.empty_like(rub.impulse)
+    size = np.linalg.norm(slip, axis=1)
+    give = motion.give(rows, np.divide(slip, size[:, None], out=np.zeros_like(slip), where=size[:, None] > 0.0))
+    sticks, share = np.empty(len(rows), np.bool_), np.empty(len(rows))
+    _once_more(slip, rub.impulse, give, normal_impulse, mu_s, mu_d, motion.dt, y, sticks, share)
+    motion.push(rows, y - rub.impulse)
+    number, island = islands(motion, rows)
+
+    def work(slip: Floats) -> Floats:
+        return np.bincount(island, np.einsum("ri,ri->r", y, slip), number).astype(np.float64)
+
+    slip = motion.slide(rows)
+    adds = work(slip) > 0.0
+    if adds.any():
+        all_of_it = np.where(adds[island][:, None], y, 0.0)
+        motion.push(rows, -all_of_it)
+        without = motion.slide(rows)
+        answer = work(slip - without)
+        part = np.divide(-work(without), answer, out=np.zeros(number), where=answer > 0.0)
+        part = np.where(adds, np.clip(part, 0.0, 1.0), 1.0)[island]
+        motion.push(rows, part[:, None] * all_of_it)
+        y, share = part[:, None] * y, part * share
+    return Friction(y, sticks, -(motion.dt / BETA * give)[:, None] * y), np.where(sticks, share, 1.0)
+
+
+@kernel
+def _once_more(slip, impulse, give, normal_impulse, mu_s, mu_d, dt, out, sticks, share):  # type: ignore[no-untyped-def]
+    """The impulse by the slip that is left, within the cone; whether it sticks, and its size over what it was where it is less."""
+    for r in range(len(give)):
+        before = load(impulse, r)
+        y = axpy(-1.0 / (dt * give[r]), load(slip, r), before) if give[r] > 0.0 else before
+        size = norm(y)
+        sticks[r] = size <= mu_s[r] * normal_impulse[r]
+        length = size if sticks[r] else min(size, mu_d[r] * normal_impulse[r])
+        store(out, r, scale(length / size if size > 0.0 else 0.0, y))
+        share[r] = min(1.0, length / norm(before)) if norm(before) > 0.0 else 1.0
 
 
 def anchored(stretch: Floats, slip: Floats, sticks: np.ndarray, dragged: Floats, normal: Floats) -> Floats:
