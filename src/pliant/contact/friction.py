@@ -63,20 +63,22 @@ def _limited(direction, size, give, normal_impulse, mu_s, mu_d, dt, impulse, sti
         store(dragged, r, scale(length * dt * give[r] / BETA, load(direction, r)))
 
 
-def settle(motion: Motion, rows: Rows, rub: Friction, normal_impulse: Floats, mu_s: Floats, mu_d: Floats) -> tuple[Friction, Floats]:
-    """Friction that was pushed, once more by the slip that all impulses of the step have left, and so that it adds no energy; pushed too.
+def passive(motion: Motion, rows: Rows, rub: Friction) -> Friction:
+    """Friction that was pushed, less what would add energy, which is taken off.
 
-    y' = y - u_t / (dt D) within the cone of the normal impulses as they are now. Its work is y'.(u + dt W y'), u the slip without
-    friction: where that is above zero for an island its rows are shortened by -y'.u / (dt y'.W y'), which makes it nothing
-    (theory/noniterative 5.6). Besides, what the anchors of rows that stick keep of their stretch, (r,): as much as the impulse does, so
-    that they do not pull along the motion.
+    Its work is y.(u + dt W y), u the slip without friction. Rows that push along their slip v lose y.v / (dt D |y|^2), a sweep of Jacobi's
+    method towards none; then, where the work of an island is still above zero, its rows are shortened to -y.u / (dt y.W y) of
+    themselves, which makes it nothing (theory/noniterative 5.6).
     """
-    slip, y = tangential(motion.slide(rows), rows.normal), np.empty_like(rub.impulse)
-    size = np.linalg.norm(slip, axis=1)
-    give = motion.give(rows, np.divide(slip, size[:, None], out=np.zeros_like(slip), where=size[:, None] > 0.0))
-    sticks, share = np.empty(len(rows), np.bool_), np.empty(len(rows))
-    _once_more(slip, rub.impulse, give, normal_impulse, mu_s, mu_d, motion.dt, y, sticks, share)
-    motion.push(rows, y - rub.impulse)
+    y, slip = rub.impulse, motion.slide(rows)
+    along, size = np.einsum("ri,ri->r", y, slip), np.linalg.norm(y, axis=1)
+    if not (along > 0.0).any():
+        return rub
+    give = motion.give(rows, np.divide(y, size[:, None], out=np.zeros_like(y), where=size[:, None] > 0.0))
+    all_of_it = motion.dt * give * size**2
+    part = 1.0 - np.clip(np.divide(along, all_of_it, out=np.zeros_like(along), where=all_of_it > 0.0), 0.0, 1.0)
+    motion.push(rows, (part - 1.0)[:, None] * y)
+    y = part[:, None] * y
     number, island = islands(motion, rows)
 
     def work(slip: Floats) -> Floats:
@@ -85,28 +87,15 @@ def settle(motion: Motion, rows: Rows, rub: Friction, normal_impulse: Floats, mu
     slip = motion.slide(rows)
     adds = work(slip) > 0.0
     if adds.any():
-        all_of_it = np.where(adds[island][:, None], y, 0.0)
-        motion.push(rows, -all_of_it)
+        theirs = np.where(adds[island][:, None], y, 0.0)
+        motion.push(rows, -theirs)
         without = motion.slide(rows)
         answer = work(slip - without)
-        part = np.divide(-work(without), answer, out=np.zeros(number), where=answer > 0.0)
-        part = np.where(adds, np.clip(part, 0.0, 1.0), 1.0)[island]
-        motion.push(rows, part[:, None] * all_of_it)
-        y, share = part[:, None] * y, part * share
-    return Friction(y, sticks, -(motion.dt / BETA * give)[:, None] * y), np.where(sticks, share, 1.0)
-
-
-@kernel
-def _once_more(slip, impulse, give, normal_impulse, mu_s, mu_d, dt, out, sticks, share):  # type: ignore[no-untyped-def]
-    """The impulse by the slip that is left, within the cone; whether it sticks, and its size over what it was where it is less."""
-    for r in range(len(give)):
-        before = load(impulse, r)
-        y = axpy(-1.0 / (dt * give[r]), load(slip, r), before) if give[r] > 0.0 else before
-        size = norm(y)
-        sticks[r] = size <= mu_s[r] * normal_impulse[r]
-        length = size if sticks[r] else min(size, mu_d[r] * normal_impulse[r])
-        store(out, r, scale(length / size if size > 0.0 else 0.0, y))
-        share[r] = min(1.0, length / norm(before)) if norm(before) > 0.0 else 1.0
+        least = np.divide(-work(without), answer, out=np.zeros(number), where=answer > 0.0)
+        shorter = np.where(adds, np.clip(least, 0.0, 1.0), 1.0)[island]
+        motion.push(rows, shorter[:, None] * theirs)
+        y, part = shorter[:, None] * y, shorter * part
+    return Friction(y, rub.sticks, part[:, None] * rub.dragged)
 
 
 def anchored(stretch: Floats, slip: Floats, sticks: np.ndarray, dragged: Floats, normal: Floats) -> Floats:

@@ -34,7 +34,7 @@ import numpy as np
 from pliant.base import Floats, Ints, PliantError
 from pliant.contact.contacts import Contacts, Support
 from pliant.contact.edge_contacts import crossed_edges, deep_table, edge_key, edge_rows, features, point_rows, remember_depths, row_bodies
-from pliant.contact.friction import Friction, anchored, coulomb, settle, tangential
+from pliant.contact.friction import Friction, anchored, coulomb, passive, tangential
 from pliant.contact.method import ALONE, Answer, Memory
 from pliant.contact.overdue import overdue, too_deep
 from pliant.contact.passing import DEEP, PASSING
@@ -111,7 +111,7 @@ class Noniterative:
         friction_of, shallow = motion.pairs.friction(a, b), finder.shallow(a, b)
         late = overdue(motion, rows, key, a, b, depth, shallow, memory) if self.overdue == "slowly" else np.zeros(len(rows))
         close = pace(motion, shallow, rows, lost, depth - late)
-        impulse, rub, share = self._push(motion, rows, friction_of, close, stretch)
+        impulse, rub = self._push(motion, rows, friction_of, close, stretch)
         after = motion.slide(rows)
         slip = tangential(after, rows.normal)
         feature_a, feature_b = features(found.point, found.face, edges)
@@ -122,14 +122,12 @@ class Noniterative:
             area=lambda: surface.row_areas(there, rows, impulse), dt=motion.dt, support=Support.of(rows),
         )  # fmt: skip
         warnings += too_deep(motion, "noniterative", a, b, -contacts.gap, "more sweeps (100), or contact = \"patch\"")
-        held = share[:, None] * anchored(stretch, slip, rub.sticks, rub.dragged, rows.normal)
+        held = anchored(stretch, slip, rub.sticks, rub.dragged, rows.normal)
         kept = remember(key, stretch=held, way=rows.normal, overdue=late) | remember_pairs(motion, a, b, rows.normal, lost, memory)
         return Answer(contacts, kept | remember_depths(motion, a, b, depth - late), warnings=warnings)
 
-    def _push(
-        self, motion: Motion, rows: Rows, mu: tuple[Floats, Floats], close: Floats, stretch: Floats
-    ) -> tuple[Floats, Friction, Floats]:
-        """Sweeps of normal impulses, friction with the last one, and then both once more; besides, what anchors keep of their stretch."""
+    def _push(self, motion: Motion, rows: Rows, mu: tuple[Floats, Floats], close: Floats, stretch: Floats) -> tuple[Floats, Friction]:
+        """Sweeps of normal impulses, friction with the last one, and then both once more."""
         carriers, give = (rows, motion.give(rows)) if self.mode == "moment" else paper_rows(motion, rows)
         unit = np.divide(1.0, motion.dt * give, out=np.zeros_like(give), where=give > 0.0)
         impulse = close * unit
@@ -142,16 +140,18 @@ class Noniterative:
             rub = coulomb(motion, rows, impulse, *mu, stretch)
             motion.push(carriers, more[:, None] * n)
             motion.push(rows, rub.impulse)
-            return impulse, rub, np.ones(len(rows))
+            return impulse, rub
         motion.push(carriers, more[:, None] * n, rough=motion.coupled)
         rub = coulomb(motion, rows, impulse, *mu, stretch)
         motion.push(rows, rub.impulse)
         if motion.coupled or not rub.impulse.any():
-            return impulse, rub, np.ones(len(rows))
+            return impulse, rub
         more = _left(motion, rows, close, began, unit, impulse)
-        motion.push(rows, more[:, None] * n)
+        motion.push(rows, more[:, None] * n - rub.impulse)  # normal impulses that know of friction, and then friction that knows of them
         impulse = impulse + more
-        return impulse, *settle(motion, rows, rub, impulse, *mu)
+        rub = coulomb(motion, rows, impulse, *mu, stretch)
+        motion.push(rows, rub.impulse)
+        return impulse, passive(motion, rows, rub)
 
 
 def _left(motion: Motion, rows: Rows, close: Floats, began: Floats, unit: Floats, impulse: Floats) -> Floats:
