@@ -12,7 +12,8 @@ Where we differ: the reaction is spread by h (mode "moment", theory/noniterative
 weight^2 w_node, and rows that touch implicit or free rigid bodies take `motion.give` of the published weights. Normals are not shared
 across sharp edges (detect/solid_penetration.py). Friction is Coulomb's law on top (theory/noniterative 5.6) with the anchors of
 contact/friction.py: the stick impulse by itself undoes the slip of one step, but not that of steps in which the contact was open, so
-bodies at rest would creep. Implicit bodies spread under their load within the step: their friction is computed after the normal impulses
+bodies at rest would creep. Normal impulses and friction of rigid and explicit bodies answer each other once more, so that friction adds no
+energy. Implicit bodies spread under their load within the step: their friction is computed after the normal impulses
 have acted. Exact shapes count as what they are. Edges that cross edges are contacts too, and points at rims leave with them
 (detect/sharp_edges.py). What has no depth is pulled apart and reported: a body wholly inside another has no border; one that is more than
 half through a thin one gets opposite fronts. A point that loses its direction, or whose direction turns over while it is in the middle of
