@@ -265,6 +265,40 @@ def test_publishing_holds_a_part_of_the_columns_only(tmp_path):
         assert np.array_equal(run.entries[-1].load("step/7"), columns["step/7"])
 
 
+def test_a_long_run_holds_no_heads_in_memory(tmp_path):
+    """Of each record that is written only its place stays: eight bytes, where a head of 60 columns took 17 kB."""
+    columns = {f"step/{k}": np.arange(5.0) for k in range(60)}
+    with closing(JournalWriter(tmp_path / "long.journal")) as writer:
+        for row in range(20):
+            writer.append("step", {"row": 5 * row}, columns)
+        tracemalloc.start()
+        for row in range(20, 220):
+            writer.append("step", {"row": 5 * row}, columns)
+        now, _ = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        assert now < 200 * 100
+        assert [entry.meta["row"] for entry in writer.entries[-2:]] == [1090, 1095] and len(writer.entries) == 220
+        entries = list(writer.entries)
+        tracemalloc.start()
+        again = list(writer.entries)
+        now, _ = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        assert now < 220 * 4000  # where a run is read: its rows and sums, and what it shares with its kind
+        assert [entry.specs for entry in again] == [entry.specs for entry in entries]
+
+
+def test_a_journal_that_is_damaged_while_it_is_written_is_told(tmp_path):
+    """Heads are read again for the run file; what is whole stays in the journal."""
+    with closing(JournalWriter(tmp_path / "a.journal")) as writer:
+        writer.append("header", {"format": FORMAT})
+        end = writer.append("step", {"row": 0}, {"step/time": np.arange(3.0)}).end
+        with open(tmp_path / "a.journal", "r+b") as file:
+            file.seek(end - 40)
+            file.write(b"x" * 8)
+        assert "no longer there" in vtkhdf.publish(writer.entries, tmp_path / "a.vtkhdf")
+    assert not (tmp_path / "a.vtkhdf").exists()
+
+
 def test_contact_rows_are_found_by_offsets_in_hdf5(toy, tmp_path):
     toy.play(tmp_path / "run", FRAMES)
     with Run.open(tmp_path / "run") as run, h5py.File(tmp_path / "run.vtkhdf") as file:

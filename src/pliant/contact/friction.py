@@ -16,6 +16,7 @@ import numpy as np
 
 from pliant.base import Floats
 from pliant.kernels import add, axpy, dot, kernel, load, norm, scale, store
+from pliant.world.attachments import islands
 from pliant.world.motion import Motion, Rows
 
 BETA = 0.2  # share of the anchor's stretch that is taken back per step
@@ -30,17 +31,10 @@ class Friction:
     dragged: Floats  # [m] (r, 3)
 
 
-def coulomb(
-    motion: Motion, rows: Rows, normal_impulse: Floats, mu_s: Floats, mu_d: Floats, stretch: Floats, before: Floats | None = None
-) -> Friction:
-    """Friction for the predicted motion, before anything of this step has been pushed along the tangent.
-
-    `before`: `motion.slide(rows)` before the normal impulses, if they were pushed already: of it what they have left is taken back.
-    """
+def coulomb(motion: Motion, rows: Rows, normal_impulse: Floats, mu_s: Floats, mu_d: Floats, stretch: Floats) -> Friction:
+    """Friction for the predicted motion, before anything of this step has been pushed along the tangent."""
     direction, size = np.empty((len(rows), 3)), np.empty(len(rows))
-    _wanted(motion.slide(rows) if before is None else before, stretch, rows.normal, direction, size)
-    if before is not None:
-        _left(motion.slide(rows), stretch, direction, size)
+    _wanted(motion.slide(rows), stretch, rows.normal, direction, size)
     give = motion.give(rows, direction)
     out = Friction(np.empty((len(rows), 3)), np.empty(len(rows), np.bool_), np.empty((len(rows), 3)))
     _limited(direction, size, give, normal_impulse, mu_s, mu_d, motion.dt, out.impulse, out.sticks, out.dragged)
@@ -59,14 +53,6 @@ def _wanted(slide, stretch, normal, direction, size):  # type: ignore[no-untyped
 
 
 @kernel
-def _left(slide, stretch, direction, size):  # type: ignore[no-untyped-def]
-    """What normal impulses have left of the wanted way, at most twice the slip that is left: what takes back more adds energy."""
-    for r in range(len(size)):
-        slip, pulled = dot(load(slide, r), load(direction, r)), BETA * dot(load(stretch, r), load(direction, r))
-        size[r] = max(0.0, min(size[r], slip + pulled, 2.0 * slip))
-
-
-@kernel
 def _limited(direction, size, give, normal_impulse, mu_s, mu_d, dt, impulse, sticks, dragged):  # type: ignore[no-untyped-def]
     """The impulse that is wanted, or what the cone leaves of it; whether it sticks, and what it drags its anchor to."""
     for r in range(len(size)):
@@ -75,6 +61,41 @@ def _limited(direction, size, give, normal_impulse, mu_s, mu_d, dt, impulse, sti
         length = wanted if sticks[r] else min(wanted, mu_d[r] * normal_impulse[r])
         store(impulse, r, scale(-length, load(direction, r)))
         store(dragged, r, scale(length * dt * give[r] / BETA, load(direction, r)))
+
+
+def passive(motion: Motion, rows: Rows, rub: Friction) -> Friction:
+    """Friction that was pushed, less what would add energy, which is taken off.
+
+    Its work is y.(u + dt W y), u the slip without friction. Rows that push along their slip v lose y.v / (dt D |y|^2), a sweep of Jacobi's
+    method towards none; then, where the work of an island is still above zero, its rows are shortened to -y.u / (dt y.W y) of
+    themselves, which makes it nothing (theory/noniterative 5.6).
+    """
+    y, slip = rub.impulse, motion.slide(rows)
+    along, size = np.einsum("ri,ri->r", y, slip), np.linalg.norm(y, axis=1)
+    if not (along > 0.0).any():
+        return rub
+    give = motion.give(rows, np.divide(y, size[:, None], out=np.zeros_like(y), where=size[:, None] > 0.0))
+    all_of_it = motion.dt * give * size**2
+    part = 1.0 - np.clip(np.divide(along, all_of_it, out=np.zeros_like(along), where=all_of_it > 0.0), 0.0, 1.0)
+    motion.push(rows, (part - 1.0)[:, None] * y)
+    y = part[:, None] * y
+    number, island = islands(motion, rows)
+
+    def work(slip: Floats) -> Floats:
+        return np.bincount(island, np.einsum("ri,ri->r", y, slip), number).astype(np.float64)
+
+    slip = motion.slide(rows)
+    adds = work(slip) > 0.0
+    if adds.any():
+        theirs = np.where(adds[island][:, None], y, 0.0)
+        motion.push(rows, -theirs)
+        without = motion.slide(rows)
+        answer = work(slip - without)
+        least = np.divide(-work(without), answer, out=np.zeros(number), where=answer > 0.0)
+        shorter = np.where(adds, np.clip(least, 0.0, 1.0), 1.0)[island]
+        motion.push(rows, shorter[:, None] * theirs)
+        y, part = shorter[:, None] * y, shorter * part
+    return Friction(y, rub.sticks, part[:, None] * rub.dragged)
 
 
 def anchored(stretch: Floats, slip: Floats, sticks: np.ndarray, dragged: Floats, normal: Floats) -> Floats:

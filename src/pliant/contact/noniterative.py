@@ -12,7 +12,8 @@ Where we differ: the reaction is spread by h (mode "moment", theory/noniterative
 weight^2 w_node, and rows that touch implicit or free rigid bodies take `motion.give` of the published weights. Normals are not shared
 across sharp edges (detect/solid_penetration.py). Friction is Coulomb's law on top (theory/noniterative 5.6) with the anchors of
 contact/friction.py: the stick impulse by itself undoes the slip of one step, but not that of steps in which the contact was open, so
-bodies at rest would creep. Implicit bodies spread under their load within the step: their friction is computed after the normal impulses
+bodies at rest would creep. Normal impulses and friction of rigid and explicit bodies answer each other once more, so that friction adds no
+energy. Implicit bodies spread under their load within the step: their friction is computed after the normal impulses
 have acted. Exact shapes count as what they are. Edges that cross edges are contacts too, and points at rims leave with them
 (detect/sharp_edges.py). What has no depth is pulled apart and reported: a body wholly inside another has no border; one that is more than
 half through a thin one gets opposite fronts. A point that loses its direction, or whose direction turns over while it is in the middle of
@@ -34,7 +35,7 @@ import numpy as np
 from pliant.base import Floats, Ints, PliantError
 from pliant.contact.contacts import Contacts, Support
 from pliant.contact.edge_contacts import crossed_edges, deep_table, edge_key, edge_rows, features, point_rows, remember_depths, row_bodies
-from pliant.contact.friction import anchored, coulomb, tangential
+from pliant.contact.friction import Friction, anchored, coulomb, passive, tangential
 from pliant.contact.method import ALONE, Answer, Memory
 from pliant.contact.overdue import overdue, too_deep
 from pliant.contact.passing import DEEP, PASSING
@@ -66,13 +67,12 @@ class Noniterative:
     sweeps: int = 1  # of projected Jacobi; 1 is the paper
     depth: str = "propagated"  # what is closed: the consistent depth, or the distance along the "ray"
     overdue: str = "slowly"  # how depth that was missed so far is closed; "at once" is the paper
-    slip: str = "before"  # what friction takes back: the slip "before" the normal impulses, as in the paper, or what they have "left"
 
     needs: ClassVar[frozenset[str]] = frozenset({"triangles", "tets"})
     bears: ClassVar[str] = ALONE
 
     def __post_init__(self) -> None:
-        ways = dict(mode=("moment", "paper"), depth=("propagated", "ray"), overdue=("slowly", "at once"), slip=("before", "left"))
+        ways = dict(mode=("moment", "paper"), depth=("propagated", "ray"), overdue=("slowly", "at once"))
         for name, known in ways.items():
             if getattr(self, name) not in known:
                 raise PliantError(f"{name} = \"{getattr(self, name)}\": it is one of {', '.join(known)}.")
@@ -112,52 +112,54 @@ class Noniterative:
         friction_of, shallow = motion.pairs.friction(a, b), finder.shallow(a, b)
         late = overdue(motion, rows, key, a, b, depth, shallow, memory) if self.overdue == "slowly" else np.zeros(len(rows))
         close = pace(motion, shallow, rows, lost, depth - late)
-        impulse, friction, sticks, dragged = self._push(motion, rows, friction_of, close, stretch)
+        impulse, rub = self._push(motion, rows, friction_of, close, stretch)
         after = motion.slide(rows)
         slip = tangential(after, rows.normal)
         feature_a, feature_b = features(found.point, found.face, edges)
         contacts = Contacts(
             a=a, b=b, feature_a=feature_a, feature_b=feature_b, point=rows.at, normal=rows.normal,
-            gap=np.einsum("ri,ri->r", after - before, rows.normal) - depth, impulse=impulse, friction_impulse=friction,
-            sticking=sticks.astype(np.float64), slip=slip,
+            gap=np.einsum("ri,ri->r", after - before, rows.normal) - depth, impulse=impulse, friction_impulse=rub.impulse,
+            sticking=rub.sticks.astype(np.float64), slip=slip,
             area=lambda: surface.row_areas(there, rows, impulse), dt=motion.dt, support=Support.of(rows),
         )  # fmt: skip
         warnings += too_deep(motion, "noniterative", a, b, -contacts.gap, "more sweeps (100), or contact = \"patch\"")
-        held = anchored(stretch, slip, sticks, dragged, rows.normal)
+        held = anchored(stretch, slip, rub.sticks, rub.dragged, rows.normal)
         kept = remember(key, stretch=held, way=rows.normal, overdue=late) | remember_pairs(motion, a, b, rows.normal, lost, memory)
         return Answer(contacts, kept | remember_depths(motion, a, b, depth - late), warnings=warnings)
 
-    def _push(
-        self, motion: Motion, rows: Rows, mu: tuple[Floats, Floats], close: Floats, stretch: Floats
-    ) -> tuple[Floats, Floats, np.ndarray, Floats]:
-        """Sweeps of normal impulses, friction with the last one; (impulse, friction, sticks, dragged anchors)."""
+    def _push(self, motion: Motion, rows: Rows, mu: tuple[Floats, Floats], close: Floats, stretch: Floats) -> tuple[Floats, Friction]:
+        """Sweeps of normal impulses, friction with the last one, and then both once more."""
         carriers, give = (rows, motion.give(rows)) if self.mode == "moment" else paper_rows(motion, rows)
         unit = np.divide(1.0, motion.dt * give, out=np.zeros_like(give), where=give > 0.0)
         impulse = close * unit
-        n, more, began = rows.normal, impulse, motion.slide(rows) if self.sweeps > 1 else np.zeros(0)
+        n, more, began = rows.normal, impulse, motion.slide(rows)
         for _ in range(self.sweeps - 1):
             motion.push(carriers, more[:, None] * n)
-            left = close - np.einsum("ri,ri->r", motion.slide(rows) - began, n)
-            more = np.maximum(left * unit, -impulse)
+            more = _left(motion, rows, close, began, unit, impulse)
             impulse = impulse + more
-        mu_s, mu_d = mu
-        if motion.coupled:  # what normal impulses move along the tangent is no slip
-            motion.push(carriers, more[:, None] * n, rough=True)
-            rub = coulomb(motion, rows, impulse, mu_s, mu_d, stretch)
-            motion.push(rows, rub.impulse)
-        elif self.slip == "left":
-            before = motion.slide(rows)
-            motion.push(carriers, more[:, None] * n)
-            rub = coulomb(motion, rows, impulse, mu_s, mu_d, stretch, before)
-            motion.push(rows, rub.impulse)
-        elif carriers is rows:
-            rub = coulomb(motion, rows, impulse, mu_s, mu_d, stretch)
-            motion.push(rows, more[:, None] * n + rub.impulse)
-        else:
-            rub = coulomb(motion, rows, impulse, mu_s, mu_d, stretch)
+        if self.mode == "paper" and not motion.coupled:  # as published: by the slip before the last normal impulses
+            rub = coulomb(motion, rows, impulse, *mu, stretch)
             motion.push(carriers, more[:, None] * n)
             motion.push(rows, rub.impulse)
-        return impulse, rub.impulse, rub.sticks, rub.dragged
+            return impulse, rub
+        motion.push(carriers, more[:, None] * n, rough=motion.coupled)
+        rub = coulomb(motion, rows, impulse, *mu, stretch)
+        motion.push(rows, rub.impulse)
+        if motion.coupled or not rub.impulse.any():
+            return impulse, rub
+        more = _left(motion, rows, close, began, unit, impulse)
+        motion.push(rows, more[:, None] * n - rub.impulse)  # normal impulses that know of friction, and then friction that knows of them
+        impulse = impulse + more
+        rub = coulomb(motion, rows, impulse, *mu, stretch)
+        motion.push(rows, rub.impulse)
+        return impulse, passive(motion, rows, rub)
+
+
+def _left(motion: Motion, rows: Rows, close: Floats, began: Floats, unit: Floats, impulse: Floats) -> Floats:
+    """Normal impulses that close what is left to be closed since rows slid by `began`; what pushes may be taken back, nothing pulls."""
+    left = close - np.einsum("ri,ri->r", motion.slide(rows) - began, rows.normal)
+    more: Floats = np.maximum(left * unit, -impulse)
+    return more
 
 
 def settled(surfaces: Surfaces, found: Collisions, edges: Crossed) -> tuple[Collisions, Crossed]:

@@ -21,13 +21,14 @@ from __future__ import annotations
 import os
 import struct
 import zlib
-from collections.abc import Iterator, Mapping
+from array import array as integers
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, overload
 
 import numpy as np
 
-from pliant.base import DiskError, PliantError
+from pliant.base import DamageError, DiskError, PliantError
 from pliant.disk import failure
 from pliant.record.journal_first import FIRST_MAGIC, first_entry, next_first
 from pliant.record.records import PLAIN_KINDS, Array, Entry, Record, Spec, checksum, entry_of, head_text, padded, parsed_head, whole
@@ -122,6 +123,7 @@ class JournalReader(Iterator[Record]):
         entry_at, next_at = (first_entry, next_first) if self.first_format else (_next_entry, _next_mark)
         size = os.fstat(self.handle.fileno()).st_size
         self.entries: list[Entry] = []
+        self.starts = integers("q")  # of each of them
         self.lost: list[int] = []
         self.good_bytes = at = len(MAGIC)
         while at < size:
@@ -132,10 +134,11 @@ class JournalReader(Iterator[Record]):
             if at != self.good_bytes:
                 self.lost.append(len(self.entries))
             self.entries.append(entry)
+            self.starts.append(at)
             self.good_bytes = at = entry.end
         if self.entries and not whole(self.entries[-1]):  # a loss of power may leave a length without content
             self.good_bytes = self.entries[-2].end if len(self.entries) > 1 else len(MAGIC)
-            del self.entries[-1]
+            del self.entries[-1], self.starts[-1]
         self.dropped_bytes = size - self.good_bytes
         self._at = 0
 
@@ -178,6 +181,31 @@ def read_journal(path: str | Path) -> JournalReader:
 # ------------------------------------------------------------------------------------------------ writing
 
 
+class Written(Sequence[Entry]):
+    """The records of a journal that is being written. Their heads stay on disk: a long run would fill the memory with them."""
+
+    def __init__(self, handle: BinaryIO, starts: integers[int]) -> None:
+        self._handle, self.starts = handle, starts
+
+    def __len__(self) -> int:
+        return len(self.starts)
+
+    @overload
+    def __getitem__(self, i: int) -> Entry: ...
+    @overload
+    def __getitem__(self, i: slice) -> list[Entry]: ...
+    def __getitem__(self, i: int | slice) -> Entry | list[Entry]:
+        if isinstance(i, slice):
+            return [self._at(start) for start in self.starts[i]]
+        return self._at(self.starts[i])
+
+    def _at(self, start: int) -> Entry:
+        entry = _next_entry(self._handle, start, os.fstat(self._handle.fileno()).st_size)
+        if entry is None:
+            raise DamageError(f"{self._handle.name} is damaged: what was written at byte {start} is no longer there")
+        return entry
+
+
 class JournalWriter:
     """Appends records to a journal; reopening one cuts off a broken tail first.
 
@@ -205,7 +233,8 @@ class JournalWriter:
             self._file.close()
             raise
         self._reading = reader.handle
-        self.entries, self.size = reader.entries, reader.good_bytes
+        self.entries, self.size = Written(reader.handle, reader.starts), reader.good_bytes
+        self._next = reader.entries[-1].number + 1 if reader.entries else 0  # number
         self.dropped_bytes = reader.dropped_bytes
         self._file.truncate(self.size)
 
@@ -214,7 +243,7 @@ class JournalWriter:
     ) -> Entry:
         """Add a record; it is in the file (out of this process's reach) when the call returns. `number`: of one that is copied."""
         if number is None:
-            number = self.entries[-1].number + 1 if self.entries else 0
+            number = self._next
         buffer = encoded(kind, meta, arrays or {}, number)
         if os.fstat(self._file.fileno()).st_size != self.size:  # Ctrl-C fell into an earlier append
             self._file.truncate(self.size)
@@ -229,14 +258,15 @@ class JournalWriter:
         _, _, head_size, _ = PREFIX.unpack_from(buffer)
         head = parsed_head(bytes(buffer[PREFIX.size : PREFIX.size + head_size]))
         entry = entry_of(self._reading, head, self.size + PREFIX.size + head_size, self.size + len(buffer))
-        self.entries.append(entry)
-        self.size = entry.end
+        self.entries.starts.append(self.size)
+        self.size, self._next = entry.end, number + 1
         return entry
 
     def cut(self, count: int) -> None:
         """Keep the first `count` records only."""
-        del self.entries[count:]
-        self.size = self.entries[-1].end if self.entries else len(MAGIC)
+        del self.entries.starts[count:]
+        last = self.entries[-1] if len(self.entries) else None
+        self.size, self._next = (last.end, last.number + 1) if last is not None else (len(MAGIC), 0)
         self._file.truncate(self.size)
 
     def close(self) -> None:

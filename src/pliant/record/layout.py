@@ -18,7 +18,7 @@ FRAME_GROUPS = {"point": "VTKHDF/PointData", "cell": "VTKHDF/CellData", "contact
 TABLES = {"step": "pliant/steps", "pair": "pliant/pairs"}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Place:
     """Where an array is: rows `start` to `start + rows` of a dataset, or all of it when `start` is None."""
 

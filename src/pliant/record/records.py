@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Mapping
+from array import array
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import partial
+from functools import lru_cache, partial
 from sys import intern
 from typing import Any, BinaryIO
 
@@ -21,12 +22,14 @@ except ImportError:  # there is none for this processor
     from zlib import crc32  # type: ignore[assignment]
 
 PLAIN_KINDS = "biufcSUMm"  # numpy kinds whose bytes are the whole value
+NO_SUM = -1  # in place of a checksum: of the first format, which has none
 Array = NDArray[Any]
+Form = dict[str, tuple[int, str, tuple[int, ...] | None, int]]  # of each array: position, type, shape and bytes of a row
 
 
 @dataclass(frozen=True, slots=True)
 class Spec:
-    """Type and shape of a stored array, and the checksum of its bytes. There are some 30 for each frame of a run: they are kept small."""
+    """Type and shape of a stored array, and the checksum of its bytes."""
 
     dtype: str
     shape: tuple[int, ...]
@@ -38,6 +41,44 @@ class Spec:
         return np.dtype(self.dtype).itemsize * math.prod(self.shape)
 
 
+class Specs(Mapping[str, Spec]):
+    """The arrays of a record by name. Records of a kind differ in rows and checksums only: that is all that each keeps for itself."""
+
+    __slots__ = ("_form", "_rows", "_sums")
+
+    def __init__(self, specs: Mapping[str, Spec]) -> None:
+        self._form = _form(tuple((name, spec.dtype, spec.shape[1:] if spec.shape else None) for name, spec in specs.items()))
+        self._rows = array("q", [spec.shape[0] if spec.shape else 1 for spec in specs.values()])
+        self._sums = array("q", [NO_SUM if spec.crc is None else spec.crc for spec in specs.values()])
+
+    def __getitem__(self, name: str) -> Spec:
+        k, dtype, inner, _ = self._form[name]
+        crc = self._sums[k]
+        return Spec(dtype, () if inner is None else (self._rows[k], *inner), None if crc == NO_SUM else crc)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._form)
+
+    def __len__(self) -> int:
+        return len(self._form)
+
+    def begin(self, name: str) -> int:
+        """Bytes of the arrays before one, as they lie in a journal."""
+        k = self._form[name][0]
+        return sum(padded(rows * size) for rows, (_, _, _, size) in zip(self._rows[:k], self._form.values(), strict=False))
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all of them, as they lie in a journal."""
+        return sum(padded(rows * size) for rows, (_, _, _, size) in zip(self._rows, self._form.values(), strict=True))
+
+
+@lru_cache(maxsize=256)  # a run has some ten
+def _form(arrays: tuple[tuple[str, str, tuple[int, ...] | None], ...]) -> Form:
+    """What records of a kind have in common."""
+    return {name: (k, dtype, inner, np.dtype(dtype).itemsize * math.prod(inner or ())) for k, (name, dtype, inner) in enumerate(arrays)}
+
+
 @dataclass(frozen=True)
 class Record:
     """A record in memory."""
@@ -47,13 +88,13 @@ class Record:
     arrays: dict[str, Array]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Head:
     """What a record is, without its arrays."""
 
     kind: str
     meta: dict[str, Any]
-    specs: dict[str, Spec]
+    specs: Mapping[str, Spec]
     number: int  # among all records of the run; -1: of the first format, which did not count them
 
     @property
@@ -63,7 +104,7 @@ class Head:
         return f"{kind} at t = {self.meta['time']:.4g} s" if "time" in self.meta else kind
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Entry(Head):
     """A record on disk: its arrays are read when asked for."""
 
@@ -117,8 +158,8 @@ def parsed_head(text: str | bytes) -> Head:
         specs = {intern(str(row[0])): _parsed_spec(*row[1:]) for row in arrays}  # the same few names in all records
         if not (isinstance(kind, str) and isinstance(meta, dict) and len(specs) == len(arrays)):
             raise ValueError("a head is a kind, facts and arrays")
-        return Head(kind, meta, specs, int(number[0]) if number else -1)
-    except (TypeError, KeyError, IndexError, RecursionError, SyntaxError) as error:
+        return Head(intern(kind), meta, Specs(specs), int(number[0]) if number else -1)
+    except (TypeError, KeyError, IndexError, RecursionError, SyntaxError, OverflowError) as error:
         raise ValueError(str(error)) from None
 
 
@@ -157,17 +198,15 @@ def read_at(handle: BinaryIO, offset: int, spec: Spec) -> Array:
     return array
 
 
-def _read(handle: BinaryIO, begin: int, specs: dict[str, Spec], name: str) -> Array:
+def _read(handle: BinaryIO, begin: int, specs: Specs, name: str) -> Array:
     """An array of a record whose arrays begin at an offset, one after the other."""
-    for other, spec in specs.items():
-        if other == name:
-            return read_at(handle, begin, spec)
-        begin += padded(spec.nbytes)
-    raise KeyError(name)
+    return read_at(handle, begin + specs.begin(name), specs[name])
 
 
 def entry_of(handle: BinaryIO, head: Head, arrays: int, end: int) -> Entry:
     """The record whose arrays begin at an offset, and which ends at another."""
-    if arrays + sum(padded(spec.nbytes) for spec in head.specs.values()) != end:
+    specs = head.specs
+    assert isinstance(specs, Specs)  # as it was parsed
+    if arrays + specs.nbytes != end:
         raise ValueError("the arrays of a record do not fill it")
-    return Entry(head.kind, head.meta, head.specs, head.number, partial(_read, handle, arrays, head.specs), str(handle.name), end)
+    return Entry(head.kind, head.meta, specs, head.number, partial(_read, handle, arrays, specs), str(handle.name), end)

@@ -116,7 +116,7 @@ class Recorder:
     @property
     def header(self) -> dict[str, Any]:
         """The header of the run, with `every` and `checkpoint_every`."""
-        return self._writer.entries[0].meta
+        return self._last["header"].meta
 
     @property
     def frames(self) -> int:

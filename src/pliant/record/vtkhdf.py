@@ -66,7 +66,7 @@ def publish(entries: Sequence[Entry], path: Path, patience: float = 0.0, small: 
     try:
         write(entries, temporary, small)
         _take_place(temporary, path, patience)
-    except (OSError, RuntimeError) as error:  # h5py reports what it does not expect as either
+    except (OSError, RuntimeError, DamageError) as error:  # h5py reports what it does not expect as one of the first two
         with suppress(OSError):
             temporary.unlink(missing_ok=True)
         return said(error, path) if isinstance(error, OSError) else str(error)
@@ -88,6 +88,7 @@ def write(entries: Sequence[Entry], path: Path, small: bool = False) -> None:
     """Write the records as a VTKHDF file; OSError if the disk does not take it."""
     import h5py
 
+    entries = list(entries)
     layout = Layout(entries)
     names = layout.datasets
     held = sum(spec.nbytes for entry in entries for spec in entry.specs.values())

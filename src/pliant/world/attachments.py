@@ -56,11 +56,11 @@ def _springs(motion: Motion, attachments: Attachments, which: Ints) -> None:
     motion.push(rows, -pull[:, None] * along)
 
 
-def _islands(motion: Motion, a: Ints, b: Ints) -> tuple[int, Ints]:
-    """Sets of bodies that welds connect, and the set of each weld; the immovable world connects nothing."""
+def islands(motion: Motion, rows: Rows) -> tuple[int, Ints]:
+    """How many sets of bodies rows between two bodies connect, and the set of each row; the immovable world connects nothing."""
     owner = motion.kept(Owners).of
-    count = int(owner.max()) + 1
-    ends = owner[a], owner[b]
+    count = int(owner.max(initial=0)) + 1
+    ends = owner[rows.point[rows.start[:-1]]], owner[rows.point[rows.start[1:] - 1]]
     both = (ends[0] >= 0) & (ends[1] >= 0)
     label = labels(count, np.stack(ends, axis=1)[both])
     return int(label.max()) + 1, label[np.maximum(ends[0], ends[1])]
@@ -82,15 +82,15 @@ def _welds(motion: Motion, attachments: Attachments, which: Ints) -> None:
     if len(which) == 0:
         return
     a, b, dt = attachments.a[which], attachments.b[which], motion.dt
-    number, island = _islands(motion, a, b)
+    gap = motion.end[a] - motion.end[b]
+    length, along = _unit(gap)
+    number, island = islands(motion, _rows(motion, a, b, along))
 
     def totals(u: Floats, v: Floats) -> Floats:
         """Inner product over each island, repeated for its welds, (r, 1)."""
         sums: Floats = np.bincount(island, np.einsum("ri,ri->r", u, v), minlength=number).astype(np.float64)
         return sums[island][:, None]
 
-    gap = motion.end[a] - motion.end[b]
-    length, along = _unit(gap)
     give = motion.give(_rows(motion, a, b, along))[:, None]
     step = np.where(give > 0, 1.0 / np.where(give > 0, give, 1.0), 0.0)
     residual = -gap / dt
