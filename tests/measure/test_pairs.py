@@ -155,8 +155,8 @@ def test_a_sliver_is_told_with_what_is_nearest_to_it():
     assert means == pytest.approx([4.4 / 4.01e-4, 0.3 / 1e-4])  # of a sliver alone not 3e5, far above the largest
     pairs = [{name: told[name][k] for name in told} | {"a": "ball", "b": "ground"} for k in range(2)]
     shown = shown_table(pairs, "")
-    assert [each.endswith("*") for each in shown.columns[6]._cells] == [False, True] and "over a face" in str(shown.caption)
-    assert shown_table(pairs[:1], "").caption is None
+    assert [each.endswith("*") for each in shown.columns[7]._cells] == [False, True] and "over a face" in str(shown.caption)
+    assert shown_table(pairs[:1], "").caption is None and list(shown.columns[5]._cells) == ["4.4", "0.3"]
     order = [3, 2, 4, 0, 1]
     assert per_pair(rows.select(order), face)["pressure"] == pytest.approx(told["pressure"])
     assert per_pair(rows, np.zeros(5))["pressure"] == pytest.approx([3e5, 3e5])  # bodies without elements have no face

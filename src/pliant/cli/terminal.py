@@ -217,8 +217,8 @@ def pair_table(pairs: list[dict[str, Any]], title: str) -> Any:
     from rich.table import Table
 
     heads = (
-        "force on", "from", "contacts", "force\n(N)", "friction\n(N)", "area\n(cm²)", "mean\npressure\n(kPa)", "largest\n(kPa)",
-        "depth", "resolved in\ndepth, time, space",
+        "force on", "from", "contacts", "force\n(N)", "friction\n(N)", "sum along\nnormals\n(N)", "area\n(cm²)",
+        "mean\npressure\n(kPa)", "largest\n(kPa)", "depth", "resolved in\ndepth, time, space",
     )  # fmt: skip
     judged = any("in_depth" in pair for pair in pairs)
     table = Table(*(heads if judged else heads[:-1]), title=title, box=None, title_justify="left", pad_edge=False)
@@ -232,7 +232,7 @@ def pair_table(pairs: list[dict[str, Any]], title: str) -> Any:
         sizes = (f"{np.linalg.norm(pair[name]):.3g}" for name in ("force", "friction"))
         cm2 = f"{1e4 * area:.3g}" if area > 0.0 else "-"
         words = [", ".join(pair.get(name) or "-" for name in STEP_WORDS)] if judged else []
-        table.add_row(pair["a"], pair["b"], str(pair["contacts"]), *sizes, cm2, *pressures, _length(pair["depth"]), *words)
+        table.add_row(pair["a"], pair["b"], str(pair["contacts"]), *sizes, f"{pair['normal_force']:.3g}", cm2, *pressures, _length(pair["depth"]), *words)
     return table
 
 
