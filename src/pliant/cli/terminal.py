@@ -229,10 +229,10 @@ def pair_table(pairs: list[dict[str, Any]], title: str) -> Any:
         if area > 0.0 and over_a_face(*known):
             pressures[0] += "*"
             table.caption, table.caption_justify = "* over a face of an element, which is more than the area", "left"
-        sizes = (f"{np.linalg.norm(pair[name]):.3g}" for name in ("force", "friction"))
+        sizes = [f"{np.linalg.norm(pair[name]):.3g}" for name in ("force", "friction")] + [f"{pair['normal_force']:.3g}"]
         cm2 = f"{1e4 * area:.3g}" if area > 0.0 else "-"
         words = [", ".join(pair.get(name) or "-" for name in STEP_WORDS)] if judged else []
-        table.add_row(pair["a"], pair["b"], str(pair["contacts"]), *sizes, f"{pair['normal_force']:.3g}", cm2, *pressures, _length(pair["depth"]), *words)
+        table.add_row(pair["a"], pair["b"], str(pair["contacts"]), *sizes, cm2, *pressures, _length(pair["depth"]), *words)
     return table
 
 
