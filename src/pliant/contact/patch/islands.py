@@ -60,7 +60,7 @@ def _moments(motion: Motion) -> Floats:
 
 @kernel
 def _turned(rotation, inertia, out):  # type: ignore[no-untyped-def]
-    """xx, xy, xz, yy, yz, zz of each."""
+    """xx, xy, xz, yy, yz, zz of each; R diag(d) R^T v is the same for inertia as for its inverse."""
     for f in range(len(out)):
         q, i = load4(rotation, f), load(inertia, f)
         x, y = inverse_inertia_times(q, i, (1.0, 0.0, 0.0)), inverse_inertia_times(q, i, (0.0, 1.0, 0.0))
