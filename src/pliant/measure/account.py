@@ -15,7 +15,8 @@ import numpy as np
 
 from pliant.base import Floats, Ints
 from pliant.contact.contacts import Contacts
-from pliant.kernels import dot, kernel, load
+from pliant.detect.keys import find
+from pliant.kernels import add, dot, kernel, load
 from pliant.measure.scales import summed
 from pliant.model import Bodies, Rest
 from pliant.world import bindings
@@ -72,32 +73,48 @@ def pair_work(world: World, motion: Motion) -> PairWork:
     if not motion.contact_rows:
         return PairWork(np.zeros(0, np.int64), *np.zeros((4, 0)))
     rows = Rows.joined([rows for rows, _ in motion.contact_rows])
-    impulse = np.concatenate([impulse for rows, impulse in motion.contact_rows if len(rows)])
-    state, skin, driven = world.state, motion.skin, world.model.drives.frame
-    velocity = motion.velocity_frames.copy()
-    velocity[driven] = (motion.position - state.position)[driven] / motion.dt
+    impulses = [impulse for rows, impulse in motion.contact_rows if len(rows)]
+    impulse = impulses[0] if len(impulses) == 1 else np.concatenate(impulses)
+    state, skin, velocity, driven = world.state, motion.skin, motion.velocity_frames, world.model.drives.frame
+    if len(driven):
+        velocity = velocity.copy()
+        velocity[driven] = (motion.position - state.position)[driven] / motion.dt
     before, after = np.empty((2, len(rows), 3))
     turning = world.angular_velocities(state.rotation, state.spin), motion.angular_velocity()
     given = rows.start, rows.point, rows.weight, rows.at, skin.start, skin.node, skin.weight, skin.frame
     bindings.row_velocities(*given, state.v, motion.position, state.velocity, turning[0], before)
     bindings.row_velocities(*given, motion.v, motion.position, velocity, turning[1], after)
-    ends, work = np.empty((2, len(rows)), np.int64), np.empty((2, len(rows)))
-    _row_work(rows.start, rows.point, rows.weight, motion.kept(Owner).body, rows.normal, impulse, before + after, ends, work)
-    pair, which = np.unique(key_of(ends[0], ends[1]), return_inverse=True)
-    sums = (summed(which, each, len(pair)) for each in work)
+    pair, work = np.empty(len(rows), np.int64), np.empty((len(rows), 2))
+    runs, sorted_ = _row_work(rows.start, rows.point, rows.weight, motion.kept(Owner).body, rows.normal, impulse, before, after, pair, work)
+    pair, work = pair[:runs], work[:runs]
+    if not sorted_:
+        pair, which = np.unique(pair, return_inverse=True)
+        work = np.stack([summed(which, each, len(pair)) for each in work.T], axis=1)
     kinetic = (
         kinetic_energies(world, state.v, state.velocity, state.spin, turning[0]),
         kinetic_energies(world, motion.v, velocity, motion.spin, turning[1]),
     )
-    return PairWork(pair, *sums, *(_of_both(each, *ends_of(pair)) for each in kinetic))
+    ends = ends_of(pair)
+    return PairWork(pair, work[:, 0], work[:, 1], *(_of_both(each, *ends) for each in kinetic))
 
 
 def kinetic_energies(world: World, v: Floats, velocity: Floats, spin: Floats, turning: Floats) -> Floats:
     """Kinetic energy of each body that can move [J], (B,)."""
-    nodes, frames, count = world.model.nodes, world.model.frames, len(world.model.bodies)
-    out = summed(nodes.body, 0.5 * nodes.mass * np.einsum("ni,ni->n", v, v), count)
-    twice = frames.mass * np.einsum("fi,fi->f", velocity, velocity) + np.einsum("fi,fi->f", spin, turning)
-    return out + summed(frames.body, np.where(frames.inverse > 0.0, 0.5 * twice, 0.0), count)
+    nodes, frames, out = world.model.nodes, world.model.frames, np.zeros(len(world.model.bodies))
+    _kinetic(nodes.body, nodes.mass, v, frames.body, frames.mass, frames.inverse, velocity, spin, turning, out)
+    return out
+
+
+@kernel
+def _kinetic(body, mass, v, frame_body, frame_mass, inverse, velocity, spin, turning, out):  # type: ignore[no-untyped-def]
+    for i in range(len(body)):
+        if body[i] >= 0:
+            u = load(v, i)
+            out[body[i]] += 0.5 * mass[i] * dot(u, u)
+    for f in range(len(frame_body)):
+        if inverse[f] > 0.0:
+            u = load(velocity, f)
+            out[frame_body[f]] += 0.5 * (frame_mass[f] * dot(u, u) + dot(load(spin, f), load(turning, f)))
 
 
 def _of_both(energy: Floats, a: Ints, b: Ints) -> Floats:
@@ -106,19 +123,28 @@ def _of_both(energy: Floats, a: Ints, b: Ints) -> Floats:
 
 
 @kernel
-def _row_work(start, point, weight, owner, normal, impulse, twice, ends, work):  # type: ignore[no-untyped-def]
-    """Bodies of both sides of each row, and its work along the normal and across it; `twice` the mean velocity."""
+def _row_work(start, point, weight, owner, normal, impulse, before, after, pair, work):  # type: ignore[no-untyped-def]
+    """Work along the normals and across them, summed over rows of the same pair that follow each other; how many such runs there are, and
+    whether their keys rise."""
+    runs, rise = 0, True
     for r in range(len(impulse)):
-        ends[0, r], ends[1, r] = -1, -1
+        a, b = -1, -1
         most, least = 0.0, 0.0  # beyond the end of an edge a point of A has a small weight of B's sign
         for k in range(start[r], start[r + 1]):
             if weight[k] > most:
-                most, ends[0, r] = weight[k], owner[point[k]]
+                most, a = weight[k], owner[point[k]]
             elif weight[k] < least:
-                least, ends[1, r] = weight[k], owner[point[k]]
-        n, j, v = load(normal, r), load(impulse, r), load(twice, r)
-        work[0, r] = 0.5 * dot(j, n) * dot(v, n)
-        work[1, r] = 0.5 * dot(j, v) - work[0, r]
+                least, b = weight[k], owner[point[k]]
+        key = ((min(a, b) + 1) << HALF) | (max(a, b) + 1)
+        if runs == 0 or pair[runs - 1] != key:
+            rise = rise and (runs == 0 or pair[runs - 1] < key)
+            pair[runs], work[runs, 0], work[runs, 1] = key, 0.0, 0.0
+            runs += 1
+        n, j, v = load(normal, r), load(impulse, r), add(load(before, r), load(after, r))
+        along = 0.5 * dot(j, n) * dot(v, n)
+        work[runs - 1, 0] += along
+        work[runs - 1, 1] += 0.5 * dot(j, v) - along
+    return runs, rise
 
 
 # -- from touch to touch
@@ -147,24 +173,35 @@ def booked(pairs: Pairs, work: PairWork, contacts: Contacts, time: float, window
     """
     if len(work.pair) == 0:
         return pairs
-    pairs = _with(pairs, work.pair)
-    at, start, wide = np.searchsorted(pairs["pair"], work.pair), time - contacts.dt, window(*ends_of(work.pair))
-    now = {name: pairs[name][at] for name in KEPT}
-    new = now["last"] < start - wide
-    over = new | (now["begun"] < start - LONG * wide)
-    gain = np.where(over, np.maximum(now["normal"] - now["base"], 0.0), 0.0)
-    now["past"] += gain
-    now["when"] = np.where(gain > now["most"], now["last"], now["when"])
-    now["most"] = np.maximum(now["most"], gain)
-    now["base"] = np.where(over, now["normal"] + np.where(new, 0.0, _stored(work.pair, contacts)), now["base"])
-    now["begun"] = np.where(over, start, now["begun"])
-    now["before"] = np.where(new, work.before, now["before"])
-    now["touches"] += new
-    now["normal"], now["friction"] = now["normal"] + work.normal, now["friction"] + work.friction
-    now["last"], now["after"] = np.full(len(at), time), work.after
-    for name, values in now.items():
-        pairs[name][at] = values
+    pairs, at = _with(pairs, work.pair)
+    start, wide = time - contacts.dt, window(*ends_of(work.pair))
+    going_on = (pairs["last"][at] >= start - wide) & (pairs["begun"][at] < start - LONG * wide)
+    stored = _stored(work.pair, contacts) if going_on.any() else np.zeros(len(at))
+    _book(at, wide, stored, work.normal, work.friction, work.before, work.after, time, start, *(pairs[name] for name in KEPT))
     return pairs
+
+
+@kernel
+def _book(  # type: ignore[no-untyped-def]
+    at, wide, stored, by_normal, by_friction, at_start, at_end, time, start, normal, friction, base, past, most, when, touches, begun, last,
+    before, after,
+):  # fmt: skip
+    """Put a step into the accounts, columns as in KEPT; stored [J]: what the contacts of touches that go on for long may hold."""
+    for n in range(len(at)):
+        k = at[n]
+        new = last[k] < start - wide[n]
+        if new or begun[k] < start - LONG * wide[n]:
+            gain = max(normal[k] - base[k], 0.0)
+            past[k] += gain
+            if gain > most[k]:
+                most[k], when[k] = gain, last[k]
+            base[k], begun[k] = normal[k] + (0.0 if new else stored[n]), start
+        if new:
+            before[k] = at_start[n]
+            touches[k] += 1.0
+        normal[k] += by_normal[n]
+        friction[k] += by_friction[n]
+        last[k], after[k] = time, at_end[n]
 
 
 def gains(pairs: Pairs) -> tuple[Floats, Floats, Floats]:
@@ -173,16 +210,19 @@ def gains(pairs: Pairs) -> tuple[Floats, Floats, Floats]:
     return pairs["past"] + here, np.maximum(pairs["most"], here), np.where(here > pairs["most"], pairs["last"], pairs["when"])
 
 
-def _with(pairs: Pairs, wanted: Ints) -> Pairs:
-    """A copy of the accounts that has these pairs too."""
+def _with(pairs: Pairs, wanted: Ints) -> tuple[Pairs, Ints]:
+    """A copy of the accounts that has these pairs too, and where they are in it."""
     known = pairs.get("pair", np.zeros(0, np.int64))
+    at = find(known, wanted)
+    if at.min(initial=0) >= 0:
+        return {name: values.copy() for name, values in pairs.items()}, at
     every = np.union1d(known, wanted)
     out: Pairs = {"pair": every}
     at = np.searchsorted(every, known)
     for name, start in KEPT.items():
         out[name] = np.full(len(every), start)
         out[name][at] = pairs.get(name, np.zeros(0))
-    return out
+    return out, np.searchsorted(every, wanted)
 
 
 def _stored(pair: Ints, contacts: Contacts) -> Floats:
