@@ -80,6 +80,8 @@ def first(patches: Patches, count: int) -> Patches:
 
 def joined(parts: list[Patches]) -> Patches:
     """Rows one after the other."""
+    if len(parts) < 2:
+        return parts[0] if parts else empty(0)
     return Patches(*(np.concatenate([getattr(p, name) for p in parts]) for name in Patches._fields))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,7 +15,6 @@ from pliant.detect.closest import face_neighbours
 from pliant.detect.facing import entered, facing_faces, straight
 from pliant.detect.flats import flats
 from pliant.detect.keys import find as find_keys
-from pliant.detect.keys import recall
 from pliant.detect.merged import Merged
 from pliant.detect.patches import Patches, Shape
 from pliant.detect.penetration import body_boxes, meeting
@@ -23,7 +23,7 @@ from pliant.detect.thickness import Thickness
 from pliant.detect.tree import Tree
 from pliant.geometry.mesh import TET_EDGES
 from pliant.geometry.normals import face_normals
-from pliant.kernels import kernel, load, norm, sub
+from pliant.kernels import contiguous, kernel, load, norm, sub
 from pliant.model import Rest
 from pliant.world.motion import Motion, Place, Rows
 
@@ -55,15 +55,6 @@ class Pairs:
     def __len__(self) -> int:
         return len(self.slave)
 
-    def with_others(self, over: Floats) -> Pairs:
-        """And the other way round, with a share `over` (k,), those that change sides."""
-        other = np.flatnonzero(over > 0.0)
-        out = {name: np.append(value, value[other]) for name, value in vars(self).items()}
-        count = len(self)
-        out["slave"][count:], out["master"][count:], out["share"][count:] = self.master[other], self.slave[other], over[other]
-        out["main"][count:] = out["open"][count:] = False
-        return Pairs(**out)
-
 
 class Surfaces:
     """What does not change between steps (`motion.kept(Surfaces)`)."""
@@ -84,6 +75,11 @@ class Surfaces:
         tets = np.bincount(skin.tet_body, minlength=count)
         self.layer = np.where(tets > 0, np.bincount(skin.tet_body, edge, count) / np.maximum(tets, 1), self.side)  # [m] (B,) of elements
         self.rim = _at_rims(x, skin.faces)[self.flats.own]
+        self.exact = (bodies.analytic >= 0) & ((bodies.analytic != KINDS["box"]) | (bodies.surface == 0))  # boxes with triangles are these
+        self.rigid = bodies.frame >= 0
+        self.folds = np.flatnonzero(~self.rigid & (bodies.surface > 0))  # bodies that may meet themselves
+        ball = bodies.ball_radius > 0.0  # of two exact shapes the ball is the slave
+        self.rank = 4.0 * (bodies.surface == 0) + 2.0 * self.exact - 0.5 * ball + self.rigid  # (B,) the lower is the slave
         self._fit = x  # the points that the tree fits
         self._before = Tree.build(x, self.flats.faces, self.flats.start)  # another, for the start of a step
 
@@ -111,52 +107,105 @@ def _at_rims(x: Floats, faces: Ints) -> np.ndarray:
 
 def find_pairs(motion: Motion, surfaces: Surfaces, there: Floats, memory: Memory) -> Pairs:
     """Pairs of bodies whose boxes overlap where the step is likely to end, and how far to look between them."""
-    bodies, skin = motion.bodies, motion.skin
+    bodies, skin, side = motion.bodies, motion.skin, surfaces.side
     surfaces.fit(there)
     low, high = body_boxes(surfaces.tree, motion.shapes)
     reach, step = np.zeros(len(bodies)), np.zeros(len(bodies))
     _longest(skin.body, there, motion.end, reach)
     _longest(skin.body, motion.start, there, step)
     if motion.pairs.rebound:  # what is struck leaves with up to twice the speed of what strikes it
-        free = (bodies.frame >= 0) & motion.pairs.movable
-        reach[free] += 2.0 * step[bodies.frame >= 0].max(initial=0.0)
-    grown = np.where(np.isfinite(low), reach[:, None] + FLUSH * surfaces.side[:, None], 0.0)
-    a, b = meeting(low - grown, high + grown, bodies.surface, motion.pairs.meet)
-    once, itself = (a < b) | (bodies.surface[b] == 0), folding(motion)
+        free = surfaces.rigid & motion.pairs.movable
+        reach[free] += 2.0 * step[surfaces.rigid].max(initial=0.0)
+    _grow(low, high, reach, side)
+    a, b = meeting(low, high, bodies.surface, motion.pairs.meet)
+    once, itself = (a < b) | (bodies.surface[b] == 0), folding(motion, surfaces)
     a, b = np.append(a[once], itself), np.append(b[once], itself)
-    known = {"key": memory.get("pair", np.zeros(0, np.int64))}
-    known |= {name: memory[name] for name in ("depth", "slave", "lean", "leaves") if name in memory}
-    key = pair_key(len(bodies), a, b)
-    last, kept, left = recall(known, "depth", key), recall(known, "slave", key), recall(known, "leaves", key)
-    new = find_keys(known["key"], key) < 0
-    over = np.clip((recall(known, "lean", key) - FLATTER) / BLEND, 0.0, 1.0)
-    a, b, alike = _slaves(motion, surfaces, a, b, kept)
-    a, b, over = np.where(over == 1.0, b, a), np.where(over == 1.0, a, b), np.where(over == 1.0, 0.0, over)
-    half = motion.kept(Thickness).half
-    thin = np.minimum(half[a], half[b])
-    edge = np.minimum(surfaces.side[a], np.where(surfaces.side[b] > 0, surfaces.side[b], np.inf))
+    known = memory.get("pair", np.zeros(0, np.int64))
+    old = [contiguous(memory.get(name, np.zeros(len(known)))) for name in ("depth", "slave", "lean", "leaves")]
+    at, half = find_keys(known, pair_key(len(bodies), a, b)), motion.kept(Thickness).half
+    thin, edge, over = np.empty((3, len(a)))
+    undecided = np.empty(len(a), np.bool_)
+    _choose(a, b, at, old[1], old[2], surfaces.rank, surfaces.exact, half, side, thin, edge, over, undecided)
     deepest, local = _deepest(motion, surfaces, a, b, thin)
-    gentle = motion.dt * GENTLE * thin * np.where(both_rigid(motion, a, b), 1.0, 0.5)  # what is soft springs back by as much again
-    leaves = (new & (deepest > gentle)) | ((left > 0.0) & (np.maximum(deepest, last) > gentle))
-    fading = np.clip(2.0 * deepest / local - 1.0, 0.0, 1.0)
-    points = np.where(leaves, np.clip(deepest / (FRESH * edge) - 1.0, 0.0, 1.0), fading)
-    points *= np.isfinite(half[a] + half[b])
-    most = np.maximum(thin, np.minimum(2.0 * deepest, local))
-    before = np.minimum(np.maximum(2.0 * last, deepest) + FRESH * edge, most)
-    deep = np.minimum(most, before + step[a] + step[b])
-    far = reach[a] + reach[b] + FLUSH * np.maximum(surfaces.side[a], surfaces.side[b])
-    own = a == b
-    out = Pairs(
-        a, b, deep, far, before, np.where(own, 0.5, 1.0 - over), np.ones(len(a), bool), alike & (kept == 0.0) & ~own,
-        np.where(leaves, 1.0, fading), points, gentle, np.where(new & leaves, deepest, 0.0), np.zeros(len(a)),
+    count = len(a) + int(np.count_nonzero(over))
+    numbers, out = np.empty((2, count), np.int64), np.empty((9, count))
+    main, undecided_ = np.zeros(count, np.bool_), np.zeros(count, np.bool_)
+    _limits(
+        a, b, at, old[0], old[3], over, undecided, surfaces.rigid, half, side, thin, edge, deepest, local, reach, step, motion.dt, numbers,
+        main, undecided_, out,
     )  # fmt: skip
-    return out.with_others(over)
+    deep, far, before, share, apart, points, gentle, starting, lean = out
+    return Pairs(*numbers, deep, far, before, share, main, undecided_, apart, points, gentle, starting, lean)
 
 
-def folding(motion: Motion) -> Ints:
+@kernel
+def _grow(low, high, reach, side):  # type: ignore[no-untyped-def]
+    """Boxes of bodies, by how far each may still go."""
+    for b in range(len(low)):
+        for axis in range(3):
+            more = reach[b] + FLUSH * side[b]
+            if math.isfinite(low[b, axis]):
+                low[b, axis] -= more
+                high[b, axis] += more
+
+
+@kernel
+def _choose(a, b, at, kept, lean, rank, exact, half, side, thin, edge, over, undecided):  # type: ignore[no-untyped-def]
+    """Put the slave of each pair into a, its master into b: meshed rather than exact, soft rather than rigid; else the one it was, or the
+    finer one; the other one when that has become less flat. over: the share of pairs that change sides; half of the thickness of the
+    thinner, edge of the finer of the two [m]. Coverage is exact on the slave, whose triangles tile it.
+    """
+    for k in range(len(a)):
+        i, j = a[k], b[k]
+        was, alike = kept[at[k]] if at[k] >= 0 else 0.0, rank[i] == rank[j]
+        swap = rank[i] > rank[j]
+        if alike:
+            swap = (was == 1.0) != (i < j) if was > 0.0 else side[i] > side[j]
+        over[k] = min(max(((lean[at[k]] if at[k] >= 0 else 0.0) - FLATTER) / BLEND, 0.0), 1.0)
+        undecided[k] = alike and not exact[i] and was == 0.0 and i != j
+        if over[k] == 1.0:
+            swap, over[k] = not swap, 0.0
+        if swap:
+            a[k], b[k] = j, i
+        thin[k] = min(half[i], half[j])
+        edge[k] = min(side[a[k]], side[b[k]] if side[b[k]] > 0.0 else np.inf)
+
+
+@kernel
+def _limits(  # type: ignore[no-untyped-def]
+    a, b, at, depth, leaves, over, undecided, rigid, half, side, thin, edge, deepest, local, reach, step, dt, numbers, main, decide, out
+):  # fmt: skip
+    """The columns of `Pairs`; those that change sides are there twice, the second time behind all others."""
+    used = len(a)
+    for k in range(len(a)):
+        i, j, both = a[k], b[k], rigid[a[k]] and rigid[b[k]]
+        last, left = (depth[at[k]], leaves[at[k]]) if at[k] >= 0 else (0.0, 0.0)
+        gentle = dt * GENTLE * thin[k] * (1.0 if both else 0.5)  # what is soft springs back by as much again
+        new = at[k] < 0
+        leaving = (new and deepest[k] > gentle) or (left > 0.0 and max(deepest[k], last) > gentle)
+        fading = min(max(2.0 * deepest[k] / local[k] - 1.0, 0.0), 1.0)
+        points = min(max(deepest[k] / (FRESH * edge[k]) - 1.0, 0.0), 1.0) if leaving else fading
+        if not math.isfinite(half[i] + half[j]):
+            points = 0.0
+        most = max(thin[k], min(2.0 * deepest[k], local[k]))
+        before = min(max(2.0 * last, deepest[k]) + FRESH * edge[k], most)
+        deep = min(most, before + step[i] + step[j])
+        far = reach[i] + reach[j] + FLUSH * max(side[i], side[j])
+        out[:, k] = (
+            deep, far, before, 0.5 if i == j else 1.0 - over[k], 1.0 if leaving else fading, points, gentle,
+            deepest[k] if new and leaving else 0.0, 0.0,
+        )  # fmt: skip
+        numbers[0, k], numbers[1, k], main[k], decide[k] = i, j, True, undecided[k]
+        if over[k] > 0.0:
+            out[:, used] = out[:, k]
+            out[3, used] = over[k]
+            numbers[0, used], numbers[1, used] = j, i
+            used += 1
+
+
+def folding(motion: Motion, surfaces: Surfaces) -> Ints:
     """Soft bodies that may meet themselves: what two faces share is found from both, half of it each (theory/patch 3.8)."""
-    everyone = np.flatnonzero((motion.bodies.frame < 0) & (motion.bodies.surface > 0))
-    return everyone[motion.pairs.meet(everyone, everyone)]
+    return surfaces.folds[motion.pairs.meet(surfaces.folds, surfaces.folds)] if len(surfaces.folds) else surfaces.folds
 
 
 @kernel
@@ -225,65 +274,53 @@ def remembered(motion: Motion, pairs: Pairs, found: Merged) -> dict[str, np.ndar
 
     The lean is by how much the master is flatter than the slave; all of it as found where the step ends.
     """
-    key = pair_key(len(motion.bodies), pairs.slave, pairs.master)
-    keys = np.unique(key[np.bincount(found.pair, minlength=len(pairs)) > 0])
-    depth, slave, lean, leaves = np.zeros(len(keys)), np.zeros(len(keys)), np.zeros(len(keys)), np.zeros(len(keys))
-    row = np.searchsorted(keys, key[found.pair])
-    np.maximum.at(depth, row, np.maximum(-found.gap, 0.0))
-    main = pairs.main[found.pair]
-    slave[row[main]] = np.where(pairs.slave < pairs.master, 1.0, 2.0)[found.pair[main]]
-    turns = main & (found.master >= 0) & (found.gap <= 0.0)
-    alike = (_rank(motion, pairs.slave) == _rank(motion, pairs.master)) & (pairs.slave != pairs.master)
-    lean[row[turns]] = np.where(alike, pairs.lean, 0.0)[found.pair[turns]]
-    np.maximum.at(leaves, row, (pairs.apart[found.pair] == 1.0).astype(np.float64))
-    return {"pair": keys, "depth": depth, "slave": slave, "lean": lean, "leaves": leaves}
+    key, touches = pair_key(len(motion.bodies), pairs.slave, pairs.master), np.zeros(len(pairs), np.bool_)
+    touches[found.pair] = True
+    keys = np.unique(key[touches])
+    out = np.zeros((4, len(keys)))
+    at, rank = np.searchsorted(keys, key), motion.kept(Surfaces).rank
+    _remember(at, pairs.slave, pairs.master, pairs.main, pairs.lean, pairs.apart, rank, found.pair, found.master, found.gap, *out)
+    return {"pair": keys} | dict(zip(("depth", "slave", "lean", "leaves"), out, strict=True))
 
 
-def _slaves(motion: Motion, surfaces: Surfaces, a: Ints, b: Ints, kept: Floats) -> tuple[Ints, Ints, np.ndarray]:
-    """(slave, master, whether they are of a kind): meshed rather than exact, soft rather than rigid; else the one it was, or the finer one.
-
-    Coverage is exact on the slave, whose triangles tile it.
-    """
-    first, second = _rank(motion, a), _rank(motion, b)
-    alike = first == second
-    swap = (first > second) | (alike & np.where(kept > 0.0, (kept == 1.0) != (a < b), surfaces.side[a] > surfaces.side[b]))
-    return np.where(swap, b, a), np.where(swap, a, b), alike & ~is_exact(motion, a)
-
-
-def _rank(motion: Motion, body: Ints) -> Floats:
-    """The lower is the slave."""
-    bodies, exact, ball = motion.bodies, is_exact(motion, body), motion.bodies.ball_radius[body] > 0.0  # of two exact shapes the ball
-    return 4.0 * (bodies.surface[body] == 0) + 2.0 * exact - 0.5 * ball + 1.0 * (bodies.frame[body] >= 0)
-
-
-def is_exact(motion: Motion, body: Ints) -> np.ndarray:
-    """Bodies whose surface is met as the exact shape it is; boxes with triangles are these triangles."""
-    bodies = motion.bodies
-    return (bodies.analytic[body] >= 0) & ((bodies.analytic[body] != KINDS["box"]) | (bodies.surface[body] == 0))
+@kernel
+def _remember(at, a, b, main, lean, apart, rank, pair, master, gap, deepest, slave, leans, leaves):  # type: ignore[no-untyped-def]
+    for r in range(len(pair)):
+        p = pair[r]
+        k = at[p]
+        deepest[k] = max(deepest[k], -gap[r])
+        if apart[p] == 1.0:
+            leaves[k] = 1.0
+        if main[p]:
+            slave[k] = 1.0 if a[p] < b[p] else 2.0
+            if master[r] >= 0 and gap[r] <= 0.0:
+                leans[k] = lean[p] if rank[a[p]] == rank[b[p]] and a[p] != b[p] else 0.0
 
 
 def both_rigid(motion: Motion, a: Ints, b: Ints) -> np.ndarray:
     """Whether neither body of each pair gives way, (k,) bool."""
-    rigid = motion.bodies.frame >= 0
+    rigid = motion.kept(Surfaces).rigid
     return np.asarray(rigid[a] & rigid[b])
 
 
 def find(motion: Motion, surfaces: Surfaces, pairs: Pairs, place: Place, some: Bools) -> Merged:
     """The common surface of some of the pairs, (k,), with the bodies at `place`; the first time also decides which are the slaves."""
     surfaces.fit(place.points)
-    exact = is_exact(motion, pairs.master)
-    parts = [_on_meshes(motion, surfaces, pairs, np.flatnonzero(some & ~exact), place.points)]
-    flat, covered = _sides(surfaces, pairs, parts[0], place.points)
-    turned = _turned(pairs, flat, covered)
-    pairs.open[some] = False
-    if len(turned):
-        pairs.slave[turned], pairs.master[turned] = pairs.master[turned], pairs.slave[turned]
-        stays = ~np.isin(parts[0].pair, turned)
-        parts = [patches.select(parts[0], stays), _on_meshes(motion, surfaces, pairs, turned, place.points)]
-        flat, _ = _sides(surfaces, pairs, patches.joined(parts), place.points)
-    pairs.lean[some] = (flat[1] - flat[0])[some]
-    if (some & exact).any():
-        parts.append(_on_shapes(motion, pairs, np.flatnonzero(some & exact), place))
+    exact = surfaces.exact[pairs.master]
+    on_meshes, on_shapes, parts = np.flatnonzero(some & ~exact), np.flatnonzero(some & exact), []
+    if len(on_meshes):
+        parts = [_on_meshes(motion, surfaces, pairs, on_meshes, place.points)]
+        flat, covered = _sides(surfaces, pairs, parts[0], place.points)
+        turned = _turned(pairs, flat, covered)
+        if len(turned):
+            pairs.slave[turned], pairs.master[turned] = pairs.master[turned], pairs.slave[turned]
+            stays = ~np.isin(parts[0].pair, turned)
+            parts = [patches.select(parts[0], stays), _on_meshes(motion, surfaces, pairs, turned, place.points)]
+            flat, _ = _sides(surfaces, pairs, patches.joined(parts), place.points)
+        pairs.lean[on_meshes] = (flat[1] - flat[0])[on_meshes]
+    pairs.open[some], pairs.lean[on_shapes] = False, 0.0
+    if len(on_shapes):
+        parts.append(_on_shapes(motion, pairs, on_shapes, place))
     found = patches.joined(parts)
     rigid = both_rigid(motion, pairs.slave, pairs.master)[found.pair]
     alone = (found.master < 0) | rigid
@@ -359,6 +396,8 @@ def _on_shapes(motion: Motion, pairs: Pairs, which: Ints, place: Place) -> Patch
     balls = bodies.ball_radius[pairs.slave[which]] > 0.0
     for ball in (False, True):
         pair = which[balls == ball]
+        if len(pair) == 0:
+            continue
         slave, body, high = pairs.slave[pair], pairs.master[pair], pairs.high[pair]
         f = bodies.frame[body]
         shape = Shape(bodies.analytic[body], bodies.parameters[body], place.position[f], place.rotation[f])
