@@ -262,6 +262,8 @@ class World:
 
         Whether neighbourhoods of phyxels have changed; what hangs on them follows.
         """
+        if not self.points:
+            return False
         before, nodes = [group.around for _, group in self.points], self.model.nodes
         late = 0.5 * dt * np.isin(nodes.scheme, (SYMPLECTIC, VERLET))[:, None]  # see measure/books
         for _, group in self.points:

@@ -68,35 +68,96 @@ def _turned(rotation, inertia, out):  # type: ignore[no-untyped-def]
         out[f, 5] = inverse_inertia_times(q, i, (0.0, 0.0, 1.0))[2]
 
 
-def divided(motion: Motion, rows: Rows, a: Ints, b: Ints) -> tuple[Ints, Islands, Contact]:
-    """Order of the rows by island, the islands, and the rows over unknowns; the columns of `row` are to be filled in."""
-    bodies, can, count = motion.bodies, motion.kept(Movable), len(motion.bodies)
-    linked = can.moving[a] & can.moving[b]
+def divided(motion: Motion, rows: Rows, pair: Ints, a: Ints, b: Ints) -> tuple[Ints, Islands, Contact]:
+    """Order of the rows by island, the islands, and the rows over unknowns; the columns of `row` are to be filled in.
+
+    pair (r,): which pair of bodies a, b (k,) each row is of.
+    """
+    can, count = motion.kept(Movable), len(motion.bodies)
+    rows_of = np.bincount(pair, minlength=len(a))
+    linked = can.moving[a] & can.moving[b] & (rows_of > 0)
     label = labels(count, np.stack([a[linked], b[linked]], axis=1))
-    mine = label[np.where(can.moving[a], a, b)]
-    used = np.flatnonzero(np.bincount(mine))
-    island = np.searchsorted(used, mine)
-    order = np.argsort(island, kind="stable")
-    touched = np.zeros(count, bool)
-    touched[a], touched[b] = True, True
-    body = np.flatnonzero(touched & can.moving)
-    of_body = np.searchsorted(used, label[body])
-    rank = np.lexsort((body, ~can.whole[body], of_body))  # in each island those that can move as a whole come first
-    body, of_body = body[rank], of_body[rank]
+    order, body = np.empty(len(pair), np.int64), np.empty(count, np.int64)
+    number, of_body, first_row = np.empty(count, np.int64), np.empty(count, np.int64), np.zeros(count + 1, np.int64)
+    used, islands = _divide(pair, rows_of, a, b, can.moving, can.whole, label, order, body, of_body, number, first_row)
+    body, of_body = body[:used], of_body[:used]
 
     start, entry_dof, weight = _entries(motion, rows, order)
-    dof, end = np.empty(len(can.free), np.int64), np.zeros(len(body) + 1, np.int64)
-    _unknowns(body, bodies.node_start, bodies.frame, can.free, can.together, entry_dof, dof, end)
-    numbers = np.arange(len(used) + 1)
-    dofs = end[np.searchsorted(of_body, numbers)]
-    whole = np.flatnonzero(can.whole[body])
-    number = np.full(count, -1, np.int64)
-    number[body[whole]] = np.arange(len(whole))
-    run = np.stack([end[whole], end[whole + 1]], axis=1) - dofs[of_body[whole], None]
-    bounds = np.stack([np.searchsorted(island[order], numbers), dofs, np.searchsorted(of_body[whole], numbers)], axis=1)
-    islands = Islands(bounds, dof[: end[-1]], run, *_whole(motion, body[whole], number))
-    side = np.stack([number[a[order]], number[b[order]]], axis=1)
-    return order, islands, Contact(start, entry_dof, weight, motion.position, np.empty((len(order), ROW)), side)
+    dof, end = np.empty(len(can.free), np.int64), np.zeros(used + 1, np.int64)
+    _unknowns(body, motion.bodies.node_start, motion.bodies.frame, can.free, can.together, entry_dof, dof, end)
+    bounds, run, side = np.empty((islands + 1, 3), np.int64), np.empty((used, 2), np.int64), np.empty((len(pair), 2), np.int64)
+    whole = _bound(pair, a, b, order, first_row, body, of_body, can.whole, number, end, bounds, run, side)
+    parts = Islands(bounds, dof[: end[-1]], run[: len(whole)], *_whole(motion, whole, number))
+    return order, parts, Contact(start, entry_dof, weight, motion.position, np.empty((len(order), ROW)), side)
+
+
+@kernel
+def _divide(pair, rows_of, a, b, moving, whole, label, order, body, of_body, number, first_row):  # type: ignore[no-untyped-def]
+    """Number the islands by their lowest body and sort the rows and the bodies that are touched by them; in each island those that can move
+    as a whole come first. How many bodies and islands there are; first_row: where the rows of each begin."""
+    bodies = len(moving)
+    island, touched = np.full(bodies, -1, np.int64), np.zeros(bodies, np.bool_)
+    for p in range(len(a)):
+        if rows_of[p] > 0:
+            touched[a[p]] = touched[b[p]] = True
+            island[label[a[p] if moving[a[p]] else b[p]]] = 0
+    islands = 0
+    for k in range(bodies):  # labels rise
+        if island[k] >= 0:
+            island[k] = islands
+            islands += 1
+    for p in range(len(a)):
+        first_row[island[label[a[p] if moving[a[p]] else b[p]]] + 1] += rows_of[p]
+    for k in range(islands):
+        first_row[k + 1] += first_row[k]
+    at = first_row.copy()
+    for r in range(len(pair)):
+        p = pair[r]
+        k = island[label[a[p] if moving[a[p]] else b[p]]]
+        order[at[k]] = r
+        at[k] += 1
+    many = np.zeros((islands, 2), np.int64)
+    for i in range(bodies):
+        number[i] = -1
+        if touched[i] and moving[i]:
+            many[island[label[i]], 0 if whole[i] else 1] += 1
+    used = 0
+    for k in range(islands):
+        first, second = used, used + many[k, 0]
+        used = second + many[k, 1]
+        many[k, 0], many[k, 1] = first, second
+    for i in range(bodies):
+        if touched[i] and moving[i]:
+            k, c = island[label[i]], 0 if whole[i] else 1
+            body[many[k, c]], of_body[many[k, c]] = i, k
+            many[k, c] += 1
+    return used, islands
+
+
+@kernel
+def _bound(pair, a, b, order, first_row, body, of_body, can, number, end, bounds, run, side):  # type: ignore[no-untyped-def]
+    """Where rows, unknowns and bodies that move as a whole of each island begin; these bodies, their unknowns, and those of each row."""
+    whole, islands, k = np.empty(len(body), np.int64), len(bounds) - 1, 0
+    used = 0
+    for i in range(islands + 1):
+        bounds[i, 0] = first_row[i]
+        while k < len(body) and of_body[k] < i:
+            k += 1
+        bounds[i, 1] = end[k]
+    at = 0
+    for i in range(islands):
+        bounds[i, 2] = used
+        while at < len(body) and of_body[at] == i:
+            if can[body[at]]:
+                whole[used], number[body[at]] = body[at], used
+                run[used, 0], run[used, 1] = end[at] - bounds[i, 1], end[at + 1] - bounds[i, 1]
+                used += 1
+            at += 1
+    bounds[islands, 2] = used
+    for n in range(len(order)):
+        p = pair[order[n]]
+        side[n, 0], side[n, 1] = number[a[p]], number[b[p]]
+    return whole[:used]
 
 
 @kernel

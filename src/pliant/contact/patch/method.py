@@ -179,9 +179,8 @@ class _Solved:
 
     @staticmethod
     def of(motion, matrix, pairs, found, rows, kappa, harder, place, still, w, memory, before):  # type: ignore[no-untyped-def]
-        a, b, n = pairs.slave[found.pair], pairs.master[found.pair], rows.normal
-        order, islands, contact = divided(motion, rows, a, b)
-        key, own = found.slave * len(motion.bodies) + b, _row_key(motion, pairs, found)
+        order, islands, contact = divided(motion, rows, found.pair, pairs.slave, pairs.master)
+        key, own = found.slave * len(motion.bodies) + pairs.master[found.pair], _row_key(motion, pairs, found)
         far = motion.row_paths(rows, place, motion.there())  # from `place` to the end of every body on its own
         held, load = _recalled(memory, own, key)
         if before is not None:
@@ -189,7 +188,7 @@ class _Solved:
         late, gap = _late(motion, pairs, rows, found, place), np.empty(len(rows))
         given = (found.area, far, held, motion.slide(rows), recall(memory, "slipping", key), load, harder, late)
         of_pairs = (*kappa, *motion.pairs.friction(pairs.slave, pairs.master))
-        set_rows(order, found.pair, n, rows.at, found.gap, *given, *of_pairs, gap, contact.row)
+        set_rows(order, found.pair, rows.normal, rows.at, found.gap, *given, *of_pairs, gap, contact.row)
         goal = target(motion, rows, contact, order, gap, _restitution(motion, pairs)[found.pair])
         lively = goal < gap
         if lively.any():
@@ -304,14 +303,25 @@ def _by_row(own: Ints, held: Floats, force: Floats) -> Memory:
 
 def _row_key(motion: Motion, pairs: surface.Pairs, found: Merged) -> Ints:
     """A number for each row that stays the same while it is made by the same face and body, or corner of two faces if these are rigid."""
-    faces, master = len(motion.skin.faces), pairs.master[found.pair]
-    corner = (found.master >= 0) & surface.both_rigid(motion, pairs.slave[found.pair], master)
-    other = np.where(corner, found.master, faces + master)
-    pair = (found.slave * (faces + len(motion.bodies)) + other) * ROOM
-    first = np.flatnonzero(np.diff(pair, prepend=-1))
-    rank = np.arange(len(pair)) - np.repeat(first, np.diff(np.append(first, len(pair))))
-    rank = np.where(found.weights.max(axis=1) > 1.0 - ON_EDGE, found.weights.argmax(axis=1), 3 + rank % MOST_CORNERS)
-    return pair + rank + ROOM // 2 * (found.gap > 0.0)
+    out = np.empty(len(found), np.int64)
+    corners, faces, bodies = surface.both_rigid(motion, pairs.slave, pairs.master), len(motion.skin.faces), len(motion.bodies)
+    _number(found.pair, found.slave, found.master, found.weights, found.gap, pairs.master, corners, faces, bodies, out)
+    return out
+
+
+@kernel
+def _number(pair, slave, master, weights, gap, body, corners, faces, bodies, out):  # type: ignore[no-untyped-def]
+    last, rank = -1, 0
+    for r in range(len(pair)):
+        p = pair[r]
+        other = master[r] if master[r] >= 0 and corners[p] else faces + body[p]
+        number = slave[r] * (faces + bodies) + other
+        rank = rank + 1 if number == last else 0  # among rows of the same two
+        last, place = number, 3 + rank % MOST_CORNERS
+        for k in range(2, -1, -1):
+            if weights[r, k] > 1.0 - ON_EDGE:
+                place = k
+        out[r] = number * ROOM + place + (ROOM // 2 if gap[r] > 0.0 else 0)
 
 
 def _recalled(memory: Memory, own: Ints, key: Ints) -> tuple[Floats, Floats]:
