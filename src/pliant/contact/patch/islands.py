@@ -37,9 +37,18 @@ def system(motion: Motion) -> System:
     diagonal[n + 1 :: 2] = _moments(motion)
     matrix = motion.matrix
     if matrix is None:
-        return System(np.zeros(1, np.uint32), np.zeros(0, np.uint32), np.zeros((0, 3, 3)), np.zeros(0, np.int32), diagonal)
+        return System(np.zeros(1, np.uint32), np.zeros(0, np.uint32), np.zeros((0, 3, 3)), diagonal)
     _take_diagonal(matrix.pattern.diagonal, matrix.values, diagonal)
-    return System(matrix.pattern.indptr, matrix.pattern.indices, matrix.values, matrix.pattern.diagonal, diagonal)
+    first, column, where = matrix.pattern.above
+    values = np.empty((len(where), 3, 3))
+    _take(where, matrix.values, values)
+    return System(first, column, values, diagonal)
+
+
+@kernel
+def _take(where, values, out):  # type: ignore[no-untyped-def]
+    for k in range(len(where)):
+        out[k] = values[where[k]]
 
 
 @kernel

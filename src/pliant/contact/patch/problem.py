@@ -54,10 +54,9 @@ TOGETHER = 40  # bodies in an island up to which their rigid motions are solved 
 class System(NamedTuple):
     """A, over vectors (N, 3): nodes first, then velocity and turning of each frame."""
 
-    indptr: np.ndarray  # (n + 1,) blocks of implicit nodes
+    indptr: np.ndarray  # (n + 1,) blocks of implicit nodes, above the diagonal
     indices: np.ndarray
     values: Floats  # (nnz, 3, 3)
-    upper: np.ndarray  # (n,) int32: where the diagonal block of each row is, and behind it those of its upper triangle; -1 of an empty row
     diagonal: Floats  # (N, 6) its diagonal blocks xx, xy, xz, yy, yz, zz, all of it for what is not in the sparse part
 
 
@@ -95,19 +94,19 @@ class Solution(NamedTuple):
 
 
 @kernel
-def _multiply(indptr, indices, values, upper, diagonal, list_, x, out):  # type: ignore[no-untyped-def]
+def _multiply(indptr, indices, values, diagonal, list_, x, out):  # type: ignore[no-untyped-def]
     """out = A x for the unknowns of an island; x is zero elsewhere, and what is written there means nothing.
 
-    Each block of the upper triangle serves for its mirror image, too: half of the memory to go through takes half of the time.
+    Each block above the diagonal serves for its mirror image, too: half of the memory to go through takes half of the time.
     """
     for i in list_:
         store(out, i, times(six(diagonal, i, 0), load(x, i)))
     for i in list_:
-        if i >= len(upper) or upper[i] < 0:
+        if i + 1 >= len(indptr):
             continue
         u, v, w = load(x, i)
         y0 = y1 = y2 = 0.0
-        for k in range(np.uint32(upper[i] + 1), indptr[i + 1]):
+        for k in range(indptr[i], indptr[i + 1]):
             j, m = indices[k], values[k]
             p, q, r = load(x, j)
             m00, m01, m02, m10, m11, m12, m20, m21, m22 = m[0, 0], m[0, 1], m[0, 2], m[1, 0], m[1, 1], m[1, 2], m[2, 0], m[2, 1], m[2, 2]
@@ -124,10 +123,10 @@ def _multiply(indptr, indices, values, upper, diagonal, list_, x, out):  # type:
 
 @kernel
 def _hessian_times(  # type: ignore[no-untyped-def]
-    indptr, indices, values, upper, diagonal, nodes, start, dof, weight, origin, row, trial, active, list_, x, out
+    indptr, indices, values, diagonal, nodes, start, dof, weight, origin, row, trial, active, list_, x, out
 ):  # fmt: skip
     """out = (A + J^T G J) x."""
-    _multiply(indptr, indices, values, upper, diagonal, list_, x, out)
+    _multiply(indptr, indices, values, diagonal, list_, x, out)
     for r in active:
         u = row_sum(start, dof, weight, origin, row, r, nodes, x)
         add_row(start, dof, weight, origin, row, r, nodes, times(six(trial, r, HESSIAN), u), out)
@@ -169,7 +168,7 @@ def _line(row, trial, rows, dt, began, curve):  # type: ignore[no-untyped-def]
 
 @kernel
 def _gradient(  # type: ignore[no-untyped-def]
-    indptr, indices, values, upper, diagonal, nodes, start, dof, weight, origin, row, trial, rows, list_, dt, w, contact, out, active
+    indptr, indices, values, diagonal, nodes, start, dof, weight, origin, row, trial, rows, list_, dt, w, contact, out, active
 ):  # fmt: skip
     """What contact has in the gradient, the whole gradient at w, and G; rows whose G is not zero go to `active`, returns how many."""
     many = 0
@@ -184,7 +183,7 @@ def _gradient(  # type: ignore[no-untyped-def]
             many += 1
         if g[0] != 0.0 or g[1] != 0.0 or g[2] != 0.0:
             add_row(start, dof, weight, origin, row, r, nodes, g, contact)
-    _multiply(indptr, indices, values, upper, diagonal, list_, w, out)
+    _multiply(indptr, indices, values, diagonal, list_, w, out)
     for i in list_:
         store(out, i, add(load(out, i), load(contact, i)))
     return many
@@ -216,7 +215,7 @@ def _wanted(diagonal, list_, w, still, least, most):  # type: ignore[no-untyped-
 
 @kernel
 def _island(  # type: ignore[no-untyped-def]
-    indptr, indices, values, upper, diagonal, start, dof, weight, origin, row, side, rows, bodies, list_, run, whole, centre, arm, still, w,
+    indptr, indices, values, diagonal, start, dof, weight, origin, row, side, rows, bodies, list_, run, whole, centre, arm, still, w,
     trial, vectors, block, listed, counts, dt, least, most,
 ):  # fmt: skip
     """Newton's method for one island; what is left of the gradient. `run` counts within `list_`."""
@@ -231,7 +230,7 @@ def _island(  # type: ignore[no-untyped-def]
     direct = behind[0] == 2 * count == len(list_) and count <= TOGETHER  # frames only: the coarse level is all of H
     while counts[0] < MOST_STEPS:
         many = _gradient(
-            indptr, indices, values, upper, diagonal, nodes, start, dof, weight, origin, row, trial, rows, list_, dt, w, p, gradient, listed
+            indptr, indices, values, diagonal, nodes, start, dof, weight, origin, row, trial, rows, list_, dt, w, p, gradient, listed
         )
         active = listed[:many]
         blocks(diagonal, nodes, start, dof, weight, trial, active, list_, block)
@@ -256,7 +255,7 @@ def _island(  # type: ignore[no-untyped-def]
             store(p, i, scale(-1.0, load(z, i)))
         enough = rz * max(min(FORCING, left), 0.5 * tolerance / left) ** 2  # what the next step can still make use of
         for _ in range(MOST_ITERATIONS):
-            _hessian_times(indptr, indices, values, upper, diagonal, nodes, start, dof, weight, origin, row, trial, active, list_, p, hp)
+            _hessian_times(indptr, indices, values, diagonal, nodes, start, dof, weight, origin, row, trial, active, list_, p, hp)
             curve = 0.0
             for i in list_:
                 curve += dot(load(p, i), load(hp, i))
@@ -297,7 +296,7 @@ def _island(  # type: ignore[no-untyped-def]
 
 @kernel
 def solve(  # type: ignore[no-untyped-def]
-    indptr, indices, values, upper, diagonal, start, dof, weight, origin, row, side, bounds, list_, run, whole, centre, arm, still, w,
+    indptr, indices, values, diagonal, start, dof, weight, origin, row, side, bounds, list_, run, whole, centre, arm, still, w,
     trial, force, counts, left, dt, least, most,
 ):  # fmt: skip
     """Solve all islands; w holds where each starts, row[:, LOAD] the loads that limit friction at first; tolerances as in `_wanted`."""
@@ -306,7 +305,7 @@ def solve(  # type: ignore[no-untyped-def]
     for k in range(len(bounds) - 1):
         rows, bodies = (bounds[k, 0], bounds[k + 1, 0]), (bounds[k, 2], bounds[k + 1, 2])
         left[k] = _island(
-            indptr, indices, values, upper, diagonal, start, dof, weight, origin, row, side, rows, bodies,
+            indptr, indices, values, diagonal, start, dof, weight, origin, row, side, rows, bodies,
             list_[bounds[k, 1] : bounds[k + 1, 1]], run, whole, centre, arm, still, w, trial, vectors, block, listed, counts[k], dt,
             least, most,
         )  # fmt: skip
