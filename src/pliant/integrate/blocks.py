@@ -44,7 +44,7 @@ class BlockPattern:
     @cached_property
     def above(self) -> tuple[Indices, Indices, Ints]:
         """The blocks above the diagonal alone: first of each row (n + 1,), their columns, and where they are among all."""
-        row = np.repeat(np.arange(self.n), np.diff(self.indptr.astype(np.int64)))
+        row = np.repeat(np.arange(self.n), (self.indptr[1:] - self.indptr[:-1]).astype(np.int64))
         where = np.flatnonzero(self.indices > row)
         first = np.append(0, np.cumsum(np.bincount(row[where], minlength=self.n)))
         return first.astype(np.uint32), self.indices[where], where

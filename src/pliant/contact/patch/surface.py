@@ -135,7 +135,7 @@ def find_pairs(motion: Motion, surfaces: Surfaces, there: Floats, memory: Memory
         main, undecided_, out,
     )  # fmt: skip
     deep, far, before, share, apart, points, gentle, starting, lean = out
-    return Pairs(*numbers, deep, far, before, share, main, undecided_, apart, points, gentle, starting, lean)
+    return Pairs(numbers[0], numbers[1], deep, far, before, share, main, undecided_, apart, points, gentle, starting, lean)
 
 
 @kernel
