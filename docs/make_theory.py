@@ -60,11 +60,14 @@ def cited() -> dict[str, dict[str, set[str]]]:
 
 
 def files_of(page: str, section: str, found: dict[str, dict[str, set[str]]]) -> list[str]:
-    """Files that hold a section: those that cite it by its own number, in their first docstring before elsewhere; what only ships (shop) if
-    the library does not.
+    """Files that hold a section: those that cite it by its own number; what only ships (shop) if the library does not.
+
+    First those whose first docstring cites it, and of these first those that cite the least besides.
     """
     files = found.get(page, {}).get(section, set())
-    return sorted({file for file in files if not file.startswith("shop/")} or files, key=lambda file: (not _opens(file, page, section), file))
+    cites = {file: sum(file in others for others in found[page].values()) for file in files}
+    chosen = {file for file in files if not file.startswith("shop/")} or files
+    return sorted(chosen, key=lambda file: (not _opens(file, page, section), cites[file], file))
 
 
 def _opens(file: str, page: str, section: str) -> bool:
