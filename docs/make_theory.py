@@ -1,4 +1,4 @@
-"""Write into docs/theory which files hold what: the table of formulas in its README, and the last section of each page.
+"""Write into docs/theory which files hold what: the table of formulas in its README, and a line "Code: ..." below each heading.
 
 python docs/make_theory.py
 
@@ -22,9 +22,9 @@ BLANK = r"(?:\s+|\s*\n\s*#\s*)"  # also between two lines of a comment
 NUMBER = r"\d+(?:\.\d+)*"
 CITATION = re.compile(rf"\btheory/([a-z][a-z-]*)(?!\.md|[\w/-])(?:{BLANK}({NUMBER}(?:(?:-|,{BLANK}|{BLANK}and{BLANK}){NUMBER})*))?")
 MARKS = "<!-- written by docs/make_theory.py -->", "<!-- end -->"
-LAST = "Where the code is"
+CODE = re.compile(r"(?m)^Code: `.*\n(?:`.*\n)*\n?")
 EVERYWHERE = {  # titles of sections without formulas
-    "What it is for", "Notation", "What is reported", "Limits", "Errata of the paper", "Golden numbers", "Properties", "Experiments", LAST,
+    "What it is for", "Notation", "What is reported", "Limits", "Errata of the paper", "Golden numbers", "Properties", "Experiments",
 }  # fmt: skip
 
 
@@ -60,9 +60,19 @@ def cited() -> dict[str, dict[str, set[str]]]:
 
 
 def files_of(page: str, section: str, found: dict[str, dict[str, set[str]]]) -> list[str]:
-    """Files that hold a section: those that cite it by its own number; what only ships (shop) if the library does not."""
+    """Files that hold a section: those that cite it by its own number; what only ships (shop) if the library does not.
+
+    First those whose first docstring cites it, and of these first those that cite the least besides.
+    """
     files = found.get(page, {}).get(section, set())
-    return sorted({file for file in files if not file.startswith("shop/")} or files)
+    cites = {file: sum(file in others for others in found[page].values()) for file in files}
+    chosen = {file for file in files if not file.startswith("shop/")} or files
+    return sorted(chosen, key=lambda file: (not _opens(file, page, section), cites[file], file))
+
+
+def _opens(file: str, page: str, section: str) -> bool:
+    text = (SOURCE / file).read_text(encoding="utf-8")
+    return (page, section) in citations(text.split('"""')[1]) if text.startswith('"""') else False
 
 
 def listed(name: str) -> dict[tuple[str, str], str]:
@@ -96,17 +106,14 @@ def anchor(section: str, title: str) -> str:
     return plain.replace(" ", "-")
 
 
-def where(page: str) -> str:
-    """The files that cite a page, with the sections."""
-    by_file: dict[str, list[str]] = {}
-    for section, files in cited().get(page, {}).items():
-        for file in files:
-            by_file.setdefault(file, []).extend([section] if section else [])
-    items = []
-    for file, sections in sorted(by_file.items()):
-        sections.sort(key=lambda section: [int(number) for number in section.split(".")])
-        items.append(f"`{file}`" + (f" ({', '.join(sections)})" if sections else ""))
-    return wrapped(f"Files of `src/pliant` that cite this page, with the sections: {', '.join(items)}." if items else "No file cites it.")
+def with_code(page: str, text: str, found: dict[str, dict[str, set[str]]]) -> str:
+    """A page with the files that cite it below its title, and those that cite a section below its heading."""
+
+    def line(match: re.Match[str]) -> str:
+        files = ", ".join(f"`{file}`" for file in files_of(page, match[1] or "", found))
+        return match[0] + (wrapped(f"Code: {files}") + "\n\n" if files else "")
+
+    return re.sub(rf"(?m)^#+ (?:({NUMBER}) )?.+\n\n", line, CODE.sub("", text))
 
 
 def wrapped(text: str) -> str:
@@ -122,14 +129,10 @@ def wrapped(text: str) -> str:
 def written() -> dict[Path, str]:
     """Every page as it should be."""
     first, last = MARKS
-    out = {}
-    for page, sections in pages().items():
+    out, found = {}, cited()
+    for page in pages():
         file = THEORY / f"{page}.md"
-        number = next((number for number, title in sections.items() if title == LAST), None)
-        text = file.read_text(encoding="utf-8")
-        if number is not None:
-            head = f"## {number} {LAST}\n"
-            out[file] = text[: text.index(head)] + f"{head}\n{where(page)}\n"
+        out[file] = with_code(page, file.read_text(encoding="utf-8"), found)
     index = THEORY / "README.md"
     text = index.read_text(encoding="utf-8")
     out[index] = text[: text.index(first)] + f"{first}\n{table()}\n{last}" + text[text.index(last) + len(last) :]

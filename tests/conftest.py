@@ -1,6 +1,7 @@
 """Random examples are the same in every run, so that a test that passed here passes elsewhere; PLIANT_FUZZ=1 draws new ones."""
 
 import contextlib
+import datetime
 import gc
 import os
 import subprocess
@@ -30,7 +31,9 @@ def pytest_configure(config):
 SLOW_CASES = {line for line in (Path(__file__).parent / "slow_cases.txt").read_text().splitlines() if not line.startswith("#")}
 
 
-# Tables with a test for each cell, and searches over many seeds, take hours: --slow does one case in so many, --whole does all.
+# Tables with a test for each cell, and searches over many seeds, take hours: --slow does one case in so many, others every day, --whole does
+# all. A case that fails is repeated by `./test --whole NAME`, all of a day by PLIANT_TURN, which workers of pytest inherit.
+TURN = int(os.environ.setdefault("PLIANT_TURN", str(datetime.date.today().toordinal())))
 ONE_IN = {
     "tests/test_matrix.py::test_every_model_meets_every_other": 23,
     "tests/contract/test_resume.py::test_stopped_and_resumed_at_many_steps": 23,
@@ -49,6 +52,10 @@ ONE_IN = {
 FIRST = tuple(f"tests/{name}.py" for name in ("live/test_browser", "live/test_screens", "test_examples", "test_notebooks", "studies/test_clusters"))
 
 
+def pytest_report_header():
+    return f"PLIANT_TURN={TURN}: which cases of long tables --slow takes"
+
+
 def pytest_collection_modifyitems(items):
     """Mark what slow_cases.txt names as slow, and what --slow leaves to --whole; long tests come first."""
     cases = dict.fromkeys(ONE_IN, 0)
@@ -57,7 +64,7 @@ def pytest_collection_modifyitems(items):
             item.add_marker(pytest.mark.slow)
         name = item.nodeid.partition("[")[0]
         if name in ONE_IN and item.get_closest_marker("slow"):
-            if cases[name] % ONE_IN[name]:
+            if (cases[name] - TURN) % ONE_IN[name]:
                 item.add_marker(pytest.mark.whole)
             cases[name] += 1
     items.sort(key=lambda item: not item.nodeid.startswith(FIRST))

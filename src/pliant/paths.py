@@ -6,6 +6,8 @@ path that was found are fields and numbers: ("bodies", 1, "material", "youngs_mo
 
 from __future__ import annotations
 
+import difflib
+import inspect
 import re
 from collections.abc import Iterator, Mapping
 from fnmatch import fnmatchcase
@@ -236,8 +238,6 @@ def _set(value: Any, steps: Steps, new: Any, before: Steps = ()) -> Any:
 
 def _shape_keys(shape: Mapping[str, Any]) -> list[str]:
     """What can be said of a shape by name or from a file."""
-    import inspect
-
     from pliant.geometry.shapes import FILE_KEYS, maker  # readers of meshes: start-up time
 
     if "file" in shape:
@@ -254,8 +254,6 @@ def _related(known: str, path: str) -> bool:
 
 def _far(scene: Scene, path: str, known: list[str]) -> str:
     """An error for scenes with too many paths to list."""
-    import difflib
-
     close = difflib.get_close_matches(path, known[:5000], n=3, cutoff=0.5)
     if close:
         return f"The scene has no '{path}': did you mean {' or '.join(close)}?"

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, get_args
 
+import numpy as np
 from pydantic import BeforeValidator, Field, WithJsonSchema
 
 from pliant.base import Floats, Ints, PliantError, nearest
@@ -78,8 +79,6 @@ class _Own:
     make: Make
 
     def parts(self, body: OwnBody, shape: Shape, inside: bool) -> BodyParts:
-        import numpy as np
-
         from pliant.bodies.parts import ElementPart, node_skin, placing, start_velocity  # kernels: start-up time
 
         assert shape.tets is not None

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from pliant.base import PliantError, nearest
-from pliant.record import Reduction, Run, human
+from pliant.record import Reduction, Run, export, human, reduced_copy
 from pliant.record.export import SKINS, STEPS, WRITERS
 
 ANIMATED = {"glb": ".glb", "usd": ".usdc"}  # formats with time and colours, and how their files end
@@ -31,8 +31,6 @@ def export_run(
         raise PliantError(f"--keep and --precision are for copies of run files (--to {COPY}), not for {to}")
     chosen = None if frames is None else list(_slice(frames, run.frames))
     if to == COPY:
-        from pliant.record import reduced_copy
-
         made = reduced_copy(run, out or run.path.with_name(f"{run.path.stem}-copy"), reduced or Reduction(), chosen)
         sizes = [human(path.stat().st_size) for path in (run.path, made)]
         return [made], [f"{sizes[1]} instead of {sizes[0]}. A copy is for drawing and has no checkpoints: it cannot be resumed."]
@@ -53,8 +51,6 @@ def export_run(
         from pliant.look import movie
 
         return [movie(run, out or run.path.with_suffix("." + to), field=colour, frames=chosen, **seen)], []
-    from pliant.record import export
-
     return export(run, to, out or run.path.with_suffix(""), frames=chosen, body=body), []
 
 

@@ -8,6 +8,8 @@ import zipfile
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from pliant.base import PliantError, nearest
 
 PARTS = ("tets", "code", "all")
@@ -30,8 +32,6 @@ def cache_facts() -> dict[str, Any]:
 
 
 def _filling(path: Path) -> dict[str, Any]:
-    import numpy as np
-
     found: dict[str, Any] = {"file": path.name, "bytes": path.stat().st_size, "age": max(time.time() - path.stat().st_mtime, 0.0)}
     try:
         with np.load(path) as made:

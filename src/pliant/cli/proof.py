@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from rich.markup import escape
 
 from pliant.cli.options import (
     AllowCode,
@@ -49,8 +50,6 @@ def validate(
 
     Exits with 1 if anything fails.
     """
-    from rich.markup import escape
-
     from pliant.base import PliantError
     from pliant.shop import validate as proof
 
@@ -133,7 +132,6 @@ def refine(
     Exits with 1 if any of them is not converged.
     """
     from rich.console import Console
-    from rich.markup import escape
     from rich.table import Table
 
     from pliant.studies.refine import MEASURES
@@ -184,7 +182,6 @@ def compare(
 
     Exits with 1 if a method that was named cannot do the scene.
     """
-    from rich.markup import escape
     from rich.table import Table
 
     from pliant.cli.terminal import wide_console  # with all that runs: start-up time
@@ -247,8 +244,6 @@ def reproduce(
 
     Exits with 1 if an experiment does not end; lines that differ from what was published are told, and are no failure.
     """
-    from rich.markup import escape
-
     from pliant.base import PliantError
     from pliant.cli.terminal import experiments_bar
     from pliant.shop import reproduce as again

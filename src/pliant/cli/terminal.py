@@ -20,6 +20,7 @@ from pliant.measure.pairs import STEP_WORDS, TURNED, at_time, mean_pressure, ove
 from pliant.measure.pairs import pair_table as all_pairs
 from pliant.measure.scales import scales_of
 from pliant.record import Recorder, Run, human
+from pliant.record.export import write_csv, write_parquet
 from pliant.record.orders import Order, from_lowest
 from pliant.record.salvage import sift
 from pliant.simulate.running import SLOWER, Outcome, Progress, expected_size
@@ -356,7 +357,6 @@ def contact_facts(
     window [s]: over which these are averaged, instead of the time that belongs to each pair.
     """
     from pliant.look.plots import plot_forces, plot_pair
-    from pliant.record.export import write_csv, write_parquet
 
     writers = {"csv": write_csv, "parquet": write_parquet}
     if to not in writers:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
@@ -132,9 +134,6 @@ def _numbers(name: str, text: str, counts: tuple[int, ...]) -> list[float]:
 
 def leave() -> None:
     """End the process now, whatever its threads do: machine code that is being made cannot be stopped otherwise."""
-    import os
-    import sys
-
     sys.stdout.flush()
     sys.stderr.flush()
     os._exit(0)

@@ -12,6 +12,7 @@ import numpy as np
 
 from pliant.base import Floats
 from pliant.detect.shapes import KINDS, signed_distance
+from pliant.geometry.embed import boxes_in_cells
 from pliant.geometry.mesh import Surface
 from pliant.kernels import axpy, contiguous, inline, kernel, load
 
@@ -29,7 +30,11 @@ def clearance(upper: Surface, lower: Surface) -> float:
     low, high = below[:, :, :2].min(axis=(0, 1)), below[:, :, :2].max(axis=(0, 1))
     count = max(1, min(MOST, math.isqrt(len(below))))
     cell = np.maximum((high - low) / count, 1e-300)
-    start, items = _listed(contiguous(below), low, cell, count)
+    counts = np.array([count, count, 1])
+    first, last = (np.zeros((len(below), 3), np.int64) for _ in range(2))
+    for ends, side in ((first, below.min(axis=1)), (last, below.max(axis=1))):
+        ends[:, :2] = np.clip(np.floor((side[:, :2] - low) / cell), 0, count - 1)
+    start, items = boxes_in_cells(first, last, counts)
     return float(_least(contiguous(corners), contiguous(below), low, cell, count, start, items))
 
 
@@ -57,29 +62,6 @@ def _trace(points, kind, size, way, radius, reach):  # type: ignore[no-untyped-d
                 break
             t += d
     return best
-
-
-@kernel
-def _listed(below, low, cell, count):  # type: ignore[no-untyped-def]
-    """Triangles whose boxes reach into each cell of a grid as seen from above, in their order: count, scan, fill."""
-    start = np.zeros(count * count + 1, np.int64)
-    items = np.zeros(0, np.int64)
-    at = start
-    for fill in range(2):
-        if fill == 1:
-            start = np.cumsum(start)
-            items, at = np.empty(start[-1], np.int64), start.copy()
-        for n in range(len(below)):
-            i0, i1, j0, j1 = _range(below[n], low, cell, count)
-            for i in range(i0, i1 + 1):
-                for j in range(j0, j1 + 1):
-                    c = i * count + j
-                    if fill == 0:
-                        start[c + 1] += 1
-                    else:
-                        items[at[c]] = n
-                        at[c] += 1
-    return start, items
 
 
 @inline

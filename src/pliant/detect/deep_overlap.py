@@ -21,7 +21,7 @@ from pliant.detect.lines import crossing
 from pliant.detect.patches import Patches, empty, select
 from pliant.detect.penetration import Mesh, Surfaces, body_boxes, signed_distances, with_normals
 from pliant.detect.shapes import NO_SHAPE, Shapes
-from pliant.detect.tree import Tree
+from pliant.detect.tree import Tree, put_off
 from pliant.geometry.normals import face_crosses
 from pliant.kernels import cross, dot, inline, kernel, load, sub
 
@@ -206,11 +206,10 @@ def _windings(nodes, points, faces, places, body, out):  # type: ignore[no-untyp
             i = stack[top]
             if not _ahead(nodes.low, nodes.high, i, p, d, np.inf):
                 continue
+            if i >= nodes.leaves:
+                top = put_off(nodes, i, stack, top)
+                continue
             for c in range(nodes.first[i], nodes.first[i] + nodes.children[i]):
-                if i >= nodes.leaves:
-                    stack[top] = c
-                    top += 1
-                    continue
                 f = nodes.order[c]
                 out[k] += crossing(points, faces[f], p, d)[0]
 
@@ -228,11 +227,10 @@ def _exits(nodes, points, faces, places, way, body, face, weights, depth):  # ty
             i = stack[top]
             if not _ahead(nodes.low, nodes.high, i, p, d, depth[k]):
                 continue
+            if i >= nodes.leaves:
+                top = put_off(nodes, i, stack, top)
+                continue
             for c in range(nodes.first[i], nodes.first[i] + nodes.children[i]):
-                if i >= nodes.leaves:
-                    stack[top] = c
-                    top += 1
-                    continue
                 f = nodes.order[c]
                 o = load(points, faces[f, 0])
                 e, g = sub(load(points, faces[f, 1]), o), sub(load(points, faces[f, 2]), o)

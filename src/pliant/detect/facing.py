@@ -12,12 +12,10 @@ import numpy as np
 from pliant.base import Floats, Ints
 from pliant.detect.closest import closest_on_body
 from pliant.detect.patches import FACING, Patches
+from pliant.detect.penetration import ACROSS
 from pliant.detect.tree import Tree
 from pliant.kernels import axpy, cross, dot, inline, kernel, load, norm, scale, sub
 
-# of the distance to the closest surface: the way out along a face's normal may be so much longer. Between faces at 45 degrees, as where the
-# edge of a box is in a face, it is 1.41 times as long.
-WAY_OUT = 2.0
 STACK = 128  # nodes that a walk puts off: the depth of a tree times its arity is less
 ROOM = 4096  # pairs of triangles to provide for at first
 
@@ -125,7 +123,7 @@ def straight(tree: Tree, points: Floats, faces: Ints, slave: Ints, master: Ints,
     """How much of each row counts as contact, 0 to 1 (r,), by whether it is the short way out; bodies and slack [m] of each row.
 
     Where the sides of two boxes overlap a little, the top of the one and the bottom of the other share a thin strip, far in depth. Its
-    points are at the sides: nothing counts that is deeper than WAY_OUT times the distance from either of its ends to the surface of the
+    points are at the sides: nothing counts that is deeper than 1 / ACROSS times the distance from either of its ends to the surface of the
     other body. Rows no deeper than the slack count in full, and over another slack the share falls to zero, so that forces do not jump.
     A body that is its own master is at no distance from itself: there every row counts.
     """
@@ -154,7 +152,7 @@ def _straight(  # type: ignore[no-untyped-def]
         x, y = _at(points, faces, face[r], weights, r), _at(points, faces, other[r], others, r)
         a, _, _, _, _ = closest_on_body(x, master[r], nodes, points, faces, stack)
         b, _, _, _, _ = closest_on_body(y, slave[r], nodes, points, faces, stack)
-        left = WAY_OUT * np.sqrt(min(a, b)) + 2.0 * slack[r] + gap[r]
+        left = np.sqrt(min(a, b)) / ACROSS + 2.0 * slack[r] + gap[r]
         out[r] = min(1.0, max(0.0, left / slack[r]))
 
 

@@ -18,7 +18,8 @@ from typing import NamedTuple
 import numpy as np
 
 from pliant.base import Bools, Floats, Ints
-from pliant.detect.patches import COS, FULL, ON_EDGE, ROUNDING, SIN, Patches, quadrature
+from pliant.detect.patches import COS, ON_EDGE, ROUNDING, SIN, Patches, quadrature
+from pliant.detect.penetration import ACROSS
 from pliant.kernels import axpy, cross, dot, inline, kernel, load, norm, scale, store, sub
 
 
@@ -230,7 +231,7 @@ def _merge(  # type: ignore[no-untyped-def]
                     (gap[q] > 0.0) == (gap[leader] > 0.0)
                     and (
                         master[q] == master[leader]
-                        or dot(_outward(points, faces, master[q]), _outward(points, faces, master[leader])) > FULL
+                        or dot(_outward(points, faces, master[q]), _outward(points, faces, master[leader])) > ACROSS
                     )
                 )
                 if like:

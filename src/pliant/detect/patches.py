@@ -25,14 +25,15 @@ from typing import NamedTuple
 import numpy as np
 
 from pliant.base import Floats, Ints
+from pliant.detect.penetration import ACROSS
 from pliant.detect.shapes import BALL, CYLINDER, PLANE, signed_distance
 from pliant.geometry.quaternions import load4, rotate, rotate_back
 from pliant.geometry.triangle import closest_on_triangle
 from pliant.kernels import add, axpy, cross, dot, inline, kernel, load, norm, scale, store, sub
 
-# cosine between one normal and the other turned round: triangles below FACING do not face each other, those above FULL do so with all of
-# their area, and in between it grows, so that a face that turns makes no jump. At crossed edges of boxes it is 0.5.
-FACING, FULL = 0.3, 0.5
+# cosine between one normal and the other turned round: triangles below FACING do not face each other, those above ACROSS do so with all
+# of their area, and in between it grows, so that a face that turns makes no jump. At crossed edges of boxes it is 0.5.
+FACING = 0.3
 CORNERS = 24  # room for the corners of a polygon: 3 of a triangle, one for each of 5 cuts, the rest for cutting off what is hidden
 ON_EDGE = 1e-9  # weight of a place on a triangle that is on its edge but for rounding
 MOST_CORNERS = 8  # of a polygon: 3 of a triangle, one more for each of 5 cuts
@@ -319,7 +320,7 @@ def _facing(points, faces, start, slave, master, pair, deep, high, sharp, out): 
             gap[size, 1] = ((h[1] - h[0]) * c1 - (h[2] - h[0]) * a1) / det
             gap[size, 2] = ((h[2] - h[0]) * a0 - (h[1] - h[0]) * c0) / det
             gap[size, 0] = h[0] - gap[size, 1] * x - gap[size, 2] * y
-            who[size], part[size] = m, min(1.0, (cosine - FACING) / (FULL - FACING))
+            who[size], part[size] = m, min(1.0, (cosine - FACING) / (ACROSS - FACING))
             size += 1
         layered = False
         for i in range(size):
@@ -504,7 +505,7 @@ def _on_ball(points, faces, s, pair, centre, radius, high, out, used):  # type: 
     out.weights[used, 0], out.weights[used, 1], out.weights[used, 2] = w
     out.others[used, 0], out.others[used, 1], out.others[used, 2] = 1.0, 0.0, 0.0
     store(out.normal, used, scale(1.0 / distance, away))
-    out.gap[used], out.area[used] = gap, min(1.0, (cosine - FACING) / (FULL - FACING)) * 2.0 * math.pi * radius * tall
+    out.gap[used], out.area[used] = gap, min(1.0, (cosine - FACING) / (ACROSS - FACING)) * 2.0 * math.pi * radius * tall
     store(out.at, used, axpy(0.5 * gap / distance, away, x))
     return used + 1
 
@@ -596,7 +597,7 @@ def _on_shape(  # type: ignore[no-untyped-def]
             out.weights[used, 0], out.weights[used, 1], out.weights[used, 2] = 1.0 - w1 - w2, w1, w2
             out.others[used, 0], out.others[used, 1], out.others[used, 2] = 1.0, 0.0, 0.0
             store(out.normal, used, scale(-1.0, m))
-            out.gap[used], out.area[used] = d, min(1.0, (cosine - FACING) / (FULL - FACING)) * area * share
+            out.gap[used], out.area[used] = d, min(1.0, (cosine - FACING) / (ACROSS - FACING)) * area * share
             store(out.at, used, axpy(-0.5 * d, m, x))
             used += 1
     return used

@@ -7,7 +7,7 @@ import numpy as np
 from pliant.base import Floats, Ints
 from pliant.detect.adjacency import Adjacency
 from pliant.detect.feature_tests import edge_triangle
-from pliant.detect.tree import Tree
+from pliant.detect.tree import Tree, put_off
 from pliant.kernels import add, axpy, contiguous, inline, kernel, load, scale, sub
 
 STACK = 256
@@ -66,11 +66,10 @@ def _pierce_body(points, edges, faces, edge, body, nodes, out):  # type: ignore[
             node = stack[top]
             if misses(p, q, nodes.low, nodes.high, node):
                 continue
+            if node >= nodes.leaves:
+                top = put_off(nodes, node, stack, top)
+                continue
             for k in range(nodes.first[node], nodes.first[node] + nodes.children[node]):
-                if node >= nodes.leaves:
-                    stack[top] = k
-                    top += 1
-                    continue
                 f = nodes.order[k]
                 a, b, c = faces[f, 0], faces[f, 1], faces[f, 2]
                 if a != u and a != v and b != u and b != v and c != u and c != v:

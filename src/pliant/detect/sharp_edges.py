@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
 SHARP = np.cos(np.radians(15.0))  # faces that meet at a smaller angle make no edge to speak of
 FINE = 0.05  # of the least width of two bodies: shorter edges of a rigid one, whose rims do not give way, have points enough on them
-PARALLEL = 0.02  # sine of the angle between edges below which others cross better
 LEAN = 0.1  # n . w up to which n counts as a normal of the edge: bodies that lie on each other tilt a little
 LEANS_ON = 3 * LEAN  # the same for edges that crossed in the last step: what they push tilts, and a crossing that comes and goes trembles
 DEEP = 0.25  # of the least width of both bodies: what is deeper has come in elsewhere
@@ -261,7 +260,7 @@ def _cross(x, ends, wings, e, f, deep, reach):  # type: ignore[no-untyped-def]
     u, v, r = sub(load(x, ends[e, 1]), a), sub(load(x, ends[f, 1]), c), sub(a, c)
     n = cross(u, v)
     nn, uu, vv = dot(n, n), dot(u, u), dot(v, v)
-    if nn <= PARALLEL * PARALLEL * uu * vv:
+    if nn <= REACH * REACH * uu * vv:  # over the width of a body they part by less than REACH of it: other edges cross better
         return False, 0.0, 0.0, n, 0.0, 0.0, 0.0
     s, t = -dot(n, cross(r, v)) / nn, -dot(n, cross(r, u)) / nn
     n = scale(1.0 / np.sqrt(nn), n)

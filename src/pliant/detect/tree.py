@@ -41,6 +41,15 @@ class Nodes(NamedTuple):
     box_high: Floats
 
 
+@inline
+def put_off(nodes, i, stack, top):  # type: ignore[no-untyped-def]
+    """Put the children of node i, which is no leaf, on the stack of a walk; the new top."""
+    for child in range(nodes.first[i], nodes.first[i] + nodes.children[i]):
+        stack[top] = child
+        top += 1
+    return top
+
+
 @dataclass
 class Tree:
     """Node i has children first[i] : first[i] + count[i]; for a leaf (i < level[1]) these are places in `order`."""

@@ -127,13 +127,13 @@ def _grid(low: Floats, high: Floats) -> _Grid:
     counts = np.floor(extent / cell).astype(np.int64) + 1
     a = np.clip(np.floor((low - origin) / cell).astype(np.int64), 0, counts - 1)
     b = np.clip(np.floor((high - origin) / cell).astype(np.int64), 0, counts - 1)
-    offsets, items = _filled(np.ascontiguousarray(a), np.ascontiguousarray(b), counts)
+    offsets, items = boxes_in_cells(np.ascontiguousarray(a), np.ascontiguousarray(b), counts)
     return _Grid(origin, cell, counts, offsets, items)
 
 
 @kernel
-def _filled(a, b, counts):  # type: ignore[no-untyped-def]
-    """Boxes a..b of cells, listed per cell: count, scan, fill."""
+def boxes_in_cells(a, b, counts):  # type: ignore[no-untyped-def]
+    """(offsets, items): boxes that reach from cell a to cell b, (n, 3) each, listed per cell in their order: count, scan, fill."""
     offsets = np.zeros(counts[0] * counts[1] * counts[2] + 1, np.int64)
     for fill in range(2):
         if fill == 1:

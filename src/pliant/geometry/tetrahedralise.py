@@ -27,7 +27,7 @@ from pliant.base import PliantError
 from pliant.geometry.check_surface import repair_surface
 from pliant.geometry.mesh import TET_FACES, Surface, TetMesh
 from pliant.geometry.report import Report
-from pliant.geometry.topology import Edges, diagonal, volume_of
+from pliant.geometry.topology import Edges, diagonal, inside_volume
 
 log = logging.getLogger("pliant")
 Progress = Callable[[str], None]
@@ -141,7 +141,7 @@ def _closed(surface: Surface, holes: bool) -> Surface:
     """The surface with an inside, after welding and orienting if need be."""
     if not len(surface.faces) or not np.isfinite(surface.points).all():
         raise PliantError("the surface cannot be filled: it has no faces, or coordinates that are not finite.")
-    if not Edges(surface.faces).balance.any() and _volume(surface) > 0:
+    if not Edges(surface.faces).balance.any() and inside_volume(surface) > 0:
         return surface
     better = repair_surface(surface, Report("surface", ""))
     edges = Edges(better.faces)
@@ -154,16 +154,12 @@ def _closed(surface: Surface, holes: bool) -> Surface:
     )
 
 
-def _volume(surface: Surface) -> float:
-    return float(volume_of(surface.points, surface.faces, np.zeros(len(surface.faces), dtype=np.int64))[0])
-
-
 def _check_sizes(surface: Surface, size: float, edge: float, deviation: float) -> None:
     if not 0 < edge <= size:
         raise PliantError(f"edge = {edge:g} m must be positive and not longer than the body's diagonal ({size:.4g} m).")
     if not 0 < deviation <= 0.1 * size:
         raise PliantError(f"deviation = {deviation:g} m must be positive and below a tenth of the diagonal ({size:.4g} m).")
-    expected = abs(_volume(surface)) / (edge**3 / (6.0 * np.sqrt(2.0)))
+    expected = abs(inside_volume(surface)) / (edge**3 / (6.0 * np.sqrt(2.0)))
     if expected > MOST:
         raise PliantError(f"edge = {edge:g} m would make about {expected:.2g} tetrahedra; choose a longer edge.")
 

@@ -13,7 +13,7 @@ import numpy as np
 from pliant.base import Floats, Ints, PliantError
 from pliant.geometry.blocks import split_octahedra
 from pliant.geometry.components import labels
-from pliant.geometry.mesh import TET_EDGES, TET_FACES, TetMesh, lone
+from pliant.geometry.mesh import TET_EDGES, TET_FACES, Surface, TetMesh, lone
 from pliant.geometry.near import kd_tree
 
 
@@ -269,6 +269,11 @@ def volume_of(points: Floats, faces: Ints, part: Ints) -> Floats:
     return np.bincount(  # type: ignore[return-value]
         part, weights=np.einsum("ij,ij->i", x[:, 0], np.cross(x[:, 1], x[:, 2])) / 6.0
     )
+
+
+def inside_volume(surface: Surface) -> float:
+    """Signed volume inside a surface as a whole [m^3]."""
+    return float(volume_of(surface.points, surface.faces, np.zeros(len(surface.faces), np.int64))[0])
 
 
 @dataclass(frozen=True)

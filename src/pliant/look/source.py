@@ -11,6 +11,7 @@ import numpy as np
 from pliant.base import Floats, Ints, PliantError
 from pliant.bodies.register import room_of
 from pliant.geometry.quaternions import quaternion_to_matrix, rotation_vector_to_quaternion
+from pliant.model import Rest
 from pliant.record.export import skin
 
 if TYPE_CHECKING:
@@ -95,7 +96,6 @@ def planes_of(scene: Scene) -> tuple[Plane, ...]:
 def from_simulation(sim: Simulation) -> Picture:
     """A simulation as it is now; displacements are from the rest shape, and zero for rigid bodies."""
     # start-up: a run is drawn without the code that steps
-    from pliant.model import Rest
     from pliant.simulate.drawn import cell_fields, drawn_cells, point_fields, strained
 
     model, state = sim.world.model, sim.world.state

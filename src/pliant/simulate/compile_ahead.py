@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numba.core import event
 
 from pliant import cache
 from pliant.base import PliantError
@@ -192,8 +193,6 @@ def line(quiet: bool = False) -> Iterator[Callable[[str], None]]:
 @contextmanager
 def announce(quiet: bool = False) -> Iterator[None]:
     """While this lasts, a kernel that has to be compiled is named on a progress line instead of a silent wait."""
-    from numba.core import event
-
     class Listener(event.Listener):
         def on_start(self, found: Any) -> None:
             show(f"Compiling {found.data['dispatcher'].py_func.__name__} (first run only) ...")

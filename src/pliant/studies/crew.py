@@ -6,6 +6,7 @@ with them are given out again, and one that takes three workers with it, when no
 
 from __future__ import annotations
 
+import logging
 import os
 import pickle
 import queue
@@ -283,8 +284,6 @@ def cores() -> int:
 
 
 def _local(distributed: Any, workers: int, timeout: float | None) -> Cluster:
-    import logging
-
     import dask  # start-up
 
     dask.config.set(QUIET)

@@ -16,8 +16,6 @@ from pliant.studies.schema import Parameter
 if TYPE_CHECKING:
     from pliant.studies.study import Study
 
-DESIGNS = ("grid", "together", "latin-hypercube", "sobol", "table")
-
 
 def design(
     kind: str, parameters: Mapping[str, Parameter], samples: int | None, table: Path | None, seed: int

@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from pliant.studies.sensitivity import Indices
     from pliant.studies.work import Result
 
-KEEP = ("nothing", "histories", "run", "picture")
 RETRY = ("failed", "timeout", "died")
 
 

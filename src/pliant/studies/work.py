@@ -17,6 +17,7 @@ import numpy as np
 from pliant.base import Floats, PliantError
 from pliant.measure.watch import Watch
 from pliant.measure.windows import inside, largest_mean, taken
+from pliant.record import Run
 from pliant.simulate import running
 from pliant.simulate.simulation import Simulation
 from pliant.simulate.step import StepReport
@@ -182,7 +183,6 @@ def _keep(case: Case, result: Result, path: Path, watches: Mapping[str, Watch]) 
         result.files["csv"] = "\n".join([head, *(",".join(repr(float(v)) for v in row) for row in rows)]).encode() + b"\n"
     if "picture" in case.keep:
         from pliant.look import still
-        from pliant.record import Run
 
         with Run.open(path) as run:
             result.files["png"] = still(run, path.with_suffix(".png")).read_bytes()

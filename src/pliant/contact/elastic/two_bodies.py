@@ -1,4 +1,4 @@
-"""The static contact of two objects that give way locally [Pauly, Pai, Guibas 2004, sections 3 and 4]; theory/quasi-rigid 7.1-7.3.
+"""The static contact of two objects that give way locally [Pauly, Pai, Guibas 2004, sections 3 and 4]; theory/quasi-rigid 7.2, 7.3.
 
     resolve(Side(foot, VolumePreserving(c, b)), Side(Exact("plane")))
 

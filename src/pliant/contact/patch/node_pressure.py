@@ -18,7 +18,7 @@ from pliant.base import Bools, Floats, Ints
 from pliant.contact.contacts import Contacts, Support
 from pliant.contact.patch.surface import Pairs
 from pliant.detect.merged import Merged
-from pliant.detect.patches import FULL
+from pliant.detect.penetration import ACROSS
 from pliant.geometry.components import labels
 from pliant.geometry.normals import face_crosses
 from pliant.kernels import kernel
@@ -50,7 +50,7 @@ def _cells(faces: Ints, normal: Floats) -> tuple[Ints, int]:
     order = np.lexsort((high, low))
     same = (np.diff(low[order]) == 0) & (np.diff(high[order]) == 0)
     one, two = order[:-1][same], order[1:][same]
-    smooth = np.einsum("ei,ei->e", normal[one // 3], normal[two // 3]) > FULL
+    smooth = np.einsum("ei,ei->e", normal[one // 3], normal[two // 3]) > ACROSS
     one, two = one[smooth], two[smooth]
     after = 3 * (corner.ravel() // 3) + (corner.ravel() + 1) % 3
     # the ends of the edge: where the other face goes round the same way, as at a fold of a sheet, corners match in order

@@ -41,9 +41,8 @@ from pliant.contact.patch.row_law import (
 from pliant.kernels import add, axpy, dot, inline, kernel, load, scale, store, sub
 
 TOLERANCE = 1e-5  # of the norm of the gradient, against that of the contact impulses, at rest
-LOOSE = 1e-3  # the same, of the change of velocity in the step, against that by contact
+LOOSE = 1e-3  # the same, of the change of velocity in the step, against that by contact, or in a search, against what it began with
 ROUGH = 5e-2  # the same, while it is still to be seen where the step ends, and from where on loads are worth renewing
-SMALLEST = 1e-3  # of what the search began with: impulses where nothing touches in the end, and the slope along a direction
 FORCING = 0.1  # of the gradient's norm, to which a Newton direction is solved at least: tighter costs iterations, looser Newton steps
 MOST_STEPS = 60  # Newton steps of an island
 MOST_ITERATIONS = 500  # of conjugate gradients for a direction
@@ -151,7 +150,7 @@ def _line(row, trial, rows, dt, began, curve):  # type: ignore[no-untyped-def]
             one, two = along_line(row, trial, r, alpha)
             value += one
             rise += two
-        if abs(value) <= SMALLEST * abs(began):
+        if abs(value) <= LOOSE * abs(began):
             break
         if value > 0.0:
             high = alpha
@@ -240,7 +239,7 @@ def _island(  # type: ignore[no-untyped-def]
             for i in list_:  # A w, which balances contact in the end
                 store(p, i, sub(load(gradient, i), load(p, i)))
             size = max(size, precondition(nodes, bodies, list_, run, behind, arm, block, coarse, p, z, y))
-            floor = SMALLEST * SMALLEST * size
+            floor = LOOSE * LOOSE * size
         rz = precondition(nodes, bodies, list_, run, behind, arm, block, coarse, gradient, z, y)
         left = math.sqrt(rz / max(size, floor)) if max(size, floor) > 0.0 else 0.0
         tolerance = _wanted(diagonal, list_, w, still, least, most)

@@ -14,7 +14,6 @@ from pliant.world.motion import Motion
 
 LAYER = 40.0  # of E/h, the stiffness per area of a layer of elements: with 100 the impact of a soft ball peaks at 1.34 times its mean
 HARDENS = 0.1  # of the strain of that layer: beyond it the pressure of corners and rims rises with its cube
-SPOT = 1.0  # of h^2: least area; with 8 a ball's impact peaks at 1.7 to 2.4 times its mean, with 0 blocks of 1e8 Pa tip 0.36 degrees early
 TANGENTIAL = 0.1  # stiffness along the surface, in that along the normal: with 1 sticking and slipping change places in every step
 SLIVER = 1e-9  # of the surface of the slave: rounding, no area to divide by
 RIGID = 2000.0  # k dt^2 / m of rigid bodies on each other: they rest g dt^2 / 2000 deep
@@ -24,7 +23,7 @@ def stiffness(motion: Motion, surfaces: Surfaces, pairs: Pairs, found: Merged) -
     """Stiffness of contact per area of each pair [Pa/m], along the normal and across it, (k,) each.
 
     Two soft bodies give way like a layer of 1 / LAYER of an element each. Elements of width h yield to a force on a corner by some
-    F / (E h), however small the area it acts on; so a pair that shares less than SPOT h^2 is as stiff as if it were that much. Rigid
+    F / (E h), however small the area it acts on; so a pair that shares less than h^2 is as stiff as if it were that much. Rigid
     bodies have the stiffness at which the lighter one would sink g dt^2 / RIGID deep under its own weight; springs, which have no modulus
     and give way themselves, g dt^2.
     """
@@ -39,7 +38,7 @@ def stiffness(motion: Motion, surfaces: Surfaces, pairs: Pairs, found: Merged) -
     a, b = pairs.slave, pairs.master
     total = give[a] + give[b]
     edge = np.minimum(np.where(soft[a], surfaces.layer[a], np.inf), np.where(soft[b], surfaces.layer[b], np.inf))
-    least = SPOT * np.where(total > 0.0, edge, 0.0) ** 2
+    least = np.where(total > 0.0, edge, 0.0) ** 2
     area = np.maximum(area, np.where(surfaces.area[a] > 0.0, surfaces.area[a], 1.0) * SLIVER)
     hard = np.minimum(mass[a], mass[b]) / (motion.dt**2 * area)
     layer = 1.0 / np.where(total > 0.0, total, 1.0)

@@ -17,7 +17,7 @@ from pliant.detect.flats import flats
 from pliant.detect.keys import find as find_keys
 from pliant.detect.merged import Merged
 from pliant.detect.patches import Patches, Shape
-from pliant.detect.penetration import body_boxes, meeting
+from pliant.detect.penetration import ACROSS, body_boxes, meeting
 from pliant.detect.shapes import KINDS
 from pliant.detect.thickness import Thickness
 from pliant.detect.tree import Tree
@@ -98,7 +98,7 @@ class Surfaces:
 def _at_rims(x: Floats, faces: Ints) -> np.ndarray:
     """Faces with a corner on a sharp edge, (f,) bool: one at which faces turn by more than what still faces the same surface in full."""
     normal, neighbour = face_normals(x, faces), face_neighbours(faces)
-    sharp = (neighbour < 0) | (np.einsum("fi,fki->fk", normal, normal[neighbour]) < patches.FULL)
+    sharp = (neighbour < 0) | (np.einsum("fi,fki->fk", normal, normal[neighbour]) < ACROSS)
     mark = np.zeros(len(x), np.bool_)
     for k in range(3):  # the edge across from corner k
         mark[faces[sharp[:, k]][:, [(k + 1) % 3, (k + 2) % 3]]] = True

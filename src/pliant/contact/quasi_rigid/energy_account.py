@@ -15,10 +15,11 @@ from typing import NamedTuple
 import numpy as np
 
 from pliant.base import Floats
+from pliant.contact.elastic.lcp import ROUGH
 from pliant.contact.quasi_rigid.contact_rows import ContactRows
 from pliant.world.motion import Motion
 
-GIVEN_BACK = 0.002  # of the most that was stored in a contact: what it may give back beyond what it took
+GIVEN_BACK = 2 * ROUGH  # of the most that was stored, given back beyond what was taken: its error, u^2 of depths known to ROUGH
 
 
 class Account(NamedTuple):

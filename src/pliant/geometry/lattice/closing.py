@@ -20,7 +20,7 @@ from pliant.geometry.lattice.rims import rims, with_bands, with_lids, with_rims_
 from pliant.geometry.mesh import Surface
 from pliant.geometry.near import kd_tree
 from pliant.geometry.report import Report
-from pliant.geometry.topology import Edges, diagonal, oriented, volume_of
+from pliant.geometry.topology import Edges, diagonal, inside_volume, oriented, volume_of
 from pliant.geometry.winding_tree import WindingTree
 
 LARGE = 1.0  # of the area of a surface: a flat lid is never larger than what it closes, which winds more than half around the inside then
@@ -209,20 +209,16 @@ def _walls(surface: Surface) -> Bools:
 
 def is_closed_solid(surface: Surface) -> bool:
     """Whether its faces agree, leave no hole and enclose a volume."""
-    return _is_closed(surface) and _volume(surface) > EMPTY * diagonal(surface.points) ** 3
+    return _is_closed(surface) and inside_volume(surface) > EMPTY * diagonal(surface.points) ** 3
 
 
 def _is_body(surface: Surface) -> bool:
     """The same of what is closed without lids, and may be as thin as a film or a hair."""
-    return _is_closed(surface) and 2.0 * _volume(surface) > THIN * diagonal(surface.points) * _area(surface)
+    return _is_closed(surface) and 2.0 * inside_volume(surface) > THIN * diagonal(surface.points) * _area(surface)
 
 
 def _is_closed(surface: Surface) -> bool:
     return len(surface.faces) > 0 and not Edges(surface.faces).balance.any()
-
-
-def _volume(surface: Surface) -> float:
-    return float(volume_of(surface.points, surface.faces, np.zeros(len(surface.faces), dtype=np.int64))[0])
 
 
 def _area(surface: Surface) -> float:
@@ -346,4 +342,4 @@ def _border(winding: Floats, low: Floats, step: float) -> Surface:
     points = vtk_to_numpy(out.GetPoints().GetData()).astype(np.float64)
     faces = vtk_to_numpy(out.GetPolys().GetConnectivityArray()).astype(np.int64).reshape(-1, 3)
     surface = Surface(points, faces)
-    return surface if _volume(surface) > 0.0 else Surface(points, faces[:, [0, 2, 1]])
+    return surface if inside_volume(surface) > 0.0 else Surface(points, faces[:, [0, 2, 1]])
