@@ -22,7 +22,7 @@ from pliant.measure.scales import scales_of
 from pliant.record import Recorder, Run, human
 from pliant.record.orders import Order, from_lowest
 from pliant.record.salvage import sift
-from pliant.simulate.running import SLOWER, Outcome, Progress, expected_size
+from pliant.simulate.running import Outcome, Progress, expected_size
 from pliant.simulate.simulation import Simulation
 from pliant.simulate.verdicts import merged
 
@@ -48,7 +48,7 @@ def progress_bar(hidden: bool = False) -> Iterator[Callable[[Progress], None]]:
         def update(now: Progress) -> None:
             nonlocal warned
             at, pace = f"t = {now.time:.3f} of {now.duration:g} s", now.steps / max(time.monotonic() - began, 1e-9)
-            cuts = sum(count for count, _ in now.cuts.values())
+            cuts = sum(cut.count for cut in now.cuts.values())
             cut = f", cut short {cuts} times" if cuts > 1 else ""
             state = f"{at}  {pace:.2g} steps/s  {now.contacts} contacts  depth {_length(now.max_depth)}{cut}"
             told = _cut_note(now) if cuts >= OFTEN_CUT and not warned else ""
@@ -60,10 +60,10 @@ def progress_bar(hidden: bool = False) -> Iterator[Callable[[Progress], None]]:
 
 def _cut_note(now: Progress) -> str:
     """Why a run has become slow, while there is still something to be done about it."""
-    (a, b), (_, first) = max(now.cuts.items(), key=lambda item: item[1][0])
+    (a, b), most = max(now.cuts.items(), key=lambda item: item[1].count)
     return (
-        f"From t = {first:.4g} s on steps are cut short where {a} and {b} would get too deep into each other: each goes on in parts, so "
-        f"that it takes longer until they move together. {SLOWER}"
+        f"From t = {most.first:.4g} s on steps are cut short where {a} and {b} would get too deep into each other: each goes on in parts, "
+        f"so that it takes longer until they move together.{most.remedy}"
     )
 
 

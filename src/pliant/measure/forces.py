@@ -6,6 +6,7 @@ something hard is hit. The mean over a window that belongs to the bodies (measur
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +21,8 @@ if TYPE_CHECKING:
     from pliant.record import Run
 
 
-THINNER = 'finer elements make it less under contact = "patch", a shorter dt under others'  # what makes springs of contact shorter
+# what makes springs of contact shorter
+THINNER = 'finer elements make it less under contact = "patch"; under others a shorter dt, or more `stiffness` where that was given'
 
 
 @dataclass(frozen=True)
@@ -51,10 +53,18 @@ class Peak:
             share = f"depth is {told.dent:.0%} of the dent that carries the load, so springs of contact share out the pressure"
             said.append(f"The pressure of {pair} is {worded(told.dent, DENT)}: {share}: {THINNER}.")
         if worded(told.across, ACROSS) in WORDS[1:]:
-            times = (ACROSS[0] / told.across) ** 3  # elements of a solid
-            edge = f"use an edge of {1e3 * told.finer_edge:.2g} mm in the softer one (some {times:.2g} times its elements, and its time)"
-            said.append(f"{pair} are {worded(told.across, ACROSS)} in space, with {_elements(told.across)} across: {edge}.")
+            said.append(f"{pair} are {worded(told.across, ACROSS)} in space, with {_elements(told.across)} across: {self._finer()}.")
         return said
+
+    def _finer(self) -> str:
+        """How much finer elements would have to be to make it coarse, if it is not even that, and resolved; and what that costs."""
+        now, edge, said = self.resolution.across, self.resolution.finer_edge * (ACROSS[0] + 1.0), []
+        for least, word in zip(reversed(ACROSS), (WORDS[1], WORDS[0]), strict=True):
+            if now < least:
+                finer = math.ceil(10.0 * (least + 1.0) / now) / 10.0  # never too little by rounding
+                mean = f"{1e3 * edge / (least + 1.0):.2g} mm in the mean"
+                said.append(f"{finer:g} times finer ({mean}; {finer**3:.2g} times as many) make it {word}")
+        return f"elements of the softer one that are {', '.join(said)}"
 
     @property
     def facts(self) -> dict[str, Any]:

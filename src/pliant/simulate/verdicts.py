@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -148,19 +148,10 @@ class Depths:
             return
         a, b = report.pairs["a"], report.pairs["b"]
         some = (bodies.flows[a] | bodies.flows[b]) & (a != b)
-        v, first = self._velocities(), bodies.origin()
+        v, first = velocities(self.sim), bodies.origin()
         speed = np.linalg.norm(v[a[some]] - v[b[some]], axis=1)
         for pair, value in zip(key_of(first[a[some]], first[b[some]]).tolist(), speed.tolist(), strict=True):
             self.met[pair] = max(value, self.met.get(pair, 0.0))
-
-    def _velocities(self) -> Floats:
-        """Of the centres of mass [m/s], (B, 3)."""
-        model, state = self.sim.world.model, self.sim.state
-        nodes, frames, count = model.nodes, model.frames, len(model.bodies)
-        momentum = np.stack([summed(nodes.body, nodes.mass * state.v[:, k], count) for k in range(3)], axis=1)
-        out = momentum / np.maximum(summed(nodes.body, nodes.mass, count), 1e-300)[:, None]
-        out[frames.body] = state.velocity
-        return out
 
     def _known(self, key: Ints) -> Floats:
         """The worst part so far of pairs, 0 of those that were never deep, (k,)."""
@@ -198,7 +189,7 @@ class Depths:
             stiffer = "a larger stiffness makes it less deep, a smaller dt does not"
             return Remedy(f"The springs of this contact are as stiff as was asked: {stiffer}", {})
         if bears == DENT:
-            stiffer = "a stiffer material or a smaller load makes it less, a smaller dt does not"
+            stiffer = "a stiffer material, or a smaller load or speed, makes it less, a smaller dt does not"
             return Remedy(f"This depth is how far surfaces give way, held against the size of the body that does: {stiffer}", {})
         flows = self._flows_at_once(int(a), int(b))
         if flows:
@@ -220,6 +211,16 @@ class Depths:
                     f"youngs_modulus times yield_strain, {bears:.3g} Pa. A stiffer material makes it less deep, a smaller dt does not"
                 )
         return ""
+
+
+def velocities(sim: Simulation) -> Floats:
+    """Of the centres of mass [m/s], (B, 3)."""
+    model, state = sim.world.model, sim.state
+    nodes, frames, count = model.nodes, model.frames, len(model.bodies)
+    momentum = np.stack([summed(nodes.body, nodes.mass * state.v[:, k], count) for k in range(3)], axis=1)
+    out = momentum / np.maximum(summed(nodes.body, nodes.mass, count), 1e-300)[:, None]
+    out[frames.body] = state.velocity
+    return out
 
 
 def method_of(sim: Simulation, a: int, b: int) -> tuple[str, ContactMethod]:
@@ -295,6 +296,52 @@ class Through:
         told = [f"{a} and {b} at t = {time:.4g} s ({1e3 * depth:.3g} mm deep)" for (a, b), (depth, time) in found[:NAMED]]
         more = f", and {len(found) - NAMED} more pairs" if len(found) > NAMED else ""
         return [f"{FAILED}bodies went through each other beyond the middle of the thinner one: {', '.join(told)}{more}."]
+
+
+class Cut(NamedTuple):
+    """Two bodies that would have passed through each other."""
+
+    count: int  # steps that were cut short
+    first: float  # [s]
+    remedy: str  # a sentence, or nothing
+
+
+@dataclass
+class Cuts:
+    """Steps that were cut short because bodies would have passed through each other."""
+
+    sim: Simulation
+    pairs: dict[tuple[str, str], Cut] = field(default_factory=dict)
+
+    def take(self, report: StepReport) -> None:
+        """Account for a step, or a part of one."""
+        if report.cut is None:
+            return
+        known = self.pairs.get(report.cut)
+        start = report.time - report.dt
+        self.pairs[report.cut] = Cut(1, start, self._remedy(*report.cut, start)) if known is None else known._replace(count=known.count + 1)
+
+    def _remedy(self, a: str, b: str, start: float) -> str:
+        """To start nearer, if most of the speed with which they come together was gained on the way: not if they have touched before."""
+        bodies, accounts = self.sim.world.model.bodies, self.sim.state.pairs
+        ends = np.array([bodies.names.index(a)]), np.array([bodies.names.index(b)])
+        if accounts and bool(np.any(accounts["last"][accounts["pair"] == key_of(*ends)] < start)):
+            return ""
+        given, now = [self.sim.scene.bodies[int(bodies.origin()[end][0])].velocity for end in ends], velocities(self.sim)
+        gained = float(np.linalg.norm(now[ends[0]] - now[ends[1]])) > 2.0 * float(np.linalg.norm(np.subtract(*given)))
+        return " Bodies that start nearer to each other meet more slowly, and are cut less." if gained else ""
+
+    def notes(self) -> list[str]:
+        """A sentence about them."""
+        if not self.pairs:
+            return []
+        found = sorted(self.pairs.items(), key=lambda item: item[1].first)
+        told = ", ".join(f"{a} and {b} ({cut.count} times, first at t = {cut.first:.4g} s)" for (a, b), cut in found[:NAMED])
+        remedy = max((cut.remedy for _, cut in found[:NAMED]), default="")
+        return [
+            f"Steps were cut short where fast bodies would have passed through each other: {told}{', ...' if len(found) > NAMED else ''}. "
+            f"Each goes on in parts, just to the touch and then by a part of the thickness of the thinner body.{remedy}"
+        ]
 
 
 class Closed:
