@@ -78,6 +78,18 @@ def test_a_body_that_went_through_ends_the_run_with_a_code_and_a_first_line(tmp_
         assert outcome.through == "", method
 
 
+@pytest.mark.parametrize(("shift", "fails"), [((0.001, 0.002, 0.003), True), ((0.0, 0.0, 0.04), True), ((0.0, 0.0, 0.06), False)])
+def test_bodies_that_fill_the_same_place_have_failed(shift, fails):
+    """Two cubes of 0.1 m, nearly in the same place: no point is far from the surface of the other; and up to the middle of each other."""
+    scene = Scene(contact="idle", gravity=(0, 0, 0))
+    cube = dict(shape=dict(kind="box", size=(0.1,) * 3, edge=0.03))
+    scene.add(name="left", **cube)
+    scene.add(name="right", position=shift, rotation=(5, 3, 2), **cube)
+    through = Through(scene.simulate())
+    through.look()
+    assert list(through.pairs) == ([("left", "right")] if fails else [])
+
+
 def loaded(method, **changes):
     """A heavy rigid block on a light soft one on the ground."""
     scene = Scene(dt=4e-3, duration=0.16, contact=method)

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
@@ -21,6 +21,7 @@ from pliant.detect.shapes import PLANE
 from pliant.detect.thickness import Thickness
 from pliant.geometry.enclosed import volumes
 from pliant.measure.account import ends_of, key_of
+from pliant.measure.intersection import common_volume
 from pliant.measure.resolution import DEPTH, depth_of, worded
 from pliant.measure.scales import scales_of, summed
 from pliant.model import Rest
@@ -234,7 +235,8 @@ def method_of(sim: Simulation, a: int, b: int) -> tuple[str, ContactMethod]:
 
 @dataclass
 class Through:
-    """Bodies that are deeper in one another than the middle of the thinner one: contact pushes them out there, or not at all."""
+    """Bodies that are deeper in one another than the middle of the thinner one, or share more than half of the smaller one: contact pushes
+    them out on the other side, or not at all."""
 
     sim: Simulation
     pairs: dict[tuple[str, str], tuple[float, float]] = field(default_factory=dict)  # depth [m] and time [s] when it was first seen
@@ -263,6 +265,18 @@ class Through:
         some = np.setdiff1d(some, which[around < 1])
         place = still.end[hits.point] - 0.5 * hits.gap[:, None] * hits.normal
         self._note(hits.a[some], hits.b[some], -hits.gap[some], place[some], hits.normal[some], self.sim.time)
+        self._share(hits.a[some], hits.b[some], -hits.gap[some], still.end)
+
+    def _share(self, a: Ints, b: Ints, depth: Floats, points: Floats) -> None:
+        """Note bodies that fill the same place: where one is in another as a whole its surface is not far from the other's any more."""
+        names, skin, key = self.sim.world.model.bodies.names, self.sim.world.rest.skin, key_of(a, b)
+        coarse = depth > DEPTH[0] * scales_of(self.sim.world).against(a, b)  # on their way there they are
+        for pair in np.unique(key[coarse & (a != b)]):
+            both = [skin.faces[skin.face_body == end] for end in ends_of(pair)]
+            least = min(float(volumes(points, faces, np.zeros(len(faces), np.int64), 1)[0]) for faces in both)
+            if 0.0 < 0.5 * least < _common_box(points, *both) and common_volume(points, *both) > 0.5 * least:
+                first, second = sorted(names[int(end)] for end in ends_of(pair))
+                self.pairs.setdefault((first, second), (float(depth[key == pair].max()), self.sim.time))
 
     def _note(self, a: Ints, b: Ints, depth: Floats, place: Floats, normal: Floats, time: float) -> None:
         if len(a) == 0:
@@ -298,7 +312,15 @@ class Through:
         return [f"{FAILED}bodies went through each other beyond the middle of the thinner one: {', '.join(told)}{more}."]
 
 
-class Cut(NamedTuple):
+def _common_box(points: Floats, first: Ints, second: Ints) -> float:
+    """Volume that the boxes around two skins share [m^3]: no less than the skins do."""
+    low = np.maximum(points[first].min(axis=(0, 1)), points[second].min(axis=(0, 1)))
+    high = np.minimum(points[first].max(axis=(0, 1)), points[second].max(axis=(0, 1)))
+    return float(np.maximum(high - low, 0.0).prod())
+
+
+@dataclass(frozen=True)
+class Cut:
     """Two bodies that would have passed through each other."""
 
     count: int  # steps that were cut short
@@ -319,7 +341,7 @@ class Cuts:
             return
         known = self.pairs.get(report.cut)
         start = report.time - report.dt
-        self.pairs[report.cut] = Cut(1, start, self._remedy(*report.cut, start)) if known is None else known._replace(count=known.count + 1)
+        self.pairs[report.cut] = Cut(1, start, self._remedy(*report.cut, start)) if known is None else replace(known, count=known.count + 1)
 
     def _remedy(self, a: str, b: str, start: float) -> str:
         """To start nearer, if most of the speed with which they come together was gained on the way: not if they have touched before."""
@@ -327,8 +349,9 @@ class Cuts:
         ends = np.array([bodies.names.index(a)]), np.array([bodies.names.index(b)])
         if accounts and bool(np.any(accounts["last"][accounts["pair"] == key_of(*ends)] < start)):
             return ""
-        given, now = [self.sim.scene.bodies[int(bodies.origin()[end][0])].velocity for end in ends], velocities(self.sim)
-        gained = float(np.linalg.norm(now[ends[0]] - now[ends[1]])) > 2.0 * float(np.linalg.norm(np.subtract(*given)))
+        first, second = (np.array(self.sim.scene.bodies[int(bodies.origin()[end][0])].velocity) for end in ends)
+        now = velocities(self.sim)
+        gained = float(np.linalg.norm(now[ends[0]] - now[ends[1]])) > 2.0 * float(np.linalg.norm(first - second))
         return " Bodies that start nearer to each other meet more slowly, and are cut less." if gained else ""
 
     def notes(self) -> list[str]:
