@@ -48,7 +48,7 @@ class Peak:
         """What would resolve it better in time and in space."""
         told, pair, said = self.resolution, f"{self.a} and {self.b}", []
         if told.in_time in WORDS[1:]:
-            said.append(f"{pair} are {told.in_time} in time, with {told.steps:.2g} steps in half a window: use dt = {told.finer_dt:.2g} s.")
+            said.append(f"{pair} are {told.in_time} in time, with {told.steps:.2g} steps in half a window: {told.finer}.")
         if worded(told.dent, DENT) in WORDS[1:]:
             share = f"depth is {told.dent:.0%} of the dent that carries the load, so springs of contact share out the pressure"
             said.append(f"The pressure of {pair} is {worded(told.dent, DENT)}: {share}: {THINNER}.")
@@ -141,7 +141,7 @@ class Forces:
         single = self.single[rows]
         top = int(np.argmax(single))
         held = {name: values[rows] for name, values in pairs.items()}
-        judged = resolution(held, self.dt[step], over, half, steps, _touch(self.time[step], self.dt[step], at, wide), resolvable)
+        judged = resolution(held, self.dt[step], over, half, steps, _touch(self.time[step], self.dt[step], at, wide), wide)
         return Peak(
             a, b, mean, at, wide, half, steps, float(single[top]), float(self.time[step[top]]), np.sum(force.T * dt, axis=1),
             float(self.time[step[0]]), float(self.time[step[-1]]), judged,
@@ -170,7 +170,7 @@ def headline(found: Peak) -> str:
         f"as mean over {milliseconds(found.window)} ({found.peak:.4g} N in a single step)"
     )
     if found.resolution.in_time == "not resolved":
-        said += f"; it is not resolved in time, dt = {found.resolution.finer_dt:.2g} s would do"
+        said += f"; it is not resolved in time, nor is how bodies leave: {found.resolution.finer}"
     return said + "."
 
 

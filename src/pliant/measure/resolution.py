@@ -62,6 +62,11 @@ class Resolution:
         return {**vars(self), "word": self.word}
 
     @property
+    def finer(self) -> str:
+        """The step that resolves it in time, and what it costs."""
+        return f"dt = {self.finer_dt:.2g} s resolves it, with {self.dt / self.finer_dt:.2g} times as many steps"
+
+    @property
     def told(self) -> str:
         """The three words, short."""
         return f"depth {self.in_depth or '-'}, time {self.in_time or '-'}, space {self.in_space or '-'}"
