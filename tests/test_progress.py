@@ -8,6 +8,7 @@ from pliant.cli import bars
 from pliant.cli.exporting import _view
 from pliant.cli.terminal import OFTEN_CUT, progress_bar, weight_rows, weights
 from pliant.simulate.running import Progress
+from pliant.simulate.verdicts import Cut
 
 
 def test_a_run_that_becomes_slow_says_so(monkeypatch, capsys):
@@ -19,7 +20,7 @@ def test_a_run_that_becomes_slow_says_so(monkeypatch, capsys):
         for time, wall in [(0.0, 0.0), (0.1, 10.0), (0.2, 20.0), (0.201, 50.0), (0.202, 90.0), (0.203, 160.0), (0.204, 230.0)]:
             now[0] = wall
             if time > 0.2:
-                cuts = {("igea", "bunny"): (OFTEN_CUT, 0.2)}
+                cuts = {("igea", "bunny"): Cut(OFTEN_CUT, 0.2, "")}
             show(Progress(time, 1.0, 7, 3, 1e-3, cuts))
     lines = capsys.readouterr().err.strip().split("\n")
     left = [int(line.split("about ")[1].split(" s left")[0]) for line in lines if "s left" in line]

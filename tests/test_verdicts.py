@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
+from functools import partial
+from types import SimpleNamespace
 from typing import ClassVar
 
 import numpy as np
@@ -18,11 +21,11 @@ from pliant.geometry.mesh import Surface
 from pliant.geometry.shapes import make
 from pliant.measure.account import key_of
 from pliant.measure.forces import Forces
-from pliant.measure.resolution import WORDS
+from pliant.measure.resolution import ACROSS, DENT, WORDS, worded
 from pliant.record import Run
 from pliant.shop import scenes
 from pliant.simulate import running
-from pliant.simulate.verdicts import FAILED, Closed, Depths, Matter, Notes, Through, merged
+from pliant.simulate.verdicts import FAILED, Closed, Cuts, Depths, Matter, Notes, Through, merged
 
 
 @dataclass(frozen=True)
@@ -75,6 +78,18 @@ def test_a_body_that_went_through_ends_the_run_with_a_code_and_a_first_line(tmp_
         assert outcome.through == "", method
 
 
+@pytest.mark.parametrize(("shift", "fails"), [((0.001, 0.002, 0.003), True), ((0.0, 0.0, 0.04), True), ((0.0, 0.0, 0.06), False)])
+def test_bodies_that_fill_the_same_place_have_failed(shift, fails):
+    """Two cubes of 0.1 m, nearly in the same place: no point is far from the surface of the other; and up to the middle of each other."""
+    scene = Scene(contact="idle", gravity=(0, 0, 0))
+    cube = dict(shape=dict(kind="box", size=(0.1,) * 3, edge=0.03))
+    scene.add(name="left", **cube)
+    scene.add(name="right", position=shift, rotation=(5, 3, 2), **cube)
+    through = Through(scene.simulate())
+    through.look()
+    assert list(through.pairs) == ([("left", "right")] if fails else [])
+
+
 def loaded(method, **changes):
     """A heavy rigid block on a light soft one on the ground."""
     scene = Scene(dt=4e-3, duration=0.16, contact=method)
@@ -124,6 +139,88 @@ def test_springs_that_were_asked_for_are_not_stiffer_in_a_shorter_step():
         assert [make_method(method, given).bears for given in ({}, {"stiffness": 1e3})] == ["step", "given"]
 
 
+def thrown_dent(youngs_modulus=3e5, speed=0.6, dt=5e-3):
+    """A ball whose surface gives way meets a plane."""
+    scene = Scene(dt=dt, duration=0.05, contact="quasi-rigid", gravity=(0, 0, 0))
+    scene.add(name="plane", shape="plane", model="static")
+    ball = dict(shape=dict(kind="ball", radius=0.1), model="quasi-rigid", spacing=0.03, material=dict(youngs_modulus=youngs_modulus))
+    scene.add(name="ball", position=(0, 0, 0.101), velocity=(0, 0, -speed), **ball)
+    return scene
+
+
+def block(method, size=0.1, dt=4e-3, edge=0.05, **options):
+    """A soft block lies on the ground."""
+    scene = Scene(dt=dt, duration=0.08, contact=dict(method=method, **options))
+    scene.add(name="ground", shape="plane", model="static")
+    soft = dict(youngs_modulus=1e6, mass_damping=20.0)
+    scene.add(name="block", shape=dict(kind="box", size=(size,) * 3, edge=edge), position=(0, 0, 0.5 * size), material=soft)
+    return scene
+
+
+@pytest.mark.parametrize(
+    ("make_scene", "says", "helps", "no_use"),
+    [
+        pytest.param(
+            thrown_dent, "a stiffer material, or a smaller load or speed", [dict(youngs_modulus=1.2e6), dict(speed=0.3)], dict(dt=1.25e-3),
+            marks=pytest.mark.slow,
+        ),
+        (partial(block, "penalty", stiffness=150.0), "a larger stiffness makes it less", [dict(stiffness=1500.0)], dict(dt=1e-3)),
+    ],
+)  # fmt: skip
+def test_remedies_in_words_help_against_depth_and_others_do_not(make_scene, says, helps, no_use, tmp_path):
+    def worst(name, **changes):
+        outcome = running.run(*running.start(make_scene(**changes), tmp_path / name))
+        with Run.open(outcome.path) as run:
+            return Forces(run).all()[0].resolution, [note for note in outcome.notes if note.startswith("Contact is ")]
+
+    before, notes = worst("before")
+    assert before.in_depth != "resolved" and says in notes[0], (before, notes)
+    for k, change in enumerate(helps):
+        after, notes = worst(f"after {k}", **change)
+        assert WORDS.index(after.in_depth) < WORDS.index(before.in_depth) and (notes == []) == (after.in_depth == "resolved"), (after, change)
+    assert worst("no use", **no_use)[0].depth > 0.95 * before.depth
+
+
+@pytest.mark.parametrize(
+    ("make_scene", "change"),
+    [
+        (partial(block, "patch", edge=0.1), dict(edge=0.05)), (partial(block, "penalty", dt=2e-3), dict(dt=1e-3)),
+        (partial(block, "penalty", stiffness=1e5), dict(stiffness=1e6)),
+    ],
+)  # fmt: skip
+def test_what_makes_springs_of_contact_shorter_shares_out_the_pressure_better(make_scene, change, tmp_path):
+    before, after = (told(make_scene(**each), tmp_path / f"{len(each)}", ("ground", "block")) for each in ({}, change))
+    grades = [WORDS.index(worded(each.resolution.dent, DENT)) for each in (before, after)]
+    assert grades[1] < grades[0], (before.resolution.dent, after.resolution.dent)
+    assert any("springs of contact share out the pressure" in each for each in before.advice)
+
+
+@pytest.mark.parametrize(("speed", "height", "nearer"), [(0.0, 1.0, True), (6.0, 0.02, False)])
+def test_to_start_nearer_is_advised_only_to_what_falls(speed, height, nearer, tmp_path):
+    """A thin plate that falls by 1 m is cut; one that is thrown is as fast from anywhere."""
+    scene = Scene(dt=0.01, duration=0.5 if nearer else 0.02, contact="patch")
+    scene.add(name="ground", shape=dict(kind="box", size=(0.4, 0.4, 0.01), edge=0.2), model="static")
+    plate = dict(kind="box", size=(0.1, 0.1, 0.01), edge=0.1)
+    scene.add(name="plate", shape=plate, model="rigid", position=(0, 0, 0.01 + height), velocity=(0, 0, -speed))
+    outcome = running.run(*running.start(scene, tmp_path / "run"))
+    (note,) = [each for each in outcome.notes if each.startswith("Steps were cut short")]
+    assert ("start nearer" in note) == nearer, note
+
+
+def test_to_start_nearer_is_not_advised_to_what_has_touched():
+    scene = Scene(dt=0.01, contact="patch")
+    scene.add(name="ground", shape="plane", model="static")
+    scene.add(name="ball", shape=dict(kind="ball", radius=0.1), model="rigid", position=(0, 0, 0.1))
+    sim = scene.simulate()
+    sim.step()
+    sim.state.velocity[1, 2] = -3.0
+    assert sim.state.pairs["touches"] == [1]
+    for start, advised in ((0.005, True), (0.02, False)):  # before that touch, and after it
+        cuts = Cuts(sim)
+        cuts.take(SimpleNamespace(cut=("ground", "ball"), time=start + 0.001, dt=0.001))
+        assert bool(cuts.pairs["ground", "ball"].remedy) == advised
+
+
 def test_what_is_under_a_cloth_is_not_in_it():
     through = Through(scenes.make("cloth-on-ball", edge=0.05, dt=0.004).simulate())
     while through.sim.time < 0.08:
@@ -150,11 +247,15 @@ def lying(edge, dt=5e-3):
     return scene
 
 
-def test_an_edge_that_is_named_resolves_the_contact_in_space(tmp_path):
+@pytest.mark.parametrize(("k", "word"), [(0, "coarse"), pytest.param(1, "resolved", marks=pytest.mark.slow)])
+def test_elements_as_fine_as_is_named_resolve_the_contact_in_space(k, word, tmp_path):
     before = told(lying(0.01), tmp_path / "before", ("mat", "box"))
-    assert before.resolution.in_space == "not resolved" and before.resolution.across < 6.0 and f"{1e3 * before.resolution.finer_edge:.2g} mm" in before.advice[-1]
-    after = told(lying(before.resolution.finer_edge), tmp_path / "after", ("mat", "box"))
-    assert WORDS.index(after.resolution.in_space) < WORDS.index("not resolved"), (before.resolution, after.resolution)
+    assert before.resolution.in_space == "not resolved" and before.resolution.across < 6.0
+    finer = [float(factor) for factor in re.findall(r"([\d.]+) times finer", before.advice[-1])]
+    assert len(finer) == 2 and f"{1e3 * before.resolution.finer_edge:.2g} mm in the mean" in before.advice[-1], before.advice
+    after = told(lying(0.01 / finer[k]), tmp_path / "after", ("mat", "box"))
+    assert worded(after.resolution.across, ACROSS) == word, after.resolution
+    assert "".join(after.advice).count("times finer") == 1 - k
 
 
 def test_a_step_that_is_named_resolves_the_contact_in_time(tmp_path):
@@ -168,6 +269,7 @@ def test_a_step_that_is_named_resolves_the_contact_in_time(tmp_path):
 
     before = told(thrown(3e-3), tmp_path / "before", ("ground", "ball"))
     assert before.resolution.in_time == "not resolved" and f"dt = {before.resolution.finer_dt:.2g} s" in before.advice[0]
+    assert before.resolution.finer_dt == pytest.approx(0.05 * before.window)  # of its own window, which is shorter than two of these steps
     after = told(thrown(before.resolution.finer_dt), tmp_path / "after", ("ground", "ball"))
     assert after.resolution.in_time == "resolved" and after.window == before.window
 

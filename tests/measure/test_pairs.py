@@ -15,7 +15,7 @@ from pliant.contact.contacts import Contacts
 from pliant.measure.forces import Forces
 from pliant.measure.history import History
 from pliant.measure.interval import Interval
-from pliant.measure.pairs import at_time, mean_pressure, pair_series, pair_table, per_pair
+from pliant.measure.pairs import at_time, of_frame, pair_series, pair_table, per_pair
 from pliant.measure.resolution import WORDS, words_of_steps
 from pliant.measure.watch import Watch
 from pliant.record import Run
@@ -151,8 +151,8 @@ def test_a_sliver_is_told_with_what_is_nearest_to_it():
     told = per_pair(rows, face)
     assert told["pressure"] == pytest.approx([1.2 / 1.01e-4, 0.3 / 1e-4])  # with the face beside it; alone, over a face
     assert told["normal_force"] == pytest.approx([4.4, 0.3]) and told["area"] == pytest.approx([4.01e-4, 1e-6])
-    means = [mean_pressure(*each) for each in zip(told["normal_force"], told["area"], told["pressure"], strict=True)]
-    assert means == pytest.approx([4.4 / 4.01e-4, 0.3 / 1e-4])  # of a sliver alone not 3e5, far above the largest
+    assert told["mean_pressure"] == pytest.approx([4.4 / 4.01e-4, 0.3 / 1e-4])  # of a sliver alone not 3e5, far above the largest
+    assert per_pair(rows)["mean_pressure"] == pytest.approx([4.4 / 4.01e-4, 3e5])
     pairs = [{name: told[name][k] for name in told} | {"a": "ball", "b": "ground"} for k in range(2)]
     shown = shown_table(pairs, "")
     assert [each.endswith("*") for each in shown.columns[7]._cells] == [False, True] and "over a face" in str(shown.caption)
@@ -182,6 +182,16 @@ def test_what_is_watched_is_the_sum_over_the_rows_of_a_pair(pair):
         assert watches[of].vectors[-1] == pytest.approx(np.sum(turn[:, None] * column[chosen], axis=0), rel=1e-12, abs=1e-12)
     assert watches["normal_force"].values[-1] == pytest.approx(contacts.normal_force[chosen].sum(), rel=1e-12)
     assert watches["slip"].values[-1] == pytest.approx(slid, rel=1e-12)
+
+
+def test_a_frame_tells_the_pressures_of_the_history(run):
+    _, path = run
+    with Run.open(path) as opened:
+        frame, row = of_frame(opened, opened.contacts(t=0.2)), at_time(opened, 0.2)["pad", "box"]
+        assert of_frame(opened, opened.contacts(t=0.2).select(np.zeros(0, np.int64))) == {}
+    for name in ("normal_force", "area", "mean_pressure", "pressure"):
+        assert frame[name][1] == pytest.approx(row[name], rel=1e-6)  # after that of ground and pad
+    assert 0.0 < row["mean_pressure"] == pytest.approx(row["normal_force"] / max(row["area"], 0.25 * 3**0.5 * row["edge"] ** 2))
 
 
 def test_every_step_of_a_pair_has_its_words(run):

@@ -16,14 +16,14 @@ from pliant.base import PliantError, nearest
 from pliant.cli.bars import Update, bar
 from pliant.measure.books import ROUNDING
 from pliant.measure.forces import Forces, headline, milliseconds
-from pliant.measure.pairs import STEP_WORDS, TURNED, at_time, mean_pressure, over_a_face, pair_series, per_pair
+from pliant.measure.pairs import STEP_WORDS, TURNED, at_time, of_frame, over_a_face, pair_series, per_pair
 from pliant.measure.pairs import pair_table as all_pairs
 from pliant.measure.scales import scales_of
 from pliant.record import Recorder, Run, human
 from pliant.record.export import write_csv, write_parquet
 from pliant.record.orders import Order, from_lowest
 from pliant.record.salvage import sift
-from pliant.simulate.running import SLOWER, Outcome, Progress, expected_size
+from pliant.simulate.running import Outcome, Progress, expected_size
 from pliant.simulate.simulation import Simulation
 from pliant.simulate.verdicts import merged
 
@@ -49,7 +49,7 @@ def progress_bar(hidden: bool = False) -> Iterator[Callable[[Progress], None]]:
         def update(now: Progress) -> None:
             nonlocal warned
             at, pace = f"t = {now.time:.3f} of {now.duration:g} s", now.steps / max(time.monotonic() - began, 1e-9)
-            cuts = sum(count for count, _ in now.cuts.values())
+            cuts = sum(cut.count for cut in now.cuts.values())
             cut = f", cut short {cuts} times" if cuts > 1 else ""
             state = f"{at}  {pace:.2g} steps/s  {now.contacts} contacts  depth {_length(now.max_depth)}{cut}"
             told = _cut_note(now) if cuts >= OFTEN_CUT and not warned else ""
@@ -61,10 +61,10 @@ def progress_bar(hidden: bool = False) -> Iterator[Callable[[Progress], None]]:
 
 def _cut_note(now: Progress) -> str:
     """Why a run has become slow, while there is still something to be done about it."""
-    (a, b), (_, first) = max(now.cuts.items(), key=lambda item: item[1][0])
+    (a, b), most = max(now.cuts.items(), key=lambda item: item[1].count)
     return (
-        f"From t = {first:.4g} s on steps are cut short where {a} and {b} would get too deep into each other: each goes on in parts, so "
-        f"that it takes longer until they move together. {SLOWER}"
+        f"From t = {most.first:.4g} s on steps are cut short where {a} and {b} would get too deep into each other: each goes on in parts, "
+        f"so that it takes longer until they move together.{most.remedy}"
     )
 
 
@@ -201,10 +201,9 @@ def pair_rows(pairs: dict[str, np.ndarray], names: dict[int, str]) -> list[dict[
 
 
 def _judged(row: dict[str, Any], history: dict[tuple[str, str], dict[str, Any]]) -> dict[str, Any]:
-    """The row with how well that step was resolved, and with the pressure over no less than a face."""
+    """The row with how well that step was resolved."""
     known = history.get((row["a"], row["b"]), {})
-    words = {name: str(known[name]) for name in STEP_WORDS if name in known}
-    return row | words | {"pressure": float(known.get("pressure", row["pressure"]))}
+    return row | {name: str(known[name]) for name in STEP_WORDS if name in known}
 
 
 def turned(row: dict[str, Any]) -> dict[str, Any]:
@@ -225,9 +224,8 @@ def pair_table(pairs: list[dict[str, Any]], title: str) -> Any:
     table = Table(*(heads if judged else heads[:-1]), title=title, box=None, title_justify="left", pad_edge=False)
     for pair in pairs:
         area = pair["area"]
-        known = (pair["normal_force"], area, pair["pressure"])
-        pressures = [f"{1e-3 * p:.3g}" for p in (mean_pressure(*known), pair["pressure"])] if area > 0.0 else ["-", "-"]
-        if area > 0.0 and over_a_face(*known):
+        pressures = [f"{1e-3 * pair[name]:.3g}" if area > 0.0 else "-" for name in ("mean_pressure", "pressure")]
+        if area > 0.0 and over_a_face(pair):
             pressures[0] += "*"
             table.caption, table.caption_justify = "* over a face of an element, which is more than the area", "left"
         sizes = [f"{np.linalg.norm(pair[name]):.3g}" for name in ("force", "friction")] + [f"{pair['normal_force']:.3g}"]
@@ -372,7 +370,7 @@ def contact_facts(
         written = [writers[to](table, pair_series(run, *pair, window)), plot_pair(run, *pair, png, window)]
     elif "row" in run.pairs():
         written = [writers[to](table, all_pairs(run)), plot_forces(run, png)]
-    rows = [_judged(row, at_time(run, float(run.times[frame]))) for row in pair_rows(per_pair(contacts), names)]
+    rows = [_judged(row, at_time(run, float(run.times[frame]))) for row in pair_rows(of_frame(run, contacts), names)]
     if pair is not None:  # on the first of the two, however they are numbered
         rows = [r if r["a"] == pair[0] else turned(r) for r in rows]
     time, forces = float(run.times[frame]), Forces(run)

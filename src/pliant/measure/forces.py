@@ -6,6 +6,7 @@ something hard is hit. The mean over a window that belongs to the bodies (measur
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +21,8 @@ if TYPE_CHECKING:
     from pliant.record import Run
 
 
-THINNER = 'finer elements make it less under contact = "patch", a shorter dt under others'  # what makes springs of contact shorter
+# what makes springs of contact shorter
+THINNER = 'finer elements make it less under contact = "patch"; under others a shorter dt, or more `stiffness` where that was given'
 
 
 @dataclass(frozen=True)
@@ -46,15 +48,23 @@ class Peak:
         """What would resolve it better in time and in space."""
         told, pair, said = self.resolution, f"{self.a} and {self.b}", []
         if told.in_time in WORDS[1:]:
-            said.append(f"{pair} are {told.in_time} in time, with {told.steps:.2g} steps in half a window: use dt = {told.finer_dt:.2g} s.")
+            said.append(f"{pair} are {told.in_time} in time, with {told.steps:.2g} steps in half a window: {told.finer}.")
         if worded(told.dent, DENT) in WORDS[1:]:
             share = f"depth is {told.dent:.0%} of the dent that carries the load, so springs of contact share out the pressure"
             said.append(f"The pressure of {pair} is {worded(told.dent, DENT)}: {share}: {THINNER}.")
         if worded(told.across, ACROSS) in WORDS[1:]:
-            times = (ACROSS[0] / told.across) ** 3  # elements of a solid
-            edge = f"use an edge of {1e3 * told.finer_edge:.2g} mm in the softer one (some {times:.2g} times its elements, and its time)"
-            said.append(f"{pair} are {worded(told.across, ACROSS)} in space, with {_elements(told.across)} across: {edge}.")
+            said.append(f"{pair} are {worded(told.across, ACROSS)} in space, with {_elements(told.across)} across: {self._finer()}.")
         return said
+
+    def _finer(self) -> str:
+        """How much finer elements would have to be to make it coarse, if it is not even that, and resolved; and what that costs."""
+        now, edge, said = self.resolution.across, self.resolution.finer_edge * (ACROSS[0] + 1.0), []
+        for least, word in zip(reversed(ACROSS), (WORDS[1], WORDS[0]), strict=True):
+            if now < least:
+                finer = math.ceil(10.0 * (least + 1.0) / now) / 10.0  # never too little by rounding
+                mean = f"{1e3 * edge / (least + 1.0):.2g} mm in the mean"
+                said.append(f"{finer:g} times finer ({mean}; {finer**3:.2g} times as many) make it {word}")
+        return f"elements of the softer one that are {', '.join(said)}"
 
     @property
     def facts(self) -> dict[str, Any]:
@@ -131,7 +141,7 @@ class Forces:
         single = self.single[rows]
         top = int(np.argmax(single))
         held = {name: values[rows] for name, values in pairs.items()}
-        judged = resolution(held, self.dt[step], over, half, steps, _touch(self.time[step], self.dt[step], at, wide), resolvable)
+        judged = resolution(held, self.dt[step], over, half, steps, _touch(self.time[step], self.dt[step], at, wide), wide)
         return Peak(
             a, b, mean, at, wide, half, steps, float(single[top]), float(self.time[step[top]]), np.sum(force.T * dt, axis=1),
             float(self.time[step[0]]), float(self.time[step[-1]]), judged,
@@ -160,7 +170,7 @@ def headline(found: Peak) -> str:
         f"as mean over {milliseconds(found.window)} ({found.peak:.4g} N in a single step)"
     )
     if found.resolution.in_time == "not resolved":
-        said += f"; it is not resolved in time, dt = {found.resolution.finer_dt:.2g} s would do"
+        said += f"; it is not resolved in time, nor is how bodies leave: {found.resolution.finer}"
     return said + "."
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -11,6 +12,7 @@ from pliant.base import Floats, PliantError, nearest
 from pliant.contact.contacts import Contacts
 from pliant.kernels import add, contiguous, cross, dot, inline, kernel, load, scale, store, sub
 from pliant.measure.resolution import WORDS, words_of_steps
+from pliant.measure.scales import face_of
 from pliant.measure.windows import running_means
 
 if TYPE_CHECKING:
@@ -24,9 +26,9 @@ APART = ("centre", "elastic", "kinetic", "kinetic_before", "window", "edge", "le
 
 def per_pair(contacts: Contacts, face: Floats | None = None) -> dict[str, np.ndarray]:
     """Sums over the rows of each touching pair a < b, on a: force and friction [N], torque about the origin [N m], centre of
-    pressure [m], normal force [N], area [m^2], largest pressure [Pa] and depth [m], number of contacts and of those that stick.
+    pressure [m], normal force [N], area [m^2], mean and largest pressure [Pa], depth [m], number of contacts and of those that stick.
 
-    face [m^2] (r,): least area that each row's pressure is told over (`Scales.face`); by itself without.
+    face [m^2] (r,): least area that a pressure of each row's pair is told over (`Scales.face`); without, that which it covers.
     """
     if len(contacts) == 0:
         return {}
@@ -38,23 +40,26 @@ def per_pair(contacts: Contacts, face: Floats | None = None) -> dict[str, np.nda
     _sum_rows(row, contacts.a <= contacts.b, *map(contiguous, columns), contacts.dt, vectors, numbers, largest)
     if face is not None:
         _largest_pressures(row, np.argsort(row, kind="stable"), contacts.normal_force, contacts.point, contacts.area, face, largest[:, 0])
+    least = np.zeros(len(key))
+    least[row] = 0.0 if face is None else face
     pressed = numbers[:, :1]
     centre = np.divide(vectors[:, 3], pressed, out=np.full((len(key), 3), np.nan), where=pressed > 0.0)
     return {
         "a": key // count, "b": key % count, "force": vectors[:, 0], "friction": vectors[:, 1], "torque": vectors[:, 2], "centre": centre,
-        "normal_force": numbers[:, 1], "area": numbers[:, 2], "pressure": largest[:, 0], "depth": largest[:, 1],
+        "normal_force": numbers[:, 1], "area": numbers[:, 2], "mean_pressure": mean_pressure(numbers[:, 1], numbers[:, 2], least),
+        "pressure": largest[:, 0], "depth": largest[:, 1],
         "contacts": np.bincount(row, minlength=len(key)), "sticking": numbers[:, 3],
     }  # fmt: skip
 
 
-def mean_pressure(normal_force: float, area: float, largest: float) -> float:
-    """Normal force of a pair over its area [Pa], or over a face of an element if that is more: then it is the largest, told over a face."""
-    return largest if over_a_face(normal_force, area, largest) else normal_force / area
+def mean_pressure(normal_force: Floats, area: Floats, face: Floats) -> Floats:
+    """Normal forces over the areas that they press on [Pa], or over faces of elements where these are more; 0 where no area is known."""
+    return np.divide(normal_force, np.maximum(area, face), out=np.zeros(len(area)), where=area > 0.0)
 
 
-def over_a_face(normal_force: float, area: float, largest: float) -> bool:
-    """Whether the mean pressure of a pair is told over more than its area: a mean is never above the largest."""
-    return normal_force / area > largest * (1.0 + 1e-9)
+def over_a_face(pair: Mapping[str, Any]) -> bool:
+    """Whether the mean pressure of a pair is told over a face, which is more than its area."""
+    return float(pair["normal_force"]) > float(pair["mean_pressure"] * pair["area"]) * (1.0 + 1e-9)
 
 
 @kernel
@@ -151,6 +156,17 @@ def _of_pair(series: dict[str, np.ndarray], rows: dict[str, np.ndarray]) -> tupl
     force[rows["row"]] = rows["force"]
     mean = running_means(series["time"], series["dt"], force, float(rows["window"][0]))[rows["row"]]
     return mean, words_of_steps(rows, float(np.linalg.norm(mean, axis=1).max()))
+
+
+def of_frame(run: Run, contacts: Contacts) -> dict[str, np.ndarray]:
+    """Contacts of a recorded frame per pair, with pressures over the faces that the run's history was told over."""
+    history = run.pairs()
+    if len(contacts) == 0 or "edge" not in history:
+        return per_pair(contacts)
+    count = 1 + max(int(ends.max()) for ends in (contacts.a, contacts.b, history["b"]))
+    edge = np.full(count * count, np.inf)
+    edge[history["a"] * count + history["b"]] = history["edge"]
+    return per_pair(contacts, face_of(edge[np.minimum(contacts.a, contacts.b) * count + np.maximum(contacts.a, contacts.b)]))
 
 
 def at_time(run: Run, time: float) -> dict[tuple[str, str], dict[str, np.ndarray]]:

@@ -49,7 +49,7 @@ class Resolution:
     jump: float  # part of that depth that came within one step
     dt: float  # [s] longest step that was taken while they touched
     finer_dt: float  # [s] step with which half a window would have STEPS steps
-    finer_edge: float  # [m] edge with which the contact would be ACROSS[0] elements wide; NaN: not by elements
+    finer_edge: float  # [m] mean edge for ACROSS[0] elements across, and one more, as the width is known to one; NaN: not by elements
 
     @property
     def word(self) -> str:
@@ -60,6 +60,11 @@ class Resolution:
     def facts(self) -> dict[str, Any]:
         """For programs."""
         return {**vars(self), "word": self.word}
+
+    @property
+    def finer(self) -> str:
+        """The step that resolves it in time, and what it costs."""
+        return f"dt = {self.finer_dt:.2g} s resolves it, with {self.dt / self.finer_dt:.2g} times as many steps"
 
     @property
     def told(self) -> str:
@@ -135,5 +140,5 @@ def resolution(
         in_depth=worded(float(part[worst]), DEPTH), in_time=_in_time(more, steps, touch),
         in_space=max(worded(across, ACROSS), worded(dent, DENT), key=["", *WORDS].index), deepest=deepest, at=float(worst),
         jump=1.0 - before / deepest if deepest > 0.0 else 0.0,
-        dt=longest, finer_dt=0.5 * window / STEPS, finer_edge=wide / ACROSS[0] if np.isfinite(across) else np.nan,
+        dt=longest, finer_dt=0.5 * window / STEPS, finer_edge=wide / (ACROSS[0] + 1.0) if np.isfinite(across) else np.nan,
     )  # fmt: skip

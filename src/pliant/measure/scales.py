@@ -79,8 +79,7 @@ class Scales:
 
     def face(self, a: Ints, b: Ints) -> Floats:
         """Least area over which contacts between bodies have a pressure [m^2], (k,): a face of the finer elements, 0 of what has none."""
-        edge = np.minimum(self.edge[a], self.edge[b])
-        return np.where(np.isfinite(edge), 0.25 * np.sqrt(3.0) * edge**2, 0.0)
+        return face_of(np.minimum(self.edge[a], self.edge[b]))
 
 
 def scales_of(world: World) -> Scales:
@@ -88,6 +87,11 @@ def scales_of(world: World) -> Scales:
     if Scales not in world.kept:
         world.kept[Scales] = Scales.of(world)
     return world.kept[Scales]  # type: ignore[no-any-return]
+
+
+def face_of(edge: Floats) -> Floats:
+    """Area of equilateral triangles of these edges [m^2], (k,); 0 where there are none."""
+    return np.where(np.isfinite(edge), 0.25 * np.sqrt(3.0) * edge**2, 0.0)
 
 
 def summed(owner: Ints, values: Floats, count: int) -> Floats:

@@ -16,7 +16,7 @@ import numpy as np
 from pliant.base import Bools, Floats, Ints, PliantError, nearest
 from pliant.kernels import add, contiguous, dot, inline, kernel, load, scale
 from pliant.measure.books import books
-from pliant.measure.pairs import each_known, known, per_pair
+from pliant.measure.pairs import each_known, known, mean_pressure, per_pair
 
 if TYPE_CHECKING:
     from pliant.contact.contacts import Contacts
@@ -186,8 +186,8 @@ def _pressure(watch: Watch, report: StepReport) -> float:
 
 
 def _mean_pressure(watch: Watch, report: StepReport) -> float:
-    area = max(_area(watch, report), float(report.face[watch.rows(report.contacts)[0]].min(initial=np.inf)))
-    return _normal_force(watch, report) / area if 0.0 < area < np.inf else 0.0
+    face = float(report.face[watch.rows(report.contacts)[0]].min(initial=np.inf))
+    return float(mean_pressure(*(np.array([value]) for value in (_normal_force(watch, report), _area(watch, report), face)))[0])
 
 
 def _depth(watch: Watch, report: StepReport) -> float:

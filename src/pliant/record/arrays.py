@@ -26,7 +26,7 @@ UNITS = {
     "max_pressure": "Pa", "wear": "J/m^2", "shown": "m", "radius": "m", "von_mises": "Pa", "time": "s", "dt": "s", "kinetic": "J",
     "elastic": "J", "gravity": "J", "contact_work": "J", "friction_work": "J", "attachment_work": "J", "drive_work": "J", "load_work": "J",
     "lost": "J", "momentum": "kg m/s", "angular_momentum": "kg m^2/s", "max_depth": "m", "force": "N", "friction": "N", "torque": "N m",
-    "centre": "m", "normal_force": "N", "area": "m^2", "impulse": "N s", "window": "s",
+    "centre": "m", "normal_force": "N", "area": "m^2", "mean_pressure": "Pa", "impulse": "N s", "window": "s",
 }  # fmt: skip
 MISSING = np.nan  # a field that a frame does not have
 

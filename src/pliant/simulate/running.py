@@ -33,13 +33,12 @@ from pliant.simulate.drawn import cell_fields, drawn_cells, point_fields, strain
 from pliant.simulate.guards import Guard, check_start
 from pliant.simulate.simulation import Simulation
 from pliant.simulate.step import StepReport
-from pliant.simulate.verdicts import Depths, Matter, Notes, Through, merged
+from pliant.simulate.verdicts import Cut, Cuts, Depths, Matter, Notes, Through, merged
 
 FRAMES = 100  # of a run, unless `every` is given
 FIELD_BYTES = {"point/fields": 56, "cell/fields": 8}  # of what is recorded in every frame
 STEP_BYTES = 300  # of a step's row in the tables
 UNBALANCED = 1e-6  # part of all contact impulses by which they may miss the change of momentum
-SLOWER = "Bodies that start nearer to each other meet more slowly, and are cut less."
 FROM_NOWHERE = 0.01  # part of the energy that moved by which it may grow without a reason
 
 
@@ -52,7 +51,7 @@ class Progress:
     steps: int
     contacts: int
     max_depth: float
-    cuts: dict[tuple[str, str], tuple[int, float]] = field(default_factory=dict)  # who had steps cut: how often, first time [s]
+    cuts: dict[tuple[str, str], Cut] = field(default_factory=dict)  # who had steps cut
 
 
 @dataclass
@@ -219,7 +218,7 @@ def _ended(loop: _Loop, status: str, message: str, began: float) -> Outcome:
         loop.save()
     through = loop.through.notes()
     notes = merged([
-        *through, *sim.notes, *loop.notes.told(), *loop.cuts(), *loop.depths.notes(), *loop.accounts(), *loop.matter.notes(),
+        *through, *sim.notes, *loop.notes.told(), *loop.cuts.notes(), *loop.depths.notes(), *loop.accounts(), *loop.matter.notes(),
         *loop.guard.notes,
     ])  # fmt: skip
     path = recorder.close(status, message, notes)
@@ -261,7 +260,7 @@ class _Loop:
         watch: Callable[[StepReport], None] | None,
     ) -> None:
         self.sim, self.recorder, self.progress, self.watch = sim, recorder, progress, watch
-        self.guard, self.depths, self.through, self.matter = Guard(sim), Depths(sim), Through(sim), Matter(sim)
+        self.guard, self.depths, self.through, self.matter, self.cuts = Guard(sim), Depths(sim), Through(sim), Matter(sim), Cuts(sim)
         saved = recorder.run().state().arrays if recorder.frames else {}
         first = np.array(saved["history/first"]) if "history/first" in saved else recorder.run().points(0) if recorder.frames else None
         self.history = History(sim, first)
@@ -272,7 +271,6 @@ class _Loop:
         self.looked: tuple[Floats, list[Strained]] | None = None  # see `strains`
         self.moved = 0.0  # [J] most energy that was kinetic, or was given or lost by bodies, also by what moves or loads them
         self.notes = Notes()
-        self.cut: dict[tuple[str, str], tuple[int, float]] = {}  # pairs that would have passed: how often, first time [s]
         self.timings: dict[str, float] = {}
         self.show()
 
@@ -313,20 +311,18 @@ class _Loop:
         self.interval.take(report, self.recorder.keeps)
         self.depths.take(report)
         self.through.take(report)
+        self.cuts.take(report)
         for stage, seconds in report.timings.items():
             self.timings[stage] = self.timings.get(stage, 0.0) + seconds
         for warning in report.warnings:
             self.notes.add(warning)
-        if report.cut is not None:
-            count, first = self.cut.get(report.cut, (0, report.time - report.dt))
-            self.cut[report.cut] = count + 1, first
         if self.recorder.keeps:
             self.history.take(report)
         if self.watch is not None:
             self.watch(report)
         if self.progress is not None:
             end = self.sim.scene.duration
-            self.progress(Progress(report.time, end, self.steps, len(report.contacts), report.max_depth, self.cut))
+            self.progress(Progress(report.time, end, self.steps, len(report.contacts), report.max_depth, self.cuts.pairs))
         if report.more and FINE * self.interval.dt >= scales_of(self.sim.world).finest:
             self.row(at_frame=False)
 
@@ -388,17 +384,6 @@ class _Loop:
         if self.recorder.keeps and self.recorder.saved_step != self.sim.state.step:
             record = checkpoint(self.sim, self.history)
             self.recorder.state(self.sim.time, self.sim.state.step, record.arrays, record.meta)
-
-    def cuts(self) -> list[str]:
-        """Which steps were cut short because bodies would have passed through each other, in a sentence."""
-        if not self.cut:
-            return []
-        most = sorted(self.cut.items(), key=lambda item: item[1][1])
-        pairs = ", ".join(f"{a} and {b} ({count} times, first at t = {first:.4g} s)" for (a, b), (count, first) in most[:3])
-        return [
-            f"Steps were cut short where fast bodies would have passed through each other: {pairs}{', ...' if len(most) > 3 else ''}. "
-            f"Each goes on in parts, just to the touch and then by a part of the thickness of the thinner body. {SLOWER}"
-        ]
 
     def accounts(self) -> list[str]:
         """What is wrong with the books of this run, in sentences."""

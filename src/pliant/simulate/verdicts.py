@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -21,6 +21,7 @@ from pliant.detect.shapes import PLANE
 from pliant.detect.thickness import Thickness
 from pliant.geometry.enclosed import volumes
 from pliant.measure.account import ends_of, key_of
+from pliant.measure.intersection import common_volume
 from pliant.measure.resolution import DEPTH, depth_of, worded
 from pliant.measure.scales import scales_of, summed
 from pliant.model import Rest
@@ -148,19 +149,10 @@ class Depths:
             return
         a, b = report.pairs["a"], report.pairs["b"]
         some = (bodies.flows[a] | bodies.flows[b]) & (a != b)
-        v, first = self._velocities(), bodies.origin()
+        v, first = velocities(self.sim), bodies.origin()
         speed = np.linalg.norm(v[a[some]] - v[b[some]], axis=1)
         for pair, value in zip(key_of(first[a[some]], first[b[some]]).tolist(), speed.tolist(), strict=True):
             self.met[pair] = max(value, self.met.get(pair, 0.0))
-
-    def _velocities(self) -> Floats:
-        """Of the centres of mass [m/s], (B, 3)."""
-        model, state = self.sim.world.model, self.sim.state
-        nodes, frames, count = model.nodes, model.frames, len(model.bodies)
-        momentum = np.stack([summed(nodes.body, nodes.mass * state.v[:, k], count) for k in range(3)], axis=1)
-        out = momentum / np.maximum(summed(nodes.body, nodes.mass, count), 1e-300)[:, None]
-        out[frames.body] = state.velocity
-        return out
 
     def _known(self, key: Ints) -> Floats:
         """The worst part so far of pairs, 0 of those that were never deep, (k,)."""
@@ -198,7 +190,7 @@ class Depths:
             stiffer = "a larger stiffness makes it less deep, a smaller dt does not"
             return Remedy(f"The springs of this contact are as stiff as was asked: {stiffer}", {})
         if bears == DENT:
-            stiffer = "a stiffer material or a smaller load makes it less, a smaller dt does not"
+            stiffer = "a stiffer material, or a smaller load or speed, makes it less, a smaller dt does not"
             return Remedy(f"This depth is how far surfaces give way, held against the size of the body that does: {stiffer}", {})
         flows = self._flows_at_once(int(a), int(b))
         if flows:
@@ -222,6 +214,16 @@ class Depths:
         return ""
 
 
+def velocities(sim: Simulation) -> Floats:
+    """Of the centres of mass [m/s], (B, 3)."""
+    model, state = sim.world.model, sim.state
+    nodes, frames, count = model.nodes, model.frames, len(model.bodies)
+    momentum = np.stack([summed(nodes.body, nodes.mass * state.v[:, k], count) for k in range(3)], axis=1)
+    out = momentum / np.maximum(summed(nodes.body, nodes.mass, count), 1e-300)[:, None]
+    out[frames.body] = state.velocity
+    return out
+
+
 def method_of(sim: Simulation, a: int, b: int) -> tuple[str, ContactMethod]:
     """The contact method that serves two bodies, and its name."""
     ends = np.array([a]), np.array([b])
@@ -233,7 +235,8 @@ def method_of(sim: Simulation, a: int, b: int) -> tuple[str, ContactMethod]:
 
 @dataclass
 class Through:
-    """Bodies that are deeper in one another than the middle of the thinner one: contact pushes them out there, or not at all."""
+    """Bodies that are deeper in one another than the middle of the thinner one, or share more than half of the smaller one: contact pushes
+    them out on the other side, or not at all."""
 
     sim: Simulation
     pairs: dict[tuple[str, str], tuple[float, float]] = field(default_factory=dict)  # depth [m] and time [s] when it was first seen
@@ -262,6 +265,18 @@ class Through:
         some = np.setdiff1d(some, which[around < 1])
         place = still.end[hits.point] - 0.5 * hits.gap[:, None] * hits.normal
         self._note(hits.a[some], hits.b[some], -hits.gap[some], place[some], hits.normal[some], self.sim.time)
+        self._share(hits.a[some], hits.b[some], -hits.gap[some], still.end)
+
+    def _share(self, a: Ints, b: Ints, depth: Floats, points: Floats) -> None:
+        """Note bodies that fill the same place: where one is in another as a whole its surface is not far from the other's any more."""
+        names, skin, key = self.sim.world.model.bodies.names, self.sim.world.rest.skin, key_of(a, b)
+        coarse = depth > DEPTH[0] * scales_of(self.sim.world).against(a, b)  # on their way there they are
+        for pair in np.unique(key[coarse & (a != b)]):
+            both = [skin.faces[skin.face_body == end] for end in ends_of(pair)]
+            least = min(float(volumes(points, faces, np.zeros(len(faces), np.int64), 1)[0]) for faces in both)
+            if 0.0 < 0.5 * least < _common_box(points, *both) and common_volume(points, *both) > 0.5 * least:
+                first, second = sorted(names[int(end)] for end in ends_of(pair))
+                self.pairs.setdefault((first, second), (float(depth[key == pair].max()), self.sim.time))
 
     def _note(self, a: Ints, b: Ints, depth: Floats, place: Floats, normal: Floats, time: float) -> None:
         if len(a) == 0:
@@ -295,6 +310,61 @@ class Through:
         told = [f"{a} and {b} at t = {time:.4g} s ({1e3 * depth:.3g} mm deep)" for (a, b), (depth, time) in found[:NAMED]]
         more = f", and {len(found) - NAMED} more pairs" if len(found) > NAMED else ""
         return [f"{FAILED}bodies went through each other beyond the middle of the thinner one: {', '.join(told)}{more}."]
+
+
+def _common_box(points: Floats, first: Ints, second: Ints) -> float:
+    """Volume that the boxes around two skins share [m^3]: no less than the skins do."""
+    low = np.maximum(points[first].min(axis=(0, 1)), points[second].min(axis=(0, 1)))
+    high = np.minimum(points[first].max(axis=(0, 1)), points[second].max(axis=(0, 1)))
+    return float(np.maximum(high - low, 0.0).prod())
+
+
+@dataclass(frozen=True)
+class Cut:
+    """Two bodies that would have passed through each other."""
+
+    count: int  # steps that were cut short
+    first: float  # [s]
+    remedy: str  # a sentence, or nothing
+
+
+@dataclass
+class Cuts:
+    """Steps that were cut short because bodies would have passed through each other."""
+
+    sim: Simulation
+    pairs: dict[tuple[str, str], Cut] = field(default_factory=dict)
+
+    def take(self, report: StepReport) -> None:
+        """Account for a step, or a part of one."""
+        if report.cut is None:
+            return
+        known = self.pairs.get(report.cut)
+        start = report.time - report.dt
+        self.pairs[report.cut] = Cut(1, start, self._remedy(*report.cut, start)) if known is None else replace(known, count=known.count + 1)
+
+    def _remedy(self, a: str, b: str, start: float) -> str:
+        """To start nearer, if most of the speed with which they come together was gained on the way: not if they have touched before."""
+        bodies, accounts = self.sim.world.model.bodies, self.sim.state.pairs
+        ends = np.array([bodies.names.index(a)]), np.array([bodies.names.index(b)])
+        if accounts and bool(np.any(accounts["last"][accounts["pair"] == key_of(*ends)] < start)):
+            return ""
+        first, second = (np.array(self.sim.scene.bodies[int(bodies.origin()[end][0])].velocity) for end in ends)
+        now = velocities(self.sim)
+        gained = float(np.linalg.norm(now[ends[0]] - now[ends[1]])) > 2.0 * float(np.linalg.norm(first - second))
+        return " Bodies that start nearer to each other meet more slowly, and are cut less." if gained else ""
+
+    def notes(self) -> list[str]:
+        """A sentence about them."""
+        if not self.pairs:
+            return []
+        found = sorted(self.pairs.items(), key=lambda item: item[1].first)
+        told = ", ".join(f"{a} and {b} ({cut.count} times, first at t = {cut.first:.4g} s)" for (a, b), cut in found[:NAMED])
+        remedy = max((cut.remedy for _, cut in found[:NAMED]), default="")
+        return [
+            f"Steps were cut short where fast bodies would have passed through each other: {told}{', ...' if len(found) > NAMED else ''}. "
+            f"Each goes on in parts, just to the touch and then by a part of the thickness of the thinner body.{remedy}"
+        ]
 
 
 class Closed:

@@ -117,7 +117,7 @@ class Detection:
         pairs, count = np.unique(np.sort(np.stack([a, b], axis=1), axis=1), axis=0, return_counts=True)
         return [
             f"point-surface: {10 ** int(np.log10(n))} or more surfels of {_two(names[i], names[j])} were deeper than three widths and went "
-            "on along their last good direction. A larger `stiffness` or a shorter dt makes contacts shallower."
+            "on along their last good direction. What makes these contacts shallower is said with their depth."
             for (i, j), n in zip(pairs.tolist(), count.tolist(), strict=True)
         ]
 

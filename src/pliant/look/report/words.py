@@ -17,7 +17,7 @@ from pliant.look.report.hardest import Hardest
 from pliant.look.report.html import code, facts, folded, listing, table, text
 from pliant.measure.account import pair_books
 from pliant.measure.forces import Forces, headline, milliseconds
-from pliant.measure.pairs import at_time, mean_pressure, over_a_face, per_pair
+from pliant.measure.pairs import of_frame, over_a_face, per_pair
 from pliant.record import Run, human
 from pliant.record.snapshot import thaw
 from pliant.scene import Body, Scene
@@ -242,9 +242,7 @@ def hardest(run: Run, found: Hardest) -> str:
 
 def numbers(run: Run, found: Hardest) -> str:
     """The hardest contact of the recorded frames as a table."""
-    sums = {name: value[0] for name, value in per_pair(found.contacts).items()}
-    told = at_time(run, found.time)
-    sums["pressure"] = told.get((found.a, found.b), told.get((found.b, found.a), sums))["pressure"]  # over a face or more
+    sums = {name: value[0] for name, value in of_frame(run, found.contacts).items()}
     area = float(sums["area"])
     shown = {
         "pair": f"{found.a}, {found.b}", "time": f"{found.time:.4g} s", "force": f"{np.linalg.norm(sums['force']):.4g} N",
@@ -252,9 +250,8 @@ def numbers(run: Run, found: Hardest) -> str:
         "contacts": f"{sums['contacts']}", "deepest": f"{1e3 * sums['depth']:.3g} mm",
     }  # fmt: skip
     if area > 0.0:
-        known = (sums["normal_force"], area, sums["pressure"])
-        of = " (over a face of an element, which is more than the area)" if over_a_face(*known) else ""
-        shown |= {"area": f"{1e4 * area:.3g} cm²", "mean pressure": with_unit(mean_pressure(*known), "Pa") + of}
+        of = " (over a face of an element, which is more than the area)" if over_a_face(sums) else ""
+        shown |= {"area": f"{1e4 * area:.3g} cm²", "mean pressure": with_unit(sums["mean_pressure"], "Pa") + of}
     if sums["pressure"] > 0.0:
         shown["largest pressure"] = with_unit(sums["pressure"], "Pa")
     return facts(shown)
