@@ -44,6 +44,7 @@ class Found:
     seconds: float = 0.0  # of CPU
     quick: bool = False
     failed: str = ""  # why it did not end
+    scans: dict[str, str] = field(default_factory=dict)  # files of the user's own surfaces, by part
 
 
 def jobs(wanted: Mapping[str, list[str] | None], folder: Path, quick: bool = False, scans: Mapping[str, Scan] | None = None) -> list[Job]:
@@ -57,6 +58,23 @@ def jobs(wanted: Mapping[str, list[str] | None], folder: Path, quick: bool = Fal
         if part not in usable:
             raise PliantError(f"--scan {part}=...: none of these experiments has such a part" + _with(usable))
     return sorted(found, key=lambda job: -job.cost)
+
+
+def parted(todo: list[Job]) -> tuple[list[Found], list[Job]]:
+    """What an earlier call has brought to its end in the same form and on the same surfaces, and the jobs that are left."""
+    kept, left = list[Found](), list[Job]()
+    for job in todo:
+        found = {each.id: each for each in found_in(job.folder)}.get(job.id)
+        if found is not None and not found.failed and (found.quick, found.scans) == (job.quick, _files(job)):
+            kept.append(found)
+        else:
+            left.append(job)
+    return kept, left
+
+
+def _files(job: Job) -> dict[str, str]:
+    """The user's own surfaces that an experiment takes."""
+    return {part: scan.file for part, scan in job.scans.items() if part in experiments(job.source)[job.id].parts}
 
 
 def _with(parts: set[str]) -> str:
@@ -116,7 +134,7 @@ def run(
     if workers > 1 and do_all is not None:
         _spread(todo, workers, times, show, end, do_all)
     else:
-        for job in todo:
+        for job in reversed(todo):  # the shortest first: a stop loses least
             end(job, work(job, Telling(times, (job.source, job.id), show)))
     return ended
 
@@ -200,7 +218,7 @@ def work(job: Job, heard: Callable[[float], object] = lambda part: None) -> Foun
         lines, failed = judge(experiment.claims, measured, job.quick), ""
     except Exception as error:  # whatever it was, the others go on and it is told
         lines, failed = [], f"{type(error).__name__}: {error}"
-    return Found(job.source, job.id, lines, time.process_time() - began, job.quick, failed)
+    return Found(job.source, job.id, lines, time.process_time() - began, job.quick, failed, _files(job))
 
 
 def _keep(folder: Path, found: Found) -> None:

@@ -59,7 +59,8 @@ def summary(results: Iterable[Found]) -> str:
 
 def _experiment(experiment: Experiment, found: Found, folder: Path) -> str:
     how = f"{'Quick form, ' if found.quick else ''}{found.seconds:.0f} s of CPU."
-    parts = [text(experiment.about), text(how, "quiet")]
+    own = "".join(f" {part} is {Path(file).name}." for part, file in found.scans.items())
+    parts = [text(experiment.about), text(how + own, "quiet")]
     if found.failed:
         parts.append(text(f"It did not end: {found.failed}"))
     parts.append(_table([line for line in found.lines if line.verdict != SKIPPED]))
