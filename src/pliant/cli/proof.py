@@ -277,7 +277,7 @@ def reproduce(
         def over(result: crew.Found) -> None:
             show(True)
             if not as_json:
-                say(f"[bold]{result.source} {result.id}[/] [dim]{result.seconds:.0f} s of CPU[/]")
+                say(f"[bold]{result.source} {result.id}[/] [dim]{result.seconds:.0f} s of CPU{page.compiling(result)}[/]")
                 lines = [line.text() for line in result.lines if line.verdict != SKIPPED] or [f"did not end: {result.failed}"]
                 for line in lines:
                     say(f"  {escape(line)}")

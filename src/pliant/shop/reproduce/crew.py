@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from pliant.base import PliantError
+from pliant.compiler import clocked
 from pliant.disk import make_folder, write_text
 from pliant.shop.reproduce import experiments
 from pliant.shop.reproduce.costs import COSTS
@@ -41,7 +42,8 @@ class Found:
     source: str
     id: str
     lines: list[Line] = field(default_factory=list)
-    seconds: float = 0.0  # of CPU
+    seconds: float = 0.0  # of CPU, compiling included
+    compiling: float = 0.0  # of them
     quick: bool = False
     failed: str = ""  # why it did not end
     scans: dict[str, str] = field(default_factory=dict)  # files of the user's own surfaces, by part
@@ -208,7 +210,8 @@ def worked(source: str, id: str, folder: str, quick: bool, parts: str, scans: Ma
 def work(job: Job, heard: Callable[[float], object] = lambda part: None) -> Found:
     """Run one experiment and judge what it measured."""
     make_folder(job.folder)
-    began = time.process_time()
+    compiled = clocked()
+    began, before = time.process_time(), compiled.seconds
     experiment = experiments(job.source)[job.id]
     scans = {part: scan for part, scan in job.scans.items() if part in experiment.parts}
     for figure in experiment.figures:
@@ -218,7 +221,8 @@ def work(job: Job, heard: Callable[[float], object] = lambda part: None) -> Foun
         lines, failed = judge(experiment.claims, measured, job.quick), ""
     except Exception as error:  # whatever it was, the others go on and it is told
         lines, failed = [], f"{type(error).__name__}: {error}"
-    return Found(job.source, job.id, lines, time.process_time() - began, job.quick, failed, _files(job))
+    seconds = time.process_time() - began
+    return Found(job.source, job.id, lines, seconds, compiled.seconds - before, job.quick, failed, _files(job))
 
 
 def _keep(folder: Path, found: Found) -> None:

@@ -221,12 +221,17 @@ def threshold() -> float:
 
 
 def stops_on_slope(desk: Desk) -> Measured:
-    """T8: with the published model and figures, and with the impulse form of Coulomb's law. The text calls k_omega k_f (E37)."""
+    """T8: with the published model and figures, and with the impulse form of Coulomb's law. The text calls k_omega k_f (E37).
+
+    Quick: the published model with the first coefficient only.
+    """
     found: Measured = {}
     panels: list[tuple[str, str, dict[str, tuple[Any, Any]]]] = []
     for i, mu in enumerate((0.3, 0.4)):
         ways, speeds = {}, {}
         for k, (name, options) in enumerate(MODELS.items()):
+            if desk.quick and _late(name, mu):
+                continue
             desk.at(0.4 * i + 0.2 * k)
             seen = sent(mu, 0.1, 15.0 if options is YN else 4.0, **options)
             x, t = way(seen), seen.time
@@ -238,17 +243,27 @@ def stops_on_slope(desk: Desk) -> Measured:
     return {**found, "threshold": threshold()}
 
 
+def _late(name: str, mu: float) -> bool:
+    """What only the whole experiment does: the published model creeps for seconds."""
+    return name == "published model" and mu != 0.3
+
+
 def _sent(name: str, mu: float) -> list[Claim]:
     what, published = f"{name}, mu_s = {mu}", name == "published model"
     slides = mu == 0.3
     why = CREEP if published else WRONG if slides else ""
     said, bar = ("slides back", above(HELD)) if slides else ("holds", below(HELD))
-    return [
-        Claim(f"{name} {mu} top", f"{what}: at the top at", "1.2 s; Coulomb 1.124 s", within(1.2, 0.15), "s", UNITS if published else ""),
-        Claim(f"{name} {mu} end", f"{what}: speed at the end", said, bar, "mm/s", why),
-        Claim(f"{name} {mu} back", f"{what}: way back from the top", "slides down" if slides else "a small oscillation",
-              above(100.0) if slides else below(10.0), "mm", why),
-    ]  # fmt: skip
+    top = Claim(f"{name} {mu} top", f"{what}: at the top at", "1.2 s; Coulomb 1.124 s", within(1.2, 0.15), "s", UNITS if published else "")
+    end = Claim(f"{name} {mu} end", f"{what}: speed at the end", said, bar, "mm/s", why)
+    back = Claim(
+        f"{name} {mu} back",
+        f"{what}: way back from the top",
+        "slides down" if slides else "a small oscillation",
+        above(100.0) if slides else below(10.0),
+        "mm",
+        why,
+    )
+    return [replace(claim, whole=_late(name, mu)) for claim in (top, end, back)]
 
 
 SLOPE = (
