@@ -123,7 +123,7 @@ FELL = (
     Claim("system fewer", "how many fewer with half of the stiffness, through the solve", "not run", whole=True),
     *(Claim(f"{r} depth", f"deepest contact, response {r}", "not given", unit="% of the body", whole=r != "mass") for r in RESPONSES),
     *(
-        Claim(f"{r} deeper", f"the same with half of the stiffness, over it, response {r}", "deeper", above(1.0), whole=True)
+        Claim(f"{r} deeper", f"deepest contact with half the stiffness over that with all, response {r}", "deeper", above(1.0), whole=True)
         for r in RESPONSES
     ),
     Claim("mass rests", "slower than 20 mm/s for good after, to masses", "about 2 s", times(2.0, 2), "s", OPEN, whole=True),

@@ -141,6 +141,6 @@ COSTS = (
     *(claim for name in KINDS for claim in _pair(name)),
     Claim("whole", "whole step, CCD + CPF over DCD + DPF, equal dt", "3 to 4 (cited, not measured)", below(4.0),
           why="bunny landing in its bowl; solving the bunny is in both"),
-    Claim("longest", "the same, each with its largest dt", "not measured", why="critical steps of the particle of T1, found again",
-          whole=True),
+    Claim("longest", "whole step per simulated second, CCD + CPF over DCD + DPF, each with its largest dt", "not measured",
+          why="critical steps of the particle of T1, found again", whole=True),
 )  # fmt: skip

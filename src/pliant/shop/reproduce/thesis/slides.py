@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from pliant.geometry.quaternions import quaternion_to_matrix
-from pliant.look import from_simulation
+from pliant.look import Camera, from_simulation
 from pliant.look.pairs import marks_of
 from pliant.shop import scenes
 from pliant.shop.reproduce.experiment import Desk, Measured
@@ -22,6 +22,9 @@ from pliant.shop.reproduce.watch import CPF, History, jitter, plot, strip
 from pliant.shop.scenes.thesis import BAR, CUBE, cube_mass, cube_velocity, hooked_pairs
 
 OPEN = "sizes, masses and the speed are not published"
+
+
+CLOSE = Camera((0.35, -2.3, 0.75), (0.12, 0.0, 0.02))  # [m] near enough to tell pairs apart
 
 
 class Slide(History):
@@ -59,7 +62,7 @@ def hooks(desk: Desk) -> Measured:
             word = "with redefinition" if on else "without"
             pictures.append(replace(from_simulation(seen.sim), marks=marks_of(seen.sim), title=word))
         seen.run()
-    strip(desk.path("T6-pictures.png"), pictures, "body", camera=(-70, 12), transparent=["bar", "cube"], edges=True)
+    strip(desk.path("T6-pictures.png"), pictures, "body", (960, 540), camera=CLOSE, transparent=["bar", "cube"], edges=True)
     kept, lost = runs[True], runs[False]
     name = {True: "with redefinition", False: "without"}
     upwards, along = (kept.time, kept.force[:, 2]), (kept.time, kept.force[:, 0])
