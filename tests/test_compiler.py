@@ -59,3 +59,24 @@ def test_it_compiles_to_the_same_bits(parallel, monkeypatch):
     monkeypatch.setattr(codegen.JITCPUCodegen, "_library_class", codegen.JITCodeLibrary)
     numba.njit(**options)(work)(a, plain)
     assert lean.any() and np.array_equal(lean, plain)
+
+
+def test_the_clock_counts_compiling_and_nothing_else():
+    """A kernel that is compiled takes time once; calling it again, and what else is done, takes none."""
+    clock = compiler.clocked()
+    assert clock is compiler.clocked()
+    before = clock.seconds
+
+    @numba.njit
+    def add(a, b):
+        return a + b
+
+    sum(range(200_000))
+    assert clock.seconds == before
+    add(1, 2)
+    took = clock.seconds - before
+    assert took > 0.0
+    add(3, 4)
+    assert clock.seconds == before + took
+    add(1.0, 2.0)
+    assert clock.seconds > before + took

@@ -197,6 +197,23 @@ def test_results_are_kept_and_one_that_fails_stops_no_other(tmp_path, monkeypatc
     assert "1 differs" in page.summary(found.values()) and "did not end: S1" in page.summary(found.values())
 
 
+def test_what_has_ended_is_left_out_when_going_on(tmp_path, monkeypatch):
+    """Kept: what ended in this form and on these surfaces. Done again: what broke, the other form, another surface."""
+    monkeypatch.setitem(spillmann.EXPERIMENTS, "S1", fake(broken))
+    monkeypatch.setitem(spillmann.EXPERIMENTS, "S2", fake(calm, parts=("head",)))
+    todo = crew.jobs({"spillmann": ["S1", "S2", "S3"]}, tmp_path)
+    crew.run([job for job in todo if job.id != "S3"])
+    kept, left = crew.parted(todo)
+    assert [found.id for found in kept] == ["S2"] and kept[0].lines[0].here == "0.5"
+    assert {job.id for job in left} == {"S1", "S3"}
+    assert not crew.parted(crew.jobs({"spillmann": ["S2"]}, tmp_path, quick=True))[0]
+    other = crew.jobs({"spillmann": ["S2"]}, tmp_path, scans={"head": Scan("me.ply")})
+    assert not crew.parted(other)[0]
+    crew.run(other)
+    assert crew.parted(other)[0] and not crew.parted(crew.jobs({"spillmann": ["S2"]}, tmp_path))[0]
+    assert "head is me.ply" in page.write_page("spillmann", tmp_path / "spillmann").read_text()
+
+
 def test_scans_go_where_they_fit(tmp_path, monkeypatch):
     monkeypatch.setitem(spillmann.EXPERIMENTS, "S2", fake(calm, parts=("head",)))
     (tmp_path / "me.ply").write_text("ply")

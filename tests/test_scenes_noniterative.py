@@ -70,15 +70,22 @@ def test_the_error_of_angular_momentum_shrinks_with_the_step():
     assert errors[1] < 1e-3, errors
 
 
-def test_published_shares_turn_bodies_and_gain_energy_whatever_the_step():
-    """Mode "paper": the reaction is not where the way in is measured. A quarter of the angular momentum, 1.7 % of the energy."""
+def test_published_shares_turn_bodies_whatever_the_step():
+    """Mode "paper": the reaction is not where the way in is measured. A fifth of the angular momentum; without friction energy is gained."""
+
+    def ended(**values):
+        sim = scenes.make("two-free-cubes", **values).simulate()
+        before, size = sim.books(), yardstick(sim)
+        after = sim.run().books()
+        return after.total / before.total, np.linalg.norm(after.angular_momentum - before.angular_momentum) / size
+
     for dt in (0.0004, 0.0002):
-        sim = scenes.make("two-free-cubes", mode="paper", dt=dt).simulate()
-        before = sim.books()
-        sim.run()
-        after = sim.books()
-        assert 1.01 < after.total / before.total < 1.03
-        assert 0.2 < np.linalg.norm(after.angular_momentum - before.angular_momentum) / yardstick(sim.scene.simulate()) < 0.35
+        left, turned = ended(mode="paper", dt=dt)
+        assert 0.18 < turned < 0.23
+        assert 0.93 < left < 0.96  # friction takes more than the pair of forces brings
+    gained, _ = ended(mode="paper", dt=0.0004, friction=0.0)
+    kept, _ = ended(mode="moment", dt=0.0004, friction=0.0)
+    assert kept < 1.0 < 1.005 < gained < 1.02
 
 
 def test_the_arch_is_apart_from_the_first_steps_on():

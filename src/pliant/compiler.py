@@ -14,10 +14,12 @@ It reaches into Numba, so only versions that it was tried with are changed; othe
 
 from __future__ import annotations
 
+import time
+from functools import lru_cache
 from typing import Any
 
 import numba
-from numba.core import codegen, targetconfig
+from numba.core import codegen, event, targetconfig
 from numba.core.types import functions
 
 TRIED = ("0.68.",)  # how versions of Numba begin that were compared, bit for bit, with what they compile by themselves
@@ -44,6 +46,32 @@ def install() -> bool:
         targetconfig.TargetConfig.__hash__ = lambda flags: hash(type(flags))  # type: ignore[method-assign]
         functions.BaseFunction.get_call_type = _call_type  # type: ignore[method-assign]
     return codegen.JITCPUCodegen._library_class is OnDemand
+
+
+class Clock(event.Listener):  # type: ignore[misc]
+    """What compiling has taken in this process since the clock began; kernels that are read from the cache are not compiled."""
+
+    def __init__(self) -> None:
+        self.seconds = 0.0  # [s] CPU
+        self._inside, self._began = 0, 0.0
+
+    def on_start(self, event: Any) -> None:
+        if self._inside == 0:  # helpers are compiled while their kernel is
+            self._began = time.process_time()
+        self._inside += 1
+
+    def on_end(self, event: Any) -> None:
+        self._inside -= 1
+        if self._inside == 0:
+            self.seconds += time.process_time() - self._began
+
+
+@lru_cache
+def clocked() -> Clock:
+    """The clock of this process."""
+    clock = Clock()
+    event.register("numba:compile", clock)
+    return clock
 
 
 class OnDemand(codegen.JITCodeLibrary):  # type: ignore[misc]

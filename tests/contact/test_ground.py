@@ -33,8 +33,18 @@ def test_level_k_of_a_stack_carries_the_weight_above(models):
     assert np.mean(forces, axis=0) == pytest.approx([3 * weight, 2 * weight, weight], rel=0.01)
     heights = [sim.centre(f"b{k}")[2] for k in range(3)]
     assert np.diff(heights) == pytest.approx(0.2, abs=0.02)
-    sways = 0.01 if set(models) == {"fem"} else 2e-3  # three soft ones never rest under this method: its page
-    assert np.abs([sim.centre(f"b{k}")[:2] for k in range(3)]).max() < sways
+    assert np.abs([sim.centre(f"b{k}")[:2] for k in range(3)]).max() < 2e-3
+
+
+def test_rims_that_no_edge_crosses_keep_their_load():
+    """A soft box 3 and 2 mm aside on another: points of rims left by the side, came back, and points flew at 1 m/s for ever."""
+    scene = stack(("fem", "fem"))
+    scene.bodies[2].position = (0.003, 0.002, 0.3)
+    sim = scene.simulate().run(until=0.4)
+    fastest = []
+    sim.run(until=0.5, each=lambda report: fastest.append(np.abs(sim.state.v).max()))
+    assert max(fastest) < 0.1
+    assert np.abs(sim.contacts("b1", "b0").normal[:, 2]).min() > 0.9
 
 
 @pytest.mark.parametrize("stiffness", [0.1, 0.5, 1.0])

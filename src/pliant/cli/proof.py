@@ -238,6 +238,7 @@ def reproduce(
     unit: Annotated[str, typer.Option(help="Unit of your own surfaces.")] = "m",
     up: Annotated[str, typer.Option(help="Axis that is up in your own surfaces.")] = "z",
     out: Annotated[Path | None, typer.Option(help="Folder; each source has a folder in it. Default runs/reproduce.")] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on after a stop: leave out what the folder has in this form.")] = False,
     as_json: Json = False,
 ) -> None:
     """Compute the experiments of the papers again: lines "published / here / agrees", and a page with every figure for each source.
@@ -264,19 +265,20 @@ def reproduce(
     wanted = dict.fromkeys(again.SOURCES) if source == again.ALL else {source: experiments}
     folder = out or Path("runs") / "reproduce"
     todo = crew.jobs(wanted, folder, quick, scans_from(scan or [], unit, up))
+    before, todo = crew.parted(todo) if resume else ([], todo)
     times = crew.Times(todo, workers)
     with experiments_bar(times, hidden=as_json) as show:
 
         def over(result: crew.Found) -> None:
             show(True)
             if not as_json:
-                say(f"[bold]{result.source} {result.id}[/] [dim]{result.seconds:.0f} s of CPU[/]")
+                say(f"[bold]{result.source} {result.id}[/] [dim]{result.seconds:.0f} s of CPU{page.compiling(result)}[/]")
                 lines = [line.text() for line in result.lines if line.verdict != SKIPPED] or [f"did not end: {result.failed}"]
                 for line in lines:
                     say(f"  {escape(line)}")
 
         tell_crew = None if as_json else lambda about: say(escape(about))
-        found = crew.run(todo, workers, times, lambda: show(False), over, partial(do_all, told=tell_crew))
+        found = before + crew.run(todo, workers, times, lambda: show(False), over, partial(do_all, told=tell_crew))
     pages = [page.write_page(name, folder / name) for name in wanted]
     pages += [page.write_index(folder, list(wanted))] if len(wanted) > 1 else []
     if as_json:

@@ -8,7 +8,8 @@ a static partner and s = 1 end on the surface). Friction as in contact/friction.
 Where we differ: D is the absolute row sum over all contacts of the step, so stacked and shared contacts stay stable; k of an
 enduring contact changes slowly (contact/enduring_stiffness.py), so that a shorter step does not kick what is at rest.
 
-Edges that cross edges are contacts too, and points at rims leave with them (detect/sharp_edges.py).
+Edges that cross edges are contacts too, and points at rims leave with them, or with the other points of their two bodies where no edge
+crosses (detect/sharp_edges.py).
 
 Limitations: looks at the end of the step only (what would pass: contact/passing.py); bodies rest a few g dt^2 deep; no self-contact.
 Surfaces must be closed.
@@ -32,7 +33,7 @@ from pliant.contact.pressure import Pressure
 from pliant.contact.remembered import Table
 from pliant.detect.keys import recall, remember
 from pliant.detect.penetration import Penetration
-from pliant.detect.sharp_edges import Ways, leave_with_edges
+from pliant.detect.sharp_edges import Ways, leave_with_edges, leave_with_others
 from pliant.world.motion import Motion, Rows
 
 if TYPE_CHECKING:
@@ -68,6 +69,7 @@ class Ground:
             return Answer(Contacts.none(motion.dt))
         ways = Ways(hits.point, hits.a, hits.b, hits.face, hits.weights, hits.normal, -hits.gap)
         _, wanted, crossing = leave_with_edges(surfaces, ways, edges)
+        leave_with_others(surfaces, finder.tree, ways)
         hits, edges = replace(hits, gap=-ways.depth).select(wanted), edges.select(crossing)
         points = point_rows(motion, hits.point, hits.b, hits.face, hits.weights, hits.normal, -hits.gap - 2.0 * hits.radius)
         rows = Rows.joined([points, edge_rows(motion, edges)])

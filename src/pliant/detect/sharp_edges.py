@@ -17,8 +17,10 @@ import numpy as np
 
 from pliant.base import Floats, Ints
 from pliant.detect.body_pairs import overlapping
+from pliant.detect.consistent_depth import ways_out
 from pliant.detect.keys import find
 from pliant.detect.penetration import ACROSS, ALONG, Meet, Surfaces, signed_distances
+from pliant.detect.tree import Tree
 from pliant.geometry.topology import topology
 from pliant.kernels import axpy, contiguous, cross, dot, inline, kernel, load, norm, scale, store, sub
 
@@ -138,7 +140,7 @@ def each_place_once(found: Crossed, points: Floats, width: Floats, depth: Floats
 
 @dataclass
 class Ways:
-    """Points in bodies and how they leave: what `leave_with_edges` may change."""
+    """Points in bodies and how they leave: what `leave_with_edges` and `leave_with_others` may change."""
 
     point: Ints  # (h,)
     a: Ints
@@ -189,6 +191,38 @@ def _turn(surfaces: Surfaces, ways: Ways, edges: Crossed, first: Ints, last: Int
     turned = np.zeros(len(first), bool)
     turned[rows] = True
     return turned
+
+
+def leave_with_others(surfaces: Surfaces, tree: Tree, ways: Ways) -> None:
+    """Turn points at rims that no edge crosses into the way of the other points of their two bodies.
+
+    A face within the face that it lies on has a rim that crosses none, and its points still leave by the side if that is nearer than they
+    are deep: a soft body bulges by more than it sinks in, and their load came and went with it. The way of two bodies is the mean of the
+    normals of their points, by depth. A point that leaves across it by no more than others are deep along it tries it, and takes it if it
+    leads out through a face that looks along it, at GROWN times the depth of the others at most.
+    """
+    if not (ways.face >= 0).any():  # exact shapes know their sides
+        return
+    count = len(surfaces.shapes.kind)
+    _, place = np.unique(np.minimum(ways.a, ways.b) * count + np.maximum(ways.a, ways.b), return_inverse=True)
+    sense = np.where(ways.a > ways.b, 1.0, -1.0)[:, None]
+    mean = np.zeros((int(place.max()) + 1, 3))
+    np.add.at(mean, place, sense * ways.depth[:, None] * ways.normal)
+    mean /= np.maximum(np.linalg.norm(mean, axis=1), 1e-300)[:, None]
+    way = sense * mean[place]
+    along = np.einsum("hi,hi->h", way, ways.normal)
+    deepest = np.zeros(len(mean))
+    np.maximum.at(deepest, place, np.where(along > ALONG, ways.depth, 0.0))
+    rows = np.flatnonzero((along < ACROSS) & (ways.depth <= deepest[place]) & (ways.face >= 0))
+    if len(rows) == 0:
+        return
+    point, body = ways.point[rows], ways.b[rows]
+    face, weights, ray = ways_out(surfaces.points, point, body, way[rows], tree, surfaces.mesh.faces, np.zeros(len(rows), np.bool_))
+    normal = surfaces.mesh.face_normal[face]
+    along = np.einsum("hi,hi->h", way[rows], normal)
+    out = (face >= 0) & (along > ALONG) & (ray <= GROWN * deepest[place[rows]])
+    rows = rows[out]
+    ways.face[rows], ways.weights[rows], ways.normal[rows], ways.depth[rows] = face[out], weights[out], normal[out], (ray * along)[out]
 
 
 def _third(faces: Ints, ends: Ints) -> Ints:

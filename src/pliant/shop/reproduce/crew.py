@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from pliant.base import PliantError
+from pliant.compiler import clocked
 from pliant.disk import make_folder, write_text
 from pliant.shop.reproduce import experiments
 from pliant.shop.reproduce.costs import COSTS
@@ -41,9 +42,11 @@ class Found:
     source: str
     id: str
     lines: list[Line] = field(default_factory=list)
-    seconds: float = 0.0  # of CPU
+    seconds: float = 0.0  # of CPU, compiling included
+    compiling: float = 0.0  # of them
     quick: bool = False
     failed: str = ""  # why it did not end
+    scans: dict[str, str] = field(default_factory=dict)  # files of the user's own surfaces, by part
 
 
 def jobs(wanted: Mapping[str, list[str] | None], folder: Path, quick: bool = False, scans: Mapping[str, Scan] | None = None) -> list[Job]:
@@ -57,6 +60,23 @@ def jobs(wanted: Mapping[str, list[str] | None], folder: Path, quick: bool = Fal
         if part not in usable:
             raise PliantError(f"--scan {part}=...: none of these experiments has such a part" + _with(usable))
     return sorted(found, key=lambda job: -job.cost)
+
+
+def parted(todo: list[Job]) -> tuple[list[Found], list[Job]]:
+    """What an earlier call has brought to its end in the same form and on the same surfaces, and the jobs that are left."""
+    kept, left = list[Found](), list[Job]()
+    for job in todo:
+        found = {each.id: each for each in found_in(job.folder)}.get(job.id)
+        if found is not None and not found.failed and (found.quick, found.scans) == (job.quick, _files(job)):
+            kept.append(found)
+        else:
+            left.append(job)
+    return kept, left
+
+
+def _files(job: Job) -> dict[str, str]:
+    """The user's own surfaces that an experiment takes."""
+    return {part: scan.file for part, scan in job.scans.items() if part in experiments(job.source)[job.id].parts}
 
 
 def _with(parts: set[str]) -> str:
@@ -116,7 +136,7 @@ def run(
     if workers > 1 and do_all is not None:
         _spread(todo, workers, times, show, end, do_all)
     else:
-        for job in todo:
+        for job in reversed(todo):  # the shortest first: a stop loses least
             end(job, work(job, Telling(times, (job.source, job.id), show)))
     return ended
 
@@ -190,7 +210,8 @@ def worked(source: str, id: str, folder: str, quick: bool, parts: str, scans: Ma
 def work(job: Job, heard: Callable[[float], object] = lambda part: None) -> Found:
     """Run one experiment and judge what it measured."""
     make_folder(job.folder)
-    began = time.process_time()
+    compiled = clocked()
+    began, before = time.process_time(), compiled.seconds
     experiment = experiments(job.source)[job.id]
     scans = {part: scan for part, scan in job.scans.items() if part in experiment.parts}
     for figure in experiment.figures:
@@ -200,7 +221,8 @@ def work(job: Job, heard: Callable[[float], object] = lambda part: None) -> Foun
         lines, failed = judge(experiment.claims, measured, job.quick), ""
     except Exception as error:  # whatever it was, the others go on and it is told
         lines, failed = [], f"{type(error).__name__}: {error}"
-    return Found(job.source, job.id, lines, time.process_time() - began, job.quick, failed)
+    seconds = time.process_time() - began
+    return Found(job.source, job.id, lines, seconds, compiled.seconds - before, job.quick, failed, _files(job))
 
 
 def _keep(folder: Path, found: Found) -> None:

@@ -48,6 +48,11 @@ def write_index(folder: Path, names: list[str]) -> Path:
     return path
 
 
+def compiling(found: Found) -> str:
+    """What of the time went to the compiler, if it is worth a word."""
+    return f", {found.compiling:.0f} of them compiling" if found.compiling >= 0.5 else ""
+
+
 def summary(results: Iterable[Found]) -> str:
     """How many lines agree, differ, and are shown only."""
     found = list(results)
@@ -58,8 +63,9 @@ def summary(results: Iterable[Found]) -> str:
 
 
 def _experiment(experiment: Experiment, found: Found, folder: Path) -> str:
-    how = f"{'Quick form, ' if found.quick else ''}{found.seconds:.0f} s of CPU."
-    parts = [text(experiment.about), text(how, "quiet")]
+    how = f"{'Quick form, ' if found.quick else ''}{found.seconds:.0f} s of CPU{compiling(found)}."
+    own = "".join(f" {part} is {Path(file).name}." for part, file in found.scans.items())
+    parts = [text(experiment.about), text(how + own, "quiet")]
     if found.failed:
         parts.append(text(f"It did not end: {found.failed}"))
     parts.append(_table([line for line in found.lines if line.verdict != SKIPPED]))

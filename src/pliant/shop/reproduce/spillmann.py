@@ -161,14 +161,14 @@ SQUEEZED = (
 
 
 def s1(desk: Desk) -> Measured:
-    """Bars of 100 kN/m^2 squeezed between anchors: no visible penetration at high stress. Quick: coarser, half as long."""
-    values = desk.either({}, dict(edge=0.02, dt=0.00015, duration=0.6))
+    """Bars of 100 kN/m^2 squeezed between anchors: no visible penetration at high stress. Quick: coarser, two layers, 0.4 s."""
+    values = desk.either({}, dict(layers=2, edge=0.02, dt=0.00015, duration=0.4))
     return _squeezed(desk, "S1", scenes.make("squeezed-bars", **values), TOP)
 
 
 def s2(desk: Desk) -> Measured:
-    """A cube of 30 kN/m^2 pressed by bars of 5000 kN/m^2, St. Venant-Kirchhoff: stable, free of penetration. Quick: coarser, 1 s."""
-    values = desk.either({}, dict(edge=0.05, dt=0.0002, duration=1.0))
+    """A cube of 30 kN/m^2 pressed by bars of 5000 kN/m^2, St. Venant-Kirchhoff: stable, free of penetration. Quick: coarser, 0.6 s."""
+    values = desk.either({}, dict(edge=0.05, dt=0.0002, duration=0.6))
     return _squeezed(desk, "S2", scenes.make("soft-cube-stiff-bars", **values), ("upper",))
 
 
@@ -180,9 +180,9 @@ def s7(desk: Desk) -> Measured:
     """The bars of S1 as springs along the edges of the same tetrahedra: the elastic model is a black box to the response.
 
     The paper says that a mass-spring model was used as well, not where; springs of 1000 N/m are ours. Bars of springs are squeezed by less
-    than those of S1: beyond a fifth they buckle, and what is inside out has no inside. Quick: coarser, half as long.
+    than those of S1: beyond a fifth they buckle, and what is inside out has no inside. Quick: coarser, two layers, 0.4 s.
     """
-    values = desk.either({}, dict(edge=0.02, dt=0.00015, duration=0.6))
+    values = desk.either({}, dict(layers=2, edge=0.02, dt=0.00015, duration=0.4))
     scene = scenes.make("squeezed-bars", squeeze=LESS, **values)
     springs = dict(spring_stiffness=SPRING, density=1000.0, mass_damping=10.0, stiffness_damping=3e-4)
     bodies = [_as_springs(body, springs) if body.model == "fem" else body for body in scene.bodies]
@@ -210,9 +210,9 @@ def _stones(sim: Simulation) -> list[str]:
 
 
 def s3(desk: Desk) -> Measured:
-    """An arch of wedges of 375 tets, friction 0.95: stands, is hit by balls, and stays; with friction 0.2 it falls. Quick: 1.5 s."""
-    sim, seen = watch(desk, scenes.make("archway", duration=desk.either(10.0, 1.5)), every=100, done=(0.0, 0.75))
-    loose, _ = watch(desk, scenes.make("archway", friction=0.2, drop=0, duration=desk.either(3.0, 1.0)), every=1000, done=(0.75, 1.0))
+    """An arch of wedges of 375 tets, friction 0.95: stands, is hit by balls, and stays; with friction 0.2 it falls. Quick: 0.6 s."""
+    sim, seen = watch(desk, scenes.make("archway", duration=desk.either(10.0, 0.6)), every=100, done=(0.0, 0.75))
+    loose, _ = watch(desk, scenes.make("archway", friction=0.2, drop=0, duration=desk.either(3.0, 0.6)), every=1000, done=(0.75, 1.0))
     curves(desk, "S3.png", seen)
     strip(
         desk.path("S3-pictures.png"),
@@ -253,8 +253,8 @@ ARCH = (
 
 
 def s4(desk: Desk) -> Measured:
-    """500 chess figures fill a container: response time linear in the number of collisions. Quick: 60 pieces, half a second."""
-    sim, seen = watch(desk, scenes.make("chess-500", **desk.either({}, dict(count=60, across=4, duration=0.5))), every=20)
+    """500 chess figures fill a container: response time linear in the number of collisions. Quick: 18 pieces, 0.35 s."""
+    sim, seen = watch(desk, scenes.make("chess-500", **desk.either({}, dict(count=18, across=3, duration=0.35))), every=20)
     curves(desk, "S4.png", seen)
     strip(desk.path("S4-pictures.png"), seen.pictures, "body", transparent=_named(sim, ("wall",)), smooth=True, camera=(-58, 35))
     contacts, response = np.array(seen.contacts, float), np.array(seen.response)
@@ -298,8 +298,8 @@ CHESS = (
 
 
 def s5(desk: Desk) -> Measured:
-    """200 chained tori on an elastic membrane: about 2500 contacts, comes to rest. Quick: 24 rings, 0.8 s."""
-    sim, seen = watch(desk, scenes.make("chained-tori", **desk.either({}, dict(links=24, duration=0.8))), every=40, shots=4)
+    """200 chained tori on an elastic membrane: about 2500 contacts, comes to rest. Quick: 10 rings, 0.4 s."""
+    sim, seen = watch(desk, scenes.make("chained-tori", **desk.either({}, dict(links=10, duration=0.4))), every=40, shots=4)
     curves(desk, "S5.png", seen)
     strip(desk.path("S5-pictures.png"), seen.pictures, "body", columns=2, camera=(-60, 22), smooth=True)
     late = slice(len(seen.time) // 3, None)
@@ -342,9 +342,9 @@ MODULI = (1e4, 1e5, 1e6, 5e6)  # [Pa]
 def s6(desk: Desk) -> Measured:
     """Response time of a contact from one squeezed state, with moduli from 10 to 5000 kN/m^2. Quick: two layers, fewer steps."""
     register_method("clocked", Clocked)
-    values = desk.either({}, dict(layers=2, edge=0.02, dt=0.00015))
+    values = desk.either({}, dict(layers=2, edge=0.02, dt=0.0002, duration=0.6))
     base = scenes.make("squeezed-bars", **values)
-    squeezed = base.simulate().run(until=0.35).state
+    squeezed = base.simulate().run(until=desk.either(0.35, 0.2)).state
     each: dict[float, float] = {}
     for k, modulus in enumerate(MODULI):
         desk.at(0.3 + 0.7 * k / len(MODULI))

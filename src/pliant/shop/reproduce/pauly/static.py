@@ -155,8 +155,9 @@ def responses(desk: Desk) -> Measured:
 
 RESPONSES = (
     Claim("net", "net volume of the volume-preserving response over what it moves", "0 (Eq. 3)", within(0.0, 1e-3)),
-    Claim("rim", "highest rim", NONE, unit="C/b", why=OPEN),
-    Claim("at", "where it is", NONE, unit="b"),
+    Claim("rim", "height of the rim around a point force, volume-preserving; C: f = C / r of Boussinesq, b: width of the Gaussian", NONE,
+          unit="C/b", why=OPEN),
+    Claim("at", "distance of that rim from the force", NONE, unit="b"),
     Claim("half", "Boussinesq, f(2 r) / f(r)", "1/2", within(0.5, 1e-9)),
 )
 
@@ -290,7 +291,7 @@ JOINT = (
     Claim("across", "force across the load, of a symmetric joint", NONE, below(1.0), "% of the load", "by symmetry it is none"),
     Claim("down", "force along the load", NONE, unit="N"),
     Claim("touch", "touching samples", NONE),
-    Claim("widest", "half angle", NONE, unit="degree"),
+    Claim("widest", "half angle of the contact, seen from the centre of the ball", NONE, unit="degree"),
     Claim("spent", "CPU time on level 1", NONE, unit="ms"),
 )
 

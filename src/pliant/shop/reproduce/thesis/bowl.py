@@ -72,16 +72,16 @@ def rest(desk: Desk) -> Measured:
     """T7: comes to rest; inverted elements at impact under both responses, with the automatic stiffness and half of it.
 
     Only the response of the thesis with the automatic stiffness runs on until it rests; the others are about the impact.
-    Quick: 0.16 s of the response of the thesis.
+    Quick: 0.16 s of the response of the thesis with the automatic stiffness.
     """
     common: dict[str, Any] = dict(dt=0.001)
     impact, long = desk.either((0.3, 2.5), (0.16, 0.16))  # [s]
-    responses = RESPONSES[: desk.either(2, 1)]
+    responses, stiffnesses = desk.either((RESPONSES, (STIFF, SOFT)), (RESPONSES[:1], (STIFF,)))
     if "bunny" in desk.scans:
         scan = desk.scans["bunny"]
         common |= dict(file=scan.file, up=scan.up)
     runs = {
-        (r, s): Fall(r, s=s, duration=long if (r, s) == ("mass", STIFF) else impact, **common) for r in responses for s in (STIFF, SOFT)
+        (r, s): Fall(r, s=s, duration=long if (r, s) == ("mass", STIFF) else impact, **common) for r in responses for s in stiffnesses
     }
     pictures = []
     whole = sum(seen.sim.scene.duration for seen in runs.values())
@@ -107,20 +107,23 @@ def rest(desk: Desk) -> Measured:
     depth = {key: 100 * float(h.deepest.max()) / BUNNY for key, h in runs.items()}
     found: Measured = {"elements": len(runs["mass", STIFF].sim.world.model.groups[0].nodes)}
     for r in responses:
-        found |= {f"{r} inverted": most[r, STIFF], f"{r} fewer": most[r, STIFF] - most[r, SOFT]}
-        found |= {f"{r} depth": depth[r, STIFF], f"{r} deeper": depth[r, SOFT] / depth[r, STIFF]}
-    return found if desk.quick else {**found, "mass rests": runs["mass", STIFF].rests}
+        found |= {f"{r} inverted": most[r, STIFF], f"{r} depth": depth[r, STIFF]}
+    if desk.quick:
+        return found
+    for r in responses:
+        found |= {f"{r} fewer": most[r, STIFF] - most[r, SOFT], f"{r} deeper": depth[r, SOFT] / depth[r, STIFF]}
+    return {**found, "mass rests": runs["mass", STIFF].rests}
 
 
 FELL = (
     Claim("elements", "quadratic tetrahedra", "not given"),
     Claim("mass inverted", "inverted elements at impact, impulses to masses as in the thesis", "some (Fig. 7.14)", above(0), why=OPEN),
-    Claim("mass fewer", "how many fewer with half of the stiffness, to masses", "fewer", above(0), why=DEPTH),
+    Claim("mass fewer", "how many fewer with half of the stiffness, to masses", "fewer", above(0), why=DEPTH, whole=True),
     Claim("system inverted", "inverted elements at impact, impulses through the solve", "not run", whole=True),
     Claim("system fewer", "how many fewer with half of the stiffness, through the solve", "not run", whole=True),
     *(Claim(f"{r} depth", f"deepest contact, response {r}", "not given", unit="% of the body", whole=r != "mass") for r in RESPONSES),
     *(
-        Claim(f"{r} deeper", f"the same with half of the stiffness, over it, response {r}", "deeper", above(1.0), whole=r != "mass")
+        Claim(f"{r} deeper", f"deepest contact with half the stiffness over that with all, response {r}", "deeper", above(1.0), whole=True)
         for r in RESPONSES
     ),
     Claim("mass rests", "slower than 20 mm/s for good after, to masses", "about 2 s", times(2.0, 2), "s", OPEN, whole=True),

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from pliant.geometry.quaternions import quaternion_to_matrix
-from pliant.look import from_simulation
+from pliant.look import Camera, from_simulation
 from pliant.look.pairs import marks_of
 from pliant.shop import scenes
 from pliant.shop.reproduce.experiment import Desk, Measured
@@ -22,6 +22,9 @@ from pliant.shop.reproduce.watch import CPF, History, jitter, plot, strip
 from pliant.shop.scenes.thesis import BAR, CUBE, cube_mass, cube_velocity, hooked_pairs
 
 OPEN = "sizes, masses and the speed are not published"
+
+
+CLOSE = Camera((0.35, -2.3, 0.75), (0.12, 0.0, 0.02))  # [m] near enough to tell pairs apart
 
 
 class Slide(History):
@@ -59,7 +62,7 @@ def hooks(desk: Desk) -> Measured:
             word = "with redefinition" if on else "without"
             pictures.append(replace(from_simulation(seen.sim), marks=marks_of(seen.sim), title=word))
         seen.run()
-    strip(desk.path("T6-pictures.png"), pictures, "body", camera=(-70, 12), transparent=["bar", "cube"], edges=True)
+    strip(desk.path("T6-pictures.png"), pictures, "body", (960, 540), camera=CLOSE, transparent=["bar", "cube"], edges=True)
     kept, lost = runs[True], runs[False]
     name = {True: "with redefinition", False: "without"}
     upwards, along = (kept.time, kept.force[:, 2]), (kept.time, kept.force[:, 0])
@@ -221,12 +224,17 @@ def threshold() -> float:
 
 
 def stops_on_slope(desk: Desk) -> Measured:
-    """T8: with the published model and figures, and with the impulse form of Coulomb's law. The text calls k_omega k_f (E37)."""
+    """T8: with the published model and figures, and with the impulse form of Coulomb's law. The text calls k_omega k_f (E37).
+
+    Quick: the published model with the first coefficient only.
+    """
     found: Measured = {}
     panels: list[tuple[str, str, dict[str, tuple[Any, Any]]]] = []
     for i, mu in enumerate((0.3, 0.4)):
         ways, speeds = {}, {}
         for k, (name, options) in enumerate(MODELS.items()):
+            if desk.quick and _late(name, mu):
+                continue
             desk.at(0.4 * i + 0.2 * k)
             seen = sent(mu, 0.1, 15.0 if options is YN else 4.0, **options)
             x, t = way(seen), seen.time
@@ -238,17 +246,27 @@ def stops_on_slope(desk: Desk) -> Measured:
     return {**found, "threshold": threshold()}
 
 
+def _late(name: str, mu: float) -> bool:
+    """What only the whole experiment does: the published model creeps for seconds."""
+    return name == "published model" and mu != 0.3
+
+
 def _sent(name: str, mu: float) -> list[Claim]:
     what, published = f"{name}, mu_s = {mu}", name == "published model"
     slides = mu == 0.3
     why = CREEP if published else WRONG if slides else ""
     said, bar = ("slides back", above(HELD)) if slides else ("holds", below(HELD))
-    return [
-        Claim(f"{name} {mu} top", f"{what}: at the top at", "1.2 s; Coulomb 1.124 s", within(1.2, 0.15), "s", UNITS if published else ""),
-        Claim(f"{name} {mu} end", f"{what}: speed at the end", said, bar, "mm/s", why),
-        Claim(f"{name} {mu} back", f"{what}: way back from the top", "slides down" if slides else "a small oscillation",
-              above(100.0) if slides else below(10.0), "mm", why),
-    ]  # fmt: skip
+    top = Claim(f"{name} {mu} top", f"{what}: at the top at", "1.2 s; Coulomb 1.124 s", within(1.2, 0.15), "s", UNITS if published else "")
+    end = Claim(f"{name} {mu} end", f"{what}: speed at the end", said, bar, "mm/s", why)
+    back = Claim(
+        f"{name} {mu} back",
+        f"{what}: way back from the top",
+        "slides down" if slides else "a small oscillation",
+        above(100.0) if slides else below(10.0),
+        "mm",
+        why,
+    )
+    return [replace(claim, whole=_late(name, mu)) for claim in (top, end, back)]
 
 
 SLOPE = (
