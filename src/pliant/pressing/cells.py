@@ -11,11 +11,12 @@ surfaces that touch bend by more than STEEP away from the normal, samples of the
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-from scipy.ndimage import minimum_filter
+from scipy.ndimage import binary_erosion, minimum_filter
 
 from pliant.base import Floats, Ints, PliantError
 from pliant.contact.elastic import lcp
@@ -33,6 +34,8 @@ LOOKS = 12  # grids on which the contact is looked for, at most
 ROOM = 0.15  # of the side of the contact that is left free around it, and
 RIM = 2  # cells
 CAP = 3.0  # depths above the contact that count as far away
+CLOSE = 1e-3  # of the depth: how well the first touch is known
+STEEPEST = 7.0  # change of a gap over the way to the next cell, diagonally √2 cells: surfaces that touch have slopes below 1/FACING = 5
 MOVES = 8  # along the direction until the surfaces just touch, or carry the force
 
 
@@ -145,6 +148,11 @@ class Solved:
         return float(np.sum(self.P) * (self.pair.normal @ self.pair.direction))
 
     @property
+    def touch(self) -> float:
+        """[m] that A went until it first touched."""
+        return self.way - self.depth
+
+    @property
     def centre(self) -> Floats:
         """(3,) [m] of pressure."""
         points = self.grid.points(np.where(np.isfinite(self.a), self.a, 0.0)).reshape(-1, 3)
@@ -154,6 +162,14 @@ class Solved:
     def area(self) -> float:
         """[m^2]"""
         return float(np.count_nonzero(self.contact)) * self.grid.cell**2
+
+    @property
+    def rim(self) -> float:
+        """Standard error of the area, over it: a cell at the rim touches or not, where a part of it does that is anything from none to all
+        (uniform, variance 1/12)."""
+        inner = int(np.count_nonzero(binary_erosion(self.contact)))
+        count = int(np.count_nonzero(self.contact))
+        return math.sqrt((count - inner) / 12.0) / count if count else math.inf
 
     @property
     def peak(self) -> float:
@@ -198,25 +214,52 @@ def between(a: Floats, b: Floats) -> Floats:
     return np.where(np.isfinite(found), found, np.inf)
 
 
-def first_touch(gap: Floats) -> float:
-    """The least gap [m]: of a paraboloid through the lowest cell and its neighbours where that is a valley, else of the cell."""
-    i, j = np.unravel_index(int(np.argmin(gap)), gap.shape)
-    least = float(gap[i, j])
-    near = gap[max(i - 1, 0) : i + 2, max(j - 1, 0) : j + 2]
-    if near.shape != (3, 3) or not np.all(np.isfinite(near)):
-        return least
-    gx, gy = 0.5 * (near[2, 1] - near[0, 1]), 0.5 * (near[1, 2] - near[1, 0])
-    hxx, hyy = near[2, 1] - 2.0 * least + near[0, 1], near[1, 2] - 2.0 * least + near[1, 0]
-    hxy = 0.25 * (near[2, 2] - near[2, 0] - near[0, 2] + near[0, 0])
-    det = hxx * hyy - hxy**2
-    if not (hxx > 0.0 and hyy > 0.0 and det > 1e-6 * hxx * hyy):
-        return least
-    x, y = (hxy * gy - hyy * gx) / det, (hxy * gx - hxx * gy) / det
-    return least + 0.5 * (gx * x + gy * y) if max(abs(x), abs(y)) <= 1.0 else least
+def first_touch(pair: Pair, grid: Grid, close: float) -> float:
+    """[m] that A goes along its direction until it first touches B, as well known as asked [m]: over a grid and, as this may pass over
+    something thin, around its origin, which is a point that is about as far as any."""
+    if any(isinstance(r, Heights) for r in pair.reliefs):
+        return float(np.min(between(*pair.heights(grid)))) / float(pair.normal @ pair.direction)
+    way, near = 0.0, over_box(grid, np.full(2, -grid.cell), np.full(2, grid.cell), FIRST)
+    for _ in range(MOVES):
+        there = pair.moved(way)
+        step = min(_least_gap(there, each, close) for each in (grid, near)) / float(pair.normal @ pair.direction)
+        if not math.isfinite(step):
+            raise Unsuited("Nothing touches: what the two objects turn to each other does not face along the direction.")
+        way += step
+        if pair.straight or abs(step) <= close:
+            break
+    return way
 
 
-def solved(pair: Pair, grid: Grid, load: Load, before: Solved | None, tolerance: float = lcp.NEARLY) -> Solved:
-    """The contact on a grid; `before` is that on another one, to start from. A is where it nearly touches."""
+def _least_gap(pair: Pair, grid: Grid, close: float) -> float:
+    """[m] on finer and finer grids over the cells between whose centres a gap may be less than all that were seen: by half of the change
+    to the next centre, since a surface that faces the other is less steep than STEEPEST."""
+    for _ in range(LOOKS):
+        gap = between(*pair.heights(grid))
+        least = float(gap.min())
+        near = np.stack([np.where(np.abs(change) <= STEEPEST * grid.cell, np.abs(change), 0.0) for change in _changes(gap)])
+        i, j = np.nonzero(gap - 0.5 * near.max(axis=0) < least - close)
+        if len(i) == 0:
+            break
+        low, high = grid.corner + grid.cell * np.array([i.min() - 1, j.min() - 1]), grid.corner + grid.cell * np.array([i.max() + 2, j.max() + 2])
+        cells = FIRST if float(np.max(high - low)) < 0.5 * float(np.max(grid.size)) else 2 * max(grid.shape)
+        if cells > FINEST:
+            break
+        grid = over_box(grid, low, high, cells)
+    return least
+
+
+def _changes(gap: Floats) -> Iterator[Floats]:
+    """From each cell to the eight around it; infinite where either has no gap."""
+    nx, ny = gap.shape
+    wide = np.pad(gap, 1, constant_values=np.inf)
+    with np.errstate(invalid="ignore"):
+        for i, j in ((i, j) for i in range(3) for j in range(3) if (i, j) != (1, 1)):
+            yield np.nan_to_num(wide[i : i + nx, j : j + ny] - gap, nan=np.inf)
+
+
+def solved(pair: Pair, grid: Grid, load: Load, before: Solved | None, touch: float, tolerance: float = lcp.NEARLY) -> Solved:
+    """The contact on a grid; `before` is that on another one, to start from. A first touches after having gone on by `touch` [m]."""
     along = float(pair.normal @ pair.direction)
     low, high = pair.heights(grid)
     if not np.any(np.isfinite(high - low)):
@@ -226,16 +269,7 @@ def solved(pair: Pair, grid: Grid, load: Load, before: Solved | None, tolerance:
         """Heights of A that went on; looked up again if it also goes sideways."""
         return low + way * along if pair.straight else pair.reliefs[0].heights(pair.moved(way).poses[0], grid, 1)
 
-    raw = any(isinstance(r, Heights) for r in pair.reliefs)
-    way, a = 0.0, low
-    for _ in range(MOVES):  # to the first touch
-        gap = between(a, high)
-        if not np.any(np.isfinite(gap)):
-            raise Unsuited("Nothing touches: on its way the first object passes the second.")
-        step = (float(np.min(gap)) if raw else first_touch(gap)) / along
-        way, a = way + step, gone(way + step)
-        if pair.straight or abs(step) <= 1e-3 * (load.depth or 1e-3 * float(grid.size.max())):
-            break
+    way, a = touch, gone(touch)
     start = None if before is None else carried(before, grid)
     if load.depth is not None:
         a = gone(way + load.depth)
@@ -243,15 +277,15 @@ def solved(pair: Pair, grid: Grid, load: Load, before: Solved | None, tolerance:
         return Solved(pair.moved(way + load.depth), grid, a, high, P, u, way + load.depth, load.depth, count, status)
     assert load.force is not None
     gap = between(a, high)
-    touched, deep = way, float(np.ptp(gap[np.isfinite(gap)])) if before is None else before.depth * along
+    deep = float(np.ptp(gap[np.isfinite(gap)])) if before is None else before.depth * along
     iterations = 0
     for _ in range(MOVES):
         P, u, step, count, status = _solve(pair, grid, between(a, high), deep, start, tolerance, load.force / along)
         way, iterations, start = way + step / along, iterations + count, P
-        deep, a = max((way - touched) * along, 1e-3 * deep), gone(way)
+        deep, a = max((way - touch) * along, 1e-3 * deep), gone(way)
         if pair.straight or abs(step) <= 1e-5 * deep:
             break
-    return Solved(pair.moved(way), grid, a, high, P, u, way, way - touched, iterations, status)
+    return Solved(pair.moved(way), grid, a, high, P, u, way, way - touch, iterations, status)
 
 
 def _solve(
@@ -294,8 +328,9 @@ def found_on(pair: Pair, load: Load, origin: Floats) -> tuple[Solved, tuple[Floa
     grid = pair.everything(origin, FIRST)
     whole = grid.corner, grid.corner + grid.size
     now: Solved | None = None
+    touch = known_touch(pair, grid, load)
     for _ in range(LOOKS):
-        now = solved(pair, grid, load, None, lcp.ROUGH)
+        now = solved(pair, grid, load, None, touch, lcp.ROUGH)
         if any(isinstance(r, Heights) for r in pair.reliefs):
             break
         low, high = now.box()
@@ -309,6 +344,14 @@ def found_on(pair: Pair, load: Load, origin: Floats) -> tuple[Solved, tuple[Floa
         grid = over_box(grid, low, high, FIRST)
     assert now is not None
     return now, whole
+
+
+def known_touch(pair: Pair, grid: Grid, load: Load) -> float:
+    """[m] that A goes until it first touches, known to a small part of the depth."""
+    if load.depth is not None:
+        return first_touch(pair, grid, CLOSE * load.depth)
+    about = first_touch(pair, grid, math.inf)
+    return first_touch(pair, grid, CLOSE * solved(pair, grid, load, None, about, lcp.ROUGH).depth)
 
 
 def _may_touch(now: Solved) -> np.ndarray:
@@ -327,7 +370,7 @@ def first_level(pair: Pair, load: Load, origin: Floats, cell: float | None) -> S
             raise Wide("The contact is as wide as the objects: its normals differ too much for one grid.")
         low, high = np.maximum(low, whole[0]), np.minimum(high, whole[1])
         grid = over_box(rough.grid, low, high, START if cell is None else max(int(math.ceil(float(np.max(high - low)) / (2.0 * cell))), 4))
-        one = solved(pair, grid, load, rough)
+        one = solved(pair, grid, load, rough, rough.touch)
         if not one.at_rim(whole):
             return one
         rough = one
@@ -340,7 +383,7 @@ def refined(pair: Pair, load: Load, origin: Floats, cell: float | None) -> list[
     levels = [first_level(pair, load, origin, cell)]
     while True:
         grid = levels[-1].grid.finer()
-        levels.append(solved(pair, grid, load, levels[-1]))
+        levels.append(solved(pair, grid, load, levels[-1], levels[-1].touch))
         held = abs(levels[-1].peak - levels[-2].peak) <= HOLDS * levels[-1].peak
         if cell is not None or held or max(grid.shape) >= FINEST:
             return levels
@@ -353,7 +396,8 @@ def _on_given(pair: Pair, load: Load, grid: Grid) -> list[Solved]:
         grids.append(grids[-1].every_other)
     levels: list[Solved] = []
     for k, each in enumerate(reversed(grids)):
-        levels.append(solved(pair, each, load, levels[-1] if levels else None, lcp.NEARLY if k >= len(grids) - 2 else lcp.ROUGH))
+        touch, good = first_touch(pair, each, 0.0), lcp.NEARLY if k >= len(grids) - 2 else lcp.ROUGH
+        levels.append(solved(pair, each, load, levels[-1] if levels else None, touch, good))
     return levels[-2:]
 
 

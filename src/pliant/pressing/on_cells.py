@@ -23,7 +23,7 @@ from pliant.detect.surfels.exact import Exact
 from pliant.geometry.units import rotation_matrix
 from pliant.pressing.approach import check_stance
 from pliant.pressing.asked import Load, Softness
-from pliant.pressing.cells import FIRST, Pair, Solved, Unsuited, Wide, between, first_level, found_on, over_box, refined, softer, solved
+from pliant.pressing.cells import FIRST, Pair, Solved, Unsuited, Wide, between, first_level, found_on, known_touch, over_box, refined, softer, solved
 from pliant.pressing.cells import Load as Along
 from pliant.pressing.objects import Thing
 from pliant.pressing.relief import Heights, Pose
@@ -153,10 +153,11 @@ def _errors(pair: Pair, load: Along, levels: list[Solved], touch: Floats) -> tup
     best, other, first = levels[-1], levels[-2], levels[0]
     cells = {name: abs(other.numbers[name] / best.numbers[name] - 1.0) for name in best.numbers}
     holds = cells["peak"] <= 0.05
-    cells["force"], cells["depth"] = cells["force"] / ORDER, cells["depth"] / ORDER
+    rim = best.rim
+    cells |= {"force": max(cells["force"] / ORDER, rim), "depth": max(cells["depth"] / ORDER, rim), "area": max(cells["area"], rim)}
     rough, made = pair.rougher(), dict.fromkeys(cells, 0.0)
     if rough is not None:
-        poorer = solved(rough, first.grid, load, first)
+        poorer = solved(rough, first.grid, load, first, known_touch(rough, first.grid, load))
         made = {name: AS_GOOD * abs(poorer.numbers[name] / first.numbers[name] - 1.0) for name in cells}
         made["peak"] = max(made["peak"], made["force"] + made["depth"] + made["area"])  # a peak is at a kink of one of them
         guess = _guess(first)

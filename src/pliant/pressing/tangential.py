@@ -54,7 +54,7 @@ def sheared(found: Solved, pull: Pull, softness: Softness) -> Sheared:
     if left <= NEAR * pressed:
         return Sheared(pull.friction * pressed, along, True, 0.0, found.area, np.inf, pull.friction * p)
     start = found.pair.moved(-found.way)
-    less = solved(start, found.grid, Load(None, left * float(normal @ found.pair.direction)), found)
+    less = solved(start, found.grid, Load(None, left * float(normal @ found.pair.direction)), found, found.touch)
     ratio = sum(c * (2.0 - nu) / (2.0 * (1.0 - nu)) for c, nu in zip(softness.compliances, softness.poissons, strict=True) if c is not None)
     way = (found.depth - less.depth) * float(normal @ found.pair.direction)
     traction = np.maximum(pull.friction * (p - less.P / area), 0.0)
