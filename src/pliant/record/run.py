@@ -309,6 +309,10 @@ class Run(Shown):
         """Time, step and counts of frame i."""
         return self._frame(i).meta
 
+    def frame_bytes(self, i: int) -> int:
+        """Bytes of the arrays of frame i, unpacked."""
+        return sum(spec.nbytes for spec in self._frame(i).specs.values())
+
     # -------------------------------------------------------------------------------------------- checkpoints
 
     def state(self, frame: int | None = None) -> Record:
