@@ -70,8 +70,16 @@ def replacing(path: str | Path) -> Iterator[Path]:
         raise
 
 
+def refuse_special(path: str | Path) -> None:
+    """Refuse what is there, but neither a file nor a folder: reading a pipe or a device may never end."""
+    path = Path(path)
+    if path.exists() and not (path.is_file() or path.is_dir()):
+        raise PliantError(f"{path} is not a file but a device, a pipe or a socket; save its content in a file first.")
+
+
 def read_text(path: str | Path) -> str:
     """The text of a file in UTF-8, whatever the locale; with or without the mark that some editors put first."""
+    refuse_special(path)
     try:
         return Path(path).read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as error:

@@ -6,6 +6,7 @@ A Scene is read from and written to TOML; every field says its unit. Unknown key
 from __future__ import annotations
 
 import math
+import os
 import re
 from collections.abc import Mapping
 from pathlib import Path
@@ -266,7 +267,7 @@ class Scene(Spec, Shown):
     def load(cls, path: str | Path) -> Scene:
         """Read a scene file."""
         path = Path(path)
-        if not path.is_file():
+        if not path.exists() or path.is_dir():
             raise PliantError(f"There is no scene file {path} (looked from {Path.cwd()}).")
         scene = cls.from_toml(read_text(path), str(path))
         for body in scene.bodies:
@@ -296,7 +297,7 @@ class Scene(Spec, Shown):
 def _beside(path: Path, name: Any) -> Any:
     """The whole name of a file that a scene file names; what cannot be one stays as it is, and is refused when it is read."""
     try:
-        return str((path.parent / name).resolve())
+        return os.path.realpath(path.parent / name)
     except (TypeError, ValueError):  # a number; a name with a zero byte
         return name
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from pliant import PliantError, Scene, kernels
-from pliant.contact.method import METHODS, find_method
+from pliant.contact.method import METHODS, find_method, make_method
 from pliant.geometry.quaternions import product, quaternion_to_matrix, rotation_vector_to_quaternion
 
 TOUCHING = [method for method in METHODS if method != "none"]
@@ -239,3 +239,16 @@ def test_an_unknown_option_is_refused_with_those_that_exist(method):
     known = list(getattr(find_method(method), "__dataclass_fields__", {}))
     with pytest.raises(PliantError, match=f"'{method}' has no option 'no_such_option'" if known else method):
         dropped(method)[0].copy_with(contact=dict(method=method, no_such_option=1.0)).simulate()
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_options_are_numbers_that_can_be_computed_with(method):
+    options = getattr(find_method(method), "__dataclass_fields__", {})
+    numbers = [name for name, option in options.items() if "float" in str(option.type) or str(option.type) == "int"]
+    for name in numbers:
+        for value in (np.inf, -np.inf, np.nan, 1e31, 10**400):
+            with pytest.raises(PliantError, match=f"{name} = .* finite numbers"):
+                make_method(method, {name: value})
+        if "float" in str(options[name].type):
+            with pytest.raises(PliantError, match=f"{name} = true: this option .* is a number"):
+                make_method(method, {name: True})

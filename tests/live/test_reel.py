@@ -52,6 +52,33 @@ def test_frames_hold_points_fields_and_contacts_of_the_run(run_file, unpacked):
         assert sum(meta["pairs"].values()) > 0  # every frame of this run has a checkpoint, so pairs are known
 
 
+def test_of_large_frames_few_are_looked_at_first(run_file, monkeypatch):
+    """What is read before the page opens is bounded: a run of a hundred large frames would take as long as a copy of it."""
+    with Run.open(run_file) as run:
+        size, asked = run.frame_bytes(-1), []
+        assert size == sum(spec.nbytes for spec in run.entries[run._number(-1)].specs.values()) > 0
+        load = Run.points
+        monkeypatch.setattr(Run, "points", lambda self, i: asked.append(self.index(i)) or load(self, i))
+        assert Reel(run).words["looked"] == min(run.frames, 24) > 4
+        for room, most in ((4.5, 4), (0.1, 2)):
+            monkeypatch.setattr("pliant.live.reel.LOOKED_BYTES", int(room * size))
+            asked.clear()
+            assert Reel(run).words["looked"] == most
+            assert len(set(asked)) == most and {0, run.frames - 1} <= set(asked)
+
+
+def test_cells_are_read_once_for_each_topology(run_file, monkeypatch):
+    with Run.open(run_file) as run:
+        asked, load = [], Run.cells
+        monkeypatch.setattr(Run, "cells", lambda self, i: asked.append(i) or load(self, i))
+        reel = Reel(run)
+        first = len(asked)  # also the words on contact ask, once for the run
+        for i in range(run.frames):
+            reel.frame(i, [])
+        assert len(set(reel.words["topologies"])) == 1
+        assert asked.count(0) == 1 and len(asked) == first < run.frames
+
+
 def test_topology_says_whose_each_point_is(run_file, unpacked):
     with Run.open(run_file) as run:
         reel = Reel(run)

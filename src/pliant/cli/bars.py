@@ -30,7 +30,8 @@ def bar(what: str, hidden: bool = False) -> Iterator[Update]:
     if not console.is_terminal:
         yield _Lines()
         return
-    columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[state]}"), TimeRemainingColumn())
+    text = lambda what: TextColumn(what, markup=False)  # names of scenes may have brackets
+    columns = (text("{task.description}"), BarColumn(), text("{task.fields[state]}"), TimeRemainingColumn())
     with Progress(*columns, console=console, transient=True, refresh_per_second=5) as shown:
         task = shown.add_task(what, total=None, state="")
 

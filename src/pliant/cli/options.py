@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -78,11 +79,18 @@ def allow(code: bool = False, typed: str | None = None, yes: bool = False) -> No
     ask(code, typed, yes)
 
 
-def say(text: str = "") -> None:
-    """Print for people."""
-    from rich.console import Console
+STYLED = re.compile(r"\[(bold red|bold|green|yellow|dim)\](.*?)\[/\]", re.DOTALL)
 
-    Console(soft_wrap=True, highlight=False).print(text)
+
+def say(text: str = "") -> None:
+    """Print for people. Words between [bold], [bold red], [green], [yellow] or [dim] and [/] are shown so; all other brackets are text."""
+    from rich.console import Console
+    from rich.text import Text
+
+    parts = STYLED.split(text)  # plain, style, words, plain, ...
+    styled = [(words, style) for style, words in zip(parts[1::3], parts[2::3], strict=True)]
+    shown = [part for pair in zip(parts[::3], [*styled, ""], strict=True) for part in pair]
+    Console(soft_wrap=True, highlight=False).print(Text.assemble(*shown))
 
 
 def tell(facts: Any) -> None:

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.markup import escape
 
 from pliant.cli.options import (
     AllowCode,
@@ -81,7 +80,7 @@ def validate(
         raise PliantError("--within is for --out FOLDER: what is not reached is done when it is started again.")
     calls = [{"problem": each.name, "method": under, "quick": quick} for each, under in chosen]
     rows = None if out is None else out / "rows"
-    tell_crew = None if as_json or len(calls) < 2 else lambda about: say(escape(about))
+    tell_crew = None if as_json or len(calls) < 2 else lambda about: say(about)
     began, work = time.monotonic(), partial(do_all, "pliant.shop.validate:attempted", out=rows, each=over, told=tell_crew)
     if within is None:
         work(calls, workers=workers)
@@ -145,7 +144,7 @@ def refine(
         raise PliantError("A run file is refined as it was run: --set, --dt and --contact are for scenes.")
     source = Path(scene) if recorded else wanted_scene(scene, settings or [], dt, None, contact)
     wanted = None if measures is None else [name.strip() for name in measures.split(",")]
-    found = refined(source, dts, edges, pair, wanted, since, until, window, None if as_json else lambda text: say(f"  {escape(text)}"))
+    found = refined(source, dts, edges, pair, wanted, since, until, window, None if as_json else lambda text: say(f"  {text}"))
     path = found.plot(out or Path("runs") / f"{found.name}_refine.png") if found.rows else None
     if as_json:
         tell(found.facts | {"plot": str(path)})
@@ -158,7 +157,7 @@ def refine(
             values = "  ".join(f"{value:.4g}" for value in row.values)
             ends = f"{row.limit.value:.4g}" if row.limit.value == row.limit.value else "-"
             table.add_row(f"{row.measure} ({MEASURES[row.measure][0]})", row.along, values, ends, order, row.verdict)
-        Console(highlight=False).print(table)
+        Console(highlight=False, markup=False).print(table)
         say("\n".join(found.notes + ([f"Wrote {path}"] if path else [])))
     if any(not row.limit.settled for row in found.rows):
         raise typer.Exit(1)
@@ -220,7 +219,7 @@ def compare(
     for trial in done:
         table.add_row(trial.method, *(f"{value:.2g}" for value in trial.table.values()))
     wide_console(table).print(table)
-    say("\n".join(f"[dim]{name}: {escape(what)}[/]" for name, what in COLUMNS.items()))
+    say("\n".join(f"[dim]{name}: {what}[/]" for name, what in COLUMNS.items()))
     if path is not None:
         say(f"Wrote {path}")
     if failed:
@@ -258,7 +257,7 @@ def reproduce(
             say(f"[bold]{name}[/]: {(again.source(name).__doc__ or '').splitlines()[0]}")
             for i, each in again.experiments(name).items():
                 parts = f" [dim](--scan {', '.join(each.parts)})[/]" if each.parts else ""
-                say(f"  {i}: {escape((each.measure.__doc__ or '').splitlines()[0])}{parts}")
+                say(f"  {i}: {(each.measure.__doc__ or '').splitlines()[0]}{parts}")
         return
     if source == again.ALL and experiments:
         raise PliantError("`pliant reproduce all` runs all experiments; name a source to choose some.")
@@ -275,9 +274,9 @@ def reproduce(
                 say(f"[bold]{result.source} {result.id}[/] [dim]{result.seconds:.0f} s of CPU{page.compiling(result)}[/]")
                 lines = [line.text() for line in result.lines if line.verdict != SKIPPED] or [f"did not end: {result.failed}"]
                 for line in lines:
-                    say(f"  {escape(line)}")
+                    say(f"  {line}")
 
-        tell_crew = None if as_json else lambda about: say(escape(about))
+        tell_crew = None if as_json else lambda about: say(about)
         found = before + crew.run(todo, workers, times, lambda: show(False), over, partial(do_all, told=tell_crew))
     pages = [page.write_page(name, folder / name) for name in wanted]
     pages += [page.write_index(folder, list(wanted))] if len(wanted) > 1 else []

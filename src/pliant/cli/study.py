@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.markup import escape
 
 from pliant.cli.bars import bar
 from pliant.cli.options import AllowCode, Json, Workers, Yes, allow, say, seconds, tell
@@ -63,7 +62,7 @@ def study(
     with _bar(hidden=as_json) as update:
         results = asked.run(
             out, workers=workers, scheduler=scheduler, slurm=options, case_timeout=case_timeout, retry=retry or (), progress=update,
-            told=None if as_json else lambda about: say(f"[bold]{asked.named()}[/] {escape(about)}."),
+            told=None if as_json else lambda about: say(f"[bold]{asked.named()}[/] {about}."),
         )  # fmt: skip
     tell(_facts(results)) if as_json else _summary(results)
     if any(row["status"] != "finished" for row in results.rows):

@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from rich.markup import escape
 
 from pliant.base import PliantError, nearest
 from pliant.cli.bars import Update, bar
+from pliant.cli.options import say
 from pliant.measure.books import ROUNDING
 from pliant.measure.forces import Forces, headline, milliseconds
 from pliant.measure.pairs import STEP_WORDS, TURNED, at_time, of_frame, over_a_face, pair_series, per_pair
@@ -189,8 +189,8 @@ def wide_console(table: Any) -> Any:
     """A console that is wide enough for a table: a cut table has wrong numbers."""
     from rich.console import Console
 
-    wide = Console(highlight=False)
-    wide.width = max(wide.width, Console(width=1000).measure(table).maximum)
+    wide = Console(highlight=False, markup=False)
+    wide.width = max(wide.width, Console(width=1000, markup=False).measure(table).maximum)
     return wide
 
 
@@ -254,16 +254,15 @@ def summary_table(outcome: Outcome, facts: dict[str, Any]) -> None:
     from rich.console import Console
     from rich.table import Table
 
-    console = Console(highlight=False)
     wide = lambda table: wide_console(table).print(table)
     if outcome.message:
-        console.print(f"[bold red]{outcome.status}[/]: {outcome.message}", soft_wrap=True)
+        say(f"[bold red]{outcome.status}[/]: {outcome.message}")
     if outcome.through:
-        console.print(f"[bold red]{escape(outcome.through)}[/]", soft_wrap=True)
-    console.print(escape(facts["headline"]), soft_wrap=True)
+        say(f"[bold red]{outcome.through}[/]")
+    say(facts["headline"])
     said = {outcome.through, *merged(outcome.simulation.notes)}
     for note in [note for note in outcome.notes if note not in said]:
-        console.print(f"  {escape(note)}", soft_wrap=True)
+        say(f"  {note}")
     if facts["forces"]:
         wide(peak_table(facts["forces"]))
     if facts["pairs"]:
@@ -292,9 +291,9 @@ def summary_table(outcome: Outcome, facts: dict[str, Any]) -> None:
     table.add_row("contact impulses", f"account for the momentum of every body to {facts['imbalance']:.1g}")
     table.add_row("time spent", ", ".join(f"{stage} {seconds:.1f} s" for stage, seconds in outcome.timings.items()))
     table.add_row("wrote", facts["run"])
-    console.print(table)
+    Console(highlight=False, markup=False).print(table)
     if outcome.status == "interrupted":
-        console.print(f"Go on with: pliant resume {facts['run']}", soft_wrap=True)
+        say(f"Go on with: pliant resume {facts['run']}")
 
 
 def run_facts(path: Path, verify: bool = False) -> dict[str, Any]:
@@ -328,7 +327,7 @@ def run_text(facts: dict[str, Any]) -> str:
     if facts["message"]:
         lines.append(f"It ended with: {facts['message']}")
     for sentence in facts["damage"]:
-        lines.append(f"[bold red]Damage[/]: {escape(sentence)}")
+        lines.append(f"[bold red]Damage[/]: {sentence}")
     if not facts["verified"]:
         lines.append("Its frames were not read, for it is large: pliant info --verify reads all of it and says what is damaged.")
     if facts["frames"]:
@@ -341,7 +340,7 @@ def run_text(facts: dict[str, Any]) -> str:
         lines += [f"  {Order(**order).words}" for order in facts["orders"]]
     if facts["notes"]:
         lines.append("Notes of the run:")
-        lines += [f"  {escape(note)}" for note in facts["notes"]]
+        lines += [f"  {note}" for note in facts["notes"]]
     if facts["status"] != "finished" and facts["resumable"]:
         lines.append(f"Go on with: pliant resume {facts['run']}")
     return "\n".join(lines)

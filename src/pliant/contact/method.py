@@ -18,6 +18,7 @@ from pliant.contact.choice import RULES
 from pliant.contact.contacts import Contacts
 from pliant.contact.passing import Cut, passing
 from pliant.contact.remembered import Table
+from pliant.spec.table import LARGEST
 from pliant.spec.units import in_scene_units
 from pliant.world.motion import Motion
 
@@ -100,6 +101,7 @@ def make_method(name: str, options: Mapping[str, Any] | None = None) -> ContactM
     for key in options:
         if known and key not in known or not known and not callable(getattr(cls, "__init__", None)):
             raise PliantError(f"The contact method '{name}' has no option '{key}': {nearest(key, known)}")
+        _refuse_number(name, key, options[key], str(cls.__dataclass_fields__[key].type) if known else "")
     try:
         method = cls(**options)
     except TypeError as error:
@@ -107,6 +109,15 @@ def make_method(name: str, options: Mapping[str, Any] | None = None) -> ContactM
     if not isinstance(method, ContactMethod):
         raise PliantError(f"'{name}' is not a contact method: it needs the attribute `needs` and the method `respond`.")
     return method
+
+
+def _refuse_number(name: str, option: str, value: Any, kind: str) -> None:
+    """Refuse numbers that no option can mean, whatever it is; methods check their ranges themselves."""
+    if isinstance(value, bool) and "float" in kind and "bool" not in kind:
+        raise PliantError(f"{option} = {str(value).lower()}: this option of the contact method '{name}' is a number.")
+    if isinstance(value, int | float) and not abs(value) <= LARGEST:
+        shown = f"{value:.4g}" if isinstance(value, float) else f"an integer of {value.bit_length()} bits"
+        raise PliantError(f"{option} = {shown}: options of the contact method '{name}' are finite numbers, at most {LARGEST:g}.")
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,7 @@ from pathlib import Path
 import numpy as np
 
 from pliant.base import Floats, PliantError
+from pliant.disk import refuse_special
 from pliant.geometry.formats.cloud import read_npy, read_xyz
 from pliant.geometry.formats.gltf import read_gltf
 from pliant.geometry.formats.gmsh import read_msh
@@ -156,12 +157,15 @@ def _reader(path: Path) -> Callable[[Path], Raw]:
     if path.is_dir():
         raise PliantError(f"{path} is a folder; name a file in it.")
     if not path.exists():
+        if path.is_symlink():
+            raise PliantError(f"{path} is a link that leads to no file; name the file itself.")
         near = [p.name for p in path.parent.iterdir()] if path.parent.is_dir() else []
         close = difflib.get_close_matches(path.name, near, n=3)
         hint = f" Did you mean {', '.join(close)}?" if close else ""
         raise PliantError(f"{path} does not exist (looked for it from {Path.cwd()}).{hint}")
-    if not path.is_file():
-        raise PliantError(f"{path} is not a file but a device, a pipe or a socket; save its content in a file first.")
+    refuse_special(path)
+    if not path.stat().st_size:
+        raise PliantError(f"{path} is empty: it has 0 bytes. Export or copy it again.")
     suffix = path.suffix.lower()
     if suffix not in FORMATS:
         raise PliantError(

@@ -27,6 +27,7 @@ from pliant.record.snapshot import thaw
 HTML = "text/html; charset=utf-8"
 MOST_PAIRS = 8  # whose contact is told in words
 LOOKED_AT = 24  # frames that ranges of colours are chosen from
+LOOKED_BYTES = 1 << 28  # [bytes] of them together, but for the first and the last: a run of large frames is to be seen soon
 
 
 class Reel:
@@ -36,7 +37,8 @@ class Reel:
         """Of all frames, or of some; the page numbers them from 0 on."""
         self.run, self._film, self._lock = run, Film(run), Lock()
         self._shown = [run.index(i) for i in (range(run.frames) if frames is None else frames)]
-        looked = np.linspace(0, len(self._shown) - 1, min(LOOKED_AT, len(self._shown))).round().astype(int)
+        most = max(2, min(LOOKED_AT, LOOKED_BYTES // max(run.frame_bytes(self._shown[-1]), 1)))
+        looked = np.linspace(0, len(self._shown) - 1, min(most, len(self._shown))).round().astype(int)
         chosen = [self._shown[k] for k in np.unique(looked).tolist()]
         pictures = [self._film.picture(i) for i in chosen]
         last = pictures[-1]

@@ -13,10 +13,11 @@ from pliant.bodies.register import room_of
 from pliant.geometry.quaternions import quaternion_to_matrix, rotation_vector_to_quaternion
 from pliant.model import Rest
 from pliant.record.export import skin
+from pliant.record.run import Cells
 
 if TYPE_CHECKING:
     from pliant.look.pairs import Marks
-    from pliant.record import Cells, Run
+    from pliant.record import Run
     from pliant.scene import Scene
     from pliant.simulate.simulation import Simulation
 
@@ -147,7 +148,7 @@ class Film:
         self.run = run
         self.title = str(run.header.get("name") or run.path.stem)
         self.planes = _recorded_planes(run.header)
-        self._cells: Cells | None = None
+        self._number, self._cells = -1, Cells()  # of the topology that was read last
         self._skin = (np.zeros((0, 3), np.int64), NO_POINTS)
         self._kinds: dict[int, str] = {}
 
@@ -187,13 +188,13 @@ class Film:
         )
 
     def _topology(self, i: int) -> Cells:
-        cells, last = self.run.cells(i), self._cells
-        if last is None or not _same(cells, last):
-            triangles = skin(cells)
-            self._skin = (triangles, _point_body(cells, self.run.points(i))[triangles[:, 0]])
-            self._cells = cells
-            self._kinds = self._kinds_of(cells)
-        assert self._cells is not None
+        number = self.run.topology_number(i)
+        if number != self._number:
+            cells = self.run.cells(i)
+            if self._number < 0 or not _same(cells, self._cells):
+                self._cells, self._kinds, triangles = cells, self._kinds_of(cells), skin(cells)
+                self._skin = (triangles, _point_body(cells, self.run.points(i))[triangles[:, 0]])
+            self._number = number
         return self._cells
 
     def _kinds_of(self, cells: Cells) -> dict[int, str]:

@@ -32,7 +32,7 @@ from typing import IO, BinaryIO
 import numpy as np
 
 from pliant.base import DamageError
-from pliant.disk import failure
+from pliant.disk import failure, refuse_special
 from pliant.record.filters import UNSEALED, inflated
 from pliant.record.layout import Layout, Place, as_bytes
 from pliant.record.records import Array, Entry, Head, Spec, head_text, parsed_head, read_at
@@ -80,6 +80,7 @@ def _texts(heads: Sequence[Head]) -> bytes:
 
 def read(path: Path) -> tuple[BinaryIO, list[Entry]] | None:
     """The open file and its records, if it has a good index."""
+    refuse_special(path)
     try:
         handle = open(path, "rb", buffering=0)
     except OSError as error:

@@ -29,7 +29,7 @@ from typing import Any, BinaryIO, overload
 import numpy as np
 
 from pliant.base import DamageError, DiskError, PliantError
-from pliant.disk import failure
+from pliant.disk import failure, refuse_special
 from pliant.record.journal_first import FIRST_MAGIC, first_entry, next_first
 from pliant.record.records import PLAIN_KINDS, Array, Entry, Record, Spec, checksum, entry_of, head_text, padded, parsed_head, whole
 
@@ -155,6 +155,7 @@ class JournalReader(Iterator[Record]):
 
 def _opened(path: str | Path) -> tuple[BinaryIO, bool]:
     """A journal opened for reading, unbuffered so that it is never behind the writer; and whether it is of the first format."""
+    refuse_special(path)
     try:
         handle = open(path, "rb", buffering=0)
     except FileNotFoundError:

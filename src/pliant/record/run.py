@@ -236,6 +236,8 @@ class Run(Shown):
 
     def index(self, i: int) -> int:
         """The number of a frame counted from the first; -1 is the last one."""
+        if not self.frames:
+            raise PliantError(f"{self.path} has no frames: the run ended before its first one")
         if not -self.frames <= i < self.frames:
             raise PliantError(f"{self.path} has no frame {i}: it has {self.frames}, counted from 0")
         return i % self.frames
@@ -308,6 +310,10 @@ class Run(Shown):
     def frame_meta(self, i: int) -> dict[str, Any]:
         """Time, step and counts of frame i."""
         return self._frame(i).meta
+
+    def frame_bytes(self, i: int) -> int:
+        """Bytes of the arrays of frame i, unpacked."""
+        return sum(spec.nbytes for spec in self._frame(i).specs.values())
 
     # -------------------------------------------------------------------------------------------- checkpoints
 
