@@ -437,7 +437,8 @@ def search(a, b, deep, high=0.0, slack=None):
     found = patches.facing(points, faces, slave, master, pair, *full, np.zeros(len(pair), bool))
     zero = np.zeros(len(found), np.int64)
     if slack is not None:
-        found.area[:] *= straight(tree, points, faces, zero, zero + 1, found, np.full(len(found), slack))
+        edge, inside = np.full(len(found), 50.0 * slack), np.zeros(len(found), bool)
+        found.area[:] *= straight(tree, points, faces, zero, zero + 1, found, edge / 50.0, edge, inside)
     return found
 
 
@@ -455,6 +456,16 @@ def test_boxes_side_by_side_push_each_other_sideways_only():
         for one, two in ((a, other), (other, a)):
             push = np.abs(force(search(one, two, 0.04, slack=5e-4)))
             assert push[2] < 0.02 * push[0] and push[0] == pytest.approx(1e-3 * (0.02 - x) * (0.1 - y), rel=0.12)
+
+
+def test_a_lip_as_low_as_contact_gives_way_stops_nothing():
+    """A box that rests 2 um deep on one of two tiles, its front a millimetre beyond the side of the next: it is carried, not pushed back."""
+    a, b = box(np.array([0.1, 0.1, 0.04]), 2), box(np.array([0.1, 0.1, 0.04]), 2)
+    for across in (2e-5, 4e-4, 1e-3, 1.8e-3):
+        other = b[0] + [0.1 - across, 0.0, -0.04 + 2e-6], b[1]
+        for one, two in ((a, other), (other, a)):
+            push = np.abs(force(search(one, two, 0.04, slack=1e-3)))
+            assert push[0] < 1e-3 * push[2] == pytest.approx(2e-9 * across * 0.1, rel=1e-6)
 
 
 def test_ways_out_leave_what_rests_alone():

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from pliant.base import Floats, Ints
+from pliant.base import Bools, Floats, Ints
 from pliant.detect.closest import closest_on_body
 from pliant.detect.patches import FACING, Patches
 from pliant.detect.penetration import ACROSS
 from pliant.detect.tree import Tree
+from pliant.geometry.normals import face_normal
 from pliant.kernels import axpy, cross, dot, inline, kernel, load, norm, scale, sub
 
 STACK = 128  # nodes that a walk puts off: the depth of a tree times its arity is less
@@ -119,17 +120,27 @@ def _facing_faces(  # type: ignore[no-untyped-def]
     return out[:, :used].copy()
 
 
-def straight(tree: Tree, points: Floats, faces: Ints, slave: Ints, master: Ints, found: Patches, slack: Floats) -> Floats:
-    """How much of each row counts as contact, 0 to 1 (r,), by whether it is the short way out; bodies and slack [m] of each row.
+def straight(
+    tree: Tree, points: Floats, faces: Ints, slave: Ints, master: Ints, found: Patches, slack: Floats, side: Floats, sharp: Bools
+) -> Floats:
+    """How much of each row counts as contact, 0 to 1 (r,), by whether it is the short way out; bodies, slack [m] and edge [m] of each row.
 
     Where the sides of two boxes overlap a little, the top of the one and the bottom of the other share a thin strip, far in depth. Its
-    points are at the sides: nothing counts that is deeper than 1 / ACROSS times the distance from either of its ends to the surface of the
-    other body. Rows no deeper than the slack count in full, and over another slack the share falls to zero, so that forces do not jump.
+    points are at the sides: nothing counts that is deeper than 1 / ACROSS times the distance d from either of its ends to the surface of the
+    other body. A slack s on top of that fades the share to zero over as much again, so that forces do not jump:
+
+        share = (d / ACROSS + 2 s - depth) / s, in 0 to 1
+
+    Where the faces that both ends are closest to face each other, these are the contact, and s is no more than d: a lip by which one tile
+    is higher than the next, as low as contact gives way, stops nothing, however far its side was crossed within a step. Rows at corners
+    (`sharp` (r,)) lie on both faces and cannot tell. What is no deeper than the slack is asked only of polygons so thin, for their area
+    and the edge of a face, that d may be too small.
     A body that is its own master is at no distance from itself: there every row counts.
     """
     out = np.ones(len(found))
     _straight(
-        tree.nodes, points, faces, slave, master, found.slave, found.master, found.weights, found.others, found.gap, slack, out,
+        tree.nodes, points, faces, slave, master, found.slave, found.master, found.weights, found.others, found.gap, found.area, slack,
+        side, sharp, out,
     )  # fmt: skip
     return out
 
@@ -143,17 +154,20 @@ def _at(points, faces, f, weights, r):  # type: ignore[no-untyped-def]
 
 @kernel
 def _straight(  # type: ignore[no-untyped-def]
-    nodes, points, faces, slave, master, face, other, weights, others, gap, slack, out
+    nodes, points, faces, slave, master, face, other, weights, others, gap, area, slack, side, sharp, out
 ):
     stack = np.empty(STACK, np.int64)
     for r in range(len(gap)):
-        if gap[r] >= -slack[r] or slave[r] == master[r]:
+        depth = -gap[r]
+        if depth <= 0.0 or slave[r] == master[r] or (depth <= slack[r] and (sharp[r] or 3.0 * ACROSS * area[r] >= depth * side[r])):
             continue
         x, y = _at(points, faces, face[r], weights, r), _at(points, faces, other[r], others, r)
-        a, _, _, _, _ = closest_on_body(x, master[r], nodes, points, faces, stack)
-        b, _, _, _, _ = closest_on_body(y, slave[r], nodes, points, faces, stack)
-        left = np.sqrt(min(a, b)) / ACROSS + 2.0 * slack[r] + gap[r]
-        out[r] = min(1.0, max(0.0, left / slack[r]))
+        a, f, _, _, _ = closest_on_body(x, master[r], nodes, points, faces, stack)
+        b, g, _, _, _ = closest_on_body(y, slave[r], nodes, points, faces, stack)
+        d, s = np.sqrt(min(a, b)), slack[r]
+        if not sharp[r] and dot(face_normal(points, faces, f), face_normal(points, faces, g)) < -FACING:
+            s = min(s, d)
+        out[r] = min(1.0, max(0.0, (d / ACROSS + 2.0 * s - depth) / s)) if s > 0.0 else 0.0
 
 
 def entered(start: Floats, faces: Ints, found: Patches, before: Floats) -> Floats:

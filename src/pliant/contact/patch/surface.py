@@ -416,9 +416,9 @@ def _on_meshes(motion: Motion, surfaces: Surfaces, pairs: Pairs, which: Ints, th
     pair, slave, master = facing_faces(surfaces.tree, there, faces, pairs.slave[which], few[1][which], deep, high)
     found = patches.facing(there, faces, slave, master, which[pair], deep[pair], high[pair], rigid[which[pair]])
     a, b = pairs.slave[found.pair], pairs.master[found.pair]
-    slack = FRESH * np.minimum(surfaces.side[a], surfaces.side[b])
+    side = np.minimum(surfaces.side[a], surfaces.side[b])
     share = entered(motion.start, faces, found, pairs.before[found.pair])
-    share *= straight(surfaces.tree, there, faces, few[0][found.pair], few[1][found.pair], found, slack)
+    share *= straight(surfaces.tree, there, faces, few[0][found.pair], few[1][found.pair], found, FRESH * side, side, rigid[found.pair])
     share *= pairs.share[found.pair]
     found.area[:] *= share
     return found if (share > 0.0).all() else patches.select(found, share > 0.0)
