@@ -95,3 +95,13 @@ def test_t7_elements_are_inverted_and_the_wall_holds():
     seen = Fall("mass", s=STIFF, dt=0.001, duration=0.2).run()
     assert max(seen.inverted) > 0 and 0.0 < seen.deepest.max() < 0.5 * WALL
     assert seen.speeds[-1] < 0.5 < max(seen.speeds)
+
+
+@pytest.mark.parametrize("slow_from, rests", [(0.5, 0.5), (0.85, np.inf), (1.1, np.inf)])
+def test_a_body_rests_only_if_it_is_slow_for_a_while(slow_from, rests):
+    """One that happens to be slow in the last steps of its run does not rest."""
+    seen = object.__new__(Fall)
+    times = np.arange(1, 101) * 0.01
+    seen._rows = [(float(t), *[0.0] * 9) for t in times]
+    seen.speeds = [0.5 if t <= slow_from + 1e-9 else 0.01 for t in times]
+    assert seen.rests == pytest.approx(rests)
