@@ -100,7 +100,7 @@ def explained():
 
 
 def test_warnings_of_scenes_are_explained_by_name():
-    assert "Steps were cut short" in explained()["bowl"] and len(explained()) > 5
+    assert "Contact is coarse in depth" in explained()["cradle"] and len(explained()) > 5
 
 
 def test_every_scene_has_a_small_version():

@@ -18,6 +18,7 @@ from pliant.live.shown import hierarchy
 from pliant.look import fields
 from pliant.look.source import Picture
 from pliant.look.surface import COVER
+from pliant.measure.pairs import per_pair
 from pliant.record import Run
 
 
@@ -49,6 +50,7 @@ def test_frames_hold_points_fields_and_contacts_of_the_run(run_file, unpacked):
         assert (arrays["contact/force"].reshape(-1, 3).sum(axis=0) @ [0, 0, 1]) > 0  # the ground carries the others
         carrying = np.flatnonzero(np.linalg.norm(run.field("contact_force", i), axis=1) > 0)
         assert set(carrying.tolist()) <= set(arrays["contact/carrying"].tolist())
+        assert len(meta["resolved"]) == len(per_pair(contacts)["a"]) and all(" – " in each and ", space " in each for each in meta["resolved"])
         assert sum(meta["pairs"].values()) > 0  # every frame of this run has a checkpoint, so pairs are known
 
 

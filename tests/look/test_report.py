@@ -64,6 +64,7 @@ def test_the_table_of_pairs_has_the_peak_of_the_run(dropped, page):
 
 def test_the_hardest_contact_is_the_frame_with_the_largest_force(dropped, page):
     found = hardest_contact(dropped)
+    assert "resolved in this step in depth, time, space" in page
     each = [float(np.linalg.norm(dropped.contacts(t=t).total_force)) for t in dropped.times]
     assert found is not None and found.frame == int(np.argmax(each))
     assert np.linalg.norm(found.contacts.total_force) == pytest.approx(max(each))

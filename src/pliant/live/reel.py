@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from threading import Lock
 from typing import Any
 
@@ -21,6 +22,7 @@ from pliant.look.pairs import marks_in
 from pliant.look.source import Film, Picture
 from pliant.look.stage import containers, framed
 from pliant.measure.forces import Forces, headline, milliseconds
+from pliant.measure.pairs import STEP_WORDS, pair_table
 from pliant.record import Run
 from pliant.record.snapshot import thaw
 
@@ -89,11 +91,23 @@ class Reel:
             both = shown.in_common(picture) if common else None
         meta = {
             "frame": i, "time": picture.time, "step": int(self.words["steps"][i]), "topology": self.words["topologies"][i],
-            "contacts": len(contacts), "inverted": len(picture.inverted),
+            "contacts": len(contacts), "inverted": len(picture.inverted), "resolved": self._resolved(picture.time),
             "pairs": picture.marks.counts if picture.marks is not None else None,
             "common": None if both is None else shown.volumes(picture, both),
         }  # fmt: skip
         return pack(meta, shown.frame(picture, chosen, contacts, both), small)
+
+    def _resolved(self, time: float) -> list[str]:
+        """How well each pair is resolved in the step that ends at a time, the hardest first."""
+        table = self._pairs
+        here = np.flatnonzero(np.isclose(table["time"], time, rtol=1e-9, atol=1e-12)) if STEP_WORDS[0] in table else np.zeros(0, np.int64)
+        here = here[np.argsort(-np.linalg.norm(table["force"][here], axis=1), kind="stable")] if len(here) else here
+        words = lambda k: ", ".join(f"{name.removeprefix('in_')} {table[name][k] or '-'}" for name in STEP_WORDS)
+        return [f"{table['a'][k]} – {table['b'][k]}: {words(k)}" for k in here[:MOST_PAIRS]]
+
+    @cached_property
+    def _pairs(self) -> dict[str, np.ndarray]:
+        return pair_table(self.run)
 
     def _picture(self, i: int, chosen: list[str]) -> tuple[Picture, Contacts]:
         recorded = self.run.fields(i)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pliant.base import Floats, Ints
-from pliant.measure.resolution import ACROSS, DENT, WORDS, Resolution, resolution, worded
+from pliant.measure.resolution import ACROSS, DENT, WORDS, Resolution, resolution, rounded, worded
 from pliant.measure.scales import SENSOR
 from pliant.measure.windows import largest_mean
 
@@ -63,7 +63,7 @@ class Peak:
             if now < least:
                 finer = math.ceil(10.0 * (least + 1.0) / now) / 10.0  # never too little by rounding
                 mean = f"{1e3 * edge / (least + 1.0):.2g} mm in the mean"
-                said.append(f"{finer:g} times finer ({mean}; {finer**3:.2g} times as many) make it {word}")
+                said.append(f"{finer:g} times finer ({mean}; {rounded(finer**3)} times as many) make it {word}")
         return f"elements of the softer one that are {', '.join(said)}"
 
     @property

@@ -64,12 +64,17 @@ class Resolution:
     @property
     def finer(self) -> str:
         """The step that resolves it in time, and what it costs."""
-        return f"dt = {self.finer_dt:.2g} s resolves it, with {self.dt / self.finer_dt:.2g} times as many steps"
+        return f"dt = {self.finer_dt:.2g} s resolves it, with {rounded(self.dt / self.finer_dt)} times as many steps"
 
     @property
     def told(self) -> str:
         """The three words, short."""
         return f"depth {self.in_depth or '-'}, time {self.in_time or '-'}, space {self.in_space or '-'}"
+
+
+def rounded(number: float) -> str:
+    """Two figures of a number, written out."""
+    return f"{float(f'{number:.2g}'):,g}"
 
 
 def worded(value: float, bounds: tuple[float, float]) -> str:

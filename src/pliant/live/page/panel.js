@@ -124,6 +124,7 @@ class Panel {
     if (o.points) line([rgb(CONTACT.sticks), "contact that sticks"], [rgb(CONTACT.slips), "slips"]);
     if (o.normals) line([rgb(CONTACT.normal), "normal, out of the first of each pair"]);
     if (o.forces) line([rgb(CONTACT.force), `force on the second of each pair (named as in the curves), the longest ${withUnit(marks.longest ?? 0, "N")}`]);
+    if (o.points || o.forces) (frame.meta.resolved ?? []).forEach((pair) => line(`resolved in this step, ${pair}`));
     const plane = this.stage.cutPlane, axis = plane && plane.findIndex((v) => v !== 0), where = plane ? withUnit(plane[3] * plane[axis], "m") : "";
     document.getElementById("cut-at").parentElement.firstChild.textContent = plane ? `at ${where}` : "at";
     if (plane) line(`cut at ${o.cut} = ${where}`);

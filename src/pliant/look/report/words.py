@@ -17,7 +17,7 @@ from pliant.look.report.hardest import Hardest
 from pliant.look.report.html import code, facts, folded, listing, table, text
 from pliant.measure.account import pair_books
 from pliant.measure.forces import Forces, headline, milliseconds
-from pliant.measure.pairs import of_frame, over_a_face, per_pair
+from pliant.measure.pairs import STEP_WORDS, at_time, of_frame, over_a_face, per_pair
 from pliant.record import Run, human
 from pliant.record.snapshot import thaw
 from pliant.scene import Body, Scene
@@ -254,6 +254,9 @@ def numbers(run: Run, found: Hardest) -> str:
         shown |= {"area": f"{1e4 * area:.3g} cm²", "mean pressure": with_unit(sums["mean_pressure"], "Pa") + of}
     if sums["pressure"] > 0.0:
         shown["largest pressure"] = with_unit(sums["pressure"], "Pa")
+    step = next((row for ends, row in at_time(run, found.time).items() if set(ends) == {found.a, found.b}), {})
+    if STEP_WORDS[0] in step:
+        shown["resolved in this step in depth, time, space"] = ", ".join(str(step[name]) or "-" for name in STEP_WORDS)
     return facts(shown)
 
 
