@@ -241,9 +241,9 @@ def _least_gap(pair: Pair, grid: Grid, close: float, known: float = math.inf, lo
     if looks == 0 or not may.any():
         return least
     groups, _ = label(may | (gap == least), np.ones((3, 3)))
-    boxes = sorted(((float(gap[box][groups[box] == k].min()), box) for k, box in enumerate(find_objects(groups), 1)), key=lambda found: found[0])
+    boxes = [(float(gap[box][groups[box] == k].min()), box) for k, box in enumerate(find_objects(groups), 1)]
     found = math.inf
-    for lowest, (i, j) in boxes[:LOOKS]:
+    for lowest, (i, j) in sorted(boxes, key=lambda each: each[0])[:LOOKS]:
         low, high = (grid.corner + grid.cell * np.array(end) for end in ((i.start - 1, j.start - 1), (i.stop + 1, j.stop + 1)))
         cells = FIRST if float(np.max(high - low)) < 0.5 * float(np.max(grid.size)) else 2 * max(grid.shape)
         deeper = lowest if cells > FINEST else _least_gap(pair, over_box(grid, low, high, cells), close, min(found, known), looks - 1)
