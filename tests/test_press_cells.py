@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -21,9 +22,9 @@ from pliant.geometry.shapes import make
 from pliant.geometry.units import rotation_matrix
 from pliant.pressing.asked import Load
 from pliant.pressing.between_points import between_points
-from pliant.pressing.cells import Pair
+from pliant.pressing.cells import Pair, Solved, first_touch
 from pliant.pressing.on_cells import LEAST, on_cells, snapped
-from pliant.pressing.relief import HOME, ExactRelief, Heights, Pose
+from pliant.pressing.relief import HOME, CloudRelief, ExactRelief, Grid, Heights, Pose
 
 POISSON = 0.3
 STIFF = 1e6 / (1 - POISSON**2)  # E*
@@ -163,6 +164,71 @@ def test_rough_heights_against_tamaas(n, cells, load):
     found = pliant.press(Heights(z, 1 / n), force=load, young=1.0, poisson=0.0)
     assert found.area == pytest.approx(float((p > 0).mean()), rel=0.01)
     assert found.peak == pytest.approx(float(p.max()), rel=1e-3) and found.depth == pytest.approx(depth, rel=1e-4)
+
+
+# ------------------------------------------------------------------------------------------------ the first touch
+
+
+class Tips:
+    """Cones with tips (x, y, height), heights along the grid's normal; as thin as 0.2 mm."""
+
+    rougher = foretold = None
+
+    def __init__(self, *tips, slope=0.3):
+        self.tips, self.slope = np.array(tips), slope
+
+    def heights(self, pose, grid, sign):
+        points = grid.points(np.zeros(grid.shape)) - pose.translation
+        away = np.hypot(points[..., None, 0] - self.tips[:, 0], points[..., None, 1] - self.tips[:, 1])
+        high = np.where((self.tips[:, 2] < 0.002) | (away < 2e-4), self.tips[:, 2] - self.slope * away, -np.inf).max(axis=2)
+        return high + float((grid.origin - pose.translation)[2])
+
+    def shadow(self, pose, grid):
+        return np.full(2, -0.1), np.full(2, 0.1)
+
+
+def test_a_press_begins_where_the_surfaces_first_touch_not_cells():
+    """Of three tips between centres of cells, 0.05 mm apart in height, the highest is found to a thousandth of the depth; so is a needle."""
+    down, rng = np.array([0.0, 0.0, -1.0]), np.random.default_rng(1)
+    give = Boussinesq(compliance(1e6, POISSON))
+    for _ in range(4):
+        tips = np.column_stack([rng.uniform(-0.08, 0.08, (3, 2)), [1e-3, 0.95e-3, 0.9e-3]])
+        pair = Pair((Tips(*tips), ExactRelief(Exact("plane"))), (HOME, HOME), down, down, give, (1.0, 0.0))
+        assert -first_touch(pair, pair.everything(np.zeros(3), 48), 1e-6) == pytest.approx(1e-3, abs=1e-6)
+    needle = np.vstack([tips, [0.01, 0.02, 3e-3]])
+    pair = replace(pair, reliefs=(Tips(*needle), pair.reliefs[1]))
+    assert -first_touch(pair, pair.everything(np.array([0.01, 0.02, 0.0]), 48), 1e-6) == pytest.approx(3e-3, abs=6e-5)
+
+
+def test_a_pyramid_has_the_same_force_on_coarse_cells():
+    """Its tip is between centres of cells, and the depth counts from it."""
+    tip = np.array([[0.013, 0.007, -0.01], [-0.1, -0.1, 0.0], [0.1, -0.1, 0.0], [0.1, 0.1, 0.0], [-0.1, 0.1, 0.0]])
+    mesh = Surface(tip, np.array([[0, 2, 1], [0, 3, 2], [0, 4, 3], [0, 1, 4], [1, 2, 3], [1, 3, 4]]))
+    coarse, fine = (pliant.press(mesh, depth="1mm", poisson=POISSON, spacing=spacing) for spacing in (2.1e-3, 0.4e-3))
+    assert coarse.force == pytest.approx(fine.force, rel=0.01)
+
+
+def test_clouds_are_the_same_surface_on_all_grids():
+    """Its fits jump by some hundredths of a spacing, and had holes there."""
+    cloud, n = CloudRelief(from_cloud(PointCloud(0.1 * fibonacci(300), fibonacci(300)))), np.diag([1.0, -1.0, -1.0])
+    grid = Grid(np.array([0.0, 0.0, -0.1]), n, np.full(2, -0.03), 2e-3, (30, 30))
+    whole = cloud.heights(HOME, grid, 1)
+    assert np.isfinite(whole).all() and np.abs(whole + 0.1 - np.sqrt(0.01 - grid.centres[0][:, None] ** 2 - grid.centres[1] ** 2)).max() < 3e-4
+    part = cloud.heights(HOME, replace(grid, corner=grid.corner + 20e-3, shape=(9, 9)).finer(3), 1)[1::3, 1::3]
+    assert np.abs(part - whole[10:19, 10:19]).max() < 1e-6
+
+
+def test_the_area_of_few_cells_has_the_chance_of_their_rim():
+    """Discs thrown on cells: the spread of the area is a third to once what is told."""
+    rng, x = np.random.default_rng(3), np.arange(24) + 0.5
+    grid, areas, told = Grid(np.zeros(3), np.eye(3), np.zeros(2), 1.0, (24, 24)), [], []
+    for _ in range(200):
+        a, (u, v) = 5.0, rng.uniform(11, 13, 2)
+        disc = np.hypot(x[:, None] - u, x - v) < a
+        found = Solved(None, grid, x, x, disc.astype(float), x, 0.0, 1.0, 1, lcp.SOLVED)
+        areas.append(found.area / (np.pi * a * a) - 1)
+        told.append(found.rim)
+    assert 0.3 < np.std(areas) / np.mean(told) < 1.0
 
 
 # ------------------------------------------------------------------------------------------------ errors

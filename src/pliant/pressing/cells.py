@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-from scipy.ndimage import binary_erosion, minimum_filter
+from scipy.ndimage import binary_erosion, find_objects, label, minimum_filter
 
 from pliant.base import Floats, Ints, PliantError
 from pliant.contact.elastic import lcp
@@ -231,22 +231,24 @@ def first_touch(pair: Pair, grid: Grid, close: float) -> float:
     return way
 
 
-def _least_gap(pair: Pair, grid: Grid, close: float) -> float:
-    """[m] on finer and finer grids over the cells between whose centres a gap may be less than all that were seen: by half of the change
-    to the next centre, since a surface that faces the other is less steep than STEEPEST."""
-    for _ in range(LOOKS):
-        gap = between(*pair.heights(grid))
-        least = float(gap.min())
-        near = np.stack([np.where(np.abs(change) <= STEEPEST * grid.cell, np.abs(change), 0.0) for change in _changes(gap)])
-        i, j = np.nonzero(gap - 0.5 * near.max(axis=0) < least - close)
-        if len(i) == 0:
-            break
-        low, high = grid.corner + grid.cell * np.array([i.min() - 1, j.min() - 1]), grid.corner + grid.cell * np.array([i.max() + 2, j.max() + 2])
+def _least_gap(pair: Pair, grid: Grid, close: float, known: float = math.inf, looks: int = LOOKS) -> float:
+    """[m] on finer grids over the cells between whose centres a gap may be less than what is known: by half of the change to the next
+    centre, since a surface that faces the other is less steep than STEEPEST. Each group of such cells has a grid of its own."""
+    gap = between(*pair.heights(grid))
+    least = float(gap.min())
+    near = np.stack([np.where(np.abs(change) <= STEEPEST * grid.cell, np.abs(change), 0.0) for change in _changes(gap)])
+    may = gap - 0.5 * near.max(axis=0) < min(least, known) - close
+    if looks == 0 or not may.any():
+        return least
+    groups, _ = label(may | (gap == least), np.ones((3, 3)))
+    boxes = [(float(gap[box][groups[box] == k].min()), box) for k, box in enumerate(find_objects(groups), 1)]
+    found = math.inf
+    for lowest, (i, j) in sorted(boxes, key=lambda each: each[0])[:LOOKS]:
+        low, high = (grid.corner + grid.cell * np.array(end) for end in ((i.start - 1, j.start - 1), (i.stop + 1, j.stop + 1)))
         cells = FIRST if float(np.max(high - low)) < 0.5 * float(np.max(grid.size)) else 2 * max(grid.shape)
-        if cells > FINEST:
-            break
-        grid = over_box(grid, low, high, cells)
-    return least
+        deeper = lowest if cells > FINEST else _least_gap(pair, over_box(grid, low, high, cells), close, min(found, known), looks - 1)
+        found = min(found, deeper)
+    return found
 
 
 def _changes(gap: Floats) -> Iterator[Floats]:

@@ -23,7 +23,21 @@ from pliant.detect.surfels.exact import Exact
 from pliant.geometry.units import rotation_matrix
 from pliant.pressing.approach import check_stance
 from pliant.pressing.asked import Load, Softness
-from pliant.pressing.cells import FIRST, Pair, Solved, Unsuited, Wide, between, first_level, found_on, known_touch, over_box, refined, softer, solved
+from pliant.pressing.cells import (
+    FIRST,
+    Pair,
+    Solved,
+    Unsuited,
+    Wide,
+    between,
+    first_level,
+    found_on,
+    known_touch,
+    over_box,
+    refined,
+    softer,
+    solved,
+)
 from pliant.pressing.cells import Load as Along
 from pliant.pressing.objects import Thing
 from pliant.pressing.relief import Heights, Pose

@@ -254,7 +254,9 @@ class CloudRelief:
 
     surface: PointSurface
 
-    foretold = None
+    @cached_property
+    def foretold(self) -> Relief | None:
+        return CloudRelief(self.surface.left_out())
 
     @cached_property
     def rougher(self) -> Relief | None:

@@ -208,19 +208,27 @@ class PointSurface:
         flags = np.where(edge, 0, flags & ~OFF) + np.where(far, OFF, 0)
         return Projection(foot, normals, in_front(points, foot, normals), sample, flags, found[0].iterations)
 
+    def left_out(self) -> PointSurface:
+        """The same samples where the others say that the surface is; those of which they do not say stay."""
+        found = self._others(np.arange(len(self)), self.creases)
+        return replace(self, points=np.where(found.valid[:, None], found.points, self.points), given=self.graph)
+
     def _foretold(self, rows: Ints, edges: Creases) -> Floats:
         """(m,) [m] how far some samples are from where the others say that the surface is; a spacing where they do not say."""
+        found = self._others(rows, edges)
+        return np.where(found.valid, np.linalg.norm(found.points - self.points[rows], axis=1), self.spacing[rows])
+
+    def _others(self, rows: Ints, edges: Creases) -> Projection:
+        """Feet of some samples on the surface of the others."""
         points, near = self.points[rows], self.graph[rows]
         same = edges.own[rows] & (np.einsum("ij,ikj->ik", self.normals[rows], self.normals[near]) > OPPOSITE)
         same[:, 0] = False
         other = near[np.arange(len(rows)), same.argmax(axis=1)]  # the nearest on its side
         side = edges.sides[rows]
         if (side < 0).all():
-            found = self._fitted(points, *self._first(points, other), edges.own, left=rows)
-        else:
-            side = np.where(side == rows[:, None], other[:, None], side)
-            found = self._between_sides(points, side, edges.own, left=rows)
-        return np.where(found.valid, np.linalg.norm(found.points - points, axis=1), self.spacing[rows])
+            return self._fitted(points, *self._first(points, other), edges.own, left=rows)
+        side = np.where(side == rows[:, None], other[:, None], side)
+        return self._between_sides(points, side, edges.own, left=rows)
 
     def _first(self, points: Floats, start: Ints | None) -> tuple[Ints, Floats]:
         """(samples, feet) to start from: on the planes of the nearest samples, or of the last ones."""
