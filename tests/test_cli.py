@@ -488,6 +488,8 @@ WRONG_COMMANDS = {
     "other HDF5": (["info", "other.vtkhdf"], ["other.vtkhdf", "not a run of pliant"]),
     "export format": (["export", "RUN", "--to", "vtuu"], ["'vtuu'", "did you mean vtu?"]),
     "export of a body": (["export", "RUN", "--to", "ply", "--body", "colum"], ["colum"]),
+    "view that is no number": (["export", "RUN", "--to", "png", "--from", "nan,0"], ["--from nan,0", "degrees"]),
+    "camera that is no number": (["figure", "RUN", "--camera", "nan,0"], ["--camera nan,0", "numbers"]),
     "mesh format": (["check", "good.toml"], ["good.toml", ".toml", ".obj"]),
 }
 

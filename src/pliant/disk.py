@@ -101,6 +101,18 @@ def write_bytes(path: str | Path, content: bytes) -> Path:
     return Path(path)
 
 
+def try_room(path: str | Path, size: int) -> None:
+    """Take so many bytes beside a file and give them back: what does not fit is not begun by a library that cannot bear a full disk."""
+    trial = Path(path).with_name(f"{Path(path).stem[:200]}.{os.getpid()}.room{TEMPORARY}")
+    try:
+        Reserved(trial, size).close()
+    except OSError as error:
+        raise failure(error, "cannot write", path) from None
+    finally:
+        with suppress(OSError):
+            trial.unlink(missing_ok=True)
+
+
 def make_folder(path: str | Path) -> Path:
     """A folder with all that it lies in, if it is not there."""
     try:

@@ -329,7 +329,7 @@ DAMAGED = {
         ("v 0 0 0\n\nf 1 2 3\n", r"line 3: .*uses vertex 1 \(counted from 0\), but the file has 1 vertices"),
         ("v 0 0 0\nf 0 1 1\n", "line 2: .*numbered from 1"),
         ("v 0 0 0\nf -2 1 1\n", "line 2: .*vertex -2"),
-        ("", "holds no points"),
+        ("", "it has 0 bytes"),
     ],
     "a.off": [
         ("", "empty"),
@@ -348,7 +348,7 @@ DAMAGED = {
         (ply_cube("ascii").replace(b"property double z\n", b"property double w\n"), "x, y and z"),
     ],
     "a.xyz": [("1 2\n", "line 1"),
-              ("1 2 3\n1 2 3 4\n", "line 2: this row has 4 columns"), ("C 1 2 3\n", "'C 1 2 3'"), ("", "no p")],
+              ("1 2 3\n1 2 3 4\n", "line 2: this row has 4 columns"), ("C 1 2 3\n", "'C 1 2 3'"), ("", "it has 0 bytes")],
     "a.msh": [
         ("", "empty"),
         ("hello\n", "starts with .MeshFormat"),
@@ -373,7 +373,7 @@ DAMAGED = {
         ("# vtk DataFile Version 2.0\nt\nASCII\nDATASET UNSTRUCTURED_GRID\n"
          "POINTS 0 float\nCELLS 2 0\nCELL_TYPES 1\n10\n", "announces 2"),
     ],
-    "a.vtu": [("<VTKFile", "XML is broken"), ("", "XML is broken")],
+    "a.vtu": [("<VTKFile", "XML is broken"), ("", "it has 0 bytes")],
     "a.mesh": [("MeshVersionFormatted 1\nDimension 3\nVertices\n4\n0 0 0 0\n", "Medit|no tetrahedra")],
     "a.dae": [("*VERTICES\n", "files of type '.dae' are not read; pliant reads .obj")],
 }  # fmt: skip

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import Any
 
@@ -72,6 +73,8 @@ def _view(text: str | None) -> tuple[float, float] | None:
         return None
     try:
         azimuth, elevation = (float(part) for part in text.split(","))
+        if not (math.isfinite(azimuth) and math.isfinite(elevation)):
+            raise ValueError
     except ValueError:
         raise PliantError(f"--from {text}: azimuth and elevation in degrees, such as 30,-20 for a look from below") from None
     return azimuth, elevation

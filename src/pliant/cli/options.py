@@ -88,9 +88,10 @@ def say(text: str = "") -> None:
     from rich.text import Text
 
     parts = STYLED.split(text)  # plain, style, words, plain, ...
-    styled = [(words, style) for style, words in zip(parts[1::3], parts[2::3], strict=True)]
-    shown = [part for pair in zip(parts[::3], [*styled, ""], strict=True) for part in pair]
-    Console(soft_wrap=True, highlight=False).print(Text.assemble(*shown))
+    shown = Text(parts[0])
+    for style, words, plain in zip(parts[1::3], parts[2::3], parts[3::3], strict=True):
+        shown.append(words, style).append(plain)
+    Console(soft_wrap=True, highlight=False).print(shown)
 
 
 def tell(facts: Any) -> None:

@@ -121,13 +121,15 @@ def figure(
 
 
 def _numbers(name: str, text: str, counts: tuple[int, ...]) -> list[float]:
+    from math import isfinite
+
     from pliant.base import PliantError
 
     try:
         found = [float(part) for part in text.split(",")]
     except ValueError:
         found = []
-    if len(found) not in counts:
+    if len(found) not in counts or not all(map(isfinite, found)):
         raise PliantError(f"--{name} {text}: give {' or '.join(map(str, counts))} numbers with commas between them")
     return found
 

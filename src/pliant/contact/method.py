@@ -97,11 +97,11 @@ def make_method(name: str, options: Mapping[str, Any] | None = None) -> ContactM
     """The method with its options; an unknown option lists the known ones."""
     cls = find_method(name)
     options = {key: in_scene_units(value) for key, value in (options or {}).items()}
-    known = list(getattr(cls, "__dataclass_fields__", {}))
+    known = getattr(cls, "__dataclass_fields__", {})
     for key in options:
         if known and key not in known or not known and not callable(getattr(cls, "__init__", None)):
-            raise PliantError(f"The contact method '{name}' has no option '{key}': {nearest(key, known)}")
-        _refuse_number(name, key, options[key], str(cls.__dataclass_fields__[key].type) if known else "")
+            raise PliantError(f"The contact method '{name}' has no option '{key}': {nearest(key, list(known))}")
+        _refuse_number(name, key, options[key], str(known[key].type) if known else "")
     try:
         method = cls(**options)
     except TypeError as error:

@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from pliant.base import Floats, Ints, PliantError
+from pliant.base import DiskError, Floats, Ints, PliantError
 from pliant.bodies.register import room_of
 from pliant.contact.contacts import Contacts
 from pliant.disk import make_folder, replacing
@@ -56,17 +56,21 @@ def write_usd(
     if not fps > 0:
         raise PliantError(f"fps = {fps:g}: give the time codes of a second, above 0")
     try:
-        from pxr import Usd
+        from pxr import Tf, Usd
     except ImportError:
         raise PliantError("Writing USD needs Pixar's library: pip install usd-core (or pliant[usd]).") from None
     chosen = [run.index(i) for i in (range(run.frames) if frames is None else frames)]
     reel = reel_of(run, chosen, field, speed, body)
     make_folder(path.parent)
+    stage = Usd.Stage.CreateInMemory()  # the library reads what it has written so far, also where the disk did not take it
+    Assembly(stage, run, reel, fps, speed).write(body)
     with replacing(path) as temporary:
-        stage = Usd.Stage.CreateNew(str(temporary))
-        Assembly(stage, run, reel, fps, speed).write(body)
-        stage.GetRootLayer().Save()
-        del stage
+        try:
+            written = stage.GetRootLayer().Export(str(temporary))
+        except Tf.ErrorException:
+            written = False
+        if not written:
+            raise DiskError(f"cannot write {path}: the disk does not take it; free some space, or choose another place")
     return path, []
 
 

@@ -7,13 +7,14 @@ other their order is that of their middles. Very many are drawn as an image insi
 from __future__ import annotations
 
 from collections.abc import Collection
+from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from pliant.base import Floats, PliantError
-from pliant.disk import make_folder, replacing
+from pliant.disk import make_folder, write_bytes
 from pliant.look import fields
 from pliant.look.draw import GLASS, View, bodies_named, point_colours, scale_of, viewpoint
 from pliant.look.plots import axes_of
@@ -84,9 +85,10 @@ def figure(
         other.axvline(picture.time, color="black", linewidth=0.6)
         _small(other)
     make_folder(path.parent)
-    with replacing(path) as temporary, rc_context({"svg.fonttype": "none", "pdf.fonttype": 42, "ps.fonttype": 42}):  # text stays text
-        made.savefig(temporary, transparent=transparent, dpi=DOTS)
-    return path
+    held = BytesIO()  # matplotlib's pdf does not bear a full disk
+    with rc_context({"svg.fonttype": "none", "pdf.fonttype": 42, "ps.fonttype": 42}):  # text stays text
+        made.savefig(held, format=path.suffix[1:].lower(), transparent=transparent, dpi=DOTS)
+    return write_bytes(path, held.getvalue())
 
 
 def _paper(size: tuple[float, float], curve: bool) -> tuple[Any, Axes, Axes | None]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pliant.base import PliantError
-from pliant.disk import TEMPORARY, replacing
+from pliant.disk import TEMPORARY, failure, replacing, try_room
 from pliant.record.layout import CELL_TYPES
 from pliant.record.records import Array
 from pliant.record.skin import skin
@@ -29,6 +29,7 @@ UNITS = {
     "centre": "m", "normal_force": "N", "area": "m^2", "mean_pressure": "Pa", "impulse": "N s", "window": "s",
 }  # fmt: skip
 MISSING = np.nan  # a field that a frame does not have
+HEADER = 1 << 12  # bytes that NetCDF takes for a variable or a dimension, besides its values
 
 
 def dataset(run: Run, frames: Sequence[int] | None = None) -> Dataset:
@@ -113,6 +114,7 @@ def _free(name: str, held: dict[str, Any]) -> str:
 
 def write_netcdf(data: Dataset, path: Path) -> Path:
     """A NetCDF-4 file: HDF5, which MATLAB, Julia, R and ncdump read."""
+    try_room(path, data.nbytes + HEADER * (len(data.variables) + len(data.sizes)))
     try:
         with replacing(path) as temporary:
             data.to_netcdf(temporary, engine="h5netcdf")
@@ -129,9 +131,13 @@ def write_zarr(data: Dataset, path: Path) -> Path:
     shutil.rmtree(part, ignore_errors=True)
     try:
         data.drop_vars("axis").to_zarr(part, mode="w", consolidated=False)  # Zarr has no settled way to store letters
+        if path.exists():
+            shutil.rmtree(path)
+        part.replace(path)
     except ImportError:
         raise PliantError("Writing Zarr needs zarr: pip install zarr (or pliant[arrays]).") from None
-    if path.exists():
-        shutil.rmtree(path)
-    part.replace(path)
+    except OSError as error:
+        raise failure(error, "cannot write", path) from None
+    finally:
+        shutil.rmtree(part, ignore_errors=True)  # what is left of it, if it did not get its place
     return path
