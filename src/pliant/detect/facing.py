@@ -135,8 +135,8 @@ def straight(
 
     Where the faces that both ends are closest to face each other, these are the contact, and s is no more than d: a lip by which one tile
     is higher than the next, as low as contact gives way, stops nothing, however far its side was crossed within a step. Rows at corners
-    (`sharp` (r,)) lie on both faces and cannot tell. What is no deeper than the slack is asked only of polygons so thin, for their area
-    and the edge of a face, that d may be too small.
+    (`sharp` (r,)) lie on both faces and cannot tell; nor are explicit bodies asked. What is no deeper than the slack is asked only of
+    polygons so thin, for their area and the edge of a face, that d may be too small.
     A body that is its own master is at no distance from itself: there every row counts.
     """
     out = np.ones(len(found))
