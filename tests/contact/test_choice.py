@@ -112,6 +112,19 @@ def test_runs_from_before_go_on_as_they_began():
     assert classic_if_old(scene.with_(contact="ground"), {}).contact == "ground"
 
 
+def test_patch_says_that_it_knows_no_sheets():
+    """Its normal points one way: what it falls on from the other side was passed without a word."""
+    notes = {}
+    for contact in ("patch", "auto"):
+        scene = Scene(dt=5e-3, contact=contact)
+        scene.add(name="floor", shape="plane", model="static")
+        cloth = dict(spring_stiffness=40.0, spring_damping=0.01, vertex_mass=1e-3)
+        scene.add(name="cloth", shape=SHEET, position=(0, 0, 0.1), model="springs", network="surface", material=cloth)
+        notes[contact] = scene.simulate().notes
+    assert any(note.startswith("'cloth': patch knows no sheets") for note in notes["patch"])
+    assert not any("knows no sheets" in note for note in notes["auto"])
+
+
 def test_auto_takes_no_options():
     with pytest.raises(PliantError, match=r'contact = "auto" stands for several methods and takes no options \(sweeps\): name the method'):
         contact_of(mixed().with_(contact={"method": "auto", "sweeps": 2}))

@@ -126,15 +126,15 @@ def straight(
     """How much of each row counts as contact, 0 to 1 (r,), by whether it is the short way out; bodies, slack [m] and edge [m] of each row.
 
     Where the sides of two boxes overlap a little, the top of the one and the bottom of the other share a thin strip, far in depth. Its
-    points are at the sides: nothing counts that is deeper than 1 / ACROSS times the distance d from either of its ends to the surface of the
-    other body. A slack s on top of that fades the share to zero over as much again, so that forces do not jump:
+    points are at the sides: nothing counts that is deeper than 1 / ACROSS times the distance d from either of its ends to the surface of
+    the other body. A slack s on top of that fades the share to zero over as much again, so that forces do not jump:
 
         share = (d / ACROSS + 2 s - depth) / s, in 0 to 1
 
     Where the faces that both ends are closest to face each other, these are the contact, and s is no more than d: a lip by which one tile
     is higher than the next, as low as contact gives way, stops nothing, however far its side was crossed within a step. Rows at corners
-    (`sharp` (r,)) lie on both faces and cannot tell. What is no deeper than the slack is asked only of polygons so thin, for their area
-    and the edge of a face, that d may be too small.
+    (`sharp` (r,)) lie on both faces and cannot tell; nor are explicit bodies asked. What is no deeper than the slack is asked only of
+    polygons so thin, for their area and the edge of a face, that d may be too small.
     A body that is its own master is at no distance from itself: there every row counts.
     """
     out = np.ones(len(found))

@@ -220,7 +220,7 @@ def leave_with_others(surfaces: Surfaces, tree: Tree, ways: Ways) -> None:
     face, weights, ray = ways_out(surfaces.points, point, body, way[rows], tree, surfaces.mesh.faces, np.zeros(len(rows), np.bool_))
     normal = surfaces.mesh.face_normal[face]
     along = np.einsum("hi,hi->h", way[rows], normal)
-    out = (face >= 0) & (along > ALONG) & (ray <= GROWN * deepest[place[rows]])
+    out = (face >= 0) & (along > ALONG) & (ACROSS * ray <= deepest[place[rows]])
     rows = rows[out]
     ways.face[rows], ways.weights[rows], ways.normal[rows], ways.depth[rows] = face[out], weights[out], normal[out], (ray * along)[out]
 

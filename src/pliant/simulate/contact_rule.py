@@ -76,7 +76,8 @@ def rule_of(scene: Scene, model: Model) -> tuple[Rule, list[str]]:
     asked, count = rule_name(scene), len(scene.bodies)
     if asked != "auto":
         methods = methods_of(scene)
-        return Rule.same(methods, count), [f"contact = \"classic\": {methods[0]}, since {WHY[methods[0]]}."] if asked == "classic" else []
+        told = [f"contact = \"classic\": {methods[0]}, since {WHY[methods[0]]}."] if asked == "classic" else []
+        return Rule.same(methods, count), told + (_sheets(model) if asked == "patch" else [])
     kinds = _built_kinds(model)
     known = list(dict.fromkeys(kinds))
     group = np.array([known.index(kind) for kind in kinds], np.int64)
@@ -111,6 +112,13 @@ def _built_kinds(model: Model) -> list[Kind]:
     edges, number = unique_edges(np.stack([skin.faces, np.roll(skin.faces, -1, axis=1)], axis=2).reshape(-1, 2))
     rim[skin.body[edges[np.bincount(number, minlength=len(edges)) == 1, 0]]] = True
     return [Kind(k, bool(i), bool(r) and not room_of(k).solid) for k, i, r in zip(bodies.kind, implicit, rim, strict=True)]
+
+
+def _sheets(model: Model) -> list[str]:
+    """A sentence about soft sheets, of which `patch` sees one side."""
+    names = [f"'{n}'" for n, k, f in zip(model.bodies.names, _built_kinds(model), model.bodies.frame, strict=True) if k.rim and f < 0]
+    text = "patch knows no sheets and sees one side of them only: what comes from the other side passes."
+    return [f"{', '.join(names)}: {text} contact = \"auto\" takes a method that sees both, or state one for its pairs."] if names else []
 
 
 def check_own(table: PairTable, model: Model) -> None:

@@ -17,8 +17,11 @@ import numpy as np
 from pliant.base import Bools, Floats, Ints
 from pliant.contact.contacts import Contacts, Support
 from pliant.contact.patch.surface import Pairs
+from pliant.detect import bent
 from pliant.detect.merged import Merged
+from pliant.detect.patches import Shape
 from pliant.detect.penetration import ACROSS
+from pliant.detect.shapes import PLANE
 from pliant.geometry.components import labels
 from pliant.geometry.normals import face_crosses
 from pliant.kernels import kernel
@@ -84,13 +87,14 @@ def recovered(
     room = int(np.diff(rows.start)[corner].sum())
     start, point, weight = np.zeros(count + 1, np.int64), np.empty(room, np.int64), np.empty(room)
     used = _support(begin, corner, share, force, load, rows.start, rows.point, rows.weight, cells.mark, start, point, weight)
+    area = area + _behind_curves(motion, pairs, found, cells, key[:count][rank])
     normal, force_ = total[:, NORMAL : NORMAL + 3], total[:, FORCE : FORCE + 3]
     normal = _within_cone(force_, normal / np.linalg.norm(normal, axis=1)[:, None], mu[first])
     along = np.einsum("ri,ri->r", force_, normal)
     mean = total[:, AT:] / load[:, None]
     return Contacts(
         a=pairs.slave[found.pair[first]], b=pairs.master[found.pair[first]], feature_a=found.slave[first], feature_b=found.master[first],
-        point=mean[:, :3], normal=normal, gap=total[:, GAP] / area, impulse=motion.dt * along,
+        point=mean[:, :3], normal=normal, gap=total[:, GAP] / total[:, AREA], impulse=motion.dt * along,
         friction_impulse=motion.dt * (force_ - along[:, None] * normal), sticking=(mean[:, 6] > 0.5).astype(np.float64),
         slip=mean[:, 3:6], area=area, dt=motion.dt, support=Support(np.diff(start), point[:used], weight[:used]),
     )  # fmt: skip
@@ -145,12 +149,13 @@ def _sum(begin, corner, share, force, friction, normal, at, area, gap, sticks, s
 def _covered(found: Merged, gap: Floats, loaded: Bools) -> Bools:
     """Open rows that would touch if faces could bend, (r,): on a face that presses, with a gap no wider than its own deviation from flat.
 
-    A ball in a block of flat faces overlaps their middles and leaves their corners open, by the sagitta of its curve over a face; what
-    the faces share with it is all of them. The deviation is the largest one of the gaps from the linear function that fits them best.
+    A round mesh in a block of flat faces overlaps their middles and leaves their corners open, by the sagitta of its curve over a face;
+    what the faces share with it is all of them. The deviation is the largest one of the gaps from the linear function that fits them best.
     """
     out = np.zeros(len(gap), np.bool_)
     _, face = np.unique(found.pair * (found.slave.max(initial=0) + 1) + found.slave, return_inverse=True)
     mixed = (np.bincount(face, loaded) > 0) & (np.bincount(face, ~loaded) > 0)
+    mixed[face[found.master < 0]] = False  # exact shapes are known between rows: `_behind_curves`
     rows = np.flatnonzero(mixed[face])
     if len(rows) == 0:
         return out
@@ -163,6 +168,29 @@ def _covered(found: Merged, gap: Floats, loaded: Bools) -> Bools:
     off = np.zeros(len(faces))
     np.maximum.at(off, face, np.abs(np.einsum("ri,ri->r", b, fit[face]) - g))
     out[rows] = ~loaded[rows] & (g <= off[face])
+    return out
+
+
+def _behind_curves(motion: Motion, pairs: Pairs, found: Merged, cells: Cells, key: Ints) -> Floats:
+    """The same on exact shapes, where it is an area [m^2] of each contact, (c,): what they cover of the faces around its node that is open.
+
+    key (c,): of the contacts, rising: pair and cell.
+    """
+    bodies, place, out = motion.bodies, motion.there(), np.zeros(len(key))
+    curved = (found.master < 0) & ((bodies.analytic[pairs.master] != PLANE) & (bodies.frame[pairs.slave] < 0))[found.pair]
+    if not curved.any():
+        return out
+    faces = len(motion.skin.faces)
+    of, face = np.divmod(np.unique(found.pair[curved] * faces + found.slave[curved]), faces)
+    number = of[:, None] * cells.count + cells.of_corner[face]
+    at = np.minimum(np.searchsorted(key, number), len(key) - 1)
+    some = key[at] == number
+    near = some.any(axis=1)  # faces with a corner that carries something
+    body = pairs.master[of[near]]
+    frame = bodies.frame[body]
+    shape = Shape(bodies.analytic[body], bodies.parameters[body], place.position[frame], place.rotation[frame])
+    area = bent.covered(place.points, motion.skin.faces, face[near], np.arange(len(body)), shape)
+    np.add.at(out, at[near][some[near]], area[some[near]])
     return out
 
 

@@ -31,7 +31,7 @@ class Touch:
     moved: Floats  # [m] (n, 3) displacements
     node: Ints  # (k,) nodes that may touch
     force: Floats  # [N] (k,) normal force on each
-    area: Floats  # [m^2] (k,) of the surface around each
+    area: Floats  # [m^2] (k,) of the surface around each, as it stands
 
     @property
     def total(self) -> float:
@@ -109,7 +109,7 @@ def touch(points: Floats, faces: Ints, matrix: sparse.csc_matrix, load: Floats, 
         force, active = _active_set(towards.T @ pushed[may] @ towards, gap + alone[may] @ towards, active)
         u = (alone + pushed @ (towards @ force)).reshape(-1, 3)
         if np.abs(u - before).max() <= STILL * size:
-            return Touch(u, node, force, node_areas(points, faces)[node])
+            return Touch(u, node, force, node_areas(points + u, faces)[node])
     raise PliantError("The reference for pressures did not settle: its surface is too sharp for the mesh.")
 
 
