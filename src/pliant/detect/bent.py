@@ -7,7 +7,7 @@ at the corners and the middles of the edges, m_k the latter less the mean of the
 
 and its best linear fit over the face (least squares) is below it at corner i by
 
-    o_i = -0.6 (m_i + m_i') + 0.2 m_i'',          of the two edges at the corner, and of the third one.
+    o_i = (m_i'' - 3 m_i - 3 m_i') / 5,          of the two edges at the corner, and of the third one.
 
 Were the corners on the curve, as those of exact contact are, all gaps would be less by o, the largest of the three: what is open by no more
 is touched. Where the gap is linear, as on a plane, o = 0.
@@ -18,7 +18,8 @@ from __future__ import annotations
 import numpy as np
 
 from pliant.base import Floats, Ints
-from pliant.detect.patches import CORNERS, FACING, FULL, Shape, cut, frame_of, moments
+from pliant.detect.patches import CORNERS, FACING, Shape, cut, frame_of, moments
+from pliant.detect.penetration import ACROSS
 from pliant.detect.shapes import signed_distance
 from pliant.geometry.quaternions import load4, rotate, rotate_back
 from pliant.kernels import axpy, dot, inline, kernel, load, sub
@@ -55,11 +56,11 @@ def _covered(points, faces, which, of, kind, parameters, position, rotation, out
                 g[i, j], _ = _distance(kind, parameters, position, q, c, axpy(i / PARTS, x1, axpy(j / PARTS, x2, o)))
         a, b, d = g[0, 0], g[PARTS, 0], g[0, PARTS]
         ab, bd, da = g[half, 0] - 0.5 * (a + b), g[half, half] - 0.5 * (b + d), g[0, half] - 0.5 * (d + a)
-        open_ = max(-0.6 * (ab + da) + 0.2 * bd, -0.6 * (ab + bd) + 0.2 * da, -0.6 * (bd + da) + 0.2 * ab)
+        open_ = max(bd - 3.0 * (ab + da), da - 3.0 * (ab + bd), ab - 3.0 * (bd + da)) / 5.0
         if open_ <= 0.0:
             continue
         _, m = _distance(kind, parameters, position, q, c, axpy(1.0 / 3.0, x1, axpy(1.0 / 3.0, x2, o)))
-        share = min(1.0, max(0.0, (-dot(rotate(q, m), n) - FACING) / (FULL - FACING))) * twice  # areas are in weights: half is the whole
+        share = min(1.0, max(0.0, (-dot(rotate(q, m), n) - FACING) / (ACROSS - FACING))) * twice  # areas are in weights: half is the whole
         for i in range(PARTS):
             for j in range(PARTS - i):
                 for other in range(2 if i + j + 2 <= PARTS else 1):
