@@ -208,7 +208,7 @@ def test_a_run_that_failed_before_its_first_frame(tmp_path):
         assert run.series() == {} and len(run.times) == 0
         with pytest.raises(PliantError, match="no checkpoint"):
             run.state()
-        with pytest.raises(PliantError, match="no frame 0"):
+        with pytest.raises(PliantError, match="has no frames"):
             run.points(0)
 
 

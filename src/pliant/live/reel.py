@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import cached_property
 from threading import Lock
 from typing import Any
 
@@ -49,6 +48,7 @@ class Reel:
         self.survey = shown.survey(pictures, self.fields)
         start = fields.choose(field, last.point_fields, last.kinds, fields.touches(*pictures))
         camera = framed(self.survey.around, shown.WINDOW)
+        self._pairs = pair_table(run)  # now, while nobody else reads the file
         self.words: dict[str, Any] = shown.words(last, self.survey, containers(last, camera)) | {
             "kind": "run", "times": run.times[self._shown], "steps": run.steps[self._shown], "field": start, "curves": run_curves(run),
             "topologies": [run.topology_number(i) for i in self._shown], "status": run.status, "looked": len(chosen),
@@ -104,10 +104,6 @@ class Reel:
         here = here[np.argsort(-np.linalg.norm(table["force"][here], axis=1), kind="stable")] if len(here) else here
         words = lambda k: ", ".join(f"{name.removeprefix('in_')} {table[name][k] or '-'}" for name in STEP_WORDS)
         return [f"{table['a'][k]} – {table['b'][k]}: {words(k)}" for k in here[:MOST_PAIRS]]
-
-    @cached_property
-    def _pairs(self) -> dict[str, np.ndarray]:
-        return pair_table(self.run)
 
     def _picture(self, i: int, chosen: list[str]) -> tuple[Picture, Contacts]:
         recorded = self.run.fields(i)

@@ -95,7 +95,7 @@ def pair_work(world: World, motion: Motion) -> PairWork:
         kinetic_energies(world, motion.v, velocity, motion.spin, turning[1]),
     )
     ends = ends_of(pair)
-    return PairWork(pair, work[:, 0], work[:, 1], *(_of_both(each, *ends) for each in kinetic))
+    return PairWork(pair, *np.ascontiguousarray(work.T), *(_of_both(each, *ends) for each in kinetic))
 
 
 def kinetic_energies(world: World, v: Floats, velocity: Floats, spin: Floats, turning: Floats) -> Floats:

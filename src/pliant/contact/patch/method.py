@@ -22,8 +22,7 @@ from pliant.detect import merged
 from pliant.detect.keys import find, recall
 from pliant.detect.merged import Merged
 from pliant.detect.patches import MOST_CORNERS, ON_EDGE
-from pliant.integrate.cg import SWEEPS
-from pliant.kernels import add, axpy, kernel, load, norm, scale, store, sub, use_threads
+from pliant.kernels import add, axpy, kernel, load, norm, scale, store, sub
 from pliant.world.motion import Motion, Place, Rows
 
 if TYPE_CHECKING:
@@ -203,7 +202,6 @@ class _Solved:
     def solve(self, motion: Motion, rough: bool = False) -> None:
         """Go on from where the search is."""
         self.rough = rough
-        use_threads(SWEEPS * len(self.islands.dof) if len(self.islands.bounds) > 2 else 0)
         solve(*self.matrix, *self.contact, *self.islands, *self.result, motion.dt, *((ROUGH, ROUGH) if rough else (TOLERANCE, LOOSE)))
 
     def loaded(self) -> np.ndarray:

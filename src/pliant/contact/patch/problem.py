@@ -38,7 +38,7 @@ from pliant.contact.patch.row_law import (
     three,
     times,
 )  # fmt: skip
-from pliant.kernels import add, axpy, dot, inline, kernel, load, parallel, prange, scale, store, sub
+from pliant.kernels import add, axpy, dot, inline, kernel, load, scale, store, sub
 
 TOLERANCE = 1e-5  # of the norm of the gradient, against that of the contact impulses, at rest
 LOOSE = 1e-3  # the same, of the change of velocity in the step, against that by contact, or in a search, against what it began with
@@ -293,18 +293,18 @@ def _island(  # type: ignore[no-untyped-def]
     return left
 
 
-@parallel
+@kernel
 def solve(  # type: ignore[no-untyped-def]
     indptr, indices, values, diagonal, start, dof, weight, origin, row, side, bounds, list_, run, whole, centre, arm, still, w,
     trial, force, counts, left, dt, least, most,
 ):  # fmt: skip
-    """Solve all islands, side by side; w holds where each starts, row[:, LOAD] the loads that limit friction at first.
+    """Solve all islands; w holds where each starts, row[:, LOAD] the loads that limit friction at first.
 
     Tolerances as in `_wanted`.
     """
     vectors, block = np.zeros((6, len(w), 3)), np.empty((len(w), 6))  # zero where nothing moves
     listed = np.empty(len(row), np.int64)
-    for k in prange(len(bounds) - 1):
+    for k in range(len(bounds) - 1):
         rows, bodies = (bounds[k, 0], bounds[k + 1, 0]), (bounds[k, 2], bounds[k + 1, 2])
         left[k] = _island(
             indptr, indices, values, diagonal, start, dof, weight, origin, row, side, rows, bodies,
