@@ -3,6 +3,7 @@
 import contextlib
 import datetime
 import gc
+import logging
 import os
 import subprocess
 from collections.abc import Iterator
@@ -74,6 +75,15 @@ def pytest_collection_finish():
     """What is there by now stays to the end: looking through it for garbage again and again is some 5 % of the time."""
     gc.collect()
     gc.freeze()
+
+
+@pytest.fixture(autouse=True)
+def log_of_this_test():
+    """What a command that ran in this process tells the log is not told to the standard error of later tests."""
+    yield
+    log = logging.getLogger("pliant")
+    log.handlers.clear()
+    log.setLevel(logging.NOTSET)
 
 
 @pytest.fixture
