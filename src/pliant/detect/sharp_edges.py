@@ -199,7 +199,7 @@ def leave_with_others(surfaces: Surfaces, tree: Tree, ways: Ways) -> None:
     A face within the face that it lies on has a rim that crosses none, and its points still leave by the side if that is nearer than they
     are deep: a soft body bulges by more than it sinks in, and their load came and went with it. The way of two bodies is the mean of the
     normals of their points, by depth. A point that leaves across it by no more than others are deep along it tries it, and takes it if it
-    leads out through a face that looks along it, at GROWN times the depth of the others at most.
+    leads out through a face that looks along it, at 1 / ACROSS times the depth of the others at most.
     """
     if not (ways.face >= 0).any():  # exact shapes know their sides
         return
