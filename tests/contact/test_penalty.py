@@ -369,7 +369,7 @@ def test_every_field_of_contacts_is_filled(method):
 
 @pytest.mark.parametrize("method", BOTH)
 def test_stiffness_endures(method):
-    """That of a pair is chosen when it begins and never grows while others come and go."""
+    """That of a pair is chosen when it begins and grows by a hundredth a step at most while others come and go."""
     sim, _ = slope(method, 0.0, 0.3, ground="box", edge=0.1, implicit=False, speed=1.0)
     before, kept = {}, 0
     for _ in range(40):
@@ -378,7 +378,7 @@ def test_stiffness_endures(method):
         now = {tuple(memory[n][i] for n in ("kind", "feature_a", "feature_b")): memory["stiffness"][i] for i in rows}
         both = np.array([(before[key], now[key]) for key in now if key in before]).reshape(-1, 2)
         kept += len(both)
-        assert (both[:, 1] <= both[:, 0] * (1 + 1e-12)).all() and (both[:, 1] >= 0.4 * both[:, 0]).all()
+        assert (both[:, 1] <= 1.01 * both[:, 0] * (1 + 1e-12)).all() and (both[:, 1] >= 0.4 * both[:, 0]).all()
         before = now
     assert kept > 100
 

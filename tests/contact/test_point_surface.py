@@ -177,7 +177,7 @@ def test_beyond_a_rim_every_surfel_keeps_a_fifth_of_its_share():
     hits = Hits(np.array([25]), np.array([0]), np.array([10]), np.array([-0.1]), np.array([[0.0, 0.0, 1.0]]), np.zeros(1, bool))
     _, surfel, weight = foot_shares(surfaces, hits)
     off = points[surfel] - [-0.8, 0.0, 0.0]
-    plain = (1.0 - np.einsum("ij,ij->i", off, off) / 2.5**2) ** 3
+    plain = (1.0 - np.einsum("ij,ij->i", off, off) / 2.2**2) ** 3
     factor = weight / plain
     assert sorted(set(off[:, 0])) == pytest.approx([0.8, 1.8])
     assert factor / factor.max() == pytest.approx((1.0 - 0.8 * off[:, 0] / 1.8) / (1.0 - 0.8 * 0.8 / 1.8))

@@ -38,6 +38,7 @@ from pliant.contact.edge_contacts import crossed_edges, deep_table, edge_key, ed
 from pliant.contact.friction import Friction, anchored, coulomb, passive, tangential
 from pliant.contact.method import ALONE, Answer, Memory
 from pliant.contact.overdue import overdue, too_deep
+from pliant.contact.passing import DEEP, PASSING
 from pliant.contact.pressure import Pressure
 from pliant.contact.remembered import Table
 from pliant.detect.consistent_depth import CANCELLED, RESOLVED, ways_out
@@ -45,7 +46,6 @@ from pliant.detect.keys import recall, recalled, remember
 from pliant.detect.penetration import ACROSS, Surfaces
 from pliant.detect.sharp_edges import Crossed, Ways, leave_with_edges
 from pliant.detect.solid_penetration import Collisions, SolidPenetration
-from pliant.detect.thickness import DEEP, PASSING
 from pliant.kernels import add, kernel, load, norm, scale, store
 from pliant.model import IMPLICIT
 from pliant.world.motion import Motion, Rows

@@ -16,8 +16,9 @@ import numpy as np
 from pliant.base import Floats, Ints
 from pliant.contact.edge_contacts import last_depths
 from pliant.contact.friction import BETA
+from pliant.contact.passing import DEEP
 from pliant.detect.keys import Memory, recall
-from pliant.detect.thickness import DEEP, Thickness
+from pliant.detect.thickness import Thickness
 from pliant.world.motion import Motion, Rows
 
 FEW = 3  # pairs that are named in a step

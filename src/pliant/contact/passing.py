@@ -12,8 +12,8 @@ surface with a rim has no inside: with these only the thickness of the other cou
 (detect/swept_shapes.py), other surfaces by their vertices, faces and edges (detect/swept_faces.py). A method that follows these itself
 (`follows = "features"`) holds what it has seen coming: there a step is cut only if they would go through by the whole thickness.
 
-Limitations: bodies with themselves, and bodies without faces (points), are not looked at; rigid bodies without an exact shape turn, in
-a step that brings them near others, only so far that the arcs of their points leave the chords by no more than that depth.
+Limitations: bodies with themselves, and bodies without faces (points), are not looked at; rigid bodies without an exact shape turn by at
+most TURNED in a step that brings them near others, because their points go on chords.
 """
 
 from __future__ import annotations
@@ -30,10 +30,13 @@ from pliant.detect.penetration import Hits, Penetration
 from pliant.detect.shapes import BOX, NO_SHAPE, PLANE
 from pliant.detect.swept_faces import faces_cross
 from pliant.detect.swept_shapes import Poses, Ways, shapes_touch, shapes_touch_faces, turns, ways_of_bodies
-from pliant.detect.thickness import DEEP, PASSING, Thickness
+from pliant.detect.thickness import Thickness
 from pliant.model import Rest
 from pliant.world.motion import Motion
 
+DEEP = 0.25  # of half the thickness of the thinner body: how much deeper two bodies get in a step that is cut; methods need a few such
+PASSING = 2  # times that: how much deeper they would have to get for it
+TURNED = 0.5  # [rad] of a rigid body that is its triangles, near others, in a step: points then leave their chords by 3 % of their distance
 EARLY = 8  # parts of the depth: so near to the touch ends the step before it
 
 
@@ -226,11 +229,10 @@ def _inwards(motion: Motion, hits: Hits) -> Floats:
 
 
 def _turned(motion: Motion, fast: Fast) -> list[Cut]:
-    """Bodies that turn too far for chords: an arc of radius r and angle w leaves its chord by r (1 - cos(w / 2))."""
+    """Bodies that turn too far for chords."""
     if len(fast.turn) == 0:
         return []
-    angle, body = np.linalg.norm(fast.turn, axis=1), np.stack([fast.a, fast.b])
-    frame, reach = motion.bodies.frame[body], np.maximum(motion.kept(Thickness).reach[body], 1e-300)
-    allowed = 2.0 * np.arccos(np.maximum(1.0 - fast.depth / reach, -1.0))
-    over = np.where(frame >= 0, angle[frame] / allowed, 0.0).max(axis=0) * (1.0 - 1e-9)  # a step that was cut for it is short enough
-    return [Cut(1.0 / float(over[k]), int(fast.a[k]), int(fast.b[k])) for k in np.flatnonzero(over > 1.0)]
+    angle = np.linalg.norm(fast.turn, axis=1)
+    frame = motion.bodies.frame[np.stack([fast.a, fast.b])]
+    most = np.where(frame >= 0, angle[frame], 0.0).max(axis=0) * (1.0 - 1e-9)  # a step that was cut for it is short enough
+    return [Cut(TURNED / float(most[k]), int(fast.a[k]), int(fast.b[k])) for k in np.flatnonzero(most > TURNED)]

@@ -20,7 +20,6 @@ from pliant.detect.body_pairs import overlapping
 from pliant.detect.consistent_depth import ways_out
 from pliant.detect.keys import find
 from pliant.detect.penetration import ACROSS, ALONG, Meet, Surfaces, signed_distances
-from pliant.detect.thickness import DEEP, PASSING
 from pliant.detect.tree import Tree
 from pliant.geometry.topology import topology
 from pliant.kernels import axpy, contiguous, cross, dot, inline, kernel, load, norm, scale, store, sub
@@ -32,9 +31,10 @@ SHARP = np.cos(np.radians(15.0))  # faces that meet at a smaller angle make no e
 FINE = 0.05  # of the least width of two bodies: shorter edges of a rigid one, whose rims do not give way, have points enough on them
 LEAN = 0.1  # n . w up to which n counts as a normal of the edge: bodies that lie on each other tilt a little
 LEANS_ON = 3 * LEAN  # the same for edges that crossed in the last step: what they push tilts, and a crossing that comes and goes trembles
-DEEPEST = PASSING * DEEP / 2  # of the least width of both bodies: what is deeper than a step takes them has come in elsewhere
+DEEP = 0.25  # of the least width of both bodies: what is deeper has come in elsewhere
 REACH = 0.02  # of the same: how far beyond its ends an edge may cross, if it is as deep; and how deep crossings are at first
 COARSE = REACH / LEAN  # FINE of a soft body: ends that give way by REACH turn a shorter edge, and so the normal, by more than LEAN
+GROWN = 2.0  # times the depth of two bodies in the last step: crossings may be as deep, else a stack that settles loses and finds them
 SLIGHT = 1e-9  # of the same: rounding, what crosses so little beyond an end crosses
 
 
@@ -131,7 +131,7 @@ def each_place_once(found: Crossed, points: Floats, width: Floats, depth: Floats
     """
     least = np.minimum(width[found.a], width[found.b])
     found.beyond[found.beyond <= SLIGHT * least] = 0.0
-    found = found.select(found.before >= -(REACH * least + depth))
+    found = found.select(found.before >= -np.maximum(REACH * least, GROWN * depth))
     found = found.select(np.lexsort((found.beyond, found.b, found.a)))
     first = np.ones(len(found), np.bool_)
     _drop_twins(found.a, found.b, found.middle(points), found.normal, found.gap, first)
@@ -330,9 +330,9 @@ def _crossings(most, a, b, low, high, begin, x, start, ends, wings, fits, width,
                 continue
             for m in range(count):
                 f = some[m]
-                if _apart(box, boxes[m], DEEPEST * least):
+                if _apart(box, boxes[m], DEEP * least):
                     continue
-                yes, s, t, n, gap, beyond, lean = _cross(x, ends, wings, e, f, DEEPEST * least, REACH * least)
+                yes, s, t, n, gap, beyond, lean = _cross(x, ends, wings, e, f, DEEP * least, REACH * least)
                 if not yes:
                     continue
                 if used < len(ids):

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from pliant.model import Rest
 
 THIN = 0.05  # of a surface: where it is thinner than what counts; less than the rims and tips of most shapes have, more than noise in scans
-DEEP = 0.25  # of half the thickness of the thinner body: how much deeper two bodies get in a step that is cut (contact/passing.py)
-PASSING = 2  # times that: how much deeper they would have to get for it
 RAYS = 1000  # of a body, at most
 
 

@@ -25,7 +25,6 @@ from pliant.contact.elastic.gaussian_blobs import blobs, node_at, row_at
 from pliant.contact.elastic.operators import Dense, Operator, of_blobs
 from pliant.contact.elastic.response import Response
 from pliant.detect.surfels.clusters import Level
-from pliant.detect.surfels.projection import NEAR
 from pliant.detect.surfels.surface import PointSurface
 from pliant.geometry.near import kd_tree
 from pliant.kernels import contiguous, kernel
@@ -37,6 +36,7 @@ CORNERS = 6  # coarse nodes that a fine one takes its pressure from
 RIM = 0.1  # of the largest force: less, carried over from coarse nodes, is beyond the rim (else `rest` takes 1.7 times as long)
 SIZES = (8, 32, 128, 512)  # samples of a cluster
 LEAST = 150  # clusters of the coarsest level
+NEAR = 2.5  # spacings: nodes that are neighbours, clusters whose samples are summed, samples of surfaces that cross
 MEMBERS = 32  # most parts of a cluster
 
 

@@ -12,10 +12,9 @@ import numpy as np
 
 from pliant.base import Floats, Ints
 from pliant.contact.elastic import lcp
-from pliant.contact.elastic.coarse_to_fine import Members, between_clusters
+from pliant.contact.elastic.coarse_to_fine import NEAR, Members, between_clusters
 from pliant.contact.elastic.operators import Blockwise, Operator, elastic
 from pliant.contact.elastic.response import Response
-from pliant.detect.surfels.projection import NEAR
 from pliant.geometry.components import labels
 from pliant.geometry.near import kd_tree
 from pliant.kernels import contiguous, dot, kernel, load, sub

@@ -19,7 +19,7 @@ import numpy as np
 
 from pliant.base import Floats, Ints, PliantError
 from pliant.contact.elastic import lcp
-from pliant.contact.elastic.coarse_to_fine import Members
+from pliant.contact.elastic.coarse_to_fine import NEAR, Members
 from pliant.contact.elastic.contact_matrix import operator
 from pliant.contact.elastic.gaussian_blobs import blobs, displacement
 from pliant.contact.elastic.operators import Operator
@@ -29,10 +29,10 @@ from pliant.contact.elastic.side import Side
 from pliant.detect.surfels.active import Active, active_against_exact, active_samples
 from pliant.detect.surfels.answers import Projection
 from pliant.detect.surfels.exact import Exact
-from pliant.detect.surfels.projection import NEAR, OPPOSITE
 from pliant.detect.surfels.surface import PointSurface
 
 Displaced = Callable[[Floats, Floats, Floats, Response], Floats]
+FACING = 0.2  # least cosine between normals of surfaces that face each other
 DEEPEST = 0.3  # of the smaller object: how deep in the other and how far above it samples are looked for
 MARGIN = 0.5  # of the depth: samples outside that take part at once, where a push can lift the surface
 AT_END = 0.8  # of how far was looked: what is found beyond tells to look twice as far
@@ -143,7 +143,7 @@ def active(mine: Side, other: Side, margin: float, owner: int = 0) -> Nodes:
     sample = found.sample
     points, normals = mine.world(mine.nodes.points[sample]), mine.normals(sample)
     feet = other.project(points)
-    facing = np.sum(normals * feet.normals, axis=1) <= OPPOSITE
+    facing = np.sum(normals * feet.normals, axis=1) <= -FACING
     inside = feet.distance < 0.0
     points, normals, areas, gap, towards = _at_edges(mine, other, sample, points, normals, feet)
     nodes = Nodes(
@@ -171,7 +171,7 @@ def _at_edges(
         towards = np.where((~blunt & ~edge)[:, None], -normals, feet.normals)
     edge &= blunt  # where both are sharp neither has a normal to lend
     cosine = -np.sum(normals * feet.normals, axis=1)
-    rim = np.flatnonzero(edge & (cosine > -OPPOSITE))
+    rim = np.flatnonzero(edge & (cosine > FACING))
     if len(rim):
         points, gap = points.copy(), gap.copy()
         tangent = normals[rim] / cosine[rim, None] + feet.normals[rim]
@@ -243,7 +243,7 @@ def contact_normals(sides: Pair, owner: Ints, mine: Floats, facing: Floats) -> F
 
 def slant(n: Floats, facing: Floats) -> Floats:
     """Cosine between contact normals and those at the feet: a distance over it is the way along the contact normal, which nodes go."""
-    return np.maximum(np.abs(np.sum(n * facing, axis=1)), -OPPOSITE)
+    return np.maximum(np.abs(np.sum(n * facing, axis=1)), FACING)
 
 
 def spikes(sides: Pair, owner: Ints, sample: Ints, u: Floats, contact: np.ndarray) -> Ints:

@@ -8,12 +8,12 @@ import math
 import numpy as np
 
 from pliant.base import Floats, Ints, PliantError
+from pliant.contact.elastic.contact_nodes import FACING
 from pliant.contact.elastic.gaussian_blobs import blobs
 from pliant.contact.elastic.response import LayerCut, Response, Sum, Tabulated, VolumePreserving
 from pliant.contact.elastic.result import ContactResult
 from pliant.contact.elastic.side import Side
 from pliant.contact.elastic.trees import tree_displacement
-from pliant.detect.surfels.projection import OPPOSITE
 from pliant.detect.surfels.surface import PointSurface
 from pliant.geometry.near import kd_tree
 
@@ -62,7 +62,7 @@ def displacements(
     agree = np.sum(normals[chosen[found]] * outward[nearest[found]], axis=1)
     found, agree = found[agree > 0.0], agree[agree > 0.0]
     chosen, far, nearest = chosen[found], far[found], nearest[found]
-    fade = _smooth(agree / -OPPOSITE)
+    fade = _smooth(agree / FACING)
     if share > 0.0:
         fade *= _smooth((1.0 - far / end) / share)
     source = np.ascontiguousarray(blobs(x, result.areas[touching]))

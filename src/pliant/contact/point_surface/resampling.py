@@ -15,12 +15,13 @@ from pliant.base import Floats, Ints
 from pliant.contact.point_surface.implicit_surfaces import LOST, Surfaces
 from pliant.detect.hash_grid import HashGrid, thinned
 from pliant.detect.surfels.neighbours import KDTree
-from pliant.detect.surfels.projection import BLUR, CLOSE, NEARLY
+from pliant.detect.surfels.projection import CLOSE, NEARLY
 from pliant.detect.surfels.rims import rims
 from pliant.detect.surfels.scan_normals import principal_normals
 from pliant.kernels import axpy, kernel, load, norm, scale, store, sub
 
 NEXT = 1.5  # spacings within which points are neighbours: those of a square or a hexagon of points
+NEAREST = 0.6  # spacings: of two nearer points one goes; more would leave holes of a spacing
 ROUNDS, LOOPS = 10, 6  # of relaxation, and of relaxation with insertion and deletion
 AROUND = 8  # neighbours that must leave no gap
 BACK = 8  # steps back onto the surface
@@ -111,7 +112,7 @@ def _apart(points, gradient, start, near, reach, push):  # type: ignore[no-untyp
 
 def _thinned(points: Floats, sample: Ints, spacing: float) -> tuple[Floats, Ints]:
     """Without points nearer than 0.6 spacings to one that is kept."""
-    kept = np.unique(thinned(points, BLUR * spacing))
+    kept = np.unique(thinned(points, NEAREST * spacing))
     return points[kept], sample[kept]
 
 
@@ -127,7 +128,7 @@ def _filled(between: PairField, points: Floats, sample: Ints) -> tuple[Floats, I
     new, found = _thinned(new[kept], found[kept], between.spacing)
     if len(new) == 0:
         return points, sample, 0
-    alone = KDTree(points).nearest(new, 1)[0][:, 0] > BLUR * between.spacing
+    alone = KDTree(points).nearest(new, 1)[0][:, 0] > NEAREST * between.spacing
     return np.concatenate([points, new[alone]]), np.concatenate([sample, found[alone]]), int(alone.sum())
 
 

@@ -19,10 +19,13 @@ from pliant.contact.point_surface.colliding_surfels import Candidates, grid_of
 from pliant.contact.point_surface.implicit_surfaces import Surfaces
 from pliant.detect.hash_grid import cell_key, cell_range, entry, squared
 from pliant.detect.surfels.neighbours import KDTree
-from pliant.detect.surfels.projection import CUT, OPPOSITE, SURE
+from pliant.detect.surfels.projection import CUT, OPPOSITE
 from pliant.geometry.near import kd_tree
 from pliant.kernels import dot, kernel, load
 from pliant.model import Rest
+
+FOLD = 1.5  # surfel spacings: how deep a body may be in itself
+CRAMPED = 0.8  # phyxel spacings: touching surfaces have a whole one between their outermost phyxels
 
 
 def folded(surfaces: Surfaces, bodies: Ints) -> Candidates:
@@ -40,7 +43,7 @@ def _meet_self(table, normals, spacing, rest, surfels, sample):  # type: ignore[
     size, points = len(table.start) - 1, table.points
     for i in range(len(surfels)):
         s = surfels[i]
-        q, n, b, r = load(points, s), load(normals, s), table.group[s], SURE * spacing[s]
+        q, n, b, r = load(points, s), load(normals, s), table.group[s], FOLD * spacing[s]
         best, apart = r * r, (CUT * spacing[s]) ** 2  # farther apart at rest they are in no field of each other
         x0, x1, y0, y1, z0, z1 = cell_range(table, b, q, r)
         for x in range(x0, x1 + 1):
@@ -100,15 +103,12 @@ class VolumePoints:
 
 
 def phyxel_contacts(volume: VolumePoints, points: Floats, bodies: Ints) -> PhyxelContacts:
-    """Pairs of phyxels of these bodies that have come too near where skin points are `points` (p, 3) [m], sorted.
-
-    Surfaces that touch have a whole spacing between their outermost phyxels.
-    """
+    """Pairs of phyxels of these bodies that have come too near where skin points are `points` (p, 3) [m], sorted."""
     mine = np.flatnonzero(volume.phyxel & np.isin(volume.body, bodies))
     if len(mine) < 2:
         return PhyxelContacts.none()
     point, body, rest = volume.point[mine], volume.body[mine], volume.rest[mine]
-    x, reach = points[point], volume.spacing[body]
+    x, reach = points[point], CRAMPED * volume.spacing[body]
     pairs = kd_tree(x).query_pairs(float(reach.max()), output_type="ndarray").astype(np.int64)
     pairs = pairs[np.lexsort((pairs[:, 1], pairs[:, 0]))]
     i, j = pairs.T

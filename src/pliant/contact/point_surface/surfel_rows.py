@@ -22,7 +22,7 @@ from pliant.contact.point_surface.colliding_surfels import Hits
 from pliant.contact.point_surface.implicit_surfaces import Surfaces
 from pliant.detect.hash_grid import squared
 from pliant.detect.surfels.carried import Carried
-from pliant.detect.surfels.projection import NEAR, OPPOSITE, across
+from pliant.detect.surfels.projection import OPPOSITE, across
 from pliant.kernels import axpy, cross, dot, kernel, load, sub
 from pliant.world.motion import Motion, Rows
 
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from pliant.contact.point_surface.detection import Detection
     from pliant.contact.point_surface.volume_contacts import VolumeContacts
 
+WIDE = 2.2  # spacings that a contact is spread over: with 2 feet have too few surfels around them, and a moment is left
 LEAST = 0.2  # of a share that is left to a surfel to move their centre: two surfels beside a foot would keep none
 LINE = 1e-9  # rounding: determinant over the square of the trace of their spread below which samples lie on one line
 
@@ -139,7 +140,7 @@ def _shares(points, normals, spacing, graph, queries, sample, gap, normal, deep,
 @kernel
 def _share(points, normals, spacing, graph, s, foot, n, surfel, weight, count):  # type: ignore[no-untyped-def]
     """Weights of the neighbours of sample s about the foot, from place `count` on."""
-    first, own, far, u = count, load(normals, s), (NEAR * spacing[s]) ** 2, across(n)
+    first, own, far, u = count, load(normals, s), (WIDE * spacing[s]) ** 2, across(n)
     v = cross(n, u)
     total, mu, mv, uu, uv, vv = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
     for c in range(graph.shape[1]):

@@ -25,13 +25,13 @@ from pliant.contact.elastic.side import Side
 from pliant.contact.quasi_rigid.touching_pairs import Touch
 from pliant.detect.surfels.carried import Carried
 from pliant.detect.surfels.exact import Exact
-from pliant.detect.surfels.projection import BLUR
 from pliant.detect.surfels.surface import PointSurface
 from pliant.kernels import cross, dot, kernel, load, sub
 from pliant.model import Rest
 from pliant.world.motion import Motion, Rows
 
 WIDTH = 12  # skin points of a row: three under the surfel, three under each corner of the triangle that it meets
+BESIDE = 0.05  # spacings of the two places whose distances are compared
 
 
 @dataclass(frozen=True)
@@ -182,7 +182,7 @@ def gradients(side: Side, points: Floats) -> Floats:
     assert isinstance(side.shape, PointSurface)
     one = np.cross(n, np.eye(3)[np.argmin(np.abs(n), axis=1)])
     one /= np.linalg.norm(one, axis=1, keepdims=True)
-    step = BLUR * side.shape.spacing[feet.sample][:, None]
+    step = BESIDE * side.shape.spacing[feet.sample][:, None]
     across = np.stack([one, np.cross(n, one)])
     places = np.stack([points + step * across, points - step * across])
     found = side.project(places.reshape(-1, 3), np.tile(feet.sample, 4)).distance.reshape(2, 2, -1)

@@ -21,10 +21,12 @@ import numpy as np
 from pliant.base import Floats, Ints, PliantError
 from pliant.detect.hash_grid import squared
 from pliant.detect.surfels.projection import OPPOSITE
+from pliant.detect.surfels.rims import AROUND
 from pliant.kernels import dot, kernel, load
 
 IRREGULAR = 0.35  # coefficient of variation of the nearest distance above which samples count as random
 SPAN = range(6, 17)  # neighbours averaged over for random samples
+MOST = 2.0  # times the median area around that a sample may have
 WIDTH = 8  # neighbours that set the Gaussian's width
 ESTIMATORS = ("auto", "gaussian", "neighbours")
 
@@ -67,10 +69,10 @@ def estimated_areas(
 
 
 def clipped(areas: Floats, graph: Ints, rim: np.ndarray | None = None) -> Floats:
-    """On a rim not more than the median of those around that are not on it."""
+    """Not more than twice the median around; on a rim not more than the median of those around that are not on it."""
+    out = np.minimum(areas, MOST * np.median(areas[graph[:, 1 : AROUND + 1]], axis=1))
     if rim is None or not rim.any():
-        return areas
-    out = areas.copy()
+        return out
     near = graph[rim, 1:]
     inner = np.ma.median(np.ma.masked_array(out[near], rim[near]), axis=1)
     out[rim] = np.minimum(out[rim], np.ma.filled(inner, np.inf))

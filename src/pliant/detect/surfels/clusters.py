@@ -19,7 +19,6 @@ import numpy as np
 from pliant.base import Floats, Ints
 from pliant.detect.hash_grid import squared
 from pliant.detect.surfels.projection import smallest_axis
-from pliant.detect.surfels.scan_normals import NOISY
 from pliant.kernels import (
     axpy,
     contiguous,
@@ -35,6 +34,7 @@ if TYPE_CHECKING:
     from pliant.detect.surfels.surface import PointSurface
 
 LEAF = 8  # samples of a cluster that is not split
+CURVED = 0.2  # surface variation above which a cluster of more than LEAF samples is not kept whole
 ROUNDS = 60  # of moving a centre towards the farthest sample
 
 
@@ -74,7 +74,7 @@ class Spheres(NamedTuple):
     def cut(self, size: int) -> Ints:
         """Nodes of the coarsest cut whose clusters hold at most `size` samples and are not too curved."""
         count = self.end - self.begin
-        small = (count <= LEAF) | ((count <= size) & (self.variation <= NOISY))
+        small = (count <= LEAF) | ((count <= size) & (self.variation <= CURVED))
         above = np.zeros(len(count), bool)
         _inherit(self.parent, small, above)
         return np.flatnonzero(small & ~above)

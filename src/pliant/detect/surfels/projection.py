@@ -46,7 +46,6 @@ NEARLY = 1e-3  # of h: steps as small as this come from samples that enter and l
 NEEDED = 9  # samples within 3 h for a quadric
 BLUR = 0.5  # spacings: nearer, samples tell nothing. So far a surface reaches beyond its rim samples, and so far bodies move unseen
 SURE = 2.0  # spacings that a sample speaks for the surface: a foot farther off is in a hole, a query has its side from the winding number
-NEAR = 2.5  # spacings within which samples act on each other: what a contact is spread over (with 2 a moment is left), sums of a matrix
 SINGULAR = 1e-8  # ratio of pivots below which the six terms cannot be told apart
 
 

@@ -10,7 +10,7 @@ from pliant.base import Floats, Ints
 from pliant.detect.surfels.projection import OPPOSITE, across
 from pliant.kernels import cross, dot, kernel, load, sub
 
-AROUND = 24  # neighbours that must leave no gap around it
+AROUND = 24  # neighbours whose areas bound a sample's, and that must leave no gap around it
 GAP = 2.0 * np.pi / 3.0  # angle without neighbours from which on a sample is on a rim
 
 

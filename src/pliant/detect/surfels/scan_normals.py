@@ -20,7 +20,7 @@ from pliant.geometry.components import labels
 from pliant.kernels import kernel, load, store, sub
 
 SMOOTH, RAW = 16, 32  # neighbours for clean and for noisy scans
-NOISY = 0.05  # surface variation above which samples are not flat: in the median of a scan, it is noisy or thick; a cluster has no plane
+NOISY = 0.05  # median surface variation above which neighbourhoods of a scan are not flat, but noisy or thick
 LINKS = 12  # neighbours in the graph that carries the orientation
 UNSURE = 1e-9  # weight of a vote where the two opinions on a pair differ: it decides only where there is no other
 FLAT = 1e-2  # |volume| / area^1.5 below which a component encloses nothing
