@@ -66,6 +66,16 @@ def test_soft_contact_gives_way_like_a_fortieth_of_an_element():
     assert sim.contacts().depth.mean() == pytest.approx(100 * G * edge / (40 * 1e6), rel=0.2)
 
 
+def test_contact_gives_way_ten_times_as_far_along_the_surface():
+    """Under a tenth of its weight sideways a block that sticks moves along the ground as far as it sinks into it (theory/patch 5)."""
+    scene = Scene(dt=0.004, gravity=(0.1 * G, 0.0, -G), contact=PATCH)
+    scene.add(name="ground", shape="plane", model="static", friction=0.5)
+    scene.add(name="block", shape=BOX, position=(0, 0, 0.05), friction=0.5, **made(False, 1e6, poisson_ratio=0.0, stiffness_damping=0.01))
+    sim = scene.simulate().run(until=0.3)
+    bottom = sim.world.model.nodes.rest[:, 2] < 0.01
+    assert sim.state.x[bottom, 0].mean() == pytest.approx(sim.contacts().depth.mean(), rel=0.3)
+
+
 def test_a_cube_lands_on_its_edge_no_deeper_than_its_rims_harden():
     """At 1 m/s, E = 1e5; 0.73 mm without the cubic law of rims, the golden number of this one (theory/patch 5)."""
     scene = Scene(dt=0.004, contact=PATCH)
