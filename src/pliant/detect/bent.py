@@ -18,13 +18,10 @@ from __future__ import annotations
 import numpy as np
 
 from pliant.base import Floats, Ints
-from pliant.detect.patches import CORNERS, FACING, Shape, cut, frame_of, moments
+from pliant.detect.patches import CORNERS, FACING, PARTS, Shape, cut, frame_of, moments, shape_distance
 from pliant.detect.penetration import ACROSS
-from pliant.detect.shapes import signed_distance
-from pliant.geometry.quaternions import load4, rotate, rotate_back
-from pliant.kernels import axpy, dot, inline, kernel, load, sub
-
-PARTS = 4  # of an edge: the distance is taken as linear on each sixteenth of a face, as for the rows
+from pliant.geometry.quaternions import load4, rotate
+from pliant.kernels import axpy, dot, kernel, load, sub
 
 
 def covered(points: Floats, faces: Ints, which: Ints, of: Ints, shape: Shape) -> Floats:
@@ -32,13 +29,6 @@ def covered(points: Floats, faces: Ints, which: Ints, of: Ints, shape: Shape) ->
     out = np.zeros((len(which), 3))
     _covered(points, faces, which, of, *shape, out)
     return out
-
-
-@inline
-def _distance(kind, parameters, position, q, c, x):  # type: ignore[no-untyped-def]
-    """(signed distance, unit normal in its own frame) of the exact shape c at x."""
-    local = rotate_back(q, sub(x, load(position, c)))
-    return signed_distance(kind[c], parameters[c, 0], parameters[c, 1], parameters[c, 2], local)
 
 
 @kernel
@@ -53,13 +43,13 @@ def _covered(points, faces, which, of, kind, parameters, position, rotation, out
         q, x1, x2 = load4(rotation, c), sub(load(points, faces[f, 1]), o), sub(load(points, faces[f, 2]), o)
         for i in range(PARTS + 1):
             for j in range(PARTS + 1 - i):
-                g[i, j], _ = _distance(kind, parameters, position, q, c, axpy(i / PARTS, x1, axpy(j / PARTS, x2, o)))
+                g[i, j], _ = shape_distance(kind, parameters, position, q, c, axpy(i / PARTS, x1, axpy(j / PARTS, x2, o)))
         a, b, d = g[0, 0], g[PARTS, 0], g[0, PARTS]
         ab, bd, da = g[half, 0] - 0.5 * (a + b), g[half, half] - 0.5 * (b + d), g[0, half] - 0.5 * (d + a)
         open_ = max(bd - 3.0 * (ab + da), da - 3.0 * (ab + bd), ab - 3.0 * (bd + da)) / 5.0
         if open_ <= 0.0:
             continue
-        _, m = _distance(kind, parameters, position, q, c, axpy(1.0 / 3.0, x1, axpy(1.0 / 3.0, x2, o)))
+        _, m = shape_distance(kind, parameters, position, q, c, axpy(1.0 / 3.0, x1, axpy(1.0 / 3.0, x2, o)))
         share = min(1.0, max(0.0, (-dot(rotate(q, m), n) - FACING) / (ACROSS - FACING))) * twice  # areas are in weights: half is the whole
         for i in range(PARTS):
             for j in range(PARTS - i):

@@ -37,6 +37,7 @@ FACING = 0.3
 CORNERS = 24  # room for the corners of a polygon: 3 of a triangle, one for each of 5 cuts, the rest for cutting off what is hidden
 ON_EDGE = 1e-9  # weight of a place on a triangle that is on its edge but for rounding
 MOST_CORNERS = 8  # of a polygon: 3 of a triangle, one more for each of 5 cuts
+PARTS = 4  # of an edge of a face on an exact shape, whose distance is taken as linear on each sixteenth of the face
 PIECES = 64  # room for the pieces that hidden parts leave of a polygon; beyond either a piece stays whole
 ROUNDING = 1e-12  # of the square of an edge: triangles that overlap by no more are neighbours
 SPOT = 1e-8  # of the radius of a ball: what only just touches it has an area too
@@ -429,7 +430,7 @@ class Shape(NamedTuple):
 
 
 def on_shapes(
-    points: Floats, faces: Ints, start: Ints, end: Ints, pair: Ints, shape: Shape, high: Floats, rigid: np.ndarray, split: int = 4
+    points: Floats, faces: Ints, start: Ints, end: Ints, pair: Ints, shape: Shape, high: Floats, rigid: np.ndarray, split: int = PARTS
 ) -> Patches:
     """Patches of the faces start : end of slaves on exact shapes, (k,) each; `rigid`: rows at corners on planes, in one point on balls.
 
@@ -442,7 +443,7 @@ def on_shapes(
 
 
 @inline
-def _distance(kind, parameters, position, q, c, x):  # type: ignore[no-untyped-def]
+def shape_distance(kind, parameters, position, q, c, x):  # type: ignore[no-untyped-def]
     """(signed distance, unit normal in its own frame) of the exact shape c at x."""
     local = rotate_back(q, sub(x, load(position, c)))
     return signed_distance(kind[c], parameters[c, 0], parameters[c, 1], parameters[c, 2], local)
@@ -521,7 +522,7 @@ def _on_shape(  # type: ignore[no-untyped-def]
     q = load4(rotation, c)
     x1, x2 = sub(load(points, faces[s, 1]), o), sub(load(points, faces[s, 2]), o)
     middle = axpy(1.0 / 3.0, add(x1, x2), o)
-    d, _ = _distance(kind, parameters, position, q, c, middle)
+    d, _ = shape_distance(kind, parameters, position, q, c, middle)
     if d > high[c] + max(norm(sub(middle, o)), norm(sub(axpy(1.0, x1, o), middle)), norm(sub(axpy(1.0, x2, o), middle))):
         return used  # a distance changes no faster than the place
     parts = 1 if kind[c] == PLANE else split  # the distance to a plane is linear
@@ -530,7 +531,7 @@ def _on_shape(  # type: ignore[no-untyped-def]
     for i in range(parts + 1):
         for j in range(parts + 1 - i):
             x = axpy(i / parts, x1, axpy(j / parts, x2, o))
-            d, _ = _distance(kind, parameters, position, q, c, x)
+            d, _ = shape_distance(kind, parameters, position, q, c, x)
             g[i, j] = d
             least = min(least, d)
     if least > high[c]:
@@ -582,7 +583,7 @@ def _on_shape(  # type: ignore[no-untyped-def]
             else:
                 u, v = cu + l00 * COS[k], cv + l10 * COS[k] + l11 * SIN[k]
             x = axpy(u, t1, axpy(v, t2, o))
-            d, m = _distance(kind, parameters, position, q, c, x)
+            d, m = shape_distance(kind, parameters, position, q, c, x)
             m = rotate(q, m)
             cosine = -dot(m, n)
             if cosine <= FACING and kind[c] == CYLINDER and d < 0.0:  # near its rim the other of side and end may be what faces

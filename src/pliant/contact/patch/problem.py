@@ -298,18 +298,15 @@ def solve(  # type: ignore[no-untyped-def]
     indptr, indices, values, diagonal, start, dof, weight, origin, row, side, bounds, list_, run, whole, centre, arm, still, w,
     trial, force, counts, left, dt, least, most,
 ):  # fmt: skip
-    """Solve all islands; w holds where each starts, row[:, LOAD] the loads that limit friction at first.
-
-    Tolerances as in `_wanted`.
-    """
+    """Solve all islands; w holds where each starts, row[:, LOAD] the loads that limit friction at first; tolerances as in `_wanted`."""
     vectors, block = np.zeros((6, len(w), 3)), np.empty((len(w), 6))  # zero where nothing moves
     listed = np.empty(len(row), np.int64)
     for k in range(len(bounds) - 1):
         rows, bodies = (bounds[k, 0], bounds[k + 1, 0]), (bounds[k, 2], bounds[k + 1, 2])
         left[k] = _island(
             indptr, indices, values, diagonal, start, dof, weight, origin, row, side, rows, bodies,
-            list_[bounds[k, 1] : bounds[k + 1, 1]], run, whole, centre, arm, still, w, trial, vectors, block,
-            listed[bounds[k, 0] : bounds[k + 1, 0]], counts[k], dt, least, most,
+            list_[bounds[k, 1] : bounds[k + 1, 1]], run, whole, centre, arm, still, w, trial, vectors, block, listed, counts[k], dt,
+            least, most,
         )  # fmt: skip
     for r in range(len(row)):
         _, f, s, length, stiffness = law(row, r, three(trial, r, MOTION), dt)
