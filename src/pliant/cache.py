@@ -22,6 +22,7 @@ from typing import Any
 from numba.core import caching
 
 PACKAGE = Path(__file__).parent
+COMPILER = PACKAGE / "compiler.py"  # has a part in all machine code
 MONTH = 30 * 86400.0  # [s] machine code that nobody used for so long is removed
 _IMPORT = re.compile(r"^from (pliant[\w.]*) import (\([^)]*\)|[^\n#]*)", re.M)
 _COMPILED = re.compile(r"^@(inline|kernel|parallel)\b", re.M)
@@ -59,7 +60,7 @@ def _compiled(file: Path) -> bool:
 @cache
 def digest(file: Path) -> str:
     """Changes with a file and with all that its machine code is made of."""
-    closure, open_ = {file}, [file]
+    closure, open_ = {file, COMPILER}, [file]
     while open_:
         for other in _sources(open_.pop()) - closure:
             closure.add(other)

@@ -9,6 +9,10 @@ Four things that Numba does over and over while it compiles and that change noth
 * Comparing flags. Each of some ten thousand questions "is this overload known?" makes three dicts of all compiler flags (`_same`).
 * Trying overloads. Each `+` in a kernel is tried against all that `+` may mean; here the answer for given types is kept (`_call_type`).
 
+And one thing is done besides: functions that a kernel holds a copy of are its own (`_keep`). Numba leaves them open to the linker, which
+takes the copy of whichever kernel was loaded first for all of them; copies differ in their last digits, as some were optimised more
+often, so results depended on the order in which kernels are loaded, and on who compiled them.
+
 It reaches into Numba, so only versions that it was tried with are changed; others compile as they always did (`install` says which).
 """
 
@@ -19,12 +23,14 @@ from functools import lru_cache
 from typing import Any
 
 import numba
+from llvmlite.binding import Linkage
 from numba.core import codegen, event, targetconfig
 from numba.core.types import functions
 
 TRIED = ("0.68.",)  # how versions of Numba begin that were compared, bit for bit, with what they compile by themselves
 NEEDED = (
     (codegen.CPUCodeLibrary, "_finalize_final_module"),
+    (codegen.CPUCodeLibrary, "_get_module_for_linking"),
     (codegen.JITCodeLibrary, "get_pointer_to_function"),
     (codegen.JITCodeLibrary, "serialize_using_object_code"),
     (codegen.JITCPUCodegen, "_library_class"),
@@ -89,7 +95,8 @@ class OnDemand(codegen.JITCodeLibrary):  # type: ignore[misc]
             super()._optimize_final_module()
 
     def _finalize_final_module(self) -> None:
-        if self._object_caching_enabled and self._compiled_object is not None:  # read from the cache
+        cached = self._object_caching_enabled and self._compiled_object is not None
+        if cached or self.name == "nrt":  # Numba's own, whose addresses are asked for while others are made
             super()._finalize_final_module()
         else:
             self._finalized = self._postponed = True
@@ -97,7 +104,15 @@ class OnDemand(codegen.JITCodeLibrary):  # type: ignore[misc]
     def _make(self) -> None:
         if self._postponed:
             self._postponed = False
+            self._keep()
             super()._finalize_final_module()
+
+    def _keep(self) -> None:
+        """Let nobody else's copy of a function stand in for the one in here."""
+        self._get_module_for_linking()  # what others paste in stays open: it is merged with the same function from elsewhere
+        for function in self.get_defined_functions():
+            if function.linkage == Linkage.linkonce_odr:
+                function.linkage = Linkage.internal
 
     def get_pointer_to_function(self, name: str) -> int:
         self._ensure_finalized()
