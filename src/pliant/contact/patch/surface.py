@@ -11,13 +11,14 @@ from pliant.base import Bools, Floats, Ints
 from pliant.contact.method import Memory
 from pliant.detect import deep_overlap, merged, patches
 from pliant.detect.ball_patches import of_balls
+from pliant.detect.body_pairs import overlapping
 from pliant.detect.closest import face_neighbours
 from pliant.detect.facing import entered, facing_faces, straight
 from pliant.detect.flats import flats
 from pliant.detect.keys import find as find_keys
 from pliant.detect.merged import Merged
 from pliant.detect.patches import Patches, Shape
-from pliant.detect.penetration import ACROSS, body_boxes, meeting
+from pliant.detect.penetration import ACROSS, body_boxes
 from pliant.detect.shapes import KINDS
 from pliant.detect.thickness import Thickness
 from pliant.detect.tree import Tree
@@ -117,9 +118,10 @@ def find_pairs(motion: Motion, surfaces: Surfaces, there: Floats, memory: Memory
         free = surfaces.rigid & motion.pairs.movable
         reach[free] += 2.0 * step[surfaces.rigid].max(initial=0.0)
     _grow(low, high, reach, side)
-    a, b = meeting(low, high, bodies.surface, motion.pairs.meet)
-    once, itself = (a < b) | (bodies.surface[b] == 0), folding(motion, surfaces)
-    a, b = np.append(a[once], itself), np.append(b[once], itself)
+    a, b = _meeting(motion, low, high)
+    itself = folding(motion, surfaces)
+    if len(itself):
+        a, b = np.append(a, itself), np.append(b, itself)
     known = memory.get("pair", np.zeros(0, np.int64))
     old = [contiguous(memory.get(name, np.zeros(len(known)))) for name in ("depth", "slave", "lean", "leaves")]
     at, half = find_keys(known, pair_key(len(bodies), a, b)), motion.kept(Thickness).half
@@ -136,6 +138,19 @@ def find_pairs(motion: Motion, surfaces: Surfaces, there: Floats, memory: Memory
     )  # fmt: skip
     deep, far, before, share, apart, points, gentle, starting, lean = out
     return Pairs(numbers[0], numbers[1], deep, far, before, share, main, undecided_, apart, points, gentle, starting, lean)
+
+
+def _meeting(motion: Motion, low: Floats, high: Floats) -> tuple[Ints, Ints]:
+    """Pairs (a, b) of bodies that may meet and whose boxes overlap, sorted; a has points, and comes first if both have."""
+    surface, pairs = motion.bodies.surface, overlapping(low, high)
+    a, b = np.ascontiguousarray(pairs[:, 0]), np.ascontiguousarray(pairs[:, 1])
+    turned = surface[a] == 0
+    if turned.any():
+        a, b = np.where(turned, b, a), np.where(turned, a, b)
+        order = np.lexsort((b, a))
+        a, b = a[order], b[order]
+    keep = motion.pairs.meet(a, b) & (surface[a] > 0)
+    return a[keep], b[keep]
 
 
 @kernel
