@@ -19,7 +19,7 @@ from pliant.detect.keys import find as find_keys
 from pliant.detect.merged import Merged
 from pliant.detect.patches import Patches, Shape
 from pliant.detect.penetration import ACROSS, body_boxes
-from pliant.detect.shapes import KINDS
+from pliant.detect.shapes import KINDS, NO_SHAPE, distance_to
 from pliant.detect.thickness import Thickness
 from pliant.detect.tree import Tree
 from pliant.geometry.mesh import TET_EDGES
@@ -238,9 +238,11 @@ def _deepest(motion: Motion, surfaces: Surfaces, a: Ints, b: Ints, thin: Floats)
     """
     half, out, local = motion.kept(Thickness).half, np.zeros(len(a)), thin.copy()
     solid = np.isfinite(half) | (motion.bodies.surface == 0)  # a surface with a rim has no inside
-    which = np.flatnonzero(solid[a] & solid[b] & (a != b))
+    asked, place = solid[a] & solid[b] & (a != b), motion.here()
+    bodies, shapes = motion.bodies, motion.bodies.shapes(place.position, place.rotation)
+    _in_shapes(shapes, bodies.surface, bodies.point_start, place.points, a, b, thin, asked, out)
+    which = np.flatnonzero(asked)
     if len(which):
-        place = motion.here()
         tree = surfaces.before(place.points)
         found = _inside(motion, tree, place, a[which], b[which], 0.5 * thin[which])
         np.maximum.at(out, which[found.pair], found.depth)
@@ -252,6 +254,20 @@ def _deepest(motion: Motion, surfaces: Surfaces, a: Ints, b: Ints, thin: Floats)
             share = _crossed(motion, tree, place, found._replace(pair=number[found.pair]), a[which[deep]], b[which[deep]])
             local[which[deep]] = np.maximum(thin[which[deep]], 0.5 * out[which[deep]] / np.maximum(share, 1e-300))
     return out, local
+
+
+@kernel
+def _in_shapes(shapes, surface, first, points, a, b, thin, asked, out):  # type: ignore[no-untyped-def]
+    """`_deepest` of pairs that are asked and whose b is an exact shape without points; but for those that are deep they are done then."""
+    for k in range(len(a)):
+        if not asked[k] or shapes.kind[b[k]] == NO_SHAPE or surface[b[k]] > 0:
+            continue
+        deepest = 0.0
+        for p in range(first[a[k]], first[a[k]] + surface[a[k]]):
+            gap, _ = distance_to(shapes, b[k], load(points, p))
+            deepest = max(deepest, -gap)
+        if 2.0 * deepest <= thin[k]:
+            out[k], asked[k] = deepest, False
 
 
 def _inside(motion: Motion, tree: Tree, place: Place, a: Ints, b: Ints, doubt: Floats) -> deep_overlap.Inside:
