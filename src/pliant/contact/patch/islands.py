@@ -26,6 +26,11 @@ class Movable:
         self.together = implicit | rigid  # (B,) bool: all of it is unknown, not only what touches
         self.whole = self.moving & (rigid | (implicit & ~some(nodes.body[~loose])))  # (B,) bool: it can move as a whole
         self.free = np.append(loose, np.repeat(~driven, 2))  # (N,) bool
+        self.bind(rest)
+
+    def bind(self, rest: Rest) -> None:
+        """Know how points ride on nodes."""
+        self.most = int(np.diff(rest.skin.start).max(initial=1))  # nodes of a point
 
 
 def system(motion: Motion) -> System:
@@ -239,7 +244,7 @@ def _inertia(body, mass, x, number, whole, centre, arm):  # type: ignore[no-unty
 def _entries(motion: Motion, rows: Rows, order: Ints) -> tuple[Ints, np.ndarray, Floats]:
     """Rows over unknowns, without what does not move: (start, dof, weight)."""
     skin, nodes = motion.skin, motion.nodes
-    room = len(rows.point) * int(np.diff(skin.start).max(initial=1))
+    room = len(rows.point) * motion.kept(Movable).most
     start, dof, weight = np.zeros(len(rows) + 1, np.int64), np.empty(room, np.int32), np.empty(room)
     mark = np.full(len(motion.x) + 2 * len(motion.position), -1, np.int64)
     used = _fill(

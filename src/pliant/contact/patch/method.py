@@ -22,7 +22,7 @@ from pliant.detect import merged
 from pliant.detect.keys import find
 from pliant.detect.merged import Merged
 from pliant.detect.patches import MOST_CORNERS, ON_EDGE
-from pliant.kernels import add, axpy, contiguous, kernel, load, norm, scale, store, sub
+from pliant.kernels import add, axpy, contiguous, inline, kernel, load, norm, scale, store, sub
 from pliant.world.motion import Motion, Place, Rows
 
 if TYPE_CHECKING:
@@ -113,36 +113,47 @@ def _moved(motion: Motion, surfaces: surface.Surfaces, solved: _Solved, before: 
 
     Those that press are seen where they do; all of them by whether anything can have come nearer than was looked for.
     """
-    pairs, rows, a, b = solved.pairs, solved.rows, solved.pairs.slave, solved.pairs.master
-    way, spread = np.zeros((len(motion.bodies), 3)), np.zeros(len(motion.bodies))
-    _ways(motion.skin.body, before.points, now.points, np.zeros(len(motion.bodies)), way, spread)
-    edge = AGAIN * np.minimum(surfaces.side[a], np.where(surfaces.side[b] > 0.0, surfaces.side[b], np.inf))
-    out = np.linalg.norm(way[a] - way[b], axis=1) + spread[a] + spread[b] > pairs.high + edge
-    _moved_rows(rows.start, rows.point, rows.weight, solved.found.pair, solved.loaded(), before.points, now.points, edge, out)
+    pairs, rows, bodies = solved.pairs, solved.rows, len(motion.bodies)
+    out = np.empty(len(pairs), np.bool_)
+    _moved_pairs(motion.skin.body, before.points, now.points, bodies, surfaces.side, pairs.slave, pairs.master, pairs.high, out)
+    _moved_rows(
+        rows.start, rows.point, rows.weight, solved.found.pair, solved.loaded(), before.points, now.points, surfaces.side, pairs.slave,
+        pairs.master, out,
+    )  # fmt: skip
     return out
 
 
+@inline
+def _edge(side, a, b):  # type: ignore[no-untyped-def]
+    """How far two bodies may move against each other [m]."""
+    return AGAIN * min(side[a], side[b] if side[b] > 0.0 else np.inf)
+
+
 @kernel
-def _ways(body, before, now, count, way, spread):  # type: ignore[no-untyped-def]
-    """Mean way of the points of each body [m], and how far the way of one of them is from it at most."""
+def _moved_pairs(body, before, now, bodies, side, slave, master, high, out):  # type: ignore[no-untyped-def]
+    """Pairs that can have come nearer than was looked for, by the mean way of the points of each body and how far one is off it."""
+    count, way, spread = np.zeros(bodies), np.zeros((bodies, 3)), np.zeros(bodies)
     for i in range(len(body)):
         if body[i] >= 0:
             count[body[i]] += 1.0
             store(way, body[i], add(load(way, body[i]), sub(load(now, i), load(before, i))))
-    for b in range(len(count)):
+    for b in range(bodies):
         store(way, b, scale(1.0 / max(count[b], 1.0), load(way, b)))
     for i in range(len(body)):
         if body[i] >= 0:
             spread[body[i]] = max(spread[body[i]], norm(sub(sub(load(now, i), load(before, i)), load(way, body[i]))))
+    for k in range(len(out)):
+        a, b = slave[k], master[k]
+        out[k] = norm(sub(load(way, a), load(way, b))) + spread[a] + spread[b] > high[k] + _edge(side, a, b)
 
 
 @kernel
-def _moved_rows(start, point, weight, pair, loaded, before, now, edge, out):  # type: ignore[no-untyped-def]
-    """Mark pairs with a row that presses of which a point has gone farther than `edge` [m] against the other side."""
+def _moved_rows(start, point, weight, pair, loaded, before, now, side, slave, master, out):  # type: ignore[no-untyped-def]
+    """Mark pairs with a row that presses of which a point has gone farther than `_edge` against the other side."""
     for r in range(len(loaded)):
         if not loaded[r] or out[pair[r]]:
             continue
-        first = start[r]
+        first, edge = start[r], _edge(side, slave[pair[r]], master[pair[r]])
         a, b = (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
         for e in range(first, start[r + 1]):
             d = sub(load(now, point[e]), load(before, point[e]))
@@ -152,7 +163,7 @@ def _moved_rows(start, point, weight, pair, loaded, before, now, edge, out):  # 
                 b = axpy(-weight[e], d, b)
         for e in range(first, start[r + 1]):
             d = sub(load(now, point[e]), load(before, point[e]))
-            if norm(sub(d, b if e < first + 3 else a)) > edge[pair[r]]:
+            if norm(sub(d, b if e < first + 3 else a)) > edge:
                 out[pair[r]] = True
 
 
@@ -246,9 +257,9 @@ class _Solved:
         motion.push(rows, impulse, response=self.result.w[: len(motion.x)])
         held, slip, sticks = self.held.copy(), np.empty((count, 3)), np.empty(count, np.bool_)
         return_stretch(self.order, row, motion.slide(rows), held, slip, sticks)
-        loaded = force > 0.0
-        memory = _by_face(self.key[loaded], found.area[loaded], held[loaded], sticks[loaded])
-        memory |= _by_row(self.own[loaded], held[loaded], force[loaded]) | surface.remembered(motion, pairs, found)
+        loaded = np.flatnonzero(force > 0.0)
+        memory = _by_face(loaded, self.key, found.area, held, sticks)
+        memory |= _by_row(loaded, self.own, held, force) | surface.remembered(motion, pairs, found)
         contacts = recovered(motion, pairs, found, rows, force, friction, gap, mu, sticks, slip)
         return Answer(contacts, memory, warnings=warnings)
 
@@ -274,10 +285,10 @@ def _restitution(motion: Motion, pairs: surface.Pairs) -> Floats:
     return np.where(surface.both_rigid(motion, a, b), motion.pairs.restitution(a, b), 0.0)
 
 
-def _by_face(key: Ints, area: Floats, held: Floats, sticks: np.ndarray) -> Memory:
-    """Mean stretch of each slave's face against each body, and whether most of it slips."""
-    order = np.argsort(key, kind="stable")
-    keys, mean, slipping = np.empty(len(key), np.int64), np.empty((len(key), 3)), np.empty(len(key))
+def _by_face(loaded: Ints, key: Ints, area: Floats, held: Floats, sticks: np.ndarray) -> Memory:
+    """Mean stretch of each slave's face against each body over rows that press, and whether most of it slips."""
+    order = loaded[np.argsort(key[loaded], kind="stable")]
+    keys, mean, slipping = np.empty(len(order), np.int64), np.empty((len(order), 3)), np.empty(len(order))
     count = _faces(order, key, area, held, sticks, keys, mean, slipping)
     return {"key": keys[:count], "stretch": mean[:count], "slipping": slipping[:count]}
 
@@ -300,8 +311,8 @@ def _faces(order, key, area, held, sticks, keys, mean, slipping):  # type: ignor
     return count
 
 
-def _by_row(own: Ints, held: Floats, force: Floats) -> Memory:
-    order = np.argsort(own, kind="stable")
+def _by_row(loaded: Ints, own: Ints, held: Floats, force: Floats) -> Memory:
+    order = loaded[np.argsort(own[loaded], kind="stable")]
     return {"row": own[order], "row_stretch": held[order], "row_force": force[order]}
 
 

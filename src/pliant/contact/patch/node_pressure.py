@@ -258,12 +258,12 @@ def _behind_curves(motion: Motion, pairs: Pairs, found: Merged, cells: Cells, ke
 
     key (c,): of the contacts, rising: pair and cell.
     """
-    bodies, place, out = motion.bodies, motion.there(), np.zeros(len(key))
+    bodies, out = motion.bodies, np.zeros(len(key))
     bent_ = (bodies.analytic[pairs.master] != PLANE) & (bodies.frame[pairs.slave] < 0)
     curved = (found.master < 0) & bent_[found.pair] if bent_.any() else bent_
     if not curved.any():
         return out
-    faces = len(motion.skin.faces)
+    place, faces = motion.there(), len(motion.skin.faces)
     of, face = np.divmod(np.unique(found.pair[curved] * faces + found.slave[curved]), faces)
     number = of[:, None] * cells.count + cells.of_corner[face]
     at = np.minimum(np.searchsorted(key, number), len(key) - 1)

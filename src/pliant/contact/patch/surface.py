@@ -111,9 +111,8 @@ def find_pairs(motion: Motion, surfaces: Surfaces, there: Floats, memory: Memory
     bodies, skin, side = motion.bodies, motion.skin, surfaces.side
     surfaces.fit(there)
     low, high = body_boxes(surfaces.tree, motion.shapes)
-    reach, step = np.zeros(len(bodies)), np.zeros(len(bodies))
-    _longest(skin.body, there, motion.end, reach)
-    _longest(skin.body, motion.start, there, step)
+    reach, step = np.zeros((2, len(bodies)))
+    _longest(skin.body, motion.start, there, motion.end, step, reach)
     if motion.pairs.rebound:  # what is struck leaves with up to twice the speed of what strikes it
         free = surfaces.rigid & motion.pairs.movable
         reach[free] += 2.0 * step[surfaces.rigid].max(initial=0.0)
@@ -220,15 +219,18 @@ def _limits(  # type: ignore[no-untyped-def]
 
 def folding(motion: Motion, surfaces: Surfaces) -> Ints:
     """Soft bodies that may meet themselves: what two faces share is found from both, half of it each (theory/patch 3.8)."""
+    if len(motion.pairs.key) == 0:  # off unless a pair says otherwise
+        return surfaces.folds[:0]
     return surfaces.folds[motion.pairs.meet(surfaces.folds, surfaces.folds)] if len(surfaces.folds) else surfaces.folds
 
 
 @kernel
-def _longest(body, here, there, out):  # type: ignore[no-untyped-def]
-    """The longest way of a point of each body from here to there [m]."""
+def _longest(body, start, there, end, step, reach):  # type: ignore[no-untyped-def]
+    """The longest way of a point of each body from its start to there, and from there to its end [m]."""
     for i in range(len(body)):
         if body[i] >= 0:
-            out[body[i]] = max(out[body[i]], norm(sub(load(there, i), load(here, i))))
+            step[body[i]] = max(step[body[i]], norm(sub(load(there, i), load(start, i))))
+            reach[body[i]] = max(reach[body[i]], norm(sub(load(end, i), load(there, i))))
 
 
 def _deepest(motion: Motion, surfaces: Surfaces, a: Ints, b: Ints, thin: Floats) -> tuple[Floats, Floats]:
