@@ -9,7 +9,7 @@ from pliant.contact.patch.problem import Contact, Islands, System
 from pliant.contact.patch.row_law import ROW
 from pliant.geometry.components import labels
 from pliant.geometry.quaternions import inverse_inertia_times, load4
-from pliant.kernels import kernel, load
+from pliant.kernels import inline, kernel, load, store
 from pliant.model import IMPLICIT, Rest
 from pliant.world.motion import Motion, Rows
 
@@ -26,15 +26,18 @@ class Movable:
         self.together = implicit | rigid  # (B,) bool: all of it is unknown, not only what touches
         self.whole = self.moving & (rigid | (implicit & ~some(nodes.body[~loose])))  # (B,) bool: it can move as a whole
         self.free = np.append(loose, np.repeat(~driven, 2))  # (N,) bool
+        self.bind(rest)
+
+    def bind(self, rest: Rest) -> None:
+        """Know how points ride on nodes."""
+        self.most = int(np.diff(rest.skin.start).max(initial=1))  # nodes of a point
 
 
 def system(motion: Motion) -> System:
     """A of everything that moves."""
-    n, frames = len(motion.x), motion.frames
-    diagonal = np.zeros((n + 2 * len(frames.mass), 6))
-    diagonal[:n, [0, 3, 5]] = motion.inertia[:, None]
-    diagonal[n::2, [0, 3, 5]] = frames.mass[:, None]
-    diagonal[n + 1 :: 2] = _moments(motion)
+    frames = motion.frames
+    diagonal = np.empty((len(motion.x) + 2 * len(frames.mass), 6))
+    _diagonal(motion.inertia, frames.mass, motion.rotation, frames.inertia, diagonal)
     matrix = motion.matrix
     if matrix is None:
         return System(np.zeros(1, np.uint32), np.zeros(0, np.uint32), np.zeros((0, 3, 3)), diagonal)
@@ -60,21 +63,23 @@ def _take_diagonal(where, values, diagonal):  # type: ignore[no-untyped-def]
             diagonal[i] = (v[0, 0], v[0, 1], v[0, 2], v[1, 1], v[1, 2], v[2, 2])
 
 
-def _moments(motion: Motion) -> Floats:
-    """R I R^T of all frames [kg m^2], (f, 6)."""
-    out = np.empty((len(motion.rotation), 6))
-    _turned(motion.rotation, motion.frames.inertia, out)
-    return out
-
-
 @kernel
-def _turned(rotation, inertia, out):  # type: ignore[no-untyped-def]
-    """xx, xy, xz, yy, yz, zz of each; R diag(d) R^T v is the same for inertia as for its inverse."""
-    for f in range(len(out)):
-        q, i = load4(rotation, f), load(inertia, f)
-        x, y = inverse_inertia_times(q, i, (1.0, 0.0, 0.0)), inverse_inertia_times(q, i, (0.0, 1.0, 0.0))
-        out[f, 0], out[f, 1], out[f, 2], out[f, 3], out[f, 4] = x[0], x[1], x[2], y[1], y[2]
-        out[f, 5] = inverse_inertia_times(q, i, (0.0, 0.0, 1.0))[2]
+def _diagonal(inertia, mass, rotation, moments, out):  # type: ignore[no-untyped-def]
+    """Of nodes that are pushed alone, and m and R I R^T of frames [kg m^2]."""
+    n = len(inertia)
+    for i in range(n):
+        out[i] = (inertia[i], 0.0, 0.0, inertia[i], 0.0, inertia[i])
+    for f in range(len(mass)):
+        out[n + 2 * f] = (mass[f], 0.0, 0.0, mass[f], 0.0, mass[f])
+        out[n + 2 * f + 1] = _turned(rotation, moments, f)
+
+
+@inline
+def _turned(rotation, inertia, f):  # type: ignore[no-untyped-def]
+    """xx, xy, xz, yy, yz, zz of R I R^T of a frame; R diag(d) R^T v is the same for inertia as for its inverse."""
+    q, i = load4(rotation, f), load(inertia, f)
+    x, y = inverse_inertia_times(q, i, (1.0, 0.0, 0.0)), inverse_inertia_times(q, i, (0.0, 1.0, 0.0))
+    return x[0], x[1], x[2], y[1], y[2], inverse_inertia_times(q, i, (0.0, 0.0, 1.0))[2]
 
 
 def divided(motion: Motion, rows: Rows, pair: Ints, a: Ints, b: Ints) -> tuple[Ints, Islands, Contact]:
@@ -195,10 +200,19 @@ def _whole(motion: Motion, bodies: Ints, number: Ints) -> tuple[Floats, Floats, 
     nodes, frames, count = motion.nodes, motion.frames, len(bodies)
     whole, centre, arm = np.zeros((count, 7)), np.zeros((count, 3)), np.zeros((len(motion.x), 3))
     _inertia(nodes.body, nodes.mass, motion.x, number, whole, centre, arm)
-    framed = np.flatnonzero(number[frames.body] >= 0)
-    which = number[frames.body[framed]]
-    whole[which, 0], whole[which, 1:], centre[which] = frames.mass[framed], _moments(motion)[framed], motion.position[framed]
+    _of_frames(frames.body, frames.mass, frames.inertia, motion.position, motion.rotation, number, whole, centre)
     return whole, centre, arm
+
+
+@kernel
+def _of_frames(body, mass, inertia, position, rotation, number, whole, centre):  # type: ignore[no-untyped-def]
+    """The same of frames."""
+    for f in range(len(body)):
+        b = number[body[f]]
+        if b >= 0:
+            whole[b, 0] = mass[f]
+            whole[b, 1], whole[b, 2], whole[b, 3], whole[b, 4], whole[b, 5], whole[b, 6] = _turned(rotation, inertia, f)
+            store(centre, b, load(position, f))
 
 
 @kernel
@@ -230,7 +244,7 @@ def _inertia(body, mass, x, number, whole, centre, arm):  # type: ignore[no-unty
 def _entries(motion: Motion, rows: Rows, order: Ints) -> tuple[Ints, np.ndarray, Floats]:
     """Rows over unknowns, without what does not move: (start, dof, weight)."""
     skin, nodes = motion.skin, motion.nodes
-    room = len(rows.point) * int(np.diff(skin.start).max(initial=1))
+    room = len(rows.point) * motion.kept(Movable).most
     start, dof, weight = np.zeros(len(rows) + 1, np.int64), np.empty(room, np.int32), np.empty(room)
     mark = np.full(len(motion.x) + 2 * len(motion.position), -1, np.int64)
     used = _fill(

@@ -16,13 +16,13 @@ from pliant.contact.patch.node_pressure import recovered
 from pliant.contact.patch.problem import LOOSE, ROUGH, TOLERANCE, Contact, Islands, Solution, System, solve
 from pliant.contact.patch.restitution import Bounced, target
 from pliant.contact.patch.row_law import GAP, TRIAL, return_stretch, set_rows, told_rows
-from pliant.contact.patch.stiffness import hardening, stiffness
+from pliant.contact.patch.stiffness import stiffness
 from pliant.contact.remembered import Table
 from pliant.detect import merged
-from pliant.detect.keys import find, recall
+from pliant.detect.keys import find
 from pliant.detect.merged import Merged
 from pliant.detect.patches import MOST_CORNERS, ON_EDGE
-from pliant.kernels import add, axpy, kernel, load, norm, scale, store, sub
+from pliant.kernels import add, axpy, contiguous, inline, kernel, load, norm, scale, store, sub
 from pliant.world.motion import Motion, Place, Rows
 
 if TYPE_CHECKING:
@@ -68,8 +68,7 @@ class Patch:
             if len(found):
                 rows = surface.rows_of(found)
                 kappa = stiffness(motion, surfaces, pairs, found)
-                harder = hardening(motion, surfaces, pairs, found)
-                solved = _Solved.of(motion, matrix, pairs, found, rows, kappa, harder, place, still, w, memory, solved)
+                solved = _Solved.of(motion, matrix, pairs, found, rows, kappa, place, still, w, memory, solved)
                 solved.solve(motion, rough=look < LOOKS - 1)
             if look == 0 and (solved is None or not solved.loaded().any()):
                 place, w, solved = motion.there(), np.zeros_like(w), None  # nothing touches: does it not where every body goes on its own?
@@ -114,36 +113,47 @@ def _moved(motion: Motion, surfaces: surface.Surfaces, solved: _Solved, before: 
 
     Those that press are seen where they do; all of them by whether anything can have come nearer than was looked for.
     """
-    pairs, rows, a, b = solved.pairs, solved.rows, solved.pairs.slave, solved.pairs.master
-    way, spread = np.zeros((len(motion.bodies), 3)), np.zeros(len(motion.bodies))
-    _ways(motion.skin.body, before.points, now.points, np.zeros(len(motion.bodies)), way, spread)
-    edge = AGAIN * np.minimum(surfaces.side[a], np.where(surfaces.side[b] > 0.0, surfaces.side[b], np.inf))
-    out = np.linalg.norm(way[a] - way[b], axis=1) + spread[a] + spread[b] > pairs.high + edge
-    _moved_rows(rows.start, rows.point, rows.weight, solved.found.pair, solved.loaded(), before.points, now.points, edge, out)
+    pairs, rows, bodies = solved.pairs, solved.rows, len(motion.bodies)
+    out = np.empty(len(pairs), np.bool_)
+    _moved_pairs(motion.skin.body, before.points, now.points, bodies, surfaces.side, pairs.slave, pairs.master, pairs.high, out)
+    _moved_rows(
+        rows.start, rows.point, rows.weight, solved.found.pair, solved.loaded(), before.points, now.points, surfaces.side, pairs.slave,
+        pairs.master, out,
+    )  # fmt: skip
     return out
 
 
+@inline
+def _edge(side, a, b):  # type: ignore[no-untyped-def]
+    """How far two bodies may move against each other [m]."""
+    return AGAIN * min(side[a], side[b] if side[b] > 0.0 else np.inf)
+
+
 @kernel
-def _ways(body, before, now, count, way, spread):  # type: ignore[no-untyped-def]
-    """Mean way of the points of each body [m], and how far the way of one of them is from it at most."""
+def _moved_pairs(body, before, now, bodies, side, slave, master, high, out):  # type: ignore[no-untyped-def]
+    """Pairs that can have come nearer than was looked for, by the mean way of the points of each body and how far one is off it."""
+    count, way, spread = np.zeros(bodies), np.zeros((bodies, 3)), np.zeros(bodies)
     for i in range(len(body)):
         if body[i] >= 0:
             count[body[i]] += 1.0
             store(way, body[i], add(load(way, body[i]), sub(load(now, i), load(before, i))))
-    for b in range(len(count)):
+    for b in range(bodies):
         store(way, b, scale(1.0 / max(count[b], 1.0), load(way, b)))
     for i in range(len(body)):
         if body[i] >= 0:
             spread[body[i]] = max(spread[body[i]], norm(sub(sub(load(now, i), load(before, i)), load(way, body[i]))))
+    for k in range(len(out)):
+        a, b = slave[k], master[k]
+        out[k] = norm(sub(load(way, a), load(way, b))) + spread[a] + spread[b] > high[k] + _edge(side, a, b)
 
 
 @kernel
-def _moved_rows(start, point, weight, pair, loaded, before, now, edge, out):  # type: ignore[no-untyped-def]
-    """Mark pairs with a row that presses of which a point has gone farther than `edge` [m] against the other side."""
+def _moved_rows(start, point, weight, pair, loaded, before, now, side, slave, master, out):  # type: ignore[no-untyped-def]
+    """Mark pairs with a row that presses of which a point has gone farther than `_edge` against the other side."""
     for r in range(len(loaded)):
         if not loaded[r] or out[pair[r]]:
             continue
-        first = start[r]
+        first, edge = start[r], _edge(side, slave[pair[r]], master[pair[r]])
         a, b = (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
         for e in range(first, start[r + 1]):
             d = sub(load(now, point[e]), load(before, point[e]))
@@ -153,7 +163,7 @@ def _moved_rows(start, point, weight, pair, loaded, before, now, edge, out):  # 
                 b = axpy(-weight[e], d, b)
         for e in range(first, start[r + 1]):
             d = sub(load(now, point[e]), load(before, point[e]))
-            if norm(sub(d, b if e < first + 3 else a)) > edge[pair[r]]:
+            if norm(sub(d, b if e < first + 3 else a)) > edge:
                 out[pair[r]] = True
 
 
@@ -176,39 +186,43 @@ class _Solved:
     lively: np.ndarray  # (r,) bool: rows that must part faster than they would by themselves
     late: Floats  # [m] (r,) depth that is left for later steps
     rough: bool = True  # the last solve was
+    _loaded: Bools | None = None  # see `loaded`
 
     @staticmethod
-    def of(motion, matrix, pairs, found, rows, kappa, harder, place, still, w, memory, before):  # type: ignore[no-untyped-def]
+    def of(motion, matrix, pairs, found, rows, kappa, place, still, w, memory, before):  # type: ignore[no-untyped-def]
         order, islands, contact = divided(motion, rows, found.pair, pairs.slave, pairs.master)
         key, own = found.slave * len(motion.bodies) + pairs.master[found.pair], _row_key(motion, pairs, found)
         far = motion.row_paths(rows, place, motion.there())  # from `place` to the end of every body on its own
-        held, load = _recalled(memory, own, key)
+        held, load, slips = _recalled(memory, own, key)
         if before is not None:
             load = before.loads(own, load)
         late, gap = _late(motion, pairs, rows, found, place), np.empty(len(rows))
-        given = (found.area, far, held, motion.slide(rows), recall(memory, "slipping", key), load, harder, late)
-        of_pairs = (*kappa, *motion.pairs.friction(pairs.slave, pairs.master))
+        normal, across, harder = kappa
+        given = (found.area, far, held, motion.slide(rows), slips, load, harder, late)
+        of_pairs = (normal, across, *motion.pairs.friction(pairs.slave, pairs.master))
         set_rows(order, found.pair, rows.normal, rows.at, found.gap, *given, *of_pairs, gap, contact.row)
-        goal = target(motion, rows, contact, order, gap, _restitution(motion, pairs)[found.pair])
-        lively = goal < gap
-        if lively.any():
+        lively = np.zeros(len(rows), np.bool_)
+        if motion.pairs.rebound:
+            goal = target(motion, rows, contact, order, gap, _restitution(motion, pairs)[found.pair])
+            lively = goal < gap
             contact.row[:, GAP] = np.where(lively, goal, gap + late)[order]
         count, parts = len(rows), len(islands.bounds) - 1
         done = np.zeros((count, TRIAL)), np.zeros((count, 4)), np.zeros((parts, 3), np.int64), np.zeros(parts)
         out = Solution(still, np.zeros_like(w), *done)
-        out.w[islands.dof] = w[islands.dof]
+        _begin(islands.dof, w, out.w)
         return _Solved(pairs, found, rows, matrix, islands, contact, order, out, key, own, held, place, lively, late)
 
     def solve(self, motion: Motion, rough: bool = False) -> None:
         """Go on from where the search is."""
-        self.rough = rough
+        self.rough, self._loaded = rough, None
         solve(*self.matrix, *self.contact, *self.islands, *self.result, motion.dt, *((ROUGH, ROUGH) if rough else (TOLERANCE, LOOSE)))
 
     def loaded(self) -> np.ndarray:
         """Rows that carry force, (r,) bool."""
-        out = np.empty(len(self.order), bool)
-        out[self.order] = self.result.force[:, 3] > 0.0
-        return out
+        if self._loaded is None:
+            self._loaded = np.empty(len(self.order), np.bool_)
+            self._loaded[self.order] = self.result.force[:, 3] > 0.0
+        return self._loaded
 
     def loads(self, own: Ints, new: Floats) -> Floats:
         """Normal forces [N] of rows with these numbers, `new` where there was none."""
@@ -243,9 +257,9 @@ class _Solved:
         motion.push(rows, impulse, response=self.result.w[: len(motion.x)])
         held, slip, sticks = self.held.copy(), np.empty((count, 3)), np.empty(count, np.bool_)
         return_stretch(self.order, row, motion.slide(rows), held, slip, sticks)
-        loaded = force > 0.0
-        memory = _by_face(self.key[loaded], found.area[loaded], held[loaded], sticks[loaded])
-        memory |= _by_row(self.own[loaded], held[loaded], force[loaded]) | surface.remembered(motion, pairs, found)
+        loaded = np.flatnonzero(force > 0.0)
+        memory = _by_face(loaded, self.key, found.area, held, sticks)
+        memory |= _by_row(loaded, self.own, held, force) | surface.remembered(motion, pairs, found)
         contacts = recovered(motion, pairs, found, rows, force, friction, gap, mu, sticks, slip)
         return Answer(contacts, memory, warnings=warnings)
 
@@ -257,9 +271,10 @@ def _late(motion: Motion, pairs: surface.Pairs, rows: Rows, found: Merged, place
     each other or turn an edge into the other, and what soft ones did as they were first seen, is no compression that could drive them
     apart: it goes at GENTLE.
     """
-    share = np.where(surface.both_rigid(motion, pairs.slave, pairs.master), 1.0, pairs.apart)[found.pair]
+    share = np.where(surface.both_rigid(motion, pairs.slave, pairs.master), 1.0, pairs.apart)
     if not share.any():
         return np.zeros(len(rows))
+    share = share[found.pair]
     before = found.gap + np.einsum("ri,ri->r", rows.normal, motion.row_paths(rows, place, motion.here()))
     return share * np.maximum(-before - pairs.gentle[found.pair], 0.0)
 
@@ -270,10 +285,10 @@ def _restitution(motion: Motion, pairs: surface.Pairs) -> Floats:
     return np.where(surface.both_rigid(motion, a, b), motion.pairs.restitution(a, b), 0.0)
 
 
-def _by_face(key: Ints, area: Floats, held: Floats, sticks: np.ndarray) -> Memory:
-    """Mean stretch of each slave's face against each body, and whether most of it slips."""
-    order = np.argsort(key, kind="stable")
-    keys, mean, slipping = np.empty(len(key), np.int64), np.empty((len(key), 3)), np.empty(len(key))
+def _by_face(loaded: Ints, key: Ints, area: Floats, held: Floats, sticks: np.ndarray) -> Memory:
+    """Mean stretch of each slave's face against each body over rows that press, and whether most of it slips."""
+    order = loaded[np.argsort(key[loaded], kind="stable")]
+    keys, mean, slipping = np.empty(len(order), np.int64), np.empty((len(order), 3)), np.empty(len(order))
     count = _faces(order, key, area, held, sticks, keys, mean, slipping)
     return {"key": keys[:count], "stretch": mean[:count], "slipping": slipping[:count]}
 
@@ -296,8 +311,8 @@ def _faces(order, key, area, held, sticks, keys, mean, slipping):  # type: ignor
     return count
 
 
-def _by_row(own: Ints, held: Floats, force: Floats) -> Memory:
-    order = np.argsort(own, kind="stable")
+def _by_row(loaded: Ints, own: Ints, held: Floats, force: Floats) -> Memory:
+    order = loaded[np.argsort(own[loaded], kind="stable")]
     return {"row": own[order], "row_stretch": held[order], "row_force": force[order]}
 
 
@@ -324,10 +339,29 @@ def _number(pair, slave, master, weights, gap, body, corners, faces, bodies, out
         out[r] = number * ROOM + place + (ROOM // 2 if gap[r] > 0.0 else 0)
 
 
-def _recalled(memory: Memory, own: Ints, key: Ints) -> tuple[Floats, Floats]:
-    """Stretch of the tangential springs, of the same row if it was there, else of its face; and the normal force of the row."""
-    stretch, force, at = recall(memory, "stretch", key, (3,)), np.zeros(len(own)), find(memory.get("row", own[:0]), own)
-    same = at >= 0
-    if same.any():
-        stretch[same], force[same] = memory["row_stretch"][at[same]], memory["row_force"][at[same]]
-    return stretch, force
+def _recalled(memory: Memory, own: Ints, key: Ints) -> tuple[Floats, Floats, Floats]:
+    """Stretch of the tangential springs, of the same row if it was there, else of its face; the normal force of the row; if it slips."""
+    held, load, slips = np.zeros((len(own), 3)), np.zeros(len(own)), np.zeros(len(own))
+    if len(memory.get("key", ())):
+        names = ("stretch", "slipping", "row_stretch", "row_force")
+        at = find(memory["key"], key), find(memory["row"], own)
+        _recall(*at, *(contiguous(memory[name]) for name in names), held, load, slips)
+    return held, load, slips
+
+
+@kernel
+def _recall(face, row, stretch, slipping, row_stretch, row_force, held, press, slips):  # type: ignore[no-untyped-def]
+    """What is known at these places of faces and rows; -1: nothing."""
+    for r in range(len(face)):
+        if face[r] >= 0:
+            slips[r] = slipping[face[r]]
+            store(held, r, load(stretch, face[r]))
+        if row[r] >= 0:
+            press[r] = row_force[row[r]]
+            store(held, r, load(row_stretch, row[r]))
+
+
+@kernel
+def _begin(dof, w, out):  # type: ignore[no-untyped-def]
+    for i in dof:
+        store(out, i, load(w, i))

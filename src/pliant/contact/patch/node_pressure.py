@@ -12,6 +12,8 @@ At sharp edges the faces on either side make contacts of their own, so that the 
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from pliant.base import Bools, Floats, Ints
@@ -24,7 +26,7 @@ from pliant.detect.penetration import ACROSS
 from pliant.detect.shapes import PLANE
 from pliant.geometry.components import labels
 from pliant.geometry.normals import face_crosses
-from pliant.kernels import kernel
+from pliant.kernels import axpy, dot, kernel, load, norm, scale, store
 from pliant.model import Rest
 from pliant.world.motion import Motion, Rows
 
@@ -43,6 +45,7 @@ class Cells:
         self.of_corner, self.count = _cells(rest.skin.faces, normal)  # (f, 3) number of its cell
         self.mark = np.full(len(rest.points), -1, np.int64)  # scratch of `recovered`, -1 between calls
         self.first = np.full(self.count, -1, np.int64)  # the same
+        self.face = np.full(len(rest.skin.faces), -1, np.int64)  # the same
 
 
 def _cells(faces: Ints, normal: Floats) -> tuple[Ints, int]:
@@ -69,63 +72,141 @@ def recovered(
     slip: Floats,
 ) -> Contacts:
     """The record of a step, from the normal forces [N] (r,), friction [N] (r, 3), gaps [m] and so on of the rows."""
-    cells, loaded = motion.kept(Cells), force > 0.0
-    if not loaded.any():
+    cells, many = motion.kept(Cells), len(force)
+    counts = np.empty(many, np.int64)  # first what each row is, then those that count
+    key, cell, share = np.empty(3 * many, np.int64), np.empty(3 * many, np.int64), np.empty(3 * many)
+    _open_rows(found.pair, found.slave, found.master, found.weights, found.area, gap, force, cells.face, counts)
+    room = counts, cells.of_corner, cells.count, cells.first, key, cell, share
+    taken, count = _contacts(found.pair, found.slave, found.weights, force, *room)
+    if count == 0:
         return Contacts.none(motion.dt)
-    q = np.append(np.flatnonzero(loaded), np.flatnonzero(_covered(found, gap, loaded)))
-    room = 3 * len(q)
-    cell, share, key = np.full(room, -1, np.int64), np.empty(room), np.empty(room, np.int64)
-    count = _contacts(q, loaded, found.pair, found.slave, found.weights, cells.of_corner, cells.count, cells.first, key, cell, share)
     rank = np.argsort(key[:count])
-    place, some = np.argsort(rank), np.flatnonzero(cell >= 0)  # around nodes that carry no force there is no contact
-    order = some[np.argsort(place[cell[some]], kind="stable")]
-    corner, share = q[order // 3], share[order]
-    begin = np.searchsorted(place[cell[order]], np.arange(count + 1))
-    total = np.zeros((count, SUMS))
-    _sum(begin, corner, share, force, friction, rows.normal, rows.at, found.area, gap, sticks, slip, total)
-    load, area, first = total[:, LOAD], total[:, AREA], corner[begin[:-1]]
-    room = int(np.diff(rows.start)[corner].sum())
-    start, point, weight = np.zeros(count + 1, np.int64), np.empty(room, np.int64), np.empty(room)
-    used = _support(begin, corner, share, force, load, rows.start, rows.point, rows.weight, cells.mark, start, point, weight)
-    area = area + _behind_curves(motion, pairs, found, cells, key[:count][rank])
-    normal, force_ = total[:, NORMAL : NORMAL + 3], total[:, FORCE : FORCE + 3]
-    normal = _within_cone(force_, normal / np.linalg.norm(normal, axis=1)[:, None], mu[first])
-    along = np.einsum("ri,ri->r", force_, normal)
-    mean = total[:, AT:] / load[:, None]
+    total, begin = np.zeros((count, SUMS)), np.zeros(count + 1, np.int64)
+    corner, part = np.empty(3 * taken, np.int64), np.empty(3 * taken)
+    _sort(rank, counts, cell, share, begin, corner, part)
+    _sum(begin, corner, part, force, friction, rows.normal, rows.at, found.area, gap, sticks, slip, total)
+    start, point, weight = _support(begin, corner, part, force, total, rows.start, rows.point, rows.weight, cells.mark)
+    normal, across, (along, mean_gap, sticking), (at, slid) = (
+        np.empty((count, 3)), np.empty((count, 3)), np.empty((3, count)), np.empty((2, count, 3)),
+    )  # fmt: skip
+    numbers = np.empty((4, count), np.int64)
+    which = (found.pair, found.slave, found.master, pairs.slave, pairs.master)
+    _tell(total, begin, corner, mu, *which, motion.dt, normal, across, along, mean_gap, sticking, at, slid, numbers)
     return Contacts(
-        a=pairs.slave[found.pair[first]], b=pairs.master[found.pair[first]], feature_a=found.slave[first], feature_b=found.master[first],
-        point=mean[:, :3], normal=normal, gap=total[:, GAP] / total[:, AREA], impulse=motion.dt * along,
-        friction_impulse=motion.dt * (force_ - along[:, None] * normal), sticking=(mean[:, 6] > 0.5).astype(np.float64),
-        slip=mean[:, 3:6], area=area, dt=motion.dt, support=Support(np.diff(start), point[:used], weight[:used]),
+        *numbers, point=at, normal=normal, gap=mean_gap, impulse=along, friction_impulse=across, sticking=sticking, slip=slid,
+        area=total[:, AREA] + _behind_curves(motion, pairs, found, cells, key[:count][rank]), dt=motion.dt,
+        support=Support(np.diff(start), point, weight),
     )  # fmt: skip
 
 
 @kernel
-def _contacts(q, loaded, pair, slave, weights, of_corner, cells, first, key, cell, share):  # type: ignore[no-untyped-def]
-    """Number the contacts, by pair and cell, of the three corners of each row of q, those that press first; returns how many.
+def _open_rows(pair, slave, master, weights, area, gap, force, head, rank):  # type: ignore[no-untyped-def]
+    """rank (r,): 1 for rows that press, 2 for open ones that would touch if faces could bend, else 0; head (f,): scratch, -1 between calls.
 
-    key of each contact; cell (3 q,): the contact of each corner, -1 for none; share (3 q,): what it has of the row.
+    The latter lie on a face that presses, with a gap no wider than the face's own deviation from flat. A round mesh in a block of flat
+    faces overlaps their middles and leaves their corners open, by the sagitta of its curve over a face; what the faces share with it is all
+    of them. The deviation is the largest one of the gaps from the linear function that fits them best. Exact shapes are known between rows:
+    `_behind_curves`.
+    """
+    count = 0  # faces of pairs
+    leader, after, after_row = np.empty(len(pair), np.int64), np.empty(len(pair), np.int64), np.full(len(pair), -1, np.int64)
+    last, kinds = np.empty(len(pair), np.int64), np.zeros(len(pair), np.int64)
+    for r in range(len(pair)):
+        here = head[slave[r]]
+        while here >= 0 and pair[leader[here]] != pair[r]:
+            here = after[here]
+        if here < 0:
+            here, leader[count], after[count] = count, r, head[slave[r]]
+            head[slave[r]] = count
+            count += 1
+        else:
+            after_row[last[here]] = r
+        last[here] = r
+        rank[r] = 1 if force[r] > 0.0 else 0
+        kinds[here] |= (1 if force[r] > 0.0 else 2) | (4 if master[r] < 0 else 0)
+    for c in range(count):
+        head[slave[leader[c]]] = -1
+        if kinds[c] != 3:
+            continue
+        xx = xy = xz = yy = yz = zz = x = y = z = 0.0
+        r = leader[c]
+        while r >= 0:
+            b, w, g = load(weights, r), area[r], gap[r]
+            xx, xy, xz = xx + w * b[0] * b[0], xy + w * b[0] * b[1], xz + w * b[0] * b[2]
+            yy, yz, zz = yy + w * b[1] * b[1], yz + w * b[1] * b[2], zz + w * b[2] * b[2]
+            x, y, z = x + w * b[0] * g, y + w * b[1] * g, z + w * b[2] * g
+            r = after_row[r]
+        small = 1e-12 * (xx + yy + zz)  # rows on one line leave the slope across it open
+        xx, yy, zz = xx + small, yy + small, zz + small
+        yy, yz, zz = yy - xy * xy / xx, yz - xy * xz / xx, zz - xz * xz / xx
+        y, z = y - xy / xx * x, z - xz / xx * x
+        w = (z - yz / yy * y) / (zz - yz * yz / yy)
+        v = (y - yz * w) / yy
+        u = (x - xy * v - xz * w) / xx
+        most, r = 0.0, leader[c]
+        while r >= 0:
+            most = max(most, abs(weights[r, 0] * u + weights[r, 1] * v + weights[r, 2] * w - gap[r]))
+            r = after_row[r]
+        r = leader[c]
+        while r >= 0:
+            if rank[r] == 0 and gap[r] <= most:
+                rank[r] = 2
+            r = after_row[r]
+
+
+@kernel
+def _contacts(pair, slave, weights, force, rank, of_corner, cells, first, key, cell, share):  # type: ignore[no-untyped-def]
+    """Number the contacts, by pair and cell, of the three corners of each row that counts, those that press first; how many rows, contacts.
+
+    key of each contact; of row k in this order cell (3 k,): the contact of each corner, -1 for none; share (3 k,): what it has of the row.
+    `rank` becomes the list of these rows.
     """
     count, after = 0, np.empty(len(key), np.int64)  # contacts of one cell with several bodies, one after the other
-    for k in range(len(q)):
-        r = q[k]
-        whole = max(weights[r, 0], 0.0) + max(weights[r, 1], 0.0) + max(weights[r, 2], 0.0)
-        for c in range(3):  # points of a face that is covered in pieces may lie beyond its edges
-            share[3 * k + c] = max(weights[r, c], 0.0) / whole
-            if share[3 * k + c] <= 0.0:
+    taken, listed = 0, np.empty(len(rank), np.int64)
+    for kind in (1, 2):
+        for r in range(len(rank)):
+            if rank[r] != kind:
                 continue
-            i = of_corner[slave[r], c]
-            here, number = first[i], pair[r] * cells + i
-            while here >= 0 and key[here] != number:
-                here = after[here]
-            if here < 0 and loaded[r]:
-                here, key[count], after[count] = count, number, first[i]
-                first[i] = count
-                count += 1
-            cell[3 * k + c] = here
+            whole = max(weights[r, 0], 0.0) + max(weights[r, 1], 0.0) + max(weights[r, 2], 0.0)
+            for c in range(3):  # points of a face that is covered in pieces may lie beyond its edges
+                at = 3 * taken + c
+                share[at], cell[at] = max(weights[r, c], 0.0) / whole, -1
+                if share[at] <= 0.0:
+                    continue
+                i = of_corner[slave[r], c]
+                here, number = first[i], pair[r] * cells + i
+                while here >= 0 and key[here] != number:
+                    here = after[here]
+                if here < 0 and kind == 1:
+                    here, key[count], after[count] = count, number, first[i]
+                    first[i] = count
+                    count += 1
+                cell[at] = here  # around nodes that carry no force there is no contact
+            listed[taken] = r
+            taken += 1
     for k in range(count):
         first[key[k] % cells] = -1
-    return count
+    rank[:taken] = listed[:taken]
+    return taken, count
+
+
+@kernel
+def _sort(order, listed, cell, share, begin, corner, part):  # type: ignore[no-untyped-def]
+    """Rows and shares of each contact, these in the given order: begin (c + 1,), corner and part one after the other."""
+    place = np.empty(len(order), np.int64)
+    for k in range(len(order)):
+        place[order[k]] = k
+    for e in range(len(corner)):
+        if cell[e] >= 0:
+            begin[place[cell[e]] + 1] += 1
+    for k in range(len(order)):
+        begin[k + 1] += begin[k]
+    at = begin.copy()
+    for e in range(len(corner)):
+        if cell[e] >= 0:
+            k = place[cell[e]]
+            corner[at[k]], part[at[k]] = listed[e // 3], share[e]
+            at[k] += 1
 
 
 @kernel
@@ -146,29 +227,30 @@ def _sum(begin, corner, share, force, friction, normal, at, area, gap, sticks, s
                 total[c, SLIP + i] += press * slip[r, i]
 
 
-def _covered(found: Merged, gap: Floats, loaded: Bools) -> Bools:
-    """Open rows that would touch if faces could bend, (r,): on a face that presses, with a gap no wider than its own deviation from flat.
+@kernel
+def _tell(  # type: ignore[no-untyped-def]
+    total, begin, corner, mu, pair, slave, master, a, b, dt, normal, across, along, gap, sticking, at, slip, numbers
+):  # fmt: skip
+    """The columns of the record, from the sums.
 
-    A round mesh in a block of flat faces overlaps their middles and leaves their corners open, by the sagitta of its curve over a face;
-    what the faces share with it is all of them. The deviation is the largest one of the gaps from the linear function that fits them best.
+    Normals are turned towards the force where it leaves the cone of friction about them. Every row keeps its own cone; where normals
+    differ around a node the sum may leave that about their mean, by less than they differ.
     """
-    out = np.zeros(len(gap), np.bool_)
-    _, face = np.unique(found.pair * (found.slave.max(initial=0) + 1) + found.slave, return_inverse=True)
-    mixed = (np.bincount(face, loaded) > 0) & (np.bincount(face, ~loaded) > 0)
-    mixed[face[found.master < 0]] = False  # exact shapes are known between rows: `_behind_curves`
-    rows = np.flatnonzero(mixed[face])
-    if len(rows) == 0:
-        return out
-    faces, face = np.unique(face[rows], return_inverse=True)
-    b, area, g = found.weights[rows], found.area[rows], gap[rows]
-    total = lambda value: np.bincount(face, area * value, len(faces))
-    m = np.stack([np.stack([total(b[:, i] * b[:, j]) for j in range(3)], axis=1) for i in range(3)], axis=1)
-    m += 1e-12 * np.trace(m, axis1=1, axis2=2)[:, None, None] * np.eye(3)  # rows on one line leave the slope across it open
-    fit = np.linalg.solve(m, np.stack([total(b[:, i] * g) for i in range(3)], axis=1)[:, :, None])[:, :, 0]
-    off = np.zeros(len(faces))
-    np.maximum.at(off, face, np.abs(np.einsum("ri,ri->r", b, fit[face]) - g))
-    out[rows] = ~loaded[rows] & (g <= off[face])
-    return out
+    for c in range(len(total)):
+        r, t = corner[begin[c]], total[c]
+        force, n = (t[FORCE], t[FORCE + 1], t[FORCE + 2]), (t[NORMAL], t[NORMAL + 1], t[NORMAL + 2])
+        n, ahead = scale(1.0 / norm(n), n), scale(1.0 / max(norm(force), 1e-300), force)
+        aside = axpy(-dot(n, ahead), ahead, n)
+        away, sine = norm(aside), mu[r] / math.sqrt(1.0 + mu[r] * mu[r])  # away: sine of the angle between force and normal
+        if away > sine:
+            n = axpy(math.sqrt(1.0 - sine * sine), ahead, scale(sine / away, aside))
+        press = dot(force, n)
+        store(normal, c, n)
+        store(across, c, scale(dt, axpy(-press, n, force)))
+        store(at, c, scale(1.0 / t[LOAD], (t[AT], t[AT + 1], t[AT + 2])))
+        store(slip, c, scale(1.0 / t[LOAD], (t[SLIP], t[SLIP + 1], t[SLIP + 2])))
+        along[c], gap[c], sticking[c] = dt * press, t[GAP] / t[AREA], 1.0 if t[STICKS] > 0.5 * t[LOAD] else 0.0
+        numbers[0, c], numbers[1, c], numbers[2, c], numbers[3, c] = a[pair[r]], b[pair[r]], slave[r], master[r]
 
 
 def _behind_curves(motion: Motion, pairs: Pairs, found: Merged, cells: Cells, key: Ints) -> Floats:
@@ -176,11 +258,12 @@ def _behind_curves(motion: Motion, pairs: Pairs, found: Merged, cells: Cells, ke
 
     key (c,): of the contacts, rising: pair and cell.
     """
-    bodies, place, out = motion.bodies, motion.there(), np.zeros(len(key))
-    curved = (found.master < 0) & ((bodies.analytic[pairs.master] != PLANE) & (bodies.frame[pairs.slave] < 0))[found.pair]
+    bodies, out = motion.bodies, np.zeros(len(key))
+    bent_ = (bodies.analytic[pairs.master] != PLANE) & (bodies.frame[pairs.slave] < 0)
+    curved = (found.master < 0) & bent_[found.pair] if bent_.any() else bent_
     if not curved.any():
         return out
-    faces = len(motion.skin.faces)
+    place, faces = motion.there(), len(motion.skin.faces)
     of, face = np.divmod(np.unique(found.pair[curved] * faces + found.slave[curved]), faces)
     number = of[:, None] * cells.count + cells.of_corner[face]
     at = np.minimum(np.searchsorted(key, number), len(key) - 1)
@@ -194,28 +277,18 @@ def _behind_curves(motion: Motion, pairs: Pairs, found: Merged, cells: Cells, ke
     return out
 
 
-def _within_cone(force: Floats, normal: Floats, mu: Floats) -> Floats:
-    """Normals (c, 3), turned towards the force where it leaves the cone of friction about them.
-
-    Every row keeps its own cone; where normals differ around a node the sum may leave that about their mean, by less than they differ.
-    """
-    size = np.linalg.norm(force, axis=1, keepdims=True)
-    ahead = force / np.maximum(size, 1e-300)
-    aside = normal - np.einsum("ci,ci->c", normal, ahead)[:, None] * ahead
-    away = np.linalg.norm(aside, axis=1)  # sine of the angle between force and normal
-    sine = (mu / np.sqrt(1.0 + mu * mu))[:, None]
-    turned = np.sqrt(1.0 - sine * sine) * ahead + sine * aside / np.maximum(away, 1e-300)[:, None]
-    return np.where(away[:, None] > sine, turned, normal)
-
-
 @kernel
-def _support(begin, corner, share, force, load, row_start, row_point, row_weight, mark, start, point, weight):  # type: ignore[no-untyped-def]
-    """Points that carry each contact, with the weights of its rows by what they have of its load; how many entries."""
+def _support(begin, corner, share, force, total, row_start, row_point, row_weight, mark):  # type: ignore[no-untyped-def]
+    """Points that carry each contact, with the weights of its rows by what they have of its load: (start, point, weight)."""
+    room = 0
+    for e in range(begin[-1]):
+        room += row_start[corner[e] + 1] - row_start[corner[e]]
+    start, point, weight = np.zeros(len(begin), np.int64), np.empty(room, np.int64), np.empty(room)
     used = 0
     for c in range(len(begin) - 1):
         first = used
         for e in range(begin[c], begin[c + 1]):
-            part = share[e] * force[corner[e]] / load[c]
+            part = share[e] * force[corner[e]] / total[c, LOAD]
             for k in range(row_start[corner[e]], row_start[corner[e] + 1]):
                 p = row_point[k]
                 if mark[p] < first:
@@ -226,4 +299,4 @@ def _support(begin, corner, share, force, load, row_start, row_point, row_weight
         start[c + 1] = used
     for e in range(used):
         mark[point[e]] = -1
-    return used
+    return start, point[:used].copy(), weight[:used].copy()

@@ -5,11 +5,14 @@ Only corners and rims harden as they go deeper.
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from pliant.base import Floats
 from pliant.contact.patch.surface import Pairs, Surfaces
 from pliant.detect.merged import Merged
+from pliant.kernels import kernel
 from pliant.world.motion import Motion
 
 LAYER = 40.0  # of E/h, the stiffness per area of a layer of elements: with 100 the impact of a soft ball peaks at 1.34 times its mean
@@ -19,38 +22,61 @@ SLIVER = 1e-9  # of the surface of the slave: rounding, no area to divide by
 RIGID = 2000.0  # k dt^2 / m of rigid bodies on each other: they rest g dt^2 / 2000 deep
 
 
-def stiffness(motion: Motion, surfaces: Surfaces, pairs: Pairs, found: Merged) -> tuple[Floats, Floats]:
-    """Stiffness of contact per area of each pair [Pa/m], along the normal and across it, (k,) each.
+def stiffness(motion: Motion, surfaces: Surfaces, pairs: Pairs, found: Merged) -> tuple[Floats, Floats, Floats]:
+    """Stiffness of contact per area of each pair [Pa/m], along the normal and across it, (k,) each, and how it grows at rims, (r,).
 
     Two soft bodies give way like a layer of 1 / LAYER of an element each. Elements of width h yield to a force on a corner by some
     F / (E h), however small the area it acts on; so a pair that shares less than h^2 is as stiff as if it were that much. Rigid
     bodies have the stiffness at which the lighter one would sink g dt^2 / RIGID deep under its own weight; springs, which have no modulus
-    and give way themselves, g dt^2.
+    and give way themselves, g dt^2. What grows is c [1/m^2] of each row, only at corners and rims of implicit bodies.
     """
-    bodies, frames = motion.bodies, motion.frames
-    soft = np.isfinite(bodies.modulus) & (bodies.frame < 0)
-    give = np.where(soft, surfaces.layer / (LAYER * np.where(soft, bodies.modulus, 1.0)), 0.0)
-    mass = np.bincount(motion.nodes.body, motion.nodes.mass, len(bodies))
-    mass = np.where(mass > 0.0, mass, np.inf)
-    mass[frames.body] = np.where(frames.inverse > 0, RIGID * frames.mass, np.inf)
-    closed = np.bincount(found.pair, np.where(found.gap <= 0.0, found.area, 0.0), len(pairs))
-    area = np.where(closed > 0.0, closed, np.bincount(found.pair, found.area, len(pairs)))
-    a, b = pairs.slave, pairs.master
-    total = give[a] + give[b]
-    edge = np.minimum(np.where(soft[a], surfaces.layer[a], np.inf), np.where(soft[b], surfaces.layer[b], np.inf))
-    least = np.where(total > 0.0, edge, 0.0) ** 2
-    area = np.maximum(area, np.where(surfaces.area[a] > 0.0, surfaces.area[a], 1.0) * SLIVER)
-    hard = np.minimum(mass[a], mass[b]) / (motion.dt**2 * area)
-    layer = 1.0 / np.where(total > 0.0, total, 1.0)
-    normal = np.where(total > 0.0, np.maximum(np.maximum(1.0, least / area) * layer, pairs.apart * hard), hard)
-    return normal, TANGENTIAL * np.where(total > 0.0, layer, hard)
+    bodies, frames, nodes = motion.bodies, motion.frames, motion.nodes
+    give, width, mass = np.zeros((3, len(bodies)))
+    _of_bodies(
+        surfaces.layer, bodies.modulus, bodies.frame, frames.body, frames.mass, frames.inverse, nodes.body, nodes.mass, motion.explicit,
+        give, width, mass,
+    )  # fmt: skip
+    (normal, across), harder = np.empty((2, len(pairs))), np.empty(len(found))
+    _of_pairs(
+        give, width, mass, surfaces.layer, surfaces.area, pairs.slave, pairs.master, pairs.apart, found.pair, found.gap, found.area,
+        found.rim, motion.dt, normal, across, harder,
+    )  # fmt: skip
+    return normal, across, harder
 
 
-def hardening(motion: Motion, surfaces: Surfaces, pairs: Pairs, found: Merged) -> Floats:
-    """c [1/m^2] of each row, (r,): how its stiffness grows with depth; only at corners and rims of implicit bodies."""
-    bodies, width = motion.bodies, np.array(surfaces.layer)
-    width[~np.isfinite(bodies.modulus) | (bodies.frame >= 0)] = 0.0
-    width[motion.nodes.body[motion.explicit]] = np.inf
-    deep = (HARDENS / LAYER * (width[pairs.slave] + width[pairs.master]))[found.pair]  # [m]
-    harder = np.divide(found.rim, deep * deep, out=np.zeros(len(found)), where=deep > 0.0)
-    return harder * (1.0 - pairs.apart[found.pair])  # what comes apart is not to be thrown
+@kernel
+def _of_bodies(layer, modulus, frame, frame_body, frame_mass, inverse, body, node_mass, explicit, give, width, mass):  # type: ignore[no-untyped-def]
+    """Way under a unit of pressure [m/Pa], width of elements that harden [m], 0 of what gives no way, and mass to push against [kg]."""
+    for b in range(len(give)):
+        if math.isfinite(modulus[b]) and frame[b] < 0:
+            give[b], width[b] = layer[b] / (LAYER * modulus[b]), layer[b]
+    for i in range(len(body)):
+        mass[body[i]] += node_mass[i]
+        if explicit[i]:
+            width[body[i]] = np.inf
+    for b in range(len(give)):
+        mass[b] = mass[b] if mass[b] > 0.0 else np.inf
+    for f in range(len(frame_body)):
+        mass[frame_body[f]] = RIGID * frame_mass[f] if inverse[f] > 0.0 else np.inf
+
+
+@kernel
+def _of_pairs(give, width, mass, layer, surface, slave, master, apart, pair, gap, area, rim, dt, normal, across, harder):  # type: ignore[no-untyped-def]
+    closed, shared = np.zeros(len(slave)), np.zeros(len(slave))
+    for r in range(len(pair)):
+        p = pair[r]
+        deep = HARDENS / LAYER * (width[slave[p]] + width[master[p]])  # [m]
+        harder[r] = rim[r] / (deep * deep) * (1.0 - apart[p]) if deep > 0.0 else 0.0  # what comes apart is not to be thrown
+        shared[p] += area[r]
+        if gap[r] <= 0.0:
+            closed[p] += area[r]
+    for p in range(len(slave)):
+        a, b = slave[p], master[p]
+        touched = max(closed[p] if closed[p] > 0.0 else shared[p], (surface[a] if surface[a] > 0.0 else 1.0) * SLIVER)
+        hard, total = min(mass[a], mass[b]) / (dt * dt * touched), give[a] + give[b]
+        if not total > 0.0:
+            normal[p], across[p] = hard, TANGENTIAL * hard
+            continue
+        edge = min(layer[a] if give[a] > 0.0 else np.inf, layer[b] if give[b] > 0.0 else np.inf)
+        normal[p] = max(max(1.0, edge * edge / touched) / total, apart[p] * hard if apart[p] > 0.0 else 0.0)
+        across[p] = TANGENTIAL / total

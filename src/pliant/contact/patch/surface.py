@@ -11,14 +11,15 @@ from pliant.base import Bools, Floats, Ints
 from pliant.contact.method import Memory
 from pliant.detect import deep_overlap, merged, patches
 from pliant.detect.ball_patches import of_balls
+from pliant.detect.body_pairs import overlapping
 from pliant.detect.closest import face_neighbours
 from pliant.detect.facing import entered, facing_faces, straight
 from pliant.detect.flats import flats
 from pliant.detect.keys import find as find_keys
 from pliant.detect.merged import Merged
 from pliant.detect.patches import Patches, Shape
-from pliant.detect.penetration import ACROSS, body_boxes, meeting
-from pliant.detect.shapes import KINDS
+from pliant.detect.penetration import ACROSS, body_boxes
+from pliant.detect.shapes import KINDS, NO_SHAPE, distance_to
 from pliant.detect.thickness import Thickness
 from pliant.detect.tree import Tree
 from pliant.geometry.mesh import TET_EDGES
@@ -110,16 +111,16 @@ def find_pairs(motion: Motion, surfaces: Surfaces, there: Floats, memory: Memory
     bodies, skin, side = motion.bodies, motion.skin, surfaces.side
     surfaces.fit(there)
     low, high = body_boxes(surfaces.tree, motion.shapes)
-    reach, step = np.zeros(len(bodies)), np.zeros(len(bodies))
-    _longest(skin.body, there, motion.end, reach)
-    _longest(skin.body, motion.start, there, step)
+    reach, step = np.zeros((2, len(bodies)))
+    _longest(skin.body, motion.start, there, motion.end, step, reach)
     if motion.pairs.rebound:  # what is struck leaves with up to twice the speed of what strikes it
         free = surfaces.rigid & motion.pairs.movable
         reach[free] += 2.0 * step[surfaces.rigid].max(initial=0.0)
     _grow(low, high, reach, side)
-    a, b = meeting(low, high, bodies.surface, motion.pairs.meet)
-    once, itself = (a < b) | (bodies.surface[b] == 0), folding(motion, surfaces)
-    a, b = np.append(a[once], itself), np.append(b[once], itself)
+    a, b = _meeting(motion, low, high)
+    itself = folding(motion, surfaces)
+    if len(itself):
+        a, b = np.append(a, itself), np.append(b, itself)
     known = memory.get("pair", np.zeros(0, np.int64))
     old = [contiguous(memory.get(name, np.zeros(len(known)))) for name in ("depth", "slave", "lean", "leaves")]
     at, half = find_keys(known, pair_key(len(bodies), a, b)), motion.kept(Thickness).half
@@ -136,6 +137,19 @@ def find_pairs(motion: Motion, surfaces: Surfaces, there: Floats, memory: Memory
     )  # fmt: skip
     deep, far, before, share, apart, points, gentle, starting, lean = out
     return Pairs(numbers[0], numbers[1], deep, far, before, share, main, undecided_, apart, points, gentle, starting, lean)
+
+
+def _meeting(motion: Motion, low: Floats, high: Floats) -> tuple[Ints, Ints]:
+    """Pairs (a, b) of bodies that may meet and whose boxes overlap, sorted; a has points, and comes first if both have."""
+    surface, pairs = motion.bodies.surface, overlapping(low, high)
+    a, b = np.ascontiguousarray(pairs[:, 0]), np.ascontiguousarray(pairs[:, 1])
+    turned = surface[a] == 0
+    if turned.any():
+        a, b = np.where(turned, b, a), np.where(turned, a, b)
+        order = np.lexsort((b, a))
+        a, b = a[order], b[order]
+    keep = motion.pairs.meet(a, b) & (surface[a] > 0)
+    return a[keep], b[keep]
 
 
 @kernel
@@ -205,15 +219,18 @@ def _limits(  # type: ignore[no-untyped-def]
 
 def folding(motion: Motion, surfaces: Surfaces) -> Ints:
     """Soft bodies that may meet themselves: what two faces share is found from both, half of it each (theory/patch 3.8)."""
+    if len(motion.pairs.key) == 0:  # off unless a pair says otherwise
+        return surfaces.folds[:0]
     return surfaces.folds[motion.pairs.meet(surfaces.folds, surfaces.folds)] if len(surfaces.folds) else surfaces.folds
 
 
 @kernel
-def _longest(body, here, there, out):  # type: ignore[no-untyped-def]
-    """The longest way of a point of each body from here to there [m]."""
+def _longest(body, start, there, end, step, reach):  # type: ignore[no-untyped-def]
+    """The longest way of a point of each body from its start to there, and from there to its end [m]."""
     for i in range(len(body)):
         if body[i] >= 0:
-            out[body[i]] = max(out[body[i]], norm(sub(load(there, i), load(here, i))))
+            step[body[i]] = max(step[body[i]], norm(sub(load(there, i), load(start, i))))
+            reach[body[i]] = max(reach[body[i]], norm(sub(load(end, i), load(there, i))))
 
 
 def _deepest(motion: Motion, surfaces: Surfaces, a: Ints, b: Ints, thin: Floats) -> tuple[Floats, Floats]:
@@ -223,9 +240,11 @@ def _deepest(motion: Motion, surfaces: Surfaces, a: Ints, b: Ints, thin: Floats)
     """
     half, out, local = motion.kept(Thickness).half, np.zeros(len(a)), thin.copy()
     solid = np.isfinite(half) | (motion.bodies.surface == 0)  # a surface with a rim has no inside
-    which = np.flatnonzero(solid[a] & solid[b] & (a != b))
+    asked, place = solid[a] & solid[b] & (a != b), motion.here()
+    bodies, shapes = motion.bodies, motion.bodies.shapes(place.position, place.rotation)
+    _in_shapes(shapes, bodies.surface, bodies.point_start, place.points, a, b, thin, asked, out)
+    which = np.flatnonzero(asked)
     if len(which):
-        place = motion.here()
         tree = surfaces.before(place.points)
         found = _inside(motion, tree, place, a[which], b[which], 0.5 * thin[which])
         np.maximum.at(out, which[found.pair], found.depth)
@@ -237,6 +256,20 @@ def _deepest(motion: Motion, surfaces: Surfaces, a: Ints, b: Ints, thin: Floats)
             share = _crossed(motion, tree, place, found._replace(pair=number[found.pair]), a[which[deep]], b[which[deep]])
             local[which[deep]] = np.maximum(thin[which[deep]], 0.5 * out[which[deep]] / np.maximum(share, 1e-300))
     return out, local
+
+
+@kernel
+def _in_shapes(shapes, surface, first, points, a, b, thin, asked, out):  # type: ignore[no-untyped-def]
+    """`_deepest` of pairs that are asked and whose b is an exact shape without points; but for those that are deep they are done then."""
+    for k in range(len(a)):
+        if not asked[k] or shapes.kind[b[k]] == NO_SHAPE or surface[b[k]] > 0:
+            continue
+        deepest = 0.0
+        for p in range(first[a[k]], first[a[k]] + surface[a[k]]):
+            gap, _ = distance_to(shapes, b[k], load(points, p))
+            deepest = max(deepest, -gap)
+        if 2.0 * deepest <= thin[k]:
+            out[k], asked[k] = deepest, False
 
 
 def _inside(motion: Motion, tree: Tree, place: Place, a: Ints, b: Ints, doubt: Floats) -> deep_overlap.Inside:
