@@ -93,7 +93,8 @@ def recovered(
     which = (found.pair, found.slave, found.master, pairs.slave, pairs.master)
     _tell(total, begin, corner, mu, *which, motion.dt, normal, across, along, mean_gap, sticking, at, slid, numbers)
     return Contacts(
-        *numbers, point=at, normal=normal, gap=mean_gap, impulse=along, friction_impulse=across, sticking=sticking, slip=slid,
+        a=numbers[0], b=numbers[1], feature_a=numbers[2], feature_b=numbers[3], point=at, normal=normal, gap=mean_gap, impulse=along,
+        friction_impulse=across, sticking=sticking, slip=slid,
         area=total[:, AREA] + _behind_curves(motion, pairs, found, cells, key[:count][rank]), dt=motion.dt,
         support=Support(np.diff(start), point, weight),
     )  # fmt: skip
