@@ -24,7 +24,8 @@ from pliant.shop import scenes
 from pliant.shop.reproduce.experiment import Desk, Experiment, Figure, Measured
 from pliant.shop.reproduce.verdict import Claim, above, below, exactly, near, times
 from pliant.shop.reproduce.watch import plot, strip
-from pliant.shop.scenes.spillmann import INNER, OUTER, inverted_elements
+from pliant.shop.scenes.checks import inverted_elements
+from pliant.shop.scenes.spillmann import INNER, OUTER
 from pliant.simulate.simulation import Simulation
 from pliant.world.motion import Motion
 
