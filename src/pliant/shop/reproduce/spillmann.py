@@ -320,7 +320,7 @@ def _plot_response(desk: Desk, contacts: Floats, seconds: Floats, slope: float, 
 BENT = ONE_CORE + "; one costs 10 us while pieces fall and 7 once they lie; edges that cross, which the paper has not, are part of it"
 FULL = 0.9  # of the most contacts there were: the container is filled
 FOLDED = "single samples, while an element is inside out, which has no inside; all others are below 5"
-CRUSHED = "rims of bases, 3 mm thin, on whose one corner a column of pieces stands: more than the material bears; let go, they turn back"
+CRUSHED = "in folded stems, which the load of the pile holds; let go of they turn back; the material bears no volume at all"
 CHESS = (
     Claim("points", "points", "50.4k", near(50_400, 0.02), why="pieces of five sides and 21 levels", whole=True),
     Claim("tets", "tetrahedra", "88.2k", near(88_200, 0.02), whole=True),
