@@ -270,3 +270,21 @@ def test_contact_time_that_follows_surfels_correlates_through_the_noise_of_singl
     first, slope, together, approach = Costs(contact, contact, hits, hits).slope
     assert approach > 0.999 > together > 0.9
     assert first == pytest.approx(1e-3, abs=2e-4) and 0.8e-5 < slope < 1.1e-5
+
+
+def test_response_is_timed_from_kept_states_in_turns():
+    """Each state gives the contacts that it has, whatever came before it; times are those of the response alone."""
+    scene = spillmann.scenes.make("squeezed-bars", layers=2, edge=0.02, dt=0.0002, duration=0.3)
+    sim, seen = spillmann.watch(Desk(Path()), scene.copy_with(duration=0.12), every=50, more=20)
+    few, many = seen.states[0], seen.states[-1]
+    assert len(seen.states) >= 2 and few.time < many.time
+    contacts, response = spillmann.clock(sim, [many, few])
+    assert contacts[0] >= contacts[1] + 20 and (response > 0.0).all() and (response < 1.0).all()
+
+
+def test_the_method_to_the_letter_is_what_s8_runs(monkeypatch):
+    seen = []
+    monkeypatch.setattr(spillmann, "_squeezed", lambda desk, label, scene, clear: seen.append(scene.contact) or {})
+    found = spillmann.s8(Desk(Path(), quick=True))
+    assert seen == [spillmann.LETTER] and spillmann.LETTER["mode"] == "paper" and spillmann.LETTER["overdue"] == "at once"
+    assert found["momentum0"] < 1e-12 and found["turned0"] > 5.0  # Newton's third law holds, the moment does not

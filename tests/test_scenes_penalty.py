@@ -126,6 +126,20 @@ def test_bar_on_cube_weighs_on_the_cube(method):
     assert np.mean(force) == pytest.approx(9.81 * sim.world.model.nodes.mass.sum(), rel=0.05)
 
 
+@pytest.mark.parametrize("name, values", [("bar-on-cube", dict(duration=0.8)), ("cube-on-bar", dict(duration=0.1))])
+def test_scenes_see_inverted_elements_and_energy_from_nowhere(name, values):
+    sim, _ = expected(name, **values)
+    state = sim.state.copy()
+    a, b = sim.world.model.groups[0].nodes[0, :2]
+    sim.state.x[[a, b]] = sim.state.x[[b, a]]
+    with pytest.raises(AssertionError, match="inverted"):
+        scenes.find(name).expect(sim)
+    sim.world.state = state
+    sim.state.v += [0.0, 0.0, 30.0]
+    with pytest.raises(AssertionError, match="from nowhere"):
+        scenes.find(name).expect(sim)
+
+
 def test_particle_on_plane_is_not_deep_for_its_size(tmp_path):
     """The scene at its defaults says nothing that worries."""
     from pliant.measure.resolution import DEPTH

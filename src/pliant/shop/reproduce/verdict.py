@@ -117,5 +117,6 @@ def _line(claim: Claim, measured: Mapping[str, float], quick: bool) -> Line:
         return Line(claim.what, claim.published, "-", bar, SKIPPED, claim.why)
     value = float(measured[claim.key])
     verdict = SHOWN if claim.bar is None else AGREES if claim.bar.holds(value) else DIFFERS
-    here = f"{value:.10g}" if claim.bar is not None and claim.bar.high - claim.bar.low < 1e-6 else f"{value:.4g}"
+    narrow = claim.bar is not None and claim.bar.high - claim.bar.low < 1e-6
+    here = f"{value:.10g}" if narrow or (abs(value) < 1e6 and value == round(value)) else f"{value:.4g}"  # counts in full
     return Line(claim.what, claim.published, f"{here} {claim.unit}".strip(), bar, verdict, claim.why, value)

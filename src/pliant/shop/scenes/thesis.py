@@ -7,10 +7,12 @@ from typing import Any
 import numpy as np
 
 from pliant.base import Floats
+from pliant.contact.contacts import Contacts
 from pliant.geometry import shapes
 from pliant.geometry.check import load
 from pliant.geometry.mass import mass_of_surface
 from pliant.scene import Scene
+from pliant.shop.scenes.checks import gains_nothing, none_inverted
 from pliant.simulate.simulation import Simulation
 
 PARTICLE = 0.1  # [m] of the ball that stands for the particle; what counts is its lowest point
@@ -111,13 +113,22 @@ def bar_on_cube(
 
 
 def expect_bar_on_cube(sim: Simulation) -> list[str]:
-    """The bar lies on the cube; both weigh on what carries them."""
+    """The bar lies whole on the cube, no contact deeper than one spring under all of its weight; both weigh on what carries them."""
     cube, bar = sim.centre("cube"), sim.centre("bar")
     assert np.hypot(*(bar - cube)[:2]) < 0.25 and bar[2] > cube[2] + 0.5 * BASE, f"the bar at {bar} is not on the cube at {cube}"
     assert 0.4 * BASE < cube[2] < 0.6 * BASE + 0.05, f"the cube at {cube} does not stand on the ground"
     weight = 9.81 * float(sim.world.model.nodes.mass.sum())
-    carried = sim.contacts("bar", "cube").total_force[2]
+    between, stiffness = sim.contacts("bar", "cube"), options(sim)["stiffness"]
+    carried, depth = between.total_force[2], deepest(between)
+    none_inverted(sim)
+    gains_nothing(sim)
+    assert stiffness == "auto" or depth < weight / stiffness, f"{1000 * depth:.1f} mm deep, more than one spring under all of the weight"
     return [f"The cube carries {carried:.0f} N of the bar's {weight:.0f} N, whose centre is {bar[2] - cube[2]:.3f} m above the cube's."]
+
+
+def deepest(contacts: Contacts) -> float:
+    """The depth of the deepest [m]."""
+    return float(contacts.depth.max(initial=0.0))
 
 
 BAR, CUBE = (1.2, 0.3, 0.2), 0.15  # [m]
@@ -172,12 +183,19 @@ def hooked_pairs(sim: Simulation) -> int:
 
 
 def expect_cube_on_bar(sim: Simulation) -> list[str]:
-    """Without friction the cube keeps its speed if pairs are redefined and loses it if not; with friction it stops as Coulomb says."""
+    """Without friction the cube keeps its speed if pairs are redefined and loses it if not; with friction it stops as Coulomb says.
+
+    The bar stays whole, nothing is 1 % of the cube deep, and no energy is gained.
+    """
     bar, cube = sim.scene.bodies
     start, now, way = cube.velocity[0], cube_velocity(sim), float(sim.centre("cube")[0] - cube.position[0])
     said = f"The cube went {1000 * way:.1f} mm and has {now[0]:.4f} of {start:g} m/s left; {hooked_pairs(sim)} hooked pairs push."
     up = float(sim.centre("cube")[2])
     assert 0.4 * CUBE < up < CUBE or not options(sim)["redefinition"], f"the cube's centre is {up:.3f} m above the bar"
+    none_inverted(sim)
+    gains_nothing(sim)
+    depth = deepest(sim.contacts())
+    assert depth < 0.01 * CUBE, f"{1000 * depth:.2f} mm deep"
     if cube.friction > 0.0:
         theory = start**2 / (2 * 9.81 * cube.friction)
         assert abs(now[0]) < 0.01 * start and way < 1.1 * theory, f"{said} Coulomb: it stops after {1000 * theory:.1f} mm."
@@ -235,10 +253,10 @@ def expect_bunny_in_bowl(sim: Simulation) -> list[str]:
     assert np.hypot(*(bunny - bowl)[:2]) < BOWL and 0.02 < bunny[2] < bowl[2] + 2 * BUNNY, f"the bunny at {bunny} left the bowl at {bowl}"
     speed = float(np.sqrt(np.mean(np.sum(sim.state.v**2, axis=1))))
     assert speed < 0.05, f"the bunny still moves with {speed:.3f} m/s"
-    depth = float(max(-sim.contacts().gap.min(), 0.0)) if len(sim.contacts()) else 0.0
+    depth = deepest(sim.contacts())
     assert depth < 0.02 * BUNNY, f"{1000 * depth:.2f} mm deep"
-    inverted = sum(int(np.count_nonzero(group.stretch(sim.state.x) <= 0.0)) for group in sim.world.model.groups)
-    assert inverted == 0, f"{inverted} elements are inverted"
+    none_inverted(sim)
+    gains_nothing(sim)
     return [f"The bunny rests at {speed:.4f} m/s, at most {1000 * depth:.2f} mm deep; no element is inverted."]
 
 
@@ -270,10 +288,11 @@ def cloth_on_ball(
 
 
 def expect_cloth_on_ball(sim: Simulation) -> list[str]:
-    """No vertex is in the ball or under the ground; the cloth hangs over the ball."""
+    """No vertex is in the ball or under the ground; the cloth hangs over the ball, and no energy is gained."""
     points = sim.points("cloth")
     deep = BALL - float(np.linalg.norm(points - [0, 0, BALL], axis=1).min())
     low, high = float(points[:, 2].min()), float(points[:, 2].max())
     assert deep < 0.005 and low > -0.005, f"{1000 * deep:.1f} mm in the ball, lowest vertex at {1000 * low:.1f} mm"
     assert 2 * BALL - 0.01 < high < 2 * BALL + 0.06, f"the top of the cloth is at {high:.3f} m"
+    gains_nothing(sim)
     return [f"The cloth is at most {1000 * max(deep, 0.0):.2f} mm in the ball and hangs {1000 * (high - low):.0f} mm down."]
