@@ -438,7 +438,7 @@ def _read_hdf5(path: Path) -> tuple[h5py.File, list[Entry]]:
 
 
 def unverified(entries: Sequence[Entry]) -> bool:
-    """Whether heads were read that no checksum speaks for, though the file had one: its index is damaged, and its other list is an old one."""
+    """Whether heads were read that no checksum speaks for, though it has an index: that is damaged, and its list is an old one."""
     return any(isinstance(entry.read, _Loader) and not entry.read.summed and entry.number >= 0 for entry in entries)
 
 
