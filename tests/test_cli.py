@@ -521,3 +521,17 @@ def test_settings_are_read_as_toml_and_as_text():
 def test_a_name_that_looks_like_a_number_is_a_name(pliant, tmp_path):
     code, out, err = pliant("run", "hooked", "--set", "figure=6.1", "--duration", "0.004", "--no-pictures", "--out", str(tmp_path / "a"))
     assert code == 0, out + err
+
+
+@pytest.mark.parametrize("words", [["run", "SCENE", "--keep", "presure"], ["compare", "SCENE", "--contact", ""]], ids=["keep", "compare"])
+def test_names_that_are_wrong_are_refused_before_anything_is_written(words, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    Path("scene.toml").write_text(
+        'dt = 0.005\nduration = 0.01\ncontact = "ground"\n[[bodies]]\nname = "ground"\nshape = "plane"\nmodel = "static"\n'
+        '[[bodies]]\nname = "ball"\nmodel = "rigid"\nshape = { kind = "ball", radius = 0.1, edge = 0.1 }\nposition = [0, 0, 0.1]\n'
+    )
+    monkeypatch.setattr(sys, "argv", ["pliant", *(word.replace("SCENE", "scene.toml") for word in words)])
+    with pytest.raises(SystemExit) as end:
+        cli.main()
+    assert end.value.code == 2 and capsys.readouterr().err.splitlines()[-1].startswith("Error: ")
+    assert os.listdir(tmp_path) == ["scene.toml"]

@@ -45,6 +45,9 @@ def looked_at(path: Path, right: list[tuple[str, bytes]]) -> str:
     """Open a damaged run, compare all that can be had of it with the truth, save and resume it."""
     with Run.open(path) as run:
         got = contents(run)
+        if vtkhdf.unverified(run.entries):  # of older formats, with a damaged index
+            assert any("without checksums" in sentence for sentence in run.damage)
+            return "heads in doubt, and said so"
         wrong = [kind for kind, content in got if (kind, content) not in right]
         assert not wrong, f"read wrongly, and nobody said so: {wrong}"
         frames = sum(kind == "frame" for kind, _ in got)

@@ -251,6 +251,27 @@ def test_a_run_file_without_its_index_is_read_through_hdf5_and_verified(finished
         run.points(0)
 
 
+def test_a_wrong_head_is_not_believed_where_the_index_is_damaged_too(finished):
+    """Found by the fuzzer: two wrong bytes, one in the index and one in a text of the list that serves then."""
+    path, _ = finished
+    with h5py.File(path, "r+") as file:
+        file["pliant/index"][:40] = 0
+    good = path.read_bytes()
+    at = good.rindex(b'\\"toy\\"')  # the scene's name in the list, which lies behind the index
+    path.write_bytes(good[: at + 2] + b"T" + good[at + 3 :])
+    with pytest.raises(DamageError, match="its list of records cannot be read"):
+        Run.open(path)
+
+
+def test_heads_of_older_files_that_nothing_verifies_are_told(tmp_path):
+    path = Path(shutil.copy(CORPUS / "format2-block.vtkhdf", tmp_path / "block.vtkhdf"))
+    with h5py.File(path, "r+") as file:
+        file["pliant/index"][:40] = 0
+    with Run.open(path) as run:
+        assert run.frames == CONTENTS["format2-block.vtkhdf"]["frames"]
+        assert "without checksums and may be wrong" in run.damage[0]
+
+
 def test_a_run_file_that_was_cut_short_gives_what_it_has(finished):
     path, frames = finished
     content = path.read_bytes()

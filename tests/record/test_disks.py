@@ -111,7 +111,7 @@ COMMANDS = {
     "csv": ["export", "RUN", "--to", "csv"], "contacts": ["contacts", "RUN"], "html": ["view", "RUN", "--html", "DISK/x.html"],
     "schema": ["schema", "--out", "DISK/x.json"], "repair": ["repair", "RUN", "--out", "DISK/again"],
     "nc": ["export", "RUN", "--to", "nc"], "zarr": ["export", "RUN", "--to", "zarr"], "usd": ["export", "RUN", "--to", "usd"],
-    "figure": ["figure", "RUN", "--out", "DISK/x.pdf"],
+    "figure": ["figure", "RUN", "--out", "DISK/x.pdf"], "mp4": ["export", "RUN", "--to", "mp4"],
 }  # fmt: skip
 
 

@@ -183,13 +183,16 @@ def compare(
     """
     from rich.table import Table
 
+    from pliant.base import PliantError
     from pliant.cli.terminal import wide_console  # with all that runs: start-up time
     from pliant.contact.method import find_method
     from pliant.disk import file_stem
     from pliant.shop.compare import COLUMNS, Trial, plot
     from pliant.studies.tasks import Found, do_all
 
-    names = [name.strip() for name in (contact or COMPARED).split(",")]
+    names = [name.strip() for name in (COMPARED if contact is None else contact).split(",")]
+    if not all(names):
+        raise PliantError(f"--contact \"{contact}\": give names of methods with commas between them, such as {COMPARED}.")
     allow(allow_code, contact, yes)
     for name in names:
         if name != "auto":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 import tempfile
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 
 from pliant.base import PliantError
+from pliant.disk import CURES, failure
 from pliant.look import fields
 from pliant.look.draw import Canvas, View, scale_of, viewpoint
 from pliant.look.source import Film
@@ -158,7 +160,10 @@ class _Mp4:
         self.said.seek(0)
         words = self.said.read().decode(errors="replace").strip()
         self.part.unlink(missing_ok=True)
-        raise PliantError(f"ffmpeg could not write {self.path}: {words or 'no reason given'}; a .gif needs no ffmpeg")
+        if refused := next((code for code in CURES if os.strerror(code) in words), None):  # by the disk, not by ffmpeg
+            raise failure(OSError(refused, os.strerror(refused)), "cannot write", self.path)
+        reason = "; ".join(words.splitlines()) or "no reason given"
+        raise PliantError(f"ffmpeg could not write {self.path}: {reason}; a .gif needs no ffmpeg")
 
 
 class _Gif:

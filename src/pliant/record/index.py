@@ -16,8 +16,8 @@ every array is verified before it is deflated, so that it is not summed up once 
 block is told from another whole one that lies in its place. What is stored as it is has the CRC32 of its head.
 Before (`pliantI4`) no seals were noted; in the third format (`pliantI3`) the numbers of records are missing, for they were not verified
 before they were deflated; in the second (`pliantI2`) the numbers are one offset for each dataset, all of which are stored as they are. A
-file whose index is damaged is read through HDF5 (`/pliant/records` has the heads too), a file whose HDF5 structure is damaged through its
-index. Files of the first format have no index.
+file whose index is damaged is read through HDF5 (`/pliant/records` has the heads too, each with the CRC32 of its text, which older files
+lack: that is told), a file whose HDF5 structure is damaged through its index. Files of the first format have no index.
 """
 
 from __future__ import annotations

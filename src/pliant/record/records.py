@@ -151,10 +151,23 @@ def head_text(kind: str, meta: Mapping[str, Any], specs: Mapping[str, Spec], num
     return json.dumps([kind, dict(meta), arrays, number], separators=(",", ":"), default=plain)
 
 
+def summed_head(text: str) -> str:
+    """A head with the checksum of its text as one more number, for a list that has none of its own."""
+    return f"{text[:-1]},{crc32(text.encode())}]"
+
+
+def is_summed(text: bytes) -> bool:
+    """Whether a head, which `parsed_head` takes, has the checksum of its text."""
+    return len(json.loads(text)) > 4
+
+
 def parsed_head(text: str | bytes) -> Head:
-    """The head written by `head_text`, now or in the first format; ValueError: it is none."""
+    """The head written by `head_text`, now or in the first format, or by `summed_head`; ValueError: it is none."""
     try:
         kind, meta, arrays, *number = json.loads(text)
+        raw = text.encode() if isinstance(text, str) else text
+        if len(number) > 1 and crc32(raw[: raw.rindex(b",")] + b"]") != number[1]:
+            raise ValueError("a head that is not as it was written")
         specs = {intern(str(row[0])): _parsed_spec(*row[1:]) for row in arrays}  # the same few names in all records
         if not (isinstance(kind, str) and isinstance(meta, dict) and len(specs) == len(arrays)):
             raise ValueError("a head is a kind, facts and arrays")

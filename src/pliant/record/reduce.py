@@ -45,12 +45,15 @@ class Reduction:
 
     def frame(self, arrays: Mapping[str, Array]) -> dict[str, Array]:
         """What is left of the arrays of a frame."""
-        if self.keep is not None:
-            names = {name.split("/", 1)[1] for name in arrays if name.startswith(("point/", "cell/"))} | {ALWAYS, CONTACTS}
-            for name in self.keep:
-                if name not in names:
-                    raise PliantError(f"There is no field '{name}' to keep: {nearest(name, sorted(names))}")
+        self.refuse_unknown({name.split("/", 1)[1] for name in arrays if name.startswith(("point/", "cell/"))})
         return {name: self._rounded(name, array) for name, array in arrays.items() if self._kept(name)}
+
+    def refuse_unknown(self, fields: set[str]) -> None:
+        """Refuse to keep what is none of the fields of a frame."""
+        names = fields | {ALWAYS, CONTACTS}
+        for name in self.keep or ():
+            if name not in names:
+                raise PliantError(f"There is no field '{name}' to keep: {nearest(name, sorted(names))}")
 
     def _kept(self, name: str) -> bool:
         if self.keep is None or name == "points":

@@ -103,6 +103,11 @@ class Run(Shown):
             run = cls(entries, published, file.close)
             if (missing := index.missing(file, entries)) > 0:
                 run.damage.append(f"{published} was cut short by {missing} bytes or more. `pliant repair {published}` saves what is whole.")
+            if vtkhdf.unverified(entries):
+                run.damage.append(
+                    f"The index of {published} is damaged. What it says of its scene, times and notes comes from a list without checksums "
+                    "and may be wrong; frames and checkpoints are verified."
+                )
             if journal.exists():
                 run.damage.append(f"{journal} is damaged and was left out: this is what {published.name} had when it was last written")
         else:

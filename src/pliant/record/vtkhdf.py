@@ -38,7 +38,7 @@ from pliant.record.layout import (
     as_bytes,
     fill_value,
 )
-from pliant.record.records import Array, Entry, Head, Spec, head_text, parsed_head, unspoilt
+from pliant.record.records import Array, Entry, Head, Spec, head_text, is_summed, parsed_head, summed_head, unspoilt
 
 if TYPE_CHECKING:
     import h5py
@@ -136,7 +136,7 @@ def _write(file: h5py.File, disk: Reserved, entries: Sequence[Entry], layout: La
         blocks.press.give_up()
         raise
     _write_contact_offsets(made, layout)
-    texts = [head_text(entry.kind, entry.meta, entry.specs, entry.number) for entry in entries]
+    texts = [summed_head(head_text(entry.kind, entry.meta, entry.specs, entry.number)) for entry in entries]
     file.create_dataset("pliant/records", data=texts, dtype=h5py.string_dtype())
     stored = [_stored(made[name], each, blocks.seals.get(name, {})) for name, each in plan.items()]
     damaged = {i for i, places in enumerate(layout.places) if spoilt and not spoilt.isdisjoint(places.values())}
@@ -418,7 +418,11 @@ def _read_hdf5(path: Path) -> tuple[h5py.File, list[Entry]]:
     try:
         if "pliant/records" not in file:
             raise PliantError(f"{path} is an HDF5 file, but not a run of pliant: it has no /pliant/records")
-        heads = [parsed_head(text) for text in file["pliant/records"][:]]
+        texts = file["pliant/records"][:]
+        heads = [parsed_head(text) for text in texts]
+        summed = {is_summed(text) for text in texts}
+        if len(summed) > 1:
+            raise ValueError("heads with and without checksums")
         layout = Layout(heads)
     except PliantError:
         file.close()
@@ -429,8 +433,13 @@ def _read_hdf5(path: Path) -> tuple[h5py.File, list[Entry]]:
         raise DamageError(f"{path} is damaged: its list of records cannot be read; copy it again") from None
     entries = []
     for head, places in zip(heads, layout.places, strict=True):
-        entries.append(Entry(head.kind, head.meta, head.specs, head.number, _Loader(file, head, places), str(path)))
+        entries.append(Entry(head.kind, head.meta, head.specs, head.number, _Loader(file, head, places, summed == {True}), str(path)))
     return file, entries
+
+
+def unverified(entries: Sequence[Entry]) -> bool:
+    """Whether heads were read that no checksum speaks for, though it has an index: that is damaged, and its list is an old one."""
+    return any(isinstance(entry.read, _Loader) and not entry.read.summed and entry.number >= 0 for entry in entries)
 
 
 @dataclass(frozen=True)
@@ -440,6 +449,7 @@ class _Loader:
     file: h5py.File
     head: Head
     places: dict[str, Place]
+    summed: bool  # whether the head was verified
 
     def __call__(self, name: str) -> Array:
         spec = self.head.specs[name]

@@ -89,6 +89,9 @@ def start(
     sim, every = _built(scene, every)
     if check is not None:
         check(sim)
+    if reduction.keep is not None:  # before there is a file
+        seen = point_fields(sim, np.zeros_like(sim.points())) | cell_fields(*drawn_cells(sim), strained(sim))
+        reduction.refuse_unknown({*seen, *FIELDS})
     return sim, recorded(sim, out, every, checkpoint_every, overwrite, reduction)
 
 
