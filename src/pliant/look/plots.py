@@ -360,7 +360,7 @@ def _theory_line(axes: Axes, panel: Panel, names: list[str]) -> None:
     for name, (at, here) in panel.points.items():
         thin = slice(None, None, max(1, len(at) // DOTS))
         axes.plot(np.asarray(at)[thin], np.asarray(here)[thin], "o", color=_colour(names.index(name)), markersize=2.6)
-    if len(x) and x.min() > 0.0 and x.max() > DECADES * x.min():
+    if panel.band is not None and x.min() > 0.0 and x.max() > DECADES * x.min():
         axes.set_xscale("log")
     axes.margins(x=0.05)
     axes.set_ylabel(panel.what, fontsize=7)
