@@ -70,7 +70,7 @@ def test_methods_can_be_chosen_and_errors_are_results():
 def test_results_are_written(tmp_path):
     """JSON has every number, the page every verdict with its reason, and curves become plots."""
     made = problems(["cone", "sliding-ball"])
-    good = Check("force", np.float64(2.0), np.float64(2.01), 0.02, "N", curve=([0.0, 1.0], [1.0, 2.0]))
+    good = Check("force", np.float64(2.0), np.float64(2.01), 0.02, "N", curve=("time [s]", [0.0, 1.0], [1.0, 2.0], [1.0, 2.1]))
     bad = Check("radius", 1.0, 1.5, 0.1, "m", why="the mesh is coarse")
     results = [
         Result(made["cone"], "quasi-rigid", [good, bad], 0.5),
@@ -78,7 +78,7 @@ def test_results_are_written(tmp_path):
         Result(made["sliding-ball"], "penalty", [], 0.5, "It exploded."),
     ]
     names = {path.name for path in output.write(results, tmp_path)}
-    assert names == {"results.json", "validation.md", "cone.png", "sliding-ball.png"} and "Mode: full. Version: unknown." in output.page(results)
+    assert names == {"results.json", "validation.md", "cone.png", "sliding-ball.png"} and not (tmp_path / "cone.png").exists() and "Mode: full. Version: unknown." in output.page(results)
     assert all((tmp_path / "pictures" / "validation" / f"{name}.png").stat().st_size < 40e3 for name in ("cone", "sliding-ball"))
     facts = json.loads((tmp_path / "results.json").read_text())
     assert [f["passed"] for f in facts] == [False, True, False] and facts[2]["failure"] == "It exploded."
@@ -88,6 +88,23 @@ def test_results_are_written(tmp_path):
     missed, known = page.split("## Not run here")[1].split("Of these"), "| capstan | ground | " + KNOWN["capstan", "ground"]
     assert f"{len(asked()) - len(results)} of {len(asked())}: " in missed[0] and known in missed[1] and "| cone |" not in missed[1]
     assert "| [cone](#cone) | **5** | - | - |" in page and "`reversal` is not asked: it has no friction" in page
+
+
+def test_a_plot_has_the_line_of_theory_and_our_points_or_bars_of_single_numbers():
+    """Curves beside theirs of theory, rows of checks over what they go along with their tolerance, single numbers as shares of theory."""
+    made = problems(["capstan"])["capstan"]
+    row = [Check(f"pull, mu = {mu}", ref, ref + off, 0.1, "N", at=("pull", "mu", mu)) for mu, ref, off in ((0.1, 1.0, 0.05), (0.3, 2.0, 0.3))]
+    story = Check("end", 1.0, 1.0, 0.1, "s", curve=("time [s]", [0.0, 1.0], [0.0, 2.0], [0.0, 1.9]))
+    single = [Check("mass", 4.0, 5.0, 0.02, "kg"), Check("drift", 0.0, 3.0, 1e-3, scale=1000.0), Check("moved", 0.5, 0.25, 0.1, scale=1.0)]
+    panels, bars = output.drawn([Result(made, "patch", [*row, story, *single], 0.1), Result(made, "ground", row[:1], 0.1)])
+    pull, end = panels
+    assert (pull.what, pull.along, end.what, end.along) == ("pull [N]", "mu", "behind\nend", "time [s]")
+    assert pull.line == ([0.1, 0.3, 0.1], [1.0, 2.0, 1.0]) and np.allclose(pull.band, ([0.9, 1.8, 0.9], [1.1, 2.2, 1.1]))
+    assert pull.points == {"patch": ([0.1, 0.3], [1.05, 2.3]), "ground": ([0.1], [1.05])}
+    assert end.line == ([0.0, 1.0], [0.0, 1.9]) and end.points == {"patch": ([0.0, 1.0], [0.0, 2.0])}
+    assert [(b.what, b.theory, b.tolerated, b.here["patch"]) for b in bars] == [
+        ("mass", 1.0, 0.02, 1.25), ("drift", 0.0, 1.0, 3.0), ("moved", 1.0, 0.2, 0.5)
+    ]  # fmt: skip
 
 
 def test_a_folder_keeps_the_best_of_each_problem_and_the_page_says_what_it_is(tmp_path, monkeypatch):

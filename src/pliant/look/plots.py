@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -31,6 +32,9 @@ ENERGIES = {
     "attachment_work": "work of springs, strings and hands",
 }  # fmt: skip
 FEW = 3  # names of curves that find a free corner
+DOTS = 120  # of a curve with more points, so many are drawn
+DECADES = 100.0  # an axis of x that spans more than this factor is logarithmic
+BAND = "#dddddd"
 MOST_PAIRS = 8  # curves of the pairs with the largest forces; the others are summed
 
 
@@ -241,13 +245,14 @@ def _dashes(i: int) -> str:
     return "-" if i < len(BODIES) else "--"
 
 
-def _figure(rows: int = 1, height: float = 4.6) -> tuple[Figure, list[Axes]]:
+def _figure(rows: int = 1, height: float = 4.6, tall: Sequence[float] | None = None) -> tuple[Figure, list[Axes]]:
+    """Panels below each other over one x; with `tall`, as tall as that and each over its own."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(8.0, height), dpi=130, layout="constrained")
     FigureCanvasAgg(figure)
-    panels = list(figure.subplots(rows, 1, sharex=True, squeeze=False)[:, 0])
+    panels = list(figure.subplots(rows, 1, sharex=tall is None, squeeze=False, height_ratios=tall)[:, 0])
     for axes in panels:
         axes.grid(color="0.9", linewidth=0.8)
         axes.spines[["top", "right"]].set_visible(False)
@@ -305,19 +310,87 @@ def _save(figure: Figure, lowest: Axes, title: str, along: str, path: str | Path
     return path
 
 
-def against_theory(title: str, found: Mapping[str, list[float]], path: str | Path) -> Path:
-    """A small plot: the line of theory with the band of what is tolerated, and numbers by name, in tolerances; beyond 3 at the rim."""
-    figure, (axes,) = _figure(1, height=1.7)
-    axes.axhspan(-1.0, 1.0, color="#dddddd", linewidth=0)
-    axes.axhline(0.0, color="black", linewidth=0.9)
-    for i, (name, values) in enumerate(found.items()):
-        at = np.arange(1, len(values) + 1) + 0.07 * (i - 0.5 * (len(found) - 1))
-        axes.plot(at, np.clip(np.nan_to_num(values, nan=3.0), -3.0, 3.0), "o", color=_colour(i), label=name, markersize=3.5)
-    axes.set_ylim(-3.3, 3.3)
-    axes.set_ylabel("off by\n[tolerances]", fontsize=8)
-    axes.legend(frameon=False, fontsize=6, ncols=4)
-    axes.set_xticks(range(1, 1 + max((len(values) for values in found.values()), default=0)))
-    return _save(figure, axes, title, "number in the table", path)
+@dataclass(frozen=True)
+class Panel:
+    """Theory as a line over x, and points by name."""
+
+    what: str  # of y, with its unit
+    along: str  # of x
+    line: tuple[Any, Any]  # x and y of theory
+    band: tuple[Any, Any] | None = None  # lowest and highest y that are tolerated, at the same x
+    points: dict[str, tuple[Any, Any]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Bar:
+    """One number: theory, what is tolerated on each side of it, and ours by name; all as shares of theory, or of what is tolerated."""
+
+    what: str
+    theory: float
+    tolerated: float
+    here: dict[str, float]
+
+
+def against_theory(title: str, panels: list[Panel], bars: list[Bar], path: str | Path) -> Path:
+    """Panels of lines below each other, then one panel of bars."""
+    count = len(panels) + bool(bars)
+    tall = [1.0] * len(panels) + ([max(0.5, 0.16 * sum(max(1, len(bar.here)) + 1 for bar in bars) / 1.6)] if bars else [])
+    figure, axes = _figure(count, 0.6 + 1.7 * sum(tall), tall)
+    names = list(dict.fromkeys(name for panel in panels for name in panel.points) | dict.fromkeys(n for bar in bars for n in bar.here))
+    for own, panel in zip(axes, panels, strict=False):
+        _theory_line(own, panel, names)
+    if bars:
+        _bars(axes[-1], bars, names)
+    marks = [_dot(axes[0], name, names) for name in names]
+    axes[0].legend(handles=marks, frameon=False, fontsize=6, ncols=4, loc="lower right", bbox_to_anchor=(1.0, 1.0))
+    return _save(figure, axes[-1], title, axes[-1].get_xlabel(), path)
+
+
+def _dot(axes: Axes, name: str, names: list[str]) -> Any:
+    return axes.plot([], [], "o", color=_colour(names.index(name)), markersize=3.5, label=name)[0]
+
+
+def _theory_line(axes: Axes, panel: Panel, names: list[str]) -> None:
+    x, y = (np.asarray(each, dtype=np.float64) for each in panel.line)
+    order = np.argsort(x, kind="stable")
+    if panel.band is not None:
+        low, high = (np.asarray(each, dtype=np.float64)[order] for each in panel.band)
+        axes.fill_between(x[order], low, high, color=BAND, linewidth=0)
+    axes.plot(x[order], y[order], color="black", linewidth=0.9, marker="_" if panel.band is not None else "", markersize=9)
+    for name, (at, here) in panel.points.items():
+        thin = slice(None, None, max(1, len(at) // DOTS))
+        axes.plot(np.asarray(at)[thin], np.asarray(here)[thin], "o", color=_colour(names.index(name)), markersize=2.6)
+    if panel.band is not None and x.min() > 0.0 and x.max() > DECADES * x.min():
+        axes.set_xscale("log")
+    axes.margins(x=0.05)
+    axes.set_ylabel(panel.what, fontsize=7)
+    axes.set_xlabel(panel.along, fontsize=7)
+    axes.tick_params(labelsize=7)
+
+
+def _bars(axes: Axes, bars: list[Bar], names: list[str]) -> None:
+    """Below each other, the first on top: a band for what is tolerated, a stroke for theory, a bar for each of ours."""
+    top, ticks, most = 0.0, [], 1.5
+    for bar in bars:
+        rows = max(1, len(bar.here))
+        axes.barh(top + 0.5 * rows, 2.0 * bar.tolerated, rows, bar.theory - bar.tolerated, color=BAND, linewidth=0)
+        for k, (name, value) in enumerate(bar.here.items()):
+            shown = most if not np.isfinite(value) else float(np.clip(value, -most, most))
+            axes.barh(top + k + 0.5, shown, 0.6, color=_colour(names.index(name)), linewidth=0)
+            if shown != value:  # further than the axis goes
+                axes.text(0.98 * most, top + k + 0.5, f"{value:.2g}", ha="right", va="center", fontsize=5, color="white")
+        axes.plot([bar.theory] * 2, [top, top + rows], color="black", linewidth=1.2)
+        ticks.append(top + 0.5 * rows)
+        top += rows + 1
+    axes.set_ylim(top, -0.5)
+    axes.set_xlim(min(0.0, -most * any(v < 0.0 for bar in bars for v in bar.here.values())), most)
+    axes.set_yticks(ticks, [_short(bar.what) for bar in bars], fontsize=5.5)
+    axes.tick_params(axis="x", labelsize=7)
+    axes.set_xlabel("of theory; where that is 0, of what is tolerated", fontsize=7)
+
+
+def _short(what: str, most: int = 58) -> str:
+    return what if len(what) <= most else what[: most - 3].rstrip() + "..."
 
 
 def panels_of(curves: Mapping[str, Mapping[str, tuple[Any, Any]]], title: str, along: str, path: str | Path) -> Path:

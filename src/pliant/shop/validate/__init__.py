@@ -42,7 +42,8 @@ class Check:
     unit: str = ""
     scale: float | None = None
     why: str = ""  # the reason where it fails, or what limits it
-    curve: tuple[Any, Any] | None = None  # x and y to plot, if the number is the end of a story
+    at: tuple[str, str, float] | None = None  # for its plot: the row of checks it is one of, what they go along, and where it is there
+    curve: tuple[str, Any, Any, Any] | None = None  # for its plot: what x is, x, ours and theory's y there
 
     @property
     def error(self) -> float:

@@ -64,11 +64,12 @@ def tall_stack(method: str, quick: bool) -> list[Check]:
                 forces.append([world.force(a, b)[2] for a, b in zip(names[1:], names[:-1], strict=True)])
         way, late = np.array(top) - top[0], np.array(top[len(top) // 2 :]) - top[len(top) // 2]
         off = np.array(forces) / (WEIGHT * np.arange(count, 0, -1)) - 1.0
+        carried = ("interface, from below", np.arange(count), np.mean(forces, axis=0), WEIGHT * np.arange(count, 0, -1))
         far = [float(np.linalg.norm(each, axis=1).max()) for each in (way, late)]
         checks += [
             Check(f"way of the top from 1 s to {until:g} s, {which}", 0.0, far[0], 1e-3, "m", scale=1.0),
             Check(f"the same in the second half, of it or of 10 um, {which}", 0.0, far[1] / max(far[0], 1e-5), 0.1, scale=1.0),
-            Check(f"worst mean force of an interface, {which}", 0.0, float(np.abs(off.mean(axis=0)).max()), 1e-3, scale=1.0),
+            Check(f"worst mean force of an interface, {which}", 0.0, float(np.abs(off.mean(axis=0)).max()), 1e-3, scale=1.0, curve=carried),
             Check(f"worst rms of force of an interface, {which}", 0.0, float(np.sqrt((off**2).mean(axis=0)).max()), 1e-3, scale=1.0),
         ]
     return checks
@@ -94,7 +95,7 @@ def pyramid(method: str, quick: bool) -> list[Check]:
         below = ["plane"] if level == 0 else names[level - 1]
         carried = sum(world.force(a, b)[2] for a in names[level] for b in below)
         above = sum(len(each) for each in names[level:])
-        checks.append(Check(f"force under row {level}", above * WEIGHT, float(carried), 1e-3, "N"))
+        checks.append(Check(f"force under row {level}", above * WEIGHT, float(carried), 1e-3, "N", at=("force", "row", level)))
     return checks
 
 
@@ -132,18 +133,18 @@ def heavy_on_light(method: str, quick: bool) -> list[Check]:
         deep, sunk = pressed(method, (heavy, modulus), (light, modulus), 4e-3)
         gives = 0.0 if modulus is None else G * SIDE**2 / modulus  # [m] of a cube under another, per density
         which, expected = f"{heavy:g} on {light:g} kg/m³, {named(modulus)}", gives * (heavy / 3.0 + heavy + light / 2.0)
-        checks += _stands(which, deep, sunk, gives * heavy, expected)
+        checks += _stands(which, deep, sunk, gives * heavy, expected, (f"way down, {named(modulus)}", "heavy over light", ratio))
     deep, sunk = pressed(method, (7850.0, None), (30.0, 5e4), 5e-3)
     gives = G * SIDE**2 / 5e4
     return checks + _stands("rigid steel on foam, E = 5e4 Pa", deep, sunk, 7850.0 * gives, gives * (7850.0 + 15.0))
 
 
-def _stands(which: str, deep: float, sunk: float, gives: float, expected: float) -> list[Check]:
+def _stands(which: str, deep: float, sunk: float, gives: float, expected: float, at: Any = None) -> list[Check]:
     """Within 0.2 mm, or 2 % of what the lower one gives way by [m]."""
     bar = max(2e-4, 0.02 * gives)
     return [
         Check(f"depth, {which}", 0.0, deep, bar, "m", scale=1.0),
-        Check(f"way down of the upper one, {which}", expected, sunk, bar, "m", scale=1.0),
+        Check(f"way down of the upper one, {which}", expected, sunk, bar, "m", scale=1.0, at=at),
     ]
 
 
@@ -167,7 +168,10 @@ def hanging_chain(method: str, quick: bool) -> list[Check]:
     for _ in range(steps):
         world.sim.step()
         force += [world.force(f"link {k + 1}", f"link {k}")[2] / steps for k in range(links)]
-    return [Check(f"force on link {k + 1} from the one above", (links - k) * mass * G, float(force[k]), 0.01, "N") for k in range(links)]
+    return [
+        Check(f"force on link {k + 1} from the one above", (links - k) * mass * G, float(force[k]), 0.01, "N", at=("force", "link", k + 1))
+        for k in range(links)
+    ]
 
 
 # ---- a cube on a pad, and on its likes
@@ -196,7 +200,11 @@ def cube_on_pad(method: str, quick: bool) -> list[Check]:
         for modulus in (1e4, 1e6, 1e8):
             world = turned(pad_scene(method, dt, modulus))
             force = world.back(mean_force(world.sim.run(), "cube", "pad", 20))[2]
-            checks.append(Check(f"force, dt = {1e3 * dt:g} ms, E = {modulus:.0e} Pa", weight, float(force), 1e-4, "N"))
+            checks.append(
+                Check(
+                    f"force, dt = {1e3 * dt:g} ms, E = {modulus:.0e} Pa", weight, float(force), 1e-4, "N", at=("force", "E [Pa]", modulus)
+                )
+            )
     return checks
 
 
@@ -230,4 +238,7 @@ def stack(method: str, quick: bool) -> list[Check]:
     names = ["floor", *(f"cube {k}" for k in range(count))]
     forces = mean_forces(sim, list(zip(names[1:], names[:-1], strict=True)), steps)
     why = CHATTERS.get(method, "")
-    return [Check(f"force under cube {k}", (count - k) * weight, float(forces[k][2]), 0.01, "N", why=why) for k in range(count)]
+    return [
+        Check(f"force under cube {k}", (count - k) * weight, float(forces[k][2]), 0.01, "N", why=why, at=("force", "cube", k))
+        for k in range(count)
+    ]

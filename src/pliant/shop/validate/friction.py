@@ -131,7 +131,7 @@ def ball_on_slope(method: str, quick: bool) -> list[Check]:
         before, start = sim.state.velocity[frame, 0], sim.time
         sim.run(until=0.4)
         rate = (sim.state.velocity[frame, 0] - before) / (sim.time - start)
-        checks.append(Check(f"acceleration, mu = {mu:g}", expected, float(rate), 0.01, "m/s²"))
+        checks.append(Check(f"acceleration, mu = {mu:g}", expected, float(rate), 0.01, "m/s²", at=("acceleration", "mu", mu)))
     return checks
 
 
@@ -151,7 +151,14 @@ def sliding_ball(method: str, quick: bool) -> list[Check]:
     line = np.polyfit(np.array(times)[early], np.array(slips)[early], 1)
     return [
         Check("speed when it rolls", 5.0 / 7.0, float(sim.state.velocity[frame, 0]), 0.01, "m/s"),
-        Check("time until it rolls", when, float(-line[1] / line[0]), 0.02, "s", curve=(times, slips)),
+        Check(
+            "time until it rolls",
+            when,
+            float(-line[1] / line[0]),
+            0.02,
+            "s",
+            curve=("time [s]", times, slips, np.maximum(0.0, 1.0 - np.array(times) / when)),
+        ),
     ]
 
 
@@ -178,10 +185,12 @@ def spinning_disc(method: str, quick: bool) -> list[Check]:
         state = world.sim.state
         spins.append(float(world.back(world.sim.world.angular_velocities(state.rotation, state.spin)[frame])[2]))
     expected, fast = 2.0 / 3.0 * mu * weight * radius, np.array(spins) > 0.3 * spin
+    stop = inertia * spin / expected
+    theory = spin * np.maximum(0.0, 1.0 - np.array(times) / stop)
     line = np.polyfit(np.array(times)[fast], np.array(spins)[fast], 1) if fast.sum() > 2 else (math.nan, math.nan)
     return [
         Check("torque while it spins", expected, float(np.mean(np.array(torques)[fast])) if fast.any() else math.nan, 0.02, "N m"),
-        Check("time until it stops", inertia * spin / expected, float(-line[1] / line[0]), 0.02, "s", curve=(times, spins)),
+        Check("time until it stops", stop, float(-line[1] / line[0]), 0.02, "s", curve=("time [s]", times, spins, theory)),
         Check("spin afterwards", 0.0, spins[-1], 0.01, "rad/s", scale=spin),
     ]
 
@@ -221,7 +230,7 @@ def rolling_disc(method: str, quick: bool) -> list[Check]:
         passed = place[0] / (2.0 * radius * math.sin(math.pi / sides))
         expected = start * (1.0 - 2.0 / 3.0 * (1.0 - math.cos(2.0 * math.pi / sides))) ** passed
         checks += [
-            Check(f"speed after {until:g} s, {sides} sides", expected, speed, 0.02, "m/s"),
+            Check(f"speed after {until:g} s, {sides} sides", expected, speed, 0.02, "m/s", at=("speed", "sides", sides)),
             Check(f"way aside, of the way ahead, {sides} sides", 0.0, float(abs(place[1])), 0.01, "m", scale=start * until),
             Check(f"height of its middle, {sides} sides", radius, float(place[2]), 0.02, "m"),
         ]
@@ -250,13 +259,13 @@ def capstan(method: str, quick: bool) -> list[Check]:
         soft = dict(youngs_modulus=2e6, poisson_ratio=0.0, density=300.0, mass_damping=20.0)
         mesh = belt(radius, thick, width, leg, 0.01 if quick else 0.005)
         scene.add(name="belt", shape=mesh, material=soft, integrator="implicit", friction=mu, loads=[hold], motions=[draw])
-        sim, times, pulls = Simulation(scene), [], []
+        sim, pulls = Simulation(scene), []
         while sim.time < 0.4 - 1e-9:
             sim.step()
-            times.append(sim.time)
             pulls.append(float(load - sim.contacts("belt", "drum").total_torque((0.0, 0.0, 0.0))[1] / (radius + 0.5 * thick)))
         late = np.array(pulls)[len(pulls) // 2 :]
-        checks.append(Check(f"pull over load, mu = {mu:g}", math.exp(mu * math.pi), float(late.mean() / load), 0.03, curve=(times, pulls)))
+        at = ("pull over load", "mu", mu)
+        checks.append(Check(f"pull over load, mu = {mu:g}", math.exp(mu * math.pi), float(late.mean() / load), 0.03, at=at))
     return checks
 
 

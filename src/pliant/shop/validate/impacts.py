@@ -47,6 +47,12 @@ def lasts(times: Floats, forces: Floats) -> float:
     return float(times[pressed[-1]] - times[pressed[0]]) if len(pressed) else 0.0
 
 
+def pulse(times: Floats, forces: Floats, force: float, time: float) -> tuple[str, Floats, Floats, Floats]:
+    """For the plot: forces over time, and the even force [N] for as long as theory says [s], from where the rods meet on."""
+    meets = 0.001 / SPEED
+    return "time [s]", times, forces, np.where((times > meets) & (times < meets + time), force, 0.0)
+
+
 def velocity(sim: Simulation, body: str) -> float:
     """Mean velocity of a soft body in x [m/s], by mass."""
     mine, mass = sim.nodes(body), sim.world.model.nodes.mass[sim.nodes(body)]
@@ -63,9 +69,10 @@ def rod_on_wall(method: str, quick: bool) -> list[Check]:
     rod(scene, "rod", 0.001, -SPEED, 0.025 if quick else 0.0125)
     sim, times, forces = impact(scene, "rod", "wall", 1.6 * time)
     plateau = (times > times[forces > 0][0] + 0.2 * time) & (times < times[forces > 0][0] + 0.8 * time)
+    force = DENSITY * WAVE * SPEED * area
     return [
         Check("time in contact", time, lasts(times, forces), 0.1, "s"),
-        Check("force in between", DENSITY * WAVE * SPEED * area, float(forces[plateau].mean()), 0.05, "N", curve=(times, forces)),
+        Check("force in between", force, float(forces[plateau].mean()), 0.05, "N", curve=pulse(times, forces, force, time)),
         Check("speed afterwards", SPEED, velocity(sim, "rod"), 0.1, "m/s"),
     ]
 
@@ -79,8 +86,9 @@ def rod_on_rod(method: str, quick: bool) -> list[Check]:
     rod(scene, "second", 0.0, 0.0, edge)
     sim, times, forces = impact(scene, "second", "first", 1.6 * time)
     plateau = (times > times[forces > 0][0] + 0.2 * time) & (times < times[forces > 0][0] + 0.8 * time)
+    force = 0.5 * DENSITY * WAVE * SPEED * area
     return [
-        Check("force in between", 0.5 * DENSITY * WAVE * SPEED * area, float(forces[plateau].mean()), 0.05, "N", curve=(times, forces)),
+        Check("force in between", force, float(forces[plateau].mean()), 0.05, "N", curve=pulse(times, forces, force, time)),
         Check("speed of the second afterwards", SPEED, velocity(sim, "second"), 0.1, "m/s"),
         Check("speed of the first afterwards", 0.0, velocity(sim, "first"), 0.1, "m/s", scale=SPEED),
     ]
@@ -94,10 +102,11 @@ def cradle(method: str, quick: bool) -> list[Check]:
     for k in range(3):
         rod(scene, f"rod {k}", (k - 1) * (LENGTH + gap), SPEED if k == 0 else 0.0, edge)
     sim = Simulation(scene).run()
+    speeds = zip((0.0, 0.0, SPEED), (velocity(sim, f"rod {k}") for k in range(3)), strict=True)
     return [
-        Check(f"speed of rod {k} afterwards", SPEED if k == 2 else 0.0, velocity(sim, f"rod {k}"), 0.1, "m/s", scale=SPEED)
-        for k in range(3)
-    ]  # fmt: skip
+        Check(f"speed of rod {k} afterwards", expected, here, 0.1, "m/s", scale=SPEED, at=("speed", "rod", k))
+        for k, (expected, here) in enumerate(speeds)
+    ]
 
 
 @problem("hertz-impact", "theory/validation-problems 38; [Hertz 1882]; [Johnson 1985]", methods=STATIC)
@@ -117,11 +126,20 @@ def hertz_impact(method: str, quick: bool) -> list[Check]:
         depth = (15.0 * mass * speed**2 / (16.0 * 1e5)) ** 0.4  # E* = 1e5 Pa, R = 1 m
         name, height = f"dt = {1e3 * dt:g} ms", [z for *_, z in seen]
         checks += [
-            Check(f"depth, {name}", depth, 1.0 - min(height), 0.01, "m", curve=([t for t, *_ in seen], height)),
+            Check(
+                f"depth, {name}", depth, 1.0 - min(height), 0.01, "m", curve=flight([t for t, *_ in seen], height, speed, sim.mass("ball"))
+            ),
             Check(f"time in touch, {name}", 2.9433 * depth / speed, ended - began[0], 0.03, "s"),
             Check(f"speed afterwards, {name}", speed, float(sim.state.velocity[1, 2]), 0.002, "m/s"),
         ]
     return checks
+
+
+def flight(times: list[float], heights: list[float], speed: float, mass: float) -> tuple[str, Any, Any, Any]:
+    """For the plot: the height of the middle of the ball, and that of a point that Hertz's force stops (E* = 1e5 Pa, R = 1 m)."""
+    push = lambda _, y: [y[1], 4.0 / 3.0 * 1e5 / mass * max(0.0, 1.0 - y[0]) ** 1.5]
+    theory = solve_ivp(push, (0.0, times[-1]), [1.05, -speed], t_eval=times, max_step=5e-3, rtol=1e-8).y[0]
+    return "time [s]", times, heights, theory
 
 
 def fallen(sim: Simulation) -> list[tuple[float, bool, float]]:
@@ -149,7 +167,18 @@ def touching_balls(method: str, quick: bool) -> list[Check]:
             scene.add(name=f"ball {k}", shape=dict(kind="ball", radius=radius), model="quasi-rigid", spacing=0.0035, material=soft, **start)
         sim = Simulation(scene).run(until=0.1 + 0.1 * count)
         expected, here = chain(count), sim.state.velocity[:, 0] / speed
-        checks += [Check(f"speed of ball {k + 1} of {count}", expected[k], float(here[k]), 0.01, "v", scale=1.0) for k in range(count)]
+        checks += [
+            Check(
+                f"speed of ball {k + 1} of {count}",
+                expected[k],
+                float(here[k]),
+                0.01,
+                "v",
+                scale=1.0,
+                at=(f"speed, {count} balls", "ball", k + 1),
+            )
+            for k in range(count)
+        ]
     return checks
 
 
@@ -182,16 +211,29 @@ def bounce(method: str, quick: bool) -> list[Check]:
             path = np.array(above)
             top = 1 + np.flatnonzero((path[1:-1] > path[:-2]) & (path[1:-1] >= path[2:]))
             reached = [float(path[k]) if k is not None else np.nan for k in [*top[:most], *[None] * (most - len(top[:most]))]]
-            checks += [
-                Check(f"height of rebound {n + 1}, e = {e:g}, dt = {1e3 * dt:g} ms", height * e ** (2 * n + 2), reached[n], 0.02, "m")
-                for n in range(most)
-            ]  # fmt: skip
+            for n, high in enumerate(reached, 1):
+                what, at = f"height of rebound {n}, e = {e:g}, dt = {1e3 * dt:g} ms", (f"height, e = {e:g}", "rebound", n)
+                checks.append(Check(what, height * e ** (2 * n), high, 0.02, "m", at=at))
             if dt > 1e-3:  # every rebound comes about a step early: some 15 of them are more than 2 % of the time
                 continue
             last = dt * float(np.flatnonzero(path > 2.0 * 9.81 * dt**2)[-1] + 1)  # higher than a step falls, and again as much
+            when = dt * (1.0 + np.arange(len(path)))
             what = f"end of the last rebound, e = {e:g}, dt = {1e3 * dt:g} ms"
-            checks.append(Check(what, fall * (1.0 + e) / (1.0 - e), last, 0.02, "s", curve=(dt * np.arange(len(path)), path)))
+            checks.append(
+                Check(what, fall * (1.0 + e) / (1.0 - e), last, 0.02, "s", curve=("time [s]", when, path, bounces(when, height, e)))
+            )
     return checks
+
+
+def bounces(times: Floats, height: float, e: float) -> Floats:
+    """Height of a point that is dropped and rebounds with e, over time [m]."""
+    up = np.sqrt(2.0 * 9.81 * height)
+    start, found = -up / 9.81, np.zeros_like(times)  # as if it had been thrown up to its height before
+    while up > 0.01:
+        flies = (times >= start) & (times < start + 2.0 * up / 9.81)
+        found[flies] = up * (times[flies] - start) - 0.5 * 9.81 * (times[flies] - start) ** 2
+        start, up = start + 2.0 * up / 9.81, e * up
+    return found
 
 
 @problem("balls-in-a-row", "theory/validation-problems 36; [Herrmann 1982]", methods=("patch",))
@@ -210,7 +252,16 @@ def balls_in_a_row(method: str, quick: bool) -> list[Check]:
                 world.sim.step()
             v = world.back(world.sim.state.velocity)[:, 0]
             case, gained = f"e = {e:g}, dt = {1e3 * dt:g} ms", 0.5 * float((v**2).sum()) - 0.5
-            checks.append(Check(f"speed of the last ball, {case}", ((1.0 + e) / 2.0) ** 4, float(v[-1]), 0.02, "m/s"))
+            checks.append(
+                Check(
+                    f"speed of the last ball, {case}",
+                    ((1.0 + e) / 2.0) ** 4,
+                    float(v[-1]),
+                    0.02,
+                    "m/s",
+                    at=("speed of the last ball", "e", e),
+                )
+            )
             checks.append(Check(f"energy gained, {case}", 0.0, max(0.0, gained), 1e-3, "J/kg", scale=0.5))
     return checks
 
@@ -230,15 +281,15 @@ def impact_peak(method: str, quick: bool) -> list[Check]:
             ball, soft = dict(kind="ball", radius=0.1, edge=0.04), dict(youngs_modulus=1e5, poisson_ratio=0.3, density=DENSITY)
             scheme: dict[str, Any] = dict(integrator=integrator)
             scene.add(name="ball", shape=ball, material=soft, position=(0, 0, 0.1005), velocity=(0, 0, -1.0), **scheme)
-            world, times, forces = turned(scene), [], []
+            world, forces = turned(scene), []
             while world.sim.time < 0.08 - 1e-9:
                 world.sim.step()
-                times.append(world.sim.time)
                 forces.append(float(np.linalg.norm(world.sim.contacts("ball", "ground").total_force)))
             force, pressed = np.array(forces), np.flatnonzero(np.array(forces) > 0.0)
             span = min(2e-3, 0.2 * len(pressed) * dt)
             what = f"largest force over its mean about it, {integrator}, dt = {1e3 * dt:g} ms"
-            checks.append(Check(what, 1.0, sharpness(force, max(1, round(span / dt))), 0.15, curve=(times, forces)))
+            at = (f"largest over mean, {integrator}", "dt [ms]", 1e3 * dt)
+            checks.append(Check(what, 1.0, sharpness(force, max(1, round(span / dt))), 0.15, at=at))
     return checks
 
 
@@ -283,14 +334,23 @@ def closed_box(method: str, quick: bool) -> list[Check]:
     cases: list[tuple[Literal["verlet", "implicit"], float]] = [("verlet", 0.0), ("implicit", 0.3)]
     for integrator, friction in cases:
         world = turned(boxed_in(method, integrator, friction))
-        start, most, touched = world.sim.books().total, 0.0, 0
+        start, most, touched, times, energies = world.sim.books().total, 0.0, 0, [], []
         while world.sim.time < until - 1e-9:
             touched += len(world.sim.step().contacts)
-            most = max(most, world.sim.books().total / start - 1.0)
+            energies.append(world.sim.books().total / start)
+            times.append(world.sim.time)
+            most = max(most, energies[-1] - 1.0)
         end = world.sim.books()
         inside = max(float(np.abs(world.points(f"body {k}")).max()) for k in range(5))
         checks += [
-            Check(f"energy above the start, {integrator}", 0.0, most, 1e-3, scale=1.0),
+            Check(
+                f"energy above the start, {integrator}",
+                0.0,
+                most,
+                1e-3,
+                scale=1.0,
+                curve=("time [s]", times, energies, np.ones(len(times))),
+            ),
             Check(f"they touch and stay inside, {integrator}: 1 yes", 1.0, float(touched > 0 and inside < 0.26), 0.0),
         ]
         if integrator == "verlet":

@@ -64,15 +64,23 @@ def ellipse(result: ContactResult, peak: float, radius: float) -> Floats:
     return peak * np.sqrt(np.maximum(0.0, 1.0 - r2 / radius**2))
 
 
+def over_radius(result: ContactResult, expected: Floats) -> tuple[str, Floats, Floats, Floats]:
+    """For the plot: pressure at the nodes [Pa] over their distance from the axis [m], and theory's."""
+    r = np.hypot(result.deformed[:, 0], result.deformed[:, 1])
+    order = np.argsort(r)
+    return "distance from the axis [m]", r[order], result.pressure[order], expected[order]
+
+
 def hertz_checks(result: ContactResult, modulus: float, radius: float, depth: float, tolerance: float, why: str = "") -> list[Check]:
     """P = 4/3 E* sqrt(R) d^1.5, a = sqrt(R d), p0 = 2 E*/pi sqrt(d/R), U = 8/15 E* sqrt(R) d^2.5."""
     a, peak = math.sqrt(radius * depth), 2.0 * modulus / math.pi * math.sqrt(depth / radius)
+    expected = ellipse(result, peak, a)
     work = 0.5 * float(np.sum(result.P * (result.u_a + result.u_b)))
     return [
         Check("force", 4.0 / 3.0 * modulus * math.sqrt(radius) * depth**1.5, result.force, tolerance, "N", why=why),
         Check("area", math.pi * a * a, result.area, 0.05, "m²", why=why or "nodes touch or not: the rim is as wide as a node"),
-        Check("peak pressure", peak, float(result.pressure.max()), tolerance, "Pa", why=why),
-        Check("rms error of pressure, of the rms pressure", 0.0, rms(result, ellipse(result, peak, a)), 0.02, scale=1.0, why=why),
+        Check("peak pressure", peak, float(result.pressure.max()), tolerance, "Pa", why=why, curve=over_radius(result, expected)),
+        Check("rms error of pressure, of the rms pressure", 0.0, rms(result, expected), 0.02, scale=1.0, why=why),
         Check("elastic energy", 8.0 / 15.0 * modulus * math.sqrt(radius) * depth**2.5, work, tolerance, "J", why=why),
     ]
 
@@ -99,7 +107,15 @@ def two_balls(method: str, quick: bool) -> list[Check]:
     return [
         Check("force", 586.1e3, found.force, 0.04, "N", why=why),
         Check("radius of the contact", 0.01, math.sqrt(found.area / math.pi), 0.05, "m", why=why),
-        Check("peak pressure", 2798.3e6, float(found.pressure.max()), 0.04, "Pa", why=why),
+        Check(
+            "peak pressure",
+            2798.3e6,
+            float(found.pressure.max()),
+            0.04,
+            "Pa",
+            why=why,
+            curve=over_radius(found, ellipse(found, 2798.3e6, 0.01)),
+        ),
         Check("plane of contact", radius - depth / 2.0, centre, 0.01, "m", scale=depth),
     ]
 
@@ -120,8 +136,10 @@ def roller(method: str, quick: bool) -> list[Check]:
     load = float(found.P[middle].sum()) / length
     peak, a = math.sqrt(load * MODULUS / (math.pi * radius)), 2.0 * math.sqrt(load * radius / (math.pi * MODULUS))
     touching = middle & (found.P > 0.0)
+    x = found.deformed[middle, 0]
+    across = ("place across [m]", x, found.pressure[middle], peak * np.sqrt(np.maximum(0.0, 1.0 - (x / a) ** 2)))
     return [
-        Check("peak pressure", peak, float(np.sort(found.pressure[middle])[-10:].mean()), 0.02, "Pa"),
+        Check("peak pressure", peak, float(np.sort(found.pressure[middle])[-10:].mean()), 0.02, "Pa", curve=across),
         Check("half the width", a, float(found.areas[touching].sum()) / (2.0 * length), 0.05, "m"),
     ]
 
@@ -139,9 +157,10 @@ def flat_punch(method: str, quick: bool) -> list[Check]:
     force, r = 2.0 * a * MODULUS * depth, np.hypot(found.deformed[:, 0], found.deformed[:, 1])
     inner = r < 0.7 * a
     expected = force / (2.0 * math.pi * a * a) / np.sqrt(1.0 - (r[inner] / a) ** 2)
+    curve = ("distance from the axis [m], within 0.7 a", r[inner], found.pressure[inner], expected)
     return [
         Check("force", force, found.force, 0.02, "N"),
-        Check("pressure in the middle", force / (2.0 * math.pi * a * a), float(found.pressure[np.argmin(r)]), 0.03, "Pa"),
+        Check("pressure in the middle", force / (2.0 * math.pi * a * a), float(found.pressure[np.argmin(r)]), 0.03, "Pa", curve=curve),
         Check("largest error of pressure within 0.7 a", 0.0, float(np.abs(found.pressure[inner] / expected - 1.0).max()), 0.05, scale=1.0),
     ]
 
@@ -153,8 +172,10 @@ def cone_on_plane(method: str, quick: bool) -> list[Check]:
     a = 2.0 * depth / (math.pi * slope)
     tip = Side(cone(slope, 2.0 * a, a / across), SOFT, translation=np.array([0.0, 0.0, -depth]))
     found = resolve(tip, PLANE)
+    r = np.maximum(np.hypot(found.deformed[:, 0], found.deformed[:, 1]), 0.1 * a / across)  # it is infinite at the tip
+    pressure = 0.5 * MODULUS * slope * np.arccosh(np.maximum(1.0, a / r))
     return [
-        Check("force", 2.0 * MODULUS / math.pi * depth**2 / slope, found.force, 0.02, "N"),
+        Check("force", 2.0 * MODULUS / math.pi * depth**2 / slope, found.force, 0.02, "N", curve=over_radius(found, pressure)),
         Check("radius of the contact", a, math.sqrt(found.area / math.pi), 0.05, "m"),
     ]
 
@@ -256,9 +277,17 @@ def hertz_fem(method: str, quick: bool) -> list[Check]:
         Check(f"force, against exact contact on the same {fine} elements", exact, force, 0.02, "N"),
         Check(f"area, {fine} elements, by Hertz at this force", area, found.total_area, 0.1, "m²"),
         Check(f"peak pressure, {fine} elements, of Hertz's", 1.0, peak, 0.05),
-        Check(f"rms error of pressure, {fine} elements", 0.0, miss, RMS, scale=1.0),
+        Check(f"rms error of pressure, {fine} elements", 0.0, miss, RMS, scale=1.0, curve=pressed_over_radius(found)),
         Check(f"rms error of pressure, {fine} over {coarse} elements, below 1", 0.0, miss / before[1], 1.0, scale=1.0),
     ]
+
+
+def pressed_over_radius(contacts: Contacts) -> tuple[str, Floats, Floats, Floats]:
+    """For the plot: pressure [Pa] over the distance from the axis [m], and Hertz's at the same force."""
+    force, r = -float(contacts.total_force[2]), np.hypot(contacts.point[:, 0], contacts.point[:, 1])
+    order, a = np.argsort(r), (0.75 * force * ROUND / MODULUS) ** (1.0 / 3.0)
+    theory = 1.5 * force / (math.pi * a * a) * np.sqrt(np.maximum(0.0, 1.0 - (r / a) ** 2))
+    return "distance from the axis [m]", r[order], contacts.pressure[order], theory[order]
 
 
 def exactly_pressed_pad(across: int) -> float:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-import math
 from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from pliant.look.plots import against_theory, panels_of
+from pliant.look.plots import Bar, Panel, against_theory
 from pliant.shop.validate import Check, Result, asked, problems
 from pliant.shop.validate.known import KNOWN
 
@@ -70,7 +69,7 @@ def page(results: list[Result], now: str = "") -> str:
         for (problem, method), result in by.items():
             if problem == name:
                 text += [f"| {method}{_mark(result, now)} | " + " | ".join(row) + " |" for row in lines(result)]
-        text += ["", f"![{name}: how far each number is from theory](pictures/validation/{name}.png)", ""]
+        text += ["", f"![{name}: theory and what comes out here](pictures/validation/{name}.png)", ""]
     return "\n".join(text + _known(by))
 
 
@@ -121,18 +120,55 @@ def write(results: list[Result], folder: Path, now: str = "") -> list[Path]:
     written = [folder / "results.json", folder / "validation.md"]
     for name in dict.fromkeys(r.problem.name for r in results):
         mine = [r for r in results if r.problem.name == name]
-        written.append(against_theory(name, {r.method: [_deviation(c) for c in r.checks] for r in mine}, pictures / f"{name}.png"))
-        curves: dict[str, dict[str, tuple[Any, Any]]] = {}
-        for r in mine:
-            for c in r.checks:
-                if c.curve is not None:
-                    curves.setdefault(f"{c.what} [{c.unit}]" if c.unit else c.what, {})[r.method] = c.curve
-        if curves:
-            written.append(panels_of(curves, name, "", folder / f"{name}.png"))
+        written.append(against_theory(name, *drawn(mine), pictures / f"{name}.png"))
     return written
 
 
-def _deviation(check: Check) -> float:
-    """How far a number is from theory, in tolerances: with its sign, 0 is theory."""
-    size = check.error / check.tolerance if check.tolerance > 0.0 else float(check.error > 0.0)
-    return math.copysign(size, check.here - check.reference)
+def drawn(results: list[Result]) -> tuple[list[Panel], list[Bar]]:
+    """What the plot of a problem shows: a panel for each curve and each row of checks, bars for what is neither."""
+    curves: dict[str, Panel] = {}
+    rows: dict[str, list[tuple[str, Check]]] = {}
+    bars: dict[str, Bar] = {}
+    for r in results:
+        for c in r.checks:
+            if c.curve is not None:
+                along, x, here, theory = c.curve
+                curves.setdefault(c.what, Panel(f"behind\n{c.what}", along, (x, theory))).points[r.method] = (x, here)
+            if c.at is not None:
+                rows.setdefault(c.at[0], []).append((r.method, c))
+            elif c.curve is None:
+                bars.setdefault(c.what, _bar(c)).here[r.method] = _share(c)
+    return [*(_panel(what, found) for what, found in rows.items()), *curves.values()], list(bars.values())
+
+
+def _panel(what: str, found: list[tuple[str, Check]]) -> Panel:
+    """A row of checks under some methods: their references are the line of theory."""
+    checks = [c for _, c in found]
+    x, theory = [c.at[2] for c in checks if c.at is not None], [c.reference for c in checks]
+    wide = [c.tolerance * (abs(c.reference) if c.scale is None else c.scale) for c in checks]
+    band = ([t - w for t, w in zip(theory, wide, strict=True)], [t + w for t, w in zip(theory, wide, strict=True)])
+    along = checks[0].at[1] if checks[0].at is not None else ""
+    panel = Panel(_with_unit(what, checks[0].unit), along, (x, theory), band)
+    for method in dict.fromkeys(m for m, _ in found):
+        mine = [c for m, c in found if m == method]
+        panel.points[method] = ([c.at[2] for c in mine if c.at is not None], [c.here for c in mine])
+    return panel
+
+
+def _with_unit(what: str, unit: str) -> str:
+    return f"{what} [{unit}]" if unit else what
+
+
+def _bar(check: Check) -> Bar:
+    """Theory is 1, with its tolerance about it; where it is 0, what is tolerated is 1."""
+    if check.reference == 0.0:
+        return Bar(check.what, 0.0, 1.0, {})
+    return Bar(check.what, 1.0, check.tolerance * (1.0 if check.scale is None else check.scale / abs(check.reference)), {})
+
+
+def _share(check: Check) -> float:
+    """Of theory, or of what is tolerated."""
+    if check.reference != 0.0:
+        return check.here / check.reference
+    most = check.tolerance * (1.0 if check.scale is None else check.scale)
+    return check.here / most if most > 0.0 else float(check.here)

@@ -144,10 +144,18 @@ def press_friction(method: str, quick: bool) -> list[Check]:
         ball = dict(kind="ball", radius=radius)
         found = press(ball, force=force, poisson=POISSON, tangential=part * friction * force, friction=friction).sheared
         assert found is not None
+        where = ("Q over mu P", part)
         way = 3.0 * friction * force * give / (16.0 * a) * (1.0 - (1.0 - part) ** (2.0 / 3.0))
         checks += [
-            Check(f"radius that sticks, Q = {part:g} mu P", a * (1.0 - part) ** (1.0 / 3.0), math.sqrt(found.stick / math.pi), 0.02, "m"),
-            Check(f"tangential displacement, Q = {part:g} mu P", way, found.displacement, 0.02, "m"),
+            Check(
+                f"radius that sticks, Q = {part:g} mu P",
+                a * (1.0 - part) ** (1.0 / 3.0),
+                math.sqrt(found.stick / math.pi),
+                0.02,
+                "m",
+                at=("radius that sticks", *where),
+            ),
+            Check(f"tangential displacement, Q = {part:g} mu P", way, found.displacement, 0.02, "m", at=("displacement", *where)),
         ]
     return checks
 
@@ -167,10 +175,18 @@ def press_waves(method: str, quick: bool) -> list[Check]:
         middle = (cells.best.P / cells.best.grid.cell**2)[np.ix_(one, np.abs(y) < 0.1)]
         mean = float(middle.mean())  # which a finite plate has less of in its middle than in all
         what = f"mean {mean / full:.2f} of that of full contact"
+        where = ("mean pressure, of that of full contact", mean / full)
         half = math.asin(math.sqrt(mean / full)) / math.pi
         checks += [
-            Check(f"peak, {what}", 2.0 * math.sqrt(mean * full), float(middle.max()), 0.02, "Pa"),
-            Check(f"half the width of a wave, {what}", half, half_width(x[one], middle.mean(axis=1)) / wave, 0.02, "waves"),
+            Check(f"peak, {what}", 2.0 * math.sqrt(mean * full), float(middle.max()), 0.02, "Pa", at=("peak", *where)),
+            Check(
+                f"half the width of a wave, {what}",
+                half,
+                half_width(x[one], middle.mean(axis=1)) / wave,
+                0.02,
+                "waves",
+                at=("half the width", *where),
+            ),
         ]
     return checks
 

@@ -70,4 +70,6 @@ def refined_elements(method: str, quick: bool) -> list[Check]:
     exact, edges = sag(0.025, "quadratic"), np.array([0.025, 0.0167] if quick else [0.025, 0.0125])
     errors = np.array([abs(sag(edge, "linear") - exact) for edge in edges])
     order = float(np.polyfit(np.log(edges), np.log(errors), 1)[0])
-    return [Check("order in the size of elements", 2.0, order, 0.25, curve=(edges, errors))]
+    return [
+        Check("order in the size of elements", 2.0, order, 0.25, curve=("edge [m]", edges, errors, errors[0] * (edges / edges[0]) ** 2))
+    ]
