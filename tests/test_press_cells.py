@@ -25,6 +25,7 @@ from pliant.pressing.between_points import between_points
 from pliant.pressing.cells import Pair, Solved, first_touch
 from pliant.pressing.on_cells import LEAST, on_cells, snapped
 from pliant.pressing.relief import HOME, CloudRelief, ExactRelief, Grid, Heights, Pose
+from pliant.shop.validate.presses import wave_width
 
 POISSON = 0.3
 STIFF = 1e6 / (1 - POISSON**2)  # E*
@@ -164,6 +165,14 @@ def test_rough_heights_against_tamaas(n, cells, load):
     found = pliant.press(Heights(z, 1 / n), force=load, young=1.0, poisson=0.0)
     assert found.area == pytest.approx(float((p > 0).mean()), rel=0.01)
     assert found.peak == pytest.approx(float(p.max()), rel=1e-3) and found.depth == pytest.approx(depth, rel=1e-4)
+
+
+def test_the_width_of_a_wave_is_measured_from_all_of_its_cells():
+    """Of Westergaard's pressure itself, as means over cells: from two cells near the rim it was 1.5 to 4.6 % too small."""
+    for n, part in ((32, 0.26), (48, 0.08), (48, 0.45)):
+        x = ((np.arange(50 * n) + 0.5) / (50 * n) - 0.5).reshape(n, 50)
+        p = np.cos(np.pi * x) * np.sqrt(np.maximum(part - np.sin(np.pi * x) ** 2, 0))
+        assert wave_width(x.mean(axis=1), p.mean(axis=1)) == pytest.approx(math.asin(math.sqrt(part)) / math.pi, rel=0.01)
 
 
 # ------------------------------------------------------------------------------------------------ the first touch
