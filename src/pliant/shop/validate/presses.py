@@ -197,7 +197,8 @@ def press_roller(method: str, quick: bool) -> list[Check]:
 
 
 def wave_width(x: Floats, pressure: Floats) -> float:
-    """Half the width of the contact of a wave from its pressure over places [waves]: p dx is half an ellipse over sin(pi x) [Westergaard 1939]."""
+    """Half the width of the contact of a wave from its pressure over places [waves]: p dx is half an ellipse over sin(pi x) [Westergaard
+    1939]."""
     return math.asin(half_width(np.sin(math.pi * x), pressure)) / math.pi
 
 
