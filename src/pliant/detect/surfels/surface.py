@@ -224,11 +224,15 @@ class PointSurface:
         same = edges.own[rows] & (np.einsum("ij,ikj->ik", self.normals[rows], self.normals[near]) > OPPOSITE)
         same[:, 0] = False
         other = near[np.arange(len(rows)), same.argmax(axis=1)]  # the nearest on its side
-        side = edges.sides[rows]
-        if (side < 0).all():
-            return self._fitted(points, *self._first(points, other), edges.own, left=rows)
-        side = np.where(side == rows[:, None], other[:, None], side)
-        return self._between_sides(points, side, edges.own, left=rows)
+        found = self._fitted(points, *self._first(points, other), edges.own, left=rows)
+        beside = np.flatnonzero(edges.sides[rows, 0] >= 0)
+        if len(beside):
+            side = edges.sides[rows[beside]]
+            side = np.where(side == rows[beside, None], other[beside, None], side)
+            near = self._between_sides(points[beside], side, edges.own, left=rows[beside])
+            for name in ("points", "normals", "distance", "sample", "flags"):
+                getattr(found, name)[beside] = getattr(near, name)
+        return found
 
     def _first(self, points: Floats, start: Ints | None) -> tuple[Ints, Floats]:
         """(samples, feet) to start from: on the planes of the nearest samples, or of the last ones."""

@@ -187,6 +187,8 @@ def press_waves(method: str, quick: bool) -> list[Check]:
                 "waves",
                 at=("half the width", *where),
             ),
+            Check(f"peak, {what}", 2.0 * math.sqrt(mean * full), float(middle.max()), 0.02, "Pa"),
+            Check(f"half the width of a wave, {what}", half, wave_width(x[one] / wave, middle.mean(axis=1)), 0.02, "waves"),
         ]
     return checks
 
@@ -212,12 +214,13 @@ def press_roller(method: str, quick: bool) -> list[Check]:
     ]
 
 
+def wave_width(x: Floats, pressure: Floats) -> float:
+    """Half the width of the contact of a wave from its pressure over places [waves]: p dx is half an ellipse over sin(pi x) [Westergaard
+    1939]."""
+    return math.asin(half_width(np.sin(math.pi * x), pressure)) / math.pi
+
+
 def half_width(x: Floats, pressure: Floats) -> float:
-    """Half the width of a contact from its pressure over places across it [m], finer than its cells: p² falls to zero at its rim like
-    b² - x², so that the second and the third cell from there tell where that is; the outermost is covered in part."""
-    rims = []
-    for side in (x > 0.0, x < 0.0):
-        place, square = x[side & (pressure > 0.0)] ** 2, pressure[side & (pressure > 0.0)] ** 2
-        two, three = np.argsort(-place)[1:3]
-        rims.append(math.sqrt(place[two] + square[two] * (place[two] - place[three]) / (square[three] - square[two])))
-    return float(np.mean(rims))
+    """Half the width of a contact from its pressure over places across it: half an ellipse over [-b, b] has x² = b²/4 in the mean. All
+    cells tell it: those at the rim, which are covered in part, do not decide."""
+    return 2.0 * math.sqrt(float(np.sum(pressure * x**2) / np.sum(pressure)))
