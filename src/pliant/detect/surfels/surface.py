@@ -229,9 +229,9 @@ class PointSurface:
         if len(beside):
             side = edges.sides[rows[beside]]
             side = np.where(side == rows[beside, None], other[beside, None], side)
-            near = self._between_sides(points[beside], side, edges.own, left=rows[beside])
+            between = self._between_sides(points[beside], side, edges.own, left=rows[beside])
             for name in ("points", "normals", "distance", "sample", "flags"):
-                getattr(found, name)[beside] = getattr(near, name)
+                getattr(found, name)[beside] = getattr(between, name)
         return found
 
     def _first(self, points: Floats, start: Ints | None) -> tuple[Ints, Floats]:

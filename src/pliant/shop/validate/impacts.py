@@ -217,7 +217,7 @@ def bounce(method: str, quick: bool) -> list[Check]:
             if dt > 1e-3:  # every rebound comes about a step early: some 15 of them are more than 2 % of the time
                 continue
             last = dt * float(np.flatnonzero(path > 2.0 * 9.81 * dt**2)[-1] + 1)  # higher than a step falls, and again as much
-            when = dt * (1.0 + np.arange(len(path)))
+            when = dt * np.arange(1, len(path) + 1, dtype=np.float64)
             what = f"end of the last rebound, e = {e:g}, dt = {1e3 * dt:g} ms"
             checks.append(
                 Check(what, fall * (1.0 + e) / (1.0 - e), last, 0.02, "s", curve=("time [s]", when, path, bounces(when, height, e)))
