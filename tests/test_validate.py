@@ -98,7 +98,7 @@ def test_a_plot_has_the_line_of_theory_and_our_points_or_bars_of_single_numbers(
     single = [Check("mass", 4.0, 5.0, 0.02, "kg"), Check("drift", 0.0, 3.0, 1e-3, scale=1000.0), Check("moved", 0.5, 0.25, 0.1, scale=1.0)]
     panels, bars = output.drawn([Result(made, "patch", [*row, story, *single], 0.1), Result(made, "ground", row[:1], 0.1)])
     pull, end = panels
-    assert (pull.what, pull.along, end.what, end.along) == ("pull [N]", "mu", "behind\nend", "time [s]")
+    assert (pull.what, pull.along, end.what, end.along) == ("pull [N]", "mu", "behind: end", "time [s]")
     assert pull.line == ([0.1, 0.3, 0.1], [1.0, 2.0, 1.0]) and np.allclose(pull.band, ([0.9, 1.8, 0.9], [1.1, 2.2, 1.1]))
     assert pull.points == {"patch": ([0.1, 0.3], [1.05, 2.3]), "ground": ([0.1], [1.05])}
     assert end.line == ([0.0, 1.0], [0.0, 1.9]) and end.points == {"patch": ([0.0, 1.0], [0.0, 2.0])}

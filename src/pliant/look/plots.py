@@ -362,8 +362,9 @@ def _theory_line(axes: Axes, panel: Panel, names: list[str]) -> None:
         axes.plot(np.asarray(at)[thin], np.asarray(here)[thin], "o", color=_colour(names.index(name)), markersize=2.6)
     if panel.band is not None and x.min() > 0.0 and x.max() > DECADES * x.min():
         axes.set_xscale("log")
+    axes.ticklabel_format(axis="y", useOffset=False)
     axes.margins(x=0.05)
-    axes.set_ylabel(panel.what, fontsize=7)
+    axes.set_title(panel.what, fontsize=7, loc="left")  # beside the axis long names run into each other
     axes.set_xlabel(panel.along, fontsize=7)
     axes.tick_params(labelsize=7)
 

@@ -133,7 +133,7 @@ def drawn(results: list[Result]) -> tuple[list[Panel], list[Bar]]:
         for c in r.checks:
             if c.curve is not None:
                 along, x, here, theory = c.curve
-                curves.setdefault(c.what, Panel(f"behind\n{c.what}", along, (x, theory))).points[r.method] = (x, here)
+                curves.setdefault(c.what, Panel(f"behind: {c.what}", along, (x, theory))).points[r.method] = (x, here)
             if c.at is not None:
                 rows.setdefault(c.at[0], []).append((r.method, c))
             elif c.curve is None:
