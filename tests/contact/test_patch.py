@@ -164,3 +164,15 @@ def test_momentum_changes_by_the_impulses_and_no_contact_pulls():
         # the loads that limit friction are renewed until they change by less than this share of the largest
         limit = 0.3 * (report.contacts.impulse + 1e-3 * report.contacts.impulse.max(initial=0.0)) + 1e-12
         assert (np.linalg.norm(report.contacts.friction_impulse, axis=1) <= limit).all()
+
+
+def test_what_a_slab_shares_with_a_table_is_told_where_it_sticks_and_not_where_it_would_have_slid():
+    """It lies on the rim and has 0.1 m/s along the table, which one step of 10 ms takes from it: 1 mm, 1.2 % of what it shares."""
+    scene = Scene(dt=0.01, contact=PATCH)
+    scene.add(name="table", shape=dict(kind="box", size=(0.4, 0.4, 0.1), edge=0.05), position=(-0.2, 0, -0.05), model="static", friction=5.0)
+    slab = dict(kind="box", size=(0.1, 0.1, 0.01), edge=0.05)
+    scene.add(name="slab", shape=slab, position=(-0.03, 0, 0.005), velocity=(0.1, 0, -0.02), friction=5.0, **made(True))
+    sim = scene.simulate()
+    told = sim.step().contacts
+    over = -sim.points("slab")[:, 0].min()
+    assert told.total_area == pytest.approx(0.1 * over, rel=1e-3)

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.spatial import ConvexHull
 
-from pliant.contact.patch.surface import BLEND
+from pliant.contact.patch.surface import BLEND, FLATTER, FRESH
 from pliant.detect import patches
 from pliant.detect.ball_patches import of_balls
 from pliant.detect.facing import facing_faces, straight
@@ -428,17 +428,17 @@ def test_pressure_that_grows_with_depth_has_the_force_of_its_integral():
     assert (-found.gap * found.area) @ found.normal == pytest.approx([0, 0, 0.1 - 0.025], abs=1e-12)
 
 
-def search(a, b, deep, high=0.0, slack=None):
-    """Patches of two surfaces as a step finds them: by the tree, and without long ways out if a slack is given."""
+def search(a, b, deep, high=0.0, edge=None):
+    """Patches of two surfaces as a step finds them: by the tree, and without long ways out if the length of edges is given."""
     points, faces = np.concatenate([a[0], b[0]]), np.concatenate([a[1], b[1] + len(a[0])])
     tree = Tree.build(points, faces, np.array([0, len(a[1]), len(faces)]))
     pair, slave, master = facing_faces(tree, points, faces, np.array([0]), np.array([1]), np.array([deep]), np.array([high]))
     full = np.full(len(pair), deep), np.full(len(pair), high)
     found = patches.facing(points, faces, slave, master, pair, *full, np.zeros(len(pair), bool))
     zero = np.zeros(len(found), np.int64)
-    if slack is not None:
-        edge, inside = np.full(len(found), 50.0 * slack), np.zeros(len(found), bool)
-        found.area[:] *= straight(tree, points, faces, zero, zero + 1, found, edge / 50.0, edge, inside)
+    if edge is not None:
+        side, inside = np.full(len(found), edge), np.zeros(len(found), bool)
+        found.area[:] *= straight(tree, points, faces, zero, zero + 1, found, FRESH * side, side, inside)
     return found
 
 
@@ -454,7 +454,7 @@ def test_boxes_side_by_side_push_each_other_sideways_only():
         sideways = np.abs(force(search(a, other, 0.04)))
         assert sideways[2] > 0.3 * sideways[0]  # what the rule is for
         for one, two in ((a, other), (other, a)):
-            push = np.abs(force(search(one, two, 0.04, slack=5e-4)))
+            push = np.abs(force(search(one, two, 0.04, edge=0.025)))
             assert push[2] < 0.02 * push[0] and push[0] == pytest.approx(1e-3 * (0.02 - x) * (0.1 - y), rel=0.12)
 
 
@@ -464,15 +464,15 @@ def test_a_lip_as_low_as_contact_gives_way_stops_nothing():
     for across in (2e-5, 4e-4, 1e-3, 1.8e-3):
         other = b[0] + [0.1 - across, 0.0, -0.04 + 2e-6], b[1]
         for one, two in ((a, other), (other, a)):
-            push = np.abs(force(search(one, two, 0.04, slack=1e-3)))
+            push = np.abs(force(search(one, two, 0.04, edge=0.05)))
             assert push[0] < 1e-3 * push[2] == pytest.approx(2e-9 * across * 0.1, rel=1e-6)
 
 
 def test_ways_out_leave_what_rests_alone():
-    """A box that hangs over the side of a block, less than the slack deep, keeps its exact area."""
+    """A box that hangs over the side of a block, 0.4 mm deep, keeps its exact area."""
     a, b = box(np.array([0.1, 0.1, 0.1]), 3), box(np.array([0.2, 0.2, 0.1]), 4)
     other = b[0] + [0.11, 0.03, -0.0996], b[1]
-    found = search(a, other, 0.04, slack=5e-4)
+    found = search(a, other, 0.04, edge=0.025)
     assert found.area.sum() == pytest.approx(0.04 * 0.1, rel=1e-9)
 
 
@@ -485,7 +485,7 @@ def test_force_goes_on_smoothly_while_a_box_slides_over_an_edge_and_tips():
             angle = tilt if slide else 0.02 * (step - 0.5)
             c, s = np.cos(angle), np.sin(angle)
             x = a[0] @ np.array([[c, 0, -s], [0, 1, 0], [s, 0, c]]) + [0.05 + 0.05 * step if slide else 0.1, 0.013, 0.0998]
-            now = np.array([force(search((x, a[1]), b, 0.04, slack=5e-4)), -force(search(b, (x, a[1]), 0.04, slack=5e-4))])
+            now = np.array([force(search((x, a[1]), b, 0.04, edge=0.025)), -force(search(b, (x, a[1]), 0.04, edge=0.025))])
             if before is not None:
                 jump = max(jump, np.abs(now - before).max())
             before, largest = now, max(largest, np.abs(now).max())
@@ -515,6 +515,27 @@ def test_force_goes_over_to_the_flatter_side_without_a_jump():
     assert flat[:, 0] == pytest.approx([np.sqrt(0.5), 1.0], abs=1e-3)
     steps = np.linalg.norm(np.diff(kept, axis=0), axis=1) / np.linalg.norm(kept[-1])
     assert steps[:-1].max() < 0.01 and steps[-1] < 1e-9, steps.max()
+
+
+def test_balls_drawn_unlike_are_equally_flat_and_a_roof_of_seven_degrees_is_not():
+    """Which side is the slave must not hang on how finely like surfaces are drawn, but a blunt edge must not be one."""
+
+    def leans(a, b):
+        points, faces = np.concatenate([a[0], b[0]]), np.concatenate([a[1], b[1] + len(a[0])])
+        found = search(a, b, 0.04)
+        flat, _ = patches.sides(points, faces, found, found.gap <= 0.0, 1)
+        return abs(flat[1, 0] - flat[0, 0])
+
+    coarse, fine = ball(3), ball(4)
+    for seed in range(3):
+        turn = np.linalg.qr(np.random.default_rng(seed).normal(size=(3, 3)))[0]
+        turn *= np.linalg.det(turn)
+        lean = leans((0.1 * coarse[0], coarse[1]), (0.1 * fine[0] @ turn.T + [0.0, 0.0, 0.196], fine[1]))
+        assert lean < FLATTER
+    plate, roof = box(np.array([0.4, 0.4, 0.1]), 4), box(np.array([0.1, 0.1, 0.1]), 4)
+    x = roof[0] + [0.0, 0.0, 0.099]
+    x[:, 2] += np.abs(x[:, 0]) * np.tan(np.radians(7.0))
+    assert leans((x, roof[1]), plate) > FLATTER
 
 
 def test_of_layers_behind_each_other_the_nearest_counts():
