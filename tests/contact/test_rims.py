@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from pliant import Scene
 from pliant.detect.penetration import Penetration, body_boxes
-from pliant.detect.sharp_edges import SharpEdges
+from pliant.detect.sharp_edges import SharpEdges, each_place_once
 from pliant.simulate.simulation import Simulation
 from pliant.world.motion import Motion
 
@@ -130,6 +130,15 @@ def test_edges_of_boxes_side_by_side_or_apart_do_not_cross():
     assert len(crossings(two_boxes(-1e-6, 45.0))) == 0
     assert len(crossings(two_boxes(1e-3, 45.0, (0.2, 0.0)))) == 0
     assert len(crossings(two_boxes(0.05, 45.0))) == 0  # half way in: it came in elsewhere
+
+
+@pytest.mark.parametrize(("last", "stays"), [(2.5e-3, True), (1.2e-3, False)])
+def test_crossings_go_on_while_bodies_are_up_to_twice_as_deep_as_in_the_last_step(last, stays):
+    """4 mm deep: a stack that settles keeps its crossings, and what was 1.2 mm deep has come in elsewhere."""
+    sim = two_boxes(4e-3, 45.0)
+    found, motion = crossings(sim), motion_of(sim)
+    assert len(found) == 8
+    assert (len(each_place_once(found, motion.end, motion.kept(SharpEdges).width, np.full(8, last))) > 0) == stays
 
 
 @settings(max_examples=20, deadline=None)
