@@ -8,7 +8,6 @@ import pytest
 from pliant import Scene
 
 G = 9.81
-pytestmark = pytest.mark.slow  # its solver takes half a minute to compile
 PATCH = "patch"
 BOX = dict(kind="box", size=(0.1, 0.1, 0.1), edge=0.05)
 
