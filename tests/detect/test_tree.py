@@ -297,3 +297,32 @@ def test_faces_without_points_and_boxes_inside_out_are_refused():
         detect.triangle_pairs(points, faces, points, faces + 5)
     with pytest.raises(PliantError, match="lower corner above"):
         detect.box_pairs(points + 1, points)
+
+
+def test_rows_that_do_not_fit_are_refused():
+    """They would be read from foreign memory, or lost."""
+    points, rows = np.random.default_rng(0).random((10, 3)), np.arange(9).reshape(-1, 3)
+    for wrong, start, says in (
+        (rows + 2, [0, 3], "points 2 to 10, but 10 points"),
+        (rows[0], [0, 3], r"not \(3,\)"),
+        (rows, [0, 2], "rises from 0 to 3"),
+        (rows, [1, 3], "rises from 0 to 3"),
+        (rows, [0, 3, 2, 3], "rises from 0 to 3"),
+    ):
+        with pytest.raises(PliantError, match=says):
+            Tree.build(points, wrong, np.array(start))
+    tree = Tree.build(points, rows, np.array([0, 3]))
+    with pytest.raises(PliantError, match="8 points, but rows go up to point 8"):
+        tree.refit(points[:8])
+    with pytest.raises(PliantError, match="9 points, but rows go up to point 8"):
+        tree.refit(points, points[:9])
+    with pytest.raises(PliantError, match="bodies 0 to 1 were asked of a tree of 1"):
+        pairs_between(tree, np.array([[0, 1]]))
+
+
+def test_half_of_a_second_set_of_boxes_is_refused():
+    low, high = np.zeros((2, 3)), np.ones((2, 3))
+    with pytest.raises(PliantError, match="low_b was given without high_b"):
+        detect.box_pairs(low, high, low)
+    with pytest.raises(PliantError, match="high_b was given without low_b"):
+        detect.box_pairs(low, high, high_b=high)

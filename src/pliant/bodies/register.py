@@ -79,13 +79,14 @@ class _Own:
     make: Make
 
     def parts(self, body: OwnBody, shape: Shape, inside: bool) -> BodyParts:
+        from pliant.bodies.own_elements import checked
         from pliant.bodies.parts import ElementPart, node_skin, placing, start_velocity  # kernels: start-up time
 
         assert shape.tets is not None
         rotation, shift = placing(body)
         mesh = shape.tets.moved(shift, rotation)
         parts = node_skin(mesh.points, mesh.boundary, mesh.tets)
-        elements = lambda nodes, start, rest, values: self.make(nodes, rest, body.material)
+        elements = lambda nodes, start, rest, values: checked(self.make(nodes, rest, body.material), body.name, body.model, rest)
         parts.elements = [ElementPart(body.model, body.name, mesh.tets, {}, elements)]  # `law`: a group for each body
         parts.node_mass, weights = np.zeros(len(mesh.points)), np.zeros(len(mesh.points))
         np.add.at(weights, mesh.tets, mesh.volumes[:, None])

@@ -22,6 +22,9 @@ def box_pairs(low_a: Floats, high_a: Floats, low_b: Floats | None = None, high_b
     """All pairs (k, 2) of overlapping boxes, sorted: of set a and set b, or i < j within set a. Touching counts."""
     low_a, high_a = np.asarray(low_a, float).reshape(-1, 3), np.asarray(high_a, float).reshape(-1, 3)
     _refuse_inverted(low_a, high_a)
+    if (low_b is None) != (high_b is None):
+        given, left = ("low_b", "high_b") if high_b is None else ("high_b", "low_b")
+        raise PliantError(f"box_pairs: {given} was given without {left}; boxes of a second set need both, those of one set neither.")
     if low_b is None or high_b is None:
         tree = Tree.of_boxes(low_a, high_a)
         return pairs_between(tree, np.array([[0, 0]]))
@@ -42,6 +45,9 @@ def pairs_between(tree: Tree, bodies: Ints, shared: bool = False) -> Ints:
 
     (b, b) is a body with itself. Primitives that share a corner are left out unless `shared`; bare boxes have no corners.
     """
+    asked, count = np.asarray(bodies), len(tree.root)
+    if asked.size and not 0 <= asked.min() <= asked.max() < count:
+        raise PliantError(f"Pairs of bodies {asked.min()} to {asked.max()} were asked of a tree of {count}: numbers are 0 to {count - 1}.")
     place = place_pairs(tree, bodies, shared)
     key = np.empty(len(place), np.int64)
     _keys(place, tree.order, key)

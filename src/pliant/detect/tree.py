@@ -67,15 +67,21 @@ class Tree:
     high: Floats
     best: float = np.inf  # [m^2] smallest sum of surface areas since it was built
     builds: int = 1
+    most: int = -1  # the highest point number of its rows
 
     @staticmethod
     def build(
         points: Floats, corners: Ints, start: Ints, end: Floats | None = None, margin: float = 0.0, arity: int = ARITY
     ) -> Tree:
         """A tree per body over its primitives, rows start[b] : start[b + 1] of `corners`, swept from `points` to `end`."""
+        corners = np.asarray(corners, dtype=np.int64)
+        if corners.ndim != 2:
+            raise PliantError(f"Tree.build: rows of point numbers are (n, k), not {corners.shape}; of points, numbers[:, None].")
+        if corners.size and not 0 <= corners.min() <= corners.max() < len(points):
+            raise PliantError(f"Tree.build: rows have points {corners.min()} to {corners.max()}, but {len(points)} points were given.")
         low, high = boxes_of(points, corners, end, margin)
         tree = Tree.of_boxes(low, high, start, arity)
-        tree.corners = np.ascontiguousarray(np.asarray(corners, dtype=np.int64)[tree.order])
+        tree.corners, tree.most = np.ascontiguousarray(corners[tree.order]), int(corners.max(initial=-1))
         return tree
 
     @staticmethod
@@ -84,6 +90,8 @@ class Tree:
         low, high = contiguous(low).reshape(-1, 3), contiguous(high).reshape(-1, 3)
         check_finite(low, high)
         start = np.array([0, len(low)]) if start is None else contiguous(start, np.int64)
+        if len(start) == 0 or start[0] != 0 or start[-1] != len(low) or (np.diff(start) < 0).any():
+            raise PliantError(f"Tree: `start` says where the {len(low)} rows of each body begin: it rises from 0 to {len(low)}, not {start}.")
         root, first, count, level = _structure(start, arity)
         order = median_order(0.5 * low + 0.5 * high, start)
         bare, node = np.zeros((len(low), 0), np.int64), np.zeros((len(first), 3))
@@ -95,6 +103,9 @@ class Tree:
     def refit(self, points: Floats, end: Floats | None = None, margin: float = 0.0) -> None:
         """Boxes for where the points are now, or go from here to `end`; a tree that has worn out is built anew."""
         points, moves = contiguous(points), end is not None
+        if len(points) <= self.most or (end is not None and len(end) != len(points)):
+            few = len(points) if len(points) <= self.most or end is None else len(end)
+            raise PliantError(f"Tree.refit: {few} points, but rows go up to point {self.most}; give those that the tree was built of.")
         end = points if end is None else contiguous(end)
         use_threads(len(self.order) // CHEAP)
         bad = np.zeros(self.level[1], np.uint8)

@@ -71,7 +71,7 @@ def _model(scene: Scene, draft: Draft) -> tuple[Model, State]:
     groups, group_body = element_groups(parts, draft.node_start, staged)
     for group in groups:
         np.add.at(nodes.mass, group.nodes, group.mass)
-    _refuse_massless(nodes, names)
+    _refuse_massless(nodes, bodies, [g.nodes for g in groups])
     nodes.inverse = np.where(nodes.inverse > 0, 1.0 / nodes.mass, 0.0)
     skin = _skin(draft)
     start, corner, corners = incidence([g.nodes for g in groups], len(nodes.mass))
@@ -194,13 +194,15 @@ def incidence(groups: list[Ints], nodes: int) -> tuple[Ints, Ints, int]:
     return start, np.argsort(flat, kind="stable"), len(flat)
 
 
-def _refuse_massless(nodes: Nodes, names: list[str]) -> None:
+def _refuse_massless(nodes: Nodes, bodies: Bodies, elements: list[Ints]) -> None:
     bare = np.flatnonzero(nodes.mass <= 0)
     if len(bare):
-        name = names[nodes.body[bare[0]]]
-        raise PliantError(
-            f"{len(bare)} nodes of body '{name}' belong to no element and have no mass (first: node {bare[0]}): remove unused points."
-        )
+        body = nodes.body[bare[0]]
+        some = f"{len(bare)} nodes of body '{bodies.names[body]}' have no mass (first: node {bare[0]})"
+        if any((bare[0] == each).any() for each in elements):
+            model = f"of its model '{bodies.kind[body]}'"
+            raise PliantError(f"{some}: neither `mass` of the elements {model} nor `node_mass` gives them any.")
+        raise PliantError(f"{some}: they belong to no element. Remove unused points.")
 
 
 def _choose_schemes(scene: Scene, model: Model) -> None:
