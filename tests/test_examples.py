@@ -3,6 +3,7 @@
 import inspect
 import os
 import re
+import runpy
 import subprocess
 import sys
 from pathlib import Path
@@ -136,10 +137,29 @@ def test_bare_arrays_of_the_page_on_detection():
     assert names["asked"] == 4
 
 
+def test_the_nearest_faces_of_the_page_on_detection(tmp_path):
+    """The same as by looking at all of them, and none beyond the radius."""
+    file, rng = tmp_path / "nearest.py", np.random.default_rng(3)
+    file.write_text(re.findall(r"```python\n(.*?)```", (DOCS / "detection.md").read_text(), re.S)[-1])  # kernels are of a file
+    names = runpy.run_path(str(file))
+    points, faces, others = rng.random((90, 3)), np.arange(90).reshape(-1, 3), rng.random((40, 3))
+    points = (points.reshape(-1, 3, 3) * 0.3 + rng.random((30, 1, 3))).reshape(-1, 3)
+    found, distance = names["nearest_face"](points, faces, others, 0.1)
+    t = np.linspace(0, 1, 60)
+    u, v = (w[np.add.outer(t, t) <= 1.0 + 1e-9] for w in np.meshgrid(t, t))
+    a, b, c = (points[faces[:, k]][:, None] for k in range(3))
+    places = a + u[:, None] * (b - a) + v[:, None] * (c - a)  # many on each face: no nearer than the nearest, and nearly as near
+    far = np.linalg.norm(others[:, None, None] - places, axis=-1).min(axis=2)
+    assert ((found >= 0) == (distance < 0.1)).all() and 5 < (found >= 0).sum() < 40
+    near = found >= 0
+    assert (distance[near] <= far[near].min(axis=1) + 1e-12).all() and (far[near, found[near]] < distance[near] + 0.01).all()
+    assert (far[~near] >= 0.1).all()
+
+
 def test_queries_of_a_motion_on_the_page_on_detection():
     """Points in exact shapes, and the query of one's own: the same as all pairs, and no pair of bodies that does not meet."""
     names, seen = {}, []
-    exec("\n".join(re.findall(r"```python\n(.*?)```", (DOCS / "detection.md").read_text(), re.S)[2:]), names)
+    exec("\n".join(re.findall(r"```python\n(.*?)```", (DOCS / "detection.md").read_text(), re.S)[2:-1]), names)
 
     class Look:
         needs = frozenset()

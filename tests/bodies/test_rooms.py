@@ -1,23 +1,23 @@
 """A body model is one room: its fields are refused elsewhere by its name, and a new one needs no other file than its own."""
 
+import importlib.util
 import json
+import re
+import sys
+import tempfile
 from dataclasses import replace
+from pathlib import Path
 from types import SimpleNamespace
-from typing import ClassVar, Literal
+from typing import Any
 
 import numpy as np
 import pytest
-from pydantic import Field
 
 from pliant import Body, Material, PliantError, Scene, register_model
-from pliant.bodies.parts import ElementPart, node_skin, placing, start_velocity
+from pliant.bodies.parts import start_velocity
 from pliant.bodies.register import ROOMS, register
-from pliant.bodies.room import Job, Room
-from pliant.bodies.schema import SoftBody, Weighed
-from pliant.bodies.springs.elements import Springs, tet_edges
 from pliant.look.report.words import _material
 from pliant.simulate.compile_ahead import jobs, needed
-from pliant.spec.fields import Positive
 from pliant.spec.typed import BodyFields, MaterialFields
 
 BOX = dict(kind="box", size=(0.2, 0.2, 0.2), edge=0.1)
@@ -114,66 +114,20 @@ def test_a_run_file_from_before_is_read_without_the_fields_that_did_nothing():
         Scene.recorded(text.replace("network", "nettwork"))
 
 
-# -- a model in the tree: what follows would be a folder of its own
+def model_of_the_page() -> dict[str, Any]:
+    """What docs/extend.md shows, from a file, because sentences about fields are read from the text of their class."""
+    page = (Path(__file__).parents[2] / "docs" / "extend.md").read_text()
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder, "jelly_of_the_page.py")
+        file.write_text(re.search(r"```python\n(# room.py.*?)```", page, re.S)[1])
+        module = importlib.util.module_from_spec(spec := importlib.util.spec_from_file_location(file.stem, file))
+        sys.modules[file.stem] = module
+        spec.loader.exec_module(module)
+    return vars(module)
 
 
-class JellyMaterial(Weighed):
-    """What jelly is made of."""
-
-    kind: ClassVar[str] = "jelly"
-
-    wobble: Positive = 50.0
-    """[N/m] of every edge"""
-
-
-class JellyBody(SoftBody):
-    """A body of jelly."""
-
-    kind: ClassVar[str] = "jelly"
-
-    model: Literal["jelly"]
-    """springs with another name"""
-    material: JellyMaterial = Field(default_factory=JellyMaterial)
-    """what it is made of"""
-    flavour: Literal["lime", "cherry"] = "lime"
-    """how it tastes"""
-
-    def filled(self, needs):
-        return True
-
-    def scheme(self, dt, limit):
-        return "verlet", f"{self.flavour} jelly is never in a hurry"
-
-    def made_of(self):
-        return self.flavour, ("", self.material.wobble, "N/m")
-
-
-def jelly_parts(body, shape, inside):
-    rotation, shift = placing(body)
-    mesh = shape.tets.moved(shift, rotation)
-    found, edges = node_skin(mesh.points, mesh.boundary, mesh.tets), tet_edges(mesh.tets)
-    values = {"stiffness": np.full(len(edges), body.material.wobble)}
-    make = lambda nodes, start, rest, values: Springs(nodes, np.linalg.norm(rest[nodes[:, 1]] - rest[nodes[:, 0]], axis=1), **values)
-    found.elements = [ElementPart("jelly", "jelly", edges, values, make)]
-    found.node_mass = np.full(len(found.nodes), body.material.density * mesh.volumes.sum() / len(found.nodes))
-    found.velocity = start_velocity(body, found.nodes, found.node_mass)
-    found.modulus = body.material.wobble
-    return found
-
-
-def jelly_changed(body, groups, model, number):
-    for group, mine in groups:
-        group.spring_stiffness[mine] = body.material.wobble
-
-
-JELLY = Room(
-    name="jelly",
-    bodies="bodies of jelly",
-    body=JellyBody,
-    building=SimpleNamespace(parts=jelly_parts, changed=jelly_changed),
-    changes=("wobble",),
-    jobs={"jelly": Job(({"shape": BOX, "model": "jelly"},))},
-)
+SHOWN = model_of_the_page()
+JELLY, jelly_parts, jelly_changed = SHOWN["JELLY"], SHOWN["parts"], SHOWN["changed"]
 
 
 def test_a_new_model_costs_its_room_and_one_line():

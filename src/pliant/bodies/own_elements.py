@@ -1,8 +1,8 @@
 """What a body model of one's own must give, looked at once, when the body is made; what elements are is in bodies/elements.py.
 
-Forces are held against the slope of the energy, and the longest explicit step against the highest frequency of the body: with x' = -C v - K x,
-C = b K, a scheme of step dt is stable only if dt^2 omega^2 + 2 dt b omega^2 <= 4 (theory/elements 4.8). Power iteration finds a
-frequency that is there, so a longer step than it allows is certainly too long.
+Forces are held against the slope of the energy, and the longest explicit step against the highest frequency of the body: with
+stiffness damping b a step dt is stable only if dt^2 omega^2 + 2 dt b omega^2 <= 4 (theory/elements 4.8). Power iteration finds a frequency
+that is there, so a longer step than it allows is certainly too long.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ def checked(elements: Elements, body: str, model: str, rest: Floats) -> Elements
     who = f"Body '{body}': its model '{model}'"
     missing = [name for name in ("name", "nodes", "mass", "rayleigh", "work", *CALLS) if not hasattr(elements, name)]
     if missing:
-        what = f"has no `{'`, `'.join(missing)}`" if elements is not None else "is None; does its function return what it made"
-        raise PliantError(f"{who} must give elements, and what it gave {what}{'.' if elements is not None else '?'} docs/extend.md lists what they have.")
+        what = f"has no `{'`, `'.join(missing)}`." if elements is not None else "is None; does its function return what it made?"
+        raise PliantError(f"{who} must give elements, and what it gave {what} docs/extend.md lists what they have.")
     nodes = np.asarray(elements.nodes)
     if nodes.ndim != 2 or nodes.dtype.kind not in "iu":
         raise PliantError(f"{who} gives `nodes` as {_seen(nodes)}; they are whole numbers, (elements, corners).")
@@ -68,8 +68,8 @@ def _check_forces(elements: Elements, who: str, rest: Floats, nodes: Ints) -> No
     if abs(slope + work.sum()) > OFF * np.abs(work).sum():
         raise PliantError(
             f"{who} has forces that are not the slope of its energy: on a small way they do {work.sum():.3g} J while the energy changes by"
-            f" {slope:.3g} J, which must be as much with the other sign. Look at signs and factors in `forces` and `energy`; with v = 0 forces"
-            " must be without damping."
+            f" {slope:.3g} J, which must be as much with the other sign. Look at signs and factors in `forces` and `energy`; with v = 0"
+            " forces must be without damping."
         )
     some = np.flatnonzero(np.all(mass[nodes] > 0.0, axis=1))[:SOME]
     if len(some):
@@ -77,9 +77,9 @@ def _check_forces(elements: Elements, who: str, rest: Floats, nodes: Ints) -> No
         limit = float(stable_step(np.array(omega2), np.array(damping * omega2)))
         if float(longest.min()) > 1.001 * limit:  # rounding
             raise PliantError(
-                f"{who} says that explicit steps are stable up to {longest.min():.3g} s (`stable_dt`), but with its stiffness, its damping of"
-                f" {damping:g} s and the masses of its nodes they are not beyond {limit:.3g} s. Damping shortens steps: 4 / (d + sqrt(d² + 4 ω²))"
-                " with d = b ω², as `stable_step(ω², d)` of pliant.bodies.stable_step has it."
+                f"{who} says that explicit steps are stable up to {longest.min():.3g} s (`stable_dt`), but with its stiffness, its"
+                f" damping of {damping:g} s and the masses of its nodes they are not beyond {limit:.3g} s. Damping shortens steps:"
+                " 4 / (d + sqrt(d² + 4 ω²)) with d = b ω², as `stable_step(ω², d)` of pliant.bodies.stable_step has it."
             )
 
 
@@ -108,8 +108,8 @@ def _filled(who: str, elements: Any, name: str, shape: tuple[int, ...], call: Ca
     if not np.isfinite(out).all():
         left = int(np.count_nonzero(~np.isfinite(out)))
         raise PliantError(
-            f"{who}: `{CALLS[name]}` must write into `out`, {' x '.join(map(str, shape))}, and left {left} of {out.size} numbers unwritten or"
-            " not finite. Write out[:] = ...; what it returns is not looked at."
+            f"{who}: `{CALLS[name]}` must write into `out`, {' x '.join(map(str, shape))}, and left {left} of {out.size} numbers unwritten"
+            " or not finite. Write out[:] = ...; what it returns is not looked at."
         )
     return out
 

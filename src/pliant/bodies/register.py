@@ -79,7 +79,7 @@ class _Own:
     make: Make
 
     def parts(self, body: OwnBody, shape: Shape, inside: bool) -> BodyParts:
-        from pliant.bodies.own_elements import checked
+        from pliant.bodies.own_elements import checked  # start-up time
         from pliant.bodies.parts import ElementPart, node_skin, placing, start_velocity  # kernels: start-up time
 
         assert shape.tets is not None

@@ -23,8 +23,8 @@ def __getattr__(name: str) -> Any:
     if name not in _WHERE:
         known = ", ".join(_WHERE)
         raise AttributeError(
-            f"module 'pliant.detect' has no attribute '{name}'; it has {known}. Other queries are imported from the module that the table in "
-            f"docs/detection.md names, as `from pliant.detect.closest import closest_on_body`."
+            f"module 'pliant.detect' has no attribute '{name}'; it has {known}. Other queries are imported from the module that the table"
+            " in docs/detection.md names, as `from pliant.detect.closest import closest_on_body`."
         )
     return getattr(importlib.import_module(_WHERE[name]), name)
 

@@ -91,7 +91,7 @@ class Tree:
         check_finite(low, high)
         start = np.array([0, len(low)]) if start is None else contiguous(start, np.int64)
         if len(start) == 0 or start[0] != 0 or start[-1] != len(low) or (np.diff(start) < 0).any():
-            raise PliantError(f"Tree: `start` says where the {len(low)} rows of each body begin: it rises from 0 to {len(low)}, not {start}.")
+            raise PliantError(f"Tree: `start` says where rows of each body begin: it rises from 0 to {len(low)}, not {start}.")
         root, first, count, level = _structure(start, arity)
         order = median_order(0.5 * low + 0.5 * high, start)
         bare, node = np.zeros((len(low), 0), np.int64), np.zeros((len(first), 3))

@@ -57,7 +57,7 @@ def _refuse_tearing(scene: Scene) -> None:
 
 
 def _model(scene: Scene, draft: Draft) -> tuple[Model, State]:
-    parts, names = draft.parts, [b.name for b in scene.bodies]
+    parts = draft.parts
     anchors = np.full(len(parts), -1, np.int64)
     for i, part in enumerate(parts):
         if part.frame is not None:

@@ -165,7 +165,7 @@ def _change(one: ContactResult, two: ContactResult) -> float:
 
 
 def _shared(task: Task) -> ContactResult:
-    """Modes master and merged."""
+    """Modes master and merged. Where the response is positive no nodes beyond those that overlap are needed (theory/quasi-rigid 6.2)."""
     positive, nodes = task.response.positive, task.nodes(0.0)
     depth = nodes.depth
     if len(nodes) == 0:

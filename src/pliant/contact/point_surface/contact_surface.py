@@ -32,7 +32,10 @@ class Moved:
 
 
 def moved_to_contact(surfaces: Surfaces, hits: Hits, share: Floats) -> Moved:
-    """Bring hits onto the contact surface. `share` (r,): part of the overlap that the surfel's own body gives way."""
+    """Bring hits onto the contact surface. `share` (r,): part of the overlap that the surfel's own body gives way,
+
+    E_b / (E_a + E_b), theory/point-surface-contact 5 (`stiffness.Compliance.share`).
+    """
     count, points = len(hits), np.empty((len(hits), 3))
     kept, looked = np.zeros(count, bool), np.zeros(count, np.int64)
     pairs = surfaces.fixed.body, hits.surfel, hits.other, hits.sample, hits.gap, hits.normal

@@ -1,5 +1,5 @@
 """How stiff contacts are: how readily bodies yield to pressure, what stiffness is stable, who keeps its shape; and damping
-(theory/point-surface-contact 7.4).
+(theory/point-surface-contact 7.4), and which of two gives way by how much (5).
 
 Pressure p = k_eff depth on a body accelerates it by k_eff D depth, D [m^2/kg] the give per area of its surface: of nodes, the largest
 sum_n |w_n| A_n / m_n over surfels, A_n the area that hangs on node n; of a rigid body 4 A / M, A the largest area that
