@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from pliant import cache
@@ -121,3 +122,12 @@ def test_nothing_is_read_or_written_out_of_bounds():
 
 if __name__ == "__main__":
     print(kernels_with_several_signatures())
+
+
+def test_a_kernel_that_was_typed_in_compiles():
+    """There is no file to keep its machine code by."""
+    for maker in ("kernel", "parallel"):
+        names = {}
+        exec(f"from pliant.kernels import {maker}\n@{maker}\ndef twice(x, out):\n    for i in range(len(x)):\n        out[i] = 2.0 * x[i]\n", names)
+        names["twice"](x := np.arange(3.0), out := np.empty(3))
+        assert (out == 2.0 * x).all()

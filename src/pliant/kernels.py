@@ -46,14 +46,22 @@ __all__ = ["kernel", "parallel", "inline", "prange", "CHUNK"]
 
 def kernel(function: Callable[..., Any]) -> Any:
     """Compile a serial kernel."""
-    return numba.njit(cache=CAN_CACHE, fastmath=FASTMATH, boundscheck=BOUNDSCHECK, error_model="numpy")(function)
+    return _kept(function, fastmath=FASTMATH, boundscheck=BOUNDSCHECK, error_model="numpy")
 
 
 def parallel(function: Callable[..., Any]) -> Any:
     """Compile a kernel whose ``prange`` loops run on all threads."""
-    return numba.njit(
-        cache=CAN_CACHE, fastmath=FASTMATH, boundscheck=BOUNDSCHECK, parallel=not BOUNDSCHECK, error_model="numpy"
-    )(function)
+    return _kept(function, fastmath=FASTMATH, boundscheck=BOUNDSCHECK, parallel=not BOUNDSCHECK, error_model="numpy")
+
+
+def _kept(function: Callable[..., Any], **options: Any) -> Any:
+    """Compile what is called from Python, and keep its machine code, unless it was typed in and is in no file."""
+    try:
+        return numba.njit(cache=CAN_CACHE, **options)(function)
+    except RuntimeError:
+        if os.path.exists(function.__code__.co_filename):
+            raise
+        return numba.njit(**options)(function)
 
 
 def inline(function: Callable[..., Any]) -> Any:
