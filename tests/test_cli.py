@@ -535,3 +535,30 @@ def test_names_that_are_wrong_are_refused_before_anything_is_written(words, tmp_
         cli.main()
     assert end.value.code == 2 and capsys.readouterr().err.splitlines()[-1].startswith("Error: ")
     assert os.listdir(tmp_path) == ["scene.toml"]
+
+
+# ---- Ctrl-C at any time
+
+
+def test_ctrl_c_ends_a_command_in_a_word_also_while_it_loads(monkeypatch, capsys):
+    from pliant.__main__ import main as command
+
+    def pressed(*_):
+        raise KeyboardInterrupt
+
+    for where, what in (("pliant.cli._print_anything", pressed), ("pliant.shop.scenes.find", pressed)):  # before typer begins, and inside
+        with monkeypatch.context() as patched, pytest.raises(SystemExit) as left:
+            patched.setattr(sys, "argv", ["pliant", "scenes"])
+            patched.setattr(where, what)
+            command()
+        assert left.value.code == 130 and capsys.readouterr().err == "Stopped.\n"
+
+
+def test_processes_that_compile_leave_ctrl_c_to_the_one_that_started_them():
+    from pliant.simulate.compile_ahead import _deaf
+
+    ask = [sys.executable, "-c", "import signal; print(signal.getsignal(signal.SIGINT) is signal.SIG_IGN)"]
+    with _deaf():
+        inside = subprocess.run(ask, capture_output=True, text=True, check=True)
+    outside = subprocess.run(ask, capture_output=True, text=True, check=True)
+    assert (inside.stdout, outside.stdout) == ("True\n", "False\n")

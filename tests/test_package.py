@@ -19,7 +19,7 @@ UNREACHABLE = ("No matching distribution", "Could not find a version", "Connecti
 
 def test_the_command_and_the_version_are_those_of_the_project():
     (command,) = [e for e in entry_points(group="console_scripts") if e.name == "pliant"]
-    assert command.value == "pliant.cli:main"
+    assert command.value == "pliant.__main__:main"
     assert f'version = "{version("pliant")}"' in (ROOT / "pyproject.toml").read_text()
     assert (Path(pliant.__file__).parent / "py.typed").exists()
 

@@ -278,6 +278,19 @@ def test_a_block_of_any_kind_comes_to_rest_with_its_weight(law, integrator, dt):
     assert remaining_depth(sim) < 0.01 * 0.1
 
 
+def test_what_rests_does_not_creep():
+    """Anchors that asked for what an island may not give moved the lower boxes by 2e-11 m a step, and their thrust by 7e-8 N, for ever."""
+    scene = Scene(dt=0.004, contact="noniterative")
+    scene.add(name="ground", shape="plane", model="static", friction=0.5)
+    for name, x, z, wide in (("left", -0.06, 0.025, 0.1), ("right", 0.06, 0.025, 0.1), ("top", 0.0, 0.075, 0.16)):
+        scene.add(name=name, shape=BOX | dict(size=(wide, 0.1, 0.05), edge=0.1), model="rigid", friction=0.5, position=(x, 0, z))
+    sim = scene.simulate().run(until=2.0)
+    before, thrust = sim.centre("left")[0], sim.contacts("left", "ground").total_force[0]
+    sim.run(until=2.4)
+    assert sim.centre("left")[0] == pytest.approx(before, abs=1e-10)  # 2e-9 in these 100 steps, and 7e-6 N
+    assert sim.contacts("left", "ground").total_force[0] == pytest.approx(thrust, abs=1e-7)
+
+
 @pytest.mark.parametrize("models", [("fem", "fem"), ("fem", "rigid"), ("rigid", "fem"), ("fem", "springs")])
 @pytest.mark.parametrize("integrator, dt", [pytest.param("symplectic", 0.002, marks=pytest.mark.slow), ("implicit", 0.005)])
 def test_a_stack_of_two_comes_to_rest(models, integrator, dt):

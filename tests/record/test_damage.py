@@ -16,6 +16,7 @@ from pliant.base import DamageError, PliantError
 from pliant.record import Run, apart, repair, resume_writer
 from pliant.record import index as run_index
 from pliant.record.journal import MARK, JournalReader
+from pliant.record.records import head_text, summed_head
 from pliant.record.runfile import Cells, Recorder
 from pliant.record.salvage import sift
 
@@ -238,10 +239,28 @@ def test_the_run_file_is_read_without_hdf5(finished):
         assert frames_of(run) == frames
 
 
+def spoil_indexes(file: h5py.File, begin: int = 0, end: int = 40) -> None:
+    """The same bytes of both."""
+    for name in ("pliant/index", "pliant/index_again"):
+        file[name][begin:end] = 0
+
+
+def test_a_run_file_without_its_beginning_is_read_by_the_index_at_its_end(finished):
+    path, frames = finished
+    with h5py.File(path) as file:
+        indexes = [file[name][:].tobytes() for name in ("pliant/index", "pliant/index_again")]
+    assert indexes[0] == indexes[1]
+    content = path.read_bytes()
+    assert content.rindex(indexes[1]) > len(content) // 2  # at the other end
+    path.write_bytes(bytes(4096) + content[4096:])  # HDF5's own beginning, and that of the first index
+    with Run.open(path) as run:
+        assert frames_of(run) == frames and not run.damage
+
+
 def test_a_run_file_without_its_index_is_read_through_hdf5_and_verified(finished):
     path, frames = finished
     with h5py.File(path, "r+") as file:
-        file["pliant/index"][:40] = 0
+        spoil_indexes(file)
         offset = file["VTKHDF/Points"].id.get_offset()
     assert run_index.read(path) is None
     with Run.open(path) as run:
@@ -251,16 +270,58 @@ def test_a_run_file_without_its_index_is_read_through_hdf5_and_verified(finished
         run.points(0)
 
 
+def spoil_list(path: Path, number: int, old: bytes, new: bytes) -> None:
+    """Another text in the head of a record in the list, of as many bytes."""
+    with h5py.File(path) as file:
+        head = bytes(file["pliant/records"][number])
+    content = path.read_bytes()
+    assert content.count(head) == 1 and old in head and len(old) == len(new)  # with its checksum it is in the list alone
+    path.write_bytes(content.replace(head, head.replace(old, new, 1)))
+
+
 def test_a_wrong_head_is_not_believed_where_the_index_is_damaged_too(finished):
     """Found by the fuzzer: two wrong bytes, one in the index and one in a text of the list that serves then."""
-    path, _ = finished
+    path, frames = finished
     with h5py.File(path, "r+") as file:
-        file["pliant/index"][:40] = 0
-    good = path.read_bytes()
-    at = good.rindex(b'\\"toy\\"')  # the scene's name in the list, which lies behind the index
-    path.write_bytes(good[: at + 2] + b"T" + good[at + 3 :])
-    with pytest.raises(DamageError, match="its list of records cannot be read"):
+        spoil_indexes(file, 0, 32)  # all but the heads
+    spoil_list(path, 0, b'\\"toy\\"', b'\\"Toy\\"')
+    with Run.open(path) as run:  # the list has the sum of the text that the index has
+        assert run.header["scene"] == 'name = "toy"\n' and frames_of(run) == frames and not run.damage
+    with h5py.File(path, "r+") as file:
+        spoil_indexes(file)  # the first head too
+    with pytest.raises(DamageError, match="its first record is broken.*pliant repair"):
         Run.open(path)
+
+
+@pytest.mark.parametrize("place", ["text", "sum", "everywhere"])
+def test_where_index_and_list_are_damaged_all_frames_that_are_whole_are_saved(finished, place):
+    path, frames = finished
+    with Run.open(path) as run:
+        frame = run._frame(5)
+        number, text = frame.number, head_text(frame.kind, frame.meta, frame.specs, frame.number).encode()
+    with h5py.File(path, "r+") as file:
+        begin = file["pliant/index"][:].tobytes().index(text)
+        spoil_indexes(file, -8, file["pliant/index"].shape[0])  # a place
+        if place == "everywhere":
+            spoil_indexes(file, begin, begin + 4)
+    sums = summed_head(text.decode()).encode()[len(text) - 1 :]
+    spoil_list(path, number, *((sums, sums[:-3] + b"xx]") if place == "sum" else (b'"time":0.5', b'"time":0.7')))
+    assert run_index.read(path) is None
+    saved = {"text": set(frames), "sum": set(frames) - {0.5}, "everywhere": {t for t in frames if t < 0.45}}[place]
+    with Run.open(path) as run:
+        told = "" if place == "text" else f"record {number}, whose head is damaged"
+        assert told in " ".join(run.damage) and bool(run.damage) == bool(told)
+        assert len(run.times) == len(frames) - bool(told)
+        if place == "everywhere":  # later ones are not where they are sought
+            with pytest.raises(DamageError, match="checksum"):
+                run.points(-1)
+        else:
+            assert frames_of(run) == {t: frames[t] for t in saved}
+    written, sifted = repair(path)
+    assert (written is None) == (place == "text") and bool(sifted.lost) == (place != "text")
+    if written is not None:
+        with Run.open(written) as run:
+            assert frames_of(run) == {t: frames[t] for t in saved}
 
 
 def test_heads_of_older_files_that_nothing_verifies_are_told(tmp_path):
@@ -275,7 +336,7 @@ def test_heads_of_older_files_that_nothing_verifies_are_told(tmp_path):
 def test_a_run_file_that_was_cut_short_gives_what_it_has(finished):
     path, frames = finished
     content = path.read_bytes()
-    path.write_bytes(content[: len(content) * 9 // 10])
+    path.write_bytes(content[: len(content) * 6 // 10])  # list of records and second index, which are at the end, are two tenths of it
     with Run.open(path) as run:
         assert "cut short" in run.damage[0]
         kept = sift(run.entries)

@@ -380,13 +380,14 @@ def test_errors_of_files(toy, tmp_path):
         with pytest.raises(PliantError, match="is a folder, not a run"):
             Run.open(folder)
     with h5py.File(tmp_path / "run.vtkhdf", "a") as file:
-        file["pliant/index"][:8] = 0
+        file["pliant/index"][:8] = file["pliant/index_again"][:8] = 0
         del file["pliant/contacts/depth"]
     with Run.open(tmp_path / "run") as run, pytest.raises(PliantError, match="damaged: pliant/contacts/depth"):
         run.contact_rows(3)
     with h5py.File(tmp_path / "run.vtkhdf", "a") as file:
-        file["pliant/records"][2] = "{"
-    with pytest.raises(PliantError, match="list of records"):
+        file["pliant/records"][0] = "{"
+        file["pliant/index"][:40] = file["pliant/index_again"][:40] = 0
+    with pytest.raises(PliantError, match="first record is broken"):
         Run.open(tmp_path / "run")
     with pytest.raises(PliantError, match="does not exist"):
         Recorder(tmp_path / "missing" / "run", {}, every=0.1)

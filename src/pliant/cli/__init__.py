@@ -61,7 +61,7 @@ def _print_anything() -> None:
 
 
 def main() -> None:
-    """Run the command line; errors of input are sentences, not tracebacks."""
+    """Run the command line; errors of input are sentences, not tracebacks. Ctrl-C is told by `__main__`."""
     from pliant.asking import commands
     from pliant.base import DiskError, PliantError
     from pliant.disk import failure
@@ -71,6 +71,10 @@ def main() -> None:
     try:
         with commands():
             app(prog_name="pliant")
+    except SystemExit as left:
+        if isinstance(getattr(left.__context__, "__cause__", None), KeyboardInterrupt):  # typer ends without a word then
+            print("Stopped.", file=sys.stderr)
+        raise
     except DiskError as error:
         print(f"Error: {error}", file=sys.stderr)
         sys.exit(1)
@@ -84,6 +88,3 @@ def main() -> None:
     except PliantError as error:
         print(f"Error: {error}", file=sys.stderr)
         sys.exit(2)
-    except KeyboardInterrupt:
-        print("Stopped.", file=sys.stderr)
-        sys.exit(130)

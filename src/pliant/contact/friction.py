@@ -29,6 +29,7 @@ class Friction:
     impulse: Floats  # [N s] (r, 3)
     sticks: np.ndarray  # (r,) bool
     dragged: Floats  # [m] (r, 3)
+    shorter: Floats | None = None  # (r,) what is left of the impulse where it would have added energy; None: all
 
 
 def coulomb(motion: Motion, rows: Rows, normal_impulse: Floats, mu_s: Floats, mu_d: Floats, stretch: Floats) -> Friction:
@@ -68,7 +69,7 @@ def passive(motion: Motion, rows: Rows, rub: Friction) -> Friction:
 
     Its work is y.(u + dt W y), u the slip without friction. Rows that push along their slip v lose y.v / (dt D |y|^2), a sweep of Jacobi's
     method towards none; then, where the work of an island is still above zero, its rows are shortened to -y.u / (dt y.W y) of
-    themselves, which makes it nothing (theory/noniterative 5.6).
+    themselves, which makes it nothing, and so are their anchors (theory/noniterative 5.6).
     """
     y, slip = rub.impulse, motion.slide(rows)
     along, size = np.einsum("ri,ri->r", y, slip), np.linalg.norm(y, axis=1)
@@ -94,7 +95,7 @@ def passive(motion: Motion, rows: Rows, rub: Friction) -> Friction:
         least = np.divide(-work(without), answer, out=np.zeros(number), where=answer > 0.0)
         shorter = np.where(adds, np.clip(least, 0.0, 1.0), 1.0)[island]
         motion.push(rows, shorter[:, None] * theirs)
-        y, part = shorter[:, None] * y, shorter * part
+        return Friction(shorter[:, None] * y, rub.sticks, (shorter * part)[:, None] * rub.dragged, shorter)
     return Friction(y, rub.sticks, part[:, None] * rub.dragged)
 
 

@@ -123,6 +123,8 @@ class Noniterative:
             area=lambda: surface.row_areas(there, rows, impulse), dt=motion.dt, support=Support.of(rows),
         )  # fmt: skip
         warnings += too_deep(motion, "noniterative", a, b, -contacts.gap, "more sweeps (100), or contact = \"patch\"")
+        if rub.shorter is not None:  # what holds less than its anchor asks for takes it back to what it holds
+            stretch = rub.shorter[:, None] * stretch
         held = anchored(stretch, slip, rub.sticks, rub.dragged, rows.normal)
         kept = remember(key, stretch=held, way=rows.normal, overdue=late) | remember_pairs(motion, a, b, rows.normal, lost, memory)
         return Answer(contacts, kept | remember_depths(motion, a, b, depth - late), warnings=warnings)

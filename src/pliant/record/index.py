@@ -1,6 +1,7 @@
 """The list of what a run file holds and where, by which it is read without the HDF5 library, each array with its checksum.
 
-The dataset `/pliant/index` is the first in the file, so that also one that was cut short has it. It is
+The dataset `/pliant/index` is the first in the file, so that also one that was cut short has it; `/pliant/index_again`, the same once more, is
+the last, so that one whose beginning is gone has it. It is
 
     mark      8 bytes   `pliantI5`, by which it is found whatever the rest of the file looks like
     length    u64       of the texts, a multiple of 8
@@ -17,14 +18,17 @@ block is told from another whole one that lies in its place. What is stored as i
 Before (`pliantI4`) no seals were noted; in the third format (`pliantI3`) the numbers of records are missing, for they were not verified
 before they were deflated; in the second (`pliantI2`) the numbers are one offset for each dataset, all of which are stored as they are. A
 file whose index is damaged is read through HDF5 (`/pliant/records` has the heads too, each with the CRC32 of its text, which older files
-lack: that is told), a file whose HDF5 structure is damaged through its index. Files of the first format have no index.
+lack: that is told), a file whose HDF5 structure is damaged through its index. Where index and list are damaged, each serves for what the
+other has lost (`vtkhdf._heads`). Files of the first format have no index.
 """
 
 from __future__ import annotations
 
+import json
 import struct
 import zlib
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, BinaryIO
@@ -117,6 +121,18 @@ def _found(handle: BinaryIO) -> _Found | None:
             at = _mark(text, at + 1)
         start, block = start + block, 1 << 22
     return None
+
+
+def damaged_lines(indexes: Iterable[bytes]) -> dict[int, tuple[Head, bytes]]:
+    """Heads with their texts, by number, that can still be read in damaged indexes; whether they are right nobody knows."""
+    found = {}
+    for content in indexes:
+        for line in content[PREFIX.size :].split(b"\n"):
+            with suppress(ValueError, RecursionError):
+                _, end = json.JSONDecoder().raw_decode(line.decode("latin-1"))  # numbers follow the last one
+                head = parsed_head(line[:end])
+                found[head.number] = head, line[:end]
+    return found
 
 
 def _mark(text: bytes, start: int) -> int:

@@ -91,8 +91,8 @@ def new_journal(journal: Path, begin: Sequence[Record], sync: bool) -> JournalWr
         try:
             remove(temporary)
             _write(temporary, begin)
-        except DiskError as error:
-            raise DiskError(f"cannot record to {journal}: {error}") from None
+        except DiskError as error:  # there is nothing yet that could be resumed
+            raise failure(error.__cause__, "cannot record to", journal) if isinstance(error.__cause__, OSError) else error from None
         os.replace(temporary, journal)
     return JournalWriter(journal, sync)
 

@@ -22,6 +22,7 @@ except ImportError:  # there is none for this processor
     from zlib import crc32  # type: ignore[assignment]
 
 PLAIN_KINDS = "biufcSUMm"  # numpy kinds whose bytes are the whole value
+LOST = "lost"  # kind of what stands for records that cannot be read
 NO_SUM = -1  # in place of a checksum: of the first format, which has none
 Array = NDArray[Any]
 Form = dict[str, tuple[int, str, tuple[int, ...] | None, int]]  # of each array: position, type, shape and bytes of a row
@@ -126,6 +127,11 @@ class Entry(Head):
     def record(self) -> Record:
         """The record with all its arrays."""
         return Record(self.kind, self.meta, {name: self.load(name) for name in self.specs})
+
+
+def lost_entry(number: int, file: str) -> Entry:
+    """In the place of a record of which damage has left not even the head."""
+    return Entry(LOST, {}, {}, number, lambda name: np.zeros(0), file)
 
 
 def checksum(array: Array) -> int:

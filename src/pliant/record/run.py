@@ -15,7 +15,7 @@ from pliant.record import index, vtkhdf
 from pliant.record.journal import JournalReader
 from pliant.record.layout import CELL_TYPES, fill_value
 from pliant.record.orders import Order
-from pliant.record.records import Array, Entry, Record, whole
+from pliant.record.records import LOST, Array, Entry, Record, whole
 from pliant.record.salvage import filled, sift
 from pliant.record.table import Table, split_columns
 from pliant.shown import Shown, plotted
@@ -100,7 +100,10 @@ class Run(Shown):
             run = cls._of_journal(reader, published)
         elif published.exists():
             file, entries = vtkhdf.read(published)
-            run = cls(entries, published, file.close)
+            sifted = sift(entries, deep=False) if any(entry.kind == LOST for entry in entries) else None
+            run = cls(entries if sifted is None else sifted.entries, published, file.close)
+            if sifted is not None:
+                run.damage.append(f"{published} is damaged: {sifted.words}. `pliant repair {published}` saves all that is whole.")
             if (missing := index.missing(file, entries)) > 0:
                 run.damage.append(f"{published} was cut short by {missing} bytes or more. `pliant repair {published}` saves what is whole.")
             if vtkhdf.unverified(entries):

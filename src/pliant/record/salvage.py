@@ -14,7 +14,7 @@ from typing import Any
 
 from pliant.base import PliantError
 from pliant.record import vtkhdf
-from pliant.record.records import Array, Entry, Record, whole
+from pliant.record.records import LOST, Array, Entry, Record, whole
 
 NEEDS = {"frame": "topology", "state": "model"}
 NAMED = 6  # records that a sentence names
@@ -40,6 +40,10 @@ def sift(entries: Sequence[Entry], gaps: Sequence[int] = (), deep: bool = True) 
     """The records that can be used; `gaps`: positions before which something is missing, `deep`: arrays are verified too."""
     out, numbers = Sifted(), _Numbers(set(gaps))
     for i, entry in enumerate(entries):
+        if entry.kind == LOST:
+            out.lost.append(f"record {entry.number}, whose head is damaged")
+            numbers.skip(entry)
+            continue
         if missing := numbers.missing(i, entry):
             out.lost.append(f"{missing} before the {entry.title}")
         if deep and not whole(entry):
@@ -71,9 +75,17 @@ class _Numbers:
         self.last = entry.number if numbered else self.last
         if jump <= 0 and i not in self.gaps:
             return ""
+        self._forget()
+        return f"{jump} record{'s' if jump > 1 else ''}" if numbered and jump > 0 else "something"
+
+    def skip(self, entry: Entry) -> None:
+        """A record of which nothing is known."""
+        self.last = entry.number
+        self._forget()
+
+    def _forget(self) -> None:
         self.unsure |= {"topology", "model"}
         self.rows_known = False
-        return f"{jump} record{'s' if jump > 1 else ''}" if numbered and jump > 0 else "something"
 
     def lose(self, entry: Entry) -> None:
         """A record whose content is damaged, though its kind is known."""

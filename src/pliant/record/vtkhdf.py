@@ -38,12 +38,13 @@ from pliant.record.layout import (
     as_bytes,
     fill_value,
 )
-from pliant.record.records import Array, Entry, Head, Spec, head_text, is_summed, parsed_head, summed_head, unspoilt
+from pliant.record.records import LOST, Array, Entry, Head, Spec, head_text, is_summed, lost_entry, parsed_head, summed_head, unspoilt
 
 if TYPE_CHECKING:
     import h5py
 
 VERSION = (2, 2)
+RECORDS, INDEX, AGAIN = "pliant/records", "pliant/index", "pliant/index_again"
 RESERVE = 4  # a part of its arrays so large is reserved besides: offsets and types of cells, fill values
 NODE = 100  # bytes that HDF5 takes for a block besides its values
 HEADER = 1500  # bytes that HDF5 takes for a dataset and its group besides values
@@ -94,7 +95,7 @@ def write(entries: Sequence[Entry], path: Path, small: bool = False) -> None:
     held = sum(spec.nbytes for entry in entries for spec in entry.specs.values())
     plan = blocking(layout, whole_specs(layout), _fill_rows(layout), small)
     blocks = sum(each.count for each in plan.values())
-    disk = Reserved(path, held + held // RESERVE + 2 * index.size(entries, blocks, len(names)) + HEADER * len(names) + NODE * blocks)
+    disk = Reserved(path, held + held // RESERVE + 3 * index.size(entries, blocks, len(names)) + HEADER * len(names) + NODE * blocks)
     try:
         with h5py.File(disk, "w") as file:
             _write(file, disk, entries, layout, plan)
@@ -108,7 +109,7 @@ def _write(file: h5py.File, disk: Reserved, entries: Sequence[Entry], layout: La
 
     room = index.size(entries, sum(each.count for each in plan.values()), len(plan))
     made = Datasets(file)
-    made.put("pliant/index", np.zeros(room, np.uint8))  # first, with its space
+    made.put(INDEX, np.zeros(room, np.uint8))  # first, with its space
     root = file.create_group("VTKHDF")
     root.attrs["Version"] = np.array(VERSION, dtype=np.int64)
     root.attrs.create("Type", np.bytes_("UnstructuredGrid"))
@@ -137,10 +138,12 @@ def _write(file: h5py.File, disk: Reserved, entries: Sequence[Entry], layout: La
         raise
     _write_contact_offsets(made, layout)
     texts = [summed_head(head_text(entry.kind, entry.meta, entry.specs, entry.number)) for entry in entries]
-    file.create_dataset("pliant/records", data=texts, dtype=h5py.string_dtype())
+    file.create_dataset(RECORDS, data=texts, dtype=h5py.string_dtype())
     stored = [_stored(made[name], each, blocks.seals.get(name, {})) for name, each in plan.items()]
     damaged = {i for i, places in enumerate(layout.places) if spoilt and not spoilt.isdisjoint(places.values())}
-    made.fill("pliant/index", 0, np.frombuffer(index.encoded(entries, stored, damaged), np.uint8))
+    found = np.frombuffer(index.encoded(entries, stored, damaged), np.uint8)
+    made.fill(INDEX, 0, found)
+    made.put(AGAIN, found)  # last: what hits one end of the file leaves the other
 
 
 def _stored(dataset: Any, each: Blocking, seals: dict[int, int]) -> index.Stored:
@@ -394,7 +397,7 @@ def walk_ahead(path: str | Path) -> None:
 def walk(path: Path) -> None:
     """Go all ways through the structure of a file that reading may go, without reading its arrays."""
     file, entries = _read_hdf5(path)
-    for name in {place.dataset for entry in entries for place in entry.read.places.values()}:  # type: ignore[attr-defined]
+    for name in {place.dataset for entry in entries if isinstance(entry.read, _Loader) for place in entry.read.places.values()}:
         with suppress(Exception):
             dataset = file[name]
             if dataset.chunks is None:
@@ -416,13 +419,9 @@ def _read_hdf5(path: Path) -> tuple[h5py.File, list[Entry]]:
             "copy it again from where it was made"
         ) from None
     try:
-        if "pliant/records" not in file:
-            raise PliantError(f"{path} is an HDF5 file, but not a run of pliant: it has no /pliant/records")
-        texts = file["pliant/records"][:]
-        heads = [parsed_head(text) for text in texts]
-        summed = {is_summed(text) for text in texts}
-        if len(summed) > 1:
-            raise ValueError("heads with and without checksums")
+        if RECORDS not in file:
+            raise PliantError(f"{path} is an HDF5 file, but not a run of pliant: it has no /{RECORDS}")
+        heads, lost, summed = _heads(file)
         layout = Layout(heads)
     except PliantError:
         file.close()
@@ -433,8 +432,37 @@ def _read_hdf5(path: Path) -> tuple[h5py.File, list[Entry]]:
         raise DamageError(f"{path} is damaged: its list of records cannot be read; copy it again") from None
     entries = []
     for head, places in zip(heads, layout.places, strict=True):
-        entries.append(Entry(head.kind, head.meta, head.specs, head.number, _Loader(file, head, places, summed == {True}), str(path)))
+        entries.append(Entry(head.kind, head.meta, head.specs, head.number, _Loader(file, head, places, summed), str(path)))
+    for i in lost:
+        entries[i] = lost_entry(i, str(path))
     return file, entries
+
+
+def _heads(file: h5py.File) -> tuple[list[Head], list[int], bool]:
+    """Heads of the list of a file whose index is damaged; positions of those that are lost; and whether the others were verified.
+
+    Where the list is damaged too the index may still have that head, and the checksum in the list tells whether it is right. If not, it
+    only serves to find the arrays of the records after it, which have checksums of their own; without it they are sought as if that record
+    had none.
+    """
+    texts = [bytes(text) for text in file[RECORDS][:]]
+    found = [_parsed(text) for text in texts]
+    summed = any(head is not None and is_summed(text) for head, text in zip(found, texts, strict=True))
+    bad = [i for i, head in enumerate(found) if head is None or is_summed(texts[i]) != summed]
+    others = index.damaged_lines(file[name][:].tobytes() for name in (INDEX, AGAIN) if name in file) if bad else {}
+    lost = []
+    for i in bad:
+        found[i], line = others.get(i, (Head(LOST, {}, {}, i), b"[]"))
+        if not texts[i].endswith(summed_head(line.decode()).rpartition(",")[2].encode()):
+            lost.append(i)
+    return [head for head in found if head is not None], lost, summed
+
+
+def _parsed(text: bytes) -> Head | None:
+    try:
+        return parsed_head(text)
+    except ValueError:
+        return None
 
 
 def unverified(entries: Sequence[Entry]) -> bool:

@@ -10,6 +10,7 @@ import gc
 import importlib
 import logging
 import multiprocessing
+import signal
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -156,11 +157,25 @@ def warm(scene: Scene | None = None, quiet: bool = False) -> None:
         return
     began = time.perf_counter()
     context = multiprocessing.get_context("spawn")
-    with line(quiet) as show, context.Pool(min(2, len(todo))) as pool:
+    with _deaf():
+        pool = context.Pool(min(2, len(todo)))
+    with line(quiet) as show, pool:
         show(f"Compiling kernels for {', '.join(todo)} (first run only; half a minute or so) ...")
         for done, job in enumerate(pool.imap_unordered(_job, todo, chunksize=1), 1):
             rest = [j for j in todo if not _mark(j).exists()]
             show(f"Compiled {job}, {done} of {len(todo)} after {time.perf_counter() - began:.0f} s; left: {', '.join(rest) or 'none'} ...")
+
+
+@contextmanager
+def _deaf() -> Iterator[None]:
+    """Processes that are born inside do not hear Ctrl-C, which reaches all that belong to a terminal: who started them ends them."""
+    try:
+        before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    except ValueError:  # not in the main thread
+        before = None
+    yield
+    if before is not None:
+        signal.signal(signal.SIGINT, before)
 
 
 def _mark(job: str) -> Path:
