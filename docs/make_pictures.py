@@ -200,7 +200,6 @@ NONITERATIVE = {
         False,
     ),
     "chess-500": ({}, (-58, 38), "body", ("wall",), True),
-    "chained-tori": ({}, (-60, 13), "body", (), True),
     "folding-strip": ({}, (-75, 15), "pressure", (), False),
     "two-free-cubes": ({"duration": 0.1}, None, "pressure", ("large",), False),
 }
@@ -215,6 +214,16 @@ def draw_noniterative(name: str, picture: Picture) -> Image.Image:
 def make_noniterative(name: str, folder: Path) -> None:
     sim = scenes.make(name, **NONITERATIVE[name][0]).simulate().run()
     save(draw_noniterative(name, from_simulation(sim)), f"{name}.png")
+
+
+def make_chain(folder: Path) -> None:
+    """Sixty rings at rest from near by, and what they press on from below, through the membrane."""
+    picture, size = from_simulation(scenes.make("chained-tori", links=60, duration=2.2).simulate().run()), (720, 540)
+    above, below = Camera((0.30, -0.56, 0.20), (0.0, 0.0, -0.045)), Camera((0.25, -0.46, -0.46), (0.0, 0.0, -0.03))
+    sheet = Image.new("RGB", (2 * size[0], size[1]), "white")
+    sheet.paste(draw(picture, "body", size, above, smooth=True), (0, 0))
+    sheet.paste(draw(picture, "pressure", size, below, (0.0, 800.0), ["membrane"], smooth=True), (size[0], 0))
+    save(sheet, "chained-tori.png")
 
 
 def make_thesis(folder: Path) -> None:
@@ -308,6 +317,7 @@ MAKE = {
     "reversal": make_reversal,
     **{name: partial(make_noniterative, name) for name in NONITERATIVE},
     "point-surface": make_point_surface,
+    "chained-tori": make_chain,
     "thesis": make_thesis,
     "quasi-rigid": make_quasi_rigid,
     "patch": make_patch,

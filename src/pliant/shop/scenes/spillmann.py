@@ -192,8 +192,9 @@ def chess_500(
     count: pieces; across: how many of them fit side by side into the container; seed: of how they are turned; density [kg/m^3].
 
     Pieces of 101 or 105 points and 174 or 180 tets, together 51,000 and 87,750; density 200 kg/m^3: rho g H / E = 0.03 for the
-    whole pile of about 0.15 m. Rayleigh damping of 5 / s and 0.015 ms calms them. They fall fast (rho v^2 / E = 0.1), and stems are slender: a
-    queen buckles under 0.4 of its own weight, so that stems fold; single elements in folds turn inside out, with a corotated law more of them.
+    whole pile of about 0.15 m. Rayleigh damping of 5 / s and 0.015 ms calms them. They fall fast (rho v^2 / E = 0.1), and stems are
+    slender: a queen buckles under 0.4 of its own weight. Stems fold, and single elements in folds turn inside out, more of them with
+    a corotated law.
     """
     scene = Scene(dt=dt, duration=duration, contact="noniterative", about="Many soft bodies: contacts grow while the container fills.")
     wide = across * ROOM
