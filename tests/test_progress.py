@@ -6,7 +6,8 @@ import pytest
 from pliant import PliantError, Scene
 from pliant.cli import bars
 from pliant.cli.exporting import _view
-from pliant.cli.terminal import OFTEN_CUT, progress_bar, weight_rows, weights
+from pliant.cli.terminal import OFTEN_CUT, experiments_bar, progress_bar, weight_rows, weights
+from pliant.shop.reproduce import crew
 from pliant.simulate.running import Progress
 from pliant.simulate.verdicts import Cut
 
@@ -27,6 +28,21 @@ def test_a_run_that_becomes_slow_says_so(monkeypatch, capsys):
     assert left[:2] == [90, 80] and left[-1] > 10_000
     assert sum("igea and bunny would get too deep" in line for line in lines) == 1
     assert sum("cut short 10 times" in line for line in lines) == 3  # 90, 160 and 230 s
+
+
+def test_experiments_tell_once_how_long_the_rest_will_take(monkeypatch, capsys, tmp_path):
+    """Two estimates stood in one line, "about 180 minutes left, about 55203 s left"."""
+    now = [0.0]
+    monkeypatch.setattr(bars.time, "monotonic", lambda: now[0])
+    todo = crew.jobs({"thesis": ["T2", "T4"]}, tmp_path, quick=False)
+    times = crew.Times(todo, 1)
+    with experiments_bar(times) as show:
+        for now[0], part in ((0.0, 0.0), (70.0, 0.3), (140.0, 0.6)):
+            times.tell(("thesis", "T4"), part)
+            show(False)
+    lines = capsys.readouterr().err.strip().split("\n")
+    assert lines and all(line.count(" left") <= 1 and "of 2 ended" in line for line in lines) and "thesis T4 60 %" in lines[-1]
+    assert " s left" in lines[-1]
 
 
 def test_weights_and_what_is_carried():

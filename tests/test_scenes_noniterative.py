@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pliant import shapes
+from pliant import PliantError, Scene, shapes
 from pliant.measure.overlap import overlap, remaining_depth
 from pliant.shop import scenes
 from pliant.shop.scenes.spillmann import yardstick
@@ -122,6 +122,32 @@ def test_chess_pieces_fall_into_the_container():
     assert scenes.find("chess-500").expect(sim)
     assert depth.max() < 0.1
     assert len(sim.contacts()) > 0
+
+
+STEMS = [
+    ("queen", 0.3, 1.0), ("bishop", 0.5, 4.0), ("pawn", 1.0, 2.0),
+    pytest.param("queen", 0.3, 0.5, marks=pytest.mark.slow), pytest.param("bishop", 0.5, 0.8, marks=pytest.mark.slow),
+    pytest.param("rook", 2.0, 4.0, marks=pytest.mark.slow),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("kind, stands, folds", STEMS)
+def test_stems_of_chess_pieces_buckle_under_less_than_lies_on_them(kind, stands, folds):
+    """In parts of a piece's weight, put on its head: 4 of them lie on the lowest. This is statics of one body, without contact or steps."""
+    piece = next(b for b in scenes.make("chess-500", count=4, across=2).bodies if b.name.startswith(kind))
+
+    def shorter(part):
+        load = part * 9.81 * piece.material.density * shapes.make(**piece.shape).tets.volumes.sum()
+        scene = Scene(gravity=(0, 0, 0), contact="none")
+        pushed = {"kind": "force", "where": {"side": "+z"}, "value": (0.02 * load, 0.0, -load)}
+        scene.add(name="piece", shape=piece.shape, material=piece.material, fixed=[{"side": "-z"}], loads=[pushed])
+        try:
+            return 1.0 - scene.simulate().equilibrium().points("piece")[:, 2].max() / piece.shape["height"]
+        except PliantError as error:
+            assert "it may buckle" in str(error)
+            return 1.0
+
+    assert shorter(stands) < 0.03 and shorter(folds) > 0.3
 
 
 def test_the_whole_chess_set_has_the_published_size():

@@ -42,7 +42,14 @@ def test_cube_on_bar_keeps_its_speed_and_no_hooked_pair_pushes():
     assert max(seen.hooks) == 0 and max(abs(np.array(seen.speeds) - 1.0)) < 0.01
 
 
-def test_cube_on_bar_is_stopped_without_redefinition():
+def test_cube_on_bar_is_stopped_without_redefinition_by_hooked_pairs_that_push():
+    """They are told, and that they are told changes nothing."""
+    seen = Slide(redefinition=False, duration=0.1)
+    seen.run()
+    assert max(seen.hooks) >= 5 and seen.speeds[-1] < 0.0
+    off = scenes.make("cube-on-bar", duration=0.1)
+    off.contact["redefinition"] = False
+    assert np.array_equal(off.simulate().run().state.x, seen.sim.state.x)
     _, said = expected("cube-on-bar", redefinition=False, duration=0.3)
     assert "left" in said[0]
 

@@ -97,6 +97,24 @@ def test_edges_that_crossed_in_the_last_step_may_tilt_further():
         assert (len(edges.find(*given)), len(edges.find(*given, every))) == (new, still)
 
 
+def test_what_slides_on_to_the_next_edge_of_a_rim_may_tilt_as_far():
+    """A rim of squeezed bars went over from an edge to the next, which leant too far to begin there: nothing held it, 5 m/s every other step."""
+    motion = motion_of(boxes_on_edge(0.015, (10, 0, 45), edge=0.05))
+    edges, finder = motion.kept(SharpEdges), motion.kept(Penetration)
+    finder.fit(motion.end, motion.shapes)
+    given = motion.start, motion.end, *body_boxes(finder.tree, motion.shapes), motion.pairs.meet
+    every = np.array(list(itertools.product(range(len(edges.ends)), repeat=2)))
+    begin, there = (set(map(tuple, found.edge)) for found in (edges.find(*given), edges.find(*given, np.sort(edges.key(every)))))
+    assert len(there - begin) >= 4
+    for one, other in there - begin:
+        shares = (edges.ends[:, None, :, None] == edges.ends[None, [one, other], None, :]).any(axis=(2, 3))  # an end with either of them
+        apart = edges.ends[:, 0] >= edges.ends[other].min()  # of the body of the other
+        next_to, far = np.flatnonzero(shares[:, 1] & (np.arange(len(edges.ends)) != other)), np.flatnonzero(~shares[:, 1] & apart)
+        for last, kept in ((next_to[0], True), (far[0], False)):
+            found = edges.find(*given, edges.key(np.array([[one, last]])))
+            assert ((one, other) in set(map(tuple, found.edge))) == kept
+
+
 def test_short_edges_do_not_cross_where_points_are_dense_enough():
     """Soft rims count down to 0.2 of the width, rigid ones, which do not give way, down to 0.05."""
     assert [len(crossings(boxes_on_edge(model="fem", edge=edge))) for edge in (0.025, 0.0167)] == [8, 0]

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 SHARP = np.cos(np.radians(15.0))  # faces that meet at a smaller angle make no edge to speak of
 FINE = 0.05  # of the least width of two bodies: shorter edges of a rigid one, whose rims do not give way, have points enough on them
 LEAN = 0.1  # n . w up to which n counts as a normal of the edge: bodies that lie on each other tilt a little
-LEANS_ON = 3 * LEAN  # the same for edges that crossed in the last step: what they push tilts, and a crossing that comes and goes trembles
+LEANS_ON = 3 * LEAN  # the same for edges that crossed in the last step, or went on from such: one that comes and goes trembles
 DEEP = 0.25  # of the least width of both bodies: what is deeper has come in elsewhere
 REACH = 0.02  # of the same: how far beyond its ends an edge may cross, if it is as deep; and how deep crossings are at first
 COARSE = REACH / LEAN  # FINE of a soft body: ends that give way by REACH turn a shorter edge, and so the normal, by more than LEAN
@@ -116,8 +116,23 @@ class SharpEdges:
         pair, edge = ids[:, 0], ids[:, 1:]
         points = self.ends[edge].reshape(-1, 4)
         found = Crossed(a[pair], b[pair], edge, points, reals[:, :2], reals[:, 2:5], *reals[:, 5:].T)
-        keeps = find(np.zeros(0, np.int64) if last is None else last, self.key(edge)) >= 0
-        return found.select((found.lean <= LEAN) | keeps)
+        kept = found.lean <= LEAN
+        if last is not None and not kept.all():
+            kept[~kept] = self._went_on(edge[~kept], last)
+        return found.select(kept)
+
+    def _went_on(self, edge: Ints, last: Ints) -> np.ndarray:
+        """Pairs of edges (e, 2) that crossed in the last step, or share an end on either side with a pair that did, (e,) bool.
+
+        What slides along a rim crosses the next edge of it. If that had to begin anew, nothing would hold it for a step.
+        """
+        there = np.unique(self._ends_of(np.stack(np.divmod(last, max(len(self.ends), 1)), axis=1)))
+        return (find(there, self._ends_of(edge).ravel()) >= 0).reshape(-1, 4).any(axis=1)
+
+    def _ends_of(self, edge: Ints) -> Ints:
+        """A number for each end of the one edge with each end of the other, (e, 4)."""
+        first, second = self.ends[edge[:, 0]], self.ends[edge[:, 1]]
+        return first[:, [0, 0, 1, 1]] * (int(self.ends.max(initial=0)) + 1) + second[:, [0, 1, 0, 1]]
 
     def key(self, edge: Ints) -> Ints:
         """A number for each pair of edges (e, 2)."""

@@ -126,6 +126,13 @@ SPINNING = (
 )  # fmt: skip
 
 
+def _towards(centre: Floats, touch: Floats) -> Camera:
+    """From outside, half from the side that is touched and half from beside it."""
+    out = (touch - centre) / np.linalg.norm(touch - centre)
+    aside = np.cross(out, np.eye(3)[np.argmin(np.abs(out))])
+    return Camera(tuple(centre + 1.4 * out + 1.2 * aside), tuple(centre + 0.3 * (touch - centre)))
+
+
 def room(desk: Desk) -> Measured:
     """Fig. 11: a head of 52,809 samples bounces in a room; 20-200 ms a resolution with 40-100 active nodes. The scene, and one contact.
 
@@ -146,12 +153,9 @@ def room(desk: Desk) -> Measured:
         energy.append(sim.books().total / sim.books().start)
         desk.at(sim.time)
         if touched[-1] > strongest[0]:
-            strongest[:] = touched[-1], from_simulation(sim), sim.centre("head")
+            strongest[:] = touched[-1], from_simulation(sim), (sim.centre("head"), sim.contacts("head", "room").point.mean(axis=0))
     if strongest[1] is not None:
-        near_by = Camera(
-            tuple(strongest[2] + [1.7, -1.3, -0.35]), tuple(strongest[2])
-        )  # outside, where the wall that is hit does not hide it
-        draw(strongest[1], "pressure", (960, 720), near_by, transparent=["room"]).save(desk.path("Fig11.png"))
+        draw(strongest[1], "pressure", (960, 720), _towards(*strongest[2]), transparent=["room"]).save(desk.path("Fig11.png"))
     steps = np.arange(len(touched))
     plot(
         desk.path("Fig11-contacts.png"),

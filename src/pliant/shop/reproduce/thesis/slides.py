@@ -24,7 +24,7 @@ from pliant.shop.scenes.thesis import BAR, CUBE, cube_mass, cube_velocity, hooke
 OPEN = "sizes, masses and the speed are not published"
 
 
-CLOSE = Camera((0.35, -2.3, 0.75), (0.12, 0.0, 0.02))  # [m] near enough to tell pairs apart
+CLOSE = Camera((0.25, -1.8, 0.62), (0.1, 0.0, -0.02))  # [m] near enough to tell pairs apart
 
 
 class Slide(History):
