@@ -215,6 +215,24 @@ def test_a_pyramid_has_the_same_force_on_coarse_cells():
     mesh = Surface(tip, np.array([[0, 2, 1], [0, 3, 2], [0, 4, 3], [0, 1, 4], [1, 2, 3], [1, 3, 4]]))
     coarse, fine = (pliant.press(mesh, depth="1mm", poisson=POISSON, spacing=spacing) for spacing in (2.1e-3, 0.4e-3))
     assert coarse.force == pytest.approx(fine.force, rel=0.01)
+    assert 0.5 < coarse.errors["area"] / (coarse.area / fine.area - 1) < 3  # 3.2 %
+
+
+@pytest.mark.parametrize("cone", [False, True])
+def test_the_area_is_too_large_by_an_eighth_of_the_cells_at_its_rim(cone):
+    """Thrown on cells of a ninth and a twentieth of the radius of the contact, under the force that makes it 10 mm: the same of balls and
+    cones, whose pressure falls to zero as the root of the way from the rim, and with cells of any size."""
+    rng, a, off = np.random.default_rng(5), 0.01, []
+    for many in (9, 20):
+        for _ in range(6):
+            h = a / many
+            x = (np.arange(3 * many) - 1.5 * many) * h
+            r = np.hypot(*np.meshgrid(x - h * rng.uniform(), x - h * rng.uniform(), indexing="ij"))
+            z, force = (-0.1 * r, 0.05 * math.pi * a * a * STIFF) if cone else (-(r**2) / 0.2, 4 * STIFF * a**3 / 0.3)
+            found = pliant.press(Heights(z, h), force=force, poisson=POISSON)
+            off.append((found.area / (math.pi * a * a) - 1) / found.cells.best.swollen)
+            assert found.errors["area"] >= found.cells.best.swollen
+    assert np.mean(off) == pytest.approx(1.0, abs=0.15)
 
 
 def test_clouds_are_the_same_surface_on_all_grids():

@@ -102,7 +102,7 @@ def test_a_body_that_came_and_went_within_a_step_is_pushed_as_with_short_ones():
     for dt in (0.1, 0.002):
         scene = Scene(dt=dt, gravity=(0, 0, 0), contact="quasi-rigid")
         scene.add(name="post", shape=dict(kind="ball", radius=0.25), model="static", friction=0.0)
-        scene.add(name="ball", shape=dict(kind="ball", radius=0.25), model="quasi-rigid", spacing=0.02, friction=0.0, position=(-0.22, 0, 0.47),
+        scene.add(name="ball", shape=dict(kind="ball", radius=0.25), model="quasi-rigid", spacing=0.03, friction=0.0, position=(-0.22, 0, 0.47),
                   velocity=(3.0, 0, 0), material=dict(youngs_modulus=1e6, poisson_ratio=0.4, density=300.0))  # fmt: skip
         sim = scene.simulate()
         while sim.time < 0.2:

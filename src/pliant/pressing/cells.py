@@ -36,6 +36,7 @@ RIM = 2  # cells
 CAP = 3.0  # depths above the contact that count as far away
 CLOSE = 1e-3  # of the depth: how well the first touch is known
 STEEPEST = 7.0  # change of a gap over the way to the next cell, diagonally √2 cells: surfaces that touch have slopes below 1/FACING = 5
+SWELLS = 0.13  # of a cell at the rim that counts as touching, and does not: pressure is even on cells, gaps are those of their centres
 MOVES = 8  # along the direction until the surfaces just touch, or carry the force
 
 
@@ -167,9 +168,19 @@ class Solved:
     def rim(self) -> float:
         """Standard error of the area, over it: a cell at the rim touches or not, where a part of it does that is anything from none to all
         (uniform, variance 1/12)."""
-        inner = int(np.count_nonzero(binary_erosion(self.contact)))
         count = int(np.count_nonzero(self.contact))
-        return math.sqrt((count - inner) / 12.0) / count if count else math.inf
+        return math.sqrt(self._at_rim / 12.0) / count if count else math.inf
+
+    @property
+    def swollen(self) -> float:
+        """How much too large the area is, over it, where pressure falls to zero at the rim."""
+        count = int(np.count_nonzero(self.contact))
+        return SWELLS * self._at_rim / count if count else math.inf
+
+    @property
+    def _at_rim(self) -> int:
+        """Cells that touch beside some that do not."""
+        return int(np.count_nonzero(self.contact) - np.count_nonzero(binary_erosion(self.contact)))
 
     @property
     def peak(self) -> float:

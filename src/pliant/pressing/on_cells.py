@@ -168,7 +168,8 @@ def _errors(pair: Pair, load: Along, levels: list[Solved], touch: Floats) -> tup
     cells = {name: abs(other.numbers[name] / best.numbers[name] - 1.0) for name in best.numbers}
     holds = cells["peak"] <= 0.05
     rim = best.rim
-    cells |= {"force": max(cells["force"] / ORDER, rim), "depth": max(cells["depth"] / ORDER, rim), "area": max(cells["area"], rim)}
+    cells |= {"force": max(cells["force"] / ORDER, rim), "depth": max(cells["depth"] / ORDER, rim)}
+    cells["area"] = max(cells["area"], rim, best.swollen)
     rough, made = pair.rougher(), dict.fromkeys(cells, 0.0)
     if rough is not None:
         poorer = solved(rough, first.grid, load, first, known_touch(rough, first.grid, load))
