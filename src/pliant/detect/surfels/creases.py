@@ -155,7 +155,9 @@ def _sides(rows, graph, part, alone, sides):  # type: ignore[no-untyped-def]
 # -- queries
 
 
-def met(found: list[Projection], points: Floats, at: Floats, normals: Floats, there: np.ndarray) -> tuple[Ints, Floats, Floats, np.ndarray, Ints]:
+def met(
+    found: list[Projection], points: Floats, at: Floats, normals: Floats, there: np.ndarray
+) -> tuple[Ints, Floats, Floats, np.ndarray, Ints]:
     """(side, feet, normals there, whether the foot is on the edge, 1 where sides meet outwards, -1 inwards, 0 both) of queries between up
     to three sides, each with feet of its own.
 

@@ -205,7 +205,8 @@ class PointSurface:
         if left is None:
             near, turn = self.graph[self.nearest(points)][:, : AMONG + 1], outwards[:, None]
             ends = edges.ends[near] & (turn != 0)
-            row, place = ended(points, self.points[near], turn[..., None] * self.normals[near], ends, outwards * in_front(points, foot, normals))
+            far = outwards * in_front(points, foot, normals)
+            row, place = ended(points, self.points[near], turn[..., None] * self.normals[near], ends, far)
             end = near[row, place]
             foot[row] = points[row] - in_front(points[row], self.points[end], self.normals[end])[:, None] * self.normals[end]
             normals[row], edge[row] = self.normals[end], True
