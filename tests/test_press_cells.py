@@ -24,6 +24,7 @@ from pliant.pressing.asked import Load
 from pliant.pressing.between_points import between_points
 from pliant.pressing.cells import Pair, Solved, first_touch
 from pliant.pressing.on_cells import LEAST, on_cells, snapped
+from pliant.pressing.output import surface_of
 from pliant.pressing.relief import HOME, CloudRelief, ExactRelief, Grid, Heights, Pose
 from pliant.shop.validate.presses import wave_width
 
@@ -508,6 +509,17 @@ def test_a_contact_normal_as_near_as_a_thirtieth_to_the_direction_is_the_directi
     """What the force along it loses is 1 - cos 0.03, 0.05 %."""
     way, near, off_ = (np.array([math.sin(angle), 0.0, -math.cos(angle)]) for angle in (0.0, 0.028, 0.032))
     assert snapped(near, way) is way and snapped(off_, way) is off_
+
+
+def test_what_is_drawn_has_no_cracks():
+    """Triangles are finer where they touch, and share their edges with coarser ones around; displacements do not jump at the end of cells."""
+    found = pliant.press(make("ball", radius=0.1, edge=0.02).surface(), depth="2mm", poisson=POISSON)
+    points, faces, fields, _ = surface_of(found, 0)
+    edges, count = np.unique(np.sort(faces[:, [[0, 1], [1, 2], [2, 0]]].reshape(-1, 2), axis=1), axis=0, return_counts=True)
+    assert (count == 2).all()  # closed, as the ball is
+    long = np.linalg.norm(points[edges[:, 0]] - points[edges[:, 1]], axis=1)
+    jump = np.abs(fields["displacement"][edges[:, 0]] - fields["displacement"][edges[:, 1]])
+    assert (jump < 0.3 * long).all()
 
 
 def test_clouds_have_triangles_between_their_points():
