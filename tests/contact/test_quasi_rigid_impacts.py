@@ -96,6 +96,22 @@ def test_a_head_in_a_room_gains_no_energy_at_any_step(walls, dt):
     assert most <= 1.01 * start
 
 
+def test_a_body_that_came_and_went_within_a_step_is_pushed_as_with_short_ones():
+    """A ball grazes a hard one and is past it when the step ends: that was taken for a contact that had given all its energy back."""
+    after = []
+    for dt in (0.1, 0.002):
+        scene = Scene(dt=dt, gravity=(0, 0, 0), contact="quasi-rigid")
+        scene.add(name="post", shape=dict(kind="ball", radius=0.25), model="static", friction=0.0)
+        scene.add(name="ball", shape=dict(kind="ball", radius=0.25), model="quasi-rigid", spacing=0.03, friction=0.0, position=(-0.22, 0, 0.47),
+                  velocity=(3.0, 0, 0), material=dict(youngs_modulus=1e6, poisson_ratio=0.4, density=300.0))  # fmt: skip
+        sim = scene.simulate()
+        while sim.time < 0.2:
+            step(sim.world, sim.contact, sim.dt)
+        after.append(sim.state.velocity[1].copy())
+    assert after[1][2] > 0.8
+    assert after[0] == pytest.approx(after[1], abs=0.02 * 3.0)
+
+
 def test_implicit_steps_lose_energy_and_less_with_shorter_ones():
     """Backward Euler: never a gain, and towards the elastic impact as dt shrinks; with the longest the ball leaves slowly."""
     found = [impact(thrown("ball", dt, above=0.251, youngs=1e6, integration="implicit"), 0.3)[:2] for dt in (0.02, 5e-3, 1e-3)]

@@ -396,6 +396,20 @@ def test_edges_of_coarse_boxes_are_seen(edge):
     assert surface.sharp[on].all() and (surface.creases.sides[on, 1] >= 0).all()
 
 
+def test_a_thin_wall_ends_at_its_top():
+    """Two spacings thick, so that its top has one row of samples, too few for a side. Its walls went on beyond it as if it were not there:
+    a point 0.8 spacings above the middle of the top counted as one spacing inside."""
+    l, x, z = 0.1, *(0.1 * g.ravel() for g in np.meshgrid(np.arange(-10, 11), np.arange(-9, 1), indexing="ij"))
+    walls = [np.column_stack([x, np.full(len(x), side), z]) for side in (-l, l)]
+    facing = [np.column_stack([0 * x, np.full(len(x), np.sign(side)), z == 0]) for side in (-l, l)]
+    points = np.concatenate([*walls, np.column_stack([0.1 * np.arange(-10, 11), np.zeros((21, 2))])])
+    surface = PointSurface(points, np.concatenate([*facing, np.tile([0.0, 0.0, 1.0], (21, 1))]), np.full(len(points), l * l))
+    y, h = (g.ravel() for g in np.meshgrid(np.linspace(-0.14, 0.14, 15), np.linspace(-0.09, 0.09, 10)))
+    found = surface.project(np.column_stack([np.full(len(y), 0.03), y, h]))
+    true = np.where((h > 0) & (np.abs(y) > l), np.hypot(np.abs(y) - l, h), np.maximum(np.abs(y) - l, h))
+    assert found.valid.all() and (np.abs(found.distance - true) < 0.077 * np.abs(true) + 1e-9).all()  # 1 - cos 22.5°: planes before an edge make a bevel of it
+
+
 def test_noise_makes_no_edges_and_hides_none():
     """Normals of a ball's triangles that are scattered by 0.3 spacings propose edges; samples do not bear them out. Those of a box that is
     scattered by a tenth are found: a fixed angle between normals would take both or none."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -23,15 +24,17 @@ class Subdivision:
     weight: Floats  # (n, 3) sum to one
 
 
-def subdivided(surface: Surface, longest: float) -> Subdivision:
-    """Edges longer than `longest` [m] are halved, with the triangles on both sides, until there are none."""
+def subdivided(surface: Surface, longest: float | Callable[[Floats], Floats]) -> Subdivision:
+    """Edges longer than `longest` [m] are halved, with the triangles on both sides, until there are none; it may depend on where
+    the middles (n, 3) of edges are."""
     points, faces, coarse = surface.points, surface.faces, len(surface.points)
     parents = [np.zeros((0, 2), np.int64)]
     for _ in range(ROUNDS):
         ends = np.sort(faces[:, [[0, 1], [1, 2], [2, 0]]].reshape(-1, 2), axis=1)
         key, which = np.unique(ends[:, 0] * len(points) + ends[:, 1], return_inverse=True)
         pair = np.stack([key // len(points), key % len(points)], axis=1)
-        long = np.linalg.norm(points[pair[:, 0]] - points[pair[:, 1]], axis=1) > longest
+        limit = longest(0.5 * (points[pair[:, 0]] + points[pair[:, 1]])) if callable(longest) else longest
+        long = np.linalg.norm(points[pair[:, 0]] - points[pair[:, 1]], axis=1) > limit
         if not long.any():
             break
         middle = np.full(len(key), -1)
@@ -40,7 +43,8 @@ def subdivided(surface: Surface, longest: float) -> Subdivision:
         points = np.concatenate([points, 0.5 * (points[pair[long, 0]] + points[pair[long, 1]])])
         faces = _cut(faces, middle[which].reshape(-1, 3))
         if len(faces) > MOST:
-            raise PliantError(f"points {1e3 * longest:.3g} mm apart would take more than {MOST} triangles; choose a larger spacing.")
+            least = 1e3 * float(np.min(limit))
+            raise PliantError(f"points {least:.3g} mm apart would take more than {MOST} triangles; choose a larger spacing.")
     corner, weight = np.zeros((len(points), 3), np.int64), np.zeros((len(points), 3))
     corner[:coarse], weight[:coarse, 0] = np.arange(coarse)[:, None], 1.0
     _ride(np.concatenate(parents), coarse, corner, weight)

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-from scipy.ndimage import binary_erosion, find_objects, label, minimum_filter
+from scipy.ndimage import binary_erosion, find_objects, label, minimum, minimum_filter
 
 from pliant.base import Floats, Ints, PliantError
 from pliant.contact.elastic import lcp
@@ -36,6 +36,7 @@ RIM = 2  # cells
 CAP = 3.0  # depths above the contact that count as far away
 CLOSE = 1e-3  # of the depth: how well the first touch is known
 STEEPEST = 7.0  # change of a gap over the way to the next cell, diagonally √2 cells: surfaces that touch have slopes below 1/FACING = 5
+SWELLS = 0.13  # of a cell at the rim that counts as touching, and does not: pressure is even on cells, gaps are those of their centres
 MOVES = 8  # along the direction until the surfaces just touch, or carry the force
 
 
@@ -92,6 +93,11 @@ class Pair:
     def heights(self, grid: Grid) -> tuple[Floats, Floats]:
         """(nx, ny) [m] of A and of B along the normal; NaN where they have no surface."""
         return self.reliefs[0].heights(self.poses[0], grid, 1), self.reliefs[1].heights(self.poses[1], grid, -1)
+
+    def tips(self, grid: Grid, a: Floats, b: Floats) -> Floats:
+        """(nx, ny) [m] gaps no wider than between vertices or samples in each cell; `a` and `b` are the heights at its centre."""
+        one, two = (r.tips(s, grid, sign) for r, s, sign in zip(self.reliefs, self.poses, (1, -1), strict=True))
+        return between(np.fmax(a, one), np.fmin(b, two))
 
     def everything(self, origin: Floats, cells: int) -> Grid:
         """A grid over all that can touch: cells of height fields are taken as they are."""
@@ -167,9 +173,19 @@ class Solved:
     def rim(self) -> float:
         """Standard error of the area, over it: a cell at the rim touches or not, where a part of it does that is anything from none to all
         (uniform, variance 1/12)."""
-        inner = int(np.count_nonzero(binary_erosion(self.contact)))
         count = int(np.count_nonzero(self.contact))
-        return math.sqrt((count - inner) / 12.0) / count if count else math.inf
+        return math.sqrt(self._at_rim / 12.0) / count if count else math.inf
+
+    @property
+    def swollen(self) -> float:
+        """How much too large the area is, over it, where pressure falls to zero at the rim."""
+        count = int(np.count_nonzero(self.contact))
+        return SWELLS * self._at_rim / count if count else math.inf
+
+    @property
+    def _at_rim(self) -> int:
+        """Cells that touch beside some that do not."""
+        return int(np.count_nonzero(self.contact) - np.count_nonzero(binary_erosion(self.contact)))
 
     @property
     def peak(self) -> float:
@@ -181,10 +197,23 @@ class Solved:
         """What errors are told of."""
         return {"force": self.force, "depth": self.depth, "area": self.area, "peak": self.peak}
 
-    def box(self) -> tuple[Floats, Floats]:
-        """Where the contact is, with room around it [m]."""
-        i, j = np.nonzero(self.contact if self.contact.any() else self.gap <= self.gap.min())  # cells may be too coarse to touch
-        return roomy(self.grid, np.array([i.min(), j.min()]), np.array([i.max() + 1, j.max() + 1]))
+    @cached_property
+    def elsewhere(self) -> Ints:
+        """(nx, ny) groups of cells away from the contact, from 1 on, in which vertices or samples overlap the partner: they may touch
+        between the centres of cells. The deepest one is the first."""
+        tips = self.pair.tips(self.grid, self.a, self.b)
+        groups, count = label((tips < 0.0) | self.contact, np.ones((3, 3)))
+        least = np.asarray(minimum(tips, groups, np.arange(1, count + 1)), np.float64)
+        least[np.unique(groups[self.contact]) - 1] = np.inf
+        rank = np.zeros(count + 1, np.int64)
+        order = np.argsort(least, kind="stable")[: np.count_nonzero(np.isfinite(least))]
+        rank[1 + order] = 1 + np.arange(len(order))
+        return rank[groups]
+
+    def box(self, all_of_it: bool = True) -> tuple[Floats, Floats]:
+        """Where the contact is, with room around it [m]; or one part of it."""
+        some = self.contact | (self.elsewhere > 0 if all_of_it else (self.elsewhere == 1) & ~self.contact.any())
+        return _box(self.grid, some if some.any() else self.gap <= self.gap.min())  # cells may be too coarse to touch
 
     def at_rim(self, whole: tuple[Floats, Floats]) -> bool:
         """Cells at the rim of the grid touch, and the surfaces go on beyond."""
@@ -206,6 +235,12 @@ def roomy(grid: Grid, low: Ints, high: Ints) -> tuple[Floats, Floats]:
     """The box from one cell to another with room around it [m]."""
     room = ROOM * float(np.max(high - low)) + RIM
     return grid.corner + grid.cell * (low - room), grid.corner + grid.cell * (high + room)
+
+
+def _box(grid: Grid, cells: np.ndarray) -> tuple[Floats, Floats]:
+    """Around some cells, with room [m]."""
+    i, j = np.nonzero(cells)
+    return roomy(grid, np.array([i.min(), j.min()]), np.array([i.max() + 1, j.max() + 1]))
 
 
 def between(a: Floats, b: Floats) -> Floats:
@@ -234,10 +269,11 @@ def first_touch(pair: Pair, grid: Grid, close: float) -> float:
 def _least_gap(pair: Pair, grid: Grid, close: float, known: float = math.inf, looks: int = LOOKS) -> float:
     """[m] on finer grids over the cells between whose centres a gap may be less than what is known: by half of the change to the next
     centre, since a surface that faces the other is less steep than STEEPEST. Each group of such cells has a grid of its own."""
-    gap = between(*pair.heights(grid))
+    a, b = pair.heights(grid)
+    gap, tips = between(a, b), pair.tips(grid, a, b)
     least = float(gap.min())
     near = np.stack([np.where(np.abs(change) <= STEEPEST * grid.cell, np.abs(change), 0.0) for change in _changes(gap)])
-    may = gap - 0.5 * near.max(axis=0) < min(least, known) - close
+    may = np.minimum(gap - 0.5 * near.max(axis=0), tips) < min(least, known) - close
     if looks == 0 or not may.any():
         return least
     groups, _ = label(may | (gap == least), np.ones((3, 3)))
@@ -325,8 +361,8 @@ def carried(before: Solved, grid: Grid) -> Floats:
     return np.where(inside[0][:, None] & inside[1], share * before.P[np.ix_(at[0], at[1])], 0.0)
 
 
-def found_on(pair: Pair, load: Load, origin: Floats) -> tuple[Solved, tuple[Floats, Floats]]:
-    """The contact on a coarse grid that is hardly wider than it, and the box of everything [m]."""
+def found_on(pair: Pair, load: Load, origin: Floats, all_of_it: bool = True) -> tuple[Solved, tuple[Floats, Floats]]:
+    """The contact, or one part of it, on a coarse grid that is hardly wider than it, and the box of everything [m]."""
     grid = pair.everything(origin, FIRST)
     whole = grid.corner, grid.corner + grid.size
     now: Solved | None = None
@@ -335,10 +371,9 @@ def found_on(pair: Pair, load: Load, origin: Floats) -> tuple[Solved, tuple[Floa
         now = solved(pair, grid, load, None, touch, lcp.ROUGH)
         if any(isinstance(r, Heights) for r in pair.reliefs):
             break
-        low, high = now.box()
-        may = np.nonzero(_may_touch(now))
-        if len(may[0]):
-            least, most = roomy(grid, np.array([may[0].min(), may[1].min()]), np.array([may[0].max() + 1, may[1].max() + 1]))
+        (low, high), may = now.box(all_of_it), _may_touch(now)
+        if may.any():
+            least, most = _box(grid, may)
             low, high = np.minimum(low, least), np.maximum(high, most)
         low, high = np.maximum(low, whole[0]), np.minimum(high, whole[1])
         if float(np.max(high - low)) > SHRINK * float(np.max(grid.size)):
@@ -364,18 +399,35 @@ def _may_touch(now: Solved) -> np.ndarray:
 
 
 def first_level(pair: Pair, load: Load, origin: Floats, cell: float | None) -> Solved:
-    """The contact on the first grid that counts: over it, and hardly wider."""
-    rough, whole = found_on(pair, load, origin)
+    """The contact on the first grid that counts: over it, and hardly wider. Over a part of it where thin tips are so far apart that the
+    cells of one grid would pass over all of them."""
+    (rough, whole), all_of_it = found_on(pair, load, origin), True
     while True:
-        low, high = rough.box()
+        low, high = rough.box(all_of_it)
         if np.any(low < -pair.span) or np.any(high > pair.span):
             raise Wide("The contact is as wide as the objects: its normals differ too much for one grid.")
         low, high = np.maximum(low, whole[0]), np.minimum(high, whole[1])
         grid = over_box(rough.grid, low, high, START if cell is None else max(int(math.ceil(float(np.max(high - low)) / (2.0 * cell))), 4))
         one = solved(pair, grid, load, rough, rough.touch)
+        if all_of_it and not one.contact.any():
+            (rough, whole), all_of_it = found_on(pair, load, origin, False), False
+            continue
         if not one.at_rim(whole):
             return one
         rough = one
+
+
+def beside(found: Solved, origin: Floats) -> float:
+    """[m] how deep vertices or samples overlap the partner away from a contact, outside its grid; 0 if none does."""
+    grid = found.pair.everything(origin, FIRST)
+    over = -found.pair.tips(grid, *found.pair.heights(grid))
+    low = found.grid.corner + (found.grid.origin - grid.origin) @ grid.axes[:2].T
+    x, y = (
+        np.abs(at - (least + 0.5 * size)) < 0.5 * (size + grid.cell)
+        for at, least, size in zip(grid.centres, low, found.grid.size, strict=True)
+    )
+    groups, _ = label((over > 0.0) | (x[:, None] & y[None, :]), np.ones((3, 3)))
+    return float(np.max(over, initial=0.0, where=~np.isin(groups, groups[x[:, None] & y[None, :]])))
 
 
 def refined(pair: Pair, load: Load, origin: Floats, cell: float | None) -> list[Solved]:

@@ -29,6 +29,7 @@ from pliant.pressing.cells import (
     Solved,
     Unsuited,
     Wide,
+    beside,
     between,
     first_level,
     found_on,
@@ -70,10 +71,21 @@ class OnCells:
     holds: bool  # the peak changes little from the last grid to the one before
     known: float  # error of force or depth that is made of how well vertices foretell each other
     steep: float  # rms slope of contact normals against their mean
+    beside: float  # [m] that vertices or samples overlap the partner outside the last grid, at most
 
     @property
     def best(self) -> Solved:
         return self.levels[-1]
+
+    @cached_property
+    def inclined(self) -> float:
+        """Median slope of the surfaces against each other where they touch, before they gave way, weighted with forces. Small in linear
+        theory."""
+        slope = np.hypot(*np.gradient(self.best.b - self.best.a, self.best.grid.cell))
+        use = self.best.contact & np.isfinite(slope)
+        order = np.argsort(slope[use])
+        part = np.cumsum(self.best.P[use][order])
+        return float(slope[use][order][np.searchsorted(part, 0.5 * part[-1])]) if len(part) else 0.0
 
     @cached_property
     def stiffness(self) -> float:
@@ -134,7 +146,7 @@ def on_cells(pair: Pair, load: Load, touch: Floats, spacing: float | None, fixed
         raise Unsuited(f"The contact problem was not solved on cells: {best.status}. Try a smaller depth, or nodes = 'samples'.")
     if not best.contact.any():
         raise Unsuited("Nothing touches at this depth.")
-    return OnCells(tuple(levels), *_errors(pair, asked, levels, touch), mean_normal(best)[1])
+    return OnCells(tuple(levels), *_errors(pair, asked, levels, touch), mean_normal(best)[1], beside(best, touch))
 
 
 def snapped(normal: Floats, direction: Floats) -> Floats:
@@ -168,7 +180,8 @@ def _errors(pair: Pair, load: Along, levels: list[Solved], touch: Floats) -> tup
     cells = {name: abs(other.numbers[name] / best.numbers[name] - 1.0) for name in best.numbers}
     holds = cells["peak"] <= 0.05
     rim = best.rim
-    cells |= {"force": max(cells["force"] / ORDER, rim), "depth": max(cells["depth"] / ORDER, rim), "area": max(cells["area"], rim)}
+    cells |= {"force": max(cells["force"] / ORDER, rim), "depth": max(cells["depth"] / ORDER, rim)}
+    cells["area"] = max(cells["area"], rim, best.swollen)
     rough, made = pair.rougher(), dict.fromkeys(cells, 0.0)
     if rough is not None:
         poorer = solved(rough, first.grid, load, first, known_touch(rough, first.grid, load))

@@ -11,7 +11,7 @@ import numpy as np
 from scipy.ndimage import map_coordinates
 
 from pliant.base import Floats, Ints, PliantError
-from pliant.contact.elastic.deformed_surface import displacements
+from pliant.contact.elastic.deformed_surface import displacements, eased
 from pliant.contact.elastic.pressure import pressure
 from pliant.contact.elastic.resting_pose import across
 from pliant.contact.elastic.side import Side
@@ -22,6 +22,7 @@ from pliant.disk import write_text
 from pliant.geometry.mesh import Surface
 from pliant.geometry.near import kd_tree
 from pliant.geometry.subdivide import subdivided
+from pliant.pressing.cells import ROOM
 from pliant.pressing.maps import compared, draw_map, read_measured
 from pliant.pressing.objects import LONGEST, between_samples
 from pliant.pressing.quantities import pascals
@@ -91,21 +92,24 @@ def _drawn(found: Pressed, which: int) -> tuple[Floats, Ints, Floats, Floats]:
         mesh = thing.mesh if isinstance(thing.form, Exact) else thing.form
         assert mesh is not None
         fine = Surface(mesh.points, faces) if isinstance(mesh, PointSurface) else thing.finer(mesh, None)
-        x, touch = side.world(fine.points[fine.faces]), result.deformed[result.contact]
-        room = 0.2 * float(np.max(np.ptp(touch, axis=0))) + np.linalg.norm(np.ptp(x, axis=1), axis=1)
-        outside = np.maximum(touch.min(axis=0) - x.max(axis=1), x.min(axis=1) - touch.max(axis=0))
-        near = np.all(outside < room[:, None], axis=1)
-        if near.any():
-            step = LONGEST * max(SHOWN * math.sqrt(float(result.areas[0])), float(np.max(np.ptp(touch, axis=0))) / MOST)
-            cut = subdivided(Surface(fine.points, fine.faces[near]), step).surface
-            moved = cut.points
-            if isinstance(thing.form, PointSurface):  # those between samples; what has no foot stays
-                foot = thing.form.project(between := cut.points[len(fine.points) :])
-                moved = np.concatenate([fine.points, np.where(foot.valid[:, None], foot.points, between)])
-            elif isinstance(thing.form, Exact):
-                moved = thing.form.project(cut.points).points
-            sampled = from_mesh(Surface(moved, np.concatenate([fine.faces[~near], cut.faces])), name=thing.name)
-            faces = between_samples(Surface(moved, np.concatenate([fine.faces[~near], cut.faces])), sampled)
+        touch = result.deformed[result.contact]
+        low, high = touch.min(axis=0), touch.max(axis=0)
+        step = LONGEST * max(SHOWN * math.sqrt(float(result.areas[0])), float(np.max(high - low)) / MOST)
+
+        def longest(middle: Floats) -> Floats:
+            """Edges grow with their distance from the contact, so that none has vertices on one side only."""
+            at = side.world(middle)
+            return np.maximum(step, np.linalg.norm(np.maximum(np.maximum(low - at, at - high), 0.0), axis=1))
+
+        cut = subdivided(fine, longest).surface
+        moved = cut.points
+        if isinstance(thing.form, PointSurface):  # those between samples; what has no foot stays
+            foot = thing.form.project(between := cut.points[len(fine.points) :])
+            moved = np.concatenate([fine.points, np.where(foot.valid[:, None], foot.points, between)])
+        elif isinstance(thing.form, Exact):
+            moved = thing.form.project(cut.points).points
+        sampled = from_mesh(Surface(moved, cut.faces), name=thing.name)
+        faces = between_samples(Surface(moved, cut.faces), sampled)
     return side.world(sampled.points), faces, sampled.normals @ side.rotation.T, sampled.areas
 
 
@@ -119,12 +123,17 @@ def _on_grid(found: Pressed, which: int, points: Floats, normals: Floats, u: Flo
     height = (best.a, best.b)[which]
     known = np.where(np.isfinite(height), height, 1e300)
     inside = np.all([(c > 0.0) & (c < n - 1) for c, n in zip(at, grid.shape, strict=True)], axis=0)
-    seen = inside & (np.abs(map_coordinates(known, at, order=0, mode="nearest") - local[:, 2]) < 2.0 * grid.cell + found.depth)
-    seen &= normals @ normal * (1.0 if which == 0 else -1.0) > 0.0
+    apart = np.abs(map_coordinates(known, at, order=0, mode="nearest") - local[:, 2]) / (2.0 * grid.cell + found.depth)
+    facing = normals @ normal * (1.0 if which == 0 else -1.0)
+    seen = inside & (apart < 1.0) & (facing > 0.0)
     mine = (found.result.u_a, found.result.u_b)[which].sum() / max(float((found.result.u_a + found.result.u_b).sum()), 1e-300)
+    # less and less of it towards the end of the grid, up flanks, and where something else is above the cell
+    side = np.min([np.minimum(c, n - 1 - c) / n for c, n in zip(at, grid.shape, strict=True)], axis=0)
+    part = (np.minimum(side * (1.0 + 2.0 * ROOM) / ROOM, 1.0) * eased(2.0 * facing - 1.0) * np.minimum(2.0 - 2.0 * apart, 1.0))[seen]
     u, way = u.copy(), way.copy()
-    u[seen] = mine * map_coordinates(best.u, [c[seen] for c in at], order=1, mode="nearest")
-    way[seen] = (-1.0 if which == 0 else 1.0) * normal
+    u[seen] = part * mine * map_coordinates(best.u, [c[seen] for c in at], order=1, mode="nearest") + (1.0 - part) * u[seen]
+    turn = part[:, None] * (-1.0 if which == 0 else 1.0) * normal + (1.0 - part[:, None]) * way[seen]
+    way[seen] = turn / np.maximum(np.linalg.norm(turn, axis=1, keepdims=True), 1e-300)
     return u, way
 
 

@@ -100,6 +100,11 @@ class Relief(Protocol):
         several the one that is nearest to the partner; NaN where there is none."""
         ...
 
+    def tips(self, pose: Pose, grid: Grid, sign: int) -> Floats:
+        """(nx, ny) [m] of the vertex or sample in each cell that is nearest to the partner, so that nothing thinner than a cell is passed
+        over; NaN where there is none."""
+        ...
+
     def values(self, pose: Pose, grid: Grid, sign: int, given: Floats) -> Floats:
         """(nx, ny) what is given at its vertices or samples, above the cells; NaN where there is no surface."""
         ...
@@ -132,6 +137,23 @@ def _limits(points: Floats, pose: Pose, grid: Grid) -> tuple[Floats, Floats]:
     axes, origin = _own(pose, grid)
     flat = (points - origin) @ axes[:2].T
     return flat.min(axis=0), flat.max(axis=0)
+
+
+def _tips(points: Floats, pose: Pose, grid: Grid, sign: int) -> Floats:
+    """(nx, ny) [m] highest of the points in each cell, or lowest for sign -1; NaN where there is none."""
+    axes, origin = _own(pose, grid)
+    local = (points - origin) @ axes.T
+    cell = np.floor((local[:, :2] - grid.corner) / grid.cell)
+    inside = np.all((cell >= 0) & (cell < grid.shape), axis=1) & (np.abs(local[:, 2]) < grid.reach)
+    out = np.full(grid.shape, -np.inf)
+    i, j = cell[inside].astype(np.int64).T
+    np.maximum.at(out, (i, j), sign * local[inside, 2])
+    return np.where(np.isfinite(out), sign * out, np.nan)
+
+
+def _none(pose: Pose, grid: Grid, sign: int) -> Floats:
+    """Without vertices."""
+    return np.full(grid.shape, np.nan)
 
 
 def _within(height: Floats, grid: Grid) -> Floats:
@@ -167,6 +189,9 @@ class ExactRelief:
         on = (np.abs(free) < 1e-9 * radius) & (self.shape.project(place).normals @ n >= FACING)
         return _within(np.where(on, sign * ((place - flat) @ n), np.nan).reshape(grid.shape), grid)
 
+    def tips(self, pose: Pose, grid: Grid, sign: int) -> Floats:
+        return _none(pose, grid, sign)
+
     def bend(self, pose: Pose, grid: Grid, sign: int) -> tuple[float, float]:
         return 0.0, 0.0
 
@@ -195,6 +220,10 @@ class MeshRelief:
 
     def heights(self, pose: Pose, grid: Grid, sign: int) -> Floats:
         return self._drawn(pose, grid, sign, None)[0]
+
+    def tips(self, pose: Pose, grid: Grid, sign: int) -> Floats:
+        seen = self.curved.surface.faces[self._seen(pose, grid, sign)[0]]
+        return _tips(self.curved.surface.points[np.unique(seen)], pose, grid, sign)
 
     def values(self, pose: Pose, grid: Grid, sign: int, given: Floats) -> Floats:
         return self._drawn(pose, grid, sign, given)[1]
@@ -274,6 +303,10 @@ class CloudRelief:
         coarse = self._reached(pose, fewer, sign)[0]
         at = [(c - low) / step - 0.5 for c, low in zip(grid.centres, fewer.corner, strict=True)]
         return _between(coarse, *np.meshgrid(*at, indexing="ij"))
+
+    def tips(self, pose: Pose, grid: Grid, sign: int) -> Floats:
+        facing = self.surface.normals @ (sign * _own(pose, grid)[0][2]) > FACING
+        return _tips(self.surface.points[facing], pose, grid, sign)
 
     def bend(self, pose: Pose, grid: Grid, sign: int) -> tuple[float, float]:
         return 0.0, 0.0
@@ -369,6 +402,9 @@ class Heights:
         inside = (np.abs(x) <= 0.5 * self.size[0])[:, None] & (np.abs(y) <= 0.5 * self.size[1])
         rise = float((pose.translation - grid.origin) @ grid.axes[2])
         return np.where(inside, rise + sign * found, np.nan)
+
+    def tips(self, pose: Pose, grid: Grid, sign: int) -> Floats:
+        return _none(pose, grid, sign)
 
     def bend(self, pose: Pose, grid: Grid, sign: int) -> tuple[float, float]:
         return 0.0, 0.0

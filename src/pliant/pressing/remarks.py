@@ -12,8 +12,9 @@ from pliant.contact.elastic.stiffening import stiffening
 from pliant.detect.surfels.exact import Exact
 from pliant.geometry.mesh import Surface
 from pliant.pressing.asked import Softness
+from pliant.pressing.cells import CLOSE
 from pliant.pressing.objects import Thing
-from pliant.pressing.on_cells import OnCells
+from pliant.pressing.on_cells import STEEP, OnCells
 from pliant.pressing.relief import Heights, Pose
 
 UNKNOWN = 0.025  # error of the force or the depth by vertices that do not foretell each other from which it is told as not resolved
@@ -35,6 +36,16 @@ def counted_from(things: tuple[Thing, Thing], pose: Pose, way: Floats, before: f
     return "where the smooth surface through the points first touches"
 
 
+def passed_through(depth: float, before: float) -> list[str]:
+    """On a plane; `before` [m] as above."""
+    if before <= CLOSE * depth:
+        return []
+    return [
+        f"what is foremost of it is {1e3 * before:.3g} mm ahead of where it first touches, and passes through the plane: it looks away, as "
+        "the back of a sheet does, or is steeper than 78°"
+    ]
+
+
 def cell_remarks(things: tuple[Thing, Thing], found: OnCells) -> list[str]:
     """On cells."""
     notes, best = [], found.best
@@ -48,6 +59,16 @@ def cell_remarks(things: tuple[Thing, Thing], found: OnCells) -> list[str]:
         notes.append(
             f"not resolved: about {min(100.0 * found.known, 1e3):.0f} % off by what lies between vertices where it touches: details "
             "there are as small as triangles, and neighbours do not foretell each other"
+        )
+    if found.inclined > STEEP:
+        notes.append(
+            f"the surfaces are inclined by {math.degrees(math.atan(found.inclined)):.0f}° to each other where they touch: the theory of "
+            "small dents, within which errors are told, does not hold"
+        )
+    if found.beside > 0.0:
+        notes.append(
+            f"not resolved: parts beside this contact overlap by up to {1e3 * found.beside:.3g} mm and are not in it, because tips so thin "
+            "and so far apart do not fit on one grid: force and area are without them; press them one by one (crop)"
         )
     worst = max(found.errors["force"], found.errors["depth"])
     wide = 2.0 * math.sqrt(best.area / math.pi)

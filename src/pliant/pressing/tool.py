@@ -28,7 +28,7 @@ from pliant.pressing.on_cells import STEEP, first_normal, measured, nodes_of, on
 from pliant.pressing.on_samples import contact_radius, on_samples
 from pliant.pressing.pressed import Pressed
 from pliant.pressing.relief import HOME, Heights, Pose
-from pliant.pressing.remarks import cell_remarks, counted_from, layer_remarks, sample_remarks
+from pliant.pressing.remarks import cell_remarks, counted_from, layer_remarks, passed_through, sample_remarks
 from pliant.pressing.tangential import sheared
 
 NODES = ("auto", "cells", "samples")
@@ -189,6 +189,8 @@ class Task:
         if sheared_by is not None and sheared_by.slides:
             assert self.pull is not None
             notes.append(f"it slides: friction carries {sheared_by.force:.4g} N of the {self.pull.force:.4g} N across the contact")
+        if flat:
+            notes += passed_through(best.depth, before)
         words = counted_from(things, poses[0], way, before) if flat else "where the surfaces first touch on the way"
         return Pressed(things, a, b, result, way, best.depth, words, found.errors, (), found, sheared_by), notes
 

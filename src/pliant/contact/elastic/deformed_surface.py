@@ -62,12 +62,12 @@ def displacements(
     agree = np.sum(normals[chosen[found]] * outward[nearest[found]], axis=1)
     found, agree = found[agree > 0.0], agree[agree > 0.0]
     chosen, far, nearest = chosen[found], far[found], nearest[found]
-    fade = _smooth(agree / FACING)
+    fade = eased(agree / FACING)
     if share > 0.0:
-        fade *= _smooth((1.0 - far / end) / share)
+        fade *= eased((1.0 - far / end) / share)
     source = np.ascontiguousarray(blobs(x, result.areas[touching]))
     u[chosen] = fade * tree_displacement(blobs(points[chosen], areas[chosen]), source, result.P[touching], response)
-    turn = _smooth(2.0 * agree - 1.0)[:, None]  # contact normals on what faces the partner, own ones on flanks
+    turn = eased(2.0 * agree - 1.0)[:, None]  # contact normals on what faces the partner, own ones on flanks
     mixed = turn * outward[nearest] + (1.0 - turn) * normals[chosen]
     way[chosen] = -mixed / np.linalg.norm(mixed, axis=1, keepdims=True)
     return u, way
@@ -146,7 +146,7 @@ def _sampled(side: Side) -> PointSurface:
     return surface
 
 
-def _smooth(t: Floats) -> Floats:
+def eased(t: Floats) -> Floats:
     """0 below 0, 1 above 1, with a continuous slope."""
     t = np.clip(t, 0.0, 1.0)
     return t * t * (3.0 - 2.0 * t)

@@ -74,8 +74,11 @@ def traced_back(motion: Motion, touch: Touch, steps: int) -> tuple[float | None,
     inverse = _inverse_mass(force, motion.give(rows))
     total, depth = float(force.sum()), touch.result.depth
     closing = -float(np.sum(force * np.sum(motion.row_velocity(rows) * rows.normal, axis=1))) / total
-    if closing <= 0.0 or inverse <= 0.0:
+    if inverse <= 0.0:
         return None, math.inf
+    if closing <= 0.0:  # it came and went within the step: its beginning is in the first half, or nearer than a step of the contact
+        period = math.pi * math.sqrt(depth / (1.5 * total * inverse))
+        return (0.5 * motion.dt if motion.dt > period / steps else None), period
     weight = float(np.linalg.norm(motion.gravity)) / inverse
     impact = depth * (5.0 / 4.0 * closing**2 / (inverse * total * depth)) ** (2.0 / 5.0)
     scale = max(impact, depth * (weight / total) ** (2.0 / 3.0))  # no finer than what bodies at rest sink in

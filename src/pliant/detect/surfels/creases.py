@@ -37,11 +37,13 @@ class Creases(NamedTuple):
     own: np.ndarray  # (n, K) bool, whether a neighbour of a sample lies on its side
     sides: Ints  # (n, 3) a sample of each side around a sample, nearest first, -1 beyond; all -1 far from edges
     sharp: np.ndarray  # (n,) bool, whether a sample has normals of another side around it
+    ends: np.ndarray  # (n,) bool, whether a sample beside an edge belongs to no side: on it, or in a row on top of a thin wall
 
 
 def smooth(graph: Ints) -> Creases:
     """No edge anywhere."""
-    return Creases(np.ones(graph.shape, np.bool_), np.full((len(graph), SIDES), -1), np.zeros(len(graph), bool))
+    none = np.zeros(len(graph), bool)
+    return Creases(np.ones(graph.shape, np.bool_), np.full((len(graph), SIDES), -1), none, none)
 
 
 def creases(points: Floats, normals: Floats, graph: Ints, foretold: Foretold) -> Creases:
@@ -55,9 +57,9 @@ def creases(points: Floats, normals: Floats, graph: Ints, foretold: Foretold) ->
     around = gain[graph]
     # by more than the standard error of their mean: samples that differ by chance do not make an edge
     better = around.sum(axis=1) > np.sqrt(graph.shape[1]) * around.std(axis=1)
-    own, sides, sharp = found
+    own, sides, sharp, ends = found
     own[~better], sides[~better] = True, -1
-    return Creases(own, sides, sharp & (sides[:, 0] >= 0))
+    return Creases(own, sides, sharp & (sides[:, 0] >= 0), ends & (sides[:, 0] >= 0))
 
 
 def _bent(normals: Floats, graph: Ints) -> np.ndarray:
@@ -88,10 +90,10 @@ def _in_line(rows: Ints, points: Floats, normals: Floats, graph: Ints) -> np.nda
 
 def _proposed(points: Floats, normals: Floats, graph: Ints) -> Creases:
     """Sides that normals propose."""
-    own, sides, _ = smooth(graph)
+    own, sides, none, _ = smooth(graph)
     sharp = _bent(normals, graph)
     if not sharp.any():
-        return Creases(own, sides, sharp)
+        return Creases(own, sides, sharp, none)
     edge = sharp.copy()
     edge[sharp] = _in_line(np.flatnonzero(sharp), points, normals, graph)
     rows = np.flatnonzero(sharp[graph].any(axis=1))
@@ -103,7 +105,7 @@ def _proposed(points: Floats, normals: Floats, graph: Ints) -> Creases:
     sides[~several] = -1
     mine = rows[~alone[rows]]
     own[mine] = part[mine] == 0
-    return Creases(own, sides, sharp)
+    return Creases(own, sides, sharp, alone)
 
 
 @kernel
@@ -153,8 +155,11 @@ def _sides(rows, graph, part, alone, sides):  # type: ignore[no-untyped-def]
 # -- queries
 
 
-def met(found: list[Projection], points: Floats, at: Floats, normals: Floats, there: np.ndarray) -> tuple[Ints, Floats, Floats, np.ndarray]:
-    """(side, feet, normals there, whether the foot is on the edge) of queries between up to three sides, each with feet of its own.
+def met(
+    found: list[Projection], points: Floats, at: Floats, normals: Floats, there: np.ndarray
+) -> tuple[Ints, Floats, Floats, np.ndarray, Ints]:
+    """(side, feet, normals there, whether the foot is on the edge, 1 where sides meet outwards, -1 inwards, 0 both) of queries between up
+    to three sides, each with feet of its own.
 
     at, normals (m, 3 sides, 3): a sample of each side and its normal, which tell whether sides meet outwards; there (m, 3 sides): which
     there are.
@@ -176,7 +181,7 @@ def met(found: list[Projection], points: Floats, at: Floats, normals: Floats, th
     way = outwards[:, None] * (a[:, None] * n + b[:, None] * m)
     length = np.linalg.norm(way, axis=1)
     q = np.where(both[:, None], points - outwards[:, None] * way, q)
-    return first, q, np.where(both[:, None], way / np.maximum(length, 1e-300)[:, None], n), both
+    return first, q, np.where(both[:, None], way / np.maximum(length, 1e-300)[:, None], n), both, outwards
 
 
 def _outwards(at: Floats, normals: Floats, there: np.ndarray) -> Ints:
@@ -188,3 +193,13 @@ def _outwards(at: Floats, normals: Floats, there: np.ndarray) -> Ints:
         out = np.where(pair, np.where(first | (out == bend), bend, 0), out)
         first &= ~pair
     return np.where(first, 1, out)
+
+
+def ended(points: Floats, at: Floats, normals: Floats, ends: np.ndarray, far: Floats) -> tuple[Ints, Ints]:
+    """(queries, place of a sample around each) where a side went on beyond its edge: farther out than the foot, the plane of a sample that
+    ends sides is the surface. `at`, `normals` (m, k, 3) are of samples around, `ends` (m, k) which of them do; `far` (m,) [m] is that of
+    the foot, outwards or, where sides meet inwards, inwards, as normals are.
+    """
+    ahead = np.where(ends, np.einsum("ikj,ikj->ik", points[:, None] - at, normals), -np.inf)
+    row = np.flatnonzero(ahead.max(axis=1) > far)
+    return row, ahead[row].argmax(axis=1)

@@ -17,7 +17,7 @@ from pliant.detect.penetration import ACROSS
 from pliant.detect.surfels.answers import MEDIAL, OFF, Projection
 from pliant.detect.surfels.clean import LEAST
 from pliant.detect.surfels.clusters import Level, Spheres, level_of
-from pliant.detect.surfels.creases import SIDES, Creases, creases, met, smooth
+from pliant.detect.surfels.creases import AMONG, SIDES, Creases, creases, ended, met, smooth
 from pliant.detect.surfels.neighbours import KDTree, Neighbours
 from pliant.detect.surfels.projection import BLUR, OPPOSITE, QUADRIC, STEPS, SURE, Samples, implicit_all, project_all
 from pliant.detect.surfels.rims import rims
@@ -179,7 +179,7 @@ class PointSurface:
         found = self._fitted(points, *self._first(points, start), edges.own, width, STEPS[step] if method == "aa" else QUADRIC)
         beside = np.flatnonzero(edges.sides[found.sample, 0] >= 0)
         if len(beside):
-            near = self._between_sides(points[beside], edges.sides[found.sample[beside]], edges.own, width)
+            near = self._between_sides(points[beside], edges.sides[found.sample[beside]], edges, width)
             good = near.valid | ~found.valid[beside]  # sides of tips that are sampled coarsely may have no foot
             for name in ("points", "normals", "distance", "sample", "flags"):
                 getattr(found, name)[beside[good]] = getattr(near, name)[good]
@@ -197,11 +197,19 @@ class PointSurface:
         project_all(self._samples(own), self._rims[1], float(width), mode, points, left, foot, sample, normals, flags, taken)
         return Projection(foot, normals, in_front(points, foot, normals), sample, flags, taken)
 
-    def _between_sides(self, points: Floats, side: Ints, own: np.ndarray, width: float = 0.0, left: Ints | None = None) -> Projection:
+    def _between_sides(self, points: Floats, side: Ints, edges: Creases, width: float = 0.0, left: Ints | None = None) -> Projection:
         """Feet on the solid between the sides that some samples (m, 3) are on, -1 for none."""
         there, side = side >= 0, np.where(side >= 0, side, side[:, :1])
-        found = [self._fitted(points, *self._first(points, side[:, k]), own, width, left=left) for k in range(SIDES)]
-        first, foot, normals, edge = met(found, points, self.points[side], self.normals[side], there)
+        found = [self._fitted(points, *self._first(points, side[:, k]), edges.own, width, left=left) for k in range(SIDES)]
+        first, foot, normals, edge, outwards = met(found, points, self.points[side], self.normals[side], there)
+        if left is None:
+            near, turn = self.graph[self.nearest(points)][:, : AMONG + 1], outwards[:, None]
+            ends = edges.ends[near] & (turn != 0)
+            far = outwards * in_front(points, foot, normals)
+            row, place = ended(points, self.points[near], turn[..., None] * self.normals[near], ends, far)
+            end = near[row, place]
+            foot[row] = points[row] - in_front(points[row], self.points[end], self.normals[end])[:, None] * self.normals[end]
+            normals[row], edge[row] = self.normals[end], True
         flags, sample = np.stack([each.flags for each in found], axis=1)[np.arange(len(points)), first], self.nearest(foot)
         beyond, spacing = foot - self.points[sample], self.spacing[sample]  # of any sample, also one on the edge or of another side
         far = (np.einsum("ij,ij->i", beyond, self._rims[1][sample]) > BLUR * spacing) | (np.linalg.norm(beyond, axis=1) > SURE * spacing)
@@ -229,7 +237,7 @@ class PointSurface:
         if len(beside):
             side = edges.sides[rows[beside]]
             side = np.where(side == rows[beside, None], other[beside, None], side)
-            between = self._between_sides(points[beside], side, edges.own, left=rows[beside])
+            between = self._between_sides(points[beside], side, edges, left=rows[beside])
             for name in ("points", "normals", "distance", "sample", "flags"):
                 getattr(found, name)[beside] = getattr(between, name)
         return found
