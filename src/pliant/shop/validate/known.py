@@ -31,7 +31,6 @@ MISSED = {  # problem -> methods that miss its bars with `quick`, and by how muc
     "creep": (POINTS, "1.7e-7 (penalty) to 3e-3 m/s (point-surface), 1e-8 are asked"),
     "spinning-disc": (SPRINGS, "torque of points: 3.6 % low, 2 % are asked"),
     "rolling-ball": ("continuous-penalty noniterative penalty point-surface", "feels faces: 28 % less speed in 0.5 s, or 0.6 % more"),
-    "capstan": ("ground", "12 % too much by contact forces, 2 % by what draws it: they are told a fifth above what holds the belt"),
     "rolling-disc": ("continuous-penalty ground noniterative point-surface", "feels sides less than a prism does: 2.3 to 18 % too fast"),
     "arch": (POINTS, "falls at 1.05 of its limit too"),
     "impact-peak": (POINTS, "nodes that meet the ground stop within a step, m v / dt: up to 9, point-surface 14 times at 0.1 ms"),
