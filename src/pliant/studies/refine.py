@@ -178,6 +178,7 @@ class Refined:
                     axes.plot([0.0, parts[-1]], [row.limit.value, row.values[-1]], ":", color=colour(k))
                     axes.plot([0.0], [row.limit.value], "*", color=colour(k), markersize=10)
             axes.set_title(f"{name} [{MEASURES[name][0]}]", fontsize=9, loc="left")
+            _widen(axes)
             axes.set_xlim(-0.05, 1.05)
             axes.set_xlabel("over that of the scene; star: estimate", fontsize=8)
             axes.legend(frameon=False, fontsize=8)
@@ -186,6 +187,15 @@ class Refined:
         path.parent.mkdir(parents=True, exist_ok=True)
         made.savefig(path)
         return path
+
+
+def _widen(axes: Any) -> None:
+    """Let changes that count as none look like it: no axis shows less than SMALL of its values."""
+    low, high = axes.get_ylim()
+    least, middle = SMALL * max(abs(low), abs(high)), 0.5 * (low + high)
+    if high - low < least:
+        axes.set_ylim(middle - 0.5 * least, middle + 0.5 * least)
+    axes.ticklabel_format(axis="y", useOffset=False)
 
 
 def refine(
