@@ -290,7 +290,7 @@ class Simulation(Shown):
         return found.pairs(self.world)
 
     def reaction(self, body: str) -> Floats:
-        """Force that held a soft body's fixed and prescribed vertices in the last step [N], (3,); the mean over its parts, if it had some."""
+        """Force that held a soft body's fixed and prescribed vertices in the last step [N], (3,); a mean over its parts."""
         return self.reactions[self.nodes(body)].sum(axis=0)
 
     def books(self) -> Books:

@@ -157,7 +157,8 @@ class Refined:
     @property
     def facts(self) -> dict[str, Any]:
         """For programs."""
-        rows = [{**vars(row), "limit": vars(row.limit), "spread": row.spread, "chaotic": row.chaotic, "verdict": row.verdict} for row in self.rows]
+        told = lambda row: {"limit": vars(row.limit), "spread": row.spread, "chaotic": row.chaotic, "verdict": row.verdict}
+        rows = [vars(row) | told(row) for row in self.rows]
         return {**vars(self), "levels": [vars(level) for level in self.levels], "rows": rows}
 
     def plot(self, path: str | Path) -> Path:
