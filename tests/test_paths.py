@@ -35,6 +35,13 @@ def test_numbers_with_units(text, unit, expected):
         assert read(text, unit) == expected
 
 
+def test_metres_for_minutes_are_answered_with_minutes():
+    """A remedy that works: what the sentence says to write is read as 14 minutes."""
+    with pytest.raises(ValueError, match="m is a metre; write 14min for minutes"):
+        read("14m", "s")
+    assert read("14min", "s") == 840.0
+
+
 @given(st.decimals(min_value=-1000, max_value=1000, places=4), st.sampled_from([("mm", 3), ("um", 6), ("cm", 2), ("km", -3), ("m", 0)]))
 def test_a_length_is_the_float_that_one_would_write_in_metres(number, unit):
     """"2.3mm" is 0.0023 to the last bit, so a study finds its cases again however they were written."""

@@ -85,7 +85,7 @@ def test_results_are_written(tmp_path):
     assert facts[0]["checks"][1]["error"] == pytest.approx(0.5) and facts[0]["checks"][0]["passed"]
     page = (tmp_path / "validation.md").read_text()
     assert "2 of 4 checks pass; 2 problems." in page and "FAIL: the mesh is coarse" in page and "It exploded." in page
-    missed, known = page.split("## Not run here")[1].split("Of these"), "| capstan | ground | " + KNOWN["capstan", "ground"]
+    missed, known = page.split("## Not run here")[1].split("Of these"), "| arch | ground | " + KNOWN["arch", "ground"]
     assert f"{len(asked()) - len(results)} of {len(asked())}: " in missed[0] and known in missed[1] and "| cone |" not in missed[1]
     assert "| [cone](#cone) | **5** | - | - |" in page and "`reversal` is not asked: it has no friction" in page
 

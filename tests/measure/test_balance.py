@@ -8,6 +8,7 @@ import pytest
 from pliant import Scene
 from pliant.contact.contacts import Contacts
 from pliant.contact.method import Answer, register_method
+from pliant.measure.balance import Newton
 from pliant.simulate import running
 from pliant.simulate.simulation import Simulation
 from pliant.world.motion import Motion, Rows
@@ -82,6 +83,51 @@ def test_a_method_that_reports_wrong_forces_is_found_out(tmp_path):
     sim, recorder = running.start(drop("ground", "verlet"), tmp_path / "b")
     honest = running.run(sim, recorder)
     assert honest.imbalance < 1e-10 and not any("momentum" in note or "nowhere" in note for note in honest.notes)
+
+
+def pressed(contact: str, integrator: str) -> Scene:
+    """A block whose upper side is driven down onto the ground: both contact and what drives it hold it."""
+    scene = drop(contact, integrator)
+    down = dict(times=[0.0, 1.0], values=[(0, 0, 0), (0.1, 0, -0.3)])
+    box = scene.bodies[1].model_copy(update=dict(velocity=(0, 0, 0), damping=0.0))
+    scene.bodies[1] = box
+    return scene.with_({"box.motions": [dict(where=dict(side="+z"), shift=down)]}, dt=4e-3, duration=0.1)
+
+
+@pytest.mark.parametrize("integrator", ["symplectic", "implicit"])  # forces of Verlet span half of two steps
+@pytest.mark.parametrize("contact", ["ground", "patch"])
+def test_impulses_on_a_body_that_is_held_are_in_the_balance(contact, integrator, tmp_path):
+    """The contacts of a driven body account for it to rounding, and with what drives it for its momentum; a liar is found out."""
+    register_method("liar", Liar)
+    sim = Simulation(pressed(contact, integrator))
+    newton, told, worst, size = Newton(sim.world), np.zeros(3), 0.0, 0.0
+
+    def add(report):
+        nonlocal worst, size
+        newton.add(report.dt, report.damping)
+        force = sim.contacts("box", "ground").total_force
+        told[:] += report.dt * (force + report.reaction.sum(axis=0))
+        worst, size = max(worst, report.balance.error), size + report.dt * float(np.linalg.norm(force))
+
+    for _ in range(25):
+        sim.step(each=add)
+    assert size > 0.1 and worst < 1e-12
+    assert np.abs(told - newton.impulse).max() < (1e-4 if integrator == "implicit" else 1e-12) * size  # ANSWER of its solves
+    lying = running.run(*running.start(pressed("liar", integrator), tmp_path / "run"))
+    assert any("miss the change of momentum" in note for note in lying.notes)
+
+
+def test_forces_of_a_step_that_is_divided_are_means_over_its_parts():
+    """`pairs` and `reactions` after a step have its impulses; what its last part says alone differs."""
+    sim = Simulation(pressed("ground", "verlet"))
+    sim.run(until=0.04)
+    parts = []
+    sim.step(each=lambda report: parts.append((report.dt, sim.contacts("box", "ground").total_force, report.reaction.sum(axis=0))))
+    dt = np.array([part[0] for part in parts])
+    assert len(parts) > 2 and dt.sum() == pytest.approx(sim.dt)
+    for told, k in ((-sim.pairs()["force"][0], 1), (sim.reactions.sum(axis=0), 2)):  # of pairs it acts on the ground
+        assert told == pytest.approx(dt @ np.array([part[k] for part in parts]) / dt.sum(), rel=1e-12)
+        assert abs(told[2] / parts[-1][k][2] - 1.0) > 1e-3
 
 
 def test_energy_from_nowhere_is_said(tmp_path):

@@ -33,8 +33,9 @@ def test_sequences_without_a_limit_have_none():
 
 def test_what_disturbances_change_as_much_as_steps_do_is_chaotic():
     values = [1.0, 1.2, 1.0]
-    assert "chaotic: tiny disturbances change it by up to 0.15 N" in Row("peak", "dt", values, limit_of(values), 0.15).verdict
-    assert Row("peak", "dt", values, limit_of(values), 0.01).verdict.startswith("not converged")
+    wild, tame = (Row("peak", "dt", values, limit_of(values), [1.0, 1.0 - by, 1.03]) for by in (0.12, 0.0))
+    assert wild.spread == pytest.approx(0.15) and "chaotic: 0.88 to 1.03 N in 3 runs with tiny disturbances" in wild.verdict
+    assert tame.verdict.startswith("not converged")
     assert Row("peak", "dt", values, Limit(1.0, 1.0, 0.3, 0.2 * CONVERGED, True, False)).verdict.startswith("converged to 1.0%; scene off by 30")
 
 
@@ -59,6 +60,14 @@ def test_a_bounce_tends_to_what_shorter_steps_give(tmp_path):
     assert found.plot(tmp_path / "refined.png").stat().st_size > 10_000
     with pytest.raises(PliantError, match="no measure 'peek'"):
         refine(thrown(), measures=["peek"])
+
+
+def test_what_runs_say_against_themselves_is_told_with_the_table(monkeypatch):
+    """Numbers of a run in which contact made energy are no refinement: its sentence is among the notes."""
+    whole = running.run
+    monkeypatch.setattr(running, "run", lambda *given: (made := whole(*given), made.notes.append("Contact gave back more than it took: x."))[0])
+    found = refine(thrown(), dts=2, edges=1, measures=["peak"])
+    assert found.notes == [f"At dt = {dt} s, edges 1: Contact gave back more than it took: x." for dt in (0.002, 0.001)]
 
 
 def test_a_stretch_of_a_run_begins_from_its_checkpoint(tmp_path):

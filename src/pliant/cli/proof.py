@@ -130,9 +130,9 @@ def refine(
 
     Exits with 1 if any of them is not converged.
     """
-    from rich.console import Console
     from rich.table import Table
 
+    from pliant.cli.terminal import wide_console  # with all that runs: start-up time
     from pliant.studies.refine import MEASURES
     from pliant.studies.refine import refine as refined
 
@@ -157,7 +157,7 @@ def refine(
             values = "  ".join(f"{value:.4g}" for value in row.values)
             ends = f"{row.limit.value:.4g}" if row.limit.value == row.limit.value else "-"
             table.add_row(f"{row.measure} ({MEASURES[row.measure][0]})", row.along, values, ends, order, row.verdict)
-        Console(highlight=False, markup=False).print(table)
+        wide_console(table).print(table)
         say("\n".join(found.notes + ([f"Wrote {path}"] if path else [])))
     if any(not row.limit.settled for row in found.rows):
         raise typer.Exit(1)

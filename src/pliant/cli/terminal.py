@@ -16,9 +16,8 @@ from pliant.cli.bars import Update, bar
 from pliant.cli.options import say
 from pliant.measure.books import ROUNDING
 from pliant.measure.forces import Forces, headline, milliseconds
-from pliant.measure.pairs import STEP_WORDS, TURNED, at_time, of_frame, over_a_face, pair_series, per_pair
+from pliant.measure.pairs import STEP_WORDS, TURNED, at_time, of_frame, over_a_face, pair_series
 from pliant.measure.pairs import pair_table as all_pairs
-from pliant.measure.scales import scales_of
 from pliant.record import Recorder, Run, human
 from pliant.record.export import write_csv, write_parquet
 from pliant.record.orders import Order, from_lowest
@@ -156,9 +155,8 @@ def _gravity_from_lowest(outcome: Outcome) -> float:
 
 
 def _pair_forces(sim: Simulation) -> list[dict[str, Any]]:
-    """Force, contacts and area of every touching pair at the end."""
-    found = sim.contacts()
-    return pair_rows(per_pair(found, scales_of(sim.world).face(found.a, found.b)), dict(enumerate(sim.world.model.bodies.names)))
+    """Force, contacts and area of every touching pair at the end: means over the last step."""
+    return pair_rows(sim.pairs(), dict(enumerate(sim.world.model.bodies.names)))
 
 
 def weights(sim: Simulation) -> dict[str, Any]:
@@ -166,9 +164,10 @@ def weights(sim: Simulation) -> dict[str, Any]:
     bodies, gravity = sim.world.model.bodies, np.asarray(sim.world.model.gravity, float)
     size = float(np.linalg.norm(gravity))
     own = {name: size * mass for name in bodies.names if np.isfinite(mass := sim.mass(name))}
-    held, found = np.array([name not in own for name in bodies.names], bool), sim.contacts()
-    side = held[found.b].astype(float) - held[found.a]  # forces act on a
-    force = (side[:, None] * found.force).sum(axis=0) + sim.reactions.sum(axis=0)
+    held, found, force = np.array([name not in own for name in bodies.names], bool), sim.pairs(), sim.reactions.sum(axis=0)
+    if found:
+        side = held[found["b"]].astype(float) - held[found["a"]]  # forces act on a
+        force = force + (side[:, None] * found["force"]).sum(axis=0)
     carried = float(force @ -gravity) / size if size > 0.0 else 0.0
     return {"bodies": own, "all": sum(own.values()), "carried": carried}
 

@@ -42,26 +42,36 @@ class Balance:
 
 
 class Held:
-    """Bodies of which something else holds a part; made once (`motion.kept(Held)`)."""
+    """What something else holds; made once (`motion.kept(Held)`)."""
 
     def __init__(self, rest: Rest) -> None:
-        self.body = np.zeros(len(rest.bodies), bool)
-        for owners in (rest.nodes, rest.frames):
-            self.body[owners.body[owners.inverse == 0.0]] = True
+        nodes, count = rest.nodes, len(rest.bodies)
+        self.frame, self.soft = np.zeros(count, bool), np.zeros(count, bool)
+        self.frame[rest.frames.body[rest.frames.inverse == 0.0]] = True  # static and driven: nothing of these moves as it is pushed
+        self.soft[nodes.body[(nodes.inverse == 0.0) & (nodes.scheme == IMPLICIT)]] = True  # implicit, with fixed or prescribed nodes
 
 
 def momenta(motion: Motion) -> Floats:
-    """Momentum of each body at the end of the step as it stands [kg m/s], (B, 3); zero where fixed or prescribed parts take a share.
+    """What each body has received in the step as it stands, up to what it began with [kg m/s], (B, 3); zero of static and driven frames.
 
-    A damped body shares an impulse J with its damper, m (1 + a dt) dv = J: `motion.inertia` has that factor, so that the difference
-    of two such momenta is the impulse.
+    Of free nodes it is their momentum. A damped body shares an impulse J with its damper, m (1 + a dt) dv = J: `motion.inertia` has that
+    factor, so that the difference of two such momenta is the impulse. Fixed and prescribed nodes pass on what is pushed on them. Those of
+    an implicit body also take what its other nodes pull them with: of such a body it is what was pushed on all of its nodes, which its
+    momentum and its reaction account for up to the tolerance of its solve.
     """
-    out = np.zeros((len(motion.bodies), 3))
+    out, held = np.zeros((len(motion.bodies), 3)), motion.kept(Held)
     _sum(motion.nodes.body, motion.inertia, motion.v, out)
     if motion.unsolved.any():  # pushed by mass, beside the damper
         _sum(motion.nodes.body, motion.nodes.mass - motion.inertia, motion.unsolved, out)
+    _sum(motion.nodes.body, np.ones(len(motion.v)), motion.impulse_on_fixed, out)
     _sum(motion.frames.body, motion.frames.mass, motion.velocity_frames, out)
-    out[motion.kept(Held).body] = 0.0
+    if held.soft.any():
+        out[held.soft] = 0.0
+        body = np.where(held.soft, np.arange(len(out)), -1)
+        for pushes in motion.pushed.values():
+            for node, impulse, _, _ in pushes:
+                _sum(body[motion.nodes.body[node]], np.ones(len(node)), impulse, out)
+    out[held.frame] = 0.0
     return out
 
 
@@ -70,7 +80,7 @@ def balance(motion: Motion, before: Floats, contacts: Contacts) -> Balance:
     reported = np.zeros(before.shape)
     a, b = contiguous(contacts.a, np.int64), contiguous(contacts.b, np.int64)
     size = _reported(a, b, *map(contiguous, (contacts.impulse, contacts.normal, contacts.friction_impulse)), reported)
-    reported[motion.kept(Held).body] = 0.0
+    reported[motion.kept(Held).frame] = 0.0
     return Balance(momenta(motion) - before, reported, size, _longest(before))
 
 

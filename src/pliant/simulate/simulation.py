@@ -11,6 +11,7 @@ import numpy as np
 from pliant.base import Floats, Ints, PliantError, nearest
 from pliant.contact.contacts import Contacts
 from pliant.measure.books import Books, books
+from pliant.measure.interval import Interval
 from pliant.model import State
 from pliant.scene import Scene
 from pliant.shown import Bar, Shown, in_notebook
@@ -41,6 +42,7 @@ class Simulation(Shown):
         self.dt = scene.dt
         self._sleep = Sleep(self.world, self.contact) if scene.sleep else None
         self.report: StepReport | None = None
+        self._parts = Interval()  # of the last step, if it was divided
         self.reactions: Floats = np.zeros_like(self.state.x)  # [N] (n, 3) that held fixed and prescribed nodes in the last step
         self.notes = list(self.world.model.notes)
         self.epoch = whole_epoch(self.world.model)
@@ -84,12 +86,11 @@ class Simulation(Shown):
         piece = left / max(1, math.ceil(left / (self.dt / self._pieces) - 1e-9))
         if "start" not in self.state.books:
             self.state.books["start"] = books(self.world, coming=piece).total
-        cuts = 0
+        cuts, self._parts = 0, Interval()
         while left > 1e-9 * piece:
             self._apply_changes()
             self.report = self._advance(min(piece, left), cuts < MOST_CUTS, piece)
             cuts += self.report.cut is not None
-            self.reactions = self.report.reaction
             self._tell(self.report)
             if cuts == MOST_CUTS and self.report.cut is not None:
                 a, b = self.report.cut
@@ -99,6 +100,7 @@ class Simulation(Shown):
                 )
             left -= self.report.dt
             self.report.more = left > 1e-9 * piece
+            self._add_part(self.report)
             if each is not None:
                 each(self.report)
             if self.report.renewed:
@@ -107,6 +109,14 @@ class Simulation(Shown):
         assert self.report is not None
         self._check_finite()
         return self.report
+
+    def _add_part(self, report: StepReport) -> None:
+        """Forces of a step that is divided are means over it: what its last part says alone may be a fifth off."""
+        before = self._parts.dt
+        if report.more or before > 0.0:
+            self._parts.take(report)
+        share = report.dt / (before + report.dt)
+        self.reactions = report.reaction if before == 0.0 else self.reactions + share * (report.reaction - self.reactions)
 
     def _advance(self, dt: float, may_cut: bool, asked: float) -> StepReport:
         """One part of a step."""
@@ -132,7 +142,7 @@ class Simulation(Shown):
             self.world, self.epoch = break_up(self.world, self.epoch, broken)
             assert self.report is not None
             self.report.contacts, self.report.shown = Contacts.none(self.report.dt), None  # in numbers of points that are no more
-            self.report.pairs = {}
+            self.report.pairs, self._parts = {}, Interval()
             self.reactions = np.zeros_like(self.state.x)
         before, self._pieces = self._pieces, self._divide()
         if self._pieces > before:
@@ -169,6 +179,7 @@ class Simulation(Shown):
         self.world.recall(state)
         recall_skins(self.world, state)
         self.report, self.reactions, self._pieces = None, np.zeros_like(state.x), self._divide()
+        self._parts = Interval()
 
     def run(self, until: float | None = None, each: Callable[[StepReport], Any] | None = None) -> Simulation:
         """Step until a time [s] (the scene's duration unless given); `each` is called after every step."""
@@ -261,13 +272,25 @@ class Simulation(Shown):
         return float(model.frames.mass[frame]) if model.frames.inverse[frame] > 0.0 else np.inf
 
     def contacts(self, a: str | None = None, b: str | None = None) -> Contacts:
-        """Contacts of the last step: all of them, those of body a, or those of a with b (forces act on a)."""
+        """Contacts of the last step: all of them, those of body a, or those of a with b (forces act on a).
+
+        Of a step that was divided they are those of its last part, as it ended; `pairs` has means over all of it.
+        """
         ids = [None if body is None else self.index(body) for body in (a, b)]
         everything = Contacts.none(self.dt) if self.report is None else self.report.contacts
         return everything if ids[0] is None else everything.between(ids[0], ids[1])
 
+    def pairs(self) -> dict[str, np.ndarray]:
+        """One row for every two bodies that touched in the last step, as in the history of a run: forces are means over all of its parts,
+        where it was divided, depth and pressure the largest of any. Forces act on `a`."""
+        found = self._parts
+        if found.dt == 0.0 and self.report is not None:
+            found = Interval()
+            found.take(self.report)
+        return found.pairs(self.world)
+
     def reaction(self, body: str) -> Floats:
-        """Force that held a soft body's fixed and prescribed vertices in the last step [N], (3,)."""
+        """Force that held a soft body's fixed and prescribed vertices in the last step [N], (3,); a mean over its parts."""
         return self.reactions[self.nodes(body)].sum(axis=0)
 
     def books(self) -> Books:

@@ -195,6 +195,9 @@ class Depths:
         flows = self._flows_at_once(int(a), int(b))
         if flows:
             return Remedy(flows, {})
+        if bodies.phyxels[[int(a), int(b)]].any():
+            softer = "a smaller dt makes it less deep only while it is softer than that"
+            return Remedy(f"Contact of phyxels is no stiffer than a layer of them: {softer}", {})
         factor = min(FINEST, math.sqrt(part / DEPTH[0]))  # springs of contact are as stiff as the step allows: depth falls as its square
         return Remedy("The springs of this contact are as stiff as the step allows", {"dt": float(f"{dt / factor:.2g}")})
 

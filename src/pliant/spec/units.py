@@ -91,6 +91,8 @@ def read(text: str, unit: str) -> float:
     if given is None:
         raise ValueError(f"'{text}': the unit '{found[2]}' is not known; {example}")
     if given.powers != wanted.powers:
+        if wanted.powers == METRIC["s"].powers and found[2] == "m":
+            raise ValueError(f"'{text}': m is a metre; write {found[1]}min for minutes")
         raise ValueError(f"'{text}' cannot be told in {unit}; {example}")
     number = float(Fraction(Decimal(found[1])) * given.scale / wanted.scale)
     return number * math.pi ** (given.pi - wanted.pi) if given.pi != wanted.pi else number

@@ -12,7 +12,7 @@ import math
 import tempfile
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +44,7 @@ SMALL = 0.01  # change by the last halving below which a number counts as settle
 FORMAL = 2.0  # largest order of what is refined: a larger one that is observed is luck, and is not used
 SLOW = 0.5  # observed order below which nothing is extrapolated: an estimate would be a multiple of the last change
 DISTURBED = 3  # runs
+WRONG = ("Contact failed", "Contact gave back", "Friction between", "Energy of", "The contacts reported miss")  # beginnings of such notes
 TINY = 0.1  # of the velocity that gravity gives in a step: size of a disturbance
 
 
@@ -89,6 +90,7 @@ class Level:
     edge: float  # of the edges of the scene
     values: dict[str, float]
     seconds: float
+    wrong: list[str] = field(default_factory=list)  # what the run says that makes its numbers doubtful
 
 
 @dataclass(frozen=True)
@@ -99,7 +101,12 @@ class Row:
     along: str  # dt or edge
     values: list[float]
     limit: Limit
-    spread: float = np.nan  # largest minus smallest over disturbances, if they were tried
+    disturbed: list[float] = field(default_factory=list)  # with the first step, as it is and with disturbances, if they were tried
+
+    @property
+    def spread(self) -> float:
+        """Largest minus smallest over disturbances."""
+        return float(np.ptp(self.disturbed)) if self.disturbed else np.nan
 
     @property
     def chaotic(self) -> bool:
@@ -110,7 +117,8 @@ class Row:
     def verdict(self) -> str:
         """In words."""
         if self.chaotic:
-            return f"chaotic: tiny disturbances change it by up to {self.spread:.2g} {MEASURES[self.measure][0]}"
+            least, most, unit = min(self.disturbed), max(self.disturbed), MEASURES[self.measure][0]
+            return f"chaotic: {least:.3g} to {most:.3g} {unit} in {len(self.disturbed)} runs with tiny disturbances"
         if not np.isfinite(self.limit.last):
             return "unknown"
         if not any(self.values):
@@ -149,7 +157,8 @@ class Refined:
     @property
     def facts(self) -> dict[str, Any]:
         """For programs."""
-        rows = [{**vars(row), "limit": vars(row.limit), "chaotic": row.chaotic, "verdict": row.verdict} for row in self.rows]
+        told = lambda row: {"limit": vars(row.limit), "spread": row.spread, "chaotic": row.chaotic, "verdict": row.verdict}
+        rows = [vars(row) | told(row) for row in self.rows]
         return {**vars(self), "levels": [vars(level) for level in self.levels], "rows": rows}
 
     def plot(self, path: str | Path) -> Path:
@@ -163,17 +172,31 @@ class Refined:
                 k, along = ("dt", "edge").index(row.along), {"dt": "dt", "edge": "edge of elements"}[row.along]
                 parts = 0.5 ** np.arange(len(row.values))
                 axes.plot(parts, row.values, "o-", color=colour(k), label=along, linewidth=1.2)
+                if row.disturbed:
+                    some = row.disturbed[1:]
+                    axes.plot(np.ones(len(some)), some, "x", color=colour(2), label="disturbed")
                 if np.isfinite(row.limit.value):
                     axes.plot([0.0, parts[-1]], [row.limit.value, row.values[-1]], ":", color=colour(k))
                     axes.plot([0.0], [row.limit.value], "*", color=colour(k), markersize=10)
             axes.set_title(f"{name} [{MEASURES[name][0]}]", fontsize=9, loc="left")
-            axes.set_xlim(left=-0.05)
-            axes.set_xlabel("of that of the scene; star: estimate", fontsize=8)
+            _widen(axes)
+            axes.set_xlim(-0.05, 1.05)
+            axes.set_xlabel("over that of the scene; star: estimate", fontsize=8)
             axes.legend(frameon=False, fontsize=8)
+        made.suptitle(f"{self.name}: {self.pair[0]} and {self.pair[1]}", fontsize=10)
         path = Path(path)
         path.parent.mkdir(parents=True, exist_ok=True)
         made.savefig(path)
         return path
+
+
+def _widen(axes: Any) -> None:
+    """Let changes that count as none look like it: no axis shows less than SMALL of its values."""
+    low, high = axes.get_ylim()
+    least, middle = SMALL * max(abs(low), abs(high)), 0.5 * (low + high)
+    if high - low < least:
+        axes.set_ylim(middle - 0.5 * least, middle + 0.5 * least)
+    axes.ticklabel_format(axis="y", useOffset=False)
 
 
 def refine(
@@ -214,8 +237,9 @@ def refine(
     if any(row.along == "dt" and not row.limit.settled and row.limit.last > SMALL for row in rows):
         say(f"Some numbers do not settle: {DISTURBED} runs with disturbances ...")
         others = [levels[0], *(made.level(1.0, 1.0, made.pair, window, say, seed=k + 1) for k in range(DISTURBED))]
-        spread = {name: float(np.ptp([level.values[name] for level in others])) for name in wanted}
-        rows = [Row(row.measure, row.along, row.values, row.limit, spread[row.measure] if row.along == "dt" else np.nan) for row in rows]
+        rows = [replace(row, disturbed=[each.values[row.measure] for each in others]) if row.along == "dt" else row for row in rows]
+        notes += [f"Disturbed: {text}" for level in others[1:] for text in level.wrong]
+    notes += [f"At dt = {level.dt:g} s, edges {level.edge:g}: {text}" for level in [*levels, *finer] for text in level.wrong]
     assert made.pair is not None
     return Refined(made.scene.name, made.pair, made.window, (made.since, made.until), [*levels, *finer], rows, notes)
 
@@ -283,7 +307,8 @@ class _Refinement:
             after = sim.books()
         given = after.given - after.contact - before.given + before.contact
         values["energy"] = before.total + given - after.total
-        level = Level(sim.dt, edge, values, time.perf_counter() - began)
+        wrong = [note for note in outcome.notes if note.startswith(WRONG)]
+        level = Level(sim.dt, edge, values, time.perf_counter() - began, wrong)
         what = "disturbed, " if seed else ""
         say(f"{what}dt = {sim.dt:g} s, edges {edge:g}: {outcome.steps} steps in {level.seconds:.1f} s")
         return level

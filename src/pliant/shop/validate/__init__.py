@@ -18,7 +18,7 @@ import numpy as np
 
 from pliant.base import Floats, PliantError, nearest
 from pliant.contact.method import METHODS
-from pliant.shop.validate.known import KNOWN
+from pliant.shop.validate.known import why
 from pliant.simulate.simulation import Simulation
 from pliant.simulate.step import StepReport
 
@@ -126,7 +126,7 @@ def asked(names: list[str] | None = None, methods: list[str] | None = None) -> l
 def attempt(each: Problem, method: str, quick: bool) -> Result:
     """One problem under one method; an error of pliant is a result too."""
     began, failure, checks = time.process_time(), "", list[Check]()
-    known = each.limits.get(method, KNOWN.get((each.name, method), ""))
+    known = each.limits.get(method) or why(each.name, method, quick)
     try:
         checks = [replace(check, why=check.why or known) for check in each.run(method, quick)]
     except PliantError as error:

@@ -262,7 +262,8 @@ def capstan(method: str, quick: bool) -> list[Check]:
         sim, pulls = Simulation(scene), []
         while sim.time < 0.4 - 1e-9:
             sim.step()
-            pulls.append(float(load - sim.contacts("belt", "drum").total_torque((0.0, 0.0, 0.0))[1] / (radius + 0.5 * thick)))
+            turning = float(sim.pairs()["torque"][0, 1])  # on the drum, about its axis
+            pulls.append(load + turning / (radius + 0.5 * thick))
         late = np.array(pulls)[len(pulls) // 2 :]
         at = ("pull over load", "mu", mu)
         checks.append(Check(f"pull over load, mu = {mu:g}", math.exp(mu * math.pi), float(late.mean() / load), 0.03, at=at))
