@@ -26,7 +26,7 @@ def test_islands_are_what_hangs_together_and_rows_keep_their_order(seed):
     label = labels(count, np.stack([a[linked], b[linked]], axis=1))
     order, body, of_body, number = np.full((4, max(count, len(pair))), -1)
     first = np.zeros(count + 1, np.int64)
-    used, islands = _divide(pair, rows_of, a, b, moving, whole, label, order[: len(pair)], body[:count], of_body[:count], number[:count], first)
+    used, islands = _divide(pair, a, b, moving, whole, order[: len(pair)], body[:count], of_body[:count], number[:count], first)
     order, body, of_body = order[: len(pair)], body[:used], of_body[:used]
 
     mine = label[np.where(moving[a], a, b)][pair]  # the plain way: sort rows by the lowest body of what they hang together with

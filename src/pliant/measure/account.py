@@ -80,7 +80,7 @@ def pair_work(world: World, motion: Motion) -> PairWork:
         velocity = velocity.copy()
         velocity[driven] = (motion.position - state.position)[driven] / motion.dt
     before, after = np.empty((2, len(rows), 3))
-    turning = world.angular_velocities(state.rotation, state.spin), motion.angular_velocity()
+    turning = motion.turning_start, motion.angular_velocity()
     given = rows.start, rows.point, rows.weight, rows.at, skin.start, skin.node, skin.weight, skin.frame
     bindings.row_velocities(*given, state.v, motion.position, state.velocity, turning[0], before)
     bindings.row_velocities(*given, motion.v, motion.position, velocity, turning[1], after)
