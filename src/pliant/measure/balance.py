@@ -56,12 +56,9 @@ def momenta(motion: Motion) -> Floats:
     A damped body shares an impulse J with its damper, m (1 + a dt) dv = J: `motion.inertia` has that factor, so that the difference
     of two such momenta is the impulse.
     """
-    out = np.zeros((len(motion.bodies), 3))
-    _sum(motion.nodes.body, motion.inertia, motion.v, out)
-    if motion.unsolved.any():  # pushed by mass, beside the damper
-        _sum(motion.nodes.body, motion.nodes.mass - motion.inertia, motion.unsolved, out)
-    _sum(motion.frames.body, motion.frames.mass, motion.velocity_frames, out)
-    out[motion.kept(Held).body] = 0.0
+    nodes, frames, out = motion.nodes, motion.frames, np.zeros((len(motion.bodies), 3))
+    of_frames = frames.body, frames.mass, motion.velocity_frames
+    _momenta(nodes.body, motion.inertia, motion.v, nodes.mass, motion.unsolved, *of_frames, motion.kept(Held).body, out)
     return out
 
 
@@ -75,12 +72,24 @@ def balance(motion: Motion, before: Floats, contacts: Contacts) -> Balance:
 
 
 @kernel
-def _sum(body, weight, vector, out):  # type: ignore[no-untyped-def]
-    """out[body] += weight vector; bodies below 0 are left out."""
+def _momenta(body, inertia, v, mass, unsolved, frame_body, frame_mass, velocity, held, out):  # type: ignore[no-untyped-def]
+    """Sums over the nodes of each body, also of those that were pushed by mass, beside the damper; and frames."""
     for i in range(len(body)):
         if body[i] >= 0:
             for k in range(3):
-                out[body[i], k] += weight[i] * vector[i, k]
+                out[body[i], k] += inertia[i] * v[i, k]
+    for i in range(len(body)):
+        if body[i] >= 0:
+            for k in range(3):
+                if unsolved[i, k] != 0.0:
+                    out[body[i], k] += (mass[i] - inertia[i]) * unsolved[i, k]
+    for f in range(len(frame_body)):
+        for k in range(3):
+            out[frame_body[f], k] += frame_mass[f] * velocity[f, k]
+    for b in range(len(out)):
+        if held[b]:
+            for k in range(3):
+                out[b, k] = 0.0
 
 
 @kernel
