@@ -106,6 +106,33 @@ def test_a_kernel_shares_no_function_with_others():
     assert len(functions) > 2 and not any(f.linkage == Linkage.linkonce_odr for f in functions)
 
 
+READ = """
+import sys
+import numba
+import numpy as np
+from pliant.detect.keys import find
+known, keys = np.array([3, 5, 9]), np.array([5, 9, 4])
+find(known, keys)
+if sys.argv[1] == "read":
+    assert "numba.np.npyimpl" not in sys.modules  # what Numba compiles NumPy with
+    from pliant.detect.keys import _find
+    @numba.njit
+    def calls(known, keys, out):
+        _find(known, keys, out)
+    out = np.zeros(3, int)
+    calls(known, keys, out)
+    print(_find.stats.cache_hits and list(map(int, out)))
+"""
+
+
+@tried
+def test_a_kernel_that_is_read_needs_nothing_to_compile_with_and_can_be_pasted_into_others(tmp_path):
+    """A quarter of a start went into that; whoever compiles still finds it."""
+    env = os.environ | {"PLIANT_CACHE": str(tmp_path)}
+    done = [subprocess.run([sys.executable, "-c", READ, word], env=env, capture_output=True, text=True) for word in ("make", "read")]
+    assert [(each.returncode, each.stdout) for each in done] == [(0, ""), (0, "[1, 2, -1]\n")], done[1].stderr
+
+
 CALL_EACH_OTHER = """
 import numba
 import pliant.kernels

@@ -78,12 +78,8 @@ def whole() -> str:
 class ByContent(caching._CacheLocator):  # type: ignore[misc]
     """Tells Numba where the machine code of a function is."""
 
-    def __init__(self, function: Any, file: Path) -> None:
-        inside = file.is_relative_to(PACKAGE)
-        name = ".".join(file.relative_to(PACKAGE).with_suffix("").parts) if inside else hashlib.sha256(os.fsencode(file)).hexdigest()[:12]
-        assert FOLDER is not None
-        self.folder = FOLDER / f"{name}-{digest(file)}"
-        self.line = function.__code__.co_firstlineno
+    def __init__(self, function: Any, folder: Path) -> None:
+        self.folder, self.line = folder, function.__code__.co_firstlineno
 
     def ensure_cache_path(self) -> None:
         if not self.folder.is_dir():
@@ -103,10 +99,18 @@ class ByContent(caching._CacheLocator):  # type: ignore[misc]
 
     @classmethod
     def from_function(cls, function: Any, file: str) -> ByContent | None:
-        path = Path(file)
-        if FOLDER is None or not path.is_file() or not (path.is_relative_to(PACKAGE) or _sources(path)):
-            return None  # not of pliant, nor made with it
-        return cls(function, path)
+        folder = None if FOLDER is None else _folder(FOLDER, Path(file))
+        return None if folder is None else cls(function, folder)
+
+
+@cache
+def _folder(home: Path, file: Path) -> Path | None:
+    """Where machine code of a file is; None of what is not of pliant, nor made with it."""
+    inside = file.is_relative_to(PACKAGE)
+    if not file.is_file() or not (inside or _sources(file)):
+        return None
+    name = ".".join(file.relative_to(PACKAGE).with_suffix("").parts) if inside else hashlib.sha256(os.fsencode(file)).hexdigest()[:12]
+    return home / f"{name}-{digest(file)}"
 
 
 @cache

@@ -9,6 +9,13 @@ Four things that Numba does over and over while it compiles and that change noth
 * Comparing flags. Each of some ten thousand questions "is this overload known?" makes three dicts of all compiler flags (`_same`).
 * Trying overloads. Each `+` in a kernel is tried against all that `+` may mean; here the answer for given types is kept (`_call_type`).
 
+Three more concern kernels that are read from the disk:
+
+* Reading what only compiling needs: the intermediate code of a kernel, which others may paste in, is looked at when somebody does
+  (`_get_module_for_linking`); the names in it are kept beside it.
+* Where helpers find constants of Python, which hardly any has (`_with_constants`): a thousand of these places were made to start a run.
+* Loading all that Numba knows how to compile (`_read`): a third of a second, of which a process that compiles nothing needs the run time.
+
 And one thing is done besides: functions that a kernel holds a copy of are its own (`_keep`). Numba leaves them open to the linker, which
 takes the copy of whichever kernel was loaded first for all of them; copies differ in their last digits, as some were optimised more
 often, so results depended on the order in which kernels are loaded, and on who compiled them.
@@ -23,9 +30,12 @@ from functools import lru_cache
 from typing import Any
 
 import numba
-from llvmlite.binding import Linkage
-from numba.core import codegen, event, targetconfig
+from llvmlite.binding import Linkage, parse_bitcode
+from numba.core import caching, codegen, compiler, event, targetconfig
+from numba.core.runtime.nrt import rtsys
 from numba.core.types import functions
+
+from pliant.cache import ByContent
 
 TRIED = ("0.68.",)  # how versions of Numba begin that were compared, bit for bit, with what they compile by themselves
 NEEDED = (
@@ -33,6 +43,11 @@ NEEDED = (
     (codegen.CPUCodeLibrary, "_get_module_for_linking"),
     (codegen.JITCodeLibrary, "get_pointer_to_function"),
     (codegen.JITCodeLibrary, "serialize_using_object_code"),
+    (codegen.JITCodeLibrary, "_unserialize"),
+    (codegen.JitEngine, "_load_defined_symbols"),
+    (caching.Cache, "load_overload"),
+    (caching.Cache, "_load_overload"),
+    (compiler.CompileResult, "_find_referenced_environments"),
     (codegen.JITCPUCodegen, "_library_class"),
     (codegen.JITCPUCodegen, "set_env"),
     (targetconfig.TargetConfig, "values"),
@@ -51,6 +66,8 @@ def install() -> bool:
         targetconfig.TargetConfig.__eq__ = _same  # type: ignore[method-assign]
         targetconfig.TargetConfig.__hash__ = lambda flags: hash(type(flags))  # type: ignore[method-assign]
         functions.BaseFunction.get_call_type = _call_type  # type: ignore[method-assign]
+        caching.Cache.load_overload = _read  # type: ignore[method-assign]
+        compiler.CompileResult._find_referenced_environments = _with_constants  # type: ignore[method-assign]
     return codegen.JITCPUCodegen._library_class is OnDemand
 
 
@@ -84,6 +101,7 @@ class OnDemand(codegen.JITCodeLibrary):  # type: ignore[misc]
     """What one function is compiled to. Until somebody asks for an address in it, it is only there to be pasted into others."""
 
     _postponed = False
+    _bitcode: bytes | None = None  # for others to paste in, of what was read from the disk
 
     @property
     def _loop(self) -> bool:
@@ -123,7 +141,48 @@ class OnDemand(codegen.JITCodeLibrary):  # type: ignore[misc]
     def serialize_using_object_code(self) -> Any:
         self._ensure_finalized()
         self._make()
-        return super().serialize_using_object_code()
+        name, kind, data = super().serialize_using_object_code()
+        module = self._get_module_for_linking()
+        names = [each.name for some in (module.functions, module.global_variables) for each in some if not each.is_declaration]
+        return name, kind, (*data, names)
+
+    @classmethod
+    def _unserialize(cls, codegen: Any, state: Any) -> Any:
+        name, kind, data = state
+        if kind != "object" or len(data) == 2:  # not from here
+            return super()._unserialize(codegen, state)
+        self = codegen.create_library(name)
+        self.enable_object_caching()
+        code, self._bitcode, names = data
+        self._set_compiled_object(code)
+        self._finalize_final_module()
+        codegen._engine._defined_symbols.update(names)
+        return self
+
+    def _get_module_for_linking(self) -> Any:
+        if self._shared_module is None and self._bitcode is not None:
+            self._shared_module, self._bitcode = parse_bitcode(self._bitcode), None
+        return super()._get_module_for_linking()
+
+
+_environments_of = compiler.CompileResult._find_referenced_environments
+
+
+def _with_constants(result: Any) -> list[Any]:
+    """Environments that what is kept of a kernel must have: those that hold something."""
+    return [each for each in _environments_of(result) if each.consts]
+
+
+_read_of = caching.Cache.load_overload
+
+
+def _read(self: Any, signature: Any, context: Any) -> Any:
+    """A kernel of pliant from the disk, None if it is not there."""
+    if not isinstance(self._impl.locator, ByContent):
+        return _read_of(self, signature, context)
+    rtsys.initialize(context)
+    with self._guard_against_spurious_io_errors():
+        return self._load_overload(signature, context)
 
 
 _set_env_of = codegen.JITCPUCodegen.set_env

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from pliant.contact.patch.islands import _divide
-from pliant.contact.patch.problem import _multiply
+from pliant.contact.patch.problem import LOOSE, TOLERANCE, _multiply, solve
+from pliant.contact.patch.row_law import FRICTION, GAP, LOAD, NORMAL, ROW, SHEAR, STIFF, STRETCH, TRIAL
 from pliant.geometry.components import labels
 
 
@@ -26,7 +30,7 @@ def test_islands_are_what_hangs_together_and_rows_keep_their_order(seed):
     label = labels(count, np.stack([a[linked], b[linked]], axis=1))
     order, body, of_body, number = np.full((4, max(count, len(pair))), -1)
     first = np.zeros(count + 1, np.int64)
-    used, islands = _divide(pair, rows_of, a, b, moving, whole, label, order[: len(pair)], body[:count], of_body[:count], number[:count], first)
+    used, islands = _divide(pair, a, b, moving, whole, order[: len(pair)], body[:count], of_body[:count], number[:count], first)
     order, body, of_body = order[: len(pair)], body[:used], of_body[:used]
 
     mine = label[np.where(moving[a], a, b)][pair]  # the plain way: sort rows by the lowest body of what they hang together with
@@ -59,3 +63,28 @@ def test_one_triangle_of_a_symmetric_matrix_makes_its_product(seed):
     x[some] = rng.normal(size=(len(some), 3))
     _multiply(first, column.astype(np.uint32), np.ascontiguousarray(blocks[row, column]), diagonal, some, x, out)
     np.testing.assert_allclose(out[some], np.einsum("ikjl,jl->ik", dense, x)[some], atol=1e-12)
+
+
+@pytest.mark.parametrize("half_angle", [60.0, 30.0, 20.0, 12.0])
+def test_loads_settle_in_a_wedge_that_friction_carries(half_angle):
+    """A mass falls between two walls. Friction of a load f carries so much that F / (2 sin a) - mu f cot a presses on each: from
+    mu cot a = 1 on, loads that are renewed by what comes out go to and fro for ever (theory/patch 4.1)."""
+    mass, dt, mu, speed, k, angle = 2.0, 0.01, 0.5, 3.0, 1e7, math.radians(half_angle)
+    row = np.zeros((2, ROW))
+    for r, side in enumerate((1.0, -1.0)):
+        n, way = np.array([side * math.cos(angle), 0.0, math.sin(angle)]), np.array([0.0, 0.0, -dt * speed])
+        row[r, NORMAL : NORMAL + 3], row[r, GAP], row[r, STRETCH : STRETCH + 3] = n, n @ way, way - (n @ way) * n
+        row[r, STIFF], row[r, SHEAR], row[r, FRICTION] = k, k, mu  # as stiff along the walls: it slips
+    none, w = np.zeros((0, 3)), np.zeros((1, 3))
+    counts, left, force = np.zeros((1, 3), np.int64), np.zeros(1), np.zeros((2, 4))
+    solve(
+        np.zeros(2, np.uint32), np.zeros(0, np.uint32), np.zeros((0, 3, 3)), mass * np.array([[1.0, 0, 0, 1, 0, 1]]), np.array([0, 1, 2]),
+        np.zeros(2, np.int32), np.ones(2), none, row, np.full((2, 2), -1), np.array([[0, 0, 0], [2, 1, 0]]), np.array([0]),
+        np.zeros((0, 2), np.int64), np.zeros((0, 7)), none, np.zeros((1, 3)), np.array([[0.0, 0.0, speed]]), w, np.zeros((2, TRIAL)), force,
+        counts, left, dt, TOLERANCE, LOOSE,
+    )  # fmt: skip
+    assert left[0] <= LOOSE and counts[0, 0] < 20
+    press = force[:, 3]
+    assert press == pytest.approx(row[:, LOAD], rel=20 * LOOSE) and press[0] == pytest.approx(press[1], rel=1e-9)
+    assert (np.linalg.norm(force[:, :3], axis=1) <= (1.0 + 1e-9) * mu * press).all()  # within the cone
+    assert dt * (press * math.sin(angle) + force[:, 2]).sum() == pytest.approx(mass * w[0, 2], rel=20 * LOOSE)

@@ -17,7 +17,7 @@ from pliant.integrate.assembly import Assembly
 from pliant.integrate.blocks import BlockMatrix
 from pliant.integrate.direct import Factors, factorise
 from pliant.integrate.rigid_part import RigidPart
-from pliant.kernels import axpy, dot, kernel, load, scale, store
+from pliant.kernels import add, axpy, dot, kernel, load, scale, store
 from pliant.model import IMPLICIT, Model, State
 
 if TYPE_CHECKING:
@@ -46,6 +46,7 @@ class ImplicitEuler:
         self.assembly = Assembly([model.groups[number] for number in self.groups], start, bodies)
         self.values = np.empty((len(self.assembly.pattern.indices), 3, 3))  # room: every step writes all of it
         self.free = nodes.inverse > 0.0
+        self.every = np.flatnonzero(bodies)
         self.all = cg.single(np.flatnonzero(bodies & (np.diff(start) > 0)))
         self.solver = cg.Solver(self.assembly.pattern, self.free)
         self.load = np.zeros((len(nodes.mass), 3))  # room for a right-hand side
@@ -103,9 +104,9 @@ class System:
 
     def with_momentum(self, push: Push, response: Floats) -> Floats:
         """A response that was found elsewhere, moved body by body as a whole so that momentum changes by the impulses to rounding."""
-        dv = np.where(self.mine[:, None] & self.implicit.free[:, None], response, 0.0)
-        self._loaded([push])
-        self.rigid.match(np.flatnonzero(self.bodies), self.implicit.load, dv)
+        dv = np.empty_like(self.implicit.load)
+        _answered(*push, self.model.nodes.body, self.bodies, self.mine, self.implicit.free, response, self.implicit.load, dv)
+        self.rigid.match(self.implicit.every, self.implicit.load, dv)
         return dv
 
     def _loaded(self, pushes: list[Push]) -> Ints:
@@ -215,6 +216,17 @@ def _place(node, impulse, body, mine, rhs, pushed):  # type: ignore[no-untyped-d
         if mine[body[node[k]]] and (u[0] != 0.0 or u[1] != 0.0 or u[2] != 0.0):
             store(rhs, node[k], axpy(1.0, u, load(rhs, node[k])))
             pushed[body[node[k]]] = True
+
+
+@kernel
+def _answered(node, impulse, body, bodies, mine, free, response, rhs, dv):  # type: ignore[no-untyped-def]
+    """What was pushed, as a right-hand side, and of a response what implicit nodes have that are free."""
+    for i in range(len(rhs)):
+        store(rhs, i, (0.0, 0.0, 0.0))
+        store(dv, i, load(response, i) if mine[i] and free[i] else (0.0, 0.0, 0.0))
+    for k in range(len(node)):
+        if bodies[body[node[k]]]:
+            store(rhs, node[k], add(load(impulse, k), load(rhs, node[k])))
 
 
 @kernel

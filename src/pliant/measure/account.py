@@ -80,7 +80,7 @@ def pair_work(world: World, motion: Motion) -> PairWork:
         velocity = velocity.copy()
         velocity[driven] = (motion.position - state.position)[driven] / motion.dt
     before, after = np.empty((2, len(rows), 3))
-    turning = world.angular_velocities(state.rotation, state.spin), motion.angular_velocity()
+    turning = motion.turning_start, motion.angular_velocity()
     given = rows.start, rows.point, rows.weight, rows.at, skin.start, skin.node, skin.weight, skin.frame
     bindings.row_velocities(*given, state.v, motion.position, state.velocity, turning[0], before)
     bindings.row_velocities(*given, motion.v, motion.position, velocity, turning[1], after)
@@ -90,12 +90,10 @@ def pair_work(world: World, motion: Motion) -> PairWork:
     if not sorted_:
         pair, which = np.unique(pair, return_inverse=True)
         work = np.stack([summed(which, each, len(pair)) for each in work.T], axis=1)
-    kinetic = (
-        kinetic_energies(world, state.v, state.velocity, state.spin, turning[0]),
-        kinetic_energies(world, motion.v, velocity, motion.spin, turning[1]),
-    )
-    ends = ends_of(pair)
-    return PairWork(pair, *np.ascontiguousarray(work.T), *(_of_both(each, *ends) for each in kinetic))
+    ends, both = ends_of(pair), np.empty((2, len(pair)))
+    _of_both(kinetic_energies(world, state.v, state.velocity, state.spin, turning[0]), *ends, both[0])
+    _of_both(kinetic_energies(world, motion.v, velocity, motion.spin, turning[1]), *ends, both[1])
+    return PairWork(pair, *np.ascontiguousarray(work.T), *both)
 
 
 def kinetic_energies(world: World, v: Floats, velocity: Floats, spin: Floats, turning: Floats) -> Floats:
@@ -117,9 +115,11 @@ def _kinetic(body, mass, v, frame_body, frame_mass, inverse, velocity, spin, tur
             out[frame_body[f]] += 0.5 * (frame_mass[f] * dot(u, u) + dot(load(spin, f), load(turning, f)))
 
 
-def _of_both(energy: Floats, a: Ints, b: Ints) -> Floats:
+@kernel
+def _of_both(energy, a, b, out):  # type: ignore[no-untyped-def]
     """Of two bodies, or of one that touches itself or the world."""
-    return np.where(a >= 0, energy[a], 0.0) + np.where(b != a, energy[b], 0.0)
+    for k in range(len(a)):
+        out[k] = (energy[a[k]] if a[k] >= 0 else 0.0) + (energy[b[k]] if b[k] != a[k] else 0.0)
 
 
 @kernel

@@ -49,6 +49,7 @@ class Held:
         self.frame, self.soft = np.zeros(count, bool), np.zeros(count, bool)
         self.frame[rest.frames.body[rest.frames.inverse == 0.0]] = True  # static and driven: nothing of these moves as it is pushed
         self.soft[nodes.body[(nodes.inverse == 0.0) & (nodes.scheme == IMPLICIT)]] = True  # implicit, with fixed or prescribed nodes
+        self.all, self.any_soft = self.frame | self.soft, bool(self.soft.any())
 
 
 def momenta(motion: Motion) -> Floats:
@@ -59,19 +60,14 @@ def momenta(motion: Motion) -> Floats:
     an implicit body also take what its other nodes pull them with: of such a body it is what was pushed on all of its nodes, which its
     momentum and its reaction account for up to the tolerance of its solve.
     """
-    out, held = np.zeros((len(motion.bodies), 3)), motion.kept(Held)
-    _sum(motion.nodes.body, motion.inertia, motion.v, out)
-    if motion.unsolved.any():  # pushed by mass, beside the damper
-        _sum(motion.nodes.body, motion.nodes.mass - motion.inertia, motion.unsolved, out)
-    _sum(motion.nodes.body, np.ones(len(motion.v)), motion.impulse_on_fixed, out)
-    _sum(motion.frames.body, motion.frames.mass, motion.velocity_frames, out)
-    if held.soft.any():
-        out[held.soft] = 0.0
+    nodes, frames, held, out = motion.nodes, motion.frames, motion.kept(Held), np.zeros((len(motion.bodies), 3))
+    of_nodes = nodes.body, motion.inertia, motion.v, nodes.mass, motion.unsolved, motion.impulse_on_fixed
+    _momenta(*of_nodes, frames.body, frames.mass, motion.velocity_frames, held.all, out)
+    if held.any_soft:
         body = np.where(held.soft, np.arange(len(out)), -1)
         for pushes in motion.pushed.values():
             for node, impulse, _, _ in pushes:
-                _sum(body[motion.nodes.body[node]], np.ones(len(node)), impulse, out)
-    out[held.frame] = 0.0
+                _sum(body[nodes.body[node]], impulse, out)
     return out
 
 
@@ -85,12 +81,37 @@ def balance(motion: Motion, before: Floats, contacts: Contacts) -> Balance:
 
 
 @kernel
-def _sum(body, weight, vector, out):  # type: ignore[no-untyped-def]
-    """out[body] += weight vector; bodies below 0 are left out."""
+def _momenta(body, inertia, v, mass, unsolved, on_fixed, frame_body, frame_mass, velocity, held, out):  # type: ignore[no-untyped-def]
+    """Sums over the nodes of each body, also of those that were pushed by mass, beside the damper, or are fixed; and frames."""
     for i in range(len(body)):
         if body[i] >= 0:
             for k in range(3):
-                out[body[i], k] += weight[i] * vector[i, k]
+                out[body[i], k] += inertia[i] * v[i, k]
+    for i in range(len(body)):
+        if body[i] >= 0:
+            for k in range(3):
+                out[body[i], k] += on_fixed[i, k]
+    for i in range(len(body)):
+        if body[i] >= 0:
+            for k in range(3):
+                if unsolved[i, k] != 0.0:
+                    out[body[i], k] += (mass[i] - inertia[i]) * unsolved[i, k]
+    for f in range(len(frame_body)):
+        for k in range(3):
+            out[frame_body[f], k] += frame_mass[f] * velocity[f, k]
+    for b in range(len(out)):
+        if held[b]:
+            for k in range(3):
+                out[b, k] = 0.0
+
+
+@kernel
+def _sum(body, vector, out):  # type: ignore[no-untyped-def]
+    """out[body] += vector; bodies below 0 are left out."""
+    for i in range(len(body)):
+        if body[i] >= 0:
+            for k in range(3):
+                out[body[i], k] += vector[i, k]
 
 
 @kernel

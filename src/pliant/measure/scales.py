@@ -8,6 +8,7 @@ smaller one by its size, sqrt(2 size / g).
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,6 +17,7 @@ from pliant.base import Bools, Floats, Ints
 from pliant.bodies.register import room_of
 from pliant.detect.closest import face_neighbours
 from pliant.geometry.mesh import TET_EDGES
+from pliant.kernels import contiguous, kernel
 from pliant.model import Skin
 from pliant.world.world import World
 
@@ -51,9 +53,10 @@ class Scales:
 
     def window(self, a: Ints, b: Ints, gravity: Floats) -> Floats:
         """Time over which a force between bodies is averaged [s], (k,); gravity [m/s^2], (3,)."""
-        time, size, g = np.minimum(self.time[a], self.time[b]), np.minimum(self.size[a], self.size[b]), float(np.linalg.norm(gravity))
-        falls = np.sqrt(2.0 * size / g) if g > 0.0 else np.full(len(time), np.inf)
-        return np.where(np.isfinite(time), time, np.where(np.isfinite(falls), falls, SENSOR))
+        g, out = float(np.linalg.norm(gravity)), np.empty(len(a))
+        falls = np.sqrt(2.0 * self.size / g) if g > 0.0 else np.full(len(self.size), np.inf)
+        _windows(self.time, falls, contiguous(a, np.int64), contiguous(b, np.int64), out)
+        return out
 
     def against(self, a: Ints, b: Ints) -> Floats:
         """What the depth of bodies is measured against [m], (k,): the shorter length, but of bodies that give way only where they touch
@@ -80,6 +83,16 @@ class Scales:
     def face(self, a: Ints, b: Ints) -> Floats:
         """Least area over which contacts between bodies have a pressure [m^2], (k,): a face of the finer elements, 0 of what has none."""
         return face_of(np.minimum(self.edge[a], self.edge[b]))
+
+
+@kernel
+def _windows(time, falls, a, b, out):  # type: ignore[no-untyped-def]
+    for k in range(len(a)):
+        out[k] = min(time[a[k]], time[b[k]])
+        if not math.isfinite(out[k]):
+            out[k] = min(falls[a[k]], falls[b[k]])
+        if not math.isfinite(out[k]):
+            out[k] = SENSOR
 
 
 def scales_of(world: World) -> Scales:

@@ -19,6 +19,7 @@ from pliant.base import Floats, Ints, PliantError
 from pliant.bodies.rigid.motion import angular_velocities, fly
 from pliant.integrate.blocks import BlockMatrix
 from pliant.integrate.implicit_euler import FEW_DIGITS, REMEMBERED, Push
+from pliant.kernels import kernel, load, store, sub
 from pliant.world import bindings
 from pliant.world.give import explicit_give
 
@@ -136,6 +137,7 @@ class Motion:
         self._fly()
         self.start = world.skin_positions(state.x, state.position, state.rotation)
         self._slid: tuple[Rows, Floats] | None = None  # the last answer of `slide`
+        self._turning: Floats | None = None  # that of `angular_velocity`
         self.account = "contact"  # where pushes are booked
         self.pushed: dict[str, list[tuple[Ints, Floats, Floats, Floats]]] = {}  # nodes, impulses on them and on frames, turning, by account
         self.contact_rows: list[tuple[Rows, Floats]] = []  # what contact pushed, as it was asked for: for the account of each pair
@@ -260,7 +262,7 @@ class Motion:
         position, rotation = (self.position_start, self.rotation_start) if start else (self.position, self.rotation)
         bindings.row_velocities(
             rows.start, rows.point, rows.weight, rows.at, skin.start, skin.node, skin.weight, skin.frame, self.v, position,
-            self.velocity_frames, self._world.angular_velocities(rotation, self.spin), out,
+            self.velocity_frames, self._world.angular_velocities(rotation, self.spin) if start else self.angular_velocity(), out,
         )  # fmt: skip
         return out
 
@@ -269,8 +271,7 @@ class Motion:
         state, skin, out = self._world.state, self.skin, np.empty((len(rows), 3))
         bindings.row_velocities(
             rows.start, rows.point, rows.weight, rows.at, skin.start, skin.node, skin.weight, skin.frame, state.v,
-            self.position_start if start else self.position, state.velocity,
-            self._world.angular_velocities(state.rotation, state.spin), out,
+            self.position_start if start else self.position, state.velocity, self.turning_start, out,
         )  # fmt: skip
         return out
 
@@ -279,28 +280,21 @@ class Motion:
         """A = M + dt C + dt^2 K of the implicit bodies, if there are any."""
         return None if self.free.system is None else self.free.system.matrix
 
-    def start_velocities(self) -> Floats:
-        """Velocities of nodes, then velocity and turning of each frame, at the start of the step, (n + 2 f, 3).
-
-        Those of what is prescribed are of the end of the step.
-        """
-        state = self._world.state
-        out, loose = self.end_velocities(), np.flatnonzero(self.frames.inverse > 0.0)
-        np.copyto(out[: len(self.x)], state.v, where=self.nodes.inverse[:, None] > 0.0)
-        turning = self._world.angular_velocities(state.rotation, state.spin)
-        out[len(self.x) + 2 * loose], out[len(self.x) + 2 * loose + 1] = state.velocity[loose], turning[loose]
-        return out
-
-    def end_velocities(self) -> Floats:
-        """The same at its end."""
-        out = np.zeros((len(self.x) + 2 * len(self.position), 3))
-        out[: len(self.x)] = self.v
-        out[len(self.x) :: 2], out[len(self.x) + 1 :: 2] = self.velocity_frames, self.angular_velocity()
+    def still(self) -> Floats:
+        """The change of velocity with which all would go on as at the start of the step, (n + 2 f, 3): of nodes, then of each frame that of
+        its velocity and of its turning; zero for what is prescribed."""
+        state, out = self._world.state, np.empty((len(self.x) + 2 * len(self.position), 3))
+        _still(
+            self.nodes.inverse, state.v, self.v, self.frames.inverse, state.velocity, self.velocity_frames, self.turning_start,
+            self.angular_velocity(), out,
+        )  # fmt: skip
         return out
 
     def place_with(self, w: Floats) -> Place:
         """Where everything would be with these changes of velocity, (n + 2 f, 3)."""
         state, n, frames = self._world.state, len(self.x), self.frames
+        if not len(self._world.flying):
+            return Place(self._world.skin_positions(self.x + self.dt * w[:n], self.position, self.rotation), self.position, self.rotation)
         position, rotation = np.empty_like(self.position), np.empty_like(self.rotation)
         spin = np.empty_like(self.spin)
         angular_velocities(self.rotation, np.ascontiguousarray(w[n + 1 :: 2]), frames.inertia, spin)  # R I R^T of turning
@@ -356,10 +350,11 @@ class Motion:
             self.x += moved * dv
         elif self.free.system is not None:
             self.unsolved[node] += (self._mobility - self.free.mobility)[node, None] * impulse
-        free = self.frames.inverse > 0.0
-        if free.any():
+        free = self._world.flying
+        if len(free):
             self.velocity_frames[free] += on_frames[free] * self.frames.inverse[free, None]
             self.spin[free] += turning[free]
+            self._turning = None
             if move:
                 self._fly()
         if move:
@@ -371,33 +366,36 @@ class Motion:
     def _moved(self) -> None:
         """Forget what was known of the end of the step."""
         self.__dict__.pop("end", None)
-        self._slid = None
+        self._slid = self._turning = None
 
     def work(self) -> dict[str, float]:
         """Work of all pushes on the bodies [J], by account: impulse times the mean of the velocities before and after the step.
 
         Summed over everything that acts this is the change of kinetic energy; at rest it is nothing.
         """
-        state, (velocity, omega) = self._world.state, self.mean_velocity_of_frames()
-        out = dict.fromkeys(self.pushed, 0.0)
+        state, out = self._world.state, dict.fromkeys(self.pushed, 0.0)
+        moving = len(self._world.flying) + len(self._world.model.drives.frame) > 0
+        velocity, omega = self.mean_velocity_of_frames() if moving else (self.position, self.position)
         for account, pushes in self.pushed.items():
             for node, impulse, on_frames, turning in pushes:
                 out[account] += float(np.sum(impulse * (0.5 * (state.v[node] + self.v[node]))))
-                out[account] += float(np.sum(on_frames * velocity) + np.sum(turning * omega))
+                if moving:
+                    out[account] += float(np.sum(on_frames * velocity) + np.sum(turning * omega))
         return out
 
     def work_on_driven(self) -> float:
         """The part of that work that prescribed frames took [J]."""
-        velocity, omega = self.mean_velocity_of_frames()
         driven = self._world.model.drives.frame
+        if len(driven) == 0:
+            return 0.0
+        velocity, omega = self.mean_velocity_of_frames()
         pushes = [push for account in self.pushed.values() for push in account]
         return float(sum(np.sum((f * velocity)[driven]) + np.sum((turning * omega)[driven]) for _, _, f, turning in pushes))
 
     def mean_velocity_of_frames(self) -> tuple[Floats, Floats]:
         """Of both ends of the step: centre [m/s] and turning [rad/s], (f, 3) each."""
         state = self._world.state
-        omega = self._world.angular_velocities(state.rotation, state.spin) + self.angular_velocity()
-        return 0.5 * (state.velocity + self.velocity_frames), 0.5 * omega
+        return 0.5 * (state.velocity + self.velocity_frames), 0.5 * (self.turning_start + self.angular_velocity())
 
     def give(self, rows: Rows, direction: Floats | None = None) -> Floats:
         """How readily each contact yields [1/kg], (r,): the absolute row sum D of the Delassus matrix.
@@ -464,5 +462,23 @@ class Motion:
 
     def angular_velocity(self) -> Floats:
         """Angular velocity of all frames [rad/s], (f, 3)."""
-        return self._world.angular_velocities(self.rotation, self.spin)
+        if self._turning is None:
+            self._turning = self._world.angular_velocities(self.rotation, self.spin)
+        return self._turning
 
+    @cached_property
+    def turning_start(self) -> Floats:
+        """The same at the start of the step."""
+        state = self._world.state
+        return self._world.angular_velocities(state.rotation, state.spin)
+
+
+
+@kernel
+def _still(inverse, v0, v, frame_inverse, velocity0, velocity, turning0, turning, out):  # type: ignore[no-untyped-def]
+    for i in range(len(v)):
+        store(out, i, sub(load(v0, i), load(v, i)) if inverse[i] > 0.0 else (0.0, 0.0, 0.0))
+    for f in range(len(velocity)):
+        k, free = len(v) + 2 * f, frame_inverse[f] > 0.0
+        store(out, k, sub(load(velocity0, f), load(velocity, f)) if free else (0.0, 0.0, 0.0))
+        store(out, k + 1, sub(load(turning0, f), load(turning, f)) if free else (0.0, 0.0, 0.0))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -35,7 +36,14 @@ class PairTable:
     only: int | None = None  # a view for one method: pairs of the others count as off
 
     def for_method(self, index: int) -> PairTable:
-        return replace(self, only=index)
+        """The view for one method, made once."""
+        if index not in self._views:
+            self._views[index] = replace(self, only=index)
+        return self._views[index]
+
+    @cached_property
+    def _views(self) -> dict[int, PairTable]:
+        return {}
 
     def _exception(self, a: Ints, b: Ints) -> tuple[Ints, np.ndarray]:
         """Index of the exception of each pair and whether there is one, if there are any."""
@@ -79,7 +87,7 @@ class PairTable:
             out = np.where(stated & ~np.isnan(self.e[at]), self.e[at], out)
         return out
 
-    @property
+    @cached_property
     def rebound(self) -> bool:
         """Whether any two bodies have restitution."""
         return bool((self.lively > 0.0).any() or (self.e > 0.0).any())

@@ -48,7 +48,8 @@ class World:
         self.staged = RungeKutta(self) if np.isin(nodes.scheme, STAGED).any() else None
         self.size = sum(g.work for g in model.groups) + len(model.skin)  # how much work a step is, in items
         self.kept: dict[type, Any] = {}  # what is derived from `rest`, once per epoch: made anew it is the same
-        self.directed = self.implicit is not None or bool((model.frames.inverse > 0.0).any())  # do contacts yield by direction?
+        self.flying = np.flatnonzero(model.frames.inverse > 0.0)  # frames that can be pushed
+        self.directed = self.implicit is not None or len(self.flying) > 0  # do contacts yield by direction?
         self._held = np.flatnonzero(nodes.inverse == 0.0)
         implicit = nodes.scheme == IMPLICIT  # such bodies damp with the velocity at the end of the step, through their matrix
         self._still = [isinstance(group, Tets) and bool(implicit[group.nodes].all()) for group in model.groups]
@@ -243,11 +244,13 @@ class World:
         """
         state, dt, reaction = self.state, motion.dt, self._reactions(motion)
         frames = self.model.drives.frame
-        motion.velocity_frames[frames] = (motion.position - state.position)[frames] / dt
+        if len(frames):
+            motion.velocity_frames[frames] = (motion.position - state.position)[frames] / dt
         for account, work in (motion.work() | {"rewound": motion.rewound, "loads": self._work_of_loads(motion)}).items():
             state.book(account, work)
         # what is pushed against a prescribed frame is taken by what moves it
-        state.book("drives", float(np.sum(reaction * self._way(motion))) - motion.work_on_driven())
+        held = float(np.sum(reaction * self._way(motion))) if len(self._held) else 0.0
+        state.book("drives", held - motion.work_on_driven())
         state.starts = {} if motion.free.system is None else motion.free.system.found
         state.x, state.v = motion.x, motion.v
         state.position, state.rotation = motion.position, motion.rotation

@@ -66,11 +66,16 @@ def _add_pair(coarse, i, j, g, p, q, sa, sb, sign):  # type: ignore[no-untyped-d
 
 
 @kernel
-def _factor(m, first, size):  # type: ignore[no-untyped-def]
+def _factor(m, first, size, lead):  # type: ignore[no-untyped-def]
     """Cholesky factor of the square block in rows first : first + size, columns 0 : size, in its lower triangle.
 
     Column by column of what is left, so that the innermost loop adds along rows and not up, which the compiler may not do side by side.
+    lead: the first entry of each row that is not zero; nothing comes in before it.
     """
+    for i in range(size):
+        lead[first + i] = 0
+        while m[first + i, lead[first + i]] == 0.0 and lead[first + i] < i:
+            lead[first + i] += 1
     column = np.empty(size)
     for j in range(size):
         root = math.sqrt(max(m[first + j, j], 1e-300))
@@ -79,27 +84,28 @@ def _factor(m, first, size):  # type: ignore[no-untyped-def]
             m[first + i, j] /= root
             column[i] = m[first + i, j]
         for i in range(j + 1, size):
-            part = m[first + i]
-            for k in range(j + 1, i + 1):
-                part[k] -= column[i] * column[k]
+            if lead[first + i] <= j:
+                part = m[first + i]
+                for k in range(j + 1, i + 1):
+                    part[k] -= column[i] * column[k]
 
 
 @kernel
-def _substitute(m, first, size, x):  # type: ignore[no-untyped-def]
-    for i in range(size):
-        s = x[first + i]
-        for p in range(i):
-            s -= m[first + i, p] * x[first + p]
-        x[first + i] = s / m[first + i, i]
-    for i in range(size - 1, -1, -1):
-        s = x[first + i]
-        for p in range(i + 1, size):
-            s -= m[first + p, i] * x[first + p]
-        x[first + i] = s / m[first + i, i]
+def _substitute(m, first, size, lead, x):  # type: ignore[no-untyped-def]
+    """x = (L L^T)^-1 x, along the rows of L both times."""
+    for i in range(first, first + size):
+        s = x[i]
+        for p in range(lead[i], i - first):
+            s -= m[i, p] * x[first + p]
+        x[i] = s / m[i, i - first]
+    for i in range(first + size - 1, first - 1, -1):
+        x[i] /= m[i, i - first]
+        for p in range(lead[i], i - first):
+            x[first + p] -= m[i, p] * x[i]
 
 
 @kernel
-def coarse_level(row, side, trial, active, bodies, whole, centre, coarse):  # type: ignore[no-untyped-def]
+def coarse_level(row, side, trial, active, bodies, whole, centre, coarse, lead):  # type: ignore[no-untyped-def]
     """H on the rigid motions of the bodies of an island, factored; blocks of pairs of bodies only if there is room for them."""
     first, count = bodies[0], bodies[1] - bodies[0]
     together = coarse.shape[1] == 6 * count
@@ -142,14 +148,14 @@ def coarse_level(row, side, trial, active, bodies, whole, centre, coarse):  # ty
             _add_pair(coarse, b - first, a - first, sums[0], sums[1], sums[2], to_b, to_a, -1.0)
         sums[:] = 0.0
     if together:
-        _factor(coarse, 0, 6 * count)
+        _factor(coarse, 0, 6 * count, lead)
     else:
         for b in range(count):
-            _factor(coarse, 6 * b, 6)
+            _factor(coarse, 6 * b, 6, lead)
 
 
 @kernel
-def precondition(nodes, bodies, list_, run, behind, arm, block, coarse, r, z, y):  # type: ignore[no-untyped-def]
+def precondition(nodes, bodies, list_, run, behind, arm, block, coarse, lead, r, z, y):  # type: ignore[no-untyped-def]
     """z = P r + R C^-1 R^T r, and r.z; frames are all coarse. `behind`: where the dofs of no body that moves as a whole begin."""
     first, count = bodies[0], bodies[1] - bodies[0]
     for b in range(count):
@@ -166,10 +172,10 @@ def precondition(nodes, bodies, list_, run, behind, arm, block, coarse, r, z, y)
         for m in range(3):
             y[6 * b + m], y[6 * b + 3 + m] = f[m], t[m]
     if coarse.shape[1] == 6 * count:
-        _substitute(coarse, 0, 6 * count, y)
+        _substitute(coarse, 0, 6 * count, lead, y)
     else:
         for b in range(count):
-            _substitute(coarse, 6 * b, 6, y)
+            _substitute(coarse, 6 * b, 6, lead, y)
     total = 0.0
     for b in range(count):
         v, o = (y[6 * b], y[6 * b + 1], y[6 * b + 2]), (y[6 * b + 3], y[6 * b + 4], y[6 * b + 5])

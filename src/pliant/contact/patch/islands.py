@@ -7,8 +7,8 @@ import numpy as np
 from pliant.base import Floats, Ints
 from pliant.contact.patch.problem import Contact, Islands, System
 from pliant.contact.patch.row_law import ROW
-from pliant.geometry.components import labels
 from pliant.geometry.quaternions import inverse_inertia_times, load4
+from pliant.geometry.union_find import join
 from pliant.kernels import inline, kernel, load, store
 from pliant.model import IMPLICIT, Rest
 from pliant.world.motion import Motion, Rows
@@ -88,12 +88,8 @@ def divided(motion: Motion, rows: Rows, pair: Ints, a: Ints, b: Ints) -> tuple[I
     pair (r,): which pair of bodies a, b (k,) each row is of.
     """
     can, count = motion.kept(Movable), len(motion.bodies)
-    rows_of = np.bincount(pair, minlength=len(a))
-    linked = can.moving[a] & can.moving[b] & (rows_of > 0)
-    label = labels(count, np.stack([a[linked], b[linked]], axis=1))
-    order, body = np.empty(len(pair), np.int64), np.empty(count, np.int64)
-    number, of_body, first_row = np.empty(count, np.int64), np.empty(count, np.int64), np.zeros(count + 1, np.int64)
-    used, islands = _divide(pair, rows_of, a, b, can.moving, can.whole, label, order, body, of_body, number, first_row)
+    order, first_row, (body, of_body, number) = np.empty(len(pair), np.int64), np.zeros(count + 1, np.int64), np.empty((3, count), np.int64)
+    used, islands = _divide(pair, a, b, can.moving, can.whole, order, body, of_body, number, first_row)
     body, of_body = body[:used], of_body[:used]
 
     start, entry_dof, weight = _entries(motion, rows, order)
@@ -106,10 +102,18 @@ def divided(motion: Motion, rows: Rows, pair: Ints, a: Ints, b: Ints) -> tuple[I
 
 
 @kernel
-def _divide(pair, rows_of, a, b, moving, whole, label, order, body, of_body, number, first_row):  # type: ignore[no-untyped-def]
+def _divide(pair, a, b, moving, whole, order, body, of_body, number, first_row):  # type: ignore[no-untyped-def]
     """Number the islands by their lowest body and sort the rows and the bodies that are touched by them; in each island those that can move
     as a whole come first. How many bodies and islands there are; first_row: where the rows of each begin."""
-    bodies = len(moving)
+    bodies, rows_of = len(moving), np.zeros(len(a), np.int64)
+    for p in pair:
+        rows_of[p] += 1
+    label, linked, links = np.arange(bodies), np.empty((len(a), 2), np.int64), 0
+    for p in range(len(a)):
+        if moving[a[p]] and moving[b[p]] and rows_of[p] > 0:
+            linked[links, 0], linked[links, 1] = a[p], b[p]
+            links += 1
+    join(label, linked[:links])
     island, touched = np.full(bodies, -1, np.int64), np.zeros(bodies, np.bool_)
     for p in range(len(a)):
         if rows_of[p] > 0:
@@ -199,25 +203,16 @@ def _whole(motion: Motion, bodies: Ints, number: Ints) -> tuple[Floats, Floats, 
     """Mass and inertia (b, 7), centre (b, 3), and arms of nodes, of bodies moving as a whole."""
     nodes, frames, count = motion.nodes, motion.frames, len(bodies)
     whole, centre, arm = np.zeros((count, 7)), np.zeros((count, 3)), np.zeros((len(motion.x), 3))
-    _inertia(nodes.body, nodes.mass, motion.x, number, whole, centre, arm)
-    _of_frames(frames.body, frames.mass, frames.inertia, motion.position, motion.rotation, number, whole, centre)
+    of_frames = frames.body, frames.mass, frames.inertia, motion.position, motion.rotation
+    _inertia(nodes.body, nodes.mass, motion.x, *of_frames, number, whole, centre, arm)
     return whole, centre, arm
 
 
 @kernel
-def _of_frames(body, mass, inertia, position, rotation, number, whole, centre):  # type: ignore[no-untyped-def]
-    """The same of frames."""
-    for f in range(len(body)):
-        b = number[body[f]]
-        if b >= 0:
-            whole[b, 0] = mass[f]
-            whole[b, 1], whole[b, 2], whole[b, 3], whole[b, 4], whole[b, 5], whole[b, 6] = _turned(rotation, inertia, f)
-            store(centre, b, load(position, f))
-
-
-@kernel
-def _inertia(body, mass, x, number, whole, centre, arm):  # type: ignore[no-untyped-def]
-    """Mass, centre and moments of inertia of bodies of nodes."""
+def _inertia(  # type: ignore[no-untyped-def]
+    body, mass, x, frame_body, frame_mass, inertia, position, rotation, number, whole, centre, arm
+):  # fmt: skip
+    """Mass, centre and moments of inertia of bodies of nodes, and those of frames."""
     for i in range(len(body)):
         b = number[body[i]]
         if b >= 0:
@@ -239,6 +234,12 @@ def _inertia(body, mass, x, number, whole, centre, arm):  # type: ignore[no-unty
             whole[b, 4] += m * (p * p + s * s)
             whole[b, 5] -= m * q * s
             whole[b, 6] += m * (p * p + q * q)
+    for f in range(len(frame_body)):
+        b = number[frame_body[f]]
+        if b >= 0:
+            whole[b, 0] = frame_mass[f]
+            whole[b, 1], whole[b, 2], whole[b, 3], whole[b, 4], whole[b, 5], whole[b, 6] = _turned(rotation, inertia, f)
+            store(centre, b, load(position, f))
 
 
 def _entries(motion: Motion, rows: Rows, order: Ints) -> tuple[Ints, np.ndarray, Floats]:

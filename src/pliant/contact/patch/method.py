@@ -46,7 +46,7 @@ class Patch:
 
     def respond(self, motion: Motion, memory: Memory) -> Answer:
         surfaces = motion.kept(surface.Surfaces)
-        still = motion.start_velocities() - motion.end_velocities()  # in terms of the change from the motion of every body on its own
+        still = motion.still()  # in terms of the change from the motion of every body on its own
         place = motion.place_with(still)
         pairs = surface.find_pairs(motion, surfaces, place.points, memory)
         if len(pairs.slave) == 0:

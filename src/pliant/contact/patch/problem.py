@@ -23,11 +23,13 @@ import numpy as np
 from pliant.base import Floats, Ints
 from pliant.contact.patch.coarse_level import blocks, coarse_level, precondition
 from pliant.contact.patch.row_law import (
+    BEFORE,
     CHANGE,
     FRICTION,
     HESSIAN,
     LOAD,
     MOTION,
+    TURN,
     add_row,
     along_line,
     law,
@@ -190,13 +192,18 @@ def _gradient(  # type: ignore[no-untyped-def]
 
 @kernel
 def _renew(row, trial, rows, dt):  # type: ignore[no-untyped-def]
-    """Renew the loads; the largest change, of the largest load."""
+    """Renew the loads; the largest change, of the largest load.
+
+    More load may let less come out: by its friction a row can carry what would else press on it. Where the change turns round, the load
+    that comes out as it goes in lies between the last two, and is taken where their line has it; else rows can hand it to and fro for ever.
+    """
     most = change = 0.0
     for r in range(rows[0], rows[1]):
         _, f, _, _, _ = law(row, r, three(trial, r, MOTION), dt)
-        most = max(most, f)
-        change = max(change, abs(f - row[r, LOAD]))
-        row[r, LOAD] = f
+        load_, now, last = row[r, LOAD], f - row[r, LOAD], row[r, TURN]
+        most, change = max(most, f), max(change, abs(now))
+        row[r, LOAD] = load_ - now * (load_ - row[r, BEFORE]) / (now - last) if now * last < 0.0 else f
+        row[r, BEFORE], row[r, TURN] = load_, now
     return change / most if most > 0.0 else 0.0
 
 
@@ -220,11 +227,13 @@ def _island(  # type: ignore[no-untyped-def]
     """Newton's method for one island; what is left of the gradient. `run` counts within `list_`."""
     nodes, count = len(arm), bodies[1] - bodies[0]
     coarse, y = np.empty((6 * count, 6 * count if count <= TOGETHER else 6)), np.empty(6 * count)
+    lead = np.empty(6 * count, np.int64)
     gradient, d, z, p, hp, residual = vectors[0], vectors[1], vectors[2], vectors[3], vectors[4], vectors[5]
     behind = (run[bodies[1] - 1, 1] if count > 0 else 0, len(list_))
     for r in range(rows[0], rows[1]):
         u = row_sum(start, dof, weight, origin, row, r, nodes, w)
         trial[r, MOTION], trial[r, MOTION + 1], trial[r, MOTION + 2] = u
+        row[r, TURN] = 0.0
     left, floor, rough = 1.0, 0.0, least >= ROUGH
     direct = behind[0] == 2 * count == len(list_) and count <= TOGETHER  # frames only: the coarse level is all of H
     while counts[0] < MOST_STEPS:
@@ -233,14 +242,14 @@ def _island(  # type: ignore[no-untyped-def]
         )
         active = listed[:many]
         blocks(diagonal, nodes, start, dof, weight, trial, active, list_, block)
-        coarse_level(row, side, trial, active, bodies, whole, centre, coarse)
-        size = precondition(nodes, bodies, list_, run, behind, arm, block, coarse, p, z, y)
+        coarse_level(row, side, trial, active, bodies, whole, centre, coarse, lead)
+        size = precondition(nodes, bodies, list_, run, behind, arm, block, coarse, lead, p, z, y)
         if counts[0] == 0:
             for i in list_:  # A w, which balances contact in the end
                 store(p, i, sub(load(gradient, i), load(p, i)))
-            size = max(size, precondition(nodes, bodies, list_, run, behind, arm, block, coarse, p, z, y))
+            size = max(size, precondition(nodes, bodies, list_, run, behind, arm, block, coarse, lead, p, z, y))
             floor = LOOSE * LOOSE * size
-        rz = precondition(nodes, bodies, list_, run, behind, arm, block, coarse, gradient, z, y)
+        rz = precondition(nodes, bodies, list_, run, behind, arm, block, coarse, lead, gradient, z, y)
         left = math.sqrt(rz / max(size, floor)) if max(size, floor) > 0.0 else 0.0
         tolerance = _wanted(diagonal, list_, w, still, least, most)
         if left <= tolerance and (rough or not direct or counts[0] > 0):  # a step that costs no iterations is always worth it
@@ -264,7 +273,7 @@ def _island(  # type: ignore[no-untyped-def]
             for i in list_:
                 store(d, i, axpy(alpha, load(p, i), load(d, i)))
                 store(residual, i, axpy(-alpha, load(hp, i), load(residual, i)))
-            new = precondition(nodes, bodies, list_, run, behind, arm, block, coarse, residual, z, y)
+            new = precondition(nodes, bodies, list_, run, behind, arm, block, coarse, lead, residual, z, y)
             counts[1] += 1
             if new <= enough:
                 break

@@ -41,8 +41,7 @@ def target(motion: Motion, rows: Rows, contact: Contact, order: Ints, gap: Float
     if not (e > 0.0).any():
         return gap
     moved = np.empty((len(rows), 3))
-    faster = motion.start_velocities() - motion.end_velocities()
-    moved[order] = _motions(contact.start, contact.dof, contact.weight, contact.origin, contact.row, len(motion.x), faster)
+    moved[order] = _motions(contact.start, contact.dof, contact.weight, contact.origin, contact.row, len(motion.x), motion.still())
     free = np.einsum("ri,ri->r", rows.normal, motion.row_velocity(rows))
     before = free + np.einsum("ri,ri->r", rows.normal, moved)
     speed = parting_speed(gap, before, free, e, motion.dt)

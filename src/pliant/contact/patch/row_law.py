@@ -16,7 +16,8 @@ import math
 
 from pliant.kernels import add, axpy, cross, dot, inline, kernel, load, norm, scale, store, sub
 
-NORMAL, GAP, STRETCH, STIFF, SHEAR, FRICTION, LOAD, PLACE, HARD, ROW = 0, 3, 4, 7, 8, 9, 10, 11, 14, 15  # columns of `row`; HARD: c
+NORMAL, GAP, STRETCH, STIFF, SHEAR, FRICTION, LOAD, PLACE, HARD, ROW = 0, 3, 4, 7, 8, 9, 10, 11, 14, 17  # columns of `row`; HARD: c
+BEFORE, TURN = 15, 16  # of `row`, while loads are renewed: the load before this one, and by how much what came out differed from it
 MOTION, CHANGE, HESSIAN, TRIAL = 0, 3, 6, 12  # columns of `trial`: u, its change along the direction, G (on the way along it `set_line`)
 
 
