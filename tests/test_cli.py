@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -562,3 +563,14 @@ def test_processes_that_compile_leave_ctrl_c_to_the_one_that_started_them():
         inside = subprocess.run(ask, capture_output=True, text=True, check=True)
     outside = subprocess.run(ask, capture_output=True, text=True, check=True)
     assert (inside.stdout, outside.stdout) == ("True\n", "False\n")
+
+
+def test_ctrl_c_waits_while_vtk_loads():
+    """It crashed there, with a segmentation fault."""
+    from pliant.base import unbroken
+
+    done = []
+    with pytest.raises(KeyboardInterrupt), unbroken():
+        signal.raise_signal(signal.SIGINT)
+        done.append("all of it")
+    assert done and signal.getsignal(signal.SIGINT) is signal.default_int_handler

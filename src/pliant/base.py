@@ -1,9 +1,11 @@
-"""What every part of pliant may use: the types of arrays, the error that bad input gets, and the nearest known name."""
+"""What every part of pliant may use: the types of arrays, the error of bad input, the nearest known name, and what Ctrl-C waits for."""
 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+import signal
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,3 +34,20 @@ def nearest(name: str, known: Iterable[str]) -> str:
     if close:
         return f"did you mean {' or '.join(close)}?"
     return f"known are {', '.join(names)}."
+
+
+@contextmanager
+def unbroken() -> Iterator[None]:
+    """Ctrl-C waits until what is inside is done: VTK crashes where one falls into the loading of its modules."""
+    pressed: list[int] = []
+    try:
+        before = signal.signal(signal.SIGINT, lambda number, frame: pressed.append(number))
+    except ValueError:  # not in the main thread, which alone hears it
+        before = None
+    try:
+        yield
+    finally:
+        if before is not None:
+            signal.signal(signal.SIGINT, before)
+    if pressed and callable(before):
+        before(pressed[0], None)

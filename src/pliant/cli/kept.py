@@ -67,10 +67,14 @@ def cache_text(facts: dict[str, Any]) -> str:
     """In sentences."""
     lines = [f"Removed {facts['removed'] / 1e6:.1f} MB."] if "removed" in facts else []
     tets, code = facts["tets"], facts["code"]
-    lines.append(f"{len(tets['fillings'])} filled surfaces, {tets['bytes'] / 1e6:.1f} MB, in {tets['folder']}")
+    lines.append(f"{len(tets['fillings'])} filled surfaces, {tets['bytes'] / 1e6:.1f} MB, {_where(tets['folder'])}")
     for each in tets["fillings"]:
         made = f" of {each['edge']:.3g} m in {each['triangles']} triangles, made in {each['seconds']:.0f} s" if "edge" in each else ""
         what = "damaged" if each.get("damaged") else f"{each['tets']} tetrahedra{made}"
         lines.append(f"  {each['file'][:12]}  {what}, {each['age'] / 86400:.1f} days ago, {each['bytes'] / 1e3:.0f} kB")
-    lines.append(f"Compiled kernels of {code['files']} files, {code['bytes'] / 1e6:.1f} MB, in {code['folder']}")
+    lines.append(f"Compiled kernels of {code['files']} files, {code['bytes'] / 1e6:.1f} MB, {_where(code['folder'])}")
     return "\n".join(lines)
+
+
+def _where(folder: str | None) -> str:
+    return f"in {folder}" if folder is not None else "for no folder can be written"

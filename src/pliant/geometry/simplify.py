@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from pliant.base import unbroken
 from pliant.geometry.distance import distance_to
 from pliant.geometry.mesh import Surface
 from pliant.geometry.normals import face_crosses
@@ -63,10 +64,11 @@ def _apart(a: Surface, b: Surface) -> float:
 
 
 def _decimated(surface: Surface, reduction: float) -> Surface:
-    from vtkmodules.util.numpy_support import numpy_to_vtk, numpy_to_vtkIdTypeArray, vtk_to_numpy  # VTK: start-up time
-    from vtkmodules.vtkCommonCore import vtkPoints
-    from vtkmodules.vtkCommonDataModel import vtkCellArray, vtkPolyData
-    from vtkmodules.vtkFiltersCore import vtkQuadricDecimation
+    with unbroken():
+        from vtkmodules.util.numpy_support import numpy_to_vtk, numpy_to_vtkIdTypeArray, vtk_to_numpy  # VTK: start-up time
+        from vtkmodules.vtkCommonCore import vtkPoints
+        from vtkmodules.vtkCommonDataModel import vtkCellArray, vtkPolyData
+        from vtkmodules.vtkFiltersCore import vtkQuadricDecimation
 
     points, cells, data = vtkPoints(), vtkCellArray(), vtkPolyData()
     points.SetDataTypeToDouble()

@@ -20,9 +20,9 @@ PLAIN, OPEN, TURNED, CUT, CLOUD = "#c9ced6", "#d62728", "#ff8c1a", "#9437c9", "#
 
 def defects_picture(mesh: Any, out: Path) -> list[str]:
     """Draw a mesh or cloud from two sides; what is marked, in words."""
-    import pyvista
-
     plotter = hidden_plotter(SIZE)
+    import pyvista  # which it has loaded
+
     plotter.set_background("white")
     said: list[str] = []
     if isinstance(mesh, TetMesh):

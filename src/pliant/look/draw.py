@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pliant.base import Bools, Floats, Ints, PliantError, nearest
+from pliant.base import Bools, Floats, Ints, PliantError, nearest, unbroken
 from pliant.disk import make_folder, replacing
 from pliant.geometry.mesh import TET_FACES
 from pliant.look import caption, fields
@@ -448,10 +448,11 @@ EGL, OSMESA = "vtkEGLRenderWindow", "vtkOSOpenGLRenderWindow"
 def hidden_plotter(size: tuple[int, int]) -> Any:
     """An off-screen pyvista plotter without lights."""
     try:
-        import pyvista
+        with unbroken():
+            import pyvista
     except ImportError:
         raise PliantError("pictures need pyvista, which is not installed: pip install pyvista") from None
-    with _chosen_window():
+    with unbroken(), _chosen_window():
         plotter: Any = pyvista.Plotter(off_screen=True, window_size=list(size), lighting="none")
     plotter.disable_anti_aliasing()  # pictures are drawn larger and reduced instead
     plotter.render_window.SetMultiSamples(0)

@@ -1,7 +1,7 @@
 """The list of what a run file holds and where, by which it is read without the HDF5 library, each array with its checksum.
 
-The dataset `/pliant/index` is the first in the file, so that also one that was cut short has it; `/pliant/index_again`, the same once more, is
-the last, so that one whose beginning is gone has it. It is
+The dataset `/pliant/index` is the first in the file, so that also one that was cut short has it; `/pliant/index_again`, the same once
+more, is the last, so that one whose beginning is gone has it. It is
 
     mark      8 bytes   `pliantI5`, by which it is found whatever the rest of the file looks like
     length    u64       of the texts, a multiple of 8

@@ -300,8 +300,10 @@ class _Refinement:
         with tempfile.TemporaryDirectory(prefix="pliant-refine-") as folder:
             before = sim.books()
             outcome = running.run(sim, running.recorded(sim, Path(folder) / "run", self.until - self.since))
+            if outcome.status == "interrupted":
+                raise KeyboardInterrupt
             if outcome.status != "finished":
-                raise PliantError(f"The run at dt = {sim.dt:g} s did not finish: {outcome.message or 'it was stopped'}")
+                raise PliantError(f"The run at dt = {sim.dt:g} s did not finish: {outcome.message}")
             with Run.open(outcome.path) as run:
                 values = self._numbers(run, pair, window)
             after = sim.books()

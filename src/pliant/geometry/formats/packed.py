@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from pliant.base import Floats, Ints
+from pliant.base import Floats, Ints, unbroken
 from pliant.geometry.formats.raw import Raw, damaged, triangulated
 from pliant.geometry.units import UNITS
 
@@ -22,11 +22,12 @@ def read_vtp(path: Path) -> Raw:
 
 def read_polydata(path: Path) -> Raw:
     """Polygons and triangle strips of VTK's XML or its older format; without any, its points with their normals."""
-    from vtkmodules.util.numpy_support import vtk_to_numpy  # VTK: start-up time
-    from vtkmodules.vtkCommonCore import vtkObject
-    from vtkmodules.vtkFiltersCore import vtkTriangleFilter
-    from vtkmodules.vtkIOLegacy import vtkPolyDataReader
-    from vtkmodules.vtkIOXML import vtkXMLPolyDataReader
+    with unbroken():
+        from vtkmodules.util.numpy_support import vtk_to_numpy  # VTK: start-up time
+        from vtkmodules.vtkCommonCore import vtkObject
+        from vtkmodules.vtkFiltersCore import vtkTriangleFilter
+        from vtkmodules.vtkIOLegacy import vtkPolyDataReader
+        from vtkmodules.vtkIOXML import vtkXMLPolyDataReader
 
     noisy = vtkObject.GetGlobalWarningDisplay()
     vtkObject.GlobalWarningDisplayOff()

@@ -12,7 +12,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from pliant.base import Bools, Floats, Ints, PliantError
+from pliant.base import Bools, Floats, Ints, PliantError, unbroken
 from pliant.geometry.check_surface import repair_surface
 from pliant.geometry.components import labels
 from pliant.geometry.distance import nearest_faces, nearest_on
@@ -320,9 +320,10 @@ def _near(points: Floats, low: Floats, size: float, blocks: Ints) -> Bools:
 
 def _border(winding: Floats, low: Floats, step: float) -> Surface:
     """Where a field on a grid is one half, by flying edges."""
-    from vtkmodules.util.numpy_support import numpy_to_vtk, vtk_to_numpy  # VTK: start-up time
-    from vtkmodules.vtkCommonDataModel import vtkImageData
-    from vtkmodules.vtkFiltersCore import vtkFlyingEdges3D
+    with unbroken():
+        from vtkmodules.util.numpy_support import numpy_to_vtk, vtk_to_numpy  # VTK: start-up time
+        from vtkmodules.vtkCommonDataModel import vtkImageData
+        from vtkmodules.vtkFiltersCore import vtkFlyingEdges3D
 
     image = vtkImageData()
     image.SetDimensions(*winding.shape)
