@@ -33,6 +33,7 @@ class Merged(NamedTuple):
     normal: Floats  # (r, 3) unit, out of the slave, towards the master
     gap: Floats  # [m] (r,) along the normal; negative where they overlap
     area: Floats  # [m^2] (r,)
+    tip: Floats  # (r,) share of the circle around it that a tip stands for, 0 of other rows
     at: Floats  # [m] (r, 3) in the middle between both sides
     rim: Floats  # (r,) share of the area that lies on faces at sharp edges of either side
     start: Ints  # (r + 1,) of its points
@@ -43,22 +44,24 @@ class Merged(NamedTuple):
         return len(self.gap)
 
 
-ROWS = Merged._fields[:9]  # one entry a row
+ROWS = Merged._fields[:10]  # one entry a row
 
 
-def merged(points: Floats, faces: Ints, found: Patches, anchor: Ints, alone: Bools, corner: Bools, rim: Bools) -> Merged:
+def merged(points: Floats, faces: Ints, found: Patches, anchor: Ints, alone: Bools, corner: Bools, rim: Bools, tip: Bools) -> Merged:
     """Rows of quadrature points; `alone` (r,): those that stay as they are; `corner` (r,): of these, those that are one where faces meet;
     anchor (r,): the point of a master that is an exact shape.
     """
     count = len(found)
     out = Merged(
         slave=np.empty(count, np.int64), master=np.empty(count, np.int64), pair=np.empty(count, np.int64), weights=np.empty((count, 3)),
-        normal=np.empty((count, 3)), gap=np.empty(count), area=np.empty(count), at=np.empty((count, 3)), rim=np.empty(count),
-        start=np.zeros(count + 1, np.int64), point=np.empty(12 * count, np.int64), share=np.empty(12 * count),
+        normal=np.empty((count, 3)), gap=np.empty(count), area=np.empty(count), tip=np.zeros(count), at=np.empty((count, 3)),
+        rim=np.empty(count), start=np.zeros(count + 1, np.int64), point=np.empty(12 * count, np.int64), share=np.empty(12 * count),
     )  # fmt: skip
     room = np.full(len(points), -1, np.int64), np.empty(3 * count, np.int64), np.empty((3 * count, 3)), np.empty((2, count), np.int64)
     met = np.full(len(points) if corner.any() else 0, -1, np.int64), np.empty(count, np.int64)
     used = _merge(points, faces, *found, anchor, alone, corner, rim, *room, *met, out)
+    many = int(np.count_nonzero(tip))  # they come last, each by itself
+    out.tip[used - many : used], out.area[used - many : used] = out.area[used - many : used], 0.0
     rows, last = {name: getattr(out, name)[:used] for name in ROWS}, out.start[used]
     return Merged(**rows, start=out.start[: used + 1], point=out.point[:last], share=out.share[:last])
 

@@ -185,6 +185,7 @@ class _Solved:
     place: Place  # where it was looked
     lively: np.ndarray  # (r,) bool: rows that must part faster than they would by themselves
     late: Floats  # [m] (r,) depth that is left for later steps
+    span: Floats  # [m^2] (r,) what their stiffness stands for
     rough: bool = True  # the last solve was
     _loaded: Bools | None = None  # see `loaded`
 
@@ -197,8 +198,9 @@ class _Solved:
         if before is not None:
             load = before.loads(own, load)
         late, gap = _late(motion, pairs, rows, found, place), np.empty(len(rows))
-        normal, across, harder = kappa
-        given = (found.area, far, held, motion.slide(rows), slips, load, harder, late)
+        normal, across, harder, span, slack = kappa
+        late += slack
+        given = (span, far, held, motion.slide(rows), slips, load, harder, late)
         of_pairs = (normal, across, *motion.pairs.friction(pairs.slave, pairs.master))
         set_rows(order, found.pair, rows.normal, rows.at, found.gap, *given, *of_pairs, gap, contact.row)
         lively = np.zeros(len(rows), np.bool_)
@@ -210,7 +212,7 @@ class _Solved:
         done = np.zeros((count, TRIAL)), np.zeros((count, 4)), np.zeros((parts, 3), np.int64), np.zeros(parts)
         out = Solution(still, np.zeros_like(w), *done)
         _begin(islands.dof, w, out.w)
-        return _Solved(pairs, found, rows, matrix, islands, contact, order, out, key, own, held, place, lively, late)
+        return _Solved(pairs, found, rows, matrix, islands, contact, order, out, key, own, held, place, lively, late, span)
 
     def solve(self, motion: Motion, rough: bool = False) -> None:
         """Go on from where the search is."""
@@ -258,7 +260,7 @@ class _Solved:
         held, slip, sticks = self.held.copy(), np.empty((count, 3)), np.empty(count, np.bool_)
         return_stretch(self.order, row, motion.slide(rows), held, slip, sticks)
         loaded = np.flatnonzero(force > 0.0)
-        memory = _by_face(loaded, self.key, found.area, held, sticks)
+        memory = _by_face(loaded, self.key, self.span, held, sticks)
         memory |= _by_row(loaded, self.own, held, force) | surface.remembered(motion, pairs, found)
         contacts = recovered(motion, pairs, found, rows, force, friction, gap, mu, sticks, slip)
         return Answer(contacts, memory, warnings=warnings)
@@ -320,19 +322,19 @@ def _row_key(motion: Motion, pairs: surface.Pairs, found: Merged) -> Ints:
     """A number for each row that stays the same while it is made by the same face and body, or corner of two faces if these are rigid."""
     out = np.empty(len(found), np.int64)
     corners, faces, bodies = surface.both_rigid(motion, pairs.slave, pairs.master), len(motion.skin.faces), len(motion.bodies)
-    _number(found.pair, found.slave, found.master, found.weights, found.gap, pairs.master, corners, faces, bodies, out)
+    _number(found.pair, found.slave, found.master, found.weights, found.gap, found.tip, pairs.master, corners, faces, bodies, out)
     return out
 
 
 @kernel
-def _number(pair, slave, master, weights, gap, body, corners, faces, bodies, out):  # type: ignore[no-untyped-def]
+def _number(pair, slave, master, weights, gap, tip, body, corners, faces, bodies, out):  # type: ignore[no-untyped-def]
     last, rank = -1, 0
     for r in range(len(pair)):
         p = pair[r]
         other = master[r] if master[r] >= 0 and corners[p] else faces + body[p]
         number = slave[r] * (faces + bodies) + other
         rank = rank + 1 if number == last else 0  # among rows of the same two
-        last, place = number, 3 + rank % MOST_CORNERS
+        last, place = number, 3 + (rank if tip[r] == 0.0 else -1 - rank) % MOST_CORNERS
         for k in range(2, -1, -1):
             if weights[r, k] > 1.0 - ON_EDGE:
                 place = k

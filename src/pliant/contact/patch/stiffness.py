@@ -10,19 +10,17 @@ import math
 import numpy as np
 
 from pliant.base import Floats
-from pliant.contact.patch.surface import Pairs, Surfaces
+from pliant.contact.patch.surface import HARDENS, LAYER, Pairs, Surfaces
 from pliant.detect.merged import Merged
 from pliant.kernels import kernel
 from pliant.world.motion import Motion
 
-LAYER = 40.0  # of E/h, the stiffness per area of a layer of elements: with 100 the impact of a soft ball peaks at 1.34 times its mean
-HARDENS = 0.1  # of the strain of that layer: beyond it the pressure of corners and rims rises with its cube
 TANGENTIAL = 0.1  # stiffness along the surface, in that along the normal: with 1 sticking and slipping change places in every step
 SLIVER = 1e-9  # of the surface of the slave: rounding, no area to divide by
 RIGID = 2000.0  # k dt^2 / m of rigid bodies on each other: they rest g dt^2 / 2000 deep
 
 
-def stiffness(motion: Motion, surfaces: Surfaces, pairs: Pairs, found: Merged) -> tuple[Floats, Floats, Floats]:
+def stiffness(motion: Motion, surfaces: Surfaces, pairs: Pairs, found: Merged) -> tuple[Floats, ...]:
     """Stiffness of contact per area of each pair [Pa/m], along the normal and across it, (k,) each, and how it grows at rims, (r,).
 
     Two soft bodies give way like a layer of 1 / LAYER of an element each. Elements of width h yield to a force on a corner by some
@@ -36,12 +34,12 @@ def stiffness(motion: Motion, surfaces: Surfaces, pairs: Pairs, found: Merged) -
         surfaces.layer, bodies.modulus, bodies.frame, frames.body, frames.mass, frames.inverse, nodes.body, nodes.mass, motion.explicit,
         give, width, mass,
     )  # fmt: skip
-    (normal, across), harder = np.empty((2, len(pairs))), np.empty(len(found))
+    (normal, across), (harder, span, slack) = np.empty((2, len(pairs))), np.empty((3, len(found)))
     _of_pairs(
         give, width, mass, surfaces.layer, surfaces.area, pairs.slave, pairs.master, pairs.apart, found.pair, found.gap, found.area,
-        found.rim, motion.dt, normal, across, harder,
+        found.tip, found.rim, motion.dt, normal, across, harder, span, slack,
     )  # fmt: skip
-    return normal, across, harder
+    return normal, across, harder, span, slack
 
 
 @kernel
@@ -61,7 +59,7 @@ def _of_bodies(layer, modulus, frame, frame_body, frame_mass, inverse, body, nod
 
 
 @kernel
-def _of_pairs(give, width, mass, layer, surface, slave, master, apart, pair, gap, area, rim, dt, normal, across, harder):  # type: ignore[no-untyped-def]
+def _of_pairs(give, width, mass, layer, surface, slave, master, apart, pair, gap, area, tip, rim, dt, normal, across, harder, span, slack):  # type: ignore[no-untyped-def]
     closed, shared = np.zeros(len(slave)), np.zeros(len(slave))
     for r in range(len(pair)):
         p = pair[r]
@@ -80,3 +78,10 @@ def _of_pairs(give, width, mass, layer, surface, slave, master, apart, pair, gap
         edge = min(layer[a] if give[a] > 0.0 else np.inf, layer[b] if give[b] > 0.0 else np.inf)
         normal[p] = max(max(1.0, edge * edge / touched) / total, apart[p] * hard if apart[p] > 0.0 else 0.0)
         across[p] = TANGENTIAL / total
+    for r in range(len(pair)):
+        p, span[r], slack[r] = pair[r], area[r], 0.0
+        if tip[r] > 0.0:
+            a, b = slave[p], master[p]
+            edge = min(layer[a] if give[a] > 0.0 else np.inf, layer[b] if give[b] > 0.0 else np.inf)
+            span[r] = tip[r] * (1.0 - apart[p]) * edge * edge / (normal[p] * (give[a] + give[b]))
+            slack[r], harder[r] = HARDENS / LAYER * (width[a] + width[b]), 0.0
