@@ -12,11 +12,25 @@ import math
 import numpy as np
 
 from pliant.base import Bools, Floats, Ints
-from pliant.detect.patches import CORNERS, MOST_CORNERS, ROUNDING, Patches, cut, edge, empty, first, frame_of
-from pliant.kernels import axpy, dot, inline, kernel, load, store, sub
+from pliant.detect.patches import (
+    CORNERS,
+    FACING,
+    MOST_CORNERS,
+    ROUNDING,
+    Patches,
+    Shape,
+    cut,
+    edge,
+    empty,
+    first,
+    frame_of,
+    shape_distance,
+)
+from pliant.geometry.quaternions import load4, rotate
+from pliant.kernels import axpy, cross, dot, inline, kernel, load, norm, scale, store, sub
 
 
-def tips(points: Floats, faces: Ints, found: Patches, rim: Bools, depth: Floats, deep: Floats) -> Patches:
+def on_meshes(points: Floats, faces: Ints, found: Patches, rim: Bools, depth: Floats, deep: Floats) -> Patches:
     """Corners, deeper than `depth` [m] (r,), of the polygons that the rows are of, up to `deep` [m] (r,), on faces at `rim`s (f,) bool.
 
     In place of an area each has its share of the circle, 0 to 1.
@@ -39,6 +53,40 @@ def _leads(slave, master, pair, gap, rim, depth):  # type: ignore[no-untyped-def
         out[used] = r
         used += 1
     return out[:used]
+
+
+def on_shapes(points: Floats, faces: Ints, found: Patches, rim: Bools, depth: Floats, shape: Shape) -> Patches:
+    """The same of faces on exact shapes, (r,): their own corners, since it is these that poke."""
+    out = empty(3 * len(found))
+    kind, parameters, position, rotation = shape
+    used = _on_shapes(points, faces, found.slave, found.pair, found.gap, rim, depth, kind, parameters, position, rotation, out)
+    return first(out, used)
+
+
+@kernel
+def _on_shapes(points, faces, slave, pair, gap, rim, depth, kind, parameters, position, rotation, out):  # type: ignore[no-untyped-def]
+    used, last = 0, -1
+    for r in range(len(slave)):
+        s = slave[r]
+        if not rim[s] or gap[r] > 0.0 or (last >= 0 and slave[last] == s and pair[last] == pair[r]):
+            continue
+        last, q = r, load4(rotation, r)
+        _, n, _, _, twice = frame_of(points, faces, s)
+        for k in range(3 if twice > 0.0 else 0):
+            x = load(points, faces[s, k])
+            d, m = shape_distance(kind, parameters, position, q, r, x)
+            m = rotate(q, m)
+            if d > -depth[r] or -dot(m, n) <= FACING:
+                continue
+            a, b = sub(load(points, faces[s, (k + 1) % 3]), x), sub(load(points, faces[s, (k + 2) % 3]), x)
+            out.slave[used], out.master[used], out.pair[used], out.gap[used] = s, -1, pair[r], d
+            out.area[used] = math.atan2(norm(cross(a, b)), dot(a, b)) / (2.0 * math.pi)
+            for i in range(3):
+                out.weights[used, i], out.others[used, i] = 1.0 if i == k else 0.0, 1.0 if i == 0 else 0.0
+            store(out.normal, used, scale(-1.0, m))
+            store(out.at, used, axpy(-0.5 * d, m, x))
+            used += 1
+    return used
 
 
 @inline

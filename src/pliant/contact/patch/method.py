@@ -198,9 +198,9 @@ class _Solved:
         if before is not None:
             load = before.loads(own, load)
         late, gap = _late(motion, pairs, rows, found, place), np.empty(len(rows))
-        normal, across, harder, span, slack = kappa
+        normal, across, span, slack = kappa
         late += slack
-        given = (span, far, held, motion.slide(rows), slips, load, harder, late)
+        given = (span, far, held, motion.slide(rows), slips, load, late)
         of_pairs = (normal, across, *motion.pairs.friction(pairs.slave, pairs.master))
         set_rows(order, found.pair, rows.normal, rows.at, found.gap, *given, *of_pairs, gap, contact.row)
         lively = np.zeros(len(rows), np.bool_)

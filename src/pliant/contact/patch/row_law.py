@@ -3,9 +3,9 @@
 With u = J_r w, n the normal, g the gap and s the stretch of the tangential spring at the end of the step of every body on its own:
 
     depth           x = max(0, -g - dt n.u)
-    normal force    f = k x (1 + c x^2)
+    normal force    f = k x
     friction        t = k_t (s + dt T u),  cut to the limit  mu f0,      T = 1 - n n^T
-    l = k x^2 (2 + c x^2) / 4 + Huber(|s + dt T u|; k_t, mu f0)
+    l = k x^2 / 2 + Huber(|s + dt T u|; k_t, mu f0)
 
 Rows are packed into two arrays that kernels share, `row` (r, ROW) and `trial` (r, TRIAL), with the columns named below.
 """
@@ -16,18 +16,18 @@ import math
 
 from pliant.kernels import add, axpy, cross, dot, inline, kernel, load, norm, scale, store, sub
 
-NORMAL, GAP, STRETCH, STIFF, SHEAR, FRICTION, LOAD, PLACE, HARD, ROW = 0, 3, 4, 7, 8, 9, 10, 11, 14, 15  # columns of `row`; HARD: c
+NORMAL, GAP, STRETCH, STIFF, SHEAR, FRICTION, LOAD, PLACE, ROW = 0, 3, 4, 7, 8, 9, 10, 11, 14  # columns of `row`
 MOTION, CHANGE, HESSIAN, TRIAL = 0, 3, 6, 12  # columns of `trial`: u, its change along the direction, G (on the way along it `set_line`)
 
 
 @kernel
 def set_rows(  # type: ignore[no-untyped-def]
-    order, pair, normal, at, gap, area, far, held, slid, slips, load_, hard, late, stiff, shear, mu_s, mu_d, free_gap, row
+    order, pair, normal, at, gap, span, far, held, slid, slips, load_, late, stiff, shear, mu_s, mu_d, free_gap, row
 ):  # fmt: skip
     """Fill the columns of `row`, in the order of the islands, and the gaps that rows would have with w = 0, but for what comes out later.
 
     far: from where rows were found to the end of every body on its own [m]; held, slid: stretch at the start of the step, and what
-    sides slide in it; stiffness per area and friction are of the pairs of bodies.
+    sides slide in it; span: the area that their stiffness stands for [m^2]; stiffness per area and friction are of the pairs of bodies.
     """
     for k in range(len(order)):
         r = order[k]
@@ -37,8 +37,8 @@ def set_rows(  # type: ignore[no-untyped-def]
         free_gap[r] = gap[r] + dot(n, load(far, r))
         for c in range(3):
             row[k, NORMAL + c], row[k, STRETCH + c], row[k, PLACE + c] = n[c], s[c], at[r, c]
-        row[k, GAP], row[k, STIFF], row[k, SHEAR] = free_gap[r] + late[r], stiff[p] * area[r], shear[p] * area[r]
-        row[k, FRICTION], row[k, LOAD], row[k, HARD] = mu_d[p] if slips[r] > 0.5 else mu_s[p], load_[r], hard[r]
+        row[k, GAP], row[k, STIFF], row[k, SHEAR] = free_gap[r] + late[r], stiff[p] * span[r], shear[p] * span[r]
+        row[k, FRICTION], row[k, LOAD] = mu_d[p] if slips[r] > 0.5 else mu_s[p], load_[r]
 
 
 @kernel
@@ -122,7 +122,7 @@ def law(row, r, u, dt):  # type: ignore[no-untyped-def]
     n = three(row, r, NORMAL)
     across = dot(n, u)
     x = max(0.0, -row[r, GAP] - dt * across)
-    f = row[r, STIFF] * x * (1.0 + row[r, HARD] * x * x)
+    f = row[r, STIFF] * x
     s = axpy(dt, axpy(-across, n, u), three(row, r, STRETCH))
     length, limit = norm(s), row[r, FRICTION] * row[r, LOAD]
     stiffness = row[r, SHEAR] if row[r, SHEAR] * length <= limit else limit / length
@@ -135,7 +135,7 @@ def slope_and_curvature(row, r, u, dt):  # type: ignore[no-untyped-def]
     n = three(row, r, NORMAL)
     x, f, s, length, stiffness = law(row, r, u, dt)
     a = dt * dt * stiffness
-    b = (dt * dt * row[r, STIFF] * (1.0 + 3.0 * row[r, HARD] * x * x) if f > 0.0 else 0.0) - a
+    b = (dt * dt * row[r, STIFF] if f > 0.0 else 0.0) - a
     c = -a / (length * length) if stiffness < row[r, SHEAR] and length > 0.0 else 0.0
     return scale(dt, axpy(-f, n, scale(stiffness, s))), (
         a + b * n[0] * n[0] + c * s[0] * s[0], b * n[0] * n[1] + c * s[0] * s[1], b * n[0] * n[2] + c * s[0] * s[2],
@@ -160,8 +160,8 @@ def along_line(row, trial, r, alpha):  # type: ignore[no-untyped-def]
     x = max(0.0, -trial[r, HESSIAN] - alpha * g1)
     value, rise, turn = 0.0, 0.0, b + alpha * c
     if x > 0.0:
-        value = -row[r, STIFF] * x * (1.0 + row[r, HARD] * x * x) * g1
-        rise = row[r, STIFF] * (1.0 + 3.0 * row[r, HARD] * x * x) * g1 * g1
+        value = -row[r, STIFF] * x * g1
+        rise = row[r, STIFF] * g1 * g1
     limit, square = row[r, FRICTION] * row[r, LOAD], max(a + alpha * (turn + b), 0.0)
     if row[r, SHEAR] * row[r, SHEAR] * square <= limit * limit:
         return value + row[r, SHEAR] * turn, rise + row[r, SHEAR] * c

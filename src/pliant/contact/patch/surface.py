@@ -9,7 +9,7 @@ import numpy as np
 
 from pliant.base import Bools, Floats, Ints
 from pliant.contact.method import Memory
-from pliant.detect import deep_overlap, merged, patches
+from pliant.detect import deep_overlap, merged, patches, tips
 from pliant.detect.ball_patches import of_balls
 from pliant.detect.body_pairs import overlapping
 from pliant.detect.closest import face_neighbours
@@ -21,7 +21,6 @@ from pliant.detect.patches import Patches, Shape
 from pliant.detect.penetration import ACROSS, body_boxes
 from pliant.detect.shapes import KINDS, NO_SHAPE, distance_to
 from pliant.detect.thickness import Thickness
-from pliant.detect.tips import tips
 from pliant.detect.tree import Tree
 from pliant.geometry.mesh import TET_EDGES
 from pliant.geometry.normals import face_normals
@@ -30,7 +29,7 @@ from pliant.model import Rest
 from pliant.world.motion import Motion, Place, Rows
 
 LAYER = 40.0  # of E/h, the stiffness per area of a layer of elements: with 100 the impact of a soft ball peaks at 1.34 times its mean
-HARDENS = 0.1  # of the strain of that layer: beyond it corners and rims are held where they are deepest
+STRAINED = 0.1  # strain of that layer beyond which corners and edges that poke are held where they are deepest
 FLUSH = 1e-9  # of an edge: surfaces that are flush but for rounding touch
 FLATTER = 0.005  # of |sum A n| / sum A, and of what is covered: sides that differ by less, as two that are curved alike, are equal
 BLEND = 0.2  # of the same: over this a slave that becomes less flat than its master gives way to it; an edge of 90 degrees is 0.29 less
@@ -93,10 +92,10 @@ class Surfaces:
             self.tree.refit(points)
             self._fit = points
 
-    def harden(self, motion: Motion) -> Floats:
-        """How deep corners and rims may be before they harden [m], (B,): of implicit bodies; 0 of what gives no way, inf of explicit ones."""
+    def strained(self, motion: Motion) -> Floats:
+        """How deep corners and edges may poke before tips hold them [m], (B,): 0 of what gives no way, inf of explicit bodies."""
         soft = np.isfinite(motion.bodies.modulus) & ~self.rigid
-        out = np.where(soft, HARDENS * self.layer / LAYER, 0.0)
+        out = np.where(soft, STRAINED * self.layer / LAYER, 0.0)
         out[motion.nodes.body[motion.explicit]] = np.inf
         return out
 
@@ -362,10 +361,10 @@ def find(motion: Motion, surfaces: Surfaces, pairs: Pairs, place: Place, some: B
             flat, _ = _sides(surfaces, pairs, patches.joined(parts), place.points)
         pairs.lean[on_meshes] = (flat[1] - flat[0])[on_meshes]
     pairs.open[some], pairs.lean[on_shapes] = False, 0.0
-    pokes = _tips(motion, surfaces, pairs, patches.joined(parts), place.points) if len(on_meshes) else patches.empty(0)
     if len(on_shapes):
         parts.append(_on_shapes(motion, pairs, on_shapes, place))
     found = patches.joined(parts)
+    pokes = _tips(motion, surfaces, pairs, found, place)
     rigid = both_rigid(motion, pairs.slave, pairs.master)[found.pair]
     alone = (found.master < 0) | rigid
     if (some & (pairs.points > 0.0)).any():
@@ -378,7 +377,7 @@ def find(motion: Motion, surfaces: Surfaces, pairs: Pairs, place: Place, some: B
     if len(pokes):
         alone, rigid, found = np.append(alone, tip[len(found) :]), np.append(rigid, ~tip[len(found) :]), patches.joined([found, pokes])
     anchor = motion.bodies.anchor[pairs.master[found.pair]]
-    out = merged.merged(place.points, surfaces.flats.faces, found, anchor, alone, rigid, surfaces.rim, tip)
+    out = merged.merged(place.points, surfaces.flats.faces, found, anchor, alone, rigid, tip)
     out.master[:] = np.where(out.master >= 0, surfaces.flats.own[out.master], -1)
     return out
 
@@ -446,8 +445,7 @@ def _on_shapes(motion: Motion, pairs: Pairs, which: Ints, place: Place) -> Patch
         if len(pair) == 0:
             continue
         slave, body, high = pairs.slave[pair], pairs.master[pair], pairs.high[pair]
-        f = bodies.frame[body]
-        shape = Shape(bodies.analytic[body], bodies.parameters[body], place.position[f], place.rotation[f])
+        shape = _shape(motion, place, body)
         start, end = bodies.face_start[slave], bodies.face_start[slave + 1]
         if ball:
             parts.append(of_balls(place.position[bodies.frame[slave]], bodies.ball_radius[slave], start, pair, shape, high))
@@ -465,13 +463,25 @@ def _on_meshes(motion: Motion, surfaces: Surfaces, pairs: Pairs, which: Ints, th
     return _that_count(motion, surfaces, pairs, found, there)
 
 
-def _tips(motion: Motion, surfaces: Surfaces, pairs: Pairs, found: Patches, there: Floats) -> Patches:
-    """Corners of the common surface that are deeper than its layer may be strained, of soft bodies that harden there."""
-    depth = surfaces.harden(motion)
-    depth = (depth[pairs.slave] + depth[pairs.master])[found.pair]
-    depth[depth == 0.0] = np.inf
-    out = tips(there, surfaces.flats.faces, found, surfaces.rim, depth, pairs.deep[found.pair])
-    return _that_count(motion, surfaces, pairs, out, there)
+def _tips(motion: Motion, surfaces: Surfaces, pairs: Pairs, found: Patches, place: Place) -> Patches:
+    """Corners of the common surface that are deeper than its layer may be strained, of soft bodies that are held there."""
+    strained, faces, rim = surfaces.strained(motion), surfaces.flats.faces, surfaces.rim
+    depth = strained[pairs.slave] + strained[pairs.master]
+    some = (found.gap < 0.0) & ((depth > 0.0) & (depth < np.inf))[found.pair]
+    if not some.any():
+        return patches.empty(0)
+    on, meshes = patches.select(found, some & (found.master < 0)), patches.select(found, some & (found.master >= 0))
+    out = tips.on_meshes(place.points, faces, meshes, rim, depth[meshes.pair], pairs.deep[meshes.pair])
+    shape = _shape(motion, place, pairs.master[on.pair])
+    return patches.joined([
+        _that_count(motion, surfaces, pairs, out, place.points), tips.on_shapes(place.points, faces, on, rim, depth[on.pair], shape),
+    ])  # fmt: skip
+
+
+def _shape(motion: Motion, place: Place, body: Ints) -> Shape:
+    """The exact shapes that these bodies are, where they are."""
+    bodies, f = motion.bodies, motion.bodies.frame[body]
+    return Shape(bodies.analytic[body], bodies.parameters[body], place.position[f], place.rotation[f])
 
 
 def _that_count(motion: Motion, surfaces: Surfaces, pairs: Pairs, found: Patches, there: Floats) -> Patches:
