@@ -68,7 +68,7 @@ def _on_shapes(points, faces, slave, pair, gap, rim, depth, kind, parameters, po
     used, last = 0, -1
     for r in range(len(slave)):
         s = slave[r]
-        if not rim[s] or gap[r] > 0.0 or (last >= 0 and slave[last] == s and pair[last] == pair[r]):
+        if not rim[s] or (last >= 0 and slave[last] == s and pair[last] == pair[r]):
             continue
         last, q = r, load4(rotation, r)
         _, n, _, _, twice = frame_of(points, faces, s)

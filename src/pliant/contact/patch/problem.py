@@ -193,7 +193,7 @@ def _renew(row, trial, rows, dt):  # type: ignore[no-untyped-def]
     """Renew the loads; the largest change, of the largest load."""
     most = change = 0.0
     for r in range(rows[0], rows[1]):
-        _, f, _, _, _ = law(row, r, three(trial, r, MOTION), dt)
+        f, _, _, _, _ = law(row, r, three(trial, r, MOTION), dt)
         most = max(most, f)
         change = max(change, abs(f - row[r, LOAD]))
         row[r, LOAD] = f
@@ -309,7 +309,7 @@ def solve(  # type: ignore[no-untyped-def]
             least, most,
         )  # fmt: skip
     for r in range(len(row)):
-        _, f, s, length, stiffness = law(row, r, three(trial, r, MOTION), dt)
+        f, _, s, length, stiffness = law(row, r, three(trial, r, MOTION), dt)
         if stiffness * length > row[r, FRICTION] * f:  # within its cone to the last digit: loads have settled but for a little
             stiffness = row[r, FRICTION] * f / length
         t = scale(-stiffness, s)

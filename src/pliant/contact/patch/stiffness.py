@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from pliant.base import Floats
-from pliant.contact.patch.surface import LAYER, STRAINED, Pairs, Surfaces
+from pliant.contact.patch.surface import LAYER, STRAINED, Pairs, Surfaces, springy
 from pliant.detect.merged import Merged
 from pliant.kernels import inline, kernel
 from pliant.world.motion import Motion
@@ -32,7 +32,7 @@ def stiffness(motion: Motion, surfaces: Surfaces, pairs: Pairs, found: Merged) -
     (normal, across), (span, slack) = np.empty((2, len(pairs))), np.empty((2, len(found)))
     _of_pairs(
         give, mass, surfaces.layer, surfaces.area, pairs.slave, pairs.master, pairs.apart, found.pair, found.gap, found.area, found.tip,
-        motion.dt, normal, across, span, slack,
+        springy(motion, pairs), motion.dt, normal, across, span, slack,
     )  # fmt: skip
     return normal, across, span, slack
 
@@ -58,7 +58,7 @@ def _edge(give, layer, a, b):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _of_pairs(give, mass, layer, surface, slave, master, apart, pair, gap, area, tip, dt, normal, across, span, slack):  # type: ignore[no-untyped-def]
+def _of_pairs(give, mass, layer, surface, slave, master, apart, pair, gap, area, tip, spring, dt, normal, across, span, slack):  # type: ignore[no-untyped-def]
     closed, shared = np.zeros(len(slave)), np.zeros(len(slave))
     for r in range(len(pair)):
         shared[pair[r]] += area[r]
@@ -72,7 +72,7 @@ def _of_pairs(give, mass, layer, surface, slave, master, apart, pair, gap, area,
             normal[p], across[p] = hard, TANGENTIAL * hard
             continue
         edge = _edge(give, layer, a, b)
-        normal[p] = max(max(1.0, edge * edge / touched) / total, apart[p] * hard if apart[p] > 0.0 else 0.0)
+        normal[p] = max((1.0 if spring[p] else max(1.0, edge * edge / touched)) / total, apart[p] * hard if apart[p] > 0.0 else 0.0)
         across[p] = TANGENTIAL / total
     for r in range(len(pair)):
         span[r], slack[r] = area[r], 0.0

@@ -96,7 +96,6 @@ class Surfaces:
         """How deep corners and edges may poke before tips hold them [m], (B,): 0 of what gives no way, inf of explicit bodies."""
         soft = np.isfinite(motion.bodies.modulus) & ~self.rigid
         out = np.where(soft, STRAINED * self.layer / LAYER, 0.0)
-        out[motion.nodes.body[motion.explicit]] = np.inf
         return out
 
     def before(self, points: Floats) -> Tree:
@@ -213,7 +212,7 @@ def _limits(  # type: ignore[no-untyped-def]
         most = max(thin[k], min(2.0 * deepest[k], local[k]))
         before = min(max(2.0 * last, deepest[k]) + FRESH * edge[k], most)
         deep = min(most, before + step[i] + step[j])
-        far = reach[i] + reach[j] + FLUSH * max(side[i], side[j])
+        far = step[i] + step[j] + reach[i] + reach[j] + FLUSH * max(side[i], side[j])
         out[:, k] = (
             deep, far, before, 0.5 if i == j else 1.0 - over[k], 1.0 if leaving else fading, points, gentle,
             deepest[k] if new and leaving else 0.0, 0.0,
@@ -345,6 +344,20 @@ def both_rigid(motion: Motion, a: Ints, b: Ints) -> np.ndarray:
     return np.asarray(rigid[a] & rigid[b])
 
 
+def explicit_pairs(motion: Motion, pairs: Pairs) -> Bools:
+    """Pairs of an explicit body with what is explicit or rigid, (k,)."""
+    explicit, implicit = np.zeros((2, len(motion.bodies)), np.bool_)
+    explicit[motion.nodes.body[motion.explicit]] = True
+    implicit[motion.nodes.body[~motion.explicit & (motion.nodes.inverse > 0.0)]] = True
+    a, b = pairs.slave, pairs.master
+    return np.asarray((explicit[a] | explicit[b]) & ~implicit[a] & ~implicit[b])
+
+
+def springy(motion: Motion, pairs: Pairs) -> Bools:
+    """Those of explicit bodies with exact shapes, (k,): their rows are of a potential, whose energy they keep (theory/patch 4.6)."""
+    return np.asarray(explicit_pairs(motion, pairs) & motion.kept(Surfaces).exact[pairs.master])
+
+
 def find(motion: Motion, surfaces: Surfaces, pairs: Pairs, place: Place, some: Bools) -> Merged:
     """The common surface of some of the pairs, (k,), with the bodies at `place`; the first time also decides which are the slaves."""
     surfaces.fit(place.points)
@@ -467,14 +480,16 @@ def _tips(motion: Motion, surfaces: Surfaces, pairs: Pairs, found: Patches, plac
     """Corners of the common surface that are deeper than its layer may be strained, of soft bodies that are held there."""
     strained, faces, rim = surfaces.strained(motion), surfaces.flats.faces, surfaces.rim
     depth = strained[pairs.slave] + strained[pairs.master]
-    some = (found.gap < 0.0) & ((depth > 0.0) & (depth < np.inf))[found.pair]
+    lively = springy(motion, pairs)  # what keeps energy needs all of its rows, before they press and after
+    held = (depth > 0.0) & (lively | ~explicit_pairs(motion, pairs))
+    some = ((found.gap < 0.0) | lively[found.pair]) & held[found.pair]
     if not some.any():
         return patches.empty(0)
     on, meshes = patches.select(found, some & (found.master < 0)), patches.select(found, some & (found.master >= 0))
     out = tips.on_meshes(place.points, faces, meshes, rim, depth[meshes.pair], pairs.deep[meshes.pair])
     shape = _shape(motion, place, pairs.master[on.pair])
     return patches.joined([
-        _that_count(motion, surfaces, pairs, out, place.points), tips.on_shapes(place.points, faces, on, rim, depth[on.pair], shape),
+        _that_count(motion, surfaces, pairs, out, place.points), tips.on_shapes(place.points, faces, on, rim, np.where(lively, -np.inf, depth)[on.pair], shape),
     ])  # fmt: skip
 
 
