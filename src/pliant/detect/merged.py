@@ -33,8 +33,8 @@ class Merged(NamedTuple):
     normal: Floats  # (r, 3) unit, out of the slave, towards the master
     gap: Floats  # [m] (r,) along the normal; negative where they overlap
     area: Floats  # [m^2] (r,)
+    tip: Floats  # (r,) share of the circle around it that a tip stands for, 0 of other rows
     at: Floats  # [m] (r, 3) in the middle between both sides
-    rim: Floats  # (r,) share of the area that lies on faces at sharp edges of either side
     start: Ints  # (r + 1,) of its points
     point: Ints
     share: Floats  # weights of the points, summing to zero
@@ -46,19 +46,21 @@ class Merged(NamedTuple):
 ROWS = Merged._fields[:9]  # one entry a row
 
 
-def merged(points: Floats, faces: Ints, found: Patches, anchor: Ints, alone: Bools, corner: Bools, rim: Bools) -> Merged:
+def merged(points: Floats, faces: Ints, found: Patches, anchor: Ints, alone: Bools, corner: Bools, tip: Bools) -> Merged:
     """Rows of quadrature points; `alone` (r,): those that stay as they are; `corner` (r,): of these, those that are one where faces meet;
-    anchor (r,): the point of a master that is an exact shape.
+    anchor (r,): the point of a master that is an exact shape; tip (r,): the last ones, which have no area but a share of a circle.
     """
     count = len(found)
     out = Merged(
         slave=np.empty(count, np.int64), master=np.empty(count, np.int64), pair=np.empty(count, np.int64), weights=np.empty((count, 3)),
-        normal=np.empty((count, 3)), gap=np.empty(count), area=np.empty(count), at=np.empty((count, 3)), rim=np.empty(count),
+        normal=np.empty((count, 3)), gap=np.empty(count), area=np.empty(count), tip=np.zeros(count), at=np.empty((count, 3)),
         start=np.zeros(count + 1, np.int64), point=np.empty(12 * count, np.int64), share=np.empty(12 * count),
     )  # fmt: skip
     room = np.full(len(points), -1, np.int64), np.empty(3 * count, np.int64), np.empty((3 * count, 3)), np.empty((2, count), np.int64)
     met = np.full(len(points) if corner.any() else 0, -1, np.int64), np.empty(count, np.int64)
-    used = _merge(points, faces, *found, anchor, alone, corner, rim, *room, *met, out)
+    used = _merge(points, faces, *found, anchor, alone, corner, *room, *met, out)
+    many = int(np.count_nonzero(tip))  # they come last, each by itself
+    out.tip[used - many : used], out.area[used - many : used] = out.area[used - many : used], 0.0
     rows, last = {name: getattr(out, name)[:used] for name in ROWS}, out.start[used]
     return Merged(**rows, start=out.start[: used + 1], point=out.point[:last], share=out.share[:last])
 
@@ -140,14 +142,13 @@ def _met(points, faces, slave, pair, weights, normal, gap, area, q, last, before
 
 
 @inline
-def _as_it_is(faces, slave, master, pair, weights, others, normal, gap, area, at, anchor, rim, q, out, used):  # type: ignore[no-untyped-def]
+def _as_it_is(faces, slave, master, pair, weights, others, normal, gap, area, at, anchor, q, out, used):  # type: ignore[no-untyped-def]
     """Quadrature point q as a row."""
     m = master[q]
     out.slave[used], out.master[used], out.pair[used], out.gap[used], out.area[used] = slave[q], m, pair[q], gap[q], area[q]
     store(out.weights, used, load(weights, q))
     store(out.normal, used, load(normal, q))
     store(out.at, used, load(at, q))
-    out.rim[used] = 1.0 if rim[slave[q]] or (m >= 0 and rim[m]) else 0.0
     e = _slave_side(faces, out, used, slave[q])
     for k in range(3 if m >= 0 else 1):
         out.point[e], out.share[e] = faces[m, k] if m >= 0 else anchor[q], -others[q, k]
@@ -157,15 +158,14 @@ def _as_it_is(faces, slave, master, pair, weights, others, normal, gap, area, at
 
 @kernel
 def _three(  # type: ignore[no-untyped-def]
-    faces, slave, master, pair, weights, others, normal, gap, area, at, rim, mark, listed, total, list_, out, used
+    faces, slave, master, pair, weights, others, normal, gap, area, at, mark, listed, total, list_, out, used
 ):  # fmt: skip
     """Three rows for the quadrature points in `list_`, of one face; `mark`, `listed` and `total`: room for the master's points."""
     first = list_[0]
-    whole = cu = cv = rims = 0.0
+    whole = cu = cv = 0.0
     for q in list_:
         a = area[q]
         whole, cu, cv = whole + a, cu + a * weights[q, 1], cv + a * weights[q, 2]
-        rims += a if rim[slave[q]] or rim[master[q]] else 0.0
     cu, cv = cu / whole, cv / whole
     uu = uv = vv = 0.0
     for q in list_:
@@ -177,7 +177,7 @@ def _three(  # type: ignore[no-untyped-def]
     for k in range(3):
         row = used + k
         out.slave[row], out.master[row], out.pair[row] = slave[first], master[first], pair[first]
-        out.area[row], out.gap[row], out.rim[row] = whole / 3.0, 0.0, rims / whole
+        out.area[row], out.gap[row] = whole / 3.0, 0.0
         store(out.normal, row, load(normal, first))
         store(out.at, row, (0.0, 0.0, 0.0))
         u, v = cu + l00 * COS[k], cv + l10 * COS[k] + l11 * SIN[k]
@@ -210,7 +210,7 @@ def _three(  # type: ignore[no-untyped-def]
 
 @kernel
 def _merge(  # type: ignore[no-untyped-def]
-    points, faces, slave, master, pair, weights, others, normal, gap, area, at, anchor, alone, corner, rim, mark, listed, total, room, last,
+    points, faces, slave, master, pair, weights, others, normal, gap, area, at, anchor, alone, corner, mark, listed, total, room, last,
     before, out,
 ):  # fmt: skip
     """`last` (p,) and `before` (r,): rows at each corner, for those that meet there."""
@@ -243,7 +243,7 @@ def _merge(  # type: ignore[no-untyped-def]
             left = more
             if count > 3:
                 _three(
-                    faces, slave, master, pair, weights, others, normal, gap, area, at, rim, mark, listed, total, list_[:count], out, used
+                    faces, slave, master, pair, weights, others, normal, gap, area, at, mark, listed, total, list_[:count], out, used
                 )  # fmt: skip
                 used += 3
                 continue
@@ -252,7 +252,7 @@ def _merge(  # type: ignore[no-untyped-def]
                 p = _met(points, faces, slave, pair, weights, normal, gap, area, q, last, before, out) if corner[q] else -1
                 if p == -2:
                     continue
-                _as_it_is(faces, slave, master, pair, weights, others, normal, gap, area, at, anchor, rim, q, out, used)
+                _as_it_is(faces, slave, master, pair, weights, others, normal, gap, area, at, anchor, q, out, used)
                 if p >= 0:
                     before[used], last[p] = last[p], used
                 used += 1

@@ -11,11 +11,12 @@ from pliant.base import Bools, Floats, Ints
 from pliant.contact.contacts import Contacts
 from pliant.contact.method import LAYER, Answer, Memory
 from pliant.contact.patch import surface
+from pliant.contact.patch.energy import afforded, depth_before
 from pliant.contact.patch.islands import divided, system
 from pliant.contact.patch.node_pressure import recovered
 from pliant.contact.patch.problem import LOOSE, ROUGH, TOLERANCE, Contact, Islands, Solution, System, solve
 from pliant.contact.patch.restitution import Bounced, target
-from pliant.contact.patch.row_law import GAP, TRIAL, return_stretch, set_rows, told_rows
+from pliant.contact.patch.row_law import GAP, MOTION, TRIAL, return_stretch, set_rows, told_rows
 from pliant.contact.patch.stiffness import stiffness
 from pliant.contact.remembered import Table
 from pliant.detect import merged
@@ -53,10 +54,14 @@ class Patch:
             return Answer(Contacts.none(motion.dt))
         matrix = system(motion)
         w, solved = still, None
+        here, springy = motion.here(), surface.springy(motion, pairs)
+        from_start = surface.find(motion, surfaces, pairs, here, springy) if springy.any() else None
         bounced = None  # pairs of rigid bodies that part again within the step
         again = np.ones(len(pairs), np.bool_)  # pairs to be looked at
         for look in range(LOOKS):
-            found = surface.find(motion, surfaces, pairs, place, again)
+            found = surface.find(motion, surfaces, pairs, place, again & ~springy)
+            if from_start is not None and solved is None:
+                found = merged.joined([found, surface.carried(motion, pairs, from_start, here, place)])
             if solved is not None:
                 if not (again & solved.loaded_pairs()).any() and not (found.gap <= 0.0).any():
                     break  # what had not been seen does not touch
@@ -81,7 +86,7 @@ class Patch:
             elif motion.dt > motion.asked / PARTS and bounced.meets_more(solved.loaded_pairs(), memory):
                 return Answer(Contacts.none(motion.dt), again=0.5 * motion.dt)
             place = motion.place_with(w)
-            again = _moved(motion, surfaces, solved, before, place)
+            again = _moved(motion, surfaces, solved, before, place) & ~springy
             if not again.any():
                 break
         assert solved is not None
@@ -92,7 +97,7 @@ class Patch:
             text = "patch: steps are divided, since the motion of bodies that touch was not found for a whole one"
             return Answer(Contacts.none(motion.dt), again=0.5 * motion.dt, warnings=[text])
         told = [f"patch: an island of bodies was solved only to {left:.1e}"] if left > UNSOLVED else []
-        return solved.answer(motion, told + surface.told(motion, pairs))
+        return solved.answer(motion, told + surface.told(motion, pairs), memory)
 
     def tables(self, memory: Memory, world: World) -> list[Table]:
         """What is remembered, with the bodies of each row."""
@@ -101,7 +106,9 @@ class Patch:
         body, faces, bodies = world.model.skin.face_body, len(world.model.skin.faces), len(world.model.bodies)
         first, second = np.divmod(memory["row"] // ROOM, faces + bodies)
         other = np.append(body, np.arange(bodies))[second]  # a face, or an exact shape
+        lent = [Table("lender", ("lent",), *np.divmod(memory["lender"], bodies))] if "lender" in memory else []
         return [
+            *lent,
             Table("key", ("stretch", "slipping"), body[memory["key"] // bodies], memory["key"] % bodies),
             Table("row", ("row_stretch", "row_force"), body[first], other),
             Table("pair", ("depth", "slave", "lean", "leaves"), *np.divmod(memory["pair"], bodies)),
@@ -185,6 +192,7 @@ class _Solved:
     place: Place  # where it was looked
     lively: np.ndarray  # (r,) bool: rows that must part faster than they would by themselves
     late: Floats  # [m] (r,) depth that is left for later steps
+    span: Floats  # [m^2] (r,) what their stiffness stands for
     rough: bool = True  # the last solve was
     _loaded: Bools | None = None  # see `loaded`
 
@@ -197,8 +205,9 @@ class _Solved:
         if before is not None:
             load = before.loads(own, load)
         late, gap = _late(motion, pairs, rows, found, place), np.empty(len(rows))
-        normal, across, harder = kappa
-        given = (found.area, far, held, motion.slide(rows), slips, load, harder, late)
+        normal, across, span, slack = kappa
+        late += slack
+        given = (span, far, held, motion.slide(rows), slips, load, late, depth_before(motion, pairs, rows, found, place) - slack)
         of_pairs = (normal, across, *motion.pairs.friction(pairs.slave, pairs.master))
         set_rows(order, found.pair, rows.normal, rows.at, found.gap, *given, *of_pairs, gap, contact.row)
         lively = np.zeros(len(rows), np.bool_)
@@ -210,7 +219,7 @@ class _Solved:
         done = np.zeros((count, TRIAL)), np.zeros((count, 4)), np.zeros((parts, 3), np.int64), np.zeros(parts)
         out = Solution(still, np.zeros_like(w), *done)
         _begin(islands.dof, w, out.w)
-        return _Solved(pairs, found, rows, matrix, islands, contact, order, out, key, own, held, place, lively, late)
+        return _Solved(pairs, found, rows, matrix, islands, contact, order, out, key, own, held, place, lively, late, span)
 
     def solve(self, motion: Motion, rough: bool = False) -> None:
         """Go on from where the search is."""
@@ -248,18 +257,22 @@ class _Solved:
         hot = np.bincount(self.found.pair[self.lively & self.loaded()], minlength=len(self.pairs)) > 0
         return Bounced(motion, self.pairs, hot, merged.select(self.found, hot[self.found.pair]), self.place) if hot.any() else None
 
-    def answer(self, motion: Motion, warnings: list[str]) -> Answer:
+    def answer(self, motion: Motion, warnings: list[str], before: Memory) -> Answer:
         """Push, and say what touched."""
         found, rows, dt, pairs = self.found, self.rows, motion.dt, self.pairs
         count, row = len(rows), self.contact.row
         impulse, force, friction, gap, mu = np.empty((count, 3)), np.empty(count), np.empty((count, 3)), np.empty(count), np.empty(count)
         told_rows(self.order, row, self.result.trial, self.result.force, self.lively, self.late, dt, impulse, force, friction, gap, mu)
+        change = np.empty((count, 3))
+        change[self.order] = self.result.trial[:, MOTION : MOTION + 3]
+        share, lent = afforded(motion, pairs, rows, found, impulse, change, before)
+        force, friction, impulse = share * force, share[:, None] * friction, share[:, None] * impulse
         motion.push(rows, impulse, response=self.result.w[: len(motion.x)])
         held, slip, sticks = self.held.copy(), np.empty((count, 3)), np.empty(count, np.bool_)
         return_stretch(self.order, row, motion.slide(rows), held, slip, sticks)
         loaded = np.flatnonzero(force > 0.0)
-        memory = _by_face(loaded, self.key, found.area, held, sticks)
-        memory |= _by_row(loaded, self.own, held, force) | surface.remembered(motion, pairs, found)
+        memory = _by_face(loaded, self.key, self.span, held, sticks)
+        memory |= _by_row(loaded, self.own, held, force) | surface.remembered(motion, pairs, found) | lent
         contacts = recovered(motion, pairs, found, rows, force, friction, gap, mu, sticks, slip)
         return Answer(contacts, memory, warnings=warnings)
 
@@ -320,19 +333,19 @@ def _row_key(motion: Motion, pairs: surface.Pairs, found: Merged) -> Ints:
     """A number for each row that stays the same while it is made by the same face and body, or corner of two faces if these are rigid."""
     out = np.empty(len(found), np.int64)
     corners, faces, bodies = surface.both_rigid(motion, pairs.slave, pairs.master), len(motion.skin.faces), len(motion.bodies)
-    _number(found.pair, found.slave, found.master, found.weights, found.gap, pairs.master, corners, faces, bodies, out)
+    _number(found.pair, found.slave, found.master, found.weights, found.gap, found.tip, pairs.master, corners, faces, bodies, out)
     return out
 
 
 @kernel
-def _number(pair, slave, master, weights, gap, body, corners, faces, bodies, out):  # type: ignore[no-untyped-def]
+def _number(pair, slave, master, weights, gap, tip, body, corners, faces, bodies, out):  # type: ignore[no-untyped-def]
     last, rank = -1, 0
     for r in range(len(pair)):
         p = pair[r]
         other = master[r] if master[r] >= 0 and corners[p] else faces + body[p]
         number = slave[r] * (faces + bodies) + other
         rank = rank + 1 if number == last else 0  # among rows of the same two
-        last, place = number, 3 + rank % MOST_CORNERS
+        last, place = number, 3 + (rank if tip[r] == 0.0 else -1 - rank) % MOST_CORNERS
         for k in range(2, -1, -1):
             if weights[r, k] > 1.0 - ON_EDGE:
                 place = k

@@ -250,7 +250,7 @@ def _tell(  # type: ignore[no-untyped-def]
         store(across, c, scale(dt, axpy(-press, n, force)))
         store(at, c, scale(1.0 / t[LOAD], (t[AT], t[AT + 1], t[AT + 2])))
         store(slip, c, scale(1.0 / t[LOAD], (t[SLIP], t[SLIP + 1], t[SLIP + 2])))
-        along[c], gap[c], sticking[c] = dt * press, t[GAP] / t[AREA], 1.0 if t[STICKS] > 0.5 * t[LOAD] else 0.0
+        along[c], gap[c], sticking[c] = dt * press, t[GAP] / t[AREA] if t[AREA] > 0.0 else 0.0, 1.0 if t[STICKS] > 0.5 * t[LOAD] else 0.0
         numbers[0, c], numbers[1, c], numbers[2, c], numbers[3, c] = a[pair[r]], b[pair[r]], slave[r], master[r]
 
 

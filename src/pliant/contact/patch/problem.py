@@ -23,10 +23,10 @@ import numpy as np
 from pliant.base import Floats, Ints
 from pliant.contact.patch.coarse_level import blocks, coarse_level, precondition
 from pliant.contact.patch.row_law import (
-    BEFORE,
     CHANGE,
     FRICTION,
     HESSIAN,
+    LAST,
     LOAD,
     MOTION,
     TURN,
@@ -199,11 +199,11 @@ def _renew(row, trial, rows, dt):  # type: ignore[no-untyped-def]
     """
     most = change = 0.0
     for r in range(rows[0], rows[1]):
-        _, f, _, _, _ = law(row, r, three(trial, r, MOTION), dt)
+        f, _, _, _, _ = law(row, r, three(trial, r, MOTION), dt)
         load_, now, last = row[r, LOAD], f - row[r, LOAD], row[r, TURN]
         most, change = max(most, f), max(change, abs(now))
-        row[r, LOAD] = load_ - now * (load_ - row[r, BEFORE]) / (now - last) if now * last < 0.0 else f
-        row[r, BEFORE], row[r, TURN] = load_, now
+        row[r, LOAD] = load_ - now * (load_ - row[r, LAST]) / (now - last) if now * last < 0.0 else f
+        row[r, LAST], row[r, TURN] = load_, now
     return change / most if most > 0.0 else 0.0
 
 
@@ -318,7 +318,7 @@ def solve(  # type: ignore[no-untyped-def]
             least, most,
         )  # fmt: skip
     for r in range(len(row)):
-        _, f, s, length, stiffness = law(row, r, three(trial, r, MOTION), dt)
+        f, _, s, length, stiffness = law(row, r, three(trial, r, MOTION), dt)
         if stiffness * length > row[r, FRICTION] * f:  # within its cone to the last digit: loads have settled but for a little
             stiffness = row[r, FRICTION] * f / length
         t = scale(-stiffness, s)

@@ -3,9 +3,9 @@
 With u = J_r w, n the normal, g the gap and s the stretch of the tangential spring at the end of the step of every body on its own:
 
     depth           x = max(0, -g - dt n.u)
-    normal force    f = k x (1 + c x^2)
+    normal force    f = k x
     friction        t = k_t (s + dt T u),  cut to the limit  mu f0,      T = 1 - n n^T
-    l = k x^2 (2 + c x^2) / 4 + Huber(|s + dt T u|; k_t, mu f0)
+    l = k x^2 / 2 + Huber(|s + dt T u|; k_t, mu f0)
 
 Rows are packed into two arrays that kernels share, `row` (r, ROW) and `trial` (r, TRIAL), with the columns named below.
 """
@@ -16,19 +16,19 @@ import math
 
 from pliant.kernels import add, axpy, cross, dot, inline, kernel, load, norm, scale, store, sub
 
-NORMAL, GAP, STRETCH, STIFF, SHEAR, FRICTION, LOAD, PLACE, HARD, ROW = 0, 3, 4, 7, 8, 9, 10, 11, 14, 17  # columns of `row`; HARD: c
-BEFORE, TURN = 15, 16  # of `row`, while loads are renewed: the load before this one, and by how much what came out differed from it
+NORMAL, GAP, STRETCH, STIFF, SHEAR, FRICTION, LOAD, PLACE, BEFORE, ROW = 0, 3, 4, 7, 8, 9, 10, 11, 14, 17  # columns of `row`
+LAST, TURN = 15, 16  # of `row`, while loads are renewed: the load before this one, and by how much what came out differed from it
 MOTION, CHANGE, HESSIAN, TRIAL = 0, 3, 6, 12  # columns of `trial`: u, its change along the direction, G (on the way along it `set_line`)
 
 
 @kernel
 def set_rows(  # type: ignore[no-untyped-def]
-    order, pair, normal, at, gap, area, far, held, slid, slips, load_, hard, late, stiff, shear, mu_s, mu_d, free_gap, row
+    order, pair, normal, at, gap, span, far, held, slid, slips, load_, late, before, stiff, shear, mu_s, mu_d, free_gap, row
 ):  # fmt: skip
     """Fill the columns of `row`, in the order of the islands, and the gaps that rows would have with w = 0, but for what comes out later.
 
     far: from where rows were found to the end of every body on its own [m]; held, slid: stretch at the start of the step, and what
-    sides slide in it; stiffness per area and friction are of the pairs of bodies.
+    sides slide in it; span: the area that their stiffness stands for [m^2]; stiffness per area and friction are of the pairs of bodies.
     """
     for k in range(len(order)):
         r = order[k]
@@ -38,8 +38,8 @@ def set_rows(  # type: ignore[no-untyped-def]
         free_gap[r] = gap[r] + dot(n, load(far, r))
         for c in range(3):
             row[k, NORMAL + c], row[k, STRETCH + c], row[k, PLACE + c] = n[c], s[c], at[r, c]
-        row[k, GAP], row[k, STIFF], row[k, SHEAR] = free_gap[r] + late[r], stiff[p] * area[r], shear[p] * area[r]
-        row[k, FRICTION], row[k, LOAD], row[k, HARD] = mu_d[p] if slips[r] > 0.5 else mu_s[p], load_[r], hard[r]
+        row[k, GAP], row[k, STIFF], row[k, SHEAR] = free_gap[r] + late[r], stiff[p] * span[r], shear[p] * span[r]
+        row[k, FRICTION], row[k, LOAD], row[k, BEFORE] = mu_d[p] if slips[r] > 0.5 else mu_s[p], load_[r], before[r]
 
 
 @kernel
@@ -118,25 +118,41 @@ def times(m, x):  # type: ignore[no-untyped-def]
 
 
 @inline
+def press(row, r, gap):  # type: ignore[no-untyped-def]
+    """Normal force and how it grows with depth, where the step ends with this gap: k x, or k / 2 (x^2 - y^2) / (x - y) of what keeps energy,
+    y the depth a step before the start; of either depth what is not negative is squared.
+    """
+    k, x, y = row[r, STIFF], -gap, row[r, BEFORE]
+    if math.isnan(y):
+        return (k * x, k) if x > 0.0 else (0.0, 0.0)
+    if x > 0.0 and y > 0.0:
+        return 0.5 * k * (x + y), 0.5 * k
+    if x > 0.0:
+        return 0.5 * k * x * x / (x - y), 0.5 * k * x * (x - 2.0 * y) / ((x - y) * (x - y))
+    if y > 0.0:
+        return 0.5 * k * y * y / (y - x), 0.5 * k * y * y / ((y - x) * (y - x))
+    return 0.0, 0.0
+
+
+@inline
 def law(row, r, u, dt):  # type: ignore[no-untyped-def]
-    """(depth, normal force, tangential spring, its length, its force over its length) at u."""
+    """(normal force, how it grows with depth, tangential spring, its length, its force over its length) at u."""
     n = three(row, r, NORMAL)
     across = dot(n, u)
-    x = max(0.0, -row[r, GAP] - dt * across)
-    f = row[r, STIFF] * x * (1.0 + row[r, HARD] * x * x)
+    f, rise = press(row, r, row[r, GAP] + dt * across)
     s = axpy(dt, axpy(-across, n, u), three(row, r, STRETCH))
     length, limit = norm(s), row[r, FRICTION] * row[r, LOAD]
     stiffness = row[r, SHEAR] if row[r, SHEAR] * length <= limit else limit / length
-    return x, f, s, length, stiffness
+    return f, rise, s, length, stiffness
 
 
 @inline
 def slope_and_curvature(row, r, u, dt):  # type: ignore[no-untyped-def]
     """Gradient of l, minus the impulse on A, and its Hessian G."""
     n = three(row, r, NORMAL)
-    x, f, s, length, stiffness = law(row, r, u, dt)
+    f, rise, s, length, stiffness = law(row, r, u, dt)
     a = dt * dt * stiffness
-    b = (dt * dt * row[r, STIFF] * (1.0 + 3.0 * row[r, HARD] * x * x) if f > 0.0 else 0.0) - a
+    b = dt * dt * rise - a
     c = -a / (length * length) if stiffness < row[r, SHEAR] and length > 0.0 else 0.0
     return scale(dt, axpy(-f, n, scale(stiffness, s))), (
         a + b * n[0] * n[0] + c * s[0] * s[0], b * n[0] * n[1] + c * s[0] * s[1], b * n[0] * n[2] + c * s[0] * s[2],
@@ -158,11 +174,8 @@ def set_line(row, trial, r, dt):  # type: ignore[no-untyped-def]
 def along_line(row, trial, r, alpha):  # type: ignore[no-untyped-def]
     """First and second derivative of l by alpha."""
     g1, a, b, c = trial[r, HESSIAN + 1], trial[r, HESSIAN + 2], trial[r, HESSIAN + 3], trial[r, HESSIAN + 4]
-    x = max(0.0, -trial[r, HESSIAN] - alpha * g1)
-    value, rise, turn = 0.0, 0.0, b + alpha * c
-    if x > 0.0:
-        value = -row[r, STIFF] * x * (1.0 + row[r, HARD] * x * x) * g1
-        rise = row[r, STIFF] * (1.0 + 3.0 * row[r, HARD] * x * x) * g1 * g1
+    f, rise = press(row, r, trial[r, HESSIAN] + alpha * g1)
+    value, rise, turn = -f * g1, rise * g1 * g1, b + alpha * c
     limit, square = row[r, FRICTION] * row[r, LOAD], max(a + alpha * (turn + b), 0.0)
     if row[r, SHEAR] * row[r, SHEAR] * square <= limit * limit:
         return value + row[r, SHEAR] * turn, rise + row[r, SHEAR] * c

@@ -9,7 +9,7 @@ import numpy as np
 
 from pliant.base import Bools, Floats, Ints
 from pliant.contact.method import Memory
-from pliant.detect import deep_overlap, merged, patches
+from pliant.detect import deep_overlap, merged, patches, tips
 from pliant.detect.ball_patches import of_balls
 from pliant.detect.body_pairs import overlapping
 from pliant.detect.closest import face_neighbours
@@ -28,6 +28,8 @@ from pliant.kernels import contiguous, kernel, load, norm, sub
 from pliant.model import Rest
 from pliant.world.motion import Motion, Place, Rows
 
+LAYER = 40.0  # of E/h, the stiffness per area of a layer of elements: with 100 the impact of a soft ball peaks at 1.34 times its mean
+STRAINED = 0.1  # strain of that layer beyond which corners and edges that poke are held where they are deepest
 FLUSH = 1e-9  # of an edge: surfaces that are flush but for rounding touch
 FLATTER = 0.005  # of |sum A n| / sum A, and of what is covered: sides that differ by less, as two that are curved alike, are equal
 BLEND = 0.2  # of the same: over this a slave that becomes less flat than its master gives way to it; an edge of 90 degrees is 0.29 less
@@ -89,6 +91,12 @@ class Surfaces:
         if self._fit is not points:
             self.tree.refit(points)
             self._fit = points
+
+    def strained(self, motion: Motion) -> Floats:
+        """How deep corners and edges may poke before tips hold them [m], (B,): 0 of what gives no way, inf of explicit bodies."""
+        soft = np.isfinite(motion.bodies.modulus) & ~self.rigid
+        out = np.where(soft, STRAINED * self.layer / LAYER, 0.0)
+        return out
 
     def before(self, points: Floats) -> Tree:
         """The tree for where the points are at the start of a step."""
@@ -204,7 +212,7 @@ def _limits(  # type: ignore[no-untyped-def]
         most = max(thin[k], min(2.0 * deepest[k], local[k]))
         before = min(max(2.0 * last, deepest[k]) + FRESH * edge[k], most)
         deep = min(most, before + step[i] + step[j])
-        far = reach[i] + reach[j] + FLUSH * max(side[i], side[j])
+        far = step[i] + step[j] + reach[i] + reach[j] + FLUSH * max(side[i], side[j])
         out[:, k] = (
             deep, far, before, 0.5 if i == j else 1.0 - over[k], 1.0 if leaving else fading, points, gentle,
             deepest[k] if new and leaving else 0.0, 0.0,
@@ -336,6 +344,20 @@ def both_rigid(motion: Motion, a: Ints, b: Ints) -> np.ndarray:
     return np.asarray(rigid[a] & rigid[b])
 
 
+def explicit_pairs(motion: Motion, pairs: Pairs) -> Bools:
+    """Pairs of an explicit body with what is explicit or rigid, (k,)."""
+    explicit, implicit = np.zeros((2, len(motion.bodies)), np.bool_)
+    explicit[motion.nodes.body[motion.explicit]] = True
+    implicit[motion.nodes.body[~motion.explicit & (motion.nodes.inverse > 0.0)]] = True
+    a, b = pairs.slave, pairs.master
+    return np.asarray((explicit[a] | explicit[b]) & ~implicit[a] & ~implicit[b])
+
+
+def springy(motion: Motion, pairs: Pairs) -> Bools:
+    """Those of explicit bodies with exact shapes, (k,): their rows are of a potential, whose energy they keep (theory/patch 4.6)."""
+    return np.asarray(explicit_pairs(motion, pairs) & motion.kept(Surfaces).exact[pairs.master])
+
+
 def find(motion: Motion, surfaces: Surfaces, pairs: Pairs, place: Place, some: Bools) -> Merged:
     """The common surface of some of the pairs, (k,), with the bodies at `place`; the first time also decides which are the slaves."""
     surfaces.fit(place.points)
@@ -355,6 +377,7 @@ def find(motion: Motion, surfaces: Surfaces, pairs: Pairs, place: Place, some: B
     if len(on_shapes):
         parts.append(_on_shapes(motion, pairs, on_shapes, place))
     found = patches.joined(parts)
+    pokes = _tips(motion, surfaces, pairs, found, place)
     rigid = both_rigid(motion, pairs.slave, pairs.master)[found.pair]
     alone = (found.master < 0) | rigid
     if (some & (pairs.points > 0.0)).any():
@@ -363,8 +386,11 @@ def find(motion: Motion, surfaces: Surfaces, pairs: Pairs, place: Place, some: B
         parts = [patches.select(found, counts), _in_bodies(motion, surfaces, pairs, place, some)]
         none = np.zeros(len(parts[1]), np.bool_)
         alone, rigid, found = np.append(alone[counts], ~none), np.append(rigid[counts], none), patches.joined(parts)
+    tip = np.repeat((False, True), (len(found), len(pokes)))
+    if len(pokes):
+        alone, rigid, found = np.append(alone, tip[len(found) :]), np.append(rigid, ~tip[len(found) :]), patches.joined([found, pokes])
     anchor = motion.bodies.anchor[pairs.master[found.pair]]
-    out = merged.merged(place.points, surfaces.flats.faces, found, anchor, alone, rigid, surfaces.rim)
+    out = merged.merged(place.points, surfaces.flats.faces, found, anchor, alone, rigid, tip)
     out.master[:] = np.where(out.master >= 0, surfaces.flats.own[out.master], -1)
     return out
 
@@ -432,8 +458,7 @@ def _on_shapes(motion: Motion, pairs: Pairs, which: Ints, place: Place) -> Patch
         if len(pair) == 0:
             continue
         slave, body, high = pairs.slave[pair], pairs.master[pair], pairs.high[pair]
-        f = bodies.frame[body]
-        shape = Shape(bodies.analytic[body], bodies.parameters[body], place.position[f], place.rotation[f])
+        shape = _shape(motion, place, body)
         start, end = bodies.face_start[slave], bodies.face_start[slave + 1]
         if ball:
             parts.append(of_balls(place.position[bodies.frame[slave]], bodies.ball_radius[slave], start, pair, shape, high))
@@ -445,9 +470,39 @@ def _on_shapes(motion: Motion, pairs: Pairs, which: Ints, place: Place) -> Patch
 def _on_meshes(motion: Motion, surfaces: Surfaces, pairs: Pairs, which: Ints, there: Floats) -> Patches:
     faces, deep, high = surfaces.flats.faces, pairs.deep[which], pairs.high[which]
     rigid = both_rigid(motion, pairs.slave, pairs.master)
-    few = np.where(rigid, surfaces.flats.few[pairs.slave], pairs.slave), np.where(rigid, surfaces.flats.few[pairs.master], pairs.master)
-    pair, slave, master = facing_faces(surfaces.tree, there, faces, pairs.slave[which], few[1][which], deep, high)
+    few = np.where(rigid, surfaces.flats.few[pairs.master], pairs.master)
+    pair, slave, master = facing_faces(surfaces.tree, there, faces, pairs.slave[which], few[which], deep, high)
     found = patches.facing(there, faces, slave, master, which[pair], deep[pair], high[pair], rigid[which[pair]])
+    return _that_count(motion, surfaces, pairs, found, there)
+
+
+def _tips(motion: Motion, surfaces: Surfaces, pairs: Pairs, found: Patches, place: Place) -> Patches:
+    """Corners of the common surface that are deeper than its layer may be strained, of soft bodies that are held there."""
+    strained, faces, rim = surfaces.strained(motion), surfaces.flats.faces, surfaces.rim
+    depth = strained[pairs.slave] + strained[pairs.master]
+    lively = springy(motion, pairs)  # what keeps energy needs all of its rows, before they press and after
+    held = (depth > 0.0) & (lively | ~explicit_pairs(motion, pairs))
+    some = ((found.gap < 0.0) | lively[found.pair]) & held[found.pair]
+    if not some.any():
+        return patches.empty(0)
+    on, meshes = patches.select(found, some & (found.master < 0)), patches.select(found, some & (found.master >= 0))
+    out = tips.on_meshes(place.points, faces, meshes, rim, depth[meshes.pair], pairs.deep[meshes.pair])
+    shape = _shape(motion, place, pairs.master[on.pair])
+    return patches.joined([
+        _that_count(motion, surfaces, pairs, out, place.points), tips.on_shapes(place.points, faces, on, rim, np.where(lively, -np.inf, depth)[on.pair], shape),
+    ])  # fmt: skip
+
+
+def _shape(motion: Motion, place: Place, body: Ints) -> Shape:
+    """The exact shapes that these bodies are, where they are."""
+    bodies, f = motion.bodies, motion.bodies.frame[body]
+    return Shape(bodies.analytic[body], bodies.parameters[body], place.position[f], place.rotation[f])
+
+
+def _that_count(motion: Motion, surfaces: Surfaces, pairs: Pairs, found: Patches, there: Floats) -> Patches:
+    """Rows that are the short way out, with their share of the area."""
+    faces, rigid = surfaces.flats.faces, both_rigid(motion, pairs.slave, pairs.master)
+    few = np.where(rigid, surfaces.flats.few[pairs.slave], pairs.slave), np.where(rigid, surfaces.flats.few[pairs.master], pairs.master)
     a, b = pairs.slave[found.pair], pairs.master[found.pair]
     side, springy = np.minimum(surfaces.side[a], surfaces.side[b]), np.zeros(len(motion.bodies), np.bool_)
     springy[motion.nodes.body[motion.explicit]] = True  # they would lose the energy of rows that go: 2 % in half a second in a closed box
