@@ -127,7 +127,7 @@ class SharpEdges:
         What slides along a rim crosses the next edge of it. If that had to begin anew, nothing would hold it for a step.
         """
         there = np.unique(self._ends_of(np.stack(np.divmod(last, max(len(self.ends), 1)), axis=1)))
-        return np.any((find(there, self._ends_of(edge).ravel()) >= 0).reshape(-1, 4), axis=1)
+        return find(there, self._ends_of(edge)).max(axis=1) >= 0
 
     def _ends_of(self, edge: Ints) -> Ints:
         """A number for each end of the one edge with each end of the other, (e, 4)."""
