@@ -56,7 +56,7 @@ def _leads(slave, master, pair, gap, rim, depth):  # type: ignore[no-untyped-def
 
 
 def on_shapes(points: Floats, faces: Ints, found: Patches, rim: Bools, depth: Floats, shape: Shape) -> Patches:
-    """The same of faces on exact shapes, (r,): their own corners, since it is these that poke."""
+    """The same of faces on exact shapes, (r,): their own corners, since it is these that poke; depth -inf: all of them."""
     out = empty(3 * len(found))
     kind, parameters, position, rotation = shape
     used = _on_shapes(points, faces, found.slave, found.pair, found.gap, rim, depth, kind, parameters, position, rotation, out)

@@ -119,8 +119,8 @@ def times(m, x):  # type: ignore[no-untyped-def]
 
 @inline
 def press(row, r, gap):  # type: ignore[no-untyped-def]
-    """Normal force and how it grows with depth, where the step ends with this gap: k x, or k / 2 (x^2 - y^2) / (x - y) of what keeps energy,
-    y the depth a step before the start; of either depth what is not negative is squared.
+    """Normal force and how it grows with depth, where the step ends with this gap: k x; of what keeps energy k / 2 (x^2 - y^2) / (x - y),
+    with the depth y a step before the start, and squares of what is not negative only (theory/patch 4.6).
     """
     k, x, y = row[r, STIFF], -gap, row[r, BEFORE]
     if math.isnan(y):

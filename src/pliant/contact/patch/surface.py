@@ -29,7 +29,7 @@ from pliant.model import Rest
 from pliant.world.motion import Motion, Place, Rows
 
 LAYER = 40.0  # of E/h, the stiffness per area of a layer of elements: with 100 the impact of a soft ball peaks at 1.34 times its mean
-STRAINED = 0.1  # strain of that layer beyond which corners and edges that poke are held where they are deepest
+STRAINED = 0.05  # strain of that layer beyond which corners and edges that poke are held where they are deepest
 FLUSH = 1e-9  # of an edge: surfaces that are flush but for rounding touch
 FLATTER = 0.005  # of |sum A n| / sum A, and of what is covered: sides that differ by less, as two that are curved alike, are equal
 BLEND = 0.2  # of the same: over this a slave that becomes less flat than its master gives way to it; an edge of 90 degrees is 0.29 less
@@ -487,10 +487,9 @@ def _tips(motion: Motion, surfaces: Surfaces, pairs: Pairs, found: Patches, plac
         return patches.empty(0)
     on, meshes = patches.select(found, some & (found.master < 0)), patches.select(found, some & (found.master >= 0))
     out = tips.on_meshes(place.points, faces, meshes, rim, depth[meshes.pair], pairs.deep[meshes.pair])
-    shape = _shape(motion, place, pairs.master[on.pair])
-    return patches.joined([
-        _that_count(motion, surfaces, pairs, out, place.points), tips.on_shapes(place.points, faces, on, rim, np.where(lively, -np.inf, depth)[on.pair], shape),
-    ])  # fmt: skip
+    shape, depth = _shape(motion, place, pairs.master[on.pair]), np.where(lively, -np.inf, depth)
+    others = tips.on_shapes(place.points, faces, on, rim, depth[on.pair], shape)
+    return patches.joined([_that_count(motion, surfaces, pairs, out, place.points), others])
 
 
 def _shape(motion: Motion, place: Place, body: Ints) -> Shape:
