@@ -76,7 +76,7 @@ def experiments_bar(times: Any, hidden: bool = False) -> Iterator[Callable[[bool
         def update(ended: bool) -> None:
             done = sum(cost * times.part[key] for key, cost in times.cost.items())
             so_far, running = f"{times.ended} of {len(times.cost)} ended", ", ".join(times.running[:3]) or "none runs"
-            show(done, whole, f"{so_far}, about {_minutes(times.left())} left; {running}", f"{so_far}; {running}")  # lines tell what is left
+            show(done, whole, f"{so_far}, about {_minutes(times.left())} left; {running}", f"{so_far}; {running}")
 
         update(False)
         yield update
