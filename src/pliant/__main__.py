@@ -10,7 +10,7 @@ if __name__ == "__main__" and sys.path[0] in ("", os.getcwd()):
 def main() -> None:
     """Run the command line. Ctrl-C ends it in a word at any time, also while its modules are being loaded."""
     try:
-        from pliant.cli import main as run
+        from pliant.cli import main as run  # start-up time, which Ctrl-C may fall into
 
         run()
     except KeyboardInterrupt:
