@@ -78,6 +78,8 @@ def whole() -> str:
 class ByContent(caching._CacheLocator):  # type: ignore[misc]
     """Tells Numba where the machine code of a function is."""
 
+    of_pliant = True  # compiler.py reads what is found so without what only compiling needs
+
     def __init__(self, function: Any, folder: Path) -> None:
         self.folder, self.line = folder, function.__code__.co_firstlineno
 

@@ -35,8 +35,6 @@ from numba.core import caching, codegen, compiler, event, targetconfig
 from numba.core.runtime.nrt import rtsys
 from numba.core.types import functions
 
-from pliant.cache import ByContent
-
 TRIED = ("0.68.",)  # how versions of Numba begin that were compared, bit for bit, with what they compile by themselves
 NEEDED = (
     (codegen.CPUCodeLibrary, "_finalize_final_module"),
@@ -178,7 +176,7 @@ _read_of = caching.Cache.load_overload
 
 def _read(self: Any, signature: Any, context: Any) -> Any:
     """A kernel of pliant from the disk, None if it is not there."""
-    if not isinstance(self._impl.locator, ByContent):
+    if not getattr(self._impl.locator, "of_pliant", False):
         return _read_of(self, signature, context)
     rtsys.initialize(context)
     with self._guard_against_spurious_io_errors():
