@@ -90,10 +90,18 @@ def _on_shapes(points, faces, slave, pair, gap, rim, depth, kind, parameters, po
 
 
 @inline
-def _angle(poly, count, k):  # type: ignore[no-untyped-def]
-    """Between the two sides at corner k [rad]; 0 where it lies on its neighbour."""
-    i, j = k - 1 if k > 0 else count - 1, k + 1 if k + 1 < count else 0
-    a0, a1, b0, b1 = poly[i, 0] - poly[k, 0], poly[i, 1] - poly[k, 1], poly[j, 0] - poly[k, 0], poly[j, 1] - poly[k, 1]
+def _angle(poly, count, k, near):  # type: ignore[no-untyped-def]
+    """Between the two sides at corner k [rad], to the next corners that are not at the same place but for rounding, near [m^2]."""
+    a0 = a1 = b0 = b1 = 0.0
+    i = j = k
+    while a0 * a0 + a1 * a1 <= near:
+        i = i - 1 if i > 0 else count - 1
+        if i == k:
+            return 0.0
+        a0, a1 = poly[i, 0] - poly[k, 0], poly[i, 1] - poly[k, 1]
+    while b0 * b0 + b1 * b1 <= near:
+        j = j + 1 if j + 1 < count else 0
+        b0, b1 = poly[j, 0] - poly[k, 0], poly[j, 1] - poly[k, 1]
     return abs(math.atan2(a0 * b1 - a1 * b0, a0 * b0 + a1 * b1))
 
 
@@ -127,7 +135,7 @@ def _tips(points, faces, leads, slave, master, pair, depth, deep, out):  # type:
             u, v = spare[k, 0], spare[k, 1]
             g, j = g0 + gu * u + gv * v, k - 1 if k > 0 else count - 1
             near = (spare[j, 0] - u) ** 2 + (spare[j, 1] - v) ** 2 <= ROUNDING * twice
-            share = _angle(spare, count, k) / (2.0 * math.pi)
+            share = _angle(spare, count, k, ROUNDING * twice) / (2.0 * math.pi)
             if g > -depth[r] or g < -deep[r] or near or share == 0.0:
                 continue
             out.slave[used], out.master[used], out.pair[used], out.gap[used], out.area[used] = s, m, pair[r], g, share

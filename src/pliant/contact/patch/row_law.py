@@ -128,9 +128,11 @@ def press(row, r, gap):  # type: ignore[no-untyped-def]
     if x > 0.0 and y > 0.0:
         return 0.5 * k * (x + y), 0.5 * k
     if x > 0.0:
-        return 0.5 * k * x * x / (x - y), 0.5 * k * x * (x - 2.0 * y) / ((x - y) * (x - y))
+        part = x / (x - y)
+        return 0.5 * k * x * part, 0.5 * k * part * (2.0 - part)
     if y > 0.0:
-        return 0.5 * k * y * y / (y - x), 0.5 * k * y * y / ((y - x) * (y - x))
+        part = y / (y - x)
+        return 0.5 * k * y * part, 0.5 * k * part * part
     return 0.0, 0.0
 
 
