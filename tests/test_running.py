@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from pliant import Scene, kernels
-from pliant.base import PliantError
+from pliant.base import DiskError, PliantError
 from pliant.bodies.elasticity import von_mises
 from pliant.contact import method
 from pliant.contact.contacts import Contacts
@@ -145,6 +145,33 @@ def test_stopped_again_and_again(whole, tmp_path):
         assert stopped(*running.reopen(path), after).status == "interrupted"
     running.run(*running.reopen(path))
     assert_same_run(path, whole[pile].path)
+
+
+def test_a_run_that_lost_frames_goes_on_in_its_steps(whole, tmp_path):
+    """Frames were counted, so that the next one was due now, or before: a step of 0 s."""
+
+    def full(report):
+        if report.time > 22.5 * DT:
+            raise DiskError("The disk is full.")
+
+    path = tmp_path / "run"
+    with pytest.raises(DiskError):
+        running.run(*running.start(pile(), path, every=5 * DT, checkpoint_every=2), watch=full)
+    journal = path.with_suffix(".journal")
+    data = bytearray(journal.read_bytes())
+    with Run.open(whole[pile].path) as run:
+        times = run.times.tolist()
+        for lost in (1, 2):
+            at = data.find(run._frame(lost).record().arrays["points"].tobytes())
+            assert at > 0
+            data[at] ^= 4
+    path.with_suffix(".vtkhdf").unlink(missing_ok=True)
+    journal.write_bytes(data)
+    outcome = running.run(*running.reopen(path))
+    assert outcome.status == "finished", outcome.message
+    with Run.open(path) as run, Run.open(whole[pile].path) as other:
+        assert run.times.tolist() == [times[0], *times[3:]]
+        assert run.points(run.frames - 1).tobytes() == other.points(other.frames - 1).tobytes()
 
 
 def test_steps_that_do_not_fit_into_frames(tmp_path):

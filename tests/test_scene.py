@@ -132,6 +132,7 @@ BAD = {
     "not a number": ("dt = nan", "dt"),
     "two numbers": ("gravity = [0, 1]", "gravity"),
     "shape without a kind": ("[[bodies]]\nshape = {radius = 1}", "`kind` or `file`"),
+    "times that are none": ('[[changes]]\nset = "gravity"\nto = {times = false, values = [[0, 0, 0]]}', "`times` needs numbers, not false"),
     "descending times": ('[[changes]]\nset = "gravity"\nto = {times = [1, 0], values = [[0, 0, 0], [0, 0, 0]]}', "times must ascend"),
     "static body with a load": ('[[bodies]]\nshape = "plane"\nmodel = "static"\nloads = [{value = [0, 0, 1]}]', "no velocity and no loads"),
     "not TOML": ("a = [", "is not valid TOML"),

@@ -38,7 +38,8 @@ def nearest(name: str, known: Iterable[str]) -> str:
 
 @contextmanager
 def unbroken() -> Iterator[None]:
-    """Ctrl-C waits until what is inside is done: VTK crashes where one falls into the loading of its modules."""
+    """Ctrl-C waits until what is inside is done: VTK crashes where one falls into the loading of its modules, Dask leaves tracebacks
+    where it starts workers."""
     pressed: list[int] = []
     try:
         before = signal.signal(signal.SIGINT, lambda number, frame: pressed.append(number))

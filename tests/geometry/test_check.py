@@ -332,6 +332,9 @@ def test_flat_tet_sliver_and_crowded_face() -> None:
     points = np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0], [0.3, 0.3, 1], [0.3, 0.3, 2], [0.3, 0.3, 3], [0.5, 0.5, 0]])
     flat = diagnose(TetMesh(points, np.array([[0, 1, 2, 3], [0, 1, 2, 6]])))
     assert flat.refused and flat.count("flat-tets") == 1
+    for size in (0.0, 1e-110):  # [m] all corners in one place, or so near that no number can hold the volume
+        small = diagnose(TetMesh(np.concatenate([points[:4] + 5.0, size * points[:4]]), np.array([[0, 1, 2, 3], [4, 5, 6, 7]])))
+        assert small.refused and small.count("flat-tets") == 1
     crowded = diagnose(TetMesh(points, np.array([[0, 1, 2, 3], [0, 1, 2, 4], [0, 1, 2, 5]])))
     assert crowded.refused and crowded.count("crowded-faces") == 1
     thin = points[:4].copy()

@@ -88,6 +88,24 @@ def test_gmsh_version_1_with_gaps_in_the_numbers(tmp_path: Path) -> None:
     assert np.array_equal(mesh.points, CORNERS)
 
 
+@pytest.mark.parametrize("count", ["nan", "-inf", "1e300"])
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+def test_gmsh_counts_that_are_none(count: str, tmp_path: Path) -> None:
+    text = f"$MeshFormat\n4.1 0 8\n$EndMeshFormat\n$Nodes\n1 {count} 1 4\n3 1 0 4\n$EndNodes\n$Elements\n0 0 0 0\n$EndElements\n"
+    with pytest.raises(PliantError, match="the .Nodes section makes no sense .a count or number in it is none"):
+        read(write(tmp_path, "a.msh", text))
+
+
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+def test_bits_of_an_stl_file_that_are_no_number_are_told_in_the_report_alone(tmp_path: Path) -> None:
+    from pliant.geometry.check import check_file
+
+    corner = b"\x01\x00\x80\x7f"  # a NaN that signals: processors tell when they convert one
+    (tmp_path / "a.stl").write_bytes(bytes(80) + b"\x01\0\0\0" + bytes(12) + corner + bytes(34))
+    _, report = check_file(tmp_path / "a.stl")
+    assert report.refused and "non-finite" in {finding.code for finding in report.findings}
+
+
 def test_abaqus_blocks_continued_lines_and_comments(tmp_path: Path) -> None:
     text = (
         "*HEADING\n** a comment\n*NODE, NSET=A\n1, 0, 0, 0\n2, 1., 0, 0\n*NODE\n7, 0, 1, 0\n9, 0, 0, 1\n"

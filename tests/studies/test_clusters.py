@@ -175,3 +175,25 @@ def test_a_scheduler_that_is_restarted_costs_nothing(tmp_path, plain_rows):
     assert ended and plain_rows(results) == plain_rows(whole)
     keys = [row.key for row in read_rows(tmp_path / "a" / "rows.jsonl")]
     assert len(keys) == len(set(keys)) == len(GRAVITIES)
+
+
+@pytest.mark.skipif(not hasattr(signal, "pthread_sigmask"), reason="Windows knows no masks of signals")
+def test_ctrl_c_waits_while_workers_start_and_they_do_not_hear_it():
+    """Workers that were just being born left tracebacks, and so did Dask when it closed what was half begun."""
+    from pliant.studies import crew
+
+    ask = [sys.executable, "-c", "import signal; print(signal.SIGINT in signal.pthread_sigmask(signal.SIG_BLOCK, []))"]
+    said = []
+
+    class Dask:
+        @staticmethod
+        def LocalCluster(**options):
+            signal.raise_signal(signal.SIGINT)
+            thread = threading.Thread(target=lambda: said.append(subprocess.run(ask, capture_output=True, text=True, check=True).stdout))
+            thread.start()
+            thread.join()
+
+    with pytest.raises(KeyboardInterrupt):
+        crew._local(Dask, 1, None)
+    assert said == ["True\n"]
+    assert signal.SIGINT not in signal.pthread_sigmask(signal.SIG_BLOCK, [])

@@ -253,7 +253,8 @@ def _repeated(tets: Ints) -> Ints:
 def _tet_volumes(mesh: TetMesh, report: Report) -> None:
     x = mesh.points[mesh.tets]
     longest = np.linalg.norm(x[:, TET_EDGES[:, 1]] - x[:, TET_EDGES[:, 0]], axis=2).max(axis=1)
-    shape = mesh.volumes / np.maximum(longest, 1e-300) ** 3
+    cube = longest**3
+    shape = np.divide(mesh.volumes, cube, out=np.zeros(len(cube)), where=cube > 0)  # what lies at one place has no volume
     flat = np.abs(shape) < ZERO
     report.add(
         "flat-tets",

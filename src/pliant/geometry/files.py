@@ -121,7 +121,8 @@ def open_file(
     """Like `read`, with the notices."""
     where = Path(path)
     try:
-        raw = _reader(where)(where)
+        with np.errstate(invalid="ignore"):  # bits that are no number become NaN, or a corner that is not there, which is looked for
+            raw = _reader(where)(where)
     except OSError as error:
         raise PliantError(f"{where}: cannot be opened ({error.strerror or error}).") from None
     except PliantError:

@@ -125,8 +125,13 @@ class Recorder:
 
     @property
     def next_frame_time(self) -> float:
-        """Time at which the next frame is due [s]; counted from the first frame, so that rounding does not add up."""
-        return self._first_time + self._frames * self.header["every"] if self._frames else -np.inf
+        """Time at which the next frame is due [s]; counted from the first frame, so that rounding does not add up, and after the newest,
+        also where frames between them are lost."""
+        if not self._frames:
+            return -np.inf
+        every = self.header["every"]
+        past = round((self._last["frame"].meta["time"] - self._first_time) / every) + 1 if every > 0 else 0
+        return self._first_time + max(self._frames, past) * every
 
     @property
     def checkpoint_due(self) -> bool:

@@ -70,7 +70,7 @@ def as_table(value: Any) -> Table:
     if isinstance(value, dict):
         if set(value) != {"times", "values"}:
             raise ValueError(f"a table over time has the keys `times` and `values`, not {sorted(value)}")
-        times, values = _floats(value["times"]), _floats(value["values"])
+        times, values = _floats(value["times"], "`times` "), _floats(value["values"], "`values` ")
         if times.ndim != 1 or not 1 <= values.ndim <= 2:
             raise ValueError("`times` is a list of numbers, `values` a list of numbers or of vectors")
         if len(times) == 0 or len(times) != len(values):
@@ -84,15 +84,15 @@ def as_table(value: Any) -> Table:
     return Table.constant(array)
 
 
-def _floats(value: Any) -> Floats:
+def _floats(value: Any, name: str = "") -> Floats:
     if isinstance(value, bool):
-        raise ValueError(f"needs numbers, not {value}")
+        raise ValueError(f"{name}needs numbers, not {str(value).lower()}")
     try:
         found = np.asarray(value, dtype=np.float64)
     except (TypeError, ValueError, OverflowError):
-        raise ValueError(f"needs numbers, lists of equal length, not {str(value)[:60]}") from None
+        raise ValueError(f"{name}needs numbers, lists of equal length, not {str(value)[:60]}") from None
     if np.abs(found[np.isfinite(found)]).max(initial=0.0) > LARGEST:
-        raise ValueError(f"has numbers beyond all that can be computed with; at most {LARGEST:g}")
+        raise ValueError(f"{name}has numbers beyond all that can be computed with; at most {LARGEST:g}")
     return found
 
 

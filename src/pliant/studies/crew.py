@@ -10,16 +10,19 @@ import logging
 import os
 import pickle
 import queue
+import signal
 import sys
 import threading
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from importlib.util import find_spec
+from multiprocessing import resource_tracker
 from typing import TYPE_CHECKING, Any, Protocol
 
-from pliant.base import PliantError
+from pliant.base import PliantError, unbroken
 from pliant.studies.case import Case, File
 from pliant.studies.work import Result, work
 
@@ -287,12 +290,28 @@ def _local(distributed: Any, workers: int, timeout: float | None) -> Cluster:
     import dask  # start-up
 
     dask.config.set(QUIET)
-    cluster = distributed.LocalCluster(
-        n_workers=workers, threads_per_worker=1, processes=True, silence_logs=logging.CRITICAL, dashboard_address=_free_port(),
-        env={"PLIANT_THREADS": "1", "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"},
-    )  # fmt: skip
+    with unbroken(), _deaf():
+        cluster = distributed.LocalCluster(
+            n_workers=workers, threads_per_worker=1, processes=True, silence_logs=logging.CRITICAL, dashboard_address=_free_port(),
+            env={"PLIANT_THREADS": "1", "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"},
+        )  # fmt: skip
     about = f"on {workers} local worker{'s' if workers > 1 else ''}"
     return Cluster(lambda: distributed.Client(cluster), cluster.close, about, workers, timeout)
+
+
+@contextmanager
+def _deaf() -> Iterator[None]:
+    """Threads that are born inside, and the workers that they start then or later, do not hear Ctrl-C, which reaches all that belong to
+    a terminal: who started them ends them."""
+    if not hasattr(signal, "pthread_sigmask"):  # Windows
+        yield
+        return
+    resource_tracker.ensure_running()  # else the first thread that needs it starts it, and hears again after that
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _free_port() -> str:

@@ -174,7 +174,10 @@ class Words:
         return np.array([float(w) for w in self.words[self.at - n : self.at]])
 
     def ints(self, n: int) -> Ints:
-        return self.doubles(n).astype(np.int64)
+        values = self.doubles(n)
+        if not (np.abs(values) < 2.0**63).all():
+            raise ValueError("a count or number in it is none")
+        return values.astype(np.int64)
 
     sizes = ints
 
