@@ -79,7 +79,8 @@ def surface_of(found: Pressed, which: int) -> tuple[Floats, Ints, dict[str, Any]
         facing = np.sum(normals * outward[nearest], axis=1)
         normals = np.where((far < 0.7 * spacing[nearest])[:, None] & (facing > 0.0)[:, None], outward[nearest], normals)
         near = np.flatnonzero((far < 3.0 * spacing[nearest]) & (facing > 0.0))
-        on[near] = pressure(x, result.areas[touching], result.P[touching], points[near])
+        if len(near):
+            on[near] = pressure(x, result.areas[touching], result.P[touching], points[near])
     return points, faces, {"pressure": on, "displacement": u, "normal": normals, "radius": DISC * np.sqrt(areas)}, normals
 
 
