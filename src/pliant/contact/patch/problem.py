@@ -26,7 +26,6 @@ from pliant.contact.patch.row_law import (
     CHANGE,
     FRICTION,
     HESSIAN,
-    LAST,
     LOAD,
     MOTION,
     TURN,
@@ -191,20 +190,24 @@ def _gradient(  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _renew(row, trial, rows, dt):  # type: ignore[no-untyped-def]
-    """Renew the loads; the largest change, of the largest load.
+def _renew(row, trial, rows, dt, share):  # type: ignore[no-untyped-def]
+    """Renew the loads; the largest change of one that is called for, of the largest load, and the share of it that was made.
 
-    More load may let less come out: by its friction a row can carry what would else press on it. Where the change turns round, the load
-    that comes out as it goes in lies between the last two, and is taken where their line has it; else rows can hand it to and fro for ever.
+    More load may let less come out: by its friction a row can carry what would else press on it, and rows would hand loads to and fro for
+    ever. So the share follows from how what is called for has changed since the last time, of all rows together [Irons 1969].
     """
-    most = change = 0.0
+    most = change = along = square = 0.0
     for r in range(rows[0], rows[1]):
         f, _, _, _, _ = law(row, r, three(trial, r, MOTION), dt)
-        load_, now, last = row[r, LOAD], f - row[r, LOAD], row[r, TURN]
+        now, last = f - row[r, LOAD], row[r, TURN]
         most, change = max(most, f), max(change, abs(now))
-        row[r, LOAD] = load_ - now * (load_ - row[r, LAST]) / (now - last) if now * last < 0.0 else f
-        row[r, LAST], row[r, TURN] = load_, now
-    return change / most if most > 0.0 else 0.0
+        along += last * (now - last)
+        square += (now - last) ** 2
+        row[r, TURN] = now
+    share = -share * along / square if 0.0 < -share * along < square else 1.0
+    for r in range(rows[0], rows[1]):
+        row[r, LOAD] += share * row[r, TURN]
+    return (change / most if most > 0.0 else 0.0), share
 
 
 @inline
@@ -234,7 +237,7 @@ def _island(  # type: ignore[no-untyped-def]
         u = row_sum(start, dof, weight, origin, row, r, nodes, w)
         trial[r, MOTION], trial[r, MOTION + 1], trial[r, MOTION + 2] = u
         row[r, TURN] = 0.0
-    left, floor, rough = 1.0, 0.0, least >= ROUGH
+    left, floor, rough, share = 1.0, 0.0, least >= ROUGH, 1.0
     direct = behind[0] == 2 * count == len(list_) and count <= TOGETHER  # frames only: the coarse level is all of H
     while counts[0] < MOST_STEPS:
         many = _gradient(
@@ -253,7 +256,10 @@ def _island(  # type: ignore[no-untyped-def]
         left = math.sqrt(rz / max(size, floor)) if max(size, floor) > 0.0 else 0.0
         tolerance = _wanted(diagonal, list_, w, still, least, most)
         if left <= tolerance and (rough or not direct or counts[0] > 0):  # a step that costs no iterations is always worth it
-            if rough or counts[2] >= RENEWALS or _renew(row, trial, rows, dt) <= 10.0 * tolerance:
+            if rough or counts[2] >= RENEWALS:
+                break
+            change, share = _renew(row, trial, rows, dt, share)
+            if change <= 10.0 * tolerance:
                 break  # single loads are known less well than the whole
             counts[2] += 1
             continue
@@ -297,8 +303,8 @@ def _island(  # type: ignore[no-untyped-def]
             for m in range(3):
                 trial[r, MOTION + m] += alpha * trial[r, CHANGE + m]
         counts[0] += 1
-        if counts[0] <= 2 or not rough:  # loads settle while the search goes on
-            _renew(row, trial, rows, dt)
+        if counts[0] <= 2:  # later they would change the problem faster than it is solved
+            _, share = _renew(row, trial, rows, dt, 1.0)
     return left
 
 

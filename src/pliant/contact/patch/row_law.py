@@ -16,8 +16,8 @@ import math
 
 from pliant.kernels import add, axpy, cross, dot, inline, kernel, load, norm, scale, store, sub
 
-NORMAL, GAP, STRETCH, STIFF, SHEAR, FRICTION, LOAD, PLACE, BEFORE, ROW = 0, 3, 4, 7, 8, 9, 10, 11, 14, 17  # columns of `row`
-LAST, TURN = 15, 16  # of `row`, while loads are renewed: the load before this one, and by how much what came out differed from it
+NORMAL, GAP, STRETCH, STIFF, SHEAR, FRICTION, LOAD, PLACE, BEFORE, TURN, ROW = 0, 3, 4, 7, 8, 9, 10, 11, 14, 15, 16  # columns of `row`
+# TURN: while loads are renewed, by how much what came out differed from what went in the last time
 MOTION, CHANGE, HESSIAN, TRIAL = 0, 3, 6, 12  # columns of `trial`: u, its change along the direction, G (on the way along it `set_line`)
 
 
