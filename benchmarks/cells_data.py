@@ -17,14 +17,13 @@ import numpy as np
 from scipy.spatial import ConvexHull
 
 from pliant import PliantError, Scene
-from pliant.detect.surfels.make import from_cloud
-from pliant.detect.surfels.wrap import left_out, wrapped_cloud
-from pliant.geometry.distance import nearest_on
+from pliant.detect.surfels.make import from_cloud, left_out, wrapped_cloud
 from pliant.geometry.filling import contained
 from pliant.geometry.mass import mass_of_surface
 from pliant.geometry.mesh import Surface
 from pliant.geometry.shape import Shape
 from pliant.geometry.shapes import resolve
+from pliant.geometry.triangle import nearest_on
 from pliant.shop.validate import mean_force
 
 FOLDERS = ("surface", "points", "dirty")

@@ -28,7 +28,7 @@ from pliant.contact.elastic import (
     elastic,
     solve,
 )
-from pliant.contact.elastic.stiffening import hexagonal
+from pliant.contact.elastic.contact_stiffness import hexagonal
 
 
 def timed(work: Callable[[], object], repeat: int = 3) -> tuple[float, float]:

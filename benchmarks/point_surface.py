@@ -21,12 +21,11 @@ from rich.table import Table
 from pliant.base import Floats
 from pliant.detect.hash_grid import HashGrid
 from pliant.detect.surfels.active import active_against_exact, active_samples
-from pliant.detect.surfels.areas import estimated_areas, own_side
+from pliant.detect.surfels.areas import estimated_areas, own_side, rims
 from pliant.detect.surfels.clusters import Spheres
 from pliant.detect.surfels.exact import Exact
 from pliant.detect.surfels.make import from_cloud
 from pliant.detect.surfels.neighbours import KDTree
-from pliant.detect.surfels.rims import rims
 from pliant.detect.surfels.scan_normals import oriented, principal_normals
 from pliant.detect.surfels.surface import PointSurface
 from pliant.detect.surfels.winding import Moments

@@ -17,7 +17,7 @@ from pliant.look.pairs import marks_of
 from pliant.look.stage import extremes
 from pliant.record import Run
 from pliant.shop import scenes
-from pliant.shop.scenes import corners, surfaces
+from pliant.shop.scenes import basics, corners
 from pliant.shop.scenes.thesis import cube_velocity
 from pliant.simulate import running
 
@@ -265,16 +265,16 @@ def make_quasi_rigid(folder: Path) -> None:
 def make_patch(folder: Path) -> None:
     """Pressure on a stepped block under three methods, seen from below; and all corner cases after a tenth of a second."""
     sheet, size = Image.new("RGB", (3 * 400, 300), "white"), (800, 600)
-    for k, method in enumerate((surfaces.PATCH, "noniterative", "penalty")):
+    for k, method in enumerate((basics.PATCH, "noniterative", "penalty")):
         sim = scenes.make("stepped-block", contact=method).simulate().run()
-        picture = replace(from_simulation(sim), title="patch" if method == surfaces.PATCH else method)
+        picture = replace(from_simulation(sim), title="patch" if method == basics.PATCH else method)
         clear = [body.name for body in sim.scene.bodies if body.name.startswith("step ")]
         image = draw(picture, "pressure", size, camera=(-60, -40), transparent=clear, limits=(0.0, 4e4))
         sheet.paste(image.resize((400, 300)), (k * 400, 0))
     save(sheet.quantize(256), "stepped-block.png")
     sheet = Image.new("RGB", (5 * 240, 3 * 200), "white")
     for k, case in enumerate(corners.CASES):
-        sim = scenes.make("corner-cases", case=case, contact=surfaces.PATCH).simulate().run(until=0.1)
+        sim = scenes.make("corner-cases", case=case, contact=basics.PATCH).simulate().run(until=0.1)
         image = draw(replace(from_simulation(sim), title=case, planes=()), "body", (480, 400), camera=(-60, 15))
         sheet.paste(image.resize((240, 200)), (k % 5 * 240, k // 5 * 200))
     save(sheet.quantize(128), "corner-cases.png")

@@ -16,7 +16,7 @@ import pytest
 
 from pliant import PliantError, Scene, cli
 from pliant.cli.options import COLOURS, parse_settings
-from pliant.detect.surfels.wrap import wrapped_cloud
+from pliant.detect.surfels.make import wrapped_cloud
 from pliant.geometry.shapes import resolve
 from pliant.look import fields
 from pliant.record import Run

@@ -12,7 +12,7 @@ from pliant import PliantError, Scene
 from pliant.look.report.words import CHOICES
 from pliant.record import Run
 from pliant.shop import scenes
-from pliant.shop.scenes import corners, surfaces
+from pliant.shop.scenes import basics, corners
 from pliant.simulate import running
 
 SMALL = {
@@ -124,7 +124,7 @@ MISSED = {("wedge-in-crack", "soft"): "carried", ("internal-edges", "rigid"): "h
 @pytest.mark.parametrize("model", ["rigid", "soft"])
 @pytest.mark.parametrize("case", corners.CASES)
 def test_corner_cases_under_contact_over_the_common_surface(case, model):
-    sim = scenes.make("corner-cases", case=case, model=model, contact=surfaces.PATCH).simulate().run()
+    sim = scenes.make("corner-cases", case=case, model=model, contact=basics.PATCH).simulate().run()
     if (case, model) in MISSED:
         with pytest.raises(AssertionError, match=MISSED[case, model]):
             corners.expect_corner_cases(sim)

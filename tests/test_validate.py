@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 from pliant.base import PliantError
-from pliant.shop.validate import ALL, Check, Problem, Result, asked, attempt, output, problem, problems
-from pliant.shop.validate.known import KNOWN
+from pliant.shop.validate import ALL, KNOWN, Check, Problem, Result, asked, attempt, output, problem, problems
 
 FAST = [
     ("press-two-balls", "quasi-rigid"), ("press-friction", "quasi-rigid"), ("press-cone", "quasi-rigid"), ("press-rough", "quasi-rigid"),

@@ -9,8 +9,8 @@ from scipy.optimize import minimize_scalar
 
 from pliant import PliantError, Scene
 from pliant.bodies.elasticity import lame
+from pliant.bodies.points.building import kernel_volumes, point_values
 from pliant.bodies.points.elements import STRAINED, Points
-from pliant.bodies.points.phyxels import kernel_volumes, point_values
 from pliant.bodies.points.plasticity import rereferenced
 from pliant.bodies.points.skin import ride
 from pliant.geometry.filling import contained, fill

@@ -27,9 +27,9 @@ from pliant.contact.elastic import (
     solve,
     solve_load,
 )
+from pliant.contact.elastic.contact_stiffness import hexagonal
 from pliant.contact.elastic.hierarchical import Hierarchical
 from pliant.contact.elastic.lcp_load import Border, LoadProblem
-from pliant.contact.elastic.stiffening import hexagonal
 
 METHODS = ("active-set", "conjugate-gradients", "gauss-seidel", "lemke")
 FORCE, PEAK = 0.133333, 0.0636620  # Q9: E* = 1, R = 10, depth = 0.1, so that a = 1

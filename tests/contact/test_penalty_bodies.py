@@ -7,8 +7,8 @@ import pytest
 
 from pliant import Scene
 from pliant.contact.penalty.depth_integral import EXACT, Known, pressed
+from pliant.contact.penalty.distribution import over_rings
 from pliant.contact.penalty.records import EDGE_EDGE, VERTEX_FACE, Records
-from pliant.contact.penalty.ring_spreading import over_rings
 from pliant.detect.adjacency import Adjacency
 from pliant.geometry import shapes
 from pliant.geometry.mesh import Surface, TetMesh

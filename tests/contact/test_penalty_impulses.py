@@ -6,10 +6,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pliant.contact.friction import stribeck
-from pliant.contact.penalty.anchor_friction import yamane_nakamura
 from pliant.contact.penalty.depth_integral import CONSTANT, DISCRETE, EXACT, Known, factors, linear_push, pressed
 from pliant.contact.penalty.distribution import foot_weights
 from pliant.contact.penalty.records import EDGE_EDGE, VERTEX_FACE, Records
+from pliant.contact.penalty.springs_and_friction import yamane_nakamura
 from pliant.detect.coplanar_times import normal_and_cubic
 from pliant.detect.time_of_impact import frame
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from pliant import Scene
-from pliant.contact.implicit_springs import alike, sweep
+from pliant.contact.enduring_springs import alike, sweep
 from pliant.contact.penalty.records import VERTEX_FACE, Forces, Records
 from pliant.shop.scenes.spillmann import upright
 from pliant.world.motion import Rows

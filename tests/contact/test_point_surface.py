@@ -18,9 +18,8 @@ from pliant.contact.point_surface.colliding_surfels import (
 from pliant.contact.point_surface.contact_surface import moved_to_contact
 from pliant.contact.point_surface.detection import Prepared
 from pliant.contact.point_surface.implicit_surfaces import Surfaces
-from pliant.contact.point_surface.published import shepard
-from pliant.contact.point_surface.resampling import PairField, resampled
-from pliant.contact.point_surface.self_contact import folded
+from pliant.contact.point_surface.published import PairField, resampled, shepard
+from pliant.contact.point_surface.self_and_volume_contact import folded
 from pliant.contact.point_surface.surfel_rows import foot_shares
 from pliant.detect.body_pairs import overlapping
 from pliant.detect.shapes import Shapes

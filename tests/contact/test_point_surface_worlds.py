@@ -9,7 +9,7 @@ from pliant import PliantError, Scene
 from pliant.bodies.register import material_for
 from pliant.contact.method import make_method
 from pliant.contact.point_surface.detection import detect
-from pliant.contact.point_surface.self_contact import VolumePoints, phyxel_contacts
+from pliant.contact.point_surface.self_and_volume_contact import VolumePoints, phyxel_contacts
 from pliant.contact.point_surface.step_length import shorter_step
 from pliant.geometry.shapes import make
 from pliant.shop.scenes import keiser

@@ -10,8 +10,8 @@ from pliant.base import PliantError
 from pliant.contact.elastic import Boussinesq, Side, VolumePreserving, assemble, blobs, compliance, deformed, resolve, rest, shared_surfaces
 from pliant.contact.elastic.contact_matrix import groups, operator
 from pliant.contact.elastic.contact_nodes import FACING, active
+from pliant.contact.elastic.contact_stiffness import hexagonal
 from pliant.contact.elastic.deformed_surface import displacements
-from pliant.contact.elastic.stiffening import hexagonal
 from pliant.detect.surfels import Exact, PointSurface, Posed
 from pliant.detect.surfels.make import from_mesh
 from pliant.geometry.shapes import make

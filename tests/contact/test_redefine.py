@@ -8,15 +8,13 @@ from scipy.spatial import Delaunay
 
 from pliant import PliantError
 from pliant.contact.penalty.category import categories
-from pliant.contact.penalty.deep_contacts import reference_normals
 from pliant.contact.penalty.depth_integral import gaps
 from pliant.contact.penalty.edges import CANDIDATE, DISMISS, HANDLE, edge_states, new_edge_pairs
-from pliant.contact.penalty.hooked_pairs import admit
-from pliant.contact.penalty.life_of_records import finish, ready
+from pliant.contact.penalty.hooked_and_deep_pairs import admit, reference_normals
+from pliant.contact.penalty.life_of_records import finish, ready, resolved
 from pliant.contact.penalty.options import Redefinition
 from pliant.contact.penalty.records import EDGE_EDGE, VERTEX_FACE, VERTEX_SHAPE, Records
 from pliant.contact.penalty.redefine import foot, redefine
-from pliant.contact.penalty.resolution import resolved
 from pliant.detect.adjacency import Adjacency
 from pliant.detect.feature_pairs import FeatureTree
 from pliant.geometry.shapes import make

@@ -24,10 +24,10 @@ from pliant.contact.elastic import (
     elastic,
 )
 from pliant.contact.elastic.cholesky import Factor
+from pliant.contact.elastic.contact_stiffness import stiffening
 from pliant.contact.elastic.gaussian_blobs import multiply, smooth_i0e
 from pliant.contact.elastic.grid_squares import love
 from pliant.contact.elastic.hierarchical import Hierarchical
-from pliant.contact.elastic.stiffening import stiffening
 
 RADII = np.linspace(0.01, 1.5, 600)
 TABLE = Tabulated(RADII, VolumePreserving(1.0, 0.3).f(RADII), 1.0)

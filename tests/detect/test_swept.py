@@ -7,8 +7,7 @@ from hypothesis import strategies as st
 
 from pliant.detect.feature_pairs import FeatureTree
 from pliant.detect.shapes import BALL, BOX, CAPSULE, CYLINDER, NO_SHAPE, PLANE, TORUS, Shapes, distances_to_shapes
-from pliant.detect.swept_faces import faces_cross
-from pliant.detect.swept_shapes import Ways, shapes_touch, shapes_touch_faces, turns
+from pliant.detect.swept_shapes import Ways, faces_cross, shapes_touch, shapes_touch_faces, turns
 from pliant.detect.thickness import THIN, exact_halves, thickness
 from pliant.geometry.quaternions import product, quaternion_to_matrix, rotation_vector_to_quaternion
 from pliant.geometry.shapes import make

@@ -11,12 +11,12 @@ from scipy.spatial import ConvexHull
 
 from pliant import PliantError, Scene
 from pliant.geometry.components import labels
-from pliant.geometry.distance import nearest_on
 from pliant.geometry.filling import contained
 from pliant.geometry.mass import mass_of_surface
 from pliant.geometry.mesh import Surface
 from pliant.geometry.shape import Shape
 from pliant.geometry.shapes import make, resolve
+from pliant.geometry.triangle import nearest_on
 
 from .broken_meshes import FILES, Broken, made
 

@@ -9,9 +9,8 @@ from pliant.base import PliantError
 from pliant.detect.closest import face_neighbours
 from pliant.detect.penetration import signed_distances, with_normals
 from pliant.detect.shapes import no_shapes
-from pliant.detect.surfels.wrap import wrapped_cloud
+from pliant.detect.surfels.make import wrapped_cloud
 from pliant.detect.tree import Tree
-from pliant.geometry.distance import distance_to, nearest_on
 from pliant.geometry.files import PointCloud
 from pliant.geometry.lattice.closing import closed_surface, drawn_to, is_closed_solid, with_lids, without_crumbs, wrapped
 from pliant.geometry.mass import mass_of_surface
@@ -19,8 +18,8 @@ from pliant.geometry.mesh import Surface
 from pliant.geometry.near import kd_tree
 from pliant.geometry.shapes import make
 from pliant.geometry.simplify import least_left, simplified
-from pliant.geometry.winding import sampled_winding_numbers, winding_numbers
-from pliant.geometry.winding_tree import WindingTree
+from pliant.geometry.triangle import distance_to, nearest_on
+from pliant.geometry.winding import WindingTree, sampled_winding_numbers, winding_numbers
 
 BUNNY = make("bunny", edge=0.008).surface()
 BALL = make("ball", radius=0.1, edge=0.02).surface()

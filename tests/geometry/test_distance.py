@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pliant.geometry.distance import nearest_on
 from pliant.geometry.mesh import Surface
+from pliant.geometry.triangle import nearest_on
 
 
 @pytest.mark.parametrize("count", [1, 2, 7, 300])

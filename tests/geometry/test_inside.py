@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 
 from pliant.geometry import inside, tetrahedralise
-from pliant.geometry.distance import distance_to
 from pliant.geometry.inside import SKIN, SKIN_OFF, Filling, filled, why_cells
 from pliant.geometry.mass import mass_of_surface
 from pliant.geometry.mesh import Surface
 from pliant.geometry.shape import Shape
 from pliant.geometry.shapes import make
+from pliant.geometry.triangle import distance_to
 
 TET = Surface(np.array([[0.0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]]), np.array([[0, 2, 1], [0, 1, 3], [1, 2, 3], [2, 0, 3]]))
 BALL = make("ball", radius=0.1, edge=0.006).surface()

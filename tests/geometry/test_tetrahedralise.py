@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from pliant.base import PliantError
 from pliant.geometry import tetrahedralise as module
 from pliant.geometry.check import diagnose
-from pliant.geometry.distance import distance_to
 from pliant.geometry.mesh import Surface, TetMesh
 from pliant.geometry.tetrahedralise import fill, tetrahedralise
+from pliant.geometry.triangle import distance_to
 
 CORNERS = np.array([[i, j, k] for k in (0, 1) for j in (0, 1) for i in (0, 1)], dtype=float)
 QUADS = np.array([[0, 2, 3, 1], [4, 5, 7, 6], [0, 1, 5, 4], [2, 6, 7, 3], [0, 4, 6, 2], [1, 3, 7, 5]])

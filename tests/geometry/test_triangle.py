@@ -10,9 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pliant.geometry.distance import nearest_on
 from pliant.geometry.mesh import Surface
-from pliant.geometry.triangle import closest_on_triangle
+from pliant.geometry.triangle import closest_on_triangle, nearest_on
 
 Vector = tuple[Fraction, ...]
 unit = st.floats(-1, 1)

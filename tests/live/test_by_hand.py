@@ -17,7 +17,7 @@ from pliant.live.curves import run_curves
 from pliant.live.orders import Desk, obey
 from pliant.live.pace import PAUSE, Compiling
 from pliant.live.session import Session
-from pliant.look.report import by_hand, words
+from pliant.look.report import words
 from pliant.record import Run
 from pliant.record.orders import Order, from_lowest
 from pliant.scene import Scene
@@ -63,7 +63,7 @@ def test_a_recording_tells_what_was_changed_by_hand(session):
         assert "pull of the hand" in [plot["title"] for plot in run_curves(run)]
         # the report says so
         assert "6 things were changed by hand" in words.lead(run)
-        table = by_hand.changed(run)
+        table = words.changed(run)
         assert all(escape(order.what) in table for order in orders) and "Before the recording began" in table
         assert "none from t = 0.02 s" in words.summary(run) and "(0, 0, -1.5) m/s² from t = 0.008 s" in words.summary(run)
         assert "box 2 (dropped while it ran)" in words.bodies(run)
@@ -75,7 +75,7 @@ def test_a_recording_tells_what_was_changed_by_hand(session):
 
 def test_a_run_that_nobody_touched_can_be_done_again(run_file):
     with Run.open(run_file) as run:
-        assert run.orders == [] and by_hand.changed(run) == "" and "pliant run" in words.again(run)
+        assert run.orders == [] and words.changed(run) == "" and "pliant run" in words.again(run)
 
 
 def answered(counter, order):

@@ -22,8 +22,8 @@ from pliant.geometry.mesh import TetMesh
 from pliant.measure.windows import taken, window_means
 from pliant.studies import plots
 from pliant.studies.case import packed, unpack_files, unpacked
-from pliant.studies.designs import unit_samples
 from pliant.studies.ledger import Ledger, read_rows
+from pliant.studies.sensitivity import unit_samples
 from pliant.studies.study import condition_of
 from pliant.studies.work import Result
 

@@ -12,7 +12,7 @@ from pliant.base import Floats, Ints, PliantError
 from pliant.bodies.elements import Elements
 from pliant.bodies.room import find_room
 from pliant.bodies.schema import Body
-from pliant.detect.surfels.wrap import wrapped_cloud
+from pliant.detect.surfels.make import wrapped_cloud
 from pliant.geometry.embed import Embedding, embed
 from pliant.geometry.mesh import Surface, TetMesh
 from pliant.geometry.quaternions import quaternion_to_matrix, rotation_vector_to_quaternion

@@ -134,7 +134,7 @@ def check(
     if use is None and works and not report.clean:
         text += "\n  What becomes of it in a use, such as open surfaces closed, --as soft, rigid, points, quasi-rigid or press says."
     if use is not None and works:
-        from pliant.detect.surfels.wrap import wrapped_cloud  # kernels: start-up time
+        from pliant.detect.surfels.make import wrapped_cloud  # kernels: start-up time
         from pliant.geometry.uses import outlook
 
         found = outlook(repair(mesh, report), use, None if edge is None else length("edge", edge), wrapped_cloud)

@@ -6,7 +6,7 @@ which is a penalty spring k = s / (dt^2 D) taken at the end of the step (DPF, th
 a static partner and s = 1 end on the surface). Friction as in contact/friction.py.
 
 Where we differ: D is the absolute row sum over all contacts of the step, so stacked and shared contacts stay stable; k of an
-enduring contact changes slowly (contact/enduring_stiffness.py), so that a shorter step does not kick what is at rest.
+enduring contact changes slowly (contact/enduring_springs.py), so that a shorter step does not kick what is at rest.
 
 Edges that cross edges are contacts too, and points at rims leave with them, or with the other points of their two bodies where no edge
 crosses (detect/sharp_edges.py).
@@ -25,7 +25,7 @@ import numpy as np
 from pliant.base import PliantError
 from pliant.contact.contacts import Contacts, Support
 from pliant.contact.edge_contacts import crossed_edges, deep_table, edge_key, edge_rows, features, point_rows, remember_depths, row_bodies
-from pliant.contact.enduring_stiffness import enduring_stiffness, stiffness_unit
+from pliant.contact.enduring_springs import enduring_stiffness, stiffness_unit
 from pliant.contact.friction import anchored, coulomb, tangential
 from pliant.contact.method import Answer, Memory
 from pliant.contact.overdue import too_deep

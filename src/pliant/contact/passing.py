@@ -9,7 +9,7 @@ than half of a body was crossed. So a step goes on only until
 
 Pairs that move against each other by less cannot pass; that is all that is looked at in most steps. Nothing comes out of a plane, and a
 surface with a rim has no inside: with these only the thickness of the other counts. Exact shapes are looked at as what they are
-(detect/swept_shapes.py), other surfaces by their vertices, faces and edges (detect/swept_faces.py). A method that follows these itself
+(detect/swept_shapes.py), other surfaces by their vertices, faces and edges (detect/swept_shapes.py). A method that follows these itself
 (`follows = "features"`) holds what it has seen coming: there a step is cut only if they would go through by the whole thickness.
 
 Limitations: bodies with themselves, and bodies without faces (points), are not looked at; rigid bodies without an exact shape turn by at
@@ -28,8 +28,7 @@ from pliant.detect.body_pairs import overlapping, swept_boxes
 from pliant.detect.feature_pairs import FeatureTree
 from pliant.detect.penetration import Hits, Penetration
 from pliant.detect.shapes import BOX, NO_SHAPE, PLANE
-from pliant.detect.swept_faces import faces_cross
-from pliant.detect.swept_shapes import Poses, Ways, shapes_touch, shapes_touch_faces, turns, ways_of_bodies
+from pliant.detect.swept_shapes import Poses, Ways, faces_cross, shapes_touch, shapes_touch_faces, turns, ways_of_bodies
 from pliant.detect.thickness import Thickness
 from pliant.model import Rest
 from pliant.world.motion import Motion

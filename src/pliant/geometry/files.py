@@ -19,15 +19,13 @@ import numpy as np
 
 from pliant.base import Floats, PliantError
 from pliant.disk import refuse_special
-from pliant.geometry.formats.cloud import read_npy, read_xyz
 from pliant.geometry.formats.gltf import read_gltf
 from pliant.geometry.formats.gmsh import read_msh
 from pliant.geometry.formats.packed import read_3mf, read_vtp
 from pliant.geometry.formats.ply import read_ply
 from pliant.geometry.formats.raw import Raw, damaged
-from pliant.geometry.formats.solvers import read_feb, read_veg
-from pliant.geometry.formats.surfaces import read_obj, read_off, read_stl
-from pliant.geometry.formats.volumes import read_inp, read_medit, read_tetgen, read_vtk, read_vtu
+from pliant.geometry.formats.surfaces import read_npy, read_obj, read_off, read_stl, read_xyz
+from pliant.geometry.formats.volumes import read_feb, read_inp, read_medit, read_tetgen, read_veg, read_vtk, read_vtu
 from pliant.geometry.mesh import Surface, TetMesh
 from pliant.geometry.units import Rotation, placement
 from pliant.spec.table import LARGEST

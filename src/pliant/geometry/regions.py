@@ -15,7 +15,7 @@ from pliant.geometry.embed import containing
 from pliant.geometry.filling import contained
 from pliant.geometry.lattice.closing import closed_surface
 from pliant.geometry.mesh import Surface, TetMesh
-from pliant.geometry.winding_tree import WindingTree
+from pliant.geometry.winding import WindingTree
 
 FINE = 5  # samples along the edge of a cube of five tetrahedra
 MOST = 20_000_000  # samples

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from pliant.base import unbroken
-from pliant.geometry.distance import distance_to
 from pliant.geometry.mesh import Surface
 from pliant.geometry.normals import face_crosses
 from pliant.geometry.topology import Edges
+from pliant.geometry.triangle import distance_to
 
 WORTH = 2.0  # times as many triangles as are needed: with fewer, simplifying saves nothing
 TRIES = 3  # each removes half as much as the one before

@@ -255,7 +255,7 @@ def _verify(mesh: TetMesh) -> None:
 
 def _distances(surface: Surface, mesh: TetMesh) -> tuple[float, float]:
     """Largest distance of boundary from surface (at nodes and middles of faces), and of surface from boundary."""
-    from pliant.geometry.distance import distance_to  # kernels: start-up time
+    from pliant.geometry.triangle import distance_to  # kernels: start-up time
 
     skin = mesh.surface()
     places = np.concatenate([skin.points, skin.points[skin.faces].mean(axis=1)])

@@ -332,7 +332,7 @@ def _inward(points: Floats, faces: Ints, part: Ints, closed: np.ndarray) -> tupl
     volume = np.where(closed, volume_of(points, faces, part), 0.0)
     if not (volume < 0).any():
         return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
-    from pliant.geometry.winding_tree import WindingTree  # kernels: start-up time
+    from pliant.geometry.winding import WindingTree  # kernels: start-up time
 
     low, high = np.full((len(volume), 3), np.inf), np.full((len(volume), 3), -np.inf)
     np.minimum.at(low, np.repeat(part, 3), points[faces].reshape(-1, 3))

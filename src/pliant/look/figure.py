@@ -2,10 +2,13 @@
 
 Triangles are drawn from back to front, each in one colour, shaded as pictures are. No graphics driver is needed. Where triangles cut each
 other their order is that of their middles. Very many are drawn as an image inside the file, and text stays as it is.
+
+`poster` is a picture with a curve beside it: what happened, and how hard.
 """
 
 from __future__ import annotations
 
+import io
 from collections.abc import Collection
 from io import BytesIO
 from pathlib import Path
@@ -14,12 +17,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pliant.base import Floats, PliantError
-from pliant.disk import make_folder, write_bytes
+from pliant.disk import make_folder, replacing, write_bytes
 from pliant.look import fields
-from pliant.look.draw import GLASS, View, bodies_named, point_colours, scale_of, viewpoint
-from pliant.look.plots import axes_of
+from pliant.look.draw import GLASS, View, bodies_named, draw, point_colours, scale_of, viewpoint
+from pliant.look.plots import FEW, axes_of
 from pliant.look.source import Film, Picture
-from pliant.look.stage import TILES, Camera, colour_map, containers, extremes, light_direction, seen_from, shown_part
+from pliant.look.stage import BACKGROUND, TILES, Camera, colour_map, containers, extremes, light_direction, seen_from, shown_part
 from pliant.look.surface import face_normals, with_surfels_as_triangles, without_lost_points
 from pliant.record import Run
 
@@ -185,3 +188,45 @@ def _small(axes: Axes) -> None:
         line.set_linewidth(min(line.get_linewidth(), 1.0))
     if axes.get_legend() is not None:
         axes.legend(frameon=False, fontsize=FONT - 1.0)
+
+
+SIZE = (1600, 720)  # pixels
+PICTURE = 0.62  # of the width
+CURVE_DOTS = 144  # per inch of the curve
+
+
+def poster(
+    run: Run, path: str | Path, curve: str = "force", pair: tuple[str, str] | None = None, field: str = "auto", time: float | None = None,
+    camera: View = None, size: tuple[int, int] = SIZE, transparent: tuple[str, ...] | None = None,
+) -> Path:  # fmt: skip
+    """A png of the frame nearest to a time (the last unless given) with a curve of the run on its right, as `run.plot` draws it."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+    from PIL import Image
+
+    path = Path(path)
+    if path.suffix.lower() != ".png":
+        raise PliantError(f"cannot write a poster to {path.name}: name it .png")
+    wide = int(PICTURE * size[0])
+    moment = Film(run).near(time)
+    picture = draw(moment, field, (wide, size[1]), camera, transparent=transparent)
+    behind = f"#{bytes(BACKGROUND).hex()}"
+    figure = Figure(figsize=((size[0] - wide) / CURVE_DOTS, size[1] / CURVE_DOTS), dpi=CURVE_DOTS, layout="constrained", facecolor=behind)
+    FigureCanvasAgg(figure)
+    axes = axes_of(run, curve, pair, figure.subplots())
+    axes.set_facecolor(behind)
+    axes.set_title("")
+    if (legend := axes.get_legend()) is not None and len(legend.get_texts()) > FEW:  # below: beside, it would take half of the width
+        axes.legend(frameon=False, fontsize=8, ncols=2, loc="upper center", bbox_to_anchor=(0.5, -0.14))
+    for line in axes.lines:
+        line.set_linewidth(2.0)
+    axes.axvline(moment.time, color="0.35", linewidth=1.0)
+    held = io.BytesIO()
+    figure.savefig(held, format="png")
+    whole = Image.new("RGB", size, BACKGROUND)
+    whole.paste(picture, (0, 0))
+    whole.paste(Image.open(held).convert("RGB"), (wide, 0))
+    make_folder(path.parent)
+    with replacing(path) as temporary:
+        whole.save(temporary)
+    return path

@@ -7,8 +7,8 @@ import math
 import numpy as np
 
 from pliant.base import Floats
+from pliant.contact.elastic.contact_stiffness import stiffening
 from pliant.contact.elastic.result import FEW, ContactResult
-from pliant.contact.elastic.stiffening import stiffening
 from pliant.detect.surfels.exact import Exact
 from pliant.geometry.mesh import Surface
 from pliant.pressing.asked import Softness

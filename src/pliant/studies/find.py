@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 from pliant.base import PliantError
 from pliant.spec.units import in_scene_units
 from pliant.studies.case import Case
-from pliant.studies.designs import grid
 from pliant.studies.ledger import write_tables
+from pliant.studies.sensitivity import grid
 from pliant.studies.work import Result
 
 if TYPE_CHECKING:

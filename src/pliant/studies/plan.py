@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from pliant.simulate import running
-from pliant.studies.designs import grid
 from pliant.studies.find import narrow_enough
+from pliant.studies.sensitivity import grid
 
 if TYPE_CHECKING:
     from pliant.studies.study import Study

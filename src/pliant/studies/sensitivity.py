@@ -1,9 +1,15 @@
-"""Sobol indices by SciPy: the part of a measure's variance that is due to each parameter alone (first order), and with others (total)."""
+"""From parameters to cases: grids, lists, samples, tables from files.
+
+`analyse`: Sobol indices by SciPy, the part of a measure's variance that is due to each parameter alone (first order), and with others (total).
+"""
 
 from __future__ import annotations
 
+import csv
 import inspect
+import itertools
 import warnings
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,11 +17,96 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pliant.base import Floats, PliantError
+from pliant.spec.units import in_scene_units
 from pliant.studies.ledger import write_tables
+from pliant.studies.schema import Parameter
 
 if TYPE_CHECKING:
     from pliant.studies.bench import Bench
     from pliant.studies.study import Study
+
+
+def design(
+    kind: str, parameters: Mapping[str, Parameter], samples: int | None, table: Path | None, seed: int
+) -> list[dict[str, Any]]:
+    """The values of all parameters, a dictionary for each point of the design."""
+    if kind == "table" or table is not None:
+        if table is None:
+            raise PliantError('design = "table" needs `table`, a csv file with a column for each parameter.')
+        return read_table(table)
+    if kind in ("latin-hypercube", "sobol"):
+        return _sampled(kind, parameters, samples, seed)
+    for name, each in parameters.items():
+        if each.values is None and each.bounds is None:
+            raise PliantError(f"The parameter '{name}' has no values: give `values`, or `linear` or `log` with `count`.")
+        if each.bounds is not None and each.count is None:
+            raise PliantError(f"The parameter '{name}' has a range but no `count`; only samples (design = \"sobol\") need none.")
+    columns = [each.points() for each in parameters.values()]
+    if kind == "together":
+        if len({len(column) for column in columns}) > 1:
+            counts = ", ".join(f"{name} {len(column)}" for name, column in zip(parameters, columns, strict=True))
+            raise PliantError(f'"together" takes the first values of all, then the second, and there are not equally many: {counts}.')
+        return [dict(zip(parameters, row, strict=True)) for row in zip(*columns, strict=True)]
+    return [dict(zip(parameters, row, strict=True)) for row in itertools.product(*columns)]
+
+
+def grid(study: Study) -> Iterator[tuple[dict[str, Any], int]]:
+    """The points at which a threshold is looked for, with the number of the repetition: those of the other parameters."""
+    assert study.find is not None
+    others = {name: each for name, each in study.parameters.items() if name != study.find.parameter}
+    table = None if study.table is None else study._folder / study.table
+    for point in design(study.design, others, study.samples, table, study.seed):
+        for repetition in range(study.repeats):
+            yield point, repetition
+
+
+def _sampled(kind: str, parameters: Mapping[str, Parameter], samples: int | None, seed: int) -> list[dict[str, Any]]:
+    if not samples:
+        raise PliantError(f'design = "{kind}" needs `samples`, how many cases to draw.')
+    lacking = [name for name, each in parameters.items() if each.bounds is None]
+    if lacking:
+        raise PliantError(f'design = "{kind}" draws from ranges, and {lacking[0]} has none: give `linear = [from, to]` or `log`.')
+    parts = unit_samples(kind, len(parameters), samples, seed)
+    return [{name: each.at(float(u)) for (name, each), u in zip(parameters.items(), row, strict=True)} for row in parts]
+
+
+def unit_samples(kind: str, width: int, samples: int, seed: int) -> Floats:
+    """Points in the unit cube, (samples, width)."""
+    from scipy.stats import qmc  # start-up
+
+    make = qmc.Sobol if kind == "sobol" else qmc.LatinHypercube
+    word = "rng" if "rng" in inspect.signature(make).parameters else "seed"  # as SciPy calls it since 1.15, and before
+    sampler = make(width, **{word: seed})
+    if kind == "sobol":
+        power = max(0, (samples - 1).bit_length())
+        return sampler.random_base2(power)[:samples]
+    return sampler.random(samples)
+
+
+def read_table(path: Path) -> list[dict[str, Any]]:
+    """The rows of a csv file, with numbers read (units allowed)."""
+    where = lambda k, name: f"{path}, line {k + 2}, {name}"
+    return [{name: _number(value, where(k, name)) for name, value in row.items()} for k, row in enumerate(table_texts(path))]
+
+
+def table_texts(path: Path) -> list[dict[str, str | None]]:
+    """The rows of a csv file as they are written."""
+    if not path.is_file():
+        raise PliantError(f"There is no table {path} (looked from {Path.cwd()}).")
+    with path.open(newline="", encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    if not rows:
+        raise PliantError(f"{path} has no rows: it needs a line with the names of parameters, and one line for each case.")
+    return [{str(name).strip(): value for name, value in row.items()} for row in rows]
+
+
+def _number(text: str | None, where: str) -> Any:
+    if text is None or not text.strip():
+        raise PliantError(f"{where}: there is no value.")
+    try:
+        return float(text)
+    except ValueError:
+        return in_scene_units(text.strip())
 
 
 @dataclass

@@ -19,8 +19,8 @@ from pliant.paths import check_unit, unit_at
 from pliant.scene import Scene, parsed
 from pliant.spec.fields import Positive, Spec
 from pliant.spec.units import QUANTITY, in_scene_units, is_quantity, read, scene_unit
-from pliant.studies.designs import design, grid, table_texts
 from pliant.studies.schema import AnyMeasure, AnyParameter, Calibrate, Find, Sensitivity, targets
+from pliant.studies.sensitivity import design, grid, table_texts
 
 if TYPE_CHECKING:
     from pandas import DataFrame

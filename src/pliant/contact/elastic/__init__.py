@@ -12,7 +12,7 @@ On these rests the contact of two objects, which `press` and the method `quasi-r
 """
 
 from pliant.contact.elastic.coarse_to_fine import carried
-from pliant.contact.elastic.contact_stiffness import contact_stiffness
+from pliant.contact.elastic.contact_stiffness import contact_stiffness, stiffening
 from pliant.contact.elastic.deformed_surface import deformed, shared_surfaces
 from pliant.contact.elastic.gaussian_blobs import assemble, blobs, displacement
 from pliant.contact.elastic.grid_squares import Patch
@@ -24,7 +24,6 @@ from pliant.contact.elastic.response import Boussinesq, LayerCut, Response, Sum,
 from pliant.contact.elastic.resting_pose import rest
 from pliant.contact.elastic.result import ContactResult
 from pliant.contact.elastic.side import Side
-from pliant.contact.elastic.stiffening import stiffening
 from pliant.contact.elastic.two_bodies import resolve
 
 __all__ = [

@@ -20,23 +20,20 @@ import numpy as np
 
 from pliant.base import Floats, PliantError
 from pliant.contact.contacts import Contacts, Support
+from pliant.contact.enduring_springs import rubbed, solved
 from pliant.contact.friction import Friction, anchored, coulomb, stribeck, tangential
-from pliant.contact.implicit_springs import rubbed, solved
 from pliant.contact.method import Answer, Memory
-from pliant.contact.penalty.anchor_friction import anchor_friction
 from pliant.contact.penalty.blended_normals import inward_vertex_normals
 from pliant.contact.penalty.bounds import plausible
 from pliant.contact.penalty.category import categories
-from pliant.contact.penalty.deep_contacts import directions_out
 from pliant.contact.penalty.depth_integral import CONSTANT, DISCRETE, EXACT, Known, pressed
-from pliant.contact.penalty.distribution import contact_rows, follow
+from pliant.contact.penalty.distribution import contact_rows, follow, over_rings
 from pliant.contact.penalty.find import Features, Found, at_the_end, new_pairs, shape_gaps, starting_inside
-from pliant.contact.penalty.hooked_pairs import admit
+from pliant.contact.penalty.hooked_and_deep_pairs import admit, directions_out
 from pliant.contact.penalty.life_of_records import finish, ready
 from pliant.contact.penalty.options import Options, Redefinition
 from pliant.contact.penalty.records import EDGE_EDGE, VERTEX_SHAPE, Forces, Records
-from pliant.contact.penalty.ring_spreading import over_rings
-from pliant.contact.penalty.spring_damper import spring, spring_and_damper
+from pliant.contact.penalty.springs_and_friction import anchor_friction, spring, spring_and_damper
 from pliant.contact.pressure import Pressure
 from pliant.world.motion import Motion, Rows
 

@@ -46,7 +46,7 @@ class Records:
     active: np.ndarray  # (r,) bool: pushes; False for candidates (theory/penalty 7.4) and skipped hooked pairs
     stiffness: Floats  # [N/m] (r,) in the last step, from which it changes slowly; 0: not chosen yet
     stretch: Floats  # [m] (r, 3) of the tangential anchor
-    before: Ints  # (r,) the face it was redefined from, -1 for none; -2 - f: held outside the rim, left by face f (resolution.py)
+    before: Ints  # (r,) the face it was redefined from, -1 for none; -2 - f: held outside the rim, left by face f (life_of_records.py)
     age: Ints  # (r,) steps
 
     def __len__(self) -> int:

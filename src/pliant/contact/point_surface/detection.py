@@ -21,10 +21,17 @@ from pliant.contact.point_surface.colliding_surfels import (
     start_samples,
 )
 from pliant.contact.point_surface.implicit_surfaces import Creases, Neighbourhoods, Surfaces
-from pliant.contact.point_surface.self_contact import PhyxelContacts, VolumePoints, folded, phyxel_contacts
+from pliant.contact.point_surface.self_and_volume_contact import (
+    PhyxelContacts,
+    VolumeContacts,
+    VolumePoints,
+    clearance,
+    folded,
+    phyxel_contacts,
+    volume_contacts,
+)
 from pliant.contact.point_surface.smooth_gap import part_of
 from pliant.contact.point_surface.stiffness import Compliance
-from pliant.contact.point_surface.volume_contacts import VolumeContacts, clearance, volume_contacts
 from pliant.detect import keys
 from pliant.detect.body_pairs import overlapping
 from pliant.detect.surfels.carried import Carried

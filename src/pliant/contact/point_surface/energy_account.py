@@ -29,8 +29,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from pliant.base import Floats, Ints
+from pliant.contact.enduring_springs import ENOUGH
 from pliant.contact.friction import Friction
-from pliant.contact.implicit_springs import ENOUGH
 from pliant.contact.method import Memory
 from pliant.contact.point_surface.surfel_rows import chosen_rows
 from pliant.detect import keys

@@ -3,7 +3,7 @@
 Contacts are surfels inside other bodies, balls in closed form, phyxels that meet their own body. With u = W j the change of speed by the
 impulses j of all contacts, and g the gap that the free motion ends with, an implicit contact has
     j = max(0, a - b u),     a = dt A (-k g - c speed),   b = dt A (k dt + c),
-which no stiffness makes unstable. Sweeps with Nesterov's momentum solve it (contact/implicit_springs.py), and Coulomb friction after it
+which no stiffness makes unstable. Sweeps with Nesterov's momentum solve it (contact/enduring_springs.py), and Coulomb friction after it
 (theory/point-surface-contact 7.5).
 """
 
@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pliant.base import Floats, Ints
+from pliant.contact.enduring_springs import rubbed, solved
 from pliant.contact.friction import Friction, coulomb, stribeck, tangential
-from pliant.contact.implicit_springs import rubbed, solved
 from pliant.contact.point_surface.detection import Detection
 from pliant.contact.point_surface.energy_account import Accounts, Pushed
 from pliant.contact.point_surface.published import keiser_rows, published_friction
@@ -26,7 +26,7 @@ from pliant.world.motion import Motion, Rows
 
 if TYPE_CHECKING:
     from pliant.contact.point_surface.method import Options
-    from pliant.contact.point_surface.self_contact import PhyxelContacts
+    from pliant.contact.point_surface.self_and_volume_contact import PhyxelContacts
 
 PATCH = 1.0 / 64.0  # of its cross-section that a ball presses with: up to an eighth of its radius
 FADES = 0.2  # [m/s] implicit: slip speed over which static friction fades into sliding friction

@@ -28,7 +28,7 @@ from pliant.world.motion import Motion, Rows
 
 if TYPE_CHECKING:
     from pliant.contact.point_surface.detection import Detection
-    from pliant.contact.point_surface.volume_contacts import VolumeContacts
+    from pliant.contact.point_surface.self_and_volume_contact import VolumeContacts
 
 WIDE = 2.2  # spacings that a contact is spread over: with 2 feet have too few surfels around them, and a moment is left
 LEAST = 0.2  # of a share that is left to a surfel to move their centre: two surfels beside a foot would keep none

@@ -6,6 +6,8 @@
     from_cloud(points, view=scanner_position)  # normals, areas, outliers and repeats are dealt with
 
 What had to be decided on the way stands in `notes` of the result.
+
+`wrapped_cloud` is a closed surface around a scan, so that a body with an inside can be made of it.
 """
 
 from __future__ import annotations
@@ -14,19 +16,22 @@ from pathlib import Path
 
 import numpy as np
 
-from pliant.base import Floats, Ints, PliantError
+from pliant.base import Bools, Floats, Ints, PliantError
 from pliant.detect.hash_grid import thinned
-from pliant.detect.surfels.areas import estimated_areas, own_side
+from pliant.detect.surfels.areas import estimated_areas, own_side, rims
 from pliant.detect.surfels.clean import THIN, check, check_finite, consolidated, flat_size, merged, outliers, skin
 from pliant.detect.surfels.neighbours import KDTree
-from pliant.detect.surfels.rims import rims
 from pliant.detect.surfels.scan_normals import FLAT, oriented, principal_normals, suspects, unit
 from pliant.detect.surfels.surface import NEIGHBOURS, PointSurface
 from pliant.geometry.files import PointCloud, read
+from pliant.geometry.lattice.closing import FAR, OFF, REACH, drawn_to, without_crumbs, wrapped
 from pliant.geometry.mass import vertex_areas
 from pliant.geometry.mesh import Surface, TetMesh
 from pliant.geometry.normals import vertex_area_vectors
+from pliant.geometry.topology import diagonal
+from pliant.geometry.triangle import nearest_on
 from pliant.geometry.units import Rotation
+from pliant.geometry.winding import WindingTree
 from pliant.kernels import kernel
 
 FINE = 3  # pieces per spacing that samples are chosen from
@@ -240,3 +245,42 @@ def _centres(m):  # type: ignore[no-untyped-def]
                 out[place, 0], out[place, 1], out[place, 2] = 1.0 - u - v, u, v
                 place += 1
     return out
+
+
+STEPS = 100  # along the diagonal, unless the edge of cells is given
+
+
+def wrapped_cloud(cloud: PointCloud, edge: float | None = None) -> tuple[Surface, str]:
+    """The border of what the samples wind around, drawn to them, and a note; four times as fine as cells of this edge [m].
+
+    Samples that stay off it enclose nothing, such as single ones beside the rim of a scan: they are left out, which the note tells.
+    """
+    made = from_cloud(cloud)
+    spacing = float(np.median(made.spacing))
+    step = max(0.25 * edge if edge else diagonal(made.points) / STEPS, 0.5 * spacing)  # finer, it would follow single samples
+
+    def onto(x: Floats) -> tuple[Floats, Floats]:
+        foot = made.project(x).points  # over holes too, where it is near
+        away = np.linalg.norm(foot - x, axis=1)
+        return foot, np.where(np.isfinite(away), away, np.inf)
+
+    found = wrapped(WindingTree.of_samples(made.points, made.normals, made.areas), made.points, step, onto)
+    found = without_crumbs(found, made.points, made.areas[:, None] * made.normals, FAR * step)
+    found = drawn_to(found, made.points, spacing, REACH * spacing)
+    out, away = left_out(found, made)
+    note = "; ".join(["its points were wrapped with a surface", *made.notes])
+    if out.any():
+        low, high = (_place(end) for end in (made.points[out].min(axis=0), made.points[out].max(axis=0)))
+        far = float(away[out].max())
+        note += f"; {out.sum()} of {len(out)} samples left out that enclose nothing, up to {far:.3g} m off, in {low} to {high} m"
+    return found, note
+
+
+def left_out(surface: Surface, samples: PointSurface) -> tuple[Bools, Floats]:
+    """Which samples are not on the surface that was drawn to them, (n,), and how far all are from it [m]."""
+    away = nearest_on(surface, samples.points)[1]
+    return np.asarray(away > OFF * float(np.median(samples.spacing))), away
+
+
+def _place(x: Floats) -> str:
+    return "(" + ", ".join(f"{v:.3g}" for v in x) + ")"

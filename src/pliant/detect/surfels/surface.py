@@ -15,12 +15,12 @@ from pliant.base import Floats, Ints, PliantError
 from pliant.detect.hash_grid import HashGrid, as_queries
 from pliant.detect.penetration import ACROSS
 from pliant.detect.surfels.answers import MEDIAL, OFF, Projection
+from pliant.detect.surfels.areas import rims
 from pliant.detect.surfels.clean import LEAST
 from pliant.detect.surfels.clusters import Level, Spheres, level_of
 from pliant.detect.surfels.creases import AMONG, SIDES, Creases, creases, ended, met, smooth
 from pliant.detect.surfels.neighbours import KDTree, Neighbours
 from pliant.detect.surfels.projection import BLUR, OPPOSITE, QUADRIC, STEPS, SURE, Samples, implicit_all, project_all
-from pliant.detect.surfels.rims import rims
 from pliant.detect.surfels.scan_normals import suspects, unit
 from pliant.detect.surfels.signed_distance import in_front, signed_distance
 from pliant.detect.surfels.winding import Moments, winding_number

@@ -15,13 +15,13 @@ import numpy as np
 from pliant.base import Bools, Floats, Ints, PliantError, unbroken
 from pliant.geometry.check_surface import repair_surface
 from pliant.geometry.components import labels
-from pliant.geometry.distance import nearest_faces, nearest_on
 from pliant.geometry.lattice.rims import rims, with_bands, with_lids, with_rims_split
 from pliant.geometry.mesh import Surface
 from pliant.geometry.near import kd_tree
 from pliant.geometry.report import Report
 from pliant.geometry.topology import Edges, diagonal, inside_volume, oriented, volume_of
-from pliant.geometry.winding_tree import WindingTree
+from pliant.geometry.triangle import nearest_faces, nearest_on
+from pliant.geometry.winding import WindingTree
 
 LARGE = 1.0  # of the area of a surface: a flat lid is never larger than what it closes, which winds more than half around the inside then
 EMPTY = 1e-5  # of the cube of the diagonal: less than this between a surface and its lids is no inside

@@ -16,7 +16,7 @@ from pliant.look import fields
 from pliant.look.draw import Canvas, draw_through, scale_of, viewpoint
 from pliant.look.movie import in_contact, survey
 from pliant.look.plots import plots
-from pliant.look.report import by_hand, words
+from pliant.look.report import words
 from pliant.look.report.hardest import Hardest, hardest_contact, plot_map
 from pliant.look.report.html import beside, figure, legend, page, section, text
 from pliant.look.source import Film
@@ -49,7 +49,7 @@ def report(run: Run, path: str | Path, field: str = "auto", stills: int = STILLS
     parts = [
         words.lead(run),
         section("What was simulated", words.summary(run)),
-        *([section("What was changed while it ran", changed)] if (changed := by_hand.changed(run)) else []),
+        *([section("What was changed while it ran", changed)] if (changed := words.changed(run)) else []),
         section("What it looked like", _stills(run, field, stills, hardest)),
         section("Bodies and materials", words.bodies(run)),
         section("Curves", _curves(run)),

@@ -1,8 +1,12 @@
-"""What a report says: facts of the run, bodies, pairs, warnings, and how to do it again."""
+"""What a report says: facts of the run, bodies, pairs, warnings, and how to do it again.
+
+What a report says of a run that was changed by hand while it ran: a recording of `pliant live`.
+"""
 
 from __future__ import annotations
 
 import platform
+from collections.abc import Collection
 from importlib.metadata import version
 from typing import Any
 
@@ -12,7 +16,6 @@ from pliant.base import PliantError
 from pliant.contact.choice import RULES
 from pliant.look.caption import length_words
 from pliant.look.fields import PREFIXES
-from pliant.look.report import by_hand
 from pliant.look.report.hardest import Hardest
 from pliant.look.report.html import code, facts, folded, listing, table, text
 from pliant.measure.account import pair_books
@@ -59,7 +62,7 @@ def lead(run: Run) -> str:
     if _balance(series):
         said.append(f"Proof: {_balance(series)}.")
     if run.header.get("live"):
-        said.append(by_hand.sentence(run))
+        said.append(sentence(run))
     count = len(_split(run)[0])
     said.append("There are no warnings." if count == 0 else f"Warnings, see below: {count}.")
     return text(" ".join(said), "lead") + text(WHAT, "quiet")
@@ -94,7 +97,7 @@ def summary(run: Run) -> str:
         if scene.about:
             found["scene"] = scene.about
         given = {"contact method": _method(scene), "dt": f"{scene.dt:g} s", "gravity": _vector(scene.gravity, "m/s²")}
-        found |= {name: value + by_hand.later(run, name) for name, value in given.items()}
+        found |= {name: value + later(run, name) for name, value in given.items()}
     found["simulated"] = f"{run.times[-1] - run.times[0]:.4g} s in {int(run.steps[-1])} steps, {run.frames} frames"
     if "dt" in series and len(series["dt"]) and np.nanmin(series["dt"]) < 0.999 * np.nanmax(series["dt"]):
         found["steps taken"] = f"from {np.nanmin(series['dt']):.3g} s to {np.nanmax(series['dt']):.3g} s"
@@ -137,7 +140,7 @@ def bodies(run: Run) -> str:
     if scene is None:
         return text(f"The run does not hold its scene. Bodies: {', '.join(run.cells(-1).bodies.values())}.")
     there = {body.name for body in scene.bodies}
-    known = [*scene.bodies, *by_hand.came_later(run, there)]
+    known = [*scene.bodies, *came_later(run, there)]
     named = lambda body: body.name + ("" if body.name in there else " (dropped while it ran)")
     rows = [(named(body), body.model, _shape(body.shape), _material(body), f"{body.friction:g}") for body in known[:MOST_BODIES]]
     more = len(known) - len(rows)
@@ -290,10 +293,53 @@ def again(run: Run) -> str:
     kept = 'kind = "recorded"' in scene
     lines = [f"pip install .    # in a checkout of pliant {run.header.get('pliant') or ''}".rstrip()]
     lines.append(f"pliant resume {run.path.name} --duration SECONDS    # goes on from its last checkpoint, bit for bit")
-    alone = by_hand.scene_is_enough(run)
+    alone = scene_is_enough(run)
     if not kept and alone:
         lines.append(f"pliant run {name}.toml    # the scene below, from the start")
     lines += [f"pliant view {run.path.name}    # look at it in the browser", f"pliant contacts {run.path.name}"]
-    note = "" if alone else text(by_hand.ALONE)
+    note = "" if alone else text(ALONE)
     note += text("Meshes from files are kept in the run file; the scene below names them as recorded.") if kept else ""
     return code("\n".join(lines)) + note + folded("The scene", code(scene))
+
+
+ALONE = (
+    "This run cannot be repeated from its scene alone: it was recorded in the browser, with what was done there by hand. The scene below "
+    "has the settings at the beginning of the recording, but bodies at the places where the scene begins."
+)
+
+
+def sentence(run: Run) -> str:
+    """How much was changed."""
+    count = sum(not order.early for order in run.orders)
+    often = {0: "nothing was changed by hand", 1: "one thing was changed by hand, see below"}
+    return f"It was recorded in the browser, where {often.get(count, f'{count} things were changed by hand, see below')}."
+
+
+def later(run: Run, what: str) -> str:
+    """What became of a setting while the run lasted; empty if nothing did."""
+    changes = [f"{order.after} from t = {order.time:.4g} s" for order in run.orders if order.what == what and not order.early]
+    return f" at the start, then {', then '.join(changes)}" if changes else ""
+
+
+def changed(run: Run) -> str:
+    """A table of what was changed, in the order of time; empty if nothing was."""
+    orders = run.orders
+    if not orders:
+        return ""
+    rows = [(str(k), order.when + (" *" if order.early else ""), order.what, order.change) for k, order in enumerate(orders, 1)]
+    early = " * Before the recording began." if any(order.early for order in orders) else ""
+    told = text(f"The numbers are those of the marks on the curves.{early}", "quiet")
+    return told + table(("", "time (s)", "what", "from → to"), rows, words=4)
+
+
+def came_later(run: Run, there: Collection[str]) -> list[Body]:
+    """Bodies that were not there at the beginning."""
+    try:
+        return [body for body in Scene.recorded(run.last_scene).bodies if body.name not in there]
+    except PliantError:  # of another version
+        return []
+
+
+def scene_is_enough(run: Run) -> bool:
+    """Whether a run of the scene gives this run: not if hands were in it, or if it began in the middle."""
+    return not run.header.get("live") or not (run.orders or run.steps[0] > 0)

@@ -10,11 +10,11 @@ import numpy as np
 
 from pliant.base import Floats
 from pliant.contact.contacts import Contacts
+from pliant.contact.elastic.contact_stiffness import hexagonal
 from pliant.contact.elastic.operators import elastic
 from pliant.contact.elastic.response import Boussinesq, compliance
 from pliant.contact.elastic.result import ContactResult
 from pliant.contact.elastic.side import Side
-from pliant.contact.elastic.stiffening import hexagonal
 from pliant.contact.elastic.two_bodies import resolve
 from pliant.detect.surfels import Exact, PointSurface
 from pliant.geometry.blocks import disc, disc_xy, prisms

@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from pliant.look.plots import Bar, Panel, against_theory
-from pliant.shop.validate import Check, Result, asked, problems
-from pliant.shop.validate.known import KNOWN
+from pliant.shop.validate import KNOWN, Check, Result, asked, problems
 
 HEAD = """# Validation
 
