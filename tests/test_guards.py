@@ -109,7 +109,11 @@ def test_a_passing_inversion_is_noted_once_with_its_worst_moment(tmp_path):
     outcome = running.run(*running.start(crushed(0.22, back=True), tmp_path / "run", every=0.05))
     assert outcome.status == "finished"
     (note,) = [note for note in outcome.notes if "inverted" in note]
-    assert "elements of cube" in note and "t = 0.1 s" in note
+    assert "elements of cube" in note and "t = 0.1 s" in note and "at the last frame all have turned back" in note
+    outcome = running.run(*running.start(crushed(0.22), tmp_path / "held", every=0.05))
+    (note,) = [note for note in outcome.notes if "inverted" in note]
+    with Run.open(outcome.path) as run:
+        assert f"; {np.count_nonzero(run.field('det_F', -1) <= 0)} are at the last frame" in note
 
 
 # -- runaway

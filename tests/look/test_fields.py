@@ -35,6 +35,13 @@ def test_auto_takes_what_tells_most(available, kinds, expected):
     assert fields.choose("auto", available, kinds) == expected
 
 
+def test_what_lies_above_the_colours_is_told_under_them():
+    """The range ends where all but 4 % lie, so a table may say more than the bar ends with."""
+    scale = fields.scale("pressure", np.concatenate([np.linspace(1e3, 4e4, 99), [1.23e5]]), 0.3)
+    assert scale.high == 4e4 and scale.note == "largest 123 kPa"
+    assert fields.scale("pressure", np.linspace(1e3, 4e4, 99), 0.3).note == ""
+
+
 def test_auto_takes_pressure_where_there_is_contact():
     both = ["von_mises", "velocity", "pressure"]
     assert fields.choose("auto", both, {0: "static", 1: "fem"}, contact=True) == "pressure"

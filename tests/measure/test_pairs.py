@@ -153,6 +153,7 @@ def test_a_sliver_is_told_with_what_is_nearest_to_it():
     assert told["normal_force"] == pytest.approx([4.4, 0.3]) and told["area"] == pytest.approx([4.01e-4, 1e-6])
     assert told["mean_pressure"] == pytest.approx([4.4 / 4.01e-4, 0.3 / 1e-4])  # of a sliver alone not 3e5, far above the largest
     assert per_pair(rows)["mean_pressure"] == pytest.approx([4.4 / 4.01e-4, 3e5])
+    assert told["over_a_face"].tolist() == [0, 1] and per_pair(rows)["over_a_face"].tolist() == [0, 0]
     pairs = [{name: told[name][k] for name in told} | {"a": "ball", "b": "ground"} for k in range(2)]
     shown = shown_table(pairs, "")
     assert [each.endswith("*") for each in shown.columns[7]._cells] == [False, True] and "over a face" in str(shown.caption)

@@ -65,7 +65,7 @@ def test_a_bounce_tends_to_what_shorter_steps_give(tmp_path):
 def test_what_runs_say_against_themselves_is_told_with_the_table(monkeypatch):
     """Numbers of a run in which contact made energy are no refinement: its sentence is among the notes."""
     whole = running.run
-    monkeypatch.setattr(running, "run", lambda *given: (made := whole(*given), made.notes.append("Contact gave back more than it took: x."))[0])
+    monkeypatch.setattr(running, "run", lambda *given: (made := whole(*given), made.wrong.append("Contact gave back more than it took: x."))[0])
     found = refine(thrown(), dts=2, edges=1, measures=["peak"])
     assert found.notes == [f"At dt = {dt} s, edges 1: Contact gave back more than it took: x." for dt in (0.002, 0.001)]
 

@@ -16,7 +16,7 @@ from pliant.cli.bars import Update, bar
 from pliant.cli.options import say
 from pliant.measure.books import ROUNDING
 from pliant.measure.forces import Forces, headline, milliseconds
-from pliant.measure.pairs import STEP_WORDS, TURNED, at_time, of_frame, over_a_face, pair_series
+from pliant.measure.pairs import STEP_WORDS, TURNED, at_time, of_frame, pair_series
 from pliant.measure.pairs import pair_table as all_pairs
 from pliant.record import Recorder, Run, human
 from pliant.record.export import write_csv, write_parquet
@@ -224,7 +224,7 @@ def pair_table(pairs: list[dict[str, Any]], title: str) -> Any:
     for pair in pairs:
         area = pair["area"]
         pressures = [f"{1e-3 * pair[name]:.3g}" if area > 0.0 else "-" for name in ("mean_pressure", "pressure")]
-        if area > 0.0 and over_a_face(pair):
+        if pair["over_a_face"]:
             pressures[0] += "*"
             table.caption, table.caption_justify = "* over a face of an element, which is more than the area", "left"
         sizes = [f"{np.linalg.norm(pair[name]):.3g}" for name in ("force", "friction")] + [f"{pair['normal_force']:.3g}"]

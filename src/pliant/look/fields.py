@@ -144,7 +144,7 @@ def scale(field: str, samples: Floats, size: float) -> Scale:
     if len(samples) and float(np.abs(samples).max()) <= floor:
         return Scale(field, 0.0, round_up(own), nothing=floor)
     low, high = limits_of(np.where(np.abs(samples) > floor, samples, 0.0))
-    return Scale(field, low, high)
+    return Scale(field, low, high, largest=float(samples.max(initial=0.0)))
 
 
 def round_up(value: float) -> float:
@@ -165,15 +165,20 @@ class Scale:
     high: float
     colours: str = "pliant"  # name of a map of `stage.py`
     nothing: float = 0.0  # all values are below this, which counts as zero
+    largest: float = 0.0  # of the values that the range was chosen from; few of them have no colour of their own
 
     @property
     def note(self) -> str:
-        """A line under the bar where all is zero."""
-        if not self.nothing:
-            return ""
-        unit = TITLES[self.field][1]
-        size, letter = next((p for p in PREFIXES if self.nothing >= 0.9999 * p[0]), PREFIXES[-1])
-        return f"all below {self.nothing / size:.2g} {letter}{unit}"
+        """A line under the bar where all is zero, or where values lie above it."""
+        if self.nothing:
+            return f"all below {self._worded(self.nothing, 2)}"
+        return f"largest {self._worded(self.largest, 3)}" if self.largest > self.high * (1.0 + 1e-9) else ""
+
+    def _worded(self, value: float, figures: int) -> str:
+        """A value with so many figures and its unit."""
+        unit = TITLES.get(self.field, ("", ""))[1]
+        size, letter = next((p for p in PREFIXES if value >= 0.9999 * p[0]), PREFIXES[-1]) if unit else (1.0, "")
+        return f"{value / size:.{figures}g} {letter}{unit}".strip()
 
     @property
     def _prefix(self) -> tuple[float, str]:

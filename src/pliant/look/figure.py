@@ -174,6 +174,7 @@ def _bar(made: Any, axes: Axes, scale: fields.Scale) -> None:
     bar.yaxis.tick_right()
     bar.set_title(scale.title, fontsize=FONT, loc="right", x=3.0)
     bar.tick_params(labelsize=FONT, length=1.5, width=0.4, pad=1.5)
+    bar.set_xlabel(scale.note, fontsize=FONT, loc="right")
     for spine in bar.spines.values():
         spine.set_linewidth(0.4)
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pliant.measure.account import key_of
-from pliant.measure.pairs import mean_pressure
+from pliant.measure.pairs import mean_pressure, over_a_face
 from pliant.measure.scales import scales_of
 
 if TYPE_CHECKING:
@@ -58,6 +58,7 @@ class Interval:
             "length": scales.against(a, b),
             "elastic": scales.elastic_depth(a, b, found["normal_force"], found["area"]),
             "mean_pressure": mean_pressure(found["normal_force"], found["area"], scales.face(a, b)),
+            "over_a_face": over_a_face(found["area"], scales.face(a, b)),
         }  # fmt: skip
         return {name: values for name, values in found.items() if name not in ("dt", "key")} | against
 

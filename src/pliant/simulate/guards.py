@@ -122,6 +122,7 @@ class Guard:
     sim: Simulation
     suspects: set[str] = field(default_factory=set)  # bodies with too many inverted elements at the last frame
     inverted: dict[str, tuple[int, str]] = field(default_factory=dict)  # the worst of each body so far: how many, in words
+    left: dict[str, int] = field(default_factory=dict)  # how many of each body are inverted at the last frame
     extent: Floats = field(init=False)  # [m] (B,)
     speed: float = field(init=False)  # [m/s] of the fastest at the start
     since: float = field(init=False)  # [s]
@@ -134,8 +135,13 @@ class Guard:
 
     @property
     def notes(self) -> list[str]:
-        """What was seen and let pass."""
-        return [text + "." for _, text in self.inverted.values()]
+        """What was seen and let pass, and what came of it."""
+        return [f"{text}; {self._outcome(name)}." for name, (_, text) in self.inverted.items()]
+
+    def _outcome(self, name: str) -> str:
+        if name not in self.left:
+            return "at the last frame all have turned back, and what was pushed until then came from elements without a shape"
+        return f"{self.left[name]} are at the last frame: stresses and pressures there are not to be trusted"
 
     def after_step(self, dt: float) -> None:
         """Refuse a node that leaves its body, and a body that goes far faster than a fall could make it."""
@@ -166,7 +172,7 @@ class Guard:
     def at_frame(self, stretches: list[Floats]) -> None:
         """Note inverted elements, given det F per group; refuse bodies of which many stay so from one frame to the next."""
         world, before = self.sim.world, self.suspects
-        self.suspects = set()
+        self.suspects, self.left = set(), {}
         for group, owner, stretch in zip(world.model.groups, world.model.group_body, stretches, strict=True):
             bad = np.flatnonzero(stretch <= 0)
             if len(bad) == 0 or not group.name.startswith("tet"):
@@ -176,6 +182,7 @@ class Guard:
 
     def _look(self, body: int, bad: Ints, own: Ints, before: set[str]) -> None:
         name = self.sim.world.model.bodies.names[body]
+        self.left[name] = len(bad)
         text = f"{len(bad)} of {len(own)} elements of {name} were inverted (first: {bad[0] - own[0]}) at t = {self.sim.time:.4g} s"
         if len(bad) > INVERTED * len(own):
             self.suspects.add(name)

@@ -68,6 +68,7 @@ class Outcome:
     max_contacts: int
     imbalance: float = 0.0  # largest part of the contact impulses of a step that the momenta of the bodies miss
     notes: list[str] = field(default_factory=list)
+    wrong: list[str] = field(default_factory=list)  # of these what makes numbers doubtful: contact that failed, books that miss
     timings: dict[str, float] = field(default_factory=dict)  # [s] per stage
     through: str = ""  # who went through whom, in a sentence
     trouble: str = ""  # why the run is still in its journal, instead of the run file
@@ -219,17 +220,16 @@ def _ended(loop: _Loop, status: str, message: str, began: float) -> Outcome:
     sim, recorder = loop.sim, loop.recorder
     if status != "failed":  # a state that failed would fail again; resume goes back to the one before
         loop.save()
-    through = loop.through.notes()
+    through, accounts = loop.through.notes(), loop.accounts()
     notes = merged([
-        *through, *sim.notes, *loop.notes.told(), *loop.cuts.notes(), *loop.depths.notes(), *loop.accounts(), *loop.matter.notes(),
+        *through, *sim.notes, *loop.notes.told(), *loop.cuts.notes(), *loop.depths.notes(), *accounts, *loop.matter.notes(),
         *loop.guard.notes,
     ])  # fmt: skip
     path = recorder.close(status, message, notes)
     seconds = time.perf_counter() - began
     return Outcome(
-        status, message, path, sim, loop.steps, seconds, loop.max_depth, loop.max_contacts, loop.imbalance, notes, loop.timings,
-        through[0] if through else "",
-        recorder.trouble,
+        status, message, path, sim, loop.steps, seconds, loop.max_depth, loop.max_contacts, loop.imbalance, notes,
+        [*through, *accounts], loop.timings, through[0] if through else "", recorder.trouble,
     )  # fmt: skip
 
 

@@ -48,6 +48,7 @@ def merged(notes: list[str]) -> list[str]:
 
 
 _NUMBER = re.compile(r"\d+(?:\.\d+)?(?:e[-+]?\d+)?")
+_NAMED = re.compile(rf"([A-Za-z_]*)({_NUMBER.pattern})")  # letters before it: the number is the end of a name, such as box3
 
 
 class Notes:
@@ -85,14 +86,17 @@ class _Kind:
     def told(self) -> str:
         if self.count == 1:
             return self.first
-        values = iter([_values(known) for known in self.ranges])
-        return f"{_NUMBER.sub(lambda _: next(values), self.first)} ({self.count} such notes.)"
+        known = iter(self.ranges)
+        return f"{_NAMED.sub(lambda found: _values(found[1], next(known)), self.first)} ({self.count} such notes.)"
 
 
-def _values(known: set[str]) -> str:
-    """One number, or from the least to the largest."""
-    ordered = sorted(known, key=float)
-    return ordered[0] if len(ordered) == 1 else f"{ordered[0]}{' and ' if len(ordered) == 2 else ' to '}{ordered[-1]}"
+def _values(name: str, known: set[str]) -> str:
+    """One number, or from the least to the largest; of things with a name one of them."""
+    ordered = [name + number for number in sorted(known, key=float)]
+    if len(ordered) == 1:
+        return ordered[0]
+    between = (" or " if name else " and ") if len(ordered) == 2 else " to "
+    return f"{'one of ' if name and len(ordered) > 2 else ''}{ordered[0]}{between}{ordered[-1]}"
 
 
 @dataclass(frozen=True)
@@ -181,7 +185,11 @@ class Depths:
         part, _, _, dt = self.worst[k]
         bodies = self.sim.world.model.bodies
         bears = getattr(method_of(self.sim, int(a), int(b))[1], "bears", STEP)
-        if bears == LAYER and (bodies.frame[[int(a), int(b)]] < 0).any():
+        rigid = (bodies.frame[[int(a), int(b)]] >= 0).all()
+        if bears == LAYER and rigid:  # solved to rounding once it is seen: what is deep came together within a step, so depth falls with it
+            late = float(f"{dt / min(FINEST, part / DEPTH[0]):.2g}")
+            return Remedy("What is rigid is this deep where it was seen only when it had met", {"dt": late})
+        if bears == LAYER:
             finer = "finer ones make it less deep (under sharp edges hardly), a smaller dt does not"
             return Remedy(f"This contact gives way like a thin layer of elements: {finer}", {})
         if bears == ALONE:
@@ -337,20 +345,26 @@ class Cuts:
 
     sim: Simulation
     pairs: dict[tuple[str, str], Cut] = field(default_factory=dict)
+    before: dict[str, np.ndarray] = field(init=False)  # accounts of all pairs when the step began (measure/account.py)
+
+    def __post_init__(self) -> None:
+        self.before = self.sim.state.pairs
 
     def take(self, report: StepReport) -> None:
         """Account for a step, or a part of one."""
+        before, self.before = self.before, self.sim.state.pairs  # a step puts new arrays in their place
         if report.cut is None:
             return
-        known = self.pairs.get(report.cut)
-        start = report.time - report.dt
-        self.pairs[report.cut] = Cut(1, start, self._remedy(*report.cut, start)) if known is None else replace(known, count=known.count + 1)
+        known, first = self.pairs.get(report.cut), report.time - report.dt
+        self.pairs[report.cut] = (
+            Cut(1, first, self._remedy(*report.cut, before)) if known is None else replace(known, count=known.count + 1)
+        )
 
-    def _remedy(self, a: str, b: str, start: float) -> str:
-        """To start nearer, if most of the speed with which they come together was gained on the way: not if they have touched before."""
-        bodies, accounts = self.sim.world.model.bodies, self.sim.state.pairs
+    def _remedy(self, a: str, b: str, before: dict[str, np.ndarray]) -> str:
+        """To start nearer, if most of the speed with which they come together was gained on the way: not if they touched before."""
+        bodies = self.sim.world.model.bodies
         ends = np.array([bodies.names.index(a)]), np.array([bodies.names.index(b)])
-        if accounts and bool(np.any(accounts["last"][accounts["pair"] == key_of(*ends)] < start)):
+        if before and key_of(*ends)[0] in before["pair"]:
             return ""
         first, second = (np.array(self.sim.scene.bodies[int(bodies.origin()[end][0])].velocity) for end in ends)
         now = velocities(self.sim)

@@ -44,7 +44,6 @@ SMALL = 0.01  # change by the last halving below which a number counts as settle
 FORMAL = 2.0  # largest order of what is refined: a larger one that is observed is luck, and is not used
 SLOW = 0.5  # observed order below which nothing is extrapolated: an estimate would be a multiple of the last change
 DISTURBED = 3  # runs
-WRONG = ("Contact failed", "Contact gave back", "Friction between", "Energy of", "The contacts reported miss")  # beginnings of such notes
 TINY = 0.1  # of the velocity that gravity gives in a step: size of a disturbance
 
 
@@ -309,8 +308,7 @@ class _Refinement:
             after = sim.books()
         given = after.given - after.contact - before.given + before.contact
         values["energy"] = before.total + given - after.total
-        wrong = [note for note in outcome.notes if note.startswith(WRONG)]
-        level = Level(sim.dt, edge, values, time.perf_counter() - began, wrong)
+        level = Level(sim.dt, edge, values, time.perf_counter() - began, outcome.wrong)
         what = "disturbed, " if seed else ""
         say(f"{what}dt = {sim.dt:g} s, edges {edge:g}: {outcome.steps} steps in {level.seconds:.1f} s")
         return level

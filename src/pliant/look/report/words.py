@@ -20,7 +20,7 @@ from pliant.look.report.hardest import Hardest
 from pliant.look.report.html import code, facts, folded, listing, table, text
 from pliant.measure.account import pair_books
 from pliant.measure.forces import Forces, headline, milliseconds
-from pliant.measure.pairs import STEP_WORDS, at_time, of_frame, over_a_face, per_pair
+from pliant.measure.pairs import STEP_WORDS, at_time, of_frame, per_pair
 from pliant.record import Run, human
 from pliant.record.snapshot import thaw
 from pliant.scene import Body, Scene
@@ -253,7 +253,7 @@ def numbers(run: Run, found: Hardest) -> str:
         "contacts": f"{sums['contacts']}", "deepest": f"{1e3 * sums['depth']:.3g} mm",
     }  # fmt: skip
     if area > 0.0:
-        of = " (over a face of an element, which is more than the area)" if over_a_face(sums) else ""
+        of = " (over a face of an element, which is more than the area)" if sums["over_a_face"] else ""
         shown |= {"area": f"{1e4 * area:.3g} cm²", "mean pressure": with_unit(sums["mean_pressure"], "Pa") + of}
     if sums["pressure"] > 0.0:
         shown["largest pressure"] = with_unit(sums["pressure"], "Pa")
