@@ -86,6 +86,12 @@ def log_of_this_test():
     log.setLevel(logging.NOTSET)
 
 
+@pytest.fixture(autouse=True)
+def nobody_waits(monkeypatch):
+    """However slow a machine is, a command says no more than its test knows of."""
+    monkeypatch.setattr("pliant.waiting.SILENT", 1e9)
+
+
 @pytest.fixture
 def small_disk():
     """A real file system of so many bytes in a folder: `with small_disk(folder, size) as folder`."""

@@ -113,6 +113,14 @@ def try_room(path: str | Path, size: int) -> None:
             trial.unlink(missing_ok=True)
 
 
+def try_place(path: str | Path) -> None:
+    """Refuse ahead what takes no file: nobody should work for minutes on what cannot be written. Its folder is made."""
+    if not Path(path).name or Path(path).is_dir():
+        raise PliantError(f"cannot write {path}: it is a folder; name a file")
+    make_folder(Path(path).parent)
+    try_room(path, 1)
+
+
 def make_folder(path: str | Path) -> Path:
     """A folder with all that it lies in, if it is not there."""
     try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import importlib
 import os
 import subprocess
 import sys
@@ -162,6 +163,33 @@ def test_folders_and_places_that_are_not_there(tmp_path, capsys, monkeypatch):
     for command in (["info", "."], ["repair", "."], ["export", "."]):
         code, text = said_by(capsys, *command)
         assert code == 2 and "is a folder, not a run" in text
+
+
+LONG = {
+    "report": ["report", "RUN"], "figure": ["figure", "RUN"], "png": ["export", "RUN", "--to", "png"],
+    "gif": ["export", "RUN", "--to", "gif"], "compare": ["compare", "bowl"], "refine": ["refine", "RUN"],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", LONG)
+def test_nothing_is_computed_for_a_place_that_cannot_be_written(tmp_path, capsys, small_disk, monkeypatch, name):
+    """`refine` ran a scene six times, and then found that its plot could not be written."""
+
+    def work(*given, **more):
+        raise AssertionError("worked before it looked")
+
+    for module, function in (
+        ("look.report", "report"), ("look.figure", "figure"), ("look", "still"), ("look", "movie"), ("studies.tasks", "do_all"),
+        ("studies.refine", "refine"),
+    ):  # fmt: skip
+        monkeypatch.setattr(importlib.import_module(f"pliant.{module}"), function, work)
+    with small_disk(tmp_path / "disk", 1 << 20) as disk:
+        (disk / "run.vtkhdf").write_bytes((Path(__file__).with_name("corpus") / "format2-block.vtkhdf").read_bytes())
+        subprocess.run(["mount", "-o", "remount,ro", disk], check=True)
+        monkeypatch.chdir(disk)
+        code, text = said_by(capsys, *[word.replace("RUN", str(disk / "run.vtkhdf")) for word in LONG[name]])
+        assert sentence(code, text), (code, text)
+        monkeypatch.undo()  # nobody may be in a file system that goes
 
 
 def test_what_was_there_stays_when_writing_fails(tmp_path):

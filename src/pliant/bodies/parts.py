@@ -18,6 +18,7 @@ from pliant.geometry.mesh import Surface, TetMesh
 from pliant.geometry.quaternions import quaternion_to_matrix, rotation_vector_to_quaternion
 from pliant.geometry.shape import Shape
 from pliant.geometry.shapes import resolve
+from pliant.waiting import doing
 
 Make = Callable[[Ints, Ints, Floats, dict[str, Floats]], Elements]
 
@@ -87,17 +88,22 @@ class BodyParts:
 def body_parts(body: Body, needs: frozenset[str] = frozenset()) -> BodyParts:
     """Arrays of a body, with what the contact methods of the scene need of its shape; errors name it."""
     try:
-        shape = shape_of(body, needs)
-        if shape.name == "plane" and find_room(body.model).soft:
-            raise PliantError(f"a plane has no inside and no end, so it cannot be {body.model}: use another shape, or model = \"static\".")
-        parts = find_room(body.model).built.parts(body, shape, "tets" in needs)
-        parts.notes = [*(f"{body.name}: {note}{'' if note.endswith('.') else '.'}" for note in shape.notes), *parts.notes]
-        if "tets" in needs and len(parts.tets) == 0 and parts.analytic is None:
-            raise PliantError(f"the contact method needs tetrahedra inside, and this body has none: {_remedy(body, shape, needs)}.")
-        _check(body, parts)
-        return parts
+        with doing(f"making '{body.name}'"):
+            return _made(body, needs)
     except PliantError as error:
         raise PliantError(f"Body '{body.name}': {error}") from None
+
+
+def _made(body: Body, needs: frozenset[str]) -> BodyParts:
+    shape = shape_of(body, needs)
+    if shape.name == "plane" and find_room(body.model).soft:
+        raise PliantError(f"a plane has no inside and no end, so it cannot be {body.model}: use another shape, or model = \"static\".")
+    parts = find_room(body.model).built.parts(body, shape, "tets" in needs)
+    parts.notes = [*(f"{body.name}: {note}{'' if note.endswith('.') else '.'}" for note in shape.notes), *parts.notes]
+    if "tets" in needs and len(parts.tets) == 0 and parts.analytic is None:
+        raise PliantError(f"the contact method needs tetrahedra inside, and this body has none: {_remedy(body, shape, needs)}.")
+    _check(body, parts)
+    return parts
 
 
 def _remedy(body: Body, shape: Shape, needs: frozenset[str]) -> str:

@@ -60,16 +60,23 @@ def _print_anything() -> None:
             stream.reconfigure(errors="surrogateescape" if stream.encoding.lower().replace("-", "") == "utf8" else "replace")
 
 
+def _tell(text: str) -> None:
+    """A line for whoever waits; on a terminal it goes over one that is to be written over."""
+    wipe = "\r\x1b[K" if sys.stderr.isatty() else ""
+    print(f"{wipe}  {text[:1].upper()}{text[1:]}.", file=sys.stderr, flush=True)
+
+
 def main() -> None:
     """Run the command line; errors of input are sentences, not tracebacks. Ctrl-C is told by `__main__`."""
     from pliant.asking import commands
     from pliant.base import DiskError, PliantError
     from pliant.disk import failure
+    from pliant.waiting import telling
 
     _print_anything()
     os.environ.setdefault("PYTHONSAFEPATH", "1")  # nor do processes that this one starts look for modules in the working folder
     try:
-        with commands():
+        with commands(), telling(_tell):
             app(prog_name="pliant")
     except SystemExit as left:
         if isinstance(getattr(left.__context__, "__cause__", None), KeyboardInterrupt):  # typer ends without a word then

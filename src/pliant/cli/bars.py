@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Protocol
 
-OFTEN = 60.0  # [s] between lines at most: who sees none takes it for hung
+from pliant.waiting import OFTEN, Stage, doing
 
 
 class Update(Protocol):
@@ -28,7 +28,8 @@ def bar(what: str, hidden: bool = False) -> Iterator[Update]:
 
     console = Console(stderr=True)
     if not console.is_terminal:
-        yield _Lines()
+        with doing(f"{what}: the first part") as stage:
+            yield _Lines(what, stage)
         return
     text = lambda what: TextColumn(what, markup=False)  # names of scenes may have brackets
     columns = (text("{task.description}"), BarColumn(), text("{task.fields[state]}"), TimeRemainingColumn())
@@ -49,12 +50,14 @@ class _Lines:
     What is left is told by the pace since the last line but one: what gets slower must not look as fast as it began.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, what: str, stage: Stage) -> None:
+        self.what, self.stage = what, stage  # the stage speaks while nothing comes here
         self.tenth = 0
         self.lines: list[tuple[float, float]] = []  # when [s], and how far it was
 
     def __call__(self, done: float, total: float | None, state: str, line: str, told: str = "") -> None:
         now = time.monotonic()
+        self.stage.words, self.stage.after, self.stage.since = f"{self.what}: what comes after {line}", OFTEN, now
         self.lines = self.lines or [(now, done)]
         if told:
             print(f"  {told}", file=sys.stderr, flush=True)

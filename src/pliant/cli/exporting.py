@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from pliant.base import PliantError, nearest
+from pliant.disk import try_place
 from pliant.record import Reduction, Run, export, human, reduced_copy
 from pliant.record.export import SKINS, STEPS, WRITERS
 
@@ -43,6 +44,8 @@ def export_run(
         write = write_glb if to == "glb" else write_usd
         written, notes = write(run, target, chosen, colour, speed, body)
         return [written], notes
+    if to in PICTURES:
+        try_place(out or run.path.with_suffix(f".{to}"))  # before anything is drawn
     seen: dict[str, Any] = {"camera": _view(view), "transparent": _named(run, glass)}
     if to == "png":
         from pliant.look import still

@@ -133,6 +133,7 @@ def refine(
     from rich.table import Table
 
     from pliant.cli.terminal import wide_console  # with all that runs: start-up time
+    from pliant.disk import try_place
     from pliant.studies.refine import MEASURES
     from pliant.studies.refine import refine as refined
 
@@ -144,6 +145,7 @@ def refine(
         raise PliantError("A run file is refined as it was run: --set, --dt and --contact are for scenes.")
     source = Path(scene) if recorded else wanted_scene(scene, settings or [], dt, None, contact)
     wanted = None if measures is None else [name.strip() for name in measures.split(",")]
+    try_place(out or Path("runs") / "refine.png")
     found = refined(source, dts, edges, pair, wanted, since, until, window, None if as_json else lambda text: say(f"  {text}"))
     path = found.plot(out or Path("runs") / f"{found.name}_refine.png") if found.rows else None
     if as_json:
@@ -186,7 +188,7 @@ def compare(
     from pliant.base import PliantError
     from pliant.cli.terminal import wide_console  # with all that runs: start-up time
     from pliant.contact.method import find_method
-    from pliant.disk import file_stem
+    from pliant.disk import file_stem, try_place
     from pliant.shop.compare import COLUMNS, Trial, plot
     from pliant.studies.tasks import Found, do_all
 
@@ -199,6 +201,7 @@ def compare(
             find_method(name)  # a mistake is told before anything is computed
     made = wanted_scene(scene, settings or [], dt, duration, None)
     target = out or Path("runs") / f"{file_stem(made.name, 'The scene')}_compare.png"
+    try_place(target)
     trials: list[Trial] = []
 
     def over(task: Found) -> None:

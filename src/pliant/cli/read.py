@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from pliant.cli.options import Colour, Json, Keep, RunFile, reduction, say, seconds, tell
+from pliant.waiting import doing
 
 
 def info(
@@ -19,7 +20,8 @@ def info(
     """Say what is in a run file: scene, frames, fields, how it ended, and what of it is damaged."""
     from pliant.cli.terminal import run_facts, run_text
 
-    facts = run_facts(path, verify)
+    with doing(f"reading and verifying {path}"):
+        facts = run_facts(path, verify)
     tell(facts) if as_json else say(run_text(facts))
 
 
@@ -31,7 +33,8 @@ def repair(
     """Save every frame and checkpoint of a damaged run that is whole, in a new run file; what there is stays as it is."""
     from pliant.record import repair as save
 
-    written, found = save(path, out)
+    with doing(f"reading {path} and saving what is whole"):
+        written, found = save(path, out)
     if as_json:
         tell({"run": None if written is None else str(written), "lost": found.lost, "saved": len(found.entries)})
     elif written is None:
@@ -59,7 +62,7 @@ def export(
     from pliant.cli.exporting import export_run
     from pliant.record import Run
 
-    with Run.open(path) as opened:
+    with doing(f"writing {to} of {path}"), Run.open(path) as opened:
         reduced = reduction(keep, precision) if keep is not None or precision is not None else None
         written, notes = export_run(opened, to, out, body, colour, at, frames, speed, reduced, glass, view)
     if as_json:
@@ -91,7 +94,7 @@ def contacts(
     if window is not None and not window > 0.0:
         raise PliantError(f"A window of {window:g} s: give a time above 0 over which forces are averaged, such as 2ms.")
     stem = out.with_suffix("") if out is not None and out.suffix in (".csv", ".parquet", ".png") else out
-    with Run.open(path) as opened:
+    with doing(f"reading {path}"), Run.open(path) as opened:
         facts = contact_facts(opened, pair, at, stem, to, window)
     if as_json:
         tell(facts)

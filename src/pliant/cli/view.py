@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from pliant.live.server import Server
 
 from pliant.cli.options import AllowCode, Contact, Dt, RunFile, SceneName, Settings, Yes, allow, say, seconds, wanted_scene
+from pliant.waiting import doing
 
 Host = Annotated[str, typer.Option(help="Address to listen at; another than this machine's own shows the page to the network.")]
 Port = Annotated[int | None, typer.Option(help="Port; default the first free one from 8700 on, 0: any that is free.")]
@@ -104,6 +105,7 @@ def figure(
 ) -> None:
     """Draw a figure for a paper: vectors in exact millimetres, camera by numbers, colours for any eyes."""
     from pliant.base import PliantError
+    from pliant.disk import try_place
     from pliant.look.figure import figure as draw
     from pliant.look.stage import Camera
     from pliant.record import Run
@@ -115,7 +117,8 @@ def figure(
     target = out or path.with_name(f"{path.stem}_figure" + (".svg" if svg else ".pdf"))
     wide, high = _numbers("size", size.replace("x", ","), (2,))
     span = None if limits is None else tuple(_numbers("limits", limits, (2,)))
-    with Run.open(path) as run:
+    try_place(target)
+    with doing(f"drawing {target}"), Run.open(path) as run:
         written = draw(run, target, time, colour, (wide, high), view, span, colours, transparent, title=title, curve=curve)  # type: ignore[arg-type]
     say(f"Wrote {written}: {wide:g} x {high:g} mm.")
 
@@ -191,9 +194,12 @@ def report(
     colour: Colour = "auto",
 ) -> None:
     """Write one html page about a run: scene, pictures, curves, pressure map, pairs, warnings, how to do it again."""
+    from pliant.disk import try_place
     from pliant.look.report import report as write
     from pliant.record import Run
 
-    with Run.open(path) as run:
-        written = write(run, out or run.path.with_name(run.path.stem + "_report.html"), colour, stills)
+    with doing(f"drawing the pictures of {path}"), Run.open(path) as run:
+        target = out or run.path.with_name(run.path.stem + "_report.html")
+        try_place(target)
+        written = write(run, target, colour, stills)
     say(f"Wrote {written}.")

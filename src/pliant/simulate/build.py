@@ -22,12 +22,14 @@ from pliant.record.snapshot import PARTS, is_named
 from pliant.scene import Body, ResponseTable, Scene, Where
 from pliant.simulate.boundary import Draft, chosen, joined, starts, wire_attachments, wire_drives, wire_loads
 from pliant.simulate.contact_rule import check_own, check_restitution, contact_of, methods_of, rule_of
+from pliant.waiting import doing
 from pliant.world.pairs import PairTable, Rule, pair_table
 from pliant.world.world import World
 
 SAFETY = 0.9  # of the stable step; stretched elements are stiffer than they are at rest
 
 
+@doing("building the scene")
 def build(scene: Scene) -> tuple[World, Several]:
     """The world of a scene and the contact that acts in it."""
     scene = scene.sampled()
@@ -251,6 +253,7 @@ def explicit_limit(model: Model) -> float:
     return float(stable_steps(model)[~model.bodies.unsafe].min(initial=np.inf))
 
 
+@doing("reading and filling meshes")
 def read_meshes(scene: Scene) -> Scene:
     """A copy in which meshes from files and surfaces to be filled are there, so that what runs is what is recorded."""
     needs, bodies = contact_of(scene).needs, []

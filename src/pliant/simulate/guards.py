@@ -13,6 +13,7 @@ from pliant.bodies.register import room_of
 from pliant.detect.penetration import Penetration
 from pliant.simulate.simulation import Simulation
 from pliant.simulate.verdicts import method_of
+from pliant.waiting import doing
 from pliant.world.world import World
 
 log = logging.getLogger("pliant")
@@ -36,6 +37,7 @@ def overlaps(world: World) -> list[tuple[str, str, float, Floats]]:
     return list(found.values())
 
 
+@doing("looking where bodies overlap at the start")
 def check_start(sim: Simulation, refuse: bool = True) -> list[str]:
     """Refuse bodies that overlap badly at the start; sentences about those that overlap a little, or about all."""
     notes = []

@@ -23,6 +23,7 @@ from pliant.simulate.fracture import Broken, break_up, parted, whole_epoch
 from pliant.simulate.set_down import set_down
 from pliant.simulate.sleep import Sleep
 from pliant.simulate.step import StepReport, step
+from pliant.waiting import doing
 from pliant.world.attachments import pull_together
 from pliant.world.world import World
 
@@ -72,6 +73,7 @@ class Simulation(Shown):
         """Into how many each step is divided."""
         return self._pieces
 
+    @doing("looking at contact for the first time")
     def trial(self) -> None:
         """Let the contact methods look at a first step that is not taken: one that cannot do this scene refuses it here."""
         motion = self.world.free_motion(self.dt / self._pieces)
