@@ -391,7 +391,6 @@ def test_overwriting_is_asked_for(pliant, in_folder):
 
 
 def test_pictures_are_left_beside_the_run(pliant, in_folder):
-    pytest.importorskip("pyvista")
     (in_folder / "fall.toml").write_text(SCENE)
     code, out, _ = pliant("run", "fall.toml", "--every", "0.025", "--json")
     facts = strict(out)

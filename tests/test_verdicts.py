@@ -105,6 +105,23 @@ def loaded(method, **changes):
     return scene.with_(changes)
 
 
+@pytest.mark.parametrize("method", ["ground", pytest.param("noniterative", marks=pytest.mark.slow)])
+def test_steel_that_falls_through_foam_ends_the_run_with_a_code(method, tmp_path):
+    """What these methods cannot carry at this step (docs/methods/noniterative.md, heavy on light) is never silent."""
+    scene = Scene(name="steel", dt=5e-3, duration=0.17, contact=method)
+    scene.add(name="ground", shape="plane", model="static")
+    cube = dict(kind="box", size=(0.1,) * 3, edge=0.05)
+    foam = dict(youngs_modulus=5e4, poisson_ratio=0.0, density=30.0, mass_damping=20.0)
+    scene.add(name="foam", shape=cube, position=(0, 0, 0.05), material=foam)
+    scene.add(name="steel", shape=cube, position=(0, 0, 0.15), model="rigid", material=dict(density=7850.0))
+    (tmp_path / "steel.toml").write_text(scene.to_toml())
+    done = CliRunner().invoke(app, ["run", str(tmp_path / "steel.toml"), "--no-pictures", "--out", str(tmp_path / "run")])
+    assert done.exit_code == 3, done.output
+    with Run.open(tmp_path / "run") as run:
+        assert run.notes[0].startswith(f"{FAILED}bodies went through each other") and "foam and steel" in run.notes[0]
+        assert any("far heavier than what carries it" in note and 'contact = "patch"' in note for note in run.notes)
+
+
 @pytest.mark.parametrize("method", ["ground", "noniterative"])
 def test_a_remedy_that_is_named_helps(method, tmp_path):
     sim, recorder = running.start(loaded(method), tmp_path / "before")

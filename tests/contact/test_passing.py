@@ -87,7 +87,7 @@ def run(scene, places, body, steps):
     return sim, watch
 
 
-@pytest.mark.parametrize("method, mesh", [*((method, False) for method in METHODS), ("penalty", True), ("ground", True)])
+@pytest.mark.parametrize("method, mesh", [*((method, False) for method in [*METHODS, "patch"]), ("penalty", True), ("ground", True)])
 def test_a_marble_of_five_centimetres_at_a_wall_of_ten(method, mesh):
     scene = Scene(dt=0.004, contact=method, gravity=(0, 0, 0))
     scene.add(name="wall", shape=dict(kind="box", size=(0.1, 1, 1)), model="static")
@@ -97,7 +97,7 @@ def test_a_marble_of_five_centimetres_at_a_wall_of_ten(method, mesh):
     assert sim.state.velocity[-1][0] < 5.0
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", [*METHODS, "patch"])
 def test_a_marble_falls_a_metre_onto_a_table_of_six_millimetres(method):
     scene = Scene(contact=method)
     scene.add(name="table", shape=dict(kind="box", size=(0.5, 0.5, 0.006)), model="static")
@@ -206,8 +206,9 @@ def test_a_run_that_is_cut_short_is_resumed_to_the_bit():
     assert sum(cut is not None for cut in cuts) >= 4
 
 
-def test_a_run_tells_which_steps_were_cut(tmp_path):
-    scene = thrown("ground", 50.0)
+@pytest.mark.parametrize("method", ["ground", "noniterative"])
+def test_a_run_tells_which_steps_were_cut(method, tmp_path):
+    scene = thrown(method, 50.0)
     scene.duration = 0.02
     sim, recorder = running.start(scene, tmp_path / "cut.h5")
     outcome = running.run(sim, recorder)

@@ -7,6 +7,7 @@ import struct
 
 import numpy as np
 import pytest
+from vtkmodules import vtkIOGeometry as vtk_io
 
 from pliant.base import PliantError
 from pliant.formats import write_glb
@@ -16,7 +17,6 @@ from pliant.look.source import Film
 from pliant.look.stage import colour_map
 from pliant.record.export import skin
 
-vtk_io = pytest.importorskip("vtkmodules.vtkIOGeometry", reason="vtk is not installed")
 FLOAT = 3e-7  # [m] single precision at a metre, a few times
 DOWN_TO_Y = np.array([[1.0, 0, 0], [0, 0, 1], [0, -1, 0]])  # z up becomes y up
 

@@ -17,7 +17,6 @@ from pliant.look.draw import _within, draw, draw_with_contact, pressed
 from pliant.look.source import Picture
 from pliant.look.stage import BODIES, COLOURS, RED, STATIC, framed
 
-pytest.importorskip("pyvista")
 SIZE = (240, 180)
 
 

@@ -9,7 +9,6 @@ from PIL import Image
 from pliant.base import PliantError
 from pliant.look.movie import ffmpeg, movie
 
-pytest.importorskip("pyvista")
 SIZE = (121, 91)  # odd on purpose
 
 

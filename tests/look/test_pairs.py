@@ -12,8 +12,6 @@ from pliant.look.pairs import STATES, marks_of
 from pliant.look.source import from_simulation
 from pliant.shop.scenes.hooked import hooked as make
 
-pytest.importorskip("pyvista")
-
 
 @pytest.fixture(scope="module")
 def needle():

@@ -13,8 +13,6 @@ from pliant.look.plots import axes_of, pair_forces, plot_depths, plot_energies, 
 from pliant.measure.pairs import per_pair
 from pliant.record import Cells, Recorder, Run
 
-pytest.importorskip("matplotlib")
-
 
 def test_all_plots_of_a_run(run, tmp_path):
     paths = plots(run, tmp_path / "deep" / "run")

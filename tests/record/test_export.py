@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import xml.etree.ElementTree as ElementTree
 
+import meshio
 import numpy as np
 import pytest
 
@@ -11,8 +12,6 @@ from pliant.base import PliantError
 from pliant.record.export import MESHIO_NAMES, export, skin
 from pliant.record.run import Cells
 from pliant.record.runfile import Recorder, Run
-
-meshio = pytest.importorskip("meshio", reason="meshio is not installed")
 
 FRAMES = 7
 # A unit cube as five positive tetrahedra; corner k at (k & 1, k >> 1 & 1, k >> 2).
@@ -144,7 +143,8 @@ def test_every_frame_becomes_an_obj(tmp_path):
 
 def test_series_say_unit_axis_and_time(run, tmp_path):
     """Comments of ply and obj, field data of vtu as VTK reads it."""
-    vtk = pytest.importorskip("vtkmodules.vtkIOXML", reason="vtk is not installed")
+    from vtkmodules import vtkIOXML as vtk
+
     for to in ("ply", "obj"):
         head = export(run, to, tmp_path / "a", frames=[2])[0].read_bytes()[:400].decode(errors="replace")
         assert all(word in head for word in ("unit m", "up z", "time 0.2 s", "frames per second 10")), to

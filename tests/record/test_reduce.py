@@ -124,7 +124,6 @@ def test_a_run_can_keep_less_from_the_beginning(tmp_path):
 
 def test_vtk_reads_what_is_deflated_and_shared(tmp_path):
     """VTK's own reader, which ParaView uses, sees the same numbers in every frame, back and forth."""
-    pytest.importorskip("vtkmodules", reason="vtk is not installed")
     from vtkmodules.util.numpy_support import vtk_to_numpy
     from vtkmodules.vtkIOHDF import vtkHDFReader
 

@@ -9,8 +9,6 @@ from pliant.record.layout import CELL_TYPES
 from pliant.record.reopen import fold
 from pliant.record.runfile import Cells, Recorder, Run
 
-pytest.importorskip("vtkmodules", reason="vtk is not installed")
-
 
 def reader(path):
     from vtkmodules.vtkIOHDF import vtkHDFReader
