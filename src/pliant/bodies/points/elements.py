@@ -136,36 +136,40 @@ class Points:
         bulk = self.bulk + np.where(apart, self.lam - shear, 0.0)
         return np.where(apart, shear, self.lam), self.sound * bulk, self.sound * self.crush * (self.lam + 2.0 * self.mu)
 
+    @property
+    def seen(self) -> strain.Seen:
+        """Neighbours and rest places, for kernels."""
+        n = self.around
+        return strain.Seen(n.start, n.other, n.weight, n.near, n.inverse, n.spread, n.projector, self.nodes, self.rest)
+
+    @property
+    def matter(self) -> strain.Matter:
+        """Volumes, moduli and plastic strain as energies take them, for kernels."""
+        lam, bulk, crush = self.moduli
+        return strain.Matter(self.volume, self.whole, lam, self.mu, bulk, crush, self.stiffness_of_hourglass, self.plastic)
+
     def forces(self, x: Floats, v: Floats, out: Floats) -> None:
         """Elastic and damping forces on each phyxel into out, (m, 3) [N]."""
-        n, rate, stiff, (lam, bulk, crush) = self.around, bool(self.rayleigh.any()), self.stiffness_of_hourglass, self.moduli
-        forces.stresses(
-            n.start, n.other, n.weight, n.near, n.inverse, n.spread, n.projector, self.nodes, self.rest, self.volume, self.whole,
-            lam, self.mu, bulk, crush, stiff, self.rayleigh, self.plastic, x, v, rate, self._pull, self._hold,
-        )  # fmt: skip
-        forces.pair_forces(
-            n.start, n.other, n.weight, n.near, self.nodes, self.rest, stiff, self.rayleigh, x, v, rate, self._pull, self._hold, out
-        )
+        rate, seen, matter = bool(self.rayleigh.any()), self.seen, self.matter
+        forces.stresses(seen, matter, self.rayleigh, x, v, rate, self._pull, self._hold)
+        forces.pair_forces(seen, matter.stiff, self.rayleigh, x, v, rate, self._pull, self._hold, out)
 
     def energy(self, x: Floats) -> Floats:
         """Elastic energy [J], (m,)."""
-        n, out, (lam, bulk, crush) = self.around, np.empty(len(self.nodes)), self.moduli
-        forces.energies(
-            n.start, n.other, n.weight, n.near, n.inverse, n.projector, self.nodes, self.rest, self.volume, self.whole,
-            lam, self.mu, bulk, crush, self.stiffness_of_hourglass, self.plastic, x, out,
-        )  # fmt: skip
+        out = np.empty(len(self.nodes))
+        forces.energies(self.seen, self.matter, x, out)
         return out
 
     def gradients(self, x: Floats) -> Floats:
         """F of each phyxel against the reference in use, (m, 3, 3)."""
-        n, out = self.around, np.empty((len(self.nodes), 9))
-        strain.gradients(n.start, n.other, n.weight, n.inverse, self.nodes, self.rest, x, out)
+        out = np.empty((len(self.nodes), 9))
+        strain.gradients(self.seen, x, out)
         return out.reshape(-1, 3, 3)
 
     def stretch(self, x: Floats) -> Floats:
         """Volume over volume at the start, (m,); flat directions count as unstretched."""
-        n, out = self.around, np.empty(len(self.nodes))
-        strain.stretches(n.start, n.other, n.weight, n.inverse, n.projector, self.nodes, self.rest, self.volume, self.whole, x, out)
+        out = np.empty(len(self.nodes))
+        strain.stretches(self.seen, self.volume, self.whole, x, out)
         return out
 
     def stress(self, x: Floats) -> Floats:

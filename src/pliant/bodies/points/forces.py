@@ -24,11 +24,10 @@ from pliant.kernels import axpy, dot, kernel, load, parallel, prange, store, sub
 
 
 @parallel
-def stresses(  # type: ignore[no-untyped-def]
-    start, other, weight, near, inverse, spread, projector, nodes, rest, volume, whole, lam, mu, bulk, crush, stiff, rayleigh,
-    plastic, x, v, rate, pull, hold,
-):  # fmt: skip
+def stresses(seen, matter, rayleigh, x, v, rate, pull, hold):  # type: ignore[no-untyped-def]
     """First pass: H into pull and a F into hold, (m, 9)."""
+    start, other, weight, near, inverse, spread, projector, nodes, rest = seen
+    volume, whole, lam, mu, bulk, crush, stiff, plastic = matter
     for i in prange(len(pull)):
         c, d, q = ZERO, ZERO, ZERO
         xi, vi, Xi, b = load(x, nodes[i, 0]), load(v, nodes[i, 0]), load(rest, i), rayleigh[i]
@@ -62,8 +61,9 @@ def stresses(  # type: ignore[no-untyped-def]
 
 
 @parallel
-def pair_forces(start, other, weight, near, nodes, rest, stiff, rayleigh, x, v, rate, pull, hold, out):  # type: ignore[no-untyped-def]
+def pair_forces(seen, stiff, rayleigh, x, v, rate, pull, hold, out):  # type: ignore[no-untyped-def]
     """Second pass: the force on every phyxel, (m, 3)."""
+    start, other, weight, near, nodes, rest = seen.start, seen.other, seen.weight, seen.near, seen.nodes, seen.rest
     for i in prange(len(out)):
         xi, vi, Xi, a, b = load(x, nodes[i, 0]), load(v, nodes[i, 0]), load(rest, i), stiff[i], rayleigh[i]
         h, k, force = load9(pull, i), load9(hold, i), (0.0, 0.0, 0.0)
@@ -80,12 +80,12 @@ def pair_forces(start, other, weight, near, nodes, rest, stiff, rayleigh, x, v, 
 
 
 @kernel
-def energies(  # type: ignore[no-untyped-def]
-    start, other, weight, near, inverse, projector, nodes, rest, volume, whole, lam, mu, bulk, crush, stiff, plastic, x, out,
-):  # fmt: skip
+def energies(seen, matter, x, out):  # type: ignore[no-untyped-def]
     """Energy of every phyxel [J], (m,)."""
+    start, other, near, projector, nodes, rest = seen.start, seen.other, seen.near, seen.projector, seen.nodes, seen.rest
+    volume, whole, lam, mu, bulk, crush, stiff, plastic = matter
     for i in range(len(out)):
-        f, t = gradient(start, other, weight, inverse, nodes, rest, x, i), load9(projector, i)
+        f, t = gradient(seen, x, i), load9(projector, i)
         strain = combined(1.0, green(f, t), -1.0, load9(plastic, i))
         total = 0.5 * volume[i] * inner(strain, hooke(strain, lam[i], mu[i], t))
         if t[0] + t[4] + t[8] > 2.5:  # flat neighbourhoods have no volume that could change

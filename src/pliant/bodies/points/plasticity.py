@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -37,15 +37,23 @@ def crept(points: Points, x: Floats, dt: float, ahead: Floats) -> tuple[Floats, 
 
     It took what it did from the strain where velocities are, `ahead` (n, 3) [m] before x.
     """
-    n, out, lost, size = points.around, np.empty_like(points.plastic), np.zeros(len(points.nodes)), np.zeros(len(points.nodes))
+    out, lost, size = np.empty_like(points.plastic), np.zeros(len(points.nodes)), np.zeros(len(points.nodes))
     with np.errstate(divide="ignore", over="ignore"):
         share = np.where(points.creep_time > 0.0, -np.expm1(-dt / points.creep_time), 1.0)
-    _creep(
-        n.start, n.other, n.weight, n.inverse, n.projector, points.nodes, points.rest, points.volume, points.lam, points.mu,
-        points.yield_strain, share, points.max_plastic_strain, points.past, points.shape_only,
-        points.plastic, points.base, x, ahead, out, size, lost,
-    )  # fmt: skip
+    flow = Flow(points.yield_strain, share, points.max_plastic_strain, points.past, points.shape_only, points.base)
+    _creep(points.seen, points.matter._replace(lam=points.lam), flow, x, ahead, out, size, lost)
     return out, size, float(lost.sum())
+
+
+class Flow(NamedTuple):
+    """When phyxels flow, and how far they have, (m,) each."""
+
+    limit: Floats  # yield strain
+    share: Floats  # of what is beyond it that goes within the step
+    most: Floats  # plastic strain
+    past: Floats  # size of that before the reference in use
+    shape_only: Floats  # 1, or 0 where volume flows too
+    base: Floats  # (m, 9) plastic strain when the reference was taken
 
 
 @dataclass(frozen=True)
@@ -77,15 +85,14 @@ def rereferenced(points: Points, x: Floats) -> Reference:
 
 
 @kernel
-def _creep(  # type: ignore[no-untyped-def]
-    start, other, weight, inverse, projector, nodes, rest, volume, lam, mu, limit, share, most, past, shape_only, plastic,
-    base, x, ahead, out, whole, lost,
-):  # fmt: skip
+def _creep(seen, matter, flow, x, ahead, out, whole, lost):  # type: ignore[no-untyped-def]
+    volume, lam, mu, plastic = matter.volume, matter.lam, matter.mu, matter.plastic
+    limit, share, most, past, shape_only, base = flow
     for i in range(len(out)):
-        before, t = load9(plastic, i), load9(projector, i)
+        before, t = load9(plastic, i), load9(seen.projector, i)
         after = before
         if limit[i] < math.inf:
-            f = gradient(start, other, weight, inverse, nodes, rest, x, i)
+            f = gradient(seen, x, i)
             strain = green(f, t)
             whole[i] = math.sqrt(inner(strain, strain))
             elastic = combined(1.0, strain, -1.0, before)
@@ -100,7 +107,7 @@ def _creep(  # type: ignore[no-untyped-def]
                 reached, allowed = math.sqrt(scale * inner(grown, grown)), max(most[i] - past[i], 0.0)
                 if reached > allowed:
                     after = combined(1.0, load9(base, i), allowed / reached, grown)
-                late = symmetric(product(transposed(f), gradient(start, other, weight, inverse, nodes, rest, ahead, i)))
+                late = symmetric(product(transposed(f), gradient(seen, ahead, i)))
                 elastic, left = combined(1.0, elastic, -1.0, late), combined(1.0, combined(1.0, strain, -1.0, after), -1.0, late)
                 stored = inner(elastic, hooke(elastic, lam[i], mu[i], t)) - inner(left, hooke(left, lam[i], mu[i], t))
                 lost[i] = 0.5 * volume[i] * stored

@@ -46,26 +46,21 @@ class Tangent:
 
     def stiffness(self, points: Points, x: Floats, out: Floats) -> None:
         """Blocks (a, a), (a, b), (b, b) of every pair, (P, 3, 3, 3) [N/m]; those of one phyxel add up to its diagonal block."""
-        n, most, (lam, bulk, crush) = points.around, int(np.diff(points.around.start).max(initial=0)) + 1, points.moduli
+        most = int(np.diff(points.around.start).max(initial=0)) + 1
         out[:] = 0.0
-        _assemble(
-            n.start, n.other, n.weight, n.near, n.inverse, n.spread, n.projector, points.nodes, points.rest, points.volume, points.whole,
-            lam, points.mu, bulk, crush, points.stiffness_of_hourglass, points.plastic, x,
-            self.chosen, self.start, self.b, np.empty((most, 3)), np.empty((most, 9)), out,
-        )  # fmt: skip
+        _assemble(points.seen, points.matter, x, self.chosen, self.start, self.b, np.empty((most, 3)), np.empty((most, 9)), out)
         out[:, 0], out[:, 2] = -out[:, 1], -np.swapaxes(out[:, 1], 1, 2)
 
 
 @kernel
-def _assemble(  # type: ignore[no-untyped-def]
-    start, other, weight, near, inverse, spread, projector, nodes, rest, volume, whole, lam, mu, bulk, crush, stiff, plastic, x,
-    chosen, pair_start, pair_other, g, own, out,
-):  # fmt: skip
+def _assemble(seen, matter, x, chosen, pair_start, pair_other, g, own, out):  # type: ignore[no-untyped-def]
     """Add what every phyxel's energy couples to the blocks (a, b), a < b, of `out`."""
+    start, other, weight, near, inverse, spread, projector, nodes, rest = seen
+    volume, whole, lam, mu, bulk, crush, stiff, plastic = matter
     for i in range(len(nodes)):
         if not chosen[i]:
             continue
-        f, t = gradient(start, other, weight, inverse, nodes, rest, x, i), load9(projector, i)
+        f, t = gradient(seen, x, i), load9(projector, i)
         s = hooke(combined(1.0, green(f, t), -1.0, load9(plastic, i)), lam[i], mu[i], t)
         p = projected((s[0], s[4], s[8], s[1], s[2], s[5]))
         s = (p[0], p[3], p[4], p[3], p[1], p[5], p[4], p[5], p[2])

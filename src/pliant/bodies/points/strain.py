@@ -13,11 +13,40 @@ down to a third of the length (so steps need not be shorter), and only rotations
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
+from pliant.base import Floats, Ints
 from pliant.bodies.matrix3 import IDENTITY, combined, determinant, product, transposed
 from pliant.kernels import inline, kernel, load, sub
 
 ZERO = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+
+
+class Seen(NamedTuple):
+    """Who sees whom (neighbourhoods.py), and where all were in the reference in use."""
+
+    start: Ints  # (m + 1,)
+    other: Ints  # (s,)
+    weight: Floats  # (s,)
+    near: Floats  # (s,)
+    inverse: Floats  # (m, 9)
+    spread: Floats  # (m, 9)
+    projector: Floats  # (m, 9)
+    nodes: Ints  # (m, 1)
+    rest: Floats  # [m] (m, 3)
+
+
+class Matter(NamedTuple):
+    """What phyxels are made of, (m,) each."""
+
+    volume: Floats  # [m^3] of the reference in use
+    whole: Floats  # [m^3] at the start
+    lam: Floats  # [Pa]
+    mu: Floats  # [Pa]
+    bulk: Floats  # [Pa] k_v
+    crush: Floats  # [Pa] k_c
+    stiff: Floats  # a of the hourglass energy
+    plastic: Floats  # (m, 9) plastic strain
 
 
 @inline
@@ -78,27 +107,28 @@ def swelling(change, bulk, crush):  # type: ignore[no-untyped-def]
 
 
 @inline
-def gradient(start, other, weight, inverse, nodes, rest, x, i):  # type: ignore[no-untyped-def]
+def gradient(seen, x, i):  # type: ignore[no-untyped-def]
     """F of phyxel i for the field x."""
+    other, weight, nodes, rest = seen.other, seen.weight, seen.nodes, seen.rest
     c, xi, Xi = ZERO, load(x, nodes[i, 0]), load(rest, i)
-    for s in range(start[i], start[i + 1]):
+    for s in range(seen.start[i], seen.start[i + 1]):
         j = other[s]
         c = add_outer(c, weight[s], sub(load(x, nodes[j, 0]), xi), sub(load(rest, j), Xi))
-    return product(c, load9(inverse, i))
+    return product(c, load9(seen.inverse, i))
 
 
 @kernel
-def gradients(start, other, weight, inverse, nodes, rest, x, out):  # type: ignore[no-untyped-def]
+def gradients(seen, x, out):  # type: ignore[no-untyped-def]
     """F of all phyxels, (m, 9)."""
     for i in range(len(out)):
-        store9(out, i, gradient(start, other, weight, inverse, nodes, rest, x, i))
+        store9(out, i, gradient(seen, x, i))
 
 
 @kernel
-def stretches(start, other, weight, inverse, projector, nodes, rest, volume, whole, x, out):  # type: ignore[no-untyped-def]
+def stretches(seen, volume, whole, x, out):  # type: ignore[no-untyped-def]
     """Volume of all phyxels over that at the start, (m,): det F v / V; of flat ones sqrt(det(F^T F + 1 - T)) in place of det F."""
     for i in range(len(out)):
-        f, t = gradient(start, other, weight, inverse, nodes, rest, x, i), load9(projector, i)
+        f, t = gradient(seen, x, i), load9(seen.projector, i)
         if determinant(t) > 0.5:
             stretch = determinant(f)
         else:
