@@ -95,6 +95,7 @@ class Softness:
     compliances: tuple[float | None, float | None]  # C [m^2/N] of A and B; None: rigid. The mean, where it varies
     over: tuple[Floats | None, Floats | None] = (None, None)  # C at the vertices, where it varies
     poissons: tuple[float, float] = (0.0, 0.0)
+    moduli: tuple[tuple[float, float] | None, ...] = (None, None)  # [Pa] least and largest Young's modulus of A and B; None: rigid
 
     @classmethod
     def read(cls, response: str, layer: float | str | None, materials: Sequence[Material]) -> Softness:
@@ -105,7 +106,11 @@ class Softness:
         means = tuple(None if c is None else float(np.mean(c)) for c in (a, b))
         over = tuple(c if isinstance(c, np.ndarray) else None for c in (a, b))
         thick = None if layer is None else quantities.length("layer", layer)
-        return cls(response, thick, (means[0], means[1]), (over[0], over[1]), (materials[0][1], materials[1][1]))
+        if thick is not None and (response == "boussinesq" or response.endswith(".csv")):
+            raise PliantError(f"layer is of the responses volume-preserving and layer: response = '{response}' has none.")
+        poissons = materials[0][1], materials[1][1]
+        moduli = tuple(_moduli(c, nu) for c, nu in zip((a, b), poissons, strict=True))
+        return cls(response, thick, (means[0], means[1]), (over[0], over[1]), poissons, moduli)
 
     @property
     def total(self) -> float:
@@ -115,6 +120,26 @@ class Softness:
     @property
     def varies(self) -> bool:
         return any(c is not None for c in self.over)
+
+    def facts(self) -> dict[str, Any]:
+        """For programs."""
+        given = zip("ab", self.moduli, self.poissons, strict=True)
+        return {"response": self.response, "layer": self.layer} | {
+            f"material_{name}": None if moduli is None else {"young": moduli[0] if moduli[0] == moduli[1] else list(moduli), "poisson": nu}
+            for name, moduli, nu in given
+        }
+
+    def words(self) -> str:
+        """For people."""
+        told = []
+        for name, moduli, nu in zip("AB", self.moduli, self.poissons, strict=True):
+            if moduli is None:
+                told.append(f"{name} rigid")
+                continue
+            low, high = (quantities.pascals(modulus) for modulus in moduli)
+            told.append(f"{name} {low if moduli[0] == moduli[1] else f'{low} to {high}'}, Poisson's ratio {nu:g}")
+        wide = "" if self.layer is None else f", felt {quantities.metres(self.layer)} far"
+        return f"{'; '.join(told)}; response {self.response}{wide}"
 
     def solid(self, sides: tuple[Side, Side]) -> tuple[Side, Side]:
         """Both as half-spaces."""
@@ -141,6 +166,11 @@ class Softness:
             )
         assert self.layer is not None
         return VolumePreserving(c, self.layer) if self.response == "volume-preserving" else LayerCut(c, self.layer)
+
+
+def _moduli(c: float | Floats | None, poisson: float) -> tuple[float, float] | None:
+    """[Pa] least and largest Young's modulus of compliances."""
+    return None if c is None else (compliance(1.0, poisson) / float(np.max(c)), compliance(1.0, poisson) / float(np.min(c)))
 
 
 def _compliances(young: Any, poisson: float) -> float | Floats | None:

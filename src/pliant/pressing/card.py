@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from pliant.live.notebook import Card, card
 from pliant.pressing.maps import draw_map
 from pliant.pressing.output import title_of
+from pliant.pressing.quantities import metres, pascals, square_metres
 
 if TYPE_CHECKING:
     from pliant.pressing.pressed import Pressed
@@ -23,8 +24,9 @@ def html_of(found: Pressed) -> str:
         image = path.read_bytes() if path.exists() else b""
     x, y, z = (1e3 * found.centre).tolist()
     facts = {
-        "force": f"{found.force:.4g} N after {1e3 * found.depth:.3g} mm", "area": f"{1e4 * found.area:.4g} cm²",
-        "pressure": f"mean {1e-3 * found.mean:.4g} kPa, peak {1e-3 * found.peak:.4g} kPa",
+        "force": f"{found.force:.4g} N after {metres(found.depth, 3)}", "area": square_metres(found.area),
+        "pressure": f"mean {pascals(found.mean)}, peak {pascals(found.peak)}",
+        "material": found.softness.words(),
         "centre of pressure": f"({x:.1f}, {y:.1f}, {z:.1f}) mm", "stiffness": f"{1e-3 * found.stiffness:.4g} N/mm",
         "status": found.result.status,
     }  # fmt: skip

@@ -329,14 +329,24 @@ def solved(pair: Pair, grid: Grid, load: Load, before: Solved | None, touch: flo
 def _solve(
     pair: Pair, grid: Grid, gap: Floats, depth: float, start: Floats | None, tolerance: float, total: float | None
 ) -> tuple[Floats, Floats, float, int, str]:
-    """(P, u, approach, iterations, status) with these gaps, at a position or under a total force [N]."""
+    """(P, u, approach, iterations, status) with these gaps, at a position or under a total force [N].
+
+    Gaps count up to a cap, for the sake of conjugate gradients. It must lie above what touches: under a force a single cell far below
+    the others, as outliers of a cloud make it, would leave all others at the cap, where they would touch though they are far away.
+    """
     patch = Patch(grid.shape, grid.cell, pair.response, "love" if isinstance(pair.response, Boussinesq) else "gauss")
-    q = np.minimum(gap, CAP * depth if total is None else float(np.min(gap)) + CAP * depth).ravel()
+    cap = CAP * depth if total is None else float(np.min(gap)) + CAP * depth
     operator: Patch | Part = patch
     if pair.varies:
         operator = Part(patch, np.arange(patch.size), softer(pair, grid).ravel())
     begin = None if start is None else start.ravel()
-    found = lcp.conjugate_gradients(operator, q, begin, tolerance, None, total)
+    while True:
+        q = np.minimum(gap, cap).ravel()
+        found = lcp.conjugate_gradients(operator, q, begin, tolerance, None, total)
+        if cap >= float(np.max(gap, where=np.isfinite(gap), initial=-np.inf)) or not np.any(found.P.reshape(gap.shape)[gap > cap] > 0.0):
+            break
+        depth *= 2.0
+        cap += CAP * depth
     approach = 0.0 if found.position is None else float(found.position[0])
     return found.P.reshape(grid.shape), (found.s - q + approach).reshape(grid.shape), approach, found.iterations, found.status
 

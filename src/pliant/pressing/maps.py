@@ -13,10 +13,10 @@ from scipy.special import ndtr
 from pliant.base import Floats, PliantError
 from pliant.contact.elastic.result import ContactResult
 from pliant.disk import read_text
-from pliant.pressing.quantities import pascals, scale_of
+from pliant.pressing.quantities import metres, pascals, scale_of, scale_of_length
 
 MOST = 300  # cells along a side, unless a sensor is given
-WIDE = 1.0  # standard deviation over which the force of a node is spread, in spacings
+WIDE = 1.0  # standard deviation over which the force of a sample is spread, in spacings
 FAR = 4.0  # standard deviations beyond which nothing of it is left
 LOW = 0.05  # of the peak: cells below do not count as loaded
 TURNS = {"turned by 180 degrees": (-1, -1), "mirrored along its rows": (-1, 1), "mirrored along its columns": (1, -1)}
@@ -32,6 +32,7 @@ class PressureMap:
     corner: Floats  # (2,) [m] where the first cell begins: its coordinates along the axes
     cell: Floats  # (2,) [m] size of a cell along rows and columns
     axes: Floats  # (2, 3) unit vectors along which rows and columns are counted; columns x rows is against the load
+    blur: float = 0.0  # [m] standard deviation over which forces of samples are spread; those of cells are not
 
     @property
     def peak(self) -> float:
@@ -60,7 +61,7 @@ class PressureMap:
     def facts(self) -> dict[str, Any]:
         """Size and peak, for programs."""
         return {"rows": self.values.shape[0], "columns": self.values.shape[1], "cell": self.cell.tolist(), "corner": self.corner.tolist(),
-                "axes": self.axes.tolist(), "peak_pressure": self.peak, "area": self.area}  # fmt: skip
+                "axes": self.axes.tolist(), "peak_pressure": self.peak, "area": self.area, "blur": self.blur}  # fmt: skip
 
     def write(self, path: Path) -> None:
         """Numbers in rows, with a line above that says what they are."""
@@ -68,12 +69,14 @@ class PressureMap:
         head = (
             f"pressure [Pa]; rows along {names[0]} from {self.corner[0]:.6g} m in steps of {self.cell[0]:.6g} m; "
             f"columns along {names[1]} from {self.corner[1]:.6g} m in steps of {self.cell[1]:.6g} m"
+            + (f"; forces of samples spread over {self.blur:.4g} m (standard deviation)" if self.blur > 0.0 else "")
         )
         np.savetxt(path, self.values, fmt="%.6g", delimiter=",", header=head)
 
 
 def pressure_map(result: ContactResult, direction: Floats, shape: tuple[int, int] | None = None) -> PressureMap:
-    """Forces of the nodes, spread over their surroundings, in cells across the direction; rows go along the longer side."""
+    """Forces of the nodes in cells across the direction; rows go along the longer side. Pressure of a square cell is even over it, so that
+    its force is shared by overlap: with as many cells as were solved the map is what was found. Samples are points, and theirs is spread."""
     touching = result.contact
     x, force, spacing = result.deformed[touching], result.P[touching], np.sqrt(result.areas[touching])
     axes = _across(direction)
@@ -81,15 +84,24 @@ def pressure_map(result: ContactResult, direction: Floats, shape: tuple[int, int
         return PressureMap(np.zeros(shape or (1, 1)), np.zeros(2), np.ones(2), axes)
     if np.ptp(x @ axes[1]) > np.ptp(x @ axes[0]):
         axes = np.stack([axes[1], -axes[0]])
-    flat, room = x @ axes.T, 2.0 * float(np.median(spacing))
+    squares = result.mode == "cells"
+    flat, room = x @ axes.T, (2.5 if squares else 2.0) * float(np.median(spacing))  # squares end half a cell beyond their middles
     low, high = flat.min(axis=0) - room, flat.max(axis=0) + room
     if shape is None:
         step = max(float(np.median(spacing)), float((high - low).max()) / MOST)
-        shape = (max(int((high - low)[0] / step), 1), max(int((high - low)[1] / step), 1))
+        shape = (max(int((high - low)[0] / step + 1e-6), 1), max(int((high - low)[1] / step + 1e-6), 1))
     cell = (high - low) / shape
-    shares = [_shares((flat[:, k] - low[k]) / cell[k], WIDE * spacing / cell[k], shape[k]) for k in (0, 1)]
+    share, wide = (_overlaps, spacing) if squares else (_shares, WIDE * spacing)
+    shares = [share((flat[:, k] - low[k]) / cell[k], wide / cell[k], shape[k]) for k in (0, 1)]
     total = np.asarray((csr_array(shares[0].T * force) @ csr_array(shares[1])).toarray(), dtype=np.float64)
-    return PressureMap(total / np.prod(cell), low, cell, axes)
+    return PressureMap(total / np.prod(cell), low, cell, axes, 0.0 if squares else WIDE * float(np.median(spacing)))
+
+
+def _overlaps(place: Floats, wide: Floats, count: int) -> Floats:
+    """(n, count) how much of each interval is in each cell along an axis; place, wide (n,) its middle and length, in cells."""
+    below = np.clip((np.arange(count + 1) - place[:, None]) / wide[:, None] + 0.5, 0.0, 1.0)
+    below[:, 0], below[:, -1] = 0.0, 1.0
+    return np.diff(below, axis=1)
 
 
 def _shares(place: Floats, wide: Floats, count: int) -> Floats:
@@ -158,7 +170,7 @@ def _correlation(one: Floats, two: Floats) -> float:
 def draw_map(grid: PressureMap, path: Path, title: str, peak: float) -> None:
     """The map in the coordinates of the world, with a colour bar, the centre of pressure, and what its peak is.
 
-    peak   [Pa] of the samples: cells are means, so theirs may be lower
+    peak   [Pa] that was found: the cells of a map are means, so theirs may be lower
     """
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
@@ -168,7 +180,8 @@ def draw_map(grid: PressureMap, path: Path, title: str, peak: float) -> None:
     FigureCanvasAgg(figure)
     axes = figure.subplots()
     scale, unit = scale_of(grid.peak)
-    (bottom, top, up), (left, right, across) = (_span(grid, k) for k in (0, 1))
+    size, unit_of_length = scale_of_length(float(max(tall, wide)))
+    (bottom, top, up), (left, right, across) = (_span(grid, k, size, unit_of_length) for k in (0, 1))
     shown = axes.imshow(grid.values / scale, origin="lower", extent=(left, right, bottom, top), cmap="inferno", aspect="equal")
     centre = grid.centre / (grid.cell * grid.values.shape)
     axes.plot(
@@ -177,21 +190,22 @@ def draw_map(grid: PressureMap, path: Path, title: str, peak: float) -> None:
     axes.set_xlabel(across)
     axes.set_ylabel(up)
     figure.colorbar(shown, label=f"mean pressure of a cell [{unit}]")
-    cells = " x ".join(f"{1e3 * size:.3g}" for size in grid.cell)
-    words = (title, f"highest cell {pascals(grid.peak)} ({cells} mm), highest sample {pascals(peak)}", "+ centre of pressure")
+    cells = " x ".join(metres(each, 3) for each in grid.cell)
+    blur = "" if grid.blur == 0.0 else f"; forces of samples are spread over {metres(grid.blur, 3)}"
+    words = (title, f"highest square {pascals(grid.peak)} ({cells}), peak of the contact {pascals(peak)}{blur}", "+ centre of pressure")
     figure.suptitle("\n".join(words), x=0.01, ha="left", fontsize=9)
     figure.savefig(path)
 
 
-def _span(grid: PressureMap, k: int) -> tuple[float, float, str]:
-    """First and last coordinate [mm] along an axis, and its name; one against x, y or z counts down along that."""
-    axis, low = grid.axes[k], 1e3 * grid.corner[k]
-    high = low + 1e3 * grid.cell[k] * grid.values.shape[k]
+def _span(grid: PressureMap, k: int, size: float, unit: str) -> tuple[float, float, str]:
+    """First and last coordinate along an axis in a unit of some size [m], and its name; one against x, y or z counts down along that."""
+    axis, low = grid.axes[k], grid.corner[k] / size
+    high = low + grid.cell[k] * grid.values.shape[k] / size
     main = int(np.argmax(np.abs(axis)))
     if abs(axis[main]) > 1.0 - 1e-9:
         sign = float(np.sign(axis[main]))
-        return sign * low, sign * high, f"{'xyz'[main]} [mm]"
-    return low, high, f"along {_words(axis)} [mm]"
+        return sign * low, sign * high, f"{'xyz'[main]} [{unit}]"
+    return low, high, f"along {_words(axis)} [{unit}]"
 
 
 def _words(axis: Floats) -> str:

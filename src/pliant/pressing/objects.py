@@ -24,11 +24,12 @@ from pliant.geometry.curved import Curved
 from pliant.geometry.files import PointCloud, read
 from pliant.geometry.mesh import Surface, TetMesh
 from pliant.geometry.shape import Shape
-from pliant.geometry.shapes import SHAPES, make
+from pliant.geometry.shapes import make
 from pliant.geometry.subdivide import subdivided
 from pliant.geometry.units import UNITS, units_asked
 from pliant.pressing import quantities
 from pliant.pressing.between_points import between_points
+from pliant.pressing.named import named
 from pliant.pressing.relief import CloudRelief, ExactRelief, Heights, MeshRelief, Relief
 
 TABLES = (".csv", ".txt", ".npy")  # files that may hold heights
@@ -50,6 +51,7 @@ class Thing:
     rows: Ints | None = None  # (n,) rows of the file that its vertices or samples came from
     given: int = 0  # rows that the file has
     spacing: float | None = None  # [m] of samples on a mesh; None: as needed
+    down: bool = False  # it is pressed: heights, which are towards the partner, look down
 
     @cached_property
     def curved(self) -> Curved | None:
@@ -74,7 +76,7 @@ class Thing:
         if isinstance(self.form, PointSurface):
             return self.form, NO_FACES
         if isinstance(self.form, Heights):
-            points, faces = self.form.faces()
+            points, faces = self.form.faces(self.down)
             return from_mesh(Surface(points, faces), name=self.name), faces
         mesh = self.mesh if isinstance(self.form, Exact) else self.form
         if mesh is None:
@@ -170,8 +172,8 @@ class Source:
             return Thing(what.kind, what)
         if isinstance(what, str) and what == "plane":
             return Thing("plane", Exact("plane"))
-        if isinstance(what, str) and what in SHAPES and not Path(what).exists():
-            what = {"kind": what}
+        if isinstance(what, str):
+            what = named(what) or what
         if self.cell is not None and (isinstance(what, np.ndarray) or str(what).endswith(TABLES)):
             return self._heights(quantities.length("cell", self.cell))
         if isinstance(what, str | Path):

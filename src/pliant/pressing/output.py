@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.ndimage import map_coordinates
+from scipy.ndimage import distance_transform_edt, map_coordinates
 
 from pliant.base import Floats, Ints, PliantError
 from pliant.contact.elastic.deformed_surface import displacements, eased
@@ -22,10 +22,11 @@ from pliant.disk import write_text
 from pliant.geometry.mesh import Surface
 from pliant.geometry.near import kd_tree
 from pliant.geometry.subdivide import subdivided
-from pliant.pressing.cells import ROOM
+from pliant.pressing.cells import ROOM, STEEPEST
 from pliant.pressing.maps import compared, draw_map, read_measured
 from pliant.pressing.objects import LONGEST, between_samples
-from pliant.pressing.quantities import pascals
+from pliant.pressing.quantities import metres, pascals, scale_of_length, square_metres
+from pliant.pressing.relief import Grid, Heights
 from pliant.record.export import write_ply
 
 if TYPE_CHECKING:
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 GRID = 120  # cells along a side of a plane that is written
 SHOWN = 1.5  # cells between vertices that are drawn where they touch, or
 MOST = 120  # of them along the contact
+FOLDS = 3.0  # depths behind the surface over which what lies there gives way less and less: within 1.5 of them it would fold
 DISC = 0.75  # radius of the disc drawn for a sample, in spacings
 
 
@@ -67,11 +69,12 @@ def surface_of(found: Pressed, which: int) -> tuple[Floats, Ints, dict[str, Any]
     else:
         points, faces, normals, areas = _drawn(found, which)
     u, way = displacements(points, normals, areas, side.response, result, which)
-    if found.cells is not None and side.response is not None:
-        u, way = _on_grid(found, which, points, normals, u, way)
-    points = points + u[:, None] * way
-    on = np.zeros(len(points))
-    touching = result.contact
+    moved, on, touching = u[:, None] * way, np.zeros(len(points)), result.contact
+    if found.cells is not None:
+        over, more, on = _on_grid(found, which, points, normals, moved, u)
+        if side.response is not None:
+            moved, u = over, more
+    points = points + moved
     if touching.any():
         outward = (1.0 if which == 0 else -1.0) * result.normals[touching]
         x, spacing = result.deformed[touching], np.sqrt(result.areas[touching])
@@ -79,7 +82,7 @@ def surface_of(found: Pressed, which: int) -> tuple[Floats, Ints, dict[str, Any]
         facing = np.sum(normals * outward[nearest], axis=1)
         normals = np.where((far < 0.7 * spacing[nearest])[:, None] & (facing > 0.0)[:, None], outward[nearest], normals)
         near = np.flatnonzero((far < 3.0 * spacing[nearest]) & (facing > 0.0))
-        if len(near):
+        if found.cells is None:
             on[near] = pressure(x, result.areas[touching], result.P[touching], points[near])
     return points, faces, {"pressure": on, "displacement": u, "normal": normals, "radius": DISC * np.sqrt(areas)}, normals
 
@@ -93,7 +96,7 @@ def _drawn(found: Pressed, which: int) -> tuple[Floats, Ints, Floats, Floats]:
         mesh = thing.mesh if isinstance(thing.form, Exact) else thing.form
         assert mesh is not None
         fine = Surface(mesh.points, faces) if isinstance(mesh, PointSurface) else thing.finer(mesh, None)
-        touch = result.deformed[result.contact]
+        touch = np.concatenate([result.points[result.contact], result.deformed[result.contact]])  # as it was before, too: dents are deep
         low, high = touch.min(axis=0), touch.max(axis=0)
         step = LONGEST * max(SHOWN * math.sqrt(float(result.areas[0])), float(np.max(high - low)) / MOST)
 
@@ -114,28 +117,50 @@ def _drawn(found: Pressed, which: int) -> tuple[Floats, Ints, Floats, Floats]:
     return side.world(sampled.points), faces, sampled.normals @ side.rotation.T, sampled.areas
 
 
-def _on_grid(found: Pressed, which: int, points: Floats, normals: Floats, u: Floats, way: Floats) -> tuple[Floats, Floats]:
-    """Displacements of points above the cells as they were found there, along the contact normal."""
+def _on_grid(found: Pressed, which: int, points: Floats, normals: Floats, moved: Floats, u: Floats) -> tuple[Floats, Floats, Floats]:
+    """(moved (n, 3) [m], u (n,) [m], pressure (n,) [Pa]) of points above the cells as they were found there, along the contact normal.
+
+    What lies behind the surface that touches, as flanks do, goes with its column, less and less the farther behind it is, and walls, above
+    which cells have no surface, with the nearest that has: else they would stay in front of a deep dent. Walls below something else
+    end where the surfaces meet. What faces the partner has the pressure of the cells around.
+    """
     assert found.cells is not None
-    best = found.cells.best
+    best, sign = found.cells.best, 1.0 if which == 0 else -1.0
     grid, normal = best.grid, best.pair.normal
     local = (points - grid.origin) @ grid.axes.T
     at = [(local[:, k] - grid.corner[k]) / grid.cell - 0.5 for k in (0, 1)]
     height = (best.a, best.b)[which]
-    known = np.where(np.isfinite(height), height, 1e300)
-    inside = np.all([(c > 0.0) & (c < n - 1) for c, n in zip(at, grid.shape, strict=True)], axis=0)
-    apart = np.abs(map_coordinates(known, at, order=0, mode="nearest") - local[:, 2]) / (2.0 * grid.cell + found.depth)
-    facing = normals @ normal * (1.0 if which == 0 else -1.0)
-    seen = inside & (apart < 1.0) & (facing > 0.0)
+    beside = tuple(distance_transform_edt(~np.isfinite(height), return_distances=False, return_indices=True))
+    ends = _goes_on(best.pair.reliefs[which].shadow(best.pair.poses[which], grid), grid)
+    to_end = np.full(len(points), np.inf)  # of the side of the grid
+    for c, n, (before, beyond) in zip(at, grid.shape, ends, strict=True):
+        to_end = np.minimum(to_end, c / n if before else np.inf)
+        to_end = np.minimum(to_end, 1.0 - (c + 1.0) / n if beyond else np.inf)
+    inside = np.all([(c > -1.0) & (c < n) for c, n in zip(at, grid.shape, strict=True)], axis=0) & (to_end > 0.0)
+    behind = np.abs(map_coordinates(height[beside], at, order=0, mode="nearest") - local[:, 2])
+    deep = (behind - STEEPEST * grid.cell) / (FOLDS * found.depth)
+    seen, over = np.flatnonzero(inside & (deep < 1.0)), np.flatnonzero(inside)
     mine = (found.result.u_a, found.result.u_b)[which].sum() / max(float((found.result.u_a + found.result.u_b).sum()), 1e-300)
-    # less and less of it towards the end of the grid, up flanks, and where something else is above the cell
-    side = np.min([np.minimum(c, n - 1 - c) / n for c, n in zip(at, grid.shape, strict=True)], axis=0)
-    part = (np.minimum(side * (1.0 + 2.0 * ROOM) / ROOM, 1.0) * eased(2.0 * facing - 1.0) * np.minimum(2.0 - 2.0 * apart, 1.0))[seen]
-    u, way = u.copy(), way.copy()
-    u[seen] = part * mine * map_coordinates(best.u, [c[seen] for c in at], order=1, mode="nearest") + (1.0 - part) * u[seen]
-    turn = part[:, None] * (-1.0 if which == 0 else 1.0) * normal + (1.0 - part[:, None]) * way[seen]
-    way[seen] = turn / np.maximum(np.linalg.norm(turn, axis=1, keepdims=True), 1e-300)
-    return u, way
+    part = np.minimum(to_end[seen] * (1.0 + 2.0 * ROOM) / ROOM, 1.0) * (1.0 - eased(deep[seen]))
+    there = [c[seen] for c in at]
+    on_cell = mine * map_coordinates(best.u[beside], there, order=1, mode="nearest")
+    moved, u, on = moved.copy(), u.copy(), np.zeros(len(points))
+    moved[seen] = -sign * (part * on_cell)[:, None] * normal + (1.0 - part[:, None]) * moved[seen]
+    u[seen] = part * on_cell + (1.0 - part) * u[seen]
+    met = ((best.b, best.a)[which] + sign * (1.0 - mine) * best.u)[beside]
+    ahead = sign * (local[over, 2] + moved[over] @ grid.axes[2] - map_coordinates(met, [c[over] for c in at], order=1, mode="nearest"))
+    back = np.where((ahead > 0.0) & (ahead < 2.0 * found.depth), ahead, 0.0)
+    moved[over] -= sign * back[:, None] * normal
+    u[over] += back
+    facing = (deep[seen] <= 0.0) & (sign * (normals[seen] @ normal) > 0.0)
+    on[seen] = np.where(facing, map_coordinates(best.P, there, order=1, mode="nearest") / grid.cell**2, 0.0)
+    return moved, u, on
+
+
+def _goes_on(shadow: tuple[Floats, Floats], grid: Grid) -> list[tuple[bool, bool]]:
+    """Whether a surface goes on beyond the first and the last cell along both axes: there displacements of cells have to end."""
+    low, high = shadow[0] < grid.corner - grid.cell, shadow[1] > grid.corner + grid.size + grid.cell
+    return [(bool(low[k]), bool(high[k])) for k in (0, 1)]
 
 
 def _exact_patch(side: Side, found: Pressed) -> tuple[Floats, Ints, Floats, Floats]:
@@ -162,7 +187,7 @@ def _exact_patch(side: Side, found: Pressed) -> tuple[Floats, Ints, Floats, Floa
 
 
 def title_of(found: Pressed) -> str:
-    return f"{found.things[0].name} on {found.things[1].name}: {found.force:.4g} N, {1e4 * found.area:.3g} cm²"
+    return f"{found.things[0].name} on {found.things[1].name}: {found.force:.4g} N, {square_metres(found.area)}"
 
 
 def picture(found: Pressed, path: Path) -> None:
@@ -221,25 +246,41 @@ def sensor_shape(sensor: str | None, measured: Path | None) -> tuple[int, int] |
     return max(one, two), min(one, two)
 
 
+def blurred(blur: float) -> str:
+    """What a map of samples is."""
+    return "" if blur == 0.0 else f", forces spread over {metres(blur, 3)} around each sample"
+
+
+def theory(found: Pressed) -> str:
+    """What no error knows of: the bodies taken for deep and wide against their contact."""
+    sizes = []
+    for which, thing, modulus in zip("AB", found.things, found.softness.moduli, strict=True):
+        if modulus is not None:
+            extent = thing.extent[:2] if isinstance(thing.form, Heights) and thing.extent is not None else thing.extent
+            sizes.append(f"{which} {'is without end' if extent is None else 'over ' + ' x '.join(metres(e, 3) for e in extent)}")
+    return f"half-spaces. The contact extends over {metres(found.width, 3)}, {', '.join(sizes)}: what that changes is in no ±"
+
+
 def report(found: Pressed, sensor: tuple[int, int] | None, measured: Path | None) -> tuple[dict[str, Any], str]:
     """(facts for programs, lines for people)."""
     grid = found.map(sensor)
     facts = found.facts() | {"map": grid.facts()}
-    x, y, z = (1e3 * c for c in found.centre)
-    (rows, columns), (tall, wide) = grid.values.shape, 1e3 * grid.cell
+    size, unit = scale_of_length(float(np.max(np.abs(found.centre), initial=found.width)))
+    x, y, z = (c / size for c in found.centre)
+    (rows, columns), (tall, wide) = grid.values.shape, (metres(c, 3) for c in grid.cell)
     on = f"{facts['touching']} of {facts['nodes']} samples touch"
     if found.cells is not None:
         side = found.cells.best.grid
-        on = f"{facts['touching']} of {side.shape[0]} x {side.shape[1]} cells of {1e3 * side.cell:.3g} mm touch"
+        on = f"{facts['touching']} of {side.shape[0]} x {side.shape[1]} cells of {metres(side.cell, 3)} touch"
     off = {name: f" ± {100.0 * part:.2g} %" if part > 0.0 else "" for name, part in found.errors.items()}
     lines = [
         f"[bold]{facts['a']}[/] on [bold]{facts['b']}[/]: {facts['status']}, {on}.",
         f"  force          {found.force:.5g} N{off['force']}",
-        f"  depth          {1e3 * found.depth:.4g} mm{off['depth']}, from {found.depth_from}",
-        f"  area           {1e4 * found.area:.4g} cm²{off['area']}",
+        f"  depth          {metres(found.depth)}{off['depth']}, from {found.depth_from}",
+        f"  area           {square_metres(found.area)}{off['area']}",
         f"  pressure       mean {pascals(found.mean)}, peak {pascals(found.peak)}{off['peak']}",
-        f"  map            {rows} x {columns} cells of {tall:.3g} x {wide:.3g} mm, peak {pascals(grid.peak)} in a cell",
-        f"  centre         ({x:.4g}, {y:.4g}, {z:.4g}) mm",
+        f"  map            {rows} x {columns} squares of {tall} x {wide}, the highest {pascals(grid.peak)}{blurred(grid.blur)}",
+        f"  centre         ({x:.4g}, {y:.4g}, {z:.4g}) {unit}",
         f"  stiffness      {1e-3 * found.stiffness:.4g} N/mm",
     ]
     if found.sheared is not None:
@@ -249,6 +290,7 @@ def report(found: Pressed, sensor: tuple[int, int] | None, measured: Path | None
         lines.append(f"  tangential     {held.force:.4g} N carried, {end}")
     if found.tilt > 0.0:
         lines.append(f"  tilt           {found.tilt:.3g}°")
+    lines += [f"  material       {found.softness.words()}", f"  theory         {theory(found)}"]
     if measured is not None:
         facts["measured"] = compared(grid, read_measured(measured))
         m = facts["measured"]

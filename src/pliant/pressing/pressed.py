@@ -12,10 +12,12 @@ from pliant.base import Floats
 from pliant.contact.elastic.result import ContactResult
 from pliant.contact.elastic.side import Side
 from pliant.pressing.approach import angle_of
+from pliant.pressing.asked import Softness
 from pliant.pressing.maps import PressureMap, pressure_map
 from pliant.pressing.objects import Thing
 from pliant.pressing.on_cells import OnCells
 from pliant.pressing.output import save
+from pliant.pressing.quantities import pascals, square_metres
 from pliant.pressing.tangential import Sheared
 
 SMOOTH = 150  # samples in contact below which smoothing would lower the peak
@@ -34,6 +36,7 @@ class Pressed:
     depth_from: str  # where that counts from, in words
     errors: dict[str, float]  # of force, depth, area and peak, as parts of them
     notes: tuple[str, ...]
+    softness: Softness
     cells: OnCells | None = None  # None: solved on samples
     sheared: Sheared | None = None
 
@@ -75,6 +78,13 @@ class Pressed:
         """[degree] by which A turned."""
         return angle_of(self.a.rotation)
 
+    @property
+    def width(self) -> float:
+        """[m] from one end of the contact to the other."""
+        x = self.result.deformed[self.result.contact]
+        across = x - np.outer(x @ self.direction, self.direction)
+        return float(np.linalg.norm(np.ptp(across, axis=0))) if len(x) else 0.0
+
     def map(self, shape: tuple[int, int] | None = None) -> PressureMap:
         """Pressure on a grid across the direction; cells of a sample's size, or as many as a sensor has."""
         return pressure_map(self.result, self.direction, shape)
@@ -86,6 +96,8 @@ class Pressed:
             "a": self.things[0].name, "b": self.things[1].name, "status": result.status, "depth": self.depth, "depth_from": self.depth_from,
             "force": self.force, "area": self.area, "mean_pressure": self.mean, "peak_pressure": self.peak, "errors": self.errors,
             "centre_of_pressure": self.centre.tolist(), "stiffness": self.stiffness, "tilt": self.tilt,
+            **self.softness.facts(), "contact_width": self.width,
+            "extents": [None if thing.extent is None else thing.extent.tolist() for thing in self.things],
             "wrench_on_a": result.wrench_a(self.centre).tolist(), "solved_on": "samples" if self.cells is None else "cells",
             "nodes": len(result.P), "touching": int(result.contact.sum()), "spikes": len(result.spikes),
             "left_out": result.steep + result.off, "notes": list(self.notes),
@@ -99,7 +111,7 @@ class Pressed:
 
     def __repr__(self) -> str:
         a, b = (thing.name for thing in self.things)
-        return f"Pressed {a} on {b}: {self.force:.4g} N on {1e4 * self.area:.4g} cm², mean {1e-3 * self.mean:.4g} kPa, {self.result.status}"
+        return f"Pressed {a} on {b}: {self.force:.4g} N on {square_metres(self.area)}, mean {pascals(self.mean)}, {self.result.status}"
 
     def _repr_html_(self) -> str:
         from pliant.pressing.card import html_of  # start-up: only notebooks ask for it

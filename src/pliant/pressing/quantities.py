@@ -27,12 +27,32 @@ def pressure(name: str, value: float | str) -> float:
 
 def scale_of(value: float) -> tuple[float, str]:
     """(its size in Pa, its name) of the unit in which a pressure is told."""
-    return next(((PRESSURES[name], name) for name in PRESSURES if value >= PRESSURES[name]), (1.0, "Pa"))
+    return next(((PRESSURES[name], name) for name in PRESSURES if value >= (1.0 - 1e-9) * PRESSURES[name]), (1.0, "Pa"))
 
 
 def pascals(value: float) -> str:
     """A pressure [Pa] in words."""
     size, name = scale_of(value)
+    return f"{value / size:.4g} {name}"
+
+
+LENGTHS = {"m": 1.0, "mm": 1e-3, "µm": 1e-6, "nm": 1e-9}  # [m] in which lengths are told
+
+
+def scale_of_length(value: float) -> tuple[float, str]:
+    """(its size in m, its name) of the unit in which a length is told: millimetres down to a hundredth."""
+    return next(((LENGTHS[name], name) for name in ("mm", "µm") if value >= 1e-2 * LENGTHS[name]), (LENGTHS["nm"], "nm"))
+
+
+def metres(value: float, digits: int = 4) -> str:
+    """A length [m] in words."""
+    size, name = scale_of_length(abs(value))
+    return f"{value / size:.{digits}g} {name}"
+
+
+def square_metres(value: float) -> str:
+    """An area [m^2] in words."""
+    size, name = next(((s, n) for s, n in ((1e-4, "cm²"), (1e-6, "mm²"), (1e-12, "µm²")) if value >= 1e-2 * s), (1e-18, "nm²"))
     return f"{value / size:.4g} {name}"
 
 

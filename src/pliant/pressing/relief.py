@@ -415,14 +415,15 @@ class Heights:
     def shadow(self, pose: Pose, grid: Grid) -> tuple[Floats, Floats]:
         return -0.5 * self.size, 0.5 * self.size
 
-    def faces(self) -> tuple[Floats, Ints]:
-        """Points (n, 3) [m] and triangles between the cells, z up."""
+    def faces(self, down: bool) -> tuple[Floats, Ints]:
+        """Points (n, 3) [m] and triangles between the cells, z up; heights are towards the partner, which is below if `down`."""
         nx, ny = self.rise.shape
         x, y = (self.cell * (np.arange(n) - 0.5 * (n - 1)) for n in (nx, ny))
-        points = np.stack([*np.broadcast_arrays(x[:, None], y[None, :]), self.rise], axis=2).reshape(-1, 3)
+        points = np.stack([*np.broadcast_arrays(x[:, None], y[None, :]), -self.rise if down else self.rise], axis=2).reshape(-1, 3)
         first = (np.arange(nx - 1)[:, None] * ny + np.arange(ny - 1)).ravel()
         one, two = np.stack([first, first + ny, first + ny + 1], axis=1), np.stack([first, first + ny + 1, first + 1], axis=1)
-        return points, np.concatenate([one, two])
+        faces = np.concatenate([one, two])
+        return points, faces[:, ::-1] if down else faces
 
 
 @kernel

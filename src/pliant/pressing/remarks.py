@@ -11,7 +11,6 @@ from pliant.contact.elastic.contact_stiffness import stiffening
 from pliant.contact.elastic.result import FEW, ContactResult
 from pliant.detect.surfels.exact import Exact
 from pliant.geometry.mesh import Surface
-from pliant.pressing.asked import Softness
 from pliant.pressing.cells import CLOSE
 from pliant.pressing.objects import Thing
 from pliant.pressing.on_cells import STEEP, OnCells
@@ -99,9 +98,8 @@ def sample_remarks(result: ContactResult) -> list[str]:
     return notes
 
 
-def layer_remarks(result: ContactResult, softness: Softness) -> list[str]:
-    """Of a response that is not that of a solid body."""
-    if softness.response == "boussinesq" or not result.contact.any():
+def layer_remarks(force: float, solid: float) -> list[str]:
+    """Of a response that is not that of solid bodies, which would carry the force `solid` [N] as deep."""
+    if not (force > 0.0 and solid > 0.0):
         return []
-    times = stiffening(softness.of(softness.total), math.sqrt(result.area / math.pi))
-    return [f"the layer makes a contact of this size about {times:.2g} times as stiff as a solid body"]
+    return [f"the response carries {force / solid:.2g} times the force of solid bodies of the same modulus, as deep"]

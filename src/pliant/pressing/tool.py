@@ -18,11 +18,12 @@ import numpy as np
 from pliant.base import Floats, PliantError, nearest
 from pliant.contact.elastic.resting_pose import rest, stable
 from pliant.contact.elastic.side import Side
+from pliant.contact.elastic.two_bodies import resolve
 from pliant.detect.surfels.exact import Exact
 from pliant.pressing.approach import aligned, check_depth, check_force, check_stance, floor_under, tipped, touching, towards
 from pliant.pressing.asked import RESPONSES, Load, Pull, Softness
 from pliant.pressing.cells import Load as Along
-from pliant.pressing.cells import Unsuited, found_on, shifted
+from pliant.pressing.cells import Solved, Unsuited, found_on, shifted, solved
 from pliant.pressing.objects import Source, Thing
 from pliant.pressing.on_cells import STEEP, first_normal, measured, nodes_of, on_cells, pair_of, settled
 from pliant.pressing.on_samples import contact_radius, on_samples
@@ -69,7 +70,8 @@ def press(
 ) -> Pressed:
     """Press A onto B.
 
-    a, b         a file, the name of a shape, a mesh, points (n, 3), Heights, an Exact shape; b may be "plane": put where A first touches it
+    a, b         a file, a shape such as "ball:10cm", a mesh, points (n, 3), Heights, an Exact shape; b may be "plane": put where A first
+                 touches it
     depth        [m] or "2mm": how far A goes on after the first touch; or
     force        [N] or "500N": it goes on until this is reached
     direction    (3,) the way A moves
@@ -98,7 +100,7 @@ def press(
         raise PliantError(f"nodes = '{nodes}': {nearest(nodes, NODES)}")
     load, pull = Load.read(depth, force, direction, tilt, at), Pull.read(tangential, along, friction)
     unit_b, size_b = (unit, size) if unit_b is None and size_b is None else (unit_b or unit, size_b)
-    one = Source(a, unit, up, size, crop, spacing, cell).thing()
+    one = replace(Source(a, unit, up, size, crop, spacing, cell).thing(), down=True)
     two = Source(b, unit_b, up_b or up, size_b, crop_b, spacing, cell).thing()
     softness = Softness.read(response, layer, ((young, poisson), (young_b, poisson_b)))
     return Task((one, two), load, softness, pull, align, nodes).done()
@@ -184,7 +186,9 @@ class Task:
         placed = zip((a, b), best.pair.poses, strict=True)
         a, b = (replace(side, rotation=pose.rotation, translation=pose.translation) for side, pose in placed)
         result = nodes_of(best, (c[0], c[1]))
-        notes += [*tipped(a, way), *cell_remarks(things, found), *layer_remarks(result, softness)]
+        notes += [*tipped(a, way), *cell_remarks(things, found)]
+        if softness.response != "boussinesq":
+            notes += layer_remarks(found.levels[0].force, _as_solid(found.levels[0], softness))
         sheared_by = None if self.pull is None else sheared(best, self.pull, softness)
         if sheared_by is not None and sheared_by.slides:
             assert self.pull is not None
@@ -192,7 +196,7 @@ class Task:
         if flat:
             notes += passed_through(best.depth, before)
         words = counted_from(things, poses[0], way, before) if flat else "where the surfaces first touch on the way"
-        return Pressed(things, a, b, result, way, best.depth, words, found.errors, (), found, sheared_by), notes
+        return Pressed(things, a, b, result, way, best.depth, words, found.errors, (), softness, found, sheared_by), notes
 
     def _placed(self, flat: bool) -> tuple[tuple[Pose, Pose], Floats, Floats]:
         """(poses near the first touch, contact normal from A to B, point there)."""
@@ -251,25 +255,35 @@ class Task:
         result = found.result
         if at is not None and isinstance(things[1].form, Exact) and things[1].form.kind == "plane":
             check_stance(stable(*sides, load.direction, at)[0].rotation, found.a.rotation, load.direction)
-        notes = [*notes, *tipped(found.a, load.direction), *sample_remarks(result), *layer_remarks(result, softness)]
+        notes = [*notes, *tipped(found.a, load.direction), *sample_remarks(result)]
+        if softness.response != "boussinesq":
+            near = found.a, found.b
+            notes += layer_remarks(*(resolve(*pair).force for pair in (near, softness.solid(near))))
         if load.force is not None:
             check_depth(found.depth, (things[0].extent, things[1].extent), f"force = {load.force:.4g} N presses it in by")
         pressed = Pressed(
-            things, found.a, found.b, result, load.direction, found.depth, "where the first samples touch", found.errors, tuple(notes)
-        )
+            things, found.a, found.b, result, load.direction, found.depth, "where the first samples touch", found.errors, tuple(notes),
+            softness,
+        )  # fmt: skip
         if load.force is None or abs(pressed.force - load.force) <= MET * load.force:
             return pressed
         missed = f"{100.0 * (pressed.force / load.force - 1.0):+.1f} %"
         return replace(pressed, notes=(f"the force misses what was asked for by {missed}: samples that meet late make it jump", *notes))
 
 
+def _as_solid(found: Solved, softness: Softness) -> float:
+    """[N] as deep on the same grid, were both solid."""
+    start = replace(found.pair.moved(-found.way), response=replace(softness, response="boussinesq").of(softness.total))
+    return solved(start, found.grid, Along(found.depth, None), None, found.touch).force
+
+
 def placed_sides(task: Task) -> tuple[Side, Side]:
     """Both as samples where they first touch."""
     a, b, way = task.things[0].side, task.things[1].side, task.load.direction
     if a.nodes is None and b.nodes is None:
-        raise PliantError("Two exact shapes have no samples: give at least one of them as a shape by name or a file.")
+        raise PliantError("Two Exact shapes have no samples: give at least one of them by name, such as 'ball:10cm', or as a file.")
     if isinstance(b.shape, Exact) and b.shape.kind == "plane":
         if a.nodes is None:
-            raise PliantError("An exact shape on an exact plane has no samples: give it by name or as a file.")
+            raise PliantError("An Exact shape on a plane has no samples: give it by name, such as 'ball:10cm', or as a file.")
         return a, floor_under(a, way)
     return touching(aligned(a, b, way) if task.align else a, b, way), b
