@@ -49,9 +49,37 @@ FULL = {  # where the full form misses other bars than the quick one, or by othe
     ("hertz-fem", "patch"): "peak 6.3 % high with 8 elements across, 5 % are asked",
     ("ball-in-block", "patch"): "area 7.2 % low with 24 parts, 5 % are asked, of what counts all of the area around the nodes of a rim",
     ("rolling-disc", "patch"): "2.7, 3.3 % too fast, 2 are asked: sides pass in 10 and 5 steps; 1.7, 1.5 % at 1 ms, 0.6, 0.8 at 0.5",
-    ("capstan", "patch"): "13 % low at mu = 0.5, 3 % are asked: at 4 ms it sticks and jumps (6.9 to 12 N); 2.4 % low and even at 1 ms",
+    ("capstan", "patch"): "13 % low at mu = 0.5, 2 % are asked: at 4 ms it sticks and jumps (6.9 to 12 N); 2.4 % low and even at 1 ms",
     ("closed-box", "patch"): "loses 15 % in 5 s, 10 % are asked: between meshes explicit contact is no potential; 1.1 % in half a second",
 }  # fmt: skip
+
+STRICT = {"peak": 0.05, "area": 0.1, "width": 0.1, "radius of the contact": 0.05}  # by what is asked; of all else EXACT
+EXACT = 0.02
+LOOSER = {  # problem -> why a bar of it is above these
+    "flat-punch": "pressure of single samples beside a rim where theory has no bound; force and middle have 2 %",
+    "hertz-fem": "rms of the pressure of single elements, which is even over each of 8 across; force has 2 %, peak 5 %",
+    "press-ball": "edges of 0.3 R are three across the contact, too few for 2 %; what `press` tells of its errors is asked of it elsewhere",
+    "tall-stack": "what moves in the second half of the time, of what moved in all of it or 10 um: whether it creeps, not a size",
+    "block-pressure": "a peak is told over 1.05, which is asked as a limit: 1 is 1.05 itself; rms has 2 %",
+    "overhang": "stands or falls: a block that falls goes down by its height, one that stands by nothing; the limit has 10 % on both sides",
+    "leaning-card": "stands or falls; the limit has 1 % on both sides",
+    "arch": "stands or falls; the thickness has 5 % on both sides, since nearer to the limit hinges take longer to open than 3 s",
+    "arch-friction": "stands or falls; the thickness has 5 % on both sides, as for arch",
+    "masonry-arch": "stands or falls",
+    "rod-on-wall": "a front of a wave is as wide as two or three of 40 elements, and those behind it ring: time and speed are off by that",
+    "rod-on-rod": "a front of a wave is as wide as two or three of 40 elements, and those behind it ring: speeds are off by that",
+    "cradle": "as of rod-on-rod, twice: what rings in a rod does not leave it",
+    "impact-peak": "1.15 is what is asked of a single step over its mean",
+    "closed-box": "what five seconds of bouncing may lose, no error of a number",
+    "refined-steps": "a ratio of two small errors, for the order: its own error is that of both",
+    "refined-elements": "an order from two meshes, not a size",
+    "lattice-hertz": "the other mesh has an error of its own: elements twice as fine across the contact still are 2 % too stiff",
+}  # fmt: skip
+
+
+def bar(what: str) -> float:
+    """The largest tolerance that a check needs no reason for: 2 %, 5 % of peak pressures, 10 % of areas."""
+    return next((tolerance for name, tolerance in STRICT.items() if name in what.lower()), EXACT)
 
 
 def why(problem: str, method: str, quick: bool) -> str:
