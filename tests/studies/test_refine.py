@@ -36,6 +36,7 @@ def test_what_disturbances_change_as_much_as_steps_do_is_chaotic():
     wild, tame = (Row("peak", "dt", values, limit_of(values), [1.0, 1.0 - by, 1.03]) for by in (0.12, 0.0))
     assert wild.spread == pytest.approx(0.15) and "chaotic: 0.88 to 1.03 N in 3 runs with tiny disturbances" in wild.verdict
     assert tame.verdict.startswith("not converged")
+    assert Row("peak", "dt", values, limit_of(values), [1.0, 1.3, 1.03, 1.003]).verdict.startswith("not converged"), "in proportion"
     assert Row("peak", "dt", values, Limit(1.0, 1.0, 0.3, 0.2 * CONVERGED, True, False)).verdict.startswith("converged to 1.0%; scene off by 30")
 
 

@@ -48,12 +48,14 @@ class Peak:
         """What would resolve it better in time and in space."""
         told, pair, said = self.resolution, f"{self.a} and {self.b}", []
         if told.in_time in WORDS[1:]:
-            said.append(f"{pair} are {told.in_time} in time, with {told.steps:.2g} steps in half a window: {told.finer}.")
+            steps = _counted(told.steps, "step")
+            said.append(f"{pair} are {told.in_time} in time, with {steps} in half a window: {told.finer}.")
         if worded(told.dent, DENT) in WORDS[1:]:
             share = f"depth is {told.dent:.0%} of the dent that carries the load, so springs of contact share out the pressure"
             said.append(f"The pressure of {pair} is {worded(told.dent, DENT)}: {share}: {THINNER}.")
         if worded(told.across, ACROSS) in WORDS[1:]:
-            said.append(f"{pair} are {worded(told.across, ACROSS)} in space, with {_elements(told.across)} across: {self._finer()}.")
+            across = _counted(told.across, "element")
+            said.append(f"{pair} are {worded(told.across, ACROSS)} in space, with {across} across: {self._finer()}.")
         return said
 
     def _finer(self) -> str:
@@ -174,8 +176,8 @@ def headline(found: Peak) -> str:
     return said + "."
 
 
-def _elements(number: float) -> str:
-    return "1 element" if f"{number:.2g}" == "1" else f"{number:.2g} elements"
+def _counted(number: float, what: str) -> str:
+    return f"1 {what}" if f"{number:.2g}" == "1" else f"{number:.2g} {what}s"
 
 
 def milliseconds(seconds: float) -> str:

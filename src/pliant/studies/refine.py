@@ -2,8 +2,9 @@
 
 Values f1, f2, f3 at steps h, h / 2, h / 4 that approach a limit as f + c h^p have the observed order p = log2((f1 - f2) / (f2 - f3)), and
 Richardson's estimate of the limit is f3 + (f3 - f2) / (2^p - 1). Two values alone are taken for order 1. Where differences do not
-shrink, the scene is run again with disturbances as small as a tenth of what gravity does in a step: if these change a number as much as
-the steps do, it is chaotic, and no step will settle it.
+shrink, the scene is run again with disturbances of a tenth, a hundredth and a thousandth of what gravity does in a step. If these change
+a number as much as the steps do, and the least of them not a hundredth as much as the largest, as where all follows smoothly from the
+start, it is chaotic, and no step will settle it.
 """
 
 from __future__ import annotations
@@ -44,7 +45,8 @@ SMALL = 0.01  # change by the last halving below which a number counts as settle
 FORMAL = 2.0  # largest order of what is refined: a larger one that is observed is luck, and is not used
 SLOW = 0.5  # observed order below which nothing is extrapolated: an estimate would be a multiple of the last change
 DISTURBED = 3  # runs
-TINY = 0.1  # of the velocity that gravity gives in a step: size of a disturbance
+TINY = 0.1  # of the velocity that gravity gives in a step: size of the first disturbance, each further one is a tenth of that before
+FADES = 0.1  # part of the largest change by disturbances that the least one must make: in proportion it would be a hundredth
 
 
 @dataclass(frozen=True)
@@ -100,7 +102,7 @@ class Row:
     along: str  # dt or edge
     values: list[float]
     limit: Limit
-    disturbed: list[float] = field(default_factory=list)  # with the first step, as it is and with disturbances, if they were tried
+    disturbed: list[float] = field(default_factory=list)  # with the first step, as it is and with less and less disturbances, if tried
 
     @property
     def spread(self) -> float:
@@ -109,8 +111,11 @@ class Row:
 
     @property
     def chaotic(self) -> bool:
-        """Whether disturbances change it as much as the last halving did."""
-        return not self.limit.settled and len(self.values) > 2 and self.spread >= 0.5 * abs(self.values[-1] - self.values[-2]) > 0.0
+        """Whether disturbances change it as much as the last halving did, and not in proportion to their size."""
+        if self.limit.settled or len(self.values) < 3 or not self.spread >= 0.5 * abs(self.values[-1] - self.values[-2]) > 0.0:
+            return False
+        change = np.abs(np.array(self.disturbed[1:]) - self.disturbed[0])
+        return bool(change[-1] >= FADES * change.max())
 
     @property
     def verdict(self) -> str:
@@ -347,7 +352,7 @@ def _disturb(sim: Simulation, seed: int) -> None:
     """Velocities that differ a little from what they were."""
     random, state, model = np.random.default_rng(seed), sim.state, sim.world.model
     speed = float(max(np.abs(state.v).max(initial=0.0), np.abs(state.velocity).max(initial=0.0)))
-    size = TINY * (float(np.linalg.norm(model.gravity)) * sim.dt or 1e-2 * speed)
+    size = TINY * 0.1 ** (seed - 1) * (float(np.linalg.norm(model.gravity)) * sim.dt or 1e-2 * speed)
     body: Floats = size * random.standard_normal((len(model.bodies), 3))  # of whole bodies: elements would damp what differs within them
     state.v += np.where((model.nodes.inverse > 0.0)[:, None], body[model.nodes.body], 0.0)
     state.velocity += np.where((model.frames.inverse > 0.0)[:, None], body[model.frames.body], 0.0)

@@ -56,7 +56,7 @@ def lattice_bars(method: str, quick: bool) -> list[Check]:
         pull = np.array(load) * YOUNG * 1e-5
         reference = end_moves(box, length, pull)
         here = end_moves(cells(turned(box), edge), length, pull)
-        checks.append(Check(name, reference, here, 0.03, "m"))
+        checks.append(Check(name, reference, here, 0.02, "m"))
     return checks
 
 
@@ -156,7 +156,7 @@ def lattice_hertz(method: str, quick: bool) -> list[Check]:
     """A round pad of cells against a plate, four cells per radius of contact: Hertz's force on a layer, and that of finer tetrahedra."""
     fine, edge = pad(8, SMALL), TOUCH / 4.0
     here = pressed(cells(fine.surface(), edge), edge)
-    checks = [Check("force, theory of a layer", layer_force(), here, 0.05, "N", why="the layer is as thick as the pad, but has no end")]
+    checks = [Check("force, theory of a layer", layer_force(), here, 0.02, "N", why="the layer is as thick as the pad, but has no end")]
     if not quick:
         checks.append(Check("force, of tetrahedra of half the size", pressed(fine, TOUCH / 8.0), here, 0.05, "N"))
     return checks

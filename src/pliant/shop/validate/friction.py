@@ -266,7 +266,7 @@ def capstan(method: str, quick: bool) -> list[Check]:
             pulls.append(load + turning / (radius + 0.5 * thick))
         late = np.array(pulls)[len(pulls) // 2 :]
         at = ("pull over load", "mu", mu)
-        checks.append(Check(f"pull over load, mu = {mu:g}", math.exp(mu * math.pi), float(late.mean() / load), 0.03, at=at))
+        checks.append(Check(f"pull over load, mu = {mu:g}", math.exp(mu * math.pi), float(late.mean() / load), 0.02, at=at))
     return checks
 
 

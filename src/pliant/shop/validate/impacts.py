@@ -129,7 +129,7 @@ def hertz_impact(method: str, quick: bool) -> list[Check]:
             Check(
                 f"depth, {name}", depth, 1.0 - min(height), 0.01, "m", curve=flight([t for t, *_ in seen], height, speed, sim.mass("ball"))
             ),
-            Check(f"time in touch, {name}", 2.9433 * depth / speed, ended - began[0], 0.03, "s"),
+            Check(f"time in touch, {name}", 2.9433 * depth / speed, ended - began[0], 0.02, "s"),
             Check(f"speed afterwards, {name}", speed, float(sim.state.velocity[1, 2]), 0.002, "m/s"),
         ]
     return checks
