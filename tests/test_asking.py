@@ -188,7 +188,15 @@ def test_memory_is_counted(monkeypatch):
 def test_time_is_counted_by_what_takes_it():
     """Explicit elements are cheap and many bodies are not: each run is asked about where it takes more than a day."""
     assert asking.step_seconds(0, 10_000, 2) < 0.5 * asking.step_seconds(10_000, 0, 2)
-    with commands(), pytest.raises(PliantError, match="about 1.2 days"):
+    with commands(), pytest.raises(PliantError, match="1.2 days in all"):
         asking.refuse_large(0, asking.step_seconds(0, 0, 50), 2e7, 1)
     with commands():
         asking.refuse_large(10_000, asking.step_seconds(0, 10_000, 2), 1e6, 8)  # eight hours
+
+
+def test_a_step_of_minutes_is_asked_about():
+    """A step of 43,000 parts took three minutes, and the run of 50 less than a day."""
+    with commands(), pytest.raises(PliantError, match="each divided into 43017 because .* about 174 s for each step"):
+        asking.refuse_large(20, asking.step_seconds(0, 20, 2), 50, 43017)
+    with commands():
+        asking.refuse_large(20, asking.step_seconds(0, 20, 2), 50, 1000)

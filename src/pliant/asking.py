@@ -20,6 +20,7 @@ EXPLICIT_SECONDS = 2.5e-7  # [s] for each other element
 BODY_SECONDS = 2e-5  # [s] for each body; measured 6e-6 (500) to 5e-5 (2000)
 STEP_SECONDS = 4e-3  # [s] whatever is in it; measured 3.2e-3 (noniterative) to 6.9e-3 (patch)
 LONG = 86400.0  # [s] longer runs are asked about
+LONG_STEP = 60.0  # [s] and longer steps: nothing is seen of a run before its first one ends
 MEMORY_PART = 0.8  # of the memory of the machine that may be used without asking
 
 
@@ -80,16 +81,17 @@ def refuse_large(count: int, seconds: float, steps: float, parts: int) -> None:
     """Refuse a run of many elements, or steps divided into parts of some seconds, that takes very long or more memory than there is."""
     if _asked.yes:
         return
-    seconds, needed, there = steps * parts * seconds, count * TET_BYTES, memory()
+    step, needed, there = parts * seconds, count * TET_BYTES, memory()
     if there and needed > MEMORY_PART * there:
         raise PliantError(
             f"The scene has {count} elements, which need about {needed / 1e9:.2g} GB of memory; this machine has {there / 1e9:.2g} GB. "
             "Use larger elements, or add --yes if it is meant."
         )
-    if seconds > LONG:
+    if steps * step > LONG or step > LONG_STEP:
         divided = f", each divided into {parts} because explicit bodies are stable only so" if parts > 1 else ""
+        days = f", {steps * step / LONG:.2g} days in all" if steps * step > LONG else ""
         raise PliantError(
-            f"The run has {steps:.3g} steps{divided}, and {count} elements: about {seconds / 86400:.2g} days. "
+            f"The run has {steps:.3g} steps{divided}, and {count} elements: about {step:.3g} s for each step{days}. "
             "Use fewer steps, larger elements or integrator = \"implicit\", or add --yes if it is meant."
         )
 

@@ -55,8 +55,9 @@ SCENES = [
 @pytest.fixture(autouse=True)
 def as_commands(monkeypatch):
     """What a command refuses unless it is asked is refused here too; what is large already from FEW elements on, as one large body costs
-    as much as a thousand small ones."""
+    as much as a thousand small ones, and a step that is too long for the clock."""
     monkeypatch.setattr(asking, "MANY_TETS", FEW)
+    monkeypatch.setattr(asking, "LONG_STEP", kit.SLOW / 6)  # three steps, and their estimate may be half of what they take
     with commands():
         yield
 
@@ -145,6 +146,8 @@ FOUND = {
     "a box that is too long": {"bodies": [{"shape": {"kind": "box", "size": [1e29, 1, 1]}}]},
     "an edge of 1 mm": {"bodies": [{"shape": {"kind": "box", "size": [0.1, 0.1, 0.1], "edge": 0.001}}]},
     "division without end": {"dt": 1000.0, "bodies": [{**BALL, "integrator": "symplectic", "material": {"youngs_modulus": 5e16}}]},
+    "a step of minutes": {"dt": 2e-4, "duration": 0.01, "contact": "point-surface", "bodies": [
+        GROUND, {**BALL, "model": "points", "spacing": 0.045, "material": {"youngs_modulus": 5e16, "yield_strain": 0.1}}]},
     "a step of half a second": {"dt": 0.5, "bodies": [GROUND, {**BALL, "model": "rigid"}], "contact": "ground"},
     "code of a stranger": {"contact": "os:system", "bodies": [GROUND, BALL]},
     "code of a stranger in a pair": {"bodies": [GROUND, BALL], "pairs": [{"a": "ball", "b": "ground", "method": "os:system"}]},
