@@ -319,8 +319,8 @@ def _plot_response(desk: Desk, contacts: Floats, seconds: Floats, slope: float, 
 
 BENT = ONE_CORE + "; a third is the search for edges that cross, which the paper has not and which goes with pairs of bodies"
 FULL = 0.9  # of the most contacts there were: the container is filled
-FOLDED = "single samples, while an element is inside out, which has no inside; all others are below 5"
-CRUSHED = "in stems that have buckled: a queen does under 0.4 of its weight; the density is ours; the material bears no volume at all"
+FOLDED = "in folded stems: an element that is inside out has no inside; the density, which is ours, decides whether stems fold"
+CRUSHED = "in stems that have buckled: a queen does under 1.6 of its weight; the density is ours; the material bears no volume at all"
 CHESS = (
     Claim("points", "points", "50.4k", near(50_400, 0.02), why="pieces of five sides and 21 levels", whole=True),
     Claim("tets", "tetrahedra", "88.2k", near(88_200, 0.02), whole=True),
