@@ -20,7 +20,7 @@ from pliant.contact.elastic import (
     solve,
 )
 from pliant.contact.elastic.coarse_to_fine import Members, between_clusters, carried, coarser, within_rim
-from pliant.contact.elastic.contact_matrix import operator
+from pliant.contact.elastic.contact_nodes import operator
 from pliant.contact.elastic.hierarchical import Hierarchical
 from pliant.contact.elastic.operators import Dense
 from pliant.contact.elastic.preconditioner import GroupInverse, LocalInverse, nearly_inverse

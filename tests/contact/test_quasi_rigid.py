@@ -8,8 +8,7 @@ import pytest
 
 from pliant.base import PliantError
 from pliant.contact.elastic import Boussinesq, Side, VolumePreserving, assemble, blobs, compliance, deformed, resolve, rest, shared_surfaces
-from pliant.contact.elastic.contact_matrix import groups, operator
-from pliant.contact.elastic.contact_nodes import FACING, active
+from pliant.contact.elastic.contact_nodes import FACING, active, groups, operator
 from pliant.contact.elastic.contact_stiffness import hexagonal
 from pliant.contact.elastic.deformed_surface import displacements
 from pliant.detect.surfels import Exact, PointSurface, Posed

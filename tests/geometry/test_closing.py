@@ -12,12 +12,12 @@ from pliant.detect.shapes import no_shapes
 from pliant.detect.surfels.make import wrapped_cloud
 from pliant.detect.tree import Tree
 from pliant.geometry.files import PointCloud
+from pliant.geometry.inside import least_left, simplified
 from pliant.geometry.lattice.closing import closed_surface, drawn_to, is_closed_solid, with_lids, without_crumbs, wrapped
 from pliant.geometry.mass import mass_of_surface
 from pliant.geometry.mesh import Surface
 from pliant.geometry.near import kd_tree
 from pliant.geometry.shapes import make
-from pliant.geometry.simplify import least_left, simplified
 from pliant.geometry.triangle import distance_to, nearest_on
 from pliant.geometry.winding import WindingTree, sampled_winding_numbers, winding_numbers
 

@@ -13,10 +13,10 @@ import pytest
 
 from pliant.base import PliantError
 from pliant.geometry.check import load
+from pliant.geometry.embed import part_in_group
 from pliant.geometry.files import PointCloud, open_file, read
 from pliant.geometry.mass import mass_of_surface
 from pliant.geometry.mesh import Surface, TetMesh
-from pliant.geometry.regions import part_in_group
 
 X = np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1], [1, 1, 1]], dtype=np.float64)
 TETS = np.array([[0, 1, 2, 3], [1, 4, 2, 3]])

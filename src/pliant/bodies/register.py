@@ -18,11 +18,10 @@ from pliant.base import Floats, Ints, PliantError, nearest
 from pliant.bodies.fem.room import FEM
 from pliant.bodies.points.room import POINTS, PointsMaterial
 from pliant.bodies.quasi_rigid.room import OF_CORE, QUASI_RIGID, QuasiRigidMaterial
-from pliant.bodies.rigid.room import RIGID
+from pliant.bodies.rigid.room import RIGID, STATIC
 from pliant.bodies.room import ROOMS, Room, find_room, room_of
 from pliant.bodies.schema import Body, SoftBody
 from pliant.bodies.springs.room import SPRINGS, SpringsMaterial
-from pliant.bodies.static.room import STATIC
 
 if TYPE_CHECKING:
     from pliant.bodies.elements import Elements

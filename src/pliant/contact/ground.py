@@ -24,11 +24,20 @@ import numpy as np
 
 from pliant.base import PliantError
 from pliant.contact.contacts import Contacts, Support
-from pliant.contact.edge_contacts import crossed_edges, deep_table, edge_key, edge_rows, features, point_rows, remember_depths, row_bodies
+from pliant.contact.edge_contacts import (
+    crossed_edges,
+    deep_table,
+    edge_key,
+    edge_rows,
+    features,
+    point_rows,
+    remember_depths,
+    row_bodies,
+    too_deep,
+)
 from pliant.contact.enduring_springs import enduring_stiffness, stiffness_unit
 from pliant.contact.friction import anchored, coulomb, tangential
 from pliant.contact.method import Answer, Memory
-from pliant.contact.overdue import too_deep
 from pliant.contact.pressure import Pressure
 from pliant.contact.remembered import Table
 from pliant.detect.keys import recall, remember

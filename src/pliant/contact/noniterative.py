@@ -19,7 +19,7 @@ have acted. Exact shapes count as what they are. Edges that cross edges are cont
 half through a thin one gets opposite fronts. A point that loses its direction, or whose direction turns over while it is in the middle of
 what it is in, goes on along its own last one, else along the last mean direction of its pair of bodies, else along the line of centres.
 Along it the bodies come apart by SHALLOW edges a step at least: closing all of the way in one step would shoot them apart. For the same
-reason depth that no step has seen come about comes out slowly (contact/overdue.py); the paper closes it at once.
+reason depth that no step has seen come about comes out slowly (contact/edge_contacts.py); the paper closes it at once.
 
 Limitations: looks at the end of the step only; dissipates (restitution 0); far heavier bodies sink into what carries them unless there are
 many sweeps; needs tetrahedra.
@@ -34,10 +34,20 @@ import numpy as np
 
 from pliant.base import Floats, Ints, PliantError
 from pliant.contact.contacts import Contacts, Support
-from pliant.contact.edge_contacts import crossed_edges, deep_table, edge_key, edge_rows, features, point_rows, remember_depths, row_bodies
+from pliant.contact.edge_contacts import (
+    crossed_edges,
+    deep_table,
+    edge_key,
+    edge_rows,
+    features,
+    overdue,
+    point_rows,
+    remember_depths,
+    row_bodies,
+    too_deep,
+)
 from pliant.contact.friction import Friction, anchored, coulomb, passive, tangential
 from pliant.contact.method import ALONE, Answer, Memory
-from pliant.contact.overdue import overdue, too_deep
 from pliant.contact.passing import DEEP, PASSING
 from pliant.contact.pressure import Pressure
 from pliant.contact.remembered import Table

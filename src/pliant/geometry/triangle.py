@@ -5,8 +5,8 @@ length the distance is wrong by half. Here a triangle stands on its longest edge
 of both across that edge, and how far along from what is left then: rounding of the height, which slivers enlarge, moves the foot along the
 triangle's side only, and the second step takes that back. Outside it is the nearest of the three edges.
 
-The same for many triangles: distance of points from a surface, and the nearest places on it. They are sorted along a curve that keeps neighbours together and halved again and again; a group whose box is farther away than
-what was found already is passed over.
+The same for many triangles: distance of points from a surface, and the nearest places on it. They are sorted along a curve that keeps
+neighbours together and halved again and again; a group whose box is farther away than what was found already is passed over.
 """
 
 from __future__ import annotations

@@ -3,9 +3,10 @@
 Triangles: the sum of their solid angles over 4 pi (van Oosterom and Strackee 1983). Samples with normals and areas:
     w(x) = 1/(4 pi) sum A_i (s_i - x).n_i / |s_i - x|^3  [Barill et al. 2018]; theory/point-surfaces 6.3
 
-Many triangles or samples about many places [Barill 2018]: the items are sorted along a curve that keeps neighbours together, and halved again and again. A group that is far away, more than FAR of
-its radii, counts as one dipole, the sum of its area vectors at the middle of its areas; a near one is opened, down to the items themselves.
-Errors are below 0.1 (0.075 about a scan of 40k triangles): what matters is which side of 1/2 a place is on.
+Many triangles or samples about many places [Barill 2018]: the items are sorted along a curve that keeps neighbours together, and halved
+again and again. A group that is far away, more than FAR of its radii, counts as one dipole, the sum of its area vectors at the middle of
+its areas; a near one is opened, down to the items themselves. Errors are below 0.1 (0.075 about a scan of 40k triangles): what matters is
+which side of 1/2 a place is on.
 """
 
 from __future__ import annotations

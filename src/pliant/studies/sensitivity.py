@@ -1,6 +1,7 @@
 """From parameters to cases: grids, lists, samples, tables from files.
 
-`analyse`: Sobol indices by SciPy, the part of a measure's variance that is due to each parameter alone (first order), and with others (total).
+`analyse`: Sobol indices by SciPy, the part of a measure's variance that is due to each parameter alone (first order), and with others
+(total).
 """
 
 from __future__ import annotations

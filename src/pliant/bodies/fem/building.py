@@ -13,9 +13,8 @@ from pliant.bodies.fem.materials import find_law
 from pliant.bodies.fem.room import FemBody, FemMaterial, Region
 from pliant.bodies.fem.tets import Tet4, Tet10
 from pliant.bodies.parts import BodyParts, ElementPart, embedded_skin, node_skin, per_element, placing, start_velocity
-from pliant.geometry.embed import Embedding
+from pliant.geometry.embed import Embedding, part_in_group, part_inside
 from pliant.geometry.mesh import TetMesh
-from pliant.geometry.regions import part_in_group, part_inside
 from pliant.geometry.shape import Shape
 from pliant.geometry.shapes import resolve
 from pliant.geometry.topology import elevate, split_eight, subdivided_skin

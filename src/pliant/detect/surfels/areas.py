@@ -6,8 +6,8 @@ is unbiased for random samples but off by up to 18 % on regular ones; the second
 `estimated_areas` therefore asks how regular the samples are: where the distance of the nearest neighbour varies by more than
 35 % they count as random, and the first is averaged over k = 6 ... 16.
 
-At a rim density is one-sided: areas would come out 1.5 times too large on edges and 2.6 times in corners. No area may exceed twice the
-median around it, nor that of a rim sample the median of the samples around that are not on the rim.
+At a rim density is one-sided: areas would come out 1.5 times too large on edges and 2.6 times in corners. No area of a rim sample may
+exceed the median of the samples around that are not on the rim.
 
 A sample is on a rim if its neighbours, seen in its tangent plane, leave a gap of more than 120 degrees. The bisector of the gap points
 off the surface; projections beyond it are no contacts. Random samples leave such a gap by chance among few neighbours
@@ -28,8 +28,9 @@ from pliant.kernels import cross, dot, kernel, load, sub
 
 IRREGULAR = 0.35  # coefficient of variation of the nearest distance above which samples count as random
 SPAN = range(6, 17)  # neighbours averaged over for random samples
-MOST = 2.0  # times the median area around that a sample may have
 WIDTH = 8  # neighbours that set the Gaussian's width
+AROUND = 24  # neighbours that must leave no gap around a sample
+GAP = 2.0 * np.pi / 3.0  # angle without neighbours from which on a sample is on a rim
 ESTIMATORS = ("auto", "gaussian", "neighbours")
 
 
@@ -55,7 +56,7 @@ def irregularity(distances: Floats) -> float:
 def estimated_areas(
     distances: Floats, graph: Ints, estimator: str = "auto", total: float | None = None, rim: np.ndarray | None = None
 ) -> Floats:
-    """Areas [m^2] (n,), clipped by those around, summing up to `total` [m^2] if it is given; `rim`: samples at edges and holes."""
+    """Areas [m^2] (n,), clipped at rims, summing up to `total` [m^2] if it is given; `rim`: samples at edges and holes."""
     if estimator not in ESTIMATORS:
         raise PliantError(f"'{estimator}' is no estimator of areas; there are {', '.join(ESTIMATORS)}.")
     random = irregularity(distances) > IRREGULAR if estimator == "auto" else estimator == "neighbours"
@@ -71,11 +72,10 @@ def estimated_areas(
 
 
 def clipped(areas: Floats, graph: Ints, rim: np.ndarray | None = None) -> Floats:
-    """Not more than twice the median around; on a rim not more than the median of those around that are not on it."""
-    out = np.minimum(areas, MOST * np.median(areas[graph[:, 1 : AROUND + 1]], axis=1))
+    """On a rim not more than the median of those around that are not on it."""
     if rim is None or not rim.any():
-        return out
-    near = graph[rim, 1:]
+        return areas
+    out, near = areas.copy(), graph[rim, 1:]
     inner = np.ma.median(np.ma.masked_array(out[near], rim[near]), axis=1)
     out[rim] = np.minimum(out[rim], np.ma.filled(inner, np.inf))
     return out
@@ -105,10 +105,6 @@ def _own_side(points, normals, graph, distances):  # type: ignore[no-untyped-def
             if dot(load(normals, j), n) > OPPOSITE:
                 distances[i, count] = np.sqrt(squared(points, j, x))
                 count += 1
-
-
-AROUND = 24  # neighbours whose areas bound a sample's, and that must leave no gap around it
-GAP = 2.0 * np.pi / 3.0  # angle without neighbours from which on a sample is on a rim
 
 
 def rims(points: Floats, normals: Floats, graph: Ints) -> tuple[np.ndarray, Floats]:

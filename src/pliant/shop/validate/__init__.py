@@ -23,7 +23,7 @@ from pliant.simulate.simulation import Simulation
 from pliant.simulate.step import StepReport
 
 FILES = (  # in the order of the table
-    "indentation", "presses", "carried", "pressures", "friction", "standing", "impacts", "conservation", "refinement", "elasticity",
+    "indentation", "presses", "carried", "pressures", "friction", "standing", "impacts", "refinement", "elasticity",
     "cells", "queries",
 )  # fmt: skip
 ALL = tuple(name for name in METHODS if name != "none")

@@ -1,1 +1,0 @@
-"""Bodies that never move, or as their motions say."""
