@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from pliant.contact.patch.islands import _divide
 from pliant.contact.patch.problem import LOOSE, TOLERANCE, _multiply, solve
-from pliant.contact.patch.row_law import FRICTION, GAP, LOAD, NORMAL, ROW, SHEAR, STIFF, STRETCH, TRIAL
+from pliant.contact.patch.row_law import BEFORE, FRICTION, GAP, LOAD, NORMAL, ROW, SHEAR, STIFF, STRETCH, TRIAL
 from pliant.geometry.components import labels
 from pliant.scene import Scene
 
@@ -66,29 +66,49 @@ def test_one_triangle_of_a_symmetric_matrix_makes_its_product(seed):
     np.testing.assert_allclose(out[some], np.einsum("ikjl,jl->ik", dense, x)[some], atol=1e-12)
 
 
+def _mass_among_walls(normals, stiff, mu, mass, speed, dt):
+    """A mass that falls at this speed into walls that it has just reached: (row, change of velocity, force on it, counts, what is left)."""
+    count, way = len(normals), np.array([0.0, 0.0, -dt * speed])
+    row = np.zeros((count, ROW))
+    along = normals @ way
+    row[:, NORMAL : NORMAL + 3], row[:, GAP], row[:, STRETCH : STRETCH + 3] = normals, along, way - along[:, None] * normals
+    row[:, STIFF], row[:, SHEAR], row[:, FRICTION], row[:, BEFORE] = stiff, stiff, mu, np.nan  # as stiff along the walls: it slips
+    none, w = np.zeros((0, 3)), np.zeros((1, 3))
+    counts, left, force = np.zeros((1, 3), np.int64), np.zeros(1), np.zeros((count, 4))
+    solve(
+        np.zeros(2, np.uint32), np.zeros(0, np.uint32), np.zeros((0, 3, 3)), mass * np.array([[1.0, 0, 0, 1, 0, 1]]), np.arange(count + 1),
+        np.zeros(count, np.int32), np.ones(count), none, row, np.full((count, 2), -1), np.array([[0, 0, 0], [count, 1, 0]]), np.array([0]),
+        np.zeros((0, 2), np.int64), np.zeros((0, 7)), none, np.zeros((1, 3)), np.array([[0.0, 0.0, speed]]), w, np.zeros((count, TRIAL)),
+        force, counts, left, dt, TOLERANCE, LOOSE,
+    )  # fmt: skip
+    return row, w[0], force, counts[0], left[0]
+
+
 @pytest.mark.parametrize("half_angle", [60.0, 30.0, 20.0, 12.0])
 def test_loads_settle_in_a_wedge_that_friction_carries(half_angle):
     """A mass falls between two walls. Friction of a load f carries so much that F / (2 sin a) - mu f cot a presses on each: from
     mu cot a = 1 on, loads that are renewed by what comes out go to and fro for ever (theory/patch 4.1)."""
-    mass, dt, mu, speed, k, angle = 2.0, 0.01, 0.5, 3.0, 1e7, math.radians(half_angle)
-    row = np.zeros((2, ROW))
-    for r, side in enumerate((1.0, -1.0)):
-        n, way = np.array([side * math.cos(angle), 0.0, math.sin(angle)]), np.array([0.0, 0.0, -dt * speed])
-        row[r, NORMAL : NORMAL + 3], row[r, GAP], row[r, STRETCH : STRETCH + 3] = n, n @ way, way - (n @ way) * n
-        row[r, STIFF], row[r, SHEAR], row[r, FRICTION] = k, k, mu  # as stiff along the walls: it slips
-    none, w = np.zeros((0, 3)), np.zeros((1, 3))
-    counts, left, force = np.zeros((1, 3), np.int64), np.zeros(1), np.zeros((2, 4))
-    solve(
-        np.zeros(2, np.uint32), np.zeros(0, np.uint32), np.zeros((0, 3, 3)), mass * np.array([[1.0, 0, 0, 1, 0, 1]]), np.array([0, 1, 2]),
-        np.zeros(2, np.int32), np.ones(2), none, row, np.full((2, 2), -1), np.array([[0, 0, 0], [2, 1, 0]]), np.array([0]),
-        np.zeros((0, 2), np.int64), np.zeros((0, 7)), none, np.zeros((1, 3)), np.array([[0.0, 0.0, speed]]), w, np.zeros((2, TRIAL)), force,
-        counts, left, dt, TOLERANCE, LOOSE,
-    )  # fmt: skip
-    assert left[0] <= LOOSE and counts[0, 0] < 20
+    mass, dt, mu, angle = 2.0, 0.01, 0.5, math.radians(half_angle)
+    normals = np.array([[side * math.cos(angle), 0.0, math.sin(angle)] for side in (1.0, -1.0)])
+    row, w, force, counts, left = _mass_among_walls(normals, 1e7, mu, mass, 3.0, dt)
+    assert left <= LOOSE and counts[0] < 20
     press = force[:, 3]
     assert press == pytest.approx(row[:, LOAD], rel=20 * LOOSE) and press[0] == pytest.approx(press[1], rel=1e-9)
-    assert (np.linalg.norm(force[:, :3], axis=1) <= (1.0 + 1e-9) * mu * press).all()  # within the cone
-    assert dt * (press * math.sin(angle) + force[:, 2]).sum() == pytest.approx(mass * w[0, 2], rel=20 * LOOSE)
+    assert (np.linalg.norm(force[:, :3], axis=1) <= (1.0 + 20 * LOOSE) * mu * press).all()  # within the cone
+    assert dt * (press * math.sin(angle) + force[:, 2]).sum() == pytest.approx(mass * w[2], rel=20 * LOOSE)
+
+
+def test_what_acts_is_what_was_solved_for_where_loads_do_not_settle():
+    """Forces on a mass among walls that face each other add up to what it was solved to do. Friction cut to its cone afterwards would leave
+    the presses that it held without their balance: boxes jammed in each other's corners flew apart with 17 times their energy."""
+    off, rng = [], np.random.default_rng(4)
+    for _ in range(200):
+        normals = rng.normal(size=(6, 3))
+        normals /= np.linalg.norm(normals, axis=1)[:, None]
+        _, w, force, _, left = _mass_among_walls(normals, 10.0 ** rng.uniform(4.0, 8.0, 6), 1.0, 1.0, 1.0, 4e-3)
+        assert left <= LOOSE
+        off.append(np.linalg.norm(4e-3 * (force[:, 3:] * normals + force[:, :3]).sum(axis=0) - w))
+    assert max(off) < 10 * LOOSE  # of the momentum that it came with
 
 
 def test_boxes_that_tumble_are_solved_and_make_no_energy():

@@ -24,7 +24,6 @@ from pliant.base import Floats, Ints
 from pliant.contact.patch.coarse_level import blocks, coarse_level, precondition
 from pliant.contact.patch.row_law import (
     CHANGE,
-    FRICTION,
     HESSIAN,
     LOAD,
     MOTION,
@@ -45,9 +44,9 @@ TOLERANCE = 1e-5  # of the norm of the gradient, against that of the contact imp
 LOOSE = 1e-3  # the same, of the change of velocity in the step, against that by contact, or in a search, against what it began with
 ROUGH = 5e-2  # the same, while it is still to be seen where the step ends, and from where on loads are worth renewing
 FORCING = 0.1  # of the gradient's norm, to which a Newton direction is solved at least: tighter costs iterations, looser Newton steps
-MOST_STEPS = 60  # Newton steps of an island
+MOST_STEPS = 100  # Newton steps of an island
 MOST_ITERATIONS = 500  # of conjugate gradients for a direction
-RENEWALS = 10  # how often the loads that limit friction are renewed at most
+RENEWALS = 40  # how often the loads that limit friction are renewed at most: of masses jammed among six walls 93 % settle in 10
 TOGETHER = 40  # bodies in an island up to which their rigid motions are solved together, densely
 
 
@@ -324,8 +323,6 @@ def solve(  # type: ignore[no-untyped-def]
             least, most,
         )  # fmt: skip
     for r in range(len(row)):
-        f, _, s, length, stiffness = law(row, r, three(trial, r, MOTION), dt)
-        if stiffness * length > row[r, FRICTION] * f:  # within its cone to the last digit: loads have settled but for a little
-            stiffness = row[r, FRICTION] * f / length
-        t = scale(-stiffness, s)
+        f, _, s, _, stiffness = law(row, r, three(trial, r, MOTION), dt)
+        t = scale(-stiffness, s)  # as it was solved for: cut to the cone of f it would leave other rows without what they balance
         force[r, 0], force[r, 1], force[r, 2], force[r, 3] = t[0], t[1], t[2], f
